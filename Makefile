@@ -1,0 +1,54 @@
+# make lab opens the course, make test checks it, make alone lists the rest.
+# The work is done by tools/environment.py, which keeps .venv in order.
+
+# A Python to start that tool with. It looks for a newer one itself where this one is too old.
+BOOT := $(shell for p in "$(PYTHON)" python3 python py python3.13 python3.12 python3.11; do \
+	"$$p" -c 'import sys; sys.exit(sys.version_info < (3, 6))' >/dev/null 2>&1 && \
+	{ echo "$$p"; break; }; done)
+MISSING = Python was not found. Install Python 3.11 or newer, then run make again
+IN_VENV = @"$(or $(BOOT),$(error $(MISSING)))" tools/environment.py
+
+# Jupyter refuses to start as root unless told; in a container root is the only user there is.
+ROOT_ARGS := $(if $(filter 0,$(shell id -u 2>/dev/null)),--allow-root)
+
+export PYTHON TORCH CONSTRAINTS
+
+.PHONY: help lab test lint notebooks bench clean
+.NOTPARALLEL:
+
+help:
+	@echo "make lab        install the course into .venv, open it in JupyterLab"
+	@echo "make test       install what the tests need, run all of them"
+	@echo "make lint       check style (ruff) and types (mypy)"
+	@echo "make notebooks  build notebooks/ from lessons/"
+	@echo "make bench      run the benchmarks"
+	@echo "make clean      remove .venv and caches"
+	@echo ""
+	@echo "PYTHON=python3.12       the Python to use      (make lab PYTHON=python3.12)"
+	@echo "TORCH=cuda              PyTorch's default build in place of the small CPU build"
+	@echo "LAB_ARGS=--no-browser   more options for JupyterLab"
+	@echo "TEST_ARGS='-k entropy'  more options for pytest"
+
+# No slash before lab/tree: Git Bash would take it for a path and translate it.
+lab:
+	$(IN_VENV) lab -- -m jupyterlab --ServerApp.ip=127.0.0.1 --ServerApp.root_dir=. \
+		--LabApp.default_url=lab/tree/notebooks/00_start_here.ipynb $(ROOT_ARGS) $(LAB_ARGS)
+
+test:
+	$(IN_VENV) lab test -- -m pytest -n auto --dist loadfile $(TEST_ARGS)
+
+lint:
+	$(IN_VENV) author -- -m ruff check .
+	$(IN_VENV) author -- -m ruff format --check .
+	$(IN_VENV) author -- -m mypy
+
+notebooks:
+	$(IN_VENV) author -- tools/build_notebooks.py
+
+bench:
+	$(IN_VENV) lab test
+	@for script in benchmarks/bench_*.py; do \
+		echo "== $$script"; "$(BOOT)" tools/environment.py lab test -- "$$script" || exit 1; done
+
+clean:
+	$(IN_VENV) --clean

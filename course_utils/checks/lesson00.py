@@ -1,0 +1,58 @@
+"""The one exercise of lesson 00, there to show how checks and hints work."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from course_utils.checks.core import Check, Mistake
+
+
+def _reference(scores: Tensor) -> Tensor:
+    return torch.softmax(scores, dim=-1)
+
+
+check_weights = Check(
+    "weights",
+    _reference,
+    cases=[
+        (torch.tensor([0.0, 0.0, 0.0, 0.0]),),
+        (torch.tensor([2.0, 1.0, -1.0]),),
+        (torch.tensor([[1.0, 0.5, 3.0], [0.2, 4.0, 1.0]]),),
+        (torch.tensor([100.0, 99.0]),),
+    ],
+    mistakes=[
+        Mistake(
+            "the weights of a row do not sum to 1",
+            "You take the exponential. What do you divide by?",
+            lambda scores: scores.exp(),
+        ),
+        Mistake(
+            "the exponential is missing",
+            "Dividing by the sum makes rows sum to 1. What happens to a negative score?",
+            lambda scores: scores / scores.sum(-1, keepdim=True),
+        ),
+        Mistake(
+            "all rows together sum to 1",
+            "Over which axis do you sum, and what should sum to 1?",
+            lambda scores: scores.exp() / scores.exp().sum(),
+        ),
+        Mistake(
+            "large scores give nan",
+            "exp(100) is too large for float32. The softmax does not change when every score "
+            "of a row loses the same amount: which amount is safe?",
+            lambda scores: scores.exp() / scores.exp().sum(-1, keepdim=True),
+        ),
+        Mistake(
+            "these are the logarithms of the weights",
+            "Are your numbers between 0 and 1?",
+            lambda scores: scores.log_softmax(-1),
+        ),
+    ],
+    hints=(
+        "The result has the shape of the scores, no number is negative, and each row sums to 1.",
+        "Two steps: make every score positive with the exponential, then divide by the row's sum.",
+        "Subtract the row's largest score before the exponential, or let torch.softmax do it. "
+        "The axis to work along is the last one.",
+    ),
+)

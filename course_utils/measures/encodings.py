@@ -1,0 +1,109 @@
+"""Measures of attention modules and of encodings as a whole. They draw nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from course_utils import validation
+from course_utils.encodings.base import PositionalEncoding, Positions
+
+
+def equivariance_error(
+    attention: Callable[[Tensor], Tensor | tuple[Tensor, Tensor | None]],
+    x: Float[Tensor, "batch seq d_model"],
+) -> float:
+    """Largest difference between "shuffle, then attend" and "attend, then shuffle".
+
+    With y = attention(x) and a permutation π it compares attention(x[:, π]) with y[:, π], for
+    the reversal and three random permutations. Rounding alone gives about 1e-7 in float32.
+
+    Args:
+        attention: a module or function from (batch, seq, d_model) to the same shape, or to a
+            tuple that starts with it.
+        x: the input, of at least two tokens.
+
+    Raises:
+        TypeError, ValueError: if ``attention`` cannot be called or ``x`` is not such a tensor.
+    """
+    if not callable(attention):
+        raise TypeError(
+            f"attention must be a module or function, got {type(attention).__name__} {attention!r}"
+        )
+    x = validation.floating("x", x, "(batch, seq, d_model)", ndim=3)
+    n = validation.integer("number of tokens in x", x.shape[1], minimum=2)
+
+    def output(values: Tensor) -> Tensor:
+        found = attention(values)
+        return found[0] if isinstance(found, tuple) else found
+
+    generator = torch.Generator().manual_seed(0)
+    random = (torch.randperm(n, generator=generator) for _ in range(3))
+    shuffles = [torch.arange(n).flip(0), *random]
+    with torch.no_grad():
+        y = output(x)
+        return max(float((output(x[:, p]) - y[:, p]).abs().max()) for p in shuffles)
+
+
+def position_scores(
+    encoding: PositionalEncoding, x: Float[Tensor, "batch seq d_model"], positions: Positions
+) -> Float[Tensor, "batch heads seq seq"]:
+    """The scores, before mask and softmax, when queries and keys are the tokens themselves.
+
+    Stands for attention without learned projections, so that what differs between two calls is
+    position alone: (batch, seq, d_model) tokens → (batch, heads, seq, seq).
+
+    Raises:
+        TypeError, ValueError: if ``encoding`` is none, ``x`` is not as wide as it wants, or
+            ``positions`` does not fit ``x``.
+    """
+    _encoding(encoding)
+    x = validation.floating("x", x, f"(batch, seq, {encoding.d_model})", ndim=3)
+    if x.shape[-1] != encoding.d_model:
+        raise ValueError(f"x must be {encoding.d_model} wide, got {tuple(x.shape)}")
+    validation.positions("positions", positions, length=x.shape[1])
+    ids = torch.zeros(x.shape[:2], dtype=torch.long, device=x.device)
+    placed = encoding.embed(x, positions, ids)
+    heads = placed.unflatten(-1, (encoding.n_heads, -1)).transpose(1, 2)
+    q, k = encoding.rotate(heads, heads, positions, positions)
+    scores = encoding.scale(heads.shape[-1]) * q @ k.transpose(-1, -2)
+    bias = encoding.bias(q, k, positions, positions)
+    return scores if bias is None else scores + bias
+
+
+def fingerprint(encoding: PositionalEncoding, length: int) -> Float[Tensor, "heads length length"]:
+    """The scores a row of identical tokens gets, so all that differs is position.
+
+    One random token stands at every place, with queries and keys equal to the tokens. Scores
+    are averaged over 64 tokens: 32 random ones, always the same, and their negatives, so that
+    what remains is the part that every token shares. Mask and softmax come later.
+
+    Args:
+        encoding: any encoding.
+        length: number of positions, counted from 0.
+
+    Returns:
+        (heads, length, length), row = query position, column = key position, on the device of
+        the encoding's parameters (CPU if it has none).
+
+    Raises:
+        TypeError, ValueError: if ``encoding`` is none, or ``length`` is not a whole number of
+            at least 1 that the encoding accepts.
+    """
+    n = validation.integer("length", length)
+    _encoding(encoding)
+    device = next((p.device for p in encoding.parameters()), torch.device("cpu"))
+    token = torch.randn(32, 1, encoding.d_model, generator=torch.Generator().manual_seed(0))
+    x = torch.cat([token, -token]).expand(-1, n, -1).to(device)  # (64, n, d_model)
+    with torch.no_grad():
+        return position_scores(encoding, x, torch.arange(n, device=device)).mean(0)
+
+
+def _encoding(value: object) -> None:
+    if not isinstance(value, PositionalEncoding):
+        raise TypeError(
+            f"encoding must be a PositionalEncoding, got {type(value).__name__} {value!r}"
+        )

@@ -1,0 +1,189 @@
+"""What an encoding costs and can do, all of it measured by running it: one dict an encoding."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils.flop_counter import flop_registry
+
+from course_utils import validation
+from course_utils.attention import MultiHeadAttention
+from course_utils.encodings import create
+from course_utils.encodings.base import PositionalEncoding
+from course_utils.measures.encodings import position_scores
+from course_utils.session import pick_device
+
+LONGEST_TRIED = 2**20  # tokens
+SHIFT = 37  # positions; odd, so no power-of-two period can hide
+ROUNDS = 9  # timings of each side
+
+
+def passport(
+    name: str,
+    *,
+    d_model: int = 128,
+    n_heads: int = 4,
+    length: int = 256,
+    batch: int = 2,
+    device: torch.device | str = "cpu",
+    **options: Any,
+) -> dict[str, Any]:
+    """Everything the course's comparison table says of an encoding, computed on this machine.
+
+    Args:
+        name: one of ``encodings.NAMES``.
+        d_model: width of the embeddings.
+        n_heads: attention heads.
+        length: tokens a sequence.
+        batch: sequences.
+        device: where to run, a name that ``course_utils.pick_device`` knows or a torch.device.
+        **options: the encoding's own options.
+
+    Returns:
+        A dict with
+
+        - ``name``, and ``doors``: the doors it opens;
+        - ``parameters``: numbers it learns; ``buffers``: numbers it keeps without learning;
+        - ``shift_error``: largest change of an attention weight of 32 random tokens when all
+          their positions move by 37 (None if the encoding refuses those positions);
+        - ``extra_flops``, ``extra_bytes``: arithmetic operations, and bytes of tensors made, in
+          one forward pass of attention beyond the same attention with no encoding;
+        - ``time_ratio``: median time of a forward pass over the time with no encoding,
+          measured in turns in one run, so noisy by nature;
+        - ``longest``: the longest sequence it accepts, found by trying; None if 1,048,576
+          tokens are still accepted.
+
+    Raises:
+        TypeError, ValueError: as :func:`course_utils.encodings.create`, and if ``length``,
+            ``batch`` or ``device`` is not usable.
+    """
+    validation.integer("length", length)
+    validation.integer("batch", batch)
+    place = device if isinstance(device, torch.device) else pick_device(device)
+    encoding = create(name, d_model=d_model, n_heads=n_heads, **options).to(place)
+    nothing = create("none", d_model=d_model, n_heads=n_heads)
+    x = torch.randn(batch, length, d_model, generator=torch.Generator().manual_seed(0)).to(place)
+    ours, plain = (
+        MultiHeadAttention(d_model, n_heads, one).to(place).eval() for one in (encoding, nothing)
+    )
+    with torch.no_grad():
+        return {
+            "name": name,
+            "doors": encoding.doors,
+            "parameters": sum(p.numel() for p in encoding.parameters()),
+            "buffers": sum(b.numel() for b in encoding.buffers()),
+            "shift_error": _shift_error(encoding, x[:, :32]),
+            "extra_flops": _costs(ours, x).flops - _costs(plain, x).flops,
+            "extra_bytes": _costs(ours, x).bytes - _costs(plain, x).bytes,
+            "time_ratio": _time_ratio(ours, plain, x),
+            "longest": _longest(encoding, place),
+        }
+
+
+def passport_text(facts: dict[str, Any]) -> str:
+    """The dict of :func:`passport` as lines to read, with units."""
+    shift, longest = facts["shift_error"], facts["longest"]
+    lines = {
+        "encoding": facts["name"],
+        "doors": ", ".join(facts["doors"]) or "none",
+        "learned parameters": f"{facts['parameters']:,}",
+        "stored constants": f"{facts['buffers']:,}",
+        f"change under a shift by {SHIFT}": "refused"
+        if shift is None
+        else f"{shift:.2g} of an attention weight",
+        "extra arithmetic": f"{facts['extra_flops']:,} operations",
+        "extra memory": f"{facts['extra_bytes']:,} bytes",
+        "time": f"{facts['time_ratio']:.2f} × attention without encoding",
+        "longest text": f"no limit up to {LONGEST_TRIED:,} tokens"
+        if longest is None
+        else f"{longest:,} tokens",
+    }
+    return "\n".join(f"{name:27} {value}" for name, value in lines.items())
+
+
+class _Costs(TorchDispatchMode):
+    """Counts operations and bytes of new tensors while it is active.
+
+    A matrix product or fused attention counts as PyTorch's flop counter says; any other
+    operation counts one per element it makes. Views make nothing and count nothing.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.flops = 0
+        self.bytes = 0
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        out = func(*args, **kwargs)
+        given = {a.untyped_storage().data_ptr() for a in args if isinstance(a, Tensor)}
+        results = out if isinstance(out, (tuple, list)) else (out,)
+        made = [
+            t
+            for t in results
+            if isinstance(t, Tensor) and t.untyped_storage().data_ptr() not in given
+        ]
+        self.bytes += sum(t.numel() * t.element_size() for t in made)
+        if func._overloadpacket in flop_registry:
+            self.flops += flop_registry[func._overloadpacket](*args, **kwargs, out_val=out)
+        else:
+            self.flops += sum(t.numel() for t in made)
+        return out
+
+
+def _costs(attention: MultiHeadAttention, x: Tensor) -> _Costs:
+    with _Costs() as costs:
+        attention(x)
+    return costs
+
+
+def _shift_error(encoding: PositionalEncoding, x: Tensor) -> float | None:
+    row = torch.arange(x.shape[1], device=x.device)
+    try:
+        moved = position_scores(encoding, x, row + SHIFT)
+    except ValueError:  # past the end of a table
+        return None
+    here = position_scores(encoding, x, row)
+    return float((moved.softmax(-1) - here.softmax(-1)).abs().max())
+
+
+def _time_ratio(ours: MultiHeadAttention, plain: MultiHeadAttention, x: Tensor) -> float:
+    def seconds(attention: MultiHeadAttention) -> float:
+        start = time.perf_counter()
+        attention(x)
+        if x.device.type != "cpu":
+            torch.accelerator.synchronize()
+        return time.perf_counter() - start
+
+    seconds(ours), seconds(plain)  # warm up
+    pairs = [(seconds(ours), seconds(plain)) for _ in range(ROUNDS)]
+    return statistics.median(a / b for a, b in pairs)
+
+
+def _longest(encoding: PositionalEncoding, device: torch.device) -> int | None:
+    def accepts(n: int) -> bool:
+        """Try the last position of a sequence of n tokens at every door."""
+        row = torch.tensor([n - 1], device=device)
+        x = torch.zeros(1, 1, encoding.d_model, device=device)
+        q = x.unflatten(-1, (encoding.n_heads, -1)).transpose(1, 2)
+        try:
+            encoding.embed(x, row, torch.zeros(1, 1, dtype=torch.long, device=device))
+            encoding.rotate(q, q, row, row)
+            encoding.bias(q, q, row, row)
+            encoding.values(torch.ones(1, encoding.n_heads, 1, 1, device=device), row, row)
+        except ValueError:
+            return False
+        return True
+
+    if accepts(LONGEST_TRIED):
+        return None
+    low, high = 0, LONGEST_TRIED  # accepts(low) holds (or low is 0), accepts(high) does not
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if accepts(middle) else (low, middle)
+    return low

@@ -1,0 +1,128 @@
+"""A transformer small enough to read in one sitting and to train in a minute."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, cast
+
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from course_utils import validation
+from course_utils.attention import MultiHeadAttention, Sequence
+from course_utils.encodings import NAMES, create
+from course_utils.encodings.base import PositionalEncoding, Positions
+
+Tokens = Int[Tensor, "batch seq"]
+
+
+class Block(nn.Module):
+    """Attention, then a two-layer network, each on a normalised copy added back to x."""
+
+    def __init__(
+        self, d_model: int, n_heads: int, encoding: PositionalEncoding, causal: bool
+    ) -> None:
+        super().__init__()
+        self.attention_norm = nn.LayerNorm(d_model)
+        self.attention = MultiHeadAttention(d_model, n_heads, encoding, causal)
+        self.mlp_norm = nn.LayerNorm(d_model)
+        self.mlp = nn.Sequential(
+            nn.Linear(d_model, 4 * d_model), nn.GELU(), nn.Linear(4 * d_model, d_model)
+        )
+
+    def forward(self, x: Sequence, positions: Positions | None = None) -> Sequence:
+        """(batch, seq, d_model) → the same shape; door 1 is the model's business."""
+        x = x + self.attention.attend(self.attention_norm(x), positions)[0]
+        return x + self.mlp(self.mlp_norm(x))
+
+
+class TinyTransformer(nn.Module):
+    """Token ids in, logits over the vocabulary out, with any encoding of the course.
+
+    Embeddings start with standard deviation 1/√d_model and are multiplied by √d_model, so their
+    entries have about the size of a sinusoidal encoding's. The output layer shares their
+    matrix. Both as in Vaswani et al. 2017, section 3.4. Blocks normalise before attention.
+
+    Args:
+        vocab_size: number of token ids.
+        encoding: name of an encoding, see ``course_utils.encodings.NAMES``, or an encoding of
+            your own that all layers share.
+        d_model: width of the embeddings.
+        n_layers: number of blocks.
+        n_heads: attention heads a block.
+        max_len: longest sequence for encodings that keep a table; the others ignore it.
+        causal: True for a language model; False lets every token see every other.
+        **options: options of an encoding given by name.
+
+    Raises:
+        TypeError, ValueError: as :func:`course_utils.encodings.create`.
+    """
+
+    def __init__(
+        self,
+        vocab_size: int,
+        encoding: str | PositionalEncoding = "sinusoidal",
+        d_model: int = 128,
+        n_layers: int = 4,
+        n_heads: int = 4,
+        max_len: int = 512,
+        causal: bool = True,
+        **options: Any,
+    ) -> None:
+        super().__init__()
+        self.vocab_size = validation.integer("vocab_size", vocab_size)
+        if not isinstance(encoding, PositionalEncoding):
+            validation.choice("encoding", encoding, NAMES)
+        validation.integer("n_layers", n_layers)
+
+        def make() -> PositionalEncoding:
+            if isinstance(encoding, PositionalEncoding):
+                return encoding
+            return create(
+                encoding,
+                d_model=d_model,
+                n_heads=n_heads,
+                max_len=max_len,
+                causal=causal,
+                **options,
+            )
+
+        first = make()
+        own = [first] + [first if first.shared else make() for _ in range(n_layers - 1)]
+        self.encoding = first
+        self.embedding = nn.Embedding(vocab_size, d_model)
+        nn.init.normal_(self.embedding.weight, std=d_model**-0.5)
+        self.blocks = nn.ModuleList(Block(d_model, n_heads, one, causal) for one in own)
+        self.norm = nn.LayerNorm(d_model)
+        self.head = nn.Linear(d_model, vocab_size, bias=False)
+        self.head.weight = self.embedding.weight
+
+    def forward(
+        self, tokens: Tokens, positions: Positions | None = None
+    ) -> Float[Tensor, "batch seq vocab_size"]:
+        """Logits of the next token at each place: (batch, seq) ids → (batch, seq, vocab_size).
+
+        Args:
+            tokens: (batch, seq) integer ids below ``vocab_size``.
+            positions: (seq,) positions of the tokens; None for 0, 1, 2, …
+
+        Raises:
+            TypeError, ValueError: if ``tokens`` is not a batch of integer ids in range, or
+                ``positions`` does not fit it.
+        """
+        return self.head(self.hidden(tokens, positions))
+
+    def hidden(
+        self, tokens: Tokens, positions: Positions | None = None
+    ) -> Float[Tensor, "batch seq d_model"]:
+        """What the output layer sees: (batch, seq) ids → (batch, seq, d_model)."""
+        ids = validation.token_ids("tokens", tokens, self.vocab_size)
+        row = validation.positions_or_count("positions", positions, ids.shape[1], ids.device)
+        x = self.embedding(ids) * self.embedding.embedding_dim**0.5
+        if not self.encoding.every_layer:
+            x = self.encoding.embed(x, row, ids)
+        for block in cast("Iterable[Block]", self.blocks):
+            if self.encoding.every_layer:
+                x = block.attention.encoding.embed(x, row, ids)
+            x = block(x, positions)
+        return self.norm(x)

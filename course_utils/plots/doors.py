@@ -1,0 +1,71 @@
+"""The strip of four doors at the head of every lesson."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from matplotlib.figure import Figure
+from matplotlib.patches import Polygon, Rectangle
+
+from course_utils import validation
+from course_utils.encodings.base import DOORS
+
+CAPTIONS = ("token\nembeddings", "queries\nand keys", "attention\nscores", "what is\nsummed")
+OPEN, SHUT, LEAF = "#0173b2", "0.88", "#de8f05"
+
+
+def door_strip(doors: Iterable[str], title: str = "") -> Figure:
+    """Draw the four doors in the order a token passes them, the named ones open.
+
+    Args:
+        doors: any of ``"embed"``, ``"rotate"``, ``"bias"``, ``"values"``.
+        title: text above.
+
+    Raises:
+        TypeError, ValueError: if a door has another name.
+    """
+    if not isinstance(doors, Iterable):
+        raise TypeError(f"doors must be a list of names, got {type(doors).__name__} {doors!r}")
+    opened = {validation.choice("doors", door, DOORS) for door in doors}
+    fig = Figure(figsize=(8.0, 1.75))
+    fig.set_layout_engine("none")
+    ax = fig.add_axes((0, 0, 1, 1))
+    ax.set(xlim=(0, 16), ylim=(0, 3.5))
+    ax.axis("off")
+    if title:
+        ax.text(8, 3.25, title, ha="center", va="center", fontsize=12)
+    ax.annotate(
+        "", xy=(15.8, 1.3), xytext=(0.2, 1.3),
+        arrowprops={"arrowstyle": "->", "color": "0.6", "linewidth": 1.5}, zorder=0,
+    )  # fmt: skip
+    for number, (door, caption) in enumerate(zip(DOORS, CAPTIONS, strict=True)):
+        left = 0.7 + 3.85 * number
+        is_open = door in opened
+        ax.add_patch(
+            Rectangle(
+                (left, 0.3),
+                1.15,
+                2.0,
+                facecolor="white" if is_open else SHUT,
+                edgecolor=OPEN if is_open else "0.6",
+                linewidth=2,
+            )
+        )
+        if is_open:  # the leaf swings out to the left
+            corners = [(left, 0.3), (left - 0.45, 0.05), (left - 0.45, 2.1), (left, 2.3)]
+            ax.add_patch(Polygon(corners, facecolor=LEAF, edgecolor=OPEN, linewidth=1.5))
+        else:
+            ax.plot([left + 0.95], [1.25], "o", color="0.5", markersize=4)
+        ax.text(
+            left + 0.57, 1.3, str(number + 1), ha="center", va="center", fontsize=14,
+            color=OPEN if is_open else "0.45", weight="bold" if is_open else "normal",
+        )  # fmt: skip
+        ax.text(
+            left + 1.4, 1.75, caption, ha="left", va="center", fontsize=10.5,
+            color="black" if is_open else "0.45",
+        )  # fmt: skip
+        ax.text(
+            left + 1.4, 0.75, f"{door}()\n{'open' if is_open else 'shut'}", ha="left", va="center",
+            fontsize=9, color=OPEN if is_open else "0.5",
+        )  # fmt: skip
+    return fig

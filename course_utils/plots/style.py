@@ -1,0 +1,128 @@
+"""The course's figure style, its fonts, and the one way to show a figure."""
+
+from __future__ import annotations
+
+import io
+from functools import cache
+from typing import Any
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+from matplotlib import font_manager
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from PIL import Image
+
+DIVERGING = "RdBu_r"  # signed quantities, centred at zero
+SEQUENTIAL = "YlGnBu"  # weights and other quantities from zero upwards
+
+CJK_FONTS = (
+    "Noto Sans CJK SC",
+    "Noto Sans CJK JP",
+    "Source Han Sans SC",
+    "Noto Sans SC",
+    "PingFang SC",
+    "Hiragino Sans GB",
+    "Microsoft YaHei",
+    "SimHei",
+    "WenQuanYi Zen Hei",
+    "WenQuanYi Micro Hei",
+    "Arial Unicode MS",
+)
+
+
+@cache
+def cjk_font() -> str | None:
+    """Name of an installed font with Chinese characters, or None."""
+    installed = {font.name for font in font_manager.fontManager.ttflist}
+    return next((name for name in CJK_FONTS if name in installed), None)
+
+
+def label(text: str, plain: str | None = None) -> str:
+    """``text`` if this machine has glyphs for it, else ``plain`` (for Chinese: the pinyin).
+
+    Without ``plain`` the text comes back as it is.
+    """
+    if plain is None or text.isascii() or cjk_font() is not None:
+        return text
+    return plain
+
+
+def labels(words: list[str], pinyin: dict[str, str] | None = None) -> list[str]:
+    """Words as axis labels: each through :func:`label` with its pinyin, if one is given."""
+    return [label(word, (pinyin or {}).get(word)) for word in words]
+
+
+def use_style() -> None:
+    """Set fonts, colours and sizes for every figure that follows; safe to call again."""
+    import seaborn as sns
+
+    fonts = ["DejaVu Sans", *([cjk_font()] if cjk_font() else [])]
+    sns.set_theme(
+        context="notebook",
+        style="ticks",
+        palette="colorblind",
+        rc={
+            "font.family": fonts,
+            "font.size": 11,
+            "axes.titlesize": 12,
+            "axes.labelsize": 11,
+            "legend.fontsize": 10,
+            "legend.frameon": False,
+            "axes.spines.top": False,
+            "axes.spines.right": False,
+            "figure.dpi": 80,
+            "savefig.dpi": 80,
+            "figure.constrained_layout.use": True,
+            "image.interpolation": "nearest",
+            "axes.unicode_minus": True,
+        },
+    )
+    mpl.set_loglevel("ERROR")  # a missing glyph is dealt with by label(), not by a warning
+
+
+def png(fig: Figure) -> bytes:
+    """The figure as PNG bytes at its own size, in 256 colours: small enough for a notebook."""
+    picture = Image.open(io.BytesIO(quick_png(fig))).convert("RGB")
+    buffer = io.BytesIO()
+    picture.quantize(256, dither=Image.Dither.NONE).save(buffer, "png", optimize=True)
+    return buffer.getvalue()
+
+
+def quick_png(fig: Figure) -> bytes:
+    """Like :func:`png` in full colour: larger, but made faster, for pictures that follow a slider."""
+    buffer = io.BytesIO()
+    FigureCanvasAgg(fig).print_png(
+        buffer, metadata={"Software": None}, pil_kwargs={"compress_level": 1}
+    )
+    return buffer.getvalue()
+
+
+def show(fig: Figure, description: str) -> None:
+    """Display the figure, with a written description for readers who cannot see it.
+
+    Args:
+        fig: any figure; it is closed afterwards, so the notebook shows it once.
+        description: what the picture shows, with its key numbers. It becomes the output's
+            text/plain, where screen readers and the notebook tests find it.
+
+    Raises:
+        TypeError, ValueError: if ``fig`` is no figure or ``description`` is empty.
+    """
+    from IPython.display import display
+
+    _figure(fig)
+    if not isinstance(description, str):
+        raise TypeError(
+            f"description must be a string, got {type(description).__name__} {description!r}"
+        )
+    if not description.strip():
+        raise ValueError(f"description must say what the picture shows, got {description!r}")
+    bundle: dict[str, Any] = {"image/png": png(fig), "text/plain": " ".join(description.split())}
+    display(bundle, raw=True)
+    plt.close(fig)
+
+
+def _figure(value: object) -> None:
+    if not isinstance(value, Figure):
+        raise TypeError(f"fig must be a matplotlib Figure, got {type(value).__name__} {value!r}")

@@ -1,0 +1,60 @@
+"""Seed, device and figure style of a session: what the first cell of every lesson sets up."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import torch
+
+from course_utils import validation
+
+DEVICES = ("auto", "cuda", "mps", "cpu")
+
+
+def seed_everything(seed: int = 0) -> None:
+    """Seed Python's, NumPy's and PyTorch's generators with one integer from 0.
+
+    Raises:
+        TypeError, ValueError: if ``seed`` is not a whole number from 0 to 2³² − 1.
+    """
+    if validation.integer("seed", seed, minimum=0) >= 2**32:
+        raise ValueError(f"seed must be below 2**32, got {seed}")
+    random.seed(seed)
+    np.random.seed(seed)
+    torch.manual_seed(seed)
+
+
+def pick_device(device: str = "auto") -> torch.device:
+    """Turn a name into a device; ``"auto"`` takes cuda, else Apple's mps, else the CPU.
+
+    Raises:
+        ValueError: if the name is unknown or this machine has no such device.
+    """
+    name = validation.choice("device", device, DEVICES)
+    here = {
+        "cuda": torch.cuda.is_available(),
+        "mps": torch.backends.mps.is_available(),
+        "cpu": True,
+    }
+    if name == "auto":
+        name = next(kind for kind, found in here.items() if found)
+    if not here[name]:
+        found = ", ".join(kind for kind, there in here.items() if there)
+        raise ValueError(f"device {name!r} is not on this machine; here: {found}")
+    return torch.device(name)
+
+
+def start(seed: int = 0, device: str = "auto") -> torch.device:
+    """Seed everything, set the course's figure style, print what was found, return the device.
+
+    Raises:
+        TypeError, ValueError: as :func:`seed_everything` and :func:`pick_device`.
+    """
+    from course_utils import plots  # matplotlib and seaborn load here, not with the package
+
+    picked = pick_device(device)
+    seed_everything(seed)
+    plots.use_style()
+    print(f"seed {seed} · device {picked} · torch {torch.__version__}")
+    return picked

@@ -1,0 +1,223 @@
+"""Sliders that redraw a picture, and predictions to make before a cell answers them.
+
+Everything works with ipywidgets 7.7 and 8, in JupyterLab and Colab. Without a kernel an
+explorer shows its first picture and a prediction its question as text.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import ipywidgets as w
+import matplotlib as mpl
+from IPython.display import display
+from matplotlib.figure import Figure
+
+from course_utils import validation
+from course_utils.plots.style import png, quick_png
+
+WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
+SIZE = (8.0, 4.2)  # inches, of an explorer's picture
+_answers: dict[str, Any] = {}  # what the learner picked, by question: survives a re-run
+
+
+def explore(
+    draw: Callable[..., str | None], size: tuple[float, float] = SIZE, **controls: Any
+) -> None:
+    """Show sliders and a picture that follows them.
+
+    Args:
+        draw: called as ``draw(fig, **values)`` on one persistent figure, empty at first. It
+            should create its artists once and then only update them. It may return a sentence
+            about the picture, which is shown below it and read by screen readers. A ValueError
+            it raises is shown in the picture's place, and the last good picture stays.
+        size: width and height of the picture in inches.
+        **controls: one an argument of ``draw``: ``(low, high, start)`` or
+            ``(low, high, start, step)`` makes a slider (of floats if any is a float), a bool a
+            check box, a list of strings a drop-down that starts at its first entry, and a
+            widget is taken as it is.
+
+    Raises:
+        TypeError, ValueError: if a control is none of these or its numbers are out of order.
+    """
+    if not callable(draw):
+        raise TypeError(f"draw must be a function of (fig, …), got {type(draw).__name__} {draw!r}")
+    if not controls:
+        raise ValueError(f"controls must name at least one argument of draw, got {controls}")
+    if not isinstance(size, tuple) or len(size) != 2:
+        raise ValueError(f"size must be (width, height) in inches, got {size!r}")
+    for inches in size:
+        validation.positive("size", inches)
+    sliders = {name: control(name, spec) for name, spec in controls.items()}
+    fig = Figure(figsize=size, dpi=mpl.rcParams["figure.dpi"], layout="constrained")
+    image, sentence = w.Image(format="png"), w.HTML()
+    image.layout.width, image.layout.max_width = f"{size[0] * fig.dpi:.0f}px", "100%"
+    image.add_class("widget-image")
+
+    def update(change: Any = None) -> None:
+        values = {name: slider.value for name, slider in sliders.items()}
+        try:
+            said = draw(fig, **values)
+        except ValueError as error:
+            sentence.value = f"<b>Not possible:</b> {error}"
+            return
+        image.value = quick_png(fig)
+        sentence.value = said or ""
+
+    for slider in sliders.values():
+        slider.observe(update, names="value")
+    update()
+    fig.set_layout_engine("none")  # placed once: placing anew would double the time a change takes
+    rows = w.VBox([*sliders.values(), image, sentence])
+    start = ", ".join(f"{name} = {slider.value}" for name, slider in sliders.items())
+    text = f"Explorer with sliders, at {start}. {sentence.value}".strip()
+    _display(rows, text, png(fig))
+
+
+def control(name: str, spec: Any) -> Any:
+    """Make the widget for one control of :func:`explore`; widgets pass through."""
+    text = {"description": name.replace("_", " "), "style": {"description_width": "9em"}}
+    wide = {"layout": w.Layout(width="34em", max_width="98%"), "continuous_update": True}
+    if isinstance(spec, w.Widget) and hasattr(spec, "value"):
+        spec.description = spec.description or text["description"]
+        return spec
+    if isinstance(spec, bool):
+        return w.Checkbox(value=spec, **text)
+    if isinstance(spec, list) and spec and all(isinstance(entry, str) for entry in spec):
+        return w.Dropdown(options=spec, value=spec[0], **text)
+    if isinstance(spec, tuple) and len(spec) in (3, 4):
+        for entry in spec:
+            validation.number(name, entry, f"finite numbers (low, high, start[, step]), got {spec}")
+        low, high, start, *step = spec
+        if not low <= start <= high or low == high or (step and step[0] <= 0):
+            raise ValueError(
+                f"{name} must be (low, high, start[, step]) with low <= start <= high, got {spec}"
+            )
+        if any(isinstance(number, float) for number in spec):
+            size = step[0] if step else (high - low) / 100
+            return w.FloatSlider(min=low, max=high, value=start, step=size, **text, **wide)
+        size = step[0] if step else 1
+        return w.IntSlider(min=low, max=high, value=start, step=size, **text, **wide)
+    raise TypeError(
+        f"{name} must be (low, high, start[, step]), a bool, a list of strings or a widget, "
+        f"got {spec!r}"
+    )
+
+
+def log_slider(low: float, high: float, start: float) -> Any:
+    """A slider whose steps are equal ratios, for :func:`explore`: 20 steps a factor of ten.
+
+    Raises:
+        TypeError, ValueError: unless 0 < low <= start <= high and low < high.
+    """
+    for name, value in {"low": low, "high": high, "start": start}.items():
+        validation.positive(name, value)
+    if not (0 < low <= start <= high and low < high):
+        raise ValueError(
+            f"low, start and high must satisfy 0 < low <= start <= high, got {low}, {start}, {high}"
+        )
+    return w.FloatLogSlider(
+        value=start,
+        min=math.log10(low),
+        max=math.log10(high),
+        step=0.05,
+        readout_format=",.0f",
+        style={"description_width": "9em"},
+        layout=w.Layout(width="34em", max_width="98%"),
+    )
+
+
+class Prediction:
+    """A question the learner answers before the cell that measures; made by :func:`predict`."""
+
+    def __init__(self, question: str) -> None:
+        self.question = question
+
+    @property
+    def answer(self) -> Any:
+        """What the learner picked or typed, None if nothing yet."""
+        return _answers.get(self.question)
+
+    def reveal(self, measured: str | float, unit: str = "") -> None:
+        """Print what was measured beside what the learner predicted."""
+        found = f"{measured:.4g}" if isinstance(measured, float) else str(measured)
+        found = f"{found} {unit}".strip()
+        if self.answer is None:
+            print(f"Measured: {found}. (No prediction was made above.)")
+        elif isinstance(self.answer, str):
+            same = self.answer == measured
+            verdict = "as you predicted" if same else f"you predicted: {self.answer}"
+            print(f"Measured: {found}. ({verdict[0].upper()}{verdict[1:]}.)")
+        else:
+            print(f"Measured: {found}. (You predicted {self.answer:.4g}.)")
+
+
+def predict(question: str, choices: Sequence[str]) -> Prediction:
+    """Ask a multiple-choice question and record the answer in this kernel.
+
+    Returns:
+        A :class:`Prediction`; a later cell calls its ``reveal`` with what it measured.
+
+    Raises:
+        TypeError, ValueError: if the question is empty or there are fewer than two different
+            choices.
+    """
+    _sentence(question)
+    if isinstance(choices, str) or not isinstance(choices, Sequence):
+        raise TypeError(f"choices must be a list, got {type(choices).__name__} {choices!r}")
+    options = [str(choice) for choice in choices]
+    if len(set(options)) != len(options) or len(options) < 2:
+        raise ValueError(f"choices must be at least two different ones, got {choices!r}")
+    earlier = _answers.get(question)
+    # Nothing is picked until the learner picks. ipywidgets 7 and 8 both accept None here.
+    picker = w.RadioButtons(options=options, value=earlier if earlier in options else None)
+    picker.layout.width = "auto"
+    _ask(question, picker, "\n".join(f"  ({i}) {option}" for i, option in enumerate(options, 1)))
+    return Prediction(question)
+
+
+def predict_number(question: str, unit: str = "") -> Prediction:
+    """Ask for a number and record it in this kernel; otherwise like :func:`predict`."""
+    _sentence(question)
+    earlier = _answers.get(question)
+    picker = w.Text(
+        value="" if earlier is None else f"{earlier:g}", placeholder=f"your guess {unit}".strip()
+    )
+    _ask(question, picker, f"  (a number{' in ' + unit if unit else ''})")
+    return Prediction(question)
+
+
+def _sentence(question: Any) -> None:
+    if not isinstance(question, str):
+        raise TypeError(f"question must be a string, got {type(question).__name__} {question!r}")
+    if not question.strip():
+        raise ValueError(f"question must not be empty, got {question!r}")
+
+
+def _ask(question: str, picker: Any, options: str) -> None:
+    note = w.HTML()
+
+    def record(change: Any) -> None:
+        value = change["new"]
+        if isinstance(picker, w.Text):
+            try:
+                value = float(value.replace(",", "."))
+            except ValueError:
+                note.value = f"{value!r} is not a number yet." if value.strip() else ""
+                return
+        _answers[question] = value
+        note.value = "Recorded. Now run the next cell."
+
+    picker.observe(record, names="value")
+    title = w.HTML(f"<b>Predict.</b> {question}")
+    _display(w.VBox([title, picker, note]), f"Predict: {question}\n{options}")
+
+
+def _display(widget: Any, text: str, picture: bytes | None = None) -> None:
+    view = {"version_major": 2, "version_minor": 0, "model_id": widget.model_id}
+    bundle: dict[str, Any] = {WIDGET_VIEW: view, "text/plain": text}
+    if picture is not None:
+        bundle["image/png"] = picture
+    display(bundle, raw=True)

@@ -1,0 +1,880 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+# ---
+
+# %% [markdown]
+# # 02 · Sinusoidal
+#
+# **Question:** how can 128 numbers name any position and also say how far apart two positions
+# are?
+#
+# After this lesson you can
+#
+# - write the sinusoidal encoding from memory and explain each part of its formula;
+# - predict what base and width change, and check it with sliders;
+# - show that a shift by $k$ is one matrix, the same at every position;
+# - tell which popular sentences about this encoding are true.
+#
+# **Time:** 40 minutes. **Builds on:** lesson 01, sin and cos. **Doors:** 1, token embeddings.
+
+# %% tags=["nbval-ignore-output"]
+from course_utils import start
+
+device = start(seed=0)
+
+# %%
+from course_utils import plots
+from course_utils.encodings import create
+
+encoding = create("sinusoidal", d_model=128, n_heads=4)
+plots.show(
+    plots.door_strip(encoding.doors, "Lesson 02: sinusoidal opens door 1"),
+    f"The strip of four doors; open: {', '.join(encoding.doors)}.",
+)
+
+# %% [markdown]
+# ## From a binary counter to clock hands
+#
+# Lesson 01 left two wishes. The numbers must stay small, and their count must not grow with the
+# text. Binary writing grants both, nearly: $p$ below 16 needs four digits, each 0 or 1. The
+# last digit flips at every step, the one before it at every second step, and so on.
+#
+# But digits jump. From 7 (0111) to 8 (1000) all four flip. Let us replace each flipping digit
+# by a clock hand that turns smoothly, each hand at half the speed of the one before.
+
+# %%
+import matplotlib.pyplot as plt
+import torch
+
+from course_utils.encodings.functional import sinusoidal_table
+
+numbers = torch.arange(16)
+bits = (numbers[:, None] // torch.tensor([1, 2, 4, 8])) % 2  # (16, 4), last digit first
+timed = (numbers + 0.5) * torch.pi  # so that the hands turn as often as the digits flip
+hands = -sinusoidal_table(timed, d_model=8, base=16)[:, 0::2]  # the sin of four clock hands
+fig, axes = plt.subplots(1, 2, figsize=(8, 4.6), sharey=True)
+plots.heatmap(axes[0], 2 * bits - 1.0, title="binary digits", xlabel="digit", ylabel="number")
+plots.heatmap(axes[1], hands, title="clock hands (sin)", xlabel="hand", unit="value", limit=1)
+for ax in axes:
+    ax.set_xticks(range(4))
+plots.show(
+    fig,
+    "Left: the binary digits of 0 to 15 as red (1) and blue (0), the last digit first. Digit 0 "
+    "flips at every number, digit 3 after eight. Right: four sine waves that change sign at the "
+    "same places, without jumps.",
+)
+
+# %% [markdown]
+# **Look:** each column on the right changes sign where its digit on the left flips, only
+# smoothly. The slower the hand, the larger the stretch of text it tells apart.
+#
+# A sine alone is ambiguous: it takes each value twice a turn. A clock hand has two coordinates,
+# sin and cos, and together they fix the angle. So each hand fills two columns.
+
+# %% [markdown]
+# ## The formula
+#
+# With width $D$ and base $b$, pair $m$ turns by $\theta_m$ radians at each position:
+#
+# $$\theta_m = b^{-2m/D}, \qquad
+# PE_{p,\,2m} = \sin(p\,\theta_m), \qquad PE_{p,\,2m+1} = \cos(p\,\theta_m).$$
+#
+# $m$ runs from 0 to $D/2 - 1$. Vaswani et al. (2017) take $b = 10000$. Here it is in code, line
+# for line.
+
+
+# %%
+def sinusoidal_from_scratch(length, d_model, base=10000.0):
+    p = torch.arange(length, dtype=torch.float64)[:, None]  # (length, 1)
+    m = torch.arange(d_model // 2, dtype=torch.float64)  # (pairs,)
+    angles = p * base ** (-2 * m / d_model)  # (length, pairs), in radians
+    table = torch.empty(length, d_model)
+    table[:, 0::2] = angles.sin()  # even columns
+    table[:, 1::2] = angles.cos()  # odd columns
+    return table
+
+
+table = sinusoidal_table(torch.arange(100), d_model=128)
+assert torch.allclose(sinusoidal_from_scratch(100, 128), table, atol=1e-6)
+print("from scratch = reference, shape", tuple(table.shape))
+print("position 0 starts", [f"{value:.4f}" for value in table[0, :4].tolist()])
+print("position 1 starts", [f"{value:.4f}" for value in table[1, :4].tolist()])
+
+# %% [markdown]
+# Position 0 is 0, 1, 0, 1, …: every hand points to its start. Some tutorials print the second
+# line as the output for position 0. They start counting at 1 without saying so.
+#
+# ## Four pictures of one table
+
+# %%
+from course_utils import widgets
+
+guess = widgets.predict(
+    "D = 128, base 10000: how many positions does the slowest hand need for one full turn?",
+    ["about 10,000", "about 54,000", "about 63,000"],
+)
+
+# %%
+from course_utils.encodings.functional import wavelengths
+
+turns = wavelengths(d_model=128)  # (64,), positions a turn
+print(f"fastest {turns[0]:.2f} positions a turn, slowest {turns[-1]:,.0f}")
+options = {10_000: "about 10,000", 54_000: "about 54,000", 63_000: "about 63,000"}
+guess.reveal(options[min(options, key=lambda value: abs(value - turns[-1].item()))])
+
+# %% [markdown]
+# The base is not the longest wavelength. The slowest pair has the exponent $-2m/D$ with
+# $m = D/2 - 1$, a little less than 1, and a full turn is $2\pi$ radians:
+# $2\pi \cdot 10000^{126/128}$.
+
+# %% tags=["readme"]
+fig = plots.four_panel(
+    table,
+    turns,
+    dimensions=(0, 20, 60),
+    positions=(0, 10, 50),
+    title="The sinusoidal encoding, 100 positions, 128 dimensions",
+)
+unfinished = int((turns > 100).sum())
+plots.show(
+    fig,
+    "Four panels. The table: fast stripes on the left, slow ones on the right. Waves of "
+    "dimensions 0, 20 and 60: from many turns to less than half a turn. Vectors of positions 0, "
+    "10 and 50: they differ on the left and agree on the right. Wavelengths: a straight line on a "
+    f"logarithmic axis from {turns[0]:.1f} to {turns[-1]:,.0f} positions; {unfinished} of 64 pairs "
+    "do not finish a turn within the table.",
+)
+
+# %% [markdown]
+# **Look:** in the table, the right half hardly changes over 100 positions. Those hands are slow.
+# In the fourth panel the wavelengths grow by the same *factor* from pair to pair, so they form a
+# line on the logarithmic axis. Dots above the grey line belong to hands that do not finish one
+# turn in 100 positions.
+
+# %% [markdown]
+# ## Turn the knobs
+#
+# Four sliders: base, width, length, and the pair to show. Try these.
+#
+# - Base 10: all hands become fast. Where do the wavelengths end?
+# - Width 8: four hands only.
+# - Pair 20 at length 32, then at length 256.
+
+# %%
+from course_utils import explorers
+
+widgets.explore(
+    explorers.frequencies,
+    size=(9.5, 3.6),
+    base=widgets.log_slider(2, 1_000_000, 10_000),
+    d_model=(8, 128, 64, 2),
+    length=(8, 256, 128),
+    pair=(0, 31, 4),
+)
+
+# %% [markdown]
+# The same as a still picture, for three bases:
+
+# %%
+bases = (10.0, 1_000.0, 1_000_000.0)
+fig, axes = plt.subplots(1, 3, figsize=(10, 3.2), sharey=True)
+longest = {base: wavelengths(64, base)[-1].item() for base in bases}
+for ax, base in zip(axes, bases, strict=True):
+    rows = sinusoidal_table(torch.arange(128), 64, base)
+    plots.heatmap(ax, rows, title=f"base {base:,.0f}", xlabel="dimension", limit=1)
+axes[0].set_ylabel("position")
+described = ", ".join(f"{length:,.0f} at base {base:,.0f}" for base, length in longest.items())
+plots.show(
+    fig,
+    "Tables of 128 positions by 64 dimensions at base 10, 1,000 and 1,000,000. The part that "
+    f"changes shrinks to the left as the base grows. Longest wavelength: {described}.",
+)
+
+# %% [markdown]
+# **Look:** a larger base leaves more columns nearly constant. They are idle on short texts, and
+# in reserve for long ones.
+#
+# ## Clock hands, one position at a time
+#
+# Each circle below is one pair of columns. The slider moves the position. Watch how far pair 9
+# has come when pair 0 has made ten turns.
+
+# %%
+widgets.explore(
+    explorers.clocks,
+    size=(9.5, 3.2),
+    position=(0, 200, 7),
+    base=widgets.log_slider(2, 1_000_000, 10_000),
+)
+
+# %%
+theta = 2 * torch.pi / wavelengths(32)[list(explorers.CLOCKS)]
+fig, axes = plt.subplots(1, 4, figsize=(10, 3.1))
+for ax, pair, speed in zip(axes, explorers.CLOCKS, theta.tolist(), strict=True):
+    for p, style in ((0, ":"), (5, "--"), (10, "-")):
+        angle = torch.tensor(p * speed)
+        ax.plot([0, angle.cos()], [0, angle.sin()], style, linewidth=2.5, label=f"position {p}")
+    ax.add_patch(plt.Circle((0, 0), 1, fill=False, color="0.7"))
+    ax.set(xlim=(-1.2, 1.2), ylim=(-1.2, 1.2), aspect="equal", title=f"pair {pair}", xlabel="cos")
+axes[0].set_ylabel("sin")
+fig.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
+made = ", ".join(f"{10 * speed / (2 * torch.pi):.3f}" for speed in theta.tolist())
+plots.show(
+    fig,
+    "Four circles with the hands of pairs 0, 3, 6 and 9 at positions 0, 5 and 10. Turns made by "
+    f"position 10: {made}.",
+)
+
+# %% [markdown]
+# **Look:** pair 0 is more than once round at position 10. Pair 9 has hardly left its start. Fast
+# hands tell neighbours apart, slow hands tell chapters apart.
+
+# %% [markdown]
+# ## How alike are two positions?
+#
+# All rows have the same length: each pair adds $\sin^2 + \cos^2 = 1$, so the norm is
+# $\sqrt{D/2}$. And the dot product of two rows is
+#
+# $$PE_p \cdot PE_r = \sum_m \sin p\theta_m \sin r\theta_m + \cos p\theta_m \cos r\theta_m
+# = \sum_m \cos\big((p - r)\,\theta_m\big).$$
+#
+# Only the difference $p - r$ is left. So the similarity matrix must have equal values along
+# each diagonal. Such a matrix is called *Toeplitz*.
+
+# %%
+guess = widgets.predict(
+    "As two positions move apart, their cosine similarity …",
+    ["falls at every step", "falls on the whole, with ripples", "stays about the same"],
+)
+
+# %%
+from course_utils import measures
+
+rows = sinusoidal_table(torch.arange(512), 128)
+norms = rows.norm(dim=1)
+similarity = measures.similarity_matrix(rows)  # (512, 512)
+profile = measures.similarity_by_offset(similarity)  # (512,), mean of each diagonal
+uneven = measures.toeplitz_error(similarity)
+print(f"norms {norms.min():.5f} to {norms.max():.5f}, √(D/2) = {64**0.5:.5f}")
+print(f"largest deviation within a diagonal: {uneven:.0e}")
+rises = (profile.diff() > 0).nonzero()[:, 0]
+print(f"steps at which similarity rises: {len(rises)} of 511, the first from offset {rises[0]}")
+falls_overall = bool(profile[256:].mean() < profile[:256].mean())
+shape = "falls on the whole, with ripples" if falls_overall else "stays about the same"
+guess.reveal(shape if len(rises) else "falls at every step")
+
+# %%
+fig, axes = plt.subplots(1, 2, figsize=(9.5, 3.9))
+plots.similarity(axes[0], similarity, title="similarity of positions 0 to 511")
+plots.lines(
+    axes[1],
+    {"D = 128": profile},
+    title="similarity against distance",
+    xlabel="distance (positions)",
+    ylabel="cosine similarity",
+    legend=False,
+)
+axes[1].set_ylim(0, 1.05)
+plots.show(
+    fig,
+    "Left: a similarity matrix with stripes along the diagonals, dark on the main one. Right: "
+    f"similarity against distance, {profile[1]:.2f} at 1, {profile[10]:.2f} at 10, "
+    f"{profile[100]:.2f} at 100 and {profile[400]:.2f} at 400, with ripples.",
+)
+
+# %% [markdown]
+# **Look:** similarity falls fast at first, then slowly and with ripples. So it does not rank all
+# distances: a far position can be more alike than a nearer one. Nor does it reach 0, because the
+# slow hands agree over the whole text.
+#
+# ## A shift is a matrix
+#
+# Vaswani et al. chose this encoding because a step of $k$ positions acts on it as one linear map,
+# easy to learn. Why linear? Turning a hand by $k\theta$ is a rotation:
+#
+# $$\begin{pmatrix} \sin((p+k)\theta) \\ \cos((p+k)\theta) \end{pmatrix} =
+# \begin{pmatrix} \cos k\theta & \sin k\theta \\ -\sin k\theta & \cos k\theta \end{pmatrix}
+# \begin{pmatrix} \sin p\theta \\ \cos p\theta \end{pmatrix}$$
+#
+# One such block a pair, and no $p$ in it. We check it twice: with the closed form, and by asking
+# least squares for the best matrix.
+
+# %%
+from course_utils.encodings.functional import shift_matrix
+
+k, width = 5, 16
+positions = torch.arange(4000, dtype=torch.float64)
+here = sinusoidal_table(positions, width)
+there = sinusoidal_table(positions + k, width)
+closed = shift_matrix(k, width)
+found = torch.linalg.lstsq(here[:2000], there[:2000]).solution.T  # fitted on the first half
+for name, matrix in (("closed form", closed), ("least squares", found)):
+    miss = (here[2000:] @ matrix.T - there[2000:]).abs().max()
+    print(f"{name:14} error on positions 2000 to 3999: {miss:.0e}")
+shift_gap = (closed - found).abs().max().item()
+print(f"largest difference of the two matrices: {shift_gap:.0e}")
+
+# %%
+fig, axes = plt.subplots(1, 2, figsize=(8.4, 3.7))
+plots.heatmap(axes[0], closed, title=f"shift by {k}, closed form", limit=1, equal=True)
+plots.heatmap(axes[1], found, title="least squares", unit="entry", limit=1, equal=True)
+for ax in axes:
+    ax.set(xlabel="column (dimension at p)", ylabel="row (dimension at p + k)")
+plots.show(
+    fig,
+    f"Two 16 by 16 matrices, equal within {shift_gap:.0e}: 2 by 2 rotation blocks along the "
+    f"diagonal and zero elsewhere. The first block has cos(5) = {closed[0, 0]:.2f}, the last is "
+    f"nearly the identity with {closed[-1, -1]:.4f}.",
+)
+
+# %% [markdown]
+# **Look:** least squares finds the rotation blocks by itself. It was fitted on positions below
+# 2000 and holds beyond. The same matrix serves every $p$. So a linear layer *could* learn to
+# look $k$ tokens back. Whether trained models do so is another question.
+
+# %% [markdown]
+# ## Can two positions collide?
+#
+# The fast hands come round every six or seven positions. With only those, positions would soon
+# look alike. Let us search 10,000 positions for the closest two.
+
+# %%
+guess = widgets.predict(
+    "Which two of 10,000 positions have the most similar vectors, at D = 128?",
+    ["two that are far apart, where the fast hands meet again", "two neighbours"],
+)
+
+
+# %%
+def closest(width):
+    return measures.nearest_pair(sinusoidal_table(torch.arange(10_000), width))
+
+
+nearest = {width: closest(width) for width in (2, 4, 8, 16, 128)}
+for width, (distance, first, second) in nearest.items():
+    print(f"D = {width:3}: positions {first:4} and {second:4}, distance {distance:.5f}")
+gap = nearest[128].second - nearest[128].first
+guess.reveal(
+    "two neighbours" if gap == 1 else "two that are far apart, where the fast hands meet again"
+)
+
+# %% [markdown]
+# **Look:** with 128 dimensions nothing comes closer than neighbours do. All neighbours are equally far
+# apart, so which pair wins is decided by rounding. With a single hand (D = 2) positions nearly
+# collide: 710 steps are very close to 113 full turns, because $710 \approx 113 \cdot 2\pi$.
+#
+# Are any two vectors equal? That also depends on how exactly they are stored.
+
+# %%
+distinct = {}
+for width in (2, 128):
+    rows = sinusoidal_table(torch.arange(10_000), width)
+    for dtype in (torch.float32, torch.bfloat16):
+        distinct[width, dtype] = len(rows.to(dtype).float().unique(dim=0))
+        print(f"D = {width:3} in {str(dtype):14}: {distinct[width, dtype]:6,} different vectors")
+
+# %% [markdown]
+# ## Read the position back
+#
+# If the vector names the position, a reader should be able to get it back. We take the simplest
+# reader, a linear one, fit it on half of the positions below 512, and test it on the other
+# half, and then beyond.
+
+# %%
+everywhere = torch.arange(1024)
+features, goal = sinusoidal_table(everywhere, 128), everywhere.float()
+generator = torch.Generator().manual_seed(0)
+train = (torch.rand(1024, generator=generator) < 0.5) & (everywhere < 512)
+read = measures.linear_probe(features, goal, train)
+inside = (everywhere < 512) & ~train
+errors = {
+    "unseen, below 512": (read - goal)[inside].abs().mean().item(),
+    "512 to 1023": (read - goal)[512:].abs().mean().item(),
+}
+for name, error in errors.items():
+    print(f"{name:18} mean error {error:8.2f} positions")
+
+# %%
+fig, ax = plt.subplots(figsize=(6.5, 3.8))
+plots.lines(
+    ax,
+    {"true": goal, "read by the probe": read},
+    title="a linear reader, fitted below 512",
+    xlabel="position",
+    ylabel="position read",
+)
+ax.axvline(512, color="0.5", linewidth=1)
+ax.set_ylim(0, 1100)
+plots.show(
+    fig,
+    f"Below position 512 (grey line) the curve of the probe lies on the true line, mean error "
+    f"{errors['unseen, below 512']:.2f}. Beyond it leaves the line, mean error "
+    f"{errors['512 to 1023']:.0f} positions.",
+)
+
+# %% [markdown]
+# **Look:** inside the fitted range the reader is right to a small fraction of a token. Beyond,
+# it is lost. The vectors exist at any position, but a reader trained on short texts meets
+# combinations of hands it never saw. Keep this picture for the lessons on long texts.
+
+# %% [markdown]
+# ## What it does to attention
+#
+# Back to the eight buffaloes of lesson 01, now 24 of them. The tokens are identical, so without
+# position the attention is uniform. We choose $W_k = W_q$ (random), so that each query looks for
+# its own kind.
+
+# %%
+import math
+
+from course_utils.attention import MultiHeadAttention
+from course_utils.tasks import word_vectors
+
+torch.manual_seed(0)
+heads = MultiHeadAttention(128, 4, encoding).requires_grad_(False)
+heads.W_q.weight.copy_(torch.randn(128, 128) / 128**0.5)
+heads.W_k.weight.copy_(heads.W_q.weight)
+x = word_vectors(["buffalo"] * 24, 128)[None]
+without = heads.attend(x, need_weights=True)[1][0]  # (4, 24, 24), door 1 left out
+with_pe = heads(x, need_weights=True)[1][0]  # (4, 24, 24)
+for name, weights in (("without", without), ("with", with_pe)):
+    nats, own = measures.entropy(weights).mean(-1), measures.diagonal_strength(weights)
+    print(f"{name:8} entropy", [f"{v:.2f}" for v in nats.tolist()], "nats")
+    print(f"{'':8} weight on the own position", [f"{v:.3f}" for v in own.tolist()])
+print(f"uniform: entropy {math.log(24):.2f}, weight {1 / 24:.3f}")
+
+# %%
+fig, axes = plt.subplots(1, 4, figsize=(10.5, 3.1), sharey=True)
+top = with_pe.max().item()
+for head, ax in enumerate(axes):
+    plots.attention(
+        ax, with_pe[head], title=f"head {head}", limit=top, unit="weight" if head == 3 else ""
+    )
+strength = measures.diagonal_strength(with_pe)
+plots.show(
+    fig,
+    "Attention of 24 identical tokens with sinusoidal positions, four heads. All show a band "
+    f"along the diagonal. Mean weight on the own position {strength.min():.2f} to "
+    f"{strength.max():.2f}, against {1 / 24:.2f} for uniform attention.",
+)
+
+# %%
+fig, ax = plt.subplots(figsize=(7, 3.4))
+plots.entropy(
+    ax,
+    {f"head {head}": measures.entropy(with_pe)[head] for head in range(4)},
+    math.log(24),
+    title="entropy of attention, with sinusoidal positions",
+    floor=2.5,
+)
+per_query = measures.entropy(with_pe)
+plots.show(
+    fig,
+    f"Entropy of four heads over 24 query positions, between {per_query.min():.2f} and "
+    f"{per_query.max():.2f} nats. Without position it is {math.log(24):.2f} everywhere.",
+)
+
+# %% [markdown]
+# **Look:** the same token now gets different weights at different places. On the diagonal they
+# are nearly twice the uniform ones, and the entropy falls a little below the line (mind the
+# axis: it starts at 2.5). Does that need $W_k = W_q$? With two independent random matrices:
+
+# %%
+heads.W_k.weight.copy_(torch.randn(128, 128) / 128**0.5)
+independent = heads(x, need_weights=True)[1][0]
+print("entropy", [f"{v:.2f}" for v in measures.entropy(independent).mean(-1).tolist()], "nats")
+print("diagonal", [f"{v:.3f}" for v in measures.diagonal_strength(independent).tolist()])
+
+# %% [markdown]
+# **Look:** the entropy falls here too. But the diagonal is no favourite. The encoding *offers*
+# nearness. Queries and keys must be matched to take the offer, and that is what training is
+# for.
+
+# %% [markdown]
+# ## Add or concatenate? And why × √D?
+#
+# Adding mixes word and position in the same 128 numbers. Would it not be cleaner to concatenate?
+# We mix 100 random word vectors with 100 positions and let a linear reader find the position.
+
+
+# %%
+def reading_error(width, join):
+    """Mean error of a linear reader of the position, on pairs it was not fitted on."""
+    generator = torch.Generator().manual_seed(0)
+    words = torch.randn(100, 1, width, generator=generator).expand(-1, 100, -1)
+    places = sinusoidal_table(torch.arange(100), width).expand(100, -1, -1)
+    goal = torch.arange(100.0).repeat(100)
+    train = torch.rand(10_000, generator=generator) < 0.5
+    read = measures.linear_probe(join(words, places).flatten(0, 1), goal, train)
+    return (read - goal)[~train].abs().mean().item()
+
+
+mixing = {}
+for width in (16, 64, 256):
+    mixing[width, "add"] = reading_error(width, lambda w, p: w + p)
+    mixing[width, "concatenate"] = reading_error(width, lambda w, p: torch.cat([w, p], dim=-1))
+    print(
+        f"D = {width:3}: added {mixing[width, 'add']:6.2f} positions off, "
+        f"concatenated {mixing[width, 'concatenate']:.2f} (and {2 * width} wide)"
+    )
+
+# %% [markdown]
+# **Look:** concatenation always keeps the two apart, at twice the width. Adding loses the
+# position where the space is narrow. At width 256 there is room for the directions of all 100
+# words beside those of the positions, and the reader separates them. Real vocabularies are far
+# larger than the width. So this does not show that adding is free. It shows what it depends on.
+#
+# The same paper multiplies word vectors by $\sqrt D$ before adding. Look at their sizes.
+
+# %%
+generator = torch.Generator().manual_seed(0)
+small = torch.randn(200, 128, generator=generator) / 128**0.5  # a common initial size
+place = sinusoidal_table(torch.tensor([7]), 128)  # (1, 128)
+likeness = {}
+for name, factor in (("as they are", 1.0), ("times √D", 128**0.5)):
+    words = factor * small
+    share = words.square().sum(1).mean() / (words.square().sum(1).mean() + place.square().sum())
+    between = measures.similarity_matrix(words + place)[~torch.eye(200, dtype=torch.bool)]
+    likeness[name] = between.mean().item()
+    print(
+        f"{name:12} norm {words.norm(dim=1).mean():5.2f} against {place.norm():.2f}: "
+        f"words are {100 * share:.0f} % of the squared norm, "
+        f"two different words {likeness[name]:.2f} alike"
+    )
+
+# %% [markdown]
+# **Look:** word vectors of norm 1 drown beside a position of norm 8. After the multiplication
+# both have a say.
+#
+# ## What max_len really limits
+#
+# Many modules store a table of, say, 5000 rows. The formula has no such limit. Only the buffer
+# has.
+
+
+# %%
+class WithBuffer(torch.nn.Module):
+    """How it is often written: a table made once, cut to the length of the text."""
+
+    def __init__(self, d_model, max_len):
+        super().__init__()
+        self.register_buffer("table", sinusoidal_table(torch.arange(max_len), d_model))
+
+    def forward(self, x):
+        return x + self.table[: x.shape[1]]
+
+
+long_text = torch.zeros(1, 6000, 128)
+buffered = WithBuffer(128, max_len=5000)
+buffer_rows = len(buffered.table[:6000])
+print(f"6000 tokens want 6000 rows; the buffer gives {buffer_rows}")
+print("computed on demand:", tuple(encoding.embed(long_text, torch.arange(6000)).shape))
+
+# %% tags=["raises-exception", "nbval-ignore-output"]
+buffered(long_text)
+
+# %% [markdown]
+# There is one limit, though, that the formula hides: float32. The angle $p\,\theta_m$ grows
+# with $p$, and its rounding error grows along.
+
+# %%
+from course_utils.encodings.functional import sinusoidal_frequencies
+
+theta = sinusoidal_frequencies(128)
+drift = {}
+for p in (100, 10_000, 1_000_000):
+    in_float32 = (p * theta.float()).sin()
+    in_float64 = (p * theta).sin()
+    drift[p] = (in_float32 - in_float64).abs().max().item()
+    print(f"position {p:9,}: angles in float32 are off by up to {drift[p]:.0e}")
+
+# %% [markdown]
+# **Look:** the error grows roughly in step with the position. This package computes angles in
+# float64 where the device can, and rounds the result.
+#
+# ## Fingerprint and passport
+
+# %%
+scores = measures.fingerprint(encoding, 48)
+centred = scores - scores.mean((-1, -2), keepdim=True)
+ranges = [f"{(head.max() - head.min()).item():.2f}" for head in centred]
+plots.show(
+    plots.fingerprint(scores, "Fingerprint of sinusoidal"),
+    "Four squares, one a head. Head 0 has a narrow band along the diagonal, head 1 a wide one, "
+    f"heads 2 and 3 are almost blank. Spread of the scores: {', '.join(ranges)}.",
+)
+
+# %% tags=["nbval-ignore-output"]
+print(measures.passport_text(measures.passport("sinusoidal")))
+
+# %% [markdown]
+# **Look:** here queries and keys are the tokens themselves, cut into four heads. Head 0 gets the
+# fast hands and head 3 the slow ones, which stand still over 48 positions. Trained matrices mix
+# the columns, so real heads need not divide them so.
+#
+# In the passport, the change under a shift is far from 0. The dot product of two *encodings* depends on
+# their distance only. With *words* in the sum it does not: word times position terms remain.
+
+# %% [markdown]
+# ## Exercises
+#
+# **Exercise 1 ★ Wavelength.** Write `my_wavelength(m, d_model, base)`: how many positions does
+# pair $m$ need for one full turn?
+
+
+# %% tags=["stub"]
+def my_wavelength(m, d_model, base):
+    raise NotImplementedError("your turn")
+
+
+# %% tags=["solution"]
+def my_wavelength(m, d_model, base):
+    return 2 * math.pi * base ** (2 * m / d_model)
+
+
+# %%
+from course_utils.checks.lesson02 import (
+    check_add_positions,
+    check_any_width,
+    check_shift_block,
+    check_similarity,
+    check_wavelength,
+)
+
+check_wavelength(my_wavelength)
+
+# %% [markdown]
+# **Exercise 2 ★★ Find the bug: batch first.** A well-known course ships a module like the one
+# below. It was written for inputs of shape (seq, batch, d_model), and is then fed (batch, seq,
+# d_model). No error comes. See what it does to a batch of two equal sentences, then write
+# `add_positions(x, table)` for x of shape (batch, seq, d_model).
+
+
+# %%
+def published(x, table):
+    return x + table[: x.size(0)].unsqueeze(1)
+
+
+out = published(torch.zeros(2, 4, 128), table)
+print("tokens 0 and 3 of sentence 0 are equal:", torch.equal(out[0, 0], out[0, 3]))
+print("sentences 0 and 1 are equal           :", torch.equal(out[0], out[1]))
+
+
+# %% tags=["stub"]
+def add_positions(x, table):
+    raise NotImplementedError("your turn")
+
+
+# %% tags=["solution"]
+def add_positions(x, table):
+    return x + table[: x.shape[1]]  # (seq, d_model) lines up with the last two axes of x
+
+
+# %%
+check_add_positions(add_positions)
+
+# %% [markdown]
+# **Exercise 3 ★★ Find the bug: odd width.** The usual code stops with an error when the width
+# is odd. Write `any_width(n, width)`: an (n, width) table, base 10000, that also works for odd
+# widths. The last column of an odd width is a sine.
+
+# %% tags=["raises-exception", "nbval-ignore-output"]
+sinusoidal_from_scratch(6, 5)
+
+
+# %% tags=["stub"]
+def any_width(n, width):
+    raise NotImplementedError("your turn")
+
+
+# %% tags=["solution"]
+def any_width(n, width):
+    exponents = torch.arange(0, width, 2) / width
+    angles = torch.arange(n)[:, None] * 10000.0**-exponents
+    table = torch.empty(n, width)
+    table[:, 0::2] = angles.sin()
+    table[:, 1::2] = angles[:, : width // 2].cos()  # one cos fewer when the width is odd
+    return table
+
+
+# %%
+check_any_width(any_width)
+
+# %% [markdown]
+# **Exercise 4 ★★ The shift.** Write `shift_block(k, theta)`: the 2 × 2 tensor that takes
+# (sin pθ, cos pθ) to (sin (p+k)θ, cos (p+k)θ), for any p.
+
+
+# %% tags=["stub"]
+def shift_block(k, theta):
+    raise NotImplementedError("your turn")
+
+
+# %% tags=["solution"]
+def shift_block(k, theta):
+    c, s = math.cos(k * theta), math.sin(k * theta)
+    return torch.tensor([[c, s], [-s, c]])
+
+
+# %%
+check_shift_block(shift_block)
+
+# %% [markdown]
+# **Exercise 5 ★★★ Similarity without a table.** Write `similarity_at(k, d_model, base)`: the
+# cosine similarity of two positions that are $k$ apart, as a float, without computing any
+# encoding.
+
+
+# %% tags=["stub"]
+def similarity_at(k, d_model, base):
+    raise NotImplementedError("your turn")
+
+
+# %% tags=["solution"]
+def similarity_at(k, d_model, base):
+    m = torch.arange(d_model // 2, dtype=torch.float64)
+    return (k * base ** (-2 * m / d_model)).cos().mean().item()
+
+
+# %%
+check_similarity(similarity_at)
+
+# %% [markdown]
+# ## Myth check
+#
+# Guess first. The verdicts come from the measurements above, and from three short ones below.
+
+# %%
+from course_utils.claims import Myths
+
+myths = Myths(
+    {
+        "C07": "Every position gets its own vector.",
+        "C08": "PE(p + k) is a linear function of PE(p), the same for all p.",
+        "C10": "The dot product of two encodings depends on their distance only.",
+        "C11": "Similarity falls steadily with distance.",
+        "C12": "Dimension 0 has wavelength 1.",
+        "C13": "At D = 512 the slowest pair has 10000^(510/512) ≈ 9540 in its denominator.",
+        "C14": "A module with a 5000-row buffer reads 6000 tokens without change.",
+        "C15": "Neighbouring positions have nearly equal vectors.",
+        "C16": "The first row of the table starts 0.8415, 0.5403.",
+        "C17": "All encodings have the same length (norm).",
+        "C18": "In long sequences positions collide because high frequencies wrap around.",
+        "C19": "The base only matters for long contexts.",
+    }
+)
+
+# %%
+myths.settle(
+    "C07",
+    {f"D = {d}, {str(t)[6:]}": count == 10_000 for (d, t), count in distinct.items()},
+    f"Of 10,000 positions {min(distinct.values()):,} to {max(distinct.values()):,} are different.",
+)
+myths.settle(
+    "C08",
+    {"least squares finds the closed form": shift_gap < 1e-6},
+    f"The two matrices differ by {shift_gap:.0e}.",
+)
+torch.manual_seed(0)
+W_q, W_k = torch.randn(2, 128, 128) / 128**0.5
+projected = sinusoidal_table(torch.arange(64), 128)
+projected = (projected @ W_q.T) @ (projected @ W_k.T).T
+mixed = measures.toeplitz_error(projected) / projected.abs().max().item()
+myths.settle(
+    "C10",
+    {"the encodings themselves": uneven < 1e-5, "after random W_q and W_k": mixed < 1e-5},
+    f"Deviation within a diagonal {uneven:.0e}; after the projections {mixed:.1f} of the maximum.",
+)
+
+# %%
+myths.settle(
+    "C11",
+    {"D = 128, offsets up to 511": len(rises) == 0},
+    f"It rises at {len(rises)} of 511 steps, first from offset {rises[0]}.",
+)
+shortest = wavelengths(128)[0].item()
+myths.settle("C12", {"D = 128": abs(shortest - 1) < 0.01}, f"It is {shortest:.3f}, that is 2π.")
+denominator = 1 / sinusoidal_frequencies(512)[-1].item()
+myths.settle(
+    "C13", {"D = 512": abs(denominator - 9540) < 5}, f"The denominator is {denominator:.1f}."
+)
+myths.settle(
+    "C14",
+    {"6000 tokens": buffer_rows == 6000},
+    f"It has rows for {buffer_rows} of them, and stops.",
+)
+
+# %%
+neighbours = {}
+for width in (4, 16, 128):
+    pair = sinusoidal_table(torch.tensor([50, 51]), width)
+    neighbours[width] = measures.similarity_matrix(pair)[0, 1].item()
+myths.settle(
+    "C15",
+    {f"D = {width}": value > 0.95 for width, value in neighbours.items()},
+    "Cosine similarity of neighbours: "
+    + ", ".join(f"{value:.2f} at D = {width}" for width, value in neighbours.items())
+    + ".",
+)
+starts = table[:2, :2]
+myths.settle(
+    "C16",
+    {"row 0": torch.allclose(starts[0], torch.tensor([0.8415, 0.5403]), atol=1e-3)},
+    f"Row 0 starts {starts[0, 0]:.4f}, {starts[0, 1]:.4f}; row 1 starts {starts[1, 0]:.4f}, "
+    f"{starts[1, 1]:.4f}.",
+)
+
+# %%
+myths.settle(
+    "C17",
+    {"512 positions": bool((norms.max() - norms.min()) < 1e-4)},
+    f"Norms from {norms.min():.4f} to {norms.max():.4f}.",
+)
+apart = torch.arange(1, 100_001, dtype=torch.float64)
+cosines = (apart[:, None] * sinusoidal_frequencies(128)).cos().sum(1)
+distances = (2 * (64 - cosines)).sqrt()  # |PE(p) − PE(p + k)|, for every p
+myths.settle(
+    "C18",
+    {
+        f"within {n:,} positions": bool(distances[:n].min() < distances[0] - 1e-6)
+        for n in (1_000, 10_000, 100_000)
+    },
+    f"Neighbours are {distances[0]:.2f} apart, and no two of 100,000 positions are closer.",
+)
+
+# %%
+profiles = {
+    b: (apart[:1000, None] * sinusoidal_frequencies(128, b)).cos().mean(1)
+    for b in (1_000.0, 10_000.0)
+}
+change = (profiles[1_000.0] - profiles[10_000.0]).abs()
+myths.settle(
+    "C19",
+    {f"distances up to {n}": bool(change[:n].max() < 0.05) for n in (4, 16, 1000)},
+    f"With base 1,000 for 10,000 similarities change by up to {change[:4].max():.2f} within 4 "
+    f"positions,\n     {change[:16].max():.2f} within 16 and {change.max():.2f} within 1000.",
+)
+
+# %% [markdown]
+# C09, "because sin and cos are periodic, the model handles lengths it never saw", needs trained
+# models. It is left for the lesson on long texts. The linear reader above is a first warning.
+
+# %%
+myths.table()
+
+# %% [markdown]
+# ## In five lines
+#
+# - Each pair of columns is a clock hand; speeds fall from 1 radian a position by equal factors.
+# - All vectors are equally long, and their dot product depends on the distance only.
+# - A shift by $k$ is one rotation matrix, the same at every position.
+# - Positions do not collide, but a reader trained on short texts fails on longer ones.
+# - The formula has no longest length. Buffers and float32 do.
+#
+# **Read next:** Vaswani et al. 2017, *Attention Is All You Need*, arXiv 1706.03762, section 3.5.
+#
+# **Next:** lesson 03 lets the model choose its own vectors. It is being written.

@@ -1,0 +1,79 @@
+"""What every test of course_utils shares: shape checks on, no screen, seeds, small helpers."""
+
+import os
+
+import jaxtyping
+
+# Before anything imports course_utils: from here on wrong shapes and types raise in its functions.
+jaxtyping.install_import_hook("course_utils", "typecheck.checked")
+
+import matplotlib  # noqa: E402
+import pytest  # noqa: E402
+import torch  # noqa: E402
+from hypothesis import HealthCheck, settings  # noqa: E402
+
+matplotlib.use("Agg")
+torch.set_num_threads(1)  # pytest-xdist already gives each core a worker
+
+# The first call of a function also pays for its type checks, so no deadline an example.
+slow = [HealthCheck.too_slow]
+settings.register_profile("here", deadline=None, max_examples=25, suppress_health_check=slow)
+settings.register_profile("ci", parent=settings.get_profile("here"), derandomize=True)
+settings.load_profile("ci" if os.environ.get("CI") else "here")
+
+
+@pytest.fixture(autouse=True)
+def seed():
+    """Every test starts from the same random numbers, whatever ran before it."""
+    torch.manual_seed(0)
+
+
+@pytest.fixture
+def plain_arguments():
+    """Switch jaxtyping's checks off, so that course_utils' own errors can be seen."""
+    jaxtyping.config.update("jaxtyping_disable", True)
+    yield
+    jaxtyping.config.update("jaxtyping_disable", False)
+
+
+@pytest.fixture
+def scheme(monkeypatch):
+    """A function that makes create() know one more encoding, for the length of a test."""
+    from course_utils import encodings, models
+
+    def register(name, maker, wanted=(), options=()):
+        monkeypatch.setitem(encodings._SCHEMES, name, (maker, wanted, options))
+        for module in (encodings, models):
+            monkeypatch.setattr(module, "NAMES", tuple(encodings._SCHEMES))
+
+    return register
+
+
+@pytest.fixture
+def figures():
+    """Start from matplotlib's defaults and close every figure afterwards."""
+    import matplotlib.pyplot as plt
+
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()
+        matplotlib.use("Agg")
+        yield
+    plt.close("all")
+
+
+@pytest.fixture
+def shown(monkeypatch):
+    """The mime bundles that calls display during a test, in order."""
+    import IPython.display
+
+    from course_utils import widgets
+
+    bundles = []
+
+    def display(bundle, raw):
+        assert raw, "a bundle is displayed as it is, not by its repr"
+        bundles.append(bundle)
+
+    monkeypatch.setattr(IPython.display, "display", display)
+    monkeypatch.setattr(widgets, "display", display)
+    return bundles

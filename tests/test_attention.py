@@ -1,0 +1,318 @@
+"""Attention: two ways to compute it, what hides keys, and what order does to it."""
+
+import math
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import nn
+
+from course_utils.attention import MultiHeadAttention, attention_weights
+from course_utils.encodings import PositionalEncoding, create
+
+# One small encoding for each door, so that attention is tested with all of them.
+
+
+class TurnFirstPair(PositionalEncoding):
+    """Door 2: rotates the first two features of each head by the position."""
+
+    def rotate(self, q, k, q_pos, k_pos):
+        return self._turned(q, q_pos), self._turned(k, k_pos)
+
+    def _turned(self, x, positions):
+        a, b, rest = x[..., :1], x[..., 1:2], x[..., 2:]
+        cos, sin = positions.to(x).cos()[:, None], positions.to(x).sin()[:, None]
+        return torch.cat([a * cos - b * sin, a * sin + b * cos, rest], dim=-1)
+
+
+class LinearBias(PositionalEncoding):
+    """Door 3: takes the distance off the score, each head with a slope of its own."""
+
+    def bias(self, q, k, q_pos, k_pos):
+        slopes = 0.5 ** torch.arange(1, self.n_heads + 1)
+        distances = (k_pos[None, :] - q_pos[:, None]).abs()
+        return -(slopes[:, None, None] * distances)[None]
+
+
+class KeyBias(PositionalEncoding):
+    """Door 3 with a bias that stretches over the queries: (1, heads, 1, k_len)."""
+
+    def bias(self, q, k, q_pos, k_pos):
+        return k_pos.to(q).sin().expand(1, self.n_heads, 1, -1)
+
+
+class MeanPosition(PositionalEncoding):
+    """Door 4: adds the mean position a query attends to, times a learned vector."""
+
+    def __init__(self, d_model, n_heads):
+        super().__init__(d_model, n_heads)
+        self.direction = nn.Parameter(torch.linspace(-1, 1, self.d_head))
+
+    def values(self, weights, q_pos, k_pos):
+        return (weights @ k_pos.to(weights))[..., None] * self.direction / 10
+
+
+class Unscaled(PositionalEncoding):
+    """No door, but a factor of 1 on q · k, as in T5."""
+
+    def scale(self, d_head):
+        return 1.0
+
+
+class EveryDoor(TurnFirstPair, LinearBias, MeanPosition, Unscaled):
+    """All of them, and the sinusoidal encoding at door 1."""
+
+    def embed(self, x, positions, tokens=None):
+        return create("sinusoidal", d_model=self.d_model, n_heads=self.n_heads).embed(x, positions)
+
+
+ENCODINGS = {
+    "nothing": lambda d, h: None,
+    "sinusoidal": lambda d, h: create("sinusoidal", d_model=d, n_heads=h),
+    "door 2": TurnFirstPair,
+    "door 3": LinearBias,
+    "door 3, one row": KeyBias,
+    "door 4": MeanPosition,
+    "other scale": Unscaled,
+    "every door": EveryDoor,
+}
+each_encoding = pytest.mark.parametrize("make", ENCODINGS.values(), ids=ENCODINGS.keys())
+both_masks = pytest.mark.parametrize("causal", [False, True], ids=["full", "causal"])
+seeds = st.integers(0, 2**16)
+
+
+def attention(make, d_model=16, n_heads=4, causal=False):
+    return MultiHeadAttention(d_model, n_heads, make(d_model, n_heads), causal)
+
+
+def gap(a, b):
+    return float((a - b).detach().abs().max())
+
+
+# The two ways
+
+
+@each_encoding
+@both_masks
+@given(
+    seed=seeds, batch=st.integers(1, 3), seq=st.integers(1, 9), n_heads=st.integers(1, 4),
+    half=st.integers(1, 4), order=st.sampled_from(["none", "offset", "shuffled", "fractions"]),
+)  # fmt: skip
+def test_asking_for_weights_does_not_change_the_output(
+    make, causal, seed, batch, seq, n_heads, half, order
+):
+    torch.manual_seed(seed)
+    module = attention(make, 2 * half * n_heads, n_heads, causal)
+    x = torch.randn(batch, seq, module.d_model)
+    positions = {
+        "none": None,
+        "offset": torch.arange(seq) + 5,
+        "shuffled": torch.randperm(seq),
+        "fractions": torch.arange(seq) / 3,
+    }[order]
+    fused, nothing = module(x, positions)
+    explicit, weights = module(x, positions, need_weights=True)
+    assert nothing is None
+    assert weights.shape == (batch, n_heads, seq, seq)
+    assert gap(fused, explicit) <= 1e-5
+
+
+@each_encoding
+@both_masks
+def test_no_positions_means_counting_from_zero(make, causal):
+    module, x = attention(make, causal=causal), torch.randn(2, 6, 16)
+    assert gap(module(x)[0], module(x, torch.arange(6))[0]) <= 1e-6
+
+
+@each_encoding
+@both_masks
+def test_each_row_of_weights_sums_to_one(make, causal):
+    weights = attention(make, causal=causal)(torch.randn(2, 6, 16), need_weights=True)[1]
+    assert bool((weights >= 0).all())
+    assert gap(weights.sum(-1), torch.ones(2, 4, 6)) <= 1e-6
+
+
+@both_masks
+@pytest.mark.parametrize("need_weights", [False, True])
+def test_attention_agrees_with_torchs_own_module(causal, need_weights):
+    ours = MultiHeadAttention(16, 4, causal=causal)
+    theirs = nn.MultiheadAttention(16, 4, bias=False, batch_first=True)
+    with torch.no_grad():
+        theirs.in_proj_weight.copy_(torch.cat([ours.W_q.weight, ours.W_k.weight, ours.W_v.weight]))
+        theirs.out_proj.weight.copy_(ours.W_o.weight)
+    x = torch.randn(3, 7, 16)
+    mask = torch.ones(7, 7, dtype=torch.bool).triu(1) if causal else None
+    expected, their_weights = theirs(x, x, x, attn_mask=mask, average_attn_weights=False)
+    out, our_weights = ours(x, need_weights=need_weights)
+    assert gap(out, expected) <= 1e-5
+    if need_weights:
+        assert gap(our_weights, their_weights) <= 1e-5
+
+
+def test_the_formula_with_scale_bias_and_mask_one_entry_at_a_time():
+    q, k, bias = torch.randn(3, 4), torch.randn(5, 4), torch.randn(3, 5)
+    hidden = torch.zeros(3, 5, dtype=torch.bool)
+    hidden[0, 2] = hidden[2, 4] = True
+    found = attention_weights(q, k, 0.3, bias, hidden)
+    for i in range(3):
+        powers = [
+            0.0 if hidden[i, j] else math.exp(0.3 * float(q[i] @ k[j]) + float(bias[i, j]))
+            for j in range(5)
+        ]
+        for j in range(5):
+            assert float(found[i, j]) == pytest.approx(powers[j] / sum(powers), abs=1e-6)
+
+
+@pytest.mark.parametrize("d_model", [4, 16, 64])
+def test_scores_are_divided_by_the_root_of_the_heads_width(d_model):
+    module = MultiHeadAttention(d_model, 2)
+    x = torch.randn(1, 5, d_model)
+    q, k = (W(x).unflatten(-1, (2, -1)).transpose(1, 2) for W in (module.W_q, module.W_k))
+    expected = (q @ k.mT / math.sqrt(d_model / 2)).softmax(-1)
+    assert gap(module(x, need_weights=True)[1], expected) <= 1e-6
+
+
+# Each door is really passed
+
+
+@pytest.mark.parametrize("make", [*ENCODINGS.values()][1:], ids=[*ENCODINGS][1:])
+@pytest.mark.parametrize("need_weights", [False, True])
+def test_every_encoding_changes_the_output(make, need_weights):
+    module, x = attention(make), torch.randn(1, 6, 16)
+    plain = MultiHeadAttention(16, 4)
+    plain.load_state_dict(module.state_dict(), strict=False)
+    difference = gap(
+        module(x, need_weights=need_weights)[0], plain(x, need_weights=need_weights)[0]
+    )
+    assert difference > 1e-3
+
+
+def test_attend_leaves_out_the_first_door_only():
+    module, x, row = attention(EveryDoor), torch.randn(2, 6, 16), torch.arange(6)
+    assert gap(module.attend(module.encoding.embed(x, row))[0], module(x)[0]) <= 1e-6
+    assert gap(module.attend(x)[0], module(x)[0]) > 1e-3
+
+
+# What is hidden
+
+
+@each_encoding
+@given(seed=seeds, seq=st.integers(2, 9), data=st.data())
+def test_a_later_token_never_changes_an_earlier_output(make, seed, seq, data):
+    torch.manual_seed(seed)
+    changed = data.draw(st.integers(1, seq - 1))
+    module, x = attention(make, causal=True), torch.randn(1, seq, 16)
+    other = x.clone()
+    other[:, changed:] = torch.randn(1, seq - changed, 16)
+    for need_weights in (False, True):
+        before, after = (module(one, need_weights=need_weights)[0] for one in (x, other))
+        assert gap(before[:, :changed], after[:, :changed]) <= 1e-6
+        assert gap(before[:, changed:], after[:, changed:]) > 1e-4
+
+
+@both_masks
+def test_only_a_causal_mask_hides_later_keys(causal):
+    weights = attention(lambda d, h: None, causal=causal)(torch.randn(1, 6, 16), need_weights=True)
+    later = weights[1].triu(1)
+    assert bool((later == 0).all()) == causal
+
+
+def test_the_causal_mask_follows_positions_not_places():
+    module = attention(lambda d, h: None, causal=True)
+    positions = torch.tensor([3, 0, 2, 1])
+    weights = module(torch.randn(1, 4, 16), positions, need_weights=True)[1]
+    visible = positions[None, :] <= positions[:, None]
+    assert torch.equal(weights[0, 0] > 0, visible)
+
+
+@each_encoding
+@both_masks
+@given(order=st.permutations(range(7)), seed=seeds)
+def test_shuffling_tokens_together_with_their_positions_only_shuffles_the_output(
+    make, causal, order, seed
+):
+    torch.manual_seed(seed)
+    module, x, row = attention(make, causal=causal), torch.randn(2, 7, 16), torch.arange(7)
+    order = torch.tensor(order)
+    for need_weights in (False, True):
+        straight = module(x, row, need_weights=need_weights)[0]
+        shuffled = module(x[:, order], row[order], need_weights=need_weights)[0]
+        assert gap(shuffled, straight[:, order]) <= 1e-5
+
+
+# Order
+
+
+@given(seed=seeds, order=st.permutations(range(7)))
+def test_without_encoding_attention_is_permutation_equivariant_to_1e_6(seed, order):
+    torch.manual_seed(seed)
+    module, x = MultiHeadAttention(16, 4), torch.randn(1, 7, 16)
+    order = torch.tensor(order)
+    y, weights = module(x, need_weights=True)
+    y_shuffled, weights_shuffled = module(x[:, order], need_weights=True)
+    assert gap(y_shuffled, y[:, order]) <= 1e-6
+    assert gap(weights_shuffled, weights[:, :, order][..., order]) <= 1e-6
+
+
+@pytest.mark.parametrize("make", [ENCODINGS["sinusoidal"], TurnFirstPair, LinearBias, MeanPosition])
+def test_an_encoding_breaks_permutation_equivariance(make):
+    module, x = attention(make), torch.randn(1, 7, 16)
+    order = torch.tensor([2, 0, 6, 1, 5, 3, 4])  # a mere reversal keeps every distance
+    assert gap(module(x[:, order])[0], module(x)[0][:, order]) > 1e-2
+
+
+def test_a_causal_mask_alone_breaks_permutation_equivariance():
+    module, x = MultiHeadAttention(16, 4, causal=True), torch.randn(1, 7, 16)
+    assert gap(module(x.flip(1))[0], module(x)[0].flip(1)) > 1e-2
+
+
+# Batches, numbers, gradients
+
+
+@each_encoding
+@both_masks
+def test_sequences_of_a_batch_do_not_see_each_other(make, causal):
+    module, x = attention(make, causal=causal), torch.randn(3, 5, 16)
+    for row in range(3):
+        assert gap(module(x)[0][row], module(x[row : row + 1])[0][0]) <= 1e-6
+
+
+@each_encoding
+@both_masks
+@pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])
+def test_other_precisions_give_the_same_answer_in_their_own_dtype(make, causal, dtype):
+    module, x = attention(make, causal=causal), torch.randn(2, 6, 16)
+    reference = module(x)[0]
+    module, x = module.to(dtype), x.to(dtype)
+    tolerance = 1e-5 if dtype == torch.float64 else 0.1
+    for need_weights in (False, True):
+        out = module(x, need_weights=need_weights)[0]
+        assert out.dtype == dtype
+        assert gap(out.float(), reference) <= tolerance
+
+
+def test_autocast_may_mix_precisions():
+    module, x = MultiHeadAttention(16, 4), torch.randn(1, 3, 16)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert module(x.bfloat16())[0].shape == x.shape
+
+
+@each_encoding
+@pytest.mark.parametrize("need_weights", [False, True])
+def test_gradients_reach_every_parameter(make, need_weights):
+    module = attention(make, causal=True)
+    module(torch.randn(2, 6, 16), need_weights=need_weights)[0].pow(2).sum().backward()
+    for name, parameter in module.named_parameters():
+        assert parameter.grad is not None, name
+        assert float(parameter.grad.abs().sum()) > 0, name
+
+
+def test_attention_has_four_square_matrices_and_the_encodings_own_parameters():
+    module = attention(MeanPosition)
+    assert sum(p.numel() for p in module.parameters()) == 4 * 16 * 16 + 4
+
+
+def test_calling_attention_twice_gives_the_same():
+    module, x = attention(EveryDoor, causal=True), torch.randn(2, 6, 16)
+    assert torch.equal(module(x)[0], module(x)[0])

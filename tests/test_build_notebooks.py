@@ -1,0 +1,258 @@
+"""The build, tried on a tiny course; and whether this repository's notebooks are in step."""
+
+import sys
+from pathlib import Path
+
+import build_notebooks
+import nbformat
+import notebook_outputs
+import notebook_source
+import pytest
+from nbformat.v4 import new_code_cell, new_output
+from notebook_source import BuildError
+
+ROOT = Path(__file__).resolve().parents[1]
+
+PYPROJECT = """\
+[project]
+name = "tiny"
+version = "1.2.3"
+[project.urls]
+Repository = "https://github.com/someone/tiny"
+"""
+
+LESSON = """\
+# %% [markdown]
+# # A tiny lesson
+
+# %% tags=["readme"]
+import course_utils
+from IPython.display import display
+display({"image/png": "iVBORw0KGgo=", "text/plain": "a picture"}, raw=True)
+print("the answer is", course_utils.ANSWER)
+
+# %% tags=["stub"]
+def yours():
+    ...
+
+# %% tags=["solution"]
+def yours():
+    return 42
+
+# %%
+for part in "abc":
+    print(part, flush=True)
+"""
+
+
+def place(root: Path, name: str, text: str) -> Path:
+    path = root / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def course(root: Path, lesson: str = LESSON) -> Path:
+    place(root, "pyproject.toml", PYPROJECT)
+    place(root, "README.md", "# Tiny\n<!-- badges:start -->\n<!-- badges:end -->\n")
+    place(root, "course_utils/__init__.py", "ANSWER = 42\n")
+    place(root, "lessons/01_tiny.py", lesson)
+    return root
+
+
+def files(root: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(root.glob("notebooks/*.ipynb"))} | {
+        f"solutions/{path.name}": path.read_bytes()
+        for path in sorted(root.glob("notebooks/solutions/*.ipynb"))
+    }
+
+
+def cells(content: bytes) -> dict[str, nbformat.NotebookNode]:
+    return {cell.id: cell for cell in nbformat.reads(content.decode(), as_version=4).cells}
+
+
+def prepared(root: Path, solutions: bool = False) -> nbformat.NotebookNode:
+    """The learners' notebook of the tiny course before it is run."""
+    project = notebook_source.read_project(root)
+    return notebook_source.inputs(
+        notebook_source.Target(project, root / "lessons" / "01_tiny.py", solutions)
+    )
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = course(tmp_path_factory.mktemp("built"))
+    assert build_notebooks.build(root)
+    return root
+
+
+def test_learners_get_the_stub_and_solutions_get_the_solution(built: Path) -> None:
+    learners, solutions = (set(cells(content)) for content in files(built).values())
+    assert learners - solutions == {"l01-c003"}
+    assert solutions - learners == {"l01-c004"}
+
+
+def test_cell_has_the_same_id_in_both_notebooks(built: Path) -> None:
+    learners, solutions = (cells(content) for content in files(built).values())
+    assert list(learners) == ["l01-c001", "l01-setup", "l01-c002", "l01-c003", "l01-c005"]
+    assert learners["l01-c005"].source == solutions["l01-c005"].source
+
+
+def test_outputs_are_kept_with_streams_merged(built: Path) -> None:
+    learners = cells(files(built)["01_tiny.ipynb"])
+    assert learners["l01-c002"].outputs[1].text == "the answer is 42\n"
+    assert [out.text for out in learners["l01-c005"].outputs] == ["a\nb\nc\n"]
+    assert learners["l01-setup"].outputs == []
+
+
+def test_title_cell_ends_with_a_badge_that_opens_this_notebook_in_colab(built: Path) -> None:
+    for name, content in files(built).items():
+        last = cells(content)["l01-c001"].source.splitlines()[-1]
+        assert last.endswith(f"/github/someone/tiny/blob/v1.2.3/notebooks/{name})")
+
+
+def test_readme_gets_its_badges_and_the_picture(built: Path) -> None:
+    readme = (built / "README.md").read_text(encoding="utf-8")
+    assert "https://github.com/someone/tiny/actions/workflows/test.yml/badge.svg" in readme
+    assert "blob/v1.2.3/notebooks/01_tiny.ipynb" in readme
+    assert (built / "docs" / "picture.png").read_bytes() == b"\x89PNG\r\n\x1a\n"
+
+
+def test_a_second_build_from_the_start_gives_the_same_bytes(built: Path) -> None:
+    before = files(built)
+    assert build_notebooks.build(built, force=True, jobs=1)
+    assert files(built) == before
+
+
+def test_what_has_not_changed_is_not_built_again(
+    built: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert build_notebooks.build(built)
+    assert capsys.readouterr().out.count("unchanged") == 2
+
+
+@pytest.mark.parametrize(
+    "name", ["course_utils/__init__.py", "data/table.csv", "lessons/01_tiny.py", "pyproject.toml"]
+)
+def test_notebook_is_out_of_date_when_one_of_its_inputs_changes(tmp_path: Path, name: str) -> None:
+    place(course(tmp_path), "data/table.csv", "1\n")
+    before = prepared(tmp_path).metadata
+    changed = (tmp_path / name).read_text(encoding="utf-8").replace("1", "8").replace("42", "43")
+    place(tmp_path, name, changed)
+    assert prepared(tmp_path).metadata != before
+
+
+def test_line_ends_do_not_make_a_notebook_out_of_date(tmp_path: Path) -> None:
+    before = prepared(course(tmp_path))
+    path = tmp_path / "lessons" / "01_tiny.py"
+    path.write_bytes(path.read_bytes().replace(b"\r\n", b"\n").replace(b"\n", b"\r\n"))
+    assert prepared(tmp_path) == before
+
+
+@pytest.mark.parametrize(
+    ("cell", "message"),
+    [
+        ("1 / 0", "ZeroDivisionError: division by zero"),
+        ("import warnings; warnings.warn('mind this')", "UserWarning: mind this"),
+        ("print(__import__('os').getcwd())", "shows a path of this machine"),
+    ],
+)
+def test_failing_cell_is_named_and_the_old_notebook_stays(
+    tmp_path: Path, cell: str, message: str
+) -> None:
+    lesson = f"# %% [markdown]\n# # Fails\n\n# %%\n{cell}\n"
+    old = place(course(tmp_path, lesson), "notebooks/01_tiny.ipynb", "the old one\n")
+    target = notebook_source.Target(
+        notebook_source.read_project(tmp_path), tmp_path / "lessons" / "01_tiny.py", False
+    )
+    with pytest.raises(BuildError, match="l01-c002") as caught:
+        build_notebooks.build_one(target, force=False)
+    assert message in str(caught.value)
+    assert old.read_text(encoding="utf-8") == "the old one\n"
+    assert list(old.parent.iterdir()) == [old]
+
+
+def test_check_notices_an_edited_lesson_and_an_orphan(built: Path, tmp_path: Path) -> None:
+    assert build_notebooks.check(built) == []
+    course(tmp_path, LESSON.replace("return 42", "return 43"))
+    for name, content in files(built).items():
+        place(tmp_path, f"notebooks/{name}", content.decode())
+    place(tmp_path, "notebooks/07_gone.ipynb", "{}")
+    problems = "\n".join(build_notebooks.check(tmp_path))
+    assert "notebooks/solutions/01_tiny.ipynb: cells changed: l01-c004" in problems
+    assert "notebooks/01_tiny.ipynb:" not in problems
+    assert "notebooks/07_gone.ipynb has no lesson" in problems
+    assert "README.md is not what" in problems
+    assert build_notebooks.main(["--check", "--root", str(tmp_path)]) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("lessons/2_short.py", LESSON, "lessons/2_short.py: a lesson is named NN_name.py"),
+        ("lessons/01_twin.py", LESSON, "01_tiny.py and 01_twin.py share number 01"),
+        ("lessons/01_tiny.py", "# %%\n1\n", "lessons/01_tiny.py: the first cell must be Markdown"),
+        ("lessons/01_tiny.py", LESSON.replace("stub", "stubb"), "unknown tag 'stubb'; known are"),
+        ("pyproject.toml", "[project]\nversion = '1'\n", "Repository is ''; badges need"),
+    ],
+)
+def test_author_is_told_what_is_wrong(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, text: str, message: str
+) -> None:
+    place(course(tmp_path), name, text)
+    assert build_notebooks.main(["--root", str(tmp_path)]) == 1
+    assert message in capsys.readouterr().err
+
+
+def test_widgets_bars_and_tracebacks_do_not_reach_the_notebook() -> None:
+    view = {notebook_outputs.WIDGET_VIEW: {"model_id": "5e"}}
+    bar = "30%|███   | 3/10 [00:00<00:01, 9.1it/s]"
+    error = new_output("error", ename="E", evalue="why", traceback=["/home/me/x.py", "E: why"])
+    outputs = [
+        new_output("display_data", view | {"image/png": "aa", "text/plain": "a line"}),
+        new_output("display_data", view | {"text/plain": bar}),
+        new_output("stream", name="stderr", text=f"\r{bar}\n"),
+        error,
+    ]
+    assert notebook_outputs.complaint(new_code_cell(outputs=outputs), ROOT) is None
+    kept = notebook_outputs.clean(outputs)
+    assert [dict(out.get("data", {})) for out in kept] == [
+        {"image/png": "aa", "text/plain": "a line"},
+        {},
+    ]
+    assert kept[1].traceback == ["E: why"]
+
+
+def test_notebook_over_the_limit_is_refused_with_its_largest_cells(tmp_path: Path) -> None:
+    notebook = prepared(course(tmp_path))
+    notebook.cells[2].outputs = [new_output("display_data", {"image/png": "a" * 500_000})]
+    problem = notebook_outputs.oversize(notebook, len(notebook_outputs.written(notebook)))
+    assert problem is not None
+    assert problem.startswith("502 kB, more than 400; the largest cells: l01-c002 500 kB, ")
+    assert notebook_outputs.oversize(notebook, 400_000) is None
+
+
+@pytest.mark.parametrize("folder", ["notebooks", "notebooks/solutions"])
+def test_first_cell_finds_the_clone_and_installs_only_where_there_is_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str
+) -> None:
+    asked: list[str] = []
+    shell = type("Shell", (), {"run_line_magic": lambda self, *words: asked.append(words[1])})
+    place(tmp_path, f"clone/{folder}/x", "")
+    place(tmp_path, "clone/some_utils/__init__.py", "")
+    place(tmp_path, "alone/x", "")
+    setup = prepared(course(tmp_path / "course")).cells[1].source
+    setup = setup.replace("course_utils", "some_utils")  # as course_utils is installed here
+    monkeypatch.setattr("sys.path", list(sys.path))
+    monkeypatch.chdir(tmp_path / "alone")
+    exec(setup, {"get_ipython": shell})
+    assert asked == ["install -q git+https://github.com/someone/tiny@v1.2.3"]
+    monkeypatch.chdir(tmp_path / "clone" / folder)
+    for _ in range(2):
+        exec(setup, {"get_ipython": shell})
+    assert len(asked) == 1
+    assert len([line for line in setup.splitlines() if not line.startswith("#")]) == 3
+
+
+def test_notebooks_of_this_repository_are_in_step_with_its_lessons() -> None:
+    assert build_notebooks.check(ROOT) == []

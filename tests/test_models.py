@@ -1,0 +1,227 @@
+"""TinyTransformer: what comes out, what it may see, and which encoding each layer gets."""
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import nn
+from torch.nn import functional as F
+
+from course_utils.encodings import NAMES, PositionalEncoding
+from course_utils.models import TinyTransformer
+
+VOCABULARY = 11
+
+
+def tiny(encoding="sinusoidal", **options):
+    options = {"d_model": 16, "n_layers": 2, "n_heads": 2, "max_len": 32} | options
+    return TinyTransformer(VOCABULARY, encoding, **options).eval()
+
+
+def tokens(batch=2, seq=6):
+    return torch.randint(VOCABULARY, (batch, seq))
+
+
+def gap(a, b):
+    return float((a - b).detach().abs().max())
+
+
+class Counting(PositionalEncoding):
+    """Notes each time door 1 is passed, with what came through."""
+
+    def __init__(self, d_model, n_heads, log):
+        super().__init__(d_model, n_heads)
+        self.log = log
+
+    def embed(self, x, positions, tokens=None):
+        self.log.append((self, x.detach().clone(), positions, tokens))
+        return x + 1
+
+
+@pytest.fixture
+def counting(scheme):
+    """Makes create() know "counting"; called with class attributes, returns the log."""
+
+    def register(**attributes):
+        log = []
+        kind = type("Counting", (Counting,), attributes)
+        scheme("counting", lambda d_model, n_heads: kind(d_model, n_heads, log))
+        return log
+
+    return register
+
+
+every_name = pytest.mark.parametrize("name", NAMES)
+
+
+@every_name
+@given(batch=st.integers(1, 3), seq=st.integers(1, 12))
+def test_there_is_one_logit_for_each_word_at_each_place(name, batch, seq):
+    assert tiny(name)(tokens(batch, seq)).shape == (batch, seq, VOCABULARY)
+
+
+@every_name
+def test_logits_are_finite_and_depend_on_the_tokens(name):
+    model, ids = tiny(name), tokens(1, 6)
+    assert bool(model(ids).isfinite().all())
+    assert gap(model(ids), model((ids + 1) % VOCABULARY)) > 1e-3
+
+
+@every_name
+@given(seed=st.integers(0, 2**16), changed=st.integers(1, 7))
+def test_a_later_token_never_changes_an_earlier_logit(name, seed, changed):
+    torch.manual_seed(seed)
+    model, ids = tiny(name), tokens(1, 8)
+    other = ids.clone()
+    other[:, changed:] = (ids[:, changed:] + 3) % VOCABULARY
+    assert gap(model(ids)[:, :changed], model(other)[:, :changed]) <= 1e-5
+
+
+def test_without_a_causal_mask_a_later_token_does_change_earlier_logits():
+    model, ids = tiny(causal=False), tokens(1, 8)
+    other = ids.clone()
+    other[:, -1] = (ids[:, -1] + 3) % VOCABULARY
+    assert gap(model(ids)[:, 0], model(other)[:, 0]) > 1e-4
+
+
+@every_name
+def test_no_positions_means_counting_from_zero(name):
+    model, ids = tiny(name), tokens()
+    assert gap(model(ids), model(ids, torch.arange(6))) <= 1e-5
+
+
+def test_positions_reach_the_encoding():
+    model, ids = tiny("sinusoidal"), tokens()
+    assert gap(model(ids), model(ids, torch.arange(6) + 9)) > 1e-3
+
+
+def test_positions_reach_the_causal_mask_of_every_layer():
+    model, ids = tiny("none", n_layers=3), tokens(1, 6)
+    order = torch.randperm(6)
+    shuffled = model(ids[:, order], torch.arange(6)[order])
+    assert gap(shuffled, model(ids)[:, order]) <= 1e-5
+
+
+def test_a_bag_of_words_is_all_that_a_full_model_without_encoding_sees():
+    model, ids = tiny("none", causal=False), tokens(1, 6)
+    order = torch.randperm(6)
+    assert gap(model(ids[:, order]), model(ids)[:, order]) <= 1e-5
+    assert gap(tiny("sinusoidal", causal=False)(ids.flip(1)), model(ids).flip(1)) > 1e-3
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_a_block_agrees_with_torchs_own_layer(causal):
+    ours = tiny("none", causal=causal).blocks[0]
+    theirs = nn.TransformerEncoderLayer(
+        16, 2, 64, dropout=0, activation="gelu", batch_first=True, norm_first=True
+    )
+    own = ours.attention
+    with torch.no_grad():
+        inward = torch.cat([own.W_q.weight, own.W_k.weight, own.W_v.weight])
+        theirs.self_attn.in_proj_weight.copy_(inward)
+        theirs.self_attn.out_proj.weight.copy_(own.W_o.weight)
+        for theirs_part, ours_part in (
+            (theirs.norm1, ours.attention_norm), (theirs.norm2, ours.mlp_norm),
+            (theirs.linear1, ours.mlp[0]), (theirs.linear2, ours.mlp[2]),
+        ):  # fmt: skip
+            theirs_part.load_state_dict(ours_part.state_dict())
+    x = torch.randn(2, 6, 16)
+    mask = torch.ones(6, 6, dtype=torch.bool).triu(1) if causal else None
+    assert gap(ours(x), theirs(x, src_mask=mask)) <= 1e-5
+
+
+def test_embeddings_are_about_as_large_as_a_sinusoidal_encoding():
+    model = TinyTransformer(1000, d_model=64, n_layers=1)
+    scaled = model.embedding.weight.detach() * 64**0.5
+    assert float(scaled.std()) == pytest.approx(1, abs=0.02)
+
+
+def test_the_first_layer_gets_scaled_embeddings_and_the_positions(counting):
+    log = counting()
+    model, ids, row = tiny("counting"), tokens(), torch.arange(6) + 4
+    model(ids, row)
+    (_, x, positions, seen), *rest = log
+    assert not rest
+    assert gap(x, model.embedding(ids) * 16**0.5) <= 1e-6
+    assert torch.equal(positions, row)
+    assert torch.equal(seen, ids)
+
+
+def test_a_shared_encoding_is_one_object_for_all_layers(counting):
+    counting(shared=True)
+    model = tiny("counting", n_layers=3)
+    assert len({id(block.attention.encoding) for block in model.blocks}) == 1
+
+
+def test_an_encoding_that_is_not_shared_is_made_anew_for_each_layer(counting):
+    counting(shared=False)
+    model = tiny("counting", n_layers=3)
+    assert len({id(block.attention.encoding) for block in model.blocks}) == 3
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_door_one_is_passed_at_every_layer_if_the_encoding_says_so(counting, shared):
+    log = counting(every_layer=True, shared=shared)
+    model = tiny("counting", n_layers=3)
+    model(tokens())
+    assert [one for one, *_ in log] == [block.attention.encoding for block in model.blocks]
+
+
+def test_door_one_is_passed_once_otherwise(counting):
+    log = counting(every_layer=False, shared=False)
+    tiny("counting", n_layers=3)(tokens())
+    assert len(log) == 1
+
+
+def test_options_reach_the_encoding():
+    assert tiny("sinusoidal", base=50.0).encoding.base == 50
+
+
+def test_the_output_layer_shares_the_embeddings_matrix():
+    model = tiny()
+    assert model.head.weight is model.embedding.weight
+    hidden = model.hidden(tokens())
+    assert gap(model.head(hidden), hidden @ model.embedding.weight.T) <= 1e-6
+
+
+def test_hidden_is_what_the_output_layer_sees():
+    model, ids = tiny(), tokens()
+    assert torch.equal(model.head(model.hidden(ids)), model(ids))
+
+
+@every_name
+def test_state_dict_round_trip_gives_the_same_logits(name):
+    model, other, ids = tiny(name), tiny(name), tokens()
+    assert gap(model(ids), other(ids)) > 1e-3
+    other.load_state_dict(model.state_dict())
+    assert torch.equal(model(ids), other(ids))
+
+
+@every_name
+def test_gradients_reach_every_parameter(name):
+    model = tiny(name)
+    model(tokens()).pow(2).mean().backward()
+    for parameter_name, parameter in model.named_parameters():
+        assert parameter.grad is not None, parameter_name
+        assert float(parameter.grad.abs().sum()) > 0, parameter_name
+
+
+def test_the_same_seed_gives_the_same_model():
+    models = []
+    for _ in range(2):
+        torch.manual_seed(3)
+        models.append(tiny())
+    ids = tokens()
+    assert torch.equal(models[0](ids), models[1](ids))
+
+
+def test_a_model_learns_a_short_pattern_by_heart_in_sixty_steps():
+    model = tiny(n_layers=1).train()
+    ids = torch.tensor([[3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5]])
+    optimiser = torch.optim.AdamW(model.parameters(), lr=0.01)
+    for _ in range(60):
+        loss = F.cross_entropy(model(ids[:, :-1])[0], ids[0, 1:])
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+    assert torch.equal(model(ids[:, :-1]).argmax(-1), ids[:, 1:])

@@ -1,0 +1,121 @@
+"""What the comparison in conftest.py lets pass and what it catches, seen from pytest's outside.
+
+Small notebooks whose saved outputs differ from what their cells print are run once, in a pytest of
+their own; each test looks at the verdict on one cell.
+"""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_notebook, new_output
+
+ROOT = Path(__file__).resolve().parents[1]
+
+# The saved output and what the cell prints when it is run again.
+AGREE = {
+    "one unit of the last digit": ("loss 0.1234", "loss 0.1235"),
+    "the last digit of a carry": ("loss 0.9999 nats", "loss 1.0000 nats"),
+    "another exponent": ("9.99e-02", "1.00e-01"),
+    "two rounding errors": ("error 3.2e-07", "error 8.9e-08"),
+    "a rounding error and zero": ("error 3.2e-07", "error 0.0"),
+    "the sign of zero": ("[ 0.00  1.00]", "[-0.00  1.00]"),
+    "runs of whitespace": ("a   1.0\n", "a 1.0"),
+}
+PART = {
+    "two units of the last digit": ("loss 0.1234 at 64", "loss 0.1236 at 64"),
+    "an integer": ("64 heads", "65 heads"),
+    "a changed word": ("loss 0.1234", "gain 0.1234"),
+    "a number in a name": ("layer l02", "layer l03"),
+    "a version": ("torch 2.13.0", "torch 2.14.0"),
+    "one number too few": ("1.0 2.0", "1.0"),
+    "an error that is not small": ("error 3.2e-03", "error 8.9e-03"),
+    "a sign": ("score 0.52", "score -0.52"),
+}
+
+
+def stdout(text: str) -> nbformat.NotebookNode:
+    return new_output("stream", name="stdout", text=text)
+
+
+def code(source: str, outputs: list, count: int | None = 1) -> nbformat.NotebookNode:
+    return new_code_cell(source, outputs=outputs, execution_count=count)
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("compared")
+    printing = [code(f"print({new!r})", [stdout(old)]) for old, new in (AGREE | PART).values()]
+    html = "class H:\n  def _repr_html_(self): return '<b>0.52</b>'\nH()"
+    data = {"text/html": "<b>0.62</b>", "text/plain": "<__main__.H>"}
+    others = [
+        code("0.51", [new_output("execute_result", {"text/plain": "0.52"}, execution_count=1)]),
+        code(html + "\n", [new_output("execute_result", data, execution_count=1)]),
+        code("import sys; print('slow', file=sys.stderr); print(1)", [stdout("1\n")]),
+        code("pass", [stdout("loss 0.1234")]),
+    ]
+    notebooks = {
+        "compared": printing + others,
+        "bare": [code("print(1)", [])],
+        "unrun": [code("print(1)", [stdout("1\n")]), code("x = 1", [], count=None)],
+    }
+    for name, cells in notebooks.items():
+        nbformat.write(new_notebook(cells=cells), folder / f"{name}.ipynb")
+    options = ["--nbval", "--nbval-current-env", "-rA", "--color=no", "-p", "no:cacheprovider"]
+    run = subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "conftest", *options, "--rootdir=.", "."],
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": str(ROOT), "PYTEST_ADDOPTS": ""},
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=120,
+    )
+    return run.stdout + run.stderr
+
+
+def verdict(report: str, place: int) -> str:
+    found = re.search(rf"(PASSED|FAILED) compared\.ipynb::Cell {place}\b", report)
+    assert found, report
+    return found[1]
+
+
+@pytest.mark.parametrize("what", AGREE)
+def test_outputs_agree_that_differ_only_in(report: str, what: str) -> None:
+    assert verdict(report, list(AGREE).index(what)) == "PASSED", report
+
+
+@pytest.mark.parametrize("what", PART)
+def test_outputs_disagree_when_they_differ_in(report: str, what: str) -> None:
+    assert verdict(report, len(AGREE) + list(PART).index(what)) == "FAILED", report
+
+
+def test_values_and_html_are_compared_with_the_same_tolerance(report: str) -> None:
+    first = len(AGREE | PART)
+    assert verdict(report, first) == "PASSED"
+    assert verdict(report, first + 1) == "FAILED"
+
+
+def test_stderr_is_not_compared(report: str) -> None:
+    assert verdict(report, len(AGREE | PART) + 2) == "PASSED"
+
+
+def test_report_says_which_number_drifted_and_how_far(report: str) -> None:
+    assert "number 1: reference 0.1234, fresh 0.1236: off by 0.0002 > 0.00015" in report
+
+
+def test_missing_output_is_caught_and_shown(report: str) -> None:
+    assert verdict(report, len(AGREE | PART) + 3) == "FAILED"
+    assert "stdout: the notebook has 1 outputs, this run gave 0" in report
+
+
+def test_notebook_without_outputs_is_refused(report: str) -> None:
+    assert "bare.ipynb: no code cell has outputs; build it with make notebooks" in report
+
+
+def test_notebook_with_a_cell_that_was_never_run_is_refused(report: str) -> None:
+    assert "unrun.ipynb: a code cell was never run" in report

@@ -1,0 +1,164 @@
+"""The passport: what it counts is checked with encodings whose cost is known beforehand."""
+
+import math
+
+import pytest
+import torch
+from torch import nn
+
+from course_utils.encodings import NAMES, PositionalEncoding
+from course_utils.measures import passport
+
+SMALL = {"d_model": 16, "n_heads": 2, "length": 40, "batch": 3}
+KEYS = {
+    "name", "doors", "parameters", "buffers", "shift_error", "extra_flops", "extra_bytes",
+    "time_ratio", "longest",
+}  # fmt: skip
+
+
+class AddOne(PositionalEncoding):
+    """Costs one addition an entry."""
+
+    def embed(self, x, positions, tokens=None):
+        return x + 1
+
+
+class Project(PositionalEncoding):
+    """Costs one matrix product."""
+
+    def __init__(self, d_model, n_heads):
+        super().__init__(d_model, n_heads)
+        self.matrix = nn.Parameter(torch.randn(d_model, d_model))
+        self.register_buffer("kept", torch.zeros(7))
+
+    def embed(self, x, positions, tokens=None):
+        return x @ self.matrix
+
+
+class Table(PositionalEncoding):
+    """A row for each position below max_len, and ValueError past the end."""
+
+    def __init__(self, d_model, n_heads, max_len):
+        super().__init__(d_model, n_heads)
+        self.table = nn.Parameter(torch.randn(max_len, d_model))
+
+    def embed(self, x, positions, tokens=None):
+        if int(positions.max()) >= len(self.table):
+            raise ValueError(f"positions must be below {len(self.table)}")
+        return x + self.table[positions]
+
+
+class Distance(PositionalEncoding):
+    """A bias that depends on the offset alone."""
+
+    def bias(self, q, k, q_pos, k_pos):
+        return -(k_pos[None, :] - q_pos[:, None]).abs().to(q)[None, None]
+
+
+class ShortBias(Distance):
+    """Its end is behind door 3."""
+
+    def bias(self, q, k, q_pos, k_pos):
+        if int(k_pos.max()) >= 100:
+            raise ValueError("too far")
+        return super().bias(q, k, q_pos, k_pos)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_passport_has_the_same_entries_for_every_encoding(name):
+    assert passport(name, **SMALL).keys() == KEYS
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_everything_but_the_time_is_the_same_at_every_call(name):
+    one, other = passport(name, **SMALL), passport(name, **SMALL)
+    del one["time_ratio"], other["time_ratio"]
+    assert one == other
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_time_ratio_is_a_number_above_zero(name):
+    ratio = passport(name, **SMALL)["time_ratio"]
+    assert math.isfinite(ratio) and ratio > 0
+
+
+def test_no_encoding_costs_nothing_and_ends_nowhere():
+    found = passport("none", **SMALL)
+    del found["time_ratio"]
+    assert found == {
+        "name": "none", "doors": (), "parameters": 0, "buffers": 0, "shift_error": 0.0,
+        "extra_flops": 0, "extra_bytes": 0, "longest": None,
+    }  # fmt: skip
+
+
+def test_sinusoidal_costs_work_but_no_parameters_and_ends_nowhere():
+    found = passport("sinusoidal", **SMALL)
+    assert found["doors"] == ("embed",)
+    assert (found["parameters"], found["buffers"], found["longest"]) == (0, 0, None)
+    assert found["extra_flops"] >= SMALL["length"] * SMALL["d_model"]
+    assert found["extra_bytes"] >= 4 * SMALL["length"] * SMALL["d_model"]
+
+
+def test_sinusoidal_scores_change_when_all_positions_shift():
+    assert passport("sinusoidal", **SMALL)["shift_error"] > 1e-3
+
+
+def test_options_reach_the_encoding():
+    slow, fast = (passport("sinusoidal", **SMALL, base=base) for base in (2.0, 1e9))
+    assert slow["shift_error"] != fast["shift_error"]
+
+
+def test_one_addition_an_entry_is_counted_as_such(scheme):
+    scheme("add_one", AddOne)
+    found = passport("add_one", **SMALL)
+    entries = 3 * 40 * 16
+    assert (found["extra_flops"], found["extra_bytes"]) == (entries, 4 * entries)
+
+
+def test_a_matrix_product_is_two_operations_a_multiplication(scheme):
+    scheme("project", Project)
+    found = passport("project", **SMALL)
+    assert (found["extra_flops"], found["extra_bytes"]) == (2 * 3 * 40 * 16 * 16, 4 * 3 * 40 * 16)
+
+
+def test_costs_grow_with_the_batch(scheme):
+    scheme("add_one", AddOne)
+    one, two = (passport("add_one", **SMALL | {"batch": batch}) for batch in (1, 2))
+    assert two["extra_flops"] == 2 * one["extra_flops"]
+
+
+def test_parameters_and_buffers_are_counted_apart(scheme):
+    scheme("project", Project)
+    found = passport("project", **SMALL)
+    assert (found["parameters"], found["buffers"]) == (16 * 16, 7)
+
+
+@pytest.mark.parametrize("max_len", [40, 63, 64, 1000])
+def test_the_longest_sequence_of_a_table_is_its_length(scheme, max_len):
+    scheme("table", lambda d_model, n_heads: Table(d_model, n_heads, max_len))
+    found = passport("table", **SMALL)
+    assert (found["longest"], found["parameters"]) == (max_len, max_len * 16)
+
+
+def test_the_longest_sequence_is_found_at_every_door(scheme):
+    scheme("short_bias", ShortBias)
+    assert passport("short_bias", **SMALL)["longest"] == 100
+
+
+def test_a_table_too_short_to_shift_has_no_shift_error(scheme):
+    scheme("table", lambda d_model, n_heads: Table(d_model, n_heads, 40))
+    assert passport("table", **SMALL)["shift_error"] is None
+
+
+def test_a_bias_by_offset_has_a_shift_error_of_rounding_only(scheme):
+    scheme("distance", Distance)
+    found = passport("distance", **SMALL)
+    assert found["shift_error"] <= 1e-6
+    assert found["doors"] == ("bias",)
+
+
+def test_the_shift_error_does_not_depend_on_the_seed():
+    torch.manual_seed(1)
+    one = passport("sinusoidal", **SMALL)["shift_error"]
+    torch.manual_seed(2)
+    assert passport("sinusoidal", **SMALL)["shift_error"] == one

@@ -1,0 +1,333 @@
+"""Figures: every one draws without a warning, has its labels, and is shown with a description."""
+
+import io
+import math
+
+import matplotlib.pyplot as plt
+import pytest
+import torch
+from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
+from PIL import Image
+
+from course_utils import measures, plots
+from course_utils.encodings import create
+from course_utils.encodings.base import DOORS
+from course_utils.encodings.functional import sinusoidal_table, wavelengths
+from course_utils.plots import style
+
+pytestmark = [pytest.mark.usefixtures("figures"), pytest.mark.filterwarnings("error")]
+
+TABLE = sinusoidal_table(torch.arange(12), 8)
+WEIGHTS = torch.tensor([[0.9, 0.1, 0.0], [0.2, 0.5, 0.3], [0.0, 0.0, 1.0]])
+CURVES = {"one": torch.tensor([0.0, 1.0, 0.5]), "two": torch.tensor([1.0, 0.2, 0.1])}
+
+
+def on_axes(draw):
+    fig, ax = plt.subplots()
+    draw(ax)
+    return fig
+
+
+def panels():
+    return plots.four_panel(
+        TABLE, wavelengths(8), dimensions=[0, 5], positions=[1, 7], title="four panels"
+    )
+
+
+def prints():
+    encoding = create("sinusoidal", d_model=8, n_heads=2)
+    return plots.fingerprint(measures.fingerprint(encoding, 6), "sinusoidal")
+
+
+FIGURES = {
+    "heatmap": lambda: on_axes(
+        lambda ax: plots.heatmap(ax, TABLE, title="t", xlabel="x", ylabel="y", unit="u")
+    ),
+    "attention": lambda: on_axes(
+        lambda ax: plots.attention(ax, WEIGHTS, ["the", "cat", "sleeps"], title="t", unit="weight")
+    ),
+    "similarity": lambda: on_axes(
+        lambda ax: plots.similarity(ax, measures.similarity_matrix(TABLE))
+    ),
+    "lines": lambda: on_axes(lambda ax: plots.lines(ax, CURVES, title="t", xlabel="x", ylabel="y")),
+    "entropy": lambda: on_axes(lambda ax: plots.entropy(ax, CURVES, math.log(3), title="t")),
+    "four_panel": panels,
+    "fingerprint": prints,
+}
+each_figure = pytest.mark.parametrize("make", FIGURES.values(), ids=FIGURES.keys())
+
+
+def axes_of(fig, colour_bars=False):
+    bars = [ax for ax in fig.axes if ax.get_label() == "<colorbar>"]
+    return bars if colour_bars else [ax for ax in fig.axes if ax not in bars]
+
+
+def texts(fig):
+    fig.canvas.draw()
+    return [text.get_text() for text in fig.findobj(plt.Text) if text.get_text()]
+
+
+# All figures
+
+
+@each_figure
+def test_every_axes_is_labelled(make):
+    fig = make()
+    first, *others = axes_of(fig)
+    assert first.get_xlabel() and first.get_ylabel()
+    for ax in others:
+        assert ax.get_xlabel() and ax.get_title()
+    for bar in axes_of(fig, colour_bars=True):
+        assert bar.get_ylabel()
+
+
+@each_figure
+def test_every_figure_has_a_title(make):
+    fig = make()
+    assert fig.get_suptitle() or axes_of(fig)[0].get_title()
+
+
+@each_figure
+@pytest.mark.parametrize("styled", [False, True])
+def test_every_figure_draws_without_a_warning(make, styled):
+    if styled:
+        plots.use_style()
+    assert plots.png(make()).startswith(b"\x89PNG")
+
+
+@each_figure
+def test_the_same_input_gives_the_same_bytes(make):
+    plots.use_style()
+    assert plots.png(make()) == plots.png(make())
+
+
+@pytest.mark.parametrize("doors", [(), *[(door,) for door in DOORS], DOORS])
+def test_the_door_strip_says_which_doors_are_open(doors):
+    found = texts(plots.door_strip(doors, title="of a lesson"))
+    assert "of a lesson" in found
+    for door in DOORS:
+        assert f"{door}()\n{'open' if door in doors else 'shut'}" in found
+
+
+def test_the_door_strip_is_the_same_in_any_order_of_names():
+    assert plots.png(plots.door_strip(["bias", "embed"])) == plots.png(
+        plots.door_strip(["embed", "bias"])
+    )
+
+
+# Heatmaps
+
+
+def test_a_signed_heatmap_is_centred_at_zero():
+    image = plots.heatmap(plt.gca(), torch.tensor([[-1.0, 3.0]]))
+    assert image.get_clim() == (-3, 3)
+    assert to_hex(image.cmap(image.norm(0.0))) == to_hex(plt.get_cmap(plots.DIVERGING)(0.5))
+
+
+def test_an_unsigned_heatmap_starts_at_zero():
+    image = plots.heatmap(plt.gca(), torch.tensor([[1.0, 3.0]]), signed=False)
+    assert image.get_clim() == (0, 3)
+    assert image.get_cmap().name == plots.SEQUENTIAL
+
+
+def test_a_limit_fixes_the_last_colour():
+    assert plots.heatmap(plt.gca(), TABLE, limit=5.0).get_clim() == (-5, 5)
+
+
+def test_a_heatmap_of_zeros_is_white_and_draws():
+    image = plots.heatmap(plt.gca(), torch.zeros(2, 2))
+    assert to_hex(image.cmap(image.norm(0.0))) == to_hex(plt.get_cmap(plots.DIVERGING)(0.5))
+
+
+def test_a_heatmap_shows_the_matrix_with_row_zero_on_top():
+    image = plots.heatmap(plt.gca(), TABLE)
+    assert torch.equal(torch.from_numpy(image.get_array().data), TABLE)
+    assert plt.gca().yaxis_inverted()
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float64, torch.int64])
+def test_a_heatmap_takes_any_numbers(dtype):
+    image = plots.heatmap(plt.gca(), torch.arange(4).reshape(2, 2).to(dtype))
+    assert image.get_clim() == (-3, 3)
+
+
+def test_a_heatmap_takes_a_learned_table_as_it_is():
+    plots.heatmap(plt.gca(), torch.nn.Parameter(torch.randn(3, 3)))
+
+
+# Attention
+
+
+def test_words_stand_on_both_axes_of_attention():
+    plots.attention(plt.gca(), WEIGHTS, ["the", "cat", "sleeps"])
+    for axis in (plt.gca().xaxis, plt.gca().yaxis):
+        assert [text.get_text() for text in axis.get_ticklabels()] == ["the", "cat", "sleeps"]
+
+
+def test_a_small_attention_map_writes_each_weight_where_it_belongs():
+    plots.attention(plt.gca(), WEIGHTS, ["a", "b", "c"])
+    written = {text.get_position(): text.get_text() for text in plt.gca().texts}
+    assert written == {
+        (key, query): f"{WEIGHTS[query, key]:.2f}" for key in range(3) for query in range(3)
+    }
+
+
+def test_a_large_attention_map_writes_no_numbers():
+    plots.attention(plt.gca(), torch.full((9, 9), 1 / 9), list("abcdefghi"))
+    assert not plt.gca().texts
+
+
+def test_attention_colours_reach_to_one_unless_told_otherwise():
+    assert plots.attention(plt.gca(), WEIGHTS / 2).get_clim() == (0, 1)
+    assert plots.attention(plt.gca(), WEIGHTS / 2, limit=None).get_clim() == (0, 0.5)
+
+
+# Fingerprints
+
+
+def test_a_fingerprint_has_one_square_a_head_on_one_colour_scale():
+    scores = torch.stack([torch.eye(4), 5 * torch.eye(4), torch.zeros(4, 4)])
+    squares = axes_of(plots.fingerprint(scores, "t"))
+    assert [ax.get_title() for ax in squares] == ["head 0", "head 1", "head 2"]
+    assert len({ax.images[0].get_clim() for ax in squares}) == 1
+
+
+def test_a_fingerprint_leaves_out_what_all_entries_of_a_head_share():
+    scores = torch.randn(2, 4, 4)
+    drawn, shifted = (
+        plots.fingerprint(s, "t").axes[1].images[0].get_array()
+        for s in (scores, scores + torch.tensor([0.0, 7.0])[:, None, None])
+    )
+    assert abs(drawn - shifted).max() <= 1e-5
+
+
+def test_the_fingerprint_of_rounding_noise_stays_white():
+    image = plots.fingerprint(1e-7 * torch.randn(1, 4, 4), "t").axes[0].images[0]
+    assert image.get_clim()[1] >= 1e-3
+
+
+# Curves
+
+
+def test_curves_differ_in_dash_and_carry_their_names():
+    plots.lines(plt.gca(), CURVES)
+    first, second = plt.gca().lines
+    assert first.get_linestyle() != second.get_linestyle()
+    assert [text.get_text() for text in plt.gca().get_legend().get_texts()] == ["one", "two"]
+
+
+def test_curves_can_go_without_a_legend():
+    plots.lines(plt.gca(), CURVES, legend=False)
+    assert plt.gca().get_legend() is None
+
+
+def test_curves_are_drawn_over_x_or_else_over_their_places():
+    plots.lines(plt.gca(), CURVES)
+    plots.lines(plt.gca(), {"three": torch.zeros(3)}, x=torch.tensor([2.0, 4.0, 8.0]))
+    over = [line.get_xdata().tolist() for line in plt.gca().lines]
+    assert over == [[0, 1, 2], [0, 1, 2], [2, 4, 8]]
+
+
+def test_curves_take_tensors_with_gradients_and_in_other_precisions():
+    plots.lines(plt.gca(), {"a": torch.ones(2, requires_grad=True), "b": torch.ones(2).bfloat16()})
+
+
+def test_entropy_is_drawn_under_a_line_at_its_ceiling():
+    plots.entropy(plt.gca(), CURVES, ceiling=1.25)
+    heights = [set(line.get_ydata()) for line in plt.gca().lines]
+    assert {1.25} in heights
+    assert plt.gca().get_ylim() == pytest.approx((0, 1.25 * 1.15))
+    assert "uniform: 1.25" in texts(plt.gcf())
+
+
+def test_four_panels_draw_what_they_were_given():
+    table, waves, vectors, turns = axes_of(panels())
+    assert table.images[0].get_array().shape == (12, 8)
+    assert waves.lines[1].get_ydata().tolist() == pytest.approx(TABLE[:, 5].tolist())
+    assert vectors.lines[1].get_ydata().tolist() == pytest.approx(TABLE[7, ::2].tolist())
+    assert turns.lines[0].get_ydata().tolist() == pytest.approx(wavelengths(8).tolist())
+    assert turns.get_yscale() == "log"
+
+
+# show() and png()
+
+
+def test_show_displays_a_picture_and_its_description(shown):
+    fig = on_axes(lambda ax: plots.lines(ax, CURVES))
+    expected = plots.png(fig)
+    plots.show(fig, "Two curves\n   that cross at 0.4. ")
+    (bundle,) = shown
+    assert bundle == {"image/png": expected, "text/plain": "Two curves that cross at 0.4."}
+
+
+def test_show_closes_its_figure_and_no_other(shown):
+    other, fig = plt.figure(), plt.figure()
+    plots.show(fig, "empty")
+    assert plt.get_fignums() == [other.number]
+
+
+def test_show_takes_a_figure_that_pyplot_does_not_know(shown):
+    plots.show(Figure(), "empty")
+    assert len(shown) == 1
+
+
+def test_a_png_is_as_large_as_its_figure():
+    picture = Image.open(io.BytesIO(plots.png(Figure(figsize=(3, 2), dpi=50))))
+    assert picture.size == (150, 100)
+
+
+def test_a_png_says_nothing_about_the_machine_that_made_it():
+    assert "Software" not in Image.open(io.BytesIO(plots.png(Figure()))).info
+
+
+def test_compression_changes_the_size_but_not_the_picture():
+    fig = panels()
+    quick, small = plots.png(fig, compress_level=1), plots.png(fig, compress_level=9)
+    assert len(small) < len(quick)
+    pixels = [Image.open(io.BytesIO(data)).tobytes() for data in (quick, small)]
+    assert pixels[0] == pixels[1]
+
+
+# Labels and style
+
+
+def test_without_a_chinese_font_a_label_is_its_pinyin(monkeypatch):
+    monkeypatch.setattr(style, "cjk_font", lambda: None)
+    assert plots.label("猫", "māo") == "māo"
+    assert plots.labels(["猫", "cat"], {"猫": "māo"}) == ["māo", "cat"]
+
+
+def test_with_a_chinese_font_a_label_keeps_its_glyphs(monkeypatch):
+    monkeypatch.setattr(style, "cjk_font", lambda: "Noto Sans CJK SC")
+    assert plots.label("猫", "māo") == "猫"
+    assert plots.labels(["猫", "cat"], {"猫": "māo"}) == ["猫", "cat"]
+
+
+@pytest.mark.parametrize("font", [None, "Noto Sans CJK SC"])
+def test_plain_words_and_words_without_pinyin_stay_as_they_are(monkeypatch, font):
+    monkeypatch.setattr(style, "cjk_font", lambda: font)
+    assert plots.label("cat", "chat") == "cat"
+    assert plots.label("猫") == "猫"
+    assert plots.labels(["猫", "狗"], {"狗": "gǒu"})[0] == "猫"
+
+
+def test_a_chinese_font_is_found_among_the_installed_ones(monkeypatch):
+    installed = [type("Font", (), {"name": name}) for name in ("DejaVu Sans", "SimHei")]
+    monkeypatch.setattr(style.font_manager.fontManager, "ttflist", installed)
+    assert style.cjk_font.__wrapped__() == "SimHei"
+    installed.pop()
+    assert style.cjk_font.__wrapped__() is None
+
+
+def test_setting_the_style_twice_is_setting_it_once():
+    plots.use_style()
+    once = dict(plt.rcParams)
+    plots.use_style()
+    assert dict(plt.rcParams) == once
+
+
+def test_the_styles_colours_are_colour_blind_safe_and_its_pictures_small():
+    plots.use_style()
+    assert to_hex(plt.rcParams["axes.prop_cycle"].by_key()["color"][0]) == "#0173b2"
+    assert plt.rcParams["savefig.dpi"] == plt.rcParams["figure.dpi"] <= 100

@@ -1,0 +1,86 @@
+"""The first cell of every lesson: what it loads, seeds, finds and prints."""
+
+import random
+import subprocess
+import sys
+
+import matplotlib
+import numpy as np
+import pytest
+import torch
+
+import course_utils
+from course_utils import pick_device, seed_everything, start
+
+HEAVY = ["matplotlib.pyplot", "seaborn", "pandas", "ipywidgets", "scipy"]
+
+
+def three_numbers():
+    return random.random(), np.random.rand(), torch.rand(1).item()
+
+
+def modules_loaded_by(statement, watched):
+    code = f"import sys; {statement}; print(*[m for m in {watched!r} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return done.stdout.split()
+
+
+def test_importing_the_package_loads_nothing_that_draws():
+    assert modules_loaded_by("import course_utils", HEAVY) == []
+
+
+def test_encodings_models_and_measures_load_nothing_that_draws():
+    statement = "from course_utils import encodings, models, measures"
+    assert modules_loaded_by(statement, HEAVY) == []
+
+
+def test_plots_load_no_widgets_and_no_seaborn_before_a_style_is_set():
+    assert modules_loaded_by("import course_utils.plots", ["seaborn", "ipywidgets"]) == []
+
+
+def test_the_package_says_its_version():
+    assert course_utils.__version__.count(".") == 2
+
+
+def test_the_same_seed_gives_the_same_random_numbers_everywhere():
+    seed_everything(3)
+    first = three_numbers()
+    seed_everything(3)
+    assert three_numbers() == first
+
+
+def test_another_seed_gives_other_random_numbers_everywhere():
+    seed_everything(3)
+    first = three_numbers()
+    seed_everything(4)
+    assert all(a != b for a, b in zip(first, three_numbers(), strict=True))
+
+
+@pytest.mark.parametrize(
+    ("cuda", "mps", "picked"),
+    [(True, True, "cuda"), (False, True, "mps"), (True, False, "cuda"), (False, False, "cpu")],
+)
+def test_auto_takes_cuda_then_mps_then_the_cpu(monkeypatch, cuda, mps, picked):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: cuda)
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: mps)
+    assert pick_device("auto") == pick_device() == torch.device(picked)
+
+
+def test_the_cpu_can_be_had_where_there_is_something_faster(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    assert pick_device("cpu") == torch.device("cpu")
+
+
+def test_start_seeds_and_says_what_it_found(figures, capsys):
+    seed_everything(7)
+    expected = three_numbers()
+    assert start(seed=7, device="cpu") == torch.device("cpu")
+    assert three_numbers() == expected
+    assert capsys.readouterr().out == f"seed 7 · device cpu · torch {torch.__version__}\n"
+
+
+def test_starting_twice_changes_nothing(figures, capsys):
+    start(device="cpu")
+    once = (dict(matplotlib.rcParams), three_numbers(), capsys.readouterr().out)
+    start(device="cpu")
+    assert (dict(matplotlib.rcParams), three_numbers(), capsys.readouterr().out) == once

@@ -1,0 +1,189 @@
+"""From a lesson's source to the inputs of its two notebooks: cells, ids, tags and metadata.
+
+Nothing is executed here; build_notebooks.py runs cells, notebook_outputs.py cleans what they show.
+"""
+
+import hashlib
+import re
+import tomllib
+from copy import deepcopy
+from dataclasses import dataclass
+from pathlib import Path
+
+import jupytext
+from nbconvert.preprocessors import TagRemovePreprocessor
+from nbformat import NotebookNode
+from nbformat.v4 import new_code_cell, new_notebook
+
+OWN_KEY = "order_matters"
+NBVAL_TAGS = {"nbval-ignore-output", "nbval-check-output", "nbval-skip", "raises-exception"}
+KNOWN_TAGS = {"solution", "stub", "readme"} | NBVAL_TAGS
+LESSON_NAME = re.compile(r"\d\d_[a-z0-9_]+\.py")
+
+SETUP = """\
+# Makes course_utils importable: installed, in the clone around this notebook, or else fetched.
+import importlib.util, pathlib, sys
+sys.path += [str(p) for p in pathlib.Path.cwd().parents if (p / "course_utils").is_dir()]
+if not importlib.util.find_spec("course_utils"): get_ipython().run_line_magic("pip", "install -q git+{address}@{tag}")"""  # noqa: E501
+
+METADATA = {
+    "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
+    "language_info": {"file_extension": ".py", "mimetype": "text/x-python", "name": "python"},
+}
+
+
+class BuildError(Exception):
+    """What an author has to change, in words; never shown with a traceback."""
+
+
+@dataclass(frozen=True)
+class Project:
+    """The folder to build in, and the address and version that first cells and badges need."""
+
+    root: Path
+    address: str
+    version: str
+
+    @property
+    def tag(self) -> str:
+        """The git tag of this version."""
+        return f"v{self.version}"
+
+    @property
+    def slug(self) -> str:
+        """OWNER/REPO, the form in which Colab and Binder want the address."""
+        return self.address.removeprefix("https://github.com/")
+
+
+@dataclass(frozen=True)
+class Target:
+    """One notebook to build: a lesson as learners get it, or with its solutions."""
+
+    project: Project
+    lesson: Path
+    solutions: bool
+
+    @property
+    def path(self) -> Path:
+        """Where the notebook is written."""
+        folder = self.project.root / "notebooks"
+        return (folder / "solutions" if self.solutions else folder) / f"{self.lesson.stem}.ipynb"
+
+    @property
+    def name(self) -> str:
+        """The notebook's path in the repository, for links and messages."""
+        return self.path.relative_to(self.project.root).as_posix()
+
+
+def read_project(root: Path) -> Project:
+    """Read address and version from the one place where they stand, pyproject.toml."""
+    table = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8")).get("project", {})
+    address = table.get("urls", {}).get("Repository", "").removesuffix("/").removesuffix(".git")
+    if not re.fullmatch(r"https://github\.com/[\w.-]+/[\w.-]+", address):
+        raise BuildError(
+            f"pyproject.toml: [project.urls] Repository is {address!r}; "
+            "badges need https://github.com/OWNER/REPO"
+        )
+    if "version" not in table:
+        raise BuildError("pyproject.toml: [project] has no version; first cells name the tag v…")
+    return Project(root, address, table["version"])
+
+
+def find_lessons(root: Path) -> list[Path]:
+    """All lessons in order; refuses names and numbers that would make ids or notebooks clash."""
+    lessons = sorted((root / "lessons").glob("*.py"))
+    if bad := [path.name for path in lessons if not LESSON_NAME.fullmatch(path.name)]:
+        raise BuildError(
+            f"lessons/{bad[0]}: a lesson is named NN_name.py with two digits and then lower-case "
+            "letters, digits or _, such as 02_sinusoidal.py"
+        )
+    for first, second in zip(lessons, lessons[1:], strict=False):
+        if first.name[:2] == second.name[:2]:
+            raise BuildError(
+                f"lessons/{first.name} and {second.name} share number {first.name[:2]}"
+            )
+    return lessons
+
+
+def badge(project: Project, notebook: str) -> str:
+    """The line of Markdown that opens a notebook, named by its path in the repository, in Colab."""
+    base = "https://colab.research.google.com"
+    link = f"{base}/github/{project.slug}/blob/{project.tag}/{notebook}"
+    return f"[![Open in Colab]({base}/assets/colab-badge.svg)]({link})"
+
+
+def read_lesson(lesson: Path) -> list[NotebookNode]:
+    """The lesson's cells, solution and stub alike, with ids that depend on nothing but place."""
+    name = f"lessons/{lesson.name}"
+    cells = jupytext.reads(lesson.read_text(encoding="utf-8"), fmt="py:percent").cells
+    if not cells or cells[0].cell_type != "markdown" or not cells[0].source.startswith("# "):
+        raise BuildError(f"{name}: the first cell must be Markdown and start with '# ' and a title")
+    for place, cell in enumerate(cells, start=1):
+        cell.id = f"l{lesson.name[:2]}-c{place:03d}"
+        tags = cell.metadata.get("tags", [])
+        if unknown := sorted(set(tags) - KNOWN_TAGS):
+            raise BuildError(
+                f"{name}, cell {cell.id}: unknown tag {unknown[0]!r}; "
+                f"known are {', '.join(sorted(KNOWN_TAGS))}"
+            )
+        cell.metadata = NotebookNode(tags=tags) if tags else NotebookNode()
+    return cells
+
+
+def inputs(target: Target) -> NotebookNode:
+    """The notebook as it stands before it is run."""
+    project, cells = target.project, read_lesson(target.lesson)
+    cells[0].source += f"\n\n{badge(project, target.name)}"
+    setup = new_code_cell(
+        SETUP.format(address=project.address, tag=project.tag),
+        id=f"l{target.lesson.name[:2]}-setup",
+        metadata={"tags": ["nbval-ignore-output"]},
+    )
+    notebook = new_notebook(cells=[cells[0], setup, *cells[1:]], metadata=deepcopy(METADATA))
+    notebook.nbformat_minor = 5
+    left_out = "stub" if target.solutions else "solution"
+    notebook, _ = TagRemovePreprocessor(remove_cell_tags={left_out}).preprocess(notebook, {})
+    notebook.metadata[OWN_KEY] = {"built_from": fingerprint(target)}
+    return notebook
+
+
+def fingerprint(target: Target) -> str:
+    """A hash of all that the notebook depends on, the same on every system.
+
+    Line ends are folded, as git may check text out with either.
+    """
+    project, root = target.project, target.project.root
+    files = [target.lesson, *(root / "course_utils").rglob("*.py"), *(root / "data").rglob("*")]
+    code = [
+        Path(__file__).with_name("build_notebooks.py"),
+        *Path(__file__).parent.glob("notebook_*.py"),
+    ]
+    digest = hashlib.sha256(f"{project.address}@{project.tag}".encode())
+    for base, paths in ((root, files), (Path(__file__).parent, code)):
+        for path in sorted(path for path in paths if path.is_file()):
+            content = path.read_bytes().replace(b"\r\n", b"\n")
+            digest.update(path.relative_to(base).as_posix().encode() + b"\0")
+            digest.update(hashlib.sha256(content).digest())
+    return digest.hexdigest()
+
+
+def differences(wanted: NotebookNode, found: NotebookNode) -> list[str]:
+    """Where a notebook's inputs are not the wanted ones: cells by id, or the metadata."""
+
+    def described(notebook: NotebookNode) -> dict[str, tuple]:
+        return {
+            cell.get("id", f"number {place}"): (cell.cell_type, cell.source, dict(cell.metadata))
+            for place, cell in enumerate(notebook.cells)
+        }
+
+    want, have = described(wanted), described(found)
+    changed = [name for name in want if name in have and want[name] != have[name]]
+    missing, extra = [n for n in want if n not in have], [n for n in have if n not in want]
+    groups = (("changed", changed), ("missing", missing), ("not in the lesson", extra))
+    found_lines = [f"cells {word}: {', '.join(names[:5])}" for word, names in groups if names]
+    if not found_lines and list(want) != list(have):
+        found_lines.append("cells in another order")
+    metadata = [{k: v for k, v in nb.metadata.items() if k != OWN_KEY} for nb in (wanted, found)]
+    if metadata[0] != metadata[1]:
+        found_lines.append("metadata of the notebook")
+    return found_lines
