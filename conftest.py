@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 
+# One thread for each of pytest's workers and its kernel: with more they wait for each other.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 sys.path.insert(0, str(Path(__file__).parent / "tools"))  # tests import the build from there
 
 from notebook_outputs import is_progress  # noqa: E402

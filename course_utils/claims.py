@@ -66,7 +66,8 @@ class Myths:
         said = "" if guess is None else f" (you said: {guess})"
         print(f"{key}  {self.claims[key]}\n     {found.upper()}{said}. {measured}")
         if found == "depends":
-            print("     " + "; ".join(f"{case}: {'yes' if ok else 'no'}" for case, ok in cases.items()))
+            each = (f"{case}: {'yes' if ok else 'no'}" for case, ok in cases.items())
+            print("     " + "; ".join(each))
 
     def table(self) -> pd.DataFrame:
         """The claims with their verdicts so far, for display."""

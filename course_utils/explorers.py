@@ -54,6 +54,7 @@ def shuffle(fig: Figure, shuffle: int, encoding: str, causal: bool) -> str:
     back = perm.argsort()
     gap = shuffled[back][:, back] - original
     order = [WORDS[place] for place in perm]
+    matrices = (shuffled, shuffled[back][:, back], gap)
     if not fig.axes:
         axes = fig.subplots(1, 3)
         plots.attention(axes[0], shuffled, None, title="shuffled")
@@ -62,12 +63,13 @@ def shuffle(fig: Figure, shuffle: int, encoding: str, causal: bool) -> str:
             axes[2], gap, title="minus the original", xlabel="key", ylabel="query",
             unit="weight", limit=0.5, equal=True,
         )  # fmt: skip
-    for ax, matrix, words in zip(
-        fig.axes, (shuffled, shuffled[back][:, back], gap), (order, WORDS, WORDS), strict=False
-    ):
+        for ax in axes:
+            ax.set_xticks(range(len(WORDS)), WORDS, rotation=90)
+            ax.set_yticks(range(len(WORDS)), WORDS)
+    for ax, matrix in zip(fig.axes, matrices, strict=False):  # the colour bar is a fourth axes
         ax.images[0].set_data(matrix.numpy())
-        ax.set_xticks(range(len(words)), words, rotation=90)
-        ax.set_yticks(range(len(words)), words)
+    fig.axes[0].set_xticklabels(order)
+    fig.axes[0].set_yticklabels(order)
     largest = float(gap.abs().max())
     size = "rounding noise" if largest < 1e-5 else f"{largest:.2f}"
     return f"Word order: {' '.join(order)}. Largest difference after putting back: {size}."
@@ -90,7 +92,8 @@ def frequencies(fig: Figure, base: float, d_model: int, length: int, pair: int) 
         right.semilogy([1], [1], "o", markersize=3)
         right.semilogy([1], [1], "o", markersize=9, fillstyle="none")
         right.axhline(1, color="0.5", linewidth=1)
-        right.minorticks_off()  # dozens of ticks would take half of the drawing time
+        right.minorticks_off()
+        right.set_yticks([10, 1e3, 1e5, 1e7], ["10", "1,000", "100,000", "10 million"])
         right.set(title="wavelengths", xlabel="pair", ylabel="positions a turn", ylim=(3, 1e7))
     left, middle, right = fig.axes
     _resize(left, left.images[0], table)

@@ -80,7 +80,7 @@ class WhoLovesWhom(NamedTuple):
 
 
 def who_loves_whom(seed: int = 0) -> WhoLovesWhom:
-    """"John loves Mary" and "Mary loves John", for 8 × 8 names and 4 verbs, split 3 : 1."""
+    """Sentences such as John loves Mary, both ways, for 8 × 8 names and 4 verbs, split 3 : 1."""
     words = FIRST_GROUP + SECOND_GROUP + VERBS
     ids = {word: place for place, word in enumerate(words)}
     pairs = [(ids[a], ids[b]) for a in FIRST_GROUP for b in SECOND_GROUP]

@@ -16,7 +16,7 @@ from IPython.display import display
 from matplotlib.figure import Figure
 
 from course_utils import validation
-from course_utils.plots.style import png, quick_png
+from course_utils.plots.style import quick_png, shrink
 
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 SIZE = (8.0, 4.2)  # inches, of an explorer's picture
@@ -42,6 +42,17 @@ def explore(
     Raises:
         TypeError, ValueError: if a control is none of these or its numbers are out of order.
     """
+    box = explorer(draw, size, **controls)
+    *sliders, image, sentence = box.children
+    start = ", ".join(f"{slider.description} = {slider.value}" for slider in sliders)
+    text = f"Explorer with sliders, at {start}. {sentence.value}".strip()
+    _display(box, text, shrink(image.value) if image.value else None)
+
+
+def explorer(
+    draw: Callable[..., str | None], size: tuple[float, float] = SIZE, **controls: Any
+) -> w.VBox:
+    """What :func:`explore` displays: a box of the controls, the picture and the sentence."""
     if not callable(draw):
         raise TypeError(f"draw must be a function of (fig, …), got {type(draw).__name__} {draw!r}")
     if not controls:
@@ -70,10 +81,7 @@ def explore(
         slider.observe(update, names="value")
     update()
     fig.set_layout_engine("none")  # placed once: placing anew would double the time a change takes
-    rows = w.VBox([*sliders.values(), image, sentence])
-    start = ", ".join(f"{name} = {slider.value}" for name, slider in sliders.items())
-    text = f"Explorer with sliders, at {start}. {sentence.value}".strip()
-    _display(rows, text, png(fig))
+    return w.VBox([*sliders.values(), image, sentence])
 
 
 def control(name: str, spec: Any) -> Any:

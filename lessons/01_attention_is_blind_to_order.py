@@ -165,12 +165,12 @@ pairs = [
 gaps = {}
 fig, axes = plt.subplots(2, 4, figsize=(11, 6.2))
 for column, pair in zip(axes.T, pairs, strict=True):
-    first, second = (sentence.split() for sentence in pair)
-    perm = reordering(first, second)
-    before, after = weights_of(first), weights_of(second)
-    gaps[pair[0]] = (after - before[perm][:, perm]).abs().max().item()
-    plots.attention(column[0], before, plots.labels(first, PINYIN))
-    plots.attention(column[1], after, plots.labels(second, PINYIN))
+    one, other = (sentence.split() for sentence in pair)
+    order = reordering(one, other)
+    upper, lower = weights_of(one), weights_of(other)
+    gaps[pair[0]] = (lower - upper[order][:, order]).abs().max().item()
+    plots.attention(column[0], upper, plots.labels(one, PINYIN))
+    plots.attention(column[1], lower, plots.labels(other, PINYIN))
 described = "; ".join(f"{name}: {gap:.0e}" for name, gap in gaps.items())
 plots.show(
     fig,
@@ -200,14 +200,14 @@ assert max(gaps.values()) < 1e-5
 # %%
 from course_utils import measures
 
-first, second = (sentence.split() for sentence in pairs[1])
-y, y_shuffled = (attention(2 * word_vectors(words, 32)[None])[0][0] for words in (first, second))
-perm = reordering(first, second)
-rows_moved = (y_shuffled - y[perm]).abs().max().item()
+one, other = (sentence.split() for sentence in pairs[1])
+y, y_shuffled = (attention(2 * word_vectors(words, 32)[None])[0][0] for words in (one, other))
+order = reordering(one, other)
+rows_moved = (y_shuffled - y[order]).abs().max().item()
 rows_kept = (y_shuffled - y).abs().max().item()
 pooled = (y_shuffled.mean(0) - y.mean(0)).abs().max().item()
 print(f"output against output, row by row : {rows_kept:.2f}")
-print(f"output against output[perm]       : {rows_moved:.0e}")
+print(f"output against output[order]      : {rows_moved:.0e}")
 print(f"mean over tokens against the same : {pooled:.0e}")
 
 # %% [markdown]
@@ -261,7 +261,7 @@ plots.entropy(
 plots.show(
     fig,
     f"Two curves over {len(words)} query positions. One word repeated: {same.mean():.2f} nats at "
-    f"each, the largest possible. Different words: {content.min():.2f} to {content.max():.2f} nats.",
+    f"each, the largest possible. Different words: {content.min():.2f} to {content.max():.2f}.",
 )
 
 # %% [markdown]
@@ -465,15 +465,16 @@ widgets.explore(
 # %%
 from course_utils.tasks import CAT_ON_MAT
 
-perm = torch.tensor([4, 0, 3, 2, 1, 5])
+order = torch.tensor([4, 0, 3, 2, 1, 5])
+back = order.argsort()
 fig, axes = plt.subplots(1, 4, figsize=(11, 3.4), sharey=True)
 found = []
 settings = [(name, mask) for mask in (False, True) for name in ("none", "sinusoidal")]
 for ax, (name, mask) in zip(axes, settings, strict=True):
     module = explorers.playground_attention(name, mask)
     x = 2 * word_vectors(CAT_ON_MAT, 32)[None]
-    w, w_shuffled = (module(each, need_weights=True)[1][0, 0] for each in (x, x[:, perm]))
-    gap = (w_shuffled[perm.argsort()][:, perm.argsort()] - w).detach()
+    w, w_shuffled = (module(each, need_weights=True)[1][0, 0] for each in (x, x[:, order]))
+    gap = (w_shuffled[back][:, back] - w).detach()
     title = f"{name}{', causal' if mask else ''}"
     plots.heatmap(ax, gap, title=title, xlabel="key", limit=0.5, equal=True)
     found.append(f"{title}: {gap.abs().max():.2f}")
@@ -573,12 +574,10 @@ _, one_hot_accuracy = train(OneHot(d_model=64, n_heads=2))
 print(f"accuracy at positions 0 … 2: {one_hot_accuracy:.2f}")
 widths = [F.one_hot(torch.arange(length)).shape[-1] for length in (64, 512, 4096)]
 for length_, width in zip((64, 512, 4096), widths, strict=True):
-    print(
-        f"texts of {length_:4}: {width:4} features, {3 * width * 64:7,} more weights in W_q, W_k, W_v"
-    )
+    print(f"texts of {length_:4}: {width:4} features, {3 * width * 64:7,} weights more in q, k, v")
 one_hot_rows = measures.similarity_matrix(torch.eye(64))
 print(
-    f"similarity of neighbours {one_hot_rows[10, 11]:.0f}, of far positions {one_hot_rows[0, 63]:.0f}"
+    f"similarity of neighbours {one_hot_rows[10, 11]:.0f}, of strangers {one_hot_rows[0, 63]:.0f}"
 )
 
 # %% [markdown]
@@ -656,9 +655,9 @@ def hidden_keys(n):
 check_hidden_keys(hidden_keys)
 
 # %% [markdown]
-# **Exercise 3 ★★ Find the bug.** Tests of this shape are in circulation, and they pass, since
-# their authors try them with the reversed order. The test should answer True for plain attention with
-# *every* shuffle. First see where it fails, then write it right.
+# **Exercise 3 ★★ Find the bug.** Tests of this shape are in circulation. They pass when they are
+# tried with the reversed order. A test of equivariance should answer True for plain attention
+# and *every* shuffle. First see where this one fails, then write it right.
 
 
 # %%

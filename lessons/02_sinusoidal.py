@@ -356,16 +356,18 @@ def closest(width):
 
 nearest = {width: closest(width) for width in (2, 4, 8, 16, 128)}
 for width, (distance, first, second) in nearest.items():
-    print(f"D = {width:3}: positions {first:4} and {second:4}, distance {distance:.5f}")
+    print(
+        f"D = {width:3}: the closest two are {second - first:4} apart, at distance {distance:.5f}"
+    )
 gap = nearest[128].second - nearest[128].first
 guess.reveal(
     "two neighbours" if gap == 1 else "two that are far apart, where the fast hands meet again"
 )
 
 # %% [markdown]
-# **Look:** with 128 dimensions nothing comes closer than neighbours do. All neighbours are equally far
-# apart, so which pair wins is decided by rounding. With a single hand (D = 2) positions nearly
-# collide: 710 steps are very close to 113 full turns, because $710 \approx 113 \cdot 2\pi$.
+# **Look:** with 128 dimensions nothing comes closer than neighbours do. With a single hand
+# (D = 2) positions nearly collide. 710 steps are almost exactly 113 turns:
+# $710 \approx 113 \cdot 2\pi$.
 #
 # Are any two vectors equal? That also depends on how exactly they are stored.
 
@@ -484,6 +486,7 @@ plots.show(
 # axis: it starts at 2.5). Does that need $W_k = W_q$? With two independent random matrices:
 
 # %%
+torch.manual_seed(1)
 heads.W_k.weight.copy_(torch.randn(128, 128) / 128**0.5)
 independent = heads(x, need_weights=True)[1][0]
 print("entropy", [f"{v:.2f}" for v in measures.entropy(independent).mean(-1).tolist()], "nats")
@@ -616,8 +619,9 @@ print(measures.passport_text(measures.passport("sinusoidal")))
 # fast hands and head 3 the slow ones, which stand still over 48 positions. Trained matrices mix
 # the columns, so real heads need not divide them so.
 #
-# In the passport, the change under a shift is far from 0. The dot product of two *encodings* depends on
-# their distance only. With *words* in the sum it does not: word times position terms remain.
+# In the passport, the change under a shift is far from 0. The dot product of two *encodings*
+# depends on their distance only. With *words* in the sum it does not: terms of word times
+# position remain.
 
 # %% [markdown]
 # ## Exercises

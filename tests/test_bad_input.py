@@ -230,6 +230,8 @@ BAD = [
     (lambda: lines({"a": SQUARE}), ValueError, "curve 'a'", "(4, 4)"),
     (lambda: lines({"a": ROW}, x=ROW[:2]), ValueError, "x", "'a'", "got 2"),
     (lambda: plots.entropy(plt.gca(), {"a": ROW}, 0.0), ValueError, "ceiling", "got 0"),
+    (lambda: plots.entropy(plt.gca(), {}, 1.0, floor=1.0), ValueError, "floor", "got 1.0"),
+    (lambda: plots.quick_png("fig"), TypeError, "fig", "str 'fig'"),
     (lambda: four_panel(table=ROW), ValueError, "table", "(4,)"),
     (lambda: four_panel(waves=None), TypeError, "wavelengths", "NoneType"),
     (lambda: four_panel(dimensions=[8]), ValueError, "dimensions", "below 8", "got 8"),

@@ -162,4 +162,3 @@ def test_links_between_lessons_lead_somewhere(path):
     text = "\n".join(cell.source for cell in cells(path, "markdown"))
     for target in re.findall(r"\]\(([\w./]+\.ipynb)\)", text):
         assert (ROOT / "lessons" / f"{Path(target).stem}.py").exists()
-

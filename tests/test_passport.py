@@ -1,13 +1,14 @@
 """The passport: what it counts is checked with encodings whose cost is known beforehand."""
 
 import math
+import re
 
 import pytest
 import torch
 from torch import nn
 
 from course_utils.encodings import NAMES, PositionalEncoding
-from course_utils.measures import passport
+from course_utils.measures import passport, passport_text
 
 SMALL = {"d_model": 16, "n_heads": 2, "length": 40, "batch": 3}
 KEYS = {
@@ -162,3 +163,24 @@ def test_the_shift_error_does_not_depend_on_the_seed():
     one = passport("sinusoidal", **SMALL)["shift_error"]
     torch.manual_seed(2)
     assert passport("sinusoidal", **SMALL)["shift_error"] == one
+
+
+def test_a_passport_in_words_says_everything_with_units():
+    facts = {
+        "name": "mine", "doors": ("embed", "bias"), "parameters": 1234, "buffers": 0,
+        "shift_error": 0.25, "extra_flops": 5678, "extra_bytes": 90, "time_ratio": 1.234,
+        "longest": 512,
+    }  # fmt: skip
+    text = passport_text(facts)
+    for part in (
+        "mine", "embed, bias", "1,234", "0.25 of an attention weight", "5,678 operations",
+        "90 bytes", "1.23 ×", "512 tokens",
+    ):  # fmt: skip
+        assert part in text
+
+
+def test_a_passport_in_words_says_none_refused_and_no_limit():
+    facts = passport("none", **SMALL) | {"shift_error": None}
+    text = passport_text(facts)
+    assert re.search(r"doors +none", text)
+    assert "refused" in text and "no limit up to 1,048,576 tokens" in text

@@ -5,10 +5,11 @@ import io
 import ipywidgets as w
 import matplotlib as mpl
 import matplotlib.pyplot as plt
+import numpy as np
 import pytest
 from PIL import Image
 
-from course_utils import plots, widgets
+from course_utils import widgets
 
 try:
     from ipywidgets.widgets.widget import _instances as instances  # ipywidgets 8
@@ -353,7 +354,3 @@ def test_revealing_twice_says_the_same(shown, capsys):
         found.reveal("right")
     first, second = capsys.readouterr().out.splitlines()
     assert first == second
-
-
-def test_widgets_draw_with_the_same_png_as_plots():
-    assert widgets.png is plots.png

@@ -69,6 +69,7 @@ def kernel_environment(root: Path, scratch: str) -> dict[str, str]:
     }
     paths = [str(root), environment.get("PYTHONPATH", "")]
     environment["PYTHONPATH"] = os.pathsep.join(path for path in paths if path)
+    environment.setdefault("OMP_NUM_THREADS", "1")  # as in the tests; two kernels run side by side
     environment["IPYTHONDIR"] = scratch  # no start-up files
     environment["PYDEVD_DISABLE_FILE_VALIDATION"] = "1"  # no note about frozen modules
     return environment

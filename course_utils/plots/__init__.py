@@ -11,6 +11,7 @@ from course_utils.plots.style import (
     png,
     quick_png,
     show,
+    shrink,
     use_style,
 )
 
@@ -29,6 +30,7 @@ __all__ = [
     "png",
     "quick_png",
     "show",
+    "shrink",
     "similarity",
     "use_style",
 ]

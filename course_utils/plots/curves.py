@@ -70,9 +70,11 @@ def entropy(
         floor: where the axis starts; above 0 only to magnify small differences.
 
     Raises:
-        TypeError, ValueError: as :func:`lines`, or if ``ceiling`` is not above 0.
+        TypeError, ValueError: as :func:`lines`, or if ``ceiling`` is not above 0 and ``floor``.
     """
     validation.positive("ceiling", ceiling)
+    if not validation.number("floor", floor) < ceiling:
+        raise ValueError(f"floor must be below ceiling, {ceiling}, got {floor}")
     lines(ax, curves, title=title, xlabel="query position", ylabel="entropy (nats)", legend=False)
     ax.axhline(ceiling, color="0.5", linewidth=1)
     ax.annotate(

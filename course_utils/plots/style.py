@@ -66,6 +66,7 @@ def use_style() -> None:
             "font.family": fonts,
             "font.size": 11,
             "axes.titlesize": 12,
+            "axes.titley": 1.0,  # a fixed height: searching one costs 40 % of an explorer's redraw
             "axes.labelsize": 11,
             "legend.fontsize": 10,
             "legend.frameon": False,
@@ -82,15 +83,21 @@ def use_style() -> None:
 
 
 def png(fig: Figure) -> bytes:
-    """The figure as PNG bytes at its own size, in 256 colours: small enough for a notebook."""
-    picture = Image.open(io.BytesIO(quick_png(fig))).convert("RGB")
+    """The figure as PNG bytes at its own size, small enough for a notebook."""
+    return shrink(quick_png(fig))
+
+
+def shrink(picture: bytes) -> bytes:
+    """The same PNG in at most 256 colours: for plots a third of the size, and no worse to see."""
     buffer = io.BytesIO()
-    picture.quantize(256, dither=Image.Dither.NONE).save(buffer, "png", optimize=True)
+    colours = Image.open(io.BytesIO(picture)).convert("RGB")
+    colours.quantize(256, dither=Image.Dither.NONE).save(buffer, "png", optimize=True)
     return buffer.getvalue()
 
 
 def quick_png(fig: Figure) -> bytes:
-    """Like :func:`png` in full colour: larger, but made faster, for pictures that follow a slider."""
+    """Like :func:`png` in full colour: larger but faster, for pictures that follow a slider."""
+    _figure(fig)
     buffer = io.BytesIO()
     FigureCanvasAgg(fig).print_png(
         buffer, metadata={"Software": None}, pil_kwargs={"compress_level": 1}
