@@ -46,7 +46,7 @@ def explore(
     *sliders, image, sentence = box.children
     start = ", ".join(f"{slider.description} = {slider.value}" for slider in sliders)
     text = f"Explorer with sliders, at {start}. {sentence.value}".strip()
-    _display(box, text, shrink(image.value) if image.value else None)
+    _display(box, text, shrink(bytes(image.value)) if image.value else None)
 
 
 def explorer(
@@ -208,19 +208,28 @@ def _ask(question: str, picker: Any, options: str) -> None:
     note = w.HTML()
 
     def record(change: Any) -> None:
-        value = change["new"]
-        if isinstance(picker, w.Text):
-            try:
-                value = float(value.replace(",", "."))
-            except ValueError:
-                note.value = f"{value!r} is not a number yet." if value.strip() else ""
-                return
+        value = _number(change["new"]) if isinstance(picker, w.Text) else change["new"]
+        if value is None:
+            _answers.pop(question, None)
+            typed = change["new"].strip()
+            note.value = f"{typed!r} is not a number yet." if typed else ""
+            return
         _answers[question] = value
-        note.value = "Recorded. Now run the next cell."
+        shown = f": {value:g}" if isinstance(value, float) else ""
+        note.value = f"Recorded{shown}. Now run the next cell."
 
     picker.observe(record, names="value")
     title = w.HTML(f"<b>Predict.</b> {question}")
     _display(w.VBox([title, picker, note]), f"Predict: {question}\n{options}")
+
+
+def _number(text: str) -> float | None:
+    """The finite number that was typed, with a decimal point or comma; None if it is none."""
+    try:
+        value = float(text.replace(",", "."))
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None
 
 
 def _display(widget: Any, text: str, picture: bytes | None = None) -> None:

@@ -544,11 +544,11 @@ guess = widgets.predict(
 # %%
 encodings["number/1000"] = PlainNumber(d_model=64, n_heads=2)
 encodings["number/1000"].unit = 1000.0
+trials = [(name, latest) for latest in (0, 1000) for name in encodings]
 accuracies = {}
-for latest in (0, 1000):
-    for name, encoding in encodings.items():
-        _, accuracies[name, latest] = train(encoding, latest_start=latest, steps=250)
-        print(f"{name:13} starts at 0 … {latest:4}: accuracy {accuracies[name, latest]:.1f}")
+for name, latest in trials[:2] + trials[3:]:  # the divided number only far out
+    _, accuracies[name, latest] = train(encodings[name], latest_start=latest, steps=250)
+    print(f"{name:13} starts at 0 … {latest:4}: accuracy {accuracies[name, latest]:.1f}")
 worse = accuracies["plain number", 1000] < accuracies["sinusoidal", 1000] - 0.1
 guess.reveal("clearly worse than sinusoidal" if worse else "as good as sinusoidal")
 

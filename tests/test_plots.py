@@ -1,5 +1,6 @@
 """Figures: every one draws without a warning, has its labels, and is shown with a description."""
 
+import hashlib
 import io
 import math
 
@@ -69,6 +70,11 @@ def texts(fig):
     return [text.get_text() for text in fig.findobj(plt.Text) if text.get_text()]
 
 
+def digest(picture):
+    """A short stand-in for a picture: pytest would take minutes to compare long bytes."""
+    return hashlib.sha256(picture).hexdigest()
+
+
 # All figures
 
 
@@ -100,8 +106,8 @@ def test_every_figure_draws_without_a_warning(make, styled):
 @each_figure
 def test_the_same_input_gives_the_same_bytes(make):
     plots.use_style()
-    assert plots.png(make()) == plots.png(make())
-    assert plots.quick_png(make()) == plots.quick_png(make())
+    assert digest(plots.png(make())) == digest(plots.png(make()))
+    assert digest(plots.quick_png(make())) == digest(plots.quick_png(make()))
 
 
 @pytest.mark.parametrize("doors", [(), *[(door,) for door in DOORS], DOORS])
@@ -113,9 +119,8 @@ def test_the_door_strip_says_which_doors_are_open(doors):
 
 
 def test_the_door_strip_is_the_same_in_any_order_of_names():
-    assert plots.png(plots.door_strip(["bias", "embed"])) == plots.png(
-        plots.door_strip(["embed", "bias"])
-    )
+    one, other = (plots.png(plots.door_strip(d)) for d in (["bias", "embed"], ["embed", "bias"]))
+    assert digest(one) == digest(other)
 
 
 # Heatmaps
@@ -262,10 +267,11 @@ def test_four_panels_draw_what_they_were_given():
 
 def test_show_displays_a_picture_and_its_description(shown):
     fig = on_axes(lambda ax: plots.lines(ax, CURVES))
-    expected = plots.png(fig)
+    expected = digest(plots.png(fig))
     plots.show(fig, "Two curves\n   that cross at 0.4. ")
     (bundle,) = shown
-    assert bundle == {"image/png": expected, "text/plain": "Two curves that cross at 0.4."}
+    assert digest(bundle.pop("image/png")) == expected
+    assert bundle == {"text/plain": "Two curves that cross at 0.4."}
 
 
 def test_show_closes_its_figure_and_no_other(shown):

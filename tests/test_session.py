@@ -76,7 +76,20 @@ def test_start_seeds_and_says_what_it_found(figures, capsys):
     expected = three_numbers()
     assert start(seed=7, device="cpu") == torch.device("cpu")
     assert three_numbers() == expected
-    assert capsys.readouterr().out == f"seed 7 · device cpu · torch {torch.__version__}\n"
+    printed = capsys.readouterr().out
+    for part in ("seed 7", "device cpu", f"torch {torch.__version__}"):
+        assert part in printed
+
+
+@pytest.mark.parametrize(("cores", "before", "after"), [(8, 6, 4), (8, 2, 2), (1, 1, 1)])
+def test_start_leaves_half_of_the_cores_free(figures, monkeypatch, cores, before, after):
+    monkeypatch.setattr("os.cpu_count", lambda: cores)
+    mine = torch.get_num_threads()
+    torch.set_num_threads(before)
+    start(device="cpu")
+    found = torch.get_num_threads()
+    torch.set_num_threads(mine)
+    assert found == after
 
 
 def test_starting_twice_changes_nothing(figures, capsys):

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -68,7 +69,7 @@ class Check:
         self.name, self.reference, self.cases = name, reference, list(cases)
         self.mistakes, self.hints, self.tolerance = list(mistakes), hints, tolerance
 
-    def __call__(self, yours: Function) -> None:
+    def __call__(self, yours: Any) -> None:
         """Print what is right or wrong with the function ``yours``."""
         print(self.verdict(yours))
 
@@ -79,7 +80,7 @@ class Check:
             return
         print(f"Hint {number} of 3: {self.hints[number - 1]}")
 
-    def verdict(self, yours: Function) -> Verdict:
+    def verdict(self, yours: Any) -> Verdict:
         """Like calling the check, but returns what it would print."""
         if not callable(yours):
             return Verdict(
@@ -123,7 +124,7 @@ class Check:
             return where + "your function returns None. Is a `return` missing?"
         if isinstance(want, Tensor):
             return where + text if (text := _tensor_difference(got, want, self.tolerance)) else ""
-        if isinstance(got, Tensor) and got.numel() == 1:
+        if isinstance(got, np.generic) or (isinstance(got, Tensor) and got.numel() == 1):
             got = got.item()
         if isinstance(want, bool):
             return "" if got is want else where + f"expected {want}, got {_describe((got,))}."

@@ -1,0 +1,58 @@
+"""Running a cell again, or a whole notebook again in the same kernel, changes no result."""
+
+import time
+from pathlib import Path
+
+import nbformat
+import pytest
+from build_notebooks import ThisPython, kernel_environment
+from jupyter_client import AsyncKernelManager
+from nbclient import NotebookClient
+from nbval.plugin import coalesce_streams
+from notebook_comparison import compare_outputs
+
+ROOT = Path(__file__).parents[1]
+NOTEBOOKS = sorted((ROOT / "notebooks" / "solutions").glob("*.ipynb"))
+QUICK = 0.5  # seconds; slower cells, which train, run again only with the whole notebook
+
+
+class Report:
+    """Takes what compare_outputs reports about a cell."""
+
+    comparison_traceback: list[str]
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_running_cells_again_in_the_same_kernel_changes_no_result(path, tmp_path):
+    notebook = nbformat.read(path, as_version=4)
+    client = NotebookClient(
+        notebook,
+        km=AsyncKernelManager(kernel_spec_manager=ThisPython()),
+        timeout=120,
+        extra_arguments=["--log-level=ERROR"],
+        shutdown_kernel="immediate",
+        resources={"metadata": {"path": str(path.parent)}},
+    )
+    code = [(place, cell) for place, cell in enumerate(notebook.cells) if cell.cell_type == "code"]
+    changed = []
+    with client.setup_kernel(env=kernel_environment(ROOT, str(tmp_path))):
+        quick, first = set(), {}
+
+        def run(place, cell):
+            start = time.perf_counter()
+            client.execute_cell(cell, place)
+            if time.perf_counter() - start < QUICK:
+                quick.add(place)
+            return coalesce_streams(list(cell.outputs))
+
+        for place, cell in code:
+            first[place] = run(place, cell)
+        for place, cell in code:
+            if "nbval-ignore-output" in cell.metadata.get("tags", []):
+                run(place, cell)
+                continue
+            for _ in range(2 if place in quick else 1):
+                report = Report()
+                if not compare_outputs(report, run(place, cell), first[place]):
+                    changed.append((cell.id, report.comparison_traceback))
+    assert changed == []

@@ -1,0 +1,139 @@
+"""Sentences, their reorderings, the order task, the training loop and the myth ledger."""
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from course_utils import claims, tasks, training, widgets
+from course_utils.models import TinyTransformer
+
+VOCABULARY = ["the", "cat", "sat", "on", "a", "mat", "我", "爱", "你"]
+WORDS = st.lists(st.sampled_from(VOCABULARY), min_size=1, max_size=8)
+
+
+@given(words=WORDS)
+def test_the_same_word_has_the_same_vector_wherever_it_stands(words):
+    vectors = tasks.word_vectors(words, 16)
+    for word, vector in zip(words, vectors, strict=True):
+        assert torch.equal(vector, tasks.word_vectors([word], 16)[0])
+
+
+def test_different_words_have_different_vectors():
+    words = [*tasks.FIRST_GROUP, *tasks.SECOND_GROUP, *tasks.VERBS, *tasks.PINYIN]
+    assert len(tasks.word_vectors(words, 8).unique(dim=0)) == len(words)
+
+
+@given(words=WORDS, seed=st.integers(0, 99))
+def test_reordering_turns_one_order_into_the_other(words, seed):
+    shuffle = torch.randperm(len(words), generator=torch.Generator().manual_seed(seed))
+    other = [words[place] for place in shuffle]
+    perm = tasks.reordering(words, other)
+    assert [words[place] for place in perm] == other
+    assert sorted(perm.tolist()) == list(range(len(words)))
+
+
+def test_every_sentence_of_the_order_task_stands_beside_its_reversal_with_the_other_label():
+    task = tasks.who_loves_whom()
+    for sentences, labels in ((task.train, task.train_labels), (task.test, task.test_labels)):
+        found = {tuple(s): int(label) for s, label in zip(sentences.tolist(), labels, strict=True)}
+        assert all(found[s[::-1]] == 1 - label for s, label in found.items())
+
+
+def test_no_pair_of_names_is_in_both_training_and_test():
+    task = tasks.who_loves_whom()
+    train, test = ({frozenset(s[::2]) for s in part.tolist()} for part in (task.train, task.test))
+    assert not train & test
+    assert len(train) + len(test) == len(tasks.FIRST_GROUP) * len(tasks.SECOND_GROUP)
+
+
+def test_the_label_says_whether_the_first_group_acts():
+    task = tasks.who_loves_whom()
+    for sentence, label in zip(task.test.tolist(), task.test_labels.tolist(), strict=True):
+        assert label == (task.words[sentence[0]] in tasks.FIRST_GROUP)
+
+
+def test_without_position_a_classifier_is_right_exactly_half_of_the_time():
+    task = tasks.who_loves_whom()
+    body = TinyTransformer(len(task.words), "none", d_model=16, n_layers=1, n_heads=2, causal=False)
+    model = tasks.SentenceClassifier(body).double()
+    assert model.accuracy(task.test, task.test_labels) == 0.5
+
+
+def test_fit_reduces_the_loss_and_leaves_the_model_in_evaluation_mode():
+    model = torch.nn.Linear(2, 1)
+    x = torch.randn(64, 2)
+    losses = training.fit(model, lambda: (model(x) - x[:, :1]).square().mean(), 100, lr=0.05)
+    assert len(losses) == 100 and losses[-1] < losses[0] / 100
+    assert not model.training
+
+
+def test_an_interrupted_fit_keeps_what_was_learned(capsys):
+    model = torch.nn.Linear(2, 1)
+    before, calls = model.weight.detach().clone(), []
+
+    def loss():
+        calls.append(1)
+        if len(calls) == 6:
+            raise KeyboardInterrupt
+        return model.weight.square().sum()
+
+    losses = training.fit(model, loss, 100)
+    assert len(losses) == 5
+    assert not torch.equal(model.weight, before)
+    assert "after 5 of 100 steps" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("cases", "expected"),
+    [
+        ({"a": True, "b": True}, "true"),
+        ({"a": False}, "false"),
+        ({"a": True, "b": False}, "depends"),
+    ],
+)
+def test_a_verdict_follows_from_the_cases(cases, expected):
+    assert claims.verdict(cases) == expected
+
+
+@pytest.fixture
+def myths(shown, monkeypatch):
+    monkeypatch.setattr(widgets, "_answers", {"X1: one is two": "true"})
+    return claims.Myths({"X1": "one is two", "X2": "it varies"})
+
+
+def test_a_settled_myth_shows_verdict_measurement_and_the_guess(myths, capsys):
+    myths.settle("X1", {"integers": False}, "1 against 2.")
+    printed = capsys.readouterr().out
+    assert "FALSE (you said: true). 1 against 2." in printed
+
+
+def test_a_myth_that_depends_lists_its_cases(myths, capsys):
+    myths.settle("X2", {"here": True, "there": False}, "Seen.")
+    printed = capsys.readouterr().out
+    assert "DEPENDS" in printed and "here: yes; there: no" in printed
+
+
+def test_the_table_holds_the_settled_myths_in_their_order(myths):
+    myths.settle("X2", {"here": True}, "Seen.")
+    myths.settle("X1", {"here": False}, "Seen.")
+    assert list(myths.table()["verdict"]) == ["false", "true"]
+
+
+@pytest.mark.usefixtures("plain_arguments")
+@pytest.mark.parametrize(
+    ("call", "kind", "named"),
+    [
+        (lambda: tasks.word_vectors([], 4), ValueError, "number of words"),
+        (lambda: tasks.word_vectors(["a"], 0), ValueError, "d_model"),
+        (lambda: tasks.reordering(["a"], ["b"]), ValueError, "other"),
+        (lambda: tasks.reordering(["a", "a"], ["a"]), ValueError, "other"),
+        (lambda: training.fit(torch.nn.Linear(1, 1), lambda: None, 0), ValueError, "steps"),
+        (lambda: training.fit(torch.nn.Linear(1, 1), lambda: None, 5, lr=-1.0), ValueError, "lr"),
+        (lambda: claims.verdict({}), ValueError, "cases"),
+        (lambda: claims.Myths({}).settle("C99", {"a": True}, "x"), ValueError, "C99"),
+    ],
+)
+def test_bad_arguments_are_named(call, kind, named):
+    with pytest.raises(kind, match=named):
+        call()

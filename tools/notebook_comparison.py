@@ -1,0 +1,78 @@
+"""When two runs of a notebook agree: in every word, and in numbers up to their last digit.
+
+nbval alone wants equal text, which no two machines give.
+"""
+
+import re
+from collections import defaultdict
+from decimal import Decimal
+from typing import Any
+
+from notebook_outputs import is_progress
+
+UNITS = Decimal("1.5")  # how far a number may drift, in units of the reference's last printed digit
+NOISE = Decimal("1e-5")  # numbers in scientific notation below this are rounding errors
+# Digits within names (l02, x1) and versions (2.13.0) are text, hence the looking behind and ahead.
+NUMBER = re.compile(
+    r"(?<![\w.])[-+]?(?:\d++(?:\.\d*+)?|\.\d++)(?!\.\d)(?:e[-+]?\d++(?!\w))?", re.IGNORECASE
+)
+TEXTS = {"text/plain", "text/html", "text/markdown", "text/latex", "ename", "evalue"}
+
+
+def tolerance(reference: str) -> Decimal:
+    """How far a fresh number may be from one printed like this; 0 when no decimals are shown."""
+    number = Decimal(reference)
+    decimals = reference.lower().partition("e")[0].partition(".")[2]
+    if not decimals and "e" not in reference.lower():
+        return Decimal(0)
+    return UNITS * Decimal(1).scaleb(int(number.as_tuple().exponent))
+
+
+def is_noise(reference: str, fresh: str) -> bool:
+    """Whether both are rounding errors such as 1.2e-07, whose very size is chance."""
+    small = all(abs(Decimal(text)) < NOISE for text in (reference, fresh))
+    return small and all("e" in text.lower() or not Decimal(text) for text in (reference, fresh))
+
+
+def drift(reference: str, fresh: str) -> list[str]:
+    """Where two texts part, a line for each place; empty when they agree."""
+    words = [[" ".join(part.split()) for part in NUMBER.split(text)] for text in (reference, fresh)]
+    if words[0] != words[1]:
+        return [f"the text differs\n    reference: {reference}\n    fresh:     {fresh}"]
+    lines = []
+    pairs = zip(NUMBER.findall(reference), NUMBER.findall(fresh), strict=True)
+    for place, (old, new) in enumerate(pairs, start=1):
+        off, allowed = abs(Decimal(old) - Decimal(new)), tolerance(old)
+        if off > allowed and not is_noise(old, new):
+            lines.append(f"number {place}: reference {old}, fresh {new}: off by {off} > {allowed}")
+    return lines
+
+
+def texts(outputs: list[Any]) -> dict[str, list[str]]:
+    """All texts of a cell's outputs by kind, without stderr and progress bars."""
+    found = defaultdict(list)
+    for output in outputs:
+        if output["output_type"] == "stream":
+            items = {output["name"]: output["text"]} if output["name"] != "stderr" else {}
+        else:
+            items = {} if is_progress(output) else output.get("data", output)
+        for kind, text in items.items():
+            if kind in TEXTS or kind == "stdout":
+                found[kind].append(text)
+    return found
+
+
+def compare_outputs(cell: Any, test: list[Any], ref: list[Any], skip_compare: Any = None) -> bool:
+    """Stand in for nbval's comparison of one cell; says in the report what has drifted."""
+    fresh, reference = texts(test), texts(ref)
+    cell.comparison_traceback = report = []
+    for kind in sorted(fresh.keys() | reference.keys()):
+        old, new = reference.get(kind, []), fresh.get(kind, [])
+        if len(old) != len(new):
+            report.append(f"{kind}: the notebook has {len(old)} outputs, this run gave {len(new)}")
+            report += [f"    in the notebook: {text}" for text in old]
+            report += [f"    in this run:     {text}" for text in new]
+        else:
+            pairs = zip(old, new, strict=True)
+            report += [f"{kind}: {line}" for pair in pairs for line in drift(*pair)]
+    return not report
