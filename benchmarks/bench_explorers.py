@@ -6,32 +6,17 @@ most 100 ms on two cores.
 
 from __future__ import annotations
 
-import ast
 import statistics
+import sys
 import time
 from pathlib import Path
 
-import jupytext
-
 from course_utils import plots, widgets
 
-LESSONS = Path(__file__).parent.parent / "lessons"
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tools"))
+from lesson_explorers import find_explorers  # noqa: E402
+
 MOVES = 20  # of each control
-
-
-def calls():
-    """The (name, arguments) of each ``explore(…)`` in the lessons, evaluated."""
-    for path in sorted(LESSONS.glob("[0-9][0-9]_*.py")):
-        code = [cell.source for cell in jupytext.read(path).cells if cell.cell_type == "code"]
-        tree = ast.parse("\n".join(code))
-        names: dict = {}
-        imports = [node for node in tree.body if isinstance(node, (ast.Import, ast.ImportFrom))]
-        exec(compile(ast.Module(imports, []), path.name, "exec"), names)
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("explore"):
-                draw = eval(ast.unparse(node.args[0]), names)
-                given = {k.arg: eval(ast.unparse(k.value), names) for k in node.keywords}
-                yield f"{path.stem[:2]} {draw.__name__}", draw, given
 
 
 def values(control):
@@ -58,8 +43,8 @@ def milliseconds(control, value, image):
 def main() -> None:
     plots.use_style()
     print(f"{'explorer':20} {'moves':>5} {'median':>7} {'90 %':>7} {'largest':>8}   ms")
-    for name, draw, given in calls():
-        box = widgets.explorer(draw, **given)
+    for explorer in find_explorers():
+        box = widgets.explorer(explorer.draw, **explorer.arguments)
         *controls, image, _ = box.children
         found = []
         for control in controls:
@@ -69,7 +54,7 @@ def main() -> None:
         times = sorted(spent for spent in found if spent is not None)
         nine = times[int(0.9 * len(times))]
         middle = statistics.median(times)
-        print(f"{name:20} {len(times):5} {middle:7.0f} {nine:7.0f} {times[-1]:8.0f}")
+        print(f"{explorer!s:20} {len(times):5} {middle:7.0f} {nine:7.0f} {times[-1]:8.0f}")
 
 
 if __name__ == "__main__":

@@ -1,12 +1,12 @@
 """What every lesson keeps to: its parts, short cells, short texts, explorers that hold."""
 
-import ast
 import re
 from pathlib import Path
 
 import ipywidgets
 import jupytext
 import pytest
+from lesson_explorers import find_explorers
 from matplotlib.figure import Figure
 
 from course_utils import widgets
@@ -26,21 +26,9 @@ def tags(cell):
 
 
 def explorers():
-    """Each call of ``explore`` in each lesson, as (draw, controls), made without the lesson."""
-    for path in LESSONS:
-        tree = ast.parse("\n".join(cell.source for cell in cells(path, "code")))
-        imports = [node for node in tree.body if isinstance(node, (ast.Import, ast.ImportFrom))]
-        names: dict = {}
-        exec(compile(ast.Module(imports, []), path.name, "exec"), names)
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("explore"):
-                draw = eval(ast.unparse(node.args[0]), names)
-                controls = {
-                    keyword.arg: eval(ast.unparse(keyword.value), names)
-                    for keyword in node.keywords
-                    if keyword.arg != "size"
-                }
-                yield pytest.param(draw, controls, id=f"{path.stem}: {draw.__name__}")
+    for found in find_explorers():
+        controls = {name: spec for name, spec in found.arguments.items() if name != "size"}
+        yield pytest.param(found.draw, controls, id=str(found))
 
 
 def edges(name, spec):
