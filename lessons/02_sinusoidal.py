@@ -269,7 +269,7 @@ guess.reveal(shape if len(rises) else "falls at every step")
 
 # %%
 fig, axes = plt.subplots(1, 2, figsize=(9.5, 3.9))
-plots.similarity(axes[0], similarity, title="similarity of positions 0 to 511")
+plots.similarity(axes[0], similarity[:100, :100], title="similarity of positions 0 to 99")
 plots.lines(
     axes[1],
     {"D = 128": profile},
@@ -281,7 +281,7 @@ plots.lines(
 axes[1].set_ylim(0, 1.05)
 plots.show(
     fig,
-    "Left: a similarity matrix with stripes along the diagonals, dark on the main one. Right: "
+    "Left: a similarity matrix with bands along the diagonals, dark on the main one. Right: "
     f"similarity against distance, {profile[1]:.2f} at 1, {profile[10]:.2f} at 10, "
     f"{profile[100]:.2f} at 100 and {profile[400]:.2f} at 400, with ripples.",
 )
@@ -294,7 +294,7 @@ plots.show(
 # ## A shift is a matrix
 #
 # Vaswani et al. chose this encoding because a step of $k$ positions acts on it as one linear map,
-# easy to learn. Why linear? Turning a hand by $k\theta$ is a rotation:
+# which they expected to be easy to learn. Why linear? Turning a hand by $k\theta$ is a rotation:
 #
 # $$\begin{pmatrix} \sin((p+k)\theta) \\ \cos((p+k)\theta) \end{pmatrix} =
 # \begin{pmatrix} \cos k\theta & \sin k\theta \\ -\sin k\theta & \cos k\theta \end{pmatrix}

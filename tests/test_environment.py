@@ -429,7 +429,7 @@ def test_the_address_stands_in_one_place():
         if not path.is_file() or path.name in ["pyproject.toml", "CITATION.cff"]:
             continue
         text = path.read_bytes().decode(errors="replace")
-        if path.name == "README.md":
+        if path == ROOT / "README.md":
             text, found = re.subn(r"(?s)<!-- badges:start -->.*?<!-- badges:end -->", "", text)
             assert found == 1
         if address in text:
