@@ -42,6 +42,10 @@ def yours():
 # %%
 for part in "abc":
     print(part, flush=True)
+
+# %% tags=["volatile"]
+import time
+print(time.time_ns())
 """
 
 

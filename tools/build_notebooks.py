@@ -26,6 +26,7 @@ from nbformat import NotebookNode
 from notebook_outputs import clean, complaint, oversize, plain, written
 from notebook_source import (
     OWN_KEY,
+    VOLATILE,
     BuildError,
     Project,
     Target,
@@ -115,7 +116,8 @@ def build_one(target: Target, force: bool) -> Result:
         if cell.cell_type == "code":
             if problem := complaint(cell, target.project.root):
                 raise BuildError(f"{target.name}, cell {cell.id} {problem}")
-            cell.outputs = clean(cell.outputs)
+            volatile = VOLATILE in cell.metadata.get("tags", [])
+            cell.outputs = [] if volatile else clean(cell.outputs)
     content = written(notebook)
     if problem := oversize(notebook, len(content)):
         raise BuildError(f"{target.name} is {problem}")

@@ -17,7 +17,8 @@ from nbformat.v4 import new_code_cell, new_notebook
 
 OWN_KEY = "order_matters"
 NBVAL_TAGS = {"nbval-ignore-output", "nbval-check-output", "nbval-skip", "raises-exception"}
-KNOWN_TAGS = {"solution", "stub", "readme"} | NBVAL_TAGS
+VOLATILE = "volatile"  # shows times: another text in each run, so it is neither saved nor compared
+KNOWN_TAGS = {"solution", "stub", "readme", VOLATILE} | NBVAL_TAGS
 LESSON_NAME = re.compile(r"\d\d_[a-z0-9_]+\.py")
 
 SETUP = """\
@@ -126,6 +127,8 @@ def read_lesson(lesson: Path) -> list[NotebookNode]:
                 f"{name}, cell {cell.id}: unknown tag {unknown[0]!r}; "
                 f"known are {', '.join(sorted(KNOWN_TAGS))}"
             )
+        if VOLATILE in tags:
+            tags = [*tags, "nbval-ignore-output"]
         cell.metadata = NotebookNode(tags=tags) if tags else NotebookNode()
     return cells
 

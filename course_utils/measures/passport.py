@@ -86,7 +86,10 @@ def passport(
 
 
 def passport_text(facts: dict[str, Any]) -> str:
-    """The dict of :func:`passport` as lines to read, with units."""
+    """The dict of :func:`passport` as lines to read, with units, without the time.
+
+    The lines are the same in every run and on every machine.
+    """
     shift, longest = facts["shift_error"], facts["longest"]
     lines = {
         "encoding": facts["name"],
@@ -98,7 +101,6 @@ def passport_text(facts: dict[str, Any]) -> str:
         else f"{shift:.2g} of an attention weight",
         "extra arithmetic": f"{facts['extra_flops']:,} operations",
         "extra memory": f"{facts['extra_bytes']:,} bytes",
-        "time": f"{facts['time_ratio']:.2f} × attention without encoding",
         "longest text": f"no limit up to {LONGEST_TRIED:,} tokens"
         if longest is None
         else f"{longest:,} tokens",
