@@ -98,7 +98,14 @@ def test_learners_get_the_stub_and_solutions_get_the_solution(built: Path) -> No
 
 def test_cell_has_the_same_id_in_both_notebooks(built: Path) -> None:
     learners, solutions = (cells(content) for content in files(built).values())
-    assert list(learners) == ["l01-c001", "l01-setup", "l01-c002", "l01-c003", "l01-c005"]
+    assert list(learners) == [
+        "l01-c001",
+        "l01-setup",
+        "l01-c002",
+        "l01-c003",
+        "l01-c005",
+        "l01-c006",
+    ]
     assert learners["l01-c005"].source == solutions["l01-c005"].source
 
 
@@ -206,6 +213,13 @@ def test_author_is_told_what_is_wrong(
     place(course(tmp_path), name, text)
     assert build_notebooks.main(["--root", str(tmp_path)]) == 1
     assert message in capsys.readouterr().err
+
+
+def test_the_output_of_a_volatile_cell_is_neither_saved_nor_compared(built: Path) -> None:
+    for content in files(built).values():
+        cell = cells(content)["l01-c006"]
+        assert cell.outputs == [] and cell.execution_count
+        assert "nbval-ignore-output" in cell.metadata.tags
 
 
 def test_widgets_bars_and_tracebacks_do_not_reach_the_notebook() -> None:
