@@ -11,9 +11,9 @@
 #
 # **Question:** what is this course, and how does a lesson work?
 #
-# A transformer reads a sentence as a bag of words, unless somebody tells it the order. How to
-# tell it is the subject of this course: *positional encodings*. You will not have to believe
-# anything. Each claim is followed by a cell that measures it.
+# Attention, the heart of a transformer, sees a sentence as a bag of words unless somebody tells it
+# the order. How to tell it is the subject of this course: *positional encodings*. You will not
+# have to believe much. A claim is followed by a cell that measures it, or it names its source.
 #
 # After this lesson you can
 #
@@ -82,11 +82,11 @@ for name in NAMES:
 # Before an experiment you are asked what will come out. Pick an answer, even a wild guess. To be
 # wrong is useful: you notice what you believed.
 #
-# In this one the word "cat" looks at the six words of *the cat sat on the mat*. Before its scores
-# become weights, we multiply them by a factor.
+# In this one the word "cat" looks at the six words of *the cat sat on the mat*. Each word has a
+# random vector. Before the scores of "cat" become weights, we multiply them by a factor.
 #
-# *Entropy* says how widely the weights are spread, in *nats*. It is 0 when one word gets
-# everything, and $\log 6 \approx 1.79$ when all six get the same.
+# *Entropy* says how widely the weights are spread, in *nats*: 0 when one word gets everything,
+# $\log 6 \approx 1.79$ when all six get the same.
 
 # %%
 from course_utils import widgets
@@ -212,7 +212,7 @@ print(f"PyTorch {torch.__version__} with {torch.get_num_threads()} CPU threads, 
 # - Position can enter at four doors: embeddings, queries and keys, scores, values.
 # - A lesson is a row of experiments: predict, run, look, explain.
 # - Checks name your mistake; hints come in three steps.
-# - Every number in the text comes from a cell that you can run and change.
+# - Numbers come from cells that you can run and change, or from a source that is named.
 #
 # **Read next:** Vaswani et al. 2017, *Attention Is All You Need*, arXiv 1706.03762, section 3.2,
 # for attention itself.

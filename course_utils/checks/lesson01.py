@@ -165,7 +165,7 @@ check_is_equivariant = Check(
         ),
         Mistake(
             "the answer is True whatever the function does",
-            "What should attend_with_positions get?",
+            "What should a function get that adds to each row its place before it attends?",
             lambda f, x, perm: True,
         ),
     ],
