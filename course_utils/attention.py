@@ -107,15 +107,18 @@ class MultiHeadAttention(nn.Module):
         q, k = self.encoding.rotate(q, k, positions, positions)
         bias = self.encoding.bias(q, k, positions, positions)
         scale = self.encoding.scale(self.d_head)
+        explicit = need_weights or "values" in self.encoding.doors
+        fully_fused = not explicit and bias is None and in_order
         # Positions decide what is hidden, not places in the row: shuffled positions work too.
-        hidden = positions[None, :] > positions[:, None] if self.causal else None  # (q, k)
+        masked = self.causal and not fully_fused
+        hidden = positions[None, :] > positions[:, None] if masked else None  # (q, k)
         weights: Tensor | None = None
-        if need_weights or "values" in self.encoding.doors:
+        if explicit:
             weights = attention_weights(q, k, scale, bias, hidden)
             out = weights @ v
             extra = self.encoding.values(weights, positions, positions)
             out = out if extra is None else out + extra
-        elif bias is None and in_order:
+        elif fully_fused:
             out = F.scaled_dot_product_attention(q, k, v, is_causal=self.causal, scale=scale)
         else:
             mask = bias if bias is None else bias.to(q.dtype)

@@ -73,6 +73,12 @@ class TinyTransformer(nn.Module):
         self.vocab_size = validation.integer("vocab_size", vocab_size)
         if not isinstance(encoding, PositionalEncoding):
             validation.choice("encoding", encoding, NAMES)
+        elif options:
+            raise TypeError(f"options go with an encoding's name, not an object, got {options}")
+        elif not encoding.shared and n_layers != 1:
+            raise ValueError(
+                f"encoding must be shared by all layers or given by name, got {encoding!r}"
+            )
         validation.integer("n_layers", n_layers)
 
         def make() -> PositionalEncoding:

@@ -58,9 +58,13 @@ def number(name: str, value: Any, what: str = "a finite number") -> float:
     """Return ``value`` as a float, or raise unless it is a finite number (bool does not count)."""
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise TypeError(f"{name} must be {what}, got {type(value).__name__} {value!r}")
-    if not math.isfinite(value):
-        raise ValueError(f"{name} must be {what}, got {value}")
-    return float(value)
+    try:
+        found = float(value)
+    except OverflowError:
+        found = math.inf
+    if not math.isfinite(found):
+        raise ValueError(f"{name} must be {what}, got {found}")
+    return found
 
 
 def positive(name: str, value: Any) -> float:

@@ -6,6 +6,7 @@ explorer shows its first picture and a prediction its question as text.
 
 from __future__ import annotations
 
+import html
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -72,10 +73,10 @@ def explorer(
         try:
             said = draw(fig, **values)
         except ValueError as error:
-            sentence.value = f"<b>Not possible:</b> {error}"
+            sentence.value = f"<b>Not possible:</b> {html.escape(str(error))}"
             return
         image.value = quick_png(fig)
-        sentence.value = said or ""
+        sentence.value = html.escape(said or "", quote=False)
 
     for slider in sliders.values():
         slider.observe(update, names="value")

@@ -124,3 +124,17 @@ def test_an_error_shows_its_message_and_the_learners_line():
 
 def test_float64_answers_count_as_right():
     assert toy(lambda x: x).verdict(lambda x: x.double()).kind == "right"
+
+
+def test_complex_answers_are_compared_whole():
+    check = toy(lambda x: x * 1j)
+    assert check.verdict(lambda x: x * -1j).kind == "wrong"
+    assert check.verdict(lambda x: x * 1j).kind == "right"
+
+
+def test_an_answer_that_calls_exit_is_explained():
+    assert "exit" in toy(lambda x: x).verdict(lambda x: exit(1)).text
+
+
+def test_a_number_too_large_for_a_float_is_explained():
+    assert toy(lambda x: 1.0).verdict(lambda x: 10**400).kind == "wrong"

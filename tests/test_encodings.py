@@ -283,3 +283,10 @@ def test_sinusoidal_shows_its_arguments_when_printed():
 def test_encodings_are_modules_that_a_model_can_own():
     model = nn.Sequential(create("sinusoidal", d_model=8, n_heads=2))
     assert isinstance(model[0], encodings.Sinusoidal)
+
+
+def test_a_float64_model_gets_a_float64_table():
+    encoding = create("sinusoidal", d_model=16, n_heads=2)
+    x = torch.zeros(1, 50, 16, dtype=torch.float64)
+    exact = encodings.functional.sinusoidal_table(torch.arange(50.0, dtype=torch.float64), 16)
+    assert torch.equal(encoding.embed(x, torch.arange(50))[0], exact)

@@ -348,3 +348,14 @@ def test_position_scores_are_the_weights_of_attention_without_projections():
 )
 def test_measures_take_a_learned_table_as_it_is(measure):
     measure(nn.Parameter(torch.randn(6, 6)))
+
+
+def test_equivariance_error_of_a_function_that_gives_nan_is_nan():
+    x = torch.randn(1, 4, 8)
+    calls = []
+
+    def breaks_later(values):
+        calls.append(1)
+        return values * (torch.nan if len(calls) > 3 else 1.0)
+
+    assert math.isnan(measures.equivariance_error(breaks_later, x))

@@ -185,3 +185,32 @@ def test_a_passport_in_words_says_none_refused_and_no_limit():
     text = passport_text(facts)
     assert re.search(r"doors +none", text)
     assert "refused" in text and "no limit up to 1,048,576 tokens" in text
+
+
+def test_a_passport_leaves_the_callers_random_numbers_alone():
+    torch.manual_seed(0)
+    expected = torch.rand(1)
+    torch.manual_seed(0)
+    passport("sinusoidal", **SMALL)
+    assert torch.equal(torch.rand(1), expected)
+
+
+def test_fused_and_explicit_attention_count_nearly_the_same_arithmetic(scheme):
+    class OpensDoorFourForNothing(PositionalEncoding):
+        def values(self, weights, q_pos, k_pos):
+            return None
+
+    scheme("idle", OpensDoorFourForNothing)
+    products = 2 * 2 * 32 * 2 * 64 * 64  # of the two matrix products of attention
+    facts = passport("idle", d_model=32, n_heads=2, length=64, batch=2)
+    assert abs(facts["extra_flops"]) < products / 4
+
+
+def test_arithmetic_in_place_counts_and_copying_does_not(scheme):
+    class Doubles(PositionalEncoding):
+        def embed(self, x, positions, tokens=None):
+            return x.clone().mul_(2)
+
+    scheme("doubles", Doubles)
+    facts = passport("doubles", d_model=32, n_heads=2, length=64, batch=2)
+    assert facts["extra_flops"] == 2 * 64 * 32

@@ -163,7 +163,7 @@ def fingerprint(target: Target) -> str:
     ]
     digest = hashlib.sha256(f"{project.address}@{project.tag}".encode())
     for base, paths in ((root, files), (Path(__file__).parent, code)):
-        for path in sorted(path for path in paths if path.is_file()):
+        for path in sorted(filter(Path.is_file, paths), key=Path.as_posix):
             content = path.read_bytes().replace(b"\r\n", b"\n")
             digest.update(path.relative_to(base).as_posix().encode() + b"\0")
             digest.update(hashlib.sha256(content).digest())

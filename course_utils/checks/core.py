@@ -130,9 +130,11 @@ class Check:
             return "" if got is want else where + f"expected {want}, got {_describe((got,))}."
         if isinstance(got, bool) or not isinstance(got, (int, float)):
             return where + f"expected a number, got {_describe((got,))}."
-        if abs(got - want) <= self.tolerance:
+        if got == want or (abs(got) < 1e300 and abs(got - want) <= self.tolerance):
             return ""
-        return where + f"expected {want:.6g}, got {got:.6g}."
+        return (
+            where + f"expected {want:.6g}, got {got if abs(got) > 1e300 else format(got, '.6g')}."
+        )
 
 
 def _outcome(function: Function, case: tuple[Any, ...]) -> Any:
@@ -140,6 +142,8 @@ def _outcome(function: Function, case: tuple[Any, ...]) -> Any:
     try:
         with torch.no_grad():
             return function(*copy.deepcopy(case))
+    except SystemExit as error:
+        return RuntimeError(f"it called exit ({error})")
     except Exception as error:
         return error
 
@@ -161,7 +165,8 @@ def _tensor_difference(got: Any, want: Tensor, tolerance: float) -> str:
         return f"expected shape {tuple(want.shape)}, got {tuple(got.shape)}."
     if _kind(got) != _kind(want):
         return f"expected dtype {want.dtype}, got {got.dtype}."
-    mine, theirs = got.detach().cpu().double(), want.cpu().double()
+    exact = torch.complex128 if want.is_complex() else torch.float64
+    mine, theirs = got.detach().cpu().to_dense().to(exact), want.cpu().to(exact)
     gap = (mine - theirs).abs().nan_to_num(nan=torch.inf)  # NaN is close to nothing but NaN
     gap[(mine == theirs) | (mine.isnan() & theirs.isnan())] = 0
     if bool((gap <= tolerance).all()):
@@ -169,8 +174,8 @@ def _tensor_difference(got: Any, want: Tensor, tolerance: float) -> str:
     index = tuple(int(i) for i in (gap > tolerance).nonzero()[0])
     place = f"[{', '.join(map(str, index))}]" if index else ""
     return (
-        f"the first value that differs is yours{place} = {float(got[index]):.6g}, "
-        f"expected {float(want[index]):.6g}."
+        f"the first value that differs is yours{place} = {mine[index].item():.6g}, "
+        f"expected {theirs[index].item():.6g}."
     )
 
 

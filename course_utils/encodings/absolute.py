@@ -5,6 +5,7 @@ Relative, rotary and additive schemes do not live here.
 
 from __future__ import annotations
 
+import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
@@ -61,7 +62,9 @@ class Sinusoidal(PositionalEncoding):
                 f"x must be {self.d_model} wide, as this encoding's d_model, got {x.shape[-1]}"
             )
         validation.positions("positions", positions, length=x.shape[-2])
-        table = sinusoidal_table(positions.to(x.device), self.d_model, self.base)  # (seq, d_model)
+        row = positions.to(x.device)
+        row = row.double() if x.dtype == torch.float64 else row  # then the table is float64 too
+        table = sinusoidal_table(row, self.d_model, self.base)  # (seq, d_model)
         return x + table.to(x.dtype)
 
     def extra_repr(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import chain
 
 import torch
 from jaxtyping import Float
@@ -45,7 +46,8 @@ def equivariance_error(
     shuffles = [torch.arange(n).flip(0), *random]
     with torch.no_grad():
         y = output(x)
-        return max(float((output(x[:, p]) - y[:, p]).abs().max()) for p in shuffles)
+        gaps = [(output(x[:, p]) - y[:, p]).abs().max() for p in shuffles]
+        return float(torch.stack(gaps).max())  # a NaN stays one
 
 
 def position_scores(
@@ -86,8 +88,8 @@ def fingerprint(encoding: PositionalEncoding, length: int) -> Float[Tensor, "hea
         length: number of positions, counted from 0.
 
     Returns:
-        (heads, length, length), row = query position, column = key position, on the device of
-        the encoding's parameters (CPU if it has none).
+        (heads, length, length), row = query position, column = key position, with device and
+        dtype of the encoding's parameters or buffers (float32 on the CPU if it has none).
 
     Raises:
         TypeError, ValueError: if ``encoding`` is none, or ``length`` is not a whole number of
@@ -95,11 +97,11 @@ def fingerprint(encoding: PositionalEncoding, length: int) -> Float[Tensor, "hea
     """
     n = validation.integer("length", length)
     _encoding(encoding)
-    device = next((p.device for p in encoding.parameters()), torch.device("cpu"))
+    own = next(chain(encoding.parameters(), encoding.buffers()), torch.empty(0))
     token = torch.randn(32, 1, encoding.d_model, generator=torch.Generator().manual_seed(0))
-    x = torch.cat([token, -token]).expand(-1, n, -1).to(device)  # (64, n, d_model)
+    x = torch.cat([token, -token]).expand(-1, n, -1).to(own)  # (64, n, d_model)
     with torch.no_grad():
-        return position_scores(encoding, x, torch.arange(n, device=device)).mean(0)
+        return position_scores(encoding, x, torch.arange(n, device=own.device)).mean(0)
 
 
 def _encoding(value: object) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils.flop_counter import flop_registry
+from torch.utils.flop_counter import flop_registry, sdpa_flop_count
 
 from course_utils import validation
 from course_utils.attention import MultiHeadAttention
@@ -65,12 +65,13 @@ def passport(
     validation.integer("length", length)
     validation.integer("batch", batch)
     place = device if isinstance(device, torch.device) else pick_device(device)
-    encoding = create(name, d_model=d_model, n_heads=n_heads, **options).to(place)
-    nothing = create("none", d_model=d_model, n_heads=n_heads)
+    with torch.random.fork_rng(devices=[]):  # the caller's random numbers stay as they are
+        torch.manual_seed(0)
+        encoding = create(name, d_model=d_model, n_heads=n_heads, **options).to(place)
+        ours, plain = (
+            MultiHeadAttention(d_model, n_heads, one).to(place).eval() for one in (encoding, None)
+        )
     x = torch.randn(batch, length, d_model, generator=torch.Generator().manual_seed(0)).to(place)
-    ours, plain = (
-        MultiHeadAttention(d_model, n_heads, one).to(place).eval() for one in (encoding, nothing)
-    )
     with torch.no_grad():
         return {
             "name": name,
@@ -88,7 +89,7 @@ def passport(
 def passport_text(facts: dict[str, Any]) -> str:
     """The dict of :func:`passport` as lines to read, with units, without the time.
 
-    The lines are the same in every run and on every machine.
+    The lines are the same in every run on a machine.
     """
     shift, longest = facts["shift_error"], facts["longest"]
     lines = {
@@ -100,7 +101,7 @@ def passport_text(facts: dict[str, Any]) -> str:
         if shift is None
         else f"{shift:.2g} of an attention weight",
         "extra arithmetic": f"{facts['extra_flops']:,} operations",
-        "extra memory": f"{facts['extra_bytes']:,} bytes",
+        "extra tensors made": f"{facts['extra_bytes']:,} bytes",
         "longest text": f"no limit up to {LONGEST_TRIED:,} tokens"
         if longest is None
         else f"{longest:,} tokens",
@@ -112,8 +113,11 @@ class _Costs(TorchDispatchMode):
     """Counts operations and bytes of new tensors while it is active.
 
     A matrix product or fused attention counts as PyTorch's flop counter says; any other
-    operation counts one per element it makes. Views make nothing and count nothing.
+    operation counts one for each element it computes. Views and copies compute nothing. Bytes
+    add up every tensor that is made, also those that are dropped at once.
     """
+
+    FREE = ("arange", "clone", "copy_", "_to_copy", "empty", "zeros", "ones", "full", "fill_")
 
     def __init__(self) -> None:
         super().__init__()
@@ -131,9 +135,14 @@ class _Costs(TorchDispatchMode):
             if isinstance(t, Tensor) and t.untyped_storage().data_ptr() not in given
         ]
         self.bytes += sum(t.numel() * t.element_size() for t in made)
+        name = func._overloadpacket.__name__
         if func._overloadpacket in flop_registry:
             self.flops += flop_registry[func._overloadpacket](*args, **kwargs, out_val=out)
-        else:
+        elif name.startswith("_scaled_dot_product"):  # the CPU's kernel is in no registry
+            self.flops += sdpa_flop_count(*(a.shape for a in args[:3]))
+        elif name.endswith("_") and name not in self.FREE:  # in place: computes, makes nothing
+            self.flops += out.numel()
+        elif name not in self.FREE:
             self.flops += sum(t.numel() for t in made)
         return out
 
@@ -159,7 +168,7 @@ def _time_ratio(ours: MultiHeadAttention, plain: MultiHeadAttention, x: Tensor) 
         start = time.perf_counter()
         attention(x)
         if x.device.type != "cpu":
-            torch.accelerator.synchronize()
+            torch.accelerator.synchronize(x.device)
         return time.perf_counter() - start
 
     seconds(ours), seconds(plain)  # warm up

@@ -19,7 +19,9 @@ def entropy(weights: Weights, normalise: bool = False) -> Float[Tensor, "*lead q
     Args:
         weights: (…, q_len, k_len), each row summing to 1.
         normalise: True divides by the log of the number of visible keys (weights above 0), so
-            that 1 means uniform at any length. A row that sees one key stays 0.
+            that 1 means uniform at any length. A row that sees one key stays 0. A weight so
+            small that it was rounded to 0 (a score about 100 below the largest, in float32)
+            counts as not visible.
 
     Raises:
         TypeError, ValueError: if ``weights`` is no tensor of probabilities.
@@ -31,7 +33,8 @@ def entropy(weights: Weights, normalise: bool = False) -> Float[Tensor, "*lead q
     if not normalise:
         return nats
     visible = (weights > 0).sum(-1)
-    return torch.where(visible > 1, nats / visible.clamp(min=2).log(), torch.zeros_like(nats))
+    share = (nats / visible.clamp(min=2).log()).clamp(max=1)  # rounding may exceed 1
+    return torch.where(visible > 1, share, torch.zeros_like(nats))
 
 
 def diagonal_strength(weights: Weights) -> Float[Tensor, "*lead"]:

@@ -141,8 +141,8 @@ def four_panel(
     axes[1, 1].semilogy(pairs, wavelengths.cpu(), "o", markersize=3)
     axes[1, 1].axhline(len(table), color="0.5", linewidth=1)
     axes[1, 1].annotate(
-        f"length of the table: {len(table)}", (0, len(table)), xytext=(4, 4),
-        textcoords="offset points", color="0.35", fontsize=10,
+        f"length of the table: {len(table)}", (len(wavelengths) - 1, len(table)), xytext=(0, -4),
+        textcoords="offset points", color="0.35", fontsize=10, ha="right", va="top",
     )  # fmt: skip
     axes[1, 1].set(
         title="wavelength of each pair", xlabel="pair of dimensions", ylabel="positions a turn"
