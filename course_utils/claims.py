@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -64,10 +65,10 @@ class Myths:
         self.settled[key] = Settled(self.claims[key], found, measured)
         guess = self._guesses[key].answer
         said = "" if guess is None else f" (you said: {guess})"
-        print(f"{key}  {self.claims[key]}\n     {found.upper()}{said}. {measured}")
+        print(f"{key}  {self.claims[key]}\n{_indented(f'{found.upper()}{said}. {measured}')}")
         if found == "depends":
             each = (f"{case}: {'yes' if ok else 'no'}" for case, ok in cases.items())
-            print("     " + "; ".join(each))
+            print(_indented("; ".join(each)))
 
     def table(self) -> pd.DataFrame:
         """The claims with their verdicts so far, for display."""
@@ -76,3 +77,7 @@ class Myths:
         pd.set_option("display.max_colwidth", None)  # claims are sentences; show them whole
         rows = [(key, *self.settled[key][:2]) for key in self.claims if key in self.settled]
         return pd.DataFrame(rows, columns=["id", "claim", "verdict"]).set_index("id")
+
+
+def _indented(text: str) -> str:
+    return textwrap.fill(text, 90, initial_indent=" " * 5, subsequent_indent=" " * 5)

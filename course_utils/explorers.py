@@ -142,7 +142,7 @@ def clocks(fig: Figure, position: int, base: float) -> str:
 def playground_attention(encoding: str, causal: bool) -> MultiHeadAttention:
     """The small random attention of :func:`shuffle`, the same at every call."""
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(0)
+        torch.default_generator.manual_seed(0)  # torch.manual_seed would seed a GPU too
         made = create(encoding, d_model=D_MODEL, n_heads=N_HEADS)
         return MultiHeadAttention(D_MODEL, N_HEADS, made, causal=causal)
 

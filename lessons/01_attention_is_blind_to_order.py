@@ -770,7 +770,7 @@ myths.settle(
         "one word repeated": spread_of_buffaloes < 1e-5,
     },
     f"Error {errors['causal mask']:.1f} positions in the first case (chance {chance:.0f}); in the "
-    f"second all outputs are\n     equal to {spread_of_buffaloes:.0e}.",
+    f"second all outputs are equal to {spread_of_buffaloes:.0e}.",
 )
 
 # %%

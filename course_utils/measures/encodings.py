@@ -89,7 +89,7 @@ def fingerprint(encoding: PositionalEncoding, length: int) -> Float[Tensor, "hea
 
     Returns:
         (heads, length, length), row = query position, column = key position, with device and
-        dtype of the encoding's parameters or buffers (float32 on the CPU if it has none).
+        dtype of the encoding's own floating-point tensors (float32 on the CPU if it has none).
 
     Raises:
         TypeError, ValueError: if ``encoding`` is none, or ``length`` is not a whole number of
@@ -97,7 +97,8 @@ def fingerprint(encoding: PositionalEncoding, length: int) -> Float[Tensor, "hea
     """
     n = validation.integer("length", length)
     _encoding(encoding)
-    own = next(chain(encoding.parameters(), encoding.buffers()), torch.empty(0))
+    kept = chain(encoding.parameters(), encoding.buffers())
+    own = next((values for values in kept if values.is_floating_point()), torch.empty(0))
     token = torch.randn(32, 1, encoding.d_model, generator=torch.Generator().manual_seed(0))
     x = torch.cat([token, -token]).expand(-1, n, -1).to(own)  # (64, n, d_model)
     with torch.no_grad():

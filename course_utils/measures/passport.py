@@ -66,7 +66,7 @@ def passport(
     validation.integer("batch", batch)
     place = device if isinstance(device, torch.device) else pick_device(device)
     with torch.random.fork_rng(devices=[]):  # the caller's random numbers stay as they are
-        torch.manual_seed(0)
+        torch.default_generator.manual_seed(0)  # torch.manual_seed would seed a GPU too
         encoding = create(name, d_model=d_model, n_heads=n_heads, **options).to(place)
         ours, plain = (
             MultiHeadAttention(d_model, n_heads, one).to(place).eval() for one in (encoding, None)
