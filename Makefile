@@ -13,7 +13,7 @@ ROOT_ARGS := $(if $(filter 0,$(shell id -u 2>/dev/null)),--allow-root)
 
 export PYTHON TORCH CONSTRAINTS
 
-.PHONY: help lab test lint notebooks bench clean
+.PHONY: help lab test lint notebooks experiments bench clean
 .NOTPARALLEL:
 
 help:
@@ -21,6 +21,7 @@ help:
 	@echo "make test       install what the tests need, run all of them"
 	@echo "make lint       check style (ruff) and types (mypy)"
 	@echo "make notebooks  build notebooks/ from lessons/"
+	@echo "make experiments  train every encoding, read far past its length (about 2 hours)"
 	@echo "make bench      run the benchmarks"
 	@echo "make clean      remove .venv and caches"
 	@echo ""
@@ -28,6 +29,7 @@ help:
 	@echo "TORCH=cuda              PyTorch's default build in place of the small CPU build"
 	@echo "LAB_ARGS=--no-browser   more options for JupyterLab"
 	@echo "TEST_ARGS='-k entropy'  more options for pytest"
+	@echo "EXPERIMENT_ARGS=--help  more options for the experiment"
 
 # No slash before lab/tree: Git Bash would take it for a path and translate it.
 lab:
@@ -35,7 +37,7 @@ lab:
 		--LabApp.default_url=lab/tree/notebooks/00_start_here.ipynb $(ROOT_ARGS) $(LAB_ARGS)
 
 test:
-	$(IN_VENV) lab test -- -m pytest -n auto --dist loadfile $(TEST_ARGS)
+	$(IN_VENV) lab experiments test -- -m pytest -n auto --dist loadfile $(TEST_ARGS)
 
 lint:
 	$(IN_VENV) author -- -m ruff check .
@@ -45,12 +47,15 @@ lint:
 notebooks:
 	$(IN_VENV) author -- tools/build_notebooks.py
 
+experiments:
+	$(IN_VENV) experiments -- -m course_utils.experiments extrapolation $(EXPERIMENT_ARGS)
+
 # The log level keeps PyTorch's profiler, which counts memory, from printing.
 bench: export KINETO_LOG_LEVEL = 99
 bench:
-	$(IN_VENV) lab test
+	$(IN_VENV) lab experiments test
 	@for script in benchmarks/bench_*.py; do \
-		echo "== $$script"; "$(BOOT)" tools/environment.py lab test -- "$$script" || exit 1; done
+		echo "== $$script"; "$(BOOT)" tools/environment.py lab experiments test -- "$$script" || exit 1; done
 
 clean:
 	$(IN_VENV) --clean

@@ -18,6 +18,7 @@ def fit(
     *,
     lr: float = 3e-3,
     name: str = "training",
+    bar: bool = True,
 ) -> list[float]:
     """Train with Adam and show a bar; interrupting keeps what was learned so far.
 
@@ -27,6 +28,7 @@ def fit(
         steps: how many steps.
         lr: learning rate, falling linearly to 0 over the last half of the steps.
         name: text before the bar.
+        bar: False where many trainings run at once and their bars would be in each other's way.
 
     Returns:
         The loss of every step that was taken, in the loss's own unit.
@@ -42,7 +44,7 @@ def fit(
     history: list[float] = []
     model.train()
     try:
-        for _ in tqdm(range(total), desc=name, leave=False):
+        for _ in tqdm(range(total), desc=name, leave=False, disable=not bar):
             value = loss()
             optimizer.zero_grad()
             value.backward()

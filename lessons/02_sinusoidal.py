@@ -929,4 +929,4 @@ myths.table()
 #
 # **Read next:** Vaswani et al. 2017, *Attention Is All You Need*, arXiv 1706.03762, section 3.5.
 #
-# **Next:** lesson 03 lets the model choose its own vectors. It is being written.
+# **Next:** [lesson 03](03_learned.ipynb) lets the model choose its own vectors.

@@ -563,7 +563,7 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** entry by entry the two have nothing in common. The sinusoidal table sorts its waves from
+# **Look:** the two pictures do not look alike. The sinusoidal table sorts its waves from
 # fast to slow. The learned one mixes them over all dimensions, because nothing fixes the axes.
 # A comparison must therefore use what no rotation changes: similarities and main directions.
 # Many sinusoidal dimensions stand still. In the learned table hardly any does.
@@ -935,4 +935,4 @@ myths.table()
 # **Read next:** Devlin et al. 2019, *BERT*, arXiv 1810.04805; Wang and Chen 2020, *What Do
 # Position Embeddings Learn?*, arXiv 2010.04903.
 #
-# **Next:** 04 Relative asks for distances instead of places. It is being written.
+# **Next:** [lesson 04](04_relative.ipynb) asks for distances instead of places.

@@ -894,4 +894,4 @@ myths.table()
 # **Read next:** Shaw et al. 2018, arXiv 1803.02155, section 3. Then Dai et al., 1901.02860,
 # section 3.3.
 #
-# **Next:** lesson 05 turns queries and keys instead of adding to scores. It is being written.
+# **Next:** [lesson 05](05_rope.ipynb) turns queries and keys instead of adding to scores.

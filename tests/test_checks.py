@@ -132,6 +132,15 @@ def test_complex_answers_are_compared_whole():
     assert check.verdict(lambda x: x * 1j).kind == "right"
 
 
+def test_several_results_are_compared_one_by_one():
+    check = toy(lambda x: (x, 2 * x))
+    assert check.verdict(lambda x: (x, x + x)).kind == "right"
+    assert "2 tensors" in check.verdict(lambda x: x).text
+    assert "got 3" in check.verdict(lambda x: (x, x, x)).text
+    text = check.verdict(lambda x: (x, x)).text
+    assert "number 1" in text and "yours[0] = 1, expected 2" in text
+
+
 def test_an_answer_that_calls_exit_is_explained():
     assert "exit" in toy(lambda x: x).verdict(lambda x: exit(1)).text
 

@@ -24,7 +24,7 @@ playwright = pytest.importorskip("playwright.sync_api", reason="playwright is no
 pytest.importorskip("jupyterlab", reason="jupyterlab is not installed")
 
 ROOT = Path(__file__).resolve().parents[1]
-EXPLORERS = ["02_sinusoidal.ipynb"]
+EXPLORERS = ["02_sinusoidal.ipynb", "05_rope.ipynb"]
 
 CHROMIUM_FLAGS = [
     "--no-sandbox",

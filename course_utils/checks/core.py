@@ -122,6 +122,9 @@ class Check:
             return where + "no error came."
         if got is None:
             return where + "your function returns None. Is a `return` missing?"
+        if isinstance(want, tuple):
+            text = _tuple_difference(got, want, self.tolerance)
+            return where + text if text else ""
         if isinstance(want, Tensor):
             return where + text if (text := _tensor_difference(got, want, self.tolerance)) else ""
         if isinstance(got, np.generic) or (isinstance(got, Tensor) and got.numel() == 1):
@@ -156,6 +159,17 @@ def _line_that_raised(yours: Function, answers: Sequence[Any]) -> str:
     frames = traceback.extract_tb(error.__traceback__)
     lines = [frame.line for frame in frames if frame.filename == code.co_filename and frame.line]
     return f" (in your line `{lines[-1]}`)" if lines else ""
+
+
+def _tuple_difference(got: Any, want: tuple[Tensor, ...], tolerance: float) -> str:
+    if not isinstance(got, (tuple, list)):
+        return f"expected {len(want)} tensors, such as `return a, b`, got {type(got).__name__}."
+    if len(got) != len(want):
+        return f"expected {len(want)} tensors, got {len(got)}."
+    for place, (mine, theirs) in enumerate(zip(got, want, strict=True)):
+        if text := _tensor_difference(mine, theirs, tolerance):
+            return f"of the {len(want)} results, number {place}: {text}"
+    return ""
 
 
 def _tensor_difference(got: Any, want: Tensor, tolerance: float) -> str:

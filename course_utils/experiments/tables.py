@@ -1,0 +1,74 @@
+"""The runs of a sweep gathered into CSV files, and means over seeds with their standard errors."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from course_utils.experiments.store import Key, Store
+
+
+def write_tables(keys: Sequence[Key], store: Store, stem: Path) -> dict[str, Path]:
+    """Write each table of the runs as a CSV file, runs in the order of their keys.
+
+    Args:
+        keys: of the runs.
+        store: where they are.
+        stem: path of the files without their end; ``losses`` goes to ``<stem>.csv``, any other
+            table to ``<stem>_<table>.csv``.
+
+    Returns:
+        Path by table.
+
+    Raises:
+        ValueError: if a run is missing or damaged.
+        OSError: if a file cannot be written.
+    """
+    tables: dict[str, list[dict[str, object]]] = {}
+    for key in keys:
+        result = store.load(key)
+        if result is None:
+            raise ValueError(f"the run {key['encoding']}, seed {key['seed']} is not there")
+        for table, rows in result.items():
+            tables.setdefault(table, []).extend(rows)
+    written = {}
+    for table, rows in tables.items():
+        end = ".csv" if table == "losses" else f"_{table}.csv"
+        path = stem.with_name(stem.name + end)
+        partial = path.with_name(path.name + ".partial")
+        pd.DataFrame(rows).to_csv(partial, index=False, lineterminator="\n")
+        os.replace(partial, path)
+        written[table] = path
+    return written
+
+
+def summary(rows: pd.DataFrame, *by: str) -> pd.DataFrame:
+    """Mean loss over seeds and its standard error, in nats a byte, for each value of ``by``.
+
+    The standard error is the standard deviation over seeds (with n − 1) over √n; NaN for one seed.
+
+    Args:
+        rows: of a table of losses.
+        *by: columns that tell the rows apart, such as ``"encoding", "length"``.
+
+    Returns:
+        Columns ``mean``, ``error`` and ``seeds``, indexed by the columns ``by``.
+
+    Raises:
+        ValueError: if these columns do not tell the rows of one seed apart, so that a mean would
+            mix different things.
+    """
+    if rows.duplicated([*by, "seed"]).any():
+        raise ValueError(f"by must tell the rows of a seed apart, got {', '.join(by)}")
+    groups = rows.groupby([*by], sort=False)["loss"]
+    return pd.DataFrame({"mean": groups.mean(), "error": groups.sem(), "seeds": groups.count()})
+
+
+def as_text(found: pd.DataFrame, across: str) -> str:
+    """A summary as text, one of its ``by`` columns across: mean ± standard error."""
+    error = found["error"].map(" ± {:.3f}".format).where(found["error"].notna(), "")
+    cells = found["mean"].map("{:.3f}".format) + error
+    return cells.unstack(across, sort=False).to_string()

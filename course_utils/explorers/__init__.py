@@ -1,0 +1,27 @@
+"""What the explorers of the lessons draw: plain functions for ``widgets.explore``.
+
+Each takes a figure, empty on the first call, and the values of its controls. It makes its
+artists once, later only updates them, and returns one sentence with the numbers to notice.
+"""
+
+from course_utils.explorers.additive import distance_cost
+from course_utils.explorers.attention import playground_attention, sharpness, shuffle
+from course_utils.explorers.learned import components
+from course_utils.explorers.relative import DIRECTIONS, buckets
+from course_utils.explorers.rotary import turned_pair, wanted_distance
+from course_utils.explorers.sinusoidal import CLOCKS, clocks, frequencies
+
+__all__ = [
+    "CLOCKS",
+    "DIRECTIONS",
+    "buckets",
+    "clocks",
+    "components",
+    "distance_cost",
+    "frequencies",
+    "playground_attention",
+    "sharpness",
+    "shuffle",
+    "turned_pair",
+    "wanted_distance",
+]

@@ -1,0 +1,208 @@
+"""Real text to model, byte by byte: a part to learn from, a part held out, and how well it is read.
+
+Tokens are bytes, so any text has ids from 0 to 255 and no vocabulary has to be learned first.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+from torch.nn import functional as F
+
+from course_utils import data, validation
+from course_utils.models import TinyTransformer
+from course_utils.sequence_tasks import NOTHING, Examples
+
+VOCAB_SIZE = 256
+BLOCK = 8192  # bytes; every EVERY-th block of a text is held out
+EVERY = 8
+AT_ONCE = 2**13  # tokens that a model reads at once in a test: bounds the memory
+
+Bytes = Int[Tensor, " bytes"]
+Blocks = Int[Tensor, "blocks block"]
+
+
+class Text(NamedTuple):
+    """A text, split.
+
+    Attributes:
+        train: (bytes,) ids to learn from.
+        held_out: (blocks, block) ids never learned from; each row is one stretch of the text.
+    """
+
+    train: Bytes
+    held_out: Blocks
+
+    def to(self, device: torch.device) -> Text:
+        """The same text on another device."""
+        return Text(self.train.to(device), self.held_out.to(device))
+
+
+def documentation() -> Bytes:
+    """The text that the course ships: chapters of Python's language reference, (bytes,) ids.
+
+    Raises: as :func:`course_utils.data.verified`.
+    """
+    return from_file(data.verified("documentation.txt"))
+
+
+def from_file(path: str | Path) -> Bytes:
+    """Any file as (bytes,) int64 ids from 0 to 255.
+
+    Raises:
+        OSError: if the file cannot be read.
+        ValueError: if it is empty.
+    """
+    content = Path(path).read_bytes()
+    if not content:
+        raise ValueError(f"text file {path} is empty")
+    return from_bytes(content)
+
+
+def from_bytes(content: bytes) -> Bytes:
+    """Bytes as (bytes,) int64 ids from 0 to 255.
+
+    Raises:
+        TypeError, ValueError: if it is not bytes or there is none.
+    """
+    if not isinstance(content, bytes):
+        raise TypeError(f"content must be bytes, got {type(content).__name__} {content!r:.40}")
+    if not content:
+        raise ValueError("content must hold at least one byte, got none")
+    return torch.frombuffer(bytearray(content), dtype=torch.uint8).long()
+
+
+def split(ids: Bytes, *, block: int = BLOCK, every: int = EVERY) -> Text:
+    """Cut a text into blocks and hold out every ``every``-th, so that both parts are alike.
+
+    Args:
+        ids: (bytes,) the text.
+        block: bytes that a held-out stretch has.
+        every: of that many blocks one, in their middle, is held out.
+
+    Raises:
+        TypeError, ValueError: if a number is not usable or the text has fewer than ``every``
+            blocks.
+    """
+    _check_text(ids)
+    validation.integer("block", block)
+    validation.integer("every", every, minimum=2)
+    count = len(ids) // block
+    if count < every:
+        raise ValueError(
+            f"ids must have at least {every} blocks of {block} bytes = {every * block:,} bytes, "
+            f"got {len(ids):,}"
+        )
+    blocks = ids[: count * block].view(count, block)
+    out = torch.arange(count) % every == every // 2
+    return Text(torch.cat([blocks[~out].flatten(), ids[count * block :]]), blocks[out])
+
+
+def draw(ids: Bytes, *, length: int, batch: int, generator: torch.Generator) -> Examples:
+    """Pieces from random places of a text; each byte is asked for the next one.
+
+    Args:
+        ids: (bytes,) the text.
+        length: bytes a piece.
+        batch: pieces.
+        generator: where the random places come from.
+
+    Raises:
+        TypeError, ValueError: if a number is not usable or the text is not longer than a piece.
+    """
+    _check_text(ids)
+    validation.integer("length", length)
+    validation.integer("batch", batch)
+    if not isinstance(generator, torch.Generator):
+        raise TypeError(
+            f"generator must be a torch.Generator, got {type(generator).__name__} {generator!r}"
+        )
+    if len(ids) <= length:
+        raise ValueError(f"length must be below that of the text, {len(ids)}, got {length}")
+    starts = torch.randint(len(ids) - length, (batch, 1), generator=generator)
+    pieces = ids[(starts + torch.arange(length + 1)).to(ids.device)]  # (batch, length + 1)
+    return Examples(pieces[:, :-1], pieces[:, 1:])
+
+
+def pieces(blocks: Blocks, *, length: int) -> Examples:
+    """Cut every block into pieces of ``length`` that do not overlap; a rest is dropped.
+
+    Raises:
+        TypeError, ValueError: if ``length`` is no whole number above 0 or a block is not longer.
+    """
+    validation.integer("length", length)
+    if blocks.ndim != 2 or blocks.shape[1] <= length:
+        raise ValueError(
+            f"blocks must be (blocks, block) with more than length = {length} bytes a block, "
+            f"got shape {tuple(blocks.shape)}"
+        )
+    cut = blocks.unfold(1, length + 1, length).flatten(0, 1)  # (pieces, length + 1)
+    return Examples(cut[:, :-1], cut[:, 1:])
+
+
+def sliding(blocks: Blocks, *, length: int, first: int | None = None) -> Examples:
+    """Windows of ``length`` that advance by half of it; only their second halves are asked.
+
+    So each byte that is asked has between length/2 and length bytes of context, and none is asked
+    twice.
+
+    Args:
+        blocks: (blocks, block) stretches of text.
+        length: bytes a window, even.
+        first: place in a block of the first byte that is read as a query and asked for its
+            successor; length/2 if not given.
+
+    Raises:
+        TypeError, ValueError: if a number is not usable or no window fits into a block.
+    """
+    half = validation.integer("length", length, minimum=2) // 2
+    if length % 2:
+        raise ValueError(f"length must be even, its second half is asked, got {length}")
+    start = half if first is None else validation.integer("first", first, minimum=half)
+    start -= half
+    if blocks.ndim != 2 or blocks.shape[1] <= start + length:
+        raise ValueError(
+            f"blocks must be (blocks, block) with more than {start + length} bytes a block, "
+            f"got shape {tuple(blocks.shape)}"
+        )
+    cut = blocks[:, start:].unfold(1, length + 1, half).flatten(0, 1)  # (windows, length + 1)
+    targets = cut[:, 1:].clone()
+    targets[:, :half] = NOTHING
+    return Examples(cut[:, :-1], targets)
+
+
+def losses(model: TinyTransformer, examples: Examples) -> Float[Tensor, "batch seq"]:
+    """Cross-entropy of every token, in nats, 0 where nothing is asked: (batch, seq).
+
+    A few pieces are read at a time.
+    """
+    at_once = max(1, AT_ONCE // examples.tokens.shape[1])
+    found = []
+    with torch.no_grad():
+        for tokens, targets in zip(*(part.split(at_once) for part in examples), strict=True):
+            logits = model(tokens)
+            found.append(F.cross_entropy(logits.transpose(1, 2), targets, reduction="none"))
+    return torch.cat(found)
+
+
+def loss_by_position(
+    model: TinyTransformer, blocks: Blocks, *, length: int
+) -> Float[Tensor, " length"]:
+    """Held-out loss after 1, 2, … ``length`` bytes of context, in nats a byte: (length,).
+
+    The blocks are read in pieces that do not overlap, each from its first byte on: entry p is the
+    mean loss, over all pieces, of the byte after the one at position p.
+
+    Raises: as :func:`pieces`.
+    """
+    return losses(model, pieces(blocks, length=length)).mean(0)
+
+
+def _check_text(ids: Tensor) -> None:
+    if not isinstance(ids, Tensor) or ids.ndim != 1 or ids.is_floating_point():
+        got = f"shape {tuple(ids.shape)}" if isinstance(ids, Tensor) else type(ids).__name__
+        raise TypeError(f"ids must be a (bytes,) tensor of whole numbers, got {got}")

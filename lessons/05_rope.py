@@ -1,0 +1,982 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+# ---
+
+# %% [markdown]
+# # 05 · RoPE
+#
+# **Question:** can a rotation carry position without adding anything?
+#
+# After this lesson you can
+#
+# - derive rotary position embedding (RoPE) from one pair of numbers, and write it in a few lines;
+# - say when scores fall with distance and when they do not;
+# - tell the two layouts of pairs apart, and convert weights from one to the other;
+# - find where precision, caches and images make RoPE go wrong.
+#
+# **Time:** 40 minutes. **Builds on:** lessons 02 and 04. **Doors:** 2, queries and keys.
+
+# %% tags=["nbval-ignore-output"]
+from course_utils import start
+
+device = start(seed=0)
+
+# %%
+from course_utils import plots
+from course_utils.encodings import create
+
+rope = create("rope", d_model=128, n_heads=4)
+plots.show(
+    plots.door_strip(rope.doors, "Lesson 05: RoPE opens door 2"),
+    f"The strip of four doors; open: {', '.join(rope.doors)}.",
+)
+
+# %% [markdown]
+# ## One pair of numbers
+#
+# So far something was always added: a vector to the word, or a term to the score. Here nothing
+# is added. Take a query of two numbers only, an arrow in the plane. At position $m$ we **turn** it
+# by $m\theta$ radians. A key at position $n$ is turned by $n\theta$. Then we take the dot product.
+
+# %%
+from course_utils import widgets
+
+guess = widgets.predict(
+    "Query and key both move 100 positions further. What does their dot product do?",
+    ["it stays", "it changes", "it stays only if 100·θ is a whole number of turns"],
+)
+
+# %%
+import math
+
+import torch
+
+
+def turn(pair, angle):
+    a, b = pair
+    c, s = math.cos(angle), math.sin(angle)
+    return torch.stack([a * c - b * s, a * s + b * c])
+
+
+q, k, theta = torch.tensor([1.0, 0.4]), torch.tensor([-0.2, 0.9]), 0.3
+dots = {}
+for m, n in ((12, 9), (112, 109), (1012, 1009), (12, 8), (9, 12)):
+    dots[m, n] = (turn(q, m * theta) @ turn(k, n * theta)).item()
+    print(f"query at {m:4}, key at {n:4}: q·k = {dots[m, n]:.4f}")
+stays = abs(dots[12, 9] - dots[112, 109]) < 1e-5
+guess.reveal("it stays" if stays else "it changes")
+
+# %%
+import matplotlib.pyplot as plt
+
+fig, axes = plt.subplots(1, 3, figsize=(9.5, 3.4))
+for ax, (m, n) in zip(axes, ((0, 0), (12, 9), (112, 109)), strict=True):
+    for arrow, at, colour, name in ((q, m, "C0", "query"), (k, n, "C1", "key")):
+        x, y = turn(arrow, at * theta)
+        ax.add_patch(plt.Circle((0, 0), arrow.norm(), fill=False, color="0.85"))
+        ax.plot([0, x], [0, y], color=colour, linewidth=3, label=name)
+    dot = (turn(q, m * theta) @ turn(k, n * theta)).item()
+    ax.set(xlim=(-1.3, 1.3), ylim=(-1.3, 1.3), aspect="equal", xlabel="first number")
+    ax.set_title(f"at {m} and {n}: q·k = {dot:.3f}")
+axes[0].set_ylabel("second number")
+axes[0].legend(loc="lower left", fontsize=9, handlelength=1.2)
+plots.show(
+    fig,
+    "Two arrows in a circle, three times: not turned, turned at positions 12 and 9, turned at 112 "
+    f"and 109. Dot products {q @ k:.3f}, {dots[12, 9]:.3f}, {dots[112, 109]:.3f}. In the last two "
+    "the angle between the arrows is the same.",
+)
+
+# %% [markdown]
+# **Look:** in the last two pictures the arrows point elsewhere, but the angle *between* them is
+# the same. The dot product knows lengths and the angle between, nothing else. As a formula, with
+# $R(\alpha)$ for the turn by $\alpha$:
+#
+# $$R(m\theta)\,q \cdot R(n\theta)\,k \;=\; q \cdot R\big((n - m)\,\theta\big)\,k$$
+#
+# Turning both arrows back by $m\theta$ changes no angle between them. It leaves $q$ as it was, and
+# $k$ turned by the rest.
+
+# %%
+m, n = 12, 9
+assert torch.allclose(turn(q, m * theta) @ turn(k, n * theta), q @ turn(k, (n - m) * theta))
+print("both turned = only the key turned, by the offset n − m")
+
+# %% [markdown]
+# Try it with your hands. Keep $m - n$ and move both. Then find a $\theta$ where $m - n = 6$ scores
+# about as much as $m - n = 0$. What is wrong with such a $\theta$, if it is the only one?
+
+# %%
+from course_utils import explorers
+
+widgets.explore(
+    explorers.turned_pair,
+    size=(8.5, 3.8),
+    m=(0, 40, 12),
+    n=(0, 40, 9),
+    theta=(0.05, 1.5, 0.3, 0.05),
+)
+
+# %% [markdown]
+# ## The same in complex numbers
+#
+# Read a pair $(a, b)$ as the number $a + ib$. A turn by $\alpha$ is a product with
+# $e^{i\alpha}$, and $q \cdot k$ is the real part of $q\,\bar k$. The proof becomes one line:
+#
+# $$\mathrm{Re}\big(q\,e^{im\theta}\;\overline{k\,e^{in\theta}}\big)
+# = \mathrm{Re}\big(q\,\bar k\;e^{i(m-n)\theta}\big)$$
+
+# %%
+import cmath
+
+zq, zk = complex(*q.tolist()), complex(*k.tolist())
+left = (zq * cmath.exp(1j * m * theta) * (zk * cmath.exp(1j * n * theta)).conjugate()).real
+right = (zq * zk.conjugate() * cmath.exp(1j * (m - n) * theta)).real
+print(f"left {left:.4f}, right {right:.4f}, with arrows {dots[m, n]:.4f}")
+
+# %% [markdown]
+# ## Many pairs, from scratch
+#
+# One pair forgets whole turns. So a head of width $d$ is cut into $d/2$ pairs, and each turns at
+# its own speed. Su et al. (2021) take the speeds of lesson 02:
+#
+# $$\theta_m = b^{-2m/d}, \qquad
+# \begin{pmatrix} a_m \\ b_m \end{pmatrix} \to
+# \begin{pmatrix} a_m \cos p\theta_m - b_m \sin p\theta_m \\
+# a_m \sin p\theta_m + b_m \cos p\theta_m \end{pmatrix}$$
+#
+# ($m$ now counts pairs, $p$ is the position, $b = 10000$ the base.)
+
+# %%
+from course_utils.encodings.functional import apply_rope, rope_angles, rope_frequencies
+
+
+def rope_from_scratch(x, positions, base=10000.0):
+    """x: (…, seq, d), queries or keys of one head each → the same, turned."""
+    d = x.shape[-1]
+    speeds = base ** (-torch.arange(0, d, 2, dtype=torch.float64) / d)  # (pairs,)
+    angles = positions[:, None] * speeds  # (seq, pairs), radians
+    cos, sin = angles.cos().float(), angles.sin().float()
+    a, b = x[..., 0::2], x[..., 1::2]  # (…, seq, pairs) each
+    return torch.stack([a * cos - b * sin, a * sin + b * cos], dim=-1).flatten(-2)
+
+
+positions = torch.arange(100)
+x = torch.randn(2, 4, 100, 64, generator=torch.Generator().manual_seed(0))
+angles = rope_angles(positions, rope_frequencies(64)[0])  # (100, 32)
+assert torch.allclose(rope_from_scratch(x, positions), apply_rope(x, angles), atol=1e-5)
+print("from scratch = reference, shape", tuple(x.shape))
+
+# %% [markdown]
+# ## The offset alone, and no change of length
+#
+# Let one query stand at every place, and one key too. Left: their scores under RoPE. In the middle
+# the same query and key, but with a sinusoidal vector added to each. Right: how alike one vector
+# is to itself at other places, once turned.
+
+# %%
+from course_utils import measures
+from course_utils.encodings.functional import sinusoidal_table
+
+places = torch.arange(64)
+query, key = torch.randn(2, 1, 64, generator=torch.Generator().manual_seed(1)).expand(-1, 64, -1)
+table = sinusoidal_table(places, 64)
+turned = rope_from_scratch(torch.stack([query, key]), places)
+rope_scores = turned[0] @ turned[1].T / 8  # (64, 64), divided by √64
+added_scores = (query + table) @ (key + table).T / 8
+uneven = [measures.toeplitz_error(scores) for scores in (rope_scores, added_scores)]
+
+# %%
+fig, axes = plt.subplots(1, 3, figsize=(10.5, 3.5))
+pictures = {"turned (RoPE)": rope_scores, "sinusoids added": added_scores}
+for ax, (title, scores) in zip(axes[:2], pictures.items(), strict=True):
+    plots.heatmap(ax, scores, title=title, xlabel="key", unit="score", equal=True)
+axes[0].set_ylabel("query")
+alike = measures.similarity_matrix(turned[0])
+plots.similarity(axes[2], alike, title="one vector turned")
+plots.show(
+    fig,
+    "Three matrices of 64 by 64 places. Left: equal values along each diagonal (deviation below "
+    f"1e-5: {uneven[0] < 1e-5}). Middle: deviation {uneven[1]:.2f}. Right: similarities, a bright "
+    "diagonal with bands beside it.",
+)
+
+
+# %%
+def small(gap):  # below 1e-5 the digits are rounding, and differ between processors
+    return "less than 1e-5" if gap < 1e-5 else f"{gap:.0e}"
+
+
+shift_gap, speeds = {}, rope_frequencies(64)[0]
+for moved in (100, 10_000, 1_000_000):
+    later = rope_from_scratch(torch.stack([query, key]), places + moved)
+    shift_gap[moved] = (later[0] @ later[1].T / 8 - rope_scores).abs().max().item()
+    coarse = (places + moved).float()[:, None] * speeds.float()  # angles in float32
+    a, b = apply_rope(query, coarse), apply_rope(key, coarse)
+    coarse_gap = (a @ b.T / 8 - rope_scores).abs().max().item()
+    print(
+        f"moved by {moved:9,}: scores change by {small(shift_gap[moved])}, "
+        f"with float32 angles by {small(coarse_gap)}"
+    )
+norm_gap = (turned.norm(dim=-1) - torch.stack([query, key]).norm(dim=-1)).abs().max().item()
+print(f"norms change by {small(norm_gap)}")
+
+# %% [markdown]
+# **Look:** on the left every diagonal has one colour, in the middle not. A turn changes no
+# length, so all of position is in the directions. The formula has no place in it but the offset.
+# Arithmetic has: angles grow with the place, and so does their rounding error. Hence float64 for
+# angles here. We come back to it.
+#
+# ## On q and k, not on x
+#
+# Could we turn $x$ once, before $W_q$ and $W_k$, and save work? Or turn q and k before they are cut
+# into heads?
+
+# %%
+guess = widgets.predict(
+    "If x is turned before the projections, do the scores still depend on the offset alone?",
+    ["yes", "no"],
+)
+
+# %%
+torch.manual_seed(0)
+W_q, W_k = torch.randn(2, 64, 64) / 8
+word = torch.randn(1, 64).expand(100, -1)  # one word at all places
+
+
+def cut(x):  # (seq, 64) → (4 heads, seq, 16)
+    return x.unflatten(-1, (4, 16)).transpose(0, 1)
+
+
+on_x = rope_from_scratch(word, positions)
+ways = {
+    "q and k, head by head": [rope_from_scratch(cut(word @ W), positions) for W in (W_q, W_k)],
+    "q and k at full width": [cut(rope_from_scratch(word @ W, positions)) for W in (W_q, W_k)],
+    "x before W_q and W_k": [cut(on_x @ W) for W in (W_q, W_k)],
+}
+deviation = {}
+for name, (a, b) in ways.items():
+    scores = a @ b.mT / 4  # (4, 100, 100)
+    deviation[name] = measures.toeplitz_error(scores)
+    spread = ", ".join(f"{s:.2f}" for s in scores.std((1, 2)).tolist())
+    print(f"{name}: on a diagonal {deviation[name]:.2f} apart; spread by head {spread}")
+guess.reveal("yes" if deviation["x before W_q and W_k"] < 1e-3 else "no")
+
+# %% [markdown]
+# **Look:** after a general matrix the turns no longer cancel. Turning at full width keeps the
+# offset alone, but it is another scheme: head 0 gets the fast pairs, and to the last head all
+# places look nearly the same.
+#
+# Does it matter to a trained model? The task of lesson 04: name the token three to the left. Then
+# we move all positions by 50.
+
+# %%
+from course_utils import sequence_tasks
+from course_utils.encodings import PositionalEncoding
+from course_utils.models import TinyTransformer
+from course_utils.training import fit
+
+
+class TurnedInput(PositionalEncoding):
+    """RoPE in the wrong place: door 1."""
+
+    def embed(self, x, positions, tokens=None):
+        frequencies, _ = rope_frequencies(self.d_model, device=x.device)
+        return apply_rope(x, rope_angles(positions, frequencies))
+
+
+def three_back(encoding, **options):
+    torch.manual_seed(0)
+    task = {"length": 16, "vocab_size": 16, "generator": torch.Generator().manual_seed(0)}
+
+    def draw(batch):
+        return sequence_tasks.token_at_offset(-3, batch=batch, **task).to(device)
+
+    model = TinyTransformer(16, encoding, d_model=32, n_layers=1, n_heads=2, **options).to(device)
+    fit(model, lambda: sequence_tasks.loss(model, draw(64)), 150, lr=1e-2)
+    moved = torch.arange(16, device=device) + 50
+    test = draw(200)
+    return model, test, [sequence_tasks.accuracy(model, test, row) for row in (None, moved)]
+
+
+# %%
+finder, asked, found = three_back("rope")
+right = {
+    "RoPE, interleaved": found,
+    "RoPE, half": three_back("rope", layout="half")[2],
+    "x turned": three_back(TurnedInput(32, 2))[2],
+}
+for name, (here, there) in right.items():
+    print(f"{name:18} right {here:.1f} as trained, {there:.1f} moved by 50")
+
+# %% [markdown]
+# **Look:** the model with $x$ turned learns the task too, at the places of its training. Moved, it
+# makes mistakes: it has not learned an offset. RoPE does not notice the move. ("Half" is another
+# way to choose pairs. We come to it.)
+#
+# ## Does the score fall with distance?
+#
+# Su et al. give "long-term decay" as a merit of RoPE. It is often told as: attention falls with
+# distance. Let us look at three kinds of queries and keys.
+
+# %%
+guess = widgets.predict(
+    "Random, independent queries and keys: the typical size of their score, as distance grows, …",
+    ["falls", "stays the same", "rises"],
+)
+
+
+# %%
+def by_distance(encoding, q, k, length=300):
+    """Scores of a query with keys 0, 1, … behind it; q, k: (many, d) → (many, length)."""
+    q_pos, k_pos = torch.tensor([length - 1]), torch.arange(length).flip(0)
+    q, k = q[:, None, None], k[:, None, None].expand(-1, -1, length, -1)
+    q, k = encoding.rotate(q, k, q_pos, k_pos)
+    return (q @ k.mT)[:, 0, 0]
+
+
+one_head = create("rope", d_model=64, n_heads=1)
+Q, K = torch.randn(2, 2000, 64, generator=torch.Generator().manual_seed(2))
+equal = by_distance(one_head, Q, Q).mean(0)
+random = by_distance(one_head, Q, K).square().mean(0).sqrt()
+wish = torch.full((len(Q),), 50)
+made = apply_rope(Q, rope_angles(wish, rope_frequencies(64)[0]))  # each query, turned on by 50
+peak = by_distance(one_head, Q, made).mean(0)
+change = (random[200:].mean() / random[:50].mean()).item()
+guess.reveal("stays the same" if abs(change - 1) < 0.1 else "falls")
+
+# %%
+distance = torch.arange(300)
+turns = distance[:, None] * rope_frequencies(64)[0]  # (300, 32), radians
+bound = torch.polar(torch.ones_like(turns), turns).cumsum(1).abs().mean(1)  # as in the paper
+curves = {
+    "equal q and k: mean": equal / equal[0],
+    "random q and k: typical size": random / equal[0],
+    "key made for 50: mean": peak / equal[0],
+    "the paper's bound (its shape)": bound / bound[0],
+}
+bases = {
+    f"base {base:,.0f}": (distance[:, None] * rope_frequencies(64, base)[0]).cos().mean(1)
+    for base in (100.0, 10_000.0, 1_000_000.0)
+}
+far = {name: curve[200:].mean().item() for name, curve in bases.items()}
+
+# %%
+fig, axes = plt.subplots(1, 2, figsize=(9, 3.5), sharey=True)
+titles = ("base 10,000", "equal q and k, three bases")
+for ax, some, title in zip(axes, (curves, bases), titles, strict=True):
+    plots.lines(ax, some, title=title, xlabel="distance (positions)", legend=False)
+    ax.legend(fontsize=9, loc="upper right")
+axes[0].set(ylim=(-0.4, 1.9), ylabel="score (equal q and k at 0: 1)")
+described = ", ".join(f"{name}: {value:.2f}" for name, value in far.items())
+plots.show(
+    fig,
+    f"Left: for equal q and k the score falls from 1 to {curves['equal q and k: mean'][299]:.2f} "
+    "at 299, with ripples; the typical size for random ones is flat near "
+    f"{random.mean() / equal[0]:.2f}; a key made for 50 peaks at {int(peak.argmax())}; the bound "
+    "falls from 1 to "
+    f"{bound[299] / bound[0]:.2f}. Right: mean score at distances from 200 on, {described}.",
+)
+
+# %% [markdown]
+# **Look:** only the curve of equal $q$ and $k$ falls (and the bound). It is, on average, the mean
+# of $\cos(\Delta\,\theta_m)$ over all pairs, lesson 02's similarity again. With random $q$ and
+# $k$ the score is as large far away as near. A key that is its query turned on by 50 positions
+# peaks at distance 50. The paper's curve is an upper *bound* up to a factor: it may fall while
+# scores below it do not.
+#
+# So decay belongs to like vectors, and the base sets how fast it goes. And a trained model?
+
+# %%
+with torch.no_grad():
+    block = finder.blocks[0]
+    seen = block.attention_norm(finder.embedding(asked.tokens) * 32**0.5)
+    weights = block.attention.attend(seen, need_weights=True)[1].mean((0, 1)).cpu()  # (16, 16)
+looks = [weights.diagonal(-back)[7 - back :].mean().item() for back in range(8)]
+print("mean weight at distance 0 to 7:", [f"{w:.1f}" for w in looks])
+
+# %% [markdown]
+# It looks three back, as it was taught, and not at the nearest. Barbero et al. (2024) argue from a
+# large trained model, too, that decay is unlikely to be why RoPE works.
+#
+# In the explorer, the key is made for the distance `wanted`. Is there a setting where another
+# distance scores nearly as much?
+
+# %%
+widgets.explore(
+    explorers.wanted_distance,
+    size=(8, 3.4),
+    wanted=(0, 250, 50),
+    base=widgets.log_slider(10, 1_000_000, 10_000),
+    d_head=(4, 128, 64, 2),
+)
+
+# %% [markdown]
+# ## Wavelengths against the context
+#
+# Pair $m$ comes round after $2\pi / \theta_m$ positions. Pairs slower than the context never
+# finish a turn there. Llama 2 has heads of 128, base 10,000 and 4,096 tokens; Llama 3 base 500,000
+# and 8,192 tokens.
+
+# %%
+contexts = {"Llama 2": (10_000.0, 4096), "Llama 3": (500_000.0, 8192)}
+fig, ax = plt.subplots(figsize=(7, 3.4))
+unfinished = {}
+for number, (name, (base, context)) in enumerate(contexts.items()):
+    waves = 2 * torch.pi / rope_frequencies(128, base)[0]  # (64,), positions a turn
+    unfinished[name] = int((waves > context).sum())
+    ax.semilogy(
+        waves, "os"[number], markersize=3.5, color=f"C{number}", label=f"{name}, {base:,.0f}"
+    )
+    ax.axhline(context, color=f"C{number}", linestyle="-:"[number], linewidth=1.2)
+    print(f"{name}: {unfinished[name]} of 64 pairs do not finish a turn in {context:,} tokens")
+ax.set(title="wavelengths and trained contexts", xlabel="pair", ylabel="positions a turn")
+ax.legend(title="model, base")
+described = ", ".join(f"{name} {count}" for name, count in unfinished.items())
+plots.show(
+    fig,
+    "Two rising lines of dots on a logarithmic axis, Llama 3's steeper, and two horizontal lines "
+    f"at 4,096 and 8,192. Pairs above their line: {described} of 64.",
+)
+
+# %% [markdown]
+# **Look:** dots above the line of their colour are pairs that such a model meets only on a part of
+# their circle. On a longer text they would reach angles that were never trained. C34, "RoPE
+# extrapolates by nature", hangs on this, and is left for lesson 07.
+#
+# ## Two layouts
+#
+# Which two features form pair $m$? The paper takes neighbours, $2m$ and $2m+1$: *interleaved*.
+# GPT-NeoX and Hugging Face's Llama take $m$ and $m + d/2$: *half*. Meta's own Llama code is
+# interleaved. No shape tells them apart.
+
+# %%
+from course_utils.encodings.functional import layout_order
+
+print("features of each pair, d = 8")
+print("interleaved:", [(2 * m, 2 * m + 1) for m in range(4)])
+print("half       :", [(m, m + 4) for m in range(4)])
+order = layout_order(8, "interleaved", "half")
+print("order that converts:", order.tolist())
+vector, eight = torch.randn(1, 8), rope_angles(torch.tensor([5]), rope_frequencies(8)[0])
+same = torch.allclose(
+    apply_rope(vector, eight)[:, order], apply_rope(vector[:, order], eight, "half"), atol=1e-6
+)
+print("turn, then reorder = reorder, then turn half:", same)
+
+# %% [markdown]
+# Now a model: one layer, 64 bytes of real text at a time, trained for a few seconds. Beside it a
+# model without any position. Then we load the first model's weights into one that pairs by halves.
+
+# %%
+guess = widgets.predict(
+    "Read with the wrong layout, the RoPE model's loss will be …",
+    ["nearly as good", "between", "worse than the model without positions"],
+)
+
+# %%
+from course_utils import text
+
+real = text.split(text.documentation()).to(device)
+held_out = text.pieces(real.held_out[:2], length=64)  # 64 bytes, and each byte's successor
+
+
+def new_model(encoding, **options):
+    torch.manual_seed(0)
+    sizes = {"d_model": 64, "n_layers": 1, "n_heads": 2}
+    return TinyTransformer(256, encoding, **sizes, **options).to(device).eval()
+
+
+def trained(encoding):
+    model, generator = new_model(encoding), torch.Generator().manual_seed(0)
+
+    def loss():
+        batch = text.draw(real.train, length=64, batch=32, generator=generator)
+        return sequence_tasks.loss(model, batch)
+
+    fit(model, loss, 150, lr=1e-2)
+    return model
+
+
+# %%
+from course_utils.encodings.functional import convert_layout
+
+
+def nats(model, positions=None):
+    with torch.no_grad():
+        return sequence_tasks.loss(model, held_out, positions).item()
+
+
+model, blind = trained("rope"), trained("none")
+half = new_model("rope", layout="half")
+half.load_state_dict(model.state_dict())
+loss = {"as trained": nats(model), "no position": nats(blind), "wrong layout": nats(half)}
+# %%
+with torch.no_grad():
+    for name in ("W_q", "W_k"):
+        there, here = (getattr(one.blocks[0].attention, name).weight for one in (half, model))
+        there.copy_(convert_layout(here, 2, "interleaved", "half"))
+loss["wrong layout, weights reordered"] = nats(half)
+for name, value in loss.items():
+    print(f"{name:32} {value:.1f} nats a byte")
+wrong = loss["wrong layout"]
+rank = sum(wrong > bar for bar in (loss["as trained"] + 0.1, loss["no position"]))
+guess.reveal(["nearly as good", "between", "worse than the model without positions"][rank])
+
+# %% [markdown]
+# **Look:** no error came, and the loss went up. Reordering the rows of $W_q$ and $W_k$ in each head
+# repairs it exactly: the score is a sum over pairs, and a sum does not mind where its pairs stand.
+# $W_v$ and $W_o$ stay, as nothing turns there.
+#
+# ## Turning only a part
+#
+# GPT-J and GPT-NeoX turn only the first quarter of each head. The rest carries content alone.
+
+# %%
+fig, ax = plt.subplots(figsize=(6, 3))
+ends = {}
+for fraction, style in ((1.0, "-"), (0.5, "--"), (0.25, "-.")):
+    partial = create("rope", d_model=64, n_heads=1, fraction=fraction)
+    curve = by_distance(partial, Q, Q).mean(0)
+    curve = curve / curve[0]
+    ends[fraction] = (curve.min().item(), curve[200:].mean().item())
+    ax.plot(curve, style, label=f"turned: {100 * fraction:.0f} %")
+ax.set(title="equal q and k", xlabel="distance (positions)", ylabel="score", ylim=(0, 1.35))
+ax.legend(ncols=3, loc="upper right")
+described = "; ".join(f"{100 * f:.0f} %: lowest {low:.2f}" for f, (low, _) in ends.items())
+plots.show(fig, f"Score by distance for three turned fractions, all start at 1. {described}.")
+
+# %% [markdown]
+# **Look:** the part that does not turn puts a floor under the score of like words. They find each
+# other at any distance drawn here.
+#
+# ## Token by token
+#
+# A model that writes reads one token at a time, and keeps the keys it has (a *KV cache*). A key's
+# turn depends on its own position only, so old keys stay right. But the new token must be told
+# where it is.
+
+# %%
+tokens, targets = held_out.tokens[:100], held_out.targets[:100]
+
+
+def step_by_step(position_of):
+    cache, logits = model.new_cache(), []
+    with torch.no_grad():
+        for place, token in enumerate(tokens.split(1, dim=1)):
+            position = torch.tensor([position_of(place)], device=device)
+            logits.append(model(token, position, cache))
+    return torch.cat(logits, dim=1)
+
+
+with torch.no_grad():
+    at_once = model(tokens)
+cached = {"its place": step_by_step(lambda p: p), "always 0": step_by_step(lambda p: 0)}
+for name, logits in cached.items():
+    cost = torch.nn.functional.cross_entropy(logits.flatten(0, 1), targets.flatten()).item()
+    close = (logits - at_once).abs().max().item() < 1e-3
+    print(f"position {name:10} loss {cost:.1f}, same logits as the full pass: {close}")
+print(f"tokens read: {64 * 65 // 2} without a cache, 64 with")
+
+# %% [markdown]
+# **Look:** with the right positions the cache gives the full pass, to rounding. In the second row
+# each new token arrives as if it were the first. No error came there either.
+#
+# ## Sixteen bits
+#
+# Many models run in bfloat16, which has 8 significant bits. Where is that too coarse?
+
+# %%
+guess = widgets.predict_number(
+    "How many different numbers are left of positions 0 … 1023 in bfloat16?", "numbers"
+)
+
+# %%
+many = torch.arange(1024)
+rounded = many.to(torch.bfloat16)
+distinct = len(rounded.unique())
+first = int((rounded.long() != many).nonzero()[0])
+print(f"first position that is not itself: {first}, it becomes {int(rounded[first])}")
+guess.reveal(float(distinct), "numbers")
+
+
+# %%
+def rough_angles(positions, d, dtype):
+    """Angles with positions, speeds and their product in ``dtype``."""
+    return positions.to(dtype)[:, None] * rope_frequencies(d, device=positions.device)[0].to(dtype)
+
+
+def neighbours(dtype):
+    """Score of equal q and k one position apart, at every place."""
+    here, before = (rough_angles(row, 64, dtype).double() for row in (many, many - 1))
+    return (here - before).cos().mean(1)
+
+
+# %%
+drift = {str(t)[6:]: neighbours(t) for t in (torch.bfloat16, torch.float16, torch.float32)}
+fig, ax = plt.subplots(figsize=(7, 3.3))
+plots.lines(ax, drift, title="a query and its neighbour, at every place", ylabel="score")
+ax.set(xlabel="position of the query", ylim=(0.6, 1.1))
+ax.legend(ncols=3, loc="lower left")
+spread = {
+    name: [(part.max() - part.min()).item() for part in (curve[:64], curve[64:256], curve[256:])]
+    for name, curve in drift.items()
+}
+described = "; ".join(f"{n} {a:.3f}, {b:.3f}, {c:.3f}" for n, (a, b, c) in spread.items())
+plots.show(
+    fig,
+    "Scores of neighbours against their place. They should be one flat line. float32 is flat, "
+    "bfloat16 jumps ever wider. "
+    f"Highest minus lowest at positions 0–63, 64–255 and 256–1023: {described}.",
+)
+
+# %% [markdown]
+# **Look:** the score of two neighbours should be the same everywhere. In bfloat16 it drifts even
+# before position 256, since the angle $p\,\theta_m$ is rounded as well as $p$. From there on
+# neighbours may share a position. Now read text with the model above, at its own positions and far
+# out: once with rough angles, once with only cos and sin rounded.
+
+
+# %%
+from course_utils.encodings.functional import rotate_pairs
+
+
+class Rough(PositionalEncoding):
+    """RoPE with cos and sin in bfloat16, their angles in ``dtype``."""
+
+    dtype = torch.float32
+
+    def rotate(self, q, k, q_pos, k_pos):
+        def turn_all(x, row):
+            angles = rough_angles(row, x.shape[-1], self.dtype).float()
+            cos, sin = (part.bfloat16().float() for part in (angles.cos(), angles.sin()))
+            return rotate_pairs(x, cos, sin)
+
+        return turn_all(q, q_pos), turn_all(k, k_pos)
+
+
+# %%
+rough = new_model(Rough(64, 2))
+rough.load_state_dict(model.state_dict())
+precision = {}
+for start_at in (0, 500, 5000):
+    row = torch.arange(64, device=device) + start_at
+    rough.encoding.dtype = torch.float32
+    outer = nats(rough, row)
+    rough.encoding.dtype = torch.bfloat16
+    precision[start_at] = nats(model, row), outer, nats(rough, row)
+    good, outer, bad = precision[start_at]
+    print(
+        f"positions from {start_at:4}: float64 {good:.1f}, cos and sin in bfloat16 {outer:.1f}, "
+        f"angles too {bad:.1f} nats"
+    )
+
+# %% [markdown]
+# Good angles read the same text equally well at any place, and rounding their cos and sin does
+# little harm. Rough angles do well at first, and then fail. Published fixes do the same: angles in
+# float32, and only the results rounded.
+#
+# ## Images: two rotations
+#
+# A patch has a row and a column. *Axial* RoPE lets half of the pairs turn by the row, and half by
+# the column. What does the middle patch of a 12 × 12 image see, if all patches are equal?
+
+# %%
+from course_utils.encodings import AxialRotary
+
+by_line = create("rope", d_model=64, n_heads=1, base=100.0)
+by_grid = AxialRotary(64, 1, width=12, base=100.0)
+views = {}
+for name, encoding in (("1-D: patches numbered", by_line), ("2-D: row and column", by_grid)):
+    views[name] = measures.fingerprint(encoding, 144)[0][66].reshape(12, 12)  # row 5, column 6
+fig, axes = plt.subplots(1, 2, figsize=(9, 3.9))
+top = max(view.max().item() for view in views.values())
+for ax, (name, view) in zip(axes, views.items(), strict=True):
+    plots.heatmap(ax, view, title=name, xlabel="column", limit=top, unit="score", equal=True)
+    ax.plot(6, 5, "k+")
+axes[0].set_ylabel("row")
+beside, below = ([view[5, 7].item(), view[6, 6].item()] for view in views.values())
+plots.show(
+    fig,
+    "Scores of the patch at row 5, column 6 with all others. Left, a horizontal streak: right "
+    f"neighbour {beside[0]:.1f}, neighbour below {beside[1]:.1f}. Right, a cross: {below[0]:.1f} "
+    f"and {below[1]:.1f}.",
+)
+
+# %% [markdown]
+# **Look:** with numbered patches, the one below is 12 steps away, and a near neighbour looks far.
+# On the grid both neighbours score alike. The shape is a cross because the score is a *sum* of a
+# row part and a column part. One of them alone may be large.
+#
+# ## Fingerprint, entropy, passport
+
+# %%
+scores = measures.fingerprint(rope, 48)
+plots.show(
+    plots.fingerprint(scores, "Fingerprint of RoPE"),
+    "Four squares, one a head, much alike: a bright diagonal, bands beside it, paler far away. "
+    "Equal values along each diagonal (deviation below 1e-4: "
+    f"{measures.toeplitz_error(scores) < 1e-4}).",
+)
+
+# %%
+from course_utils.attention import MultiHeadAttention
+from course_utils.tasks import word_vectors
+
+torch.manual_seed(0)
+heads = MultiHeadAttention(128, 4, rope).requires_grad_(False)
+heads.W_q.weight.copy_(torch.randn(128, 128) / 128**0.5)
+heads.W_k.weight.copy_(heads.W_q.weight)  # each query looks for its own kind
+herd = word_vectors(["buffalo"] * 24, 128)[None]
+entropies = measures.entropy(heads(herd, need_weights=True)[1][0])  # (4, 24)
+fig, ax = plt.subplots(figsize=(7, 3.2))
+curves = {f"head {head}": row for head, row in enumerate(entropies)}
+plots.entropy(ax, curves, math.log(24), title="entropy of attention, 24 identical tokens", floor=1)
+plots.show(
+    fig,
+    f"Entropy of four heads over 24 queries, {entropies.min():.2f} to {entropies.max():.2f} nats, "
+    f"all below uniform, {math.log(24):.2f}.",
+)
+
+# %%
+facts = measures.passport("rope")
+print(measures.passport_text(facts))
+
+# %% tags=["volatile"]
+print(f"time on this machine: {facts['time_ratio']:.2f} × attention without encoding")
+
+# %% [markdown]
+# **Look:** all heads have the same speeds, so their fingerprints are alike (the sinusoidal one
+# gave head 0 the fast hands). The entropies differ more: each head has its own $q$, and a
+# pair counts by how much of $q$ is in it. No parameters, and a change under a shift of rounding
+# size only.
+#
+# ## Exercises
+#
+# **Exercise 1 ★ One pair.** Write `turn_pair(pair, p, theta)`: the tensor of two numbers, turned as
+# RoPE does at position $p$.
+
+
+# %% tags=["stub"]
+def turn_pair(pair, p, theta):
+    raise NotImplementedError("your turn")
+
+
+# %% tags=["solution"]
+def turn_pair(pair, p, theta):
+    c, s = math.cos(p * theta), math.sin(p * theta)
+    return torch.tensor([[c, -s], [s, c]]) @ pair
+
+
+# %%
+from course_utils.checks.lesson05 import (
+    check_head_scores,
+    check_key_for,
+    check_to_half,
+    check_turn_pair,
+)
+
+check_turn_pair(turn_pair)
+
+# %% [markdown]
+# **Exercise 2 ★★ Find the bug: mixed layouts.** A public notebook loaded Llama 2 as Meta
+# publishes it, interleaved, into code that pairs by halves (rasbt/LLMs-from-scratch, pull request
+# 747). No error came. Write `to_half(weight, n_heads)`: reorder $W_q$ or $W_k$, shape (d_model,
+# d_model), for such code. Rows are outputs, head by head.
+
+
+# %% tags=["stub"]
+def to_half(weight, n_heads):
+    raise NotImplementedError("your turn")
+
+
+# %% tags=["solution"]
+def to_half(weight, n_heads):
+    rows = weight.unflatten(0, (n_heads, -1, 2))  # (heads, pairs, 2, d_model)
+    return rows.transpose(1, 2).flatten(0, 2)
+
+
+# %%
+check_to_half(to_half)
+
+# %% [markdown]
+# **Exercise 3 ★★ Find the bug: what turns?** A public library turned tensors of shape (batch,
+# seq, heads, d_head) along the third axis (xFormers, issue 841). See what comes of it.
+
+
+# %%
+def published(q, base=10000.0):  # q: (batch, seq, heads, d_head)
+    places = torch.arange(q.shape[-2])
+    return apply_rope(q, rope_angles(places, rope_frequencies(q.shape[-1], base)[0]))
+
+
+out = published(torch.ones(1, 6, 4, 8))
+print("places 0 and 5 differ:", not torch.equal(out[0, 0], out[0, 5]))
+print("heads 0 and 3 differ :", not torch.equal(out[0, :, 0], out[0, :, 3]))
+a, b = torch.randn(2, 1, 6, 4, 8)
+with_turns, plain = (
+    one.transpose(1, 2) @ two.transpose(1, 2).mT
+    for one, two in ((published(a), published(b)), (a, b))
+)
+print("scores are those without any position:", torch.allclose(with_turns, plain, atol=1e-5))
+
+# %% [markdown]
+# In one head, every query and every key turns by the same angle. Write
+# `head_scores(x, W_q, W_k, n_heads)`: scores with RoPE (base 10000, interleaved, positions 0,
+# 1, …), divided by √d_head. x is (seq, d_model), q = x @ W_q, k = x @ W_k; the result is (heads,
+# seq, seq). Use `apply_rope`, `rope_angles` and `rope_frequencies`.
+
+
+# %% tags=["stub"]
+def head_scores(x, W_q, W_k, n_heads):
+    raise NotImplementedError("your turn")
+
+
+# %% tags=["solution"]
+def head_scores(x, W_q, W_k, n_heads):
+    q, k = ((x @ W).unflatten(-1, (n_heads, -1)).transpose(0, 1) for W in (W_q, W_k))
+    d = q.shape[-1]
+    angles = rope_angles(torch.arange(len(x)), rope_frequencies(d)[0])
+    return apply_rope(q, angles) @ apply_rope(k, angles).mT / d**0.5
+
+
+# %%
+check_head_scores(head_scores)
+
+# %% [markdown]
+# **Exercise 4 ★★★ The explorer's question.** Write `key_for(q, distance, base)`: from a query
+# (d,), not yet turned, make the key (d,), not yet turned and of the same norm, whose score with
+# $q$ is largest when the key stands `distance` positions *behind* it. Interleaved.
+
+
+# %% tags=["stub"]
+def key_for(q, distance, base):
+    raise NotImplementedError("your turn")
+
+
+# %% tags=["solution"]
+def key_for(q, distance, base):
+    angles = rope_angles(torch.tensor([distance]), rope_frequencies(len(q), base)[0])
+    return apply_rope(q[None], angles)[0]  # at its place the key then points where q points
+
+
+# %%
+check_key_for(key_for)
+
+# %% [markdown]
+# ## Myth check
+#
+# Guess first. The verdicts come from the measurements above. C37 holds if RoPE's promise, the
+# offset alone, holds. C38 is about what a paper says.
+
+# %%
+from course_utils.claims import Myths
+
+myths = Myths(
+    {
+        "C32": "RoPE adds no parameters and leaves norms alone.",
+        "C33": "q·k under RoPE depends on m − n only.",
+        "C35": "Attention under RoPE always decays with distance.",
+        "C36": "Interleaved and half-split RoPE are interchangeable.",
+        "C37": "RoPE may be applied to x before the projections.",
+        "C38": "PaLM uses ALiBi.",
+        "C39": "bf16 is precise enough for RoPE angles.",
+    }
+)
+
+# %%
+count = sum(parameter.numel() for parameter in rope.parameters())
+myths.settle(
+    "C32",
+    {"parameters": count == 0, "norms": norm_gap < 1e-5},
+    f"{count} parameters; norms change by {small(norm_gap)}.",
+)
+myths.settle(
+    "C33",
+    {
+        "within 64 places": uneven[0] < 1e-5,
+        **{f"moved by {moved:,}": gap < 1e-5 for moved, gap in shift_gap.items()},
+    },
+    "For the same q and k, with angles in float64, scores change by "
+    f"{small(max(uneven[0], *shift_gap.values()))}.",
+)
+
+# %%
+falls = (equal[200:].mean() / equal[0]).item()
+myths.settle(
+    "C35",
+    {
+        "equal q and k, on the whole": falls < 0.5,
+        "equal q and k, at every step": bool((equal.diff() < 0).all()),
+        "random q and k": change < 0.9,
+        "a key made for distance 50": int(peak.argmax()) == 0,
+        "a model trained to look three back": looks[0] > looks[3],
+    },
+    f"Far scores as a share of near ones: {falls:.2f} for equal q and k, {change:.2f} for random.",
+)
+
+# %%
+both_learn = min(right["RoPE, interleaved"][0], right["RoPE, half"][0]) > 0.98
+myths.settle(
+    "C36",
+    {
+        "training from scratch, offset task": both_learn,
+        "trained weights as they are": loss["wrong layout"] - loss["as trained"] < 0.01,
+        "trained weights, reordered": abs(nats(half) - loss["as trained"]) < 1e-3,
+    },
+    f"Loss {loss['as trained']:.1f} as trained, {loss['wrong layout']:.1f} with the wrong layout, "
+    f"{nats(half):.1f} after reordering.",
+)
+
+# %%
+myths.settle(
+    "C37",
+    {
+        "scores keep to the offset": deviation["x before W_q and W_k"] < 1e-3,
+        "trained, then moved by 50": right["x turned"][1] > 0.98,
+    },
+    f"Scores within a diagonal are up to {deviation['x before W_q and W_k']:.1f} apart; the "
+    f"trained model gets {right['x turned'][0]:.1f} right at its own places, but "
+    f"{right['x turned'][1]:.1f} when moved.",
+)
+myths.settle(
+    "C38",
+    {"Chowdhery et al. 2022, arXiv 2204.02311, section 2": False},
+    "By the source, not by a run: it lists RoPE embeddings.",
+)
+
+# %%
+myths.settle(
+    "C39",
+    {
+        "positions 0 to 1023 stay different": distinct == 1024,
+        **{
+            f"text read from position {start_at}": bad - good < 0.05
+            for start_at, (good, _, bad) in precision.items()
+        },
+    },
+    f"{distinct} of 1024 positions are left. Loss with bfloat16 angles: "
+    + ", ".join(f"{bad:.1f} from {start_at}" for start_at, (*_, bad) in precision.items())
+    + f"; with good ones {loss['as trained']:.1f} (0.05 more would count as harm).",
+)
+
+# %%
+myths.table()
+
+# %% [markdown]
+# ## In five lines
+#
+# - Turn query and key by their positions, and the dot product sees only the difference.
+# - No parameters, no change of length. Turn q and k per head, not x.
+# - Like vectors score less with distance; others need not. The base sets how fast.
+# - Interleaved and half are one scheme in two orders. Weights must be reordered, or loss goes up.
+# - Compute angles in float32 or better, and tell a cache each token's place.
+#
+# **Read next:** Su et al. 2021, *RoFormer*, arXiv 2104.09864, section 3. Then Barbero et al. 2024,
+# *Round and Round We Go!*, arXiv 2410.06205.
+#
+# **Next:** [lesson 06](06_alibi.ipynb) makes distance a plain cost.

@@ -1,0 +1,951 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+# ---
+
+# %% [markdown]
+# # 06 · ALiBi
+#
+# **Question:** what if distance were simply a cost?
+#
+# After this lesson you can
+#
+# - write ALiBi from memory, slopes included, for any number of heads;
+# - say how far each head sees, and why its entropy stops growing;
+# - tell what the bias cannot know, and when it may be shortened;
+# - train a model on short texts, read a long one, and doubt the result in the right place.
+#
+# **Time:** 40 minutes. **Builds on:** lessons 01, 02 and 04. **Doors:** 3, attention scores.
+
+# %% tags=["nbval-ignore-output"]
+from course_utils import start
+
+device = start(seed=0)
+
+# %%
+from course_utils import plots
+from course_utils.encodings import create
+
+alibi = create("alibi", d_model=64, n_heads=8)
+plots.show(
+    plots.door_strip(alibi.doors, "Lesson 06: ALiBi opens door 3"),
+    f"The strip of four doors; open: {', '.join(alibi.doors)}.",
+)
+
+# %% [markdown]
+# ## A price for each step
+#
+# T5 learns a number for each bucket of distances. Press et al. (2021) learn nothing at all. Each
+# step away from the query costs $m_h$ points of score, the *slope* of head $h$:
+#
+# $$s_{ij} = \frac{q_i \cdot k_j}{\sqrt d} - m_h\,|j - i|, \qquad m_h = 2^{-8h/H}, \quad
+# h = 1 \dots H$$
+#
+# The name is short for *Attention with Linear Biases*. The formula for $m_h$ holds where the
+# number of heads $H$ is a power of two. Other numbers come later. Here are both, line for line.
+
+# %%
+import torch
+
+from course_utils.encodings.functional import alibi_bias, alibi_slopes, offset_matrix
+
+
+def alibi_from_scratch(n_heads, length):
+    """What is added to the scores: (heads, query, key), for a power of two of heads."""
+    h = torch.arange(1, n_heads + 1)  # (heads)
+    m = 2 ** (-8 * h / n_heads)  # (heads), points per position
+    place = torch.arange(length)
+    distance = (place[None, :] - place[:, None]).abs()  # (query, key)
+    return -m[:, None, None] * distance  # (heads, query, key)
+
+
+places = torch.arange(48)
+offsets = offset_matrix(places, places)
+bias = alibi_bias(offsets, alibi_slopes(8))  # (8, 48, 48)
+assert torch.allclose(alibi_from_scratch(8, 48), bias)
+q = k = torch.zeros(1, 8, 48, 8)  # the bias does not look at them
+assert torch.equal(alibi.bias(q, k, places, places)[0], bias)
+print("from scratch = reference; slopes:", [f"1/{1 / m:.0f}" for m in alibi_slopes(8).tolist()])
+
+# %% [markdown]
+# The softmax makes a factor of each cost: $e^{-m|j-i|}$. So with equal scores each step back
+# multiplies the weight by $e^{-m}$.
+
+# %%
+from course_utils import widgets
+
+guess = widgets.predict_number(
+    "Slope 1/2, equal scores: a key 10 positions back has which share of the weight of the "
+    "query's own place?",
+    "%",
+)
+
+# %%
+hidden = offsets > 0  # the causal mask
+attention = bias.masked_fill(hidden, -torch.inf).softmax(-1)  # (8, 48, 48), all q · k equal
+shares = 100 * attention[:, 47, 37] / attention[:, 47, 47]
+print("ten back, by head:", [f"{share:.1f} %" for share in shares.tolist()])
+guess.reveal(shares[0].item(), "%")
+
+# %%
+import matplotlib.pyplot as plt
+
+fig, axes = plt.subplots(2, 4, figsize=(11, 5.6), sharex=True, sharey=True)
+for (upper, lower), head in zip(axes.T, (0, 2, 4, 7), strict=True):
+    first = plots.heatmap(
+        upper, bias[head].clamp(min=-6), title=f"head {head}", limit=6, equal=True
+    )
+    second = plots.heatmap(
+        lower, attention[head], xlabel="key", signed=False, limit=0.4, equal=True
+    )
+fig.supylabel("query")
+fig.colorbar(first, ax=axes[0], label="bias, cut at −6", shrink=0.8)
+fig.colorbar(second, ax=axes[1], label="weight, to 0.4", shrink=0.8)
+described = ", ".join(f"head {h}: {bias[h].min():.1f}" for h in (0, 2, 4, 7))
+plots.show(
+    fig,
+    "Upper row: the bias of four of eight heads on 48 tokens, white on the diagonal and bluer away "
+    f"from it. Lowest values: {described}. Lower row: the causal attention that it makes of equal "
+    "scores: a thin line along the diagonal in head 0, a band in head 2, a faint slope in head 4, "
+    "nearly even rows in head 7.",
+)
+
+# %% [markdown]
+# **Look:** all heads have the same picture at different strength. Head 0 pays half a point a step
+# and sees little more than its neighbours. To head 7 all 48 tokens are near. The heads divide the
+# work by distance before any training.
+#
+# Distance is a price, not a wall. A score that is higher by $s$ pays for $s/m$ steps: the key
+# weighs as much as an equal one at the query's own place. So content can buy distance.
+
+# %%
+for head in (0, 2, 4, 7):
+    m = alibi_slopes(8)[head].item()
+    print(f"head {head}: 5 points of score pay for {5 / m:5.0f} positions")
+
+# %% [markdown]
+# ## How far does a head see?
+#
+# Count keys from the query back until they hold 95 % of the weight of equal scores. We call this
+# the head's *effective window*.
+
+# %%
+guess = widgets.predict_number(
+    "The flattest of 8 heads, slope 1/256, in a long text: how many keys hold 95 %?", "keys"
+)
+
+# %% [markdown]
+# The weights are $1, r, r^2, \dots$ with $r = e^{-m}$, a geometric series. Of $n$ keys the nearest
+# $D$ hold the share
+#
+# $$\frac{1 - r^D}{1 - r^n} \;\longrightarrow\; 1 - e^{-mD}\ \text{ for long texts, so }\
+# D_{95} = \Big\lceil \frac{-\ln 0.05}{m} \Big\rceil \approx \frac{3}{m}.$$
+
+# %%
+import math
+
+
+def measured_window(m, n, share=0.95):
+    """Keys that hold the share, found by adding up the weights of a causal query."""
+    weights = alibi_bias(-torch.arange(n), torch.tensor([m])).softmax(-1)[0]  # nearest first
+    return int((weights.cumsum(0) < share).sum()) + 1
+
+
+windows = {}
+for head, m in enumerate(alibi_slopes(8).tolist()):
+    closed = math.ceil(-math.log(0.05) / m)
+    windows[head] = [measured_window(m, n) for n in (256, 4096)]
+    print(
+        f"head {head}: closed form {closed:4}, measured among 4096 keys {windows[head][1]:4}, "
+        f"among 256 keys {windows[head][0]:4}"
+    )
+guess.reveal(float(windows[7][1]), "keys")
+
+# %%
+weights = alibi_bias(-torch.arange(4096), alibi_slopes(8)).softmax(-1)  # (8, 4096), nearest first
+held = {f"head {head}": weights[head].cumsum(0)[:1024] for head in (0, 2, 4, 6, 7)}
+fig, ax = plt.subplots(figsize=(8, 3.8))
+plots.lines(
+    ax,
+    held,
+    x=torch.arange(1, 1025),
+    title="weight held by the nearest keys, equal scores",
+    xlabel="keys counted from the query back",
+    ylabel="share of the weight",
+)
+ax.axhline(0.95, color="0.5", linewidth=1)
+ax.set_xscale("log")
+at64 = ", ".join(f"{name} {100 * curve[63]:.0f} %" for name, curve in held.items())
+plots.show(
+    fig,
+    "Five rising S-curves on a logarithmic axis of 1 to 1024 keys, the same shape moved to the "
+    f"right from head to head. Held by the nearest 64 keys: {at64}.",
+)
+
+# %% [markdown]
+# **Look:** one curve, moved. Each flatter head sees twice as far. These windows hold for *equal*
+# scores. A trained model's scores differ, and can pay.
+#
+# ## Entropy that stops growing
+#
+# In lesson 01, attention over $n$ equal tokens had entropy $\log n$, which grows with the text.
+# And here? A causal query at position $p$ sees $p + 1$ keys, so one picture over query positions
+# shows all lengths.
+
+# %%
+guess = widgets.predict(
+    "As the text grows, the entropy of head 4 (slope 1/32) with equal scores …",
+    ["grows like log n", "grows up to a limit", "falls"],
+)
+
+# %%
+from course_utils import measures
+
+long = 1024
+steps = offset_matrix(torch.arange(long), torch.arange(long))
+nats = {}
+for head in (0, 2, 4, 7):
+    scores = alibi_bias(steps, alibi_slopes(8)[head : head + 1])[0]
+    nats[head] = measures.entropy(scores.masked_fill(steps > 0, -torch.inf).softmax(-1))
+    m = alibi_slopes(8)[head].item()
+    limit = -math.log(1 - math.exp(-m)) + m / (math.exp(m) - 1)
+    print(
+        f"head {head}: entropy {nats[head][63]:.2f} at 64 keys, {nats[head][255]:.2f} at 256, "
+        f"{nats[head][1023]:.2f} at 1024; limit {limit:.2f}"
+    )
+more = (nats[4][1023] - nats[4][255]).item()
+guess.reveal(
+    "falls" if more < -0.01 else "grows up to a limit" if more < 0.1 else "grows like log n"
+)
+
+# %%
+fig, ax = plt.subplots(figsize=(8, 3.9))
+curves = {"no position": (torch.arange(long) + 1.0).log()}
+curves |= {f"head {head}": row for head, row in nats.items()}
+plots.entropy(ax, curves, math.log(long), title="entropy of ALiBi's attention, equal scores")
+ax.set_ylim(0, 8.6)
+ax.legend(ncols=5, loc="upper left", fontsize=9, handlelength=1.8, columnspacing=1.0)
+plots.show(
+    fig,
+    "Entropy of the query at positions 0 to 1023. Without position it follows log n up to "
+    f"{math.log(long):.2f} nats. Heads 0, 2 and 4 bend off and stay level at "
+    f"{nats[0][-1]:.2f}, {nats[2][-1]:.2f} and {nats[4][-1]:.2f}; head 7 still rises, "
+    f"{nats[7][-1]:.2f} at the end.",
+)
+
+# %% [markdown]
+# **Look:** the steeper the head, the sooner its curve is level. Far keys weigh next to nothing, so
+# more of them change nothing. The limit is the entropy of an endless geometric series:
+#
+# $$-\ln(1 - e^{-m}) + \frac{m}{e^m - 1} \;\approx\; 1 - \ln m \ \text{ for small } m.$$
+#
+# Attention without this price spreads thinner and thinner over a growing text. Here it cannot, as
+# long as scores stay in bounds.
+#
+# ## Turn the knobs
+#
+# - 8 heads, head 0, then head 7. Which has an entropy near the largest possible?
+# - 12 heads: go through heads 6 to 9. What happens to the slope?
+# - Tick "symmetric": where is the other half of the weight?
+
+# %%
+from course_utils import explorers
+
+widgets.explore(
+    explorers.distance_cost,
+    size=(9.5, 3.4),
+    heads=(1, 32, 8),
+    head=(0, 31, 3),
+    length=(16, 192, 96, 8),
+    symmetric=False,
+)
+
+# %% [markdown]
+# The same as a still picture: one query in the middle of 97 tokens, three heads, with the causal
+# mask and without.
+
+# %%
+fig, axes = plt.subplots(1, 2, figsize=(9.5, 3.5), sharey=True)
+middle = torch.arange(97) - 48  # offsets of all keys from query 48
+for ax, title in zip(axes, ("causal", "symmetric"), strict=True):
+    rows = alibi_bias(middle, alibi_slopes(8)[[1, 3, 5]])  # (3, 97)
+    rows = rows.masked_fill(middle > 0, -torch.inf) if title == "causal" else rows
+    rows = rows.softmax(-1)
+    curves = {f"head {head}": row for head, row in zip((1, 3, 5), rows, strict=True)}
+    plots.lines(ax, curves, x=middle, title=title, xlabel="offset j − i (positions)")
+axes[0].set_ylabel("weight")
+ahead = rows[:, 49:].sum(1)
+plots.show(
+    fig,
+    "Weights of one query against offset, −48 to 48, for heads 1, 3 and 5. Causal: peaks at 0 that "
+    "fall off to the left. Symmetric: the same on both sides, and lower. Weight on keys ahead: "
+    + ", ".join(f"{share:.2f}" for share in ahead.tolist())
+    + ".",
+)
+
+# %% [markdown]
+# **Look:** without a mask the picture is a tent. Left and right are the same.
+#
+# ## A bias without direction
+#
+# $|j - i|$ does not say which side. A causal mask does: it leaves one side only. But many models
+# read both ways. There the bias is all they have of order, and it knows distances only.
+#
+# We give *dog bites man* and *man bites dog* to fresh two-layer models that read both ways, and
+# average the outputs over the words, as a classifier would.
+
+# %%
+guess = widgets.predict(
+    "Whose average is the same for both sentences, whatever the weights?",
+    ["nobody's", "ALiBi's only", "that of every scheme that sees |j − i| only", "all"],
+)
+
+# %%
+from course_utils.models import TinyTransformer
+
+SCHEMES = ("none", "alibi", "kerple", "sandwich", "t5", "rope", "sinusoidal")
+sentence = torch.tensor([[0, 1, 2]])  # dog bites man
+told_apart = {}
+for name in SCHEMES:
+    torch.manual_seed(0)
+    model = TinyTransformer(3, name, d_model=32, n_layers=2, n_heads=4, causal=False)
+    with torch.no_grad():
+        one, other = model.hidden(sentence)[0], model.hidden(sentence.flip(1))[0]
+    told_apart[name] = (one.mean(0) - other.mean(0)).abs().max().item()
+    mirrored = (one - other.flip(0)).abs().max().item()
+    size = "rounding" if told_apart[name] < 1e-5 else f"{told_apart[name]:.3f}"
+    words = "the same" if mirrored < 1e-5 else "not the same"
+    print(f"{name:11} averages differ by {size:8}  each word's own output: {words}")
+
+# %%
+blind = {name for name, gap in told_apart.items() if gap < 1e-5} - {"none"}
+two_faced = {"alibi", "kerple", "sandwich"}
+guess.reveal(
+    "that of every scheme that sees |j − i| only" if blind == two_faced else ", ".join(blind)
+)
+
+# %% [markdown]
+# **Look:** with ALiBi, KERPLE and Sandwich a sentence and its mirror image give each word the same
+# output, as without any position. No training can change that. T5, RoPE and sinusoids know left
+# from right.
+#
+# Is ALiBi then blind to order? No. A mirror keeps all distances; another shuffle does not.
+
+# %%
+four = torch.tensor([[0, 1, 2, 3]])
+torch.manual_seed(0)
+readers = {
+    causal: TinyTransformer(4, "alibi", d_model=32, n_layers=2, n_heads=4, causal=causal)
+    for causal in (False, True)
+}
+for causal, model in readers.items():
+    for name, order in {"mirror": [3, 2, 1, 0], "swap first two": [1, 0, 2, 3]}.items():
+        with torch.no_grad():
+            gap = (model.hidden(four) - model.hidden(four[:, order])[:, order]).abs().max().item()
+        print(
+            f"{'causal' if causal else 'both ways':9} {name:15}",
+            "the same outputs" if gap < 1e-5 else "other outputs",
+        )
+
+# %% [markdown]
+# So a bidirectional model needs another source of direction: a second slope for keys ahead, for
+# example, or heads that look one way only.
+#
+# ## A shortcut, and where it ends
+#
+# Some implementations, BLOOM's among them, never build the matrix of distances. They add
+# $m \cdot j$ to the score of key $j$, one row for all queries. Can that be right? Behind the query
+#
+# $$-m\,(i - j) = m\,j - m\,i,$$
+#
+# and $m\,i$ is the same for all keys of a query. Softmax does not see it.
+
+# %%
+guess = widgets.predict(
+    "A model without causal mask uses the shortcut m · j. Then …",
+    ["it is right: softmax drops what a row shares", "all queries prefer the end of the text"],
+)
+
+# %%
+slopes = alibi_slopes(8)
+row = slopes[:, None, None] * places  # (8, 1, 48): the shortcut, no query in it
+exact = {"causal": attention, "both ways": bias.softmax(-1)}
+short = {
+    "causal": row.expand_as(bias).masked_fill(hidden, -torch.inf).softmax(-1),
+    "both ways": row.expand_as(bias).softmax(-1),
+}
+gaps = {name: (short[name] - exact[name]).abs().max().item() for name in exact}
+for name, gap in gaps.items():
+    print(f"{name:9} largest difference {'rounding' if gap < 1e-5 else f'{gap:.2f}'}")
+last = int((short["both ways"].argmax(-1) == 47).sum())
+print(f"both ways: {last} of {8 * 48} queries give their largest weight to the last key")
+guess.reveal(
+    "all queries prefer the end of the text"
+    if last == 8 * 48
+    else "it is right: softmax drops what a row shares"
+)
+
+# %%
+fig, axes = plt.subplots(1, 4, figsize=(11, 3.3), sharey=True)
+for column, name in enumerate(exact):
+    for ax, kind, found in zip(
+        axes[2 * column :], ("|j − i|", "m · j"), (exact, short), strict=False
+    ):
+        title = f"{name}, {kind}"
+        image = plots.heatmap(
+            ax, found[name][3], title=title, xlabel="key", signed=False, limit=0.1, equal=True
+        )
+axes[0].set_ylabel("query")
+fig.colorbar(image, ax=axes, label="weight, to 0.1", shrink=0.8)
+plots.show(
+    fig,
+    "Attention of head 3 for equal scores. Causal: two equal pictures, a band below the diagonal. "
+    "Both ways: with |j − i| a band along the diagonal; with m · j the same row for every query, "
+    "dark at the last keys.",
+)
+
+# %% [markdown]
+# **Look:** the first two pictures are one. The last has lost the query: every row is the same. The
+# shortcut is safe behind a causal mask, and only there.
+#
+# ## The bill
+#
+# ALiBi has no parameters. But the fused attention of PyTorch wants its bias as a tensor.
+
+# %%
+guess = widgets.predict_number(
+    "32 heads, 8192 tokens, two bytes a number: how large is the bias as one tensor?",
+    "MB (of 2^20 bytes)",
+)
+
+# %%
+facts = measures.passport("alibi")
+print(measures.passport_text(facts), end="\n\n")
+for heads, n in ((4, 256), (12, 1024), (32, 8192)):
+    whole, shortened = heads * n * n * 2 / 2**20, heads * n * 2 / 2**20
+    print(
+        f"{heads:2} heads, {n:4} tokens: bias {whole:7,.1f} MB, slopes {2 * heads:2} bytes, "
+        f"the causal shortcut's row {shortened:.3f} MB"
+    )
+guess.reveal(whole, "MB")
+
+# %% [markdown]
+# And the time? Without a bias, fused attention can hide what is ahead by itself. With one, it has
+# to read a matrix.
+
+# %% tags=["volatile"]
+import statistics
+import time
+
+from torch.nn.functional import scaled_dot_product_attention as fused
+
+q, k, v = torch.randn(3, 1, 8, 1024, 64)
+
+
+def made():
+    return alibi_bias(steps, slopes).masked_fill(steps > 0, -torch.inf)  # (8, 1024, 1024)
+
+
+kept = made()
+ways = {
+    "no bias": lambda: fused(q, k, v, is_causal=True),
+    "bias kept": lambda: fused(q, k, v, attn_mask=kept),
+    "bias made anew": lambda: fused(q, k, v, attn_mask=made()),
+}
+took = {name: [] for name in ways}
+for name in list(ways) * 6:
+    begin = time.perf_counter()
+    ways[name]()
+    took[name].append(time.perf_counter() - begin)
+base = statistics.median(took["no bias"])
+print({name: f"{statistics.median(each) / base:.1f} ×" for name, each in took.items()})
+
+# %% [markdown]
+# **Look:** run the cell for your machine's ratios; they are not saved. The bytes above do not
+# depend on a machine. This library hands over the bias in blocks of queries, so that the large
+# tensor never exists as a whole. Other kernels take the slopes alone and compute each number where
+# it is used. Cheap is possible. Free it is not.
+#
+# ## Train at 64, read at 1024
+#
+# The paper's title promises: *Train Short, Test Long*. We train two small models on real text, byte
+# by byte, in pieces of 64. One has sinusoids, the other ALiBi. Then both read pieces of 1024 of
+# text held out from training.
+
+# %%
+guess = widgets.predict(
+    "Beyond position 64, the loss of the sinusoidal model …",
+    ["stays as it was", "rises by less than 0.2 nats", "rises by more than 0.2 nats"],
+)
+
+# %%
+from course_utils import sequence_tasks, text
+from course_utils.training import fit
+
+english = text.split(text.documentation())
+
+
+def train(name):
+    torch.manual_seed(0)
+    model = TinyTransformer(256, name, d_model=64, n_layers=2, n_heads=4).to(device)
+    pieces = {"length": 64, "batch": 16, "generator": torch.Generator().manual_seed(0)}
+
+    def loss():
+        return sequence_tasks.loss(model, text.draw(english.train, **pieces).to(device))
+
+    fit(model, loss, steps=250, lr=1e-2)
+    return model
+
+
+models = {name: train(name) for name in ("sinusoidal", "alibi")}
+
+# %%
+blocks = english.held_out.to(device)
+by_place = {name: text.loss_by_position(m, blocks, length=1024) for name, m in models.items()}
+near = {name: row[:64].mean().item() for name, row in by_place.items()}
+far = {name: row[64:].mean().item() for name, row in by_place.items()}
+for name in models:
+    print(f"{name:10} positions 0–63: {near[name]:.1f} nats a byte, 64–1023: {far[name]:.1f}")
+rise = far["sinusoidal"] - near["sinusoidal"]
+guess.reveal(
+    "rises by more than 0.2 nats"
+    if rise > 0.2
+    else "rises by less than 0.2 nats"
+    if rise > 0.02
+    else "stays as it was"
+)
+
+# %%
+fig, ax = plt.subplots(figsize=(8.5, 3.9))
+smooth = {name: row.cpu().unfold(0, 32, 8).mean(1) for name, row in by_place.items()}
+plots.lines(
+    ax,
+    smooth,
+    x=torch.arange(len(smooth["alibi"])) * 8 + 16,
+    title="loss by position, trained at 64, mean of 32 neighbours",
+    xlabel="position",
+    ylabel="loss (nats a byte)",
+)
+ax.axvline(64, color="0.5", linewidth=1)
+ax.text(75, ax.get_ylim()[1], "trained up to here", color="0.35", va="top")
+ax.legend(loc="center right")
+plots.show(
+    fig,
+    "Loss against position, 0 to 1023, with a grey line at 64. The curves start together. Right of "
+    f"the line the sinusoidal one is at about {far['sinusoidal']:.1f}, ALiBi's stays at about "
+    f"{far['alibi']:.1f}. Small waves that both share come from the text.",
+)
+
+# %% [markdown]
+# **Look:** up to 64 the two are nearly equal. Behind the line the sinusoidal curve jumps. ALiBi's
+# goes on as if nothing had happened. Here are the paper's numbers, for a large model and words.
+
+# %%
+paper = {"sinusoidal": (20.05, 406.01), "alibi": (19.73, 18.31)}  # perplexity, WikiText-103
+for name, (short_read, long_read) in paper.items():
+    print(
+        f"{name:10} paper, 512 → 15,512 words: {math.log(long_read / short_read):+.1f} nats a "
+        f"word; ours, 64 → 1024 bytes: {far[name] - near[name]:+.1f} nats a byte"
+    )
+
+# %% [markdown]
+# The directions agree, no more. Ours is one seed, two layers, 250 steps and one text. In the paper
+# ALiBi even gets a little better with length. Here it does not.
+#
+# ## Why? Two suspects
+#
+# The sinusoidal model may fail because positions past 64 are new to it, or because it sees more
+# keys than ever. And does ALiBi *use* the long text, or merely survive it?
+
+# %%
+guess = widgets.predict(
+    "ALiBi, with all keys farther than 64 hidden, reads the long text …",
+    ["clearly worse", "about as well", "clearly better"],
+)
+
+# %% [markdown]
+# We read the held-out text in three ways:
+#
+# - **whole:** 1024 bytes, all visible;
+# - **window:** 1024 bytes, but each layer sees only the last 64;
+# - **pieces:** 64 bytes, read afresh from position 0.
+
+# %%
+from course_utils.encodings import PositionalEncoding
+
+
+class Window(PositionalEncoding):
+    """The bias of another encoding, with all but the nearest ``width`` keys hidden."""
+
+    def __init__(self, inner, width):
+        super().__init__(inner.d_model, inner.n_heads)
+        self.inner, self.width = inner, width
+
+    def bias(self, q, k, q_pos, k_pos):
+        found = self.inner.bias(q, k, q_pos, k_pos)
+        far = (q_pos[:, None] - k_pos[None, :]).abs() >= self.width
+        plain = torch.zeros(far.shape, device=q.device) if found is None else found
+        return plain.masked_fill(far, -torch.inf)
+
+
+def loss_in_window(model, width, blocks):
+    for block in model.blocks:
+        block.attention.encoding = Window(model.encoding, width)
+    found = text.loss_by_position(model, blocks, length=1024)[64:].mean().item()
+    for block in model.blocks:
+        block.attention.encoding = model.encoding
+    return found
+
+
+# %%
+ways = {}
+for name, model in models.items():
+    pieces = text.loss_by_position(model, blocks, length=64).mean().item()
+    window = loss_in_window(model, 64, blocks)
+    ways[name] = {"whole": far[name], "window": window, "pieces": pieces}
+    print(f"{name:10}", ", ".join(f"{way} {value:.1f}" for way, value in ways[name].items()))
+change = ways["alibi"]["window"] - ways["alibi"]["whole"]
+guess.reveal(
+    "clearly worse" if change > 0.1 else "clearly better" if change < -0.1 else "about as well"
+)
+
+# %% [markdown]
+# The window may have other widths. The narrower it is, the fewer keys each layer sees. The
+# positions stay as large as they were.
+
+# %%
+widths = (1, 2, 4, 8, 16, 64, 1024)
+some = blocks[::2]
+curves = {
+    name: torch.tensor([loss_in_window(model, width, some) for width in widths])
+    for name, model in models.items()
+}
+
+# %%
+fig, ax = plt.subplots(figsize=(8, 3.8))
+plots.lines(
+    ax,
+    curves,
+    x=torch.tensor(widths),
+    title="the long text through a window",
+    xlabel="keys that each layer may see",
+    ylabel="loss (nats a byte)",
+)
+ax.set_xscale("log", base=2)
+ax.set_xticks(widths, widths)
+waves, lost = curves["sinusoidal"], (curves["alibi"][3] - curves["alibi"][-1]).item()
+plots.show(
+    fig,
+    "Loss beyond position 64 against the width of the window, 1 to 1024. ALiBi falls steeply up to "
+    f"4 keys and is level from 8 on. Sinusoidal falls, then rises again from 4 or 8 keys to all; "
+    f"at 1024 it is about {(waves[-1] - waves.min()).item():.1f} above its lowest.",
+)
+print(f"sinusoidal: lowest loss in any window {waves.min():.1f}")
+
+# %% [markdown]
+# **Look:** through a window of 64 no query sees more keys than in training. Yet the sinusoidal loss
+# hardly falls. Only reading from 0 again repairs it. So here the new positions do most of the
+# damage, and the fewer keys they can pick from, the smaller it is.
+
+# %%
+print("ALiBi: 8 visible keys differ from all by more than 0.1 nats:", abs(lost) > 0.1)
+
+# %% [markdown]
+# ALiBi reads as well with 8 visible keys a layer as with all. Its level curve is no proof that it
+# uses a long text. It shows that far keys do no harm. (Two layers of 8 span 15 bytes. So small a
+# model may have learned little beyond.)
+#
+# ## The kin
+#
+# A straight line is one choice of price. Three others:
+#
+# - **KERPLE** (Chi et al. 2022): $-r_1 \log(1 + r_2 |j - i|)$, or $-r_1 |j - i|^{r_2}$, with
+#   $r_1, r_2$ learned for each head.
+# - **Sandwich** (Chi et al. 2022):
+#   $\frac{H}{8h} \big(\sum_m \cos((i - j)\omega_m) - \bar d/2\big)$, the product of two sinusoidal
+#   vectors. Nothing is learned.
+# - **FIRE** (Li et al. 2023): a small network of $\psi(i - j)\,/\,\psi(\max(i, L_0))$, with
+#   $\psi(x) = \log(cx + 1)$. Network, $c$ and $L_0$ are learned.
+
+# %%
+KIN = ("alibi", "sandwich", "kerple", "fire")
+torch.manual_seed(0)
+kin = {name: create(name, d_model=64, n_heads=8).requires_grad_(False) for name in KIN}
+q, k = torch.zeros(1, 8, 1, 8), torch.zeros(1, 8, 1024, 8)
+curves = {}  # name → (8, 1024), by distance from a query at position 1023
+for name, one in kin.items():
+    found = one.bias(q, k, torch.tensor([1023]), torch.arange(1024))[0, :, 0].flip(-1)
+    curves[name] = found - found[:, :1]
+    first, later = found[3, 0] - found[3, 100], found[3, 900] - found[3, 1000]
+    learned = ", ".join(f"{key} {tuple(p.shape)}" for key, p in one.named_parameters())
+    print(f"{name:8} 100 steps cost head 3 {first:6.2f} near, {later:6.2f} far;", end=" ")
+    print("learned:", learned or "nothing")
+
+# %%
+fig, axes = plt.subplots(1, 4, figsize=(10.5, 3.3))
+for ax, name in zip(axes, KIN, strict=True):
+    rows = {f"head {head}": curves[name][head, :1001:4] for head in (1, 3, 5)}
+    plots.lines(ax, rows, x=torch.arange(0, 1001, 4), title=name, legend=False)
+    ax.set_xlabel("distance (positions)")
+axes[0].set_ylim(-60, 2)
+axes[0].set_ylabel("bias − bias at 0")
+fig.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
+ends = {name: curves[name][3, 1000] for name in KIN}
+plots.show(
+    fig,
+    "Bias against distance 0 to 1000 for heads 1, 3 and 5, fresh values. ALiBi: straight lines, "
+    "cut at −60. Sandwich: a steep fall, then slow with ripples. KERPLE: a logarithm. FIRE, "
+    "untrained: small bent curves, some of them rising. Head 3 at the end: "
+    + ", ".join(f"{name} {value:.1f}" for name, value in ends.items())
+    + ".",
+)
+
+# %% [markdown]
+# **Look:** mind the different axes. Near the query all but FIRE charge for each step. Far away only
+# ALiBi does: for the others, 900 and 1000 positions back are nearly alike. A fresh FIRE may even
+# reward distance. It has to learn its price.
+#
+# With $r_2 = 1$ KERPLE's power kind *is* ALiBi. And FIRE is the only one that asks where the query
+# stands.
+
+# %%
+from course_utils.encodings.functional import fire_share, kerple_power
+
+as_power = kerple_power(offsets, alibi_slopes(8), torch.ones(8))
+print("KERPLE's power with r2 = 1 is ALiBi:", torch.allclose(as_power, bias))
+for i in (600, 6000):
+    share = fire_share(torch.tensor([i]), torch.tensor([i - 500]), 0.1, 512.0).item()
+    print(f"FIRE, key 500 back, query at {i}: the network sees {share:.2f}")
+
+# %% [markdown]
+# ## Fingerprint and passports
+
+# %%
+small = create("alibi", d_model=64, n_heads=4)
+scores = measures.fingerprint(small, 48)
+spread = [f"{(head.max() - head.min()).item():.2f}" for head in scores]
+plots.show(
+    plots.fingerprint(scores, "Fingerprint of ALiBi"),
+    "Four squares, one a head: red along the diagonal, blue in the two far corners, in heads 0 and "
+    f"1; the others nearly blank on the same scale. Spread of the scores: {', '.join(spread)}. "
+    f"Content spread below 1e-5: {bool(measures.content_spread(small, 48).max() < 1e-5)}.",
+)
+
+# %%
+import pandas as pd
+
+passports = {name: measures.passport(name) for name in ("none", "sinusoidal", "t5", *KIN)}
+columns = ["parameters", "shift_error", "extra_flops", "extra_bytes", "longest"]
+compared = pd.DataFrame(passports).T[columns]
+compared["shift_error"] = [f"{value:.0e}" for value in compared.shift_error]
+compared["longest"] = ["no limit found" if v is None else v for v in compared.longest]
+compared
+
+# %% [markdown]
+# **Look:** the fingerprint is the bias, since ALiBi adds the same for every word. Under a shift
+# only the sinusoids change. FIRE's 0 holds before its $L_0$ of 512 only: the passport moves 32
+# tokens by 37. And no parameters does not mean little work: see the extra operations and bytes.
+#
+# ## Exercises
+#
+# **Exercise 1 ★ Slopes.** Write `my_slopes(n_heads)`, without looking up: the tensor of $m_h$ for a
+# number of heads that is a power of two.
+
+
+# %% tags=["stub"]
+def my_slopes(n_heads):
+    raise NotImplementedError("your turn")
+
+
+# %% tags=["solution"]
+def my_slopes(n_heads):
+    return 2 ** (-8 * torch.arange(1, n_heads + 1) / n_heads)
+
+
+# %%
+from course_utils.checks.lesson06 import (
+    check_any_slopes,
+    check_cost,
+    check_slopes,
+    check_window,
+)
+
+check_slopes(my_slopes)
+
+# %% [markdown]
+# **Exercise 2 ★★ Find the bug: twelve heads.** A public collection of attention kernels computes
+# the slopes by the formula for every number of heads, as below. The authors of ALiBi do something
+# else, and so do the models trained with their rule. What?
+
+
+# %%
+def formula(n_heads):
+    return 2 ** (-8 * torch.arange(1, n_heads + 1) / n_heads)
+
+
+wrong = {H: not torch.allclose(formula(H), alibi_slopes(H)) for H in range(1, 33)}
+print("right for", [H for H, differs in wrong.items() if not differs], "of 1 to 32 heads")
+fig, axes = plt.subplots(1, 3, figsize=(10, 3.3), sharey=True)
+for ax, H in zip(axes, (8, 12, 16), strict=True):
+    ax.semilogy(formula(H), "x", label="formula")
+    ax.semilogy(alibi_slopes(H), "o", fillstyle="none", markersize=9, label="authors")
+    ax.set(title=f"{H} heads", xlabel="head", xticks=range(0, H, 4))
+axes[0].set_ylabel("slope (score a position)")
+axes[0].legend()
+jump = alibi_slopes(12)[8].item()
+plots.show(
+    fig,
+    "Slopes by head on a logarithmic axis, for 8, 12 and 16 heads. For 8 and 16 crosses and "
+    "circles agree. For 12 the circles fall as for 8 heads, jump up at head 8 to "
+    f"{jump:.2f}, and fall again; the crosses fall all the way.",
+)
+
+# %% [markdown]
+# Compare the circles of 12 heads with those of 8 and of 16. Then write `any_slopes(n_heads)`, the
+# authors' rule for any number of heads. You may use `formula`.
+
+
+# %% tags=["stub"]
+def any_slopes(n_heads):
+    raise NotImplementedError("your turn")
+
+
+# %% tags=["solution"]
+def any_slopes(n_heads):
+    lower = 2 ** (n_heads.bit_length() - 1)  # the next power of two below, or n_heads itself
+    between = formula(2 * lower)[0::2]  # those of twice as many heads that are new
+    return torch.cat([formula(lower), between])[:n_heads]
+
+
+# %%
+check_any_slopes(any_slopes)
+
+# %% [markdown]
+# **Exercise 3 ★★ Find the bug: the sign.** This line stood in an example of the same collection,
+# was copied into a tutorial and into other libraries, and has since been corrected at the source.
+# See what it does to one head of equal scores.
+
+
+# %%
+def published(slopes, q_pos, k_pos):
+    return (q_pos[:, None] - k_pos[None, :]) * slopes[:, None, None]
+
+
+seen = published(alibi_slopes(8), places, places).masked_fill(hidden, -torch.inf).softmax(-1)
+print(f"causal, head 0, query 47: weight on key 0 {seen[0, 47, 0]:.2f}, on itself", end=" ")
+print(f"{seen[0, 47, 47]:.0e}")
+
+# %% [markdown]
+# Write `cost(slopes, q_pos, k_pos)`: what ALiBi adds, (heads, queries, keys), right with and
+# without a mask. With a cache, queries and keys have different positions: read them.
+
+
+# %% tags=["stub"]
+def cost(slopes, q_pos, k_pos):
+    raise NotImplementedError("your turn")
+
+
+# %% tags=["solution"]
+def cost(slopes, q_pos, k_pos):
+    return -slopes[:, None, None] * (k_pos[None, :] - q_pos[:, None]).abs()
+
+
+# %%
+check_cost(cost)
+
+# %% [markdown]
+# **Exercise 4 ★★★ Effective window.** Write `window(slope, share, n)`: how many keys, counted from
+# the query back, hold at least `share` of the weight, for a causal query that sees `n` keys of
+# equal score. A whole number.
+
+
+# %% tags=["stub"]
+def window(slope, share, n):
+    raise NotImplementedError("your turn")
+
+
+# %% tags=["solution"]
+def window(slope, share, n):
+    r = math.exp(-slope)
+    return math.ceil(math.log(1 - share * (1 - r**n)) / math.log(r))
+
+
+# %%
+check_window(window)
+
+# %% [markdown]
+# ## Myth check
+#
+# Guess first. C42 and C43 are settled by the measurements above. C44 is about what a paper is, so
+# a source settles it.
+
+# %%
+from course_utils.claims import Myths
+
+myths = Myths(
+    {
+        "C42": "ALiBi's slopes are 2^(−8h/H) for any number of heads H.",
+        "C43": "ALiBi has no parameters and costs nothing.",
+        "C44": "arXiv 2211.05100 is the ALiBi paper.",
+    }
+)
+
+# %%
+powers = [H for H in wrong if H & (H - 1) == 0]
+others = [H for H in wrong if H not in powers]
+myths.settle(
+    "C42",
+    {
+        "H a power of two, 1 to 32": not any(wrong[H] for H in powers),
+        "any other H up to 32": not any(wrong[H] for H in others),
+    },
+    f"Against the rule of the authors' code: right for "
+    f"{sum(not wrong[H] for H in powers)} of {len(powers)} powers of "
+    f"two, wrong for {sum(wrong[H] for H in others)} of {len(others)} other head counts. For 12 "
+    f"heads the flattest slope is {alibi_slopes(12).min():.4f} by both, but head 8 has "
+    f"{alibi_slopes(12)[8]:.2f} instead of {formula(12)[8]:.3f}.",
+)
+
+# %%
+myths.settle(
+    "C43",
+    {
+        "no learned parameters": facts["parameters"] == 0,
+        "nothing stored": facts["buffers"] == 0,
+        "no extra arithmetic": facts["extra_flops"] == 0,
+        "no extra tensors": facts["extra_bytes"] == 0,
+    },
+    f"No parameters and nothing stored. But {facts['extra_flops']:,} operations and "
+    f"{facts['extra_bytes']:,} bytes of tensors for one layer, 4 heads, 256 tokens.",
+)
+myths.settle(
+    "C44",
+    {"arXiv": False},
+    "By the source, not by a run: 2211.05100 is the report on BLOOM, a model that uses ALiBi. The "
+    "ALiBi paper is 2108.12409.",
+)
+
+# %% [markdown]
+# Two claims are left for lesson 07, which has several seeds and trains for longer: C40, "trained
+# short, ALiBi reads long at no loss", and C41, "its gain comes from looking only at near tokens".
+# Our two runs bear on both and settle neither.
+
+# %%
+myths.table()
+
+# %% [markdown]
+# ## In five lines
+#
+# - ALiBi takes $m_h\,|j - i|$ off each score. Nothing is learned and no length is built in.
+# - With equal scores a head sees about $3/m_h$ keys; its entropy stops near $1 - \ln m_h$.
+# - Distance has no direction. Only a mask, or another scheme, tells left from right.
+# - It reads 1024 after training at 64, here too. That it *uses* the far text is another claim.
+# - No parameters, but a bias of $H n^2$ numbers, unless the code avoids building it.
+#
+# **Read next:** Press et al. 2021, *Train Short, Test Long*, arXiv 2108.12409, sections 3 to 5.
+# Then Chi et al. 2022, *KERPLE*, 2205.09921.
+#
+# **Next:** lesson 07 asks which of all these really extrapolate. It is being written.

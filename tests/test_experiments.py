@@ -1,0 +1,195 @@
+"""The long experiments: fair between encodings, repeatable, and what their tables say is so."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from bad_calls import bad_calls
+from hypothesis import given
+from hypothesis import strategies as st
+
+from course_utils import text
+from course_utils.encodings import NAMES
+from course_utils.encodings.functional import t5_bucket
+from course_utils.experiments import extrapolation, recipe, tables
+from course_utils.experiments.recipe import Recipe
+
+CPU = torch.device("cpu")
+CORPUS = bytes(torch.randint(97, 123, (70_000,), generator=torch.Generator()).tolist())
+TINY = {"length": 8, "steps": 3, "batch": 2, "d_model": 16, "n_layers": 1, "n_heads": 2}
+LENGTHS = (4, 8, 32)
+
+
+def tiny(encoding="rope", **changes):
+    return Recipe(encoding, **TINY | changes)
+
+
+def losses(rows):
+    return {(row["reading"], row["length"]): row["loss"] for row in rows}
+
+
+@pytest.mark.parametrize("encoding", NAMES)
+def test_every_encoding_can_be_trained_short_and_read_long(encoding):
+    found = extrapolation.run(tiny(encoding), CORPUS, LENGTHS, bar=False)
+    assert all(np.isfinite(row["loss"]) and row["loss"] < 9 for row in found["losses"])
+    lengths = [row["length"] for row in found["losses"] if row["reading"] == "as trained"]
+    assert lengths == list(LENGTHS)
+
+
+def test_a_run_can_be_repeated_and_another_seed_is_another_run():
+    first, again, other = (
+        losses(extrapolation.run(tiny(seed=seed), CORPUS, LENGTHS, bar=False)["losses"])
+        for seed in (0, 0, 1)
+    )
+    assert first == again
+    assert all(first[case] != other[case] for case in first)
+
+
+def test_all_encodings_learn_from_the_same_pieces_in_the_same_order(monkeypatch):
+    seen = {}
+    draw = text.draw
+
+    def recorded(*args, **kwargs):
+        found = draw(*args, **kwargs)
+        seen.setdefault(encoding, []).append(found.tokens)
+        return found
+
+    monkeypatch.setattr(text, "draw", recorded)
+    ids = text.from_bytes(CORPUS)
+    for encoding in ("none", "learned", "t5"):  # drawn under the name of each
+        recipe.train(tiny(encoding), ids, CPU, bar=False)
+    assert torch.equal(torch.stack(seen["none"]), torch.stack(seen["learned"]))
+    assert torch.equal(torch.stack(seen["none"]), torch.stack(seen["t5"]))
+    assert not torch.equal(seen["none"][0], seen["none"][1])
+
+
+def test_models_built_at_once_in_threads_are_those_built_one_by_one():
+    recipes = [tiny(seed=seed % 3, d_model=64) for seed in range(12)]
+    with ThreadPoolExecutor(6) as pool:
+        together = list(pool.map(recipe.build, recipes))
+    for made, one in zip(together, map(recipe.build, recipes), strict=True):
+        assert torch.equal(made.embedding.weight, one.embedding.weight)
+
+
+def test_building_leaves_the_callers_random_numbers_alone():
+    torch.manual_seed(5)
+    expected = torch.rand(3)
+    torch.manual_seed(5)
+    recipe.build(tiny())
+    assert torch.equal(torch.rand(3), expected)
+
+
+@given(st.integers(4, 512))
+def test_t5s_last_bucket_takes_a_quarter_of_the_trained_distances_or_more(length):
+    chosen = recipe.options("t5", length)
+    buckets = t5_bucket(-torch.arange(10 * length), **chosen, bidirectional=False)
+    assert int(buckets.max()) == chosen["n_buckets"] - 1
+    assert int((buckets[:length] == buckets.max()).sum()) >= length / 4
+
+
+@pytest.mark.parametrize("encoding", ["learned", "multiplicative"])
+def test_every_row_of_a_learned_table_is_trained(encoding):
+    model = recipe.build(tiny(encoding))
+    tokens = torch.randint(256, (2, 8))
+    model(tokens).square().mean().backward()
+    assert model.encoding.table.shape[0] == 8
+    assert bool((model.encoding.table.grad.abs().sum(1) > 0).all())
+
+
+def test_the_loss_of_a_length_is_that_of_each_judged_byte_read_alone():
+    model = recipe.build(tiny()).eval()
+    block = text.from_bytes(CORPUS)[None, :101]
+    found, judged = extrapolation.read(model, block, 8, 32)
+    alone = []
+    for place in range(16, 96):  # half of 32, to the end of the last window of 32
+        start = place - place % 4 - 4
+        with torch.no_grad():
+            logits = model(block[:, start : place + 1])[0, -1]
+        alone.append(float(-logits.log_softmax(-1)[block[0, place + 1]]))
+    assert judged == len(alone)
+    assert found == pytest.approx(np.mean(alone), abs=1e-5)
+
+
+@given(st.integers(65, 400))
+def test_the_same_bytes_are_judged_at_every_length(size):
+    judged = []
+
+    def remember(model, examples):
+        judged.append(sorted(examples.targets[examples.targets >= 0].tolist()))
+        return torch.zeros_like(examples.targets, dtype=torch.float32)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(text, "losses", remember)
+        for n in (2, 8, 16, 64):
+            extrapolation.read(recipe.build(tiny()), torch.arange(size)[None], n, 64)
+    assert judged[0] and all(found == judged[0] for found in judged)
+    assert len(set(judged[0])) == len(judged[0])
+
+
+def test_log_n_and_interpolation_are_read_from_the_same_trained_weights():
+    model = recipe.build(tiny("learned"))
+    found = extrapolation.readings(tiny("learned"), model)
+    assert set(found) == {"as trained", "log-n", "interpolated"}
+    for other in found.values():
+        assert torch.equal(other.encoding.table, model.encoding.table)
+    assert found["log-n"].blocks[0].attention.log_n == 8
+    assert found["interpolated"].encoding.beyond == "interpolate"
+
+
+def test_the_rows_by_position_average_to_the_loss_of_whole_pieces():
+    found = extrapolation.run(tiny(), CORPUS, (4, 256), bar=False)["positions"]
+    assert [(row["first"], row["last"]) for row in found] == [
+        (0, 63), (64, 127), (128, 191), (192, 255),
+    ]  # fmt: skip
+    known = text.split(text.from_bytes(CORPUS))
+    model = recipe.train(tiny(), known.train, CPU, bar=False)
+    blocks = extrapolation.spread(known.held_out, extrapolation.POSITION_BLOCKS)
+    whole = text.losses(model, text.pieces(blocks, length=256)).mean()
+    assert np.mean([row["loss"] for row in found]) == pytest.approx(float(whole), abs=1e-4)
+
+
+def test_a_summary_has_the_mean_and_its_standard_error():
+    rows = pd.DataFrame(
+        {"encoding": list("aaabb"), "seed": [0, 1, 2, 0, 1], "loss": [1.0, 2.0, 4.0, 5.0, 5.0]}
+    )
+    found = tables.summary(rows, "encoding")
+    assert found.loc["a", "mean"] == pytest.approx(7 / 3)
+    assert found.loc["a", "error"] == pytest.approx(np.std([1, 2, 4], ddof=1) / 3**0.5)
+    assert found.loc["b"].tolist() == [5.0, 0.0, 2]
+
+
+def test_a_summary_refuses_to_average_different_things():
+    rows = pd.DataFrame({"encoding": ["a", "a"], "length": [1, 2], "seed": [0, 0], "loss": [1, 2]})
+    with pytest.raises(ValueError, match="tell the rows of a seed apart"):
+        tables.summary(rows, "encoding")
+
+
+def test_a_table_of_text_shows_the_error_where_there_is_one():
+    rows = pd.DataFrame(
+        {"encoding": list("aab"), "length": [1, 1, 1], "seed": [0, 1, 0], "loss": [1.0, 2.0, 3.0]}
+    )
+    told = tables.as_text(tables.summary(rows, "encoding", "length"), "length")
+    assert "1.500 ± 0.500" in told and "3.000\n" in told + "\n"
+
+
+test_bad_input_names_the_argument_and_what_it_got = pytest.mark.usefixtures("plain_arguments")(
+    bad_calls(
+        [
+            (lambda: Recipe("rop"), ValueError, "encoding", "rop", "did you mean 'rope'"),
+            (lambda: Recipe("rope", seed=-1), ValueError, "seed", "got -1"),
+            (lambda: Recipe("rope", steps=0), ValueError, "steps", "got 0"),
+            (lambda: Recipe("rope", length=1), ValueError, "length", "got 1"),
+            (lambda: Recipe("rope", lr=0.0), ValueError, "lr", "0.0"),
+            (lambda: Recipe("rope", batch=2.0), TypeError, "batch", "2.0"),
+            (lambda: extrapolation.check(b"short"), ValueError, "ids", "got 5"),
+            (lambda: extrapolation.check(b""), ValueError, "content", "none"),
+            (lambda: extrapolation.check("text"), TypeError, "content", "str"),
+            (lambda: extrapolation.check(CORPUS, [48]), ValueError, "lengths", "got 48"),
+            (lambda: extrapolation.check(CORPUS, [32, 16]), ValueError, "lengths", "got 16"),
+            (lambda: extrapolation.check(CORPUS, []), ValueError, "lengths", "none"),
+            (lambda: extrapolation.check(CORPUS, [8192]), ValueError, "blocks", "8192"),
+        ]
+    )
+)

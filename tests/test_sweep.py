@@ -1,0 +1,252 @@
+"""A sweep survives: killed and resumed, damaged, full, short of text, on a cluster that loses one.
+
+The command is run as a user runs it, with models so small that a run takes a second or two.
+"""
+
+import errno
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import dask
+import distributed
+import pandas as pd
+import pytest
+
+from course_utils.experiments.__main__ import main
+from course_utils.experiments.store import DamagedError, Store
+from course_utils.experiments.sweep import WorkerDiedError, sweep
+
+pytest.importorskip("joblib")
+SMALL = [
+    "extrapolation",
+    "--encodings",
+    "rope",
+    "learned",
+    "--seeds",
+    "0",
+    "1",
+    "2",
+    "--steps",
+    "40",
+    "--d-model",
+    "16",
+    "--n-layers",
+    "1",
+    "--n-heads",
+    "2",
+    "--length",
+    "8",
+    "--lengths",
+    "8",
+    "16",
+]
+RUNS = 6
+KEY = {"encoding": "rope", "seed": 0, "lengths": [8]}
+
+
+def start(folder, *more):
+    return subprocess.Popen(
+        [sys.executable, "-m", "course_utils.experiments", *SMALL, "--folder", folder, *more],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,  # a group of its own, so that a kill takes its workers too
+    )
+
+
+def finish(process):
+    out, err = process.communicate(timeout=300)
+    return process.returncode, out, err
+
+
+def results(folder):
+    return sorted((folder / "extrapolation").glob("*.json"))
+
+
+def table(folder):
+    rows = pd.read_csv(folder / "extrapolation.csv")
+    return rows.drop(columns=["train_seconds", "bytes_per_second"])
+
+
+def wait_for(count, folder, process):
+    while len(results(folder)) < count:
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.01)
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("whole")
+    code, out, err = finish(start(folder, "--jobs", "1"))
+    assert code == 0, err
+    assert "rope" in out and "±" in out
+    assert len(results(folder)) == RUNS
+    return folder
+
+
+@pytest.fixture
+def copied(uninterrupted, tmp_path):
+    folder = tmp_path / "results"
+    shutil.copytree(uninterrupted, folder)
+    (folder / "extrapolation.csv").unlink()
+    return folder
+
+
+@pytest.mark.parametrize("done", [1, 4])
+def test_a_killed_sweep_resumes_and_does_only_what_is_missing(done, uninterrupted, tmp_path):
+    folder = tmp_path / "results"
+    killed = start(folder, "--jobs", "2")
+    wait_for(done, folder, killed)
+    os.killpg(killed.pid, signal.SIGKILL)
+    killed.communicate()
+    kept = {path: path.stat().st_mtime_ns for path in results(folder)}
+    assert done <= len(kept) < RUNS
+    assert not (folder / "extrapolation.csv").exists()
+    code, _, err = finish(start(folder, "--jobs", "2"))
+    assert code == 0, err
+    assert all(path.stat().st_mtime_ns == when for path, when in kept.items())
+    pd.testing.assert_frame_equal(table(folder), table(uninterrupted))
+
+
+def test_ctrl_c_ends_cleanly_and_says_how_to_go_on(uninterrupted, tmp_path):
+    folder = tmp_path / "results"
+    stopped = start(folder, "--jobs", "2")
+    wait_for(1, folder, stopped)
+    os.killpg(stopped.pid, signal.SIGINT)
+    code, _, err = finish(stopped)
+    assert code == 130
+    assert "the same command goes on" in err and "Traceback" not in err
+    code, _, err = finish(start(folder))
+    assert code == 0, err
+    pd.testing.assert_frame_equal(table(folder), table(uninterrupted))
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda content: content[: len(content) // 2],
+        lambda content: content.replace('"loss": ', '"loss": 1', 1),
+        lambda content: content.replace('"seed": 0', '"seed": 1'),
+        lambda content: "",
+        lambda content: "[1, 2]",
+    ],
+    ids=["cut off", "a digit more", "of another seed", "empty", "something else"],
+)
+def test_a_damaged_result_is_named_kept_aside_and_done_again(damage, copied, uninterrupted, capsys):
+    path = next(path for path in results(copied) if path.name.startswith("rope-0"))
+    path.write_text(damage(path.read_text()))
+    others = {p: p.stat().st_mtime_ns for p in results(copied) if p != path}
+    assert main([*SMALL, "--folder", str(copied), "--jobs", "1"]) == 0
+    assert f"{path} is damaged" in capsys.readouterr().err
+    assert path.with_suffix(".damaged").is_file()
+    assert all(p.stat().st_mtime_ns == when for p, when in others.items())
+    pd.testing.assert_frame_equal(table(copied), table(uninterrupted))
+
+
+def test_another_recipe_does_not_take_the_result_of_the_first(copied):
+    before = set(results(copied))
+    arguments = [*SMALL, "--folder", str(copied), "--jobs", "1", "--steps", "2"]
+    assert main([*arguments, "--encodings", "rope", "--seeds", "0"]) == 0
+    assert len(set(results(copied)) - before) == 1
+
+
+def test_a_text_that_is_too_short_is_an_error_before_anything_is_trained(tmp_path, capsys):
+    (tmp_path / "short.txt").write_text("too short")
+    arguments = [*SMALL, "--folder", str(tmp_path / "results")]
+    assert main([*arguments, "--corpus", str(tmp_path / "short.txt")]) == 1
+    assert "got 9" in capsys.readouterr().err
+    assert not (tmp_path / "results").exists()
+    assert main([*arguments, "--corpus", str(tmp_path / "missing.txt")]) == 1
+    assert "missing.txt" in capsys.readouterr().err
+
+
+def test_a_full_disk_is_an_error_before_anything_is_trained(tmp_path, capsys, monkeypatch):
+    usage = shutil.disk_usage(tmp_path)._replace(free=2**20)
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: usage)
+    assert main([*SMALL, "--folder", str(tmp_path)]) == 1
+    said = capsys.readouterr().err
+    assert "1 MiB free" in said and "6 runs need" in said
+    assert not results(tmp_path)
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path, capsys):
+    (tmp_path / "file").touch()
+    assert main([*SMALL, "--folder", str(tmp_path / "file")]) == 1
+    assert f"{tmp_path / 'file'}" in capsys.readouterr().err
+
+
+def test_a_result_that_cannot_be_written_leaves_no_part_of_itself(tmp_path, monkeypatch):
+    store = Store(tmp_path)
+
+    def full(descriptor):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match=r"rope-0-.*No space left"):
+        store.write(KEY, {"losses": []})
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_store_gives_back_what_was_written_and_nothing_for_other_keys(tmp_path):
+    store = Store(tmp_path)
+    store.write(KEY, {"losses": [{"loss": 1.25}]})
+    assert Store(tmp_path).load(KEY) == {"losses": [{"loss": 1.25}]}
+    assert store.load(KEY | {"lengths": [16]}) is None
+    assert store.missing([KEY, KEY | {"seed": 1}]) == [KEY | {"seed": 1}]
+
+
+def test_a_file_under_the_name_of_another_key_is_noticed(tmp_path):
+    store = Store(tmp_path)
+    other = KEY | {"lengths": [16]}
+    shutil.copy(store.write(KEY, {"losses": []}), store.path(other))
+    with pytest.raises(DamagedError, match="checksum"):
+        store.load(other)
+
+
+def test_what_a_killed_writer_left_is_cleared_away(tmp_path):
+    (tmp_path / "rope-0-0123456789.json.partial").write_text('{"key"')
+    assert Store(tmp_path).missing([KEY]) == [KEY]
+    assert list(tmp_path.iterdir()) == []
+
+
+def die():
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_a_worker_that_dies_is_told_and_loses_nothing_done_before(tmp_path):
+    store = Store(tmp_path)
+    store.write(KEY, {"losses": []})
+    jobs = [(KEY, die), (KEY | {"seed": 1}, die)]
+    with pytest.raises(WorkerDiedError, match="the same command goes on"):
+        sweep(jobs, store, n_jobs=2)
+    assert store.load(KEY) == {"losses": []}
+
+
+def test_a_scheduler_that_is_not_there_is_told(tmp_path, capsys):
+    with dask.config.set({"distributed.comm.timeouts.connect": "1s"}):
+        address = "tcp://127.0.0.1:9"
+        assert main([*SMALL, "--folder", str(tmp_path), "--scheduler", address]) == 1
+    assert address in capsys.readouterr().err
+
+
+def test_the_runs_of_a_worker_that_dies_in_a_cluster_go_to_the_other(uninterrupted, tmp_path):
+    folder = tmp_path / "results"
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        workers = client.run(os.getpid)
+        assert len(set(workers.values())) == 2
+        running = start(folder, "--scheduler", cluster.scheduler_address)
+        wait_for(1, folder, running)
+        os.kill(next(iter(workers.values())), signal.SIGKILL)
+        assert len(results(folder)) < RUNS
+        code, _, err = finish(running)
+    assert code == 0, err
+    pd.testing.assert_frame_equal(table(folder), table(uninterrupted))
