@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import sysconfig
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -15,6 +16,9 @@ from jaxtyping import Float
 from torch import Tensor
 
 from course_utils import validation
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 CHECKSUMS = "sha256.txt"
 # In a clone the folder stands beside the package; pip puts it where data of packages goes.
@@ -73,3 +77,15 @@ def position_table() -> Float[Tensor, "positions width"]:
     """
     with np.load(verified("position_table.npz"), allow_pickle=False) as arrays:
         return torch.from_numpy(arrays["table"].astype(np.float32))
+
+
+def results(name: str) -> pd.DataFrame:
+    """A table of results that the course ships, such as ``"extrapolation"``: one row a measurement.
+
+    ``data/README.md`` says what its columns are and which command makes it.
+
+    Raises: as :func:`verified`.
+    """
+    import pandas as pd
+
+    return pd.read_csv(verified(f"{name}.csv"))

@@ -75,6 +75,41 @@ def token_at_place(
     return Examples(tokens, targets)
 
 
+def reverse(*, length: int, batch: int, vocab_size: int, generator: torch.Generator) -> Examples:
+    """Say a sequence backwards: a question about places counted from the end.
+
+    Each row is ``length`` symbols, the sign ``vocab_size`` for "now you", and the symbols from the
+    last to the second; from the sign on, each token names the next symbol backwards. So rows have
+    2 · ``length`` tokens and a model needs ``vocab_size`` + 1 ids.
+
+    Arguments and errors as :func:`token_at_offset`.
+    """
+    symbols = _random_tokens(length, batch, vocab_size, generator)
+    sign = torch.full((batch, 1), vocab_size)
+    backwards = symbols.flip(1)  # (batch, length)
+    tokens = torch.cat([symbols, sign, backwards[:, :-1]], dim=1)  # (batch, 2 · length)
+    return Examples(tokens, torch.cat([torch.full_like(symbols, NOTHING), backwards], dim=1))
+
+
+def find(*, length: int, batch: int, vocab_size: int, generator: torch.Generator) -> Examples:
+    """Name the symbol after a marker that stands anywhere: a question about neighbours.
+
+    Rows have ``length`` tokens: symbols, among them once the marker ``vocab_size``, and at the end
+    the sign ``vocab_size`` + 1, which is the only token asked. A model needs ``vocab_size`` + 2
+    ids.
+
+    Arguments and errors as :func:`token_at_offset`; ``length`` is 3 or more.
+    """
+    validation.integer("length", length, minimum=3)
+    tokens = _random_tokens(length, batch, vocab_size, generator)
+    rows = torch.arange(batch)
+    marker = torch.randint(length - 2, (batch,), generator=generator)
+    tokens[rows, marker], tokens[:, -1] = vocab_size, vocab_size + 1
+    targets = torch.full_like(tokens, NOTHING)
+    targets[:, -1] = tokens[rows, marker + 1]
+    return Examples(tokens, targets)
+
+
 def loss(model: TinyTransformer, examples: Examples, positions: Positions | None = None) -> Tensor:
     """Mean cross-entropy of the asked tokens, in nats."""
     logits = model(examples.tokens, positions)

@@ -19,7 +19,7 @@
 # - write Shaw's scores without the large tensor that the formula asks for;
 # - test which scheme can find a place, and which an offset.
 #
-# **Time:** 40 minutes. **Builds on:** lessons 01 and 02. **Doors:** 3, attention scores, and for
+# **Time:** 40 minutes. **Builds on:** lessons 01 to 03. **Doors:** 3, attention scores, and for
 # Shaw also 4, what is summed.
 
 # %% tags=["nbval-ignore-output"]
@@ -43,7 +43,8 @@ plots.show(
 # %% [markdown]
 # ## One score, four terms
 #
-# With door 1, query $i$ is made from $x_i + p_i$ and key $j$ from $x_j + p_j$. Multiply out:
+# With door 1, query $i$ is made from $x_i + p_i$ and key $j$ from $x_j + p_j$. Multiply
+# out (the division by $\sqrt d$ comes afterwards):
 #
 # $$\underbrace{x_iW_q \cdot x_jW_k}_{\text{word, word}} +
 # \underbrace{x_iW_q \cdot p_jW_k}_{\text{word, place}} +
@@ -120,14 +121,14 @@ for name, term in terms.items():
 
 # %% [markdown]
 # So "the word before me" looks different at every place, and the model has to learn them all.
-# Relative schemes keep the first term, and replace the others by something that sees $j - i$ only.
-# They differ in what that something is. In this course an *offset* is always $j - i$: negative
-# looks back, positive looks ahead.
+# Relative schemes keep the first term, and replace the others by something that knows of the two
+# places only $j - i$. They differ in what that something is. In this course an *offset* is always
+# $j - i$: negative looks back, positive looks ahead.
 #
 # ## Shaw: a vector for each offset
 #
-# Shaw et al. (2018) learn a table of vectors, one for each offset from $-k$ to $k$. All farther
-# offsets share the last one.
+# Shaw et al. (2018) learn a table of vectors, one for each offset from $-k$ to $k$. Farther
+# offsets share the last one on their side.
 #
 # $$e_{ij} = \frac{q_i \cdot (k_j + a^K_c)}{\sqrt d}, \qquad
 # z_i = \sum_j \alpha_{ij}\,(v_j + a^V_c), \qquad c = \operatorname{clip}(j - i, -k, k)$$
@@ -171,6 +172,19 @@ plots.show(
 # another the right one. In the far corners a row has one value only: there Shaw's keys
 # cannot tell distances apart.
 #
+# The second formula does the same to what is summed. The output then says not only what was found,
+# but also where, seen from the query.
+
+# %%
+from course_utils.encodings.functional import shaw_values
+
+value_table = torch.randn(2 * k + 1, 16, generator=torch.Generator().manual_seed(3))
+alpha = scores.softmax(-1)  # (12, 12), here from the scores of the offsets alone
+found = (alpha[..., None] * value_table[clipped + k]).sum(1)  # (12, 16), Σ_j α_ij a_c
+assert torch.allclose(found, shaw_values(alpha, value_table, offsets), atol=1e-5)
+print("what door 4 adds to 12 outputs = reference, shape", tuple(found.shape))
+
+# %% [markdown]
 # ## The large tensor
 #
 # Read literally, the formula looks up a vector for each pair $(i, j)$: a tensor of
@@ -198,13 +212,14 @@ for length in (256, 1024, 4096):
 guess.reveal(literal, "MB")
 
 # %% [markdown]
-# There are only $2n - 1$ different offsets. So multiply each query with $2n - 1$ vectors, a
-# matrix product. Its columns count offsets, but we want them to count keys. In row $i$, key $j$
-# stands in column $j - i + n - 1$. Each row must move one step further than the row above.
+# There are only $2n - 1$ different offsets. So multiply each query with $2n - 1$ vectors, a matrix
+# product. Its columns count offsets, but we want them to count keys. In row $i$, key $j$ stands in
+# column $j - i + n - 1$. So row $i$ must move $n - 1 - i$ steps to the left: the first row most,
+# the last not at all.
 #
 # Huang et al. (2018) do this by reshaping, and call it *skewing*: lay the rows out as one line,
-# drop the first $n - 1$ numbers, and cut the line into rows that are one shorter. (They do it for
-# keys behind the query; here keys may also be ahead.)
+# drop the first $n - 1$ numbers, and cut the line into rows that are one shorter. (Theirs is for
+# keys behind the query only, like exercise 4. Here keys may also be ahead.)
 
 
 # %%
@@ -241,13 +256,13 @@ axes[1].axvline(5.5, color="black", linewidth=2)
 plots.show(
     fig,
     "Offsets written into the cells. Left: six equal rows, −5 to 5. Right: each row one step "
-    f"further left than the row above; the first six columns hold {after[0, :6].tolist()} in row "
+    f"further right than the row above; the first six columns hold {after[0, :6].tolist()} in row "
     f"0 and {after[5, :6].tolist()} in row 5.",
 )
 
 # %% [markdown]
-# **Look:** on the right the zeros form the diagonal of the first six columns. The rest is thrown
-# away.
+# **Look:** on the right each row is one number shorter than on the left, so the next one begins one
+# offset earlier. The zeros form the diagonal of the first six columns. The rest is thrown away.
 #
 # The library's `shaw_scores` is thriftier still. It multiplies with the $2k + 1$ rows only, and
 # deals the products out. The time below is measured when you run the cell.
@@ -272,9 +287,9 @@ for name, way in ways.items():
 # %% [markdown]
 # ## Transformer-XL: the four terms, made relative
 #
-# Dai et al. (2019) start from the four terms. They replace $p_j$ by a sinusoidal vector of the
-# offset, $R_{i-j}$, with a matrix $W_r$ of its own. What remains of $p_i$ would be a place, so
-# they replace it by two learned vectors $u$ and $v$, the same for every query:
+# Dai et al. (2019) start from the four terms. They replace $p_j$ by a sinusoidal vector $R_{i-j}$
+# (they count backwards, $i - j$), with a matrix $W_r$ of its own. What remains of $p_i$ would be a
+# place, so they replace it by two learned vectors $u$ and $v$, the same for every query:
 #
 # $$\frac{q_i \cdot k_j + q_i \cdot W_r R_{i-j} + u \cdot k_j + v \cdot W_r R_{i-j}}{\sqrt d}$$
 
@@ -323,11 +338,12 @@ plots.show(
 # ## T5: one number for each bucket
 #
 # Raffel et al. (2019) drop vectors. Each head learns one number for each *bucket* of offsets, and
-# adds it to the score. Near distances have a bucket each, far ones share. With $B$ buckets for a
-# direction and $e = \lfloor B/2 \rfloor$:
+# adds it to the score. Near distances have a bucket each, far ones share. Let $B$ be the buckets of
+# one direction: all of them in a causal model, half where keys ahead are visible too. With
+# $e = \lfloor B/2 \rfloor$, distance $r$ and $r_{\max}$ = `max_distance`:
 #
-# $$\text{bucket}(n) = n \ \text{ if } n < e, \quad \text{else } \min\!\Big(B - 1,\;
-# e + \Big\lfloor (B - e)\,\frac{\log (n/e)}{\log (n_{\max}/e)} \Big\rfloor\Big)$$
+# $$\text{bucket}(r) = r \ \text{ if } r < e, \quad \text{else } \min\!\Big(B - 1,\;
+# e + \Big\lfloor (B - e)\,\frac{\log (r/e)}{\log (r_{\max}/e)} \Big\rfloor\Big)$$
 
 # %%
 guess = widgets.predict_number(
@@ -349,8 +365,9 @@ def runs(bucket):
     return {b: (int(rows[0]), int(rows[-1])) for b, rows in found.items()}
 
 
-print("causal       :", [f"{a}–{b}" for a, b in list(runs(causal).values())[15:-1]])
-print("bidirectional:", [f"{a}–{b}" for a, b in list(runs(both).values())[7:-1]])
+for name, bucket in (("causal", causal), ("both", both)):
+    shared = [(a, b) for a, b in runs(bucket).values() if a < b]
+    print(f"{name}, shared buckets:", *[f"{a}–{b}" for a, b in shared[:-1]])
 full = {name: list(runs(b).values())[-1][0] for name, b in (("causal", causal), ("both", both))}
 print(f"last bucket from distance {full['causal']} (causal), {full['both']} (bidirectional)")
 used = t5_bucket(torch.arange(-300, 301), 32, 128, True).unique()
@@ -358,7 +375,7 @@ print("never used, bidirectional:", sorted(set(range(32)) - set(used.tolist())))
 guess.reveal(float(full["causal"]), "positions")
 
 # %% [markdown]
-# The last bucket fills before `max_distance`: the logarithm reaches its last whole step
+# The last bucket begins before `max_distance`: the logarithm reaches its last whole step
 # earlier. And when keys ahead are visible, one row of the table is never read: "distance 0,
 # ahead" does not exist. (T5 does not divide $q \cdot k$ by $\sqrt d$ either. Its small initial
 # values take care of that.)
@@ -386,7 +403,7 @@ widgets.explore(
 
 # %%
 blog = sum((distance >= edge).long() for edge in (1, 2, 3, 4, 5, 6, 7, 8, 12, 20))
-curves = {"causal, 32": causal, "one direction of 32": both, "simplified table": blog}
+curves = {"causal, 32": causal, "bidirectional, 32 (one side)": both, "simplified table": blog}
 fig, ax = plt.subplots(figsize=(8, 3.8))
 plots.lines(
     ax,
@@ -406,8 +423,8 @@ print(f"the simplified table is right up to distance {agree - 1}, for bidirectio
 
 # %% [markdown]
 # **Look:** the simplified table follows the bidirectional buckets at first and then goes flat at
-# 20, where T5 still has several buckets to go. A model
-# with that table could not tell 25 tokens back from 100.
+# 20, where T5 still has several buckets to go. By
+# its bias alone, a model with that table could not tell 25 tokens back from 100.
 
 # %% [markdown]
 # ## DeBERTa: three terms, and √(3d)
@@ -470,13 +487,13 @@ plots.show(
 #
 # ## Four schemes, one grid
 #
-# The course draws two pictures of each scheme. The *fingerprint* is the score that identical
-# tokens get, averaged over many tokens. The *content spread* is how much the part that position
-# adds differs from token to token.
+# The course draws two pictures of each scheme. The *fingerprint* is the score that identical tokens
+# get, averaged over random tokens and their negatives. The *content spread* is how much the part
+# that position adds differs from token to token.
 
 # %%
 guess = widgets.predict(
-    "Whose fingerprint, at fresh random values, is not blank?",
+    "Whose fingerprint, at fresh random values, shows a clear pattern?",
     ["all four", "T5's only", "Shaw's, Transformer-XL's and DeBERTa's"],
 )
 
@@ -565,9 +582,11 @@ compared["shift_error"] = [f"{value:.0e}" for value in compared.shift_error]
 compared
 
 # %% [markdown]
-# The numbers are for one layer at width 128 with 4 heads. How many parameters does a whole model
-# have, with 12 layers, width 768, 12 heads and 512 positions? T5 and the learned table are shared
-# by all layers, the others are not.
+# The numbers are for one layer at width 128 with 4 heads. Under `longest`, None means that no limit
+# was found. How many parameters does a whole model have, with 12 layers, width 768, 12 heads and
+# 512 positions? Here T5 and the learned table serve all layers. Of the others each layer has its
+# own. (Papers share differently. In DeBERTa all layers use one table of vectors. In Shaw's base
+# model each head had its own vectors; our heads share them.)
 
 # %%
 counts = {}
@@ -576,6 +595,8 @@ for name in ("learned", *SCHEMES):
     layers = 1 if made.shared else 12
     counts[name] = layers * sum(p.numel() for p in made.parameters())
     print(f"{name:15} {counts[name]:12,} parameters in the model")
+per_head = 12 * counts["shaw"]
+print(f"shaw, a table for each of 12 heads: {per_head:,}")
 
 # %% [markdown]
 # **Look:** "relative" says nothing about size. The smallest scheme and the two largest are all
@@ -586,7 +607,7 @@ for name in ("learned", *SCHEMES):
 # Two questions, on random sequences of nine tokens:
 #
 # - *offset*: name the token one place to the left;
-# - *place*: name the token at place 0, or at place 3.
+# - *place*: name the token at place 0, or at place 3 (asked of it and of all later tokens).
 #
 # The model has one causal layer and trains for 150 steps. T5 gets 600: its single numbers grow
 # slowly. After training we ask again with all positions moved up by 50.
@@ -656,11 +677,12 @@ t5_place = here[rows.index("t5"), 1].item()
 guess.reveal("learns it" if t5_place > 0.98 else "cannot: it sees offsets only")
 
 # %% [markdown]
-# **Look:** the learned table does all three, and falls apart once the positions are ones it did
-# not see. No relative scheme changes at all when everything is moved. And yet they find place 0!
-# In a causal model, place 0 is always the *farthest* key that a query can see. To prefer the
-# farthest, offsets are enough. Place 3 is neither first nor last, and there this trick does not
-# help. Look at what T5 learned for place 0.
+# **Look:** the learned table does all three, and falls apart once the positions are ones it did not
+# see. No relative scheme changes at all when everything is moved. And yet they find place 0! In a
+# causal model, place 0 is always the *farthest* key that a query can see. To prefer the farthest,
+# offsets are enough. Place 3 is neither first nor last, and there this trick does not help. (Even
+# *none* beats blind guessing: the answer is among the tokens that a query sees.) Look at what T5
+# learned for place 0.
 
 # %%
 learned = models["t5", "place 0"].encoding.table.detach().cpu()  # (32, 2)
@@ -681,8 +703,8 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** both heads give far keys more than near ones. T5 has learned to look far away.
-# The mask and the edge of the text do the rest.
+# **Look:** on the whole both heads give far keys more than near ones. T5 has learned to look far
+# away. The mask and the edge of the text do the rest.
 #
 # ## Exercises
 #
@@ -844,8 +866,11 @@ myths.settle(
 # %%
 myths.settle(
     "C29",
-    {name: counts[name] < counts["learned"] for name in SCHEMES},
-    f"Learned {counts['learned']:,}; " + ", ".join(f"{name} {counts[name]:,}" for name in SCHEMES),
+    {name: counts[name] < counts["learned"] for name in SCHEMES}
+    | {"shaw, a table for each head": per_head < counts["learned"]},
+    f"Learned {counts['learned']:,}; "
+    + ", ".join(f"{name} {counts[name]:,}" for name in SCHEMES)
+    + f", shaw with a table for each head {per_head:,}.",
 )
 only_offsets = [i for i, name in enumerate(rows) if name in SCHEMES]
 myths.settle(

@@ -226,12 +226,13 @@ norm_gap = (turned.norm(dim=-1) - torch.stack([query, key]).norm(dim=-1)).abs().
 print(f"norms change by {small(norm_gap)}")
 
 # %% [markdown]
-# **Look:** on the left every diagonal has one colour, in the middle not. A turn changes no
+# **Look:** on the left every diagonal has one colour, in the middle not. On the right a vector is
+# most like itself at the nearest places, and there are bands farther off. A turn changes no
 # length, so all of position is in the directions. The formula has no place in it but the offset.
 # Arithmetic has: angles grow with the place, and so does their rounding error. Hence float64 for
 # angles here. We come back to it.
 #
-# ## On q and k, not on x
+# ## Where to turn?
 #
 # Could we turn $x$ once, before $W_q$ and $W_k$, and save work? Or turn q and k before they are cut
 # into heads?
@@ -347,7 +348,7 @@ wish = torch.full((len(Q),), 50)
 made = apply_rope(Q, rope_angles(wish, rope_frequencies(64)[0]))  # each query, turned on by 50
 peak = by_distance(one_head, Q, made).mean(0)
 change = (random[200:].mean() / random[:50].mean()).item()
-guess.reveal("stays the same" if abs(change - 1) < 0.1 else "falls")
+guess.reveal("stays the same" if abs(change - 1) < 0.1 else "falls" if change < 1 else "rises")
 
 # %%
 distance = torch.arange(300)
@@ -383,11 +384,11 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** only the curve of equal $q$ and $k$ falls (and the bound). It is, on average, the mean
-# of $\cos(\Delta\,\theta_m)$ over all pairs, lesson 02's similarity again. With random $q$ and
-# $k$ the score is as large far away as near. A key that is its query turned on by 50 positions
-# peaks at distance 50. The paper's curve is an upper *bound* up to a factor: it may fall while
-# scores below it do not.
+# **Look:** for equal $q$ and $k$ the score falls, with ripples. At distance $\Delta$ it is, on
+# average, the mean of $\cos(\Delta\,\theta_m)$ over all pairs, lesson 02's similarity again. With
+# random $q$ and $k$ it is as large far away as near. A key that is its query turned on by 50
+# positions peaks at distance 50 and falls off on both sides. The paper's curve is an upper *bound*
+# up to a factor: it may fall while scores below it do not.
 #
 # So decay belongs to like vectors, and the base sets how fast it goes. And a trained model?
 
@@ -401,7 +402,7 @@ print("mean weight at distance 0 to 7:", [f"{w:.1f}" for w in looks])
 
 # %% [markdown]
 # It looks three back, as it was taught, and not at the nearest. Barbero et al. (2024) argue from a
-# large trained model, too, that decay is unlikely to be why RoPE works.
+# large trained model, too, that decay is unlikely to be the core reason for RoPE's use.
 #
 # In the explorer, the key is made for the distance `wanted`. Is there a setting where another
 # distance scores nearly as much?
@@ -418,9 +419,9 @@ widgets.explore(
 # %% [markdown]
 # ## Wavelengths against the context
 #
-# Pair $m$ comes round after $2\pi / \theta_m$ positions. Pairs slower than the context never
-# finish a turn there. Llama 2 has heads of 128, base 10,000 and 4,096 tokens; Llama 3 base 500,000
-# and 8,192 tokens.
+# Pair $m$ comes round after $2\pi / \theta_m$ positions, its wavelength. Pairs with a wavelength
+# longer than the context never finish a turn there. Llama 2 has heads of 128, base 10,000 and
+# 4,096 tokens; Llama 3 has base 500,000 and, in its first release, 8,192 tokens.
 
 # %%
 contexts = {"Llama 2": (10_000.0, 4096), "Llama 3": (500_000.0, 8192)}
@@ -452,7 +453,7 @@ plots.show(
 #
 # Which two features form pair $m$? The paper takes neighbours, $2m$ and $2m+1$: *interleaved*.
 # GPT-NeoX and Hugging Face's Llama take $m$ and $m + d/2$: *half*. Meta's own Llama code is
-# interleaved. No shape tells them apart.
+# interleaved. The weights have the same shapes in both.
 
 # %%
 from course_utils.encodings.functional import layout_order
@@ -473,10 +474,8 @@ print("turn, then reorder = reorder, then turn half:", same)
 # model without any position. Then we load the first model's weights into one that pairs by halves.
 
 # %%
-guess = widgets.predict(
-    "Read with the wrong layout, the RoPE model's loss will be …",
-    ["nearly as good", "between", "worse than the model without positions"],
-)
+levels = ["nearly as good", "worse, but better than without positions", "worse than without"]
+guess = widgets.predict("Read with the wrong layout, the RoPE model's loss will be …", levels)
 
 # %%
 from course_utils import text
@@ -525,16 +524,16 @@ for name, value in loss.items():
     print(f"{name:32} {value:.1f} nats a byte")
 wrong = loss["wrong layout"]
 rank = sum(wrong > bar for bar in (loss["as trained"] + 0.1, loss["no position"]))
-guess.reveal(["nearly as good", "between", "worse than the model without positions"][rank])
+guess.reveal(levels[rank])
 
 # %% [markdown]
 # **Look:** no error came, and the loss went up. Reordering the rows of $W_q$ and $W_k$ in each head
-# repairs it exactly: the score is a sum over pairs, and a sum does not mind where its pairs stand.
+# repairs it: the score is a sum over pairs, and a sum does not mind where its pairs stand.
 # $W_v$ and $W_o$ stay, as nothing turns there.
 #
 # ## Turning only a part
 #
-# GPT-J and GPT-NeoX turn only the first quarter of each head. The rest carries content alone.
+# GPT-J and GPT-NeoX-20B turn only the first quarter of each head. The rest carries content alone.
 
 # %%
 fig, ax = plt.subplots(figsize=(6, 3))
@@ -551,8 +550,8 @@ described = "; ".join(f"{100 * f:.0f} %: lowest {low:.2f}" for f, (low, _) in en
 plots.show(fig, f"Score by distance for three turned fractions, all start at 1. {described}.")
 
 # %% [markdown]
-# **Look:** the part that does not turn puts a floor under the score of like words. They find each
-# other at any distance drawn here.
+# **Look:** the part that does not turn scores the same at every distance. The less is turned, the
+# less the score of like vectors falls.
 #
 # ## Token by token
 #
@@ -620,6 +619,7 @@ def neighbours(dtype):
 drift = {str(t)[6:]: neighbours(t) for t in (torch.bfloat16, torch.float16, torch.float32)}
 fig, ax = plt.subplots(figsize=(7, 3.3))
 plots.lines(ax, drift, title="a query and its neighbour, at every place", ylabel="score")
+ax.lines[0].set(linestyle="", marker=".", markersize=3)  # bfloat16 jumps from place to place
 ax.set(xlabel="position of the query", ylim=(0.6, 1.1))
 ax.legend(ncols=3, loc="lower left")
 spread = {
@@ -629,16 +629,16 @@ spread = {
 described = "; ".join(f"{n} {a:.3f}, {b:.3f}, {c:.3f}" for n, (a, b, c) in spread.items())
 plots.show(
     fig,
-    "Scores of neighbours against their place. They should be one flat line. float32 is flat, "
-    "bfloat16 jumps ever wider. "
+    "Scores of neighbours against their place. They should be one flat line. float32 is flat; the "
+    "dots of bfloat16 scatter ever wider, from 257 on many at 1. "
     f"Highest minus lowest at positions 0–63, 64–255 and 256–1023: {described}.",
 )
 
 # %% [markdown]
 # **Look:** the score of two neighbours should be the same everywhere. In bfloat16 it drifts even
 # before position 256, since the angle $p\,\theta_m$ is rounded as well as $p$. From there on
-# neighbours may share a position. Now read text with the model above, at its own positions and far
-# out: once with rough angles, once with only cos and sin rounded.
+# neighbours may share a position (the dots at 1). Now read text with the model above, at its own
+# positions and far out: once with rough angles, once with only cos and sin rounded.
 
 
 # %%
@@ -677,8 +677,8 @@ for start_at in (0, 500, 5000):
 
 # %% [markdown]
 # Good angles read the same text equally well at any place, and rounding their cos and sin does
-# little harm. Rough angles do well at first, and then fail. Published fixes do the same: angles in
-# float32, and only the results rounded.
+# little harm. Rough angles do well at first, and then fail. A published fix does the same: angles
+# in float32, and only the results rounded (huggingface/transformers, pull request 29285).
 #
 # ## Images: two rotations
 #
@@ -697,7 +697,7 @@ fig, axes = plt.subplots(1, 2, figsize=(9, 3.9))
 top = max(view.max().item() for view in views.values())
 for ax, (name, view) in zip(axes, views.items(), strict=True):
     plots.heatmap(ax, view, title=name, xlabel="column", limit=top, unit="score", equal=True)
-    ax.plot(6, 5, "k+")
+    ax.plot(6, 5, "w+")
 axes[0].set_ylabel("row")
 beside, below = ([view[5, 7].item(), view[6, 6].item()] for view in views.values())
 plots.show(
@@ -804,8 +804,9 @@ def to_half(weight, n_heads):
 check_to_half(to_half)
 
 # %% [markdown]
-# **Exercise 3 ★★ Find the bug: what turns?** A public library turned tensors of shape (batch,
-# seq, heads, d_head) along the third axis (xFormers, issue 841). See what comes of it.
+# **Exercise 3 ★★ Find the bug: what turns?** The RoPE of a public library counted positions along
+# the last axis but one, while its fused attention takes (batch, seq, heads, d_head) (xFormers,
+# issue 841). Models were trained with both together (open_lm, issue 4). See what comes of it.
 
 
 # %%

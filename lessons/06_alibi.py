@@ -14,7 +14,7 @@
 # After this lesson you can
 #
 # - write ALiBi from memory, slopes included, for any number of heads;
-# - say how far each head sees, and why its entropy stops growing;
+# - say how far each head sees, and what becomes of its entropy in a long text;
 # - tell what the bias cannot know, and when it may be shortened;
 # - train a model on short texts, read a long one, and doubt the result in the right place.
 #
@@ -189,7 +189,7 @@ plots.show(
 # **Look:** one curve, moved. Each flatter head sees twice as far. These windows hold for *equal*
 # scores. A trained model's scores differ, and can pay.
 #
-# ## Entropy that stops growing
+# ## Entropy in a growing text
 #
 # In lesson 01, attention over $n$ equal tokens had entropy $\log n$, which grows with the text.
 # And here? A causal query at position $p$ sees $p + 1$ keys, so one picture over query positions
@@ -289,10 +289,9 @@ plots.show(
 # %% [markdown]
 # **Look:** without a mask the picture is a tent. Left and right are the same.
 #
-# ## A bias without direction
+# ## Left or right?
 #
-# $|j - i|$ does not say which side. A causal mask does: it leaves one side only. But many models
-# read both ways. There the bias is all they have of order, and it knows distances only.
+# A causal mask leaves a query one side only. But many models read both ways.
 #
 # We give *dog bites man* and *man bites dog* to fresh two-layer models that read both ways, and
 # average the outputs over the words, as a classifier would.
@@ -329,8 +328,8 @@ guess.reveal(
 
 # %% [markdown]
 # **Look:** with ALiBi, KERPLE and Sandwich a sentence and its mirror image give each word the same
-# output, as without any position. No training can change that. T5, RoPE and sinusoids know left
-# from right.
+# output, as without any position. $|j - i|$ does not say which side, and these models have no
+# other sign of order. No training can change that. T5, RoPE and sinusoids know left from right.
 #
 # Is ALiBi then blind to order? No. A mirror keeps all distances; another shuffle does not.
 
@@ -539,9 +538,17 @@ plots.show(
     f"{far['alibi']:.1f}. Small waves that both share come from the text.",
 )
 
+# %%
+whole = text.pieces(blocks, length=1024)
+later = sequence_tasks.Examples(whole.tokens[:, 64:], whole.targets[:, 64:])
+afresh = text.losses(models["alibi"], later).mean(0)[:64].mean().item()
+there = by_place["alibi"][64:128].mean().item()
+print(f"ALiBi, bytes 64–127: {there:.1f} nats in the long text, {afresh:.1f} read afresh from 64")
+
 # %% [markdown]
-# **Look:** up to 64 the two are nearly equal. Behind the line the sinusoidal curve jumps. ALiBi's
-# goes on as if nothing had happened. Here are the paper's numbers, for a large model and words.
+# **Look:** up to 64 the two are nearly equal. Behind the line the sinusoidal curve jumps, and stays
+# up. ALiBi's rises a little there too, but that is the text: read afresh, the same bytes are as
+# hard. Here are the paper's numbers, for a large model and words.
 
 # %%
 paper = {"sinusoidal": (20.05, 406.01), "alibi": (19.73, 18.31)}  # perplexity, WikiText-103
@@ -648,7 +655,7 @@ print(f"sinusoidal: lowest loss in any window {waves.min():.1f}")
 # %% [markdown]
 # **Look:** through a window of 64 no query sees more keys than in training. Yet the sinusoidal loss
 # hardly falls. Only reading from 0 again repairs it. So here the new positions do most of the
-# damage, and the fewer keys they can pick from, the smaller it is.
+# damage. It is smaller where a query has few keys to pick from.
 
 # %%
 print("ALiBi: 8 visible keys differ from all by more than 0.1 nats:", abs(lost) > 0.1)
@@ -660,13 +667,13 @@ print("ALiBi: 8 visible keys differ from all by more than 0.1 nats:", abs(lost) 
 #
 # ## The kin
 #
-# A straight line is one choice of price. Three others:
+# Three other prices:
 #
-# - **KERPLE** (Chi et al. 2022): $-r_1 \log(1 + r_2 |j - i|)$, or $-r_1 |j - i|^{r_2}$, with
-#   $r_1, r_2$ learned for each head.
-# - **Sandwich** (Chi et al. 2022):
+# - **KERPLE** (Chi et al. 2022, 2205.09921): $-r_1 \log(1 + r_2 |j - i|)$, or
+#   $-r_1 |j - i|^{r_2}$, with $r_1, r_2$ learned for each head.
+# - **Sandwich** (Chi et al. 2022, 2212.10356):
 #   $\frac{H}{8h} \big(\sum_m \cos((i - j)\omega_m) - \bar d/2\big)$, the product of two sinusoidal
-#   vectors. Nothing is learned.
+#   vectors (width $\bar d$, speeds $\omega_m$) less its value at distance 0. Nothing is learned.
 # - **FIRE** (Li et al. 2023): a small network of $\psi(i - j)\,/\,\psi(\max(i, L_0))$, with
 #   $\psi(x) = \log(cx + 1)$. Network, $c$ and $L_0$ are learned.
 
@@ -704,12 +711,13 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** mind the different axes. Near the query all but FIRE charge for each step. Far away only
-# ALiBi does: for the others, 900 and 1000 positions back are nearly alike. A fresh FIRE may even
-# reward distance. It has to learn its price.
+# **Look:** mind the different axes. Near the query all but FIRE charge for distance. Far away only
+# ALiBi charges as much: KERPLE is nearly level, and Sandwich's ripples are larger than its fall. A
+# fresh FIRE may even reward distance. It has to learn its price. KERPLE's heads start at random, so
+# they stand in no order.
 #
-# With $r_2 = 1$ KERPLE's power kind *is* ALiBi. And FIRE is the only one that asks where the query
-# stands.
+# With $r_1 = m_h$ and $r_2 = 1$ KERPLE's power kind *is* ALiBi. And FIRE is the only one that asks
+# where the query stands.
 
 # %%
 from course_utils.encodings.functional import fire_share, kerple_power
@@ -776,9 +784,9 @@ from course_utils.checks.lesson06 import (
 check_slopes(my_slopes)
 
 # %% [markdown]
-# **Exercise 2 ★★ Find the bug: twelve heads.** A public collection of attention kernels computes
-# the slopes by the formula for every number of heads, as below. The authors of ALiBi do something
-# else, and so do the models trained with their rule. What?
+# **Exercise 2 ★★ Find the bug: twelve heads.** A public collection of score functions
+# (attention-gym) computes the slopes by the formula for every number of heads, as below. The
+# authors of ALiBi do something else, and BLOOM, with its 112 heads, follows them. What?
 
 
 # %%
@@ -825,8 +833,8 @@ check_any_slopes(any_slopes)
 
 # %% [markdown]
 # **Exercise 3 ★★ Find the bug: the sign.** This line stood in an example of the same collection,
-# was copied into a tutorial and into other libraries, and has since been corrected at the source.
-# See what it does to one head of equal scores.
+# was copied into a tutorial and into other libraries, and has since been corrected at the source
+# (attention-gym, pull request 86). See what it does to one head of equal scores.
 
 
 # %%

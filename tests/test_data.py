@@ -15,6 +15,7 @@ from course_utils import data
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tools"))
 import extract_position_table as tool  # noqa: E402
+import publish_results  # noqa: E402
 
 # claims.csv is made from the notebooks at every build, so a test compares it with them instead.
 UNCHECKED = {"README.md", "sha256.txt", "LICENSE-Apache-2.0", "LICENSE-PSF-2.0", "claims.csv"}
@@ -92,3 +93,20 @@ def test_the_tool_cuts_the_table_out_of_a_wheel_and_records_it(tmp_path):
         assert np.array_equal(arrays["table"], table.astype(np.float16))
     names = [line.split()[1] for line in (tmp_path / "sha256.txt").read_text().splitlines()]
     assert names == ["aaa", "position_table.npz", "zzz"]
+
+
+def test_published_results_are_listed_and_read_back(copied, tmp_path):
+    (tmp_path / "results").mkdir()
+    (tmp_path / "results" / "mine.csv").write_text("encoding,loss\nrope,1.5\n")
+    assert publish_results.publish(tmp_path / "results", copied) == [copied / "mine.csv"]
+    assert data.results("mine").to_dict("records") == [{"encoding": "rope", "loss": 1.5}]
+
+
+def test_a_file_too_large_to_ship_is_refused_before_anything_is_copied(copied, tmp_path):
+    (tmp_path / "a.csv").write_text("small\n1\n")
+    (tmp_path / "b.safetensors").write_bytes(bytes(2_000_001))
+    with pytest.raises(ValueError, match=r"b\.safetensors has 2,000,001 bytes"):
+        publish_results.publish(tmp_path, copied)
+    assert not (copied / "a.csv").exists()
+    with pytest.raises(ValueError, match="no tables"):
+        publish_results.publish(copied / "nowhere", copied)

@@ -1,6 +1,7 @@
 """The long experiments: fair between encodings, repeatable, and what their tables say is so."""
 
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -9,12 +10,14 @@ import torch
 from bad_calls import bad_calls
 from hypothesis import given
 from hypothesis import strategies as st
+from safetensors.torch import save_file
 
 from course_utils import text
-from course_utils.encodings import NAMES
+from course_utils.encodings import NAMES, Linear
 from course_utils.encodings.functional import t5_bucket
-from course_utils.experiments import extrapolation, recipe, tables
+from course_utils.experiments import algorithms, checkpoints, extrapolation, recipe, tables
 from course_utils.experiments.recipe import Recipe
+from course_utils.models import TinyTransformer
 
 CPU = torch.device("cpu")
 CORPUS = bytes(torch.randint(97, 123, (70_000,), generator=torch.Generator()).tolist())
@@ -27,14 +30,14 @@ def tiny(encoding="rope", **changes):
 
 
 def losses(rows):
-    return {(row["reading"], row["length"]): row["loss"] for row in rows}
+    return {(row["reading"], row["read"]): row["loss"] for row in rows}
 
 
 @pytest.mark.parametrize("encoding", NAMES)
 def test_every_encoding_can_be_trained_short_and_read_long(encoding):
     found = extrapolation.run(tiny(encoding), CORPUS, LENGTHS, bar=False)
     assert all(np.isfinite(row["loss"]) and row["loss"] < 9 for row in found["losses"])
-    lengths = [row["length"] for row in found["losses"] if row["reading"] == "as trained"]
+    lengths = [row["read"] for row in found["losses"] if row["reading"] == "as trained"]
     assert lengths == list(LENGTHS)
 
 
@@ -57,12 +60,35 @@ def test_all_encodings_learn_from_the_same_pieces_in_the_same_order(monkeypatch)
         return found
 
     monkeypatch.setattr(text, "draw", recorded)
-    ids = text.from_bytes(CORPUS)
+    known = text.split(text.from_bytes(CORPUS))
     for encoding in ("none", "learned", "t5"):  # drawn under the name of each
-        recipe.train(tiny(encoding), ids, CPU, bar=False)
+        recipe.on_text(tiny(encoding), known, CPU, bar=False)
     assert torch.equal(torch.stack(seen["none"]), torch.stack(seen["learned"]))
     assert torch.equal(torch.stack(seen["none"]), torch.stack(seen["t5"]))
     assert not torch.equal(seen["none"][0], seen["none"][1])
+
+
+def test_each_seed_has_its_own_weights():
+    first, other = (recipe.build(tiny(seed=seed)).embedding.weight for seed in (0, 1))
+    assert not torch.equal(first, other)
+
+
+def test_each_reading_is_read_by_its_own_model():
+    found = losses(extrapolation.run(tiny("learned"), CORPUS, LENGTHS, bar=False)["losses"])
+    assert len({found[reading, 32] for reading in ("as trained", "log-n", "interpolated")}) == 3
+
+
+def test_t5s_numbers_move_faster_than_the_learning_rate_allows():
+    of = tiny("t5", steps=40)
+    made = recipe.on_text(of, text.split(text.from_bytes(CORPUS)), CPU, bar=False)
+    moved = (made.encoding.table - recipe.build(of).encoding.table).abs().max()
+    assert float(moved.detach()) > 2 * of.lr * of.steps
+
+
+def test_a_run_that_diverged_is_not_left_out_of_a_mean():
+    rows = pd.DataFrame({"encoding": ["a"] * 3, "seed": range(3), "loss": [1.0, 2.0, np.nan]})
+    found = tables.summary(rows, "encoding").loc["a"]
+    assert np.isnan(found["mean"]) and found["seeds"] == 3
 
 
 def test_models_built_at_once_in_threads_are_those_built_one_by_one():
@@ -130,6 +156,8 @@ def test_the_same_bytes_are_judged_at_every_length(size):
 
 def test_log_n_and_interpolation_are_read_from_the_same_trained_weights():
     model = recipe.build(tiny("learned"))
+    with torch.no_grad():
+        model.encoding.table.add_(1)  # as if trained
     found = extrapolation.readings(tiny("learned"), model)
     assert set(found) == {"as trained", "log-n", "interpolated"}
     for other in found.values():
@@ -144,10 +172,88 @@ def test_the_rows_by_position_average_to_the_loss_of_whole_pieces():
         (0, 63), (64, 127), (128, 191), (192, 255),
     ]  # fmt: skip
     known = text.split(text.from_bytes(CORPUS))
-    model = recipe.train(tiny(), known.train, CPU, bar=False)
+    model = recipe.on_text(tiny(), known, CPU, bar=False)
     blocks = extrapolation.spread(known.held_out, extrapolation.POSITION_BLOCKS)
     whole = text.losses(model, text.pieces(blocks, length=256)).mean()
     assert np.mean([row["loss"] for row in found]) == pytest.approx(float(whole), abs=1e-4)
+
+
+@pytest.mark.parametrize("task", algorithms.TASKS)
+def test_a_task_is_asked_at_one_to_eight_times_the_trained_length(task):
+    found = algorithms.run(tiny(length=16, steps=2), task, bar=False)["accuracies"]
+    assert [row["read"] for row in found] == [16, 32, 64, 128]
+    assert all(0 <= row["accuracy"] <= 1 for row in found)
+
+
+def test_a_task_that_needs_no_position_is_learned_and_solved_at_any_length():
+    recipe = tiny("alibi", length=16, steps=300, batch=32, d_model=64, n_layers=2, lr=5e-3)
+    found = algorithms.run(recipe, "find", bar=False)["accuracies"]
+    assert found[0]["accuracy"] > 0.6  # by chance 1 in 16
+    assert found[1]["accuracy"] > 0.4
+
+
+def test_no_training_row_is_longer_than_the_trained_length(monkeypatch):
+    seen = []
+    forward = TinyTransformer.forward
+
+    def recorded(model, tokens, *args, **kwargs):
+        if model.training:
+            seen.append(tokens.shape[1])
+        return forward(model, tokens, *args, **kwargs)
+
+    monkeypatch.setattr(TinyTransformer, "forward", recorded)
+    algorithms.run(tiny(length=16, steps=60), "copy", bar=False)
+    assert (min(seen), max(seen)) == (6, 16)
+
+
+@pytest.fixture
+def known():
+    return text.split(text.from_bytes(CORPUS))
+
+
+@pytest.mark.parametrize("encoding", checkpoints.NAMES)
+def test_a_checkpoint_reads_as_the_model_that_was_saved(encoding, known, tmp_path):
+    path, new = checkpoints.make(tiny(encoding), known, tmp_path, CPU)
+    assert new
+    saved, made = checkpoints.load(path)
+    assert made == tiny(encoding)
+    model = recipe.on_text(made, known, CPU, bar=False)
+    tokens = torch.randint(256, (2, 8), generator=torch.Generator().manual_seed(1))
+    with torch.no_grad():
+        torch.testing.assert_close(saved(tokens), model(tokens), atol=2e-2, rtol=1e-2)
+
+
+def test_a_checkpoint_is_made_once_and_again_for_another_recipe(known, tmp_path):
+    assert checkpoints.make(tiny(), known, tmp_path, CPU)[1]
+    assert not checkpoints.make(tiny(), known, tmp_path, CPU)[1]
+    assert checkpoints.make(tiny(steps=4), known, tmp_path, CPU)[1]
+    (tmp_path / "model_rope.safetensors").write_bytes(b"damaged")
+    assert checkpoints.make(tiny(steps=4), known, tmp_path, CPU)[1]
+
+
+def test_a_checkpoint_can_be_read_with_another_scaling(known, tmp_path):
+    path, _ = checkpoints.make(tiny(), known, tmp_path, CPU)
+    stretched, _ = checkpoints.load(path, scaling=Linear(4))
+    plain, _ = checkpoints.load(path)
+    tokens = torch.randint(256, (1, 8), generator=torch.Generator().manual_seed(1))
+    with torch.no_grad():
+        assert not torch.allclose(stretched(tokens), plain(tokens))
+        quarter = torch.arange(8) / 4
+        torch.testing.assert_close(stretched(tokens), plain(tokens, quarter))
+
+
+def test_a_file_that_is_no_checkpoint_is_named_and_nothing_in_it_is_run(tmp_path):
+    class Trap:
+        def __reduce__(self):
+            return (Path.touch, (tmp_path / "ran",))
+
+    torch.save(Trap(), tmp_path / "model.safetensors")
+    with pytest.raises(OSError, match="model.safetensors is no model of this course"):
+        checkpoints.load(tmp_path / "model.safetensors")
+    assert not (tmp_path / "ran").exists()
+    save_file({"x": torch.ones(1)}, tmp_path / "other.safetensors")
+    with pytest.raises(OSError, match="other.safetensors is no model of this course"):
+        checkpoints.load(tmp_path / "other.safetensors")
 
 
 def test_a_summary_has_the_mean_and_its_standard_error():
@@ -179,10 +285,14 @@ test_bad_input_names_the_argument_and_what_it_got = pytest.mark.usefixtures("pla
         [
             (lambda: Recipe("rop"), ValueError, "encoding", "rop", "did you mean 'rope'"),
             (lambda: Recipe("rope", seed=-1), ValueError, "seed", "got -1"),
+            (lambda: Recipe("rope", seed=2**32), ValueError, "seed", "4294967296"),
             (lambda: Recipe("rope", steps=0), ValueError, "steps", "got 0"),
             (lambda: Recipe("rope", length=1), ValueError, "length", "got 1"),
             (lambda: Recipe("rope", lr=0.0), ValueError, "lr", "0.0"),
             (lambda: Recipe("rope", batch=2.0), TypeError, "batch", "2.0"),
+            (lambda: algorithms.run(tiny(), "sort"), ValueError, "task", "sort", "copy"),
+            (lambda: algorithms.run(tiny(length=5), "copy"), ValueError, "length", "got 5"),
+            (lambda: checkpoints.shipped("t5"), ValueError, "name", "t5"),
             (lambda: extrapolation.check(b"short"), ValueError, "ids", "got 5"),
             (lambda: extrapolation.check(b""), ValueError, "content", "none"),
             (lambda: extrapolation.check("text"), TypeError, "content", "str"),

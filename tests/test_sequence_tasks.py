@@ -34,6 +34,30 @@ def test_the_answer_stands_at_the_place(place, seed):
             assert targets[i] == (tokens[place] if i >= place else tasks.NOTHING)
 
 
+@given(st.integers(1, 9), st.integers(0, 2**16))
+def test_a_row_is_answered_backwards_from_the_sign_on(length, seed):
+    found = tasks.reverse(**SMALL | {"length": length}, generator=seeded(seed))
+    for tokens, targets in zip(*(part.tolist() for part in found), strict=True):
+        symbols, rest = tokens[:length], tokens[length:]
+        assert rest[0] == 5 and 5 not in symbols + rest[1:]
+        assert targets == [tasks.NOTHING] * length + symbols[::-1]
+        assert rest[1:] == targets[length:-1]  # each answer is the next token
+
+
+@given(st.integers(3, 12), st.integers(0, 2**16))
+def test_the_symbol_after_the_only_marker_is_asked_at_the_end(length, seed):
+    found = tasks.find(**SMALL | {"length": length}, generator=seeded(seed))
+    for tokens, targets in zip(*(part.tolist() for part in found), strict=True):
+        assert tokens.count(5) == 1 and tokens[-1] == 6
+        assert targets == [tasks.NOTHING] * (length - 1) + [tokens[tokens.index(5) + 1]]
+        assert targets[-1] < 5
+
+
+def test_the_marker_stands_at_every_place_where_a_symbol_follows():
+    found = tasks.find(**SMALL | {"batch": 300}, generator=seeded())
+    assert (found.tokens == 5).nonzero()[:, 1].unique().tolist() == list(range(7))
+
+
 @pytest.mark.parametrize("task", [tasks.token_at_offset, tasks.token_at_place])
 def test_the_same_seed_draws_the_same_batch_and_the_next_draw_another(task):
     generator = seeded()
@@ -95,6 +119,18 @@ test_bad_input_names_the_argument_and_what_it_got = pytest.mark.usefixtures("pla
             (lambda: draw(batch=0), ValueError, "batch", "got 0"),
             (lambda: draw(vocab_size=1), ValueError, "vocab_size", "got 1"),
             (lambda: draw(generator=3), TypeError, "generator", "int 3"),
+            (
+                lambda: tasks.find(**SMALL | {"length": 2}, generator=seeded()),
+                ValueError,
+                "length",
+                "got 2",
+            ),
+            (
+                lambda: tasks.reverse(**SMALL | {"length": 0}, generator=seeded()),
+                ValueError,
+                "length",
+                "got 0",
+            ),
         ]
     )
 )

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 
 import dask
 import distributed
@@ -164,6 +165,30 @@ def test_a_text_that_is_too_short_is_an_error_before_anything_is_trained(tmp_pat
     assert "missing.txt" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        (["--encodings", "none", "rope", "--d-model", "30"], "30"),
+        (["--length", "400000"], "400000"),
+        (["--jobs", "0"], "n_jobs"),
+        (["--seeds", str(2**64)], "seed"),
+        (["--lengths", "48"], "48"),
+        (["--lr", "0"], "lr"),
+    ],
+)
+def test_what_cannot_be_run_is_told_before_anything_is_trained(wrong, told, tmp_path, capsys):
+    assert main([*SMALL, "--folder", str(tmp_path), *wrong]) == 1
+    assert told in capsys.readouterr().err
+    assert not list(tmp_path.rglob("*.json"))
+
+
+def test_what_is_given_twice_is_done_once_and_rates_are_told_apart(tmp_path, capsys):
+    small = [*SMALL, "--folder", str(tmp_path), "--jobs", "1", "--encodings", "none"]
+    assert main([*small, "--seeds", "0", "0", "--lr", "1e-3", "2e-3", "--steps", "2"]) == 0
+    assert len(results(tmp_path)) == 2
+    assert "0.001" in capsys.readouterr().out
+
+
 def test_a_full_disk_is_an_error_before_anything_is_trained(tmp_path, capsys, monkeypatch):
     usage = shutil.disk_usage(tmp_path)._replace(free=2**20)
     monkeypatch.setattr(shutil, "disk_usage", lambda path: usage)
@@ -208,9 +233,12 @@ def test_a_file_under_the_name_of_another_key_is_noticed(tmp_path):
 
 
 def test_what_a_killed_writer_left_is_cleared_away(tmp_path):
-    (tmp_path / "rope-0-0123456789.json.partial").write_text('{"key"')
+    left, at_work = (tmp_path / f"rope-0-0123456789.json.{pid}.partial" for pid in (1, 2))
+    for path in (left, at_work):
+        path.write_text('{"key"')
+    os.utime(left, (0, 0))
     assert Store(tmp_path).missing([KEY]) == [KEY]
-    assert list(tmp_path.iterdir()) == []
+    assert list(tmp_path.iterdir()) == [at_work]
 
 
 def die():
@@ -233,6 +261,29 @@ def test_a_scheduler_that_is_not_there_is_told(tmp_path, capsys):
     assert address in capsys.readouterr().err
 
 
+def test_a_cluster_of_one_slot_does_the_runs_and_not_this_process(tmp_path):
+    keys = [KEY | {"seed": seed} for seed in range(2)]
+    whose = partial(eval, "{'process': __import__('os').getpid()}")  # workers know no test
+    with distributed.LocalCluster(
+        n_workers=1, threads_per_worker=1, processes=True, dashboard_address=None
+    ) as cluster:
+        store = Store(tmp_path)
+        sweep([(key, whose) for key in keys], store, scheduler=cluster.scheduler_address)
+    assert all(store.load(key)["process"] != os.getpid() for key in keys)
+
+
+def test_a_scheduler_that_goes_in_mid_run_is_told(tmp_path):
+    cluster = distributed.LocalCluster(
+        n_workers=1, threads_per_worker=1, processes=True, dashboard_address=None
+    )
+    with cluster:
+        running = start(tmp_path, "--scheduler", cluster.scheduler_address, "--steps", "400")
+        wait_for(1, tmp_path, running)
+    code, _, err = finish(running)
+    assert code == 1
+    assert "the same command goes on" in err and len(results(tmp_path)) >= 1
+
+
 def test_the_runs_of_a_worker_that_dies_in_a_cluster_go_to_the_other(uninterrupted, tmp_path):
     folder = tmp_path / "results"
     with (
@@ -250,3 +301,20 @@ def test_the_runs_of_a_worker_that_dies_in_a_cluster_go_to_the_other(uninterrupt
         code, _, err = finish(running)
     assert code == 0, err
     pd.testing.assert_frame_equal(table(folder), table(uninterrupted))
+
+
+def test_the_other_experiments_run_from_the_command_too(tmp_path, capsys):
+    small = ["--folder", str(tmp_path), "--encodings", "rope", "none", "--seeds", "0"]
+    small += [*("--steps", "2", "--d-model", "16", "--n-layers", "1", "--n-heads", "2")]
+    assert main(["learning-rates", *small, "--length", "8", "--jobs", "1"]) == 0
+    assert "0.004" in capsys.readouterr().out
+    assert main(["tasks", *small, "--length", "8", "--jobs", "1"]) == 0
+    assert "reverse" in capsys.readouterr().out
+    assert main(["checkpoints", *small, "--length", "8"]) == 0
+    assert "written" in capsys.readouterr().out
+    assert main(["checkpoints", *small, "--length", "8"]) == 0
+    assert capsys.readouterr().out.count("there already") == 2
+    assert sorted(path.name for path in tmp_path.iterdir() if path.is_file()) == [
+        "learning_rates.csv", "learning_rates_positions.csv", "model_none.safetensors",
+        "model_rope.safetensors", "tasks.csv",
+    ]  # fmt: skip

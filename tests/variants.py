@@ -9,7 +9,7 @@ from course_utils.models import TinyTransformer
 
 OPTIONS = {
     "sinusoidal": {"base": 50.0},
-    "learned": {"beyond": "clamp"},
+    "learned": {"beyond": "clamp", "std": 1.0},
     "multiplicative": {"beyond": "interpolate"},
     "shaw": {"use_values": False},
     "t5": {"n_buckets": 8, "max_distance": 20},

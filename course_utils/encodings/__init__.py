@@ -66,8 +66,8 @@ __all__ = [
 _SCHEMES: dict[str, tuple[Callable[..., PositionalEncoding], tuple[str, ...], tuple[str, ...]]] = {
     "none": (NoEncoding, (), ()),
     "sinusoidal": (Sinusoidal, (), ("base",)),
-    "learned": (Learned, ("max_len",), ("beyond",)),
-    "multiplicative": (Multiplicative, ("max_len",), ("beyond",)),
+    "learned": (Learned, ("max_len",), ("beyond", "std")),
+    "multiplicative": (Multiplicative, ("max_len",), ("beyond", "std")),
     "floater": (Floater, (), ("hidden", "delta", "step")),
     "complex_order": (ComplexOrder, (), ("vocab_size",)),
     "shaw": (Shaw, (), ("max_distance", "use_values")),

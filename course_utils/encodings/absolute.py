@@ -189,14 +189,15 @@ class Learned(_Table):
             something else in a longer sequence, so it does not go with a KV cache. Where all
             positions lie inside the table nothing is squeezed, and fractions are read too.
             Negative positions are refused always, fractions by the first two.
+        std: standard deviation of a fresh table. 0.02 as in BERT and GPT-2, whose fresh word
+            vectors have the same; where words are larger, rows of 0.02 are long in coming.
 
     Attributes:
-        table: (max_len, d_model), normal with standard deviation 0.02 at first, as in BERT and
-            GPT-2.
+        table: (max_len, d_model), normal with standard deviation ``std`` at first.
 
     Raises:
         TypeError, ValueError: if ``n_heads`` does not divide ``d_model``, ``max_len`` is not a
-            whole number of at least 1 or ``beyond`` is unknown.
+            whole number of at least 1, ``beyond`` is unknown or ``std`` is not above 0.
 
     Source: Devlin et al. 2019 (BERT), arXiv 1810.04805; Radford et al. 2019 (GPT-2).
         Interpolation: Dosovitskiy et al. 2021 (ViT), arXiv 2010.11929, section 3.2, in two
@@ -204,10 +205,15 @@ class Learned(_Table):
     """
 
     def __init__(
-        self, d_model: int, n_heads: int, max_len: int = 512, beyond: str = "error"
+        self,
+        d_model: int,
+        n_heads: int,
+        max_len: int = 512,
+        beyond: str = "error",
+        std: float = 0.02,
     ) -> None:
         super().__init__(d_model, n_heads, max_len, beyond)
-        nn.init.normal_(self.table, std=0.02)
+        nn.init.normal_(self.table, std=validation.positive("std", std))
 
     def embed(
         self,
@@ -236,10 +242,11 @@ class Multiplicative(_Table):
         n_heads: number of attention heads; must divide ``d_model``.
         max_len: as for :class:`Learned`.
         beyond: as for :class:`Learned`.
+        std: standard deviation of a fresh table around 1. A small one leaves embeddings nearly
+            as they are.
 
     Attributes:
-        table: (max_len, d_model), normal around 1 with standard deviation 0.02 at first, so
-            that a fresh encoding leaves embeddings nearly as they are.
+        table: (max_len, d_model), normal around 1 with standard deviation ``std`` at first.
 
     Raises:
         TypeError, ValueError: as :class:`Learned`.
@@ -248,10 +255,15 @@ class Multiplicative(_Table):
     """
 
     def __init__(
-        self, d_model: int, n_heads: int, max_len: int = 512, beyond: str = "error"
+        self,
+        d_model: int,
+        n_heads: int,
+        max_len: int = 512,
+        beyond: str = "error",
+        std: float = 0.02,
     ) -> None:
         super().__init__(d_model, n_heads, max_len, beyond)
-        nn.init.normal_(self.table, mean=1, std=0.02)
+        nn.init.normal_(self.table, mean=1, std=validation.positive("std", std))
 
     def embed(
         self,

@@ -4,45 +4,54 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import signal
 import sys
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
 
-from course_utils import data
+from course_utils import data, text
 from course_utils.encodings import NAMES
+from course_utils.experiments import algorithms, checkpoints
 from course_utils.experiments.extrapolation import AS_TRAINED, LENGTHS, check, jobs
-from course_utils.experiments.recipe import Recipe
+from course_utils.experiments.recipe import Recipe, build, pick
 from course_utils.experiments.store import Store
-from course_utils.experiments.sweep import WorkerDiedError, sweep
+from course_utils.experiments.sweep import Job, WorkerDiedError, sweep
 from course_utils.experiments.tables import as_text, summary, write_tables
 
 DESCRIPTION = """
-Train one small language model per encoding and seed, and measure how well each reads texts of many
-lengths ("extrapolation"), or how well each learns at several learning rates ("learning-rates").
-Results that are there already are kept: after an interruption the same command goes on. The tables
-are written to FOLDER when all runs are done.
+extrapolation: train a small language model for each encoding and seed, read texts of many lengths.
+learning-rates: the same models at the trained length only, trained with several learning rates.
+tasks: train small models to copy, reverse and find, ask them rows up to 8 times as long.
+checkpoints: train one language model for each of five encodings and keep its weights.
+
+What is done already is kept: after an interruption the same command goes on. Tables are written to
+FOLDER when all runs are done.
 """
-EXPERIMENTS = ("extrapolation", "learning-rates")
 RATES = (1e-3, 2e-3, 4e-3)
-DEFAULTS = Recipe("none")
 SIZES = ("length", "steps", "batch", "d_model", "n_layers", "n_heads")  # of the recipe
+ACROSS = {"extrapolation": "read", "learning-rates": "lr", "tasks": "read"}
 
 
 def parser() -> argparse.ArgumentParser:
     """The options of the command."""
-    made = argparse.ArgumentParser("python -m course_utils.experiments", description=DESCRIPTION)
+    made = argparse.ArgumentParser(
+        "python -m course_utils.experiments",
+        description=DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     add = made.add_argument
-    add("experiment", choices=EXPERIMENTS)
-    add("--encodings", nargs="+", choices=NAMES, default=NAMES, metavar="NAME", help="default: all")
-    add("--seeds", type=int, nargs="+", default=[0, 1, 2], metavar="SEED", help="default: 0 1 2")
-    add("--lr", type=float, nargs="+", help=f"default: {DEFAULTS.lr}, or {RATES} to compare")
+    add("experiment", choices=[*ACROSS, "checkpoints"])
+    add("--encodings", nargs="+", choices=NAMES, metavar="NAME", help="default: all, or the five")
+    add("--seeds", type=int, nargs="+", metavar="SEED", help="default: 0 1 2, or 0 for checkpoints")
+    add("--lr", type=float, nargs="+", help=f"learning rates; default to compare: {RATES}")
     add("--lengths", type=int, nargs="+", metavar="N", help=f"bytes read; default: {LENGTHS}")
     for name in SIZES:
-        default = getattr(DEFAULTS, name)
-        flag = f"--{name.replace('_', '-')}"
-        add(flag, type=int, default=default, metavar="N", help=f"default: {default}")
+        usual = (getattr(recipe, name) for recipe in (Recipe("none"), algorithms.DEFAULTS))
+        told = "default: {}, tasks {}".format(*usual)
+        add(f"--{name.replace('_', '-')}", type=int, metavar="N", help=told)
     add("--corpus", type=Path, metavar="FILE", help="default: the text that the course ships")
     add("--folder", type=Path, default=Path("results"), help="where results go; default: results")
     add("--jobs", type=int, metavar="N", help="processes; default: one a core, or one with a GPU")
@@ -50,38 +59,82 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
+def recipes(given: argparse.Namespace) -> list[Recipe]:
+    """One a seed, encoding and learning rate; all of a seed before the next."""
+    first = algorithms.DEFAULTS if given.experiment == "tasks" else Recipe("none")
+    sizes = {name: getattr(given, name) for name in SIZES if getattr(given, name) is not None}
+    first = dataclasses.replace(first, **sizes)
+    kept = given.experiment == "checkpoints"
+    found = dict.fromkeys(  # each once
+        dataclasses.replace(first, encoding=name, seed=seed, lr=lr)
+        for seed in given.seeds or ([0] if kept else [0, 1, 2])
+        for name in given.encodings or (checkpoints.NAMES if kept else NAMES)
+        for lr in given.lr or (RATES if given.experiment == "learning-rates" else [first.lr])
+    )
+    for recipe in found:
+        build(recipe)  # what cannot be built is found before anything is trained
+    return list(found)
+
+
+def to_do(given: argparse.Namespace) -> list[Job]:
+    """The runs of a sweep, after a look at whether they can be done at all."""
+    if given.experiment == "tasks":
+        return algorithms.jobs(recipes(given))
+    corpus = (given.corpus or data.verified("documentation.txt")).read_bytes()
+    wanted = recipes(given)
+    lengths = given.lengths or (
+        [wanted[0].length] if given.experiment == "learning-rates" else LENGTHS
+    )
+    check(corpus, lengths, length=wanted[0].length)
+    return jobs(wanted, corpus, lengths)
+
+
+def do_sweep(given: argparse.Namespace) -> None:
+    """Do what is missing, write the tables, print the means."""
+    todo = to_do(given)
+    store = Store(given.folder / given.experiment)
+    sweep(todo, store, n_jobs=given.jobs, scheduler=given.scheduler, name=given.experiment)
+    stem = given.folder / given.experiment.replace("-", "_")
+    written = write_tables([key for key, _ in todo], store, stem)
+    across = ACROSS[given.experiment]
+    rows = pd.read_csv(next(iter(written.values())))
+    if "reading" in rows:
+        rows = rows[rows["reading"] == AS_TRAINED]
+    apart = [c for c in ("task", "lr", "read") if c in rows and rows[c].nunique() > 1]
+    by = list(dict.fromkeys(["encoding", *apart, across]))
+    of, told = ("accuracy", "share right") if "accuracy" in rows else ("loss", "nats a byte")
+    print(f"{given.experiment}: {told}, mean ± standard error over seeds")
+    print(as_text(summary(rows, *by, of=of), across))
+    for path in written.values():
+        print(f"written: {path}")
+
+
+def make_checkpoints(given: argparse.Namespace) -> None:
+    """Train the models whose files are not there yet, and keep their weights."""
+    corpus = given.corpus or data.verified("documentation.txt")
+    known = text.split(text.from_file(corpus))
+    given.folder.mkdir(parents=True, exist_ok=True)
+    for recipe in recipes(given):
+        path, new = checkpoints.make(recipe, known, given.folder, pick())
+        print(f"{'written' if new else 'there already'}: {path}")
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns the exit status."""
     given = parser().parse_args(arguments)
-    compared = given.experiment == "learning-rates"
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that workers end as well
     try:
-        corpus = (given.corpus or data.verified("documentation.txt")).read_bytes()
-        lengths = given.lengths or ([given.length] if compared else LENGTHS)
-        check(corpus, lengths)
-        first = Recipe("none", **{name: getattr(given, name) for name in SIZES})
-        recipes = [
-            dataclasses.replace(first, encoding=name, seed=seed, lr=lr)
-            for seed in given.seeds  # whole seeds first: a table is useful before all are done
-            for name in given.encodings
-            for lr in given.lr or (RATES if compared else [DEFAULTS.lr])
-        ]
-        todo = jobs(recipes, corpus, lengths)
-        store = Store(given.folder / given.experiment)
-        sweep(todo, store, n_jobs=given.jobs, scheduler=given.scheduler, name=given.experiment)
-        stem = given.folder / given.experiment.replace("-", "_")
-        written = write_tables([key for key, _ in todo], store, stem)
+        if given.experiment == "checkpoints":
+            make_checkpoints(given)
+        else:
+            do_sweep(given)
     except KeyboardInterrupt:
         print("\nStopped. What was done is kept; the same command goes on.", file=sys.stderr)
         return 130
-    except (OSError, ValueError, TypeError, WorkerDiedError) as error:
+    except (OSError, ValueError, TypeError, ImportError, WorkerDiedError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    rows = pd.read_csv(written["losses"])
-    across = "lr" if compared else "length"
-    print("Held-out loss in nats a byte, mean ± standard error over seeds")
-    print(as_text(summary(rows[rows["reading"] == AS_TRAINED], "encoding", across), across))
-    for path in written.values():
-        print(f"written: {path}")
     return 0
 
 

@@ -19,10 +19,9 @@ from jaxtyping import Int
 from torch import Tensor
 
 from course_utils import __version__, text, validation
-from course_utils.experiments.recipe import Recipe, build, digest, options, train
+from course_utils.experiments.recipe import Recipe, build, digest, key, on_text, pick
 from course_utils.experiments.sweep import Job
 from course_utils.models import TinyTransformer
-from course_utils.session import pick_device
 
 LENGTHS = (32, 64, 128, 256, 512, 1024, 2048)
 BIN = 64  # positions that one row of the losses by position covers
@@ -35,18 +34,9 @@ Row = dict[str, Any]
 
 def jobs(recipes: Iterable[Recipe], corpus: bytes, lengths: Sequence[int] = LENGTHS) -> list[Job]:
     """What a sweep over these recipes has to do, each with the key of its result."""
-    hashed = digest(corpus)
+    more = {"corpus": digest(corpus), "lengths": [*lengths]}
     return [
-        (
-            {
-                "experiment": "extrapolation",
-                "corpus": hashed,
-                "lengths": [*lengths],
-                "options": options(recipe.encoding, recipe.length),
-                **asdict(recipe),
-            },
-            partial(run, recipe, corpus, lengths, bar=False),
-        )
+        (key("extrapolation", recipe, **more), partial(run, recipe, corpus, lengths, bar=False))
         for recipe in recipes
     ]
 
@@ -70,18 +60,14 @@ def run(
         TypeError, ValueError: if a length is not usable or the text is too short.
     """
     check(corpus, lengths)
-    device = pick_device()
-    if device.type == "cpu":
-        torch.set_num_threads(1)  # a sweep uses the cores for runs; small matrices gain little
+    device = pick()
     known = text.split(text.from_bytes(corpus))
     started = time.perf_counter()
-    model = train(recipe, known.train, device, bar=bar)
+    model = on_text(recipe, known, device, bar=bar)
     seconds = time.perf_counter() - started
-    about: Row = {"encoding": recipe.encoding, "seed": recipe.seed}
+    about: Row = asdict(recipe)
     made: Row = {
         "parameters": sum(p.numel() for p in model.parameters()),
-        "steps": recipe.steps,
-        "lr": recipe.lr,
         "train_seconds": round(seconds, 1),
         "bytes_per_second": round(recipe.steps * recipe.batch * recipe.length / seconds),
         "corpus": digest(corpus)[:16],
@@ -93,7 +79,7 @@ def run(
     held_out = known.held_out.to(device)
     in_windows, in_pieces = (spread(held_out, n) for n in (WINDOW_BLOCKS, POSITION_BLOCKS))
     losses = [
-        {**about, "reading": reading, "length": n, "loss": round(loss, 5), "judged": judged, **made}
+        {**about, "reading": reading, "read": n, "loss": round(loss, 5), "judged": judged, **made}
         for reading, reader in readings(recipe, model).items()
         for n in lengths
         if reading == AS_TRAINED or n > recipe.length  # elsewhere they are the same
@@ -147,8 +133,13 @@ def by_position(
     ]
 
 
-def check(corpus: bytes, lengths: Iterable[int] = LENGTHS) -> None:
+def check(corpus: bytes, lengths: Iterable[int] = LENGTHS, *, length: int = 2) -> None:
     """Find what is wrong with a text or the lengths before anything is trained.
+
+    Args:
+        corpus: the text.
+        lengths: bytes to read.
+        length: bytes a piece in training.
 
     Raises:
         TypeError, ValueError: naming it.
@@ -161,6 +152,7 @@ def check(corpus: bytes, lengths: Iterable[int] = LENGTHS) -> None:
         last = n
     if not last:
         raise ValueError("lengths must hold at least one length, got none")
-    held_out = text.split(text.from_bytes(corpus)).held_out
+    train, held_out = text.split(text.from_bytes(corpus))
+    text.draw(train, length=length, batch=1, generator=torch.Generator())
     for n in lengths:
         text.sliding(held_out[:1], length=n, first=last // 2)

@@ -11,6 +11,7 @@ import os
 import shutil
 import sys
 import tempfile
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from course_utils.experiments.recipe import digest
 
 PARTIAL = ".partial"
 DAMAGED = ".damaged"
+OLD = 3600  # seconds after which a partial file has no writer any more
 RUN_BYTES = 2**17  # more than any run's file takes
 SPARE_BYTES = 2**24
 
@@ -50,8 +52,9 @@ class Store:
             raise OSError(
                 error.errno, f"results folder {folder} cannot be written: {error.strerror}"
             ) from error
-        for left in folder.glob(f"*{PARTIAL}"):  # of a writer that was killed
-            left.unlink(missing_ok=True)
+        for left in folder.glob(f"*{PARTIAL}"):  # of a writer that was killed, not one at work
+            if time.time() - left.stat().st_mtime > OLD:
+                left.unlink(missing_ok=True)
 
     def path(self, key: Key) -> Path:
         """Where the result of a key is: the name says whose it is, its end tells recipes apart."""
@@ -97,7 +100,7 @@ class Store:
             OSError: if it cannot be written; no part of it stays.
         """
         path = self.path(key)
-        partial = path.with_name(path.name + PARTIAL)
+        partial = path.with_name(f"{path.name}.{os.getpid()}{PARTIAL}")
         told = {"key": dict(key), "result": result, "sha256": digest([dict(key), result])}
         try:
             with partial.open("w", encoding="utf-8") as file:

@@ -8,17 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor
-from contextlib import contextmanager
 
 from tqdm import tqdm
 
+from course_utils import validation
 from course_utils.experiments.store import Key, Result, Store
 
 Job = tuple[Key, Callable[[], Result]]
 
 
+GO_ON = "what was done is kept, the same command goes on"
+CONNECT = 10  # seconds to wait for a scheduler
+
+
 class WorkerDiedError(RuntimeError):
-    """A process of a sweep was killed from outside."""
+    """What did the runs of a sweep was killed or lost."""
 
 
 def sweep(
@@ -41,9 +45,13 @@ def sweep(
 
     Raises:
         OSError: if the results cannot be stored; those stored before stay.
-        WorkerDiedError: if a process on this machine was killed.
+        TypeError, ValueError: if ``n_jobs`` is not a whole number above 0.
+        WorkerDiedError: if a process on this machine was killed, or the cluster was lost or lost
+            the same run several times.
         ImportError: if joblib, or with a scheduler distributed, is not installed.
     """
+    if n_jobs is not None:
+        validation.integer("n_jobs", n_jobs)
     left = store.missing([key for key, _ in jobs])
     waiting = [(key, job) for key, job in jobs if key in left]
     bar = tqdm(total=len(jobs), initial=len(jobs) - len(waiting), desc=name, unit="run")
@@ -51,16 +59,11 @@ def sweep(
         bar.close()
         return 0
     store.check_space(len(waiting))
-    try:
-        with bar, _workers(n_jobs, scheduler) as parallel:
-            for key, result in parallel(waiting):
-                store.write(key, result)
-                bar.update()
-    except BrokenExecutor as error:
-        raise WorkerDiedError(
-            f"a process that trained a model died, perhaps for lack of memory ({error}); "
-            "what was done is kept, the same command goes on, --jobs 1 takes the least memory"
-        ) from error
+    done = _on_cluster(waiting, scheduler) if scheduler else _here(waiting, n_jobs)
+    with bar:
+        for key, result in done:
+            store.write(key, result)
+            bar.update()
     return len(waiting)
 
 
@@ -68,28 +71,41 @@ def _do(key: Key, job: Callable[[], Result]) -> tuple[Key, Result]:
     return key, job()
 
 
-@contextmanager
-def _workers(
-    n_jobs: int | None, scheduler: str | None
-) -> Iterator[Callable[[Sequence[Job]], Iterator[tuple[Key, Result]]]]:
-    """What takes jobs and gives their results in the order in which they are done."""
+def _here(jobs: Sequence[Job], n_jobs: int | None) -> Iterator[tuple[Key, Result]]:
+    """Results in the order in which processes of this machine have them."""
     import joblib
     import torch
 
-    def parallel(jobs: Sequence[Job]) -> Iterator[tuple[Key, Result]]:
-        pool = joblib.Parallel(return_as="generator_unordered", batch_size=1, pre_dispatch="all")
-        return pool(joblib.delayed(_do)(key, job) for key, job in jobs)
-
-    if scheduler is None:
-        if n_jobs is None:
-            n_jobs = 1 if torch.cuda.is_available() else joblib.cpu_count()
+    if n_jobs is None:
+        n_jobs = 1 if torch.cuda.is_available() else joblib.cpu_count()
+    try:
         with joblib.parallel_config(backend="loky", n_jobs=n_jobs, inner_max_num_threads=1):
-            yield parallel
-        return
-    from distributed import Client
+            # Dispatched one by one: a process whose parent was killed then has no next job.
+            pool = joblib.Parallel(
+                return_as="generator_unordered", batch_size=1, pre_dispatch="n_jobs"
+            )
+            yield from pool(joblib.delayed(_do)(key, job) for key, job in jobs)
+    except BrokenExecutor as error:
+        raise WorkerDiedError(
+            f"a process that trained a model died, perhaps for lack of memory ({error}); {GO_ON}, "
+            "and --jobs 1 takes the least memory"
+        ) from error
 
-    with (
-        Client(scheduler, set_as_default=False) as client,
-        joblib.parallel_config(backend="dask", n_jobs=-1, client=client),
-    ):
-        yield parallel
+
+def _on_cluster(jobs: Sequence[Job], scheduler: str) -> Iterator[tuple[Key, Result]]:
+    """Results in the order in which a Dask cluster has them.
+
+    Straight from distributed: through joblib a cluster of one slot would leave all work to this
+    process, and workers that join later would get none.
+    """
+    from distributed import CancelledError, Client, KilledWorker, as_completed
+
+    with Client(scheduler, timeout=CONNECT) as client:
+        waiting = as_completed([client.submit(_do, *job, pure=False) for job in jobs])
+        try:
+            for future in waiting:
+                yield future.result()
+        except (KilledWorker, CancelledError) as error:
+            raise WorkerDiedError(
+                f"the cluster at {scheduler} lost a run ({error}); {GO_ON}"
+            ) from error

@@ -17,8 +17,8 @@ def write_tables(keys: Sequence[Key], store: Store, stem: Path) -> dict[str, Pat
     Args:
         keys: of the runs.
         store: where they are.
-        stem: path of the files without their end; ``losses`` goes to ``<stem>.csv``, any other
-            table to ``<stem>_<table>.csv``.
+        stem: path of the files without their end; the first table goes to ``<stem>.csv``, any
+            other to ``<stem>_<table>.csv``.
 
     Returns:
         Path by table.
@@ -31,28 +31,33 @@ def write_tables(keys: Sequence[Key], store: Store, stem: Path) -> dict[str, Pat
     for key in keys:
         result = store.load(key)
         if result is None:
-            raise ValueError(f"the run {key['encoding']}, seed {key['seed']} is not there")
+            raise ValueError(f"the run {store.path(key).name} is not there")
         for table, rows in result.items():
             tables.setdefault(table, []).extend(rows)
     written = {}
     for table, rows in tables.items():
-        end = ".csv" if table == "losses" else f"_{table}.csv"
+        end = ".csv" if table == next(iter(tables)) else f"_{table}.csv"
         path = stem.with_name(stem.name + end)
         partial = path.with_name(path.name + ".partial")
-        pd.DataFrame(rows).to_csv(partial, index=False, lineterminator="\n")
-        os.replace(partial, path)
+        try:
+            pd.DataFrame(rows).to_csv(partial, index=False, lineterminator="\n")
+            os.replace(partial, path)
+        finally:
+            partial.unlink(missing_ok=True)
         written[table] = path
     return written
 
 
-def summary(rows: pd.DataFrame, *by: str) -> pd.DataFrame:
-    """Mean loss over seeds and its standard error, in nats a byte, for each value of ``by``.
+def summary(rows: pd.DataFrame, *by: str, of: str = "loss") -> pd.DataFrame:
+    """Mean over seeds and its standard error, in the unit of the values, for each value of ``by``.
 
     The standard error is the standard deviation over seeds (with n − 1) over √n; NaN for one seed.
+    A value that is NaN, as of a run that diverged, makes its mean NaN.
 
     Args:
-        rows: of a table of losses.
+        rows: of a table.
         *by: columns that tell the rows apart, such as ``"encoding", "length"``.
+        of: the column to average.
 
     Returns:
         Columns ``mean``, ``error`` and ``seeds``, indexed by the columns ``by``.
@@ -63,12 +68,13 @@ def summary(rows: pd.DataFrame, *by: str) -> pd.DataFrame:
     """
     if rows.duplicated([*by, "seed"]).any():
         raise ValueError(f"by must tell the rows of a seed apart, got {', '.join(by)}")
-    groups = rows.groupby([*by], sort=False)["loss"]
-    return pd.DataFrame({"mean": groups.mean(), "error": groups.sem(), "seeds": groups.count()})
+    groups = rows.groupby([*by], sort=False)[of]
+    mean, error = (groups.agg(how, skipna=False) for how in ("mean", "sem"))
+    return pd.DataFrame({"mean": mean, "error": error, "seeds": groups.size()})
 
 
 def as_text(found: pd.DataFrame, across: str) -> str:
-    """A summary as text, one of its ``by`` columns across: mean ± standard error."""
+    """A summary as text, one of its ``by`` columns across: mean ± standard error over seeds."""
     error = found["error"].map(" ± {:.3f}".format).where(found["error"].notna(), "")
     cells = found["mean"].map("{:.3f}".format) + error
     return cells.unstack(across, sort=False).to_string()
