@@ -381,10 +381,10 @@ def test_a_float64_model_gets_a_float64_grid():
 @pytest.mark.parametrize(
     ("encoding", "shown"),
     [
-        (Learned(8, 2, 5), "Learned(d_model=8, n_heads=2, max_len=5, beyond='error')"),
+        (Learned(8, 2, 5), "Learned(d_model=8, n_heads=2, max_len=5, beyond='error', std=0.02)"),
         (
             Multiplicative(8, 2, 5, "clamp"),
-            "Multiplicative(d_model=8, n_heads=2, max_len=5, beyond='clamp')",
+            "Multiplicative(d_model=8, n_heads=2, max_len=5, beyond='clamp', std=0.02)",
         ),
         (ComplexOrder(8, 2, 5), "ComplexOrder(d_model=8, n_heads=2, vocab_size=5)"),
         (Sinusoidal2D(8, 2, 5), "Sinusoidal2D(d_model=8, n_heads=2, base=10000, width=5)"),

@@ -21,30 +21,10 @@ from course_utils.experiments.__main__ import main
 from course_utils.experiments.store import DamagedError, Store
 from course_utils.experiments.sweep import WorkerDiedError, sweep
 
-pytest.importorskip("joblib")
-SMALL = [
-    "extrapolation",
-    "--encodings",
-    "rope",
-    "learned",
-    "--seeds",
-    "0",
-    "1",
-    "2",
-    "--steps",
-    "40",
-    "--d-model",
-    "16",
-    "--n-layers",
-    "1",
-    "--n-heads",
-    "2",
-    "--length",
-    "8",
-    "--lengths",
-    "8",
-    "16",
-]
+SMALL = """
+    extrapolation --encodings rope learned --seeds 0 1 2 --steps 100 --length 8 --lengths 8 16
+    --d-model 16 --n-layers 1 --n-heads 2
+""".split()  # noqa: SIM905
 RUNS = 6
 KEY = {"encoding": "rope", "seed": 0, "lengths": [8]}
 
@@ -97,7 +77,7 @@ def copied(uninterrupted, tmp_path):
     return folder
 
 
-@pytest.mark.parametrize("done", [1, 4])
+@pytest.mark.parametrize("done", [1, 3])
 def test_a_killed_sweep_resumes_and_does_only_what_is_missing(done, uninterrupted, tmp_path):
     folder = tmp_path / "results"
     killed = start(folder, "--jobs", "2")
@@ -304,8 +284,8 @@ def test_the_runs_of_a_worker_that_dies_in_a_cluster_go_to_the_other(uninterrupt
 
 
 def test_the_other_experiments_run_from_the_command_too(tmp_path, capsys):
-    small = ["--folder", str(tmp_path), "--encodings", "rope", "none", "--seeds", "0"]
-    small += [*("--steps", "2", "--d-model", "16", "--n-layers", "1", "--n-heads", "2")]
+    small = [*SMALL[1:], "--folder", str(tmp_path), "--encodings", "rope", "none", "--seeds", "0"]
+    small += ["--steps", "2"]
     assert main(["learning-rates", *small, "--length", "8", "--jobs", "1"]) == 0
     assert "0.004" in capsys.readouterr().out
     assert main(["tasks", *small, "--length", "8", "--jobs", "1"]) == 0

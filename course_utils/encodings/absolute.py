@@ -127,13 +127,22 @@ class Sinusoidal2D(Sinusoidal):
 class _Table(PositionalEncoding):
     """A learned table with one row a position, and what to read beyond its end."""
 
+    MEAN = 0.0  # of a fresh table
+
     def __init__(
-        self, d_model: int, n_heads: int, max_len: int = 512, beyond: str = "error"
+        self,
+        d_model: int,
+        n_heads: int,
+        max_len: int = 512,
+        beyond: str = "error",
+        std: float = 0.02,
     ) -> None:
         super().__init__(d_model, n_heads)
         self.max_len = validation.integer("max_len", max_len)
         self.beyond = validation.choice("beyond", beyond, BEYOND)
+        self.std = validation.positive("std", std)
         self.table = nn.Parameter(torch.empty(self.max_len, self.d_model))
+        nn.init.normal_(self.table, self.MEAN, self.std)
 
     def rows(self, positions: Positions) -> Float[Tensor, "seq d_model"]:
         """The table's rows at these positions, (seq,) → (seq, d_model), as ``beyond`` says.
@@ -172,7 +181,8 @@ class _Table(PositionalEncoding):
 
     def extra_repr(self) -> str:
         """What ``print(encoding)`` shows in brackets."""
-        return f"{super().extra_repr()}, max_len={self.max_len}, beyond={self.beyond!r}"
+        own = f"max_len={self.max_len}, beyond={self.beyond!r}, std={self.std}"
+        return f"{super().extra_repr()}, {own}"
 
 
 class Learned(_Table):
@@ -203,17 +213,6 @@ class Learned(_Table):
         Interpolation: Dosovitskiy et al. 2021 (ViT), arXiv 2010.11929, section 3.2, in two
         dimensions.
     """
-
-    def __init__(
-        self,
-        d_model: int,
-        n_heads: int,
-        max_len: int = 512,
-        beyond: str = "error",
-        std: float = 0.02,
-    ) -> None:
-        super().__init__(d_model, n_heads, max_len, beyond)
-        nn.init.normal_(self.table, std=validation.positive("std", std))
 
     def embed(
         self,
@@ -254,16 +253,7 @@ class Multiplicative(_Table):
     Source: none; a variant of learned absolute positions.
     """
 
-    def __init__(
-        self,
-        d_model: int,
-        n_heads: int,
-        max_len: int = 512,
-        beyond: str = "error",
-        std: float = 0.02,
-    ) -> None:
-        super().__init__(d_model, n_heads, max_len, beyond)
-        nn.init.normal_(self.table, mean=1, std=validation.positive("std", std))
+    MEAN = 1.0
 
     def embed(
         self,
