@@ -13,6 +13,8 @@ ROOT_ARGS := $(if $(filter 0,$(shell id -u 2>/dev/null)),--allow-root)
 
 export PYTHON TORCH CONSTRAINTS
 
+EXPERIMENT = extrapolation
+
 .PHONY: help lab test lint notebooks experiments bench clean
 .NOTPARALLEL:
 
@@ -29,7 +31,7 @@ help:
 	@echo "TORCH=cuda              PyTorch's default build in place of the small CPU build"
 	@echo "LAB_ARGS=--no-browser   more options for JupyterLab"
 	@echo "TEST_ARGS='-k entropy'  more options for pytest"
-	@echo "EXPERIMENT_ARGS=--help  more options for the experiment"
+	@echo "EXPERIMENT=tasks        another experiment; EXPERIMENT_ARGS=--help lists them"
 
 # No slash before lab/tree: Git Bash would take it for a path and translate it.
 lab:
@@ -48,7 +50,7 @@ notebooks:
 	$(IN_VENV) author -- tools/build_notebooks.py
 
 experiments:
-	$(IN_VENV) experiments -- -m course_utils.experiments extrapolation $(EXPERIMENT_ARGS)
+	$(IN_VENV) experiments -- -m course_utils.experiments $(EXPERIMENT) $(EXPERIMENT_ARGS)
 
 # The log level keeps PyTorch's profiler, which counts memory, from printing.
 bench: export KINETO_LOG_LEVEL = 99

@@ -956,4 +956,4 @@ myths.table()
 # **Read next:** Press et al. 2021, *Train Short, Test Long*, arXiv 2108.12409, sections 3 to 5.
 # Then Chi et al. 2022, *KERPLE*, 2205.09921.
 #
-# **Next:** lesson 07 asks which of all these really extrapolate. It is being written.
+# **Next:** [lesson 07](07_train_short_test_long.ipynb) asks which of all these really extrapolate.

@@ -14,7 +14,7 @@ import pandas as pd
 
 from course_utils import data, text
 from course_utils.encodings import NAMES
-from course_utils.experiments import algorithms, checkpoints
+from course_utils.experiments import algorithms, checkpoints, stretching
 from course_utils.experiments.extrapolation import AS_TRAINED, LENGTHS, check, jobs
 from course_utils.experiments.recipe import Recipe, build, pick
 from course_utils.experiments.store import Store
@@ -24,6 +24,7 @@ from course_utils.experiments.tables import as_text, summary, write_tables
 DESCRIPTION = """
 extrapolation: train a small language model for each encoding and seed, read texts of many lengths.
 learning-rates: the same models at the trained length only, trained with several learning rates.
+stretching: train RoPE models, stretch them eight ways, fine-tune each briefly, hide needles.
 tasks: train small models to copy, reverse and find, ask them rows up to 8 times as long.
 checkpoints: train one language model for each of five encodings and keep its weights.
 
@@ -32,7 +33,7 @@ FOLDER when all runs are done.
 """
 RATES = (1e-3, 2e-3, 4e-3)
 SIZES = ("length", "steps", "batch", "d_model", "n_layers", "n_heads")  # of the recipe
-ACROSS = {"extrapolation": "read", "learning-rates": "lr", "tasks": "read"}
+ACROSS = {"extrapolation": "read", "learning-rates": "lr", "stretching": "read", "tasks": "read"}
 
 
 def parser() -> argparse.ArgumentParser:
@@ -65,10 +66,13 @@ def recipes(given: argparse.Namespace) -> list[Recipe]:
     sizes = {name: getattr(given, name) for name in SIZES if getattr(given, name) is not None}
     first = dataclasses.replace(first, **sizes)
     kept = given.experiment == "checkpoints"
+    usual: Sequence[str] = checkpoints.NAMES if kept else NAMES
+    if given.experiment == "stretching":
+        usual = ["rope"]
     found = dict.fromkeys(  # each once
         dataclasses.replace(first, encoding=name, seed=seed, lr=lr)
         for seed in given.seeds or ([0] if kept else [0, 1, 2])
-        for name in given.encodings or (checkpoints.NAMES if kept else NAMES)
+        for name in given.encodings or usual
         for lr in given.lr or (RATES if given.experiment == "learning-rates" else [first.lr])
     )
     for recipe in found:
@@ -82,10 +86,11 @@ def to_do(given: argparse.Namespace) -> list[Job]:
         return algorithms.jobs(recipes(given))
     corpus = (given.corpus or data.verified("documentation.txt")).read_bytes()
     wanted = recipes(given)
-    lengths = given.lengths or (
-        [wanted[0].length] if given.experiment == "learning-rates" else LENGTHS
-    )
+    usual = {"learning-rates": [wanted[0].length], "stretching": stretching.LENGTHS}
+    lengths = given.lengths or usual.get(given.experiment, LENGTHS)
     check(corpus, lengths, length=wanted[0].length)
+    if given.experiment == "stretching":
+        return stretching.jobs(wanted, corpus, lengths)
     return jobs(wanted, corpus, lengths)
 
 
@@ -100,7 +105,11 @@ def do_sweep(given: argparse.Namespace) -> None:
     rows = pd.read_csv(next(iter(written.values())))
     if "reading" in rows:
         rows = rows[rows["reading"] == AS_TRAINED]
-    apart = [c for c in ("task", "lr", "read") if c in rows and rows[c].nunique() > 1]
+    apart = [
+        c
+        for c in ("task", "tuned", "factor", "way", "lr", "read")
+        if c in rows and rows[c].nunique() > 1
+    ]
     by = list(dict.fromkeys(["encoding", *apart, across]))
     of, told = ("accuracy", "share right") if "accuracy" in rows else ("loss", "nats a byte")
     print(f"{given.experiment}: {told}, mean ± standard error over seeds")

@@ -3,6 +3,7 @@
 from course_utils.plots.curves import entropy, four_panel, lines
 from course_utils.plots.doors import door_strip
 from course_utils.plots.matrices import attention, fingerprint, heatmap, similarity
+from course_utils.plots.results import numbered, seed_curves, squares
 from course_utils.plots.style import (
     DIVERGING,
     SEQUENTIAL,
@@ -27,10 +28,13 @@ __all__ = [
     "label",
     "labels",
     "lines",
+    "numbered",
     "png",
     "quick_png",
+    "seed_curves",
     "show",
     "shrink",
     "similarity",
+    "squares",
     "use_style",
 ]

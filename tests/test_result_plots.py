@@ -1,0 +1,71 @@
+"""Pictures of results show the numbers that they were given."""
+
+import math
+
+import pandas as pd
+import pytest
+import torch
+from bad_calls import bad_calls
+from matplotlib.figure import Figure
+
+from course_utils import plots
+
+pytestmark = pytest.mark.usefixtures("figures")
+
+
+def summary(errors):
+    at = pd.MultiIndex.from_product([["a", "b"], [64, 32]], names=["encoding", "read"])
+    return pd.DataFrame({"mean": [1.0, 2.0, 3.0, 4.0], "error": errors}, index=at)
+
+
+def bars(ax):
+    """Half the length of each bar, in the order of the legend."""
+    return [
+        (segment[1][1] - segment[0][1]) / 2
+        for container in ax.containers
+        for segment in container.lines[2][0].get_segments()
+    ]
+
+
+def test_curves_ascend_in_length_and_their_bars_are_the_errors():
+    ax = Figure().subplots()
+    plots.seed_curves(ax, summary([0.1, 0.2, 0.3, 0.4]), ["b", "a"])
+    assert [list(c.lines[0].get_ydata()) for c in ax.containers] == [[4, 3], [2, 1]]
+    assert bars(ax) == pytest.approx([0.4, 0.3, 0.2, 0.1])
+    assert ax.get_legend_handles_labels()[1] == ["b", "a"]
+
+
+def test_one_seed_gets_no_bar():
+    ax = Figure().subplots()
+    plots.seed_curves(ax, summary([math.nan] * 4), ["a"])
+    assert bars(ax) == [0, 0]
+
+
+def test_every_cell_carries_its_number_in_a_readable_colour():
+    ax = Figure().subplots()
+    plots.numbered(ax, torch.tensor([[0.0, -2.0], [0.5, 3.0]]), ["x", "y"], [1, 2], limit=1.0)
+    assert [text.get_text() for text in ax.texts] == ["+0.00", "-2.00", "+0.50", "+3.00"]
+    assert [text.get_color() for text in ax.texts] == ["black", "white", "black", "white"]
+    assert [text.get_text() for text in ax.get_yticklabels()] == ["x", "y"]
+
+
+def test_squares_are_coloured_by_what_was_added_to_their_first_cell():
+    found = {"a": torch.tensor([[1.0, 2.0], [1.5, 3.0]]), "b": torch.full((2, 2), 7.0)}
+    first, second = plots.squares(found, ("r", "s"), ("t", "u"), limit=2.0).axes
+    assert torch.tensor(first.images[0].get_array()).tolist() == [[0, 1], [0.5, 2]]
+    assert [text.get_text() for text in first.texts] == ["1.0", "2.0", "1.5", "3.0"]
+    assert not second.images[0].get_array().any()
+
+
+test_bad_arguments = bad_calls(
+    [
+        (
+            lambda: plots.seed_curves(Figure().subplots(), summary([0.1] * 4), ["c"]),
+            ValueError, "names", "'c'",
+        ),
+        (
+            lambda: plots.numbered(Figure().subplots(), torch.ones(2, 2), "abc", "ab", limit=1),
+            ValueError, "rows", "got 3 and 2",
+        ),
+    ]
+)  # fmt: skip

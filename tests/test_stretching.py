@@ -1,0 +1,183 @@
+"""RoPE stretched eight ways: right frequencies, the same bytes, tables that say what was done."""
+
+import dataclasses
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from bad_calls import bad_calls
+from matplotlib.figure import Figure
+
+from course_utils import explorers, text
+from course_utils.encodings import NTK, YaRN
+from course_utils.encodings.functional import rope_frequencies
+from course_utils.experiments import __main__ as command
+from course_utils.experiments import algorithms, extrapolation, recipe, stretching
+from course_utils.experiments.recipe import Recipe
+
+CORPUS = bytes(torch.randint(97, 123, (70_000,), generator=torch.Generator()).tolist())
+TINY = {"length": 8, "steps": 3, "batch": 16, "d_model": 16, "n_layers": 1, "n_heads": 2}
+MADE = Recipe("rope", **TINY)
+FINDER = dataclasses.replace(MADE, batch=2)
+LENGTHS, STEPS = (8, 16, 64, 128), 2
+
+
+@pytest.fixture(scope="module")
+def known():
+    return text.split(text.from_bytes(CORPUS))
+
+
+@pytest.fixture(scope="module")
+def model(known):
+    return recipe.on_text(MADE, known, torch.device("cpu"), bar=False)
+
+
+@pytest.fixture(scope="module")
+def found():
+    return stretching.run(MADE, CORPUS, LENGTHS, FINDER, STEPS, bar=False)
+
+
+@pytest.fixture(scope="module")
+def losses(found):
+    return pd.DataFrame(found["losses"])
+
+
+def speeds(way, factor=8, length=64, d=32):
+    return rope_frequencies(d, 10_000.0, stretching.way_to_stretch(way, factor, length, d), 512)
+
+
+def test_by_parts_is_yarn_without_its_temperature():
+    alone, sharpened = speeds("by parts"), rope_frequencies(32, 10_000.0, YaRN(8, 64))
+    torch.testing.assert_close(alone[0], sharpened[0])
+    assert alone[1] == 1 < sharpened[1]
+
+
+def test_dynamic_ntk_is_ntk_where_the_length_fits_the_factor():
+    torch.testing.assert_close(speeds("dynamic NTK")[0], speeds("NTK-aware")[0])
+    torch.testing.assert_close(speeds("NTK-aware")[0], rope_frequencies(32, 10_000.0, NTK(8))[0])
+
+
+def test_longrope_without_a_search_slows_what_does_not_finish_a_turn():
+    plain, slowed = rope_frequencies(32)[0], speeds("LongRoPE")[0]
+    whole = 64 * plain >= 2 * np.pi
+    assert torch.equal(slowed[whole], plain[whole])
+    torch.testing.assert_close(slowed[~whole], plain[~whole] / 8)
+
+
+@pytest.mark.parametrize("way", stretching.WAYS)
+def test_with_factor_1_and_a_short_text_no_way_changes_anything(way, model):
+    read = stretching.stretched(model, MADE, way, 1)
+    tokens = torch.randint(256, (2, 8), generator=torch.Generator().manual_seed(1))
+    with torch.no_grad():
+        torch.testing.assert_close(read(tokens), model(tokens), atol=1e-5, rtol=1e-4)
+
+
+def test_every_way_is_read_at_every_length_before_and_after(losses):
+    made_for = losses[losses.factor.isin([1, stretching.FACTOR])]
+    for (way, tuned), rows in made_for[made_for.reading == "as trained"].groupby(["way", "tuned"]):
+        assert rows["read"].tolist() == list(LENGTHS), (way, tuned)
+    assert set(losses.way) == set(stretching.WAYS)
+    assert set(losses.tuned) == {0, STEPS}
+    told = ["way", "factor", "tuned", "reading", "read"]
+    assert not losses.duplicated(told).any()
+    assert losses.judged.nunique() == 1 and np.isfinite(losses.loss).all()
+
+
+def test_the_factor_that_fits_is_read_at_its_length_only(losses):
+    others = losses[~losses.factor.isin([1, stretching.FACTOR])]
+    assert set(zip(others.factor, others["read"], strict=True)) == {(2, 16), (16, 128)}
+    assert not set(others.way) & set(stretching.WITHOUT_FACTOR)
+
+
+def test_log_n_is_read_beyond_the_trained_length_only(losses):
+    assert set(losses[losses.reading == "log-n"]["read"]) == set(LENGTHS[1:])
+
+
+def test_direct_is_the_model_as_it_was_trained(losses, known, model):
+    part = stretching.judged_part(known, LENGTHS[-1])
+    row = losses[(losses.way == "direct") & (losses.tuned == 0) & (losses.reading == "as trained")]
+    for n, loss in zip(row["read"], row.loss, strict=True):
+        assert extrapolation.read(model, part, n, LENGTHS[-1])[0] == pytest.approx(loss, abs=1e-4)
+
+
+def test_fine_tuning_changes_a_copy_and_reads_as_many_bytes_a_step(model, known, monkeypatch):
+    seen = []
+    draw = text.draw
+
+    def recorded(*args, **kwargs):
+        seen.append(draw(*args, **kwargs))
+        return seen[-1]
+
+    monkeypatch.setattr(text, "draw", recorded)
+    before = model.embedding.weight.clone()
+    tuned = stretching.stretched(model, MADE, "YaRN", 8)
+    stretching.fine_tune(tuned, MADE, known, length=64, steps=2, bar=False)
+    assert [one.tokens.shape for one in seen] == [(2, 64)] * 2
+    assert torch.equal(model.embedding.weight, before)
+    assert not torch.equal(tuned.embedding.weight, before)
+
+
+def test_a_run_can_be_repeated(found):
+    again = stretching.run(MADE, CORPUS, LENGTHS, FINDER, STEPS, bar=False)
+    assert [row["loss"] for row in again["losses"]] == [row["loss"] for row in found["losses"]]
+    assert again["needles"] == found["needles"]
+
+
+def test_needles_are_asked_at_every_depth_and_length(found):
+    needles = pd.DataFrame(found["needles"])
+    assert len(needles) == len(stretching.NEEDLES) * 4 * len(stretching.DEPTHS)
+    assert sorted(set(needles["read"])) == [8, 16, 32, 64]
+    assert needles.accuracy.between(0, 1).all()
+
+
+@pytest.mark.parametrize("depth", stretching.DEPTHS)
+def test_the_answer_stands_after_the_marker_at_its_depth(depth):
+    tokens, targets = stretching.needle(32, depth, 5)
+    marked = tokens == algorithms.SYMBOLS
+    assert (marked.sum(1) == 1).all()
+    at = int(marked[0].nonzero())
+    assert torch.equal(targets[:, -1], tokens[:, at + 1])
+    assert at == {0.0: 29, 1.0: 0}.get(depth, at)
+    assert (targets[:, :-1] < 0).all()
+
+
+def test_the_command_plans_one_run_a_seed_of_rope_alone():
+    given = command.parser().parse_args(["stretching", "--seeds", "3", "4"])
+    keys = [key for key, _ in command.to_do(given)]
+    assert [(key["encoding"], key["seed"]) for key in keys] == [("rope", 3), ("rope", 4)]
+    assert keys[0]["experiment"] == "stretching" and keys[0] != keys[1]
+
+
+def test_a_job_is_the_run_of_its_recipe(found):
+    ((_, job),) = stretching.jobs([MADE], CORPUS, LENGTHS, FINDER, STEPS)
+    assert job()["needles"] == found["needles"]
+
+
+def test_the_explorer_says_which_pairs_are_new():
+    direct = explorers.stretched_waves(Figure(), "direct", 8)
+    assert "4,096 = 32,768 positions" in direct and "18 of 64 pairs reach angles" in direct
+    squeezed = explorers.stretched_waves(Figure(), "interpolation", 8)
+    assert "fastest pair keeps 0.12 of its speed, the slowest 0.12" in squeezed
+    assert "0 of 64 pairs" in squeezed
+    assert "fastest pair keeps 1.00 of its speed" in explorers.stretched_waves(Figure(), "YaRN", 8)
+
+
+def test_a_pair_that_went_round_has_no_new_angles():
+    plain = torch.tensor([1.0, 0.01])
+    assert explorers.unseen(plain, plain, 64, 512).tolist() == [False, True]
+    assert explorers.unseen(plain, plain / 8, 64, 512).tolist() == [False, False]
+
+
+test_bad_input_names_the_argument_and_what_it_got = bad_calls(
+    [
+        (lambda: stretching.jobs([Recipe("alibi")], CORPUS), ValueError, "encoding", "alibi"),
+        (lambda: stretching.run(Recipe("none"), CORPUS), ValueError, "encoding", "none"),
+        (lambda: stretching.jobs([Recipe("rope")], CORPUS, [32]), ValueError, "lengths", "32"),
+        (lambda: stretching.run(MADE, b"short", LENGTHS), ValueError, "ids", "got 5"),
+        (lambda: stretching.way_to_stretch("yarn", 8, 64, 32), ValueError, "way", "yarn", "YaRN"),
+        (lambda: stretching.way_to_stretch("YaRN", 0.0, 64, 32), ValueError, "factor", "0.0"),
+        (lambda: stretching.needle(2, 0.5), ValueError, "length", "got 2"),
+        (lambda: stretching.needle(8, 1.5), ValueError, "depth", "1.5"),
+    ]
+)
