@@ -13,7 +13,7 @@ from course_utils import explorers, text
 from course_utils.encodings import NTK, YaRN
 from course_utils.encodings.functional import rope_frequencies
 from course_utils.experiments import __main__ as command
-from course_utils.experiments import algorithms, extrapolation, recipe, stretching
+from course_utils.experiments import algorithms, extrapolation, needles, recipe, stretching, ways
 from course_utils.experiments.recipe import Recipe
 
 CORPUS = bytes(torch.randint(97, 123, (70_000,), generator=torch.Generator()).tolist())
@@ -44,7 +44,7 @@ def losses(found):
 
 
 def speeds(way, factor=8, length=64, d=32):
-    return rope_frequencies(d, 10_000.0, stretching.way_to_stretch(way, factor, length, d), 512)
+    return rope_frequencies(d, 10_000.0, ways.way_to_stretch(way, factor, length, d), 512)
 
 
 def test_by_parts_is_yarn_without_its_temperature():
@@ -65,9 +65,9 @@ def test_longrope_without_a_search_slows_what_does_not_finish_a_turn():
     torch.testing.assert_close(slowed[~whole], plain[~whole] / 8)
 
 
-@pytest.mark.parametrize("way", stretching.WAYS)
+@pytest.mark.parametrize("way", ways.WAYS)
 def test_with_factor_1_and_a_short_text_no_way_changes_anything(way, model):
-    read = stretching.stretched(model, MADE, way, 1)
+    read = ways.stretched(model, MADE, way, 1)
     tokens = torch.randint(256, (2, 8), generator=torch.Generator().manual_seed(1))
     with torch.no_grad():
         torch.testing.assert_close(read(tokens), model(tokens), atol=1e-5, rtol=1e-4)
@@ -77,7 +77,7 @@ def test_every_way_is_read_at_every_length_before_and_after(losses):
     made_for = losses[losses.factor.isin([1, stretching.FACTOR])]
     for (way, tuned), rows in made_for[made_for.reading == "as trained"].groupby(["way", "tuned"]):
         assert rows["read"].tolist() == list(LENGTHS), (way, tuned)
-    assert set(losses.way) == set(stretching.WAYS)
+    assert set(losses.way) == set(ways.WAYS)
     assert set(losses.tuned) == {0, STEPS}
     told = ["way", "factor", "tuned", "reading", "read"]
     assert not losses.duplicated(told).any()
@@ -87,7 +87,7 @@ def test_every_way_is_read_at_every_length_before_and_after(losses):
 def test_the_factor_that_fits_is_read_at_its_length_only(losses):
     others = losses[~losses.factor.isin([1, stretching.FACTOR])]
     assert set(zip(others.factor, others["read"], strict=True)) == {(2, 16), (16, 128)}
-    assert not set(others.way) & set(stretching.WITHOUT_FACTOR)
+    assert not set(others.way) & set(ways.WITHOUT_FACTOR)
 
 
 def test_log_n_is_read_beyond_the_trained_length_only(losses):
@@ -111,7 +111,7 @@ def test_fine_tuning_changes_a_copy_and_reads_as_many_bytes_a_step(model, known,
 
     monkeypatch.setattr(text, "draw", recorded)
     before = model.embedding.weight.clone()
-    tuned = stretching.stretched(model, MADE, "YaRN", 8)
+    tuned = ways.stretched(model, MADE, "YaRN", 8)
     stretching.fine_tune(tuned, MADE, known, length=64, steps=2, bar=False)
     assert [one.tokens.shape for one in seen] == [(2, 64)] * 2
     assert torch.equal(model.embedding.weight, before)
@@ -125,15 +125,15 @@ def test_a_run_can_be_repeated(found):
 
 
 def test_needles_are_asked_at_every_depth_and_length(found):
-    needles = pd.DataFrame(found["needles"])
-    assert len(needles) == len(stretching.NEEDLES) * 4 * len(stretching.DEPTHS)
-    assert sorted(set(needles["read"])) == [8, 16, 32, 64]
-    assert needles.accuracy.between(0, 1).all()
+    asked = pd.DataFrame(found["needles"])
+    assert len(asked) == len(needles.WAYS) * 4 * len(needles.DEPTHS)
+    assert sorted(set(asked["read"])) == [8, 16, 32, 64]
+    assert asked.accuracy.between(0, 1).all()
 
 
-@pytest.mark.parametrize("depth", stretching.DEPTHS)
+@pytest.mark.parametrize("depth", needles.DEPTHS)
 def test_the_answer_stands_after_the_marker_at_its_depth(depth):
-    tokens, targets = stretching.needle(32, depth, 5)
+    tokens, targets = needles.needle(32, depth, 5)
     marked = tokens == algorithms.SYMBOLS
     assert (marked.sum(1) == 1).all()
     at = int(marked[0].nonzero())
@@ -175,9 +175,9 @@ test_bad_input_names_the_argument_and_what_it_got = bad_calls(
         (lambda: stretching.run(Recipe("none"), CORPUS), ValueError, "encoding", "none"),
         (lambda: stretching.jobs([Recipe("rope")], CORPUS, [32]), ValueError, "lengths", "32"),
         (lambda: stretching.run(MADE, b"short", LENGTHS), ValueError, "ids", "got 5"),
-        (lambda: stretching.way_to_stretch("yarn", 8, 64, 32), ValueError, "way", "yarn", "YaRN"),
-        (lambda: stretching.way_to_stretch("YaRN", 0.0, 64, 32), ValueError, "factor", "0.0"),
-        (lambda: stretching.needle(2, 0.5), ValueError, "length", "got 2"),
-        (lambda: stretching.needle(8, 1.5), ValueError, "depth", "1.5"),
+        (lambda: ways.way_to_stretch("yarn", 8, 64, 32), ValueError, "way", "yarn", "YaRN"),
+        (lambda: ways.way_to_stretch("YaRN", 0.0, 64, 32), ValueError, "factor", "0.0"),
+        (lambda: needles.needle(2, 0.5), ValueError, "length", "got 2"),
+        (lambda: needles.needle(8, 1.5), ValueError, "depth", "1.5"),
     ]
 )

@@ -36,6 +36,8 @@ def start(folder, *more):
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,  # a group of its own, so that a kill takes its workers too
+        # As in a terminal: what is started in the background ignores Ctrl-C, and so would this.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
 
 
@@ -288,7 +290,7 @@ def test_the_other_experiments_run_from_the_command_too(tmp_path, capsys):
     small += ["--steps", "2"]
     assert main(["learning-rates", *small, "--length", "8", "--jobs", "1"]) == 0
     assert "0.004" in capsys.readouterr().out
-    assert main(["tasks", *small, "--length", "8", "--jobs", "1"]) == 0
+    assert main(["tasks", *small, "--length", "12", "--jobs", "1"]) == 0
     assert "reverse" in capsys.readouterr().out
     assert main(["checkpoints", *small, "--length", "8"]) == 0
     assert "written" in capsys.readouterr().out

@@ -7,47 +7,103 @@ import dataclasses
 import signal
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pandas as pd
 
 from course_utils import data, text
 from course_utils.encodings import NAMES
-from course_utils.experiments import algorithms, checkpoints, stretching
-from course_utils.experiments.extrapolation import AS_TRAINED, LENGTHS, check, jobs
+from course_utils.experiments import algorithms, checkpoints, extrapolation, stretching
+from course_utils.experiments.extrapolation import AS_TRAINED, LENGTHS
 from course_utils.experiments.recipe import Recipe, build, pick
 from course_utils.experiments.store import Store
 from course_utils.experiments.sweep import Job, WorkerDiedError, sweep
 from course_utils.experiments.tables import as_text, summary, write_tables
 
-DESCRIPTION = """
-extrapolation: train a small language model for each encoding and seed, read texts of many lengths.
-learning-rates: the same models at the trained length only, trained with several learning rates.
-stretching: train RoPE models, stretch them eight ways, fine-tune each briefly, hide needles.
-tasks: train small models to copy, reverse and find, ask them rows up to 8 times as long.
-checkpoints: train one language model for each of five encodings and keep its weights.
-
+SIZES = ("length", "steps", "batch", "d_model", "n_layers", "n_heads")  # of the recipe
+APART = ("task", "way", "tuned", "factor", "lr")  # columns that tell a seed's rows apart
+ENDING = """
 What is done already is kept: after an interruption the same command goes on. Tables are written to
 FOLDER when all runs are done.
 """
-RATES = (1e-3, 2e-3, 4e-3)
-SIZES = ("length", "steps", "batch", "d_model", "n_layers", "n_heads")  # of the recipe
-ACROSS = {"extrapolation": "read", "learning-rates": "lr", "stretching": "read", "tasks": "read"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Experiment:
+    """What the command has to know of an experiment.
+
+    Attributes:
+        about: what it does, for the help.
+        jobs: makes its runs from recipes, text and lengths.
+        usual: the recipe that its options change.
+        encodings: trained if none are named.
+        seeds: likewise.
+        rates: learning rates, likewise; None for that of the recipe.
+        lengths: bytes read, likewise; None for the trained length alone.
+        of: the column to average in the table that is printed, and its unit.
+        across: the column whose values stand side by side there.
+    """
+
+    about: str
+    jobs: Callable[[list[Recipe], bytes, Sequence[int]], list[Job]]
+    usual: Recipe = Recipe("none")
+    encodings: Sequence[str] = tuple(NAMES)
+    seeds: Sequence[int] = (0, 1, 2)
+    rates: Sequence[float] | None = None
+    lengths: Sequence[int] | None = LENGTHS
+    of: tuple[str, str] = ("loss", "nats a byte")
+    across: str = "read"
+
+
+EXPERIMENTS = {
+    "extrapolation": Experiment(
+        "train a small language model for each encoding and seed, read texts of many lengths.",
+        extrapolation.jobs,
+    ),
+    "learning-rates": Experiment(
+        "the same models at the trained length only, trained with several learning rates.",
+        extrapolation.jobs,
+        rates=(1e-3, 2e-3, 4e-3),
+        lengths=None,
+        across="lr",
+    ),
+    "stretching": Experiment(
+        "train RoPE models, stretch them eight ways, fine-tune each briefly, hide needles.",
+        stretching.jobs,
+        encodings=["rope"],
+        lengths=stretching.LENGTHS,
+    ),
+    "tasks": Experiment(
+        "train small models to copy, reverse and find, ask them rows up to 8 times as long.",
+        lambda recipes, _text, _lengths: algorithms.jobs(recipes),
+        usual=algorithms.DEFAULTS,
+        lengths=None,
+        of=("accuracy", "share right"),
+    ),
+    "checkpoints": Experiment(
+        "train one language model for each of five encodings and keep its weights.",
+        lambda _recipes, _text, _lengths: [],
+        encodings=checkpoints.NAMES,
+        seeds=(0,),
+    ),
+}
 
 
 def parser() -> argparse.ArgumentParser:
     """The options of the command."""
+    compared = EXPERIMENTS["learning-rates"].rates
+    does = [f"{name}: {one.about}" for name, one in EXPERIMENTS.items()]
     made = argparse.ArgumentParser(
         "python -m course_utils.experiments",
-        description=DESCRIPTION,
+        description="\n".join([*does, ENDING]),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = made.add_argument
-    add("experiment", choices=[*ACROSS, "checkpoints"])
+    add("experiment", choices=EXPERIMENTS)
     add("--encodings", nargs="+", choices=NAMES, metavar="NAME", help="default: all, or the five")
     add("--seeds", type=int, nargs="+", metavar="SEED", help="default: 0 1 2, or 0 for checkpoints")
-    add("--lr", type=float, nargs="+", help=f"learning rates; default to compare: {RATES}")
+    add("--lr", type=float, nargs="+", help=f"learning rates; default to compare: {compared}")
     add("--lengths", type=int, nargs="+", metavar="N", help=f"bytes read; default: {LENGTHS}")
     for name in SIZES:
         usual = (getattr(recipe, name) for recipe in (Recipe("none"), algorithms.DEFAULTS))
@@ -62,18 +118,14 @@ def parser() -> argparse.ArgumentParser:
 
 def recipes(given: argparse.Namespace) -> list[Recipe]:
     """One a seed, encoding and learning rate; all of a seed before the next."""
-    first = algorithms.DEFAULTS if given.experiment == "tasks" else Recipe("none")
+    asked = EXPERIMENTS[given.experiment]
     sizes = {name: getattr(given, name) for name in SIZES if getattr(given, name) is not None}
-    first = dataclasses.replace(first, **sizes)
-    kept = given.experiment == "checkpoints"
-    usual: Sequence[str] = checkpoints.NAMES if kept else NAMES
-    if given.experiment == "stretching":
-        usual = ["rope"]
+    first = dataclasses.replace(asked.usual, **sizes)
     found = dict.fromkeys(  # each once
         dataclasses.replace(first, encoding=name, seed=seed, lr=lr)
-        for seed in given.seeds or ([0] if kept else [0, 1, 2])
-        for name in given.encodings or usual
-        for lr in given.lr or (RATES if given.experiment == "learning-rates" else [first.lr])
+        for seed in given.seeds or asked.seeds
+        for name in given.encodings or asked.encodings
+        for lr in given.lr or asked.rates or [first.lr]
     )
     for recipe in found:
         build(recipe)  # what cannot be built is found before anything is trained
@@ -82,38 +134,27 @@ def recipes(given: argparse.Namespace) -> list[Recipe]:
 
 def to_do(given: argparse.Namespace) -> list[Job]:
     """The runs of a sweep, after a look at whether they can be done at all."""
-    if given.experiment == "tasks":
-        return algorithms.jobs(recipes(given))
+    asked, wanted = EXPERIMENTS[given.experiment], recipes(given)
     corpus = (given.corpus or data.verified("documentation.txt")).read_bytes()
-    wanted = recipes(given)
-    usual = {"learning-rates": [wanted[0].length], "stretching": stretching.LENGTHS}
-    lengths = given.lengths or usual.get(given.experiment, LENGTHS)
-    check(corpus, lengths, length=wanted[0].length)
-    if given.experiment == "stretching":
-        return stretching.jobs(wanted, corpus, lengths)
-    return jobs(wanted, corpus, lengths)
+    lengths = given.lengths or asked.lengths or [wanted[0].length]
+    return asked.jobs(wanted, corpus, lengths)
 
 
 def do_sweep(given: argparse.Namespace) -> None:
     """Do what is missing, write the tables, print the means."""
-    todo = to_do(given)
+    todo, asked = to_do(given), EXPERIMENTS[given.experiment]
     store = Store(given.folder / given.experiment)
     sweep(todo, store, n_jobs=given.jobs, scheduler=given.scheduler, name=given.experiment)
     stem = given.folder / given.experiment.replace("-", "_")
     written = write_tables([key for key, _ in todo], store, stem)
-    across = ACROSS[given.experiment]
     rows = pd.read_csv(next(iter(written.values())))
     if "reading" in rows:
         rows = rows[rows["reading"] == AS_TRAINED]
-    apart = [
-        c
-        for c in ("task", "tuned", "factor", "way", "lr", "read")
-        if c in rows and rows[c].nunique() > 1
-    ]
-    by = list(dict.fromkeys(["encoding", *apart, across]))
-    of, told = ("accuracy", "share right") if "accuracy" in rows else ("loss", "nats a byte")
-    print(f"{given.experiment}: {told}, mean ± standard error over seeds")
-    print(as_text(summary(rows, *by, of=of), across))
+    apart = [c for c in (*APART, "read") if c in rows and rows[c].nunique() > 1]
+    by = list(dict.fromkeys(["encoding", *apart, asked.across]))
+    column, unit = asked.of
+    print(f"{given.experiment}: {unit}, mean ± standard error over seeds")
+    print(as_text(summary(rows, *by, of=column), asked.across))
     for path in written.values():
         print(f"written: {path}")
 

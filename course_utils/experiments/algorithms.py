@@ -17,6 +17,7 @@ import torch
 from course_utils import sequence_tasks, validation
 from course_utils.experiments.recipe import Recipe, key, pick, train
 from course_utils.experiments.sweep import Job
+from course_utils.models import TinyTransformer
 from course_utils.sequence_tasks import Examples
 
 SYMBOLS = 16
@@ -73,16 +74,9 @@ def run(recipe: Recipe, task: str, *, bar: bool = True) -> dict[str, list[dict[s
     Raises:
         TypeError, ValueError: if there is no such task or its rows do not fit into the length.
     """
-    draw, shortest = TASKS[validation.choice("task", task, TASKS)]
-    if recipe.length < shortest:
-        raise ValueError(f"length must be at least {shortest} for {task}, got {recipe.length}")
+    draw, _ = TASKS[validation.choice("task", task, TASKS)]
     device = pick()
-
-    def batch(generator: torch.Generator) -> Examples:
-        tokens = int(torch.randint(shortest, recipe.length + 1, (), generator=generator))
-        return draw(tokens, recipe.batch, generator)
-
-    model = train(recipe, batch, device, bar=bar, vocab_size=SYMBOLS + 2)
+    model = learn(recipe, task, device, bar=bar)
     rows = []
     for times in TIMES:
         generator = torch.Generator().manual_seed(HELD_OUT + times)
@@ -96,3 +90,20 @@ def run(recipe: Recipe, task: str, *, bar: bool = True) -> dict[str, list[dict[s
             }
         )
     return {"accuracies": rows}
+
+
+def learn(recipe: Recipe, task: str, device: torch.device, *, bar: bool = True) -> TinyTransformer:
+    """A model trained on rows of one task, each batch of another length up to the recipe's.
+
+    Raises:
+        TypeError, ValueError: as :func:`run`.
+    """
+    draw, shortest = TASKS[validation.choice("task", task, TASKS)]
+    if recipe.length < shortest:
+        raise ValueError(f"length must be at least {shortest} for {task}, got {recipe.length}")
+
+    def batch(generator: torch.Generator) -> Examples:
+        tokens = int(torch.randint(shortest, recipe.length + 1, (), generator=generator))
+        return draw(tokens, recipe.batch, generator)
+
+    return train(recipe, batch, device, bar=bar, vocab_size=SYMBOLS + 2)

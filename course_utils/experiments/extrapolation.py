@@ -33,7 +33,13 @@ Row = dict[str, Any]
 
 
 def jobs(recipes: Iterable[Recipe], corpus: bytes, lengths: Sequence[int] = LENGTHS) -> list[Job]:
-    """What a sweep over these recipes has to do, each with the key of its result."""
+    """What a sweep over these recipes has to do, each with the key of its result.
+
+    Raises:
+        TypeError, ValueError: if a length is not usable or the text is too short.
+    """
+    recipes = list(recipes)
+    check(corpus, lengths, length=max((one.length for one in recipes), default=2))
     more = {"corpus": digest(corpus), "lengths": [*lengths]}
     return [
         (key("extrapolation", recipe, **more), partial(run, recipe, corpus, lengths, bar=False))

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 from course_utils.encodings.functional import rope_frequencies
-from course_utils.experiments.stretching import way_to_stretch
+from course_utils.experiments.ways import way_to_stretch
 
 WIDTH, BASE, TRAINED = 128, 10_000.0, 4096  # a head of Llama 2, and its context
 
@@ -58,12 +58,12 @@ def _empty(left: Axes, right: Axes, plain: Tensor) -> None:
     trained = (2 * math.pi / plain).numpy()
     right.plot(pairs, trained, ":", color="0.5", label="as trained")
     right.plot(pairs, trained, color="C0", label="stretched")
-    right.axhline(TRAINED, color="0.4", linewidth=1)
-    right.axhline(TRAINED, color="C1", linestyle="--", linewidth=1)
+    right.axhline(TRAINED, color="0.4", linewidth=1, label="trained length")
+    right.axhline(TRAINED, color="C1", linestyle="--", linewidth=1, label="new length")
     right.plot([], [], "x", color="C3", markersize=4, label="new angles")
     right.set(
         ylim=(3, 3e7), yscale="log", xlabel="pair", ylabel="positions a turn",
-        title="wavelengths; lines: old and new length",
+        title="how many positions make a turn",
     )  # fmt: skip
     right.legend(loc="upper left", fontsize=9)
     for ax, ticks in ((left, (0.01, 0.1, 1)), (right, (10, 1000, 100_000))):
