@@ -318,8 +318,42 @@ print(f"best model: {best} {means.loc[(best, L), 'mean']:.2f}")
 # A causal mask allows more (lesson 01); it was not learned. The multiplicative table lies, like
 # NoPE, between the counts of one byte and two.
 #
-# The counts of four bytes are about as good as the best model. So near bytes are nearly all that
-# pays here. A flat curve shows that a model keeps them, no more.
+# But it *has* positions. A suspicion: words average to about nothing, and so does what its rows
+# make of them. A place leaves no trace that is common to all words. A test: add 1 to every entry of
+# every word vector. (The output cannot tell: all its scores move alike.) A small task, name the
+# token two back, one of 256:
+
+# %%
+from functools import partial
+
+from course_utils import sequence_tasks
+from course_utils.models import TinyTransformer
+from course_utils.training import fit
+
+
+def two_back(encoding, common):
+    """Share right after 200 steps; ``common`` is added to all word vectors at the start."""
+    torch.manual_seed(0)
+    small = TinyTransformer(256, encoding, d_model=64, n_layers=1, n_heads=4, max_len=16, std=1.0)
+    with torch.no_grad():
+        small.embedding.weight += common / 64**0.5  # the model multiplies by the root of its width
+    size = {"length": 16, "batch": 16, "vocab_size": 256}
+    dice = torch.Generator().manual_seed(0)
+    draw = partial(sequence_tasks.token_at_offset, -2, **size, generator=dice)
+    fit(small, lambda: sequence_tasks.loss(small, draw()), 200, lr=5e-3, bar=False)
+    return sequence_tasks.accuracy(small, draw())
+
+
+# %%
+print(f"learned {two_back('learned', 0):.1f}; multiplicative {two_back('multiplicative', 0):.1f},")
+print(f"with a common part {two_back('multiplicative', 1):.1f} right")
+
+# %% [markdown]
+# **Look:** with a part common to all words, multiplied rows are as good as added ones here. For a
+# row times a common part *is* an added row. On the text this may not be the only cause.
+#
+# Back to the counts. Those of four bytes are about as good as the best model. So near bytes are
+# nearly all that pays here. A flat curve shows that a model keeps them, no more.
 #
 # ## Turn the knobs
 #
@@ -914,6 +948,8 @@ myths.settle(
     f"{told('learned')} {ends} At {L}, the table's own length, it is {behind['learned']} behind "
     f"{best}. A table of 100,000 rows of 768 has {100_000 * 768:,} parameters.",
 )
+
+# %%
 clipped = ("shaw", "t5", "deberta")
 myths.settle(
     "C26",

@@ -453,9 +453,8 @@ guess.reveal(
 # one. Slow the fast pairs, as YaRN's formula does here (its ends were chosen for Llama), and even
 # 64 bytes are lost. Interpolation is right for one part of the pairs only.
 #
-# A large model suffers less. The interpolation paper (Chen et al. 2023) reports for LLaMA 7B, not
-# trained further, perplexity 7.20 at its own 2,048 tokens. At 8,192 it is over 1,000 read directly,
-# and 16.10 interpolated by 4. Ours is tiny and reads bytes.
+# A large model suffers less: LLaMA 7B, by the interpolation paper, has perplexity 7.20 at its own
+# 2,048 tokens, and 16.10 at 8,192, interpolated by 4 and not trained further.
 #
 # ## A short fine-tuning
 #
