@@ -30,6 +30,18 @@ def test_the_curves_are_the_means_of_the_table():
         assert shown(fig, number) == pytest.approx(losses(name).to_dict())
 
 
+def test_the_bars_reach_one_standard_error_to_both_sides():
+    fig = Figure()
+    explorers.lengths(fig, "rope", "alibi", LOSS, 5)
+    rows = data.results("extrapolation")
+    rows = rows[(rows["encoding"] == "alibi") & (rows["reading"] == AS_TRAINED)]
+    seeds = rows.groupby("read")["loss"]
+    error = seeds.std() / seeds.size() ** 0.5
+    ends = fig.axes[0].lines[3].get_ydata().reshape(-1, 3)  # low, high, a gap
+    assert ends[:, 0] == pytest.approx((seeds.mean() - error).to_numpy())
+    assert ends[:, 1] == pytest.approx((seeds.mean() + error).to_numpy())
+
+
 def test_the_sentence_says_where_the_curves_end():
     sentence = explorers.lengths(Figure(), "none", "alibi", LOSS, 3)
     found = re.findall(r"(\w+) (-?[\d.]+\d) \(", sentence)
