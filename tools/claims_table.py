@@ -1,40 +1,38 @@
 """The myth ledger: every claim that a lesson settles, out of the executed notebooks.
 
-The verdicts are the notebooks' own outputs, which are computed at every run and compared by the
-tests; this only gathers them for data/claims.csv.
+Each claim is an output of its own with its parts by name; build_notebooks.py writes them to
+data/claims.csv.
 """
 
 from __future__ import annotations
 
 import csv
 import io
-import re
 from collections.abc import Iterable, Iterator
 
 from nbformat import NotebookNode
 
-COLUMNS = ("id", "claim", "lesson", "verdict", "measured", "cell")
-VERDICTS = ("true", "false", "depends")
-# As Myths.settle prints it: id and claim on a line, then an indented paragraph.
-SETTLED = re.compile(r"^(C\d+)  (.+)\n((?:     .+\n?)+)", re.MULTILINE)
+from course_utils.claims import CLAIM_MIME
+
+COLUMNS = ("id", "claim", "scope", "lesson", "verdict", "evidence", "measured", "cell")
+
+
+def claims_in(cell: NotebookNode) -> list[NotebookNode]:
+    """What an executed cell says of claims, as course_utils.claims emits it."""
+    shown = [output.get("data", {}) for output in cell.get("outputs", ())]
+    return [data[CLAIM_MIME] for data in shown if CLAIM_MIME in data]
 
 
 def settled(notebook: NotebookNode, lesson: str) -> Iterator[dict[str, str]]:
     """One row for each claim that an executed notebook settles."""
     for cell in notebook.cells:
-        for output in cell.get("outputs", ()):
-            for key, claim, paragraph in SETTLED.findall(output.get("text", "")):
-                said = " ".join(line.strip() for line in paragraph.splitlines())
-                verdict, _, measured = said.partition(". ")
-                if verdict.lower() not in VERDICTS:
-                    raise ValueError(f"{lesson}, {key}: {verdict!r} is no verdict")
-                yield dict(
-                    zip(
-                        COLUMNS,
-                        (key, claim, lesson, verdict.lower(), measured, cell.id),
-                        strict=True,
-                    )
-                )
+        for told in claims_in(cell):
+            row = {**told, "lesson": lesson, "cell": cell.id}
+            cases = told["cases"]
+            if len(set(cases.values())) > 1:
+                each = "; ".join(f"{name}: {'yes' if ok else 'no'}" for name, ok in cases.items())
+                row["measured"] = f"{told['measured']} {each}"
+            yield {column: row[column] for column in COLUMNS}
 
 
 def table(rows: Iterable[dict[str, str]]) -> bytes:
