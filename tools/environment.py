@@ -184,7 +184,7 @@ def prepare(extras: list) -> None:
 
     if reason:
         python = find(wanted)
-        print(f"Making .venv with {python.title}: {reason} ...", flush=True)
+        print(f"Making .venv ({reason}) with {python.title} ...", flush=True)
         torch = torch or "cpu"
         stamp = dict(root=str(ROOT), python=python.version[:2], torch=torch, extras=[])
         remove_venv()
