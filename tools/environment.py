@@ -127,14 +127,14 @@ def remove_venv() -> None:
 
 
 def pip(*arguments: str) -> None:
-    """Install with pip. Its messages pass through; where it fails, say what that means."""
+    """Install with pip; where it fails, say what that means."""
     command = [INSIDE, "-m", "pip", "install", "--no-user", "--disable-pip-version-check"]
     complaints = ""
     with subprocess.Popen(command + list(arguments), stderr=subprocess.PIPE) as process:
         for line in process.stderr:
             text = line.decode(errors="replace")
-            print(text, end="", file=sys.stderr, flush=True)
             if "/whl/cpu/" not in text:  # PyTorch's own index may be out of reach without harm
+                print(text, end="", file=sys.stderr, flush=True)
                 complaints += text
     if not process.returncode:
         return
