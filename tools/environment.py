@@ -2,9 +2,9 @@
 
     python tools/environment.py lab test -- -m pytest
 
-brings .venv to hold the course with the extras `lab` and `test`, then runs `python -m pytest` in
-it. A stamp says what .venv holds, so a second call installs nothing. make passes its settings
-PYTHON, TORCH and CONSTRAINTS (the file of exact versions) on in the environment.
+installs the course with the extras `lab` and `test`, then runs `python -m pytest`. A stamp in .venv
+says what it holds, so a second call installs nothing. PYTHON, TORCH and CONSTRAINTS (the file of
+exact versions) come from make, as environment variables.
 
 An old Python must get far enough to say that it is too old: so only the standard library, no
 syntax newer than Python 3.6, and newer annotations in quotes.
@@ -103,9 +103,8 @@ def lock() -> object:
     return file
 
 
-def reason_to_remake(stamp: dict, torch: str, wanted: str) -> str:
+def reason_to_remake(stamp: dict, inside: "SimpleNamespace | None", torch: str, wanted: str) -> str:
     """Why .venv cannot be kept; empty where it can."""
-    inside = probe(INSIDE)
     if "key" not in stamp:
         return "the last installation was interrupted" if VENV.exists() else "there is none yet"
     if inside is None or inside.version[:2] != stamp["python"]:
@@ -123,7 +122,7 @@ def remove_venv() -> None:
     if VENV.is_symlink():
         VENV.unlink()
     elif VENV.exists():
-        shutil.rmtree(str(VENV))
+        shutil.rmtree(VENV)
 
 
 def pip(*arguments: str) -> None:
@@ -152,14 +151,15 @@ def pip(*arguments: str) -> None:
 
 
 def install(*arguments: str) -> None:
-    """Install with uv, which is faster, or with pip where uv cannot do it."""
+    """Install with uv, which is ten times as fast, or with pip where uv cannot do it."""
     command = [INSIDE, "-m", "pip", "config", "get", "global.index-url"]
     answer = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     mirror = os.environ.get("PIP_INDEX_URL") or answer.stdout.decode().strip()
-    settings = dict({"UV_DEFAULT_INDEX": mirror}, **os.environ)
-    command = [INSIDE, "-m", "uv", "pip", "install", "--python", INSIDE] + list(arguments)
-    if subprocess.call(command, env=settings):
-        print("uv could not do it (its message is above). Trying with pip ...", flush=True)
+    settings = dict({"UV_DEFAULT_INDEX": mirror}, **os.environ)  # uv does not read pip's
+    get_uv = [INSIDE, "-m", "pip", "install", "-q", "--no-user", "--only-binary=uv", UV]
+    use_uv = [INSIDE, "-m", "uv", "pip", "install", "--python", INSIDE] + list(arguments)
+    if subprocess.call(get_uv) or subprocess.call(use_uv, env=settings):
+        print("uv could not do it (see above). Trying with pip ...", flush=True)
         pip(*arguments)
 
 
@@ -178,7 +178,7 @@ def prepare(extras: list) -> None:
         stamp = json.loads(STAMP.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         stamp = {}
-    reason = reason_to_remake(stamp, torch, wanted)
+    reason = reason_to_remake(stamp, probe(INSIDE), torch, wanted)
     if not reason and stamp["key"] == key and set(extras) <= set(stamp["extras"]):
         return
 
@@ -191,13 +191,13 @@ def prepare(extras: list) -> None:
         VENV.mkdir()
         STAMP.write_text("{}")
         if subprocess.call([python.base, "-m", "venv", ".venv"]):
-            sys.exit(f"{python.title} could not make .venv; its message is above.")
+            sys.exit(f"{python.title} could not make .venv (see above).")
     STAMP.write_text("{}")  # until all is done
     start = time.time()
     print("Installing the course: a few minutes the first time, not at all later.", flush=True)
-    # Without dependencies: the other packages need not be looked for on PyTorch's index.
-    index = ["--retries", "1", "--extra-index-url", CPU_WHEELS, "torch"]
-    pip("--no-deps", "-c", constraints, UV, *(index if stamp["torch"] == "cpu" else []))
+    if stamp["torch"] == "cpu":
+        # Without dependencies: the other packages need not be looked for on PyTorch's index.
+        pip("--no-deps", "--retries=1", "--extra-index-url", CPU_WHEELS, "-c", constraints, "torch")
     stamp["extras"] = sorted(set(extras) | set(stamp["extras"]))
     install("-c", constraints, "-e", ".[{}]".format(",".join(stamp["extras"])))
     if "test" in stamp["extras"]:
