@@ -18,6 +18,7 @@ import shutil
 import subprocess
 import sys
 import time
+from io import BufferedReader
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -83,7 +84,7 @@ def find(wanted: str) -> SimpleNamespace:
     )
 
 
-def lock() -> object:
+def lock() -> BufferedReader:
     """Wait until no other make is at work. The lock ends with its holder, however that ends."""
     file = open(__file__, "rb")  # noqa: SIM115 (locked while it is open)
     file.seek(1 << 30)  # Windows lets nobody read what is locked: lock a byte that is not there
@@ -130,7 +131,7 @@ def pip(*arguments: str) -> None:
     command = [INSIDE, "-m", "pip", "install", "--no-user", "--disable-pip-version-check"]
     complaints = ""
     with subprocess.Popen(command + list(arguments), stderr=subprocess.PIPE) as process:
-        for line in process.stderr:
+        for line in process.stderr or []:
             text = line.decode(errors="replace")
             if "/whl/cpu/" not in text:  # PyTorch's own index may be out of reach without harm
                 print(text, end="", file=sys.stderr, flush=True)
@@ -233,12 +234,11 @@ def main(arguments: list) -> int:
     cut = arguments.index("--") if "--" in arguments else len(arguments)
     os.chdir(str(ROOT))
     try:
-        held = lock()
-        if arguments == ["--clean"]:
-            clean()
-        else:
-            prepare(arguments[:cut])
-        held.close()
+        with lock():
+            if arguments == ["--clean"]:
+                clean()
+            else:
+                prepare(arguments[:cut])
     except OSError as error:  # a full disk, a file in use
         sys.exit(str(error))
     except KeyboardInterrupt:
