@@ -177,6 +177,17 @@ def test_an_installation_that_was_killed_is_done_again(course):
     assert "venv" in again.told
 
 
+def test_a_venv_half_removed_keeps_its_stamp_so_that_make_still_knows_it(fresh):
+    fresh.call("lab")
+    stopping = "import shutil\nremove = shutil.rmtree\ndef stop(*what, **how):\n"
+    stopping += "  remove(*what, **how)\n  raise KeyboardInterrupt\nshutil.rmtree = stop\n"
+    (fresh.fakes / "sitecustomize.py").write_text(stopping)
+    stopped = fresh.call("--clean")
+    assert (stopped.status, fresh.stamp.exists()) == (1, True)
+    (fresh.fakes / "sitecustomize.py").unlink()
+    assert fresh.call("lab").status == 0
+
+
 def test_a_second_make_waits_for_the_first(fresh):
     first = fresh.start("lab", pip_does="time.sleep(1.5)")
     while not fresh.stamp.exists():

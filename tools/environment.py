@@ -123,6 +123,8 @@ def remove_venv() -> None:
     if VENV.is_symlink():
         VENV.unlink()
     elif VENV.exists():
+        for folder in VENV.iterdir():  # the stamp goes last: it tells the next make what is left
+            shutil.rmtree(folder, ignore_errors=True)
         shutil.rmtree(VENV)
 
 
@@ -224,10 +226,9 @@ def run(arguments: list) -> int:
 def clean() -> None:
     """Remove what make has made: .venv and the tools' caches."""
     remove_venv()
-    caches = ["build", "*.egg-info", ".hypothesis", ".*_cache", "**/__pycache__"]
-    for pattern in caches + ["**/.ipynb_checkpoints"]:
-        for folder in list(ROOT.glob(pattern)):
-            shutil.rmtree(str(folder), ignore_errors=True)
+    names = ["build", "*.egg-info", ".hypothesis", ".*_cache", "**/__pycache__", "**/.ipynb_*"]
+    for folder in [folder for name in names for folder in ROOT.glob(name)]:
+        shutil.rmtree(str(folder), ignore_errors=True)
 
 
 def main(arguments: list) -> int:
@@ -235,10 +236,7 @@ def main(arguments: list) -> int:
     os.chdir(str(ROOT))
     try:
         with lock():
-            if arguments == ["--clean"]:
-                clean()
-            else:
-                prepare(arguments[:cut])
+            clean() if arguments == ["--clean"] else prepare(arguments[:cut])
     except OSError as error:  # a full disk, a file in use
         sys.exit(str(error))
     except KeyboardInterrupt:
