@@ -263,8 +263,9 @@ def test_a_failure_of_pip_is_explained_and_not_taken_for_success(course, complai
 def test_the_real_pip_without_a_network_ends_in_a_sentence(fresh):
     folder = str(Path(importlib.util.find_spec("pip").origin).parent.parent)
     (fresh.fakes / "pip.py").write_text(
-        f"import runpy, sys; sys.path[0] = {folder!r}\n"
-        "runpy.run_module('pip', run_name='__main__', alter_sys=True)\n"
+        f"import sys\nsys.path[0] = {folder!r}\n"
+        "from pip._internal.cli.main import main\n"
+        "del sys.path[0]  # what is installed beside this pip does not count\nsys.exit(main())\n"
     )
     closed = {"PIP_INDEX_URL": "http://127.0.0.1:9/simple", "PIP_CONFIG_FILE": os.devnull}
     closed |= {"PIP_EXTRA_INDEX_URL": "", "PIP_FIND_LINKS": "", "TORCH": "cuda", "PIP_RETRIES": "1"}
