@@ -1,5 +1,5 @@
 # make lab opens the course, make test checks it, make alone lists the rest.
-# The work is done by tools/environment.py, which keeps .venv in order.
+# The work is done by tools/environment.py, which keeps .venv in order with pip and uv.
 
 # A Python to start that tool with. It looks for a newer one itself where this one is too old.
 BOOT := $(shell for p in "$(PYTHON)" python3 python py python3.13 python3.12 python3.11; do \
