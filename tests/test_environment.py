@@ -299,6 +299,17 @@ def test_a_folder_that_make_has_not_made_is_left_alone(fresh):
     assert (fresh.venv / "mine.txt").read_text() == "mine"
 
 
+def test_a_working_venv_made_by_hand_is_installed_into(fresh):
+    subprocess.run([sys.executable, str(fresh.fakes / "venv.py"), str(fresh.venv)],
+                   env={**os.environ, "LOG": str(fresh.fakes / "log")}, check=True)  # fmt: skip
+    fresh.told()
+    (fresh.venv / "mine.txt").write_text("mine")
+    answer = fresh.call("lab")
+    assert (answer.status, [line.split()[0] for line in answer.told]) == (0, ["pip", "pip", "uv"])
+    assert (fresh.venv / "mine.txt").exists()
+    assert fresh.call("lab").told == []
+
+
 # ------------------------------------------------------------------------- which Python
 
 

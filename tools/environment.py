@@ -3,11 +3,10 @@
     python tools/environment.py lab test -- -m pytest
 
 installs the course with the extras `lab` and `test`, then runs `python -m pytest`. A stamp in .venv
-says what it holds, so a second call installs nothing. PYTHON, TORCH and CONSTRAINTS (the file of
-exact versions) come from make, as environment variables.
+says what it holds, so a second call installs nothing. PYTHON, TORCH and CONSTRAINTS (exact
+versions) come from make, as environment variables.
 
-An old Python must get far enough to say that it is too old: so only the standard library, no
-syntax newer than Python 3.6, and newer annotations in quotes.
+An old Python must get far enough to say that it is too old: so no syntax newer than Python 3.6.
 """
 
 import hashlib
@@ -110,7 +109,7 @@ def reason_to_remake(stamp: dict, inside: "SimpleNamespace | None", torch: str, 
         return "the last installation was interrupted" if VENV.exists() else "there is none yet"
     if inside is None or inside.version[:2] != stamp["python"]:
         return "the Python it was made with is gone"
-    if stamp["root"] != str(ROOT):
+    if stamp.get("root", str(ROOT)) != str(ROOT):
         return "it was made in another folder"
     if torch and torch != stamp["torch"]:
         return "it holds another build of PyTorch"
@@ -175,13 +174,16 @@ def prepare(extras: list) -> None:
     sources = [(ROOT / name).read_bytes() for name in ["pyproject.toml", constraints, NO_DEPS]]
     key = hashlib.sha256(b"\0".join(sources)).hexdigest()
 
-    if VENV.exists() and not STAMP.exists():
-        sys.exit("There is a .venv that make has not made. Rename it, then try again.")
+    inside = probe(INSIDE)
     try:
         stamp = json.loads(STAMP.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         stamp = {}
-    reason = reason_to_remake(stamp, probe(INSIDE), torch, wanted)
+    if VENV.exists() and not STAMP.exists():  # somebody made it by hand
+        if inside is None or inside.version < OLDEST:
+            sys.exit("There is a .venv that make has not made. Rename it, then try again.")
+        stamp = dict(python=inside.version[:2], torch=torch or "cpu", extras=[], key="")
+    reason = reason_to_remake(stamp, inside, torch, wanted)
     if not reason and stamp["key"] == key and set(extras) <= set(stamp["extras"]):
         return
 
@@ -189,7 +191,7 @@ def prepare(extras: list) -> None:
         python = find(wanted)
         print(f"Making .venv ({reason}) with {python.title} ...", flush=True)
         torch = torch or "cpu"
-        stamp = dict(root=str(ROOT), python=python.version[:2], torch=torch, extras=[])
+        stamp = dict(python=python.version[:2], torch=torch, extras=[])
         remove_venv()
         VENV.mkdir()
         STAMP.write_text("{}")
@@ -205,7 +207,7 @@ def prepare(extras: list) -> None:
     install("-c", constraints, "-e", ".[{}]".format(",".join(stamp["extras"])))
     if "test" in stamp["extras"]:
         install("--no-deps", "-r", NO_DEPS)
-    STAMP.write_text(json.dumps(dict(stamp, key=key), indent=1), encoding="utf-8")
+    STAMP.write_text(json.dumps(dict(stamp, root=str(ROOT), key=key)), encoding="utf-8")
     print(f"Installed in {time.time() - start:.0f} s.", flush=True)
 
 
