@@ -100,8 +100,8 @@ def test_a_fraction_is_the_partial_rope_of_gpt_neox(fraction):
     shape = (2, 2, 30, 32)
     (q, k), ours = turned(shape, "half", fraction=fraction)
     rope = {"rope_theta": 1e4, "rope_type": "default", "partial_rotary_factor": fraction}
-    sizes = {"hidden_size": 64, "num_attention_heads": 2}
-    oracle = neox.GPTNeoXRotaryEmbedding(GPTNeoXConfig(**sizes, rope_parameters=rope))
+    config = GPTNeoXConfig(hidden_size=64, num_attention_heads=2, rope_parameters=rope)
+    oracle = neox.GPTNeoXRotaryEmbedding(config)
     cos, sin = oracle(q, torch.arange(30)[None])
     theirs = neox.apply_rotary_pos_emb(q, k, cos, sin)
     assert cos.shape[-1] == 32 * fraction
