@@ -1,5 +1,6 @@
 """Products of cases: make test runs some, make test-all all of them."""
 
+from collections.abc import Sequence
 from itertools import combinations, product
 from typing import Any
 
@@ -20,7 +21,7 @@ def covering(sizes):
     return rows
 
 
-def pairwise(**values: list[Any]):
+def pairwise(**values: Sequence[Any]):
     """All combinations of the values; those that a cover of all pairs can spare are thorough."""
     chosen = set(covering([len(found) for found in values.values()]))
     cases = [

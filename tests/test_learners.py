@@ -34,7 +34,8 @@ def both(lesson):
 def names(source):
     """The names that a cell reads, and those that it gives a value or changes in place."""
     tree = ast.parse(source)
-    loaded, bound = set(), set()
+    loaded: set[str] = set()
+    bound: set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Name):
             (loaded if isinstance(node.ctx, ast.Load) else bound).add(node.id)
