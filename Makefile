@@ -24,7 +24,7 @@ WORKERS = -n auto --dist loadgroup --no-loadscope-reorder
 help:
 	@echo "make lab        install the course into .venv, open it in JupyterLab"
 	@echo "make test       install what the tests need, run them"
-	@echo "make test-all   the thorough ones too, in random order (about half an hour)"
+	@echo "make test-all   the thorough ones too, in random order (about a quarter of an hour)"
 	@echo "make lint       check style (ruff) and types (mypy)"
 	@echo "make rehearse   run every lesson again under other seeds and arithmetic (half an hour)"
 	@echo "make notebooks  build notebooks/ from lessons/ (make check-notebooks: compare only)"
@@ -46,9 +46,11 @@ lab:
 test:
 	$(IN_VENV) lab experiments test -- -m pytest $(WORKERS) $(TEST_ARGS)
 
-# Both notebooks of each lesson, cells run twice, all products of cases; in random order.
+# Both notebooks of each lesson, cells run twice, all products of cases, more examples; in random
+# order, which the first lines print.
 test-all:
-	$(IN_VENV) lab experiments test -- -m pytest $(WORKERS) -m "" --shuffle $(TEST_ARGS)
+	$(IN_VENV) lab experiments test -- -m pytest $(WORKERS) -m "" --shuffle \
+		--hypothesis-profile=thorough $(TEST_ARGS)
 
 lint:
 	$(IN_VENV) author -- -m ruff check .

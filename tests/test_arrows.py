@@ -1,6 +1,7 @@
 """Which part of the project uses which: as README's list says, and without a cycle."""
 
 import ast
+import functools
 import re
 from collections.abc import Iterable
 from graphlib import CycleError, TopologicalSorter
@@ -24,10 +25,17 @@ def allowed(readme: str) -> dict[str, set[str]]:
     return {part: set(used.split(", ")) - {"–"} for part, used in rows}
 
 
+@functools.cache
+def nodes(path: Path) -> list[ast.stmt]:
+    """The imports in a file, wherever they stand."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return [node for node in ast.walk(tree) if isinstance(node, (ast.Import, ast.ImportFrom))]
+
+
 def imports(path: Path, modules: Iterable[str]) -> set[str]:
     """The modules of the project that a file imports, anywhere in it."""
     known, found = set(modules), set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in nodes(path):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -114,7 +122,7 @@ def test_no_part_and_no_module_uses_itself_through_others():
 
 def test_nothing_in_course_utils_needs_more_of_the_package_itself_than_its_version():
     for path in (ROOT / "course_utils").rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in nodes(path):
             if isinstance(node, ast.ImportFrom) and node.module == "course_utils":
                 own = {alias.name for alias in node.names}
                 assert not own & {"start", "pick_device", "seed_everything"}, path.name

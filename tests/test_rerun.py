@@ -31,9 +31,10 @@ class Report:
 @pytest.mark.parametrize("path", [named(path) for path in NOTEBOOKS])
 def test_running_cells_again_in_the_same_kernel_changes_no_result(path, tmp_path):
     notebook = nbformat.read(path, as_version=4)
+    kernel = AsyncKernelManager(kernel_spec_manager=ThisPython())
     client = NotebookClient(
         notebook,
-        km=AsyncKernelManager(kernel_spec_manager=ThisPython()),
+        km=kernel,
         timeout=120,
         extra_arguments=["--log-level=ERROR"],
         shutdown_kernel="immediate",
@@ -62,3 +63,4 @@ def test_running_cells_again_in_the_same_kernel_changes_no_result(path, tmp_path
                 if not compare_outputs(report, run(place, cell), first[place]):
                     changed.append((cell.id, report.comparison_traceback))
     assert changed == []
+    assert not kernel.has_kernel, "it ended with its test; nine of them hold 5 GB"
