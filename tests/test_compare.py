@@ -93,7 +93,7 @@ test_bad_differences = pytest.mark.usefixtures("plain_arguments")(
         [
             (lambda: average(torch.ones(0)), ValueError, "differences", "(0,)"),
             (lambda: average(torch.ones(2, 2)), ValueError, "differences", "(2, 2)"),
-            (lambda: average([1.0]), TypeError, "differences", "list"),
+            (lambda: average([1.0]), TypeError, "differences", "list"),  # type: ignore[arg-type]
         ]
     )
 )

@@ -2,6 +2,7 @@
 
 import re
 
+import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
@@ -37,7 +38,7 @@ def test_the_bars_reach_one_standard_error_to_both_sides():
     rows = rows[(rows["encoding"] == "alibi") & (rows["reading"] == AS_TRAINED)]
     seeds = rows.groupby("read")["loss"]
     error = seeds.std() / seeds.size() ** 0.5
-    ends = fig.axes[0].lines[3].get_ydata().reshape(-1, 3)  # low, high, a gap
+    ends = np.asarray(fig.axes[0].lines[3].get_ydata()).reshape(-1, 3)  # low, high, a gap
     assert ends[:, 0] == pytest.approx((seeds.mean() - error).to_numpy())
     assert ends[:, 1] == pytest.approx((seeds.mean() + error).to_numpy())
 

@@ -4,6 +4,7 @@ import math
 import re
 import sys
 import time
+from typing import Any
 
 import pytest
 import torch
@@ -12,7 +13,7 @@ from torch import nn
 from course_utils.encodings import PositionalEncoding
 from course_utils.measures import passport, passport_text
 
-SMALL = {"d_model": 16, "n_heads": 2, "length": 40, "batch": 3}
+SMALL: dict[str, Any] = {"d_model": 16, "n_heads": 2, "length": 40, "batch": 3}
 KEYS = {
     "name", "doors", "causal", "parameters", "buffers", "shift_error", "extra_flops",
     "extra_bytes", "time_ratio", "longest", "longest_tried",
