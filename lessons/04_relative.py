@@ -515,6 +515,8 @@ for name, encoding in fresh.items():
 shown = [name for name in SCHEMES if prints[name].abs().max() > spreads[name].max()]
 answers = {1: "T5's only", 3: "Shaw's, Transformer-XL's and DeBERTa's", 4: "all four"}
 guess.reveal(answers[len(shown)])
+
+# %%
 grown = create("transformer_xl", d_model=64, n_heads=2).requires_grad_(False)
 grown.v.normal_()  # as if training had made it as large as a query
 found = measures.fingerprint(grown, 32)[0]
@@ -539,12 +541,11 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** T5 adds the same number for every word, so all of it is in the upper picture. The
-# others multiply a vector with the query (or the key). A word and its negative get opposite
-# scores, and the average cancels them. Nothing is missing: it depends on the word, and the lower
-# row shows it. (Colours reach to the number in each title.) Transformer-XL's trace above is its $v$
-# term, the same for every word: faint while $v$ is fresh, far from faint once $v$ has grown. The
-# picture shows how a scheme starts, not how it ends.
+# **Look:** T5 adds the same number for every word, so all of it is in the upper picture. The others
+# multiply a vector with the query (or the key). A word and its negative get opposite scores, and
+# the average cancels them. Nothing is missing: it depends on the word, and the lower row shows it.
+# (Colours reach to the number in each title.) Transformer-XL's trace above is its $v$ term, the
+# same for every word: faint only while $v$ is fresh. The picture shows how a scheme starts.
 #
 # What becomes of identical tokens? Fresh tables are small, so we fill them with larger numbers
 # and give all queries the same word, 24 times.
@@ -609,16 +610,16 @@ print(f"shaw, a table for each of 12 heads: {per_head:,}")
 
 # %% [markdown]
 # **Look:** "relative" says nothing about size. The smallest scheme and the two largest are all
-# relative. Most of the large ones' numbers are the square matrices $W_r$, or $W_{kr}$ and $W_{qr}$.
+# relative. Most of the large ones' numbers are the matrices $W_r$, or $W_{kr}$ and $W_{qr}$.
 #
 # ## Who can do what?
 #
-# Two questions, on random sequences of nine tokens:
+# Two questions on nine random tokens:
 #
 # - *offset*: name the token one place to the left;
 # - *place*: name the token at place 0, or at place 3 (asked of it and of all later tokens).
 #
-# The model has one causal layer and trains for 150 steps. T5's table learns ten times as fast as
+# One causal layer, 150 steps. T5's table learns ten times as fast as
 # the rest, for its single numbers grow slowly. After training we ask again with all positions moved
 # up by 50. Blind guessing gets 0.20. *Place 0* is trained from three seeds.
 
