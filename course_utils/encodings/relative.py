@@ -116,7 +116,8 @@ class TransformerXL(PositionalEncoding):
     The score is [(q_i + u) · k_j + (q_i + v) · W_r R(i − j)]/√d; what goes beyond q_i · k_j is
     the bias. R has its sines in the even columns and cosines in the odd ones, as everywhere in
     this course. The authors' released code and XLNet put all sines first (the paper does not
-    say), so their W_r has its columns in another order: column m of theirs is column 2m of ours, D/2 + m of theirs 2m + 1 of ours.
+    say), so their W_r has its columns in another order: column m of theirs is column 2m of
+    ours, D/2 + m of theirs 2m + 1 of ours.
 
     Args:
         d_model: width of the embeddings, an even number.
