@@ -14,7 +14,7 @@ def letters(count, kinds=8):
 
 
 def cached(known, block, cache, *, first, weight=0.5, order=2):
-    return Counts(known, order).loss_with_cache(block, cache, first=first, weight=weight)
+    return Counts(known, order).loss(block, order, first=first, cache=cache, weight=weight)
 
 
 @pytest.mark.parametrize("context", [[97, 98], [104, 97], [50, 50]])  # the last was never seen
@@ -23,7 +23,7 @@ def test_shares_sum_to_one_with_and_without_a_cache(context):
     counts = Counts(known, 2)
     blocks = [torch.tensor([[*context, byte]]) for byte in range(256)]
     assert sum(math.exp(-counts.loss(one, 2)) for one in blocks) == pytest.approx(1.0)
-    shares = [math.exp(-counts.loss_with_cache(one, 2, first=2)) for one in blocks]
+    shares = [math.exp(-counts.loss(one, 2, cache=2)) for one in blocks]
     assert sum(shares) == pytest.approx(1.0)
 
 

@@ -58,65 +58,51 @@ class Counts:
         for at in range(len(content)):
             self._runs.count(content, at)
 
-    def loss(self, blocks: text.Blocks, last: int) -> float:
-        """Loss in nats a byte of all but the first ``last`` bytes of each block.
+    def loss(
+        self,
+        blocks: text.Blocks,
+        last: int,
+        *,
+        first: int | None = None,
+        cache: int = 0,
+        weight: float = 0.1,
+    ) -> float:
+        """Mean loss of a text, in nats a byte.
 
         Args:
             blocks: (blocks, block) ids to judge.
             last: how many bytes the tables look at; 0 for the frequencies alone.
-
-        Raises:
-            TypeError, ValueError: if ``last`` is no whole number from 0 to ``order``, or a block
-                is not longer.
-        """
-        if validation.integer("last", last, minimum=0) > self.order:
-            raise ValueError(f"last must be at most {self.order}, the order, got {last}")
-        shares = [
-            self._runs.share(block, at, last)
-            for block in _from(blocks, last)
-            for at in range(last, len(block))
-        ]
-        return _mean_loss(shares)
-
-    def loss_with_cache(
-        self, blocks: text.Blocks, cache: int, *, first: int, weight: float = 0.1
-    ) -> float:
-        """Loss in nats a byte if the bytes just before are counted too, in tables of their own.
-
-        Args:
-            blocks: (blocks, block) ids to judge.
-            cache: how many bytes before the judged one are counted, as far as its block has them;
-                0 for none.
-            first: the first byte of each block that is judged.
+            first: the first byte of each block that is judged, counted from 0; ``last`` if None.
+            cache: how many bytes before the judged one are counted too, in tables of their own, as
+                far as the block has them; 0 for none.
             weight: of what the cache says; the rest is for the tables of the known text.
 
         Raises:
-            TypeError, ValueError: if ``cache`` or ``first`` is no whole number from 0, a block is
-                not longer than ``first``, or ``weight`` is not between 0 and 1.
+            TypeError, ValueError: if ``last``, ``first`` or ``cache`` is no whole number from 0,
+                ``last`` is above the order, a block is not longer than ``first``, or ``weight`` is
+                not at least 0 and below 1.
         """
+        if validation.integer("last", last, minimum=0) > self.order:
+            raise ValueError(f"last must be at most {self.order}, the order, got {last}")
+        first = last if first is None else validation.integer("first", first, minimum=0)
+        if first >= blocks.shape[1]:
+            raise ValueError(
+                f"first must be below the {blocks.shape[1]} bytes of a block, got {first}"
+            )
         validation.integer("cache", cache, minimum=0)
         if not 0 <= validation.number("weight", weight) < 1:
             raise ValueError(f"weight must be at least 0 and below 1, got {weight}")
-        shares = []
-        for block in _from(blocks, validation.integer("first", first, minimum=0)):
-            seen = _Runs(self.order)
-            for at in range(len(block)):
+        lost = []
+        for block in (bytes(row) for row in blocks.tolist()):
+            seen = _Runs(last)
+            for at in range(0 if cache else first, len(block)):
                 if at >= first:
-                    known = self._runs.share(block, at, self.order)
-                    fresh = seen.share(block, at, self.order) if cache else known
-                    shares.append((1 - weight) * known + weight * fresh)
+                    share = self._runs.share(block, at, last)
+                    if cache:
+                        share = (1 - weight) * share + weight * seen.share(block, at, last)
+                    lost.append(-math.log(share))
                 if cache:
                     seen.count(block, at)
                     if at >= cache:
                         seen.count(block, at - cache, -1)
-        return _mean_loss(shares)
-
-
-def _from(blocks: text.Blocks, first: int) -> list[bytes]:
-    if first >= blocks.shape[1]:
-        raise ValueError(f"first must be below the {blocks.shape[1]} bytes of a block, got {first}")
-    return [bytes(row) for row in blocks.tolist()]
-
-
-def _mean_loss(shares: list[float]) -> float:
-    return -sum(map(math.log, shares)) / len(shares)
+        return sum(lost) / len(lost)
