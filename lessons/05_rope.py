@@ -293,6 +293,7 @@ class TurnFirst(torch.nn.Linear):
         return super().forward(apply_rope(x, rope_angles(row, frequencies)))
 
 
+# %%
 def three_back(seed, turn_x=False):
     torch.manual_seed(seed)
     task = {"length": 16, "vocab_size": 16, "generator": torch.Generator().manual_seed(seed)}
@@ -326,12 +327,10 @@ for name in ("RoPE", "x turned"):
         found = three_back(seed, turn_x=name == "x turned")
         here, moved = (weights_from(*found, first) for first in (0, 50))
         back = [w.diagonal(-3, 2, 3).mean().item() for w in (here, moved)]
-        kept[name, seed] = here, (here - moved).abs().max().item()
-        change = "rounding" if kept[name, seed][1] < 1e-3 else f"{kept[name, seed][1]:.1f}"
-        print(
-            f"{name:8} seed {seed}: weight three back {back[0]:.1f}, moved {back[1]:.1f};", end=" "
-        )
-        print(f"some weight changes by {change}")
+        kept[name, seed], largest = here, (here - moved).abs().max().item()
+        change = "rounding" if largest < 1e-3 else f"{largest:.1f}"
+        print(f"{name:8} seed {seed}: weight on three back {back[0]:.1f}, moved by 50", end=" ")
+        print(f"{back[1]:.1f}; largest change of any weight: {change}")
 
 # %% [markdown]
 # **Look:** with $x$ turned the model learns the task too, and finds an offset on its own: moved, it
@@ -408,15 +407,15 @@ plots.show(
 # %% [markdown]
 # **Look:** for equal $q$ and $k$ the score falls, with ripples. At distance $\Delta$ it is, on
 # average, the mean of $\cos(\Delta\,\theta_m)$ over all pairs, lesson 02's similarity again. Random
-# $q$ and $k$ score as much far away as near. A key that is its query turned on by 50 positions peaks
-# there. The last two are propositions 3.2 (for the mean) and 3.1 of Barbero et al. (2024).
+# $q$ and $k$ score as much far away as near. A key that is its query turned on by 50 positions
+# peaks there. The last two are propositions 3.2 (for the mean) and 3.1 of Barbero et al. (2024).
 #
 # The paper's curve is an upper *bound*. In the figure's unit it never comes down to 1, so it
 # forbids none of these scores. Decay belongs to like vectors, and the base sets how fast it goes.
 # And a trained model?
 
 # %%
-weights = kept["RoPE", 0][0].mean((0, 1)).cpu()  # (16, 16), of the model above
+weights = kept["RoPE", 0].mean((0, 1)).cpu()  # (16, 16), of the model above
 looks = [weights.diagonal(-back)[7 - back :].mean().item() for back in range(8)]
 print("mean weight at distance 0 to 7:", [f"{w:.1f}" for w in looks])
 
@@ -549,9 +548,9 @@ lost, gain = (loss[name] - loss["as trained"] for name in ("wrong layout", "no p
 guess.reveal(levels[0 if lost <= 0.05 else 1 if lost < gain / 2 else 2])
 
 # %% [markdown]
-# **Look:** no error came, and the loss went up to about that of no position. Reordering the rows of $W_q$ and $W_k$ in each head
-# repairs it: the score is a sum over pairs, and a sum does not mind where its pairs stand.
-# $W_v$ and $W_o$ stay, as nothing turns there.
+# **Look:** no error came, and the loss went up to about that of no position, or above. Reordering
+# the rows of $W_q$ and $W_k$ in each head repairs it: the score is a sum over pairs, and a sum does
+# not mind where its pairs stand. $W_v$ and $W_o$ stay, as nothing turns there.
 #
 # ## Turning only a part
 #
