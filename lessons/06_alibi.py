@@ -662,14 +662,17 @@ plots.show(
 )
 print(f"sinusoidal: lowest loss in any window {waves.min():.1f}, at {widths[waves.argmin()]} keys")
 
-print("ALiBi: 8 visible keys differ from all by more than 0.1 nats:", abs(lost) > 0.1)
 
 # %% [markdown]
 # **Look:** through a window of 64 no query sees more keys than in training. Yet the sinusoidal loss
 # hardly falls. So here the new positions do most of the damage. Reading from 0 again repairs it. A
 # window of 4 keys at the same places nearly does: with few keys to pick from, wrong positions do
 # less harm.
-#
+
+# %%
+print("ALiBi: 8 visible keys differ from all by more than 0.1 nats:", abs(lost) > 0.1)
+
+# %% [markdown]
 # ALiBi reads as well with 8 visible keys a layer as with all. Its level curve is no proof that it
 # uses a long text. It shows that far keys do little harm. (Two layers of 8 span 15 bytes. So small
 # a model may have learned little beyond.)
