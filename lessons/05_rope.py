@@ -700,7 +700,7 @@ print(f"all at one place: {everywhere_0:.1f}; trained without positions: {nats(b
 # %% [markdown]
 # Good angles read the same text equally well at any place, and rounding their cos and sin does
 # little harm. Rough angles do well at first. From 5000 on they are worse than no position at all:
-# three places are left, so its nearest keys claim to stand where a query stands, and this model
+# three places are left, so a query's nearest keys claim to stand where it stands, and this model
 # learned to trust such claims. A published fix: angles in float32, and only cos and sin rounded
 # (huggingface/transformers, pull request 29285).
 #
