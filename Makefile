@@ -15,13 +15,14 @@ export PYTHON TORCH CONSTRAINTS
 
 EXPERIMENT = extrapolation
 
-.PHONY: help lab test lint notebooks experiments bench clean
+.PHONY: help lab test lint rehearse notebooks experiments bench clean
 .NOTPARALLEL:
 
 help:
 	@echo "make lab        install the course into .venv, open it in JupyterLab"
 	@echo "make test       install what the tests need, run all of them"
 	@echo "make lint       check style (ruff) and types (mypy)"
+	@echo "make rehearse   run every lesson again under other seeds and arithmetic (half an hour)"
 	@echo "make notebooks  build notebooks/ from lessons/"
 	@echo "make experiments  train every encoding, read far past its length (about 2 hours)"
 	@echo "make bench      run the benchmarks"
@@ -45,6 +46,9 @@ lint:
 	$(IN_VENV) author -- -m ruff check .
 	$(IN_VENV) author -- -m ruff format --check .
 	$(IN_VENV) author -- -m mypy
+
+rehearse:
+	$(IN_VENV) lab experiments test -- tools/rehearse.py $(REHEARSE_ARGS)
 
 notebooks:
 	$(IN_VENV) author -- tools/build_notebooks.py
