@@ -297,9 +297,8 @@ plots.show(
 
 # %% [markdown]
 # **Look:** similarity falls fast at first, then slowly and with ripples. So it does not rank all
-# distances: a far position can be more alike than a nearer one. Over 512 positions it stays above
-# 0, because the slow hands still agree. And since $\cos(-x) = \cos x$, five earlier and five later
-# look the same to it.
+# distances. Over 512 positions it stays above 0, because the slow hands agree. And since
+# $\cos(-x) = \cos x$, five earlier and five later look the same to it.
 #
 # ## A shift is a matrix
 #
@@ -452,12 +451,12 @@ plots.show(
 # uses all columns is lost, worse than a constant answer. The one that only has the slowest hands
 # still works at twice the length, where their sines are still almost straight lines. It did not
 # learn to count: at 2048 to 4095 it is lost too. The position is in the vectors. What was fitted
-# decides whether it is read. Keep this picture for the lessons on long texts.
+# decides whether it is read.
 
 # %% [markdown]
 # ## What it does to attention
 #
-# Back to the eight buffaloes of lesson 01, now 24 of them. The tokens are identical, so without
+# Back to the buffaloes of lesson 01, now 24 of them. The tokens are identical, so without
 # position the attention is uniform. We choose $W_k = W_q$ (random), so that each query looks for
 # its own kind.
 
@@ -668,13 +667,12 @@ print(f"time on this machine: {facts['time_ratio']:.2f} × attention without enc
 
 # %% [markdown]
 # **Look:** here queries and keys are the tokens themselves, cut into four heads. Head 0 gets the
-# fast hands and head 3 the slow ones, which stand still over 48 positions. Trained matrices mix
-# the columns, so real heads need not divide them so.
+# fast hands and head 3 the slow ones, which stand still over 48 positions.
 #
 # The dot product of two *encodings* depends on their distance only. With a *word* in the sum it
 # does not: terms of word times position remain, and the change under a shift is far from 0. The
 # fingerprint averages over 64 words, half of them the negatives of the others, so that in it these
-# terms cancel. (The time differs from run to run, so it shows only when you run the cell.)
+# terms cancel. (The time shows only when you run the cell.)
 
 # %% [markdown]
 # ## Exercises
@@ -939,9 +937,10 @@ starts = table[:2, :2]
 myths.settle(
     "C16",
     {"row 0": torch.allclose(starts[0], torch.tensor([0.8415, 0.5403]), atol=1e-3)},
-    f"Row 0 starts {starts[0, 0]:.4f}, {starts[0, 1]:.4f}; row 1 starts {starts[1, 0]:.4f}, "
-    f"{starts[1, 1]:.4f}.",
+    "Rows 0 and 1 start " + " and ".join(f"{sin:.4f}, {cos:.4f}" for sin, cos in starts) + ".",
 )
+
+# %%
 uneven_norms = {d: ((n.max() - n.min()) / n.max()).item() for d, n in lengths.items()}
 myths.settle(
     "C17",
