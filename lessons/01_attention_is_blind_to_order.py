@@ -350,9 +350,8 @@ plots.show(
 # %% [markdown]
 # **Look:** without position the loss stays at $\log 2$ (grey line), and the accuracy is exactly
 # one half. Not about one half: for each sentence its reversal gets the very same answer, and
-# one of the two is wrong. No amount of training can change that. The average is not to blame: the
-# row of the verb alone is the same in both, like that of “sat” above. With position the task is
-# easy.
+# one of the two is wrong. No training can change that. The average is not to blame: the verb's row
+# alone is the same in both, like that of “sat”. With position the task is easy.
 
 # %% [markdown]
 # ## The causal mask opens a crack
@@ -571,8 +570,8 @@ for name, encoding in encodings.items():
 # %% [markdown]
 # **Look:** the plain number itself hides nothing: the words stay as far apart as they were. Then
 # LayerNorm comes. It divides by the size of the vector, and a large number makes that large. At
-# position 1000 two words are hardly apart any more, and two neighbours even less. Sinusoids lose
-# nothing.
+# position 1000 two words are hardly apart any more, and two neighbours even less. With sinusoids
+# both stay as they are at every position, nearly.
 #
 # Does it hurt in training? The same task, with sentences at 0 and at 1000. A third candidate
 # divides the number by 1000, so that it stays near 1.

@@ -450,7 +450,7 @@ plots.show(
 # **Look:** inside the fitted range both readers are right to within a token. Beyond, the one that
 # uses all columns is lost, worse than a constant answer. The one that only has the slowest hands
 # still works at twice the length, where their sines are still almost straight lines. It did not
-# learn to count: at 2048 to 4095 it is lost too. The position is in the vectors. What was fitted
+# learn to count: at 2048 to 4095 it is far off too. The position is in the vectors. What was fitted
 # decides whether it is read.
 
 # %% [markdown]
@@ -570,8 +570,8 @@ print(f"        the closest two of the 100 positions {measures.nearest_pair(plac
 # **Look:** concatenation keeps the two apart, at twice the width. Once added in a narrow space, a
 # *linear* reader cannot part them. At width 256 there is room for the directions of all 100 words
 # beside those of the positions, and it can. But nothing is lost even at D = 16: no two sums come
-# closer than two positions do. A reader that knows the words can look the sum up. So adding costs
-# what the reader cannot undo. Real vocabularies are far larger than the width.
+# closer than two positions do, so a reader that knows the words can look the sum up. What adding
+# costs depends on the reader. Real vocabularies are far larger than the width.
 #
 # The same paper multiplies word vectors by $\sqrt D$ before adding. Look at their sizes.
 
