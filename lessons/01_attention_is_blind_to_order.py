@@ -457,7 +457,7 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** with mask and mark the model reads its position to within two tokens. But a low error
+# **Look:** with mask and mark the model is off by less than two tokens on average. A low error
 # does not say *how*. So we play a trick on it, after training: a second start mark, at place 20.
 # If it counts by the share of marks, now $2/(p+1)$ from there on, it must read half.
 
