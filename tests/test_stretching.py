@@ -59,7 +59,7 @@ def test_dynamic_ntk_is_ntk_where_the_length_fits_the_factor():
 
 
 def test_longrope_without_a_search_slows_what_does_not_finish_a_turn():
-    plain, slowed = rope_frequencies(32)[0], speeds("LongRoPE")[0]
+    plain, slowed = rope_frequencies(32)[0], speeds("step")[0]
     whole = 64 * plain >= 2 * np.pi
     assert torch.equal(slowed[whole], plain[whole])
     torch.testing.assert_close(slowed[~whole], plain[~whole] / 8)
