@@ -9,7 +9,7 @@
 # %% [markdown]
 # # 08 · Stretching RoPE
 #
-# **Question:** how do models trained at 4k read 128k?
+# **Question:** how do models trained at 4k read 128k? We try it on a small scale: 64 bytes to 512.
 #
 # After this lesson you can
 #
@@ -111,49 +111,52 @@ guess.reveal(["none", "one", "two", "three"][new_wheels["direct"]])
 # \text{NTK-aware:}\quad & b \to b \cdot s^{d/(d-2)} && \text{so } \theta_m \to \theta_m \cdot
 # s^{-2m/(d-2)} \\
 # \text{YaRN, by parts:}\quad & \gamma_m \theta_m + (1 - \gamma_m)\,\theta_m / s
-# && \gamma_m: 0 \to 1 \text{ as } L\theta_m / 2\pi \text{ rises}
+# && \gamma_m: 1 \to 0 \text{ from 32 turns to 1}
 # \end{aligned}$$
+#
+# YaRN's *ramp* $\gamma$ falls straight over the pair's index $m$, between the whole $m$ around
+# those ends. So it is in the released code, and throughout this lesson. (The paper's formula has
+# the same ends, but is straight in the turns: github.com/jquesnelle/yarn, issue 60.)
 
 # %%
-from course_utils.encodings import NTK, Linear, Llama3, YaRN
+from course_utils.encodings import NTK, Linear, YaRN
 from course_utils.encodings.functional import rope_frequencies
 
 
-def stretch_from_scratch(way, theta, s, L, slow, fast):
+def stretch_from_scratch(way, theta, s, L, b=10_000.0):
     """The stretched speed of each pair: (pairs,)."""
     m, d = torch.arange(len(theta)), 2 * len(theta)
     if way == "interpolation":
         return theta / s
     if way == "NTK-aware":
         return theta * s ** (-2 * m / (d - 2))
-    turns = L * theta / (2 * torch.pi)  # of each pair within the trained length
-    keep = ((turns - slow) / (fast - slow)).clamp(0, 1)  # γ
-    return keep * theta + (1 - keep) * theta / s
+    # The m, a fraction, of a pair that makes 32 turns within L, or one.
+    fast, slow = (d / 2 * math.log(L / (2 * math.pi * turns), b) for turns in (32, 1))
+    kept, slowed = max(math.floor(fast), 0), math.ceil(slow)
+    gamma = 1 - ((m - kept) / (slowed - kept)).clamp(0, 1)
+    return gamma * theta + (1 - gamma) * theta / s
 
 
 # %%
 theta = rope_frequencies(128)[0]
-for way, known, ends in (
-    ("interpolation", Linear(8), (1, 32)),
-    ("NTK-aware", NTK(8), (1, 32)),
-    ("YaRN", YaRN(8, 4096, released_code=False), (1, 32)),
-    ("Llama 3.1", Llama3(8, 4096), (1, 4)),
-):
-    ours = stretch_from_scratch(way, theta, 8, 4096, *ends)
-    assert torch.allclose(ours, rope_frequencies(128, 10_000.0, known)[0])
-print("from scratch = reference, four ways")
+for d, L in ((128, 4096), (32, 64)):  # Llama 2's heads, and ours
+    known = {"interpolation": Linear(8), "NTK-aware": NTK(8), "YaRN": YaRN(8, L)}
+    for way, scaling in known.items():
+        ours = stretch_from_scratch(way, rope_frequencies(d)[0], 8, L)
+        assert torch.allclose(ours, rope_frequencies(d, 10_000.0, scaling)[0])
+print("from scratch = reference, three ways, two heads")
 
 # %% [markdown]
 # The other ways in words:
 #
 # - **Dynamic NTK:** NTK-aware with $s = n/L$ for the $n$ tokens read so far: the speeds change as a
 #   text grows. Up to $L$ nothing changes.
-# - **YaRN:** $\gamma$ is a *ramp*, 0 up to 1 turn, 1 from 32 on. All scores are multiplied by
-#   $(0.1 \ln s + 1)^2$, a *temperature* that sharpens attention. "By parts" is the ramp alone.
-#   (In the released code $\gamma$ is straight in the pair's index; from here on so is ours.)
-# - **Llama 3.1:** a ramp from 1 to 4 turns, no temperature.
-# - **LongRoPE:** a searched factor for each pair, a temperature; the first tokens are spared. Ours
-#   spares none and is *not* searched: it slows pairs that do not finish a turn.
+# - **YaRN:** the ramp, and all scores are multiplied by $(0.1 \ln s + 1)^2$, a *temperature* that
+#   sharpens attention. "By parts" is the ramp alone.
+# - **Llama 3.1:** another ramp, straight in the turns, from 4 to 1. No temperature.
+# - **Step:** pairs that do not finish a turn are slowed by $s$, the others not at all. No
+#   temperature. (LongRoPE *searches* for a factor for each pair. We do not, so this is not
+#   LongRoPE.)
 
 # %%
 from course_utils.experiments.ways import WAYS, way_to_stretch
@@ -210,7 +213,7 @@ plots.show(
     fig,
     "Speed of each pair against the trained one. Direct: level at 1. Interpolation: level at 1/8. "
     "NTK-aware: a straight slope from 1 to 1/8. YaRN and Llama 3.1: level at 1, a fall, level at "
-    "1/8; LongRoPE without a search: a step. Pair 32 keeps "
+    "1/8; step: one jump from 1 to 1/8. Pair 32 keeps "
     + ", ".join(f"{way} {found[32] / theta[32]:.2f}" for way, found in speeds.items())
     + ".",
 )
@@ -218,7 +221,8 @@ plots.show(
 # %% [markdown]
 # **Look:** all ways but direct agree on the slowest pair, 1/8. They differ in whom they spare.
 # NTK-aware spares fast pairs, but in between it slows some too little: its slope leaves pairs with
-# new angles. In practice, says the YaRN paper, NTK-aware needs a factor above the extension wanted.
+# new angles. The YaRN paper says that its factor must be above the extension wanted. We test that
+# below.
 #
 # ## The course's own model
 #
@@ -236,28 +240,26 @@ turns = L * own / (2 * torch.pi)
 finished = int((turns >= 1).sum())
 print("turns within 64 bytes:", ", ".join(f"{t:.2g}" for t in turns[:8].tolist()), "…")
 print(f"{finished} of {len(own)} pairs finish a turn, {len(own) - finished} never do")
-for ramp, code in {"YaRN's formula": False, "its released code": True}.items():
-    kept = rope_frequencies(32, 10_000.0, YaRN(8, L, released_code=code))[0] / own
-    print(
-        f"{ramp:17} leaves the first pairs", ", ".join(f"{k:.2f}" for k in kept[:6].tolist()), "…"
-    )
+kept = rope_frequencies(32, 10_000.0, YaRN(8, L))[0] / own
+print("YaRN leaves the first pairs", ", ".join(f"{k:.2f}" for k in kept[:6].tolist()), "…")
 
 # %% [markdown]
-# No pair of ours makes 32 turns. So YaRN's formula would slow even the fastest. The released code
-# starts its ramp at the first pair at the earliest, and so spares it. "YaRN" and "by parts" below
-# are the code's.
+# No pair of ours makes 32 turns. So YaRN's ramp starts at the fastest pair, and spares only that
+# one wholly.
 
 # %%
 from matplotlib.patches import Circle, Wedge
 
 
-def clock(ax, x, y, seen, angle, out):
-    """A hand at an angle, on the arc that training showed; red where it has left that arc."""
+def clock(ax, x, y, seen, angle, new):
+    """A hand at an angle; blue: the arc that training showed, red: what it passes beyond."""
     ax.add_patch(Circle((x, y), 0.4, fill=False, color="0.6"))
     ax.add_patch(Wedge((x, y), 0.4, 0, math.degrees(seen), color="C0", alpha=0.25))
+    if new:
+        end = math.degrees(min(angle, 2 * math.pi))
+        ax.add_patch(Wedge((x, y), 0.4, math.degrees(seen), end, color="C3", alpha=0.5))
     tip = x + 0.4 * math.cos(angle), y + 0.4 * math.sin(angle)
-    color, width = ("C3", 2.5) if out else ("0.1", 1.5)
-    ax.plot([x, tip[0]], [y, tip[1]], color=color, linewidth=width)
+    ax.plot([x, tip[0]], [y, tip[1]], color="0.1", linewidth=1.5)
 
 
 # %%
@@ -270,21 +272,22 @@ for down, way in enumerate(rows):
     for across, m in enumerate(some):
         seen = min(2 * math.pi, (L - 1) * own[m].item())
         clock(ax, across, -down, seen, p * now[m].item(), beyond[way][m].item())
-ax.set(xlim=(-0.6, 5.6), ylim=(-3.6, 0.6), aspect="equal", title="hands at position 511 of 512")
+ax.set(xlim=(-0.6, 5.6), ylim=(-3.6, 0.6), aspect="equal", title="from position 0 to 511")
 ax.set_xticks(range(6), [f"pair {m}" for m in some])
 ax.set_yticks([0, -1, -2, -3], rows)
 described = ", ".join(f"{way} {int(found.sum())}" for way, found in beyond.items())
 plots.show(
     fig,
-    "Four rows of six clocks. Blue: the arc that 64 positions showed, the whole circle for pairs 0 "
-    "to 4, thin slices further right. Red thick hands have left it. Pairs of all 16 that leave "
-    f"theirs: {described}.",
+    "Four rows of six clocks, a hand each, at position 511. Blue: the arc that 64 positions showed, "
+    "the whole circle for pairs 0 to 4, thin slices further right. Red: what a hand passes beyond "
+    f"it. Pairs of all 16 that pass beyond: {described}.",
 )
 
 # %% [markdown]
 # **Look:** where the disc is all blue, training showed every angle. Where it is a slice, only a
-# slow hand stays inside. Interpolation and YaRN keep every hand inside. But in interpolation the
-# *fast* hands are slow as well, so neighbours may be harder to tell apart.
+# slow hand stays inside. Red is what a hand passes on its way to 511 and never passed before.
+# Interpolation and YaRN have none. But in interpolation the *fast* hands are slow as well, so
+# neighbours may be harder to tell apart.
 #
 # ## Eight ways, no training
 #
