@@ -49,7 +49,8 @@ class Claim:
             if not getattr(self, name).strip():
                 raise ValueError(f"{name} must not be empty, got {getattr(self, name)!r}")
         if self.evidence not in EVIDENCE:
-            raise ValueError(f"evidence must be one of {', '.join(EVIDENCE)}, got {self.evidence!r}")
+            known = ", ".join(EVIDENCE)
+            raise ValueError(f"evidence must be one of {known}, got {self.evidence!r}")
         runs = self.evidence in _WITH_SEEDS
         if runs != (self.seeds is not None) or (self.seeds is not None and self.seeds < 1):
             wanted = "at least 1" if runs else "None"
@@ -141,7 +142,8 @@ class Myths:
         on = f" on {claim.choice}" if verdict == "depends" else ""
         lines = [f"{verdict.upper()}{on}{said}. {measured}"]
         if len(set(cases.values())) > 1:
-            lines.append("; ".join(f"{case}: {'yes' if ok else 'no'}" for case, ok in cases.items()))
+            each = (f"{case}: {'yes' if ok else 'no'}" for case, ok in cases.items())
+            lines.append("; ".join(each))
         lines.append(f"Judged on: {claim.scope}. Evidence: {claim.grounds}.")
         told: dict[str, Any] = {
             "id": key,

@@ -79,28 +79,37 @@ def kernel_environment(root: Path, scratch: str) -> dict[str, str]:
 
 def execute(notebook: NotebookNode, target: Target) -> None:
     """Run the notebook's cells in place; raise BuildError naming the cell when one fails."""
-    last: list[NotebookNode] = [notebook.cells[0]]
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as scratch:
-        client = NotebookClient(
-            notebook,
-            km=AsyncKernelManager(kernel_spec_manager=ThisPython()),
-            timeout=CELL_TIMEOUT,
-            record_timing=False,
-            extra_arguments=["--log-level=ERROR"],  # not a line a kernel about its transport
-            store_widget_state=False,
-            shutdown_kernel="immediate",  # a graceful end sometimes waits for seconds
-            resources={"metadata": {"path": str(target.path.parent)}},
-            on_cell_execute=lambda cell, cell_index: last.append(cell),
-        )
-        try:
-            client.execute(cleanup_kc=True, env=kernel_environment(target.project.root, scratch))
-        except CellExecutionError as error:
-            lines = [line for line in plain(error.traceback).splitlines() if line.strip()]
-            message = "\n".join([f"{target.name}, cell {last[-1].id} failed:", *lines[-10:]])
-            raise BuildError(message) from None
-        except (CellControlSignal, RuntimeError) as error:  # too slow, or the kernel died
-            message = f"{target.name}, cell {last[-1].id}: {error}"
-            raise BuildError(message) from None
+        run_cells(notebook, target.path, kernel_environment(target.project.root, scratch))
+
+
+def run_cells(notebook: NotebookNode, path: Path, environment: dict[str, str]) -> None:
+    """Run the cells in place, in a fresh kernel in the folder of ``path``, and end the kernel.
+
+    Raises:
+        BuildError: naming the cell, when one fails or takes too long.
+    """
+    name = f"{path.parent.name}/{path.name}"
+    last: list[NotebookNode] = [notebook.cells[0]]
+    client = NotebookClient(
+        notebook,
+        km=AsyncKernelManager(kernel_spec_manager=ThisPython()),
+        timeout=CELL_TIMEOUT,
+        record_timing=False,
+        extra_arguments=["--log-level=ERROR"],  # not a line a kernel about its transport
+        store_widget_state=False,
+        shutdown_kernel="immediate",  # a graceful end sometimes waits for seconds
+        resources={"metadata": {"path": str(path.parent)}},
+        on_cell_execute=lambda cell, cell_index: last.append(cell),
+    )
+    try:
+        client.execute(cleanup_kc=True, env=environment)
+    except CellExecutionError as error:
+        lines = [line for line in plain(error.traceback).splitlines() if line.strip()]
+        message = "\n".join([f"{name}, cell {last[-1].id} failed:", *lines[-10:]])
+        raise BuildError(message) from None
+    except (CellControlSignal, RuntimeError) as error:  # too slow, or the kernel died
+        raise BuildError(f"{name}, cell {last[-1].id}: {error}") from None
 
 
 def build_one(target: Target, force: bool) -> Result:
