@@ -143,9 +143,7 @@ check_keep = Check(
         Mistake(
             "the ends have changed places",
             "Put turns = slow into your formula. Which γ should come out?",
-            lambda turns, slow, fast: (
-                ((turns / fast).log() / math.log(fast / slow)).clamp(0, 1)
-            ),
+            lambda turns, slow, fast: ((turns / fast).log() / math.log(fast / slow)).clamp(0, 1),
         ),
         Mistake(
             "the ramp does not stop at its ends",
