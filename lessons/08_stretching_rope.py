@@ -278,9 +278,9 @@ ax.set_yticks([0, -1, -2, -3], rows)
 described = ", ".join(f"{way} {int(found.sum())}" for way, found in beyond.items())
 plots.show(
     fig,
-    "Four rows of six clocks, a hand each, at position 511. Blue: the arc that 64 positions showed, "
-    "the whole circle for pairs 0 to 4, thin slices further right. Red: what a hand passes beyond "
-    f"it. Pairs of all 16 that pass beyond: {described}.",
+    "Four rows of six clocks, a hand each, at position 511. Blue: the arc that 64 positions "
+    "showed, the whole circle for pairs 0 to 4, thin slices further right. Red: what a hand passes "
+    f"beyond it. Pairs of all 16 that pass beyond: {described}.",
 )
 
 # %% [markdown]
@@ -326,12 +326,10 @@ def cells(found):
 four = ("direct", "interpolation", "NTK-aware", "YaRN")
 guess.reveal(min(four, key=lambda way: untuned.loc[(way, 512), "mean"]))
 print(f"{results.seed.nunique()} seeds; loss in nats a byte by bytes read")
-before = data.results("extrapolation").query("encoding == 'rope' and read == 64")
-for name, rows in (
-    ("lesson 07", before),
-    ("here", plain[(plain.way == "direct") & (plain["read"] == 64)]),
-):
-    print(f"direct at 64, {name}: {rows.loss.mean():.2f} on {rows.judged.iloc[0]:,} judged bytes")
+home = plain[(plain.way == "direct") & (plain["read"] == L)]
+before = data.results("extrapolation").query("encoding == 'rope' and read == @L")
+for name, rows in (("here", home), ("in lesson 07", before)):
+    print(f"direct at 64, {name}: {rows.loss.mean():.2f}, on {rows.judged.iloc[0]:,} bytes")
 cells(untuned)
 
 # %%
@@ -415,13 +413,18 @@ cells(fitted).fillna("")
 from course_utils.experiments.stretching import MULTIPLES
 
 for n in LENGTHS[1:]:
-    base = at("NTK-aware", n, s=n / L)
-    more = {k: change(results, base, at("NTK-aware", n, s=k * n / L)) for k in MULTIPLES}
-    told = ", ".join(f"× {k:g} {gap}" for k, gap in more.items())
-    print(f"{n:4} bytes, s = {n // L:2} times a multiple: {told}")
+    fit = at("NTK-aware", n, s=n / L)
+    more = {k: change(results, fit, at("NTK-aware", n, s=k * n / L)) for k in MULTIPLES}
+    best = min(more, key=lambda k: more[k].mean)
+    rest = change(results, at("by parts", n, s=n / L), at("NTK-aware", n, s=best * n / L))
+    print(f"{n} bytes, NTK-aware, factor {n // L} × k less factor {n // L}:")
+    print("   " + ", ".join(f"k = {k:g}: {gap}" for k, gap in more.items()))
+    print(f"   k = {best:g} less by parts, which has the factor {n // L}: {rest}")
 
 # %% [markdown]
-# TODO sweep
+# **Look:** the YaRN paper is right here: twice the extension reads better than the extension
+# itself, at TODO. How much more is best, depends on the length. And the best of them does not make
+# up for the slope: far out, by parts with the plain factor reads much better.
 #
 # ## Which hands must not be slowed?
 #
@@ -524,18 +527,38 @@ for way in WAYS:
     gap = change(results, control, at(way, 512, STEPS))
     word = "above" if gap.above() else "below" if gap.below() else "no clear difference"
     rise = change(results, at(way, 512, STEPS), at(way, 1024, STEPS))
-    print(f"{way:14} at 512, less the control at 64: {gap}, {word};  from 512 to 1024: {rise}")
+    scaling = way_to_stretch(way, 8, L, 32)
+    then, now = (rope_frequencies(32, 10_000.0, scaling, n)[0] for n in (512, 1024))
+    fresh = int(explorers.unseen(then, now, 512, 1024).sum())
+    print(f"{way:14} at 512, less the control at 64: {gap}, {word}")
+    print(f"{'':14} from 512 to 1024: {rise}; {fresh:2} pairs reach new angles")
+
+# %% [markdown]
+# **Look:** *direct*, which had failed, is now nearly level with ways that had not. A hundred steps
+# that show the new angles can be enough, for a small model on this text. So a low loss after
+# fine-tuning does not prove that a way was needed. Nor does stretching explain why all read 64
+# worse than before: the control, which stretches nothing, does too. (Adam starts anew, and each
+# step sees one place of the text only.)
+#
+# Interpolation is last, and that inverts its paper. LLaMA 7B, fine-tuned *directly*, reached
+# further very slowly there: from 2,048 tokens to 2,560 in 10,000 steps. With interpolation it was
+# quick. What is different here?
 
 # %%
-for name, theta, length in (("ours", own, L), ("LLaMA 7B", rope_frequencies(128)[0], 2048)):
-    whole = {s: int((length / s * theta / (2 * math.pi) >= 1).sum()) for s in (1, 8)}
+for name, speed, length in (("ours", own, L), ("LLaMA 7B", rope_frequencies(128)[0], 2048)):
+    whole = {s: int((length / s * speed / (2 * math.pi) >= 1).sum()) for s in (1, 8)}
     print(
-        f"{name}: {whole[1]} of {len(theta)} pairs finish a turn within {length:,}, {whole[8]} if "
-        "interpolated by 8"
+        f"{name}: {whole[1]} of {len(speed)} pairs finish a turn within {length:,}, {whole[8]} if "
+        "slowed by 8"
     )
 
 # %% [markdown]
-# TODO look
+# LLaMA keeps many fast hands even when all are slowed; ours keep one. And the paper measured
+# *reach*, by a hidden passkey. Reach is not loss. These are two likely reasons; we did not test
+# them.
+#
+# At 1024 direct and the NTK ways lead. New angles explain that only in part: direct has many, and
+# hardly rises.
 #
 # Do it yourself: 30 steps for two ways, on the shipped model.
 
@@ -543,19 +566,12 @@ for name, theta, length in (("ours", own, L), ("LLaMA 7B", rope_frequencies(128)
 from course_utils.experiments.stretching import fine_tune
 from course_utils.experiments.ways import stretched
 
-live = {}
 for way in ("interpolation", "YaRN"):
     mine = stretched(model, recipe, way, FACTOR)
     before = read(mine, held_out, 512, LENGTHS[-1])[0]
-    row = results[results.seed == recipe.seed]
-    for column, value in at(way, 512).items():
-        row = row[row[column] == value]
     fine_tune(mine, recipe, known, length=512, steps=30)
-    live[way] = before, read(mine, held_out, 512, LENGTHS[-1])[0]
-    print(
-        f"{way:14} {before:.1f} before (table {row.loss.item():.1f}), "
-        f"{live[way][1]:.1f} after 30 steps"
-    )
+    after = read(mine, held_out, 512, LENGTHS[-1])[0]
+    print(f"{way:14} {before:.1f} before, {after:.1f} after 30 steps")
 
 # %% [markdown]
 # ## Does log-n help?

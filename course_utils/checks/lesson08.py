@@ -182,8 +182,8 @@ check_keep = Check(
         "Which pairs has training shown whole turns of, many times over? What should γ be there?",
         "A straight line in the logarithm of the turns, 0 at one end and 1 at the other, flat "
         "outside.",
-        "Take logarithms of turns and ends. Subtract the lower end, divide by the width, and cut at "
-        "0 and 1 with clamp.",
+        "Take logarithms of turns and ends. Subtract the lower end, divide by the width, and cut "
+        "at 0 and 1 with clamp.",
     ),
 )
 
