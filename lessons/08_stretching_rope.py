@@ -718,7 +718,8 @@ marks = {
 fig, axes = plt.subplots(1, 4, figsize=(11.5, 3), sharey=True)
 top = max(scores[0].abs().max().item() for scores in marks.values())
 for ax, (way, scores) in zip(axes, marks.items(), strict=True):
-    image = plots.heatmap(ax, scores[0], title=way, xlabel="key", limit=top, equal=True)
+    style = {"signed": False, "limit": top, "equal": True}
+    image = plots.heatmap(ax, scores[0], title=way, xlabel="key", **style)
 fig.colorbar(image, ax=axes, label="score", shrink=0.8)
 axes[0].set_ylabel("query")
 width = {way: int((v[0, 0] > v[0, 0, 0] / 2).long().cumprod(0).sum()) for way, v in marks.items()}
@@ -740,7 +741,7 @@ compared
 
 # %% [markdown]
 # **Look:** interpolation zooms the whole print, so its diagonal is broad. NTK-aware and YaRN keep
-# the narrow line, and their far field is darker than direct's. The passports are nearly the same
+# the narrow line, and their far field is higher than direct's. The passports are nearly the same
 # but for one thing: dynamic NTK changes when all positions move, since it reads the length off
 # them. No way adds parameters.
 #

@@ -101,8 +101,8 @@ def jobs(
         _check(one, corpus, lengths)
     about = {
         "corpus": digest(corpus), "lengths": [*lengths], "factor": FACTOR, "tuned": steps,
-        "finder": asdict(finder), "ways": WAYS, "swept": SWEPT, "multiples": MULTIPLES,
-        "needles": needles.WAYS,
+        "finder": asdict(finder), "ways": [*WAYS], "swept": [*SWEPT],
+        "multiples": [*MULTIPLES], "needles": [*needles.WAYS],
     }  # fmt: skip
     return [
         (
