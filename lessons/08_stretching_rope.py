@@ -289,9 +289,9 @@ plots.show(
 #
 # ## Eight ways, no training
 #
-# As in lesson 07: sliding windows, the same bytes judged at every length, several seeds; behind the
-# ± stands half of a 95 % interval. Each way gets the factor 8, made for 512 bytes. The numbers are
-# in `data/`, made by
+# As in lesson 07: the same recipe, sliding windows, the same bytes judged at every length, several
+# seeds; behind the ± stands half of a 95 % interval. Each way gets the factor 8, made for 512
+# bytes. The numbers are in `data/`, made by
 #
 # `make experiments EXPERIMENT=stretching`
 
@@ -370,8 +370,9 @@ for told, n in (("made for 512, read at 64", 64), ("read at 512", 512), ("beyond
 # %% [markdown]
 # **Look:** at three places. (The figure draws six ways, the table and the list have all eight.)
 #
-# - **At 64** the unstretched model is at home. A fixed factor costs something there, interpolation
-#   most. Dynamic NTK is the only one that costs nothing: at 64 it changes nothing.
+# - **At 64** the unstretched model is at home. (Its loss is lower than in lesson 07, because fewer
+#   and other bytes are judged.) A fixed factor costs something there, interpolation most. Dynamic
+#   NTK is the only one that costs nothing: at 64 it changes nothing.
 # - **At 512** compare the ways that spare the fast pairs with those that do not.
 # - **At 1024** the factor 8 is used up. The hands leave their arcs again.
 #
@@ -535,9 +536,9 @@ for way in WAYS:
 # %% [markdown]
 # **Look:** *direct*, which had failed, is now nearly level with ways that had not. A hundred steps
 # that show the new angles can be enough, for a small model on this text. So a low loss after
-# fine-tuning does not prove that a way was needed. And that none gets back to the loss at 64 is
-# mostly the steps' doing: the control, which stretches nothing, does not either. (Adam starts anew,
-# and each step sees one place of the text only.)
+# fine-tuning does not prove that a way was needed. And if they end above the loss at 64, that
+# is mostly the steps' doing: the control, which stretches nothing, does too. (Adam starts anew, and
+# each step sees one place of the text only.)
 #
 # Interpolation is last. In its paper it is the other way round: LLaMA 7B, fine-tuned *directly*,
 # reached only 2,560 tokens after 10,000 steps, from 2,048, and interpolation was quick. What is
@@ -966,7 +967,7 @@ myths.table()
 # ## In five lines
 #
 # - Think of digits: RoPE's hands are the wheels, and slow ones never went round.
-# - Interpolation slows all hands, NTK-aware slow ones most, by parts those that need it.
+# - Interpolation slows all hands, NTK-aware slow ones most, by parts those in need.
 # - Slow the fast hands, and this model is lost.
 # - From 4k to 128k (YaRN, Llama 2): slow the slow pairs, then fine-tune. Others raise the base and
 #   train on (Code Llama; Xiong et al. 2023, arXiv 2309.16039).
