@@ -715,7 +715,7 @@ marks = {
     )
     for way in four
 }
-fig, axes = plt.subplots(1, 4, figsize=(11.5, 3), sharey=True)
+fig, axes = plt.subplots(1, 4, figsize=(11.5, 3.4), sharey=True)
 top = max(scores[0].abs().max().item() for scores in marks.values())
 for ax, (way, scores) in zip(axes, marks.items(), strict=True):
     style = {"signed": False, "limit": top, "equal": True}
