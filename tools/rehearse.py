@@ -21,6 +21,7 @@ from build_notebooks import choose, kernel_environment, run_cells
 from claims_table import claims_in
 from nbformat import NotebookNode
 from notebook_comparison import NUMBER, drift, texts
+from notebook_outputs import clean
 from notebook_source import BuildError, find_lessons
 
 COUNT = re.compile(r"\b\d+ of (?:the )?\d+\b")
@@ -87,7 +88,7 @@ def compare(reference: NotebookNode, fresh: NotebookNode, moved: bool) -> Outcom
     for old, new in zip(reference.cells, fresh.cells, strict=True):
         if old.cell_type != "code" or "nbval-ignore-output" in old.metadata.get("tags", []):
             continue
-        said, says = texts(old.outputs), texts(new.outputs)
+        said, says = texts(old.outputs), texts(clean(new.outputs))  # streams merged, as there
         found = []
         for kind in sorted(said.keys() | says.keys()):
             before, after = said.get(kind, []), says.get(kind, [])

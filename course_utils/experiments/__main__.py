@@ -62,6 +62,11 @@ EXPERIMENTS = {
         "train a small language model for each encoding and seed, read texts of many lengths.",
         extrapolation.jobs,
     ),
+    "extrapolation-fire": Experiment(
+        "the same for FIRE, its L₀ started at a quarter of the trained length.",
+        extrapolation.fire_jobs,
+        encodings=["fire"],
+    ),
     "learning-rates": Experiment(
         "the same models at the trained length only, trained with several learning rates.",
         extrapolation.jobs,
@@ -156,7 +161,7 @@ def do_sweep(given: argparse.Namespace) -> None:
     apart = [c for c in (*APART, "read") if c in rows and rows[c].nunique() > 1]
     by = list(dict.fromkeys(["encoding", *apart, asked.across]))
     column, unit = asked.of
-    print(f"{given.experiment}: {unit}, mean ± standard error over seeds")
+    print(f"{given.experiment}: {unit}, mean over seeds ± half of its 95 % interval")
     print(as_text(summary(rows, *by, of=column), asked.across))
     for path in written.values():
         print(f"written: {path}")
