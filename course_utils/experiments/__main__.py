@@ -22,7 +22,8 @@ from course_utils.experiments.sweep import Job, WorkerDiedError, sweep
 from course_utils.experiments.tables import as_text, summary, write_tables
 
 SIZES = ("length", "steps", "batch", "d_model", "n_layers", "n_heads")  # of the recipe
-APART = ("task", "way", "tuned", "factor", "lr")  # columns that tell a seed's rows apart
+# Columns that tell a seed's rows apart.
+APART = ("task", "way", "tuned", "tuned_at", "factor", "lr")
 ENDING = """
 What is done already is kept: after an interruption the same command goes on. Tables are written to
 FOLDER when all runs are done.
@@ -77,6 +78,7 @@ EXPERIMENTS = {
         "train RoPE models, stretch them eight ways, fine-tune each briefly, hide needles.",
         stretching.jobs,
         encodings=["rope"],
+        seeds=(0, 1, 2, 3, 4),
         lengths=stretching.LENGTHS,
     ),
     "tasks": Experiment(
@@ -107,7 +109,8 @@ def parser() -> argparse.ArgumentParser:
     add = made.add_argument
     add("experiment", choices=EXPERIMENTS)
     add("--encodings", nargs="+", choices=NAMES, metavar="NAME", help="default: all, or the five")
-    add("--seeds", type=int, nargs="+", metavar="SEED", help="default: 0 1 2, or 0 for checkpoints")
+    seeds = "default: 0 1 2; for stretching 3 4 too, for checkpoints 0"
+    add("--seeds", type=int, nargs="+", metavar="SEED", help=seeds)
     add("--lr", type=float, nargs="+", help=f"learning rates; default to compare: {compared}")
     add("--lengths", type=int, nargs="+", metavar="N", help=f"bytes read; default: {LENGTHS}")
     for name in SIZES:
