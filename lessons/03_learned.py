@@ -921,7 +921,7 @@ from course_utils.claims import Claim, Myths
 claims = {
     "C20": Claim(
         "A learned table beats the sinusoidal one when test and training length are equal.",
-        scope="lesson 07's models of text, rows as large as sinusoids; lower loss in every seed",
+        scope="lesson 07's models of text, rows about as large as sinusoids; lower loss in each seed",
         evidence="shipped results",
         seeds=5,
     ),
@@ -975,7 +975,9 @@ myths.settle(
     },
     "Power in a column's strongest frequency: "
     + ", ".join(f"{name} {column[name]:.2f}" for name in tables_of)
-    + f". But the whole real table has rhythms with {gaps['real']} gaps between, the decoys none.",
+    + f". But the whole real table has {gaps['real']} gaps between its rhythms; "
+    + ", ".join(f"{name} {count}" for name, count in gaps.items() if name != "real")
+    + ".",
 )
 
 # %%
@@ -1014,7 +1016,7 @@ myths.table()
 #
 # - A learned table is $L \cdot D$ weights, one row a position; only rows that were read can learn.
 # - Order among the rows is not built in. It emerges if the task asks for it.
-# - A real table has separate rhythms, slow and fast, that no merely smooth table has.
+# - A real table has separate rhythms, slow and fast, that our smooth decoys lack.
 # - Past the end an error is honest. Spare rows are noise in disguise.
 # - Texts that always start at 0 can teach the place instead of the order.
 #
