@@ -925,7 +925,7 @@ from course_utils.claims import Claim, Myths
 claims = {
     "C20": Claim(
         "A learned table beats the sinusoidal one when test and training length are equal.",
-        scope="lesson 07's models of text, rows not smaller than sinusoids; lower loss in each seed",
+        scope="lesson 07's models, rows not smaller than sinusoids; lower loss in each seed",
         evidence="shipped results",
         seeds=5,
     ),
