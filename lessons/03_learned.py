@@ -112,7 +112,7 @@ def fill_in(length, batch, generator):
 
 sample = fill_in(24, 1, torch.Generator().manual_seed(0))
 answers = torch.where(sample.targets == NOTHING, sample.tokens, sample.targets)
-print("seen  ", *["·" if token == 0 else token for token in sample.tokens[0].tolist()])
+print("seen  ", *sample.tokens[0].tolist())
 print("text  ", *answers[0].tolist())
 
 # %% [markdown]
