@@ -247,9 +247,9 @@ for name in ("sinusoidal", "transformer_xl", "deberta"):
 
 # %% [markdown]
 # **Look:** to hold is the best that any model does here; cutting does as well. The widest gap is
-# between kin. Transformer-XL gives to each *offset* the waves that the sinusoidal model gives to
-# each *place*. Its near offsets are the same wherever it reads, and far ones need no weight; a new
-# place changes every word. DeBERTa meets nothing new: it reads all offsets beyond 32 as one.
+# between kin. Transformer-XL gives each *offset* the waves that the sinusoidal model gives each
+# *place*. One reading: near offsets count most, and they are the same wherever it reads; a new
+# place is new for every word. DeBERTa meets no new offset: it reads all beyond 32 as one.
 #
 # ## Weak at 64
 #
@@ -484,9 +484,10 @@ told = ", ".join(f"{part:.4f} at {n:.0f}" for part, n in zip(share, at, strict=T
 print(f"what the network sees of the key before: {told}")
 
 # %% [markdown]
-# **Look:** the start makes no clear difference. The last line, at the $c$ that training starts
-# from, has another suspect: what said "the one before" at 64 says less and less. Over the same four
-# times longer, from the 2048 that the authors train at to their 8192, it shrinks by far less.
+# **Look:** the start makes no clear difference at these lengths. The last line, at the $c$ that
+# training starts from, has another suspect: what said "the one before" at 64 says less and less.
+# Over the same four times, from the 2048 that its authors train at to their 8192, it shrinks about
+# half as much.
 #
 # ## Beside the paper
 #
@@ -639,8 +640,8 @@ plots.show(fig, f"{told}{described}.")
 
 # %%
 guess = widgets.predict(
-    "NoPE with log-n, 2048 bytes, not trained again. Entropy and loss, clearly by 0.01: …",
-    ["both fall", "only the entropy falls", "only the loss falls", "neither falls"],
+    "NoPE with log-n, 2048 bytes, not trained again. By clearly more than 0.01 falls …",
+    ["both entropy and loss", "only the entropy", "only the loss", "neither"],
 )
 
 # %%
@@ -660,23 +661,23 @@ lower = [name for name in names if effect[name].below(-0.01)]
 higher = [name for name in names if effect[name].above(0.01)]
 print("loss at 2048 lower with log-n:", ", ".join(f"{n} {effect[n]}" for n in lower) or "nobody")
 print("higher:", ", ".join(f"{n} {effect[n]}" for n in higher) or "nobody")
-words = {(True, True): "both fall", (True, False): "only the entropy falls"}
-words |= {(False, True): "only the loss falls", (False, False): "neither falls"}
+words = {(True, True): "both entropy and loss", (True, False): "only the entropy"}
+words |= {(False, True): "only the loss", (False, False): "neither"}
 guess.reveal(words[eased.below(-0.01), "none" in lower])
 
 # %% [markdown]
-# **Look:** NoPE is the fair test: without positions, nothing is new to it but the number of keys.
-# Its entropy falls, and its loss *rises*: pushed to choose, it chooses badly. (Wang et al. 2024,
-# arXiv 2404.12224, tune a temperature for each head of NoPE, and gain. We tuned none.)
+# **Look:** NoPE is the fair test: nothing is new to it but the number of keys. Its entropy falls,
+# its loss *rises*: pushed to choose, it chooses badly. (Wang et al. 2024, arXiv 2404.12224, tune a
+# temperature for each head of NoPE, and gain. We tuned none.)
 #
 # ## Two suspects, told apart
 #
-# A long text brings **positions** never seen, and **more keys**. We bring them one by one.
+# A long text brings **positions** never seen and **more keys**.
 #
 # We judge the last half of a piece of 32 bytes. Before it stands *memory*: earlier pieces, each
-# read alone, so that their keys are sound. One makes 64 keys, as in training; fifteen make 512. And
-# we *say* where they stand: right before the judged piece, at offsets seen in training, or where
-# they really are. So both vary apart: 64 or 512 keys, none or 32 of them at new positions.
+# read alone. One makes 64 keys, as in training; fifteen make 512. And we *say* where they stand:
+# right before the judged piece, at offsets seen in training, or, for none or 32 of the keys, where
+# they really are.
 
 # %%
 guess = widgets.predict(
@@ -704,10 +705,12 @@ def reread(model, pieces, far):
 
 def in_four_ways(model):
     """64 or 512 keys, none or 32 of them at new positions: (2, 2, stretches)."""
-    tries = [[n] for n in (0, 4, 8, 12)]  # which piece: 480 to 96 bytes back; the mean of four
-    few = [[reread(model, one, far) for one in tries for far in ([], one)]]
-    many = [[reread(model, each, far) for one in tries for far in ([], one)]]
-    return torch.stack([torch.stack(row).view(4, 2, -1).mean(0) for row in few + many])
+    tries = (0, 4, 8, 12)  # which piece stands far off, 480 to 96 bytes back: the mean of four
+    few_seen = torch.stack([reread(model, [n], []) for n in tries]).mean(0)
+    few_new = torch.stack([reread(model, [n], [n]) for n in tries]).mean(0)
+    many_new = torch.stack([reread(model, each, [n]) for n in tries]).mean(0)
+    many_seen = reread(model, each, [])
+    return torch.stack([few_seen, few_new, many_seen, many_new]).view(2, 2, -1)
 
 
 # %%
@@ -718,7 +721,7 @@ fig = plots.squares(
     ("64", "512"),
     ("0", "32"),
     limit=2.0,
-    xlabel="keys at new places",
+    xlabel="keys at new positions",
     ylabel="visible keys",
 )
 described = " ".join(
@@ -749,9 +752,9 @@ for name, found in four.items():
 guess.reveal(larger if damage else "no damage (up to 0.1)")
 
 # %% [markdown]
-# **Look:** RoPE does not mind more keys at offsets that it knows. The same 32 keys at new ones cost
-# as much among 512 as among 64: the two causes do not need each other. More of them, the farthest
-# first, always of 512 keys:
+# **Look:** RoPE hardly minds more keys at offsets that it knows. The same 32 keys at new ones cost
+# about as much among 512 as among 64: the two causes do not need each other. More of them, the
+# farthest first, always of 512 keys:
 
 # %%
 for count in (0, 1, 2, 4, 8, 15):
@@ -762,15 +765,15 @@ for count in (0, 1, 2, 4, 8, 15):
 # New positions are the cause, the number of keys there is the dose. Lesson 08 repairs the
 # positions.
 #
-# The sinusoidal model cannot be asked so finely: once the judged piece itself stands at 480, all is
-# new to it, and that does the damage. NoPE has no positions, so its columns are equal.
+# The sinusoidal model cannot be asked so finely: once the judged piece stands at 480, all is new to
+# it. NoPE has no positions: equal columns.
 #
 # ## Tasks with a right answer
 #
-# A text forgives: much of a byte's loss hangs on the last few bytes. Tasks do not. Models learn to
+# A text forgives: much of a byte's loss hangs on the last few. Tasks do not. Models learn to
 # **copy** (here: name the token five back, a lookup at one offset), to **reverse** (say a row
 # backwards) and to **find** (name the symbol after a marker), on rows of up to 32 tokens. They are
-# asked at 1 to 8 times that length. Solved means that over nine answers in ten are right.
+# asked at 1 to 8 times that length. Solved: over nine answers in ten are right.
 
 # %%
 guess = widgets.predict(
@@ -821,8 +824,8 @@ for task in solved:
 
 # %% [markdown]
 # **Look:** to hold on long text and to do a task on long rows are two abilities. Some never learn a
-# task, and then length is not what stops them. ALiBi, KERPLE and Sandwich do not learn to look up
-# offset −5: perhaps as a bias that falls smoothly with distance has no peak there.
+# task; then length is not what stops them. ALiBi, KERPLE and Sandwich do not learn to look up
+# offset −5: a bias that falls smoothly with distance has no peak there.
 #
 # Kazemnejad et al. (2023, arXiv 2305.19466) find NoPE ahead of T5, ALiBi and RoPE on ten tasks with
 # longer rows. Here it learns only to find, and keeps less than half of that, where T5 and ALiBi
@@ -1033,10 +1036,13 @@ claims |= {
     ),
     "C56": Claim(
         "An encoding's extrapolation can be read off its formula.",
-        scope="by one of two rules: all hold that leave words alone, or that add to the scores",
+        scope="one of two rules is right for all 17 (2048 bytes, 0.1 nats): what leaves words "
+        "alone holds, or what adds to scores holds",
         **runs,
     ),
 }
+
+# %%
 myths = Myths(claims)
 
 
@@ -1103,8 +1109,8 @@ myths.settle(
 # %%
 doors = {name: create(name, d_model=64, n_heads=4, causal=True).doors for name in names}
 rules = {
-    "all hold that leave words alone": {name for name in names if "embed" not in doors[name]},
-    "all hold that add to the scores": {n for n in names if "bias" in doors[n]},
+    "those hold that leave the words alone": {name for name in names if "embed" not in doors[name]},
+    "those hold that add to the scores": {n for n in names if "bias" in doors[n]},
 }
 wrong = {rule: sorted(said ^ set(flat)) for rule, said in rules.items()}  # in one, not in both
 myths.settle(

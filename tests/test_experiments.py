@@ -243,6 +243,17 @@ def test_a_checkpoint_can_be_read_with_another_scaling(known, tmp_path):
         torch.testing.assert_close(stretched(tokens), plain(tokens, quarter))
 
 
+def test_fire_is_started_at_a_quarter_of_its_length_and_its_rows_say_so():
+    ((plain_key, plain),) = extrapolation.jobs([tiny("fire")], CORPUS, LENGTHS)
+    ((early_key, early),) = extrapolation.fire_jobs([tiny("fire")], CORPUS, LENGTHS)
+    assert plain_key != early_key
+    late_rows, early_rows = plain()["losses"], early()["losses"]
+    assert {row["original_len"] for row in early_rows} == {2}
+    assert "original_len" not in late_rows[0]
+    same = [a["loss"] == b["loss"] for a, b in zip(late_rows, early_rows, strict=True)]
+    assert not all(same)
+
+
 def test_a_file_that_is_no_checkpoint_is_named_and_nothing_in_it_is_run(tmp_path):
     class Trap:
         def __reduce__(self):
