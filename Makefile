@@ -1,5 +1,5 @@
 # make lab opens the course, make test checks it, make alone lists the rest.
-# The work is done by tools/environment.py, which keeps .venv in order.
+# The work is done by tools/environment.py, which keeps .venv in order with pip and uv.
 
 # A Python to start that tool with. It looks for a newer one itself where this one is too old.
 BOOT := $(shell for p in "$(PYTHON)" python3 python py python3.13 python3.12 python3.11; do \
@@ -15,15 +15,19 @@ export PYTHON TORCH CONSTRAINTS
 
 EXPERIMENT = extrapolation
 
-.PHONY: help lab test lint rehearse notebooks experiments bench clean
+# One worker a core; groups of tests start in the order in which conftest.py puts them.
+WORKERS = -n auto --dist loadgroup --no-loadscope-reorder
+
+.PHONY: help lab test test-all lint check-notebooks rehearse notebooks experiments bench clean
 .NOTPARALLEL:
 
 help:
 	@echo "make lab        install the course into .venv, open it in JupyterLab"
-	@echo "make test       install what the tests need, run all of them"
+	@echo "make test       install what the tests need, run them"
+	@echo "make test-all   the thorough ones too, in random order (about a quarter of an hour)"
 	@echo "make lint       check style (ruff) and types (mypy)"
 	@echo "make rehearse   run every lesson again under other seeds and arithmetic (half an hour)"
-	@echo "make notebooks  build notebooks/ from lessons/"
+	@echo "make notebooks  build notebooks/ from lessons/ (make check-notebooks: compare only)"
 	@echo "make experiments  train every encoding, read far past its length (about 2 hours)"
 	@echo "make bench      run the benchmarks"
 	@echo "make clean      remove .venv and caches"
@@ -40,12 +44,22 @@ lab:
 		--LabApp.default_url=lab/tree/notebooks/00_start_here.ipynb $(ROOT_ARGS) $(LAB_ARGS)
 
 test:
-	$(IN_VENV) lab experiments test -- -m pytest -n auto --dist loadfile $(TEST_ARGS)
+	$(IN_VENV) lab experiments test -- -m pytest $(WORKERS) $(TEST_ARGS)
+
+# Both notebooks of each lesson, cells run twice, all products of cases, more examples; in random
+# order, which the first lines print.
+test-all:
+	$(IN_VENV) lab experiments test -- -m pytest $(WORKERS) -m "" --shuffle \
+		--hypothesis-profile=thorough $(TEST_ARGS)
 
 lint:
 	$(IN_VENV) author -- -m ruff check .
 	$(IN_VENV) author -- -m ruff format --check .
 	$(IN_VENV) author -- -m mypy
+
+# Before each commit, by .pre-commit-config.yaml; executes nothing.
+check-notebooks:
+	$(IN_VENV) author -- tools/build_notebooks.py --check
 
 rehearse:
 	$(IN_VENV) lab experiments test -- tools/rehearse.py $(REHEARSE_ARGS)

@@ -1,9 +1,11 @@
-"""How nbval compares notebooks here: numbers in text may drift in their last printed digit.
+"""How nbval compares notebooks here, and the order of the tests.
 
 nbval alone wants equal text, which no two machines give, and passes a notebook without outputs.
+Here numbers in text may drift in their last printed digit.
 """
 
 import os
+import random
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +17,7 @@ import pytest
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 sys.path.insert(0, str(Path(__file__).parent / "tools"))  # tests import the build from there
 
+import run_order  # noqa: E402
 from notebook_comparison import compare_outputs  # noqa: E402
 
 
@@ -36,8 +39,31 @@ def reason_to_refuse(notebook: Any) -> str | None:
     return None
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add --shuffle."""
+    parser.addoption(
+        "--shuffle", type=int, nargs="?", const=-1, metavar="SEED",
+        help="run the tests in random order; the seed is printed, to run in that order again",
+    )  # fmt: skip
+
+
+def pytest_report_header(config: pytest.Config) -> list[str]:
+    """Say in which order tests run."""
+    seed = config.getoption("shuffle")
+    return [] if seed is None else [f"order: --shuffle={seed}"]
+
+
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups and -m the marks
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Groups, marks and order, as tools/run_order.py says."""
+    run_order.mark(items)
+    items[:] = run_order.ordered(items, config.getoption("shuffle"))
+
+
 def pytest_configure(config: pytest.Config) -> None:
-    """Put the comparison above into nbval, where nbval is in use."""
+    """Choose a seed where none is given; put the comparison above into nbval, where it is used."""
+    if config.getoption("shuffle") == -1:  # workers get the choice with the other options
+        config.option.shuffle = random.SystemRandom().randrange(10**6)
     if not (config.getoption("nbval", False) or config.getoption("nbval_lax", False)):
         return
     from nbval.plugin import IPyNbCell, IPyNbFile

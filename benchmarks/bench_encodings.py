@@ -195,10 +195,11 @@ def transformer_xl() -> Case:
     hidden = HIDDEN.float()[:, :, None, None]
 
     def xlnet() -> Tensor:
-        flat = [one.permute(2, 0, 1, 3) for one in (q, k, v)]  # (seq, batch, heads, d_head)
+        flat = (one.permute(2, 0, 1, 3) for one in (q, k, v))  # (seq, batch, heads, d_head)
+        queries, keys, values = flat
         encoded = model.relative_positional_encoding(LENGTH, LENGTH, bsz=BATCH)
         projected = torch.einsum("ibh,hnd->ibnd", encoded, theirs.r)
-        return theirs.rel_attn_core(*flat, projected, attn_mask=hidden)
+        return theirs.rel_attn_core(queries, keys, values, projected, attn_mask=hidden)
 
     return Case("causal attention", lambda: ours(q, k, v), {"transformers XLNet": xlnet}, [q, k, v])
 

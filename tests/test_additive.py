@@ -1,6 +1,7 @@
 """ALiBi, KERPLE, Sandwich, FIRE and log-n attention: their formulas and what follows from them."""
 
 import math
+from collections.abc import Callable
 
 import pytest
 import torch
@@ -8,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from course_utils.encodings.additive import FIRE, ALiBi, Kerple, Sandwich
+from course_utils.encodings.base import PositionalEncoding
 from course_utils.encodings.functional import sinusoidal_table
 from course_utils.encodings.functional.additive import (
     alibi_bias,
@@ -23,7 +25,7 @@ from course_utils.measures import toeplitz_error
 
 HEADS, D_MODEL = 3, 12
 
-OFFSET_ONLY = {
+OFFSET_ONLY: dict[str, Callable[..., PositionalEncoding]] = {
     "alibi": ALiBi,
     "kerple log": Kerple,
     "kerple power": lambda d_model, n_heads: Kerple(d_model, n_heads, kind="power"),

@@ -428,7 +428,7 @@ def test_positions_go_on_after_the_largest_in_a_cache():
     module, x, cache = attention(TurnFirstPair, causal=True), torch.randn(1, 5, 16), KVCache()
     module(x[:, :3], torch.tensor([9, 4, 7]), cache=cache)
     last = module(x[:, 3:], cache=cache)[0]
-    assert cache.positions.tolist() == [9, 4, 7, 10, 11]
+    assert cache.positions is not None and cache.positions.tolist() == [9, 4, 7, 10, 11]
     at_once = module(x, torch.tensor([9, 4, 7, 10, 11]))[0]
     assert gap(last, at_once[:, 3:]) <= 1e-5
 
@@ -445,7 +445,7 @@ def test_gradients_flow_through_a_cache():
     x = torch.randn(1, 4, 16, requires_grad=True)
     module(x[:, :3], cache=cache)
     module(x[:, 3:], cache=cache)[0].sum().backward()
-    assert bool((x.grad.abs().sum(-1) > 0).all())
+    assert x.grad is not None and bool((x.grad.abs().sum(-1) > 0).all())
 
 
 # Encodings that need a mask

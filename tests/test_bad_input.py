@@ -37,7 +37,8 @@ def attend(x=X, positions=None, cache=None, **kinds):
 
 def attend_twice(first, then, cache_of=(8, 2)):
     cache = KVCache()
-    MultiHeadAttention(*cache_of, causal=True)(first, cache=cache)
+    d_model, n_heads = cache_of
+    MultiHeadAttention(d_model, n_heads, causal=True)(first, cache=cache)
     return attend(then, cache=cache, causal=True)
 
 

@@ -58,7 +58,7 @@ def test_an_untouched_stub_is_not_attempted_yet(check):
         lambda *args: "text",
         lambda *args: torch.zeros(0),
         lambda *args: torch.zeros(1, 2, 3, 4),
-        lambda *args: {}["missing"],
+        lambda *args: dict(args)["missing"],
         lambda: 1,
         lambda *args: torch.tensor(torch.nan),
         3,

@@ -42,9 +42,17 @@ NAMES = [
     "none", "sinusoidal", "learned", "multiplicative", "complex_order", "shaw", "transformer_xl",
     "t5", "deberta", "rope", "xpos", "alibi", "kerple", "fire", "sandwich", "cope",
 ]  # fmt: skip
+KNOWN = ["sinusoidal", "rope", "alibi", "t5"]
 
 
+@pytest.mark.xdist_group("capture")
 def test_every_model_but_floaters_is_captured_as_one_graph_with_its_gradients():
+    assert compiled("eager", "gradients", NAMES) == NAMES
+
+
+@pytest.mark.thorough
+@pytest.mark.xdist_group("gradients-captured")
+def test_the_gradients_of_every_model_but_floaters_are_captured_too():
     assert compiled("aot_eager", "gradients", NAMES) == NAMES
 
 
@@ -52,6 +60,7 @@ def test_every_model_but_floaters_is_captured_as_one_graph_with_its_gradients():
     not any(map(shutil.which, ("g++", "c++", "clang++", "cl"))), reason="needs a C++ compiler"
 )
 @pytest.mark.skipif(" " in torch.__file__, reason="torch cannot link in a folder with a space")
-def test_the_default_compiler_builds_the_four_best_known():
-    names = ["sinusoidal", "rope", "alibi", "t5"]
+@pytest.mark.xdist_group("inductor")
+@pytest.mark.parametrize("names", [["rope"], pytest.param(KNOWN, marks=pytest.mark.thorough)])
+def test_the_default_compiler_builds_the_best_known(names):
     assert compiled("inductor", "no gradients", names) == names

@@ -13,6 +13,7 @@ def told(position, kept):
     """Variance held in percent, most similar position and its cosine, out of the sentence."""
     sentence = explorers.components(Figure(), position, kept)
     found = re.search(r"hold (\d+) %.*: position (\d+), cosine ([\d.]+\d)", sentence)
+    assert found is not None, sentence
     held, like, cosine = found.groups()
     return int(held), int(like), float(cosine)
 

@@ -1,12 +1,12 @@
-"""The set-up: tools/environment.py without real installs, and what the set-up files promise."""
+"""The set-up: what tools/environment.py does for a user, and what the set-up files promise."""
 
 import ast
-import importlib.util
 import json
 import os
 import re
 import subprocess
 import sys
+import time
 import tomllib
 from pathlib import Path
 from types import SimpleNamespace
@@ -19,357 +19,347 @@ from packaging.utils import canonicalize_name
 ROOT = Path(__file__).resolve().parent.parent
 TOOL = ROOT / "tools" / "environment.py"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-HERE = tuple(sys.version_info[:3])
 NO_DEPS = "tests/requirements-no-deps.txt"
+
+# Programs in place of pip and uv: they write down what they were told, and do what a test wants.
+INSTALLER = """
+import os, pathlib, sys, time
+name = pathlib.Path(__file__).stem
+if sys.argv[1] == "config":
+    sys.exit(print(os.environ.get("MIRROR", "")))
+with open(os.environ["LOG"], "a") as log:
+    print(name, *sys.argv[1:], file=log)
+exec(os.environ.get(name + "_does", ""))
+"""
+# In place of venv: a real environment, without the seconds that pip in it takes.
+VENV = """
+if __name__ == "__main__":
+    import os, pathlib, sys
+    with open(os.environ["LOG"], "a") as log:
+        print("venv", file=log)
+    here = pathlib.Path(__file__).parent
+    sys.path = [path for path in sys.path if path and pathlib.Path(path) != here]
+    import venv
+    venv.create(sys.argv[1], symlinks=os.name != "nt")
+"""
+
+
+class Course:
+    """A small project with the tool in it, called as make calls it."""
+
+    def __init__(self, folder):
+        self.folder = folder / "Ordner mit Ümlaut"
+        self.fakes = folder / "fakes"
+        self.venv = self.folder / ".venv"
+        self.stamp = self.venv / "order-matters.json"
+        self.python = self.venv / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+        files = {
+            self.folder / "tools/environment.py": TOOL.read_text(encoding="utf-8"),
+            self.folder / "pyproject.toml": "[project]\nname = 'x'\nversion = '1'\n",
+            self.folder / "requirements.txt": "torch==0.0.0\n",
+            self.folder / NO_DEPS: "alone==1.0\n",
+            self.fakes / "pip.py": INSTALLER,
+            self.fakes / "uv.py": INSTALLER,
+            self.fakes / "venv.py": VENV,
+        }
+        for path, text in files.items():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+
+    def start(self, *arguments, **settings):
+        """Start the tool; the settings are environment variables."""
+        unwanted = ["PYTHON", "TORCH", "CONSTRAINTS", "PYTHONPATH"]
+        environment = {name: value for name, value in os.environ.items() if name not in unwanted}
+        environment.update(PATH=str(self.fakes), PYTHONPATH=str(self.fakes))
+        environment.update(LOG=str(self.fakes / "log"), PYTHONIOENCODING="utf-8", **settings)
+        return subprocess.Popen(
+            [sys.executable, str(self.folder / "tools/environment.py"), *arguments],
+            env=environment,
+            cwd=self.fakes,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            encoding="utf-8",
+        )
+
+    def call(self, *arguments, **settings):
+        """Run the tool: its exit status, what it printed, and what venv, pip and uv were told."""
+        process = self.start(*arguments, **settings)
+        printed = process.communicate(timeout=100)[0]
+        assert "Traceback" not in printed, printed
+        return SimpleNamespace(status=process.returncode, printed=printed, told=self.told())
+
+    def told(self):
+        log = self.fakes / "log"
+        lines = log.read_text(encoding="utf-8").splitlines() if log.exists() else []
+        log.unlink(missing_ok=True)
+        return lines
 
 
 @pytest.fixture
-def tool(tmp_path, monkeypatch):
-    """The tool, working on a small project of its own, with pip replaced by a recorder."""
-    spec = importlib.util.spec_from_file_location("environment", TOOL)
-    tool = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(tool)
-    project = tmp_path / "Ordner mit Ümlaut"
-    project.mkdir()
-    (project / "pyproject.toml").write_text("[project]\nname = 'x'\n")
-    (project / "requirements.txt").write_text("torch==2.13.0\n")
-    (project / "tests").mkdir()
-    (project / NO_DEPS).write_text("alone==1.0\n")
-    for name in ["PYTHON", "TORCH", "CONSTRAINTS"]:
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(tool, "ROOT", project)
-    tool.calls = []
-    monkeypatch.setattr(tool, "pip_install", lambda *arguments: tool.calls.append(arguments))
-    tool.made = 0
-    real_run = tool.subprocess.run
-
-    def run(command, **options):
-        if command[1:3] != ["-m", "venv"]:
-            return real_run(command, **options)
-        tool.made += 1
-        (project / ".venv" / "pyvenv.cfg").write_text("home = somewhere\n")
-        return SimpleNamespace(returncode=0, stdout=b"")
-
-    monkeypatch.setattr(tool.subprocess, "run", run)
-    return tool
+def fresh(tmp_path):
+    """A course as it is cloned."""
+    return Course(tmp_path)
 
 
-def pretend(tool, monkeypatch, **pythons):
-    """Let only these Pythons be on the machine, by file name; .venv's runs once it was made."""
-    found = {
-        name: tool.Python(version, f"/usr/bin/{name}", complete)
-        for name, (version, complete) in pythons.items()
-    }
-    inside = tool.Python((3, 11, 7), "base", True)
-
-    def probe(name):
-        if name == str(tool.venv_python()):
-            return inside if (tool.venv() / "pyvenv.cfg").is_file() else None
-        return found.get("own" if name == sys.executable else Path(name).name.replace(".", "_"))
-
-    monkeypatch.setattr(tool, "probe", probe)
+@pytest.fixture(scope="module")
+def shared_course(tmp_path_factory):
+    return Course(tmp_path_factory.mktemp("course"))
 
 
-def packages(tool):
-    """What each call of pip was asked to install."""
-    return [arguments[-1] for arguments in tool.calls]
-
-
-# ------------------------------------------------------------------------- which Python
-
-
-def test_an_old_python_is_named_with_what_is_needed(tool, monkeypatch, capsys):
-    pretend(tool, monkeypatch, own=((3, 8, 18), True), python3=((3, 10, 13), True))
-    assert tool.main(["lab"]) == 1
-    message = capsys.readouterr().err
-    assert "3.10.13, 3.8.18" in message
-    assert "3.11 or newer" in message
-    assert "make lab PYTHON=" in message
-    assert not tool.venv().exists()
-
-
-def test_an_old_python_asked_for_is_refused(tool, monkeypatch, capsys):
-    pretend(tool, monkeypatch, own=((3, 12, 1), True), python3_8=((3, 8, 18), True))
-    monkeypatch.setenv("PYTHON", "python3.8")
-    assert tool.main(["lab"]) == 1
-    assert "Python 3.8.18 (/usr/bin/python3_8) is too old" in capsys.readouterr().err
-
-
-def test_a_python_that_is_not_there_is_named(tool, monkeypatch, capsys):
-    pretend(tool, monkeypatch, own=((3, 12, 1), True))
-    monkeypatch.setenv("PYTHON", "python9")
-    assert tool.main(["lab"]) == 1
-    assert "PYTHON=python9 does not run here" in capsys.readouterr().err
-
-
-def test_a_missing_venv_module_is_named_with_its_package(tool, monkeypatch, capsys):
-    pretend(tool, monkeypatch, own=((3, 11, 2), False))
-    assert tool.main(["lab"]) == 1
-    message = capsys.readouterr().err
-    assert "venv module" in message
-    assert "python3-venv" in message
-
-
-def test_a_missing_venv_module_of_the_python_asked_for(tool, monkeypatch, capsys):
-    pretend(tool, monkeypatch, own=((3, 12, 1), True), python3_11=((3, 11, 2), False))
-    monkeypatch.setenv("PYTHON", "python3.11")
-    assert tool.main(["lab"]) == 1
-    assert "python3.11-venv" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("pythons", "chosen"),
-    [
-        ({"own": ((3, 11, 2), True), "python3_13": ((3, 13, 0), True)}, (3, 11, 2)),
-        ({"own": ((3, 8, 18), True), "python3_12": ((3, 12, 1), True)}, (3, 12, 1)),
-        ({"own": ((3, 11, 2), False), "python3_12": ((3, 12, 1), True)}, (3, 12, 1)),
-        ({"own": ((3, 15, 0), True), "python3_13": ((3, 13, 0), True)}, (3, 13, 0)),
-        ({"own": ((3, 15, 0), True)}, (3, 15, 0)),
-    ],
-    ids=["the first", "old", "without venv", "newer than tested", "only an untested one"],
-)
-def test_the_best_python_is_chosen(tool, monkeypatch, pythons, chosen):
-    pretend(tool, monkeypatch, **pythons)
-    assert tool.choose_python("").version == chosen
-
-
-def test_probe_tells_about_a_real_python(tool, tmp_path):
-    assert tool.probe(sys.executable).version == HERE
-    assert tool.probe("no-such-python") is None
-    broken = tmp_path / "python"
-    broken.symlink_to(tmp_path / "gone") if os.name == "posix" else broken.write_text("no program")
-    assert tool.probe(str(broken)) is None
-
-
-def test_the_tool_has_no_syntax_that_an_old_python_cannot_read():
-    tree = ast.parse(TOOL.read_text(encoding="utf-8"), feature_version=(3, 7))
-    imported = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            imported |= {name.name.partition(".")[0] for name in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            imported.add(node.module.partition(".")[0])
-    assert "__future__" not in imported  # annotations came to it in 3.7
-    assert imported <= sys.stdlib_module_names
-    evaluated = [
-        part
-        for node in ast.walk(tree)
-        if isinstance(node, ast.FunctionDef)
-        for part in [node.returns, *(argument.annotation for argument in node.args.args)]
-        if part is not None and not isinstance(part, ast.Constant)
-    ]
-    assert not evaluated
+@pytest.fixture
+def course(shared_course):
+    """A course in which `make lab` has installed everything."""
+    assert shared_course.call("lab").status == 0
+    return shared_course
 
 
 # ------------------------------------------------------------------------- what is installed when
 
 
-@pytest.fixture
-def installed(tool, monkeypatch):
-    """The tool after a first `make lab`."""
-    pretend(tool, monkeypatch, own=((3, 11, 7), True), python3_12=((3, 12, 1), True))
-    assert tool.main(["lab"]) == 0
-    assert packages(tool) == ["torch", ".[lab]"]
-    assert tool.made == 1
-    tool.calls.clear()
-    return tool
+def test_the_first_call_installs_and_the_second_installs_nothing(fresh):
+    venv, torch, uv, course = fresh.call("lab").told
+    assert (venv, torch.split()[0], uv.split()[0]) == ("venv", "pip", "pip")
+    assert "--no-deps --retries=1 --extra-index-url" in torch
+    assert torch.endswith("/whl/cpu -c requirements.txt torch")
+    assert re.search(r" uv==[\d.]+$", uv)
+    assert re.search(r"^uv pip install .*-c requirements\.txt -e \.\[lab\]$", course)
+    assert "/whl/cpu" not in course
+    again = fresh.call("lab")
+    assert (again.status, again.printed, again.told) == (0, "", [])
 
 
-def test_the_first_install_takes_the_cpu_build_and_exact_versions(tool, monkeypatch):
-    pretend(tool, monkeypatch, own=((3, 11, 7), True))
-    assert tool.main(["lab"]) == 0
-    torch, course = tool.calls
-    assert tool.CPU_WHEELS in torch
-    assert torch[torch.index("--retries") + 1] == "1"
-    for call in [torch, course]:
-        assert call[call.index("-c") + 1] == "requirements.txt"
-    assert tool.CPU_WHEELS not in course
+def test_extras_add_up_and_changed_files_install_again(fresh):
+    fresh.call("lab")
+    course, alone = [line for line in fresh.call("test").told if line.startswith("uv")]
+    assert course.endswith("-e .[lab,test]")
+    assert alone.endswith(f"--no-deps -r {NO_DEPS}")
+    assert fresh.call("lab").told == fresh.call("test", "lab").told == []
+    for name in ["pyproject.toml", "requirements.txt", NO_DEPS]:
+        with open(fresh.folder / name, "a", encoding="utf-8") as file:
+            file.write("# changed\n")
+        assert [line[:3] for line in fresh.call("lab").told] == ["pip", "pip", "uv ", "pip", "uv "]
 
 
-def test_the_second_call_installs_nothing(installed):
-    assert installed.main(["lab"]) == 0
-    assert installed.calls == []
-    assert installed.made == 1
+def test_cuda_leaves_pytorchs_cpu_build_out_and_is_remembered(fresh):
+    for answer in [fresh.call("lab", TORCH="cuda"), fresh.call("author")]:
+        assert not [line for line in answer.told if line.endswith(" torch")]
+    assert fresh.call("lab", TORCH="cpu").told[1].endswith(" torch")
 
 
-def test_other_extras_are_added_and_kept(installed):
-    installed.main(["test"])
-    assert packages(installed) == ["torch", ".[lab,test]", NO_DEPS]
-    installed.main(["lab"])
-    installed.main(["test"])
-    assert len(installed.calls) == 3
-    assert installed.made == 1
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        ("{", "", "interrupted"),
+        ("key", "finished", "interrupted"),
+        ('"python": [', '"python": [2,', "gone"),
+        ('"root": "', '"root": "/elsewhere', "another folder"),
+        (None, None, "gone"),
+    ],
+    ids=["half a stamp", "first edition", "other python", "moved", "no python"],
+)
+def test_a_venv_that_cannot_be_trusted_is_remade(course, old, new, reason):
+    if old:
+        course.stamp.write_text(course.stamp.read_text().replace(old, new))
+    else:
+        course.python.unlink()
+    remade = course.call("lab")
+    assert reason in remade.printed
+    assert remade.told[0] == "venv"
+    assert course.call("lab").told == []
 
 
-def test_what_only_the_tests_need_is_installed_last_and_without_its_requirements(installed):
-    installed.main(["author"])
-    assert packages(installed) == ["torch", ".[author,lab]"]
-    installed.main(["test"])
-    assert installed.calls[-1] == ("--no-deps", "-r", NO_DEPS)
-    assert packages(installed)[2:] == ["torch", ".[author,lab,test]", NO_DEPS]
+def test_an_installation_that_was_killed_is_done_again(course):
+    killed = course.call("author", pip_does="os.kill(os.getppid(), 9)")
+    assert killed.status != 0
+    again = course.call("lab")
+    assert "interrupted" in again.printed
+    assert "venv" in again.told
 
 
-@pytest.mark.parametrize("name", ["pyproject.toml", "requirements.txt", NO_DEPS])
-def test_a_changed_file_installs_again_into_the_same_venv(installed, name):
-    with open(installed.ROOT / name, "a", encoding="utf-8") as file:
-        file.write("# changed\n")
-    installed.main(["lab"])
-    assert packages(installed) == ["torch", ".[lab]"]
-    assert installed.made == 1
+def test_a_venv_half_removed_keeps_its_stamp_so_that_make_still_knows_it(fresh):
+    fresh.call("lab")
+    stopping = "import shutil\nremove = shutil.rmtree\ndef stop(*what, **how):\n"
+    stopping += "  remove(*what, **how)\n  raise KeyboardInterrupt\nshutil.rmtree = stop\n"
+    (fresh.fakes / "sitecustomize.py").write_text(stopping)
+    stopped = fresh.call("--clean")
+    assert (stopped.status, fresh.stamp.exists()) == (1, True)
+    (fresh.fakes / "sitecustomize.py").unlink()
+    assert fresh.call("lab").status == 0
 
 
-def test_an_interrupted_install_is_not_taken_for_a_good_one(installed, monkeypatch, capsys):
-    def interrupt(*arguments):
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(installed, "pip_install", interrupt)
-        assert installed.main(["test"]) == 130
-    assert "Traceback" not in capsys.readouterr().err
-    installed.main(["lab"])  # was there before the interruption, but can no longer be trusted
-    assert "its installation was interrupted" in capsys.readouterr().out
-    assert packages(installed) == ["torch", ".[lab]"]
-    assert installed.made == 2
+def test_a_second_make_waits_for_the_first(fresh):
+    first = fresh.start("lab", pip_does="time.sleep(1.5)")
+    while not fresh.stamp.exists():
+        time.sleep(0.02)
+    second = fresh.call("lab")
+    assert "Another make is at work" in second.printed
+    assert second.status == first.wait() == 0
+    first.stdout.close()
+    assert len(second.told) == 4  # what the first did, and nothing more
 
 
-def test_a_failed_install_is_not_taken_for_a_good_one(tool, monkeypatch):
-    pretend(tool, monkeypatch, own=((3, 11, 7), True))
-
-    def fail(*arguments):
-        raise tool.Problem("no network")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(tool, "pip_install", fail)
-        assert tool.main(["lab"]) == 1
-    assert tool.main(["lab"]) == 0
-    assert tool.made == 2
+def test_where_uv_fails_pip_takes_over(fresh):
+    answer = fresh.call("test", uv_does="sys.exit('error: certificate')")
+    assert answer.status == 0
+    tried = [line.split(" -c ")[-1] for line in answer.told if " -e " in line]
+    assert tried == ["requirements.txt -e .[test]"] * 2
+    nowhere = "if sys.argv[-1].startswith('uv'): sys.exit('ERROR: No matching distribution')"
+    assert fresh.call("author", pip_does=nowhere).status == 0
 
 
-def test_a_venv_without_its_python_is_remade(installed, capsys):
-    (installed.venv() / "pyvenv.cfg").unlink()  # the pretended probe then finds no Python
-    assert installed.main(["lab"]) == 0
-    assert "the Python it was made with is gone" in capsys.readouterr().out
-    assert installed.made == 2
+def test_uv_uses_the_mirror_that_pip_was_told_of(fresh):
+    show = "print('index', os.environ['UV_DEFAULT_INDEX'])"
+    answer = fresh.call("lab", uv_does=show, MIRROR="https://mirror")
+    assert "index https://mirror" in answer.printed
+    answer = fresh.call("test", uv_does=show, PIP_INDEX_URL="https://other")
+    assert "index https://other" in answer.printed
 
 
-def test_a_venv_whose_python_became_another_version_is_remade(installed, monkeypatch):
-    pretend(installed, monkeypatch, own=((3, 13, 0), True))
-    stamp = json.loads(installed.stamp_file().read_text())
-    installed.write_stamp(**dict(stamp, python=[3, 10]))
-    installed.main(["lab"])
-    assert installed.made == 2
+def test_clean_removes_what_make_has_made_and_nothing_else(fresh):
+    fresh.call("lab")
+    for name in ["build", "x.egg-info", "tests/__pycache__", "lessons/.ipynb_checkpoints"]:
+        (fresh.folder / name).mkdir(parents=True)
+    assert fresh.call("--clean").status == 0
+    left = {path.name for path in fresh.folder.rglob("*")}
+    assert left == {
+        *("pyproject.toml", "requirements.txt", "requirements-no-deps.txt", "environment.py"),
+        *("tests", "tools", "lessons"),
+    }
 
 
-def test_a_venv_that_was_moved_is_remade(installed, monkeypatch):
-    moved = installed.ROOT.with_name("moved")
-    installed.ROOT.rename(moved)
-    monkeypatch.setattr(installed, "ROOT", moved)
-    monkeypatch.setattr(installed, "make_venv", lambda python: installed.calls.append("remade"))
-    installed.main(["lab"])
-    assert installed.calls[0] == "remade"
+def test_the_command_runs_in_the_repository_and_its_status_comes_back(course):
+    script = "import os, sys; print(os.getcwd(), sys.prefix, os.environ['PATH']); sys.exit(7)"
+    answer = course.call("lab", "--", "-c", script)
+    assert answer.status == 7
+    assert answer.printed.startswith(f"{course.folder} {course.venv} {course.python.parent}")
 
 
-def test_asking_for_another_python_remakes_the_venv(installed, monkeypatch):
-    monkeypatch.setenv("PYTHON", "python3.12")
-    installed.main(["lab"])
-    assert installed.made == 2
+# ------------------------------------------------------------------------- what users are told
 
 
-def test_cuda_leaves_pytorchs_cpu_index_out_and_is_remembered(installed, monkeypatch):
-    monkeypatch.setenv("TORCH", "cuda")
-    installed.main(["lab"])
-    assert installed.made == 2
-    assert packages(installed) == [".[lab]"]
-    monkeypatch.delenv("TORCH")
-    installed.main(["test"])
-    assert packages(installed) == [".[lab]", ".[lab,test]", NO_DEPS]
-    assert installed.made == 2
+RETRYING = "WARNING: Retrying (Retry(total=0)) after NewConnectionError: {}\n"
+
+
+@pytest.mark.parametrize(
+    ("complaint", "answer"),
+    [
+        (RETRYING.format("/simple/numpy/"), "No network"),
+        (RETRYING.format("/whl/cpu/torch/"), "pip could not install"),
+        ("ERROR: No matching distribution found for torch==2.13.0", "no fitting version"),
+        ("ERROR: ResolutionImpossible: for help visit …", "no fitting version"),
+        ("ERROR: [Errno 28] No space left on device", "pip could not install"),
+    ],
+    ids=["no network", "only PyTorch's index is away", "no version", "no solution", "disk full"],
+)
+def test_a_failure_of_pip_is_explained_and_not_taken_for_success(course, complaint, answer):
+    failed = course.call("author", pip_does=f"sys.exit({complaint!r})")
+    assert failed.status == 1
+    assert (complaint.strip() in failed.printed) == ("/whl/cpu/" not in complaint)
+    assert answer in failed.printed.splitlines()[-1]
+    assert json.loads(course.stamp.read_text()) == {}
+
+
+def test_the_real_pip_without_a_network_ends_in_a_sentence(fresh):
+    import pip
+
+    folder = str(Path(pip.__file__).parents[1])
+    (fresh.fakes / "pip.py").write_text(
+        f"import sys\nsys.path[0] = {folder!r}\n"
+        "from pip._internal.cli.main import main\n"
+        "del sys.path[0]  # what is installed beside this pip does not count\nsys.exit(main())\n"
+    )
+    closed = {"PIP_INDEX_URL": "http://127.0.0.1:9/simple", "PIP_CONFIG_FILE": os.devnull}
+    closed |= {"PIP_EXTRA_INDEX_URL": "", "PIP_FIND_LINKS": "", "TORCH": "cuda", "PIP_RETRIES": "1"}
+    answer = fresh.call("lab", **closed)
+    assert answer.status == 1
+    assert "No network" in answer.printed.splitlines()[-1]
 
 
 @pytest.mark.parametrize(
     ("name", "value", "answer"),
-    [("TORCH", "rocm", "cpu, cuda"), ("CONSTRAINTS", "gone.txt", "no such file")],
-)
-def test_an_unknown_setting_is_refused(tool, monkeypatch, capsys, name, value, answer):
-    monkeypatch.setenv(name, value)
-    assert tool.main(["lab"]) == 1
-    message = capsys.readouterr().err
-    assert f"{name}={value}" in message
-    assert answer in message
-
-
-def test_a_folder_that_make_has_not_made_is_left_alone(tool, monkeypatch, capsys):
-    pretend(tool, monkeypatch, own=((3, 11, 7), True))
-    tool.venv().mkdir()
-    (tool.venv() / "mine.txt").write_text("mine")
-    assert tool.main(["lab"]) == 1
-    assert "Rename it" in capsys.readouterr().err
-    assert (tool.venv() / "mine.txt").read_text() == "mine"
-
-
-def test_a_broken_stamp_counts_as_unfinished(installed):
-    installed.stamp_file().write_text('{"finished": tr')
-    installed.main(["lab"])
-    assert installed.made == 2
-    assert json.loads(installed.stamp_file().read_text())["finished"] is True
-
-
-REFUSED = "WARNING: Retrying (Retry(total=0)) after connection broken by 'NewConnectionError': {}\n"
-
-
-@pytest.mark.parametrize(
-    ("complaints", "answer"),
     [
-        (REFUSED.format("/simple/numpy/"), "No network"),
-        (REFUSED.format("/whl/cpu/torch/"), "pip could not install"),
-        ("ERROR: No matching distribution found for torch==2.13.0\n", "no fitting version"),
-        ("ERROR: ResolutionImpossible: for help visit …\n", "no fitting version"),
-        ("ERROR: [Errno 28] No space left on device\n", "pip could not install"),
+        ("TORCH", "rocm", "TORCH=cpu, TORCH=cuda"),
+        ("CONSTRAINTS", "gone.txt", "No such file"),
+        ("PYTHON", "python9", "PYTHON=python9 is: no Python that runs"),
     ],
-    ids=["no network", "only PyTorch's index is away", "no version", "no solution", "disk full"],
 )
-def test_a_failure_of_pip_is_explained(tool, complaints, answer):
-    assert answer in tool.explain(complaints)
+def test_a_wrong_setting_is_refused(fresh, name, value, answer):
+    refused = fresh.call("lab", **{name: value})
+    assert refused.status == 1
+    assert value in refused.printed
+    assert answer in refused.printed
+    assert not fresh.venv.exists()
 
 
-def test_a_failing_pip_ends_in_a_sentence(tmp_path):
-    """The real pip, with no index to ask: from the command line to the message."""
-    project = tmp_path / "no index"
-    (project / "tools").mkdir(parents=True)
-    (project / "tools" / "environment.py").write_bytes(TOOL.read_bytes())
-    (project / "pyproject.toml").write_text("[project]\nname = 'x'\nversion = '1'\n")
-    (project / "requirements.txt").write_text("torch==0.0.0\n")
-    (project / "tests").mkdir()
-    (project / NO_DEPS).write_text("")
-    settings = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith("PIP_") and name not in ["PYTHON", "TORCH", "CONSTRAINTS"]
-    }
-    settings.update(PIP_NO_INDEX="1", PIP_CONFIG_FILE=os.devnull, PYTHON=sys.executable)
-    answer = subprocess.run(
-        [sys.executable, str(project / "tools" / "environment.py"), "lab"],
-        env=settings,
-        capture_output=True,
-        text=True,
-        timeout=100,
-    )
-    assert answer.returncode == 1
-    assert "pip found no fitting version" in answer.stderr
-    assert "Traceback" not in answer.stderr
-    assert json.loads((project / ".venv" / "order-matters.json").read_text()) == {"finished": False}
+def test_a_folder_that_make_has_not_made_is_left_alone(fresh):
+    fresh.venv.mkdir()
+    (fresh.venv / "mine.txt").write_text("mine")
+    refused = fresh.call("lab")
+    assert refused.status == 1
+    assert "Rename it" in refused.printed
+    assert (fresh.venv / "mine.txt").read_text() == "mine"
 
 
-def test_the_command_runs_in_the_repository_and_its_exit_code_comes_back():
-    script = "import os, sys; print(os.getcwd()); sys.exit(7)"
-    code = (
-        "import sys; sys.path.insert(0, 'tools'); import environment as tool;"
-        "tool.prepare = lambda extras: None; tool.venv_python = lambda: tool.Path(sys.executable);"
-        f"sys.exit(tool.main(['lab', '--', '-c', {script!r}]))"
-    )
-    answer = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
-    assert answer.returncode == 7, answer.stderr
-    assert Path(answer.stdout.strip()).samefile(ROOT)
+def test_a_working_venv_made_by_hand_is_installed_into(fresh):
+    subprocess.run([sys.executable, str(fresh.fakes / "venv.py"), str(fresh.venv)],
+                   env={**os.environ, "LOG": str(fresh.fakes / "log")}, check=True)  # fmt: skip
+    fresh.told()
+    (fresh.venv / "mine.txt").write_text("mine")
+    answer = fresh.call("lab")
+    assert (answer.status, [line.split()[0] for line in answer.told]) == (0, ["pip", "pip", "uv"])
+    assert (fresh.venv / "mine.txt").exists()
+    assert fresh.call("lab").told == []
+
+
+# ------------------------------------------------------------------------- which Python
+
+
+@pytest.fixture
+def find(monkeypatch):
+    """The tool's choice on a machine with these Pythons: (name, version, it has venv)."""
+    import environment as tool
+
+    def choose(*pythons, wanted=""):
+        machine = {
+            name: SimpleNamespace(version=version, complete=complete, title=f"{name} {version}")
+            for name, version, complete in pythons
+        }
+        monkeypatch.setattr(tool, "probe", machine.get)
+        try:
+            return tool.find(wanted).title.split()[0]
+        except SystemExit as problem:
+            return str(problem)
+
+    return choose
+
+
+OLD, FIT, BARE, NEW = [3, 8, 18], [3, 12, 1], [3, 11, 2], [3, 15, 0]
+
+
+def test_the_first_tested_python_is_chosen_else_a_newer_one(find):
+    assert find(("python3", FIT, True), ("python3.13", [3, 13, 0], True)) == "python3"
+    assert find(("python3", OLD, True), ("python3.12", FIT, True)) == "python3.12"
+    assert find(("python3", BARE, False), ("python3.12", FIT, True)) == "python3.12"
+    assert find(("python3", NEW, True), ("python3.12", FIT, True)) == "python3.12"
+    assert find(("python3", NEW, True), ("python", OLD, True)) == "python3"
+    assert find(("python3", FIT, True), ("mine", BARE, True), wanted="mine") == "mine"
+
+
+def test_a_python_that_is_too_old_or_lacks_venv_is_named_with_the_remedy(find):
+    old = find(("python3", OLD, True), ("python", [3, 10, 13], False))
+    assert "3.11 or newer. Found: python [3, 10, 13], python3 [3, 8, 18]" in old
+    assert "make lab PYTHON=" in old
+    assert "PYTHON=mine is: mine [3, 8, 18]" in find(("mine", OLD, True), wanted="mine")
+    assert "python3.11-venv" in find(("python3", BARE, False), ("python", OLD, True))
+    assert "python3.11-venv" in find(("python3", FIT, True), ("x", BARE, False), wanted="x")
+
+
+def test_the_tool_has_nothing_that_an_old_python_cannot_read():
+    tree = ast.parse(TOOL.read_text(encoding="utf-8"), feature_version=(3, 6))
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    arguments = [node for node in ast.walk(tree) if isinstance(node, ast.arg)]
+    annotations = [node.returns for node in functions] + [node.annotation for node in arguments]
+    assert all(isinstance(node, ast.Name | ast.Constant) for node in annotations if node)
 
 
 # ------------------------------------------------------------------------- the set-up files

@@ -148,7 +148,12 @@ def test_a_bias_keeps_float32_under_autocast(variant):
         pytest.skip("has no bias of float32")
     found = []
     bias = module.encoding.bias
-    module.encoding.bias = lambda *given: found.append(bias(*given)) or found[-1]
+
+    def recorded(*given):
+        found.append(bias(*given))
+        return found[-1]
+
+    module.encoding.bias = recorded
     x = torch.randn(1, 40, 16)
     with torch.autocast("cpu", dtype=torch.bfloat16):
         module(x)

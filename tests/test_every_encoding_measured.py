@@ -1,5 +1,7 @@
 """What holds for every encoding and option: create(), fingerprint and passport."""
 
+from typing import Any
+
 import pytest
 from variants import DYNAMIC, variants
 
@@ -40,8 +42,9 @@ def test_printing_an_encoding_shows_its_sizes_and_options(variant):
 @pytest.mark.parametrize("name", NAMES)
 def test_every_option_can_be_passed(name):
     for option in options_of(name):
+        nonsense: dict[str, Any] = {option: object()}
         with pytest.raises((TypeError, ValueError), match=option):
-            create(name, d_model=16, n_heads=2, **{option: object()})
+            create(name, d_model=16, n_heads=2, **nonsense)
 
 
 # Measures of every encoding

@@ -2,6 +2,7 @@
 
 import re
 
+import numpy as np
 import pytest
 from matplotlib.figure import Figure
 from scipy import stats
@@ -38,7 +39,7 @@ def test_the_bars_are_the_intervals_of_the_means():
     rows = rows[(rows["encoding"] == "alibi") & (rows["reading"] == AS_TRAINED)]
     seeds = rows.groupby("read")["loss"]
     half = stats.t.ppf(0.975, seeds.size() - 1) * seeds.sem()
-    ends = fig.axes[0].lines[3].get_ydata().reshape(-1, 3)  # low, high, a gap
+    ends = np.asarray(fig.axes[0].lines[3].get_ydata()).reshape(-1, 3)  # low, high, a gap
     assert ends[:, 0] == pytest.approx((seeds.mean() - half).to_numpy(), rel=1e-6)
     assert ends[:, 1] == pytest.approx((seeds.mean() + half).to_numpy(), rel=1e-6)
 

@@ -1,5 +1,6 @@
 """What every lesson keeps to: its parts, short cells, short texts, explorers that hold."""
 
+import functools
 import re
 from pathlib import Path
 
@@ -16,8 +17,11 @@ LESSONS = sorted((ROOT / "lessons").glob("[0-9][0-9]_*.py"))
 SUBJECTS = [path for path in LESSONS if not path.name.startswith("00")]
 
 
+read = functools.cache(jupytext.read)
+
+
 def cells(path, kind=None):
-    found = jupytext.read(path).cells
+    found = read(path).cells
     return [cell for cell in found if kind is None or cell.cell_type == kind]
 
 

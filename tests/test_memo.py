@@ -13,12 +13,14 @@ from course_utils.encodings.memo import Memo
 def counted():
     """A computation that counts how often it ran."""
 
-    def compute():
-        compute.runs += 1
-        return torch.full((2,), float(compute.runs))
+    class Compute:
+        runs = 0
 
-    compute.runs = 0
-    return compute
+        def __call__(self):
+            self.runs += 1
+            return torch.full((2,), float(self.runs))
+
+    return Compute()
 
 
 def test_the_same_tensor_and_key_are_answered_from_memory(counted):

@@ -43,7 +43,7 @@ def counting(scheme):
     """Makes create() know "counting"; called with class attributes, returns the log."""
 
     def register(**attributes):
-        log = []
+        log: list[tuple] = []
         kind = type("Counting", (Counting,), attributes)
         scheme("counting", lambda d_model, n_heads: kind(d_model, n_heads, log))
         return log

@@ -4,6 +4,7 @@ import math
 import re
 import sys
 import time
+from typing import Any
 
 import pytest
 import torch
@@ -12,7 +13,7 @@ from torch import nn
 from course_utils.encodings import PositionalEncoding
 from course_utils.measures import passport, passport_text
 
-SMALL = {"d_model": 16, "n_heads": 2, "length": 40, "batch": 3}
+SMALL: dict[str, Any] = {"d_model": 16, "n_heads": 2, "length": 40, "batch": 3}
 KEYS = {
     "name", "doors", "causal", "parameters", "buffers", "shift_error", "extra_flops",
     "extra_bytes", "time_ratio", "longest", "longest_tried",
@@ -221,6 +222,12 @@ def test_arithmetic_in_place_counts_and_copying_does_not(scheme):
     scheme("doubles", Doubles)
     facts = passport("doubles", d_model=32, n_heads=2, length=64, batch=2)
     assert facts["extra_flops"] == 2 * 64 * 32
+
+
+@pytest.mark.parametrize("name", ["alibi", "kerple", "t5"])
+def test_a_bias_by_offset_looks_at_each_offset_once_not_at_each_pair(name):
+    facts = passport(name, d_model=32, n_heads=4, length=64, batch=1)
+    assert facts["extra_flops"] < 4 * 64 * 64  # one operation for each head, query and key
 
 
 class Causal(Distance):

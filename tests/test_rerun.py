@@ -16,18 +16,25 @@ NOTEBOOKS = sorted((ROOT / "notebooks" / "solutions").glob("*.ipynb"))
 QUICK = 0.5  # seconds; slower cells, which train, run again only with the whole notebook
 
 
+def named(path):
+    """A notebook as a parameter, in a group of its own so that it starts early."""
+    return pytest.param(path, id=path.stem, marks=pytest.mark.xdist_group(f"twice-{path.stem}"))
+
+
 class Report:
     """Takes what compare_outputs reports about a cell."""
 
     comparison_traceback: list[str]
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+@pytest.mark.thorough
+@pytest.mark.parametrize("path", [named(path) for path in NOTEBOOKS])
 def test_running_cells_again_in_the_same_kernel_changes_no_result(path, tmp_path):
     notebook = nbformat.read(path, as_version=4)
+    kernel = AsyncKernelManager(kernel_spec_manager=ThisPython())
     client = NotebookClient(
         notebook,
-        km=AsyncKernelManager(kernel_spec_manager=ThisPython()),
+        km=kernel,
         timeout=120,
         extra_arguments=["--log-level=ERROR"],
         shutdown_kernel="immediate",
@@ -35,7 +42,7 @@ def test_running_cells_again_in_the_same_kernel_changes_no_result(path, tmp_path
     )
     code = [(place, cell) for place, cell in enumerate(notebook.cells) if cell.cell_type == "code"]
     changed = []
-    with client.setup_kernel(env=kernel_environment(ROOT, str(tmp_path))):
+    with client.setup_kernel(cleanup_kc=True, env=kernel_environment(ROOT, str(tmp_path))):
         quick, first = set(), {}
 
         def run(place, cell):
@@ -56,3 +63,4 @@ def test_running_cells_again_in_the_same_kernel_changes_no_result(path, tmp_path
                 if not compare_outputs(report, run(place, cell), first[place]):
                     changed.append((cell.id, report.comparison_traceback))
     assert changed == []
+    assert not kernel.has_kernel, "it ended with its test; nine of them hold 5 GB"

@@ -87,8 +87,8 @@ def test_half_precision_angles_are_not_rounded_further(layout):
 @every_layout
 def test_gradients_are_right_to_the_second_order_in_x_and_in_the_angles(layout):
     x, angles = random(2, 3, 4).requires_grad_(), angles_of([1, 5, 9], 4).requires_grad_()
-    assert torch.autograd.gradcheck(lambda *both: apply_rope(*both, layout), (x, angles))
-    assert torch.autograd.gradgradcheck(lambda *both: apply_rope(*both, layout), (x, angles))
+    assert torch.autograd.gradcheck(lambda x, a: apply_rope(x, a, layout), (x, angles))
+    assert torch.autograd.gradgradcheck(lambda x, a: apply_rope(x, a, layout), (x, angles))
 
 
 @every_layout

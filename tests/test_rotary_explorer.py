@@ -17,8 +17,8 @@ def test_the_dot_product_of_the_turned_pair_is_that_of_rope(m, n, theta):
     sentence = explorers.turned_pair(Figure(), m, n, theta)
     angles = rope_angles(torch.tensor([m, n]), torch.tensor([theta]))
     q, k = apply_rope(torch.tensor([QUERY, KEY]), angles)
-    shown = float(re.search(r"q·k = (-?[\d.]+\d)", sentence)[1])
-    assert shown == pytest.approx(float(q @ k), abs=6e-4)
+    shown = re.search(r"q·k = (-?[\d.]+\d)", sentence)
+    assert shown and float(shown[1]) == pytest.approx(float(q @ k), abs=6e-4)
 
 
 def test_all_places_with_one_offset_have_one_colour():

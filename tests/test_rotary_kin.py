@@ -25,7 +25,8 @@ def slow_xpos_scores(q, k, q_row, k_row):
 
     For q and k (seq, d), interleaved.
     """
-    d, out = q.shape[-1], []
+    d = q.shape[-1]
+    out: list[list[float]] = []
     for query, i in zip(q.tolist(), q_row, strict=True):
         out.append([])
         for key, j in zip(k.tolist(), k_row, strict=True):
@@ -131,8 +132,8 @@ def test_axial_rope_turns_half_the_pairs_by_row_and_half_by_column(width, quarte
         + [p % width * 100 ** (-2 * m / (d / 2)) for m in range(quarter)]
         for p in row
     ]
-    angles = torch.tensor(angles, dtype=torch.float64)
-    assert gap(ours[0, 0], slow_rope(x[0, 0], angles, layout)) <= 1e-10
+    turned = slow_rope(x[0, 0], torch.tensor(angles, dtype=torch.float64), layout)
+    assert gap(ours[0, 0], turned) <= 1e-10
 
 
 @given(st.integers(-50, 50), st.integers(0, 4), layouts)

@@ -4,6 +4,7 @@ import math
 
 import pytest
 import torch
+from pairwise import pairwise
 from rotary_embedding_torch import RotaryEmbedding as LucidRotary
 from rotary_embedding_torch import apply_rotary_emb
 from torchscale.component.xpos_relative_position import XPOS
@@ -28,9 +29,10 @@ from course_utils.encodings.scaling import NTK, DynamicNTK, Linear, Llama3, Long
 # a position; ours does not (see the last test here). Up to 32 positions both are within 1e-5.
 SHAPES = [(1, 1, 1, 4), (2, 4, 32, 8), (1, 3, 30, 64), (2, 2, 17, 128)]
 every_shape = pytest.mark.parametrize("shape", SHAPES)
-every_base = pytest.mark.parametrize("base", [10000.0, 500000.0])
-every_width = pytest.mark.parametrize("d", [4, 32, 64, 128])
-every_factor = pytest.mark.parametrize("s", [1.0, 2.0, 8.0, 32.0])
+WIDTHS, BASES, FACTORS = [4, 32, 64, 128], [10000.0, 500000.0], [1.0, 2.0, 8.0, 32.0]
+every_base = pytest.mark.parametrize("base", BASES)
+every_width = pytest.mark.parametrize("d", WIDTHS)
+every_factor = pytest.mark.parametrize("s", FACTORS)
 
 
 def gap(a, b):
@@ -100,8 +102,8 @@ def test_a_fraction_is_the_partial_rope_of_gpt_neox(fraction):
     shape = (2, 2, 30, 32)
     (q, k), ours = turned(shape, "half", fraction=fraction)
     rope = {"rope_theta": 1e4, "rope_type": "default", "partial_rotary_factor": fraction}
-    sizes = {"hidden_size": 64, "num_attention_heads": 2}
-    oracle = neox.GPTNeoXRotaryEmbedding(GPTNeoXConfig(**sizes, rope_parameters=rope))
+    config = GPTNeoXConfig(hidden_size=64, num_attention_heads=2, rope_parameters=rope)
+    oracle = neox.GPTNeoXRotaryEmbedding(config)
     cos, sin = oracle(q, torch.arange(30)[None])
     theirs = neox.apply_rotary_pos_emb(q, k, cos, sin)
     assert cos.shape[-1] == 32 * fraction
@@ -134,22 +136,18 @@ def test_linear_is_that_of_transformers(d, base, s):
     agree(rope_frequencies(d, base, Linear(s)), oracle)
 
 
-@every_width
-@every_base
-@every_factor
-@pytest.mark.parametrize("length", [None, 100, 2048, 2049, 10_000])
+@pairwise(d=WIDTHS, base=BASES, s=FACTORS, length=[None, 100, 2048, 2049, 10_000])
 def test_dynamic_ntk_is_that_of_transformers(d, base, s, length):
     rope = config(d, base, rope_type="dynamic", factor=s, original_max_position_embeddings=2048)
     oracle = ROPE_INIT_FUNCTIONS["dynamic"](rope, "cpu", seq_len=length)
     agree(rope_frequencies(d, base, DynamicNTK(s, 2048), length), oracle)
 
 
-@every_width
-@every_base
-@every_factor
-@pytest.mark.parametrize("trained", [64, 2048, 32768])
-@pytest.mark.parametrize(("fast", "slow"), [(32, 1), (16, 2)])
-def test_yarn_as_released_is_that_of_transformers(d, base, s, trained, fast, slow):
+@pairwise(
+    d=WIDTHS, base=BASES, s=FACTORS, trained=[64, 2048, 32768], betas=[(32, 1), (16, 2)]
+)  # fmt: skip
+def test_yarn_as_released_is_that_of_transformers(d, base, s, trained, betas):
+    fast, slow = betas
     rope = config(
         d, base, rope_type="yarn", factor=s, original_max_position_embeddings=trained,
         beta_fast=fast, beta_slow=slow,
@@ -171,12 +169,11 @@ def test_longrope_is_that_of_transformers(d, base, s):
     agree(rope_frequencies(d, base, LongRoPE(each, s, 2048), 4096), oracle)
 
 
-@every_width
-@every_base
-@every_factor
-@pytest.mark.parametrize("trained", [64, 2048, 8192])
-@pytest.mark.parametrize(("low", "high"), [(1, 4), (2, 16)])
-def test_llama3_is_that_of_transformers(d, base, s, trained, low, high):
+@pairwise(
+    d=WIDTHS, base=BASES, s=FACTORS, trained=[64, 2048, 8192], bounds=[(1, 4), (2, 16)]
+)  # fmt: skip
+def test_llama3_is_that_of_transformers(d, base, s, trained, bounds):
+    low, high = bounds
     rope = config(
         d, base, rope_type="llama3", factor=s, original_max_position_embeddings=trained,
         low_freq_factor=low, high_freq_factor=high,

@@ -144,7 +144,7 @@ test_bad_input_names_the_argument_and_what_it_got = pytest.mark.usefixtures("pla
             (lambda: text.split(TEN, block=2, every=6), ValueError, "ids", "12", "got 10"),
             (lambda: text.split(TEN, block=0), ValueError, "block", "got 0"),
             (lambda: text.split(TEN, every=1), ValueError, "every", "got 1"),
-            (lambda: text.split("text"), TypeError, "ids", "str"),
+            (lambda: text.split("text"), TypeError, "ids", "str"),  # type: ignore[arg-type]
             (lambda: text.pieces(TEN[None], length=10), ValueError, "blocks", "(1, 10)"),
             (lambda: text.pieces(TEN, length=2), ValueError, "blocks", "(10,)"),
             (lambda: text.pieces(TEN[None], length=0), ValueError, "length", "got 0"),

@@ -1,5 +1,7 @@
 """Every encoding with its defaults and with each of its options, and small models around them."""
 
+from typing import Any
+
 import pytest
 import torch
 
@@ -7,7 +9,7 @@ from course_utils.attention import MultiHeadAttention
 from course_utils.encodings import NAMES, NTK, DynamicNTK, Linear, Llama3, LongRoPE, YaRN, create
 from course_utils.models import TinyTransformer
 
-OPTIONS = {
+OPTIONS: dict[str, dict[str, Any]] = {
     "sinusoidal": {"base": 50.0},
     "learned": {"beyond": "clamp", "std": 1.0},
     "multiplicative": {"beyond": "interpolate"},
@@ -18,7 +20,7 @@ OPTIONS = {
     "fire": {"original_len": 8},
     "xpos": {"layout": "half"},
 }
-ROPES = {
+ROPES: dict[str, dict[str, Any]] = {
     "half": {"layout": "half"},
     "partial": {"fraction": 0.5},
     "half partial": {"fraction": 0.5, "layout": "half", "base": 500.0},
@@ -29,7 +31,8 @@ ROPES = {
     "llama3": {"scaling": Llama3(4, 64)},
 }
 DYNAMIC = ("rope", {"scaling": DynamicNTK(4, 8)})
-VARIANTS = [(name, {}) for name in NAMES] + [*OPTIONS.items()]
+VARIANTS: list[tuple[str, dict[str, Any]]] = [(name, {}) for name in NAMES]
+VARIANTS += OPTIONS.items()
 VARIANTS += [("rope", options) for options in ROPES.values()]
 
 

@@ -199,8 +199,9 @@ class Learned(_Table):
             something else in a longer sequence, so it does not go with a KV cache. Where all
             positions lie inside the table nothing is squeezed, and fractions are read too.
             Negative positions are refused always, fractions by the first two.
-        std: standard deviation of a fresh table. 0.02 as in BERT and GPT-2, whose fresh word
-            vectors have the same; where words are larger, rows of 0.02 are long in coming.
+        std: standard deviation of a fresh table. 0.02 as in BERT, whose fresh word vectors have
+            the same (OpenAI's GPT-2 has 0.01 for positions, 0.02 for words); where words are
+            larger, rows of 0.02 are long in coming.
 
     Attributes:
         table: (max_len, d_model), normal with standard deviation ``std`` at first.

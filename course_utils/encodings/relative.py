@@ -115,8 +115,9 @@ class TransformerXL(PositionalEncoding):
 
     The score is [(q_i + u) · k_j + (q_i + v) · W_r R(i − j)]/√d; what goes beyond q_i · k_j is
     the bias. R has its sines in the even columns and cosines in the odd ones, as everywhere in
-    this course. The paper and XLNet put all sines first, so their W_r has its columns in
-    another order: column m of theirs is column 2m of ours, D/2 + m of theirs 2m + 1 of ours.
+    this course. The authors' released code and XLNet put all sines first (the paper does not
+    say), so their W_r has its columns in another order: column m of theirs is column 2m of
+    ours, D/2 + m of theirs 2m + 1 of ours.
 
     Args:
         d_model: width of the embeddings, an even number.
@@ -180,7 +181,8 @@ class T5(PositionalEncoding):
     """Adds one learned number for each head and bucket of offsets; near offsets have their own.
 
     The score is q_i · k_j + table[bucket(j − i), head] without 1/√d, which T5 folds into the
-    initialisation of its projections. All layers share one table.
+    initialisation of its projections (MultiHeadAttention here does not, so its scores start √d
+    times as large as other schemes'). All layers share one table.
 
     Args:
         d_model: width of the embeddings.
@@ -246,13 +248,13 @@ class DeBERTa(PositionalEncoding):
     The paper shares the table across all layers. Here each layer has its own, so that an encoding
     stands alone.
 
-    The authors' released code, and every library that loads their weights, reads Qr at δ(i, j)
-    in the last term: it multiplies all keys with all rows, picks for key j and query i the row
-    clip(i − j + k), and transposes. ``released_code=True`` does the same. Besides, that code
-    shortens the table to the sequence, which changes no score; counts the terms switched on for
-    the factor (1 + 2 = 3 here); lets the projection for Qr have a bias; and, from version 2 on,
-    can share projections with the content and widen far offsets into buckets. None of these is
-    in the paper or here.
+    The authors' released code, and versions 1 and 2 in transformers, read Qr at δ(i, j) in the
+    last term (microsoft/DeBERTa, issue 162): they multiply all keys with all rows, pick for key j
+    and query i the row clip(i − j + k), and transpose. ``released_code=True`` does the same.
+    Besides, that code counts the terms switched on for the factor (1 + 2 = 3 here). Version 1
+    shortens the table to the sequence, which changes no score, and gives the projection for Qr
+    alone a bias. Version 2 can share projections with the content and widen far offsets into
+    buckets. None of these is in the paper or here.
 
     Args:
         d_model: width of the embeddings.

@@ -1,0 +1,34 @@
+"""Products of cases: make test runs some, make test-all all of them."""
+
+from collections.abc import Sequence
+from itertools import combinations, product
+from typing import Any
+
+import pytest
+
+
+def covering(sizes):
+    """Few rows of indices in which each pair of values of two arguments meets at least once."""
+
+    def pairs(row):
+        return set(combinations(enumerate(row), 2))
+
+    every = list(product(*map(range, sizes)))
+    rows, left = [], set().union(*map(pairs, every))
+    while left:
+        rows.append(max(every, key=lambda row: len(pairs(row) & left)))
+        left -= pairs(rows[-1])
+    return rows
+
+
+def pairwise(**values: Sequence[Any]):
+    """All combinations of the values; those that a cover of all pairs can spare are thorough."""
+    chosen = set(covering([len(found) for found in values.values()]))
+    cases = [
+        pytest.param(
+            *(found[index] for found, index in zip(values.values(), row, strict=True)),
+            marks=() if row in chosen else pytest.mark.thorough,
+        )
+        for row in product(*(range(len(found)) for found in values.values()))
+    ]
+    return pytest.mark.parametrize(list(values), cases)

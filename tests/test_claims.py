@@ -1,0 +1,293 @@
+"""Claims: scope before the guess, verdicts by logic, structured outputs, and the ledger of them."""
+
+import csv
+import io
+import re
+from pathlib import Path
+from typing import Any
+
+import claims_table
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_notebook, new_output
+from notebook_source import find_lessons
+
+from course_utils import claims, widgets
+from course_utils.claims import CLAIM_MIME, Claim
+
+ROOT = Path(__file__).resolve().parents[1]
+LEDGER = ROOT / "data" / "claims.csv"
+SCOPE = "integers; equal or not"
+WHITE = Claim("Snow is white. Mostly.", scope="fresh snow; share of light", evidence="exact")
+VARIES = Claim("It melts.", scope="one hour outside", evidence="exact", choice="the season")
+TRAINED = {
+    "trained here": Claim("It learns.", scope="100 steps", evidence="trained here", seeds=3),
+    "shipped results": Claim("It reads.", scope="at 64", evidence="shipped results", seeds=1),
+}
+
+
+@pytest.fixture
+def myths(shown, monkeypatch):
+    """Two claims; the bundles shown so far (the two questions) are taken away."""
+    monkeypatch.setattr(widgets, "_answers", {})
+    made = claims.Myths({"C01": WHITE, "C02": VARIES})
+    shown.clear()
+    return made
+
+
+# What is fixed before the guess
+
+
+@pytest.mark.usefixtures("plain_arguments")
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"text": " "}, "text must not be empty"),
+        ({"scope": ""}, "scope must not be empty"),
+        ({"scope": "\n"}, "scope must not be empty"),
+        ({"evidence": "measured"}, "evidence must be one of exact, .*, got 'measured'"),
+        ({"evidence": "trained here"}, "seeds must be at least 1 for 'trained here', got None"),
+        ({"evidence": "shipped results", "seeds": 0}, "seeds must be at least 1 .* got 0"),
+        ({"evidence": "exact", "seeds": 3}, "seeds must be None for 'exact', got 3"),
+        ({"evidence": "source", "seeds": 1}, "seeds must be None for 'source', got 1"),
+    ],
+)
+def test_a_claim_without_scope_or_with_other_evidence_is_refused(changes, named):
+    given: dict[str, Any] = {"text": "One is two.", "scope": SCOPE, "evidence": "exact"} | changes
+    with pytest.raises(ValueError, match=named):
+        Claim(**given)
+
+
+@pytest.mark.parametrize("missing", ["scope", "evidence"])
+def test_scope_and_evidence_must_be_given(missing):
+    given: dict[str, Any] = {"scope": SCOPE, "evidence": "exact"}
+    del given[missing]
+    with pytest.raises(TypeError, match=missing):
+        Claim("One is two.", **given)
+
+
+@pytest.mark.parametrize(
+    ("claim", "grounds"),
+    [
+        (WHITE, "exact"),
+        (TRAINED["trained here"], "trained here, 3 seeds"),
+        (TRAINED["shipped results"], "shipped results, 1 seed"),
+    ],
+)
+def test_grounds_say_the_evidence_and_its_seeds(claim, grounds):
+    assert claim.grounds == grounds
+
+
+def test_the_question_has_text_and_scope_before_anything_is_settled(shown, monkeypatch):
+    monkeypatch.setattr(widgets, "_answers", {})
+    claims.Myths({"C01": WHITE, "C02": VARIES})
+    asked = [bundle["text/plain"] for bundle in shown]
+    assert len(asked) == 2
+    for key, claim, text in zip(("C01", "C02"), (WHITE, VARIES), asked, strict=True):
+        assert key in text and claim.text in text and claim.scope in text
+
+
+# Verdicts
+
+
+@pytest.mark.parametrize(
+    ("cases", "verdict"),
+    [
+        ({"a": True}, "true"),
+        ({"a": True, "b": True}, "true"),
+        ({"a": False}, "false"),
+        ({"a": True, "b": True, "c": False}, "false"),
+    ],
+)
+def test_a_universal_claim_is_false_by_one_counterexample(cases, verdict):
+    assert WHITE.verdict(cases) == verdict
+
+
+@pytest.mark.parametrize(
+    ("cases", "verdict"),
+    [
+        ({"summer": True, "winter": True}, "true"),
+        ({"summer": False, "winter": False}, "false"),
+        ({"summer": True, "winter": False}, "depends"),
+    ],
+)
+def test_a_claim_that_turns_on_a_choice_depends_where_the_cases_differ(cases, verdict):
+    assert VARIES.verdict(cases) == verdict
+
+
+@pytest.mark.parametrize("claim", [WHITE, VARIES])
+def test_no_case_is_no_verdict(claim):
+    with pytest.raises(ValueError, match="cases must name at least one"):
+        claim.verdict({})
+
+
+# What is shown
+
+
+def test_a_settled_claim_is_shown_with_verdict_guess_measurement_scope_and_evidence(
+    myths, shown, monkeypatch
+):
+    question = f"C01: {WHITE.text} ({WHITE.scope})"
+    monkeypatch.setattr(widgets, "_answers", {question: "true"})
+    myths.settle("C01", {"fresh": True, "trodden": False}, "0.9 and 0.4.")
+    (bundle,) = shown
+    text = " ".join(bundle["text/plain"].split())
+    assert text.startswith(f"C01 {WHITE.text} FALSE (you said: true). 0.9 and 0.4.")
+    assert "fresh: yes; trodden: no" in text
+    assert text.endswith(f"Judged on: {WHITE.scope}. Evidence: exact.")
+
+
+def test_depends_names_the_choice_and_lists_the_cases(myths, shown):
+    myths.settle("C02", {"summer": True, "winter": False}, "Seen.")
+    text = shown[0]["text/plain"]
+    assert "DEPENDS on the season. Seen." in text
+    assert "summer: yes; winter: no" in text
+
+
+def test_without_a_guess_none_is_shown_and_equal_cases_are_not_listed(myths, shown):
+    myths.settle("C02", {"summer": True, "winter": True}, "Seen.")
+    text = shown[0]["text/plain"]
+    assert "TRUE. Seen." in text and "you said" not in text and "yes" not in text
+
+
+def test_the_output_holds_every_part_by_name(myths, shown):
+    myths.settle("C02", {"summer": True, "winter": False}, "Seen.")
+    assert shown[0][CLAIM_MIME] == {
+        "id": "C02", "claim": "It melts.", "scope": "one hour outside", "evidence": "exact",
+        "choice": "the season", "verdict": "depends", "measured": "Seen.",
+        "cases": {"summer": True, "winter": False},
+    }  # fmt: skip
+
+
+def test_a_claim_left_open_is_not_tested_and_says_why(myths, shown):
+    myths.leave_open("C01", "It did not snow.")
+    (bundle,) = shown
+    assert bundle[CLAIM_MIME]["verdict"] == "not tested"
+    assert "NOT TESTED. It did not snow." in bundle["text/plain"]
+    assert list(myths.table()["verdict"]) == ["not tested"]
+
+
+def test_the_table_holds_the_settled_claims_in_their_order(myths):
+    myths.settle("C02", {"here": True}, "Seen.")
+    myths.settle("C01", {"here": False}, "Seen.")
+    table = myths.table()
+    assert list(table.index) == ["C01", "C02"]
+    assert list(table["verdict"]) == ["false", "true"]
+    assert list(table["evidence"]) == ["exact", "exact"]
+
+
+@pytest.mark.parametrize("settle", ["settle", "leave_open"])
+def test_an_unknown_id_is_named(myths, settle):
+    rest = ({"a": True}, "x") if settle == "settle" else ("x",)
+    with pytest.raises(ValueError, match="key must be one of C01, C02, got 'C99'"):
+        getattr(myths, settle)("C99", *rest)
+
+
+# The ledger
+
+
+def notebook_of(*bundles):
+    """A notebook whose one code cell printed a line before each of the bundles."""
+    outputs = [
+        part
+        for bundle in bundles
+        for part in (
+            new_output("stream", text="C77  A claim as text settles nothing.\n     TRUE. 1.\n"),
+            new_output("display_data", bundle),
+        )
+    ]
+    return new_notebook(cells=[new_code_cell("…", id="c07", outputs=outputs)])
+
+
+def test_each_settled_claim_becomes_a_row(myths, shown):
+    myths.settle("C01", {"a": True}, "It reflects 0.9.")
+    myths.settle("C02", {"a": True, "b": False}, "Seen.")
+    rows = list(claims_table.settled(notebook_of(*shown), "01_snow"))
+    common = {"lesson": "01_snow", "evidence": "exact", "cell": "c07"}
+    assert rows == [
+        common | {
+            "id": "C01", "claim": WHITE.text, "scope": WHITE.scope,
+            "verdict": "true", "measured": "It reflects 0.9.",
+        },
+        common | {
+            "id": "C02", "claim": VARIES.text, "scope": VARIES.scope,
+            "verdict": "depends", "measured": "Seen. a: yes; b: no",
+        },
+    ]  # fmt: skip
+
+
+def test_pictures_and_printed_claims_are_no_rows():
+    picture = {"image/png": "", "text/plain": "C01  A claim.\n     TRUE. 1."}
+    assert list(claims_table.settled(notebook_of(picture), "x")) == []
+
+
+def test_the_table_is_in_the_order_of_ids_and_quotes_what_it_must(myths, shown):
+    myths.settle("C02", {"a": True}, 'It said "yes", twice.')
+    myths.leave_open("C01", "No snow.")
+    rows = claims_table.settled(notebook_of(*shown), "x")
+    found = list(csv.DictReader(io.StringIO(claims_table.table(rows).decode())))
+    assert [row["id"] for row in found] == ["C01", "C02"]
+    assert found[0]["verdict"] == "not tested"
+    assert found[1]["measured"] == 'It said "yes", twice.'
+
+
+def test_a_claim_settled_by_two_lessons_is_refused():
+    row = dict.fromkeys(claims_table.COLUMNS, "C05")
+    with pytest.raises(ValueError, match="settled by two lessons: C05"):
+        claims_table.table([row, row])
+
+
+# The ledger that ships
+
+
+def faults(table):
+    """What is wrong with a ledger, a line each."""
+    found = []
+    reader = csv.DictReader(io.StringIO(table))
+    if tuple(reader.fieldnames or ()) != claims_table.COLUMNS:
+        return [f"columns {reader.fieldnames}"]
+    runs = "|".join(claims.EVIDENCE[1:3])
+    known = rf"{claims.EVIDENCE[0]}|{claims.EVIDENCE[3]}|(?:{runs}), (?:1 seed|\d+ seeds)"
+    for row in reader:
+        if not row["scope"].strip():
+            found.append(f"{row['id']}: no scope")
+        if not re.fullmatch(known, row["evidence"]):
+            found.append(f"{row['id']}: evidence {row['evidence']!r}")
+        if row["verdict"] not in (*claims.GUESSES, claims.NOT_TESTED):
+            found.append(f"{row['id']}: verdict {row['verdict']!r}")
+    return found
+
+
+def test_faults_of_a_ledger_are_found(shown, monkeypatch):
+    monkeypatch.setattr(widgets, "_answers", {})
+    made = claims.Myths(dict(zip(("C01", "C02", "C03"), (WHITE, *TRAINED.values()), strict=True)))
+    for key in made.claims:
+        made.settle(key, {"a": True}, "1.")
+    good = [bundle for bundle in shown if CLAIM_MIME in bundle]
+    table = claims_table.table(claims_table.settled(notebook_of(*good), "x")).decode()
+    assert table.count("\n") == 4 and faults(table) == []
+    assert faults(table.replace(WHITE.scope, "")) == ["C01: no scope"]
+    assert faults(table.replace("here, 3 seeds", "here")) == ["C02: evidence 'trained here'"]
+    assert len(faults(table.replace(",true,", ",maybe,"))) == 3
+    assert faults(table.replace(",scope,", ",yardstick,"))[0].startswith("columns")
+
+
+def test_every_row_that_ships_has_a_scope_known_evidence_and_a_verdict():
+    table = LEDGER.read_text(encoding="utf-8")
+    assert faults(table) == []
+    assert len(table.splitlines()) > 1
+
+
+def test_the_ledger_has_a_row_for_each_claim_that_the_notebooks_settle():
+    rows = []
+    for lesson in find_lessons(ROOT):
+        path = ROOT / "notebooks" / "solutions" / f"{lesson.stem}.ipynb"
+        rows += list(claims_table.settled(nbformat.read(path, 4), lesson.stem))
+    assert LEDGER.read_text(encoding="utf-8") == claims_table.table(rows).decode()
+
+
+def test_the_lessons_about_order_and_sinusoids_settle_their_claims():
+    shipped = LEDGER.read_text(encoding="utf-8")
+    settled = {row["id"] for row in csv.DictReader(io.StringIO(shipped))}
+    # C09 wants trained models at lengths they never saw.
+    assert settled >= {f"C{number:02}" for number in range(1, 20)} - {"C09"}
