@@ -279,9 +279,9 @@ def test_a_summary_has_the_mean_its_standard_error_and_half_of_its_interval():
     found = tables.summary(rows, "encoding")
     assert found.loc["a", "mean"] == pytest.approx(7 / 3)
     assert found.loc["a", "error"] == pytest.approx(np.std([1, 2, 4], ddof=1) / 3**0.5)
-    low, high = stats.t.interval(0.95, 2, *found.loc["a"].tolist()[:2])
+    low, high = stats.t.interval(0.95, 2, *list(found.loc["a"])[:2])
     assert found.loc["a", "margin"] == pytest.approx((high - low) / 2, rel=1e-5)
-    assert found.loc["b"].tolist() == [5.0, 0.0, 0.0, 2]
+    assert list(found.loc["b"]) == [5.0, 0.0, 0.0, 2]
 
 
 def test_a_summary_refuses_to_average_different_things():
