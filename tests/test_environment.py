@@ -261,7 +261,9 @@ def test_a_failure_of_pip_is_explained_and_not_taken_for_success(course, complai
 
 
 def test_the_real_pip_without_a_network_ends_in_a_sentence(fresh):
-    folder = str(Path(importlib.util.find_spec("pip").origin).parent.parent)
+    pip = importlib.util.find_spec("pip")
+    assert pip and pip.origin
+    folder = str(Path(pip.origin).parent.parent)
     (fresh.fakes / "pip.py").write_text(
         f"import sys\nsys.path[0] = {folder!r}\n"
         "from pip._internal.cli.main import main\n"
@@ -317,6 +319,7 @@ def test_a_working_venv_made_by_hand_is_installed_into(fresh):
 def find(monkeypatch):
     """The tool's choice on a machine with these Pythons: (name, version, it has venv)."""
     spec = importlib.util.spec_from_file_location("environment", TOOL)
+    assert spec and spec.loader
     tool = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(tool)
 
