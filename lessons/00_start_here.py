@@ -25,8 +25,9 @@
 
 # %% [markdown]
 # The cell above finds the course's package, `course_utils`. The next one sets the seed of the
-# random numbers, so that your numbers are the ones in the text. It also picks a device: a GPU
-# if you have one, else the CPU. Every lesson runs on either.
+# random numbers, so that you draw the same ones again at the next run. It also picks a device: a
+# GPU if you have one, else the CPU. Every lesson runs on either. The numbers printed here come from
+# a CPU. On yours the last digits may differ, and on a GPU, which draws other random numbers, more.
 #
 # Run cells from top to bottom with **Shift + Enter**.
 
@@ -197,7 +198,7 @@ check_weights(lambda scores: scores.exp())
 # %% [markdown]
 # ## This machine
 #
-# Speed and, in the last digits, numbers differ between machines. Here is what yours has.
+# Speed and numbers differ a little between machines. Here is what yours has.
 
 # %% tags=["nbval-ignore-output"]
 import platform

@@ -1,4 +1,4 @@
-"""Differences between results are paired by seed, and their errors are those of the differences."""
+"""Differences between results are paired by seed; their intervals are those of the differences."""
 
 import math
 
@@ -9,8 +9,9 @@ import torch
 from bad_calls import bad_calls
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
-from course_utils.experiments.compare import Change, average, change
+from course_utils.experiments.compare import Change, average, change, t_quantile
 
 SHORT, LONG = {"read": 64}, {"read": 256}
 
@@ -53,16 +54,36 @@ def test_a_seed_without_a_partner_is_left_out():
 def test_one_seed_has_no_error_and_says_so():
     found = change(rows([1.0], [1.5]), SHORT, LONG)
     assert math.isnan(found.error)
-    assert str(found) == "+0.50 (once)"
+    assert math.isnan(found.margin)
+    assert str(found) == "+0.500 (once)"
     assert found.above(0.4) and not found.above(0.6)
 
 
-def test_above_and_below_want_two_standard_errors():
-    found = Change(0.3, 0.1, 3)
-    assert found.above(0.05) and not found.above(0.15)
-    assert found.below(0.55) and not found.below(0.45)
-    assert not found.below() and Change(-0.3, 0.1, 3).below()
-    assert str(found) == "+0.30 ± 0.10"
+@pytest.mark.parametrize(
+    ("freedom", "share", "printed"),
+    [(1, 0.95, 12.706), (2, 0.95, 4.303), (4, 0.95, 2.776), (4, 0.99, 4.604), (30, 0.95, 2.042)],
+)
+def test_t_quantiles_are_those_of_the_printed_tables(freedom, share, printed):
+    assert t_quantile(freedom, share) == pytest.approx(printed, abs=5e-4)
+
+
+@given(st.lists(st.floats(-2, 2, width=32), min_size=2, max_size=8, unique=True))
+def test_above_and_below_agree_with_a_t_test(values):
+    found = average(torch.tensor(values, dtype=torch.float64))
+    ends = stats.t.interval(0.95, len(values) - 1, found.mean, found.error)
+    low, high = map(float, ends)
+    for yardstick in (low - 1e-3, low + 1e-3, high - 1e-3, high + 1e-3, 0.0):
+        if min(abs(low - yardstick), abs(high - yardstick)) > 1e-4:
+            assert found.above(yardstick) == (low > yardstick)
+            assert found.below(yardstick) == (high < yardstick)
+
+
+def test_the_interval_of_three_seeds_is_far_wider_than_two_standard_errors():
+    found = Change(0.3, 0.1, 3)  # 0.3 ± 4.303 · 0.1
+    assert not found.above(0.0) and Change(0.3, 0.1, 5).above(0.0)
+    assert not found.below(0.7) and found.below(0.75)
+    assert not found.below() and Change(-0.5, 0.1, 3).below()
+    assert str(found) == "+0.300 ± 0.430"
 
 
 def test_a_run_that_diverged_is_not_dropped_and_counts_as_a_rise():
@@ -94,6 +115,8 @@ test_bad_differences = pytest.mark.usefixtures("plain_arguments")(
             (lambda: average(torch.ones(0)), ValueError, "differences", "(0,)"),
             (lambda: average(torch.ones(2, 2)), ValueError, "differences", "(2, 2)"),
             (lambda: average([1.0]), TypeError, "differences", "list"),  # type: ignore[arg-type]
+            (lambda: t_quantile(0), ValueError, "freedom", "got 0"),
+            (lambda: t_quantile(3, 1.0), ValueError, "share", "got 1.0"),
         ]
     )
 )

@@ -1,7 +1,6 @@
 """The set-up: what tools/environment.py does for a user, and what the set-up files promise."""
 
 import ast
-import importlib.util
 import json
 import os
 import re
@@ -261,9 +260,9 @@ def test_a_failure_of_pip_is_explained_and_not_taken_for_success(course, complai
 
 
 def test_the_real_pip_without_a_network_ends_in_a_sentence(fresh):
-    pip = importlib.util.find_spec("pip")
-    assert pip and pip.origin
-    folder = str(Path(pip.origin).parent.parent)
+    import pip
+
+    folder = str(Path(pip.__file__).parents[1])
     (fresh.fakes / "pip.py").write_text(
         f"import sys\nsys.path[0] = {folder!r}\n"
         "from pip._internal.cli.main import main\n"
@@ -318,10 +317,7 @@ def test_a_working_venv_made_by_hand_is_installed_into(fresh):
 @pytest.fixture
 def find(monkeypatch):
     """The tool's choice on a machine with these Pythons: (name, version, it has venv)."""
-    spec = importlib.util.spec_from_file_location("environment", TOOL)
-    assert spec and spec.loader
-    tool = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(tool)
+    import environment as tool
 
     def choose(*pythons, wanted=""):
         machine = {

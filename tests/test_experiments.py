@@ -11,6 +11,7 @@ from bad_calls import bad_calls
 from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.torch import save_file
+from scipy import stats
 
 from course_utils import text
 from course_utils.encodings import NAMES, Linear
@@ -246,6 +247,17 @@ def test_a_checkpoint_can_be_read_with_another_scaling(known, tmp_path):
         torch.testing.assert_close(stretched(tokens), plain(tokens, quarter))
 
 
+def test_fire_is_started_at_a_quarter_of_its_length_and_its_rows_say_so():
+    ((plain_key, plain),) = extrapolation.jobs([tiny("fire")], CORPUS, LENGTHS)
+    ((early_key, early),) = extrapolation.fire_jobs([tiny("fire")], CORPUS, LENGTHS)
+    assert plain_key != early_key
+    late_rows, early_rows = plain()["losses"], early()["losses"]
+    assert {row["original_len"] for row in early_rows} == {2}
+    assert "original_len" not in late_rows[0]
+    same = [a["loss"] == b["loss"] for a, b in zip(late_rows, early_rows, strict=True)]
+    assert not all(same)
+
+
 def test_a_file_that_is_no_checkpoint_is_named_and_nothing_in_it_is_run(tmp_path):
     class Trap:
         def __reduce__(self):
@@ -260,14 +272,16 @@ def test_a_file_that_is_no_checkpoint_is_named_and_nothing_in_it_is_run(tmp_path
         checkpoints.load(tmp_path / "other.safetensors")
 
 
-def test_a_summary_has_the_mean_and_its_standard_error():
+def test_a_summary_has_the_mean_its_standard_error_and_half_of_its_interval():
     rows = pd.DataFrame(
         {"encoding": list("aaabb"), "seed": [0, 1, 2, 0, 1], "loss": [1.0, 2.0, 4.0, 5.0, 5.0]}
     )
     found = tables.summary(rows, "encoding")
     assert found.loc["a", "mean"] == pytest.approx(7 / 3)
     assert found.loc["a", "error"] == pytest.approx(np.std([1, 2, 4], ddof=1) / 3**0.5)
-    assert list(found.loc["b"]) == [5.0, 0.0, 2]
+    low, high = stats.t.interval(0.95, 2, *list(found.loc["a"])[:2])
+    assert found.loc["a", "margin"] == pytest.approx((high - low) / 2, rel=1e-5)
+    assert list(found.loc["b"]) == [5.0, 0.0, 0.0, 2]
 
 
 def test_a_summary_refuses_to_average_different_things():
@@ -276,12 +290,12 @@ def test_a_summary_refuses_to_average_different_things():
         tables.summary(rows, "encoding")
 
 
-def test_a_table_of_text_shows_the_error_where_there_is_one():
+def test_a_table_of_text_shows_the_interval_where_there_is_one():
     rows = pd.DataFrame(
         {"encoding": list("aab"), "length": [1, 1, 1], "seed": [0, 1, 0], "loss": [1.0, 2.0, 3.0]}
     )
     told = tables.as_text(tables.summary(rows, "encoding", "length"), "length")
-    assert "1.500 ± 0.500" in told and "3.000\n" in told + "\n"
+    assert "1.500 ± 6.353" in told and "3.000\n" in told + "\n"
 
 
 test_bad_input_names_the_argument_and_what_it_got = pytest.mark.usefixtures("plain_arguments")(

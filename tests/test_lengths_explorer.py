@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
+from scipy import stats
 
 from course_utils import data, explorers
 from course_utils.experiments.extrapolation import AS_TRAINED
@@ -31,16 +32,16 @@ def test_the_curves_are_the_means_of_the_table():
         assert shown(fig, number) == pytest.approx(losses(name).to_dict())
 
 
-def test_the_bars_reach_one_standard_error_to_both_sides():
+def test_the_bars_are_the_intervals_of_the_means():
     fig = Figure()
     explorers.lengths(fig, "rope", "alibi", LOSS, 5)
     rows = data.results("extrapolation")
     rows = rows[(rows["encoding"] == "alibi") & (rows["reading"] == AS_TRAINED)]
     seeds = rows.groupby("read")["loss"]
-    error = seeds.std() / seeds.size() ** 0.5
+    half = stats.t.ppf(0.975, seeds.size() - 1) * seeds.sem()
     ends = np.asarray(fig.axes[0].lines[3].get_ydata()).reshape(-1, 3)  # low, high, a gap
-    assert ends[:, 0] == pytest.approx((seeds.mean() - error).to_numpy())
-    assert ends[:, 1] == pytest.approx((seeds.mean() + error).to_numpy())
+    assert ends[:, 0] == pytest.approx((seeds.mean() - half).to_numpy(), rel=1e-6)
+    assert ends[:, 1] == pytest.approx((seeds.mean() + half).to_numpy(), rel=1e-6)
 
 
 def test_the_sentence_says_where_the_curves_end():

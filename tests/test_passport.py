@@ -224,6 +224,12 @@ def test_arithmetic_in_place_counts_and_copying_does_not(scheme):
     assert facts["extra_flops"] == 2 * 64 * 32
 
 
+@pytest.mark.parametrize("name", ["alibi", "kerple", "t5"])
+def test_a_bias_by_offset_looks_at_each_offset_once_not_at_each_pair(name):
+    facts = passport(name, d_model=32, n_heads=4, length=64, batch=1)
+    assert facts["extra_flops"] < 4 * 64 * 64  # one operation for each head, query and key
+
+
 class Causal(Distance):
     """Wrong by a lot for keys after the query, where attention must not look."""
 

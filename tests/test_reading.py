@@ -1,6 +1,4 @@
-"""How a trained model reads: entropies and memories are those of plain reading, counts add up."""
-
-import math
+"""How a trained model reads: entropies and memories are those of plain reading."""
 
 import pytest
 import torch
@@ -9,7 +7,7 @@ from torch.nn import functional as F
 
 from course_utils.encodings import NAMES
 from course_utils.encodings.functional import alibi_bias, alibi_slopes, offset_matrix
-from course_utils.experiments.reading import entropy_by_query, loss_of_counts, losses_with_memory
+from course_utils.experiments.reading import entropy_by_query, losses_with_memory
 from course_utils.models import TinyTransformer
 
 PIECE = 4
@@ -119,30 +117,6 @@ def test_what_is_measured_is_what_the_model_does(encoding):
     assert torch.allclose(measured, plain, atol=1e-4)
 
 
-def test_a_table_of_counts_gives_shares_that_sum_to_one():
-    train = torch.randint(97, 105, (500,))
-    for context in ([97], [104], [50]):  # the last was never seen
-        shares = [
-            math.exp(-loss_of_counts(train, torch.tensor([[*context, byte]]), 1))
-            for byte in range(256)
-        ]
-        assert sum(shares) == pytest.approx(1.0)
-
-
-def test_a_table_that_looks_far_enough_knows_a_repeated_word():
-    word = torch.tensor([*b"aab"]).repeat(400)
-    none, one, two = (loss_of_counts(word, word[None, :300], last) for last in range(3))
-    assert none == pytest.approx(math.log(3) - 2 / 3 * math.log(2), abs=0.02)  # a, a, b
-    assert one == pytest.approx(2 / 3 * math.log(2), abs=0.02)  # after a comes either
-    assert two < 0.02
-
-
-def test_letters_by_chance_cannot_be_known_better_by_looking():
-    train, asked = torch.randint(97, 101, (20_000,)), torch.randint(97, 101, (1, 5000))
-    assert loss_of_counts(train, asked, 0) == pytest.approx(math.log(4), abs=0.01)
-    assert loss_of_counts(train, asked, 2) == pytest.approx(math.log(4), abs=0.02)
-
-
 test_bad_arguments = bad_calls(
     [
         (lambda: reread(tiny("none"), stretch(3), [2], [0], 8), ValueError, "remembered", "got 2"),
@@ -152,14 +126,6 @@ test_bad_arguments = bad_calls(
                 tiny("none"), stretch(3), piece=0, remembered=[], places=[], own_place=0
             ),
             ValueError, "piece", "got 0",
-        ),
-        (
-            lambda: loss_of_counts(torch.arange(9), torch.zeros(1, 4, dtype=torch.long), 4),
-            ValueError, "last", "got 4",
-        ),
-        (
-            lambda: loss_of_counts(torch.arange(9), torch.zeros(1, 4, dtype=torch.long), -1),
-            ValueError, "last", "got -1",
         ),
     ]
 )  # fmt: skip

@@ -15,9 +15,9 @@ from course_utils import plots
 pytestmark = pytest.mark.usefixtures("figures")
 
 
-def summary(errors):
+def summary(margins):
     at = pd.MultiIndex.from_product([["a", "b"], [64, 32]], names=["encoding", "read"])
-    return pd.DataFrame({"mean": [1.0, 2.0, 3.0, 4.0], "error": errors}, index=at)
+    return pd.DataFrame({"mean": [1.0, 2.0, 3.0, 4.0], "margin": margins}, index=at)
 
 
 def bars(ax):
@@ -30,7 +30,7 @@ def bars(ax):
     ]
 
 
-def test_curves_ascend_in_length_and_their_bars_are_the_errors():
+def test_curves_ascend_in_length_and_their_bars_are_the_intervals():
     ax = Figure().subplots()
     plots.seed_curves(ax, summary([0.1, 0.2, 0.3, 0.4]), ["b", "a"])
     curves = [c.lines[0] for c in ax.containers if isinstance(c, ErrorbarContainer)]

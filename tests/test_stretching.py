@@ -9,7 +9,7 @@ import torch
 from bad_calls import bad_calls
 from matplotlib.figure import Figure
 
-from course_utils import explorers, text
+from course_utils import explorers, sequence_tasks, text
 from course_utils.encodings import NTK, YaRN
 from course_utils.encodings.functional import rope_frequencies
 from course_utils.experiments import __main__ as command
@@ -58,8 +58,9 @@ def test_dynamic_ntk_is_ntk_where_the_length_fits_the_factor():
     torch.testing.assert_close(speeds("NTK-aware")[0], rope_frequencies(32, 10_000.0, NTK(8))[0])
 
 
-def test_longrope_without_a_search_slows_what_does_not_finish_a_turn():
-    plain, slowed = rope_frequencies(32)[0], speeds("LongRoPE")[0]
+def test_a_step_slows_what_does_not_finish_a_turn_and_has_no_temperature():
+    plain, (slowed, temperature) = rope_frequencies(32)[0], speeds("step")
+    assert temperature == 1
     whole = 64 * plain >= 2 * np.pi
     assert torch.equal(slowed[whole], plain[whole])
     torch.testing.assert_close(slowed[~whole], plain[~whole] / 8)
@@ -75,23 +76,61 @@ def test_with_factor_1_and_a_short_text_no_way_changes_anything(way, model):
 
 def test_every_way_is_read_at_every_length_before_and_after(losses):
     made_for = losses[losses.factor.isin([1, stretching.FACTOR])]
-    for (way, tuned), rows in made_for[made_for.reading == "as trained"].groupby(["way", "tuned"]):
+    made_for = made_for[(made_for.reading == "as trained") & (made_for.tuned_at != MADE.length)]
+    for (way, tuned), rows in made_for.groupby(["way", "tuned"]):
         assert rows["read"].tolist() == list(LENGTHS), (way, tuned)
     assert set(losses.way) == set(ways.WAYS)
     assert set(losses.tuned) == {0, STEPS}
-    told = ["way", "factor", "tuned", "reading", "read"]
+    assert set(losses[losses.tuned > 0].tuned_at) == {8, 64}
+    assert set(losses[losses.tuned == 0].tuned_at) == {0}
+    told = ["way", "factor", "tuned", "tuned_at", "reading", "read"]
     assert not losses.duplicated(told).any()
     assert losses.judged.nunique() == 1 and np.isfinite(losses.loss).all()
 
 
 def test_the_factor_that_fits_is_read_at_its_length_only(losses):
     others = losses[~losses.factor.isin([1, stretching.FACTOR])]
-    assert set(zip(others.factor, others["read"], strict=True)) == {(2, 16), (16, 128)}
+    swept = others.way.isin(stretching.SWEPT)
+    single = others[~swept]
+    assert set(zip(single.factor, single["read"], strict=True)) == {(2, 16), (16, 128)}
     assert not set(others.way) & set(ways.WITHOUT_FACTOR)
 
 
-def test_log_n_is_read_beyond_the_trained_length_only(losses):
-    assert set(losses[losses.reading == "log-n"]["read"]) == set(LENGTHS[1:])
+def test_a_swept_way_has_every_multiple_of_the_factor_that_fits(losses):
+    untuned = losses[(losses.way == "NTK-aware") & (losses.tuned == 0)]
+    there = set(zip(untuned.factor, untuned["read"], strict=True))
+    for n in LENGTHS[1:]:
+        for times in (1, *stretching.MULTIPLES):
+            assert (n / MADE.length * times, n) in there, (n, times)
+
+
+def test_log_n_is_read_at_the_length_that_the_factor_is_made_for(losses):
+    assert set(losses[losses.reading == "log-n"]["read"]) == {stretching.FACTOR * MADE.length}
+
+
+def test_one_control_is_trained_on_at_the_trained_length(losses):
+    control = losses[losses.tuned_at == MADE.length]
+    assert set(control.way) == {"direct"} and control["read"].tolist() == list(LENGTHS)
+    tuned = losses[(losses.way == "direct") & (losses.tuned_at == 64)]
+    assert (control.loss.to_numpy() != tuned.loss.to_numpy()).all()
+
+
+def test_the_control_sees_the_same_bytes_in_shorter_pieces(model, known, monkeypatch):
+    seen, loss = [], sequence_tasks.loss
+
+    def recorded(reader, examples):
+        seen.append(examples)
+        return loss(reader, examples)
+
+    monkeypatch.setattr(sequence_tasks, "loss", recorded)
+    for cut in (None, 8):
+        on = ways.stretched(model, MADE, "direct", 1)
+        stretching.fine_tune(on, MADE, known, length=64, steps=2, cut=cut, bar=False)
+    whole, pieces = seen[:2], seen[2:]
+    for one, other in zip(whole, pieces, strict=True):
+        assert one.tokens.shape == (2, 64) and other.tokens.shape == (16, 8)
+        for name in ("tokens", "targets"):
+            assert torch.equal(getattr(one, name).flatten(), getattr(other, name).flatten())
 
 
 def test_direct_is_the_model_as_it_was_trained(losses, known, model):

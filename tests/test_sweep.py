@@ -79,7 +79,7 @@ def copied(uninterrupted, tmp_path):
     return folder
 
 
-@pytest.mark.parametrize("done", [1, 3])
+@pytest.mark.parametrize("done", [1, pytest.param(3, marks=pytest.mark.thorough)])
 def test_a_killed_sweep_resumes_and_does_only_what_is_missing(done, uninterrupted, tmp_path):
     folder = tmp_path / "results"
     killed = start(folder, "--jobs", "2")

@@ -136,7 +136,7 @@ def _cost(slopes: Tensor, q_pos: Tensor, k_pos: Tensor) -> Tensor:
 
 
 def _signed(slopes: Tensor, q_pos: Tensor, k_pos: Tensor) -> Tensor:
-    """M · (j − i): right behind the query only."""
+    """M · (j − i): right for earlier keys only."""
     return slopes[:, None, None] * offset_matrix(q_pos, k_pos)
 
 
@@ -196,7 +196,7 @@ check_cost = Check(
     ],
     hints=(
         "Take one query at position 5 and keys 3, 5 and 7. Which three numbers do you want?",
-        "Keys ahead cost as much as keys behind. Which function forgets the sign of an offset?",
+        "Later keys cost as much as earlier ones. Which function forgets the sign of an offset?",
         "k_pos[None, :] − q_pos[:, None] is (queries, keys); slopes[:, None, None] is (heads, 1, "
         "1). Multiply, and mind the minus sign.",
     ),

@@ -115,8 +115,14 @@ check_ntk_base = Check(
 )
 
 
-def _ramp(turns: Tensor, slow: float, fast: float) -> Tensor:
+def _in_turns(turns: Tensor, slow: float, fast: float) -> Tensor:
+    """The ramp of YaRN's paper and of Llama 3.1."""
     return ((turns - slow) / (fast - slow)).clamp(0, 1)
+
+
+def _ramp(turns: Tensor, slow: float, fast: float) -> Tensor:
+    """The ramp of YaRN's released code, without its rounding to whole pairs."""
+    return _in_turns(turns.log(), math.log(slow), math.log(fast))
 
 
 check_keep = Check(
@@ -137,12 +143,12 @@ check_keep = Check(
         Mistake(
             "the ends have changed places",
             "Put turns = slow into your formula. Which γ should come out?",
-            lambda turns, slow, fast: ((turns - fast) / (fast - slow)).clamp(0, 1),
+            lambda turns, slow, fast: ((turns / fast).log() / math.log(fast / slow)).clamp(0, 1),
         ),
         Mistake(
             "the ramp does not stop at its ends",
             "What is your γ for 300 turns? Can a pair be kept by more than the whole?",
-            lambda turns, slow, fast: (turns - slow) / (fast - slow),
+            lambda turns, slow, fast: (turns / slow).log() / math.log(fast / slow),
         ),
         Mistake(
             "it rises from 0 turns on",
@@ -150,25 +156,34 @@ check_keep = Check(
             lambda turns, slow, fast: (turns / fast).clamp(0, 1),
         ),
         Mistake(
+            "the logarithm of the turns is not reduced by that of the lower end",
+            "What is your γ at exactly `slow` turns?",
+            lambda turns, slow, fast: (turns.log() / math.log(fast)).clamp(0, 1),
+        ),
+        Mistake(
             "it is a step, not a ramp",
             "What happens between `slow` and `fast` turns?",
             lambda turns, slow, fast: (turns >= fast).float(),
         ),
         Mistake(
-            "it rises with the logarithm of the turns",
-            "Half-way between slow and fast γ should be a half. Half-way in which unit?",
-            lambda turns, slow, fast: _ramp(turns.log(), math.log(slow), math.log(fast)),
+            "it is straight in the turns",
+            "So YaRN's paper writes it, and Llama 3.1 does. Its released code is straight in the "
+            "pair's index. Pairs 1, 2, 3, … make 32, 16, 8, … turns, say: which function of the "
+            "turns falls by the same amount from pair to pair?",
+            _in_turns,
         ),
         Mistake(
             "the width of the ramp is forgotten",
             "At which number of turns does your γ reach 1?",
-            lambda turns, slow, fast: (turns - slow).clamp(0, 1),
+            lambda turns, slow, fast: (turns / slow).log().clamp(0, 1),
         ),
     ],
     hints=(
         "Which pairs has training shown whole turns of, many times over? What should γ be there?",
-        "A straight line in the number of turns, 0 at one end and 1 at the other, flat outside.",
-        "Subtract the lower end, divide by the width, and cut at 0 and 1 with clamp.",
+        "A straight line in the logarithm of the turns, 0 at one end and 1 at the other, flat "
+        "outside.",
+        "Take logarithms of turns and ends. Subtract the lower end, divide by the width, and cut "
+        "at 0 and 1 with clamp.",
     ),
 )
 

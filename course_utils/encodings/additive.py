@@ -26,7 +26,7 @@ from course_utils.encodings.functional.additive import (
     kerple_power,
     sandwich_bias,
 )
-from course_utils.encodings.functional.offsets import by_offset, offset_matrix
+from course_utils.encodings.functional.offsets import by_offset
 from course_utils.encodings.memo import Memo
 
 Bias = Float[Tensor, "1 heads q_len k_len"]
@@ -58,11 +58,15 @@ class ALiBi(PositionalEncoding):
         self._check_heads(q, k, q_pos, k_pos)
         dtype = _dtype(q)
 
-        def slopes() -> Tensor:
+        def make_slopes() -> Tensor:
             return alibi_slopes(self.n_heads, dtype=dtype, device=q.device)
 
-        offsets = offset_matrix(_wide(q_pos, q), _wide(k_pos, q)).to(dtype)
-        return alibi_bias(offsets, self._slopes(slopes, (), (q.device, dtype)))[None]
+        slopes = self._slopes(make_slopes, (), (q.device, dtype))
+
+        def bias(offsets: Tensor) -> Tensor:  # (…) -> (heads, …)
+            return alibi_bias(offsets.to(dtype), slopes)
+
+        return by_offset(bias, _wide(q_pos, q), _wide(k_pos, q))[None]
 
 
 class Kerple(PositionalEncoding):

@@ -245,8 +245,7 @@ class AxialRotary(_Turning):
     Raises:
         TypeError, ValueError: as :class:`Rotary`, and if ``width`` is not an integer of at least 1.
 
-    Source: Heo et al. 2024, arXiv 2403.13298, section 3.2; the base of 100 is that of
-        its code.
+    Source: Heo et al. 2024, arXiv 2403.13298, section 3.2, with its base of 100.
     """
 
     whole_positions = True

@@ -197,7 +197,8 @@ class LongRoPE(Scaling):
         TypeError, ValueError: if ``factors`` is no list of finite numbers above 0, ``factor``
             is not one, or ``original_len`` is not an integer of at least 2.
 
-    Source: Ding et al. 2024, arXiv 2402.13753, equation 2; the attention factor is its code's.
+    Source: Ding et al. 2024, arXiv 2402.13753, section 3.1, equation 3; the attention factor is
+        its code's.
     """
 
     factors: Sequence[float]

@@ -22,7 +22,8 @@ from course_utils.experiments.sweep import Job, WorkerDiedError, sweep
 from course_utils.experiments.tables import as_text, summary, write_tables
 
 SIZES = ("length", "steps", "batch", "d_model", "n_layers", "n_heads")  # of the recipe
-APART = ("task", "way", "tuned", "factor", "lr")  # columns that tell a seed's rows apart
+# Columns that tell a seed's rows apart.
+APART = ("task", "way", "tuned", "tuned_at", "factor", "lr")
 ENDING = """
 What is done already is kept: after an interruption the same command goes on. Tables are written to
 FOLDER when all runs are done.
@@ -61,6 +62,11 @@ EXPERIMENTS = {
         "train a small language model for each encoding and seed, read texts of many lengths.",
         extrapolation.jobs,
     ),
+    "extrapolation-fire": Experiment(
+        "the same for FIRE, its L₀ started at a quarter of the trained length.",
+        extrapolation.fire_jobs,
+        encodings=["fire"],
+    ),
     "learning-rates": Experiment(
         "the same models at the trained length only, trained with several learning rates.",
         extrapolation.jobs,
@@ -72,6 +78,7 @@ EXPERIMENTS = {
         "train RoPE models, stretch them eight ways, fine-tune each briefly, hide needles.",
         stretching.jobs,
         encodings=["rope"],
+        seeds=(0, 1, 2, 3, 4),
         lengths=stretching.LENGTHS,
     ),
     "tasks": Experiment(
@@ -102,7 +109,8 @@ def parser() -> argparse.ArgumentParser:
     add = made.add_argument
     add("experiment", choices=EXPERIMENTS)
     add("--encodings", nargs="+", choices=NAMES, metavar="NAME", help="default: all, or the five")
-    add("--seeds", type=int, nargs="+", metavar="SEED", help="default: 0 1 2, or 0 for checkpoints")
+    seeds = "default: 0 1 2; for stretching 3 4 too, for checkpoints 0"
+    add("--seeds", type=int, nargs="+", metavar="SEED", help=seeds)
     add("--lr", type=float, nargs="+", help=f"learning rates; default to compare: {compared}")
     add("--lengths", type=int, nargs="+", metavar="N", help=f"bytes read; default: {LENGTHS}")
     for name in SIZES:
@@ -153,7 +161,7 @@ def do_sweep(given: argparse.Namespace) -> None:
     apart = [c for c in (*APART, "read") if c in rows and rows[c].nunique() > 1]
     by = list(dict.fromkeys(["encoding", *apart, asked.across]))
     column, unit = asked.of
-    print(f"{given.experiment}: {unit}, mean ± standard error over seeds")
+    print(f"{given.experiment}: {unit}, mean over seeds ± half of its 95 % interval")
     print(as_text(summary(rows, *by, of=column), asked.across))
     for path in written.values():
         print(f"written: {path}")

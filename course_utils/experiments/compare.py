@@ -1,4 +1,4 @@
-"""Means with their standard errors, and differences of results paired seed by seed."""
+"""Means with their 95 % intervals, and differences of results paired seed by seed."""
 
 from __future__ import annotations
 
@@ -9,9 +9,36 @@ from typing import Any, NamedTuple
 import pandas as pd
 import torch
 from jaxtyping import Float
+from scipy.special import stdtrit
 from torch import Tensor
 
 from course_utils import validation
+
+
+def t_quantile(freedom: int, share: float = 0.95) -> float:
+    """How far from 0 a t-distributed number stays with this probability: 12.7 for 1, 2.78 for 4.
+
+    Args:
+        freedom: degrees of freedom; the number of values less one, for their mean.
+        share: the probability, between 0 and 1.
+
+    Raises:
+        TypeError, ValueError: if one of them is not usable.
+    """
+    validation.integer("freedom", freedom)
+    if not 0 < share < 1:
+        raise ValueError(f"share must be between 0 and 1, got {share}")
+    return float(stdtrit(freedom, (1 + share) / 2))
+
+
+def margin(error: float, repeats: int) -> float:
+    """Half of the 95 % interval of a mean: its standard error times the t quantile.
+
+    Args:
+        error: the standard error.
+        repeats: how many values the mean is of; NaN is returned for one.
+    """
+    return error * t_quantile(repeats - 1) if repeats > 1 else math.nan
 
 
 class Change(NamedTuple):
@@ -27,24 +54,29 @@ class Change(NamedTuple):
     error: float
     repeats: int
 
-    def above(self, yardstick: float = 0.0) -> bool:
-        """Whether it is above the yardstick by more than two standard errors.
+    @property
+    def margin(self) -> float:
+        """Half of the 95 % interval, NaN for one value; what is written behind the ±."""
+        return margin(self.error, self.repeats)
 
-        With one value, which has no error, whether it is above it at all. A mean of NaN, as of a
+    def above(self, yardstick: float = 0.0) -> bool:
+        """Whether the whole 95 % interval is above the yardstick.
+
+        With one value, which has no interval, whether it is above it at all. A mean of NaN, as of a
         loss that diverged, is above every yardstick.
         """
-        low = self.mean - 2 * (0.0 if math.isnan(self.error) else self.error)
+        low = self.mean - (0.0 if math.isnan(self.error) else self.margin)
         return math.isnan(self.mean) or low > yardstick
 
     def below(self, yardstick: float = 0.0) -> bool:
-        """Whether it is below the yardstick by more than two standard errors; NaN never is."""
-        high = self.mean + 2 * (0.0 if math.isnan(self.error) else self.error)
+        """Whether the whole 95 % interval is below the yardstick; NaN never is."""
+        high = self.mean + (0.0 if math.isnan(self.error) else self.margin)
         return high < yardstick
 
     def __str__(self) -> str:
-        """``+0.12 ± 0.01``, or ``+0.12 (once)``."""
-        spread = " (once)" if math.isnan(self.error) else f" ± {self.error:.2f}"
-        return f"{self.mean:+.2f}{spread}"
+        """``+0.120 ± 0.025``, the mean and half of its 95 % interval, or ``+0.120 (once)``."""
+        spread = " (once)" if math.isnan(self.error) else f" ± {self.margin:.3f}"
+        return f"{self.mean:+.3f}{spread}"
 
 
 def change(

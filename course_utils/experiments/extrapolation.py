@@ -32,23 +32,53 @@ AS_TRAINED = "as trained"  # the name of reading without any change
 Row = dict[str, Any]
 
 
-def jobs(recipes: Iterable[Recipe], corpus: bytes, lengths: Sequence[int] = LENGTHS) -> list[Job]:
+def jobs(
+    recipes: Iterable[Recipe], corpus: bytes, lengths: Sequence[int] = LENGTHS, **changes: Any
+) -> list[Job]:
     """What a sweep over these recipes has to do, each with the key of its result.
+
+    Args:
+        recipes: one a run.
+        corpus: the text.
+        lengths: window lengths in bytes.
+        **changes: as for :func:`run`.
 
     Raises:
         TypeError, ValueError: if a length is not usable or the text is too short.
     """
     recipes = list(recipes)
     check(corpus, lengths, length=max((one.length for one in recipes), default=2))
-    more = {"corpus": digest(corpus), "lengths": [*lengths]}
+    more = {"corpus": digest(corpus), "lengths": [*lengths], **changes}
     return [
-        (key("extrapolation", recipe, **more), partial(run, recipe, corpus, lengths, bar=False))
+        (
+            key("extrapolation", recipe, **more),
+            partial(run, recipe, corpus, lengths, bar=False, **changes),
+        )
         for recipe in recipes
     ]
 
 
+def fire_jobs(recipes: Iterable[Recipe], corpus: bytes, lengths: Sequence[int]) -> list[Job]:
+    """FIRE with L₀ started at a quarter of the trained length, as its authors start it.
+
+    They train at 2048 and start at 512 (Li et al. 2023, arXiv 2310.04418). Queries beyond L₀ are
+    what teaches the model to interpolate, and a start at the full length leaves none.
+    """
+    recipes = list(recipes)
+    return [
+        job
+        for recipe in recipes
+        for job in jobs([recipe], corpus, lengths, original_len=max(1, recipe.length // 4))
+    ]
+
+
 def run(
-    recipe: Recipe, corpus: bytes, lengths: Sequence[int] = LENGTHS, *, bar: bool = True
+    recipe: Recipe,
+    corpus: bytes,
+    lengths: Sequence[int] = LENGTHS,
+    *,
+    bar: bool = True,
+    **changes: Any,
 ) -> dict[str, list[Row]]:
     """Train one model and read the held-out text at every length.
 
@@ -57,6 +87,7 @@ def run(
         corpus: the text; see :func:`course_utils.text.split` for what is held out.
         lengths: window lengths in bytes, ascending powers of two.
         bar: whether to show a progress bar.
+        **changes: as for :func:`~course_utils.experiments.recipe.build`; a column each.
 
     Returns:
         Rows of two tables: ``losses``, one a length and way of reading, and ``positions``, one
@@ -69,9 +100,9 @@ def run(
     device = pick()
     known = text.split(text.from_bytes(corpus))
     started = time.perf_counter()
-    model = on_text(recipe, known, device, bar=bar)
+    model = on_text(recipe, known, device, bar=bar, **changes)
     seconds = time.perf_counter() - started
-    about: Row = asdict(recipe)
+    about: Row = {**asdict(recipe), **changes}
     made: Row = {
         "parameters": sum(p.numel() for p in model.parameters()),
         "train_seconds": round(seconds, 1),
@@ -86,7 +117,7 @@ def run(
     in_windows, in_pieces = (spread(held_out, n) for n in (WINDOW_BLOCKS, POSITION_BLOCKS))
     losses = [
         {**about, "reading": reading, "read": n, "loss": round(loss, 5), "judged": judged, **made}
-        for reading, reader in readings(recipe, model).items()
+        for reading, reader in readings(recipe, model, **changes).items()
         for n in lengths
         if reading == AS_TRAINED or n > recipe.length  # elsewhere they are the same
         for loss, judged in [read(reader, in_windows, n, max(lengths))]
@@ -94,14 +125,20 @@ def run(
     return {"losses": losses, "positions": by_position(about, model, in_pieces, max(lengths))}
 
 
-def readings(recipe: Recipe, model: TinyTransformer) -> dict[str, TinyTransformer]:
-    """The trained model as it is, and with what is said to help on longer texts."""
-    changes: dict[str, dict[str, Any]] = {"log-n": {"log_n": recipe.length}}
+def readings(recipe: Recipe, model: TinyTransformer, **changes: Any) -> dict[str, TinyTransformer]:
+    """The trained model as it is, and with what is said to help on longer texts.
+
+    Args:
+        recipe: of the model.
+        model: trained.
+        **changes: with which it was built.
+    """
+    ways: dict[str, dict[str, Any]] = {"log-n": {"log_n": recipe.length}}
     if recipe.encoding in ("learned", "multiplicative"):
-        changes["interpolated"] = {"beyond": "interpolate"}
+        ways["interpolated"] = {"beyond": "interpolate"}
     found = {AS_TRAINED: model}
-    for name, change in changes.items():
-        other = build(recipe, **change).to(next(model.parameters()).device)
+    for name, way in ways.items():
+        other = build(recipe, **{**changes, **way}).to(next(model.parameters()).device)
         other.load_state_dict(model.state_dict())
         found[name] = other.eval()
     return found

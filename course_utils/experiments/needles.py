@@ -16,7 +16,7 @@ from course_utils.experiments.recipe import Recipe, pick
 from course_utils.experiments.ways import stretched
 from course_utils.sequence_tasks import NOTHING, Examples
 
-WAYS = ("direct", "interpolation", "NTK-aware", "YaRN")
+WAYS = ("direct", "interpolation", "NTK-aware", "by parts", "YaRN")
 TIMES = (1, 2, 4, 8)  # lengths of the rows asked, in trained lengths
 DEPTHS = (0.0, 0.25, 0.5, 0.75, 1.0)  # 0 is next to the question, 1 the start of the row
 ASKED = 256

@@ -1,12 +1,10 @@
-"""How a text is read: what attention spreads over, text handed over as memory, tables of counts.
+"""How a text is read: what attention spreads over, and text that is handed over as memory.
 
 Nothing here trains a model.
 """
 
 from __future__ import annotations
 
-import math
-from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from typing import cast
 
@@ -15,7 +13,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn import functional as F
 
-from course_utils import measures, text, validation
+from course_utils import measures, validation
 from course_utils.cache import KVCache
 from course_utils.models import Block, TinyTransformer
 
@@ -96,36 +94,3 @@ def _together(caches: Iterable[KVCache]) -> KVCache:
         assert one.keys is not None and one.values is not None and one.positions is not None
         all_of.keep(*all_of.joined(one.keys, one.values, one.positions))
     return all_of
-
-
-def loss_of_counts(train: text.Bytes, blocks: text.Blocks, last: int) -> float:
-    """Loss of a table of counts that looks at the last bytes only, in nats a byte.
-
-    The table holds how often each byte followed each run of ``last`` bytes in ``train``. It is
-    blended with the tables of shorter runs: the more different bytes have followed a run, the more
-    the shorter one says (Witten and Bell 1991). A yardstick for models: what order alone gives.
-
-    Args:
-        train: (bytes,) ids to count.
-        blocks: (blocks, block) ids to judge, all but the first ``last`` of each.
-        last: how many bytes the table looks at; 0 for the frequencies alone.
-
-    Raises:
-        TypeError, ValueError: if ``last`` is no whole number from 0, or a block is not longer.
-    """
-    if validation.integer("last", last, minimum=0) >= blocks.shape[1]:
-        raise ValueError(f"last must be below the {blocks.shape[1]} bytes of a block, got {last}")
-    known = bytes(train.tolist())
-    tables: list[dict[bytes, Counter[int]]] = [defaultdict(Counter) for _ in range(last + 1)]
-    for looks, table in enumerate(tables):
-        for at in range(looks, len(known)):
-            table[known[at - looks : at]][known[at]] += 1
-    lost = []
-    for block in (bytes(row) for row in blocks.tolist()):
-        for at in range(last, len(block)):
-            share = 1 / text.VOCAB_SIZE
-            for looks, table in enumerate(tables):
-                if found := table.get(block[at - looks : at]):
-                    share = (found[block[at]] + len(found) * share) / (found.total() + len(found))
-            lost.append(-math.log(share))
-    return sum(lost) / len(lost)

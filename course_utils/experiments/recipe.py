@@ -172,7 +172,12 @@ def train(
 
 
 def on_text(
-    recipe: Recipe, corpus: text.Text, device: torch.device, *, bar: bool = True
+    recipe: Recipe,
+    corpus: text.Text,
+    device: torch.device,
+    *,
+    bar: bool = True,
+    **changes: Any,
 ) -> TinyTransformer:
     """Train the recipe's model to predict the next byte of a text.
 
@@ -181,10 +186,11 @@ def on_text(
         corpus: its part ``train`` is learned from.
         device: where to train.
         bar: whether to show a progress bar.
+        **changes: as for :func:`build`.
     """
 
     def draw(generator: torch.Generator) -> Examples:
         size = {"length": recipe.length, "batch": recipe.batch}
         return text.draw(corpus.train, **size, generator=generator)
 
-    return train(recipe, draw, device, bar=bar)
+    return train(recipe, draw, device, bar=bar, **changes)

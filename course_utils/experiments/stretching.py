@@ -2,8 +2,10 @@
 
 A model is trained as for :mod:`extrapolation`. Then its weights are read with other frequencies,
 by the same protocol: windows of n bytes, their second halves judged, the same bytes for every n.
-After that each way is trained on for a few steps on long pieces and read again. The needle task
-asks the same of models that learned to find a marked symbol: how deep in the past may it lie?
+NTK-aware is read with factors above the extension as well. After that each way is trained on for
+a few steps on long pieces and read again, beside a control that is trained on for as many steps on
+the same bytes, cut into pieces of the trained length. The needle task asks the same of models that
+learned to find a marked symbol: how deep in the past may it lie?
 """
 
 from __future__ import annotations
@@ -30,6 +32,8 @@ from course_utils.training import fit
 FACTOR = 8  # the context is to grow by this
 STEPS = 100  # of fine-tuning
 LENGTHS = (64, 128, 256, 512, 1024)
+SWEPT = ("NTK-aware",)  # read with more than the factor that fits, too
+MULTIPLES = (1.25, 1.5, 2, 3, 4)  # of the factor that fits
 STRETCHES, LONGEST = 3, 3  # held-out stretches, each of so many of the longest windows
 
 Row = dict[str, Any]
@@ -42,11 +46,21 @@ def fine_tune(
     *,
     length: int,
     steps: int = STEPS,
+    cut: int | None = None,
     bar: bool = True,
 ) -> None:
     """Train on, in place, on pieces of ``length`` bytes: as many bytes a step as in training.
 
     The learning rate is half of the recipe's. Pieces and their order are the same for every way.
+
+    Args:
+        model: is changed.
+        recipe: of its training.
+        known: the text.
+        length: bytes a piece.
+        steps: how many.
+        cut: the same bytes are read in pieces of so many, which divides ``length``; whole if None.
+        bar: whether to show a progress bar.
     """
     generator = torch.Generator().manual_seed(recipe.seed)
     batch = max(1, recipe.batch * recipe.length // length)
@@ -54,9 +68,10 @@ def fine_tune(
 
     def loss() -> torch.Tensor:
         drawn = text.draw(known.train, length=length, batch=batch, generator=generator)
+        drawn = sequence_tasks.Examples(*(ids.reshape(-1, cut or length) for ids in drawn))
         return sequence_tasks.loss(model, drawn.to(device))
 
-    name = f"fine-tuning at {length}"
+    name = f"fine-tuning at {cut or length}"
     if len(fit(model, loss, steps, lr=recipe.lr / 2, name=name, bar=bar)) < steps:
         raise KeyboardInterrupt  # a run is whole or it is not a run
 
@@ -86,7 +101,8 @@ def jobs(
         _check(one, corpus, lengths)
     about = {
         "corpus": digest(corpus), "lengths": [*lengths], "factor": FACTOR, "tuned": steps,
-        "finder": asdict(finder),
+        "finder": asdict(finder), "ways": [*WAYS], "swept": [*SWEPT],
+        "multiples": [*MULTIPLES], "needles": [*needles.WAYS],
     }  # fmt: skip
     return [
         (
@@ -117,8 +133,9 @@ def run(
         bar: whether to show progress bars.
 
     Returns:
-        Rows of two tables. ``losses``: one a way, factor, number of fine-tuning steps, reading
-        and length, in nats a byte. ``needles``: one a way, length and depth, the share found.
+        Rows of two tables. ``losses``: one a way, factor, number of fine-tuning steps, length of
+        their pieces (0 without any), reading and length, in nats a byte. ``needles``: one a way,
+        length and depth, the share found.
 
     Raises:
         TypeError, ValueError: if the recipe is not of RoPE, a length is not usable or the text is
@@ -146,22 +163,35 @@ def run(
             row = {**how, "read": n, "loss": round(loss, 5), "judged": judged}
             found.append({**asdict(recipe), **row, **made})
 
+    long = FACTOR * recipe.length
     for way in WAYS:
         factor = 1 if way in WITHOUT_FACTOR else FACTOR
-        untuned: Row = {"way": way, "factor": factor, "tuned": 0}
+        untuned: Row = {"way": way, "factor": factor, "tuned": 0, "tuned_at": 0}
         read(stretched(model, recipe, way, factor), lengths, **untuned, reading=AS_TRAINED)
         sharper = stretched(model, recipe, way, factor, log_n=recipe.length)
-        read(sharper, [n for n in lengths if n > recipe.length], **untuned, reading="log-n")
-        for n in lengths:
-            fitting = n // recipe.length
-            if fitting > 1 and fitting != FACTOR and way not in WITHOUT_FACTOR:
-                fitted = stretched(model, recipe, way, fitting)
-                read(fitted, [n], way=way, factor=fitting, tuned=0, reading=AS_TRAINED)
-        tuned = stretched(model, recipe, way, factor)
-        fine_tune(tuned, recipe, known, length=FACTOR * recipe.length, steps=steps, bar=bar)
-        read(tuned, lengths, way=way, factor=factor, tuned=steps, reading=AS_TRAINED)
+        read(sharper, [n for n in lengths if n == long], **untuned, reading="log-n")
+        for n, fitting in factors(way, recipe.length, lengths):
+            fitted = stretched(model, recipe, way, fitting)
+            read(fitted, [n], **{**untuned, "factor": fitting}, reading=AS_TRAINED)
+        for at in (recipe.length, long) if way == "direct" else (long,):  # the first: the control
+            tuned = stretched(model, recipe, way, factor)
+            fine_tune(tuned, recipe, known, length=long, steps=steps, cut=at, bar=bar)
+            told: Row = {"way": way, "factor": factor, "tuned": steps, "tuned_at": at}
+            read(tuned, lengths, **told, reading=AS_TRAINED)
     finder = finder or dataclasses.replace(algorithms.DEFAULTS, encoding="rope", seed=recipe.seed)
     return {"losses": found, "needles": needles.run(finder, bar=bar)}
+
+
+def factors(way: str, trained: int, lengths: Iterable[int]) -> list[tuple[int, float]]:
+    """Lengths and the factors, other than ``FACTOR``, with which a way reads them: (n, s).
+
+    The factor that fits a length, n / ``trained``, and for some ways multiples of it.
+    """
+    if way in WITHOUT_FACTOR:
+        return []
+    multiples = (1, *MULTIPLES) if way in SWEPT else (1,)
+    found = [(n, n / trained * times) for n in lengths if n > trained for times in multiples]
+    return [(n, factor) for n, factor in found if factor != FACTOR]
 
 
 def judged_part(known: text.Text, longest: int) -> text.Blocks:

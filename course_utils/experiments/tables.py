@@ -1,4 +1,4 @@
-"""The runs of a sweep gathered into CSV files, and means over seeds with their standard errors."""
+"""The runs of a sweep gathered into CSV files, and means over seeds with their 95 % intervals."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from course_utils.experiments.compare import margin
 from course_utils.experiments.store import Key, Store
 
 
@@ -49,10 +50,11 @@ def write_tables(keys: Sequence[Key], store: Store, stem: Path) -> dict[str, Pat
 
 
 def summary(rows: pd.DataFrame, *by: str, of: str = "loss") -> pd.DataFrame:
-    """Mean over seeds and its standard error, in the unit of the values, for each value of ``by``.
+    """Mean over seeds and its 95 % interval, in the unit of the values, for each value of ``by``.
 
-    The standard error is the standard deviation over seeds (with n − 1) over √n; NaN for one seed.
-    A value that is NaN, as of a run that diverged, makes its mean NaN.
+    The standard error is the standard deviation over seeds (with n − 1) over √n; the margin, half
+    of the interval, is that times Student's t. Both are NaN for one seed. A value that is NaN, as
+    of a run that diverged, makes its mean NaN.
 
     Args:
         rows: of a table.
@@ -60,7 +62,7 @@ def summary(rows: pd.DataFrame, *by: str, of: str = "loss") -> pd.DataFrame:
         of: the column to average.
 
     Returns:
-        Columns ``mean``, ``error`` and ``seeds``, indexed by the columns ``by``.
+        Columns ``mean``, ``error``, ``margin`` and ``seeds``, indexed by the columns ``by``.
 
     Raises:
         ValueError: if these columns do not tell the rows of one seed apart, so that a mean would
@@ -70,11 +72,13 @@ def summary(rows: pd.DataFrame, *by: str, of: str = "loss") -> pd.DataFrame:
         raise ValueError(f"by must tell the rows of a seed apart, got {', '.join(by)}")
     groups = rows.groupby([*by], sort=False)[of]
     mean, error = (groups.agg(how, skipna=False) for how in ("mean", "sem"))
-    return pd.DataFrame({"mean": mean, "error": error, "seeds": groups.size()})
+    seeds = groups.size()
+    margins = [margin(*pair) for pair in zip(error, seeds, strict=True)]
+    return pd.DataFrame({"mean": mean, "error": error, "margin": margins, "seeds": seeds})
 
 
 def as_text(found: pd.DataFrame, across: str) -> str:
-    """A summary as text, one of its ``by`` columns across: mean ± standard error over seeds."""
-    error = found["error"].map(" ± {:.3f}".format).where(found["error"].notna(), "")
-    cells = found["mean"].map("{:.3f}".format) + error
+    """A summary as text, one of its ``by`` columns across: mean ± half of its 95 % interval."""
+    spread = found["margin"].map(" ± {:.3f}".format).where(found["margin"].notna(), "")
+    cells = found["mean"].map("{:.3f}".format) + spread
     return cells.unstack(across, sort=False).to_string()

@@ -21,16 +21,16 @@ from course_utils.models import TinyTransformer
 
 WAYS = (
     "direct", "interpolation", "NTK-aware", "dynamic NTK", "by parts", "YaRN", "Llama 3.1",
-    "LongRoPE",
+    "step",
 )  # fmt: skip
 WITHOUT_FACTOR = ("direct", "dynamic NTK")  # they are told no factor
 BASE = 10_000.0
 
 
 def slow_factors(d: int, base: float, factor: float, original_len: int) -> list[float]:
-    """Factors for LongRoPE without a search: s for pairs that do not finish a turn within L.
+    """A step in place of a ramp: s for pairs that do not finish a turn within L, 1 for the others.
 
-    The others stay: (d / 2,) numbers, ``factor`` or 1.
+    Returns (d / 2,) numbers. LongRoPE would search for a factor for each pair; this does not.
 
     Raises: as :func:`~course_utils.encodings.functional.rope_frequencies`.
     """
@@ -51,7 +51,8 @@ def way_to_stretch(
     """The scaling that reads ``factor`` times the trained length, by the name of its method.
 
     Args:
-        way: one of ``WAYS``; "direct" is no scaling, "by parts" YaRN without temperature.
+        way: one of ``WAYS``; "direct" is no scaling, "by parts" YaRN without temperature, "step"
+            likewise without any.
         factor: s. Dynamic NTK gets 1: it finds s from the length that it reads.
         original_len: L.
         d: features of a head, for the ways that have a factor for each pair.
@@ -68,8 +69,8 @@ def way_to_stretch(
         "by parts": lambda: ramp_alone(d, base, factor, original_len),
         "YaRN": lambda: YaRN(factor, original_len),
         "Llama 3.1": lambda: Llama3(factor, original_len),
-        "LongRoPE": lambda: LongRoPE(
-            slow_factors(d, base, factor, original_len), factor, original_len
+        "step": lambda: LongRoPE(
+            slow_factors(d, base, factor, original_len), 1.0, max(original_len, 2)
         ),
     }
     return made[validation.choice("way", way, made)]()

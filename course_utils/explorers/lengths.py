@@ -21,7 +21,7 @@ STYLES = (("#0173b2", "-"), ("#de8f05", "--"))  # of the two encodings
 
 
 def lengths(fig: Figure, encoding: str, beside: str, view: str, doublings: int) -> str:
-    """Two encodings read up to 64 · 2^doublings bytes: mean over seeds and standard error."""
+    """Two encodings read up to 64 · 2^doublings bytes: mean over seeds and its 95 % interval."""
     end = 64 * 2**doublings
     curves = [
         _curve(name, view, end, control)
@@ -31,12 +31,12 @@ def lengths(fig: Figure, encoding: str, beside: str, view: str, doublings: int) 
         _prepare(fig)
     ax = fig.axes[0]
     for number, (name, curve) in enumerate(zip((encoding, beside), curves, strict=True)):
-        at, mean, error = (curve[key].to_numpy() for key in ("at", "mean", "error"))
+        at, mean, margin = (curve[key].to_numpy() for key in ("at", "mean", "margin"))
         line, bars = ax.lines[2 * number : 2 * number + 2]
         line.set_data(at, mean)
         line.set_label(name)
         gaps = np.full_like(mean, np.nan)  # a NaN lifts the pen between two bars
-        bars.set_data(np.repeat(at, 3), np.stack([mean - error, mean + error, gaps], 1).ravel())
+        bars.set_data(np.repeat(at, 3), np.stack([mean - margin, mean + margin, gaps], 1).ravel())
     every = np.concatenate([curve["mean"].to_numpy() for curve in curves])
     room = max(0.1, 0.1 * float(every.max() - every.min()))
     places = [2**k for k in range(5, int(math.log2(end)) + 1)]
@@ -53,7 +53,7 @@ def _prepare(fig: Figure) -> None:
     ax = fig.subplots()
     for colour, style in STYLES:
         ax.plot([], [], style, color=colour, linewidth=1.8, marker="o", markersize=4)
-        ax.plot([], [], color=colour, linewidth=5, alpha=0.35)  # the errors, as bars
+        ax.plot([], [], color=colour, linewidth=5, alpha=0.35)  # the intervals, as bars
     ax.axvline(64, color="0.6", linewidth=1)
     ax.set(xscale="log", ylabel="nats a byte")
     ax.minorticks_off()
@@ -62,13 +62,13 @@ def _prepare(fig: Figure) -> None:
 
 
 def _last(name: str, curve: pd.DataFrame) -> str:
-    mean, error, seeds = (curve[key].iloc[-1] for key in ("mean", "error", "seeds"))
-    spread = "one seed" if math.isnan(error) else f"± {error:.3f}, {seeds:.0f} seeds"
+    mean, margin, seeds = (curve[key].iloc[-1] for key in ("mean", "margin", "seeds"))
+    spread = "one seed" if math.isnan(margin) else f"± {margin:.3f}, {seeds:.0f} seeds"
     return f"{name} {mean:.3f} ({spread})"
 
 
 def _curve(name: str, view: str, end: int, control: str) -> pd.DataFrame:
-    """Columns at, mean, error, seeds of what is to be drawn."""
+    """Columns at, mean, margin, seeds of what is to be drawn."""
     known = _views()[view]
     if name not in known.index:
         raise ValueError(f"{control} must be one with results in this view, got {name!r}")

@@ -11,7 +11,7 @@ from course_utils import plots
 from course_utils.encodings.functional import rope_frequencies
 
 PLACES = 41  # positions 0 to 40
-FARTHEST = 300  # positions behind the query
+FARTHEST = 300  # positions earlier than the query
 QUERY, KEY = (1.0, 0.4), (-0.2, 0.9)
 
 

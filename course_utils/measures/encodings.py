@@ -82,14 +82,15 @@ def position_scores(
 
 
 def fingerprint(encoding: PositionalEncoding, length: int) -> Float[Tensor, "heads length length"]:
-    """The scores a row of identical tokens gets, so all that differs is position.
+    """The scores of rows of identical tokens, averaged over tokens: what every token shares.
 
     One random token stands at every place, with queries and keys equal to the tokens. Scores
-    are averaged over 64 tokens: 32 random ones, always the same, and their negatives, so that
-    what remains is the part that every token shares. A scheme that asks the query what it
-    wants at each offset (Shaw, Transformer-XL, DeBERTa, CoPE) adds terms that change sign with
-    the token; they cancel here, and :func:`content_spread` shows them. Mask and softmax come
-    later: entries above the diagonal mean nothing where ``encoding.causal`` is True.
+    are averaged over 64 such rows: 32 random tokens, always the same, and their negatives. So
+    terms that change sign with the token cancel, and the scores of a single row look different:
+    word times position in a scheme that adds to the embeddings, and what a query asks of each
+    offset in others (Shaw, Transformer-XL, DeBERTa, CoPE). :func:`content_spread` shows them.
+    Mask and softmax come later: entries above the diagonal mean nothing where
+    ``encoding.causal`` is True.
 
     Args:
         encoding: any encoding.

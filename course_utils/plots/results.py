@@ -1,4 +1,4 @@
-"""Pictures of results: curves of means with their standard errors, matrices with their numbers."""
+"""Pictures of results: curves of means with their 95 % intervals, matrices with their numbers."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ def seed_curves(
     ylabel: str = "",
     doubling: bool = True,
 ) -> None:
-    """Draw one curve of means a name; bars are one standard error, none where there is one seed.
+    """Draw one curve of means a name; bars are 95 % intervals, none where there is one seed.
 
     Args:
         ax: where to draw.
-        found: columns ``mean`` and ``error``, indexed by name and abscissa, as
+        found: columns ``mean`` and ``margin``, indexed by name and abscissa, as
             ``experiments.tables.summary`` makes it.
         names: which to draw, in the order of the legend.
         title: text above.
@@ -45,7 +45,7 @@ def seed_curves(
         curve = found.loc[validation.choice("names", name, known)].sort_index()
         style, at = STYLES[number % len(STYLES)], curve.index.to_numpy()
         ax.errorbar(
-            at, curve["mean"], curve["error"].fillna(0.0), linestyle=style, label=name,
+            at, curve["mean"], curve["margin"].fillna(0.0), linestyle=style, label=name,
             linewidth=1.8, marker="o", markersize=3, capsize=2,
         )  # fmt: skip
         if doubling:

@@ -43,8 +43,9 @@ def alibi_slopes(
     Raises:
         TypeError, ValueError: if ``n_heads`` is not an integer of at least 1.
 
-    Source: Press et al. 2021, arXiv 2108.12409, section 3; what to do where H is not a power of
-        two is only in the authors' released code.
+    Source: Press et al. 2021, arXiv 2108.12409, section 3, and the authors' released code. The
+        paper gives the formula for any H; the code, and models such as BLOOM, do the above where
+        H is no power of two. The code calls it a workaround.
     """
     count = validation.integer("n_heads", n_heads)
     lower = 2 ** (count.bit_length() - 1)

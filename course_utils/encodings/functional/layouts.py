@@ -8,8 +8,8 @@ from torch import Tensor
 
 from course_utils import validation
 
-# "interleaved" pairs features 2m and 2m + 1 (the paper, GPT-J); "half" pairs m and m + d/2
-# (GPT-NeoX, LLaMA).
+# "interleaved" pairs features 2m and 2m + 1 (the paper, GPT-J, Meta's Llama code); "half" pairs m
+# and m + d/2 (GPT-NeoX, Hugging Face's Llama).
 LAYOUTS = ("interleaved", "half")
 
 

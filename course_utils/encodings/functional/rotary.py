@@ -180,8 +180,8 @@ def apply_rope(
         TypeError, ValueError: if ``x`` or ``angles`` have another shape or hold no floats, or
             ``layout`` is unknown.
 
-    Source: Su et al. 2021, arXiv 2104.09864, equation 34 (interleaved); GPT-NeoX and LLaMA use
-        "half".
+    Source: Su et al. 2021, arXiv 2104.09864, equation 34 (interleaved). GPT-NeoX and Hugging
+        Face's Llama are "half"; Meta's own Llama code is interleaved.
     """
     _check_pairs(x, "angles", angles)
     precise = torch.promote_types(angles.dtype, torch.float32)
