@@ -705,10 +705,12 @@ def reread(model, pieces, far):
 
 def in_four_ways(model):
     """64 or 512 keys, none or 32 of them at new positions: (2, 2, stretches)."""
-    tries = [[n] for n in (0, 4, 8, 12)]  # which piece: 480 to 96 bytes back; the mean of four
-    few = [[reread(model, one, far) for one in tries for far in ([], one)]]
-    many = [[reread(model, each, far) for one in tries for far in ([], one)]]
-    return torch.stack([torch.stack(row).view(4, 2, -1).mean(0) for row in few + many])
+    tries = (0, 4, 8, 12)  # which piece stands far off, 480 to 96 bytes back: the mean of four
+    few_seen = torch.stack([reread(model, [n], []) for n in tries]).mean(0)
+    few_new = torch.stack([reread(model, [n], [n]) for n in tries]).mean(0)
+    many_new = torch.stack([reread(model, each, [n]) for n in tries]).mean(0)
+    many_seen = reread(model, each, [])
+    return torch.stack([few_seen, few_new, many_seen, many_new]).view(2, 2, -1)
 
 
 # %%

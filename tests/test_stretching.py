@@ -15,6 +15,7 @@ from course_utils.encodings.functional import rope_frequencies
 from course_utils.experiments import __main__ as command
 from course_utils.experiments import algorithms, extrapolation, needles, recipe, stretching, ways
 from course_utils.experiments.recipe import Recipe
+from course_utils.experiments.store import Store
 
 CORPUS = bytes(torch.randint(97, 123, (70_000,), generator=torch.Generator()).tolist())
 TINY = {"length": 8, "steps": 3, "batch": 16, "d_model": 16, "n_layers": 1, "n_heads": 2}
@@ -186,6 +187,13 @@ def test_the_command_plans_one_run_a_seed_of_rope_alone():
     keys = [key for key, _ in command.to_do(given)]
     assert [(key["encoding"], key["seed"]) for key in keys] == [("rope", 3), ("rope", 4)]
     assert keys[0]["experiment"] == "stretching" and keys[0] != keys[1]
+
+
+def test_a_result_is_found_again_under_its_key(tmp_path):
+    ((key, _),) = stretching.jobs([MADE], CORPUS, LENGTHS, FINDER, STEPS)
+    store = Store(tmp_path)
+    store.write(key, {"losses": [], "needles": []})
+    assert store.load(key) == {"losses": [], "needles": []}
 
 
 def test_a_job_is_the_run_of_its_recipe(found):
