@@ -79,7 +79,7 @@ def copied(uninterrupted, tmp_path):
     return folder
 
 
-@pytest.mark.parametrize("done", [1, 3])
+@pytest.mark.parametrize("done", [1, pytest.param(3, marks=pytest.mark.thorough)])
 def test_a_killed_sweep_resumes_and_does_only_what_is_missing(done, uninterrupted, tmp_path):
     folder = tmp_path / "results"
     killed = start(folder, "--jobs", "2")
@@ -247,7 +247,7 @@ def test_a_cluster_of_one_slot_does_the_runs_and_not_this_process(tmp_path):
     keys = [KEY | {"seed": seed} for seed in range(2)]
     whose = partial(eval, "{'process': __import__('os').getpid()}")  # workers know no test
     with distributed.LocalCluster(
-        n_workers=1, threads_per_worker=1, processes=True, dashboard_address=None
+        n_workers=1, threads_per_worker=1, processes=True, dashboard_address=":0"
     ) as cluster:
         store = Store(tmp_path)
         sweep([(key, whose) for key in keys], store, scheduler=cluster.scheduler_address)
@@ -257,7 +257,7 @@ def test_a_cluster_of_one_slot_does_the_runs_and_not_this_process(tmp_path):
 
 def test_a_scheduler_that_goes_in_mid_run_is_told(tmp_path):
     cluster = distributed.LocalCluster(
-        n_workers=1, threads_per_worker=1, processes=True, dashboard_address=None
+        n_workers=1, threads_per_worker=1, processes=True, dashboard_address=":0"
     )
     with cluster:
         running = start(tmp_path, "--scheduler", cluster.scheduler_address, "--steps", "400")
@@ -271,7 +271,7 @@ def test_the_runs_of_a_worker_that_dies_in_a_cluster_go_to_the_other(uninterrupt
     folder = tmp_path / "results"
     with (
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
         ) as cluster,
         distributed.Client(cluster) as client,
     ):
