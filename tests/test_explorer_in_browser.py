@@ -1,6 +1,6 @@
 """Explorers in a real browser: JupyterLab in Chromium, a slider moved by keyboard, a new picture.
 
-`run_in_browser` opens any notebook; a lesson with an explorer needs one more line in EXPLORERS.
+A lesson with an explorer needs one more line in EXPLORERS.
 """
 
 import json
@@ -12,11 +12,12 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import nbformat
 import pytest
 
 pytestmark = pytest.mark.browser
@@ -24,7 +25,7 @@ playwright = pytest.importorskip("playwright.sync_api", reason="playwright is no
 pytest.importorskip("jupyterlab", reason="jupyterlab is not installed")
 
 ROOT = Path(__file__).resolve().parents[1]
-EXPLORERS = ["02_sinusoidal.ipynb", "05_rope.ipynb"]
+EXPLORERS = ["02_sinusoidal", "05_rope"]
 
 CHROMIUM_FLAGS = [
     "--no-sandbox",
@@ -47,7 +48,12 @@ IDLE = """() => {
     const panel = window.jupyterapp?.shell.currentWidget;
     return panel?.sessionContext?.session?.kernel?.status === 'idle';
 }"""
-RUN_ALL = "() => window.jupyterapp.commands.execute('notebook:run-all-cells')"
+RUN_TO = """async cell => {
+    const {commands, shell} = window.jupyterapp;
+    shell.currentWidget.content.activeCellIndex = cell;
+    await commands.execute('notebook:run-all-above');
+    await commands.execute('notebook:run-cell');
+}"""
 PICTURE = "img.widget-image"
 SECONDS = 1000  # playwright counts milliseconds
 
@@ -124,35 +130,52 @@ def jupyterlab(folder: Path, private: Path) -> Iterator[tuple[str, str]]:
             server.wait()
 
 
-@contextmanager
-def run_in_browser(notebook: Path, private: Path) -> Iterator[Any]:
-    """The page of a copy of the notebook in JupyterLab, with all its cells run.
-
-    On leaving, a picture of the page goes to the folder ORDER_MATTERS_SCREENSHOTS, if that is set.
-    """
-    chromium, folder = find_chromium(), private / "course"
-    folder.mkdir(parents=True)
-    shutil.copy(notebook, folder)
+@pytest.fixture(scope="module")
+def open_notebook(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[Path], Any]]:
+    """A function that copies a notebook and opens it: a page, its kernel idle, no cell run yet."""
+    chromium, private = find_chromium(), tmp_path_factory.mktemp("jupyterlab")
+    folder = private / "course"
+    folder.mkdir()
     with jupyterlab(folder, private) as (address, token), playwright.sync_playwright() as play:
         browser = play.chromium.launch(executable_path=chromium, args=CHROMIUM_FLAGS)
-        page = browser.new_page(viewport={"width": 1200, "height": 1000})
-        try:
+
+        def opened(notebook: Path) -> Any:
+            shutil.copy(notebook, folder)
+            page = browser.new_page(viewport={"width": 1200, "height": 1000})
             page.goto(f"{address}/doc/tree/{notebook.name}?token={token}&reset")
             page.wait_for_function(IDLE, timeout=90 * SECONDS)
-            page.evaluate(RUN_ALL)
-            page.wait_for_function(IDLE, timeout=90 * SECONDS)
-            yield page
-        finally:
-            if shots := os.environ.get("ORDER_MATTERS_SCREENSHOTS"):
-                Path(shots).mkdir(parents=True, exist_ok=True)
-                page.screenshot(path=Path(shots) / f"{notebook.stem}.png")
-            browser.close()
+            return page
+
+        yield opened
+        browser.close()
+
+
+@contextmanager
+def pictured(page: Any, name: str) -> Iterator[None]:
+    """On leaving, a picture of the page in the folder ORDER_MATTERS_SCREENSHOTS, if that is set."""
+    try:
+        yield
+    finally:
+        if shots := os.environ.get("ORDER_MATTERS_SCREENSHOTS"):
+            Path(shots).mkdir(parents=True, exist_ok=True)
+            page.screenshot(path=Path(shots) / f"{name}.png")
+
+
+def first_explorer(notebook: Path) -> int:
+    """The place of the first cell that calls widgets.explore."""
+    cells = nbformat.read(notebook, as_version=4).cells
+    return next(i for i, cell in enumerate(cells) if "widgets.explore(" in cell.source)
 
 
 @pytest.mark.parametrize("name", EXPLORERS)
-def test_arrow_key_on_a_slider_changes_the_picture(tmp_path: Path, name: str) -> None:
-    notebook = ROOT / "notebooks" / name
-    with run_in_browser(notebook, tmp_path) as page:
+def test_arrow_key_on_a_slider_changes_the_picture(
+    open_notebook: Callable[[Path], Any], name: str
+) -> None:
+    notebook = ROOT / "notebooks" / f"{name}.ipynb"
+    page = open_notebook(notebook)
+    with pictured(page, name):
+        page.evaluate(RUN_TO, first_explorer(notebook))
+        page.wait_for_function(IDLE, timeout=90 * SECONDS)
         explorer = page.locator(".jp-OutputArea-child", has=page.locator(PICTURE)).first
         picture, handle = (
             explorer.locator(PICTURE).first,

@@ -34,6 +34,10 @@ def test_encodings_models_and_measures_load_nothing_that_draws():
     assert modules_loaded_by(statement, HEAVY) == []
 
 
+def test_encodings_load_no_compiler():
+    assert modules_loaded_by("from course_utils import encodings", ["torch._dynamo"]) == []
+
+
 def test_plots_load_no_widgets_and_no_seaborn_before_a_style_is_set():
     assert modules_loaded_by("import course_utils.plots", ["seaborn", "ipywidgets"]) == []
 

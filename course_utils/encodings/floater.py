@@ -83,9 +83,11 @@ class Floater(PositionalEncoding):
         """
         self._check_embeddings(x, positions)
         working = torch.promote_types(x.dtype, torch.float32)
-        return x + self.path(positions.to(x.device), working).to(x.dtype)
+        # How many steps it takes depends on the values of the positions, so it is not compiled.
+        # Not a decorator: that would load the compiler, one second, with every import.
+        path = torch.compiler.disable(self.path) if torch.compiler.is_compiling() else self.path
+        return x + path(positions.to(x.device), working).to(x.dtype)
 
-    @torch.compiler.disable  # how many steps it takes depends on the values of the positions
     def path(
         self, positions: Positions, dtype: torch.dtype = torch.float32
     ) -> Float[Tensor, "seq d_model"]:
