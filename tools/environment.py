@@ -159,8 +159,8 @@ def install(*arguments: str) -> None:
     mirror = os.environ.get("PIP_INDEX_URL") or answer.stdout.decode().strip()
     settings = dict({"UV_DEFAULT_INDEX": mirror}, **os.environ)  # uv does not read pip's
     get_uv = [INSIDE, "-m", "pip", "install", "-q", "--no-user", "--only-binary=uv", UV]
-    use_uv = [INSIDE, "-m", "uv", "pip", "install", "--python", INSIDE] + list(arguments)
-    if subprocess.call(get_uv) or subprocess.call(use_uv, env=settings):
+    use_uv = [INSIDE, "-m", "uv", "pip", "install", "--compile-bytecode", "--python", INSIDE]
+    if subprocess.call(get_uv) or subprocess.call(use_uv + list(arguments), env=settings):
         print("uv could not do it (see above). Trying with pip ...", flush=True)
         pip(*arguments)
 
