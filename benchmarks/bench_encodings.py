@@ -31,7 +31,7 @@ from transformers.models.xlnet.modeling_xlnet import XLNetModel, XLNetRelativeAt
 from x_transformers import x_transformers as xt
 
 from course_utils.attention import BLOCK, MultiHeadAttention
-from course_utils.encodings import create
+from course_utils.encodings import Places, create
 
 BATCH, HEADS, LENGTH, D_HEAD = 4, 8, 1024, 64
 D_MODEL = HEADS * D_HEAD
@@ -59,7 +59,7 @@ def attention(name: str, **options: Any) -> Callable[[Tensor, Tensor, Tensor], T
     """Causal attention behind an encoding, between its projections."""
     encoding = create(name, d_model=D_MODEL, n_heads=HEADS, causal=True, **options)
     module = MultiHeadAttention(D_MODEL, HEADS, encoding, causal=True)
-    return lambda q, k, v: module._mix(q, k, v, ROW, ROW, True, False)[0]
+    return lambda q, k, v: module._mix(q, k, v, Places(ROW), False)[0]
 
 
 def softmax_sum(scores: Tensor, v: Tensor) -> Tensor:
@@ -93,7 +93,7 @@ def rope(layout: str) -> Case:
     llama = modeling_llama.apply_rotary_pos_emb
     return Case(
         f"turn q and k, {layout}",
-        lambda: encoding.rotate(q, k, ROW, ROW),
+        lambda: encoding.rotate(q, k, Places(ROW)),
         {
             "transformers LLaMA": lambda: llama(q, k, half_cos, half_sin),
             "transformers GPT-J": lambda: (gptj(flat_q, sin, cos), gptj(flat_k, sin, cos)),
@@ -117,7 +117,7 @@ def xpos() -> Case:
     angles, factor = xt.RotaryEmbedding(D_HEAD, use_xpos=True)(ROW)
     return Case(
         "turn q and k",
-        lambda: encoding.rotate(q, k, ROW, ROW),
+        lambda: encoding.rotate(q, k, Places(ROW)),
         {
             "torchscale": lambda: (
                 torchscale(q.flatten(0, 1)),
@@ -140,7 +140,7 @@ def t5_bias() -> Case:
     second = xt.RelativePositionBias(1, causal=True, heads=HEADS)
     return Case(
         "bias of all pairs",
-        lambda: encoding.bias(q, k, ROW, ROW),
+        lambda: encoding.bias(q, k, Places(ROW)),
         {
             "transformers T5": lambda: theirs.compute_bias(LENGTH, LENGTH),
             "x-transformers": lambda: second(LENGTH, LENGTH),
@@ -319,7 +319,7 @@ def building(name: str) -> tuple[float, float, float]:
     def blocks() -> None:
         for stop in range(BLOCK, LENGTH + 1, BLOCK):
             rows = slice(stop - BLOCK, stop)
-            encoding.bias(q[:, :, rows], k[:, :, :stop], ROW[rows], ROW[:stop])
+            encoding.bias(q[:, :, rows], k[:, :, :stop], Places(ROW[rows], ROW[:stop]))
 
     with torch.no_grad():
         times = interleaved(

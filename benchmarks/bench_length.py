@@ -12,7 +12,7 @@ import torch
 from timing import interleaved, machine, peak_bytes, ratio
 
 from course_utils.attention import MultiHeadAttention
-from course_utils.encodings import NAMES, create
+from course_utils.encodings import NAMES, Places, create
 
 LENGTHS = (256, 512, 1024, 2048, 4096, 8192)
 HEADS, D_HEAD = 8, 64
@@ -40,7 +40,7 @@ def main(names: list[str]) -> None:
 
             def work(module: MultiHeadAttention, x=x, words=words, q=q, row=row) -> None:
                 module.encoding.embed(x, row, words)
-                module._mix(q, q, q, row, row, True, False)
+                module._mix(q, q, q, Places(row), False)
 
             both = {"ours": lambda ours=ours: work(ours), "plain": lambda plain=plain: work(plain)}
             with torch.no_grad():

@@ -1,10 +1,13 @@
 """Reference implementations, measures, plots and widgets of the course *Order Matters*.
 
 ``start()`` prepares a session. Everything else is in the submodules, loaded when imported:
-``encodings``, ``attention``, ``models``, ``measures``, ``plots``, ``widgets``, ``checks``.
+``encodings``, ``attention``, ``models``, ``measures``, ``plots``, ``widgets``, ``checks``,
+``results`` and ``experiments``, which makes these.
+
+Bad arguments raise TypeError or ValueError with a message that names the argument, its value and
+what is valid.
 """
 
 from course_utils.session import pick_device, seed_everything, start
 
 __version__ = "0.1.0"
-__all__ = ["__version__", "pick_device", "seed_everything", "start"]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any
 
 import IPython.display
 
-from course_utils.widgets import Prediction, predict
+from course_utils import validation
+from course_utils.widgets import predict
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,28 +27,19 @@ _WITH_SEEDS = EVIDENCE[1:3]
 class Claim:
     """A claim in its usual words, and what is fixed about it before anybody guesses.
 
-    Args:
-        text: the claim, as tutorials make it.
-        scope: what it speaks of, and by which yardstick it will be judged.
-        evidence: what the verdict will rest on: one of ``EVIDENCE``.
-        seeds: how many random starts the runs behind it had, where it rests on runs.
-        choice: the practitioner's choice that its truth may turn on. Without one, a single
-            counterexample within the scope makes the claim false.
-
-    Raises:
-        ValueError: if text or scope is empty, the evidence unknown, or the seeds do not fit it.
+    Without a ``choice`` a single counterexample within the scope makes the claim false.
     """
 
-    text: str
-    scope: str = field(kw_only=True)
-    evidence: str = field(kw_only=True)
-    seeds: int | None = field(default=None, kw_only=True)
-    choice: str = field(default="", kw_only=True)
+    text: str  # the claim, as tutorials make it
+    _: KW_ONLY
+    scope: str  # what it speaks of, and by which yardstick it will be judged
+    evidence: str  # what the verdict will rest on: one of EVIDENCE
+    seeds: int | None = None  # random starts of the runs behind it, where it rests on runs
+    choice: str = ""  # the practitioner's choice that its truth may turn on
 
     def __post_init__(self) -> None:
         for name in ("text", "scope"):
-            if not getattr(self, name).strip():
-                raise ValueError(f"{name} must not be empty, got {getattr(self, name)!r}")
+            validation.sentence(name, getattr(self, name))
         if self.evidence not in EVIDENCE:
             known = ", ".join(EVIDENCE)
             raise ValueError(f"evidence must be one of {known}, got {self.evidence!r}")
@@ -59,18 +51,15 @@ class Claim:
     @property
     def grounds(self) -> str:
         """The evidence in words: ``"exact"`` or ``"trained here, 3 seeds"``."""
-        counted = f", {self.seeds} seed{'s' if self.seeds != 1 else ''}"
-        return self.evidence + (counted if self.seeds is not None else "")
+        if self.seeds is None:
+            return self.evidence
+        return f"{self.evidence}, {self.seeds} seed{'s' if self.seeds != 1 else ''}"
 
     def verdict(self, cases: Mapping[str, bool]) -> str:
-        """The verdict that follows from the cases.
+        """The verdict that follows from what was tried.
 
-        Returns:
-            ``"true"`` if the claim held in every case, ``"depends"`` if it held in some and turns
-            on a choice, else ``"false"``.
-
-        Raises:
-            ValueError: if there is no case.
+        It is ``"true"`` if the claim held in every case, ``"depends"`` if it held in some and
+        turns on a choice, else ``"false"``.
         """
         if not cases:
             raise ValueError("cases must name at least one measurement, got none")
@@ -80,16 +69,12 @@ class Claim:
 
 
 class Myths:
-    """The claims of one lesson: asks for a guess on each, then settles them one by one.
-
-    Args:
-        claims: id → the claim.
-    """
+    """One lesson's claims by id: asks for a guess on each, then settles them one by one."""
 
     def __init__(self, claims: Mapping[str, Claim]) -> None:
         self.claims = dict(claims)
         self.settled: dict[str, str] = {}  # id → verdict
-        self._guesses: dict[str, Prediction] = {
+        self._guesses = {
             key: predict(f"{key}: {claim.text} ({claim.scope})", GUESSES)
             for key, claim in self.claims.items()
         }
@@ -97,24 +82,14 @@ class Myths:
     def settle(self, key: str, cases: Mapping[str, bool], measured: str) -> None:
         """Compute and show the verdict on a claim.
 
-        Args:
-            key: the claim's id.
-            cases: what was tried → whether the claim held there, straight from measurements.
-            measured: the numbers behind it, in a sentence.
-
-        Raises:
-            ValueError: if ``key`` is not one of this lesson's claims or there is no case.
+        ``cases`` says of each thing tried whether the claim held there, straight from
+        measurements; ``measured`` has the numbers behind it, in a sentence.
         """
         held = {case: bool(ok) for case, ok in cases.items()}
         self._show(key, self._claim(key).verdict(held), measured, held)
 
     def leave_open(self, key: str, why: str) -> None:
-        """Show that a claim is not tested here, and why.
-
-        Raises:
-            ValueError: if ``key`` is not one of this lesson's claims.
-        """
-        self._claim(key)
+        """Show that a claim is not tested here, and why."""
         self._show(key, NOT_TESTED, why, {})
 
     def table(self) -> pd.DataFrame:
@@ -135,7 +110,7 @@ class Myths:
         return self.claims[key]
 
     def _show(self, key: str, verdict: str, measured: str, cases: dict[str, bool]) -> None:
-        claim = self.claims[key]
+        claim = self._claim(key)
         self.settled[key] = verdict
         guess = self._guesses[key].answer
         said = "" if guess is None else f" (you said: {guess})"
@@ -155,9 +130,6 @@ class Myths:
             "measured": measured,
             "cases": cases,
         }
-        text = "\n".join([f"{key}  {claim.text}", *map(_indented, lines)])
+        filled = "\n".join(textwrap.fill(line, 85) for line in lines)
+        text = f"{key}  {claim.text}\n{textwrap.indent(filled, ' ' * 5)}"
         IPython.display.display({CLAIM_MIME: told, "text/plain": text}, raw=True)
-
-
-def _indented(text: str) -> str:
-    return textwrap.fill(text, 90, initial_indent=" " * 5, subsequent_indent=" " * 5)

@@ -27,11 +27,7 @@ INSTALLED = Path(sysconfig.get_path("data")) / "share" / "order-matters" / "data
 
 
 def folder() -> Path:
-    """The folder with the course's data.
-
-    Raises:
-        FileNotFoundError: if there is none.
-    """
+    """The folder with the course's data; FileNotFoundError if there is none."""
     for place in (CLONE, INSTALLED):
         if (place / CHECKSUMS).is_file():
             return place
@@ -48,13 +44,7 @@ def checksums() -> dict[str, str]:
 
 
 def verified(name: str) -> Path:
-    """The path of a data file, after a check that its bytes are the ones that were shipped.
-
-    Raises:
-        TypeError, ValueError: if the course has no such file.
-        FileNotFoundError: if the file is missing.
-        OSError: if its bytes are others than when it was shipped.
-    """
+    """The path of a data file whose bytes are the ones that were shipped; else OSError."""
     listed = checksums()
     path = folder() / validation.choice("name", name, listed)
     if not path.is_file():
@@ -72,8 +62,6 @@ def position_table() -> Float[Tensor, "positions width"]:
     """A real trained position table: (512, 384) float32, from a BERT-like sentence encoder.
 
     Row p was added to the word vectors at position p. Kept as float16, so rounded to 11 bits.
-
-    Raises: as :func:`verified`.
     """
     with np.load(verified("position_table.npz"), allow_pickle=False) as arrays:
         return torch.from_numpy(arrays["table"].astype(np.float32))
@@ -83,8 +71,6 @@ def results(name: str) -> pd.DataFrame:
     """A table of results that the course ships, such as ``"extrapolation"``: one row a measurement.
 
     ``data/README.md`` says what its columns are and which command makes it.
-
-    Raises: as :func:`verified`.
     """
     import pandas as pd
 

@@ -1,7 +1,5 @@
 """A transformer small enough to read in one sitting and to train in a minute."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import Any, cast
 
@@ -9,13 +7,14 @@ from jaxtyping import Float, Integer
 from torch import Tensor, nn
 
 from course_utils import validation
-from course_utils.attention import MultiHeadAttention
-from course_utils.cache import KVCache
-from course_utils.encodings import NAMES, create, options_of
-from course_utils.encodings.base import PositionalEncoding, Positions
+from course_utils.attention import MultiHeadAttention, Weights
+from course_utils.encodings import NAMES, Places, PositionalEncoding, create, options_of
+from course_utils.encodings.places import Positions
+from course_utils.kv_cache import KVCache, places
 
 Tokens = Integer[Tensor, "batch seq"]
 Hidden = Float[Tensor, "batch seq d_model"]
+Logits = Float[Tensor, "batch seq vocab_size"]
 
 
 class Block(nn.Module):
@@ -40,18 +39,17 @@ class Block(nn.Module):
     def forward(
         self,
         x: Hidden,
-        positions: Positions | None = None,
+        at: Places | None = None,
         cache: KVCache | None = None,
-        *,
-        in_order: bool = False,
-    ) -> Hidden:
-        """(batch, seq, d_model) → the same shape; door 1 is the model's business.
-
-        The arguments are those of :meth:`course_utils.attention.MultiHeadAttention.attend`.
-        """
+        need_weights: bool = False,
+    ) -> Hidden | tuple[Hidden, Weights]:
+        """What comes out, with ``need_weights`` the weights too; door 1 is the model's business."""
         near = self.attention_norm(x)
-        x = x + self.attention.attend(near, positions, cache=cache, in_order=in_order)[0]
-        return x + self.mlp(self.mlp_norm(x))
+        at = places(x, None, cache) if at is None else at
+        added, weights = self.attention(near, need_weights=need_weights, cache=cache, at=at)
+        x = x + added
+        x = x + self.mlp(self.mlp_norm(x))
+        return x if weights is None else (x, weights)
 
 
 class TinyTransformer(nn.Module):
@@ -72,9 +70,6 @@ class TinyTransformer(nn.Module):
         causal: True for a language model; False lets every token see every other.
         log_n: see :class:`course_utils.attention.MultiHeadAttention`.
         **options: options of an encoding given by name.
-
-    Raises:
-        TypeError, ValueError: as :func:`course_utils.encodings.create`.
     """
 
     def __init__(
@@ -134,19 +129,18 @@ class TinyTransformer(nn.Module):
         tokens: Tokens,
         positions: Positions | None = None,
         cache: Sequence[KVCache] | None = None,
-    ) -> Float[Tensor, "batch seq vocab_size"]:
-        """Logits of the next token at each place: (batch, seq) ids → (batch, seq, vocab_size).
+        need_weights: bool = False,
+    ) -> Logits | tuple[Logits, tuple[Weights, ...]]:
+        """Logits of the next token at each place.
 
         Args:
-            tokens: (batch, seq) integer ids below ``vocab_size``.
-            positions: (seq,) positions of the tokens; None counts on from the cache, or from 0.
+            tokens: integer ids below ``vocab_size``.
+            positions: of the tokens; None counts on from the cache, or from 0.
             cache: from :meth:`new_cache`; ``tokens`` then follow those read with it before.
-
-        Raises:
-            TypeError, ValueError: if ``tokens`` is not a batch of integer ids in range,
-                ``positions`` does not fit it, or ``cache`` is not one of this model's.
+            need_weights: True returns the attention weights of every block too.
         """
-        return self.head(self.hidden(tokens, positions, cache))
+        x, weights = self._read(tokens, positions, cache, need_weights)
+        return (self.head(x), weights) if need_weights else self.head(x)
 
     def hidden(
         self,
@@ -154,22 +148,31 @@ class TinyTransformer(nn.Module):
         positions: Positions | None = None,
         cache: Sequence[KVCache] | None = None,
     ) -> Hidden:
-        """What the output layer sees: (batch, seq) ids → (batch, seq, d_model)."""
+        """What the output layer sees."""
+        return self._read(tokens, positions, cache, need_weights=False)[0]
+
+    def _read(
+        self,
+        tokens: Tensor,
+        positions: Tensor | None,
+        cache: Sequence[KVCache] | None,
+        need_weights: bool,
+    ) -> tuple[Tensor, tuple[Tensor, ...]]:
         ids = validation.token_ids("tokens", tokens, self.vocab_size)
         caches = self._caches(cache)
-        # One tensor of positions for all layers, so that a shared encoding computes tables once.
-        if positions is None and caches[0] is not None:
-            row = caches[0].following(ids.shape[1], ids.device)
-        else:
-            row = validation.positions_or_count("positions", positions, ids.shape[1], ids.device)
+        at = places(ids, positions, caches[0])  # one for all layers
         x = self.embedding(ids) * self.embedding.embedding_dim**0.5
         if not self.encoding.every_layer:
-            x = self.encoding.embed(x, row, ids)
+            x = self.encoding.embed(x, at.q, ids)
+        found = []
         for block, one in zip(cast("Iterable[Block]", self.blocks), caches, strict=True):
             if self.encoding.every_layer:
-                x = block.attention.encoding.embed(x, row, ids)
-            x = block(x, row, one, in_order=positions is None)
-        return self.norm(x)
+                x = block.attention.encoding.embed(x, at.q, ids)
+            x = block(x, at, one, need_weights)
+            if need_weights:
+                x, weights = x
+                found.append(weights)
+        return self.norm(x), tuple(found)
 
     def _caches(self, cache: Sequence[KVCache] | None) -> Sequence[KVCache | None]:
         if cache is None:

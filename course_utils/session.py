@@ -1,7 +1,5 @@
 """Seed, device and figure style of a session: what the first cell of every lesson sets up."""
 
-from __future__ import annotations
-
 import os
 import random
 
@@ -14,24 +12,15 @@ DEVICES = ("auto", "cuda", "mps", "cpu")
 
 
 def seed_everything(seed: int = 0) -> None:
-    """Seed Python's, NumPy's and PyTorch's generators with one integer from 0.
-
-    Raises:
-        TypeError, ValueError: if ``seed`` is not a whole number from 0 to 2³² − 1.
-    """
-    if validation.integer("seed", seed, minimum=0) >= 2**32:
-        raise ValueError(f"seed must be below 2**32, got {seed}")
+    """Seed Python's, NumPy's and PyTorch's generators with one integer from 0 to 2³² − 1."""
+    validation.seed(seed)
     random.seed(seed)
     np.random.seed(seed)
     torch.manual_seed(seed)
 
 
 def pick_device(device: str = "auto") -> torch.device:
-    """Turn a name into a device; ``"auto"`` takes cuda, else Apple's mps, else the CPU.
-
-    Raises:
-        ValueError: if the name is unknown or this machine has no such device.
-    """
+    """Turn a name into a device; ``"auto"`` takes cuda, else Apple's mps, else the CPU."""
     name = validation.choice("device", device, DEVICES)
     here = {
         "cuda": torch.cuda.is_available(),
@@ -50,9 +39,6 @@ def start(seed: int = 0, device: str = "auto") -> torch.device:
     """Set seed, CPU threads and figure style, print what was found, return the device.
 
     It may be called again. At most half of the machine's cores are used.
-
-    Raises:
-        TypeError, ValueError: as :func:`seed_everything` and :func:`pick_device`.
     """
     from course_utils import plots  # matplotlib and seaborn load here, not with the package
 

@@ -1,124 +1,129 @@
-"""Real sentences, vectors for their words, and small tasks that need word order."""
+"""Tasks on made-up sequences that isolate one question about position, and how they are judged.
+
+Each task is a function that draws a fresh batch; the answer hangs on places or offsets alone.
+"""
 
 from __future__ import annotations
 
-import zlib
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
-from jaxtyping import Float, Int
-from torch import Tensor, nn
+from jaxtyping import Int
+from torch import Tensor
+from torch.nn import functional as F
 
 from course_utils import validation
 from course_utils.encodings.base import Positions
-from course_utils.models import TinyTransformer, Tokens
+from course_utils.models import TinyTransformer
 
-FIRST_GROUP = ("John", "Paul", "Omar", "Wei", "Ivan", "Kofi", "Luis", "Sam")
-SECOND_GROUP = ("Mary", "Anna", "Aisha", "Mei", "Olga", "Ama", "Rosa", "Kim")
-VERBS = ("loves", "helps", "calls", "trusts")
+NOTHING = -100  # the target of a token that is not asked; cross_entropy leaves it out
 
 
-CAT_ON_MAT = ("the", "cat", "sat", "on", "the", "mat")
-PINYIN = {"我": "wǒ", "爱": "ài", "你": "nǐ"}
+class Examples(NamedTuple):
+    """Ids of a batch of sequences, and what each token should answer: an id or ``NOTHING``."""
+
+    tokens: Int[Tensor, "batch seq"]
+    targets: Int[Tensor, "batch seq"]
+
+    def to(self, device: torch.device) -> Examples:
+        """The same examples on another device."""
+        return Examples(self.tokens.to(device), self.targets.to(device))
 
 
-def word_vectors(words: Sequence[str], d_model: int) -> Float[Tensor, "words d_model"]:
-    """One random vector a word, the same wherever the word stands: (words, d_model).
+def token_at_offset(
+    offset: int, *, length: int, batch: int, vocab_size: int, generator: torch.Generator
+) -> Examples:
+    """Every token names the token at j − i = ``offset`` from it: a question about offsets only.
 
-    Raises:
-        TypeError, ValueError: if there is no word or ``d_model`` is not a whole number above 0.
+    Args:
+        offset: −1 asks for the token before, 1 for the one after, 0 for the token itself.
+        length: tokens a sequence; more than the offset reaches.
+        vocab_size: ids are drawn evenly from 0 to ``vocab_size`` − 1.
     """
-    width = validation.integer("d_model", d_model)
-    validation.integer("number of words", len(words))
-
-    def vector(word: str) -> Tensor:
-        seed = zlib.crc32(word.encode())
-        return torch.randn(width, generator=torch.Generator().manual_seed(seed))
-
-    return torch.stack([vector(word) for word in words])
+    tokens = _random_tokens(length, batch, vocab_size, generator)
+    if validation.integer("offset", offset, minimum=1 - length) >= length:
+        raise ValueError(f"offset must reach less than the length, {length}, got {offset}")
+    place = torch.arange(length) + offset
+    asked = (place >= 0) & (place < length)
+    return Examples(tokens, tokens[:, place.clamp(0, length - 1)].masked_fill(~asked, NOTHING))
 
 
-def reordering(words: Sequence[str], other: Sequence[str]) -> Int[Tensor, " words"]:
-    """The permutation that turns one order of words into another: other[i] = words[perm[i]].
+def token_at_place(
+    place: int, *, length: int, batch: int, vocab_size: int, generator: torch.Generator
+) -> Examples:
+    """Every token from ``place`` on names the token at ``place``: a question about places only.
 
-    A word that occurs twice keeps its order.
-
-    Raises:
-        ValueError: if the two do not hold the same words.
+    Arguments as :func:`token_at_offset`, with ``place`` from 0 to ``length`` − 1.
     """
-    left = list(enumerate(words))
-    if sorted(words) != sorted(other):
-        raise ValueError(f"other must hold the words of {list(words)}, got {list(other)}")
-    perm = []
-    for word in other:
-        match = next(pair for pair in left if pair[1] == word)
-        left.remove(match)
-        perm.append(match[0])
-    return torch.tensor(perm)
+    tokens = _random_tokens(length, batch, vocab_size, generator)
+    validation.below("place", place, length, "the length")
+    targets = tokens[:, place : place + 1].expand(-1, length).clone()
+    targets[:, :place] = NOTHING  # a causal model has not seen it yet
+    return Examples(tokens, targets)
 
 
-class WhoLovesWhom(NamedTuple):
-    """Three-word sentences in both orders, and who acts in each.
+def reverse(*, length: int, batch: int, vocab_size: int, generator: torch.Generator) -> Examples:
+    """Say a sequence backwards: a question about places counted from the end.
 
-    Attributes:
-        words: the vocabulary; a token id is a place in it.
-        train, test: (sentences, 3) token ids. Every sentence stands beside its reversal, and no
-            pair of names is in both sets.
-        train_labels, test_labels: (sentences,), 1 if a name of the first group acts, else 0.
+    Each row is ``length`` symbols, the sign ``vocab_size`` for "now you", and the symbols from the
+    last to the second; from the sign on, each token names the next symbol backwards. So rows have
+    2 · ``length`` tokens and a model needs ``vocab_size`` + 1 ids.
     """
-
-    words: tuple[str, ...]
-    train: Int[Tensor, "train 3"]
-    train_labels: Int[Tensor, " train"]
-    test: Int[Tensor, "test 3"]
-    test_labels: Int[Tensor, " test"]
-
-    def to(self, device: torch.device) -> WhoLovesWhom:
-        """The same task with its tensors on another device."""
-        return WhoLovesWhom(self.words, *(part.to(device) for part in self[1:]))
+    symbols = _random_tokens(length, batch, vocab_size, generator)
+    sign = torch.full((batch, 1), vocab_size)
+    backwards = symbols.flip(1)  # (batch, length)
+    tokens = torch.cat([symbols, sign, backwards[:, :-1]], dim=1)  # (batch, 2 · length)
+    return Examples(tokens, torch.cat([torch.full_like(symbols, NOTHING), backwards], dim=1))
 
 
-def who_loves_whom(seed: int = 0) -> WhoLovesWhom:
-    """Sentences such as John loves Mary, both ways, for 8 × 8 names and 4 verbs, split 3 : 1."""
-    words = FIRST_GROUP + SECOND_GROUP + VERBS
-    ids = {word: place for place, word in enumerate(words)}
-    pairs = [(ids[a], ids[b]) for a in FIRST_GROUP for b in SECOND_GROUP]
-    order = torch.randperm(len(pairs), generator=torch.Generator().manual_seed(seed)).tolist()
+def find(
+    *,
+    length: int,
+    batch: int,
+    vocab_size: int,
+    generator: torch.Generator,
+    marker: int | None = None,
+) -> Examples:
+    """Name the symbol after a marker that stands anywhere: a question about neighbours.
 
-    def sentences(chosen: list[int]) -> tuple[Tensor, Tensor]:
-        rows, labels = [], []
-        for place in chosen:
-            first, second = pairs[place]
-            for verb in VERBS:
-                rows += [[first, ids[verb], second], [second, ids[verb], first]]
-                labels += [1, 0]
-        return torch.tensor(rows), torch.tensor(labels)
-
-    cut = len(pairs) * 3 // 4
-    return WhoLovesWhom(words, *sentences(order[:cut]), *sentences(order[cut:]))
-
-
-class SentenceClassifier(nn.Module):
-    """A TinyTransformer whose hidden states are averaged over the tokens and classified.
-
-    The average forgets the order of the tokens, so order can only come from the encoding.
+    Rows have ``length`` tokens: symbols, among them once the marker ``vocab_size``, and at the end
+    the sign ``vocab_size`` + 1, which is the only token asked. A model needs ``vocab_size`` + 2
+    ids, and ``length`` is 3 or more. The place of the ``marker``, up to ``length`` − 3, is drawn
+    for each row if it is not given.
     """
+    validation.integer("length", length, minimum=3)
+    tokens = _random_tokens(length, batch, vocab_size, generator)
+    rows = torch.arange(batch)
+    places = torch.randint(length - 2, (batch,), generator=generator)
+    if marker is not None:
+        places.fill_(marker)
+    tokens[rows, places], tokens[:, -1] = vocab_size, vocab_size + 1
+    targets = torch.full_like(tokens, NOTHING)
+    targets[:, -1] = tokens[rows, places + 1]
+    return Examples(tokens, targets)
 
-    def __init__(self, body: TinyTransformer, n_classes: int = 2) -> None:
-        super().__init__()
-        self.body = body
-        self.head = nn.Linear(body.embedding.embedding_dim, n_classes)
 
-    def forward(
-        self, tokens: Tokens, positions: Positions | None = None
-    ) -> Float[Tensor, "batch n_classes"]:
-        """(batch, seq) token ids, at positions 0, 1, … if none are given → (batch, n_classes)."""
-        return self.head(self.body.hidden(tokens, positions).mean(dim=1))
+def loss(model: TinyTransformer, examples: Examples, positions: Positions | None = None) -> Tensor:
+    """Mean cross-entropy of the asked tokens, in nats."""
+    logits = model(examples.tokens, positions)
+    return F.cross_entropy(logits.flatten(0, 1), examples.targets.flatten(), ignore_index=NOTHING)
 
-    def accuracy(
-        self, tokens: Tokens, labels: Int[Tensor, " batch"], positions: Positions | None = None
-    ) -> float:
-        """Share of sentences classified as their label says, between 0 and 1."""
-        with torch.no_grad():
-            return float((self(tokens, positions).argmax(-1) == labels).float().mean())
+
+def accuracy(
+    model: TinyTransformer, examples: Examples, positions: Positions | None = None
+) -> float:
+    """Share of the asked tokens that are answered right, between 0 and 1."""
+    with torch.no_grad():
+        answers = model(examples.tokens, positions).argmax(-1)
+    asked = examples.targets != NOTHING
+    return float((answers == examples.targets)[asked].float().mean())
+
+
+def _random_tokens(
+    length: int, batch: int, vocab_size: int, generator: torch.Generator
+) -> Int[Tensor, "batch seq"]:
+    validation.integer("length", length)
+    validation.integer("batch", batch)
+    validation.integer("vocab_size", vocab_size, minimum=2)
+    validation.instance("generator", generator, torch.Generator, "a torch.Generator")
+    return torch.randint(vocab_size, (batch, length), generator=generator)

@@ -15,7 +15,7 @@ from torch.nn import functional as F
 
 from course_utils import data, validation
 from course_utils.models import TinyTransformer
-from course_utils.sequence_tasks import NOTHING, Examples
+from course_utils.tasks import NOTHING, Examples
 
 VOCAB_SIZE = 256
 BLOCK = 8192  # bytes; every EVERY-th block of a text is held out
@@ -27,12 +27,7 @@ Blocks = Int[Tensor, "blocks block"]
 
 
 class Text(NamedTuple):
-    """A text, split.
-
-    Attributes:
-        train: (bytes,) ids to learn from.
-        held_out: (blocks, block) ids never learned from; each row is one stretch of the text.
-    """
+    """A text, split into ids to learn from and held-out blocks, each one stretch of the text."""
 
     train: Bytes
     held_out: Blocks
@@ -43,20 +38,12 @@ class Text(NamedTuple):
 
 
 def documentation() -> Bytes:
-    """The text that the course ships: chapters of Python's language reference, (bytes,) ids.
-
-    Raises: as :func:`course_utils.data.verified`.
-    """
+    """The text that the course ships: chapters of Python's language reference."""
     return from_file(data.verified("documentation.txt"))
 
 
 def from_file(path: str | Path) -> Bytes:
-    """Any file as (bytes,) int64 ids from 0 to 255.
-
-    Raises:
-        OSError: if the file cannot be read.
-        ValueError: if it is empty.
-    """
+    """The bytes of any file as int64 ids from 0 to 255."""
     content = Path(path).read_bytes()
     if not content:
         raise ValueError(f"text file {path} is empty")
@@ -64,11 +51,7 @@ def from_file(path: str | Path) -> Bytes:
 
 
 def from_bytes(content: bytes) -> Bytes:
-    """Bytes as (bytes,) int64 ids from 0 to 255.
-
-    Raises:
-        TypeError, ValueError: if it is not bytes or there is none.
-    """
+    """Bytes as int64 ids from 0 to 255."""
     if not isinstance(content, bytes):
         raise TypeError(f"content must be bytes, got {type(content).__name__} {content!r:.40}")
     if not content:
@@ -77,17 +60,7 @@ def from_bytes(content: bytes) -> Bytes:
 
 
 def split(ids: Bytes, *, block: int = BLOCK, every: int = EVERY) -> Text:
-    """Cut a text into blocks and hold out every ``every``-th, so that both parts are alike.
-
-    Args:
-        ids: (bytes,) the text.
-        block: bytes that a held-out stretch has.
-        every: of that many blocks one, in their middle, is held out.
-
-    Raises:
-        TypeError, ValueError: if a number is not usable or the text has fewer than ``every``
-            blocks.
-    """
+    """Cut a text into blocks, hold out the middle one of each ``every``: both parts are alike."""
     _check_text(ids)
     validation.integer("block", block)
     validation.integer("every", every, minimum=2)
@@ -103,24 +76,11 @@ def split(ids: Bytes, *, block: int = BLOCK, every: int = EVERY) -> Text:
 
 
 def draw(ids: Bytes, *, length: int, batch: int, generator: torch.Generator) -> Examples:
-    """Pieces from random places of a text; each byte is asked for the next one.
-
-    Args:
-        ids: (bytes,) the text.
-        length: bytes a piece.
-        batch: pieces.
-        generator: where the random places come from.
-
-    Raises:
-        TypeError, ValueError: if a number is not usable or the text is not longer than a piece.
-    """
+    """Pieces of ``length`` bytes from random places of a text; each byte is asked for the next."""
     _check_text(ids)
     validation.integer("length", length)
     validation.integer("batch", batch)
-    if not isinstance(generator, torch.Generator):
-        raise TypeError(
-            f"generator must be a torch.Generator, got {type(generator).__name__} {generator!r}"
-        )
+    validation.instance("generator", generator, torch.Generator, "a torch.Generator")
     if len(ids) <= length:
         raise ValueError(f"length must be below that of the text, {len(ids)}, got {length}")
     starts = torch.randint(len(ids) - length, (batch, 1), generator=generator)
@@ -129,57 +89,45 @@ def draw(ids: Bytes, *, length: int, batch: int, generator: torch.Generator) -> 
 
 
 def pieces(blocks: Blocks, *, length: int) -> Examples:
-    """Cut every block into pieces of ``length`` that do not overlap; a rest is dropped.
-
-    Raises:
-        TypeError, ValueError: if ``length`` is no whole number above 0 or a block is not longer.
-    """
-    validation.integer("length", length)
-    if blocks.ndim != 2 or blocks.shape[1] <= length:
-        raise ValueError(
-            f"blocks must be (blocks, block) with more than length = {length} bytes a block, "
-            f"got shape {tuple(blocks.shape)}"
-        )
-    cut = blocks.unfold(1, length + 1, length).flatten(0, 1)  # (pieces, length + 1)
-    return Examples(cut[:, :-1], cut[:, 1:])
+    """Cut every block into pieces of ``length`` that do not overlap; a rest is dropped."""
+    return _windows(blocks, length=validation.integer("length", length), step=length)
 
 
 def sliding(blocks: Blocks, *, length: int, first: int | None = None) -> Examples:
     """Windows of ``length`` that advance by half of it; only their second halves are asked.
 
     So each byte that is asked has between length/2 and length bytes of context, and none is asked
-    twice.
-
-    Args:
-        blocks: (blocks, block) stretches of text.
-        length: bytes a window, even.
-        first: place in a block of the first byte that is read as a query and asked for its
-            successor; length/2 if not given.
-
-    Raises:
-        TypeError, ValueError: if a number is not usable or no window fits into a block.
+    twice. ``length`` is even. ``first`` is the place in a block of the first byte that is read as a
+    query and asked for its successor; length/2 if not given.
     """
     half = validation.integer("length", length, minimum=2) // 2
     if length % 2:
         raise ValueError(f"length must be even, its second half is asked, got {length}")
     start = half if first is None else validation.integer("first", first, minimum=half)
-    start -= half
+    tokens, targets = _windows(blocks, length=length, step=half, start=start - half)
+    targets = targets.clone()
+    targets[:, :half] = NOTHING
+    return Examples(tokens, targets)
+
+
+def _windows(blocks: Blocks, *, length: int, step: int, start: int = 0) -> Examples:
     if blocks.ndim != 2 or blocks.shape[1] <= start + length:
         raise ValueError(
             f"blocks must be (blocks, block) with more than {start + length} bytes a block, "
             f"got shape {tuple(blocks.shape)}"
         )
-    cut = blocks[:, start:].unfold(1, length + 1, half).flatten(0, 1)  # (windows, length + 1)
-    targets = cut[:, 1:].clone()
-    targets[:, :half] = NOTHING
-    return Examples(cut[:, :-1], targets)
+    cut = blocks[:, start:].unfold(1, length + 1, step).flatten(0, 1)  # (windows, length + 1)
+    return Examples(cut[:, :-1], cut[:, 1:])
+
+
+def spread(blocks: Blocks, most: int) -> Int[Tensor, "fewer block"]:
+    """At most so many of the blocks, evenly spread over the text."""
+    at = torch.linspace(0, len(blocks) - 1, min(most, len(blocks))).long()
+    return blocks[at.to(blocks.device)]
 
 
 def losses(model: TinyTransformer, examples: Examples) -> Float[Tensor, "batch seq"]:
-    """Cross-entropy of every token, in nats, 0 where nothing is asked: (batch, seq).
-
-    A few pieces are read at a time.
-    """
+    """Cross-entropy of every token, in nats, 0 where nothing is asked."""
     at_once = max(1, AT_ONCE // examples.tokens.shape[1])
     found = []
     with torch.no_grad():
@@ -192,12 +140,10 @@ def losses(model: TinyTransformer, examples: Examples) -> Float[Tensor, "batch s
 def loss_by_position(
     model: TinyTransformer, blocks: Blocks, *, length: int
 ) -> Float[Tensor, " length"]:
-    """Held-out loss after 1, 2, … ``length`` bytes of context, in nats a byte: (length,).
+    """Held-out loss after 1, 2, … ``length`` bytes of context, in nats a byte.
 
     The blocks are read in pieces that do not overlap, each from its first byte on: entry p is the
     mean loss, over all pieces, of the byte after the one at position p.
-
-    Raises: as :func:`pieces`.
     """
     return losses(model, pieces(blocks, length=length)).mean(0)
 

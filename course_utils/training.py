@@ -1,7 +1,5 @@
 """One training loop for every experiment of the course."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 import torch
@@ -21,23 +19,13 @@ def fit(
     bar: bool = True,
     faster: Mapping[str, float] | None = None,
 ) -> list[float]:
-    """Train with Adam and show a bar; interrupting keeps what was learned so far.
+    """Train a model in place with Adam; interrupting keeps what was learned so far.
 
-    Args:
-        model: its parameters are trained in place; it is left in evaluation mode.
-        loss: called once a step, returns the scalar loss of a fresh batch.
-        steps: how many steps.
-        lr: learning rate, falling linearly to 0 over the last half of the steps.
-        name: text before the bar.
-        bar: False where many trainings run at once and their bars would be in each other's way.
-        faster: parameter by name → by how much its learning rate is larger.
-
-    Returns:
-        The loss of every step that was taken, in the loss's own unit.
-
-    Raises:
-        TypeError, ValueError: if ``steps``, ``lr`` or a factor of ``faster`` is not above 0, or
-            the model has no parameter of that name.
+    ``loss`` is called once a step and returns the scalar loss of a fresh batch. The learning rate
+    ``lr`` falls linearly to 0 over the last half of the steps; ``faster`` says by which factor
+    that of a named parameter is larger. ``bar=False`` is for trainings that run at once, whose
+    bars would be in each other's way. The model is left in evaluation mode. What comes back is
+    the loss of every step that was taken.
     """
     total = validation.integer("steps", steps)
     validation.positive("lr", lr)

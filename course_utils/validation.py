@@ -3,8 +3,6 @@
 Nothing here knows about encodings, attention or lessons.
 """
 
-from __future__ import annotations
-
 import difflib
 import math
 import numbers
@@ -15,12 +13,23 @@ import torch
 from torch import Tensor
 
 
+def instance(name: str, value: Any, kind: Any, what: str) -> None:
+    """Raise unless ``value`` is of a class, or of one of several; ``what`` says what is valid."""
+    if not isinstance(value, kind):
+        raise TypeError(f"{name} must be {what}, got {type(value).__name__} {value!r}")
+
+
+def sentence(name: str, value: Any) -> None:
+    """Raise unless ``value`` is a string with more than blanks in it."""
+    instance(name, value, str, "a string")
+    if not value.strip():
+        raise ValueError(f"{name} must not be empty, got {value!r}")
+
+
 def integer(name: str, value: Any, minimum: int = 1) -> int:
     """Return ``value`` as an int, or raise unless it is a whole number of at least ``minimum``.
 
-    Raises:
-        TypeError: if ``value`` is not an integer (bool and float do not count).
-        ValueError: if ``value`` is below ``minimum``.
+    A bool does not count, nor does a float.
     """
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
         raise TypeError(
@@ -31,14 +40,34 @@ def integer(name: str, value: Any, minimum: int = 1) -> int:
     return int(value)
 
 
+def below(name: str, value: Any, end: int, what: str) -> int:
+    """Return ``value``, or raise unless it is from 0 to ``end`` − 1; ``what`` says what ends."""
+    number = integer(name, value, minimum=0)
+    if number >= end:
+        raise ValueError(f"{name} must be below {end}, {what}, got {value}")
+    return number
+
+
+def seed(value: Any) -> int:
+    """Return ``value``, or raise unless it is from 0 to 2³² − 1, the seeds that NumPy takes."""
+    return below("seed", value, 2**32, "as for NumPy")
+
+
 def even(name: str, value: Any) -> int:
     """Return ``value`` as an int, or raise unless it is an even number of at least 2."""
-    number = integer(name, value, minimum=2)
-    if number % 2:
-        raise ValueError(
-            f"{name} must be even (each frequency takes a sin and a cos), got {number}; "
-            f"try {number - 1} or {number + 1}"
-        )
+    return _multiple(name, value, 2, "even (each frequency takes a sin and a cos)")
+
+
+def quarters(name: str, value: Any) -> int:
+    """Return ``value``, or raise unless it is divisible by 4: sin and cos for each of two axes."""
+    return _multiple(name, value, 4, "divisible by 4 (sin and cos for each of two axes)")
+
+
+def _multiple(name: str, value: Any, unit: int, what: str) -> int:
+    number = integer(name, value, minimum=unit)
+    if number % unit:
+        low = number - number % unit
+        raise ValueError(f"{name} must be {what}, got {number}; try {low} or {low + unit}")
     return number
 
 
@@ -54,10 +83,21 @@ def heads(d_model: Any, n_heads: Any) -> int:
     return width // count
 
 
+def head_width(d_model: int, n_heads: int, unit: int) -> None:
+    """Raise unless d_model / n_heads is a multiple of ``unit``."""
+    width, step = d_model // n_heads, unit * n_heads
+    if width % unit:
+        below, above = d_model // step * step, (d_model // step + 1) * step
+        raise ValueError(
+            f"d_model must make each head's width, d_model / n_heads, a multiple of {unit}, "
+            f"got {d_model} / {n_heads} = {width}; "
+            f"try d_model {f'{below} or ' if below else ''}{above}"
+        )
+
+
 def boolean(name: str, value: Any) -> bool:
     """Return ``value``, or raise unless it is True or False."""
-    if not isinstance(value, bool):
-        raise TypeError(f"{name} must be True or False, got {type(value).__name__} {value!r}")
+    instance(name, value, bool, "True or False")
     return value
 
 
@@ -82,11 +122,20 @@ def positive(name: str, value: Any) -> float:
     return found
 
 
+def positive_or_tensor(name: str, value: Any) -> Tensor | float:
+    """Return ``value``, or raise unless it is a number above 0; a tensor keeps its gradient."""
+    if not isinstance(value, Tensor):
+        return positive(name, value)
+    floating(name, value, "of one number", ndim=0)
+    if readable(value):
+        positive(name, float(value.detach()))
+    return value
+
+
 def choice(name: str, value: Any, valid: Iterable[str]) -> str:
     """Return ``value``, or raise unless it is one of ``valid``; suggests the nearest spelling."""
     options = list(valid)
-    if not isinstance(value, str):
-        raise TypeError(f"{name} must be a string, got {type(value).__name__} {value!r}")
+    instance(name, value, str, "a string")
     if value not in options:
         near = difflib.get_close_matches(value.lower(), options, n=1)
         hint = f"; did you mean {near[0]!r}?" if near else "."
@@ -99,8 +148,7 @@ def tensor(name: str, value: Any, shape: str, ndim: int | None = None) -> Tensor
 
     ``shape`` is what the message says is valid, such as ``"(batch, seq, d_model)"``.
     """
-    if not isinstance(value, Tensor):
-        raise TypeError(f"{name} must be a tensor {shape}, got {type(value).__name__} {value!r}")
+    instance(name, value, Tensor, f"a tensor {shape}")
     if ndim is not None and value.ndim != ndim:
         raise ValueError(f"{name} must have shape {shape}, got {tuple(value.shape)}")
     if value.numel() == 0:
@@ -116,9 +164,22 @@ def floating(name: str, value: Any, shape: str, ndim: int | None = None) -> Tens
     return found
 
 
+def real(name: str, value: Any) -> Tensor:
+    """``value`` as float64 if it is that, else float32; whole numbers below 2²⁴ stay exact."""
+    found = tensor(name, value, "(…) of numbers")
+    if found.dtype == torch.bool or found.is_complex():
+        raise TypeError(f"{name} must hold integers or floats, got {found.dtype}")
+    return found if found.dtype == torch.float64 else found.to(torch.float32)
+
+
 def matrix(name: str, value: Any, shape: str = "(n, width)") -> Tensor:
     """Return ``value``, or raise unless it is a finite float matrix."""
     return finite(name, floating(name, value, shape, ndim=2))
+
+
+def readable(value: Tensor) -> bool:
+    """Whether looking at a tensor's values is free: a compiler would stop, a GPU would wait."""
+    return value.device.type == "cpu" and not torch.compiler.is_compiling()
 
 
 def positions(
@@ -128,26 +189,28 @@ def positions(
     *,
     whole: bool = False,
     past: int | None = None,
+    batches: bool = False,
 ) -> Tensor:
     """Return ``value``, or raise unless it is one row of usable positions.
 
     Args:
-        name: what the message calls the argument.
-        value: 1-D tensor of integers or finite floats, shape (seq,).
+        value: integers or finite floats, shape (seq,).
         length: how many positions there must be; None allows any number above 0.
         whole: True refuses fractions (a table can only be read at a row).
         past: the first position that is too large; refuses negative ones too.
+        batches: True allows (batch, seq) too.
     """
-    row = tensor(name, value, "(seq,), for example torch.arange(seq)", ndim=1)
+    shape = "(seq,), for example torch.arange(seq)"
+    row = tensor(name, value, shape, ndim=None if batches else 1)
+    if row.ndim not in (1, 2):
+        raise ValueError(f"{name} must have shape (seq,) or (batch, seq), got {tuple(row.shape)}")
     if not (row.is_floating_point() or row.dtype in (torch.int64, torch.int32)):
         # Offsets of smaller integers would wrap around.
         raise TypeError(f"{name} must hold int64, int32 or floats, got {row.dtype}")
-    if length is not None and len(row) != length:
-        raise ValueError(
-            f"{name} must have one entry for each of the {length} tokens, got {len(row)}"
-        )
-    if torch.compiler.is_compiling():
-        return row  # the checks below read values, which would break the graph
+    if length is not None:
+        one_each(name, row.shape[-1], length)
+    if not readable(row):
+        return row
     if row.is_floating_point() and not bool(row.isfinite().all()):
         raise ValueError(f"{name} must be finite, got {_first(row, ~row.isfinite())}")
     if whole and row.is_floating_point() and bool((row != row.floor()).any()):
@@ -158,16 +221,21 @@ def positions(
     return row
 
 
+def one_each(name: str, count: int, tokens: int) -> None:
+    """Raise unless there are as many positions as tokens."""
+    if count != tokens:
+        raise ValueError(f"{name} must have one entry for each of the {tokens} tokens, got {count}")
+
+
+def from_zero(name: str, row: Tensor, what: str) -> None:
+    """Raise if a position is negative; ``what`` says what stands at 0."""
+    if readable(row) and bool((row < 0).any()):
+        raise ValueError(f"{name} must be 0 or more, {what}, got {_first(row, row < 0)}")
+
+
 def _first(row: Tensor, where: Tensor) -> str:
-    place = int(where.nonzero()[0])
-    return f"{row[place].item()} at place {place}"
-
-
-def positions_or_count(name: str, value: Any, length: int, device: torch.device) -> Tensor:
-    """Return ``value`` checked as :func:`positions` does, or 0, 1, …, length − 1 if it is None."""
-    if value is None:
-        return torch.arange(length, device=device)
-    return positions(name, value, length=length).to(device)
+    place = where.nonzero()[0].tolist()
+    return f"{row[tuple(place)].item()} at place {', '.join(map(str, place))}"
 
 
 def token_ids(name: str, value: Any, vocab_size: int) -> Tensor:
@@ -175,7 +243,7 @@ def token_ids(name: str, value: Any, vocab_size: int) -> Tensor:
     ids = tensor(name, value, "(batch, seq)", ndim=2)
     if ids.is_floating_point() or ids.is_complex() or ids.dtype == torch.bool:
         raise TypeError(f"{name} must hold integer ids, got {ids.dtype}")
-    if not torch.compiler.is_compiling():
+    if readable(ids):
         low, high = int(ids.min()), int(ids.max())
         if low < 0 or high >= vocab_size:
             wrong = low if low < 0 else high

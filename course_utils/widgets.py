@@ -4,8 +4,6 @@ Everything works with ipywidgets 7.7 and 8, in JupyterLab and Colab. Without a k
 explorer shows its first picture and a prediction its question as text.
 """
 
-from __future__ import annotations
-
 import html
 import math
 from collections.abc import Callable, Sequence
@@ -21,6 +19,7 @@ from course_utils.plots.style import quick_png, shrink
 
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 SIZE = (8.0, 4.2)  # inches, of an explorer's picture
+WIDE = {"style": {"description_width": "9em"}, "layout": {"width": "34em", "max_width": "98%"}}
 _answers: dict[str, Any] = {}  # what the learner picked, by question: survives a re-run
 
 
@@ -39,9 +38,6 @@ def explore(
             ``(low, high, start, step)`` makes a slider (of floats if any is a float), a bool a
             check box, a list of strings a drop-down that starts at its first entry, and a
             widget is taken as it is.
-
-    Raises:
-        TypeError, ValueError: if a control is none of these or its numbers are out of order.
     """
     box = explorer(draw, size, **controls)
     *sliders, image, sentence = box.children
@@ -54,8 +50,7 @@ def explorer(
     draw: Callable[..., str | None], size: tuple[float, float] = SIZE, **controls: Any
 ) -> w.VBox:
     """What :func:`explore` displays: a box of the controls, the picture and the sentence."""
-    if not callable(draw):
-        raise TypeError(f"draw must be a function of (fig, …), got {type(draw).__name__} {draw!r}")
+    validation.instance("draw", draw, Callable, "a function of (fig, …)")
     if not controls:
         raise ValueError(f"controls must name at least one argument of draw, got {controls}")
     if not isinstance(size, tuple) or len(size) != 2:
@@ -87,8 +82,7 @@ def explorer(
 
 def control(name: str, spec: Any) -> Any:
     """Make the widget for one control of :func:`explore`; widgets pass through."""
-    text = {"description": name.replace("_", " "), "style": {"description_width": "9em"}}
-    wide = {"layout": w.Layout(width="34em", max_width="98%"), "continuous_update": True}
+    text = {"description": name.replace("_", " "), "style": WIDE["style"]}
     if isinstance(spec, w.Widget) and hasattr(spec, "value"):
         spec.description = spec.description or text["description"]
         return spec
@@ -104,11 +98,10 @@ def control(name: str, spec: Any) -> Any:
             raise ValueError(
                 f"{name} must be (low, high, start[, step]) with low <= start <= high, got {spec}"
             )
-        if any(isinstance(number, float) for number in spec):
-            size = step[0] if step else (high - low) / 100
-            return w.FloatSlider(min=low, max=high, value=start, step=size, **text, **wide)
-        size = step[0] if step else 1
-        return w.IntSlider(min=low, max=high, value=start, step=size, **text, **wide)
+        floats = any(isinstance(number, float) for number in spec)
+        kind, size = (w.FloatSlider, (high - low) / 100) if floats else (w.IntSlider, 1)
+        size = step[0] if step else size
+        return kind(min=low, max=high, value=start, step=size, **text, layout=WIDE["layout"])
     raise TypeError(
         f"{name} must be (low, high, start[, step]), a bool, a list of strings or a widget, "
         f"got {spec!r}"
@@ -116,26 +109,15 @@ def control(name: str, spec: Any) -> Any:
 
 
 def log_slider(low: float, high: float, start: float) -> Any:
-    """A slider whose steps are equal ratios, for :func:`explore`: 20 steps a factor of ten.
-
-    Raises:
-        TypeError, ValueError: unless 0 < low <= start <= high and low < high.
-    """
+    """A slider whose steps are equal ratios, for :func:`explore`: 20 steps a factor of ten."""
     for name, value in {"low": low, "high": high, "start": start}.items():
         validation.positive(name, value)
-    if not (0 < low <= start <= high and low < high):
+    if not low <= start <= high or low == high:
         raise ValueError(
             f"low, start and high must satisfy 0 < low <= start <= high, got {low}, {start}, {high}"
         )
-    return w.FloatLogSlider(
-        value=start,
-        min=math.log10(low),
-        max=math.log10(high),
-        step=0.05,
-        readout_format=",.0f",
-        style={"description_width": "9em"},
-        layout=w.Layout(width="34em", max_width="98%"),
-    )
+    ends = {"min": math.log10(low), "max": math.log10(high)}
+    return w.FloatLogSlider(value=start, step=0.05, readout_format=",.0f", **ends, **WIDE)
 
 
 class Prediction:
@@ -152,28 +134,23 @@ class Prediction:
     def reveal(self, measured: str | float, unit: str = "") -> None:
         """Print what was measured beside what the learner predicted."""
         found = f"{measured:.4g}" if isinstance(measured, float) else str(measured)
-        found = f"{found} {unit}".strip()
         if self.answer is None:
-            print(f"Measured: {found}. (No prediction was made above.)")
-        elif isinstance(self.answer, str):
-            same = self.answer == measured
-            verdict = "as you predicted" if same else f"you predicted: {self.answer}"
-            print(f"Measured: {found}. ({verdict[0].upper()}{verdict[1:]}.)")
+            told = "No prediction was made above"
+        elif not isinstance(self.answer, str):
+            told = f"You predicted {self.answer:.4g}"
+        elif self.answer == measured:
+            told = "As you predicted"
         else:
-            print(f"Measured: {found}. (You predicted {self.answer:.4g}.)")
+            told = f"You predicted: {self.answer}"
+        print(f"Measured: {f'{found} {unit}'.strip()}. ({told}.)")
 
 
 def predict(question: str, choices: Sequence[str]) -> Prediction:
     """Ask a multiple-choice question and record the answer in this kernel.
 
-    Returns:
-        A :class:`Prediction`; a later cell calls its ``reveal`` with what it measured.
-
-    Raises:
-        TypeError, ValueError: if the question is empty or there are fewer than two different
-            choices.
+    A later cell calls the :class:`Prediction`'s ``reveal`` with what it measured.
     """
-    _sentence(question)
+    validation.sentence("question", question)
     if isinstance(choices, str) or not isinstance(choices, Sequence):
         raise TypeError(f"choices must be a list, got {type(choices).__name__} {choices!r}")
     options = [str(choice) for choice in choices]
@@ -189,20 +166,13 @@ def predict(question: str, choices: Sequence[str]) -> Prediction:
 
 def predict_number(question: str, unit: str = "") -> Prediction:
     """Ask for a number and record it in this kernel; otherwise like :func:`predict`."""
-    _sentence(question)
+    validation.sentence("question", question)
     earlier = _answers.get(question)
     picker = w.Text(
         value="" if earlier is None else f"{earlier:g}", placeholder=f"your guess {unit}".strip()
     )
     _ask(question, picker, f"  (a number{' in ' + unit if unit else ''})")
     return Prediction(question)
-
-
-def _sentence(question: Any) -> None:
-    if not isinstance(question, str):
-        raise TypeError(f"question must be a string, got {type(question).__name__} {question!r}")
-    if not question.strip():
-        raise ValueError(f"question must not be empty, got {question!r}")
 
 
 def _ask(question: str, picker: Any, options: str) -> None:

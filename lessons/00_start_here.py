@@ -101,7 +101,7 @@ guess = widgets.predict(
 import torch
 
 from course_utils import measures
-from course_utils.tasks import CAT_ON_MAT, word_vectors
+from course_utils.sentences import CAT_ON_MAT, word_vectors
 
 vectors = word_vectors(CAT_ON_MAT, 32)  # (6, 32), one vector a word
 scores = vectors @ vectors[1] / 32**0.5  # (6,), "cat" against every word

@@ -63,7 +63,7 @@ def attention_from_scratch(x, W_q, W_k, W_v):
 
 # %%
 from course_utils.attention import MultiHeadAttention
-from course_utils.tasks import word_vectors
+from course_utils.sentences import word_vectors
 
 torch.manual_seed(0)
 attention = MultiHeadAttention(d_model=32, n_heads=1).requires_grad_(False)
@@ -92,7 +92,7 @@ guess = widgets.predict(
 )
 
 # %%
-from course_utils.tasks import reordering
+from course_utils.sentences import reordering
 
 first, second = "John loves Mary".split(), "Mary loves John".split()
 perm = reordering(first, second)  # second[i] = first[perm[i]]
@@ -152,7 +152,7 @@ print(f"largest difference, first against last: {gap:.0e}")
 # 你爱我 (you love me).
 
 # %%
-from course_utils.tasks import PINYIN
+from course_utils.sentences import PINYIN
 
 pairs = [
     ("John loves Mary", "Mary loves John"),
@@ -299,7 +299,7 @@ guess = widgets.predict(
 from torch.nn import functional as F
 
 from course_utils.models import TinyTransformer
-from course_utils.tasks import SentenceClassifier, who_loves_whom
+from course_utils.sentences import SentenceClassifier, who_loves_whom
 from course_utils.training import fit
 
 task = who_loves_whom().to(device)
@@ -498,7 +498,7 @@ widgets.explore(
 # change of a weight.
 
 # %%
-from course_utils.tasks import CAT_ON_MAT
+from course_utils.sentences import CAT_ON_MAT
 
 order = torch.tensor([4, 0, 3, 2, 1, 5])
 back = order.argsort()

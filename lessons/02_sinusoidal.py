@@ -464,7 +464,7 @@ plots.show(
 import math
 
 from course_utils.attention import MultiHeadAttention
-from course_utils.tasks import word_vectors
+from course_utils.sentences import word_vectors
 
 torch.manual_seed(0)
 heads = MultiHeadAttention(128, 4, encoding).requires_grad_(False)

@@ -97,8 +97,8 @@ for rows, width in ((512, 384), (512, 768), (1024, 768), (100_000, 768)):
 # tokens are *near*.
 
 # %%
-from course_utils import sequence_tasks
-from course_utils.sequence_tasks import NOTHING, Examples
+from course_utils import tasks
+from course_utils.tasks import NOTHING, Examples
 
 
 def fill_in(length, batch, generator):
@@ -127,15 +127,11 @@ from course_utils.training import fit
 
 
 def before(length, batch, generator):
-    return sequence_tasks.token_at_offset(
-        -1, length=length, batch=batch, vocab_size=9, generator=generator
-    )
+    return tasks.token_at_offset(-1, length=length, batch=batch, vocab_size=9, generator=generator)
 
 
 def place_3(length, batch, generator):
-    return sequence_tasks.token_at_place(
-        3, length=length, batch=batch, vocab_size=9, generator=generator
-    )
+    return tasks.token_at_place(3, length=length, batch=batch, vocab_size=9, generator=generator)
 
 
 TASKS = {"fill in": fill_in, "token before": before, "token at place 3": place_3}
@@ -156,7 +152,7 @@ def train(task, kind, steps=400):
     def loss():
         if kind != SINES:
             tables.append(model.encoding.table.detach().cpu().clone())
-        return sequence_tasks.loss(model, task(32, 32, generator).to(device))
+        return tasks.loss(model, task(32, 32, generator).to(device))
 
     return model, torch.tensor(fit(model, loss, steps, lr=1e-2)), tables
 
@@ -165,7 +161,7 @@ def score(model, task, length, first=0):
     """Share of right answers on 256 fresh texts, at places from `first` on."""
     examples = task(length, 256, torch.Generator().manual_seed(1)).to(device)
     examples.targets[:, :first] = NOTHING  # not asked
-    return sequence_tasks.accuracy(model, examples)
+    return tasks.accuracy(model, examples)
 
 
 # %%
@@ -346,7 +342,7 @@ def train_on_short(optimizer):
         read = torch.arange(40) < length
         seen += read / 200
         steps.zero_grad()
-        sequence_tasks.loss(model, fill_in(length, 16, generator)).backward()
+        tasks.loss(model, fill_in(length, 16, generator)).backward()
         before_step = table.clone()
         steps.step()
         made = (table - before_step).norm(dim=1)
@@ -660,7 +656,7 @@ plots.show(
 # sentence begins at 1? The *order* is the same. Only the places have changed.
 
 # %%
-from course_utils.tasks import SentenceClassifier, who_loves_whom
+from course_utils.sentences import SentenceClassifier, who_loves_whom
 
 loves = who_loves_whom().to(device)
 BEGIN = (0, 1, 2, 3, 10, 20)
@@ -751,7 +747,7 @@ for overlap, (lost, read) in costs.items():
 import math
 
 from course_utils.attention import MultiHeadAttention
-from course_utils.tasks import word_vectors
+from course_utils.sentences import word_vectors
 
 x = word_vectors(["buffalo"] * 24, 32)[None]
 fresh = create("learned", d_model=32, n_heads=2, max_len=64)

@@ -29,7 +29,7 @@ device = start(seed=0)
 
 # %%
 from course_utils import plots
-from course_utils.encodings import create
+from course_utils.encodings import Places, create
 
 SCHEMES = ("shaw", "transformer_xl", "t5", "deberta")
 opened = {name: create(name, d_model=64, n_heads=4).doors for name in SCHEMES}
@@ -66,7 +66,7 @@ import torch
 
 from course_utils import measures
 from course_utils.encodings.functional import sinusoidal_table
-from course_utils.tasks import word_vectors
+from course_utils.sentences import word_vectors
 
 words = "the old cat that the dog saw sat on the mat near the door of the old house".split()
 n, d = len(words), 64
@@ -312,7 +312,7 @@ xl_terms = {
 }
 added = sum(list(xl_terms.values())[1:])
 assert torch.allclose(
-    added, xl.bias(queries[None, None], keys[None, None], places, places)[0, 0], atol=1e-4
+    added, xl.bias(queries[None, None], keys[None, None], Places(places))[0, 0], atol=1e-4
 )
 print("three terms = the bias of the reference")
 
@@ -632,7 +632,7 @@ guess = widgets.predict(
 # %%
 from functools import partial
 
-from course_utils import sequence_tasks
+from course_utils import tasks
 from course_utils.models import TinyTransformer
 from course_utils.training import fit
 
@@ -644,21 +644,21 @@ def train(encoding, draw, seed):
     model = TinyTransformer(5, encoding, **sizes).to(device)
 
     def loss():
-        return sequence_tasks.loss(model, draw(batch=32, **options).to(device))
+        return tasks.loss(model, draw(batch=32, **options).to(device))
 
     steps, faster = (300, {"encoding.table": 20.0}) if encoding == "t5" else (150, None)
     fit(model, loss, steps, lr=1e-2, faster=faster)
     test = draw(batch=500, **options).to(device)
     moved = torch.arange(9, device=device) + 50
-    right = sequence_tasks.accuracy
+    right = tasks.accuracy
     return model, right(model, test), right(model, test, moved)
 
 
 # %%
 TASKS = {
-    "offset −1": (partial(sequence_tasks.token_at_offset, -1), (0,)),
-    "place 0": (partial(sequence_tasks.token_at_place, 0), (0, 1, 2)),
-    "place 3": (partial(sequence_tasks.token_at_place, 3), (0,)),
+    "offset −1": (partial(tasks.token_at_offset, -1), (0,)),
+    "place 0": (partial(tasks.token_at_place, 0), (0, 1, 2)),
+    "place 3": (partial(tasks.token_at_place, 3), (0,)),
 }
 rows = ("none", "learned", *SCHEMES)
 trained = {

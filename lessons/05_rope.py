@@ -27,7 +27,7 @@ device = start(seed=0)
 
 # %%
 from course_utils import plots
-from course_utils.encodings import create
+from course_utils.encodings import Places, create
 
 rope = create("rope", d_model=128, n_heads=4)
 plots.show(
@@ -167,7 +167,7 @@ def rope_from_scratch(x, positions, base=10000.0):
 
 positions = torch.arange(100)
 x = torch.randn(2, 4, 100, 64, generator=torch.Generator().manual_seed(0))
-angles = rope_angles(positions, rope_frequencies(64)[0])  # (100, 32)
+angles = rope_angles(positions, rope_frequencies(64))  # (100, 32)
 assert torch.allclose(rope_from_scratch(x, positions), apply_rope(x, angles), atol=1e-5)
 print("from scratch = reference, shape", tuple(x.shape))
 
@@ -211,7 +211,7 @@ def small(gap):  # below 1e-5 the digits are rounding, and differ between proces
     return "less than 1e-5" if gap < 1e-5 else f"{gap:.0e}"
 
 
-shift_gap, speeds = {}, rope_frequencies(64)[0]
+shift_gap, speeds = {}, rope_frequencies(64)
 for moved in (100, 10_000, 1_000_000):
     later = rope_from_scratch(torch.stack([query, key]), places + moved)
     shift_gap[moved] = (later[0] @ later[1].T / 8 - rope_scores).abs().max().item()
@@ -277,7 +277,7 @@ guess.reveal("yes" if deviation["x before W_q and W_k"] < 1e-3 else "no")
 # stay as they were. After training we move all positions by 50.
 
 # %%
-from course_utils import sequence_tasks
+from course_utils import tasks
 from course_utils.models import TinyTransformer
 from course_utils.training import fit
 
@@ -289,7 +289,7 @@ class TurnFirst(torch.nn.Linear):
 
     def forward(self, x):
         row = torch.arange(x.shape[-2], device=x.device) + self.first
-        frequencies, _ = rope_frequencies(x.shape[-1], device=x.device)
+        frequencies = rope_frequencies(x.shape[-1], device=x.device)
         return super().forward(apply_rope(x, rope_angles(row, frequencies)))
 
 
@@ -304,9 +304,9 @@ def three_back(seed, turn_x=False):
             setattr(attention, name, TurnFirst(32, 32, bias=False).to(device))
 
     def draw(batch):
-        return sequence_tasks.token_at_offset(-3, batch=batch, **task).to(device)
+        return tasks.token_at_offset(-3, batch=batch, **task).to(device)
 
-    fit(model, lambda: sequence_tasks.loss(model, draw(64)), 150, lr=1e-2)
+    fit(model, lambda: tasks.loss(model, draw(64)), 150, lr=1e-2)
     return model, draw(200)
 
 
@@ -355,7 +355,7 @@ def by_distance(encoding, q, k, length=300):
     """Scores of a query with keys 0, 1, … earlier; q, k: (many, d) → (many, length)."""
     q_pos, k_pos = torch.tensor([length - 1]), torch.arange(length).flip(0)
     q, k = q[:, None, None], k[:, None, None].expand(-1, -1, length, -1)
-    q, k = encoding.rotate(q, k, q_pos, k_pos)
+    q, k = encoding.rotate(q, k, Places(q_pos, k_pos))
     return (q @ k.mT)[:, 0, 0]
 
 
@@ -364,7 +364,7 @@ Q, K = torch.randn(2, 2000, 64, generator=torch.Generator().manual_seed(2))
 equal = by_distance(one_head, Q, Q).mean(0)
 random = by_distance(one_head, Q, K).square().mean(0).sqrt()
 wish = torch.full((len(Q),), 50)
-made = apply_rope(Q, rope_angles(wish, rope_frequencies(64)[0]))  # each query, turned on by 50
+made = apply_rope(Q, rope_angles(wish, rope_frequencies(64)))  # each query, turned on by 50
 peak = by_distance(one_head, Q, made).mean(0)
 change = (random[200:].mean() / random[:50].mean()).item()
 side = "lower" if change < 1 else "higher"
@@ -372,7 +372,7 @@ guess.reveal("is the same within 10 %" if abs(change - 1) < 0.1 else f"is more t
 
 # %%
 distance = torch.arange(300)
-turns = distance[:, None] * rope_frequencies(64)[0]  # (300, 32), radians
+turns = distance[:, None] * rope_frequencies(64)  # (300, 32), radians
 sums = torch.polar(torch.ones_like(turns), turns).cumsum(1).abs().sum(1)  # of the paper's |S_m|
 lengths = torch.cat([Q.unflatten(-1, (-1, 2)).square().sum(-1), torch.zeros(len(Q), 1)], dim=1)
 bound = lengths.diff(dim=1).abs().amax(1).mean() * sums / equal[0]  # for equal q and k
@@ -383,7 +383,7 @@ curves = {
     "key made for 50: mean": peak / equal[0],
 }
 bases = {
-    f"base {base:,.0f}": (distance[:, None] * rope_frequencies(64, base)[0]).cos().mean(1)
+    f"base {base:,.0f}": (distance[:, None] * rope_frequencies(64, base)).cos().mean(1)
     for base in (100.0, 10_000.0, 1_000_000.0)
 }
 far = {name: curve[200:].mean().item() for name, curve in bases.items()}
@@ -448,7 +448,7 @@ contexts = {"Llama 2": (10_000.0, 4096), "Llama 3": (500_000.0, 8192)}
 fig, ax = plt.subplots(figsize=(7, 3.4))
 unfinished = {}
 for number, (name, (base, context)) in enumerate(contexts.items()):
-    waves = 2 * torch.pi / rope_frequencies(128, base)[0]  # (64,), positions a turn
+    waves = 2 * torch.pi / rope_frequencies(128, base)  # (64,), positions a turn
     unfinished[name] = int((waves > context).sum())
     ax.semilogy(
         waves, "os"[number], markersize=3.5, color=f"C{number}", label=f"{name}, {base:,.0f}"
@@ -483,7 +483,7 @@ print("interleaved:", [(2 * m, 2 * m + 1) for m in range(4)])
 print("half       :", [(m, m + 4) for m in range(4)])
 order = layout_order(8, "interleaved", "half")
 print("order that converts:", order.tolist())
-vector, eight = torch.randn(1, 8), rope_angles(torch.tensor([5]), rope_frequencies(8)[0])
+vector, eight = torch.randn(1, 8), rope_angles(torch.tensor([5]), rope_frequencies(8))
 same = torch.allclose(
     apply_rope(vector, eight)[:, order], apply_rope(vector[:, order], eight, "half"), atol=1e-6
 )
@@ -517,7 +517,7 @@ def trained(encoding):
 
     def loss():
         batch = text.draw(real.train, length=64, batch=32, generator=generator)
-        return sequence_tasks.loss(model, batch)
+        return tasks.loss(model, batch)
 
     fit(model, loss, 150, lr=1e-2)
     return model
@@ -529,7 +529,7 @@ from course_utils.encodings.functional import convert_layout
 
 def nats(model, positions=None):
     with torch.no_grad():
-        return sequence_tasks.loss(model, held_out, positions).item()
+        return tasks.loss(model, held_out, positions).item()
 
 
 model, blind = trained("rope"), trained("none")
@@ -627,7 +627,7 @@ guess.reveal(float(distinct), "numbers")
 # %%
 def rough_angles(positions, d, dtype):
     """Angles with positions, speeds and their product in ``dtype``."""
-    return positions.to(dtype)[:, None] * rope_frequencies(d, device=positions.device)[0].to(dtype)
+    return positions.to(dtype)[:, None] * rope_frequencies(d, device=positions.device).to(dtype)
 
 
 def neighbours(dtype):
@@ -672,13 +672,13 @@ class Rough(PositionalEncoding):
 
     dtype = torch.float32
 
-    def rotate(self, q, k, q_pos, k_pos):
+    def rotate(self, q, k, at):
         def turn_all(x, row):
             angles = rough_angles(row, x.shape[-1], self.dtype).float()
             cos, sin = (part.bfloat16().float() for part in (angles.cos(), angles.sin()))
             return rotate_pairs(x, cos, sin)
 
-        return turn_all(q, q_pos), turn_all(k, k_pos)
+        return turn_all(q, at.q), turn_all(k, at.k)
 
 
 # %%
@@ -749,7 +749,7 @@ plots.show(
 
 # %%
 from course_utils.attention import MultiHeadAttention
-from course_utils.tasks import word_vectors
+from course_utils.sentences import word_vectors
 
 torch.manual_seed(0)
 heads = MultiHeadAttention(128, 4, rope).requires_grad_(False)
@@ -836,7 +836,7 @@ check_to_half(to_half)
 # %%
 def published(q, base=10000.0):  # q: (batch, seq, heads, d_head)
     places = torch.arange(q.shape[-2])
-    return apply_rope(q, rope_angles(places, rope_frequencies(q.shape[-1], base)[0]))
+    return apply_rope(q, rope_angles(places, rope_frequencies(q.shape[-1], base)))
 
 
 out = published(torch.ones(1, 6, 4, 8))
@@ -865,7 +865,7 @@ def head_scores(x, W_q, W_k, n_heads):
 def head_scores(x, W_q, W_k, n_heads):
     q, k = ((x @ W).unflatten(-1, (n_heads, -1)).transpose(0, 1) for W in (W_q, W_k))
     d = q.shape[-1]
-    angles = rope_angles(torch.arange(len(x)), rope_frequencies(d)[0])
+    angles = rope_angles(torch.arange(len(x)), rope_frequencies(d))
     return apply_rope(q, angles) @ apply_rope(k, angles).mT / d**0.5
 
 
@@ -885,7 +885,7 @@ def key_for(q, distance, base):
 
 # %% tags=["solution"]
 def key_for(q, distance, base):
-    angles = rope_angles(torch.tensor([distance]), rope_frequencies(len(q), base)[0])
+    angles = rope_angles(torch.tensor([distance]), rope_frequencies(len(q), base))
     return apply_rope(q[None], angles)[0]  # at its place the key then points where q points
 
 

@@ -27,7 +27,7 @@ device = start(seed=0)
 
 # %%
 from course_utils import plots
-from course_utils.encodings import create
+from course_utils.encodings import Places, create
 
 alibi = create("alibi", d_model=64, n_heads=8)
 plots.show(
@@ -68,7 +68,7 @@ offsets = offset_matrix(places, places)
 bias = alibi_bias(offsets, alibi_slopes(8))  # (8, 48, 48)
 assert torch.allclose(alibi_from_scratch(8, 48), bias)
 q = k = torch.zeros(1, 8, 48, 8)  # the bias does not look at them
-assert torch.equal(alibi.bias(q, k, places, places)[0], bias)
+assert torch.equal(alibi.bias(q, k, Places(places))[0], bias)
 print("from scratch = reference; slopes:", [f"1/{1 / m:.0f}" for m in alibi_slopes(8).tolist()])
 
 # %% [markdown]
@@ -502,7 +502,7 @@ guess = widgets.predict(
 )
 
 # %%
-from course_utils import sequence_tasks, text
+from course_utils import tasks, text
 from course_utils.training import fit
 
 english = text.split(text.documentation())
@@ -514,7 +514,7 @@ def train(name):
     pieces = {"length": 64, "batch": 16, "generator": torch.Generator().manual_seed(0)}
 
     def loss():
-        return sequence_tasks.loss(model, text.draw(english.train, **pieces).to(device))
+        return tasks.loss(model, text.draw(english.train, **pieces).to(device))
 
     fit(model, loss, steps=250, lr=1e-2)
     return model
@@ -602,9 +602,9 @@ class Window(PositionalEncoding):
         super().__init__(inner.d_model, inner.n_heads)
         self.inner, self.width = inner, width
 
-    def bias(self, q, k, q_pos, k_pos):
-        found = self.inner.bias(q, k, q_pos, k_pos)
-        far = (q_pos[:, None] - k_pos[None, :]).abs() >= self.width
+    def bias(self, q, k, at):
+        found = self.inner.bias(q, k, at)
+        far = at.offsets.abs() >= self.width
         plain = torch.zeros(far.shape, device=q.device) if found is None else found
         return plain.masked_fill(far, -torch.inf)
 
@@ -696,7 +696,7 @@ kin = {name: create(name, d_model=64, n_heads=8).requires_grad_(False) for name 
 q, k = torch.zeros(1, 8, 1, 8), torch.zeros(1, 8, 1024, 8)
 curves = {}  # name → (8, 1024), by distance from a query at position 1023
 for name, one in kin.items():
-    found = one.bias(q, k, torch.tensor([1023]), torch.arange(1024))[0, :, 0].flip(-1)
+    found = one.bias(q, k, Places(torch.tensor([1023]), torch.arange(1024)))[0, :, 0].flip(-1)
     curves[name] = found - found[:, :1]
     first, later = found[3, 0] - found[3, 100], found[3, 900] - found[3, 1000]
     learned = ", ".join(f"{key} {tuple(p.shape)}" for key, p in one.named_parameters())

@@ -50,10 +50,11 @@ plots.show(
 
 # %%
 from course_utils import data
-from course_utils.experiments.extrapolation import AS_TRAINED, LENGTHS
+from course_utils.results import AS_TRAINED
 
 results = data.results("extrapolation")
 trained = results[results.reading == AS_TRAINED]
+LENGTHS = sorted(trained["read"].unique().tolist())
 names = list(NAMES)
 L = int(trained.length.iloc[0])
 seeds = trained.groupby("encoding").seed.nunique()
@@ -81,10 +82,9 @@ import torch
 
 from course_utils import text
 from course_utils.experiments import checkpoints
-from course_utils.experiments.extrapolation import WINDOW_BLOCKS, spread
 
 english = text.split(text.documentation())
-blocks = spread(english.held_out, WINDOW_BLOCKS)  # (3, 8192): what the tables were made with
+blocks = text.spread(english.held_out, 3)  # (3, 8192): what the tables were made with
 alibi = checkpoints.shipped("alibi")
 part = blocks[:, : 31 * 256 + 1]  # so that both lengths judge the same bytes
 in_pieces = {n: text.losses(alibi, text.pieces(part, length=n)) for n in (64, 256)}
@@ -153,7 +153,7 @@ print(f"from scratch = text.sliding with text.losses, {len(reference):,} bytes j
 # is *clear* if its interval leaves out 0. It knows of seeds only: all models read the same text.
 
 # %%
-from course_utils.experiments.compare import average, change, t_quantile
+from course_utils.results import average, change, t_quantile
 
 
 def rise(name, n):
@@ -177,7 +177,7 @@ guess = widgets.predict(
 # %%
 import pandas as pd
 
-from course_utils.experiments.tables import summary
+from course_utils.results import summary
 
 means = summary(trained, "encoding", "read")  # columns: mean, margin, …
 order = sorted(names, key=lambda name: rise(name, 2048).mean)
@@ -308,7 +308,7 @@ guess.reveal(small if moved < 1 else "by more than 1 nat")
 # training text.
 
 # %%
-from course_utils.experiments.counts import Counts
+from course_utils.counts import Counts
 
 looks, table = (1, 2, 4), Counts(english.train, order=5)
 judged = blocks[:, : 7 * 1024 + 1]  # from byte 1025 on, these are the bytes that the tables judge
@@ -346,7 +346,7 @@ print(f"best model: {best} {means.loc[(best, L), 'mean']:.2f}")
 # %%
 from functools import partial
 
-from course_utils import sequence_tasks
+from course_utils import tasks
 from course_utils.models import TinyTransformer
 from course_utils.training import fit
 
@@ -359,9 +359,9 @@ def two_back(encoding, common, seed):
         small.embedding.weight += common / 64**0.5  # the model multiplies by the root of its width
     size = {"length": 16, "batch": 16, "vocab_size": 256}
     dice = torch.Generator().manual_seed(seed)
-    draw = partial(sequence_tasks.token_at_offset, -2, **size, generator=dice)
-    fit(small, lambda: sequence_tasks.loss(small, draw()), 200, lr=5e-3, bar=False)
-    return sequence_tasks.accuracy(small, draw())
+    draw = partial(tasks.token_at_offset, -2, **size, generator=dice)
+    fit(small, lambda: tasks.loss(small, draw()), 200, lr=5e-3, bar=False)
+    return tasks.accuracy(small, draw())
 
 
 # %%
@@ -540,7 +540,7 @@ print(", ".join(apart) or "any")
 # should give its row.
 
 # %%
-from course_utils.experiments.extrapolation import read
+from course_utils.measures.trained_models import sliding_loss
 
 
 def listed(name, n):
@@ -548,7 +548,7 @@ def listed(name, n):
     return trained[(trained.encoding == name) & (trained["read"] == n)].set_index("seed").loss
 
 
-again = read(shipped["rope"], blocks, L, 2048)[0]
+again = sliding_loss(shipped["rope"], blocks, L, 2048)[0]
 print(f"RoPE at {L}: {again:.2f} read now, {listed('rope', L)[0]:.2f} in the table")
 print("gap below 0.01:", abs(again - listed("rope", L)[0]) < 0.01)
 
@@ -569,7 +569,7 @@ from course_utils.experiments.recipe import Recipe, on_text
 STEPS = 20  # 1200 for the whole training, a minute or two
 recipe = Recipe("rope", seed=0, steps=STEPS)
 model = on_text(recipe, english.to(device), device)
-mine = read(model, blocks.to(device), L, 2048)[0]
+mine = sliding_loss(model, blocks.to(device), L, 2048)[0]
 row = listed(recipe.encoding, L)
 print(f"{STEPS} steps: {mine:.1f} nats at {L}; table: {row.min():.2f} to {row.max():.2f}")
 print("within 0.05 of the table's seeds:", row.min() - 0.05 < mine < row.max() + 0.05)
@@ -588,7 +588,7 @@ guess = widgets.predict(
 )
 
 # %%
-from course_utils.experiments.reading import entropy_by_query
+from course_utils.measures.trained_models import entropy_by_query
 
 sample = blocks[:2, :1024]
 nats = {name: entropy_by_query(model, sample) for name, model in shipped.items()}
@@ -686,7 +686,7 @@ guess = widgets.predict(
 )
 
 # %%
-from course_utils.experiments.reading import losses_with_memory
+from course_utils.measures.trained_models import losses_with_memory
 
 PIECE, PIECES = 32, 15
 own = PIECE * PIECES  # the real place of the judged piece: 480
@@ -782,9 +782,9 @@ guess = widgets.predict(
 )
 
 # %%
-tasks = data.results("tasks")
-right = summary(tasks, "task", "encoding", "read", of="accuracy")["mean"]
-usual, longest = int(tasks.length.iloc[0]), int(tasks["read"].max())
+accuracies = data.results("tasks")
+right = summary(accuracies, "task", "encoding", "read", of="accuracy")["mean"]
+usual, longest = int(accuracies.length.iloc[0]), int(accuracies["read"].max())
 solved, kept_up = {}, {}
 for task in ("copy", "reverse", "find"):
     at_first, at_last = right[task].xs(usual, level="read"), right[task].xs(longest, level="read")
@@ -796,14 +796,12 @@ kept_most = max(kept_up, key=lambda task: len(kept_up[task]))
 guess.reveal(kept_most if kept_up[kept_most] else "none: nobody solves any")
 
 # %%
-from course_utils.experiments.algorithms import SYMBOLS
-
-shares = summary(tasks, "task", "encoding", "read", of="accuracy")
+shares = summary(accuracies, "task", "encoding", "read", of="accuracy")
 fig, axes = plt.subplots(1, 3, figsize=(10.5, 3.8), sharey=True)
 for ax, task in zip(axes, solved, strict=True):
     plots.seed_curves(ax, shares.loc[task], chosen, title=task, xlabel="tokens a row")
     ax.set_ylim(-0.03, 1.05)
-    ax.axhline(1 / SYMBOLS, color="0.5", linewidth=1)  # guessing
+    ax.axhline(1 / 16, color="0.5", linewidth=1)  # guessing one of 16 symbols
 axes[0].set_ylabel("share right")
 fig.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=len(chosen))
 ends = "; ".join(

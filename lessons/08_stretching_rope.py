@@ -119,7 +119,7 @@ guess.reveal(["none", "one", "two", "three"][new_wheels["direct"]])
 
 # %%
 from course_utils.encodings import NTK, Linear, YaRN
-from course_utils.encodings.functional import rope_frequencies
+from course_utils.encodings.functional import rope_frequencies, scaled_frequencies
 
 
 def stretch_from_scratch(way, theta, s, L, b=10_000.0):
@@ -137,12 +137,12 @@ def stretch_from_scratch(way, theta, s, L, b=10_000.0):
 
 
 # %%
-theta = rope_frequencies(128)[0]
+theta = rope_frequencies(128)
 for d, L in ((128, 4096), (32, 64)):  # Llama 2's heads, and ours
     known = {"interpolation": Linear(8), "NTK-aware": NTK(8), "YaRN": YaRN(8, L)}
     for way, scaling in known.items():
-        ours = stretch_from_scratch(way, rope_frequencies(d)[0], 8, L)
-        assert torch.allclose(ours, rope_frequencies(d, 10_000.0, scaling)[0])
+        ours = stretch_from_scratch(way, rope_frequencies(d), 8, L)
+        assert torch.allclose(ours, scaled_frequencies(d, 10_000.0, scaling)[0])
 print("from scratch = reference, three ways, two heads")
 
 # %% [markdown]
@@ -157,10 +157,10 @@ print("from scratch = reference, three ways, two heads")
 #   temperature. (LongRoPE *searches* a factor for each pair; we do not.)
 
 # %%
-from course_utils.experiments.ways import WAYS, way_to_stretch
+from course_utils.ways import WAYS, way_to_stretch
 
 for way in WAYS:
-    speed, factor = rope_frequencies(128, 10_000.0, way_to_stretch(way, 8, 4096, 128), 8 * 4096)
+    speed, factor = scaled_frequencies(128, 10_000.0, way_to_stretch(way, 8, 4096, 128), 8 * 4096)
     spared = int((speed > 0.99 * theta).sum())
     print(f"{way:14} {spared:2} of 64 pairs keep their speed; scores × {factor**2:.2f}")
 
@@ -190,7 +190,7 @@ import matplotlib.pyplot as plt
 
 drawn = [way for way in WAYS if way not in ("dynamic NTK", "by parts")]
 speeds = {
-    way: rope_frequencies(128, 10_000.0, way_to_stretch(way, 8, 4096, 128), 8 * 4096)[0]
+    way: scaled_frequencies(128, 10_000.0, way_to_stretch(way, 8, 4096, 128), 8 * 4096)[0]
     for way in drawn
 }
 new = {way: int(explorers.unseen(theta, v, 4096, 8 * 4096).sum()) for way, v in speeds.items()}
@@ -233,12 +233,12 @@ from course_utils.experiments import checkpoints
 
 model, recipe = checkpoints.load(data.verified("model_rope.safetensors"))
 L = recipe.length
-own = rope_frequencies(32)[0]  # (16,)
+own = rope_frequencies(32)  # (16,)
 turns = L * own / (2 * torch.pi)
 finished = int((turns >= 1).sum())
 print("turns within 64 bytes:", ", ".join(f"{t:.2g}" for t in turns[:8].tolist()), "…")
 print(f"{finished} of {len(own)} pairs finish a turn, {len(own) - finished} never do")
-kept = rope_frequencies(32, 10_000.0, YaRN(8, L))[0] / own
+kept = scaled_frequencies(32, 10_000.0, YaRN(8, L))[0] / own
 print("YaRN leaves the first pairs", ", ".join(f"{k:.2f}" for k in kept[:6].tolist()), "…")
 
 # %% [markdown]
@@ -265,7 +265,7 @@ some, rows, p = (0, 2, 4, 5, 7, 9), ("direct", "interpolation", "NTK-aware", "Ya
 fig, ax = plt.subplots(figsize=(8, 5.2))
 beyond = {}
 for down, way in enumerate(rows):
-    now = rope_frequencies(32, 10_000.0, way_to_stretch(way, 8, L, 32))[0]
+    now = scaled_frequencies(32, 10_000.0, way_to_stretch(way, 8, L, 32))[0]
     beyond[way] = explorers.unseen(own, now, L, p + 1)
     for across, m in enumerate(some):
         seen = min(2 * math.pi, (L - 1) * own[m].item())
@@ -302,14 +302,12 @@ guess = widgets.predict(
 )
 
 # %%
-from course_utils.experiments.compare import average, change
-from course_utils.experiments.extrapolation import AS_TRAINED
-from course_utils.experiments.stretching import FACTOR, STEPS
-from course_utils.experiments.tables import summary
-from course_utils.experiments.ways import WITHOUT_FACTOR
+from course_utils.results import AS_TRAINED, average, change, summary
+from course_utils.ways import WITHOUT_FACTOR
 
 results = data.results("stretching")
 LENGTHS = sorted(results.read.unique().tolist())
+FACTOR, STEPS = 8, int(results.tuned.max())  # of the stretching, of the fine-tuning
 fixed = results[results.factor.isin([1, FACTOR])]  # 1: direct and dynamic NTK are told none
 plain = fixed[(fixed.reading == AS_TRAINED) & (fixed.tuned == 0)]
 untuned = summary(plain, "way", "read")
@@ -410,11 +408,9 @@ cells(fitted).fillna("")
 # Does NTK-aware need a factor above the extension? We sweep it.
 
 # %%
-from course_utils.experiments.stretching import MULTIPLES
-
 for n in LENGTHS[1:]:
     fit = at("NTK-aware", n, s=n / L)
-    more = {k: change(results, fit, at("NTK-aware", n, s=k * n / L)) for k in MULTIPLES}
+    more = {k: change(results, fit, at("NTK-aware", n, s=k * n / L)) for k in (1.25, 1.5, 2, 3, 4)}
     best = min(more, key=lambda k: more[k].mean)
     rest = change(results, at("by parts", n, s=n / L), at("NTK-aware", n, s=best * n / L))
     print(f"{n} bytes, NTK-aware, factor {n // L} × k less factor {n // L}:")
@@ -439,11 +435,10 @@ guess = widgets.predict(
 
 # %%
 from course_utils.encodings import LongRoPE
-from course_utils.experiments.extrapolation import read
-from course_utils.experiments.stretching import judged_part
+from course_utils.measures.trained_models import sliding_loss
 
 known = text.split(text.documentation())
-held_out = judged_part(known, LENGTHS[-1])
+held_out = text.spread(known.held_out, 3)[:, : 3 * LENGTHS[-1] + 1]  # as for the table
 passage = held_out[1:2]  # one of three, for speed
 keep_all, slow_all = [1.0] * len(own), [8.0] * len(own)
 parts = {
@@ -458,7 +453,7 @@ parts = {
 def loss_with(factors, n):
     """Loss of the shipped model at n bytes, pair m slowed by factors[m]."""
     scaling = LongRoPE(factors, 1.0, L)  # factor 1: no temperature
-    return read(checkpoints.shipped("rope", scaling=scaling), passage, n, LENGTHS[-1])[0]
+    return sliding_loss(checkpoints.shipped("rope", scaling=scaling), passage, n, LENGTHS[-1])[0]
 
 
 slowed = {name: {n: loss_with(factors, n) for n in (64, 512)} for name, factors in parts.items()}
@@ -528,7 +523,7 @@ for way in WAYS:
     word = "above" if gap.above() else "below" if gap.below() else "no clear difference"
     rise = change(results, at(way, 512, STEPS), at(way, 1024, STEPS))
     scaling = way_to_stretch(way, 8, L, 32)
-    then, now = (rope_frequencies(32, 10_000.0, scaling, n)[0] for n in (512, 1024))
+    then, now = (scaled_frequencies(32, 10_000.0, scaling, n)[0] for n in (512, 1024))
     fresh = int(explorers.unseen(then, now, 512, 1024).sum())
     print(f"{way:14} at 512, less the control at 64: {gap}, {word}")
     print(f"{'':14} from 512 to 1024: {rise}; {fresh:2} pairs reach new angles")
@@ -545,7 +540,7 @@ for way in WAYS:
 # different here?
 
 # %%
-for name, speed, length in (("ours", own, L), ("LLaMA 7B", rope_frequencies(128)[0], 2048)):
+for name, speed, length in (("ours", own, L), ("LLaMA 7B", rope_frequencies(128), 2048)):
     whole = {s: int((length / s * speed / (2 * math.pi) >= 1).sum()) for s in (1, 8)}
     print(
         f"{name}: {whole[1]} of {len(speed)} pairs finish a turn within {length:,}, {whole[8]} if "
@@ -562,14 +557,14 @@ for name, speed, length in (("ours", own, L), ("LLaMA 7B", rope_frequencies(128)
 # Do it yourself: 30 steps for two ways, on the shipped model.
 
 # %%
+from course_utils.experiments.recipe import stretched
 from course_utils.experiments.stretching import fine_tune
-from course_utils.experiments.ways import stretched
 
 for way in ("interpolation", "YaRN"):
     mine = stretched(model, recipe, way, FACTOR)
-    before = read(mine, held_out, 512, LENGTHS[-1])[0]
+    before = sliding_loss(mine, held_out, 512, LENGTHS[-1])[0]
     fine_tune(mine, recipe, known, length=512, steps=30)
-    after = read(mine, held_out, 512, LENGTHS[-1])[0]
+    after = sliding_loss(mine, held_out, 512, LENGTHS[-1])[0]
     print(f"{way:14} {before:.1f} before, {after:.1f} after 30 steps")
 
 # %% [markdown]
@@ -588,7 +583,7 @@ warm = change(results, at("by parts", 512), at("YaRN", 512))
 print(f"YaRN's own temperature, at the same ramp: {warm}")
 
 # %%
-from course_utils.experiments.reading import entropy_by_query
+from course_utils.measures.trained_models import entropy_by_query
 
 sample = held_out[:2, :1024]
 shapes = {"direct": {}, "interpolation": {}, "YaRN": {}, "YaRN + log-n": {"log_n": L}}
@@ -665,15 +660,14 @@ guess = widgets.predict(
 )
 
 # %%
-from course_utils.experiments import needles
-
 hidden = data.results("stretching_needles")
+ways = hidden.way.unique().tolist()
 found = summary(hidden, "way", "read", "depth", of="accuracy")
 sizes, depths = sorted(hidden.read.unique().tolist()), sorted(hidden.depth.unique().tolist())
 by_length = hidden.groupby(["way", "read", "seed"], as_index=False).accuracy.mean()
 overall = summary(by_length, "way", "read", of="accuracy")
 fig, axes = plt.subplots(1, 5, figsize=(12, 3.2), sharey=True)
-for ax, way in zip(axes, needles.WAYS, strict=True):
+for ax, way in zip(axes, ways, strict=True):
     grid = torch.tensor(found.loc[way, "mean"].unstack("read").loc[depths, sizes].to_numpy())
     plots.numbered(ax, grid, depths, sizes, limit=1.0, form="{:.1f}", title=way, xlabel="tokens")
 axes[0].set_ylabel("depth (1 = start of the row)")
@@ -682,10 +676,10 @@ plots.show(
     fig,
     "Five tables of the share found, by depth and length; redder is more. The widest 95 % interval "
     f"of a cell is ± {found.margin.max():.1f}. Mean over depths at {last} tokens: "
-    + ", ".join(f"{w} {overall.loc[(w, last), 'mean']:.2f}" for w in needles.WAYS)
+    + ", ".join(f"{w} {overall.loc[(w, last), 'mean']:.2f}" for w in ways)
     + ".",
 )
-guess.reveal(max(needles.WAYS[:-1], key=lambda way: overall.loc[(way, last), "mean"]))
+guess.reveal(max(ways[:-1], key=lambda way: overall.loc[(way, last), "mean"]))
 
 # %%
 shares = overall["mean"].map("{:.3f}".format) + overall["margin"].map(" ± {:.3f}".format)
@@ -694,7 +688,7 @@ for other, way in [(one, "by parts") for one in four[:-1]] + [("by parts", "YaRN
     gap = change(by_length, *ends, of="accuracy")
     clear = "clear" if gap.above() or gap.below() else "not clear"
     print(f"{last} tokens, share found, {way} less {other}: {gap}; {clear}")
-shares.unstack("read").loc[list(needles.WAYS)]
+shares.unstack("read").loc[ways]
 
 # %% [markdown]
 # **Look:** direct loses nearly all but the nearest needles, NTK-aware the far ones, interpolation
@@ -757,7 +751,7 @@ def inverted(positions, trained, wanted):
 
 
 for name, scaling in (("right", Linear(8)), ("inverted", Linear(1 / 8))):
-    lost = read(checkpoints.shipped("rope", scaling=scaling), passage, 512, 1024)[0]
+    lost = sliding_loss(checkpoints.shipped("rope", scaling=scaling), passage, 512, 1024)[0]
     print(
         f"{name:9} 512 bytes: {lost:.1f} nats; last position turned by as much as "
         f"{511 / scaling.factor:.0f}"
@@ -843,7 +837,7 @@ check_keep(keep)
 # past $L$. A cache of *turned* keys holds each key under the base of its own moment. Write
 # `cached_scores(q, keys, trained, base)`: the scores, divided by $\sqrt d$, of the newest query
 # with all $n$ keys. `q` is (d,), `keys` (n, d), both not turned yet; the last key is the query's
-# own. Use `DynamicNTK(1.0, trained)`, `rope_frequencies(d, base, scaling, n)`, which gives the
+# own. Use `DynamicNTK(1.0, trained)`, `scaled_frequencies(d, base, scaling, n)`, which gives the
 # speeds first, and `apply_rope(x, rope_angles(positions, speeds))`.
 
 # %%
@@ -859,7 +853,7 @@ def cached_scores(q, keys, trained, base):
 # %% tags=["solution"]
 def cached_scores(q, keys, trained, base):
     n, d = keys.shape
-    speeds = rope_frequencies(d, base, DynamicNTK(1.0, trained), n)[0]
+    speeds = scaled_frequencies(d, base, DynamicNTK(1.0, trained), n)[0]
     turned = apply_rope(keys, rope_angles(torch.arange(n), speeds))
     query = apply_rope(q[None], rope_angles(torch.tensor([n - 1]), speeds))[0]
     return turned @ query / d**0.5
@@ -924,10 +918,10 @@ myths.settle(
 )
 
 # %%
-by_hand = rope_frequencies(32, 10_000.0 * 8 ** (32 / 30))[0] / own
+by_hand = rope_frequencies(32, 10_000.0 * 8 ** (32 / 30)) / own
 claimed = {}
 for d in (32, 128):
-    before = rope_frequencies(d)[0]
+    before = rope_frequencies(d)
     found = NTK(8).frequencies(before, 10_000.0)[0] / before
     claimed[d] = torch.allclose(found, 8.0 ** (2 * torch.arange(d // 2, dtype=found.dtype) / d))
 right = torch.allclose(by_hand, 8.0 ** (-2 * torch.arange(16, dtype=own.dtype) / 30))

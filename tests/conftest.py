@@ -43,8 +43,8 @@ def scheme(monkeypatch):
     """A function that makes create() know one more encoding, for the length of a test."""
     from course_utils import encodings, models
 
-    def register(name, maker, wanted=(), options=()):
-        monkeypatch.setitem(encodings._SCHEMES, name, (maker, wanted, options))
+    def register(name, maker):
+        monkeypatch.setitem(encodings._SCHEMES, name, maker)
         for module in (encodings, models):
             monkeypatch.setattr(module, "NAMES", tuple(encodings._SCHEMES))
 

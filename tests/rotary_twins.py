@@ -5,6 +5,8 @@ import math
 import torch
 from hypothesis import strategies as st
 
+from course_utils.encodings import Places
+
 layouts = st.sampled_from(["interleaved", "half"])
 shifts = st.integers(-(10**4), 10**4)
 
@@ -41,7 +43,7 @@ def angles_of(row, d, base=10000.0):
 
 
 def scores(encoding, q, k, q_pos, k_pos):
-    q, k = encoding.rotate(q, k, q_pos, k_pos)
+    q, k = encoding.rotate(q, k, Places(q_pos, k_pos))
     return encoding.scale(encoding.d_head) * q @ k.transpose(-1, -2)
 
 

@@ -12,10 +12,12 @@ from torch.nn import functional as F
 from transformers.models.bert.modeling_bert import BertConfig, BertEmbeddings
 from transformers.models.vit_mae.modeling_vit_mae import build_2d_sinusoidal_position_embedding
 
-from course_utils.encodings.absolute import Learned, Multiplicative, Sinusoidal, Sinusoidal2D
-from course_utils.encodings.complex_order import ComplexOrder
-from course_utils.encodings.functional import sinusoidal_frequencies, sinusoidal_table
-from course_utils.encodings.functional.grid import sinusoidal_grid
+from course_utils.encodings import ComplexOrder, Learned, Multiplicative, Sinusoidal, Sinusoidal2D
+from course_utils.encodings.functional import (
+    sinusoidal_frequencies,
+    sinusoidal_grid,
+    sinusoidal_table,
+)
 
 quarter_widths = st.integers(1, 16).map(lambda quarter: 4 * quarter)
 both = pytest.mark.parametrize("kind", [Learned, Multiplicative])
@@ -387,7 +389,7 @@ def test_a_float64_model_gets_a_float64_grid():
             "Multiplicative(d_model=8, n_heads=2, max_len=5, beyond='clamp', std=0.02)",
         ),
         (ComplexOrder(8, 2, 5), "ComplexOrder(d_model=8, n_heads=2, vocab_size=5)"),
-        (Sinusoidal2D(8, 2, 5), "Sinusoidal2D(d_model=8, n_heads=2, base=10000, width=5)"),
+        (Sinusoidal2D(8, 2, 5), "Sinusoidal2D(d_model=8, n_heads=2, width=5, base=10000)"),
     ],
     ids=lambda value: type(value).__name__,
 )

@@ -4,10 +4,8 @@ import pytest
 import torch
 from bad_calls import bad_calls
 
-from course_utils.encodings.absolute import Learned, Multiplicative, Sinusoidal2D
-from course_utils.encodings.complex_order import ComplexOrder
-from course_utils.encodings.floater import Floater
-from course_utils.encodings.functional.grid import sinusoidal_grid
+from course_utils.encodings import ComplexOrder, Floater, Learned, Multiplicative, Sinusoidal2D
+from course_utils.encodings.functional import sinusoidal_grid
 
 pytestmark = pytest.mark.usefixtures("plain_arguments")
 

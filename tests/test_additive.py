@@ -8,10 +8,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from course_utils.encodings.additive import FIRE, ALiBi, Kerple, Sandwich
+from course_utils.encodings import FIRE, ALiBi, Kerple, Places, Sandwich
 from course_utils.encodings.base import PositionalEncoding
-from course_utils.encodings.functional import sinusoidal_table
-from course_utils.encodings.functional.additive import (
+from course_utils.encodings.functional import (
     alibi_bias,
     alibi_slopes,
     fire_psi,
@@ -20,6 +19,7 @@ from course_utils.encodings.functional.additive import (
     kerple_power,
     log_n_factor,
     sandwich_bias,
+    sinusoidal_table,
 )
 from course_utils.measures import toeplitz_error
 
@@ -45,7 +45,7 @@ def bias_of(encoding, q_pos, k_pos, dtype=torch.float64):
     """What door 3 adds, (heads, q_len, k_len), to random queries and keys."""
     shape = (1, encoding.n_heads, -1, encoding.d_head)
     q, k = (torch.randn(len(row), D_MODEL, dtype=dtype).reshape(shape) for row in (q_pos, k_pos))
-    return encoding.to(dtype).bias(q, k, q_pos, k_pos)[0].detach()
+    return encoding.to(dtype).bias(q, k, Places(q_pos, k_pos))[0].detach()
 
 
 def made(name, seed=0):
@@ -293,15 +293,15 @@ def test_a_bias_is_float32_for_half_precision_queries(name):
 def test_bfloat16_queries_do_not_round_the_distances(name):
     row, encoding = torch.arange(1500, 1540), made(name)
     q = torch.randn(1, HEADS, 40, 4)
-    exact = encoding.bias(q, q, row, row)
-    assert torch.equal(encoding.bias(q.bfloat16(), q.bfloat16(), row, row), exact)
+    exact = encoding.bias(q, q, Places(row))
+    assert torch.equal(encoding.bias(q.bfloat16(), q.bfloat16(), Places(row)), exact)
 
 
 @pytest.mark.parametrize("name", ["kerple log", "kerple power", "fire"])
 def test_every_parameter_has_a_gradient_through_softmax(name):
     encoding, row = made(name), torch.arange(6)
     q, k, v = torch.randn(3, 1, HEADS, 6, 4)
-    weights = (q @ k.transpose(-1, -2) / 2 + encoding.bias(q, k, row, row)).softmax(-1)
+    weights = (q @ k.transpose(-1, -2) / 2 + encoding.bias(q, k, Places(row))).softmax(-1)
     (weights @ v).square().sum().backward()
     for parameter_name, parameter in encoding.named_parameters():
         assert bool(parameter.grad.isfinite().all()), parameter_name
@@ -380,7 +380,7 @@ def test_past_its_threshold_fire_gives_shifted_positions_another_bias():
 def test_the_threshold_of_fire_has_no_gradient_from_queries_past_it():
     encoding, row = FIRE(D_MODEL, HEADS, original_len=4), torch.arange(10, 20)
     q = torch.randn(1, HEADS, 10, 4)
-    encoding.bias(q, q, row, row).square().sum().backward()
+    encoding.bias(q, q, Places(row)).square().sum().backward()
     assert encoding.log_threshold.grad == 0
     assert encoding.log_c.grad != 0
 

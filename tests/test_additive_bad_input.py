@@ -4,19 +4,19 @@ import pytest
 import torch
 from bad_calls import bad_calls
 
-from course_utils.encodings.additive import FIRE, ALiBi, Kerple, Sandwich
-from course_utils.encodings.contextual import CoPE
-from course_utils.encodings.functional.additive import (
+from course_utils.encodings import FIRE, ALiBi, CoPE, Kerple, Places, Sandwich
+from course_utils.encodings.functional import (
     alibi_bias,
     alibi_slopes,
+    contextual_counts,
     fire_psi,
     fire_share,
+    interpolated,
     kerple_log,
     kerple_power,
     log_n_factor,
     sandwich_bias,
 )
-from course_utils.encodings.functional.contextual import contextual_counts, interpolated
 
 pytestmark = pytest.mark.usefixtures("plain_arguments")
 
@@ -27,7 +27,7 @@ SQUARE = torch.zeros(4, 4)
 
 
 def bias(maker=ALiBi, q=Q, k=Q, q_pos=ROW, k_pos=ROW):
-    return maker(16, 2).bias(q, k, q_pos, k_pos)
+    return maker(16, 2).bias(q, k, Places(q_pos, k_pos))
 
 
 def share(q_pos=ROW, k_pos=ROW, c=0.1, threshold=9.0):
@@ -62,7 +62,7 @@ BAD = [
     (lambda: bias(CoPE, k=Q[:, :, :0]), ValueError, "k", "empty", "(1, 2, 0, 8)"),
     (lambda: bias(q_pos=ROW[:3]), ValueError, "q_pos", "4 tokens", "got 3"),
     (lambda: bias(CoPE, k_pos=ROW[:1]), ValueError, "k_pos", "4 tokens", "got 1"),
-    (lambda: bias(Kerple, k_pos=ROW[None]), ValueError, "k_pos", "(1, 4)"),
+    (lambda: bias(Kerple, k_pos=ROW[None, None]), ValueError, "k_pos", "(1, 1, 4)"),
     (lambda: bias(Sandwich, q_pos=[0, 1, 2, 3]), TypeError, "q_pos", "list [0, 1, 2, 3]"),
     (lambda: bias(k_pos=ROW / 0), ValueError, "k_pos", "nan at place 0"),
     (lambda: bias(FIRE, q_pos=ROW - INF), ValueError, "q_pos", "-inf at place 0"),

@@ -9,8 +9,8 @@ from transformers.models.bloom.modeling_bloom import build_alibi_tensor
 from transformers.models.mpt.modeling_mpt import build_mpt_alibi_tensor
 from x_transformers.x_transformers import AlibiPositionalBias
 
-from course_utils.encodings.additive import ALiBi, Kerple, Sandwich
-from course_utils.encodings.functional.additive import alibi_slopes
+from course_utils.encodings import ALiBi, Kerple, Places, Sandwich
+from course_utils.encodings.functional import alibi_slopes
 
 every_head_count = pytest.mark.parametrize("heads", range(1, 65))
 
@@ -22,7 +22,7 @@ def largest_gap(a, b):
 def bias_of(encoding, q_pos, k_pos):
     heads = encoding.n_heads
     q, k = (torch.randn(1, heads, len(row), encoding.d_head) for row in (q_pos, k_pos))
-    return encoding.bias(q, k, q_pos, k_pos)[0].detach()
+    return encoding.bias(q, k, Places(q_pos, k_pos))[0].detach()
 
 
 def bloom(heads, length):
@@ -99,7 +99,7 @@ def test_kerple_adds_its_kernel_after_the_scaling_as_the_code_or_before_it_as_th
     q, k = torch.randn(2, 1, heads, length, d_head)
     dots = (q @ k.transpose(-1, -2)).double()
     expected = (dots - kernel) / d_head**0.5 if inside else dots / d_head**0.5 - kernel
-    ours = encoding.scale(d_head) * dots + encoding.bias(q, k, row, row)
+    ours = encoding.scale(d_head) * dots + encoding.bias(q, k, Places(row))
     assert largest_gap(ours.detach(), expected.detach()) <= 1e-5
 
 

@@ -67,7 +67,7 @@ def part_of(module: str, modules: dict[str, Path], root: Path) -> str:
         return inside
     if rest[0] == "__init__":
         return "course_utils"
-    return "encodings/functional" if rest[:2] == ["encodings", "functional"] else rest[0]
+    return rest[0]
 
 
 def arrows(root: Path) -> dict[str, set[str]]:
@@ -100,6 +100,15 @@ def problems(root: Path) -> list[str]:
     return sorted(lines)
 
 
+def shared_names(root: Path) -> dict[str, list[str]]:
+    """The names that several modules of course_utils have, with their files."""
+    found: dict[str, list[str]] = {}
+    for path in sorted((root / "course_utils").rglob("*.py")):
+        if path.stem != "__init__":
+            found.setdefault(path.stem, []).append(path.relative_to(root).as_posix())
+    return {name: paths for name, paths in found.items() if len(paths) > 1}
+
+
 def cycles(graph: dict[str, set[str]]) -> list[str]:
     """The names along a cycle; none where there is none."""
     try:
@@ -126,6 +135,19 @@ def test_nothing_in_course_utils_needs_more_of_the_package_itself_than_its_versi
             if isinstance(node, ast.ImportFrom) and node.module == "course_utils":
                 own = {alias.name for alias in node.names}
                 assert not own & {"start", "pick_device", "seed_everything"}, path.name
+
+
+def test_no_two_modules_of_course_utils_have_the_same_name():
+    names = shared_names(ROOT)
+    assert names == {}
+
+
+def test_a_name_of_two_modules_is_found(tmp_path):
+    for name in ("a", "plots/a", "plots/b", "__init__", "plots/__init__"):
+        path = tmp_path / "course_utils" / f"{name}.py"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    assert shared_names(tmp_path) == {"a": ["course_utils/a.py", "course_utils/plots/a.py"]}
 
 
 README = """\

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from torch import nn
 
 from course_utils.attention import BLOCK, MultiHeadAttention, attention_weights
-from course_utils.cache import KVCache
 from course_utils.encodings import PositionalEncoding, create
+from course_utils.kv_cache import KVCache
 
 # One small encoding for each door, so that attention is tested with all of them.
 
@@ -18,8 +18,8 @@ from course_utils.encodings import PositionalEncoding, create
 class TurnFirstPair(PositionalEncoding):
     """Door 2: rotates the first two features of each head by the position."""
 
-    def rotate(self, q, k, q_pos, k_pos):
-        return self._turned(q, q_pos), self._turned(k, k_pos)
+    def rotate(self, q, k, at):
+        return self._turned(q, at.q), self._turned(k, at.k)
 
     def _turned(self, x, positions):
         a, b, rest = x[..., :1], x[..., 1:2], x[..., 2:]
@@ -30,17 +30,17 @@ class TurnFirstPair(PositionalEncoding):
 class LinearBias(PositionalEncoding):
     """Door 3: takes the distance off the score, each head with a slope of its own."""
 
-    def bias(self, q, k, q_pos, k_pos):
+    def bias(self, q, k, at):
         slopes = 0.5 ** torch.arange(1, self.n_heads + 1)
-        distances = (k_pos[None, :] - q_pos[:, None]).abs()
+        distances = (at.k[None, :] - at.q[:, None]).abs()
         return -(slopes[:, None, None] * distances)[None]
 
 
 class KeyBias(PositionalEncoding):
     """Door 3 with a bias that stretches over the queries: (1, heads, 1, k_len)."""
 
-    def bias(self, q, k, q_pos, k_pos):
-        return k_pos.to(q).sin().expand(1, self.n_heads, 1, -1)
+    def bias(self, q, k, at):
+        return at.k.to(q).sin().expand(1, self.n_heads, 1, -1)
 
 
 class MeanPosition(PositionalEncoding):
@@ -50,8 +50,8 @@ class MeanPosition(PositionalEncoding):
         super().__init__(d_model, n_heads)
         self.direction = nn.Parameter(torch.linspace(-1, 1, self.d_head))
 
-    def values(self, weights, q_pos, k_pos):
-        return (weights @ k_pos.to(weights))[..., None] * self.direction / 10
+    def values(self, weights, at):
+        return (weights @ at.k.to(weights))[..., None] * self.direction / 10
 
 
 class Unscaled(PositionalEncoding):
@@ -402,8 +402,8 @@ def test_no_matrix_of_all_scores_is_made_for_a_long_causal_text():
     class Watched(LinearBias):
         largest = 0
 
-        def bias(self, q, k, q_pos, k_pos):
-            found = super().bias(q, k, q_pos, k_pos)
+        def bias(self, q, k, at):
+            found = super().bias(q, k, at)
             Watched.largest = max(Watched.largest, found.numel())
             return found
 

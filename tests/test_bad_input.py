@@ -10,8 +10,8 @@ from matplotlib.figure import Figure
 import course_utils
 from course_utils import encodings, measures, plots, widgets
 from course_utils.attention import MultiHeadAttention
-from course_utils.cache import KVCache
-from course_utils.encodings import NoEncoding, PositionalEncoding, Sinusoidal, functional
+from course_utils.encodings import NoEncoding, Places, PositionalEncoding, Sinusoidal, functional
+from course_utils.kv_cache import KVCache
 from course_utils.models import TinyTransformer
 
 pytestmark = [pytest.mark.usefixtures("plain_arguments", "figures", "shown")]
@@ -55,7 +55,7 @@ def embed(x=X, positions=ROW):
 
 
 def doors(q=HEADS, k=HEADS):
-    return create("alibi").bias(q, k, ROW, ROW)
+    return create("alibi").bias(q, k, Places(ROW))
 
 
 def heatmap(matrix, **options):

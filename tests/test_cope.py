@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from x_transformers.x_transformers import CoPE as OtherCoPE
 
 from course_utils.attention import MultiHeadAttention
-from course_utils.encodings.contextual import CoPE
-from course_utils.encodings.functional.contextual import contextual_counts, interpolated
+from course_utils.encodings import CoPE, Places
+from course_utils.encodings.functional import contextual_counts, interpolated
 
 BATCH, HEADS, D_HEAD = 2, 3, 4
 D_MODEL = HEADS * D_HEAD
@@ -65,7 +65,7 @@ def test_cope_is_the_papers_formula_at_any_positions_repeated_ones_too(
 ):
     torch.manual_seed(seed)
     encoding, (q, k) = made(n_positions), vectors(len(q_row), len(k_row))
-    found = encoding.bias(q, k, torch.tensor(q_row), torch.tensor(k_row)).detach()
+    found = encoding.bias(q, k, Places(torch.tensor(q_row), torch.tensor(k_row))).detach()
     for b in range(BATCH):
         for h in range(HEADS):
             expected = slow_bias(q[b, h], k[b, h], q_row, k_row, encoding.table)
@@ -82,7 +82,7 @@ def test_cope_agrees_with_x_transformers_given_masked_scores(length, n_positions
     row = torch.arange(length)
     hidden = row > row[:, None]
     scores = (q @ k.transpose(-1, -2) / math.sqrt(D_HEAD)).masked_fill(hidden, -torch.inf)
-    theirs, ours = other(q, scores), encoding.bias(q, k, row, row)
+    theirs, ours = other(q, scores), encoding.bias(q, k, Places(row))
     assert largest_gap(ours.detach(), theirs.detach()) <= 1e-5
 
 
@@ -97,7 +97,7 @@ def test_cope_has_the_gradients_of_x_transformers(length):
     hidden, direction = row > row[:, None], torch.randn(BATCH, HEADS, length, length)
     scores = (theirs[0] @ theirs[1].transpose(-1, -2) / 2).masked_fill(hidden, -torch.inf)
     (other(theirs[0], scores) * direction).sum().backward()
-    (encoding.bias(*mine, row, row) * direction).sum().backward()
+    (encoding.bias(*mine, Places(row)) * direction).sum().backward()
     assert largest_gap(encoding.table.grad, other.pos_emb.grad) <= 1e-4
     for my_one, their_one in zip(mine, theirs, strict=True):
         assert largest_gap(my_one.grad, their_one.grad) <= 1e-4
@@ -111,7 +111,7 @@ def test_with_every_gate_open_cope_counts_the_keys_from_j_to_i(length, n_positio
     """Huge logits open all gates: then it is a table of relative positions, i − j + 1."""
     encoding, row = made(n_positions), torch.arange(length)
     q = torch.full((1, HEADS, length, D_HEAD), 100.0, dtype=torch.float64)
-    found = encoding.bias(q, q, row, row)[0]
+    found = encoding.bias(q, q, Places(row))[0]
     steps = (row[:, None] - row + 1).clamp(0, n_positions - 1)
     expected = (100 * encoding.table.sum(-1))[steps]
     assert largest_gap(found.detach(), expected.expand_as(found).detach()) <= 1e-9
@@ -157,8 +157,8 @@ def test_interpolation_at_a_place_mixes_its_two_neighbours(places, seed):
 def test_shuffled_tokens_with_their_positions_get_the_shuffled_bias(order, seed):
     torch.manual_seed(seed)
     encoding, (q, k), order = made(), vectors(9, 9), torch.tensor(order)
-    plain = encoding.bias(q, k, torch.arange(9), torch.arange(9))
-    shuffled = encoding.bias(q[:, :, order], k[:, :, order], order, order)
+    plain = encoding.bias(q, k, Places(torch.arange(9)))
+    shuffled = encoding.bias(q[:, :, order], k[:, :, order], Places(order))
     assert largest_gap(shuffled.detach(), plain[:, :, order][..., order].detach()) <= 1e-12
 
 
@@ -167,7 +167,7 @@ def test_only_the_order_of_positions_matters(shift, stretch, seed):
     torch.manual_seed(seed)
     encoding, (q, k), row = made(), vectors(6, 6), torch.arange(6)
     moved = row * stretch + shift
-    plain, other = encoding.bias(q, k, row, row), encoding.bias(q, k, moved, moved)
+    plain, other = encoding.bias(q, k, Places(row)), encoding.bias(q, k, Places(moved))
     assert torch.equal(plain, other)
 
 
@@ -177,9 +177,9 @@ def test_a_block_of_queries_gets_its_rows_of_the_whole(a, b, seed):
     torch.manual_seed(seed)
     a, b = sorted((a, b))
     encoding, (q, k), row = made(), vectors(20, 20), torch.arange(20)
-    whole = encoding.bias(q, k, row, row)
+    whole = encoding.bias(q, k, Places(row))
     for last in (b + 1, 20):  # with and without the keys after the block
-        part = encoding.bias(q[:, :, a : b + 1], k[:, :, :last], row[a : b + 1], row[:last])
+        part = encoding.bias(q[:, :, a : b + 1], k[:, :, :last], Places(row[a : b + 1], row[:last]))
         assert largest_gap(part.detach(), whole[:, :, a : b + 1, :last].detach()) <= 1e-12
 
 
@@ -187,7 +187,7 @@ def test_keys_after_the_query_change_nothing_and_get_a_finite_bias():
     encoding, (q, k), row = made(), vectors(8, 8), torch.arange(8)
     changed = k.clone()
     changed[:, :, 5:] = 1e3 * torch.randn_like(changed[:, :, 5:])
-    one, other = encoding.bias(q, k, row, row), encoding.bias(q, changed, row, row)
+    one, other = encoding.bias(q, k, Places(row)), encoding.bias(q, changed, Places(row))
     assert torch.equal(one[:, :, :5, :5], other[:, :, :5, :5])
     assert bool(other.isfinite().all())
     ahead = row > row[:, None]
@@ -197,7 +197,10 @@ def test_keys_after_the_query_change_nothing_and_get_a_finite_bias():
 
 def test_cope_depends_on_what_the_tokens_say():
     encoding, (q, k), row = made(), vectors(8, 8), torch.arange(8)
-    assert largest_gap(encoding.bias(q, k, row, row), encoding.bias(q, k.flip(2), row, row)) > 0.01
+    assert (
+        largest_gap(encoding.bias(q, k, Places(row)), encoding.bias(q, k.flip(2), Places(row)))
+        > 0.01
+    )
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])

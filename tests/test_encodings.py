@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from torch import nn
 
 from course_utils import encodings
-from course_utils.encodings import NAMES, PositionalEncoding, Sinusoidal, create
+from course_utils.encodings import NAMES, Places, PositionalEncoding, Sinusoidal, create
 from course_utils.encodings.base import DOORS
 from course_utils.encodings.functional import (
     shift_matrix,
@@ -196,7 +196,9 @@ def test_state_dict_round_trip_gives_the_same_encoding(name):
     x, row, words = torch.randn(2, 5, 16), torch.arange(5), torch.randint(9, (2, 5))
     q, k = torch.randn(2, 2, 4, 5, 4)
     assert torch.equal(one.embed(x, row, words), other.embed(x, row, words))
-    for mine, theirs in zip(one.rotate(q, k, row, row), other.rotate(q, k, row, row), strict=True):
+    for mine, theirs in zip(
+        one.rotate(q, k, Places(row)), other.rotate(q, k, Places(row)), strict=True
+    ):
         assert torch.equal(mine, theirs)
 
 
@@ -242,9 +244,9 @@ def test_shut_doors_hand_everything_through():
     x, row = torch.randn(1, 3, 8), torch.arange(3)
     q, k = torch.randn(2, 1, 2, 3, 4)
     assert encoding.embed(x, row) is x
-    assert encoding.rotate(q, k, row, row) == (q, k)
-    assert encoding.bias(q, k, row, row) is None
-    assert encoding.values(torch.full((1, 2, 3, 3), 1 / 3), row, row) is None
+    assert encoding.rotate(q, k, Places(row)) == (q, k)
+    assert encoding.bias(q, k, Places(row)) is None
+    assert encoding.values(torch.full((1, 2, 3, 3), 1 / 3), Places(row)) is None
     assert encoding.scale(4) == 0.5
 
 

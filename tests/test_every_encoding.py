@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from variants import DYNAMIC, VOCABULARY, Reader, attention, gap, sentence, tiny, variants
 
 from course_utils.attention import BLOCK, MultiHeadAttention
-from course_utils.cache import KVCache
+from course_utils.encodings import Places
+from course_utils.kv_cache import KVCache
 
 seeds = st.integers(0, 2**16)
 
@@ -161,4 +162,4 @@ def test_a_bias_keeps_float32_under_autocast(variant):
     row = torch.arange(40)
     assert found[0].dtype == torch.float32
     if variant[0] != "transformer_xl":
-        assert torch.equal(found[0], bias(q, q, row, row))
+        assert torch.equal(found[0], bias(q, q, Places(row)))

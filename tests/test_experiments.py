@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 from safetensors.torch import save_file
 from scipy import stats
 
-from course_utils import text
+from course_utils import results, text
 from course_utils.encodings import NAMES, Linear
 from course_utils.encodings.functional import t5_bucket
-from course_utils.experiments import algorithms, checkpoints, extrapolation, recipe, tables
+from course_utils.experiments import checkpoints, extrapolation, recipe, task_lengths
 from course_utils.experiments.recipe import Recipe
+from course_utils.measures.trained_models import sliding_loss
 from course_utils.models import Block, TinyTransformer
 
 CPU = torch.device("cpu")
@@ -89,7 +90,7 @@ def test_t5s_numbers_move_faster_than_the_learning_rate_allows():
 
 def test_a_run_that_diverged_is_not_left_out_of_a_mean():
     rows = pd.DataFrame({"encoding": ["a"] * 3, "seed": range(3), "loss": [1.0, 2.0, np.nan]})
-    found = tables.summary(rows, "encoding").loc["a"]
+    found = results.summary(rows, "encoding").loc["a"]
     assert np.isnan(found["mean"]) and found["seeds"] == 3
 
 
@@ -130,7 +131,7 @@ def test_every_row_of_a_learned_table_is_trained(encoding):
 def test_the_loss_of_a_length_is_that_of_each_judged_byte_read_alone():
     model = recipe.build(tiny()).eval()
     block = text.from_bytes(CORPUS)[None, :101]
-    found, judged = extrapolation.read(model, block, 8, 32)
+    found, judged = sliding_loss(model, block, 8, 32)
     alone = []
     for place in range(16, 96):  # half of 32, to the end of the last window of 32
         start = place - place % 4 - 4
@@ -152,7 +153,7 @@ def test_the_same_bytes_are_judged_at_every_length(size):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(text, "losses", remember)
         for n in (2, 8, 16, 64):
-            extrapolation.read(recipe.build(tiny()), torch.arange(size)[None], n, 64)
+            sliding_loss(recipe.build(tiny()), torch.arange(size)[None], n, 64)
     assert judged[0] and all(found == judged[0] for found in judged)
     assert len(set(judged[0])) == len(judged[0])
 
@@ -178,21 +179,21 @@ def test_the_rows_by_position_average_to_the_loss_of_whole_pieces():
     ]  # fmt: skip
     known = text.split(text.from_bytes(CORPUS))
     model = recipe.on_text(tiny(), known, CPU, bar=False)
-    blocks = extrapolation.spread(known.held_out, extrapolation.POSITION_BLOCKS)
+    blocks = text.spread(known.held_out, extrapolation.POSITION_BLOCKS)
     whole = text.losses(model, text.pieces(blocks, length=256)).mean()
     assert np.mean([row["loss"] for row in found]) == pytest.approx(float(whole), abs=1e-4)
 
 
-@pytest.mark.parametrize("task", algorithms.TASKS)
+@pytest.mark.parametrize("task", task_lengths.TASKS)
 def test_a_task_is_asked_at_one_to_eight_times_the_trained_length(task):
-    found = algorithms.run(tiny(length=16, steps=2), task, bar=False)["accuracies"]
+    found = task_lengths.run(tiny(length=16, steps=2), task, bar=False)["accuracies"]
     assert [row["read"] for row in found] == [16, 32, 64, 128]
     assert all(0 <= row["accuracy"] <= 1 for row in found)
 
 
 def test_a_task_that_needs_no_position_is_learned_and_solved_at_any_length():
     recipe = tiny("alibi", length=16, steps=300, batch=32, d_model=64, n_layers=2, lr=5e-3)
-    found = algorithms.run(recipe, "find", bar=False)["accuracies"]
+    found = task_lengths.run(recipe, "find", bar=False)["accuracies"]
     assert found[0]["accuracy"] > 0.6  # by chance 1 in 16
     assert found[1]["accuracy"] > 0.4
 
@@ -207,7 +208,7 @@ def test_no_training_row_is_longer_than_the_trained_length(monkeypatch):
         return forward(model, tokens, *args, **kwargs)
 
     monkeypatch.setattr(TinyTransformer, "forward", recorded)
-    algorithms.run(tiny(length=16, steps=60), "copy", bar=False)
+    task_lengths.run(tiny(length=16, steps=60), "copy", bar=False)
     assert (min(seen), max(seen)) == (6, 16)
 
 
@@ -276,7 +277,7 @@ def test_a_summary_has_the_mean_its_standard_error_and_half_of_its_interval():
     rows = pd.DataFrame(
         {"encoding": list("aaabb"), "seed": [0, 1, 2, 0, 1], "loss": [1.0, 2.0, 4.0, 5.0, 5.0]}
     )
-    found = tables.summary(rows, "encoding")
+    found = results.summary(rows, "encoding")
     assert found.loc["a", "mean"] == pytest.approx(7 / 3)
     assert found.loc["a", "error"] == pytest.approx(np.std([1, 2, 4], ddof=1) / 3**0.5)
     low, high = stats.t.interval(0.95, 2, *list(found.loc["a"])[:2])
@@ -287,14 +288,14 @@ def test_a_summary_has_the_mean_its_standard_error_and_half_of_its_interval():
 def test_a_summary_refuses_to_average_different_things():
     rows = pd.DataFrame({"encoding": ["a", "a"], "length": [1, 2], "seed": [0, 0], "loss": [1, 2]})
     with pytest.raises(ValueError, match="tell the rows of a seed apart"):
-        tables.summary(rows, "encoding")
+        results.summary(rows, "encoding")
 
 
 def test_a_table_of_text_shows_the_interval_where_there_is_one():
     rows = pd.DataFrame(
         {"encoding": list("aab"), "length": [1, 1, 1], "seed": [0, 1, 0], "loss": [1.0, 2.0, 3.0]}
     )
-    told = tables.as_text(tables.summary(rows, "encoding", "length"), "length")
+    told = results.as_text(results.summary(rows, "encoding", "length"), "length")
     assert "1.500 ± 6.353" in told and "3.000\n" in told + "\n"
 
 
@@ -308,8 +309,8 @@ test_bad_input_names_the_argument_and_what_it_got = pytest.mark.usefixtures("pla
             (lambda: Recipe("rope", length=1), ValueError, "length", "got 1"),
             (lambda: Recipe("rope", lr=0.0), ValueError, "lr", "0.0"),
             (lambda: Recipe("rope", batch=2.0), TypeError, "batch", "2.0"),  # type: ignore[arg-type]
-            (lambda: algorithms.run(tiny(), "sort"), ValueError, "task", "sort", "copy"),
-            (lambda: algorithms.run(tiny(length=5), "copy"), ValueError, "length", "got 5"),
+            (lambda: task_lengths.run(tiny(), "sort"), ValueError, "task", "sort", "copy"),
+            (lambda: task_lengths.run(tiny(length=5), "copy"), ValueError, "length", "got 5"),
             (lambda: checkpoints.shipped("t5"), ValueError, "name", "t5"),
             (lambda: extrapolation.check(b"short"), ValueError, "ids", "got 5"),
             (lambda: extrapolation.check(b""), ValueError, "content", "none"),

@@ -25,7 +25,7 @@ playwright = pytest.importorskip("playwright.sync_api", reason="playwright is no
 pytest.importorskip("jupyterlab", reason="jupyterlab is not installed")
 
 ROOT = Path(__file__).resolve().parents[1]
-EXPLORERS = ["02_sinusoidal", "05_rope"]
+EXPLORERS = ["05_rope", pytest.param("02_sinusoidal", marks=pytest.mark.thorough)]
 
 CHROMIUM_FLAGS = [
     "--no-sandbox",

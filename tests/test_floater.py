@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torchdiffeq import odeint
 
-from course_utils.encodings.floater import Floater
+from course_utils.encodings import Floater
 
 times = st.lists(st.floats(0, 60), min_size=1, max_size=9)
 

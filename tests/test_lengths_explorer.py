@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from scipy import stats
 
 from course_utils import data, explorers
-from course_utils.experiments.extrapolation import AS_TRAINED
+from course_utils.results import AS_TRAINED
 
 LOSS, ABOVE, POSITION, LOG_N = explorers.VIEWS
 

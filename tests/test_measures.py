@@ -10,7 +10,7 @@ from torch import nn
 
 from course_utils import measures
 from course_utils.attention import MultiHeadAttention
-from course_utils.encodings import NAMES, PositionalEncoding, create
+from course_utils.encodings import NAMES, Places, PositionalEncoding, create
 from course_utils.encodings.functional import sinusoidal_frequencies, sinusoidal_table
 
 seeds = st.integers(0, 2**16)
@@ -276,8 +276,8 @@ def test_equivariance_error_is_in_the_units_of_the_output():
 class SteadyBias(PositionalEncoding):
     """Door 3: a bias that a test can know."""
 
-    def bias(self, q, k, q_pos, k_pos):
-        distances = (k_pos[None, :] - q_pos[:, None]).to(q)
+    def bias(self, q, k, at):
+        distances = (at.k[None, :] - at.q[:, None]).to(q)
         return torch.stack([distances, -2 * distances])[None]
 
 
@@ -318,7 +318,7 @@ def test_the_fingerprint_of_a_bias_is_the_bias():
     found = measures.fingerprint(SteadyBias(16, 2), 6)
     tokens_alone = measures.fingerprint(encoding("none"), 6)
     row = torch.arange(6)
-    expected = SteadyBias(16, 2).bias(torch.zeros(1), None, row, row)[0]
+    expected = SteadyBias(16, 2).bias(torch.zeros(1), None, Places(row))[0]
     assert gap(found - tokens_alone, expected) <= 1e-4
 
 

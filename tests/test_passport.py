@@ -59,17 +59,17 @@ class Table(PositionalEncoding):
 class Distance(PositionalEncoding):
     """A bias that depends on the offset alone."""
 
-    def bias(self, q, k, q_pos, k_pos):
-        return -(k_pos[None, :] - q_pos[:, None]).abs().to(q)[None, None]
+    def bias(self, q, k, at):
+        return -(at.k[None, :] - at.q[:, None]).abs().to(q)[None, None]
 
 
 class ShortBias(Distance):
     """Its end is behind door 3."""
 
-    def bias(self, q, k, q_pos, k_pos):
-        if int(k_pos.max()) >= 100:
+    def bias(self, q, k, at):
+        if int(at.k.max()) >= 100:
             raise ValueError("too far")
-        return super().bias(q, k, q_pos, k_pos)
+        return super().bias(q, k, at)
 
 
 @pytest.mark.parametrize("name", SOME)
@@ -205,7 +205,7 @@ def test_a_passport_leaves_the_callers_random_numbers_alone():
 
 def test_fused_and_explicit_attention_count_nearly_the_same_arithmetic(scheme):
     class OpensDoorFourForNothing(PositionalEncoding):
-        def values(self, weights, q_pos, k_pos):
+        def values(self, weights, at):
             return None
 
     scheme("idle", OpensDoorFourForNothing)
@@ -235,9 +235,9 @@ class Causal(Distance):
 
     causal = True
 
-    def bias(self, q, k, q_pos, k_pos):
-        ahead = (k_pos[None, :] - q_pos[:, None]).clamp(min=0)
-        return super().bias(q, k, q_pos, k_pos) + 100.0 * ahead * k_pos[None, :]
+    def bias(self, q, k, at):
+        ahead = (at.k[None, :] - at.q[:, None]).clamp(min=0)
+        return super().bias(q, k, at) + 100.0 * ahead * at.k[None, :]
 
 
 def test_a_scheme_for_causal_attention_is_measured_behind_a_mask(scheme):
@@ -254,7 +254,7 @@ def test_the_mask_asked_for_is_the_mask_measured_behind(causal):
 
 def test_an_error_that_has_nothing_to_do_with_the_shift_is_not_taken_for_a_limit(scheme):
     class Broken(PositionalEncoding):
-        def bias(self, q, k, q_pos, k_pos):
+        def bias(self, q, k, at):
             raise ValueError("broken must be mended")
 
     scheme("broken", Broken)
@@ -266,8 +266,8 @@ def test_the_search_for_the_longest_text_stops_where_one_position_takes_too_long
     scheme, monkeypatch
 ):
     class Slow(PositionalEncoding):
-        def bias(self, q, k, q_pos, k_pos):
-            time.sleep(1e-4 * int(k_pos.max()) / 100)
+        def bias(self, q, k, at):
+            time.sleep(1e-4 * int(at.k.max()) / 100)
             return None
 
     monkeypatch.setattr(sys.modules[passport.__module__], "PATIENCE", 0.02)

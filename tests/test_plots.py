@@ -129,13 +129,13 @@ def test_the_door_strip_is_the_same_in_any_order_of_names():
 def test_a_signed_heatmap_is_centred_at_zero():
     image = plots.heatmap(plt.gca(), torch.tensor([[-1.0, 3.0]]))
     assert image.get_clim() == (-3, 3)
-    assert to_hex(image.to_rgba(np.zeros(1))[0]) == to_hex(plt.get_cmap(plots.DIVERGING)([0.5])[0])
+    assert to_hex(image.to_rgba(np.zeros(1))[0]) == to_hex(plt.get_cmap(style.DIVERGING)([0.5])[0])
 
 
 def test_an_unsigned_heatmap_starts_at_zero():
     image = plots.heatmap(plt.gca(), torch.tensor([[1.0, 3.0]]), signed=False)
     assert image.get_clim() == (0, 3)
-    assert image.get_cmap().name == plots.SEQUENTIAL
+    assert image.get_cmap().name == style.SEQUENTIAL
 
 
 def test_a_limit_fixes_the_last_colour():
@@ -144,7 +144,7 @@ def test_a_limit_fixes_the_last_colour():
 
 def test_a_heatmap_of_zeros_is_white_and_draws():
     image = plots.heatmap(plt.gca(), torch.zeros(2, 2))
-    assert to_hex(image.to_rgba(np.zeros(1))[0]) == to_hex(plt.get_cmap(plots.DIVERGING)([0.5])[0])
+    assert to_hex(image.to_rgba(np.zeros(1))[0]) == to_hex(plt.get_cmap(style.DIVERGING)([0.5])[0])
 
 
 def test_a_heatmap_shows_the_matrix_with_row_zero_on_top():
@@ -318,21 +318,21 @@ def colour_gap(one, other):
 
 def test_without_a_chinese_font_a_label_is_its_pinyin(monkeypatch):
     monkeypatch.setattr(style, "cjk_font", lambda: None)
-    assert plots.label("猫", "māo") == "māo"
+    assert style.label("猫", "māo") == "māo"
     assert plots.labels(["猫", "cat"], {"猫": "māo"}) == ["māo", "cat"]
 
 
 def test_with_a_chinese_font_a_label_keeps_its_glyphs(monkeypatch):
     monkeypatch.setattr(style, "cjk_font", lambda: "Noto Sans CJK SC")
-    assert plots.label("猫", "māo") == "猫"
+    assert style.label("猫", "māo") == "猫"
     assert plots.labels(["猫", "cat"], {"猫": "māo"}) == ["猫", "cat"]
 
 
 @pytest.mark.parametrize("font", [None, "Noto Sans CJK SC"])
 def test_plain_words_and_words_without_pinyin_stay_as_they_are(monkeypatch, font):
     monkeypatch.setattr(style, "cjk_font", lambda: font)
-    assert plots.label("cat", "chat") == "cat"
-    assert plots.label("猫") == "猫"
+    assert style.label("cat", "chat") == "cat"
+    assert style.label("猫") == "猫"
     assert plots.labels(["猫", "狗"], {"狗": "gǒu"})[0] == "猫"
 
 

@@ -1,10 +1,16 @@
 """What README.md promises: its example runs, its lessons and links exist."""
 
+import ast
 import re
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import pytest
+import torch
 
+from course_utils.attention import MultiHeadAttention
 from course_utils.encodings import NAMES, create, options_of
 
 ROOT = Path(__file__).parents[1]
@@ -26,6 +32,56 @@ def test_the_example_of_attention_runs_and_prints_the_shapes_it_says(capsys):
 
 def test_the_example_of_a_cache_prints_true_as_it_says(capsys):
     assert run(EXAMPLES[1], capsys) == "True\n"
+
+
+@pytest.fixture(scope="module")
+def own():
+    """The encodings of one's own that README shows, by name, and what showing them printed."""
+    blocks = [one for one in EXAMPLES if "(PositionalEncoding)" in one]
+    names: dict[str, Any] = {}
+    printed = StringIO()
+    with redirect_stdout(printed):
+        for block in blocks:
+            exec(compile(block, "README.md", "exec"), names)
+    return names | {"printed": printed.getvalue(), "source": "".join(blocks)}
+
+
+def weights_of(encoding, length=200, **kinds):
+    attention = MultiHeadAttention(16, 2, encoding, **kinds)
+    return attention(torch.randn(1, length, 16), need_weights=True)[1][0, 0]
+
+
+def test_doors_of_ones_own_take_five_lines_at_most(own):
+    tree = ast.parse(own["source"])
+    doors = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    assert len(doors) == 3
+    assert all((door.end_lineno or 0) - door.body[0].lineno < 5 for door in doors)
+
+
+def test_alibi_of_ones_own_is_the_courses(own):
+    own_one, ours = own["MyALiBi"](16, 2), create("alibi", d_model=16, n_heads=2)
+    for length in (7, 300):
+        torch.manual_seed(0)
+        mine = MultiHeadAttention(16, 2, own_one, causal=True)
+        theirs = MultiHeadAttention(16, 2, ours, causal=True)
+        theirs.load_state_dict(mine.state_dict())
+        x = torch.randn(1, length, 16)
+        assert float((mine(x)[0] - theirs(x)[0]).detach().abs().max()) <= 1e-6
+
+
+def test_a_window_of_ones_own_hides_what_is_further_away(own):
+    window = own["Window"](16, 2)
+    row = torch.arange(200)
+    near = (row - row[:, None]).abs() < window.width
+    assert torch.equal(weights_of(window) > 0, near)
+    assert torch.equal(weights_of(window, causal=True) > 0, near.tril())
+
+
+def test_every_third_token_is_seen_and_no_other(own):
+    row = torch.arange(200)
+    thirds = (row - row[:, None]) % 3 == 0
+    assert torch.equal(weights_of(own["EveryThird"](16, 2)) > 0, thirds)
+    assert "[8, 9, 10, 11]" in own["printed"] and "[2, 5, 8, 11]" in own["printed"]
 
 
 def test_the_table_of_encodings_has_every_name_its_doors_and_its_options():

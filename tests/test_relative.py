@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from course_utils.attention import attention_weights
+from course_utils.encodings import T5, DeBERTa, Places, Shaw, TransformerXL
 from course_utils.encodings.functional import (
     clip_offsets,
     deberta_index,
@@ -19,7 +20,6 @@ from course_utils.encodings.functional import (
     skew,
     t5_bucket,
 )
-from course_utils.encodings.relative import T5, DeBERTa, Shaw, TransformerXL
 
 D_MODEL, N_HEADS, D_HEAD = 12, 3, 4
 MAKERS = {
@@ -124,7 +124,7 @@ def test_bias_is_the_papers_formula_to_1e_10_at_any_positions(scheme, seed, rows
     encoding = made(scheme, seed)
     own = {name: value.tolist() for name, value in encoding.state_dict().items()}
     (q, k), (q_pos, k_pos) = heads(len(rows[0]), len(rows[1]), batch=1), rows
-    found = encoding.bias(q, k, torch.tensor(q_pos), torch.tensor(k_pos))
+    found = encoding.bias(q, k, Places(torch.tensor(q_pos), torch.tensor(k_pos)))
     expected = [
         [
             [slow_score(own, q[0, head, a].tolist(), k[0, head, b].tolist(), i, j, head)
@@ -145,7 +145,7 @@ def test_shaws_value_term_is_the_papers_formula_to_1e_10_at_any_positions(seed, 
         for b, j in enumerate(k_pos):
             row = encoding.value_table[max(-3, min(3, j - i)) + 3]
             expected[:, :, a] += weights[:, :, a, b, None] * row
-    found = encoding.values(weights, torch.tensor(q_pos), torch.tensor(k_pos))
+    found = encoding.values(weights, Places(torch.tensor(q_pos), torch.tensor(k_pos)))
     assert gap(found, expected) <= 1e-10
 
 
@@ -159,7 +159,7 @@ def test_transformer_xl_takes_fractional_positions(seed, q_pos, k_pos):
     own = {name: value.tolist() for name, value in encoding.state_dict().items()}
     q, k = heads(len(q_pos), len(k_pos), batch=1)
     rows = [torch.tensor(row, dtype=torch.float64) for row in (q_pos, k_pos)]
-    found = encoding.bias(q, k, *rows)[0].detach()
+    found = encoding.bias(q, k, Places(*rows))[0].detach()
     for a, i in enumerate(q_pos):
         for b, j in enumerate(k_pos):
             one = slow_transformer_xl(own, q[0, 1, a].tolist(), k[0, 1, b].tolist(), i, j, 1)
@@ -174,7 +174,7 @@ def uniform_scores(encoding, length, shift=0):
     q, k = heads(1, 1, dtype=torch.float32)
     q, k = q.expand(-1, -1, length, -1), k.expand(-1, -1, length, -1)
     row = torch.arange(length) + shift
-    return encoding.scale(D_HEAD) * q @ k.mT + encoding.bias(q, k, row, row)
+    return encoding.scale(D_HEAD) * q @ k.mT + encoding.bias(q, k, Places(row))
 
 
 @every_scheme
@@ -195,7 +195,7 @@ def test_bias_of_any_content_is_unmoved_by_a_shift(scheme, seed, shift, order):
     encoding = made(scheme, seed, torch.float32)
     q, k = heads(9, 9, dtype=torch.float32)
     for row in (torch.arange(9), torch.tensor(order)):
-        here, there = (encoding.bias(q, k, row + by, row + by) for by in (0, shift))
+        here, there = (encoding.bias(q, k, Places(row + by)) for by in (0, shift))
         assert gap(here, there) <= 1e-5
 
 
@@ -203,7 +203,7 @@ def test_bias_of_any_content_is_unmoved_by_a_shift(scheme, seed, shift, order):
 def test_shaws_value_term_is_unmoved_by_a_shift(seed, shift):
     encoding, row = made("shaw", seed), torch.arange(9)
     weights = torch.rand(1, N_HEADS, 9, 9, dtype=torch.float64)
-    here, there = (encoding.values(weights, row + by, row + by) for by in (0, shift))
+    here, there = (encoding.values(weights, Places(row + by)) for by in (0, shift))
     assert gap(here, there) == 0
 
 
@@ -215,9 +215,9 @@ def test_shaws_value_term_is_unmoved_by_a_shift(seed, shift):
 def test_a_block_of_queries_gets_the_rows_of_the_full_bias(scheme, seed, start, count, seen):
     encoding, row = made(scheme, seed), torch.arange(12)
     q, k = heads(12, 12)
-    full = encoding.bias(q, k, row, row)
+    full = encoding.bias(q, k, Places(row))
     part = slice(start, start + count)
-    block = encoding.bias(q[:, :, part], k[:, :, :seen], row[part], row[:seen])
+    block = encoding.bias(q[:, :, part], k[:, :, :seen], Places(row[part], row[:seen]))
     assert gap(block, full[..., part, :seen]) <= 1e-10
 
 
@@ -226,8 +226,8 @@ def test_a_block_of_queries_gets_the_rows_of_shaws_full_value_term(seed, start, 
     encoding, row = made("shaw", seed), torch.arange(12)
     weights = torch.rand(1, N_HEADS, 12, 12, dtype=torch.float64)
     part = slice(start, start + count)
-    block = encoding.values(weights[:, :, part], row[part], row)
-    assert gap(block, encoding.values(weights, row, row)[:, :, part]) <= 1e-10
+    block = encoding.values(weights[:, :, part], Places(row[part], row))
+    assert gap(block, encoding.values(weights, Places(row))[:, :, part]) <= 1e-10
 
 
 @every_scheme
@@ -235,9 +235,9 @@ def test_a_block_of_queries_gets_the_rows_of_shaws_full_value_term(seed, start, 
 def test_shuffled_tokens_and_positions_give_the_shuffled_bias(scheme, seed, q_order, k_order):
     encoding, row = made(scheme, seed), torch.arange(9)
     q, k = heads(9, 9)
-    full = encoding.bias(q, k, row, row)
+    full = encoding.bias(q, k, Places(row))
     q_order, k_order = torch.tensor(q_order), torch.tensor(k_order)
-    found = encoding.bias(q[:, :, q_order], k[:, :, k_order], q_order, k_order)
+    found = encoding.bias(q[:, :, q_order], k[:, :, k_order], Places(q_order, k_order))
     assert gap(found, full[:, :, q_order][..., k_order].expand_as(found)) <= 1e-10
 
 
@@ -245,8 +245,8 @@ def test_shuffled_tokens_and_positions_give_the_shuffled_bias(scheme, seed, q_or
 def test_shuffled_tokens_and_positions_give_shaws_shuffled_value_term(seed, order):
     encoding, row, order = made("shaw", seed), torch.arange(9), torch.tensor(order)
     weights = torch.rand(1, N_HEADS, 9, 9, dtype=torch.float64)
-    shuffled = encoding.values(weights[:, :, order][..., order], order, order)
-    assert gap(shuffled, encoding.values(weights, row, row)[:, :, order]) <= 1e-10
+    shuffled = encoding.values(weights[:, :, order][..., order], Places(order))
+    assert gap(shuffled, encoding.values(weights, Places(row))[:, :, order]) <= 1e-10
 
 
 @every_scheme
@@ -254,8 +254,8 @@ def test_shuffled_tokens_and_positions_give_shaws_shuffled_value_term(seed, orde
 def test_whole_positions_may_come_in_any_dtype(scheme, dtype):
     encoding, row = made(scheme), torch.arange(3, 10)
     q, k = heads(7, 7)
-    found = encoding.bias(q, k, row.to(dtype), row.to(dtype))
-    assert gap(found, encoding.bias(q, k, row, row)) <= 1e-10
+    found = encoding.bias(q, k, Places(row.to(dtype)))
+    assert gap(found, encoding.bias(q, k, Places(row))) <= 1e-10
 
 
 # Skewing, and never a vector for each pair
@@ -305,9 +305,9 @@ def test_shaw_never_holds_a_vector_for_each_pair_not_even_for_the_gradient():
     q, k = (torch.randn(1, 1, n, d_head, requires_grad=True) for _ in range(2))
 
     def ours():
-        scores = encoding.bias(q, k, row, row)
+        scores = encoding.bias(q, k, Places(row))
         assert scores is not None
-        added = encoding.values(scores.softmax(-1), row, row)
+        added = encoding.values(scores.softmax(-1), Places(row))
         assert added is not None
         (scores.sum() + added.sum()).backward()
 
@@ -439,7 +439,7 @@ def test_shaw_without_values_has_one_table_and_one_door():
     assert list(encoding.state_dict()) == ["key_table"]
     assert encoding.doors == ("bias",)
     weights, row = torch.full((1, N_HEADS, 2, 2), 0.5), torch.arange(2)
-    assert encoding.values(weights, row, row) is None
+    assert encoding.values(weights, Places(row)) is None
     assert Shaw(D_MODEL, N_HEADS).doors == ("bias", "values")
 
 
@@ -462,7 +462,7 @@ def test_a_fresh_encoding_shows_its_shape(scheme):
     for name, parameter in encoding.named_parameters():
         assert float(parameter.detach().abs().max()) > 0, name
     q, k = heads(8, 8)
-    bias = encoding.bias(q, k, row, row)
+    bias = encoding.bias(q, k, Places(row))
     assert bias is not None and float(bias.detach().std()) > 0
 
 
@@ -475,8 +475,8 @@ def test_half_precision_is_as_good_as_its_inputs(scheme, dtype, start):
     exact.load_state_dict({name: one.double() for name, one in half.state_dict().items()})
     q, k = heads(30, 30, dtype=dtype)
     for row in (torch.arange(30) + start, torch.arange(30).flip(0) + start):
-        expected = exact.bias(q.double(), k.double(), row, row)
-        found = half.bias(q, k, row, row)
+        expected = exact.bias(q.double(), k.double(), Places(row))
+        found = half.bias(q, k, Places(row))
         assert gap(found, expected) <= 4 * torch.finfo(dtype).eps * float(
             expected.detach().abs().max()
         )
@@ -485,7 +485,7 @@ def test_half_precision_is_as_good_as_its_inputs(scheme, dtype, start):
 def test_shaws_value_term_sums_many_small_weights_in_bfloat16():
     encoding, row = made("shaw", dtype=torch.bfloat16), torch.arange(2000)
     weights = torch.full((1, N_HEADS, 1, 2000), 1 / 2048, dtype=torch.bfloat16)
-    found = encoding.values(weights, row[-1:], row)
+    found = encoding.values(weights, Places(row[-1:], row))
     assert found.dtype == torch.bfloat16
     expected = 1996 / 2048 * encoding.value_table[0] + encoding.value_table[1:4].sum(0) / 2048
     assert gap(found, expected.expand_as(found)) <= 0.02
@@ -495,7 +495,7 @@ def test_shaws_value_term_sums_many_small_weights_in_bfloat16():
 def test_weights_of_every_row_sum_to_one(scheme):
     encoding, row = made(scheme), torch.arange(8)
     q, k = heads(8, 8)
-    bias = encoding.bias(q, k, row, row)
+    bias = encoding.bias(q, k, Places(row))
     weights = attention_weights(q, k, encoding.scale(D_HEAD), bias)
     assert weights.shape == (2, N_HEADS, 8, 8)
     assert gap(weights.sum(-1), torch.ones(2, N_HEADS, 8)) <= 1e-12
@@ -504,9 +504,9 @@ def test_weights_of_every_row_sum_to_one(scheme):
 def test_transformer_xl_keeps_its_last_sinusoids():
     encoding = made("transformer_xl", dtype=torch.float32)
     q, k = heads(4, 6, dtype=torch.float32)
-    first = encoding.bias(q, k, torch.arange(2, 6), torch.arange(6))
-    again = encoding.bias(q, k, torch.arange(5, 9), torch.arange(3, 9))
-    other = encoding.bias(q, k, torch.arange(4), torch.arange(6))
+    first = encoding.bias(q, k, Places(torch.arange(2, 6), torch.arange(6)))
+    again = encoding.bias(q, k, Places(torch.arange(5, 9), torch.arange(3, 9)))
+    other = encoding.bias(q, k, Places(torch.arange(4), torch.arange(6)))
     assert torch.equal(first, again)
     assert gap(first, other) > 0.1
 

@@ -4,6 +4,7 @@ import pytest
 import torch
 from bad_calls import bad_calls
 
+from course_utils.encodings import T5, DeBERTa, Places, Shaw, TransformerXL
 from course_utils.encodings.functional import (
     clip_offsets,
     deberta_index,
@@ -12,7 +13,6 @@ from course_utils.encodings.functional import (
     skew,
     t5_bucket,
 )
-from course_utils.encodings.relative import T5, DeBERTa, Shaw, TransformerXL
 
 pytestmark = [pytest.mark.usefixtures("plain_arguments")]
 
@@ -23,11 +23,11 @@ OFFSETS = ROW - ROW[:, None]
 
 
 def bias(kind, q=HEADS, k=HEADS, q_pos=ROW, k_pos=ROW):
-    return kind(8, 2).bias(q, k, q_pos, k_pos)
+    return kind(8, 2).bias(q, k, Places(q_pos, k_pos))
 
 
 def values(weights=WEIGHTS, q_pos=ROW, k_pos=ROW, **options):
-    return Shaw(8, 2, **options).values(weights, q_pos, k_pos)
+    return Shaw(8, 2, **options).values(weights, Places(q_pos, k_pos))
 
 
 def bucket(offsets=OFFSETS, n_buckets=32, max_distance=128, bidirectional=True):

@@ -22,8 +22,8 @@ from transformers.models.xlnet.modeling_xlnet import XLNetModel, XLNetRelativeAt
 from x_transformers.x_transformers import RelativePositionBias as XTransformersT5
 
 from course_utils.attention import attention_weights
-from course_utils.encodings.functional.relative import t5_bucket
-from course_utils.encodings.relative import T5, DeBERTa, Shaw, TransformerXL
+from course_utils.encodings import T5, DeBERTa, Places, Shaw, TransformerXL
+from course_utils.encodings.functional import t5_bucket
 
 # batch, length, d_model, n_heads
 shapes = pytest.mark.parametrize(
@@ -44,9 +44,9 @@ def random_parameters(module):
 def attend(encoding, q, k, v):
     """Plain attention with doors 3 and 4."""
     row = torch.arange(q.shape[2])
-    bias = encoding.bias(q, k, row, row)
+    bias = encoding.bias(q, k, Places(row))
     weights = attention_weights(q, k, encoding.scale(encoding.d_head), bias)
-    more = encoding.values(weights, row, row)
+    more = encoding.values(weights, Places(row))
     return weights @ v if more is None else weights @ v + more
 
 
@@ -105,7 +105,7 @@ def test_t5_bias_is_that_of_transformers_and_x_transformers(q_len, k_len, causal
     past = k_len - q_len
     q_pos, k_pos = torch.arange(past, k_len), torch.arange(k_len)
     q, k = torch.randn(1, 2, q_len, 4), torch.randn(1, 2, k_len, 4)
-    ours = encoding.bias(q, k, q_pos, k_pos)
+    ours = encoding.bias(q, k, Places(q_pos, k_pos))
     assert gap(ours, oracle.compute_bias(q_len, k_len, past_seen_tokens=past)) == 0
     assert gap(ours[0], second(q_len, k_len)) == 0
 
@@ -223,7 +223,9 @@ def test_released_deberta_attends_as_transformers_does(
         for one, bias in ((q, oracle.q_bias), (v, oracle.v_bias))
     )  # fmt: skip
     assert gap(merged(attend(encoding, q, k, v)), expected) <= 1e-5
-    ours = attention_weights(q, k, encoding.scale(encoding.d_head), encoding.bias(q, k, row, row))
+    ours = attention_weights(
+        q, k, encoding.scale(encoding.d_head), encoding.bias(q, k, Places(row))
+    )
     assert gap(ours, weights) <= 1e-5
 
 
@@ -239,7 +241,7 @@ def test_released_deberta_has_the_bias_of_version_2(batch, length, d_model, n_he
     expected = oracle.disentangled_attention_bias(
         q.flatten(0, 1), k.flatten(0, 1), (row[:, None] - row)[None], encoding.table, 3
     )
-    ours = encoding.bias(q, k, row, row)
+    ours = encoding.bias(q, k, Places(row))
     assert gap(ours, expected.view_as(ours)) <= 1e-5
 
 
@@ -254,7 +256,7 @@ def test_the_papers_deberta_is_not_what_transformers_computes():
     expected = oracle.disentangled_attention_bias(
         q.flatten(0, 1), k.flatten(0, 1), (row[:, None] - row)[None], paper.table, 3
     )
-    difference = (paper.bias(q, k, row, row)[0] - expected).detach().abs()
+    difference = (paper.bias(q, k, Places(row))[0] - expected).detach().abs()
     assert float(difference.max()) > 0.1
     # On the diagonal i = j, so the two readings agree there.
     assert float(difference.diagonal(dim1=1, dim2=2).max()) <= 1e-5

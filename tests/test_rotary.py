@@ -6,14 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rotary_twins import angles_of, gap, layouts, random, scores, shifts, slow_rope, toeplitz_gap
 
-from course_utils.encodings.functional.rotary import (
+from course_utils.encodings import NTK, DynamicNTK, Linear, Llama3, LongRoPE, Places, Rotary, YaRN
+from course_utils.encodings.functional import (
     apply_rope,
     rope_angles,
     rope_frequencies,
     rotate_pairs,
+    scaled_frequencies,
 )
-from course_utils.encodings.rotary import Rotary
-from course_utils.encodings.scaling import NTK, DynamicNTK, Linear, Llama3, LongRoPE, YaRN
 
 every_layout = pytest.mark.parametrize("layout", ["interleaved", "half"])
 widths = st.integers(1, 16).map(lambda half: 2 * half)
@@ -35,7 +35,7 @@ def test_apply_rope_is_the_papers_formula_to_1e_10(row, d, layout, base):
 
 @given(rows, widths, st.floats(2, 1e6))
 def test_angles_are_position_times_frequency(row, d, base):
-    ours = rope_angles(torch.tensor(row), rope_frequencies(d, base)[0])
+    ours = rope_angles(torch.tensor(row), rope_frequencies(d, base))
     assert gap(ours, angles_of(row, d, base)) <= 1e-8  # at angles up to 10⁴ rad
 
 
@@ -70,8 +70,8 @@ def test_half_precision_gives_the_float32_result_rounded(dtype, layout):
     row = torch.arange(4000, 4100)  # bfloat16 would know 7 of these positions
     encoding = Rotary(32, 2, layout=layout)
     x = random(2, 2, 100, 16).to(dtype)
-    narrow, _ = encoding.rotate(x, x, row, row)
-    wide, _ = encoding.rotate(x.float(), x.float(), row, row)
+    narrow, _ = encoding.rotate(x, x, Places(row))
+    wide, _ = encoding.rotate(x.float(), x.float(), Places(row))
     assert narrow.dtype == dtype
     assert torch.equal(narrow, wide.to(dtype))
 
@@ -167,15 +167,15 @@ def test_one_query_against_all_keys_gets_its_row_of_the_scores(scaling, layout):
 def test_linear_scaling_is_position_interpolation(s, layout):
     q, k = random(2, 1, 2, 9, 16)
     row = torch.arange(9, dtype=torch.float64)
-    stretched = Rotary(32, 2, layout=layout, scaling=Linear(s)).rotate(q, k, row, row)
-    squeezed = Rotary(32, 2, layout=layout).rotate(q, k, row / s, row / s)
+    stretched = Rotary(32, 2, layout=layout, scaling=Linear(s)).rotate(q, k, Places(row))
+    squeezed = Rotary(32, 2, layout=layout).rotate(q, k, Places(row / s))
     for ours, theirs in zip(stretched, squeezed, strict=True):
         assert gap(ours, theirs) <= 1e-10
 
 
 @pytest.mark.parametrize("scaling", [YaRN(4, 16), LongRoPE([1.0] * 8, 4, 16)])
 def test_the_attention_factor_reaches_the_scores_squared(scaling):
-    frequencies, factor = rope_frequencies(16, scaling=scaling)
+    frequencies, factor = scaled_frequencies(16, scaling=scaling)
     q, k = random(2, 1, 2, 9, 16)
     turned = [apply_rope(x, rope_angles(torch.arange(9), frequencies)) for x in (q, k)]
     plain = turned[0] @ turned[1].transpose(-1, -2) / 4
@@ -188,10 +188,12 @@ def test_dynamic_ntk_turns_all_keys_again_under_the_base_of_the_longest():
     scaling = DynamicNTK(4, 16)
     encoding, k = Rotary(16, 2, scaling=scaling), random(1, 2, 40, 8)
     for n in (10, 16, 17, 40):
-        frequencies, _ = rope_frequencies(8, scaling=scaling, length=n)
+        frequencies, _ = scaled_frequencies(8, scaling=scaling, length=n)
         angles = rope_angles(torch.arange(n), frequencies)
         keys = k[:, :, :n]
-        _, ours = encoding.rotate(keys[:, :, -1:], keys, torch.tensor([n - 1]), torch.arange(n))
+        _, ours = encoding.rotate(
+            keys[:, :, -1:], keys, Places(torch.tensor([n - 1]), torch.arange(n))
+        )
         assert gap(ours, apply_rope(keys, angles)) <= 1e-12
 
 
@@ -199,7 +201,7 @@ def test_dynamic_ntk_turns_all_keys_again_under_the_base_of_the_longest():
 @pytest.mark.parametrize("fraction", [0.25, 0.5, 0.75, 1.0])
 def test_a_fraction_turns_the_first_features_and_leaves_the_rest(layout, fraction):
     q, k, row = random(1, 2, 5, 16), random(1, 2, 7, 16), torch.arange(2, 9)
-    turned = Rotary(32, 2, layout=layout, fraction=fraction).rotate(q, k, row[:5], row)
+    turned = Rotary(32, 2, layout=layout, fraction=fraction).rotate(q, k, Places(row[:5], row))
     width = int(16 * fraction)
     for ours, x in zip(turned, (q, k), strict=True):
         angles = angles_of(row[: x.shape[2]].tolist(), width)
@@ -214,8 +216,8 @@ def test_a_fraction_of_a_third_is_taken_for_what_it_means():
 def test_changing_the_base_or_the_scaling_afterwards_takes_effect():
     encoding, row = Rotary(16, 2), torch.arange(6)
     q, k = random(2, 1, 2, 6, 8)
-    encoding.rotate(q, k, row, row)
+    encoding.rotate(q, k, Places(row))
     encoding.base = 50.0
     assert torch.equal(
-        encoding.rotate(q, k, row, row)[0], Rotary(16, 2, base=50.0).rotate(q, k, row, row)[0]
+        encoding.rotate(q, k, Places(row))[0], Rotary(16, 2, base=50.0).rotate(q, k, Places(row))[0]
     )

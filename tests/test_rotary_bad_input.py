@@ -4,17 +4,27 @@ import pytest
 import torch
 from bad_calls import bad_calls
 
-from course_utils.encodings.functional.layouts import convert_layout, layout_order, rotated_width
-from course_utils.encodings.functional.rotary import (
+from course_utils.encodings import (
+    NTK,
+    AxialRotary,
+    DynamicNTK,
+    Linear,
+    Llama3,
+    LongRoPE,
+    Places,
+    Rotary,
+    XPos,
+    YaRN,
+)
+from course_utils.encodings.functional import (
     apply_rope,
     axial_angles,
     rope_angles,
-    rope_frequencies,
     rotate_pairs,
+    scaled_frequencies,
     xpos_scale,
 )
-from course_utils.encodings.rotary import AxialRotary, Rotary, XPos
-from course_utils.encodings.scaling import NTK, DynamicNTK, Linear, Llama3, LongRoPE, YaRN
+from course_utils.encodings.layouts import convert_layout, layout_order, rotated_width
 
 pytestmark = pytest.mark.usefixtures("plain_arguments")
 
@@ -31,7 +41,7 @@ def rope(**options):
 
 
 def rotate(q=HEADS, k=HEADS, q_pos=ROW, k_pos=ROW, kind=Rotary, **options):
-    return kind(16, 2, **options).rotate(q, k, q_pos, k_pos)
+    return kind(16, 2, **options).rotate(q, k, Places(q_pos, k_pos))
 
 
 def grid(positions):
@@ -39,7 +49,7 @@ def grid(positions):
 
 
 def frequencies(d=8, **options):
-    return rope_frequencies(d, **options)
+    return scaled_frequencies(d, **options)
 
 
 def apply(x=X, angles=ANGLES, layout="half"):
@@ -121,7 +131,7 @@ BAD = [
     (lambda: rotate(k=HEADS[:, :1]), ValueError, "k", "(1, 1, 4, 8)"),
     (lambda: rotate(q_pos=ROW[:3]), ValueError, "q_pos", "4 tokens", "got 3"),
     (lambda: rotate(k_pos=torch.arange(5)), ValueError, "k_pos", "4 tokens", "got 5"),
-    (lambda: rotate(q_pos=ROW[None]), ValueError, "q_pos", "(1, 4)"),
+    (lambda: rotate(q_pos=ROW[None, None]), ValueError, "q_pos", "(1, 1, 4)"),
     (lambda: rotate(k_pos=[0, 1, 2, 3]), TypeError, "k_pos", "list"),
     (lambda: rotate(k_pos=ROW / 0), ValueError, "k_pos", "finite"),
     (lambda: rotate(kind=XPos, k_pos=ROW[:2]), ValueError, "k_pos", "got 2"),
@@ -134,7 +144,7 @@ BAD = [
     (lambda: frequencies(length=-1), ValueError, "length", "got -1"),
     (lambda: frequencies(length=0), ValueError, "length", "got 0"),
     (lambda: frequencies(length="4k"), TypeError, "length", "str '4k'"),
-    (lambda: rope_angles(ROW[None], FREQUENCIES), ValueError, "positions", "(1, 4)"),
+    (lambda: rope_angles(ROW[None, None], FREQUENCIES), ValueError, "positions", "(1, 1, 4)"),
     (lambda: rope_angles(ROW, FREQUENCIES[None]), ValueError, "frequencies", "(1, 4)"),
     (lambda: rope_angles(ROW, 1.0), TypeError, "frequencies", "float 1.0"),
     (lambda: axial_angles(ROW, ROW[:3], FREQUENCIES), ValueError, "columns", "got 3"),

@@ -7,9 +7,9 @@ import torch
 from matplotlib.figure import Figure
 
 from course_utils import explorers
-from course_utils.encodings import create
+from course_utils.encodings import Places, create
 from course_utils.encodings.functional import apply_rope, rope_angles
-from course_utils.explorers.rotary import KEY, QUERY
+from course_utils.explorers.turning import KEY, QUERY
 
 
 @pytest.mark.parametrize(("m", "n", "theta"), [(0, 0, 0.3), (12, 9, 0.3), (3, 40, 1.5)])
@@ -37,10 +37,10 @@ def test_the_curves_are_the_scores_of_rope(wanted, base, d_head):
     q = torch.ones(1, 1, 1, d_head) / d_head**0.5
     encoding = create("rope", d_model=d_head, n_heads=1, base=base)
     places = torch.tensor([wanted])
-    key = encoding.rotate(q, q, places, places)[1]  # the query, turned on by the distance
+    key = encoding.rotate(q, q, Places(places))[1]  # the query, turned on by the distance
     behind = torch.arange(301)
     turned, keys = encoding.rotate(
-        q, key.expand(-1, -1, 301, -1), torch.tensor([300]), 300 - behind
+        q, key.expand(-1, -1, 301, -1), Places(torch.tensor([300]), 300 - behind)
     )
     shown = torch.tensor(fig.axes[0].lines[1].get_ydata()).float()
     assert torch.allclose(shown, (turned @ keys.mT)[0, 0, 0], atol=1e-5)

@@ -8,14 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rotary_twins import gap, layouts, random, scores, shifts, slow_rope, toeplitz_gap
 
-from course_utils.encodings.functional.rotary import (
+from course_utils.encodings import AxialRotary, DynamicNTK, Linear, Places, Rotary, XPos, YaRN
+from course_utils.encodings.functional import (
     axial_angles,
     rope_angles,
     rope_frequencies,
     xpos_scale,
 )
-from course_utils.encodings.rotary import AxialRotary, Rotary, XPos
-from course_utils.encodings.scaling import DynamicNTK, Linear, YaRN
 
 # xPos
 
@@ -91,8 +90,8 @@ def test_xpos_without_fading_is_rope():
     q, k = random(2, 1, 2, 9, 16)
     row = torch.arange(9)
     for ours, rope in zip(
-        XPos(32, 2, scale_base=1e15).rotate(q, k, row, row),
-        Rotary(32, 2).rotate(q, k, row, row),
+        XPos(32, 2, scale_base=1e15).rotate(q, k, Places(row)),
+        Rotary(32, 2).rotate(q, k, Places(row)),
         strict=True,
     ):
         assert gap(ours, rope) <= 1e-10
@@ -124,9 +123,7 @@ def test_axial_rope_turns_half_the_pairs_by_row_and_half_by_column(width, quarte
     d = 4 * quarter
     row = [0, 3, 17, 40, -5]
     x = random(1, 1, 5, d)
-    ours, _ = AxialRotary(d, 1, width, layout=layout).rotate(
-        x, x, torch.tensor(row), torch.tensor(row)
-    )
+    ours, _ = AxialRotary(d, 1, width, layout=layout).rotate(x, x, Places(torch.tensor(row)))
     angles = [
         [p // width * 100 ** (-2 * m / (d / 2)) for m in range(quarter)]
         + [p % width * 100 ** (-2 * m / (d / 2)) for m in range(quarter)]
@@ -151,7 +148,7 @@ def test_axial_scores_do_not_depend_on_the_offset_in_the_row_of_patches():
 
 
 def test_axial_angles_put_rows_before_columns():
-    frequencies, _ = rope_frequencies(4, 100.0)
+    frequencies = rope_frequencies(4, 100.0)
     down, across = torch.tensor([1.0, 2.5]), torch.tensor([0.0, -1.0])
     both = axial_angles(down, across, frequencies)
     assert torch.equal(both[:, :2], rope_angles(down, frequencies))
@@ -171,8 +168,8 @@ def test_turning_opens_the_second_door_only_and_has_nothing_to_learn(encoding):
     ("encoding", "shown"),
     [
         (Rotary(8, 2, fraction=0.5, scaling=Linear(2.0)), "fraction=0.5, scaling=Linear(factor=2"),
-        (XPos(8, 2, scale_base=64), "base=10000, layout='interleaved', scale_base=64"),
-        (AxialRotary(8, 2, 7, layout="half"), "base=100, layout='half', width=7"),
+        (XPos(8, 2, scale_base=64), "base=10000, scale_base=64, layout='interleaved'"),
+        (AxialRotary(8, 2, 7, layout="half"), "width=7, base=100, layout='half'"),
     ],
 )
 def test_printing_shows_the_options(encoding, shown):
@@ -196,13 +193,15 @@ def test_a_compiled_encoding_gives_the_same_in_one_graph(encoding, plain_argumen
     row = torch.arange(6)
     q, k = random(2, 1, 2, 6, 8, dtype=torch.float32)
     compiled = torch.compile(encoding.rotate, backend="aot_eager", fullgraph=True)
-    for ours, plain in zip(compiled(q, k, row, row), encoding.rotate(q, k, row, row), strict=True):
+    for ours, plain in zip(
+        compiled(q, k, Places(row)), encoding.rotate(q, k, Places(row)), strict=True
+    ):
         assert gap(ours, plain) <= 1e-6
 
 
 def test_a_setting_of_xpos_changed_by_hand_is_seen():
     encoding, row = XPos(16, 1), torch.arange(40)
     q = torch.ones(1, 1, 40, 16)
-    before = encoding.rotate(q, q, row, row)[0]
+    before = encoding.rotate(q, q, Places(row))[0]
     encoding.scale_base = 50.0
-    assert gap(encoding.rotate(q, q, row, row)[0], before) > 0.1
+    assert gap(encoding.rotate(q, q, Places(row))[0], before) > 0.1

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from rotary_twins import angles_of, gap, layouts, random
 
 from course_utils.attention import MultiHeadAttention
-from course_utils.encodings.functional.layouts import convert_layout, layout_order
-from course_utils.encodings.functional.rotary import apply_rope
-from course_utils.encodings.rotary import Rotary
+from course_utils.encodings import Rotary
+from course_utils.encodings.functional import apply_rope
+from course_utils.encodings.layouts import convert_layout, layout_order
 
 widths = st.integers(1, 16).map(lambda half: 2 * half)
 rows = st.lists(st.integers(-(10**4), 10**4), min_size=1, max_size=8)

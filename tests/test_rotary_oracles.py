@@ -16,14 +16,25 @@ from transformers.models.gptj import modeling_gptj as gptj
 from transformers.models.llama import modeling_llama as llama
 from x_transformers import x_transformers as xt
 
-from course_utils.encodings.functional.rotary import (
+from course_utils.encodings import (
+    NTK,
+    AxialRotary,
+    DynamicNTK,
+    Linear,
+    Llama3,
+    LongRoPE,
+    Places,
+    Rotary,
+    XPos,
+    YaRN,
+)
+from course_utils.encodings.functional import (
     apply_rope,
     axial_angles,
     rope_angles,
     rope_frequencies,
+    scaled_frequencies,
 )
-from course_utils.encodings.rotary import AxialRotary, Rotary, XPos
-from course_utils.encodings.scaling import NTK, DynamicNTK, Linear, Llama3, LongRoPE, YaRN
 
 # The oracles multiply positions and frequencies in float32, so their own error grows by up to 2e-7
 # a position; ours does not (see the last test here). Up to 32 positions both are within 1e-5.
@@ -44,7 +55,7 @@ def turned(shape, layout, **options):
     _, heads, seq, d = shape
     q, k = torch.randn(2, *shape)
     encoding = Rotary(heads * d, heads, layout=layout, **options)
-    return (q, k), encoding.rotate(q, k, torch.arange(seq), torch.arange(seq))
+    return (q, k), encoding.rotate(q, k, Places(torch.arange(seq)))
 
 
 def config(d, base, **rope):
@@ -133,14 +144,14 @@ def agree(ours, theirs):
 @every_factor
 def test_linear_is_that_of_transformers(d, base, s):
     oracle = ROPE_INIT_FUNCTIONS["linear"](config(d, base, rope_type="linear", factor=s), "cpu")
-    agree(rope_frequencies(d, base, Linear(s)), oracle)
+    agree(scaled_frequencies(d, base, Linear(s)), oracle)
 
 
 @pairwise(d=WIDTHS, base=BASES, s=FACTORS, length=[None, 100, 2048, 2049, 10_000])
 def test_dynamic_ntk_is_that_of_transformers(d, base, s, length):
     rope = config(d, base, rope_type="dynamic", factor=s, original_max_position_embeddings=2048)
     oracle = ROPE_INIT_FUNCTIONS["dynamic"](rope, "cpu", seq_len=length)
-    agree(rope_frequencies(d, base, DynamicNTK(s, 2048), length), oracle)
+    agree(scaled_frequencies(d, base, DynamicNTK(s, 2048), length), oracle)
 
 
 @pairwise(
@@ -153,7 +164,7 @@ def test_yarn_as_released_is_that_of_transformers(d, base, s, trained, betas):
         beta_fast=fast, beta_slow=slow,
     )  # fmt: skip
     oracle = ROPE_INIT_FUNCTIONS["yarn"](rope, "cpu")
-    agree(rope_frequencies(d, base, YaRN(s, trained, fast, slow)), oracle)
+    agree(scaled_frequencies(d, base, YaRN(s, trained, fast, slow)), oracle)
 
 
 @every_width
@@ -166,7 +177,7 @@ def test_longrope_is_that_of_transformers(d, base, s):
         long_factor=each, short_factor=[1.0] * (d // 2),
     )  # fmt: skip
     oracle = ROPE_INIT_FUNCTIONS["longrope"](rope, "cpu", seq_len=4096)
-    agree(rope_frequencies(d, base, LongRoPE(each, s, 2048), 4096), oracle)
+    agree(scaled_frequencies(d, base, LongRoPE(each, s, 2048), 4096), oracle)
 
 
 @pairwise(
@@ -179,7 +190,7 @@ def test_llama3_is_that_of_transformers(d, base, s, trained, bounds):
         low_freq_factor=low, high_freq_factor=high,
     )  # fmt: skip
     oracle = ROPE_INIT_FUNCTIONS["llama3"](rope, "cpu")
-    agree(rope_frequencies(d, base, Llama3(s, trained, low, high)), oracle)
+    agree(scaled_frequencies(d, base, Llama3(s, trained, low, high)), oracle)
 
 
 @every_width
@@ -187,14 +198,14 @@ def test_llama3_is_that_of_transformers(d, base, s, trained, bounds):
 @every_factor
 def test_ntk_is_that_of_x_transformers(d, base, s):
     oracle = xt.RotaryEmbedding(d, base=base, base_rescale_factor=s).inv_freq
-    agree(rope_frequencies(d, base, NTK(s)), (oracle, 1.0))
+    agree(scaled_frequencies(d, base, NTK(s)), (oracle, 1.0))
 
 
 @every_width
 @every_factor
 def test_ntk_is_that_of_rotary_embedding_torch(d, s):
     oracle = LucidRotary(d, theta=10000, theta_rescale_factor=s).freqs.detach()
-    agree(rope_frequencies(d, 10000.0, NTK(s)), (oracle, 1.0))
+    agree(scaled_frequencies(d, 10000.0, NTK(s)), (oracle, 1.0))
 
 
 def test_llama_with_yarn_turns_queries_and_keys_as_we_do():
@@ -219,7 +230,7 @@ def xpos_scores(shape):
     _, heads, seq, d = shape
     q, k = torch.randn(2, *shape)
     row = torch.arange(seq)
-    turned_q, turned_k = XPos(heads * d, heads).rotate(q, k, row, row)
+    turned_q, turned_k = XPos(heads * d, heads).rotate(q, k, Places(row))
     return q, k, turned_q @ turned_k.transpose(-1, -2) / math.sqrt(d)
 
 
@@ -249,7 +260,7 @@ def test_xpos_is_that_of_x_transformers(shape):
 def test_axial_rope_is_that_of_rotary_embedding_torch(height, width, d, base):
     x = torch.randn(2, 1, height * width, d)
     row = torch.arange(height * width)
-    ours, _ = AxialRotary(d, 1, width, base=base).rotate(x, x, row, row)
+    ours, _ = AxialRotary(d, 1, width, base=base).rotate(x, x, Places(row))
     angles = LucidRotary(d // 2, theta=base).get_axial_freqs(height, width).flatten(0, 1)
     assert gap(ours, apply_rotary_emb(angles, x).detach()) <= 1e-5
 
@@ -265,7 +276,7 @@ def test_axial_angles_with_centred_positions_are_those_of_dinov3(height, width, 
     place = torch.arange(height * width)
     rows = 2 * math.pi * (2 * (place // width + 0.5) / height - 1)
     columns = 2 * math.pi * (2 * (place % width + 0.5) / width - 1)
-    angles = axial_angles(rows, columns, rope_frequencies(d // 2, 100.0)[0])
+    angles = axial_angles(rows, columns, rope_frequencies(d // 2, 100.0))
     assert (
         max(gap(apply_rope(x, angles, "half"), y) for x, y in zip((q, k), theirs, strict=True))
         <= 1e-5
@@ -275,8 +286,8 @@ def test_axial_angles_with_centred_positions_are_those_of_dinov3(height, width, 
 def test_far_from_the_start_ours_is_nearer_to_float64_than_the_libraries():
     row, d = torch.arange(100_000, 100_010), 64
     x = torch.randn(10, d)
-    exact = apply_rope(x.double(), rope_angles(row, rope_frequencies(d)[0]))
-    ours, _ = Rotary(d, 1).rotate(x[None, None], x[None, None], row, row)
+    exact = apply_rope(x.double(), rope_angles(row, rope_frequencies(d)))
+    ours, _ = Rotary(d, 1).rotate(x[None, None], x[None, None], Places(row))
     angles, _ = xt.RotaryEmbedding(d)(row)
     theirs = xt.apply_rotary_pos_emb(x[None, None], angles)
     assert gap(ours[0, 0], exact) <= 1e-6 < 1e-3 < gap(theirs[0, 0], exact)

@@ -8,8 +8,8 @@ import torch
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from course_utils.encodings.functional.rotary import rope_frequencies
-from course_utils.encodings.scaling import NTK, DynamicNTK, Linear, Llama3, LongRoPE, Scaling, YaRN
+from course_utils.encodings import NTK, DynamicNTK, Linear, Llama3, LongRoPE, Scaling, YaRN
+from course_utils.encodings.functional import rope_frequencies, scaled_frequencies
 
 widths = st.integers(1, 64).map(lambda half: 2 * half)
 bases = st.floats(1.5, 1e6)
@@ -60,28 +60,28 @@ def ramp_over_pairs(d, base, s, length, slow, fast):
 
 @given(widths, bases)
 def test_frequencies_are_the_papers_to_1e_10(d, base):
-    frequencies, factor = rope_frequencies(d, base)
+    frequencies, factor = scaled_frequencies(d, base)
     assert (frequencies.dtype, frequencies.shape, factor) == (torch.float64, (d // 2,), 1.0)
     assert gap(frequencies, plain(d, base)) <= 1e-10
 
 
 @given(widths, bases, factors)
 def test_linear_divides_every_frequency(d, base, s):
-    frequencies, factor = rope_frequencies(d, base, Linear(s))
+    frequencies, factor = scaled_frequencies(d, base, Linear(s))
     assert gap(frequencies, [theta / s for theta in plain(d, base)]) <= 1e-10
     assert factor == 1
 
 
 @given(widths, bases, factors)
 def test_ntk_is_the_larger_base(d, base, s):
-    frequencies, factor = rope_frequencies(d, base, NTK(s))
+    frequencies, factor = scaled_frequencies(d, base, NTK(s))
     assert gap(frequencies, larger_base(d, base, s)) <= 1e-10
     assert factor == 1
 
 
 @given(widths.filter(lambda d: d > 2), bases, factors)
 def test_ntk_keeps_the_fastest_pair_and_slows_the_slowest_by_the_factor(d, base, s):
-    before, after = rope_frequencies(d, base)[0], rope_frequencies(d, base, NTK(s))[0]
+    before, after = rope_frequencies(d, base), scaled_frequencies(d, base, NTK(s))[0]
     assert after[0] == before[0]
     assert float(after[-1] * s / before[-1]) == pytest.approx(1, rel=1e-12)
 
@@ -89,7 +89,7 @@ def test_ntk_keeps_the_fastest_pair_and_slows_the_slowest_by_the_factor(d, base,
 @given(widths, bases, factors, lengths, st.floats(1, 20))
 def test_dynamic_ntk_is_the_larger_base_past_the_length_of_training(d, base, s, trained, times):
     n = trained * times
-    frequencies, factor = rope_frequencies(d, base, DynamicNTK(s, trained), length=n)
+    frequencies, factor = scaled_frequencies(d, base, DynamicNTK(s, trained), length=n)
     assert gap(frequencies, larger_base(d, base, s * n / trained - (s - 1))) <= 1e-10
     assert factor == 1
 
@@ -97,29 +97,29 @@ def test_dynamic_ntk_is_the_larger_base_past_the_length_of_training(d, base, s, 
 @given(widths, bases, factors, lengths, st.none() | st.floats(0, 1, exclude_min=True))
 def test_dynamic_ntk_changes_nothing_up_to_the_length_of_training(d, base, s, trained, part):
     n = None if part is None else part * trained
-    frequencies, _ = rope_frequencies(d, base, DynamicNTK(s, trained), length=n)
-    assert torch.equal(frequencies, rope_frequencies(d, base)[0])
+    frequencies, _ = scaled_frequencies(d, base, DynamicNTK(s, trained), length=n)
+    assert torch.equal(frequencies, rope_frequencies(d, base))
 
 
 @pytest.mark.parametrize("length", [100, 1000, 100_000])
 def test_dynamic_ntk_takes_the_length_as_a_tensor_too(length):
     scaling = DynamicNTK(4.0, 512)
-    number, _ = rope_frequencies(32, 10000.0, scaling, length)
-    tensor, _ = rope_frequencies(32, 10000.0, scaling, torch.tensor(length))
+    number, _ = scaled_frequencies(32, 10000.0, scaling, length)
+    tensor, _ = scaled_frequencies(32, 10000.0, scaling, torch.tensor(length))
     assert torch.equal(number, tensor)
 
 
 @given(widths, bases, factors, lengths, st.floats(0.5, 4), st.floats(5, 64))
 def test_yarn_as_in_the_paper_ramps_over_the_number_of_turns(d, base, s, trained, slow, fast):
     scaling = YaRN(s, trained, fast, slow, released_code=False)
-    frequencies, factor = rope_frequencies(d, base, scaling)
+    frequencies, factor = scaled_frequencies(d, base, scaling)
     assert gap(frequencies, ramp_over_turns(d, base, s, trained, slow, fast)) <= 1e-10
     assert factor == pytest.approx(0.1 * math.log(s) + 1)
 
 
 @given(widths, bases, factors, lengths, st.floats(0.5, 4), st.floats(5, 64))
 def test_yarn_as_released_ramps_over_the_index_of_the_pair(d, base, s, trained, slow, fast):
-    frequencies, factor = rope_frequencies(d, base, YaRN(s, trained, fast, slow))
+    frequencies, factor = scaled_frequencies(d, base, YaRN(s, trained, fast, slow))
     assert gap(frequencies, ramp_over_pairs(d, base, s, trained, slow, fast)) <= 1e-10
     assert factor == pytest.approx(0.1 * math.log(s) + 1)
 
@@ -127,7 +127,7 @@ def test_yarn_as_released_ramps_over_the_index_of_the_pair(d, base, s, trained, 
 @given(widths, bases, st.integers(1, 10**5), st.booleans())
 def test_yarn_never_keeps_a_slower_pair_more_than_a_faster_one(d, base, trained, released):
     scaling = YaRN(8, trained, released_code=released)
-    kept = rope_frequencies(d, base, scaling)[0] / rope_frequencies(d, base)[0]
+    kept = scaled_frequencies(d, base, scaling)[0] / rope_frequencies(d, base)
     assert bool((kept.diff() <= 1e-12).all())
     assert bool(((kept > 1 / 8 - 1e-12) & (kept < 1 + 1e-12)).all())
 
@@ -135,14 +135,14 @@ def test_yarn_never_keeps_a_slower_pair_more_than_a_faster_one(d, base, trained,
 @pytest.mark.parametrize(("d", "base", "trained", "kept"), [(2, 2, 126, 1), (64, 1e4, 4, 1 / 8)])
 def test_yarn_is_right_where_the_ends_of_the_released_codes_ramp_cross(d, base, trained, kept):
     """With all pairs fast, every one is kept; with L below one turn, all but the first slow."""
-    found = rope_frequencies(d, base, YaRN(8, trained, 5))[0] / rope_frequencies(d, base)[0]
+    found = scaled_frequencies(d, base, YaRN(8, trained, 5))[0] / rope_frequencies(d, base)
     assert torch.allclose(found[-31:], torch.full_like(found[-31:], kept))
 
 
 def test_the_two_ramps_of_yarn_agree_at_the_ends_and_differ_in_between():
-    before, _ = rope_frequencies(128)
-    paper = rope_frequencies(128, scaling=YaRN(8, 2048, released_code=False))[0] / before
-    code = rope_frequencies(128, scaling=YaRN(8, 2048))[0] / before
+    before = rope_frequencies(128)
+    paper = scaled_frequencies(128, scaling=YaRN(8, 2048, released_code=False))[0] / before
+    code = scaled_frequencies(128, scaling=YaRN(8, 2048))[0] / before
     assert paper[0] == code[0] == 1
     assert float(paper[-1]) == float(code[-1]) == pytest.approx(1 / 8)
     assert float((paper - code).abs().max()) > 0.1
@@ -150,13 +150,13 @@ def test_the_two_ramps_of_yarn_agree_at_the_ends_and_differ_in_between():
 
 @given(widths, bases, factors, lengths, st.floats(0.5, 2), st.floats(2.5, 8))
 def test_llama3_ramps_over_the_number_of_turns(d, base, s, trained, low, high):
-    frequencies, factor = rope_frequencies(d, base, Llama3(s, trained, low, high))
+    frequencies, factor = scaled_frequencies(d, base, Llama3(s, trained, low, high))
     assert gap(frequencies, ramp_over_turns(d, base, s, trained, low, high)) <= 1e-10
     assert factor == 1
 
 
 def test_llama3_slows_long_waves_only():
-    before, after = rope_frequencies(128)[0], rope_frequencies(128, scaling=Llama3(8, 8192))[0]
+    before, after = rope_frequencies(128), scaled_frequencies(128, scaling=Llama3(8, 8192))[0]
     waves, slowed = 2 * math.pi / before, before / after
     assert torch.equal(slowed[waves < 8192 / 4], torch.ones(int((waves < 8192 / 4).sum())).double())
     assert torch.allclose(slowed[waves > 8192], torch.tensor(8.0).double())
@@ -167,7 +167,7 @@ def test_llama3_slows_long_waves_only():
 @given(st.lists(st.floats(1, 64), min_size=1, max_size=40), bases, factors, lengths)
 def test_longrope_divides_each_frequency_by_its_own_factor(each, base, s, trained):
     d = 2 * len(each)
-    frequencies, factor = rope_frequencies(d, base, LongRoPE(each, s, trained))
+    frequencies, factor = scaled_frequencies(d, base, LongRoPE(each, s, trained))
     slow = [theta / one for theta, one in zip(plain(d, base), each, strict=True)]
     assert gap(frequencies, slow) <= 1e-10
     assert factor == pytest.approx(math.sqrt(1 + math.log(s) / math.log(trained)))
@@ -184,7 +184,7 @@ def neutral(d):
 @given(widths, bases, st.integers(1, 100))
 def test_factor_1_changes_nothing(d, base, length):
     for scaling in neutral(d):
-        frequencies, factor = rope_frequencies(d, base, scaling, length)
+        frequencies, factor = scaled_frequencies(d, base, scaling, length)
         assert gap(frequencies, plain(d, base)) <= 1e-10
         assert factor == 1
 
@@ -192,15 +192,15 @@ def test_factor_1_changes_nothing(d, base, length):
 @given(widths, bases, factors)
 def test_no_scaling_speeds_a_pair_up(d, base, s):
     scalings = [Linear(s), NTK(s), DynamicNTK(s, 50), YaRN(s, 50), Llama3(s, 50)]
-    before, _ = rope_frequencies(d, base)
+    before = rope_frequencies(d, base)
     for scaling in scalings:
-        assert bool((rope_frequencies(d, base, scaling, 400)[0] <= before * (1 + 1e-12)).all())
+        assert bool((scaled_frequencies(d, base, scaling, 400)[0] <= before * (1 + 1e-12)).all())
 
 
 @pytest.mark.parametrize("kind", [YaRN, LongRoPE])
 def test_a_factor_below_1_leaves_the_scores_as_they_are(kind):
     scaling = YaRN(0.5, 64) if kind is YaRN else LongRoPE([0.5] * 4, 0.5, 64)
-    assert rope_frequencies(8, scaling=scaling)[1] == 1
+    assert scaled_frequencies(8, scaling=scaling)[1] == 1
 
 
 @pytest.mark.parametrize("scaling", neutral(8))

@@ -9,13 +9,14 @@ import torch
 from bad_calls import bad_calls
 from matplotlib.figure import Figure
 
-from course_utils import explorers, sequence_tasks, text
+from course_utils import explorers, tasks, text, ways
 from course_utils.encodings import NTK, YaRN
-from course_utils.encodings.functional import rope_frequencies
+from course_utils.encodings.functional import rope_frequencies, scaled_frequencies
 from course_utils.experiments import __main__ as command
-from course_utils.experiments import algorithms, extrapolation, needles, recipe, stretching, ways
+from course_utils.experiments import needles, recipe, stretching, task_lengths
 from course_utils.experiments.recipe import Recipe
 from course_utils.experiments.store import Store
+from course_utils.measures.trained_models import sliding_loss
 
 CORPUS = bytes(torch.randint(97, 123, (70_000,), generator=torch.Generator()).tolist())
 TINY = {"length": 8, "steps": 3, "batch": 16, "d_model": 16, "n_layers": 1, "n_heads": 2}
@@ -45,22 +46,22 @@ def losses(found):
 
 
 def speeds(way, factor=8, length=64, d=32):
-    return rope_frequencies(d, 10_000.0, ways.way_to_stretch(way, factor, length, d), 512)
+    return scaled_frequencies(d, 10_000.0, ways.way_to_stretch(way, factor, length, d), 512)
 
 
 def test_by_parts_is_yarn_without_its_temperature():
-    alone, sharpened = speeds("by parts"), rope_frequencies(32, 10_000.0, YaRN(8, 64))
+    alone, sharpened = speeds("by parts"), scaled_frequencies(32, 10_000.0, YaRN(8, 64))
     torch.testing.assert_close(alone[0], sharpened[0])
     assert alone[1] == 1 < sharpened[1]
 
 
 def test_dynamic_ntk_is_ntk_where_the_length_fits_the_factor():
     torch.testing.assert_close(speeds("dynamic NTK")[0], speeds("NTK-aware")[0])
-    torch.testing.assert_close(speeds("NTK-aware")[0], rope_frequencies(32, 10_000.0, NTK(8))[0])
+    torch.testing.assert_close(speeds("NTK-aware")[0], scaled_frequencies(32, 10_000.0, NTK(8))[0])
 
 
 def test_a_step_slows_what_does_not_finish_a_turn_and_has_no_temperature():
-    plain, (slowed, temperature) = rope_frequencies(32)[0], speeds("step")
+    plain, (slowed, temperature) = rope_frequencies(32), speeds("step")
     assert temperature == 1
     whole = 64 * plain >= 2 * np.pi
     assert torch.equal(slowed[whole], plain[whole])
@@ -69,7 +70,7 @@ def test_a_step_slows_what_does_not_finish_a_turn_and_has_no_temperature():
 
 @pytest.mark.parametrize("way", ways.WAYS)
 def test_with_factor_1_and_a_short_text_no_way_changes_anything(way, model):
-    read = ways.stretched(model, MADE, way, 1)
+    read = recipe.stretched(model, MADE, way, 1)
     tokens = torch.randint(256, (2, 8), generator=torch.Generator().manual_seed(1))
     with torch.no_grad():
         torch.testing.assert_close(read(tokens), model(tokens), atol=1e-5, rtol=1e-4)
@@ -117,15 +118,15 @@ def test_one_control_is_trained_on_at_the_trained_length(losses):
 
 
 def test_the_control_sees_the_same_bytes_in_shorter_pieces(model, known, monkeypatch):
-    seen, loss = [], sequence_tasks.loss
+    seen, loss = [], tasks.loss
 
     def recorded(reader, examples):
         seen.append(examples)
         return loss(reader, examples)
 
-    monkeypatch.setattr(sequence_tasks, "loss", recorded)
+    monkeypatch.setattr(tasks, "loss", recorded)
     for cut in (None, 8):
-        on = ways.stretched(model, MADE, "direct", 1)
+        on = recipe.stretched(model, MADE, "direct", 1)
         stretching.fine_tune(on, MADE, known, length=64, steps=2, cut=cut, bar=False)
     whole, pieces = seen[:2], seen[2:]
     for one, other in zip(whole, pieces, strict=True):
@@ -138,7 +139,7 @@ def test_direct_is_the_model_as_it_was_trained(losses, known, model):
     part = stretching.judged_part(known, LENGTHS[-1])
     row = losses[(losses.way == "direct") & (losses.tuned == 0) & (losses.reading == "as trained")]
     for n, loss in zip(row["read"], row.loss, strict=True):
-        assert extrapolation.read(model, part, n, LENGTHS[-1])[0] == pytest.approx(loss, abs=1e-4)
+        assert sliding_loss(model, part, n, LENGTHS[-1])[0] == pytest.approx(loss, abs=1e-4)
 
 
 def test_fine_tuning_changes_a_copy_and_reads_as_many_bytes_a_step(model, known, monkeypatch):
@@ -151,7 +152,7 @@ def test_fine_tuning_changes_a_copy_and_reads_as_many_bytes_a_step(model, known,
 
     monkeypatch.setattr(text, "draw", recorded)
     before = model.embedding.weight.clone()
-    tuned = ways.stretched(model, MADE, "YaRN", 8)
+    tuned = recipe.stretched(model, MADE, "YaRN", 8)
     stretching.fine_tune(tuned, MADE, known, length=64, steps=2, bar=False)
     assert [one.tokens.shape for one in seen] == [(2, 64)] * 2
     assert torch.equal(model.embedding.weight, before)
@@ -174,7 +175,7 @@ def test_needles_are_asked_at_every_depth_and_length(found):
 @pytest.mark.parametrize("depth", needles.DEPTHS)
 def test_the_answer_stands_after_the_marker_at_its_depth(depth):
     tokens, targets = needles.needle(32, depth, 5)
-    marked = tokens == algorithms.SYMBOLS
+    marked = tokens == task_lengths.SYMBOLS
     assert (marked.sum(1) == 1).all()
     at = int(marked[0].nonzero())
     assert torch.equal(targets[:, -1], tokens[:, at + 1])

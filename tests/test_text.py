@@ -9,7 +9,7 @@ from bad_calls import bad_calls
 from hypothesis import given
 from hypothesis import strategies as st
 
-from course_utils import sequence_tasks, text
+from course_utils import tasks, text
 from course_utils.models import TinyTransformer
 from course_utils.training import fit
 
@@ -100,7 +100,7 @@ def test_a_model_learns_from_the_text_to_read_what_it_never_saw():
 
     def batch_loss():
         examples = text.draw(known.train, length=32, batch=16, generator=generator)
-        return sequence_tasks.loss(model, examples)
+        return tasks.loss(model, examples)
 
     fit(model, batch_loss, 60, lr=1e-2)
     after = text.loss_by_position(model, known.held_out[:1], length=32)

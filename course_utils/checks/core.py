@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,13 +48,10 @@ class Verdict:
 class Check:
     """``check(yours)`` prints what it finds; ``check.hint(1)`` prints the first of three hints.
 
-    Args:
-        name: of the exercise, such as ``"entropy"``.
-        reference: the right answer.
-        cases: argument tuples that both are called with. Tensors are copied for each call.
-        mistakes: the known wrong answers. Each must differ from the reference in some case.
-        hints: three, each more open than the one before.
-        tolerance: largest absolute difference that still counts as equal.
+    ``reference``, the right answer, and yours are called with the arguments of each of ``cases``;
+    tensors are copied for each call. Each of the known ``mistakes`` must differ from the reference
+    in some case. Each hint is more open than the one before. ``tolerance`` is the largest absolute
+    difference that still counts as equal.
     """
 
     def __init__(
@@ -83,61 +80,51 @@ class Check:
     def verdict(self, yours: Any) -> Verdict:
         """Like calling the check, but returns what it would print."""
         if not callable(yours):
-            return Verdict(
-                "wrong",
-                f"✗ {self.name}: pass the function itself, without brackets, "
-                f"got {type(yours).__name__}.",
-            )
+            advice = f"pass the function itself, without brackets, got {type(yours).__name__}."
+            return Verdict("wrong", f"✗ {self.name}: {advice}")
         answers = [_outcome(yours, case) for case in self.cases]
         if any(isinstance(answer, NotImplementedError) for answer in answers):
             return Verdict("untouched", f"… {self.name}: not attempted yet.")
-        expected = [_outcome(self.reference, case) for case in self.cases]
-        problems = [
-            self._difference(case, got, want)
-            for case, got, want in zip(self.cases, answers, expected, strict=True)
-        ]
+        problems = list(self._differences(answers, self.reference))
         if not any(problems):
             return Verdict("right", f"✓ {self.name}: right, in all {len(self.cases)} cases.")
         for mistake in self.mistakes:
-            if self._same_everywhere(mistake.answer, answers):
+            if not any(self._differences(answers, mistake.answer)):
                 return Verdict("mistake", f"✗ {self.name}: {mistake.name}. {mistake.question}")
-        first = next(text for text in problems if text)
+        case, first = next(
+            (case, text) for case, text in zip(self.cases, problems, strict=True) if text
+        )
         line = _line_that_raised(yours, answers)
-        return Verdict("wrong", f"✗ {self.name}: {first}{line}")
+        return Verdict("wrong", f"✗ {self.name}: called with {_describe(case)} {first}{line}")
 
-    def _same_everywhere(self, wrong: Function, answers: Sequence[Any]) -> bool:
-        return all(
-            not self._difference(case, got, _outcome(wrong, case))
-            for case, got in zip(self.cases, answers, strict=True)
-        )
+    def _differences(self, answers: Sequence[Any], other: Function) -> Iterator[str]:
+        for case, got in zip(self.cases, answers, strict=True):
+            yield _difference(got, _outcome(other, case), self.tolerance)
 
-    def _difference(self, case: tuple[Any, ...], got: Any, want: Any) -> str:
-        """Say where ``got`` and ``want`` part: type, then shape, dtype, values. Empty if equal."""
-        where = f"called with {_describe(case)} "
-        if isinstance(got, Exception):
-            if type(got) is type(want):
-                return ""
-            return where + f"your function stopped with {type(got).__name__}: {got}"
-        if isinstance(want, Exception):
-            return where + "no error came."
-        if got is None:
-            return where + "your function returns None. Is a `return` missing?"
-        if isinstance(want, tuple):
-            text = _tuple_difference(got, want, self.tolerance)
-            return where + text if text else ""
-        if isinstance(want, Tensor):
-            return where + text if (text := _tensor_difference(got, want, self.tolerance)) else ""
-        if isinstance(got, np.generic) or (isinstance(got, Tensor) and got.numel() == 1):
-            got = got.item()
-        if isinstance(want, bool):
-            return "" if got is want else where + f"expected {want}, got {_describe((got,))}."
-        if isinstance(got, bool) or not isinstance(got, (int, float)):
-            return where + f"expected a number, got {_describe((got,))}."
-        if got == want or (abs(got) < 1e300 and abs(got - want) <= self.tolerance):
+
+def _difference(got: Any, want: Any, tolerance: float) -> str:
+    """Say where ``got`` and ``want`` part: type, then shape, dtype, values. Empty if equal."""
+    if isinstance(got, Exception):
+        if type(got) is type(want):
             return ""
-        return (
-            where + f"expected {want:.6g}, got {got if abs(got) > 1e300 else format(got, '.6g')}."
-        )
+        return f"your function stopped with {type(got).__name__}: {got}"
+    if isinstance(want, Exception):
+        return "no error came."
+    if got is None:
+        return "your function returns None. Is a `return` missing?"
+    if isinstance(want, tuple):
+        return _tuple_difference(got, want, tolerance)
+    if isinstance(want, Tensor):
+        return _tensor_difference(got, want, tolerance)
+    if isinstance(got, np.generic) or (isinstance(got, Tensor) and got.numel() == 1):
+        got = got.item()
+    if isinstance(want, bool):
+        return "" if got is want else f"expected {want}, got {_describe((got,))}."
+    if isinstance(got, bool) or not isinstance(got, (int, float)):
+        return f"expected a number, got {_describe((got,))}."
+    if got == want or (abs(got) < 1e300 and abs(got - want) <= tolerance):
+        return ""
+    return f"expected {want:.6g}, got {got if abs(got) > 1e300 else format(got, '.6g')}."
 
 
 def _outcome(function: Function, case: tuple[Any, ...]) -> Any:

@@ -144,7 +144,7 @@ check_to_half = Check(
 
 def _rope(x: Tensor) -> Tensor:
     """Turn (…, seq, d) at positions 0, 1, …, with the plain frequencies of its width."""
-    return apply_rope(x, rope_angles(torch.arange(x.shape[-2]), rope_frequencies(x.shape[-1])[0]))
+    return apply_rope(x, rope_angles(torch.arange(x.shape[-2]), rope_frequencies(x.shape[-1])))
 
 
 def _cut(x: Tensor, n_heads: int) -> Tensor:
@@ -184,7 +184,7 @@ def _only_q(x: Tensor, W_q: Tensor, W_k: Tensor, n_heads: int) -> Tensor:
 
 def _mixed(x: Tensor, W_q: Tensor, W_k: Tensor, n_heads: int) -> Tensor:
     q, k = _heads(x, W_q, W_k, n_heads)
-    angles = rope_angles(torch.arange(len(x)), rope_frequencies(q.shape[-1])[0])
+    angles = rope_angles(torch.arange(len(x)), rope_frequencies(q.shape[-1]))
     return _scores(apply_rope(q, angles, "half"), apply_rope(k, angles, "half"))
 
 
@@ -244,14 +244,14 @@ check_head_scores = Check(
         "Queries must be (heads, seq, d_head) when they are turned, and the frequencies are those "
         "of d_head.",
         "(x @ W_q).unflatten(-1, (n_heads, -1)).transpose(0, 1) cuts. The angles come from "
-        "rope_angles(torch.arange(len(x)), rope_frequencies(d_head)[0]).",
+        "rope_angles(torch.arange(len(x)), rope_frequencies(d_head)).",
     ),
     tolerance=1e-4,  # scores are sums of many products
 )
 
 
 def _at(q: Tensor, place: float, base: float, layout: str = "interleaved") -> Tensor:
-    angles = rope_angles(torch.tensor([place]), rope_frequencies(len(q), base)[0])
+    angles = rope_angles(torch.tensor([place]), rope_frequencies(len(q), base))
     return apply_rope(q[None], angles, layout)[0]
 
 

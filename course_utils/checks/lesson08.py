@@ -9,7 +9,11 @@ from torch import Tensor
 
 from course_utils.checks.core import Check, Mistake
 from course_utils.encodings import DynamicNTK, Linear, Scaling
-from course_utils.encodings.functional import apply_rope, rope_angles, rope_frequencies
+from course_utils.encodings.functional import (
+    apply_rope,
+    rope_angles,
+    scaled_frequencies,
+)
 
 
 def _numbers(*shape: int, seed: int = 0) -> Tensor:
@@ -190,7 +194,7 @@ check_keep = Check(
 
 def _turned(x: Tensor, at: Tensor, base: float, scaling: Scaling | None, n: float) -> Tensor:
     """(seq, d) at these positions, turned under the frequencies of length n."""
-    return apply_rope(x, rope_angles(at, rope_frequencies(x.shape[-1], base, scaling, n)[0]))
+    return apply_rope(x, rope_angles(at, scaled_frequencies(x.shape[-1], base, scaling, n)[0]))
 
 
 def _scores(

@@ -1,93 +1,63 @@
 """Positional encodings behind one interface: ``create("sinusoidal", d_model=128, n_heads=4)``.
 
-``NAMES`` lists what ``create`` knows. The formulas are in ``functional``, the interface in
-``base``.
+One file a scheme: its formula, the pure functions, the class. ``NAMES`` lists what ``create``
+knows, ``functional`` collects the formulas, ``base`` is the interface.
 """
-
-from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
 from course_utils import validation
 from course_utils.encodings import functional
-from course_utils.encodings.absolute import (
-    Learned,
-    Multiplicative,
-    NoEncoding,
-    Sinusoidal,
-    Sinusoidal2D,
-)
-from course_utils.encodings.additive import FIRE, ALiBi, Kerple, Sandwich
-from course_utils.encodings.base import PositionalEncoding
+from course_utils.encodings.alibi import ALiBi
+from course_utils.encodings.base import NoEncoding, PositionalEncoding, parameters_of
 from course_utils.encodings.complex_order import ComplexOrder
-from course_utils.encodings.contextual import CoPE
+from course_utils.encodings.cope import CoPE
+from course_utils.encodings.deberta import DeBERTa
+from course_utils.encodings.fire import FIRE
 from course_utils.encodings.floater import Floater
-from course_utils.encodings.relative import T5, DeBERTa, Shaw, TransformerXL
-from course_utils.encodings.rotary import AxialRotary, Rotary, XPos
+from course_utils.encodings.grid import AxialRotary, Sinusoidal2D
+from course_utils.encodings.kerple import Kerple
+from course_utils.encodings.learned import Learned
+from course_utils.encodings.multiplicative import Multiplicative
+from course_utils.encodings.places import Places
+from course_utils.encodings.rope import Rotary
+from course_utils.encodings.sandwich import Sandwich
 from course_utils.encodings.scaling import NTK, DynamicNTK, Linear, Llama3, LongRoPE, Scaling, YaRN
+from course_utils.encodings.shaw import Shaw
+from course_utils.encodings.sinusoidal import Sinusoidal
+from course_utils.encodings.t5 import T5
+from course_utils.encodings.transformer_xl import TransformerXL
+from course_utils.encodings.xpos import XPos
 
-__all__ = [
-    "FIRE",
-    "NAMES",
-    "NTK",
-    "T5",
-    "ALiBi",
-    "AxialRotary",
-    "CoPE",
-    "ComplexOrder",
-    "DeBERTa",
-    "DynamicNTK",
-    "Floater",
-    "Kerple",
-    "Learned",
-    "Linear",
-    "Llama3",
-    "LongRoPE",
-    "Multiplicative",
-    "NoEncoding",
-    "PositionalEncoding",
-    "Rotary",
-    "Sandwich",
-    "Scaling",
-    "Shaw",
-    "Sinusoidal",
-    "Sinusoidal2D",
-    "TransformerXL",
-    "XPos",
-    "YaRN",
-    "create",
-    "functional",
-    "options_of",
-]
-
-# Every scheme takes d_model and n_heads. Beside its maker: which of max_len and causal it wants
-# too, and the options of its own. A new scheme is one more line here.
-_SCHEMES: dict[str, tuple[Callable[..., PositionalEncoding], tuple[str, ...], tuple[str, ...]]] = {
-    "none": (NoEncoding, (), ()),
-    "sinusoidal": (Sinusoidal, (), ("base",)),
-    "learned": (Learned, ("max_len",), ("beyond", "std")),
-    "multiplicative": (Multiplicative, ("max_len",), ("beyond", "std")),
-    "floater": (Floater, (), ("hidden", "delta", "step")),
-    "complex_order": (ComplexOrder, (), ("vocab_size",)),
-    "shaw": (Shaw, (), ("max_distance", "use_values")),
-    "transformer_xl": (TransformerXL, (), ()),
-    "t5": (T5, ("causal",), ("n_buckets", "max_distance")),
-    "deberta": (DeBERTa, (), ("max_distance", "released_code")),
-    "rope": (Rotary, (), ("base", "layout", "fraction", "scaling")),
-    "xpos": (XPos, (), ("base", "scale_base", "layout")),
-    "alibi": (ALiBi, (), ()),
-    "kerple": (Kerple, (), ("kind", "inside_scale")),
-    "fire": (FIRE, (), ("hidden", "original_len")),
-    "sandwich": (Sandwich, (), ("d_bar",)),
-    "cope": (CoPE, (), ("n_positions",)),
+# Every scheme takes d_model and n_heads; max_len and causal where it has arguments of these names;
+# its other arguments are its options. A new scheme is one more line here.
+_SCHEMES: dict[str, Callable[..., PositionalEncoding]] = {
+    "none": NoEncoding,
+    "sinusoidal": Sinusoidal,
+    "learned": Learned,
+    "multiplicative": Multiplicative,
+    "floater": Floater,
+    "complex_order": ComplexOrder,
+    "shaw": Shaw,
+    "transformer_xl": TransformerXL,
+    "t5": T5,
+    "deberta": DeBERTa,
+    "rope": Rotary,
+    "xpos": XPos,
+    "alibi": ALiBi,
+    "kerple": Kerple,
+    "fire": FIRE,
+    "sandwich": Sandwich,
+    "cope": CoPE,
 }
 NAMES = tuple(_SCHEMES)
 
 
 def options_of(name: str) -> tuple[str, ...]:
-    """Names of the options of its own that a scheme takes; ValueError if it is unknown."""
-    return _SCHEMES[validation.choice("name", name, NAMES)][2]
+    """Names of the options of its own that a scheme takes."""
+    taken = parameters_of(_SCHEMES[validation.choice("name", name, NAMES)])
+    return tuple(one for one in taken if one not in ("max_len", "causal"))
 
 
 def create(
@@ -108,15 +78,13 @@ def create(
         max_len: longest sequence for the schemes that keep a table; the others ignore it.
         causal: True if keys after the query are masked; only some schemes care.
         **options: the scheme's own options, for example ``base`` for sinusoidal.
-
-    Raises:
-        TypeError: if an argument has the wrong type.
-        ValueError: if ``name`` or an option is unknown, or a value is out of range.
     """
-    maker, wanted, known = _SCHEMES[validation.choice("name", name, NAMES)]
+    known = options_of(name)
     validation.integer("max_len", max_len)
     validation.boolean("causal", causal)
     for option in options:
         validation.choice(f"option of {name!r}", option, known)
+    maker = _SCHEMES[name]
     model = {"max_len": max_len, "causal": causal}
-    return maker(d_model, n_heads, **{key: model[key] for key in wanted}, **options)
+    wanted = {key: model[key] for key in parameters_of(maker) if key in model}
+    return maker(d_model, n_heads, **wanted, **options)

@@ -1,38 +1,40 @@
 """The four doors through which position can enter attention, as one base class.
 
 An encoding overrides the doors it uses. Attention calls all four and knows no scheme by name.
-
-Offsets: everywhere in this package an *offset* is j − i, key position minus query position.
-Negative offsets look back, positive ones look ahead, and row i, column j of a matrix of
-scores belongs to query i and key j.
 """
 
-from __future__ import annotations
-
+import inspect
+from collections.abc import Callable, Hashable
 from typing import Any
 
-from jaxtyping import Float, Int, Num
+import torch
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from course_utils import validation
+from course_utils.encodings.places import Places, Positions
 
-Positions = Num[Tensor, " seq"]
-QueryPositions = Num[Tensor, " q_len"]
-KeyPositions = Num[Tensor, " k_len"]
+Embeddings = Float[Tensor, "batch seq d_model"]
+Tokens = Int[Tensor, "batch seq"]
 Queries = Float[Tensor, "batch heads q_len d_head"]
 Keys = Float[Tensor, "batch heads k_len d_head"]
+Weights = Float[Tensor, "batch heads q_len k_len"]
+Bias = Float[Tensor, "#batch #heads #q_len #k_len"]
 
 DOORS = ("embed", "rotate", "bias", "values")
+
+
+def parameters_of(maker: Callable[..., Any]) -> tuple[str, ...]:
+    """Names of what a maker of encodings takes after ``d_model`` and ``n_heads``."""
+    return tuple(inspect.signature(maker).parameters)[2:]
 
 
 class PositionalEncoding(nn.Module):
     """Leaves attention as it is; subclasses open doors by overriding the methods below.
 
-    Positions are always passed in, never counted inside: (seq,), integers or, where a scheme
-    can interpolate, floats. One row of positions serves the whole batch.
-
-    Attention passes doors 3 and 4 with a block of the queries at a time, and with the keys that
-    those may see: so each door must be right for any queries and keys, in any order.
+    Positions are always passed in, never counted inside. Attention passes doors 3 and 4 with a
+    block of the queries at a time, and with the keys that those may see: so each door must be
+    right for any queries and keys, in any order.
 
     Args:
         d_model: width of the embeddings.
@@ -43,44 +45,45 @@ class PositionalEncoding(nn.Module):
         every_layer: True if door 1 is passed again before every layer's attention.
         causal: True if it is only right where keys after the query are hidden; attention
             without a causal mask refuses it.
+        whole: True if positions must be whole numbers.
+        offsets_only: True if attention stays the same when all positions move together.
     """
 
     shared: bool = True
     every_layer: bool = False
     causal: bool = False
+    whole: bool = False
+    offsets_only: bool = False
+    _options: tuple[str, ...] = ()
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls._options = parameters_of(cls)
 
     def __init__(self, d_model: int, n_heads: int) -> None:
         super().__init__()
         self.d_head = validation.heads(d_model, n_heads)
         self.d_model, self.n_heads = int(d_model), int(n_heads)
+        self._last: tuple[Hashable, Tensor, Tensor] | None = None
 
     def embed(
-        self,
-        x: Float[Tensor, "batch seq d_model"],
-        positions: Positions,
-        tokens: Int[Tensor, "batch seq"] | None = None,
-    ) -> Float[Tensor, "batch seq d_model"]:
+        self, x: Embeddings, positions: Positions, tokens: Tokens | None = None
+    ) -> Embeddings:
         """Door 1, token embeddings: return ``x`` with position in it."""
         return x
 
-    def rotate(
-        self, q: Queries, k: Keys, q_pos: QueryPositions, k_pos: KeyPositions
-    ) -> tuple[Queries, Keys]:
+    def rotate(self, q: Queries, k: Keys, at: Places) -> tuple[Queries, Keys]:
         """Door 2, queries and keys: return both with position in them."""
         return q, k
 
-    def bias(
-        self, q: Queries, k: Keys, q_pos: QueryPositions, k_pos: KeyPositions
-    ) -> Float[Tensor, "#batch #heads #q_len #k_len"] | None:
-        """Door 3, attention scores: what is added to the scaled scores, or None for nothing."""
+    def bias(self, q: Queries, k: Keys, at: Places) -> Bias | None:
+        """Door 3, attention scores: what is added to the scaled scores, or None for nothing.
+
+        Anything that broadcasts to (batch, heads, q_len, k_len).
+        """
         return None
 
-    def values(
-        self,
-        weights: Float[Tensor, "batch heads q_len k_len"],
-        q_pos: QueryPositions,
-        k_pos: KeyPositions,
-    ) -> Float[Tensor, "batch heads q_len d_head"] | None:
+    def values(self, weights: Weights, at: Places) -> Queries | None:
         """Door 4, what is summed: what is added to weights · v, or None for nothing."""
         return None
 
@@ -95,25 +98,78 @@ class PositionalEncoding(nn.Module):
             raise ValueError(
                 f"x must be {self.d_model} wide, as this encoding's d_model, got {x.shape[-1]}"
             )
-        validation.positions("positions", positions, length=x.shape[-2], **wanted)
+        validation.positions("positions", positions, length=x.shape[-2], whole=self.whole, **wanted)
 
-    def _check_heads(self, q: Any, k: Any, q_pos: Any, k_pos: Any, **wanted: Any) -> None:
-        """Raise unless queries and keys fit their positions and this encoding."""
-        for name, vectors, row in (("q", q, q_pos), ("k", k, k_pos)):
+    def _check(self, q: Any, k: Any, at: Any) -> Places:
+        """The places, in whole numbers if need be; raises unless queries and keys fit them."""
+        if not isinstance(at, Places):
+            raise TypeError(
+                f"at must be Places, as Places(q_pos, k_pos) makes them, got "
+                f"{type(at).__name__} {at!r}"
+            )
+        for name, vectors, count in (("q", q, at.q_len), ("k", k, at.k_len)):
             shape = f"(batch, {self.n_heads}, seq, {self.d_head})"
             validation.floating(name, vectors, shape, ndim=4)
             if (vectors.shape[1], vectors.shape[3]) != (self.n_heads, self.d_head):
                 raise ValueError(f"{name} must have shape {shape}, got {tuple(vectors.shape)}")
-            validation.positions(f"{name}_pos", row, length=vectors.shape[2], **wanted)
+            validation.one_each(f"{name}_pos", count, vectors.shape[2])
+            rows = getattr(at, name)
+            if rows.ndim == 2 and len(rows) != len(vectors):
+                raise ValueError(
+                    f"{name}_pos must have one row, or one for each of the {len(vectors)} texts, "
+                    f"got {len(rows)}"
+                )
         if (k.shape[0], k.dtype) != (q.shape[0], q.dtype):
             raise ValueError(
                 f"k must have the batch size and dtype of q, {q.shape[0]} and {q.dtype}, "
                 f"got {k.shape[0]} and {k.dtype}"
             )
+        return at.whole() if self.whole else at
+
+    def check_fits(self, d_model: int, n_heads: int, causal: bool) -> None:
+        """Raise unless attention of these sizes can use this encoding."""
+        if (self.d_model, self.n_heads) != (d_model, n_heads):
+            raise ValueError(
+                "encoding must be made for this attention's d_model and n_heads, "
+                f"{d_model} and {n_heads}, got {self.d_model} and {self.n_heads}"
+            )
+        if self.causal and not causal:
+            raise ValueError(
+                f"causal must be True with {self!r}, which cannot serve queries that see "
+                "keys after themselves, got False"
+            )
+
+    def _again(self, row: Tensor, key: Hashable, make: Callable[[], Tensor]) -> Tensor:
+        """What ``make`` returned last time, if the row of positions and the key are the same."""
+        if not validation.readable(row) or torch.is_inference_mode_enabled():
+            return make()
+        if self._last is None or self._last[0] != key or not torch.equal(self._last[1], row):
+            self._last = (key, row.clone(), make())
+        return self._last[2]
+
+    def _check_weights(self, weights: Any, at: Any) -> Places:
+        """As :meth:`_check`, for the weights at door 4."""
+        shape = f"(batch, {self.n_heads}, q_len, k_len)"
+        validation.floating("weights", weights, shape, ndim=4)
+        if weights.shape[1] != self.n_heads:
+            raise ValueError(f"weights must have shape {shape}, got {tuple(weights.shape)}")
+        for name, count, length in zip(
+            ("q_pos", "k_pos"), (at.q_len, at.k_len), weights.shape[2:], strict=True
+        ):
+            validation.one_each(name, count, length)
+        return at.whole() if self.whole else at
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What its constructor takes beside ``d_model`` and ``n_heads``, with today's values."""
+        return {name: getattr(self, name) for name in self._options if hasattr(self, name)}
 
     def extra_repr(self) -> str:
         """What ``print(encoding)`` shows in brackets."""
-        return f"d_model={self.d_model}, n_heads={self.n_heads}"
+        sizes = {"d_model": self.d_model, "n_heads": self.n_heads}
+        return ", ".join(
+            f"{name}={_shown(value)}" for name, value in (sizes | self.options).items()
+        )
 
     @property
     def doors(self) -> tuple[str, ...]:
@@ -123,3 +179,23 @@ class PositionalEncoding(nn.Module):
             for door in DOORS
             if getattr(type(self), door) is not getattr(PositionalEncoding, door)
         )
+
+
+def _shown(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else repr(value)
+
+
+def bias_dtype(q: Tensor) -> torch.dtype:
+    """The dtype of a bias, which wants more than half precision: float64 for that, else float32."""
+    return torch.promote_types(q.dtype, torch.float32)
+
+
+class NoEncoding(PositionalEncoding):
+    """No position at all (NoPE): every door stays shut.
+
+    With a causal mask the model can still tell positions apart; lesson 01 shows how.
+
+    Source: Haviv et al. 2022, arXiv 2203.16634; Kazemnejad et al. 2023, arXiv 2305.19466.
+    """
+
+    offsets_only = True

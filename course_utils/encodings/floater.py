@@ -1,26 +1,30 @@
-"""FLOATER: positions as places on the path of a learned differential equation."""
+"""FLOATER: positions as places on the path of a learned differential equation.
 
-from __future__ import annotations
+    p(t) = p(s) + ∫ f(τ, p(τ)) dτ from s to t,   f(t, p) = W₂·tanh(W₁·[p, t] + b₁) + b₂
+
+Position i stands at time t = i·delta.
+
+Source: Liu et al. 2020, arXiv 2003.09229, section 3.
+"""
 
 from collections.abc import Callable
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from course_utils import validation
-from course_utils.encodings.base import PositionalEncoding, Positions
-from course_utils.encodings.functional.precision import angle_dtype
-from course_utils.encodings.memo import Memo
+from course_utils.encodings.base import Embeddings, PositionalEncoding, Tokens
+from course_utils.encodings.places import Positions
+from course_utils.encodings.rotation import angle_dtype
 
 
 class Floater(PositionalEncoding):
-    """Adds p(t), the solution of dp/dt = f(t, p) with a learned f, before every layer.
+    """Adds p(t) to what enters every layer, at door 1.
 
-    p(t) = p(s) + ∫ f(τ, p(τ)) dτ from s to t, where f(t, p) = W₂·tanh(W₁·[p, t] + b₁) + b₂
-    and position i stands at time t = i·delta. There is no table, so no longest length, but time
-    and memory grow with the largest position: to know p(t) one must travel there from p(0).
+    There is no table, so no longest length, but time and memory grow with the largest position: to
+    know p(t) one must travel there from p(0). For the same reason it waits for a GPU in each pass.
 
     A Runge-Kutta method of order 4 (the 3/8 rule) goes in steps of ``step`` positions from
     position 0, then with one shorter step from the last of these places to each position asked
@@ -32,8 +36,6 @@ class Floater(PositionalEncoding):
     one instance serves all layers with one start too: every layer adds the same p(t).
 
     Args:
-        d_model: width of the embeddings.
-        n_heads: number of attention heads; must divide ``d_model``.
         hidden: width of the hidden layer of f.
         delta: time from one position to the next.
         step: positions in one step of the solver; smaller is more exact and slower.
@@ -42,12 +44,6 @@ class Floater(PositionalEncoding):
         start: (d_model,), p(0).
         inner: the Linear W₁, b₁ from (d_model + 1) to ``hidden``; its last input is the time.
         outer: the Linear W₂, b₂ from ``hidden`` to ``d_model``.
-
-    Raises:
-        TypeError, ValueError: if ``n_heads`` does not divide ``d_model``, ``hidden`` is not a
-            whole number of at least 1, or ``delta`` or ``step`` is not a number above 0.
-
-    Source: Liu et al. 2020, arXiv 2003.09229, section 3.
     """
 
     every_layer = True
@@ -66,21 +62,11 @@ class Floater(PositionalEncoding):
         # Small, for speeds add up: over the first 512 positions p's entries grow to a few units.
         nn.init.normal_(self.outer.weight, std=0.02)
         nn.init.zeros_(self.outer.bias)
-        self._path = Memo()
-        self._weights = b""  # those that the memo's path was computed with
 
     def embed(
-        self,
-        x: Float[Tensor, "batch seq d_model"],
-        positions: Positions,
-        tokens: Int[Tensor, "batch seq"] | None = None,
-    ) -> Float[Tensor, "batch seq d_model"]:
-        """Return x + p(positions · delta), in the dtype of ``x``.
-
-        Raises:
-            TypeError, ValueError: if ``x`` is not ``d_model`` wide, ``positions`` do not fit it
-                or one of them is negative.
-        """
+        self, x: Embeddings, positions: Positions, tokens: Tokens | None = None
+    ) -> Embeddings:
+        """Return x + p(positions · delta), in the dtype of ``x``."""
         self._check_embeddings(x, positions)
         working = torch.promote_types(x.dtype, torch.float32)
         # How many steps it takes depends on the values of the positions, so it is not compiled.
@@ -91,28 +77,17 @@ class Floater(PositionalEncoding):
     def path(
         self, positions: Positions, dtype: torch.dtype = torch.float32
     ) -> Float[Tensor, "seq d_model"]:
-        """Places on the path, (seq,) → (seq, d_model), computed and returned in ``dtype``.
-
-        Raises:
-            TypeError, ValueError: if ``positions`` is not one row of finite numbers from 0 on.
-        """
+        """Places on the path, computed and returned in ``dtype``."""
         row = validation.positions("positions", positions)
-        if bool((row < 0).any()):
-            place = int((row < 0).nonzero()[0])
-            raise ValueError(
-                "positions must be 0 or more, where the path starts, "
-                f"got {row[place].item()} at place {place}"
-            )
+        validation.from_zero("positions", row, "where the path starts")
         weights = list(self.parameters())
         if torch.is_grad_enabled() and any(one.requires_grad for one in weights):
             return self._integrate(row, dtype)
         # Compared by value: a change through .data leaves no other trace, and is as likely here
         # as a forgotten one is hard to find. It costs far less than one step of the solver.
         values = b"".join(one.detach().double().cpu().numpy().tobytes() for one in weights)
-        if values != self._weights:
-            self._path, self._weights = Memo(), values
-        key = (row.device, dtype, self.delta, self.step)
-        return self._path(lambda: self._integrate(row, dtype), (row,), key)
+        key = (dtype, self.delta, self.step, values)
+        return self._again(row, key, lambda: self._integrate(row, dtype))
 
     def _integrate(self, row: Tensor, dtype: torch.dtype) -> Tensor:
         # Imported here: it brings SciPy in, a third of a second that only this encoding needs.
@@ -146,10 +121,3 @@ class Floater(PositionalEncoding):
             return F.linear(hidden.tanh(), outer, outer_bias)
 
         return f
-
-    def extra_repr(self) -> str:
-        """What ``print(encoding)`` shows in brackets."""
-        return (
-            f"{super().extra_repr()}, hidden={self.hidden}, delta={self.delta:g}, "
-            f"step={self.step:g}"
-        )

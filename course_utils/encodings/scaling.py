@@ -1,52 +1,73 @@
 """Which frequencies RoPE should turn by when the context grows past the length of training.
 
 Each scaling is a small frozen dataclass with one method, from plain frequencies to scaled ones.
-How frequencies are applied is another matter, see ``functional.rotary``.
+How frequencies are applied is another matter, see ``rope``.
 
-L is the length of training, s the factor by which the context grows, n the current length,
-λ_m = 2π/θ_m the wavelength of pair m, d the number of features that turn.
+L is the length of training (``original_len``, at least 1), s the factor by which the context grows
+(``factor``, above 0), n the current length, λ_m = 2π/θ_m the wavelength of pair m, d the number of
+features that turn.
 """
 
-from __future__ import annotations
-
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 import torch
+from jaxtyping import Float
 from torch import Tensor
 
 from course_utils import validation
-from course_utils.encodings.functional.rotary import Pairs, Scaling
 
-__all__ = ["NTK", "DynamicNTK", "Linear", "Llama3", "LongRoPE", "Scaling", "YaRN"]
-
+Pairs = Float[Tensor, " pairs"]
 Scaled = tuple[Pairs, float]
 Length = float | Tensor | None
+
+
+class Scaling(ABC):
+    """What RoPE turns by once the context is longer than in training.
+
+    Attributes:
+        needs_length: True if the frequencies depend on the current length.
+    """
+
+    needs_length: ClassVar[bool] = False
+    shortest: ClassVar[int] = 1  # that L may be
+    factor: float
+
+    def __post_init__(self) -> None:
+        validation.positive("factor", self.factor)
+        if hasattr(self, "original_len"):
+            validation.integer("original_len", self.original_len, minimum=self.shortest)
+
+    @abstractmethod
+    def frequencies(self, plain: Pairs, base: float, length: Length = None) -> Scaled:
+        """The scaled frequencies, and the attention factor.
+
+        Args:
+            plain: unscaled frequencies θ_m, radians per position.
+            base: what they were made from.
+            length: how many positions are in use; None for no more than in training.
+
+        Returns:
+            The frequencies, and the factor that multiplies both cos and sin, so that the scores
+            grow by its square.
+        """
 
 
 @dataclass(frozen=True)
 class Linear(Scaling):
     """Position interpolation: θ_m / s, the same as dividing every position by s.
 
-    Args:
-        factor: s, above 0; 1 changes nothing.
-
-    Raises:
-        TypeError, ValueError: if ``factor`` is not a finite number above 0.
-
     Source: Chen et al. 2023, arXiv 2306.15595, equation 4.
     """
 
     factor: float
 
-    def __post_init__(self) -> None:
-        validation.positive("factor", self.factor)
-
     def frequencies(self, plain: Pairs, base: float, length: Length = None) -> Scaled:
-        """See :meth:`Scaling.frequencies`; the length makes no difference."""
+        """See :meth:`Scaling.frequencies`."""
         return plain / self.factor, 1.0
 
 
@@ -57,22 +78,13 @@ class NTK(Scaling):
     The fastest pair stays as it is and the slowest is slowed by exactly s:
     θ_m → θ_m · s^(−2m/(d−2)).
 
-    Args:
-        factor: s, above 0; 1 changes nothing.
-
-    Raises:
-        TypeError, ValueError: if ``factor`` is not a finite number above 0.
-
     Source: bloc97 2023, a forum post; Peng et al. 2023, arXiv 2309.00071, section 3.1.
     """
 
     factor: float
 
-    def __post_init__(self) -> None:
-        validation.positive("factor", self.factor)
-
     def frequencies(self, plain: Pairs, base: float, length: Length = None) -> Scaled:
-        """See :meth:`Scaling.frequencies`; the length makes no difference."""
+        """See :meth:`Scaling.frequencies`."""
         return _with_larger_base(plain, self.factor), 1.0
 
 
@@ -83,14 +95,6 @@ class DynamicNTK(Scaling):
     Up to n = L nothing changes. Past it the base grows with n, also for s = 1. So keys must be
     cached before they are turned, and turned again under each new base.
 
-    Args:
-        factor: s, above 0.
-        original_len: L, at least 1.
-
-    Raises:
-        TypeError, ValueError: if ``factor`` is not a finite number above 0 or ``original_len``
-            not an integer of at least 1.
-
     Source: emozilla 2023, a forum post; Peng et al. 2023, arXiv 2309.00071, section 3.3. The
         formula is the one of Hugging Face's transformers.
     """
@@ -98,10 +102,6 @@ class DynamicNTK(Scaling):
     factor: float
     original_len: int
     needs_length: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        validation.positive("factor", self.factor)
-        validation.integer("original_len", self.original_len)
 
     def frequencies(self, plain: Pairs, base: float, length: Length = None) -> Scaled:
         """See :meth:`Scaling.frequencies`."""
@@ -125,17 +125,10 @@ class YaRN(Scaling):
       Where its ends cross, as for an L below 2π, its ramp runs backwards; this one steps.
 
     Args:
-        factor: s, above 0; 1 changes nothing.
-        original_len: L, at least 1.
         beta_fast: turns within L from which a pair is kept.
         beta_slow: turns within L up to which a pair is slowed by s.
         released_code: True for the code's γ, which checkpoints are trained with; False for the
             paper's.
-
-    Raises:
-        TypeError, ValueError: if ``factor``, ``beta_fast`` or ``beta_slow`` is not a finite
-            number above 0, ``beta_fast`` not above ``beta_slow``, ``original_len`` not an
-            integer of at least 1, or ``released_code`` not True or False.
 
     Source: Peng et al. 2023, arXiv 2309.00071, sections 3.2 and 3.4; the code is its authors'
         and Hugging Face's transformers.
@@ -148,17 +141,12 @@ class YaRN(Scaling):
     released_code: bool = True
 
     def __post_init__(self) -> None:
-        validation.positive("factor", self.factor)
-        validation.integer("original_len", self.original_len)
+        super().__post_init__()
         _check_ends("beta_slow", self.beta_slow, "beta_fast", self.beta_fast)
         validation.boolean("released_code", self.released_code)
 
     def frequencies(self, plain: Pairs, base: float, length: Length = None) -> Scaled:
-        """See :meth:`Scaling.frequencies`; the length makes no difference.
-
-        Raises:
-            ValueError: if ``base`` is not above 1 and the released code's γ is wanted.
-        """
+        """See :meth:`Scaling.frequencies`."""
         if self.released_code:
             keep = self._ramp_over_pairs(plain, base)
         else:
@@ -190,12 +178,7 @@ class LongRoPE(Scaling):
 
     Args:
         factors: λ_0 … λ_(d/2−1), each above 0.
-        factor: s, above 0; 1, with all factors 1, changes nothing.
-        original_len: L, at least 2.
-
-    Raises:
-        TypeError, ValueError: if ``factors`` is no list of finite numbers above 0, ``factor``
-            is not one, or ``original_len`` is not an integer of at least 2.
+        original_len: at least 2 here.
 
     Source: Ding et al. 2024, arXiv 2402.13753, section 3.1, equation 3; the attention factor is
         its code's.
@@ -204,6 +187,7 @@ class LongRoPE(Scaling):
     factors: Sequence[float]
     factor: float
     original_len: int
+    shortest: ClassVar[int] = 2
 
     def __post_init__(self) -> None:
         if isinstance(self.factors, Tensor | np.ndarray):
@@ -215,15 +199,10 @@ class LongRoPE(Scaling):
             )
         found = [validation.positive(f"factors[{m}]", one) for m, one in enumerate(self.factors)]
         object.__setattr__(self, "factors", tuple(found))  # a tuple can be hashed
-        validation.positive("factor", self.factor)
-        validation.integer("original_len", self.original_len, minimum=2)
+        super().__post_init__()
 
     def frequencies(self, plain: Pairs, base: float, length: Length = None) -> Scaled:
-        """See :meth:`Scaling.frequencies`; the length makes no difference.
-
-        Raises:
-            ValueError: if there is not one factor for each pair.
-        """
+        """See :meth:`Scaling.frequencies`."""
         if len(self.factors) != len(plain):
             raise ValueError(
                 f"factors must have one entry for each of the {len(plain)} pairs of features "
@@ -242,15 +221,8 @@ class Llama3(Scaling):
     the paper's ramp of YaRN with other ends and without its attention factor.
 
     Args:
-        factor: s, above 0; 1 changes nothing.
-        original_len: L, at least 1.
         low_freq: turns within L up to which a pair is slowed by s.
         high_freq: turns within L from which a pair is kept.
-
-    Raises:
-        TypeError, ValueError: if ``factor``, ``low_freq`` or ``high_freq`` is not a finite
-            number above 0, ``high_freq`` not above ``low_freq``, or ``original_len`` not an
-            integer of at least 1.
 
     Source: the released code of Llama 3.1, arXiv 2407.21783.
     """
@@ -261,12 +233,11 @@ class Llama3(Scaling):
     high_freq: float = 4
 
     def __post_init__(self) -> None:
-        validation.positive("factor", self.factor)
-        validation.integer("original_len", self.original_len)
+        super().__post_init__()
         _check_ends("low_freq", self.low_freq, "high_freq", self.high_freq)
 
     def frequencies(self, plain: Pairs, base: float, length: Length = None) -> Scaled:
-        """See :meth:`Scaling.frequencies`; the length makes no difference."""
+        """See :meth:`Scaling.frequencies`."""
         keep = _ramp_over_turns(plain, self.original_len, self.low_freq, self.high_freq)
         return _blend(plain, self.factor, keep), 1.0
 

@@ -1,7 +1,5 @@
 """Run an experiment of the course from the command line."""
 
-from __future__ import annotations
-
 import argparse
 import dataclasses
 import signal
@@ -14,12 +12,12 @@ import pandas as pd
 
 from course_utils import data, text
 from course_utils.encodings import NAMES
-from course_utils.experiments import algorithms, checkpoints, extrapolation, stretching
-from course_utils.experiments.extrapolation import AS_TRAINED, LENGTHS
+from course_utils.experiments import checkpoints, extrapolation, stretching, task_lengths
+from course_utils.experiments.extrapolation import LENGTHS
 from course_utils.experiments.recipe import Recipe, build, pick
-from course_utils.experiments.store import Store
+from course_utils.experiments.store import Store, write_tables
 from course_utils.experiments.sweep import Job, WorkerDiedError, sweep
-from course_utils.experiments.tables import as_text, summary, write_tables
+from course_utils.results import AS_TRAINED, as_text, summary
 
 SIZES = ("length", "steps", "batch", "d_model", "n_layers", "n_heads")  # of the recipe
 # Columns that tell a seed's rows apart.
@@ -32,29 +30,17 @@ FOLDER when all runs are done.
 
 @dataclasses.dataclass(frozen=True)
 class Experiment:
-    """What the command has to know of an experiment.
+    """What the command has to know of an experiment, and what it takes if no option says more."""
 
-    Attributes:
-        about: what it does, for the help.
-        jobs: makes its runs from recipes, text and lengths.
-        usual: the recipe that its options change.
-        encodings: trained if none are named.
-        seeds: likewise.
-        rates: learning rates, likewise; None for that of the recipe.
-        lengths: bytes read, likewise; None for the trained length alone.
-        of: the column to average in the table that is printed, and its unit.
-        across: the column whose values stand side by side there.
-    """
-
-    about: str
-    jobs: Callable[[list[Recipe], bytes, Sequence[int]], list[Job]]
-    usual: Recipe = Recipe("none")
+    about: str  # for the help
+    jobs: Callable[[list[Recipe], bytes, Sequence[int]], list[Job]]  # of recipes, text and lengths
+    usual: Recipe = Recipe("none")  # its sizes
     encodings: Sequence[str] = tuple(NAMES)
     seeds: Sequence[int] = (0, 1, 2)
-    rates: Sequence[float] | None = None
-    lengths: Sequence[int] | None = LENGTHS
-    of: tuple[str, str] = ("loss", "nats a byte")
-    across: str = "read"
+    rates: Sequence[float] | None = None  # of learning; None for that of the recipe
+    lengths: Sequence[int] | None = LENGTHS  # bytes read; None for the trained length alone
+    of: tuple[str, str] = ("loss", "nats a byte")  # the column whose means are printed, its unit
+    across: str = "read"  # the column whose values are printed side by side
 
 
 EXPERIMENTS = {
@@ -83,8 +69,8 @@ EXPERIMENTS = {
     ),
     "tasks": Experiment(
         "train small models to copy, reverse and find, ask them rows up to 8 times as long.",
-        lambda recipes, _text, _lengths: algorithms.jobs(recipes),
-        usual=algorithms.DEFAULTS,
+        lambda recipes, _text, _lengths: task_lengths.jobs(recipes),
+        usual=task_lengths.DEFAULTS,
         lengths=None,
         of=("accuracy", "share right"),
     ),
@@ -114,7 +100,7 @@ def parser() -> argparse.ArgumentParser:
     add("--lr", type=float, nargs="+", help=f"learning rates; default to compare: {compared}")
     add("--lengths", type=int, nargs="+", metavar="N", help=f"bytes read; default: {LENGTHS}")
     for name in SIZES:
-        usual = (getattr(recipe, name) for recipe in (Recipe("none"), algorithms.DEFAULTS))
+        usual = (getattr(recipe, name) for recipe in (Recipe("none"), task_lengths.DEFAULTS))
         told = "default: {}, tasks {}".format(*usual)
         add(f"--{name.replace('_', '-')}", type=int, metavar="N", help=told)
     add("--corpus", type=Path, metavar="FILE", help="default: the text that the course ships")

@@ -3,11 +3,10 @@
 The files are safetensors: reading one never runs code from it.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -28,11 +27,7 @@ def file_name(encoding: str) -> str:
 
 
 def save(model: TinyTransformer, recipe: Recipe, path: Path) -> None:
-    """Write a model, rounded to float16, and its recipe; whole or not at all.
-
-    Raises:
-        OSError: if it cannot be written.
-    """
+    """Write a model, rounded to float16, and its recipe; whole, or OSError says why not."""
     weights = {  # the output layer shares the embedding's matrix: kept once
         name: value.detach().cpu().half().contiguous()
         for name, value in model.state_dict().items()
@@ -44,23 +39,15 @@ def save(model: TinyTransformer, recipe: Recipe, path: Path) -> None:
 
 
 def load(path: Path, **changes: Any) -> tuple[TinyTransformer, Recipe]:
-    """A saved model in float32 and in evaluation mode, and the recipe that made it.
+    """A model that :func:`save` wrote, in float32 and in evaluation mode, and its recipe.
 
-    Args:
-        path: a file that :func:`save` wrote.
-        **changes: arguments of TinyTransformer to set differently, such as ``scaling`` or
-            ``log_n``; the weights must fit.
-
-    Raises:
-        OSError: if the file cannot be read or is not such a file.
-        TypeError, ValueError: if a change is not usable.
+    ``changes`` are arguments of TinyTransformer to set differently, such as ``scaling`` or
+    ``log_n``; the weights must fit. OSError tells of a file that is missing or no such file.
     """
     try:
         with safe_open(path, "pt") as file:
             recipe = Recipe(**json.loads((file.metadata() or {})["recipe"]))
             weights = {name: file.get_tensor(name).float() for name in file.keys()}  # noqa: SIM118
-    except FileNotFoundError:
-        raise
     except (SafetensorError, KeyError, TypeError, ValueError) as error:
         raise OSError(f"{path} is no model of this course: {error}") from error
     model = build(recipe, **changes)
@@ -72,13 +59,7 @@ def load(path: Path, **changes: Any) -> tuple[TinyTransformer, Recipe]:
 def shipped(encoding: str, **changes: Any) -> TinyTransformer:
     """One of the models that the course ships, trained at 64 bytes on ``documentation.txt``.
 
-    Args:
-        encoding: one of ``NAMES``.
-        **changes: as for :func:`load`.
-
-    Raises:
-        TypeError, ValueError: if there is no such model or a change is not usable.
-        OSError: as :func:`course_utils.data.verified`.
+    ``encoding`` is one of ``NAMES``, ``changes`` are as for :func:`load`.
     """
     return load(data.verified(file_name(encoding)), **changes)[0]
 
@@ -86,21 +67,11 @@ def shipped(encoding: str, **changes: Any) -> TinyTransformer:
 def make(recipe: Recipe, known: text.Text, folder: Path, device: torch.device) -> tuple[Path, bool]:
     """Train the recipe's model and save it, unless its file is there; says whether it was trained.
 
-    A file from another recipe is made anew.
-
-    Raises:
-        OSError: if the file cannot be written.
-        KeyboardInterrupt: if the training is stopped; nothing is written then.
+    A file from another recipe is made anew. If the training is stopped, nothing is written.
     """
     path = folder / file_name(recipe.encoding)
-    if path.exists() and _recipe_of(path) == recipe:
-        return path, False
+    with suppress(OSError):  # there is none, or it is damaged
+        if load(path)[1] == recipe:
+            return path, False
     save(on_text(recipe, known, device), recipe, path)
     return path, True
-
-
-def _recipe_of(path: Path) -> Recipe | None:
-    try:
-        return load(path)[1]
-    except OSError:
-        return None

@@ -5,9 +5,6 @@ in windows of n bytes that advance by n/2, and the second half of each window is
 every n the same bytes are judged, and each has between n/2 and n bytes of context.
 """
 
-from __future__ import annotations
-
-import platform
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
@@ -15,19 +12,17 @@ from functools import partial
 from typing import Any
 
 import torch
-from jaxtyping import Int
-from torch import Tensor
 
-from course_utils import __version__, text, validation
-from course_utils.experiments.recipe import Recipe, build, digest, key, on_text, pick
+from course_utils import text, validation
+from course_utils.experiments.recipe import Recipe, conditions, digest, key, on_text, pick, rebuilt
 from course_utils.experiments.sweep import Job
+from course_utils.measures.trained_models import sliding_loss
 from course_utils.models import TinyTransformer
+from course_utils.results import AS_TRAINED
 
 LENGTHS = (32, 64, 128, 256, 512, 1024, 2048)
 BIN = 64  # positions that one row of the losses by position covers
 WINDOW_BLOCKS, POSITION_BLOCKS = 3, 6  # held-out blocks that are read: bounds the time
-
-AS_TRAINED = "as trained"  # the name of reading without any change
 
 Row = dict[str, Any]
 
@@ -35,26 +30,19 @@ Row = dict[str, Any]
 def jobs(
     recipes: Iterable[Recipe], corpus: bytes, lengths: Sequence[int] = LENGTHS, **changes: Any
 ) -> list[Job]:
-    """What a sweep over these recipes has to do, each with the key of its result.
+    """What a sweep over these recipes has to do, each with the key of its result; see :func:`run`.
 
-    Args:
-        recipes: one a run.
-        corpus: the text.
-        lengths: window lengths in bytes.
-        **changes: as for :func:`run`.
-
-    Raises:
-        TypeError, ValueError: if a length is not usable or the text is too short.
+    Raises at once what is wrong with the lengths or the text.
     """
     recipes = list(recipes)
     check(corpus, lengths, length=max((one.length for one in recipes), default=2))
     more = {"corpus": digest(corpus), "lengths": [*lengths], **changes}
     return [
         (
-            key("extrapolation", recipe, **more),
-            partial(run, recipe, corpus, lengths, bar=False, **changes),
+            key("extrapolation", one, **more),
+            partial(run, one, corpus, lengths, bar=False, **changes),
         )
-        for recipe in recipes
+        for one in recipes
     ]
 
 
@@ -64,7 +52,6 @@ def fire_jobs(recipes: Iterable[Recipe], corpus: bytes, lengths: Sequence[int]) 
     They train at 2048 and start at 512 (Li et al. 2023, arXiv 2310.04418). Queries beyond L₀ are
     what teaches the model to interpolate, and a start at the full length leaves none.
     """
-    recipes = list(recipes)
     return [
         job
         for recipe in recipes
@@ -82,19 +69,12 @@ def run(
 ) -> dict[str, list[Row]]:
     """Train one model and read the held-out text at every length.
 
-    Args:
-        recipe: the model and its training.
-        corpus: the text; see :func:`course_utils.text.split` for what is held out.
-        lengths: window lengths in bytes, ascending powers of two.
-        bar: whether to show a progress bar.
-        **changes: as for :func:`~course_utils.experiments.recipe.build`; a column each.
+    :func:`course_utils.text.split` says what is held out. ``lengths`` are of windows in bytes,
+    ascending powers of two, ``changes`` as for ``recipe.build``; each of these is a column.
 
     Returns:
         Rows of two tables: ``losses``, one a length and way of reading, and ``positions``, one
         for each 64 positions of the longest windows. Losses are in nats a byte.
-
-    Raises:
-        TypeError, ValueError: if a length is not usable or the text is too short.
     """
     check(corpus, lengths)
     device = pick()
@@ -107,61 +87,27 @@ def run(
         "parameters": sum(p.numel() for p in model.parameters()),
         "train_seconds": round(seconds, 1),
         "bytes_per_second": round(recipe.steps * recipe.batch * recipe.length / seconds),
-        "corpus": digest(corpus)[:16],
-        "device": device.type,
-        "torch": torch.__version__,
-        "python": platform.python_version(),
-        "course": __version__,
+        **conditions(corpus, device),
     }
     held_out = known.held_out.to(device)
-    in_windows, in_pieces = (spread(held_out, n) for n in (WINDOW_BLOCKS, POSITION_BLOCKS))
+    in_windows, in_pieces = (text.spread(held_out, n) for n in (WINDOW_BLOCKS, POSITION_BLOCKS))
     losses = [
         {**about, "reading": reading, "read": n, "loss": round(loss, 5), "judged": judged, **made}
         for reading, reader in readings(recipe, model, **changes).items()
         for n in lengths
         if reading == AS_TRAINED or n > recipe.length  # elsewhere they are the same
-        for loss, judged in [read(reader, in_windows, n, max(lengths))]
+        for loss, judged in [sliding_loss(reader, in_windows, n, max(lengths))]
     ]
     return {"losses": losses, "positions": by_position(about, model, in_pieces, max(lengths))}
 
 
 def readings(recipe: Recipe, model: TinyTransformer, **changes: Any) -> dict[str, TinyTransformer]:
-    """The trained model as it is, and with what is said to help on longer texts.
-
-    Args:
-        recipe: of the model.
-        model: trained.
-        **changes: with which it was built.
-    """
+    """A trained model, built with these changes, as it is and with what may help on long texts."""
     ways: dict[str, dict[str, Any]] = {"log-n": {"log_n": recipe.length}}
     if recipe.encoding in ("learned", "multiplicative"):
         ways["interpolated"] = {"beyond": "interpolate"}
-    found = {AS_TRAINED: model}
-    for name, way in ways.items():
-        other = build(recipe, **{**changes, **way}).to(next(model.parameters()).device)
-        other.load_state_dict(model.state_dict())
-        found[name] = other.eval()
-    return found
-
-
-def spread(blocks: text.Blocks, most: int) -> Int[Tensor, "fewer block"]:
-    """At most so many of the blocks, evenly spread over the text."""
-    at = torch.linspace(0, len(blocks) - 1, min(most, len(blocks))).long()
-    return blocks[at.to(blocks.device)]
-
-
-def read(
-    model: TinyTransformer, held_out: text.Blocks, length: int, longest: int
-) -> tuple[float, int]:
-    """Mean held-out loss with n/2 to n bytes of context, nats a byte, and how many were judged.
-
-    The same bytes are judged for every length that divides the longest.
-    """
-    first = longest // 2
-    end = (held_out.shape[1] - 1) // first * first  # where the last of the longest windows ends
-    examples = text.sliding(held_out[:, : end + 1], length=length, first=first)
-    judged = examples.targets >= 0
-    return float(text.losses(model, examples)[judged].mean()), int(judged.sum())
+    others = {name: rebuilt(model, recipe, **{**changes, **way}) for name, way in ways.items()}
+    return {AS_TRAINED: model, **others}
 
 
 def by_position(
@@ -177,16 +123,7 @@ def by_position(
 
 
 def check(corpus: bytes, lengths: Iterable[int] = LENGTHS, *, length: int = 2) -> None:
-    """Find what is wrong with a text or the lengths before anything is trained.
-
-    Args:
-        corpus: the text.
-        lengths: bytes to read.
-        length: bytes a piece in training.
-
-    Raises:
-        TypeError, ValueError: naming it.
-    """
+    """Say what is wrong with a text, the lengths read or that of training, before training."""
     last = 0
     for n in lengths:
         validation.integer("lengths", n, minimum=2)

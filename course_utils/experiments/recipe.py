@@ -4,59 +4,44 @@ A recipe and a text decide all numbers of a run. What differs between encodings 
 place: the options that fit them to the trained length.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 import json
+import platform
 import threading
 from collections.abc import Callable
 from typing import Any
 
 import torch
 
-from course_utils import sequence_tasks, text, validation
+from course_utils import __version__, tasks, text, validation
 from course_utils.encodings import NAMES
 from course_utils.models import TinyTransformer
-from course_utils.sequence_tasks import Examples
 from course_utils.session import pick_device
+from course_utils.tasks import Examples
 from course_utils.training import fit
+from course_utils.ways import way_to_stretch
 
 _building = threading.Lock()  # PyTorch's default generator is one for all threads
 
 
 @dataclasses.dataclass(frozen=True)
 class Recipe:
-    """What one training run is made of, apart from the text.
+    """What one training run is made of, apart from the text."""
 
-    Attributes:
-        encoding: one of ``course_utils.encodings.NAMES``.
-        seed: of the initial weights and of the order of the text. The order is the same for every
-            encoding.
-        length: bytes a piece in training.
-        steps: training steps.
-        batch: pieces a step.
-        lr: Adam's learning rate; it falls to 0 over the last half of the steps.
-        d_model, n_layers, n_heads: the size of the model.
-
-    Raises:
-        TypeError, ValueError: if a value is not usable.
-    """
-
-    encoding: str
-    seed: int = 0
-    length: int = 64
+    encoding: str  # one of course_utils.encodings.NAMES
+    seed: int = 0  # of weights and of the order of the text, the same order for every encoding
+    length: int = 64  # bytes a piece in training
     steps: int = 1200
-    batch: int = 8
-    lr: float = 2e-3
+    batch: int = 8  # pieces a step
+    lr: float = 2e-3  # Adam's; it falls to 0 over the last half of the steps
     d_model: int = 128
     n_layers: int = 4
     n_heads: int = 4
 
     def __post_init__(self) -> None:
         validation.choice("encoding", self.encoding, NAMES)
-        if validation.integer("seed", self.seed, minimum=0) >= 2**32:
-            raise ValueError(f"seed must be below 2**32, got {self.seed}")
+        validation.seed(self.seed)
         validation.integer("length", self.length, minimum=2)
         for name in ("steps", "batch", "d_model", "n_layers", "n_heads"):
             validation.integer(name, getattr(self, name))
@@ -112,9 +97,7 @@ FASTER = {"t5": {"encoding.table": 30.0}}
 def build(recipe: Recipe, **changes: Any) -> TinyTransformer:
     """The untrained model of a recipe, its weights drawn from the recipe's seed.
 
-    Args:
-        recipe: what to build.
-        **changes: arguments of TinyTransformer to set differently, such as ``log_n``.
+    ``changes`` are arguments of TinyTransformer to set differently, such as ``log_n``.
     """
     settings: dict[str, Any] = {
         "vocab_size": text.VOCAB_SIZE,
@@ -129,6 +112,37 @@ def build(recipe: Recipe, **changes: Any) -> TinyTransformer:
     with _building, torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(recipe.seed)
         return TinyTransformer(**settings)
+
+
+def rebuilt(model: TinyTransformer, recipe: Recipe, **changes: Any) -> TinyTransformer:
+    """A copy of a recipe's trained model, with any vocabulary, changed as in :func:`build`."""
+    changes = {"vocab_size": model.vocab_size, **changes}
+    made = build(recipe, **changes).to(model.embedding.weight.device)
+    made.load_state_dict(model.state_dict())
+    return made.eval()
+
+
+def stretched(
+    model: TinyTransformer, recipe: Recipe, way: str, factor: float, **changes: Any
+) -> TinyTransformer:
+    """A copy of a trained RoPE model that turns by other frequencies.
+
+    ``way`` and ``factor`` are those of :func:`~course_utils.ways.way_to_stretch`; the recipe says
+    the trained length and the size.
+    """
+    scaling = way_to_stretch(way, factor, recipe.length, recipe.d_model // recipe.n_heads)
+    return rebuilt(model, recipe, **{"scaling": scaling, **changes})
+
+
+def conditions(corpus: bytes, device: torch.device) -> dict[str, Any]:
+    """What a run was done with, apart from its recipe: columns of its rows."""
+    return {
+        "corpus": digest(corpus)[:16],
+        "device": device.type,
+        "torch": torch.__version__,
+        "python": platform.python_version(),
+        "course": __version__,
+    }
 
 
 def pick() -> torch.device:
@@ -147,21 +161,16 @@ def train(
     bar: bool = True,
     **changes: Any,
 ) -> TinyTransformer:
-    """Build the recipe's model and train it on fresh batches.
+    """Build the recipe's model and train it on fresh batches, changed as in :func:`build`.
 
-    Args:
-        recipe: what to build and how to train it.
-        draw: makes a batch with the random numbers of a generator, which starts from the recipe's
-            seed.
-        device: where to train.
-        bar: whether to show a progress bar.
-        **changes: as for :func:`build`.
+    ``draw`` makes a batch with the random numbers of a generator, which starts from the recipe's
+    seed.
     """
     model = build(recipe, **changes).to(device)
     generator = torch.Generator().manual_seed(recipe.seed)
 
     def loss() -> torch.Tensor:
-        return sequence_tasks.loss(model, draw(generator).to(device))
+        return tasks.loss(model, draw(generator).to(device))
 
     name = f"{recipe.encoding}, seed {recipe.seed}"
     faster = FASTER.get(recipe.encoding)
@@ -172,22 +181,9 @@ def train(
 
 
 def on_text(
-    recipe: Recipe,
-    corpus: text.Text,
-    device: torch.device,
-    *,
-    bar: bool = True,
-    **changes: Any,
+    recipe: Recipe, corpus: text.Text, device: torch.device, *, bar: bool = True, **changes: Any
 ) -> TinyTransformer:
-    """Train the recipe's model to predict the next byte of a text.
-
-    Args:
-        recipe: what to build and how to train it.
-        corpus: its part ``train`` is learned from.
-        device: where to train.
-        bar: whether to show a progress bar.
-        **changes: as for :func:`build`.
-    """
+    """Train the recipe's model, changed as in :func:`build`, to predict the next byte of a text."""
 
     def draw(generator: torch.Generator) -> Examples:
         size = {"length": recipe.length, "batch": recipe.batch}

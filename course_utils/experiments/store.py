@@ -1,9 +1,8 @@
 """Results on disk: each run a file that is there whole or not at all, and checked when read.
 
-A file holds the run's key (everything that decides its result), the result, and a checksum.
+A file holds the run's key (everything that decides its result), the result, and a checksum. The
+runs of a sweep are gathered into CSV files.
 """
-
-from __future__ import annotations
 
 import errno
 import json
@@ -12,7 +11,7 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,14 +32,7 @@ class DamagedError(ValueError):
 
 
 class Store:
-    """The results of one folder, found by key.
-
-    Args:
-        folder: is made if it is not there.
-
-    Raises:
-        OSError: if nothing can be written there.
-    """
+    """The results of one folder, found by key; the folder is made if it is not there."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -61,11 +53,7 @@ class Store:
         return self.folder / f"{key['encoding']}-{key['seed']}-{digest(dict(key))[:10]}.json"
 
     def load(self, key: Key) -> Result | None:
-        """The result of a key, or None if there is none.
-
-        Raises:
-            DamagedError: if the file is not as it was written; it is named.
-        """
+        """The result of a key, or None if there is none; DamagedError names a damaged file."""
         path = self.path(key)
         if not path.exists():
             return None
@@ -83,22 +71,17 @@ class Store:
         found = []
         for key in keys:
             try:
-                there = self.load(key) is not None
+                if self.load(key) is not None:
+                    continue
             except DamagedError as error:
                 aside = self.path(key).with_suffix(DAMAGED)
                 os.replace(self.path(key), aside)
                 print(f"{error}; kept as {aside.name}, its run is done again", file=sys.stderr)
-                there = False
-            if not there:
-                found.append(key)
+            found.append(key)
         return found
 
     def write(self, key: Key, result: Result) -> Path:
-        """Store a result, whole: a reader sees the file finished or not at all.
-
-        Raises:
-            OSError: if it cannot be written; no part of it stays.
-        """
+        """Store a result, whole: a reader sees the file finished or not at all."""
         path = self.path(key)
         partial = path.with_name(f"{path.name}.{os.getpid()}{PARTIAL}")
         told = {"key": dict(key), "result": result, "sha256": digest([dict(key), result])}
@@ -116,11 +99,7 @@ class Store:
         return path
 
     def check_space(self, runs: int) -> None:
-        """Refuse to start what could not be stored.
-
-        Raises:
-            OSError: if the disk has too little room for so many runs.
-        """
+        """Raise OSError if the disk has too little room for so many runs."""
         needed = runs * RUN_BYTES + SPARE_BYTES
         free = shutil.disk_usage(self.folder).free
         if free < needed:
@@ -129,3 +108,32 @@ class Store:
                 f"results folder {self.folder} has {free / 2**20:.0f} MiB free, "
                 f"{runs} runs need {needed / 2**20:.0f} MiB",
             )
+
+
+def write_tables(keys: Sequence[Key], store: Store, stem: Path) -> dict[str, Path]:
+    """Write each table of the runs as a CSV file, runs in the order of their keys.
+
+    The first table goes to ``<stem>.csv``, any other to ``<stem>_<table>.csv``. Returns path by
+    table; ValueError names a run that is missing or damaged.
+    """
+    import pandas as pd  # not needed where runs are done
+
+    tables: dict[str, list[dict[str, object]]] = {}
+    for key in keys:
+        result = store.load(key)
+        if result is None:
+            raise ValueError(f"the run {store.path(key).name} is not there")
+        for table, rows in result.items():
+            tables.setdefault(table, []).extend(rows)
+    written = {}
+    for table, rows in tables.items():
+        end = ".csv" if table == next(iter(tables)) else f"_{table}.csv"
+        path = stem.with_name(stem.name + end)
+        partial = path.with_name(path.name + PARTIAL)
+        try:
+            pd.DataFrame(rows).to_csv(partial, index=False, lineterminator="\n")
+            os.replace(partial, path)
+        finally:
+            partial.unlink(missing_ok=True)
+        written[table] = path
+    return written

@@ -8,26 +8,31 @@ the same bytes, cut into pieces of the trained length. The needle task asks the 
 learned to find a marked symbol: how deep in the past may it lie?
 """
 
-from __future__ import annotations
-
-import dataclasses
-import platform
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from typing import Any
 
 import torch
 
-from course_utils import __version__, sequence_tasks, text
-from course_utils.experiments import algorithms, extrapolation, needles
-from course_utils.experiments.extrapolation import AS_TRAINED, spread
-from course_utils.experiments.recipe import Recipe, digest, key, on_text, pick
+from course_utils import tasks, text
+from course_utils.experiments import extrapolation, needles, task_lengths
+from course_utils.experiments.recipe import (
+    Recipe,
+    conditions,
+    digest,
+    key,
+    on_text,
+    pick,
+    stretched,
+)
 from course_utils.experiments.sweep import Job
-from course_utils.experiments.ways import WAYS, WITHOUT_FACTOR, stretched
+from course_utils.measures.trained_models import sliding_loss
 from course_utils.models import TinyTransformer
+from course_utils.results import AS_TRAINED
 from course_utils.training import fit
+from course_utils.ways import WAYS, WITHOUT_FACTOR
 
 FACTOR = 8  # the context is to grow by this
 STEPS = 100  # of fine-tuning
@@ -52,15 +57,7 @@ def fine_tune(
     """Train on, in place, on pieces of ``length`` bytes: as many bytes a step as in training.
 
     The learning rate is half of the recipe's. Pieces and their order are the same for every way.
-
-    Args:
-        model: is changed.
-        recipe: of its training.
-        known: the text.
-        length: bytes a piece.
-        steps: how many.
-        cut: the same bytes are read in pieces of so many, which divides ``length``; whole if None.
-        bar: whether to show a progress bar.
+    With ``cut``, which divides ``length``, the same bytes are read in pieces of so many.
     """
     generator = torch.Generator().manual_seed(recipe.seed)
     batch = max(1, recipe.batch * recipe.length // length)
@@ -68,8 +65,8 @@ def fine_tune(
 
     def loss() -> torch.Tensor:
         drawn = text.draw(known.train, length=length, batch=batch, generator=generator)
-        drawn = sequence_tasks.Examples(*(ids.reshape(-1, cut or length) for ids in drawn))
-        return sequence_tasks.loss(model, drawn.to(device))
+        drawn = tasks.Examples(*(ids.reshape(-1, cut or length) for ids in drawn))
+        return tasks.loss(model, drawn.to(device))
 
     name = f"fine-tuning at {cut or length}"
     if len(fit(model, loss, steps, lr=recipe.lr / 2, name=name, bar=bar)) < steps:
@@ -83,34 +80,23 @@ def jobs(
     finder: Recipe | None = None,
     steps: int = STEPS,
 ) -> list[Job]:
-    """What a sweep over these recipes has to do, one run a seed, each with its key.
+    """What a sweep over these recipes has to do, each with the key of its result; see :func:`run`.
 
-    Args:
-        recipes: of RoPE models.
-        corpus: the text.
-        lengths: bytes to read.
-        finder: how the models of the needle task are made, apart from the seed.
-        steps: of fine-tuning.
-
-    Raises:
-        TypeError, ValueError: as :func:`run`.
+    The finder's seed is that of each recipe. Raises at once what is wrong.
     """
-    finder = finder or dataclasses.replace(algorithms.DEFAULTS, encoding="rope")
-    wanted = [(one, dataclasses.replace(finder, seed=one.seed)) for one in recipes]
-    for one, _ in wanted:
-        _check(one, corpus, lengths)
+    finder = finder or replace(task_lengths.DEFAULTS, encoding="rope")
     about = {
         "corpus": digest(corpus), "lengths": [*lengths], "factor": FACTOR, "tuned": steps,
         "finder": asdict(finder), "ways": [*WAYS], "swept": [*SWEPT],
         "multiples": [*MULTIPLES], "needles": [*needles.WAYS],
     }  # fmt: skip
-    return [
-        (
-            key("stretching", one, **about),
-            partial(run, one, corpus, lengths, other, steps, bar=False),
-        )
-        for one, other in wanted
-    ]
+    found: list[Job] = []
+    for one in recipes:
+        _check(one, corpus, lengths)
+        asker = replace(finder, seed=one.seed)
+        job = partial(run, one, corpus, lengths, asker, steps, bar=False)
+        found.append((key("stretching", one, **about), job))
+    return found
 
 
 def run(
@@ -124,22 +110,14 @@ def run(
 ) -> dict[str, list[Row]]:
     """Train one model, stretch it in every way, fine-tune each and read again; then the needles.
 
-    Args:
-        recipe: of a RoPE model.
-        corpus: the text; see :func:`course_utils.text.split` for what is held out.
-        lengths: window lengths in bytes, ascending powers of two.
-        finder: how the model of the needle task is made; the task experiment's recipe if None.
-        steps: of fine-tuning.
-        bar: whether to show progress bars.
+    ``recipe``, ``corpus`` and ``lengths`` are as for :func:`extrapolation.run`, the encoding is
+    RoPE. ``finder`` makes the model of the needle task, if None by the task experiment's recipe.
+    ``steps`` are those of fine-tuning.
 
     Returns:
         Rows of two tables. ``losses``: one a way, factor, number of fine-tuning steps, length of
         their pieces (0 without any), reading and length, in nats a byte. ``needles``: one a way,
         length and depth, the share found.
-
-    Raises:
-        TypeError, ValueError: if the recipe is not of RoPE, a length is not usable or the text is
-            too short.
     """
     _check(recipe, corpus, lengths)
     device = pick()
@@ -148,18 +126,14 @@ def run(
     model = on_text(recipe, known, device, bar=bar)
     made: Row = {
         "train_seconds": round(time.perf_counter() - started, 1),
-        "corpus": digest(corpus)[:16],
-        "device": device.type,
-        "torch": torch.__version__,
-        "python": platform.python_version(),
-        "course": __version__,
+        **conditions(corpus, device),
     }
     held_out = judged_part(known, max(lengths)).to(device)
     found = []
 
     def read(reader: TinyTransformer, at: Iterable[int], **how: Any) -> None:
         for n in at:
-            loss, judged = extrapolation.read(reader, held_out, n, max(lengths))
+            loss, judged = sliding_loss(reader, held_out, n, max(lengths))
             row = {**how, "read": n, "loss": round(loss, 5), "judged": judged}
             found.append({**asdict(recipe), **row, **made})
 
@@ -178,7 +152,7 @@ def run(
             fine_tune(tuned, recipe, known, length=long, steps=steps, cut=at, bar=bar)
             told: Row = {"way": way, "factor": factor, "tuned": steps, "tuned_at": at}
             read(tuned, lengths, **told, reading=AS_TRAINED)
-    finder = finder or dataclasses.replace(algorithms.DEFAULTS, encoding="rope", seed=recipe.seed)
+    finder = finder or replace(task_lengths.DEFAULTS, encoding="rope", seed=recipe.seed)
     return {"losses": found, "needles": needles.run(finder, bar=bar)}
 
 
@@ -196,7 +170,7 @@ def factors(way: str, trained: int, lengths: Iterable[int]) -> list[tuple[int, f
 
 def judged_part(known: text.Text, longest: int) -> text.Blocks:
     """The held-out bytes that are read: a few stretches from all over the text."""
-    return spread(known.held_out, STRETCHES)[:, : LONGEST * longest + 1]
+    return text.spread(known.held_out, STRETCHES)[:, : LONGEST * longest + 1]
 
 
 def _check(recipe: Recipe, corpus: bytes, lengths: Sequence[int]) -> None:

@@ -4,8 +4,6 @@ Only this process writes results, so the machines of a cluster need no common di
 already is not done again: a sweep that was stopped goes on when it is started again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor
 
@@ -16,13 +14,12 @@ from course_utils.experiments.store import Key, Result, Store
 
 Job = tuple[Key, Callable[[], Result]]
 
-
 GO_ON = "what was done is kept, the same command goes on"
 CONNECT = 10  # seconds to wait for a scheduler
 
 
 class WorkerDiedError(RuntimeError):
-    """What did the runs of a sweep was killed or lost."""
+    """A process of a sweep was killed, or a cluster was lost or lost a run several times."""
 
 
 def sweep(
@@ -37,18 +34,11 @@ def sweep(
 
     Args:
         jobs: a key and a function without arguments each; it must pickle.
-        store: where results go, one at a time as they come.
+        store: where results go, one at a time as they come; those stored stay, whatever fails.
         n_jobs: processes on this machine; all its cores if not given, and one with a GPU.
         scheduler: address of a running Dask scheduler, such as ``"tcp://10.0.0.1:8786"``. Its
             workers then do the runs, and those of a worker that dies go to another.
         name: text before the bar.
-
-    Raises:
-        OSError: if the results cannot be stored; those stored before stay.
-        TypeError, ValueError: if ``n_jobs`` is not a whole number above 0.
-        WorkerDiedError: if a process on this machine was killed, or the cluster was lost or lost
-            the same run several times.
-        ImportError: if joblib, or with a scheduler distributed, is not installed.
     """
     if n_jobs is not None:
         validation.integer("n_jobs", n_jobs)

@@ -11,8 +11,7 @@ from matplotlib.figure import Figure
 
 from course_utils import data
 from course_utils.encodings import NAMES
-from course_utils.experiments.extrapolation import AS_TRAINED
-from course_utils.experiments.tables import summary
+from course_utils.results import AS_TRAINED, summary
 
 VIEWS = ["loss", "above its own loss at 64", "by position", "log-n, above as trained"]
 WITH_ROPE = ["rope", *(name for name in NAMES if name != "rope")]
@@ -23,10 +22,7 @@ STYLES = (("#0173b2", "-"), ("#de8f05", "--"))  # of the two encodings
 def lengths(fig: Figure, encoding: str, beside: str, view: str, doublings: int) -> str:
     """Two encodings read up to 64 · 2^doublings bytes: mean over seeds and its 95 % interval."""
     end = 64 * 2**doublings
-    curves = [
-        _curve(name, view, end, control)
-        for name, control in ((encoding, "encoding"), (beside, "beside"))
-    ]
+    curves = [_curve(encoding, view, end, "encoding"), _curve(beside, view, end, "beside")]
     if not fig.axes:
         _prepare(fig)
     ax = fig.axes[0]

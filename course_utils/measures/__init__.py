@@ -1,4 +1,7 @@
-"""Numbers about attention weights, tables of vectors and encodings. Nothing here draws."""
+"""Numbers about attention weights, tables of vectors and encodings, one function a question.
+
+Nothing here draws: ``plots`` does. Nothing here trains: ``experiments`` does.
+"""
 
 from course_utils.measures.encodings import (
     content_spread,
@@ -8,7 +11,6 @@ from course_utils.measures.encodings import (
 )
 from course_utils.measures.passport import passport, passport_text
 from course_utils.measures.tables import (
-    NearestPair,
     linear_probe,
     nearest_pair,
     similarity_by_offset,
@@ -16,20 +18,3 @@ from course_utils.measures.tables import (
     toeplitz_error,
 )
 from course_utils.measures.weights import diagonal_strength, entropy
-
-__all__ = [
-    "NearestPair",
-    "content_spread",
-    "diagonal_strength",
-    "entropy",
-    "equivariance_error",
-    "fingerprint",
-    "linear_probe",
-    "nearest_pair",
-    "passport",
-    "passport_text",
-    "position_scores",
-    "similarity_by_offset",
-    "similarity_matrix",
-    "toeplitz_error",
-]

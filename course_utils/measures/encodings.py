@@ -1,6 +1,4 @@
-"""Measures of attention modules and of encodings as a whole. They draw nothing."""
-
-from __future__ import annotations
+"""Measures of attention modules and of encodings as a whole."""
 
 from collections.abc import Callable
 from itertools import chain
@@ -10,6 +8,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from course_utils import validation
+from course_utils.encodings import Places
 from course_utils.encodings.base import PositionalEncoding, Positions
 
 
@@ -21,19 +20,9 @@ def equivariance_error(
 
     With y = attention(x) and a permutation π it compares attention(x[:, π]) with y[:, π], for
     the reversal and three random permutations. Rounding alone gives about 1e-7 in float32.
-
-    Args:
-        attention: a module or function from (batch, seq, d_model) to the same shape, or to a
-            tuple that starts with it.
-        x: the input, of at least two tokens.
-
-    Raises:
-        TypeError, ValueError: if ``attention`` cannot be called or ``x`` is not such a tensor.
+    ``attention`` keeps the shape of x, or returns a tuple that starts with such a tensor.
     """
-    if not callable(attention):
-        raise TypeError(
-            f"attention must be a module or function, got {type(attention).__name__} {attention!r}"
-        )
+    validation.instance("attention", attention, Callable, "a module or function")
     x = validation.floating("x", x, "(batch, seq, d_model)", ndim=3)
     n = validation.integer("number of tokens in x", x.shape[1], minimum=2)
 
@@ -59,14 +48,10 @@ def position_scores(
     """The scores, before mask and softmax, when queries and keys are the tokens themselves.
 
     Stands for attention without learned projections, so that what differs between two calls is
-    position alone: (batch, seq, d_model) tokens → (batch, heads, seq, seq). ``tokens`` are ids for
-    an encoding that looks at words; None takes the same word everywhere.
-
-    Raises:
-        TypeError, ValueError: if ``encoding`` is none, ``x`` is not as wide as it wants, or
-            ``positions`` does not fit ``x``.
+    position alone. ``tokens`` are ids for an encoding that looks at words; None takes the same
+    word everywhere.
     """
-    _encoding(encoding)
+    validation.instance("encoding", encoding, PositionalEncoding, "a PositionalEncoding")
     x = validation.floating("x", x, f"(batch, seq, {encoding.d_model})", ndim=3)
     if x.shape[-1] != encoding.d_model:
         raise ValueError(f"x must be {encoding.d_model} wide, got {tuple(x.shape)}")
@@ -75,9 +60,9 @@ def position_scores(
         tokens = torch.zeros(x.shape[:2], dtype=torch.long, device=x.device)
     placed = encoding.embed(x, positions, tokens)
     heads = placed.unflatten(-1, (encoding.n_heads, -1)).transpose(1, 2)
-    q, k = encoding.rotate(heads, heads, positions, positions)
+    q, k = encoding.rotate(heads, heads, Places(positions))
     scores = encoding.scale(heads.shape[-1]) * q @ k.transpose(-1, -2)
-    bias = encoding.bias(q, k, positions, positions)
+    bias = encoding.bias(q, k, Places(positions))
     return scores if bias is None else scores + bias
 
 
@@ -92,17 +77,8 @@ def fingerprint(encoding: PositionalEncoding, length: int) -> Float[Tensor, "hea
     Mask and softmax come later: entries above the diagonal mean nothing where
     ``encoding.causal`` is True.
 
-    Args:
-        encoding: any encoding.
-        length: number of positions, counted from 0.
-
-    Returns:
-        (heads, length, length), row = query position, column = key position, with device and
-        dtype of the encoding's own floating-point tensors (float32 on the CPU if it has none).
-
-    Raises:
-        TypeError, ValueError: if ``encoding`` is none, or ``length`` is not a whole number of
-            at least 1 that the encoding accepts.
+    Row = query position, column = key position, counted from 0, with device and dtype of the
+    encoding's own floating-point tensors (float32 on the CPU if it has none).
     """
     return _identical_tokens(encoding, length)[0].mean(0)
 
@@ -114,8 +90,7 @@ def content_spread(
 
     The root mean square, over the tokens of :func:`fingerprint`, of what the encoding adds to
     the score beyond the fingerprint: 0 for a bias that is the same for every token (ALiBi, T5),
-    large where queries choose their offsets themselves (Shaw). Arguments, result and errors are
-    those of :func:`fingerprint`.
+    large where queries choose their offsets themselves (Shaw).
     """
     scores, plain = _identical_tokens(encoding, length)
     added = scores - plain
@@ -125,7 +100,7 @@ def content_spread(
 def _identical_tokens(encoding: PositionalEncoding, length: int) -> tuple[Tensor, Tensor]:
     """Scores of rows of identical tokens, with the encoding and without any position."""
     n = validation.integer("length", length)
-    _encoding(encoding)
+    validation.instance("encoding", encoding, PositionalEncoding, "a PositionalEncoding")
     kept = chain(encoding.parameters(), encoding.buffers())
     own = next((values for values in kept if values.is_floating_point()), torch.empty(0))
     token = torch.randn(32, 1, encoding.d_model, generator=torch.Generator().manual_seed(0))
@@ -134,10 +109,3 @@ def _identical_tokens(encoding: PositionalEncoding, length: int) -> tuple[Tensor
         heads = x[:, :1].unflatten(-1, (encoding.n_heads, -1)).transpose(1, 2)
         plain = encoding.scale(heads.shape[-1]) * heads.square().sum(-1, keepdim=True)
         return position_scores(encoding, x, torch.arange(n, device=own.device)), plain
-
-
-def _encoding(value: object) -> None:
-    if not isinstance(value, PositionalEncoding):
-        raise TypeError(
-            f"encoding must be a PositionalEncoding, got {type(value).__name__} {value!r}"
-        )

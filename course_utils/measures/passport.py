@@ -1,7 +1,5 @@
 """What an encoding costs and can do, all of it measured by running it: one dict an encoding."""
 
-from __future__ import annotations
-
 import statistics
 import time
 from typing import Any
@@ -13,7 +11,7 @@ from torch.utils.flop_counter import flop_registry, sdpa_flop_count
 
 from course_utils import validation
 from course_utils.attention import MultiHeadAttention
-from course_utils.encodings import create
+from course_utils.encodings import Places, create
 from course_utils.encodings.base import PositionalEncoding
 from course_utils.measures.encodings import position_scores
 from course_utils.session import pick_device
@@ -37,44 +35,28 @@ def passport(
 ) -> dict[str, Any]:
     """Everything the course's comparison table says of an encoding, computed on this machine.
 
-    Args:
-        name: one of ``encodings.NAMES``.
-        d_model: width of the embeddings.
-        n_heads: attention heads.
-        length: tokens a sequence.
-        batch: sequences.
-        causal: whether keys after the query are hidden; schemes that are only right then are
-            always measured so.
-        device: where to run, a name that ``course_utils.pick_device`` knows or a torch.device.
-        **options: the encoding's own options.
+    It runs ``encodings.create(name, …, **options)`` in attention over ``batch`` sequences of
+    ``length`` tokens, on a ``device`` or the one that ``pick_device`` finds for its name. Schemes
+    that are only right behind a causal mask are always measured so. The dict has
 
-    Returns:
-        A dict with
-
-        - ``name``, ``doors``: the doors it opens, ``causal``: whether it was measured behind a
-          causal mask;
-        - ``parameters``: numbers it learns; ``buffers``: numbers it keeps without learning;
-        - ``shift_error``: largest change of an attention weight of 32 random tokens when all
-          their positions move by 37 (None if the encoding refuses those positions);
-        - ``extra_flops``, ``extra_bytes``: arithmetic operations, and bytes of tensors made, in
-          one forward pass of attention beyond the same attention with no encoding;
-        - ``time_ratio``: median time of a forward pass over the time with no encoding,
-          measured in turns in one run, so noisy by nature;
-        - ``longest``: the longest sequence it accepts, found by trying; None if no limit shows
-          up to ``longest_tried`` tokens: 1,048,576, or fewer where trying one takes too long.
-
-    Raises:
-        TypeError, ValueError: as :func:`course_utils.encodings.create`, and if ``length``,
-            ``batch`` or ``device`` is not usable.
+    - ``name``, ``doors``: the doors it opens, ``causal``: whether it was measured behind a
+      causal mask;
+    - ``parameters``: numbers it learns; ``buffers``: numbers it keeps without learning;
+    - ``shift_error``: largest change of an attention weight of 32 random tokens when all
+      their positions move by 37 (None if the encoding refuses those positions);
+    - ``extra_flops``, ``extra_bytes``: arithmetic operations, and bytes of tensors made, in
+      one forward pass of attention beyond the same attention with no encoding;
+    - ``time_ratio``: median time of a forward pass over the time with no encoding,
+      measured in turns in one run, so noisy by nature;
+    - ``longest``: the longest sequence it accepts, found by trying; None if no limit shows
+      up to ``longest_tried`` tokens: 1,048,576, or fewer where trying one takes too long.
     """
     validation.integer("length", length)
     validation.integer("batch", batch)
     place = device if isinstance(device, torch.device) else pick_device(device)
     with torch.random.fork_rng(devices=[]):  # the caller's random numbers stay as they are
         torch.default_generator.manual_seed(0)  # torch.manual_seed would seed a GPU too
-        encoding = create(name, d_model=d_model, n_heads=n_heads, causal=causal, **options).to(
-            place
-        )
+        encoding = create(name, d_model=d_model, n_heads=n_heads, causal=causal, **options)
         causal = causal or encoding.causal
         ours, plain = (
             MultiHeadAttention(d_model, n_heads, one, causal).to(place).eval()
@@ -82,6 +64,7 @@ def passport(
         )
     x = torch.randn(batch, length, d_model, generator=torch.Generator().manual_seed(0)).to(place)
     with torch.no_grad():
+        own, usual = _costs(ours, x), _costs(plain, x)  # first: an encoding may remember positions
         longest, longest_tried = _longest(encoding, place)
         return {
             "name": name,
@@ -90,8 +73,8 @@ def passport(
             "parameters": sum(p.numel() for p in encoding.parameters()),
             "buffers": sum(b.numel() for b in encoding.buffers()),
             "shift_error": _shift_error(encoding, x[:, :32], causal),
-            "extra_flops": _costs(ours, x).flops - _costs(plain, x).flops,
-            "extra_bytes": _costs(ours, x).bytes - _costs(plain, x).bytes,
+            "extra_flops": own.flops - usual.flops,
+            "extra_bytes": own.bytes - usual.bytes,
             "time_ratio": _time_ratio(ours, plain, x),
             "longest": longest,
             "longest_tried": longest_tried,
@@ -99,24 +82,19 @@ def passport(
 
 
 def passport_text(facts: dict[str, Any]) -> str:
-    """The dict of :func:`passport` as lines to read, with units, without the time.
-
-    The lines are the same in every run on a machine.
-    """
-    shift, longest = facts["shift_error"], facts["longest"]
+    """The dict of :func:`passport` as lines with units, but the time: the same in every run."""
+    shift, longest, tried = (facts[key] for key in ("shift_error", "longest", "longest_tried"))
+    change = "refused" if shift is None else f"{shift:.2g} of an attention weight"
+    limit = f"no limit up to {tried:,} tokens" if longest is None else f"{longest:,} tokens"
     lines = {
         "encoding": facts["name"],
         "doors": ", ".join(facts["doors"]) or "none",
         "learned parameters": f"{facts['parameters']:,}",
         "stored constants": f"{facts['buffers']:,}",
-        f"change under a shift by {SHIFT}": "refused"
-        if shift is None
-        else f"{shift:.2g} of an attention weight",
+        f"change under a shift by {SHIFT}": change,
         "extra arithmetic": f"{facts['extra_flops']:,} operations",
         "extra tensors made": f"{facts['extra_bytes']:,} bytes",
-        "longest text": f"no limit up to {facts['longest_tried']:,} tokens"
-        if longest is None
-        else f"{longest:,} tokens",
+        "longest text": limit,
     }
     return "\n".join(f"{name:27} {value}" for name, value in lines.items())
 
@@ -129,7 +107,10 @@ class _Costs(TorchDispatchMode):
     add up every tensor that is made, also those that are dropped at once.
     """
 
-    FREE = ("arange", "clone", "copy_", "_to_copy", "empty", "zeros", "ones", "full", "fill_")
+    FREE = (
+        "arange", "cat", "clone", "flip", "copy_", "_to_copy", "empty", "zeros", "ones", "full",
+        "fill_",
+    )  # fmt: skip
 
     def __init__(self) -> None:
         super().__init__()
@@ -141,11 +122,8 @@ class _Costs(TorchDispatchMode):
         out = func(*args, **kwargs)
         given = {a.untyped_storage().data_ptr() for a in args if isinstance(a, Tensor)}
         results = out if isinstance(out, (tuple, list)) else (out,)
-        made = [
-            t
-            for t in results
-            if isinstance(t, Tensor) and t.untyped_storage().data_ptr() not in given
-        ]
+        tensors = (t for t in results if isinstance(t, Tensor))
+        made = [t for t in tensors if t.untyped_storage().data_ptr() not in given]
         self.bytes += sum(t.numel() * t.element_size() for t in made)
         name = func._overloadpacket.__name__
         if func._overloadpacket in flop_registry:
@@ -211,11 +189,12 @@ def _longest(encoding: PositionalEncoding, device: torch.device) -> tuple[int | 
         row = torch.tensor([0, n - 1], device=device)
         x = torch.zeros(1, 2, encoding.d_model, device=device)
         q = x.unflatten(-1, (encoding.n_heads, -1)).transpose(1, 2)
+        weights = torch.full((1, encoding.n_heads, 2, 2), 0.5, device=device)
         try:
             encoding.embed(x, row, _any_words(x))
-            encoding.rotate(q, q, row, row)
-            encoding.bias(q, q, row, row)
-            encoding.values(torch.full((1, encoding.n_heads, 2, 2), 0.5, device=device), row, row)
+            encoding.rotate(q, q, Places(row))
+            encoding.bias(q, q, Places(row))
+            encoding.values(weights, Places(row))
         except ValueError:
             return False
         return True

@@ -1,6 +1,4 @@
-"""Measures of tables of vectors and of square matrices over positions. They draw nothing."""
-
-from __future__ import annotations
+"""Measures of tables of vectors and of square matrices over positions."""
 
 import math
 from typing import NamedTuple
@@ -15,12 +13,7 @@ Table = Float[Tensor, "n width"]
 
 
 def similarity_matrix(table: Table) -> Float[Tensor, "n n"]:
-    """Cosine similarity of every pair of rows: (n, width) → (n, n), between −1 and 1.
-
-    Raises:
-        TypeError, ValueError: if ``table`` is not a matrix of floats, or a row is all zeros
-            and so has no direction.
-    """
+    """Cosine similarity of every pair of rows; a row of zeros has none and is refused."""
     table = validation.matrix("table", table)
     norms = table.norm(dim=1, keepdim=True)
     if bool((norms == 0).any()):
@@ -33,7 +26,7 @@ def similarity_matrix(table: Table) -> Float[Tensor, "n n"]:
 
 
 def similarity_by_offset(matrix: Float[Tensor, "n n"]) -> Float[Tensor, " n"]:
-    """Mean of the matrix along each diagonal 0, 1, …, n − 1 above the main one: (n, n) → (n,)."""
+    """Mean of the matrix along each diagonal 0, 1, …, n − 1 above the main one."""
     square = validation.square("matrix", matrix)
     return torch.stack([square.diagonal(k, -2, -1).mean() for k in range(square.shape[-1])])
 
@@ -43,9 +36,6 @@ def toeplitz_error(matrix: Float[Tensor, "*lead n n"]) -> float:
 
     The largest difference between an entry and the mean of its diagonal, over all diagonals
     and leading axes, in the matrix's own units.
-
-    Raises:
-        TypeError, ValueError: if ``matrix`` is not a square float matrix.
     """
     square = validation.square("matrix", matrix).detach()
     n = square.shape[-1]
@@ -65,11 +55,8 @@ def nearest_pair(table: Table, chunk: int = 256) -> NearestPair:
     """The two closest rows of a table: what a collision of two positions would look like.
 
     Compares all pairs, ``chunk`` rows at a time, so memory grows with n · chunk.
-
-    Raises:
-        TypeError, ValueError: if ``table`` is not a float matrix of at least two rows.
     """
-    table = validation.matrix("table", table).detach()
+    table = validation.matrix("table", table)
     validation.integer("number of rows in table", len(table), minimum=2)
     validation.integer("chunk", chunk)
     rows = table.detach().cpu().double()  # float64: the subtraction below cancels digits
@@ -81,10 +68,8 @@ def nearest_pair(table: Table, chunk: int = 256) -> NearestPair:
         partial.fill_diagonal_(math.inf)  # a row's distance to itself does not count
         value, place = (partial.min(1).values + squares[start : start + chunk]).min(0)
         if value < best.distance**2:
-            i = int(place)
-            j = int(partial[i].argmin())
-            distance = max(float(value), 0.0) ** 0.5
-            best = NearestPair(distance, *sorted((start + i, start + j)))
+            pair = start + int(place), start + int(partial[int(place)].argmin())
+            best = NearestPair(max(float(value), 0.0) ** 0.5, *sorted(pair))
     return best
 
 
@@ -93,16 +78,8 @@ def linear_probe(
 ) -> Float[Tensor, " n"]:
     """Fit targets as a linear function of features on some rows; return predictions for all.
 
-    Least squares with an intercept and a tiny ridge (1e-6 of the mean square feature).
-
-    Args:
-        features: (n, width).
-        targets: (n,).
-        train: (n,) bool, True for the rows to fit on. Judge the probe on the others.
-
-    Raises:
-        TypeError, ValueError: if one of them is no such tensor, the lengths differ or ``train``
-            picks no row.
+    Least squares with an intercept and a tiny ridge (1e-6 of the mean square feature). ``train``
+    is True for the rows to fit on: judge the probe on the others.
     """
     features = validation.matrix("features", features)
     validation.finite("targets", validation.floating("targets", targets, "(n,)", ndim=1))

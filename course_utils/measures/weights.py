@@ -1,6 +1,4 @@
-"""Measures of attention weights. They draw nothing."""
-
-from __future__ import annotations
+"""Measures of attention weights."""
 
 import torch
 from jaxtyping import Float
@@ -14,17 +12,10 @@ Weights = Float[Tensor, "*lead q_len k_len"]
 def entropy(weights: Weights, normalise: bool = False) -> Float[Tensor, "*lead q_len"]:
     """Entropy of each query's attention weights, in nats: 0 for one key, log n for n equal ones.
 
-    A weight of exactly 0, as behind a mask, contributes 0.
-
-    Args:
-        weights: (…, q_len, k_len), each row summing to 1.
-        normalise: True divides by the log of the number of visible keys (weights above 0), so
-            that 1 means uniform at any length. A row that sees one key stays 0. A weight so
-            small that it was rounded to 0 (a score about 100 below the largest, in float32)
-            counts as not visible.
-
-    Raises:
-        TypeError, ValueError: if ``weights`` is no tensor of probabilities.
+    A weight of exactly 0, as behind a mask, contributes 0. ``normalise`` divides by the log of
+    the number of visible keys (weights above 0), so that 1 means uniform at any length. A row
+    that sees one key stays 0. A weight so small that it was rounded to 0 (a score about 100 below
+    the largest, in float32) counts as not visible.
 
     Source: Shannon 1948; −Σ w log w.
     """
@@ -38,10 +29,7 @@ def entropy(weights: Weights, normalise: bool = False) -> Float[Tensor, "*lead q
 
 
 def diagonal_strength(weights: Weights) -> Float[Tensor, "*lead"]:
-    """Mean weight that a query gives to the key at its own position: (…, n, n) → (…).
-
-    1/n means no preference. Raises as :func:`entropy`, and for matrices that are not square.
-    """
+    """Mean weight that a query gives to the key at its own position; 1/n is no preference."""
     square = validation.square("weights", _probabilities(weights))
     return square.diagonal(dim1=-2, dim2=-1).mean(-1)
 

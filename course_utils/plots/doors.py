@@ -1,7 +1,5 @@
 """The strip of four doors at the head of every lesson."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from matplotlib.figure import Figure
@@ -17,15 +15,9 @@ OPEN, SHUT, LEAF = "#0173b2", "0.88", "#de8f05"
 def door_strip(doors: Iterable[str], title: str = "") -> Figure:
     """Draw the four doors in the order a token passes them, the named ones open.
 
-    Args:
-        doors: any of ``"embed"``, ``"rotate"``, ``"bias"``, ``"values"``.
-        title: text above.
-
-    Raises:
-        TypeError, ValueError: if a door has another name.
+    Their names are ``"embed"``, ``"rotate"``, ``"bias"``, ``"values"``.
     """
-    if not isinstance(doors, Iterable):
-        raise TypeError(f"doors must be a list of names, got {type(doors).__name__} {doors!r}")
+    validation.instance("doors", doors, Iterable, "a list of names")
     opened = {validation.choice("doors", door, DOORS) for door in doors}
     fig = Figure(figsize=(8.0, 1.75))
     fig.set_layout_engine("none")
@@ -41,16 +33,8 @@ def door_strip(doors: Iterable[str], title: str = "") -> Figure:
     for number, (door, caption) in enumerate(zip(DOORS, CAPTIONS, strict=True)):
         left = 0.7 + 3.85 * number
         is_open = door in opened
-        ax.add_patch(
-            Rectangle(
-                (left, 0.3),
-                1.15,
-                2.0,
-                facecolor="white" if is_open else SHUT,
-                edgecolor=OPEN if is_open else "0.6",
-                linewidth=2,
-            )
-        )
+        fill, edge = ("white", OPEN) if is_open else (SHUT, "0.6")
+        ax.add_patch(Rectangle((left, 0.3), 1.15, 2.0, facecolor=fill, edgecolor=edge, linewidth=2))
         if is_open:  # the leaf swings out to the left
             corners = [(left, 0.3), (left - 0.45, 0.05), (left - 0.45, 2.1), (left, 2.3)]
             ax.add_patch(Polygon(corners, facecolor=LEAF, edgecolor=OPEN, linewidth=1.5))

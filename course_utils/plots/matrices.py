@@ -1,8 +1,6 @@
-"""Pictures of matrices: heatmaps of tables, attention, similarities and fingerprints."""
+"""Pictures of matrices: tables, attention, similarities, fingerprints, results with numbers."""
 
-from __future__ import annotations
-
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
@@ -26,32 +24,19 @@ def heatmap(
     limit: float | None = None,
     equal: bool = False,
 ) -> AxesImage:
-    """Draw a matrix with row 0 on top; signed values are centred at white.
+    """Draw a finite matrix with row 0 on top and, if it has a ``unit``, a colour bar.
 
-    Args:
-        ax: where to draw.
-        matrix: (rows, columns).
-        title: text above.
-        xlabel: name of the columns.
-        ylabel: name of the rows.
-        unit: label of the colour bar; empty for no bar.
-        signed: True uses the diverging map centred at 0, False the sequential one from 0.
-        limit: the value of the last colour; None takes the largest absolute value.
-        equal: True for square cells.
-
-    Raises:
-        TypeError, ValueError: if ``ax`` is no axes, ``matrix`` not a finite matrix or ``limit``
-            not above 0.
+    A signed one takes the diverging map, white at 0, any other the sequential one from 0.
+    ``limit`` is the value of the last colour; None takes the largest absolute value. ``equal``
+    makes the cells square.
     """
-    if not isinstance(ax, Axes):
-        raise TypeError(f"ax must be a matplotlib Axes, got {type(ax).__name__} {ax!r}")
+    validation.instance("ax", ax, Axes, "a matplotlib Axes")
     validation.tensor("matrix", matrix, "(rows, columns)", ndim=2)
     validation.matrix("matrix", matrix.float(), "(rows, columns)")
     if limit is not None:
         validation.positive("limit", limit)
     values = matrix.detach().float().cpu().numpy()
-    top = float(abs(values).max()) if limit is None else limit
-    top = top or 1.0
+    top = limit or float(abs(values).max()) or 1.0
     image = ax.imshow(
         values,
         cmap=DIVERGING if signed else SEQUENTIAL,
@@ -66,6 +51,14 @@ def heatmap(
     return image
 
 
+def refill(ax: Axes, matrix: Tensor) -> None:
+    """Put another matrix, of any size, into the axes of a heatmap; its colours stay."""
+    rows, columns = matrix.shape
+    ax.images[0].set_data(matrix.numpy())
+    ax.images[0].set_extent((-0.5, columns - 0.5, rows - 0.5, -0.5))
+    ax.set(xlim=(-0.5, columns - 0.5), ylim=(rows - 0.5, -0.5))
+
+
 def attention(
     ax: Axes,
     weights: Tensor,
@@ -75,18 +68,10 @@ def attention(
     limit: float | None = 1.0,
     unit: str = "",
 ) -> AxesImage:
-    """Draw one head's attention weights: rows are queries, columns keys.
+    """Draw one head's (n, n) attention weights: rows are queries, columns keys.
 
-    Args:
-        ax: where to draw.
-        weights: (n, n).
-        words: the tokens, written on both axes; up to eight also get each weight in its cell.
-        title: text above.
-        limit: weight of the last colour; None takes the largest weight.
-        unit: label of the colour bar; empty for no bar.
-
-    Raises:
-        TypeError, ValueError: as :func:`heatmap`, or if there is not one word a token.
+    The n ``words`` are written on both axes; up to eight also get each weight in its cell.
+    ``limit`` and ``unit`` are those of :func:`heatmap`.
     """
     validation.tensor("weights", weights, "(n, n)", ndim=2)
     if words is not None and {len(words)} != set(weights.shape):
@@ -105,13 +90,7 @@ def attention(
     ax.set_yticks(places, words)
     if len(words) <= 8:
         top = limit or float(weights.max())
-        for row in places:
-            for column in places:
-                weight = float(weights[row, column])
-                colour = "white" if weight > 0.55 * top else "black"
-                ax.text(
-                    column, row, f"{weight:.2f}", ha="center", va="center", color=colour, fontsize=9
-                )
+        _write(ax, weights, "{:.2f}", size=9, white=weights > 0.55 * top)
     return image
 
 
@@ -126,11 +105,8 @@ def similarity(ax: Axes, matrix: Tensor, *, title: str = "cosine similarity") ->
 def fingerprint(scores: Tensor, title: str) -> Figure:
     """Draw an encoding's fingerprint, one square a head on one colour scale.
 
-    What every entry of a head shares is taken off first, since the softmax ignores it.
-
-    Args:
-        scores: (heads, length, length) from ``measures.fingerprint``.
-        title: text above all.
+    ``scores`` are (heads, length, length) from ``measures.fingerprint``. What every entry of a
+    head shares is taken off first, since the softmax ignores it.
     """
     validation.tensor("scores", scores, "(heads, length, length)", ndim=3)
     scores = scores.detach()
@@ -139,13 +115,71 @@ def fingerprint(scores: Tensor, title: str) -> Figure:
     fig, axes = plt.subplots(
         1, len(scores), figsize=(2.3 * len(scores) + 0.8, 3.3), sharey=True, squeeze=False
     )
-    image = None
     for head, ax in enumerate(axes[0]):
         image = heatmap(
-            ax, centred[head], title=f"head {head}", xlabel="key position",
-            ylabel="query position" if head == 0 else "", limit=limit, equal=True,
-        )  # fmt: skip
-    assert image is not None
+            ax, centred[head], title=f"head {head}", xlabel="key position", limit=limit, equal=True
+        )
+    axes[0, 0].set_ylabel("query position")
     fig.colorbar(image, ax=axes, label="score − mean", shrink=0.8)
     fig.suptitle(title)
     return fig
+
+
+def numbered(
+    ax: Axes,
+    matrix: Tensor,
+    rows: Sequence[object],
+    columns: Sequence[object],
+    *,
+    limit: float,
+    numbers: Tensor | None = None,
+    form: str = "{:+.2f}",
+    title: str = "",
+    xlabel: str = "",
+    equal: bool = False,
+) -> None:
+    """Draw a signed matrix as colours, with a number in each cell and a name at each row.
+
+    The numbers are those of ``numbers`` if it is given, else of the matrix, written in ``form``.
+    """
+    if tuple(matrix.shape) != (len(rows), len(columns)):
+        raise ValueError(
+            f"rows and columns must name those of the matrix, {tuple(matrix.shape)}, "
+            f"got {len(rows)} and {len(columns)}"
+        )
+    heatmap(ax, matrix, title=title, xlabel=xlabel, limit=limit, equal=equal)
+    ax.set_xticks(range(len(columns)), [str(name) for name in columns])
+    ax.set_yticks(range(len(rows)), [str(name) for name in rows])
+    written = matrix if numbers is None else numbers
+    size = 9 if len(rows) > 4 else 13
+    _write(ax, written, form, size=size, white=matrix.abs() > 0.6 * limit)
+
+
+def squares(
+    found: Mapping[str, Tensor],
+    rows: Sequence[object],
+    columns: Sequence[object],
+    *,
+    limit: float,
+    xlabel: str = "",
+    ylabel: str = "",
+) -> Figure:
+    """Draw small matrices side by side; colours are differences from each one's first cell."""
+    size = (2.3 * len(found), 3.1)
+    fig, axes = plt.subplots(1, len(found), figsize=size, sharey=True, squeeze=False)
+    for ax, (name, square) in zip(axes[0], found.items(), strict=True):
+        numbered(
+            ax, square - square[0, 0], rows, columns, limit=limit, numbers=square,
+            form="{:.1f}", title=name, xlabel=xlabel, equal=True,
+        )  # fmt: skip
+    axes[0, 0].set_ylabel(ylabel)
+    return fig
+
+
+def _write(ax: Axes, numbers: Tensor, form: str, *, size: int, white: Tensor) -> None:
+    for row, entries in enumerate(numbers.tolist()):
+        for column, value in enumerate(entries):
+            ax.text(
+                column, row, form.format(value), ha="center", va="center", fontsize=size,
+                color="white" if white[row, column] else "black",
+            )  # fmt: skip

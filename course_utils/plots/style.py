@@ -1,7 +1,5 @@
 """The course's figure style, its fonts, and the one way to show a figure."""
 
-from __future__ import annotations
-
 import io
 from functools import cache
 from typing import Any
@@ -13,22 +11,16 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from PIL import Image
 
+from course_utils import validation
+
 DIVERGING = "RdBu_r"  # signed quantities, centred at zero
 SEQUENTIAL = "YlGnBu"  # weights and other quantities from zero upwards
 
 CJK_FONTS = (
-    "Noto Sans CJK SC",
-    "Noto Sans CJK JP",
-    "Source Han Sans SC",
-    "Noto Sans SC",
-    "PingFang SC",
-    "Hiragino Sans GB",
-    "Microsoft YaHei",
-    "SimHei",
-    "WenQuanYi Zen Hei",
-    "WenQuanYi Micro Hei",
+    "Noto Sans CJK SC", "Noto Sans CJK JP", "Source Han Sans SC", "Noto Sans SC", "PingFang SC",
+    "Hiragino Sans GB", "Microsoft YaHei", "SimHei", "WenQuanYi Zen Hei", "WenQuanYi Micro Hei",
     "Arial Unicode MS",
-)
+)  # fmt: skip
 
 
 @cache
@@ -39,13 +31,8 @@ def cjk_font() -> str | None:
 
 
 def label(text: str, plain: str | None = None) -> str:
-    """``text`` if this machine has glyphs for it, else ``plain`` (for Chinese: the pinyin).
-
-    Without ``plain`` the text comes back as it is.
-    """
-    if plain is None or text.isascii() or cjk_font() is not None:
-        return text
-    return plain
+    """``text``; or ``plain`` (for Chinese: the pinyin) if given and the glyphs are missing here."""
+    return text if plain is None or text.isascii() or cjk_font() else plain
 
 
 def labels(words: list[str], pinyin: dict[str, str] | None = None) -> list[str]:
@@ -76,7 +63,6 @@ def use_style() -> None:
             "savefig.dpi": 80,
             "figure.constrained_layout.use": True,
             "image.interpolation": "nearest",
-            "axes.unicode_minus": True,
         },
     )
     mpl.set_loglevel("ERROR")  # a missing glyph is dealt with by label(), not by a warning
@@ -97,7 +83,7 @@ def shrink(picture: bytes) -> bytes:
 
 def quick_png(fig: Figure) -> bytes:
     """Like :func:`png` in full colour: larger but faster, for pictures that follow a slider."""
-    _figure(fig)
+    validation.instance("fig", fig, Figure, "a matplotlib Figure")
     buffer = io.BytesIO()
     FigureCanvasAgg(fig).print_png(
         buffer, metadata={"Software": None}, pil_kwargs={"compress_level": 1}
@@ -106,30 +92,14 @@ def quick_png(fig: Figure) -> bytes:
 
 
 def show(fig: Figure, description: str) -> None:
-    """Display the figure, with a written description for readers who cannot see it.
+    """Display the figure once and close it, with words for readers who cannot see it.
 
-    Args:
-        fig: any figure; it is closed afterwards, so the notebook shows it once.
-        description: what the picture shows, with its key numbers. It becomes the output's
-            text/plain, where screen readers and the notebook tests find it.
-
-    Raises:
-        TypeError, ValueError: if ``fig`` is no figure or ``description`` is empty.
+    The description says what the picture shows, with its key numbers. It becomes the output's
+    text/plain, where screen readers and the notebook tests find it.
     """
     from IPython.display import display
 
-    _figure(fig)
-    if not isinstance(description, str):
-        raise TypeError(
-            f"description must be a string, got {type(description).__name__} {description!r}"
-        )
-    if not description.strip():
-        raise ValueError(f"description must say what the picture shows, got {description!r}")
+    validation.sentence("description", description)
     bundle: dict[str, Any] = {"image/png": png(fig), "text/plain": " ".join(description.split())}
     display(bundle, raw=True)
     plt.close(fig)
-
-
-def _figure(value: object) -> None:
-    if not isinstance(value, Figure):
-        raise TypeError(f"fig must be a matplotlib Figure, got {type(value).__name__} {value!r}")

@@ -1,0 +1,91 @@
+"""How rotary features are paired up, and how weights move from one pairing to another."""
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from course_utils import validation
+
+# "interleaved" pairs features 2m and 2m + 1 (the paper, GPT-J, Meta's Llama code); "half" pairs m
+# and m + d/2 (GPT-NeoX, Hugging Face's Llama).
+LAYOUTS = ("interleaved", "half")
+
+
+def rotated_width(d_head: int, fraction: float) -> int:
+    """How many features of a head turn when only a fraction does: fraction · d_head.
+
+    Raises:
+        TypeError, ValueError: unless that is an even whole number from 2 to ``d_head``.
+    """
+    d_head = validation.even("d_head", d_head)
+    share = validation.positive("fraction", fraction) * d_head
+    width = round(share)
+    if abs(share - width) > 1e-6 or width % 2 or not 2 <= width <= d_head:  # 1/3 of 48 is 16
+        steps = [f"{even / d_head:g}" for even in range(2, d_head + 1, 2)]
+        valid = ", ".join(steps if len(steps) <= 4 else [steps[0], steps[1], "…", steps[-1]])
+        raise ValueError(
+            f"fraction must leave an even number of a head's {d_head} features to turn, "
+            f"got {fraction} ({share:g} features); valid: {valid}"
+        )
+    return width
+
+
+def layout_order(d: int, source: str, target: str) -> Int[Tensor, " d"]:
+    """Where each feature of the layout ``target`` stands in the layout ``source``.
+
+    With order = layout_order(d, source, target), x[..., order] holds in the layout ``target`` what
+    x holds in the layout ``source``.
+
+    Args:
+        d: how many features turn, an even number.
+        source: the layout that is there, "interleaved" or "half".
+        target: the layout that is wanted.
+
+    Returns:
+        (d,) indices, on the CPU.
+
+    Raises:
+        TypeError, ValueError: if ``d`` is not even or a layout is unknown.
+    """
+    there = torch.arange(validation.even("d", d))
+    validation.choice("source", source, LAYOUTS)
+    validation.choice("target", target, LAYOUTS)
+    if source == target:
+        return there
+    return there.view(-1, 2).T.flatten() if target == "half" else there.view(2, -1).T.flatten()
+
+
+def convert_layout(
+    weight: Float[Tensor, "d_model ..."],
+    n_heads: int,
+    source: str,
+    target: str,
+    fraction: float = 1.0,
+) -> Float[Tensor, "d_model ..."]:
+    """Reorder W_q or W_k, trained with one layout of RoPE, for the other.
+
+    Convert both: the attention weights stay what they were. W_v and W_o stay as they are.
+
+    Args:
+        weight: (d_model, …), rows ordered head by head: a linear layer's weight, or its bias.
+        n_heads: number of heads; must divide d_model.
+        source: the layout the weight was trained with, "interleaved" or "half".
+        target: the layout that it is wanted for.
+        fraction: the part of each head that turns; the rest stays in place.
+
+    Returns:
+        A copy in the shape of ``weight``.
+
+    Raises:
+        TypeError, ValueError: if ``weight`` is no tensor of floats, ``n_heads`` does not divide its
+            rows, a layout is unknown, or as :func:`rotated_width`.
+    """
+    if validation.floating("weight", weight, "(d_model, …)").ndim == 0:
+        raise ValueError(
+            f"weight must have shape (d_model, …), got a single number {weight.item()}"
+        )
+    d_head = validation.heads(len(weight), n_heads)
+    width = rotated_width(d_head, fraction)
+    order = torch.cat([layout_order(width, source, target), torch.arange(width, d_head)])
+    per_head = weight.unflatten(0, (n_heads, d_head))  # (heads, d_head, …)
+    return per_head[:, order.to(weight.device)].flatten(0, 1)

@@ -1,0 +1,92 @@
+"""Learned absolute positions: x + table[position].
+
+Source: Devlin et al. 2019 (BERT), arXiv 1810.04805; Radford et al. 2019 (GPT-2). Interpolation:
+Dosovitskiy et al. 2021 (ViT), arXiv 2010.11929, section 3.2, in two dimensions.
+"""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from course_utils import validation
+from course_utils.encodings.base import Embeddings, PositionalEncoding, Tokens
+from course_utils.encodings.places import Positions
+from course_utils.encodings.rotation import angle_dtype
+
+BEYOND = ("error", "clamp", "interpolate")
+
+
+class Table(PositionalEncoding):
+    """A learned vector for each position, and what to read past the last.
+
+    Args:
+        max_len: rows of the table, for positions 0 to max_len − 1.
+        beyond: what a position past the last row does. ``"error"`` refuses it. ``"clamp"`` reads
+            the last row. ``"interpolate"`` squeezes the whole row of positions by
+            (max_len − 1) / largest, so that the largest falls on the last row, and reads
+            linearly between rows, as ViTs do for larger images; the same position then reads
+            something else in a longer sequence, so it does not go with a KV cache. Where all
+            positions lie inside the table nothing is squeezed, and fractions are read too.
+            Negative positions are refused always, fractions by the first two.
+        std: standard deviation of a fresh table. 0.02 as in BERT, whose fresh word vectors have
+            the same (OpenAI's GPT-2 has 0.01 for positions, 0.02 for words); where words are
+            larger, rows of 0.02 are long in coming.
+
+    Attributes:
+        table: (max_len, d_model), normal with standard deviation ``std`` at first.
+    """
+
+    MEAN = 0.0  # of a fresh table
+
+    def __init__(
+        self,
+        d_model: int,
+        n_heads: int,
+        max_len: int = 512,
+        beyond: str = "error",
+        std: float = 0.02,
+    ) -> None:
+        super().__init__(d_model, n_heads)
+        self.max_len = validation.integer("max_len", max_len)
+        self.beyond = validation.choice("beyond", beyond, BEYOND)
+        self.std = validation.positive("std", std)
+        self.table = nn.Parameter(torch.empty(self.max_len, self.d_model))
+        nn.init.normal_(self.table, self.MEAN, self.std)
+
+    def rows(self, positions: Positions) -> Float[Tensor, "*batch seq d_model"]:
+        """The table's rows at these positions, as ``beyond`` says."""
+        row = validation.positions(
+            "positions",
+            positions,
+            whole=self.beyond != "interpolate",
+            past=self.max_len if self.beyond == "error" else None,
+            batches=True,
+        )
+        validation.from_zero("positions", row, "the table's first row")
+        row = row.to(self.table.device)
+        if self.beyond == "interpolate":
+            return self._between_rows(row)
+        row = row.long()
+        return self.table[row.clamp(max=self.max_len - 1) if self.beyond == "clamp" else row]
+
+    def _between_rows(self, row: Tensor) -> Tensor:
+        last = self.max_len - 1
+        place = row.to(angle_dtype(row.device))
+        # Multiplied before it is divided, so that 2·max_len − 1 positions hit rows exactly.
+        place = place * last / place.amax(-1, keepdim=True).clamp(min=max(last, 1))
+        below = place.long()
+        above = (below + 1).clamp(max=last)
+        working = torch.promote_types(self.table.dtype, torch.float32)
+        share = (place - below).to(working)[..., None]  # (seq, 1)
+        return torch.lerp(self.table[below].to(working), self.table[above].to(working), share)
+
+
+class Learned(Table):
+    """Adds each position's vector to its embedding, at door 1. Arguments as for :class:`Table`."""
+
+    def embed(
+        self, x: Embeddings, positions: Positions, tokens: Tokens | None = None
+    ) -> Embeddings:
+        """Return x + table[positions], in the dtype of ``x``."""
+        self._check_embeddings(x, positions)
+        return x + self.rows(positions).to(x.dtype)

@@ -1,0 +1,233 @@
+"""Who looks from where at what: the positions of one pass through attention."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator
+from typing import TypeVar
+
+import torch
+from jaxtyping import Bool, Float, Num
+from torch import Tensor
+
+from course_utils import validation
+from course_utils.encodings.offsets import skew, toeplitz
+
+Positions = Num[Tensor, "*batch seq"]
+T = TypeVar("T")
+
+
+class Places:
+    """The positions of queries and keys, checked once; all layers of a pass share them.
+
+    An *offset* is j − i, key position minus query position, in this whole package: negative ones
+    look back, positive ones ahead. Row i, column j of a matrix of scores is query i and key j.
+
+    Args:
+        q_pos: (q_len,) or (batch, q_len), integers or finite floats.
+        k_pos: (k_len,) or (batch, k_len); None for those of the queries.
+
+    Attributes:
+        q, k: the positions, int64 or at least float32, so that differences neither wrap nor round.
+        ascending: whether each query stands after the one before it and after all keys that are
+            no query. Query i then sees the first k_len − q_len + i + 1 keys, and no other.
+        consecutive: whether positions count up by one, so that each diagonal has one offset.
+
+    Both are False where they are not known: reading positions would break up a compiled model, and
+    make a GPU wait.
+    """
+
+    def __init__(self, q_pos: Tensor, k_pos: Tensor | None = None) -> None:
+        q = validation.positions("q_pos", q_pos, batches=True)
+        k = q if k_pos is None else validation.positions("k_pos", k_pos, batches=True)
+        if q.ndim == k.ndim == 2 and len(q) != len(k):
+            raise ValueError(f"k_pos must have {len(q)} rows, as q_pos, got {len(k)}")
+        self._fill(q, k)
+
+    @classmethod
+    def known(
+        cls,
+        q_pos: Tensor,
+        k_pos: Tensor,
+        ascending: bool | None = None,
+        consecutive: bool | None = None,
+    ) -> Places:
+        """Places of positions that were checked, or counted: what is known need not be read."""
+        made = cls.__new__(cls)
+        made._fill(q_pos, k_pos, ascending, consecutive)
+        return made
+
+    def _fill(
+        self, q: Tensor, k: Tensor, ascending: bool | None = None, consecutive: bool | None = None
+    ) -> None:
+        self.q = _wide(q)
+        self.k = self.q if k is q else _wide(k)
+        self.q_len, self.k_len = q.shape[-1], k.shape[-1]
+        self.ascending = _ascending(self.q, self.k) if ascending is None else ascending
+        self.consecutive = _consecutive(self.q, self.k) if consecutive is None else consecutive
+        self._of, self._start = self, 0  # of a block: the whole, and its first query there
+        self._causal = False  # of a block: whether it hides later keys
+        self._masked: Tensor | None = None  # see hides()
+        self._kept: dict[Hashable, object] = {}
+
+    def blocks(self, size: int, causal: bool) -> Iterator[tuple[slice, Places]]:
+        """At most ``size`` queries at a time, last first, with the keys that they may see.
+
+        Last first, for then a matrix over offsets is a view of its diagonals: offsets grow by one
+        from row to row as they do from column to column.
+        """
+        known = causal and self.ascending
+        for start in range(0, self.q_len, size):
+            stop = min(start + size, self.q_len)
+            seen = self.k_len - self.q_len + stop if known else self.k_len
+            q, k = self.q[..., start:stop].flip(-1), self.k[..., :seen]
+            part = self.known(q, k, known and stop - start == 1, self.consecutive)
+            part._of, part._start, part._causal = self, start, causal
+            yield slice(start, stop), part
+
+    @property
+    def offsets(self) -> Num[Tensor, "*batch q_len k_len"]:
+        """The offset of each pair: (q_len, k_len); or (batch, 1, q_len, k_len), 1 for heads."""
+        if self.q.ndim == self.k.ndim == 1:
+            return self.k - self.q[:, None]
+        return (self.k[..., None, :] - self.q[..., :, None])[:, None]
+
+    @property
+    def later(self) -> Bool[Tensor, "*batch q_len k_len"]:
+        """Which keys stand after the query; shaped as the offsets."""
+        if self.q.ndim == self.k.ndim == 1:
+            return self.k > self.q[:, None]
+        return (self.k[..., None, :] > self.q[..., :, None])[:, None]
+
+    @property
+    def rising(self) -> bool:
+        """Whether each key stands after the one before it; False where that is not known."""
+        if self._is_block:
+            return self._of.rising
+        return self.consecutive or self.keep(
+            "rising", lambda: validation.readable(self.k) and bool((self.k.diff() > 0).all())
+        )
+
+    def by_offset(self, function: Callable[[Tensor], Tensor], key: Hashable = None) -> Tensor:
+        """A function of the offset at every query and key: (1 or batch, heads, q_len, k_len).
+
+        Where positions are consecutive each offset is looked at once instead of once a query. In a
+        block of causal attention, keys after the query get −inf. ``function`` takes offsets (…) and
+        returns (heads, …); ``key`` is that of :meth:`diagonals`.
+        """
+        if self.consecutive:
+            row = self.diagonals(function, key)
+            if not self._causal:
+                return self.matrix(row)[None]
+            later = self.diagonals(lambda offsets: offsets > 0, ("places", "later"))
+            self._masked = self.matrix(row.masked_fill(later, -torch.inf))[None]
+            return self._masked
+        found = function(self.offsets)  # (heads, q_len, k_len) or (heads, batch, 1, q_len, k_len)
+        return found[None] if found.ndim == 3 else found[:, :, 0].transpose(0, 1)
+
+    def diagonals(self, function: Callable[[Tensor], Tensor], key: Hashable = None) -> Tensor:
+        """A function of the offset of each diagonal, from lower left: (…, q_len + k_len − 1).
+
+        Only where positions are consecutive. ``function`` takes offsets (n,) and returns (…, n);
+        ``key`` names what it depends on if it has no parameters: its values are then kept.
+        """
+
+        def values() -> Tensor:
+            row = torch.arange(1 - self.q_len, self.k_len, device=self.k.device)
+            first = self.q[..., -1 if self._is_block else 0]
+            return function(row + (self.k[..., 0] - first).flatten()[0])
+
+        if key is None:
+            return values()
+        if not self._is_block:
+            return self.keep(key, values)
+        first = self._of.q_len - self._start - self.q_len
+        return self._of.diagonals(function, key)[..., first : first + self.q_len + self.k_len - 1]
+
+    def matrix(self, row: Num[Tensor, "*lead diagonals"]) -> Num[Tensor, "*lead q_len k_len"]:
+        """From what belongs to each diagonal to the matrix over queries and keys."""
+        if not self._is_block:
+            return toeplitz(row, self.q_len, self.k_len)
+        found = row.unfold(-1, self.k_len, 1)
+        return found if found.device.type == "cpu" else found.contiguous()  # a GPU reads it aligned
+
+    def skewed(
+        self, rows: Num[Tensor, "*lead q_len diagonals"]
+    ) -> Num[Tensor, "*lead q_len k_len"]:
+        """From what belongs to each query and diagonal to the matrix over queries and keys."""
+        if not self._is_block:
+            return skew(rows)
+        rows, width = rows.contiguous(), rows.shape[-1]  # each row starts one entry later
+        shape = (*rows.shape[:-1], self.k_len)
+        return rows.as_strided(shape, (*rows.stride()[:-2], width + 1, 1))
+
+    def hides(self, bias: Tensor | None) -> bool:
+        """Whether this is the bias from :meth:`by_offset`, which hid the later keys in a block."""
+        return bias is not None and bias is self._masked
+
+    @property
+    def _is_block(self) -> bool:
+        return self._of is not self
+
+    def keep(self, key: Hashable, make: Callable[[], T]) -> T:
+        """What ``make`` returns, made once a pass: for tables that all layers read.
+
+        ``key`` names all that it depends on beside these places. It must not depend on parameters,
+        which may change while these places do not.
+        """
+        if key in self._kept:
+            return self._kept[key]  # type: ignore[return-value]
+        made = make()
+        if torch.compiler.is_compiling() or not torch.is_inference_mode_enabled():
+            self._kept[key] = made
+        return made
+
+    def whole(self) -> Places:
+        """These places in whole numbers, for tables that are read at a row.
+
+        Raises:
+            ValueError: if a position is a fraction.
+        """
+        if not (self.q.is_floating_point() or self.k.is_floating_point()):
+            return self
+        for name, row in (("q_pos", self.q), ("k_pos", self.k)):
+            validation.positions(name, row, whole=True, batches=True)
+        return self.known(self.q.long(), self.k.long(), self.ascending)
+
+    def __repr__(self) -> str:
+        return f"Places({self.q_len} queries, {self.k_len} keys)"
+
+
+def _wide(positions: Tensor) -> Tensor:
+    floats = positions.is_floating_point()
+    return positions.to(
+        torch.promote_types(positions.dtype, torch.float32) if floats else torch.int64
+    )
+
+
+def _ascending(q: Tensor, k: Tensor) -> bool:
+    if not validation.readable(q) or k.shape[-1] < q.shape[-1]:
+        return False
+    before = k.shape[-1] - q.shape[-1]
+    if not (k is q or torch.equal(k[..., before:], q)) or bool((q.diff() <= 0).any()):
+        return False
+    return before == 0 or bool((k[..., :before].amax(-1) < q[..., 0]).all())
+
+
+def _consecutive(q: Tensor, k: Tensor) -> bool:
+    if not validation.readable(q) or q.is_floating_point() or k.is_floating_point():
+        return False
+    steps = bool((q.diff() == 1).all()) and (k is q or bool((k.diff() == 1).all()))
+    if not steps or q.ndim == k.ndim == 1:
+        return steps
+    between = k[..., 0] - q[..., 0]  # (batch), where one of the two has rows
+    return bool((between == between.flatten()[0]).all())
+
+
+def by_offset(
+    function: Callable[[Tensor], Tensor], q_pos: Tensor, k_pos: Tensor
+) -> Float[Tensor, "heads q_len k_len"]:
+    """Apply ``function``, from offsets (…) to (heads, …), to the offset of every query and key.
+
+    See :meth:`Places.by_offset`; positions are one row each.
+    """
+    return Places(q_pos, k_pos).by_offset(function)[0]

@@ -1,0 +1,104 @@
+"""A look into a trained model: its loss in sliding windows, its attention, a text as its memory.
+
+Nothing here trains. Not gathered in ``measures``, which loads without ``models``.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import cast
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+from torch.nn import functional as F
+
+from course_utils import text, validation
+from course_utils.kv_cache import KVCache
+from course_utils.measures.weights import entropy
+from course_utils.models import Block, TinyTransformer
+
+
+def sliding_loss(
+    model: TinyTransformer, held_out: text.Blocks, length: int, longest: int
+) -> tuple[float, int]:
+    """Mean held-out loss with n/2 to n bytes of context, nats a byte, and how many were judged.
+
+    The text is read in windows of n = ``length`` bytes that advance by n/2, and the second half of
+    each is judged: the same bytes for every length that divides the longest.
+    """
+    first = longest // 2
+    end = (held_out.shape[1] - 1) // first * first  # where the last of the longest windows ends
+    examples = text.sliding(held_out[:, : end + 1], length=length, first=first)
+    judged = examples.targets >= 0
+    return float(text.losses(model, examples)[judged].mean()), int(judged.sum())
+
+
+@torch.no_grad()
+def entropy_by_query(
+    model: TinyTransformer, tokens: Int[Tensor, "batch seq"]
+) -> Float[Tensor, "layers heads seq"]:
+    """Entropy of the attention of each head, in nats, by the query's place; mean over the batch.
+
+    The model is a causal one.
+    """
+    row = torch.arange(tokens.shape[1], device=tokens.device)
+    x = model.embedding(tokens) * model.embedding.embedding_dim**0.5
+    if not model.encoding.every_layer:
+        x = model.encoding.embed(x, row, tokens)
+    found = []
+    for block in cast("Iterable[Block]", model.blocks):
+        if model.encoding.every_layer:
+            x = block.attention.encoding.embed(x, row, tokens)
+        added, weights = block.attention.attend(block.attention_norm(x), row, need_weights=True)
+        assert weights is not None
+        found.append(entropy(weights).mean(0))  # (heads, seq)
+        x = x + added
+        x = x + block.mlp(block.mlp_norm(x))
+    return torch.stack(found)
+
+
+@torch.no_grad()
+def losses_with_memory(
+    model: TinyTransformer,
+    stretches: Int[Tensor, "many bytes"],
+    *,
+    piece: int,
+    remembered: Sequence[int],
+    places: Sequence[int],
+    own_place: int,
+) -> Float[Tensor, "many piece"]:
+    """Loss of the last piece of each stretch, in nats a byte, with other pieces as memory.
+
+    The pieces that are remembered are read one by one, each alone, so that their keys and values
+    are sound whatever else there is. Then the last piece is read with all of them in sight.
+
+    Args:
+        model: a causal one.
+        stretches: text, cut into pieces from its start; one byte more than the pieces, the
+            successor of the last.
+        piece: bytes a piece.
+        remembered: which pieces to remember, counted from 0; all are before the last.
+        places: the position at which each of them is to start.
+        own_place: the position at which the last piece starts.
+    """
+    validation.integer("piece", piece)
+    last = (stretches.shape[1] - 1) // piece - 1
+    row = torch.arange(piece, device=stretches.device)
+    parts: list[list[KVCache]] = []
+    for number, start in zip(remembered, places, strict=True):
+        validation.below("remembered", number, last, "the last piece")
+        parts.append(model.new_cache())
+        model(stretches[:, number * piece : (number + 1) * piece], row + start, parts[-1])
+    memory = [_together(one) for one in zip(*parts, strict=True)] or model.new_cache()
+    own = stretches[:, last * piece : (last + 1) * piece + 1]
+    logits = model(own[:, :-1], row + own_place, memory)
+    return F.cross_entropy(logits.transpose(1, 2), own[:, 1:], reduction="none")
+
+
+def _together(caches: Iterable[KVCache]) -> KVCache:
+    """The keys, values and positions of several caches, one after another."""
+    all_of = KVCache()
+    for one in caches:
+        assert one.keys is not None and one.values is not None and one.positions is not None
+        at = all_of.places(len(one), one.positions.device, one.positions)
+        all_of.keep(*all_of.joined(one.keys, one.values), at)
+    return all_of

@@ -1,0 +1,192 @@
+"""Places: what is known of positions, blocks of queries, what a pass keeps, who reads values."""
+
+import contextlib
+import inspect
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from course_utils import encodings
+from course_utils.encodings import NAMES, Places, create, rope
+from course_utils.models import TinyTransformer
+
+lengths = st.integers(1, 12)
+rows = st.lists(st.integers(-3, 8), min_size=1, max_size=6)
+
+
+def two_heads(offsets):
+    return torch.stack([offsets.double().sin(), offsets.double() / 3])
+
+
+@given(rows, rows)
+def test_an_offset_is_key_minus_query(q_row, k_row):
+    at = Places(torch.tensor(q_row), torch.tensor(k_row))
+    assert at.offsets.tolist() == [[j - i for j in k_row] for i in q_row]
+    assert torch.equal(at.later, at.offsets > 0)
+
+
+def test_rows_of_a_batch_have_their_own_offsets():
+    q, k = torch.tensor([[0, 1], [5, 9]]), torch.tensor([[0, 1, 2], [4, 5, 9]])
+    at = Places(q, k)
+    assert at.offsets.shape == (2, 1, 2, 3)
+    for one, q_row, k_row in zip(at.offsets, q, k, strict=True):
+        assert torch.equal(one[0], Places(q_row, k_row).offsets)
+
+
+@given(rows, rows)
+def test_order_is_known_exactly_where_positions_can_be_read(before, q_row):
+    keys = [*before, *q_row]
+    at = Places(torch.tensor(q_row), torch.tensor(keys))
+    rises = all(a < b for a, b in zip(q_row, q_row[1:], strict=False))
+    assert at.ascending == (rises and max(before) < q_row[0])
+    counts = [all(b - a == 1 for a, b in zip(row, row[1:], strict=False)) for row in (q_row, keys)]
+    assert at.consecutive == all(counts)
+    assert at.rising == all(a < b for a, b in zip(keys, keys[1:], strict=False))
+
+
+def test_queries_that_are_not_the_last_keys_are_in_no_order():
+    assert not Places(torch.tensor([1, 2]), torch.tensor([1, 2, 3])).ascending
+    assert not Places(torch.tensor([4, 5]), torch.tensor([3, 4])).ascending
+
+
+@given(lengths, st.integers(0, 9), st.integers(1, 5), st.booleans(), st.booleans())
+def test_blocks_hold_every_query_once_and_all_keys_that_it_may_see(
+    q_len, before, size, causal, counted
+):
+    keys = torch.arange(before + q_len) if counted else torch.randperm(before + q_len)
+    at, met = Places(keys[before:], keys), []
+    for place, part in at.blocks(size, causal):
+        assert part.q.tolist() == keys[before:][place].flip(0).tolist()
+        met += part.q.tolist()
+        for query in part.q.tolist():
+            left_out = set(keys.tolist()) - set(part.k.tolist())
+            assert not left_out or (causal and min(left_out) > query)
+    assert sorted(met) == sorted(keys[before:].tolist())
+
+
+@given(lengths, st.integers(0, 9), st.integers(1, 5), st.sampled_from([None, "kept"]))
+def test_a_bias_by_offset_is_the_same_in_blocks_and_hides_later_keys_there(
+    q_len, before, size, key
+):
+    at = Places(torch.arange(before, before + q_len), torch.arange(before + q_len))
+    whole = at.by_offset(two_heads, key)
+    for place, part in at.blocks(size, causal=True):
+        found = part.by_offset(two_heads, key)
+        assert part.hides(found) and not part.hides(found + 0) and not part.hides(None)
+        plain = whole[:, :, place, : part.k_len].flip(2)
+        assert torch.equal(found, plain.masked_fill(part.later, -torch.inf))
+    for place, part in at.blocks(size, causal=False):
+        assert torch.equal(part.by_offset(two_heads, key), whole[:, :, place].flip(2))
+
+
+@given(lengths, st.integers(0, 9), st.integers(1, 5))
+def test_what_belongs_to_queries_and_diagonals_is_the_same_in_blocks(q_len, before, size):
+    at = Places(torch.arange(before, before + q_len), torch.arange(before + q_len))
+    values = torch.randn(q_len)
+    whole = at.skewed(values[:, None] * at.diagonals(lambda offsets: offsets.double()))
+    assert torch.equal(whole, values[:, None] * at.offsets.double())
+    for place, part in at.blocks(size, causal=True):
+        own = values[place].flip(0)[:, None] * part.diagonals(lambda offsets: offsets.double())
+        assert torch.equal(part.skewed(own), whole[place, : part.k_len].flip(0))
+
+
+def test_a_table_is_computed_once_a_pass():
+    made = []
+    at = Places(torch.arange(3))
+
+    def make():
+        made.append(key)
+        return torch.zeros(1)
+
+    for key in ("one", "one", "other"):
+        at.keep(key, make)
+    assert made == ["one", "other"]
+
+
+def test_nothing_computed_in_inference_mode_is_kept():
+    at = Places(torch.arange(3))
+    with torch.inference_mode():
+        at.keep("table", lambda: torch.zeros(1))
+    assert not at.keep("table", lambda: torch.zeros(1)).is_inference()
+
+
+def test_all_layers_share_one_table_of_angles(monkeypatch):
+    model, angles = TinyTransformer(5, "rope", d_model=8, n_layers=3, n_heads=2), []
+    real = rope.rope_angles
+
+    def counted(*given):
+        angles.append(1)
+        return real(*given)
+
+    monkeypatch.setattr(rope, "rope_angles", counted)
+    model(torch.zeros(1, 4, dtype=torch.long))
+    assert len(angles) == 1
+
+
+DOORS = [name for name in NAMES if {"rotate", "bias", "values"} & set(
+    create(name, d_model=16, n_heads=2).doors
+)]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DOORS)
+def test_texts_with_positions_of_their_own_get_what_each_gets_alone(name):
+    encoding = create(name, d_model=16, n_heads=2, causal=True).double()
+    q, k = torch.randn(2, 3, 2, 5, 8, dtype=torch.float64)
+    positions = torch.stack([torch.arange(5), torch.arange(5) + 40, torch.tensor([7, 1, 3, 0, 9])])
+    weights = torch.rand(3, 2, 5, 5, dtype=torch.float64)
+
+    def added(q, k, weights, at):
+        turned, keys = encoding.rotate(q, k, at)
+        return turned @ keys.mT, encoding.bias(q, k, at), encoding.values(weights, at)
+
+    together = added(q, k, weights, Places(positions))
+    for text, row in enumerate(positions):
+        alone = added(q[text, None], k[text, None], weights[text, None], Places(row))
+        for found, expected in zip(together, alone, strict=True):
+            assert (found is None) == (expected is None)
+            if expected is not None:
+                found = found.expand(3, *found.shape[1:])[text]
+                torch.testing.assert_close(found, expected[0], rtol=0, atol=1e-10)
+
+
+# On this device no value can be read: whoever tries to, which on a GPU means to wait, fails.
+READS = {"floater": "how far its path goes depends on the largest position"}
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in READS])
+@pytest.mark.parametrize("counted", [True, False])
+@pytest.mark.parametrize("length", [6, 300])
+def test_no_value_is_read_in_a_pass_on_a_gpu(name, counted, length, monkeypatch):
+    monkeypatch.setattr(torch, "autocast", lambda *_, **__: contextlib.nullcontext())
+    model = TinyTransformer(7, name, d_model=16, n_layers=2, n_heads=2).to("meta")
+    ids = torch.zeros(1, length, dtype=torch.long, device="meta")
+    positions = None if counted else torch.arange(length, device="meta")
+    with torch.no_grad():
+        assert model(ids, positions).shape == (1, length, 7)
+
+
+def test_from_the_model_to_the_formula_of_rope_it_is_six_calls(monkeypatch):
+    """And nothing between: each of the six is a step that a reader wants to see."""
+    seen = []
+    real = rope.rotate_pairs
+
+    def watched(*given):
+        frames = [frame.frame for frame in inspect.stack()[1:]]
+        seen.append([one.f_code.co_qualname for one in frames if inside(one)])
+        return real(*given)
+
+    def inside(frame):
+        return "/course_utils/" in frame.f_code.co_filename.replace("\\", "/")
+
+    monkeypatch.setattr(rope, "rotate_pairs", watched)
+    TinyTransformer(5, "rope", d_model=8, n_layers=1, n_heads=2)(torch.zeros(1, 4).long())
+    assert [name.split(".<locals>")[0] for name in reversed(seen[0])] == [
+        "TinyTransformer.forward",
+        "TinyTransformer._read",
+        "Block.forward",
+        "MultiHeadAttention.forward",
+        "Rotary.rotate",
+    ]
+    assert encodings.functional.rotate_pairs is real
