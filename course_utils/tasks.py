@@ -96,7 +96,7 @@ def find(
     rows = torch.arange(batch)
     places = torch.randint(length - 2, (batch,), generator=generator)
     if marker is not None:
-        places.fill_(marker)
+        places.fill_(validation.below("marker", marker, length - 2, "the last place for it"))
     tokens[rows, places], tokens[:, -1] = vocab_size, vocab_size + 1
     targets = torch.full_like(tokens, NOTHING)
     targets[:, -1] = tokens[rows, places + 1]

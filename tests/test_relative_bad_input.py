@@ -74,7 +74,9 @@ BAD = [
     (lambda: bias(DeBERTa, q_pos=ROW + 0.5), ValueError, "q_pos", "whole", "0.5 at place 0"),
     (lambda: bias(Shaw, q_pos=[0, 1, 2, 3]), TypeError, "q_pos", "list [0, 1, 2, 3]"),
     (lambda: bias(T5, q_pos=ROW > 1), TypeError, "q_pos", "torch.bool"),
+    (lambda: Shaw(8, 2).bias(HEADS, HEADS, ROW), TypeError, "at", "Places", "tensor([0, 1, 2, 3])"),
     # door 4
+    (lambda: Shaw(8, 2).values(WEIGHTS, ROW), TypeError, "at", "Places", "tensor([0, 1, 2, 3])"),
     (lambda: values(weights=WEIGHTS[0]), ValueError, "weights", "(2, 4, 4)"),
     (lambda: values(weights=WEIGHTS[:, :1]), ValueError, "weights", "(1, 1, 4, 4)"),
     (lambda: values(weights=WEIGHTS > 0), TypeError, "weights", "torch.bool"),

@@ -91,39 +91,46 @@ class PositionalEncoding(nn.Module):
         """The factor on q · k; 1/√d_head as in Vaswani et al. 2017, equation 1."""
         return d_head**-0.5
 
-    def _check_embeddings(self, x: Any, positions: Any, **wanted: Any) -> None:
-        """Raise unless x and positions fit door 1; ``wanted`` as for validation.positions."""
+    def _check_embeddings(self, x: Any, positions: Any) -> None:
+        """Raise unless x and positions fit door 1."""
         validation.floating("x", x, "(batch, seq, d_model)", ndim=3)
         if x.shape[-1] != self.d_model:
             raise ValueError(
                 f"x must be {self.d_model} wide, as this encoding's d_model, got {x.shape[-1]}"
             )
-        validation.positions("positions", positions, length=x.shape[-2], whole=self.whole, **wanted)
+        validation.positions("positions", positions, length=x.shape[-2], whole=self.whole)
 
     def _check(self, q: Any, k: Any, at: Any) -> Places:
         """The places, in whole numbers if need be; raises unless queries and keys fit them."""
-        if not isinstance(at, Places):
-            raise TypeError(
-                f"at must be Places, as Places(q_pos, k_pos) makes them, got "
-                f"{type(at).__name__} {at!r}"
-            )
-        for name, vectors, count in (("q", q, at.q_len), ("k", k, at.k_len)):
+        for name, vectors in (("q", q), ("k", k)):
             shape = f"(batch, {self.n_heads}, seq, {self.d_head})"
             validation.floating(name, vectors, shape, ndim=4)
             if (vectors.shape[1], vectors.shape[3]) != (self.n_heads, self.d_head):
                 raise ValueError(f"{name} must have shape {shape}, got {tuple(vectors.shape)}")
-            validation.one_each(f"{name}_pos", count, vectors.shape[2])
-            rows = getattr(at, name)
-            if rows.ndim == 2 and len(rows) != len(vectors):
-                raise ValueError(
-                    f"{name}_pos must have one row, or one for each of the {len(vectors)} texts, "
-                    f"got {len(rows)}"
-                )
         if (k.shape[0], k.dtype) != (q.shape[0], q.dtype):
             raise ValueError(
                 f"k must have the batch size and dtype of q, {q.shape[0]} and {q.dtype}, "
                 f"got {k.shape[0]} and {k.dtype}"
             )
+        return self._placed(at, q.shape[0], q.shape[2], k.shape[2])
+
+    def _check_weights(self, weights: Any, at: Any) -> Places:
+        """As :meth:`_check`, for the weights at door 4."""
+        shape = f"(batch, {self.n_heads}, q_len, k_len)"
+        validation.floating("weights", weights, shape, ndim=4)
+        if weights.shape[1] != self.n_heads:
+            raise ValueError(f"weights must have shape {shape}, got {tuple(weights.shape)}")
+        return self._placed(at, weights.shape[0], *weights.shape[2:])
+
+    def _placed(self, at: Any, texts: int, q_len: int, k_len: int) -> Places:
+        validation.instance("at", at, Places, "Places, as Places(q_pos, k_pos) makes them")
+        for name, row, tokens in (("q_pos", at.q, q_len), ("k_pos", at.k, k_len)):
+            validation.one_each(name, row.shape[-1], tokens)
+            if row.ndim == 2 and len(row) != texts:
+                raise ValueError(
+                    f"{name} must have one row, or one for each of the {texts} texts, "
+                    f"got {len(row)}"
+                )
         return at.whole() if self.whole else at
 
     def check_fits(self, d_model: int, n_heads: int, causal: bool) -> None:
@@ -146,18 +153,6 @@ class PositionalEncoding(nn.Module):
         if self._last is None or self._last[0] != key or not torch.equal(self._last[1], row):
             self._last = (key, row.clone(), make())
         return self._last[2]
-
-    def _check_weights(self, weights: Any, at: Any) -> Places:
-        """As :meth:`_check`, for the weights at door 4."""
-        shape = f"(batch, {self.n_heads}, q_len, k_len)"
-        validation.floating("weights", weights, shape, ndim=4)
-        if weights.shape[1] != self.n_heads:
-            raise ValueError(f"weights must have shape {shape}, got {tuple(weights.shape)}")
-        for name, count, length in zip(
-            ("q_pos", "k_pos"), (at.q_len, at.k_len), weights.shape[2:], strict=True
-        ):
-            validation.one_each(name, count, length)
-        return at.whole() if self.whole else at
 
     @property
     def options(self) -> dict[str, Any]:

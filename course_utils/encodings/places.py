@@ -64,9 +64,6 @@ class Places:
         self.q_len, self.k_len = q.shape[-1], k.shape[-1]
         self.ascending = _ascending(self.q, self.k) if ascending is None else ascending
         self.consecutive = _consecutive(self.q, self.k) if consecutive is None else consecutive
-        self._of, self._start = self, 0  # of a block: the whole, and its first query there
-        self._causal = False  # of a block: whether it hides later keys
-        self._masked: Tensor | None = None  # see hides()
         self._kept: dict[Hashable, object] = {}
 
     def blocks(self, size: int, causal: bool) -> Iterator[tuple[slice, Places]]:
@@ -79,10 +76,7 @@ class Places:
         for start in range(0, self.q_len, size):
             stop = min(start + size, self.q_len)
             seen = self.k_len - self.q_len + stop if known else self.k_len
-            q, k = self.q[..., start:stop].flip(-1), self.k[..., :seen]
-            part = self.known(q, k, known and stop - start == 1, self.consecutive)
-            part._of, part._start, part._causal = self, start, causal
-            yield slice(start, stop), part
+            yield slice(start, stop), _Block(self, start, stop, seen, causal)
 
     @property
     def offsets(self) -> Num[Tensor, "*batch q_len k_len"]:
@@ -101,8 +95,6 @@ class Places:
     @property
     def rising(self) -> bool:
         """Whether each key stands after the one before it; False where that is not known."""
-        if self._is_block:
-            return self._of.rising
         return self.consecutive or self.keep(
             "rising", lambda: validation.readable(self.k) and bool((self.k.diff() > 0).all())
         )
@@ -115,12 +107,7 @@ class Places:
         returns (heads, …); ``key`` is that of :meth:`diagonals`.
         """
         if self.consecutive:
-            row = self.diagonals(function, key)
-            if not self._causal:
-                return self.matrix(row)[None]
-            later = self.diagonals(lambda offsets: offsets > 0, ("places", "later"))
-            self._masked = self.matrix(row.masked_fill(later, -torch.inf))[None]
-            return self._masked
+            return self.matrix(self.diagonals(function, key))[None]
         found = function(self.offsets)  # (heads, q_len, k_len) or (heads, batch, 1, q_len, k_len)
         return found[None] if found.ndim == 3 else found[:, :, 0].transpose(0, 1)
 
@@ -133,40 +120,23 @@ class Places:
 
         def values() -> Tensor:
             row = torch.arange(1 - self.q_len, self.k_len, device=self.k.device)
-            first = self.q[..., -1 if self._is_block else 0]
-            return function(row + (self.k[..., 0] - first).flatten()[0])
+            return function(row + (self.k[..., 0] - self.q[..., 0]).flatten()[0])
 
-        if key is None:
-            return values()
-        if not self._is_block:
-            return self.keep(key, values)
-        first = self._of.q_len - self._start - self.q_len
-        return self._of.diagonals(function, key)[..., first : first + self.q_len + self.k_len - 1]
+        return values() if key is None else self.keep(key, values)
 
     def matrix(self, row: Num[Tensor, "*lead diagonals"]) -> Num[Tensor, "*lead q_len k_len"]:
         """From what belongs to each diagonal to the matrix over queries and keys."""
-        if not self._is_block:
-            return toeplitz(row, self.q_len, self.k_len)
-        found = row.unfold(-1, self.k_len, 1)
-        return found if found.device.type == "cpu" else found.contiguous()  # a GPU reads it aligned
+        return toeplitz(row, self.q_len, self.k_len)
 
     def skewed(
         self, rows: Num[Tensor, "*lead q_len diagonals"]
     ) -> Num[Tensor, "*lead q_len k_len"]:
         """From what belongs to each query and diagonal to the matrix over queries and keys."""
-        if not self._is_block:
-            return skew(rows)
-        rows, width = rows.contiguous(), rows.shape[-1]  # each row starts one entry later
-        shape = (*rows.shape[:-1], self.k_len)
-        return rows.as_strided(shape, (*rows.stride()[:-2], width + 1, 1))
+        return skew(rows)
 
     def hides(self, bias: Tensor | None) -> bool:
-        """Whether this is the bias from :meth:`by_offset`, which hid the later keys in a block."""
-        return bias is not None and bias is self._masked
-
-    @property
-    def _is_block(self) -> bool:
-        return self._of is not self
+        """Whether this bias, which a door returned, hides the keys after the query already."""
+        return False
 
     def keep(self, key: Hashable, make: Callable[[], T]) -> T:
         """What ``make`` returns, made once a pass: for tables that all layers read.
@@ -195,6 +165,51 @@ class Places:
 
     def __repr__(self) -> str:
         return f"Places({self.q_len} queries, {self.k_len} keys)"
+
+
+class _Block(Places):
+    """Some queries of a pass, last first, and the keys that they may see."""
+
+    def __init__(self, of: Places, start: int, stop: int, seen: int, causal: bool) -> None:
+        q, k = of.q[..., start:stop].flip(-1), of.k[..., :seen]
+        self._fill(q, k, stop - start == 1 and causal and of.ascending, of.consecutive)
+        self._of, self._causal = of, causal
+        first = of.q_len - stop  # of its diagonals among those of the whole
+        self._own = slice(first, first + self.q_len + self.k_len - 1)
+        self._masked: Tensor | None = None
+
+    @property
+    def rising(self) -> bool:
+        return self._of.rising
+
+    def by_offset(self, function: Callable[[Tensor], Tensor], key: Hashable = None) -> Tensor:
+        if not (self.consecutive and self._causal):
+            return super().by_offset(function, key)
+        row = self.diagonals(function, key).masked_fill(self._offset_row() > 0, -torch.inf)
+        self._masked = self.matrix(row)[None]
+        return self._masked
+
+    def diagonals(self, function: Callable[[Tensor], Tensor], key: Hashable = None) -> Tensor:
+        if key is None:
+            return function(self._offset_row())
+        return self._of.diagonals(function, key)[..., self._own]
+
+    def _offset_row(self) -> Tensor:
+        return self._of.diagonals(lambda offsets: offsets, ("places", "offsets"))[self._own]
+
+    def matrix(self, row: Num[Tensor, "*lead diagonals"]) -> Num[Tensor, "*lead q_len k_len"]:
+        found = row.unfold(-1, self.k_len, 1)  # no copy: each row starts one entry later
+        return found if found.device.type == "cpu" else found.contiguous()  # a GPU reads it aligned
+
+    def skewed(
+        self, rows: Num[Tensor, "*lead q_len diagonals"]
+    ) -> Num[Tensor, "*lead q_len k_len"]:
+        rows, width = rows.contiguous(), rows.shape[-1]
+        shape = (*rows.shape[:-1], self.k_len)
+        return rows.as_strided(shape, (*rows.stride()[:-2], width + 1, 1))
+
+    def hides(self, bias: Tensor | None) -> bool:
+        return bias is not None and bias is self._masked
 
 
 def _wide(positions: Tensor) -> Tensor:

@@ -60,9 +60,10 @@ def position_scores(
         tokens = torch.zeros(x.shape[:2], dtype=torch.long, device=x.device)
     placed = encoding.embed(x, positions, tokens)
     heads = placed.unflatten(-1, (encoding.n_heads, -1)).transpose(1, 2)
-    q, k = encoding.rotate(heads, heads, Places(positions))
+    at = Places(positions)
+    q, k = encoding.rotate(heads, heads, at)
     scores = encoding.scale(heads.shape[-1]) * q @ k.transpose(-1, -2)
-    bias = encoding.bias(q, k, Places(positions))
+    bias = encoding.bias(q, k, at)
     return scores if bias is None else scores + bias
 
 

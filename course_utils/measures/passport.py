@@ -190,11 +190,12 @@ def _longest(encoding: PositionalEncoding, device: torch.device) -> tuple[int | 
         x = torch.zeros(1, 2, encoding.d_model, device=device)
         q = x.unflatten(-1, (encoding.n_heads, -1)).transpose(1, 2)
         weights = torch.full((1, encoding.n_heads, 2, 2), 0.5, device=device)
+        at = Places(row)
         try:
             encoding.embed(x, row, _any_words(x))
-            encoding.rotate(q, q, Places(row))
-            encoding.bias(q, q, Places(row))
-            encoding.values(weights, Places(row))
+            encoding.rotate(q, q, at)
+            encoding.bias(q, q, at)
+            encoding.values(weights, at)
         except ValueError:
             return False
         return True

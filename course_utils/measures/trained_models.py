@@ -4,7 +4,6 @@ Nothing here trains. Not gathered in ``measures``, which loads without ``models`
 """
 
 from collections.abc import Iterable, Sequence
-from typing import cast
 
 import torch
 from jaxtyping import Float, Int
@@ -14,7 +13,7 @@ from torch.nn import functional as F
 from course_utils import text, validation
 from course_utils.kv_cache import KVCache
 from course_utils.measures.weights import entropy
-from course_utils.models import Block, TinyTransformer
+from course_utils.models import TinyTransformer
 
 
 def sliding_loss(
@@ -40,20 +39,8 @@ def entropy_by_query(
 
     The model is a causal one.
     """
-    row = torch.arange(tokens.shape[1], device=tokens.device)
-    x = model.embedding(tokens) * model.embedding.embedding_dim**0.5
-    if not model.encoding.every_layer:
-        x = model.encoding.embed(x, row, tokens)
-    found = []
-    for block in cast("Iterable[Block]", model.blocks):
-        if model.encoding.every_layer:
-            x = block.attention.encoding.embed(x, row, tokens)
-        added, weights = block.attention.attend(block.attention_norm(x), row, need_weights=True)
-        assert weights is not None
-        found.append(entropy(weights).mean(0))  # (heads, seq)
-        x = x + added
-        x = x + block.mlp(block.mlp_norm(x))
-    return torch.stack(found)
+    _, weights = model(tokens, need_weights=True)
+    return torch.stack([entropy(one).mean(0) for one in weights])
 
 
 @torch.no_grad()
