@@ -223,8 +223,8 @@ for ax, name in zip(axes, TASKS, strict=True):
             curve = runs[name, kind][1].unfold(0, 10, 1).mean(1)
             ax.plot(curve, color=colour, linestyle="--" if kind == SINES else "-", label=kind)
     ax.set(title=name, xlabel="training step")
-    ax.legend()
-axes[0].set(ylabel="loss (nats), mean of 10 steps", ylim=(0, None))
+    ax.legend(loc="upper right")
+axes[0].set(ylabel="loss (nats), mean of 10 steps", ylim=(0, 3.6))
 final = {key: losses[-50:].mean().item() for key, (_, losses, _) in runs.items()}
 described = "; ".join(f"{task}, {name}: {value:.1f}" for (task, name), value in final.items())
 plots.show(
