@@ -9,7 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from course_utils import encodings
+from course_utils.attention import MultiHeadAttention
 from course_utils.encodings import NAMES, Places, create, rope
+from course_utils.kv_cache import KVCache
 from course_utils.models import TinyTransformer
 
 lengths = st.integers(1, 12)
@@ -44,6 +46,32 @@ def test_order_is_known_exactly_where_positions_can_be_read(before, q_row):
     counts = [all(b - a == 1 for a, b in zip(row, row[1:], strict=False)) for row in (q_row, keys)]
     assert at.consecutive == all(counts)
     assert at.rising == all(a < b for a, b in zip(keys, keys[1:], strict=False))
+
+
+def test_rows_are_consecutive_together_only_where_all_have_the_same_offsets():
+    keys = torch.arange(4) + torch.tensor([[0], [7]])
+    assert Places(keys[:, 2:], keys).consecutive
+    assert not Places(torch.tensor([[2, 3], [8, 9]]), keys).consecutive
+
+
+def test_a_pass_with_a_bias_by_offset_looks_for_no_later_keys(monkeypatch):
+    """One row says it for the whole block: no matrix of what is hidden is made."""
+    made = []
+    monkeypatch.setattr(Places, "later", property(lambda at: made.append(at)))
+    attention = MultiHeadAttention(16, 2, create("alibi", d_model=16, n_heads=2), causal=True)
+    attention(torch.randn(1, 300, 16))
+    assert made == []
+
+
+@pytest.mark.parametrize("name", ["alibi", "transformer_xl"])
+def test_positions_counted_on_from_gaps_are_not_taken_for_consecutive(name):
+    encoding = create(name, d_model=16, n_heads=2, causal=True)
+    attention, cache = MultiHeadAttention(16, 2, encoding, causal=True), KVCache()
+    x = torch.randn(1, 5, 16)
+    attention(x[:, :3], torch.tensor([0, 2, 5]), cache=cache)
+    later = attention(x[:, 3:], cache=cache)[0]
+    at_once = attention(x, torch.tensor([0, 2, 5, 6, 7]))[0]
+    assert float((later - at_once[:, 3:]).detach().abs().max()) <= 1e-5
 
 
 def test_queries_that_are_not_the_last_keys_are_in_no_order():

@@ -75,6 +75,7 @@ BAD = [
     (lambda: bias(Shaw, q_pos=[0, 1, 2, 3]), TypeError, "q_pos", "list [0, 1, 2, 3]"),
     (lambda: bias(T5, q_pos=ROW > 1), TypeError, "q_pos", "torch.bool"),
     (lambda: Shaw(8, 2).bias(HEADS, HEADS, ROW), TypeError, "at", "Places", "tensor([0, 1, 2, 3])"),
+    (lambda: bias(T5, q_pos=ROW.expand(3, 4)), ValueError, "q_pos", "one row", "1 texts", "got 3"),
     # door 4
     (lambda: Shaw(8, 2).values(WEIGHTS, ROW), TypeError, "at", "Places", "tensor([0, 1, 2, 3])"),
     (lambda: values(weights=WEIGHTS[0]), ValueError, "weights", "(2, 4, 4)"),

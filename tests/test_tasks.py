@@ -120,6 +120,12 @@ test_bad_input_names_the_argument_and_what_it_got = pytest.mark.usefixtures("pla
             (lambda: draw(vocab_size=1), ValueError, "vocab_size", "got 1"),
             (lambda: draw(generator=3), TypeError, "generator", "int 3"),
             (
+                lambda: tasks.find(**SMALL, generator=seeded(), marker=SMALL["length"] - 2),
+                ValueError,
+                "marker",
+                f"below {SMALL['length'] - 2}",
+            ),
+            (
                 lambda: tasks.find(**SMALL | {"length": 2}, generator=seeded()),
                 ValueError,
                 "length",
