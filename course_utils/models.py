@@ -5,7 +5,7 @@ import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Self, cast
+from typing import Any, cast
 
 import torch
 from jaxtyping import Float, Integer
@@ -152,14 +152,14 @@ class TinyTransformer(nn.Module):
         settings = self.settings if named else {**self.settings, "encoding": None}
         saving.save(self, path, dtype, TinyTransformer=settings, **notes)
 
-    def load(self, path: Path | str) -> Self:
+    def load(self, path: Path | str) -> "TinyTransformer":
         """Take on the weights of a file, in place; refused as ``saving.load`` says. Returns self.
 
         Another way to read the same weights is asked of :func:`from_file` or :meth:`changed`.
         """
         return saving.load(self, path)
 
-    def changed(self, **changes: Any) -> Self:
+    def changed(self, **changes: Any) -> "TinyTransformer":
         """A copy with other arguments of the constructor, such as ``scaling`` or ``log_n``.
 
         Same weights, dtype and device, in evaluation mode; nothing that is trained is shared.
@@ -169,7 +169,7 @@ class TinyTransformer(nn.Module):
         with apart():
             made = type(self)(**settings)
         made.to(self.embedding.weight)
-        saving.fill(made, saving.weights(self), "this model, changed,")
+        saving.fill(made, saving.weights(self), "the model without these changes")
         return made.eval()
 
     def new_cache(self) -> list[KVCache]:

@@ -113,15 +113,14 @@ def _parts(module: nn.Module) -> dict[str, Any]:
     """What decides how weights are read: name → class and options of encodings and attention."""
     found = {}
     for name, part in module.named_modules():
-        if isinstance(part, MultiHeadAttention):
-            options: dict[str, Any] = {"causal": part.causal, "log_n": part.log_n}
-        elif isinstance(part, PositionalEncoding):
-            options = part.options
-        else:
-            continue
-        options = {"d_model": part.d_model, "n_heads": part.n_heads, **options}
-        kind = type(part).__name__
-        found[name] = {"class": kind, "options": _as_json(f"options of {kind}", options)}
+        if isinstance(part, MultiHeadAttention | PositionalEncoding):
+            options: dict[str, Any] = {"d_model": part.d_model, "n_heads": part.n_heads}
+            if isinstance(part, MultiHeadAttention):
+                options |= {"causal": part.causal, "log_n": part.log_n}
+            else:
+                options |= part.options
+            kind = type(part).__name__
+            found[name] = {"class": kind, "options": _as_json(f"options of {kind}", options)}
     return found
 
 
@@ -150,7 +149,7 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
         newer = validation.integer("format", found["format"]) > FORMAT
         if not newer and found.pop("sha256") != _digest(found, data):
             raise ValueError("its checksum does not fit")
-    except (SafetensorError, KeyError, TypeError, ValueError) as error:
+    except (SafetensorError, KeyError, TypeError, ValueError, RecursionError) as error:
         raise OSError(f"{path} is no model of this course, or damaged: {error!r}") from error
     if newer:
         raise ValueError(
@@ -174,8 +173,8 @@ def _compare(source: Path | str, there: Any, here: Any) -> None:
     """Raise ValueError that says where two descriptions differ, and how."""
     wrong = [*_differences("", there, here)]
     if wrong:
-        listed = "; ".join([*wrong[:3], "…"] if len(wrong) > 3 else wrong)
-        raise ValueError(f"{source} does not fit this module: {listed}")
+        more = "; …" if len(wrong) > 3 else ""
+        raise ValueError(f"{source} does not fit: {'; '.join(wrong[:3])}{more}")
 
 
 def _differences(name: str, there: Any, here: Any) -> Iterator[str]:

@@ -133,7 +133,6 @@ def test_a_scaling_survives_the_file(scaling, path):
     model.save(path)
     again = from_file(path)
     assert again.encoding.options["scaling"] == scaling
-    assert torch.equal(logits(again, sentence(seq=40)), logits(model, sentence(seq=40))) is False
     tokens = sentence(seq=40)
     assert torch.equal(logits(again, tokens), logits(model, tokens))
 
@@ -286,8 +285,8 @@ def test_other_weights_are_named(path):
     refused(nn.Linear(4, 2), path, "weight: float (3, 4) there, float (2, 4) here")
     refused(nn.Linear(4, 3, bias=False), path, "bias: float (3,) there, nothing here")
     refused(nn.Sequential(nn.Linear(4, 3)), path, "0.weight: nothing there, float (3, 4) here")
-    whole = nn.Linear(4, 3)
-    whole.bias = None
+    whole = nn.Module()
+    whole.weight = nn.Parameter(torch.zeros(3, 4))
     whole.register_buffer("bias", torch.zeros(3, dtype=torch.int64))
     refused(whole, path, "bias: float (3,) there, whole (3,) here")
 
