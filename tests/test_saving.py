@@ -5,7 +5,9 @@ import dataclasses
 import json
 import os
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from safetensors import torch as safetensors
@@ -27,7 +29,7 @@ from course_utils.encodings import (
 )
 from course_utils.models import TinyTransformer, from_file
 
-ROPE = {"layout": "half", "base": 500.0, "scaling": YaRN(4, 64)}
+ROPE: dict[str, Any] = {"layout": "half", "base": 500.0, "scaling": YaRN(4, 64)}
 SCALINGS = [
     Linear(4), NTK(4), DynamicNTK(2, 8), YaRN(4, 64), YaRN(4, 64, released_code=False),
     LongRoPE((1.0, 1.5, 2.0, 4.0), 4, 64), Llama3(4, 64, high_freq=8),
@@ -55,6 +57,7 @@ class Own(nn.Module):
         self.attention = MultiHeadAttention(16, n_heads, encoding, **kind)
         self.first, self.second = nn.Linear(16, 16), nn.Linear(16, 16)
         self.second.weight = self.first.weight
+        self.seen: torch.Tensor
         self.register_buffer("seen", torch.tensor(3))
 
     def forward(self, x):
@@ -67,6 +70,10 @@ def state(module):
 
 def same(one, other):
     return one.keys() == other.keys() and all(torch.equal(one[name], other[name]) for name in one)
+
+
+def attention(model, layer):
+    return model.blocks[layer].attention
 
 
 def logits(model, tokens):
@@ -146,7 +153,7 @@ def test_a_tensor_with_several_names_is_written_once(path):
     assert {"head.weight", "blocks.1.attention.encoding.table"} < set(model.state_dict()) - written
     again = from_file(path)
     assert again.head.weight is again.embedding.weight
-    assert again.blocks[2].attention.encoding is again.encoding
+    assert attention(again, 2).encoding is again.encoding
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
@@ -186,6 +193,20 @@ def test_an_encoding_alone_is_a_module_too(path):
         create("sinusoidal", d_model=16, n_heads=2, base=50.0), path, "base: 10000.0 there, 50.0"
     )
     refused(create("alibi", d_model=16, n_heads=2), path, "class: Sinusoidal there, ALiBi here")
+
+
+@pytest.mark.usefixtures("plain_arguments")
+def test_numpys_whole_numbers_and_another_default_dtype_do_no_harm(path):
+    model = tiny(("fire", {"original_len": np.int64(8)}), d_model=np.int64(16))
+    model.save(path)
+    try:
+        torch.set_default_dtype(torch.float64)
+        again = from_file(path, log_n=4)
+    finally:
+        torch.set_default_dtype(torch.float32)
+    assert again.settings == {**model.settings, "log_n": 4}
+    assert {one.dtype for one in again.parameters()} == {torch.float32}
+    assert same(state(again), state(model))
 
 
 def test_a_file_says_what_it_holds(path):
@@ -440,7 +461,7 @@ def test_a_changed_copy_has_the_weights_and_the_change_and_nothing_in_common():
     model, tokens = tiny(("learned", {"std": 1.0})).train(), sentence(seq=9)
     copied = model.changed(beyond="interpolate", log_n=4)
     assert copied.encoding.options == {"max_len": 512, "beyond": "interpolate", "std": 1.0}
-    assert copied.blocks[1].attention.log_n == 4
+    assert attention(copied, 1).log_n == 4
     assert not copied.training and model.training
     assert same(state(copied), state(model))
     assert torch.equal(logits(model.changed(), tokens), logits(model, tokens))
@@ -463,9 +484,9 @@ def test_a_copy_keeps_its_own_encoding_object_and_its_dtype():
     model = TinyTransformer(VOCABULARY, Window(16, 2), 16, 2, 2).double()
     copied = model.changed(log_n=3)
     assert copied.encoding is not model.encoding and copied.embedding.weight.dtype == torch.float64
-    assert copied.blocks[1].attention.encoding is copied.encoding
-    copied.encoding.height.data.zero_()
-    assert bool(model.encoding.height.all())
+    assert attention(copied, 1).encoding is copied.encoding
+    copied.encoding.get_parameter("height").data.zero_()
+    assert bool(model.encoding.get_parameter("height").all())
 
 
 def test_weights_that_do_not_fit_a_change_are_refused():
@@ -504,7 +525,7 @@ def test_a_shipped_model_is_what_its_name_says(name):
     assert model.settings["encoding"] == name
     assert shipped.length(name) == model.settings["max_len"] == 64
     assert not model.training and model.embedding.weight.dtype == torch.float32
-    assert shipped.model(name, log_n=64).blocks[0].attention.log_n == 64
+    assert attention(shipped.model(name, log_n=64), 0).log_n == 64
 
 
 def test_a_model_that_is_not_shipped_is_named():
