@@ -10,7 +10,7 @@ import torch
 from bad_calls import bad_calls
 from hypothesis import given
 from hypothesis import strategies as st
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 from scipy import stats
 
 from course_utils import results, saving, shipped, text
@@ -227,6 +227,11 @@ def test_a_checkpoint_reads_as_the_model_that_was_saved(encoding, known, tmp_pat
     tokens = torch.randint(256, (2, 8), generator=torch.Generator().manual_seed(1))
     with torch.no_grad():
         torch.testing.assert_close(saved(tokens), model(tokens), atol=2e-2, rtol=1e-2)
+
+
+def test_a_checkpoint_holds_float16(known, tmp_path):
+    path, _ = checkpoints.make(tiny(), known, tmp_path, CPU)
+    assert {one.dtype for one in load_file(path).values()} == {torch.float16}
 
 
 def test_a_checkpoint_is_made_once_and_again_for_another_recipe(known, tmp_path):

@@ -134,6 +134,14 @@ def test_a_model_reads_the_same_once_saved_and_loaded(variant, path):
     assert not again.training and same(state(again), state(model))
 
 
+@pytest.mark.parametrize("variant", [("t5", {}), ("alibi", {})])
+def test_a_model_that_sees_both_sides_stays_one(variant, path):
+    model, tokens = tiny(variant, causal=False), sentence()
+    model.save(path)
+    assert torch.equal(logits(from_file(path), tokens), logits(model, tokens))
+    assert torch.equal(logits(model.changed(log_n=20), tokens), logits(model, tokens))
+
+
 @pytest.mark.parametrize("scaling", SCALINGS, ids=str)
 def test_a_scaling_survives_the_file(scaling, path):
     model = tiny(("rope", {"scaling": scaling}), log_n=4)

@@ -76,6 +76,17 @@ def test_with_factor_1_and_a_short_text_no_way_changes_anything(way, model):
         torch.testing.assert_close(read(tokens), model(tokens), atol=1e-5, rtol=1e-4)
 
 
+@pytest.mark.parametrize("factor", [4, 8])
+def test_a_model_is_stretched_by_its_way_factor_and_length(factor, model):
+    slow = ways.stretched(model, "interpolation", factor, MADE.length)
+    tokens = torch.randint(256, (2, 8), generator=torch.Generator().manual_seed(1))
+    with torch.no_grad():
+        torch.testing.assert_close(slow(tokens), model(tokens, torch.arange(8) / factor))
+    longer = ways.stretched(model, "YaRN", factor, MADE.length, log_n=16)
+    assert longer.settings["scaling"] == YaRN(factor, MADE.length)
+    assert longer.settings["log_n"] == 16
+
+
 def test_every_way_is_read_at_every_length_before_and_after(losses):
     made_for = losses[losses.factor.isin([1, stretching.FACTOR])]
     made_for = made_for[(made_for.reading == "as trained") & (made_for.tuned_at != MADE.length)]
