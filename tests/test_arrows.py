@@ -26,7 +26,7 @@ def allowed(readme: str) -> dict[str, set[str]]:
 
 
 @functools.cache
-def nodes(path: Path) -> list[ast.stmt]:
+def nodes(path: Path) -> list[ast.Import | ast.ImportFrom]:
     """The imports in a file, wherever they stand."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     return [node for node in ast.walk(tree) if isinstance(node, (ast.Import, ast.ImportFrom))]
