@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from course_utils import data, text
+from course_utils import data, shipped, text
 from course_utils.encodings import NAMES
 from course_utils.experiments import checkpoints, extrapolation, stretching, task_lengths
 from course_utils.experiments.extrapolation import LENGTHS
@@ -77,7 +77,7 @@ EXPERIMENTS = {
     "checkpoints": Experiment(
         "train one language model for each of five encodings and keep its weights.",
         lambda _recipes, _text, _lengths: [],
-        encodings=checkpoints.NAMES,
+        encodings=shipped.NAMES,
         seeds=(0,),
     ),
 }
