@@ -16,7 +16,14 @@ from course_utils import validation
 from course_utils.encodings.base import Keys, PositionalEncoding, Queries
 from course_utils.encodings.layouts import LAYOUTS, rotated_width
 from course_utils.encodings.places import Places, Positions
-from course_utils.encodings.rotation import Turns, Vectors, angle_dtype, check_pairs, rotate_pairs
+from course_utils.encodings.rotation import (
+    Turns,
+    Vectors,
+    angle_dtype,
+    check_pairs,
+    precise,
+    rotate_pairs,
+)
 from course_utils.encodings.scaling import Length, Pairs, Scaled, Scaling
 
 Tables = tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]]  # cos, sin of queries; of keys
@@ -43,7 +50,7 @@ def rope_angles(positions: Positions, frequencies: Float[Tensor, "*texts pairs"]
     ``frequencies`` are (pairs,), or (batch, pairs) where texts turn by their own.
     """
     row = validation.positions("positions", positions, batches=True)
-    theta = validation.floating("frequencies", frequencies, "(pairs,) or (batch, pairs)")
+    theta = precise("frequencies", frequencies, "(pairs,) or (batch, pairs)")
     if theta.ndim not in (1, 2):
         raise ValueError(
             f"frequencies must be (pairs,) or (batch, pairs), got {tuple(theta.shape)}"
@@ -52,19 +59,23 @@ def rope_angles(positions: Positions, frequencies: Float[Tensor, "*texts pairs"]
     return row.to(dtype)[..., None] * theta.to(row.device, dtype)[..., None, :]
 
 
-def apply_rope(x: Vectors, angles: Turns, layout: str = "interleaved") -> Vectors:
+def apply_rope(
+    x: Vectors, angles: Turns, layout: str = "interleaved", factor: float = 1.0
+) -> Vectors:
     """Turn each pair of features by its angle, in the dtype of ``x``.
 
     Args:
         x: queries or keys, d even.
-        angles: (seq, d / 2), radians.
+        angles: (seq, d / 2), radians; or with axes in front, see :func:`rotate_pairs`.
         layout: "interleaved" pairs features 2m and 2m + 1, as the paper and Meta's Llama code do;
             "half" pairs m and m + d/2, as GPT-NeoX and Hugging Face's Llama do.
+        factor: the attention factor of a scaling, above 0, which :func:`scaled_frequencies` returns
+            beside the frequencies. Queries and keys both get it.
     """
-    check_pairs(x, "angles", angles)
+    check_pairs(x, "angles", precise("angles", angles, "(seq, d / 2)"))
+    cos, sin = cos_sin(angles.to(x.device), validation.positive("factor", factor))
     work = torch.promote_types(x.dtype, torch.float32)
-    angles = angles.to(x.device, torch.promote_types(angles.dtype, torch.float32))
-    return rotate_pairs(x, angles.cos().to(work), angles.sin().to(work), layout)
+    return rotate_pairs(x, cos.to(work), sin.to(work), layout)
 
 
 def scaled_frequencies(
