@@ -95,7 +95,7 @@ def precise(name: str, value: Any, shape: str) -> Tensor:
     found = validation.floating(name, value, shape)
     if found.dtype not in (torch.float32, torch.float64):
         raise TypeError(
-            f"{name} must be float32 or float64, as half precision has too few digits for angles, "
-            f"got {found.dtype}; make them where they are used, so that no model.to(dtype) rounds them"
+            f"{name} must be float32 or float64, half precision has too few digits for angles, "
+            f"got {found.dtype}; make them where they are used: model.to(dtype) rounds buffers"
         )
     return found
