@@ -8,7 +8,7 @@ from variants import DYNAMIC, VOCABULARY, attention, variants
 
 from course_utils.attention import MultiHeadAttention
 from course_utils.encodings import NAMES, Places, create
-from course_utils.kv_cache import FixedCache, KVCache
+from course_utils.kv_cache import FixedCache, KVCache, places
 from course_utils.models import TinyTransformer
 
 LENGTHS, STEPS = (3, 9, 1, 6), 10
@@ -358,3 +358,15 @@ def test_places_know_their_padding():
     for text, mask in enumerate(seen):
         for i, row in enumerate(at.hidden()[text, 0]):
             assert row.tolist() == [j > i or not mask[j] for j in range(3)]
+
+
+@pytest.mark.parametrize("capacity", [None, 9], ids=["growing", "fixed"])
+def test_padding_on_the_left_leaves_positions_consecutive(capacity):
+    """So a bias by offset is looked up once for each offset, as without padding."""
+    cache = KVCache() if capacity is None else FixedCache(capacity)
+    tokens, seen = padded()
+    at = places(tokens, None, cache, seen)
+    assert at.consecutive
+    assert at.ascending
+    tokens, seen = padded(side="right")
+    assert not places(tokens, attention_mask=seen).consecutive

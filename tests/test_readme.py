@@ -11,12 +11,13 @@ import pytest
 import torch
 
 from course_utils.attention import MultiHeadAttention
-from course_utils.encodings import NAMES, create, options_of
+from course_utils.encodings import NAMES, Places, YaRN, create, options_of
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
+ROW = Places(torch.arange(10))
 EXAMPLES = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
 
 
@@ -39,6 +40,30 @@ def test_the_example_of_saving_runs_and_names_what_differs(capsys, tmp_path, mon
     note, refusal = run(EXAMPLES[2], capsys).splitlines()
     assert note == "my_text.txt"
     assert "encoding.class: Rotary there, ALiBi here; " in refusal
+
+
+def test_the_model_of_ones_own_takes_25_lines_and_reads_each_text_as_if_alone(
+    tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    example = next(one for one in EXAMPLES if "class Mine" in one)
+    assert len(example.splitlines()) <= 25
+    names: dict[str, Any] = {}
+    exec(compile(example, "README.md", "exec"), names)
+    for row, words in enumerate(([7, 8, 9], [1, 2, 3, 4, 5, 6])):
+        alone = names["model"](torch.tensor([words]))
+        assert (alone[0, -1] - names["out"][row, -1]).abs().max() <= 1e-6
+
+
+def test_the_functions_turn_as_the_module_does():
+    names: dict[str, Any] = {}
+    torch.manual_seed(0)
+    exec(compile(next(one for one in EXAMPLES if "apply_rope" in one), "README.md", "exec"), names)
+    torch.manual_seed(0)
+    x, yarn = torch.randn(2, 4, 10, 16), YaRN(factor=4, original_len=2048)
+    rope = create("rope", d_model=64, n_heads=4, layout="half", scaling=yarn)
+    for found, turned in zip((names["q"], names["k"]), rope.rotate(x, x, ROW), strict=True):
+        assert (found - turned).abs().max() <= 1e-6
 
 
 @pytest.fixture(scope="module")
