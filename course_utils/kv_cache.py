@@ -108,7 +108,11 @@ class KVCache:
         if mask is None:
             if self.visible is None:
                 return None
-            new = self.visible.new_ones(len(self.visible), count)
+            if len(self.visible) != texts:
+                raise ValueError(
+                    f"cache must be used with the same batch size, {len(self.visible)}, got {texts}"
+                )
+            new = self.visible.new_ones(texts, count)
             return torch.cat([self.visible, new], dim=1)
         keys = len(self) + count
         what = f"keys, {len(self)} of the cache and {count} new ones" if len(self) else "keys"

@@ -185,6 +185,14 @@ def test_a_mask_has_to_cover_the_cache_too():
         made(tokens[:, :1], cache=cache, attention_mask=seen[:, :1])
 
 
+def test_a_cache_with_padding_refuses_another_batch():
+    made, (tokens, seen) = model("rope"), padded()
+    cache = made.new_cache()
+    made(tokens, cache=cache, attention_mask=seen)
+    with pytest.raises(ValueError, match="cache must be used with the same batch size, 4, got 1"):
+        made(tokens[:1, :1], cache=cache)
+
+
 @pytest.mark.parametrize("capacity", [None, 40], ids=["growing", "fixed"])
 @torch.no_grad()
 def test_rows_of_a_cache_can_be_chosen_and_doubled(capacity):
