@@ -37,10 +37,11 @@ def find(name: str) -> str:
     try:
         with _loading, _current_folder() as folder:
             file = folder / f"{module}.py"
-            if not file.is_file():
+            source = file.read_bytes() if file.is_file() else None
+            if source is None:
                 importlib.import_module(module)
-            elif module not in sys.modules or _sources.get(module) != file.read_bytes():
-                _load(module, file.read_bytes(), str(file))
+            elif module not in sys.modules or _sources.get(module) != source:
+                _load(module, source, str(file))
     except (Exception, SystemExit) as error:  # whatever the file does
         raise ImportError(
             f"encoding {name!r} cannot be imported, with {Path.cwd()} as the current folder: "
