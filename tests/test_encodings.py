@@ -283,7 +283,7 @@ test_bad_registration_names_the_argument_and_what_it_got = pytest.mark.usefixtur
                 "replace=True",
             ),
             (
-                lambda: create(nn.Linear, d_model=8, n_heads=2),
+                lambda: create(nn.Linear, d_model=8, n_heads=2),  # type: ignore[arg-type]
                 TypeError,
                 "Linear",
                 "must be a PositionalEncoding",

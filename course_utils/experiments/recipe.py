@@ -39,8 +39,7 @@ class Recipe:
     d_model: int = 128
     n_layers: int = 4
     n_heads: int = 4
-    # Of the encoding, beside the usual ones; a mapping is taken too, and kept as sorted pairs.
-    options: Mapping[str, Any] | tuple[tuple[str, Any], ...] = ()
+    options: Any = ()  # of the encoding, beside the usual ones: a mapping, kept as sorted pairs
 
     def __post_init__(self) -> None:
         outside.find(self.encoding)
@@ -49,6 +48,8 @@ class Recipe:
         for name in ("steps", "batch", "d_model", "n_layers", "n_heads"):
             validation.integer(name, getattr(self, name))
         validation.positive("lr", self.lr)
+        names = "a mapping from their names to their values"
+        validation.instance("options", self.options, (Mapping, tuple, list), names)
         options = dict(self.options)
         for name, value in options.items():
             validation.choice(f"option of {self.encoding!r}", name, options_of(self.encoding))
