@@ -513,5 +513,11 @@ def test_an_option_without_a_value_is_told(own, capsys):
     with pytest.raises(SystemExit):
         main([*TINY, "--option", "window"])
     assert "must be NAME=VALUE, got 'window'" in capsys.readouterr().err
+
+
+def test_checkpoints_are_of_the_courses_encodings_and_are_not_drawn(own, capsys):
     assert main(["checkpoints", "--plot"]) == 1
     assert "--plot" in capsys.readouterr().err
+    assert main(["checkpoints", "--encodings", "alibi", "mine:Window", "--steps", "1"]) == 1
+    assert "encoding 'mine:Window' is unknown" in capsys.readouterr().err
+    assert not list(own.rglob("*.safetensors"))

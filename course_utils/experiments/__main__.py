@@ -199,7 +199,10 @@ def make_checkpoints(given: argparse.Namespace) -> None:
     corpus = given.corpus or data.verified("documentation.txt")
     known = text.split(text.from_file(corpus))
     given.folder.mkdir(parents=True, exist_ok=True)
-    for recipe in recipes(given):
+    wanted = recipes(given)
+    for recipe in wanted:  # one of a file could not be read where that is not
+        validation.choice("encoding", recipe.encoding, NAMES)
+    for recipe in wanted:
         path, new = checkpoints.make(recipe, known, given.folder, pick())
         print(f"{'written' if new else 'there already'}: {path}")
 

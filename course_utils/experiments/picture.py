@@ -32,9 +32,11 @@ def draw(rows: pd.DataFrame, of: tuple[str, str], across: str) -> bytes:
     }
     names = [name for means in panels.values() for name in means.index.unique(0)]
     names = sorted(dict.fromkeys(names), key=names.count, reverse=True)  # alike in all panels
-    every = pd.concat(list(panels.values()))["mean"].replace([math.inf], math.nan).dropna()
+    drawn = pd.concat(list(panels.values()))
+    every = drawn["mean"].replace([math.inf], math.nan).dropna()
+    margin = float(drawn["margin"].fillna(0.0).median())
     label = "tokens a row" if split == "task" else "bytes read"
-    label = f"{label}; grey: {length} in training" if across == "read" else across
+    label = f"{label}; grey: {length} in training" if across == "read" else "learning rate"
     with mpl.rc_context():
         plots.use_style()
         fig = Figure(figsize=(max(8, 5 * len(panels)) + 2.5, 6), dpi=110)
@@ -47,8 +49,8 @@ def draw(rows: pd.DataFrame, of: tuple[str, str], across: str) -> bytes:
             for curve in ax.containers:  # many intervals lie on each other
                 for bar in [part for parts in curve.lines[1:] for part in parts]:
                     bar.set_alpha(0.4)
-        if len(every):  # of two seeds an interval may be ten times as long as all there is to see
-            room = 0.04 * float(every.max() - every.min()) or 0.1
+        if len(every):  # room for most intervals: some of two seeds are as long as ten curves
+            room = max(0.04 * float(every.max() - every.min()), margin) or 0.1
             axes[0].set_ylim(float(every.min()) - room, float(every.max()) + room)
         axes[0].set_ylabel(f"{of[0]} ({of[1]})")
         most = max(axes, key=lambda ax: len(ax.containers))
