@@ -1,8 +1,8 @@
 """Reference implementations, measures, plots and widgets of the course *Order Matters*.
 
 ``start()`` prepares a session. Everything else is in the submodules, loaded when imported:
-``encodings``, ``attention``, ``models``, ``measures``, ``plots``, ``widgets``, ``checks``,
-``results`` and ``experiments``, which makes these.
+``encodings``, ``attention``, ``models``, ``saving``, ``shipped``, ``measures``, ``plots``,
+``widgets``, ``checks``, ``results`` and ``experiments``, which makes these.
 
 Bad arguments raise TypeError or ValueError with a message that names the argument, its value and
 what is valid.

@@ -1,12 +1,17 @@
 """A transformer small enough to read in one sitting and to train in a minute."""
 
-from collections.abc import Iterable, Sequence
+import copy
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, cast
 
+import torch
 from jaxtyping import Float, Integer
 from torch import Tensor, nn
 
-from course_utils import validation
+from course_utils import saving, validation
 from course_utils.attention import MultiHeadAttention, Weights
 from course_utils.encodings import (
     Maker,
@@ -22,6 +27,16 @@ from course_utils.kv_cache import KVCache, places
 Tokens = Integer[Tensor, "batch seq"]
 Hidden = Float[Tensor, "batch seq d_model"]
 Logits = Float[Tensor, "batch seq vocab_size"]
+
+
+_building = threading.RLock()  # PyTorch's default generator is one for all threads
+
+
+@contextmanager
+def apart() -> Iterator[None]:
+    """Models are built in here, by one thread at a time; random numbers outside go on as before."""
+    with _building, torch.random.fork_rng(devices=[]):
+        yield
 
 
 class Block(nn.Module):
@@ -78,6 +93,9 @@ class TinyTransformer(nn.Module):
         causal: True for a language model; False lets every token see every other.
         log_n: see :class:`course_utils.attention.MultiHeadAttention`.
         **options: options of an encoding given by name or class.
+
+    Attributes:
+        settings: what the constructor was given, by name.
     """
 
     def __init__(
@@ -94,6 +112,11 @@ class TinyTransformer(nn.Module):
     ) -> None:
         super().__init__()
         self.vocab_size = validation.integer("vocab_size", vocab_size)
+        self.settings: dict[str, Any] = {
+            "vocab_size": vocab_size, "encoding": encoding, "d_model": d_model,
+            "n_layers": n_layers, "n_heads": n_heads, "max_len": max_len, "causal": causal,
+            "log_n": log_n, **options,
+        }  # fmt: skip
         if not isinstance(encoding, PositionalEncoding):
             if "vocab_size" in options_of(maker_of(encoding, "encoding")):
                 options["vocab_size"] = self.vocab_size
@@ -129,6 +152,35 @@ class TinyTransformer(nn.Module):
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
         self.head.weight = self.embedding.weight
+
+    def save(self, path: Path | str, dtype: torch.dtype | None = None, **notes: Any) -> None:
+        """Write weights and ``settings``; arguments and errors as for ``saving.save``.
+
+        :func:`from_file` makes the model again where its encoding was given by name.
+        """
+        named = isinstance(self.settings["encoding"], str)
+        settings = self.settings if named else {**self.settings, "encoding": None}
+        saving.save(self, path, dtype, TinyTransformer=settings, **notes)
+
+    def load(self, path: Path | str) -> "TinyTransformer":
+        """Take on the weights of a file, in place; refused as ``saving.load`` says. Returns self.
+
+        Another way to read the same weights is asked of :func:`from_file` or :meth:`changed`.
+        """
+        return saving.load(self, path)
+
+    def changed(self, **changes: Any) -> "TinyTransformer":
+        """A copy with other arguments of the constructor, such as ``scaling`` or ``log_n``.
+
+        Same weights, dtype and device, in evaluation mode; nothing that is trained is shared.
+        ValueError if the weights do not fit.
+        """
+        settings = copy.deepcopy({**self.settings, **changes})
+        with apart():
+            made = type(self)(**settings)
+        made.to(self.embedding.weight)
+        saving.fill(made, saving.weights(self), "the model without these changes")
+        return made.eval()
 
     def new_cache(self) -> list[KVCache]:
         """An empty cache for each block, to read a text piece by piece."""
@@ -199,3 +251,32 @@ class TinyTransformer(nn.Module):
                 "interrupted: start again with new_cache()"
             )
         return cache
+
+
+def from_file(path: Path | str, **changes: Any) -> TinyTransformer:
+    """The model that :meth:`TinyTransformer.save` wrote, in float32 and evaluation mode.
+
+    Args:
+        path: of the file.
+        **changes: arguments of TinyTransformer that are to be others than those it was made with,
+            such as ``scaling``, ``log_n`` or ``beyond``; the weights must fit.
+
+    Raises:
+        ValueError: if its encoding was given as an object and not by name, if the file holds
+            another module or is of a newer version of the course, if the weights do not fit.
+        OSError: as ``saving.load``.
+    """
+    found = saving.about(path)
+    settings = found["notes"].get("TinyTransformer")
+    if settings is None:
+        raise ValueError(f"{path} holds no TinyTransformer: make its module, then saving.load")
+    if settings["encoding"] is None:
+        kind = found["parts"]["encoding"]["class"]
+        raise ValueError(
+            f"{path} was made with an encoding given as an object, of class {kind}: make it, then "
+            "a TinyTransformer with it, then call the method load of that"
+        )
+    with apart():
+        made = TinyTransformer(**{name: saving.scaling_of(one) for name, one in settings.items()})
+    made.float().load(path).eval()
+    return made.changed(**changes) if changes else made

@@ -1,10 +1,12 @@
 """The ways to read a RoPE model past its trained length, by name: its frequencies, changed."""
 
 import math
+from typing import Any
 
 from course_utils import validation
 from course_utils.encodings import NTK, DynamicNTK, Linear, Llama3, LongRoPE, Scaling, YaRN
 from course_utils.encodings.functional import rope_frequencies, scaled_frequencies
+from course_utils.models import TinyTransformer
 
 WAYS = (
     "direct", "interpolation", "NTK-aware", "dynamic NTK", "by parts", "YaRN", "Llama 3.1",
@@ -50,3 +52,15 @@ def way_to_stretch(way: str, factor: float, original_len: int, d: int) -> Scalin
         "step": step,
     }
     return made[validation.choice("way", way, made)]()
+
+
+def stretched(
+    model: TinyTransformer, way: str, factor: float, original_len: int, **changes: Any
+) -> TinyTransformer:
+    """A copy of a trained RoPE model that turns by other frequencies.
+
+    ``way``, ``factor`` and ``original_len`` are those of :func:`way_to_stretch`, ``changes`` those
+    of :meth:`TinyTransformer.changed`.
+    """
+    scaling = way_to_stretch(way, factor, original_len, model.encoding.d_head)
+    return model.changed(**{"scaling": scaling, **changes})

@@ -80,12 +80,11 @@ guess = widgets.predict(
 # %%
 import torch
 
-from course_utils import text
-from course_utils.experiments import checkpoints
+from course_utils import shipped, text
 
 english = text.split(text.documentation())
 blocks = text.spread(english.held_out, 3)  # (3, 8192): what the tables were made with
-alibi = checkpoints.shipped("alibi")
+alibi = shipped.model("alibi")
 part = blocks[:, : 31 * 256 + 1]  # so that both lengths judge the same bytes
 in_pieces = {n: text.losses(alibi, text.pieces(part, length=n)) for n in (64, 256)}
 simple = {n: lost.mean().item() for n, lost in in_pieces.items()}
@@ -293,9 +292,9 @@ def next_byte(model, ordered):
 
 
 kept = (1, 2, 4, 8, 64)
-shipped = {name: checkpoints.shipped(name) for name in checkpoints.NAMES}
+models = {name: shipped.model(name) for name in shipped.NAMES}
 asked = ("none", "sinusoidal", "rope")
-lost = {name: [next_byte(shipped[name], n) for n in kept] for name in asked}
+lost = {name: [next_byte(models[name], n) for n in kept] for name in asked}
 damage = {name: average(row[0] - row[-1]) for name, row in lost.items()}
 print("all but one shuffled:", ", ".join(f"{name} {gap}" for name, gap in damage.items()))
 moved = damage["none"].mean
@@ -548,7 +547,7 @@ def listed(name, n):
     return trained[(trained.encoding == name) & (trained["read"] == n)].set_index("seed").loss
 
 
-again = sliding_loss(shipped["rope"], blocks, L, 2048)[0]
+again = sliding_loss(models["rope"], blocks, L, 2048)[0]
 print(f"RoPE at {L}: {again:.2f} read now, {listed('rope', L)[0]:.2f} in the table")
 print("gap below 0.01:", abs(again - listed("rope", L)[0]) < 0.01)
 
@@ -591,7 +590,7 @@ guess = widgets.predict(
 from course_utils.measures.trained_models import entropy_by_query
 
 sample = blocks[:2, :1024]
-nats = {name: entropy_by_query(model, sample) for name, model in shipped.items()}
+nats = {name: entropy_by_query(model, sample) for name, model in models.items()}
 growth, grown = {}, {}
 for name, heads in nats.items():  # heads: (layers, heads, 1024)
     near, far = heads[..., 48:80].mean(-1), heads[..., 992:].mean(-1)  # about 64 and 1008 keys
@@ -645,7 +644,7 @@ guess = widgets.predict(
 )
 
 # %%
-sharper = entropy_by_query(checkpoints.shipped("none", log_n=L), sample)
+sharper = entropy_by_query(shipped.model("none", log_n=L), sample)
 eased = average((sharper - nats["none"])[..., 992:].mean(-1).flatten())
 print(f"NoPE near 1000 keys: entropy {eased} nats with log-n")
 
@@ -715,7 +714,7 @@ def in_four_ways(model):
 
 # %%
 suspects = ("none", "sinusoidal", "rope", "alibi")
-four = {name: in_four_ways(shipped[name]) for name in suspects}
+four = {name: in_four_ways(models[name]) for name in suspects}
 fig = plots.squares(
     {name: found.mean(-1) for name, found in four.items()},
     ("64", "512"),
@@ -737,10 +736,10 @@ plots.show(
 # %%
 for name, found in four.items():
     (few, few_new), (many, many_new) = found  # each: (stretches,)
-    all_new = reread(shipped[name], each, each)
+    all_new = reread(models[name], each, each)
     keys, places = average(many - few), average(all_new - many)
     text_at_once = text.pieces(stretches, length=own + PIECE)
-    plain = text.losses(shipped[name], text_at_once)[:, -16:].mean(1)
+    plain = text.losses(models[name], text_at_once)[:, -16:].mean(1)
     print(f"{name}: 512 keys instead of 64, at seen positions {keys}")
     print(f"    32 at new positions: of 64 keys {average(few_new - few)},", end=" ")
     print(f"of 512 {average(many_new - many)}; 480 of 512 {places}")
@@ -758,7 +757,7 @@ guess.reveal(larger if damage else "no damage (up to 0.1)")
 
 # %%
 for count in (0, 1, 2, 4, 8, 15):
-    loss = reread(shipped["rope"], each, each[:count]).mean()
+    loss = reread(models["rope"], each, each[:count]).mean()
     print(f"RoPE, {PIECE * count:3} of 512 keys at new positions: {loss:.2f} nats")
 
 # %% [markdown]
@@ -854,7 +853,7 @@ plots.show(
 # the model is what lies far from the diagonal.
 
 # %%
-passports = {name: measures.passport(name) for name in checkpoints.NAMES}
+passports = {name: measures.passport(name) for name in shipped.NAMES}
 columns = ["parameters", "shift_error", "extra_bytes", "longest"]
 compared = pd.DataFrame(passports).T[columns]
 compared["shift_error"] = [f"{value:.0e}" for value in compared.shift_error]

@@ -228,11 +228,9 @@ plots.show(
 # trained on pieces of 64 bytes.
 
 # %%
-from course_utils import data, text
-from course_utils.experiments import checkpoints
+from course_utils import data, shipped, text
 
-model, recipe = checkpoints.load(data.verified("model_rope.safetensors"))
-L = recipe.length
+model, L = shipped.model("rope"), shipped.length("rope")
 own = rope_frequencies(32)  # (16,)
 turns = L * own / (2 * torch.pi)
 finished = int((turns >= 1).sum())
@@ -453,7 +451,7 @@ parts = {
 def loss_with(factors, n):
     """Loss of the shipped model at n bytes, pair m slowed by factors[m]."""
     scaling = LongRoPE(factors, 1.0, L)  # factor 1: no temperature
-    return sliding_loss(checkpoints.shipped("rope", scaling=scaling), passage, n, LENGTHS[-1])[0]
+    return sliding_loss(shipped.model("rope", scaling=scaling), passage, n, LENGTHS[-1])[0]
 
 
 slowed = {name: {n: loss_with(factors, n) for n in (64, 512)} for name, factors in parts.items()}
@@ -557,13 +555,14 @@ for name, speed, length in (("ours", own, L), ("LLaMA 7B", rope_frequencies(128)
 # Do it yourself: 30 steps for two ways, on the shipped model.
 
 # %%
-from course_utils.experiments.recipe import stretched
+from course_utils.experiments.recipe import Recipe
 from course_utils.experiments.stretching import fine_tune
+from course_utils.ways import stretched
 
 for way in ("interpolation", "YaRN"):
-    mine = stretched(model, recipe, way, FACTOR)
+    mine = stretched(model, way, FACTOR, L)
     before = sliding_loss(mine, held_out, 512, LENGTHS[-1])[0]
-    fine_tune(mine, recipe, known, length=512, steps=30)
+    fine_tune(mine, Recipe("rope"), known, length=512, steps=30)
     after = sliding_loss(mine, held_out, 512, LENGTHS[-1])[0]
     print(f"{way:14} {before:.1f} before, {after:.1f} after 30 steps")
 
@@ -588,7 +587,7 @@ from course_utils.measures.trained_models import entropy_by_query
 sample = held_out[:2, :1024]
 shapes = {"direct": {}, "interpolation": {}, "YaRN": {}, "YaRN + log-n": {"log_n": L}}
 nats = {
-    name: entropy_by_query(stretched(model, recipe, name.split(" + ")[0], FACTOR, **more), sample)
+    name: entropy_by_query(stretched(model, name.split(" + ")[0], FACTOR, L, **more), sample)
     for name, more in shapes.items()
 }  # name → (layers, heads, 1024)
 fig, ax = plt.subplots(figsize=(8.5, 3.9))
@@ -751,7 +750,7 @@ def inverted(positions, trained, wanted):
 
 
 for name, scaling in (("right", Linear(8)), ("inverted", Linear(1 / 8))):
-    lost = sliding_loss(checkpoints.shipped("rope", scaling=scaling), passage, 512, 1024)[0]
+    lost = sliding_loss(shipped.model("rope", scaling=scaling), passage, 512, 1024)[0]
     print(
         f"{name:9} 512 bytes: {lost:.1f} nats; last position turned by as much as "
         f"{511 / scaling.factor:.0f}"
@@ -903,7 +902,7 @@ myths = Myths({**formulas, **losses})
 # %%
 tokens = held_out[:1, :256]
 with torch.no_grad():
-    stretched_out = checkpoints.shipped("rope", scaling=Linear(4))(tokens)
+    stretched_out = shipped.model("rope", scaling=Linear(4))(tokens)
     gap = {
         name: (model(tokens, torch.arange(256) * by) - stretched_out).abs().max().item()
         for name, by in {"L_test/L_train": 4.0, "L_train/L_test": 0.25}.items()

@@ -26,7 +26,7 @@ def allowed(readme: str) -> dict[str, set[str]]:
 
 
 @functools.cache
-def nodes(path: Path) -> list[ast.stmt]:
+def nodes(path: Path) -> list[ast.Import | ast.ImportFrom]:
     """The imports in a file, wherever they stand."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     return [node for node in ast.walk(tree) if isinstance(node, (ast.Import, ast.ImportFrom))]
@@ -135,6 +135,16 @@ def test_nothing_in_course_utils_needs_more_of_the_package_itself_than_its_versi
             if isinstance(node, ast.ImportFrom) and node.module == "course_utils":
                 own = {alias.name for alias in node.names}
                 assert not own & {"start", "pick_device", "seed_everything"}, path.name
+
+
+def test_lessons_use_the_experiments_only_to_train():
+    for path in (ROOT / "lessons").glob("*.py"):
+        for node in nodes(path):
+            names = {alias.name for alias in node.names}
+            if isinstance(node, ast.ImportFrom) and "experiments" in str(node.module):
+                assert names <= {"Recipe", "on_text", "fine_tune"}, path.name
+            else:
+                assert "experiments" not in " ".join(names), path.name
 
 
 def test_no_two_modules_of_course_utils_have_the_same_name():

@@ -11,10 +11,10 @@ import torch
 from bad_calls import bad_calls
 from hypothesis import given
 from hypothesis import strategies as st
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 from scipy import stats
 
-from course_utils import data, plots, results, text
+from course_utils import data, plots, results, saving, shipped, text
 from course_utils.encodings import NAMES, Linear
 from course_utils.encodings.functional import t5_bucket
 from course_utils.experiments import (
@@ -29,7 +29,7 @@ from course_utils.experiments import (
 from course_utils.experiments.__main__ import EXPERIMENTS
 from course_utils.experiments.recipe import Recipe
 from course_utils.measures.trained_models import sliding_loss
-from course_utils.models import Block, TinyTransformer
+from course_utils.models import Block, TinyTransformer, from_file
 
 CPU = torch.device("cpu")
 CORPUS = bytes(torch.randint(97, 123, (70_000,), generator=torch.Generator()).tolist())
@@ -227,16 +227,21 @@ def known():
     return text.split(text.from_bytes(CORPUS))
 
 
-@pytest.mark.parametrize("encoding", checkpoints.NAMES)
+@pytest.mark.parametrize("encoding", shipped.NAMES)
 def test_a_checkpoint_reads_as_the_model_that_was_saved(encoding, known, tmp_path):
     path, new = checkpoints.make(tiny(encoding), known, tmp_path, CPU)
     assert new
-    saved, made = checkpoints.load(path)
+    saved, made = from_file(path), Recipe(**saving.about(path)["notes"]["recipe"])
     assert made == tiny(encoding)
     model = recipe.on_text(made, known, CPU, bar=False)
     tokens = torch.randint(256, (2, 8), generator=torch.Generator().manual_seed(1))
     with torch.no_grad():
         torch.testing.assert_close(saved(tokens), model(tokens), atol=2e-2, rtol=1e-2)
+
+
+def test_a_checkpoint_holds_float16(known, tmp_path):
+    path, _ = checkpoints.make(tiny(), known, tmp_path, CPU)
+    assert {one.dtype for one in load_file(path).values()} == {torch.float16}
 
 
 def test_a_checkpoint_is_made_once_and_again_for_another_recipe(known, tmp_path):
@@ -249,8 +254,8 @@ def test_a_checkpoint_is_made_once_and_again_for_another_recipe(known, tmp_path)
 
 def test_a_checkpoint_can_be_read_with_another_scaling(known, tmp_path):
     path, _ = checkpoints.make(tiny(), known, tmp_path, CPU)
-    stretched, _ = checkpoints.load(path, scaling=Linear(4))
-    plain, _ = checkpoints.load(path)
+    stretched = from_file(path, scaling=Linear(4))
+    plain = from_file(path)
     tokens = torch.randint(256, (1, 8), generator=torch.Generator().manual_seed(1))
     with torch.no_grad():
         assert not torch.allclose(stretched(tokens), plain(tokens))
@@ -276,11 +281,11 @@ def test_a_file_that_is_no_checkpoint_is_named_and_nothing_in_it_is_run(tmp_path
 
     torch.save(Trap(), tmp_path / "model.safetensors")
     with pytest.raises(OSError, match="model.safetensors is no model of this course"):
-        checkpoints.load(tmp_path / "model.safetensors")
+        from_file(tmp_path / "model.safetensors")
     assert not (tmp_path / "ran").exists()
     save_file({"x": torch.ones(1)}, tmp_path / "other.safetensors")
     with pytest.raises(OSError, match="other.safetensors is no model of this course"):
-        checkpoints.load(tmp_path / "other.safetensors")
+        from_file(tmp_path / "other.safetensors")
 
 
 def test_options_are_given_to_the_encoding_before_the_usual_ones():
@@ -325,7 +330,7 @@ def test_the_code_of_what_a_function_makes_counts_too(tmp_path, monkeypatch, sch
         assert {"course_utils.encodings.alibi", "kin", "made"} == set(found)
 
 
-@given(st.sampled_from(checkpoints.NAMES))
+@given(st.sampled_from(shipped.NAMES))
 def test_weights_that_were_packed_are_those_of_the_model(encoding):
     model, other = (
         recipe.build(tiny(encoding, n_layers=2)),
@@ -427,7 +432,7 @@ test_bad_input_names_the_argument_and_what_it_got = pytest.mark.usefixtures("pla
             ),
             (lambda: task_lengths.run(tiny(), "sort"), ValueError, "task", "sort", "copy"),
             (lambda: task_lengths.run(tiny(length=5), "copy"), ValueError, "length", "got 5"),
-            (lambda: checkpoints.shipped("t5"), ValueError, "name", "t5"),
+            (lambda: shipped.model("t5"), ValueError, "name", "t5"),
             (lambda: extrapolation.check(b"short"), ValueError, "ids", "got 5"),
             (lambda: extrapolation.check(b""), ValueError, "content", "none"),
             (lambda: extrapolation.check("text"), TypeError, "content", "str"),  # type: ignore[arg-type]

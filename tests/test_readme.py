@@ -34,6 +34,13 @@ def test_the_example_of_a_cache_prints_true_as_it_says(capsys):
     assert run(EXAMPLES[1], capsys) == "True\n"
 
 
+def test_the_example_of_saving_runs_and_names_what_differs(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    note, refusal = run(EXAMPLES[2], capsys).splitlines()
+    assert note == "my_text.txt"
+    assert "encoding.class: Rotary there, ALiBi here; " in refusal
+
+
 @pytest.fixture(scope="module")
 def own():
     """The encodings of one's own that README shows, by name, and what showing them printed."""

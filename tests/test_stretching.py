@@ -70,10 +70,21 @@ def test_a_step_slows_what_does_not_finish_a_turn_and_has_no_temperature():
 
 @pytest.mark.parametrize("way", ways.WAYS)
 def test_with_factor_1_and_a_short_text_no_way_changes_anything(way, model):
-    read = recipe.stretched(model, MADE, way, 1)
+    read = ways.stretched(model, way, 1, MADE.length)
     tokens = torch.randint(256, (2, 8), generator=torch.Generator().manual_seed(1))
     with torch.no_grad():
         torch.testing.assert_close(read(tokens), model(tokens), atol=1e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize("factor", [4, 8])
+def test_a_model_is_stretched_by_its_way_factor_and_length(factor, model):
+    slow = ways.stretched(model, "interpolation", factor, MADE.length)
+    tokens = torch.randint(256, (2, 8), generator=torch.Generator().manual_seed(1))
+    with torch.no_grad():
+        torch.testing.assert_close(slow(tokens), model(tokens, torch.arange(8) / factor))
+    longer = ways.stretched(model, "YaRN", factor, MADE.length, log_n=16)
+    assert longer.settings["scaling"] == YaRN(factor, MADE.length)
+    assert longer.settings["log_n"] == 16
 
 
 def test_every_way_is_read_at_every_length_before_and_after(losses):
@@ -126,7 +137,7 @@ def test_the_control_sees_the_same_bytes_in_shorter_pieces(model, known, monkeyp
 
     monkeypatch.setattr(tasks, "loss", recorded)
     for cut in (None, 8):
-        on = recipe.stretched(model, MADE, "direct", 1)
+        on = ways.stretched(model, "direct", 1, MADE.length)
         stretching.fine_tune(on, MADE, known, length=64, steps=2, cut=cut, bar=False)
     whole, pieces = seen[:2], seen[2:]
     for one, other in zip(whole, pieces, strict=True):
@@ -152,7 +163,7 @@ def test_fine_tuning_changes_a_copy_and_reads_as_many_bytes_a_step(model, known,
 
     monkeypatch.setattr(text, "draw", recorded)
     before = model.embedding.weight.clone()
-    tuned = recipe.stretched(model, MADE, "YaRN", 8)
+    tuned = ways.stretched(model, "YaRN", 8, MADE.length)
     stretching.fine_tune(tuned, MADE, known, length=64, steps=2, bar=False)
     assert [one.tokens.shape for one in seen] == [(2, 64)] * 2
     assert torch.equal(model.embedding.weight, before)

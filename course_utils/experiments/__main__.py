@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from course_utils import data, text, validation
+from course_utils import data, shipped, text, validation
 from course_utils.encodings import NAMES, options_of
 from course_utils.experiments import checkpoints, extrapolation, stretching, task_lengths
 from course_utils.experiments.extrapolation import LENGTHS
@@ -82,7 +82,7 @@ EXPERIMENTS = {
     "checkpoints": Experiment(
         "train one language model for each of five encodings and keep its weights.",
         lambda _recipes, _text, _lengths: [],
-        encodings=checkpoints.NAMES,
+        encodings=shipped.NAMES,
         seeds=(0,),
     ),
 }

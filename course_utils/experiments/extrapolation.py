@@ -21,7 +21,6 @@ from course_utils.experiments.recipe import (
     key,
     on_text,
     pick,
-    rebuilt,
     training,
 )
 from course_utils.experiments.sweep import Job
@@ -113,7 +112,7 @@ def measured(
     in_windows, in_pieces = (text.spread(held_out, n) for n in (WINDOW_BLOCKS, POSITION_BLOCKS))
     losses = [
         {**about, "reading": reading, "read": n, "loss": round(loss, 5), "judged": judged, **made}
-        for reading, reader in readings(recipe, model, **changes).items()
+        for reading, reader in readings(recipe, model).items()
         for n in lengths
         if reading == AS_TRAINED or n > recipe.length  # elsewhere they are the same
         for loss, judged in [sliding_loss(reader, in_windows, n, max(lengths))]
@@ -136,13 +135,12 @@ def _trained(
     }
 
 
-def readings(recipe: Recipe, model: TinyTransformer, **changes: Any) -> dict[str, TinyTransformer]:
-    """A trained model, built with these changes, as it is and with what may help on long texts."""
+def readings(recipe: Recipe, model: TinyTransformer) -> dict[str, TinyTransformer]:
+    """A trained model as it is, and with what may help on long texts."""
     ways: dict[str, dict[str, Any]] = {"log-n": {"log_n": recipe.length}}
     if recipe.encoding in ("learned", "multiplicative"):
         ways["interpolated"] = {"beyond": "interpolate"}
-    others = {name: rebuilt(model, recipe, **{**changes, **way}) for name, way in ways.items()}
-    return {AS_TRAINED: model, **others}
+    return {AS_TRAINED: model} | {name: model.changed(**way) for name, way in ways.items()}
 
 
 def by_position(

@@ -9,9 +9,10 @@ from typing import Any
 import torch
 
 from course_utils import tasks
-from course_utils.experiments.recipe import Recipe, pick, stretched
+from course_utils.experiments.recipe import Recipe, pick
 from course_utils.experiments.task_lengths import HELD_OUT, SYMBOLS, learn
 from course_utils.tasks import Examples
+from course_utils.ways import stretched
 
 WAYS = ("direct", "interpolation", "NTK-aware", "by parts", "YaRN")
 TIMES = (1, 2, 4, 8)  # lengths of the rows asked, in trained lengths
@@ -29,7 +30,7 @@ def run(recipe: Recipe, *, bar: bool = True) -> list[dict[str, Any]]:
     found = []
     for way in WAYS:
         for times in TIMES:
-            reader = stretched(model, recipe, way, times)
+            reader = stretched(model, way, times, recipe.length)
             for depth in DEPTHS:
                 asked = needle(times * recipe.length, depth).to(device)
                 right = round(tasks.accuracy(reader, asked), 4)

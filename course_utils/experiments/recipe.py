@@ -8,7 +8,6 @@ import dataclasses
 import hashlib
 import json
 import platform
-import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -17,13 +16,10 @@ import torch
 from course_utils import __version__, tasks, text, validation
 from course_utils.encodings import known_names, maker_of, options_of
 from course_utils.experiments import outside
-from course_utils.models import TinyTransformer
+from course_utils.models import TinyTransformer, apart
 from course_utils.session import pick_device
 from course_utils.tasks import Examples
 from course_utils.training import fit
-from course_utils.ways import way_to_stretch
-
-_building = threading.Lock()  # PyTorch's default generator is one for all threads
 
 
 @dataclasses.dataclass(frozen=True)
@@ -145,29 +141,9 @@ def build(recipe: Recipe, **changes: Any) -> TinyTransformer:
         **dict(recipe.options),
         **changes,
     }
-    with _building, torch.random.fork_rng(devices=[]):
+    with apart():
         torch.default_generator.manual_seed(recipe.seed)
         return TinyTransformer(**settings)
-
-
-def rebuilt(model: TinyTransformer, recipe: Recipe, **changes: Any) -> TinyTransformer:
-    """A copy of a recipe's trained model, with any vocabulary, changed as in :func:`build`."""
-    changes = {"vocab_size": model.vocab_size, **changes}
-    made = build(recipe, **changes).to(model.embedding.weight.device)
-    made.load_state_dict(model.state_dict())
-    return made.eval()
-
-
-def stretched(
-    model: TinyTransformer, recipe: Recipe, way: str, factor: float, **changes: Any
-) -> TinyTransformer:
-    """A copy of a trained RoPE model that turns by other frequencies.
-
-    ``way`` and ``factor`` are those of :func:`~course_utils.ways.way_to_stretch`; the recipe says
-    the trained length and the size.
-    """
-    scaling = way_to_stretch(way, factor, recipe.length, recipe.d_model // recipe.n_heads)
-    return rebuilt(model, recipe, **{"scaling": scaling, **changes})
 
 
 def conditions(corpus: bytes, device: torch.device) -> dict[str, Any]:

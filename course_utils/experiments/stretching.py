@@ -25,14 +25,13 @@ from course_utils.experiments.recipe import (
     key,
     on_text,
     pick,
-    stretched,
 )
 from course_utils.experiments.sweep import Job
 from course_utils.measures.trained_models import sliding_loss
 from course_utils.models import TinyTransformer
 from course_utils.results import AS_TRAINED
 from course_utils.training import fit
-from course_utils.ways import WAYS, WITHOUT_FACTOR
+from course_utils.ways import WAYS, WITHOUT_FACTOR, stretched
 
 FACTOR = 8  # the context is to grow by this
 STEPS = 100  # of fine-tuning
@@ -141,14 +140,14 @@ def run(
     for way in WAYS:
         factor = 1 if way in WITHOUT_FACTOR else FACTOR
         untuned: Row = {"way": way, "factor": factor, "tuned": 0, "tuned_at": 0}
-        read(stretched(model, recipe, way, factor), lengths, **untuned, reading=AS_TRAINED)
-        sharper = stretched(model, recipe, way, factor, log_n=recipe.length)
+        read(stretched(model, way, factor, recipe.length), lengths, **untuned, reading=AS_TRAINED)
+        sharper = stretched(model, way, factor, recipe.length, log_n=recipe.length)
         read(sharper, [n for n in lengths if n == long], **untuned, reading="log-n")
         for n, fitting in factors(way, recipe.length, lengths):
-            fitted = stretched(model, recipe, way, fitting)
+            fitted = stretched(model, way, fitting, recipe.length)
             read(fitted, [n], **{**untuned, "factor": fitting}, reading=AS_TRAINED)
         for at in (recipe.length, long) if way == "direct" else (long,):  # the first: the control
-            tuned = stretched(model, recipe, way, factor)
+            tuned = stretched(model, way, factor, recipe.length)
             fine_tune(tuned, recipe, known, length=long, steps=steps, cut=at, bar=bar)
             told: Row = {"way": way, "factor": factor, "tuned": steps, "tuned_at": at}
             read(tuned, lengths, **told, reading=AS_TRAINED)
