@@ -377,7 +377,8 @@ def test_an_encoding_of_a_file_is_trained_beside_alibi_and_drawn(own):
     assert rows[rows["encoding"] == "alibi"]["options"].isna().all()
     assert "mine:Window" in out and "found/extrapolation.png" in out
     with Image.open("found/extrapolation.png") as picture:
-        assert picture.size[0] > 500 and picture.convert("L").getextrema() == (0, 255)
+        darkest, lightest = picture.convert("L").getextrema()
+        assert picture.size[0] > 500 and darkest < 100 and lightest == 255
     kept = sorted(path.name for path in results(own / "found"))
     assert len(kept) == 4 and all(":" not in path.name for path in own.rglob("*"))
     again("--folder", "found", "--seeds", "0", "1")  # another process finds it all done
