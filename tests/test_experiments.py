@@ -323,8 +323,9 @@ def test_the_code_of_what_a_function_makes_counts_too(tmp_path, monkeypatch, sch
         "from functools import partial\nfrom course_utils.encodings import ALiBi\n"
         "from kin import Mixin\nclass Own(Mixin, ALiBi): ...\n"
         "def make(d_model, n_heads):\n    return Own(d_model, n_heads)\n"
-        "half = partial(make)\n"
+        "half = partial(make)\nsame = partial(ALiBi)\n"
     )
+    assert list(recipe.key("any", tiny("made:same"))["code"])[1:] == ["made"]
     for name in ("made:make", "made:half", "made:Own"):
         found = recipe.key("any", tiny(name))["code"]
         assert {"course_utils.encodings.alibi", "kin", "made"} == set(found)

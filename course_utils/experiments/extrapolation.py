@@ -101,8 +101,15 @@ def measured(
     device = pick()
     known = text.split(text.from_bytes(corpus))
     if weights is None:
-        model, made = _trained(recipe, known, device, bar=bar, **changes)
-        made |= conditions(corpus, device)
+        started = time.perf_counter()
+        model = on_text(recipe, known, device, bar=bar, **changes)
+        seconds = time.perf_counter() - started
+        made: Row = {
+            "parameters": sum(p.numel() for p in model.parameters()),
+            "train_seconds": round(seconds, 1),
+            "bytes_per_second": round(recipe.steps * recipe.batch * recipe.length / seconds),
+            **conditions(corpus, device),
+        }
         weights = packed(model, made)
     else:
         model = build(recipe, **changes).to(device).eval()
@@ -119,20 +126,6 @@ def measured(
     ]
     positions = by_position(about, model, in_pieces, max(lengths))
     return {"losses": losses, "positions": positions}, weights
-
-
-def _trained(
-    recipe: Recipe, known: text.Text, device: torch.device, **how: Any
-) -> tuple[TinyTransformer, Row]:
-    """A new model, and what its training took."""
-    started = time.perf_counter()
-    model = on_text(recipe, known, device, **how)
-    seconds = time.perf_counter() - started
-    return model, {
-        "parameters": sum(p.numel() for p in model.parameters()),
-        "train_seconds": round(seconds, 1),
-        "bytes_per_second": round(recipe.steps * recipe.batch * recipe.length / seconds),
-    }
 
 
 def readings(recipe: Recipe, model: TinyTransformer) -> dict[str, TinyTransformer]:
