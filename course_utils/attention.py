@@ -1,13 +1,15 @@
 """Multi-head attention that calls the four doors of any encoding and knows none by name."""
 
+import functools
+
 import torch
 from einops import rearrange
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from course_utils import validation
-from course_utils.encodings.base import PositionalEncoding
+from course_utils.encodings.base import PositionalEncoding, for_each_head
 from course_utils.encodings.log_n import log_n_of
 from course_utils.encodings.places import Places, Positions
 from course_utils.kv_cache import KVCache, places
@@ -29,6 +31,8 @@ class MultiHeadAttention(nn.Module):
         n_heads: number of heads; must divide ``d_model``.
         encoding: where position comes in; None for nowhere.
         causal: True hides every key whose position is after the query's.
+        n_kv_heads: heads of keys and values; must divide ``n_heads``, so that as many queries'
+            heads share each (Ainslie et al. 2023, arXiv 2305.13245). None for ``n_heads``.
         log_n: the length L a model was trained with; scores of a query that sees n > L keys are
             then multiplied by log n / log L (Su, kexue.fm 8823). None leaves them as they are.
 
@@ -42,10 +46,13 @@ class MultiHeadAttention(nn.Module):
         encoding: PositionalEncoding | None = None,
         causal: bool = False,
         log_n: int | None = None,
+        n_kv_heads: int | None = None,
     ) -> None:
         super().__init__()
         self.d_head = validation.heads(d_model, n_heads)
         self.d_model, self.n_heads = int(d_model), int(n_heads)
+        self.n_kv_heads = self.n_heads if n_kv_heads is None else n_kv_heads
+        validation.divisor("n_kv_heads", self.n_kv_heads, "n_heads", self.n_heads)
         encoding = PositionalEncoding(d_model, n_heads) if encoding is None else encoding
         if not isinstance(encoding, PositionalEncoding):
             raise TypeError(
@@ -56,8 +63,9 @@ class MultiHeadAttention(nn.Module):
         encoding.check_fits(d_model, n_heads, causal)
         self.encoding = encoding
         self.log_n = None if log_n is None else validation.integer("log_n", log_n, minimum=2)
+        narrow = self.n_kv_heads * self.d_head
         self.W_q, self.W_k, self.W_v, self.W_o = (
-            nn.Linear(d_model, d_model, bias=False) for _ in range(4)
+            nn.Linear(d_model, width, bias=False) for width in (d_model, narrow, narrow, d_model)
         )
 
     def forward(
@@ -67,6 +75,7 @@ class MultiHeadAttention(nn.Module):
         need_weights: bool = False,
         cache: KVCache | None = None,
         tokens: Int[Tensor, "batch seq"] | None = None,
+        attention_mask: Bool[Tensor, "batch keys"] | None = None,
         *,
         at: Places | None = None,
     ) -> tuple[Sequence, Weights | None]:
@@ -74,14 +83,18 @@ class MultiHeadAttention(nn.Module):
 
         Args:
             x: token embeddings without position.
-            positions: of the tokens; None counts on from the cache, or from 0.
+            positions: of the tokens, for all texts or for each; None counts on from the cache, or
+                from 0, and leaves out padding.
             need_weights: True returns the weights too and computes the softmax step by step;
                 False uses PyTorch's fused attention. The output is the same to rounding.
             cache: what this module has read before; ``x`` is then what follows, and the cache
                 holds it too afterwards. Only for causal attention.
             tokens: ids of the words, for encodings that look at them.
-            at: what :func:`places` makes, in place of positions: from a model that has made it for
-                all its layers, and has passed door 1.
+            attention_mask: True where a key may be seen, False where it is padding, the cache's
+                keys first; None hides what was hidden when it was read, and nothing else. A query
+                that may see no key at all gets 0.
+            at: what :func:`places` makes, in place of positions and mask: from a model that has
+                made it for all its layers, and has passed door 1.
 
         Returns:
             The output, and the weights, (batch, heads, seq, keys), or None. There are ``seq`` keys,
@@ -89,15 +102,19 @@ class MultiHeadAttention(nn.Module):
         """
         self._check(x, cache)
         if at is None:
-            at = places(x, positions, cache)
-            x = self.encoding.embed(x, at.q, tokens)
+            at = places(x, positions, cache, attention_mask)
+            x = self.encoding.embed(x, at.words, tokens)
         split = "batch seq (heads d_head) -> batch heads seq d_head"
         q, k, v = (
-            rearrange(W(x), split, heads=self.n_heads) for W in (self.W_q, self.W_k, self.W_v)
+            rearrange(W(x), split, d_head=self.d_head) for W in (self.W_q, self.W_k, self.W_v)
         )
+        once = self.encoding.static_keys
+        if once:
+            q, k = self.encoding.rotate(q, k, at.own)
         if cache is not None:
             k, v = read = cache.joined(k, v)
-        q, k = self.encoding.rotate(q, k, at)
+        if not once:
+            q, k = self.encoding.rotate(q, k, at)
         out, weights = self._mix(q, k, v, at, need_weights)
         if cache is not None:
             cache.keep(*read, at)
@@ -110,10 +127,12 @@ class MultiHeadAttention(nn.Module):
         positions: Positions | None = None,
         need_weights: bool = False,
         cache: KVCache | None = None,
+        attention_mask: Bool[Tensor, "batch keys"] | None = None,
     ) -> tuple[Sequence, Weights | None]:
         """Like :meth:`forward` without door 1."""
         self._check(x, cache)
-        return self(x, None, need_weights, cache, at=places(x, positions, cache))
+        at = places(x, positions, cache, attention_mask)
+        return self(x, None, need_weights, cache, at=at)
 
     def _check(self, x: Tensor, cache: KVCache | None) -> None:
         shape = f"(batch, seq, {self.d_model})"
@@ -137,8 +156,8 @@ class MultiHeadAttention(nn.Module):
         """Doors 3 and 4 for queries, keys and values of all heads, in blocks of the queries."""
         if need_weights or at.k_len <= BLOCK or self._is_plain(at):
             return self._block(q, k, v, at, need_weights)
-        outs = []
-        for rows, part in at.blocks(BLOCK, self.causal):
+        outs, spread = [], functools.cache(lambda: self._spread(q, k))
+        for rows, part in at.blocks(BLOCK, self.causal, spread):
             keys, values = k[:, :, : part.k_len], v[:, :, : part.k_len]
             outs.append(self._block(q[:, :, rows].flip(2), keys, values, part, False)[0].flip(2))
         # Fused attention lays out its results as (batch, seq, heads, d_head), which merges freely.
@@ -148,7 +167,19 @@ class MultiHeadAttention(nn.Module):
         """Whether fused attention can do everything by itself, without a matrix of scores."""
         doors = self.encoding.doors
         mask_is_known = not self.causal or (at.ascending and at.q_len in (1, at.k_len))
+        mask_is_known = mask_is_known and at.visible is None
         return mask_is_known and "bias" not in doors and "values" not in doors
+
+    def _spread(self, q: Tensor, k: Tensor) -> Tensor:
+        """How far apart the scores of one query can be, at most: (heads,).
+
+        No score is further from 0 than the longest query times the longest key.
+        """
+        longest_q, longest_k = (
+            torch.linalg.vector_norm(one.detach().float(), dim=-1).amax((0, 2)) for one in (q, k)
+        )
+        group = self.n_heads // self.n_kv_heads
+        return 2 * self.encoding.scale(self.d_head) * longest_q * longest_k.repeat_interleave(group)
 
     def _block(
         self, q: Tensor, k: Tensor, v: Tensor, at: Places, need_weights: bool
@@ -164,10 +195,13 @@ class MultiHeadAttention(nn.Module):
             q = q * factor.to(q.dtype)
             bias = None if bias is None else bias * factor
         explicit = need_weights or "values" in self.encoding.doors
-        if not explicit and bias is None and hides and at.ascending and at.q_len == at.k_len:
-            return F.scaled_dot_product_attention(q, k, v, is_causal=True, scale=scale), None
-        hidden = at.later if hides else None
+        grouped = self.n_kv_heads < self.n_heads
+        if not explicit and self._is_plain(at) and bias is None:
+            attend = F.scaled_dot_product_attention
+            return attend(q, k, v, is_causal=hides, scale=scale, enable_gqa=grouped), None
+        hidden = at.hidden(causal=hides)
         if explicit:
+            k, v = for_each_head(k, self.n_heads), for_each_head(v, self.n_heads)
             weights = attention_weights(q, k, scale, bias, hidden)
             out = weights @ v
             extra = self.encoding.values(weights, at)
@@ -176,7 +210,8 @@ class MultiHeadAttention(nn.Module):
         if hidden is not None:
             # where makes one pass; masked_fill would copy first and fill then.
             mask = ~hidden if mask is None else torch.where(hidden, -torch.inf, mask)
-        return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, scale=scale), None
+        attend = F.scaled_dot_product_attention
+        return attend(q, k, v, attn_mask=mask, scale=scale, enable_gqa=grouped), None
 
 
 def attention_weights(
@@ -193,7 +228,7 @@ def attention_weights(
         k: (…, k_len, d_head) keys.
         scale: factor on q·k.
         bias: added to the scores, broadcastable to (…, q_len, k_len).
-        hidden: boolean, broadcastable likewise.
+        hidden: boolean, broadcastable likewise. A query that may see no key has weights of 0.
 
     Source: Vaswani et al. 2017, equation 1.
     """
@@ -202,4 +237,8 @@ def attention_weights(
         scores = scores + bias.to(scores.dtype)
     if hidden is not None:
         scores = scores.masked_fill(hidden, -torch.inf)
-    return scores.softmax(dim=-1)
+    weights = scores.softmax(dim=-1)
+    nothing = None if hidden is None else hidden.all(-1, keepdim=True)
+    if nothing is None or (validation.readable(nothing) and not bool(nothing.any())):
+        return weights
+    return weights.masked_fill(nothing, 0)

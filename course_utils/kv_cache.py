@@ -1,75 +1,271 @@
 """What causal attention keeps of the tokens it has read, so that it reads each of them once."""
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
 from course_utils import validation
 from course_utils.encodings import Places
 
 
 class KVCache:
-    """Keys, values and positions of the tokens that one attention module has read.
+    """Keys, values, positions and padding of the tokens that one attention module has read.
 
-    Keys are kept as they are before door 2. They are turned anew at every step, with all
-    positions known, so that a rotation that depends on the current length (dynamic NTK) never
-    meets keys turned under an old one. That costs one rotation of the keys a step.
+    Keys are kept turned where door 2 turns each by itself (``static_keys`` of the encoding).
+    Otherwise they are kept as they are before it and turned anew at every step, with all positions
+    known, so that a rotation that depends on the current length (dynamic NTK) never meets keys
+    turned under an old one.
 
     Start with an empty one, ``KVCache()``, and pass it to every call of the same module. A call
     that fails leaves it as it was.
     """
 
     def __init__(self) -> None:
-        self.keys: Tensor | None = None  # (batch, heads, seq, d_head)
-        self.values: Tensor | None = None  # (batch, heads, seq, d_head)
-        self.positions: Tensor | None = None  # (seq,)
+        self.keys: Tensor | None = None  # (batch, kv_heads, seq, d_head)
+        self.values: Tensor | None = None  # (batch, kv_heads, seq, d_head)
+        self.positions: Tensor | None = None  # (seq,) or (batch, seq)
+        self.visible: Tensor | None = None  # (batch, seq), False for padding; None for no padding
         self.consecutive = True  # whether the positions count up by one
 
     def __len__(self) -> int:
-        """How many tokens have been read."""
-        return 0 if self.positions is None else len(self.positions)
+        """How many tokens of each text have been read, padding included."""
+        return 0 if self.positions is None else self.positions.shape[-1]
 
     def __repr__(self) -> str:
-        return f"KVCache({len(self)} tokens)"
+        return f"{type(self).__name__}({len(self)} tokens)"
 
-    def places(self, count: int, device: torch.device, positions: Tensor | None = None) -> Places:
+    def places(
+        self,
+        texts: int,
+        count: int,
+        device: torch.device,
+        positions: Tensor | None = None,
+        attention_mask: Tensor | None = None,
+    ) -> Places:
         """Queries at these positions, and as keys all tokens read before and the queries' own.
 
-        Without positions ``count`` are counted: one more than the largest so far, and so on.
+        Without positions ``count`` are counted in each text: one more than its largest so far, and
+        so on; padding counts for nothing. Arguments as in :func:`places`.
         """
-        if positions is not None:
-            seen = [] if self.positions is None else [self.positions]
-            return Places.known(positions, torch.cat([*seen, positions]) if seen else positions)
-        row = torch.arange(count, device=device)
-        if self.positions is None:
-            return Places.known(row, row, ascending=True, consecutive=True)
-        row = row + self.positions.max() + 1
-        return Places.known(row, torch.cat([self.positions, row]), True, self.consecutive)
+        visible = self._seen(texts, count, device, attention_mask)
+        counted = positions is None and visible is None
+        if positions is None:
+            before = None if visible is None else visible[:, : visible.shape[1] - count]
+            positions = self._counted(count, device, before, _own(visible, count))
+        return Places.known(
+            positions,
+            _after(self.positions, positions),
+            True if counted else None,
+            self.consecutive if counted else None,
+            visible,
+        )
 
     def joined(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
-        """Keys and values with new ones after them; the cache itself stays as it is."""
+        """Keys and values with new ones after them; the cache itself counts as it was."""
         if self.keys is None or self.values is None:
             return k, v
+        self._check_kind(k)
+        return torch.cat([self.keys, k], dim=2), torch.cat([self.values, v], dim=2)
+
+    def keep(self, k: Tensor, v: Tensor, at: Places) -> None:
+        """Hold these from now on: all tokens read so far, the last call's included."""
+        self.keys, self.values = k, v
+        self.positions, self.visible, self.consecutive = at.k, at.visible, at.consecutive
+
+    def select(self, rows: Sequence[int] | Tensor) -> None:
+        """Go on with these texts of the batch, in this order; one may come several times.
+
+        That is what a beam search needs, or a batch of which some texts have ended.
+        """
+        if self.keys is None or self.values is None:
+            raise ValueError("rows must be those of texts that were read, the cache is empty")
+        index = torch.as_tensor(rows)
+        if index.ndim != 1 or not len(index) or index.dtype not in (torch.int64, torch.int32):
+            raise ValueError(f"rows must be numbers of texts, (rows,), got {rows!r}")
+        for row in index.tolist():
+            validation.below("rows", row, len(self.keys), "the number of texts")
+        index = index.to(self.keys.device)
+        self.keys, self.values = self.keys[index], self.values[index]
+        if self.positions is not None and self.positions.ndim == 2:
+            self.positions = self.positions[index]
+        if self.visible is not None:
+            self.visible = self.visible[index]
+
+    def keep_last(self, n: int) -> None:
+        """Forget all but the last n tokens of each text; what follows counts on as before."""
+        validation.integer("n", n)
+        if self.keys is not None and self.values is not None and self.positions is not None:
+            self.keys, self.values = self.keys[:, :, -n:], self.values[:, :, -n:]
+            self.positions = self.positions[..., -n:]
+            self.visible = _own(self.visible, n)
+
+    def _seen(
+        self, texts: int, count: int, device: torch.device, mask: Tensor | None
+    ) -> Tensor | None:
+        """Which keys may be seen, (batch, keys), those read before and the new ones."""
+        if mask is None:
+            if self.visible is None:
+                return None
+            new = self.visible.new_ones(len(self.visible), count)
+            return torch.cat([self.visible, new], dim=1)
+        keys = len(self) + count
+        what = f"keys, {len(self)} of the cache and {count} new ones" if len(self) else "keys"
+        mask = validation.mask("attention_mask", mask, texts, keys, what).to(device)
+        return None if validation.readable(mask) and bool(mask.all()) else mask
+
+    def _counted(
+        self, count: int, device: torch.device, before: Tensor | None, own: Tensor | None
+    ) -> Tensor:
+        """Positions of the new tokens; ``before`` and ``own`` say which keys are no padding."""
+        row = torch.arange(count, device=device)
+        if self.positions is not None:
+            last = self.positions
+            if before is not None:
+                last = torch.where(before, last, last.amin())
+            start = last.amax(-1, keepdim=True) + 1
+            row = row + (start if before is None else start.where(before.any(-1, True), 0))
+        if own is None:
+            return row
+        # Padding before the first word gets what precedes it, so that all positions of a text
+        # count up by one where there is no other padding.
+        leading = (own.cumsum(-1) == 0).sum(-1, keepdim=True)
+        return row - (~own).cumsum(-1).maximum(leading)
+
+    def _check_kind(self, k: Tensor) -> None:
         ours, theirs = self._kind(self.keys), self._kind(k)
         if ours != theirs:
             raise ValueError(
                 "cache must be used with the same batch size, heads, width, dtype and device; "
                 f"it holds {ours}, got {theirs}"
             )
-        return torch.cat([self.keys, k], dim=2), torch.cat([self.values, v], dim=2)
-
-    def keep(self, k: Tensor, v: Tensor, at: Places) -> None:
-        """Hold these from now on: all tokens read so far, the last call's included."""
-        self.keys, self.values = k, v
-        self.positions, self.consecutive = at.k, at.consecutive
 
     @staticmethod
-    def _kind(k: Tensor) -> str:
+    def _kind(k: Tensor | None) -> str:
+        assert k is not None
         return f"({k.shape[0]}, {k.shape[1]}, {k.shape[3]}) {k.dtype} on {k.device}"
 
 
-def places(x: Tensor, positions: Tensor | None = None, cache: KVCache | None = None) -> Places:
-    """Where the tokens of ``x``, (batch, seq, …), look from and at what; counted if not given."""
-    count = x.shape[1]
+class FixedCache(KVCache):
+    """A cache with room for ``capacity`` tokens of each text, whose tensors keep their shape.
+
+    So a step that was compiled once serves all later ones, and nothing is copied when a token is
+    added. The price: after the first call attention meets all of the room, with what is empty
+    hidden from it. Keys and values are written in place, so not where gradients are wanted.
+    A mask goes with the first call and is remembered.
+    """
+
+    def __init__(self, capacity: int) -> None:
+        super().__init__()
+        self.capacity = validation.integer("capacity", capacity)
+        self.filled: Tensor | None = None  # (), how many tokens there are
+
+    def __len__(self) -> int:
+        return 0 if self.filled is None else int(self.filled)
+
+    def places(
+        self,
+        texts: int,
+        count: int,
+        device: torch.device,
+        positions: Tensor | None = None,
+        attention_mask: Tensor | None = None,
+    ) -> Places:
+        """As for :class:`KVCache`; the keys are all that the cache has room for."""
+        slots = self._slots(count, device)
+        if self.positions is None or self.visible is None:
+            return super().places(texts, count, device, positions, attention_mask)
+        if attention_mask is not None:
+            raise ValueError(
+                "attention_mask must be given with the first tokens: a cache of fixed capacity "
+                "remembers it"
+            )
+        row = self._counted(count, device, self.visible, None) if positions is None else positions
+        dtype = torch.promote_types(self.positions.dtype, row.dtype)
+        row = row.to(dtype).expand(texts, -1)
+        keys = self.positions.to(dtype).index_copy(1, slots, row)
+        visible = self.visible.index_fill(1, slots, True)
+        return Places.known(row, keys, False, False, visible, words=row)
+
+    def joined(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+        """All of the room, with new keys and values in it past those that count."""
+        if self.keys is None or self.values is None:
+            return k, v
+        self._check_kind(k)
+        slots = self._slots(k.shape[2], k.device)
+        return self.keys.index_copy_(2, slots, k), self.values.index_copy_(2, slots, v)
+
+    def keep(self, k: Tensor, v: Tensor, at: Places) -> None:
+        """Hold these from now on, at first by moving them into the room."""
+        if self.filled is not None:
+            self.positions, self.visible = at.k, at.visible
+            self.filled = self.filled + at.q_len
+            return
+        room, texts = self.capacity - at.k_len, len(k)
+        visible = at.visible
+        if visible is None:
+            visible = torch.ones(texts, at.k_len, dtype=torch.bool, device=k.device)
+        self.keys, self.values = (F.pad(one, (0, 0, 0, room)) for one in (k, v))
+        self.positions = F.pad(at.k.expand(texts, -1), (0, room))
+        self.visible = F.pad(visible, (0, room))
+        self.filled = torch.tensor(at.k_len, device=k.device)
+
+    def keep_last(self, n: int) -> None:
+        """Forget all but the last n tokens of each text; what follows counts on as before."""
+        count, used = validation.integer("n", n), len(self)
+        if count < used:
+            for name, axis in (("keys", 2), ("values", 2), ("positions", 1), ("visible", 1)):
+                setattr(self, name, getattr(self, name).roll(count - used, axis))
+            self.visible[:, count:] = False
+            self.filled = torch.full_like(self.filled, count)
+
+    def _slots(self, count: int, device: torch.device) -> Tensor:
+        """Where the next tokens go."""
+        used = self.filled
+        if used is None:
+            used = torch.zeros((), dtype=torch.long, device=device)
+        if validation.readable(used) and int(used) + count > self.capacity:
+            raise ValueError(
+                f"cache must have room for {int(used)} + {count} tokens, got {self.capacity}"
+            )
+        return used + torch.arange(count, device=device)
+
+
+def places(
+    x: Tensor,
+    positions: Tensor | None = None,
+    cache: KVCache | None = None,
+    attention_mask: Tensor | None = None,
+) -> Places:
+    """Where the tokens of ``x``, (batch, seq, …), look from and at what.
+
+    Args:
+        x: what stands at those places.
+        positions: (seq,) or (batch, seq); counted if not given, from 0 or from what the cache has
+            read, without padding.
+        cache: what was read before.
+        attention_mask: (batch, keys), True where a key may be seen, False where it is padding.
+            Keys are those of the cache and those of ``x``; None hides of the cache what was hidden
+            before, and nothing of ``x``.
+    """
+    texts, count = x.shape[:2]
     if positions is not None:
-        positions = validation.positions("positions", positions, length=count).to(x.device)
-    return (KVCache() if cache is None else cache).places(count, x.device, positions)
+        positions = validation.positions("positions", positions, length=count, texts=texts)
+        positions = positions.to(x.device)
+    cache = KVCache() if cache is None else cache
+    return cache.places(texts, count, x.device, positions, attention_mask)
+
+
+def _own(visible: Tensor | None, count: int) -> Tensor | None:
+    return None if visible is None else visible[:, -count:]
+
+
+def _after(before: Tensor | None, new: Tensor) -> Tensor:
+    """Positions of earlier tokens, and of new ones after them: (keys,) or (batch, keys)."""
+    if before is None:
+        return new
+    if before.ndim != new.ndim:
+        rows = max(len(one) for one in (before, new) if one.ndim == 2)
+        before, new = (one.expand(rows, -1) for one in (before, new))
+    return torch.cat([before, new], dim=-1)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import torch
-from jaxtyping import Float, Integer
+from jaxtyping import Bool, Float, Integer
 from torch import Tensor, nn
 
 from course_utils import saving, validation
@@ -22,7 +22,7 @@ from course_utils.encodings import (
     options_of,
 )
 from course_utils.encodings.places import Positions
-from course_utils.kv_cache import KVCache, places
+from course_utils.kv_cache import FixedCache, KVCache, places
 
 Tokens = Integer[Tensor, "batch seq"]
 Hidden = Float[Tensor, "batch seq d_model"]
@@ -182,9 +182,13 @@ class TinyTransformer(nn.Module):
         saving.fill(made, saving.weights(self), "the model without these changes")
         return made.eval()
 
-    def new_cache(self) -> list[KVCache]:
-        """An empty cache for each block, to read a text piece by piece."""
-        return [KVCache() for _ in self.blocks]
+    def new_cache(self, capacity: int | None = None) -> list[KVCache]:
+        """An empty cache for each block, to read a text piece by piece.
+
+        With a ``capacity`` in tokens its tensors keep their shape, see
+        :class:`course_utils.kv_cache.FixedCache`.
+        """
+        return [KVCache() if capacity is None else FixedCache(capacity) for _ in self.blocks]
 
     def forward(
         self,
@@ -192,16 +196,21 @@ class TinyTransformer(nn.Module):
         positions: Positions | None = None,
         cache: Sequence[KVCache] | None = None,
         need_weights: bool = False,
+        attention_mask: Bool[Tensor, "batch keys"] | None = None,
     ) -> Logits | tuple[Logits, tuple[Weights, ...]]:
         """Logits of the next token at each place.
 
         Args:
             tokens: integer ids below ``vocab_size``.
-            positions: of the tokens; None counts on from the cache, or from 0.
+            positions: of the tokens, for all texts or for each; None counts on from the cache, or
+                from 0, and leaves out padding.
             cache: from :meth:`new_cache`; ``tokens`` then follow those read with it before.
             need_weights: True returns the attention weights of every block too.
+            attention_mask: True where a token may be seen, False where it is padding, those of the
+                cache first; see :class:`course_utils.attention.MultiHeadAttention`. What stands
+                for padding in the logits means nothing.
         """
-        x, weights = self._read(tokens, positions, cache, need_weights)
+        x, weights = self._read(tokens, positions, cache, need_weights, attention_mask)
         return (self.head(x), weights) if need_weights else self.head(x)
 
     def hidden(
@@ -209,9 +218,10 @@ class TinyTransformer(nn.Module):
         tokens: Tokens,
         positions: Positions | None = None,
         cache: Sequence[KVCache] | None = None,
+        attention_mask: Bool[Tensor, "batch keys"] | None = None,
     ) -> Hidden:
         """What the output layer sees."""
-        return self._read(tokens, positions, cache, need_weights=False)[0]
+        return self._read(tokens, positions, cache, False, attention_mask)[0]
 
     def _read(
         self,
@@ -219,17 +229,18 @@ class TinyTransformer(nn.Module):
         positions: Tensor | None,
         cache: Sequence[KVCache] | None,
         need_weights: bool,
+        attention_mask: Tensor | None,
     ) -> tuple[Tensor, tuple[Tensor, ...]]:
         ids = validation.token_ids("tokens", tokens, self.vocab_size)
         caches = self._caches(cache)
-        at = places(ids, positions, caches[0])  # one for all layers
+        at = places(ids, positions, caches[0], attention_mask)  # one for all layers
         x = self.embedding(ids) * self.embedding.embedding_dim**0.5
         if not self.encoding.every_layer:
-            x = self.encoding.embed(x, at.q, ids)
+            x = self.encoding.embed(x, at.words, ids)
         found = []
         for block, one in zip(cast("Iterable[Block]", self.blocks), caches, strict=True):
             if self.encoding.every_layer:
-                x = block.attention.encoding.embed(x, at.q, ids)
+                x = block.attention.encoding.embed(x, at.words, ids)
             x = block(x, at, one, need_weights)
             if need_weights:
                 x, weights = x
@@ -245,7 +256,7 @@ class TinyTransformer(nn.Module):
                 f"cache must be a list of {len(self.blocks)} KVCache, one a block, as new_cache() "
                 f"makes it, got {cache!r}"
             )
-        if len({len(one) for one in cache}) > 1:
+        if not torch.compiler.is_compiling() and len({len(one) for one in cache}) > 1:
             raise ValueError(
                 f"cache must have read the same tokens in every block, got {cache!r}; a call was "
                 "interrupted: start again with new_cache()"

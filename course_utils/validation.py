@@ -83,6 +83,14 @@ def heads(d_model: Any, n_heads: Any) -> int:
     return width // count
 
 
+def divisor(name: str, value: Any, of_name: str, of: int) -> int:
+    """Return ``value``, or raise unless it is a whole number that divides another one."""
+    if of % integer(name, value):
+        valid = ", ".join(str(n) for n in range(1, of + 1) if of % n == 0)
+        raise ValueError(f"{name} must divide {of_name}, {of}, got {value}; valid: {valid}")
+    return int(value)
+
+
 def head_width(d_model: int, n_heads: int, unit: int) -> None:
     """Raise unless d_model / n_heads is a multiple of ``unit``."""
     width, step = d_model // n_heads, unit * n_heads
@@ -190,6 +198,7 @@ def positions(
     whole: bool = False,
     past: int | None = None,
     batches: bool = False,
+    texts: int | None = None,
 ) -> Tensor:
     """Return ``value``, or raise unless it is one row of usable positions.
 
@@ -199,7 +208,9 @@ def positions(
         whole: True refuses fractions (a table can only be read at a row).
         past: the first position that is too large; refuses negative ones too.
         batches: True allows (batch, seq) too.
+        texts: the same, and how many rows there must then be.
     """
+    batches = batches or texts is not None
     shape = "(seq,), for example torch.arange(seq)"
     row = tensor(name, value, shape, ndim=None if batches else 1)
     if row.ndim not in (1, 2):
@@ -209,6 +220,8 @@ def positions(
         raise TypeError(f"{name} must hold int64, int32 or floats, got {row.dtype}")
     if length is not None:
         one_each(name, row.shape[-1], length)
+    if texts is not None:
+        row_each(name, row, texts)
     if not readable(row):
         return row
     if row.is_floating_point() and not bool(row.isfinite().all()):
@@ -225,6 +238,14 @@ def one_each(name: str, count: int, tokens: int) -> None:
     """Raise unless there are as many positions as tokens."""
     if count != tokens:
         raise ValueError(f"{name} must have one entry for each of the {tokens} tokens, got {count}")
+
+
+def row_each(name: str, row: Tensor, texts: int) -> None:
+    """Raise unless positions are one row, or one row for each text of a batch."""
+    if row.ndim == 2 and len(row) != texts:
+        raise ValueError(
+            f"{name} must have one row, or one for each of the {texts} texts, got {len(row)}"
+        )
 
 
 def from_zero(name: str, row: Tensor, what: str) -> None:
@@ -249,6 +270,17 @@ def token_ids(name: str, value: Any, vocab_size: int) -> Tensor:
             wrong = low if low < 0 else high
             raise ValueError(f"{name} must be ids from 0 to {vocab_size - 1}, got {wrong}")
     return ids.long()
+
+
+def mask(name: str, value: Any, texts: int, keys: int, what: str) -> Tensor:
+    """Return ``value``, or raise unless it is (batch, keys) of booleans; ``what`` are the keys."""
+    shape = f"({texts}, {keys}): texts, and {what}"
+    found = tensor(name, value, shape, ndim=2)
+    if found.dtype != torch.bool:
+        raise TypeError(f"{name} must hold True and False, got {found.dtype}; try {name}.bool()")
+    if found.shape != (texts, keys):
+        raise ValueError(f"{name} must have shape {shape}, got {tuple(found.shape)}")
+    return found
 
 
 def square(name: str, value: Any) -> Tensor:

@@ -11,7 +11,7 @@ import course_utils
 from course_utils import encodings, measures, plots, widgets
 from course_utils.attention import MultiHeadAttention
 from course_utils.encodings import NoEncoding, Places, PositionalEncoding, Sinusoidal, functional
-from course_utils.kv_cache import KVCache
+from course_utils.kv_cache import FixedCache, KVCache
 from course_utils.models import TinyTransformer
 
 pytestmark = [pytest.mark.usefixtures("plain_arguments", "figures", "shown")]
@@ -22,6 +22,7 @@ X = torch.zeros(2, 4, 8)
 HEADS = torch.zeros(2, 2, 4, 4)
 SQUARE = torch.full((4, 4), 0.25)
 ZEROS, TRUES = torch.zeros(4), torch.ones(4, dtype=torch.bool)
+SEEN = torch.ones(2, 4, dtype=torch.bool)
 TABLE = torch.zeros(6, 8)
 BROKEN = SQUARE.clone()
 BROKEN[1, 2] = NAN
@@ -31,8 +32,8 @@ def create(name="sinusoidal", d_model=8, n_heads=2, **options):
     return encodings.create(name, d_model=d_model, n_heads=n_heads, **options)
 
 
-def attend(x=X, positions=None, cache=None, **kinds):
-    return MultiHeadAttention(8, 2, **kinds)(x, positions, cache=cache)
+def attend(x=X, positions=None, cache=None, mask=None, **kinds):
+    return MultiHeadAttention(8, 2, **kinds)(x, positions, cache=cache, attention_mask=mask)
 
 
 def attend_twice(first, then, cache_of=(8, 2)):
@@ -122,7 +123,7 @@ BAD = [
     (lambda: embed(x=X[:, :0]), ValueError, "x", "empty", "(2, 0, 8)"),
     (lambda: embed(positions=ROW[:3]), ValueError, "positions", "4 tokens", "got 3"),
     (lambda: embed(positions=None), TypeError, "positions", "NoneType"),
-    (lambda: embed(positions=ROW[None]), ValueError, "positions", "(1, 4)"),
+    (lambda: embed(positions=ROW.repeat(3, 1)), ValueError, "positions", "one row", "got 3"),
     (lambda: embed(positions=ROW.short()), TypeError, "positions", "int64, int32", "torch.int16"),
     # doors 2 and 3 share their checks
     (lambda: doors(k=HEADS[:1]), ValueError, "k", "batch size", "got 1"),
@@ -159,8 +160,17 @@ BAD = [
     (lambda: attend(X.tolist()), TypeError, "x", "list"),
     (lambda: attend(positions=ROW[:2]), ValueError, "positions", "4 tokens", "got 2"),
     (lambda: attend(positions=[0, 1, 2, 3]), TypeError, "positions", "list [0, 1, 2, 3]"),
-    (lambda: attend(positions=ROW.repeat(2, 1)), ValueError, "positions", "(2, 4)"),
+    (lambda: attend(positions=ROW.repeat(3, 1)), ValueError, "positions", "one row", "got 3"),
     (lambda: attend(positions=ROW / 0), ValueError, "positions", "nan at place 0"),
+    (lambda: attend(mask=SEEN.float()), TypeError, "attention_mask", "torch.float32"),
+    (lambda: attend(mask=SEEN[:1]), ValueError, "attention_mask", "(2, 4)", "(1, 4)"),
+    (lambda: attend(mask=SEEN[:, 1:]), ValueError, "attention_mask", "keys", "(2, 3)"),
+    (lambda: attend(mask=SEEN[0]), ValueError, "attention_mask", "(2, 4)", "got (4,)"),
+    (lambda: attend(mask="left"), TypeError, "attention_mask", "'left'"),
+    (lambda: MultiHeadAttention(8, 2, n_kv_heads=0), ValueError, "n_kv_heads", "got 0"),
+    (lambda: MultiHeadAttention(8, 2, n_kv_heads=3), ValueError, "n_kv_heads", "valid: 1, 2"),
+    (lambda: FixedCache(0), ValueError, "capacity", "got 0"),
+    (lambda: KVCache().keep_last(0), ValueError, "n", "got 0"),
     (lambda: MultiHeadAttention(8, 2, log_n=1), ValueError, "log_n", "got 1"),
     (lambda: MultiHeadAttention(8, 2, log_n=64.0), TypeError, "log_n", "float 64.0"),
     (lambda: attend(causal=True, cache=[]), TypeError, "cache", "list []"),

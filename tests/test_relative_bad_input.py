@@ -62,7 +62,7 @@ BAD = [
     (lambda: T5(8, 2, causal=0), TypeError, "causal", "int 0"),
     # door 3
     (lambda: bias(Shaw, q=HEADS[..., :3]), ValueError, "q", "(batch, 2, seq, 4)", "(1, 2, 4, 3)"),
-    (lambda: bias(T5, k=HEADS[:, :1]), ValueError, "k", "(batch, 2, seq, 4)", "(1, 1, 4, 4)"),
+    (lambda: bias(T5, k=HEADS[:, [0, 1, 1]]), ValueError, "k", "2, seq, 4)", "(1, 3, 4, 4)"),
     (lambda: bias(DeBERTa, q=HEADS[0]), ValueError, "q", "(2, 4, 4)"),
     (lambda: bias(TransformerXL, q=HEADS.long()), TypeError, "q", "torch.int64"),
     (lambda: bias(TransformerXL, k=[[1.0]]), TypeError, "k", "list"),

@@ -85,6 +85,30 @@ def test_half_precision_angles_are_not_rounded_further(layout):
 
 
 @every_layout
+@pytest.mark.parametrize("scaling", SCALINGS)
+def test_the_functions_give_what_the_class_gives_attention_factor_included(scaling, layout):
+    row, x = torch.arange(40), random(2, 2, 40, 16)
+    theta, factor = scaled_frequencies(16, 10000.0, scaling, length=40)
+    turned = apply_rope(x, rope_angles(row, theta), layout, factor)
+    encoding = Rotary(32, 2, layout=layout, scaling=scaling)
+    assert gap(turned, encoding.rotate(x, x, Places(row))[0]) <= 1e-12
+
+
+@every_layout
+def test_texts_and_heads_may_turn_by_angles_of_their_own(layout):
+    x, theta = random(3, 2, 4, 8), rope_frequencies(8)
+    texts = torch.tensor([[0, 1, 2, 3], [5, 6, 8, 9], [0, 0, 1, 2]])
+    by_text = apply_rope(x, rope_angles(texts, theta)[:, None], layout)
+    for one, row, found in zip(x, texts, by_text, strict=True):
+        assert torch.equal(found, apply_rope(one, rope_angles(row, theta), layout))
+    speeds = torch.stack([theta, theta / 3])  # a row of frequencies for each head
+    by_head = apply_rope(x, rope_angles(texts[0], speeds)[None], layout)
+    for head, one in enumerate(speeds):
+        alone = apply_rope(x[:, head], rope_angles(texts[0], one), layout)
+        assert torch.equal(by_head[:, head], alone)
+
+
+@every_layout
 def test_gradients_are_right_to_the_second_order_in_x_and_in_the_angles(layout):
     x, angles = random(2, 3, 4).requires_grad_(), angles_of([1, 5, 9], 4).requires_grad_()
     assert torch.autograd.gradcheck(lambda x, a: apply_rope(x, a, layout), (x, angles))

@@ -52,8 +52,8 @@ def frequencies(d=8, **options):
     return scaled_frequencies(d, **options)
 
 
-def apply(x=X, angles=ANGLES, layout="half"):
-    return apply_rope(x, angles, layout)
+def apply(x=X, angles=ANGLES, layout="half", factor=1.0):
+    return apply_rope(x, angles, layout, factor)
 
 
 def convert(weight=WEIGHT, n_heads=2, source="half", target="interleaved", **options):
@@ -128,7 +128,7 @@ BAD = [
     (lambda: rotate(q=HEADS[0]), ValueError, "q", "(2, 4, 8)"),
     (lambda: rotate(q=HEADS.long()), TypeError, "q", "torch.int64"),
     (lambda: rotate(k=HEADS[..., :6]), ValueError, "k", "(batch, 2, seq, 8)", "(1, 2, 4, 6)"),
-    (lambda: rotate(k=HEADS[:, :1]), ValueError, "k", "(1, 1, 4, 8)"),
+    (lambda: rotate(k=HEADS[:, [0, 1, 1]]), ValueError, "k", "(1, 3, 4, 8)"),
     (lambda: rotate(q_pos=ROW[:3]), ValueError, "q_pos", "4 tokens", "got 3"),
     (lambda: rotate(k_pos=torch.arange(5)), ValueError, "k_pos", "4 tokens", "got 5"),
     (lambda: rotate(q_pos=ROW[None, None]), ValueError, "q_pos", "(1, 1, 4)"),
@@ -145,7 +145,8 @@ BAD = [
     (lambda: frequencies(length=0), ValueError, "length", "got 0"),
     (lambda: frequencies(length="4k"), TypeError, "length", "str '4k'"),
     (lambda: rope_angles(ROW[None, None], FREQUENCIES), ValueError, "positions", "(1, 1, 4)"),
-    (lambda: rope_angles(ROW, FREQUENCIES[None]), ValueError, "frequencies", "(1, 4)"),
+    (lambda: rope_angles(ROW, FREQUENCIES[None, None]), ValueError, "frequencies", "(1, 1, 4)"),
+    (lambda: rope_angles(ROW, FREQUENCIES.bfloat16()), TypeError, "frequencies", "torch.bfloat16"),
     (lambda: rope_angles(ROW, 1.0), TypeError, "frequencies", "float 1.0"),
     (lambda: axial_angles(ROW, ROW[:3], FREQUENCIES), ValueError, "columns", "got 3"),
     (lambda: xpos_scale(ROW, 7), ValueError, "d", "got 7"),
@@ -158,6 +159,10 @@ BAD = [
     (lambda: apply(angles=ANGLES[:3]), ValueError, "angles", "got (3, 4)"),
     (lambda: apply(angles=ANGLES[:, :2]), ValueError, "angles", "got (4, 2)"),
     (lambda: apply(angles=ANGLES.long()), TypeError, "angles", "torch.int64"),
+    (lambda: apply(angles=ANGLES.half()), TypeError, "angles", "torch.float16"),
+    (lambda: apply(HEADS, ANGLES.expand(1, 4, 4)), ValueError, "angles", "axes", "got (1, 4, 4)"),
+    (lambda: apply(HEADS, ANGLES.expand(3, 1, 4, 4)), ValueError, "angles", "got (3, 1, 4, 4)"),
+    (lambda: apply(factor=0), ValueError, "factor", "above 0", "got 0"),
     (lambda: rotate_pairs(X, ANGLES, ANGLES[:1]), ValueError, "sin", "got (1, 4)"),
     (lambda: rotated_width(7, 1.0), ValueError, "d_head", "got 7"),
     (lambda: layout_order(7, "half", "half"), ValueError, "d", "got 7"),

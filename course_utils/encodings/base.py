@@ -17,7 +17,7 @@ from course_utils.encodings.places import Places, Positions
 Embeddings = Float[Tensor, "batch seq d_model"]
 Tokens = Int[Tensor, "batch seq"]
 Queries = Float[Tensor, "batch heads q_len d_head"]
-Keys = Float[Tensor, "batch heads k_len d_head"]
+Keys = Float[Tensor, "batch kv_heads k_len d_head"]  # as many heads as queries, or fewer
 Weights = Float[Tensor, "batch heads q_len k_len"]
 Bias = Float[Tensor, "#batch #heads #q_len #k_len"]
 
@@ -47,6 +47,8 @@ class PositionalEncoding(nn.Module):
             without a causal mask refuses it.
         whole: True if positions must be whole numbers.
         offsets_only: True if attention stays the same when all positions move together.
+        static_keys: True if what door 2 makes of a key depends on the key and its position alone:
+            a cache then keeps it turned. Else keys are turned anew at every step.
     """
 
     shared: bool = True
@@ -54,6 +56,7 @@ class PositionalEncoding(nn.Module):
     causal: bool = False
     whole: bool = False
     offsets_only: bool = False
+    static_keys: bool = False
     _options: tuple[str, ...] = ()
 
     def __init_subclass__(cls) -> None:
@@ -98,14 +101,17 @@ class PositionalEncoding(nn.Module):
             raise ValueError(
                 f"x must be {self.d_model} wide, as this encoding's d_model, got {x.shape[-1]}"
             )
-        validation.positions("positions", positions, length=x.shape[-2], whole=self.whole)
+        validation.positions(
+            "positions", positions, length=x.shape[-2], whole=self.whole, texts=len(x)
+        )
 
     def _check(self, q: Any, k: Any, at: Any) -> Places:
         """The places, in whole numbers if need be; raises unless queries and keys fit them."""
         for name, vectors in (("q", q), ("k", k)):
             shape = f"(batch, {self.n_heads}, seq, {self.d_head})"
-            validation.floating(name, vectors, shape, ndim=4)
-            if (vectors.shape[1], vectors.shape[3]) != (self.n_heads, self.d_head):
+            _, heads, _, width = validation.floating(name, vectors, shape, ndim=4).shape
+            fits = heads == self.n_heads or (name == "k" and self.n_heads % heads == 0)
+            if not fits or width != self.d_head:
                 raise ValueError(f"{name} must have shape {shape}, got {tuple(vectors.shape)}")
         if (k.shape[0], k.dtype) != (q.shape[0], q.dtype):
             raise ValueError(
@@ -126,11 +132,7 @@ class PositionalEncoding(nn.Module):
         validation.instance("at", at, Places, "Places, as Places(q_pos, k_pos) makes them")
         for name, row, tokens in (("q_pos", at.q, q_len), ("k_pos", at.k, k_len)):
             validation.one_each(name, row.shape[-1], tokens)
-            if row.ndim == 2 and len(row) != texts:
-                raise ValueError(
-                    f"{name} must have one row, or one for each of the {texts} texts, "
-                    f"got {len(row)}"
-                )
+            validation.row_each(name, row, texts)
         return at.whole() if self.whole else at
 
     def check_fits(self, d_model: int, n_heads: int, causal: bool) -> None:
@@ -183,6 +185,11 @@ def _shown(value: Any) -> str:
 def bias_dtype(q: Tensor) -> torch.dtype:
     """The dtype of a bias, which wants more than half precision: float64 for that, else float32."""
     return torch.promote_types(q.dtype, torch.float32)
+
+
+def for_each_head(k: Keys, n_heads: int) -> Queries:
+    """Keys or values for each head of the queries: a group of query heads reads the same ones."""
+    return k if k.shape[1] == n_heads else k.repeat_interleave(n_heads // k.shape[1], dim=1)
 
 
 class NoEncoding(PositionalEncoding):

@@ -5,8 +5,10 @@
 Source: Wang et al. 2020, arXiv 1912.12333, section 2.3 (the general form).
 """
 
+from collections.abc import Callable
+
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from course_utils import validation
 from course_utils.encodings.base import Embeddings, PositionalEncoding, Tokens
@@ -45,6 +47,14 @@ class ComplexOrder(PositionalEncoding):
         self.vocab_size = validation.integer("vocab_size", vocab_size)
         first = sinusoidal_frequencies(self.d_model).float().repeat(self.vocab_size, 1)
         self.frequencies = nn.Parameter(first * (1 + NOISE * torch.randn_like(first)))
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> "ComplexOrder":
+        """What ``to``, ``half`` and their kin do; the frequencies stay float32 at least."""
+        exact = self.frequencies.data
+        super()._apply(fn, recurse)
+        if self.frequencies.dtype.itemsize < 4:
+            self.frequencies.data = exact.to(self.frequencies.device)
+        return self
 
     def embed(
         self, x: Embeddings, positions: Positions, tokens: Tokens | None = None

@@ -14,7 +14,13 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from course_utils import validation
-from course_utils.encodings.base import Keys, PositionalEncoding, Queries, Weights
+from course_utils.encodings.base import (
+    Keys,
+    PositionalEncoding,
+    Queries,
+    Weights,
+    for_each_head,
+)
 from course_utils.encodings.places import Places
 
 Scores = Float[Tensor, "*lead q_len k_len"]
@@ -102,8 +108,9 @@ class CoPE(PositionalEncoding):
     def bias(self, q: Queries, k: Keys, at: Places) -> Weights:
         """Return q_i · e[p_ij], float32 (float64 if ``q`` is). Keys after the query count 0."""
         at = self._check(q, k, at)
+        k = for_each_head(k, self.n_heads)
         logits = self.scale(self.d_head) * q @ k.transpose(-1, -2)  # (batch, heads, q_len, k_len)
-        counts = _counts(logits, at.later, None if at.rising else at.k)
+        counts = _counts(logits, at.hidden(), None if at.rising else at.k)
         # q meets every row of the table first, then counts pick from those scores: that takes
         # q_len · n_positions numbers a head instead of q_len · k_len vectors.
         scores = (q @ self.table.to(q.dtype).T).to(counts.dtype)  # (…, q_len, n_positions)

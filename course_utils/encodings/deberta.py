@@ -12,7 +12,13 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from course_utils import validation
-from course_utils.encodings.base import Keys, PositionalEncoding, Queries, Weights
+from course_utils.encodings.base import (
+    Keys,
+    PositionalEncoding,
+    Queries,
+    Weights,
+    for_each_head,
+)
 from course_utils.encodings.offsets import whole_offsets
 from course_utils.encodings.places import Places
 
@@ -99,6 +105,7 @@ class DeBERTa(PositionalEncoding):
             for W in (self.W_kr, self.W_qr)
         )  # (heads, 2k, d_head) each
         Kr, Qr = Kr.to(q.dtype), Qr.to(q.dtype)
+        k = for_each_head(k, self.n_heads)
         return deberta_scores(q, k, Kr, Qr, at.offsets, self.released_code)
 
     def scale(self, d_head: int) -> float:

@@ -72,7 +72,8 @@ class Floater(PositionalEncoding):
         # How many steps it takes depends on the values of the positions, so it is not compiled.
         # Not a decorator: that would load the compiler, one second, with every import.
         path = torch.compiler.disable(self.path) if torch.compiler.is_compiling() else self.path
-        return x + path(positions.to(x.device), working).to(x.dtype)
+        row = positions.to(x.device)
+        return x + path(row.flatten(), working).unflatten(0, row.shape).to(x.dtype)
 
     def path(
         self, positions: Positions, dtype: torch.dtype = torch.float32

@@ -50,8 +50,9 @@ def log_n_factor(n: Tensor | float, original_len: int) -> Tensor | float:
 def log_n_of(at: Places, original_len: int, causal: bool, dtype: torch.dtype) -> Tensor:
     """The factor for each query, (…, q_len, 1), never below 1: what attention multiplies by."""
     precise = torch.promote_types(dtype, torch.float32)
-    if causal:
-        n = (~at.later).sum(-1, keepdim=True).to(precise)
-    else:
+    hidden = at.hidden(causal)
+    if hidden is None:
         n = torch.full((at.q_len, 1), at.k_len, device=at.q.device, dtype=precise)
+    else:
+        n = (~hidden).sum(-1, keepdim=True).clamp(min=1).to(precise)  # 0 for padding alone
     return log_n_factor(n, original_len).clamp(min=1)

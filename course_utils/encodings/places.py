@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import torch
 from jaxtyping import Bool, Float, Num
@@ -11,6 +11,10 @@ from torch import Tensor
 
 from course_utils import validation
 from course_utils.encodings.offsets import skew, toeplitz
+
+# A weight of e^−40 of the largest: a million of them are 4e-12 of the sum. Smaller ones change no
+# digit of it, but near 1e-38 they are so small that some processors take a hundred times as long.
+NOTHING = 40.0
 
 Positions = Num[Tensor, "*batch seq"]
 T = TypeVar("T")
@@ -25,23 +29,32 @@ class Places:
     Args:
         q_pos: (q_len,) or (batch, q_len), integers or finite floats.
         k_pos: (k_len,) or (batch, k_len); None for those of the queries.
+        visible: (batch, k_len), True where a key may be seen, False where it is padding; None
+            where all may. The last q_len keys are those of the queries.
 
     Attributes:
         q, k: the positions, int64 or at least float32, so that differences neither wrap nor round.
+        visible: as given.
         ascending: whether each query stands after the one before it and after all keys that are
-            no query. Query i then sees the first k_len − q_len + i + 1 keys, and no other.
+            no query. Then query i comes before all keys past the first k_len − q_len + i + 1.
         consecutive: whether positions count up by one, so that each diagonal has one offset.
 
     Both are False where they are not known: reading positions would break up a compiled model, and
     make a GPU wait.
     """
 
-    def __init__(self, q_pos: Tensor, k_pos: Tensor | None = None) -> None:
+    def __init__(
+        self, q_pos: Tensor, k_pos: Tensor | None = None, visible: Tensor | None = None
+    ) -> None:
         q = validation.positions("q_pos", q_pos, batches=True)
         k = q if k_pos is None else validation.positions("k_pos", k_pos, batches=True)
         if q.ndim == k.ndim == 2 and len(q) != len(k):
             raise ValueError(f"k_pos must have {len(q)} rows, as q_pos, got {len(k)}")
-        self._fill(q, k)
+        if visible is not None:
+            rows = [len(one) for one in (q, k) if one.ndim == 2]
+            texts = rows[0] if rows else len(visible)
+            validation.mask("visible", visible, texts, k.shape[-1], "keys")
+        self._fill(q, k, visible)
 
     @classmethod
     def known(
@@ -50,33 +63,55 @@ class Places:
         k_pos: Tensor,
         ascending: bool | None = None,
         consecutive: bool | None = None,
+        visible: Tensor | None = None,
+        words: Tensor | None = None,
     ) -> Places:
-        """Places of positions that were checked, or counted: what is known need not be read."""
+        """Places of positions that were checked, or counted: what is known need not be read.
+
+        ``words`` are the positions for door 1 where the queries' keys are not the last ones.
+        """
         made = cls.__new__(cls)
-        made._fill(q_pos, k_pos, ascending, consecutive)
+        made._fill(q_pos, k_pos, visible, ascending, consecutive)
+        made._words = words
         return made
 
     def _fill(
-        self, q: Tensor, k: Tensor, ascending: bool | None = None, consecutive: bool | None = None
+        self,
+        q: Tensor,
+        k: Tensor,
+        visible: Tensor | None,
+        ascending: bool | None = None,
+        consecutive: bool | None = None,
     ) -> None:
+        self.visible = visible
         self.q = _wide(q)
         self.k = self.q if k is q else _wide(k)
         self.q_len, self.k_len = q.shape[-1], k.shape[-1]
         self.ascending = _ascending(self.q, self.k) if ascending is None else ascending
         self.consecutive = _consecutive(self.q, self.k) if consecutive is None else consecutive
         self._kept: dict[Hashable, object] = {}
+        self._words: Tensor | None = None
 
-    def blocks(self, size: int, causal: bool) -> Iterator[tuple[slice, Places]]:
+    def blocks(
+        self, size: int, causal: bool, spread: Callable[[], Tensor] | None = None
+    ) -> Iterator[tuple[slice, Places]]:
         """At most ``size`` queries at a time, last first, with the keys that they may see.
 
         Last first, for then a matrix over offsets is a view of its diagonals: offsets grow by one
         from row to row as they do from column to column.
+
+        Args:
+            size: how many queries.
+            causal: whether keys after the query are hidden.
+            spread: returns how far apart two of a query's scores can be before a bias is added,
+                (heads,). Where given, :meth:`by_offset` hides keys of causal blocks that a bias
+                leaves no weight to speak of.
         """
         known = causal and self.ascending
         for start in range(0, self.q_len, size):
             stop = min(start + size, self.q_len)
             seen = self.k_len - self.q_len + stop if known else self.k_len
-            yield slice(start, stop), _Block(self, start, stop, seen, causal)
+            yield slice(start, stop), _Block(self, start, stop, seen, causal, spread)
 
     @property
     def offsets(self) -> Num[Tensor, "*batch q_len k_len"]:
@@ -91,6 +126,37 @@ class Places:
         if self.q.ndim == self.k.ndim == 1:
             return self.k > self.q[:, None]
         return (self.k[..., None, :] > self.q[..., :, None])[:, None]
+
+    def hidden(self, causal: bool = True) -> Bool[Tensor, "*some k_len"] | None:
+        """Which keys a query may not see: padding and, where causal, later ones; None for none."""
+        padding = None if self.visible is None else ~self.visible[:, None, None]
+        if not causal:
+            return padding
+        return self.later if padding is None else self.later | padding
+
+    @property
+    def own(self) -> Places:
+        """The queries among themselves, without what was read before them."""
+        if self.k is self.q:
+            return self
+        return self.keep(
+            "own", lambda: self.known(self.q, self.q, self.ascending, self.consecutive)
+        )
+
+    @property
+    def words(self) -> Num[Tensor, "*batch q_len"]:
+        """The positions of the queries as door 1 wants them: 0 for padding, whatever it has."""
+        if self._words is not None:
+            return self._words
+        if self.visible is None:
+            return self.q
+        return torch.where(self.visible[:, -self.q_len :], self.q, 0)
+
+    @property
+    def length(self) -> Num[Tensor, "*batch_and_1"]:
+        """The position of the last visible key, plus 1: one number, or (batch, 1)."""
+        k = self.k if self.visible is None else torch.where(self.visible, self.k, -1)
+        return k.amax(-1, keepdim=k.ndim == 2) + 1
 
     @property
     def rising(self) -> bool:
@@ -161,7 +227,9 @@ class Places:
             return self
         for name, row in (("q_pos", self.q), ("k_pos", self.k)):
             validation.positions(name, row, whole=True, batches=True)
-        return self.known(self.q.long(), self.k.long(), self.ascending)
+        q = self.q.long()
+        k = q if self.k is self.q else self.k.long()
+        return self.known(q, k, self.ascending, visible=self.visible)
 
     def __repr__(self) -> str:
         return f"Places({self.q_len} queries, {self.k_len} keys)"
@@ -170,10 +238,14 @@ class Places:
 class _Block(Places):
     """Some queries of a pass, last first, and the keys that they may see."""
 
-    def __init__(self, of: Places, start: int, stop: int, seen: int, causal: bool) -> None:
+    def __init__(
+        self, of: Places, start: int, stop: int, seen: int, causal: bool, spread: Any
+    ) -> None:
         q, k = of.q[..., start:stop].flip(-1), of.k[..., :seen]
-        self._fill(q, k, stop - start == 1 and causal and of.ascending, of.consecutive)
+        visible = None if of.visible is None else of.visible[:, :seen]
+        self._fill(q, k, visible, stop - start == 1 and causal and of.ascending, of.consecutive)
         self._of, self._causal = of, causal
+        self._spread = spread if causal and of.ascending else None
         first = of.q_len - stop  # of its diagonals among those of the whole
         self._own = slice(first, first + self.q_len + self.k_len - 1)
         self._masked: Tensor | None = None
@@ -185,8 +257,12 @@ class _Block(Places):
     def by_offset(self, function: Callable[[Tensor], Tensor], key: Hashable = None) -> Tensor:
         if not (self.consecutive and self._causal):
             return super().by_offset(function, key)
-        row = self.diagonals(function, key).masked_fill(self._offset_row() > 0, -torch.inf)
-        self._masked = self.matrix(row)[None]
+        row, hidden = self.diagonals(function, key), self._offset_row() > 0
+        if self._spread is not None and validation.readable(row):
+            least = row[..., self.k_len - 1, None] - NOTHING  # of each query's own key
+            if bool(row.amin() < least.amin()):
+                hidden = hidden | (row < least - self._spread()[:, None])
+        self._masked = self.matrix(row.masked_fill(hidden, -torch.inf))[None]
         return self._masked
 
     def diagonals(self, function: Callable[[Tensor], Tensor], key: Hashable = None) -> Tensor:
@@ -209,7 +285,7 @@ class _Block(Places):
         return rows.as_strided(shape, (*rows.stride()[:-2], width + 1, 1))
 
     def hides(self, bias: Tensor | None) -> bool:
-        return bias is not None and bias is self._masked
+        return bias is not None and bias is self._masked and self.visible is None
 
 
 def _wide(positions: Tensor) -> Tensor:

@@ -16,8 +16,15 @@ from course_utils import validation
 from course_utils.encodings.base import Keys, PositionalEncoding, Queries
 from course_utils.encodings.layouts import LAYOUTS, rotated_width
 from course_utils.encodings.places import Places, Positions
-from course_utils.encodings.rotation import Turns, Vectors, angle_dtype, check_pairs, rotate_pairs
-from course_utils.encodings.scaling import Length, Pairs, Scaling
+from course_utils.encodings.rotation import (
+    Turns,
+    Vectors,
+    angle_dtype,
+    check_pairs,
+    precise,
+    rotate_pairs,
+)
+from course_utils.encodings.scaling import Length, Pairs, Scaled, Scaling
 
 Tables = tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]]  # cos, sin of queries; of keys
 
@@ -37,27 +44,38 @@ def rope_frequencies(
     return base ** -(torch.arange(0, width, 2, device=device, dtype=dtype) / width)
 
 
-def rope_angles(positions: Positions, frequencies: Pairs) -> Float[Tensor, "*batch seq pairs"]:
-    """The angle p·θ_m of every position and pair, in radians, float64 (float32 on mps)."""
+def rope_angles(positions: Positions, frequencies: Float[Tensor, "*texts pairs"]) -> Turns:
+    """The angle p·θ_m of every position and pair, in radians, float64 (float32 on mps).
+
+    ``frequencies`` are (pairs,), or (batch, pairs) where texts turn by their own.
+    """
     row = validation.positions("positions", positions, batches=True)
-    theta = validation.floating("frequencies", frequencies, "(pairs,)", ndim=1)
+    theta = precise("frequencies", frequencies, "(pairs,) or (batch, pairs)")
+    if theta.ndim not in (1, 2):
+        raise ValueError(
+            f"frequencies must be (pairs,) or (batch, pairs), got {tuple(theta.shape)}"
+        )
     dtype = angle_dtype(row.device)
-    return row.to(dtype)[..., None] * theta.to(row.device, dtype)
+    return row.to(dtype)[..., None] * theta.to(row.device, dtype)[..., None, :]
 
 
-def apply_rope(x: Vectors, angles: Turns, layout: str = "interleaved") -> Vectors:
+def apply_rope(
+    x: Vectors, angles: Turns, layout: str = "interleaved", factor: float = 1.0
+) -> Vectors:
     """Turn each pair of features by its angle, in the dtype of ``x``.
 
     Args:
         x: queries or keys, d even.
-        angles: (seq, d / 2), radians.
+        angles: (seq, d / 2), radians; or with axes in front, see :func:`rotate_pairs`.
         layout: "interleaved" pairs features 2m and 2m + 1, as the paper and Meta's Llama code do;
             "half" pairs m and m + d/2, as GPT-NeoX and Hugging Face's Llama do.
+        factor: the attention factor of a scaling, above 0, which :func:`scaled_frequencies` returns
+            beside the frequencies. Queries and keys both get it.
     """
-    check_pairs(x, "angles", angles)
+    check_pairs(x, "angles", precise("angles", angles, "(seq, d / 2)"))
+    cos, sin = cos_sin(angles.to(x.device), validation.positive("factor", factor))
     work = torch.promote_types(x.dtype, torch.float32)
-    angles = angles.to(x.device, torch.promote_types(angles.dtype, torch.float32))
-    return rotate_pairs(x, angles.cos().to(work), angles.sin().to(work), layout)
+    return rotate_pairs(x, cos.to(work), sin.to(work), layout)
 
 
 def scaled_frequencies(
@@ -67,14 +85,14 @@ def scaled_frequencies(
     length: Length = None,
     *,
     device: torch.device | str | None = None,
-) -> tuple[Pairs, float]:
+) -> Scaled:
     """What a scaling makes of :func:`rope_frequencies`, and its factor on cos and sin.
 
     Args:
         d, base, device: as there.
         scaling: None for the plain frequencies and 1.
         length: positions in use, for a scaling that looks at it; None for no more than in
-            training. A tensor with one number is taken as it is, unchecked.
+            training. A tensor, of one number or (batch, 1), is taken as it is, unchecked.
     """
     if scaling is not None and not isinstance(scaling, Scaling):
         raise TypeError(
@@ -102,7 +120,8 @@ class Rotary(PositionalEncoding):
             below 1: the share of the features that turn).
 
     A scaling that looks at the current length takes the last position among the keys, plus 1.
-    Queries and keys of one call turn under the same frequencies: so cache keys before they turn.
+    Queries and keys of one call turn under the same frequencies: so a cache then keeps keys as they
+    were before they turned.
     """
 
     offsets_only = True
@@ -125,6 +144,11 @@ class Rotary(PositionalEncoding):
         self.fraction, self.scaling = float(fraction), scaling
         scaled_frequencies(self.n_turned, self.base, scaling)  # raises if the scaling does not fit
 
+    @property
+    def static_keys(self) -> bool:  # type: ignore[override]
+        """Whether the frequencies are the same at every length."""
+        return self.scaling is None or not self.scaling.needs_length
+
     def rotate(self, q: Queries, k: Keys, at: Places) -> tuple[Queries, Keys]:
         """Return queries and keys, turned, in their own dtype."""
         at = self._check(q, k, at)
@@ -139,7 +163,7 @@ class Rotary(PositionalEncoding):
     def _tables(self, at: Places) -> Tables:
         """Cos and sin, (seq, pairs) each, for the queries and for the keys."""
         needs_length = self.scaling is not None and self.scaling.needs_length
-        length = at.k.max() + 1 if needs_length else None
+        length = at.length if needs_length else None
         theta, factor = scaled_frequencies(
             self.n_turned, self.base, self.scaling, length, device=at.k.device
         )

@@ -28,7 +28,8 @@ def rotate_pairs(x: Vectors, cos: Turns, sin: Turns, layout: str = "interleaved"
 
     Args:
         x: d even.
-        cos: (seq, d / 2), or with axes in front that go with those of ``x``.
+        cos: (seq, d / 2), or as many axes as ``x``, 1 where it is the same for all: (batch, 1, seq,
+            d / 2) for each text, (1, heads, seq, d / 2) for each head.
         sin: likewise.
         layout: as for :func:`~course_utils.encodings.functional.apply_rope`.
     """
@@ -76,7 +77,25 @@ def check_pairs(x: Any, name: str, table: Any) -> None:
         raise ValueError(f"x must have shape (…, seq, d) with an even d, got {tuple(x.shape)}")
     wanted = (x.shape[-2], x.shape[-1] // 2)
     found = validation.floating(name, table, f"(seq, d / 2) = {wanted}")
-    if not 2 <= found.ndim <= x.ndim or found.shape[-2:] != wanted:
+    front = zip(found.shape[:-2], x.shape[:-2], strict=False)
+    fits = found.ndim in (2, x.ndim) and all(one in (1, other) for one, other in front)
+    if not fits or found.shape[-2:] != wanted:
+        # (batch, seq, d / 2) would be taken for (heads, seq, d / 2) where both are as many.
         raise ValueError(
-            f"{name} must have shape (seq, d / 2) = {wanted} for this x, got {tuple(found.shape)}"
+            f"{name} must have shape (seq, d / 2) = {wanted}, or that behind axes of 1 or as x's "
+            f"{tuple(x.shape[:-2])}, got {tuple(found.shape)}"
         )
+
+
+def precise(name: str, value: Any, shape: str) -> Tensor:
+    """Return ``value``, or raise unless it is a tensor of float32 or float64.
+
+    Near 1000 rad the angles that bfloat16 knows are 4 rad apart, those of float16 half a radian.
+    """
+    found = validation.floating(name, value, shape)
+    if found.dtype not in (torch.float32, torch.float64):
+        raise TypeError(
+            f"{name} must be float32 or float64, half precision has too few digits for angles, "
+            f"got {found.dtype}; make them where they are used: model.to(dtype) rounds buffers"
+        )
+    return found

@@ -22,7 +22,7 @@ from torch import Tensor
 from course_utils import validation
 
 Pairs = Float[Tensor, " pairs"]
-Scaled = tuple[Pairs, float]
+Scaled = tuple[Float[Tensor, "*batch pairs"], float]
 Length = float | Tensor | None
 
 

@@ -10,7 +10,13 @@ from jaxtyping import Float, Num
 from torch import Tensor, nn
 
 from course_utils import validation
-from course_utils.encodings.base import Keys, PositionalEncoding, Queries, Weights
+from course_utils.encodings.base import (
+    Keys,
+    PositionalEncoding,
+    Queries,
+    Weights,
+    for_each_head,
+)
 from course_utils.encodings.places import Places
 from course_utils.encodings.sinusoidal import sinusoidal_table
 
@@ -82,4 +88,4 @@ class TransformerXL(PositionalEncoding):
             by_position = at.skewed(asked @ projected)
         else:
             by_position = sinusoidal_scores(asked @ W, at.q, at.k)
-        return by_position + (scale * u[:, None]) @ k.mT
+        return by_position + (scale * u[:, None]) @ for_each_head(k, self.n_heads).mT

@@ -59,6 +59,7 @@ class XPos(Rotary):
     """
 
     causal = True
+    static_keys = False  # the middle moves
 
     def __init__(
         self,

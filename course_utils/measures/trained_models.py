@@ -86,6 +86,7 @@ def _together(caches: Iterable[KVCache]) -> KVCache:
     all_of = KVCache()
     for one in caches:
         assert one.keys is not None and one.values is not None and one.positions is not None
-        at = all_of.places(len(one), one.positions.device, one.positions)
+        texts, count = len(one.keys), len(one)
+        at = all_of.places(texts, count, one.positions.device, one.positions)
         all_of.keep(*all_of.joined(one.keys, one.values), at)
     return all_of

@@ -1,0 +1,360 @@
+"""Batches of unequal texts: each gets what it gets alone, in one pass and step by step."""
+
+import functools
+
+import pytest
+import torch
+from variants import DYNAMIC, VOCABULARY, attention, variants
+
+from course_utils.attention import MultiHeadAttention
+from course_utils.encodings import NAMES, Places, create
+from course_utils.kv_cache import FixedCache, KVCache
+from course_utils.models import TinyTransformer
+
+LENGTHS, STEPS = (3, 9, 1, 6), 10
+WIDTH = max(LENGTHS)
+SIZES = {"d_model": 16, "n_layers": 2, "n_heads": 2}
+tolerance = 1e-5
+
+
+@functools.cache
+def model(name, options=(), causal=True):
+    torch.manual_seed(0)
+    made = TinyTransformer(VOCABULARY, name, max_len=400, causal=causal, **SIZES, **dict(options))
+    for one in made.parameters():
+        one.data += 0.1 * torch.randn_like(one)  # so that tables that start at 0.02 weigh something
+    return made.eval()
+
+
+@functools.cache
+def texts(more=0):
+    generator = torch.Generator().manual_seed(1)
+    return [torch.randint(VOCABULARY, (1, n + more + STEPS), generator=generator) for n in LENGTHS]
+
+
+def padded(more=0, side="left"):
+    """The texts' beginnings as one batch, (4, WIDTH + more), and which tokens are no padding."""
+    tokens = torch.full((len(LENGTHS), WIDTH + more), 7)
+    seen = torch.zeros_like(tokens, dtype=torch.bool)
+    for row, (text, n) in enumerate(zip(texts(more), LENGTHS, strict=True)):
+        own = slice(-(n + more), None) if side == "left" else slice(0, n + more)
+        tokens[row, own], seen[row, own] = text[0, : n + more], True
+    return tokens, seen
+
+
+def gap(found, seen, alone):
+    """The largest difference of a batch from each text alone, padding apart."""
+    gaps = []
+    for row, mask, one in zip(found, seen, alone, strict=True):
+        own = row[mask]
+        gaps.append((own - one[0, : len(own)]).abs().max())
+    return float(torch.stack(gaps).max())
+
+
+def read_alone(made):
+    return [made(text[:, :n]) for text, n in zip(texts(), LENGTHS, strict=True)]
+
+
+def logits(out):
+    return out[0] if isinstance(out, tuple) else out
+
+
+@variants(DYNAMIC)
+@pytest.mark.parametrize("need_weights", [False, True], ids=["fused", "weights"])
+@torch.no_grad()
+def test_a_left_padded_batch_gets_what_each_text_gets_alone(variant, need_weights):
+    made = model(variant[0], tuple(variant[1].items()))
+    tokens, seen = padded()
+    out = made(tokens, attention_mask=seen, need_weights=need_weights)
+    assert logits(out).isfinite().all()
+    assert gap(logits(out), seen, read_alone(made)) <= tolerance
+
+
+@variants()
+@pytest.mark.parametrize("need_weights", [False, True], ids=["fused", "weights"])
+@pytest.mark.parametrize("side", ["left", "right"])
+@pytest.mark.parametrize("capacity", [None, WIDTH + STEPS], ids=["growing", "fixed"])
+@torch.no_grad()
+def test_ten_cached_steps_after_padding_get_what_each_text_gets_alone(
+    variant, need_weights, side, capacity
+):
+    made = model(variant[0], tuple(variant[1].items()))
+    if variant[1].get("beyond") == "interpolate":
+        pytest.skip("what a position means changes with the length of the text")
+    tokens, seen = padded(side=side)
+    alone, cache = [made(text) for text in texts()], made.new_cache(capacity)
+    made(tokens, cache=cache, attention_mask=seen)
+    for step in range(STEPS):
+        places = [n + step for n in LENGTHS]
+        new = torch.cat([text[:, at : at + 1] for text, at in zip(texts(), places, strict=True)])
+        # What was hidden stays hidden, whether it is said again or not.
+        again = torch.cat([seen, seen.new_ones(4, step + 1)], 1) if step % 2 else None
+        mask = again if capacity is None else None
+        out = made(new, cache=cache, need_weights=need_weights, attention_mask=mask)
+        for row, at in enumerate(places):
+            assert (logits(out)[row, 0] - alone[row][0, at]).abs().max() <= tolerance
+
+
+@pytest.mark.parametrize("name", NAMES)
+@torch.no_grad()
+def test_long_padded_texts_are_right_in_blocks_too(name):
+    made, more = model(name), 140
+    tokens, seen = padded(more)
+    alone = [made(text) for text in texts(more)]
+    assert gap(made(tokens, attention_mask=seen), seen, alone) <= 2 * tolerance
+
+
+@variants(DYNAMIC)
+@pytest.mark.parametrize("side", ["left", "right"])
+@torch.no_grad()
+def test_positions_may_be_given_for_each_text(variant, side):
+    """As other libraries hand them over: padding has any position, here 1."""
+    made = model(variant[0], tuple(variant[1].items()))
+    tokens, seen = padded(side=side)
+    rows = (seen.cumsum(-1) - 1).masked_fill(~seen, 1)
+    out = made(tokens, rows, attention_mask=seen)
+    assert gap(out, seen, read_alone(made)) <= tolerance
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in ("xpos", "cope")])
+@pytest.mark.parametrize("side", ["left", "right"])
+@torch.no_grad()
+def test_an_encoder_does_not_see_padding_either(name, side):
+    made = model(name, causal=False)
+    tokens, seen = padded(side=side)
+    assert gap(made(tokens, attention_mask=seen), seen, read_alone(made)) <= tolerance
+
+
+@torch.no_grad()
+def test_without_a_mask_padding_changes_the_logits():
+    made, (tokens, seen) = model("rope"), padded()
+    assert gap(made(tokens), seen, read_alone(made)) > 0.01
+
+
+@torch.no_grad()
+def test_gaps_inside_a_text_count_for_nothing():
+    tokens, seen = texts()[1][:, :9], torch.ones(1, 9, dtype=torch.bool)
+    seen[0, [0, 3, 4, 7]] = False
+    for name in ("learned", "rope", "alibi", "cope"):
+        found = model(name)(tokens, attention_mask=seen)[:, seen[0]]
+        assert (found - model(name)(tokens[:, seen[0]])).abs().max() <= tolerance
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("need_weights", [False, True], ids=["fused", "weights"])
+@pytest.mark.parametrize("n", [6, 200])
+def test_a_text_of_padding_alone_gives_no_nan_nor_do_its_gradients(name, need_weights, n):
+    made = model(name)
+    tokens, seen = torch.zeros(2, n, dtype=torch.long), torch.ones(2, n, dtype=torch.bool)
+    seen[0] = False
+    seen[1, : n // 2] = False
+    out = made(tokens, attention_mask=seen, need_weights=need_weights)
+    assert logits(out).isfinite().all()
+    grads = torch.autograd.grad(
+        logits(out)[1, -1].sum(), list(made.parameters()), allow_unused=True
+    )
+    assert all(one.isfinite().all() for one in grads if one is not None)
+    if need_weights:
+        for weights in out[1]:
+            assert (weights[0] == 0).all()
+            assert (weights[1, :, :, : n // 2] == 0).all()
+
+
+@torch.no_grad()
+def test_a_mask_that_hides_nothing_changes_nothing():
+    tokens = texts()[1]
+    for name in NAMES:
+        made, seen = model(name), torch.ones_like(tokens, dtype=torch.bool)
+        assert torch.equal(made(tokens), made(tokens, attention_mask=seen))
+
+
+@torch.no_grad()
+def test_queries_that_see_nothing_but_padding_are_counted_by_no_log_n():
+    made = MultiHeadAttention(16, 2, causal=True, log_n=2)
+    x, seen = torch.randn(1, 5, 16), torch.tensor([[False, False, True, True, True]])
+    found = made(x, attention_mask=seen)[0]
+    assert (found[:, 2:] - made(x[:, 2:])[0]).abs().max() <= tolerance
+    assert (found[:, :2] == 0).all()
+
+
+def test_a_mask_has_to_cover_the_cache_too():
+    made, (tokens, seen) = model("rope"), padded()
+    cache = made.new_cache()
+    made(tokens, cache=cache, attention_mask=seen)
+    with pytest.raises(ValueError, match=r"9 of the cache and 1 new.*got \(4, 1\)"):
+        made(tokens[:, :1], cache=cache, attention_mask=seen[:, :1])
+
+
+@pytest.mark.parametrize("capacity", [None, 40], ids=["growing", "fixed"])
+@torch.no_grad()
+def test_rows_of_a_cache_can_be_chosen_and_doubled(capacity):
+    made, (tokens, seen) = model("alibi"), padded()
+    cache = made.new_cache(capacity)
+    made(tokens, cache=cache, attention_mask=seen)
+    chosen = [1, 3, 3]
+    for one in cache:
+        one.select(chosen)
+    new = torch.tensor([[2], [2], [5]])
+    found = made(new, cache=cache)[:, 0]
+    for row, which in enumerate(chosen):
+        alone = torch.cat([texts()[which][:, : LENGTHS[which]], new[row, None]], dim=1)
+        assert (found[row] - made(alone)[0, -1]).abs().max() <= tolerance
+
+
+@pytest.mark.usefixtures("plain_arguments")
+@pytest.mark.parametrize("rows", [[], [4], [-1], torch.tensor([0.5]), torch.tensor(1)])
+def test_rows_that_are_not_there_are_named(rows):
+    cache = KVCache()
+    with pytest.raises(ValueError, match=r"rows.*empty"):
+        cache.select(rows)
+    attention(("none", {}))(torch.randn(4, 3, 16), cache=cache)
+    with pytest.raises(ValueError, match="rows"):
+        cache.select(rows)
+    assert len(cache.keys) == 4
+
+
+@pytest.mark.parametrize("capacity", [None, 8], ids=["growing", "fixed"])
+@pytest.mark.parametrize("name", ["rope", "alibi", "none", "cope"])
+@torch.no_grad()
+def test_a_cache_may_keep_the_last_tokens_only(capacity, name):
+    """As in a sliding window: what is forgotten is not seen, and positions count on."""
+    made = attention((name, {}))
+    x, n = torch.randn(2, 8, 16), 3
+    cache = KVCache() if capacity is None else FixedCache(capacity)
+    for at in range(8):
+        found = made(x[:, at : at + 1], cache=cache)[0]
+        cache.keep_last(n - 1)
+        assert len(cache) == min(at + 1, n - 1)
+        first = max(0, at - n + 1)
+        row = torch.arange(first, at + 1)
+        expected = made(x[:, first : at + 1], row)[0][:, -1:]
+        assert (found - expected).abs().max() <= tolerance
+
+
+@torch.no_grad()
+def test_a_cache_of_fixed_capacity_refuses_what_it_has_no_room_for_and_stays_as_it_was():
+    made, cache = attention(("rope", {})), FixedCache(4)
+    x = torch.randn(1, 5, 16)
+    with pytest.raises(ValueError, match=r"room for 0 \+ 5 tokens, got 4"):
+        made(x, cache=cache)
+    made(x[:, :3], cache=cache)
+    with pytest.raises(ValueError, match=r"room for 3 \+ 2 tokens, got 4"):
+        made(x[:, 3:], cache=cache)
+    assert len(cache) == 3
+    assert (made(x[:, 3:4], cache=cache)[0] - made(x[:, :4])[0][:, -1:]).abs().max() <= tolerance
+    with pytest.raises(ValueError, match=r"attention_mask.*first tokens"):
+        made(x[:, 4:], cache=FixedCacheWithOne(), attention_mask=torch.ones(1, 2, dtype=torch.bool))
+
+
+def FixedCacheWithOne():
+    cache = FixedCache(4)
+    attention(("rope", {}))(torch.randn(1, 1, 16), cache=cache)
+    return cache
+
+
+@torch.no_grad()
+def test_the_tensors_of_a_fixed_cache_stay_where_they_are():
+    made, cache = attention(("rope", {})), FixedCache(6)
+    x = torch.randn(2, 6, 16)
+    made(x[:, :2], cache=cache)
+    held = [(one.data_ptr(), one.shape) for one in (cache.keys, cache.values)]
+    for at in range(2, 6):
+        made(x[:, at : at + 1], cache=cache)
+    assert held == [(one.data_ptr(), one.shape) for one in (cache.keys, cache.values)]
+
+
+@torch.no_grad()
+def test_keys_that_turn_by_themselves_turn_once(monkeypatch):
+    """RoPE turns the new key alone; under dynamic NTK all keys turn again at every step."""
+    from course_utils.encodings import rope
+
+    lengths = []
+    real = rope.rotate_pairs
+
+    def counted(x, *given):
+        lengths.append(x.shape[2])
+        return real(x, *given)
+
+    monkeypatch.setattr(rope, "rotate_pairs", counted)
+    for variant, expected in ((("rope", {}), [1, 1]), (DYNAMIC, [1, 6])):
+        made, cache = attention(variant), KVCache()
+        made(torch.randn(1, 5, 16), cache=cache)
+        lengths.clear()
+        made(torch.randn(1, 1, 16), cache=cache)
+        assert lengths == expected
+
+
+@variants()
+@pytest.mark.parametrize("need_weights", [False, True], ids=["fused", "weights"])
+@pytest.mark.parametrize("n", [7, 150])
+@torch.no_grad()
+def test_grouped_queries_are_queries_whose_keys_and_values_are_repeated(variant, need_weights, n):
+    name, options = variant
+    width, heads, groups = 32, 4, 2
+    encoding = create(name, d_model=width, n_heads=heads, causal=True, **options)
+    few = MultiHeadAttention(width, heads, encoding, causal=True, n_kv_heads=groups)
+    many = MultiHeadAttention(width, heads, encoding, causal=True)
+    for one in ("W_k", "W_v"):
+        rows = getattr(few, one).weight.unflatten(0, (groups, -1)).repeat_interleave(2, 0)
+        getattr(many, one).weight.copy_(rows.flatten(0, 1))
+    for one in ("W_q", "W_o"):
+        getattr(many, one).weight.copy_(getattr(few, one).weight)
+    x = torch.randn(2, n, width)
+    tokens = torch.zeros(2, n, dtype=torch.long)
+    (found, weights), (expected, others) = (
+        made(x, need_weights=need_weights, tokens=tokens) for made in (few, many)
+    )
+    assert (found - expected).abs().max() <= tolerance
+    if need_weights:
+        assert (weights - others).abs().max() <= tolerance
+    cache = KVCache()
+    steps = [
+        few(part, cache=cache, tokens=tokens[:, : part.shape[1]])[0] for part in x.split(n - 1, 1)
+    ]
+    assert (torch.cat(steps, 1) - expected).abs().max() <= tolerance
+    assert cache.keys.shape[1] == groups
+
+
+def test_groups_must_divide_the_heads():
+    with pytest.raises(
+        ValueError, match=r"n_kv_heads must divide n_heads, 4, got 3; valid: 1, 2, 4"
+    ):
+        MultiHeadAttention(32, 4, n_kv_heads=3)
+
+
+def test_hooks_see_every_attention_and_its_weights():
+    made, met = model("rope"), []
+    handles = [
+        block.attention.register_forward_hook(lambda module, given, out: met.append(out[1].shape))
+        for block in made.blocks
+    ]
+    made(texts()[1], need_weights=True)
+    for one in handles:
+        one.remove()
+    n = texts()[1].shape[1]
+    assert met == [(1, 2, n, n)] * 2
+
+
+def test_a_hook_may_change_what_attention_gives():
+    made = model("rope")
+    handle = made.blocks[0].attention.register_forward_hook(lambda *given: (given[2][0] * 0, None))
+    without = made(texts()[1])
+    handle.remove()
+    assert (without - made(texts()[1])).abs().max() > 0.01
+
+
+@pytest.mark.parametrize("rows", [(2, 3), (3, 5)])
+def test_places_refuse_a_mask_that_fits_no_keys(rows):
+    with pytest.raises(ValueError, match="visible"):
+        Places(torch.arange(4).expand(2, 4), visible=torch.ones(rows, dtype=torch.bool))
+
+
+def test_places_know_their_padding():
+    seen = torch.tensor([[False, True, True], [True, True, False]])
+    at = Places(torch.arange(3), visible=seen)
+    assert at.words.tolist() == [[0, 1, 2], [0, 1, 0]]
+    assert at.length.tolist() == [[3], [2]]
+    assert at.hidden(causal=False).shape == (2, 1, 1, 3)
+    for text, mask in enumerate(seen):
+        for i, row in enumerate(at.hidden()[text, 0]):
+            assert row.tolist() == [j > i or not mask[j] for j in range(3)]
