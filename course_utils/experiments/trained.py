@@ -9,10 +9,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-import torch
 from safetensors.torch import load, save
-from torch import Tensor, nn
+from torch import nn
 
+from course_utils import saving
 from course_utils.experiments.recipe import Recipe, build
 
 Weights = bytes
@@ -33,18 +33,13 @@ class Learner:
 
 def packed(model: nn.Module, about: Mapping[str, Any]) -> Weights:
     """A model's weights and what is to be known of them, as a safetensors file has them."""
-    kept = {name: value.detach().cpu().contiguous() for name, value in _once(model).items()}
+    kept = {name: value.cpu().contiguous() for name, value in saving.weights(model).items()}
     return save(kept, {"about": json.dumps(dict(about))})
 
 
 def unpack(weights: Weights, model: nn.Module) -> dict[str, Any]:
     """Put what :func:`packed` made into a model of the same kind; returns what is known of it."""
-    found, own = load(weights), _once(model)
-    if found.keys() != own.keys():
-        raise ValueError(f"weights must fit the model, got {sorted(found.keys() ^ own.keys())}")
-    with torch.no_grad():
-        for name, value in own.items():
-            value.copy_(found[name])
+    saving.fill(model, load(weights), "kept weights")
     header = int.from_bytes(weights[:8], "little")
     return json.loads(json.loads(weights[8 : 8 + header])["__metadata__"]["about"])
 
@@ -56,12 +51,5 @@ def size_of(recipe: Recipe, **changes: Any) -> int:
 
 @functools.cache
 def _size(recipe: Recipe, changes: tuple[tuple[str, Any], ...]) -> int:
-    model = build(recipe, **dict(changes))
-    return 2**14 + sum(value.numel() * value.element_size() for value in _once(model).values())
-
-
-def _once(model: nn.Module) -> dict[str, Tensor]:
-    """What a model's state has; what has several names, as the output layer's matrix, once."""
-    state = model.state_dict(keep_vars=True)
-    first = {id(value): name for name, value in reversed(list(state.items()))}
-    return {name: state[name] for name in sorted(first.values())}
+    every = saving.weights(build(recipe, **dict(changes))).values()
+    return 2**14 + sum(one.numel() * one.element_size() for one in every)
