@@ -13,7 +13,14 @@ from torch import Tensor, nn
 
 from course_utils import saving, validation
 from course_utils.attention import MultiHeadAttention, Weights
-from course_utils.encodings import NAMES, Places, PositionalEncoding, create, options_of
+from course_utils.encodings import (
+    Maker,
+    Places,
+    PositionalEncoding,
+    create,
+    maker_of,
+    options_of,
+)
 from course_utils.encodings.places import Positions
 from course_utils.kv_cache import FixedCache, KVCache, places
 
@@ -76,15 +83,16 @@ class TinyTransformer(nn.Module):
 
     Args:
         vocab_size: number of token ids.
-        encoding: name of an encoding, see ``course_utils.encodings.NAMES``, or an encoding of
-            your own that all layers share.
+        encoding: name of an encoding, see ``course_utils.encodings.NAMES``; or the class of one
+            of your own, made once, or for each layer if not ``shared``; or an encoding that all
+            layers share.
         d_model: width of the embeddings.
         n_layers: number of blocks.
         n_heads: attention heads a block.
         max_len: longest sequence for encodings that keep a table; the others ignore it.
         causal: True for a language model; False lets every token see every other.
         log_n: see :class:`course_utils.attention.MultiHeadAttention`.
-        **options: options of an encoding given by name.
+        **options: options of an encoding given by name or class.
 
     Attributes:
         settings: what the constructor was given, by name.
@@ -93,7 +101,7 @@ class TinyTransformer(nn.Module):
     def __init__(
         self,
         vocab_size: int,
-        encoding: str | PositionalEncoding = "rope",
+        encoding: str | Maker | PositionalEncoding = "rope",
         d_model: int = 128,
         n_layers: int = 4,
         n_heads: int = 4,
@@ -110,14 +118,16 @@ class TinyTransformer(nn.Module):
             "log_n": log_n, **options,
         }  # fmt: skip
         if not isinstance(encoding, PositionalEncoding):
-            validation.choice("encoding", encoding, NAMES)
-            if "vocab_size" in options_of(encoding):
+            if "vocab_size" in options_of(maker_of(encoding, "encoding")):
                 options["vocab_size"] = self.vocab_size
         elif options:
-            raise TypeError(f"options go with an encoding's name, not an object, got {options}")
+            raise TypeError(
+                f"options go with an encoding's name or class, not an object, got {options}"
+            )
         elif not encoding.shared and n_layers != 1:
             raise ValueError(
-                f"encoding must be shared by all layers or given by name, got {encoding!r}"
+                "encoding must be shared by all layers, or given by name or class, "
+                f"got {encoding!r}"
             )
         validation.integer("n_layers", n_layers)
 

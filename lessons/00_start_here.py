@@ -64,18 +64,20 @@ plots.show(
 # 4. **values**: add something to what is summed.
 #
 # Each lesson opens with this strip, with its own doors open. In code the doors are four methods.
-# An encoding overrides the ones it uses, and the package can list them.
+# An encoding overrides the ones it uses, and the package can list them: here for all that
+# lesson 07 compares.
 
 # %%
-from course_utils.encodings import NAMES, create
+from course_utils import data
+from course_utils.encodings import create
 
-for name in NAMES:
+for name in data.results("extrapolation")["encoding"].unique():
     encoding = create(name, d_model=32, n_heads=2)
     print(f"{name:14} opens {', '.join(encoding.doors) or 'no door'}")
 
 # %% [markdown]
 # **Look:** `none` leaves every door shut, `sinusoidal` opens the first. These are the two
-# encodings of lessons 01 and 02. Only `shaw` opens two.
+# encodings of lessons 01 and 02. `shaw` opens two.
 
 # %% [markdown]
 # ## How a lesson works: first you predict

@@ -41,14 +41,10 @@ def plain_arguments():
 @pytest.fixture
 def scheme(monkeypatch):
     """A function that makes create() know one more encoding, for the length of a test."""
-    from course_utils import encodings, models
+    from course_utils import encodings
 
-    def register(name, maker):
-        monkeypatch.setitem(encodings._SCHEMES, name, maker)
-        for module in (encodings, models):
-            monkeypatch.setattr(module, "NAMES", tuple(encodings._SCHEMES))
-
-    return register
+    monkeypatch.setattr(encodings, "_SCHEMES", dict(encodings._SCHEMES))
+    return lambda name, maker: encodings.register(name, maker, replace=True)
 
 
 @pytest.fixture

@@ -5,12 +5,23 @@ import math
 import jaxtyping
 import pytest
 import torch
+from bad_calls import bad_calls
 from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
 from course_utils import encodings
-from course_utils.encodings import NAMES, Places, PositionalEncoding, Sinusoidal, create
+from course_utils.encodings import (
+    NAMES,
+    ALiBi,
+    Places,
+    PositionalEncoding,
+    Sinusoidal,
+    create,
+    known_names,
+    options_of,
+    register,
+)
 from course_utils.encodings.base import DOORS
 from course_utils.encodings.functional import (
     shift_matrix,
@@ -209,6 +220,82 @@ def test_embed_keeps_dtype_and_shape(name, dtype):
     x = torch.randn(2, 5, 16, dtype=dtype)
     out = encoding.embed(x, torch.arange(5), torch.randint(9, (2, 5)))
     assert (out.dtype, out.shape) == (dtype, x.shape)
+
+
+# register()
+
+
+class Window(PositionalEncoding):
+    def __init__(self, d_model, n_heads, max_len, causal, width=4):
+        super().__init__(d_model, n_heads)
+        self.given = (max_len, causal, width)
+
+
+@pytest.fixture
+def forgotten(monkeypatch):
+    """What a test registers is forgotten afterwards."""
+    monkeypatch.setattr(encodings, "_SCHEMES", dict(encodings._SCHEMES))
+
+
+@pytest.mark.usefixtures("forgotten")
+def test_a_registered_encoding_is_created_by_name_with_its_options():
+    register("window", Window)
+    assert known_names() == (*NAMES, "window") and "window" not in NAMES
+    assert options_of("window") == ("width",)
+    made = create("window", d_model=8, n_heads=2, max_len=3, causal=True, width=5)
+    assert isinstance(made, Window) and made.given == (3, True, 5)
+    register("window", Window)  # the same one again
+    register("window", lambda d_model, n_heads: ALiBi(d_model, n_heads), replace=True)
+    assert isinstance(create("window", d_model=8, n_heads=2), ALiBi)
+
+
+def test_a_maker_is_created_without_a_name():
+    made = create(Window, d_model=8, n_heads=2, width=5)
+    assert isinstance(made, Window) and made.given == (512, False, 5)
+
+
+def no_arguments():
+    return ALiBi(8, 2)
+
+
+def another(d_model, n_heads):
+    return ALiBi(d_model, n_heads)
+
+
+def register_two():
+    register("window", Window)
+    register("window", another)
+
+
+test_bad_registration_names_the_argument_and_what_it_got = pytest.mark.usefixtures(
+    "plain_arguments", "forgotten"
+)(
+    bad_calls(
+        [
+            (lambda: register("alibi", Window), ValueError, "name", "'alibi' is taken", "rope"),
+            (lambda: register("rope", Window, replace=True), ValueError, "name", "is taken"),
+            (lambda: register("", Window), ValueError, "name", "empty"),
+            (lambda: register(" ", Window), ValueError, "name", "' '"),
+            (lambda: register(3, Window), TypeError, "name", "int 3"),  # type: ignore[arg-type]
+            (lambda: register("window", 3), TypeError, "maker", "got 3"),  # type: ignore[arg-type]
+            (lambda: register("window", no_arguments), TypeError, "maker", "(d_model, n_heads)"),
+            (lambda: register("window", ALiBi(8, 2)), TypeError, "maker", "ALiBi(d_model=8"),
+            (register_two, ValueError, "name", "'window' is taken", "replace=True"),
+            (
+                lambda: create(nn.Linear, d_model=8, n_heads=2),  # type: ignore[arg-type]
+                TypeError,
+                "Linear",
+                "must be a PositionalEncoding",
+            ),
+            (
+                lambda: create(Window, d_model=8, n_heads=2, widht=3),
+                ValueError,
+                "option",
+                "did you mean 'width'",
+            ),
+        ]
+    )
+)
 
 
 # Doors

@@ -1,5 +1,6 @@
 """The long experiments: fair between encodings, repeatable, and what their tables say is so."""
 
+import json
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -13,10 +14,19 @@ from hypothesis import strategies as st
 from safetensors.torch import load_file, save_file
 from scipy import stats
 
-from course_utils import results, saving, shipped, text
+from course_utils import data, plots, results, saving, shipped, text
 from course_utils.encodings import NAMES, Linear
 from course_utils.encodings.functional import t5_bucket
-from course_utils.experiments import checkpoints, extrapolation, recipe, task_lengths
+from course_utils.experiments import (
+    checkpoints,
+    extrapolation,
+    picture,
+    recipe,
+    stretching,
+    task_lengths,
+    trained,
+)
+from course_utils.experiments.__main__ import EXPERIMENTS
 from course_utils.experiments.recipe import Recipe
 from course_utils.measures.trained_models import sliding_loss
 from course_utils.models import Block, TinyTransformer, from_file
@@ -278,6 +288,101 @@ def test_a_file_that_is_no_checkpoint_is_named_and_nothing_in_it_is_run(tmp_path
         from_file(tmp_path / "other.safetensors")
 
 
+def test_options_are_given_to_the_encoding_before_the_usual_ones():
+    assert recipe.build(tiny("cope", options={"n_positions": 3})).encoding.n_positions == 3
+    assert recipe.build(tiny("cope")).encoding.n_positions == 8
+    both = tiny("t5", options={"n_buckets": 4})
+    assert recipe.build(both).encoding.options == {"n_buckets": 4, "max_distance": 4} | {
+        name: value
+        for name, value in recipe.build(tiny("t5")).encoding.options.items()
+        if name not in ("n_buckets", "max_distance")
+    }
+
+
+def test_options_are_hashable_readable_and_part_of_the_key():
+    plain, given = tiny("kerple"), tiny("kerple", options={"kind": "power", "inside_scale": True})
+    assert given == tiny("kerple", options=(("inside_scale", True), ("kind", "power")))
+    assert len({plain, given}) == 2
+    assert given.columns()["options"] == 'inside_scale=true, kind="power"'
+    assert "options" not in plain.columns()
+    first, second = (recipe.key("any", one) for one in (plain, given))
+    assert first != second and json.loads(json.dumps(second)) == second
+    assert second["built_with"] == {"inside_scale": True, "kind": "power"}
+
+
+def test_a_key_knows_the_code_of_the_encodings_classes_but_not_of_all():
+    found = recipe.key("any", tiny("xpos"))["code"]
+    assert list(found) == ["course_utils.encodings.rope", "course_utils.encodings.xpos"]
+    assert recipe.key("any", tiny("none"))["code"] == {}
+
+
+def test_the_code_of_what_a_function_makes_counts_too(tmp_path, monkeypatch, scheme):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "kin.py").write_text("class Mixin:\n    factor = 1\n")
+    (tmp_path / "made.py").write_text(
+        "from functools import partial\nfrom course_utils.encodings import ALiBi\n"
+        "from kin import Mixin\nclass Own(Mixin, ALiBi): ...\n"
+        "def make(d_model, n_heads):\n    return Own(d_model, n_heads)\n"
+        "half = partial(make)\nsame = partial(ALiBi)\n"
+    )
+    assert list(recipe.key("any", tiny("made:same"))["code"])[1:] == ["made"]
+    for name in ("made:make", "made:half", "made:Own"):
+        found = recipe.key("any", tiny(name))["code"]
+        assert {"course_utils.encodings.alibi", "kin", "made"} == set(found)
+
+
+@given(st.sampled_from(shipped.NAMES))
+def test_weights_that_were_packed_are_those_of_the_model(encoding):
+    model, other = (
+        recipe.build(tiny(encoding, n_layers=2)),
+        recipe.build(tiny(encoding, n_layers=2, seed=1)),
+    )
+    content = trained.packed(model, {"seconds": 1.5})
+    assert trained.unpack(content, other) == {"seconds": 1.5}
+    for name, value in model.state_dict().items():
+        assert torch.equal(other.state_dict()[name], value), name
+    assert len(content) <= trained.size_of(tiny(encoding, n_layers=2))
+    with pytest.raises(ValueError, match="kept weights"):
+        trained.unpack(content, recipe.build(tiny("t5", n_layers=1)))
+
+
+@pytest.mark.parametrize("encoding", NAMES)
+def test_what_is_read_from_kept_weights_is_what_the_trained_model_read(encoding):
+    of = {"recipe": tiny(encoding), "corpus": CORPUS, "lengths": LENGTHS, "bar": False}
+    first, weights = extrapolation.measured(None, **of)
+    again, same = extrapolation.measured(weights, **of)
+    assert again == first and same is weights
+
+
+def test_a_picture_shows_the_means_of_each_table_whatever_its_columns(monkeypatch):
+    drawn, curves = [], plots.seed_curves
+
+    def noted(ax, *args, **kwargs):
+        drawn.append(ax)
+        curves(ax, *args, **kwargs)
+
+    monkeypatch.setattr(plots, "seed_curves", noted)
+    for name, panels, lines in (
+        ("extrapolation", 1, 17), ("tasks", 3, 51), ("learning-rates", 1, 17), ("stretching", 2, 17)
+    ):  # fmt: skip
+        drawn.clear()
+        rows, asked = data.results(name.replace("-", "_")), EXPERIMENTS[name]
+        rows = rows[rows["reading"] == results.AS_TRAINED] if "reading" in rows else rows
+        assert picture.draw(rows, asked.of, asked.across).startswith(b"\x89PNG")
+        assert len(drawn) == panels and sum(len(ax.containers) for ax in drawn) == lines
+    shown = {bars.get_label(): bars.lines[0] for bars in drawn[1].containers}
+    tuned = (
+        rows[(rows["way"] == "direct") & (rows["tuned_at"] == 64)].groupby("read")["loss"].mean()
+    )
+    assert list(shown["direct, tuned at 64"].get_ydata()) == pytest.approx(list(tuned))
+
+
+def test_a_picture_of_runs_that_diverged_is_drawn_all_the_same():
+    rows = pd.DataFrame({"encoding": "a", "seed": [0, 0], "length": 8, "read": [8, 16]})
+    for losses in ([np.nan, np.nan], [1.0, np.inf], [2.0, 2.0]):
+        assert picture.draw(rows.assign(loss=losses), ("loss", "nats"), "read")
+
+
 def test_a_summary_has_the_mean_its_standard_error_and_half_of_its_interval():
     rows = pd.DataFrame(
         {"encoding": list("aaabb"), "seed": [0, 1, 2, 0, 1], "loss": [1.0, 2.0, 4.0, 5.0, 5.0]}
@@ -314,6 +419,18 @@ test_bad_input_names_the_argument_and_what_it_got = pytest.mark.usefixtures("pla
             (lambda: Recipe("rope", length=1), ValueError, "length", "got 1"),
             (lambda: Recipe("rope", lr=0.0), ValueError, "lr", "0.0"),
             (lambda: Recipe("rope", batch=2.0), TypeError, "batch", "2.0"),  # type: ignore[arg-type]
+            (lambda: Recipe("rope", options={"bas": 1}), ValueError, "option", "mean 'base'"),
+            (lambda: Recipe("rope", options={"base": {}}), TypeError, "base", "dict {}"),
+            (lambda: Recipe("rope", options={"base": np.nan}), ValueError, "base", "nan"),
+            (lambda: Recipe("rope", options=3), TypeError, "options", "int 3"),
+            (lambda: Recipe("no:Name"), ImportError, "encoding", "No module named 'no'"),
+            (lambda: Recipe("math:sine"), ValueError, "encoding", "mean 'sin'"),
+            (
+                lambda: stretching.jobs([Recipe("rope", options={"base": 9})], CORPUS),
+                ValueError,
+                "options",
+                "base",
+            ),
             (lambda: task_lengths.run(tiny(), "sort"), ValueError, "task", "sort", "copy"),
             (lambda: task_lengths.run(tiny(length=5), "copy"), ValueError, "length", "got 5"),
             (lambda: shipped.model("t5"), ValueError, "name", "t5"),

@@ -7,7 +7,7 @@ import pytest
 from matplotlib.figure import Figure
 from scipy import stats
 
-from course_utils import data, explorers
+from course_utils import data, encodings, explorers
 from course_utils.results import AS_TRAINED
 
 LOSS, ABOVE, POSITION, LOG_N = explorers.VIEWS
@@ -74,6 +74,12 @@ def test_positions_end_where_the_slider_says():
     explorers.lengths(fig, "rope", "alibi", POSITION, 2)
     places = list(shown(fig, 0))
     assert places == [32, 96, 160, 224]
+
+
+def test_the_encodings_to_choose_from_are_those_of_the_table_whatever_else_there_is(scheme):
+    scheme("another", encodings.ALiBi)
+    table = data.results("extrapolation")["encoding"].drop_duplicates().tolist()
+    assert explorers.measured("alibi") == ["alibi", *(one for one in table if one != "alibi")]
 
 
 def test_an_encoding_without_results_is_explained():

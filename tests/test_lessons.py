@@ -47,6 +47,13 @@ def edges(name, spec):
     return [widget.value, widget.min, widget.max]
 
 
+def test_one_more_encoding_changes_no_lesson():
+    """Lessons list what their tables have, not what ``create`` knows."""
+    for path in LESSONS:
+        code = "\n".join(cell.source for cell in cells(path, "code"))
+        assert not re.search(r"encodings(\.| import\b.*\b)(NAMES|known_names|_SCHEMES)", code), path
+
+
 @pytest.mark.parametrize(("draw", "controls"), list(explorers()))
 def test_an_explorer_draws_or_explains_at_the_edges_of_its_sliders(draw, controls):
     values = {name: edges(name, spec) for name, spec in controls.items()}

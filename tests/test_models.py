@@ -160,6 +160,31 @@ def test_an_encoding_that_is_not_shared_is_made_anew_for_each_layer(counting):
     assert len({id(block.attention.encoding) for block in model.blocks}) == 3
 
 
+@pytest.mark.parametrize(("shared", "made"), [(True, 1), (False, 2)])
+def test_a_class_is_made_once_or_once_a_layer_with_its_options(shared, made):
+    found: list[tuple] = []
+
+    class Own(PositionalEncoding):
+        def __init__(self, d_model, n_heads, causal, vocab_size, width=3):
+            super().__init__(d_model, n_heads)
+            found.append((d_model, n_heads, causal, vocab_size, width))
+
+    Own.shared = shared
+    model = tiny(Own, width=5)
+    assert found == [(16, 2, True, VOCABULARY, 5)] * made
+    own = {id(block.attention.encoding) for block in model.blocks}
+    assert len(own) == made and id(model.encoding) in own
+
+
+def test_what_is_no_maker_of_encodings_is_told(plain_arguments):
+    with pytest.raises(TypeError, match=r"encoding must be .* takes \(d_model, n_heads\)"):
+        tiny(lambda: None)
+    with pytest.raises(TypeError, match="must be a PositionalEncoding, got NoneType"):
+        tiny(lambda d_model, n_heads: None)
+    with pytest.raises(ValueError, match=r"option of .* 'widht' is unknown"):
+        tiny(Counting, widht=3)
+
+
 @pytest.mark.parametrize("shared", [True, False])
 def test_door_one_is_passed_at_every_layer_if_the_encoding_says_so(counting, shared):
     log = counting(every_layer=True, shared=shared)

@@ -11,11 +11,15 @@ import subprocess
 import sys
 import time
 from functools import partial
+from pathlib import Path
 
 import distributed
 import pandas as pd
 import pytest
+from PIL import Image
 
+from course_utils import encodings
+from course_utils.experiments import extrapolation
 from course_utils.experiments.__main__ import main
 from course_utils.experiments.store import DamagedError, Store
 from course_utils.experiments.sweep import WorkerDiedError, sweep
@@ -25,12 +29,14 @@ SMALL = """
     --d-model 16 --n-layers 1 --n-heads 2
 """.split()  # noqa: SIM905
 RUNS = 6
+ROOT = Path(__file__).resolve().parents[1]
 KEY = {"encoding": "rope", "seed": 0, "lengths": [8]}
 
 
-def start(folder, *more):
+def start(folder, *more, **how):
     return subprocess.Popen(
         [sys.executable, "-m", "course_utils.experiments", *SMALL, "--folder", folder, *more],
+        **how,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -57,6 +63,18 @@ def results(folder):
 def table(folder):
     rows = pd.read_csv(folder / "extrapolation.csv")
     return rows.drop(columns=["train_seconds", "bytes_per_second"])
+
+
+def assert_partial(folder, whole):
+    """The table has rows of whole runs, in the order of the whole table, unless it is not begun."""
+    if not (folder / "extrapolation.csv").exists():  # killed between the first run and its table
+        return
+    found, every = table(folder), table(whole)
+    runs = ["encoding", "seed"]
+    done = found[runs].drop_duplicates()
+    assert 1 <= len(done) <= RUNS
+    expected = every.merge(done, on=runs, how="inner")
+    pd.testing.assert_frame_equal(found, expected)
 
 
 def wait_for(count, folder, process):
@@ -92,7 +110,7 @@ def test_a_killed_sweep_resumes_and_does_only_what_is_missing(done, uninterrupte
     killed.communicate()
     kept = {path: path.stat().st_mtime_ns for path in results(folder)}
     assert done <= len(kept) < RUNS
-    assert not (folder / "extrapolation.csv").exists()
+    assert_partial(folder, uninterrupted)
     go_on(folder)
     assert all(path.stat().st_mtime_ns == when for path, when in kept.items())
     pd.testing.assert_frame_equal(table(folder), table(uninterrupted))
@@ -104,6 +122,7 @@ def test_ctrl_c_ends_cleanly_and_says_how_to_go_on(uninterrupted, tmp_path):
     wait_for(1, folder, stopped)
     os.killpg(stopped.pid, signal.SIGINT)
     code, _, err = finish(stopped)
+    assert_partial(folder, uninterrupted)
     assert code == 130
     assert "the same command goes on" in err and "Traceback" not in err
     go_on(folder)
@@ -303,3 +322,206 @@ def test_the_other_experiments_run_from_the_command_too(tmp_path, capsys):
         "learning_rates.csv", "learning_rates_positions.csv", "model_none.safetensors",
         "model_rope.safetensors", "tasks.csv",
     ]  # fmt: skip
+
+
+# Encodings of a user's own
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+OWN = README.partition("```py\n")[2].partition("```")[0]
+TINY = """
+    extrapolation --encodings alibi mine:Window --seeds 0 --steps 3 --length 8 --lengths 8 16
+    --d-model 16 --n-layers 1 --n-heads 2 --option window=3
+""".split()  # noqa: SIM905
+
+
+@pytest.fixture
+def own(tmp_path, monkeypatch):
+    """A folder with mine.py, where the command runs; registered names are forgotten afterwards."""
+    (tmp_path / "mine.py").write_text(OWN)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(encodings, "_SCHEMES", dict(encodings._SCHEMES))
+    return tmp_path
+
+
+@pytest.fixture
+def trained(monkeypatch):
+    """The recipes that were trained, in order."""
+    found, train = [], extrapolation.on_text
+
+    def counted(recipe, *args, **kwargs):
+        found.append(recipe)
+        return train(recipe, *args, **kwargs)
+
+    monkeypatch.setattr(extrapolation, "on_text", counted)
+    return found
+
+
+def again(*more):
+    assert main([*TINY, "--jobs", "1", *more]) == 0
+
+
+def change(folder, before, after):
+    path = folder / "mine.py"
+    assert before in path.read_text()
+    path.write_text(path.read_text().replace(before, after))
+
+
+def test_an_encoding_of_a_file_is_trained_beside_alibi_and_drawn(own):
+    python = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = start("found", *TINY[1:], "--seeds", "0", "1", "--plot", "--jobs", "2", env=python)
+    code, out, err = finish(command)
+    assert code == 0, err
+    rows = pd.read_csv("found/extrapolation.csv")
+    assert list(rows["encoding"].unique()) == ["alibi", "mine:Window"]
+    assert set(rows[rows["encoding"] == "mine:Window"]["options"]) == {"window=3"}
+    assert rows[rows["encoding"] == "alibi"]["options"].isna().all()
+    assert "mine:Window" in out and "found/extrapolation.png" in out
+    with Image.open("found/extrapolation.png") as picture:
+        shades = picture.convert("L").histogram()
+        assert picture.size[0] > 500 and any(shades[:100]) and shades[255]
+    kept = sorted(path.name for path in results(own / "found"))
+    assert len(kept) == 4 and all(":" not in path.name for path in own.rglob("*"))
+    again("--folder", "found", "--seeds", "0", "1")  # another process finds it all done
+    assert sorted(path.name for path in results(own / "found")) == kept
+
+
+def test_a_change_of_its_code_runs_it_again_and_one_of_a_comment_does_not(own, trained):
+    again()
+    assert [one.encoding for one in trained] == ["alibi", "mine:Window"]
+    change(own, "import torch", "# Sees near keys.\n\nimport torch")
+    change(own, "    def __init__", '    """Sees near keys."""\n\n    def __init__')
+    again()
+    assert len(trained) == 2
+    change(own, "< self", "<= self")
+    again()
+    assert [one.encoding for one in trained[2:]] == ["mine:Window"]
+    rows = pd.read_csv("results/extrapolation.csv")
+    change(own, "<= self", "< self")
+    again()
+    assert len(trained) == 3  # as at first
+    same = pd.read_csv("results/extrapolation.csv")["loss"] == rows["loss"]
+    assert 0 < same.sum() < len(same)
+
+
+def test_other_lengths_train_nothing_and_say_what_a_training_would(own, trained):
+    again()
+    again("--lengths", "4", "8", "32")
+    assert len(trained) == 2
+    read = table(own / "results")
+    assert sorted(read["read"].unique()) == [4, 8, 32]
+    again("--lengths", "4", "8", "32", "--folder", "new")
+    assert len(trained) == 4
+    pd.testing.assert_frame_equal(read, table(own / "new"))
+
+
+def test_another_training_does_not_take_the_weights_of_the_first(own, trained):
+    again()
+    for more in (["--steps", "4"], ["--option", "window=2"], ["--lr", "0.1"]):
+        trained.clear()
+        again("--lengths", "8", "--encodings", "mine:Window", "--seeds", "0", *more)
+        assert len(trained) == 1
+
+
+def test_damaged_weights_are_named_and_trained_again(own, trained, capsys):
+    again()
+    paths = sorted((own / "results" / "extrapolation").glob("mine_Window-0-*.safetensors"))
+    assert len(paths) == 1
+    content = bytearray(paths[0].read_bytes())
+    content[-1] ^= 1
+    paths[0].write_bytes(content)
+    again("--lengths", "8")
+    assert f"{paths[0].name} is damaged" in capsys.readouterr().err
+    assert [(one.encoding, one.seed) for one in trained[2:]] == [("mine:Window", 0)]
+    again("--lengths", "16")
+    assert len(trained) == 3
+
+
+def test_weights_count_as_room_that_a_sweep_needs(own, monkeypatch, capsys):
+    usage = shutil.disk_usage(own)._replace(free=2 * 2**17 + 2**24 + 2**12)
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: usage)
+    assert main([*TINY, "--jobs", "1"]) == 1
+    assert "2 runs need" in capsys.readouterr().err
+
+
+def test_a_worker_of_a_cluster_gets_the_file_and_the_weights(own, tmp_path_factory, monkeypatch):
+    monkeypatch.chdir(tmp_path_factory.mktemp("elsewhere"))  # where no mine.py is
+    with distributed.LocalCluster(
+        n_workers=1, threads_per_worker=1, processes=True, dashboard_address=":0"
+    ) as cluster:
+        monkeypatch.chdir(own)
+        there = ["--scheduler", cluster.scheduler_address, "--folder", "there"]
+        assert main([*TINY, *there]) == 0
+        files = set((own / "there" / "extrapolation").glob("*.safetensors"))
+        assert len(files) == 2
+        assert main([*TINY, *there, "--lengths", "4", "8"]) == 0
+        first = table(own / "there")
+        assert set((own / "there" / "extrapolation").glob("*.safetensors")) == files
+        change(own, "< self", "<= self")
+        assert main([*TINY, *there, "--lengths", "4", "8"]) == 0
+    again("--lengths", "4", "8")
+    pd.testing.assert_frame_equal(table(own / "there"), table(own / "results"))
+    assert not first.equals(table(own / "there"))
+
+
+def test_a_worker_with_other_code_is_told(own):
+    key = {"encoding": "alibi", "seed": 0, "code": {"course_utils.encodings.alibi": "another"}}
+    with pytest.raises(ValueError, match="course_utils.encodings.alibi differs here"):
+        sweep([(key, dict)], Store(own), n_jobs=1)
+    key = {"encoding": "window", "seed": 0}  # registered elsewhere
+    with pytest.raises(ValueError, match="'window' is known where it was registered"):
+        sweep([(key, dict)], Store(own), n_jobs=1)
+
+
+def test_a_table_grows_as_runs_are_done_in_the_order_of_the_keys(own, monkeypatch):
+    seen: list[int] = []
+
+    def stopped(self, key, result, write=Store.write):
+        if len(seen) == 3:
+            raise KeyboardInterrupt
+        seen.append(
+            len(pd.read_csv(path)) if (path := own / "results/extrapolation.csv").exists() else 0
+        )
+        return write(self, key, result)
+
+    monkeypatch.setattr(Store, "write", stopped)
+    assert main([*TINY, "--jobs", "1", "--seeds", "0", "1"]) == 130
+    assert seen[0] == 0 and 0 < seen[1] < seen[2]
+    rows = pd.read_csv("results/extrapolation.csv")
+    assert list(rows["encoding"].unique()) == ["alibi", "mine:Window"]
+    assert rows.groupby("encoding")["seed"].nunique().to_dict() == {"alibi": 2, "mine:Window": 1}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        (["--encodings", "alibbi"], "did you mean 'alibi'"),
+        (["--encodings", "mine:Windw"], "did you mean 'Window'"),
+        (["--encodings", "yours:Window"], "No module named 'yours'"),
+        (["--encodings", "broken:Window"], "ZeroDivisionError"),
+        (["--encodings", "mine:torch"], "must be a class or function"),
+        (["--option", "windw=3"], "option 'windw' is unknown; did you mean 'window'"),
+        (["--encodings", "alibi"], "option 'window' is unknown"),
+        (["--option", 'window={"a": 1}'], "option window"),
+        (["--plot", "--encodings", "alibi", "--option", "a=1"], "Valid: none"),
+    ],
+)
+@pytest.mark.usefixtures("plain_arguments")
+def test_what_is_wrong_with_an_own_encoding_is_told(wrong, told, own, capsys):
+    (own / "broken.py").write_text("1 / 0")
+    assert main([*TINY, "--jobs", "1", *wrong]) == 1
+    assert told in capsys.readouterr().err
+    assert not list(own.rglob("*.json"))
+
+
+def test_an_option_without_a_value_is_told(own, capsys):
+    with pytest.raises(SystemExit):
+        main([*TINY, "--option", "window"])
+    assert "must be NAME=VALUE, got 'window'" in capsys.readouterr().err
+
+
+def test_checkpoints_are_of_the_courses_encodings_and_are_not_drawn(own, capsys):
+    assert main(["checkpoints", "--plot"]) == 1
+    assert "--plot" in capsys.readouterr().err
+    assert main(["checkpoints", "--encodings", "alibi", "mine:Window", "--steps", "1"]) == 1
+    assert "encoding 'mine:Window' is unknown" in capsys.readouterr().err
+    assert not list(own.rglob("*.safetensors"))

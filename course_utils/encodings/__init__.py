@@ -1,11 +1,14 @@
 """Positional encodings behind one interface: ``create("sinusoidal", d_model=128, n_heads=4)``.
 
-One file a scheme: its formula, the pure functions, the class. ``NAMES`` lists what ``create``
-knows, ``functional`` collects the formulas, ``base`` is the interface.
+One file a scheme: its formula, the pure functions, the class. ``NAMES`` lists the course's own,
+``register`` makes others known, ``functional`` collects the formulas, ``base`` is the interface.
 """
 
+import inspect
 from collections.abc import Callable
 from typing import Any
+
+from torch import nn
 
 from course_utils import validation
 from course_utils.encodings import functional
@@ -30,9 +33,11 @@ from course_utils.encodings.t5 import T5
 from course_utils.encodings.transformer_xl import TransformerXL
 from course_utils.encodings.xpos import XPos
 
+Maker = Callable[..., PositionalEncoding]
+
 # Every scheme takes d_model and n_heads; max_len and causal where it has arguments of these names;
 # its other arguments are its options. A new scheme is one more line here.
-_SCHEMES: dict[str, Callable[..., PositionalEncoding]] = {
+_SCHEMES: dict[str, Maker] = {
     "none": NoEncoding,
     "sinusoidal": Sinusoidal,
     "learned": Learned,
@@ -54,14 +59,59 @@ _SCHEMES: dict[str, Callable[..., PositionalEncoding]] = {
 NAMES = tuple(_SCHEMES)
 
 
-def options_of(name: str) -> tuple[str, ...]:
+def known_names() -> tuple[str, ...]:
+    """Every name that ``create`` takes: the course's ``NAMES``, then those of :func:`register`."""
+    return tuple(_SCHEMES)
+
+
+def register(name: str, maker: Maker, *, replace: bool = False) -> None:
+    """Make an encoding from outside the course known by a name, to all that take one.
+
+    ``maker`` is called as ``maker(d_model, n_heads, **options)``, with ``max_len`` and ``causal``
+    too where it has arguments of these names. ValueError if another maker has the name; with
+    ``replace`` it is replaced, unless it is one of the course's.
+    """
+    validation.sentence("name", name)
+    _check_maker("maker", maker)
+    taken = _SCHEMES.get(name, maker)
+    if taken is not maker and (name in NAMES or not replace):
+        remedy = "" if name in NAMES else ", or with replace=True this one"
+        valid = f"valid is any other than {', '.join(_SCHEMES)}{remedy}"
+        raise ValueError(f"name {name!r} is taken, by {taken!r}; {valid}")
+    _SCHEMES[name] = maker
+
+
+def maker_of(encoding: str | Maker, argument: str = "name") -> Maker:
+    """What makes an encoding: that of a known name, or the one given; ``argument`` is for errors.
+
+    A maker is a class or a function that takes (d_model, n_heads).
+    """
+    if callable(encoding):
+        return _check_maker(argument, encoding)
+    return _SCHEMES[validation.choice(argument, encoding, _SCHEMES)]
+
+
+def _check_maker(argument: str, maker: Any) -> Maker:
+    try:
+        if isinstance(maker, nn.Module):  # it can be called, but not to make one
+            raise TypeError("it is made already")
+        inspect.signature(maker).bind_partial("d_model", "n_heads")
+    except (TypeError, ValueError) as error:
+        raise TypeError(
+            f"{argument} must be a class or function that takes (d_model, n_heads), "
+            f"got {maker!r}: {error}"
+        ) from error
+    return maker
+
+
+def options_of(name: str | Maker) -> tuple[str, ...]:
     """Names of the options of its own that a scheme takes."""
-    taken = parameters_of(_SCHEMES[validation.choice("name", name, NAMES)])
+    taken = parameters_of(maker_of(name))
     return tuple(one for one in taken if one not in ("max_len", "causal"))
 
 
 def create(
-    name: str,
+    name: str | Maker,
     *,
     d_model: int,
     n_heads: int,
@@ -72,19 +122,20 @@ def create(
     """Build an encoding by name.
 
     Args:
-        name: one of ``NAMES``.
+        name: one of :func:`known_names`, or what makes one: a class or function.
         d_model: width of the embeddings.
         n_heads: attention heads; must divide ``d_model``.
         max_len: longest sequence for the schemes that keep a table; the others ignore it.
         causal: True if keys after the query are masked; only some schemes care.
         **options: the scheme's own options, for example ``base`` for sinusoidal.
     """
-    known = options_of(name)
+    maker, known = maker_of(name), options_of(name)
     validation.integer("max_len", max_len)
     validation.boolean("causal", causal)
     for option in options:
         validation.choice(f"option of {name!r}", option, known)
-    maker = _SCHEMES[name]
     model = {"max_len": max_len, "causal": causal}
     wanted = {key: model[key] for key in parameters_of(maker) if key in model}
-    return maker(d_model, n_heads, **wanted, **options)
+    made = maker(d_model, n_heads, **wanted, **options)
+    validation.instance(f"what {name!r} makes", made, PositionalEncoding, "a PositionalEncoding")
+    return made

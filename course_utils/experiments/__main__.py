@@ -2,18 +2,22 @@
 
 import argparse
 import dataclasses
+import json
 import signal
 import sys
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
-from course_utils import data, shipped, text
-from course_utils.encodings import NAMES
+from course_utils import data, shipped, text, validation
+from course_utils.encodings import NAMES, options_of
 from course_utils.experiments import checkpoints, extrapolation, stretching, task_lengths
 from course_utils.experiments.extrapolation import LENGTHS
+from course_utils.experiments.outside import find
+from course_utils.experiments.picture import draw
 from course_utils.experiments.recipe import Recipe, build, pick
 from course_utils.experiments.store import Store, write_tables
 from course_utils.experiments.sweep import Job, WorkerDiedError, sweep
@@ -24,7 +28,8 @@ SIZES = ("length", "steps", "batch", "d_model", "n_layers", "n_heads")  # of the
 APART = ("task", "way", "tuned", "tuned_at", "factor", "lr")
 ENDING = """
 What is done already is kept: after an interruption the same command goes on. Tables are written to
-FOLDER when all runs are done.
+FOLDER as runs are done. An encoding of your own is MODULE:CLASS, of a file MODULE.py in the current
+folder or anywhere that Python imports from.
 """
 
 
@@ -35,7 +40,7 @@ class Experiment:
     about: str  # for the help
     jobs: Callable[[list[Recipe], bytes, Sequence[int]], list[Job]]  # of recipes, text and lengths
     usual: Recipe = Recipe("none")  # its sizes
-    encodings: Sequence[str] = tuple(NAMES)
+    encodings: Sequence[str] = NAMES
     seeds: Sequence[int] = (0, 1, 2)
     rates: Sequence[float] | None = None  # of learning; None for that of the recipe
     lengths: Sequence[int] | None = LENGTHS  # bytes read; None for the trained length alone
@@ -94,7 +99,9 @@ def parser() -> argparse.ArgumentParser:
     )
     add = made.add_argument
     add("experiment", choices=EXPERIMENTS)
-    add("--encodings", nargs="+", choices=NAMES, metavar="NAME", help="default: all, or the five")
+    add("--encodings", nargs="+", metavar="NAME", help=f"default: all, or the five; {NAMES}")
+    about = "of the encodings that have one of this name; may be given several times"
+    add("--option", type=option, action="append", metavar="NAME=VALUE", help=about)
     seeds = "default: 0 1 2; for stretching 3 4 too, for checkpoints 0"
     add("--seeds", type=int, nargs="+", metavar="SEED", help=seeds)
     add("--lr", type=float, nargs="+", help=f"learning rates; default to compare: {compared}")
@@ -107,7 +114,19 @@ def parser() -> argparse.ArgumentParser:
     add("--folder", type=Path, default=Path("results"), help="where results go; default: results")
     add("--jobs", type=int, metavar="N", help="processes; default: one a core, or one with a GPU")
     add("--scheduler", metavar="ADDRESS", help="of a running Dask cluster, to do the runs there")
+    add("--plot", action="store_true", help="draw the means into FOLDER")
     return made
+
+
+def option(text: str) -> tuple[str, Any]:
+    """``"window=16"`` as name and value; what is no JSON is text."""
+    name, is_there, value = text.partition("=")
+    if not is_there or not name:
+        raise argparse.ArgumentTypeError(f"must be NAME=VALUE, got {text!r}")
+    try:
+        return name, json.loads(value)
+    except ValueError:
+        return name, value
 
 
 def recipes(given: argparse.Namespace) -> list[Recipe]:
@@ -115,10 +134,20 @@ def recipes(given: argparse.Namespace) -> list[Recipe]:
     asked = EXPERIMENTS[given.experiment]
     sizes = {name: getattr(given, name) for name in SIZES if getattr(given, name) is not None}
     first = dataclasses.replace(asked.usual, **sizes)
+    takes = {name: options_of(find(name)) for name in given.encodings or asked.encodings}
+    options = dict(given.option or ())
+    for one in options:
+        validation.choice("option", one, dict.fromkeys(sum(takes.values(), ())))
     found = dict.fromkeys(  # each once
-        dataclasses.replace(first, encoding=name, seed=seed, lr=lr)
+        dataclasses.replace(
+            first,
+            encoding=name,
+            seed=seed,
+            lr=lr,
+            options={one: value for one, value in options.items() if one in taken},
+        )
         for seed in given.seeds or asked.seeds
-        for name in given.encodings or asked.encodings
+        for name, taken in takes.items()
         for lr in given.lr or asked.rates or [first.lr]
     )
     for recipe in found:
@@ -135,12 +164,19 @@ def to_do(given: argparse.Namespace) -> list[Job]:
 
 
 def do_sweep(given: argparse.Namespace) -> None:
-    """Do what is missing, write the tables, print the means."""
+    """Do what is missing, write the tables as they grow, print the means and draw them."""
     todo, asked = to_do(given), EXPERIMENTS[given.experiment]
-    store = Store(given.folder / given.experiment)
-    sweep(todo, store, n_jobs=given.jobs, scheduler=given.scheduler, name=given.experiment)
+    store, keys = Store(given.folder / given.experiment), [key for key, _ in todo]
     stem = given.folder / given.experiment.replace("-", "_")
-    written = write_tables([key for key, _ in todo], store, stem)
+    sweep(
+        todo,
+        store,
+        n_jobs=given.jobs,
+        scheduler=given.scheduler,
+        name=given.experiment,
+        after=lambda: write_tables(keys, store, stem, partly=True),
+    )
+    written = write_tables(keys, store, stem)
     rows = pd.read_csv(next(iter(written.values())))
     if "reading" in rows:
         rows = rows[rows["reading"] == AS_TRAINED]
@@ -149,16 +185,24 @@ def do_sweep(given: argparse.Namespace) -> None:
     column, unit = asked.of
     print(f"{given.experiment}: {unit}, mean over seeds ± half of its 95 % interval")
     print(as_text(summary(rows, *by, of=column), asked.across))
+    if given.plot:
+        written["picture"] = given.folder / f"{given.experiment}.png"
+        written["picture"].write_bytes(draw(rows, asked.of, asked.across))
     for path in written.values():
         print(f"written: {path}")
 
 
 def make_checkpoints(given: argparse.Namespace) -> None:
     """Train the models whose files are not there yet, and keep their weights."""
+    if given.plot:
+        raise ValueError("plot must be left out, as checkpoints has no results to draw, got --plot")
     corpus = given.corpus or data.verified("documentation.txt")
     known = text.split(text.from_file(corpus))
     given.folder.mkdir(parents=True, exist_ok=True)
-    for recipe in recipes(given):
+    wanted = recipes(given)
+    for recipe in wanted:  # one of a file could not be read where that is not
+        validation.choice("encoding", recipe.encoding, NAMES)
+    for recipe in wanted:
         path, new = checkpoints.make(recipe, known, given.folder, pick())
         print(f"{'written' if new else 'there already'}: {path}")
 

@@ -1,6 +1,5 @@
 """Trained models small enough to ship, see ``course_utils.shipped``: float16 weights and recipe."""
 
-import dataclasses
 from contextlib import suppress
 from pathlib import Path
 
@@ -16,7 +15,7 @@ def make(recipe: Recipe, known: text.Text, folder: Path, device: torch.device) -
     A file from another recipe is made anew. If the training is stopped, nothing is written.
     """
     path = folder / shipped.file_name(recipe.encoding)
-    wanted = dataclasses.asdict(recipe)
+    wanted = recipe.columns()
     with suppress(OSError):  # there is none, or it is damaged
         if saving.about(path)["notes"].get("recipe") == wanted:
             return path, False

@@ -7,15 +7,24 @@ every n the same bytes are judged, and each has between n/2 and n bytes of conte
 
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
 from functools import partial
 from typing import Any
 
 import torch
 
 from course_utils import text, validation
-from course_utils.experiments.recipe import Recipe, conditions, digest, key, on_text, pick
+from course_utils.experiments.recipe import (
+    Recipe,
+    build,
+    conditions,
+    digest,
+    key,
+    on_text,
+    pick,
+    training,
+)
 from course_utils.experiments.sweep import Job
+from course_utils.experiments.trained import Learner, Weights, packed, size_of, unpack
 from course_utils.measures.trained_models import sliding_loss
 from course_utils.models import TinyTransformer
 from course_utils.results import AS_TRAINED
@@ -36,14 +45,13 @@ def jobs(
     """
     recipes = list(recipes)
     check(corpus, lengths, length=max((one.length for one in recipes), default=2))
-    more = {"corpus": digest(corpus), "lengths": [*lengths], **changes}
-    return [
-        (
-            key("extrapolation", one, **more),
-            partial(run, one, corpus, lengths, bar=False, **changes),
-        )
-        for one in recipes
-    ]
+    learned_from = {"corpus": digest(corpus), **changes}
+    found: list[Job] = []
+    for one in recipes:
+        job = partial(measured, recipe=one, corpus=corpus, lengths=lengths, bar=False, **changes)
+        learner = Learner(training(one, **learned_from), size_of(one, **changes), job)
+        found.append((key("extrapolation", one, **learned_from, lengths=[*lengths]), learner))
+    return found
 
 
 def fire_jobs(recipes: Iterable[Recipe], corpus: bytes, lengths: Sequence[int]) -> list[Job]:
@@ -52,11 +60,11 @@ def fire_jobs(recipes: Iterable[Recipe], corpus: bytes, lengths: Sequence[int]) 
     They train at 2048 and start at 512 (Li et al. 2023, arXiv 2310.04418). Queries beyond L₀ are
     what teaches the model to interpolate, and a start at the full length leaves none.
     """
-    return [
-        job
-        for recipe in recipes
-        for job in jobs([recipe], corpus, lengths, original_len=max(1, recipe.length // 4))
-    ]
+    found = []
+    for recipe in recipes:
+        start = dict(recipe.options).get("original_len", max(1, recipe.length // 4))
+        found += jobs([recipe], corpus, lengths, original_len=start)
+    return found
 
 
 def run(
@@ -76,19 +84,37 @@ def run(
         Rows of two tables: ``losses``, one a length and way of reading, and ``positions``, one
         for each 64 positions of the longest windows. Losses are in nats a byte.
     """
+    return measured(None, recipe, corpus, lengths, bar=bar, **changes)[0]
+
+
+def measured(
+    weights: Weights | None,
+    recipe: Recipe,
+    corpus: bytes,
+    lengths: Sequence[int],
+    *,
+    bar: bool,
+    **changes: Any,
+) -> tuple[dict[str, list[Row]], Weights]:
+    """What :func:`run` returns, and the weights: those given, of the same training, or new ones."""
     check(corpus, lengths)
     device = pick()
     known = text.split(text.from_bytes(corpus))
-    started = time.perf_counter()
-    model = on_text(recipe, known, device, bar=bar, **changes)
-    seconds = time.perf_counter() - started
-    about: Row = {**asdict(recipe), **changes}
-    made: Row = {
-        "parameters": sum(p.numel() for p in model.parameters()),
-        "train_seconds": round(seconds, 1),
-        "bytes_per_second": round(recipe.steps * recipe.batch * recipe.length / seconds),
-        **conditions(corpus, device),
-    }
+    if weights is None:
+        started = time.perf_counter()
+        model = on_text(recipe, known, device, bar=bar, **changes)
+        seconds = time.perf_counter() - started
+        made: Row = {
+            "parameters": sum(p.numel() for p in model.parameters()),
+            "train_seconds": round(seconds, 1),
+            "bytes_per_second": round(recipe.steps * recipe.batch * recipe.length / seconds),
+            **conditions(corpus, device),
+        }
+        weights = packed(model, made)
+    else:
+        model = build(recipe, **changes).to(device).eval()
+        made = unpack(weights, model)
+    about: Row = {**recipe.columns(), **changes}
     held_out = known.held_out.to(device)
     in_windows, in_pieces = (text.spread(held_out, n) for n in (WINDOW_BLOCKS, POSITION_BLOCKS))
     losses = [
@@ -98,7 +124,8 @@ def run(
         if reading == AS_TRAINED or n > recipe.length  # elsewhere they are the same
         for loss, judged in [sliding_loss(reader, in_windows, n, max(lengths))]
     ]
-    return {"losses": losses, "positions": by_position(about, model, in_pieces, max(lengths))}
+    positions = by_position(about, model, in_pieces, max(lengths))
+    return {"losses": losses, "positions": positions}, weights
 
 
 def readings(recipe: Recipe, model: TinyTransformer) -> dict[str, TinyTransformer]:

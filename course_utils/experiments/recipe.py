@@ -8,13 +8,14 @@ import dataclasses
 import hashlib
 import json
 import platform
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
 
 from course_utils import __version__, tasks, text, validation
-from course_utils.encodings import NAMES
+from course_utils.encodings import known_names, maker_of, options_of
+from course_utils.experiments import outside
 from course_utils.models import TinyTransformer, apart
 from course_utils.session import pick_device
 from course_utils.tasks import Examples
@@ -25,7 +26,7 @@ from course_utils.training import fit
 class Recipe:
     """What one training run is made of, apart from the text."""
 
-    encoding: str  # one of course_utils.encodings.NAMES
+    encoding: str  # one of course_utils.encodings.known_names(), or module:Class
     seed: int = 0  # of weights and of the order of the text, the same order for every encoding
     length: int = 64  # bytes a piece in training
     steps: int = 1200
@@ -34,14 +35,38 @@ class Recipe:
     d_model: int = 128
     n_layers: int = 4
     n_heads: int = 4
+    options: Any = ()  # of the encoding, beside the usual ones: a mapping, kept as sorted pairs
 
     def __post_init__(self) -> None:
-        validation.choice("encoding", self.encoding, NAMES)
+        outside.find(self.encoding)
         validation.seed(self.seed)
         validation.integer("length", self.length, minimum=2)
         for name in ("steps", "batch", "d_model", "n_layers", "n_heads"):
             validation.integer(name, getattr(self, name))
         validation.positive("lr", self.lr)
+        names = "a mapping from their names to their values"
+        validation.instance("options", self.options, (Mapping, tuple, list), names)
+        options = dict(self.options)
+        for name, value in options.items():
+            validation.choice(f"option of {self.encoding!r}", name, options_of(self.encoding))
+            options[name] = _frozen(name, value)
+        object.__setattr__(self, "options", tuple(sorted(options.items())))
+
+    def columns(self) -> dict[str, Any]:
+        """What tells its rows in a table; ``options`` is text, and there only where some are."""
+        told = ", ".join(
+            f"{name}={json.dumps(value)}" for name, value in dict(self.options).items()
+        )
+        rest = {**dataclasses.asdict(self), "options": told}
+        return rest if told else {name: one for name, one in rest.items() if name != "options"}
+
+
+def _frozen(name: str, value: Any) -> Any:
+    if isinstance(value, (list, tuple)):
+        return tuple(_frozen(name, one) for one in value)
+    plain = "a finite number, text, True, False, None or a list of these"
+    validation.instance(f"option {name}", value, (int, float, str, type(None)), plain)
+    return validation.number(f"option {name}", value) if isinstance(value, float) else value
 
 
 PROTOCOL = 1  # one more when the same recipe would give other results: old ones are done again
@@ -49,12 +74,20 @@ PROTOCOL = 1  # one more when the same recipe would give other results: old ones
 
 def key(experiment: str, recipe: Recipe, **more: Any) -> dict[str, Any]:
     """All that decides a run's result, and so tells whether there is one already."""
+    return {"experiment": experiment, **training(recipe), **more, **recipe.columns()}
+
+
+def training(recipe: Recipe, **more: Any) -> dict[str, Any]:
+    """All that decides what a recipe's model has learned, ``more`` being what the recipe lacks."""
+    maker = maker_of(recipe.encoding)
+    kind = maker if isinstance(maker, type) else type(build(recipe).encoding)
+    fair = {**options(recipe.encoding, recipe.length), **dict(recipe.options)}
     return {
-        "experiment": experiment,
         "protocol": PROTOCOL,
-        "options": options(recipe.encoding, recipe.length),
+        "code": outside.code(recipe.encoding, kind),
+        "built_with": json.loads(json.dumps(fair)),  # lists, as a file has them
         **more,
-        **dataclasses.asdict(recipe),
+        **recipe.columns(),
     }
 
 
@@ -95,6 +128,8 @@ def build(recipe: Recipe, **changes: Any) -> TinyTransformer:
 
     ``changes`` are arguments of TinyTransformer to set differently, such as ``log_n``.
     """
+    if recipe.encoding not in known_names():  # another process made the recipe
+        outside.find(recipe.encoding)
     settings: dict[str, Any] = {
         "vocab_size": text.VOCAB_SIZE,
         "encoding": recipe.encoding,
@@ -103,6 +138,7 @@ def build(recipe: Recipe, **changes: Any) -> TinyTransformer:
         "n_heads": recipe.n_heads,
         "max_len": recipe.length,
         **options(recipe.encoding, recipe.length),
+        **dict(recipe.options),
         **changes,
     }
     with apart():

@@ -1,12 +1,15 @@
 """Results on disk: each run a file that is there whole or not at all, and checked when read.
 
-A file holds the run's key (everything that decides its result), the result, and a checksum. The
-runs of a sweep are gathered into CSV files.
+A file holds the run's key (everything that decides its result), the result, and a checksum. Weights
+that a run has trained stand beside it, under the key of their training: their file's name ends in
+its checksum. The runs of a sweep are gathered into CSV files.
 """
 
 import errno
+import hashlib
 import json
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -50,7 +53,11 @@ class Store:
 
     def path(self, key: Key) -> Path:
         """Where the result of a key is: the name says whose it is, its end tells recipes apart."""
-        return self.folder / f"{key['encoding']}-{key['seed']}-{digest(dict(key))[:10]}.json"
+        return self.folder / f"{self._stem(key, 10)}.json"
+
+    def _stem(self, key: Key, digits: int) -> str:
+        safe = re.sub(r"[^\w.-]", "_", str(key["encoding"]))
+        return f"{safe}-{key['seed']}-{digest(dict(key))[:digits]}"
 
     def load(self, key: Key) -> Result | None:
         """The result of a key, or None if there is none; DamagedError names a damaged file."""
@@ -74,33 +81,56 @@ class Store:
                 if self.load(key) is not None:
                     continue
             except DamagedError as error:
-                aside = self.path(key).with_suffix(DAMAGED)
-                os.replace(self.path(key), aside)
-                print(f"{error}; kept as {aside.name}, its run is done again", file=sys.stderr)
+                self._put_aside(self.path(key), error)
             found.append(key)
         return found
 
+    def _put_aside(self, path: Path, why: object) -> None:
+        aside = path.with_suffix(DAMAGED)
+        os.replace(path, aside)
+        print(f"{why}; kept as {aside.name}, its run is done again", file=sys.stderr)
+
+    def weights(self, training: Key) -> bytes | None:
+        """The weights of a training, or None. A damaged file is named and kept aside."""
+        for path in self.folder.glob(f"{self._stem(training, 20)}-*.safetensors"):
+            try:
+                content = path.read_bytes()
+                if path.stem.endswith(hashlib.sha256(content).hexdigest()[:20]):
+                    return content
+                self._put_aside(path, f"weights file {path} is damaged: its checksum does not fit")
+            except OSError as error:
+                print(f"weights file {path} is of no use: {error}", file=sys.stderr)
+        return None
+
+    def write_weights(self, training: Key, weights: bytes) -> Path:
+        """Store the weights of a training, whole."""
+        told = hashlib.sha256(weights).hexdigest()[:20]
+        path = self.folder / f"{self._stem(training, 20)}-{told}.safetensors"
+        return self._write(path, weights, "weights")
+
     def write(self, key: Key, result: Result) -> Path:
         """Store a result, whole: a reader sees the file finished or not at all."""
-        path = self.path(key)
-        partial = path.with_name(f"{path.name}.{os.getpid()}{PARTIAL}")
         told = {"key": dict(key), "result": result, "sha256": digest([dict(key), result])}
+        return self._write(self.path(key), json.dumps(told).encode(), "result")
+
+    def _write(self, path: Path, content: bytes, what: str) -> Path:
+        partial = path.with_name(f"{path.name}.{os.getpid()}{PARTIAL}")
         try:
-            with partial.open("w", encoding="utf-8") as file:
-                json.dump(told, file)
+            with partial.open("wb") as file:
+                file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
             os.replace(partial, path)
         except OSError as error:
             partial.unlink(missing_ok=True)
             raise OSError(
-                error.errno, f"result file {path} cannot be written: {error.strerror}"
+                error.errno, f"{what} file {path} cannot be written: {error.strerror}"
             ) from error
         return path
 
-    def check_space(self, runs: int) -> None:
-        """Raise OSError if the disk has too little room for so many runs."""
-        needed = runs * RUN_BYTES + SPARE_BYTES
+    def check_space(self, runs: int, weights: int = 0) -> None:
+        """Raise OSError if the disk has too little room for so many runs and bytes of weights."""
+        needed = runs * RUN_BYTES + weights + SPARE_BYTES
         free = shutil.disk_usage(self.folder).free
         if free < needed:
             raise OSError(
@@ -110,11 +140,13 @@ class Store:
             )
 
 
-def write_tables(keys: Sequence[Key], store: Store, stem: Path) -> dict[str, Path]:
+def write_tables(
+    keys: Sequence[Key], store: Store, stem: Path, *, partly: bool = False
+) -> dict[str, Path]:
     """Write each table of the runs as a CSV file, runs in the order of their keys.
 
     The first table goes to ``<stem>.csv``, any other to ``<stem>_<table>.csv``. Returns path by
-    table; ValueError names a run that is missing or damaged.
+    table; ValueError names a run that is damaged, or missing: ``partly`` leaves those out.
     """
     import pandas as pd  # not needed where runs are done
 
@@ -122,6 +154,8 @@ def write_tables(keys: Sequence[Key], store: Store, stem: Path) -> dict[str, Pat
     for key in keys:
         result = store.load(key)
         if result is None:
+            if partly:
+                continue
             raise ValueError(f"the run {store.path(key).name} is not there")
         for table, rows in result.items():
             tables.setdefault(table, []).extend(rows)

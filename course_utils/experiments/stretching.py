@@ -10,7 +10,7 @@ learned to find a marked symbol: how deep in the past may it lie?
 
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -86,7 +86,7 @@ def jobs(
     finder = finder or replace(task_lengths.DEFAULTS, encoding="rope")
     about = {
         "corpus": digest(corpus), "lengths": [*lengths], "factor": FACTOR, "tuned": steps,
-        "finder": asdict(finder), "ways": [*WAYS], "swept": [*SWEPT],
+        "finder": finder.columns(), "ways": [*WAYS], "swept": [*SWEPT],
         "multiples": [*MULTIPLES], "needles": [*needles.WAYS],
     }  # fmt: skip
     found: list[Job] = []
@@ -134,7 +134,7 @@ def run(
         for n in at:
             loss, judged = sliding_loss(reader, held_out, n, max(lengths))
             row = {**how, "read": n, "loss": round(loss, 5), "judged": judged}
-            found.append({**asdict(recipe), **row, **made})
+            found.append({**recipe.columns(), **row, **made})
 
     long = FACTOR * recipe.length
     for way in WAYS:
@@ -175,6 +175,8 @@ def judged_part(known: text.Text, longest: int) -> text.Blocks:
 def _check(recipe: Recipe, corpus: bytes, lengths: Sequence[int]) -> None:
     if recipe.encoding != "rope":
         raise ValueError(f"encoding must be 'rope', only it is stretched, got {recipe.encoding!r}")
+    if recipe.options:
+        raise ValueError(f"options must be none, ways are for plain RoPE, got {recipe.options}")
     if not lengths or max(lengths) < recipe.length:
         raise ValueError(f"lengths must reach the trained length, {recipe.length}, got {lengths}")
     extrapolation.check(corpus, lengths, length=FACTOR * recipe.length)

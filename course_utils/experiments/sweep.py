@@ -1,7 +1,7 @@
 """Many runs: on the cores of this machine or on a Dask cluster, each stored as soon as it is done.
 
-Only this process writes results, so the machines of a cluster need no common disk. What is stored
-already is not done again: a sweep that was stopped goes on when it is started again.
+Only this process writes results and weights, so the machines of a cluster need no common disk. What
+is stored already is not done again: a sweep that was stopped goes on when it is started again.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -10,12 +10,18 @@ from concurrent.futures import BrokenExecutor
 from tqdm import tqdm
 
 from course_utils import validation
+from course_utils.experiments import outside
 from course_utils.experiments.store import Key, Result, Store
+from course_utils.experiments.trained import Learner, Weights
 
 Job = tuple[Key, Callable[[], Result]]
+# A job as it is sent: its number, key and function, files that it needs, weights if there are any.
+Task = tuple[int, Key, Callable[[], Result], outside.Sources, Weights | None]
+Done = tuple[int, Result, Weights | None]  # a job's number, its result, its weights if they are new
 
 GO_ON = "what was done is kept, the same command goes on"
 CONNECT = 10  # seconds to wait for a scheduler
+SENT = 32  # runs with weights that a cluster has at once
 
 
 class WorkerDiedError(RuntimeError):
@@ -29,16 +35,19 @@ def sweep(
     n_jobs: int | None = None,
     scheduler: str | None = None,
     name: str = "runs",
+    after: Callable[[], object] = lambda: None,
 ) -> int:
     """Do all jobs that the store has no result of; returns how many were done.
 
     Args:
-        jobs: a key and a function without arguments each; it must pickle.
+        jobs: a key and a function without arguments each; it must pickle. Of a ``Learner`` the
+            weights are stored too, and taken from there.
         store: where results go, one at a time as they come; those stored stay, whatever fails.
         n_jobs: processes on this machine; all its cores if not given, and one with a GPU.
         scheduler: address of a running Dask scheduler, such as ``"tcp://10.0.0.1:8786"``. Its
             workers then do the runs, and those of a worker that dies go to another.
         name: text before the bar.
+        after: called after each run that is stored.
     """
     if n_jobs is not None:
         validation.integer("n_jobs", n_jobs)
@@ -48,20 +57,43 @@ def sweep(
     if not waiting:
         bar.close()
         return 0
-    store.check_space(len(waiting))
-    done = _on_cluster(waiting, scheduler) if scheduler else _here(waiting, n_jobs)
+    learners = [job for _, job in waiting if isinstance(job, Learner)]
+    store.check_space(len(waiting), sum(one.size for one in learners))
+    tasks = (  # each made when it is sent: weights may be many
+        (number, key, job, outside.sources(key), _kept(job, store))
+        for number, (key, job) in enumerate(waiting)
+    )
+    done = _on_cluster(tasks, scheduler) if scheduler else _here(tasks, n_jobs)
     with bar:
-        for key, result in done:
+        for number, result, weights in done:
+            key, job = waiting[number]
+            if weights is not None and isinstance(job, Learner):
+                store.write_weights(job.training, weights)
             store.write(key, result)
             bar.update()
+            after()
     return len(waiting)
 
 
-def _do(key: Key, job: Callable[[], Result]) -> tuple[Key, Result]:
-    return key, job()
+def _kept(job: Callable[[], Result], store: Store) -> Weights | None:
+    return store.weights(job.training) if isinstance(job, Learner) else None
 
 
-def _here(jobs: Sequence[Job], n_jobs: int | None) -> Iterator[tuple[Key, Result]]:
+def _do(
+    number: int,
+    key: Key,
+    job: Callable[[], Result],
+    sources: outside.Sources,
+    weights: Weights | None,
+) -> Done:
+    outside.prepare(key, sources)
+    if not isinstance(job, Learner):
+        return number, job(), None
+    result, learned = job.job(weights)
+    return number, result, learned if weights is None else None
+
+
+def _here(tasks: Iterator[Task], n_jobs: int | None) -> Iterator[Done]:
     """Results in the order in which processes of this machine have them."""
     import joblib
     import torch
@@ -74,7 +106,7 @@ def _here(jobs: Sequence[Job], n_jobs: int | None) -> Iterator[tuple[Key, Result
             pool = joblib.Parallel(
                 return_as="generator_unordered", batch_size=1, pre_dispatch="n_jobs"
             )
-            yield from pool(joblib.delayed(_do)(key, job) for key, job in jobs)
+            yield from pool(joblib.delayed(_do)(*task) for task in tasks)
     except BrokenExecutor as error:
         raise WorkerDiedError(
             f"a process that trained a model died, perhaps for lack of memory ({error}); {GO_ON}, "
@@ -82,7 +114,7 @@ def _here(jobs: Sequence[Job], n_jobs: int | None) -> Iterator[tuple[Key, Result
         ) from error
 
 
-def _on_cluster(jobs: Sequence[Job], scheduler: str) -> Iterator[tuple[Key, Result]]:
+def _on_cluster(tasks: Iterator[Task], scheduler: str) -> Iterator[Done]:
     """Results in the order in which a Dask cluster has them.
 
     Straight from distributed: through joblib a cluster of one slot would leave all work to this
@@ -91,10 +123,20 @@ def _on_cluster(jobs: Sequence[Job], scheduler: str) -> Iterator[tuple[Key, Resu
     from distributed import CancelledError, Client, KilledWorker, as_completed
 
     with Client(scheduler, timeout=CONNECT) as client:
-        waiting = as_completed([client.submit(_do, *job, pure=False) for job in jobs])
+        waiting = as_completed()
+
+        def send() -> None:
+            """Send what is left, but leave most weights on the disk for now."""
+            for task in tasks:
+                waiting.add(client.submit(_do, *task, pure=False))
+                if task[-1] is not None and waiting.count() >= SENT:
+                    break
+
         try:
+            send()
             for future in waiting:
                 yield future.result()
+                send()
         except (KilledWorker, CancelledError) as error:
             raise WorkerDiedError(
                 f"the cluster at {scheduler} lost a run ({error}); {GO_ON}"

@@ -6,7 +6,6 @@ and its length is drawn anew for each batch, so that a model meets every length 
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict
 from functools import partial
 from typing import Any
 
@@ -74,7 +73,7 @@ def run(recipe: Recipe, task: str, *, bar: bool = True) -> dict[str, list[dict[s
         read = times * recipe.length
         generator = torch.Generator().manual_seed(HELD_OUT + times)
         right = round(tasks.accuracy(model, draw(read, ASKED, generator).to(device)), 4)
-        rows.append({**asdict(recipe), "task": task, "read": read, "accuracy": right})
+        rows.append({**recipe.columns(), "task": task, "read": read, "accuracy": right})
     return {"accuracies": rows}
 
 

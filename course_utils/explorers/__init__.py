@@ -6,7 +6,7 @@ artists once, later only updates them, and returns one sentence with the numbers
 
 from course_utils.explorers.buckets import DIRECTIONS, buckets
 from course_utils.explorers.components import components
-from course_utils.explorers.lengths import VIEWS, WITH_ALIBI, WITH_ROPE, lengths
+from course_utils.explorers.lengths import VIEWS, lengths, measured
 from course_utils.explorers.playground import playground_attention, sharpness, shuffle
 from course_utils.explorers.slopes import distance_cost
 from course_utils.explorers.stretched_waves import stretched_waves, unseen

@@ -10,13 +10,16 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from course_utils import data
-from course_utils.encodings import NAMES
 from course_utils.results import AS_TRAINED, summary
 
 VIEWS = ["loss", "above its own loss at 64", "by position", "log-n, above as trained"]
-WITH_ROPE = ["rope", *(name for name in NAMES if name != "rope")]
-WITH_ALIBI = ["alibi", *(name for name in NAMES if name != "alibi")]
 STYLES = (("#0173b2", "-"), ("#de8f05", "--"))  # of the two encodings
+
+
+def measured(first: str) -> list[str]:
+    """The encodings that the table has, this one before the others."""
+    names = data.results("extrapolation")["encoding"].unique().tolist()
+    return sorted(names, key=lambda name: name != first)
 
 
 def lengths(fig: Figure, encoding: str, beside: str, view: str, doublings: int) -> str:

@@ -1,0 +1,158 @@
+"""Encodings from files outside the course, named ``module:Class``, and the code that defines one.
+
+A file is looked for in the current folder, then wherever Python imports from. Its source goes to
+the workers of a sweep with each run, so they need no copy and never run another version.
+"""
+
+import ast
+import functools
+import hashlib
+import importlib
+import sys
+import threading
+import types
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from course_utils import validation
+from course_utils.encodings import base, known_names, maker_of, register
+
+Sources = dict[str, bytes]
+
+_sources: Sources = {}  # of modules, as they were when they were first looked at
+_loading = threading.RLock()
+
+
+def find(name: str) -> str:
+    """The name of an encoding that is known from now on: ``module:Class`` is imported first.
+
+    ImportError says why a module cannot be imported. One of the current folder whose file has
+    changed is imported again.
+    """
+    if not isinstance(name, str) or ":" not in name:
+        return validation.choice("encoding", name, known_names())
+    module = name.partition(":")[0]
+    try:
+        with _loading, _current_folder() as folder:
+            file = folder / f"{module}.py"
+            source = file.read_bytes() if file.is_file() else None
+            if source is None:
+                importlib.import_module(module)
+            elif module not in sys.modules or _sources.get(module) != source:
+                _load(module, source, str(file))
+    except (Exception, SystemExit) as error:  # whatever the file does
+        raise ImportError(
+            f"encoding {name!r} cannot be imported, with {Path.cwd()} as the current folder: "
+            f"{type(error).__name__}: {error}"
+        ) from error
+    return _register(name)
+
+
+def code(name: str, kind: type) -> dict[str, str]:
+    """SHA-256 of the source of each module that defines an encoding, ``kind`` being its class.
+
+    They are those of its classes, but for PyTorch's and the common base, and that of what makes
+    it. Comments, docstrings and layout do not count.
+    """
+    maker = maker_of(name)
+    found = [one.__module__ for one in (*reversed(kind.__mro__), maker)]
+    found += [name.partition(":")[0]] if ":" in name else []
+    skipped = {*sys.stdlib_module_names, "torch"} - {"__main__"}
+    own = (one for one in dict.fromkeys(found) if one.partition(".")[0] not in skipped)
+    return {one: _digest(_source(one)) for one in own if one != base.__name__}
+
+
+def sources(key: Mapping[str, Any]) -> Sources:
+    """The files that a worker may lack to do the run of a key: not the course, not packages."""
+    if ":" not in key["encoding"]:
+        return {}
+    found = [name for name in key["code"] if "." not in name]
+    return {name: _source(name) for name in found if not hasattr(sys.modules[name], "__path__")}
+
+
+def prepare(key: Mapping[str, Any], sent: Sources) -> None:
+    """Make the encoding of a key known in this process, by the sources sent and no others.
+
+    ValueError names a module that differs from the one where the sweep was started.
+    """
+    name = key["encoding"]
+    if ":" not in name and name not in known_names():
+        raise ValueError(
+            f"encoding {name!r} is known where it was registered, not to a worker; "
+            "write it in a file and call it module:Class"
+        )
+    with _loading, _current_folder():
+        for module, source in sent.items():
+            if module not in sys.modules or _source(module) != source:
+                _load(module, source, f"{module}.py")
+        for module, told in key.get("code", {}).items():
+            importlib.import_module(module)
+            if _digest(_source(module)) != told:
+                raise ValueError(
+                    f"module {module} differs here from the one where the sweep was started; "
+                    "install the same course and packages, and start the worker again"
+                )
+        if ":" in name:
+            _register(name)
+
+
+def _register(name: str) -> str:
+    module, _, attribute = name.partition(":")
+    found = vars(sys.modules[module])
+    if attribute not in found:
+        own = [one for one, value in found.items() if getattr(value, "__module__", "") == module]
+        validation.choice(f"encoding of module {module}", attribute, own)
+    register(name, found[attribute], replace=True)
+    return name
+
+
+@contextmanager
+def _current_folder() -> Iterator[Path]:
+    """Import from the current folder first."""
+    folder = Path.cwd()
+    sys.path.insert(0, str(folder))
+    try:
+        yield folder
+    finally:
+        with suppress(ValueError):  # what was imported has removed it
+            sys.path.remove(str(folder))
+
+
+def _load(name: str, source: bytes, file: str) -> None:
+    """Import a module from its source: from a file, Python might take an older compiled one."""
+    before, module = sys.modules.get(name), types.ModuleType(name)
+    module.__file__ = file
+    sys.modules[name] = module
+    try:
+        exec(compile(source, file, "exec"), vars(module))
+    except BaseException:
+        del sys.modules[name]
+        if before is not None:
+            sys.modules[name] = before
+        raise
+    _sources[name] = source
+
+
+def _source(module: str) -> bytes:
+    if module not in _sources:
+        file = getattr(sys.modules.get(module), "__file__", None)
+        if file is None:
+            raise ValueError(
+                f"encoding must be defined in a file for its results to be kept, and module "
+                f"{module} is none; write one and call it module:Class"
+            )
+        _sources[module] = Path(file).read_bytes()
+    return _sources[module]
+
+
+@functools.cache
+def _digest(source: bytes) -> str:
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+            match node.body:
+                case [ast.Expr(ast.Constant(str())), *_]:
+                    node.body = node.body[1:] or [ast.Pass()]
+    return hashlib.sha256(ast.unparse(tree).encode()).hexdigest()
