@@ -199,7 +199,7 @@ class MultiHeadAttention(nn.Module):
         if not explicit and self._is_plain(at) and bias is None:
             attend = F.scaled_dot_product_attention
             return attend(q, k, v, is_causal=hides, scale=scale, enable_gqa=grouped), None
-        hidden = at.hidden(causal=hides)
+        hidden = at.hidden if hides else at.padding
         if explicit:
             k, v = for_each_head(k, self.n_heads), for_each_head(v, self.n_heads)
             weights = attention_weights(q, k, scale, bias, hidden)

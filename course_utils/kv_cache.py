@@ -218,11 +218,13 @@ class FixedCache(KVCache):
     def keep_last(self, n: int) -> None:
         """Forget all but the last n tokens of each text; what follows counts on as before."""
         count, used = validation.integer("n", n), len(self)
-        if count < used:
-            for name, axis in (("keys", 2), ("values", 2), ("positions", 1), ("visible", 1)):
-                setattr(self, name, getattr(self, name).roll(count - used, axis))
-            self.visible[:, count:] = False
-            self.filled = torch.full_like(self.filled, count)
+        if self.filled is None or self.visible is None or count >= used:
+            return
+        for name, axis in (("keys", 2), ("values", 2), ("positions", 1), ("visible", 1)):
+            setattr(self, name, getattr(self, name).roll(count - used, axis))
+        slots = torch.arange(self.capacity, device=self.filled.device)
+        self.visible = self.visible & (slots < count)
+        self.filled = torch.full_like(self.filled, count)
 
     def _slots(self, count: int, device: torch.device) -> Tensor:
         """Where the next tokens go."""

@@ -7,7 +7,7 @@ import torch
 from variants import DYNAMIC, VOCABULARY, attention, variants
 
 from course_utils.attention import MultiHeadAttention
-from course_utils.encodings import NAMES, Places, create
+from course_utils.encodings import NAMES, Places, PositionalEncoding, create
 from course_utils.kv_cache import FixedCache, KVCache, places
 from course_utils.models import TinyTransformer
 
@@ -53,6 +53,11 @@ def gap(found, seen, alone):
 
 def read_alone(made):
     return [made(text[:, :n]) for text, n in zip(texts(), LENGTHS, strict=True)]
+
+
+def shape_of(cache):
+    assert cache.keys is not None
+    return cache.keys.shape
 
 
 def logits(out):
@@ -116,6 +121,19 @@ def test_positions_may_be_given_for_each_text(variant, side):
     assert gap(out, seen, read_alone(made)) <= tolerance
 
 
+@pytest.mark.parametrize("capacity", [None, WIDTH + 1], ids=["growing", "fixed"])
+@torch.no_grad()
+def test_positions_count_on_from_words_whatever_padding_has(capacity):
+    made, (tokens, seen) = model("learned"), padded()
+    cache = made.new_cache(capacity)
+    rows = (seen.cumsum(-1) - 1).masked_fill(~seen, 50)
+    made(tokens, rows, attention_mask=seen, cache=cache)
+    new = torch.cat([text[:, n : n + 1] for text, n in zip(texts(), LENGTHS, strict=True)])
+    found = made(new, cache=cache)[:, 0]
+    alone = [made(text)[0, n] for text, n in zip(texts(), LENGTHS, strict=True)]
+    assert (found - torch.stack(alone)).abs().max() <= tolerance
+
+
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in ("xpos", "cope")])
 @pytest.mark.parametrize("side", ["left", "right"])
 @torch.no_grad()
@@ -158,6 +176,26 @@ def test_a_text_of_padding_alone_gives_no_nan_nor_do_its_gradients(name, need_we
         for weights in out[1]:
             assert (weights[0] == 0).all()
             assert (weights[1, :, :, : n // 2] == 0).all()
+
+
+class Leaning(PositionalEncoding):
+    """A bias by offset, and something added to what is summed."""
+
+    def bias(self, q, k, at):
+        return at.by_offset(lambda offsets: offsets.float()[None] / 10)
+
+    def values(self, weights, at):
+        return weights.sum(-1, keepdim=True).expand(-1, -1, -1, self.d_head)
+
+
+@torch.no_grad()
+def test_blocks_of_padding_give_no_nan_where_a_bias_hides_later_keys():
+    made = MultiHeadAttention(16, 2, Leaning(16, 2), causal=True)
+    x, seen = torch.randn(1, 200, 16), torch.ones(1, 200, dtype=torch.bool)
+    seen[0, :150] = False
+    found = made(x, attention_mask=seen)[0]
+    assert (found[:, :150] == 0).all()
+    assert (found[:, 150:] - made(x[:, 150:])[0]).abs().max() <= tolerance
 
 
 @torch.no_grad()
@@ -218,7 +256,7 @@ def test_rows_that_are_not_there_are_named(rows):
     attention(("none", {}))(torch.randn(4, 3, 16), cache=cache)
     with pytest.raises(ValueError, match="rows"):
         cache.select(rows)
-    assert len(cache.keys) == 4
+    assert shape_of(cache)[0] == 4
 
 
 @pytest.mark.parametrize("capacity", [None, 8], ids=["growing", "fixed"])
@@ -265,10 +303,10 @@ def test_the_tensors_of_a_fixed_cache_stay_where_they_are():
     made, cache = attention(("rope", {})), FixedCache(6)
     x = torch.randn(2, 6, 16)
     made(x[:, :2], cache=cache)
-    held = [(one.data_ptr(), one.shape) for one in (cache.keys, cache.values)]
+    held = [(id(one), shape_of(cache)) for one in (cache.keys, cache.values)]
     for at in range(2, 6):
         made(x[:, at : at + 1], cache=cache)
-    assert held == [(one.data_ptr(), one.shape) for one in (cache.keys, cache.values)]
+    assert held == [(id(one), shape_of(cache)) for one in (cache.keys, cache.values)]
 
 
 @torch.no_grad()
@@ -320,7 +358,7 @@ def test_grouped_queries_are_queries_whose_keys_and_values_are_repeated(variant,
         few(part, cache=cache, tokens=tokens[:, : part.shape[1]])[0] for part in x.split(n - 1, 1)
     ]
     assert (torch.cat(steps, 1) - expected).abs().max() <= tolerance
-    assert cache.keys.shape[1] == groups
+    assert shape_of(cache)[1] == groups
 
 
 def test_groups_must_divide_the_heads():
@@ -362,9 +400,11 @@ def test_places_know_their_padding():
     at = Places(torch.arange(3), visible=seen)
     assert at.words.tolist() == [[0, 1, 2], [0, 1, 0]]
     assert at.length.tolist() == [[3], [2]]
-    assert at.hidden(causal=False).shape == (2, 1, 1, 3)
+    assert at.padding is not None
+    assert torch.equal(at.padding[:, 0, 0], ~seen)
+    assert Places(torch.arange(3.0), visible=seen).whole().visible is seen
     for text, mask in enumerate(seen):
-        for i, row in enumerate(at.hidden()[text, 0]):
+        for i, row in enumerate(at.hidden[text, 0]):
             assert row.tolist() == [j > i or not mask[j] for j in range(3)]
 
 

@@ -110,7 +110,7 @@ class CoPE(PositionalEncoding):
         at = self._check(q, k, at)
         k = for_each_head(k, self.n_heads)
         logits = self.scale(self.d_head) * q @ k.transpose(-1, -2)  # (batch, heads, q_len, k_len)
-        counts = _counts(logits, at.hidden(), None if at.rising else at.k)
+        counts = _counts(logits, at.hidden, None if at.rising else at.k)
         # q meets every row of the table first, then counts pick from those scores: that takes
         # q_len · n_positions numbers a head instead of q_len · k_len vectors.
         scores = (q @ self.table.to(q.dtype).T).to(counts.dtype)  # (…, q_len, n_positions)

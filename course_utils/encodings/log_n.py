@@ -50,7 +50,7 @@ def log_n_factor(n: Tensor | float, original_len: int) -> Tensor | float:
 def log_n_of(at: Places, original_len: int, causal: bool, dtype: torch.dtype) -> Tensor:
     """The factor for each query, (…, q_len, 1), never below 1: what attention multiplies by."""
     precise = torch.promote_types(dtype, torch.float32)
-    hidden = at.hidden(causal)
+    hidden = at.hidden if causal else at.padding
     if hidden is None:
         n = torch.full((at.q_len, 1), at.k_len, device=at.q.device, dtype=precise)
     else:

@@ -127,12 +127,15 @@ class Places:
             return self.k > self.q[:, None]
         return (self.k[..., None, :] > self.q[..., :, None])[:, None]
 
-    def hidden(self, causal: bool = True) -> Bool[Tensor, "*some k_len"] | None:
-        """Which keys a query may not see: padding and, where causal, later ones; None for none."""
-        padding = None if self.visible is None else ~self.visible[:, None, None]
-        if not causal:
-            return padding
-        return self.later if padding is None else self.later | padding
+    @property
+    def padding(self) -> Bool[Tensor, "batch 1 1 k_len"] | None:
+        """Which keys are padding; None where none is."""
+        return None if self.visible is None else ~self.visible[:, None, None]
+
+    @property
+    def hidden(self) -> Bool[Tensor, "*batch q_len k_len"]:
+        """Which keys a query of causal attention may not see: later ones and padding."""
+        return self.later if self.padding is None else self.later | self.padding
 
     @property
     def own(self) -> Places:
