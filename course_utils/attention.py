@@ -201,6 +201,8 @@ class MultiHeadAttention(nn.Module):
             return attend(q, k, v, is_causal=hides, scale=scale, enable_gqa=grouped), None
         hidden = at.hidden if hides else at.padding
         if explicit:
+            if bias is not None and hidden is not None and at.visible is not None:
+                hidden = hidden | (bias == -torch.inf)  # both together may leave a query nothing
             k, v = for_each_head(k, self.n_heads), for_each_head(v, self.n_heads)
             weights = attention_weights(q, k, scale, bias, hidden)
             out = weights @ v

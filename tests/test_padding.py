@@ -121,6 +121,19 @@ def test_positions_may_be_given_for_each_text(variant, side):
     assert gap(out, seen, read_alone(made)) <= tolerance
 
 
+@pytest.mark.parametrize("name", ["learned", "rope", "alibi"])
+@torch.no_grad()
+def test_a_padded_batch_may_be_read_piece_by_piece(name):
+    """The first piece holds nothing but padding of the shorter texts."""
+    made, (tokens, seen) = model(name), padded()
+    cache = made.new_cache()
+    pieces = [
+        made(tokens[:, first:end], cache=cache, attention_mask=seen[:, :end])
+        for first, end in ((0, 4), (4, WIDTH))
+    ]
+    assert gap(torch.cat(pieces, dim=1), seen, read_alone(made)) <= tolerance
+
+
 @pytest.mark.parametrize("capacity", [None, WIDTH + 1], ids=["growing", "fixed"])
 @torch.no_grad()
 def test_positions_count_on_from_words_whatever_padding_has(capacity):

@@ -116,6 +116,22 @@ def test_every_third_token_is_seen_and_no_other(own):
     assert "[8, 9, 10, 11]" in own["printed"] and "[2, 5, 8, 11]" in own["printed"]
 
 
+@pytest.mark.parametrize("name", ["MyALiBi", "Window", "EveryThird"])
+@pytest.mark.parametrize("kinds", [{"causal": True}, {}], ids=["causal", "both ways"])
+@pytest.mark.parametrize("need_weights", [True, False])
+def test_encodings_of_ones_own_know_nothing_of_padding_and_read_it_rightly(
+    own, name, kinds, need_weights
+):
+    attention, n = MultiHeadAttention(16, 2, own[name](16, 2), **kinds), 12
+    x, seen = torch.randn(2, n, 16), torch.ones(2, n, dtype=torch.bool)
+    seen[0, :9] = False  # further than the window reaches
+    found = attention(x, need_weights=need_weights, attention_mask=seen)[0]
+    assert found.isfinite().all()
+    for row, mask in enumerate(seen):
+        alone = attention(x[row, mask][None])[0][0]
+        assert (found[row, mask] - alone).detach().abs().max() <= 1e-6
+
+
 def test_the_table_of_encodings_has_every_name_its_doors_and_its_options():
     rows = {}
     for names, doors, options in re.findall(
