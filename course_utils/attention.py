@@ -154,9 +154,12 @@ class MultiHeadAttention(nn.Module):
         self, q: Tensor, k: Tensor, v: Tensor, at: Places, need_weights: bool
     ) -> tuple[Tensor, Tensor | None]:
         """Doors 3 and 4 for queries, keys and values of all heads, in blocks of the queries."""
-        if need_weights or at.k_len <= BLOCK or self._is_plain(at):
+        # An exported model serves every length, so how many blocks there are must not be asked.
+        if need_weights or torch.compiler.is_exporting() or at.k_len <= BLOCK or self._is_plain(at):
             return self._block(q, k, v, at, need_weights)
-        outs, spread = [], functools.cache(lambda: self._spread(q, k))
+        # What is compiled reads no values, so it never asks how far apart the scores are.
+        compiling = torch.compiler.is_compiling()
+        outs, spread = [], None if compiling else functools.cache(lambda: self._spread(q, k))
         for rows, part in at.blocks(BLOCK, self.causal, spread):
             keys, values = k[:, :, : part.k_len], v[:, :, : part.k_len]
             outs.append(self._block(q[:, :, rows].flip(2), keys, values, part, False)[0].flip(2))

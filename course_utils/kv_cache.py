@@ -235,7 +235,9 @@ class FixedCache(KVCache):
             raise ValueError(
                 f"cache must have room for {int(used)} + {count} tokens, got {self.capacity}"
             )
-        return used + torch.arange(count, device=device)
+        slots = used + torch.arange(count, device=device)
+        room = f"cache must have room for {count} more tokens, got {self.capacity} in all"
+        return validation.inside(slots, self.capacity, room)
 
 
 def places(

@@ -31,6 +31,8 @@ def integer(name: str, value: Any, minimum: int = 1) -> int:
 
     A bool does not count, nor does a float.
     """
+    if isinstance(value, torch.SymInt):  # a length that an exported model leaves open
+        return value
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
         raise TypeError(
             f"{name} must be an integer of at least {minimum}, got {type(value).__name__} {value!r}"
@@ -269,7 +271,19 @@ def token_ids(name: str, value: Any, vocab_size: int) -> Tensor:
         if low < 0 or high >= vocab_size:
             wrong = low if low < 0 else high
             raise ValueError(f"{name} must be ids from 0 to {vocab_size - 1}, got {wrong}")
-    return ids.long()
+    return inside(ids.long(), vocab_size, f"{name} must be ids from 0 to {vocab_size - 1}")
+
+
+def inside(rows: Tensor, end: int, message: str) -> Tensor:
+    """Rows to read or write, from 0 to ``end`` − 1, as they are; only compiled code checks them.
+
+    There a row outside raises RuntimeError with this message. The threads of a compiled kernel
+    cannot raise: one that met such a row would end the process, so they get a row inside.
+    """
+    if not torch.compiler.is_compiling():
+        return rows
+    torch._assert_async(((rows >= 0) & (rows < end)).all(), message)
+    return rows.clamp(0, end - 1)
 
 
 def mask(name: str, value: Any, texts: int, keys: int, what: str) -> Tensor:

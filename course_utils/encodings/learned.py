@@ -67,18 +67,25 @@ class Table(PositionalEncoding):
         if self.beyond == "interpolate":
             return self._between_rows(row)
         row = row.long()
-        return self.table[row.clamp(max=self.max_len - 1) if self.beyond == "clamp" else row]
+        if self.beyond == "clamp":
+            row = row.clamp(max=self.max_len - 1)
+        return self.table[self._inside(row)]
 
     def _between_rows(self, row: Tensor) -> Tensor:
         last = self.max_len - 1
         place = row.to(angle_dtype(row.device))
         # Multiplied before it is divided, so that 2·max_len − 1 positions hit rows exactly.
         place = place * last / place.amax(-1, keepdim=True).clamp(min=max(last, 1))
-        below = place.long()
+        below = self._inside(place.floor().long())
         above = (below + 1).clamp(max=last)
         working = torch.promote_types(self.table.dtype, torch.float32)
         share = (place - below).to(working)[..., None]  # (seq, 1)
         return torch.lerp(self.table[below].to(working), self.table[above].to(working), share)
+
+    def _inside(self, row: Tensor) -> Tensor:
+        return validation.inside(
+            row, self.max_len, f"positions must be from 0 to {self.max_len - 1}"
+        )
 
 
 class Learned(Table):
