@@ -32,7 +32,7 @@ def integer(name: str, value: Any, minimum: int = 1) -> int:
     A bool does not count, nor does a float.
     """
     if isinstance(value, torch.SymInt):  # a length that an exported model leaves open
-        return value
+        return value  # type: ignore[return-value]
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
         raise TypeError(
             f"{name} must be an integer of at least {minimum}, got {type(value).__name__} {value!r}"
@@ -93,18 +93,6 @@ def divisor(name: str, value: Any, of_name: str, of: int) -> int:
     return int(value)
 
 
-def head_width(d_model: int, n_heads: int, unit: int) -> None:
-    """Raise unless d_model / n_heads is a multiple of ``unit``."""
-    width, step = d_model // n_heads, unit * n_heads
-    if width % unit:
-        below, above = d_model // step * step, (d_model // step + 1) * step
-        raise ValueError(
-            f"d_model must make each head's width, d_model / n_heads, a multiple of {unit}, "
-            f"got {d_model} / {n_heads} = {width}; "
-            f"try d_model {f'{below} or ' if below else ''}{above}"
-        )
-
-
 def boolean(name: str, value: Any) -> bool:
     """Return ``value``, or raise unless it is True or False."""
     instance(name, value, bool, "True or False")
@@ -130,16 +118,6 @@ def positive(name: str, value: Any) -> float:
     if found <= 0:
         raise ValueError(f"{name} must be a finite number above 0, got {value}")
     return found
-
-
-def positive_or_tensor(name: str, value: Any) -> Tensor | float:
-    """Return ``value``, or raise unless it is a number above 0; a tensor keeps its gradient."""
-    if not isinstance(value, Tensor):
-        return positive(name, value)
-    floating(name, value, "of one number", ndim=0)
-    if readable(value):
-        positive(name, float(value.detach()))
-    return value
 
 
 def choice(name: str, value: Any, valid: Iterable[str]) -> str:

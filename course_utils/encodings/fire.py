@@ -8,6 +8,8 @@ extrapolated. The price: where all positions are shifted the bias changes.
 Source: Li et al. 2023, arXiv 2310.04418, section 3.
 """
 
+from typing import Any
+
 import torch
 from jaxtyping import Float, Num
 from torch import Tensor, nn
@@ -27,7 +29,7 @@ def fire_psi(x: Num[Tensor, "*shape"], c: Number) -> Float[Tensor, "*shape"]:
         x: distances in positions; signs do not matter.
         c: above 0; 1 / c is the distance where straight turns into logarithmic.
     """
-    return (validation.positive_or_tensor("c", c) * validation.real("x", x).abs()).log1p()
+    return (_positive("c", c) * validation.real("x", x).abs()).log1p()
 
 
 def fire_share(
@@ -46,11 +48,21 @@ def fire_share(
 
 
 def _share(q_pos: Tensor, offsets: Tensor, c: Number, threshold: Number) -> Tensor:
-    least = validation.positive_or_tensor("threshold", threshold)
+    least = _positive("threshold", threshold)
     queries = validation.real("q_pos", q_pos)
     reach = queries.clamp(min=least) if isinstance(least, float) else queries.maximum(least)
     whole_way = fire_psi(reach, c)[..., None]  # (q_len, 1), or (batch, q_len, 1)
     return fire_psi(offsets, c) / (whole_way if offsets.ndim < 4 else whole_way[:, None])
+
+
+def _positive(name: str, value: Any) -> Tensor | float:
+    """Return ``value``, or raise unless it is a number above 0; a tensor keeps its gradient."""
+    if not isinstance(value, Tensor):
+        return validation.positive(name, value)
+    validation.floating(name, value, "of one number", ndim=0)
+    if validation.readable(value):
+        validation.positive(name, float(value.detach()))
+    return value
 
 
 class FIRE(PositionalEncoding):

@@ -11,6 +11,18 @@ from course_utils import validation
 LAYOUTS = ("interleaved", "half")
 
 
+def head_width(d_model: int, n_heads: int, unit: int) -> None:
+    """Raise unless d_model / n_heads is a multiple of ``unit``."""
+    width, step = d_model // n_heads, unit * n_heads
+    if width % unit:
+        below, above = d_model // step * step, (d_model // step + 1) * step
+        raise ValueError(
+            f"d_model must make each head's width, d_model / n_heads, a multiple of {unit}, "
+            f"got {d_model} / {n_heads} = {width}; "
+            f"try d_model {f'{below} or ' if below else ''}{above}"
+        )
+
+
 def rotated_width(d_head: int, fraction: float) -> int:
     """How many features of a head turn when only a fraction does: fraction · d_head.
 

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from course_utils import validation
 from course_utils.encodings.offsets import skew, toeplitz
+from course_utils.encodings.rows import count_up, in_order, wide
 
 # A weight of e^−40 of the largest: a million of them are 4e-12 of the sum. Smaller ones change no
 # digit of it, but near 1e-38 they are so small that some processors take a hundred times as long.
@@ -51,8 +52,7 @@ class Places:
         if q.ndim == k.ndim == 2 and len(q) != len(k):
             raise ValueError(f"k_pos must have {len(q)} rows, as q_pos, got {len(k)}")
         if visible is not None:
-            rows = [len(one) for one in (q, k) if one.ndim == 2]
-            texts = rows[0] if rows else len(visible)
+            texts = next((len(one) for one in (q, k) if one.ndim == 2), len(visible))
             validation.mask("visible", visible, texts, k.shape[-1], "keys")
         self._fill(q, k, visible)
 
@@ -84,11 +84,11 @@ class Places:
         consecutive: bool | None = None,
     ) -> None:
         self.visible = visible
-        self.q = _wide(q)
-        self.k = self.q if k is q else _wide(k)
+        self.q = wide(q)
+        self.k = self.q if k is q else wide(k)
         self.q_len, self.k_len = q.shape[-1], k.shape[-1]
-        self.ascending = _ascending(self.q, self.k) if ascending is None else ascending
-        self.consecutive = _consecutive(self.q, self.k) if consecutive is None else consecutive
+        self.ascending = in_order(self.q, self.k) if ascending is None else ascending
+        self.consecutive = count_up(self.q, self.k) if consecutive is None else consecutive
         self._kept: dict[Hashable, object] = {}
         self._words: Tensor | None = None
 
@@ -142,9 +142,8 @@ class Places:
         """The queries among themselves, without what was read before them."""
         if self.k is self.q:
             return self
-        return self.keep(
-            "own", lambda: self.known(self.q, self.q, self.ascending, self.consecutive)
-        )
+        known = (self.q, self.q, self.ascending, self.consecutive)
+        return self.keep("own", lambda: self.known(*known))
 
     @property
     def words(self) -> Num[Tensor, "*batch q_len"]:
@@ -289,32 +288,6 @@ class _Block(Places):
 
     def hides(self, bias: Tensor | None) -> bool:
         return bias is not None and bias is self._masked and self.visible is None
-
-
-def _wide(positions: Tensor) -> Tensor:
-    floats = positions.is_floating_point()
-    return positions.to(
-        torch.promote_types(positions.dtype, torch.float32) if floats else torch.int64
-    )
-
-
-def _ascending(q: Tensor, k: Tensor) -> bool:
-    if not validation.readable(q) or k.shape[-1] < q.shape[-1]:
-        return False
-    before = k.shape[-1] - q.shape[-1]
-    if not (k is q or torch.equal(k[..., before:], q)) or bool((q.diff() <= 0).any()):
-        return False
-    return before == 0 or bool((k[..., :before].amax(-1) < q[..., 0]).all())
-
-
-def _consecutive(q: Tensor, k: Tensor) -> bool:
-    if not validation.readable(q) or q.is_floating_point() or k.is_floating_point():
-        return False
-    steps = bool((q.diff() == 1).all()) and (k is q or bool((k.diff() == 1).all()))
-    if not steps or q.ndim == k.ndim == 1:
-        return steps
-    between = k[..., 0] - q[..., 0]  # (batch), where one of the two has rows
-    return bool((between == between.flatten()[0]).all())
 
 
 def by_offset(

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from course_utils import validation
 from course_utils.encodings.base import Keys, PositionalEncoding, Queries
-from course_utils.encodings.layouts import LAYOUTS, rotated_width
+from course_utils.encodings.layouts import LAYOUTS, head_width, rotated_width
 from course_utils.encodings.places import Places, Positions
 from course_utils.encodings.rotation import (
     Turns,
@@ -137,7 +137,7 @@ class Rotary(PositionalEncoding):
         scaling: Scaling | None = None,
     ) -> None:
         super().__init__(d_model, n_heads)
-        validation.head_width(self.d_model, self.n_heads, self.unit)
+        head_width(self.d_model, self.n_heads, self.unit)
         self.base = validation.positive("base", base)
         self.layout = validation.choice("layout", layout, LAYOUTS)
         self.n_turned = rotated_width(self.d_head, fraction)
