@@ -34,8 +34,17 @@ def test_encodings_models_and_measures_load_nothing_that_draws():
     assert modules_loaded_by(statement, HEAVY) == []
 
 
-def test_encodings_load_no_compiler():
-    assert modules_loaded_by("from course_utils import encodings", ["torch._dynamo"]) == []
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "import course_utils.encodings",
+        "import torch; from course_utils.models import TinyTransformer as T; "
+        "T(5, d_model=16, n_layers=1)(torch.zeros(1, 300).long())",
+    ],
+    ids=["import", "use"],
+)
+def test_encodings_load_no_compiler_and_nothing_that_draws_or_reads_tables(statement):
+    assert modules_loaded_by(statement, ["torch._dynamo", "matplotlib", *HEAVY]) == []
 
 
 def test_plots_load_no_widgets_and_no_seaborn_before_a_style_is_set():

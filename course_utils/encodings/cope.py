@@ -79,7 +79,7 @@ def interpolated(
     table = validation.floating("table", table, "(…, n_positions)")
     places = validation.floating("places", places, "(…, count)").clamp(0, table.shape[-1] - 1)
     whole = places.floor()
-    row = whole.long()
+    row = validation.inside(whole.long(), table.shape[-1], "places must be numbers, got NaN")
     steps = F.pad(table.diff(dim=-1), (0, 1))  # from each entry to the next; 0 from the last
     return table.gather(-1, row) + (places - whole) * steps.gather(-1, row)
 
