@@ -1,13 +1,27 @@
 """What holds for every encoding and option: reading piece by piece, order, causality, batches."""
 
+import copy
+import math
+
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from variants import DYNAMIC, VOCABULARY, Reader, attention, gap, sentence, tiny, variants
+from variants import (
+    DYNAMIC,
+    VARIANTS,
+    VOCABULARY,
+    Reader,
+    attention,
+    gap,
+    label,
+    sentence,
+    tiny,
+    variants,
+)
 
 from course_utils.attention import BLOCK, MultiHeadAttention
-from course_utils.encodings import Places
+from course_utils.encodings import Places, PositionalEncoding, create, places
 from course_utils.kv_cache import KVCache
 
 seeds = st.integers(0, 2**16)
@@ -163,3 +177,237 @@ def test_a_bias_keeps_float32_under_autocast(variant):
     assert found[0].dtype == torch.float32
     if variant[0] != "transformer_xl":
         assert torch.equal(found[0], bias(q, q, Places(row)))
+
+
+# The bias on later keys
+
+
+class Loud(MultiHeadAttention):
+    """Attention whose encoding says something wild of every key after its query."""
+
+    def __init__(self, of, loudness):
+        super().__init__(of.d_model, of.n_heads, of.encoding, of.causal)
+        self.load_state_dict(of.state_dict())
+        encoding = copy.copy(of.encoding)
+        kind, door = type(encoding), encoding.bias
+
+        def bias(own, q, k, at):
+            found = door(q, k, at)
+            noise = torch.where(at.later, loudness * torch.randn(at.q_len, at.k_len), 0.0)
+            return noise[None, None] if found is None else found + noise
+
+        opened = property(lambda own: tuple({*kind.doors.fget(own), "bias"}))
+        encoding.__class__ = type(kind.__name__, (kind,), {"bias": bias, "doors": opened})
+        self.encoding = encoding
+
+
+@variants(DYNAMIC)
+@pytest.mark.parametrize("length", [9, BLOCK + 9])
+@pytest.mark.parametrize("shuffled", [False, True], ids=["counted", "shuffled"])
+def test_under_a_causal_mask_no_bias_on_later_keys_matters(variant, length, shuffled):
+    plain = attention(variant).eval()
+    loud, x = Loud(plain, 1e4), torch.randn(2, length, 16)
+    row = torch.randperm(length) if shuffled else None
+    for need_weights in (False, True):
+        how = {"positions": row, "need_weights": need_weights}
+        assert gap(loud.attend(x, **how)[0], plain.attend(x, **how)[0]) <= 1e-5
+
+
+class Steps(PositionalEncoding):
+    """A bias by offset: a penalty before the query, and any number after it."""
+
+    ahead = 0.0
+
+    def bias(self, q, k, at):
+        return at.by_offset(
+            lambda offsets: torch.where(offsets > 0, self.ahead, -offsets.abs())[None]
+        )
+
+
+def check_later_keys_are_hidden(length, positions=None):
+    module = MultiHeadAttention(16, 2, Steps(16, 2), causal=True)
+    x, found = torch.randn(2, length, 16), []
+    for module.encoding.ahead in (0.0, 1e4, -1e4):
+        cache = KVCache()
+        pieces = [] if positions is not None else [
+            module(piece, cache=cache)[0] for piece in x.split([length - 2, 1, 1], dim=1)
+        ]  # fmt: skip
+        found.append(torch.cat([module(x, positions)[0], *pieces], dim=1))
+    assert gap(found[1], found[0]) <= 1e-6
+    assert gap(found[2], found[0]) <= 1e-6
+
+
+@pytest.mark.parametrize("length", [6, BLOCK, BLOCK + 1, 3 * BLOCK + 7])
+def test_a_bias_by_offset_hides_later_keys_whatever_it_says_of_them(length):
+    check_later_keys_are_hidden(length)
+    check_later_keys_are_hidden(length, torch.randperm(length))
+
+
+def test_a_leak_in_a_block_is_found(monkeypatch):
+    def leaky(at, function, key=None):  # lets the first later key through
+        row = at.diagonals(function, key).masked_fill(at._offset_row() > 1, -torch.inf)
+        at._masked = at.matrix(row)[None]
+        return at._masked
+
+    monkeypatch.setattr(places._Block, "by_offset", leaky)
+    with pytest.raises(AssertionError):
+        check_later_keys_are_hidden(BLOCK + 1)
+
+
+@pytest.mark.parametrize(("kind", "length"), [(Places, 6), (places._Block, BLOCK + 1)])
+def test_a_leak_through_a_bias_that_is_trusted_to_hide_is_found(kind, length, monkeypatch):
+    monkeypatch.setattr(kind, "hides", lambda at, bias: bias is not None)
+    with pytest.raises(AssertionError):
+        check_later_keys_are_hidden(length, torch.randperm(length))
+
+
+def row_of(offset, reach):
+    return max(-reach, min(reach, offset)) + reach
+
+
+def t5_entry(e, q, k, i, j, h):
+    half = e.n_buckets // 2
+    exact, distance = half // 2, abs(j - i)
+    if distance >= exact:
+        far = math.log(distance / exact) / math.log(e.max_distance / exact) * (half - exact)
+        distance = min(exact + int(far), half - 1)
+    return e.table[distance + (half if j > i else 0), h]
+
+
+def deberta_entry(e, q, k, i, j, h):
+    def row(i, j):
+        return min(max(i - j + e.max_distance, 0), 2 * e.max_distance - 1)
+
+    own = slice(h * e.d_head, (h + 1) * e.d_head)
+    here, there = row(i, j), row(i, j) if e.released_code else row(j, i)
+    asked, asking = (e.W_kr.weight @ e.table[here])[own], (e.W_qr.weight @ e.table[there])[own]
+    return (q @ asked + k @ asking) / (3 * e.d_head) ** 0.5
+
+
+def transformer_xl_entry(e, q, k, i, j, h):
+    angles = [(i - j) / 10000 ** (2 * m / e.d_model) for m in range(e.d_model // 2)]
+    waves = [wave(angle) for angle in angles for wave in (math.sin, math.cos)]
+    own = slice(h * e.d_head, (h + 1) * e.d_head)
+    asked = (e.W_r.weight @ torch.tensor(waves, dtype=q.dtype))[own]
+    return (e.u[h] @ k + (q + e.v[h]) @ asked) / e.d_head**0.5
+
+
+def kerple_entry(e, q, k, i, j, h):
+    r1, r2, distance = e.r1[h], e.r2[h], abs(j - i)
+    return -r1 * ((1 + r2 * distance).log() if e.kind == "log" else distance**r2)
+
+
+def fire_entry(e, q, k, i, j, h):
+    c, least = e.log_c.exp(), e.log_threshold.exp()
+    share = (c * abs(j - i) + 1).log() / (c * least.clamp(min=i) + 1).log()
+    return e.outer.weight[h] @ (e.inner.weight[:, 0] * share + e.inner.bias).relu()
+
+
+def sandwich_entry(e, q, k, i, j, h):
+    waves = [math.cos((j - i) / 10000 ** (2 * m / e.d_bar)) - 1 for m in range(e.d_bar // 2)]
+    return e.n_heads / (8 * (h + 1)) * sum(waves)
+
+
+FORMULAS = {
+    "alibi": lambda e, q, k, i, j, h: -abs(j - i) * 2 ** (-8 * (h + 1) / e.n_heads),
+    "kerple": kerple_entry,
+    "fire": fire_entry,
+    "sandwich": sandwich_entry,
+    "t5": t5_entry,
+    "shaw": lambda e, q, k, i, j, h: q @ e.key_table[row_of(j - i, e.max_distance)] / e.d_head**0.5,
+    "deberta": deberta_entry,
+    "transformer_xl": transformer_xl_entry,
+}
+
+
+def check_bias_is_the_formulas(variant):
+    """At earlier and later keys: as a whole, in blocks, and with keys in any order."""
+    encoding, length = attention(variant, causal=False).encoding.double(), 23
+    with torch.no_grad():
+        for parameter in encoding.parameters():
+            parameter.add_(torch.randn_like(parameter) / 3)
+        q, k = torch.randn(2, 1, 2, length, 8, dtype=torch.float64)
+        entry = FORMULAS[variant[0]]
+        rows = range(length)
+        formula = torch.tensor(
+            [[[float(entry(encoding, q[0, h, i], k[0, h, j], i, j, h)) for j in rows]
+              for i in rows] for h in range(2)], dtype=torch.float64,
+        )[None]  # fmt: skip
+        at, order = Places(torch.arange(length)), torch.randperm(length)
+        whole = encoding.bias(q, k, at)
+        torch.testing.assert_close(whole.expand(1, 2, -1, -1), formula, rtol=0, atol=1e-5)
+        exact = {"rtol": 0, "atol": 1e-10}
+        shuffled = encoding.bias(q, k[:, :, order], Places(at.q, order))
+        torch.testing.assert_close(shuffled, whole[..., order], **exact)
+        shuffled = encoding.bias(q[:, :, order], k, Places(order, at.k))
+        torch.testing.assert_close(shuffled, whole[:, :, order], **exact)
+        for causal in (False, True):
+            for some, part in at.blocks(7, causal):
+                found = encoding.bias(q[:, :, some].flip(2), k[:, :, : part.k_len], part)
+                expected = whole[:, :, some, : part.k_len].flip(2)
+                if causal:  # what is hidden may be anything
+                    found, expected = (one.masked_fill(part.later, 0) for one in (found, expected))
+                torch.testing.assert_close(found, expected, **exact)
+
+
+BOTH_WAYS = [one for one in VARIANTS if "bias" in create(one[0], d_model=16, n_heads=2).doors]
+BOTH_WAYS = [one for one in BOTH_WAYS if not create(one[0], d_model=16, n_heads=2).causal]
+
+
+@pytest.mark.parametrize("variant", BOTH_WAYS, ids=label)
+def test_without_a_mask_the_bias_on_later_keys_is_the_formulas(variant):
+    check_bias_is_the_formulas(variant)
+
+
+def mirrored(found, at):
+    """What stands at −|offset| of the same query, where there is such a key."""
+    places_of = {int(j): place for place, j in enumerate(at.k)}
+    columns = [[places_of.get(int(i) - abs(int(j) - int(i)), p) for p, j in enumerate(at.k)]
+               for i in at.q]  # fmt: skip
+    return found.gather(-1, torch.tensor(columns).expand(found.shape))
+
+
+@pytest.mark.parametrize("name", ["t5", "shaw", "deberta", "transformer_xl"])
+@pytest.mark.parametrize("spoilt", [lambda found, at: found.masked_fill(at.later, 0), mirrored],
+                         ids=["dropped", "mirrored"])  # fmt: skip
+def test_a_bias_on_later_keys_that_is_dropped_or_mirrored_is_found(name, spoilt, scheme):
+    kind = type(create(name, d_model=16, n_heads=2))
+
+    class Spoilt(kind):
+        def bias(self, q, k, at):
+            return spoilt(super().bias(q, k, at), at)
+
+    scheme(name, Spoilt)
+    with pytest.raises(AssertionError):
+        check_bias_is_the_formulas((name, {}))
+
+
+def check_blocks_without_a_mask(variant, monkeypatch):
+    read, ids = Reader(variant, causal=False), sentence(1, 40)
+    with torch.no_grad():
+        for parameter in read.attention.encoding.parameters():
+            parameter.add_(torch.randn_like(parameter) / 3)
+        whole, explicit = read(ids)[0], read(ids, need_weights=True)[0]
+        monkeypatch.setattr("course_utils.attention.BLOCK", 7)
+        assert gap(explicit, whole) <= 1e-5
+        assert gap(read(ids)[0], whole) <= 1e-5
+        order = torch.randperm(40)
+        assert gap(read(ids[:, order], order)[0], whole[:, order]) <= 1e-5
+
+
+@variants(DYNAMIC)
+def test_attention_that_looks_both_ways_is_the_same_in_blocks(variant, monkeypatch):
+    check_blocks_without_a_mask(variant, monkeypatch)
+
+
+@pytest.mark.parametrize("spoilt", ["dropped", "hidden"])
+def test_blocks_that_lose_the_bias_on_later_keys_are_found(spoilt, monkeypatch):
+    real = places._Block.by_offset
+    value = {"dropped": 0.0, "hidden": -torch.inf}[spoilt]
+    monkeypatch.setattr(
+        places._Block,
+        "by_offset",
+        lambda at, *g, **key: real(at, *g, **key).masked_fill(at.later, value),
+    )
+    with pytest.raises(AssertionError):
+        check_blocks_without_a_mask(("alibi", {}), monkeypatch)

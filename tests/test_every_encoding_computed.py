@@ -8,9 +8,11 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from variants import DYNAMIC, Reader, gap, sentence, tiny, variants
+from pairwise import pairwise
+from variants import DYNAMIC, VARIANTS, Reader, gap, sentence, tiny, variants
 
 from course_utils.attention import BLOCK
+from course_utils.encodings import FIRE, T5, Linear
 
 seeds = st.integers(0, 2**16)
 
@@ -196,3 +198,176 @@ def test_positions_changed_in_place_are_seen(variant):
         model(ids, row)
         row.mul_(3)
         assert torch.equal(model(ids, row), model(ids, 3 * torch.arange(9)))
+
+
+# No table is stale after what it was made from has changed
+
+
+def by_data(model, name):
+    parameter = dict(model.named_parameters())[name]
+    parameter.data.add_(torch.randn_like(parameter) / 3)
+
+
+def by_load_state_dict(model, name):
+    parameter = dict(model.named_parameters())[name]
+    other = parameter.detach() + torch.randn_like(parameter) / 3
+    changed = {
+        key: other if value.data_ptr() == parameter.data_ptr() else value.clone()
+        for key, value in model.state_dict().items()  # a shared one is in it several times
+    }
+    model.load_state_dict(changed)
+
+
+def by_optimizer(model, name):
+    parameter = dict(model.named_parameters())[name]
+    model.zero_grad()
+    parameter.grad = torch.randn_like(parameter)
+    torch.optim.SGD([parameter], lr=0.3).step()
+
+
+CHANGES = {"data": by_data, "load_state_dict": by_load_state_dict, "optimizer": by_optimizer}
+MODES = {"no_grad": torch.no_grad, "grad": torch.enable_grad, "inference": torch.inference_mode}
+TEXTS = (6, 300)  # in one block of queries and in several
+
+
+def outputs(model, texts):
+    found = []
+    for ids in texts:
+        with torch.no_grad():
+            found += [model(ids), model(ids, torch.arange(ids.shape[1]))]
+        found.append(model(ids).detach())
+    return found
+
+
+def check_nothing_is_stale(variant, mode, change):
+    """What a used model says after a change is what one says that never ran before it."""
+    model, texts = tiny(variant, n_layers=1), [sentence(1, length) for length in TEXTS]
+    for name in [name for name, _ in model.named_parameters() if "encoding" in name.split(".")]:
+        with MODES[mode]():
+            before = [model(ids).clone() for ids in texts]
+        CHANGES[change](model, name)
+        fresh = tiny(variant, n_layers=1)
+        fresh.load_state_dict(model.state_dict())
+        found, expected = outputs(model, texts), outputs(fresh, texts)
+        assert all(map(torch.equal, found, expected)), name
+        assert any(gap(a, b) > 0 for a, b in zip(before, found[::3], strict=True)), name
+
+
+@pairwise(variant=VARIANTS, mode=tuple(MODES), change=tuple(CHANGES))
+def test_no_table_is_stale_after_a_parameter_changed(variant, mode, change):
+    check_nothing_is_stale(variant, mode, change)
+
+
+class Remembering(T5):
+    """T5 with a bug: its table of a pass serves later passes."""
+
+    def bias(self, q, k, at):
+        key = (self.sign(), at.q_len, at.k_len, int(at.q[0]))
+        if not hasattr(self, "made"):
+            object.__setattr__(self, "made", {})
+        if torch.is_grad_enabled() in self.modes:
+            if key not in self.made:
+                self.made[key] = super().bias(q, k, at).detach().clone()
+            return self.made[key]
+        return super().bias(q, k, at)
+
+    modes = (True, False)
+
+    def sign(self):
+        return 0
+
+
+class RememberingWithoutGradients(Remembering):
+    modes = (False,)
+
+
+class RememberingUntilItsVersionChanges(Remembering):
+    def sign(self):  # which a change through .data leaves as it is
+        return self.table._version
+
+
+class RememberingUntilItMoves(Remembering):
+    def sign(self):
+        return self.table.data_ptr()
+
+
+@pytest.mark.parametrize(
+    ("mutant", "change"),
+    [
+        *((Remembering, change) for change in CHANGES),
+        (RememberingWithoutGradients, "optimizer"),
+        (RememberingUntilItsVersionChanges, "data"),
+        (RememberingUntilItMoves, "optimizer"),
+    ],
+)
+@pytest.mark.parametrize("mode", ["no_grad", "inference"])
+def test_an_encoding_that_remembers_a_table_made_from_a_parameter_is_found(
+    mutant, change, mode, scheme
+):
+    scheme("forgetful", mutant)
+    with pytest.raises(AssertionError):
+        check_nothing_is_stale(("forgetful", {}), mode, change)
+
+
+class RememberingForAllLayers(FIRE):
+    """FIRE with a bug: all layers of a pass get what the first one's parameters give."""
+
+    def bias(self, q, k, at):
+        return at.keep("fire", lambda: super(RememberingForAllLayers, self).bias(q, k, at))
+
+
+def check_layers_share_nothing_learned(variant):
+    model, ids = tiny(variant, n_layers=3), sentence(1, 9)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(torch.randn_like(parameter) / 3)
+        x = model.embedding(ids) * 4
+        for number, block in enumerate(model.blocks):
+            encoding = block.attention.encoding
+            if number == 0 or encoding.every_layer:
+                x = encoding.embed(x, torch.arange(9), ids)
+            x = block(x)  # makes places of its own
+        assert torch.equal(model.head(model.norm(x)), model(ids))
+
+
+@variants(DYNAMIC)
+def test_layers_that_share_the_places_of_a_pass_share_nothing_learned(variant):
+    check_layers_share_nothing_learned(variant)
+
+
+def test_a_bias_that_one_layer_keeps_for_the_next_is_found(scheme):
+    scheme("forgetful", RememberingForAllLayers)
+    with pytest.raises(AssertionError):
+        check_layers_share_nothing_learned(("forgetful", {}))
+
+
+# What may be set anew, and to what: the other options decide on shapes or on fresh parameters.
+SET_ANEW = {
+    "sinusoidal": {"base": 77.0},
+    "rope": {"base": 77.0, "layout": "half", "scaling": Linear(3)},
+    "xpos": {"base": 77.0, "layout": "interleaved", "scale_base": 99.0},
+    "t5": {"max_distance": 40},
+    "deberta": {"released_code": True},
+    "kerple": {"inside_scale": True},
+    "sandwich": {"d_bar": 32},
+    "floater": {"delta": 0.3, "step": 2.5},
+    "multiplicative": {"beyond": "interpolate"},
+    "learned": {"beyond": "clamp"},
+}
+
+
+@variants(DYNAMIC)
+@pytest.mark.parametrize("mode", MODES)
+def test_no_table_is_stale_after_an_option_is_set_anew(variant, mode):
+    name, options = variant
+    texts = [sentence(1, length) for length in TEXTS]
+    for option, value in SET_ANEW.get(name, {}).items():
+        model = tiny(variant, n_layers=1)
+        with MODES[mode]():
+            for ids in texts:
+                model(ids)
+        for block in model.blocks:
+            setattr(block.attention.encoding, option, value)
+        fresh = tiny((name, options | {option: value}), n_layers=1)
+        fresh.load_state_dict(model.state_dict())
+        assert all(map(torch.equal, outputs(model, texts), outputs(fresh, texts))), option

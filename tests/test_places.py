@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from course_utils import encodings
 from course_utils.attention import MultiHeadAttention
-from course_utils.encodings import NAMES, Places, create, rope
+from course_utils.encodings import NAMES, Places, create, places, rope
 from course_utils.kv_cache import KVCache
 from course_utils.models import TinyTransformer
 
@@ -218,3 +218,111 @@ def test_from_the_model_to_the_formula_of_rope_it_is_six_calls(monkeypatch):
         "Rotary.rotate",
     ]
     assert encodings.functional.rotate_pairs is real
+
+
+# Keys that a bias leaves no weight are hidden too
+
+
+class Given(encodings.PositionalEncoding):
+    """A bias by offset that a test chooses."""
+
+    def __init__(self, function, n_heads=8, d_model=32):
+        super().__init__(d_model, n_heads)
+        self.function = function
+
+    def bias(self, q, k, at):
+        return at.by_offset(self.function)
+
+
+def straight(steepest, own=0.0):
+    """Each head's slope half of the one before, as ALiBi's are; ``own`` at offset 0."""
+    slopes = steepest / 2 ** torch.arange(8)
+    return lambda offsets: own + slopes[:, None] * offsets.abs()
+
+
+BIASES = {
+    "ALiBi": straight(-0.5),
+    "all far below 0": straight(-0.5, own=-100.0),
+    "largest far away": straight(0.5),
+    "largest at later keys": lambda offsets: straight(-0.5)(offsets) + 200 * (offsets > 0),
+}
+
+
+def short_vectors(length):
+    return torch.randn(1, length, 32) / 4
+
+
+def long_vectors(length):
+    """Words of which some late ones ask for the first, not for themselves: a score of 128."""
+    x = torch.randn(1, length, 32) / 4
+    x[:, 0], x[:, length // 2 :: 7] = 8, -8
+    return x
+
+
+def attended(function, x, projections=1.0):
+    attention = MultiHeadAttention(32, 8, Given(function), causal=True)
+    torch.manual_seed(1)
+    with torch.no_grad():
+        attention.W_q.weight.copy_(-projections * torch.eye(32))
+        attention.W_k.weight.copy_(projections * torch.eye(32))
+        for W in (attention.W_v, attention.W_o):
+            W.weight.copy_(torch.randn(32, 32) / 32**0.5)
+        return attention(x)[0]
+
+
+def changed_by_hiding(monkeypatch, *given):
+    """By how much the rule changes an output."""
+    with_it = attended(*given)
+    with monkeypatch.context() as patch:
+        patch.setattr("course_utils.encodings.places.NOTHING", float("inf"))
+        return float((with_it - attended(*given)).abs().max())
+
+
+@pytest.fixture
+def hidden_keys(monkeypatch):
+    """How many keys that no query comes before have been hidden."""
+    found, real = [0], places._Block.by_offset
+
+    def watched(at, *given, **key):
+        made = real(at, *given, **key)
+        found[0] += int((made.isinf() & ~at.later).sum())
+        return made
+
+    monkeypatch.setattr(places._Block, "by_offset", watched)
+    return found
+
+
+@pytest.mark.parametrize("function", BIASES.values(), ids=BIASES)
+@pytest.mark.parametrize("words", [short_vectors, long_vectors])
+def test_keys_without_weight_are_hidden_and_no_output_changes(
+    function, words, monkeypatch, hidden_keys
+):
+    assert changed_by_hiding(monkeypatch, function, words(1024)) <= 1e-6
+    if words is short_vectors and function is BIASES["ALiBi"]:
+        assert hidden_keys[0] > 1024
+
+
+def test_what_long_vectors_say_outweighs_a_bias_of_minus_100(monkeypatch):
+    """Where scores were not looked at, far keys that matter most would be hidden."""
+    x = long_vectors(1024)
+    assert changed_by_hiding(monkeypatch, BIASES["ALiBi"], x) <= 1e-6
+    monkeypatch.setattr(MultiHeadAttention, "_spread", lambda self, q, k: torch.zeros(8))
+    assert changed_by_hiding(monkeypatch, BIASES["ALiBi"], x) > 0.1
+
+
+def test_no_weight_is_little_enough(monkeypatch):
+    """Scores that are all 0 leave the bias alone to decide: at 4 below, 2 % would be lost."""
+    x = torch.randn(1, 1024, 32)
+    assert changed_by_hiding(monkeypatch, BIASES["ALiBi"], x, 0.0) <= 1e-6
+    monkeypatch.setattr(places, "NOTHING", 4.0)
+    assert changed_by_hiding(monkeypatch, BIASES["ALiBi"], x, 0.0) > 1e-3
+
+
+def test_grouped_queries_are_measured_against_the_keys_that_they_share(monkeypatch):
+    attention = MultiHeadAttention(32, 8, causal=True, n_kv_heads=2)
+    q, k = torch.randn(2, 8, 5, 4), torch.randn(2, 2, 9, 4)
+    scores = 0.5 * q @ k.repeat_interleave(4, dim=1).mT
+    most = (scores.amax(-1) - scores.amin(-1)).amax((0, 2))
+    assert bool((attention._spread(q, k) >= most).all())
+    alike = torch.ones(1, 8, 1, 4), torch.tensor([1.0, -1.0])[:, None].expand(1, 2, 2, 4)
+    assert attention._spread(*alike).tolist() == pytest.approx([4.0] * 8)
