@@ -232,27 +232,30 @@ MODES = {"no_grad": torch.no_grad, "grad": torch.enable_grad, "inference": torch
 TEXTS = (6, 300)  # in one block of queries and in several
 
 
-def outputs(model, texts):
-    found = []
-    for ids in texts:
-        with torch.no_grad():
-            found += [model(ids), model(ids, torch.arange(ids.shape[1]))]
-        found.append(model(ids).detach())
-    return found
+def outputs(model, ids):
+    with torch.no_grad():
+        found = [model(ids), model(ids, torch.arange(ids.shape[1]))]
+    return [*found, model(ids).detach()]
 
 
 def check_nothing_is_stale(variant, mode, change):
-    """What a used model says after a change is what one says that never ran before it."""
+    """What a used model says after a change is what one says that never ran before it.
+
+    One text at a time: an encoding may remember its last one only.
+    """
     model, texts = tiny(variant, n_layers=1), [sentence(1, length) for length in TEXTS]
     for name in [name for name, _ in model.named_parameters() if "encoding" in name.split(".")]:
-        with MODES[mode]():
-            before = [model(ids).clone() for ids in texts]
-        CHANGES[change](model, name)
-        fresh = tiny(variant, n_layers=1)
-        fresh.load_state_dict(model.state_dict())
-        found, expected = outputs(model, texts), outputs(fresh, texts)
-        assert all(map(torch.equal, found, expected)), name
-        assert any(gap(a, b) > 0 for a, b in zip(before, found[::3], strict=True)), name
+        told = []
+        for ids in texts:
+            with MODES[mode]():
+                before = model(ids).clone()
+            CHANGES[change](model, name)
+            fresh = tiny(variant, n_layers=1)
+            fresh.load_state_dict(model.state_dict())
+            found = outputs(model, ids)
+            assert all(map(torch.equal, found, outputs(fresh, ids))), name
+            told.append(gap(before, found[0]))
+        assert max(told) > 0, name
 
 
 @pairwise(variant=VARIANTS, mode=tuple(MODES), change=tuple(CHANGES))
@@ -362,14 +365,13 @@ SET_ANEW = {
 @pytest.mark.parametrize("mode", MODES)
 def test_no_table_is_stale_after_an_option_is_set_anew(variant, mode):
     name, options = variant
-    texts = [sentence(1, length) for length in TEXTS]
     for option, value in SET_ANEW.get(name, {}).items():
-        model = tiny(variant, n_layers=1)
-        with MODES[mode]():
-            for ids in texts:
+        for ids in [sentence(1, length) for length in TEXTS]:
+            model = tiny(variant, n_layers=1)
+            with MODES[mode]():
                 model(ids)
-        for block in model.blocks:
-            setattr(block.attention.encoding, option, value)
-        fresh = tiny((name, options | {option: value}), n_layers=1)
-        fresh.load_state_dict(model.state_dict())
-        assert all(map(torch.equal, outputs(model, texts), outputs(fresh, texts))), option
+            for block in model.blocks:
+                setattr(block.attention.encoding, option, value)
+            fresh = tiny((name, options | {option: value}), n_layers=1)
+            fresh.load_state_dict(model.state_dict())
+            assert all(map(torch.equal, outputs(model, ids), outputs(fresh, ids))), option
