@@ -3,6 +3,7 @@
 import copy
 import io
 import pickle
+from typing import Any
 
 import pytest
 import torch
@@ -266,17 +267,19 @@ def test_no_table_is_stale_after_a_parameter_changed(variant, mode, change):
 class Remembering(T5):
     """T5 with a bug: its table of a pass serves later passes."""
 
+    modes: tuple[bool, ...] = (True, False)  # whether gradients are wanted
+
+    def __init__(self, d_model, n_heads, causal=False):
+        super().__init__(d_model, n_heads, causal=causal)
+        self.made: dict[Any, torch.Tensor] = {}
+
     def bias(self, q, k, at):
         key = (self.sign(), at.q_len, at.k_len, int(at.q[0]))
-        if not hasattr(self, "made"):
-            object.__setattr__(self, "made", {})
         if torch.is_grad_enabled() in self.modes:
             if key not in self.made:
                 self.made[key] = super().bias(q, k, at).detach().clone()
             return self.made[key]
         return super().bias(q, k, at)
-
-    modes = (True, False)
 
     def sign(self):
         return 0
@@ -347,7 +350,7 @@ def test_a_bias_that_one_layer_keeps_for_the_next_is_found(scheme):
 
 
 # What may be set anew, and to what: the other options decide on shapes or on fresh parameters.
-SET_ANEW = {
+SET_ANEW: dict[str, dict[str, Any]] = {
     "sinusoidal": {"base": 77.0},
     "rope": {"base": 77.0, "layout": "half", "scaling": Linear(3)},
     "xpos": {"base": 77.0, "layout": "interleaved", "scale_base": 99.0},
