@@ -3,6 +3,7 @@
 import copy
 import io
 import pickle
+from typing import Any
 
 import pytest
 import torch
@@ -230,27 +231,30 @@ MODES = {"no_grad": torch.no_grad, "grad": torch.enable_grad, "inference": torch
 TEXTS = (6, 300)  # in one block of queries and in several
 
 
-def outputs(model, texts):
-    found = []
-    for ids in texts:
-        with torch.no_grad():
-            found += [model(ids), model(ids, torch.arange(ids.shape[1]))]
-        found.append(model(ids).detach())
-    return found
+def outputs(model, ids):
+    with torch.no_grad():
+        found = [model(ids), model(ids, torch.arange(ids.shape[1]))]
+    return [*found, model(ids).detach()]
 
 
 def check_nothing_is_stale(variant, mode, change):
-    """What a used model says after a change is what one says that never ran before it."""
+    """What a used model says after a change is what one says that never ran before it.
+
+    One text at a time: an encoding may remember its last one only.
+    """
     model, texts = tiny(variant, n_layers=1), [sentence(1, length) for length in TEXTS]
     for name in [name for name, _ in model.named_parameters() if "encoding" in name.split(".")]:
-        with MODES[mode]():
-            before = [model(ids).clone() for ids in texts]
-        CHANGES[change](model, name)
-        fresh = tiny(variant, n_layers=1)
-        fresh.load_state_dict(model.state_dict())
-        found, expected = outputs(model, texts), outputs(fresh, texts)
-        assert all(map(torch.equal, found, expected)), name
-        assert any(gap(a, b) > 0 for a, b in zip(before, found[::3], strict=True)), name
+        told = []
+        for ids in texts:
+            with MODES[mode]():
+                before = model(ids).clone()
+            CHANGES[change](model, name)
+            fresh = tiny(variant, n_layers=1)
+            fresh.load_state_dict(model.state_dict())
+            found = outputs(model, ids)
+            assert all(map(torch.equal, found, outputs(fresh, ids))), name
+            told.append(gap(before, found[0]))
+        assert max(told) > 0, name
 
 
 @pairwise(variant=VARIANTS, mode=tuple(MODES), change=tuple(CHANGES))
@@ -261,17 +265,19 @@ def test_no_table_is_stale_after_a_parameter_changed(variant, mode, change):
 class Remembering(T5):
     """T5 with a bug: its table of a pass serves later passes."""
 
+    modes: tuple[bool, ...] = (True, False)  # whether gradients are wanted
+
+    def __init__(self, d_model, n_heads, causal=False):
+        super().__init__(d_model, n_heads, causal=causal)
+        self.made: dict[Any, torch.Tensor] = {}
+
     def bias(self, q, k, at):
         key = (self.sign(), at.q_len, at.k_len, int(at.q[0]))
-        if not hasattr(self, "made"):
-            object.__setattr__(self, "made", {})
         if torch.is_grad_enabled() in self.modes:
             if key not in self.made:
                 self.made[key] = super().bias(q, k, at).detach().clone()
             return self.made[key]
         return super().bias(q, k, at)
-
-    modes = (True, False)
 
     def sign(self):
         return 0
@@ -342,7 +348,7 @@ def test_a_bias_that_one_layer_keeps_for_the_next_is_found(scheme):
 
 
 # What may be set anew, and to what: the other options decide on shapes or on fresh parameters.
-SET_ANEW = {
+SET_ANEW: dict[str, dict[str, Any]] = {
     "sinusoidal": {"base": 77.0},
     "rope": {"base": 77.0, "layout": "half", "scaling": Linear(3)},
     "xpos": {"base": 77.0, "layout": "interleaved", "scale_base": 99.0},
@@ -360,14 +366,13 @@ SET_ANEW = {
 @pytest.mark.parametrize("mode", MODES)
 def test_no_table_is_stale_after_an_option_is_set_anew(variant, mode):
     name, options = variant
-    texts = [sentence(1, length) for length in TEXTS]
     for option, value in SET_ANEW.get(name, {}).items():
-        model = tiny(variant, n_layers=1)
-        with MODES[mode]():
-            for ids in texts:
+        for ids in [sentence(1, length) for length in TEXTS]:
+            model = tiny(variant, n_layers=1)
+            with MODES[mode]():
                 model(ids)
-        for block in model.blocks:
-            setattr(block.attention.encoding, option, value)
-        fresh = tiny((name, options | {option: value}), n_layers=1)
-        fresh.load_state_dict(model.state_dict())
-        assert all(map(torch.equal, outputs(model, texts), outputs(fresh, texts))), option
+            for block in model.blocks:
+                setattr(block.attention.encoding, option, value)
+            fresh = tiny((name, options | {option: value}), n_layers=1)
+            fresh.load_state_dict(model.state_dict())
+            assert all(map(torch.equal, outputs(model, ids), outputs(fresh, ids))), option
