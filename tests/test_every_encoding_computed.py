@@ -362,17 +362,17 @@ SET_ANEW: dict[str, dict[str, Any]] = {
 }
 
 
-@variants(DYNAMIC)
-@pytest.mark.parametrize("mode", MODES)
-def test_no_table_is_stale_after_an_option_is_set_anew(variant, mode):
+@pairwise(
+    variant=[one for one in [*VARIANTS, DYNAMIC] if one[0] in SET_ANEW], mode=tuple(MODES), n=TEXTS
+)
+def test_no_table_is_stale_after_an_option_is_set_anew(variant, mode, n):
     name, options = variant
     for option, value in SET_ANEW.get(name, {}).items():
-        for ids in [sentence(1, length) for length in TEXTS]:
-            model = tiny(variant, n_layers=1)
-            with MODES[mode]():
-                model(ids)
-            for block in model.blocks:
-                setattr(block.attention.encoding, option, value)
-            fresh = tiny((name, options | {option: value}), n_layers=1)
-            fresh.load_state_dict(model.state_dict())
-            assert all(map(torch.equal, outputs(model, ids), outputs(fresh, ids))), option
+        ids, model = sentence(1, n), tiny(variant, n_layers=1)
+        with MODES[mode]():
+            model(ids)
+        for block in model.blocks:
+            setattr(block.attention.encoding, option, value)
+        fresh = tiny((name, options | {option: value}), n_layers=1)
+        fresh.load_state_dict(model.state_dict())
+        assert all(map(torch.equal, outputs(model, ids), outputs(fresh, ids))), option
