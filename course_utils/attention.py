@@ -1,6 +1,7 @@
 """Multi-head attention that calls the four doors of any encoding and knows none by name."""
 
 import functools
+from collections.abc import Callable
 
 import torch
 from einops import rearrange
@@ -160,9 +161,10 @@ class MultiHeadAttention(nn.Module):
         # What is compiled reads no values, so it never asks how far apart the scores are.
         compiling = torch.compiler.is_compiling()
         outs, spread = [], None if compiling else functools.cache(lambda: self._spread(q, k))
-        for rows, part in at.blocks(BLOCK, self.causal, spread):
+        for rows, part in at.blocks(BLOCK, self.causal):
             keys, values = k[:, :, : part.k_len], v[:, :, : part.k_len]
-            outs.append(self._block(q[:, :, rows].flip(2), keys, values, part, False)[0].flip(2))
+            out, _ = self._block(q[:, :, rows].flip(2), keys, values, part, False, spread)
+            outs.append(out.flip(2))
         # Fused attention lays out its results as (batch, seq, heads, d_head), which merges freely.
         return torch.cat([out.transpose(1, 2) for out in outs], dim=1).transpose(1, 2), None
 
@@ -185,14 +187,22 @@ class MultiHeadAttention(nn.Module):
         return 2 * self.encoding.scale(self.d_head) * longest_q * longest_k.repeat_interleave(group)
 
     def _block(
-        self, q: Tensor, k: Tensor, v: Tensor, at: Places, need_weights: bool
+        self,
+        q: Tensor,
+        k: Tensor,
+        v: Tensor,
+        at: Places,
+        need_weights: bool,
+        spread: Callable[[], Tensor] | None = None,
     ) -> tuple[Tensor, Tensor | None]:
         """Scores, softmax and sum for some queries and the keys that they may see."""
         scale = self.encoding.scale(self.d_head)
         with torch.autocast(q.device.type, enabled=False):  # a bias needs more than half precision
             bias = self.encoding.bias(q, k, at)
+        masked = at.masked(bias, spread)
+        bias = bias if masked is None else masked
         # Positions decide what is hidden, not places in the row: shuffled positions work too.
-        hides = self.causal and not at.hides(bias) and not (at.ascending and at.q_len == 1)
+        hides = self.causal and masked is None and not (at.ascending and at.q_len == 1)
         if self.log_n is not None:
             factor = log_n_of(at, self.log_n, self.causal, q.dtype)
             q = q * factor.to(q.dtype)

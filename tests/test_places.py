@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from course_utils import encodings
 from course_utils.attention import MultiHeadAttention
-from course_utils.encodings import NAMES, Places, create, places, rope
+from course_utils.encodings import NAMES, Places, PositionalEncoding, create, places, rope
 from course_utils.kv_cache import KVCache
 from course_utils.models import TinyTransformer
 
@@ -95,18 +95,43 @@ def test_blocks_hold_every_query_once_and_all_keys_that_it_may_see(
 
 
 @given(lengths, st.integers(0, 9), st.integers(1, 5), st.sampled_from([None, "kept"]))
-def test_a_bias_by_offset_is_the_same_in_blocks_and_hides_later_keys_there(
+def test_a_bias_by_offset_is_the_same_in_blocks_and_can_hide_later_keys_there(
     q_len, before, size, key
 ):
     at = Places(torch.arange(before, before + q_len), torch.arange(before + q_len))
     whole = at.by_offset(two_heads, key)
     for place, part in at.blocks(size, causal=True):
         found = part.by_offset(two_heads, key)
-        assert part.hides(found) and not part.hides(found + 0) and not part.hides(None)
         plain = whole[:, :, place, : part.k_len].flip(2)
-        assert torch.equal(found, plain.masked_fill(part.later, -torch.inf))
+        assert torch.equal(found, plain)
+        masked = part.masked(found, None)
+        assert masked is not None
+        assert torch.equal(masked, plain.masked_fill(part.later, -torch.inf))
+        assert part.masked(found + 0, None) is part.masked(None, None) is None
     for place, part in at.blocks(size, causal=False):
-        assert torch.equal(part.by_offset(two_heads, key), whole[:, :, place].flip(2))
+        found = part.by_offset(two_heads, key)
+        assert torch.equal(found, whole[:, :, place].flip(2))
+        assert part.masked(found, None) is None
+
+
+class Reworked(PositionalEncoding):
+    """A steep bias by offset, then taken back or outweighed by something else."""
+
+    def __init__(self, d_model, n_heads, way):
+        super().__init__(d_model, n_heads)
+        self.way = way
+
+    def bias(self, q, k, at):
+        steep = at.by_offset(lambda offsets: -offsets.abs().float().expand(2, *offsets.shape))
+        return steep * 0.0 if self.way == "times 0" else steep + (at.k == 0) * 500.0
+
+
+@pytest.mark.parametrize("way", ["times 0", "plus"])
+@torch.no_grad()
+def test_an_encoding_may_go_on_with_what_it_got_by_offset(way):
+    attention = MultiHeadAttention(16, 2, Reworked(16, 2, way), causal=True)
+    x = torch.randn(1, 400, 16)
+    assert (attention(x)[0] - attention(x, need_weights=True)[0]).abs().max() <= 1e-5
 
 
 @given(lengths, st.integers(0, 9), st.integers(1, 5))
@@ -281,14 +306,14 @@ def changed_by_hiding(monkeypatch, *given):
 @pytest.fixture
 def hidden_keys(monkeypatch):
     """How many keys that no query comes before have been hidden."""
-    found, real = [0], places._Block.by_offset
+    found, real = [0], places._Block.masked
 
-    def watched(at, *given, **key):
-        made = real(at, *given, **key)
-        found[0] += int((made.isinf() & ~at.later).sum())
+    def watched(at, *given):
+        made = real(at, *given)
+        found[0] += 0 if made is None else int((made.isinf() & ~at.later).sum())
         return made
 
-    monkeypatch.setattr(places._Block, "by_offset", watched)
+    monkeypatch.setattr(places._Block, "masked", watched)
     return found
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import torch
 from jaxtyping import Bool, Float, Num
@@ -92,26 +92,17 @@ class Places:
         self._kept: dict[Hashable, object] = {}
         self._words: Tensor | None = None
 
-    def blocks(
-        self, size: int, causal: bool, spread: Callable[[], Tensor] | None = None
-    ) -> Iterator[tuple[slice, Places]]:
+    def blocks(self, size: int, causal: bool) -> Iterator[tuple[slice, Places]]:
         """At most ``size`` queries at a time, last first, with the keys that they may see.
 
         Last first, for then a matrix over offsets is a view of its diagonals: offsets grow by one
         from row to row as they do from column to column.
-
-        Args:
-            size: how many queries.
-            causal: whether keys after the query are hidden.
-            spread: returns how far apart two of a query's scores can be before a bias is added,
-                (heads,). Where given, :meth:`by_offset` hides keys of causal blocks that a bias
-                leaves no weight to speak of.
         """
         known = causal and self.ascending
         for start in range(0, self.q_len, size):
             stop = min(start + size, self.q_len)
             seen = self.k_len - self.q_len + stop if known else self.k_len
-            yield slice(start, stop), _Block(self, start, stop, seen, causal, spread)
+            yield slice(start, stop), _Block(self, start, stop, seen, causal)
 
     @property
     def offsets(self) -> Num[Tensor, "*batch q_len k_len"]:
@@ -170,9 +161,8 @@ class Places:
     def by_offset(self, function: Callable[[Tensor], Tensor], key: Hashable = None) -> Tensor:
         """A function of the offset at every query and key: (1 or batch, heads, q_len, k_len).
 
-        Where positions are consecutive each offset is looked at once instead of once a query. In a
-        block of causal attention, keys after the query get −inf. ``function`` takes offsets (…) and
-        returns (heads, …); ``key`` is that of :meth:`diagonals`.
+        Where positions are consecutive each offset is looked at once instead of once a query.
+        ``function`` takes offsets (…) and returns (heads, …); ``key`` is that of :meth:`diagonals`.
         """
         if self.consecutive:
             return self.matrix(self.diagonals(function, key))[None]
@@ -202,9 +192,14 @@ class Places:
         """From what belongs to each query and diagonal to the matrix over queries and keys."""
         return skew(rows)
 
-    def hides(self, bias: Tensor | None) -> bool:
-        """Whether this bias, which a door returned, hides the keys after the query already."""
-        return False
+    def masked(self, bias: Tensor | None, spread: Callable[[], Tensor] | None) -> Tensor | None:
+        """A bias with −inf for keys after the query; None if they must be hidden another way.
+
+        It is known for what :meth:`by_offset` returned last, unchanged, in a block of causal
+        attention. ``spread`` returns how far apart two of a query's scores can be without it,
+        (heads,); where given, keys that the bias leaves no weight to speak of are hidden too.
+        """
+        return None
 
     def keep(self, key: Hashable, make: Callable[[], T]) -> T:
         """What ``make`` returns, made once a pass: for tables that all layers read.
@@ -240,17 +235,14 @@ class Places:
 class _Block(Places):
     """Some queries of a pass, last first, and the keys that they may see."""
 
-    def __init__(
-        self, of: Places, start: int, stop: int, seen: int, causal: bool, spread: Any
-    ) -> None:
+    def __init__(self, of: Places, start: int, stop: int, seen: int, causal: bool) -> None:
         q, k = of.q[..., start:stop].flip(-1), of.k[..., :seen]
         visible = None if of.visible is None else of.visible[:, :seen]
         self._fill(q, k, visible, stop - start == 1 and causal and of.ascending, of.consecutive)
         self._of, self._causal = of, causal
-        self._spread = spread if causal and of.ascending else None
         first = of.q_len - stop  # of its diagonals among those of the whole
         self._own = slice(first, first + self.q_len + self.k_len - 1)
-        self._masked: Tensor | None = None
+        self._plain: Tensor | None = None
 
     @property
     def rising(self) -> bool:
@@ -259,13 +251,19 @@ class _Block(Places):
     def by_offset(self, function: Callable[[Tensor], Tensor], key: Hashable = None) -> Tensor:
         if not (self.consecutive and self._causal):
             return super().by_offset(function, key)
-        row, hidden = self.diagonals(function, key), self._offset_row() > 0
-        if self._spread is not None and validation.readable(row):
+        self._row = self.diagonals(function, key)
+        self._plain = self._row.unfold(-1, self.k_len, 1)[None]
+        return self._plain
+
+    def masked(self, bias: Tensor | None, spread: Callable[[], Tensor] | None) -> Tensor | None:
+        if bias is None or bias is not self._plain or self.visible is not None:
+            return None
+        row, hidden = self._row, self._offset_row() > 0
+        if spread and self._of.ascending and validation.readable(row):
             least = row[..., self.k_len - 1, None] - NOTHING  # of each query's own key
             if bool(row.amin() < least.amin()):
-                hidden = hidden | (row < least - self._spread()[:, None])
-        self._masked = self.matrix(row.masked_fill(hidden, -torch.inf))[None]
-        return self._masked
+                hidden = hidden | (row < least - spread()[:, None])
+        return self.matrix(row.masked_fill(hidden, -torch.inf))[None]
 
     def diagonals(self, function: Callable[[Tensor], Tensor], key: Hashable = None) -> Tensor:
         if key is None:
@@ -285,9 +283,6 @@ class _Block(Places):
         rows, width = rows.contiguous(), rows.shape[-1]
         shape = (*rows.shape[:-1], self.k_len)
         return rows.as_strided(shape, (*rows.stride()[:-2], width + 1, 1))
-
-    def hides(self, bias: Tensor | None) -> bool:
-        return bias is not None and bias is self._masked and self.visible is None
 
 
 def by_offset(
