@@ -36,6 +36,7 @@ class MultiHeadAttention(nn.Module):
             heads share each (Ainslie et al. 2023, arXiv 2305.13245). None for ``n_heads``.
         log_n: the length L a model was trained with; scores of a query that sees n > L keys are
             then multiplied by log n / log L (Su, kexue.fm 8823). None leaves them as they are.
+        projection_bias: True adds a learned vector after each of the four projections, as BERT.
 
     Source: Vaswani et al. 2017, arXiv 1706.03762, section 3.2.
     """
@@ -48,6 +49,7 @@ class MultiHeadAttention(nn.Module):
         causal: bool = False,
         log_n: int | None = None,
         n_kv_heads: int | None = None,
+        projection_bias: bool = False,
     ) -> None:
         super().__init__()
         self.d_head = validation.heads(d_model, n_heads)
@@ -65,8 +67,9 @@ class MultiHeadAttention(nn.Module):
         self.encoding = encoding
         self.log_n = None if log_n is None else validation.integer("log_n", log_n, minimum=2)
         narrow = self.n_kv_heads * self.d_head
+        more = validation.boolean("projection_bias", projection_bias)
         self.W_q, self.W_k, self.W_v, self.W_o = (
-            nn.Linear(d_model, width, bias=False) for width in (d_model, narrow, narrow, d_model)
+            nn.Linear(d_model, width, bias=more) for width in (d_model, narrow, narrow, d_model)
         )
 
     def forward(

@@ -265,6 +265,24 @@ def places(
     return cache.places(texts, count, x.device, positions, attention_mask)
 
 
+def layer_caches(cache: Sequence[KVCache] | None, layers: int) -> Sequence[KVCache | None]:
+    """The caches of a model's layers, or None for each; TypeError or ValueError if they misfit."""
+    if cache is None:
+        return [None] * layers
+    fits = isinstance(cache, Sequence) and all(isinstance(one, KVCache) for one in cache)
+    if not fits or len(cache) != layers:
+        raise TypeError(
+            f"cache must be a list of {layers} KVCache, one a block, as new_cache() makes it, "
+            f"got {cache!r}"
+        )
+    if not torch.compiler.is_compiling() and len({len(one) for one in cache}) > 1:
+        raise ValueError(
+            f"cache must have read the same tokens in every block, got {cache!r}; a call was "
+            "interrupted: start again with new_cache()"
+        )
+    return cache
+
+
 def _own(visible: Tensor | None, count: int) -> Tensor | None:
     return None if visible is None else visible[:, -count:]
 

@@ -22,7 +22,7 @@ from course_utils.encodings import (
     options_of,
 )
 from course_utils.encodings.places import Positions
-from course_utils.kv_cache import FixedCache, KVCache, places
+from course_utils.kv_cache import FixedCache, KVCache, layer_caches, places
 
 Tokens = Integer[Tensor, "batch seq"]
 Hidden = Float[Tensor, "batch seq d_model"]
@@ -232,7 +232,7 @@ class TinyTransformer(nn.Module):
         attention_mask: Tensor | None,
     ) -> tuple[Tensor, tuple[Tensor, ...]]:
         ids = validation.token_ids("tokens", tokens, self.vocab_size)
-        caches = self._caches(cache)
+        caches = layer_caches(cache, len(self.blocks))
         at = places(ids, positions, caches[0], attention_mask)  # one for all layers
         x = self.embedding(ids) * self.embedding.embedding_dim**0.5
         if not self.encoding.every_layer:
@@ -246,22 +246,6 @@ class TinyTransformer(nn.Module):
                 x, weights = x
                 found.append(weights)
         return self.norm(x), tuple(found)
-
-    def _caches(self, cache: Sequence[KVCache] | None) -> Sequence[KVCache | None]:
-        if cache is None:
-            return [None] * len(self.blocks)
-        fits = isinstance(cache, Sequence) and all(isinstance(one, KVCache) for one in cache)
-        if not fits or len(cache) != len(self.blocks):
-            raise TypeError(
-                f"cache must be a list of {len(self.blocks)} KVCache, one a block, as new_cache() "
-                f"makes it, got {cache!r}"
-            )
-        if not torch.compiler.is_compiling() and len({len(one) for one in cache}) > 1:
-            raise ValueError(
-                f"cache must have read the same tokens in every block, got {cache!r}; a call was "
-                "interrupted: start again with new_cache()"
-            )
-        return cache
 
 
 def from_file(path: Path | str, **changes: Any) -> TinyTransformer:

