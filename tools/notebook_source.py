@@ -18,7 +18,8 @@ from nbformat.v4 import new_code_cell, new_notebook
 OWN_KEY = "order_matters"
 NBVAL_TAGS = {"nbval-ignore-output", "nbval-check-output", "nbval-skip", "raises-exception"}
 VOLATILE = "volatile"  # shows times: another text in each run, so it is neither saved nor compared
-KNOWN_TAGS = {"solution", "stub", "readme", VOLATILE} | NBVAL_TAGS
+PRETRAINED = "pretrained"  # shows what a published model says, or nothing where it is missing
+KNOWN_TAGS = {"solution", "stub", "readme", VOLATILE, PRETRAINED} | NBVAL_TAGS
 LESSON_NAME = re.compile(r"\d\d_[a-z0-9_]+\.py")
 
 SETUP = """\
