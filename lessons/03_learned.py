@@ -593,7 +593,7 @@ widgets.explore(explorers.components, size=(8, 3.2), position=(1, 511, 100), kep
 # The same as still pictures, for position 100.
 
 # %%
-fig, axes = plt.subplots(1, 3, figsize=(9.5, 3.1), sharey=True)
+fig, axes = plt.subplots(1, 3, figsize=(9.5, 2.7), sharey=True)
 near = {}
 for ax, kept in zip(axes, (2, 4, 20), strict=True):
     some = measures.similarity_matrix(waves[:, :kept])[99]
