@@ -3,7 +3,7 @@
 import copy
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from typing import Any, TypeVar
 
 import torch
 from jaxtyping import Bool, Float, Integer
@@ -18,6 +18,7 @@ from course_utils.kv_cache import KVCache, layer_caches, places
 Tokens = Integer[Tensor, "batch seq"]
 Mask = Bool[Tensor, "batch keys"]
 Hidden = Float[Tensor, "batch seq d_model"]
+Model = TypeVar("Model", bound="Published")
 
 
 class Published(nn.Module):
@@ -86,7 +87,9 @@ class Published(nn.Module):
         x = self.last_norm(x)
         return (x, tuple(kept)) if need_weights else x
 
-    def with_encoding(self, encoding: PositionalEncoding | None = None, **options: Any) -> Self:
+    def with_encoding(
+        self: Model, encoding: PositionalEncoding | None = None, **options: Any
+    ) -> Model:
         """The same weights, not copied, with another encoding, or with other options of its own.
 
         Args:
