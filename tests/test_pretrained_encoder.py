@@ -161,8 +161,7 @@ def seen_by_layers(encoder, call):
 
 
 def test_many_sentences_are_read_in_pieces_of_similar_length(encoder):
-    words = "one two three four five six seven eight".split()
-    many = [" ".join(words[: 1 + n % 8]) for n in range(70)]
+    many = ["word " * (1 + n % 8) for n in range(70)]
     pieces = seen_by_layers(encoder, lambda: encoder.embed(many))
     assert [count for (count, _), _ in pieces] == [32, 32, 6]
     lengths = [width for (_, width), _ in pieces]
@@ -264,7 +263,7 @@ def test_tokens_are_those_of_wordpiece_written_out(encoder, vocabulary, text):
 
 
 def test_tokens_of_the_documentation_are_those_of_wordpiece_written_out(encoder, vocabulary):
-    page = data.path("documentation.txt").read_text(encoding="utf-8")[40_000:60_000]
+    page = data.verified("documentation.txt").read_text(encoding="utf-8")[40_000:60_000]
     tokens, _ = encoder.encode(page)  # longer than the table: nothing is cut off
     assert tokens[0].tolist() == [101, *wordpiece(page, vocabulary), 102]
 
@@ -306,6 +305,10 @@ def test_each_layer_has_its_own_copy_of_an_encoding_that_is_not_shared(encoder):
     assert own[0] is shaw and len(set(map(id, own))) == 6
     one = create("t5", d_model=384, n_heads=12)
     assert {layer.attention.encoding for layer in encoder.with_encoding(one).layers} == {one}
+
+
+def test_its_table_is_the_one_that_the_course_ships_rounded(encoder):
+    assert torch.equal(rows(encoder).half().float(), data.position_table())
 
 
 def test_what_layers_have_learned_for_themselves_stays_when_an_option_changes(encoder):

