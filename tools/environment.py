@@ -253,7 +253,8 @@ def prepare(names: list) -> None:
             cpu = ["--no-deps", "--retries=1", "--extra-index-url", CPU_WHEELS]
             pip(*cpu, "-c", constraints, "torch")
         # Before the course, not beside it: the tests' packages need a tokenizers too.
-        if background and models_came(background):
+        came = background and models_came(background)
+        if came:
             stamp["models"] = models_key
         if course:
             stamp["extras"] = sorted(extras | set(stamp["extras"]))
@@ -265,7 +266,8 @@ def prepare(names: list) -> None:
             background.kill()  # it may write into .venv no longer
             background.wait()
     STAMP.write_text(json.dumps(dict(stamp, root=str(ROOT), key=key)), encoding="utf-8")
-    print(f"Installed in {time.time() - start:.0f} s.", flush=True)
+    if course or came:
+        print(f"Installed in {time.time() - start:.0f} s.", flush=True)
 
 
 def run(arguments: list) -> int:
