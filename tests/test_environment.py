@@ -539,6 +539,13 @@ def test_every_command_that_runs_lessons_or_tests_brings_the_models():
         assert recipe and recipe[1].split()[-1] == "models", command
 
 
+def test_one_workflow_runs_the_notebooks_without_the_models():
+    workflow = yaml.safe_load((ROOT / ".github/workflows/test.yml").read_text(encoding="utf-8"))
+    job = workflow["jobs"]["without-models"]
+    assert job["env"] == {"MODELS": "no"}  # without quotes YAML reads it as False
+    assert "notebooks" in job["steps"][-1]["run"]
+
+
 def test_conda_brings_all_that_the_course_needs():
     environment = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))
     lines = [line for line in environment["dependencies"] if isinstance(line, str)]
