@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import claims_table
+import lesson_models
 import nbformat
 from ipykernel.kernelspec import get_kernel_dict
 from jupyter_client import AsyncKernelManager
@@ -118,6 +119,11 @@ def build_one(target: Target, force: bool) -> Result:
     notebook = inputs(target)
     if not force and is_current(target, notebook):
         return Result(target.name, False, time.perf_counter() - start, target.path.stat().st_size)
+    if lacking := lesson_models.lacking(notebook.cells):
+        raise BuildError(
+            f"{target.name} shows a published model; not installed: {', '.join(lacking)}. "
+            "'make notebooks' without MODELS=no installs them"
+        )
     target.path.parent.mkdir(parents=True, exist_ok=True)
     metadata = nbformat.from_dict(notebook.metadata)
     execute(notebook, target)

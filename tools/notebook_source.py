@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import jupytext
+import lesson_models
 from nbconvert.preprocessors import TagRemovePreprocessor
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_notebook
@@ -18,7 +19,7 @@ from nbformat.v4 import new_code_cell, new_notebook
 OWN_KEY = "order_matters"
 NBVAL_TAGS = {"nbval-ignore-output", "nbval-check-output", "nbval-skip", "raises-exception"}
 VOLATILE = "volatile"  # shows times: another text in each run, so it is neither saved nor compared
-KNOWN_TAGS = {"solution", "stub", "readme", VOLATILE} | NBVAL_TAGS
+KNOWN_TAGS = {"solution", "stub", "readme", VOLATILE, lesson_models.TAG} | NBVAL_TAGS
 LESSON_NAME = re.compile(r"\d\d_[a-z0-9_]+\.py")
 
 SETUP = """\
@@ -26,6 +27,11 @@ SETUP = """\
 import importlib.util, pathlib, sys
 sys.path += [str(p) for p in pathlib.Path.cwd().parents if (p / "course_utils").is_dir()]
 if not importlib.util.find_spec("course_utils"): get_ipython().run_line_magic("pip", "install -q git+{address}@{tag}")"""  # noqa: E501
+# The same, in a lesson that reads a published model.
+SETUP_MODEL = """\
+# Outside of a clone, where make cannot have fetched it, this lesson's model comes too.
+in_clone = any((p / "course_utils").is_dir() for p in pathlib.Path.cwd().parents)
+if not in_clone and not all(map(importlib.util.find_spec, {modules})): get_ipython().run_line_magic("pip", "install -q --no-deps {packages}")"""  # noqa: E501
 
 METADATA = {
     "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
@@ -129,8 +135,23 @@ def read_lesson(lesson: Path) -> list[NotebookNode]:
             )
         if VOLATILE in tags:
             tags = [*tags, "nbval-ignore-output"]
+        if lesson_models.needed([cell]) and lesson_models.TAG not in tags:
+            raise BuildError(
+                f"{name}, cell {cell.id} uses a published model, which need not be installed: give "
+                f"it, and all cells that do nothing without the model, the tag {lesson_models.TAG}"
+            )
         cell.metadata = NotebookNode(tags=tags) if tags else NotebookNode()
     return cells
+
+
+def setup_source(project: Project, models: list[str]) -> str:
+    """The first cell of a lesson that needs these packages of published models."""
+    source = SETUP.format(address=project.address, tag=project.tag)
+    if not models:
+        return source
+    modules = ", ".join(f'"{name.replace("-", "_")}"' for name in models)
+    packages = lesson_models.to_fetch(models, project.root)
+    return f"{source}\n{SETUP_MODEL.format(modules=f'[{modules}]', packages=packages)}"
 
 
 def inputs(target: Target) -> NotebookNode:
@@ -138,7 +159,7 @@ def inputs(target: Target) -> NotebookNode:
     project, cells = target.project, read_lesson(target.lesson)
     cells[0].source += f"\n\n{badge(project, target.name)}"
     setup = new_code_cell(
-        SETUP.format(address=project.address, tag=project.tag),
+        setup_source(project, lesson_models.needed(cells)),
         id=f"l{target.lesson.name[:2]}-setup",
         metadata={"tags": ["nbval-ignore-output"]},
     )
@@ -161,6 +182,7 @@ def fingerprint(target: Target) -> str:
     code = [
         Path(__file__).with_name("build_notebooks.py"),
         *Path(__file__).parent.glob("notebook_*.py"),
+        Path(lesson_models.__file__),
     ]
     digest = hashlib.sha256(f"{project.address}@{project.tag}".encode())
     for base, paths in ((root, files), (Path(__file__).parent, code)):
