@@ -53,6 +53,9 @@ FIGURES = {
         lambda ax: plots.similarity(ax, measures.similarity_matrix(TABLE))
     ),
     "lines": lambda: on_axes(lambda ax: plots.lines(ax, CURVES, title="t", xlabel="x", ylabel="y")),
+    "strips": lambda: on_axes(
+        lambda ax: plots.strips(ax, CURVES, title="t", xlabel="x", ylabel="y")
+    ),
     "entropy": lambda: on_axes(lambda ax: plots.entropy(ax, CURVES, math.log(3), title="t")),
     "four_panel": panels,
     "fingerprint": prints,
@@ -239,6 +242,26 @@ def test_curves_are_drawn_over_x_or_else_over_their_places():
 
 def test_curves_take_tensors_with_gradients_and_in_other_precisions():
     plots.lines(plt.gca(), {"a": torch.ones(2, requires_grad=True), "b": torch.ones(2).bfloat16()})
+
+
+def test_strips_show_every_value_in_the_row_of_its_name_and_the_mean():
+    fig, ax = plt.subplots()
+    plots.strips(ax, CURVES)
+    assert [label.get_text() for label in ax.get_yticklabels()] == list(CURVES)
+    assert ax.yaxis_inverted(), "the first name is on top"
+    for row, (dots, stroke, values) in enumerate(
+        zip(ax.lines, ax.collections, CURVES.values(), strict=True)
+    ):
+        assert np.array_equal(dots.get_xdata(), values.numpy())
+        assert np.abs(dots.get_ydata() - row).max() <= 0.25
+        assert len(set(dots.get_ydata().tolist())) == len(values), "equal values stay visible"
+        assert stroke.get_segments()[0][:, 0] == pytest.approx(float(values.mean()))
+    plt.close(fig)
+
+
+def test_strips_of_nothing_are_refused():
+    with pytest.raises(ValueError, match="found must hold at least one row"):
+        plots.strips(plt.subplots()[1], {})
 
 
 def test_entropy_is_drawn_under_a_line_at_its_ceiling():

@@ -198,10 +198,10 @@ def badges(project: Project, lessons: list[Path]) -> str:
 def ledger(project: Project, lessons: list[Path]) -> bytes:
     """data/claims.csv: what the notebooks with solutions settle."""
     rows: list[dict[str, str]] = []
-    for target in targets_of(project, lessons):
-        notebook = read_notebook(target) if target.solutions else None
-        rows += claims_table.settled(notebook, target.lesson.stem) if notebook else []
     try:
+        for target in targets_of(project, lessons):
+            notebook = read_notebook(target) if target.solutions else None
+            rows += claims_table.settled(notebook, target.lesson.stem) if notebook else []
         return claims_table.table(rows)
     except ValueError as error:
         raise BuildError(f"data/claims.csv: {error}") from error

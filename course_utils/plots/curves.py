@@ -1,4 +1,4 @@
-"""Pictures of curves: entropy, waves, means over seeds, and the portrait of a table."""
+"""Pictures of curves and dots: entropy, waves, means over seeds, the portrait of a table."""
 
 from collections.abc import Mapping, Sequence
 
@@ -36,6 +36,30 @@ def lines(
     ax.set(title=title, xlabel=xlabel, ylabel=ylabel)
     if legend and curves:
         ax.legend()
+
+
+def strips(
+    ax: Axes,
+    found: Mapping[str, Tensor],
+    *,
+    title: str = "",
+    xlabel: str = "",
+    ylabel: str = "",
+) -> None:
+    """Draw (n,) values of each name as a row of dots, from the top, with their mean as a stroke.
+
+    Dots are moved up and down a little so that they do not hide one another; only the place along
+    the axis says something.
+    """
+    if not found:
+        raise ValueError("found must hold at least one row of values, got none")
+    for row, (name, values) in enumerate(found.items()):
+        shown = validation.tensor(f"found[{name!r}]", values, "(n,)", ndim=1).detach().cpu()
+        aside = (torch.arange(len(shown)) * 0.618).frac() - 0.5  # evenly spread, no two alike
+        ax.plot(shown, row + 0.5 * aside, "o", markersize=3, alpha=0.6, color="C0")
+        ax.vlines(shown.mean(), row - 0.4, row + 0.4, color="black", linewidth=1.8)
+    ax.set_yticks(range(len(found)), list(found))
+    ax.set(title=title, xlabel=xlabel, ylabel=ylabel, ylim=(len(found) - 0.4, -0.6))
 
 
 def entropy(
