@@ -101,13 +101,14 @@ def lengths(model: SmolLM2, tokens: Tokens, way: str) -> list[Row]:
         growing = scaling.needs_length
         losses = loss_while_growing(reader, tokens) if growing else reader.loss(tokens)
         factor = scaling.factor
-    by_token = torch.cat([losses.new_full((1 + start,), torch.nan), losses[0]])
-    return [
-        {"factor": round(factor, 4), "first": first, "last": first + len(part) - 1}
-        | {"loss": round(float(part.nanmean()), 5)}
-        for first, part in zip(range(0, read, BIN), by_token.split(BIN), strict=True)
-        if not bool(part.isnan().all())
-    ]
+    found = []
+    for first in range(0, read, BIN):
+        last = min(first + BIN, read) - 1
+        part = losses[0, max(first - start - 1, 0) : max(last - start, 0)]  # [0] is of token 1
+        if len(part):
+            told = {"factor": round(factor, 4), "first": first, "last": last}
+            found.append({**told, "loss": round(float(part.mean()), 5)})
+    return found
 
 
 @torch.no_grad()
