@@ -18,9 +18,9 @@ from course_utils.encodings.rope import Rotary
 from course_utils.experiments import readings, real
 from course_utils.experiments.__main__ import main
 from course_utils.experiments.changed import CHANGES, CUT, STRETCHES, Rounded, Still
+from course_utils.kv_cache import places
 from course_utils.measures.weights import entropy
-from course_utils.pretrained import SmolLM2, missing
-from course_utils.pretrained import smollm2 as module
+from course_utils.pretrained import SmolLM2, language_model, missing
 from course_utils.results import AS_TRAINED
 
 CORPUS = bytes(torch.randint(97, 123, (1000,), generator=torch.Generator()).tolist())
@@ -33,24 +33,24 @@ def stand_in(layers=2):
     shapes |= {"attention.W_v": (NARROW, WIDE), "attention.W_o": (WIDE, WIDE)}
     shapes |= {"gate": (MLP, WIDE), "up": (MLP, WIDE), "down": (WIDE, MLP)}
     draw = torch.Generator().manual_seed(1)
-    weights = {"embedding.weight": 0.2 * torch.randn(VOCAB, WIDE, generator=draw)}
+    weights = {"words.weight": 0.2 * torch.randn(VOCAB, WIDE, generator=draw)}
     for layer in range(layers):
         for name, shape in shapes.items():
             made = 0.06 * torch.randn(shape, generator=draw)
             weights[f"layers.{layer}.{name}.weight"] = made
         for name in ("attention_norm", "mlp_norm"):
             weights[f"layers.{layer}.{name}.weight"] = torch.ones(WIDE)
-    weights["norm.weight"] = torch.ones(WIDE)
+    weights["last_norm.weight"] = torch.ones(WIDE)
     reader = SimpleNamespace(encode=lambda text: SimpleNamespace(ids=list(text.encode())))
-    return SmolLM2(Rotary(WIDE, 9, module.BASE), weights, reader)
+    return SmolLM2(Rotary(WIDE, 9, language_model.BASE), weights, reader)
 
 
 @pytest.fixture
 def small(monkeypatch):
     """Sizes for stand-ins, and a context and rows by length that are as small."""
-    monkeypatch.setattr(module, "VOCAB_SIZE", VOCAB)
-    monkeypatch.setattr(module, "D_MLP", MLP)
-    monkeypatch.setattr(module, "N_LAYERS", 2)
+    monkeypatch.setattr(language_model, "VOCAB_SIZE", VOCAB)
+    monkeypatch.setattr(language_model, "D_MLP", MLP)
+    monkeypatch.setattr(language_model, "N_LAYERS", 2)
     monkeypatch.setattr(readings, "CONTEXT", CONTEXT)
     monkeypatch.setattr(readings, "BIN", BIN)
 
@@ -131,21 +131,21 @@ def test_pairs_that_are_still_have_no_frequency_and_the_others_theirs():
 
 
 def test_rounded_positions_turn_by_rounded_angles_and_hide_what_they_hid(model, tokens):
-    rounded = model.with_encoding(Rounded(WIDE, 9, module.BASE))
-    places = torch.arange(200) + 5000
+    rounded = model.with_encoding(Rounded(WIDE, 9, language_model.BASE))
+    moved = torch.arange(200) + 5000
     q = torch.randn(1, 9, 200, 64)
-    at = module.places(tokens, places)
+    at = places(tokens, moved, None, None)
     turned, keys = rounded.encoding.rotate(q, q, at)
-    coarse = rope_angles((places / 32).round() * 32, rope_frequencies(64, module.BASE))
+    coarse = rope_angles((moved / 32).round() * 32, rope_frequencies(64, language_model.BASE))
     by_hand = torch.view_as_complex(q.unflatten(-1, (-1, 2))) * torch.polar(
         torch.ones_like(coarse), coarse
     )
     torch.testing.assert_close(turned, torch.view_as_real(by_hand).flatten(-2).float())
     assert torch.equal(turned, keys)
     other = torch.cat([tokens[:, :-1], (tokens[:, -1:] + 1) % VOCAB], 1)
-    before, after = (rounded.loss(one, places) for one in (tokens, other))
+    before, after = (rounded.loss(one, moved) for one in (tokens, other))
     assert torch.equal(before[:, :-1], after[:, :-1])  # a later token changes nothing before it
-    assert float((before - model.loss(tokens, places)).abs().max()) > 0.01
+    assert float((before - model.loss(tokens, moved)).abs().max()) > 0.01
 
 
 def test_the_share_of_a_pair_is_its_part_of_what_queries_and_keys_can_bring_to_scores(
@@ -159,7 +159,7 @@ def test_the_share_of_a_pair_is_its_part_of_what_queries_and_keys_can_bring_to_s
     assert shares.shape == (18, 32)
     assert shares.sum(1) == pytest.approx(1, abs=5e-4)
     layer = model.layers[0]
-    near = layer.attention_norm(model.embedding(tokens))[0]
+    near = layer.attention_norm(model.words(tokens))[0]
     q = layer.attention.W_q(near).reshape(200, 9, 32, 2).norm(dim=-1)
     k = layer.attention.W_k(near).reshape(200, 3, 32, 2).norm(dim=-1)
     for head in range(9):
@@ -226,7 +226,7 @@ def test_what_is_cut_off_is_not_read(model, tokens):
 
 def test_dynamic_ntk_turns_by_the_length_so_far(small, tokens, monkeypatch):
     """With one layer a key does not depend on the base, so each piece is a text of its own."""
-    monkeypatch.setattr(module, "N_LAYERS", 1)
+    monkeypatch.setattr(language_model, "N_LAYERS", 1)
     model = stand_in(layers=1)
     read = 150
     rows = readings.lengths(model, tokens[:, :read], "dynamic NTK")
@@ -285,7 +285,7 @@ def test_the_command_writes_a_table_each_and_does_nothing_twice(used, tmp_path, 
     [
         (["--steps", "5"], "steps must be left out for real, got 5"),
         (["--plot"], "plot must be left out for real"),
-        (["--ways", "yarn"], "did you mean 'YaRN'"),
+        (["--ways", "interpolate"], "did you mean 'interpolation'"),
         (["--tables", "length"], "did you mean 'lengths'"),
         (["--tables", "pairs", "--ways", "YaRN"], "ways must be of the tables ['pairs']"),
         (["--seeds", "7", "--lengths", "128"], "lengths must be at most 125"),

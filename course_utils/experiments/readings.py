@@ -14,7 +14,8 @@ from course_utils.encodings.rope import Rotary
 from course_utils.experiments.changed import CHANGES, CUT, STRETCHES, Noting
 from course_utils.measures.weights import entropy
 from course_utils.pretrained import SmolLM2
-from course_utils.pretrained.smollm2 import AT_ONCE, CONTEXT, Tokens
+from course_utils.pretrained.language_model import AT_ONCE, CONTEXT
+from course_utils.pretrained.published import Tokens
 from course_utils.results import AS_TRAINED
 from course_utils.ways import way_to_stretch
 
@@ -69,7 +70,7 @@ def spread(model: SmolLM2, tokens: Tokens, way: str = AS_TRAINED) -> list[Row]:
         first = n - QUERIES
         if first > read:
             model.hidden(tokens[:, read:first], cache=cache)
-        _, weights = model(tokens[:, first:n], cache=cache, need_weights=True)
+        _, weights = model.hidden(tokens[:, first:n], cache=cache, need_weights=True)
         for layer, one in enumerate(weights):
             measured = {
                 "entropy": entropy(one),
@@ -121,15 +122,10 @@ def loss_while_growing(model: SmolLM2, tokens: Tokens) -> Float[Tensor, "1 seq_l
     past = max(0, tokens.shape[1] - 1 - CONTEXT)
     sizes = [tokens.shape[1] - 1 - past, *[BIN] * (past // BIN), past % BIN]
     pieces, cache = tokens[:, :-1].split([size for size in sizes if size], 1), model.new_cache()
-    x = torch.cat([model.hidden(piece, cache=cache) for piece in pieces], 1)
-    return torch.cat(
-        [
-            F.cross_entropy(
-                F.linear(near, model.embedding.weight).transpose(1, 2), next_, reduction="none"
-            )
-            for near, next_ in zip(
-                x.split(AT_ONCE, 1), tokens[:, 1:].split(AT_ONCE, 1), strict=True
-            )
-        ],
-        1,
-    )
+    x = torch.cat([model.hidden(piece, cache=cache) for piece in pieces], 1)[0]
+    pairs = zip(x.split(AT_ONCE), tokens[0, 1:].split(AT_ONCE), strict=True)
+    found = [
+        F.cross_entropy(F.linear(near, model.words.weight), token, reduction="none")
+        for near, token in pairs
+    ]
+    return torch.cat(found)[None]

@@ -19,7 +19,8 @@ from course_utils.experiments.readings import Row
 from course_utils.experiments.recipe import conditions, digest
 from course_utils.experiments.sweep import Job
 from course_utils.pretrained import SmolLM2, smollm2
-from course_utils.pretrained.smollm2 import FILE, Tokens
+from course_utils.pretrained.language_model import FILE
+from course_utils.pretrained.published import Tokens
 from course_utils.pretrained.wheels import FILES
 from course_utils.results import AS_TRAINED
 from course_utils.session import pick_device
