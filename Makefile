@@ -36,7 +36,7 @@ help:
 	@echo "TORCH=cuda              PyTorch's default build in place of the small CPU build"
 	@echo "LAB_ARGS=--no-browser   more options for JupyterLab"
 	@echo "TEST_ARGS='-k entropy'  more options for pytest"
-	@echo "EXPERIMENT=tasks        another experiment; EXPERIMENT_ARGS=--help lists them"
+	@echo "EXPERIMENT=real         another one, of a published model; EXPERIMENT_ARGS=--help lists all"
 
 # No slash before lab/tree: Git Bash would take it for a path and translate it.
 lab:
