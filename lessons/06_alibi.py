@@ -756,15 +756,14 @@ guess = widgets.predict_number(
 
 # %%
 from course_utils import data
-from course_utils.results import summary
 
 real = data.results("real_entropy")
-by_text = real.groupby(["keys", "seed"], as_index=False)[["entropy", "near"]].mean()
-spread, close = (summary(by_text, "keys", of=of) for of in ("entropy", "near"))
+mean = real.groupby("keys")[["entropy", "near"]].mean()  # over texts, layers and heads
 for n in (64, 512, 8192):
-    print(f"{n:4} keys: entropy {spread['mean'][n]:.2f} ± {spread.margin[n]:.2f} nats,", end=" ")
-    print(f"log n {math.log(n):.2f}; the nearest 64 hold {100 * close['mean'][n]:.0f} %")
-guess.reveal(round(100 * close["mean"][8192]), "%")
+    entropy, share = mean.loc[n]
+    print(f"{n:4} keys: entropy {entropy:.2f} nats of {math.log(n):.2f} at most;", end=" ")
+    print(f"the nearest 64 hold {100 * share:.0f} %")
+guess.reveal(round(100 * mean["near"][8192]), "%")
 
 # %%
 heads = real.groupby(["layer", "head", "keys"])[["entropy", "near", "first"]].mean().unstack()
@@ -778,29 +777,25 @@ print(f"    {(level['first'][8192] > 0.5).sum()} more than half to the first tok
 
 # %%
 fig, axes = plt.subplots(1, 2, figsize=(10.5, 3.9))
-keys = heads["entropy"].columns.to_numpy()
-axes[0].plot(keys, heads["entropy"].T, color="C0", linewidth=0.5, alpha=0.25)
-axes[0].plot(keys, spread["mean"], color="0.1", linewidth=2, label="mean")
-axes[0].plot(keys, [math.log(n) for n in keys], "--", color="0.4", label="log n")
+axes[0].plot(mean.index, heads["entropy"].T, color="C0", linewidth=0.5, alpha=0.25)
+axes[0].plot(mean["entropy"], color="0.1", linewidth=2, label="mean")
+axes[0].plot(mean.index, [math.log(n) for n in mean.index], "--", color="0.4", label="log n")
 axes[0].set(title="entropy of 270 heads", xlabel="keys", ylabel="entropy (nats)")
 axes[0].set_xscale("log", base=2)
-axes[0].set_xticks(keys, keys)
+axes[0].set_xticks(mean.index, mean.index)
 axes[0].legend()
 priced = [1 - math.exp(-64 * m) for m in alibi_slopes(8).tolist()]
-edges = torch.linspace(0, 1, 21)
-axes[1].hist(near, edges, label="SmolLM2's heads")
+axes[1].hist(near, torch.linspace(0, 1, 21), label="SmolLM2's heads")
 axes[1].plot(priced, [1] * 8, "^", color="C3", label="ALiBi's 8 slopes, equal scores")
 axes[1].set(title="held by the nearest 64 of 8192 keys", xlabel="share", ylabel="heads")
 axes[1].legend(fontsize=9)
-plots.show(
-    fig,
-    "Left: a thin line a head, entropy against keys, 64 to 8192; they fan out below the dashed log "
-    f"n. The mean rises from {spread['mean'][64]:.1f} to {spread['mean'][8192]:.1f}. Right: how "
-    f"many heads give which share to the nearest 64 keys, from {near.min():.2f} to "
-    f"{near.max():.2f}; above 0.5 in {(near > 0.5).sum()}. ALiBi's slopes of 8 heads: "
-    + ", ".join(f"{share:.2f}" for share in priced)
-    + ".",
+described = ", ".join(f"{share:.2f}" for share in priced)
+told = (
+    "Left: entropy against keys, a thin line a head, spread out below the dashed log n; the mean "
 )
+told += f"rises from {mean.entropy[64]:.1f} to {mean.entropy[8192]:.1f}. Right: heads by the share "
+told += f"of the nearest 64 keys, {near.min():.2f} to {near.max():.2f}, most below a half. "
+plots.show(fig, f"{told}ALiBi's slopes: {described}.")
 
 # %% [markdown]
 # **Look:** 128 times as many keys, and the mean entropy grows by a third of what $\log n$ does. The
