@@ -37,7 +37,7 @@ help:
 	@echo "MODELS=no               without two published models (177 MB; lessons work without)"
 	@echo "LAB_ARGS=--no-browser   more options for JupyterLab"
 	@echo "TEST_ARGS='-k entropy'  more options for pytest"
-	@echo "EXPERIMENT=tasks        another experiment; EXPERIMENT_ARGS=--help lists them"
+	@echo "EXPERIMENT=real         another one, of a published model; EXPERIMENT_ARGS=--help lists all"
 
 # No slash before lab/tree: Git Bash would take it for a path and translate it.
 lab:
