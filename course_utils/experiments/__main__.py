@@ -14,7 +14,14 @@ import pandas as pd
 
 from course_utils import data, shipped, text, validation
 from course_utils.encodings import NAMES, options_of
-from course_utils.experiments import checkpoints, extrapolation, stretching, task_lengths
+from course_utils.experiments import (
+    both_ways,
+    checkpoints,
+    extrapolation,
+    larger,
+    stretching,
+    task_lengths,
+)
 from course_utils.experiments.extrapolation import LENGTHS
 from course_utils.experiments.outside import find
 from course_utils.experiments.picture import draw
@@ -25,7 +32,7 @@ from course_utils.results import AS_TRAINED, as_text, summary
 
 SIZES = ("length", "steps", "batch", "d_model", "n_layers", "n_heads")  # of the recipe
 # Columns that tell a seed's rows apart.
-APART = ("task", "way", "tuned", "tuned_at", "factor", "lr")
+APART = ("corpus", "length", "steps", "task", "way", "tuned", "tuned_at", "factor", "lr")
 ENDING = """
 What is done already is kept: after an interruption the same command goes on. Tables are written to
 FOLDER as runs are done. An encoding of your own is MODULE:CLASS, of a file MODULE.py in the current
@@ -78,6 +85,17 @@ EXPERIMENTS = {
         usual=task_lengths.DEFAULTS,
         lengths=None,
         of=("accuracy", "share right"),
+    ),
+    "larger": Experiment(
+        "extrapolation once more: pieces of 256, ten times the steps, a text of source code.",
+        larger.jobs,
+        encodings=larger.ENCODINGS,
+    ),
+    "both-ways": Experiment(
+        "train masked language models, which look both ways, read texts of many lengths.",
+        both_ways.jobs,
+        encodings=both_ways.ENCODINGS,
+        lengths=both_ways.LENGTHS,
     ),
     "checkpoints": Experiment(
         "train one language model for each of five encodings and keep its weights.",
