@@ -2,9 +2,9 @@
 
 Protocol. Of each piece of ``Recipe.length`` bytes 15 % are hidden, and the model names them from
 what stands on both sides (Devlin et al. 2019, arXiv 1810.04805, section 3.1; what is hidden is
-always replaced by the mask). It then reads held-out text in windows of n bytes that advance by n/2, and
-what is hidden in the middle half of each is judged. So for every n the same bytes are judged, the
-same ones are hidden, and each has between n/4 and 3n/4 bytes on either side.
+always replaced by the mask). It then reads held-out text in windows of n bytes that advance by n/2,
+and what is hidden in the middle half of each is judged. So for every n the same bytes are judged,
+the same ones are hidden, and each has between n/4 and 3n/4 bytes on either side.
 """
 
 import time
