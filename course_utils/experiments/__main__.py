@@ -15,7 +15,15 @@ import pandas as pd
 
 from course_utils import data, shipped, text, validation
 from course_utils.encodings import NAMES, options_of
-from course_utils.experiments import checkpoints, extrapolation, real, stretching, task_lengths
+from course_utils.experiments import (
+    both_ways,
+    checkpoints,
+    extrapolation,
+    larger,
+    real,
+    stretching,
+    task_lengths,
+)
 from course_utils.experiments.extrapolation import LENGTHS
 from course_utils.experiments.outside import find
 from course_utils.experiments.picture import draw
@@ -27,7 +35,9 @@ from course_utils.results import AS_TRAINED, as_text, summary
 SIZES = ("length", "steps", "batch", "d_model", "n_layers", "n_heads")  # of the recipe
 OF_TRAINING = ("encodings", "option", "lr", *SIZES, "plot")  # options that real has no use for
 # Columns that tell a seed's rows apart.
-APART = ("task", "way", "tuned", "tuned_at", "factor", "lr", "first")
+APART = (
+    "corpus", "length", "steps", "task", "way", "tuned", "tuned_at", "factor", "lr", "first",
+)  # fmt: skip
 ENDING = """
 What is done already is kept: after an interruption the same command goes on. Tables are written to
 FOLDER as runs are done. An encoding of your own is MODULE:CLASS, of a file MODULE.py in the current
@@ -87,6 +97,17 @@ EXPERIMENTS = {
         lambda _recipes, _text, _lengths: [],
         of=("loss", "nats a token"),
         name="model",
+    ),
+    "larger": Experiment(
+        "extrapolation once more: pieces of 256, ten times the steps, a text of source code.",
+        larger.jobs,
+        encodings=larger.ENCODINGS,
+    ),
+    "both-ways": Experiment(
+        "train masked language models, which look both ways, read texts of many lengths.",
+        both_ways.jobs,
+        encodings=both_ways.ENCODINGS,
+        lengths=both_ways.LENGTHS,
     ),
     "checkpoints": Experiment(
         "train one language model for each of five encodings and keep its weights.",
