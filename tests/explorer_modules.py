@@ -97,12 +97,14 @@ def in_chromium(module: str, asked: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def ends(explorer: Explorer) -> list[dict[str, Any]]:
-    """The start, and every combination of the controls' ends and of what can be chosen."""
+    """The start, each choice alone, and all combinations of the controls' ends."""
 
-    def some(control: Any) -> tuple[Any, ...]:
+    def every(control: Any) -> tuple[Any, ...]:
         if isinstance(control, Slider):
             return control.low, control.high
         return control.options if isinstance(control, Choice) else (False, True)
 
-    names, controls = explorer.controls.keys(), explorer.controls.values()
-    return [{}, *(dict(zip(names, one, strict=True)) for one in product(*map(some, controls)))]
+    controls = {name: every(control) for name, control in explorer.controls.items()}
+    alone = [{name: value} for name, values in controls.items() for value in values]
+    outer = product(*((values[0], values[-1]) for values in controls.values()))
+    return [{}, *alone, *(dict(zip(controls, one, strict=True)) for one in outer)]

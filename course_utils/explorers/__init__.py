@@ -4,14 +4,20 @@ They compute and draw in the browser, see ``browser``. ``ALL`` has them by name.
 """
 
 from course_utils.explorers.browser import Explorer
-from course_utils.explorers.buckets import DIRECTIONS, buckets
 from course_utils.explorers.components import components
-from course_utils.explorers.formulas import frequencies, turned_pair
+from course_utils.explorers.formulas import (
+    CLOCKS,
+    buckets,
+    clocks,
+    distance_cost,
+    frequencies,
+    previous_token,
+    profile,
+    turned_pair,
+    wanted_distance,
+)
 from course_utils.explorers.lengths import VIEWS, lengths, measured
 from course_utils.explorers.playground import playground_attention, sharpness, shuffle
-from course_utils.explorers.slopes import distance_cost
 from course_utils.explorers.stretched_waves import stretched_waves, unseen
-from course_utils.explorers.turning import wanted_distance
-from course_utils.explorers.wavelengths import CLOCKS, clocks
 
 ALL = {name: one for name, one in globals().items() if isinstance(one, Explorer)}

@@ -7,7 +7,7 @@ its controls, and data if it needs any. Both are joined into one module that nee
 import json
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -107,7 +107,8 @@ class Explorer:
         name: of its file in ``javascript``.
         title: what the picture shows, in a few words.
         text: the same in a sentence or two, for readers whose browser cannot draw it.
-        controls: by name.
+        controls: by name, or a function that makes them at first use, as of data that has to be
+            read.
         data: makes what the explorer needs beside its controls, as JSON can hold it.
     """
 
@@ -116,11 +117,11 @@ class Explorer:
         name: str,
         title: str,
         text: str,
-        controls: Mapping[str, Control],
+        controls: Mapping[str, Control] | Callable[[], Mapping[str, Control]],
         data: Callable[[], Any] | None = None,
     ) -> None:
         self.name, self.title, self.text, self.data = name, title, text, data
-        self.controls = dict(controls)
+        self._controls = controls
         self.__doc__ = f"{title.capitalize()}. {text}"
 
     def __call__(self, **start: Any) -> None:
@@ -132,6 +133,11 @@ class Explorer:
 
     def __repr__(self) -> str:
         return f"<the explorer {self.name!r}: call it to show it>"
+
+    @cached_property
+    def controls(self) -> dict[str, Control]:
+        """The controls by name."""
+        return dict(self._controls() if callable(self._controls) else self._controls)
 
     def describe(self, **start: Any) -> str:
         """What readers get who cannot move the controls: what they would see, and where they start.
@@ -152,15 +158,13 @@ class Explorer:
         It exports ``mount(element, start)``, which works on any page, a default with ``render``
         for anywidget, and ``view(start, width, dark)``: numbers, pictures and words without a page.
         """
-        controls = [
-            {
-                **asdict(one),
-                "name": name,
-                "label": self._label(name),
-                **({"values": one.values()} if isinstance(one, Slider) else {}),
-            }
-            for name, one in self.controls.items()
-        ]
+        controls: list[dict[str, Any]] = []
+        for name, one in self.controls.items():
+            controls.append({"name": name, "label": self._label(name), "start": one.start})
+            if isinstance(one, Slider):
+                controls[-1]["values"] = one.values()
+            elif isinstance(one, Choice):
+                controls[-1]["options"] = one.options
         spec = {"name": self.name, "title": self.title, "controls": controls}
         spec["data"] = self.data() if self.data else {}
         written = json.dumps(spec, ensure_ascii=False, allow_nan=False).replace("</", "<\\/")

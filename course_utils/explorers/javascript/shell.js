@@ -10,9 +10,9 @@
 //   height(width)                  of a panel, in pixels
 // and, if it needs them,
 //   limits(state)                  {control: [low, high]}, where one control narrows another
-//   start(state)                   fills in state that no control shows
+//   start(state, given)            fills in state that no control shows
 //   changed(state, name)           a control moved: other state that follows
-//   drag(panel, [x, y], state)     the pointer is down there: the changes, or undefined
+//   drag {panel, to([x, y])}       changes of the state while the pointer is down in that panel
 
 const STYLE = `
 .om { --om-ink: #1f2328; --om-soft: #57606a; --om-grey: #8b929a; --om-0: #0173b2; --om-1: #de8f05;
@@ -91,7 +91,7 @@ function started(explorer, spec, start) {
     if (!one.values || one.values.includes(own)) return one;
     return { ...one, values: [...one.values, own].sort((a, b) => a - b) };
   });
-  explorer.start?.(asked);
+  explorer.start?.(asked, start);
   return [asked, { ...spec, controls }];
 }
 
@@ -185,15 +185,13 @@ function mountOn(explorer, given, element, start = {}) {
   controls.forEach((one, n) => {
     one.input.addEventListener("input", () => set({ [spec.controls[n].name]: one.read() }));
   });
-  if (explorer.drag) boxes.forEach(({ box }, n) => draggable(box, n));
+  if (explorer.drag) draggable(explorer.drag);
 
-  function draggable(box, n) {
-    if (explorer.drag(n, [NaN, NaN], asked) === undefined) return;
-    const follow = (event) => {
+  function draggable({ panel, to }) {
+    const { box } = boxes[panel], follow = (event) => {
       if (!(event.buttons & 1)) return;
       const { left, top } = box.getBoundingClientRect();
-      const place = seen.panels[n].at(event.clientX - left, event.clientY - top);
-      set(explorer.drag(n, place, asked));
+      set(to(seen.panels[panel].at(event.clientX - left, event.clientY - top)));
     };
     box.classList.add("om-draggable");
     box.addEventListener("pointerdown", (event) => {

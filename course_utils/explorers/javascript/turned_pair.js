@@ -56,8 +56,8 @@ const EXPLORER = {
     const end = ([x, y]) => `(${fixed(x, 2)}, ${fixed(y, 2)})`;
     return "Left: a query and a key as arrows from the centre, dotted where they start and solid "
       + `where they are after turning by ${fixed(theta, 2)} radians a position. The query, at `
-      + `${m}, now ends at ${end(query)}, the key, at ${n}, at ${end(key)}. Right: their product for `
-      + "all places from 0 to 40, as colours from −1 to 1. Each diagonal has one colour, since "
+      + `${m}, now ends at ${end(query)}, the key, at ${n}, at ${end(key)}. Right: their product `
+      + "for all places from 0 to 40, as colours from −1 to 1. Each diagonal has one colour, since "
       + `only m − n counts. A square marks this place: ${fixed(product, 3)}.`;
   },
 };
