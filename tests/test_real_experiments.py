@@ -111,6 +111,12 @@ def test_a_change_is_what_its_name_says(way, same, model, tokens):
     assert loss(model, tokens, way) == pytest.approx(found, abs=2e-5)
 
 
+def test_rounded_positions_turn_by_the_models_own_base(model, tokens):
+    rounded = model.with_encoding(Rounded(WIDE, 9, language_model.BASE))
+    found = float(rounded.loss(tokens, torch.arange(200) + 5000).mean())
+    assert loss(model, tokens, "moved by 5000, rounded") == pytest.approx(found, abs=2e-5)
+
+
 def test_positions_by_four_are_quarters_of_positions(model, tokens):
     quarters = model.loss(tokens, torch.arange(200) / 4)
     assert loss(model, tokens, "positions / 4") == pytest.approx(float(quarters.mean()), abs=2e-5)
@@ -254,6 +260,13 @@ def test_each_row_has_a_key_of_its_own_and_can_be_asked_for_alone():
         told |= {"seeds": [key["seed"]], "lengths": [key["read"]]}
         ((again, same),) = real.jobs(CORPUS, **told)
         assert again == key and same.args == job.args
+    asked = {(key["table"], key["read"], key["seed"]) for key, _ in every}
+    assert asked == {
+        (name, read, seed)
+        for name, table in real.TABLES.items()
+        for read, seeds in table.seeds.items()
+        for seed in seeds
+    }
     other = real.jobs(CORPUS + b".")[0][0]
     assert other != every[0][0]
 
