@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from browser import chromium, find_chromium
 
 from course_utils.explorers.browser import Choice, Explorer, Slider
 
@@ -35,20 +36,6 @@ import {{ view }} from "./module.mjs";
 const asked = JSON.parse(readFileSync("asked.json", "utf-8"));
 process.stdout.write(JSON.stringify(({LOOK})(view, asked)));
 """
-CHROMIUM_FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]
-CHROMIUM_FLAGS += ["--disable-background-networking", "--disable-component-update"]
-CHROMIUM_FLAGS += ["--disable-sync"]
-
-
-def find_chromium() -> str:
-    """Chromium's path; skips the test where there is none."""
-    names = ("chromium", "chromium-browser", "google-chrome", "chrome")
-    found = os.environ.get("ORDER_MATTERS_CHROMIUM") or next(
-        filter(None, map(shutil.which, names)), None
-    )
-    if not found:
-        pytest.skip(f"no {' or '.join(names)} on PATH; ORDER_MATTERS_CHROMIUM can name one")
-    return found
 
 
 def look(
@@ -85,14 +72,14 @@ def in_chromium(module: str, asked: dict[str, Any]) -> list[dict[str, Any]]:
     """Run LOOK in Chromium."""
     reason = "neither Node nor playwright is there to run JavaScript"
     playwright = pytest.importorskip("playwright.sync_api", reason=reason)
-    with playwright.sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=find_chromium(), args=CHROMIUM_FLAGS)
+    if not find_chromium():
+        pytest.skip("neither Node nor Chromium is on PATH")
+    with playwright.sync_playwright() as play, chromium(play) as browser:
         run = f"""async ([module, asked]) => {{
             const address = URL.createObjectURL(new Blob([module], {{type: "text/javascript"}}));
             return JSON.stringify(({LOOK})((await import(address)).view, asked));
         }}"""
         answer = browser.new_page().evaluate(run, [module, asked])
-        browser.close()
     return json.loads(answer)
 
 

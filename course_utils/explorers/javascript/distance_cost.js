@@ -1,6 +1,6 @@
 // ALiBi: what distance costs a head, and whom the head therefore looks at.
 
-const CHEAPEST = -8; // scores below have one colour: such a key weighs less than e⁻⁸ of the best
+const DEAREST = 8; // costs above have one colour: such a key weighs less than e⁻⁸ of the best
 
 // The slopes of the authors' code: powers of two, and those between for a count that is none.
 function slopes(heads) {
@@ -41,10 +41,10 @@ const EXPLORER = {
 
   draw([left, middle, right], { bias, weights, row, query }, { length }) {
     const axes = { x: [-0.5, length - 0.5], y: [length - 0.5, -0.5], equal: true, xlabel: "key" };
+    const costs = { limit: DEAREST };
     const largest = Math.max(...row.filter((weight) => weight >= 0));
-    const costs = { signed: true, limit: -CHEAPEST };
-    left.axes({ ...axes, title: "bias (cut off at −8)", ylabel: "query", bar: costs })
-      .matrix(bias, length, costs);
+    left.axes({ ...axes, title: `cost in score (to ${DEAREST})`, ylabel: "query", bar: costs })
+      .matrix(bias.map((one) => -one), length, costs);
     middle.axes({ ...axes, title: "attention, equal scores", bar: { limit: largest } })
       .matrix(weights, length, { limit: largest });
     right.axes({
