@@ -246,7 +246,7 @@ def test_names_at_the_ends_stand_in_the_curves_order_inside_the_figure_and_apart
     figure, right = ax.figure.bbox, ax.get_window_extent(renderer).x1
     for box in boxes.values():
         assert right < box.x0 and box.x1 <= figure.x1
-        assert -8 <= box.y0 and box.y1 <= figure.y1 + 8
+        assert box.y0 >= -8 and box.y1 <= figure.y1 + 8
 
 
 def test_a_name_stands_at_the_height_of_its_curve_where_there_is_room():

@@ -23,7 +23,7 @@ class Explorer(NamedTuple):
 
 def find_explorers() -> Iterator[Explorer]:
     """Every explorer; a lesson is not run, only its imports are."""
-    for path in sorted(LESSONS.glob("[0-9][0-9]_*.py")):
+    for path in sorted(LESSONS.rglob("[0-9][0-9]_*.py")):
         code = [cell.source for cell in jupytext.read(path).cells if cell.cell_type == "code"]
         tree = ast.parse("\n".join(code))
         names: dict[str, Any] = {}
