@@ -60,7 +60,7 @@ def use_style() -> None:
             "axes.labelsize": 11,
             "legend.fontsize": 10,
             "legend.frameon": False,
-            "legend.handlelength": 3.0,  # the longest dash fits
+            "legend.handlelength": 2.5,  # the longest dash fits
             "hatch.linewidth": 0.6,
             "axes.spines.top": False,
             "axes.spines.right": False,
@@ -87,7 +87,7 @@ def png(fig: Figure) -> bytes:
 
 def _tick_ends(bar: Colorbar) -> None:
     ends, inner = (bar.vmin, bar.vmax), list(bar.get_ticks())
-    near = 0.1 * (ends[1] - ends[0])
+    near = 0.12 * (ends[1] - ends[0])
     if not isinstance(bar.norm, LogNorm) and not all(
         any(abs(tick - end) < 0.1 * near for tick in inner) for end in ends
     ):
