@@ -11,6 +11,7 @@ import pytest
 import torch
 from notebook_source import find_lessons, is_closer, lesson_name
 
+from course_utils import pretrained
 from course_utils.attention import MultiHeadAttention
 from course_utils.encodings import NAMES, Places, YaRN, create, options_of
 
@@ -65,6 +66,18 @@ def test_the_functions_turn_as_the_module_does():
     rope = create("rope", d_model=64, n_heads=4, layout="half", scaling=yarn)
     for found, turned in zip((names["q"], names["k"]), rope.rotate(x, x, ROW), strict=True):
         assert (found - turned).abs().max() <= 1e-6
+
+
+@pytest.mark.skipif(bool(pretrained.missing()), reason="needs the published models")
+def test_the_published_models_are_what_their_section_says():
+    names: dict[str, Any] = {}
+    exec(compile(next(one for one in EXAMPLES if "smollm2" in one), "README.md", "exec"), names)
+    vectors, model, longer = (names[name] for name in ("vectors", "model", "longer"))
+    assert vectors.shape == (2, 384)
+    assert (vectors.norm(dim=-1) - 1).abs().max() <= 1e-6
+    assert longer.encoding.options["scaling"] == YaRN(2.0, 8192)
+    assert model.encoding.options["scaling"] is None
+    assert longer.embedding.weight.data_ptr() == model.embedding.weight.data_ptr()
 
 
 @pytest.fixture(scope="module")

@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 
+import lesson_models
 import nbformat
 import notebook_budget
 from ipykernel.kernelspec import get_kernel_dict
@@ -122,6 +123,11 @@ def build_one(target: Target, force: bool) -> Result:
     notebook = inputs(target)
     if not force and is_current(target, notebook):
         return Result(target.name, False, time.perf_counter() - start, target.path.stat().st_size)
+    if lacking := lesson_models.lacking(notebook.cells):
+        raise BuildError(
+            f"{target.name} shows a published model; not installed: {', '.join(lacking)}. "
+            "'make notebooks' without MODELS=no installs them"
+        )
     target.path.parent.mkdir(parents=True, exist_ok=True)
     metadata = nbformat.from_dict(notebook.metadata)
     execute(notebook, target)

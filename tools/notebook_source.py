@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import jupytext
+import lesson_models
 import nbformat
 import notebook_budget
 from nbconvert.preprocessors import TagRemovePreprocessor
@@ -23,7 +24,7 @@ from notebook_folds import PLUMBING, fold, seal
 OWN_KEY = "order_matters"
 NBVAL_TAGS = {"nbval-ignore-output", "nbval-check-output", "nbval-skip", "raises-exception"}
 VOLATILE = "volatile"  # shows times: another text in each run, so it is neither saved nor compared
-KNOWN_TAGS = {"solution", "stub", "readme", VOLATILE, PLUMBING} | NBVAL_TAGS
+KNOWN_TAGS = {"solution", "stub", "readme", VOLATILE, PLUMBING, lesson_models.TAG} | NBVAL_TAGS
 LESSON_NAME = re.compile(r"\d\d_[a-z0-9_]+\.py")
 SITE_KEY = "mystnb"  # in a cell's metadata: what the build found in its outputs, for the site
 CLOSER = "closer"  # the folder of closer looks: what a lesson leaves out, for engineers
@@ -33,6 +34,11 @@ SETUP = """\
 import importlib.util, pathlib, sys
 sys.path += [str(p) for p in pathlib.Path.cwd().parents if (p / "course_utils").is_dir()]
 if not importlib.util.find_spec("course_utils"): get_ipython().run_line_magic("pip", "install -q git+{address}@{tag}")"""  # noqa: E501
+# The same, in a lesson that reads a published model.
+SETUP_MODEL = """\
+# Outside of a clone, where make cannot have fetched it, this lesson's model comes too.
+in_clone = any((p / "course_utils").is_dir() for p in pathlib.Path.cwd().parents)
+if not in_clone and not all(map(importlib.util.find_spec, {modules})): get_ipython().run_line_magic("pip", "install -q --no-deps {packages}")"""  # noqa: E501
 
 METADATA = {
     "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
@@ -157,6 +163,11 @@ def read_lesson(lesson: Path) -> list[NotebookNode]:
             )
         if VOLATILE in tags:
             tags = [*tags, "nbval-ignore-output"]
+        if lesson_models.needed([cell]) and lesson_models.TAG not in tags:
+            raise BuildError(
+                f"{name}, cell {cell.id} uses a published model, which need not be installed: give "
+                f"it, and all cells that do nothing without the model, the tag {lesson_models.TAG}"
+            )
         cell.metadata = NotebookNode(tags=tags) if tags else NotebookNode()
     return cells
 
@@ -187,6 +198,16 @@ def limits(lesson: Path) -> dict[str, int]:
     return notebook_budget.LIMITS if edition(lesson) >= 2 else {}
 
 
+def setup_source(project: Project, models: list[str]) -> str:
+    """The first cell of a lesson that needs these packages of published models."""
+    source = SETUP.format(address=project.address, tag=project.tag)
+    if not models:
+        return source
+    modules = ", ".join(f'"{name.replace("-", "_")}"' for name in models)
+    packages = lesson_models.to_fetch(models, project.root)
+    return f"{source}\n{SETUP_MODEL.format(modules=f'[{modules}]', packages=packages)}"
+
+
 def inputs(target: Target) -> NotebookNode:
     """The notebook as it stands before it is run."""
     project, cells = target.project, read_lesson(target.lesson)
@@ -195,7 +216,7 @@ def inputs(target: Target) -> NotebookNode:
     cells[0].source = f"{title}\n\n{badge(project, target.name)}"
     seal(cells)
     setup = new_code_cell(
-        SETUP.format(address=project.address, tag=project.tag),
+        setup_source(project, lesson_models.needed(cells)),
         id=f"{id_prefix(target.lesson)}-setup",
         metadata={"tags": ["nbval-ignore-output"]},
     )
@@ -221,6 +242,7 @@ def fingerprint(target: Target) -> str:
     code = [
         Path(__file__).with_name("build_notebooks.py"),
         *Path(__file__).parent.glob("notebook_*.py"),
+        Path(lesson_models.__file__),
     ]
     digest = hashlib.sha256(f"{project.address}@{project.tag}".encode())
     for base, paths in ((root, files), (Path(__file__).parent, code)):
