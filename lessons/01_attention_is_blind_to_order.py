@@ -485,13 +485,7 @@ for p in (10, 21, 41, 61):
 # %%
 from course_utils import explorers
 
-widgets.explore(
-    explorers.shuffle,
-    size=(9.5, 3.6),
-    shuffle=(0, 24, 3),
-    encoding=["none", "sinusoidal"],
-    causal=False,
-)
+explorers.shuffle()
 
 # %% [markdown]
 # The same as still pictures, for one shuffle and all four settings. The number is the largest

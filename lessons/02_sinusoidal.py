@@ -171,14 +171,7 @@ print(f"{still} of 128 columns change by less than 0.1 over the 100 positions")
 # %%
 from course_utils import explorers
 
-widgets.explore(
-    explorers.frequencies,
-    size=(9.5, 3.6),
-    base=widgets.log_slider(2, 1_000_000, 10_000),
-    d_model=(8, 128, 64, 2),
-    length=(8, 256, 128),
-    pair=(0, 31, 4),
-)
+explorers.frequencies()
 
 # %% [markdown]
 # The same as a still picture, for three bases:
@@ -209,12 +202,7 @@ plots.show(
 # has come when pair 0 has made ten turns.
 
 # %%
-widgets.explore(
-    explorers.clocks,
-    size=(9.5, 3.2),
-    position=(0, 200, 7),
-    base=widgets.log_slider(2, 1_000_000, 10_000),
-)
+explorers.clocks()
 
 # %%
 theta = 2 * torch.pi / wavelengths(32)[list(explorers.CLOCKS)]

@@ -587,7 +587,7 @@ plots.show(
 # %%
 from course_utils import explorers
 
-widgets.explore(explorers.components, size=(8, 3.2), position=(1, 511, 100), kept=(1, 40, 3))
+explorers.components()
 
 # %% [markdown]
 # The same as still pictures, for position 100.

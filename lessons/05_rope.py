@@ -113,13 +113,7 @@ print("both turned = only the key turned, by the offset n − m")
 # %%
 from course_utils import explorers
 
-widgets.explore(
-    explorers.turned_pair,
-    size=(8.5, 3.8),
-    m=(0, 40, 12),
-    n=(0, 40, 9),
-    theta=(0.05, 1.5, 0.3, 0.05),
-)
+explorers.turned_pair()
 
 # %% [markdown]
 # ## The same in complex numbers
@@ -428,13 +422,7 @@ print("mean weight at distance 0 to 7:", [f"{w:.1f}" for w in looks])
 # distance scores nearly as much?
 
 # %%
-widgets.explore(
-    explorers.wanted_distance,
-    size=(8, 3.4),
-    wanted=(0, 250, 50),
-    base=widgets.log_slider(10, 1_000_000, 10_000),
-    d_head=(4, 128, 64, 2),
-)
+explorers.wanted_distance()
 
 # %% [markdown]
 # ## Wavelengths against the context

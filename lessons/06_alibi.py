@@ -255,14 +255,7 @@ plots.show(
 # %%
 from course_utils import explorers
 
-widgets.explore(
-    explorers.distance_cost,
-    size=(9.5, 3.4),
-    heads=(1, 32, 8),
-    head=(0, 31, 3),
-    length=(16, 192, 96, 8),
-    symmetric=False,
-)
+explorers.distance_cost()
 
 # %% [markdown]
 # The same as a still picture: one query in the middle of 97 tokens, three heads, with the causal

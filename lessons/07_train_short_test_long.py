@@ -402,14 +402,7 @@ for n in (64, 256, 1024):
 # %%
 from course_utils import explorers
 
-widgets.explore(
-    explorers.lengths,
-    size=(8.5, 3.9),
-    encoding=explorers.measured("rope"),
-    beside=explorers.measured("alibi"),
-    view=explorers.VIEWS,
-    doublings=(1, 5, 5),
-)
+explorers.lengths()
 
 # %% [markdown]
 # One view as a still picture: loss by position, in pieces of 2048 read from their first byte on.

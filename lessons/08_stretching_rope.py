@@ -178,12 +178,7 @@ for way in WAYS:
 # %%
 from course_utils import explorers
 
-widgets.explore(
-    explorers.stretched_waves,
-    size=(10, 3.9),
-    way=list(WAYS[5:] + WAYS[:5]),
-    factor=(1, 32, 8),
-)
+explorers.stretched_waves()
 
 # %%
 import matplotlib.pyplot as plt

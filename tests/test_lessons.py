@@ -1,19 +1,14 @@
-"""What every lesson keeps to: its parts, short cells, short texts, explorers that hold."""
+"""What every lesson keeps to: its parts, short cells, short texts."""
 
 import functools
 import re
 from pathlib import Path
 
-import ipywidgets
 import jupytext
 import pytest
-from lesson_explorers import find_explorers
-from matplotlib.figure import Figure
 from notebook_budget import count, excess, words
 from notebook_folds import PLUMBING
 from notebook_source import edition, find_lessons, is_closer, lesson_name, limits, read_lesson
-
-from course_utils import widgets
 
 ROOT = Path(__file__).parent.parent
 LESSONS = find_lessons(ROOT)
@@ -32,66 +27,11 @@ def tags(cell):
     return set(cell.metadata.get("tags", []))
 
 
-def explorers():
-    for found in find_explorers():
-        controls = {name: spec for name, spec in found.arguments.items() if name != "size"}
-        yield pytest.param(found.draw, controls, id=str(found))
-
-
-def edges(name, spec):
-    """Start, both ends, and every choice of a control."""
-    widget = widgets.control(name, spec)
-    if isinstance(widget, ipywidgets.Checkbox):
-        return [False, True]
-    if isinstance(widget, ipywidgets.Dropdown):
-        return list(widget.options)
-    if isinstance(widget, ipywidgets.FloatLogSlider):
-        return [widget.value, widget.base**widget.min, widget.base**widget.max]
-    return [widget.value, widget.min, widget.max]
-
-
 def test_one_more_encoding_changes_no_lesson():
     """Lessons list what their tables have, not what ``create`` knows."""
     for path in LESSONS:
         code = "\n".join(cell.source for cell in cells(path, "code"))
         assert not re.search(r"encodings(\.| import\b.*\b)(NAMES|known_names|_SCHEMES)", code), path
-
-
-@pytest.mark.parametrize(("draw", "controls"), list(explorers()))
-def test_an_explorer_draws_or_explains_at_the_edges_of_its_sliders(draw, controls):
-    values = {name: edges(name, spec) for name, spec in controls.items()}
-    start = {name: found[0] for name, found in values.items()}
-    fig = Figure(figsize=(8, 4), layout="constrained")
-    assert draw(fig, **start)
-    for name, found in values.items():
-        for value in found:
-            for other in ("first", "last"):  # the others at their start, then at their far end
-                rest = start if other == "first" else {n: v[-1] for n, v in values.items()}
-                try:
-                    sentence = draw(fig, **{**rest, name: value})
-                except ValueError as error:
-                    assert any(control in str(error) for control in controls)
-                else:
-                    assert re.search(r"\d|noise", sentence)
-                    fig.canvas.draw()
-
-
-@pytest.mark.parametrize(("draw", "controls"), list(explorers()))
-def test_an_explorer_shows_the_same_picture_whichever_way_it_came_there(draw, controls):
-    from course_utils import plots
-
-    values = {name: edges(name, spec) for name, spec in controls.items()}
-    start = {name: found[0] for name, found in values.items()}
-    direct, wandering = (Figure(figsize=(6, 3), layout="constrained") for _ in range(2))
-    draw(direct, **start)
-    draw(wandering, **start)
-    for name, found in values.items():
-        try:
-            draw(wandering, **{**start, name: found[-1]})
-        except ValueError:
-            continue
-    draw(wandering, **start)
-    assert plots.png(wandering) == plots.png(direct)
 
 
 @pytest.mark.parametrize("path", LESSONS, ids=lesson_name)
@@ -123,7 +63,7 @@ def test_at_most_120_words_stand_between_two_code_cells(path):
     "part",
     [
         "**Question:**", "**Time:**", "**Builds on:**", "**Doors:**", "**Look:**", "## Exercises",
-        "## Myth check", "## In five lines", "**Read next:**", "predict(", "door_strip(", "explore",
+        "## Myth check", "## In five lines", "**Read next:**", "predict(", "door_strip(",
         "_from_scratch", "assert ",
     ],
 )  # fmt: skip
@@ -140,6 +80,12 @@ def test_a_lesson_of_the_first_edition_measures_its_encoding_in_every_way(path, 
 @pytest.mark.parametrize("path", LESSONS, ids=lesson_name)
 def test_a_lesson_of_the_second_edition_keeps_within_its_budget(path):
     assert excess(lesson_name(path), count(read_lesson(path)), limits(path)) is None
+
+
+@pytest.mark.parametrize("path", [path for path in LESSONS if not is_closer(path)], ids=lesson_name)
+def test_a_lesson_has_an_explorer(path):
+    code = "\n".join(cell.source for cell in cells(path, "code"))
+    assert re.search(r"^(explorers\.\w+|widgets\.explore)\(", code, re.M)
 
 
 @pytest.mark.parametrize("path", SUBJECTS, ids=lesson_name)
