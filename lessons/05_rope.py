@@ -188,14 +188,14 @@ uneven = [measures.toeplitz_error(scores) for scores in (rope_scores, added_scor
 fig, axes = plt.subplots(1, 3, figsize=(10.5, 3.5))
 pictures = {"turned (RoPE)": rope_scores, "sinusoids added": added_scores}
 for ax, (title, scores) in zip(axes[:2], pictures.items(), strict=True):
-    plots.heatmap(ax, scores, title=title, xlabel="key", unit="score", equal=True)
+    plots.heatmap(ax, scores, title=title, xlabel="key", unit="score", signed=True, equal=True)
 axes[0].set_ylabel("query")
 alike = measures.similarity_matrix(turned[0])
 plots.similarity(axes[2], alike, title="one vector turned")
 plots.show(
     fig,
     "Three matrices of 64 by 64 places. Left: equal values along each diagonal (deviation below "
-    f"1e-5: {uneven[0] < 1e-5}). Middle: deviation {uneven[1]:.2f}. Right: similarities, a bright "
+    f"1e-5: {uneven[0] < 1e-5}). Middle: deviation {uneven[1]:.2f}. Right: similarities, a dark "
     "diagonal with bands beside it.",
 )
 

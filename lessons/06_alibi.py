@@ -97,7 +97,7 @@ import matplotlib.pyplot as plt
 fig, axes = plt.subplots(2, 4, figsize=(11, 5.6), sharex=True, sharey=True)
 for (upper, lower), head in zip(axes.T, (0, 2, 4, 7), strict=True):
     first = plots.heatmap(
-        upper, bias[head].clamp(min=-6), title=f"head {head}", limit=6, equal=True
+        upper, bias[head].clamp(min=-6), title=f"head {head}", signed=False, limit=6, equal=True
     )
     second = plots.heatmap(
         lower, attention[head], xlabel="key", signed=False, limit=0.4, equal=True
@@ -108,7 +108,7 @@ fig.colorbar(second, ax=axes[1], label="weight, to 0.4", shrink=0.8)
 described = ", ".join(f"head {h}: {bias[h].min():.1f}" for h in (0, 2, 4, 7))
 plots.show(
     fig,
-    "Upper row: the bias of four of eight heads on 48 tokens, white on the diagonal and bluer away "
+    "Upper row: the bias of four of eight heads on 48 tokens, pale on the diagonal and darker away "
     f"from it. Lowest values: {described}. Lower row: the causal attention that it makes of equal "
     "scores: a thin line along the diagonal in head 0, a band in head 2, a faint slope in head 4, "
     "nearly even rows in head 7.",

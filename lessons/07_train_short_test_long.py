@@ -202,7 +202,6 @@ plots.seed_curves(
     ylabel="loss (nats a byte)",
 )
 ax.axvline(L, color="0.5", linewidth=1)
-ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
 ends = ", ".join(f"{name} {means.loc[(name, 2048), 'mean']:.1f}" for name in chosen)
 plots.show(
     fig,
@@ -415,7 +414,6 @@ curve = summary(by_position, "encoding", "at")
 fig, ax = plt.subplots(figsize=(9, 4.2))
 plots.seed_curves(ax, curve, chosen, xlabel="position", ylabel="loss (nats a byte)", doubling=False)
 ax.axvline(L, color="0.5", linewidth=1)
-fig.legend(*ax.get_legend_handles_labels(), loc="outside upper center", ncols=len(chosen))
 rows = {name: curve.loc[name, "mean"].iloc[[0, 1, -1]] for name in chosen}
 described = "; ".join(f"{n} {', '.join(f'{v:.1f}' for v in row)}" for n, row in rows.items())
 plots.show(
@@ -791,11 +789,11 @@ guess.reveal(kept_most if kept_up[kept_most] else "none: nobody solves any")
 shares = summary(accuracies, "task", "encoding", "read", of="accuracy")
 fig, axes = plt.subplots(1, 3, figsize=(10.5, 3.8), sharey=True)
 for ax, task in zip(axes, solved, strict=True):
-    plots.seed_curves(ax, shares.loc[task], chosen, title=task, xlabel="tokens a row")
+    last = ax is axes[-1]
+    plots.seed_curves(ax, shares.loc[task], chosen, title=task, xlabel="tokens a row", legend=last)
     ax.set_ylim(-0.03, 1.05)
     ax.axhline(1 / 16, color="0.5", linewidth=1)  # guessing one of 16 symbols
 axes[0].set_ylabel("share right")
-fig.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=len(chosen))
 ends = "; ".join(
     f"{task} " + ", ".join(f"{name} {right[task, name, longest]:.1f}" for name in chosen)
     for task in solved

@@ -334,7 +334,6 @@ plots.seed_curves(
 )
 ax.axvline(L, color="0.5", linewidth=1)
 ax.axvline(FACTOR * L, color="0.5", linewidth=1, linestyle=":")
-ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
 plots.show(
     fig,
     "Loss against bytes read, 64 to 1024, six curves with bars of 95 % intervals; grey lines "
@@ -491,10 +490,10 @@ fig, axes = plt.subplots(1, 2, figsize=(10.5, 4.4), sharey=True)
 for ax, found, title in zip(
     axes, (untuned, tuned), ("before", "after 100 steps at 512"), strict=True
 ):
-    plots.seed_curves(ax, found, drawn, title=title, xlabel="bytes read")
+    last = ax is axes[-1]
+    plots.seed_curves(ax, found, drawn, title=title, xlabel="bytes read", legend=last)
     ax.axvline(FACTOR * L, color="0.5", linewidth=1, linestyle=":")
 axes[0].set_ylabel("loss (nats a byte)")
-fig.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=4)
 plots.show(
     fig,
     "The curves of six ways, before and after. After, at 512: "

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import torch
+from notebook_source import find_lessons, is_closer, lesson_name
 
 from course_utils import pretrained
 from course_utils.attention import MultiHeadAttention
@@ -165,6 +166,19 @@ def test_the_table_of_encodings_has_every_name_its_doors_and_its_options():
 def test_the_table_names_every_lesson_there_is_and_no_other():
     listed = re.findall(r"^\| (\d\d) ", README, re.MULTILINE)
     assert listed == [path.name[:2] for path in sorted((ROOT / "lessons").glob("*.py"))]
+
+
+def closer_looks(readme):
+    """What the rows of the table of lessons link to: (number of the row, notebook)."""
+    link = r"^\| (\d\d) .*\]\(notebooks/(closer/\w+)\.ipynb\)"
+    return re.findall(link, readme, re.MULTILINE)
+
+
+def test_a_closer_look_is_linked_in_the_row_of_its_lesson():
+    found = [lesson_name(path) for path in find_lessons(ROOT) if is_closer(path)]
+    assert closer_looks(README) == [(name.split("/")[1][:2], name) for name in found]
+    row = "| 04 Relative | Why? | [Skewing](notebooks/closer/04_skewing.ipynb) |"
+    assert closer_looks(f"| lesson |\n{row}\n") == [("04", "closer/04_skewing")]
 
 
 @pytest.mark.parametrize("target", re.findall(r"\]\((?!http)([^)#]+)\)", README))
