@@ -141,7 +141,7 @@ def test_every_figure_has_its_words_on_a_page(browser: Any, tmp_path: Path, path
     page.close()
 
 
-@pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", [named(path) for path in LESSONS])
 def test_every_figure_has_an_alternative_text_on_a_classic_page(tmp_path: Path, path: Path) -> None:
     notebook = nbformat.read(path, as_version=4)
     page = converted(notebook, "classic", tmp_path).read_text(encoding="utf-8")
