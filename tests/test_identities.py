@@ -245,7 +245,11 @@ def test_names_at_the_ends_stand_in_the_curves_order_inside_the_figure_and_apart
     for one, other in itertools.pairwise(by_height):
         if heights[one] < heights[other]:
             assert boxes[f"head {one}"].y0 < boxes[f"head {other}"].y0
-    figure, right = ax.figure.bbox, ax.get_window_extent(renderer).x1
+    inside = ax.get_window_extent(renderer)
+    for one in (part for part in ax.artists if isinstance(part, line_ends.LineEnds)):
+        starts = [leader.get_xydata()[0] for leader in one.leaders]
+        assert all(inside.y0 - 1 <= y <= inside.y1 + 1 for _, y in starts), "a line left the axes"
+    figure, right = ax.figure.bbox, inside.x1
     for box in boxes.values():
         assert right < box.x0 and box.x1 <= figure.x1
         assert box.y0 >= -8 and box.y1 <= figure.y1 + 8
