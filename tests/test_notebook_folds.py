@@ -144,6 +144,7 @@ def test_learners_get_no_output_between_a_question_and_its_answer(built: Path) -
         (["g = predict(q)", "model.reveal(1)", "frame.table()"], set()),
         (["m = Myths(c)", "1", "m.settle('C1')", "2", "m.leave_open('C2')", "m.table()", "3"],
          {1, 2, 3, 4, 5}),
+        (["m = Myths(c)", "m.settle('C1')", "2", "m.in_a_real_model('C1')", "4"], {1, 2, 3}),
     ],
 )  # fmt: skip
 def test_what_waits_follows_from_what_asks_and_what_answers(sources: list, waiting: set) -> None:

@@ -13,7 +13,7 @@ PLUMBING = "plumbing"  # an author's tag: draws, describes or judges; nothing th
 SEALED = "sealed"  # the build's tag: between a prediction and its answer
 HIDE_SOURCE, HIDE_OUTPUT = "hide-input", "hide-output"  # the site's tags
 ASKS = {"predict", "predict_number", "Myths"}
-TELLS = {"reveal", "settle", "leave_open", "table"}
+TELLS = {"reveal", "settle", "leave_open", "in_a_real_model", "table"}
 WAITING = "Guess first, then run this cell."
 
 
@@ -39,7 +39,7 @@ def sealed(sources: Sequence[str]) -> set[int]:
     """Which of these cells stand after a question up to and including what answers it.
 
     ``guess = predict(…)`` asks and ``guess.reveal(…)`` answers; so do ``myths = Myths(…)`` and all
-    calls of ``myths.settle``, ``leave_open`` and ``table``.
+    calls of ``myths.settle``, ``leave_open``, ``in_a_real_model`` and ``table``.
     """
     asked: dict[str, int] = {}  # variable → the cell that asks
     found: set[int] = set()
