@@ -178,16 +178,16 @@ explorers.frequencies()
 
 # %%
 bases = (10.0, 1_000.0, 1_000_000.0)
-fig, axes = plt.subplots(1, 3, figsize=(9, 2.8), sharey=True)
+fig, axes = plt.subplots(1, 3, figsize=(10, 3.2), sharey=True)
 longest = {base: wavelengths(64, base)[-1].item() for base in bases}
 for ax, base in zip(axes, bases, strict=True):
-    rows = sinusoidal_table(torch.arange(128), 64, base)
+    rows = sinusoidal_table(torch.arange(64), 64, base)
     plots.heatmap(ax, rows, title=f"base {base:,.0f}", xlabel="dimension", limit=1)
 axes[0].set_ylabel("position")
 described = ", ".join(f"{length:,.0f} at base {base:,.0f}" for base, length in longest.items())
 plots.show(
     fig,
-    "Tables of 128 positions by 64 dimensions at base 10, 1,000 and 1,000,000. The part that "
+    "Tables of 64 positions by 64 dimensions at base 10, 1,000 and 1,000,000. The part that "
     f"changes shrinks to the left as the base grows. Longest wavelength: {described}.",
 )
 
@@ -689,7 +689,7 @@ if encoder is not None:
 # One table is of sinusoids, each row as long as the one that it replaces. Three are made of the
 # encoder's own rows: in random order; all turned by one random rotation of the 384 dimensions, so
 # that every length and every similarity of two positions stays; and their mean in each place, which
-# is no position at all. (Row 0 stays as it is: it only ever meets the mark [CLS] that opens a text.)
+# is no position at all. (Row 0 stays: it only ever meets the mark [CLS] that opens a text.)
 
 # %%
 TABLES = ("sinusoids", "own rows, shuffled", "own rows, turned", "no position")
