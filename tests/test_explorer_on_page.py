@@ -70,7 +70,7 @@ def test_who_listens_is_told_every_controls_name_and_value_and_what_is_seen(
     for control in page.locator("input, select").all():
         label = control.evaluate("one => one.labels[0].firstChild.textContent")
         role = roles[control.get_attribute("type")]
-        assert page.get_by_role(role, name=label).count() == 1
+        assert page.get_by_role(role, name=label, exact=True).count() == 1
     for slider in page.locator("input[type=range]").all():
         shown = slider.evaluate("one => one.nextSibling.textContent")
         assert slider.get_attribute("aria-valuetext") == shown != ""
