@@ -1,6 +1,7 @@
 """An encoding looks the same in every figure, and no other encoding looks like it."""
 
 import itertools
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -92,7 +93,7 @@ def test_every_encoding_stands_out_from_white():
 
 
 def test_encodings_that_open_the_same_doors_share_a_hue():
-    families = {}
+    families: dict[tuple, list] = {}
     for name, look in looks().items():
         doors = tuple(create(name, d_model=8, n_heads=2, causal=True).doors)
         _, a, b = seen(look.colour)
@@ -176,7 +177,7 @@ def test_means_over_seeds_have_the_same_look_as_plain_curves():
     ax = Figure().subplots()
     plots.seed_curves(ax, found, ["t5", "alibi"])
     for bars, name in zip(ax.containers, ("t5", "alibi"), strict=True):
-        line, look = bars.lines[0], plots.identity(name)
+        line, look = bars[0], plots.identity(name)
         assert (line.get_color(), line.get_marker()) == (look.colour, look.marker)
 
 
@@ -211,7 +212,8 @@ def named_at_ends(heights, **axes):
     plots.lines(ax, {f"head {n}": torch.tensor([0.0, height]) for n, height in enumerate(heights)})
     ax.set(**axes)
     plots.quick_png(fig)
-    renderer = fig.canvas.get_renderer()
+    canvas: Any = fig.canvas
+    renderer = canvas.get_renderer()
     boxes = {text.get_text(): text.get_window_extent(renderer) for text in ax.texts}
     return ax, boxes, renderer
 

@@ -114,7 +114,7 @@ def test_a_closer_look_may_take_an_hour_of_short_cells():
 
 
 def test_what_is_too_much_is_said_with_its_limit():
-    found = excess("09_x", Budget(1500, (9.5, 9.5), 9, 0, 0, (), 0), LIMITS)
+    found = excess("09_x", Budget(1500, (9, 10), 9, 0, 0, (), 0), LIMITS)
     assert found == (
         "09_x is over its budget: words 1500, at most 1400; figures 9, at most 8; "
         "mean cell 9.5, at most 8"

@@ -8,6 +8,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import torch
+from matplotlib.collections import LineCollection
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from PIL import Image
@@ -236,7 +237,7 @@ def test_scores_of_minus_infinity_are_masked_and_do_not_set_the_colours(signed):
 
 def test_masked_cells_show_the_hatched_ground():
     image = plots.heatmap(plt.gca(), torch.tensor([[-torch.inf, 2.0]]))
-    assert image.to_rgba(image.get_array())[0, 0, 3] == 0
+    assert image.to_rgba(np.ma.asarray(image.get_array()))[0, 0, 3] == 0
 
 
 @pytest.mark.parametrize("wrong", [torch.inf, torch.nan])
@@ -271,6 +272,7 @@ def test_a_colour_bar_has_a_tick_at_each_end(limit, own):
     if own:
         fig.colorbar(image, ax=ax)
     plots.png(fig)
+    assert image.colorbar is not None
     ticks = list(image.colorbar.get_ticks())
     assert ticks[0] == pytest.approx(-limit) and ticks[-1] == pytest.approx(limit)
     assert ticks == sorted(ticks) and len(ticks) > 2
@@ -388,10 +390,18 @@ def test_strips_show_every_value_in_the_row_of_its_name_and_the_mean():
         zip(ax.lines, ax.collections, CURVES.values(), strict=True)
     ):
         assert np.array_equal(dots.get_xdata(), values.numpy())
-        assert np.abs(dots.get_ydata() - row).max() <= 0.25
-        assert len(set(dots.get_ydata().tolist())) == len(values), "equal values stay visible"
-        assert stroke.get_segments()[0][:, 0] == pytest.approx(float(values.mean()))
+        heights = np.asarray(dots.get_ydata(), float)
+        assert np.abs(heights - row).max() <= 0.25
+        assert len(set(heights.tolist())) == len(values), "equal values stay visible"
+        assert isinstance(stroke, LineCollection)
+        assert np.asarray(stroke.get_segments()[0])[:, 0] == pytest.approx(float(values.mean()))
     plt.close(fig)
+
+
+def test_a_strip_of_an_encodings_values_has_its_colour():
+    plots.strips(plt.gca(), {"ALiBi": torch.zeros(2), "others": torch.ones(2)})
+    colours = [to_hex(dots.get_color()) for dots in plt.gca().lines]
+    assert colours == [plots.identity("alibi").colour, to_hex("C0")]
 
 
 def test_strips_of_nothing_are_refused():

@@ -174,7 +174,7 @@ def choose(lessons: list[Path], wanted: list[str]) -> list[Path]:
 
     A closer look is named closer/04, or in full.
     """
-    by_name = {}
+    by_name: dict[str, Path] = {}
     for path in lessons:
         folder = "closer/" if is_closer(path) else ""
         by_name |= {f"{folder}{key}": path for key in (path.name[:2], path.stem, path.name)}

@@ -12,7 +12,7 @@ from matplotlib.lines import Line2D
 from torch import Tensor
 
 from course_utils import validation
-from course_utils.plots.identities import looks
+from course_utils.plots.identities import identity, known, looks
 from course_utils.plots.line_ends import MANY, LineEnds
 from course_utils.plots.matrices import heatmap
 
@@ -65,14 +65,15 @@ def strips(
     """Draw (n,) values of each name as a row of dots, from the top, with their mean as a stroke.
 
     Dots are moved up and down a little so that they do not hide one another; only the place along
-    the axis says something.
+    the axis says something. An encoding's have its colour.
     """
     if not found:
         raise ValueError("found must hold at least one row of values, got none")
     for row, (name, values) in enumerate(found.items()):
         shown = validation.tensor(f"found[{name!r}]", values, "(n,)", ndim=1).detach().cpu()
         aside = (torch.arange(len(shown)) * 0.618).frac() - 0.5  # evenly spread, no two alike
-        ax.plot(shown, row + 0.5 * aside, "o", markersize=3, alpha=0.6, color="C0")
+        colour = identity(name).colour if known(name) else "C0"
+        ax.plot(shown, row + 0.5 * aside, "o", markersize=3, alpha=0.6, color=colour)
         ax.vlines(shown.mean(), row - 0.4, row + 0.4, color="black", linewidth=1.8)
     ax.set_yticks(range(len(found)), list(found))
     ax.set(title=title, xlabel=xlabel, ylabel=ylabel, ylim=(len(found) - 0.4, -0.6))

@@ -42,7 +42,7 @@ class LineEnds(Artist):
         """Put every name at its curve's last point within the axes, and none over another."""
         ax = self.axes
         assert ax is not None
-        box, scale = ax.get_window_extent(renderer), renderer.points_to_pixels(72.0) / 80
+        box, scale = ax.get_window_extent(renderer), ax.figure.dpi / 80
         ends = [_end(curve, box) for curve in self.curves]
         height = max(name.get_window_extent(renderer).height for name in self.names) * 0.95
         order = sorted(range(len(ends)), key=lambda i: ends[i][1])

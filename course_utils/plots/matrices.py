@@ -226,7 +226,7 @@ def squares(
 
 
 def _write(ax: Axes, numbers: Tensor, form: str, *, size: int, white: Tensor) -> None:
-    empty = np.ma.getmaskarray(ax.images[0].get_array())
+    empty = np.ma.getmaskarray(np.ma.asarray(ax.images[0].get_array()))
     for row, entries in enumerate(numbers.tolist()):
         for column, value in enumerate(entries):
             if empty[row, column]:

@@ -9,7 +9,6 @@ import matplotlib as mpl
 import matplotlib.pyplot as plt
 from matplotlib import font_manager
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.colorbar import Colorbar
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 from PIL import Image
@@ -85,8 +84,8 @@ def png(fig: Figure) -> bytes:
     return shrink(quick_png(fig))
 
 
-def _tick_ends(bar: Colorbar) -> None:
-    ends, inner = (bar.vmin, bar.vmax), list(bar.get_ticks())
+def _tick_ends(bar: Any) -> None:
+    ends, inner = bar.mappable.get_clim(), list(bar.get_ticks())
     near = 0.12 * (ends[1] - ends[0])
     if not isinstance(bar.norm, LogNorm) and not all(
         any(abs(tick - end) < 0.1 * near for tick in inner) for end in ends
