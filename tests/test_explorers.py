@@ -76,7 +76,7 @@ def test_a_start_that_a_control_cannot_have_is_explained(start, error, message):
 
 def test_colab_is_told_once_to_allow_such_widgets(monkeypatch, bundles):
     calls = []
-    output = ModuleType("google.colab.output")
+    output: Any = ModuleType("google.colab.output")
     output.enable_custom_widget_manager = lambda: calls.append(1)
     output._widgets = SimpleNamespace(_installed_url="manager.js")
     monkeypatch.setitem(sys.modules, "google.colab.output", output)
