@@ -3,6 +3,7 @@
 import re
 import sys
 from types import ModuleType, SimpleNamespace
+from typing import Any
 
 import pytest
 from explorer_modules import ends, look
@@ -180,7 +181,7 @@ def test_a_pair_past_the_last_is_the_last():
 # --------------------------------------------------------------------------------- what it says
 
 
-SAID = {
+SAID: dict[str, Any] = {
     "buckets": [
         ({}, "8 distances have a bucket of their own; all from 91 on share one"),
         ({}, "31 of 32 buckets are used"),
