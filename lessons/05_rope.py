@@ -758,7 +758,8 @@ if model:
     ax.set_xticks(range(4), [f"{eight[0]}–{eight[-1]}" for eight in eights])
     ax.set(xlabel="pairs, fast ones first", ylabel="rise of loss (nats a token)")
     ax.set_title("SmolLM2, eight of 32 pairs at a time")
-    ax.legend(fontsize=9)
+    ax.set_ylim(top=1.3 * ax.get_ylim()[1])
+    ax.legend(loc="upper center", ncols=2, fontsize=9)
     told = "; ".join(
         f"{way} {', '.join(f'{one:z.1f}' for one in row)}" for way, row in rises.items()
     )
