@@ -918,9 +918,9 @@ for first in range(4096, 12_288, 1024):
     print(f"tokens {first:5} to {first + 1023:5}: {gap} nats a token, {word}")
 
 # %% [markdown]
-# **Look:** the 4,096 tokens help where little else stands before a token, then hardly at all. This
-# model uses text, but little of what is thousands of tokens back. Past 8,192, the end of its
-# training, they do harm, though not at once.
+# **Look:** two texts are few, so most lines are not clear. In both, the 4,096 tokens help where
+# little else stands before a token, then hardly at all. This model uses text, but little of what is
+# thousands of tokens back. Past 10,240, well after the end of its training, they do harm.
 #
 # ## Exercises
 #
