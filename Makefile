@@ -75,7 +75,7 @@ experiments:
 # The log level keeps PyTorch's profiler, which counts memory, from printing.
 bench: export KINETO_LOG_LEVEL = 99
 bench:
-	$(IN_VENV) lab experiments test
+	$(IN_VENV) lab experiments test models
 	@for script in benchmarks/bench_*.py; do \
 		echo "== $$script"; "$(BOOT)" tools/environment.py lab experiments test -- "$$script" || exit 1; done
 

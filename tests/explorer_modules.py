@@ -25,8 +25,8 @@ LOOK = """
     return { state, sentence, words, found: Object.fromEntries(all) };
   }
   const sum = (pixels) => pixels?.reduce((sum, colour) => (7 * sum + colour) % 1e9, 0);
-  const pictures = panels.map(({ width, height, svg, image }) =>
-    ({ width, height, svg, colours: sum(image?.pixels) }));
+  const pictures = panels.map(({ width, height, layers, image }) =>
+    ({ width, height, svg: layers.join(""), colours: sum(image?.pixels) }));
   return { state, sentence, words, pictures };
 })
 """

@@ -257,6 +257,17 @@ TWINS: dict[str, Callable[..., Numbers]] = {
 }
 
 
+# Beside the ends: where rounding in single precision decides on a bucket, and where heads are no
+# power of two.
+INSIDE: dict[str, list[Numbers]] = {
+    "buckets": [
+        {"n_buckets": 4, "max_distance": 18, "direction": "behind only"},
+        {"n_buckets": 6, "max_distance": 196},
+    ],
+    "distance_cost": [{"heads": 12, "head": head} for head in (7, 8, 11)],
+}
+
+
 def flat(value: Any) -> list[float]:
     """All numbers of a value; null, as JSON has NaN and infinities, as NaN."""
     if isinstance(value, torch.Tensor):
@@ -283,7 +294,8 @@ def test_every_explorer_has_a_twin():
 
 @pytest.mark.parametrize("name", TWINS)
 def test_the_browsers_numbers_are_those_of_course_utils(name: str) -> None:
-    for shown in look(explorers.ALL[name], ends(explorers.ALL[name]), numbers=True):
+    starts = [*ends(explorers.ALL[name]), *INSIDE.get(name, [])]
+    for shown in look(explorers.ALL[name], starts, numbers=True):
         expected = TWINS[name](**shown["state"])
         assert shown["found"].keys() == expected.keys()
         gaps = {key: gap(shown["found"][key], value) for key, value in expected.items()}

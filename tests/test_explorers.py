@@ -3,11 +3,12 @@
 import re
 import sys
 from types import ModuleType, SimpleNamespace
+from typing import Any
 
 import pytest
 from explorer_modules import ends, look
 
-from course_utils import explorers
+from course_utils import data, encodings, explorers
 from course_utils.explorers.browser import JAVASCRIPT, Explorer, Slider
 from course_utils.widgets import WIDGET_VIEW
 
@@ -76,7 +77,7 @@ def test_a_start_that_a_control_cannot_have_is_explained(start, error, message):
 
 def test_colab_is_told_once_to_allow_such_widgets(monkeypatch, bundles):
     calls = []
-    output = ModuleType("google.colab.output")
+    output: Any = ModuleType("google.colab.output")
     output.enable_custom_widget_manager = lambda: calls.append(1)
     output._widgets = SimpleNamespace(_installed_url="manager.js")
     monkeypatch.setitem(sys.modules, "google.colab.output", output)
@@ -175,3 +176,86 @@ def test_a_pair_past_the_last_is_the_last():
     (shown,) = look(explorers.frequencies, [{"d_model": 8, "pair": 31}])
     assert shown["state"]["pair"] == 3
     assert shown["sentence"].startswith("Pair 3 takes")
+
+
+# --------------------------------------------------------------------------------- what it says
+
+
+SAID: dict[str, Any] = {
+    "buckets": [
+        ({}, "8 distances have a bucket of their own; all from 91 on share one"),
+        ({}, "31 of 32 buckets are used"),
+        ({"direction": "behind only"}, "all from 113 on share one"),
+        ({"n_buckets": 64, "max_distance": 8, "direction": "behind only"}, "all from 33"),
+    ],
+    "distance_cost": [
+        ({"head": 0}, "Slope 0.5000"),
+        ({"head": 0}, "at most 5 positions away"),  # six keys with its own place
+        ({"heads": 12, "head": 8}, "Slope 0.7071"),  # steep again
+        ({"length": 192}, "Query 191"),
+        ({"length": 192, "symmetric": True}, "Query 96"),
+        ({"head": 7, "length": 16}, "entropy 2.77 of at most 2.77"),
+        ({"heads": 4, "head": 31}, "Slope 0.0039"),  # the last of four
+    ],
+    "stretched_waves": [
+        ({"way": "direct"}, "8 × 4,096 = 32,768 positions"),
+        ({"way": "direct"}, "18 of 64 pairs reach angles"),
+        ({"way": "interpolation"}, "0.13 of its speed, the slowest 0.13. 0 of"),
+        ({"way": "YaRN"}, "fastest pair keeps 1.00 of its speed"),
+    ],
+    "wanted_distance": [
+        ({"wanted": 7}, "largest at distance 7."),
+        ({"d_head": 4, "base": 10}, "it reaches 0.98 at most"),  # it comes round
+    ],
+    "previous_token": [
+        ({}, "gives 0.73 of its weight to the key exactly 3 back"),
+        ({"gain": 40}, "gives 1.00 of its weight"),
+    ],
+    "shuffle": [
+        ({}, "Largest difference after putting back: rounding noise"),
+        ({"shuffle": 0, "causal": True}, "the cat sat on the mat. Largest difference"),
+    ],
+    "sharpness": [
+        ({"factor": 0.0}, "Entropy 1.79 of at most 1.79 nats; largest weight 0.17"),
+    ],
+    "turned_pair": [
+        ({"m": 0, "n": 0}, "m − n = 0, q·k = 0.160"),
+        ({"m": 3, "n": 9}, "m − n = −6"),
+    ],
+    "components": [({"kept": 40}, "40 of 384 components hold")],
+    "clocks": [({"position": 0}, "Cosine similarity with position 0: 1.00")],
+}
+
+
+@pytest.mark.parametrize("name", SAID)
+def test_the_sentence_says_the_number(name):
+    starts, said = zip(*SAID[name], strict=True)
+    for shown, part in zip(look(explorers.ALL[name], starts), said, strict=True):
+        assert part in shown["sentence"]
+
+
+@pytest.mark.parametrize("start", [{"encoding": "sinusoidal"}, {"causal": True}])
+def test_a_shuffle_is_not_undone_where_places_are_known(start):
+    (shown,) = look(explorers.shuffle, [start])
+    assert float(shown["sentence"].split()[-1].rstrip(".")) > 0.01
+
+
+def test_curves_above_their_own_loss_start_at_zero_and_log_n_has_none_at_the_trained_length():
+    _, above, _, log_n = explorers.VIEWS
+    first, second = look(explorers.lengths, [{"view": above}, {"view": log_n}], numbers=True)
+    own = first["found"]["own"]
+    assert own["mean"][own["at"].index(64)] == 0
+    assert 64 not in second["found"]["own"]["at"]
+
+
+def test_the_encodings_to_choose_from_are_those_of_the_table_whatever_else_there_is(scheme):
+    scheme("another", encodings.ALiBi)
+    table = data.results("extrapolation")["encoding"].drop_duplicates().tolist()
+    assert explorers.measured("alibi") == ["alibi", *(one for one in table if one != "alibi")]
+
+
+def test_a_wider_head_comes_nearer_to_the_wish_and_a_price_on_size_makes_it_small():
+    starts = [{"d_head": 8}, {"d_head": 64}, {"d_head": 64, "price": 10}]
+    narrow, wide, dear = (one["found"] for one in look(explorers.profile, starts, numbers=True))
+    assert narrow["miss"] > wide["miss"]
+    assert max(wide["sizes"]) > max(dear["sizes"])

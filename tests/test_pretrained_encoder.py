@@ -4,6 +4,7 @@ import copy
 import json
 import sys
 import unicodedata
+from typing import Any
 
 import pytest
 import torch
@@ -43,7 +44,7 @@ TEXTS = [
 @pytest.fixture(scope="module")
 def encoder():
     before = torch.get_rng_state()
-    made = minilm()
+    made: Any = minilm()
     made.drew_numbers = not torch.equal(torch.get_rng_state(), before)
     return made
 
@@ -52,7 +53,8 @@ def encoder():
 def bert():
     """transformers' BERT, made without a network, with what stands in the file."""
     sizes = {"hidden_size": 384, "num_hidden_layers": 6, "intermediate_size": 1536}
-    config = BertConfig(**sizes, num_attention_heads=12, attn_implementation="eager")
+    options: dict[str, Any] = {**sizes, "attn_implementation": "eager"}
+    config = BertConfig(**options, num_attention_heads=12)
     made = BertModel(config).eval()
     kept = load_file(published(sentence_encoder.FOLDER + "model.safetensors"))
     kept.pop("embeddings.position_ids", None)

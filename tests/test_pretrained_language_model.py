@@ -5,6 +5,7 @@ import functools
 import math
 import sys
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import regex
@@ -50,7 +51,7 @@ TEXTS = [
     " leading, trailing ",
     "\n",
 ]
-SIZES = {
+SIZES: dict[str, Any] = {
     "vocab_size": 49152, "hidden_size": 576, "intermediate_size": 1536, "num_hidden_layers": 30,
     "num_attention_heads": 9, "num_key_value_heads": 3, "max_position_embeddings": 8192,
     "rms_norm_eps": 1e-5, "tie_word_embeddings": True,
@@ -111,11 +112,9 @@ def turning(**rope):
 @pytest.fixture(scope="module")
 def llama(read):
     """transformers' Llama, with the tensors of the file; all but W_q and W_k are not copied."""
-    config = LlamaConfig(
-        **SIZES,
-        rope_parameters={"rope_theta": 100_000.0, "rope_type": "default"},
-        attn_implementation="eager",
-    )
+    plain = {"rope_theta": 100_000.0, "rope_type": "default"}
+    options: dict[str, Any] = {"rope_parameters": plain, "attn_implementation": "eager"}
+    config = LlamaConfig(**SIZES, **options)
     with torch.device("meta"):
         made = LlamaForCausalLM(config)
     theirs = {}

@@ -8,6 +8,7 @@ import argparse
 import os
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -45,6 +46,7 @@ from notebook_source import (
 from side_files import side_files
 
 CELL_TIMEOUT = 300  # seconds
+PARSING = threading.Lock()  # Python 3.11 must not parse sources in two threads (cpython 106905)
 
 
 class ThisPython(KernelSpecManager):
@@ -120,7 +122,8 @@ def run_cells(notebook: NotebookNode, path: Path, environment: dict[str, str]) -
 def build_one(target: Target, force: bool) -> Result:
     """Build one notebook when it is not up to date; on failure the former file stays."""
     start = time.perf_counter()
-    notebook = inputs(target)
+    with PARSING:
+        notebook = inputs(target)
     if not force and is_current(target, notebook):
         return Result(target.name, False, time.perf_counter() - start, target.path.stat().st_size)
     if lacking := lesson_models.lacking(notebook.cells):

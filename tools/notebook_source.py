@@ -242,7 +242,7 @@ def fingerprint(target: Target) -> str:
     code = [
         Path(__file__).with_name("build_notebooks.py"),
         *Path(__file__).parent.glob("notebook_*.py"),
-        Path(lesson_models.__file__),
+        Path(__file__).with_name("lesson_models.py"),
     ]
     digest = hashlib.sha256(f"{project.address}@{project.tag}".encode())
     for base, paths in ((root, files), (Path(__file__).parent, code)):

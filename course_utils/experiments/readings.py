@@ -3,7 +3,7 @@
 Rows hold what was measured, and what tells them apart within one reading of a text.
 """
 
-from typing import Any
+from typing import Any, cast
 
 import torch
 from jaxtyping import Float
@@ -122,7 +122,8 @@ def loss_while_growing(model: SmolLM2, tokens: Tokens) -> Float[Tensor, "1 seq_l
     past = max(0, tokens.shape[1] - 1 - CONTEXT)
     sizes = [tokens.shape[1] - 1 - past, *[BIN] * (past // BIN), past % BIN]
     pieces, cache = tokens[:, :-1].split([size for size in sizes if size], 1), model.new_cache()
-    x = torch.cat([model.hidden(piece, cache=cache) for piece in pieces], 1)[0]
+    read = [cast("Tensor", model.hidden(piece, cache=cache)) for piece in pieces]
+    x = torch.cat(read, 1)[0]
     pairs = zip(x.split(AT_ONCE), tokens[0, 1:].split(AT_ONCE), strict=True)
     found = [
         F.cross_entropy(F.linear(near, model.words.weight), token, reduction="none")

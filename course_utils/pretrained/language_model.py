@@ -101,8 +101,8 @@ class SmolLM2(Published):
 
         Arguments as for :class:`course_utils.models.TinyTransformer`.
         """
-        found = self.hidden(tokens, positions, cache, attention_mask, need_weights)
-        return (self._logits(found[0]), found[1]) if need_weights else self._logits(found)
+        x, weights = self._read(tokens, positions, cache, attention_mask, need_weights)
+        return (self._logits(x), weights) if need_weights else self._logits(x)
 
     def _logits(self, x: Tensor) -> Tensor:
         return F.linear(x, self.words.weight)
@@ -112,7 +112,7 @@ class SmolLM2(Published):
         self, tokens: Tokens, positions: Positions | None = None
     ) -> Float[Tensor, "batch seq_less_1"]:
         """How badly each token but the first is foretold by those before it, in nats."""
-        x, ids = self.hidden(tokens, positions)[:, :-1], tokens[:, 1:].long()
+        x, ids = self._read(tokens, positions)[0][:, :-1], tokens[:, 1:].long()
         pieces = zip(x.flatten(0, 1).split(AT_ONCE), ids.flatten().split(AT_ONCE), strict=True)
         found = [F.cross_entropy(self._logits(x), ids, reduction="none") for x, ids in pieces]
         return torch.cat(found).view(ids.shape)
@@ -125,7 +125,7 @@ class SmolLM2(Published):
         """
         cache, new = self.new_cache(), tokens
         for _ in range(validation.integer("count", count)):
-            new = self._logits(self.hidden(new, cache=cache)[:, -1:]).argmax(-1)
+            new = self._logits(self._read(new, None, cache)[0][:, -1:]).argmax(-1)
             tokens = torch.cat([tokens, new], 1)
         return tokens
 

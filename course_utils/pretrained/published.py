@@ -2,8 +2,8 @@
 
 import copy
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeVar, cast
 
 import torch
 from jaxtyping import Bool, Float, Integer
@@ -73,19 +73,30 @@ class Published(nn.Module):
         Arguments as for :class:`course_utils.models.TinyTransformer`. Hooks on ``layers`` show what
         comes before.
         """
+        x, weights = self._read(tokens, positions, cache, attention_mask, need_weights)
+        return (x, weights) if need_weights else x
+
+    def _read(
+        self,
+        tokens: Tensor,
+        positions: Tensor | None = None,
+        cache: Sequence[KVCache] | None = None,
+        attention_mask: Tensor | None = None,
+        need_weights: bool = False,
+    ) -> tuple[Tensor, tuple[Tensor, ...]]:
         ids = validation.token_ids("tokens", tokens, self.words.num_embeddings)
         caches = layer_caches(cache, len(self.layers))
         at = places(ids, positions, caches[0], attention_mask)  # one for all layers
         x, kept = self.words(ids), []
-        for number, (layer, one) in enumerate(zip(self.layers, caches, strict=True)):
+        layers = cast("Iterable[Any]", self.layers)
+        for number, (layer, one) in enumerate(zip(layers, caches, strict=True)):
             if number == 0 or self.encoding.every_layer:
                 x = layer.attention.encoding.embed(x, at.words, ids)
             if number == 0:
                 x = self.first_norm(x)
             x, weights = layer(x, at, one, need_weights)
             kept.append(weights)
-        x = self.last_norm(x)
-        return (x, tuple(kept)) if need_weights else x
+        return self.last_norm(x), tuple(kept)
 
     def with_encoding(
         self: Model, encoding: PositionalEncoding | None = None, **options: Any

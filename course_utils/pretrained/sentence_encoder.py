@@ -109,7 +109,7 @@ class MiniLM(Published):
         if positions is not None:
             texts, seq = tokens.shape
             positions = validation.positions("positions", positions, seq, texts=texts)
-            positions = positions.expand(texts, -1)
+            positions = positions.to(tokens.device).expand(texts, -1)
         lengths, found = mask.sum(1), self.words.weight.new_empty(len(tokens), D_MODEL)
         for rows in lengths.argsort().split(AT_ONCE):  # similar lengths leave little to pad
             part = rows, slice(lengths[rows].max())
@@ -135,14 +135,16 @@ def minilm(encoding: PositionalEncoding | None = None) -> MiniLM:
     parts = reader("tokenizers")
     kept = load_file(published(FOLDER + "model.safetensors"))
     table = kept.pop("embeddings.position_embeddings.weight")
-    first, _ = kept.pop("embeddings.token_type_embeddings.weight")  # a second sentence never comes
-    weights = {name: one for name, one in kept.items() if not name.startswith(UNUSED)}
-    weights["embeddings.word_embeddings.weight"] += first
+    segments = kept.pop("embeddings.token_type_embeddings.weight")
+    used = {name: one for name, one in kept.items() if not name.startswith(UNUSED)}
+    weights = renamed(used, RENAMED)
+    # All tokens are a first sentence's here, so what marks them as such goes into the words.
+    weights["words.weight"] = weights["words.weight"] + segments[0]
     tokenizer = parts.Tokenizer.from_file(str(published(FOLDER + "tokenizer.json")))
     tokenizer.no_truncation()
     tokenizer.enable_padding()
     own = _with_rows(table) if encoding is None else encoding
-    return MiniLM(own, renamed(weights, RENAMED), tokenizer)
+    return MiniLM(own, weights, tokenizer)
 
 
 def _with_rows(table: Tensor) -> Learned:

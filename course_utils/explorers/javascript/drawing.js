@@ -23,13 +23,12 @@ const MARKS = { // around 0, 0
   square: (s) => `M${-s},${-s}H${s}V${s}H${-s}z`,
 };
 
-let panels = 0; // for names of gradients, which must differ on a page
+const BAR = 32; // colours of a colour bar
 
 // One pair of axes with what is drawn in it. First axes(), then the rest in any order.
 class Panel {
   constructor(width, height, dark = false) {
     Object.assign(this, { width, height, dark, image: null, around: [], inside: [] });
-    this.id = `om-panel-${++panels}`;
   }
 
   // x, y: [first, last]. Ticks may be given, as numbers or as [number, label]. equal: a unit is as
@@ -100,12 +99,12 @@ class Panel {
   colourBar({ signed = false, limit = 1, unit = "" }) {
     const { left, top, w, h } = this.box, x = left + w + 8;
     const names = signed ? [-limit, 0, limit] : [0, limit];
-    const colours = MAPS[this.dark ? "dark" : "light"][signed ? "signed" : "plain"];
-    const stops = colours.map((c, n) =>
-      `<stop offset="${(n / (colours.length - 1)).toFixed(3)}" stop-color="#${c}"/>`).join("");
-    const gradient = `<linearGradient id="${this.id}" x1="0" x2="0" y1="1" y2="0">`;
-    this.around.push(`${gradient}${stops}</linearGradient>`
-      + `<rect x="${x}" y="${top}" width="9" height="${h}" fill="url(#${this.id})"/>`);
+    const colours = colourTable(this.dark, signed), step = h / BAR;
+    for (let n = 0; n < BAR; n++) {
+      const [red, green, blue] = bytes(colours[Math.round(n / (BAR - 1) * 255)]);
+      this.around.push(`<path fill="rgb(${red},${green},${blue})" d="M${x},`
+        + `${(top + h - n * step).toFixed(1)}h9v${(-step - 0.5).toFixed(1)}h-9z"/>`);
+    }
     names.forEach((value, n) => {
       const up = n / (names.length - 1);
       this.write(x + 12, top + h * (1 - up) + 2 + 4 * up, short(value), "om-start");
@@ -203,11 +202,13 @@ class Panel {
     return this;
   }
 
-  get svg() {
-    const { left, top, w, h } = this.box; // the inner svg cuts off what lies outside of the axes
-    return `<svg width="${this.width}" height="${this.height}" aria-hidden="true">`
-      + `<svg x="${left}" y="${top}" width="${w}" height="${h}">${this.inside.join("")}</svg>`
-      + `${this.around.join("")}</svg>`;
+  // Two layers: what is drawn, cut off at the axes, and what stands around it, which often stays
+  // the same when a control moves.
+  get layers() {
+    const { left, top, w, h } = this.box;
+    const inner = `<svg x="${left}" y="${top}" width="${w}" height="${h}">`;
+    return [`${inner}${this.inside.join("")}</svg>`, this.around.join("")].map((svg) =>
+      `<svg width="${this.width}" height="${this.height}" aria-hidden="true">${svg}</svg>`);
   }
 }
 

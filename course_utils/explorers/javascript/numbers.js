@@ -61,6 +61,10 @@ function packed([r, g, b]) { // one pixel as canvas keeps it, least byte first
   return (255 << 24 | b << 16 | g << 8 | r) >>> 0;
 }
 
+function bytes(pixel) {
+  return [pixel & 255, pixel >> 8 & 255, pixel >> 16 & 255];
+}
+
 const tables = new Map();
 
 // 256 colours between anchors, and at place 256 the one of hidden cells.

@@ -14,7 +14,7 @@ const WISHES = {
 };
 const OWN = "my own";
 
-// Lower triangle of a symmetric positive matrix A = L·Lᵀ (Cholesky).
+// L of a symmetric positive matrix A = L·Lᵀ (Cholesky), both lower triangles.
 function triangle(A) {
   const L = A.map((row) => new Float64Array(row.length));
   for (let i = 0; i < A.length; i++) {
@@ -53,7 +53,7 @@ function wavesOf(base, d_head, price) {
   const A = Array.from({ length: d_head }, () => new Float64Array(d_head));
   A.forEach((row, i) => { row[i] = price; });
   for (const wave of waves.slice(0, CONTEXT + 1)) {
-    for (let i = 0; i < d_head; i++) for (let j = 0; j < d_head; j++) A[i][j] += wave[i] * wave[j];
+    for (let i = 0; i < d_head; i++) for (let j = 0; j <= i; j++) A[i][j] += wave[i] * wave[j];
   }
   known = { key, waves, L: triangle(A) };
   return known;

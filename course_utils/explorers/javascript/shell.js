@@ -38,7 +38,8 @@ const STYLE = `
 .om-picture { display: flex; flex-wrap: wrap; gap: 4px; margin-top: 6px; }
 .om-panel { position: relative; }
 .om-panel canvas { position: absolute; image-rendering: pixelated; }
-.om-panel svg { position: relative; display: block; overflow: hidden; font-size: 11px; }
+.om-panel > div { position: absolute; }
+.om-panel svg { display: block; overflow: hidden; font-size: 11px; }
 .om-draggable { cursor: crosshair; touch-action: none; }
 .om text { fill: var(--om-soft); text-anchor: middle; }
 .om text.om-title { fill: var(--om-ink); font-size: 13px; font-weight: 600; }
@@ -137,18 +138,17 @@ function controlOf({ name, label, values, options }, id) {
   };
 }
 
-let mounted = 0;
-
 // Put the explorer into an element of any page; start are values of its controls. What comes back
 // can set() values, tell its state, and remove() itself.
 function mountOn(explorer, given, element, start = {}) {
-  const id = `om-${++mounted}`, [asked, spec] = started(explorer, given, start);
+  const [asked, spec] = started(explorer, given, start);
+  const id = `om-${Math.random().toString(36).slice(2)}`; // other modules may be on the page
   const controls = spec.controls.map((one) => controlOf(one, `${id}-${one.name}`));
   const picture = made("div", { class: "om-picture", role: "img", "aria-label": spec.title,
     "aria-describedby": `${id}-words` });
   const boxes = explorer.columns.map(() => {
-    const canvas = made("canvas", { hidden: "" }), layer = made("div");
-    return { box: made("div", { class: "om-panel" }, canvas, layer), canvas, layer };
+    const canvas = made("canvas", { hidden: "" }), layers = [made("div"), made("div")];
+    return { box: made("div", { class: "om-panel" }, canvas, ...layers), canvas, layers };
   });
   picture.append(...boxes.map(({ box }) => box));
   const sentence = made("p", { class: "om-sentence", "aria-hidden": "true" });
@@ -228,10 +228,14 @@ function mountOn(explorer, given, element, start = {}) {
   return { set, remove, get state() { return seen?.state; } };
 }
 
-function paint(panel, { box, canvas, layer }) {
+function paint(panel, { box, canvas, layers }) {
   box.style.width = `${panel.width}px`;
   box.style.height = `${panel.height}px`;
-  layer.innerHTML = panel.svg;
+  panel.layers.forEach((svg, n) => {
+    if (layers[n].drawn === svg) return; // laying out text again is what takes the time
+    layers[n].innerHTML = svg;
+    layers[n].drawn = svg;
+  });
   canvas.hidden = !panel.image;
   if (!panel.image) return;
   const { left, top, w, h, columns, rows, pixels } = panel.image;
