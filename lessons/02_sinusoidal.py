@@ -665,15 +665,19 @@ print(f"time on this machine: {facts['time_ratio']:.2f} × attention without enc
 # %% [markdown]
 # ## In a real model
 #
-# Is a good code good for any reader? Lesson 01's sentence encoder opens door 1 too: it adds rows of
-# a table that it has learned, 512 positions by 384 numbers. We put other tables in its place, and
-# leave all other weights as they are. The encoder then reads 60 paragraphs of Python's
-# documentation. How far does the vector of each move? We take the cosine with its former vector.
+# Is a good code good for any reader? Lesson 01's sentence encoder has a learned one at door 1.
 
 # %% tags=["pretrained"]
 from course_utils import data, pretrained
 
 encoder = pretrained.if_installed(pretrained.minilm)
+
+# %% [markdown]
+# It adds rows of 512 positions by 384 numbers. We put other tables in their place, and leave all
+# other weights as they are. The encoder then reads 60 paragraphs of Python's documentation. How far
+# does the vector of each move? We take the cosine with its former vector.
+
+# %% tags=["pretrained"]
 if encoder is not None:
     parts = data.verified("documentation.txt").read_text(encoding="utf-8").split("\n\n")
     parts = [" ".join(part.split()) for part in parts]

@@ -77,6 +77,7 @@ def png(fig: Figure) -> bytes:
 
     Its colour bars get ticks at both ends.
     """
+    validation.instance("fig", fig, Figure, "a matplotlib Figure")
     for ax in fig.axes:
         for drawn in (*ax.images, *ax.collections):
             if drawn.colorbar is not None:

@@ -95,7 +95,8 @@ class Published(nn.Module):
             if number == 0:
                 x = self.first_norm(x)
             x, weights = layer(x, at, one, need_weights)
-            kept.append(weights)
+            if weights is not None:
+                kept.append(weights)
         return self.last_norm(x), tuple(kept)
 
     def with_encoding(
