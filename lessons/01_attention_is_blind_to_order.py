@@ -485,13 +485,7 @@ for p in (10, 21, 41, 61):
 # %%
 from course_utils import explorers
 
-widgets.explore(
-    explorers.shuffle,
-    size=(9.5, 3.6),
-    shuffle=(0, 24, 3),
-    encoding=["none", "sinusoidal"],
-    causal=False,
-)
+explorers.shuffle()
 
 # %% [markdown]
 # The same as still pictures, for one shuffle and all four settings. The number is the largest
@@ -666,10 +660,10 @@ print(f"time on this machine: {facts['time_ratio']:.2f} × attention without enc
 # %% [markdown]
 # ## In a real model
 #
-# Does this matter in a model that people use? all-MiniLM-L6-v2 is a *sentence encoder*, made for
-# search: six layers of attention without a mask, then the average over the tokens, like our
-# classifier. Position comes in by door 1, as vectors that training found (lesson 03). Out comes one
-# vector a sentence. Search compares two of them by their cosine: 1 is the same direction.
+# Does this matter in a model in use? all-MiniLM-L6-v2 is a *sentence encoder*, made for search: six
+# layers of attention without a mask, then the average over tokens, as in our classifier. Position
+# comes in by door 1, as learned vectors. Search compares what comes out for two sentences by the
+# cosine: 1 is the same direction.
 
 # %% tags=["pretrained"]
 from course_utils import pretrained

@@ -171,14 +171,7 @@ print(f"{still} of 128 columns change by less than 0.1 over the 100 positions")
 # %%
 from course_utils import explorers
 
-widgets.explore(
-    explorers.frequencies,
-    size=(9.5, 3.6),
-    base=widgets.log_slider(2, 1_000_000, 10_000),
-    d_model=(8, 128, 64, 2),
-    length=(8, 256, 128),
-    pair=(0, 31, 4),
-)
+explorers.frequencies()
 
 # %% [markdown]
 # The same as a still picture, for three bases:
@@ -209,12 +202,7 @@ plots.show(
 # has come when pair 0 has made ten turns.
 
 # %%
-widgets.explore(
-    explorers.clocks,
-    size=(9.5, 3.2),
-    position=(0, 200, 7),
-    base=widgets.log_slider(2, 1_000_000, 10_000),
-)
+explorers.clocks()
 
 # %%
 theta = 2 * torch.pi / wavelengths(32)[list(explorers.CLOCKS)]
@@ -677,15 +665,19 @@ print(f"time on this machine: {facts['time_ratio']:.2f} × attention without enc
 # %% [markdown]
 # ## In a real model
 #
-# Is a good code good for any reader? Lesson 01's sentence encoder opens door 1 too: it adds rows of
-# a table that it has learned, 512 positions by 384 numbers. We put other tables in its place, and
-# leave all other weights as they are. The encoder then reads 60 paragraphs of Python's
-# documentation. How far does the vector of each move? We take the cosine with its former vector.
+# Is a good code good for any reader? Lesson 01's sentence encoder has a learned one at door 1.
 
 # %% tags=["pretrained"]
 from course_utils import data, pretrained
 
 encoder = pretrained.if_installed(pretrained.minilm)
+
+# %% [markdown]
+# It adds rows of 512 positions by 384 numbers. We put other tables in their place, and leave all
+# other weights as they are. The encoder then reads 60 paragraphs of Python's documentation. How far
+# does the vector of each move? We take the cosine with its former vector.
+
+# %% tags=["pretrained"]
 if encoder is not None:
     parts = data.verified("documentation.txt").read_text(encoding="utf-8").split("\n\n")
     parts = [" ".join(part.split()) for part in parts]

@@ -587,7 +587,7 @@ plots.show(
 # %%
 from course_utils import explorers
 
-widgets.explore(explorers.components, size=(8, 3.2), position=(1, 511, 100), kept=(1, 40, 3))
+explorers.components()
 
 # %% [markdown]
 # The same as still pictures, for position 100.
@@ -653,14 +653,19 @@ plots.show(
 # ## In a real model
 #
 # Is all this only a picture, or does a model live on it? We ask the encoder that the table comes
-# from. It reads 20 paragraphs of Python's documentation, once with its own table and then with
-# tables in which something is missing. Each time we take the cosine of a paragraph's vector with
-# its former one.
+# from.
 
 # %% tags=["pretrained"]
 from course_utils import pretrained
 
 encoder = pretrained.if_installed(pretrained.minilm)
+
+# %% [markdown]
+# It reads 20 paragraphs of Python's documentation, once with its own table and then with tables in
+# which something is missing. Each time we take the cosine of a paragraph's vector with its former
+# one.
+
+# %% tags=["pretrained"]
 if encoder is not None:
     parts = data.verified("documentation.txt").read_text(encoding="utf-8").split("\n\n")
     parts = [" ".join(part.split()) for part in parts]
@@ -1120,7 +1125,7 @@ myths.table()
 # - A learned table is $L \cdot D$ weights, one row a position; only rows that were read can learn.
 # - Order among the rows is not built in. It emerges if the task asks for it.
 # - A real table has separate rhythms, slow and fast, that our smooth decoys lack. Its model needs
-#   20 of 384 directions, and misses each rhythm that is taken out.
+#   20 of 384 directions, and misses each rhythm.
 # - Past the end an error is honest. Spare rows are noise in disguise.
 # - Texts that always start at 0 can teach the place instead of the order.
 #

@@ -10,7 +10,7 @@ import claims_table
 import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook, new_output
-from notebook_source import find_lessons
+from notebook_source import find_lessons, lesson_name
 
 from course_utils import claims, widgets
 from course_utils.claims import CLAIM_MIME, Claim
@@ -388,8 +388,8 @@ def test_every_row_that_ships_has_a_scope_known_evidence_and_a_verdict():
 def test_the_ledger_has_a_row_for_each_claim_that_the_notebooks_settle():
     rows = []
     for lesson in find_lessons(ROOT):
-        path = ROOT / "notebooks" / "solutions" / f"{lesson.stem}.ipynb"
-        rows += list(claims_table.settled(nbformat.read(path, 4), lesson.stem))
+        path = ROOT / "notebooks" / "solutions" / f"{lesson_name(lesson)}.ipynb"
+        rows += list(claims_table.settled(nbformat.read(path, 4), lesson_name(lesson)))
     assert LEDGER.read_text(encoding="utf-8") == claims_table.table(rows).decode()
 
 

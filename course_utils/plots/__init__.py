@@ -6,6 +6,7 @@ those that follow a slider.
 
 from course_utils.plots.curves import entropy, four_panel, lines, seed_curves, strips
 from course_utils.plots.doors import door_strip
+from course_utils.plots.identities import Identity, identity
 from course_utils.plots.matrices import (
     attention,
     fingerprint,
@@ -15,4 +16,4 @@ from course_utils.plots.matrices import (
     similarity,
     squares,
 )
-from course_utils.plots.style import labels, png, quick_png, show, use_style
+from course_utils.plots.style import in_words, labels, png, quick_png, show, use_style
