@@ -51,14 +51,6 @@ def heatmap(
     return image
 
 
-def refill(ax: Axes, matrix: Tensor) -> None:
-    """Put another matrix, of any size, into the axes of a heatmap; its colours stay."""
-    rows, columns = matrix.shape
-    ax.images[0].set_data(matrix.numpy())
-    ax.images[0].set_extent((-0.5, columns - 0.5, rows - 0.5, -0.5))
-    ax.set(xlim=(-0.5, columns - 0.5), ylim=(rows - 0.5, -0.5))
-
-
 def attention(
     ax: Axes,
     weights: Tensor,
