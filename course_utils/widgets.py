@@ -1,4 +1,6 @@
-"""Sliders that redraw a picture, and predictions to make before a cell answers them.
+"""Sliders that redraw a picture in the kernel, and predictions to make before a cell answers them.
+
+What can be computed in the browser is drawn there, by ``explorers``.
 
 Everything works with ipywidgets 7.7 and 8, in JupyterLab and Colab. Without a kernel an
 explorer shows its first picture and a prediction its question as text.

@@ -122,7 +122,7 @@ class Explorer:
     ) -> None:
         self.name, self.title, self.text, self.data = name, title, text, data
         self._controls = controls
-        self.__doc__ = f"{title.capitalize()}. {text}"
+        self.__doc__ = f"{title[0].upper()}{title[1:]}. {text}"
 
     def __call__(self, **start: Any) -> None:
         """Show the explorer, with these controls at other values than usual."""

@@ -1,7 +1,7 @@
 """Every figure of the course is drawn and shown here, in one style.
 
-What a figure shows is computed elsewhere, in ``measures`` or ``experiments``; ``explorers`` draws
-those that follow a slider.
+What a figure shows is computed elsewhere, in ``measures`` or ``experiments``. Pictures that follow
+a slider are in ``explorers``.
 """
 
 from course_utils.plots.curves import entropy, four_panel, lines, seed_curves, strips
@@ -12,7 +12,6 @@ from course_utils.plots.matrices import (
     fingerprint,
     heatmap,
     numbered,
-    refill,
     similarity,
     squares,
 )

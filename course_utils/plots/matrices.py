@@ -92,15 +92,6 @@ def _cells(seen: Tensor, unsigned: bool) -> np.ma.MaskedArray:
     return np.ma.masked_array(seen.numpy(), (hidden(seen) if unsigned else seen.isneginf()).numpy())
 
 
-def refill(ax: Axes, matrix: Tensor) -> None:
-    """Put another matrix, of any size, into the axes of a heatmap; its colours stay."""
-    rows, columns = matrix.shape
-    low, high = ax.images[0].get_clim()
-    ax.images[0].set_data(_cells(matrix, unsigned=low * high == 0))
-    ax.images[0].set_extent((-0.5, columns - 0.5, rows - 0.5, -0.5))
-    ax.set(xlim=(-0.5, columns - 0.5), ylim=(rows - 0.5, -0.5))
-
-
 def attention(
     ax: Axes,
     weights: Tensor,
