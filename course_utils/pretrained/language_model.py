@@ -141,7 +141,13 @@ def smollm2(encoding: PositionalEncoding | None = None) -> SmolLM2:
     file is damaged.
     """
     gguf, parts = reader("gguf"), reader("tokenizers")
-    file = gguf.GGUFReader(published(FILE))
+
+    class Reader(gguf.GGUFReader):
+        def __setattr__(self, name: str, value: Any) -> None:
+            # It slices the file 200,000 times; slices of a memmap take four times as long.
+            super().__setattr__(name, np.asarray(value) if name == "data" else value)
+
+    file = Reader(published(FILE))
     read = ((one.name, gguf.dequantize(one.data, one.tensor_type)) for one in file.tensors)
     # What needs no reading back is a view of the file, in which nobody may write.
     weights = {name: torch.from_numpy(np.require(one, requirements="W")) for name, one in read}
