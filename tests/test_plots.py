@@ -246,14 +246,6 @@ def test_other_infinities_and_nan_are_refused(wrong):
         plots.heatmap(plt.gca(), torch.tensor([[wrong, 2.0]]))
 
 
-def test_a_refilled_heatmap_masks_anew():
-    plots.heatmap(plt.gca(), BELOW, signed=False)
-    plots.refill(plt.gca(), WEIGHTS)
-    assert not np.any(masked(plt.gca()))
-    plots.refill(plt.gca(), BELOW[:2, :2])
-    assert masked(plt.gca()) == [[False, True], [False, False]]
-
-
 # Similarity and colour bars
 
 

@@ -16,7 +16,7 @@ from course_utils import data
 from course_utils.encodings import NTK, NoEncoding
 from course_utils.encodings.functional import rope_angles, rope_frequencies
 from course_utils.encodings.rope import Rotary
-from course_utils.experiments import readings, real
+from course_utils.experiments import haystack, readings, real
 from course_utils.experiments.__main__ import main
 from course_utils.experiments.changed import CHANGES, CUT, STRETCHES, Rounded, Still
 from course_utils.kv_cache import places
@@ -275,7 +275,7 @@ def test_each_row_has_a_key_of_its_own_and_can_be_asked_for_alone():
 
 
 def test_the_command_writes_a_table_each_and_does_nothing_twice(used, tmp_path, capsys):
-    asked = ["real", "--jobs", "1", "--folder", str(tmp_path), "--lengths", "64"]
+    asked = ["real", "--jobs", "1", "--folder", str(tmp_path), "--lengths", "512"]
     corpus = tmp_path / "mine.txt"
     corpus.write_bytes(CORPUS)
     asked += ["--corpus", str(corpus), "--seeds", "0", "2"]
@@ -284,8 +284,12 @@ def test_the_command_writes_a_table_each_and_does_nothing_twice(used, tmp_path, 
     assert "nats a token" in out and "wrong layout" in out and "±" in out
     tables = {name: pd.read_csv(tmp_path / f"real_{name}.csv") for name in real.TABLES}
     assert tables["positions"].groupby("way").size().to_dict() == dict.fromkeys(CHANGES, 2)
-    assert {way: 8 for way in STRETCHES} == tables["lengths"].groupby("way").size().to_dict()
-    assert [len(tables[name]) for name in ("pairs", "entropy")] == [36, 36]
+    for name, rows in (("lengths", 2 * 512 // BIN), ("needles", 2 * 16)):
+        expected = dict.fromkeys(STRETCHES, rows)
+        if name == "lengths":
+            expected[CUT] = 2 * CONTEXT // BIN
+        assert tables[name].groupby("way").size().to_dict() == expected
+    assert [len(tables[name]) for name in ("pairs", "entropy")] == [36, 4 * 36]
     for rows in tables.values():
         assert rows["start"].unique().tolist() == [0, 250]  # of 1000 tokens
         assert set(rows["corpus"]) == {real.digest(CORPUS)[:16]}
@@ -308,7 +312,7 @@ def test_the_command_writes_a_table_each_and_does_nothing_twice(used, tmp_path, 
         (["--ways", "interpolate"], "did you mean 'interpolation'"),
         (["--tables", "length"], "did you mean 'lengths'"),
         (["--tables", "pairs", "--ways", "YaRN"], "ways must be of the tables ['pairs']"),
-        (["--seeds", "7", "--lengths", "128"], "lengths must be at most 125"),
+        (["--tables", "pairs", "--seeds", "7", "--lengths", "128"], "lengths must be at most 125"),
     ],
 )
 def test_the_command_says_what_is_wrong(options, said, used, tmp_path, capsys):
@@ -327,7 +331,14 @@ test_bad_input_names_the_argument_and_what_it_got = bad_calls(
     [
         (lambda: real.jobs(CORPUS, seeds=[8]), ValueError, "seeds", "got 8"),
         (lambda: real.jobs(CORPUS, seeds=[-1]), ValueError, "seed", "got -1"),
-        (lambda: real.jobs(CORPUS, lengths=[63]), ValueError, "lengths", "got 63"),
+        (lambda: real.jobs(CORPUS, ["pairs"], lengths=[63]), ValueError, "lengths", "got 63"),
+        (
+            lambda: real.jobs(CORPUS, lengths=[511]),
+            ValueError,
+            "lengths",
+            "at least 512",
+            "got 511",
+        ),
         (lambda: real.jobs(CORPUS, ways=["direkt"]), ValueError, "ways", "mean 'direct'"),
         (lambda: real.jobs(CORPUS, tables=["pair"]), ValueError, "tables", "mean 'pairs'"),
     ]
@@ -363,3 +374,58 @@ def test_every_usual_row_is_shipped():
         assert usual <= there and {way for way, *_ in there} <= {*table.ways}
         assert rows.select_dtypes("number").notna().all(axis=None)
         assert set(rows["corpus"]) == {real.digest(corpus)[:16]}
+
+
+# ------------------------------------------------------------------- numbers that a text has told
+
+
+LONG = 960  # tokens of a text with room for eight sentences of 37 to 39 letters
+
+
+@pytest.fixture
+def story():
+    return torch.randint(97, 123, (1, LONG), generator=torch.Generator().manual_seed(5))
+
+
+def known(model, tokens, way="direct"):
+    return pd.DataFrame(haystack.haystack(model, tokens, way))
+
+
+def test_eight_of_sixteen_cities_have_a_number_in_the_text_and_all_are_asked_for(model, story):
+    rows = known(model, story)
+    assert sorted(rows["city"]) == sorted(haystack.CITIES)
+    assert rows["place"].tolist() == [30 + 120 * i for i in range(8)] + [-1] * 8
+    assert rows["right"].between(0, 4).all()
+
+
+def test_a_question_has_the_loss_that_it_has_after_the_whole_text(model, story, monkeypatch):
+    read, hidden = [], SmolLM2.hidden
+
+    def noted(self, ids, **more):
+        read.append(ids)
+        return hidden(self, ids, **more)
+
+    monkeypatch.setattr(SmolLM2, "hidden", noted)
+    rows = known(model, story)
+    told, *questions = (bytes(ids[0].tolist()).decode() for ids in read)
+    for question, row in zip(questions, rows.itertuples(), strict=True):
+        assert row.city in question
+        assert (row.city in told) == (row.place >= 0)
+        if row.place >= 0:  # the question has three digits; the fourth is only foretold
+            sentence = told[row.place :].split(".")[0]
+            assert sentence[:-1] == question
+            whole = torch.cat([read[0], model.encode(sentence)], 1)
+            assert row.loss == pytest.approx(float(model.loss(whole)[0, -4:].mean()), abs=1e-4)
+
+
+def test_what_is_cut_off_cannot_be_known(model, story):
+    other = story.clone()
+    other[:, : LONG - CONTEXT - 40] = story[:, : LONG - CONTEXT - 40].flip(1)  # of equal sum
+    cut, whole = ((known(model, story, way), known(model, other, way)) for way in (CUT, "direct"))
+    pd.testing.assert_frame_equal(*cut)
+    assert not whole[0]["loss"].equals(whole[1]["loss"])
+
+
+@pytest.mark.parametrize("way", sorted(set(STRETCHES) - {"direct", CUT}))
+def test_the_ways_to_stretch_change_what_is_known(way, model, story):
+    assert not known(model, story, way)["loss"].equals(known(model, story)["loss"])

@@ -3,6 +3,7 @@
 Rows hold what was measured, and what tells them apart within one reading of a text.
 """
 
+from collections.abc import Sequence
 from typing import Any, cast
 
 import torch
@@ -12,6 +13,7 @@ from torch.nn import functional as F
 
 from course_utils.encodings.rope import Rotary
 from course_utils.experiments.changed import CHANGES, CUT, STRETCHES, Noting
+from course_utils.kv_cache import KVCache
 from course_utils.measures.weights import entropy
 from course_utils.pretrained import SmolLM2
 from course_utils.pretrained.language_model import AT_ONCE, CONTEXT
@@ -91,17 +93,11 @@ def spread(model: SmolLM2, tokens: Tokens, way: str = AS_TRAINED) -> list[Row]:
 def lengths(model: SmolLM2, tokens: Tokens, way: str) -> list[Row]:
     """Mean losses, in nats a token, of each 1,024 tokens, read by one of the ``STRETCHES``."""
     read = tokens.shape[1]
-    name, times = STRETCHES[way]
-    factor = max(1.0, read / CONTEXT) * times
-    scaling = way_to_stretch(name, factor, CONTEXT, model.encoding.d_head)
-    start = max(0, read - CONTEXT) if way == CUT else 0
-    if scaling is None:
-        losses, factor = model.loss(tokens[:, start:]), 1.0
+    reader, start, factor = stretched(model, way, read)
+    if reader.encoding.static_keys:
+        losses = reader.loss(tokens[:, start:])
     else:
-        reader = model.with_encoding(scaling=scaling)
-        growing = scaling.needs_length
-        losses = loss_while_growing(reader, tokens) if growing else reader.loss(tokens)
-        factor = scaling.factor
+        losses = loss_while_growing(reader, tokens)
     found = []
     for first in range(0, read, BIN):
         last = min(first + BIN, read) - 1
@@ -112,21 +108,38 @@ def lengths(model: SmolLM2, tokens: Tokens, way: str) -> list[Row]:
     return found
 
 
+def stretched(model: SmolLM2, way: str, read: int) -> tuple[SmolLM2, int, float]:
+    """The model as it reads so many tokens in a way; the first one that it reads; the factor."""
+    name, times = STRETCHES[way]
+    factor = max(1.0, read / CONTEXT) * times
+    scaling = way_to_stretch(name, factor, CONTEXT, model.encoding.d_head)
+    if scaling is None:
+        return model, max(0, read - CONTEXT) if way == CUT else 0, 1.0
+    return model.with_encoding(scaling=scaling), 0, scaling.factor
+
+
 @torch.no_grad()
 def loss_while_growing(model: SmolLM2, tokens: Tokens) -> Float[Tensor, "1 seq_less_1"]:
-    """As ``model.loss``, for a scaling that looks at the length: of the text up to then.
-
-    What fits in the context is read at once, then 1,024 tokens at a time. Keys that are cached turn
-    anew each time.
-    """
-    past = max(0, tokens.shape[1] - 1 - CONTEXT)
-    sizes = [tokens.shape[1] - 1 - past, *[BIN] * (past // BIN), past % BIN]
-    pieces, cache = tokens[:, :-1].split([size for size in sizes if size], 1), model.new_cache()
-    read = [cast("Tensor", model.hidden(piece, cache=cache)) for piece in pieces]
-    x = torch.cat(read, 1)[0]
+    """As ``model.loss``, for a scaling that looks at the length: of the text up to then."""
+    x = read_while_growing(model, tokens[:, :-1], model.new_cache())[0]
     pairs = zip(x.split(AT_ONCE), tokens[0, 1:].split(AT_ONCE), strict=True)
     found = [
         F.cross_entropy(F.linear(near, model.words.weight), token, reduction="none")
         for near, token in pairs
     ]
     return torch.cat(found)[None]
+
+
+@torch.no_grad()
+def read_while_growing(
+    model: SmolLM2, tokens: Tokens, cache: Sequence[KVCache]
+) -> Float[Tensor, "1 seq d_model"]:
+    """The last vectors of a text, read into an empty cache.
+
+    What fits in the context is read at once, then 1,024 tokens at a time. Where the frequencies
+    follow the length, keys that are cached turn anew each time.
+    """
+    past = max(0, tokens.shape[1] - CONTEXT)
+    sizes = [tokens.shape[1] - past, *[BIN] * (past // BIN), past % BIN]
+    pieces = tokens.split([size for size in sizes if size], 1)
+    return torch.cat([cast("Tensor", model.hidden(piece, cache=cache)) for piece in pieces], 1)

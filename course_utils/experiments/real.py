@@ -1,9 +1,10 @@
 """What a published language model does when position is changed in it; nothing is trained.
 
-SmolLM2-135M reads a text from eight places spread over it, one a seed. Four tables: ``positions``,
+SmolLM2-135M reads a text from eight places spread over it, one a seed. Five tables: ``positions``,
 its loss when positions or frequencies are not those of its training; ``pairs``, the size of queries
 and keys in each pair of features that RoPE turns; ``entropy``, how its heads spread their attention
-as the text grows; ``lengths``, its loss past its context, by each way to stretch RoPE.
+as the text grows; ``lengths``, its loss past its context, by each way to stretch RoPE; ``needles``,
+what it then knows of numbers that the text told.
 """
 
 import functools
@@ -15,6 +16,7 @@ from course_utils import validation
 from course_utils.encodings.rope import Rotary
 from course_utils.experiments import outside, readings
 from course_utils.experiments.changed import CHANGES, STRETCHES
+from course_utils.experiments.haystack import SHORTEST, haystack
 from course_utils.experiments.readings import Row
 from course_utils.experiments.recipe import conditions, digest
 from course_utils.experiments.sweep import Job
@@ -36,13 +38,15 @@ class Table:
     measure: Callable[[SmolLM2, Tokens, str], list[Row]]
     ways: Iterable[str]
     seeds: Mapping[int, Sequence[int]]  # tokens read → seeds
+    shortest: int = readings.SHORTEST  # tokens
 
 
 TABLES = {
     "positions": Table(readings.positions, CHANGES, {512: range(PLACES)}),
     "pairs": Table(readings.pairs, [AS_TRAINED], {512: (0, 3, 6)}),
     "entropy": Table(readings.spread, [AS_TRAINED], {8192: (0, 3, 6)}),
-    "lengths": Table(readings.lengths, STRETCHES, {12_288: (1, 5), 16_384: (3,)}),
+    "needles": Table(haystack, STRETCHES, {12_288: (1, 3, 6)}, SHORTEST),
+    "lengths": Table(readings.lengths, STRETCHES, {12_288: (1, 3, 5, 6), 16_384: (3,)}),
 }
 WAYS = tuple(dict.fromkeys(way for table in TABLES.values() for way in table.ways))
 
@@ -56,14 +60,17 @@ def jobs(
 ) -> list[Job]:
     """What there is to do, each with the key of its result; None takes all, or the usual ones.
 
-    ``lengths`` are tokens read, at least 64. A seed, below 8, says where in the text they begin.
+    ``lengths`` are tokens read, at least 64, for needles 512. A seed, below 8, says where in the
+    text they begin.
     """
     for way in ways or ():
         validation.choice("ways", way, WAYS)
     for seed in seeds or ():
         validation.below("seeds", validation.seed(seed), PLACES, "the number of places")
     for read in lengths or ():
-        validation.integer("lengths", read, minimum=readings.SHORTEST)
+        for name in tables or TABLES:
+            table = TABLES[validation.choice("tables", name, TABLES)]
+            validation.integer("lengths", read, minimum=table.shortest)
     about = {
         "experiment": "real", "protocol": PROTOCOL, "code": outside.code("rope", Rotary),
         "encoding": "rope", "weights": FILES[FILE][1], "corpus": digest(corpus),

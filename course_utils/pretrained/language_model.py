@@ -141,8 +141,9 @@ def smollm2(encoding: PositionalEncoding | None = None) -> SmolLM2:
     file is damaged.
     """
     gguf, parts = reader("gguf"), reader("tokenizers")
+    base: Any = gguf.GGUFReader
 
-    class Reader(gguf.GGUFReader):
+    class Reader(base):
         def __setattr__(self, name: str, value: Any) -> None:
             # It slices the file 200,000 times; slices of a memmap take four times as long.
             super().__setattr__(name, np.asarray(value) if name == "data" else value)
