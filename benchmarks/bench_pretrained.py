@@ -9,6 +9,7 @@ from __future__ import annotations
 import statistics
 import subprocess
 import sys
+from typing import Any
 
 import torch
 from timing import interleaved, machine, ratio, shown
@@ -49,18 +50,20 @@ def loading(name: str) -> str:
 
 def llama(model: SmolLM2) -> LlamaForCausalLM:
     """transformers' model around our weights; those of queries and keys are reordered."""
-    config = LlamaConfig(
+    settings: dict[str, Any] = dict(
         vocab_size=49152, hidden_size=576, intermediate_size=1536, num_hidden_layers=30,
         num_attention_heads=9, num_key_value_heads=3, max_position_embeddings=8192,
         rms_norm_eps=1e-5, tie_word_embeddings=True, attn_implementation="eager",
         rope_parameters={"rope_theta": 100_000.0, "rope_type": "default"},
     )  # fmt: skip
+    config = LlamaConfig(**settings)
     with torch.device("meta"):
         made = LlamaForCausalLM(config)
     weights = {
         "model.embed_tokens.weight": model.words.weight,
         "model.norm.weight": model.last_norm.weight,
     }
+    layer: Any
     for number, layer in enumerate(model.layers):
         queries, keys = (
             convert_layout(linear.weight, heads, "interleaved", "half")
@@ -82,9 +85,11 @@ def llama(model: SmolLM2) -> LlamaForCausalLM:
 
 def bert() -> BertModel:
     """transformers' model of the encoder's sizes; its weights do not matter for its time."""
-    sizes = {"hidden_size": 384, "num_hidden_layers": 6, "intermediate_size": 1536}
-    config = BertConfig(**sizes, num_attention_heads=12, attn_implementation="eager")
-    return BertModel(config).eval()
+    settings: dict[str, Any] = dict(
+        hidden_size=384, num_hidden_layers=6, intermediate_size=1536, num_attention_heads=12,
+        attn_implementation="eager",
+    )  # fmt: skip
+    return BertModel(BertConfig(**settings)).eval()
 
 
 @torch.no_grad()

@@ -284,8 +284,8 @@ def test_the_command_writes_a_table_each_and_does_nothing_twice(used, tmp_path, 
     assert "nats a token" in out and "wrong layout" in out and "±" in out
     tables = {name: pd.read_csv(tmp_path / f"real_{name}.csv") for name in real.TABLES}
     assert tables["positions"].groupby("way").size().to_dict() == dict.fromkeys(CHANGES, 2)
-    for name, rows in (("lengths", 2 * 512 // BIN), ("needles", 2 * 16)):
-        expected = dict.fromkeys(STRETCHES, rows)
+    for name, each in (("lengths", 2 * 512 // BIN), ("needles", 2 * 16)):
+        expected = dict.fromkeys(STRETCHES, each)
         if name == "lengths":
             expected[CUT] = 2 * CONTEXT // BIN
         assert tables[name].groupby("way").size().to_dict() == expected
