@@ -5,6 +5,7 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
+import numpy as np
 import pandas as pd
 import pytest
 import torch
@@ -247,8 +248,8 @@ def test_names_at_the_ends_stand_in_the_curves_order_inside_the_figure_and_apart
             assert boxes[f"head {one}"].y0 < boxes[f"head {other}"].y0
     inside = ax.get_window_extent(renderer)
     for each in (part for part in ax.artists if isinstance(part, line_ends.LineEnds)):
-        starts = [leader.get_xydata()[0] for leader in each.leaders]
-        assert all(inside.y0 - 1 <= y <= inside.y1 + 1 for _, y in starts), "a line left the axes"
+        starts = [np.asarray(leader.get_xydata())[0, 1] for leader in each.leaders]
+        assert all(inside.y0 - 1 <= y <= inside.y1 + 1 for y in starts), "a line left the axes"
     figure, right = ax.figure.bbox, inside.x1
     for box in boxes.values():
         assert right < box.x0 and box.x1 <= figure.x1
