@@ -5,7 +5,6 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
-import numpy as np
 import pandas as pd
 import pytest
 import torch
