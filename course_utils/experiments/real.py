@@ -45,7 +45,7 @@ TABLES = {
     "positions": Table(readings.positions, CHANGES, {512: range(PLACES)}),
     "pairs": Table(readings.pairs, [AS_TRAINED], {512: (0, 3, 6)}),
     "entropy": Table(readings.spread, [AS_TRAINED], {8192: (0, 3, 6)}),
-    "needles": Table(haystack, STRETCHES, {12_288: (1, 3, 6)}, SHORTEST),
+    "needles": Table(haystack, STRETCHES, {12_288: (1, 3, 5, 6)}, SHORTEST),
     "lengths": Table(readings.lengths, STRETCHES, {12_288: (1, 3, 5, 6), 16_384: (3,)}),
 }
 WAYS = tuple(dict.fromkeys(way for table in TABLES.values() for way in table.ways))
