@@ -135,7 +135,7 @@ def test_complex_answers_are_compared_whole():
 def test_several_results_are_compared_one_by_one():
     check = toy(lambda x: (x, 2 * x))
     assert check.verdict(lambda x: (x, x + x)).kind == "right"
-    assert "2 tensors" in check.verdict(lambda x: x).text
+    assert "2 results" in check.verdict(lambda x: x).text
     assert "got 3" in check.verdict(lambda x: (x, x, x)).text
     text = check.verdict(lambda x: (x, x)).text
     assert "number 1" in text and "yours[0] = 1, expected 2" in text

@@ -1,0 +1,163 @@
+"""What an exercise forbids, tested by watching an answer at work: calls, loops, large tensors."""
+
+from __future__ import annotations
+
+import dis
+import inspect
+import linecache
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from types import CodeType, FrameType
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.overrides import TorchFunctionMode
+
+from course_utils.checks.calls import Function, call
+
+Case = tuple[Any, ...]
+
+
+class Rule(ABC):
+    """Something that an exercise asks for besides the right numbers."""
+
+    @abstractmethod
+    def broken(self, yours: Function, cases: Sequence[Case], seconds: float) -> str:
+        """How the function breaks the rule, in a sentence or two; empty if it keeps it."""
+
+
+class Seen(TorchFunctionMode):
+    """What a function did while it answered a case.
+
+    ``TorchDispatchMode`` would see more, the inside of PyTorch's own functions, but its first use
+    loads ``torch._dynamo``, which takes seconds.
+
+    Attributes:
+        operations: PyTorch's functions and methods by name, in order; "indexing" for x[numbers].
+        largest: numbers in the largest tensor that one of them returned.
+        codes: the code of each Python function that was called, by whomever, and its globals.
+        answer: what it returned, or the exception that it ended with.
+    """
+
+    def __init__(self, yours: Function, case: Case, seconds: float) -> None:
+        super().__init__()
+        self.operations: list[str] = []
+        self.largest = 0
+        self.codes: dict[CodeType, dict[str, Any]] = {}
+        self.answer = call(lambda *given: self._watch(yours, given), case, seconds).answer
+
+    def _watch(self, yours: Function, given: Case) -> Any:
+        before = sys.getprofile()
+        with self:
+            sys.setprofile(self._enter)
+            try:
+                return yours(*given)
+            finally:
+                sys.setprofile(before)
+
+    def _enter(self, frame: FrameType, event: str, _: Any) -> None:
+        if event == "call":
+            self.codes[frame.f_code] = frame.f_globals
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        out = func(*args, **(kwargs or {}))
+        name = getattr(func, "__name__", str(func))
+        by_number = name in ("__getitem__", "__setitem__") and _has_numbers(args[1])
+        self.operations.append("indexing" if by_number else name)
+        for one in out if isinstance(out, (tuple, list)) else (out,):
+            if isinstance(one, Tensor):
+                self.largest = max(self.largest, one.numel())
+        return out
+
+
+def _has_numbers(index: Any) -> bool:
+    """Whether an index is, or holds, a list or a tensor of row numbers; a mask is none."""
+    parts = index if isinstance(index, tuple) else (index,)
+    return any(
+        isinstance(one, list) or (isinstance(one, Tensor) and one.ndim and one.dtype != torch.bool)
+        for one in parts
+    )
+
+
+@dataclass(frozen=True)
+class Without(Rule):
+    """Functions and operations that would solve the exercise must not be called, by any name.
+
+    Attributes:
+        functions: Python functions, recognised by their code, whoever calls them.
+        operations: names of PyTorch's functions and methods, as ``Seen`` has them.
+        why: what to do instead, a sentence.
+    """
+
+    functions: tuple[Function, ...] = ()
+    operations: tuple[str, ...] = ()
+    why: str = "Here it is yours to write."
+
+    def broken(self, yours: Function, cases: Sequence[Case], seconds: float) -> str:
+        """Name the first of them that was called."""
+        banned = {inspect.unwrap(one).__code__: one.__name__ for one in self.functions}
+        for case in cases:
+            seen = Seen(yours, case, seconds)
+            names = [banned[code] for code in seen.codes if code in banned]
+            names += [one for one in seen.operations if one in self.operations]
+            if names:
+                return f"the answer is right, but it comes from {names[0]}. {self.why}"
+        return ""
+
+
+@dataclass(frozen=True)
+class NoLoops(Rule):
+    """No ``for``, ``while`` or comprehension, in the function or in those of the same notebook.
+
+    And as many operations for a small case as for a large one.
+    """
+
+    small: Case
+    large: Case
+
+    def broken(self, yours: Function, cases: Sequence[Case], seconds: float) -> str:
+        """Quote the loop, or say how many operations the two sizes take."""
+        few, many = (Seen(yours, case, seconds) for case in (self.small, self.large))
+        home = getattr(yours, "__globals__", None)
+        for code in (code for code, where in few.codes.items() if where is home):
+            for line in _loops(code):
+                return f"the answer is right, but there is a loop in it: `{line}`. Do it without."
+        counts = len(few.operations), len(many.operations)
+        if counts[0] != counts[1]:
+            return (
+                f"the answer is right, but a small case takes {counts[0]} operations and a large "
+                f"one {counts[1]}. Which few operations on whole tensors would do?"
+            )
+        return ""
+
+
+def _loops(code: CodeType) -> Iterator[str]:
+    """The lines of a function's code that hold a loop."""
+    for step in dis.get_instructions(code):
+        if step.opname == "FOR_ITER" or "BACKWARD" in step.opname:
+            line = step.positions.lineno if step.positions else code.co_firstlineno
+            yield linecache.getline(code.co_filename, line or 0).strip() or "for …"
+        if isinstance(step.argval, CodeType):  # comprehensions, before Python 3.12
+            yield from _loops(step.argval)
+
+
+@dataclass(frozen=True)
+class AtMost(Rule):
+    """No tensor larger than the exercise allows: ``numbers`` of a case's arguments."""
+
+    case: Case
+    numbers: Callable[..., int]
+    why: str = "Which part of it is needed at a time?"
+
+    def broken(self, yours: Function, cases: Sequence[Case], seconds: float) -> str:
+        """Name both sizes."""
+        largest, allowed = Seen(yours, self.case, seconds).largest, self.numbers(*self.case)
+        if largest <= allowed:
+            return ""
+        return (
+            f"the answer is right, but its largest tensor holds {largest:,} numbers where "
+            f"{allowed:,} are enough. {self.why}"
+        )
