@@ -54,6 +54,7 @@ def call(function: Function, case: tuple[Any, ...], seconds: float | None) -> Ca
     given = copy.deepcopy(case)
     try:
         answer = function(*given) if seconds is None else within(seconds, function, *given)
+        answer = repr(answer) if isinstance(answer, BaseException) else answer  # not raised
     except SystemExit as error:
         answer = RuntimeError(f"it called exit ({error})")
     except (Exception, OutOfTime) as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,8 @@ def difference(got: Any, want: Any, tolerance: float = TOLERANCE, any_dtype: boo
 
     Args:
         got: what a function returned, or the exception that it ended with.
-        want: the same of a function to compare with: a bool, a number, a tensor, a tuple of these,
-            or an exception, which only its type must equal.
+        want: the same of a function to compare with: a bool, a number, a tensor, a tuple or list
+            of these; of an exception, or anything else, only the type must be equal.
         tolerance: largest difference, as a share of the wanted number, or of a tenth of the largest
             one in its tensor where that is more. ``NOTHING`` comes on top.
         any_dtype: whether 1.0, 1 and True are equal.
@@ -32,11 +33,13 @@ def difference(got: Any, want: Any, tolerance: float = TOLERANCE, any_dtype: boo
         return f"no error came, {type(want).__name__} is asked for."
     if got is None:
         return "your function returns None. Is a `return` missing?"
-    if isinstance(want, tuple):
-        return _of_tuples(got, want, tolerance, any_dtype)
+    if isinstance(want, (tuple, list)):
+        return _of_rows(got, want, tolerance, any_dtype)
     if isinstance(want, Tensor) and want.ndim:
         return _of_tensors(got, want, tolerance, any_dtype)
-    return _of_numbers(got, want, tolerance, any_dtype)
+    if shape(want) is not None:
+        return _of_numbers(got, want, tolerance, any_dtype)
+    return "" if type(got) is type(want) else f"expected {type(want).__name__}, got {got!r:.80}."
 
 
 def shape(value: Any) -> tuple[int, ...] | None:
@@ -52,13 +55,13 @@ def describe(case: tuple[Any, ...]) -> str:
     def text(value: Any) -> str:
         if isinstance(value, Tensor):
             small = value.numel() <= 6 and value.ndim <= 1
-            return str(value.tolist()) if small else f"a tensor of shape {tuple(value.shape)}"
-        return str(getattr(value, "__name__", repr(value)))
+            return str(value.tolist()) if small else f"tensor of shape {tuple(value.shape)}"
+        return str(getattr(value, "__name__", f"{value!r:.80}"))
 
     return "(" + ", ".join(map(text, case)) + ")"
 
 
-def _of_tuples(got: Any, want: tuple[Any, ...], tolerance: float, any_dtype: bool) -> str:
+def _of_rows(got: Any, want: Sequence[Any], tolerance: float, any_dtype: bool) -> str:
     if not isinstance(got, (tuple, list)):
         return f"expected {len(want)} results, such as `return a, b`, got {type(got).__name__}."
     if len(got) != len(want):

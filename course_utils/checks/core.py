@@ -16,9 +16,9 @@ What happens to an answer, in this order:
 1. It is called with a copy of each case, and once more, within a time limit (``calls``). Stubs that
    wait, endless loops, and answers that change from call to call are told.
 2. Each answer is compared with the right one: type, shape, numbers, dtype (``compare``).
-3. Where some are wrong, the known mistake that explains most of them is named. It explains a case
-   if its own answer is wrong there and equal to the learner's, whatever the dtype, or, failing
-   that, has the same wrong shape.
+3. Where some are wrong, the known mistake that explains most of them is named (``mistakes``). It
+   explains a case if its own answer is wrong there and equal to the learner's, whatever the dtype,
+   or, failing that, has the same wrong shape.
 4. Where all are right, no argument may have changed, and the ``rules`` must hold.
 
 ``tests/test_checks.py`` calls every check with its right answer and with each of its mistakes. Add
@@ -38,29 +38,11 @@ import torch
 from torch import Tensor
 
 from course_utils.checks.calls import Call, Function, OutOfTime, call, line_in, unsolved
-from course_utils.checks.compare import TOLERANCE, describe, difference, shape
+from course_utils.checks.compare import TOLERANCE, describe, difference
+from course_utils.checks.mistakes import Known, Mistake, explanation
 from course_utils.checks.rules import Case, Rule
 
 SECONDS = 10.0
-
-
-@dataclass(frozen=True)
-class Mistake:
-    """A wrong answer people are known to give, and the question that leads on from it.
-
-    Attributes:
-        name: what went wrong, a few words.
-        question: what to ask the learner; it must not give the answer away.
-        answer: the wrong answer itself, called like the right one.
-        trace: for answers that say little, such as True: whether the arguments of a call (functions
-            that note what they were given, say) show that this mistake was made. Then the answer
-            itself does not count.
-    """
-
-    name: str
-    question: str
-    answer: Function
-    trace: Callable[[tuple[Any, ...]], bool] | None = None
 
 
 @dataclass(frozen=True)
@@ -180,10 +162,10 @@ class Check:
         problems = self._problems([one.answer for one in calls])
         if not any(problems):
             return None
-        if found := self._explained(calls, problems):
-            mistake, share = found
-            return self._wrong(f"{mistake.name}. {mistake.question}{share}", "mistake")
-        place = next(i for i, text in enumerate(problems) if text)
+        failing = [i for i, text in enumerate(problems) if text]
+        if text := explanation(self._known, calls, failing, self._right, self.tolerance):
+            return self._wrong(text, "mistake")
+        place = failing[0]
         answer = calls[place].answer
         line = line_in(yours, answer) if isinstance(answer, BaseException) else ""
         changed = _in_place(calls)
@@ -215,55 +197,17 @@ class Check:
         return self._answers(self.reference)
 
     @cached_property
-    def _mistaken(self) -> list[tuple[list[Any], list[bool]]]:
-        """The answers of each known mistake, and which of them are wrong."""
-        found = [self._answers(mistake.answer) for mistake in self.mistakes]
-        return [(answers, [bool(text) for text in self._problems(answers)]) for answers in found]
+    def _known(self) -> list[Known]:
+        found = [(one, self._answers(one.answer)) for one in self.mistakes]
+        return [Known(one, said, [bool(x) for x in self._problems(said)]) for one, said in found]
 
     def _answers(self, function: Function) -> list[Any]:
         return [call(function, case, None).answer for case in self.cases]
-
-    def _explained(
-        self, calls: Sequence[Call], problems: Sequence[str]
-    ) -> tuple[Mistake, str] | None:
-        """The mistake that explains most of the wrong answers, at least half of them."""
-        failing = [i for i, text in enumerate(problems) if text]
-        some_run = any(not isinstance(one.answer, BaseException) for one in calls)
-        best, most = None, (0, 0, -len(calls) - 1)
-        for mistake, (answers, wrong) in zip(self.mistakes, self._mistaken, strict=True):
-            if mistake.trace:
-                if all(mistake.trace(calls[i].given) for i in failing):
-                    return mistake, ""
-                continue
-            same = shaped = 0
-            for i in failing:
-                got, known, want = calls[i].answer, answers[i], self._right[i]
-                if not wrong[i] or (isinstance(got, BaseException) and not some_run):
-                    continue
-                same += not difference(got, known, self.tolerance, any_dtype=True)
-                shaped += _same_wrong_shape(got, known, want)
-            against = sum(wrong) - sum(wrong[i] for i in failing)  # wrong where the learner is not
-            if isinstance(self._right[0], bool) and (same < len(failing) or against > 2):
-                continue  # a single True for False says nothing
-            found = (same, shaped, -against)
-            if 2 * max(same, shaped) >= len(failing) and found > most:
-                best, most = mistake, found
-        if best is None:
-            return None
-        explained, part = max(most[:2]), ""
-        if explained < len(failing):
-            part = f" (That explains {explained} of the {len(failing)} answers that are wrong.)"
-        return best, part
 
 
 def numbers(*size: int, seed: int = 0) -> Tensor:
     """Random numbers for cases, always the same."""
     return torch.randn(*size, generator=torch.Generator().manual_seed(seed))
-
-
-def _same_wrong_shape(got: Any, known: Any, want: Any) -> bool:
-    finite = not (isinstance(got, Tensor) and bool(got.isnan().all()))
-    return finite and shape(got) is not None and shape(got) == shape(known) != shape(want)
 
 
 def _in_place(calls: Sequence[Call]) -> str:
