@@ -183,7 +183,7 @@ class Check:
                 return self._wrong(text, "rule")
         return None
 
-    def _problems(self, answers: Sequence[Any]) -> list[str]:
+    def _problems(self, answers: list[Any]) -> list[str]:
         """What is wrong with the answer to each case; "" where it is right."""
         return [
             difference(got, want, self.tolerance)
@@ -198,8 +198,7 @@ class Check:
 
     @cached_property
     def _known(self) -> list[Known]:
-        found = [(one, self._answers(one.answer)) for one in self.mistakes]
-        return [Known(one, said, [bool(x) for x in self._problems(said)]) for one, said in found]
+        return [Known(one, self._answers(one.answer), self._problems) for one in self.mistakes]
 
     def _answers(self, function: Function) -> list[Any]:
         return [call(function, case, None).answer for case in self.cases]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from torch import Tensor
@@ -31,13 +32,18 @@ class Mistake:
     trace: Callable[[tuple[Any, ...]], bool] | None = None
 
 
-@dataclass(frozen=True)
+@dataclass
 class Known:
-    """A mistake with its answer to each case, and whether that is wrong there."""
+    """A mistake with its answers to the cases, and how to tell what is wrong with them."""
 
     mistake: Mistake
-    answers: Sequence[Any]
-    wrong: Sequence[bool]
+    answers: list[Any]
+    problems: Callable[[list[Any]], list[str]]
+
+    @cached_property
+    def wrong(self) -> list[bool]:
+        """Which of the answers are wrong. Computed when needed: a judge may take a second."""
+        return [bool(text) for text in self.problems(self.answers)]
 
     def evidence(
         self, calls: Sequence[Call], failing: Sequence[int], right: Sequence[Any], tolerance: float
@@ -50,10 +56,12 @@ class Known:
         if self.mistake.trace:
             shown = all(self.mistake.trace(calls[i].given) for i in failing)
             return (len(failing), 0, 0) if shown else None
-        here = [i for i in failing if self.wrong[i]]
-        same = [i for i in here if not difference(got[i], self.answers[i], tolerance, True)]
-        shaped = [i for i in here if _same_wrong_shape(got[i], self.answers[i], right[i])]
-        spoilt = sum(self.wrong) - len(here)
+        same = [i for i in failing if not difference(got[i], self.answers[i], tolerance, True)]
+        shaped = [i for i in failing if _same_wrong_shape(got[i], self.answers[i], right[i])]
+        if not same and not shaped:
+            return None
+        same = [i for i in same if self.wrong[i]]
+        spoilt = sum(self.wrong) - sum(self.wrong[i] for i in failing)
         errors = [i for i in same if isinstance(got[i], BaseException)]
         # A True for False, or an error of the same type, says little by itself.
         weak = bool(errors) or isinstance(right[0], bool)
