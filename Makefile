@@ -11,7 +11,7 @@ IN_VENV = @"$(or $(BOOT),$(error $(MISSING)))" tools/environment.py
 # Jupyter refuses to start as root unless told; in a container root is the only user there is.
 ROOT_ARGS := $(if $(filter 0,$(shell id -u 2>/dev/null)),--allow-root)
 
-export PYTHON TORCH CONSTRAINTS
+export PYTHON TORCH MODELS CONSTRAINTS
 
 EXPERIMENT = extrapolation
 
@@ -34,22 +34,23 @@ help:
 	@echo ""
 	@echo "PYTHON=python3.12       the Python to use      (make lab PYTHON=python3.12)"
 	@echo "TORCH=cuda              PyTorch's default build in place of the small CPU build"
+	@echo "MODELS=no               without two published models (177 MB; lessons work without)"
 	@echo "LAB_ARGS=--no-browser   more options for JupyterLab"
 	@echo "TEST_ARGS='-k entropy'  more options for pytest"
-	@echo "EXPERIMENT=tasks        another experiment; EXPERIMENT_ARGS=--help lists them"
+	@echo "EXPERIMENT=real         another one, of a published model; EXPERIMENT_ARGS=--help lists all"
 
 # No slash before lab/tree: Git Bash would take it for a path and translate it.
 lab:
-	$(IN_VENV) lab -- -m jupyterlab --ServerApp.ip=127.0.0.1 --ServerApp.root_dir=. \
+	$(IN_VENV) lab models -- -m jupyterlab --ServerApp.ip=127.0.0.1 --ServerApp.root_dir=. \
 		--LabApp.default_url=lab/tree/notebooks/00_start_here.ipynb $(ROOT_ARGS) $(LAB_ARGS)
 
 test:
-	$(IN_VENV) lab experiments test -- -m pytest $(WORKERS) $(TEST_ARGS)
+	$(IN_VENV) lab experiments test models -- -m pytest $(WORKERS) $(TEST_ARGS)
 
 # Both notebooks of each lesson, cells run twice, all products of cases, more examples; in random
 # order, which the first lines print.
 test-all:
-	$(IN_VENV) lab experiments test -- -m pytest $(WORKERS) -m "" --shuffle \
+	$(IN_VENV) lab experiments test models -- -m pytest $(WORKERS) -m "" --shuffle \
 		--hypothesis-profile=thorough $(TEST_ARGS)
 
 # mypy reads the tests too, so what they import must be there.
@@ -63,18 +64,18 @@ check-notebooks:
 	$(IN_VENV) author -- tools/build_notebooks.py --check
 
 rehearse:
-	$(IN_VENV) lab experiments test -- tools/rehearse.py $(REHEARSE_ARGS)
+	$(IN_VENV) lab experiments test models -- tools/rehearse.py $(REHEARSE_ARGS)
 
 notebooks:
-	$(IN_VENV) author -- tools/build_notebooks.py
+	$(IN_VENV) author models -- tools/build_notebooks.py
 
 experiments:
-	$(IN_VENV) experiments -- -m course_utils.experiments $(EXPERIMENT) $(EXPERIMENT_ARGS)
+	$(IN_VENV) experiments models -- -m course_utils.experiments $(EXPERIMENT) $(EXPERIMENT_ARGS)
 
 # The log level keeps PyTorch's profiler, which counts memory, from printing.
 bench: export KINETO_LOG_LEVEL = 99
 bench:
-	$(IN_VENV) lab experiments test
+	$(IN_VENV) lab experiments test models
 	@for script in benchmarks/bench_*.py; do \
 		echo "== $$script"; "$(BOOT)" tools/environment.py lab experiments test -- "$$script" || exit 1; done
 

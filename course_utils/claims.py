@@ -1,4 +1,7 @@
-"""Myth check: claims that tutorials make, a guess before, and a verdict computed from runs."""
+"""Myth check: claims that tutorials make, a guess before, and a verdict computed from runs.
+
+A claim may be judged a second time, by the same scope and logic, in a published model.
+"""
 
 from __future__ import annotations
 
@@ -21,6 +24,9 @@ CLAIM_MIME = "application/vnd.order-matters.claim+json"
 # What a verdict rests on. The two in the middle are runs, so they say how many seeds.
 EVIDENCE = ("exact", "trained here", "shipped results", "source")
 _WITH_SEEDS = EVIDENCE[1:3]
+# What a table adds for claims that were judged in a published model too.
+IN_A_REAL_MODEL = ("verdict there", "measured there", "model")
+NONE = ("", "", "")
 
 
 @dataclass(frozen=True)
@@ -74,6 +80,7 @@ class Myths:
     def __init__(self, claims: Mapping[str, Claim]) -> None:
         self.claims = dict(claims)
         self.settled: dict[str, str] = {}  # id → verdict
+        self.in_real_models: dict[str, tuple[str, str, str]] = {}  # id → verdict, measured, model
         self._guesses = {
             key: predict(f"{key}: {claim.text} ({claim.scope})", GUESSES)
             for key, claim in self.claims.items()
@@ -92,17 +99,58 @@ class Myths:
         """Show that a claim is not tested here, and why."""
         self._show(key, NOT_TESTED, why, {})
 
+    def in_a_real_model(
+        self, key: str, cases: Mapping[str, bool], measured: str, model: str
+    ) -> None:
+        """Judge a settled claim once more, in a published model; its first verdict stays.
+
+        ``cases`` and ``measured`` are as for :meth:`settle`, within the scope that the claim had
+        before the guess; ``model`` is the model's name. Where the two verdicts are not the same,
+        the text shown says so.
+        """
+        claim = self._claim(key)
+        for name, text in (("measured", measured), ("model", model)):
+            validation.sentence(name, text)
+        if key not in self.settled:
+            raise ValueError(f"key must be settled before it is judged in a model, got {key!r}")
+        held = {case: bool(ok) for case, ok in cases.items()}
+        verdict, first = claim.verdict(held), self.settled[key]
+        self.in_real_models[key] = (verdict, measured, model)
+        beside = "as above" if verdict == first else f"unlike above, where it is {first.upper()}"
+        if first == NOT_TESTED:
+            beside = "which is not tested above"
+        lines = [
+            f"In a real model, {model}: {_in_capitals(claim, verdict)}, {beside}. {measured}",
+            *_each(held),
+            "Judged on the same scope.",
+        ]
+        told = {
+            "id": key,
+            "model": model,
+            "verdict": verdict,
+            "first_verdict": first,
+            "measured": measured,
+            "cases": held,
+        }
+        _display(key, claim, lines, told)
+
     def table(self) -> pd.DataFrame:
-        """The claims with their verdicts so far, for display."""
+        """The claims with their verdicts so far, for display.
+
+        Where any of them was judged in a real model, three columns more say how; they are empty
+        for the others.
+        """
         import pandas as pd
 
         pd.set_option("display.max_colwidth", None)  # claims are sentences; show them whole
+        columns = ["id", "claim", "verdict", "evidence", *IN_A_REAL_MODEL]
         rows = [
-            (key, claim.text, self.settled[key], claim.grounds)
+            (key, claim.text, self.settled[key], claim.grounds, *self.in_real_models.get(key, NONE))
             for key, claim in self.claims.items()
             if key in self.settled
         ]
-        return pd.DataFrame(rows, columns=["id", "claim", "verdict", "evidence"]).set_index("id")
+        found = pd.DataFrame(rows, columns=columns).set_index("id")
+        return found if self.in_real_models else found.drop(columns=list(IN_A_REAL_MODEL))
 
     def _claim(self, key: str) -> Claim:
         if key not in self.claims:
@@ -114,13 +162,12 @@ class Myths:
         self.settled[key] = verdict
         guess = self._guesses[key].answer
         said = "" if guess is None else f" (you said: {guess})"
-        on = f" on {claim.choice}" if verdict == "depends" else ""
-        lines = [f"{verdict.upper()}{on}{said}. {measured}"]
-        if len(set(cases.values())) > 1:
-            each = (f"{case}: {'yes' if ok else 'no'}" for case, ok in cases.items())
-            lines.append("; ".join(each))
-        lines.append(f"Judged on: {claim.scope}. Evidence: {claim.grounds}.")
-        told: dict[str, Any] = {
+        lines = [
+            f"{_in_capitals(claim, verdict)}{said}. {measured}",
+            *_each(cases),
+            f"Judged on: {claim.scope}. Evidence: {claim.grounds}.",
+        ]
+        told = {
             "id": key,
             "claim": claim.text,
             "scope": claim.scope,
@@ -130,6 +177,22 @@ class Myths:
             "measured": measured,
             "cases": cases,
         }
-        filled = "\n".join(textwrap.fill(line, 85) for line in lines)
-        text = f"{key}  {claim.text}\n{textwrap.indent(filled, ' ' * 5)}"
-        IPython.display.display({CLAIM_MIME: told, "text/plain": text}, raw=True)
+        _display(key, claim, lines, told)
+
+
+def _in_capitals(claim: Claim, verdict: str) -> str:
+    """The verdict as it is shown: ``"DEPENDS on the season"``."""
+    return verdict.upper() + (f" on {claim.choice}" if verdict == "depends" else "")
+
+
+def _each(cases: Mapping[str, bool]) -> list[str]:
+    """A line that lists the cases, where they differ."""
+    if len(set(cases.values())) < 2:
+        return []
+    return ["; ".join(f"{case}: {'yes' if ok else 'no'}" for case, ok in cases.items())]
+
+
+def _display(key: str, claim: Claim, lines: list[str], told: dict[str, Any]) -> None:
+    filled = "\n".join(textwrap.fill(line, 85) for line in lines)
+    text = f"{key}  {claim.text}\n{textwrap.indent(filled, ' ' * 5)}"
+    IPython.display.display({CLAIM_MIME: told, "text/plain": text}, raw=True)

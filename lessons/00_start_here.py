@@ -128,7 +128,7 @@ guess.reveal("it falls" if bool((entropies.diff() < 0).all()) else "it does not 
 # %%
 from course_utils import explorers
 
-widgets.explore(explorers.sharpness, factor=(0.0, 1.5, 0.3, 0.05))
+explorers.sharpness()
 
 # %% [markdown]
 # Sliders need a running kernel. For readers on a web page there is always a still picture too.

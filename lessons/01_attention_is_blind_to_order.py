@@ -18,7 +18,7 @@
 # - say what a causal mask reveals about position, and what it needs for that;
 # - explain why the plain numbers 0, 1, 2, … are a poor way to tell the order.
 #
-# **Time:** 35 minutes. **Builds on:** lesson 00, matrix products. **Doors:** none. That is the
+# **Time:** 38 minutes. **Builds on:** lesson 00, matrix products. **Doors:** none. That is the
 # point.
 
 # %% tags=["nbval-ignore-output"]
@@ -485,13 +485,7 @@ for p in (10, 21, 41, 61):
 # %%
 from course_utils import explorers
 
-widgets.explore(
-    explorers.shuffle,
-    size=(9.5, 3.6),
-    shuffle=(0, 24, 3),
-    encoding=["none", "sinusoidal"],
-    causal=False,
-)
+explorers.shuffle()
 
 # %% [markdown]
 # The same as still pictures, for one shuffle and all four settings. The number is the largest
@@ -662,6 +656,123 @@ print(f"time on this machine: {facts['time_ratio']:.2f} × attention without enc
 # time, which you only see when you run the cell, compares two equal things. So its distance from
 # 1 is noise. *Change under a shift by 37* moves all positions by 37 and reports the largest change
 # of an attention weight.
+
+# %% [markdown]
+# ## In a real model
+#
+# Does this matter in a model in use? all-MiniLM-L6-v2 is a *sentence encoder*, made for search: six
+# layers of attention without a mask, then the average over tokens, as in our classifier. Position
+# comes in by door 1, as learned vectors. Search compares what comes out for two sentences by the
+# cosine: 1 is the same direction.
+
+# %% tags=["pretrained"]
+from course_utils import pretrained
+
+encoder = pretrained.if_installed(pretrained.minilm)
+
+# %% [markdown]
+# Somebody asks for *flights from London to Paris*. There are five pages, and the one with the
+# largest cosine is shown first.
+
+# %%
+query = "flights from London to Paris"
+pages = [
+    "flight from London to Paris",
+    "flights to Paris from London",
+    "plane tickets from London to Paris",
+    "flights from Paris to London",
+    "flights from London to Rome",
+]
+guess = widgets.predict(f"“{query}”: which page is shown first?", pages)
+
+
+# %% tags=["pretrained"]
+def alike(model, one, other):
+    first, second = model.embed([one, other])  # (2, 384), each of length 1
+    return (first @ second).item()
+
+
+if encoder is not None:
+    cosines = {page: alike(encoder, query, page) for page in pages}
+    ranking = sorted(cosines, key=cosines.get, reverse=True)
+    for page in ranking:
+        print(f"{cosines[page]:.3f}  {page}")
+    guess.reveal(ranking[0])
+
+# %% [markdown]
+# **Look:** the first page flies the wrong way, and it comes before the same words with the right
+# meaning. Rome is far away: which cities, the encoder knows. It takes London → Paris for
+# Paris → London.
+#
+# What do its position vectors do, then? We give every place the same one, the mean of all 512, and
+# compare. Then no token knows where it stands. Six equivariant layers are equivariant together, and
+# the average is invariant.
+
+# %% tags=["pretrained"]
+swaps = [
+    (query, "flights from Paris to London"),
+    ("John loves Mary", "Mary loves John"),
+    ("the cat sat on the mat", "the mat sat on the cat"),
+    ("dog bites man", "man bites dog"),
+    ("not bad, good", "not good, bad"),
+    ("John loves Mary", "John hates Mary"),
+]
+if encoder is not None:
+    table = encoder.encoding.table  # (512, 384), a row for each place
+    blind = encoder.with_table(table.mean(0).expand(512, -1))
+    own, equal = ([alike(model, *pair) for pair in swaps] for model in (encoder, blind))
+    print(f"same words, equal rows: 1, up to {max(abs(1 - c) for c in equal[:5]):.0e}")
+
+# %% tags=["pretrained"]
+if encoder is not None:
+    fig, ax = plt.subplots(figsize=(8, 3.8))
+    rows = range(len(swaps))
+    ax.hlines(rows, own, equal, color="0.8", zorder=0)
+    ax.plot(own, rows, "o", label="its own position vectors")
+    ax.plot(equal, rows, "D", label="the same vector at every place")
+    for row, cosine in enumerate(own):
+        ax.annotate(f"{cosine:.3f}", (cosine, row), (0, 5), textcoords="offset points", ha="right")
+    ax.set_yticks(rows, [f"{one}\n{other}" for one, other in swaps], fontsize=9)
+    ax.set(ylim=(5.5, -0.7), xlim=(0.8, 1.005), xlabel="cosine of the two sentences")
+    fig.legend(loc="outside upper center", ncols=2)
+    told = zip(swaps, own, equal, strict=True)
+    told = "; ".join(f"{one} / {other}: {c:.3f} and {d:.3f}" for (one, other), c, d in told)
+    plots.show(
+        fig, f"Cosines of six pairs, with its own position vectors and with equal ones. {told}."
+    )
+
+# %% [markdown]
+# **Look:** with equal vectors the same words give 1, however well the layers were trained. With its
+# own it is a little less: order is in the sentence vector, and little of it. One other word,
+# *hates*, moves it further than any new order here.
+#
+# Is it enough to know who loves whom? The test from above, with the encoder as it is and a linear
+# reader of its vectors:
+
+
+# %% tags=["pretrained"]
+def who_acts(model):
+    """Share of test sentences that a linear reader of the sentence vectors gets right."""
+    train, test = (
+        model.embed([" ".join(task.words[i] for i in row) for row in rows.tolist()])
+        for rows in (task.train, task.test)
+    )
+    torch.manual_seed(0)
+    reader, labels = torch.nn.Linear(384, 2), task.train_labels.cpu()
+    fit(reader, lambda: F.cross_entropy(reader(train), labels), steps=200, lr=0.1)
+    return (reader(test).argmax(1) == task.test_labels.cpu()).float().mean().item()
+
+
+if encoder is not None:
+    for name, model in {"its own position vectors": encoder, "equal ones": blind}.items():
+        print(f"{name:25} test accuracy {who_acts(model):.2f}")
+
+# %% [markdown]
+# **Look:** that answers this lesson's question in a real model. Without position: exactly half, as
+# it must be. With it: well above 0.8. The vector does say who loves whom, in a part of it so small
+# that a cosine hardly sees it. A reader that was trained to look there finds it. A search by cosine
+# books the flight home. (Perhaps the part is small because texts with the same words mostly do mean
+# the same.)
 
 # %% [markdown]
 # ## Exercises
@@ -844,6 +955,46 @@ myths.settle(
     f"has {constant:.0f}. (From one word repeated it learns nothing: equal outputs.)",
 )
 
+# %% [markdown]
+# C01 and C02 can be put to the sentence encoder too: six trained layers, position left out. For the
+# causal mask a bias of −∞ hides later tokens (door 3).
+
+
+# %% tags=["pretrained"]
+class HideLater(PositionalEncoding):
+    def bias(self, q, k, at):
+        return torch.where(at.offsets > 0, -torch.inf, 0.0)
+
+
+if encoder is not None:
+    tokens, _ = encoder.encode("John loves Mary")  # (1, 5), a mark at each end
+    order = torch.tensor([0, 3, 2, 1, 4])
+    encodings = {"no mask": create("none", d_model=384, n_heads=12), "mask": HideLater(384, 12)}
+    rows_there, weights_there = {}, {}
+    for name, encoding in encodings.items():
+        model = encoder.with_encoding(encoding)
+        (y, w), (z, v) = (model(some, need_weights=True) for some in (tokens, tokens[:, order]))
+        rows_there[name] = (z - y).abs().max().item()
+        moved = [a[..., order, :][..., order] for a in w]  # of each layer
+        weights_there[name] = max((a - b).abs().max().item() for a, b in zip(moved, v, strict=True))
+
+# %% tags=["pretrained"]
+if encoder is not None:
+    myths.in_a_real_model(
+        "C01",
+        {"no mask": rows_there["no mask"] < 1e-5},
+        f"Last rows differ by up to {rows_there['no mask']:.2f}; the average is kept.",
+        "all-MiniLM-L6-v2",
+    )
+    unmasked, with_mask = weights_there.values()
+    myths.in_a_real_model(
+        "C02",
+        {name: gap < 1e-5 for name, gap in weights_there.items()},
+        f"In all layers and heads the largest difference is {unmasked:.0e}; with the mask "
+        f"{with_mask:.2f}.",
+        "all-MiniLM-L6-v2",
+    )
+
 # %%
 myths.settle(
     "C04",
@@ -875,7 +1026,7 @@ myths.settle(
     f"With them {per_head.min():.3f} to {per_head.max():.3f}.",
 )
 
-# %%
+# %% tags=["pretrained"]
 myths.table()
 
 # %% [markdown]
@@ -883,7 +1034,8 @@ myths.table()
 #
 # - Shuffled input, shuffled output: attention is equivariant, and blind to order.
 # - Identical tokens get uniform attention, with entropy $\log n$.
-# - Averaged outputs cannot tell *John loves Mary* from *Mary loves John*: exactly half right.
+# - Averaged outputs cannot tell *John loves Mary* from *Mary loves John*: exactly half right. A
+#   real encoder can, as position comes in, but its cosine hardly shows it.
 # - A causal mask breaks the symmetry. With a start mark, a small model learns to count.
 # - Plain numbers grow without bound. One-hot vectors grow in width. We want neither.
 #

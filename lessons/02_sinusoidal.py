@@ -19,7 +19,7 @@
 # - show that a shift by $k$ is one matrix, the same at every position;
 # - tell which popular sentences about this encoding are true.
 #
-# **Time:** 40 minutes. **Builds on:** lesson 01, sin and cos. **Doors:** 1, token embeddings.
+# **Time:** 43 minutes. **Builds on:** lesson 01, sin and cos. **Doors:** 1, token embeddings.
 
 # %% tags=["nbval-ignore-output"]
 from course_utils import start
@@ -171,14 +171,7 @@ print(f"{still} of 128 columns change by less than 0.1 over the 100 positions")
 # %%
 from course_utils import explorers
 
-widgets.explore(
-    explorers.frequencies,
-    size=(9.5, 3.6),
-    base=widgets.log_slider(2, 1_000_000, 10_000),
-    d_model=(8, 128, 64, 2),
-    length=(8, 256, 128),
-    pair=(0, 31, 4),
-)
+explorers.frequencies()
 
 # %% [markdown]
 # The same as a still picture, for three bases:
@@ -188,13 +181,13 @@ bases = (10.0, 1_000.0, 1_000_000.0)
 fig, axes = plt.subplots(1, 3, figsize=(10, 3.2), sharey=True)
 longest = {base: wavelengths(64, base)[-1].item() for base in bases}
 for ax, base in zip(axes, bases, strict=True):
-    rows = sinusoidal_table(torch.arange(128), 64, base)
+    rows = sinusoidal_table(torch.arange(64), 64, base)
     plots.heatmap(ax, rows, title=f"base {base:,.0f}", xlabel="dimension", limit=1)
 axes[0].set_ylabel("position")
 described = ", ".join(f"{length:,.0f} at base {base:,.0f}" for base, length in longest.items())
 plots.show(
     fig,
-    "Tables of 128 positions by 64 dimensions at base 10, 1,000 and 1,000,000. The part that "
+    "Tables of 64 positions by 64 dimensions at base 10, 1,000 and 1,000,000. The part that "
     f"changes shrinks to the left as the base grows. Longest wavelength: {described}.",
 )
 
@@ -209,12 +202,7 @@ plots.show(
 # has come when pair 0 has made ten turns.
 
 # %%
-widgets.explore(
-    explorers.clocks,
-    size=(9.5, 3.2),
-    position=(0, 200, 7),
-    base=widgets.log_slider(2, 1_000_000, 10_000),
-)
+explorers.clocks()
 
 # %%
 theta = 2 * torch.pi / wavelengths(32)[list(explorers.CLOCKS)]
@@ -675,6 +663,80 @@ print(f"time on this machine: {facts['time_ratio']:.2f} × attention without enc
 # terms cancel. (The time shows only when you run the cell.)
 
 # %% [markdown]
+# ## In a real model
+#
+# Is a good code good for any reader? Lesson 01's sentence encoder has a learned one at door 1.
+
+# %% tags=["pretrained"]
+from course_utils import data, pretrained
+
+encoder = pretrained.if_installed(pretrained.minilm)
+
+# %% [markdown]
+# It adds rows of 512 positions by 384 numbers. We put other tables in their place, and leave all
+# other weights as they are. The encoder then reads 60 paragraphs of Python's documentation. How far
+# does the vector of each move? We take the cosine with its former vector.
+
+# %% tags=["pretrained"]
+if encoder is not None:
+    parts = data.verified("documentation.txt").read_text(encoding="utf-8").split("\n\n")
+    parts = [" ".join(part.split()) for part in parts]
+    prose = [part for part in parts if part[:1].isupper() and part.endswith(".")]
+    texts = [part for part in prose if 220 <= len(part) <= 280][::2]
+    former = encoder.embed(texts)  # (60, 384), each of length 1
+    lengths = encoder.encode(texts)[1].sum(1)
+    print(f"{len(texts)} paragraphs of {lengths.min()} to {lengths.max()} tokens")
+    others = (former @ former.T)[~torch.eye(len(texts), dtype=torch.bool)]
+    print(f"mean cosine of two different ones: {others.mean():.2f}")
+
+# %% [markdown]
+# One table is of sinusoids, each row as long as the one that it replaces. Three are made of the
+# encoder's own rows: in random order; all turned by one random rotation of the 384 dimensions, so
+# that every length and every similarity of two positions stays; and their mean in each place, which
+# is no position at all. (Row 0 stays: it only ever meets the mark [CLS] that opens a text.)
+
+# %%
+TABLES = ("sinusoids", "own rows, shuffled", "own rows, turned", "no position")
+guess = widgets.predict("Which table moves the vectors least, on average?", TABLES)
+
+# %% tags=["pretrained"]
+if encoder is not None:
+    own, generator = encoder.encoding.table, torch.Generator().manual_seed(0)
+    waves = sinusoidal_table(torch.arange(512), 384)
+    sized = waves * own.norm(dim=1, keepdim=True) / waves.norm(dim=1, keepdim=True)
+    rotation = torch.linalg.qr(torch.randn(384, 384, generator=generator)).Q
+    shuffled = own[1:][torch.randperm(511, generator=generator)]
+    made = (sized[1:], shuffled, own[1:] @ rotation, own[1:].mean(0).expand(511, -1))
+    stays = {}
+    print("                    mean cosine    lowest    nearest to its own former vector")
+    for name, rows in zip(TABLES, made, strict=True):
+        vectors = encoder.with_table(torch.cat([own[:1], rows])).embed(texts)
+        stays[name] = (vectors * former).sum(1)  # (60,)
+        found = (vectors @ former.T).argmax(1) == torch.arange(len(texts))
+        print(
+            f"{name:19} {stays[name].mean():11.2f} {stays[name].min():9.2f}"
+            f"{100 * found.float().mean():11.0f} %"
+        )
+    guess.reveal(max(TABLES, key=lambda name: stays[name].mean()))
+
+# %% tags=["pretrained"]
+if encoder is not None:
+    fig, ax = plt.subplots(figsize=(7, 2.6))
+    plots.strips(ax, stays, title="60 paragraphs", xlabel="cosine with the former vector")
+    told = ", ".join(f"{name} {some.mean():.2f}" for name, some in stays.items())
+    plots.show(fig, f"A dot for each paragraph in four rows, with the mean of each: {told}.")
+    worse = int((stays["sinusoids"] < stays["no position"]).sum())
+    print(f"worse with sinusoids than without position: {worse} of {len(texts)} paragraphs")
+
+# %% [markdown]
+# **Look:** no position at all moves them least. The words alone carry much: nearly every paragraph
+# is still nearest to its own former vector. But a place told in a foreign code is worse than none.
+# The sinusoids are such a code. So are the turned rows, in which all that this lesson drew of a
+# table, lengths and similarities, is as it was. Queries and keys do not see how alike two rows are.
+# They see the *directions* that their matrices have learned. A code is good for the reader that was
+# trained with it.
+
+# %% [markdown]
 # ## Exercises
 #
 # **Exercise 1 ★ Wavelength.** Write `my_wavelength(m, d_model, base)`: how many positions does
@@ -976,21 +1038,39 @@ myths.settle(
 )
 
 # %% [markdown]
+# Three of these can be asked of the encoder's own table as well, row 0 left out. It has width 384.
+
+# %% tags=["pretrained"]
+if encoder is not None:
+    name, rows = "all-MiniLM-L6-v2", encoder.encoding.table[1:]
+    dots, sizes = rows @ rows.T, rows.norm(dim=1)
+    off = measures.toeplitz_error(dots) / dots.max().item()
+    neighbours = measures.similarity_by_offset(measures.similarity_matrix(rows))[1].item()
+    uneven = ((sizes.max() - sizes.min()) / sizes.max()).item()
+    told = f"Largest deviation within a diagonal: {off:.2f} of the largest product."
+    myths.in_a_real_model("C10", {"its table": off < 1e-5}, told, name)
+    told = f"Similarity {neighbours:.2f} on average."
+    myths.in_a_real_model("C15", {"its table": neighbours >= 0.95}, told, name)
+    told = f"Norms from {sizes.min():.2f} to {sizes.max():.2f}. This table was learned."
+    myths.in_a_real_model("C17", {"its table": uneven < 1e-5}, told, name)
+
+# %% [markdown]
 # C09, "because sin and cos are periodic, the model handles lengths it never saw", needs trained
 # models. It is left for the lesson on long texts. The two linear readers above show why it is
 # an open question.
 
-# %%
+# %% tags=["pretrained"]
 myths.table()
 
 # %% [markdown]
 # ## In five lines
 #
 # - Each pair of columns is a clock hand; speeds fall from 1 radian a position by equal factors.
-# - At even width all vectors are equally long, and dot products depend on the distance only.
-# - A shift by $k$ is one rotation matrix, the same at every position.
+# - At even width all vectors are equally long, dot products depend on the distance only, and a
+#   shift by $k$ is one rotation matrix.
 # - At 16 and at 128 dimensions nothing comes closer than neighbours. Reading far ones can fail.
 # - The formula has no longest length. A buffer has one, and float32 loses precision.
+# - A code serves the reader trained with it. To a real encoder sinusoids are worse than nothing.
 #
 # **Read next:** Vaswani et al. 2017, *Attention Is All You Need*, arXiv 1706.03762, section 3.5.
 #

@@ -391,13 +391,7 @@ guess.reveal(float(full["causal"]), "positions")
 # %%
 from course_utils import explorers
 
-widgets.explore(
-    explorers.buckets,
-    size=(9.5, 3.8),
-    n_buckets=(4, 64, 32, 2),
-    max_distance=(8, 200, 128),
-    direction=explorers.DIRECTIONS,
-)
+explorers.buckets()
 
 # %% [markdown]
 # Suppose a tutorial printed the table of the last question: 0 to 7 exact, then 8–11, 12–19, and

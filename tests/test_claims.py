@@ -10,7 +10,7 @@ import claims_table
 import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook, new_output
-from notebook_source import find_lessons
+from notebook_source import find_lessons, lesson_name
 
 from course_utils import claims, widgets
 from course_utils.claims import CLAIM_MIME, Claim
@@ -183,6 +183,82 @@ def test_an_unknown_id_is_named(myths, settle):
         getattr(myths, settle)("C99", *rest)
 
 
+# In a real model
+
+
+def test_a_second_verdict_follows_the_same_logic_and_the_first_stays(myths, shown):
+    myths.settle("C02", {"summer": True, "winter": True}, "Seen.")
+    myths.in_a_real_model("C02", {"hot": True, "cold": False}, "0.3.", "Titan")
+    assert myths.settled == {"C02": "true"}
+    assert shown[1][CLAIM_MIME] == {
+        "id": "C02", "model": "Titan", "verdict": "depends", "first_verdict": "true",
+        "measured": "0.3.", "cases": {"hot": True, "cold": False},
+    }  # fmt: skip
+    assert "model" not in shown[0][CLAIM_MIME], "by this the two are told apart"
+
+
+@pytest.mark.parametrize(
+    ("first", "there", "said"),
+    [
+        (True, True, "TRUE, as above. 0.3."),
+        (False, True, "TRUE, unlike above, where it is FALSE. 0.3."),
+        (True, False, "FALSE, unlike above, where it is TRUE. 0.3."),
+        (None, True, "TRUE, which is not tested above. 0.3."),
+    ],
+)
+def test_the_text_says_whether_the_real_model_agrees(myths, shown, first, there, said):
+    if first is None:
+        myths.leave_open("C01", "It did not snow.")
+    else:
+        myths.settle("C01", {"a": first}, "Seen.")
+    myths.in_a_real_model("C01", {"b": there}, "0.3.", "Titan")
+    text = " ".join(shown[1]["text/plain"].split())
+    assert text.startswith(f"C01 {WHITE.text} In a real model, Titan: {said}")
+
+
+def test_the_second_verdict_names_the_choice_and_lists_cases_that_differ(myths, shown):
+    myths.settle("C02", {"summer": True}, "Seen.")
+    myths.in_a_real_model("C02", {"hot": True, "cold": False}, "0.3.", "Titan")
+    text = shown[1]["text/plain"]
+    assert "DEPENDS on the season, unlike above, where it is TRUE." in text
+    assert "hot: yes; cold: no" in text
+
+
+def test_a_claim_must_be_settled_before_a_real_model_is_asked(myths, shown):
+    with pytest.raises(ValueError, match="key must be settled before .*, got 'C01'"):
+        myths.in_a_real_model("C01", {"a": True}, "0.3.", "Titan")
+    assert shown == [] and myths.in_real_models == {}
+
+
+@pytest.mark.usefixtures("plain_arguments")
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"key": "C99"}, "key must be one of C01, C02, got 'C99'"),
+        ({"cases": {}}, "cases must name at least one"),
+        ({"measured": ""}, "measured must not be empty"),
+        ({"model": " "}, "model must not be empty"),
+    ],
+)
+def test_a_second_line_without_its_parts_is_refused_and_nothing_shown(myths, shown, changes, named):
+    myths.settle("C01", {"a": True}, "Seen.")
+    given = {"key": "C01", "cases": {"a": True}, "measured": "0.3.", "model": "Titan"} | changes
+    with pytest.raises(ValueError, match=named):
+        myths.in_a_real_model(**given)
+    assert len(shown) == 1 and myths.in_real_models == {}
+
+
+def test_the_table_says_what_real_models_say_and_is_empty_for_other_claims(myths):
+    myths.settle("C01", {"a": True}, "Seen.")
+    myths.settle("C02", {"a": True}, "Seen.")
+    assert list(myths.table().columns) == ["claim", "verdict", "evidence"]
+    myths.in_a_real_model("C02", {"b": False}, "0.3.", "Titan")
+    table = myths.table()
+    assert list(table["verdict"]) == ["true", "true"]
+    assert table.iloc[0, -3:].tolist() == ["", "", ""]
+    assert table.loc["C02", list(claims.IN_A_REAL_MODEL)].tolist() == ["false", "0.3.", "Titan"]
+
+
 # The ledger
 
 
@@ -199,11 +275,14 @@ def notebook_of(*bundles):
     return new_notebook(cells=[new_code_cell("…", id="c07", outputs=outputs)])
 
 
+NOT_ASKED = dict.fromkeys(("verdict_there", "measured_there", "model"), "")
+
+
 def test_each_settled_claim_becomes_a_row(myths, shown):
     myths.settle("C01", {"a": True}, "It reflects 0.9.")
     myths.settle("C02", {"a": True, "b": False}, "Seen.")
     rows = list(claims_table.settled(notebook_of(*shown), "01_snow"))
-    common = {"lesson": "01_snow", "evidence": "exact", "cell": "c07"}
+    common = {"lesson": "01_snow", "evidence": "exact", "cell": "c07", **NOT_ASKED}
     assert rows == [
         common | {
             "id": "C01", "claim": WHITE.text, "scope": WHITE.scope,
@@ -214,6 +293,28 @@ def test_each_settled_claim_becomes_a_row(myths, shown):
             "verdict": "depends", "measured": "Seen. a: yes; b: no",
         },
     ]  # fmt: skip
+
+
+def test_what_a_real_model_says_joins_the_row_of_its_claim(myths, shown):
+    for key in myths.claims:
+        myths.settle(key, {"a": True}, "Seen.")
+    myths.in_a_real_model("C01", {"b": False, "c": True}, "0.3.", "Titan")
+    rows = claims_table.settled(notebook_of(*shown), "x")
+    assert [(row["id"], row["verdict"], row["measured"]) for row in rows] == [
+        ("C01", "true", "Seen."), ("C02", "true", "Seen."),
+    ]  # fmt: skip
+    there = {"verdict_there": "false", "measured_there": "0.3. b: no; c: yes", "model": "Titan"}
+    assert [{name: row[name] for name in there} for row in rows] == [there, NOT_ASKED]
+
+
+def test_a_real_model_out_of_turn_is_refused(myths, shown):
+    myths.settle("C01", {"a": True}, "Seen.")
+    for model in ("Titan", "Io"):
+        myths.in_a_real_model("C01", {"b": False}, "0.3.", model)
+    with pytest.raises(ValueError, match="C01: Io is asked .* second"):
+        claims_table.settled(notebook_of(*shown), "x")
+    with pytest.raises(ValueError, match="C01: Titan is asked before the claim is settled"):
+        claims_table.settled(notebook_of(shown[1]), "x")
 
 
 def test_pictures_and_printed_claims_are_no_rows():
@@ -255,6 +356,9 @@ def faults(table):
             found.append(f"{row['id']}: evidence {row['evidence']!r}")
         if row["verdict"] not in (*claims.GUESSES, claims.NOT_TESTED):
             found.append(f"{row['id']}: verdict {row['verdict']!r}")
+        there = (row["verdict_there"], row["measured_there"], row["model"])
+        if any(there) and not (all(there) and there[0] in claims.GUESSES):
+            found.append(f"{row['id']}: in a real model {there}")
     return found
 
 
@@ -263,12 +367,15 @@ def test_faults_of_a_ledger_are_found(shown, monkeypatch):
     made = claims.Myths(dict(zip(("C01", "C02", "C03"), (WHITE, *TRAINED.values()), strict=True)))
     for key in made.claims:
         made.settle(key, {"a": True}, "1.")
+    made.in_a_real_model("C03", {"a": False}, "2.", "Titan")
     good = [bundle for bundle in shown if CLAIM_MIME in bundle]
     table = claims_table.table(claims_table.settled(notebook_of(*good), "x")).decode()
     assert table.count("\n") == 4 and faults(table) == []
     assert faults(table.replace(WHITE.scope, "")) == ["C01: no scope"]
     assert faults(table.replace("here, 3 seeds", "here")) == ["C02: evidence 'trained here'"]
     assert len(faults(table.replace(",true,", ",maybe,"))) == 3
+    for hidden in (",2.,", ",Titan", ",false,"):
+        assert faults(table.replace(hidden, "," * hidden.count(",")))[0].startswith("C03: in a")
     assert faults(table.replace(",scope,", ",yardstick,"))[0].startswith("columns")
 
 
@@ -281,8 +388,8 @@ def test_every_row_that_ships_has_a_scope_known_evidence_and_a_verdict():
 def test_the_ledger_has_a_row_for_each_claim_that_the_notebooks_settle():
     rows = []
     for lesson in find_lessons(ROOT):
-        path = ROOT / "notebooks" / "solutions" / f"{lesson.stem}.ipynb"
-        rows += list(claims_table.settled(nbformat.read(path, 4), lesson.stem))
+        path = ROOT / "notebooks" / "solutions" / f"{lesson_name(lesson)}.ipynb"
+        rows += list(claims_table.settled(nbformat.read(path, 4), lesson_name(lesson)))
     assert LEDGER.read_text(encoding="utf-8") == claims_table.table(rows).decode()
 
 

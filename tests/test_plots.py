@@ -8,6 +8,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import torch
+from matplotlib.collections import LineCollection
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from PIL import Image
@@ -53,6 +54,9 @@ FIGURES = {
         lambda ax: plots.similarity(ax, measures.similarity_matrix(TABLE))
     ),
     "lines": lambda: on_axes(lambda ax: plots.lines(ax, CURVES, title="t", xlabel="x", ylabel="y")),
+    "strips": lambda: on_axes(
+        lambda ax: plots.strips(ax, CURVES, title="t", xlabel="x", ylabel="y")
+    ),
     "entropy": lambda: on_axes(lambda ax: plots.entropy(ax, CURVES, math.log(3), title="t")),
     "four_panel": panels,
     "fingerprint": prints,
@@ -155,8 +159,142 @@ def test_a_heatmap_shows_the_matrix_with_row_zero_on_top():
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float64, torch.int64])
 def test_a_heatmap_takes_any_numbers(dtype):
-    image = plots.heatmap(plt.gca(), torch.arange(4).reshape(2, 2).to(dtype))
-    assert image.get_clim() == (-3, 3)
+    image = plots.heatmap(plt.gca(), torch.arange(4).reshape(2, 2).to(dtype) - 1)
+    assert image.get_clim() == (-2, 2)
+    assert np.asarray(image.get_array()).tolist() == [[-1, 0], [1, 2]]
+
+
+@pytest.mark.parametrize(
+    ("numbers", "bounds", "colours"),
+    [
+        ([[1.0, 3.0]], (0, 3), style.SEQUENTIAL),
+        ([[-1.0, -3.0]], (-3, 0), f"{style.SEQUENTIAL}_r"),
+        ([[0.0, -3.0]], (-3, 0), f"{style.SEQUENTIAL}_r"),
+        ([[-1.0, 3.0]], (-3, 3), style.DIVERGING),
+    ],
+)
+def test_numbers_of_one_sign_take_a_sequential_map_that_starts_at_zero(numbers, bounds, colours):
+    image = plots.heatmap(plt.gca(), torch.tensor(numbers))
+    assert image.get_clim() == bounds
+    assert image.get_cmap().name == colours
+
+
+def test_heatmaps_that_share_a_limit_share_a_map():
+    first, second = (
+        plots.heatmap(plt.gca(), torch.tensor([row]), limit=3) for row in ([1.0, 2.0], [-1.0, 2.0])
+    )
+    assert first.get_clim() == second.get_clim() == (-3, 3)
+    assert first.get_cmap().name == second.get_cmap().name
+
+
+def test_an_unsigned_heatmap_of_prices_goes_down_from_zero_to_its_limit():
+    image = plots.heatmap(plt.gca(), torch.tensor([[-1.0, 0.0]]), signed=False, limit=6)
+    assert image.get_clim() == (-6, 0)
+
+
+# Masked cells
+
+BELOW = torch.tensor([[1.0, 0.0, 0.0], [0.4, 0.6, 0.0], [0.2, 0.3, 0.5]])
+
+
+def masked(ax):
+    return np.ma.getmaskarray(ax.images[0].get_array()).tolist()
+
+
+def test_the_zeros_of_a_causal_mask_are_hatched_and_carry_no_number():
+    plots.attention(plt.gca(), BELOW, list("abc"))
+    assert masked(plt.gca()) == torch.ones(3, 3).triu(1).bool().tolist()
+    assert plt.gca().patch.get_hatch()
+    assert len(plt.gca().texts) == 6
+
+
+@pytest.mark.parametrize(
+    "weights",
+    [
+        WEIGHTS,  # a weight above the diagonal
+        torch.eye(3),  # zeros below it too: a head that looks at itself, mask or not
+        BELOW[:, :2],
+        torch.ones(1, 1),
+        torch.zeros(3, 3),
+    ],
+)
+def test_zeros_that_are_no_causal_mask_are_drawn_as_zeros(weights):
+    plots.heatmap(plt.gca(), weights, signed=False)
+    assert not np.any(masked(plt.gca()))
+
+
+def test_zeros_above_the_diagonal_of_signed_scores_are_scores():
+    plots.heatmap(plt.gca(), BELOW - 2 * torch.eye(3), signed=True)
+    assert not np.any(masked(plt.gca()))
+
+
+@pytest.mark.parametrize("signed", [True, False, None])
+def test_scores_of_minus_infinity_are_masked_and_do_not_set_the_colours(signed):
+    image = plots.heatmap(plt.gca(), torch.tensor([[-torch.inf, 2.0]]), signed=signed)
+    assert masked(plt.gca()) == [[True, False]]
+    assert image.get_clim()[1] == 2
+
+
+def test_masked_cells_show_the_hatched_ground():
+    image = plots.heatmap(plt.gca(), torch.tensor([[-torch.inf, 2.0]]))
+    assert image.to_rgba(np.ma.asarray(image.get_array()))[0, 0, 3] == 0
+
+
+@pytest.mark.parametrize("wrong", [torch.inf, torch.nan])
+def test_other_infinities_and_nan_are_refused(wrong):
+    with pytest.raises(ValueError, match="matrix must be finite"):
+        plots.heatmap(plt.gca(), torch.tensor([[wrong, 2.0]]))
+
+
+def test_a_refilled_heatmap_masks_anew():
+    plots.heatmap(plt.gca(), BELOW, signed=False)
+    plots.refill(plt.gca(), WEIGHTS)
+    assert not np.any(masked(plt.gca()))
+    plots.refill(plt.gca(), BELOW[:2, :2])
+    assert masked(plt.gca()) == [[False, True], [False, False]]
+
+
+# Similarity and colour bars
+
+
+def test_similarities_without_a_negative_one_start_at_zero():
+    matrix = torch.tensor([[1.0, 0.2], [0.2, 1.0]])
+    assert plots.similarity(plt.gca(), matrix).get_clim() == (0, 1)
+    assert plots.similarity(plt.gca(), matrix, signed=True).get_clim() == (-1, 1)
+    assert plots.similarity(plt.gca(), matrix - 0.5).get_clim() == (-1, 1)
+
+
+@pytest.mark.parametrize("own", [False, True])
+@pytest.mark.parametrize("limit", [1.0, 2.345, 0.0037, 6.0])
+def test_a_colour_bar_has_a_tick_at_each_end(limit, own):
+    fig, ax = plt.subplots()
+    image = plots.heatmap(ax, TABLE, unit="" if own else "score", limit=limit)
+    if own:
+        fig.colorbar(image, ax=ax)
+    plots.png(fig)
+    assert image.colorbar is not None
+    ticks = list(image.colorbar.get_ticks())
+    assert ticks[0] == pytest.approx(-limit) and ticks[-1] == pytest.approx(limit)
+    assert ticks == sorted(ticks) and len(ticks) > 2
+    gaps = np.diff(ticks)
+    assert min(gaps) > 0.1 * limit  # no number is written over another
+
+
+def test_a_logarithmic_colour_bar_keeps_its_ticks():
+    image = plt.gca().imshow([[1.0, 90.0]], norm="log")
+    bar = plt.gcf().colorbar(image)
+    before = list(bar.get_ticks())
+    plots.png(plt.gcf())
+    assert list(bar.get_ticks()) == before
+
+
+def test_a_colour_bar_does_not_come_out_in_bands():
+    """Two maps, names and lines: more colours than a small picture has."""
+    fig, axes = plt.subplots(1, 2)
+    for ax, signed in zip(axes, (True, False), strict=True):
+        plots.heatmap(ax, sinusoidal_table(torch.arange(64), 64), signed=signed, unit="u")
+    quick, small = plots.quick_png(fig), plots.png(fig)
+    assert colour_gap(quick, small, np.max) <= 14 / 255
 
 
 def test_a_heatmap_takes_a_learned_table_as_it_is():
@@ -218,10 +356,12 @@ def test_the_fingerprint_of_rounding_noise_stays_white():
 
 
 def test_curves_differ_in_dash_and_carry_their_names():
-    plots.lines(plt.gca(), CURVES)
-    first, second = plt.gca().lines
-    assert first.get_linestyle() != second.get_linestyle()
-    legend = plt.gca().get_legend()
+    curves = {f"head {n}": torch.zeros(3) for n in range(8)}
+    _, (many, few) = plt.subplots(1, 2)
+    plots.lines(many, curves, legend=False)
+    plots.lines(few, CURVES)
+    assert len({str(line._dash_pattern) for line in many.lines}) == 8
+    legend = few.get_legend()
     assert legend is not None and [text.get_text() for text in legend.get_texts()] == ["one", "two"]
 
 
@@ -239,6 +379,34 @@ def test_curves_are_drawn_over_x_or_else_over_their_places():
 
 def test_curves_take_tensors_with_gradients_and_in_other_precisions():
     plots.lines(plt.gca(), {"a": torch.ones(2, requires_grad=True), "b": torch.ones(2).bfloat16()})
+
+
+def test_strips_show_every_value_in_the_row_of_its_name_and_the_mean():
+    fig, ax = plt.subplots()
+    plots.strips(ax, CURVES)
+    assert [label.get_text() for label in ax.get_yticklabels()] == list(CURVES)
+    assert ax.yaxis_inverted(), "the first name is on top"
+    for row, (dots, stroke, values) in enumerate(
+        zip(ax.lines, ax.collections, CURVES.values(), strict=True)
+    ):
+        assert np.array_equal(dots.get_xdata(), values.numpy())
+        heights = np.asarray(dots.get_ydata(), float)
+        assert np.abs(heights - row).max() <= 0.25
+        assert len(set(heights.tolist())) == len(values), "equal values stay visible"
+        assert isinstance(stroke, LineCollection)
+        assert np.asarray(stroke.get_segments()[0])[:, 0] == pytest.approx(float(values.mean()))
+    plt.close(fig)
+
+
+def test_a_strip_of_an_encodings_values_has_its_colour():
+    plots.strips(plt.gca(), {"ALiBi": torch.zeros(2), "others": torch.ones(2)})
+    colours = [to_hex(dots.get_color()) for dots in plt.gca().lines]
+    assert colours == [plots.identity("alibi").colour, to_hex("C0")]
+
+
+def test_strips_of_nothing_are_refused():
+    with pytest.raises(ValueError, match="found must hold at least one row"):
+        plots.strips(plt.subplots()[1], {})
 
 
 def test_entropy_is_drawn_under_a_line_at_its_ceiling():
@@ -270,9 +438,26 @@ def test_show_displays_a_picture_and_its_description(shown):
     fig = on_axes(lambda ax: plots.lines(ax, CURVES))
     expected = digest(plots.png(fig))
     plots.show(fig, "Two curves\n   that cross at 0.4. ")
-    (bundle,) = shown
+    bundle, words = shown
     assert digest(bundle.pop("image/png")) == expected
     assert bundle == {"text/plain": "Two curves that cross at 0.4."}
+    folded = "<details><summary>In words</summary>Two curves that cross at 0.4.</details>"
+    assert words == {"text/html": folded}
+
+
+def test_a_description_may_hold_signs_that_html_reserves(shown):
+    plots.show(plt.figure(), 'i < j & "q" > 2')
+    assert shown[1]["text/html"].count("<") == 4
+    assert 'i &lt; j &amp; "q" &gt; 2' in shown[1]["text/html"]
+
+
+def test_show_gives_the_picture_its_alternative_text(monkeypatch):
+    import IPython.display
+
+    found = []
+    monkeypatch.setattr(IPython.display, "display", lambda *a, **k: found.append(k))
+    plots.show(plt.figure(), "a line")
+    assert found[0]["metadata"] == {"image/png": {"alt": "a line"}}
 
 
 def test_show_closes_its_figure_and_no_other(shown):
@@ -283,7 +468,7 @@ def test_show_closes_its_figure_and_no_other(shown):
 
 def test_show_takes_a_figure_that_pyplot_does_not_know(shown):
     plots.show(Figure(), "empty")
-    assert len(shown) == 1
+    assert len(shown) == 2
 
 
 def test_a_png_is_as_large_as_its_figure():
@@ -304,13 +489,13 @@ def test_a_png_shows_the_same_as_the_quick_one_in_fewer_bytes(make):
     assert colour_gap(quick, small) <= 0.01
 
 
-def colour_gap(one, other):
+def colour_gap(one, other, of=np.mean):
     """The mean difference of two pictures of one size, where black and white differ by 1."""
     a, b = (
         np.asarray(Image.open(io.BytesIO(data)).convert("RGB"), dtype=float)
         for data in (one, other)
     )
-    return abs(a - b).mean() / 255
+    return of(abs(a - b)) / 255
 
 
 # Labels and style

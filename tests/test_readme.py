@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 import torch
+from notebook_source import find_lessons, is_closer, lesson_name
 
+from course_utils import pretrained
 from course_utils.attention import MultiHeadAttention
 from course_utils.encodings import NAMES, Places, YaRN, create, options_of
 
@@ -64,6 +66,18 @@ def test_the_functions_turn_as_the_module_does():
     rope = create("rope", d_model=64, n_heads=4, layout="half", scaling=yarn)
     for found, turned in zip((names["q"], names["k"]), rope.rotate(x, x, ROW), strict=True):
         assert (found - turned).abs().max() <= 1e-6
+
+
+@pytest.mark.skipif(bool(pretrained.missing()), reason="needs the published models")
+def test_the_published_models_are_what_their_section_says():
+    names: dict[str, Any] = {}
+    exec(compile(next(one for one in EXAMPLES if "smollm2" in one), "README.md", "exec"), names)
+    vectors, model, longer = (names[name] for name in ("vectors", "model", "longer"))
+    assert vectors.shape == (2, 384)
+    assert (vectors.norm(dim=-1) - 1).abs().max() <= 1e-6
+    assert longer.encoding.options["scaling"] == YaRN(2.0, 8192)
+    assert model.encoding.options["scaling"] is None
+    assert longer.words.weight.data_ptr() == model.words.weight.data_ptr()
 
 
 @pytest.fixture(scope="module")
@@ -152,6 +166,19 @@ def test_the_table_of_encodings_has_every_name_its_doors_and_its_options():
 def test_the_table_names_every_lesson_there_is_and_no_other():
     listed = re.findall(r"^\| (\d\d) ", README, re.MULTILINE)
     assert listed == [path.name[:2] for path in sorted((ROOT / "lessons").glob("*.py"))]
+
+
+def closer_looks(readme):
+    """What the rows of the table of lessons link to: (number of the row, notebook)."""
+    link = r"^\| (\d\d) .*\]\(notebooks/(closer/\w+)\.ipynb\)"
+    return re.findall(link, readme, re.MULTILINE)
+
+
+def test_a_closer_look_is_linked_in_the_row_of_its_lesson():
+    found = [lesson_name(path) for path in find_lessons(ROOT) if is_closer(path)]
+    assert closer_looks(README) == [(name.split("/")[1][:2], name) for name in found]
+    row = "| 04 Relative | Why? | [Skewing](notebooks/closer/04_skewing.ipynb) |"
+    assert closer_looks(f"| lesson |\n{row}\n") == [("04", "closer/04_skewing")]
 
 
 @pytest.mark.parametrize("target", re.findall(r"\]\((?!http)([^)#]+)\)", README))

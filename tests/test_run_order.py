@@ -47,11 +47,26 @@ def some():
     ]
 
 
+def closer():
+    return [
+        item("notebooks/closer/01_x.ipynb", "Cell 0"),
+        item("notebooks/solutions/closer/01_x.ipynb", "Cell 0"),
+    ]
+
+
 def test_notebooks_and_modules_with_costly_fixtures_are_groups_and_the_rest_is_free():
     assert [run_order.group(one) for one in some()] == [
         None, "tests-test_b", None, "tests-test_b", "own",
         "notebooks-01_x", "notebooks-01_x", "solutions-01_x", "solutions-01_x",
     ]  # fmt: skip
+
+
+def test_a_closer_look_is_a_group_of_its_own_and_thorough_as_learners_get_it():
+    items = [*some(), *closer()]
+    run_order.mark(items)
+    groups = [run_order.group(one) for one in items]
+    assert groups[-2:] == ["notebooks-closer-01_x", "solutions-closer-01_x"]
+    assert [bool(one.get_closest_marker("thorough")) for one in items[-2:]] == [True, False]
 
 
 def test_only_learners_cells_become_thorough():

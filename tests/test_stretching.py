@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 import torch
 from bad_calls import bad_calls
-from matplotlib.figure import Figure
 
 from course_utils import explorers, tasks, text, ways
 from course_utils.encodings import NTK, YaRN
@@ -211,15 +210,6 @@ def test_a_result_is_found_again_under_its_key(tmp_path):
 def test_a_job_is_the_run_of_its_recipe(found):
     ((_, job),) = stretching.jobs([MADE], CORPUS, LENGTHS, FINDER, STEPS)
     assert job()["needles"] == found["needles"]
-
-
-def test_the_explorer_says_which_pairs_are_new():
-    direct = explorers.stretched_waves(Figure(), "direct", 8)
-    assert "4,096 = 32,768 positions" in direct and "18 of 64 pairs reach angles" in direct
-    squeezed = explorers.stretched_waves(Figure(), "interpolation", 8)
-    assert "fastest pair keeps 0.12 of its speed, the slowest 0.12" in squeezed
-    assert "0 of 64 pairs" in squeezed
-    assert "fastest pair keeps 1.00 of its speed" in explorers.stretched_waves(Figure(), "YaRN", 8)
 
 
 def test_a_pair_that_went_round_has_no_new_angles():

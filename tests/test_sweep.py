@@ -276,6 +276,7 @@ def test_a_cluster_of_one_slot_does_the_runs_and_not_this_process(tmp_path):
     assert all(run and run["process"] != os.getpid() for run in done)
 
 
+@pytest.mark.thorough
 def test_a_scheduler_that_goes_in_mid_run_is_told(tmp_path):
     cluster = distributed.LocalCluster(
         n_workers=1, threads_per_worker=1, processes=True, dashboard_address=":0"
@@ -288,6 +289,7 @@ def test_a_scheduler_that_goes_in_mid_run_is_told(tmp_path):
     assert "the same command goes on" in err and len(results(tmp_path)) >= 1
 
 
+@pytest.mark.thorough
 def test_the_runs_of_a_worker_that_dies_in_a_cluster_go_to_the_other(uninterrupted, tmp_path):
     folder = tmp_path / "results"
     with (
@@ -443,6 +445,7 @@ def test_weights_count_as_room_that_a_sweep_needs(own, monkeypatch, capsys):
     assert "2 runs need" in capsys.readouterr().err
 
 
+@pytest.mark.thorough
 def test_a_worker_of_a_cluster_gets_the_file_and_the_weights(own, tmp_path_factory, monkeypatch):
     monkeypatch.chdir(tmp_path_factory.mktemp("elsewhere"))  # where no mine.py is
     with distributed.LocalCluster(

@@ -5,41 +5,48 @@ notebook is built again when its lesson, course_utils, data or this build have c
 """
 
 import argparse
-import base64
 import os
-import re
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 
-import claims_table
+import lesson_models
 import nbformat
+import notebook_budget
 from ipykernel.kernelspec import get_kernel_dict
 from jupyter_client import AsyncKernelManager
 from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
 from nbclient import NotebookClient
 from nbclient.exceptions import CellControlSignal, CellExecutionError
 from nbformat import NotebookNode
-from notebook_outputs import clean, complaint, oversize, plain, written
+from notebook_folds import withhold
+from notebook_outputs import alternative, clean, complaint, oversize, plain, written
 from notebook_source import (
     OWN_KEY,
+    SITE_KEY,
     VOLATILE,
     BuildError,
     Project,
     Target,
-    badge,
     differences,
     find_lessons,
     inputs,
+    is_closer,
+    lesson_name,
+    limits,
+    read_lesson,
+    read_notebook,
     read_project,
 )
+from side_files import side_files
 
 CELL_TIMEOUT = 300  # seconds
-BADGES = re.compile(r"(?<=<!-- badges:start -->\n).*?(?=<!-- badges:end -->)", re.DOTALL)
+PARSING = threading.Lock()  # Python 3.11 must not parse sources in two threads (cpython 106905)
 
 
 class ThisPython(KernelSpecManager):
@@ -115,9 +122,15 @@ def run_cells(notebook: NotebookNode, path: Path, environment: dict[str, str]) -
 def build_one(target: Target, force: bool) -> Result:
     """Build one notebook when it is not up to date; on failure the former file stays."""
     start = time.perf_counter()
-    notebook = inputs(target)
+    with PARSING:
+        notebook = inputs(target)
     if not force and is_current(target, notebook):
         return Result(target.name, False, time.perf_counter() - start, target.path.stat().st_size)
+    if lacking := lesson_models.lacking(notebook.cells):
+        raise BuildError(
+            f"{target.name} shows a published model; not installed: {', '.join(lacking)}. "
+            "'make notebooks' without MODELS=no installs them"
+        )
     target.path.parent.mkdir(parents=True, exist_ok=True)
     metadata = nbformat.from_dict(notebook.metadata)
     execute(notebook, target)
@@ -128,6 +141,10 @@ def build_one(target: Target, force: bool) -> Result:
                 raise BuildError(f"{target.name}, cell {cell.id} {problem}")
             volatile = VOLATILE in cell.metadata.get("tags", [])
             cell.outputs = [] if volatile else clean(cell.outputs)
+            if not target.solutions:
+                withhold(cell)
+            if words := alternative(cell.outputs):
+                cell.metadata[SITE_KEY] = {"image": {"alt": words}}
     content = written(notebook)
     if problem := oversize(notebook, len(content)):
         raise BuildError(f"{target.name} is {problem}")
@@ -137,18 +154,10 @@ def build_one(target: Target, force: bool) -> Result:
 
 def is_current(target: Target, wanted: NotebookNode) -> bool:
     """Whether the notebook on disk was built from exactly what is there now."""
-    found = read_notebook(target)
+    found = read_notebook(target.path)
     if found is None or differences(wanted, found):
         return False
     return found.metadata.get(OWN_KEY) == wanted.metadata[OWN_KEY]
-
-
-def read_notebook(target: Target) -> NotebookNode | None:
-    """The notebook on disk, or None when there is none or it cannot be read."""
-    try:
-        return nbformat.read(target.path, as_version=4)
-    except (FileNotFoundError, nbformat.reader.NotJSONError):
-        return None
 
 
 def replace(path: Path, content: bytes) -> None:
@@ -164,66 +173,18 @@ def targets_of(project: Project, lessons: Iterable[Path]) -> list[Target]:
 
 
 def choose(lessons: list[Path], wanted: list[str]) -> list[Path]:
-    """The lessons named by number or by name, in the order asked for; all when none is named."""
-    by_name = {key: path for path in lessons for key in (path.name[:2], path.stem, path.name)}
+    """The lessons named by number or by name, in the order asked for; all when none is named.
+
+    A closer look is named closer/04, or in full.
+    """
+    by_name: dict[str, Path] = {}
+    for path in lessons:
+        folder = "closer/" if is_closer(path) else ""
+        by_name |= {f"{folder}{key}": path for key in (path.name[:2], path.stem, path.name)}
     if unknown := [name for name in wanted if name not in by_name]:
-        known = ", ".join(path.stem for path in lessons) or "none"
+        known = ", ".join(map(lesson_name, lessons)) or "none"
         raise BuildError(f"no lesson {unknown[0]!r}; there are: {known}")
     return [by_name[name] for name in wanted] or lessons
-
-
-def badges(project: Project, lessons: list[Path]) -> str:
-    """README's badges: Colab and Binder on the first lesson, the tests, the two licences."""
-    first = f"notebooks/{lessons[0].stem}.ipynb" if lessons else ""
-    binder = f"https://mybinder.org/v2/gh/{project.slug}/{project.tag}?urlpath=lab/tree/{first}"
-    workflow = f"{project.address}/actions/workflows/test.yml"
-    shield = "https://img.shields.io/badge"
-    licence = f"{project.address}/blob/{project.tag}/LICENSE"  # and LICENSE-text
-    lines = [
-        badge(project, first),
-        f"[![Open in Binder](https://mybinder.org/badge_logo.svg)]({binder})",
-        f"[![Tests]({workflow}/badge.svg)]({workflow})",
-        f"[![Code: MIT]({shield}/code-MIT-blue.svg)]({licence})",
-        f"[![Text: CC BY 4.0]({shield}/text-CC%20BY%204.0-blue.svg)]({licence}-text)",
-    ]
-    return "\n".join(lines) + "\n"
-
-
-def ledger(project: Project, lessons: list[Path]) -> bytes:
-    """data/claims.csv: what the notebooks with solutions settle."""
-    rows: list[dict[str, str]] = []
-    for target in targets_of(project, lessons):
-        notebook = read_notebook(target) if target.solutions else None
-        rows += claims_table.settled(notebook, target.lesson.stem) if notebook else []
-    try:
-        return claims_table.table(rows)
-    except ValueError as error:
-        raise BuildError(f"data/claims.csv: {error}") from error
-
-
-def side_files(project: Project, lessons: list[Path]) -> dict[Path, bytes]:
-    """README.md with its badges, data/claims.csv and docs/picture.png, as they should be now."""
-    files: dict[Path, bytes] = {}
-    if (project.root / "data").is_dir():
-        files[project.root / "data" / "claims.csv"] = ledger(project, lessons)
-    readme = project.root / "README.md"
-    if readme.exists():
-        text = readme.read_text(encoding="utf-8")
-        if not BADGES.search(text):
-            raise BuildError("README.md has no lines <!-- badges:start --> and <!-- badges:end -->")
-        files[readme] = BADGES.sub(lambda _: badges(project, lessons), text).encode()
-    for target in targets_of(project, lessons):
-        notebook = None if target.solutions else read_notebook(target)
-        for cell in notebook.cells if notebook else []:
-            pictures = [
-                out.data["image/png"]
-                for out in cell.get("outputs", [])
-                if "image/png" in out.get("data", {})
-            ]
-            if pictures and "readme" in cell.metadata.get("tags", []):
-                files[project.root / "docs" / "picture.png"] = base64.b64decode(pictures[0])
-                return files
-    return files
 
 
 def build(root: Path, wanted: list[str] | None = None, force: bool = False, jobs: int = 2) -> bool:
@@ -241,10 +202,18 @@ def build(root: Path, wanted: list[str] | None = None, force: bool = False, jobs
                 print(f"FAILED {error}", file=sys.stderr, flush=True)
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
-    for path, content in side_files(project, lessons).items():
+    for path, content in side_files(project, targets_of(project, lessons)).items():
         path.parent.mkdir(exist_ok=True)
         replace(path, content)
     return good
+
+
+def budgets(lessons: list[Path]) -> tuple[str, list[str]]:
+    """How much each lesson asks of a learner, as a table; and what is too much, in words."""
+    found = {lesson_name(path): notebook_budget.count(read_lesson(path)) for path in lessons}
+    allowed = {lesson_name(path): limits(path) for path in lessons}
+    said = [notebook_budget.excess(name, found[name], allowed[name]) for name in found]
+    return notebook_budget.table(found, allowed), [line for line in said if line]
 
 
 def check(root: Path) -> list[str]:
@@ -253,23 +222,23 @@ def check(root: Path) -> list[str]:
     lessons = find_lessons(project.root)
     targets, problems = targets_of(project, lessons), []
     for target in targets:
-        found = read_notebook(target)
+        found = read_notebook(target.path)
         lines = differences(inputs(target), found) if found else ["not built"]
-        problems += [f"{target.lesson.stem}: {target.name}: {line}" for line in lines]
+        problems += [f"{lesson_name(target.lesson)}: {target.name}: {line}" for line in lines]
     known = {target.path for target in targets}
     for path in sorted((project.root / "notebooks").glob("**/*.ipynb")):
         if path not in known and ".ipynb_checkpoints" not in path.parts:
             problems.append(
                 f"{path.stem}: {path.relative_to(project.root).as_posix()} has no lesson"
             )
-    for path, content in side_files(project, lessons).items():
+    for path, content in side_files(project, targets).items():
         if not path.exists() or path.read_bytes().replace(b"\r\n", b"\n") != content.replace(
             b"\r\n", b"\n"
         ):
             problems.append(
                 f"{path.relative_to(project.root).as_posix()} is not what the notebooks give"
             )
-    return problems
+    return problems + budgets(lessons)[1]
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -278,13 +247,20 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--lessons", nargs="+", default=[], metavar="NN", help="only these")
     parser.add_argument("--force", action="store_true", help="build what is up to date too")
     parser.add_argument("--check", action="store_true", help="compare only, execute nothing")
+    parser.add_argument("--budget", action="store_true", help="count only, execute nothing")
     parser.add_argument("--jobs", type=int, default=2, metavar="N", help="notebooks at a time")
     parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parents[1])
     options = parser.parse_args(arguments)
+    problems, good = [], True
     try:
+        if options.check:
+            problems = check(options.root)
+        elif not options.budget:
+            good = build(options.root, options.lessons, options.force, options.jobs)
         if not options.check:
-            return 0 if build(options.root, options.lessons, options.force, options.jobs) else 1
-        problems = check(options.root)
+            lessons = choose(find_lessons(options.root), options.lessons)
+            table, problems = budgets(lessons)
+            print(table)
     except BuildError as error:
         problems = [str(error)]
     except KeyboardInterrupt:
@@ -293,7 +269,7 @@ def main(arguments: list[str] | None = None) -> int:
         print(problem, file=sys.stderr)
     if options.check and problems:
         print("make notebooks puts notebooks/ back in step with lessons/", file=sys.stderr)
-    return 1 if problems else 0
+    return 0 if good and not problems else 1
 
 
 if __name__ == "__main__":

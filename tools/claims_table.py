@@ -1,20 +1,23 @@
 """The myth ledger: every claim that a lesson settles, out of the executed notebooks.
 
-Each claim is an output of its own with its parts by name; build_notebooks.py writes them to
-data/claims.csv.
+Each claim is an output of its own with its parts by name, and so is what a real model says of it;
+build_notebooks.py writes them to data/claims.csv, a row a claim.
 """
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from nbformat import NotebookNode
 
 from course_utils.claims import CLAIM_MIME
 
-COLUMNS = ("id", "claim", "scope", "lesson", "verdict", "evidence", "measured", "cell")
+COLUMNS = (
+    "id", "claim", "scope", "lesson", "verdict", "evidence", "measured", "cell",
+    "verdict_there", "measured_there", "model",
+)  # fmt: skip
 
 
 def claims_in(cell: NotebookNode) -> list[NotebookNode]:
@@ -23,16 +26,38 @@ def claims_in(cell: NotebookNode) -> list[NotebookNode]:
     return [data[CLAIM_MIME] for data in shown if CLAIM_MIME in data]
 
 
-def settled(notebook: NotebookNode, lesson: str) -> Iterator[dict[str, str]]:
-    """One row for each claim that an executed notebook settles."""
+def settled(notebook: NotebookNode, lesson: str) -> list[dict[str, str]]:
+    """One row for each claim that an executed notebook settles.
+
+    The last three columns are empty where no real model was asked.
+
+    Raises:
+        ValueError: if a real model was asked about a claim that is not settled, or asked twice.
+    """
+    rows: list[dict[str, str]] = []
     for cell in notebook.cells:
         for told in claims_in(cell):
-            row = {**told, "lesson": lesson, "cell": cell.id}
-            cases = told["cases"]
-            if len(set(cases.values())) > 1:
-                each = "; ".join(f"{name}: {'yes' if ok else 'no'}" for name, ok in cases.items())
-                row["measured"] = f"{told['measured']} {each}"
-            yield {column: row[column] for column in COLUMNS}
+            if "model" not in told:
+                row = {**told, "measured": _measured(told), "lesson": lesson, "cell": cell.id}
+                rows.append({column: row.get(column, "") for column in COLUMNS})
+                continue
+            asked = [row for row in rows if row["id"] == told["id"] and not row["model"]]
+            if not asked:
+                raise ValueError(
+                    f"{told['id']}: {told['model']} is asked before the claim is settled, or second"
+                )
+            there = {"verdict_there": told["verdict"], "measured_there": _measured(told)}
+            asked[-1].update(there, model=told["model"])
+    return rows
+
+
+def _measured(told: NotebookNode) -> str:
+    """The numbers behind a verdict, and each case where cases differ."""
+    cases = told["cases"]
+    if len(set(cases.values())) < 2:
+        return told["measured"]
+    each = "; ".join(f"{name}: {'yes' if ok else 'no'}" for name, ok in cases.items())
+    return f"{told['measured']} {each}"
 
 
 def table(rows: Iterable[dict[str, str]]) -> bytes:

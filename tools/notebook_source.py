@@ -1,6 +1,8 @@
 """From a lesson's source to the inputs of its two notebooks: cells, ids, tags and metadata.
 
 Nothing is executed here; build_notebooks.py runs cells, notebook_outputs.py cleans what they show.
+What is folded or waits for a guess is in notebook_folds.py, how long a lesson is in
+notebook_budget.py.
 """
 
 import hashlib
@@ -11,21 +13,32 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import jupytext
+import lesson_models
+import nbformat
+import notebook_budget
 from nbconvert.preprocessors import TagRemovePreprocessor
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_notebook
+from notebook_folds import PLUMBING, fold, seal
 
 OWN_KEY = "order_matters"
 NBVAL_TAGS = {"nbval-ignore-output", "nbval-check-output", "nbval-skip", "raises-exception"}
 VOLATILE = "volatile"  # shows times: another text in each run, so it is neither saved nor compared
-KNOWN_TAGS = {"solution", "stub", "readme", VOLATILE} | NBVAL_TAGS
+KNOWN_TAGS = {"solution", "stub", "readme", VOLATILE, PLUMBING, lesson_models.TAG} | NBVAL_TAGS
 LESSON_NAME = re.compile(r"\d\d_[a-z0-9_]+\.py")
+SITE_KEY = "mystnb"  # in a cell's metadata: what the build found in its outputs, for the site
+CLOSER = "closer"  # the folder of closer looks: what a lesson leaves out, for engineers
 
 SETUP = """\
 # Makes course_utils importable: installed, in the clone around this notebook, or else fetched.
 import importlib.util, pathlib, sys
 sys.path += [str(p) for p in pathlib.Path.cwd().parents if (p / "course_utils").is_dir()]
 if not importlib.util.find_spec("course_utils"): get_ipython().run_line_magic("pip", "install -q git+{address}@{tag}")"""  # noqa: E501
+# The same, in a lesson that reads a published model.
+SETUP_MODEL = """\
+# Outside of a clone, where make cannot have fetched it, this lesson's model comes too.
+in_clone = any((p / "course_utils").is_dir() for p in pathlib.Path.cwd().parents)
+if not in_clone and not all(map(importlib.util.find_spec, {modules})): get_ipython().run_line_magic("pip", "install -q --no-deps {packages}")"""  # noqa: E501
 
 METADATA = {
     "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
@@ -68,7 +81,8 @@ class Target:
     def path(self) -> Path:
         """Where the notebook is written."""
         folder = self.project.root / "notebooks"
-        return (folder / "solutions" if self.solutions else folder) / f"{self.lesson.stem}.ipynb"
+        folder = folder / "solutions" if self.solutions else folder
+        return folder / f"{lesson_name(self.lesson)}.ipynb"
 
     @property
     def name(self) -> str:
@@ -90,20 +104,40 @@ def read_project(root: Path) -> Project:
     return Project(root, address, table["version"])
 
 
+def is_closer(lesson: Path) -> bool:
+    """Whether it is a closer look."""
+    return lesson.parent.name == CLOSER
+
+
+def lesson_name(lesson: Path) -> str:
+    """What its files are called: 04_relative, or closer/04_name for a closer look."""
+    return f"{CLOSER}/{lesson.stem}" if is_closer(lesson) else lesson.stem
+
+
 def find_lessons(root: Path) -> list[Path]:
-    """All lessons in order; refuses names and numbers that would make ids or notebooks clash."""
-    lessons = sorted((root / "lessons").glob("*.py"))
-    if bad := [path.name for path in lessons if not LESSON_NAME.fullmatch(path.name)]:
+    """All lessons in order, then the closer looks.
+
+    Refuses names and numbers that would make ids or notebooks clash, and a closer look at nothing.
+    """
+    folders = [root / "lessons", root / "lessons" / CLOSER]
+    core, closer = (sorted(folder.glob("*.py")) for folder in folders)
+    if bad := [path for path in (*core, *closer) if not LESSON_NAME.fullmatch(path.name)]:
         raise BuildError(
-            f"lessons/{bad[0]}: a lesson is named NN_name.py with two digits and then lower-case "
-            "letters, digits or _, such as 02_sinusoidal.py"
+            f"lessons/{lesson_name(bad[0])}.py: a lesson is named NN_name.py with two digits and "
+            "then lower-case letters, digits or _, such as 02_sinusoidal.py"
         )
-    for first, second in zip(lessons, lessons[1:], strict=False):
-        if first.name[:2] == second.name[:2]:
+    for lessons in (core, closer):
+        for first, second in zip(lessons, lessons[1:], strict=False):
+            if first.name[:2] == second.name[:2]:
+                names = f"{lesson_name(first)}.py and {second.name}"
+                raise BuildError(f"lessons/{names} share number {first.name[:2]}")
+    for path in closer:
+        if path.name[:2] not in {lesson.name[:2] for lesson in core}:
             raise BuildError(
-                f"lessons/{first.name} and {second.name} share number {first.name[:2]}"
+                f"lessons/{lesson_name(path)}.py looks closer at lesson {path.name[:2]}, "
+                "which there is not"
             )
-    return lessons
+    return core + closer
 
 
 def badge(project: Project, notebook: str) -> str:
@@ -115,12 +149,12 @@ def badge(project: Project, notebook: str) -> str:
 
 def read_lesson(lesson: Path) -> list[NotebookNode]:
     """The lesson's cells, solution and stub alike, with ids that depend on nothing but place."""
-    name = f"lessons/{lesson.name}"
+    name = f"lessons/{lesson_name(lesson)}.py"
     cells = jupytext.reads(lesson.read_text(encoding="utf-8"), fmt="py:percent").cells
     if not cells or cells[0].cell_type != "markdown" or not cells[0].source.startswith("# "):
         raise BuildError(f"{name}: the first cell must be Markdown and start with '# ' and a title")
     for place, cell in enumerate(cells, start=1):
-        cell.id = f"l{lesson.name[:2]}-c{place:03d}"
+        cell.id = f"{id_prefix(lesson)}-c{place:03d}"
         tags = cell.metadata.get("tags", [])
         if unknown := sorted(set(tags) - KNOWN_TAGS):
             raise BuildError(
@@ -129,19 +163,66 @@ def read_lesson(lesson: Path) -> list[NotebookNode]:
             )
         if VOLATILE in tags:
             tags = [*tags, "nbval-ignore-output"]
+        if lesson_models.needed([cell]) and lesson_models.TAG not in tags:
+            raise BuildError(
+                f"{name}, cell {cell.id} uses a published model, which need not be installed: give "
+                f"it, and all cells that do nothing without the model, the tag {lesson_models.TAG}"
+            )
         cell.metadata = NotebookNode(tags=tags) if tags else NotebookNode()
     return cells
+
+
+def read_notebook(path: Path) -> NotebookNode | None:
+    """The notebook on disk, or None when there is none or it cannot be read."""
+    try:
+        return nbformat.read(path, as_version=4)
+    except (FileNotFoundError, nbformat.reader.NotJSONError):
+        return None
+
+
+def id_prefix(lesson: Path) -> str:
+    """What the ids of a lesson's cells start with."""
+    return f"{'c' if is_closer(lesson) else 'l'}{lesson.name[:2]}"
+
+
+def edition(lesson: Path) -> int:
+    """2 for a closer look, and for a lesson whose header has ``order_matters: edition: 2``."""
+    header = jupytext.reads(lesson.read_text(encoding="utf-8"), fmt="py:percent").metadata
+    return 2 if is_closer(lesson) else header.get(OWN_KEY, {}).get("edition", 1)
+
+
+def limits(lesson: Path) -> dict[str, int]:
+    """What may not be exceeded; nothing in a lesson of the first edition."""
+    if is_closer(lesson):
+        return notebook_budget.CLOSER_LIMITS
+    return notebook_budget.LIMITS if edition(lesson) >= 2 else {}
+
+
+def setup_source(project: Project, models: list[str]) -> str:
+    """The first cell of a lesson that needs these packages of published models."""
+    source = SETUP.format(address=project.address, tag=project.tag)
+    if not models:
+        return source
+    modules = ", ".join(f'"{name.replace("-", "_")}"' for name in models)
+    packages = lesson_models.to_fetch(models, project.root)
+    return f"{source}\n{SETUP_MODEL.format(modules=f'[{modules}]', packages=packages)}"
 
 
 def inputs(target: Target) -> NotebookNode:
     """The notebook as it stands before it is run."""
     project, cells = target.project, read_lesson(target.lesson)
-    cells[0].source += f"\n\n{badge(project, target.name)}"
+    minutes = notebook_budget.count(cells).minutes
+    title = notebook_budget.with_time(cells[0].source, minutes)
+    cells[0].source = f"{title}\n\n{badge(project, target.name)}"
+    seal(cells)
     setup = new_code_cell(
-        SETUP.format(address=project.address, tag=project.tag),
-        id=f"l{target.lesson.name[:2]}-setup",
+        setup_source(project, lesson_models.needed(cells)),
+        id=f"{id_prefix(target.lesson)}-setup",
         metadata={"tags": ["nbval-ignore-output"]},
     )
+    for cell in (setup, *cells):
+        if cell is setup or PLUMBING in cell.metadata.get("tags", []):
+            fold(cell)
     notebook = new_notebook(cells=[cells[0], setup, *cells[1:]], metadata=deepcopy(METADATA))
     notebook.nbformat_minor = 5
     left_out = "stub" if target.solutions else "solution"
@@ -161,6 +242,7 @@ def fingerprint(target: Target) -> str:
     code = [
         Path(__file__).with_name("build_notebooks.py"),
         *Path(__file__).parent.glob("notebook_*.py"),
+        Path(__file__).with_name("lesson_models.py"),
     ]
     digest = hashlib.sha256(f"{project.address}@{project.tag}".encode())
     for base, paths in ((root, files), (Path(__file__).parent, code)):
@@ -176,7 +258,11 @@ def differences(wanted: NotebookNode, found: NotebookNode) -> list[str]:
 
     def described(notebook: NotebookNode) -> dict[str, tuple]:
         return {
-            cell.get("id", f"number {place}"): (cell.cell_type, cell.source, dict(cell.metadata))
+            cell.get("id", f"number {place}"): (
+                cell.cell_type,
+                cell.source,
+                {key: value for key, value in cell.metadata.items() if key != SITE_KEY},
+            )
             for place, cell in enumerate(notebook.cells)
         }
 

@@ -17,7 +17,8 @@ def is_cell(item: pytest.Item) -> bool:
 
 def is_learners(item: pytest.Item) -> bool:
     """Whether the item is a cell of a notebook that learners get, not of one with solutions."""
-    return is_cell(item) and item.path.parent.name == "notebooks"
+    folders = item.path.parts[-4:-1]
+    return is_cell(item) and "notebooks" in folders and "solutions" not in folders
 
 
 def expensive_fixtures(item: pytest.Item) -> bool:
@@ -32,7 +33,8 @@ def group(item: pytest.Item) -> str | None:
     if own := item.get_closest_marker("xdist_group"):
         return str(own.kwargs.get("name", own.args[0] if own.args else "default"))
     if is_cell(item) or expensive_fixtures(item):
-        return "-".join(item.path.with_suffix("").parts[-2:])
+        parts = item.path.with_suffix("").parts
+        return "-".join(parts[-3:] if item.path.parent.name == "closer" else parts[-2:])
     return None
 
 

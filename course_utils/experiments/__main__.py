@@ -7,6 +7,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -14,18 +15,29 @@ import pandas as pd
 
 from course_utils import data, shipped, text, validation
 from course_utils.encodings import NAMES, options_of
-from course_utils.experiments import checkpoints, extrapolation, stretching, task_lengths
+from course_utils.experiments import (
+    both_ways,
+    checkpoints,
+    extrapolation,
+    larger,
+    real,
+    stretching,
+    task_lengths,
+)
 from course_utils.experiments.extrapolation import LENGTHS
 from course_utils.experiments.outside import find
 from course_utils.experiments.picture import draw
 from course_utils.experiments.recipe import Recipe, build, pick
-from course_utils.experiments.store import Store, write_tables
+from course_utils.experiments.store import Key, Store, write_tables
 from course_utils.experiments.sweep import Job, WorkerDiedError, sweep
 from course_utils.results import AS_TRAINED, as_text, summary
 
 SIZES = ("length", "steps", "batch", "d_model", "n_layers", "n_heads")  # of the recipe
+OF_TRAINING = ("encodings", "option", "lr", *SIZES, "plot")  # options that real has no use for
 # Columns that tell a seed's rows apart.
-APART = ("task", "way", "tuned", "tuned_at", "factor", "lr")
+APART = (
+    "corpus", "length", "steps", "task", "way", "tuned", "tuned_at", "factor", "lr", "first",
+)  # fmt: skip
 ENDING = """
 What is done already is kept: after an interruption the same command goes on. Tables are written to
 FOLDER as runs are done. An encoding of your own is MODULE:CLASS, of a file MODULE.py in the current
@@ -46,6 +58,7 @@ class Experiment:
     lengths: Sequence[int] | None = LENGTHS  # bytes read; None for the trained length alone
     of: tuple[str, str] = ("loss", "nats a byte")  # the column whose means are printed, its unit
     across: str = "read"  # the column whose values are printed side by side
+    name: str = "encoding"  # the column that tells what was read with
 
 
 EXPERIMENTS = {
@@ -79,6 +92,23 @@ EXPERIMENTS = {
         lengths=None,
         of=("accuracy", "share right"),
     ),
+    "real": Experiment(
+        "read a text with a published language model, its positions changed in many ways.",
+        lambda _recipes, _text, _lengths: [],
+        of=("loss", "nats a token"),
+        name="model",
+    ),
+    "larger": Experiment(
+        "extrapolation once more: pieces of 256, ten times the steps, a text of source code.",
+        larger.jobs,
+        encodings=larger.ENCODINGS,
+    ),
+    "both-ways": Experiment(
+        "train masked language models, which look both ways, read texts of many lengths.",
+        both_ways.jobs,
+        encodings=both_ways.ENCODINGS,
+        lengths=both_ways.LENGTHS,
+    ),
     "checkpoints": Experiment(
         "train one language model for each of five encodings and keep its weights.",
         lambda _recipes, _text, _lengths: [],
@@ -102,10 +132,13 @@ def parser() -> argparse.ArgumentParser:
     add("--encodings", nargs="+", metavar="NAME", help=f"default: all, or the five; {NAMES}")
     about = "of the encodings that have one of this name; may be given several times"
     add("--option", type=option, action="append", metavar="NAME=VALUE", help=about)
-    seeds = "default: 0 1 2; for stretching 3 4 too, for checkpoints 0"
+    seeds = "default: 0 1 2; for stretching 3 4 too, for checkpoints 0; real: places in the text"
     add("--seeds", type=int, nargs="+", metavar="SEED", help=seeds)
     add("--lr", type=float, nargs="+", help=f"learning rates; default to compare: {compared}")
-    add("--lengths", type=int, nargs="+", metavar="N", help=f"bytes read; default: {LENGTHS}")
+    about = f"bytes read, for real tokens; default: {LENGTHS}"
+    add("--lengths", type=int, nargs="+", metavar="N", help=about)
+    for name, known in (("tables", tuple(real.TABLES)), ("ways", real.WAYS)):
+        add(f"--{name}", nargs="+", metavar="NAME", help=f"for real; default: all, {known}")
     for name in SIZES:
         usual = (getattr(recipe, name) for recipe in (Recipe("none"), task_lengths.DEFAULTS))
         told = "default: {}, tasks {}".format(*usual)
@@ -157,34 +190,55 @@ def recipes(given: argparse.Namespace) -> list[Recipe]:
 
 def to_do(given: argparse.Namespace) -> list[Job]:
     """The runs of a sweep, after a look at whether they can be done at all."""
-    asked, wanted = EXPERIMENTS[given.experiment], recipes(given)
     corpus = (given.corpus or data.verified("documentation.txt")).read_bytes()
+    if given.experiment == "real":
+        return real.jobs(corpus, given.tables, given.ways, given.seeds, given.lengths)
+    asked, wanted = EXPERIMENTS[given.experiment], recipes(given)
     lengths = given.lengths or asked.lengths or [wanted[0].length]
     return asked.jobs(wanted, corpus, lengths)
+
+
+def check(given: argparse.Namespace) -> None:
+    """Raise for an option that would change nothing."""
+    for name in OF_TRAINING if given.experiment == "real" else ("tables", "ways"):
+        if value := getattr(given, name):
+            raise ValueError(f"{name} must be left out for {given.experiment}, got {value}")
+
+
+def write(
+    given: argparse.Namespace, keys: list[Key], store: Store, *, partly: bool = False
+) -> dict[str, Path]:
+    """Write the tables; each of a key's own name gets that behind the experiment's."""
+    stem = given.folder / given.experiment.replace("-", "_")
+    written: dict[str, Path] = {}
+    for table, found in groupby(keys, lambda key: key.get("table")):
+        own = stem.with_name(f"{stem.name}_{table}") if table else stem
+        written |= write_tables([*found], store, own, partly=partly)
+    return written
 
 
 def do_sweep(given: argparse.Namespace) -> None:
     """Do what is missing, write the tables as they grow, print the means and draw them."""
     todo, asked = to_do(given), EXPERIMENTS[given.experiment]
     store, keys = Store(given.folder / given.experiment), [key for key, _ in todo]
-    stem = given.folder / given.experiment.replace("-", "_")
     sweep(
         todo,
         store,
         n_jobs=given.jobs,
         scheduler=given.scheduler,
         name=given.experiment,
-        after=lambda: write_tables(keys, store, stem, partly=True),
+        after=lambda: write(given, keys, store, partly=True),
     )
-    written = write_tables(keys, store, stem)
+    written = write(given, keys, store)
+    column, unit = asked.of
     rows = pd.read_csv(next(iter(written.values())))
     if "reading" in rows:
         rows = rows[rows["reading"] == AS_TRAINED]
-    apart = [c for c in (*APART, "read") if c in rows and rows[c].nunique() > 1]
-    by = list(dict.fromkeys(["encoding", *apart, asked.across]))
-    column, unit = asked.of
-    print(f"{given.experiment}: {unit}, mean over seeds ± half of its 95 % interval")
-    print(as_text(summary(rows, *by, of=column), asked.across))
+    if column in rows:
+        apart = [c for c in (*APART, "read") if c in rows and rows[c].nunique() > 1]
+        by = list(dict.fromkeys([asked.name, *apart, asked.across]))
+        print(f"{given.experiment}: {unit}, mean over seeds ± half of its 95 % interval")
+        print(as_text(summary(rows, *by, of=column), asked.across))
     if given.plot:
         written["picture"] = given.folder / f"{given.experiment}.png"
         written["picture"].write_bytes(draw(rows, asked.of, asked.across))
@@ -213,6 +267,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that workers end as well
     try:
+        check(given)
         if given.experiment == "checkpoints":
             make_checkpoints(given)
         else:

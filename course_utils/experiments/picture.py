@@ -53,6 +53,4 @@ def draw(rows: pd.DataFrame, of: tuple[str, str], across: str) -> bytes:
             room = max(0.04 * float(every.max() - every.min()), margin) or 0.1
             axes[0].set_ylim(float(every.min()) - room, float(every.max()) + room)
         axes[0].set_ylabel(f"{of[0]} ({of[1]})")
-        most = max(axes, key=lambda ax: len(ax.containers))
-        fig.legend(*most.get_legend_handles_labels(), loc="outside right upper", handlelength=4)
         return plots.png(fig)

@@ -23,7 +23,7 @@ from course_utils.experiments.recipe import digest
 PARTIAL = ".partial"
 DAMAGED = ".damaged"
 OLD = 3600  # seconds after which a partial file has no writer any more
-RUN_BYTES = 2**17  # more than any run's file takes
+RUN_BYTES = 2**20  # more than any run's file takes
 SPARE_BYTES = 2**24
 
 Key = Mapping[str, Any]

@@ -4,8 +4,9 @@ What a figure shows is computed elsewhere, in ``measures`` or ``experiments``; `
 those that follow a slider.
 """
 
-from course_utils.plots.curves import entropy, four_panel, lines, seed_curves
+from course_utils.plots.curves import entropy, four_panel, lines, seed_curves, strips
 from course_utils.plots.doors import door_strip
+from course_utils.plots.identities import Identity, identity
 from course_utils.plots.matrices import (
     attention,
     fingerprint,
@@ -15,4 +16,4 @@ from course_utils.plots.matrices import (
     similarity,
     squares,
 )
-from course_utils.plots.style import labels, png, quick_png, show, use_style
+from course_utils.plots.style import in_words, labels, png, quick_png, show, use_style

@@ -3,7 +3,10 @@
 from collections.abc import Mapping, Sequence
 
 import matplotlib.pyplot as plt
+import numpy as np
+import torch
 from matplotlib.axes import Axes
+from matplotlib.colors import Colormap
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 from torch import Tensor
@@ -20,41 +23,80 @@ def heatmap(
     xlabel: str = "",
     ylabel: str = "",
     unit: str = "",
-    signed: bool = True,
+    signed: bool | None = None,
     limit: float | None = None,
     equal: bool = False,
 ) -> AxesImage:
-    """Draw a finite matrix with row 0 on top and, if it has a ``unit``, a colour bar.
+    """Draw a matrix with row 0 on top and, if it has a ``unit``, a colour bar.
 
-    A signed one takes the diverging map, white at 0, any other the sequential one from 0.
+    A signed one takes the diverging map, white at 0, any other the sequential one that starts at 0
+    and goes up, or down where no number is positive. None looks at the numbers: one sign makes a
+    matrix unsigned, but for one with a ``limit``, which may be that of several side by side.
     ``limit`` is the value of the last colour; None takes the largest absolute value. ``equal``
-    makes the cells square.
+    makes the cells square. Masked cells are hatched: −∞, and in an unsigned matrix the zeros of
+    a causal mask.
     """
     validation.instance("ax", ax, Axes, "a matplotlib Axes")
     validation.tensor("matrix", matrix, "(rows, columns)", ndim=2)
-    validation.matrix("matrix", matrix.float(), "(rows, columns)")
+    seen = matrix.detach().float().cpu()
+    validation.matrix("matrix", seen.masked_fill(seen == -torch.inf, 0.0), "(rows, columns)")
     if limit is not None:
         validation.positive("limit", limit)
-    values = matrix.detach().float().cpu().numpy()
-    top = limit or float(abs(values).max()) or 1.0
+    low, high = _bounds(seen, signed, limit)
     image = ax.imshow(
-        values,
-        cmap=DIVERGING if signed else SEQUENTIAL,
-        vmin=-top if signed else 0.0,
-        vmax=top,
+        _cells(seen, unsigned=low * high == 0),
+        cmap=_colours(low, high),
+        vmin=low,
+        vmax=high,
         aspect="equal" if equal else "auto",
         interpolation="nearest",
     )
+    ax.patch.set(facecolor="0.96", hatch="//////", edgecolor="0.75", linewidth=0)
     ax.set(title=title, xlabel=xlabel, ylabel=ylabel)
     if unit:
         ax.figure.colorbar(image, ax=ax, label=unit, shrink=0.8 if equal else 1.0)
     return image
 
 
+def hidden(matrix: Tensor) -> Tensor:
+    """Where an unsigned (rows, columns) matrix is masked: −∞, and the zeros of a causal mask.
+
+    It has a causal mask if it is square, 0 above the diagonal and nowhere else.
+    """
+    later = torch.ones_like(matrix, dtype=torch.bool).triu(1)
+    square = matrix.shape[0] == matrix.shape[1] > 1
+    causal = square and torch.equal(matrix == 0, later)
+    return (matrix == -torch.inf) | (later if causal else False)
+
+
+def _bounds(seen: Tensor, signed: bool | None, limit: float | None) -> tuple[float, float]:
+    """The values of the first and the last colour."""
+    there = seen[seen.isfinite()]
+    low, high = (float(there.min()), float(there.max())) if len(there) else (0.0, 0.0)
+    top = limit or max(-low, high) or 1.0
+    if signed is None:
+        signed = limit is not None or low < 0 < high or low == high == 0
+    if signed:
+        return -top, top
+    return (-top, 0.0) if high <= 0 > low else (0.0, top)
+
+
+def _colours(low: float, high: float) -> Colormap:
+    """The map for colours between these values; masked cells let the hatched ground through."""
+    name = DIVERGING if low * high else SEQUENTIAL if high else f"{SEQUENTIAL}_r"
+    return plt.get_cmap(name).with_extremes(bad=(0, 0, 0, 0))
+
+
+def _cells(seen: Tensor, unsigned: bool) -> np.ma.MaskedArray:
+    """What imshow draws: the numbers, without the masked ones."""
+    return np.ma.masked_array(seen.numpy(), (hidden(seen) if unsigned else seen.isneginf()).numpy())
+
+
 def refill(ax: Axes, matrix: Tensor) -> None:
     """Put another matrix, of any size, into the axes of a heatmap; its colours stay."""
     rows, columns = matrix.shape
-    ax.images[0].set_data(matrix.numpy())
+    low, high = ax.images[0].get_clim()
+    ax.images[0].set_data(_cells(matrix, unsigned=low * high == 0))
     ax.images[0].set_extent((-0.5, columns - 0.5, rows - 0.5, -0.5))
     ax.set(xlim=(-0.5, columns - 0.5), ylim=(rows - 0.5, -0.5))
 
@@ -70,8 +112,8 @@ def attention(
 ) -> AxesImage:
     """Draw one head's (n, n) attention weights: rows are queries, columns keys.
 
-    The n ``words`` are written on both axes; up to eight also get each weight in its cell.
-    ``limit`` and ``unit`` are those of :func:`heatmap`.
+    The n ``words`` are written on both axes; up to eight also get each weight in its cell. Masked
+    cells are hatched and empty. ``limit`` and ``unit`` are those of :func:`heatmap`.
     """
     validation.tensor("weights", weights, "(n, n)", ndim=2)
     if words is not None and {len(words)} != set(weights.shape):
@@ -94,11 +136,18 @@ def attention(
     return image
 
 
-def similarity(ax: Axes, matrix: Tensor, *, title: str = "cosine similarity") -> AxesImage:
-    """Draw a matrix of cosine similarities between positions, coloured from −1 to 1."""
+def similarity(
+    ax: Axes, matrix: Tensor, *, title: str = "cosine similarity", signed: bool | None = None
+) -> AxesImage:
+    """Draw a matrix of cosine similarities between positions, coloured from −1 or from 0 to 1.
+
+    ``signed`` is that of :func:`heatmap`: give it where several matrices stand side by side.
+    """
+    if signed is None:
+        signed = bool((matrix < 0).any())
     return heatmap(
         ax, matrix, title=title, xlabel="position", ylabel="position",
-        unit="cosine", limit=1.0, equal=True,
+        unit="cosine", signed=signed, limit=1.0, equal=True,
     )  # fmt: skip
 
 
@@ -177,8 +226,11 @@ def squares(
 
 
 def _write(ax: Axes, numbers: Tensor, form: str, *, size: int, white: Tensor) -> None:
+    empty = np.ma.getmaskarray(np.ma.asarray(ax.images[0].get_array()))
     for row, entries in enumerate(numbers.tolist()):
         for column, value in enumerate(entries):
+            if empty[row, column]:
+                continue
             ax.text(
                 column, row, form.format(value), ha="center", va="center", fontsize=size,
                 color="white" if white[row, column] else "black",

@@ -1,5 +1,6 @@
 """The course's figure style, its fonts, and the one way to show a figure."""
 
+import html
 import io
 from functools import cache
 from typing import Any
@@ -8,6 +9,7 @@ import matplotlib as mpl
 import matplotlib.pyplot as plt
 from matplotlib import font_manager
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 from PIL import Image
 
@@ -57,6 +59,8 @@ def use_style() -> None:
             "axes.labelsize": 11,
             "legend.fontsize": 10,
             "legend.frameon": False,
+            "legend.handlelength": 2.5,  # the longest dash fits
+            "hatch.linewidth": 0.6,
             "axes.spines.top": False,
             "axes.spines.right": False,
             "figure.dpi": 80,
@@ -69,15 +73,36 @@ def use_style() -> None:
 
 
 def png(fig: Figure) -> bytes:
-    """The figure as PNG bytes at its own size, small enough for a notebook."""
+    """The figure as PNG bytes at its own size, small enough for a notebook.
+
+    Its colour bars get ticks at both ends.
+    """
+    validation.instance("fig", fig, Figure, "a matplotlib Figure")
+    for ax in fig.axes:
+        for drawn in (*ax.images, *ax.collections):
+            if drawn.colorbar is not None:
+                _tick_ends(drawn.colorbar)
     return shrink(quick_png(fig))
+
+
+def _tick_ends(bar: Any) -> None:
+    ends, inner = bar.mappable.get_clim(), list(bar.get_ticks())
+    near = 0.12 * (ends[1] - ends[0])
+    if not isinstance(bar.norm, LogNorm) and not all(
+        any(abs(tick - end) < 0.1 * near for tick in inner) for end in ends
+    ):
+        kept = [tick for tick in inner if ends[0] + near < tick < ends[1] - near]
+        ticks = [ends[0], *kept, ends[1]]
+        bar.set_ticks(ticks, labels=[f"{tick:.2g}".replace("-", "−") for tick in ticks])
 
 
 def shrink(picture: bytes) -> bytes:
     """The same PNG in at most 256 colours: for plots a third of the size, and no worse to see."""
     buffer = io.BytesIO()
     colours = Image.open(io.BytesIO(picture)).convert("RGB")
-    colours.quantize(256, dither=Image.Dither.NONE).save(buffer, "png", optimize=True)
+    # The method that keeps rare colours too: with others colour bars come out in bands.
+    few = colours.quantize(256, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+    few.save(buffer, "png", optimize=True)
     return buffer.getvalue()
 
 
@@ -92,14 +117,23 @@ def quick_png(fig: Figure) -> bytes:
 
 
 def show(fig: Figure, description: str) -> None:
-    """Display the figure once and close it, with words for readers who cannot see it.
+    """Display the figure once and close it, with its description folded under it.
 
-    The description says what the picture shows, with its key numbers. It becomes the output's
-    text/plain, where screen readers and the notebook tests find it.
+    The description says what the picture shows, with its key numbers, for readers who cannot see
+    it. Nearly every front end shows one kind of an output only, so it is an output of its own, as
+    HTML. It is the picture's text/plain and alternative text too, where those are read.
     """
     from IPython.display import display
 
     validation.sentence("description", description)
-    bundle: dict[str, Any] = {"image/png": png(fig), "text/plain": " ".join(description.split())}
-    display(bundle, raw=True)
+    words = " ".join(description.split())
+    bundle: dict[str, Any] = {"image/png": png(fig), "text/plain": words}
+    display(bundle, metadata={"image/png": {"alt": words}}, raw=True)
+    display({"text/html": in_words(words)}, raw=True)
     plt.close(fig)
+
+
+def in_words(description: str) -> str:
+    """A description as HTML that a reader folds out; untrusted notebooks show it too."""
+    text = html.escape(description, quote=False)
+    return f"<details><summary>In words</summary>{text}</details>"

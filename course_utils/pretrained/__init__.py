@@ -1,7 +1,7 @@
 """Two published models behind the course's four doors: a sentence encoder and a language model."""
 
-from course_utils.pretrained.minilm import MiniLM, minilm
-from course_utils.pretrained.smollm2 import SmolLM2, smollm2
+from course_utils.pretrained.language_model import SmolLM2, smollm2
+from course_utils.pretrained.sentence_encoder import MiniLM, minilm
 from course_utils.pretrained.wheels import if_installed, missing
 
 __all__ = ["MiniLM", "SmolLM2", "if_installed", "minilm", "missing", "smollm2"]

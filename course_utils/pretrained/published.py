@@ -1,78 +1,143 @@
-"""What the two published models share: weights that stay, an encoding that can be exchanged."""
+"""What two published models share: weights that stay, and an encoding that can be exchanged."""
 
 import copy
-from collections.abc import Mapping
-from typing import Any, Self
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeVar, cast
 
 import torch
+from jaxtyping import Bool, Float, Integer
 from torch import Tensor, nn
 
 from course_utils import validation
+from course_utils.attention import Weights
 from course_utils.encodings import PositionalEncoding
+from course_utils.encodings.places import Positions
+from course_utils.kv_cache import KVCache, layer_caches, places
+
+Tokens = Integer[Tensor, "batch seq"]
+Mask = Bool[Tensor, "batch keys"]
+Hidden = Float[Tensor, "batch seq d_model"]
+Model = TypeVar("Model", bound="Published")
 
 
 class Published(nn.Module):
-    """A model with published weights, in float32 and evaluation mode; position is one object in it.
+    """Words, layers with attention, published weights in float32; position is one object in it.
 
-    Subclasses make their modules in ``_build``, every attention with what :meth:`_each` returns.
+    It is made in evaluation mode and takes no gradients, and neither does an encoding from the
+    moment that it is in here. ``requires_grad_`` of what is to learn changes that.
 
-    Attributes:
-        encoding: where position comes in.
-        tokenizer: of the package ``tokenizers``, for ``encode`` and ``decode``.
+    Args:
+        encoding: for all layers; where each needs its own, it is the first one's, the others get
+            copies.
+        weights: by the names that they have in here.
+        tokenizer: of the package ``tokenizers``.
     """
 
-    encoding: PositionalEncoding
+    words: nn.Embedding
+    layers: nn.ModuleList
+    first_norm: nn.Module  # after door 1
+    last_norm: nn.Module
 
     def __init__(
         self, encoding: PositionalEncoding, weights: Mapping[str, Tensor], tokenizer: Any
     ) -> None:
         super().__init__()
-        self.tokenizer = tokenizer
         what = "a PositionalEncoding, as create(…) makes it"
         validation.instance("encoding", encoding, PositionalEncoding, what)
-        self.encoding = encoding
+        self.encoding, self.tokenizer = encoding, tokenizer
         with torch.device("meta"):  # no memory for weights that are replaced at once
             self._build()
-        unknown = self.load_state_dict(weights, strict=False, assign=True)
-        lacking = [name for name in unknown.missing_keys if "encoding." not in name]
-        if lacking or unknown.unexpected_keys:
-            raise ValueError(f"weights do not fit: {[*lacking, *unknown.unexpected_keys][:3]}")
-        self.eval().requires_grad_(False)
+        own = {name: one for name, one in self.state_dict(keep_vars=True).items() if _is_own(name)}
+        self.load_state_dict({**own, **weights}, assign=True)
+        self.to(self.words.weight.device).eval().requires_grad_(False)
 
     def _build(self) -> None:
+        """Make all modules, with an encoding of :meth:`_for_each` in each layer's attention."""
         raise NotImplementedError
 
-    def _each(self) -> PositionalEncoding:
-        """The encoding for one more layer: the same for all, or a copy where each needs its own."""
-        return self.encoding if self.encoding.shared else copy.deepcopy(self.encoding)
+    def _for_each(self, layers: int) -> list[PositionalEncoding]:
+        one = self.encoding
+        return [one, *(one if one.shared else copy.deepcopy(one) for _ in range(layers - 1))]
 
-    def with_encoding(self, encoding: PositionalEncoding | None = None, **options: Any) -> Self:
+    def hidden(
+        self,
+        tokens: Tokens,
+        positions: Positions | None = None,
+        cache: Sequence[KVCache] | None = None,
+        attention_mask: Mask | None = None,
+        need_weights: bool = False,
+    ) -> Hidden | tuple[Hidden, tuple[Weights, ...]]:
+        """The last vectors; with ``need_weights`` the attention weights of every layer too.
+
+        Arguments as for :class:`course_utils.models.TinyTransformer`. Hooks on ``layers`` show what
+        comes before.
+        """
+        x, weights = self._read(tokens, positions, cache, attention_mask, need_weights)
+        return (x, weights) if need_weights else x
+
+    def _read(
+        self,
+        tokens: Tensor,
+        positions: Tensor | None = None,
+        cache: Sequence[KVCache] | None = None,
+        attention_mask: Tensor | None = None,
+        need_weights: bool = False,
+    ) -> tuple[Tensor, tuple[Tensor, ...]]:
+        ids = validation.token_ids("tokens", tokens, self.words.num_embeddings)
+        caches = layer_caches(cache, len(self.layers))
+        at = places(ids, positions, caches[0], attention_mask)  # one for all layers
+        x, kept = self.words(ids), []
+        layers = cast("Iterable[Any]", self.layers)
+        for number, (layer, one) in enumerate(zip(layers, caches, strict=True)):
+            if number == 0 or self.encoding.every_layer:
+                x = layer.attention.encoding.embed(x, at.words, ids)
+            if number == 0:
+                x = self.first_norm(x)
+            x, weights = layer(x, at, one, need_weights)
+            if weights is not None:
+                kept.append(weights)
+        return self.last_norm(x), tuple(kept)
+
+    def with_encoding(
+        self: Model, encoding: PositionalEncoding | None = None, **options: Any
+    ) -> Model:
         """The same weights, not copied, with another encoding, or with other options of its own.
 
         Args:
             encoding: in place of the present one; made for this model's d_model and n_heads.
             **options: of the present encoding, where none is given: ``base=10_000``,
-                ``scaling=YaRN(2.0, 8192)``. What it has learned stays.
+                ``scaling=YaRN(2.0, 8192)``. What it has learned stays, and must fit.
         """
         if (encoding is None) == (not options):
-            raise TypeError(
-                "with_encoding takes an encoding or options of the present one, got "
-                f"{'both' if options else 'neither'}"
-            )
+            got = "both" if options else "neither"
+            raise TypeError(f"with_encoding takes an encoding or options of its own, got {got}")
+        weights = self.state_dict()
         if encoding is None:
             old = self.encoding
-            encoding = type(old)(old.d_model, old.n_heads, **{**old.options, **options})
-            encoding.load_state_dict(old.state_dict())
-        weights = {name: one for name, one in self.state_dict().items() if "encoding." not in name}
-        device = next(iter(weights.values())).device
-        return type(self)(encoding.to(device), weights, self.tokenizer)
+            for name in options:
+                validation.choice(f"option of {type(old).__name__}", name, old.options)
+            with torch.random.fork_rng(devices=[]):  # the caller's random numbers go on as before
+                encoding = type(old)(old.d_model, old.n_heads, **{**old.options, **options})
+            had, has = ([list(w.shape) for w in one.parameters()] for one in (old, encoding))
+            if had != has:
+                raise ValueError(f"options must keep what is learned in shape, {had}, got {has}")
+        else:
+            weights = {name: one for name, one in weights.items() if not _is_own(name)}
+        return type(self)(encoding, weights, self.tokenizer)
+
+
+def blank(rows: int, width: int) -> nn.Embedding:
+    """An embedding to be filled. Its own start, on no device, would import half of PyTorch."""
+    return nn.Embedding.from_pretrained(torch.empty(rows, width))
 
 
 def renamed(weights: Mapping[str, Tensor], pairs: Mapping[str, str]) -> dict[str, Tensor]:
-    """The same tensors, each part of a name that is in ``pairs`` replaced, in their order."""
-    found = {}
-    for name, one in weights.items():
-        for old, new in pairs.items():
-            name = name.replace(old, new)
-        found[name] = one
-    return found
+    """The same tensors; parts of their names are replaced, by the first of ``pairs`` that fits."""
+    known = re.compile("|".join(map(re.escape, pairs)))
+    return {known.sub(lambda found: pairs[found[0]], name): one for name, one in weights.items()}
+
+
+def _is_own(name: str) -> bool:
+    """Whether a weight is an encoding's own."""
+    return "encoding." in name

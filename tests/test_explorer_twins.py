@@ -1,0 +1,302 @@
+"""What the explorers compute in the browser is what course_utils computes, at every end.
+
+Run in Node if there is one, else in Chromium.
+"""
+
+import math
+from collections.abc import Callable
+from itertools import permutations
+from typing import Any
+
+import pytest
+import torch
+from explorer_modules import ends, look
+from scipy import stats
+
+from course_utils import data, explorers, measures
+from course_utils.encodings import Places, create
+from course_utils.encodings.functional import (
+    alibi_bias,
+    alibi_slopes,
+    apply_rope,
+    offset_matrix,
+    rope_angles,
+    rope_frequencies,
+    scaled_frequencies,
+    shift_matrix,
+    sinusoidal_table,
+    t5_bucket,
+    wavelengths,
+)
+from course_utils.sentences import CAT_ON_MAT, word_vectors
+from course_utils.ways import way_to_stretch
+
+Numbers = dict[str, Any]
+CLOSE = 1e-6
+
+
+def places(count: int) -> torch.Tensor:
+    return torch.arange(count, dtype=torch.float64)
+
+
+def frequencies(base: float, d_model: int, length: int, pair: int) -> Numbers:
+    table = sinusoidal_table(places(length), d_model, base)
+    turns = wavelengths(d_model, base)
+    return {
+        "table": table,
+        "wavelengths": turns,
+        "sine": table[:, 2 * pair],
+        "cosine": table[:, 2 * pair + 1],
+        "slow": int((turns > length).sum()),
+    }
+
+
+def turned_pair(m: int, n: int, theta: float) -> Numbers:
+    rows = torch.tensor([[1.0, 0.4], [-0.2, 0.9]], dtype=torch.float64)[:, None].expand(2, 41, 2)
+    q, k = apply_rope(rows, rope_angles(places(41), torch.tensor([theta], dtype=torch.float64)))
+    return {"query": q[m], "key": k[n], "products": q @ k.mT, "product": q[m] @ k[n]}
+
+
+def clocks(position: int, base: float) -> Numbers:
+    pairs = list(explorers.CLOCKS)
+    vectors = sinusoidal_table(torch.tensor([0.0, position], dtype=torch.float64), 32, base)
+    return {
+        "turns": position / wavelengths(32, base)[pairs],
+        "cosines": vectors[1, 1::2][pairs],
+        "sines": vectors[1, ::2][pairs],
+        "similarity": measures.similarity_matrix(vectors)[0, 1],
+    }
+
+
+def previous_token(k: int, gain: float) -> Numbers:
+    table, shift = sinusoidal_table(places(48), 128), shift_matrix(k, 128, dtype=torch.float64)
+    scores = gain * table @ (table @ shift.T).T / 128**0.5  # W_q = I, W_k = shift
+    later = torch.ones(48, 48, dtype=torch.bool).triu(1)
+    weights = scores.masked_fill(later, -torch.inf).softmax(-1)
+    return {
+        "shift": shift[:12, :12],
+        "weights": weights.masked_fill(later, math.nan),
+        "row": weights[-1],
+        "exact": weights[-1, 47 - k],
+    }
+
+
+def wanted_distance(wanted: int, base: float, d_head: int) -> Numbers:
+    rope = create("rope", d_model=d_head, n_heads=1, base=base)
+    q = torch.ones(1, 1, 1, d_head, dtype=torch.float64) / d_head**0.5
+    turned_on = rope.rotate(q, q, Places(torch.tensor([wanted])))[1]
+    distances = torch.arange(301)
+    at = Places(torch.tensor([300]), 300 - distances)
+
+    def by_distance(key: torch.Tensor) -> torch.Tensor:
+        turned, keys = rope.rotate(q, key.expand(-1, -1, 301, -1), at)
+        return (turned @ keys.mT)[0, 0, 0]
+
+    made = by_distance(turned_on)
+    return {
+        "same": by_distance(q),
+        "made": made,
+        "best": int(made.argmax()),
+        "second": made[(distances - wanted).abs() > 10].max(),
+    }
+
+
+def profile(heights: list[float], d_head: int, base: float, price: float, **_: Any) -> Numbers:
+    points, near = torch.tensor(heights, dtype=torch.float64), torch.arange(65)
+    left = (near // 4).clamp(max=15)
+    wish = torch.lerp(points[left], points[left + 1], (near - 4 * left).double() / 4)
+    angles = rope_angles(places(257), rope_frequencies(d_head, base))
+    waves = torch.cat([angles.cos(), angles.sin()], -1)  # (257, d_head)
+    priced = torch.cat([waves[:65], math.sqrt(price) * torch.eye(d_head, dtype=torch.float64)])
+    padded = torch.cat([wish, torch.zeros(d_head, dtype=torch.float64)])
+    share = torch.linalg.lstsq(priced, padded[:, None], driver="gelsd").solution[:, 0]
+    cosines, sines = share.chunk(2)
+    sizes = torch.hypot(cosines, sines)
+    q = torch.stack([sizes.sqrt(), torch.zeros_like(sizes)], -1).flatten()
+    k = (torch.stack([cosines, sines], -1) / sizes.sqrt()[:, None]).nan_to_num(0).flatten()
+    # The score of this q and k, turned as RoPE turns them, by distance.
+    query = apply_rope(q[None], rope_angles(places(257)[-1:], rope_frequencies(d_head, base)))
+    keys = apply_rope(k.expand(257, -1), angles.flip(0))
+    score = (query @ keys.mT)[0]
+    return {
+        "wish": wish,
+        "score": score,
+        "sizes": sizes,
+        "q": q,
+        "k": k,
+        "miss": (score[:65] - wish).abs().max(),
+    }
+
+
+def buckets(n_buckets: int, max_distance: int, direction: str) -> Numbers:
+    def bucket(offsets: torch.Tensor) -> torch.Tensor:
+        return t5_bucket(offsets, n_buckets, max_distance, direction == "both")
+
+    found = bucket(torch.arange(-200, 201))
+    back = found[:201].flip(0)
+    return {
+        "buckets": found,
+        "matrix": bucket(offset_matrix(torch.arange(40), torch.arange(40))),
+        "last": int((back == back.max()).nonzero()[0]),
+        "alone": int((back.bincount() == 1).sum()),
+        "used": len(found.unique()),
+    }
+
+
+def distance_cost(heads: int, head: int, length: int, symmetric: bool) -> Numbers:
+    slope = alibi_slopes(heads, dtype=torch.float64)[head : head + 1]
+    offsets = offset_matrix(torch.arange(length), torch.arange(length))
+    hidden = (offsets > 0) & (not symmetric)
+    bias = alibi_bias(offsets.double(), slope)[0]
+    weights = bias.masked_fill(hidden, -torch.inf).softmax(-1)
+    query = length // 2 if symmetric else length - 1
+    near = [weights[query][offsets[query].abs() <= reach].sum() for reach in range(length)]
+    return {
+        "slope": slope,
+        "bias": bias.masked_fill(hidden, math.nan),
+        "weights": weights.masked_fill(hidden, math.nan),
+        "row": weights[query],
+        "query": query,
+        "reach": int((torch.stack(near) < 0.95).sum()),
+        "entropy": measures.entropy(weights[query][None])[0],
+        "most": math.log(length),
+    }
+
+
+def stretched_waves(way: str, factor: int) -> Numbers:
+    plain = rope_frequencies(128, 10_000.0)
+    scaling = way_to_stretch(way, factor, 4096, 128)
+    speeds, sharper = scaled_frequencies(128, 10_000.0, scaling, factor * 4096)
+    new = explorers.unseen(plain, speeds, 4096, factor * 4096)
+    return {"plain": plain, "speeds": speeds, "unseen": new, "sharper": sharper}
+
+
+def components(position: int, kept: int) -> Numbers:
+    table = data.position_table()[1:].double()
+    centred = table - table.mean(0)
+    values, axes = torch.linalg.eigh(centred.T @ centred)  # ascending
+    rebuilt = centred @ axes[:, -kept:] @ axes[:, -kept:].T
+    like = measures.similarity_matrix(rebuilt)[position - 1]
+    component = centred @ axes[:, -kept]
+    others = like.clone()
+    others[position - 1] = -torch.inf
+    return {
+        "like": like,
+        "component": component * component[99].sign(),
+        "held": values[-kept:].sum() / values.sum(),
+        "alike": others.max(),
+        "most": int((others > others.max() - 1e-9).nonzero()[0]) + 1,
+    }
+
+
+def lengths(encoding: str, beside: str, view: str, doublings: int) -> Numbers:
+    losses, positions = data.results("extrapolation"), data.results("extrapolation_positions")
+    by_seed = losses.set_index(["encoding", "reading", "read", "seed"])["loss"].sort_index()
+    loss, above, by_position, _ = explorers.VIEWS
+
+    def drawn(name: str) -> dict[str, list[float | None]]:
+        plain = by_seed[name]["as trained"]
+        if view == by_position:
+            rows = positions[positions["encoding"] == name]
+            rows = rows.assign(at=(rows["first"] + rows["last"] + 1) / 2)
+            seeds = rows.set_index(["at", "seed"])["loss"]
+        elif view == loss:
+            seeds = plain
+        else:
+            seeds = plain - plain[64] if view == above else by_seed[name]["log-n"] - plain
+        each = seeds.dropna().unstack().loc[: 64 * 2**doublings]
+        half = stats.t.ppf(0.975, each.count(axis=1) - 1) * each.sem(axis=1)
+        table = {"at": each.index, "mean": each.mean(axis=1), "margin": half}
+        return {**{key: list(one) for key, one in table.items()}, "seeds": list(each.count(axis=1))}
+
+    return {"own": drawn(encoding), "other": drawn(beside)}
+
+
+def sharpness(factor: float) -> Numbers:
+    vectors = word_vectors(CAT_ON_MAT, 32).double()
+    weights = (factor * vectors @ vectors[1] / 32**0.5).softmax(-1)
+    return {"weights": weights, "entropy": measures.entropy(weights[None])[0]}
+
+
+def shuffle(shuffle: int, encoding: str, causal: bool) -> Numbers:
+    order = torch.tensor(list(permutations(range(6)))[307 * shuffle % 720])
+    attention = explorers.playground_attention(encoding, causal).double()
+    x = 2 * word_vectors(CAT_ON_MAT, 32)[None].double()
+    with torch.no_grad():
+        original, shuffled = (
+            attention(one, places(6), need_weights=True)[1][0, 0] for one in (x, x[:, order])
+        )
+    put_back = shuffled[order.argsort()][:, order.argsort()]
+    change = put_back - original
+    return {
+        "order": order,
+        "shuffled": shuffled,
+        "back": put_back,
+        "change": change,
+        "largest": change.abs().max(),
+    }
+
+
+TWINS: dict[str, Callable[..., Numbers]] = {
+    one.__name__: one
+    for one in (
+        frequencies,
+        clocks,
+        previous_token,
+        turned_pair,
+        wanted_distance,
+        profile,
+        buckets,
+        distance_cost,
+        stretched_waves,
+        components,
+        lengths,
+        sharpness,
+        shuffle,
+    )
+}
+
+
+# Beside the ends: where rounding in single precision decides on a bucket, and where heads are no
+# power of two.
+INSIDE: dict[str, list[Numbers]] = {
+    "buckets": [
+        {"n_buckets": 4, "max_distance": 18, "direction": "behind only"},
+        {"n_buckets": 6, "max_distance": 196},
+    ],
+    "distance_cost": [{"heads": 12, "head": head} for head in (7, 8, 11)],
+}
+
+
+def flat(value: Any) -> list[float]:
+    """All numbers of a value; null, as JSON has NaN and infinities, as NaN."""
+    if isinstance(value, torch.Tensor):
+        value = value.double().tolist()
+    if isinstance(value, dict):
+        value = [value[key] for key in sorted(value)]
+    if isinstance(value, list | tuple):
+        return [number for one in value for number in flat(one)]
+    return [math.nan if value is None or math.isinf(value) else float(value)]
+
+
+def gap(found: Any, expected: Any) -> float:
+    """The largest difference, relative where numbers are above 1; infinite where one is missing."""
+    ours, theirs = (torch.tensor(flat(value), dtype=torch.float64) for value in (found, expected))
+    if ours.shape != theirs.shape or not torch.equal(ours.isnan(), theirs.isnan()):
+        return math.inf
+    ours, theirs = ours[~ours.isnan()], theirs[~theirs.isnan()]
+    return float(((ours - theirs).abs() / theirs.abs().clamp(min=1)).max()) if len(ours) else 0.0
+
+
+def test_every_explorer_has_a_twin():
+    assert TWINS.keys() == explorers.ALL.keys()
+
+
+@pytest.mark.parametrize("name", TWINS)
+def test_the_browsers_numbers_are_those_of_course_utils(name: str) -> None:
+    starts = [*ends(explorers.ALL[name]), *INSIDE.get(name, [])]
+    for shown in look(explorers.ALL[name], starts, numbers=True):
+        expected = TWINS[name](**shown["state"])
+        assert shown["found"].keys() == expected.keys()
+        gaps = {key: gap(shown["found"][key], value) for key, value in expected.items()}
+        assert max(gaps.values()) <= CLOSE, (shown["state"], gaps)

@@ -1,0 +1,261 @@
+"""The explorers that draw in the browser: how they are shown, what they say and draw."""
+
+import re
+import sys
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import pytest
+from explorer_modules import ends, look
+
+from course_utils import data, encodings, explorers
+from course_utils.explorers.browser import JAVASCRIPT, Explorer, Slider
+from course_utils.widgets import WIDGET_VIEW
+
+try:
+    from ipywidgets.widgets.widget import _instances as instances  # ipywidgets 8
+except ImportError:
+    import ipywidgets
+
+    instances = ipywidgets.Widget.widgets  # ipywidgets 7
+
+EVERY = pytest.mark.parametrize("explorer", explorers.ALL.values(), ids=explorers.ALL)
+
+
+@pytest.fixture
+def bundles(monkeypatch):
+    """The bundles that are displayed, with their metadata, in order."""
+    import IPython.display
+
+    shown = []
+    monkeypatch.setattr(
+        IPython.display,
+        "display",
+        lambda bundle, metadata, raw: shown.append((bundle, metadata)) if raw else None,
+    )
+    return shown
+
+
+# -------------------------------------------------------------------------------- how it is shown
+
+
+def test_an_explorer_is_a_widget_and_a_text_for_readers_without_it(bundles):
+    explorers.frequencies()
+    ((bundle, metadata),) = bundles
+    assert bundle.keys() == {WIDGET_VIEW, "text/plain"}
+    assert metadata == {}
+    assert bundle["text/plain"] == (
+        "Explorer: the sinusoidal table. The table as colours, one pair of its columns as waves, "
+        "and the wavelength of every pair. Controls: base: 10,000; width: 64; length: 128; pair: 4."
+        " Run the cell to move them."
+    )
+
+
+def test_the_widget_renders_the_module_from_where_it_was_told_to_start(bundles):
+    explorers.frequencies(base=500_000, pair=0)
+    widget = instances[bundles[0][0][WIDGET_VIEW]["model_id"]]
+    assert widget._esm == explorers.frequencies.module
+    assert widget.start == {"base": 500_000, "pair": 0}
+    assert "base: 500,000; width: 64; length: 128; pair: 0" in bundles[0][0]["text/plain"]
+
+
+@pytest.mark.parametrize(
+    ("start", "error", "message"),
+    [
+        ({"bace": 10}, ValueError, "control 'bace' is unknown; did you mean 'base'"),
+        ({"base": 1}, ValueError, "base must be from 2 to 1,000,000, got 1"),
+        ({"base": "10"}, TypeError, "base must be a finite number, got str '10'"),
+        ({"base": True}, TypeError, "base must be a finite number, got bool True"),
+        ({"pair": 1.5}, TypeError, "pair must be an integer of at least 0, got float 1.5"),
+        ({"pair": 32}, ValueError, "pair must be from 0 to 31, got 32"),
+    ],
+)
+def test_a_start_that_a_control_cannot_have_is_explained(start, error, message):
+    with pytest.raises(error, match=re.escape(message)):
+        explorers.frequencies(**start)
+
+
+def test_colab_is_told_once_to_allow_such_widgets(monkeypatch, bundles):
+    calls = []
+    output: Any = ModuleType("google.colab.output")
+    output.enable_custom_widget_manager = lambda: calls.append(1)
+    output._widgets = SimpleNamespace(_installed_url="manager.js")
+    monkeypatch.setitem(sys.modules, "google.colab.output", output)
+    explorers.frequencies()
+    explorers.turned_pair()
+    assert calls == [1]
+    assert bundles[0][1][WIDGET_VIEW]["colab"]["custom_widget_manager"]["url"] == "manager.js"
+
+
+@EVERY
+def test_a_module_needs_nothing_else_and_no_network(explorer):
+    assert not re.search(
+        r"^\s*import\b|\bimport\(|\bfetch\(|https?:|@import", explorer.module, re.M
+    )
+    assert len(explorer.module) < 200_000
+
+
+def test_every_javascript_file_is_part_of_an_explorer_and_at_most_300_lines_long():
+    files = {path.stem: path.read_text(encoding="utf-8") for path in JAVASCRIPT.glob("*")}
+    assert files.keys() == {"numbers", "drawing", "shell"} | {
+        one.name for one in explorers.ALL.values()
+    }
+    for name, text in files.items():
+        lines = text.splitlines()
+        assert len(lines) <= 300 and max(map(len, lines)) <= 100, name
+
+
+def test_a_text_cannot_end_the_script_it_stands_in():
+    made = Explorer("frequencies", "a </script> b", "", {"base": Slider(2, 9, 3)})
+    assert "</script" not in made.module
+
+
+# ------------------------------------------------------------------------------------ the controls
+
+
+def test_a_slider_of_ratios_has_its_ends_and_round_numbers_between():
+    values = Slider(2, 1_000_000, 10_000, ratio=True).values()
+    assert values[:4] == [2, 2.2, 2.5, 2.8]
+    assert {10, 100, 1000, 10_000, 100_000, 1_000_000} <= set(values)
+    assert values == sorted(set(values))
+    assert max(b / a for a, b in zip(values, values[1:], strict=False)) < 1.2
+
+
+def test_a_slider_of_steps_has_no_rounding_errors():
+    assert Slider(0.05, 1.5, 0.3, step=0.05).values()[:4] == [0.05, 0.1, 0.15, 0.2]
+    assert Slider(8, 13, 8, step=2).values() == [8, 10, 12]
+
+
+@EVERY
+def test_every_control_can_start_where_it_says(explorer):
+    for name, control in explorer.controls.items():
+        assert control.checked(name, control.start) == control.start
+        if isinstance(control, Slider):
+            assert control.start in control.values()
+            assert control.values()[-1] == control.high
+
+
+# -------------------------------------------------------------------------------- what it draws
+
+
+@EVERY
+@pytest.mark.parametrize(("width", "dark"), [(900, False), (330, True)])
+def test_an_explorer_draws_and_speaks_at_every_end_of_its_controls(explorer, width, dark):
+    for shown in look(explorer, ends(explorer), width=width, dark=dark):
+        texts = [shown["sentence"], shown["words"], *(one["svg"] for one in shown["pictures"])]
+        assert not re.search(r"NaN|undefined|Infinity|null", "".join(texts)), shown["state"]
+        assert re.search(r"\d|noise", shown["sentence"])
+        assert len(shown["words"].split()) >= 20
+        assert all(one["width"] <= width for one in shown["pictures"])
+
+
+@EVERY
+def test_each_control_changes_what_is_seen(explorer):
+    before, *others = look(explorer, [{}, *moved(explorer)])
+    for shown in others:
+        assert shown["pictures"] != before["pictures"], shown["state"]
+
+
+def moved(explorer):
+    """One start for each control: that control alone is elsewhere."""
+    for name, control in explorer.controls.items():
+        other = {
+            "Slider": lambda c: c.low if c.start != c.low else c.high,
+            "Choice": lambda c: c.options[1],
+            "Tick": lambda c: not c.start,
+        }[type(control).__name__](control)
+        yield {name: other}
+
+
+def test_a_start_between_two_steps_gets_a_step_of_its_own():
+    (shown,) = look(explorers.frequencies, [{"base": 123.4}])
+    assert shown["state"]["base"] == 123.4
+
+
+def test_a_pair_past_the_last_is_the_last():
+    (shown,) = look(explorers.frequencies, [{"d_model": 8, "pair": 31}])
+    assert shown["state"]["pair"] == 3
+    assert shown["sentence"].startswith("Pair 3 takes")
+
+
+# --------------------------------------------------------------------------------- what it says
+
+
+SAID: dict[str, Any] = {
+    "buckets": [
+        ({}, "8 distances have a bucket of their own; all from 91 on share one"),
+        ({}, "31 of 32 buckets are used"),
+        ({"direction": "behind only"}, "all from 113 on share one"),
+        ({"n_buckets": 64, "max_distance": 8, "direction": "behind only"}, "all from 33"),
+    ],
+    "distance_cost": [
+        ({"head": 0}, "Slope 0.5000"),
+        ({"head": 0}, "at most 5 positions away"),  # six keys with its own place
+        ({"heads": 12, "head": 8}, "Slope 0.7071"),  # steep again
+        ({"length": 192}, "Query 191"),
+        ({"length": 192, "symmetric": True}, "Query 96"),
+        ({"head": 7, "length": 16}, "entropy 2.77 of at most 2.77"),
+        ({"heads": 4, "head": 31}, "Slope 0.0039"),  # the last of four
+    ],
+    "stretched_waves": [
+        ({"way": "direct"}, "8 × 4,096 = 32,768 positions"),
+        ({"way": "direct"}, "18 of 64 pairs reach angles"),
+        ({"way": "interpolation"}, "0.13 of its speed, the slowest 0.13. 0 of"),
+        ({"way": "YaRN"}, "fastest pair keeps 1.00 of its speed"),
+    ],
+    "wanted_distance": [
+        ({"wanted": 7}, "largest at distance 7."),
+        ({"d_head": 4, "base": 10}, "it reaches 0.98 at most"),  # it comes round
+    ],
+    "previous_token": [
+        ({}, "gives 0.73 of its weight to the key exactly 3 back"),
+        ({"gain": 40}, "gives 1.00 of its weight"),
+    ],
+    "shuffle": [
+        ({}, "Largest difference after putting back: rounding noise"),
+        ({"shuffle": 0, "causal": True}, "the cat sat on the mat. Largest difference"),
+    ],
+    "sharpness": [
+        ({"factor": 0.0}, "Entropy 1.79 of at most 1.79 nats; largest weight 0.17"),
+    ],
+    "turned_pair": [
+        ({"m": 0, "n": 0}, "m − n = 0, q·k = 0.160"),
+        ({"m": 3, "n": 9}, "m − n = −6"),
+    ],
+    "components": [({"kept": 40}, "40 of 384 components hold")],
+    "clocks": [({"position": 0}, "Cosine similarity with position 0: 1.00")],
+}
+
+
+@pytest.mark.parametrize("name", SAID)
+def test_the_sentence_says_the_number(name):
+    starts, said = zip(*SAID[name], strict=True)
+    for shown, part in zip(look(explorers.ALL[name], starts), said, strict=True):
+        assert part in shown["sentence"]
+
+
+@pytest.mark.parametrize("start", [{"encoding": "sinusoidal"}, {"causal": True}])
+def test_a_shuffle_is_not_undone_where_places_are_known(start):
+    (shown,) = look(explorers.shuffle, [start])
+    assert float(shown["sentence"].split()[-1].rstrip(".")) > 0.01
+
+
+def test_curves_above_their_own_loss_start_at_zero_and_log_n_has_none_at_the_trained_length():
+    _, above, _, log_n = explorers.VIEWS
+    first, second = look(explorers.lengths, [{"view": above}, {"view": log_n}], numbers=True)
+    own = first["found"]["own"]
+    assert own["mean"][own["at"].index(64)] == 0
+    assert 64 not in second["found"]["own"]["at"]
+
+
+def test_the_encodings_to_choose_from_are_those_of_the_table_whatever_else_there_is(scheme):
+    scheme("another", encodings.ALiBi)
+    table = data.results("extrapolation")["encoding"].drop_duplicates().tolist()
+    assert explorers.measured("alibi") == ["alibi", *(one for one in table if one != "alibi")]
+
+
+def test_a_wider_head_comes_nearer_to_the_wish_and_a_price_on_size_makes_it_small():
+    starts = [{"d_head": 8}, {"d_head": 64}, {"d_head": 64, "price": 10}]
+    narrow, wide, dear = (one["found"] for one in look(explorers.profile, starts, numbers=True))
+    assert narrow["miss"] > wide["miss"]
+    assert max(wide["sizes"]) > max(dear["sizes"])

@@ -1,0 +1,209 @@
+"""Every figure reaches those who look and those who listen: in JupyterLab and on nbconvert's pages.
+
+ORDER_MATTERS_SCREENSHOTS names a folder for pictures of what was tested.
+"""
+
+import base64
+import html
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from browser import IDLE, RUN_ALL, SECONDS, chromium, find_chromium, jupyterlab
+from bs4 import BeautifulSoup
+from nbconvert import HTMLExporter
+from nbformat import NotebookNode
+from nbformat.v4 import new_code_cell, new_notebook, new_output
+from notebook_folds import fold
+from notebook_source import METADATA
+
+from course_utils import plots
+
+pytestmark = pytest.mark.browser
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+pytest.importorskip("jupyterlab", reason="jupyterlab is not installed")
+
+ROOT = Path(__file__).resolve().parents[1]
+LESSONS = sorted((ROOT / "notebooks" / "solutions").rglob("*.ipynb"))
+QUICK = "06_alibi"
+# What a page shows of each picture: the words folded out under it, None where there are none.
+WORDS = """() => [...document.querySelectorAll('.jp-OutputArea-child')]
+    .filter(part => part.querySelector('.jp-RenderedImage img'))
+    .map(part => {
+        const below = part.nextElementSibling?.querySelector('details');
+        return below && below.querySelector('summary').textContent === 'In words'
+            ? below.lastChild.textContent : null;
+    })"""
+
+
+def named(path: Path) -> Any:
+    marks = [] if path.stem == QUICK else [pytest.mark.thorough]
+    return pytest.param(path, id=path.stem, marks=marks)
+
+
+def described(notebook: NotebookNode) -> list[str | None]:
+    """The text of each picture in a notebook's outputs; None for an explorer's.
+
+    An explorer says what it shows in its own sentence.
+    """
+    found: list[str | None] = []
+    for cell in notebook.cells:
+        for output in cell.get("outputs", []):
+            if "image/png" in output.get("data", {}):
+                explorer = "explore(" in cell.source
+                found.append(None if explorer else output.data["text/plain"])
+    return found
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Chromium, with no way to the network."""
+    if not find_chromium():
+        pytest.skip("no Chromium on PATH; ORDER_MATTERS_CHROMIUM can name one")
+    with playwright.sync_playwright() as play, chromium(play) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def open_notebook(
+    browser: Any, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Callable[[Path], Any]]:
+    """A function that copies a notebook and opens it in JupyterLab, as saved and not trusted."""
+    private = tmp_path_factory.mktemp("jupyterlab")
+    folder = private / "course"
+    folder.mkdir()
+    with jupyterlab(folder, private) as (address, token):
+
+        def opened(notebook: Path) -> Any:
+            shutil.copy(notebook, folder)
+            page = browser.new_page(viewport={"width": 1200, "height": 1000})
+            page.goto(f"{address}/doc/tree/{notebook.name}?token={token}&reset")
+            page.wait_for_function(IDLE, timeout=90 * SECONDS)
+            return page
+
+        yield opened
+
+
+def converted(notebook: NotebookNode, template: str, folder: Path) -> Path:
+    """The page that nbconvert makes of a notebook."""
+    path = folder / f"{template}.html"
+    page, _ = HTMLExporter(template_name=template).from_notebook_node(notebook)
+    path.write_text(page, encoding="utf-8")
+    return path
+
+
+def visit(browser: Any, path: Path) -> Any:
+    page = browser.new_page(viewport={"width": 1100, "height": 900})
+    page.route("http*://**", lambda route: route.abort())
+    page.goto(path.as_uri())
+    return page
+
+
+def pictured(page: Any, name: str) -> None:
+    """A picture of the page, if somebody wants to see it."""
+    if shots := os.environ.get("ORDER_MATTERS_SCREENSHOTS"):
+        Path(shots).mkdir(parents=True, exist_ok=True)
+        page.screenshot(path=Path(shots) / f"{name}.png")
+
+
+@pytest.mark.parametrize("path", [named(path) for path in LESSONS])
+def test_every_figure_has_its_words_in_jupyterlab(open_notebook: Any, path: Path) -> None:
+    wanted = described(nbformat.read(path, as_version=4))
+    page = open_notebook(path)
+    page.wait_for_function(
+        "count => document.querySelectorAll('.jp-RenderedImage img').length >= count",
+        arg=len(wanted),
+        timeout=30 * SECONDS,
+    )
+    assert page.evaluate(WORDS) == wanted
+    assert len([words for words in wanted if words]) > 1
+    first = page.locator(".jp-OutputArea-child details").first
+    words = first.evaluate("part => part.lastChild.textContent")
+    text = first.locator("xpath=..").get_by_text(words, exact=False)
+    height = first.bounding_box()["height"]
+    first.locator("summary").click()
+    assert first.bounding_box()["height"] > height + 10 and text.first.is_visible()
+    pictured(page, f"jupyterlab-{path.stem}")
+    page.close()
+
+
+@pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
+def test_every_figure_has_its_words_on_a_page(browser: Any, tmp_path: Path, path: Path) -> None:
+    notebook = nbformat.read(path, as_version=4)
+    wanted = described(notebook)
+    page = visit(browser, converted(notebook, "lab", tmp_path))
+    assert page.evaluate(WORDS) == wanted
+    pictured(page, f"nbconvert-{path.stem}")
+    page.close()
+
+
+@pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
+def test_every_figure_has_an_alternative_text_on_a_classic_page(tmp_path: Path, path: Path) -> None:
+    notebook = nbformat.read(path, as_version=4)
+    page = converted(notebook, "classic", tmp_path).read_text(encoding="utf-8")
+    pictures = BeautifulSoup(page, "html.parser").select(".output_png img")
+    missing = "No description has been provided for this image"
+    found = [picture["alt"] for picture in pictures]
+    assert [None if words == missing else words for words in found] == described(notebook)
+
+
+FIGURE = """\
+# The empty figure
+import matplotlib.pyplot as plt
+from course_utils import plots
+plots.show(plt.figure(figsize=(3, 2)), "nothing at all")
+"""
+
+
+def test_plumbing_is_folded_in_jupyterlab_and_what_it_shows_when_run_is_not(
+    open_notebook: Any, tmp_path: Path
+) -> None:
+    folded = new_code_cell(FIGURE, id="folded")
+    fold(folded)
+    cells = [folded, new_code_cell("print('read me')", id="plain")]
+    nbformat.write(new_notebook(cells=cells, metadata=METADATA), tmp_path / "folds.ipynb")
+    page = open_notebook(tmp_path / "folds.ipynb")
+    page.evaluate(RUN_ALL)
+    page.locator(".jp-OutputArea-child details").wait_for(timeout=60 * SECONDS)
+    assert page.evaluate(WORDS) == ["nothing at all"]
+    first, second = (page.locator(".jp-Notebook .jp-CodeCell").nth(n) for n in range(2))
+    assert not first.get_by_text("plt.figure").first.is_visible()
+    assert "#@title The empty figure" in first.locator(".jp-Placeholder").inner_text()
+    assert second.get_by_text("read me").first.is_visible()
+    pictured(page, "jupyterlab-folds")
+    first.locator(".jp-Placeholder").click()
+    first.get_by_text("plt").first.wait_for(timeout=10 * SECONDS)
+    page.close()
+
+
+def test_a_page_with_a_figure_without_words_is_noticed(
+    browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That the tests above can fail, and what a description may hold."""
+    import IPython.display
+    import matplotlib.pyplot as plt
+
+    outputs = []
+
+    def display(data: dict, metadata: dict | None = None, raw: bool = False) -> None:
+        data = {kind: _text(value) for kind, value in data.items()}
+        outputs.append(new_output("display_data", data, metadata=metadata or {}))
+
+    monkeypatch.setattr(IPython.display, "display", display)
+    said = 'weights with i < j & "q" > 2; β₀ · <script>alert(1)</script>'
+    plots.show(plt.figure(), said)
+    plots.show(plt.figure(), "lost")
+    cell = new_code_cell("plots.show(…)", outputs=outputs[:3])
+    notebook = new_notebook(cells=[cell])
+    assert described(notebook) == [said, "lost"]
+    page = visit(browser, converted(notebook, "lab", tmp_path))
+    assert page.evaluate(WORDS) == [said, None]
+    assert html.unescape(outputs[1].data["text/html"]).count("<script>") == 1
+
+
+def _text(value: Any) -> str:
+    return base64.b64encode(value).decode() if isinstance(value, bytes) else value

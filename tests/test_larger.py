@@ -1,0 +1,113 @@
+"""The larger experiments: what is judged, what is hidden, what is learned from."""
+
+import dataclasses
+from collections import Counter
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from course_utils import text
+from course_utils.experiments import both_ways, extrapolation, larger
+from course_utils.experiments.__main__ import EXPERIMENTS
+from course_utils.experiments.recipe import Recipe
+from course_utils.models import TinyTransformer
+from course_utils.tasks import NOTHING
+
+CORPUS = bytes(torch.randint(97, 123, (70_000,), generator=torch.Generator()).tolist())
+BLOCKS = text.split(text.from_bytes(CORPUS)).held_out
+TINY = Recipe("rope", length=8, steps=3, batch=2, d_model=16, n_layers=1, n_heads=2)
+
+
+@pytest.fixture(scope="module")
+def source():
+    return larger.standard_library()
+
+
+@pytest.mark.parametrize("encoding", both_ways.ENCODINGS)
+def test_every_encoding_can_be_trained_both_ways_and_read_long(encoding):
+    rows = both_ways.run(
+        dataclasses.replace(TINY, encoding=encoding), CORPUS, (4, 8, 32), bar=False
+    )
+    assert [row["read"] for row in rows["losses"]] == [4, 8, 32]
+    assert all(np.isfinite(row["loss"]) and row["loss"] < 9 for row in rows["losses"])
+    assert len({row["judged"] for row in rows["losses"]}) == 1
+
+
+def test_a_model_that_looks_both_ways_uses_what_stands_after_a_hidden_byte():
+    known = text.split(text.from_bytes(CORPUS))
+    model = both_ways.learn(TINY, known, torch.device("cpu"), bar=False)
+    tokens = torch.tensor([[97, both_ways.MASK, 98, 99]])
+    changed = tokens.clone()
+    changed[0, 3] = 120
+    assert not torch.equal(model(tokens)[0, 1], model(changed)[0, 1])
+
+
+@given(st.sampled_from([4, 8, 16, 32, 64]), st.sampled_from([64, 128]))
+def test_the_same_bytes_are_asked_at_every_length_and_each_has_text_on_both_sides(length, longest):
+    every = torch.arange(BLOCKS.numel()).view_as(BLOCKS)  # each byte its own id
+    asked = both_ways.windows(every, length, longest)
+    whole = both_ways.windows(every, longest, longest)
+    named = [Counter(one.targets[one.targets != NOTHING].tolist()) for one in (asked, whole)]
+    assert named[0] == named[1] and max(named[0].values()) == 1
+    places = (asked.targets != NOTHING).nonzero()[:, 1]
+    assert places.min() >= length // 4 and places.max() < length - length // 4
+
+
+def test_what_is_asked_is_hidden_and_nothing_else_of_a_window_is_new():
+    every = torch.arange(BLOCKS.numel()).view_as(BLOCKS) + 1000
+    tokens, targets = both_ways.windows(every, 16, 64)
+    assert (tokens[targets != NOTHING] == both_ways.MASK).all()
+    shown = tokens != both_ways.MASK
+    steps = tokens.diff(dim=1)[shown[:, 1:] & shown[:, :-1]]
+    assert (steps == 1).all()  # pieces of the text, in order
+    share = 1 - shown.float().mean()
+    assert 0.1 < share < 0.2
+
+
+def test_one_byte_at_least_of_each_row_is_hidden():
+    rows = torch.zeros(500, 2, dtype=torch.long)
+    hidden = both_ways.hide(rows, torch.Generator().manual_seed(0)).targets != NOTHING
+    assert hidden.any(1).all() and not hidden.all()
+
+
+def test_what_is_read_from_kept_weights_is_what_the_trained_model_read():
+    first, weights = both_ways.measured(None, TINY, CORPUS, (4, 8), bar=False)
+    again, _ = both_ways.measured(weights, TINY, CORPUS, (4, 8), bar=False)
+    assert again == first
+
+
+def test_no_line_of_the_held_out_source_code_that_says_something_is_learned(source):
+    train, held_out = text.split(text.from_bytes(source))
+    learned = set(bytes(train.tolist()).splitlines())
+    assert held_out.shape == (larger.HELD_OUT, text.BLOCK)
+    for block in held_out:
+        lines = bytes(block.tolist()).splitlines()[1:-1]
+        said = [line.strip() for line in lines if len(line.strip()) > 50]
+        assert sum(line in learned for line in said) <= 0.1 * len(said)
+
+
+def test_the_source_code_is_the_same_each_time_and_no_file_comes_twice(source):
+    assert larger.standard_library() == source
+    assert len(source) == larger.HELD_OUT * text.EVERY * text.BLOCK
+    text.from_bytes(source)
+
+
+def test_the_larger_sizes_are_longer_pieces_more_steps_and_another_text(monkeypatch):
+    monkeypatch.setattr(larger, "standard_library", lambda: CORPUS[::-1])
+    first = [dataclasses.replace(TINY, encoding=name, seed=seed, batch=8)
+             for seed in (0, 1, 2) for name in ("sinusoidal", "rope")]  # fmt: skip
+    keys = [key for key, _ in larger.jobs(first, CORPUS, (8, 16))]
+    told = Counter((one["length"], one["batch"], one["steps"]) for one in keys)
+    assert told == {(8, 8, 3): 6, (32, 2, 3): 6, (8, 8, 30): 2}
+    assert len({one["corpus"] for one in keys}) == 2
+    plain = extrapolation.jobs(first[:1], CORPUS[::-1], (8, 16))[0][0]
+    assert keys[0] == plain  # a run of one experiment is that of the other
+
+
+def test_the_command_knows_them():
+    assert {"larger", "both-ways"} <= set(EXPERIMENTS)
+    model = TinyTransformer(**{"encoding": "rope", **both_ways.CHANGES})
+    assert model.vocab_size == both_ways.MASK + 1

@@ -1,0 +1,258 @@
+"""What a learner does not see at first: folded sources, answers that wait; and closer looks."""
+
+import sys
+from pathlib import Path
+
+import build_notebooks
+import nbformat
+import notebook_folds
+import notebook_source
+import pytest
+from nbformat.v4 import new_code_cell, new_output
+from notebook_comparison import compare_outputs
+from notebook_source import BuildError
+from test_build_notebooks import cells, course, place
+
+LESSON = """\
+# %% [markdown]
+# # A tiny lesson
+#
+# **Time:** 40 minutes. **Builds on:** nothing.
+
+# %%
+class Asked:
+    def reveal(self, answer):
+        print("Measured:", answer)
+
+def predict(question):
+    print("Predict:", question)
+    return Asked()
+
+# %%
+guess = predict("six times seven?")
+
+# %%
+product = 6 * 7
+print("a hint:", product)
+
+# %%
+double = 2 * product
+
+# %% tags=["plumbing"]
+# The picture of the product
+from IPython.display import display
+display({"image/png": "iVBORw0KGgo=", "text/plain": "a picture of 42"}, raw=True)
+guess.reveal(product)
+
+# %%
+print("as we saw:", product)
+
+# %% tags=["stub"]
+def yours():
+    ...
+
+# %% tags=["solution"]
+def yours():
+    return 42
+"""
+CLOSER = LESSON.replace("A tiny lesson", "Closer").replace("42", "43")
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = course(tmp_path_factory.mktemp("folded"), LESSON)
+    place(root, "lessons/closer/01_more.py", CLOSER)
+    place(root, "data/x.csv", "1\n")
+    assert build_notebooks.main(["--root", str(root)]) == 0
+    return root
+
+
+def both(root: Path, name: str = "01_tiny") -> tuple[dict, dict]:
+    """The cells of the learners' notebook and of the one with solutions, by the ends of ids."""
+    learners, solutions = (
+        {key.partition("-")[2]: cell for key, cell in cells(path.read_bytes()).items()}
+        for path in (
+            root / f"notebooks/{name}.ipynb",
+            root / f"notebooks/solutions/{name}.ipynb",
+        )
+    )
+    return learners, solutions
+
+
+def texts(cell: nbformat.NotebookNode) -> list[str]:
+    return [out.get("text", "") or out.data["text/plain"] for out in cell.outputs]
+
+
+# Folded sources
+
+
+@pytest.mark.parametrize("number", ["setup", "c006"])
+def test_plumbing_and_the_set_up_cell_are_folded_in_jupyterlab_colab_and_on_the_site(
+    built: Path, number: str
+) -> None:
+    for found in both(built):
+        cell = found[number]
+        assert cell.metadata.jupyter == {"source_hidden": True}
+        assert cell.metadata.cellView == "form"
+        assert "hide-input" in cell.metadata.tags
+        assert cell.source.startswith("#@title ")
+
+
+def test_what_a_learner_should_read_is_not_folded(built: Path) -> None:
+    for found in both(built):
+        for number in ("c002", "c004", "c007"):
+            assert "jupyter" not in found[number].metadata
+            assert not found[number].source.startswith("#@title")
+
+
+def test_the_comment_in_the_first_line_of_plumbing_is_what_is_seen_of_it() -> None:
+    cell = new_code_cell("# The bars\nx = 1\n# more")
+    notebook_folds.fold(cell)
+    assert cell.source == "#@title The bars\nx = 1\n# more"
+    bare = new_code_cell("x = 1\ny = 2")
+    notebook_folds.fold(bare)
+    assert bare.source == "#@title Code behind this output\nx = 1\ny = 2"
+
+
+# Answers that wait
+
+
+def test_learners_get_no_output_between_a_question_and_its_answer(built: Path) -> None:
+    learners, solutions = both(built)
+    note = [notebook_folds.WAITING]
+    assert texts(learners["c004"]) == texts(learners["c006"]) == note
+    assert learners["c005"].outputs == []  # it shows nothing when it is run, so nothing waits
+    assert texts(solutions["c004"]) == ["a hint: 42\n"]
+    assert texts(solutions["c006"]) == ["a picture of 42", "Measured: 42\n"]
+    for found in (learners, solutions):
+        assert texts(found["c003"]) == ["Predict: six times seven?\n"]
+        assert texts(found["c007"]) == ["as we saw: 42\n"]
+        assert {"sealed", "hide-output"} <= set(found["c006"].metadata.tags)
+        assert "sealed" not in found["c007"].metadata.get("tags", [])
+    assert learners["c004"].execution_count == solutions["c004"].execution_count
+
+
+@pytest.mark.parametrize(
+    ("sources", "waiting"),
+    [
+        (["g = widgets.predict(q)", "print(1)", "g.reveal(1)", "print(1)"], {1, 2}),
+        (["g = predict_number(q)", "if x:\n    g.reveal(1)"], {1}),
+        (["g = predict(q)", "g.reveal(1)", "2", "g = predict(q)", "g.reveal(1)"], {1, 4}),
+        (["a = predict(q)", "b = predict(q)", "a.reveal(1)", "b.reveal(1)"], {1, 2, 3}),
+        (["g = predict(q)", "print(1)"], set()),  # never answered
+        (["g = other(q)", "g.reveal(1)"], set()),
+        (["g = predict(q)", "model.reveal(1)", "frame.table()"], set()),
+        (["m = Myths(c)", "1", "m.settle('C1')", "2", "m.leave_open('C2')", "m.table()", "3"],
+         {1, 2, 3, 4, 5}),
+        (["m = Myths(c)", "m.settle('C1')", "2", "m.in_a_real_model('C1')", "4"], {1, 2, 3}),
+    ],
+)  # fmt: skip
+def test_what_waits_follows_from_what_asks_and_what_answers(sources: list, waiting: set) -> None:
+    assert notebook_folds.sealed(sources) == waiting
+
+
+def test_a_withheld_answer_agrees_with_whatever_a_run_shows_and_nothing_else_does() -> None:
+    cell = new_code_cell(metadata={"tags": ["sealed"]})
+    cell.outputs = run = [new_output("stream", text="Measured: 42\n")]
+    notebook_folds.withhold(cell)
+    assert compare_outputs(new_code_cell(), run, cell.outputs)
+    assert not compare_outputs(new_code_cell(), run, [])
+    assert not compare_outputs(new_code_cell(), cell.outputs, run)
+
+
+# For the site
+
+
+def test_the_site_gets_the_description_of_a_picture_as_its_alternative_text(built: Path) -> None:
+    learners, solutions = both(built)
+    assert solutions["c006"].metadata.mystnb == {"image": {"alt": "a picture of 42"}}
+    assert "mystnb" not in learners["c006"].metadata
+    assert "mystnb" not in solutions["c007"].metadata
+    assert build_notebooks.check(built) == []
+
+
+def test_readme_gets_the_picture_although_learners_have_to_guess_first(tmp_path: Path) -> None:
+    tagged = LESSON.replace('tags=["plumbing"]', 'tags=["plumbing", "readme"]')
+    root = course(tmp_path, tagged)
+    target = notebook_source.Target(
+        notebook_source.read_project(root), root / "lessons/01_tiny.py", True
+    )
+    build_notebooks.build_one(target, force=False)
+    files = build_notebooks.side_files(target.project, [target])
+    assert files[root / "docs" / "picture.png"] == b"\x89PNG\r\n\x1a\n"
+
+
+# Closer looks
+
+
+def test_a_closer_look_is_built_like_a_lesson_beside_the_lessons(built: Path) -> None:
+    learners, solutions = both(built, "closer/01_more")
+    assert texts(solutions["c006"]) == ["a picture of 43", "Measured: 42\n"]
+    assert texts(learners["c006"]) == [notebook_folds.WAITING]
+    assert "..." in learners["c008"].source and "return 43" in solutions["c009"].source
+    link = "/github/someone/tiny/blob/v1.2.3/notebooks/closer/01_more.ipynb)"
+    assert learners["c001"].source.endswith(link)
+
+
+def test_a_closer_look_shares_no_id_with_its_lesson(built: Path) -> None:
+    lesson, closer = (
+        set(cells((built / f"notebooks/{name}.ipynb").read_bytes()))
+        for name in ("01_tiny", "closer/01_more")
+    )
+    assert lesson.isdisjoint(closer)
+
+
+def test_a_closer_look_is_out_of_date_like_a_lesson(
+    built: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert build_notebooks.build(built, ["closer/01"])
+    out = capsys.readouterr().out
+    assert out.count("unchanged") == 2 and "notebooks/closer/01_more.ipynb" in out
+    path = built / "lessons/closer/01_more.py"
+    path.write_text(CLOSER.replace("a hint", "a help"), encoding="utf-8")
+    problems = build_notebooks.check(built)
+    path.write_text(CLOSER, encoding="utf-8")
+    assert problems == [
+        f"closer/01_more: notebooks/{name}closer/01_more.ipynb: cells changed: c01-c004"
+        for name in ("", "solutions/")
+    ]
+
+
+def test_a_closer_look_is_found_by_its_name(built: Path) -> None:
+    lessons = notebook_source.find_lessons(built)
+    assert [notebook_source.lesson_name(path) for path in lessons] == ["01_tiny", "closer/01_more"]
+    for name in ("closer/01", "closer/01_more", "closer/01_more.py"):
+        assert build_notebooks.choose(lessons, [name]) == [lessons[1]]
+    assert build_notebooks.choose(lessons, ["01"]) == [lessons[0]]
+    with pytest.raises(BuildError, match="there are: 01_tiny, closer/01_more"):
+        build_notebooks.choose(lessons, ["closer/02"])
+
+
+def test_a_closer_look_finds_the_clone_from_its_folder(
+    built: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.path", list(sys.path))
+    for folder in ("closer", "solutions/closer"):
+        monkeypatch.chdir(built / "notebooks" / folder)
+        setup = both(built, "closer/01_more")[0]["setup"].source
+        exec(setup, {"get_ipython": None})
+        assert str(built) in sys.path
+        sys.path.remove(str(built))
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("7_short", "lessons/closer/7_short.py: a lesson is named NN_name.py"),
+        ("01_twin", "lessons/closer/01_more.py and 01_twin.py share number 01"),
+        ("02_alone", "lessons/closer/02_alone.py looks closer at lesson 02, which there is not"),
+    ],
+)
+def test_an_author_of_a_closer_look_is_told_what_is_wrong(
+    tmp_path: Path, name: str, message: str
+) -> None:
+    root = course(tmp_path, LESSON)
+    place(root, "lessons/closer/01_more.py", CLOSER)
+    place(root, f"lessons/closer/{name}.py", CLOSER)
+    with pytest.raises(BuildError, match=message):
+        notebook_source.find_lessons(root)

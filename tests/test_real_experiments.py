@@ -1,0 +1,365 @@
+"""The experiment on a published model: what it changes, what it measures, that a row can be remade.
+
+Most of it on a stand-in, two layers of SmolLM2's shape with random weights, in a context of 96.
+"""
+
+import math
+from functools import partial
+from types import SimpleNamespace
+
+import pandas as pd
+import pytest
+import torch
+from bad_calls import bad_calls
+
+from course_utils import data
+from course_utils.encodings import NTK, NoEncoding
+from course_utils.encodings.functional import rope_angles, rope_frequencies
+from course_utils.encodings.rope import Rotary
+from course_utils.experiments import readings, real
+from course_utils.experiments.__main__ import main
+from course_utils.experiments.changed import CHANGES, CUT, STRETCHES, Rounded, Still
+from course_utils.kv_cache import places
+from course_utils.measures.weights import entropy
+from course_utils.pretrained import SmolLM2, language_model, missing
+from course_utils.results import AS_TRAINED
+
+CORPUS = bytes(torch.randint(97, 123, (1000,), generator=torch.Generator()).tolist())
+WIDE, NARROW, MLP, VOCAB, CONTEXT, BIN = 576, 192, 32, 128, 96, 16
+
+
+def stand_in(layers=2):
+    """A model of SmolLM2's widths and few layers; whoever asks for it patches N_LAYERS."""
+    shapes = {"attention.W_q": (WIDE, WIDE), "attention.W_k": (NARROW, WIDE)}
+    shapes |= {"attention.W_v": (NARROW, WIDE), "attention.W_o": (WIDE, WIDE)}
+    shapes |= {"gate": (MLP, WIDE), "up": (MLP, WIDE), "down": (WIDE, MLP)}
+    draw = torch.Generator().manual_seed(1)
+    weights = {"words.weight": 0.2 * torch.randn(VOCAB, WIDE, generator=draw)}
+    for layer in range(layers):
+        for name, shape in shapes.items():
+            made = 0.06 * torch.randn(shape, generator=draw)
+            weights[f"layers.{layer}.{name}.weight"] = made
+        for name in ("attention_norm", "mlp_norm"):
+            weights[f"layers.{layer}.{name}.weight"] = torch.ones(WIDE)
+    weights["last_norm.weight"] = torch.ones(WIDE)
+    reader = SimpleNamespace(encode=lambda text: SimpleNamespace(ids=list(text.encode())))
+    return SmolLM2(Rotary(WIDE, 9, language_model.BASE), weights, reader)
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """Sizes for stand-ins, and a context and rows by length that are as small."""
+    monkeypatch.setattr(language_model, "VOCAB_SIZE", VOCAB)
+    monkeypatch.setattr(language_model, "D_MLP", MLP)
+    monkeypatch.setattr(language_model, "N_LAYERS", 2)
+    monkeypatch.setattr(readings, "CONTEXT", CONTEXT)
+    monkeypatch.setattr(readings, "BIN", BIN)
+
+
+@pytest.fixture
+def model(small):
+    return stand_in()
+
+
+@pytest.fixture
+def used(model, monkeypatch):
+    """The experiment reads the stand-in; a list of what it has read."""
+    read = []
+
+    def noted():
+        read.append(1)
+        return model
+
+    monkeypatch.setattr(real, "language_model", noted)
+    real._tokens.cache_clear()
+    yield read
+    real._tokens.cache_clear()
+
+
+@pytest.fixture
+def tokens():
+    return torch.randint(VOCAB, (1, 200), generator=torch.Generator().manual_seed(2))
+
+
+def loss(model, tokens, way):
+    ((row,),) = [readings.positions(model, tokens, way)]
+    assert row["judged"] == tokens.shape[1] - 1
+    return row["loss"]
+
+
+def test_a_text_that_is_moved_has_the_loss_that_it_had_and_every_other_change_another(
+    model, tokens
+):
+    plain = loss(model, tokens, AS_TRAINED)
+    assert plain == pytest.approx(float(model.loss(tokens).mean()), abs=1e-5)
+    assert loss(model, tokens, "moved by 5000") == pytest.approx(plain, abs=1e-4)
+    slow = {f"pairs {m}-{m + 3} still" for m in (20, 24, 28)} | {"slow half still"}
+    for way in set(CHANGES) - {AS_TRAINED, "moved by 5000"} - slow:
+        assert abs(loss(model, tokens, way) - plain) > 1e-3, way
+
+
+@pytest.mark.parametrize(
+    ("way", "same"),
+    [
+        ("no position", lambda model: model.with_encoding(NoEncoding(WIDE, 9))),
+        ("no position", lambda model: model.with_encoding(scaling=Still(0, 31))),
+        ("wrong layout", lambda model: model.with_encoding(Rotary(WIDE, 9, 1e5, "half"))),
+        ("base 10000", lambda model: model.with_encoding(Rotary(WIDE, 9, 1e4))),
+    ],
+)
+def test_a_change_is_what_its_name_says(way, same, model, tokens):
+    found = float(same(model).loss(tokens).mean())
+    assert loss(model, tokens, way) == pytest.approx(found, abs=2e-5)
+
+
+def test_rounded_positions_turn_by_the_models_own_base(model, tokens):
+    rounded = model.with_encoding(Rounded(WIDE, 9, language_model.BASE))
+    found = float(rounded.loss(tokens, torch.arange(200) + 5000).mean())
+    assert loss(model, tokens, "moved by 5000, rounded") == pytest.approx(found, abs=2e-5)
+
+
+def test_positions_by_four_are_quarters_of_positions(model, tokens):
+    quarters = model.loss(tokens, torch.arange(200) / 4)
+    assert loss(model, tokens, "positions / 4") == pytest.approx(float(quarters.mean()), abs=2e-5)
+
+
+def test_pairs_that_are_still_have_no_frequency_and_the_others_theirs():
+    plain = rope_frequencies(64, 1e5)
+    off = {}
+    for way, (_, change) in CHANGES.items():
+        if way.endswith("still"):
+            assert isinstance(change, dict)
+            changed, _ = change["scaling"].frequencies(plain, 1e5)
+            off[way] = {m for m in range(32) if changed[m] != plain[m]}
+    assert [*off.values()][:8] == [{*range(m, m + 4)} for m in range(0, 32, 4)]
+    assert off["fast half still"] == {*range(16)}
+    assert off["slow half still"] == {*range(16, 32)}
+    changed, factor = Still(4, 7).frequencies(plain, 1e5)
+    assert bool((changed[4:8] == 0).all()) and factor == 1.0
+
+
+def test_rounded_positions_turn_by_rounded_angles_and_hide_what_they_hid(model, tokens):
+    rounded = model.with_encoding(Rounded(WIDE, 9, language_model.BASE))
+    moved = torch.arange(200) + 5000
+    q = torch.randn(1, 9, 200, 64)
+    at = places(tokens, moved, None, None)
+    turned, keys = rounded.encoding.rotate(q, q, at)
+    coarse = rope_angles((moved / 32).round() * 32, rope_frequencies(64, language_model.BASE))
+    by_hand = torch.view_as_complex(q.unflatten(-1, (-1, 2))) * torch.polar(
+        torch.ones_like(coarse), coarse
+    )
+    torch.testing.assert_close(turned, torch.view_as_real(by_hand).flatten(-2).float())
+    assert torch.equal(turned, keys)
+    other = torch.cat([tokens[:, :-1], (tokens[:, -1:] + 1) % VOCAB], 1)
+    before, after = (rounded.loss(one, moved) for one in (tokens, other))
+    assert torch.equal(before[:, :-1], after[:, :-1])  # a later token changes nothing before it
+    assert float((before - model.loss(tokens, moved)).abs().max()) > 0.01
+
+
+def test_the_share_of_a_pair_is_its_part_of_what_queries_and_keys_can_bring_to_scores(
+    model, tokens
+):
+    rows = pd.DataFrame(readings.pairs(model, tokens))
+    shares = rows.filter(like="pair_").to_numpy()
+    assert list(rows[["layer", "head"]].itertuples(index=False, name=None)) == [
+        (layer, head) for layer in (0, 1) for head in range(9)
+    ]
+    assert shares.shape == (18, 32)
+    assert shares.sum(1) == pytest.approx(1, abs=5e-4)
+    seen = {}
+    for number, layer in enumerate(model.layers):
+        layer.attention.register_forward_pre_hook(
+            lambda attention, given, number=number: seen.update({number: (attention, given[0])})
+        )
+    model.loss(tokens)
+    for number, found in enumerate(shares):
+        attention, x = seen[number // 9]
+        q = attention.W_q(x)[0].reshape(200, 9, 32, 2).norm(dim=-1)[:, number % 9]
+        k = attention.W_k(x)[0].reshape(200, 3, 32, 2).norm(dim=-1)[:, number % 9 // 3]
+        products = (q[:, None] * k[None]).mean((0, 1))  # query, key, pair
+        assert found == pytest.approx((products / products.sum()).numpy(), abs=2e-5)
+
+
+def test_the_spread_of_attention_is_that_of_a_text_read_at_once(model, tokens):
+    rows = pd.DataFrame(readings.spread(model, tokens))
+    assert rows["keys"].unique().tolist() == [64, 128]
+    assert len(rows) == 2 * 2 * 9
+    for n in (64, 128):
+        with torch.no_grad():
+            _, weights = model(tokens[:, :n], need_weights=True)
+        for layer, head in ((0, 0), (1, 8)):
+            last = weights[layer][0, head, n - 32 :]
+            near = [last[i, n - 32 + i - 63 : n - 32 + i + 1].sum() for i in range(32)]
+            row = rows[(rows["keys"] == n) & (rows["layer"] == layer) & (rows["head"] == head)]
+            expected = {
+                "entropy": entropy(last).mean(),
+                "normalised": entropy(last, normalise=True).mean(),
+                "first": last[:, 0].mean(),
+                "near": torch.stack(near).mean() if n > 64 else torch.ones(()),
+            }
+            for name, value in expected.items():
+                assert row[name].item() == pytest.approx(float(value), abs=2e-5), name
+
+
+def by_token(rows, read, start=0):
+    """The losses of a table's rows, each as often as it has tokens: without the first token."""
+    count = [min(row["last"], read - 1) - max(row["first"], start + 1) + 1 for row in rows]
+    return sum(n * row["loss"] for n, row in zip(count, rows, strict=True)), sum(count)
+
+
+@pytest.mark.parametrize("way", sorted(set(STRETCHES) - {CUT, "dynamic NTK"}))
+def test_rows_by_length_are_the_losses_of_the_way_they_name(way, model, tokens):
+    read = 2 * CONTEXT
+    rows = readings.lengths(model, tokens[:, :read], way)
+    assert [(row["first"], row["last"]) for row in rows] == [
+        (first, first + BIN - 1) for first in range(0, read, BIN)
+    ]
+    factor = {"direct": 1.0, "NTK-aware, wider": 2.6667}.get(way, 2.0)
+    assert {row["factor"] for row in rows} == {factor}
+    scaling = readings.way_to_stretch(STRETCHES[way][0], 2 * STRETCHES[way][1], CONTEXT, 64)
+    reader = model.with_encoding(scaling=scaling) if scaling else model
+    found = reader.loss(tokens[:, :read])[0]
+    assert rows[0]["loss"] == pytest.approx(float(found[: BIN - 1].mean()), abs=2e-5)
+    for number in (1, len(rows) - 1):
+        part = found[number * BIN - 1 : (number + 1) * BIN - 1]
+        assert rows[number]["loss"] == pytest.approx(float(part.mean()), abs=2e-5)
+    if way != "direct":
+        assert rows[-1]["loss"] != readings.lengths(model, tokens[:, :read], "direct")[-1]["loss"]
+
+
+def test_what_is_cut_off_is_not_read(model, tokens):
+    rows = readings.lengths(model, tokens[:, :180], CUT)
+    alone = model.loss(tokens[:, 180 - CONTEXT : 180])
+    assert (rows[0]["first"], rows[-1]["last"]) == (80, 179)  # the text begins at token 84
+    total, count = by_token(rows, 180, start=84)
+    assert count == CONTEXT - 1
+    assert total / count == pytest.approx(float(alone.mean()), abs=2e-5)
+
+
+def test_dynamic_ntk_turns_by_the_length_so_far(small, tokens, monkeypatch):
+    """With one layer a key does not depend on the base, so each piece is a text of its own."""
+    monkeypatch.setattr(language_model, "N_LAYERS", 1)
+    model = stand_in(layers=1)
+    read = 150
+    rows = readings.lengths(model, tokens[:, :read], "dynamic NTK")
+    assert rows[:5] == readings.lengths(model, tokens[:, :read], "direct")[:5]  # all but a factor
+    reader = model.with_encoding(scaling=readings.way_to_stretch("dynamic NTK", 1, CONTEXT, 64))
+    found = readings.loss_while_growing(reader, tokens[:, :read])
+    assert found.shape == (1, read - 1)
+    start = CONTEXT
+    while start < read - 1:
+        stop = min(start + BIN, read - 1)
+        at_once = model.with_encoding(scaling=NTK(stop / CONTEXT)).loss(tokens[:, : stop + 1])
+        torch.testing.assert_close(found[:, start:stop], at_once[:, start:], atol=1e-4, rtol=1e-4)
+        start = stop
+
+
+def test_each_row_has_a_key_of_its_own_and_can_be_asked_for_alone():
+    every = real.jobs(CORPUS)
+    assert len({str(sorted(key.items())) for key, _ in every}) == len(every)
+    for key, job in every:
+        told = {"tables": [key["table"]], "ways": [key["way"]]}
+        told |= {"seeds": [key["seed"]], "lengths": [key["read"]]}
+        ((again, same),) = real.jobs(CORPUS, **told)
+        assert isinstance(job, partial) and isinstance(same, partial)
+        assert again == key and same.args == job.args
+    asked = {(key["table"], key["read"], key["seed"]) for key, _ in every}
+    assert asked == {
+        (name, read, seed)
+        for name, table in real.TABLES.items()
+        for read, seeds in table.seeds.items()
+        for seed in seeds
+    }
+    other = real.jobs(CORPUS + b".")[0][0]
+    assert other != every[0][0]
+
+
+def test_the_command_writes_a_table_each_and_does_nothing_twice(used, tmp_path, capsys):
+    asked = ["real", "--jobs", "1", "--folder", str(tmp_path), "--lengths", "64"]
+    corpus = tmp_path / "mine.txt"
+    corpus.write_bytes(CORPUS)
+    asked += ["--corpus", str(corpus), "--seeds", "0", "2"]
+    assert main(asked) == 0
+    out = capsys.readouterr().out
+    assert "nats a token" in out and "wrong layout" in out and "±" in out
+    tables = {name: pd.read_csv(tmp_path / f"real_{name}.csv") for name in real.TABLES}
+    assert tables["positions"].groupby("way").size().to_dict() == dict.fromkeys(CHANGES, 2)
+    assert {way: 8 for way in STRETCHES} == tables["lengths"].groupby("way").size().to_dict()
+    assert [len(tables[name]) for name in ("pairs", "entropy")] == [36, 36]
+    for rows in tables.values():
+        assert rows["start"].unique().tolist() == [0, 250]  # of 1000 tokens
+        assert set(rows["corpus"]) == {real.digest(CORPUS)[:16]}
+        assert {"torch", "device", "course", "python"} <= {*rows}
+    used.clear()
+    assert main(asked) == 0
+    assert not used
+    one = [*asked, "--tables", "positions", "--ways", "base 10000", "--seeds", "2"]
+    assert main([*one, "--folder", str(tmp_path / "again")]) == 0
+    (again,) = pd.read_csv(tmp_path / "again" / "real_positions.csv").to_dict("records")
+    rows = tables["positions"]
+    assert [again] == rows[(rows["way"] == "base 10000") & (rows["seed"] == 2)].to_dict("records")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--steps", "5"], "steps must be left out for real, got 5"),
+        (["--plot"], "plot must be left out for real"),
+        (["--ways", "interpolate"], "did you mean 'interpolation'"),
+        (["--tables", "length"], "did you mean 'lengths'"),
+        (["--tables", "pairs", "--ways", "YaRN"], "ways must be of the tables ['pairs']"),
+        (["--seeds", "7", "--lengths", "128"], "lengths must be at most 125"),
+    ],
+)
+def test_the_command_says_what_is_wrong(options, said, used, tmp_path, capsys):
+    (tmp_path / "mine.txt").write_bytes(CORPUS)
+    asked = ["real", "--jobs", "1", "--folder", str(tmp_path), "--corpus"]
+    assert main([*asked, str(tmp_path / "mine.txt"), *options]) == 1
+    assert said in capsys.readouterr().err
+
+
+def test_options_of_real_are_refused_elsewhere(tmp_path, capsys):
+    assert main(["tasks", "--ways", "YaRN", "--folder", str(tmp_path)]) == 1
+    assert "ways must be left out for tasks" in capsys.readouterr().err
+
+
+test_bad_input_names_the_argument_and_what_it_got = bad_calls(
+    [
+        (lambda: real.jobs(CORPUS, seeds=[8]), ValueError, "seeds", "got 8"),
+        (lambda: real.jobs(CORPUS, seeds=[-1]), ValueError, "seed", "got -1"),
+        (lambda: real.jobs(CORPUS, lengths=[63]), ValueError, "lengths", "got 63"),
+        (lambda: real.jobs(CORPUS, ways=["direkt"]), ValueError, "ways", "mean 'direct'"),
+        (lambda: real.jobs(CORPUS, tables=["pair"]), ValueError, "tables", "mean 'pairs'"),
+    ]
+)
+
+
+def shipped(name):
+    if f"{name}.csv" not in data.checksums():
+        pytest.skip("its results are not there yet")
+    return data.results(name)
+
+
+@pytest.mark.skipif(bool(missing()), reason="the published model is not installed")
+def test_a_shipped_row_is_made_again():
+    rows = shipped("real_positions")
+    wanted = rows[(rows["way"] == AS_TRAINED) & (rows["seed"] == 3)].to_dict("records")
+    corpus = data.verified("documentation.txt").read_bytes()
+    ((_, job),) = real.jobs(corpus, ["positions"], [AS_TRAINED], [3])
+    torch.set_num_threads(2)
+    (found,) = job()["positions"]
+    real.language_model.cache_clear()
+    assert [found["start"], found["judged"]] == [wanted[0]["start"], wanted[0]["judged"]]
+    assert found["loss"] == pytest.approx(wanted[0]["loss"], abs=2e-3)
+    assert math.isfinite(found["loss"])
+
+
+def test_every_usual_row_is_shipped():
+    corpus = data.verified("documentation.txt").read_bytes()
+    for name, table in real.TABLES.items():
+        rows = shipped(f"real_{name}")
+        there = set(rows[["way", "seed", "read"]].itertuples(index=False, name=None))
+        usual = {(key["way"], key["seed"], key["read"]) for key, _ in real.jobs(corpus, [name])}
+        assert usual <= there and {way for way, *_ in there} <= {*table.ways}
+        assert rows.select_dtypes("number").notna().all(axis=None)
+        assert set(rows["corpus"]) == {real.digest(corpus)[:16]}
