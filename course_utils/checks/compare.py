@@ -31,7 +31,7 @@ def difference(got: Any, want: Any, tolerance: float = TOLERANCE, any_dtype: boo
         return f"your function stopped with {type(got).__name__}: {got}{asked}"
     if isinstance(want, BaseException):
         return f"no error came, {type(want).__name__} is asked for."
-    if got is None:
+    if got is None and want is not None:
         return "your function returns None. Is a `return` missing?"
     if isinstance(want, (tuple, list)):
         return _of_rows(got, want, tolerance, any_dtype)

@@ -113,13 +113,14 @@ class Check:
             calls.append(call(yours, case, self.seconds))
             if isinstance(calls[-1].answer, OutOfTime):
                 return self._too_slow(yours, case, calls[-1].answer)
-        return (
-            self._of_stubs(yours, calls)
-            or self._called_again(yours, calls)
-            or self._of_answers(yours, calls)
-            or self._of_manners(yours, calls)
-            or Verdict("right", f"✓ {self.name}: right, in all {len(self.cases)} cases.")
-        )
+        with contextlib.redirect_stdout(io.StringIO()):  # what it prints has been printed once
+            return (
+                self._of_stubs(yours, calls)
+                or self._called_again(yours, calls)
+                or self._of_answers(yours, calls)
+                or self._of_manners(yours, calls)
+                or Verdict("right", f"✓ {self.name}: right, in all {len(self.cases)} cases.")
+            )
 
     def _wrong(self, text: str, kind: str = "wrong") -> Verdict:
         return Verdict(kind, f"✗ {self.name}: {text}")
@@ -145,8 +146,7 @@ class Check:
     def _called_again(self, yours: Function, calls: Sequence[Call]) -> Verdict | None:
         """Whether the same arguments give the same answer once more."""
         for case, before in zip(self.cases, calls, strict=True):
-            with contextlib.redirect_stdout(io.StringIO()):  # it has printed that once
-                again = call(yours, case, self.seconds)
+            again = call(yours, case, self.seconds)
             if isinstance(again.answer, OutOfTime):
                 return self._too_slow(yours, case, again.answer)
             if difference(again.answer, before.answer, self.tolerance):
