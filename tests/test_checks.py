@@ -509,6 +509,20 @@ def skewed_by_gather(rows):
     return rows.gather(1, column.clamp(max=n - 1)).tril(n - m)
 
 
+def skewed_by_numpy(rows):
+    m, n = rows.shape
+    column = np.arange(n) + (m - 1 - np.arange(m))[:, None]
+    found = rows.numpy()[np.arange(m)[:, None], column.clip(max=n - 1)]
+    return torch.from_numpy(found).tril(n - m)
+
+
+def skewed_by_one_hot(rows):
+    m, n = rows.shape
+    column = torch.arange(n) + (m - 1 - torch.arange(m))[:, None]
+    wanted = F.one_hot(column.clamp(max=n - 1), n).float()
+    return torch.einsum("ijk,ik->ij", wanted, rows).tril(n - m)
+
+
 def skewed_by_a_loop(rows):
     m, n = rows.shape
     out = torch.zeros(m, n)
@@ -524,6 +538,23 @@ def previous_without_attend(attend, x, start):
     return x[place.argsort()][(place - 1).clamp(min=0)]
 
 
+def by_place(count):
+    """An answer that looks for the word before by places of its own."""
+
+    def answer(attend, x, start):
+        p = count(start)
+        q = 20 * torch.stack([2 * (p - 1), -torch.ones_like(p)], 1)
+        return attend(q, torch.stack([p, p * p], 1), x)
+
+    return answer
+
+
+def previous_through_attend(attend, x, start):
+    """The same, and then each row attends to itself."""
+    found, one_hot = previous_without_attend(attend, x, start), torch.eye(len(x)) * 50
+    return attend(one_hot, one_hot, found)
+
+
 def whole_attention(q, k, v, slopes, q_pos, k_pos, causal, block):
     offsets = k_pos[None, :] - q_pos[:, None]
     scores = q @ k.mT / q.shape[-1] ** 0.5 - slopes[:, None, None] * offsets.abs()
@@ -531,78 +562,186 @@ def whole_attention(q, k, v, slopes, q_pos, k_pos, causal, block):
     return scores.softmax(-1) @ v
 
 
+def query_by_query(q, k, v, slopes, q_pos, k_pos, causal, block):
+    ways = [slice(i, i + 1) for i in range(len(q_pos))]
+    rest = (slopes, k_pos, causal, block)
+    return torch.cat(
+        [whole_attention(q[:, i], k, v, slopes, q_pos[i], *rest[1:]) for i in ways], dim=1
+    )
+
+
+def in_blocks(of_the_output):
+    """The right answer, but for the factor by which its second sum shrinks."""
+
+    def answer(q, k, v, slopes, q_pos, k_pos, causal, block):
+        top, total, out = torch.full((*q.shape[:2], 1), -1e30), 0.0, 0.0
+        for i in range(0, len(k_pos), block):
+            some = slice(i, i + block)
+            offsets = k_pos[some] - q_pos[:, None]
+            scores = q @ k[:, some].mT / q.shape[-1] ** 0.5 - slopes[:, None, None] * abs(offsets)
+            scores = scores.masked_fill((offsets > 0) & causal, -torch.inf)
+            new = torch.maximum(top, scores.amax(-1, keepdim=True))
+            shrink, weights = (top - new).exp(), (scores - new).exp()
+            total = total * shrink + weights.sum(-1, keepdim=True)
+            out, top = out * of_the_output(shrink) + weights @ v[:, some], new
+        return out / total
+
+    return answer
+
+
 def overwriting(weights):
     return -weights.mul_(weights.clamp(min=1e-30).log()).sum(-1)
 
 
 WRONG = [
-    (lesson00.check_weights, lambda s: s.softmax(0), "along the wrong axis"),
-    (lesson00.check_weights, lambda s: s.softmax(-1), "yours to write"),
-    (lesson01.check_entropy, lambda w: -(w * w.log2()).sum(-1), "bits, not nats"),
-    (lesson01.check_entropy, lambda w: -torch.xlogy(w, w).sum(), "one number for the whole"),
-    (lesson01.check_entropy, measures.entropy, "comes from entropy"),
-    (lesson01.check_entropy, overwriting, "changes its argument weights in place"),
-    (lesson01.check_is_equivariant, own_shuffle, "order that perm does not make"),
     (
+        "softmax along the first axis",
+        lesson00.check_weights,
+        lambda s: s.softmax(0),
+        "along the wrong axis",
+    ),
+    ("softmax calls softmax", lesson00.check_weights, lambda s: s.softmax(-1), "yours to write"),
+    (
+        "entropy in bits, with nan",
+        lesson01.check_entropy,
+        lambda w: -(w * w.log2()).sum(-1),
+        "bits, not nats",
+    ),
+    (
+        "entropy summed over everything",
+        lesson01.check_entropy,
+        lambda w: -torch.xlogy(w, w).sum(),
+        "one number for the whole",
+    ),
+    ("entropy from the library", lesson01.check_entropy, measures.entropy, "comes from entropy"),
+    (
+        "entropy that overwrites its input",
+        lesson01.check_entropy,
+        overwriting,
+        "changes its argument weights in place",
+    ),
+    (
+        "equivariance under a shuffle of its own",
+        lesson01.check_is_equivariant,
+        own_shuffle,
+        "order that perm does not make",
+    ),
+    (
+        "equivariance under a fixed roll",
         lesson01.check_is_equivariant,
         lambda f, x, perm: close(f(x.roll(1, 0)), f(x).roll(1, 0)),
         "order that perm does not make",
     ),
-    (lesson01.check_is_equivariant, lambda f, x, perm: close(f(x), f(x)[perm]), "never sees"),
-    (lesson01.check_is_equivariant, shuffled(lambda a, b: close(a[0], b[0])), "not every row"),
     (
+        "equivariance that never shuffles x",
+        lesson01.check_is_equivariant,
+        lambda f, x, perm: close(f(x), f(x)[perm]),
+        "never sees",
+    ),
+    (
+        "equivariance of the first row only",
+        lesson01.check_is_equivariant,
+        shuffled(lambda a, b: close(a[0], b[0])),
+        "not every row",
+    ),
+    (
+        "equivariance of any row",
         lesson01.check_is_equivariant,
         shuffled(lambda a, b: (a - b).abs().amax(1).min() < 1e-5),
         "a single row that fits",
     ),
     (
+        "equivariance of the norms",
         lesson01.check_is_equivariant,
         shuffled(lambda a, b: close(a.norm(dim=-1), b.norm(dim=-1))),
         "only the lengths",
     ),
     (
+        "equivariance of the first feature",
         lesson01.check_is_equivariant,
         shuffled(lambda a, b: close(a[:, 0], b[:, 0])),
         "not every feature",
     ),
-    (lesson01.check_is_equivariant, shuffled(lambda a, b: (a - b).max() < 1e-4), "one sign"),
     (
+        "equivariance by max without abs",
+        lesson01.check_is_equivariant,
+        shuffled(lambda a, b: (a - b).max() < 1e-4),
+        "one sign",
+    ),
+    (
+        "equivariance to within 1",
         lesson01.check_is_equivariant,
         shuffled(lambda a, b: torch.allclose(a, b, atol=1)),
         "far above rounding",
     ),
     (
+        "equivariance to within 0.01",
         lesson01.check_is_equivariant,
         shuffled(lambda a, b: torch.allclose(a, b, atol=0.01)),
         "far above rounding",
     ),
-    (lesson01.check_is_equivariant, lambda f, x, perm: torch.rand(1).item() < 0.5, "two answers"),
     (
+        "equivariance by luck",
+        lesson01.check_is_equivariant,
+        lambda f, x, perm: torch.rand(1).item() < 0.5,
+        "two answers",
+    ),
+    (
+        "equivariance, indexed by perm once more",
         lesson01.check_is_equivariant,
         lambda f, x, perm: close(f(x[perm])[perm], f(x)),
         "its inverse or once more",
     ),
     (
+        "equivariance, indexed by argsort",
         lesson01.check_is_equivariant,
         lambda f, x, perm: close(f(x[perm]), f(x)[perm.argsort()]),
         "its inverse or once more",
     ),
-    (lesson01.check_is_equivariant, lambda f, x, perm: False, "False whatever"),
-    (lesson01.check_previous, lambda attend, x, start: x.roll(1, 0), "stored before its own"),
-    (lesson01.check_previous, previous_without_attend, "no call of attend gave them"),
-    (check_pieces, lambda n, w, o: math.ceil((n - o) / (w - o)), "shorter than the overlap"),
     (
+        "equivariance, always False",
+        lesson01.check_is_equivariant,
+        lambda f, x, perm: False,
+        "False whatever",
+    ),
+    (
+        "previous by storage",
+        lesson01.check_previous,
+        lambda attend, x, start: x.roll(1, 0),
+        "stored before its own",
+    ),
+    (
+        "previous without attend",
+        lesson01.check_previous,
+        previous_without_attend,
+        "no call of attend gave them",
+    ),
+    (
+        "pieces by one ceil",
+        check_pieces,
+        lambda n, w, o: math.ceil((n - o) / (w - o)),
+        "shorter than the overlap",
+    ),
+    (
+        "pieces by a loop",
         check_pieces,
         lambda n, w, o: len([s for s in range(0, max(n - o, 1), w - o)]),
         "there is a loop in it",
     ),
-    (check_pieces, lambda n, w, o: 1 + np.ceil(max(n - w, 0) / (w - o)), "as a float"),
     (
+        "pieces as 6.0",
+        check_pieces,
+        lambda n, w, o: 1 + np.ceil(max(n - w, 0) / (w - o)),
+        "as a float",
+    ),
+    (
+        "bucket rounded",
         lesson04.check_causal_bucket,
         lambda d, n, r: bucket(d, n, n // 2, (ratio(d, n // 2, r) * (n - n // 2)).round()),
         "rounded to the nearer",
     ),
     (
+        "bucket without division by e",
         lesson04.check_causal_bucket,
         lambda d, n, r: bucket(
             d, n, n // 2, d.clamp(min=1).log() / math.log(r / (n // 2)) * (n - n // 2)
@@ -610,33 +749,114 @@ WRONG = [
         "not of its ratio to e",
     ),
     (
+        "bucket, B − e for e",
         lesson04.check_causal_bucket,
         lambda d, n, r: bucket(d, n, n - n // 2, ratio(d, n - n // 2, r) * (n // 2)),
         "e is rounded up",
     ),
     (
+        "bucket from the library",
         lesson04.check_causal_bucket,
         lambda d, n, r: t5_bucket(-d, n, r, False),
         "comes from t5_bucket",
     ),
-    (lesson04.check_skew_new, skewed_by_gather, "comes from gather"),
-    (lesson04.check_skew_new, skewed_by_a_loop, "for i in range(m):"),
-    (lesson06.check_any_slopes, alibi_slopes, "comes from alibi_slopes"),
+    ("skew by gather", lesson04.check_skew_new, skewed_by_gather, "comes from gather"),
+    ("skew by a loop", lesson04.check_skew_new, skewed_by_a_loop, "for i in range(m):"),
+    ("slopes from the library", lesson06.check_any_slopes, alibi_slopes, "comes from alibi_slopes"),
     (
+        "slopes from the library, through the encoding",
         lesson06.check_any_slopes,
         lambda n: -create("alibi", d_model=4 * n, n_heads=n).bias(*one_step(n))[0, :, 0, 1],
         "comes from alibi_slopes",
     ),
-    (lesson06.check_blockwise, whole_attention, "its largest tensor holds"),
-    (check_ntk_factor, lambda d, base, trained, wanted: wanted / trained, "the slowest pair"),
-    (check_ntk_factor, lambda d, base, trained, wanted: wanted // trained, "the slowest pair"),
-    (check_factors, lambda turns, s: turns.clamp(1, s), "nats at 64 bytes and"),
     (
+        "blockwise with all scores",
+        lesson06.check_blockwise,
+        whole_attention,
+        "its largest tensor holds",
+    ),
+    (
+        "ntk factor of the slowest pair",
+        check_ntk_factor,
+        lambda d, base, trained, wanted: wanted / trained,
+        "the slowest pair",
+    ),
+    (
+        "ntk factor, whole division",
+        check_ntk_factor,
+        lambda d, base, trained, wanted: wanted // trained,
+        "the slowest pair",
+    ),
+    ("factors by clamp", check_factors, lambda turns, s: turns.clamp(1, s), "nats at 64 bytes and"),
+    (
+        "factors for one model only",
         check_factors,
         lambda turns, s: torch.tensor([1.0] * 5 + [6.0] + [8.0] * 10),
         "each of 64 pairs",
     ),
-    (check_factors, lambda turns, s: torch.zeros_like(turns), "above 0"),
+    ("factors of zero", check_factors, lambda turns, s: torch.zeros_like(turns), "above 0"),
+    (
+        "equivariance, allclose of f(x) and its shuffle",
+        lesson01.check_is_equivariant,
+        lambda f, x, perm: close(f(x), f(x[perm])),
+        "invariance",
+    ),
+    (
+        "equivariance, always True",
+        lesson01.check_is_equivariant,
+        lambda f, x, perm: True,
+        "True whatever",
+    ),
+    (
+        "previous, places by arange",
+        lesson01.check_previous,
+        by_place(lambda start: torch.arange(len(start)) * 1.0),
+        "counted in the order of storage",
+    ),
+    (
+        "previous, places by cumsum",
+        lesson01.check_previous,
+        by_place(lambda start: start.cumsum(0)),
+        "counted in the order of storage",
+    ),
+    (
+        "previous, found outside and passed through attend",
+        lesson01.check_previous,
+        previous_through_attend,
+        "no call of attend gave them",
+    ),
+    (
+        "pieces, a list counted",
+        check_pieces,
+        lambda n, w, o: len(list(range(0, max(n - o, 1), w - o))),
+        "MemoryError",
+    ),
+    (
+        "bucket rounded up",
+        lesson04.check_causal_bucket,
+        lambda d, n, r: bucket(d, n, n // 2, (ratio(d, n // 2, r) * (n - n // 2)).ceil()),
+        "rounded up",
+    ),
+    ("skew by NumPy's indices", lesson04.check_skew_new, skewed_by_numpy, "comes from numpy"),
+    ("skew by a one-hot table", lesson04.check_skew_new, skewed_by_one_hot, "No index tables"),
+    (
+        "blockwise, queries one by one",
+        lesson06.check_blockwise,
+        query_by_query,
+        "gets all 160 at once",
+    ),
+    (
+        "blockwise, one sum not rescaled",
+        lesson06.check_blockwise,
+        in_blocks(lambda shrink: 1.0),
+        "keeps another scale",
+    ),
+    (
+        "ntk factor of a pair between two",
+        check_ntk_factor,
+        lambda d, b, n, m: (m / n) ** ((d - 2) / d * math.log(b, n / 2 / math.pi)),
+        "between two pairs",
+    ),
 ]
 
 
@@ -648,7 +868,9 @@ def one_step(n):
     return q, q, Places(torch.arange(2))
 
 
-@pytest.mark.parametrize(("check", "answer", "words"), WRONG, ids=[row[2] for row in WRONG])
+@pytest.mark.parametrize(
+    ("check", "answer", "words"), [pytest.param(*row, id=name) for name, *row in WRONG]
+)
 def test_a_wrong_answer_fails_with_a_fitting_word(check, answer, words):
     verdict = check.verdict(answer)
     assert verdict.kind in ("mistake", "rule", "wrong") and words in verdict.text, verdict.text
@@ -704,6 +926,65 @@ def factor_in_float32(d, base, trained, wanted):
     return torch.tensor(wanted / trained) ** ((d - 2) / (2 * slow[0, 0].float()))
 
 
+def bucket_by_a_loop(distance, n_buckets, r_max):
+    e = n_buckets // 2
+    steps = [(n_buckets - e) * math.log(max(d, e) / e) / math.log(r_max / e)
+             for d in distance.flatten().tolist()]  # fmt: skip
+    far = torch.tensor([min(n_buckets - 1, e + int(step)) for step in steps])
+    return torch.where(distance < e, distance, far.reshape(distance.shape))
+
+
+def padded_on_the_right(rows):
+    m, n = rows.shape
+    line = F.pad(rows, (0, m - 1)).flatten()[m - 1 :]
+    return F.pad(line, (0, m - 1))[: m * (n + m - 2)].reshape(m, -1)[:, :n] if m > 1 else rows
+
+
+def by_gather(keys, table):
+    n, k = len(keys), len(table) // 2
+    place = torch.arange(n)
+    row = (place[:, None] - place + k).clamp(0, 2 * k - 1)  # [j, i]: j − i + k
+    return (keys @ table.T).gather(1, row).T
+
+
+def by_logsumexp(q, k, v, slopes, q_pos, k_pos, causal, block):
+    """Each block's own softmax, weighed by its share of all."""
+    outs, sizes = [], []
+    for i in range(0, len(k_pos), block):
+        offsets = k_pos[i : i + block] - q_pos[:, None]
+        scores = torch.einsum("hqd,hkd->hqk", q, k[:, i : i + block]) / math.sqrt(q.shape[-1])
+        scores = scores - slopes[:, None, None] * offsets.abs()
+        scores = torch.where((offsets > 0) & causal, -torch.inf, scores)
+        sizes.append(scores.logsumexp(-1, keepdim=True))
+        outs.append(scores.softmax(-1).nan_to_num() @ v[:, i : i + block])
+    shares = torch.stack(sizes).softmax(0)
+    return sum(share * out for share, out in zip(shares, outs, strict=True))
+
+
+def by_bisection(d, base, trained, wanted):
+    speeds = [base ** (-2 * m / d) for m in range(d // 2)]
+
+    def enough(s):
+        slowed = [speed * s ** (-2 * m / (d - 2)) for m, speed in enumerate(speeds)]
+        return all(
+            trained * speed >= 2 * math.pi or wanted * now <= trained * speed
+            for speed, now in zip(speeds, slowed, strict=True)
+        )
+
+    low, high = 1.0, 1e9
+    for _ in range(200):
+        middle = (low + high) / 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
+
+
+def by_one_hot(attend, x, start):
+    nothing = torch.zeros(len(x), 1)
+    place = (1 / attend(nothing, nothing, start[:, None]) - 1).round().long()[:, 0]
+    wanted = F.one_hot((place - 1).clamp(min=0), 64).float()
+    return attend(100 * wanted, F.one_hot(place, 64).float(), x)
+
+
 RIGHT = [
     (lesson00.check_weights, lambda s: (s - s.logsumexp(-1, keepdim=True)).exp()),
     (lesson01.check_entropy, nice_entropy),
@@ -725,6 +1006,16 @@ RIGHT = [
     (check_ntk_factor, factor_in_float32),
     (check_factors, lambda turns, s: torch.where(turns < 1, 0.75 * s, 1.0).where(
         (turns > 0.4) | (turns >= 1), torch.tensor(s))),
+    (check_pieces, lambda n, w, o: len(range(0, max(n - o, 1), w - o))),
+    (lesson04.check_causal_bucket, bucket_by_a_loop),
+    (lesson04.check_skew_new, lambda rows: padded_on_the_right(rows)),
+    (lesson04.check_position_to_content, by_gather),
+    (lesson06.check_blockwise, in_blocks(lambda shrink: shrink)),
+    (lesson06.check_blockwise, by_logsumexp),
+    (check_ntk_factor, by_bisection),
+    (lesson01.check_is_equivariant, lambda f, x, perm: np.allclose(
+        f(x[perm]).numpy(), f(x).numpy()[perm.numpy()], atol=1e-5)),
+    (lesson01.check_previous, by_one_hot),
 ]  # fmt: skip
 
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 
 import torch
 from torch import Tensor
 
 from course_utils.checks import probes
-from course_utils.checks.calls import call
 from course_utils.checks.core import Check, Mistake, numbers
-from course_utils.checks.rules import Case, Rule, Without
+from course_utils.checks.rules import Case, Without
 from course_utils.measures import entropy
 
 _causal = numbers(5, 5, seed=1).masked_fill(torch.ones(5, 5).triu(1).bool(), -torch.inf).softmax(-1)
@@ -208,22 +207,6 @@ check_is_equivariant = Check(
 )
 
 
-class OutOfAttend(Rule):
-    """What the function returns is what one call of attend gave."""
-
-    def broken(self, yours: Callable[..., Tensor], cases: Sequence[Case], seconds: float) -> str:
-        """Say so where it is not."""
-        for case in cases:
-            done = call(yours, case, seconds)
-            gave = [one for one in done.given[0].gave if one.shape == done.answer.shape]
-            if not any(torch.allclose(one.double(), done.answer.double()) for one in gave):
-                return (
-                    "the rows are right, but no call of attend gave them. Rows may meet in attend "
-                    "only: which q and k make it look at the word before?"
-                )
-        return ""
-
-
 def _place(attend: probes.CausalAttend, start: Tensor) -> Tensor:
     """The place of each row, (n, 1), as a word can find it: 1/(share of the first word) − 1."""
     nothing = torch.zeros(len(start), 1)
@@ -231,17 +214,12 @@ def _place(attend: probes.CausalAttend, start: Tensor) -> Tensor:
 
 
 def _look(
-    attend: probes.CausalAttend, x: Tensor, start: Tensor, back: float = 1.0, sharp: float = 20.0
-) -> Tensor:
-    """Each row's word so many places back, with scores −sharp · (distance from there)²."""
-    return _look_from(_place(attend, start) - back, attend, x, start, sharp)
-
-
-def _look_from(
-    wanted: Tensor, attend: probes.CausalAttend, x: Tensor, start: Tensor, sharp: float
-) -> Tensor:
-    place = _place(attend, start)
-    q = sharp * torch.cat([2 * wanted, -torch.ones_like(wanted)], 1)
+    attend: probes.CausalAttend, x: Tensor, start: Tensor, *,
+    own: float = 1.0, back: float = 1.0, sharp: float = 20.0, place: Tensor | None = None,
+) -> Tensor:  # fmt: skip
+    """Each row's word at own · place − back, with scores −sharp · (distance from there)²."""
+    place = _place(attend, start) if place is None else place
+    q = sharp * torch.cat([2 * (own * place - back), -torch.ones_like(place)], 1)
     return attend(q, torch.cat([place, place**2], 1), x)
 
 
@@ -261,6 +239,17 @@ check_previous = Check(
             "The rows lie in a secret order. Who alone knows which word came before?",
             lambda attend, x, start: x.roll(1, 0),
         ),
+        *(
+            Mistake(
+                "places are counted in the order of storage",
+                "The rows lie in a secret order. Who alone can tell a word how many came before?",
+                lambda attend, x, start, at=at: _look(attend, x, start, place=at(start[:, None])),
+            )
+            for at in (
+                lambda start: torch.ones_like(start).cumsum(0) - 1,
+                lambda start: start.cumsum(0),
+            )
+        ),
         Mistake(
             "each word gets itself",
             "Your scores are largest at the query's own place. Where should their peak be?",
@@ -274,7 +263,7 @@ check_previous = Check(
         Mistake(
             "each word gets the first word",
             "Your scores fall from the first key on. Do they know where the query stands?",
-            lambda attend, x, start: _look_from(0 * start[:, None], attend, x, start, 20.0),
+            lambda attend, x, start: _look(attend, x, start, own=0.0, back=0.0),
         ),
         Mistake(
             "it looks two words back",
@@ -296,5 +285,5 @@ check_previous = Check(
         "q = 20 · (2(i − 1), −1) and k = (j, j²), column by column.",
     ),
     tolerance=1e-3,
-    rules=[OutOfAttend()],
+    rules=[probes.OutOfAttend()],
 )

@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from course_utils.checks.core import Check, Mistake, numbers
-from course_utils.checks.rules import NoLoops, Without
+from course_utils.checks.rules import OUTSIDE, AtMost, NoLoops, Without
 from course_utils.encodings.functional import deberta_scores, skew, t5_bucket, toeplitz
 
 
@@ -98,12 +98,15 @@ check_causal_bucket = Check(
             "This model is causal. Which keys can it see?",
             lambda distance, n, m: t5_bucket(-distance, n + n % 2, m, True),
         ),
-        Mistake(
-            "fractions are rounded to the nearer bucket",
-            "The formula has ⌊ ⌋ around a fraction. What do these brackets make of 2.7?",
-            lambda distance, n, m: _dealt(
-                distance, n, (_share(distance, m, n // 2) * (n - n // 2)).round()
-            ),
+        *(
+            Mistake(
+                f"fractions are rounded {way}",
+                "The formula has ⌊ ⌋ around a fraction. What do these brackets make of 2.7?",
+                lambda distance, n, m, to=to: _dealt(
+                    distance, n, to(_share(distance, m, n // 2) * (n - n // 2))
+                ),
+            )
+            for way, to in (("to the nearer bucket", torch.round), ("up", torch.ceil))
         ),
         Mistake(
             "the logarithm is that of the distance, not of its ratio to e",
@@ -148,6 +151,7 @@ def _right_pad(rows: Tensor) -> Tensor:
 
 
 _TABLES = ("indexing", "gather", "take", "take_along_dim", "index_select", "scatter", "scatter_")
+_NO_TABLES = "No index tables: how can reshaping move rows?"
 
 check_skew_new = Check(
     "skew_new",
@@ -210,7 +214,8 @@ check_skew_new = Check(
     ),
     rules=[
         NoLoops((numbers(3, 8),), (numbers(20, 64),)),
-        Without((skew, toeplitz), _TABLES, why="No index tables: how can reshaping move rows?"),
+        Without((skew, toeplitz), (*_TABLES, *OUTSIDE), why=_NO_TABLES),
+        AtMost((numbers(20, 64),), lambda rows: 4 * rows.numel(), why=_NO_TABLES),
     ],
 )
 

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from course_utils.checks.core import Check, Mistake, numbers
-from course_utils.checks.rules import AtMost, Case, Without
+from course_utils.checks.rules import AtMost, Case, InParts, Without
 from course_utils.encodings.functional import alibi_bias, alibi_slopes, offset_matrix
 
 
@@ -170,6 +170,7 @@ _HIDDEN = -1e30  # finite: −inf less −inf is nan
 def _blockwise(
     *case: Any, start: float = _HIDDEN, rescaled: bool = True, shifted: bool = True,
     counted: bool = False, shortcut: bool = False, own: bool = False, stored: bool = False,
+    half: bool = False,
 ) -> Tensor:  # fmt: skip
     """The right answer, or one with the mistake that a flag names."""
     q, k, v, slopes, q_pos, k_pos, causal, block = case
@@ -190,7 +191,7 @@ def _blockwise(
         new = largest if own else torch.maximum(top, largest) if shifted else top
         weights, shrink = (scores - new).exp(), (top - new).exp() if rescaled else 1.0
         total = total * shrink + weights.sum(-1, keepdim=True)
-        out, top = out * shrink + weights @ values, new
+        out, top = out * (1.0 if half else shrink) + weights @ values, new
     return out / total
 
 
@@ -239,9 +240,9 @@ check_blockwise = Check(
             Mistake(
                 "what was added up before keeps another scale",
                 "A later block takes off another amount. What factor do the old sums lack then?",
-                _with(rescaled=False, own=own),
+                _with(**flags),
             )
-            for own in (False, True)
+            for flags in ({"rescaled": False}, {"rescaled": False, "own": True}, {"half": True})
         ),
         Mistake(
             "a block of which a query sees nothing gives nan",
@@ -293,6 +294,7 @@ check_blockwise = Check(
             _long,
             lambda q, k, *rest: 2 * max(q.shape[1] * rest[-1] * len(q), k.numel()),
             why="Which keys are needed at a time?",
-        )
+        ),
+        InParts(_long, 160, why="Queries can wait, keys come in blocks. What can be added up?"),
     ],
 )

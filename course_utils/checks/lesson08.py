@@ -69,6 +69,11 @@ check_ntk_factor = Check(
             lambda d, b, L, n: (n / L) ** (2 * _unfinished(d, b, L) / (d - 2)),
         ),
         Mistake(
+            "the edge lies between two pairs",
+            "Pairs have whole numbers. Which is the first that makes no whole turn?",
+            lambda d, b, L, n: (n / L) ** ((d - 2) / d * math.log(b, L / (2 * math.pi))),
+        ),
+        Mistake(
             "a radian is taken for a turn",
             "Through which angle has a hand gone that has seen every direction?",
             lambda d, b, L, n: (n / L) ** ((d - 2) / (2 * _unfinished(d, b, L, 1.0))),

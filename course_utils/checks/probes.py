@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
+
+from course_utils.checks.calls import call
+from course_utils.checks.rules import Case, Rule
 
 Function = Callable[[Tensor], Tensor]
 
@@ -76,13 +79,13 @@ def add_first(x: Tensor) -> Tensor:
 
 
 class CausalAttend:
-    """Causal attention, not scaled, over rows in an order that it knows; keeps what it gave."""
+    """Causal attention, not scaled, over rows in an order that it knows; keeps v and output."""
 
     __name__ = "attend"
 
     def __init__(self, order: Tensor) -> None:
         self.order = order  # (n,), the place of each row
-        self.gave: list[Tensor] = []
+        self.gave: list[tuple[Tensor, Tensor]] = []
 
     def __call__(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         """Rows of width e, e and m for each of n words → (n, m)."""
@@ -91,5 +94,23 @@ class CausalAttend:
                 shape = tuple(rows.shape)
                 raise ValueError(f"{name} must be (n, width), n = {len(self.order)}, got {shape}")
         later = self.order[None, :] > self.order[:, None]
-        self.gave.append((q @ k.T).masked_fill(later, -torch.inf).softmax(-1) @ v)
-        return self.gave[-1]
+        out = (q @ k.T).masked_fill(later, -torch.inf).softmax(-1) @ v
+        self.gave.append((v, out))
+        return out
+
+
+class OutOfAttend(Rule):
+    """What the function returns is what one call of attend gave for the rows themselves."""
+
+    def broken(self, yours: Callable[..., Tensor], cases: Sequence[Case], seconds: float) -> str:
+        """Say so where it is not."""
+        for case in cases:
+            done = call(yours, case, seconds)
+            attend, x, _ = done.given
+            rows = [out for v, out in attend.gave if v.shape == x.shape and torch.equal(v, x)]
+            if not any(torch.allclose(one.double(), done.answer.double()) for one in rows):
+                return (
+                    "the rows are right, but no call of attend gave them for x. Rows may meet in "
+                    "attend only: which q and k make it look at the word before?"
+                )
+        return ""

@@ -17,8 +17,11 @@ from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
 from course_utils.checks.calls import Function, call
+from course_utils.checks.compare import describe
 
 Case = tuple[Any, ...]
+EXPONENTIALS = ("exp", "exp2", "exp_", "softmax", "log_softmax", "pow", "__pow__", "__rpow__")
+OUTSIDE = ("numpy", "__array__", "tolist")  # what follows cannot be watched
 
 
 class Rule(ABC):
@@ -37,19 +40,20 @@ class Seen(TorchFunctionMode):
 
     Attributes:
         operations: PyTorch's functions and methods by name, in order; "indexing" for x[numbers].
-        largest: numbers in the memory of the largest tensor that one of them returned.
+        tensors: what they returned: the name, the shape, and how many numbers the memory holds.
         codes: the code of each Python function that was called, by whomever.
         lines: how often each line of the learner's notebook ran, by file and number.
+        answer: what the function returned, or the exception that it ended with.
     """
 
     def __init__(self, yours: Function, case: Case, seconds: float) -> None:
         super().__init__()
         self.operations: list[str] = []
-        self.largest = 0
+        self.tensors: list[tuple[str, torch.Size, int]] = []
         self.codes: set[CodeType] = set()
         self.lines: Counter[tuple[str, int]] = Counter()
         self._notebook = getattr(yours, "__globals__", None)
-        call(lambda *given: self._watch(yours, given), case, seconds)
+        self.answer = call(lambda *given: self._watch(yours, given), case, seconds).answer
 
     def _watch(self, yours: Function, given: Case) -> Any:
         before = sys.gettrace()
@@ -76,7 +80,7 @@ class Seen(TorchFunctionMode):
         self.operations.append("indexing" if by_number else name)
         for one in out if isinstance(out, (tuple, list)) else (out,):
             if isinstance(one, Tensor):
-                self.largest = max(self.largest, _memory(one))
+                self.tensors.append((name, one.shape, _memory(one)))
         return out
 
 
@@ -134,11 +138,14 @@ class NoLoops(Rule):
 
     def broken(self, yours: Function, cases: Sequence[Case], seconds: float) -> str:
         """Quote the loop, or say how many operations the two sizes take."""
-        few, many = (Seen(yours, case, seconds) for case in (self.small, self.large))
+        few, many = (Seen(yours, case, min(seconds, 1.0)) for case in (self.small, self.large))
         more = many.lines - few.lines
         if more:
             line = linecache.getline(*more.most_common(1)[0][0]).strip() or "for …"
             return f"the answer is right, but there is a loop in it: `{line}`. Do it without."
+        if isinstance(many.answer, BaseException):
+            problem = f"{type(many.answer).__name__} {many.answer}".strip()
+            return f"the answer is right, but it ends with {problem} for {describe(self.large)}."
         counts = len(few.operations), len(many.operations)
         if counts[0] != counts[1]:
             return (
@@ -158,10 +165,28 @@ class AtMost(Rule):
 
     def broken(self, yours: Function, cases: Sequence[Case], seconds: float) -> str:
         """Name both sizes."""
-        largest, allowed = Seen(yours, self.case, seconds).largest, self.numbers(*self.case)
+        tensors = Seen(yours, self.case, seconds).tensors
+        largest = max((memory for *_, memory in tensors), default=0)
+        allowed = self.numbers(*self.case)
         if largest <= allowed:
             return ""
         return (
             f"the answer is right, but its largest tensor holds {largest:,} numbers where "
             f"{allowed:,} are enough. {self.why}"
         )
+
+
+@dataclass(frozen=True)
+class InParts(Rule):
+    """No exponential along a whole axis, which no other axis of the case has as its length."""
+
+    case: Case
+    length: int
+    why: str
+
+    def broken(self, yours: Function, cases: Sequence[Case], seconds: float) -> str:
+        """Name the operation."""
+        for name, shape, _ in Seen(yours, self.case, seconds).tensors:
+            if name in EXPONENTIALS and self.length in shape:
+                return f"the answer is right, but {name} gets all {self.length} at once. {self.why}"
+        return ""
