@@ -793,35 +793,12 @@ def my_entropy(weights):
 
 
 # %%
-from course_utils.checks.lesson01 import (
-    check_count,
-    check_entropy,
-    check_hidden_keys,
-    check_is_equivariant,
-)
+from course_utils.checks.lesson01 import check_entropy, check_is_equivariant, check_previous
 
 check_entropy(my_entropy)
 
 # %% [markdown]
-# **Exercise 2 ★ The causal mask.** Write `hidden_keys(n)`. It returns a boolean (n, n) matrix,
-# True where key $j$ is hidden from query $i$.
-
-
-# %% tags=["stub"]
-def hidden_keys(n):
-    raise NotImplementedError("your turn")
-
-
-# %% tags=["solution"]
-def hidden_keys(n):
-    return torch.arange(n)[None, :] > torch.arange(n)[:, None]
-
-
-# %%
-check_hidden_keys(hidden_keys)
-
-# %% [markdown]
-# **Exercise 3 ★★ Find the bug.** Suppose someone wrote the test below. It passes when it is tried
+# **Exercise 2 ★★ Find the bug.** Suppose someone wrote the test below. It passes when it is tried
 # with the reversed order. A test of equivariance should answer True for plain attention
 # and *every* shuffle. First see where this one fails, then write it right.
 
@@ -855,31 +832,55 @@ def is_equivariant(f, x, perm):
 check_is_equivariant(is_equivariant)
 
 # %% [markdown]
-# **Exercise 4 ★★★ Count without an encoding.** Write `count(n)`. It returns the positions
-# 0 … n − 1 as floats, but computed by causal attention alone: uniform causal weights, a marker
-# on one token, and a function of the average. No `arange` of positions in the result, please.
-# (The check cannot see how you did it. You can.)
+# **Exercise 3 ★★★ The word before.** No encoding, and the rows of a text are stored in a secret
+# order. Only `attend` knows which word is later than which, and hides it:
+
+
+# %%
+def secret_order(places):
+    """Causal attention, not scaled, over rows in any order: row r holds word places[r]."""
+
+    def attend(q, k, v):  # (n, e), (n, e), (n, m) → (n, m)
+        later = places[None, :] > places[:, None]
+        return (q @ k.T).masked_fill(later, -torch.inf).softmax(-1) @ v
+
+    return attend
+
+
+stored, secret = "Mary John today loves".split(), torch.tensor([2, 0, 3, 1])
+attend = secret_order(secret)  # John loves Mary today
+row_of_word = secret.argsort()
+wanted = [stored[row] for row in row_of_word[(secret - 1).clamp(min=0)]]
+print("stored :", *stored)
+print("wanted :", *wanted)
+
+# %% [markdown]
+# Can each word find the word before it? Write `previous(attend, x, start)`: for each row of x,
+# (n, d), the row of the word before it. The first word gets itself. `start`, (n,), is 1 at the
+# first word and 0 elsewhere. Rows may meet in `attend` only: return what one call of it gave. Call
+# it as often as you like. Up to 64 words must work.
 
 
 # %% tags=["stub"]
-def count(n):
+def previous(attend, x, start):
     raise NotImplementedError("your turn")
 
 
 # %% tags=["solution"]
-def count(n):
-    visible = torch.tril(torch.ones(n, n))
-    uniform = visible / visible.sum(-1, keepdim=True)
-    marker = torch.zeros(n)
-    marker[0] = 1.0
-    return 1 / (uniform @ marker) - 1  # the average at p is 1/(p + 1)
+def previous(attend, x, start):
+    nothing = torch.zeros(len(x), 1)
+    share = attend(nothing, nothing, start[:, None])  # equal scores: 1/(p + 1)
+    p = 1 / share - 1  # (n, 1), the place of each word
+    q = 20 * torch.cat([2 * (p - 1), -torch.ones_like(p)], dim=1)
+    k = torch.cat([p, p**2], dim=1)  # q · k = −20 (p_k − (p_q − 1))² + what all keys share
+    return attend(q, k, x)
 
 
 # %%
-check_count(count)
+check_previous(previous)
 
 # %% [markdown]
-# Each check has three hints, for example `check_count.hint(1)`.
+# Each check has three hints, for example `check_previous.hint(1)`.
 
 # %% [markdown]
 # ## Myth check

@@ -221,7 +221,7 @@ guess.reveal(literal, "MB")
 #
 # Huang et al. (2018, arXiv 1809.04281) do this by reshaping, and call it *skewing*: lay the rows
 # out as one line, drop the first $n - 1$ numbers, and cut the line into rows that are one shorter.
-# (Theirs is for keys behind the query only, like exercise 4. Here keys may also be ahead.)
+# (Theirs is for keys behind the query only, like exercise 3. Here keys may also be ahead.)
 
 
 # %%
@@ -757,34 +757,9 @@ print(f"place 3 from four hand-set biases: {by_hand:.2f} right")
 #
 # ## Exercises
 #
-# **Exercise 1 ★ Clip.** Write `shaw_row(offsets, k)`: for each offset $j - i$ the row of Shaw's
-# table of $2k + 1$ rows. Offset $-k$ has row 0.
-
-
-# %% tags=["stub"]
-def shaw_row(offsets, k):
-    raise NotImplementedError("your turn")
-
-
-# %% tags=["solution"]
-def shaw_row(offsets, k):
-    return offsets.clamp(-k, k) + k
-
-
-# %%
-from course_utils.checks.lesson04 import (
-    check_causal_bucket,
-    check_causal_skew,
-    check_position_to_content,
-    check_shaw_row,
-)
-
-check_shaw_row(shaw_row)
-
-# %% [markdown]
-# **Exercise 2 ★★ Buckets.** Write `causal_bucket(distance, n_buckets, max_distance)`: T5's bucket
-# for a tensor of distances to keys behind the query, from the formula above. All buckets serve
-# this one direction.
+# **Exercise 1 ★★ Buckets.** Write `causal_bucket(distance, n_buckets, max_distance)`: T5's bucket
+# for a tensor of distances to earlier keys, from the formula above. All buckets serve this one
+# direction, and their number may be odd.
 
 
 # %% tags=["stub"]
@@ -801,10 +776,16 @@ def causal_bucket(distance, n_buckets, max_distance):
 
 
 # %%
+from course_utils.checks.lesson04 import (
+    check_causal_bucket,
+    check_position_to_content,
+    check_skew_new,
+)
+
 check_causal_bucket(causal_bucket)
 
 # %% [markdown]
-# **Exercise 3 ★★ Find the bug: who is asking?** DeBERTa's published code computes the third term
+# **Exercise 2 ★★ Find the bug: who is asking?** DeBERTa's published code computes the third term
 # in the way below. It first multiplies all keys with all rows, then picks for key $j$ and query
 # $i$ the row at $i - j + k$. The paper's formula says otherwise. (A reader asked about it:
 # microsoft/DeBERTa, issue 162.) First see what differs.
@@ -851,25 +832,27 @@ def position_to_content(keys, table):
 check_position_to_content(position_to_content)
 
 # %% [markdown]
-# **Exercise 4 ★★★ Skew, causal.** In a causal model only offsets $-(n-1)$ to 0 occur. Write
-# `causal_skew(rows)`: from (n, n), columns counting those offsets from the lowest, to (n, n),
-# columns counting keys, and 0 where the key is ahead of the query. No loops, no index tables.
+# **Exercise 3 ★★★ Skew while generating.** A causal model of n words has read all but the last m.
+# Their queries stand at places n − m to n − 1, and only offsets $-(n-1)$ to 0 occur. Write
+# `skew_new(rows)`: from (m, n), columns counting those offsets from the lowest, to (m, n), columns
+# counting keys, and 0 where the key is later than the query. It must serve every m from 1 to n. No
+# loops, no index tables.
 
 
 # %% tags=["stub"]
-def causal_skew(rows):
+def skew_new(rows):
     raise NotImplementedError("your turn")
 
 
 # %% tags=["solution"]
-def causal_skew(rows):
-    n = len(rows)
-    padded = torch.cat([torch.zeros(n, 1), rows], dim=1)  # (n, n + 1)
-    return padded.flatten()[n:].reshape(n, n).tril()
+def skew_new(rows):
+    m, n = rows.shape
+    padded = torch.cat([torch.zeros(m, 1), rows], dim=1)  # (m, n + 1)
+    return padded.flatten()[m:].reshape(m, n).tril(n - m)
 
 
 # %%
-check_causal_skew(causal_skew)
+check_skew_new(skew_new)
 
 # %% [markdown]
 # ## Myth check

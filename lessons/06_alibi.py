@@ -827,32 +827,7 @@ compared
 #
 # ## Exercises
 #
-# **Exercise 1 ★ Slopes.** Write `my_slopes(n_heads)`, without looking up: the tensor of $m_h$ for a
-# number of heads that is a power of two.
-
-
-# %% tags=["stub"]
-def my_slopes(n_heads):
-    raise NotImplementedError("your turn")
-
-
-# %% tags=["solution"]
-def my_slopes(n_heads):
-    return 2 ** (-8 * torch.arange(1, n_heads + 1) / n_heads)
-
-
-# %%
-from course_utils.checks.lesson06 import (
-    check_any_slopes,
-    check_cost,
-    check_slopes,
-    check_window,
-)
-
-check_slopes(my_slopes)
-
-# %% [markdown]
-# **Exercise 2 ★★ Twelve heads.** attention-gym, a collection of score functions, computes the
+# **Exercise 1 ★★ Twelve heads.** attention-gym, a collection of score functions, computes the
 # slopes by the formula for every number of heads, as the paper's text does. The authors' *code*
 # does something else for 12, which it calls a workaround, and BLOOM, with its 112 heads, follows
 # the code. Either is ALiBi. But weights trained with one meet other slopes in the other. What does
@@ -883,7 +858,7 @@ plots.show(
 
 # %% [markdown]
 # Compare the circles of 12 heads with those of 8 and of 16. Then write `any_slopes(n_heads)`, the
-# authors' rule for any number of heads. You may use `formula`.
+# authors' rule for any number of heads. You may use `formula`, not `alibi_slopes`.
 
 
 # %% tags=["stub"]
@@ -899,10 +874,12 @@ def any_slopes(n_heads):
 
 
 # %%
+from course_utils.checks.lesson06 import check_any_slopes, check_blockwise, check_cost
+
 check_any_slopes(any_slopes)
 
 # %% [markdown]
-# **Exercise 3 ★★ Find the bug: the sign.** This line stood in an example of attention-gym, until
+# **Exercise 2 ★★ Find the bug: the sign.** This line stood in an example of attention-gym, until
 # pull request 86 corrected it. See what it does to one head of equal scores.
 
 
@@ -934,24 +911,39 @@ def cost(slopes, q_pos, k_pos):
 check_cost(cost)
 
 # %% [markdown]
-# **Exercise 4 ★★★ Effective window.** Write `window(slope, share, n)`: how many keys, counted from
-# the query back, hold at least `share` of the weight, for a causal query that sees `n` keys of
-# equal score. A whole number.
+# **Exercise 3 ★★★ ALiBi without the bill.** Neither scores nor bias need ever exist as a whole.
+# Write `blockwise(q, k, v, slopes, q_pos, k_pos, causal, block)`: the output of attention with
+# ALiBi, (heads, queries, d), from q of that shape and k, v of (heads, keys, d), with q · k divided
+# by √d. Take `block` keys at a time: no tensor may be larger than the inputs or the scores of one
+# block. Scores may be large, and keys are stored in any order. If `causal`, a query sees no later
+# key; one key at least is left to it.
 
 
 # %% tags=["stub"]
-def window(slope, share, n):
+def blockwise(q, k, v, slopes, q_pos, k_pos, causal, block):
     raise NotImplementedError("your turn")
 
 
 # %% tags=["solution"]
-def window(slope, share, n):
-    r = math.exp(-slope)
-    return math.ceil(math.log(1 - share * (1 - r**n)) / math.log(r))
+def blockwise(q, k, v, slopes, q_pos, k_pos, causal, block):
+    top = torch.full((*q.shape[:2], 1), -1e30)  # finite, as a query may see nothing of a block
+    total, out = torch.zeros_like(top), torch.zeros_like(q)
+    for keys, values, at in zip(
+        k.split(block, 1), v.split(block, 1), k_pos.split(block), strict=True
+    ):
+        steps = at[None, :] - q_pos[:, None]  # (queries, keys of this block)
+        scores = q @ keys.mT / q.shape[-1] ** 0.5 - slopes[:, None, None] * steps.abs()
+        if causal:
+            scores = scores.masked_fill(steps > 0, -torch.inf)
+        new = torch.maximum(top, scores.amax(-1, keepdim=True))
+        shrink, weights = (top - new).exp(), (scores - new).exp()
+        total = total * shrink + weights.sum(-1, keepdim=True)
+        out, top = out * shrink + weights @ values, new
+    return out / total
 
 
 # %%
-check_window(window)
+check_blockwise(blockwise)
 
 # %% [markdown]
 # ## Myth check

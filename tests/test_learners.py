@@ -2,6 +2,8 @@
 
 import ast
 import builtins
+import importlib
+import inspect
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ from notebook_comparison import compare_outputs
 from notebook_folds import SEALED, is_withheld
 from notebook_source import SITE_KEY, find_lessons, is_closer, lesson_name, read_lesson
 
+from course_utils import measures
 from course_utils.checks import Check
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -190,7 +193,37 @@ def test_every_stub_waits_and_its_check_says_so(lesson):
         assert check.verdict(made[stub.name]).kind == "untouched"
 
 
+def at_hand(lesson):
+    """The formulas and measures that a lesson imports, by name."""
+    for cell in read_lesson(lesson):
+        if cell.cell_type != "code":
+            continue
+        for part in ast.walk(ast.parse(cell.source)):
+            if not isinstance(part, ast.ImportFrom) or part.module is None:
+                continue
+            for alias in part.names:
+                if part.module == "course_utils" and alias.name == "measures":
+                    yield from inspect.getmembers(measures, inspect.isfunction)
+                elif part.module.startswith(("course_utils.encodings", "course_utils.measures")):
+                    found = getattr(importlib.import_module(part.module), alias.name)
+                    if inspect.isfunction(found):
+                        yield alias.name, found
+
+
+@every_lesson
+def test_nothing_that_a_lesson_imports_solves_its_exercises(lesson):
+    functions = dict(at_hand(lesson))
+    for _, check in checks(lesson).values():
+        for name, function in functions.items():
+            assert check.verdict(function).kind != "right", (check.name, name)
+
+
 # That these tests can fail
+
+
+def test_functions_at_hand_are_found_by_name_and_in_measures():
+    (fourth,) = (lesson for lesson in LESSONS if lesson.stem.startswith("04"))
+    assert {"t5_bucket", "deberta_scores", "entropy"} <= dict(at_hand(fourth)).keys()
 
 
 def test_taint_reaches_what_is_computed_from_a_stub_and_leaves_what_is_made_anew():

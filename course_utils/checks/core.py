@@ -1,42 +1,57 @@
-"""How an exercise is checked: type, shape, dtype, values, then a bank of known mistakes.
+"""How an exercise is checked. A check never raises because of a learner's answer: it explains.
 
-A check never raises because of a learner's answer. It explains. The exercises themselves are
-in one module a lesson.
+To add an exercise, say in ``lessonNN.py`` what is its own, and nothing else::
+
+    check_thing = Check(
+        "thing",                    # its name in messages
+        right_answer,               # a function
+        cases=[(3,), (numbers(4, 2),)],  # arguments; with the edge cases, and sizes that differ
+        mistakes=[Mistake("what went wrong", "A question that leads on?", wrong_answer), …],
+        hints=("gives little away", "more", "nearly all"),
+        rules=[Without((library_function,))],  # what the exercise forbids
+    )
+
+What happens to an answer, in this order:
+
+1. It is called with a copy of each case, and once more, within a time limit (``calls``). Stubs that
+   wait, endless loops, and answers that change from call to call are told.
+2. Each answer is compared with the right one: type, shape, numbers, dtype (``compare``).
+3. Where some are wrong, the known mistake that explains most of them is named (``mistakes``). It
+   explains a case if its own answer is wrong there and equal to the learner's, whatever the dtype,
+   or, failing that, has the same wrong shape.
+4. Where all are right, no argument may have changed, and the ``rules`` must hold.
+
+``tests/test_checks.py`` calls every check with its right answer and with each of its mistakes. Add
+there the answers that a check once judged wrongly.
 """
 
 from __future__ import annotations
 
-import copy
-import traceback
-from collections.abc import Callable, Iterator, Sequence
+import contextlib
+import io
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
-Function = Callable[..., Any]
+from course_utils.checks.calls import Call, Function, OutOfTime, call, line_in, unsolved
+from course_utils.checks.compare import TOLERANCE, describe, difference
+from course_utils.checks.mistakes import Known, Mistake, explanation
+from course_utils.checks.rules import Case, Rule
 
-
-@dataclass(frozen=True)
-class Mistake:
-    """A wrong answer people are known to give, and the question that leads on from it.
-
-    Attributes:
-        name: what went wrong, a few words.
-        question: what to ask the learner; it must not give the answer away.
-        answer: the wrong answer itself, called like the right one.
-    """
-
-    name: str
-    question: str
-    answer: Function
+SECONDS = 10.0
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a check found: ``kind`` is "right", "untouched", "mistake" or "wrong"."""
+    """What a check found.
+
+    ``kind`` is "right"; "untouched" for a stub and "blocked" for an answer that calls another stub;
+    "mistake" for a known one; "rule" for right answers by means that are ruled out; else "wrong".
+    """
 
     kind: str
     text: str
@@ -48,23 +63,34 @@ class Verdict:
 class Check:
     """``check(yours)`` prints what it finds; ``check.hint(1)`` prints the first of three hints.
 
-    ``reference``, the right answer, and yours are called with the arguments of each of ``cases``;
-    tensors are copied for each call. Each of the known ``mistakes`` must differ from the reference
-    in some case. Each hint is more open than the one before. ``tolerance`` is the largest absolute
-    difference that still counts as equal.
+    Args:
+        name: of the exercise, in messages.
+        reference: the right answer. It raises what the exercise asks to be raised.
+        cases: arguments, a tuple for each call.
+        mistakes: those that are known. Each differs from the reference in some case.
+        hints: each more open than the one before.
+        tolerance: see :func:`course_utils.checks.compare.difference`.
+        rules: what a right answer must keep to; see :mod:`course_utils.checks.rules`.
+        judge: where many answers are right: what is wrong with one, or "", from the answer and the
+            arguments. The reference's answer is then one that it accepts.
+        seconds: the longest that one call may take.
     """
 
     def __init__(
         self,
         name: str,
         reference: Function,
-        cases: Sequence[tuple[Any, ...]],
+        cases: Sequence[Case],
         mistakes: Sequence[Mistake],
         hints: tuple[str, str, str],
-        tolerance: float = 1e-5,
+        tolerance: float = TOLERANCE,
+        rules: Sequence[Rule] = (),
+        judge: Callable[..., str] | None = None,
+        seconds: float = SECONDS,
     ) -> None:
         self.name, self.reference, self.cases = name, reference, list(cases)
         self.mistakes, self.hints, self.tolerance = list(mistakes), hints, tolerance
+        self.rules, self.judge, self.seconds = list(rules), judge, seconds
 
     def __call__(self, yours: Any) -> None:
         """Print what is right or wrong with the function ``yours``."""
@@ -81,116 +107,113 @@ class Check:
         """Like calling the check, but returns what it would print."""
         if not callable(yours):
             advice = f"pass the function itself, without brackets, got {type(yours).__name__}."
-            return Verdict("wrong", f"✗ {self.name}: {advice}")
-        answers = [_outcome(yours, case) for case in self.cases]
-        if any(isinstance(answer, NotImplementedError) for answer in answers):
-            return Verdict("untouched", f"… {self.name}: not attempted yet.")
-        problems = list(self._differences(answers, self.reference))
-        if not any(problems):
-            return Verdict("right", f"✓ {self.name}: right, in all {len(self.cases)} cases.")
-        for mistake in self.mistakes:
-            if not any(self._differences(answers, mistake.answer)):
-                return Verdict("mistake", f"✗ {self.name}: {mistake.name}. {mistake.question}")
-        case, first = next(
-            (case, text) for case, text in zip(self.cases, problems, strict=True) if text
+            return self._wrong(advice)
+        calls: list[Call] = []
+        for case in self.cases:
+            calls.append(call(yours, case, self.seconds))
+            if isinstance(calls[-1].answer, OutOfTime):
+                return self._too_slow(yours, case, calls[-1].answer)
+        with contextlib.redirect_stdout(io.StringIO()):  # what it prints has been printed once
+            return (
+                self._of_stubs(yours, calls)
+                or self._called_again(yours, calls)
+                or self._of_answers(yours, calls)
+                or self._of_manners(yours, calls)
+                or Verdict("right", f"✓ {self.name}: right, in all {len(self.cases)} cases.")
+            )
+
+    def _wrong(self, text: str, kind: str = "wrong") -> Verdict:
+        return Verdict(kind, f"✗ {self.name}: {text}")
+
+    def _too_slow(self, yours: Function, case: Case, error: BaseException) -> Verdict:
+        return self._wrong(
+            f"called with {describe(case)} your function took longer than {self.seconds:g} seconds "
+            f"and was stopped{line_in(yours, error)}. Is there a loop that never ends? The right "
+            "answer takes a fraction of a second."
         )
-        line = _line_that_raised(yours, answers)
-        return Verdict("wrong", f"✗ {self.name}: called with {_describe(case)} {first}{line}")
 
-    def _differences(self, answers: Sequence[Any], other: Function) -> Iterator[str]:
-        for case, got in zip(self.cases, answers, strict=True):
-            yield _difference(got, _outcome(other, case), self.tolerance)
+    def _of_stubs(self, yours: Function, calls: Sequence[Call]) -> Verdict | None:
+        """Whether the answer, or a function of the notebook that it calls, is still a stub."""
+        stubs = [unsolved(one.answer, yours) for one in calls]
+        own = getattr(yours, "__name__", "")
+        if others := [name for name in stubs if name and name != own]:
+            text = f"… {self.name}: it calls {others[0]}, which is not solved yet."
+            return Verdict("blocked", text)
+        if all(stubs):
+            return Verdict("untouched", f"… {self.name}: not attempted yet.")
+        return None
+
+    def _called_again(self, yours: Function, calls: Sequence[Call]) -> Verdict | None:
+        """Whether the same arguments give the same answer once more."""
+        for case, before in zip(self.cases, calls, strict=True):
+            again = call(yours, case, self.seconds)
+            if isinstance(again.answer, OutOfTime):
+                return self._too_slow(yours, case, again.answer)
+            if difference(again.answer, before.answer, self.tolerance):
+                return self._wrong(
+                    f"called twice with {describe(case)} your function gives two answers. Does it "
+                    "draw random numbers, read memory that nobody filled (torch.empty), or keep "
+                    "something from call to call?"
+                )
+        return None
+
+    def _of_answers(self, yours: Function, calls: Sequence[Call]) -> Verdict | None:
+        """What is wrong with the answers: a known mistake, or the first that is wrong."""
+        problems = self._problems([one.answer for one in calls])
+        if not any(problems):
+            return None
+        failing = [i for i, text in enumerate(problems) if text]
+        if text := explanation(self._known, calls, failing, self._right, self.tolerance):
+            return self._wrong(text, "mistake")
+        place = failing[0]
+        answer = calls[place].answer
+        line = line_in(yours, answer) if isinstance(answer, BaseException) else ""
+        changed = _in_place(calls)
+        return self._wrong(
+            f"called with {describe(self.cases[place])} {problems[place]}{line}"
+            + (f" Also, {changed}" if changed else "")
+        )
+
+    def _of_manners(self, yours: Function, calls: Sequence[Call]) -> Verdict | None:
+        """Whether right answers spoil their arguments, or break a rule."""
+        if changed := _in_place(calls):
+            return self._wrong(f"the answer is right, but {changed}", "rule")
+        for rule in self.rules:
+            if text := rule.broken(yours, self.cases, self.seconds):
+                return self._wrong(text, "rule")
+        return None
+
+    def _problems(self, answers: list[Any]) -> list[str]:
+        """What is wrong with the answer to each case; "" where it is right."""
+        return [
+            difference(got, want, self.tolerance)
+            if self.judge is None or isinstance(got, BaseException)
+            else self.judge(got, *case)
+            for got, want, case in zip(answers, self._right, self.cases, strict=True)
+        ]
+
+    @cached_property
+    def _right(self) -> list[Any]:
+        return self._answers(self.reference)
+
+    @cached_property
+    def _known(self) -> list[Known]:
+        return [Known(one, self._answers(one.answer), self._problems) for one in self.mistakes]
+
+    def _answers(self, function: Function) -> list[Any]:
+        return [call(function, case, None).answer for case in self.cases]
 
 
-def _difference(got: Any, want: Any, tolerance: float) -> str:
-    """Say where ``got`` and ``want`` part: type, then shape, dtype, values. Empty if equal."""
-    if isinstance(got, Exception):
-        if type(got) is type(want):
-            return ""
-        return f"your function stopped with {type(got).__name__}: {got}"
-    if isinstance(want, Exception):
-        return "no error came."
-    if got is None:
-        return "your function returns None. Is a `return` missing?"
-    if isinstance(want, tuple):
-        return _tuple_difference(got, want, tolerance)
-    if isinstance(want, Tensor):
-        return _tensor_difference(got, want, tolerance)
-    if isinstance(got, np.generic) or (isinstance(got, Tensor) and got.numel() == 1):
-        got = got.item()
-    if isinstance(want, bool):
-        return "" if got is want else f"expected {want}, got {_describe((got,))}."
-    if isinstance(got, bool) or not isinstance(got, (int, float)):
-        return f"expected a number, got {_describe((got,))}."
-    if got == want or (abs(got) < 1e300 and abs(got - want) <= tolerance):
+def numbers(*size: int, seed: int = 0) -> Tensor:
+    """Random numbers for cases, always the same."""
+    return torch.randn(*size, generator=torch.Generator().manual_seed(seed))
+
+
+def _in_place(calls: Sequence[Call]) -> str:
+    names = {name: None for one in calls for name in one.changed}
+    if not names:
         return ""
-    return f"expected {want:.6g}, got {got if abs(got) > 1e300 else format(got, '.6g')}."
-
-
-def _outcome(function: Function, case: tuple[Any, ...]) -> Any:
-    """What the function returns for a case, or the exception it ends with."""
-    try:
-        with torch.no_grad():
-            return function(*copy.deepcopy(case))
-    except SystemExit as error:
-        return RuntimeError(f"it called exit ({error})")
-    except Exception as error:
-        return error
-
-
-def _line_that_raised(yours: Function, answers: Sequence[Any]) -> str:
-    error = next((answer for answer in answers if isinstance(answer, Exception)), None)
-    code = getattr(yours, "__code__", None)
-    if error is None or code is None:
-        return ""
-    frames = traceback.extract_tb(error.__traceback__)
-    lines = [frame.line for frame in frames if frame.filename == code.co_filename and frame.line]
-    return f" (in your line `{lines[-1]}`)" if lines else ""
-
-
-def _tuple_difference(got: Any, want: tuple[Tensor, ...], tolerance: float) -> str:
-    if not isinstance(got, (tuple, list)):
-        return f"expected {len(want)} tensors, such as `return a, b`, got {type(got).__name__}."
-    if len(got) != len(want):
-        return f"expected {len(want)} tensors, got {len(got)}."
-    for place, (mine, theirs) in enumerate(zip(got, want, strict=True)):
-        if text := _tensor_difference(mine, theirs, tolerance):
-            return f"of the {len(want)} results, number {place}: {text}"
-    return ""
-
-
-def _tensor_difference(got: Any, want: Tensor, tolerance: float) -> str:
-    if not isinstance(got, Tensor):
-        return f"expected a torch tensor, got {type(got).__name__}."
-    if got.shape != want.shape:
-        return f"expected shape {tuple(want.shape)}, got {tuple(got.shape)}."
-    if _kind(got) != _kind(want):
-        return f"expected dtype {want.dtype}, got {got.dtype}."
-    exact = torch.complex128 if want.is_complex() else torch.float64
-    mine, theirs = got.detach().cpu().to_dense().to(exact), want.cpu().to(exact)
-    gap = (mine - theirs).abs().nan_to_num(nan=torch.inf)  # NaN is close to nothing but NaN
-    gap[(mine == theirs) | (mine.isnan() & theirs.isnan())] = 0
-    if bool((gap <= tolerance).all()):
-        return ""
-    index = tuple(int(i) for i in (gap > tolerance).nonzero()[0])
-    place = f"[{', '.join(map(str, index))}]" if index else ""
     return (
-        f"the first value that differs is yours{place} = {mine[index].item():.6g}, "
-        f"expected {theirs[index].item():.6g}."
+        f"it changes its argument {', '.join(names)} in place. Whoever called still needs the old "
+        "values: which of your lines writes into it?"
     )
-
-
-def _kind(values: Tensor) -> str:
-    if values.dtype == torch.bool:
-        return "bool"
-    return "complex" if values.is_complex() else "float" if values.is_floating_point() else "int"
-
-
-def _describe(case: tuple[Any, ...]) -> str:
-    def text(value: Any) -> str:
-        if isinstance(value, Tensor):
-            small = value.numel() <= 6 and value.ndim == 1
-            return str(value.tolist()) if small else f"a tensor of shape {tuple(value.shape)}"
-        return str(getattr(value, "__name__", repr(value)))
-
-    return "(" + ", ".join(map(text, case)) + ")"

@@ -5,11 +5,13 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from course_utils.checks.core import Check, Mistake
+from course_utils.checks.core import Check, Mistake, numbers
+from course_utils.checks.rules import Without
 
 
 def _reference(scores: Tensor) -> Tensor:
-    return torch.softmax(scores, dim=-1)
+    positive = (scores - scores.amax(-1, keepdim=True)).exp()
+    return positive / positive.sum(-1, keepdim=True)
 
 
 check_weights = Check(
@@ -20,6 +22,7 @@ check_weights = Check(
         (torch.tensor([2.0, 1.0, -1.0]),),
         (torch.tensor([[1.0, 0.5, 3.0], [0.2, 4.0, 1.0]]),),
         (torch.tensor([100.0, 99.0]),),
+        (numbers(2, 3, 4),),
     ],
     mistakes=[
         Mistake(
@@ -44,6 +47,16 @@ check_weights = Check(
             lambda scores: scores.exp() / scores.exp().sum(-1, keepdim=True),
         ),
         Mistake(
+            "the sum runs along the wrong axis",
+            "Add up a row of your result, then a column. Which of the two should give 1?",
+            lambda scores: scores.softmax(0),
+        ),
+        Mistake(
+            "a high score gets a small weight",
+            "Of the scores 2 and −1, which should weigh more?",
+            lambda scores: (-scores).softmax(-1),
+        ),
+        Mistake(
             "these are the logarithms of the weights",
             "Are your numbers between 0 and 1?",
             lambda scores: scores.log_softmax(-1),
@@ -52,7 +65,13 @@ check_weights = Check(
     hints=(
         "The result has the shape of the scores, no number is negative, and each row sums to 1.",
         "Two steps: make every score positive with the exponential, then divide by the row's sum.",
-        "Subtract the row's largest score before the exponential, or let torch.softmax do it. "
-        "The axis to work along is the last one.",
+        "Subtract the row's largest score before the exponential: scores.amax(-1, keepdim=True). "
+        "The axis to work along is the last one, for the sum too.",
     ),
+    rules=[
+        Without(
+            operations=("softmax", "log_softmax", "special_softmax", "special_log_softmax"),
+            why="Here it is yours to write, with exp and sum.",
+        )
+    ],
 )

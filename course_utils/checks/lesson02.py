@@ -7,7 +7,8 @@ import math
 import torch
 from torch import Tensor
 
-from course_utils.checks.core import Check, Mistake
+from course_utils.checks.core import Check, Mistake, numbers
+from course_utils.checks.rules import Without
 from course_utils.encodings.functional import sinusoidal_frequencies, sinusoidal_table
 
 
@@ -45,22 +46,22 @@ check_wavelength = Check(
             "Where does your function use its argument base?",
             lambda m, d, base: _wavelength(m, d, 10000.0),
         ),
+        Mistake(
+            "this is half a turn",
+            "Where does the hand point after π radians, and where did it start?",
+            lambda m, d, base: _wavelength(m, d, base) / 2,
+        ),
     ],
     hints=(
         "The wavelength is the number of positions in one full turn.",
         "The angle of pair m at position p is p·θ with θ = base^(−2m/d_model).",
         "Solve p·θ = 2π for p.",
     ),
-    tolerance=1e-2,
 )
 
 
 def _add_positions(x: Tensor, table: Tensor) -> Tensor:
     return x + table[: x.shape[1]]
-
-
-def _numbers(*shape: int, seed: int = 0) -> Tensor:
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
 
 
 _long = sinusoidal_table(torch.arange(16), 8)
@@ -69,9 +70,9 @@ check_add_positions = Check(
     "add_positions",
     _add_positions,
     cases=[
-        (_numbers(4, 4, 8), _long),
-        (_numbers(2, 6, 8, seed=1), _long),
-        (_numbers(1, 5, 8, seed=2), _long),
+        (numbers(4, 4, 8), _long),
+        (numbers(2, 6, 8, seed=1), _long),
+        (numbers(1, 5, 8, seed=2), _long),
     ],
     mistakes=[
         Mistake(
@@ -100,6 +101,11 @@ check_add_positions = Check(
             "The encoding is zero in some columns. What would become of the token there?",
             lambda x, table: x * table[: x.shape[1]],
         ),
+        Mistake(
+            "the tokens are multiplied by √d_model first",
+            "So Vaswani et al. do, before they add. Does the function above?",
+            lambda x, table: x * x.shape[-1] ** 0.5 + table[: x.shape[1]],
+        ),
     ],
     hints=(
         "Print x.shape and the shape of the slice. Which axes line up when they are added?",
@@ -113,11 +119,6 @@ def _any_width(n: int, width: int) -> Tensor:
     columns = torch.arange(width)
     angles = torch.arange(n)[:, None] * 10000.0 ** (-2 * (columns // 2) / width)
     return torch.where(columns % 2 == 0, angles.sin(), angles.cos())
-
-
-def _sin_then_cos(n: int, width: int) -> Tensor:
-    table = _any_width(n, width)
-    return torch.cat([table[:, 0::2], table[:, 1::2]], dim=1)
 
 
 def _crashes_on_odd(n: int, width: int) -> Tensor:
@@ -135,14 +136,10 @@ def _zero_last(n: int, width: int) -> Tensor:
     return table
 
 
-def _padded(n: int, width: int) -> Tensor:
-    return _any_width(n, width + width % 2)[:, :width]
-
-
 check_any_width = Check(
     "any_width",
     _any_width,
-    cases=[(6, 4), (6, 5), (10, 7), (3, 1)],
+    cases=[(6, 4), (6, 5), (10, 7), (3, 1), (1, 3)],
     mistakes=[
         Mistake(
             "an odd width stops the program",
@@ -163,12 +160,12 @@ check_any_width = Check(
         Mistake(
             "sin fills the first half and cos the second",
             "In this course sin and cos alternate. Which column follows column 0?",
-            _sin_then_cos,
+            lambda n, width: torch.cat([_any_width(n, width)[:, odd::2] for odd in (0, 1)], 1),
         ),
         Mistake(
             "the frequencies are those of the next even width",
             "The exponent is −2m over the width. Which width did you divide by?",
-            _padded,
+            lambda n, width: _any_width(n, width + width % 2)[:, :width],
         ),
         Mistake(
             "the cos columns have frequencies of their own",
@@ -185,7 +182,6 @@ check_any_width = Check(
         "There is one more sin column than cos columns. Compute both, then cut cos to fit.",
         "table[:, 1::2] has width // 2 columns: give it angles[:, : width // 2].cos().",
     ),
-    tolerance=1e-4,
 )
 
 
@@ -226,6 +222,16 @@ check_shift_block = Check(
             "the shift is missing",
             "Your matrix is the same for every k. Where does k go?",
             lambda k, theta: _shift_block(1.0, theta),
+        ),
+        Mistake(
+            "the angle is taken for degrees",
+            "math.cos(3.14159) is about −1. In which unit does it want its angle?",
+            lambda k, theta: _shift_block(k, math.radians(theta)),
+        ),
+        Mistake(
+            "this is a vector, not the matrix",
+            "The matrix must serve every p. How many numbers has it?",
+            lambda k, theta: torch.tensor([math.sin(k * theta), math.cos(k * theta)]),
         ),
     ],
     hints=(
@@ -272,10 +278,20 @@ check_similarity = Check(
                 (k * base ** (-torch.arange(d // 2, dtype=torch.float64) / d)).cos().mean()
             ),
         ),
+        Mistake(
+            "m runs over the columns, not over the pairs",
+            "How many clock hands are there among d_model columns?",
+            lambda k, d, base: float(
+                (k * base ** (-2 * torch.arange(d, dtype=torch.float64) / d)).cos().mean()
+            ),
+        ),
     ],
     hints=(
         "The dot product is a sum over pairs. Look at one pair first.",
         "sin a · sin b + cos a · cos b = cos(a − b). What is a − b for pair m?",
         "Average cos(k·θ) over all pairs.",
     ),
+    rules=[
+        Without((sinusoidal_table,), why="Which part of the two encodings does cos(a − b) need?")
+    ],
 )

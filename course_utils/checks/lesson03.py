@@ -9,11 +9,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from course_utils.checks.core import Check, Mistake
-
-
-def _numbers(*shape: int, seed: int = 0) -> Tensor:
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
+from course_utils.checks.core import Check, Mistake, numbers
+from course_utils.checks.rules import NoLoops
 
 
 def _table_gradient(upstream: Tensor, max_len: int) -> Tensor:
@@ -22,13 +19,19 @@ def _table_gradient(upstream: Tensor, max_len: int) -> Tensor:
     return gradient
 
 
+def _over_places(upstream: Tensor, max_len: int) -> Tensor:
+    gradient = upstream.new_zeros(max_len, upstream.shape[-1])
+    gradient[: upstream.shape[0]] = upstream.sum(1)
+    return gradient
+
+
 check_table_gradient = Check(
     "table_gradient",
     _table_gradient,
     cases=[
-        (_numbers(3, 4, 2), 6),
-        (_numbers(2, 5, 3, seed=1), 5),
-        (_numbers(4, 2, 2, seed=2), 8),
+        (numbers(3, 4, 2), 6),
+        (numbers(2, 5, 3, seed=1), 5),
+        (numbers(4, 2, 2, seed=2), 8),
     ],
     mistakes=[
         Mistake(
@@ -58,6 +61,11 @@ check_table_gradient = Check(
             "Which of the three axes are the sentences on, and which are the places?",
             lambda upstream, n: upstream.sum((0, 1)).expand(n, -1),
         ),
+        Mistake(
+            "the sum runs over the places, not over the sentences",
+            "upstream is (batch, seq, d_model). Which of its axes counts rows of the table?",
+            _over_places,
+        ),
     ],
     hints=(
         "In out = x + table[:seq], which entries of out does one entry of the table reach?",
@@ -85,10 +93,12 @@ check_stretch = Check(
     "stretch",
     _stretch,
     cases=[
-        (_numbers(4, 2), 8),
-        (_numbers(5, 3, seed=1), 9),
-        (_numbers(3, 2, seed=2), 7),
-        (_numbers(6, 2, seed=3), 6),
+        (numbers(4, 2), 8),
+        (numbers(5, 3, seed=1), 9),
+        (numbers(3, 2, seed=2), 7),
+        (numbers(6, 2, seed=3), 6),
+        (numbers(7, 2, seed=4), 4),
+        (numbers(1, 3, seed=5), 3),
     ],
     mistakes=[
         Mistake(
@@ -106,6 +116,11 @@ check_stretch = Check(
             "the step is rows/n, so the ends do not meet",
             "From the first to the last of n places, how many steps is it?",
             lambda table, n: _between(table, torch.arange(n) * len(table) / n),
+        ),
+        Mistake(
+            "only the row below is read",
+            "A place of 2.25 lies between two rows. What does your function take from row 3?",
+            lambda table, n: table[torch.linspace(0, len(table) - 1, n).long()],
         ),
         Mistake(
             "the places are the centres of cells, as in resizing a picture",
@@ -141,6 +156,7 @@ check_pieces = Check(
     _pieces,
     cases=[
         (100, 512, 0),
+        (100, 512, 128),
         (512, 512, 0),
         (513, 512, 0),
         (2000, 512, 128),
@@ -169,6 +185,11 @@ check_pieces = Check(
             lambda n, window, overlap: math.ceil(n / (window - overlap)),
         ),
         Mistake(
+            "a text shorter than the overlap gets no piece",
+            "Put in 100 tokens, a window of 512 and an overlap of 128. Can the answer be 0?",
+            lambda n, window, overlap: math.ceil((n - overlap) / (window - overlap)),
+        ),
+        Mistake(
             "the overlap is taken off on both sides",
             "Pieces 1 and 2 share overlap tokens, pieces 2 and 3 as well. How far apart do two "
             "pieces start?",
@@ -182,6 +203,7 @@ check_pieces = Check(
         "The first piece covers window tokens. Each later piece covers how many new ones?",
         "Divide what is left after the first piece by window − overlap, and round up.",
     ),
+    rules=[NoLoops((100, 32, 8), (10**18, 32, 8))],  # no list has so many pieces
 )
 
 
@@ -206,7 +228,7 @@ def _refusing(when: Callable[[Tensor, Tensor, int], bool]) -> Rows:
     return rows
 
 
-_wide = _numbers(8, 3)
+_wide = numbers(8, 3)
 
 check_safe_rows = Check(
     "safe_rows",

@@ -7,17 +7,14 @@ import math
 import torch
 from torch import Tensor
 
-from course_utils.checks.core import Check, Mistake
+from course_utils.checks.core import Check, Mistake, numbers
+from course_utils.checks.rules import Without
 from course_utils.encodings.functional import (
     apply_rope,
     convert_layout,
     rope_angles,
     rope_frequencies,
 )
-
-
-def _numbers(*shape: int, seed: int = 0) -> Tensor:
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
 
 
 def _turned(pair: Tensor, angle: float) -> Tensor:
@@ -38,8 +35,7 @@ check_turn_pair = Check(
     mistakes=[
         Mistake(
             "it turns the other way",
-            "Position 1, θ = 0.5, pair (1, 0): is the second number of the result above or below "
-            "zero?",
+            "Turn the pair (1, 0) by 0.5. Is the second number of the result above or below 0?",
             lambda pair, p, theta: _turned(pair, -p * theta),
         ),
         Mistake(
@@ -73,6 +69,7 @@ check_turn_pair = Check(
         "Each new number is made of both old ones, with a cosine and a sine of that angle.",
         "(a, b) becomes (a·cos − b·sin, a·sin + b·cos).",
     ),
+    rules=[Without((apply_rope,))],
 )
 
 
@@ -84,7 +81,7 @@ def _overwritten(pair: Tensor, angle: float) -> Tensor:
 
 
 def _to_half(weight: Tensor, n_heads: int) -> Tensor:
-    return convert_layout(weight, n_heads, "interleaved", "half")
+    return weight.unflatten(0, (n_heads, -1, 2)).transpose(1, 2).flatten(0, 2)
 
 
 check_to_half = Check(
@@ -92,8 +89,8 @@ check_to_half = Check(
     _to_half,
     cases=[
         (torch.arange(64.0).reshape(8, 8), 1),
-        (_numbers(16, 16), 2),
-        (_numbers(24, 24, seed=1), 3),
+        (numbers(16, 16), 2),
+        (numbers(24, 24, seed=1), 3),
     ],
     mistakes=[
         Mistake(
@@ -120,8 +117,7 @@ check_to_half = Check(
         ),
         Mistake(
             "nothing has moved",
-            "In the half layout, which feature is the partner of feature 0 of a head? And in the "
-            "interleaved one?",
+            "Which feature is the partner of feature 0 of a head, in either layout?",
             lambda weight, n_heads: weight,
         ),
         Mistake(
@@ -139,12 +135,14 @@ check_to_half = Check(
         "Cut the rows into (heads, pairs, 2, …) with unflatten, swap two of these axes, and "
         "flatten again.",
     ),
+    rules=[Without((convert_layout,))],
 )
 
 
-def _rope(x: Tensor) -> Tensor:
+def _rope(x: Tensor, layout: str = "interleaved") -> Tensor:
     """Turn (…, seq, d) at positions 0, 1, …, with the plain frequencies of its width."""
-    return apply_rope(x, rope_angles(torch.arange(x.shape[-2]), rope_frequencies(x.shape[-1])))
+    angles = rope_angles(torch.arange(x.shape[-2]), rope_frequencies(x.shape[-1]))
+    return apply_rope(x, angles, layout)
 
 
 def _cut(x: Tensor, n_heads: int) -> Tensor:
@@ -160,8 +158,7 @@ def _heads(x: Tensor, W_q: Tensor, W_k: Tensor, n_heads: int) -> tuple[Tensor, T
 
 
 def _head_scores(x: Tensor, W_q: Tensor, W_k: Tensor, n_heads: int) -> Tensor:
-    q, k = _heads(x, W_q, W_k, n_heads)
-    return _scores(_rope(q), _rope(k))
+    return _scores(*map(_rope, _heads(x, W_q, W_k, n_heads)))
 
 
 def _head_axis(x: Tensor, W_q: Tensor, W_k: Tensor, n_heads: int) -> Tensor:
@@ -183,30 +180,26 @@ def _only_q(x: Tensor, W_q: Tensor, W_k: Tensor, n_heads: int) -> Tensor:
 
 
 def _mixed(x: Tensor, W_q: Tensor, W_k: Tensor, n_heads: int) -> Tensor:
-    q, k = _heads(x, W_q, W_k, n_heads)
-    angles = rope_angles(torch.arange(len(x)), rope_frequencies(q.shape[-1]))
-    return _scores(apply_rope(q, angles, "half"), apply_rope(k, angles, "half"))
+    return _scores(*(_rope(part, "half") for part in _heads(x, W_q, W_k, n_heads)))
 
 
 check_head_scores = Check(
     "head_scores",
     _head_scores,
     cases=[
-        (_numbers(3, 8), torch.eye(8), torch.eye(8), 1),
-        (_numbers(6, 16, seed=1), _numbers(16, 16, seed=2) / 4, _numbers(16, 16, seed=3) / 4, 2),
-        (_numbers(5, 24, seed=4), _numbers(24, 24, seed=5) / 5, _numbers(24, 24, seed=6) / 5, 3),
+        (numbers(3, 8), torch.eye(8), torch.eye(8), 1),
+        (numbers(6, 16, seed=1), numbers(16, 16, seed=2) / 4, numbers(16, 16, seed=3) / 4, 2),
+        (numbers(5, 24, seed=4), numbers(24, 24, seed=5) / 5, numbers(24, 24, seed=6) / 5, 3),
     ],
     mistakes=[
         Mistake(
             "no score knows any place",
-            "Which axis does apply_rope take for the positions, and is it that of the places? If "
-            "q and k of one head all turn by the same angle, what becomes of their scores?",
+            "Which axis does apply_rope take for the positions, and is it that of the places?",
             _head_axis,
         ),
         Mistake(
             "x is turned before the projections",
-            "A general matrix stands between your turn and the dot product. Do the turns still "
-            "cancel?",
+            "A matrix stands between your turn and the dot product. Do the turns still cancel?",
             _on_x,
         ),
         Mistake(
@@ -246,7 +239,6 @@ check_head_scores = Check(
         "(x @ W_q).unflatten(-1, (n_heads, -1)).transpose(0, 1) cuts. The angles come from "
         "rope_angles(torch.arange(len(x)), rope_frequencies(d_head)).",
     ),
-    tolerance=1e-4,  # scores are sums of many products
 )
 
 
@@ -257,12 +249,12 @@ def _at(q: Tensor, place: float, base: float, layout: str = "interleaved") -> Te
 
 check_key_for = Check(
     "key_for",
-    lambda q, distance, base: _at(q, distance, base),
+    _at,
     cases=[
         (torch.tensor([1.0, 0.0]), 3, 10000.0),
-        (_numbers(8), 5, 10000.0),
-        (_numbers(16, seed=1), 40, 500.0),
-        (_numbers(4, seed=2), 0, 10000.0),
+        (numbers(8), 5, 10000.0),
+        (numbers(16, seed=1), 40, 500.0),
+        (numbers(4, seed=2), 0, 10000.0),
     ],
     mistakes=[
         Mistake(

@@ -1,63 +1,21 @@
-"""Checks for lesson 06: ALiBi's slopes for any number of heads, its cost, its effective window."""
+"""Checks for lesson 06: slopes for any number of heads, ALiBi's cost, attention in blocks."""
 
 from __future__ import annotations
 
-import math
+from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from course_utils.checks.core import Check, Mistake
+from course_utils.checks.core import Check, Mistake, numbers
+from course_utils.checks.rules import AtMost, Case, InParts, Without
 from course_utils.encodings.functional import alibi_bias, alibi_slopes, offset_matrix
 
 
 def _formula(n_heads: int) -> Tensor:
     """2^(−8h/H) for h = 1 … H, whatever H is."""
     return 2 ** (-8 * torch.arange(1, n_heads + 1) / n_heads)
-
-
-check_slopes = Check(
-    "slopes",
-    _formula,
-    cases=[(1,), (2,), (4,), (8,), (16,)],
-    mistakes=[
-        Mistake(
-            "the first head is counted as head 0",
-            "What is your first slope? With 8 heads it should not be a whole point per position.",
-            lambda n: 2 ** (-8 * torch.arange(n) / n),
-        ),
-        Mistake(
-            "the number of heads plays no part",
-            "With 16 heads, which exponent should the last head have? Which has yours?",
-            lambda n: 2.0 ** -torch.arange(1, n + 1),
-        ),
-        Mistake(
-            "the slopes grow from head to head",
-            "Which sign has the exponent, and which head should be the most short-sighted?",
-            lambda n: 2 ** (8 * torch.arange(1, n + 1) / n),
-        ),
-        Mistake(
-            "the slopes are negative",
-            "The minus sign stands in the bias already. What would a second one do?",
-            lambda n: -_formula(n),
-        ),
-        Mistake(
-            "the heads stand in reverse order",
-            "Which head has the steepest slope in the formula: h = 1 or h = H?",
-            lambda n: _formula(n).flip(0),
-        ),
-        Mistake(
-            "the powers are those of e",
-            "The formula halves something a fixed number of times. Which base does it name?",
-            lambda n: (-8 * torch.arange(1, n + 1) / n).exp(),
-        ),
-    ],
-    hints=(
-        "Write down the two slopes for H = 2 by hand. Then the four for H = 4.",
-        "The heads are h = 1, 2, …, H. What is the first exponent, and what is the last?",
-        "torch.arange(1, n_heads + 1) holds all h. The rest is one power.",
-    ),
-)
 
 
 def _twice(n_heads: int) -> tuple[Tensor, Tensor]:
@@ -76,19 +34,22 @@ def _last_ones(n_heads: int) -> Tensor:
     return torch.cat([slopes, between.flip(0)])[:n_heads]
 
 
-def _repeated(n_heads: int) -> Tensor:
+def _again(n_heads: int) -> Tensor:
+    return _twice(n_heads)[0].repeat(2)[:n_heads]
+
+
+def _from_the_front(n_heads: int) -> Tensor:
     slopes, _ = _twice(n_heads)
-    return torch.cat([slopes, slopes])[:n_heads]
+    return torch.cat([slopes, _formula(2 * len(slopes))])[:n_heads]
 
 
-def _cut(n_heads: int) -> Tensor:
-    lower = 2 ** (n_heads.bit_length() - 1)
-    return _formula(lower if lower == n_heads else 2 * lower)[:n_heads]
+def _any_slopes(n_heads: int) -> Tensor:
+    return torch.cat(_twice(n_heads))[:n_heads]
 
 
 check_any_slopes = Check(
     "any_slopes",
-    alibi_slopes,
+    _any_slopes,
     cases=[(12,), (3,), (8,), (20,), (1,), (71,)],
     mistakes=[
         Mistake(
@@ -99,12 +60,15 @@ check_any_slopes = Check(
         Mistake(
             "these are the first slopes of the next higher power of two",
             "How flat is your flattest head, for 12? And in a model with 8 heads?",
-            _cut,
+            lambda n: _formula(n if n & (n - 1) == 0 else 2 * len(_twice(n)[0]))[:n],
         ),
-        Mistake(
-            "some slopes come twice",
-            "Every second slope of 2c is a slope of c too. Which ones are not?",
-            _repeated,
+        *(
+            Mistake(
+                "some slopes come twice",
+                "Every second slope of 2c is a slope of c too. Which ones are not?",
+                twice,
+            )
+            for twice in (_again, _from_the_front)
         ),
         Mistake(
             "the extra slopes stand first",
@@ -119,7 +83,7 @@ check_any_slopes = Check(
         Mistake(
             "the right slopes, but sorted",
             "A trained head has got used to its slope. What if heads change places?",
-            lambda n: alibi_slopes(n).sort(descending=True).values,
+            lambda n: _any_slopes(n).sort(descending=True).values,
         ),
     ],
     hints=(
@@ -128,11 +92,12 @@ check_any_slopes = Check(
         "With c = 2 ** (n_heads.bit_length() - 1): formula(c), followed by "
         "formula(2 * c)[0::2][: n_heads − c].",
     ),
+    rules=[Without((alibi_slopes,))],
 )
 
 
 def _cost(slopes: Tensor, q_pos: Tensor, k_pos: Tensor) -> Tensor:
-    return alibi_bias(offset_matrix(q_pos, k_pos), slopes)
+    return -slopes[:, None, None] * offset_matrix(q_pos, k_pos).abs()
 
 
 def _signed(slopes: Tensor, q_pos: Tensor, k_pos: Tensor) -> Tensor:
@@ -188,11 +153,6 @@ check_cost = Check(
             "The result is (heads, queries, keys). What does your axis 1 count?",
             lambda slopes, q, k: _cost(slopes, q, k).mT,
         ),
-        Mistake(
-            "distance is squared",
-            "ALiBi means linear biases. By how much should the price rise from 3 to 4 positions?",
-            lambda slopes, q, k: -slopes[:, None, None] * offset_matrix(q, k) ** 2,
-        ),
     ],
     hints=(
         "Take one query at position 5 and keys 3, 5 and 7. Which three numbers do you want?",
@@ -200,62 +160,141 @@ check_cost = Check(
         "k_pos[None, :] − q_pos[:, None] is (queries, keys); slopes[:, None, None] is (heads, 1, "
         "1). Multiply, and mind the minus sign.",
     ),
+    rules=[Without((alibi_bias,))],
 )
 
 
-def _window(slope: float, share: float, n: int) -> int:
-    ratio = math.exp(-slope)
-    return math.ceil(math.log(1 - share * (1 - ratio**n)) / -slope)
+_HIDDEN = -1e30  # finite: −inf less −inf is nan
 
 
-def _partial(slope: float, count: int) -> float:
-    """The weights of the nearest keys, where that of the own place is 1."""
-    return sum(math.exp(-slope * distance) for distance in range(count))
+def _blockwise(
+    *case: Any, start: float = _HIDDEN, rescaled: bool = True, shifted: bool = True,
+    counted: bool = False, shortcut: bool = False, own: bool = False, stored: bool = False,
+    half: bool = False,
+) -> Tensor:  # fmt: skip
+    """The right answer, or one with the mistake that a flag names."""
+    q, k, v, slopes, q_pos, k_pos, causal, block = case
+    top = torch.full((*q.shape[:2], 1), start if shifted else 0.0)
+    total, out = torch.zeros_like(top), torch.zeros_like(q)
+    rows = torch.arange(len(k_pos))
+    for keys, values, at, row in zip(
+        k.split(block, 1), v.split(block, 1), k_pos.split(block), rows.split(block), strict=True
+    ):
+        at = torch.arange(len(at)) if counted else at
+        offsets = at[None, :] - q_pos[:, None]
+        price = -at.expand(len(q_pos), -1) if shortcut else offsets.abs()
+        scores = q @ keys.mT / q.shape[-1] ** 0.5 - slopes[:, None, None] * price
+        later = row[None, :] > torch.arange(len(q_pos))[:, None] if stored else offsets > 0
+        if causal:
+            scores = scores.masked_fill(later, -torch.inf)
+        largest = scores.amax(-1, keepdim=True)
+        new = largest if own else torch.maximum(top, largest) if shifted else top
+        weights, shrink = (scores - new).exp(), (top - new).exp() if rescaled else 1.0
+        total = total * shrink + weights.sum(-1, keepdim=True)
+        out, top = out * (1.0 if half else shrink) + weights @ values, new
+    return out / total
 
 
-check_window = Check(
-    "window",
-    _window,
-    cases=[(0.5, 0.95, 1000), (1 / 16, 0.95, 50), (1 / 256, 0.95, 512), (0.25, 0.5, 7)],
+def _with(**flags: Any) -> Callable[..., Tensor]:
+    return lambda *case: _blockwise(*case, **flags)
+
+
+def _blocks_apart(*case: Any) -> Tensor:
+    """Each block normalised on its own, and the mean of their outputs."""
+    q, k, v, slopes, q_pos, k_pos, causal, block = case
+    parts = zip(k.split(block, 1), v.split(block, 1), k_pos.split(block), strict=True)
+    outs = [
+        _blockwise(q, keys, values, slopes, q_pos, at, causal, block) for keys, values, at in parts
+    ]
+    return torch.stack(outs).mean(0)
+
+
+def _asked(q_pos: Tensor, k_pos: Tensor, causal: bool, block: int, size: float = 1.0) -> Case:
+    """Two heads of width 4."""
+    q, k = (numbers(2, len(at), 4, seed=len(at)) * size for at in (q_pos, k_pos))
+    return q, k, numbers(2, len(k_pos), 4, seed=9), alibi_slopes(2), q_pos, k_pos, causal, block
+
+
+_six = torch.arange(6)
+_stored = torch.tensor([11, 3, 8, 6, 0, 1, 10, 4, 9, 2, 7, 5])
+_long = _asked(torch.arange(96, 160), torch.arange(160), True, 16)
+
+_low = _asked(_six, _six, True, 4)
+_low = (-12 - _low[0].abs(), 12 + _low[1].abs(), *_low[2:])  # all scores far below 0
+
+check_blockwise = Check(
+    "blockwise",
+    _blockwise,
+    cases=[
+        _asked(_six, _six, False, 3),
+        _asked(_six, _six, True, 2),
+        _asked(torch.tensor([9]), torch.arange(10), True, 4),
+        _asked(torch.tensor([0, 11, 5]), _stored, True, 4),
+        _asked(_stored, _stored, False, 5),
+        _asked(_six + 40, torch.arange(46), True, 8, size=12.0),
+        _asked(_six, _six, True, 100),
+        _low,
+    ],
     mistakes=[
-        Mistake(
-            "this is the window in an endless text",
-            "With slope 1/256 and 512 tokens, can the window be larger than the text?",
-            lambda slope, share, n: math.ceil(math.log(1 - share) / -slope),
+        *(
+            Mistake(
+                "what was added up before keeps another scale",
+                "A later block takes off another amount. What factor do the old sums lack then?",
+                _with(**flags),
+            )
+            for flags in ({"rescaled": False}, {"rescaled": False, "own": True}, {"half": True})
         ),
         Mistake(
-            "one key is missing",
-            "A window of distance 0 holds one key, the query's own place. What does yours count, "
-            "keys or steps?",
-            lambda slope, share, n: _window(slope, share, n) - 1,
+            "a block of which a query sees nothing gives nan",
+            "What is the largest of scores that are all −inf, and what is exp(−inf − (−inf))?",
+            _with(start=-torch.inf),
         ),
         Mistake(
-            "all keys weigh the same",
-            "Where does your function use the slope?",
-            lambda slope, share, n: math.ceil(share * n),
+            "large scores give inf or nan",
+            "exp(100) is too large for float32. Which amount may all scores of a query lose?",
+            _with(shifted=False),
         ),
         Mistake(
-            "this is the part that may be left out",
-            "Do the keys you count hold `share` of the weight, or what remains?",
-            lambda slope, share, n: _window(slope, 1 - share, n),
+            "the largest score so far starts at 0",
+            "What is e^s when all scores of a query are near −300, and what do you divide by then?",
+            _with(start=0.0),
         ),
         Mistake(
-            "the weights are those of base 2",
-            "Which function makes weights of scores? By what does it multiply for each position?",
-            lambda slope, share, n: _window(slope * math.log(2), share, n),
+            "each block has a softmax of its own",
+            "A key's weight is its share among all keys. What do you divide by?",
+            _blocks_apart,
         ),
         Mistake(
-            "the weights are not brought to sum 1",
-            "Your weights of all n keys: what do they add up to?",
-            lambda slope, share, n: next(
-                (k for k in range(1, n + 1) if _partial(slope, k) >= share), n
-            ),
+            "positions begin anew in each block",
+            "The first key of the second block: how far is it from the query?",
+            _with(counted=True),
+        ),
+        Mistake(
+            "this is the shortcut that leaves the query out",
+            "Softmax drops what a row shares. Do keys on both sides of a query share m · i?",
+            _with(shortcut=True),
+        ),
+        Mistake(
+            "keys are hidden by where they are stored, not by their position",
+            "Keys may come in any order. Which numbers say which is later?",
+            _with(stored=True),
         ),
     ],
     hints=(
-        "With equal scores, each step back multiplies the weight by the same number. Which?",
-        "The first D weights of n have the share (1 − r^D) / (1 − r^n), with r = e^(−slope). A "
-        "loop that adds up will do as well.",
-        "Set that equal to `share`, solve for D, and round up with math.ceil.",
+        "The output is one sum over keys, divided by another: Σ e^s v and Σ e^s. Both can be added "
+        "up a block at a time.",
+        "e^s overflows. Take off the largest score so far, for each query. When a later block "
+        "brings a larger one, multiply both old sums by e^(old largest − new largest).",
+        "Start with top = −1e30, not −inf: a query may see nothing of the first block. A block: "
+        "new = torch.maximum(top, scores.amax(-1, keepdim=True)), both sums times "
+        "(top − new).exp(), plus (scores − new).exp() and its product with the block's values.",
     ),
+    rules=[
+        AtMost(
+            _long,
+            lambda q, k, *rest: 2 * max(q.shape[1] * rest[-1] * len(q), k.numel()),
+            why="Which keys are needed at a time?",
+        ),
+        InParts(_long, 160, why="Queries can wait, keys come in blocks. What can be added up?"),
+    ],
 )

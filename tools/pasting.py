@@ -1,0 +1,485 @@
+"""Whether something that stands in a lesson solves one of its exercises when it is pasted.
+
+    python tools/pasting.py 02 05          # prints what does, lesson by lesson
+
+An exercise should need an idea that its lesson does not print. This runs the lesson as a learner
+has it, with stubs, and then offers to each check what a learner can copy without one:
+
+- every function at hand: those of the lesson, those imported, the methods of its objects, the
+  members of the package's modules that it imports, and what it calls by a longer name
+  (``torch.special.entr``), given the exercise's arguments in any order, by name, with the lesson's
+  own values for those that are missing, and with its switches turned;
+- every expression of every cell, the names in it exchanged for the exercise's arguments;
+- every cell as a body, and every two that follow each other, returning any name that they assign.
+
+Of a result its parts, the first and last row, its negative and its transpose count too. What
+passes all cases is written out as the function that a learner would paste, and checked again as
+such, with the exercise's rules.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import contextlib
+import copy
+import inspect
+import io
+import itertools
+import json
+import linecache
+import math
+import os
+import sys
+import tempfile
+import time
+import types
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+sys.path[:0] = [str(ROOT), str(ROOT / "tools")]
+
+import matplotlib  # noqa: E402
+import matplotlib.pyplot as plt  # noqa: E402
+import torch  # noqa: E402
+from notebook_source import find_lessons, lesson_name, read_lesson  # noqa: E402
+
+from course_utils import plots  # noqa: E402
+from course_utils.checks import Check  # noqa: E402
+from course_utils.checks.calls import OutOfTime, call, within  # noqa: E402
+from course_utils.checks.compare import difference  # noqa: E402
+
+WAYS = 200  # to put an exercise's arguments in the places of a text's names, at most
+SECONDS = 0.3  # for all ways of one text: what trains a model is no answer
+ANSWER = "answer"
+TOLD = 12  # passing answers for each exercise
+SHOWING = (
+    "course_utils.plots",
+    "course_utils.widgets",
+    "course_utils.explorers",
+    "course_utils.claims",
+    "matplotlib",
+)
+SILENT = ("plots", "plt", "widgets", "explorers", "display", "print")  # show, and give nothing
+NO_VALUES = (ast.Constant, ast.Name, ast.JoinedStr, ast.FormattedValue, ast.Slice, ast.Starred)
+
+Namespace = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """A stub's name, its arguments' names, and its check."""
+
+    name: str
+    arguments: tuple[str, ...]
+    check: Check
+
+
+@dataclass(frozen=True)
+class Text:
+    """A piece of code: its statements, the names whose values are offered, and those it reads."""
+
+    statements: tuple[ast.stmt, ...]
+    offered: tuple[str, ...]
+    reads: tuple[str, ...] = ()
+
+    @cached_property
+    def compiled(self) -> list[tuple[set[str], types.CodeType]]:
+        """For each statement, the names to which it gives a value, and its code."""
+        return [
+            (set(assigned(part)), compile(ast.Module([part], []), "<pasted>", "exec"))
+            for part in self.statements
+        ]
+
+    @classmethod
+    def of(cls, expression: str, reads: Iterable[str] = ()) -> Text:
+        """An expression."""
+        return cls(tuple(ast.parse(f"{ANSWER} = {expression}").body), (ANSWER,), tuple(reads))
+
+
+# The lesson, as a learner has it
+
+
+def run(cells: Sequence[Any]) -> Namespace:
+    """Run a lesson's cells, with stubs, without the parts that need a published model."""
+    space: Namespace = {"__name__": "__main__", "display": lambda *_, **__: None}
+    for cell in cells:
+        tags = cell.metadata.get("tags", [])
+        if cell.cell_type != "code" or {"solution", "pretrained"} & set(tags):
+            continue
+        name = f"<{cell.id}>"
+        linecache.cache[name] = (len(cell.source), None, cell.source.splitlines(True), name)
+        try:
+            exec(compile(cell.source, name, "exec"), space)
+        except Exception as error:
+            if "raises-exception" not in tags:
+                raise RuntimeError(f"cell {cell.id}: {type(error).__name__}: {error}") from error
+    return space
+
+
+def exercises(cells: Sequence[Any], space: Namespace) -> Iterator[Exercise]:
+    """The lesson's exercises: calls of a check with a function of the notebook."""
+    for node in (node for cell in cells for node in ast.walk(parsed(cell))):
+        if not (isinstance(node, ast.Call) and len(node.args) == 1):
+            continue
+        check, argument = space.get(ast.unparse(node.func)), node.args[0]
+        if isinstance(check, Check) and isinstance(argument, ast.Name):
+            names = inspect.signature(space[argument.id]).parameters
+            yield Exercise(argument.id, tuple(names), check)
+
+
+def parsed(cell: Any) -> ast.Module:
+    """A code cell's syntax; nothing for text."""
+    return ast.parse(cell.source if cell.cell_type == "code" else "")
+
+
+# What can be pasted
+
+
+def kind(value: Any) -> str:
+    """What sort of thing an argument is; only things of one sort stand in for each other."""
+    if isinstance(value, bool):
+        return "bool"
+    if isinstance(value, (int, float)):
+        return "number"
+    if isinstance(value, torch.Tensor):
+        return "tensor"
+    return "function" if callable(value) else type(value).__name__
+
+
+def names_read(node: ast.AST) -> list[str]:
+    """Names that a piece of code takes from outside, in order."""
+    own = {arg.arg for sub in ast.walk(node) if isinstance(sub, ast.arguments) for arg in sub.args}
+    own |= {
+        name.id
+        for sub in ast.walk(node)
+        if isinstance(sub, ast.comprehension)
+        for name in ast.walk(sub.target)
+        if isinstance(name, ast.Name)
+    }
+    found = [n.id for n in ast.walk(node) if isinstance(n, ast.Name)]
+    return [name for name in dict.fromkeys(found) if name not in own]
+
+
+def functions(space: Namespace, cells: Sequence[Any]) -> dict[str, Callable[..., Any]]:
+    """What can be called, by the text that calls it."""
+    found: dict[str, Any] = {}
+    for name, value in space.items():
+        if name.startswith("_"):
+            continue
+        home = getattr(type(value), "__module__", "")
+        if isinstance(value, types.ModuleType):
+            own = value.__name__.startswith("course_utils")
+            members = inspect.getmembers(value, inspect.isfunction) if own else []
+        elif callable(value):
+            members, found[name] = [], value
+        else:
+            own = home.startswith("course_utils") or home == "__main__"
+            members = inspect.getmembers(value, inspect.ismethod) if own else []
+        found |= {f"{name}.{one}": it for one, it in members if not one.startswith("_")}
+    for node in (node for cell in cells for node in ast.walk(parsed(cell))):
+        if isinstance(node, ast.Attribute):
+            text = ast.unparse(node)
+            if text.replace(".", "").isidentifier() and text.split(".")[0] in space:
+                with contextlib.suppress(Exception):
+                    found[text] = eval(text, space)
+            if callable(method := getattr(torch.Tensor, node.attr, None)):
+                found[f"torch.Tensor.{node.attr}"] = method
+    return {
+        text: it
+        for text, it in found.items()
+        if callable(it)
+        and not isinstance(it, Check)
+        and not str(getattr(it, "__module__", "")).startswith(SHOWING)
+    }
+
+
+def calls_of(
+    text: str, function: Callable[..., Any], exercise: Exercise, space: Namespace
+) -> Iterator[str]:
+    """The ways to call a function with the exercise's arguments."""
+    given = exercise.arguments
+    try:
+        takes = [
+            one
+            for one in inspect.signature(function).parameters.values()
+            if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)
+        ]
+        least = sum(one.default is one.empty for one in takes)
+        most, switches = len(takes), [one for one in takes if isinstance(one.default, bool)]
+    except (TypeError, ValueError):  # some functions written in C
+        takes, least, most, switches = [], 1, len(given), []
+    turned = ["", *(f", {one.name}={not one.default}" for one in switches)]
+    orders: Iterator[tuple[str, ...]] = itertools.chain(
+        *(
+            itertools.permutations(given, count)
+            for count in range(min(most, len(given)), max(least, 1) - 1, -1)
+        )
+    )
+    for order in itertools.islice(orders, WAYS):
+        for switch in turned:
+            yield f"{text}({', '.join(order)}{switch})"
+    filled, rest = [], [name for name in given if name not in {one.name for one in takes}]
+    for one in takes:
+        if one.name in given:
+            filled.append(f"{one.name}={one.name}")
+        elif one.default is one.empty:
+            if one.name not in space and not rest:
+                return
+            filled.append(f"{one.name}={one.name if one.name in space else rest.pop(0)}")
+    if filled:
+        for switch in [one for one in turned if one[2:].partition("=")[0] not in given]:
+            yield f"{text}({', '.join(filled)}{switch})"
+
+
+def parts(node: ast.AST) -> list[ast.AST]:
+    """The parts of a tuple, which may be an index."""
+    return list(ast.iter_child_nodes(node)) if isinstance(node, ast.Tuple) else []
+
+
+def expressions(cells: Sequence[Any]) -> Iterator[Text]:
+    """Every expression of every cell, once."""
+    seen = set()
+    for cell in cells:
+        for node in ast.walk(parsed(cell)):
+            if isinstance(node, NO_VALUES) or any(isinstance(n, ast.Slice) for n in parts(node)):
+                continue
+            if isinstance(node, ast.expr) and not isinstance(
+                getattr(node, "ctx", None), (ast.Store, ast.Del)
+            ):
+                text = ast.unparse(node)
+                if text not in seen and text.split("(")[0].split(".")[0] not in SILENT:
+                    seen.add(text)
+                    yield Text.of(text, names_read(node))
+
+
+def bodies(cells: Sequence[Any]) -> Iterator[Text]:
+    """Every cell as a body, and every two that follow each other."""
+    own = []
+    for cell in cells:
+        kept = []
+        for part in parsed(cell).body:
+            silent = isinstance(part, (ast.Import, ast.ImportFrom, ast.Assert)) or any(
+                isinstance(node, ast.Name) and node.id in SILENT for node in ast.walk(part)
+            )
+            if not silent:
+                kept.append(part)
+        if kept:
+            own.append(kept)
+    for parts in itertools.chain(own, (a + b for a, b in itertools.pairwise(own))):
+        if isinstance(parts[-1], ast.Expr):
+            parts = [*parts[:-1], ast.Assign([ast.Name(ANSWER, ast.Store())], parts[-1].value)]
+        module = ast.fix_missing_locations(ast.Module(parts, []))
+        offered = dict.fromkeys(name for part in parts for name in assigned(part))
+        yield Text(tuple(parts), tuple(offered), tuple(names_read(module)))
+
+
+def assigned(part: ast.stmt) -> list[str]:
+    """The names to which a statement gives a value."""
+    return [
+        node.id
+        for node in ast.walk(part)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    ]
+
+
+def exchanges(text: Text, exercise: Exercise, space: Namespace) -> Iterator[dict[str, str]]:
+    """The ways to put the exercise's arguments in the places of names that a text reads."""
+    kinds = dict(zip(exercise.arguments, map(kind, exercise.check.cases[0]), strict=False))
+    choices: dict[str, list[str]] = {}
+    for name in text.reads:
+        known = name in space
+        fits = [one for one, sort in kinds.items() if not known or kind(space[name]) == sort]
+        if fits and not hasattr(builtins, name):
+            stays = [""] if known or name in text.offered else []
+            choices[name] = sorted(fits, key=lambda one: one != name) + stays  # namesakes first
+    if math.prod(map(len, choices.values())) <= WAYS:
+        for chosen in itertools.product(*choices.values()):
+            yield {name: to for name, to in zip(choices, chosen, strict=True) if to}
+        return
+    places = [[name for name in choices if one in choices[name]] + [""] for one in kinds]
+    chosen_places = (
+        chosen
+        for chosen in itertools.product(*places)
+        if len(set(filter(None, chosen))) == len(list(filter(None, chosen)))
+    )
+    for chosen in itertools.islice(chosen_places, WAYS):
+        yield {name: one for name, one in zip(chosen, kinds, strict=True) if name}
+
+
+# Whether it passes
+
+
+def parts_of(value: Any, want: Any) -> Iterator[tuple[str, Any]]:
+    """A result and its obvious parts, with the text that takes each, where their shapes fit."""
+    yield "", value
+    size = getattr(want, "shape", ())
+    if isinstance(value, (tuple, list)) and len(value) <= 8:
+        for place, one in enumerate(value):
+            yield f"[{place}]", one
+    elif isinstance(value, torch.Tensor):
+        if value.shape == size and value.dtype != torch.bool:
+            yield " * -1", value * -1
+        if value.ndim and len(value) and value.shape[1:] == size:
+            yield from ((f"[{place}]", value[place]) for place in (0, -1))
+        if value.ndim > 1 and value.mT.shape == size:
+            yield ".mT", value.mT
+    elif isinstance(value, float) and math.isfinite(value):
+        yield " // 1", value // 1
+
+
+class Trial:
+    """An exercise, and what has been found for it."""
+
+    def __init__(self, exercise: Exercise, space: Namespace, slow: set[str]) -> None:
+        self.exercise, self.space, self.slow = exercise, space, slow
+        check = exercise.check
+        self.right = [call(check.reference, case, None).answer for case in check.cases]
+        self.passing: dict[str, str] = {}
+        self.judged: dict[str, str] = {}
+        self.tried = 0
+
+    def problem(self, place: int, value: Any) -> str:
+        """What is wrong with a value as the answer to a case."""
+        check, want = self.exercise.check, self.right[place]
+        if check.judge is None:
+            return difference(value, want, check.tolerance)
+        if kind(value) != kind(want) or getattr(value, "shape", 0) != getattr(want, "shape", 0):
+            return "of another kind"
+        key = f"{place} {value.tolist() if isinstance(value, torch.Tensor) else value}"
+        if key not in self.judged:
+            self.judged[key] = check.judge(value, *check.cases[place])
+        return self.judged[key]
+
+    def offer(self, key: str, tries: Sequence[tuple[Text, dict[str, str]]]) -> None:
+        """Try texts, each in one way, for as long as all that share a key may take."""
+        if key in self.slow:
+            return
+
+        def all_of_them() -> None:
+            for text, way in tries:
+                self.tried += 1
+                first = self.values(text, way, 0)
+                for name in filter(first.__contains__, text.offered):
+                    for part, value in parts_of(first[name], self.right[0]):
+                        if not self.problem(0, value):
+                            self.follow(text, way, name, part)
+
+        for limit in (SECONDS, 10 * SECONDS):
+            begin = time.thread_time()
+            try:
+                return within(limit, all_of_them)
+            except OutOfTime:
+                if time.thread_time() - begin > SECONDS / 2:  # it was not the machine
+                    break
+        self.slow.add(key)
+
+    def values(self, text: Text, way: dict[str, str], place: int) -> Namespace:
+        """The names after a text has run with a case's arguments, as far as it runs."""
+        case = copy.deepcopy(self.exercise.check.cases[place])
+        given = dict(zip(self.exercise.arguments, case, strict=False))
+        own = {**self.space, **given, **{name: given[to] for name, to in way.items()}}
+        for names, code in text.compiled:
+            if not (names and names <= {*way, *given}):  # a learner drops `n = 8`
+                with contextlib.suppress(Exception):
+                    exec(code, own)
+        return own
+
+    def follow(self, text: Text, way: dict[str, str], name: str, part: str) -> None:
+        """Look at the other cases of what passes the first, and then let the check judge."""
+        for place in range(1, len(self.right)):
+            value = self.values(text, way, place).get(name)
+            found = dict(parts_of(value, self.right[place]))
+            if part not in found or self.problem(place, found[part]):
+                return
+        source = written(text, way, f"{name}{part}", self.exercise)
+        if source not in self.passing and len(self.passing) < TOLD:
+            own = dict(self.space)
+            file = f"<pasted {len(linecache.cache)}>"
+            linecache.cache[file] = (len(source), None, source.splitlines(True), file)
+            exec(compile(source, file, "exec"), own)
+            self.passing[source] = self.exercise.check.verdict(own[self.exercise.name]).kind
+
+
+def written(text: Text, way: dict[str, str], offered: str, exercise: Exercise) -> str:
+    """The function that a learner would paste."""
+
+    class Exchanged(ast.NodeTransformer):
+        def visit_Name(self, node: ast.Name) -> ast.Name:  # noqa: N802
+            return ast.Name(way.get(node.id, node.id), node.ctx)
+
+    given = {*way, *exercise.arguments}
+    body = [
+        ast.unparse(Exchanged().visit(copy.deepcopy(part)))
+        for part in text.statements
+        if not (assigned(part) and set(assigned(part)) <= given)
+    ]
+    lines = [f"    {line}" for part in body for line in part.splitlines()]
+    head = f"def {exercise.name}({', '.join(exercise.arguments)}):"
+    return "\n".join([head, *lines, f"    return {offered}"]) + "\n"
+
+
+def pasted(lesson: Path) -> dict[str, Any]:
+    """For each exercise: what was tried, and what passes, with the check's word."""
+    cells, found = read_lesson(lesson), {}
+    begin = time.perf_counter()
+    space = run(cells)
+    ran = time.perf_counter() - begin
+    slow: set[str] = set()
+    for exercise in list(exercises(cells, space)):
+        begin = time.perf_counter()
+        trial = Trial(exercise, space, slow)
+        own = [cell for cell in cells if not own_cell(cell, exercise.name, space)]
+        for name, function in functions(space, own).items():
+            calls = [Text.of(one) for one in calls_of(name, function, exercise, space)]
+            trial.offer(name, [(text, {}) for text in calls])
+        for text in itertools.chain(expressions(own), bodies(own)):
+            key = "\n".join(map(ast.unparse, text.statements))
+            trial.offer(key, [(text, way) for way in exchanges(text, exercise, space)])
+        found[exercise.name] = {
+            "right": [text for text, sort in trial.passing.items() if sort == "right"],
+            "ruled out": sum(sort == "rule" for sort in trial.passing.values()),
+            "tried": trial.tried,
+            "seconds": round(time.perf_counter() - begin, 1),
+        }
+    return {"run": round(ran, 1), "exercises": found, "too slow": len(slow)}
+
+
+def own_cell(cell: Any, name: str, space: Namespace) -> bool:
+    """Whether a cell holds an exercise's stub or its solution, or calls a check."""
+    return any(
+        (isinstance(node, ast.FunctionDef) and node.name == name)
+        or (isinstance(node, ast.Name) and isinstance(space.get(node.id), Check))
+        for node in ast.walk(parsed(cell))
+    )
+
+
+def main(numbers: Sequence[str]) -> int:
+    """Print what was found in these lessons, as JSON; 1 if anything passes."""
+    torch.set_num_threads(1)
+    warnings.simplefilter("ignore")
+    matplotlib.use("Agg")
+    plots.show = lambda *_, **__: plt.close("all")  # pictures cost more than most answers
+    chosen = [one for one in find_lessons(ROOT) if lesson_name(one).startswith(tuple(numbers))]
+    passing = False
+    for lesson in chosen:
+        with (
+            contextlib.redirect_stdout(io.StringIO()),
+            contextlib.redirect_stderr(io.StringIO()),
+            tempfile.TemporaryDirectory() as folder,
+            contextlib.chdir(folder),
+        ):
+            found = pasted(lesson)
+        print(json.dumps({lesson_name(lesson): found}, indent=1, ensure_ascii=False))
+        passing |= any(one["right"] for one in found["exercises"].values())
+    return int(passing)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
