@@ -48,10 +48,11 @@ plots.show(
 # 1. **Small numbers.** None is above 2, or it drowns the word.
 # 2. **Fixed width.** At most 128 numbers, and the same ones in a short text and in a long one.
 # 3. **Told apart.** Add a word, apply LayerNorm: the closest two of 512 positions stay 0.1 apart.
-# 4. **Distance alone.** The dot product of two codes depends on their distance, not on the place.
-# 5. **Nearer is more alike.** On average the dot product falls from distance 0 to 1, 8 and 64.
+# 4. **Distance alone.** The dot product of two codes depends on their distance, not on the place
+#    (to 1 % of the largest).
+# 5. **Nearer is more alike.** On average the dot product falls from distance 0 to 1, to 8, to 64.
 # 6. **A shift is one matrix.** The same matrix leads from the code of $p$ to that of $p + k$, for
-#    every $p$. So whoever learns "three later" at one place knows it at all places.
+#    every $p$ (to 1 % of the step). Who learns "three later" at one place knows it everywhere.
 #
 # Five candidates. Each gets the positions `p` = 0, 1, …, n − 1 and returns one row for each.
 
@@ -80,18 +81,19 @@ guess.reveal(max(wishes, key=wishes.get))
 
 # %% tags=["plumbing"]
 # The board
-plots.show(plots.scoreboard(board, measures.WISHES), measures.scoreboard_text(board))
+fig = plots.scoreboard(board, measures.WISHES, "Five codes, six wishes")
+plots.show(fig, measures.scoreboard_text(board))
 
 # %% [markdown]
-# **Look:** each row fails somewhere. Plain numbers grow, and after LayerNorm far neighbours lie on
+# **Look:** each row fails somewhere. Plain numbers grow, and after LayerNorm late neighbours lie on
 # top of each other. In $p/n$ the code of place 5 changes with the length of the text. One-hot does
 # best, but needs a column for each position, and to it 1 step is as far as 64. Binary 7 and 8,
 # 0111 and 1000, are neighbours without a common digit.
 #
 # ## Your turn
 #
-# Can you do better? Change `mine`, run the cell, look at your row. Try for a few minutes. The
-# function below halves its number every 35 steps. It starts level with one-hot.
+# Can you do better? Change `mine` and run the cell, as often as you like. (`torch.stack([a, b], 1)`
+# makes two columns.) At first it is a number that dies away, and level with one-hot. Who gets five?
 
 
 # %%
@@ -100,7 +102,8 @@ def mine(p):
 
 
 my_board = measures.scoreboard({"mine": mine})
-plots.show(plots.scoreboard(my_board, measures.WISHES), measures.scoreboard_text(my_board))
+fig = plots.scoreboard(my_board, measures.WISHES, "My code, six wishes")
+plots.show(fig, measures.scoreboard_text(my_board))
 
 # %% [markdown]
 # ## A clock hand
@@ -130,8 +133,8 @@ guess.reveal("never" if gap.min() > 0 else f"after {gap.argmin() + 1} steps")
 # would be the fraction $p / 2n$, and $\pi$ is irrational. So no two positions share a code, ever.
 # Nearly the same is bad enough, though: noise would hide the difference.
 #
-# The repair is a second, slower hand that counts the turns of the first, a third that counts the
-# turns of the second, and so on.
+# The repair: a second, slower hand. Where the first is back at its start, the second has moved on.
+# And a third, slower still, and so on.
 #
 # ## The formula
 #
@@ -169,7 +172,8 @@ board = measures.scoreboard(
 
 # %% tags=["plumbing"]
 # The board once more
-plots.show(plots.scoreboard(board, measures.WISHES), measures.scoreboard_text(board))
+fig = plots.scoreboard(board, measures.WISHES, "Clock hands, six wishes")
+plots.show(fig, measures.scoreboard_text(board))
 
 # %% [markdown]
 # **Look:** 64 hands grant all six wishes. (Other speeds can too. That they fall by equal factors is
@@ -311,10 +315,8 @@ guess = widgets.predict(
 found = weights[47, 44].item()
 print(f"3 back: {found:.2f}, 2 back: {weights[47, 45]:.2f}, 4 back: {weights[47, 43]:.2f}")
 print("largest weight exactly 3 back:", all(weights[3:].argmax(1) == torch.arange(45)))
-shares = {1 / 48: "about 1/48, as to any key", 1 / 4: "about a quarter"} | {
-    3 / 4: "about three quarters"
-}
-guess.reveal(shares[min(shares, key=lambda share: abs(share - found))])
+size = "three quarters" if found > 0.5 else "a quarter" if found > 0.1 else "1/48, as to any key"
+guess.reveal(f"about {size}")
 
 # %% [markdown]
 # **Look:** nothing was trained. Move both sliders. What is a gain of 20 worth? What do the first
@@ -327,17 +329,10 @@ explorers.previous_token()
 # The head without sliders
 fig, axes = plt.subplots(1, 2, figsize=(9.5, 3.7))
 plots.attention(axes[0], weights, title="attention, k = 3, gain 10", unit="weight")
-plots.lines(
-    axes[1],
-    {"weight": weights[47]},
-    title="the last query",
-    xlabel="key",
-    ylabel="weight",
-    legend=False,
-)
+axes[1].bar(range(48), weights[47], width=0.8)
 axes[1].axhline(1 / 48, color="0.5", linewidth=1)
 axes[1].annotate("uniform", (0, 1 / 48), xytext=(2, 4), textcoords="offset points", color="0.35")
-axes[1].set_ylim(0, 1)
+axes[1].set(title="the last query", xlabel="key", ylabel="weight", ylim=(0, 1))
 plots.show(
     fig,
     "Left: attention of 48 empty tokens behind a causal mask, a line 3 below the diagonal. Right: "
@@ -394,15 +389,15 @@ plots.show(
     fig,
     "Three panels, distance of two vectors against distance of their positions, on a logarithmic "
     "axis from 1 to 10,000. One hand: it jumps between 0 and 2 all along. Four hands: it wavers, "
-    "and falls to almost 0 at 6283. 64 hands: it climbs, "
+    "and falls to a tenth at 6283. 64 hands: it climbs, "
     + ", ".join(f"{many[d - 1]:.2f} at {d:,}" for d in (1, 10, 100, 1000, 10_000))
     + ", and never comes back below its first value.",
 )
 
 # %% [markdown]
-# **Look:** with one hand the curve tells nothing, and touches almost 0. With 64 it never comes back
-# below the dashed line, the distance of neighbours: 128 numbers *name* the position. And up to
-# 10,000 it is higher at each power of ten: they say *how far*. The slow hands do that.
+# **Look:** with one hand the curve tells nothing, and all but touches 0. With 64 it never returns
+# to the dashed line, the distance of neighbours: 128 numbers *name* the position. And it climbs,
+# with ripples, through four powers of ten: they say *how far*. Slow hands do that.
 
 # %% [markdown]
 # ## Exercises
@@ -461,26 +456,26 @@ check_tell_time(tell_time)
 # Guess first. In brackets: what the claim speaks of, and its yardstick. All is computed from the
 # formula. The closer look settles nine more.
 
-# %%
+# %% tags=["plumbing"]
+# Three claims
 from course_utils.claims import Claim, Myths
 
-first = Claim("Dimension 0 has wavelength 1.", scope="in positions a turn", evidence="exact")
-row = Claim(
-    "The first row of the table starts 0.8415, 0.5403.", scope="position 0", evidence="exact"
-)
-base = Claim(
-    "The base only matters for long contexts.",
-    scope="base 1,000 to 100,000, D = 128; matters: it changes the cosine similarity of positions "
-    "at most 16 apart by more than 0.05",
-    evidence="exact",
-)
-
-# %%
 myths = Myths(
     {
-        "C12": first,
-        "C16": row,
-        "C19": base,
+        "C12": Claim(
+            "Dimension 0 has wavelength 1.", scope="in positions a turn", evidence="exact"
+        ),
+        "C16": Claim(
+            "The first row of the table starts 0.8415, 0.5403.",
+            scope="the row of position 0",
+            evidence="exact",
+        ),
+        "C19": Claim(
+            "The base only matters for long contexts.",
+            scope="base 1,000 to 100,000, D = 128; matters: it changes the cosine similarity of "
+            "positions at most 16 apart by more than 0.05",
+            evidence="exact",
+        ),
     }
 )
 
@@ -516,8 +511,8 @@ myths.table()
 # - No two positions share a vector, as $\pi$ is irrational; with 64 hands none come close.
 # - Dot products depend on the distance only, and do not know which way.
 # - A shift by $k$ is one rotation, so two matrices make a head that looks $k$ back.
-# - A code needs its reader: put into a real encoder in place of its own table, sinusoids are worse
-#   than no position at all. The [closer look](closer/02_in_practice.ipynb) does that.
+# - A code needs its reader: in place of a real encoder's own table, sinusoids disturb it more than
+#   no position at all. The [closer look](closer/02_in_practice.ipynb) shows it.
 #
 # **Read next:** Vaswani et al. 2017, *Attention Is All You Need*, arXiv 1706.03762, section 3.5;
 # Olsson et al. 2022, *In-context Learning and Induction Heads*, arXiv 2209.11895.
