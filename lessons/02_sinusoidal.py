@@ -130,15 +130,16 @@ guess.reveal("never" if gap.min() > 0 else f"after {gap.argmin() + 1} steps")
 
 # %% [markdown]
 # **Look:** 710 steps are almost 113 turns. But if $p$ steps were ever exactly $n$ turns, $\pi$
-# would be the fraction $p / 2n$, and $\pi$ is irrational. So no two positions share a code, ever.
-# Nearly the same is bad enough, though: noise would hide the difference.
+# would be the fraction $p / 2n$, and $\pi$ is irrational. By the formula, then, no two positions
+# ever share a code. Nearly the same is bad enough, though: noise would hide the difference.
 #
 # The repair: a second, slower hand. Where the first is back at its start, the second has moved on.
 # And a third, slower still, and so on.
 #
 # ## The formula
 #
-# With width $D$ and base $b$, hand $m$ turns by $\theta_m$ radians a step:
+# With width $D$ and base $b$, hand $m$ turns by $\theta_m$ radians a step. Its tip fills one *pair*
+# of columns:
 #
 # $$\theta_m = b^{-2m/D}, \qquad
 # PE_{p,\,2m} = \sin(p\,\theta_m), \qquad PE_{p,\,2m+1} = \cos(p\,\theta_m).$$
@@ -184,6 +185,9 @@ plots.show(fig, measures.scoreboard_text(board))
 from course_utils import explorers
 
 explorers.clocks()
+
+# %% [markdown]
+# And all 64 hands of a table 128 wide:
 
 # %% tags=["readme", "plumbing"]
 # Four pictures of the table
@@ -307,7 +311,7 @@ weights = head(torch.zeros(1, 48, 128), need_weights=True)[1][0, 0]  # (query, k
 
 # %%
 guess = widgets.predict(
-    "How much of its weight does the last of 48 queries give to the key exactly 3 back?",
+    "At gain 10, how much of its weight does the last of 48 queries give to the key 3 back?",
     ["about 1/48, as to any key", "about a quarter", "about three quarters"],
 )
 

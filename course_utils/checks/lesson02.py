@@ -144,7 +144,8 @@ def _told(vector: Tensor, base: float) -> int:
 
 def _by_one_hand(vector: Tensor, base: float, pair: int) -> int:
     angles, speeds = _angles(vector, base)
-    return round(angles[pair] % (2 * math.pi) / speeds[pair])
+    angle = angles[pair] if pair == -1 else angles[pair] % (2 * math.pi)
+    return round(angle / speeds[pair])
 
 
 def _by_a_mean(vector: Tensor, base: float) -> int:
