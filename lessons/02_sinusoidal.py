@@ -42,19 +42,8 @@ plots.show(
 # ## Six wishes
 #
 # Attention is blind to order. So let each position have a *code*, a row of numbers that we add to
-# the word there. What should a code be like? Here are six wishes, each with a yardstick.
-
-# %% [markdown]
-# 1. **Small numbers.** None is above 2, or it drowns the word.
-# 2. **Fixed width.** At most 128 numbers, and the same ones in a short text and in a long one.
-# 3. **Told apart.** Add a word, apply LayerNorm: the closest two of 512 positions stay 0.1 apart.
-# 4. **Distance alone.** The dot product of two codes depends on their distance, not on the place
-#    (to 1 % of the largest).
-# 5. **Nearer is more alike.** On average the dot product falls from distance 0 to 1, to 8, to 64.
-# 6. **A shift is one matrix.** The same matrix leads from the code of $p$ to that of $p + k$, for
-#    every $p$ (to 1 % of the step). Who learns "three later" at one place knows it everywhere.
-#
-# Five candidates. Each gets the positions `p` = 0, 1, …, n − 1 and returns one row for each.
+# the word there. Here are five ideas. Each gets the positions `p` = 0, 1, …, n − 1 of a text and
+# returns one row for each.
 
 # %%
 import torch
@@ -66,6 +55,18 @@ codes = {
     "binary": lambda p: p[:, None] // 2 ** torch.arange(9) % 2,
     "one sine": lambda p: p[:, None].sin(),
 }
+
+# %% [markdown]
+# Six wishes, each with a yardstick:
+#
+# 1. **Small numbers.** None above 2, or it drowns the word.
+# 2. **Fixed width.** At most 128 numbers, the same in short texts and long ones.
+# 3. **Told apart.** Add a word, apply LayerNorm: the closest two of 512 positions stay 0.1 apart.
+# 4. **Distance alone.** The dot product of two codes depends on their distance, not on the place
+#    (to 1 % of the largest).
+# 5. **Nearer is more alike.** The mean dot product falls from distance 0 to 1, 8, 64.
+# 6. **A shift is one matrix.** It leads from the code of $p$ to that of $p + k$, for every $p$ (to
+#    1 % of the step). Learn "three later" once, know it everywhere.
 
 # %%
 from course_utils import widgets
@@ -512,11 +513,11 @@ myths.table()
 # ## In five lines
 #
 # - Each pair of columns is a clock hand; speeds fall from 1 radian a step by equal factors.
-# - No two positions share a vector, as $\pi$ is irrational; with 64 hands none come close.
+# - No two positions share a vector; with 64 hands none come close.
 # - Dot products depend on the distance only, and do not know which way.
 # - A shift by $k$ is one rotation, so two matrices make a head that looks $k$ back.
-# - A code needs its reader: in place of a real encoder's own table, sinusoids disturb it more than
-#   no position at all. The [closer look](closer/02_in_practice.ipynb) shows it.
+# - Put into a real encoder, sinusoids disturb it more than no position at all: the
+#   [closer look](closer/02_in_practice.ipynb).
 #
 # **Read next:** Vaswani et al. 2017, *Attention Is All You Need*, arXiv 1706.03762, section 3.5;
 # Olsson et al. 2022, *In-context Learning and Induction Heads*, arXiv 2209.11895.
