@@ -416,11 +416,24 @@ def test_a_floor_magnifies_what_lies_between_it_and_the_ceiling():
 
 def test_four_panels_draw_what_they_were_given():
     table, waves, vectors, turns = axes_of(panels())
-    assert table.images[0].get_array().shape == (12, 8)
+    sines_first = torch.cat([TABLE[:, ::2], TABLE[:, 1::2]], dim=1)
+    assert torch.equal(torch.as_tensor(table.images[0].get_array()), sines_first)
     assert waves.lines[1].get_ydata().tolist() == pytest.approx(TABLE[:, 5].tolist())
     assert vectors.lines[1].get_ydata().tolist() == pytest.approx(TABLE[7, ::2].tolist())
     assert turns.lines[0].get_ydata().tolist() == pytest.approx(wavelengths(8).tolist())
     assert turns.get_yscale() == "log"
+
+
+def test_four_panels_draw_waves_between_the_rows_of_the_table_and_these_as_dots():
+    fine = sinusoidal_table(torch.arange(36) / 3, 8)
+    fig = plots.four_panel(
+        TABLE, wavelengths(8), dimensions=[5], positions=[1], title="waves", fine=fine
+    )
+    wave, dots = axes_of(fig)[1].lines
+    assert wave.get_ydata().tolist() == pytest.approx(fine[:, 5].tolist())
+    assert wave.get_xdata().tolist() == pytest.approx((torch.arange(36) / 3).tolist())
+    assert dots.get_ydata().tolist() == pytest.approx(TABLE[:, 5].tolist())
+    assert (dots.get_linestyle(), dots.get_color()) == ("None", wave.get_color())
 
 
 # show() and png()

@@ -1,297 +1,294 @@
-"""Checks for lesson 02: wavelengths, batch-first tables, odd widths, shifts, similarity."""
+"""Checks for lesson 02: a score that knows before from after, and the time told from a vector."""
 
 from __future__ import annotations
 
 import math
+import sys
+import tracemalloc
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import FrameType
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from course_utils.checks.core import Check, Mistake, numbers
-from course_utils.checks.rules import Without
-from course_utils.encodings.functional import sinusoidal_frequencies, sinusoidal_table
-
-
-def _wavelength(m: int, d_model: int, base: float) -> float:
-    return 2 * math.pi * base ** (2 * m / d_model)
-
-
-check_wavelength = Check(
-    "wavelength",
-    _wavelength,
-    cases=[(0, 128, 10000.0), (1, 4, 10000.0), (5, 32, 500.0), (31, 64, 10000.0)],
-    mistakes=[
-        Mistake(
-            "the turn is missing",
-            "After how many positions does the angle p·θ reach one full turn, in radians?",
-            lambda m, d, base: base ** (2 * m / d),
-        ),
-        Mistake(
-            "the exponent is half of what it should be",
-            "Pair m fills columns 2m and 2m + 1. Which of m and 2m stands over d_model?",
-            lambda m, d, base: 2 * math.pi * base ** (m / d),
-        ),
-        Mistake(
-            "the higher pairs turn faster",
-            "Which sign has the exponent of θ, and what does dividing by θ make of it?",
-            lambda m, d, base: 2 * math.pi * base ** (-2 * m / d),
-        ),
-        Mistake(
-            "this is the frequency, not the wavelength",
-            "Radians per position or positions per turn: which one was asked for?",
-            lambda m, d, base: base ** (-2 * m / d),
-        ),
-        Mistake(
-            "the base is always 10000",
-            "Where does your function use its argument base?",
-            lambda m, d, base: _wavelength(m, d, 10000.0),
-        ),
-        Mistake(
-            "this is half a turn",
-            "Where does the hand point after π radians, and where did it start?",
-            lambda m, d, base: _wavelength(m, d, base) / 2,
-        ),
-    ],
-    hints=(
-        "The wavelength is the number of positions in one full turn.",
-        "The angle of pair m at position p is p·θ with θ = base^(−2m/d_model).",
-        "Solve p·θ = 2π for p.",
-    ),
+from course_utils.checks.calls import Function, call
+from course_utils.checks.core import Check, Mistake
+from course_utils.checks.rules import Case, Rule, Seen
+from course_utils.encodings.functional import (
+    shift_matrix,
+    sinusoidal_frequencies,
+    sinusoidal_table,
 )
 
+# ★★ Before or after?
 
-def _add_positions(x: Tensor, table: Tensor) -> Tensor:
-    return x + table[: x.shape[1]]
-
-
-_long = sinusoidal_table(torch.arange(16), 8)
-
-check_add_positions = Check(
-    "add_positions",
-    _add_positions,
-    cases=[
-        (numbers(4, 4, 8), _long),
-        (numbers(2, 6, 8, seed=1), _long),
-        (numbers(1, 5, 8, seed=2), _long),
-    ],
-    mistakes=[
-        Mistake(
-            "every token of a sentence gets the same vector",
-            "x is (batch, seq, d_model). Which axis does your slice of the table count, and along "
-            "which is it added?",
-            lambda x, table: x + table[: x.shape[0], None],
-        ),
-        Mistake(
-            "the table is cut to the batch size, not to the length",
-            "With batch and length both 4 nothing shows. Which axis of x are the tokens on?",
-            lambda x, table: x + table[: x.shape[0]],
-        ),
-        Mistake(
-            "each token gets the row of the token after it",
-            "Which row belongs to position 0?",
-            lambda x, table: x + table[1 : x.shape[1] + 1],
-        ),
-        Mistake(
-            "the position replaces the token",
-            "What is left of x in your result?",
-            lambda x, table: table[: x.shape[1]].expand_as(x),
-        ),
-        Mistake(
-            "the position is multiplied in",
-            "The encoding is zero in some columns. What would become of the token there?",
-            lambda x, table: x * table[: x.shape[1]],
-        ),
-        Mistake(
-            "the tokens are multiplied by √d_model first",
-            "So Vaswani et al. do, before they add. Does the function above?",
-            lambda x, table: x * x.shape[-1] ** 0.5 + table[: x.shape[1]],
-        ),
-    ],
-    hints=(
-        "Print x.shape and the shape of the slice. Which axes line up when they are added?",
-        "Broadcasting lines shapes up from the right: (batch, seq, d_model) with (seq, d_model).",
-        "The number of rows to take is the length of the sentences, x.shape[1].",
-    ),
-)
+SEEN = 100  # positions at which the signs of the scores are looked at
 
 
-def _any_width(n: int, width: int) -> Tensor:
-    columns = torch.arange(width)
-    angles = torch.arange(n)[:, None] * 10000.0 ** (-2 * (columns // 2) / width)
-    return torch.where(columns % 2 == 0, angles.sin(), angles.cos())
+def _quarter_turns(d_model: int) -> Tensor:
+    return torch.block_diag(*[torch.tensor([[0.0, 1.0], [-1.0, 0.0]])] * (d_model // 2))
 
 
-def _crashes_on_odd(n: int, width: int) -> Tensor:
-    angles = torch.arange(n)[:, None] * 10000.0 ** (-torch.arange(0, width, 2) / width)
-    table = torch.zeros(n, width)
-    table[:, 0::2] = angles.sin()
-    table[:, 1::2] = angles.cos()
-    return table
-
-
-def _zero_last(n: int, width: int) -> Tensor:
-    table = _any_width(n, width)
-    if width % 2:
-        table[:, -1] = 0.0
-    return table
-
-
-check_any_width = Check(
-    "any_width",
-    _any_width,
-    cases=[(6, 4), (6, 5), (10, 7), (3, 1), (1, 3)],
-    mistakes=[
-        Mistake(
-            "an odd width stops the program",
-            "For width 5, how many columns are there for sin, and how many for cos?",
-            _crashes_on_odd,
-        ),
-        Mistake(
-            "the last column is empty when the width is odd",
-            "The frequencies run over the even columns 0, 2, 4. Which function comes first in a "
-            "pair, and does it have room?",
-            _zero_last,
-        ),
-        Mistake(
-            "a column is missing when the width is odd",
-            "How wide is your table for width 5?",
-            lambda n, width: _any_width(n, width)[:, : width - width % 2],
-        ),
-        Mistake(
-            "sin fills the first half and cos the second",
-            "In this course sin and cos alternate. Which column follows column 0?",
-            lambda n, width: torch.cat([_any_width(n, width)[:, odd::2] for odd in (0, 1)], 1),
-        ),
-        Mistake(
-            "the frequencies are those of the next even width",
-            "The exponent is −2m over the width. Which width did you divide by?",
-            lambda n, width: _any_width(n, width + width % 2)[:, :width],
-        ),
-        Mistake(
-            "the cos columns have frequencies of their own",
-            "Columns 2m and 2m + 1 are one clock hand. Do they turn together in your table?",
-            lambda n, width: torch.where(
-                torch.arange(width) % 2 == 0,
-                (torch.arange(n)[:, None] * 10000.0 ** (-torch.arange(width) / width)).sin(),
-                (torch.arange(n)[:, None] * 10000.0 ** (-torch.arange(width) / width)).cos(),
-            ),
-        ),
-    ],
-    hints=(
-        "With an odd width the last pair has room for one of its two numbers only.",
-        "There is one more sin column than cos columns. Compute both, then cut cos to fit.",
-        "table[:, 1::2] has width // 2 columns: give it angles[:, : width // 2].cos().",
-    ),
-)
-
-
-def _shift_block(k: float, theta: float) -> Tensor:
-    angle = torch.tensor(k * theta)
-    return torch.stack(
-        [torch.stack([angle.cos(), angle.sin()]), torch.stack([-angle.sin(), angle.cos()])]
+def _signs(got: Any, d_model: int) -> str:
+    """What is wrong with a matrix of scores: the first query and key whose sign is wrong."""
+    if not isinstance(got, Tensor):
+        return f"expected a torch tensor, got {type(got).__name__}."
+    if tuple(got.shape) != (d_model, d_model):
+        return f"expected shape {(d_model, d_model)}, got {tuple(got.shape)}."
+    if got.is_complex() or not bool(got.isfinite().all()):
+        return "the matrix must hold finite real numbers."
+    table = sinusoidal_table(torch.arange(SEEN, dtype=torch.float64), d_model)
+    scores = table @ got.detach().cpu().double() @ table.T  # query, key
+    earlier = torch.ones(SEEN, SEEN).tril(-1).bool()
+    enough = 1e-4 * scores.abs().max()  # more than rounding
+    wrong = (earlier & (scores <= enough)) | (earlier.T & (scores >= -enough))
+    if not bool(wrong.any()):
+        return ""
+    p, r = (int(i) for i in wrong.nonzero()[0])
+    side, sign = ("earlier", "above") if r < p else ("later", "below")
+    return (
+        f"query {p} and key {r} score {scores[p, r]:.3g}. The key is {side}, so it has to be "
+        f"clearly {sign} 0. The sign is wrong for {int(wrong.sum())} of {SEEN * (SEEN - 1)} pairs."
     )
 
 
-def _block(k: float, theta: float, rows: str) -> Tensor:
-    c, s = math.cos(k * theta), math.sin(k * theta)
-    table = {"other order": [[c, -s], [s, c]], "reflection": [[c, s], [s, -c]]}
-    return torch.tensor(table[rows])
+def _halves(d_model: int) -> Tensor:
+    block = torch.eye(d_model // 2)
+    none = torch.zeros_like(block)
+    return torch.cat([torch.cat([none, block], 1), torch.cat([-block, none], 1)])
 
 
-check_shift_block = Check(
-    "shift_block",
-    _shift_block,
-    cases=[(0.0, 0.5), (1.0, 1.0), (3.0, 0.25), (-2.0, 0.7)],
+def _one_turned(d_model: int) -> Tensor:
+    found = torch.zeros(d_model, d_model)
+    found[0, 1], found[1, 0] = 1.0, -1.0
+    return found
+
+
+check_before_after = Check(
+    "before_after",
+    _quarter_turns,
+    cases=[(64,), (128,), (256,), (66,)],
+    judge=_signs,
     mistakes=[
         Mistake(
-            "this shifts by −k",
-            "The vector is (sin, cos), in this order. What does your matrix make of (0, 1)?",
-            lambda k, theta: _block(k, theta, "other order"),
+            "that is the plain dot product, which is even",
+            "Which function of an angle changes its sign with the angle?",
+            lambda d: torch.eye(d),
         ),
         Mistake(
-            "this is a reflection, not a rotation",
-            "What should the matrix be for k = 0?",
-            lambda k, theta: _block(k, theta, "reflection"),
+            "a shift moves the peak, and the far keys on both sides still score above 0",
+            "By how much must one hand turn for its cosine to become a sine?",
+            lambda d: shift_matrix(1, d),
         ),
         Mistake(
-            "the frequency is missing",
-            "By how many radians does this pair turn in k positions?",
-            lambda k, theta: _shift_block(k, 1.0),
+            "this shift moves the peak to the later keys",
+            "By how much must one hand turn for its cosine to become a sine?",
+            lambda d: shift_matrix(-1, d),
         ),
         Mistake(
-            "the shift is missing",
-            "Your matrix is the same for every k. Where does k go?",
-            lambda k, theta: _shift_block(1.0, theta),
+            "only the fastest hand makes the turn you want: a shift turns each by another angle",
+            "What if all hands turned by the same angle? A shift by some k positions is that not.",
+            lambda d: shift_matrix(math.pi / 2, d),
         ),
         Mistake(
-            "the angle is taken for degrees",
-            "math.cos(3.14159) is about −1. In which unit does it want its angle?",
-            lambda k, theta: _shift_block(k, math.radians(theta)),
+            "it is the wrong way round: later keys score above 0",
+            "Put in query 1 and key 0. Which of the two hands is ahead, and what is its sine?",
+            lambda d: _quarter_turns(d).T,
         ),
         Mistake(
-            "this is a vector, not the matrix",
-            "The matrix must serve every p. How many numbers has it?",
-            lambda k, theta: torch.tensor([math.sin(k * theta), math.cos(k * theta)]),
+            "these scores depend on p + r, not on p − r",
+            "Your blocks reflect. What sign has sin(a − b) for its second term?",
+            lambda d: _quarter_turns(d).abs(),
+        ),
+        Mistake(
+            "sines are taken for the first half of the columns, cosines for the second",
+            "Which two columns make up hand 0 in this lesson's table?",
+            _halves,
+        ),
+        Mistake(
+            "the fastest hand alone changes its mind after half a turn, that is 3 positions",
+            "Which hands are still in their first half turn after 99 positions?",
+            _one_turned,
+        ),
+        Mistake(
+            "rows and columns of this matrix are dimensions, and you treat them as positions",
+            "Which numbers of the vector does entry (0, 1) of W multiply?",
+            lambda d: torch.ones(d, d).tril(-1) - torch.ones(d, d).triu(1),
         ),
     ],
     hints=(
-        "sin(a + b) = sin a · cos b + cos a · sin b. There is a second one for cos.",
-        "Write sin((p + k)θ) and cos((p + k)θ) with sin pθ and cos pθ, and read off four numbers.",
-        "First row: what multiplies sin pθ and cos pθ to give sin((p + k)θ).",
+        "Look at one hand: which 2 × 2 block gives sin(a − b) from (sin a, cos a), (sin b, cos b)?",
+        "sin(a − b) = sin a · cos b − cos a · sin b. And W has such a block for each hand.",
+        "The block is [[0, 1], [−1, 0]], a quarter turn. torch.block_diag puts blocks together.",
     ),
 )
 
-
-def _similarity(k: int, d_model: int, base: float) -> float:
-    return float((k * sinusoidal_frequencies(d_model, base)).cos().mean())
+# ★★★ Tell the time
 
 
-check_similarity = Check(
-    "similarity",
-    _similarity,
-    cases=[(0, 64, 10000.0), (1, 8, 10000.0), (-7, 32, 500.0), (100, 128, 10000.0)],
+def _angles(vector: Tensor, base: float) -> tuple[list[float], list[float]]:
+    """The angle of each hand as it is seen, and its speed."""
+    seen = torch.atan2(vector[0::2].double(), vector[1::2].double())
+    return seen.tolist(), sinusoidal_frequencies(len(vector), base).tolist()
+
+
+def _told(vector: Tensor, base: float) -> int:
+    rough = 0.0
+    for angle, speed in list(zip(*_angles(vector, base), strict=True))[::-1]:
+        turns = round((rough * speed - angle) / (2 * math.pi))
+        rough = (angle + 2 * math.pi * turns) / speed
+    return round(rough)
+
+
+def _by_one_hand(vector: Tensor, base: float, pair: int) -> int:
+    angles, speeds = _angles(vector, base)
+    angle = angles[pair] if pair == -1 else angles[pair] % (2 * math.pi)
+    return round(angle / speeds[pair])
+
+
+def _by_a_mean(vector: Tensor, base: float) -> int:
+    angles, speeds = _angles(vector, base)
+    read = [a % (2 * math.pi) / s for a, s in zip(angles, speeds, strict=True)]
+    return round(sum(read) / len(read))
+
+
+def _floored(vector: Tensor, base: float) -> int:
+    rough = 0.0
+    for angle, speed in list(zip(*_angles(vector, base), strict=True))[::-1]:
+        rough = (angle % (2 * math.pi) + rough * speed // (2 * math.pi) * 2 * math.pi) / speed
+    return round(rough)
+
+
+def _cut(vector: Tensor, base: float) -> int:
+    rough = 0.0
+    for angle, speed in list(zip(*_angles(vector, base), strict=True))[::-1]:
+        rough = (angle + 2 * math.pi * round((rough * speed - angle) / (2 * math.pi))) / speed
+    return int(rough)
+
+
+def _skipped(vector: Tensor, base: float) -> int:
+    """From the slowest hand to the fastest in one step."""
+    angles, speeds = _angles(vector, base)
+    rough = angles[-1] / speeds[-1]
+    return round(angles[0] + 2 * math.pi * round((rough - angles[0]) / (2 * math.pi)))
+
+
+def _seen(p: int, d_model: int, base: float) -> Case:
+    """The vector of a position, each number off by at most 0.1, and the base."""
+    generator = torch.Generator().manual_seed(p)
+    noise = 0.2 * torch.rand(d_model, generator=generator) - 0.1
+    return sinusoidal_table(torch.tensor([p]), d_model, base)[0] + noise, base
+
+
+@dataclass(frozen=True)
+class NoSearch(Rule):
+    """No look at all positions: neither in a tensor or an array nor one after the other."""
+
+    case: Case
+    numbers: int  # that a tensor may hold
+    calls: int  # of Python's and C's functions
+
+    def broken(self, yours: Function, cases: Sequence[Case], seconds: float) -> str:
+        """Say by which of the three signs a search was noticed."""
+        largest = Seen(yours, self.case, seconds).largest
+        count, memory = 0, 0
+
+        def enter(frame: FrameType, event: str, _: Any) -> None:
+            nonlocal count
+            count += event in ("call", "c_call")
+
+        def watched(*given: Any) -> Any:
+            nonlocal memory
+            before, tracing = sys.getprofile(), tracemalloc.is_tracing()
+            tracemalloc.start()
+            sys.setprofile(enter)
+            try:
+                return yours(*given)
+            finally:
+                sys.setprofile(before)
+                memory = tracemalloc.get_traced_memory()[1]
+                if not tracing:
+                    tracemalloc.stop()
+
+        call(watched, self.case, seconds)
+        found = ""
+        if largest > self.numbers:
+            found = f"its largest tensor holds {largest:,} numbers"
+        elif count > self.calls:
+            found = f"it takes {count:,} calls"
+        elif memory > 8 * self.calls:
+            found = f"it fills {memory / 1e6:.1f} MB of memory"
+        return found and (
+            f"the answer is right, but {found}, so it searches among the positions. Which few "
+            "numbers does a look at all hands give you?"
+        )
+
+
+check_tell_time = Check(
+    "tell_time",
+    _told,
+    cases=[
+        _seen(123_456, 16, 1e6),
+        _seen(317, 8, 1e3),
+        _seen(2, 2, 6.0),
+        _seen(0, 16, 1e6),
+        _seen(499_999, 16, 1e6),
+        _seen(77, 128, 1e4),
+        _seen(4_999, 64, 1e4),
+        _seen(86_028, 22, 5e5),
+    ],
+    tolerance=0.0,  # 123,457 for 123,456 is wrong
+    rules=[NoSearch(_seen(499_000, 16, 1e6), numbers=4096, calls=20_000)],
     mistakes=[
         Mistake(
-            "this is the dot product, not the cosine similarity",
-            "How long is each of the two vectors?",
-            lambda k, d, base: _similarity(k, d, base) * d / 2,
+            "this is what the slowest hand alone says",
+            "It cannot be read exactly. How many positions is 0.1 radians of its turn? Which hand "
+            "could mend that?",
+            lambda vector, base: _by_one_hand(vector, base, -1),
         ),
         Mistake(
-            "each pair is counted for one column, yet divided by both",
-            "How many pairs are there among d_model columns?",
-            lambda k, d, base: _similarity(k, d, base) / 2,
+            "this is what the fastest hand alone says",
+            "After six or seven positions it comes round again. Who counts its turns?",
+            lambda vector, base: _by_one_hand(vector, base, 0),
         ),
         Mistake(
-            "sin stands where cos should",
-            "What is the similarity of a position with itself, at k = 0?",
-            lambda k, d, base: float((k * sinusoidal_frequencies(d, base)).sin().mean()),
+            "this is the mean of what all hands say, each in its first turn",
+            "Which of them are still in their first turn?",
+            _by_a_mean,
+        ),
+        Mistake(
+            "the turns are rounded down",
+            "A rough value just below a full turn, a hand just past it: how many turns is nearest?",
+            _floored,
+        ),
+        Mistake(
+            "the last step cuts the fraction off",
+            "Your value lies near a whole number, on either side of it. Which one is meant?",
+            _cut,
+        ),
+        Mistake(
+            "sine and cosine are exchanged",
+            "Position 0 is the row 0, 1, 0, 1, … Which of the two numbers comes first in a pair?",
+            lambda vector, base: _told(vector.view(-1, 2).flip(1).flatten(), base),
         ),
         Mistake(
             "the base is always 10000",
             "Where does your function use its argument base?",
-            lambda k, d, base: _similarity(k, d, 10000.0),
+            lambda vector, base: _told(vector, 10000.0),
         ),
         Mistake(
-            "the exponent is half of what it should be",
-            "θ has −2m over d_model in the exponent, m from 0 to d_model/2 − 1. Is the 2 there?",
-            lambda k, d, base: float(
-                (k * base ** (-torch.arange(d // 2, dtype=torch.float64) / d)).cos().mean()
-            ),
-        ),
-        Mistake(
-            "m runs over the columns, not over the pairs",
-            "How many clock hands are there among d_model columns?",
-            lambda k, d, base: float(
-                (k * base ** (-2 * torch.arange(d, dtype=torch.float64) / d)).cos().mean()
-            ),
+            "you go from the slowest hand to the fastest in one step",
+            "By how many turns of the fastest hand is the slowest unsure? Who is unsure by less?",
+            _skipped,
         ),
     ],
     hints=(
-        "The dot product is a sum over pairs. Look at one pair first.",
-        "sin a · sin b + cos a · cos b = cos(a − b). What is a − b for pair m?",
-        "Average cos(k·θ) over all pairs.",
+        "torch.atan2(sine, cosine) is a hand's angle. The slowest says roughly where p is. What "
+        "can the next faster one add, if you know p roughly?",
+        "A hand at angle a has made some number of whole turns before. Your rough p says which.",
+        "From the slowest to the fastest: turns = round((rough · θ − a) / 2π), then "
+        "rough = (a + 2π · turns) / θ.",
     ),
-    rules=[
-        Without((sinusoidal_table,), why="Which part of the two encodings does cos(a − b) need?")
-    ],
 )

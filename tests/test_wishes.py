@@ -1,0 +1,127 @@
+"""The scoreboard of lesson 02: codes whose scores are known, and codes that cannot be scored."""
+
+import matplotlib.pyplot as plt
+import pytest
+import torch
+from matplotlib.patches import Rectangle
+
+from course_utils import measures, plots
+from course_utils.encodings.functional import sinusoidal_table
+from course_utils.measures.wishes import WISHES
+from course_utils.plots.board import NO, YES
+
+NAMES = list(WISHES)
+HALF = torch.rand(64, generator=torch.Generator().manual_seed(0))
+
+
+def hands(p, speeds):
+    angles = p[:, None] * speeds
+    return torch.cat([angles.sin(), angles.cos()], dim=1)
+
+
+KNOWN = {  # code → the wishes that it grants, in their order
+    "plain": (lambda p: p[:, None], "010000"),
+    "share": (lambda p: p[:, None] / len(p), "100000"),
+    "one-hot": (lambda p: torch.eye(len(p)), "101101"),
+    "one-hot of fixed width": (lambda p: torch.eye(512)[p.long()], "101101"),
+    "binary": (lambda p: p[:, None] // 2 ** torch.arange(9) % 2, "111000"),
+    "one sine": (lambda p: p[:, None].sin(), "110000"),
+    "decay": (lambda p: (-p[:, None] / 50).exp(), "110011"),
+    "one hand": (lambda p: hands(p, torch.ones(1)), "110101"),
+    "one slow hand": (lambda p: hands(p, torch.full((1,), 1e-4)), "110101"),
+    "four hands": (lambda p: sinusoidal_table(p, 8), "111101"),
+    "sinusoidal": (lambda p: sinusoidal_table(p, 128), "111111"),
+    "other speeds": (lambda p: hands(p, HALF), "111111"),
+    "too loud": (lambda p: 3 * sinusoidal_table(p, 128), "011111"),
+    "too wide": (lambda p: sinusoidal_table(p, 130), "101111"),
+    "random rows": (
+        lambda p: torch.rand(512, 8, generator=torch.Generator().manual_seed(0))[: len(p)],
+        "111000",
+    ),
+    "constant": (lambda p: torch.ones(len(p), 2), "110101"),
+    "zeros": (lambda p: torch.zeros(len(p), 2), "110101"),
+    "whole numbers": (lambda p: (p[:, None] % 2).long(), "110000"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("code", "granted"), KNOWN.values(), ids=KNOWN)
+def test_a_code_grants_what_it_is_known_to_grant(code, granted):
+    found = measures.wishes(code)
+    assert list(found) == NAMES
+    assert "".join(str(int(score.granted)) for score in found.values()) == granted
+
+
+@pytest.mark.parametrize("width", [12, 20, 24, 32, 64, 96])
+def test_sinusoids_of_six_hands_and_of_more_grant_all(width):
+    found = measures.wishes(lambda p: sinusoidal_table(p, width))
+    assert all(score.granted for score in found.values())
+
+
+def test_scores_say_the_numbers_behind_them():
+    shown = {name: one.shown for name, one in measures.wishes(KNOWN["one-hot"][0]).items()}
+    assert shown["small numbers"] == "up to 1"
+    assert shown["fixed width"] == "64, then 512"
+    assert shown["nearer is more alike"] == "0.00 0.00 0.00"
+    assert shown["a shift is one matrix"] == "0 % off"
+    assert measures.wishes(KNOWN["share"][0])["fixed width"].shown == "other numbers"
+    quarter = measures.wishes(lambda p: hands(p, torch.full((1,), torch.pi)))
+    assert quarter["nearer is more alike"].shown == "−1.00 1.00 1.00"
+
+
+BROKEN = {
+    "a row of numbers": (lambda p: p, "a tensor of shape (64, width) for 64 positions, got (64,)"),
+    "transposed": (lambda p: p[None], "got (1, 64)"),
+    "empty": (lambda p: torch.zeros(len(p), 0), "got (64, 0)"),
+    "complex": (lambda p: (1j * p[:, None]).exp(), "complex128"),
+    "nothing": (lambda p: None, "got NoneType"),
+    "nan": (lambda p: p[:, None] / p[:, None], "nan at [0, 0]"),
+    "too short": (lambda p: torch.eye(64)[p.long() % 64][:64], "(512, width) for 512 positions"),
+    "raises": (lambda p: p.colour, "AttributeError"),
+    "table of 100": (lambda p: torch.zeros(100, 2)[p.long()], "IndexError"),
+}
+
+
+@pytest.mark.parametrize(("code", "words"), BROKEN.values(), ids=BROKEN)
+def test_a_broken_code_gets_a_message_and_the_others_their_scores(code, words):
+    board = measures.scoreboard({"broken": code, "whole": KNOWN["one hand"][0]})
+    assert isinstance(board["broken"], str) and words in board["broken"]
+    assert measures.granted(board) == {"broken": 0, "whole": 4}
+    told = measures.scoreboard_text(board)
+    assert words in told and "whole grants 4 of 6 wishes. It fails told apart, nearer" in told
+
+
+def test_a_code_of_all_wishes_fails_none():
+    board = measures.scoreboard({"best": KNOWN["sinusoidal"][0]})
+    assert measures.scoreboard_text(board) == "best grants 6 of 6 wishes."
+
+
+# Its figure
+
+
+@pytest.fixture
+def board():
+    return {"good": {"a": (True, "1.5"), "b": (False, "off")}, "bad": "ValueError: no " + "x " * 90}
+
+
+@pytest.mark.usefixtures("figures")
+@pytest.mark.filterwarnings("error")
+def test_the_figure_has_a_mark_and_a_number_a_cell_and_a_sum_a_row(board):
+    plots.use_style()
+    fig = plots.scoreboard(board, {"a": "at most 2", "b": "none"}, "title")
+    ax = fig.axes[0]
+    said = [text.get_text() for text in ax.texts]
+    assert said[:5] == ["✓", "1.5", "✗", "off", "1 of 2"]
+    assert said[5].startswith("ValueError: no x x") and said[5].endswith(" …")
+    colours = [patch.get_facecolor() for patch in ax.patches if isinstance(patch, Rectangle)]
+    assert colours == [plt.matplotlib.colors.to_rgba(one) for one in (YES, NO)]
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["a\n(at most 2)", "b\n(none)"]
+    assert fig.get_suptitle() == "title"
+    assert plots.png(fig).startswith(b"\x89PNG")
+
+
+@pytest.mark.usefixtures("figures")
+@pytest.mark.parametrize("empty", ["board", "columns"])
+def test_an_empty_board_is_refused(empty):
+    given = {"board": {"a": "b"}, "columns": {"a": "b"}} | {empty: {}}
+    with pytest.raises(ValueError, match="must not be empty"):
+        plots.scoreboard(**given)
