@@ -21,8 +21,8 @@ def pair_shares(
 
     A score is a sum over pairs, and softmax sees how it differs from key to key. So each query's
     mean is taken off, and the variance of what is left is divided among the pairs: each gets its
-    covariance with the whole. The first share is of what the distance alone foretells, the mean of
-    each diagonal; the second of the rest, which depends on what the tokens are. Together they add
+    covariance with the whole. The first share is of what the distance alone foretells, by least
+    squares; the second of the rest, which depends on what the tokens are. Together they add
     up to 1 in each head; a pair that works against the others has a negative share.
 
     Args:
@@ -39,12 +39,8 @@ def pair_shares(
     row, column = torch.arange(n)[:, None], torch.arange(n)
     seen = ((column <= row) & (column >= SINK) & (row >= FEWEST)).to(angles)
     scores = _centred((Q @ K.mH).real, seen)
-    distance = (row - column).clamp(min=0).flatten().to(q.device)
-    sums, counts = (
-        one.new_zeros(len(one), n).index_add_(1, distance, one.flatten(1))
-        for one in (scores, seen[None])
-    )
-    foretold = _centred((sums / counts.clamp(min=1))[:, distance].view_as(scores), seen)
+    distance = (row - column).clamp(min=0).to(q.device)
+    foretold = _centred(_by_distance(scores, seen, distance)[:, distance], seen)
     whole = scores.square().sum((1, 2))[:, None]
     position, content = (
         (Q * (part.to(K) @ K).conj()).real.sum(1) / whole for part in (foretold, scores - foretold)
@@ -70,3 +66,15 @@ def _centred(scores: Tensor, seen: Tensor) -> Tensor:
     """Scores less each query's mean over the keys that it sees; 0 where it sees none."""
     mean = (scores * seen).sum(-1, keepdim=True) / seen.sum(-1, keepdim=True).clamp(min=1)
     return (scores - mean) * seen
+
+
+def _by_distance(scores: Tensor, seen: Tensor, distance: Tensor) -> Tensor:
+    """The function of distance, (heads, n), that comes nearest to scores without row means.
+
+    Its own row means are taken off too before it is compared, so that rows may be of any length.
+    """
+    n = len(seen)
+    sums = scores.new_zeros(len(scores), n).index_add(1, distance.flatten(), scores.flatten(1))
+    at = torch.zeros_like(seen).scatter_add(1, distance, seen)  # which distances a row has
+    normal = at.sum(0).diag() - at.T @ (at / at.sum(1, keepdim=True).clamp(min=1))
+    return sums @ torch.linalg.pinv(normal, hermitian=True)
