@@ -21,7 +21,8 @@
 # - say why RoPE fits fast attention and caches.
 #
 # **Time:** about 40 minutes. **Builds on:** lessons 02 and 04. **Doors:** 2, queries and keys.
-# **Left out here:** layouts, precision, caches, images, in the [closer look](closer/05_rope.ipynb).
+# **Left out:** layouts, precision, caches, images; see the
+# [closer look](closer/05_in_practice.ipynb).
 
 # %% tags=["nbval-ignore-output"]
 from course_utils import start
@@ -82,24 +83,24 @@ guess.reveal("it stays" if abs(both[0] - both[1]) < 1e-9 else "it changes")
 import matplotlib.pyplot as plt
 from matplotlib.patches import Arc, FancyArrowPatch
 
-fig, axes = plt.subplots(1, 3, figsize=(9.5, 3.5), sharey=True)
+fig, axes = plt.subplots(1, 3, figsize=(9.5, 3.9), sharey=True)
 for ax, (at, there) in zip(axes, ((0, 0), (12, 9), (112, 109)), strict=True):
     arrows = {"query": turned(q, at), "key": turned(k, there)}
     for number, (name, z) in enumerate(arrows.items()):
         ax.add_patch(plt.Circle((0, 0), abs(z), fill=False, color="0.85"))
         tip = {"arrowstyle": "-|>", "mutation_scale": 18, "shrinkA": 0, "shrinkB": 0}
         ax.add_patch(FancyArrowPatch((0, 0), (z.real, z.imag), color=f"C{number}", lw=3, **tip))
-        away = 1.22 * z / abs(z)
+        away = 1.3 * z / abs(z)
         ax.text(away.real, away.imag, name, color=f"C{number}", ha="center", va="center")
     between = cmath.phase(arrows["key"] / arrows["query"])
     start, end = sorted((cmath.phase(arrows["query"]), cmath.phase(arrows["query"]) + between))
     ends = [180 / cmath.pi * one for one in (start, end)]
     ax.add_patch(Arc((0, 0), 0.9, 0.9, theta1=ends[0], theta2=ends[1], color="0.25", lw=2))
-    middle = 0.62 * cmath.exp(0.5j * (start + end))
+    middle = 0.72 * cmath.exp(0.5j * (start + end))
     ax.text(middle.real, middle.imag, f"{abs(between):.2f}", ha="center", va="center")
-    ax.set(xlim=(-1.4, 1.4), ylim=(-1.4, 1.4), aspect="equal", xticks=(-1, 0, 1))
+    ax.set(xlim=(-1.55, 1.55), ylim=(-1.55, 1.55), aspect="equal", xticks=(-1, 0, 1))
     ax.set_title(f"at {at} and {there}: q·k = {dot(*arrows.values()):.3f}")
-    ax.set_xlabel(f"offset {there - at}, angle between: {abs(between):.2f}")
+    ax.set_xlabel(f"offset j − i: {there - at}".replace(": -", ": −"))
 plots.show(
     fig,
     "Three times a query and a key as arrows on circles: as they are, turned at positions 12 and "
@@ -380,18 +381,17 @@ from matplotlib.colors import to_rgb
 
 many = int((by_distance > 0.5).sum())
 guess.reveal("fewer than 90" if many < 90 else "90 to 180" if many <= 180 else "more than 180")
-fig = plt.figure(figsize=(9.5, 6.4))
-top_ax, ax = fig.subplots(2, 1, sharex=True, height_ratios=[1, 3.2])
-inks = {"distance": "#de6e00", "content": "#005caa"}
-image = torch.ones(270, 32, 3)
-for (name, ink), part in zip(inks.items(), (where, what), strict=True):
-    strength = (part / 0.15).clamp(0, 1).sqrt()[..., None]
-    image += strength * (torch.tensor(to_rgb(ink)) - 1)
-    top_ax.bar(
-        torch.arange(32) + (-0.2 if name == "distance" else 0.2), 100 * part.mean(0), 0.4,
-        color=ink, label="explained by distance" if name == "distance" else "the rest: content",
-    )  # fmt: skip
-ax.imshow(image.clamp(0, 1), aspect="auto", interpolation="nearest", extent=(-0.5, 31.5, 270, 0))
+fig = plt.figure(figsize=(9.5, 7.6))
+top_ax, ax = fig.subplots(2, 1, sharex=True, height_ratios=[1, 4])
+orange, blue = (torch.tensor(to_rgb(ink)) for ink in ("#de6e00", "#005caa"))
+parts = torch.stack([where, what]).clamp(min=0).float()[..., None]  # (2, 270, 32, 1)
+ink = (parts[0] * orange + parts[1] * blue) / parts.sum(0)
+image = 1 + (parts.sum(0) / 0.2).clamp(max=1) ** 0.7 * (ink - 1)
+ax.imshow(image, aspect="auto", interpolation="antialiased", extent=(-0.5, 31.5, 270, 0))
+shown = (("explained by distance", where, orange), ("the rest: content", what, blue))
+for number, (name, part, colour) in enumerate(shown):
+    middle = torch.arange(32) + 0.4 * number - 0.2
+    top_ax.bar(middle, 100 * part.mean(0), 0.4, color=colour.tolist(), label=name)
 for one in (top_ax, ax):
     one.axvline(19.5, color="0.3", linewidth=1.2, linestyle=(0, (4, 3)))
 top_ax.text(19.7, 6.6, "a turn takes more than 8,192 tokens →", fontsize=10, color="0.3")
@@ -612,4 +612,4 @@ myths.table()
 # *Round and Round We Go!*, arXiv 2410.06205.
 #
 # **Next:** [lesson 06](06_alibi.ipynb) makes distance a plain cost, or take the
-# [closer look](closer/05_rope.ipynb) first.
+# [closer look](closer/05_in_practice.ipynb) first.

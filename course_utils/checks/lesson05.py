@@ -25,7 +25,7 @@ def _closed(keys: Tensor, kept: Tensor, base: float, layout: str = "interleaved"
 
 
 def _cache(*size: int, base: float = 10_000.0, seed: int = 0) -> Tensor:
-    """Random keys, turned at 0, 1, 2, …"""
+    """Random keys, turned at 0, 1, 2 and so on."""
     return _turn(numbers(*size, seed=seed), torch.arange(size[-2]), base)
 
 
@@ -48,7 +48,7 @@ check_closed = Check(
         ),
         Mistake(
             "keys that had turned already are turned by their new places on top",
-            "The key at place 25 has turned by 25 θ. By how much has it turned in all, after yours?",
+            "The key at place 25 has turned by 25 θ. By how much in all, after yours?",
             lambda keys, kept, base: _turn(keys[..., kept, :], _new(kept), base),
         ),
         Mistake(
@@ -194,7 +194,7 @@ check_partners = Check(
         ),
         Mistake(
             "the slow pairs are taken for still",
-            "In one step the slowest pair turns by 0.0001 or less. How large is what arrives at its "
+            "In one step the slowest pair turns by 0.0001 or less. How much arrives at its "
             "partner, and where does your code draw the line?",
             lambda turn, d: _above(turn, d, 0.01),
         ),

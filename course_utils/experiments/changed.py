@@ -65,7 +65,7 @@ class Still(Scaling):
 
 
 class LeftOut(Rotary):
-    """RoPE whose pairs from ``first`` to ``last`` bring nothing to q·k, the others what they did."""
+    """RoPE whose pairs from ``first`` to ``last`` bring nothing to q·k; others do."""
 
     def __init__(
         self,

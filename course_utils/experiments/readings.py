@@ -43,8 +43,8 @@ def positions(model: SmolLM2, tokens: Tokens, way: str) -> list[Row]:
 def pairs(model: SmolLM2, tokens: Tokens, way: str = AS_TRAINED) -> list[Row]:
     """What each pair brings to a head's scores; a row a layer and head.
 
-    The two shares of ``measures.pair_shares``, ``measures.mean_products`` over √d_head, and how much
-    attention the first token and the one before the query get, the mean over queries.
+    The two shares of ``measures.pair_shares``, ``measures.mean_products`` over √d_head, and how
+    much attention the first token and the one before the query get, the mean over queries.
     """
     old = model.encoding
     looking = Noting(old.d_model, old.n_heads, **old.options)

@@ -2,8 +2,8 @@
 
 SmolLM2-135M reads a text from eight places spread over it, one a seed. Four tables: ``positions``,
 its loss when positions or frequencies are not those of its training; ``pairs``, what each pair of
-features that RoPE turns brings to a head's scores; ``entropy``, how its heads spread their attention
-as the text grows; ``lengths``, its loss past its context, by each way to stretch RoPE.
+features that RoPE turns brings to a head's scores; ``entropy``, how its heads spread their
+attention as the text grows; ``lengths``, its loss past its context, by each way to stretch RoPE.
 """
 
 import functools

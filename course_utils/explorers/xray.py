@@ -6,7 +6,6 @@ import base64
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-
 from course_utils import data
 from course_utils.explorers.browser import Explorer, Slider
 

@@ -1,7 +1,7 @@
 // What RoPE's pairs do in every head of a real language model: its X-ray, one head's pairs, and the
 // Fourier series of that head's mean query and mean key.
 
-const BASE = 1e5, COUNT = 32, FARTHEST = 96, BRIGHT = 0.15; // BRIGHT: the share of full colour
+const BASE = 1e5, COUNT = 32, FARTHEST = 96, BRIGHT = 0.2; // BRIGHT: the share of full colour
 const ORANGE = [222, 110, 0], BLUE = [0, 92, 170];
 
 let known; // the arrays, unpacked
@@ -16,15 +16,16 @@ function unpacked(data) {
 
 const drawn = new Map(); // dark or not → the X-ray as pixels
 
-// Orange and blue, each as strong as its share; where both are strong, dark (or bright in the dark).
+// The mix of orange and blue says which part is larger, the strength how large both are together.
 function pixels({ position, content }, dark) {
   if (!drawn.has(dark)) {
-    const ground = dark ? 24 : 255, strength = (share) => Math.sqrt(Math.min(1, share / BRIGHT));
+    const ground = dark ? 24 : 255;
     drawn.set(dark, Uint32Array.from(position, (one, i) => {
-      const parts = [strength(Math.max(0, one)), strength(Math.max(0, content[i]))];
+      const [where, what] = [Math.max(0, one), Math.max(0, content[i])], both = where + what;
+      const strength = Math.min(1, both / BRIGHT) ** 0.7, part = where / (both || 1);
       return packed([0, 1, 2].map((n) => {
-        const mixed = ground + parts[0] * (ORANGE[n] - ground) + parts[1] * (BLUE[n] - ground);
-        return Math.round(Math.min(255, Math.max(0, dark ? 1.25 * mixed : mixed)));
+        const ink = part * ORANGE[n] + (1 - part) * BLUE[n];
+        return Math.round(ground + strength * (Math.min(255, (dark ? 1.4 : 1) * ink) - ground));
       }));
     }));
   }
@@ -44,7 +45,8 @@ const EXPLORER = {
   compute({ place, first, last }, data) {
     const all = unpacked(data), from = COUNT * place;
     const [position, content, real, imaginary] =
-      ["position", "content", "real", "imaginary"].map((name) => all[name].slice(from, from + COUNT));
+      ["position", "content", "real", "imaginary"]
+        .map((name) => all[name].slice(from, from + COUNT));
     // Re(z·exp(iΔθ)) for each pair, less the mean over distances: softmax takes no note of that.
     const series = (low, high) => {
       const sums = Float64Array.from({ length: FARTHEST + 1 }, (_, distance) => {
