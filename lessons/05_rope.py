@@ -96,8 +96,9 @@ for ax, (at, there) in zip(axes, ((0, 0), (12, 9), (112, 109)), strict=True):
     start, end = sorted((cmath.phase(arrows["query"]), cmath.phase(arrows["query"]) + between))
     ends = [180 / cmath.pi * one for one in (start, end)]
     ax.add_patch(Arc((0, 0), 0.9, 0.9, theta1=ends[0], theta2=ends[1], color="0.25", lw=2))
-    middle = 0.72 * cmath.exp(0.5j * (start + end))
-    ax.text(middle.real, middle.imag, f"{abs(between):.2f}", ha="center", va="center")
+    middle = 0.74 * cmath.exp(0.5j * (start + end))
+    angle = f"{abs(between):.2f}"
+    ax.text(middle.real, middle.imag, angle, fontsize=9, ha="center", va="center")
     ax.set(xlim=(-1.55, 1.55), ylim=(-1.55, 1.55), aspect="equal", xticks=(-1, 0, 1))
     ax.set_title(f"at {at} and {there}: q·k = {dot(*arrows.values()):.3f}")
     ax.set_xlabel(f"offset j − i: {there - at}".replace(": -", ": −"))
@@ -385,8 +386,9 @@ fig = plt.figure(figsize=(9.5, 7.6))
 top_ax, ax = fig.subplots(2, 1, sharex=True, height_ratios=[1, 4])
 orange, blue = (torch.tensor(to_rgb(ink)) for ink in ("#de6e00", "#005caa"))
 parts = torch.stack([where, what]).clamp(min=0).float()[..., None]  # (2, 270, 32, 1)
-ink = (parts[0] * orange + parts[1] * blue) / parts.sum(0)
+ink = (parts[0] * orange + parts[1] * blue) / parts.sum(0).clamp(min=1e-9)
 image = 1 + (parts.sum(0) / 0.2).clamp(max=1) ** 0.7 * (ink - 1)
+image = image.repeat_interleave(20, dim=1)  # so that rows are blended, and pairs are not
 ax.imshow(image, aspect="auto", interpolation="antialiased", extent=(-0.5, 31.5, 270, 0))
 shown = (("explained by distance", where, orange), ("the rest: content", what, blue))
 for number, (name, part, colour) in enumerate(shown):
@@ -414,9 +416,23 @@ plots.show(
 # plain content. Barbero et al. (2024) found fast pairs for position and slow for content in Gemma
 # 7B, and let the slowest ones never turn.
 #
-# **Explore.** On the right is the series of the last section, with $z$ from the head's *mean* query
-# and *mean* key: your wished profile, read backwards. Find a head that looks one back. Which pairs
-# can go before its peak moves? Then look at the bottom rows.
+# And the series of the last section? Read it backwards: take each head's *mean* query and *mean*
+# key for $q$ and $k$.
+
+# %%
+real, imaginary = (
+    torch.tensor(heads[[f"{part}_{m}" for m in range(32)]].to_numpy())
+    for part in ("real", "imaginary")
+)
+angles = torch.arange(97)[:, None] * rope_frequencies(64, 100_000)  # (97, 32)
+series = real @ angles.cos().T - imaginary @ angles.sin().T  # (270, 97), score by distance
+lookers = torch.tensor(heads["previous"].to_numpy() > 0.3)
+print(f"{int(lookers.sum())} heads give over 30 % of their attention to the token before;")
+print("the series of their means is highest at distance", *set(series[lookers].argmax(1).tolist()))
+
+# %% [markdown]
+# **Explore.** On the right is that series for any head. Find one of those. Keep pairs 0 to 3 alone,
+# then only pair 0: why does its peak get lost? Then look at the bottom rows.
 
 # %%
 explorers.xray()

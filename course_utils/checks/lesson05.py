@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -192,11 +193,14 @@ check_partners = Check(
             "What does `turn` do to a vector that is 1 in feature 0 and 0 elsewhere?",
             _half_partners,
         ),
-        Mistake(
-            "the slow pairs are taken for still",
-            "In one step the slowest pair turns by 0.0001 or less. How much arrives at its "
-            "partner, and where does your code draw the line?",
-            lambda turn, d: _above(turn, d, 0.01),
+        *(
+            Mistake(
+                "the slow pairs are taken for still",
+                "In one step the slowest pair turns by 0.0001 or less. How much arrives at its "
+                "partner, and where does your code draw the line?",
+                partial(_above, least=least),
+            )
+            for least in (0.1, 0.01, 0.001)
         ),
         Mistake(
             "a feature's own number comes out where it still points mostly to itself",
@@ -222,13 +226,6 @@ check_partners = Check(
                 (turn(torch.eye(d), 1.0) * (1 - torch.eye(d))).amax(-1) > 0,
                 (turn(torch.eye(d), 1.0) * (1 - torch.eye(d))).argmax(-1),
                 torch.arange(d),
-            ),
-        ),
-        Mistake(
-            "what turns and what does not is mixed up",
-            "Which features have a partner: those whose row of zeros stays, or the others?",
-            lambda turn, d: torch.where(
-                _asked(turn, d, 1.0).amax(-1) > 0, torch.arange(d), _partners(turn, d)
             ),
         ),
     ],
