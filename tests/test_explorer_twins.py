@@ -128,6 +128,31 @@ def profile(heights: list[float], d_head: int, base: float, price: float, **_: A
     }
 
 
+def xray(place: int, first: int, last: int) -> Numbers:
+    table = data.results("real_pairs").groupby(["layer", "head"]).mean(numeric_only=True)
+    explained = table.filter(like="position_").sum(axis=1)
+    head = table.loc[explained.sort_values(ascending=False).index[place]]
+
+    def row(name: str, decimals: int) -> torch.Tensor:
+        values = [head[f"{name}_{m}"] for m in range(32)]
+        return torch.tensor(values, dtype=torch.float64).round(decimals=decimals)
+
+    products = torch.complex(row("real", 3), row("imaginary", 3))
+    waves = torch.polar(
+        torch.ones(97, 32).double(), rope_angles(places(97), rope_frequencies(64, 1e5))
+    )
+    parts = (products * waves).real
+    parts = parts - parts.mean(0)
+    kept = parts[:, first : last + 1].sum(1)
+    return {
+        "position": row("position", 4),
+        "content": row("content", 4),
+        "kept": kept,
+        "whole": parts.sum(1),
+        "peak": int((kept > kept.max() - 1e-9).nonzero()[0]),
+    }
+
+
 def buckets(n_buckets: int, max_distance: int, direction: str) -> Numbers:
     def bucket(offsets: torch.Tensor) -> torch.Tensor:
         return t5_bucket(offsets, n_buckets, max_distance, direction == "both")
@@ -246,6 +271,7 @@ TWINS: dict[str, Callable[..., Numbers]] = {
         turned_pair,
         wanted_distance,
         profile,
+        xray,
         buckets,
         distance_cost,
         stretched_waves,

@@ -222,6 +222,11 @@ SAID: dict[str, list[tuple[dict[str, Any], str]]] = {
         ({"m": 0, "n": 0}, "m − n = 0, q·k = 0.160"),
         ({"m": 3, "n": 9}, "m − n = −6"),
     ],
+    "xray": [
+        ({"place": 0}, "Layer 16, head 0: distance alone explains 92 %"),
+        ({"place": 0}, "77 % of its attention to the token before"),
+        ({"first": 9, "last": 3}, "With pairs 9 to 9,"),
+    ],
     "components": [({"kept": 40}, "40 of 384 components hold")],
     "clocks": [({"position": 0}, "Cosine similarity with position 0: 1.00")],
 }

@@ -12,13 +12,13 @@ import pytest
 import torch
 from bad_calls import bad_calls
 
-from course_utils import data
+from course_utils import data, measures
 from course_utils.encodings import NTK, NoEncoding
 from course_utils.encodings.functional import rope_angles, rope_frequencies
 from course_utils.encodings.rope import Rotary
 from course_utils.experiments import haystack, readings, real
 from course_utils.experiments.__main__ import main
-from course_utils.experiments.changed import CHANGES, CUT, STRETCHES, Rounded, Still
+from course_utils.experiments.changed import CHANGES, CUT, STRETCHES, LeftOut, Rounded, Still
 from course_utils.kv_cache import places
 from course_utils.measures.weights import entropy
 from course_utils.pretrained import SmolLM2, language_model, missing
@@ -156,28 +156,46 @@ def test_rounded_positions_turn_by_rounded_angles_and_hide_what_they_hid(model, 
     assert float((before - model.loss(tokens, moved)).abs().max()) > 0.01
 
 
-def test_the_share_of_a_pair_is_its_part_of_what_queries_and_keys_can_bring_to_scores(
+def test_pairs_that_are_left_out_bring_nothing_to_the_scores_and_the_others_what_they_did(model):
+    q, k = torch.randn(2, 1, 9, 20, 64)
+    without = LeftOut(WIDE, 9, language_model.BASE, first=4, last=31)
+    at = places(torch.zeros(1, 20, dtype=torch.long), None, None, None)
+    found, plain = (math.prod(one.rotate(q, k, at)) for one in (without, model.encoding))
+    torch.testing.assert_close(found[..., :8], plain[..., :8])
+    assert not found[..., 8:].any()
+
+
+def test_the_shares_and_products_of_pairs_are_those_of_the_queries_and_keys_of_each_head(
     model, tokens
 ):
     rows = pd.DataFrame(readings.pairs(model, tokens))
-    shares = rows.filter(like="pair_").to_numpy()
     assert list(rows[["layer", "head"]].itertuples(index=False, name=None)) == [
         (layer, head) for layer in (0, 1) for head in range(9)
     ]
-    assert shares.shape == (18, 32)
-    assert shares.sum(1) == pytest.approx(1, abs=5e-4)
     seen = {}
     for number, layer in enumerate(model.layers):
         layer.attention.register_forward_pre_hook(
             lambda attention, given, number=number: seen.update({number: (attention, given[0])})
         )
-    model.loss(tokens)
-    for number, found in enumerate(shares):
+    with torch.no_grad():
+        _, weights = model(tokens, need_weights=True)
+    theta = rope_frequencies(64, language_model.BASE)
+    for number, row in rows.iterrows():
         attention, x = seen[number // 9]
-        q = attention.W_q(x)[0].reshape(200, 9, 32, 2).norm(dim=-1)[:, number % 9]
-        k = attention.W_k(x)[0].reshape(200, 3, 32, 2).norm(dim=-1)[:, number % 9 // 3]
-        products = (q[:, None] * k[None]).mean((0, 1))  # query, key, pair
-        assert found == pytest.approx((products / products.sum()).numpy(), abs=2e-5)
+        q = attention.W_q(x)[0].reshape(200, 9, 64)[:, number % 9]
+        k = attention.W_k(x)[0].reshape(200, 3, 64)[:, number % 9 // 3]
+        shares = measures.pair_shares(q[None], k[None], theta)
+        for name, share in zip(("position", "content"), shares, strict=True):
+            found = row[[f"{name}_{m}" for m in range(32)]].to_numpy(float)
+            assert found == pytest.approx(share[0].numpy(), abs=1e-4)
+        product = torch.complex(q[1:, ::2], q[1:, 1::2]).mean(0) / 8
+        product = product * torch.complex(k[1:, ::2], -k[1:, 1::2]).mean(0)
+        for name, part in (("real", product.real), ("imaginary", product.imag)):
+            found = row[[f"{name}_{m}" for m in range(32)]].to_numpy(float)
+            assert found == pytest.approx(part.numpy(), abs=1e-4)
+        seen_by = weights[number // 9][0, number % 9]
+        assert row["first"] == pytest.approx(float(seen_by[1:, 0].mean()), abs=1e-4)
+        assert row["previous"] == pytest.approx(float(seen_by.diagonal(-1).mean()), abs=1e-4)
 
 
 def test_the_spread_of_attention_is_that_of_a_text_read_at_once(model, tokens):

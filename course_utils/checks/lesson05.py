@@ -1,300 +1,239 @@
-"""Checks for lesson 05: one turned pair, the two layouts, scores per head, a key for a distance."""
+"""Checks for lesson 05: keys of a cache moved together, and the layout of somebody's RoPE."""
 
 from __future__ import annotations
 
-import math
+from collections.abc import Callable
+from functools import partial
 
 import torch
 from torch import Tensor
 
 from course_utils.checks.core import Check, Mistake, numbers
-from course_utils.checks.rules import Without
-from course_utils.encodings.functional import (
-    apply_rope,
-    convert_layout,
-    rope_angles,
-    rope_frequencies,
-)
+from course_utils.encodings.functional import apply_rope, rope_angles, rope_frequencies
 
 
-def _turned(pair: Tensor, angle: float) -> Tensor:
-    c, s = math.cos(angle), math.sin(angle)
-    a, b = pair
-    return torch.stack([a * c - b * s, a * s + b * c])
+def _turn(x: Tensor, by: Tensor, base: float, layout: str = "interleaved") -> Tensor:
+    """Turn (…, n, d) by so many positions, (n,)."""
+    return apply_rope(x, rope_angles(by, rope_frequencies(x.shape[-1], base)), layout)
 
 
-check_turn_pair = Check(
-    "turn_pair",
-    lambda pair, p, theta: _turned(pair, p * theta),
+def _new(kept: Tensor) -> Tensor:
+    return torch.arange(len(kept))
+
+
+def _closed(keys: Tensor, kept: Tensor, base: float, layout: str = "interleaved") -> Tensor:
+    return _turn(keys[..., kept, :], _new(kept) - kept, base, layout)
+
+
+def _cache(*size: int, base: float = 10_000.0, seed: int = 0) -> Tensor:
+    """Random keys, turned at 0, 1, 2 and so on."""
+    return _turn(numbers(*size, seed=seed), torch.arange(size[-2]), base)
+
+
+check_closed = Check(
+    "closed",
+    _closed,
     cases=[
-        (torch.tensor([1.0, 0.0]), 1, 0.5),
-        (torch.tensor([0.6, -1.2]), 7, 0.3),
-        (torch.tensor([2.0, 1.0]), 0, 0.3),
-        (torch.tensor([-0.5, 0.8]), 250, 0.01),
+        (_cache(6, 2), torch.tensor([0, 1, 4, 5]), 10_000.0),
+        (_cache(2, 40, 16, seed=1), torch.tensor([0, 1, 2, 3, *range(25, 40)]), 10_000.0),
+        (_cache(1, 3, 30, 8, base=500.0, seed=2), torch.tensor([2, 3, 11, 12, 20, 29]), 500.0),
+        (_cache(12, 64, seed=3), torch.arange(5, 12), 10_000.0),
+        (_cache(2, 5, 4, seed=4), torch.arange(5), 10_000.0),
+        (_cache(3, 9, 8, base=100.0, seed=5), torch.tensor([8]), 100.0),
     ],
     mistakes=[
         Mistake(
-            "it turns the other way",
-            "Turn the pair (1, 0) by 0.5. Is the second number of the result above or below 0?",
-            lambda pair, p, theta: _turned(pair, -p * theta),
+            "the keys are turned on, away from their new places",
+            "A key that stood at 25 shall stand at 4. Must it turn forwards or back?",
+            lambda keys, kept, base: _turn(keys[..., kept, :], kept - _new(kept), base),
         ),
         Mistake(
-            "the position is left out",
-            "By how much does the pair at position 0 turn? And yours?",
-            lambda pair, p, theta: _turned(pair, theta),
+            "keys that had turned already are turned by their new places on top",
+            "The key at place 25 has turned by 25 θ. By how much in all, after yours?",
+            lambda keys, kept, base: _turn(keys[..., kept, :], _new(kept), base),
         ),
         Mistake(
-            "the angle is taken for degrees",
-            "math.cos(3.14159) is about −1. In which unit does it want its angle?",
-            lambda pair, p, theta: _turned(pair, math.radians(p * theta)),
+            "the keys are back where they were before any turn",
+            "You undo the old turn. What about the new place?",
+            lambda keys, kept, base: _turn(keys[..., kept, :], -kept, base),
         ),
         Mistake(
-            "something is added, not turned",
-            "How long is your pair before, and how long after? What does a turn do to a length?",
-            lambda pair, p, theta: pair + torch.tensor([math.cos(p * theta), math.sin(p * theta)]),
+            "the rows are picked, and each still stands at its old place",
+            "Is the key at 25 turned by its place among the kept ones, or by the old one?",
+            lambda keys, kept, base: keys[..., kept, :].clone(),
         ),
         Mistake(
-            "each number is multiplied by itself alone",
-            "A quarter turn of (1, 0) is (0, 1). Can your second number become 1 when it was 0?",
-            lambda pair, p, theta: pair * torch.tensor([math.cos(p * theta), math.sin(p * theta)]),
-        ),
-        Mistake(
-            "the second number is computed from the new first one",
-            "Which value of a does your second line use: the old one, or the one just overwritten?",
-            lambda pair, p, theta: _overwritten(pair, p * theta),
-        ),
-    ],
-    hints=(
-        "By how many radians must the pair turn at position p?",
-        "Each new number is made of both old ones, with a cosine and a sine of that angle.",
-        "(a, b) becomes (a·cos − b·sin, a·sin + b·cos).",
-    ),
-    rules=[Without((apply_rope,))],
-)
-
-
-def _overwritten(pair: Tensor, angle: float) -> Tensor:
-    c, s = math.cos(angle), math.sin(angle)
-    a, b = pair
-    a = a * c - b * s
-    return torch.stack([a, a * s + b * c])
-
-
-def _to_half(weight: Tensor, n_heads: int) -> Tensor:
-    return weight.unflatten(0, (n_heads, -1, 2)).transpose(1, 2).flatten(0, 2)
-
-
-check_to_half = Check(
-    "to_half",
-    _to_half,
-    cases=[
-        (torch.arange(64.0).reshape(8, 8), 1),
-        (numbers(16, 16), 2),
-        (numbers(24, 24, seed=1), 3),
-    ],
-    mistakes=[
-        Mistake(
-            "it is the way back",
-            "Row 1 of your result should hold the first feature of pair 1. Which row of an "
-            "interleaved weight is that?",
-            lambda weight, n_heads: convert_layout(weight, n_heads, "half", "interleaved"),
-        ),
-        Mistake(
-            "rows have moved from one head to another",
-            "Each head has its own pairs. Does your reordering know where a head ends?",
-            lambda weight, n_heads: convert_layout(weight, 1, "interleaved", "half"),
-        ),
-        Mistake(
-            "the columns are reordered",
-            "Features of q are outputs of the layer. Are those the rows or the columns of its "
-            "weight?",
-            lambda weight, n_heads: _to_half(weight.T, n_heads).T,
-        ),
-        Mistake(
-            "rows and columns are both reordered",
-            "The columns belong to x. Does anything turn there?",
-            lambda weight, n_heads: _to_half(_to_half(weight, n_heads).T, n_heads).T,
-        ),
-        Mistake(
-            "nothing has moved",
-            "Which feature is the partner of feature 0 of a head, in either layout?",
-            lambda weight, n_heads: weight,
-        ),
-        Mistake(
-            "the two halves are exchanged",
-            "Feature 0 is the first of pair 0 in either layout. Where is it in yours?",
-            lambda weight, n_heads: (
-                _to_half(weight, n_heads).unflatten(0, (n_heads, 2, -1)).flip(1).flatten(0, 2)
-            ),
-        ),
-    ],
-    hints=(
-        "Write down the row numbers of one head with 8 features, in the order that they should "
-        "have afterwards.",
-        "First come the first features of all pairs of the head, then their second features.",
-        "Cut the rows into (heads, pairs, 2, …) with unflatten, swap two of these axes, and "
-        "flatten again.",
-    ),
-    rules=[Without((convert_layout,))],
-)
-
-
-def _rope(x: Tensor, layout: str = "interleaved") -> Tensor:
-    """Turn (…, seq, d) at positions 0, 1, …, with the plain frequencies of its width."""
-    angles = rope_angles(torch.arange(x.shape[-2]), rope_frequencies(x.shape[-1]))
-    return apply_rope(x, angles, layout)
-
-
-def _cut(x: Tensor, n_heads: int) -> Tensor:
-    return x.unflatten(-1, (n_heads, -1)).transpose(0, 1)  # (heads, seq, d_head)
-
-
-def _scores(q: Tensor, k: Tensor) -> Tensor:
-    return q @ k.mT / q.shape[-1] ** 0.5
-
-
-def _heads(x: Tensor, W_q: Tensor, W_k: Tensor, n_heads: int) -> tuple[Tensor, Tensor]:
-    return _cut(x @ W_q, n_heads), _cut(x @ W_k, n_heads)
-
-
-def _head_scores(x: Tensor, W_q: Tensor, W_k: Tensor, n_heads: int) -> Tensor:
-    return _scores(*map(_rope, _heads(x, W_q, W_k, n_heads)))
-
-
-def _head_axis(x: Tensor, W_q: Tensor, W_k: Tensor, n_heads: int) -> Tensor:
-    q, k = (_rope(part.transpose(0, 1)).transpose(0, 1) for part in _heads(x, W_q, W_k, n_heads))
-    return _scores(q, k)
-
-
-def _at_full_width(x: Tensor, W_q: Tensor, W_k: Tensor, n_heads: int) -> Tensor:
-    return _scores(_cut(_rope(x @ W_q), n_heads), _cut(_rope(x @ W_k), n_heads))
-
-
-def _on_x(x: Tensor, W_q: Tensor, W_k: Tensor, n_heads: int) -> Tensor:
-    return _scores(*_heads(_rope(x), W_q, W_k, n_heads))
-
-
-def _only_q(x: Tensor, W_q: Tensor, W_k: Tensor, n_heads: int) -> Tensor:
-    q, k = _heads(x, W_q, W_k, n_heads)
-    return _scores(_rope(q), k)
-
-
-def _mixed(x: Tensor, W_q: Tensor, W_k: Tensor, n_heads: int) -> Tensor:
-    return _scores(*(_rope(part, "half") for part in _heads(x, W_q, W_k, n_heads)))
-
-
-check_head_scores = Check(
-    "head_scores",
-    _head_scores,
-    cases=[
-        (numbers(3, 8), torch.eye(8), torch.eye(8), 1),
-        (numbers(6, 16, seed=1), numbers(16, 16, seed=2) / 4, numbers(16, 16, seed=3) / 4, 2),
-        (numbers(5, 24, seed=4), numbers(24, 24, seed=5) / 5, numbers(24, 24, seed=6) / 5, 3),
-    ],
-    mistakes=[
-        Mistake(
-            "no score knows any place",
-            "Which axis does apply_rope take for the positions, and is it that of the places?",
-            _head_axis,
-        ),
-        Mistake(
-            "x is turned before the projections",
-            "A matrix stands between your turn and the dot product. Do the turns still cancel?",
-            _on_x,
-        ),
-        Mistake(
-            "q and k are turned before they are cut into heads",
-            "How fast does the first pair of the last head turn in your code, and how fast should "
-            "it?",
-            _at_full_width,
-        ),
-        Mistake(
-            "only the queries are turned",
-            "Move the whole text by 100 places. What happens to your scores?",
-            _only_q,
-        ),
-        Mistake(
-            "the division is missing",
-            "How does the size of a sum of d_head products grow with d_head?",
-            lambda x, W_q, W_k, n_heads: (
-                _head_scores(x, W_q, W_k, n_heads) * (W_q.shape[1] / n_heads) ** 0.5
+            "all keys move by one distance",
+            "The first tokens stay where they are, and those after the gap move. By how much does "
+            "each?",
+            lambda keys, kept, base: _turn(
+                keys[..., kept, :], (len(kept) - keys.shape[-2]) * torch.ones_like(kept), base
             ),
         ),
         Mistake(
-            "the division is by the width of the whole model",
-            "How many products are added up in one head's score?",
-            lambda x, W_q, W_k, n_heads: _head_scores(x, W_q, W_k, n_heads) / n_heads**0.5,
-        ),
-        Mistake(
-            "features are paired by halves",
-            "Which two features form pair 0 in the layout that was asked for?",
-            _mixed,
-        ),
-    ],
-    hints=(
-        "Write down the order of the steps: project, cut into heads, turn, multiply. Which shape "
-        "is there after each?",
-        "Queries must be (heads, seq, d_head) when they are turned, and the frequencies are those "
-        "of d_head.",
-        "(x @ W_q).unflatten(-1, (n_heads, -1)).transpose(0, 1) cuts. The angles come from "
-        "rope_angles(torch.arange(len(x)), rope_frequencies(d_head)).",
-    ),
-)
-
-
-def _at(q: Tensor, place: float, base: float, layout: str = "interleaved") -> Tensor:
-    angles = rope_angles(torch.tensor([place]), rope_frequencies(len(q), base))
-    return apply_rope(q[None], angles, layout)[0]
-
-
-check_key_for = Check(
-    "key_for",
-    _at,
-    cases=[
-        (torch.tensor([1.0, 0.0]), 3, 10000.0),
-        (numbers(8), 5, 10000.0),
-        (numbers(16, seed=1), 40, 500.0),
-        (numbers(4, seed=2), 0, 10000.0),
-    ],
-    mistakes=[
-        Mistake(
-            "this key wants to stand ahead of the query",
-            "The key's place is smaller than the query's, so it will be turned less. Which way "
-            "must you turn it beforehand to make up for that?",
-            lambda q, distance, base: _at(q, -distance, base),
-        ),
-        Mistake(
-            "this key is made for distance 0",
-            "Where does the distance enter your code?",
-            lambda q, distance, base: q.clone(),
+            "all keys move as the first one does",
+            "By how much must the last of the kept keys move?",
+            lambda keys, kept, base: _turn(keys[..., kept, :], -kept[:1].expand(len(kept)), base),
         ),
         Mistake(
             "the base is not used",
-            "Which speeds do the pairs have when the base is 500?",
-            lambda q, distance, base: _at(q, distance, 10000.0),
-        ),
-        Mistake(
-            "the key is made for one position more",
-            "Try distance 0. Which key should come back?",
-            lambda q, distance, base: _at(q, distance + 1, base),
+            "How fast do the pairs turn when the base is 500?",
+            lambda keys, kept, base: _closed(keys, kept, 10_000.0),
         ),
         Mistake(
             "features are paired by halves",
             "Which two features form pair 0 in the layout that was asked for?",
-            lambda q, distance, base: _at(q, distance, base, "half"),
+            lambda keys, kept, base: _closed(keys, kept, base, "half"),
         ),
         Mistake(
-            "all pairs turn at one speed",
-            "The key must meet the query in every pair. Do all pairs travel the same angle?",
-            lambda q, distance, base: apply_rope(
-                q[None], torch.full((1, len(q) // 2), float(distance))
-            )[0],
+            "the first rows are kept, not those that were asked for",
+            "Which rows of the cache does `kept` name?",
+            lambda keys, kept, base: _turn(
+                keys[..., : len(kept), :], torch.zeros(len(kept), dtype=torch.long), base
+            ),
+        ),
+        Mistake(
+            "the rows are turned by other tokens' moves",
+            "Key number 4 of the kept ones comes from place 25. Which number says where it goes?",
+            lambda keys, kept, base: _turn(keys[..., kept, :], (_new(kept) - kept).flip(0), base),
         ),
     ],
     hints=(
-        "Of all keys of a given length, which one has the largest dot product with a query? Think "
-        "of both after turning.",
-        "The query stands at m, the key at m − distance. How much less has the key been turned?",
-        "Turn a copy of q as if it stood at position `distance`, with angles from this base.",
+        "A key was turned by its old place times θ. You may turn it once more. By how much in all "
+        "should it have turned?",
+        "Two turns one after the other are one turn, by the sum of both angles. Turns may be "
+        "negative.",
+        "Pick the rows `kept` on the last axis but one, then turn row n by n − kept[n] positions.",
+    ),
+)
+
+
+Turn = Callable[[Tensor, float], Tensor]
+
+
+class _Own:
+    """Somebody's RoPE: which features are paired is theirs, in any order, and some do not turn.
+
+    Args:
+        first, second: the features of each pair.
+        speeds: of each pair, radians a position.
+        name: what messages call it.
+    """
+
+    def __init__(self, first: list[int], second: list[int], speeds: Tensor, name: str) -> None:
+        self.first, self.second, self.speeds, self.__name__ = first, second, speeds, name
+
+    def __call__(self, x: Tensor, p: float) -> Tensor:
+        """Vectors (…, d), all turned as at place p."""
+        cos, sin = (f(p * self.speeds).to(x.dtype) for f in (torch.cos, torch.sin))
+        out, a, b = x.clone(), x[..., self.first], x[..., self.second]
+        out[..., self.first], out[..., self.second] = a * cos - b * sin, a * sin + b * cos
+        return out
+
+
+def _neighbours(d: int, turned: int | None = None) -> _Own:
+    """Pairs of neighbours among the first ``turned`` features; the rest never turn."""
+    turned = turned or d
+    speeds = rope_frequencies(turned)
+    return _Own([*range(0, turned, 2)], [*range(1, turned, 2)], speeds, "neighbours")
+
+
+def _halves(d: int, back: bool = False) -> _Own:
+    speeds = rope_frequencies(d) * (-1 if back else 1)
+    return _Own([*range(d // 2)], [*range(d // 2, d)], speeds, "halves")
+
+
+def _shuffled(d: int, still: int) -> _Own:
+    """Any two features are a pair; the slowest ``still`` pairs have speed 0."""
+    order = torch.randperm(d, generator=torch.Generator().manual_seed(d)).tolist()
+    speeds = rope_frequencies(d, 500_000.0)
+    speeds[len(speeds) - still :] = 0
+    return _Own(order[::2], order[1::2], speeds, "shuffled")
+
+
+def _asked(turn: Turn, d: int, p: float) -> Tensor:
+    """Row a: by how much feature a alone spreads to the other features at place p."""
+    return turn(torch.eye(d), p).abs().fill_diagonal_(0)
+
+
+def _partners(turn: Turn, d: int) -> Tensor:
+    largest, partner = _asked(turn, d, 1.0).max(-1)
+    return torch.where(largest > 0, partner, torch.arange(d))
+
+
+def _above(turn: Turn, d: int, least: float) -> Tensor:
+    spread = _asked(turn, d, 1.0)
+    return torch.where(spread.amax(-1) > least, spread.argmax(-1), torch.arange(d))
+
+
+def _half_partners(turn: Turn, d: int) -> Tensor:
+    return (torch.arange(d) + d // 2) % d
+
+
+check_partners = Check(
+    "partners",
+    _partners,
+    cases=[
+        (_neighbours(8), 8),
+        (_halves(8), 8),
+        (_neighbours(2), 2),
+        (_halves(64, back=True), 64),
+        (_neighbours(16, turned=4), 16),
+        (_shuffled(32, still=0), 32),
+        (_shuffled(12, still=2), 12),
+    ],
+    mistakes=[
+        Mistake(
+            "neighbours are taken for granted",
+            "What does `turn` do to a vector that is 1 in feature 0 and 0 elsewhere?",
+            lambda turn, d: torch.arange(d) ^ 1,
+        ),
+        Mistake(
+            "halves are taken for granted",
+            "What does `turn` do to a vector that is 1 in feature 0 and 0 elsewhere?",
+            _half_partners,
+        ),
+        *(
+            Mistake(
+                "the slow pairs are taken for still",
+                "In one step the slowest pair turns by 0.0001 or less. How much arrives at its "
+                "partner, and where does your code draw the line?",
+                partial(_above, least=least),
+            )
+            for least in (0.1, 0.01, 0.001)
+        ),
+        Mistake(
+            "a feature's own number comes out where it still points mostly to itself",
+            "After a small turn, which is the largest number in a row: the feature itself, or its "
+            "partner? Which of the two is asked for?",
+            lambda turn, d: turn(torch.eye(d), 1.0).abs().argmax(-1),
+        ),
+        Mistake(
+            "features that never turn have got feature 0 as a partner",
+            "What does argmax say of a row that holds nothing but zeros?",
+            lambda turn, d: _asked(turn, d, 1.0).argmax(-1),
+        ),
+        Mistake(
+            "nothing has turned",
+            "By how much does anything turn at place 0?",
+            lambda turn, d: _above(turn, d, 1e9),
+        ),
+        Mistake(
+            "one direction of each pair is missed",
+            "A turn of (1, 0) makes one number positive, a turn of (0, 1) one negative. Do you see "
+            "both?",
+            lambda turn, d: torch.where(
+                (turn(torch.eye(d), 1.0) * (1 - torch.eye(d))).amax(-1) > 0,
+                (turn(torch.eye(d), 1.0) * (1 - torch.eye(d))).argmax(-1),
+                torch.arange(d),
+            ),
+        ),
+    ],
+    hints=(
+        "You may give `turn` any vector you like. Which one tells where feature 0 goes?",
+        "The rows of torch.eye(d) are vectors with a single 1. After the turn, where else is a row "
+        "not 0?",
+        "Take turn(torch.eye(d), 1), without signs, set the diagonal to 0, and see where each row "
+        "is largest. Rows of zeros belong to features that never turn.",
     ),
 )

@@ -1,7 +1,8 @@
 """Position in a published model, changed: what ``real`` reads with in place of the model's RoPE."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
@@ -30,19 +31,18 @@ class Rounded(Rotary):
 
 
 class Noting(Rotary):
-    """RoPE that notes the mean of ‖q_m‖·‖k_m‖ for each head and pair m.
+    """RoPE that notes queries and keys before they turn.
 
     Attributes:
-        noted: (heads, pairs) of each layer that has been passed; to be set to an empty list first.
+        noted: (heads, seq, d_head) each, of the first text, for every layer that has been passed;
+            to be set to an empty list first.
     """
 
-    noted: list[Tensor]
+    noted: list[tuple[Tensor, Tensor]]
 
     def rotate(self, q: Queries, k: Keys, at: Places) -> tuple[Queries, Keys]:
         """As RoPE."""
-        both = (q, for_each_head(k, self.n_heads))
-        of_q, of_k = (one.unflatten(-1, (-1, 2)).norm(dim=-1).mean((0, 2)) for one in both)
-        self.noted.append(of_q * of_k)  # the mean over all queries and keys is this product
+        self.noted.append((q[0], for_each_head(k, self.n_heads)[0]))
         return super().rotate(q, k, at)
 
 
@@ -56,12 +56,44 @@ class Still(Scaling):
 
     def frequencies(self, plain: Pairs, base: float, length: Length = None) -> Scaled:
         """See :meth:`Scaling.frequencies`."""
-        pair = torch.arange(len(plain), device=plain.device)
-        return plain.masked_fill((self.first <= pair) & (pair <= self.last), 0), 1.0
+        return plain.masked_fill(self.chosen(plain), 0), 1.0
 
+    def chosen(self, plain: Pairs) -> Tensor:
+        """Which pairs these are, (pairs,), True and False."""
+        pair = torch.arange(len(plain), device=plain.device)
+        return (self.first <= pair) & (pair <= self.last)
+
+
+class LeftOut(Rotary):
+    """RoPE whose pairs from ``first`` to ``last`` bring nothing to q·k; others do."""
+
+    def __init__(
+        self,
+        d_model: int,
+        n_heads: int,
+        base: float = 10000.0,
+        layout: str = "interleaved",
+        fraction: float = 1.0,
+        scaling: Scaling | None = None,
+        first: int = 0,
+        last: int = -1,
+    ) -> None:
+        super().__init__(d_model, n_heads, base, layout, fraction, scaling)
+        self.first, self.last = first, last
+
+    def rotate(self, q: Queries, k: Keys, at: Places) -> tuple[Queries, Keys]:
+        """As RoPE, with 0 in these pairs of the queries; pairs of neighbours."""
+        q, k = super().rotate(q, k, at)
+        pairs = torch.empty(self.d_head // 2, device=q.device)
+        chosen = Still(self.first, self.last).chosen(pairs)
+        return q.masked_fill(chosen.repeat_interleave(2), 0), k
+
+
+PAIRS = {f"pairs {m}-{m + 3}": (m, m + 3) for m in range(0, 32, 4)}  # → the first and the last
+PAIRS |= {"fast half": (0, 15), "slow half": (16, 31)}
 
 # What is changed → the position of the first token, and RoPE's options or another encoding.
-CHANGES: dict[str, tuple[int, Mapping[str, Any] | type[PositionalEncoding]]] = {
+CHANGES: dict[str, tuple[int, Mapping[str, Any] | Callable[..., PositionalEncoding]]] = {
     AS_TRAINED: (0, {}),
     f"moved by {MOVED}": (MOVED, {}),
     f"moved by {MOVED}, rounded": (MOVED, Rounded),
@@ -69,9 +101,11 @@ CHANGES: dict[str, tuple[int, Mapping[str, Any] | type[PositionalEncoding]]] = {
     "wrong layout": (0, {"layout": "half"}),
     "base 10000": (0, {"base": 10_000.0}),
     "positions / 4": (0, {"scaling": Linear(4.0)}),
-    **{f"pairs {m}-{m + 3} still": (0, {"scaling": Still(m, m + 3)}) for m in range(0, 32, 4)},
-    "fast half still": (0, {"scaling": Still(0, 15)}),
-    "slow half still": (0, {"scaling": Still(16, 31)}),
+    **{f"{pairs} still": (0, {"scaling": Still(*ends)}) for pairs, ends in PAIRS.items()},
+    **{
+        f"{pairs} left out": (0, partial(LeftOut, first=ends[0], last=ends[1]))
+        for pairs, ends in PAIRS.items()
+    },
 }
 
 # How a long text is read → its name in course_utils.ways, and times the factor that fits.

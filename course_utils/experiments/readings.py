@@ -11,10 +11,11 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional as F
 
-from course_utils.encodings.rope import Rotary
+from course_utils.encodings import NoEncoding
+from course_utils.encodings.rope import apply_rope, rope_angles, rope_frequencies
 from course_utils.experiments.changed import CHANGES, CUT, STRETCHES, Noting
 from course_utils.kv_cache import KVCache
-from course_utils.measures.weights import entropy
+from course_utils.measures import entropy, mean_products, pair_shares
 from course_utils.pretrained import SmolLM2
 from course_utils.pretrained.language_model import AT_ONCE, CONTEXT
 from course_utils.pretrained.published import Tokens
@@ -31,9 +32,9 @@ Row = dict[str, Any]
 def positions(model: SmolLM2, tokens: Tokens, way: str) -> list[Row]:
     """Its mean loss, in nats a token, with one of the ``CHANGES``."""
     start, change = CHANGES[way]
-    if isinstance(change, type):
+    if callable(change):
         old = model.encoding
-        options = old.options if issubclass(change, Rotary) else {}
+        options = {} if change is NoEncoding else old.options
         model = model.with_encoding(change(old.d_model, old.n_heads, **options))
     elif change:
         model = model.with_encoding(**change)
@@ -42,21 +43,32 @@ def positions(model: SmolLM2, tokens: Tokens, way: str) -> list[Row]:
 
 
 def pairs(model: SmolLM2, tokens: Tokens, way: str = AS_TRAINED) -> list[Row]:
-    """Each pair's share of Σ_m ‖q_m‖·‖k_m‖, mean over queries and keys; a row a layer and head.
+    """What each pair brings to a head's scores; a row a layer and head.
 
-    ‖q_m‖·‖k_m‖ is the most that pair m can bring to a score, up to the factor on q·k.
+    The two shares of ``measures.pair_shares``, ``measures.mean_products`` over √d_head, and how
+    much attention the first token and the one before the query get, the mean over queries.
     """
     old = model.encoding
     looking = Noting(old.d_model, old.n_heads, **old.options)
     looking.noted = []
     model.with_encoding(looking).loss(tokens)
-    shares = [one / one.sum(-1, keepdim=True) for one in looking.noted]
-    return [
-        {"layer": layer, "head": head}
-        | {f"pair_{m}": round(share, 5) for m, share in enumerate(row)}
-        for layer, rows in enumerate(shares)
-        for head, row in enumerate(rows.tolist())
-    ]
+    theta, found = rope_frequencies(old.d_head, old.options["base"]), []
+    angles = rope_angles(torch.arange(tokens.shape[1], device=tokens.device), theta)
+    for layer, (q, k) in enumerate(looking.noted):
+        scores = apply_rope(q, angles) @ apply_rope(k, angles).mT / old.d_head**0.5
+        later = torch.ones_like(scores, dtype=torch.bool).triu(1)
+        weights = scores.masked_fill(later, -torch.inf).softmax(-1)
+        products = torch.view_as_real(mean_products(q, k) / old.d_head**0.5)
+        columns = dict(zip(("position", "content"), pair_shares(q, k, theta), strict=True))
+        columns |= {"real": products[..., 0], "imaginary": products[..., 1]}
+        means = {"first": weights[:, 1:, 0], "previous": weights.diagonal(-1, 1, 2)}
+        for head in range(len(q)):
+            row: Row = {"layer": layer, "head": head}
+            row |= {name: round(float(one[head].mean()), 4) for name, one in means.items()}
+            for name, one in columns.items():
+                row |= {f"{name}_{m}": round(x, 4) for m, x in enumerate(one[head].tolist())}
+            found.append(row)
+    return found
 
 
 @torch.no_grad()

@@ -1,10 +1,10 @@
 """What a published language model does when position is changed in it; nothing is trained.
 
 SmolLM2-135M reads a text from eight places spread over it, one a seed. Five tables: ``positions``,
-its loss when positions or frequencies are not those of its training; ``pairs``, the size of queries
-and keys in each pair of features that RoPE turns; ``entropy``, how its heads spread their attention
-as the text grows; ``lengths``, its loss past its context, by each way to stretch RoPE; ``needles``,
-what it then knows of numbers that the text told.
+its loss when positions or frequencies are not those of its training; ``pairs``, what each pair of
+features that RoPE turns brings to a head's scores; ``entropy``, how its heads spread their
+attention as the text grows; ``lengths``, its loss past its context, by each way to stretch RoPE;
+``needles``, what it then knows of numbers that the text told.
 """
 
 import functools
@@ -27,7 +27,7 @@ from course_utils.pretrained.wheels import FILES
 from course_utils.results import AS_TRAINED
 from course_utils.session import pick_device
 
-PROTOCOL = 1  # one more when the same run would give another result: old ones are done again
+PROTOCOL = 2  # one more when the same run would give another result: old ones are done again
 PLACES = 8  # in the text, where a reading may begin
 
 

@@ -19,5 +19,6 @@ from course_utils.explorers.formulas import (
 from course_utils.explorers.lengths import VIEWS, lengths, measured
 from course_utils.explorers.playground import playground_attention, sharpness, shuffle
 from course_utils.explorers.stretched_waves import stretched_waves, unseen
+from course_utils.explorers.xray import xray, xray_table
 
 ALL = {name: one for name, one in globals().items() if isinstance(one, Explorer)}

@@ -10,6 +10,7 @@ from course_utils.measures.encodings import (
     position_scores,
 )
 from course_utils.measures.passport import passport, passport_text
+from course_utils.measures.rotary import mean_products, pair_shares
 from course_utils.measures.tables import (
     linear_probe,
     nearest_pair,
