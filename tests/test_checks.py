@@ -6,6 +6,7 @@ import math
 import pkgutil
 import time
 from itertools import compress
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ from course_utils.checks.lesson03 import check_pieces
 from course_utils.checks.lesson07 import check_long_enough, check_paired
 from course_utils.checks.lesson08 import check_factors, check_ntk_factor
 from course_utils.checks.rules import AtMost, NoLoops, Without
-from course_utils.encodings import create
+from course_utils.encodings import Places, create
 from course_utils.encodings.functional import alibi_slopes, t5_bucket
 
 CHECKS = {
@@ -257,13 +258,13 @@ def test_arguments_that_are_changed_in_place_are_named():
     assert verdict.kind == "rule" and "argument x in place" in verdict.text
     text = toy(lambda x: 2 * x).verdict(lambda x: x.mul_(3)).text
     assert "expected 2" in text and "argument x in place" in text
-    grow = toy(lambda x: 0, [([1, 2],)]).verdict(lambda row: row.append(3) or 0)
+    grow = toy(lambda x: 0, [([1, 2],)]).verdict(lambda row: 0 * len(row.__iadd__([3])))
     assert "argument row in place" in grow.text
 
 
 def test_random_answers_and_a_memory_from_call_to_call_are_told():
-    kept = []
-    luck = toy(lambda x: True).verdict(lambda x: bool(kept.append(1)) or len(kept) % 2 == 1)
+    calls_so_far = iter(range(9))
+    luck = toy(lambda x: True).verdict(lambda x: next(calls_so_far) % 2 == 0)
     assert luck.kind == "wrong" and "two answers" in luck.text
     assert "random numbers" in toy(lambda x: x).verdict(lambda x: torch.rand(3)).text
 
@@ -309,7 +310,7 @@ def test_code_that_swallows_the_stop_is_too_slow_all_the_same_and_nothing_comes_
 
 
 def test_a_debugger_at_its_prompt_is_not_stopped():
-    pdb = {"__name__": "pdb"}
+    pdb: dict[str, Any] = {"__name__": "pdb"}
     exec("def prompt(wait):\n    while wait(): pass", pdb)
     end = time.perf_counter() + 0.5
 
@@ -536,6 +537,14 @@ def previous_without_attend(attend, x, start):
     nothing = torch.zeros(len(x), 1)
     place = (1 / attend(nothing, nothing, start[:, None]) - 1).round().long()[:, 0]
     return x[place.argsort()][(place - 1).clamp(min=0)]
+
+
+def slopes_of_the_encoding(n):
+    """Read off the bias of two neighbours in n heads."""
+    q = torch.zeros(1, n, 2, 4)
+    bias = create("alibi", d_model=4 * n, n_heads=n).bias(q, q, Places(torch.arange(2)))
+    assert bias is not None
+    return -bias[0, :, 0, 1]
 
 
 def by_place(count):
@@ -766,7 +775,7 @@ WRONG = [
     (
         "slopes from the library, through the encoding",
         lesson06.check_any_slopes,
-        lambda n: -create("alibi", d_model=4 * n, n_heads=n).bias(*one_step(n))[0, :, 0, 1],
+        slopes_of_the_encoding,
         "comes from alibi_slopes",
     ),
     (
@@ -858,14 +867,6 @@ WRONG = [
         "between two pairs",
     ),
 ]
-
-
-def one_step(n):
-    """q, k and places of two tokens in n heads of width 4."""
-    from course_utils.encodings import Places
-
-    q = torch.zeros(1, n, 2, 4)
-    return q, q, Places(torch.arange(2))
 
 
 @pytest.mark.parametrize(

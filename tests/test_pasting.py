@@ -14,7 +14,7 @@ SECOND = [path for path in find_lessons(ROOT) if edition(path) >= 2 and not is_c
 
 def pasted(lesson):
     """What ``tools/pasting.py`` finds, in a process of its own: it runs the whole lesson."""
-    command = [sys.executable, ROOT / "tools" / "pasting.py", lesson_name(lesson)]
+    command = [sys.executable, str(ROOT / "tools" / "pasting.py"), lesson_name(lesson)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
     assert done.returncode in (0, 1) and done.stdout, done.stderr
     (found,) = json.loads(done.stdout).values()
