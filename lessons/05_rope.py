@@ -15,9 +15,9 @@
 #
 # After this lesson you can
 #
-# - write rotary position embedding (RoPE) in a few lines, and prove what it promises;
-# - make a query and a key that look wherever you wish, and say what they do past the context;
-# - X-ray a real language model: which of its numbers see *where*, and which see *what*;
+# - write rotary position embedding (RoPE) in a few lines, and prove its promise;
+# - make a head look wherever you wish, and say what it does past the context;
+# - X-ray a real language model: which numbers see *where*, which see *what*;
 # - say why RoPE fits fast attention and caches.
 #
 # **Time:** about 40 minutes. **Builds on:** lessons 02 and 04. **Doors:** 2, queries and keys.
@@ -49,7 +49,7 @@ plots.show(
 # we take the dot product, as ever.
 
 # %%
-from course_utils import widgets
+from course_utils import data, explorers, measures, widgets
 
 guess = widgets.predict(
     "Query and key both move 100 positions further. What does their dot product do?",
@@ -166,7 +166,6 @@ guess = widgets.predict(
 )
 
 # %%
-from course_utils import measures
 from course_utils.encodings.functional import sinusoidal_table
 
 W_q, W_k = torch.randn(2, 64, 64) / 8
@@ -196,8 +195,7 @@ plots.show(
 
 # %% [markdown]
 # **Look:** on the left each diagonal has one colour. In the middle a matrix stands between the
-# two turns, and they no longer cancel. So RoPE turns last: $q$ and $k$, in each head. (A model
-# can still learn a task with $x$ turned. The closer look trains one.)
+# two turns, and they no longer cancel. So RoPE turns last: $q$ and $k$, in each head.
 #
 # ## A score is a sum of waves
 #
@@ -283,8 +281,6 @@ plots.show(
 # fitted.
 
 # %%
-from course_utils import explorers
-
 explorers.profile()
 
 # %% [markdown]
@@ -305,8 +301,6 @@ guess = widgets.predict(
 )
 
 # %%
-from course_utils import data
-
 readings = data.results("real_positions").pivot(index="seed", columns="way", values="loss")
 rises = readings.sub(readings["as trained"], axis=0)  # 8 texts of 512 tokens each
 fours = [f"pairs {first}-{first + 3}" for first in range(0, 32, 4)]
@@ -372,8 +366,7 @@ def numbers(name):  # (270, 32)
     return torch.tensor(heads.filter(like=f"{name}_").to_numpy())
 
 
-where, what = numbers("position"), numbers("content")
-by_distance = where.sum(1)  # of each head; where + what is 1 in each
+where, what = numbers("position"), numbers("content")  # add up to 1 in each head
 fast, slow = where[:, :20].sum() / where.sum(), what[:, 20:].sum() / what.sum()
 print(f"pairs 0–19 carry {fast:.0%} of what distance explains; pairs 20–31 {slow:.0%} of the rest")
 
@@ -381,7 +374,8 @@ print(f"pairs 0–19 carry {fast:.0%} of what distance explains; pairs 20–31 {
 # The answer, and the X-ray
 from matplotlib.colors import to_rgb
 
-many = int((by_distance > 0.5).sum())
+many = int((where.sum(1) > 0.5).sum())
+print(f"In {many} of 270 heads distance explains more than half.")
 guess.reveal("fewer than 90" if many < 90 else "90 to 180" if many <= 180 else "more than 180")
 fig = plt.figure(figsize=(9.5, 7.6))
 top_ax, ax = fig.subplots(2, 1, sharex=True, height_ratios=[1, 4])
@@ -421,7 +415,7 @@ plots.show(
 # key for $q$ and $k$.
 
 # %%
-z = torch.complex(numbers("real"), numbers("imaginary"))  # mean q times mean k̄
+z = torch.complex(numbers("real"), numbers("imaginary"))  # mean q · conjugate of mean k
 angles = torch.arange(97)[:, None] * rope_frequencies(64, 100_000)  # (97, 32)
 series = (z @ torch.polar(torch.ones_like(angles), angles).T).real  # (270, 97), by distance
 lookers = torch.tensor(heads["previous"].to_numpy() > 0.3)
