@@ -21,8 +21,7 @@
 # - say why RoPE fits fast attention and caches.
 #
 # **Time:** about 40 minutes. **Builds on:** lessons 02 and 04. **Doors:** 2, queries and keys.
-# **Left out:** layouts, precision, caches, images; see the
-# [closer look](closer/05_in_practice.ipynb).
+# **Beyond:** a [closer look](closer/05_in_practice.ipynb).
 
 # %% tags=["nbval-ignore-output"]
 from course_utils import start
@@ -332,7 +331,7 @@ plots.show(
 
 # %% [markdown]
 # **Look:** stop the slow pairs, and nothing happens. Leave them out, and the model falls apart. So
-# they matter, but what they carry cannot be place. Try pairs of your own, in the model itself:
+# they matter, but what they carry cannot be place. Try your own pairs:
 
 # %% tags=["pretrained"]
 from course_utils import pretrained
@@ -477,7 +476,7 @@ told = "; ".join(f"{name}: {readings[way].mean():.2f}" for way, name in shown.it
 plots.show(fig, f"Rows of eight dots with their means, in nats a token. {told}.")
 
 # %% [markdown]
-# **Look:** yes, it can. Nothing is added, and without the turn the model's loss almost
+# **Look:** it can. Nothing is added, and without the turn the model's loss almost
 # doubles. Moved as a whole, the text reads the same. And nearly all of it is done by the faster
 # half of the pairs.
 #
