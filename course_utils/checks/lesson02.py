@@ -192,7 +192,8 @@ class NoSearch(Rule):
 
     def broken(self, yours: Function, cases: Sequence[Case], seconds: float) -> str:
         """Say by which of the three signs a search was noticed."""
-        largest = Seen(yours, self.case, seconds).largest
+        tensors = Seen(yours, self.case, seconds).tensors
+        largest = max((count for _, _, count in tensors), default=0)
         count, memory = 0, 0
 
         def enter(frame: FrameType, event: str, _: Any) -> None:
