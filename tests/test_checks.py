@@ -4,6 +4,7 @@ import copy
 import importlib
 import math
 import pkgutil
+import sys
 import time
 from itertools import compress
 from typing import Any
@@ -309,6 +310,15 @@ def test_code_that_swallows_the_stop_is_too_slow_all_the_same_and_nothing_comes_
         pass
 
 
+def test_a_deadline_that_passes_before_the_call_begins_leaves_nothing_behind():
+    for _ in range(5):
+        with pytest.raises(calls.OutOfTime):
+            calls.within(0.0, lambda: sum(number for number in range(10**7)))
+    begin = time.perf_counter()
+    while time.perf_counter() - begin < 1.2:
+        pass
+
+
 def test_a_debugger_at_its_prompt_is_not_stopped():
     pdb: dict[str, Any] = {"__name__": "pdb"}
     exec("def prompt(wait):\n    while wait(): pass", pdb)
@@ -322,13 +332,28 @@ def test_a_debugger_at_its_prompt_is_not_stopped():
 
 
 def test_the_time_limit_leaves_no_thread_behind():
-    import threading
-
-    before = threading.active_count()
+    before = len(sys._current_frames())
     for _ in range(20):
         calls.within(60.0, lambda: 1)
     time.sleep(0.05)
-    assert threading.active_count() <= before + 1
+    assert len(sys._current_frames()) <= before + 1
+
+
+def busy_until(end):
+    while time.perf_counter() < end:
+        pass
+
+
+def test_an_answer_that_comes_at_the_deadline_ends_one_way_or_the_other():
+    ends = []
+    for number in range(300):
+        length = 0.0004 + 0.000004 * number
+        try:
+            calls.within(0.001, busy_until, time.perf_counter() + length)
+            ends.append("in time")
+        except calls.OutOfTime:
+            ends.append("late")
+    assert len(set(ends)) == 2
 
 
 # Which mistake explains wrong answers best
