@@ -117,14 +117,14 @@ plots.show(
 # $$\mathrm{Re}\Big(q\,e^{\mathrm{i}p\theta}\;\overline{k\,e^{\mathrm{i}r\theta}}\Big)
 # = \mathrm{Re}\Big(q\,\bar k\;e^{\mathrm{i}(p-r)\theta}\Big)$$
 #
-# The bar turns the key's angle round, and only the difference $p - r$ is left.
+# The bar turns the key's angle round. Only the difference $p - r$ is left.
 
 # %% [markdown]
 # ## Many pairs
 #
-# The last line printed is a warning: 21 positions more, and the score is nearly what it was. One
-# pair forgets whole turns. So a head of width $d$ is cut into $d/2$ pairs, each with its own speed.
-# Su et al. (2021) take those of lesson 02, for pair $m$ and base $b = 10{,}000$:
+# The last line printed is a warning: 21 positions more, and nearly the same score. One pair
+# forgets whole turns. So a head of width $d$ is cut into $d/2$ pairs, each with its own speed.
+# Su et al. (2021) take those of lesson 02, with base $b = 10{,}000$:
 #
 # $$\theta_m = b^{-2m/d}$$
 #
@@ -204,9 +204,7 @@ plots.show(
 # $$\text{score}(\Delta) = \sum_m \mathrm{Re}\big(z_m\,e^{\mathrm{i}\Delta\theta_m}\big)$$
 #
 # That is a **Fourier series**. Each pair brings a wave: $|z_m|$ is its height, and its phase says
-# which distances it likes. The model makes $q$ and $k$, so $z$ is free. Then we can *wish* for
-# scores by distance, and ask for the nearest $z$. (Su et al. show a bound on scores that decays
-# with distance. Must every head decay?)
+# which distances it likes. So we can *wish* for scores by distance, and ask for the nearest $z$.
 
 # %%
 guess = widgets.predict(
@@ -272,9 +270,9 @@ plots.show(
 
 # %% [markdown]
 # **Look:** the score follows the wish, with rounded corners: few waves are short enough for sharp
-# ones. A spike 12 back comes out low, but its top is at 12. So nothing in RoPE makes a head decay.
-# And past 64 the waves go on as they must: nobody fixed them there. That is the trouble with long
-# texts, for lessons 07 and 08.
+# ones. A spike 12 back comes out low, but its top is at 12. So no head must decay. (Su et al. show
+# a bound that does, above all these scores.) And past 64 the waves go on as they must: nobody fixed
+# them there. That is the trouble with long texts, for lessons 07 and 08.
 #
 # **Draw your own.** Drag the points. Find a wish that fits perfectly, and one that cannot be
 # fitted.
@@ -333,31 +331,17 @@ plots.show(
 # **Look:** stop the slow pairs, and nothing happens. Leave them out, and the model falls apart. So
 # they matter, but what they carry cannot be place. Try your own pairs:
 
-# %%
-from course_utils.encodings.rope import Rotary
-
-
-class LeftOut(Rotary):
-    """RoPE whose pairs ``off`` bring nothing to q·k."""
-
-    off = (23, 24)
-
-    def rotate(self, q, k, at):
-        q, k = super().rotate(q, k, at)
-        stays = torch.tensor([m not in self.off for m in range(32)])
-        return q * stays.repeat_interleave(2), k
-
-
 # %% tags=["pretrained"]
 from course_utils import pretrained
+from course_utils.pretrained.surgery import LeftOut
 
 model = pretrained.if_installed(pretrained.smollm2)
 if model:
     page = data.verified("documentation.txt").read_text(encoding="utf-8")
     ids = model.encode(page[:1000])[:, :128]  # or a text of your own
-    without = model.with_encoding(LeftOut(576, 9, base=100_000))
-    before, after = model.loss(ids).mean(), without.loss(ids).mean()
-    print(f"as trained {before:.1f} nats a token, without pairs {LeftOut.off} {after:.1f}")
+    pairs = LeftOut(576, 9, base=100_000, first=23, last=24)
+    as_trained, without = model.loss(ids).mean(), model.with_encoding(pairs).loss(ids).mean()
+    print(f"as trained {as_trained:.1f} nats a token, without pairs 23 and 24 {without:.1f}")
 
 # %% [markdown]
 # **The X-ray.** Softmax sees only how scores *differ* from key to key. What is that variance made

@@ -1088,6 +1088,10 @@ claims |= {
         seeds=1,
         choice="the encoding",
     ),
+}
+
+# %%
+claims |= {
     "C50": Claim(
         "Log-n scaling repairs long-range dilution.",
         scope="NoPE, not trained with it; repairs: the loss at 2048 clearly falls",

@@ -18,10 +18,11 @@ from course_utils.encodings.functional import rope_angles, rope_frequencies
 from course_utils.encodings.rope import Rotary
 from course_utils.experiments import haystack, readings, real
 from course_utils.experiments.__main__ import main
-from course_utils.experiments.changed import CHANGES, CUT, STRETCHES, LeftOut, Rounded, Still
+from course_utils.experiments.changed import CHANGES, CUT, STRETCHES, Rounded
 from course_utils.kv_cache import places
 from course_utils.measures.weights import entropy
 from course_utils.pretrained import SmolLM2, language_model, missing
+from course_utils.pretrained.surgery import LeftOut, Still
 from course_utils.results import AS_TRAINED
 
 CORPUS = bytes(torch.randint(97, 123, (1000,), generator=torch.Generator()).tolist())
