@@ -161,7 +161,7 @@ def test_pairs_that_are_left_out_bring_nothing_to_the_scores_and_the_others_what
     q, k = torch.randn(2, 1, 9, 20, 64)
     without = LeftOut(WIDE, 9, language_model.BASE, first=4, last=31)
     at = places(torch.zeros(1, 20, dtype=torch.long), None, None, None)
-    found, plain = (math.prod(one.rotate(q, k, at)) for one in (without, model.encoding))
+    found, plain = (torch.mul(*one.rotate(q, k, at)) for one in (without, model.encoding))
     torch.testing.assert_close(found[..., :8], plain[..., :8])
     assert not found[..., 8:].any()
 
@@ -181,7 +181,7 @@ def test_the_shares_and_products_of_pairs_are_those_of_the_queries_and_keys_of_e
     with torch.no_grad():
         _, weights = model(tokens, need_weights=True)
     theta = rope_frequencies(64, language_model.BASE)
-    for number, row in rows.iterrows():
+    for number, (_, row) in enumerate(rows.iterrows()):
         attention, x = seen[number // 9]
         q = attention.W_q(x)[0].reshape(200, 9, 64)[:, number % 9]
         k = attention.W_k(x)[0].reshape(200, 3, 64)[:, number % 9 // 3]
