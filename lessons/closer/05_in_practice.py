@@ -505,8 +505,7 @@ if model:
     apart = {name: (row - logits["as trained"]).abs().max().item() for name, row in logits.items()}
 
 # %% [markdown]
-# **Look:** moved, it reads as before. (No position is an encoding that does nothing. With all
-# positions at 0 tokens would see the future.) The wrong layout loses most of what positions give.
+# **Look:** moved, it reads as before. The wrong layout loses most of what positions give.
 # The checkpoint was published for halves. This copy, a GGUF file, is for neighbours, and a library
 # that turned such files back once left rows in a wrong order (huggingface/transformers, pull
 # request 31788). Rough angles do harm before position 1,024. A published fix takes float32 (pull

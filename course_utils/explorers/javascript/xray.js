@@ -1,5 +1,5 @@
-// What RoPE's pairs do in every head of a real language model: its X-ray, one head's pairs, and the
-// Fourier series of that head's mean query and mean key.
+// What RoPE's pairs do in every head of a real language model: its X-ray, one head's pairs, and
+// the Fourier series of that head's mean query and mean key.
 
 const BASE = 1e5, COUNT = 32, FARTHEST = 96, BRIGHT = 0.2; // BRIGHT: the share of full colour
 const ORANGE = [222, 110, 0], BLUE = [0, 92, 170];
