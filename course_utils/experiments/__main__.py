@@ -238,7 +238,8 @@ def do_sweep(given: argparse.Namespace) -> None:
     if column in rows:
         apart = [c for c in (*APART, "read") if c in rows and rows[c].nunique() > 1]
         by = list(dict.fromkeys([asked.name, *apart, asked.across]))
-        means = rows.groupby([*by, "seed"], as_index=False, sort=False, dropna=False)[column].mean()
+        apart_by = rows.groupby([*by, "seed"], sort=False, dropna=False)
+        means = apart_by[column].mean().reset_index()
         print(f"{given.experiment}: {unit}, mean over seeds ± half of its 95 % interval")
         print(as_text(summary(means, *by, of=column), asked.across))
     if given.plot:
