@@ -1066,6 +1066,10 @@ claims |= {
         scope=f"extrapolates: {handles} (a real model: past its context, of what it reads within)",
         **runs,
     ),
+}
+
+# %%
+claims |= {
     "C40": Claim(
         "Trained short, ALiBi reads long at no loss.",
         scope="no loss: no clear rise above its own loss at 64, at 128 to 2048 bytes",
