@@ -803,7 +803,7 @@ print(f"SmolLM2 at 12,288, NTK-aware by 2 less NTK-aware by 1.5: {wider}")
 # clearly better than forgetting the first 4,096 tokens: they survive, as lesson 07's models did.
 # (Four texts, and one of 16,384.)
 #
-# But low loss is not use. Eight sentences were put into each text, such as "The secret number of
+# But equal loss is not equal use. Eight sentences were put into each text, such as "The secret number of
 # Lima is 4829." At its end we ask for the numbers. Three were told in the part that is cut off. A
 # guess gets one digit in ten.
 
@@ -824,7 +824,10 @@ for way in real.way.unique():
 print("in brackets: against cutting off")
 
 # %% [markdown]
-# **Look:** NEEDLES
+# **Look:** of the numbers in the part that it never read, cutting off gets no more than a guess.
+# Every way that stretches, interpolation apart, gets clearly more, and clearly loses none of the
+# later ones. The loss had hidden it: few tokens of a text hang on something so far back. Still,
+# most of the far digits are wrong.
 #
 # Toy and real model agree that interpolation costs most of the ways that change frequencies, as
 # long as nothing is fine-tuned. They disagree about doing nothing: at twice the length ours still
