@@ -207,6 +207,16 @@ def test_a_whole_number_must_be_one():
     assert "right number as a float" in text and "whole number" in text
 
 
+def test_large_whole_numbers_must_be_equal():
+    check = toy(lambda x: 123_456)
+    assert check.verdict(lambda x: 123_456).kind == "right"
+    assert check.verdict(lambda x: 123_457).kind == "wrong"
+    assert check.verdict(lambda x: 123_456.5).kind == "wrong"
+    check = toy(lambda x: torch.tensor([123_456, 1]))
+    assert check.verdict(lambda x: torch.tensor([123_456, 1])).kind == "right"
+    assert check.verdict(lambda x: torch.tensor([123_457, 1])).kind == "wrong"
+
+
 def test_true_is_no_number_and_1_is_not_true():
     assert toy(lambda x: True).verdict(lambda x: torch.tensor(True)).kind == "right"
     assert "expected True, got 1" in toy(lambda x: True).verdict(lambda x: 1).text
