@@ -824,14 +824,12 @@ for way in real.way.unique():
 print("in brackets: against cutting off")
 
 # %% [markdown]
-# **Look:** of the numbers in the part that it never read, cutting off gets no more than a guess.
-# Every way that stretches, interpolation apart, gets clearly more, and clearly loses none of the
-# later ones. The loss had hidden it: few tokens of a text hang on something so far back. Still,
-# most of the far digits are wrong.
+# **Look:** of the numbers that it never read, cutting off gets no more than a guess. Every way that
+# stretches, interpolation apart, gets clearly more, and clearly loses none of the later ones. The
+# loss had hidden it: few tokens hang on something that far back.
 #
-# Toy and real model agree that interpolation costs most of the ways that change frequencies, as
-# long as nothing is fine-tuned. They disagree about doing nothing: at twice the length ours still
-# read better directly than interpolated, SmolLM2 far worse.
+# In both models interpolation costs most. At twice the length ours still read better directly,
+# SmolLM2 far worse.
 #
 # ## Exercises
 #
