@@ -825,8 +825,8 @@ print("in brackets: against cutting off")
 
 # %% [markdown]
 # **Look:** of the numbers that it never read, cutting off gets no more than a guess. Every way that
-# stretches, interpolation apart, gets clearly more, and clearly loses none of the later ones. The
-# loss had hidden it: few tokens hang on something that far back.
+# stretches, interpolation apart, gets clearly more. The loss had hidden it: few tokens hang
+# on something that far back.
 #
 # In both models interpolation costs most. At twice the length ours still read better directly,
 # SmolLM2 far worse.
