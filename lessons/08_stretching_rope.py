@@ -828,8 +828,8 @@ print("in brackets: against cutting off")
 # stretches, interpolation apart, gets clearly more. The loss had hidden it: few tokens hang
 # on something that far back.
 #
-# In both models interpolation costs most. At twice the length ours still read better directly,
-# SmolLM2 far worse.
+# Of the ways that change frequencies, interpolation costs most in both models. At twice the length
+# ours still read better directly, SmolLM2 far worse.
 #
 # ## Exercises
 #
