@@ -829,7 +829,7 @@ print("in brackets: against cutting off")
 # on something that far back.
 #
 # Of the ways that change frequencies, interpolation costs most in both models. At twice the length
-# ours still read better directly, SmolLM2 far worse.
+# ours read better directly, SmolLM2 far worse.
 #
 # ## Exercises
 #
