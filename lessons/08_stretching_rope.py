@@ -803,9 +803,9 @@ print(f"SmolLM2 at 12,288, NTK-aware by 2 less NTK-aware by 1.5: {wider}")
 # clearly better than forgetting the first 4,096 tokens: they survive, as lesson 07's models did.
 # (Four texts, and one of 16,384.)
 #
-# But equal loss is not equal use. Eight sentences were put into each text, such as "The secret number of
-# Lima is 4829." At its end we ask for the numbers. Three were told in the part that is cut off. A
-# guess gets one digit in ten.
+# But equal loss is not equal use. Eight sentences were put into each text, such as "The secret
+# number of Lima is 4829." At its end we ask for the numbers. Three were told in the part that is
+# cut off. A guess gets one digit in ten.
 
 # %%
 asked = data.results("real_needles")
