@@ -778,7 +778,6 @@ plots.seed_curves(
 ax.set_title("SmolLM2's loss above direct (to 8191) and cut off (from 8192)")
 ax.axvline(8192, color="0.5", linewidth=1)
 ax.set_ylim(-0.1, 2.0)
-ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
 ends = ", ".join(f"{way} {curves.loc[(way, 11_264), 'mean']:.2f}" for way in six)
 plots.show(
     fig,
