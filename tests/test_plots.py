@@ -19,7 +19,7 @@ from course_utils.encodings.base import DOORS
 from course_utils.encodings.functional import sinusoidal_table, wavelengths
 from course_utils.plots import style
 
-pytestmark = [pytest.mark.usefixtures("figures"), pytest.mark.filterwarnings("error")]
+pytestmark = pytest.mark.usefixtures("figures")
 
 TABLE = sinusoidal_table(torch.arange(12), 8)
 WEIGHTS = torch.tensor([[0.9, 0.1, 0.0], [0.2, 0.5, 0.3], [0.0, 0.0, 1.0]])
