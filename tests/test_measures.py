@@ -335,7 +335,6 @@ def test_position_scores_are_the_weights_of_attention_without_projections():
 # All of them
 
 
-@pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize(
     "measure",
     [

@@ -105,7 +105,6 @@ def board():
 
 
 @pytest.mark.usefixtures("figures")
-@pytest.mark.filterwarnings("error")
 def test_the_figure_has_a_mark_and_a_number_a_cell_and_a_sum_a_row(board):
     plots.use_style()
     fig = plots.scoreboard(board, {"a": "at most 2", "b": "none"}, "title")
