@@ -71,8 +71,8 @@ def painter(padding, layers=6, width=12):
 from course_utils import widgets
 
 paints = [
-    "one grey: there is nothing to go by",
-    "position near the border, and one grey in the middle",
+    "one shade: there is nothing to go by",
+    "position near the border, and one shade in the middle",
     "position all over the page",
 ]
 guess = widgets.predict(
@@ -112,32 +112,35 @@ films = {padding: learn(padding) for padding in ("zeros", "circular", "none")}
 # %% tags=["plumbing"]
 # The answer, and the paintings
 column, middle = films["zeros"][-1, 0], films["zeros"][-1, 0, 6:18, 6:18]
-grey = (middle.amax() - middle.amin()).item() < 1e-4
-guess.reveal(paints[0] if column.amax() - column.amin() < 0.5 else paints[1] if grey else paints[2])
+flat = (middle.amax() - middle.amin()).item() < 1e-4
+guess.reveal(paints[0] if column.amax() - column.amin() < 0.5 else paints[1] if flat else paints[2])
 import matplotlib.pyplot as plt
 
 shots = (0, 3, 6, steps // every)
 fig, axes = plt.subplots(3, 5, figsize=(9.5, 6.0))
-for row, (padding, film) in zip(axes, films.items(), strict=True):
+for place, (padding, film) in enumerate(films.items()):
     pictures = [film[shot, 0] for shot in shots] + [film[-1, 1]]
     titles = [f"column, step {shot * every}" for shot in shots] + [f"row, step {steps}"]
-    for ax, picture, title in zip(row, pictures, titles, strict=True):
-        image = plots.heatmap(ax, picture, limit=1, signed=True, equal=True)
-        ax.set(xticks=[], yticks=[], title=title if row is axes[0] else "")
-    row[0].set_ylabel(f"padding: {padding}")
+    for ax, picture, title in zip(axes[place], pictures, titles, strict=True):
+        page = F.pad(picture, [(side - len(picture)) // 2] * 4, value=-torch.inf)
+        image = plots.heatmap(ax, page, limit=1, signed=True, equal=True)
+        ax.set(xticks=[], yticks=[], title=title if not place else "")
+    axes[place, 0].set_ylabel(f"padding: {padding}")
 fig.colorbar(image, ax=axes, label="painted", shrink=0.7)
 plots.show(
     fig,
     "What the painters make of a blank page, at four steps of their training. Zero padding: the "
     "columns appear along the border, blue at the left and red at the right, and a square of 12 × "
-    f"12 pixels in the middle {'stays one grey' if grey else 'changes too'}. The rows likewise, "
-    "from top to bottom. Circular padding and none: one grey at every step.",
+    f"12 pixels in the middle {'keeps one shade' if flat else 'changes too'}. The rows likewise, "
+    "from top to bottom. Circular padding and none: one "
+    "shade at every step; with none, the picture is smaller by 6 pixels on each side.",
 )
 
 # %% [markdown]
-# **Look:** the border is painted, and the middle does not know where it is. Without zeros the page
-# stays grey, trained or not. So the zeros are a *leak*: they are unlike the page, and each layer
-# carries news of them one pixel inwards. Islam et al. (2020) found it in large image networks.
+# **Look:** the border is painted, and the middle does not know where it is. With the other two the
+# page keeps one shade, trained or not. So the zeros are a *leak*: they are unlike the page, and each
+# layer carries news of them one pixel inwards. Islam et al. (2020) found this leak in well-known
+# image networks.
 #
 # Paint it yourself, by dragging the step. Which comes first, the corners or the sides?
 
@@ -152,10 +155,10 @@ def paint(fig, step, padding, shown):
     if not fig.axes:
         plots.heatmap(fig.subplots(), torch.zeros(side, side), limit=1, equal=True, unit="painted")
     ax, inset = fig.axes[0], (side - picture.shape[-1]) // 2
-    ax.images[0].set_data(F.pad(picture, [inset] * 4, value=torch.nan))
+    ax.images[0].set_data(F.pad(picture, [inset] * 4, value=-torch.inf))
     ax.set_title(f"{shown} on a blank page, padding: {padding}, step {step}")
-    ends = [f"{one:.1f}".replace("-", "−") for one in (picture.min(), picture.max())]
-    return f"It paints numbers from {ends[0]} to {ends[1]}; wanted are −1 to 1."
+    ends = [f"{round(one.item(), 1) + 0.0:.1f}" for one in (picture.min(), picture.max())]
+    return f"It paints from {ends[0]} to {ends[1]}; wanted: −1 to 1.".replace("-", "−")
 
 
 widgets.explore(
@@ -176,8 +179,8 @@ for layers in (2, 6, 11, 12):
     print(f"{layers:2} layers: {int(equal.sum()):3} of {side * side} pixels equal the middle one")
 
 # %% [markdown]
-# The grey square loses a pixel on each side with each layer. At 12 layers the middle pixel equals
-# only itself.
+# The square of one shade loses a pixel on each side with each layer. At 12 layers the middle pixel
+# equals only itself.
 #
 # ## Nothing
 #
@@ -303,7 +306,7 @@ for name, x in ways.items():
 
 # %% [markdown]
 # It reads the sum nearly always, the product hardly ever. The entries of words are as often below 0
-# as above, and a factor takes on their signs. Who does not know the word cannot see it.
+# as above, and a factor takes on their signs. A linear map that does not know the word cannot see it.
 #
 # ## A time
 #
@@ -314,10 +317,10 @@ for name, x in ways.items():
 # $$p(t) = p(0) + \int_0^t f(\tau, p(\tau))\,\mathrm{d}\tau$$
 
 # %%
+calls_of_f = ["4: one step of the solver", "44: about log₂ 2048 steps", "2,048: the whole way from 0"]
 guess = widgets.predict(
-    "2,048 tokens are written. Now one vector is needed, p for position 2048; a step of the solver "
-    "takes 4 calls of f and 4 positions. How many calls of f?",
-    ["4: one step from the last", "44: log₂ 2048 steps", "2,048: the whole way"],
+    "How many calls of f does one vector take, p for position 2048, where nothing is stored?",
+    calls_of_f,
 )
 
 # %%
@@ -346,14 +349,11 @@ path = floater.path(torch.arange(2049))  # the reference, all at once
 assert torch.allclose(position_2048, path[2048], rtol=1e-2, atol=1e-2)
 sizes = path.square().mean(1).sqrt()
 for at in (1, 64, 2048):
-    print(f"untrained, position {at:4}: entries of size {sizes[at]:.2f}, those of words about 1")
+    print(f"untrained, position {at:4}: entries of size {sizes[at]:.2f}, in words about 1")
 
 # %% tags=["plumbing"]
 # The answer
-n_calls = len(calls)
-guess.reveal(
-    "2,048: the whole way" if n_calls > 1000 else "44: log₂ 2048 steps" if n_calls > 4 else "4"
-)
+guess.reveal(calls_of_f[0 if len(calls) < 20 else 1 if len(calls) < 200 else 2])
 
 # %% [markdown]
 # Its *cost*: no vector without all before it, one after another. (Keep the last, and the next is
@@ -368,42 +368,47 @@ guess.reveal(
 # word's own and learned.
 
 # %%
-from course_utils import measures
-
 turning = made["complex_order"].requires_grad_(False)
-spots = torch.arange(64)[None]
+spots = torch.arange(512)[None]
 
 
 def everywhere(word):
-    """The embedding of a word, random here, at 64 positions: (64, 128)."""
-    return turning.embed(words[word].expand(1, 64, -1), spots, torch.full((1, 64), word))[0]
+    """A word's embedding at 512 positions, (512, 128); all words get the same vector here."""
+    return turning.embed(words[0].expand(1, 512, -1), spots, torch.full((1, 512), word))[0]
 
 
-meetings = {"a word meets itself": (3, 3), "it meets another word": (3, 5)}
-products = {name: everywhere(a) @ everywhere(b).T for name, (a, b) in meetings.items()}
-uneven = {name: measures.toeplitz_error(one) for name, one in products.items()}
+def three_back(word, other):
+    """Cosine of a word and another that stands 3 positions earlier, as both move on."""
+    return F.cosine_similarity(everywhere(word)[3:], everywhere(other)[:-3])
+
+
+meetings = {"it meets itself": three_back(3, 3), "it meets a twin": three_back(3, 5)}
 print(f"{turning.frequencies.numel():,} speeds for {turning.vocab_size} words")
 
 # %% tags=["plumbing"]
-# Dot products of two words at all places
-fig, axes = plt.subplots(1, 2, figsize=(8, 3.5), sharey=True)
-for ax, (name, one) in zip(axes, products.items(), strict=True):
-    plots.heatmap(
-        ax, one, title=name, xlabel="its position", unit="dot product", signed=True, equal=True
-    )
-axes[0].set_ylabel("the word's position")
-kinds = {name: "one colour" if gap < 1e-2 else "many colours" for name, gap in uneven.items()}
+# Both move on
+fig, ax = plt.subplots(figsize=(8, 2.9))
+plots.lines(
+    ax,
+    meetings,
+    x=torch.arange(3, 512),
+    title="the same vector 3 positions earlier: itself, or a twin with other speeds",
+    xlabel="position of the word",
+    ylabel="cosine",
+)
+ax.set_ylim(-0.1, 1.05)
+drifts = {name: (one.amax() - one.amin()).item() for name, one in meetings.items()}
 plots.show(
     fig,
-    "Dot products of embeddings at 64 × 64 positions. Along a diagonal: "
-    + "; ".join(f"{name}, {kind}" for name, kind in kinds.items())
-    + ". The second is much paler at the corners of its diagonals than its own scale.",
+    "Cosine of a word with another 3 positions earlier, while both move from 3 to 511. Changes by "
+    + ", ".join(f"{name}: {drift:.2f}" for name, drift in drifts.items())
+    + ". The line of the twin comes down.",
 )
 
 # %% [markdown]
-# **Look:** meeting itself, a word sees the offset alone: one colour along each diagonal. Meeting
-# another, whose hands run at other speeds, it sees both positions. That is rich, and dear: half as
-# many speeds as the embeddings have numbers.
+# **Look:** meeting itself, a word sees the offset alone, as with RoPE: a flat line. A twin has the
+# same vector, but hands of its own, and drifts off; so its score tells both places. That is rich,
+# and dear: half as many speeds as the embeddings have numbers.
 #
 # ## A count of content
 #
@@ -461,10 +466,11 @@ reached = []
 for ax, text in zip(axes, texts, strict=True):
     tokens, weights = text.split(), head(text)
     plots.heatmap(ax, weights[None], limit=1, signed=False)
+    ax.patch.set(hatch=None, facecolor="white")
     for place, (token, weight) in enumerate(zip(tokens, weights, strict=True)):
         ax.text(place, 0, token, ha="center", va="center", color="white" if weight > 0.5 else "k")
     ax.plot(len(tokens) - 7, -0.62, "v", color="C1", clip_on=False)
-    ax.set(xlim=(-0.5, 22.5), xticks=[], yticks=[], ylim=(0.5, -0.5))
+    ax.set(xlim=(-0.5, 23.5), xticks=[], yticks=[], ylim=(0.5, -0.5))
     ax.spines[:].set_visible(False)
     reached.append(f"{len(tokens) - 1 - int(weights.argmax())} back")
 fig.suptitle("The last full stop looks back (dark: weight 1; orange: always 6 back)")
@@ -493,7 +499,8 @@ names, chosen = {1: "first", 2: "second", 3: "third", 4: "fourth", 5: "fifth"}, 
 for gain in (4.0, 8.0):
     back = len(long_text.split()) - 1 - int(head(long_text, gain).argmax())
     chosen[gain] = f"the {names[1 + back // 31]}"
-    print(f"gates of σ(±{gain:g}): {chosen[gain]} full stop from the end")
+    shut = torch.tensor(-gain).sigmoid()
+    print(f"word gates open by {shut:.2%}: {chosen[gain]} full stop from the end")
 guess.reveal(chosen[4.0])
 
 # %% [markdown]
@@ -617,8 +624,8 @@ myths = Myths(
         ),
         "C54": Claim(
             "Relative position matters more than absolute.",
-            scope="the best scheme that sees offsets only against the best other; more: a clearly "
-            "lower loss, on text, or in painting columns on a blank page",
+            scope="the best scheme that sees offsets only against the best that gives each token a "
+            "place, at door 1; more: a clearly lower loss, on text or in painting a blank page",
             evidence="shipped results",
             seeds=5,
             choice="what is asked",
@@ -654,13 +661,10 @@ myths.settle(
 # %% tags=["plumbing"]
 # Offsets only, or not; and widths
 means = results[results["read"] == 64].groupby("encoding")["loss"].mean()
-sees = {
-    name: create(name, d_model=128, n_heads=4, causal=True).offsets_only for name in means.index
-}
-best = {
-    kind: means[[name for name in sees if sees[name] == kind]].idxmin() for kind in (True, False)
-}
-text_gap = less(best[True], best[False], 64)
+encodings = {name: create(name, d_model=128, n_heads=4, causal=True) for name in means.index}
+relative = means[[name for name, one in encodings.items() if one.offsets_only]].idxmin()
+absolute = means[[name for name, one in encodings.items() if "embed" in one.doors]].idxmin()
+text_gap = less(relative, absolute, 64)
 painted = {
     padding: (films[padding][-1] - films[padding][-1].mean((1, 2), True)).abs().max()
     for padding in films
@@ -671,8 +675,8 @@ myths.settle(
         "text, 64 bytes": text_gap.above(0),
         "columns of a blank page": bool(painted["circular"] > painted["zeros"]),
     },
-    f"On text {best[False]} has {text_gap} nats a byte more than {best[True]}. On a blank page "
-    "circular padding, which sees offsets only, paints one grey.",
+    f"On text {absolute} has {text_gap} nats a byte more than {relative}. On a blank page "
+    "circular padding, which sees offsets only, paints one shade.",
 )
 one_head = create("alibi", d_model=128, n_heads=4).bias(q, k, Places(spots[0, :50], spots[0, :50]))
 widths = {
