@@ -51,7 +51,7 @@ plots.show(
 # at each step.
 #
 # At the border there are no neighbours. *Zero padding* puts zeros there. *Circular* padding takes
-# the pixels of the opposite side. With *none*, the picture shrinks by a pixel on each side.
+# the pixels of the opposite side. With *none*, each layer cuts a pixel off on each side.
 
 # %%
 import torch
@@ -306,7 +306,8 @@ for name, x in ways.items():
 
 # %% [markdown]
 # It reads the sum nearly always, the product hardly ever. The entries of words are as often below 0
-# as above, and a factor takes on their signs. A linear map that does not know the word cannot see it.
+# as above, and a factor takes on their signs. A linear map that does not know the word is blind to
+# it.
 #
 # ## A time
 #
@@ -317,7 +318,7 @@ for name, x in ways.items():
 # $$p(t) = p(0) + \int_0^t f(\tau, p(\tau))\,\mathrm{d}\tau$$
 
 # %%
-calls_of_f = ["4: one step of the solver", "44: about log₂ 2048 steps", "2,048: the whole way from 0"]
+calls_of_f = ["4: one step of the solver", "44: about log₂ 2048 steps", "2,048: the whole way"]
 guess = widgets.predict(
     "How many calls of f does one vector take, p for position 2048, where nothing is stored?",
     calls_of_f,
@@ -543,13 +544,13 @@ plots.show(fig, f"Rows of five dots with their means, in nats a byte: {told}.")
 
 # %% [markdown]
 # **Look:** what should a position be? Anything beats nothing, the factor only just. A phase and a
-# time get no further than a plain vector. Well ahead are the two that make position part of the
+# time get about as far as a plain vector. Well ahead are the two that make position part of the
 # *comparison* of a query with a key: a count and an offset. And on a page, two numbers, or a leak.
 #
 # ## Exercises
 #
 # **Exercise 1 ★★ A ruler made of padding.** No training, one channel, no ReLU. One layer is applied
-# to a page again and again: `y = F.conv2d(y, kernel, padding=1) + bias`. Write `ruler(unit)`: the
+# to a page again and again: `y = F.conv2d(y, kernel[None, None], padding=1) + bias`. Write `ruler(unit)`: the
 # `kernel` (3, 3) and the `bias`, a number, after which in the end every pixel holds `unit` times
 # the number of its column, counted 1, 2, 3, … from the left. The page may have any size and any
 # brightness.
