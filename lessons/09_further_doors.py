@@ -138,9 +138,9 @@ plots.show(
 
 # %% [markdown]
 # **Look:** the border is painted, and the middle does not know where it is. With the other two the
-# page keeps one shade, trained or not. So the zeros are a *leak*: they are unlike the page, and each
-# layer carries news of them one pixel inwards. Islam et al. (2020) found this leak in well-known
-# image networks.
+# page keeps one shade, trained or not. So the zeros are a *leak*: they are unlike the page, and
+# each layer carries news of them one pixel inwards. Islam et al. (2020) found this leak in
+# well-known image networks.
 #
 # Paint it yourself, by dragging the step. Which comes first, the corners or the sides?
 
@@ -550,10 +550,10 @@ plots.show(fig, f"Rows of five dots with their means, in nats a byte: {told}.")
 # ## Exercises
 #
 # **Exercise 1 ★★ A ruler made of padding.** No training, one channel, no ReLU. One layer is applied
-# to a page again and again: `y = F.conv2d(y, kernel[None, None], padding=1) + bias`. Write `ruler(unit)`: the
-# `kernel` (3, 3) and the `bias`, a number, after which in the end every pixel holds `unit` times
-# the number of its column, counted 1, 2, 3, … from the left. The page may have any size and any
-# brightness.
+# to a page again and again: `y = F.conv2d(y, kernel[None, None], padding=1) + bias`. Write
+# `ruler(unit)`: the `kernel` (3, 3) and the `bias`, a number, after which in the end every pixel
+# holds `unit` times the number of its column, counted 1, 2, 3, … from the left. The page may have
+# any size and any brightness.
 
 
 # %% tags=["stub"]

@@ -108,7 +108,9 @@ plots.show(
 
 # %%
 for padding, row in shares.items():
-    told = ", ".join(f"{page} {'below' if one < 0.75 else 'above'} 3/4" for page, one in row.items())
+    told = ", ".join(
+        f"{page} {'below' if one < 0.75 else 'above'} 3/4" for page, one in row.items()
+    )
     print(f"{padding:9}: error, as a share of that of one shade: {told}")
 
 # %% [markdown]
@@ -163,9 +165,9 @@ myths.settle(
 # %% [markdown]
 # ## FLOATER's solver
 #
-# Steps of 4 positions are this course's choice. Larger ones are cheaper and less exact. And `delta`,
-# the time from one position to the next, decides how far the untrained path gets. The authors' code
-# for RoBERTa takes 0.01 where the course takes 0.1.
+# Steps of 4 positions are this course's choice. Larger ones are cheaper and less exact. And
+# `delta`, the time from one position to the next, decides how far the untrained path gets. The
+# authors' code for RoBERTa takes 0.01 where the course takes 0.1.
 
 # %%
 from course_utils.encodings import create
@@ -193,9 +195,9 @@ for delta in (0.01, 0.1):
 # %% [markdown]
 # ## CoPE and its cache
 #
-# Gates belong to the query. So when a token is written, its query counts anew over all keys: a cache
-# keeps keys and values, and no count. And each word's gate leaks. The head of the lesson finds the
-# third sentence as long as these leaks do not add up.
+# Gates belong to the query. So when a token is written, its query counts anew over all keys: a
+# cache keeps keys and values, and no count. And each word's gate leaks. The head of the lesson
+# finds the third sentence as long as these leaks do not add up.
 
 
 # %%
