@@ -44,7 +44,7 @@ def test_a_ruler_passes_however_it_is_made(answer):
         (lambda unit: (one_tap((1, 0)), torch.tensor([unit, unit])), "one number for the bias"),
         (lambda unit: (torch.full((3, 3), torch.nan), unit), "ends at nan"),
         (lambda unit: (torch.zeros(3, 3), unit), "row 1, column 2 ends at 1, not at 2"),
-        (lambda unit: (one_tap((2, 0)), unit), "column 2"),
+        (lambda unit: (one_tap((2, 0)), unit), "row 1, column 6 ends at 5, not at 6"),
         (lambda unit: (-one_tap((1, 0)), unit), "column 2 ends at 0, not at 2"),
         (lambda unit: (torch.rand(3, 3), unit), "gives two answers"),
     ],

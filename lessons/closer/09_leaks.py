@@ -114,16 +114,14 @@ for padding, row in shares.items():
     print(f"{padding:9}: error, as a share of that of one shade: {told}")
 
 # %% [markdown]
-# **Look:** a mirror is a mark too. Two pixels that are equal to their neighbours' neighbours are
-# rare in noise, and stand at every border. So only circular padding keeps quiet on every page, or
-# no padding at all. (Lin et al. 2022, arXiv 2206.01202, find patterns that come from
-# the padding with all padding schemes that they try.)
+# **Look:** a mirror is a mark too. With reflect, a border pixel has the same neighbour on both sides;
+# with replicate, its neighbour is itself. In noise that is rare, and on a blank page it is nothing
+# new. (Lin et al. 2022, arXiv 2206.01202, find patterns that come from the padding with all padding
+# schemes that they try.)
 #
 # ## No padding at all
 #
-# A CNN without padding shrinks its page. What is left is the same for every window on a scene: move
-# the window by three pixels, and all that both see gets the same numbers. So no readout of these
-# numbers can tell one window from the other.
+# The last way out is to do without. Guess first.
 
 # %% tags=["plumbing"]
 # A claim
@@ -163,6 +161,9 @@ myths.settle(
 )
 
 # %% [markdown]
+# A CNN without padding shrinks its page, and what is left is the same for every window on a scene.
+# So no readout of its numbers can tell one window from another.
+#
 # ## FLOATER's solver
 #
 # Steps of 4 positions are this course's choice. Larger ones are cheaper and less exact. And
@@ -187,7 +188,8 @@ def untrained(**options):
 exact = untrained(step=1.0)
 for step in (4.0, 16.0, 64.0):
     gap = (untrained(step=step) - exact).norm(dim=1)[512] / exact[512].norm()
-    print(f"steps of {step:2g} positions: p(512) off by {gap:.0e}, {4 * 512 / step:4g} calls of f")
+    off = f"{gap:.0e}" if gap > 1e-4 else "less than 1e-4"  # digits below that are rounding
+    print(f"steps of {step:2g} positions: {4 * 512 / step:3g} calls of f, p(512) off by {off}")
 for delta in (0.01, 0.1):
     sizes = untrained(delta=delta).square().mean(1).sqrt()
     print(f"delta {delta:4}: entries of size {sizes[64]:.2f} at 64, {sizes[512]:.2f} at 512")
@@ -206,10 +208,10 @@ from course_utils.encodings.functional import contextual_counts
 
 def found(n_words, gain, sentences=5):
     """Which full stop from the end has the count nearest to 3."""
-    gates = torch.full((sentences, n_words + 1), -gain)
-    gates[:, -1] = gain
-    row = torch.arange(gates.numel())
-    counts = contextual_counts(gates.view(1, -1), row[-1:], row)[0].view(sentences, -1)
+    logits = torch.full((sentences, n_words + 1), -gain)
+    logits[:, -1] = gain
+    row = torch.arange(logits.numel())
+    counts = contextual_counts(logits.view(1, -1), row[-1:], row)[0].view(sentences, -1)
     return sentences - int((counts[:, -1] - 3).abs().argmin())
 
 
