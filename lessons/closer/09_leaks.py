@@ -114,9 +114,9 @@ for padding, row in shares.items():
     print(f"{padding:9}: error, as a share of that of one shade: {told}")
 
 # %% [markdown]
-# **Look:** a mirror is a mark too. With reflect, a border pixel has the same neighbour on both sides;
-# with replicate, its neighbour is itself. In noise that is rare, and on a blank page it is nothing
-# new. (Lin et al. 2022, arXiv 2206.01202, find patterns that come from the padding with all padding
+# **Look:** a mirror is a mark too. With reflect, a border pixel has the same neighbour on both
+# sides; with replicate, its neighbour is itself. In noise that is rare, and on a blank page it is
+# nothing new. (Lin et al. 2022, arXiv 2206.01202, find patterns that come from the padding with all padding
 # schemes that they try.)
 #
 # ## No padding at all
