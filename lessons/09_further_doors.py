@@ -225,10 +225,10 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** the mean of equal words is that word, however many they are. An edge leaks only if
-# something there is *unlike* the rest, as the zeros were. A start mark will do: its share of a mean
-# is $1/(p+1)$. But from $p$ to $p+1$ that changes by about $1/p^2$. A leak tells *roughly where*,
-# and best near an edge. So let us hand positions over.
+# **Look:** the mean of equal words is that word, however many. An edge leaks only if something there
+# is *unlike* the rest, as the zeros were. A start mark will do: its share of a mean is $1/(p+1)$.
+# But from $p$ to $p+1$ that changes by about $1/p^2$: a leak tells *roughly where*. So let us hand
+# positions over.
 #
 # ## Two numbers
 #
@@ -408,8 +408,8 @@ plots.show(
 
 # %% [markdown]
 # **Look:** meeting itself, a word sees the offset alone, as with RoPE: a flat line. A twin has the
-# same vector, but hands of its own, and drifts off; so its score tells both places. That is rich,
-# and dear: half as many speeds as the embeddings have numbers.
+# same vector, but hands of its own, and drifts off; its score tells both places. That is rich and
+# dear: half as many speeds as the embeddings have numbers.
 #
 # ## A count of content
 #
@@ -543,17 +543,16 @@ told = "; ".join(f"{said} {shown[name].mean():.2f}" for name, said in answers.it
 plots.show(fig, f"Rows of five dots with their means, in nats a byte: {told}.")
 
 # %% [markdown]
-# **Look:** what should a position be? Anything beats nothing, the factor only just. A phase and a
-# time get about as far as a plain vector. Well ahead are the two that make position part of the
-# *comparison* of a query with a key: a count and an offset. And on a page, two numbers, or a leak.
+# **Look:** what should a position be? Anything beats nothing, a factor only just. A phase and a time
+# get about as far as a plain vector. Well ahead are the two that enter the *comparison* of query and
+# key: a count and an offset. On a page it is two numbers, or a leak.
 #
 # ## Exercises
 #
-# **Exercise 1 ★★ A ruler made of padding.** No training, one channel, no ReLU. One layer is applied
-# to a page again and again: `y = F.conv2d(y, kernel[None, None], padding=1) + bias`. Write
-# `ruler(unit)`: the `kernel` (3, 3) and the `bias`, a number, after which in the end every pixel
-# holds `unit` times the number of its column, counted 1, 2, 3, … from the left. The page may have
-# any size and any brightness.
+# **Exercise 1 ★★ A ruler made of padding.** No training, one channel, no ReLU. A page goes through
+# `y = F.conv2d(y, kernel[None, None], padding=1) + bias` again and again. Write `ruler(unit)`: the
+# `kernel` (3, 3) and the `bias`, a number, such that in the end each pixel holds `unit` times the
+# number of its column, 1, 2, 3, … from the left, on pages of any size and brightness.
 
 
 # %% tags=["stub"]

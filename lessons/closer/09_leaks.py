@@ -116,8 +116,8 @@ for padding, row in shares.items():
 # %% [markdown]
 # **Look:** a mirror is a mark too. With reflect, a border pixel has the same neighbour on both
 # sides; with replicate, its neighbour is itself. In noise that is rare, and on a blank page it is
-# nothing new. (Lin et al. 2022, arXiv 2206.01202, find patterns that come from the padding with all padding
-# schemes that they try.)
+# nothing new. (Lin et al. 2022, arXiv 2206.01202, find patterns that come from the padding with
+# all padding schemes that they try.)
 #
 # ## No padding at all
 #
