@@ -225,9 +225,9 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** the mean of equal words is that word, however many. An edge leaks only if something there
-# is *unlike* the rest, as the zeros were. A start mark will do: its share of a mean is $1/(p+1)$.
-# But from $p$ to $p+1$ that changes by about $1/p^2$: a leak tells *roughly where*. So let us hand
+# **Look:** the mean of equal words is that word, however many. An edge leaks only if something
+# there is *unlike* the rest, as the zeros were. A start mark will do: its share of a mean is
+# $1/(p+1)$. But from $p$ to $p+1$ that changes by about $1/p^2$: a leak tells *roughly where*. So let us hand
 # positions over.
 #
 # ## Two numbers
@@ -543,9 +543,9 @@ told = "; ".join(f"{said} {shown[name].mean():.2f}" for name, said in answers.it
 plots.show(fig, f"Rows of five dots with their means, in nats a byte: {told}.")
 
 # %% [markdown]
-# **Look:** what should a position be? Anything beats nothing, a factor only just. A phase and a time
-# get about as far as a plain vector. Well ahead are the two that enter the *comparison* of query and
-# key: a count and an offset. On a page it is two numbers, or a leak.
+# **Look:** anything beats nothing, a factor only just. A phase and a time get about as far as a
+# plain vector. Well ahead are the two that enter the *comparison* of query and key: a count and an
+# offset. On a page: two numbers, or a leak.
 #
 # ## Exercises
 #
