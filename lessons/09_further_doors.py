@@ -227,8 +227,8 @@ plots.show(
 # %% [markdown]
 # **Look:** the mean of equal words is that word, however many. An edge leaks only if something
 # there is *unlike* the rest, as the zeros were. A start mark will do: its share of a mean is
-# $1/(p+1)$. But from $p$ to $p+1$ that changes by about $1/p^2$: a leak tells *roughly where*. So let us hand
-# positions over.
+# $1/(p+1)$. But from $p$ to $p+1$ that changes by about $1/p^2$: a leak tells *roughly where*.
+# So let us hand positions over.
 #
 # ## Two numbers
 #
