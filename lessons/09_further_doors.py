@@ -225,10 +225,10 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** the mean of equal words is that word, however many. An edge leaks only if something
-# there is *unlike* the rest, as the zeros were. A start mark will do: its share of a mean is
-# $1/(p+1)$. But from $p$ to $p+1$ that changes by about $1/p^2$: a leak tells *roughly where*.
-# So let us hand positions over.
+# **Look:** the mean of equal words is that word, however many. On a blank page an edge
+# leaks only if something there is *unlike* the rest, as the zeros were. A start mark will do: its
+# share of a mean is $1/(p+1)$. But from $p$ to $p+1$ that changes by about $1/p^2$: a leak tells
+# *roughly where*. So let us hand positions over.
 #
 # ## Two numbers
 #
@@ -415,7 +415,7 @@ plots.show(
 #
 # Every answer so far counts *tokens*. But who says "17 tokens ago"? We say "in the third sentence
 # from the end". CoPE (Golovneva et al. 2024) counts what the query asks for. Each key has a *gate*,
-# $\sigma(q_i \cdot k_t)$, and its position is the number of open gates from it up to the query. A
+# $\sigma(q_i \cdot k_t / \sqrt d)$, and its position is the number of open gates from it up to the query. A
 # count of 2.3 lies between entries 2 and 3 of a table.
 
 
@@ -696,7 +696,7 @@ myths.table()
 # ## In five lines
 #
 # - Zero padding tells a CNN where the border is; circular padding tells it nothing.
-# - An edge leaks only where something is unlike the rest. A leak is vague far from it.
+# - A blank page leaks only where something is unlike the rest, and far from there the leak is vague.
 # - A patch has two numbers; half the width for each leaves a cross.
 # - Factors hide behind words, and an integral to any time is no extrapolation.
 # - CoPE counts content, and its gates must shut.
