@@ -415,8 +415,8 @@ plots.show(
 #
 # Every answer so far counts *tokens*. But who says "17 tokens ago"? We say "in the third sentence
 # from the end". CoPE (Golovneva et al. 2024) counts what the query asks for. Each key has a *gate*,
-# $\sigma(q_i \cdot k_t / \sqrt d)$, and its position is the number of open gates from it up to the query. A
-# count of 2.3 lies between entries 2 and 3 of a table.
+# $\sigma(q_i \cdot k_t / \sqrt d)$, and its position is the number of open gates from it up to the
+# query. A count of 2.3 lies between entries 2 and 3 of a table.
 
 
 # %%
@@ -696,7 +696,7 @@ myths.table()
 # ## In five lines
 #
 # - Zero padding tells a CNN where the border is; circular padding tells it nothing.
-# - A blank page leaks only where something is unlike the rest, and far from there the leak is vague.
+# - A blank page leaks only where something is unlike the rest; far from it the leak is vague.
 # - A patch has two numbers; half the width for each leaves a cross.
 # - Factors hide behind words, and an integral to any time is no extrapolation.
 # - CoPE counts content, and its gates must shut.
