@@ -703,6 +703,7 @@ myths.table()
 #
 # **Read next:** Islam et al. 2020, *How Much Position Information Do Convolutional Neural Networks
 # Encode?*, arXiv 2001.08248. Golovneva et al. 2024, *Contextual Position Encoding*, arXiv
-# 2405.18719, sections 4 and 5.
+# 2405.18719, sections 4 and 5. Heo et al. 2024, *Rotary Position Embedding for Vision Transformer*,
+# arXiv 2403.13298, where waves learn directions of their own.
 #
 # **Next:** lesson 10 chooses, or take the [closer look](closer/09_leaks.ipynb) first.
