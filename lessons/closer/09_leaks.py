@@ -1,0 +1,225 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+# ---
+
+# %% [markdown]
+# # 09 · Further doors: a closer look
+#
+# For those who build with it: other borders, the solver of FLOATER, and what CoPE asks of a cache.
+# It builds on [lesson 09](../09_further_doors.ipynb). Each section stands alone.
+#
+# **Time:** about 20 minutes.
+
+# %% tags=["nbval-ignore-output"]
+from course_utils import start
+
+device = start(seed=0)
+
+# %%
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from course_utils import plots, widgets
+from course_utils.training import fit
+
+
+def painter(padding, layers=6, width=12):
+    """As in the lesson: a page in, column and row of each pixel out."""
+    pad = {"padding": 0} if padding == "none" else {"padding": 1, "padding_mode": padding}
+    parts = []
+    for n in range(layers):
+        parts += [nn.Conv2d(width if n else 1, width, 3, **pad), nn.ReLU()]
+    return nn.Sequential(*parts, nn.Conv2d(width, 2, 1))
+
+
+# %% [markdown]
+# ## Other borders
+#
+# Two more ways to fill the border need no zeros. *Reflect* puts the page's mirror image there,
+# *replicate* goes on with the last pixel. On a blank page nothing in them is unlike the page. So
+# they should be safe.
+
+# %%
+guess = widgets.predict(
+    "Painters with reflect and replicate learn from pages of noise. Then they get new noise, and a "
+    "blank page. On which page do they know where the border is? They know: their error is below "
+    "three quarters of that of the best single shade.",
+    ["on both", "on noise only", "on neither"],
+)
+
+# %%
+side = 24
+line = torch.linspace(-1, 1, side)
+position = torch.stack(torch.meshgrid(line, line, indexing="xy"))  # (2, side, side)
+pages = {"noise": torch.randn(32, 1, side, side), "blank": torch.full((1, 1, side, side), 0.5)}
+
+
+def learn(padding):
+    """A painter, trained on noise for 200 steps."""
+    net = painter(padding)
+    fit(net, lambda: error(net, torch.randn(4, 1, side, side)), 200, name=padding)
+    return net.requires_grad_(False)
+
+
+def error(net, page):
+    painted = net(page)
+    return F.mse_loss(painted, position.expand_as(painted))
+
+
+# %%
+best = position.square().mean()  # the error of one shade, 0, everywhere
+nets = {padding: learn(padding) for padding in ("zeros", "circular", "reflect", "replicate")}
+shares = {
+    padding: {page: (error(net, pages[page]) / best).item() for page in pages}
+    for padding, net in nets.items()
+}
+
+# %% tags=["plumbing"]
+# The answer, and all four
+knows = {
+    page: all(shares[padding][page] < 0.75 for padding in ("reflect", "replicate"))
+    for page in pages
+}
+guess.reveal(
+    "on both" if all(knows.values()) else "on noise only" if knows["noise"] else "on neither"
+)
+import matplotlib.pyplot as plt
+
+fig, axes = plt.subplots(2, 4, figsize=(9, 4.6))
+for number, (padding, net) in enumerate(nets.items()):
+    for row, page in enumerate(pages):
+        ax, picture = axes[row, number], net(pages[page])[:, 0].mean(0)
+        image = plots.heatmap(ax, picture, limit=1, signed=True, equal=True)
+        ax.set(xticks=[], yticks=[], title="" if row else padding)
+        if not number:
+            ax.set_ylabel(("32 pages of noise,\nthe mean", "a blank page")[row])
+fig.colorbar(image, ax=axes, label="painted column", shrink=0.8)
+plots.show(
+    fig,
+    "Columns painted with four paddings. Upper row, the mean over 32 pages of noise: the borders "
+    "appear with zeros, reflect and replicate, and not with circular. Lower row, a blank page: "
+    "they appear with zeros only.",
+)
+
+# %%
+for padding, row in shares.items():
+    told = ", ".join(
+        f"{page} {'below' if one < 0.75 else 'above'} 3/4" for page, one in row.items()
+    )
+    print(f"{padding:9}: error, as a share of that of one shade: {told}")
+
+# %% [markdown]
+# **Look:** a mirror is a mark too. With reflect, a border pixel has the same neighbour on both
+# sides; with replicate, its neighbour is itself. In noise that is rare, and on a blank page it is
+# nothing new. (Lin et al. 2022, arXiv 2206.01202, find patterns that come from the padding with
+# all padding schemes that they try.)
+#
+# ## No padding at all
+#
+# The last way out is to do without. Guess first.
+
+# %% tags=["plumbing"]
+# A claim
+from course_utils.claims import Claim, Myths
+
+myths = Myths(
+    {
+        "C51": Claim(
+            "A CNN without padding knows where it is.",
+            scope="convolutions, ReLU, stride 1; knows: two windows on one scene, three pixels "
+            "apart, get other numbers for the same spot (by more than rounding)",
+            evidence="exact",
+        )
+    }
+)
+
+# %%
+scene = torch.randn(1, 1, 40, 40).double()
+one, other = scene[..., :37], scene[..., 3:]  # two windows, 37 wide
+gaps = {}
+for padding in ("none", "zeros"):
+    net = painter(padding).double()
+    gaps[padding] = (net(one)[..., 3:] - net(other)[..., :-3]).abs().max().item()
+
+# %% tags=["plumbing"]
+# The verdict
+same = {padding: gap < 1e-12 for padding, gap in gaps.items()}
+myths.settle(
+    "C51",
+    {"a window moved by 3": not same["none"]},
+    "The same spot gets "
+    + " and ".join(
+        f"{'the same' if equal else 'other'} numbers with padding {padding}"
+        for padding, equal in same.items()
+    )
+    + ".",
+)
+
+# %% [markdown]
+# A CNN without padding shrinks its page, and what is left is the same for every window on a scene.
+# So no readout of its numbers can tell one window from another.
+#
+# ## FLOATER's solver
+#
+# Steps of 4 positions are this course's choice. Larger ones are cheaper and less exact. And
+# `delta`, the time from one position to the next, decides how far the untrained path gets. The
+# authors' code for RoBERTa takes 0.01 where the course takes 0.1.
+
+# %%
+from course_utils.encodings import create
+
+places = torch.arange(513)
+
+
+def untrained(**options):
+    """The path of a FLOATER with the same random weights each time, (513, 128)."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(1)
+        made = create("floater", d_model=128, n_heads=4, **options)
+    return made.requires_grad_(False).path(places)
+
+
+# %%
+exact = untrained(step=1.0)
+for step in (4.0, 16.0, 64.0):
+    gap = (untrained(step=step) - exact).norm(dim=1)[512] / exact[512].norm()
+    off = f"{gap:.0e}" if gap > 1e-4 else "less than 1e-4"  # digits below that are rounding
+    print(f"steps of {step:2g} positions: {4 * 512 / step:3g} calls of f, p(512) off by {off}")
+for delta in (0.01, 0.1):
+    sizes = untrained(delta=delta).square().mean(1).sqrt()
+    print(f"delta {delta:4}: entries of size {sizes[64]:.2f} at 64, {sizes[512]:.2f} at 512")
+
+# %% [markdown]
+# ## CoPE and its cache
+#
+# Gates belong to the query. So when a token is written, its query counts anew over all keys: a
+# cache keeps keys and values, and no count. And each word's gate leaks. The head of the lesson
+# finds the third sentence as long as these leaks do not add up.
+
+
+# %%
+from course_utils.encodings.functional import contextual_counts
+
+
+def found(n_words, gain, sentences=5):
+    """Which full stop from the end has the count nearest to 3."""
+    logits = torch.full((sentences, n_words + 1), -gain)
+    logits[:, -1] = gain
+    row = torch.arange(logits.numel())
+    counts = contextual_counts(logits.view(1, -1), row[-1:], row)[0].view(sentences, -1)
+    return sentences - int((counts[:, -1] - 3).abs().argmin())
+
+
+# %%
+for gain in (2.0, 4.0, 6.0):
+    longest = max(n for n in range(1, 400) if found(n, gain) == 3)
+    print(f"gates of σ(±{gain:g}): right up to sentences of {longest} words")
+
+# %% [markdown]
+# Each 2 more in the logit let sentences be several times as long. Golovneva et al. (2024) leave
+# this to training, and let counts end at a largest one.
