@@ -13,7 +13,7 @@ import torch
 from explorer_modules import ends, look
 from scipy import stats
 
-from course_utils import data, explorers, measures
+from course_utils import choosing, data, explorers, measures
 from course_utils.encodings import Places, create
 from course_utils.encodings.functional import (
     alibi_bias,
@@ -237,6 +237,17 @@ def lengths(encoding: str, beside: str, view: str, doublings: int) -> Numbers:
     return {"own": drawn(encoding), "other": drawn(beside)}
 
 
+def chooser(behind: float, **answers: str) -> Numbers:
+    known = choosing.facts().sort_values("loss")
+    out = choosing.struck(behind, **answers).loc[known.index]
+    names = choosing.remaining(behind, **answers)
+    return {
+        "out": torch.tensor(out.to_numpy()).flatten(),
+        "left": [known.index.get_loc(name) for name in names],
+        "alone": list(out.sum()),
+    }
+
+
 def sharpness(factor: float) -> Numbers:
     vectors = word_vectors(CAT_ON_MAT, 32).double()
     weights = (factor * vectors @ vectors[1] / 32**0.5).softmax(-1)
@@ -277,6 +288,7 @@ TWINS: dict[str, Callable[..., Numbers]] = {
         stretched_waves,
         components,
         lengths,
+        chooser,
         sharpness,
         shuffle,
     )

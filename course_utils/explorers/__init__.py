@@ -4,6 +4,7 @@ They compute and draw in the browser, see ``browser``. ``ALL`` has them by name.
 """
 
 from course_utils.explorers.browser import Explorer
+from course_utils.explorers.chooser import chooser
 from course_utils.explorers.components import components
 from course_utils.explorers.formulas import (
     CLOCKS,
