@@ -68,8 +68,8 @@ def facts() -> pd.DataFrame:
     - ``rise_4``, ``rise_32``: how much it rises at 4 and 32 times that, a ``results.Change``;
     - ``mirror``: the largest difference between reading a mirrored text and mirroring what was
       read: 0 where before and after are the same to it, NaN where it is for causal masks only;
-    - ``shift``: the largest change of an attention weight when all positions move by 999, infinite if
-      the encoding refuses them;
+    - ``shift``: the largest change of an attention weight when all positions move by 999,
+      infinite if the encoding refuses them;
     - ``plain``: whether it leaves the scores alone, so that any fused attention does;
     - ``doors``, and ``parameters``: how many numbers it learns.
     """

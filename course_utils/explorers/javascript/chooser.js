@@ -3,7 +3,7 @@
 const ASKED = ["reads", "texts", "starts", "attention", "behind"];
 const SHORT = ["reads", "texts", "starts", "fused", "loss"];
 const FLOOR = 0.01; // nats, the least rise that is drawn; the axis is logarithmic
-const FEW = 8; // names that have room beside their dots
+const FEW = 5; // names that have room beside their dots
 
 // One after the other: whom an answer strikes out, by the encoding's place.
 function judges({ reads, texts, starts, attention, behind }, known) {
@@ -37,7 +37,8 @@ const EXPLORER = {
     const drawn = (found, style) =>
       board.dots(found.map(([x]) => x), found.map(([, y]) => y), style);
     board.axes({
-      x: [-0.5, count - 0.5], y: [names.length - 0.5, -0.5], title: "who is struck out, and by what",
+      x: [-0.5, count - 0.5], y: [names.length - 0.5, -0.5],
+      title: "who is struck out, and by what",
       xticks: SHORT.map((name, n) => [n, name]), yticks: names.map((name, n) => [n, name]),
       legend: [{ name: "struck out", colour: 3, mark: "cross" },
         { name: "left", colour: 2, mark: "dot" }],
@@ -79,8 +80,8 @@ const EXPLORER = {
     const strikes = asked.map((answer, n) => `“${answer}” ${alone[n]}`).join(", ");
     return `Left: a board of ${names.length} rows, lowest loss on top, and five columns; a cross `
       + `for each answer that strikes an encoding out. Struck out: by ${strikes}. Right: each `
-      + `encoding's loss at ${trained} bytes against its rise on longer texts, on a logarithmic axis, with `
-      + "dashed lines at what is tolerated. In colour, those left: "
+      + `encoding's loss at ${trained} bytes against its rise on longer texts, on a logarithmic `
+      + "axis, with dashed lines at what is tolerated. In colour, those left: "
       + `${left.map((n) => names[n]).join(", ") || "nobody"}.`;
   },
 };
