@@ -2,7 +2,6 @@
 
 import claims_again
 import claims_table
-import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 
@@ -68,51 +67,78 @@ def test_without_its_model_what_a_model_said_is_passed_over():
     assert claims_again.differences(then, row("true"), models=False) == ["C01: false is now true"]
 
 
-CELL = """
-from IPython.display import display
-display({{{mime!r}: {told!r}}}, raw=True)
+PYPROJECT = """\
+[project]
+name = "tiny"
+version = "1.2.3"
+[project.urls]
+Repository = "https://github.com/someone/tiny"
 """
+LESSON = """\
+# %% [markdown]
+# # Snow
+
+# %% tags=["stub"]
+raise SystemError("a stub is left out")
+
+# %%
+{code}
+
+# %%
+raise SystemError("what stands after the last claim is not run")
+"""
+# What myths.settle(…) shows, without a course_utils of its own.
+CODE = "from IPython.display import display\ndisplay({{{mime!r}: {told!r}}}, raw=True)"
+
+
+def emitting(shown):
+    """A cell that emits a claim."""
+    return f"# myths.settle(…)\n{CODE.format(mime=CLAIM_MIME, told=shown)}"
 
 
 @pytest.fixture
 def course(tmp_path):
-    """A course of one lesson that settles one claim, whose notebook and ledger say so."""
+    """A course of one lesson with this cell, whose ledger says what was settled before."""
 
     def made(shipped, code):
-        for folder in ("lessons", "data", "notebooks/solutions"):
+        for folder in ("lessons", "data", "course_utils", "notebooks/solutions"):
             (tmp_path / folder).mkdir(parents=True)
-        (tmp_path / "lessons" / "01_snow.py").write_text("", encoding="utf-8")
-        emitted = new_output("display_data", {CLAIM_MIME: shipped})
-        late = new_code_cell("raise SystemError('cells after the last claim are not run')")
-        cells = [new_code_cell(code, outputs=[emitted]), late]
-        notebook = new_notebook(cells=cells)
-        nbformat.write(notebook, tmp_path / "notebooks" / "solutions" / "01_snow.ipynb")
-        table = claims_table.table(claims_table.settled(notebook, "01_snow"))
-        (tmp_path / "data" / "claims.csv").write_bytes(table)
+        texts = {
+            "pyproject.toml": PYPROJECT,
+            "course_utils/__init__.py": "",
+            "lessons/01_snow.py": LESSON.format(code=code),
+        }
+        for name, text in texts.items():
+            (tmp_path / name).write_text(text, encoding="utf-8")
+        (tmp_path / "data" / "claims.csv").write_bytes(claims_table.table(shipped))
         return ["--root", str(tmp_path), "--jobs", "1"]
 
     return made
 
 
 def test_a_claim_that_holds_passes(course, capsys):
-    asked = course(told(), CELL.format(mime=CLAIM_MIME, told=told()))
-    assert claims_again.main(asked) == 0
+    assert claims_again.main(course(row(), emitting(told()))) == 0
     assert "1 claims settled again" in capsys.readouterr().out
 
 
 def test_a_claim_that_has_changed_fails(course, capsys):
-    asked = course(told(), CELL.format(mime=CLAIM_MIME, told=told("true", {"summer": True})))
+    asked = course(row(), emitting(told("true", {"summer": True})))
     assert claims_again.main(asked) == 1
     assert "C01: false is now true" in capsys.readouterr().out
 
 
 def test_a_lesson_that_stops_fails(course, capsys):
-    assert claims_again.main(course(told(), "1 / 0")) == 1
+    assert claims_again.main(course(row(), "1 / 0  # myths.settle(…)")) == 1
     said = capsys.readouterr().out
     assert "it stopped" in said and "ZeroDivisionError" in said
 
 
+def test_a_lesson_that_settles_nothing_any_more_fails(course, capsys):
+    assert claims_again.main(course(row(), "print('snow')")) == 1
+    assert "C01: no longer settled" in capsys.readouterr().out
+
+
 def test_an_unknown_lesson_is_refused(course, capsys):
     with pytest.raises(SystemExit):
-        claims_again.main([*course(told(), ""), "--lessons", "77"])
+        claims_again.main([*course(row(), ""), "--lessons", "77"])
     assert "no lesson '77'" in capsys.readouterr().err

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from itertools import permutations
 from typing import Any
 
+import pandas as pd
 import pytest
 import torch
 from explorer_modules import ends, look
@@ -248,6 +249,17 @@ def chooser(behind: float, **answers: str) -> Numbers:
     }
 
 
+def ledger(lesson: str, claim: int, guess: str, **_: Any) -> Numbers:
+    rows = pd.read_csv(data.folder() / "claims.csv")
+    numbers = rows["lesson"].str.extract(r"(\d\d)_")[0]
+    ordered = rows.assign(number=numbers).sort_values(["number", "id"])
+    held = [-1] * len(rows)
+    if guess != "not yet":
+        held[claim - 1] = int(ordered["verdict"].iloc[claim - 1] == guess)
+    assert lesson in ("all lessons", ordered["number"].iloc[claim - 1])
+    return {"held": held, "right": held.count(1), "wrong": held.count(0)}
+
+
 def sharpness(factor: float) -> Numbers:
     vectors = word_vectors(CAT_ON_MAT, 32).double()
     weights = (factor * vectors @ vectors[1] / 32**0.5).softmax(-1)
@@ -289,6 +301,7 @@ TWINS: dict[str, Callable[..., Numbers]] = {
         components,
         lengths,
         chooser,
+        ledger,
         sharpness,
         shuffle,
     )

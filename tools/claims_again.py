@@ -1,6 +1,6 @@
 """Settle every claim again and compare: `python tools/claims_again.py [--lessons 02 closer/05]`.
 
-Each lesson that data/claims.csv names is run once, from its notebook with solutions, up to its last
+Each lesson that data/claims.csv names is run once, from its source with solutions, up to its last
 claim. A line says where a verdict or a case of one is no longer what the file says; the exit status
 is 1 then. Nothing is written. ``rehearse.py`` does more, under other seeds and arithmetic.
 """
@@ -16,41 +16,42 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import claims_table
-import nbformat
 from build_notebooks import choose, kernel_environment, run_cells
 from lesson_models import lacking
 from nbformat import NotebookNode
-from notebook_source import BuildError, find_lessons, lesson_name
+from notebook_source import (
+    BuildError,
+    Target,
+    find_lessons,
+    inputs,
+    lesson_name,
+    read_project,
+)
 
 Row = dict[str, str]
+TELLING = re.compile(r"\.(?:settle|leave_open|in_a_real_model)\(")  # of course_utils.claims.Myths
 # What the ledger appends to its numbers where cases differ: "no mask: yes; a mask: no".
 CASES = re.compile(r"(?:[^;]*: (?:yes|no); )+[^;]*: (?:yes|no)$")
 
 
-def settle(root: Path, lesson: str) -> list[Row]:
+def until_the_last_claim(notebook: NotebookNode) -> NotebookNode:
+    """The notebook without the cells after the last that settles a claim."""
+    telling = [n for n, cell in enumerate(notebook.cells) if TELLING.search(cell.source)]
+    notebook.cells = notebook.cells[: telling[-1] + 1 if telling else 0]
+    return notebook
+
+
+def settle(notebook: NotebookNode, target: Target) -> list[Row]:
     """What a lesson settles when it is run now: rows as in the ledger.
 
     Raises:
         BuildError: if a cell fails.
     """
-    path = root / "notebooks" / "solutions" / f"{lesson}.ipynb"
-    notebook = nbformat.read(path, as_version=4)
-    last = max(
-        (n for n, cell in enumerate(notebook.cells) if claims_table.claims_in(cell)), default=-1
-    )
-    notebook.cells = notebook.cells[: last + 1]
-    for cell in notebook.cells:
-        if cell.cell_type == "code":
-            cell.outputs = []
     if notebook.cells:
         with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as scratch:
-            run_cells(notebook, path, kernel_environment(root, scratch))
-    return claims_table.settled(notebook, lesson)
-
-
-def without_models(cells: Iterable[NotebookNode]) -> bool:
-    """Whether a lesson asks a published model that is not installed here."""
-    return bool(lacking(list(cells)))
+            environment = kernel_environment(target.project.root, scratch)
+            run_cells(notebook, target.path, environment)
+    return claims_table.settled(notebook, lesson_name(target.lesson))
 
 
 def cases(measured: str) -> list[tuple[str, str]]:
@@ -71,17 +72,16 @@ def differences(shipped: Iterable[Row], fresh: Iterable[Row], models: bool = Tru
     old, new = ({row["id"]: row for row in rows} for rows in (shipped, fresh))
     found = [f"{key}: no longer settled" for key in old.keys() - new.keys()]
     found += [f"{key}: not in the file" for key in new.keys() - old.keys()]
+    asked = [("", ""), ("_there", " in a real model")] if models else [("", "")]
     for key in old.keys() & new.keys():
-        for suffix, where in (("", ""), ("_there", " in a real model"))[: 2 if models else 1]:
+        for suffix, where in asked:
             before, now = (row[f"verdict{suffix}"] for row in (old[key], new[key]))
             if before != now:
                 found.append(f"{key}{where}: {before or 'not asked'} is now {now or 'not asked'}")
                 continue
-            told = [cases(row[f"measured{suffix}"]) for row in (old[key], new[key])]
-            if told[0] != told[1]:
-                found.append(
-                    f"{key}{where}: a case is another one; now: {new[key][f'measured{suffix}']}"
-                )
+            told = [row[f"measured{suffix}"] for row in (old[key], new[key])]
+            if cases(told[0]) != cases(told[1]):
+                found.append(f"{key}{where}: a case is another one; now: {told[1]}")
     return sorted(found)
 
 
@@ -95,31 +95,31 @@ def main(arguments: list[str] | None = None) -> int:
     root, begin = options.root.resolve(), time.perf_counter()
     with (root / "data" / "claims.csv").open(encoding="utf-8", newline="") as file:
         ledger = list(csv.DictReader(file))
-    settling = {row["lesson"] for row in ledger}
     try:
-        chosen = map(lesson_name, choose(find_lessons(root), options.lessons))
+        chosen = choose(find_lessons(root), options.lessons)
     except BuildError as error:
         parser.error(str(error))
-    lessons, bad, count = [name for name in chosen if name in settling], [], 0
+    project, count, bad = read_project(root), 0, 0
+    settling = {row["lesson"] for row in ledger}
+    targets = [Target(project, path, True) for path in chosen if lesson_name(path) in settling]
+    notebooks = [until_the_last_claim(inputs(target)) for target in targets]
     with ThreadPoolExecutor(max_workers=options.jobs) as pool:
-        runs = {name: pool.submit(settle, root, name) for name in lessons}
-        for name, run in runs.items():
-            path = root / "notebooks" / "solutions" / f"{name}.ipynb"
-            alone = without_models(nbformat.read(path, as_version=4).cells)
+        runs = [pool.submit(settle, *pair) for pair in zip(notebooks, targets, strict=True)]
+        for notebook, target, run in zip(notebooks, targets, runs, strict=True):
+            name, missing = lesson_name(target.lesson), lacking(notebook.cells)
             shipped = [row for row in ledger if row["lesson"] == name]
             try:
                 fresh = run.result()
-                parted = differences(shipped, fresh, models=not alone)
+                lines = differences(shipped, fresh, models=not missing)
             except BuildError as error:
-                fresh, parted = [], [f"it stopped: {error}"]
-            count += len(fresh)
-            bad += parted
-            note = " (published models are not installed; not asked)" if alone else ""
-            print(f"{name}: {len(fresh)} claims, {len(parted)} differ{note}", flush=True)
-            for line in parted:
+                fresh, lines = [], [f"it stopped: {error}"]
+            count, bad = count + len(fresh), bad + len(lines)
+            note = f"; no model asked, without {', '.join(missing)}" if missing else ""
+            print(f"{name}: {len(fresh)} claims, {len(lines)} differences{note}", flush=True)
+            for line in lines:
                 print(f"  {line}", flush=True)
     seconds = time.perf_counter() - begin
-    print(f"{count} claims settled again in {seconds:.0f} s, {len(bad)} differences")
+    print(f"{count} claims settled again in {seconds:.0f} s, {bad} differences")
     return 1 if bad else 0
 
 

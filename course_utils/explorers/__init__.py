@@ -17,6 +17,7 @@ from course_utils.explorers.formulas import (
     turned_pair,
     wanted_distance,
 )
+from course_utils.explorers.ledger import ledger, ledger_rows
 from course_utils.explorers.lengths import VIEWS, lengths, measured
 from course_utils.explorers.playground import playground_attention, sharpness, shuffle
 from course_utils.explorers.stretched_waves import stretched_waves, unseen
