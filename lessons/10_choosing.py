@@ -97,10 +97,10 @@ for ax, name in zip(axes.flat, facts.index, strict=False):
 axes.flat[-1].axis("off")
 plots.show(
     fig,
-    "Seventeen small matrices, query by key, each coloured to its own largest score. Stripes along "
-    "the diagonal for transformer_xl, t5, rope and xpos; a bright diagonal that fades to both sides "
-    "for alibi, kerple, fire, sandwich, sinusoidal and complex_order; patterns without such bands "
-    f"for learned, multiplicative and floater. All of one colour: {', '.join(flat)}.",
+    "Seventeen small matrices, query by key, each coloured to its own largest score. Stripes "
+    "along the diagonal for transformer_xl, t5, rope and xpos; a strong diagonal that fades to "
+    "both sides for alibi, kerple, fire, sandwich, sinusoidal and complex_order; patterns without "
+    f"such bands for learned, multiplicative and floater. All of one colour: {', '.join(flat)}.",
 )
 
 # %% [markdown]
@@ -217,10 +217,10 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** your machine, so your numbers; bands show the range of three measurements. What is done once a word matters
-# less and less as texts grow. What is done for each pair stays. And there is a second price, of
-# another kind: attention without a bias comes as one fused kernel, on every processor. For a bias
-# somebody has to write it.
+# **Look:** your machine, so your numbers; bands show the range of three measurements. What is done
+# once a word matters less and less as texts grow. What is done for each pair stays. And there is a
+# second price, of another kind: attention without a bias comes as one fused kernel, on every
+# processor. For a bias somebody has to write it.
 #
 # ## Five questions
 #

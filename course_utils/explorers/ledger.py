@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import csv
 from functools import cache
-from typing import Any
 
 from course_utils import data
 from course_utils.explorers.browser import Choice, Control, Explorer, Slider
 
 EVERY, NOTHING = "all lessons", "not yet"
+GUESSES = ("true", "false", "depends")
 COLUMNS = ("id", "claim", "scope", "verdict", "measured", "evidence", "lesson")
 
 
@@ -27,13 +27,18 @@ def ledger_rows() -> list[dict[str, str]]:
     return sorted(rows, key=lambda row: (row["lesson"], row["id"]))
 
 
+def _judged() -> list[dict[str, str]]:
+    """Those with a verdict: what was not tested cannot be guessed."""
+    return [row for row in ledger_rows() if row["verdict"] in GUESSES]
+
+
 def _controls() -> dict[str, Control]:
-    rows = ledger_rows()
+    rows = _judged()
     lessons = sorted({row["lesson"] for row in rows})
     return {
         "lesson": Choice((EVERY, *lessons)),
         "claim": Slider(1, len(rows), 1),
-        "guess": Choice((NOTHING, "true", "false", "depends"), "I say"),
+        "guess": Choice((NOTHING, *GUESSES), "I say"),
     }
 
 
@@ -44,5 +49,5 @@ ledger = Explorer(
     "then filled where you were right and crossed where you were not. The claim, its scope and, "
     "after your guess, the verdict stand below, with your score.",
     _controls,
-    lambda: {"rows": ledger_rows(), "every": EVERY, "nothing": NOTHING},
+    lambda: {"rows": _judged(), "every": EVERY, "nothing": NOTHING},
 )
