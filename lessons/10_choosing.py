@@ -224,7 +224,14 @@ plots.show(
 #
 # ## Five questions
 #
-# So ask what the task needs. Each answer strikes out those whose measurements do not allow it:
+# So ask what the task needs: four questions with fixed answers, and one with a number.
+
+# %%
+for question, answers in choosing.QUESTIONS.items():
+    print(f"{question + ':':10}", " / ".join(answers))
+
+# %% [markdown]
+# Each answer strikes out those whose measurements do not allow it:
 #
 # 1. **It reads** earlier words only, or both ways? Then before and after must differ to it.
 # 2. **Texts** may be 4 or 32 times as long as in training: the rise must not be clearly above 0.1.
@@ -293,17 +300,17 @@ print("ALiBi at 2048, less ALiBi at 64:          ", change(trained, alibi, long)
 # %% [markdown]
 # **Look:** where both are at home, ALiBi is behind. It does not break on long texts, but gains
 # nothing from them either: whoever cuts the text loses nothing. These are small models. The makers
-# of Falcon report the same of larger ones: rotary had the lower loss and the better zero-shot
-# results; it was slower, until a kernel of their own closed much of the gap; with a sliding window
-# both read long texts alike; and fine-tuning RoPE on longer texts "worked fine"
-# ([discussion 17](https://huggingface.co/tiiuae/falcon-40b/discussions/17) of Falcon-40B). BLOOM
-# and MPT did choose ALiBi. FlashAttention has it
-# [since version 2.4](https://github.com/Dao-AILab/flash-attention/issues/661), of late 2023.
+# of Falcon report of larger ones: rotary had the lower loss and better zero-shot results; it was
+# slower, until a kernel of their own closed much of the gap; with a sliding window both read long
+# texts alike; fine-tuning RoPE on longer texts "worked fine"
+# ([discussion 17](https://huggingface.co/tiiuae/falcon-40b/discussions/17)). BLOOM and MPT did
+# choose ALiBi. FlashAttention has it
+# [since 2.4](https://github.com/Dao-AILab/flash-attention/issues/661), of late 2023.
 
 # %% [markdown]
 # ## The answer in one picture
 #
-# Six jobs, with what each asks of position. The answers are our reading of the jobs; put in yours.
+# Six jobs, and what each asks of position. That is our reading of them; put in yours.
 
 # %%
 jobs = {
@@ -348,10 +355,10 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** read a column to choose, and a cross to see which measurement decided. No row has a tick
-# everywhere. For an endless stream nobody is left, so something else must give: real systems cut
-# the text to a window (Xiao et al. 2023), or pay for a bias. Images are two numbers, not one, and
-# lesson 05's closer look has RoPE for them.
+# **Look:** read a column to choose, a cross to see which measurement decided. No row has a tick
+# everywhere. For an endless stream nobody is left: real systems cut it to a window (Xiao et al.
+# 2023), or pay for a bias. (A place in an image is two numbers. Lesson 05's closer look turns by
+# both.)
 
 # %% [markdown]
 # ## Exercises
@@ -485,13 +492,13 @@ myths.table()
 #
 # - No encoding is best. By losses alone two are beaten by nobody; each price saves others.
 # - Doors 1 and 2 leave the kernel plain. Door 3 can read far, and is paid for at each pair.
-# - RoPE is chosen by those who train at the length they read. For that it is among the best.
-# - ALiBi does not break on long texts, and does not gain from them.
-# - Choose by your task's five answers, and look at the row that decides.
+# - RoPE is chosen by those who train at the length they read.
+# - ALiBi does not break on long texts, nor gain from them.
+# - Choose by your task, and look at the row that decides.
 #
 # **Read next:** Xiao et al. 2023, *Efficient Streaming Language Models with Attention Sinks*, arXiv
 # 2309.17453; Kazemnejad et al. 2023, *The Impact of Positional Encoding on Length Generalization in
 # Transformers*, arXiv 2305.19466.
 #
-# **Next:** the closer look has models that people use, questions that come up at work, and the
-# ledger of every claim in this course.
+# **Next:** the [closer look](closer/10_in_practice.ipynb) has the course's ledger of claims, as a
+# game.
