@@ -39,8 +39,8 @@ plots.show(
 # %% [markdown]
 # ## A puzzle
 #
-# LLaMA, Mistral, Qwen, Gemma, SmolLM: nearly every open language model of these years turns queries
-# and keys, as RoPE does. (The [closer look](closer/10_in_practice.ipynb) has the list, with
+# LLaMA, Mistral, Qwen, Gemma, SmolLM: nearly every open language model of today turns queries and
+# keys, as RoPE does. (The [closer look](closer/10_in_practice.ipynb) has the list, with
 # sources.) In lesson 07 we trained 17 encodings at 64 bytes and read 2048. Sort all 17 by how much
 # the loss rises, the best first.
 
@@ -104,10 +104,10 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** stripes along the diagonal mean that only the offset counts: `transformer_xl` and `rope`
-# have them, and stand near opposite ends of the table above. Blank ones are not empty: what they
-# add asks the word first, or starts at 0. So a picture tells families apart, and not who reads
-# well. Choose by measurements, and by more than one.
+# **Look:** bands along the diagonal mean that among identical words only the offset counts.
+# `transformer_xl` and `rope` have them, and stand near opposite ends of the table above. Blank ones
+# are not empty: what they add asks the word first, or starts at 0. So pictures tell families apart,
+# and not who reads well. Choose by measurements, and by more than one.
 #
 # ## Strike out the beaten
 #
@@ -480,8 +480,8 @@ relative = [
 myths.settle(
     "C73",
     {name: facts["shift"][name] <= choosing.ROUNDING for name in relative},
-    "FIRE divides the offset by the place of the query, once that is past a threshold: its weights "
-    f"change by up to {facts['shift']['fire']:.3f}.",
+    "FIRE weighs the offset against the query's own place, once that is past a threshold: its "
+    f"weights change by up to {facts['shift']['fire']:.3f}.",
 )
 
 # %%
