@@ -104,7 +104,7 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** RoPE's bytes grow as the text does. This course's attention makes a bias in blocks and
+# **Look:** RoPE's bytes grow about as the text does. This course's attention makes a bias in blocks and
 # throws it away, so ALiBi's do as well. What asks each pair of words, as Transformer-XL and CoPE
 # do, costs many times more.
 #
@@ -128,14 +128,13 @@ for task in scores:
     print(f"{task}: above 0.9 at {longest['read'].max()}:", ", ".join(good) or "nobody")
 
 # %% [markdown]
-# **Look:** to copy, one needs exact offsets; to find, one has to look at all places alike. Those
-# that price distance find and do not copy. If your task is like one of these, its column is worth
-# more to you than the loss.
+# **Look:** those that price distance, `alibi`, `kerple`, `sandwich` and `fire`, find and do not copy.
+# If your task is like one of these, its column is worth more to you than the loss.
 #
 # ## Why not simply integers?
 #
-# Add the plain number of its position to each number of a word, then LayerNorm. How far apart are
-# neighbours?
+# Add its position $p$ times a fixed vector to a word, then LayerNorm. ($p$ itself, the same in each
+# column, LayerNorm takes away again.) How far apart are neighbours?
 
 # %%
 import torch
@@ -159,7 +158,7 @@ from course_utils.encodings import create
 
 for name in ("learned", "sinusoidal", "rope", "alibi"):
     found = measures.passport(name, length=16, batch=1, causal=True, max_len=64)
-    end = f"{found['longest']} words" if found["longest"] else "no end up to a million words"
+    end = f"{found['longest']} words" if found["longest"] else "no end was found"
     print(f"{name:11} made with max_len=64: {end}")
 
 # %% [markdown]
