@@ -104,8 +104,8 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** RoPE's bytes grow about as the text does. This course's attention makes a bias in blocks and
-# throws it away, so ALiBi's do as well. What asks each pair of words, as Transformer-XL and CoPE
+# **Look:** RoPE's bytes grow about as the text does. This course's attention makes a bias in blocks
+# and throws it away, so ALiBi's do as well. What asks each pair of words, as Transformer-XL and CoPE
 # do, costs many times more.
 #
 # ## Tasks that tell them apart
@@ -128,8 +128,8 @@ for task in scores:
     print(f"{task}: above 0.9 at {longest['read'].max()}:", ", ".join(good) or "nobody")
 
 # %% [markdown]
-# **Look:** those that price distance, `alibi`, `kerple`, `sandwich` and `fire`, find and do not copy.
-# If your task is like one of these, its column is worth more to you than the loss.
+# **Look:** those that price distance, `alibi`, `kerple`, `sandwich` and `fire`, find and do not
+# copy. If your task is like one of these, its column is worth more to you than the loss.
 #
 # ## Why not simply integers?
 #
