@@ -105,8 +105,8 @@ plots.show(
 
 # %% [markdown]
 # **Look:** RoPE's bytes grow about as the text does. This course's attention makes a bias in blocks
-# and throws it away, so ALiBi's do as well. What asks each pair of words, as Transformer-XL and CoPE
-# do, costs many times more.
+# and throws it away, so ALiBi's do as well. What asks each pair of words, as Transformer-XL and
+# CoPE do, costs many times more.
 #
 # ## Tasks that tell them apart
 #
