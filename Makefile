@@ -18,7 +18,7 @@ EXPERIMENT = extrapolation
 # One worker a core; groups of tests start in the order in which conftest.py puts them.
 WORKERS = -n auto --dist loadgroup --no-loadscope-reorder
 
-.PHONY: help lab test test-all lint check-notebooks rehearse notebooks experiments bench clean
+.PHONY: help lab test test-all lint check-notebooks rehearse claims notebooks experiments bench clean
 .NOTPARALLEL:
 
 help:
@@ -27,6 +27,7 @@ help:
 	@echo "make test-all   the thorough ones too, in random order (about a quarter of an hour)"
 	@echo "make lint       check style (ruff) and types (mypy)"
 	@echo "make rehearse   run every lesson again under other seeds and arithmetic (half an hour)"
+	@echo "make claims     settle every claim again, say where a verdict differs (five minutes)"
 	@echo "make notebooks  build notebooks/ from lessons/ (make check-notebooks: compare only)"
 	@echo "make experiments  train every encoding, read far past its length (about 2 hours)"
 	@echo "make bench      run the benchmarks"
@@ -60,11 +61,17 @@ lint:
 	$(IN_VENV) lab experiments test author -- -m mypy
 
 # Before each commit, by .pre-commit-config.yaml; executes nothing.
-check-notebooks:
+check-claims:
+	$(IN_VENV) lab experiments test models -- tools/claims_again.py $(CLAIMS_ARGS)
+
+notebooks:
 	$(IN_VENV) author -- tools/build_notebooks.py --check
 
 rehearse:
 	$(IN_VENV) lab experiments test models -- tools/rehearse.py $(REHEARSE_ARGS)
+
+claims:
+	$(IN_VENV) lab experiments test models -- tools/claims_again.py $(CLAIMS_ARGS)
 
 notebooks:
 	$(IN_VENV) author models -- tools/build_notebooks.py

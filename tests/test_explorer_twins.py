@@ -8,12 +8,13 @@ from collections.abc import Callable
 from itertools import permutations
 from typing import Any
 
+import pandas as pd
 import pytest
 import torch
 from explorer_modules import ends, look
 from scipy import stats
 
-from course_utils import data, explorers, measures
+from course_utils import choosing, data, explorers, measures
 from course_utils.encodings import Places, create
 from course_utils.encodings.functional import (
     alibi_bias,
@@ -237,6 +238,29 @@ def lengths(encoding: str, beside: str, view: str, doublings: int) -> Numbers:
     return {"own": drawn(encoding), "other": drawn(beside)}
 
 
+def chooser(behind: float, **answers: str) -> Numbers:
+    known = choosing.facts().sort_values("loss")
+    out = choosing.struck(behind, **answers).loc[known.index]
+    names = choosing.remaining(behind, **answers)
+    return {
+        "out": torch.tensor(out.to_numpy()).flatten(),
+        "left": [known.index.get_loc(name) for name in names],
+        "alone": list(out.sum()),
+    }
+
+
+def ledger(lesson: str, claim: int, guess: str, **_: Any) -> Numbers:
+    rows = pd.read_csv(data.folder() / "claims.csv")
+    rows = rows[rows["verdict"] != "not tested"]
+    numbers = rows["lesson"].str.extract(r"(\d\d)_")[0]
+    ordered = rows.assign(number=numbers).sort_values(["number", "id"])
+    held = [-1] * len(rows)
+    if guess != "not yet":
+        held[claim - 1] = int(ordered["verdict"].iloc[claim - 1] == guess)
+    assert lesson in ("all lessons", ordered["number"].iloc[claim - 1])
+    return {"held": held, "right": held.count(1), "wrong": held.count(0)}
+
+
 def sharpness(factor: float) -> Numbers:
     vectors = word_vectors(CAT_ON_MAT, 32).double()
     weights = (factor * vectors @ vectors[1] / 32**0.5).softmax(-1)
@@ -277,6 +301,8 @@ TWINS: dict[str, Callable[..., Numbers]] = {
         stretched_waves,
         components,
         lengths,
+        chooser,
+        ledger,
         sharpness,
         shuffle,
     )

@@ -4,6 +4,7 @@ They compute and draw in the browser, see ``browser``. ``ALL`` has them by name.
 """
 
 from course_utils.explorers.browser import Explorer
+from course_utils.explorers.chooser import chooser
 from course_utils.explorers.components import components
 from course_utils.explorers.formulas import (
     CLOCKS,
@@ -16,6 +17,7 @@ from course_utils.explorers.formulas import (
     turned_pair,
     wanted_distance,
 )
+from course_utils.explorers.ledger import ledger, ledger_rows
 from course_utils.explorers.lengths import VIEWS, lengths, measured
 from course_utils.explorers.playground import playground_attention, sharpness, shuffle
 from course_utils.explorers.stretched_waves import stretched_waves, unseen

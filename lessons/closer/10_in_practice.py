@@ -1,0 +1,256 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+# ---
+
+# %% [markdown]
+# # 10 · Choosing: a closer look
+#
+# For those who have to decide at work: what [lesson 10](../10_choosing.ipynb) left out. Each
+# section stands alone.
+#
+# - what models that people use have chosen, with sources;
+# - memory against length, and the tasks that tell encodings apart;
+# - five questions that come up at work, each answered by a cell;
+# - the ledger of every claim in this course, to guess and to filter.
+#
+# **Time:** 35 minutes. **Builds on:** lesson 10. **Doors:** all four.
+
+# %% tags=["nbval-ignore-output"]
+from course_utils import start
+
+device = start(seed=0)
+
+# %% [markdown]
+# ## What models have chosen
+#
+# Model, year, what it reads with, and where that is written. Most of the papers say it in their
+# section on architecture.
+
+# %% tags=["plumbing"]
+# Models that people use, by the year of their report
+import pandas as pd
+
+MODELS = [
+    ("Transformer", 2017, "translation", "sinusoidal", "Vaswani et al., arXiv 1706.03762"),
+    ("BERT", 2018, "encoder", "learned", "Devlin et al., arXiv 1810.04805"),
+    ("GPT-2", 2019, "language model", "learned", "Radford et al."),
+    ("XLNet", 2019, "language model", "transformer_xl", "Yang et al., arXiv 1906.08237"),
+    ("T5", 2019, "text to text", "t5", "Raffel et al., arXiv 1910.10683"),
+    ("GPT-3", 2020, "language model", "learned", "Brown et al., arXiv 2005.14165"),
+    ("DeBERTa", 2020, "encoder", "deberta", "He et al., arXiv 2006.03654"),
+    ("ViT", 2020, "images", "learned", "Dosovitskiy et al., arXiv 2010.11929"),
+    ("PaLM", 2022, "language model", "rope", "Chowdhery et al., arXiv 2204.02311"),
+    ("GPT-NeoX", 2022, "language model", "rope", "Black et al., arXiv 2204.06745"),
+    ("BLOOM", 2022, "language model", "alibi", "BigScience, arXiv 2211.05100"),
+    ("Whisper", 2022, "speech, encoder", "sinusoidal", "Radford et al., arXiv 2212.04356"),
+    ("LLaMA", 2023, "language model", "rope", "Touvron et al., arXiv 2302.13971"),
+    ("MPT", 2023, "language model", "alibi", "MosaicML; its config.json: alibi"),
+    ("Mistral 7B", 2023, "language model", "rope", "Jiang et al., arXiv 2310.06825; its code"),
+    ("Falcon", 2023, "language model", "rope", "Almazrouei et al., arXiv 2311.16867"),
+    ("Gemma", 2024, "language model", "rope", "Gemma Team, arXiv 2403.08295"),
+    ("Qwen2", 2024, "language model", "rope", "Yang et al., arXiv 2407.10671"),
+    ("ModernBERT", 2024, "encoder", "rope", "Warner et al., arXiv 2412.13663"),
+    ("SmolLM2", 2025, "language model", "rope", "Ben Allal et al., arXiv 2502.02737"),
+]
+models = pd.DataFrame(MODELS, columns=["model", "year", "reads", "encoding", "source"])
+models.set_index("model")
+
+# %%
+late = models[(models.year >= 2022) & (models.reads == "language model")]
+print("language models since 2022, by encoding:")
+print(late.encoding.value_counts().to_string())
+
+# %% [markdown]
+# A list of names is no census: it has those that this course speaks of. SmolLM2 and a child of BERT
+# come with the course, and lessons 03 and 05 look inside.
+#
+# ## Memory against length
+#
+# How many bytes of tensors does attention make beyond those that it makes without an encoding? Each
+# number is a count, over one forward pass, not the most alive at one time.
+
+# %%
+from course_utils import measures, plots
+
+lengths, shown = (64, 256, 1024), ("sinusoidal", "rope", "alibi", "transformer_xl", "cope")
+extra = {
+    name: [
+        measures.passport(name, length=n, batch=1, causal=True, max_len=1024)["extra_bytes"]
+        for n in lengths
+    ]
+    for name in shown
+}
+
+# %% tags=["plumbing"]
+# Bytes against length
+import matplotlib.pyplot as plt
+
+fig, ax = plt.subplots(figsize=(8, 3.8))
+for name, made in extra.items():
+    ax.plot(lengths, made, label=name, **plots.identity(name).line(len(lengths)))
+ax.set(xscale="log", yscale="log", xlabel="words", ylabel="extra bytes", title="tensors made")
+ax.set_xticks(lengths, lengths)
+ax.minorticks_off()
+ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
+told = ", ".join(f"{name} {made[-1] / 2**20:.1f}" for name, made in extra.items())
+plots.show(
+    fig,
+    "Extra bytes of tensors against words, both axes logarithmic, 64 to 1024 words. All rise. In "
+    f"MiB at 1024: {told}.",
+)
+
+# %% [markdown]
+# **Look:** RoPE's bytes grow about as the text does. This course's attention makes a bias in blocks
+# and throws it away, so ALiBi's do as well. What asks each pair of words, as Transformer-XL and
+# CoPE do, costs many times more.
+#
+# ## Tasks that tell them apart
+#
+# The loss on text is one yardstick. Copying, reversing and finding are others: trained at 32, read
+# at 256. The mean over seeds, of what share is right:
+
+# %%
+from course_utils import choosing, data
+
+tasks = data.results("tasks")
+longest = tasks[tasks["read"] == tasks["read"].max()]
+scores = longest.pivot_table(index="encoding", columns="task", values="accuracy")
+loss = choosing.facts()["loss"]
+scores.join(loss).sort_values("loss").round(2)
+
+# %%
+for task in scores:
+    good = scores.index[scores[task] > 0.9]
+    print(f"{task}: above 0.9 at {longest['read'].max()}:", ", ".join(good) or "nobody")
+
+# %% [markdown]
+# **Look:** those that price distance, `alibi`, `kerple`, `sandwich` and `fire`, find and do not
+# copy. If your task is like one of these, its column is worth more to you than the loss.
+#
+# ## Why not simply integers?
+#
+# Add its position $p$ times a fixed vector to a word, then LayerNorm. ($p$ itself, the same in each
+# column, LayerNorm takes away again.) How far apart are neighbours?
+
+# %%
+import torch
+from torch.nn.functional import layer_norm
+
+word = torch.randn(64, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+direction = torch.randn(64, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+for p in (1, 10, 100, 1000):
+    rows = torch.stack([word + p * direction, word + (p + 1) * direction])
+    here, after = layer_norm(rows, (64,))
+    print(f"positions {p} and {p + 1}: {(after - here).norm():.5f} apart after LayerNorm")
+
+# %% [markdown]
+# The number grows, LayerNorm shrinks it again, and with it the word and the difference of
+# neighbours. Lesson 02's scoreboard has more.
+#
+# ## What does `max_len` limit?
+
+# %%
+from course_utils.encodings import create
+
+for name in ("learned", "sinusoidal", "rope", "alibi"):
+    found = measures.passport(name, length=16, batch=1, causal=True, max_len=64)
+    end = f"{found['longest']} words" if found["longest"] else "no end was found"
+    print(f"{name:11} made with max_len=64: {end}")
+
+# %% [markdown]
+# A table has so many rows and no more. A formula has none, so there `max_len` limits nothing. What
+# the *model* makes of positions that it never saw is another question: lesson 07.
+#
+# ## Must the width match?
+#
+# Whatever is *added* to the words must be as wide as they are. Nothing else must: rotations are as
+# wide as a head, a bias has a number for each head.
+
+# %%
+for name in ("learned", "shaw", "t5", "kerple"):
+    encoding = create(name, d_model=64, n_heads=4)
+    shapes = {key: tuple(values.shape) for key, values in encoding.named_parameters()}
+    print(f"{name:8} at width 64, 4 heads: {shapes}")
+narrow = create("sinusoidal", d_model=16, n_heads=4)
+widen = torch.nn.Linear(16, 64, bias=False)
+codes = narrow.embed(torch.zeros(1, 10, 16), torch.arange(10))
+print("16 numbers a position, through a matrix, fit words of", widen(codes).shape[-1])
+
+# %% [markdown]
+# ## Trainable or fixed?
+
+# %%
+from course_utils.results import AS_TRAINED, change
+
+results = data.results("extrapolation")
+trained = results[results.reading == AS_TRAINED]
+pairs = {"door 1": ("sinusoidal", "learned"), "door 3": ("alibi", "kerple")}
+for door, (fixed, learning) in pairs.items():
+    for n in (64, 2048):
+        one, other = ({"encoding": name, "read": n} for name in (fixed, learning))
+        print(f"{door}, {learning} less {fixed} at {n}: {change(trained, one, other)}")
+
+# %% [markdown]
+# It depends on what is learned. KERPLE learns the shape of a price, and has the lower mean at both
+# lengths. A table learns a row for each place, and nothing of places that it has not seen.
+#
+# ## How do I read longer texts?
+#
+# RoPE models, trained at 64 bytes. First, how far the loss at 512 is above that with only the last
+# 64 bytes in sight; then what a little more training at 512 makes of it.
+
+# %%
+stretched = data.results("stretching")
+rows = stretched[(stretched.encoding == "rope") & (stretched.reading == AS_TRAINED)]
+untrained = rows[rows.tuned == 0]
+at_64 = {"way": "direct", "read": 64}
+for way, factor in {"direct": 1.0, "interpolation": 8.0, "by parts": 8.0}.items():
+    at_512 = {"way": way, "factor": factor, "read": 512}
+    print(f"{way:14} above cutting to 64: {change(untrained, at_64, at_512)}")
+trained_on = rows[(rows.tuned > 0) & (rows.tuned_at == 512)]
+for way, factor in {"direct": 1.0, "interpolation": 8.0, "by parts": 8.0}.items():
+    losses = trained_on[(trained_on.way == way) & (trained_on.factor == factor)]
+    print(f"{way:14} after {losses.tuned.max()} more steps at 512:", end=" ")
+    print(f"{losses[losses['read'] == 512].loss.mean():.3f} nats")
+
+# %% [markdown]
+# Without further training cutting is better than all of them here. Lesson 08 says what the extra
+# steps are worth, with their control.
+#
+# ## The ledger
+#
+# Every claim that the course has put to the test. Guess, and keep your score; only then look below.
+
+# %%
+from course_utils import explorers
+
+explorers.ledger()
+
+# %% tags=["nbval-ignore-output"]
+rows = pd.DataFrame(explorers.ledger_rows()).set_index("id")
+pd.crosstab(rows["evidence"].str.partition(",")[0], rows["verdict"])
+
+# %% [markdown]
+# And as a table, to filter as you like: by a word, a lesson, a verdict.
+
+# %% tags=["nbval-ignore-output"]
+pd.set_option("display.max_colwidth", None)
+rows[rows["claim"].str.contains("ALiBi") & (rows["verdict"] != "true")][["claim", "verdict"]]
+
+# %% [markdown]
+# `make claims` settles all of them again on your machine, and says where a verdict or a case is
+# another one than in this table.
+#
+# ## In five lines
+#
+# - Language models since 2022 mostly turn; encoders and others have chosen all four doors.
+# - What a bias costs in memory depends on how it is computed.
+# - Copying and finding ask for different encodings.
+# - `max_len` limits tables, and width binds only what is added.
+# - To read longer, cut first; then stretch and train.
+#
+# **Back to:** [lesson 10](../10_choosing.ipynb).

@@ -1,0 +1,123 @@
+"""Choosing: what is known of an encoding is measured, and answers strike out by it."""
+
+import math
+
+import pytest
+import torch
+
+from course_utils import choosing, data
+from course_utils.choosing import facts, remaining, struck, undominated
+from course_utils.encodings import create
+from course_utils.results import AS_TRAINED
+
+
+def brute(costs):
+    """Who is beaten by nobody, one pair at a time."""
+    rows = costs.tolist()
+
+    def beats(one, other):
+        pairs = list(zip(one, other, strict=True))
+        return all(a <= b for a, b in pairs) and any(a < b for a, b in pairs)
+
+    return [not any(beats(rival, row) for rival in rows) for row in rows]
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("columns", [1, 2, 4])
+def test_the_undominated_are_those_that_no_other_beats(seed, columns):
+    generator = torch.Generator().manual_seed(seed)
+    costs = torch.randint(5, (30, columns), generator=generator).double()  # with equal numbers
+    assert undominated(costs).tolist() == brute(costs)
+
+
+def test_equal_rows_do_not_beat_each_other():
+    assert undominated(torch.tensor([[1.0, 2.0], [1.0, 2.0], [1.0, 3.0]])).tolist() == [
+        True,
+        True,
+        False,
+    ]
+
+
+@pytest.mark.usefixtures("plain_arguments")
+def test_costs_that_are_no_matrix_are_refused():
+    with pytest.raises(ValueError, match="costs must"):
+        undominated(torch.tensor([1.0, 2.0]))
+
+
+def test_each_encoding_of_the_experiment_has_a_row_with_its_mean_loss():
+    results = data.results("extrapolation")
+    own = results[(results.reading == AS_TRAINED) & (results["read"] == 64)]
+    means = own.groupby("encoding").loss.mean()
+    known = facts()
+    assert set(known.index) == set(means.index)
+    assert all(abs(known.loss[name] - means[name]) < 1e-9 for name in known.index)
+
+
+def test_facts_can_be_changed_without_changing_them_for_others():
+    known = facts()
+    known["loss"] = 0.0
+    assert (facts()["loss"] > 1).all()
+
+
+def test_what_is_the_same_to_both_sides_is_measured_so():
+    mirror = facts()["mirror"]
+    blind = {"none", "alibi", "kerple", "sandwich", "fire"}
+    assert {name for name in mirror.index if mirror[name] <= choosing.ROUNDING} == blind
+    causal = {name for name in mirror.index if create(name, d_model=8, n_heads=2).causal}
+    assert {name for name in mirror.index if math.isnan(mirror[name])} == causal
+
+
+def test_those_that_see_offsets_only_do_not_move():
+    known = facts()
+    for name in known.index:
+        if create(name, d_model=8, n_heads=2).offsets_only:
+            assert known["shift"][name] <= choosing.ROUNDING, name
+    assert known["shift"]["learned"] == math.inf  # it has no rows so far out
+    assert known["shift"]["sinusoidal"] > 0.01
+
+
+def test_the_first_answers_strike_out_nobody():
+    first = {question: answers[0] for question, answers in choosing.QUESTIONS.items()}
+    assert not struck(**first).any(axis=None)
+    assert remaining(**first) == remaining() == facts().sort_values("loss").index.tolist()
+
+
+@pytest.mark.parametrize(
+    ("answers", "out", "kept"),
+    [
+        ({"reads": "both ways"}, {"none", "alibi", "xpos", "cope"}, {"rope", "t5", "learned"}),
+        ({"texts": "4 times as long"}, {"rope", "learned"}, {"alibi", "t5", "cope", "shaw"}),
+        ({"texts": "32 times as long"}, {"rope", "learned", "cope", "shaw"}, {"alibi", "t5"}),
+        ({"starts": "anywhere"}, {"learned", "sinusoidal", "fire"}, {"rope", "none", "cope"}),
+        ({"attention": "plain fused"}, {"shaw", "alibi", "t5"}, {"rope", "learned", "none"}),
+        ({"behind": 0.1}, {"none", "alibi"}, {"rope", "deberta"}),
+    ],
+)
+def test_an_answer_strikes_out_those_whose_measurement_fails(answers, out, kept):
+    ((question, answer),) = answers.items()
+    found = struck(**{question: answer})
+    assert not out - set(found.index[found[question]])
+    assert not kept & set(found.index[found[question]])
+    others = [column for column in found if column != question]
+    assert not found[others].any(axis=None)
+    assert set(remaining(**answers)) == set(found.index[~found[question]])
+
+
+def test_answers_add_up():
+    left = remaining(0.1, starts="anywhere", attention="plain fused")
+    assert left == ["rope", "xpos"]
+    assert remaining(texts="4 times as long", attention="plain fused") == []
+
+
+@pytest.mark.usefixtures("plain_arguments")
+@pytest.mark.parametrize(
+    ("answers", "named"),
+    [
+        ({"reads": "sideways"}, "reads 'sideways' is unknown"),
+        ({"colour": "red"}, "question 'colour' is unknown"),
+        ({"behind": 0.0}, "behind must be"),
+    ],
+)
+def test_other_answers_are_refused(answers, named):
+    with pytest.raises((ValueError, TypeError), match=named):
+        struck(**answers)
