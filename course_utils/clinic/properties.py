@@ -98,9 +98,9 @@ PROPERTIES: dict[str, Callable[[MultiHeadAttention], str]] = {
 def properties(maker: str | Maker, d_model: int = 64, n_heads: int = 4) -> dict[str, str]:
     """What is wrong with an encoding, by property; "" where it holds.
 
-    ``maker`` is a name or a class, as for ``create``. "shift" is no duty but a promise: schemes that
-    see places, such as sinusoids, break it and are right all the same. An error that the encoding
-    raises is what is wrong with it.
+    ``maker`` is a name or a class, as for ``create``. "shift" is no duty but a promise: schemes
+    that see places, such as sinusoids, break it and are right all the same. An error that the
+    encoding raises is what is wrong with it.
     """
     found = {}
     for name, holds in PROPERTIES.items():
