@@ -1,4 +1,4 @@
-"""The clinic: each fault is there, tests are graded on it, and encodings keep to their properties."""
+"""The clinic: each fault is there, tests are graded on it, encodings keep to their properties."""
 
 import math
 
