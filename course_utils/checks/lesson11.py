@@ -12,21 +12,14 @@ from course_utils.attention import MultiHeadAttention
 from course_utils.checks.core import Check, Mistake
 from course_utils.checks.rules import Case, Without
 from course_utils.clinic.properties import PROPERTIES
-from course_utils.encodings import create
+from course_utils.encodings import Places, create
 from course_utils.kv_cache import KVCache
 
 CLOSE = 1e-3  # healthy layers stay below it, sick ones do not
 
 
-def _cases(*faults: str) -> tuple[list[Case], dict[str, bool]]:
-    """The held-back layers of these wards, and which of them are healthy, by what they are called.
-
-    A layer is called alike after it was copied.
-    """
-    patients = [one for fault in faults for one in clinic.ward(fault)]
-    for number, one in enumerate(patients):
-        one.layer.chart = number  # type: ignore[assignment]
-    return [(one.layer,) for one in patients], [one.healthy for one in patients]
+def _cases(*faults: str) -> list[Case]:
+    return [(one.layer,) for fault in faults for one in clinic.ward(fault)]
 
 
 def _clears_all(layer: MultiHeadAttention) -> bool:
@@ -95,7 +88,7 @@ def _one_answer(layer: MultiHeadAttention) -> bool:
 check_one_answer = Check(
     "one_answer",
     _one_answer,
-    cases=_cases("axis", "cache")[0],
+    cases=_cases("axis", "cache"),
     rules=OWN,
     mistakes=[
         EVERYBODY,
@@ -145,8 +138,6 @@ def _near_first(layer: MultiHeadAttention) -> bool:
 
 
 def _bias_below_zero(layer: MultiHeadAttention) -> bool:
-    from course_utils.encodings import Places
-
     row = torch.arange(12)
     q = k = torch.zeros(1, layer.n_heads, 12, layer.d_head, dtype=layer.W_q.weight.dtype)
     bias = layer.encoding.bias(q, k, Places(row, row))
@@ -156,7 +147,7 @@ def _bias_below_zero(layer: MultiHeadAttention) -> bool:
 check_near_first = Check(
     "near_first",
     _near_first,
-    cases=_cases("sign")[0],
+    cases=_cases("sign"),
     rules=OWN,
     mistakes=[
         EVERYBODY,
@@ -212,7 +203,7 @@ def _moved(layer: MultiHeadAttention, start: int, close: float = CLOSE) -> bool:
 check_anywhere = Check(
     "anywhere",
     _anywhere,
-    cases=_cases("layouts", "angles", "shortcut")[0],
+    cases=_cases("layouts", "angles", "shortcut"),
     rules=OWN,
     mistakes=[
         EVERYBODY,

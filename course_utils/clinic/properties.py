@@ -100,7 +100,8 @@ def properties(maker: str | Maker, d_model: int = 64, n_heads: int = 4) -> dict[
 
     ``maker`` is a name or a class, as for ``create``. "shift" is no duty but a promise: schemes
     that see places, such as sinusoids, break it and are right all the same. An error that the
-    encoding raises is what is wrong with it.
+    encoding raises is what is wrong with it; one that looks at the ids of words raises, as made-up
+    words have none.
     """
     found = {}
     for name, holds in PROPERTIES.items():
