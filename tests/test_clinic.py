@@ -315,7 +315,7 @@ class Unused(PositionalEncoding):
         (Share, "causal", "come out otherwise"),
         (Share, "cache = whole", "in pieces"),
         (Ahead, "causal", "with other words"),
-        (Upcast, "dtype", "float64 comes out"),
+        (Upcast, "dtype", "RuntimeError"),
         (Unused, "gradient", "forgotten gets no gradient"),
         (lambda d_model, n_heads: 1 / 0, "causal", "ZeroDivisionError"),
     ],
@@ -367,8 +367,6 @@ def test_wrong_tests_get_a_fitting_word(check, answer, words):
 def test_a_board_says_how_many_were_found_and_cleared():
     board = clinic.board({"all": lambda layer: True, "sign": falling})
     assert board["all"]["C"] == (False, "0/4, 5/5") and board["sign"]["C"] == (True, "4/4, 5/5")
-    with pytest.raises(ValueError, match="tests must be a mapping"):
-        clinic.board(falling)
 
 
 def test_an_open_patient_is_a_model_of_bytes():

@@ -5,7 +5,7 @@ What is wrong with each is for the reader to find; their letters say nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -71,7 +71,7 @@ def board(tests: Mapping[str, Test]) -> dict[str, dict[str, tuple[bool, str]]]:
     The text of "2/3, 4/4" is: sick ones found of those there are, then healthy ones cleared.
     """
     found: dict[str, dict[str, tuple[bool, str]]] = {}
-    for name, test in _named(tests):
+    for name, test in tests.items():
         marks = grade(test)
         found[name] = {}
         for letter, case in CASES.items():
@@ -79,11 +79,3 @@ def board(tests: Mapping[str, Test]) -> dict[str, dict[str, tuple[bool, str]]]:
             right = sick == of_sick and cleared == healthy
             found[name][letter] = (right, f"{sick}/{of_sick}, {cleared}/{healthy}")
     return found
-
-
-def _named(tests: Mapping[str, Callable[..., Any]]) -> list[tuple[str, Test]]:
-    if not isinstance(tests, Mapping) or not tests:
-        raise ValueError(f"tests must be a mapping from names to functions, got {tests!r}")
-    for name, test in tests.items():
-        validation.instance(f"tests[{name!r}]", test, Callable, "a function of a layer")
-    return list(tests.items())

@@ -9,7 +9,6 @@ from torch import Tensor
 from course_utils import validation
 from course_utils.attention import MultiHeadAttention
 from course_utils.encodings.base import (
-    Bias,
     Embeddings,
     Keys,
     PositionalEncoding,
@@ -93,7 +92,7 @@ class DistancePays(PositionalEncoding):
         super().__init__(d_model, n_heads)
         self.where = validation.choice("where", where, ("everywhere", "one head", "later"))
 
-    def bias(self, q: Queries, k: Keys, at: Places) -> Bias:
+    def bias(self, q: Queries, k: Keys, at: Places) -> Tensor:
         """Return +m · |j − i| where the sign is wrong, −m · |j − i| elsewhere."""
         dtype = bias_dtype(q)
         slopes = alibi_slopes(self.n_heads, dtype=dtype, device=q.device)[:, None, None]
@@ -167,7 +166,7 @@ class Shortcut(PositionalEncoding):
         super().__init__(d_model, n_heads)
         self.rounding = rounding
 
-    def bias(self, q: Queries, k: Keys, at: Places) -> Bias:
+    def bias(self, q: Queries, k: Keys, at: Places) -> Tensor:
         """Return m · j, rounded, (heads, 1, k_len)."""
         slopes = alibi_slopes(self.n_heads, dtype=self.rounding, device=q.device)
         price = slopes[:, None, None] * at.k.to(self.rounding)
@@ -190,7 +189,7 @@ class Prices(PositionalEncoding):
             raise ValueError(f"slopes must be {n_heads}, one a head, got {len(slopes)}")
         self.slopes, self.shift = slopes, shift
 
-    def bias(self, q: Queries, k: Keys, at: Places) -> Bias:
+    def bias(self, q: Queries, k: Keys, at: Places) -> Tensor:
         """Return shift − m · |j − i|."""
         dtype = bias_dtype(q)
         slopes = torch.tensor(self.slopes, dtype=dtype, device=q.device)[:, None, None]
