@@ -198,18 +198,18 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** the second test blames hardly anybody, the sick included. (The healthy ones that it
-# blames have no causal mask, and never gave this promise.) It is a good test, of another illness:
-# no patient of ours looks ahead. Which promises do they break?
+# **Look:** the second test blames hardly anybody, the sick included. (The healthy one that it
+# blames has no causal mask, and never promised this.) It is a good test, of another illness: no
+# patient of ours looks ahead. Which promises do they break?
 #
 # ## Exercises
 #
 # Write three tests, for all six patients. Each gets a `MultiHeadAttention` of any size and dtype;
-# `clinic.words(layer, texts, n)` makes words that fit. In healthy layers, what should be the same
-# differs by less than 0.001; in sick ones by more than 0.01.
+# `clinic.words(layer, texts, n)` makes words that fit. What should be the same differs by less than
+# 0.001 in healthy layers, and in sick ones somewhere by more than 0.01.
 #
 # **Exercise 1 ★★ One text, one answer.** A text has one output, however it is fed to the layer. Two
-# patients break this, each in another way. Write `one_answer(layer)` for causal layers.
+# patients break this, each in another way. Write `one_answer(layer)`, for causal layers.
 
 
 # %% tags=["stub"]
@@ -278,7 +278,8 @@ check_anywhere(anywhere)
 # %% [markdown]
 # ## Invent one
 #
-# Now the other side. Here are three ideas that are in no lesson. A class, a door, a few lines:
+# Now the other side. Here are three starting points, made of parts that you know. A class, a door,
+# a few lines:
 
 # %%
 from course_utils.encodings import PositionalEncoding
@@ -286,7 +287,7 @@ from course_utils.encodings.functional import apply_rope, rope_angles
 
 
 class Roots(PositionalEncoding):
-    """A price like ALiBi's, of the root of the distance; each head learns its own."""
+    """A price like ALiBi's, of the root of the distance (a case of KERPLE's power)."""
 
     def __init__(self, d_model, n_heads):
         super().__init__(d_model, n_heads)
@@ -517,8 +518,8 @@ for name in ("none", "alibi", "rope"):
 # and be of no use: `none` keeps them too. Tests say that you built what you meant. Only training
 # says whether it was worth building.
 #
-# **The long way** leads into lesson 07's own table. Write `Mine` into `mine.py`, beside this
-# notebook, and run there:
+# **The long way** leads into lesson 07's own table. Write `Mine`, and what it needs, into
+# `mine.py` beside this notebook, and run there:
 #
 # `python -m course_utils.experiments extrapolation --encodings mine:Mine --seeds 0 1 2 3 4`
 #
@@ -601,15 +602,14 @@ myths.table()
 # %% [markdown]
 # ## In five lines
 #
-# - A loss curve does not show most faults of position; a longer text or a cache does.
+# - Faults of position may leave no trace in a loss curve; a longer text or a cache shows them.
 # - Test a promise, not numbers: compare the layer with itself where nothing should change.
 # - Feed a text in other ways, move it far, take the words out: that found all six.
 # - Every encoding owes five properties; shift is a promise that some give.
 # - A sound encoding may be useless: place it beside `none`, with seeds and an interval.
 #
 # **Read next:** Ribeiro et al. 2020, *Beyond Accuracy: Behavioral Testing of NLP Models with
-# CheckList*, arXiv 2005.04118, on tests of what must not change; Alzahrani et al. 2022,
-# *Application of property-based testing tools for metamorphic testing*, arXiv 2211.12003.
+# CheckList*, arXiv 2005.04118; Alzahrani et al. 2022, on properties as tests, arXiv 2211.12003.
 #
-# **Next:** this was the last lesson. Tell others what you found, and
-# [lesson 07](07_train_short_test_long.ipynb) how they should doubt it.
+# **Next:** this was the last lesson. [Lesson 07](07_train_short_test_long.ipynb) says how to doubt
+# what you found.

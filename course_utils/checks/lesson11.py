@@ -236,8 +236,8 @@ check_anywhere = Check(
         ),
     ],
     hints=(
-        "All three are right near position 0. Relative schemes promise that it does not matter where "
-        "a text begins. How do you tell a layer where it does?",
+        "All three are right near position 0. Relative schemes promise that it does not matter "
+        "where a text begins. How do you tell a layer where it does?",
         "layer(x, positions) takes positions of your own, such as torch.arange(16) + start. The "
         "attention weights should stay what they were, to rounding.",
         "Compare the weights for start = 0 with those for a start near the end of what is "

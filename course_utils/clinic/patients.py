@@ -57,9 +57,7 @@ class RowsFromZero(PositionalEncoding):
 
     static_keys = True
 
-    def __init__(
-        self, d_model: int, n_heads: int, door: str = "rotate", base: float = 1e4
-    ) -> None:
+    def __init__(self, d_model: int, n_heads: int, door: str = "rotate", base: float = 1e4) -> None:
         super().__init__(d_model, n_heads)
         self.door, self.base = validation.choice("door", door, ("rotate", "embed")), base
 
@@ -160,9 +158,7 @@ class Shortcut(PositionalEncoding):
 
     causal = True
 
-    def __init__(
-        self, d_model: int, n_heads: int, rounding: torch.dtype = torch.float64
-    ) -> None:
+    def __init__(self, d_model: int, n_heads: int, rounding: torch.dtype = torch.float64) -> None:
         super().__init__(d_model, n_heads)
         self.rounding = rounding
 
