@@ -93,7 +93,7 @@ guess.reveal(told.get(len(level), f"{len(level)}"))
 import matplotlib.pyplot as plt
 
 piece = english.held_out[:1, 300:324]
-fig, axes = plt.subplots(2, 6, figsize=(12.5, 4.9))
+fig, axes = plt.subplots(2, 6, figsize=(12.5, 4.9), sharey="row")
 for (letter, model), (upper, lower) in zip(patients.items(), axes.T, strict=True):
     with torch.no_grad():
         weights = model(piece, need_weights=True)[1][0][0].mean(0)
@@ -102,7 +102,7 @@ for (letter, model), (upper, lower) in zip(patients.items(), axes.T, strict=True
     for name, colour, width in ((clinic.CASES[letter].twin, "0.65", 3.5), (letter, "C0", 1.2)):
         smooth = torch.tensor(curves[name]).unfold(0, 10, 5).mean(1)
         lower.plot(torch.arange(len(smooth)) * 5 + 5, smooth, color=colour, linewidth=width)
-    lower.set(xlabel="step", ylim=(2.3, 5.6), yticks=[3, 4, 5] if letter == "A" else [])
+    lower.set(xlabel="step")
 axes[1, 0].set_ylabel("training loss (nats)")
 plots.show(
     fig,
