@@ -86,10 +86,10 @@ fig = plots.scoreboard(board, measures.WISHES, "Five codes, six wishes")
 plots.show(fig, measures.scoreboard_text(board))
 
 # %% [markdown]
-# **Look:** each row fails somewhere. Plain numbers grow, and after LayerNorm late neighbours lie on
-# top of each other. In $p/n$ the code of place 5 changes with the length of the text. One-hot does
-# best, but needs a column for each position, and to it 1 step is as far as 64. Binary 7 and 8,
-# 0111 and 1000, are neighbours without a common digit.
+# **Look:** each row fails somewhere. Plain numbers grow, and LayerNorm squeezes late neighbours
+# together. In $p/n$ the code of place 5 changes with the length of the text. One-hot does best, but
+# needs a column for each position, and to it 1 step is as far as 64. Binary 7 and 8, 0111 and 1000,
+# are neighbours and have no 1 in common.
 #
 # ## Your turn
 #

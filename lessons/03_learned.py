@@ -832,8 +832,7 @@ for overlap, (lost, read) in costs.items():
 # %% [markdown]
 # ## What it does to attention
 #
-# As in lesson 02: 24 identical tokens, $W_k = W_q$ random. Without position the entropy is
-# $\log 24$.
+# Take 24 identical tokens and $W_k = W_q$ random. Without position the entropy is $\log 24$.
 
 # %%
 import math

@@ -15,14 +15,13 @@
 #
 # After this lesson you can
 #
-# - write rotary position embedding (RoPE) in a few lines, and prove what it promises;
-# - make a query and a key that look wherever you wish, and say what they do past the context;
-# - X-ray a real language model: which of its numbers see *where*, and which see *what*;
+# - write rotary position embedding (RoPE) in a few lines, and prove its promise;
+# - make a head look wherever you wish, and say what it does past the context;
+# - X-ray a real language model: which numbers see *where*, which see *what*;
 # - say why RoPE fits fast attention and caches.
 #
 # **Time:** about 40 minutes. **Builds on:** lessons 02 and 04. **Doors:** 2, queries and keys.
-# **Left out:** layouts, precision, caches, images; see the
-# [closer look](closer/05_in_practice.ipynb).
+# **Beyond:** a [closer look](closer/05_in_practice.ipynb).
 
 # %% tags=["nbval-ignore-output"]
 from course_utils import start
@@ -43,13 +42,13 @@ plots.show(
 # %% [markdown]
 # ## One pair of numbers
 #
-# So far something was always added: a vector to the word, or a term to the score. Let us add
-# nothing. A query of two numbers is an arrow in the plane. At position 12 we **turn** it by
-# $12\,\theta$ radians. A key at position 9 is turned by $9\,\theta$. Then we take the dot product,
-# as ever.
+# So far something was always added: a vector to the word, or a term to the score. Here is a wish:
+# add *nothing*, and let a text that moves read as before. A query of two numbers is an arrow. At
+# position 12 we **turn** it by $12\,\theta$ radians, and a key at position 9 by $9\,\theta$. Then
+# we take the dot product, as ever.
 
 # %%
-from course_utils import widgets
+from course_utils import data, explorers, measures, widgets
 
 guess = widgets.predict(
     "Query and key both move 100 positions further. What does their dot product do?",
@@ -118,15 +117,14 @@ plots.show(
 # $$\mathrm{Re}\Big(q\,e^{\mathrm{i}p\theta}\;\overline{k\,e^{\mathrm{i}r\theta}}\Big)
 # = \mathrm{Re}\Big(q\,\bar k\;e^{\mathrm{i}(p-r)\theta}\Big)$$
 #
-# The bar turns the key's angle round, and only the difference $p - r$ is left. Nothing was added,
-# no length has changed.
+# The bar turns the key's angle round. Only the difference $p - r$ is left.
 
 # %% [markdown]
 # ## Many pairs
 #
-# The last line printed is a warning: 21 positions more, and the score is nearly what it was. One
-# pair forgets whole turns. So a head of width $d$ is cut into $d/2$ pairs, each with its own speed.
-# Su et al. (2021) take those of lesson 02, for pair $m$ and base $b = 10{,}000$:
+# The last line printed is a warning: 21 positions more, and nearly the same score. One pair
+# forgets whole turns. So a head of width $d$ is cut into $d/2$ pairs, each with its own speed.
+# Su et al. (2021) take those of lesson 02, with base $b = 10{,}000$:
 #
 # $$\theta_m = b^{-2m/d}$$
 #
@@ -167,7 +165,6 @@ guess = widgets.predict(
 )
 
 # %%
-from course_utils import measures
 from course_utils.encodings.functional import sinusoidal_table
 
 W_q, W_k = torch.randn(2, 64, 64) / 8
@@ -197,8 +194,7 @@ plots.show(
 
 # %% [markdown]
 # **Look:** on the left each diagonal has one colour. In the middle a matrix stands between the
-# two turns, and they no longer cancel. So RoPE turns last: $q$ and $k$, in each head. (A model
-# can still learn a task with $x$ turned. The closer look trains one.)
+# two turns, and they no longer cancel. So RoPE turns last: $q$ and $k$, in each head.
 #
 # ## A score is a sum of waves
 #
@@ -207,10 +203,8 @@ plots.show(
 #
 # $$\text{score}(\Delta) = \sum_m \mathrm{Re}\big(z_m\,e^{\mathrm{i}\Delta\theta_m}\big)$$
 #
-# That is a **Fourier series** with given frequencies. Each pair brings a wave. Its height is
-# $|z_m|$, and its phase says which distances it likes. Content makes $q$ and $k$, so $z$ is free.
-# So we can *wish* for scores by distance and ask for the nearest $z$. Su et al. (2021) show a
-# bound on RoPE's scores that decays with distance, and call that desirable. Must every head decay?
+# That is a **Fourier series**. Each pair brings a wave: $|z_m|$ is its height, and its phase says
+# which distances it likes. So we can *wish* for scores by distance, and ask for the nearest $z$.
 
 # %%
 guess = widgets.predict(
@@ -238,8 +232,8 @@ wish["12 back"] = (near == 12).double()
 z = {name: fitted(one) for name, one in wish.items()}
 
 # %% [markdown]
-# From $z$ to a query and a key: share the size, $|q_m| = |k_m| = \sqrt{|z_m|}$, and give the key
-# the phase. Then turn them as RoPE does, and see whether the wish comes true.
+# From $z$ to a query and a key: each gets the size $\sqrt{|z_m|}$, and the key gets the phase. Then
+# turn them, and see whether the wish comes true.
 
 # %%
 found = {}
@@ -276,24 +270,22 @@ plots.show(
 
 # %% [markdown]
 # **Look:** the score follows the wish, with rounded corners: few waves are short enough for sharp
-# ones. A spike 12 back comes out low, but its top is at 12. So nothing in RoPE makes a head decay.
-# And past 64 the waves go on as they must: nobody fixed them there. That is the trouble with long
-# texts, for lessons 07 and 08.
+# ones. A spike 12 back comes out low, but its top is at 12. So no head must decay. (Su et al. show
+# a bound that does, above all these scores.) And past 64 the waves go on as they must: nobody fixed
+# them there. That is the trouble with long texts, for lessons 07 and 08.
 #
-# **Draw your own.** Drag the points. Find a wish that fits perfectly. Find one that cannot be
-# fitted, and look at its bars.
+# **Draw your own.** Drag the points. Find a wish that fits perfectly, and one that cannot be
+# fitted.
 
 # %%
-from course_utils import explorers
-
 explorers.profile()
 
 # %% [markdown]
 # ## X-ray of a real language model
 #
-# We chose $z$ by hand. What does training choose? SmolLM2-135M has 30 layers of 9 heads, 270 in
-# all, and 32 pairs a head at base 100,000. Pair 0 takes 6 tokens for a turn. Pairs from 20 on take
-# more than the 8,192 tokens that it was trained to read: they never come round.
+# We chose $z$ by hand. What does training choose? SmolLM2-135M has 270 heads, 9 in each layer, of
+# 32 pairs at base 100,000. Pair 0 takes 6 tokens for a turn. Pairs from 20 on take more than the
+# 8,192 tokens that it was trained to read: they never come round.
 #
 # We can stop pairs (they no longer turn), or leave them out of $q \cdot k$, and watch its loss.
 
@@ -306,8 +298,6 @@ guess = widgets.predict(
 )
 
 # %%
-from course_utils import data
-
 readings = data.results("real_positions").pivot(index="seed", columns="way", values="loss")
 rises = readings.sub(readings["as trained"], axis=0)  # 8 texts of 512 tokens each
 fours = [f"pairs {first}-{first + 3}" for first in range(0, 32, 4)]
@@ -339,11 +329,11 @@ plots.show(
 
 # %% [markdown]
 # **Look:** stop the slow pairs, and nothing happens. Leave them out, and the model falls apart. So
-# they matter, but what they carry cannot be place. Try pairs of your own, in the model itself:
+# they matter, but what they carry cannot be place. Try your own pairs:
 
 # %% tags=["pretrained"]
 from course_utils import pretrained
-from course_utils.experiments.changed import LeftOut
+from course_utils.pretrained.surgery import LeftOut
 
 model = pretrained.if_installed(pretrained.smollm2)
 if model:
@@ -354,11 +344,10 @@ if model:
     print(f"as trained {as_trained:.1f} nats a token, without pairs 23 and 24 {without:.1f}")
 
 # %% [markdown]
-# **The X-ray.** Softmax sees only how scores *differ* from key to key. So take each head's scores
-# and ask what that variance is made of. Part of it follows from the distance alone. The rest
-# depends on what the tokens are. And since a score is a sum over pairs, each part is a sum over
-# pairs too: pair $m$ gets its covariance with the whole. (The first token does not count as a
-# key: many heads rest on it, whatever it is.)
+# **The X-ray.** Softmax sees only how scores *differ* from key to key. What is that variance made
+# of? Part of it follows from the distance alone. The rest depends on what the tokens are. And a
+# score is a sum over pairs, so each part can be shared out: pair $m$ gets its covariance with the
+# whole. (The first token does not count as a key: many heads rest on it, whatever it is.)
 
 # %%
 guess = widgets.predict(
@@ -368,11 +357,13 @@ guess = widgets.predict(
 
 # %%
 heads = explorers.xray_table()  # a row a head; means over three texts of 512 tokens
-where, what = (
-    torch.tensor(heads[[f"{part}_{m}" for m in range(32)]].to_numpy())  # (270, 32)
-    for part in ("position", "content")
-)
-by_distance = where.sum(1)  # of each head; where + what is 1 in each
+
+
+def numbers(name):  # (270, 32)
+    return torch.tensor(heads.filter(like=f"{name}_").to_numpy())
+
+
+where, what = numbers("position"), numbers("content")  # add up to 1 in each head
 fast, slow = where[:, :20].sum() / where.sum(), what[:, 20:].sum() / what.sum()
 print(f"pairs 0–19 carry {fast:.0%} of what distance explains; pairs 20–31 {slow:.0%} of the rest")
 
@@ -380,7 +371,8 @@ print(f"pairs 0–19 carry {fast:.0%} of what distance explains; pairs 20–31 {
 # The answer, and the X-ray
 from matplotlib.colors import to_rgb
 
-many = int((by_distance > 0.5).sum())
+many = int((where.sum(1) > 0.5).sum())
+print(f"In {many} of 270 heads distance explains more than half.")
 guess.reveal("fewer than 90" if many < 90 else "90 to 180" if many <= 180 else "more than 180")
 fig = plt.figure(figsize=(9.5, 7.6))
 top_ax, ax = fig.subplots(2, 1, sharex=True, height_ratios=[1, 4])
@@ -414,18 +406,15 @@ plots.show(
 # **Look:** a division of labour that nobody programmed. Pairs that turn within the context say
 # *where*. Pairs that hardly turn say *what*: for them RoPE does nearly nothing, and $q \cdot k$ is
 # plain content. Barbero et al. (2024) found fast pairs for position and slow for content in Gemma
-# 7B, and let the slowest ones never turn.
+# 7B, and tried a RoPE whose slowest never turn. (Pair 23 does some of both; we cannot say why.)
 #
 # And the series of the last section? Read it backwards: take each head's *mean* query and *mean*
 # key for $q$ and $k$.
 
 # %%
-real, imaginary = (
-    torch.tensor(heads[[f"{part}_{m}" for m in range(32)]].to_numpy())
-    for part in ("real", "imaginary")
-)
+z = torch.complex(numbers("real"), numbers("imaginary"))  # mean q · conjugate of mean k
 angles = torch.arange(97)[:, None] * rope_frequencies(64, 100_000)  # (97, 32)
-series = real @ angles.cos().T - imaginary @ angles.sin().T  # (270, 97), score by distance
+series = (z @ torch.polar(torch.ones_like(angles), angles).T).real  # (270, 97), by distance
 lookers = torch.tensor(heads["previous"].to_numpy() > 0.3)
 print(f"{int(lookers.sum())} heads give over 30 % of their attention to the token before;")
 print("the series of their means is highest at distance", *set(series[lookers].argmax(1).tolist()))
@@ -440,10 +429,10 @@ explorers.xray()
 # %% [markdown]
 # ## Why it won
 #
-# The scores of a bias make a matrix of all queries and keys in each head. RoPE is done before
-# attention begins. So any attention will do, also one that never writes that matrix down. And a
-# key's turn asks for its own position only: text that follows leaves it as it is, so a cache
-# keeps it.
+# LLaMA, Qwen, Mistral and PaLM all turn. What speaks for it can be shown. A bias needs a matrix of
+# all queries and keys in each head. RoPE is done before attention begins, so any attention will do,
+# also one that never writes that matrix down. And a key's turn asks for its own position only: text
+# that follows leaves it as it is, so a cache keeps it.
 
 # %%
 from torch.nn.functional import scaled_dot_product_attention as fused
@@ -485,7 +474,7 @@ told = "; ".join(f"{name}: {readings[way].mean():.2f}" for way, name in shown.it
 plots.show(fig, f"Rows of eight dots with their means, in nats a token. {told}.")
 
 # %% [markdown]
-# **Look:** yes, it can. Nothing is added, and without the turn the model's loss almost
+# **Look:** it can. Nothing is added, and without the turn the model's loss almost
 # doubles. Moved as a whole, the text reads the same. And nearly all of it is done by the faster
 # half of the pairs.
 #
@@ -493,9 +482,9 @@ plots.show(fig, f"Rows of eight dots with their means, in nats a token. {told}."
 #
 # **Exercise 1 ★★ Forget the middle.** A chat has filled the cache. Its keys were turned at places
 # 0, 1, 2, … and the keys before the turn are gone. StreamingLLM (Xiao et al. 2023) keeps the first
-# tokens and the newest, drops the others, and *closes the gap*. Write `closed(keys, kept, base)`:
-# from turned `keys` (…, n, d), interleaved, and the places `kept` (m,), ascending, make keys
-# (…, m, d) that stand at 0 … m − 1.
+# tokens, on which many heads rest, and the newest. The others go, and the gap is *closed*. Write
+# `closed(keys, kept, base)`: from turned `keys` (…, n, d), interleaved, and the places `kept` (m,),
+# ascending, make keys (…, m, d) that stand at 0 … m − 1.
 
 
 # %% tags=["stub"]

@@ -418,8 +418,8 @@ for kind in (torch.bfloat16, torch.float16):
         print()
 
 # %% [markdown]
-# Far from 0 few bits are left to tell neighbours apart: lesson 05's story again. Distances are
-# small where the weight is, so they hardly suffer. It happens: transformers 5.23
+# Far from 0 few bits are left to tell neighbours apart, as in lesson 05's closer look. Distances
+# are small where the weight is, so they hardly suffer. It happens: transformers 5.23
 # (`modeling_bloom.py`) rounds BLOOM's product to the model's type. The shortcut wants a causal mask
 # *and* enough bits.
 #

@@ -1066,6 +1066,10 @@ claims |= {
         scope=f"extrapolates: {handles} (a real model: past its context, of what it reads within)",
         **runs,
     ),
+}
+
+# %%
+claims |= {
     "C40": Claim(
         "Trained short, ALiBi reads long at no loss.",
         scope="no loss: no clear rise above its own loss at 64, at 128 to 2048 bytes",
@@ -1088,6 +1092,10 @@ claims |= {
         seeds=1,
         choice="the encoding",
     ),
+}
+
+# %%
+claims |= {
     "C50": Claim(
         "Log-n scaling repairs long-range dilution.",
         scope="NoPE, not trained with it; repairs: the loss at 2048 clearly falls",

@@ -803,9 +803,33 @@ print(f"SmolLM2 at 12,288, NTK-aware by 2 less NTK-aware by 1.5: {wider}")
 # clearly better than forgetting the first 4,096 tokens: they survive, as lesson 07's models did.
 # (Four texts, and one of 16,384.)
 #
-# Toy and real model agree that interpolation costs most of the ways that change frequencies, as
-# long as nothing is fine-tuned. They disagree about doing nothing: at twice the length ours still
-# read better directly than interpolated, SmolLM2 far worse.
+# But equal loss is not equal use. Eight sentences were put into each text, such as "The secret
+# number of Lima is 4829." At its end we ask for the numbers. Three were told in the part that is
+# cut off. A guess gets one digit in ten.
+
+# %%
+asked = data.results("real_needles")
+asked["told"] = asked["place"].lt(4096).map({True: "in the first 4096", False: "later"})
+asked["loss"] = asked["right"] / 4
+asked = asked[asked["place"] >= 0].groupby(["told", "way", "seed"], as_index=False).loss.mean()
+print(f"share of digits that are right; {asked.seed.nunique()} texts")
+for way in real.way.unique():
+    parts = []
+    for where, rows in asked.groupby("told"):
+        mean = rows[rows["way"] == way].loss.mean()
+        gain = change(rows, {"way": CUT}, {"way": way})
+        word = "clearly more" if gain.above() else "clearly less" if gain.below() else "not clear"
+        parts.append(f"told {where}: {mean:.2f}" + (f" ({word})" if way != CUT else ""))
+    print(f"{way:16} {', '.join(parts)}")
+print("in brackets: against cutting off")
+
+# %% [markdown]
+# **Look:** of the numbers that it never read, cutting off gets no more than a guess. Every way that
+# stretches, interpolation apart, gets clearly more. The loss had hidden it: few tokens hang
+# on something that far back.
+#
+# Of the ways that change frequencies, interpolation costs most in both models. At twice the length
+# ours read better directly, SmolLM2 far worse.
 #
 # ## Exercises
 #

@@ -5,16 +5,22 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pasting
 import pytest
-from notebook_source import edition, find_lessons, is_closer, lesson_name
+from notebook_source import edition, find_lessons, lesson_name, read_lesson
 
 ROOT = Path(__file__).resolve().parents[1]
-SECOND = [path for path in find_lessons(ROOT) if edition(path) >= 2 and not is_closer(path)]
+SECOND = [
+    path
+    for path in find_lessons(ROOT)
+    if edition(path) >= 2
+    and any("stub" in cell.metadata.get("tags", []) for cell in read_lesson(path))
+]
 
 
-def pasted(lesson):
+def found_in(lesson):
     """What ``tools/pasting.py`` finds, in a process of its own: it runs the whole lesson."""
-    command = [sys.executable, ROOT / "tools" / "pasting.py", lesson_name(lesson)]
+    command = [sys.executable, str(ROOT / "tools" / "pasting.py"), lesson_name(lesson)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
     assert done.returncode in (0, 1) and done.stdout, done.stderr
     (found,) = json.loads(done.stdout).values()
@@ -23,6 +29,96 @@ def pasted(lesson):
 
 @pytest.mark.parametrize("lesson", SECOND, ids=lesson_name)
 def test_nothing_that_a_lesson_prints_or_imports_solves_its_exercises(lesson):
-    for name, found in pasted(lesson).items():
+    for name, found in found_in(lesson).items():
         assert found["right"] == [], f"{name} is solved by\n{found['right'][0]}"
         assert found["tried"] > 100, name
+
+
+# That this test can fail
+
+LESSON = """\
+# %% [markdown]
+# # Toy
+
+# %%
+import torch
+
+from course_utils.checks import Check
+from course_utils.checks.rules import Without
+
+
+def check(reference, *cases, rules=()):
+    return Check("toy", reference, list(cases), [], ("a", "b", "c"), rules=rules)
+
+
+# %%
+{printed}
+
+# %% tags=["stub"]
+def mine({arguments}):
+    raise NotImplementedError("your turn")
+
+# %% tags=["solution"]
+def mine({arguments}):
+    return {answer}
+
+# %%
+check_mine = check({lambda_}, {cases})
+check_mine(mine)
+"""
+TWO = "(torch.tensor([1.0, 2.0]), 3), (torch.tensor([4.0, -1.0, 2.0]), 2)"
+
+
+def tried(tmp_path, printed, answer, rules="", arguments="x, n", cases=TWO):
+    """What passes in a lesson that prints this and asks for that."""
+    lesson = tmp_path / "01_toy.py"
+    right = f"lambda {arguments}: {answer}"
+    lesson.write_text(
+        LESSON.format(
+            printed=printed,
+            arguments=arguments,
+            answer=answer,
+            lambda_=right,
+            cases=f"{cases}, {rules}",
+        ),
+        encoding="utf-8",
+    )
+    return pasting.pasted(lesson)["exercises"]["mine"]
+
+
+@pytest.mark.parametrize(
+    ("printed", "answer"),
+    [
+        ("def library(steps, rows):\n    return rows.cumsum(0) * steps", "x.cumsum(0) * n"),
+        ("def library(rows, n, add=False):\n    return rows * n + add * rows", "x * n + x"),
+        ("scale = 5.0\ndef library(x, scale):\n    return x * scale", "5 * x"),
+        ("class Made:\n    def of(self, v):\n        return v.exp()\nmade = Made()", "x.exp()"),
+        ("rows = torch.ones(4)\nprint(f'{rows.softmax(0).cumsum(0)}')", "x.softmax(0).cumsum(0)"),
+        ("k = 2\nv = torch.ones(3)\na = v * k\nb = a + v.mean()\nprint(b)", "x * n + x.mean()"),
+        ("v = torch.ones(3)\na = v.exp()\n# %%\nb = (a - v) ** 2\nprint(b)", "(x.exp() - x) ** 2"),
+        ("def library(v):\n    return v.cos(), v.sin()", "x.sin()"),
+        ("def starts(stop, step):\n    return list(range(0, stop, step))", "x - 9 // n"),
+    ],
+    ids=["order", "switch", "namesake", "method", "in print", "cell", "two cells", "part", "none"],
+)  # fmt: skip
+def test_what_can_be_pasted_is_found(printed, answer, tmp_path):
+    found = tried(tmp_path, printed, answer)["right"]
+    assert bool(found) == ("starts" not in printed)
+    assert all(text.startswith("def mine(x, n):") for text in found)
+
+
+def test_a_list_that_only_wants_counting_is_found(tmp_path):
+    starts = "def starts(stop, step):\n    return list(range(0, stop, step))"
+    numbers = {"arguments": "n, step", "cases": "(10, 3), (11, 4)"}
+    found = tried(tmp_path, starts, "-(-n // step)", **numbers)["right"]
+    assert "len(answer)" in found[0]
+
+
+def test_what_a_rule_catches_is_ruled_out(tmp_path):
+    rule = "rules=[Without(operations=('softmax',))]"
+    found = tried(tmp_path, "v = torch.ones(3)\nprint(v.softmax(0))", "x.softmax(0)", rule)
+    assert found["right"] == [] and found["ruled out"] > 0
+
+
+def test_a_solution_is_no_part_of_what_is_printed(tmp_path):
+    assert tried(tmp_path, "print(1)", "x.exp().cumsum(0) * n")["right"] == []

@@ -18,10 +18,11 @@ from course_utils.encodings.functional import rope_angles, rope_frequencies
 from course_utils.encodings.rope import Rotary
 from course_utils.experiments import haystack, readings, real
 from course_utils.experiments.__main__ import main
-from course_utils.experiments.changed import CHANGES, CUT, STRETCHES, LeftOut, Rounded, Still
+from course_utils.experiments.changed import CHANGES, CUT, STRETCHES, Rounded
 from course_utils.kv_cache import places
 from course_utils.measures.weights import entropy
 from course_utils.pretrained import SmolLM2, language_model, missing
+from course_utils.pretrained.surgery import LeftOut, Still
 from course_utils.results import AS_TRAINED
 
 CORPUS = bytes(torch.randint(97, 123, (1000,), generator=torch.Generator()).tolist())
@@ -157,10 +158,11 @@ def test_rounded_positions_turn_by_rounded_angles_and_hide_what_they_hid(model, 
 
 
 def test_pairs_that_are_left_out_bring_nothing_to_the_scores_and_the_others_what_they_did(model):
-    q, k = torch.randn(2, 1, 9, 20, 64)
+    q, k = torch.randn(1, 9, 20, 64), torch.randn(1, 9, 20, 64)
     without = LeftOut(WIDE, 9, language_model.BASE, first=4, last=31)
     at = places(torch.zeros(1, 20, dtype=torch.long), None, None, None)
-    found, plain = (math.prod(one.rotate(q, k, at)) for one in (without, model.encoding))
+    turned = [one.rotate(q, k, at) for one in (without, model.encoding)]
+    found, plain = (queries * keys for queries, keys in turned)
     torch.testing.assert_close(found[..., :8], plain[..., :8])
     assert not found[..., 8:].any()
 
@@ -180,18 +182,18 @@ def test_the_shares_and_products_of_pairs_are_those_of_the_queries_and_keys_of_e
     with torch.no_grad():
         _, weights = model(tokens, need_weights=True)
     theta = rope_frequencies(64, language_model.BASE)
-    for number, row in rows.iterrows():
+    for number, row in enumerate(rows.to_dict("records")):
         attention, x = seen[number // 9]
         q = attention.W_q(x)[0].reshape(200, 9, 64)[:, number % 9]
         k = attention.W_k(x)[0].reshape(200, 3, 64)[:, number % 9 // 3]
         shares = measures.pair_shares(q[None], k[None], theta)
         for name, share in zip(("position", "content"), shares, strict=True):
-            found = row[[f"{name}_{m}" for m in range(32)]].to_numpy(float)
+            found = [row[f"{name}_{m}"] for m in range(32)]
             assert found == pytest.approx(share[0].numpy(), abs=1e-4)
         product = torch.complex(q[1:, ::2], q[1:, 1::2]).mean(0) / 8
         product = product * torch.complex(k[1:, ::2], -k[1:, 1::2]).mean(0)
         for name, part in (("real", product.real), ("imaginary", product.imag)):
-            found = row[[f"{name}_{m}" for m in range(32)]].to_numpy(float)
+            found = [row[f"{name}_{m}"] for m in range(32)]
             assert found == pytest.approx(part.numpy(), abs=1e-4)
         seen_by = weights[number // 9][0, number % 9]
         assert row["first"] == pytest.approx(float(seen_by[1:, 0].mean()), abs=1e-4)

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from torch import Tensor
 
 from course_utils import measures
 from course_utils.encodings.functional import apply_rope, rope_angles, rope_frequencies
@@ -9,8 +10,9 @@ from course_utils.encodings.functional import apply_rope, rope_angles, rope_freq
 THETA = rope_frequencies(16)
 
 
-def draw(n=120, heads=2, seed=0):
-    return torch.randn(2, heads, n, 16, generator=torch.Generator().manual_seed(seed))
+def draw(n: int = 120, heads: int = 2, seed: int = 0) -> tuple[Tensor, Tensor]:
+    q, k = torch.randn(2, heads, n, 16, generator=torch.Generator().manual_seed(seed))
+    return q, k
 
 
 def test_shares_add_up_to_one_in_each_head():
@@ -28,7 +30,8 @@ def test_a_share_is_the_pairs_covariance_with_the_score_over_keys():
         parts = (turned[0][i] * turned[1][1 : i + 1]).sum(-1)  # (keys, pairs)
         parts = parts - parts.mean(0)
         shares += (parts * parts.sum(1, keepdim=True)).sum(0)
-    found = sum(measures.pair_shares(q, k, THETA))
+    position, content = measures.pair_shares(q, k, THETA)
+    found = position + content
     torch.testing.assert_close(found[0].double(), shares / shares.sum(), atol=1e-5, rtol=0)
 
 

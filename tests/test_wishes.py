@@ -22,6 +22,7 @@ def hands(p, speeds):
 KNOWN = {  # code → the wishes that it grants, in their order
     "plain": (lambda p: p[:, None], "010000"),
     "share": (lambda p: p[:, None] / len(p), "100000"),
+    "slow line": (lambda p: p[:, None] / 5000, "110000"),
     "one-hot": (lambda p: torch.eye(len(p)), "101101"),
     "one-hot of fixed width": (lambda p: torch.eye(512)[p.long()], "101101"),
     "binary": (lambda p: p[:, None] // 2 ** torch.arange(9) % 2, "111000"),

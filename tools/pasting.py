@@ -12,9 +12,9 @@ has it, with stubs, and then offers to each check what a learner can copy withou
 - every expression of every cell, the names in it exchanged for the exercise's arguments;
 - every cell as a body, and every two that follow each other, returning any name that they assign.
 
-Of a result its parts, the first and last row, its negative and its transpose count too. What
-passes all cases is written out as the function that a learner would paste, and checked again as
-such, with the exercise's rules.
+Of a result its parts, its length, the first and last row, its negative and its transpose count
+too. What passes all cases is written out as the function that a learner would paste, and checked
+again as such, with the exercise's rules.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ from course_utils.checks import Check  # noqa: E402
 from course_utils.checks.calls import OutOfTime, call, within  # noqa: E402
 from course_utils.checks.compare import difference  # noqa: E402
 
-WAYS = 200  # to put an exercise's arguments in the places of a text's names, at most
+WAYS = 120  # to put an exercise's arguments in the places of a text's names, at most
 SECONDS = 0.3  # for all ways of one text: what trains a model is no answer
 ANSWER = "answer"
 TOLD = 12  # passing answers for each exercise
@@ -317,21 +317,23 @@ def exchanges(text: Text, exercise: Exercise, space: Namespace) -> Iterator[dict
 
 
 def parts_of(value: Any, want: Any) -> Iterator[tuple[str, Any]]:
-    """A result and its obvious parts, with the text that takes each, where their shapes fit."""
-    yield "", value
+    """A result and its obvious parts, each with the text that takes it, where their shapes fit."""
+    yield "{}", value
     size = getattr(want, "shape", ())
     if isinstance(value, (tuple, list)) and len(value) <= 8:
         for place, one in enumerate(value):
-            yield f"[{place}]", one
+            yield f"{{}}[{place}]", one
+    if isinstance(value, (tuple, list, range, dict)) and isinstance(want, int):
+        yield "len({})", len(value)
     elif isinstance(value, torch.Tensor):
         if value.shape == size and value.dtype != torch.bool:
-            yield " * -1", value * -1
+            yield "{} * -1", value * -1
         if value.ndim and len(value) and value.shape[1:] == size:
-            yield from ((f"[{place}]", value[place]) for place in (0, -1))
+            yield from ((f"{{}}[{place}]", value[place]) for place in (0, -1))
         if value.ndim > 1 and value.mT.shape == size:
-            yield ".mT", value.mT
+            yield "{}.mT", value.mT
     elif isinstance(value, float) and math.isfinite(value):
-        yield " // 1", value // 1
+        yield "{} // 1", value // 1
 
 
 class Trial:
@@ -398,7 +400,7 @@ class Trial:
             found = dict(parts_of(value, self.right[place]))
             if part not in found or self.problem(place, found[part]):
                 return
-        source = written(text, way, f"{name}{part}", self.exercise)
+        source = written(text, way, part.format(name), self.exercise)
         if source not in self.passing and len(self.passing) < TOLD:
             own = dict(self.space)
             file = f"<pasted {len(linecache.cache)}>"

@@ -8,6 +8,7 @@ and one long operation (a huge matrix product, ``time.sleep``, ``input``) runs t
 
 from __future__ import annotations
 
+import _thread
 import copy
 import ctypes
 import dis
@@ -67,32 +68,40 @@ def within(seconds: float, function: Function, *given: Any) -> Any:
 
     Once a second it is raised again, for code that catches everything. What such code returns in
     the end does not count.
+
+    The exception may come between any two steps, also in here. So there are only steps that cannot
+    be left half done: an ``Event`` would keep its inner lock if it came while it is set.
     """
-    done, late, lock = threading.Event(), threading.Event(), threading.Lock()
     here = ctypes.c_ulong(threading.get_ident())
+    done, late, over, raising = False, False, threading.Lock(), threading.Lock()
+    over.acquire()
 
     def wait() -> None:
+        nonlocal late
         left = seconds
-        while not done.wait(left):
-            with lock:
-                if not (done.is_set() or _in_a_debugger(here.value)):
-                    late.set()
+        while not over.acquire(timeout=left):
+            with raising:
+                if done:
+                    return
+                if not _in_a_debugger(here.value):
+                    late = True
                     ctypes.pythonapi.PyThreadState_SetAsyncExc(here, ctypes.py_object(OutOfTime))
             left = 1.0
 
-    threading.Thread(target=wait, daemon=True).start()
     try:
         try:
+            _thread.start_new_thread(wait, ())
             answer = function(*given)
         finally:
-            done.set()
+            done = True
     finally:  # once more, as the exception may have come in the line above
-        done.set()
-        with lock:  # after this nothing is raised any more,
+        done = True
+        with raising:  # after this nothing is raised any more,
             pass
         for _ in range(2):  # and what is on its way arrives here. (To take it back, with None,
             pass  # makes CPython 3.11 look for it at every step from then on.)
-    if late.is_set():
+        over.release()
+    if late:
         raise OutOfTime
     return answer
 

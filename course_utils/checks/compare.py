@@ -21,7 +21,8 @@ def difference(got: Any, want: Any, tolerance: float = TOLERANCE, any_dtype: boo
         want: the same of a function to compare with: a bool, a number, a tensor, a tuple or list
             of these; of an exception, or anything else, only the type must be equal.
         tolerance: largest difference, as a share of the wanted number, or of a tenth of the largest
-            one in its tensor where that is more. ``NOTHING`` comes on top.
+            one in its tensor where that is more. ``NOTHING`` comes on top. Whole numbers that are
+            wanted have none.
         any_dtype: whether 1.0, 1 and True are equal.
     """
     if isinstance(got, BaseException):
@@ -75,6 +76,8 @@ def _of_rows(got: Any, want: Sequence[Any], tolerance: float, any_dtype: bool) -
 def _of_numbers(got: Any, want: Any, tolerance: float, any_dtype: bool) -> str:
     tolerance = max(tolerance, _rounding(got))
     got, want = _plain(got), _plain(want)
+    if isinstance(want, int):  # 123,457 is not 123,456
+        tolerance = 0.0
     numeric = (bool, int, float) if isinstance(want, bool) or any_dtype else (int, float)
     if not isinstance(got, numeric) or (isinstance(got, bool) and bool not in numeric):
         kind = "True or False" if isinstance(want, bool) else "a number"
@@ -113,7 +116,8 @@ def _of_tensors(got: Any, want: Tensor, tolerance: float, any_dtype: bool) -> st
     gap[(mine == theirs) | (mine.isnan() & theirs.isnan())] = 0
     size = theirs.abs().nan_to_num(nan=0.0, posinf=0.0, neginf=0.0)
     room = size.clamp(min=size.max() / 10 if size.numel() else 0.0)
-    apart = (gap > max(tolerance, _rounding(got)) * room + NOTHING).nonzero()
+    share = 0.0 if _kind(want) in ("bool", "int") else max(tolerance, _rounding(got))
+    apart = (gap > share * room + NOTHING).nonzero()
     other_kind = "" if any_dtype or _kind(got) == _kind(want) else f"dtype {want.dtype}"
     if not len(apart):
         right = f"the numbers are right, but expected {other_kind}, got {got.dtype}."

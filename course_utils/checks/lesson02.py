@@ -192,7 +192,8 @@ class NoSearch(Rule):
 
     def broken(self, yours: Function, cases: Sequence[Case], seconds: float) -> str:
         """Say by which of the three signs a search was noticed."""
-        largest = Seen(yours, self.case, seconds).largest
+        tensors = Seen(yours, self.case, seconds).tensors
+        largest = max((count for _, _, count in tensors), default=0)
         count, memory = 0, 0
 
         def enter(frame: FrameType, event: str, _: Any) -> None:
@@ -239,7 +240,6 @@ check_tell_time = Check(
         _seen(4_999, 64, 1e4),
         _seen(86_028, 22, 5e5),
     ],
-    tolerance=0.0,  # 123,457 for 123,456 is wrong
     rules=[NoSearch(_seen(499_000, 16, 1e6), numbers=4096, calls=20_000)],
     mistakes=[
         Mistake(

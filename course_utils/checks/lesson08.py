@@ -56,7 +56,7 @@ check_ntk_factor = Check(
         Mistake(
             "the pair you take has finished a turn in training",
             "It has seen all angles. Which is the fastest that has not?",
-            lambda *case: _root(*case, before=1),
+            lambda d, base, L, n: _root(d, base, L, n, before=1),
         ),
         Mistake(
             "the exponent is that of b^(−2m/d)",

@@ -37,6 +37,7 @@ OF_TRAINING = ("encodings", "option", "lr", *SIZES, "plot")  # options that real
 # Columns that tell a seed's rows apart.
 APART = (
     "corpus", "length", "steps", "task", "way", "tuned", "tuned_at", "factor", "lr", "first",
+    "place",
 )  # fmt: skip
 ENDING = """
 What is done already is kept: after an interruption the same command goes on. Tables are written to
@@ -237,8 +238,10 @@ def do_sweep(given: argparse.Namespace) -> None:
     if column in rows:
         apart = [c for c in (*APART, "read") if c in rows and rows[c].nunique() > 1]
         by = list(dict.fromkeys([asked.name, *apart, asked.across]))
+        apart_by = rows.groupby([*by, "seed"], sort=False, dropna=False)
+        means = apart_by[column].mean().reset_index()
         print(f"{given.experiment}: {unit}, mean over seeds ± half of its 95 % interval")
-        print(as_text(summary(rows, *by, of=column), asked.across))
+        print(as_text(summary(means, *by, of=column), asked.across))
     if given.plot:
         written["picture"] = given.folder / f"{given.experiment}.png"
         written["picture"].write_bytes(draw(rows, asked.of, asked.across))

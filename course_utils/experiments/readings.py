@@ -13,12 +13,13 @@ from torch.nn import functional as F
 
 from course_utils.encodings import NoEncoding
 from course_utils.encodings.rope import apply_rope, rope_angles, rope_frequencies
-from course_utils.experiments.changed import CHANGES, CUT, STRETCHES, Noting
+from course_utils.experiments.changed import CHANGES, CUT, STRETCHES
 from course_utils.kv_cache import KVCache
 from course_utils.measures import entropy, mean_products, pair_shares
 from course_utils.pretrained import SmolLM2
 from course_utils.pretrained.language_model import AT_ONCE, CONTEXT
 from course_utils.pretrained.published import Tokens
+from course_utils.pretrained.surgery import Noting
 from course_utils.results import AS_TRAINED
 from course_utils.ways import way_to_stretch
 

@@ -218,8 +218,7 @@ plots.show(
 # The paper's curve is an upper *bound*. In the figure's unit it never comes down to 1, so it
 # forbids none of these scores. Decay belongs to like vectors, and the base sets how fast it goes.
 #
-# In the explorer, the key is made for the distance `wanted`. Is there a setting where another
-# distance scores nearly as much?
+# In the explorer the key is made for one distance. When does another score nearly as much?
 
 # %%
 explorers.wanted_distance()
@@ -506,18 +505,17 @@ if model:
     apart = {name: (row - logits["as trained"]).abs().max().item() for name, row in logits.items()}
 
 # %% [markdown]
-# **Look:** moved, it reads as before. (No position is an encoding that does nothing. With all
-# positions at 0 no key would be *later*, and tokens would see the future.) The wrong layout loses
-# most of what positions give. The checkpoint was published for halves. This copy, a GGUF file, is
-# for neighbours, and a library that turned such files back once left rows in a wrong order
-# (huggingface/transformers, pull request 31788). Another base costs little here. Rough angles do
-# harm before position 1,024. A published fix takes float32 (pull request 29285).
+# **Look:** moved, it reads as before. The wrong layout loses most of what positions give.
+# The checkpoint was published for halves. This copy, a GGUF file, is for neighbours, and a library
+# that turned such files back once left rows in a wrong order (huggingface/transformers, pull
+# request 31788). Rough angles do harm before position 1,024. A published fix takes float32 (pull
+# request 29285).
 #
 # ## The X-ray once more
 #
-# Lesson 05's X-ray took three pieces of one text. Here are other texts, a story among them, and two
-# measures: how alike the shares of all heads and pairs are to the shipped ones, and how far the
-# *mean* query and the *mean* key foretell a head's mean score by distance.
+# Lesson 05's X-ray took three pieces of one text. Here are others, and two measures: how alike the
+# shares are to the shipped ones, and how far *mean* query and *mean* key foretell a head's mean
+# score by distance.
 
 # %%
 story = """The old man who kept the shop on the corner had seen many such days. He opened the door,
@@ -531,7 +529,7 @@ in the town was now asking about the boy. He had carried the letter to the mill,
 nobody had seen him. The miller said that he had given him a coin and sent him home."""
 
 # %% tags=["pretrained"]
-from course_utils.experiments.changed import Noting
+from course_utils.pretrained.surgery import Noting
 
 speeds_there = rope_frequencies(64, 100_000)
 

@@ -1,5 +1,5 @@
-// What RoPE's pairs do in every head of a real language model: its X-ray, one head's pairs, and the
-// Fourier series of that head's mean query and mean key.
+// What RoPE's pairs do in every head of a real language model: its X-ray, one head's pairs, and
+// the Fourier series of that head's mean query and mean key.
 
 const BASE = 1e5, COUNT = 32, FARTHEST = 96, BRIGHT = 0.2; // BRIGHT: the share of full colour
 const ORANGE = [222, 110, 0], BLUE = [0, 92, 170];
@@ -107,9 +107,9 @@ const EXPLORER = {
     const most = both.indexOf(Math.max(...both)), far = kept[FARTHEST] - kept[0];
     return `Left: a picture of ${SPEC.data.layer.length} rows, one a head, and ${COUNT} columns, `
       + "one a pair. Orange, what distance explains, fills the fast pairs of the upper rows; blue, "
-      + `the rest, the slow pairs of the lower ones. A line marks row ${place}. Middle: bars of this `
-      + `head's pairs; pair ${most} brings most, ${fixed(100 * both[most], 0)} %. Right: the score `
-      + `of its mean query and key from pairs ${first} to ${last}; from distance 0 to ${FARTHEST} `
-      + `it ${far < 0 ? "falls" : "rises"} by ${fixed(Math.abs(far), 1)}.`;
+      + `the rest, the slow pairs of the lower ones. A line marks row ${place}. Middle: bars of `
+      + `this head's pairs; pair ${most} brings most, ${fixed(100 * both[most], 0)} %. Right: the `
+      + `score of its mean query and key from pairs ${first} to ${last}; from distance 0 to `
+      + `${FARTHEST} it ${far < 0 ? "falls" : "rises"} by ${fixed(Math.abs(far), 1)}.`;
   },
 };
