@@ -187,3 +187,12 @@ def test_a_closer_look_is_of_the_second_edition_whatever_its_header_says(tmp_pat
     assert notebook_source.edition(path) == 2
     assert notebook_source.limits(path) == CLOSER_LIMITS
     assert notebook_source.limits(root / "lessons/01_tiny.py") == {}
+
+
+def test_a_header_may_allow_more_minutes_and_nothing_else(tmp_path):
+    longer = EDITION.replace("edition: 2", "edition: 2\n#     minutes: 60")
+    root = course(tmp_path, longer + LESSON)
+    path = root / "lessons/01_tiny.py"
+    assert notebook_source.limits(path) == {**LIMITS, "minutes": 60}
+    path.write_text(EDITION + LESSON, encoding="utf-8")
+    assert notebook_source.limits(path) == LIMITS

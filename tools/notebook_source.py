@@ -11,6 +11,7 @@ import tomllib
 from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import jupytext
 import lesson_models
@@ -187,15 +188,26 @@ def id_prefix(lesson: Path) -> str:
 
 def edition(lesson: Path) -> int:
     """2 for a closer look, and for a lesson whose header has ``order_matters: edition: 2``."""
-    header = jupytext.reads(lesson.read_text(encoding="utf-8"), fmt="py:percent").metadata
-    return 2 if is_closer(lesson) else header.get(OWN_KEY, {}).get("edition", 1)
+    return 2 if is_closer(lesson) else _header(lesson).get("edition", 1)
 
 
 def limits(lesson: Path) -> dict[str, int]:
-    """What may not be exceeded; nothing in a lesson of the first edition."""
+    """What may not be exceeded; nothing in a lesson of the first edition.
+
+    A header may allow more ``minutes`` than the usual, as that of the capstone does.
+    """
     if is_closer(lesson):
         return notebook_budget.CLOSER_LIMITS
-    return notebook_budget.LIMITS if edition(lesson) >= 2 else {}
+    if edition(lesson) < 2:
+        return {}
+    usual = notebook_budget.LIMITS
+    return {**usual, "minutes": _header(lesson).get("minutes", usual["minutes"])}
+
+
+def _header(lesson: Path) -> dict[str, Any]:
+    """What a lesson says of itself above its first cell, under ``order_matters``."""
+    text = lesson.read_text(encoding="utf-8")
+    return jupytext.reads(text, fmt="py:percent").metadata.get(OWN_KEY, {})
 
 
 def setup_source(project: Project, models: list[str]) -> str:
