@@ -61,10 +61,7 @@ lint:
 	$(IN_VENV) lab experiments test author -- -m mypy
 
 # Before each commit, by .pre-commit-config.yaml; executes nothing.
-check-claims:
-	$(IN_VENV) lab experiments test models -- tools/claims_again.py $(CLAIMS_ARGS)
-
-notebooks:
+check-notebooks:
 	$(IN_VENV) author -- tools/build_notebooks.py --check
 
 rehearse:
