@@ -33,6 +33,11 @@ def row(verdict="false", cases=None, there=None):
     [
         (row(), row(), None),
         (row(cases={"a": False}), row(cases={"b": False}), None),  # not written where all agree
+        (
+            row(cases={"summer": True, "autumn": False}),
+            row(cases={"autumn": False, "summer": True}),
+            None,
+        ),
         (row(), row("true", {"summer": True}), "C01: false is now true"),
         (row(), row(cases={"summer": True, "winter": True}), "C01: a case is another one"),
         (row(), row(cases={"summer": False, "winter": True}), "C01: a case is another one"),

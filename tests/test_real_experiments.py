@@ -165,6 +165,8 @@ def test_pairs_that_are_left_out_bring_nothing_to_the_scores_and_the_others_what
     found, plain = (queries * keys for queries, keys in turned)
     torch.testing.assert_close(found[..., :8], plain[..., :8])
     assert not found[..., 8:].any()
+    with pytest.raises(ValueError, match="layout 'half'"):
+        LeftOut(WIDE, 9, language_model.BASE, layout="half", first=4, last=31)
 
 
 def test_the_shares_and_products_of_pairs_are_those_of_the_queries_and_keys_of_each_head(

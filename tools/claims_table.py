@@ -52,11 +52,11 @@ def settled(notebook: NotebookNode, lesson: str) -> list[dict[str, str]]:
 
 
 def _measured(told: NotebookNode) -> str:
-    """The numbers behind a verdict, and each case where cases differ."""
+    """The numbers behind a verdict, and each case where cases differ, by name as in a file."""
     cases = told["cases"]
     if len(set(cases.values())) < 2:
         return told["measured"]
-    each = "; ".join(f"{name}: {'yes' if ok else 'no'}" for name, ok in cases.items())
+    each = "; ".join(f"{name}: {'yes' if ok else 'no'}" for name, ok in sorted(cases.items()))
     return f"{told['measured']} {each}"
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from course_utils import validation
 from course_utils.encodings import Places, Scaling
 from course_utils.encodings.base import Keys, Queries, for_each_head
 from course_utils.encodings.rope import Rotary
@@ -46,7 +47,7 @@ class Still(Scaling):
 
 
 class LeftOut(Rotary):
-    """RoPE whose pairs from ``first`` to ``last`` bring nothing to q·k; others do."""
+    """RoPE whose pairs of neighbours from ``first`` to ``last`` bring nothing to q·k; others do."""
 
     def __init__(
         self,
@@ -59,11 +60,12 @@ class LeftOut(Rotary):
         first: int = 0,
         last: int = -1,
     ) -> None:
+        validation.choice("layout", layout, ["interleaved"])
         super().__init__(d_model, n_heads, base, layout, fraction, scaling)
         self.first, self.last = first, last
 
     def rotate(self, q: Queries, k: Keys, at: Places) -> tuple[Queries, Keys]:
-        """As RoPE, with 0 in these pairs of the queries; pairs of neighbours."""
+        """As RoPE, with 0 in these pairs of the queries."""
         q, k = super().rotate(q, k, at)
         pairs = torch.empty(self.d_head // 2, device=q.device)
         chosen = Still(self.first, self.last).chosen(pairs)

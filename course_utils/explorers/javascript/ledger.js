@@ -79,11 +79,12 @@ const EXPLORER = {
 
   sentence({ held, right, wrong }, { claim, guess }) {
     const { rows } = SPEC.data, row = rows[claim - 1], open = held[claim - 1] < 0;
-    const asked = `${row.id}, lesson ${row.lesson}: “${row.claim}” (${row.scope})`;
+    const asked = `${row.id}, lesson ${row.lesson}: “${row.claim}” (${row.scope}).`;
     const score = right + wrong ? ` Your score: ${right} of ${right + wrong}.` : "";
     if (open) return `${asked} What do you say: true, false, or depends?${score}`;
     const said = held[claim - 1] ? "Right" : `You said ${guess}`;
-    return `${asked} ${said}: ${row.verdict.toUpperCase()}. ${row.measured} `
+    const measured = row.measured.replace(/[^.]$/, "$&."); // one that ends in cases has no full stop
+    return `${asked} ${said}: ${row.verdict.toUpperCase()}. ${measured} `
       + `Evidence: ${row.evidence}.${score}`;
   },
 
