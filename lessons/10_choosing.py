@@ -75,7 +75,7 @@ order[["doors", "loss", "rise"]].round(3)
 # Here are all of them before training: the scores among 32 identical words, one head each. What we
 # see is what position alone contributes.
 
-# %% tags=["plumbing"]
+# %% tags=["plumbing", "readme"]
 # The fingerprints
 import matplotlib.pyplot as plt
 import torch

@@ -147,7 +147,7 @@ def test_readme_gets_its_badges_and_the_picture(built: Path) -> None:
     readme = (built / "README.md").read_text(encoding="utf-8")
     assert "https://github.com/someone/tiny/actions/workflows/test.yml/badge.svg" in readme
     assert "blob/v1.2.3/notebooks/01_tiny.ipynb" in readme
-    assert (built / "docs" / "picture.png").read_bytes() == b"\x89PNG\r\n\x1a\n"
+    assert (built / "docs" / "01_tiny.png").read_bytes() == b"\x89PNG\r\n\x1a\n"
 
 
 def test_a_second_build_from_the_start_gives_the_same_bytes(built: Path) -> None:

@@ -580,8 +580,9 @@ def test_the_address_stands_in_one_place():
             continue
         text = path.read_bytes().decode(errors="replace")
         if path == ROOT / "README.md":
-            text, found = re.subn(r"(?s)<!-- badges:start -->.*?<!-- badges:end -->", "", text)
-            assert found == 1
+            generated = r"(?s)<!-- (badges|lessons):start -->.*?<!-- \1:end -->"
+            text, found = re.subn(generated, "", text)
+            assert found == 2
         if address in text:
             spelled.append("/".join(parts))
     assert spelled == []

@@ -179,7 +179,7 @@ def test_readme_gets_the_picture_although_learners_have_to_guess_first(tmp_path:
     )
     build_notebooks.build_one(target, force=False)
     files = build_notebooks.side_files(target.project, [target])
-    assert files[root / "docs" / "picture.png"] == b"\x89PNG\r\n\x1a\n"
+    assert files[root / "docs" / "01_tiny.png"] == b"\x89PNG\r\n\x1a\n"
 
 
 # Closer looks

@@ -1,4 +1,4 @@
-"""What README.md promises: its example runs, its lessons and links exist."""
+"""What README.md and docs/ promise: examples run, lessons and links exist."""
 
 import ast
 import re
@@ -17,14 +17,16 @@ from course_utils.encodings import NAMES, Places, YaRN, create, options_of
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+LIBRARY = (ROOT / "docs" / "library.md").read_text(encoding="utf-8")
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
 ROW = Places(torch.arange(10))
-EXAMPLES = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+EXAMPLES = re.findall(r"```python\n(.*?)```", LIBRARY, re.DOTALL)
 
 
 def run(example, capsys):
-    exec(compile(example, "README.md", "exec"), {})
+    exec(compile(example, "library.md", "exec"), {})
     return capsys.readouterr().out
 
 
@@ -51,7 +53,7 @@ def test_the_model_of_ones_own_takes_25_lines_and_reads_each_text_as_if_alone(
     example = next(one for one in EXAMPLES if "class Mine" in one)
     assert len(example.splitlines()) <= 25
     names: dict[str, Any] = {}
-    exec(compile(example, "README.md", "exec"), names)
+    exec(compile(example, "library.md", "exec"), names)
     for row, words in enumerate(([7, 8, 9], [1, 2, 3, 4, 5, 6])):
         alone = names["model"](torch.tensor([words]))
         assert (alone[0, -1] - names["out"][row, -1]).abs().max() <= 1e-6
@@ -60,7 +62,7 @@ def test_the_model_of_ones_own_takes_25_lines_and_reads_each_text_as_if_alone(
 def test_the_functions_turn_as_the_module_does():
     names: dict[str, Any] = {}
     torch.manual_seed(0)
-    exec(compile(next(one for one in EXAMPLES if "apply_rope" in one), "README.md", "exec"), names)
+    exec(compile(next(one for one in EXAMPLES if "apply_rope" in one), "library.md", "exec"), names)
     torch.manual_seed(0)
     x, yarn = torch.randn(2, 4, 10, 16), YaRN(factor=4, original_len=2048)
     rope = create("rope", d_model=64, n_heads=4, layout="half", scaling=yarn)
@@ -71,7 +73,7 @@ def test_the_functions_turn_as_the_module_does():
 @pytest.mark.skipif(bool(pretrained.missing()), reason="needs the published models")
 def test_the_published_models_are_what_their_section_says():
     names: dict[str, Any] = {}
-    exec(compile(next(one for one in EXAMPLES if "smollm2" in one), "README.md", "exec"), names)
+    exec(compile(next(one for one in EXAMPLES if "smollm2" in one), "library.md", "exec"), names)
     vectors, model, longer = (names[name] for name in ("vectors", "model", "longer"))
     assert vectors.shape == (2, 384)
     assert (vectors.norm(dim=-1) - 1).abs().max() <= 1e-6
@@ -82,13 +84,13 @@ def test_the_published_models_are_what_their_section_says():
 
 @pytest.fixture(scope="module")
 def own():
-    """The encodings of one's own that README shows, by name, and what showing them printed."""
+    """The encodings of one's own that the page shows, by name, and what showing them printed."""
     blocks = [one for one in EXAMPLES if "(PositionalEncoding)" in one]
     names: dict[str, Any] = {}
     printed = StringIO()
     with redirect_stdout(printed):
         for block in blocks:
-            exec(compile(block, "README.md", "exec"), names)
+            exec(compile(block, "library.md", "exec"), names)
     return names | {"printed": printed.getvalue(), "source": "".join(blocks)}
 
 
@@ -149,7 +151,7 @@ def test_encodings_of_ones_own_know_nothing_of_padding_and_read_it_rightly(
 def test_the_table_of_encodings_has_every_name_its_doors_and_its_options():
     rows = {}
     for names, doors, options in re.findall(
-        r"^\| (`[a-z]\w*`(?:, `\w+`)*) \| ([^|]*) \|([^|]*)\|$", README, re.MULTILINE
+        r"^\| (`[a-z]\w*`(?:, `\w+`)*) \| ([^|]*) \|([^|]*)\|$", LIBRARY, re.MULTILINE
     ):
         for name in re.findall(r"`(\w+)`", names):
             rows[name] = (doors, options)
@@ -164,29 +166,26 @@ def test_the_table_of_encodings_has_every_name_its_doors_and_its_options():
 
 
 def test_the_table_names_every_lesson_there_is_and_no_other():
-    listed = re.findall(r"^\| (\d\d) ", README, re.MULTILINE)
+    listed = re.findall(r"^\| \[(\d\d) ", README, re.MULTILINE)
     assert listed == [path.name[:2] for path in sorted((ROOT / "lessons").glob("*.py"))]
-
-
-def closer_looks(readme):
-    """What the rows of the table of lessons link to: (number of the row, notebook)."""
-    link = r"^\| (\d\d) .*\]\(notebooks/(closer/\w+)\.ipynb\)"
-    return re.findall(link, readme, re.MULTILINE)
 
 
 def test_a_closer_look_is_linked_in_the_row_of_its_lesson():
     found = [lesson_name(path) for path in find_lessons(ROOT) if is_closer(path)]
-    assert closer_looks(README) == [(name.split("/")[1][:2], name) for name in found]
-    row = "| 04 Relative | Why? | [Skewing](notebooks/closer/04_skewing.ipynb) |"
-    assert closer_looks(f"| lesson |\n{row}\n") == [("04", "closer/04_skewing")]
+    link = r"^\| \[(\d\d) .*\]\(notebooks/(closer/\w+)\.ipynb\)"
+    listed = re.findall(link, README, re.MULTILINE)
+    assert listed == [(name.split("/")[1][:2], name) for name in found]
 
 
-@pytest.mark.parametrize("target", re.findall(r"\]\((?!http)([^)#]+)\)", README))
-def test_a_link_leads_to_a_file(target):
-    assert (ROOT / target).is_file()
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_a_link_leads_to_a_file(page):
+    links = re.findall(r"\]\((?!http)([^)#]+)\)", page.read_text(encoding="utf-8"))
+    assert links or page != ROOT / "README.md"
+    assert [link for link in links if not (page.parent / link).is_file()] == []
 
 
 def test_every_make_command_it_names_exists():
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    for command in re.findall(r"(?:^|`)make (\w+)", README, re.MULTILINE):
-        assert f"\n{command}:" in makefile, command
+    for page in PAGES:
+        for command in re.findall(r"(?:^|`)make (\w+)", page.read_text("utf-8"), re.MULTILINE):
+            assert f"\n{command}:" in makefile, command

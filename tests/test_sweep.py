@@ -328,8 +328,8 @@ def test_the_other_experiments_run_from_the_command_too(tmp_path, capsys):
 
 # Encodings of a user's own
 
-README = (ROOT / "README.md").read_text(encoding="utf-8")
-OWN = README.partition("```py\n")[2].partition("```")[0]
+PAGE = (ROOT / "docs" / "experiments.md").read_text(encoding="utf-8")
+OWN = PAGE.partition("```py\n")[2].partition("```")[0]
 TINY = """
     extrapolation --encodings alibi mine:Window --seeds 0 --steps 3 --length 8 --lengths 8 16
     --d-model 16 --n-layers 1 --n-heads 2 --option window=3

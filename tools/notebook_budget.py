@@ -109,8 +109,12 @@ def shown_explorers(code: Iterable[NotebookNode]) -> int:
 
 def with_time(title: str, minutes: float) -> str:
     """The title cell with the lesson's time, in steps of five minutes, in its line "Time"."""
-    about = max(5, 5 * round(minutes / 5))
-    return TIME.sub(f"**Time:** about {about} minutes.", title)
+    return TIME.sub(f"**Time:** about {rounded(minutes)} minutes.", title)
+
+
+def rounded(minutes: float) -> int:
+    """Minutes as a reader is told them: in steps of five, at least one."""
+    return max(5, 5 * round(minutes / 5))
 
 
 def table(budgets: dict[str, Budget], limits: dict[str, dict[str, int]]) -> str:

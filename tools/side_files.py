@@ -1,11 +1,11 @@
-"""What the build writes beside notebooks: README's badges and picture, the myth ledger."""
+"""What the build writes beside notebooks: README's tables and pictures, the ledger of claims."""
 
 import base64
 import re
-from collections.abc import Iterable
 from pathlib import Path
 
 import claims_table
+import readme_tables
 from nbformat import NotebookNode
 from notebook_source import BuildError, Project, Target, badge, lesson_name, read_notebook
 
@@ -40,19 +40,20 @@ def ledger(full: dict[str, NotebookNode]) -> bytes:
         raise BuildError(f"data/claims.csv: {error}") from error
 
 
-def picture(full: Iterable[NotebookNode]) -> bytes | None:
-    """The first picture of the first cell tagged "readme"."""
-    for notebook in full:
+def pictures(full: dict[str, NotebookNode]) -> dict[str, bytes]:
+    """The first picture of each lesson's cell tagged "readme", by the lesson's name."""
+    found: dict[str, bytes] = {}
+    for lesson, notebook in full.items():
         for cell in notebook.cells:
             shown = [output.get("data", {}) for output in cell.get("outputs", [])]
-            pictures = [data["image/png"] for data in shown if "image/png" in data]
-            if pictures and "readme" in cell.metadata.get("tags", []):
-                return base64.b64decode(pictures[0])
-    return None
+            here = [data["image/png"] for data in shown if "image/png" in data]
+            if here and "readme" in cell.metadata.get("tags", []):
+                found.setdefault(lesson, base64.b64decode(here[0]))
+    return found
 
 
 def side_files(project: Project, targets: list[Target]) -> dict[Path, bytes]:
-    """README.md with its badges, data/claims.csv and docs/picture.png, as they should be now.
+    """README.md with its tables, data/claims.csv and docs/LESSON.png, as they should be now.
 
     They come from the notebooks with solutions, which have every output.
     """
@@ -67,7 +68,8 @@ def side_files(project: Project, targets: list[Target]) -> dict[Path, bytes]:
         if not BADGES.search(text):
             raise BuildError("README.md has no lines <!-- badges:start --> and <!-- badges:end -->")
         lessons = [target.lesson for target in targets]
-        files[readme] = BADGES.sub(lambda _: badges(project, lessons), text).encode()
-    if shown := picture(full.values()):
-        files[project.root / "docs" / "picture.png"] = shown
+        text = BADGES.sub(lambda _: badges(project, lessons), text)
+        files[readme] = readme_tables.fill(text, project, lessons).encode()
+    for lesson, shown in pictures(full).items():
+        files[project.root / "docs" / f"{lesson}.png"] = shown
     return files

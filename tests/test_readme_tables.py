@@ -1,0 +1,77 @@
+"""README's tables: which encoding they name, and that a number in them follows the data."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import readme_tables
+from notebook_source import find_lessons, read_project
+
+from course_utils import data, results
+
+ROOT = Path(__file__).parents[1]
+
+
+def losses(**means):
+    """A summary in which each encoding has these means at 64 and 256."""
+    rows = [
+        {"encoding": name, "read": read, "mean": mean, "margin": 0.01}
+        for name, pair in means.items()
+        for read, mean in zip((64, 256), pair, strict=True)
+    ]
+    return pd.DataFrame(rows).set_index(["encoding", "read"])
+
+
+def test_a_cell_has_the_lowest_loss_and_the_lowest_with_a_plain_kernel():
+    found = losses(alibi=(1.4, 1.4), t5=(1.2, 1.3), rope=(1.25, 1.35), sinusoidal=(1.3, 3.0))
+    assert readme_tables.cell(found, 64, 64) == "`t5` 1.200 ± 0.010; plain: `rope` 1.250 ± 0.010"
+
+
+def test_cutting_to_the_trained_length_counts_where_it_is_better():
+    found = losses(t5=(1.2, 1.3), rope=(1.25, 2.4), xpos=(1.3, 1.6))
+    assert readme_tables.cell(found, 256, 64).endswith("`rope`, cut to 64, 1.250 ± 0.010")
+    found = losses(t5=(1.2, 1.3), rope=(1.25, 2.4), xpos=(1.3, 1.24))
+    assert readme_tables.cell(found, 256, 64).endswith("`xpos` 1.240 ± 0.010")
+
+
+def test_a_stream_is_read_only_by_those_whose_weights_stay_when_positions_run_on():
+    found = losses(learned=(1.0, 1.0), fire=(1.1, 1.1), alibi=(1.4, 1.4), rope=(1.5, 1.5))
+    told = readme_tables.stream(found, 64)
+    assert told == "`alibi` 1.400 ± 0.010; plain: `rope` 1.500 ± 0.010"
+
+
+@pytest.mark.parametrize("reader", readme_tables.READERS)
+def test_every_number_of_the_first_column_is_the_datas(reader):
+    table, (trained, *_) = readme_tables.READERS[reader]
+    row = next(
+        line for line in readme_tables.which_one().splitlines() if line.startswith(f"| {reader}")
+    )
+    rows = data.results(table)
+    if "reading" in rows:
+        rows = rows[rows["reading"] == results.AS_TRAINED]
+    means = rows[rows["read"] == trained].groupby("encoding")["loss"].mean()
+    assert f"`{means.idxmin()}` {means.min():.3f} ± " in row.split(" | ")[1]
+
+
+@pytest.mark.parametrize(
+    ("told", "doors"),
+    [
+        ("all four", "1–4"),
+        ("all four, shut", "1–4"),
+        ("none", "–"),
+        ("2, queries and keys", "2"),
+        ("3, attention scores, and for\nShaw also 4, what is summed", "3, 4"),
+    ],
+)
+def test_doors_are_told_by_their_numbers(told, doors):
+    assert readme_tables.doors(told) == doors
+
+
+def test_a_block_is_replaced_and_what_stands_around_it_stays():
+    text = "before\n<!-- findings:start -->\nold\n<!-- findings:end -->\nafter\n"
+    project = read_project(ROOT)
+    filled = readme_tables.fill(text, project, find_lessons(ROOT))
+    assert filled.startswith("before\n<!-- findings:start -->\n- Trained at 64 bytes")
+    assert filled.endswith("<!-- findings:end -->\nafter\n") and "old" not in filled
+    assert readme_tables.fill(filled, project, find_lessons(ROOT)) == filled
+    assert readme_tables.fill("no block", project, []) == "no block"

@@ -1,0 +1,214 @@
+"""README's tables: the lessons, which encoding to take, and what the course has found.
+
+What stands in them is read from the lessons and computed from data/, so nothing in README that is
+a number is typed.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import notebook_budget
+from notebook_source import Project, badge, is_closer, lesson_name, read_lesson
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+CUT = "direct, cut off"
+CUT_OFF, DIGITS = 4096, 4  # of the needles: tokens that are cut off, digits of a number
+QUESTION = re.compile(r"\*\*Question:\*\* (.+?)(?=\n\n|\Z)", re.DOTALL)
+DOORS = re.compile(r"\*\*Doors:\*\* ([^.]+)\.")
+# What a model reads → its table, and the lengths of the columns.
+READERS = {
+    "earlier words only": ("extrapolation", (64, 256, 2048)),
+    "both ways": ("both_ways", (64, 256, 1024)),
+}
+
+
+def lessons(project: Project, paths: list[Path]) -> str:
+    """A row a lesson: link, question, minutes by the build's count, doors, Colab."""
+    rows = ["| lesson | question | minutes | doors | open |", "|---|---|---|---|---|"]
+    closer = {path.name[:2]: lesson_name(path) for path in paths if is_closer(path)}
+    for path in paths:
+        if is_closer(path):
+            continue
+        cells = read_lesson(path)
+        title, number, page = cells[0].source, path.name[:2], f"notebooks/{path.stem}.ipynb"
+        name = title.partition("\n")[0].removeprefix("# ").replace(" ·", "")
+        question = " ".join(QUESTION.findall(title)[0].split())
+        question = question[0].upper() + question[1:]
+        if number in closer:
+            question += f" [Closer look](notebooks/{closer[number]}.ipynb)"
+        minutes = notebook_budget.rounded(notebook_budget.count(cells).minutes)
+        open_ = doors(DOORS.findall(title)[0])
+        rows.append(
+            f"| [{name}]({page}) | {question} | {minutes} | {open_} | {badge(project, page)} |"
+        )
+    return "\n".join(rows) + "\n"
+
+
+def doors(told: str) -> str:
+    """The numbers of the doors that a title cell names; all four are 1–4, none is –."""
+    if told.startswith("all four"):
+        return "1–4"
+    return ", ".join(re.findall(r"\b[1-4]\b", told)) or "–"
+
+
+def which_one() -> str:
+    """What to take: a row a way of reading, a column a length, and one for streams.
+
+    Each cell has the lowest mean loss, then the lowest of those that leave the kernel plain.
+    """
+    head = ["it reads", "as long as in training", "4 times", "32 times; both ways 16", "a stream"]
+    rows = [f"| {' | '.join(head)} |", "|" + "---|" * len(head)]
+    for reader, (table, lengths) in READERS.items():
+        found = _losses(table)
+        cells = [cell(found, n, lengths[0]) for n in lengths]
+        endless = stream(found, lengths[0]) if reader == "earlier words only" else "–"
+        rows.append(f"| {' | '.join([reader, *cells, endless])} |")
+    return "\n".join(rows) + "\n"
+
+
+def _losses(table: str) -> pd.DataFrame:
+    """Mean and margin by encoding and length."""
+    from course_utils import data, results
+
+    rows = data.results(table)
+    if "reading" in rows:
+        rows = rows[rows["reading"] == results.AS_TRAINED]
+    return results.summary(rows, "encoding", "read")
+
+
+def _plain(names: pd.Index[str]) -> list[str]:
+    from course_utils import choosing
+
+    known = choosing.facts()["plain"]
+    return [name for name in names if known[name]]
+
+
+def _best(found: pd.DataFrame, n: int, names: list[str] | None = None) -> tuple[float, str, str]:
+    """The lowest mean at a length, whose it is, and how it is written."""
+    at = found.xs(n, level="read")
+    at = at if names is None else at.loc[names]
+    name = str(at["mean"].idxmin())
+    return at.loc[name, "mean"], name, f"{at.loc[name, 'mean']:.3f} ± {at.loc[name, 'margin']:.3f}"
+
+
+def cell(found: pd.DataFrame, n: int, trained: int) -> str:
+    """The lowest loss at a length; and the lowest with a plain kernel, there or cut to trained."""
+    names = _plain(found.index.unique("encoding"))
+    _, name, written = _best(found, n)
+    plain, cut = _best(found, n, names), _best(found, trained, names)
+    other = f"`{plain[1]}` {plain[2]}"
+    if cut[0] < plain[0]:
+        other = f"`{cut[1]}`, cut to {trained}, {cut[2]}"
+    return f"`{name}` {written}; plain: {other}"
+
+
+def stream(found: pd.DataFrame, trained: int) -> str:
+    """Keys stay in a cache while positions run on, so no weight may change with the start."""
+    from course_utils import choosing
+
+    known = choosing.facts()["shift"] <= choosing.ROUNDING
+    names = [name for name in found.index.unique("encoding") if known[name]]
+    still = found.loc[names]
+    plain = _best(still, trained, _plain(still.index.unique("encoding")))
+    _, name, written = _best(still, trained)
+    return f"`{name}` {written}; plain: `{plain[1]}` {plain[2]}"
+
+
+def findings(root: Path) -> str:
+    """What the course has found: a sentence, its number, the command that gives it."""
+    rows = [*_of_lengths(), *_of_a_published_model(), _of_claims(root)]
+    return "".join(f"- {told} ({source})\n" for told, source in rows)
+
+
+def _of_lengths() -> list[tuple[str, str]]:
+    from course_utils import data, results
+
+    every = data.results("extrapolation")
+    trained = every[every["reading"] == results.AS_TRAINED]
+    rises = {
+        name: results.change(
+            trained, {"encoding": name, "read": 64}, {"encoding": name, "read": 2048}
+        )
+        for name in trained["encoding"].unique()
+    }
+    gains = [name for name, rise in rises.items() if rise.below()]
+    holds = [name for name, rise in rises.items() if not rise.above(0.1)]
+    command = "`make experiments`, lesson 07"
+    return [
+        (
+            f"Trained at 64 bytes and read at 2048, the loss of {len(rises) - len(holds)} of "
+            f"{len(rises)} encodings rises clearly by more than 0.1 nats a byte. RoPE's rises by "
+            f"{rises['rope']}, ALiBi's by {rises['alibi']}.",
+            command,
+        ),
+        (
+            f"Of all {len(rises)}, {len(gains) or 'none'} gain{'s' if len(gains) == 1 else ''} "
+            "clearly from the longer text. To survive is not to use.",
+            command,
+        ),
+    ]
+
+
+def _of_a_published_model() -> list[tuple[str, str]]:
+    from course_utils import data, results
+
+    asked = data.results("real_needles")
+    early = asked[asked["place"].between(0, CUT_OFF - 1)].assign(share=asked["right"] / DIGITS)
+    shares = early.groupby(["way", "seed"], as_index=False)["share"].mean()
+    cut, yarn = (shares[shares["way"] == way]["share"].mean() for way in (CUT, "YaRN"))
+    lengths = data.results("real_lengths")
+    late = lengths[(lengths["read"] == 12288) & (lengths["first"] >= 8192)]
+    losses = late.groupby(["way", "seed"], as_index=False)["loss"].mean()
+    apart = results.change(losses, {"way": CUT}, {"way": "YaRN"})
+    read = data.results("real_positions").groupby("way")["loss"].mean()
+    whole = read[results.AS_TRAINED]
+    still, without = (
+        round(read[f"pairs 28-31 {how}"] - whole, 2) + 0.0 for how in ("still", "left out")
+    )
+    return [
+        (
+            "SmolLM2-135M was made for 8,192 tokens. Over the last 4,096 of 12,288, YaRN's loss "
+            f"less that of cutting off the first 4,096 is {apart} nats a token. Asked for numbers "
+            f"told in that first part, YaRN has {yarn:.0%} of the digits right, cutting off "
+            f"{cut:.0%}; a guess has 10%. Equal loss is not equal use.",
+            "`make experiments EXPERIMENT=real`, lesson 08",
+        ),
+        (
+            f"In the same model, stopping the four slowest pairs of RoPE costs {still:.2f} nats a "
+            f"token, leaving them out {without:.2f}. So what they carry is not place.",
+            "the same, lesson 05",
+        ),
+    ]
+
+
+def _of_claims(root: Path) -> tuple[str, str]:
+    with (root / "data" / "claims.csv").open(encoding="utf-8", newline="") as file:
+        verdicts = Counter(row["verdict"] for row in csv.DictReader(file))
+    told = (
+        f"Of {verdicts.total()} claims from tutorials, blogs and interviews {verdicts['false']} "
+        f"are false, {verdicts['true']} true, {verdicts['depends']} depend on a choice."
+    )
+    return told, "`make claims`, the ledger in lesson 10's closer look"
+
+
+def fill(text: str, project: Project, paths: list[Path]) -> str:
+    """README with its blocks made anew: what stands between <!-- name:start --> and its end."""
+    makers: dict[str, Callable[[], str]] = {
+        "lessons": lambda: lessons(project, paths),
+        "which": which_one,
+        "findings": lambda: findings(project.root),
+    }
+
+    def made(block: re.Match[str]) -> str:
+        return f"{block[1]}{makers[block[2]]()}{block[3]}"
+
+    names = "|".join(makers)
+    return re.sub(rf"(?s)(<!-- ({names}):start -->\n).*?(<!-- \2:end -->)", made, text)
