@@ -160,6 +160,7 @@ class Player(ipywidgets.HBox):
 
     def __init__(self):
         slider = ipywidgets.IntSlider(last, max=last, step=every, description="step")
+        slider.style.description_width = "9em"  # as that of the menus below it
         buttons = ipywidgets.Play(value=last, max=last, step=every, interval=250)
         super().__init__([slider, buttons])
         ipywidgets.jslink((buttons, "value"), (slider, "value"))
@@ -180,7 +181,8 @@ def paint(fig, step, padding, shown):
         [f"{round(one.item(), 1) + 0.0:.1f}" for one in (numbers.min(), numbers.max())]
         for numbers in (picture, line[inset : side - inset])
     )
-    shade = f"one shade, {painted[0]}" if picture.min() == picture.max() else " to ".join(painted)
+    one_shade = picture.max() - picture.min() < 1e-4
+    shade = f"one shade, {painted[0]}" if one_shade else " to ".join(painted)
     return f"It paints {shade}; wanted: {' to '.join(wanted)}.".replace("-", "−")
 
 
