@@ -378,10 +378,10 @@ for at in (1, 64, 2048):
 guess.reveal(calls_of_f[0 if len(calls) < 20 else 1 if len(calls) < 200 else 2])
 
 # %% [markdown]
-# Its *cost*: no vector without all before it, one after another. (Keep the last, and the next is
-# cheap; leap, and you pay.) Its *start*: near 0 the untrained path is a whisper beside the words,
-# and far out it drowns them. The integral goes on for ever. Whether a model can *use* it there is
-# the myth check's question.
+# Its *cost*: no vector without all before it, one after another. (The next one is cheap; a leap is
+# not.) Its *start*: near 0 the untrained path is a whisper beside the words, and far out it drowns
+# them. The integral goes on for ever. Whether a model can *use* it there is the myth check's
+# question.
 #
 # ## A phase of the word
 #
@@ -720,12 +720,12 @@ myths.table()
 # - Zero padding tells a CNN where the border is; circular padding tells nothing.
 # - An edge leaks only if something there is unlike the rest; far from it the leak is vague.
 # - A patch has two numbers; half the width for each leaves a cross.
-# - A factor hides behind the words; a path to any time is no extrapolation.
+# - A factor hides behind words; a path to any time is no extrapolation.
 # - CoPE counts content, and its gates must shut.
 #
 # **Read next:** Islam et al. 2020, *How Much Position Information Do Convolutional Neural Networks
 # Encode?*, arXiv 2001.08248; Golovneva et al. 2024, *Contextual Position Encoding*, 2405.18719; Heo
-# et al. 2024, 2403.13298, where waves learn directions of their own.
+# et al. 2024, 2403.13298, on waves in any direction.
 #
-# **Next:** [lesson 10](10_choosing.ipynb) chooses among all of them, or take the
+# **Next:** [lesson 10](10_choosing.ipynb) chooses, or take the
 # [closer look](closer/09_leaks.ipynb) first.
