@@ -430,8 +430,8 @@ plots.show(
 
 # %% [markdown]
 # **Look:** meeting itself, a word sees the offset alone, as with RoPE: a flat line. The twin drifts
-# off: their score tells more than an offset, it tells *where*. That is rich and dear: half as many
-# speeds as the embeddings have numbers.
+# off: the same offset, and a score that depends on *where* they stand. That is rich and dear: half
+# as many speeds as the embeddings have numbers.
 #
 # ## A count of content
 #
