@@ -16,11 +16,11 @@
 # After this lesson you can
 #
 # - say how a network that was given no position finds one, and how to plug that leak;
-# - tell what seven answers cost: nothing, two numbers, a factor, a time, a phase, a count, a leak;
-# - build a head that finds the third sentence, however long the sentences are.
+# - say what seven answers give, and what they lack;
+# - build a head that finds the third sentence from the end, by counting full stops.
 #
 # **Time:** about 45 minutes. **Builds on:** lessons 02, 04 and 07. **Doors:** 1, 2 and 3, or none.
-# **Left out:** other paddings, and more of each answer: the
+# **Left out:** other paddings, FLOATER's solver, CoPE and caches: the
 # [closer look](closer/09_leaks.ipynb).
 
 # %% tags=["nbval-ignore-output"]
@@ -142,39 +142,60 @@ plots.show(
 # each layer carries news of them one pixel inwards. Islam et al. (2020) found this leak in
 # well-known image networks.
 #
-# Paint it yourself, by dragging the step. Which comes first, the corners or the sides?
+# Press ▶, and the picture paints itself. Then take another padding: on which number does its one
+# shade settle, and why on that one?
 
 # %% tags=["plumbing"]
-# Drag the step
+# A picture that paints itself: play it, or drag the step
+import ipywidgets
+import traitlets
+
 last = (len(films["zeros"]) - 1) * every
+
+
+class Player(ipywidgets.HBox):
+    """A slider for the step, and buttons that move it."""
+
+    description, value = "step", traitlets.Int(last)
+
+    def __init__(self):
+        slider = ipywidgets.IntSlider(last, max=last, step=every, description="step")
+        slider.style.description_width = "9em"  # as that of the menus below it
+        buttons = ipywidgets.Play(value=last, max=last, step=every, interval=250)
+        super().__init__([slider, buttons])
+        ipywidgets.jslink((buttons, "value"), (slider, "value"))
+        traitlets.link((slider, "value"), (self, "value"))
 
 
 def paint(fig, step, padding, shown):
     """One frame of a film."""
     picture = films[padding][step // every, int(shown == "row")]
     if not fig.axes:
-        plots.heatmap(fig.subplots(), torch.zeros(side, side), limit=1, equal=True, unit="painted")
+        blank_page = torch.zeros(side, side)
+        ax = plots.heatmap(fig.subplots(), blank_page, limit=1, equal=True, unit="painted").axes
+        ax.set(xlabel="column", ylabel="row")
     ax, inset = fig.axes[0], (side - picture.shape[-1]) // 2
     ax.images[0].set_data(F.pad(picture, [inset] * 4, value=-torch.inf))
     ax.set_title(f"{shown} on a blank page, padding: {padding}, step {step}")
-    ends = [f"{round(one.item(), 1) + 0.0:.1f}" for one in (picture.min(), picture.max())]
-    return f"It paints from {ends[0]} to {ends[1]}; wanted: −1 to 1.".replace("-", "−")
+    painted, wanted = (
+        [f"{round(one.item(), 1) + 0.0:.1f}" for one in (numbers.min(), numbers.max())]
+        for numbers in (picture, line[inset : side - inset])
+    )
+    one_shade = picture.max() - picture.min() < 1e-4
+    shade = f"one shade, {painted[0]}" if one_shade else " to ".join(painted)
+    return f"It paints {shade}; wanted: {' to '.join(wanted)}.".replace("-", "−")
 
 
-widgets.explore(
-    paint,
-    size=(6.0, 4.4),
-    step=(0, last, last, every),
-    padding=list(films),
-    shown=["column", "row"],
-)
+widgets.explore(paint, size=(6.0, 4.4), step=Player(), padding=list(films), shown=["column", "row"])
 
 # %% [markdown]
-# How deep does it leak? That needs no training:
+# Who knows nothing paints the mean of all columns: 0.
+#
+# How deep does the leak go? That needs no training:
 
 # %%
 for layers in (2, 6, 11, 12):
-    painted = painter("zeros", layers).double()(blank.double())[0, 0]
+    painted = painter("zeros", layers, width=32).double()(blank.double())[0, 0]
     equal = (painted - painted[12, 12]).abs() < 1e-12
     print(f"{layers:2} layers: {int(equal.sum()):3} of {side * side} pixels equal the middle one")
 
@@ -184,9 +205,9 @@ for layers in (2, 6, 11, 12):
 #
 # ## Nothing
 #
-# A text has a border too: its start. Behind a causal mask a token sees only what came before. Is
-# that a leak? Lesson 07's table has a model with *no position* (NoPE), and it reads. So, a blank
-# page again: one word, 64 times.
+# A text has a border too: its start. Behind a causal mask a token sees only itself and what came
+# before. Is that a leak? Lesson 07's table has a model with *no position* (NoPE), and it reads. So,
+# a blank page again: one word, 64 times.
 
 # %%
 from course_utils.models import TinyTransformer
@@ -286,7 +307,7 @@ plots.show(
 # %% [markdown]
 # **Look:** counted row by row, the patch below is a stranger. Two numbers make a page of it, with a
 # *cross*: the two halves are added, and along its own row a patch agrees fully in one of them.
-# Exercise 2 mends that.
+# Axial RoPE adds nothing to words, and has the same cross. Exercise 2 mends that.
 #
 # ## A factor
 #
@@ -306,8 +327,8 @@ for name, x in ways.items():
 
 # %% [markdown]
 # It reads the sum nearly always, the product hardly ever. The entries of words are as often below 0
-# as above, and a factor takes on their signs. A linear map that does not know the word is blind to
-# it.
+# as above, and a factor takes on their signs. A linear map that does not know the word can hardly
+# see it.
 #
 # ## A time
 #
@@ -357,19 +378,20 @@ for at in (1, 64, 2048):
 guess.reveal(calls_of_f[0 if len(calls) < 20 else 1 if len(calls) < 200 else 2])
 
 # %% [markdown]
-# Its *cost*: no vector without all before it, one after another. (Keep the last, and the next is
-# cheap; leap, and you pay.) Its *start*: near 0 the untrained path is a whisper beside the words,
-# and far out it drowns them. The integral goes on for ever. Whether a model can *use* it there is
-# the myth check's question.
+# Its *cost*: no vector without all before it, one after another. (The next one is cheap; a leap is
+# not.) Its *start*: near 0 the untrained path is a whisper beside the words, and far out it drowns
+# them. The integral goes on for ever. Whether a model can *use* it there is the myth check's
+# question.
 #
 # ## A phase of the word
 #
 # Until now all words at $p$ got the same. In complex order (Wang et al. 2020) each *word* has its
 # own clock hands. Position turns its embedding, as RoPE turns queries, but at speeds that are the
-# word's own and learned.
+# word's own and learned. Let word 5 be a twin of word 3: the same vector, and hands a tenth slower.
 
 # %%
 turning = made["complex_order"].requires_grad_(False)
+turning.frequencies[5] = 0.9 * turning.frequencies[3]  # by hand; in a model, by training
 spots = torch.arange(512)[None]
 
 
@@ -393,23 +415,23 @@ plots.lines(
     ax,
     meetings,
     x=torch.arange(3, 512),
-    title="the same vector 3 positions earlier: itself, or a twin with other speeds",
+    title="the same vector 3 positions earlier: itself, or a twin with slower hands",
     xlabel="position of the word",
     ylabel="cosine",
 )
 ax.set_ylim(-0.1, 1.05)
-drifts = {name: (one.amax() - one.amin()).item() for name, one in meetings.items()}
 plots.show(
     fig,
-    "Cosine of a word with another 3 positions earlier, while both move from 3 to 511. Changes by "
-    + ", ".join(f"{name}: {drift:.2f}" for name, drift in drifts.items())
-    + ". The line of the twin comes down.",
+    "Cosine of a word with another 3 positions earlier, while both move from 3 to 511. First and "
+    "last: "
+    + ", ".join(f"{name} {one[0]:.2f} and {one[-1]:.2f}" for name, one in meetings.items())
+    + ".",
 )
 
 # %% [markdown]
-# **Look:** meeting itself, a word sees the offset alone, as with RoPE: a flat line. A twin has the
-# same vector, but hands of its own, and drifts off; its score tells both places. That is rich and
-# dear: half as many speeds as the embeddings have numbers.
+# **Look:** meeting itself, a word sees the offset alone, as with RoPE: a flat line. The twin drifts
+# off: the same offset, and a score that depends on *where* they stand. That is rich and dear: half
+# as many speeds as the embeddings have numbers.
 #
 # ## A count of content
 #
@@ -457,7 +479,7 @@ def head(text, gain=4.0):
 texts = (
     "It rained . We stayed in . I read . Then tea . Sam slept .",
     "He ran . The old dog ran with him . He fell . It sat by him . All was well .",
-    "I saw a red fox . It hid . Then two of its cubs came out . We went . No one spoke .",
+    "I saw a fox . It hid . Then two of its cubs came . We went . No one spoke .",
 )
 
 # %% tags=["plumbing"]
@@ -471,7 +493,7 @@ for ax, text in zip(axes, texts, strict=True):
     for place, (token, weight) in enumerate(zip(tokens, weights, strict=True)):
         ax.text(place, 0, token, ha="center", va="center", color="white" if weight > 0.5 else "k")
     ax.plot(len(tokens) - 7, -0.62, "v", color="C1", clip_on=False)
-    ax.set(xlim=(-0.5, 23.5), xticks=[], yticks=[], ylim=(0.5, -0.5))
+    ax.set(xlim=(-0.5, 21.5), xticks=[], yticks=[], ylim=(0.5, -0.5))
     ax.spines[:].set_visible(False)
     reached.append(f"{len(tokens) - 1 - int(weights.argmax())} back")
 fig.suptitle("The last full stop looks back (dark: weight 1; orange: always 6 back)")
@@ -484,8 +506,8 @@ plots.show(
 
 # %% [markdown]
 # **Look:** always the full stop of the third sentence from the end, at another distance each time.
-# No head that goes by places or offsets alone can do that. But gates do not shut quite. A word's is
-# still open by 1.8 %.
+# The last two texts are equally long, so a head that goes by places or offsets alone looks equally
+# far back in both. But gates do not shut quite. A word's is still open by 1.8 %.
 
 # %%
 guess = widgets.predict(
@@ -695,15 +717,15 @@ myths.table()
 # %% [markdown]
 # ## In five lines
 #
-# - Zero padding tells a CNN where the border is; circular padding tells it nothing.
-# - A blank page leaks only where something is unlike the rest; far from it the leak is vague.
+# - Zero padding tells a CNN where the border is; circular padding tells nothing.
+# - An edge leaks only if something there is unlike the rest; far from it the leak is vague.
 # - A patch has two numbers; half the width for each leaves a cross.
-# - Factors hide behind words, and an integral to any time is no extrapolation.
+# - A factor hides behind words; a path to any time is no extrapolation.
 # - CoPE counts content, and its gates must shut.
 #
 # **Read next:** Islam et al. 2020, *How Much Position Information Do Convolutional Neural Networks
-# Encode?*, arXiv 2001.08248. Golovneva et al. 2024, *Contextual Position Encoding*, arXiv
-# 2405.18719, sections 4 and 5. Heo et al. 2024, *Rotary Position Embedding for Vision Transformer*,
-# arXiv 2403.13298, where waves learn directions of their own.
+# Encode?*, arXiv 2001.08248; Golovneva et al. 2024, *Contextual Position Encoding*, 2405.18719; Heo
+# et al. 2024, 2403.13298, on waves in any direction.
 #
-# **Next:** lesson 10 chooses, or take the [closer look](closer/09_leaks.ipynb) first.
+# **Next:** [lesson 10](10_choosing.ipynb) chooses, or take the
+# [closer look](closer/09_leaks.ipynb) first.
