@@ -1,6 +1,7 @@
 """Choosing: what is known of an encoding is measured, and answers strike out by it."""
 
 import math
+from typing import Any
 
 import pytest
 import torch
@@ -77,7 +78,7 @@ def test_those_that_see_offsets_only_do_not_move():
 
 
 def test_the_first_answers_strike_out_nobody():
-    first = {question: answers[0] for question, answers in choosing.QUESTIONS.items()}
+    first: dict[str, Any] = {name: answers[0] for name, answers in choosing.QUESTIONS.items()}
     assert not struck(**first).any(axis=None)
     assert remaining(**first) == remaining() == facts().sort_values("loss").index.tolist()
 

@@ -96,7 +96,8 @@ def _best(found: pd.DataFrame, n: int, names: list[str] | None = None) -> tuple[
     at = found.xs(n, level="read")
     at = at if names is None else at.loc[names]
     name = str(at["mean"].idxmin())
-    return at.loc[name, "mean"], name, f"{at.loc[name, 'mean']:.3f} ± {at.loc[name, 'margin']:.3f}"
+    mean, margin = (float(at[column][name]) for column in ("mean", "margin"))
+    return mean, name, f"{mean:.3f} ± {margin:.3f}"
 
 
 def cell(found: pd.DataFrame, n: int, trained: int) -> str:
@@ -166,7 +167,7 @@ def _of_a_published_model() -> list[tuple[str, str]]:
     cut, yarn = (shares[shares["way"] == way]["share"].mean() for way in (CUT, "YaRN"))
     lengths = data.results("real_lengths")
     late = lengths[(lengths["read"] == 12288) & (lengths["first"] >= 8192)]
-    losses = late.groupby(["way", "seed"], as_index=False)["loss"].mean()
+    losses = late.groupby(["way", "seed"])["loss"].mean().reset_index()
     apart = results.change(losses, {"way": CUT}, {"way": "YaRN"})
     read = data.results("real_positions").groupby("way")["loss"].mean()
     whole = read[results.AS_TRAINED]
