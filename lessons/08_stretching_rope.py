@@ -1045,4 +1045,4 @@ myths.table()
 # **Read next:** Peng et al. 2023, *YaRN*, arXiv 2309.00071, sections 2 and 3. Then Chen et al.
 # 2023, *Position Interpolation*, 2306.15595.
 #
-# **Next:** lesson 09 opens further doors: what else has been tried? It is being written.
+# **Next:** [lesson 09](09_further_doors.ipynb) opens further doors: what else has been tried?

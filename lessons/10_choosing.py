@@ -424,21 +424,21 @@ from course_utils.claims import Claim, Myths
 
 myths = Myths(
     {
-        "C71": Claim(
+        "C59": Claim(
             "What reads long texts well pays for it at the trained length.",
             scope="17 encodings; pays: the rank correlation of the loss at 64 bytes with the rise "
             "to 2048 is below 0, in each seed",
             evidence="shipped results",
             seeds=5,
         ),
-        "C72": Claim(
+        "C60": Claim(
             "An encoding that learns its numbers beats one that has none to learn.",
             scope="each against each at 64 bytes, the trained length; beats: the paired 95 % "
             "interval is below 0",
             evidence="shipped results",
             seeds=5,
         ),
-        "C73": Claim(
+        "C61": Claim(
             "A relative encoding is at home wherever the text starts.",
             scope="those at doors 2 to 4, untrained, over random words; at home: no weight changes "
             "by more than 1e-4 when all positions move by 999",
@@ -455,7 +455,7 @@ for seed, rows in losses.groupby("seed"):
     pair = pd.DataFrame({"loss": rows[64], "rise": rows[2048] - rows[64]})
     ranks[f"seed {seed}"] = pair.rank().corr().iloc[0, 1]
 myths.settle(
-    "C71",
+    "C59",
     {seed: rank < 0 for seed, rank in ranks.items()},
     f"Rank correlations from {min(ranks.values()):.2f} to {max(ranks.values()):.2f}: who does well "
     "at 64 rather does well at 2048 too.",
@@ -469,7 +469,7 @@ for one in learn:
         wins[one, other] = change(trained, *pair).below()
 best = facts.loss[fixed].idxmin()
 myths.settle(
-    "C72",
+    "C60",
     {f"against {other}": all(wins[one, other] for one in learn) for other in fixed},
     f"Of {len(wins)} pairs the learning one wins {sum(wins.values())}. Best without: {best}; it is "
     f"not clearly beaten by {sum(not wins[one, best] for one in learn)} of {len(learn)}.",
@@ -478,7 +478,7 @@ relative = [
     name for name in facts.index if "embed" not in facts.doors[name] and facts.doors[name] != "none"
 ]
 myths.settle(
-    "C73",
+    "C61",
     {name: facts["shift"][name] <= choosing.ROUNDING for name in relative},
     "FIRE weighs the offset against the query's own place, once that is past a threshold: its "
     f"weights change by up to {facts['shift']['fire']:.3f}.",
@@ -500,5 +500,5 @@ myths.table()
 # 2309.17453; Kazemnejad et al. 2023, *The Impact of Positional Encoding on Length Generalization in
 # Transformers*, arXiv 2305.19466.
 #
-# **Next:** the [closer look](closer/10_in_practice.ipynb) has the course's ledger of claims, as a
-# game.
+# **Next:** [lesson 11](11_capstone.ipynb): heal six broken encodings, and make one of your own. Or
+# the [closer look](closer/10_in_practice.ipynb), which has the course's ledger of claims as a game.

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from course_utils import text
+from course_utils.experiments import __main__ as command
 from course_utils.experiments import both_ways, extrapolation, larger
 from course_utils.experiments.__main__ import EXPERIMENTS
 from course_utils.experiments.recipe import Recipe
@@ -34,6 +35,15 @@ def test_every_encoding_can_be_trained_both_ways_and_read_long(encoding):
     assert [row["read"] for row in rows["losses"]] == [4, 8, 32]
     assert all(np.isfinite(row["loss"]) and row["loss"] < 9 for row in rows["losses"])
     assert len({row["judged"] for row in rows["losses"]}) == 1
+
+
+def test_models_that_look_both_ways_learn_at_a_rate_of_their_own_if_no_other_is_asked_for():
+    asked = ["both-ways", "--encodings", "t5", "--seeds", "0"]
+    (usual,), (other,) = (
+        command.recipes(command.parser().parse_args(one))
+        for one in (asked, [*asked, "--lr", "0.1"])
+    )
+    assert (usual.lr, other.lr) == (1e-3, 0.1)
 
 
 def test_a_model_that_looks_both_ways_uses_what_stands_after_a_hidden_byte():

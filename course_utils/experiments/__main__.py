@@ -107,6 +107,7 @@ EXPERIMENTS = {
     "both-ways": Experiment(
         "train masked language models, which look both ways, read texts of many lengths.",
         both_ways.jobs,
+        usual=both_ways.DEFAULTS,
         encodings=both_ways.ENCODINGS,
         lengths=both_ways.LENGTHS,
     ),
