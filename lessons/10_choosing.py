@@ -238,6 +238,9 @@ for question, answers in choosing.QUESTIONS.items():
 # 3. **They start** anywhere: all positions moved by 999, no weight may change.
 # 4. **Attention** must be a plain fused kernel: no bias.
 # 5. **Loss** at the trained length: how far behind the best?
+#
+# All losses are of models that see earlier words only. The
+# [closer look](closer/10_in_practice.ipynb) has eight that look both ways.
 
 # %%
 guess = widgets.predict(

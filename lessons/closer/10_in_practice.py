@@ -13,6 +13,7 @@
 # section stands alone.
 #
 # - what models that people use have chosen, with sources;
+# - eight encodings in models that look both ways;
 # - memory against length, and the tasks that tell encodings apart;
 # - five questions that come up at work, each answered by a cell;
 # - the ledger of every claim in this course, to guess and to filter.
@@ -68,6 +69,31 @@ print(late.encoding.value_counts().to_string())
 # A list of names is no census: it has those that this course speaks of. SmolLM2 and a child of BERT
 # come with the course, and lessons 03 and 05 look inside.
 #
+# ## Both ways
+#
+# Lesson 10's losses are of models that see earlier words only. Here are eight encodings in models
+# that look both ways: of 64 bytes of text 15 % are hidden, and the model names them. Then it reads
+# windows of up to 1024, always judged on the same bytes. The mean over seeds, and half of its 95 %
+# interval:
+
+# %%
+from course_utils import data
+from course_utils.results import as_text, change, summary
+
+both = data.results("both_ways")
+means = summary(both, "encoding", "read")
+best_first = means.xs(64, level="read")["mean"].sort_values().index
+print(as_text(means.reindex(best_first, level="encoding"), "read"))
+
+# %%
+for name in best_first:
+    moved = change(both, {"encoding": name, "read": 64}, {"encoding": name, "read": 1024})
+    word = "lower" if moved.below() else "higher" if moved.above() else "not clear"
+    print(f"{name:14} at 1024, less that at 64: {moved} ({word})")
+
+# %% [markdown]
+# **Look:** LOOKLOOK
+#
 # ## Memory against length
 #
 # How many bytes of tensors does attention make beyond those that it makes without an encoding? Each
@@ -114,7 +140,7 @@ plots.show(
 # at 256. The mean over seeds, of what share is right:
 
 # %%
-from course_utils import choosing, data
+from course_utils import choosing
 
 tasks = data.results("tasks")
 longest = tasks[tasks["read"] == tasks["read"].max()]
@@ -184,7 +210,7 @@ print("16 numbers a position, through a matrix, fit words of", widen(codes).shap
 # ## Trainable or fixed?
 
 # %%
-from course_utils.results import AS_TRAINED, change
+from course_utils.results import AS_TRAINED
 
 results = data.results("extrapolation")
 trained = results[results.reading == AS_TRAINED]
