@@ -1,6 +1,7 @@
 """Whether something that stands in a lesson solves one of its exercises when it is pasted.
 
-    python tools/pasting.py 02 05          # prints what does, lesson by lesson
+    python tools/pasting.py 02 05               # prints what does, lesson by lesson
+    python tools/pasting.py 02 --one-in 8       # with an eighth of its expressions and cells
 
 An exercise should need an idea that its lesson does not print. This runs the lesson as a learner
 has it, with stubs, and then offers to each check what a learner can copy without one:
@@ -19,6 +20,7 @@ again as such, with the exercise's rules.
 
 from __future__ import annotations
 
+import argparse
 import ast
 import contextlib
 import copy
@@ -33,6 +35,7 @@ import sys
 import tempfile
 import time
 import warnings
+import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -212,8 +215,16 @@ def written(text: Text, way: dict[str, str], offered: str, exercise: Exercise) -
     return "\n".join([head, *lines, f"    return {offered}"]) + "\n"
 
 
-def pasted(lesson: Path) -> dict[str, Any]:
-    """For each exercise: what was tried, and what passes, with the check's word."""
+def sampled(key: str, one_in: int) -> bool:
+    """Whether a text is tried where one in so many is: the same ones until the text changes."""
+    return zlib.crc32(key.encode()) % one_in == 0
+
+
+def pasted(lesson: Path, one_in: int = 1) -> dict[str, Any]:
+    """For each exercise: what was tried, and what passes, with the check's word.
+
+    All functions are tried, and of the expressions and cells one in so many.
+    """
     cells, found = read_lesson(lesson), {}
     begin = time.perf_counter()
     space = run(cells)
@@ -228,7 +239,8 @@ def pasted(lesson: Path) -> dict[str, Any]:
             trial.offer(name, [(text, {}) for text in calls])
         for text in itertools.chain(expressions(own), bodies(own)):
             key = "\n".join(map(ast.unparse, text.statements))
-            trial.offer(key, [(text, way) for way in exchanges(text, exercise, space)])
+            if sampled(f"{exercise.name} {key}", one_in):
+                trial.offer(key, [(text, way) for way in exchanges(text, exercise, space)])
         found[exercise.name] = {
             "right": [text for text, sort in trial.passing.items() if sort == "right"],
             "ruled out": sum(sort == "rule" for sort in trial.passing.values()),
@@ -247,13 +259,18 @@ def own_cell(cell: Any, name: str, space: Namespace) -> bool:
     )
 
 
-def main(numbers: Sequence[str]) -> int:
+def main(given: Sequence[str] | None = None) -> int:
     """Print what was found in these lessons, as JSON; 1 if anything passes."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("lessons", nargs="*", help="numbers or names; all without")
+    parser.add_argument("--one-in", type=int, default=1, metavar="N", help="try one text in N")
+    options = parser.parse_args(given)
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
     matplotlib.use("Agg")
     plots.show = lambda *_, **__: plt.close("all")  # pictures cost more than most answers
-    chosen = [one for one in find_lessons(ROOT) if lesson_name(one).startswith(tuple(numbers))]
+    names = tuple(options.lessons) or ("",)
+    chosen = [one for one in find_lessons(ROOT) if lesson_name(one).startswith(names)]
     passing = False
     for lesson in chosen:
         with (
@@ -262,11 +279,11 @@ def main(numbers: Sequence[str]) -> int:
             tempfile.TemporaryDirectory() as folder,
             contextlib.chdir(folder),
         ):
-            found = pasted(lesson)
+            found = pasted(lesson, options.one_in)
         print(json.dumps({lesson_name(lesson): found}, indent=1, ensure_ascii=False))
         passing |= any(one["right"] for one in found["exercises"].values())
     return int(passing)
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())
