@@ -9,7 +9,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from pairwise import pairwise
+from pairwise import each_once, pairwise
 from variants import (
     CAUSAL_ONLY,
     DYNAMIC,
@@ -262,7 +262,7 @@ def check_nothing_is_stale(variant, mode, change):
         assert max(told) > 0, name
 
 
-@pairwise(variant=VARIANTS, mode=tuple(MODES), change=tuple(CHANGES))
+@each_once(variant=VARIANTS, mode=tuple(MODES), change=tuple(CHANGES))
 def test_no_table_is_stale_after_a_parameter_changed(variant, mode, change):
     check_nothing_is_stale(variant, mode, change)
 
@@ -367,7 +367,7 @@ SET_ANEW: dict[str, dict[str, Any]] = {
 }
 
 
-@pairwise(
+@each_once(
     variant=[one for one in [*VARIANTS, DYNAMIC] if one[0] in SET_ANEW], mode=tuple(MODES), n=TEXTS
 )
 def test_no_table_is_stale_after_an_option_is_set_anew(variant, mode, n):
