@@ -1,7 +1,7 @@
 """Whether something that stands in a lesson solves one of its exercises when it is pasted.
 
     python tools/pasting.py 02 05               # prints what does, lesson by lesson
-    python tools/pasting.py 02 --one-in 8       # an eighth of its cells, and all its functions
+    python tools/pasting.py 02 --one-in 4       # a quarter of its cells, and all its functions
 
 An exercise should need an idea that its lesson does not print. This runs the lesson as a learner
 has it, with stubs, and then offers to each check what a learner can copy without one:
@@ -59,6 +59,7 @@ from pasting_texts import (  # noqa: E402
     expressions,
     functions,
     kind,
+    names_read,
     parsed,
 )
 
@@ -238,29 +239,33 @@ def needed(cells: Sequence[Any], taken: Container[str]) -> set[str]:
         for part in parsed(cell).body
         if isinstance(part, ast.FunctionDef)
     }
-    wanted: set[str] = set()
+    wanted: set[str] = set()  # names whose values somebody after this place takes
     for cell in reversed(cells):
         body = parsed(cell).body
         made = {name for part in body if not isinstance(part, DEFINITIONS) for name in bound(part)}
-        reads = {name for part in body for name in names_in(part)}
-        if cell.id in taken or reads & stubs or made & wanted:
+        runs = cell.id in taken or made & wanted or any(taken_from(part) & stubs for part in body)
+        if runs:
             found.add(cell.id)
-            wanted |= reads
-        for part in body:
-            if isinstance(part, (ast.FunctionDef, ast.ClassDef)) and part.name in wanted:
-                wanted |= names_in(part)
+        for part in reversed(body):
+            if isinstance(part, (ast.FunctionDef, ast.ClassDef)):
+                wanted |= taken_from(part) if part.name in wanted else set()
+            elif runs:
+                wanted -= {*assigned(part)} if isinstance(part, ast.Assign) else set()
+                wanted |= taken_from(part)
     return found
 
 
-def names_in(part: ast.AST) -> set[str]:
-    """All names that stand in a piece of code."""
-    return {node.id for node in ast.walk(part) if isinstance(node, ast.Name)}
+def taken_from(part: ast.stmt) -> set[str]:
+    """The names whose values a statement takes from outside."""
+    loads = (node for node in ast.walk(part) if isinstance(node, ast.Name))
+    found = {node.id for node in loads if isinstance(node.ctx, ast.Load)} & {*names_read(part)}
+    return found - {*assigned(part)} if isinstance(part, DEFINITIONS) else found
 
 
 def bound(part: ast.stmt) -> set[str]:
     """The names to which a statement gives a value, or something in theirs."""
-    places = [node for node in ast.walk(part) if isinstance(getattr(node, "ctx", None), ast.Store)]
-    return {name for place in places for name in names_in(place)}
+    places = [node for node in ast.walk(part) if isinstance(getattr(node, "ctx", 0), ast.Store)]
+    return {node.id for place in places for node in ast.walk(place) if isinstance(node, ast.Name)}
 
 
 def pasted(lesson: Path, one_in: int = 1) -> dict[str, Any]:
