@@ -225,7 +225,7 @@ def written(text: Text, way: dict[str, str], offered: str, exercise: Exercise) -
 
 
 def sampled(source: str, one_in: int) -> bool:
-    """Whether a cell is tried where one in so many is: the same ones until they change."""
+    """Whether a cell is tried where one in so many is: the same one until it changes."""
     return zlib.crc32(source.encode()) % one_in == 0
 
 
