@@ -27,7 +27,7 @@ def each_lesson(test):
 def found_in(lesson, *options):
     """What ``tools/pasting.py`` finds, in a process of its own: it runs the whole lesson."""
     command = [sys.executable, str(ROOT / "tools" / "pasting.py"), lesson_name(lesson), *options]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=1800)
     assert done.returncode in (0, 1) and done.stdout, done.stderr
     (found,) = json.loads(done.stdout).values()
     return found["exercises"]
