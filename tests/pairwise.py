@@ -23,7 +23,18 @@ def covering(sizes):
 
 def pairwise(**values: Sequence[Any]):
     """All combinations of the values; those that a cover of all pairs can spare are thorough."""
-    chosen = set(covering([len(found) for found in values.values()]))
+    return _cases(values, set(covering([len(found) for found in values.values()])))
+
+
+def each_once(**values: Sequence[Any]):
+    """All combinations; make test runs each value of the first once, with the others in turn."""
+    first, *others = values.values()
+    turns = list(product(*(range(len(found)) for found in others)))
+    chosen = {(number, *turns[number % len(turns)]) for number in range(len(first))}
+    return _cases(values, chosen)
+
+
+def _cases(values: dict[str, Sequence[Any]], chosen: set[tuple[int, ...]]):
     cases = [
         pytest.param(
             *(found[index] for found, index in zip(values.values(), row, strict=True)),

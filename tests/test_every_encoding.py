@@ -6,14 +6,16 @@ from typing import Any
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from pairwise import pairwise
 from variants import (
     DYNAMIC,
     VARIANTS,
     VOCABULARY,
     Reader,
     attention,
+    few_examples,
     gap,
     label,
     sentence,
@@ -32,7 +34,7 @@ seeds = st.integers(0, 2**16)
 
 
 @variants()
-@settings(max_examples=6)
+@few_examples
 @given(seed=seeds, pieces=st.lists(st.integers(1, 6), min_size=1, max_size=6))
 def test_reading_piece_by_piece_with_a_cache_equals_reading_at_once(variant, seed, pieces):
     torch.manual_seed(seed)
@@ -92,7 +94,7 @@ def test_dynamic_ntk_turns_cached_keys_anew_so_the_last_step_equals_the_full_pas
 
 @variants(DYNAMIC)
 @pytest.mark.parametrize("causal", [True, False], ids=["causal", "full"])
-@settings(max_examples=8)
+@few_examples
 @given(seed=seeds, order=st.permutations(range(9)))
 def test_shuffling_tokens_with_their_positions_only_shuffles_the_output(
     variant, causal, seed, order
@@ -107,7 +109,7 @@ def test_shuffling_tokens_with_their_positions_only_shuffles_the_output(
 
 
 @variants(DYNAMIC)
-@settings(max_examples=8)
+@few_examples
 @given(seed=seeds, changed=st.integers(1, 8))
 def test_a_later_token_never_changes_an_earlier_output(variant, seed, changed):
     torch.manual_seed(seed)
@@ -203,9 +205,7 @@ class Loud(MultiHeadAttention):
         self.encoding = encoding
 
 
-@variants(DYNAMIC)
-@pytest.mark.parametrize("length", [9, BLOCK + 9])
-@pytest.mark.parametrize("shuffled", [False, True], ids=["counted", "shuffled"])
+@pairwise(variant=[*VARIANTS, DYNAMIC], length=(9, BLOCK + 9), shuffled=(False, True))
 def test_under_a_causal_mask_no_bias_on_later_keys_matters(variant, length, shuffled):
     plain = attention(variant).eval()
     loud, x = Loud(plain, 1e4), torch.randn(2, length, 16)

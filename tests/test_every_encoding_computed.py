@@ -7,10 +7,20 @@ from typing import Any
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from pairwise import pairwise
-from variants import DYNAMIC, VARIANTS, Reader, gap, sentence, tiny, variants
+from pairwise import each_once, pairwise
+from variants import (
+    CAUSAL_ONLY,
+    DYNAMIC,
+    VARIANTS,
+    Reader,
+    few_examples,
+    gap,
+    sentence,
+    tiny,
+    variants,
+)
 
 from course_utils.attention import BLOCK
 from course_utils.encodings import FIRE, T5, Linear
@@ -22,7 +32,7 @@ seeds = st.integers(0, 2**16)
 
 @variants(DYNAMIC)
 @pytest.mark.parametrize("causal", [True, False], ids=["causal", "full"])
-@settings(max_examples=8)
+@few_examples
 @given(seed=seeds, seq=st.sampled_from([1, 2, 7, BLOCK, BLOCK + 1, 2 * BLOCK + 7]), data=st.data())
 def test_asking_for_weights_does_not_change_the_output(variant, causal, seed, seq, data):
     torch.manual_seed(seed)
@@ -47,24 +57,19 @@ def test_blocks_of_queries_give_what_one_piece_gives(variant, monkeypatch):
 # Precision, gradients, copies
 
 
-@variants(DYNAMIC)
-@pytest.mark.parametrize("causal", [True, False], ids=["causal", "full"])
-@pytest.mark.parametrize(
-    ("dtype", "tolerance"),
-    [(torch.float64, 1e-5), (torch.bfloat16, 0.1), (torch.float16, 0.02)],
-    ids=["float64", "bfloat16", "float16"],
-)
-def test_other_precisions_give_the_same_answer_in_their_own_dtype(
-    variant, causal, dtype, tolerance
-):
-    read, ids = Reader(variant, causal), sentence(1, 40)
+TOLERANCES = {torch.float64: 1e-5, torch.bfloat16: 0.1, torch.float16: 0.02}
+
+
+@pairwise(variant=[*VARIANTS, DYNAMIC], dtype=tuple(TOLERANCES), causal=(True, False))
+def test_other_precisions_give_the_same_answer_in_their_own_dtype(variant, dtype, causal):
+    read, ids = Reader(variant, causal or variant[0] in CAUSAL_ONLY), sentence(1, 40)
     reference = read(ids)[0]
     other = copy.copy(read)
     other.attention, other.words = copy.deepcopy(read.attention).to(dtype), read.words.to(dtype)
     for need_weights in (False, True):
         out = other(ids, need_weights=need_weights)[0]
         assert out.dtype == dtype
-        assert gap(out, reference) <= tolerance
+        assert gap(out, reference) <= TOLERANCES[dtype]
 
 
 @variants(DYNAMIC)
@@ -257,7 +262,7 @@ def check_nothing_is_stale(variant, mode, change):
         assert max(told) > 0, name
 
 
-@pairwise(variant=VARIANTS, mode=tuple(MODES), change=tuple(CHANGES))
+@each_once(variant=VARIANTS, mode=tuple(MODES), change=tuple(CHANGES))
 def test_no_table_is_stale_after_a_parameter_changed(variant, mode, change):
     check_nothing_is_stale(variant, mode, change)
 
@@ -362,7 +367,7 @@ SET_ANEW: dict[str, dict[str, Any]] = {
 }
 
 
-@pairwise(
+@each_once(
     variant=[one for one in [*VARIANTS, DYNAMIC] if one[0] in SET_ANEW], mode=tuple(MODES), n=TEXTS
 )
 def test_no_table_is_stale_after_an_option_is_set_anew(variant, mode, n):

@@ -3,7 +3,8 @@
 from typing import Any
 
 import pytest
-from variants import DYNAMIC, variants
+from pairwise import each_once
+from variants import DYNAMIC, VARIANTS, variants
 
 from course_utils import measures
 from course_utils.encodings import NAMES, create, options_of
@@ -60,8 +61,7 @@ def test_a_fingerprint_has_a_finite_matrix_for_each_head(variant):
         assert bool(found.isfinite().all())
 
 
-@variants()
-@pytest.mark.parametrize("causal", [False, True], ids=["full", "causal"])
+@each_once(variant=VARIANTS, causal=(False, True))
 def test_the_passport_tells_schemes_that_see_offsets_only_from_the_others(variant, causal):
     name, options = variant
     found = measures.passport(

@@ -131,7 +131,7 @@ def test_every_figure_has_its_words_in_jupyterlab(open_notebook: Any, path: Path
     page.close()
 
 
-@pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", [named(path) for path in LESSONS])
 def test_every_figure_has_its_words_on_a_page(browser: Any, tmp_path: Path, path: Path) -> None:
     notebook = nbformat.read(path, as_version=4)
     wanted = described(notebook)

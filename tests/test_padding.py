@@ -173,9 +173,7 @@ def test_gaps_inside_a_text_count_for_nothing():
         assert (found - model(name)(tokens[:, seen[0]])).abs().max() <= tolerance
 
 
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("need_weights", [False, True], ids=["fused", "weights"])
-@pytest.mark.parametrize("n", [6, 200])
+@pairwise(name=NAMES, n=(6, 200), need_weights=(False, True))
 def test_a_text_of_padding_alone_gives_no_nan_nor_do_its_gradients(name, need_weights, n):
     made = model(name)
     tokens, seen = torch.zeros(2, n, dtype=torch.long), torch.ones(2, n, dtype=torch.bool)
@@ -345,9 +343,7 @@ def test_keys_that_turn_by_themselves_turn_once(monkeypatch):
         assert lengths == expected
 
 
-@variants()
-@pytest.mark.parametrize("need_weights", [False, True], ids=["fused", "weights"])
-@pytest.mark.parametrize("n", [7, 150])
+@pairwise(variant=VARIANTS, n=(7, 150), need_weights=(False, True))
 @torch.no_grad()
 def test_grouped_queries_are_queries_whose_keys_and_values_are_repeated(variant, need_weights, n):
     name, options = variant

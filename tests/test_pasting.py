@@ -7,31 +7,48 @@ from pathlib import Path
 
 import pasting
 import pytest
-from notebook_source import edition, find_lessons, lesson_name, read_lesson
+from notebook_source import edition, find_lessons, lesson_name
 
 ROOT = Path(__file__).resolve().parents[1]
 SECOND = [
     path
     for path in find_lessons(ROOT)
-    if edition(path) >= 2
-    and any("stub" in cell.metadata.get("tags", []) for cell in read_lesson(path))
+    if edition(path) >= 2 and 'tags=["stub"]' in path.read_text(encoding="utf-8")
 ]
 
 
-def found_in(lesson):
+def each_lesson(test):
+    """A case for each lesson, and a group, as these start early: a long test must not come last."""
+    groups = {path: pytest.mark.xdist_group(f"pasting-{path.stem}") for path in SECOND}
+    cases = [pytest.param(path, id=lesson_name(path), marks=mark) for path, mark in groups.items()]
+    return pytest.mark.parametrize("lesson", cases)(test)
+
+
+def found_in(lesson, *options):
     """What ``tools/pasting.py`` finds, in a process of its own: it runs the whole lesson."""
-    command = [sys.executable, str(ROOT / "tools" / "pasting.py"), lesson_name(lesson)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
+    command = [sys.executable, str(ROOT / "tools" / "pasting.py"), lesson_name(lesson), *options]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=1800)
     assert done.returncode in (0, 1) and done.stdout, done.stderr
     (found,) = json.loads(done.stdout).values()
     return found["exercises"]
 
 
-@pytest.mark.parametrize("lesson", SECOND, ids=lesson_name)
+def check_nothing_is_right(found, least):
+    assert found
+    for name, one in found.items():
+        assert one["right"] == [], f"{name} is solved by\n{one['right'][0]}"
+        assert one["tried"] > least, name
+
+
+@each_lesson
+def test_no_function_and_no_sample_of_what_a_lesson_prints_solves_its_exercises(lesson):
+    check_nothing_is_right(found_in(lesson, "--one-in", "4"), least=50)
+
+
+@pytest.mark.thorough
+@each_lesson
 def test_nothing_that_a_lesson_prints_or_imports_solves_its_exercises(lesson):
-    for name, found in found_in(lesson).items():
-        assert found["right"] == [], f"{name} is solved by\n{found['right'][0]}"
-        assert found["tried"] > 100, name
+    check_nothing_is_right(found_in(lesson), least=100)
 
 
 # That this test can fail
@@ -122,3 +139,22 @@ def test_what_a_rule_catches_is_ruled_out(tmp_path):
 
 def test_a_solution_is_no_part_of_what_is_printed(tmp_path):
     assert tried(tmp_path, "print(1)", "x.exp().cumsum(0) * n")["right"] == []
+
+
+@pytest.mark.parametrize("taken", [True, False])
+def test_functions_are_tried_all_and_what_is_printed_where_it_is_sampled(
+    taken, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(pasting, "sampled", lambda key, one_in: taken)
+    found = tried(tmp_path, "v = torch.ones(3)\nprint(v.exp().cumsum(0))", "x.exp().cumsum(0)")
+    assert bool(found["right"]) == taken
+    helper = "def library(rows, steps):\n    return rows.cumsum(0) * steps"
+    assert tried(tmp_path, helper, "x.cumsum(0) * n")["right"]
+
+
+def test_a_sample_is_about_one_in_so_many_and_the_same_each_time():
+    texts = [f"answer = x + {number}" for number in range(800)]
+    some = [text for text in texts if pasting.sampled(text, 8)]
+    assert 60 <= len(some) <= 140
+    assert some == [text for text in texts if pasting.sampled(text, 8)]
+    assert all(pasting.sampled(text, 1) for text in texts)

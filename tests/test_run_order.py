@@ -10,7 +10,7 @@ import pytest
 import run_order
 from hypothesis import given
 from hypothesis import strategies as st
-from pairwise import covering, pairwise
+from pairwise import covering, each_once, pairwise
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -111,6 +111,15 @@ def test_cases_that_the_cover_can_spare_are_thorough_and_none_is_lost():
     assert sorted(case.values for case in cases) == sorted(product([1, 2, 3], "xy", [True, False]))
     quick = [case.values for case in cases if not case.marks]
     assert 6 <= len(quick) < len(cases) == 12
+    assert all(mark.name == "thorough" for case in cases for mark in case.marks)
+
+
+def test_each_value_of_the_first_is_quick_once_and_all_of_the_others_are_in_turn():
+    _, cases = each_once(a=range(7), b="xy", c=[True, False]).args
+    assert len(cases) == len({case.values for case in cases}) == 28
+    quick = [case.values for case in cases if not case.marks]
+    assert [a for a, *_ in quick] == list(range(7))
+    assert {(b, c) for _, b, c in quick} == set(product("xy", [True, False]))
     assert all(mark.name == "thorough" for case in cases for mark in case.marks)
 
 

@@ -368,6 +368,7 @@ def change(folder, before, after):
     path.write_text(path.read_text().replace(before, after))
 
 
+@pytest.mark.xdist_group("own-encoding")  # groups start early, and this test is long
 def test_an_encoding_of_a_file_is_trained_beside_alibi_and_drawn(own):
     python = {**os.environ, "PYTHONPATH": str(ROOT)}
     command = start("found", *TINY[1:], "--seeds", "0", "1", "--plot", "--jobs", "2", env=python)

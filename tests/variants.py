@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 import torch
+from hypothesis import settings
 
 from course_utils.attention import MultiHeadAttention
 from course_utils.encodings import NAMES, NTK, DynamicNTK, Linear, Llama3, LongRoPE, YaRN, create
@@ -34,6 +35,7 @@ DYNAMIC = ("rope", {"scaling": DynamicNTK(4, 8)})
 VARIANTS: list[tuple[str, dict[str, Any]]] = [(name, {}) for name in NAMES]
 VARIANTS += OPTIONS.items()
 VARIANTS += [("rope", options) for options in ROPES.values()]
+CAUSAL_ONLY = {name for name in NAMES if create(name, d_model=16, n_heads=2).causal}
 
 
 def label(variant):
@@ -47,6 +49,9 @@ def label(variant):
 def variants(*more):
     return pytest.mark.parametrize("variant", [*VARIANTS, *more], ids=label)
 
+
+# Examples of each of so many encodings: 3 in make test, 12 in make test-all.
+few_examples = settings(max_examples=settings.default.max_examples // 8)
 
 VOCABULARY = 16
 

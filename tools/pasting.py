@@ -1,6 +1,7 @@
 """Whether something that stands in a lesson solves one of its exercises when it is pasted.
 
-    python tools/pasting.py 02 05          # prints what does, lesson by lesson
+    python tools/pasting.py 02 05               # prints what does, lesson by lesson
+    python tools/pasting.py 02 --one-in 4       # a quarter of its cells, and all its functions
 
 An exercise should need an idea that its lesson does not print. This runs the lesson as a learner
 has it, with stubs, and then offers to each check what a learner can copy without one:
@@ -19,6 +20,7 @@ again as such, with the exercise's rules.
 
 from __future__ import annotations
 
+import argparse
 import ast
 import contextlib
 import copy
@@ -33,7 +35,8 @@ import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+import zlib
+from collections.abc import Container, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +59,7 @@ from pasting_texts import (  # noqa: E402
     expressions,
     functions,
     kind,
+    names_read,
     parsed,
 )
 
@@ -66,12 +70,17 @@ from course_utils.checks.compare import difference  # noqa: E402
 
 SECONDS = 0.3  # for all ways of one text: what trains a model is no answer
 TOLD = 12  # passing answers for each exercise
+DEFINITIONS = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef)
 
 # The lesson, as a learner has it
 
 
-def run(cells: Sequence[Any]) -> Namespace:
-    """Run a lesson's cells, with stubs, without the parts that need a published model."""
+def run(cells: Sequence[Any], whole: Container[str] | None = None) -> Namespace:
+    """Run a lesson's cells, with stubs, without the parts that need a published model.
+
+    With ``whole``, ids of cells, only these run whole; the others make their definitions. What
+    such a part of a lesson lacks may stop a cell, and that is no error.
+    """
     space: Namespace = {"__name__": "__main__", "display": lambda *_, **__: None}
     for cell in cells:
         tags = cell.metadata.get("tags", [])
@@ -79,10 +88,13 @@ def run(cells: Sequence[Any]) -> Namespace:
             continue
         name = f"<{cell.id}>"
         linecache.cache[name] = (len(cell.source), None, cell.source.splitlines(True), name)
+        code = parsed(cell)
+        if whole is not None and cell.id not in whole:
+            code.body = [part for part in code.body if isinstance(part, DEFINITIONS)]
         try:
-            exec(compile(cell.source, name, "exec"), space)
+            exec(compile(code, name, "exec"), space)
         except Exception as error:
-            if "raises-exception" not in tags:
+            if whole is None and "raises-exception" not in tags:
                 raise RuntimeError(f"cell {cell.id}: {type(error).__name__}: {error}") from error
     return space
 
@@ -212,11 +224,59 @@ def written(text: Text, way: dict[str, str], offered: str, exercise: Exercise) -
     return "\n".join([head, *lines, f"    return {offered}"]) + "\n"
 
 
-def pasted(lesson: Path) -> dict[str, Any]:
-    """For each exercise: what was tried, and what passes, with the check's word."""
+def sampled(source: str, one_in: int) -> bool:
+    """Whether a cell is tried where one in so many is: the same one until it changes."""
+    return zlib.crc32(source.encode()) % one_in == 0
+
+
+def needed(cells: Sequence[Any], taken: Container[str]) -> set[str]:
+    """The ids of cells that must run before those that are taken, and of those with exercises."""
+    found: set[str] = set()
+    stubs = {
+        part.name
+        for cell in cells
+        if "stub" in cell.metadata.get("tags", [])
+        for part in parsed(cell).body
+        if isinstance(part, ast.FunctionDef)
+    }
+    wanted: set[str] = set()  # names whose values somebody after this place takes
+    for cell in reversed(cells):
+        body = parsed(cell).body
+        made = {name for part in body if not isinstance(part, DEFINITIONS) for name in bound(part)}
+        runs = cell.id in taken or made & wanted or any(taken_from(part) & stubs for part in body)
+        if runs:
+            found.add(cell.id)
+        for part in reversed(body):
+            if isinstance(part, (ast.FunctionDef, ast.ClassDef)):
+                wanted |= taken_from(part) if part.name in wanted else set()
+            elif runs:
+                wanted -= {*assigned(part)} if isinstance(part, ast.Assign) else set()
+                wanted |= taken_from(part)
+    return found
+
+
+def taken_from(part: ast.stmt) -> set[str]:
+    """The names whose values a statement takes from outside."""
+    loads = (node for node in ast.walk(part) if isinstance(node, ast.Name))
+    found = {node.id for node in loads if isinstance(node.ctx, ast.Load)} & {*names_read(part)}
+    return found - {*assigned(part)} if isinstance(part, DEFINITIONS) else found
+
+
+def bound(part: ast.stmt) -> set[str]:
+    """The names to which a statement gives a value, or something in theirs."""
+    places = [node for node in ast.walk(part) if isinstance(getattr(node, "ctx", 0), ast.Store)]
+    return {node.id for place in places for node in ast.walk(place) if isinstance(node, ast.Name)}
+
+
+def pasted(lesson: Path, one_in: int = 1) -> dict[str, Any]:
+    """For each exercise: what was tried, and what passes, with the check's word.
+
+    All functions are tried, and one in so many cells, with the expressions in it.
+    """
     cells, found = read_lesson(lesson), {}
     begin = time.perf_counter()
-    space = run(cells)
+    taken = {cell.id for cell in cells if sampled(cell.source, one_in)}
+    space = run(cells) if one_in == 1 else run(cells, needed(cells, taken))
     ran = time.perf_counter() - begin
     slow: set[str] = set()
     for exercise in list(exercises(cells, space)):
@@ -226,7 +286,8 @@ def pasted(lesson: Path) -> dict[str, Any]:
         for name, function in functions(space, own).items():
             calls = [Text.of(one) for one in calls_of(name, function, exercise, space)]
             trial.offer(name, [(text, {}) for text in calls])
-        for text in itertools.chain(expressions(own), bodies(own)):
+        printed = [cell for cell in own if cell.id in taken]
+        for text in itertools.chain(expressions(printed), bodies(printed)):
             key = "\n".join(map(ast.unparse, text.statements))
             trial.offer(key, [(text, way) for way in exchanges(text, exercise, space)])
         found[exercise.name] = {
@@ -247,13 +308,18 @@ def own_cell(cell: Any, name: str, space: Namespace) -> bool:
     )
 
 
-def main(numbers: Sequence[str]) -> int:
+def main(given: Sequence[str] | None = None) -> int:
     """Print what was found in these lessons, as JSON; 1 if anything passes."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("lessons", nargs="*", help="numbers or names; all without")
+    parser.add_argument("--one-in", type=int, default=1, metavar="N", help="try one cell in N")
+    options = parser.parse_args(given)
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
     matplotlib.use("Agg")
     plots.show = lambda *_, **__: plt.close("all")  # pictures cost more than most answers
-    chosen = [one for one in find_lessons(ROOT) if lesson_name(one).startswith(tuple(numbers))]
+    names = tuple(options.lessons) or ("",)
+    chosen = [one for one in find_lessons(ROOT) if lesson_name(one).startswith(names)]
     passing = False
     for lesson in chosen:
         with (
@@ -262,11 +328,11 @@ def main(numbers: Sequence[str]) -> int:
             tempfile.TemporaryDirectory() as folder,
             contextlib.chdir(folder),
         ):
-            found = pasted(lesson)
+            found = pasted(lesson, options.one_in)
         print(json.dumps({lesson_name(lesson): found}, indent=1, ensure_ascii=False))
         passing |= any(one["right"] for one in found["exercises"].values())
     return int(passing)
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())
