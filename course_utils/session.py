@@ -40,7 +40,7 @@ def start(seed: int = 0, device: str = "auto") -> torch.device:
 
     It may be called again. At most half of the machine's cores are used.
     """
-    from course_utils import plots  # matplotlib and seaborn load here, not with the package
+    from course_utils import plots  # matplotlib loads here, not with the package
 
     picked = pick_device(device)
     seed_everything(seed)

@@ -553,7 +553,6 @@ def test_conda_brings_all_that_the_course_needs():
     other_names = {
         "torch": "pytorch-cpu",
         "matplotlib": "matplotlib-base",
-        "seaborn": "seaborn-base",
     }
     needed = {Requirement(line).name for line in PROJECT["dependencies"]} | {"jupyterlab"}
     assert {other_names.get(name, name) for name in needed} <= conda

@@ -12,7 +12,7 @@ import torch
 import course_utils
 from course_utils import pick_device, seed_everything, start
 
-HEAVY = ["matplotlib.pyplot", "seaborn", "pandas", "ipywidgets", "scipy"]
+HEAVY = ["matplotlib.pyplot", "pandas", "ipywidgets", "scipy"]
 
 
 def three_numbers():
@@ -47,8 +47,8 @@ def test_encodings_load_no_compiler_and_nothing_that_draws_or_reads_tables(state
     assert modules_loaded_by(statement, ["torch._dynamo", "matplotlib", *HEAVY]) == []
 
 
-def test_plots_load_no_widgets_and_no_seaborn_before_a_style_is_set():
-    assert modules_loaded_by("import course_utils.plots", ["seaborn", "ipywidgets"]) == []
+def test_plots_load_no_widgets():
+    assert modules_loaded_by("import course_utils.plots", ["ipywidgets"]) == []
 
 
 def test_the_package_says_its_version():
