@@ -10,8 +10,7 @@ from torch import Tensor
 from course_utils import clinic
 from course_utils.attention import MultiHeadAttention
 from course_utils.checks.core import Check, Mistake
-from course_utils.checks.rules import Case, Without
-from course_utils.clinic.properties import PROPERTIES
+from course_utils.checks.rules import Case
 from course_utils.encodings import Places, create
 from course_utils.kv_cache import KVCache
 
@@ -63,7 +62,6 @@ NOBODY = Mistake(
     "the same words of the same text?",
     _clears_none,
 )
-OWN = (Without(tuple(PROPERTIES.values()), why="Here the comparison is yours to write."),)
 
 # ★★ One text, one answer
 
@@ -89,10 +87,14 @@ check_one_answer = Check(
     "one_answer",
     _one_answer,
     cases=_cases("axis", "cache"),
-    rules=OWN,
     mistakes=[
         EVERYBODY,
-        NOBODY,
+        Mistake(
+            NOBODY.name,
+            "Two ways to the same numbers round differently: how close is close enough? And is it "
+            "the same cache in every call, new for every text?",
+            _clears_none,
+        ),
         Mistake(
             "it is the wrong way round: sick ones are called healthy, and healthy ones sick",
             "What should your function return for a healthy layer?",
@@ -148,7 +150,6 @@ check_near_first = Check(
     "near_first",
     _near_first,
     cases=_cases("sign"),
-    rules=OWN,
     mistakes=[
         EVERYBODY,
         NOBODY,
@@ -204,7 +205,6 @@ check_anywhere = Check(
     "anywhere",
     _anywhere,
     cases=_cases("layouts", "angles", "shortcut"),
-    rules=OWN,
     mistakes=[
         EVERYBODY,
         NOBODY,
