@@ -250,8 +250,8 @@ check_one_answer(one_answer)  # stuck? check_one_answer.hint(1), then 2 and 3
 
 # %% [markdown]
 # **Exercise 2 ★★ Near before far.** These layers promise that distance is a price: in each head,
-# each step away from the query, to either side, takes weight from a key. One patient breaks it.
-# Write `near_first(layer)`; some layers have a causal mask, some have none.
+# each step away from the query, to either side, lowers a key's score. One patient breaks it. Write
+# `near_first(layer)`; some layers have a causal mask, some have none.
 
 
 # %% tags=["stub"]
@@ -316,8 +316,8 @@ plots.show(
     ),
 )
 for letter, case in clinic.CASES.items():
-    found = [name for name, row in visits.items() if row[letter][0]]
-    print(f"{letter}: {clinic.FAULTS[case.fault]}; found by {' and '.join(found) or 'no test'}")
+    by = [name for name, row in visits.items() if row[letter][0]]
+    print(f"{letter}: {clinic.FAULTS[case.fault]}; found by {' and '.join(by) or 'no test'}")
 
 # %% [markdown]
 # **Look:** once the tests are right, each patient is found by one of them. And a test that blames a
@@ -544,7 +544,7 @@ for place, (name, there) in enumerate(at_64.iterrows()):
 axes[0].set_yticks(range(len(at_64)), at_64.index)
 axes[0].set(ylim=(len(at_64) - 0.4, -0.6), title="loss at 64 bytes", xlabel="nats a byte")
 axes[1].axvline(0, color="0.5", linewidth=1)
-axes[1].set_xscale("symlog", linthresh=0.1)
+axes[1].set_xscale("symlog", linthresh=0.1, linscale=0.7)
 axes[1].set(title="at 512, less that at 64", xlabel="nats a byte (logarithmic from 0.1 on)")
 axes[1].set_xticks([-0.1, 0, 0.1, 0.3, 1, 3], ["−0.1", "0", "0.1", "0.3", "1", "3"])
 axes[1].set_xticks([], minor=True)

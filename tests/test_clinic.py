@@ -369,6 +369,20 @@ def test_a_board_says_how_many_were_found_and_cleared():
     assert board["all"]["C"] == (False, "0/4, 5/5") and board["sign"]["C"] == (True, "4/4, 5/5")
 
 
+def test_a_visit_finds_who_is_called_sick_beside_a_twin_who_is_not():
+    models = {letter: clinic.patient(letter) for letter in clinic.CASES}
+    models |= {clinic.CASES[letter].twin: clinic.twin(letter) for letter in clinic.CASES}
+    ill = {one: models[one].blocks[0].attention for one in ("A", "C", "alibi")}
+
+    def of(*names):
+        return lambda layer: all(layer is not ill[name] for name in names)
+
+    told = clinic.visit({"of A": of("A"), "of C and its twin": of("C", "alibi")}, models)
+    assert told["of A"]["A"] == (True, "found") and told["of A"]["D"] == (False, "cleared")
+    assert told["of C and its twin"]["C"] == (False, "twin too")
+    assert told["of C and its twin"]["F"] == (False, "cleared")
+
+
 def test_an_open_patient_is_a_model_of_bytes():
     assert isinstance(clinic.patient("A"), TinyTransformer)
     with pytest.raises(ValueError, match="letter"):

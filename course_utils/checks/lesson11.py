@@ -129,9 +129,11 @@ check_one_answer = Check(
 # ★★ Near before far
 
 
-def _falls(layer: MultiHeadAttention, query: int, heads: slice = slice(None)) -> bool:
-    """Whether the weights of a query among equal words fall with distance, to both sides."""
-    seen = _weights(layer, clinic.words(layer, n=24, same=True))[0, heads, query]
+def _falls(
+    layer: MultiHeadAttention, query: int, heads: slice = slice(None), same: bool = True
+) -> bool:
+    """Whether the weights of a query, among equal words or not, fall with distance on both sides."""
+    seen = _weights(layer, clinic.words(layer, n=24, same=same))[0, heads, query]
     return bool((seen[:, : query + 1].diff() >= 0).all() and (seen[:, query:].diff() <= 0).all())
 
 
@@ -152,7 +154,11 @@ check_near_first = Check(
     cases=_cases("sign"),
     mistakes=[
         EVERYBODY,
-        NOBODY,
+        Mistake(
+            NOBODY.name,
+            "What else than distance decides how much weight a key gets?",
+            lambda layer: _falls(layer, 12, same=False),
+        ),
         Mistake(
             "it is the wrong way round: layers that reward distance are called healthy",
             "For a healthy layer, is the weight of the farthest key the largest or the smallest?",
