@@ -132,7 +132,7 @@ check_one_answer = Check(
 def _falls(
     layer: MultiHeadAttention, query: int, heads: slice = slice(None), same: bool = True
 ) -> bool:
-    """Whether the weights of a query, among equal words or not, fall with distance on both sides."""
+    """Whether the weights of a query fall with distance, to both sides, and all words are one."""
     seen = _weights(layer, clinic.words(layer, n=24, same=same))[0, heads, query]
     return bool((seen[:, : query + 1].diff() >= 0).all() and (seen[:, query:].diff() <= 0).all())
 
