@@ -139,7 +139,7 @@ def same_numbers(layer):
     twin, found = deepcopy(layer), layer(x, need_weights=True)[1]
     for name in ("sinusoidal", "rope", "alibi"):
         twin.encoding = create(name, d_model=layer.d_model, n_heads=layer.n_heads)
-        if torch.allclose(twin(x, need_weights=True)[1], found, atol=1e-3):
+        if torch.allclose(twin(x, need_weights=True)[1], found, atol=0.01):
             return True
     return False
 
@@ -317,7 +317,8 @@ plots.show(
 )
 for letter, case in clinic.CASES.items():
     by = [name for name, row in visits.items() if row[letter][0]]
-    print(f"{letter}: {clinic.FAULTS[case.fault]}; found by {' and '.join(by) or 'no test'}")
+    told = f"{clinic.FAULTS[case.fault]}, found by “{by[0]}”" if by else "not found yet"
+    print(f"{letter}: {told}")
 
 # %% [markdown]
 # **Look:** once the tests are right, each patient is found by one of them. And a test that blames a
@@ -623,7 +624,7 @@ myths = Myths(
         "C58": Claim(
             "Code is right if and only if it gives the same numbers as a reference.",
             scope="the layers held back; reference: the library's sinusoids, RoPE and ALiBi with "
-            "their usual options; the same: weights in a text of 12 words, to 0.001",
+            "their usual options; the same: weights in a text of 12 words, to 0.01",
             evidence="exact",
         ),
     }
