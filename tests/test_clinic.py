@@ -184,7 +184,7 @@ def test_each_ward_has_sick_and_healthy_ones_of_several_sizes_dtypes_and_seeds(f
     assert len({layer.W_q.weight.dtype for layer in layers}) == 2
     assert len({layer.d_model for layer in layers}) >= 2
     assert len({layer.W_v.weight.flatten()[0].item() for layer in layers}) == len(layers)
-    assert all("healthy" in one.layer.__name__ for one in patients if one.healthy)
+    assert all("healthy" in str(one.layer.__name__) for one in patients if one.healthy)
 
 
 @every_fault
