@@ -117,12 +117,12 @@ plots.show(
 
 # %% [markdown]
 # **Look:** three curves cover their twins'. Those mistakes do nothing that training could see. The
-# other three are a little worse, but who has a twin to compare with? Alone, each looks like a model
-# that learns.
+# others are a little worse, but who has a twin to compare with? Alone, each looks like a model that
+# learns.
 #
 # So we need a *test*: a function that gets an attention layer and returns True if it is healthy. We
-# judge tests as we judge models, on cases held back: for each fault a *ward* of three sick layers
-# or four, and at least as many healthy ones, of other sizes, bases, slopes, layouts and dtypes.
+# judge tests as we judge models, on cases held back: for each fault a *ward* of sick layers and at
+# least as many healthy ones, of other sizes, bases, slopes, layouts and dtypes.
 #
 # ## The same numbers?
 #
@@ -200,14 +200,14 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** the second test blames hardly anybody, the sick included. (The two in ward C that it
-# blames, one of them healthy, have no causal mask and never promised this.) It is a good test, of
-# another illness: our patients do not look ahead. Which promises do they break?
+# **Look:** the second test blames hardly anybody. (Two in ward C, one of them healthy, have no
+# causal mask and never promised this.) It is a good test, of another illness. Which promises do our
+# patients break?
 #
 # ## Exercises
 #
-# Write three tests for the six patients. A test gets a `MultiHeadAttention` of any size and dtype.
-# These are your instruments:
+# Write three tests for the six. Each gets a `MultiHeadAttention` of any size and dtype. Your
+# instruments:
 #
 # | | |
 # |---|---|
@@ -591,8 +591,8 @@ full = full.set_index("encoding").loc[best_first].reset_index()
 print(as_text(summary(full, "encoding", "read"), "read"))
 
 # %% [markdown]
-# Mean loss over seeds ± half of its 95 % interval, best at 64 first. Now judge your invention, a
-# point a line:
+# Means over seeds ± half of the 95 % interval, best at 64 first. Now judge your invention, a point a
+# line:
 #
 # | | |
 # |---|---|
@@ -665,7 +665,7 @@ myths.table()
 # - Test a promise, not numbers: compare the layer with itself where nothing should change.
 # - Feed a text in other ways, move it far, take the words out: that found all six.
 # - Every encoding owes five properties; shift is a promise that some give.
-# - A sound encoding may be useless: place it beside `none`, with seeds and an interval.
+# - A sound encoding may be useless: place it beside `none`, with an interval.
 #
 # **Read next:** Ribeiro et al. 2020, *Beyond Accuracy: Behavioral Testing of NLP Models with
 # CheckList*, arXiv 2005.04118; Alzahrani et al. 2022, on properties as tests, arXiv 2211.12003.
