@@ -4,7 +4,7 @@
 what an encoding of one's own should keep to. Nothing here is for use in a model.
 """
 
-from course_utils.clinic.admission import CASES, board, patient, twin
+from course_utils.clinic.admission import CASES, board, patient, twin, visit
 from course_utils.clinic.patients import layer, words
 from course_utils.clinic.properties import PROPERTIES, properties
 from course_utils.clinic.wards import FAULTS, Patient, accepts, grade, ward
@@ -21,6 +21,7 @@ __all__ = [
     "patient",
     "properties",
     "twin",
+    "visit",
     "ward",
     "words",
 ]

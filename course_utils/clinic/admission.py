@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import torch
 
@@ -20,9 +20,9 @@ from course_utils.clinic.patients import (
     Shortcut,
     TwoLayouts,
 )
-from course_utils.clinic.wards import Test, grade
+from course_utils.clinic.wards import Test, grade, says
 from course_utils.encodings import Maker
-from course_utils.models import TinyTransformer, apart
+from course_utils.models import Block, TinyTransformer, apart
 
 BYTES = 256  # ids that a model of text read byte by byte has
 SIZES: dict[str, Any] = {"d_model": 64, "n_layers": 1, "n_heads": 4, "max_len": 64}
@@ -79,3 +79,24 @@ def board(tests: Mapping[str, Test]) -> dict[str, dict[str, tuple[bool, str]]]:
             right = sick == of_sick and cleared == healthy
             found[name][letter] = (right, f"{sick}/{of_sick}, {cleared}/{healthy}")
     return found
+
+
+def visit(
+    tests: Mapping[str, Test], models: Mapping[str, TinyTransformer]
+) -> dict[str, dict[str, tuple[bool, str]]]:
+    """What tests say of the open patients: test → letter → (found, in words).
+
+    ``models`` are the patients by letter and their twins by the name of their encoding. A patient
+    is found by a test that calls its attention sick, and that of its twin healthy.
+    """
+    told: dict[str, dict[str, tuple[bool, str]]] = {}
+    for name, test in tests.items():
+        healthy = {
+            one: says(test, cast(Block, model.blocks[0]).attention) for one, model in models.items()
+        }
+        told[name] = {}
+        for letter, case in CASES.items():
+            found = healthy[case.twin] and not healthy[letter]
+            words = "found" if found else "cleared" if healthy[letter] else "twin too"
+            told[name][letter] = (found, words)
+    return told

@@ -68,7 +68,7 @@ def grade(test: Test, *faults: str) -> dict[str, tuple[int, int, int, int]]:
     found = {}
     for fault in faults or FAULTS:
         patients = ward(fault)
-        said = [(one.healthy, _says(test, one.layer)) for one in patients]
+        said = [(one.healthy, says(test, one.layer)) for one in patients]
         sick = [not ok for healthy, ok in said if not healthy]
         cleared = [ok for healthy, ok in said if healthy]
         found[fault] = (sum(sick), len(sick), sum(cleared), len(cleared))
@@ -81,7 +81,8 @@ def accepts(test: Test, fault: str) -> bool:
     return found == sick and cleared == healthy
 
 
-def _says(test: Test, examined: MultiHeadAttention) -> bool:
+def says(test: Test, examined: MultiHeadAttention) -> bool:
+    """Whether a test calls a layer healthy; one that raises does not."""
     try:
         return bool(test(examined))
     except Exception:
