@@ -591,8 +591,8 @@ full = full.set_index("encoding").loc[best_first].reset_index()
 print(as_text(summary(full, "encoding", "read"), "read"))
 
 # %% [markdown]
-# Means over seeds ± half of the 95 % interval, best at 64 first. Now judge your invention, a point a
-# line:
+# Means over seeds ± half of the 95 % interval, best at 64 first. Now judge your invention, a point
+# a line:
 #
 # | | |
 # |---|---|
@@ -668,7 +668,8 @@ myths.table()
 # - A sound encoding may be useless: place it beside `none`, with an interval.
 #
 # **Read next:** Ribeiro et al. 2020, *Beyond Accuracy: Behavioral Testing of NLP Models with
-# CheckList*, arXiv 2005.04118; Alzahrani et al. 2022, on properties as tests, arXiv 2211.12003.
+# CheckList*, arXiv 2005.04118; Claessen and Hughes 2000, *QuickCheck: A Lightweight Tool for Random
+# Testing of Haskell Programs*, on properties as tests.
 #
 # **Next:** this was the last lesson. [Lesson 07](07_train_short_test_long.ipynb) says how to doubt
 # what you found.

@@ -11,6 +11,7 @@ from matplotlib import font_manager
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
+from matplotlib.rcsetup import cycler
 from PIL import Image
 
 from course_utils import validation
@@ -58,7 +59,7 @@ STYLE: dict[str, Any] = {
     **INK,
     **TICKS,
     # Ten colours that people with colour blindness can tell apart: seaborn's "colorblind".
-    "axes.prop_cycle": mpl.cycler(
+    "axes.prop_cycle": cycler(
         color=[
             "#0173b2", "#de8f05", "#029e73", "#d55e00", "#cc78bc",
             "#ca9161", "#fbafe4", "#949494", "#ece133", "#56b4e9",
@@ -92,7 +93,7 @@ STYLE: dict[str, Any] = {
 def use_style() -> None:
     """Set fonts, colours and sizes for every figure that follows; safe to call again."""
     fonts = ["DejaVu Sans", *([cjk_font()] if cjk_font() else [])]
-    mpl.rcParams.update(STYLE | {"font.family": fonts})
+    plt.style.use(STYLE | {"font.family": fonts})
     mpl.set_loglevel("ERROR")  # a missing glyph is dealt with by label(), not by a warning
 
 

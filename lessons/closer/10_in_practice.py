@@ -100,10 +100,10 @@ for name in best_first:
     print(f"{name:14} at 1024, less that at 64: {moved} ({word})")
 
 # %% [markdown]
-# **Look:** those that ask each pair of words lead here too, and hold at 1024. RoPE is next at 64, and
-# breaks as it did. `alibi` and `kerple`, to which both sides are the same, hold, at a loss far
-# above. A table and waves are hardly learned in so few steps, and at 1024 know little more than how
-# often each byte occurs.
+# **Look:** those that ask each pair of words lead here too, and hold at 1024. RoPE is next at 64,
+# and breaks as it did. `alibi` and `kerple`, to which both sides are the same, hold, at a loss far
+# above. A table and waves are hardly learned in so few steps, and at 1024 know little more than
+# how often each byte occurs.
 #
 # ## Memory against length
 #
