@@ -101,9 +101,9 @@ for name in best_first:
 
 # %% [markdown]
 # **Look:** those that ask each pair of words lead here too, and hold at 1024. RoPE is next at 64,
-# and breaks as it did. `alibi` and `kerple`, to which both sides are the same, hold, at a loss far
-# above. A table and waves are hardly learned in so few steps, and at 1024 know little more than
-# how often each byte occurs.
+# and breaks as it did. T5 follows, and holds. So do `kerple` and `alibi`, to which both sides are
+# the same, at a loss far above. A table and waves are hardly learned in so few steps, and at 1024
+# know little more than how often each byte occurs.
 #
 # ## Memory against length
 #
