@@ -67,7 +67,7 @@ def side_files(project: Project, targets: list[Target]) -> dict[Path, bytes]:
         text = readme.read_text(encoding="utf-8")
         if not BADGES.search(text):
             raise BuildError("README.md has no lines <!-- badges:start --> and <!-- badges:end -->")
-        lessons = [target.lesson for target in targets]
+        lessons = list(dict.fromkeys(target.lesson for target in targets))
         text = BADGES.sub(lambda _: badges(project, lessons), text)
         files[readme] = readme_tables.fill(text, project, lessons).encode()
     for lesson, shown in pictures(full).items():
