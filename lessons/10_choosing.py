@@ -500,8 +500,7 @@ myths.table()
 # - Choose by your task, and look at the row that decides.
 #
 # **Read next:** Xiao et al. 2023, *Efficient Streaming Language Models with Attention Sinks*, arXiv
-# 2309.17453; Kazemnejad et al. 2023, *The Impact of Positional Encoding on Length Generalization in
-# Transformers*, arXiv 2305.19466.
+# 2309.17453; Kazemnejad et al. 2023, on length generalization, arXiv 2305.19466.
 #
-# **Next:** [lesson 11](11_capstone.ipynb): heal six broken encodings, and make one of your own. Or
-# the [closer look](closer/10_in_practice.ipynb), which has the course's ledger of claims as a game.
+# **Next:** [lesson 11](11_capstone.ipynb) heals and invents. Or play with the ledger of all claims
+# in the [closer look](closer/10_in_practice.ipynb).

@@ -302,23 +302,24 @@ visits = clinic.visit(tests, models)
 
 # %% tags=["plumbing"]
 # What your tests say of the six patients
-fig = plots.scoreboard(
+visited = plots.scoreboard(
     visits,
-    {letter: f"twin: {clinic.CASES[letter].twin}" for letter in patients},
+    {patient: f"twin: {clinic.CASES[patient].twin}" for patient in patients},
     "Three tests, six patients: who is found?",
 )
 plots.show(
-    fig,
+    visited,
     "A table of three tests and six patients. "
     + " ".join(
-        f"{name}: " + ", ".join(f"{letter} {told}" for letter, (_, told) in row.items()) + "."
-        for name, row in visits.items()
+        f"{test}: " + ", ".join(f"{patient} {word}" for patient, (_, word) in said.items()) + "."
+        for test, said in visits.items()
     ),
 )
-for letter, case in clinic.CASES.items():
-    by = [name for name, row in visits.items() if row[letter][0]]
-    told = f"{clinic.FAULTS[case.fault]}, found by “{by[0]}”" if by else "not found yet"
-    print(f"{letter}: {told}")
+for patient, case in clinic.CASES.items():
+    finders = [test for test, said in visits.items() if said[patient][0]]
+    fault = f"{clinic.FAULTS[case.fault]}, found by “{finders[0]}”" if finders else "not found yet"
+    print(f"{patient}: {fault}")
+
 
 # %% [markdown]
 # **Look:** once the tests are right, each patient is found by one of them. And a test that blames a
@@ -668,8 +669,7 @@ myths.table()
 # - A sound encoding may be useless: place it beside `none`, with an interval.
 #
 # **Read next:** Ribeiro et al. 2020, *Beyond Accuracy: Behavioral Testing of NLP Models with
-# CheckList*, arXiv 2005.04118; Claessen and Hughes 2000, *QuickCheck: A Lightweight Tool for Random
-# Testing of Haskell Programs*, on properties as tests.
+# CheckList*, arXiv 2005.04118; Claessen and Hughes 2000, *QuickCheck*, on properties as tests.
 #
 # **Next:** this was the last lesson. [Lesson 07](07_train_short_test_long.ipynb) says how to doubt
 # what you found.

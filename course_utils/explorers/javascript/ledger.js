@@ -83,7 +83,7 @@ const EXPLORER = {
     const score = right + wrong ? ` Your score: ${right} of ${right + wrong}.` : "";
     if (open) return `${asked} What do you say: true, false, or depends?${score}`;
     const said = held[claim - 1] ? "Right" : `You said ${guess}`;
-    const measured = row.measured.replace(/[^.]$/, "$&."); // one that ends in cases has no full stop
+    const measured = row.measured.replace(/[^.]$/, "$&."); // cases end without a full stop
     return `${asked} ${said}: ${row.verdict.toUpperCase()}. ${measured} `
       + `Evidence: ${row.evidence}.${score}`;
   },
