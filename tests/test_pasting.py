@@ -42,7 +42,7 @@ def check_nothing_is_right(found, least):
 
 @each_lesson
 def test_no_function_and_no_sample_of_what_a_lesson_prints_solves_its_exercises(lesson):
-    check_nothing_is_right(found_in(lesson, "--one-in", "4"), least=50)
+    check_nothing_is_right(found_in(lesson, "--one-in", "16"), least=50)
 
 
 @pytest.mark.thorough
