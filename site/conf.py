@@ -1,7 +1,5 @@
 """How Sphinx makes HTML of the pages that tools/build_site.py has written. Nothing is fetched."""
 
-project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text("utf-8"))
-
 project = "Order Matters"
 author = "The Order Matters authors"
 language = "en"
@@ -19,7 +17,9 @@ html_theme = "furo"
 html_title = "Order Matters"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_favicon = "_static/favicon.svg"
 html_js_files = [("site.js", {"defer": "defer"})]
+html_use_index = False  # until a page describes the library
 html_copy_source = html_show_sourcelink = False
 html_show_sphinx = html_show_copyright = False
 html_theme_options = {"navigation_with_keys": False}

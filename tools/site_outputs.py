@@ -14,6 +14,8 @@ from site_html import code_block, opening, tag
 
 PICTURES = "_static/pictures"
 PNG_SIZE = slice(16, 24)  # where a PNG says its width and height
+# In the dark the site turns pictures light on dark, but for those whose words speak of shades.
+SHADES = re.compile(r"\b(dark|darker|pale|paler|bright|brighter|white|black)\b")
 STYLE = re.compile(r"<style.*?</style>", re.DOTALL)
 
 
@@ -68,13 +70,14 @@ class Outputs:
         words = " ".join(description.split())
         if not words or words.startswith("<"):
             raise BuildError(f"{self.lesson}, cell {cell.id} shows a picture without a description")
+        kind = "om-figure om-as-drawn" if SHADES.search(words) else "om-figure"
         path = f"{PICTURES}/{cell.id}-{len(self.files)}.png"
         self.files[path] = png
         width, height = struct.unpack(">II", png[PNG_SIZE])
         picture = opening(
             "img", src=self.root + path, alt=words, width=width, height=height, loading="lazy"
         )
-        return tag("div", picture, class_="om-figure")
+        return tag("div", picture, class_=kind)
 
 
 def _printed(text: str) -> str:

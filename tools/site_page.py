@@ -17,6 +17,7 @@ from site_outputs import Outputs
 BADGE = re.compile(r"^\[!\[Open in Colab\]\(.*?\)\]\((.*?)\)$", re.MULTILINE)
 TO_NOTEBOOK = re.compile(r"\]\(([\w./-]+)\.ipynb(#[^)]*)?\)")
 NOTEBOOKS = "_static/notebooks"
+SECTION, PARAGRAPH = re.compile(r"^(?=#+ )", re.MULTILINE), re.compile(r"\n\n")
 
 
 @dataclass(frozen=True)
@@ -64,8 +65,7 @@ class _Writer:
         self.cells = [cell for cell in notebook.cells if not cell.id.endswith("-setup")]
         self.code = [cell for cell in self.cells if cell.cell_type == "code"]
         self.outputs = Outputs(name, self.root)
-        waits = site_questions.waiting(self.code, name)
-        self.waits = {self.code[place].id: keys for place, keys in waits.items()}
+        self.waits = site_questions.waiting(self.cells, name)
         self.verdicts = site_questions.verdicts(self.code)
         self.checks = site_exercises.check_modules(self.code)
         self.badge = BADGE.search(learners.cells[0].source)
@@ -73,22 +73,48 @@ class _Writer:
         solutions = [cell.id for cell in self.code if _has(cell, SOLUTION)]
         if len(self.stubs) != len(solutions):
             raise BuildError(f"{name} has {len(self.stubs)} stubs, {len(solutions)} solutions")
+        self.blocks: list[str] = []
+        self.fold: tuple[str, ...] = ()  # the questions for which the last block is folded
 
     def page(self) -> Page:
         title = self.cells[0].source
-        blocks = self._opening(title)
+        self._put(self._opening(title))
         for before, cell, after in zip(
             self.cells, self.cells[1:], [*self.cells[2:], None], strict=False
         ):
             if cell.cell_type == "markdown":
-                blocks.append(self._prose(cell.source))
+                self._text(cell)
             elif _has(cell, SOLUTION):
-                blocks += self._exercise(cell, after)
+                self._put(self._exercise(cell, after))
             elif not (_has(before, SOLUTION) and self._check(cell)):
-                blocks += self._cell(cell)
-        text = "\n\n".join(blocks) + "\n"
+                self._cell(cell)
+        self._put([])
+        text = "\n\n".join(self.blocks) + "\n"
         files, explorers = self.outputs.files, frozenset(self.outputs.explorers)
         return Page(self.name, title, text, files, explorers)
+
+    def _put(self, blocks: Sequence[str], fold: tuple[str, ...] = ()) -> None:
+        """Add blocks; what waits for the same questions shares a fold."""
+        if fold != self.fold:
+            self.blocks += [site_questions.END] if self.fold else []
+            self.blocks += [site_questions.fold(fold)] if fold else []
+            self.fold = fold
+        self.blocks += blocks
+
+    def _text(self, cell: NotebookNode) -> None:
+        """A cell of text. In a fold it stays up to a heading, or the end of a "Look"."""
+        text, fold = self._linked(cell.source), self._inside(cell)
+        if fold:
+            ends = SECTION if not text.startswith(site_questions.LOOK) else PARAGRAPH
+            inside, *rest = ends.split(text, maxsplit=1)
+            self._put([inside], fold)
+            text = "".join(rest)
+        self._put([text] if text.strip() else [], () if text.strip() else fold)
+
+    def _inside(self, cell: NotebookNode) -> tuple[str, ...]:
+        """The fold that the cell's input belongs to: one that an earlier output has opened."""
+        keys = self.waits.get(cell.id, ())
+        return keys if keys == self.fold else ()
 
     def _opening(self, title: str) -> list[str]:
         """The first cell, ways to run the notebook, and the score."""
@@ -98,10 +124,10 @@ class _Writer:
             links.insert(0, tag("a", "Open in Colab", href=self.badge[1]))
         questions = [one for cell in self.code for one in site_questions.asked(cell, self.name)]
         score = [site_questions.score(questions)] if questions else []
-        prose = self._prose(BADGE.sub("", title))
+        prose = self._linked(BADGE.sub("", title))
         return [prose, tag("p", "Run it yourself: " + " · ".join(links), class_="om-links"), *score]
 
-    def _prose(self, markdown: str) -> str:
+    def _linked(self, markdown: str) -> str:
         """Text, with links to pages in place of notebooks."""
 
         def link(match: re.Match[str]) -> str:
@@ -112,17 +138,17 @@ class _Writer:
 
         return TO_NOTEBOOK.sub(link, markdown).strip()
 
-    def _cell(self, cell: NotebookNode) -> list[str]:
+    def _cell(self, cell: NotebookNode) -> None:
         """A cell of code: its source, the questions it asks, what it has shown."""
         asked = site_questions.asked(cell, self.name)
         keys = self.waits.get(cell.id, ())
-        shown = self.outputs.blocks(cell, keys) + self._settled(cell)
-        blocks = ['<div class="om-cell">', *_source(cell)]
+        shown = self.outputs.blocks(cell, keys)
+        source = _folded_source(cell) if asked or _has(cell, PLUMBING) else [code_block(cell.source)]
+        self._put([*source, *self._settled(cell)], self._inside(cell))
         for question in asked:
-            told = self.verdicts.get(question.key, [])
-            blocks += site_questions.asks(question, told)
-        blocks += site_questions.sealed_for(keys, shown) if keys else shown
-        return [*blocks, "</div>"]
+            self._put(site_questions.asks(question, self.verdicts.get(question.key, [])))
+        if shown:
+            self._put(shown, keys)
 
     def _settled(self, cell: NotebookNode) -> list[str]:
         """Where to find the verdicts that a cell gives: they stand with the claims."""
@@ -145,12 +171,12 @@ class _Writer:
         return site_exercises.checked(cell, self.checks)
 
 
-def _source(cell: NotebookNode) -> list[str]:
-    """A cell's code; that of plumbing is folded."""
-    if not _has(cell, PLUMBING):
-        return [code_block(cell.source)]
-    title, _, code = cell.source.partition("\n")
-    title = title.removeprefix("#@title ")
+def _folded_source(cell: NotebookNode) -> list[str]:
+    """A cell's code, to unfold; plumbing has a title in its first line."""
+    title, code = "Code of the question", cell.source
+    if _has(cell, PLUMBING):
+        title, _, code = cell.source.partition("\n")
+        title = title.removeprefix("#@title ")
     summary = title if title.startswith("Code") else f"Code: {title}"
     return folded(escaped(summary), [code_block(code)], class_="om-code")
 

@@ -8,12 +8,13 @@ import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from nbformat import NotebookNode
-from notebook_folds import SEALED, sealed
+from notebook_folds import PLUMBING, SEALED, sealed
 from notebook_source import BuildError
-from site_html import escaped, folded, opening, tag
+from site_html import escaped, opening, tag
 
 CLAIM_MIME = "application/vnd.order-matters.claim+json"
 ASKED = re.compile(r"Predict: (?P<question>.*?)\n(?P<answers>  \(.*)", re.DOTALL)
@@ -21,7 +22,9 @@ OPTION = re.compile(r"^  \(\d+\) (.*)$", re.MULTILINE)
 NUMBER = re.compile(r"  \(a number(?: in (.*))?\)")
 CLAIM = re.compile(r"(C\d+): ")
 MEASURED = re.compile(r"^Measured: (.*)\. \(No prediction was made above\.\)$", re.MULTILINE)
-WAITS = "Guess first, or show it without a guess"
+LOOK = "**Look"  # how the text starts that says what was to be seen
+WAITS, VERDICT = "Guess first, or show it without a guess", "Show the verdict without a guess"
+END = "</details>"
 
 
 @dataclass(frozen=True)
@@ -55,30 +58,38 @@ def asked(cell: NotebookNode, lesson: str) -> list[Question]:
     return found
 
 
-def waiting(cells: Sequence[NotebookNode], lesson: str) -> dict[int, tuple[str, ...]]:
-    """Which of these code cells wait for a guess: the cell's place → the questions' keys.
+def waiting(cells: Sequence[NotebookNode], lesson: str) -> dict[str, tuple[str, ...]]:
+    """Which cells wait for a guess: a cell's id → the keys of the questions.
+
+    Beside the cells up to the answer, these are the pictures and the "Look" that follow it at once,
+    which would give it away too.
 
     Raises:
         BuildError: if a question is asked while another is open, which the page cannot show.
     """
     questions = {place: asked(cell, lesson) for place, cell in enumerate(cells)}
+    sources = [cell.source if cell.cell_type == "code" else "" for cell in cells]
     places = [place for place, found in questions.items() if found]
     waits: dict[int, tuple[str, ...]] = {}
-    for start, end in zip(places, [*places[1:], len(cells)], strict=True):
+    for start, end in pairwise([*places, len(cells)]):
         keys = tuple(question.key for question in questions[start])
-        for place in sealed([cell.source for cell in cells[start:end]]):
-            waits[start + place] = keys
+        waits |= {start + place: keys for place in sealed(sources[start:end])}
     for place, cell in enumerate(cells):
-        if (SEALED in cell.metadata.get("tags", [])) != (place in waits):
+        if cell.cell_type == "code" and (SEALED in _tags(cell)) != (place in waits):
             raise BuildError(f"{lesson}, cell {cell.id}: it is not clear which question it answers")
-    return waits
+    for place, cell in enumerate(cells):
+        follows = cell.source.startswith(LOOK) or PLUMBING in _tags(cell)
+        if place not in waits and follows and not questions[place]:
+            keys = waits.get(place - 1, ())
+            if len(keys) == 1 and not cells[place - 1].source.startswith(LOOK):
+                waits[place] = keys
+    return {cells[place].id: keys for place, keys in waits.items()}
 
 
-def sealed_for(keys: Sequence[str], blocks: Sequence[str]) -> list[str]:
-    """Blocks that stay folded until these questions are answered."""
-    if not blocks:
-        return []
-    return folded(WAITS, blocks, class_="om-sealed", data_asks=" ".join(keys))
+def fold(keys: Sequence[str], what: str = WAITS) -> str:
+    """Opens what stays folded until these questions are answered; ``END`` closes it."""
+    start = opening("details", class_="om-sealed", data_asks=" ".join(keys))
+    return start + tag("summary", what)
 
 
 def asks(question: Question, told: Sequence[dict[str, Any]]) -> list[str]:
@@ -120,8 +131,9 @@ def _claim(question: Question, told: Sequence[dict[str, Any]]) -> list[str]:
     return [
         opening("div", class_="om-claim", id=f"claim-{question.key}")
         + _form(question, legend, "claim", scope, first["verdict"]),
-        *sealed_for([question.key], lines),
-        "</div>",
+        fold([question.key], VERDICT),
+        *lines,
+        END + "</div>",
     ]
 
 
@@ -170,3 +182,7 @@ def _verdict(told: dict[str, Any]) -> str:
     each = "; ".join(f"{case}: {'yes' if held else 'no'}" for case, held in cases.items())
     text = f"{where}<b>{escaped(verdict)}.</b> {escaped(told['measured'])}"
     return tag("p", f"{text}<br>{escaped(each)}." if each else text)
+
+
+def _tags(cell: NotebookNode) -> list[str]:
+    return cell.metadata.get("tags", [])
