@@ -10,12 +10,22 @@ import importlib.util
 import sys
 import time
 from collections.abc import Sequence
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import site_explorers
 import site_index
 import site_page
-from notebook_source import BuildError, Project, find_lessons, lesson_name, read_notebook, read_project
+from notebook_source import (
+    BuildError,
+    Project,
+    find_lessons,
+    lesson_name,
+    read_notebook,
+    read_project,
+)
 
 MATHJAX = "_static/mathjax"
 FONTS = "output/chtml/fonts/woff-v2"
@@ -55,7 +65,9 @@ def sources(project: Project, names: Sequence[str]) -> dict[str, bytes]:
         looks = site_index.closer_looks(names, page.name)
         tree = [site_index.toctree(looks)] if looks else []
         files[f"{page.name}.md"] = "\n\n".join([page.markdown, *tree]).encode()
-        files[f"{site_page.NOTEBOOKS}/{page.name}.ipynb"] = notebooks(project, page.name)[1].read_bytes()
+        files[f"{site_page.NOTEBOOKS}/{page.name}.ipynb"] = notebooks(project, page.name)[
+            1
+        ].read_bytes()
         files |= page.files
     return files | own_pages(project.root / "site", {page.name: page.opening for page in made})
 
@@ -110,21 +122,47 @@ def build(root: Path, out: Path, wanted: Sequence[str] = ()) -> bool:
     return sphinx([*options, "-D", f"release={project.version}", *folders]) == 0
 
 
+class Handler(SimpleHTTPRequestHandler):
+    """Shows files; says nothing of each, and calls JavaScript so whatever this computer thinks."""
+
+    extensions_map = {**SimpleHTTPRequestHandler.extensions_map, ".js": "text/javascript"}
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Print nothing."""
+
+
+def server(folder: Path, port: int = 0) -> ThreadingHTTPServer:
+    """A server of the folder for this machine only; port 0 is one that is free."""
+    handler = partial(Handler, directory=str(folder))
+    try:
+        return ThreadingHTTPServer(("127.0.0.1", port), handler)
+    except OSError as error:
+        hint = f"take another with make site-serve PORT={port + 1}"
+        raise BuildError(f"port {port} cannot be had ({error.strerror}); {hint}") from None
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command line; the exit status is 0 when all is well."""
     parser = argparse.ArgumentParser(description="Build site/build/html from notebooks/.")
     parser.add_argument("--lessons", nargs="+", default=[], metavar="NAME", help="only these")
     parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parents[1])
+    parser.add_argument("--serve", type=int, metavar="PORT", help="then show it on 127.0.0.1")
     options = parser.parse_args(arguments)
     out, start = options.root / "site" / "build", time.perf_counter()
     try:
-        good = build(options.root, out, options.lessons)
+        if not build(options.root, out, options.lessons):
+            return 1
+        print(f"{out / 'html' / 'index.html'} was built in {time.perf_counter() - start:.0f} s")
+        if options.serve is not None:
+            with server(out / "html", options.serve) as shown:
+                print(f"http://127.0.0.1:{shown.server_port} shows it, until Ctrl-C", flush=True)
+                shown.serve_forever()
     except BuildError as error:
         print(error, file=sys.stderr)
         return 1
-    if good:
-        print(f"{out / 'html' / 'index.html'} was built in {time.perf_counter() - start:.0f} s")
-    return 0 if good else 1
+    except KeyboardInterrupt:
+        pass
+    return 0
 
 
 if __name__ == "__main__":

@@ -43,7 +43,9 @@ def mount(name: str, start: dict[str, object], described: str, root: str) -> str
     text = escaped(described.replace(RUN, "").strip())
     told = tag("p", f"{text} (It moves where JavaScript runs.)", class_="om-fallback")
     written = json.dumps(start, ensure_ascii=False)
-    return tag("div", told, class_="om-mount", data_module=f"{root}{path(name)}", data_start=written)
+    return tag(
+        "div", told, class_="om-mount", data_module=f"{root}{path(name)}", data_start=written
+    )
 
 
 def path(name: str) -> str:

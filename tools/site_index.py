@@ -34,7 +34,9 @@ def table(titles: Mapping[str, str]) -> str:
         looks = [f"[Closer look]({closer}.md)" for closer in closer_looks(list(titles), name)]
         told = " ".join([question, *looks])
         minutes = _found(TIME, cell).removeprefix("about ")
-        rows.append(f"| [{heading}]({name}.md) | {told} | {minutes} | {doors(_found(DOORS, cell))} |")
+        rows.append(
+            f"| [{heading}]({name}.md) | {told} | {minutes} | {doors(_found(DOORS, cell))} |"
+        )
     return "\n".join(rows)
 
 

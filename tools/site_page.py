@@ -143,7 +143,9 @@ class _Writer:
         asked = site_questions.asked(cell, self.name)
         keys = self.waits.get(cell.id, ())
         shown = self.outputs.blocks(cell, keys)
-        source = _folded_source(cell) if asked or _has(cell, PLUMBING) else [code_block(cell.source)]
+        source = (
+            _folded_source(cell) if asked or _has(cell, PLUMBING) else [code_block(cell.source)]
+        )
         self._put([*source, *self._settled(cell)], self._inside(cell))
         for question in asked:
             self._put(site_questions.asks(question, self.verdicts.get(question.key, [])))

@@ -66,8 +66,9 @@ function showForm(form) {
   }
   form.querySelector("fieldset").disabled = Boolean(mine);
   const said = form.querySelector(".om-said");
-  const below = mine?.guess ? `You said: ${mine.guess}. The answer is unfolded below.` : "";
-  mark(said, kind === "claim" ? verdict : { said: below });
+  if (mine?.shown) mark(said, { said: "Shown without a guess." });
+  else if (kind === "claim" || !mine) mark(said, verdict);
+  else mark(said, { said: `You said: ${mine.guess}. The answer is unfolded below.` });
   const reveal = all(".om-reveal").find((one) => one.dataset.question === question);
   if (reveal) mark(reveal.querySelector(".om-verdict"), verdict);
 }
