@@ -1,12 +1,13 @@
 """Build the site from the notebooks that were run: `python tools/build_site.py [--help]`.
 
-Each notebook with solutions becomes a page of Markdown in site/build/source, with the pictures and
-explorers that it shows as files; Sphinx makes site/build/html of it. Nothing is executed and nothing
-is fetched.
+Each notebook with solutions becomes a page of Markdown in site/build/source, with the pictures
+and explorers that it shows as files; Sphinx makes site/build/html of it. Nothing is executed and
+nothing is fetched.
 """
 
 import argparse
 import importlib.util
+import shutil
 import sys
 import time
 from collections.abc import Sequence
@@ -117,6 +118,7 @@ def build(root: Path, out: Path, wanted: Sequence[str] = ()) -> bool:
     if unknown := [name for name in wanted if name not in known]:
         raise BuildError(f"no notebook {unknown[0]!r}; there are: {', '.join(known) or 'none'}")
     write(out / "source", sources(project, wanted or known))
+    shutil.rmtree(out / "html", ignore_errors=True)  # Sphinx keeps pages that are no more
     folders = [str(out / part) for part in ("source", "html")]
     options = ["-q", "-W", "--keep-going", "-b", "html", "-d", str(out / "doctrees")]
     return sphinx([*options, "-D", f"release={project.version}", *folders]) == 0
@@ -146,9 +148,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Build site/build/html from notebooks/.")
     parser.add_argument("--lessons", nargs="+", default=[], metavar="NAME", help="only these")
     parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parents[1])
+    parser.add_argument("--out", type=Path, metavar="FOLDER", help="in place of site/build")
     parser.add_argument("--serve", type=int, metavar="PORT", help="then show it on 127.0.0.1")
     options = parser.parse_args(arguments)
-    out, start = options.root / "site" / "build", time.perf_counter()
+    out, start = options.out or options.root / "site" / "build", time.perf_counter()
     try:
         if not build(options.root, out, options.lessons):
             return 1

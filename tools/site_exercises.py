@@ -25,9 +25,8 @@ def check_modules(cells: Iterable[NotebookNode]) -> dict[str, str]:
 def checked(cell: NotebookNode, modules: dict[str, str]) -> str | None:
     """The name of the check that a cell calls with an answer."""
     for node in ast.walk(ast.parse(cell.source)):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-            if node.func.id in modules:
-                return node.func.id
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in modules:
+            return ast.unparse(node.func)
     return None
 
 

@@ -1,7 +1,7 @@
 """Predictions and claims on a page: forms to guess in, and what stays folded until then.
 
 They are read from what the cells have shown: ``widgets.predict`` shows its question as text, each
-verdict comes as data. ``site.js`` keeps the guesses; a page without it can be unfolded all the same.
+verdict comes as data. ``site.js`` keeps the guesses; without it a reader can still unfold.
 """
 
 import hashlib
@@ -139,9 +139,8 @@ def _claim(question: Question, told: Sequence[dict[str, Any]]) -> list[str]:
 
 def score(questions: Sequence[Question]) -> str:
     """The line that counts the guesses of a page."""
-    keys = " ".join(question.key for question in questions)
-    text = f"{len(questions)} guesses to make on this page."
-    return tag("p", text, class_="om-score", role="status", data_questions=keys)
+    guesses = "1 guess" if len(questions) == 1 else f"{len(questions)} guesses"
+    return tag("p", f"{guesses} to make on this page.", class_="om-score", role="status")
 
 
 def _form(

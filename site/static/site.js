@@ -83,9 +83,10 @@ function showScore(line) {
   const forms = all(".om-guess"), found = forms.map(judged).filter(Boolean);
   const right = found.filter((one) => one.right).length;
   const begun = forms.some((form) => guesses[form.dataset.question]);
+  line.dataset.before ??= line.textContent;
   line.textContent = found.length
     ? `Your guesses on this page: ${found.length} of ${forms.length}, ${right} right. `
-    : `${forms.length} guesses to make on this page. `;
+    : `${line.dataset.before} `;
   if (!begun) return;
   const button = document.createElement("button");
   button.textContent = "Forget them";
