@@ -104,4 +104,5 @@ def _html(text: str) -> str:
         return " ".join(text.split())
     plain = STYLE.sub("", text).replace(' border="1" class="dataframe"', ' class="docutils"')
     plain = re.sub(r' style="text-align: \w+;"', "", plain)
+    plain = plain.replace("<th></th>", "<td></td>")  # a heading without words heads nothing
     return tag("div", " ".join(plain.split()), class_="table-wrapper om-table")

@@ -165,3 +165,10 @@ const sizes = new ResizeObserver((entries) => {
   }
 });
 all(Object.keys(NAMES).join()).forEach((one) => sizes.observe(one));
+
+// ------------------------------------------------------------------- what Sphinx and furo left out
+
+for (const one of all(".caption[role=heading]")) one.setAttribute("aria-level", "2");
+for (const [selector, name] of [[".sidebar-drawer", "Course"], [".toc-drawer", "On this page"]]) {
+  for (const one of all(selector)) one.setAttribute("aria-label", name);
+}
