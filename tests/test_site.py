@@ -119,6 +119,11 @@ def test_links_lead_to_pages_and_where_there_is_none_to_the_repository() -> None
     found = page("[a](03_next.ipynb), [b](closer/02_more.ipynb#x), [c](09_far.ipynb)").markdown
     assert "[a](03_next.md), [b](closer/02_more.md#x)" in found
     assert f"[c]({ADDRESS}/09_far.ipynb)" in found
+    below = numbered([new_markdown_cell(f"{TITLE} [d](../03_next.ipynb), [e](02_more.ipynb)")])
+    names = ["03_next", "closer/02_more"]
+    found = site_page.page("closer/02_more", below, below, names, ADDRESS).markdown
+    assert "[d](../03_next.md), [e](02_more.md)" in found
+    assert 'href="../_static/notebooks/closer/02_more.ipynb"' in found
 
 
 def test_plumbing_is_folded_under_its_first_line_and_the_setup_is_left_out() -> None:
@@ -216,15 +221,9 @@ def test_a_number_is_asked_for_with_its_unit() -> None:
 
 def test_what_gives_the_answer_away_is_folded_and_the_code_is_not() -> None:
     board = code("#@title The board\ndraw()", picture("me, largest"), tags=["plumbing"])
-    cells = [
-        ASK,
-        code("steps()", printed("step")),
-        "Some words.",
-        ANSWER,
-        board,
-        "**Look:** me.\n\nOn.",
-    ]
-    found = page(*cells, "## Then").markdown
+    look, then = "**Look:** me.\n\nOn.", "## Then"
+    steps = code("steps()", printed("step"))
+    found = page(ASK, steps, "Some words.", ANSWER, board, look, then).markdown
     ((keys, text),) = folds(found)
     assert keys == KEY
     for part in ("step", "Some words.", "a = 1", "b = 2", "me, largest", "**Look:** me."):
@@ -240,6 +239,14 @@ def test_a_heading_ends_a_fold_and_later_outputs_open_another() -> None:
     assert "early" in first and "Text." in first
     assert "a = 1" in second
     assert "## Next" not in first + second and "More." not in first + second
+
+
+def test_the_next_question_ends_what_follows_an_answer() -> None:
+    again = code("g = predict()", shown("Predict: And?\n  (1) a\n  (2) b"), tags=["plumbing"])
+    late = code("#@title Late\ndraw()", picture("Quite another thing."), tags=["plumbing"])
+    ((_, text),) = folds(page(ASK, ANSWER, again, late).markdown)
+    assert "a = 1" in text
+    assert "g = predict()" not in text and "another thing" not in text
 
 
 def test_the_measured_line_is_left_to_the_readers_guess() -> None:
@@ -295,9 +302,12 @@ def test_a_claim_has_its_scope_a_guess_and_every_verdict_folded_in_one_place() -
     assert 'Verdicts: <a href="#claim-C12">C12</a>' in found and 'id="claim-C12"' in found
 
 
-def test_a_verdict_that_depends_says_on_what() -> None:
-    found = page(MYTHS, code("m", verdict(**{**CLAIM, "verdict": "depends", "choice": "width"})))
-    assert "<b>DEPENDS on width.</b>" in found.markdown
+def test_a_verdict_that_depends_says_on_what_and_lists_cases_that_differ() -> None:
+    turns = {**CLAIM, "choice": "width"}
+    found = page(MYTHS, code("m", verdict(**{**turns, "verdict": "depends"}))).markdown
+    assert "<b>DEPENDS on width.</b> It is 6.<br>a: yes; b: no." in found
+    found = page(MYTHS, code("m", verdict(**{**turns, "cases": {"a": False, "b": False}}))).markdown
+    assert "<b>FALSE.</b> It is 6.</p>" in found
 
 
 def test_a_claim_that_is_never_settled_is_refused() -> None:
@@ -336,11 +346,12 @@ def test_the_first_page_has_a_row_a_lesson_with_its_closer_look() -> None:
     titles = {"02_waves": opening + "**Doors:** 1, words.", "closer/02_more": "# 02 · More"}
     found = site_index.first_page(f"# T\n\n{site_index.HERE}\n", titles, ["glossary"])
     row = "| [02 · Waves](02_waves.md) | What moves? [Closer look](closer/02_more.md) | 40 | 1 |"
-    assert row in found
+    assert [line for line in found.splitlines() if line.startswith("| [")] == [row]
     trees = re.findall(r"```{toctree}.*?```", found, re.DOTALL)
     assert ["/02_waves" in tree for tree in trees] == [True, False]
     assert "/glossary" in trees[1] and "closer/" not in "".join(trees)
-    assert site_index.closer_looks(list(titles), "02_waves") == ["closer/02_more"]
+    looks = [site_index.closer_looks(list(titles), name) for name in titles]
+    assert looks == [["closer/02_more"], []]
 
 
 def test_files_that_are_no_longer_wanted_go_and_what_is_the_same_keeps_its_time(

@@ -59,12 +59,16 @@ def opened(browser: Any, site: str) -> Iterator[Callable[..., Any]]:
         if not request.url.startswith((site, "data:")):
             complaints.append(f"asked for {request.url}")
 
+    def hear(said: Any) -> None:
+        if said.type in ("error", "warning"):
+            complaints.append(said.text)
+
     def open_page(name: str, **options: Any) -> Any:
         context = browser.new_context(**{"viewport": {"width": 1200, "height": 900}, **options})
         contexts.append(context)
         page = context.new_page()
         page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("console", lambda said: said.type == "error" and complaints.append(said.text))
+        page.on("console", hear)
         page.on("request", note)
         page.goto(f"{site}/{name}.html")
         return page
