@@ -119,7 +119,7 @@ def test_links_lead_to_pages_and_where_there_is_none_to_the_repository() -> None
     found = page("[a](03_next.ipynb), [b](closer/02_more.ipynb#x), [c](09_far.ipynb)").markdown
     assert "[a](03_next.md), [b](closer/02_more.md#x)" in found
     assert f"[c]({ADDRESS}/09_far.ipynb)" in found
-    below = numbered([new_markdown_cell(f"{TITLE} [d](../03_next.ipynb), [e](02_more.ipynb)")])
+    below = numbered([new_markdown_cell(f"{TITLE}\n\n[d](../03_next.ipynb), [e](02_more.ipynb)")])
     names = ["03_next", "closer/02_more"]
     found = site_page.page("closer/02_more", below, below, names, ADDRESS).markdown
     assert "[d](../03_next.md), [e](02_more.md)" in found
@@ -363,6 +363,15 @@ def test_files_that_are_no_longer_wanted_go_and_what_is_the_same_keeps_its_time(
     left = {path.name for path in tmp_path.rglob("*") if path.is_file()}
     assert left == {"new.md", "same.md"}
     assert (tmp_path / "same.md").stat().st_mtime_ns == before
+
+
+def test_lessons_are_named_by_number_or_in_full() -> None:
+    names = ["02_waves", "closer/02_more"]
+    assert build_site.choose(names, []) == names
+    assert build_site.choose(names, ["closer/02", "02_waves"]) == names[::-1]
+    assert build_site.choose(names, ["02"]) == ["02_waves"]
+    with pytest.raises(BuildError, match="no notebook '0'; there are: 02_waves, closer/02_more"):
+        build_site.choose(names, ["0"])
 
 
 def test_a_port_that_is_taken_is_named_with_the_remedy(tmp_path: Path) -> None:

@@ -38,6 +38,17 @@ def built(project: Project) -> list[str]:
     return [name for name in names if all(path.exists() for path in notebooks(project, name))]
 
 
+def choose(names: list[str], wanted: Sequence[str]) -> list[str]:
+    """The lessons that are wanted: 02, 02_sinusoidal, closer/02; all when none is named."""
+    found = []
+    for start in wanted:
+        matching = [name for name in names if f"{name}_".startswith(f"{start}_")]
+        if not matching:
+            raise BuildError(f"no notebook {start!r}; there are: {', '.join(names) or 'none'}")
+        found += matching
+    return found or names
+
+
 def notebooks(project: Project, name: str) -> tuple[Path, Path]:
     """A lesson's notebook with solutions, and the learners'."""
     folder = project.root / "notebooks"
@@ -114,10 +125,7 @@ def build(root: Path, out: Path, wanted: Sequence[str] = ()) -> bool:
     from sphinx.cmd.build import main as sphinx
 
     project = read_project(root)
-    known = built(project)
-    if unknown := [name for name in wanted if name not in known]:
-        raise BuildError(f"no notebook {unknown[0]!r}; there are: {', '.join(known) or 'none'}")
-    write(out / "source", sources(project, wanted or known))
+    write(out / "source", sources(project, choose(built(project), wanted)))
     shutil.rmtree(out / "html", ignore_errors=True)  # Sphinx keeps pages that are no more
     folders = [str(out / part) for part in ("source", "html")]
     options = ["-q", "-W", "--keep-going", "-b", "html", "-d", str(out / "doctrees")]

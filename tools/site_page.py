@@ -14,7 +14,7 @@ from site_exercises import SOLUTION, STUB
 from site_html import code_block, escaped, folded, tag
 from site_outputs import Outputs
 
-BADGE = re.compile(r"^\[!\[Open in Colab\]\(.*?\)\]\((.*?)\)$", re.MULTILINE)
+BADGE = re.compile(r"^\[!\[Open in Colab\]\([^)]*\)\]\(([^)]*)\)$", re.MULTILINE)
 TO_NOTEBOOK = re.compile(r"\]\(([\w./-]+)\.ipynb(#[^)]*)?\)")
 NOTEBOOKS = "_static/notebooks"
 SECTION, PARAGRAPH = re.compile(r"^(?=#+ )", re.MULTILINE), re.compile(r"\n\n")
