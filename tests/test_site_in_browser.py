@@ -216,7 +216,7 @@ def test_a_phone_in_the_dark_shows_all_without_scrolling_sideways(
     cut = """() => [...document.querySelectorAll('article *')].filter((one) => {
         const { right, width } = one.getBoundingClientRect();
         if (!width || right <= innerWidth + 1) return false;
-        for (let up = one.parentElement; up; up = up.parentElement)
+        for (let up = one.parentElement; up.tagName !== 'ARTICLE'; up = up.parentElement)
             if (getComputedStyle(up).overflowX !== 'visible') return false;
         return true;
     }).map((one) => one.outerHTML.slice(0, 80))"""
