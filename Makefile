@@ -14,11 +14,13 @@ ROOT_ARGS := $(if $(filter 0,$(shell id -u 2>/dev/null)),--allow-root)
 export PYTHON TORCH MODELS CONSTRAINTS
 
 EXPERIMENT = extrapolation
+PORT = 8000
 
 # One worker a core; groups of tests start in the order in which conftest.py puts them.
 WORKERS = -n auto --dist loadgroup --no-loadscope-reorder
 
-.PHONY: help lab test test-all lint check-notebooks rehearse claims notebooks experiments bench clean
+.PHONY: help lab test test-all lint check-notebooks rehearse claims notebooks site site-serve \
+	experiments bench clean
 .NOTPARALLEL:
 
 help:
@@ -29,6 +31,7 @@ help:
 	@echo "make rehearse   run every lesson again under other seeds and arithmetic (half an hour)"
 	@echo "make claims     settle every claim again, say where a verdict differs (five minutes)"
 	@echo "make notebooks  build notebooks/ from lessons/ (make check-notebooks: compare only)"
+	@echo "make site       build site/build/html from notebooks/ (make site-serve: and show it)"
 	@echo "make experiments  train every encoding, read far past its length (about 2 hours)"
 	@echo "make bench      run the benchmarks"
 	@echo "make clean      remove .venv and caches"
@@ -38,6 +41,7 @@ help:
 	@echo "MODELS=no               without two published models (177 MB; lessons work without)"
 	@echo "LAB_ARGS=--no-browser   more options for JupyterLab"
 	@echo "TEST_ARGS='-k entropy'  more options for pytest"
+	@echo "PORT=8000               where make site-serve shows the site"
 	@echo "EXPERIMENT=real         another one, of a published model; EXPERIMENT_ARGS=--help lists all"
 
 # No slash before lab/tree: Git Bash would take it for a path and translate it.
@@ -46,19 +50,19 @@ lab:
 		--LabApp.default_url=lab/tree/notebooks/00_start_here.ipynb $(ROOT_ARGS) $(LAB_ARGS)
 
 test:
-	$(IN_VENV) lab experiments test models -- -m pytest $(WORKERS) $(TEST_ARGS)
+	$(IN_VENV) lab experiments test site models -- -m pytest $(WORKERS) $(TEST_ARGS)
 
 # Both notebooks of each lesson, cells run twice, all products of cases, more examples; in random
 # order, which the first lines print.
 test-all:
-	$(IN_VENV) lab experiments test models -- -m pytest $(WORKERS) -m "" --shuffle \
+	$(IN_VENV) lab experiments test site models -- -m pytest $(WORKERS) -m "" --shuffle \
 		--hypothesis-profile=thorough $(TEST_ARGS)
 
 # mypy reads the tests too, so what they import must be there.
 lint:
-	$(IN_VENV) lab experiments test author -- -m ruff check .
-	$(IN_VENV) lab experiments test author -- -m ruff format --check .
-	$(IN_VENV) lab experiments test author -- -m mypy
+	$(IN_VENV) lab experiments test site author -- -m ruff check .
+	$(IN_VENV) lab experiments test site author -- -m ruff format --check .
+	$(IN_VENV) lab experiments test site author -- -m mypy
 
 # Before each commit, by .pre-commit-config.yaml; executes nothing.
 check-notebooks:
@@ -72,6 +76,12 @@ claims:
 
 notebooks:
 	$(IN_VENV) author models -- tools/build_notebooks.py
+
+site:
+	$(IN_VENV) site -- tools/build_site.py $(SITE_ARGS)
+
+site-serve:
+	$(IN_VENV) site -- tools/build_site.py --serve $(PORT) $(SITE_ARGS)
 
 experiments:
 	$(IN_VENV) experiments models -- -m course_utils.experiments $(EXPERIMENT) $(EXPERIMENT_ARGS)

@@ -1,0 +1,31 @@
+"""How Sphinx makes HTML of the pages that tools/build_site.py has written. Nothing is fetched."""
+
+project = "Order Matters"
+author = "The Order Matters authors"
+language = "en"
+
+extensions = ["myst_parser", "sphinx.ext.mathjax"]
+# A lesson's Markdown is Jupyter's: what only MyST knows is switched off.
+myst_enable_extensions = ["dollarmath"]
+myst_disable_syntax = ["myst_line_comment", "myst_block_break", "myst_target", "myst_role"]
+myst_dmath_allow_labels = False
+myst_dmath_double_inline = True
+myst_heading_anchors = 3
+smartquotes = False  # the lessons have their own
+
+html_theme = "furo"
+html_title = "Order Matters"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_favicon = "_static/favicon.svg"
+html_js_files = [("site.js", {"defer": "defer"})]
+html_use_index = False  # until a page describes the library
+html_copy_source = html_show_sourcelink = False
+html_show_sphinx = html_show_copyright = False
+html_theme_options = {"navigation_with_keys": False}
+pygments_style, pygments_dark_style = "a11y-high-contrast-light", "a11y-high-contrast-dark"
+
+# MathJax 3.2 takes what Sphinx writes for version 4. Formulas need no menu, and no tab stop each.
+mathjax_path = "mathjax/tex-chtml.js"
+mathjax_options = {"defer": "defer"}
+mathjax4_config = {"options": {"enableMenu": False}}

@@ -1,0 +1,290 @@
+"""The site as a reader has it: without a kernel, on a phone, in the dark, by keyboard."""
+
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import build_site
+import pytest
+from browser import SECONDS, chromium, find_chromium
+
+pytestmark = pytest.mark.browser
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+pytest.importorskip("sphinx", reason="the extra 'site' is not installed")
+
+ROOT = Path(__file__).resolve().parents[1]
+NUMBERS, WAVES, CLOSER = LESSONS = (
+    "01_attention_is_blind_to_order",
+    "02_sinusoidal",
+    "closer/02_in_practice",
+)
+PHONE = {"width": 390, "height": 844}
+FIRST_TEXT, ALL_OF_IT = 300_000, 2_500_000  # bytes of a page
+SLOW = 150_000  # bytes a second, so that what is loaded before the first text can be counted
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a site of three lessons."""
+    if not find_chromium():
+        pytest.skip("no Chromium on PATH; ORDER_MATTERS_CHROMIUM can name one")
+    out = tmp_path_factory.mktemp("site")
+    command = [sys.executable, build_site.__file__, "--out", str(out), "--lessons", *LESSONS]
+    paths = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
+    settings = {**os.environ, "PYTHONPATH": paths}
+    done = subprocess.run(command, env=settings, capture_output=True, encoding="utf-8")
+    assert done.returncode == 0, done.stderr
+    with build_site.server(out / "html") as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+@pytest.fixture(scope="module")
+def browser(site: str) -> Iterator[Any]:
+    with playwright.sync_playwright() as play, chromium(play) as found:
+        yield found
+
+
+@pytest.fixture
+def opened(browser: Any, site: str) -> Iterator[Callable[..., Any]]:
+    """A function that opens a page for a new reader; none may complain or look elsewhere."""
+    contexts, complaints = [], []
+
+    def note(request: Any) -> None:
+        if not request.url.startswith((site, "data:")):
+            complaints.append(f"asked for {request.url}")
+
+    def hear(said: Any) -> None:
+        if said.type in ("error", "warning"):
+            complaints.append(said.text)
+
+    def open_page(name: str, **options: Any) -> Any:
+        context = browser.new_context(**{"viewport": {"width": 1200, "height": 900}, **options})
+        contexts.append(context)
+        page = context.new_page()
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("console", hear)
+        page.on("request", note)
+        page.goto(f"{site}/{name}.html")
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert complaints == []
+
+
+def question(page: Any, asks: str) -> tuple[Any, Any]:
+    """The form of a question, and what is folded until it is answered."""
+    form = page.locator(".om-guess", has_text=asks)
+    key = form.get_attribute("data-question")
+    return form, page.locator(f".om-sealed[data-asks='{key}']").first
+
+
+def read_all(page: Any) -> None:
+    """Unfold everything and go through the page, so that all of it is loaded."""
+    page.evaluate(
+        "document.querySelectorAll('details > summary').forEach((one) => {"
+        " if (!one.parentElement.open) one.click(); })"
+    )
+    page.evaluate("document.querySelectorAll('img, .om-mount').forEach((one) => {"
+                  " one.loading = 'eager'; one.scrollIntoView(); })")  # fmt: skip
+    page.wait_for_load_state("networkidle")
+    mounted = "[...document.querySelectorAll('.om-mount')].every((one) => one.querySelector('svg'))"
+    page.wait_for_function(mounted, timeout=20 * SECONDS)
+
+
+def test_an_explorer_moves_by_keyboard(opened: Callable[..., Any]) -> None:
+    page = opened(WAVES)
+    mount = page.locator(".om-mount").first
+    mount.scroll_into_view_if_needed()
+    slider = mount.get_by_role("slider", name="position", exact=True)
+    slider.focus()
+    sentence = mount.locator(".om-sentence")
+    before = slider.get_attribute("aria-valuetext"), sentence.text_content()
+    page.keyboard.press("ArrowRight")
+    after = slider.get_attribute("aria-valuetext"), sentence.text_content()
+    assert int(after[0]) == int(before[0]) + 1
+    assert after[1] != before[1]
+    assert mount.locator(".om-fallback").count() == 0
+
+
+def test_a_guess_unfolds_the_answer_is_judged_and_remembered(opened: Callable[..., Any]) -> None:
+    page = opened(WAVES)
+    form, answer = question(page, "A hand turns by 1 radian")
+    reveal = answer.locator(".om-reveal")
+    assert not reveal.is_visible()
+    form.get_by_label("after 710 steps").check()
+    assert not reveal.is_visible()
+    page.keyboard.press("Enter")
+    assert reveal.text_content() == "Measured: never. ✗ You said: after 710 steps."
+    assert answer.get_by_text("**Look:**").count() == 0 and "irrational" in answer.text_content()
+    assert reveal.is_visible() and not answer.locator("> summary").is_visible()
+    other, sealed = question(page, "Which of the five grants")
+    other.get_by_label("one-hot").check()
+    other.get_by_role("button", name="Guess").click()
+    assert "✓ You were right." in sealed.locator(".om-reveal").text_content()
+
+    page.reload()
+    score = page.locator(".om-score")
+    assert "2 of 7, 1 right" in score.text_content()
+    assert reveal.is_visible() and form.get_by_label("after 710 steps").is_checked()
+    assert form.get_by_label("after 710 steps").is_disabled()
+    score.get_by_role("button", name="Forget them").click()
+    assert not reveal.is_visible() and form.get_by_label("never").is_enabled()
+    page.reload()
+    assert score.text_content() == "7 guesses to make on this page. "
+
+
+def test_an_answer_shown_without_a_guess_does_not_count(
+    opened: Callable[..., Any],
+) -> None:
+    page = opened(WAVES)
+    form, answer = question(page, "A hand turns by 1 radian")
+    answer.locator("> summary").focus()
+    page.keyboard.press("Enter")
+    assert answer.locator(".om-reveal").text_content() == "Measured: never. "
+    assert "Shown without a guess" in form.text_content()
+    assert "7 guesses to make" in page.locator(".om-score").text_content()
+    page.reload()
+    assert answer.locator(".om-reveal").is_visible()
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [("2,1", "✓ You said 2,1: right, to a tenth."), ("8", "✗ You said 8.")],
+)
+def test_a_number_is_right_within_a_tenth(
+    opened: Callable[..., Any], typed: str, said: str
+) -> None:
+    page = opened(NUMBERS)
+    form, answer = question(page, "Eight identical tokens")
+    box = form.get_by_role("textbox", name="Your guess")
+    box.fill("many")
+    page.keyboard.press("Enter")
+    assert "“many” is not a number yet." in form.text_content()
+    assert not answer.locator(".om-reveal").is_visible()
+    box.fill(typed)
+    page.keyboard.press("Enter")
+    assert answer.locator(".om-verdict").text_content() == said
+    page.reload()
+    assert box.input_value() == typed
+
+
+def test_a_claims_verdict_unfolds_with_its_guess_and_the_table_with_the_last(
+    opened: Callable[..., Any],
+) -> None:
+    page = opened(WAVES)
+    table = page.locator(".om-sealed[data-asks='C12 C16 C19']")
+    for key, guess, sign in (("C12", "false", "✓"), ("C16", "true", "✗"), ("C19", "false", "✓")):
+        card = page.locator(f"#claim-{key}")
+        verdict = card.get_by_text("FALSE.")
+        assert not verdict.is_visible() and not table.locator("table").is_visible()
+        card.get_by_label(guess, exact=True).check()
+        card.get_by_role("button", name="Guess").click()
+        assert verdict.is_visible()
+        assert card.locator(".om-said").text_content().startswith(sign)
+    assert table.locator("table").is_visible()
+
+
+def test_hints_unfold_one_by_one_and_a_solution_stands_last(opened: Callable[..., Any]) -> None:
+    page = opened(WAVES)
+    exercise = page.locator(".om-exercise").first
+    hints = exercise.locator(".om-hint > summary")
+    for number in range(3):
+        assert [one.is_visible() for one in hints.all()] == [n <= number for n in range(3)]
+        hints.nth(number).press("Enter")
+    last = exercise.locator("details").last
+    assert last.locator("> summary").text_content() == "A solution"
+    assert not last.locator("pre").first.is_visible()
+    last.locator("> summary").click()
+    assert "block_diag" in last.text_content() and "✓ before_after" in last.text_content()
+
+
+@pytest.mark.parametrize("name", LESSONS)
+def test_a_phone_in_the_dark_shows_all_without_scrolling_sideways(
+    opened: Callable[..., Any], name: str
+) -> None:
+    page = opened(name, viewport=PHONE, color_scheme="dark")
+    read_all(page)
+    assert page.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
+    cut = """() => [...document.querySelectorAll('article *')].filter((one) => {
+        const { right, width } = one.getBoundingClientRect();
+        if (!width || right <= innerWidth + 1) return false;
+        for (let up = one.parentElement; up.tagName !== 'ARTICLE'; up = up.parentElement)
+            if (getComputedStyle(up).overflowX !== 'visible') return false;
+        return true;
+    }).map((one) => one.outerHTML.slice(0, 80))"""
+    assert page.evaluate(cut) == [], "cut off, and nothing scrolls to it"
+    for scroller in page.locator(".highlight pre[tabindex]").all()[:3]:
+        assert scroller.get_attribute("aria-label") in ("Code", "Output")
+    assert page.locator(".highlight pre[aria-label=Code]").count() > 3
+
+
+def test_a_block_that_scrolls_is_moved_by_keyboard(opened: Callable[..., Any]) -> None:
+    page = opened(WAVES, viewport=PHONE)
+    code = page.locator(".highlight pre[tabindex='0']").first
+    code.focus()
+    page.keyboard.press("ArrowRight")
+    page.wait_for_function("document.activeElement.scrollLeft > 0", timeout=10 * SECONDS)
+
+
+@pytest.mark.parametrize("name", LESSONS)
+def test_every_picture_has_words_and_its_own_size(opened: Callable[..., Any], name: str) -> None:
+    page = opened(name)
+    read_all(page)
+    pictures = page.locator("article img")
+    assert pictures.count() > 2
+    for picture in pictures.all():
+        assert len(picture.get_attribute("alt").split()) > 4
+        assert picture.evaluate("(one) => [one.naturalWidth, one.naturalHeight]") == [
+            int(picture.get_attribute("width")), int(picture.get_attribute("height")),
+        ]  # fmt: skip
+
+
+def test_without_javascript_explorers_are_described_and_answers_unfold(
+    opened: Callable[..., Any],
+) -> None:
+    page = opened(WAVES, java_script_enabled=False)
+    assert "as clock hands" in page.locator(".om-fallback").first.text_content()
+    answer = page.locator(".om-sealed").first
+    assert not answer.locator(".om-reveal").is_visible()
+    answer.locator("> summary").click()
+    assert answer.locator(".om-reveal").is_visible()
+    assert not page.get_by_role("button", name="Guess").first.is_visible()
+
+
+def test_a_page_is_light_and_its_text_comes_first(opened: Callable[..., Any], site: str) -> None:
+    page = opened("index")
+    wire, loaded = page.context.new_cdp_session(page), []
+    wire.on("Network.requestWillBeSent", lambda one: loaded.append((one["timestamp"], 0)))
+    wire.on(
+        "Network.dataReceived", lambda one: loaded.append((one["timestamp"], one["dataLength"]))
+    )
+    wire.send("Network.enable")
+    slow = {"offline": False, "latency": 20, "downloadThroughput": SLOW, "uploadThroughput": SLOW}
+    wire.send("Network.emulateNetworkConditions", slow)
+    page.goto(f"{site}/{NUMBERS}.html")
+    paint = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime"
+    page.wait_for_function(paint, timeout=30 * SECONDS)
+    seconds = page.evaluate(paint) / 1000
+    start = loaded[0][0]
+    first = sum(size for when, size in loaded if when - start <= seconds)
+    assert 0 < first < FIRST_TEXT
+
+    wire.send("Network.emulateNetworkConditions", {**slow, "latency": 0, "downloadThroughput": -1})
+    read_all(page)
+    kinds = "['navigation', 'resource'].flatMap((kind) => performance.getEntriesByType(kind))"
+    total = page.evaluate(f"{kinds}.reduce((sum, one) => sum + one.encodedBodySize, 0)")
+    assert 5 * first < total < ALL_OF_IT
+
+
+def test_the_search_finds_a_word_of_a_lesson(opened: Callable[..., Any], site: str) -> None:
+    page = opened("index")
+    page.goto(f"{site}/search.html?q=irrational")
+    page.get_by_role("link", name="02 · Sinusoidal").last.wait_for(timeout=20 * SECONDS)

@@ -1,0 +1,47 @@
+"""Exercises on a page: the stub, hints that unfold one by one, the solution last."""
+
+import ast
+import importlib
+from collections.abc import Iterable, Sequence
+
+from nbformat import NotebookNode
+from site_html import escaped, folded, tag
+
+CHECKS = "course_utils.checks"
+STUB, SOLUTION = "stub", "solution"
+
+
+def check_modules(cells: Iterable[NotebookNode]) -> dict[str, str]:
+    """The checks that a notebook imports: name → module."""
+    return {
+        alias.asname or alias.name: node.module
+        for cell in cells
+        for node in ast.walk(ast.parse(cell.source))
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith(CHECKS)
+        for alias in node.names
+    }
+
+
+def checked(cell: NotebookNode, modules: dict[str, str]) -> str | None:
+    """The name of the check that a cell calls with an answer."""
+    for node in ast.walk(ast.parse(cell.source)):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in modules:
+            return ast.unparse(node.func)
+    return None
+
+
+def hints(name: str, modules: dict[str, str]) -> tuple[str, ...]:
+    """What a check would print as its hints."""
+    return getattr(importlib.import_module(modules[name]), name).hints
+
+
+def exercise(stub: str, told: Sequence[str], solution: Sequence[str]) -> list[str]:
+    """An exercise: blocks of the stub, hints as texts, blocks of the solution.
+
+    A hint is hidden by the style sheet until the one before it is unfolded.
+    """
+    blocks = ['<div class="om-exercise">', stub]
+    for number, hint in enumerate(told, start=1):
+        text = tag("p", escaped(hint))
+        blocks += folded(f"Hint {number} of {len(told)}", [text], class_="om-hint")
+    return [*blocks, *folded("A solution", solution, class_="om-solution"), "</div>"]

@@ -1,0 +1,69 @@
+"""Explorers on a page: which a cell shows, where it is mounted, and the files of their modules."""
+
+import ast
+import hashlib
+import json
+from collections.abc import Iterable
+from functools import cache
+
+from nbformat import NotebookNode
+from notebook_source import BuildError
+from site_html import escaped, tag
+
+FOLDER = "_static/explorers"
+TOLD = "Explorer: "  # how what a cell shows starts; see course_utils.explorers.browser
+IN_KERNEL = "Explorer with sliders"  # see course_utils.widgets.explore
+RUN = "Run the cell to move them."
+MOVES_ELSEWHERE = "This picture moves with sliders where Python runs: in JupyterLab or Colab."
+
+
+def shown(cell: NotebookNode, lesson: str) -> list[tuple[str, dict[str, object]]]:
+    """The explorers that a cell shows, with the values from which their controls start."""
+    found = []
+    for part in ast.parse(cell.source).body:
+        call = part.value if isinstance(part, ast.Expr) else None
+        if not isinstance(call, ast.Call) or not ast.unparse(call.func).startswith("explorers."):
+            continue
+        try:
+            start = {str(one.arg): ast.literal_eval(one.value) for one in call.keywords}
+        except ValueError:
+            raise BuildError(
+                f"{lesson}, cell {cell.id}: {ast.unparse(call)} cannot be shown on the site, "
+                "where no Python runs: its values must be written out"
+            ) from None
+        found.append((ast.unparse(call.func).removeprefix("explorers."), start))
+    return found
+
+
+def mount(name: str, start: dict[str, object], described: str, root: str) -> str:
+    """Where ``site.js`` puts an explorer, with its description for those without JavaScript.
+
+    ``root`` leads from the page to the site's first page.
+    """
+    text = escaped(described.replace(RUN, "").strip())
+    told = tag("p", f"{text} (It moves where JavaScript runs.)", class_="om-fallback")
+    written = json.dumps(start, ensure_ascii=False)
+    return tag(
+        "div", told, class_="om-mount", data_module=f"{root}{path(name)}", data_start=written
+    )
+
+
+def path(name: str) -> str:
+    """An explorer's file on the site; another content has another address."""
+    version = hashlib.sha256(module(name).encode()).hexdigest()[:8]
+    return f"{FOLDER}/{name}.js?v={version}"
+
+
+def files(names: Iterable[str]) -> dict[str, bytes]:
+    """The modules of these explorers, by their paths on the site."""
+    return {f"{FOLDER}/{name}.js": module(name).encode() for name in names}
+
+
+@cache
+def module(name: str) -> str:
+    """The explorer as a JavaScript module."""
+    from course_utils import explorers
+
+    if name not in explorers.ALL:
+        raise BuildError(f"there is no explorer {name!r}; there are {', '.join(explorers.ALL)}")
+    return explorers.ALL[name].module

@@ -1,0 +1,49 @@
+"""Small pieces of HTML and Markdown, from which the site's pages are put together.
+
+A page is Markdown with HTML in it. HTML stands in blocks of one line, with empty lines around
+them: an empty line within a block would end it.
+"""
+
+import html
+import re
+from collections.abc import Iterable
+
+TICKS = re.compile(r"^\s*(`{3,})", re.MULTILINE)
+
+
+def tag(name: str, text: str = "", /, **attributes: str | int | None) -> str:
+    """An element with these attributes around HTML; ``class_`` and ``data_x`` are spelled so.
+
+    An attribute that is "" has no value, as ``hidden``; one that is None is left out.
+    """
+    return f"{opening(name, **attributes)}{text}</{name}>"
+
+
+def opening(name: str, /, **attributes: str | int | None) -> str:
+    """The tag that opens an element."""
+    told = "".join(
+        f' {key.rstrip("_").replace("_", "-")}="{html.escape(str(value))}"'
+        if value != ""
+        else f" {key}"
+        for key, value in attributes.items()
+        if value is not None
+    )
+    return f"<{name}{told}>"
+
+
+def escaped(text: str) -> str:
+    """A text as HTML, on one line."""
+    return " ".join(html.escape(text, quote=False).split())
+
+
+def code_block(code: str, language: str = "python", kind: str = "") -> str:
+    """Code, or what code printed, as a block that Sphinx colours."""
+    longest = max((len(found) for found in TICKS.findall(code)), default=2)
+    fence = "`" * max(3, longest + 1)
+    option = f":class: {kind}\n" if kind else ""
+    return f"{fence}{{code-block}} {language}\n{option}\n{code.rstrip()}\n{fence}"
+
+
+def folded(summary: str, blocks: Iterable[str], /, **attributes: str | int | None) -> list[str]:
+    """Blocks that a reader unfolds; the browser does it, so it needs no JavaScript."""
+    return [opening("details", **attributes) + tag("summary", summary), *blocks, "</details>"]

@@ -1,0 +1,54 @@
+"""The site's first page and its table of contents, from the title cells of the lessons."""
+
+import re
+from collections.abc import Mapping, Sequence
+
+from notebook_source import CLOSER
+from readme_tables import DOORS, QUESTION, doors
+
+HERE = "<!-- lessons -->"  # in site/pages/index.md, where the table of lessons goes
+TIME = re.compile(r"\*\*Time:\*\* ([^.\n]*?) minutes\.")
+
+
+def closer_looks(names: Sequence[str], lesson: str) -> list[str]:
+    """The pages that look closer at a lesson."""
+    number = lesson.rpartition("/")[2][:2]
+    return [name for name in names if name.startswith(f"{CLOSER}/{number}") and name != lesson]
+
+
+def toctree(names: Sequence[str], caption: str = "") -> str:
+    """What puts pages below this one in the table of contents; nothing of it is seen here."""
+    options = ":hidden:\n" + (f":caption: {caption}\n" if caption else "")
+    return "\n".join(["```{toctree}", options, *(f"/{name}" for name in names), "```"])
+
+
+def table(titles: Mapping[str, str]) -> str:
+    """A row a lesson, from its title cell: link, question, minutes, doors."""
+    rows = ["| lesson | question | minutes | doors |", "|---|---|---|---|"]
+    for name, cell in titles.items():
+        if name.startswith(CLOSER):
+            continue
+        heading = cell.partition("\n")[0].removeprefix("# ")
+        question = " ".join(_found(QUESTION, cell).split())
+        question = question[:1].upper() + question[1:]
+        looks = [f"[Closer look]({closer}.md)" for closer in closer_looks(list(titles), name)]
+        told = " ".join([question, *looks])
+        minutes = _found(TIME, cell).removeprefix("about ")
+        rows.append(
+            f"| [{heading}]({name}.md) | {told} | {minutes} | {doors(_found(DOORS, cell))} |"
+        )
+    return "\n".join(rows)
+
+
+def first_page(template: str, titles: Mapping[str, str], others: Sequence[str]) -> str:
+    """The first page; ``others`` are pages besides lessons."""
+    lessons = [name for name in titles if not name.startswith(CLOSER)]
+    trees = [toctree(lessons, "Lessons")]
+    if others:
+        trees.append(toctree(others, "Beside the lessons"))
+    return "\n\n".join([template.replace(HERE, table(titles)), *trees]) + "\n"
+
+
+def _found(pattern: re.Pattern[str], text: str) -> str:
+    match = pattern.search(text)
+    return match[1] if match else ""

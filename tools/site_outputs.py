@@ -1,0 +1,108 @@
+"""What a cell has shown, as blocks of a page: texts, tables, pictures in files of their own."""
+
+import base64
+import re
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import site_explorers
+import site_questions
+from nbformat import NotebookNode
+from notebook_source import BuildError
+from site_html import code_block, opening, tag
+
+PICTURES = "_static/pictures"
+PNG_SIZE = slice(16, 24)  # where a PNG says its width and height
+# In the dark the site turns pictures light on dark, but for those whose words speak of shades.
+SHADES = re.compile(r"\b(dark|darker|pale|paler|bright|brighter|white|black)\b")
+STYLE = re.compile(r"<style.*?</style>", re.DOTALL)
+
+
+@dataclass
+class Outputs:
+    """Turns the outputs of a page's cells into blocks, and collects the files that they need.
+
+    ``root`` leads from the page to the site's first page.
+    """
+
+    lesson: str
+    root: str
+    files: dict[str, bytes] = field(default_factory=dict)  # by their paths on the site
+    explorers: set[str] = field(default_factory=set)
+
+    def blocks(self, cell: NotebookNode, asked: tuple[str, ...] = ()) -> list[str]:
+        """The blocks of a cell that may answer the question with this key.
+
+        Questions and claims are left out: the page has forms for them.
+        """
+        mounts = iter(site_explorers.shown(cell, self.lesson))
+        found: list[str] = []
+        for output in cell.get("outputs", []):
+            if output.output_type == "stream":
+                found += _stream(output.text, asked)
+            elif output.output_type == "error":
+                found.append(_printed(f"{output.ename}: {output.evalue}"))
+            else:
+                found += self._shown(cell, output.data, mounts)
+        return found
+
+    def _shown(
+        self, cell: NotebookNode, data: NotebookNode, mounts: Iterator[tuple[str, dict]]
+    ) -> list[str]:
+        text = data.get("text/plain", "")
+        if site_questions.CLAIM_MIME in data or site_questions.ASKED.fullmatch(text):
+            return []
+        if "image/png" in data:
+            picture = self._picture(cell, base64.b64decode(data["image/png"]), text)
+            moves = text.startswith(site_explorers.IN_KERNEL)
+            note = tag("p", site_explorers.MOVES_ELSEWHERE, class_="om-note")
+            return [picture, note] if moves else [picture]
+        if "text/html" in data:
+            return [_html(data["text/html"])]
+        if text.startswith(site_explorers.TOLD):
+            name, start = next(mounts)
+            self.explorers.add(name)
+            return [site_explorers.mount(name, start, text, self.root)]
+        return [_printed(text)] if text else []
+
+    def _picture(self, cell: NotebookNode, png: bytes, description: str) -> str:
+        words = " ".join(description.split())
+        if not words or words.startswith("<"):
+            raise BuildError(f"{self.lesson}, cell {cell.id} shows a picture without a description")
+        kind = "om-figure om-as-drawn" if SHADES.search(words) else "om-figure"
+        path = f"{PICTURES}/{cell.id}-{len(self.files)}.png"
+        self.files[path] = png
+        width, height = struct.unpack(">II", png[PNG_SIZE])
+        picture = opening(
+            "img", src=self.root + path, alt=words, width=width, height=height, loading="lazy"
+        )
+        return tag("div", picture, class_=kind)
+
+
+def _printed(text: str) -> str:
+    return code_block(text, "text", "om-output")
+
+
+def _stream(text: str, asked: tuple[str, ...]) -> list[str]:
+    """What a cell printed; a line that compares a guess becomes one that knows the reader's."""
+    found: list[str] = []
+    parts = site_questions.MEASURED.split(text)
+    for place, part in enumerate(parts):
+        if place % 2:
+            if len(asked) != 1:
+                raise BuildError(f"'Measured: {part}' does not answer one question")
+            found.append(site_questions.reveal(asked[0], part))
+        elif part.strip():
+            found.append(_printed(part.strip("\n")))
+    return found
+
+
+def _html(text: str) -> str:
+    """HTML as one block; a table of pandas comes without its own style."""
+    if "<table" not in text:
+        return " ".join(text.split())
+    plain = STYLE.sub("", text).replace(' border="1" class="dataframe"', ' class="docutils"')
+    plain = re.sub(r' style="text-align: \w+;"', "", plain)
+    plain = plain.replace("<th></th>", "<td></td>")  # a heading without words heads nothing
+    return tag("div", " ".join(plain.split()), class_="table-wrapper om-table")

@@ -1,0 +1,187 @@
+"""A notebook as a page of the site: Markdown, and the files that it needs."""
+
+import posixpath
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import site_exercises
+import site_questions
+from nbformat import NotebookNode
+from notebook_folds import PLUMBING
+from notebook_source import BuildError
+from site_exercises import SOLUTION, STUB
+from site_html import code_block, escaped, folded, tag
+from site_outputs import Outputs
+
+BADGE = re.compile(r"^\[!\[Open in Colab\]\([^)]*\)\]\(([^)]*)\)$", re.MULTILINE)
+TO_NOTEBOOK = re.compile(r"\]\(([\w./-]+)\.ipynb(#[^)]*)?\)")
+NOTEBOOKS = "_static/notebooks"
+SECTION, PARAGRAPH = re.compile(r"^(?=#+ )", re.MULTILINE), re.compile(r"\n\n")
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page of the site."""
+
+    name: str  # its path without suffix: 02_sinusoidal, closer/02_in_practice
+    opening: str  # its first cell
+    markdown: str
+    files: dict[str, bytes]  # by their paths on the site
+    explorers: frozenset[str]
+
+
+def page(
+    name: str, notebook: NotebookNode, learners: NotebookNode, names: Sequence[str], address: str
+) -> Page:
+    """The page of a notebook that was run with its solutions.
+
+    Args:
+        name: of the page.
+        notebook: with solutions and outputs.
+        learners: the same as learners get it, which has the stubs.
+        names: of all pages; a link to another notebook leads to ``address``.
+        address: of the folder that holds the notebooks in the repository.
+
+    Raises:
+        BuildError: naming the cell that cannot be shown.
+    """
+    return _Writer(name, notebook, learners, names, address).page()
+
+
+class _Writer:
+    """Walks through the cells of one notebook."""
+
+    def __init__(
+        self,
+        name: str,
+        notebook: NotebookNode,
+        learners: NotebookNode,
+        names: Sequence[str],
+        address: str,
+    ) -> None:
+        self.name, self.names, self.address = name, names, address
+        self.root = "../" * name.count("/")
+        self.cells = [cell for cell in notebook.cells if not cell.id.endswith("-setup")]
+        self.code = [cell for cell in self.cells if cell.cell_type == "code"]
+        self.outputs = Outputs(name, self.root)
+        self.waits = site_questions.waiting(self.cells, name)
+        self.verdicts = site_questions.verdicts(self.code)
+        self.checks = site_exercises.check_modules(self.code)
+        self.badge = BADGE.search(learners.cells[0].source)
+        self.stubs = [cell.source for cell in learners.cells if _has(cell, STUB)]
+        solutions = [cell.id for cell in self.code if _has(cell, SOLUTION)]
+        if len(self.stubs) != len(solutions):
+            raise BuildError(f"{name} has {len(self.stubs)} stubs, {len(solutions)} solutions")
+        self.blocks: list[str] = []
+        self.fold: tuple[str, ...] = ()  # the questions for which the last block is folded
+
+    def page(self) -> Page:
+        title = self.cells[0].source
+        self._put(self._opening(title))
+        for before, cell, after in zip(
+            self.cells, self.cells[1:], [*self.cells[2:], None], strict=False
+        ):
+            if cell.cell_type == "markdown":
+                self._text(cell)
+            elif _has(cell, SOLUTION):
+                self._put(self._exercise(cell, after))
+            elif not (_has(before, SOLUTION) and self._check(cell)):
+                self._cell(cell)
+        self._put([])
+        text = "\n\n".join(self.blocks) + "\n"
+        files, explorers = self.outputs.files, frozenset(self.outputs.explorers)
+        return Page(self.name, title, text, files, explorers)
+
+    def _put(self, blocks: Sequence[str], fold: tuple[str, ...] = ()) -> None:
+        """Add blocks; what waits for the same questions shares a fold."""
+        if fold != self.fold:
+            self.blocks += [site_questions.END] if self.fold else []
+            self.blocks += [site_questions.fold(fold)] if fold else []
+            self.fold = fold
+        self.blocks += blocks
+
+    def _text(self, cell: NotebookNode) -> None:
+        """A cell of text. In a fold it stays up to a heading, or the end of a "Look"."""
+        text, fold = self._linked(cell.source), self._inside(cell)
+        if fold:
+            ends = SECTION if not text.startswith(site_questions.LOOK) else PARAGRAPH
+            inside, *rest = ends.split(text, maxsplit=1)
+            self._put([inside], fold)
+            text = "".join(rest)
+        self._put([text] if text.strip() else [], () if text.strip() else fold)
+
+    def _inside(self, cell: NotebookNode) -> tuple[str, ...]:
+        """The fold that the cell's input belongs to: one that an earlier output has opened."""
+        keys = self.waits.get(cell.id, ())
+        return keys if keys == self.fold else ()
+
+    def _opening(self, title: str) -> list[str]:
+        """The first cell, ways to run the notebook, and the score."""
+        file = f"{self.root}{NOTEBOOKS}/{self.name}.ipynb"
+        links = [tag("a", "Notebook", href=file, download="")]
+        if self.badge:
+            links.insert(0, tag("a", "Open in Colab", href=self.badge[1]))
+        questions = [one for cell in self.code for one in site_questions.asked(cell, self.name)]
+        score = [site_questions.score(questions)] if questions else []
+        prose = self._linked(BADGE.sub("", title))
+        return [prose, tag("p", "Run it yourself: " + " · ".join(links), class_="om-links"), *score]
+
+    def _linked(self, markdown: str) -> str:
+        """Text, with links to pages in place of notebooks."""
+
+        def link(match: re.Match[str]) -> str:
+            target = posixpath.normpath(posixpath.join(posixpath.dirname(self.name), match[1]))
+            if target in self.names:
+                return f"]({match[1]}.md{match[2] or ''})"
+            return f"]({self.address}/{target}.ipynb)"
+
+        return TO_NOTEBOOK.sub(link, markdown).strip()
+
+    def _cell(self, cell: NotebookNode) -> None:
+        """A cell of code: its source, the questions it asks, what it has shown."""
+        asked = site_questions.asked(cell, self.name)
+        keys = self.waits.get(cell.id, ())
+        shown = self.outputs.blocks(cell, keys)
+        source = (
+            _folded_source(cell) if asked or _has(cell, PLUMBING) else [code_block(cell.source)]
+        )
+        self._put([*source, *self._settled(cell)], self._inside(cell))
+        for question in asked:
+            self._put(site_questions.asks(question, self.verdicts.get(question.key, [])))
+        if shown:
+            self._put(shown, keys)
+
+    def _settled(self, cell: NotebookNode) -> list[str]:
+        """Where to find the verdicts that a cell gives: they stand with the claims."""
+        found = dict.fromkeys(told["id"] for told in site_questions.settled(cell))
+        links = ", ".join(tag("a", key, href=f"#claim-{key}") for key in found)
+        return [tag("p", f"Verdicts: {links}.", class_="om-note")] if found else []
+
+    def _exercise(self, solution: NotebookNode, after: NotebookNode | None) -> list[str]:
+        name = self._check(after)
+        told = site_exercises.hints(name, self.checks) if name else ()
+        answer = [code_block(solution.source)]
+        if after is not None and name:
+            answer += [code_block(after.source), *self.outputs.blocks(after)]
+        return site_exercises.exercise(code_block(self.stubs.pop(0)), told, answer)
+
+    def _check(self, cell: NotebookNode | None) -> str | None:
+        """The check that a cell calls, if it does."""
+        if cell is None or cell.cell_type != "code":
+            return None
+        return site_exercises.checked(cell, self.checks)
+
+
+def _folded_source(cell: NotebookNode) -> list[str]:
+    """A cell's code, to unfold; plumbing has a title in its first line."""
+    title, code = "Code of the question", cell.source
+    if _has(cell, PLUMBING):
+        title, _, code = cell.source.partition("\n")
+        title = title.removeprefix("#@title ")
+    summary = title if title.startswith("Code") else f"Code: {title}"
+    return folded(escaped(summary), [code_block(code)], class_="om-code")
+
+
+def _has(cell: NotebookNode, name: str) -> bool:
+    return name in cell.metadata.get("tags", [])
