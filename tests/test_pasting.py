@@ -6,7 +6,9 @@ import sys
 from pathlib import Path
 
 import pasting
+import pasting_cells
 import pytest
+from nbformat.v4 import new_code_cell
 from notebook_source import edition, find_lessons, lesson_name
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -154,7 +156,28 @@ def test_functions_are_tried_all_and_what_is_printed_where_it_is_sampled(
 
 def test_a_sample_is_about_one_in_so_many_and_the_same_each_time():
     texts = [f"answer = x + {number}" for number in range(800)]
-    some = [text for text in texts if pasting.sampled(text, 8)]
+    some = [text for text in texts if pasting_cells.sampled(text, 8)]
     assert 60 <= len(some) <= 140
-    assert some == [text for text in texts if pasting.sampled(text, 8)]
-    assert all(pasting.sampled(text, 1) for text in texts)
+    assert some == [text for text in texts if pasting_cells.sampled(text, 8)]
+    assert all(pasting_cells.sampled(text, 1) for text in texts)
+
+
+def test_of_a_sample_only_what_its_cells_and_the_exercises_need_is_run():
+    cells = [
+        new_code_cell(source, id=name, metadata={"tags": tags})
+        for name, source, tags in [
+            ("start", "start = [1]", []),
+            ("slow", "unused = start * 1000", []),
+            ("grows", "start.append(2)\nrows = start", []),
+            ("helper", "def helper(n):\n    return n + rows[0]", []),
+            ("stub", "def mine(n):\n    raise NotImplementedError", ["stub"]),
+            ("check", "check = tools(mine)", []),
+            ("taken", "print(helper(3))", []),
+            ("after", "later = helper(4)", []),
+        ]
+    ]
+    assert pasting_cells.needed(cells, {"taken"}) == {"start", "grows", "check", "taken"}
+    assert pasting_cells.needed(cells, set()) == {"check"}
+    assert pasting_cells.needed(cells, {"slow"}) == {"start", "slow", "check"}
+    space = pasting_cells.run(cells[:-3], {"start", "grows"})
+    assert space["rows"] == [1, 2] and space["helper"](1) == 2 and "unused" not in space

@@ -35,8 +35,7 @@ import sys
 import tempfile
 import time
 import warnings
-import zlib
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +47,7 @@ import matplotlib  # noqa: E402
 import matplotlib.pyplot as plt  # noqa: E402
 import torch  # noqa: E402
 from notebook_source import find_lessons, lesson_name, read_lesson  # noqa: E402
+from pasting_cells import needed, run, sampled  # noqa: E402
 from pasting_texts import (  # noqa: E402
     Exercise,
     Namespace,
@@ -59,7 +59,6 @@ from pasting_texts import (  # noqa: E402
     expressions,
     functions,
     kind,
-    names_read,
     parsed,
 )
 
@@ -70,33 +69,8 @@ from course_utils.checks.compare import difference  # noqa: E402
 
 SECONDS = 0.3  # for all ways of one text: what trains a model is no answer
 TOLD = 12  # passing answers for each exercise
-DEFINITIONS = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef)
 
-# The lesson, as a learner has it
-
-
-def run(cells: Sequence[Any], whole: Container[str] | None = None) -> Namespace:
-    """Run a lesson's cells, with stubs, without the parts that need a published model.
-
-    With ``whole``, ids of cells, only these run whole; the others make their definitions. What
-    such a part of a lesson lacks may stop a cell, and that is no error.
-    """
-    space: Namespace = {"__name__": "__main__", "display": lambda *_, **__: None}
-    for cell in cells:
-        tags = cell.metadata.get("tags", [])
-        if cell.cell_type != "code" or {"solution", "pretrained"} & set(tags):
-            continue
-        name = f"<{cell.id}>"
-        linecache.cache[name] = (len(cell.source), None, cell.source.splitlines(True), name)
-        code = parsed(cell)
-        if whole is not None and cell.id not in whole:
-            code.body = [part for part in code.body if isinstance(part, DEFINITIONS)]
-        try:
-            exec(compile(code, name, "exec"), space)
-        except Exception as error:
-            if whole is None and "raises-exception" not in tags:
-                raise RuntimeError(f"cell {cell.id}: {type(error).__name__}: {error}") from error
-    return space
+# The exercises of a lesson
 
 
 def exercises(cells: Sequence[Any], space: Namespace) -> Iterator[Exercise]:
@@ -222,50 +196,6 @@ def written(text: Text, way: dict[str, str], offered: str, exercise: Exercise) -
     lines = [f"    {line}" for part in body for line in part.splitlines()]
     head = f"def {exercise.name}({', '.join(exercise.arguments)}):"
     return "\n".join([head, *lines, f"    return {offered}"]) + "\n"
-
-
-def sampled(source: str, one_in: int) -> bool:
-    """Whether a cell is tried where one in so many is: the same one until it changes."""
-    return zlib.crc32(source.encode()) % one_in == 0
-
-
-def needed(cells: Sequence[Any], taken: Container[str]) -> set[str]:
-    """The ids of cells that must run before those that are taken, and of those with exercises."""
-    found: set[str] = set()
-    stubs = {
-        part.name
-        for cell in cells
-        if "stub" in cell.metadata.get("tags", [])
-        for part in parsed(cell).body
-        if isinstance(part, ast.FunctionDef)
-    }
-    wanted: set[str] = set()  # names whose values somebody after this place takes
-    for cell in reversed(cells):
-        body = parsed(cell).body
-        made = {name for part in body if not isinstance(part, DEFINITIONS) for name in bound(part)}
-        runs = cell.id in taken or made & wanted or any(taken_from(part) & stubs for part in body)
-        if runs:
-            found.add(cell.id)
-        for part in reversed(body):
-            if isinstance(part, (ast.FunctionDef, ast.ClassDef)):
-                wanted |= taken_from(part) if part.name in wanted else set()
-            elif runs:
-                wanted -= {*assigned(part)} if isinstance(part, ast.Assign) else set()
-                wanted |= taken_from(part)
-    return found
-
-
-def taken_from(part: ast.stmt) -> set[str]:
-    """The names whose values a statement takes from outside."""
-    loads = (node for node in ast.walk(part) if isinstance(node, ast.Name))
-    found = {node.id for node in loads if isinstance(node.ctx, ast.Load)} & {*names_read(part)}
-    return found - {*assigned(part)} if isinstance(part, DEFINITIONS) else found
-
-
-def bound(part: ast.stmt) -> set[str]:
-    """The names to which a statement gives a value, or something in theirs."""
-    places = [node for node in ast.walk(part) if isinstance(getattr(node, "ctx", 0), ast.Store)]
-    return {node.id for place in places for node in ast.walk(place) if isinstance(node, ast.Name)}
 
 
 def pasted(lesson: Path, one_in: int = 1) -> dict[str, Any]:
