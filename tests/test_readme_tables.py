@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import lesson_titles
 import pandas as pd
 import pytest
 import readme_tables
@@ -64,7 +65,7 @@ def test_every_number_of_the_first_column_is_the_datas(reader):
     ],
 )
 def test_doors_are_told_by_their_numbers(told, doors):
-    assert readme_tables.doors(told) == doors
+    assert lesson_titles.doors(told) == doors
 
 
 def test_a_block_is_replaced_and_what_stands_around_it_stays():

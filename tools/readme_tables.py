@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import lesson_titles
 import notebook_budget
 from notebook_source import Project, badge, is_closer, lesson_name, read_lesson
 
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
 
 CUT = "direct, cut off"
 CUT_OFF, DIGITS = 4096, 4  # of the needles: tokens that are cut off, digits of a number
-QUESTION = re.compile(r"\*\*Question:\*\* (.+?)(?=\n\n|\Z)", re.DOTALL)
-DOORS = re.compile(r"\*\*Doors:\*\* ([^.]+)\.")
 # What a model reads → its table, and the lengths of the columns.
 READERS = {
     "earlier words only": ("extrapolation", (64, 256, 2048)),
@@ -37,26 +36,16 @@ def lessons(project: Project, paths: list[Path]) -> str:
     for path in paths:
         if is_closer(path):
             continue
-        cells = read_lesson(path)
-        title, number, page = cells[0].source, path.name[:2], f"notebooks/{path.stem}.ipynb"
-        name = title.partition("\n")[0].removeprefix("# ").replace(" ·", "")
-        question = " ".join(QUESTION.findall(title)[0].split())
-        question = question[0].upper() + question[1:]
-        if number in closer:
-            question += f" [Closer look](notebooks/{closer[number]}.ipynb)"
-        minutes = notebook_budget.rounded(notebook_budget.count(cells).minutes)
-        open_ = doors(DOORS.findall(title)[0])
-        rows.append(
-            f"| [{name}]({page}) | {question} | {minutes} | {open_} | {badge(project, page)} |"
-        )
+        cells, page = read_lesson(path), f"notebooks/{path.stem}.ipynb"
+        minutes = notebook_budget.count(cells).minutes
+        title = lesson_titles.read(notebook_budget.with_time(cells[0].source, minutes))
+        told = [title.question]
+        if look := closer.get(path.name[:2]):
+            told.append(f"[Closer look](notebooks/{look}.ipynb)")
+        heading = f"[{title.heading.replace(' ·', '')}]({page})"
+        row = [heading, " ".join(told), title.minutes, title.doors, badge(project, page)]
+        rows.append(f"| {' | '.join(row)} |")
     return "\n".join(rows) + "\n"
-
-
-def doors(told: str) -> str:
-    """The numbers of the doors that a title cell names; all four are 1–4, none is –."""
-    if told.startswith("all four"):
-        return "1–4"
-    return ", ".join(re.findall(r"\b[1-4]\b", told)) or "–"
 
 
 def which_one() -> str:
@@ -194,7 +183,7 @@ def _of_claims(root: Path) -> tuple[str, str]:
     with (root / "data" / "claims.csv").open(encoding="utf-8", newline="") as file:
         verdicts = Counter(row["verdict"] for row in csv.DictReader(file))
     told = (
-        f"Of {verdicts.total()} claims from tutorials, blogs and interviews {verdicts['false']} "
+        f"Of {verdicts.total()} claims about positional encodings {verdicts['false']} "
         f"are false, {verdicts['true']} true, {verdicts['depends']} depend on a choice."
     )
     return told, "`make claims`, the ledger in lesson 10's closer look"

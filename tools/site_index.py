@@ -1,13 +1,11 @@
 """The site's first page and its table of contents, from the title cells of the lessons."""
 
-import re
 from collections.abc import Mapping, Sequence
 
+import lesson_titles
 from notebook_source import CLOSER
-from readme_tables import DOORS, QUESTION, doors
 
 HERE = "<!-- lessons -->"  # in site/pages/index.md, where the table of lessons goes
-TIME = re.compile(r"\*\*Time:\*\* ([^.\n]*?) minutes\.")
 
 
 def closer_looks(names: Sequence[str], lesson: str) -> list[str]:
@@ -28,15 +26,10 @@ def table(titles: Mapping[str, str]) -> str:
     for name, cell in titles.items():
         if name.startswith(CLOSER):
             continue
-        heading = cell.partition("\n")[0].removeprefix("# ")
-        question = " ".join(_found(QUESTION, cell).split())
-        question = question[:1].upper() + question[1:]
+        title = lesson_titles.read(cell)
         looks = [f"[Closer look]({closer}.md)" for closer in closer_looks(list(titles), name)]
-        told = " ".join([question, *looks])
-        minutes = _found(TIME, cell).removeprefix("about ")
-        rows.append(
-            f"| [{heading}]({name}.md) | {told} | {minutes} | {doors(_found(DOORS, cell))} |"
-        )
+        told = " ".join([title.question, *looks])
+        rows.append(f"| [{title.heading}]({name}.md) | {told} | {title.minutes} | {title.doors} |")
     return "\n".join(rows)
 
 
@@ -47,8 +40,3 @@ def first_page(template: str, titles: Mapping[str, str], others: Sequence[str]) 
     if others:
         trees.append(toctree(others, "Beside the lessons"))
     return "\n\n".join([template.replace(HERE, table(titles)), *trees]) + "\n"
-
-
-def _found(pattern: re.Pattern[str], text: str) -> str:
-    match = pattern.search(text)
-    return match[1] if match else ""
