@@ -165,8 +165,8 @@ for task in scores:
     print(f"{task}: above 0.9 at {longest['read'].max()}:", ", ".join(good) or "nobody")
 
 # %% [markdown]
-# **Look:** those that price distance, `alibi`, `kerple`, `sandwich` and `fire`, find and do not
-# copy. If your task is like one of these, its column is worth more to you than the loss.
+# **Look:** those that price distance, `alibi`, `kerple`, `sandwich` and `fire`, find well and copy
+# badly. If your task is like one of these, its column is worth more to you than the loss.
 #
 # ## Why not simply integers?
 #
@@ -268,7 +268,7 @@ explorers.ledger()
 
 # %% tags=["nbval-ignore-output"]
 rows = pd.DataFrame(explorers.ledger_rows()).set_index("id")
-pd.crosstab(rows["evidence"].str.partition(",")[0], rows["verdict"])
+pd.crosstab(rows["evidence"].str.partition(",")[0].rename("rests on"), rows["verdict"])
 
 # %% [markdown]
 # And as a table, to filter as you like: by a word, a lesson, a verdict.
@@ -283,9 +283,9 @@ rows[rows["claim"].str.contains("ALiBi") & (rows["verdict"] != "true")][["claim"
 #
 # ## In five lines
 #
-# - Language models since 2022 mostly turn; encoders and others have chosen all four doors.
+# - Language models since 2022 mostly turn; the models before them open door 1 or 3.
 # - What a bias costs in memory depends on how it is computed.
-# - Copying and finding ask for different encodings.
+# - Some find and copy badly: look at the task that is yours.
 # - `max_len` limits tables, and width binds only what is added.
 # - To read longer, cut first; then stretch and train.
 #
