@@ -70,7 +70,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     for path in (STYLES / "furo.css", STATIC / "site.css", STATIC / "site.js"):
         (folder / path.name).write_bytes(path.read_bytes())
     for place in site_live.PLACES.values():
-        block = site_live.block(place.name, "").rpartition("\n\n")[2]
+        block = site_live.element(place.name, "")
         block = block.replace(f"{site_live.folder()}/", "")
         text = PAGE.format(name=place.name, block=block)
         (folder / f"{place.name}.html").write_text(text, encoding="utf-8")

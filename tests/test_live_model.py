@@ -192,6 +192,15 @@ def test_a_whole_passage_is_read_as_lesson_08_reads_it(tmp_path: Path, name: str
         assert mean(losses) == pytest.approx(expected, abs=1e-5)
 
 
+def test_what_is_told_of_fast_and_slow_pairs_is_so() -> None:
+    found = site_live.without_pairs()
+    lost = {name: loss - found["all"] for name, loss in found.items()}
+    assert min(lost["fast_stopped"], lost["fast_out"]) > 1
+    assert abs(lost["slow_stopped"]) < 0.005 < lost["slow_out"] < 0.1
+    told = site_live.block("pairs_off", "").partition("</div>")[2]
+    assert all(f"{loss:.2f}" in told for loss in found.values())
+
+
 def cells_with(*texts: str) -> list[Any]:
     cells = [new_markdown_cell("# 08"), new_code_cell("1"), *map(new_markdown_cell, texts)]
     for n, cell in enumerate(cells):

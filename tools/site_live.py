@@ -1,7 +1,8 @@
 """Trained models that read on a page: where they stand, and the files that they need.
 
-A live model is a pair of files in site/live: ``NAME.md`` says what to try, ``NAME.js`` has the
-controls; what all share lies beside them. The weights are a file of ``data``, as it is.
+A live model is a pair of files in site/live: ``NAME.md`` says what to try and perhaps, below the
+model, what there is to see; ``NAME.js`` has the controls. What all share lies beside them. The
+weights are a file of ``data``, as it is.
 """
 
 import hashlib
@@ -19,6 +20,7 @@ from site_html import tag
 
 SOURCE = Path(__file__).resolve().parents[1] / "site" / "live"
 MODEL = "rope"
+HERE = "<!-- model -->"  # in NAME.md, where it does not stand last
 NEEDS = "A trained model reads here where JavaScript runs, and no Python."
 # What lesson 08 reads: one of three passages, the longest window, the factor of all its ways.
 PASSAGES, PASSAGE, LONGEST, FACTOR = 3, 1, 1024, 8
@@ -72,14 +74,24 @@ def _parts(cell: NotebookNode) -> list[str]:
 
 
 def block(name: str, root: str) -> str:
-    """What to try, and the element that the module fills; ``root`` leads to the first page."""
+    """What to try, and the element that the module fills; ``root`` leads to the first page.
+
+    What stands below it may name the numbers of :func:`without_pairs`.
+    """
+    above, _, below = (SOURCE / f"{name}.md").read_text("utf-8").partition(HERE)
+    told_below = below.format(**without_pairs()) if below.strip() else ""
+    parts = (above.strip(), element(name, root), told_below.strip())
+    return "\n\n".join(part for part in parts if part)
+
+
+def element(name: str, root: str) -> str:
+    """The element that the module fills."""
     told = tag("p", NEEDS, class_="om-fallback")
     model = _assets()["model.safetensors"]
     start = json.dumps({"bytes": len(model), "sha256": hashlib.sha256(model).hexdigest()})
-    element = tag(
+    return tag(
         "div", told, class_="om-live", data_module=f"{root}{folder()}/{name}.js", data_start=start
     )
-    return f"{(SOURCE / f'{name}.md').read_text('utf-8').strip()}\n\n{element}"
 
 
 def files(lessons: Iterable[str]) -> dict[str, bytes]:
@@ -110,6 +122,30 @@ def _assets() -> dict[str, bytes]:
     made["model.safetensors"] = data.verified(shipped.file_name(MODEL)).read_bytes()
     made["passage.json"] = json.dumps(passage()).encode()
     return made
+
+
+@cache
+def without_pairs() -> dict[str, float]:
+    """Loss of the passage in pieces of 64, in nats a byte: all pairs on, and without some.
+
+    ``fast`` is the fastest quarter of the pairs, ``slow`` the slower half.
+    """
+    import torch
+
+    from course_utils import shipped, text
+    from course_utils.pretrained.surgery import LeftOut, Still
+
+    told, model = passage(), shipped.model(MODEL)
+    read = torch.tensor([list(told["text"].encode("latin-1"))])
+    windows = text.sliding(read, length=told["trained"], first=told["first"])
+    n_heads, d_head = model.encoding.n_heads, model.encoding.d_head
+    pairs, models = d_head // 2, {"all": model}
+    for kind, ends in {"fast": (0, pairs // 4 - 1), "slow": (pairs // 2, pairs - 1)}.items():
+        without = LeftOut(n_heads * d_head, n_heads, first=ends[0], last=ends[1])
+        models[f"{kind}_stopped"] = shipped.model(MODEL, scaling=Still(*ends))
+        models[f"{kind}_out"] = model.changed(encoding=without)
+    judged = windows.targets >= 0
+    return {name: float(text.losses(one, windows)[judged].mean()) for name, one in models.items()}
 
 
 def passage() -> dict[str, Any]:
