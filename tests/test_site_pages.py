@@ -122,6 +122,8 @@ def test_the_contents_have_the_lessons_first_and_then_the_pages_in_order(
     assert listed == [["02_sinusoidal"], order]
     assert {page.name for page in made} == {"index", *order}
     assert "# Changelog" in next(one.markdown for one in made if one.name == "changelog")
+    assert f"]({PROJECT.address}/releases/latest)" in made[0].markdown, "where the book is"
+    assert site_pages.ADDRESS not in made[0].markdown
 
 
 # ------------------------------------------------------------------------- glossary

@@ -21,6 +21,7 @@ ORDER = (
 # What a quick build may leave out: lessons, and the reference.
 TO_PAGE = re.compile(rf"\]\(((?:closer/)?\d\d_\w+|{site_reference.INDEX})\.md(?:#[^)]*)?\)")
 LIBRARY = "docs/library.md"
+ADDRESS = "{address}"  # on the first page: of the repository
 
 
 def pages(project: Project, lessons: Sequence[Page], reference: bool = True) -> list[Page]:
@@ -34,7 +35,7 @@ def pages(project: Project, lessons: Sequence[Page], reference: bool = True) -> 
     made["teaching"] = site_teaching.page(made["teaching"].markdown, project.root)
     made["changelog"] = _changelog(project.root)
     described = site_reference.pages() if reference else []
-    index = made.pop("index").markdown
+    index = made.pop("index").markdown.replace(ADDRESS, project.address)
     names = [*made, *(page.name for page in described[:1])]
     order = sorted(names, key=lambda name: ORDER.index(name) if name in ORDER else len(ORDER))
     there = [*titles, *(page.name for page in described)]
