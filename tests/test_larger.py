@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections import Counter
+from itertools import product
 
 import numpy as np
 import pytest
@@ -9,12 +10,13 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from course_utils import text
+from course_utils import data, text
 from course_utils.experiments import __main__ as command
 from course_utils.experiments import both_ways, extrapolation, larger
 from course_utils.experiments.__main__ import EXPERIMENTS
 from course_utils.experiments.recipe import Recipe
 from course_utils.models import TinyTransformer
+from course_utils.results import AS_TRAINED
 from course_utils.tasks import NOTHING
 
 CORPUS = bytes(torch.randint(97, 123, (70_000,), generator=torch.Generator()).tolist())
@@ -115,6 +117,25 @@ def test_the_larger_sizes_are_longer_pieces_more_steps_and_another_text(monkeypa
     assert len({one["corpus"] for one in keys}) == 2
     plain = extrapolation.jobs(first[:1], CORPUS[::-1], (8, 16))[0][0]
     assert keys[0] == plain  # a run of one experiment is that of the other
+
+
+def test_the_shipped_table_has_every_run_at_every_length_on_the_same_bytes():
+    rows, usual = data.results("larger"), data.results("extrapolation").iloc[0]
+    rows = rows[rows["reading"] == AS_TRAINED]
+    assert set(rows["judged"]) == {usual["judged"]}
+    found = {
+        "longer": rows[rows["length"] == larger.LONGER * usual["length"]],
+        "more steps": rows[rows["steps"] == larger.TIMES * usual["steps"]],
+        "another text": rows[rows["corpus"] != usual["corpus"]],
+    }
+    assert sum(map(len, found.values())) == len(rows)
+    for what, some in found.items():
+        steps = what == "more steps"
+        seeds = range(larger.SEEDS if steps else 3)
+        names = set(larger.ENCODINGS) - ({"sinusoidal"} if steps else set())
+        expected = {(*run, n) for run in product(names, seeds) for n in extrapolation.LENGTHS}
+        each = list(some[["encoding", "seed", "read"]].itertuples(index=False, name=None))
+        assert len(each) == len(expected) and set(each) == expected, what
 
 
 def test_the_command_knows_them():

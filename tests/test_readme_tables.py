@@ -79,3 +79,19 @@ def test_a_block_is_replaced_and_what_stands_around_it_stays():
     assert filled.endswith("<!-- findings:end -->\nafter\n") and "yesterday" not in filled
     assert readme_tables.fill(filled, project, find_lessons(ROOT)) == filled
     assert readme_tables.fill("no block", project, []) == "no block"
+
+
+def test_what_other_sizes_change_is_told_as_the_data_have_it(monkeypatch):
+    tables = {name: data.results(name).copy() for name in ("extrapolation", "larger")}
+    steps, code = (source for source, _ in readme_tables._of_other_sizes())
+    rows, usual = tables["larger"], tables["extrapolation"].iloc[0]
+    more = rows["steps"] != usual["steps"]
+    late = rows[more & (rows["reading"] == results.AS_TRAINED) & (rows["read"] == 64)]
+    assert f"and {late[late['encoding'] == 'none']['loss'].mean():.2f} after ten times" in steps
+    assert "larger for 5 of 5" in steps and "as they do on English: `transformer_xl`" in code
+    rows.loc[more, "loss"] = 1.0  # no rise any more
+    rows.loc[rows["corpus"] != usual["corpus"], "loss"] *= -1  # the other way round
+    monkeypatch.setattr(data, "results", tables.__getitem__)
+    steps, code = (source for source, _ in readme_tables._of_other_sizes())
+    assert "1.00 after ten times" in steps and "larger for 0 of 5" in steps
+    assert "otherwise than on English: `sinusoidal`" in code

@@ -133,7 +133,7 @@ def stream(found: pd.DataFrame, trained: int) -> tuple[Best, Best]:
 
 def findings(root: Path) -> str:
     """What the course has found: a sentence, its number, the command that gives it."""
-    rows = [*_of_lengths(), *_of_a_published_model(), _of_claims(root)]
+    rows = [*_of_lengths(), *_of_other_sizes(), *_of_a_published_model(), _of_claims(root)]
     return "".join(f"- {told} ({source})\n" for told, source in rows)
 
 
@@ -161,6 +161,41 @@ def _of_lengths() -> list[tuple[str, str]]:
         (
             f"Of all {len(rises)}, {len(gains) or 'none'} gain{'s' if len(gains) == 1 else ''} "
             "clearly from the longer text. To survive is not to use.",
+            command,
+        ),
+    ]
+
+
+def _of_other_sizes() -> list[tuple[str, str]]:
+    """Rows by encoding and columns by length: as before, with more steps, on source code."""
+    from course_utils import data, results
+
+    def means(rows: pd.DataFrame) -> pd.DataFrame:
+        rows = rows[rows["reading"] == results.AS_TRAINED]
+        return rows.groupby(["encoding", "read"])["loss"].mean().unstack()
+
+    every, other = data.results("extrapolation"), data.results("larger")
+    usual = every.iloc[0]
+    before, code = means(every), means(other[other["corpus"] != usual["corpus"]])
+    more = means(other[other["steps"] != usual["steps"]])
+    rises = more[2048] - more[64] > (before[2048] - before[64])[more.index]
+    ranks, ranks_before = (
+        list(found[2048][code.index].sort_values().index) for found in (code, before)
+    )
+    same = "as they do" if ranks == ranks_before else "otherwise than"
+    command = "`make experiments EXPERIMENT=larger`, lesson 07"
+    return [
+        (
+            f"Without positions a model learns order late. At 64 bytes its loss is "
+            f"{before[64]['none']:.2f} after {usual['steps']:,} steps and {more[64]['none']:.2f} "
+            f"after ten times as many, RoPE's {before[64]['rope']:.2f} and {more[64]['rope']:.2f}. "
+            f"Beyond 64 the longer training harms: the rise up to 2048 is larger for {rises.sum()} "
+            f"of {len(rises)} encodings.",
+            command,
+        ),
+        (
+            f"Trained on source code, six encodings rank at 2048 bytes {same} on English: "
+            f"{', '.join(f'`{name}`' for name in ranks)}.",
             command,
         ),
     ]

@@ -27,6 +27,7 @@ PRICED: dict[str, Any] = {
 }  # as in lesson 10
 TASKS = ("copy", "reverse", "find")
 FILES = "_static/data"
+SOURCE_CODE = "11fac7920fef1d73"  # the corpus of data/larger.csv that is not English
 
 
 class Kind(NamedTuple):
@@ -35,12 +36,15 @@ class Kind(NamedTuple):
     name: str
     table: str
     of: str
-    only: dict[str, str]
+    only: dict[str, Any]
 
 
 KINDS = {
     "causal": Kind("loss, earlier words only", "extrapolation", "loss", {}),
     "both": Kind("loss, both ways", "both_ways", "loss", {}),
+    "longer": Kind("loss, pieces of 256", "larger", "loss", {"length": 256}),
+    "steps": Kind("loss, ten times the steps", "larger", "loss", {"steps": 12_000}),
+    "code": Kind("loss, source code", "larger", "loss", {"corpus": SOURCE_CODE}),
     **{
         task: Kind(f"share right, {task}", "tasks", "accuracy", {"task": task}) for task in TASKS
     },
