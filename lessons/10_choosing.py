@@ -299,7 +299,8 @@ long = {"encoding": "alibi", "read": 2048}
 larger = data.results("larger")
 tenfold = larger[(larger.reading == AS_TRAINED) & (larger.steps > trained.steps.iloc[0])]
 print("at the trained length, ALiBi less RoPE:     ", change(trained, rope, alibi))
-print("the same after ten times the steps, 2 seeds:", change(tenfold, rope, alibi))
+late = change(tenfold, rope, alibi)
+print(f"the same after ten times the steps, {late.repeats} seeds:", late)
 print("ALiBi at 2048, less RoPE cut to its last 64:", change(trained, rope, long))
 print("ALiBi at 2048, less ALiBi at 64:            ", change(trained, alibi, long))
 
