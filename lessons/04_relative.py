@@ -511,6 +511,7 @@ answers = {1: "T5's only", 3: "Shaw's, Transformer-XL's and DeBERTa's", 4: "all 
 guess.reveal(answers[len(shown)])
 
 # %%
+torch.manual_seed(0)
 grown = create("transformer_xl", d_model=64, n_heads=2).requires_grad_(False)
 grown.v.normal_()  # as if training had made it as large as a query
 found = measures.fingerprint(grown, 32)[0]

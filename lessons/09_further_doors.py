@@ -30,11 +30,14 @@ device = start(seed=0)
 
 # %% tags=["plumbing"]
 # Which doors they open
+import torch
+
 from course_utils import plots
 from course_utils.encodings import create
 from course_utils.encodings.grid import AxialRotary
 
 text_answers = ("none", "multiplicative", "floater", "complex_order", "cope")
+torch.manual_seed(0)
 made = {name: create(name, d_model=128, n_heads=4, causal=True) for name in text_answers}
 opened = {door for one in made.values() for door in one.doors} | set(AxialRotary(128, 4, 16).doors)
 plots.show(
@@ -94,6 +97,7 @@ blank = torch.full((1, 1, side, side), 0.5)
 # %%
 def learn(padding):
     """What a painter makes of a blank page, after every tenth step of its training."""
+    torch.manual_seed(0)
     net, film = painter(padding), []
 
     def loss():
@@ -316,6 +320,7 @@ plots.show(
 # which is all that $W_q$ and $W_k$ are, shall say which of 64 positions it is.
 
 # %%
+torch.manual_seed(0)
 words, places = torch.randn(1000, 128), torch.randn(64, 128)
 w, p = torch.randint(1000, (8000,)), torch.randint(64, (8000,))
 ways = {"sum": words[w] + places[p], "product": words[w] * (1 + places[p] / 2)}

@@ -56,12 +56,14 @@ def test_running_cells_again_in_the_same_kernel_changes_no_result(path, tmp_path
         for place, cell in code:
             first[place] = run(place, cell)
         for place, cell in code:
-            if "nbval-ignore-output" in cell.metadata.get("tags", []):
+            tags = cell.metadata.get("tags", [])
+            if "nbval-ignore-output" in tags:
                 run(place, cell)
                 continue
-            for _ in range(2 if place in quick else 1):
+            # The last cell that needs a published model frees it, so it runs once a round.
+            for _ in range(2 if place in quick and "pretrained" not in tags else 1):
                 report = Report()
                 if not compare_outputs(report, run(place, cell), first[place]):
                     changed.append((cell.id, report.comparison_traceback))
-    assert changed == []
+    assert not changed, "\n".join(f"{cell}: {told}" for cell, told in changed)
     assert not kernel.has_kernel, "it ended with its test; nine of them hold 5 GB"

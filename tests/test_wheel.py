@@ -238,7 +238,7 @@ def test_the_first_cell_installs_the_course_on_colab_and_lesson_00_runs(
     script.write_text(NOTEBOOK, encoding="utf-8")
     told = machine.run(script, lesson, **github)
     assert "STOPPED" not in told, told
-    assert f"RAN {machine.site}" in told
+    assert f"RAN {machine.site}" in told, told
     assert machine.installed() == {"course_utils", "order_matters"}
     assert len(before) > 10 and state(machine.others) == before
 
