@@ -77,9 +77,9 @@ def code(page: Any) -> str:
 
 
 def test_every_cell_runs_without_an_error(page: Any) -> None:
-    wanted = [cell.id for cell in page.source.cells if cell.cell_type == "code"]
-    cells = [cell for cell in page.evaluate(CELLS) if cell["id"] in wanted]  # none typed since
-    assert [cell["id"] for cell in cells] == wanted
+    names = [cell.id for cell in page.source.cells if cell.cell_type == "code"]
+    cells = [cell for cell in page.evaluate(CELLS) if cell["id"] in names]  # none typed since
+    assert [cell["id"] for cell in cells] == names
     for cell in cells:
         raised = [one["ename"] for one in cell["outputs"] if one["output_type"] == "error"]
         wanted = "raises-exception" in cell["metadata"].get("tags", [])
