@@ -17,7 +17,7 @@ export MAKECMDGOALS # whom others wait for
 EXPERIMENT = extrapolation
 PORT = 8000
 
-# One worker a core and one more; groups of tests start in the order in which conftest.py puts them.
+# One worker a core; groups of tests start in the order in which conftest.py puts them.
 WORKERS = -n auto --dist loadgroup --no-loadscope-reorder
 
 .PHONY: help lab test test-all lint check-notebooks rehearse claims notebooks site site-serve book \

@@ -7,7 +7,7 @@ Here numbers in text may drift in their last printed digit.
 import os
 import random
 import sys
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -74,12 +74,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.hook.pytest_deselected(items=out)
     run_order.mark(items)
     items[:] = run_order.ordered(items, config.getoption("shuffle"))
-
-
-@pytest.hookimpl(wrapper=True, optionalhook=True)
-def pytest_xdist_auto_num_workers() -> Generator[None, int, int]:
-    """One worker more than there are cores: who waits for a browser or a kernel needs none."""
-    return (yield) + 1
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -305,20 +305,18 @@ print("ALiBi at 2048, less RoPE cut to its last 64:", change(trained, rope, long
 print("ALiBi at 2048, less ALiBi at 64:            ", change(trained, alibi, long))
 
 # %% [markdown]
-# **Look:** where both are at home, ALiBi is behind. After ten times the steps the gap is smaller,
-# and two seeds cannot tell it from none. ALiBi does not break on long texts, but gains nothing from
-# them either: whoever cuts the text loses nothing. These are small models. The makers of Falcon
-# report of larger ones: rotary had the lower loss and better zero-shot results; it was slower,
-# until a kernel of their own closed much of the gap; with a sliding window both read long texts
-# alike; fine-tuning RoPE on longer texts "worked fine"
-# ([discussion 17](https://huggingface.co/tiiuae/falcon-40b/discussions/17)). BLOOM and MPT did
-# choose ALiBi. FlashAttention has it
-# [since 2.4](https://github.com/Dao-AILab/flash-attention/issues/661), of late 2023.
+# **Look:** where both are at home, ALiBi is behind. After ten times the steps two seeds cannot tell
+# the gap from none. On long texts ALiBi holds but gains nothing: whoever cuts loses nothing. The
+# makers of Falcon report of larger models: rotary had the lower loss and better zero-shot results;
+# it was slower, until a kernel of their own closed much of the gap; with a sliding window both read
+# long texts alike; fine-tuning RoPE on longer texts "worked fine" ([discussion
+# 17](https://huggingface.co/tiiuae/falcon-40b/discussions/17)). BLOOM and MPT chose ALiBi.
+# FlashAttention has it [since 2.4](https://github.com/Dao-AILab/flash-attention/issues/661) (2023).
 
 # %% [markdown]
 # ## The answer in one picture
 #
-# Six jobs, and what each asks of position. That is our reading of them; put in yours.
+# Six jobs, and what each asks of position, as we read them. Put in yours.
 
 # %%
 jobs = {
