@@ -9,6 +9,7 @@ test_explorer_on_page.py, installations in test_environment.py.
 import ast
 import asyncio
 import os
+import re
 import shutil
 import threading
 import time
@@ -99,9 +100,10 @@ class Kernel:
         return ["\n".join(one.traceback) for one in self.outputs("error")]
 
     def warnings(self) -> list[str]:
-        """What was written to stderr, but for the bars of trainings."""
+        """The lines that were written to stderr, but for the bars of trainings."""
         told = [one.text for one in self.outputs("stream") if one.name == "stderr"]
-        return [text for text in told if not text.startswith("\r")]
+        lines = [line for text in told for line in re.split(r"[\r\n]+", text)]
+        return [line for line in lines if line.strip() and not re.search(r"\d%\|.*\|", line)]
 
 
 @contextmanager

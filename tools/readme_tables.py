@@ -167,34 +167,42 @@ def _of_lengths() -> list[tuple[str, str]]:
 
 
 def _of_other_sizes() -> list[tuple[str, str]]:
-    """Rows by encoding and columns by length: as before, with more steps, on source code."""
+    """What more steps do to models without positions and beyond 64, and another text to ranks."""
     from course_utils import data, results
 
-    def means(rows: pd.DataFrame) -> pd.DataFrame:
-        rows = rows[rows["reading"] == results.AS_TRAINED]
-        return rows.groupby(["encoding", "read"])["loss"].mean().unstack()
+    def at(rows: pd.DataFrame, n: int) -> pd.DataFrame:
+        return rows[rows["read"] == n].pivot(index="seed", columns="encoding", values="loss")
 
-    every, other = data.results("extrapolation"), data.results("larger")
+    every, other = (
+        rows[rows["reading"] == results.AS_TRAINED]
+        for rows in map(data.results, ("extrapolation", "larger"))
+    )
     usual = every.iloc[0]
-    before, code = means(every), means(other[other["corpus"] != usual["corpus"]])
-    more = means(other[other["steps"] != usual["steps"]])
-    rises = more[2048] - more[64] > (before[2048] - before[64])[more.index]
+    longer, code = (other[other[key] != usual[key]] for key in ("steps", "corpus"))
+    before, after = at(every, 64).mean(), at(longer, 64).mean()
+    apart = (at(longer, 2048) - at(every, 2048)).dropna(how="all").dropna(axis=1, how="all")
+    worse, better = (
+        ", ".join(f"`{name}`" for name in found[found].index) or "none of them"
+        for found in ((apart > 0).all(), (apart < 0).all())
+    )
     ranks, ranks_before = (
-        list(found[2048][code.index].sort_values().index) for found in (code, before)
+        list(at(rows[rows["encoding"].isin(code["encoding"])], 2048).mean().sort_values().index)
+        for rows in (code, every)
     )
     same = "as they do" if ranks == ranks_before else "otherwise than"
     command = "`make experiments EXPERIMENT=larger`, lesson 07"
     return [
         (
             f"Without positions a model learns order late. At 64 bytes its loss is "
-            f"{before[64]['none']:.2f} after {usual['steps']:,} steps and {more[64]['none']:.2f} "
-            f"after ten times as many, RoPE's {before[64]['rope']:.2f} and {more[64]['rope']:.2f}. "
-            f"Beyond 64 the longer training harms: the rise up to 2048 is larger for {rises.sum()} "
-            f"of {len(rises)} encodings.",
+            f"{before['none']:.2f} after {usual['steps']:,} steps and {after['none']:.2f} "
+            f"after ten times as many, RoPE's {before['rope']:.2f} and {after['rope']:.2f}. "
+            f"At 2048 bytes the longer training makes {worse} worse in every seed, and {better} "
+            "better.",
             command,
         ),
         (
-            f"Trained on source code, six encodings rank at 2048 bytes {same} on English: "
+            f"Trained on source code, six encodings rank by their mean loss at 2048 bytes {same} "
+            "on English: "
             f"{', '.join(f'`{name}`' for name in ranks)}.",
             command,
         ),
