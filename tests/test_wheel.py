@@ -71,8 +71,12 @@ class Machine:
         (self.site / "others.pth").write_text(str(self.others))
 
     def run(self, *command: str | Path, **settings: str) -> str:
-        """What the script or module prints; the environment is this process's without our paths."""
-        kept = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "PIP_", "UV_"))}
+        """What the script or module prints; the environment is this process's without our paths.
+
+        IPython would look for packages in the virtual environment that VIRTUAL_ENV names.
+        """
+        ours = ("PYTHON", "PIP_", "UV_", "VIRTUAL_ENV")
+        kept = {k: v for k, v in os.environ.items() if not k.startswith(ours)}
         how = ["-c"] if len(command) == 1 else []
         done = subprocess.run(
             [self.python, *how, *command],
