@@ -4,6 +4,7 @@ nbval alone wants equal text, which no two machines give, and passes a notebook 
 Here numbers in text may drift in their last printed digit.
 """
 
+import gc
 import os
 import random
 import sys
@@ -74,6 +75,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.hook.pytest_deselected(items=out)
     run_order.mark(items)
     items[:] = run_order.ordered(items, config.getoption("shuffle"))
+
+
+def pytest_collection_finish() -> None:
+    """What was imported and collected stays, so the garbage collector need not look through it."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -3,9 +3,10 @@
 import os
 
 import jaxtyping
+import typecheck
 
 # Before anything imports course_utils: from here on wrong shapes and types raise in its functions.
-jaxtyping.install_import_hook("course_utils", "typecheck.checked")
+typecheck.install("course_utils")
 
 import matplotlib  # noqa: E402
 import pytest  # noqa: E402

@@ -170,7 +170,6 @@ def run(script, *arguments, threads=1):
 NAMES = [name for name in encodings.NAMES if name != "floater"]
 KNOWN = ["sinusoidal", "rope", "alibi", "t5"]
 READERS = ["multiplicative", "complex_order", "cope"]  # of tables, beside the learned positions
-SOME = ["rope", "alibi"]
 A_DOOR_EACH = ["learned", "rope", "t5", "shaw"]
 SHORT, PAST_A_BLOCK = "24", "130"
 
@@ -217,10 +216,10 @@ def test_the_default_compilers_code_raises_outside_of_a_table_and_ends_no_proces
     assert run(OUTSIDE, *names, threads=2) == names
 
 
+@pytest.mark.thorough
 @pytest.mark.xdist_group("export")
-@pytest.mark.parametrize("names", [SOME, pytest.param(NAMES, marks=pytest.mark.thorough)])
-def test_every_model_but_floaters_is_exported_for_any_length_and_leaves_out_padding(names):
-    assert run(EXPORT, "causal padded", *names) == names
+def test_every_model_but_floaters_is_exported_for_any_length_and_leaves_out_padding():
+    assert run(EXPORT, "causal padded", *NAMES) == NAMES
 
 
 @pytest.mark.thorough
@@ -229,10 +228,10 @@ def test_models_that_look_both_ways_are_exported_too():
     assert run(EXPORT, "both-ways", *NAMES) == NAMES
 
 
+@pytest.mark.thorough
 @pytest.mark.xdist_group("decode")
-@pytest.mark.parametrize("names", [["rope"], pytest.param(NAMES, marks=pytest.mark.thorough)])
-def test_one_graph_decodes_all_tokens_and_refuses_what_the_cache_has_no_room_for(names):
-    assert run(DECODE, "eager", *names) == names
+def test_one_graph_decodes_all_tokens_and_refuses_what_the_cache_has_no_room_for():
+    assert run(DECODE, "eager", *NAMES) == NAMES
 
 
 @pytest.mark.thorough

@@ -207,7 +207,10 @@ locks.flock = locks.locking = refuse
 """
 
 
-@pytest.mark.parametrize("disk", ["locks", "no locks"])
+DISKS = ["locks", pytest.param("no locks", marks=pytest.mark.thorough)]
+
+
+@pytest.mark.parametrize("disk", DISKS)
 def test_a_second_make_waits_for_the_first_and_says_who_is_at_work(fresh, disk):
     if disk == "no locks":
         (fresh.fakes / "sitecustomize.py").write_text(NO_LOCKS)
@@ -223,7 +226,7 @@ def test_a_second_make_waits_for_the_first_and_says_who_is_at_work(fresh, disk):
     assert not fresh.note.exists()
 
 
-@pytest.mark.parametrize("disk", ["locks", "no locks"])
+@pytest.mark.parametrize("disk", DISKS)
 @pytest.mark.skipif(os.name != "posix", reason="Windows locks every disk")
 def test_for_a_make_that_was_killed_nobody_waits(fresh, disk):
     if disk == "no locks":

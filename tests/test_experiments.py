@@ -201,6 +201,7 @@ def test_a_task_is_asked_at_one_to_eight_times_the_trained_length(task):
     assert all(0 <= row["accuracy"] <= 1 for row in found)
 
 
+@pytest.mark.thorough
 def test_a_task_that_needs_no_position_is_learned_and_solved_at_any_length():
     recipe = tiny("alibi", length=16, steps=300, batch=32, d_model=64, n_layers=2, lr=5e-3)
     found = task_lengths.run(recipe, "find", bar=False)["accuracies"]

@@ -110,6 +110,7 @@ def pictured(page: Any, name: str) -> None:
         page.screenshot(path=Path(shots) / f"{name}.png")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("path", [named(path) for path in LESSONS])
 def test_every_figure_has_its_words_in_jupyterlab(open_notebook: Any, path: Path) -> None:
     wanted = described(nbformat.read(path, as_version=4))
@@ -159,6 +160,7 @@ plots.show(plt.figure(figsize=(3, 2)), "nothing at all")
 """
 
 
+@pytest.mark.thorough
 def test_plumbing_is_folded_in_jupyterlab_and_what_it_shows_when_run_is_not(
     open_notebook: Any, tmp_path: Path
 ) -> None:

@@ -210,6 +210,7 @@ def at_hand(lesson):
                         yield alias.name, found
 
 
+@pytest.mark.thorough
 @every_lesson
 def test_nothing_that_a_lesson_imports_solves_its_exercises(lesson):
     functions = dict(at_hand(lesson))

@@ -296,15 +296,9 @@ def test_an_estimate_knows_how_hard_the_parts_are(opened: Callable[..., Any]) ->
     ]
 
 
-@pytest.mark.parametrize(
-    ("name", "scheme"),
-    [
-        ("stretch", "dark"),
-        ("pairs_off", "light"),
-        pytest.param("stretch", "light", marks=pytest.mark.thorough),
-        pytest.param("pairs_off", "dark", marks=pytest.mark.thorough),
-    ],
-)
+@pytest.mark.thorough
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", ["stretch", "pairs_off"])
 def test_a_phone_shows_all_of_it_legibly(
     opened: Callable[..., Any], name: str, scheme: str
 ) -> None:

@@ -38,6 +38,7 @@ def check_nothing_is_right(found, least):
         assert one["tried"] > least, name
 
 
+@pytest.mark.thorough
 @pytest.mark.xdist_group("pasting")  # groups start early, and this test is long
 def test_no_function_and_no_sample_of_what_lesson_05_prints_solves_its_exercises():
     check_nothing_is_right(found_in(QUICK, "--one-in", "16"), least=50)

@@ -375,6 +375,7 @@ def shipped(name):
     return data.results(name)
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(bool(missing()), reason="the published model is not installed")
 def test_a_shipped_row_is_made_again():
     rows = shipped("real_positions")

@@ -108,6 +108,7 @@ def test_a_guess_unfolds_the_answer_is_judged_and_remembered(opened: Callable[..
     assert score.text_content() == "7 guesses to make on this page. "
 
 
+@pytest.mark.thorough
 def test_an_answer_shown_without_a_guess_does_not_count(
     opened: Callable[..., Any],
 ) -> None:
@@ -122,6 +123,7 @@ def test_an_answer_shown_without_a_guess_does_not_count(
     assert answer.locator(".om-reveal").is_visible()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("typed", "said"),
     [("2,1", "✓ You said 2,1: right, to a tenth."), ("8", "✗ You said 8.")],
@@ -223,6 +225,7 @@ def test_axe_finds_nothing_serious_and_notices_what_is(opened: Callable[..., Any
     assert [one.split(":")[0] for one in axe(page)] == ["color-contrast"]
 
 
+@pytest.mark.thorough
 def test_every_link_leads_somewhere(folder: Path) -> None:
     assert broken_links(folder) == []
     page = folder / f"{WAVES}.html"
@@ -232,6 +235,7 @@ def test_every_link_leads_somewhere(folder: Path) -> None:
     page.write_text(whole, encoding="utf-8")
 
 
+@pytest.mark.thorough
 def test_a_page_is_light_and_its_text_comes_first(opened: Callable[..., Any], site: str) -> None:
     page = opened("index")
     wire, loaded = page.context.new_cdp_session(page), []
@@ -295,6 +299,7 @@ def test_results_are_filtered_sorted_and_found_from_their_number(
     assert "alibi" not in shown_rows(page, "encodings")
 
 
+@pytest.mark.thorough
 def test_a_guess_in_a_lesson_counts_in_the_ledger_which_can_be_searched(
     opened: Callable[..., Any], site: str
 ) -> None:
@@ -322,6 +327,7 @@ def test_a_guess_in_a_lesson_counts_in_the_ledger_which_can_be_searched(
     page.wait_for_url("**/02_sinusoidal.html#l02-c049")
 
 
+@pytest.mark.thorough
 def test_a_term_leads_to_the_glossary_and_back_to_the_lesson(opened: Callable[..., Any]) -> None:
     page = opened(CLOSER)
     page.locator("a[href*='glossary.html#']").first.click()

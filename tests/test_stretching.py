@@ -169,6 +169,7 @@ def test_fine_tuning_changes_a_copy_and_reads_as_many_bytes_a_step(model, known,
     assert not torch.equal(tuned.embedding.weight, before)
 
 
+@pytest.mark.thorough
 def test_a_run_can_be_repeated(found):
     again = stretching.run(MADE, CORPUS, LENGTHS, FINDER, STEPS, bar=False)
     assert [row["loss"] for row in again["losses"]] == [row["loss"] for row in found["losses"]]

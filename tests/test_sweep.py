@@ -126,6 +126,7 @@ def test_a_killed_sweep_resumes_and_does_only_what_is_missing(
     pd.testing.assert_frame_equal(table(folder), table(uninterrupted))
 
 
+@pytest.mark.thorough
 @PROCESSES
 def test_ctrl_c_ends_cleanly_and_says_how_to_go_on(processes, uninterrupted, tmp_path):
     folder = tmp_path / "results"
@@ -275,6 +276,7 @@ def test_a_scheduler_that_is_not_there_is_told(tmp_path, capsys, monkeypatch):
     assert address in capsys.readouterr().err
 
 
+@pytest.mark.thorough
 def test_a_cluster_of_one_slot_does_the_runs_and_not_this_process(tmp_path):
     keys = [KEY | {"seed": seed} for seed in range(2)]
     whose = partial(eval, "{'process': __import__('os').getpid()}")  # workers know no test
@@ -400,6 +402,7 @@ def test_an_encoding_of_a_file_is_trained_beside_alibi_and_drawn(processes, own)
     assert sorted(path.name for path in results(own / "found")) == kept
 
 
+@pytest.mark.thorough
 def test_a_change_of_its_code_runs_it_again_and_one_of_a_comment_does_not(own, trained):
     again()
     assert [one.encoding for one in trained] == ["alibi", "mine:Window"]
@@ -418,6 +421,7 @@ def test_a_change_of_its_code_runs_it_again_and_one_of_a_comment_does_not(own, t
     assert 0 < same.sum() < len(same)
 
 
+@pytest.mark.thorough
 def test_other_lengths_train_nothing_and_say_what_a_training_would(own, trained):
     again()
     again("--lengths", "4", "8", "32")
@@ -429,6 +433,7 @@ def test_other_lengths_train_nothing_and_say_what_a_training_would(own, trained)
     pd.testing.assert_frame_equal(read, table(own / "new"))
 
 
+@pytest.mark.thorough
 def test_another_training_does_not_take_the_weights_of_the_first(own, trained):
     again()
     for more in (["--steps", "4"], ["--option", "window=2"], ["--lr", "0.1"]):
@@ -437,6 +442,7 @@ def test_another_training_does_not_take_the_weights_of_the_first(own, trained):
         assert len(trained) == 1
 
 
+@pytest.mark.thorough
 def test_damaged_weights_are_named_and_trained_again(own, trained, capsys):
     again()
     paths = sorted((own / "results" / "extrapolation").glob("mine_Window-0-*.safetensors"))
