@@ -27,7 +27,7 @@ WORKERS = -n auto --dist loadgroup --no-loadscope-reorder
 help:
 	@echo "make lab        install the course into .venv, open it in JupyterLab"
 	@echo "make test       install what the tests need, run them"
-	@echo "make test-all   the thorough ones too, in random order (more than an hour)"
+	@echo "make test-all   the thorough ones too, in random order (about an hour)"
 	@echo "make lint       check style (ruff) and types (mypy)"
 	@echo "make rehearse   run every lesson again under other seeds and arithmetic (half an hour)"
 	@echo "make claims     settle every claim again, say where a verdict differs (five minutes)"

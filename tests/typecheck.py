@@ -21,7 +21,8 @@ _with_shapes = jaxtyping.jaxtyped
 
 def install(package: str) -> None:
     """Check what is called of the package from here on; before anything imports it."""
-    jaxtyping.jaxtyped = _decorated  # what the hook writes above each function and class
+    # What the hook writes above each function and class.
+    jaxtyping.jaxtyped = _decorated  # type: ignore[assignment]
     jaxtyping.install_import_hook(package, "typecheck.checked")
 
 
