@@ -15,7 +15,7 @@ import jaxtyping
 from beartype import BeartypeConf, beartype
 
 # The tower: an int is fine where a float is asked for, as PEP 484 says and every caller expects.
-checked = beartype(conf=BeartypeConf(is_pep484_tower=True))
+checked = beartype(conf=BeartypeConf(is_pep484_tower=True, violation_type=jaxtyping.TypeCheckError))
 _with_shapes = jaxtyping.jaxtyped
 
 
