@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
-from course_utils import encodings
+from course_utils import encodings, validation
 from course_utils.encodings import (
     NAMES,
     ALiBi,
@@ -56,6 +56,15 @@ def largest_gap(a, b):
 def test_shapes_are_checked_in_these_tests():
     with pytest.raises(jaxtyping.TypeCheckError):
         Sinusoidal(8, 2).embed(torch.zeros(1, 3, 8), torch.arange(4))
+
+
+def test_types_are_checked_in_these_tests_where_no_array_is_named():
+    with pytest.raises(jaxtyping.TypeCheckError):
+        validation.integer(3, 4)  # type: ignore[arg-type]
+
+
+def test_a_test_of_plain_arguments_gets_them_past_the_checks(plain_arguments):
+    assert validation.integer(3, 4) == 4  # type: ignore[arg-type]
 
 
 # The sinusoidal table
