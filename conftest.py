@@ -89,6 +89,20 @@ def pytest_configure_node(node: Any) -> None:
     node.workerinput["shuffle"] = node.config.getoption("shuffle")
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Hand out all cases of a test at once: xdist counts all that it has given at each return."""
+    if config.getoption("dist") != "loadgroup":
+        return None
+    from xdist.scheduler import LoadGroupScheduling
+
+    class ByTest(LoadGroupScheduling):
+        def _split_scope(self, nodeid: str) -> str:  # the name of a group, or the test's own id
+            return super()._split_scope(nodeid).partition("[")[0]
+
+    return ByTest(config, log)
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Choose a seed where none is given; put the comparison above into nbval, where it is used."""
     if config.getoption("shuffle") == -1:

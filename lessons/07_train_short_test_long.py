@@ -445,9 +445,11 @@ for what, rows in changed.items():
     gained[what] = [n for n in tried[what] if (each_seed(rows, n, 512, 2048) < -0.01).all()]
     at_end = rows[rows["read"] == 2048].pivot(index="seed", columns="encoding", values="loss")
     ranks = list(at_end.mean().sort_values().index)
-    alike = sum(list(row.sort_values().index) == ranks for _, row in at_end.iterrows())
+    orders = [list(row.sort_values().index) for _, row in at_end.iterrows()]
+    moved = {n for order in orders for n, m in zip(order, ranks, strict=True) if n != m}
     print(f"{what}; lowest mean loss at 2048 first: {', '.join(ranks)}")
-    print(f"    this very order: in {alike} of {len(at_end)} seeds")
+    print(f"    this very order: in {orders.count(ranks)} of {len(orders)} seeds", end="; ")
+    print(f"elsewhere in another: {', '.join(sorted(moved)) or 'nobody'}")
     print(f"    in every seed: more than 0.5 above that at {own}: {', '.join(lost) or 'nobody'};")
     print(f"    more than 0.01 below that at 512: {', '.join(gained[what]) or 'nobody'}")
 

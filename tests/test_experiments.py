@@ -347,7 +347,14 @@ def test_weights_that_were_packed_are_those_of_the_model(encoding):
         trained.unpack(content, recipe.build(tiny("t5", n_layers=1)))
 
 
-@pytest.mark.parametrize("encoding", NAMES)
+@pytest.mark.parametrize(
+    "encoding",
+    [
+        name if name in ("none", "learned", "rope", "t5", "floater")
+        else pytest.param(name, marks=pytest.mark.thorough)
+        for name in NAMES
+    ],
+)  # fmt: skip
 def test_what_is_read_from_kept_weights_is_what_the_trained_model_read(encoding):
     of = {"recipe": tiny(encoding), "corpus": CORPUS, "lengths": LENGTHS, "bar": False}
     first, weights = extrapolation.measured(None, **of)

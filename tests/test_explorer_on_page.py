@@ -38,6 +38,7 @@ def mounted(browser: Any) -> Iterator[Callable[..., Any]]:
         contexts.append(context)
         page = context.new_page()
         page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.clock.install()  # it goes as any clock, until a test sets it forward
         page.set_content(
             "<meta name=viewport content='width=device-width'><main></main><script type=module>"
             f"{explorers.ALL[name].module}{MOUNT.format(start=start)}</script>"
@@ -80,6 +81,7 @@ def test_who_listens_is_told_every_controls_name_and_value_and_what_is_seen(
     picture = page.get_by_role("img", name=explorer.title)
     words = page.locator(f"[id='{picture.get_attribute('aria-describedby')}']")
     assert len(words.text_content().split()) > 20
+    page.clock.run_for(2 * SECONDS)  # the words are spoken once the controls rest
     page.wait_for_function(
         "document.querySelector('[aria-live=polite]').textContent.length > 20",
         timeout=10 * SECONDS,

@@ -2,7 +2,8 @@
 
 jaxtyping's hook binds the arguments of each call and checks them twice, to say more of a wrong
 shape. Nine of ten calls are of functions whose annotations name no array, so these get beartype
-alone, which costs little.
+alone, which costs little. A function inside of another is made anew at each call of that, and its
+checks would be written anew each time, so it gets none.
 """
 
 import functools
@@ -30,6 +31,8 @@ def _decorated(fn: Any = None, *, typechecker: Callable[[Any], Any]) -> Any:
     """The function with the cheapest checks that find what jaxtyping's would."""
     if fn is None:
         return functools.partial(_decorated, typechecker=typechecker)
+    if "<locals>" in fn.__qualname__:
+        return fn
     if not inspect.isfunction(fn) or _may_name_arrays(fn):
         return _with_shapes(fn, typechecker=typechecker)
     strict = typechecker(fn)

@@ -207,8 +207,8 @@ def limits(lesson: Path) -> dict[str, int]:
 
 def _header(lesson: Path) -> dict[str, Any]:
     """What a lesson says of itself above its first cell, under ``order_matters``."""
-    text = lesson.read_text(encoding="utf-8")
-    return jupytext.reads(text, fmt="py:percent").metadata.get(OWN_KEY, {})
+    above, _, _ = lesson.read_text(encoding="utf-8").partition("\n# %%")
+    return jupytext.reads(above, fmt="py:percent").metadata.get(OWN_KEY, {})
 
 
 def setup_source(project: Project, models: list[str]) -> str:
