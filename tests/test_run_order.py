@@ -133,11 +133,15 @@ def test_each_value_of_the_first_is_quick_once_and_all_of_the_others_are_in_turn
     assert all(mark.name == "thorough" for case in cases for mark in case.marks)
 
 
-def test_thorough_tests_wait_for_make_test_all():
+def test_thorough_tests_and_those_in_a_browser_have_commands_of_their_own():
     pyproject = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     options = pyproject["tool"]["pytest"]["ini_options"]["addopts"]
-    assert options[options.index("-m") + 1] == "not thorough"
+    assert options[options.index("-m") + 1] == "not thorough and not browser"
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     everything = r'^test-all:\n\t.*-m pytest \$\(WORKERS\) -m "" --shuffle'
     assert re.search(everything, makefile, re.M)
+    in_browser = r'^test-browser:\n\t.*-m pytest \$\(WORKERS\) \\\n\t+-m "browser and not'
+    assert re.search(in_browser, makefile, re.M)
+    for place in (".ci/run", ".github/workflows/test.yml"):
+        assert "make test-browser" in (ROOT / place).read_text(encoding="utf-8")
     assert re.search(r"^WORKERS = .*--dist loadgroup --no-loadscope-reorder$", makefile, re.M)

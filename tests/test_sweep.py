@@ -107,9 +107,8 @@ def copied(uninterrupted, tmp_path):
     return folder
 
 
-@pytest.mark.parametrize(
-    ("done", "processes"), [(1, "1"), pytest.param(3, "2", marks=pytest.mark.thorough)]
-)
+@pytest.mark.thorough
+@pytest.mark.parametrize(("done", "processes"), [(1, "1"), (3, "2")])
 def test_a_killed_sweep_resumes_and_does_only_what_is_missing(
     done, processes, uninterrupted, tmp_path
 ):
