@@ -667,17 +667,25 @@ def test_the_citation_agrees_with_the_project():
     assert citation["version"] == PROJECT["version"]
 
 
+def own_files():
+    """The project's files, but for notebooks and what is built or installed."""
+    for folder, inner, names in os.walk(ROOT):
+        inner[:] = [
+            name
+            for name in inner
+            if name in (".github", ".ci")
+            or not name.startswith(".")
+            and not name.endswith(".egg-info")
+            and name not in ("notebooks", "build")
+        ]
+        yield from (Path(folder) / name for name in names)
+
+
 def test_the_address_stands_in_one_place():
     address = PROJECT["urls"]["Repository"].removeprefix("https://github.com/")
-    folders = {".github", ".ci"}
-    skipped = {"notebooks", "build"}
     spelled = []
-    for path in sorted(ROOT.rglob("*")):
-        parts = path.relative_to(ROOT).parts
-        hidden = any(p.startswith(".") and p not in folders for p in parts[:-1])
-        if hidden or skipped & set(parts) or any(p.endswith(".egg-info") for p in parts):
-            continue
-        if not path.is_file() or path.name in ["pyproject.toml", "CITATION.cff"]:
+    for path in sorted(own_files()):
+        if path.name in ["pyproject.toml", "CITATION.cff"]:
             continue
         text = path.read_bytes().decode(errors="replace")
         if path == ROOT / "README.md":
@@ -685,7 +693,7 @@ def test_the_address_stands_in_one_place():
             text, found = re.subn(generated, "", text)
             assert found == 2
         if address in text:
-            spelled.append("/".join(parts))
+            spelled.append(path.relative_to(ROOT).as_posix())
     assert spelled == []
 
 
