@@ -34,6 +34,14 @@ def each_once(**values: Sequence[Any]):
     return _cases(values, chosen)
 
 
+def some(name: str, values: Sequence[Any], quick: Sequence[Any]):
+    """Each of the values; make test runs those that are named as quick."""
+    assert set(quick) <= set(values)
+    waits = [() if value in quick else pytest.mark.thorough for value in values]
+    cases = [pytest.param(value, marks=marks) for value, marks in zip(values, waits, strict=True)]
+    return pytest.mark.parametrize(name, cases)
+
+
 def _cases(values: dict[str, Sequence[Any]], chosen: set[tuple[int, ...]]):
     cases = [
         pytest.param(

@@ -11,6 +11,7 @@ import torch
 from bad_calls import bad_calls
 from hypothesis import given
 from hypothesis import strategies as st
+from pairwise import some
 from safetensors.torch import load_file, save_file
 from scipy import stats
 
@@ -45,7 +46,10 @@ def losses(rows):
     return {(row["reading"], row["read"]): row["loss"] for row in rows}
 
 
-@pytest.mark.parametrize("encoding", NAMES)
+A_FEW = some("encoding", NAMES, quick=("none", "learned", "rope", "t5", "floater"))
+
+
+@A_FEW
 def test_every_encoding_can_be_trained_short_and_read_long(encoding):
     found = extrapolation.run(tiny(encoding), CORPUS, LENGTHS, bar=False)
     assert all(np.isfinite(row["loss"]) and row["loss"] < 9 for row in found["losses"])
@@ -347,14 +351,7 @@ def test_weights_that_were_packed_are_those_of_the_model(encoding):
         trained.unpack(content, recipe.build(tiny("t5", n_layers=1)))
 
 
-@pytest.mark.parametrize(
-    "encoding",
-    [
-        name if name in ("none", "learned", "rope", "t5", "floater")
-        else pytest.param(name, marks=pytest.mark.thorough)
-        for name in NAMES
-    ],
-)  # fmt: skip
+@A_FEW
 def test_what_is_read_from_kept_weights_is_what_the_trained_model_read(encoding):
     of = {"recipe": tiny(encoding), "corpus": CORPUS, "lengths": LENGTHS, "bar": False}
     first, weights = extrapolation.measured(None, **of)

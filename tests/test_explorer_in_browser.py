@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from browser import SECONDS, chromium, find_chromium, jupyterlab, open_and_run, write_notebook
+from pairwise import some
 
 from course_utils import explorers
 
@@ -81,14 +82,7 @@ def screenshot(page: Any, name: str) -> None:
 
 
 SOME = ("clocks", "chooser", "ledger", "xray")  # of each kind of control
-assert set(SOME) <= set(explorers.ALL)
-EVERY = pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=() if name in SOME else pytest.mark.thorough)
-        for name in explorers.ALL
-    ],
-)
+EVERY = some("name", list(explorers.ALL), quick=SOME)
 
 
 @EVERY

@@ -32,6 +32,7 @@ from course_utils.encodings.functional import (
 from course_utils.sentences import CAT_ON_MAT, word_vectors
 from course_utils.ways import way_to_stretch
 
+pytestmark = pytest.mark.browser
 Numbers = dict[str, Any]
 CLOSE = 1e-6
 

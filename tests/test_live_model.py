@@ -26,6 +26,7 @@ from course_utils.models import TinyTransformer
 from course_utils.pretrained.surgery import LeftOut, Still
 from course_utils.ways import way_to_stretch
 
+pytestmark = pytest.mark.browser
 ROOT = Path(__file__).resolve().parents[1]
 LENGTHS = (64, 256, 512)
 COUNT = 256  # bytes that are compared at each length

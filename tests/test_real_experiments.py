@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 import torch
 from bad_calls import bad_calls
+from pairwise import some
 
 from course_utils import data, measures
 from course_utils.encodings import NTK, NoEncoding
@@ -451,6 +452,6 @@ def test_what_is_cut_off_cannot_be_known(model, story):
     assert not whole[0]["loss"].equals(whole[1]["loss"])
 
 
-@pytest.mark.parametrize("way", sorted(set(STRETCHES) - {"direct", CUT}))
+@some("way", sorted(set(STRETCHES) - {"direct", CUT}), quick=("dynamic NTK", "YaRN"))
 def test_the_ways_to_stretch_change_what_is_known(way, model, story):
     assert not known(model, story, way)["loss"].equals(known(model, story)["loss"])

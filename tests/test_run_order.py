@@ -13,6 +13,7 @@ import run_order
 from hypothesis import given
 from hypothesis import strategies as st
 from pairwise import covering, each_once, pairwise
+from pairwise import some as quick_few
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -131,6 +132,16 @@ def test_each_value_of_the_first_is_quick_once_and_all_of_the_others_are_in_turn
     assert [a for a, *_ in quick] == list(range(7))
     assert {(b, c) for _, b, c in quick} == set(product("xy", [True, False]))
     assert all(mark.name == "thorough" for case in cases for mark in case.marks)
+
+
+def test_a_few_cases_are_quick_and_the_others_thorough():
+    name, cases = quick_few("a", [1, 2, 3], quick=[2]).args
+    assert name == "a" and [case.values for case in cases] == [(1,), (2,), (3,)]
+    assert [[mark.name for mark in case.marks] for case in cases] == [
+        ["thorough"],
+        [],
+        ["thorough"],
+    ]
 
 
 def test_thorough_tests_and_those_in_a_browser_have_commands_of_their_own():
