@@ -236,6 +236,7 @@ def book(tmp_path_factory: pytest.TempPathFactory) -> tuple[bytes, zipfile.ZipFi
     return pdf.read_bytes(), zipfile.ZipFile(epub)
 
 
+@pytest.mark.browser
 @pytest.mark.thorough
 def test_the_pdf_has_an_outline_and_reads_its_pictures_out(
     book: tuple[bytes, zipfile.ZipFile],
@@ -249,6 +250,7 @@ def test_the_pdf_has_an_outline_and_reads_its_pictures_out(
     assert any(way in pdf for way in ways)
 
 
+@pytest.mark.browser
 @pytest.mark.thorough
 def test_the_epub_is_what_readers_expect(book: tuple[bytes, zipfile.ZipFile]) -> None:
     epub = book[1]

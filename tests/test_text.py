@@ -91,6 +91,16 @@ def test_losses_are_those_of_a_model_that_reads_each_piece_alone(length, monkeyp
     torch.testing.assert_close(curve, torch.stack(alone).mean(0))
 
 
+def test_what_is_not_asked_has_no_loss_and_changes_none():
+    torch.manual_seed(0)
+    model = TinyTransformer(256, "rope", d_model=16, n_layers=1, n_heads=2).eval()
+    tokens, targets = text.pieces(torch.randint(256, (3, 41), generator=seeded()), length=8)
+    asked = torch.rand(targets.shape, generator=seeded()) < 0.5
+    some = tasks.Examples(tokens, targets.masked_fill(~asked, tasks.NOTHING))
+    whole = text.losses(model, tasks.Examples(tokens, targets))
+    torch.testing.assert_close(text.losses(model, some), whole * asked)
+
+
 def test_a_model_learns_from_the_text_to_read_what_it_never_saw():
     known = text.split(text.documentation())
     torch.manual_seed(0)
