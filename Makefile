@@ -20,8 +20,8 @@ PORT = 8000
 # One worker a core; groups of tests start in the order in which conftest.py puts them.
 WORKERS = -n auto --dist loadgroup --no-loadscope-reorder
 
-.PHONY: help lab test test-browser test-all lint check-notebooks rehearse claims notebooks site site-serve book \
-	wheel links experiments bench clean
+.PHONY: help lab test test-browser test-all lint check-notebooks rehearse notebooks site site-serve book \
+	wheel experiments bench clean
 .NOTPARALLEL:
 
 help:
@@ -31,11 +31,9 @@ help:
 	@echo "make test-all   the thorough ones too, in random order (about an hour)"
 	@echo "make lint       check style (ruff) and types (mypy)"
 	@echo "make rehearse   run every lesson again under other seeds and arithmetic (half an hour)"
-	@echo "make claims     settle every claim again, say where a verdict differs (five minutes)"
 	@echo "make notebooks  build notebooks/ from lessons/ (make check-notebooks: compare only)"
 	@echo "make site       build site/build/html from notebooks/ (make site-serve: and show it)"
 	@echo "make book       site/build/order-matters.pdf and .epub (make wheel: the package, into dist)"
-	@echo "make links      write another address of the repository everywhere: REPO=owner/name"
 	@echo "make experiments  train every encoding, read far past its length (about 2 hours)"
 	@echo "make bench      run the benchmarks"
 	@echo "make clean      remove .venv and caches"
@@ -79,8 +77,6 @@ check-notebooks:
 rehearse:
 	$(IN_VENV) lab experiments test models -- tools/rehearse.py $(REHEARSE_ARGS)
 
-claims:
-	$(IN_VENV) lab experiments test models -- tools/claims_again.py $(CLAIMS_ARGS)
 
 notebooks:
 	$(IN_VENV) author models -- tools/build_notebooks.py
@@ -100,12 +96,9 @@ wheel:
 site-serve:
 	$(IN_VENV) site -- tools/build_site.py --serve $(PORT) $(SITE_ARGS)
 
-# The address of the repository in every file that has it: make links REPO=owner/name
-links:
-	$(IN_VENV) author -- tools/repository_links.py --repo="$(REPO)"
 
 experiments:
-	$(IN_VENV) experiments models -- -m course_utils.experiments $(EXPERIMENT) $(EXPERIMENT_ARGS)
+	$(IN_VENV) experiments models -- -m course_experiments $(EXPERIMENT) $(EXPERIMENT_ARGS)
 
 # The log level keeps PyTorch's profiler, which counts memory, from printing.
 bench: export KINETO_LOG_LEVEL = 99

@@ -13,8 +13,8 @@ import torch
 from timing import interleaved, machine, ratio, shown
 
 from course_utils.attention import MultiHeadAttention
+from course_utils.attention.kv_cache import FixedCache, KVCache
 from course_utils.encodings import create
-from course_utils.kv_cache import FixedCache, KVCache
 
 HEADS, D_MODEL, LENGTH, ROUNDS = 8, 512, 8192, 40
 NAMES = ("rope", "xpos", "alibi", "t5", "kerple", "shaw")

@@ -30,7 +30,8 @@ from transformers.models.t5.modeling_t5 import T5Attention
 from transformers.models.xlnet.modeling_xlnet import XLNetModel, XLNetRelativeAttention
 from x_transformers import x_transformers as xt
 
-from course_utils.attention import BLOCK, MultiHeadAttention
+from course_utils.attention import MultiHeadAttention
+from course_utils.attention.attention import BLOCK
 from course_utils.encodings import Places, create
 
 BATCH, HEADS, LENGTH, D_HEAD = 4, 8, 1024, 64

@@ -14,7 +14,7 @@ from typing import Any
 
 from playwright.sync_api import sync_playwright
 
-from course_utils import explorers
+from course_lab import explorers
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tools"))
 from browser import SECONDS, chromium, jupyterlab, open_and_run, write_notebook  # noqa: E402

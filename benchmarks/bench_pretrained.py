@@ -16,9 +16,10 @@ from timing import interleaved, machine, ratio, shown
 from transformers import BertConfig, BertModel, LlamaConfig, LlamaForCausalLM
 from transformers.models.llama.modeling_llama import LlamaRotaryEmbedding
 
-from course_utils import data, pretrained
+from course_utils import pretrained
 from course_utils.encodings.functional import convert_layout
 from course_utils.pretrained import MiniLM, SmolLM2
+from course_utils.texts import data
 
 ROUNDS = 5
 LOAD = """

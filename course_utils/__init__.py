@@ -1,13 +1,13 @@
-"""Reference implementations, measures, plots and widgets of the course *Order Matters*.
+"""Positional encodings: reference implementations, attention with four doors, small models.
 
-``start()`` prepares a session. Everything else is in the submodules, loaded when imported:
-``encodings``, ``attention``, ``models``, ``saving``, ``shipped``, ``measures``, ``plots``,
-``widgets``, ``checks``, ``results`` and ``experiments``, which makes these.
+Everything is in the submodules, loaded when imported: ``encodings``, ``attention``, ``models``,
+``pretrained``, ``texts``, ``measures``, ``results`` and ``plots``.
 
 Bad arguments raise TypeError or ValueError with a message that names the argument, its value and
 what is valid.
 """
 
-from course_utils.session import pick_device, seed_everything, start
+from course_utils.devices import pick_device, seed_everything
 
+__all__ = ["pick_device", "seed_everything"]
 __version__ = "0.1.0"

@@ -32,7 +32,7 @@
 # Run cells from top to bottom with **Shift + Enter**.
 
 # %% tags=["nbval-ignore-output"]
-from course_utils import start
+from course_lab import start
 
 device = start(seed=0)
 
@@ -68,8 +68,8 @@ plots.show(
 # lesson 07 compares.
 
 # %%
-from course_utils import data
 from course_utils.encodings import create
+from course_utils.texts import data
 
 for name in data.results("extrapolation")["encoding"].unique():
     encoding = create(name, d_model=32, n_heads=2)
@@ -92,7 +92,7 @@ for name in data.results("extrapolation")["encoding"].unique():
 # $\log 6 \approx 1.79$ when all six get the same.
 
 # %%
-from course_utils import widgets
+from course_lab import widgets
 
 guess = widgets.predict(
     "The factor grows from 0 to 1. What does the entropy do?",
@@ -103,7 +103,7 @@ guess = widgets.predict(
 import torch
 
 from course_utils import measures
-from course_utils.sentences import CAT_ON_MAT, word_vectors
+from course_utils.texts.sentences import CAT_ON_MAT, word_vectors
 
 vectors = word_vectors(CAT_ON_MAT, 32)  # (6, 32), one vector a word
 scores = vectors @ vectors[1] / 32**0.5  # (6,), "cat" against every word
@@ -126,7 +126,7 @@ guess.reveal("it falls" if bool((entropies.diff() < 0).all()) else "it does not 
 # Watch the bar of "cat", and read the sentence under the picture.
 
 # %%
-from course_utils import explorers
+from course_lab import explorers
 
 explorers.sharpness()
 
@@ -180,7 +180,7 @@ def my_weights(scores):
 
 
 # %%
-from course_utils.checks.lesson00 import check_weights
+from course_lab.checks.lesson00 import check_weights
 
 check_weights(my_weights)
 

@@ -22,7 +22,7 @@
 # point.
 
 # %% tags=["nbval-ignore-output"]
-from course_utils import start
+from course_lab import start
 
 device = start(seed=0)
 
@@ -63,7 +63,7 @@ def attention_from_scratch(x, W_q, W_k, W_v):
 
 # %%
 from course_utils.attention import MultiHeadAttention
-from course_utils.sentences import word_vectors
+from course_utils.texts.sentences import word_vectors
 
 torch.manual_seed(0)
 attention = MultiHeadAttention(d_model=32, n_heads=1).requires_grad_(False)
@@ -84,7 +84,7 @@ print("from scratch = reference")
 # This attention has learned nothing. What follows holds for every choice of matrices.
 
 # %%
-from course_utils import widgets
+from course_lab import widgets
 
 guess = widgets.predict(
     "John and Mary change places. The weight with which “loves” attends to “John” …",
@@ -92,7 +92,7 @@ guess = widgets.predict(
 )
 
 # %%
-from course_utils.sentences import reordering
+from course_utils.texts.sentences import reordering
 
 first, second = "John loves Mary".split(), "Mary loves John".split()
 perm = reordering(first, second)  # second[i] = first[perm[i]]
@@ -152,7 +152,7 @@ print(f"largest difference, first against last: {gap:.0e}")
 # 你爱我 (you love me).
 
 # %%
-from course_utils.sentences import PINYIN
+from course_utils.texts.sentences import PINYIN
 
 pairs = [
     ("John loves Mary", "Mary loves John"),
@@ -299,8 +299,9 @@ guess = widgets.predict(
 from torch.nn import functional as F
 
 from course_utils.models import TinyTransformer
-from course_utils.sentences import SentenceClassifier, who_loves_whom
-from course_utils.training import fit
+from course_utils.models.classifier import SentenceClassifier
+from course_utils.models.training import fit
+from course_utils.texts.sentences import who_loves_whom
 
 task = who_loves_whom().to(device)
 
@@ -484,7 +485,7 @@ for p in (10, 21, 41, 61):
 # where the white goes.
 
 # %%
-from course_utils import explorers
+from course_lab import explorers
 
 explorers.shuffle()
 
@@ -493,7 +494,7 @@ explorers.shuffle()
 # change of a weight.
 
 # %%
-from course_utils.sentences import CAT_ON_MAT
+from course_utils.texts.sentences import CAT_ON_MAT
 
 order = torch.tensor([4, 0, 3, 2, 1, 5])
 back = order.argsort()
@@ -794,7 +795,7 @@ def my_entropy(weights):
 
 
 # %%
-from course_utils.checks.lesson01 import check_entropy, check_is_equivariant, check_previous
+from course_lab.checks.lesson01 import check_entropy, check_is_equivariant, check_previous
 
 check_entropy(my_entropy)
 
@@ -891,7 +892,7 @@ check_previous(previous)
 # measured. *Depends* is for a claim whose truth turns on a choice of yours, and names the choice.
 
 # %%
-from course_utils.claims import Claim, Myths
+from course_lab.claims import Claim, Myths
 
 claims = {
     "C01": Claim(

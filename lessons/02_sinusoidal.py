@@ -23,7 +23,7 @@
 # **Time:** 40 minutes. **Builds on:** lesson 01, sin and cos. **Doors:** 1, token embeddings.
 
 # %% tags=["nbval-ignore-output"]
-from course_utils import start
+from course_lab import start
 
 device = start(seed=0)
 
@@ -69,7 +69,7 @@ codes = {
 #    1 % of the step). Learn "three later" once, know it everywhere.
 
 # %%
-from course_utils import widgets
+from course_lab import widgets
 
 guess = widgets.predict("Which of the five grants the most wishes?", list(codes))
 
@@ -183,7 +183,7 @@ plots.show(fig, measures.scoreboard_text(board))
 # far has hand 9 come? Then set the base to 10.
 
 # %%
-from course_utils import explorers
+from course_lab import explorers
 
 explorers.clocks()
 
@@ -425,7 +425,7 @@ def before_after(d_model):
 
 
 # %%
-from course_utils.checks.lesson02 import check_before_after, check_tell_time
+from course_lab.checks.lesson02 import check_before_after, check_tell_time
 
 check_before_after(before_after)  # stuck? check_before_after.hint(1), then 2 and 3
 
@@ -463,7 +463,7 @@ check_tell_time(tell_time)
 
 # %% tags=["plumbing"]
 # Three claims
-from course_utils.claims import Claim, Myths
+from course_lab.claims import Claim, Myths
 
 myths = Myths(
     {

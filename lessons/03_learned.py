@@ -21,7 +21,7 @@
 # **Time:** 43 minutes. **Builds on:** lesson 02, gradient descent. **Doors:** 1, token embeddings.
 
 # %% tags=["nbval-ignore-output"]
-from course_utils import start
+from course_lab import start
 
 device = start(seed=0)
 
@@ -71,7 +71,7 @@ print("from scratch = reference, parameters:", sum(p.numel() for p in mine.param
 # If the order of the rows has a meaning, training has put it there.
 
 # %%
-from course_utils import widgets
+from course_lab import widgets
 
 guess = widgets.predict_number(
     "A table of 64 rows, a batch of 2 sentences of 10 tokens: how many rows get a gradient?"
@@ -97,8 +97,8 @@ for rows, width in ((512, 384), (512, 768), (1024, 768), (100_000, 768)):
 # tokens are *near*.
 
 # %%
-from course_utils import tasks
-from course_utils.tasks import NOTHING, Examples
+from course_utils.texts import tasks
+from course_utils.texts.tasks import NOTHING, Examples
 
 
 def fill_in(length, batch, generator):
@@ -123,7 +123,7 @@ print("text  ", *answers[0].tolist())
 
 # %%
 from course_utils.models import TinyTransformer
-from course_utils.training import fit
+from course_utils.models.training import fit
 
 
 def before(length, batch, generator):
@@ -473,7 +473,7 @@ create("learned", d_model=32, n_heads=2, max_len=32).embed(torch.zeros(1, 64, 32
 # positions, 384 dimensions (`data/README.md` has its source and licence). First its sizes.
 
 # %%
-from course_utils import data
+from course_utils.texts import data
 
 real = data.position_table()  # (512, 384)
 sizes = real.norm(dim=1)
@@ -585,7 +585,7 @@ plots.show(
 # positions become distinguishable?
 
 # %%
-from course_utils import explorers
+from course_lab import explorers
 
 explorers.components()
 
@@ -748,7 +748,8 @@ if encoder is not None:
 # sentence begins at 1? The *order* is the same. Only the places have changed.
 
 # %%
-from course_utils.sentences import SentenceClassifier, who_loves_whom
+from course_utils.models.classifier import SentenceClassifier
+from course_utils.texts.sentences import who_loves_whom
 
 loves = who_loves_whom().to(device)
 BEGIN = (0, 1, 2, 3, 10, 20)
@@ -838,7 +839,7 @@ for overlap, (lost, read) in costs.items():
 import math
 
 from course_utils.attention import MultiHeadAttention
-from course_utils.sentences import word_vectors
+from course_utils.texts.sentences import word_vectors
 
 x = word_vectors(["buffalo"] * 24, 32)[None]
 fresh = create("learned", d_model=32, n_heads=2, max_len=64)
@@ -918,7 +919,7 @@ def table_gradient(upstream, max_len):
 
 
 # %%
-from course_utils.checks.lesson03 import (
+from course_lab.checks.lesson03 import (
     check_pieces,
     check_safe_rows,
     check_stretch,
@@ -1011,7 +1012,7 @@ check_safe_rows(safe_rows)
 # lesson 07, as our small tasks end in a tie at the ceiling.
 
 # %%
-from course_utils.claims import Claim, Myths
+from course_lab.claims import Claim, Myths
 
 claims = {
     "C20": Claim(

@@ -23,7 +23,7 @@
 # Shaw also 4, what is summed.
 
 # %% tags=["nbval-ignore-output"]
-from course_utils import start
+from course_lab import start
 
 device = start(seed=0)
 
@@ -54,7 +54,7 @@ plots.show(
 # Here is an 18-word sentence, with sinusoidal places and random $W_q$, $W_k$.
 
 # %%
-from course_utils import widgets
+from course_lab import widgets
 
 guess = widgets.predict(
     "With random W_q and W_k, how many of the four terms depend on the offset j − i alone?",
@@ -66,7 +66,7 @@ import torch
 
 from course_utils import measures
 from course_utils.encodings.functional import sinusoidal_table
-from course_utils.sentences import word_vectors
+from course_utils.texts.sentences import word_vectors
 
 words = "the old cat that the dog saw sat on the mat near the door of the old house".split()
 n, d = len(words), 64
@@ -389,7 +389,7 @@ guess.reveal(float(full["causal"]), "positions")
 # - Is there a setting that gives 0–7, 8–11, 12–19, and all from 20 in one?
 
 # %%
-from course_utils import explorers
+from course_lab import explorers
 
 explorers.buckets()
 
@@ -627,9 +627,9 @@ guess = widgets.predict(
 # %%
 from functools import partial
 
-from course_utils import tasks
 from course_utils.models import TinyTransformer
-from course_utils.training import fit
+from course_utils.models.training import fit
+from course_utils.texts import tasks
 
 
 def train(encoding, draw, seed):
@@ -777,7 +777,7 @@ def causal_bucket(distance, n_buckets, max_distance):
 
 
 # %%
-from course_utils.checks.lesson04 import (
+from course_lab.checks.lesson04 import (
     check_causal_bucket,
     check_position_to_content,
     check_skew_new,
@@ -862,7 +862,7 @@ check_skew_new(skew_new)
 # is about what a paper says, so a source settles it.
 
 # %%
-from course_utils.claims import Claim, Myths
+from course_lab.claims import Claim, Myths
 
 claims = {
     "C27": Claim(

@@ -24,7 +24,7 @@
 # **Beyond:** a [closer look](closer/05_in_practice.ipynb).
 
 # %% tags=["nbval-ignore-output"]
-from course_utils import start
+from course_lab import start
 
 device = start(seed=0)
 
@@ -48,7 +48,9 @@ plots.show(
 # we take the dot product, as ever.
 
 # %%
-from course_utils import data, explorers, measures, widgets
+from course_lab import explorers, widgets
+from course_utils import measures
+from course_utils.texts import data
 
 guess = widgets.predict(
     "Query and key both move 100 positions further. What does their dot product do?",
@@ -333,7 +335,7 @@ plots.show(
 
 # %% tags=["pretrained"]
 from course_utils import pretrained
-from course_utils.pretrained.surgery import LeftOut
+from course_utils.pretrained.ablation import LeftOut
 
 model = pretrained.if_installed(pretrained.smollm2)
 if model:
@@ -501,7 +503,7 @@ def closed(keys, kept, base):
 
 
 # %%
-from course_utils.checks.lesson05 import check_closed, check_partners
+from course_lab.checks.lesson05 import check_closed, check_partners
 
 check_closed(closed)
 
@@ -536,7 +538,7 @@ check_partners(partners)
 
 # %% tags=["plumbing"]
 # Three claims
-from course_utils.claims import Claim, Myths
+from course_lab.claims import Claim, Myths
 
 myths = Myths(
     {

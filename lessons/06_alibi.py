@@ -21,7 +21,7 @@
 # **Time:** 40 minutes. **Builds on:** lessons 01, 02 and 04. **Doors:** 3, attention scores.
 
 # %% tags=["nbval-ignore-output"]
-from course_utils import start
+from course_lab import start
 
 device = start(seed=0)
 
@@ -76,7 +76,7 @@ print("from scratch = reference; slopes:", [f"1/{1 / m:.0f}" for m in alibi_slop
 # multiplies the weight by $e^{-m}$.
 
 # %%
-from course_utils import widgets
+from course_lab import widgets
 
 guess = widgets.predict_number(
     "Slope 1/2, equal scores: a key 10 positions back has which share of the weight of the "
@@ -253,7 +253,7 @@ plots.show(
 # - Tick "symmetric": where is the other half of the weight?
 
 # %%
-from course_utils import explorers
+from course_lab import explorers
 
 explorers.distance_cost()
 
@@ -495,8 +495,9 @@ guess = widgets.predict(
 )
 
 # %%
-from course_utils import tasks, text
-from course_utils.training import fit
+from course_utils.measures import trained_models
+from course_utils.models.training import fit
+from course_utils.texts import tasks, text
 
 english = text.split(text.documentation())
 
@@ -517,7 +518,9 @@ models = {name: train(name) for name in ("sinusoidal", "alibi")}
 
 # %%
 blocks = english.held_out.to(device)
-by_place = {name: text.loss_by_position(m, blocks, length=1024) for name, m in models.items()}
+by_place = {
+    name: trained_models.loss_by_position(m, blocks, length=1024) for name, m in models.items()
+}
 near = {name: row[:64].mean().item() for name, row in by_place.items()}
 far = {name: row[64:].mean().item() for name, row in by_place.items()}
 for name in models:
@@ -605,7 +608,7 @@ class Window(PositionalEncoding):
 def loss_in_window(model, width, blocks):
     for block in model.blocks:
         block.attention.encoding = Window(model.encoding, width)
-    found = text.loss_by_position(model, blocks, length=1024)[64:].mean().item()
+    found = trained_models.loss_by_position(model, blocks, length=1024)[64:].mean().item()
     for block in model.blocks:
         block.attention.encoding = model.encoding
     return found
@@ -614,7 +617,7 @@ def loss_in_window(model, width, blocks):
 # %%
 ways = {}
 for name, model in models.items():
-    pieces = text.loss_by_position(model, blocks, length=64).mean().item()
+    pieces = trained_models.loss_by_position(model, blocks, length=64).mean().item()
     window = loss_in_window(model, 64, blocks)
     ways[name] = {"whole": far[name], "window": window, "pieces": pieces}
     print(f"{name:10}", ", ".join(f"{way} {value:.1f}" for way, value in ways[name].items()))
@@ -748,7 +751,7 @@ guess = widgets.predict_number(
 )
 
 # %%
-from course_utils import data
+from course_utils.texts import data
 
 real = data.results("real_entropy")
 mean = real.groupby("keys")[["entropy", "near"]].mean()  # over texts, layers and heads
@@ -874,7 +877,7 @@ def any_slopes(n_heads):
 
 
 # %%
-from course_utils.checks.lesson06 import check_any_slopes, check_blockwise, check_cost
+from course_lab.checks.lesson06 import check_any_slopes, check_blockwise, check_cost
 
 check_any_slopes(any_slopes)
 
@@ -951,7 +954,7 @@ check_blockwise(blockwise)
 # Guess first. C42 and C43 are settled by the measurements above, C44 by a source.
 
 # %%
-from course_utils.claims import Claim, Myths
+from course_lab.claims import Claim, Myths
 
 claims = {
     "C42": Claim(

@@ -21,7 +21,7 @@
 # **Time:** 40 minutes. **Builds on:** lessons 02 to 06. **Doors:** all four.
 
 # %% tags=["nbval-ignore-output"]
-from course_utils import start
+from course_lab import start
 
 device = start(seed=0)
 
@@ -46,11 +46,11 @@ plots.show(
 #
 # Not all is equal. Some encodings bring parameters of their own. Tables fit the trained length. And
 # two were helped: T5's table learns faster and learned rows start larger, as else they are not done
-# when training ends (`course_utils/experiments/recipe.py`).
+# when training ends (`course_experiments/recipe.py`).
 
 # %%
-from course_utils import data
 from course_utils.results import AS_TRAINED
+from course_utils.texts import data
 
 results = data.results("extrapolation")
 trained = results[results.reading == AS_TRAINED]
@@ -70,7 +70,7 @@ print(f"read at {', '.join(map(str, LENGTHS))} bytes; {trained.judged.iloc[0]:,}
 # averages everything. Let us do that with the ALiBi model that the course ships, at 64 and at 256.
 
 # %%
-from course_utils import widgets
+from course_lab import widgets
 
 guess = widgets.predict(
     "ALiBi, text cut into pieces: the average loss at 256, against that at 64, is …",
@@ -80,13 +80,15 @@ guess = widgets.predict(
 # %%
 import torch
 
-from course_utils import shipped, text
+from course_utils.measures import trained_models
+from course_utils.models import shipped
+from course_utils.texts import text
 
 english = text.split(text.documentation())
 blocks = text.spread(english.held_out, 3)  # (3, 8192): what the tables were made with
 alibi = shipped.model("alibi")
 part = blocks[:, : 31 * 256 + 1]  # so that both lengths judge the same bytes
-in_pieces = {n: text.losses(alibi, text.pieces(part, length=n)) for n in (64, 256)}
+in_pieces = {n: trained_models.losses(alibi, text.pieces(part, length=n)) for n in (64, 256)}
 simple = {n: lost.mean().item() for n, lost in in_pieces.items()}
 print(f"pieces: {simple[64]:.3f} nats at 64, {simple[256]:.3f} at 256")
 gain = simple[256] - simple[64]
@@ -141,9 +143,9 @@ def sliding_from_scratch(model, block, n):
 
 some = blocks[0, :2049]
 windows = text.sliding(some[None], length=128)
-reference = text.losses(alibi, windows)[windows.targets >= 0]
+reference = trained_models.losses(alibi, windows)[windows.targets >= 0]
 assert torch.allclose(sliding_from_scratch(alibi, some, 128), reference, atol=1e-4)
-print(f"from scratch = text.sliding with text.losses, {len(reference):,} bytes judged")
+print(f"from scratch = text.sliding with trained_models.losses, {len(reference):,} bytes judged")
 
 # %% [markdown]
 # A change from one length to another we measure *paired*: each model against itself. So we get one
@@ -306,7 +308,7 @@ guess.reveal(small if moved < 1 else "by more than 1 nat")
 # training text.
 
 # %%
-from course_utils.counts import Counts
+from course_utils.texts.ngrams import Counts
 
 looks, table = (1, 2, 4), Counts(english.train, order=5)
 judged = blocks[:, : 7 * 1024 + 1]  # from byte 1025 on, these are the bytes that the tables judge
@@ -344,9 +346,9 @@ print(f"best model: {best} {means.loc[(best, L), 'mean']:.2f}")
 # %%
 from functools import partial
 
-from course_utils import tasks
 from course_utils.models import TinyTransformer
-from course_utils.training import fit
+from course_utils.models.training import fit
+from course_utils.texts import tasks
 
 
 def two_back(encoding, common, seed):
@@ -479,7 +481,7 @@ for name in tried["ten times the steps"]:
 # - View "log-n": whom does it help? (We come to it.)
 
 # %%
-from course_utils import explorers
+from course_lab import explorers
 
 explorers.lengths()
 
@@ -633,11 +635,11 @@ print("gap below 0.01:", abs(again - listed("rope", L)[0]) < 0.01)
 # `STEPS = 1200` for the real thing.
 
 # %%
-from course_utils.experiments.recipe import Recipe, on_text
+from course_utils.models.training import Recipe, train_on_text
 
 STEPS = 20  # 1200 for the whole training, a minute or two
 recipe = Recipe("rope", seed=0, steps=STEPS)
-model = on_text(recipe, english.to(device), device)
+model = train_on_text(recipe, english.to(device), device)
 mine = sliding_loss(model, blocks.to(device), L, 2048)[0]
 row = listed(recipe.encoding, L)
 print(f"{STEPS} steps: {mine:.1f} nats at {L}; table: {row.min():.2f} to {row.max():.2f}")
@@ -809,7 +811,7 @@ for name, found in four.items():
     all_new = reread(models[name], each, each)
     keys, places = average(many - few), average(all_new - many)
     text_at_once = text.pieces(stretches, length=own + PIECE)
-    plain = text.losses(models[name], text_at_once)[:, -16:].mean(1)
+    plain = trained_models.losses(models[name], text_at_once)[:, -16:].mean(1)
     print(f"{name}: 512 keys instead of 64, at seen positions {keys}")
     print(f"    32 at new positions: of 64 keys {average(few_new - few)},", end=" ")
     print(f"of 512 {average(many_new - many)}; 480 of 512 {places}")
@@ -1021,12 +1023,7 @@ def in_sight(n, sliding):
 
 
 # %%
-from course_utils.checks.lesson07 import (
-    check_in_sight,
-    check_log_n,
-    check_long_enough,
-    check_paired,
-)
+from course_lab.checks.lesson07 import check_in_sight, check_log_n, check_long_enough, check_paired
 
 check_in_sight(in_sight)
 
@@ -1038,7 +1035,7 @@ check_in_sight(in_sight)
 
 # %%
 def published(model, blocks, n):
-    return text.losses(model, text.pieces(blocks, length=n)).mean()
+    return trained_models.losses(model, text.pieces(blocks, length=n)).mean()
 
 
 for n in in_pieces:  # measured so in the first section
@@ -1111,7 +1108,7 @@ check_log_n(log_n_scores)
 # interval is above the yardstick. All models were trained at 64 bytes.
 
 # %%
-from course_utils.claims import Claim, Myths
+from course_lab.claims import Claim, Myths
 
 runs = {"evidence": "shipped results", "seeds": int(seeds.min())}
 handles = "at 128 to 2048 bytes the loss is not clearly 0.1 above that at 64"

@@ -21,7 +21,7 @@
 # **Time:** 40 minutes. **Builds on:** lessons 05 and 07. **Doors:** 2, queries and keys.
 
 # %% tags=["nbval-ignore-output"]
-from course_utils import start
+from course_lab import start
 
 device = start(seed=0)
 
@@ -42,7 +42,7 @@ plots.show(
 # must count to 799, eight times as far.
 
 # %%
-from course_utils import widgets
+from course_lab import widgets
 
 guess = widgets.predict(
     "Just let it run on to 799. How many of the wheels show a digit that they never showed?",
@@ -157,7 +157,7 @@ print("from scratch = reference, three ways, two heads")
 #   temperature. (LongRoPE *searches* a factor for each pair; we do not.)
 
 # %%
-from course_utils.ways import WAYS, way_to_stretch
+from course_utils.models.stretching import WAYS, way_to_stretch
 
 for way in WAYS:
     speed, factor = scaled_frequencies(128, 10_000.0, way_to_stretch(way, 8, 4096, 128), 8 * 4096)
@@ -176,7 +176,7 @@ for way in WAYS:
 # - "YaRN", then "Llama 3.1": where does each begin to slow?
 
 # %%
-from course_utils import explorers
+from course_lab import explorers
 
 explorers.stretched_waves()
 
@@ -223,7 +223,8 @@ plots.show(
 # trained on pieces of 64 bytes.
 
 # %%
-from course_utils import data, shipped, text
+from course_utils.models import shipped
+from course_utils.texts import data, text
 
 model, L = shipped.model("rope"), shipped.length("rope")
 own = rope_frequencies(32)  # (16,)
@@ -295,8 +296,8 @@ guess = widgets.predict(
 )
 
 # %%
+from course_utils.models.stretching import WITHOUT_FACTOR
 from course_utils.results import AS_TRAINED, average, change, summary
-from course_utils.ways import WITHOUT_FACTOR
 
 results = data.results("stretching")
 LENGTHS = sorted(results.read.unique().tolist())
@@ -549,9 +550,8 @@ for name, speed, length in (("ours", own, L), ("LLaMA 7B", rope_frequencies(128)
 # Do it yourself: 30 steps for two ways, on the shipped model.
 
 # %%
-from course_utils.experiments.recipe import Recipe
-from course_utils.experiments.stretching import fine_tune
-from course_utils.ways import stretched
+from course_utils.models.stretching import stretched
+from course_utils.models.training import Recipe, fine_tune
 
 for way in ("interpolation", "YaRN"):
     mine = stretched(model, way, FACTOR, L)
@@ -852,7 +852,7 @@ def ntk_factor(d, base, trained, wanted):
 
 
 # %%
-from course_utils.checks.lesson08 import check_cached_scores, check_factors, check_ntk_factor
+from course_lab.checks.lesson08 import check_cached_scores, check_factors, check_ntk_factor
 
 check_ntk_factor(ntk_factor)
 
@@ -928,7 +928,7 @@ check_factors(factors)
 # Guess first. "Clear" means: the 95 % interval over seeds leaves out the yardstick.
 
 # %%
-from course_utils.claims import Claim, Myths
+from course_lab.claims import Claim, Myths
 
 formulas = {
     "C46": Claim(

@@ -24,7 +24,7 @@
 # [closer look](closer/09_leaks.ipynb).
 
 # %% tags=["nbval-ignore-output"]
-from course_utils import start
+from course_lab import start
 
 device = start(seed=0)
 
@@ -71,7 +71,7 @@ def painter(padding, layers=6, width=12):
 
 
 # %%
-from course_utils import widgets
+from course_lab import widgets
 
 paints = [
     "one shade: there is nothing to go by",
@@ -86,7 +86,7 @@ guess = widgets.predict(
 # %%
 from torch.nn import functional as F
 
-from course_utils.training import fit
+from course_utils.models.training import fit
 
 side, steps, every = 24, 200, 10
 line = torch.linspace(-1, 1, side)
@@ -541,7 +541,7 @@ guess.reveal(chosen[4.0])
 # (*RoPE*).
 
 # %%
-from course_utils import data
+from course_utils.texts import data
 
 losses = data.results("extrapolation").query("reading == 'as trained' and read == 64")
 by_seed = losses.pivot(index="seed", columns="encoding", values="loss")
@@ -595,7 +595,7 @@ def ruler(unit):
 
 
 # %%
-from course_utils.checks.lesson09 import check_round_codes, check_ruler
+from course_lab.checks.lesson09 import check_round_codes, check_ruler
 
 check_ruler(ruler)  # stuck? check_ruler.hint(1), then 2 and 3
 
@@ -631,7 +631,7 @@ check_round_codes(round_codes)
 
 # %% tags=["plumbing"]
 # Four claims
-from course_utils.claims import Claim, Myths
+from course_lab.claims import Claim, Myths
 
 myths = Myths(
     {

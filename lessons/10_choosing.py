@@ -22,7 +22,7 @@
 # **Time:** 40 minutes. **Builds on:** lessons 02 to 08. **Doors:** all four.
 
 # %% tags=["nbval-ignore-output"]
-from course_utils import start
+from course_lab import start
 
 device = start(seed=0)
 
@@ -45,7 +45,7 @@ plots.show(
 # the loss rises, the best first.
 
 # %%
-from course_utils import widgets
+from course_lab import widgets
 
 guess = widgets.predict(
     "Texts 32 times as long as in training, the smallest rise first: where does RoPE stand?",
@@ -53,7 +53,7 @@ guess = widgets.predict(
 )
 
 # %%
-from course_utils import choosing
+from course_lab import choosing
 
 facts = choosing.facts()  # a row an encoding; rises are means over seeds with 95 % intervals
 facts["rise"] = [rise.mean for rise in facts.rise_32]
@@ -278,7 +278,7 @@ guess.reveal(turns[doors.pop()] if len(doors) == 1 else ", ".join(left))
 # answer for a task of yours. Can you find answers that leave exactly one?
 
 # %%
-from course_utils import explorers
+from course_lab import explorers
 
 explorers.chooser()
 
@@ -289,8 +289,8 @@ explorers.chooser()
 # that are the same:
 
 # %%
-from course_utils import data
 from course_utils.results import AS_TRAINED, change
+from course_utils.texts import data
 
 results = data.results("extrapolation")
 trained = results[results.reading == AS_TRAINED]
@@ -387,7 +387,7 @@ def least_regret(losses):
 
 
 # %%
-from course_utils.checks.lesson10 import check_least_regret, check_somebodys_favourite
+from course_lab.checks.lesson10 import check_least_regret, check_somebodys_favourite
 
 check_least_regret(least_regret)  # stuck? check_least_regret.hint(1), then 2 and 3
 
@@ -426,7 +426,7 @@ check_somebodys_favourite(somebodys_favourite)
 
 # %% tags=["plumbing"]
 # Three claims
-from course_utils.claims import Claim, Myths
+from course_lab.claims import Claim, Myths
 
 myths = Myths(
     {

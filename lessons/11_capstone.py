@@ -23,7 +23,7 @@
 # **Time:** 55 minutes. **Builds on:** lessons 02, 05, 06 and 07. **Doors:** yours to choose.
 
 # %% tags=["nbval-ignore-output"]
-from course_utils import start
+from course_lab import start
 
 device = start(seed=0)
 
@@ -49,8 +49,10 @@ from functools import partial
 
 import torch
 
-from course_utils import clinic, tasks, text
-from course_utils.training import fit
+from course_lab import clinic
+from course_utils.measures import trained_models
+from course_utils.models.training import fit
+from course_utils.texts import tasks, text
 
 english = text.split(text.documentation())
 held_out = text.pieces(english.held_out[:2], length=32)
@@ -64,7 +66,7 @@ def train(model):
 
 
 # %%
-from course_utils import widgets
+from course_lab import widgets
 
 guess = widgets.predict(
     "After training, how many of the six read held-out text within 0.005 nats of their twin?",
@@ -76,7 +78,9 @@ patients = {letter: clinic.patient(letter) for letter in clinic.CASES}
 twins = {clinic.CASES[letter].twin: clinic.twin(letter) for letter in clinic.CASES}
 models = {**patients, **twins}
 curves = {name: train(model) for name, model in models.items()}
-loss = {name: text.losses(model, held_out).mean().item() for name, model in models.items()}
+loss = {
+    name: trained_models.losses(model, held_out).mean().item() for name, model in models.items()
+}
 
 # %% tags=["plumbing"]
 # The answer
@@ -178,7 +182,7 @@ def causal_from_scratch(layer):
 
 
 # %%
-from course_utils.clinic.properties import causal
+from course_lab.clinic.properties import causal
 
 for name in ("rope", "alibi", "sinusoidal"):
     layer = clinic.layer(create(name, d_model=64, n_heads=4, causal=True))
@@ -218,7 +222,7 @@ plots.show(
 # | `layer(x, cache=cache)` | reads on after all that this `cache` has seen |
 
 # %%
-from course_utils.kv_cache import KVCache
+from course_utils.attention.kv_cache import KVCache
 
 cache = KVCache()  # a new one for each text, the same one for all its pieces
 
@@ -244,7 +248,7 @@ def one_answer(layer):
 
 
 # %%
-from course_utils.checks.lesson11 import check_anywhere, check_near_first, check_one_answer
+from course_lab.checks.lesson11 import check_anywhere, check_near_first, check_one_answer
 
 check_one_answer(one_answer)  # stuck? check_one_answer.hint(1), then 2 and 3
 
@@ -473,8 +477,8 @@ widgets.explore(
 
 # %%
 from course_utils.encodings import register
-from course_utils.experiments.recipe import Recipe, on_text
 from course_utils.measures.trained_models import sliding_loss
+from course_utils.models.training import Recipe, train_on_text
 
 register("mine", Mine, replace=True)
 blocks = text.spread(english.held_out, 3).to(device)  # those of the table
@@ -482,7 +486,7 @@ blocks = text.spread(english.held_out, 3).to(device)  # those of the table
 
 def trained_short(seed):
     recipe = Recipe("mine", seed=seed, steps=300, d_model=64, n_layers=2)
-    model = on_text(recipe, english, device, bar=False)
+    model = train_on_text(recipe, english, device, bar=False)
     return {n: sliding_loss(model, blocks, n, 2048)[0] for n in (64, 512)}
 
 
@@ -503,8 +507,8 @@ mine = pd.DataFrame(
 )
 
 # %%
-from course_utils import data
 from course_utils.results import AS_TRAINED, change
+from course_utils.texts import data
 
 short = data.results("extrapolation_short")
 rows = pd.concat([short[short.reading == AS_TRAINED], mine])
@@ -573,7 +577,7 @@ for name in ("none", "alibi", "rope"):
 # **The long way** leads into lesson 07's own table. Write `Mine`, and what it needs, into
 # `mine.py` beside this notebook, and run there:
 #
-# `python -m course_utils.experiments extrapolation --encodings mine:Mine --seeds 0 1 2 3 4`
+# `python -m course_experiments extrapolation --encodings mine:Mine --seeds 0 1 2 3 4`
 #
 # The next cell then finds its rows, and takes those whose recipe and text are the table's.
 
@@ -611,7 +615,7 @@ print(as_text(summary(full, "encoding", "read"), "read"))
 
 # %% tags=["plumbing"]
 # Two claims
-from course_utils.claims import Claim, Myths
+from course_lab.claims import Claim, Myths
 
 myths = Myths(
     {

@@ -6,7 +6,7 @@ import jaxtyping
 import typecheck
 
 # Before anything imports course_utils: from here on wrong shapes and types raise in its functions.
-typecheck.install("course_utils")
+typecheck.install(["course_utils", "course_lab", "course_experiments"])
 
 import matplotlib  # noqa: E402
 import pytest  # noqa: E402
@@ -70,7 +70,7 @@ def shown(monkeypatch):
     """The mime bundles that calls display during a test, in order."""
     import IPython.display
 
-    from course_utils import widgets
+    from course_lab import widgets
 
     bundles = []
 

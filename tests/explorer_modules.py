@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from browser import chromium, find_chromium
 
-from course_utils.explorers.browser import Choice, Explorer, Slider
+from course_lab.explorers.browser import Choice, Explorer, Slider
 
 # State, words, and numbers or pictures of each start; typed arrays as lists, NaN as null.
 LOOK = """

@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
-from course_utils.attention import BLOCK, MultiHeadAttention, attention_weights
+from course_utils.attention import MultiHeadAttention
+from course_utils.attention.attention import BLOCK, attention_weights
+from course_utils.attention.kv_cache import KVCache
 from course_utils.encodings import PositionalEncoding, create
-from course_utils.kv_cache import KVCache
 
 # One small encoding for each door, so that attention is tested with all of them.
 

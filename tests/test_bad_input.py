@@ -8,10 +8,11 @@ from bad_calls import bad_calls
 from matplotlib.figure import Figure
 
 import course_utils
-from course_utils import encodings, measures, plots, widgets
+from course_lab import widgets
+from course_utils import encodings, measures, plots
 from course_utils.attention import MultiHeadAttention
+from course_utils.attention.kv_cache import FixedCache, KVCache
 from course_utils.encodings import NoEncoding, Places, PositionalEncoding, Sinusoidal, functional
-from course_utils.kv_cache import FixedCache, KVCache
 from course_utils.models import TinyTransformer
 
 pytestmark = [pytest.mark.usefixtures("plain_arguments", "figures", "shown")]

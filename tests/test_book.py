@@ -120,11 +120,11 @@ def test_code_that_only_draws_is_left_out_and_what_it_drew_is_not() -> None:
 
 
 def test_hints_and_solutions_stand_at_the_end_in_order() -> None:
-    from course_utils.checks.lesson02 import check_before_after, check_tell_time
+    from course_lab.checks.lesson02 import check_before_after, check_tell_time
 
     cells = []
     for name in ("tell_time", "before_after"):
-        source = f"from course_utils.checks.lesson02 import check_{name}\n\ncheck_{name}(f)"
+        source = f"from course_lab.checks.lesson02 import check_{name}\n\ncheck_{name}(f)"
         cells += [code(f"def {name}(): return 7", tags=["solution"]), code(source), "Text."]
     found = chapter(*cells, stubs=["def tell_time(): ...", "def before_after(): ..."])
     start = found.index("## Hints and solutions")

@@ -14,7 +14,7 @@ from nbformat.v4 import new_code_cell, new_output
 from notebook_source import BuildError
 
 from course_utils import pretrained
-from course_utils.pretrained import wheels
+from course_utils.pretrained import wheel_files
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -367,8 +367,8 @@ def test_a_lesson_is_not_built_without_the_model_it_shows(
 
 
 def test_the_build_knows_the_packages_that_the_course_reads() -> None:
-    known = {package.partition("==")[0] for package, _ in wheels.FILES.values()}
-    assert set().union(*lesson_models.PACKAGES.values()) == known | set(wheels.READERS)
+    known = {package.partition("==")[0] for package, _ in wheel_files.FILES.values()}
+    assert set().union(*lesson_models.PACKAGES.values()) == known | set(wheel_files.READERS)
     assert all(callable(getattr(pretrained, name)) for name in lesson_models.PACKAGES)
 
 

@@ -15,12 +15,13 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from course_utils import checks, measures
-from course_utils.checks import Check, Mistake, calls, lesson00, lesson01, lesson04, lesson06
-from course_utils.checks.lesson03 import check_pieces
-from course_utils.checks.lesson07 import check_long_enough, check_paired
-from course_utils.checks.lesson08 import check_factors, check_ntk_factor
-from course_utils.checks.rules import AtMost, NoLoops, Without
+from course_lab import checks
+from course_lab.checks import Check, Mistake, calls, lesson00, lesson01, lesson04, lesson06
+from course_lab.checks.lesson03 import check_pieces
+from course_lab.checks.lesson07 import check_long_enough, check_paired
+from course_lab.checks.lesson08 import check_factors, check_ntk_factor
+from course_lab.checks.rules import AtMost, NoLoops, Without
+from course_utils import measures
 from course_utils.encodings import Places, create
 from course_utils.encodings.functional import alibi_slopes, t5_bucket
 
@@ -28,7 +29,7 @@ CHECKS = {
     f"{module.name}.{name}": found
     for module in pkgutil.iter_modules(checks.__path__)
     if module.name.startswith("lesson")
-    for name, found in vars(importlib.import_module(f"course_utils.checks.{module.name}")).items()
+    for name, found in vars(importlib.import_module(f"course_lab.checks.{module.name}")).items()
     if isinstance(found, Check)
 }
 every_check = pytest.mark.parametrize("check", CHECKS.values(), ids=CHECKS.keys())

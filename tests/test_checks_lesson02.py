@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from course_utils.checks.lesson02 import check_before_after, check_tell_time
+from course_lab.checks.lesson02 import check_before_after, check_tell_time
 from course_utils.encodings.functional import shift_matrix, sinusoidal_table
 
 TURN = 2 * math.pi

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from course_utils.checks.lesson05 import check_closed, check_partners
+from course_lab.checks.lesson05 import check_closed, check_partners
 from course_utils.encodings.functional import apply_rope, rope_angles, rope_frequencies
 
 

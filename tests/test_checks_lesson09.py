@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from course_utils.checks.lesson09 import check_round_codes, check_ruler
+from course_lab.checks.lesson09 import check_round_codes, check_ruler
 from course_utils.encodings.functional import sinusoidal_grid, sinusoidal_table
 
 # A ruler made of padding

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from course_utils import choosing
-from course_utils.checks.lesson10 import check_least_regret, check_somebodys_favourite
+from course_lab import choosing
+from course_lab.checks.lesson10 import check_least_regret, check_somebodys_favourite
 
 # The least regret
 

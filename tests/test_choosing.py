@@ -6,10 +6,11 @@ from typing import Any
 import pytest
 import torch
 
-from course_utils import choosing, data
-from course_utils.choosing import facts, remaining, struck, undominated
+from course_lab import choosing
+from course_lab.choosing import facts, remaining, struck, undominated
 from course_utils.encodings import create
 from course_utils.results import AS_TRAINED
+from course_utils.texts import data
 
 
 def brute(costs):

@@ -12,8 +12,8 @@ import pytest
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 from notebook_source import find_lessons, lesson_name
 
-from course_utils import claims, widgets
-from course_utils.claims import CLAIM_MIME, Claim
+from course_lab import claims, widgets
+from course_lab.claims import CLAIM_MIME, Claim
 
 ROOT = Path(__file__).resolve().parents[1]
 LEDGER = ROOT / "data" / "claims.csv"

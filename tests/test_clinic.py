@@ -5,9 +5,9 @@ import math
 import pytest
 import torch
 
-from course_utils import clinic
-from course_utils.checks import lesson11
-from course_utils.clinic.patients import (
+from course_lab import clinic
+from course_lab.checks import lesson11
+from course_lab.clinic.patients import (
     DistancePays,
     Prices,
     RoundedAngles,
@@ -16,9 +16,9 @@ from course_utils.clinic.patients import (
     Shortcut,
     TwoLayouts,
 )
-from course_utils.clinic.properties import anywhere, batched, cached, causal
+from course_lab.clinic.properties import anywhere, batched, cached, causal
+from course_utils.attention.kv_cache import KVCache
 from course_utils.encodings import NAMES, Places, PositionalEncoding, create
-from course_utils.kv_cache import KVCache
 from course_utils.models import TinyTransformer
 
 every_fault = pytest.mark.parametrize("fault", clinic.FAULTS)

@@ -6,7 +6,7 @@ import pytest
 import torch
 from bad_calls import bad_calls
 
-from course_utils.counts import Counts
+from course_utils.texts.ngrams import Counts
 
 
 def letters(count, kinds=8):

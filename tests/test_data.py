@@ -10,7 +10,8 @@ import pytest
 import torch
 from safetensors.numpy import save
 
-from course_utils import data, shipped, text
+from course_utils.models import shipped
+from course_utils.texts import data, text
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tools"))

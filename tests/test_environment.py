@@ -17,7 +17,7 @@ import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from course_utils.pretrained import wheels
+from course_utils.pretrained import wheel_files
 
 ROOT = Path(__file__).resolve().parent.parent
 TOOLS = [ROOT / "tools" / name for name in ("environment.py", "make_lock.py")]
@@ -622,8 +622,8 @@ def test_what_is_installed_without_its_requirements_stands_in_no_other_list(pin)
 
 def test_models_are_installed_in_the_version_whose_files_the_course_knows():
     listed = {f"{pin.name}{pin.specifier}" for pin in pins(MODELS)}
-    assert {package for package, _ in wheels.FILES.values()} <= listed
-    assert {pin.name for pin in pins(MODELS)} >= set(wheels.READERS)
+    assert {package for package, _ in wheel_files.FILES.values()} <= listed
+    assert {pin.name for pin in pins(MODELS)} >= set(wheel_files.READERS)
 
 
 @pytest.mark.parametrize("pin", pins(MODELS), ids=lambda pin: pin.name)

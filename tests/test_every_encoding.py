@@ -24,9 +24,10 @@ from variants import (
 )
 
 from course_utils import encodings
-from course_utils.attention import BLOCK, MultiHeadAttention
-from course_utils.encodings import Places, PositionalEncoding, create, places
-from course_utils.kv_cache import KVCache
+from course_utils.attention import MultiHeadAttention
+from course_utils.attention.attention import BLOCK
+from course_utils.attention.kv_cache import KVCache
+from course_utils.encodings import Places, PositionalEncoding, create, positions
 
 seeds = st.integers(0, 2**16)
 
@@ -249,12 +250,12 @@ def test_a_leak_in_a_block_is_found(monkeypatch):
     def leaky(at, bias, spread):  # lets the first later key through
         return at.matrix(at._row.masked_fill(at._offset_row() > 1, -torch.inf))[None]
 
-    monkeypatch.setattr(places._Block, "masked", leaky)
+    monkeypatch.setattr(positions._Block, "masked", leaky)
     with pytest.raises(AssertionError):
         check_later_keys_are_hidden(BLOCK + 1)
 
 
-@pytest.mark.parametrize(("kind", "length"), [(Places, 6), (places._Block, BLOCK + 1)])
+@pytest.mark.parametrize(("kind", "length"), [(Places, 6), (positions._Block, BLOCK + 1)])
 def test_a_bias_that_is_taken_for_a_masked_one_is_found(kind, length, monkeypatch):
     monkeypatch.setattr(kind, "masked", lambda at, bias, spread: bias)
     with pytest.raises(AssertionError):
@@ -399,10 +400,10 @@ def test_attention_that_looks_both_ways_is_the_same_in_blocks(variant, monkeypat
 
 @pytest.mark.parametrize("spoilt", ["dropped", "hidden"])
 def test_blocks_that_lose_the_bias_on_later_keys_are_found(spoilt, monkeypatch):
-    real = places._Block.by_offset
+    real = positions._Block.by_offset
     value = {"dropped": 0.0, "hidden": -torch.inf}[spoilt]
     monkeypatch.setattr(
-        places._Block,
+        positions._Block,
         "by_offset",
         lambda at, *g, **key: real(at, *g, **key).masked_fill(at.later, value),
     )

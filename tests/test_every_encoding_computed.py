@@ -22,7 +22,7 @@ from variants import (
     variants,
 )
 
-from course_utils.attention import BLOCK
+from course_utils.attention.attention import BLOCK
 from course_utils.encodings import FIRE, T5, Linear
 
 seeds = st.integers(0, 2**16)

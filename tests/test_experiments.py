@@ -15,22 +15,24 @@ from pairwise import some
 from safetensors.torch import load_file, save_file
 from scipy import stats
 
-from course_utils import data, plots, results, saving, shipped, text
-from course_utils.encodings import NAMES, Linear
-from course_utils.encodings.functional import t5_bucket
-from course_utils.experiments import (
+from course_experiments import (
     checkpoints,
     extrapolation,
-    picture,
-    recipe,
-    stretching,
+    figure,
+    run_keys,
+    saved_models,
+    stretching_runs,
     task_lengths,
-    trained,
 )
-from course_utils.experiments.__main__ import EXPERIMENTS
-from course_utils.experiments.recipe import Recipe
+from course_experiments.__main__ import EXPERIMENTS
+from course_utils import plots, results
+from course_utils.encodings import NAMES, Linear
+from course_utils.encodings.functional import t5_bucket
+from course_utils.measures import trained_models
 from course_utils.measures.trained_models import sliding_loss
-from course_utils.models import Block, TinyTransformer, from_file
+from course_utils.models import Block, TinyTransformer, from_file, saving, shipped, training
+from course_utils.models.training import Recipe
+from course_utils.texts import data, text
 
 CPU = torch.device("cpu")
 CORPUS = bytes(torch.randint(97, 123, (70_000,), generator=torch.Generator()).tolist())
@@ -78,14 +80,14 @@ def test_all_encodings_learn_from_the_same_pieces_in_the_same_order(monkeypatch)
     monkeypatch.setattr(text, "draw", recorded)
     known = text.split(text.from_bytes(CORPUS))
     for encoding in ("none", "learned", "t5"):  # drawn under the name of each
-        recipe.on_text(tiny(encoding), known, CPU, bar=False)
+        training.train_on_text(tiny(encoding), known, CPU, bar=False)
     assert torch.equal(torch.stack(seen["none"]), torch.stack(seen["learned"]))
     assert torch.equal(torch.stack(seen["none"]), torch.stack(seen["t5"]))
     assert not torch.equal(seen["none"][0], seen["none"][1])
 
 
 def test_each_seed_has_its_own_weights():
-    first, other = (recipe.build(tiny(seed=seed)).embedding.weight for seed in (0, 1))
+    first, other = (training.build(tiny(seed=seed)).embedding.weight for seed in (0, 1))
     assert not torch.equal(first, other)
 
 
@@ -96,8 +98,10 @@ def test_each_reading_is_read_by_its_own_model():
 
 def test_t5s_numbers_move_faster_than_the_learning_rate_allows():
     of = tiny("t5", steps=40)
-    made = recipe.on_text(of, text.split(text.from_bytes(CORPUS)), CPU, bar=False)
-    after, before = (dict(model.encoding.named_parameters()) for model in (made, recipe.build(of)))
+    made = training.train_on_text(of, text.split(text.from_bytes(CORPUS)), CPU, bar=False)
+    after, before = (
+        dict(model.encoding.named_parameters()) for model in (made, training.build(of))
+    )
     moved = (after["table"] - before["table"]).abs().max()
     assert float(moved.detach()) > 2 * of.lr * of.steps
 
@@ -111,8 +115,8 @@ def test_a_run_that_diverged_is_not_left_out_of_a_mean():
 def test_models_built_at_once_in_threads_are_those_built_one_by_one():
     recipes = [tiny(seed=seed % 3, d_model=64) for seed in range(12)]
     with ThreadPoolExecutor(6) as pool:
-        together = list(pool.map(recipe.build, recipes))
-    for made, one in zip(together, map(recipe.build, recipes), strict=True):
+        together = list(pool.map(training.build, recipes))
+    for made, one in zip(together, map(training.build, recipes), strict=True):
         assert torch.equal(made.embedding.weight, one.embedding.weight)
 
 
@@ -120,13 +124,13 @@ def test_building_leaves_the_callers_random_numbers_alone():
     torch.manual_seed(5)
     expected = torch.rand(3)
     torch.manual_seed(5)
-    recipe.build(tiny())
+    training.build(tiny())
     assert torch.equal(torch.rand(3), expected)
 
 
 @given(st.integers(4, 512))
 def test_t5s_last_bucket_takes_a_quarter_of_the_trained_distances_or_more(length):
-    chosen = recipe.options("t5", length)
+    chosen = training.options("t5", length)
     buckets = t5_bucket(-torch.arange(10 * length), **chosen, bidirectional=False)
     assert int(buckets.max()) == chosen["n_buckets"] - 1
     assert int((buckets[:length] == buckets.max()).sum()) >= length / 4
@@ -134,7 +138,7 @@ def test_t5s_last_bucket_takes_a_quarter_of_the_trained_distances_or_more(length
 
 @pytest.mark.parametrize("encoding", ["learned", "multiplicative"])
 def test_every_row_of_a_learned_table_is_trained(encoding):
-    model = recipe.build(tiny(encoding))
+    model = training.build(tiny(encoding))
     tokens = torch.randint(256, (2, 8))
     model(tokens).square().mean().backward()
     table = dict(model.encoding.named_parameters())["table"]
@@ -143,7 +147,7 @@ def test_every_row_of_a_learned_table_is_trained(encoding):
 
 
 def test_the_loss_of_a_length_is_that_of_each_judged_byte_read_alone():
-    model = recipe.build(tiny()).eval()
+    model = training.build(tiny()).eval()
     block = text.from_bytes(CORPUS)[None, :101]
     found, judged = sliding_loss(model, block, 8, 32)
     alone = []
@@ -167,13 +171,13 @@ def test_the_same_bytes_are_judged_at_every_length(size):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(text, "losses", remember)
         for n in (2, 8, 16, 64):
-            sliding_loss(recipe.build(tiny()), torch.arange(size)[None], n, 64)
+            sliding_loss(training.build(tiny()), torch.arange(size)[None], n, 64)
     assert judged[0] and all(found == judged[0] for found in judged)
     assert len(set(judged[0])) == len(judged[0])
 
 
 def test_log_n_and_interpolation_are_read_from_the_same_trained_weights():
-    model = recipe.build(tiny("learned"))
+    model = training.build(tiny("learned"))
     table = dict(model.encoding.named_parameters())["table"]
     with torch.no_grad():
         table.add_(1)  # as if trained
@@ -192,9 +196,9 @@ def test_the_rows_by_position_average_to_the_loss_of_whole_pieces():
         (0, 63), (64, 127), (128, 191), (192, 255),
     ]  # fmt: skip
     known = text.split(text.from_bytes(CORPUS))
-    model = recipe.on_text(tiny(), known, CPU, bar=False)
+    model = training.train_on_text(tiny(), known, CPU, bar=False)
     blocks = text.spread(known.held_out, extrapolation.POSITION_BLOCKS)
-    whole = text.losses(model, text.pieces(blocks, length=256)).mean()
+    whole = trained_models.losses(model, text.pieces(blocks, length=256)).mean()
     assert np.mean([row["loss"] for row in found]) == pytest.approx(float(whole), abs=1e-4)
 
 
@@ -238,7 +242,7 @@ def test_a_checkpoint_reads_as_the_model_that_was_saved(encoding, known, tmp_pat
     assert new
     saved, made = from_file(path), Recipe(**saving.about(path)["notes"]["recipe"])
     assert made == tiny(encoding)
-    model = recipe.on_text(made, known, CPU, bar=False)
+    model = training.train_on_text(made, known, CPU, bar=False)
     tokens = torch.randint(256, (2, 8), generator=torch.Generator().manual_seed(1))
     with torch.no_grad():
         torch.testing.assert_close(saved(tokens), model(tokens), atol=2e-2, rtol=1e-2)
@@ -294,12 +298,12 @@ def test_a_file_that_is_no_checkpoint_is_named_and_nothing_in_it_is_run(tmp_path
 
 
 def test_options_are_given_to_the_encoding_before_the_usual_ones():
-    assert recipe.build(tiny("cope", options={"n_positions": 3})).encoding.n_positions == 3
-    assert recipe.build(tiny("cope")).encoding.n_positions == 8
+    assert training.build(tiny("cope", options={"n_positions": 3})).encoding.n_positions == 3
+    assert training.build(tiny("cope")).encoding.n_positions == 8
     both = tiny("t5", options={"n_buckets": 4})
-    assert recipe.build(both).encoding.options == {"n_buckets": 4, "max_distance": 4} | {
+    assert training.build(both).encoding.options == {"n_buckets": 4, "max_distance": 4} | {
         name: value
-        for name, value in recipe.build(tiny("t5")).encoding.options.items()
+        for name, value in training.build(tiny("t5")).encoding.options.items()
         if name not in ("n_buckets", "max_distance")
     }
 
@@ -310,15 +314,15 @@ def test_options_are_hashable_readable_and_part_of_the_key():
     assert len({plain, given}) == 2
     assert given.columns()["options"] == 'inside_scale=true, kind="power"'
     assert "options" not in plain.columns()
-    first, second = (recipe.key("any", one) for one in (plain, given))
+    first, second = (run_keys.key("any", one) for one in (plain, given))
     assert first != second and json.loads(json.dumps(second)) == second
     assert second["built_with"] == {"inside_scale": True, "kind": "power"}
 
 
 def test_a_key_knows_the_code_of_the_encodings_classes_but_not_of_all():
-    found = recipe.key("any", tiny("xpos"))["code"]
+    found = run_keys.key("any", tiny("xpos"))["code"]
     assert list(found) == ["course_utils.encodings.rope", "course_utils.encodings.xpos"]
-    assert recipe.key("any", tiny("none"))["code"] == {}
+    assert run_keys.key("any", tiny("none"))["code"] == {}
 
 
 def test_the_code_of_what_a_function_makes_counts_too(tmp_path, monkeypatch, scheme):
@@ -330,25 +334,25 @@ def test_the_code_of_what_a_function_makes_counts_too(tmp_path, monkeypatch, sch
         "def make(d_model, n_heads):\n    return Own(d_model, n_heads)\n"
         "half = partial(make)\nsame = partial(ALiBi)\n"
     )
-    assert list(recipe.key("any", tiny("made:same"))["code"])[1:] == ["made"]
+    assert list(run_keys.key("any", tiny("made:same"))["code"])[1:] == ["made"]
     for name in ("made:make", "made:half", "made:Own"):
-        found = recipe.key("any", tiny(name))["code"]
+        found = run_keys.key("any", tiny(name))["code"]
         assert {"course_utils.encodings.alibi", "kin", "made"} == set(found)
 
 
 @given(st.sampled_from(shipped.NAMES))
 def test_weights_that_were_packed_are_those_of_the_model(encoding):
     model, other = (
-        recipe.build(tiny(encoding, n_layers=2)),
-        recipe.build(tiny(encoding, n_layers=2, seed=1)),
+        training.build(tiny(encoding, n_layers=2)),
+        training.build(tiny(encoding, n_layers=2, seed=1)),
     )
-    content = trained.packed(model, {"seconds": 1.5})
-    assert trained.unpack(content, other) == {"seconds": 1.5}
+    content = saved_models.packed(model, {"seconds": 1.5})
+    assert saved_models.unpack(content, other) == {"seconds": 1.5}
     for name, value in model.state_dict().items():
         assert torch.equal(other.state_dict()[name], value), name
-    assert len(content) <= trained.size_of(tiny(encoding, n_layers=2))
+    assert len(content) <= saved_models.size_of(tiny(encoding, n_layers=2))
     with pytest.raises(ValueError, match="kept weights"):
-        trained.unpack(content, recipe.build(tiny("t5", n_layers=1)))
+        saved_models.unpack(content, training.build(tiny("t5", n_layers=1)))
 
 
 @A_FEW
@@ -373,7 +377,7 @@ def test_a_picture_shows_the_means_of_each_table_whatever_its_columns(monkeypatc
         drawn.clear()
         rows, asked = data.results(name.replace("-", "_")), EXPERIMENTS[name]
         rows = rows[rows["reading"] == results.AS_TRAINED] if "reading" in rows else rows
-        assert picture.draw(rows, asked.of, asked.across).startswith(b"\x89PNG")
+        assert figure.draw(rows, asked.of, asked.across).startswith(b"\x89PNG")
         assert len(drawn) == panels and sum(len(ax.containers) for ax in drawn) == lines
     shown = {bars.get_label(): bars.lines[0] for bars in drawn[1].containers}
     tuned = (
@@ -385,7 +389,7 @@ def test_a_picture_shows_the_means_of_each_table_whatever_its_columns(monkeypatc
 def test_a_picture_of_runs_that_diverged_is_drawn_all_the_same():
     rows = pd.DataFrame({"encoding": "a", "seed": [0, 0], "length": 8, "read": [8, 16]})
     for losses in ([np.nan, np.nan], [1.0, np.inf], [2.0, 2.0]):
-        assert picture.draw(rows.assign(loss=losses), ("loss", "nats"), "read")
+        assert figure.draw(rows.assign(loss=losses), ("loss", "nats"), "read")
 
 
 def test_a_summary_has_the_mean_its_standard_error_and_half_of_its_interval():
@@ -431,7 +435,7 @@ test_bad_input_names_the_argument_and_what_it_got = pytest.mark.usefixtures("pla
             (lambda: Recipe("no:Name"), ImportError, "encoding", "No module named 'no'"),
             (lambda: Recipe("math:sine"), ValueError, "encoding", "mean 'sin'"),
             (
-                lambda: stretching.jobs([Recipe("rope", options={"base": 9})], CORPUS),
+                lambda: stretching_runs.jobs([Recipe("rope", options={"base": 9})], CORPUS),
                 ValueError,
                 "options",
                 "base",

@@ -14,7 +14,7 @@ import pytest
 from browser import SECONDS, chromium, find_chromium, jupyterlab, open_and_run, write_notebook
 from pairwise import some
 
-from course_utils import explorers
+from course_lab import explorers
 
 pytestmark = pytest.mark.browser
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")

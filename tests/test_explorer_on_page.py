@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from browser import SECONDS, chromium, find_chromium
 
-from course_utils import explorers
+from course_lab import explorers
 
 pytestmark = pytest.mark.browser
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")

@@ -14,7 +14,8 @@ import torch
 from explorer_modules import ends, look
 from scipy import stats
 
-from course_utils import choosing, data, explorers, measures
+from course_lab import choosing, explorers
+from course_utils import measures
 from course_utils.encodings import Places, create
 from course_utils.encodings.functional import (
     alibi_bias,
@@ -29,8 +30,9 @@ from course_utils.encodings.functional import (
     t5_bucket,
     wavelengths,
 )
-from course_utils.sentences import CAT_ON_MAT, word_vectors
-from course_utils.ways import way_to_stretch
+from course_utils.models.stretching import way_to_stretch
+from course_utils.texts import data
+from course_utils.texts.sentences import CAT_ON_MAT, word_vectors
 
 pytestmark = pytest.mark.browser
 Numbers = dict[str, Any]

@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 from explorer_modules import ends, look
 
-from course_utils import data, encodings, explorers
-from course_utils.explorers.browser import JAVASCRIPT, Explorer, Slider
-from course_utils.widgets import WIDGET_VIEW
+from course_lab import explorers
+from course_lab.explorers.browser import JAVASCRIPT, Explorer, Slider
+from course_lab.widgets import WIDGET_VIEW
+from course_utils import encodings
+from course_utils.texts import data
 
 try:
     from ipywidgets.widgets.widget import _instances as instances  # ipywidgets 8

@@ -225,7 +225,7 @@ def test_without_a_chinese_font_there_is_pinyin_and_no_box(hard: Any) -> None:
 
 TRAINING = """
 import pathlib, torch
-from course_utils import training
+from course_utils.models import training
 torch.manual_seed(0)
 model = torch.nn.Linear(8, 1)
 x = torch.randn(64, 8)

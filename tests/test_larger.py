@@ -10,14 +10,14 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from course_utils import data, text
-from course_utils.experiments import __main__ as command
-from course_utils.experiments import both_ways, extrapolation, larger
-from course_utils.experiments.__main__ import EXPERIMENTS
-from course_utils.experiments.recipe import Recipe
+from course_experiments import __main__ as command
+from course_experiments import both_ways, extrapolation, larger_runs
+from course_experiments.__main__ import EXPERIMENTS
 from course_utils.models import TinyTransformer
+from course_utils.models.training import Recipe
 from course_utils.results import AS_TRAINED
-from course_utils.tasks import NOTHING
+from course_utils.texts import data, text
+from course_utils.texts.tasks import NOTHING
 
 CORPUS = bytes(torch.randint(97, 123, (70_000,), generator=torch.Generator()).tolist())
 BLOCKS = text.split(text.from_bytes(CORPUS)).held_out
@@ -26,7 +26,7 @@ TINY = Recipe("rope", length=8, steps=3, batch=2, d_model=16, n_layers=1, n_head
 
 @pytest.fixture(scope="module")
 def source():
-    return larger.standard_library()
+    return larger_runs.standard_library()
 
 
 @pytest.mark.parametrize("encoding", both_ways.ENCODINGS)
@@ -94,7 +94,7 @@ def test_what_is_read_from_kept_weights_is_what_the_trained_model_read():
 def test_no_line_of_the_held_out_source_code_that_says_something_is_learned(source):
     train, held_out = text.split(text.from_bytes(source))
     learned = set(bytes(train.tolist()).splitlines())
-    assert held_out.shape == (larger.HELD_OUT, text.BLOCK)
+    assert held_out.shape == (larger_runs.HELD_OUT, text.BLOCK)
     for block in held_out:
         lines = bytes(block.tolist()).splitlines()[1:-1]
         said = [line.strip() for line in lines if len(line.strip()) > 50]
@@ -102,16 +102,16 @@ def test_no_line_of_the_held_out_source_code_that_says_something_is_learned(sour
 
 
 def test_the_source_code_is_the_same_each_time_and_no_file_comes_twice(source):
-    assert larger.standard_library() == source
-    assert len(source) == larger.HELD_OUT * text.EVERY * text.BLOCK
+    assert larger_runs.standard_library() == source
+    assert len(source) == larger_runs.HELD_OUT * text.EVERY * text.BLOCK
     text.from_bytes(source)
 
 
 def test_the_larger_sizes_are_longer_pieces_more_steps_and_another_text(monkeypatch):
-    monkeypatch.setattr(larger, "standard_library", lambda: CORPUS[::-1])
+    monkeypatch.setattr(larger_runs, "standard_library", lambda: CORPUS[::-1])
     first = [dataclasses.replace(TINY, encoding=name, seed=seed, batch=8)
              for seed in (0, 1, 2) for name in ("sinusoidal", "rope")]  # fmt: skip
-    keys = [key for key, _ in larger.jobs(first, CORPUS, (8, 16))]
+    keys = [key for key, _ in larger_runs.jobs(first, CORPUS, (8, 16))]
     told = Counter((one["length"], one["batch"], one["steps"]) for one in keys)
     assert told == {(8, 8, 3): 6, (32, 2, 3): 6, (8, 8, 30): 2}
     assert len({one["corpus"] for one in keys}) == 2
@@ -124,15 +124,15 @@ def test_the_shipped_table_has_every_run_at_every_length_on_the_same_bytes():
     rows = rows[rows["reading"] == AS_TRAINED]
     assert set(rows["judged"]) == {usual["judged"]}
     found = {
-        "longer": rows[rows["length"] == larger.LONGER * usual["length"]],
-        "more steps": rows[rows["steps"] == larger.TIMES * usual["steps"]],
+        "longer": rows[rows["length"] == larger_runs.LONGER * usual["length"]],
+        "more steps": rows[rows["steps"] == larger_runs.TIMES * usual["steps"]],
         "another text": rows[rows["corpus"] != usual["corpus"]],
     }
     assert sum(map(len, found.values())) == len(rows)
     for what, some in found.items():
         steps = what == "more steps"
-        seeds = range(larger.SEEDS if steps else 3)
-        names = set(larger.ENCODINGS) - ({"sinusoidal"} if steps else set())
+        seeds = range(larger_runs.SEEDS if steps else 3)
+        names = set(larger_runs.ENCODINGS) - ({"sinusoidal"} if steps else set())
         expected = {(*run, n) for run in product(names, seeds) for n in extrapolation.LENGTHS}
         each = list(some[["encoding", "seed", "read"]].itertuples(index=False, name=None))
         assert len(each) == len(expected) and set(each) == expected, what

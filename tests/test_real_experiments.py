@@ -13,18 +13,19 @@ import torch
 from bad_calls import bad_calls
 from pairwise import some
 
-from course_utils import data, measures
+from course_experiments import model_readings, needle_texts, published_model
+from course_experiments.__main__ import main
+from course_experiments.model_changes import CHANGES, CUT, STRETCHES, Rounded
+from course_utils import measures
+from course_utils.attention.kv_cache import places
 from course_utils.encodings import NTK, NoEncoding
 from course_utils.encodings.functional import rope_angles, rope_frequencies
 from course_utils.encodings.rope import Rotary
-from course_utils.experiments import haystack, readings, real
-from course_utils.experiments.__main__ import main
-from course_utils.experiments.changed import CHANGES, CUT, STRETCHES, Rounded
-from course_utils.kv_cache import places
 from course_utils.measures.weights import entropy
 from course_utils.pretrained import SmolLM2, language_model, missing
-from course_utils.pretrained.surgery import LeftOut, Still
+from course_utils.pretrained.ablation import LeftOut, Still
 from course_utils.results import AS_TRAINED
+from course_utils.texts import data
 
 CORPUS = bytes(torch.randint(97, 123, (1000,), generator=torch.Generator()).tolist())
 WIDE, NARROW, MLP, VOCAB, CONTEXT, BIN = 576, 192, 32, 128, 96, 16
@@ -54,8 +55,8 @@ def small(monkeypatch):
     monkeypatch.setattr(language_model, "VOCAB_SIZE", VOCAB)
     monkeypatch.setattr(language_model, "D_MLP", MLP)
     monkeypatch.setattr(language_model, "N_LAYERS", 2)
-    monkeypatch.setattr(readings, "CONTEXT", CONTEXT)
-    monkeypatch.setattr(readings, "BIN", BIN)
+    monkeypatch.setattr(model_readings, "CONTEXT", CONTEXT)
+    monkeypatch.setattr(model_readings, "BIN", BIN)
 
 
 @pytest.fixture
@@ -72,10 +73,10 @@ def used(model, monkeypatch):
         read.append(1)
         return model
 
-    monkeypatch.setattr(real, "language_model", noted)
-    real._tokens.cache_clear()
+    monkeypatch.setattr(published_model, "language_model", noted)
+    published_model._tokens.cache_clear()
     yield read
-    real._tokens.cache_clear()
+    published_model._tokens.cache_clear()
 
 
 @pytest.fixture
@@ -84,7 +85,7 @@ def tokens():
 
 
 def loss(model, tokens, way):
-    ((row,),) = [readings.positions(model, tokens, way)]
+    ((row,),) = [model_readings.positions(model, tokens, way)]
     assert row["judged"] == tokens.shape[1] - 1
     return row["loss"]
 
@@ -173,7 +174,7 @@ def test_pairs_that_are_left_out_bring_nothing_to_the_scores_and_the_others_what
 def test_the_shares_and_products_of_pairs_are_those_of_the_queries_and_keys_of_each_head(
     model, tokens
 ):
-    rows = pd.DataFrame(readings.pairs(model, tokens))
+    rows = pd.DataFrame(model_readings.pairs(model, tokens))
     assert list(rows[["layer", "head"]].itertuples(index=False, name=None)) == [
         (layer, head) for layer in (0, 1) for head in range(9)
     ]
@@ -204,7 +205,7 @@ def test_the_shares_and_products_of_pairs_are_those_of_the_queries_and_keys_of_e
 
 
 def test_the_spread_of_attention_is_that_of_a_text_read_at_once(model, tokens):
-    rows = pd.DataFrame(readings.spread(model, tokens))
+    rows = pd.DataFrame(model_readings.spread(model, tokens))
     assert rows["keys"].unique().tolist() == [64, 128]
     assert len(rows) == 2 * 2 * 9
     for n in (64, 128):
@@ -233,13 +234,13 @@ def by_token(rows, read, start=0):
 @pytest.mark.parametrize("way", sorted(set(STRETCHES) - {CUT, "dynamic NTK"}))
 def test_rows_by_length_are_the_losses_of_the_way_they_name(way, model, tokens):
     read = 2 * CONTEXT
-    rows = readings.lengths(model, tokens[:, :read], way)
+    rows = model_readings.lengths(model, tokens[:, :read], way)
     assert [(row["first"], row["last"]) for row in rows] == [
         (first, first + BIN - 1) for first in range(0, read, BIN)
     ]
     factor = {"direct": 1.0, "NTK-aware, wider": 2.6667}.get(way, 2.0)
     assert {row["factor"] for row in rows} == {factor}
-    scaling = readings.way_to_stretch(STRETCHES[way][0], 2 * STRETCHES[way][1], CONTEXT, 64)
+    scaling = model_readings.way_to_stretch(STRETCHES[way][0], 2 * STRETCHES[way][1], CONTEXT, 64)
     reader = model.with_encoding(scaling=scaling) if scaling else model
     found = reader.loss(tokens[:, :read])[0]
     assert rows[0]["loss"] == pytest.approx(float(found[: BIN - 1].mean()), abs=2e-5)
@@ -247,11 +248,14 @@ def test_rows_by_length_are_the_losses_of_the_way_they_name(way, model, tokens):
         part = found[number * BIN - 1 : (number + 1) * BIN - 1]
         assert rows[number]["loss"] == pytest.approx(float(part.mean()), abs=2e-5)
     if way != "direct":
-        assert rows[-1]["loss"] != readings.lengths(model, tokens[:, :read], "direct")[-1]["loss"]
+        assert (
+            rows[-1]["loss"]
+            != model_readings.lengths(model, tokens[:, :read], "direct")[-1]["loss"]
+        )
 
 
 def test_what_is_cut_off_is_not_read(model, tokens):
-    rows = readings.lengths(model, tokens[:, :180], CUT)
+    rows = model_readings.lengths(model, tokens[:, :180], CUT)
     alone = model.loss(tokens[:, 180 - CONTEXT : 180])
     assert (rows[0]["first"], rows[-1]["last"]) == (80, 179)  # the text begins at token 84
     total, count = by_token(rows, 180, start=84)
@@ -264,10 +268,14 @@ def test_dynamic_ntk_turns_by_the_length_so_far(small, tokens, monkeypatch):
     monkeypatch.setattr(language_model, "N_LAYERS", 1)
     model = stand_in(layers=1)
     read = 150
-    rows = readings.lengths(model, tokens[:, :read], "dynamic NTK")
-    assert rows[:5] == readings.lengths(model, tokens[:, :read], "direct")[:5]  # all but a factor
-    reader = model.with_encoding(scaling=readings.way_to_stretch("dynamic NTK", 1, CONTEXT, 64))
-    found = readings.loss_while_growing(reader, tokens[:, :read])
+    rows = model_readings.lengths(model, tokens[:, :read], "dynamic NTK")
+    assert (
+        rows[:5] == model_readings.lengths(model, tokens[:, :read], "direct")[:5]
+    )  # all but a factor
+    reader = model.with_encoding(
+        scaling=model_readings.way_to_stretch("dynamic NTK", 1, CONTEXT, 64)
+    )
+    found = model_readings.loss_while_growing(reader, tokens[:, :read])
     assert found.shape == (1, read - 1)
     start = CONTEXT
     while start < read - 1:
@@ -278,22 +286,22 @@ def test_dynamic_ntk_turns_by_the_length_so_far(small, tokens, monkeypatch):
 
 
 def test_each_row_has_a_key_of_its_own_and_can_be_asked_for_alone():
-    every = real.jobs(CORPUS)
+    every = published_model.jobs(CORPUS)
     assert len({str(sorted(key.items())) for key, _ in every}) == len(every)
     for key, job in every:
         told = {"tables": [key["table"]], "ways": [key["way"]]}
         told |= {"seeds": [key["seed"]], "lengths": [key["read"]]}
-        ((again, same),) = real.jobs(CORPUS, **told)
+        ((again, same),) = published_model.jobs(CORPUS, **told)
         assert isinstance(job, partial) and isinstance(same, partial)
         assert again == key and same.args == job.args
     asked = {(key["table"], key["read"], key["seed"]) for key, _ in every}
     assert asked == {
         (name, read, seed)
-        for name, table in real.TABLES.items()
+        for name, table in published_model.TABLES.items()
         for read, seeds in table.seeds.items()
         for seed in seeds
     }
-    other = real.jobs(CORPUS + b".")[0][0]
+    other = published_model.jobs(CORPUS + b".")[0][0]
     assert other != every[0][0]
 
 
@@ -307,7 +315,7 @@ def test_the_command_writes_a_table_each_and_does_nothing_twice(used, tmp_path, 
     assert main(asked) == 0
     out = capsys.readouterr().out
     assert "nats a token" in out and "wrong layout" in out and "±" in out
-    tables = {name: pd.read_csv(tmp_path / f"real_{name}.csv") for name in real.TABLES}
+    tables = {name: pd.read_csv(tmp_path / f"real_{name}.csv") for name in published_model.TABLES}
     assert tables["positions"].groupby("way").size().to_dict() == dict.fromkeys(CHANGES, 2)
     for name, each in (("lengths", 2 * 512 // BIN), ("needles", 2 * 16)):
         expected = dict.fromkeys(STRETCHES, each)
@@ -317,7 +325,7 @@ def test_the_command_writes_a_table_each_and_does_nothing_twice(used, tmp_path, 
     assert [len(tables[name]) for name in ("pairs", "entropy")] == [36, 4 * 36]
     for rows in tables.values():
         assert rows["start"].unique().tolist() == [0, 250]  # of 1000 tokens
-        assert set(rows["corpus"]) == {real.digest(CORPUS)[:16]}
+        assert set(rows["corpus"]) == {published_model.digest(CORPUS)[:16]}
         assert {"torch", "device", "course", "python"} <= {*rows}
     used.clear()
     assert main(asked) == 0
@@ -354,18 +362,33 @@ def test_options_of_real_are_refused_elsewhere(tmp_path, capsys):
 
 test_bad_input_names_the_argument_and_what_it_got = bad_calls(
     [
-        (lambda: real.jobs(CORPUS, seeds=[8]), ValueError, "seeds", "got 8"),
-        (lambda: real.jobs(CORPUS, seeds=[-1]), ValueError, "seed", "got -1"),
-        (lambda: real.jobs(CORPUS, ["pairs"], lengths=[63]), ValueError, "lengths", "got 63"),
+        (lambda: published_model.jobs(CORPUS, seeds=[8]), ValueError, "seeds", "got 8"),
+        (lambda: published_model.jobs(CORPUS, seeds=[-1]), ValueError, "seed", "got -1"),
         (
-            lambda: real.jobs(CORPUS, lengths=[511]),
+            lambda: published_model.jobs(CORPUS, ["pairs"], lengths=[63]),
+            ValueError,
+            "lengths",
+            "got 63",
+        ),
+        (
+            lambda: published_model.jobs(CORPUS, lengths=[511]),
             ValueError,
             "lengths",
             "at least 512",
             "got 511",
         ),
-        (lambda: real.jobs(CORPUS, ways=["direkt"]), ValueError, "ways", "mean 'direct'"),
-        (lambda: real.jobs(CORPUS, tables=["pair"]), ValueError, "tables", "mean 'pairs'"),
+        (
+            lambda: published_model.jobs(CORPUS, ways=["direkt"]),
+            ValueError,
+            "ways",
+            "mean 'direct'",
+        ),
+        (
+            lambda: published_model.jobs(CORPUS, tables=["pair"]),
+            ValueError,
+            "tables",
+            "mean 'pairs'",
+        ),
     ]
 )
 
@@ -382,10 +405,10 @@ def test_a_shipped_row_is_made_again():
     rows = shipped("real_positions")
     wanted = rows[(rows["way"] == AS_TRAINED) & (rows["seed"] == 3)].to_dict("records")
     corpus = data.verified("documentation.txt").read_bytes()
-    ((_, job),) = real.jobs(corpus, ["positions"], [AS_TRAINED], [3])
+    ((_, job),) = published_model.jobs(corpus, ["positions"], [AS_TRAINED], [3])
     torch.set_num_threads(2)
     (found,) = job()["positions"]
-    real.language_model.cache_clear()
+    published_model.language_model.cache_clear()
     assert [found["start"], found["judged"]] == [wanted[0]["start"], wanted[0]["judged"]]
     assert found["loss"] == pytest.approx(wanted[0]["loss"], abs=2e-3)
     assert math.isfinite(found["loss"])
@@ -393,13 +416,16 @@ def test_a_shipped_row_is_made_again():
 
 def test_every_usual_row_is_shipped():
     corpus = data.verified("documentation.txt").read_bytes()
-    for name, table in real.TABLES.items():
+    for name, table in published_model.TABLES.items():
         rows = shipped(f"real_{name}")
         there = set(rows[["way", "seed", "read"]].itertuples(index=False, name=None))
-        usual = {(key["way"], key["seed"], key["read"]) for key, _ in real.jobs(corpus, [name])}
+        usual = {
+            (key["way"], key["seed"], key["read"])
+            for key, _ in published_model.jobs(corpus, [name])
+        }
         assert usual <= there and {way for way, *_ in there} <= {*table.ways}
         assert rows.select_dtypes("number").notna().all(axis=None)
-        assert set(rows["corpus"]) == {real.digest(corpus)[:16]}
+        assert set(rows["corpus"]) == {published_model.digest(corpus)[:16]}
 
 
 # ------------------------------------------------------------------- numbers that a text has told
@@ -414,12 +440,12 @@ def story():
 
 
 def known(model, tokens, way="direct"):
-    return pd.DataFrame(haystack.haystack(model, tokens, way))
+    return pd.DataFrame(needle_texts.haystack(model, tokens, way))
 
 
 def test_eight_of_sixteen_cities_have_a_number_in_the_text_and_all_are_asked_for(model, story):
     rows = known(model, story)
-    assert sorted(rows["city"]) == sorted(haystack.CITIES)
+    assert sorted(rows["city"]) == sorted(needle_texts.CITIES)
     assert rows["place"].tolist() == [30 + 120 * i for i in range(8)] + [-1] * 8
     assert rows["right"].between(0, 4).all()
 

@@ -9,8 +9,8 @@ import pytest
 import rehearse
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 
+from course_lab.claims import CLAIM_MIME
 from course_utils import pretrained
-from course_utils.claims import CLAIM_MIME
 
 TOOLS = Path(rehearse.__file__).parent
 DRAWS = """

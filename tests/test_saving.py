@@ -14,7 +14,6 @@ from safetensors import torch as safetensors
 from torch import nn
 from variants import DYNAMIC, VOCABULARY, sentence, tiny, variants
 
-from course_utils import saving, shipped
 from course_utils.attention import MultiHeadAttention
 from course_utils.encodings import (
     NTK,
@@ -27,7 +26,7 @@ from course_utils.encodings import (
     YaRN,
     create,
 )
-from course_utils.models import TinyTransformer, from_file
+from course_utils.models import TinyTransformer, from_file, saving, shipped
 
 ROPE: dict[str, Any] = {"layout": "half", "base": 500.0, "scaling": YaRN(4, 64)}
 SCALINGS = [

@@ -5,8 +5,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from course_utils import sentences, training
-from course_utils.models import TinyTransformer
+from course_utils.models import TinyTransformer, training
+from course_utils.models.classifier import SentenceClassifier
+from course_utils.texts import sentences
 
 VOCABULARY = ["the", "cat", "sat", "on", "a", "mat", "我", "爱", "你"]
 WORDS = st.lists(st.sampled_from(VOCABULARY), min_size=1, max_size=8)
@@ -56,7 +57,7 @@ def test_the_label_says_whether_the_first_group_acts():
 def test_without_position_a_classifier_is_right_exactly_half_of_the_time():
     task = sentences.who_loves_whom()
     body = TinyTransformer(len(task.words), "none", d_model=16, n_layers=1, n_heads=2, causal=False)
-    model = sentences.SentenceClassifier(body).double()
+    model = SentenceClassifier(body).double()
     assert model.accuracy(task.test, task.test_labels) == 0.5
 
 

@@ -10,7 +10,8 @@ import pytest
 import torch
 
 import course_utils
-from course_utils import pick_device, seed_everything, start
+from course_lab import start
+from course_utils import pick_device, seed_everything
 
 HEAVY = ["matplotlib.pyplot", "pandas", "ipywidgets", "scipy"]
 

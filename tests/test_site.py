@@ -319,9 +319,9 @@ def test_a_claim_that_is_never_settled_is_refused() -> None:
 
 
 def test_an_exercise_has_its_stub_then_hints_one_by_one_then_a_solution() -> None:
-    from course_utils.checks.lesson02 import check_tell_time
+    from course_lab.checks.lesson02 import check_tell_time
 
-    source = "from course_utils.checks.lesson02 import check_tell_time\n\ncheck_tell_time(f)"
+    source = "from course_lab.checks.lesson02 import check_tell_time\n\ncheck_tell_time(f)"
     cells = [code("def f(): return 7", tags=["solution"]), code(source, printed("✓ right"))]
     found = page(*cells, "Text", code("check_tell_time(g)", printed("✗")), stubs=["def f(): ..."])
     parts = ["def f(): ...", *map(site_html.escaped, check_tell_time.hints), "def f(): return 7"]

@@ -26,7 +26,8 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 from notebook_source import read_notebook, read_project
 from site_glossary import Links, Term
 
-from course_utils import data, measures
+from course_utils import measures
+from course_utils.texts import data
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = ROOT / "site" / "pages"

@@ -8,14 +8,16 @@ import pytest
 import torch
 from bad_calls import bad_calls
 
-from course_utils import explorers, tasks, text, ways
+from course_experiments import __main__ as command
+from course_experiments import needles, stretching_runs, task_lengths
+from course_experiments.store import Store
+from course_lab import explorers
 from course_utils.encodings import NTK, YaRN
 from course_utils.encodings.functional import rope_frequencies, scaled_frequencies
-from course_utils.experiments import __main__ as command
-from course_utils.experiments import needles, recipe, stretching, task_lengths
-from course_utils.experiments.recipe import Recipe
-from course_utils.experiments.store import Store
 from course_utils.measures.trained_models import sliding_loss
+from course_utils.models import stretching, training
+from course_utils.models.training import Recipe, fine_tune
+from course_utils.texts import tasks, text
 
 CORPUS = bytes(torch.randint(97, 123, (70_000,), generator=torch.Generator()).tolist())
 TINY = {"length": 8, "steps": 3, "batch": 16, "d_model": 16, "n_layers": 1, "n_heads": 2}
@@ -31,12 +33,12 @@ def known():
 
 @pytest.fixture(scope="module")
 def model(known):
-    return recipe.on_text(MADE, known, torch.device("cpu"), bar=False)
+    return training.train_on_text(MADE, known, torch.device("cpu"), bar=False)
 
 
 @pytest.fixture(scope="module")
 def found():
-    return stretching.run(MADE, CORPUS, LENGTHS, FINDER, STEPS, bar=False)
+    return stretching_runs.run(MADE, CORPUS, LENGTHS, FINDER, STEPS, bar=False)
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +47,7 @@ def losses(found):
 
 
 def speeds(way, factor=8, length=64, d=32):
-    return scaled_frequencies(d, 10_000.0, ways.way_to_stretch(way, factor, length, d), 512)
+    return scaled_frequencies(d, 10_000.0, stretching.way_to_stretch(way, factor, length, d), 512)
 
 
 def test_by_parts_is_yarn_without_its_temperature():
@@ -67,9 +69,9 @@ def test_a_step_slows_what_does_not_finish_a_turn_and_has_no_temperature():
     torch.testing.assert_close(slowed[~whole], plain[~whole] / 8)
 
 
-@pytest.mark.parametrize("way", ways.WAYS)
+@pytest.mark.parametrize("way", stretching.WAYS)
 def test_with_factor_1_and_a_short_text_no_way_changes_anything(way, model):
-    read = ways.stretched(model, way, 1, MADE.length)
+    read = stretching.stretched(model, way, 1, MADE.length)
     tokens = torch.randint(256, (2, 8), generator=torch.Generator().manual_seed(1))
     with torch.no_grad():
         torch.testing.assert_close(read(tokens), model(tokens), atol=1e-5, rtol=1e-4)
@@ -77,21 +79,21 @@ def test_with_factor_1_and_a_short_text_no_way_changes_anything(way, model):
 
 @pytest.mark.parametrize("factor", [4, 8])
 def test_a_model_is_stretched_by_its_way_factor_and_length(factor, model):
-    slow = ways.stretched(model, "interpolation", factor, MADE.length)
+    slow = stretching.stretched(model, "interpolation", factor, MADE.length)
     tokens = torch.randint(256, (2, 8), generator=torch.Generator().manual_seed(1))
     with torch.no_grad():
         torch.testing.assert_close(slow(tokens), model(tokens, torch.arange(8) / factor))
-    longer = ways.stretched(model, "YaRN", factor, MADE.length, log_n=16)
+    longer = stretching.stretched(model, "YaRN", factor, MADE.length, log_n=16)
     assert longer.settings["scaling"] == YaRN(factor, MADE.length)
     assert longer.settings["log_n"] == 16
 
 
 def test_every_way_is_read_at_every_length_before_and_after(losses):
-    made_for = losses[losses.factor.isin([1, stretching.FACTOR])]
+    made_for = losses[losses.factor.isin([1, stretching_runs.FACTOR])]
     made_for = made_for[(made_for.reading == "as trained") & (made_for.tuned_at != MADE.length)]
     for (way, tuned), rows in made_for.groupby(["way", "tuned"]):
         assert rows["read"].tolist() == list(LENGTHS), (way, tuned)
-    assert set(losses.way) == set(ways.WAYS)
+    assert set(losses.way) == set(stretching.WAYS)
     assert set(losses.tuned) == {0, STEPS}
     assert set(losses[losses.tuned > 0].tuned_at) == {8, 64}
     assert set(losses[losses.tuned == 0].tuned_at) == {0}
@@ -101,23 +103,23 @@ def test_every_way_is_read_at_every_length_before_and_after(losses):
 
 
 def test_the_factor_that_fits_is_read_at_its_length_only(losses):
-    others = losses[~losses.factor.isin([1, stretching.FACTOR])]
-    swept = others.way.isin(stretching.SWEPT)
+    others = losses[~losses.factor.isin([1, stretching_runs.FACTOR])]
+    swept = others.way.isin(stretching_runs.SWEPT)
     single = others[~swept]
     assert set(zip(single.factor, single["read"], strict=True)) == {(2, 16), (16, 128)}
-    assert not set(others.way) & set(ways.WITHOUT_FACTOR)
+    assert not set(others.way) & set(stretching.WITHOUT_FACTOR)
 
 
 def test_a_swept_way_has_every_multiple_of_the_factor_that_fits(losses):
     untuned = losses[(losses.way == "NTK-aware") & (losses.tuned == 0)]
     there = set(zip(untuned.factor, untuned["read"], strict=True))
     for n in LENGTHS[1:]:
-        for times in (1, *stretching.MULTIPLES):
+        for times in (1, *stretching_runs.MULTIPLES):
             assert (n / MADE.length * times, n) in there, (n, times)
 
 
 def test_log_n_is_read_at_the_length_that_the_factor_is_made_for(losses):
-    assert set(losses[losses.reading == "log-n"]["read"]) == {stretching.FACTOR * MADE.length}
+    assert set(losses[losses.reading == "log-n"]["read"]) == {stretching_runs.FACTOR * MADE.length}
 
 
 def test_one_control_is_trained_on_at_the_trained_length(losses):
@@ -136,8 +138,8 @@ def test_the_control_sees_the_same_bytes_in_shorter_pieces(model, known, monkeyp
 
     monkeypatch.setattr(tasks, "loss", recorded)
     for cut in (None, 8):
-        on = ways.stretched(model, "direct", 1, MADE.length)
-        stretching.fine_tune(on, MADE, known, length=64, steps=2, cut=cut, bar=False)
+        on = stretching.stretched(model, "direct", 1, MADE.length)
+        fine_tune(on, MADE, known, length=64, steps=2, cut=cut, bar=False)
     whole, pieces = seen[:2], seen[2:]
     for one, other in zip(whole, pieces, strict=True):
         assert one.tokens.shape == (2, 64) and other.tokens.shape == (16, 8)
@@ -146,7 +148,7 @@ def test_the_control_sees_the_same_bytes_in_shorter_pieces(model, known, monkeyp
 
 
 def test_direct_is_the_model_as_it_was_trained(losses, known, model):
-    part = stretching.judged_part(known, LENGTHS[-1])
+    part = stretching_runs.judged_part(known, LENGTHS[-1])
     row = losses[(losses.way == "direct") & (losses.tuned == 0) & (losses.reading == "as trained")]
     for n, loss in zip(row["read"], row.loss, strict=True):
         assert sliding_loss(model, part, n, LENGTHS[-1])[0] == pytest.approx(loss, abs=1e-4)
@@ -162,8 +164,8 @@ def test_fine_tuning_changes_a_copy_and_reads_as_many_bytes_a_step(model, known,
 
     monkeypatch.setattr(text, "draw", recorded)
     before = model.embedding.weight.clone()
-    tuned = ways.stretched(model, "YaRN", 8, MADE.length)
-    stretching.fine_tune(tuned, MADE, known, length=64, steps=2, bar=False)
+    tuned = stretching.stretched(model, "YaRN", 8, MADE.length)
+    fine_tune(tuned, MADE, known, length=64, steps=2, bar=False)
     assert [one.tokens.shape for one in seen] == [(2, 64)] * 2
     assert torch.equal(model.embedding.weight, before)
     assert not torch.equal(tuned.embedding.weight, before)
@@ -171,7 +173,7 @@ def test_fine_tuning_changes_a_copy_and_reads_as_many_bytes_a_step(model, known,
 
 @pytest.mark.thorough
 def test_a_run_can_be_repeated(found):
-    again = stretching.run(MADE, CORPUS, LENGTHS, FINDER, STEPS, bar=False)
+    again = stretching_runs.run(MADE, CORPUS, LENGTHS, FINDER, STEPS, bar=False)
     assert [row["loss"] for row in again["losses"]] == [row["loss"] for row in found["losses"]]
     assert again["needles"] == found["needles"]
 
@@ -202,14 +204,14 @@ def test_the_command_plans_one_run_a_seed_of_rope_alone():
 
 
 def test_a_result_is_found_again_under_its_key(tmp_path):
-    ((key, _),) = stretching.jobs([MADE], CORPUS, LENGTHS, FINDER, STEPS)
+    ((key, _),) = stretching_runs.jobs([MADE], CORPUS, LENGTHS, FINDER, STEPS)
     store = Store(tmp_path)
     store.write(key, {"losses": [], "needles": []})
     assert store.load(key) == {"losses": [], "needles": []}
 
 
 def test_a_job_is_the_run_of_its_recipe(found):
-    ((_, job),) = stretching.jobs([MADE], CORPUS, LENGTHS, FINDER, STEPS)
+    ((_, job),) = stretching_runs.jobs([MADE], CORPUS, LENGTHS, FINDER, STEPS)
     assert job()["needles"] == found["needles"]
 
 
@@ -221,12 +223,12 @@ def test_a_pair_that_went_round_has_no_new_angles():
 
 test_bad_input_names_the_argument_and_what_it_got = bad_calls(
     [
-        (lambda: stretching.jobs([Recipe("alibi")], CORPUS), ValueError, "encoding", "alibi"),
-        (lambda: stretching.run(Recipe("none"), CORPUS), ValueError, "encoding", "none"),
-        (lambda: stretching.jobs([Recipe("rope")], CORPUS, [32]), ValueError, "lengths", "32"),
-        (lambda: stretching.run(MADE, b"short", LENGTHS), ValueError, "ids", "got 5"),
-        (lambda: ways.way_to_stretch("yarn", 8, 64, 32), ValueError, "way", "yarn", "YaRN"),
-        (lambda: ways.way_to_stretch("YaRN", 0.0, 64, 32), ValueError, "factor", "0.0"),
+        (lambda: stretching_runs.jobs([Recipe("alibi")], CORPUS), ValueError, "encoding", "alibi"),
+        (lambda: stretching_runs.run(Recipe("none"), CORPUS), ValueError, "encoding", "none"),
+        (lambda: stretching_runs.jobs([Recipe("rope")], CORPUS, [32]), ValueError, "lengths", "32"),
+        (lambda: stretching_runs.run(MADE, b"short", LENGTHS), ValueError, "ids", "got 5"),
+        (lambda: stretching.way_to_stretch("yarn", 8, 64, 32), ValueError, "way", "yarn", "YaRN"),
+        (lambda: stretching.way_to_stretch("YaRN", 0.0, 64, 32), ValueError, "factor", "0.0"),
         (lambda: needles.needle(2, 0.5), ValueError, "length", "got 2"),
         (lambda: needles.needle(8, 1.5), ValueError, "depth", "1.5"),
     ]

@@ -20,11 +20,11 @@ import pandas as pd
 import pytest
 from PIL import Image
 
+from course_experiments import extrapolation
+from course_experiments.__main__ import main
+from course_experiments.store import DamagedError, Store
+from course_experiments.sweep import WorkerDiedError, sweep
 from course_utils import encodings
-from course_utils.experiments import extrapolation
-from course_utils.experiments.__main__ import main
-from course_utils.experiments.store import DamagedError, Store
-from course_utils.experiments.sweep import WorkerDiedError, sweep
 
 SMALL = """
     extrapolation --encodings rope learned --seeds 0 1 2 --steps 30 --length 8 --lengths 8 16
@@ -41,7 +41,7 @@ PROCESSES = pytest.mark.parametrize(
 
 def start(folder, *more, **how):
     return subprocess.Popen(
-        [sys.executable, "-m", "course_utils.experiments", *SMALL, "--folder", folder, *more],
+        [sys.executable, "-m", "course_experiments", *SMALL, "--folder", folder, *more],
         **how,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -269,7 +269,7 @@ def test_a_worker_that_dies_is_told_and_loses_nothing_done_before(tmp_path):
 
 
 def test_a_scheduler_that_is_not_there_is_told(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("course_utils.experiments.sweep.CONNECT", 1)
+    monkeypatch.setattr("course_experiments.sweep.CONNECT", 1)
     address = "tcp://127.0.0.1:9"
     assert main([*SMALL, "--folder", str(tmp_path), "--scheduler", address]) == 1
     assert address in capsys.readouterr().err
@@ -360,13 +360,13 @@ def own(tmp_path, monkeypatch):
 @pytest.fixture
 def trained(monkeypatch):
     """The recipes that were trained, in order."""
-    found, train = [], extrapolation.on_text
+    found, train = [], extrapolation.train_on_text
 
     def counted(recipe, *args, **kwargs):
         found.append(recipe)
         return train(recipe, *args, **kwargs)
 
-    monkeypatch.setattr(extrapolation, "on_text", counted)
+    monkeypatch.setattr(extrapolation, "train_on_text", counted)
     return found
 
 

@@ -6,9 +6,9 @@ from bad_calls import bad_calls
 from hypothesis import given
 from hypothesis import strategies as st
 
-from course_utils import tasks
 from course_utils.models import TinyTransformer
-from course_utils.training import fit
+from course_utils.models.training import fit
+from course_utils.texts import tasks
 
 SMALL = {"length": 9, "batch": 4, "vocab_size": 5}
 

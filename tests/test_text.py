@@ -9,9 +9,10 @@ from bad_calls import bad_calls
 from hypothesis import given
 from hypothesis import strategies as st
 
-from course_utils import tasks, text
+from course_utils.measures import trained_models
 from course_utils.models import TinyTransformer
-from course_utils.training import fit
+from course_utils.models.training import fit
+from course_utils.texts import tasks, text
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tools"))
 import extract_documentation as tool  # noqa: E402
@@ -86,8 +87,8 @@ def test_losses_are_those_of_a_model_that_reads_each_piece_alone(length, monkeyp
             -model(tokens[None])[0].log_softmax(-1)[range(length), targets]
             for tokens, targets in zip(*examples, strict=True)
         ]
-    torch.testing.assert_close(text.losses(model, examples), torch.stack(alone))
-    curve = text.loss_by_position(model, blocks, length=length)
+    torch.testing.assert_close(trained_models.losses(model, examples), torch.stack(alone))
+    curve = trained_models.loss_by_position(model, blocks, length=length)
     torch.testing.assert_close(curve, torch.stack(alone).mean(0))
 
 
@@ -97,15 +98,15 @@ def test_what_is_not_asked_has_no_loss_and_changes_none():
     tokens, targets = text.pieces(torch.randint(256, (3, 41), generator=seeded()), length=8)
     asked = torch.rand(targets.shape, generator=seeded()) < 0.5
     some = tasks.Examples(tokens, targets.masked_fill(~asked, tasks.NOTHING))
-    whole = text.losses(model, tasks.Examples(tokens, targets))
-    torch.testing.assert_close(text.losses(model, some), whole * asked)
+    whole = trained_models.losses(model, tasks.Examples(tokens, targets))
+    torch.testing.assert_close(trained_models.losses(model, some), whole * asked)
 
 
 def test_a_model_learns_from_the_text_to_read_what_it_never_saw():
     known = text.split(text.documentation())
     torch.manual_seed(0)
     model = TinyTransformer(256, "alibi", d_model=32, n_layers=1, n_heads=2)
-    before = text.loss_by_position(model, known.held_out[:1], length=32).mean()
+    before = trained_models.loss_by_position(model, known.held_out[:1], length=32).mean()
     generator = seeded()
 
     def batch_loss():
@@ -113,7 +114,7 @@ def test_a_model_learns_from_the_text_to_read_what_it_never_saw():
         return tasks.loss(model, examples)
 
     fit(model, batch_loss, 60, lr=1e-2)
-    after = text.loss_by_position(model, known.held_out[:1], length=32)
+    after = trained_models.loss_by_position(model, known.held_out[:1], length=32)
     assert float(after.mean()) < 0.6 * float(before)
     assert float(after[8:].mean()) < float(after[0])  # context helps
 

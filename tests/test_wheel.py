@@ -102,7 +102,9 @@ def machine(tmp_path: Path) -> Machine:
 
 USE = """
 import course_utils
-from course_utils import data, explorers, shipped, text
+from course_utils.texts import data, text
+from course_lab import explorers
+from course_utils.models import shipped
 for name in data.checksums():
     data.verified(name)
 assert data.results("extrapolation").size and data.position_table().shape == (512, 384)

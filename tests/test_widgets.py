@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from course_utils import widgets
+from course_lab import widgets
 
 try:
     from ipywidgets.widgets.widget import _instances as instances  # ipywidgets 8

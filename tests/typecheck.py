@@ -20,11 +20,11 @@ checked = beartype(conf=BeartypeConf(is_pep484_tower=True, violation_type=jaxtyp
 _with_shapes = jaxtyping.jaxtyped
 
 
-def install(package: str) -> None:
-    """Check what is called of the package from here on; before anything imports it."""
+def install(packages: list[str]) -> None:
+    """Check what is called of the packages from here on; before anything imports it."""
     # What the hook writes above each function and class.
     jaxtyping.jaxtyped = _decorated  # type: ignore[assignment]
-    jaxtyping.install_import_hook(package, "typecheck.checked")
+    jaxtyping.install_import_hook(packages, "typecheck.checked")
 
 
 def _decorated(fn: Any = None, *, typechecker: Callable[[Any], Any]) -> Any:

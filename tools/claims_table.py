@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 from nbformat import NotebookNode
 
-from course_utils.claims import CLAIM_MIME
+from course_lab.claims import CLAIM_MIME
 
 COLUMNS = (
     "id", "claim", "scope", "lesson", "verdict", "evidence", "measured", "cell",
@@ -21,7 +21,7 @@ COLUMNS = (
 
 
 def claims_in(cell: NotebookNode) -> list[NotebookNode]:
-    """What an executed cell says of claims, as course_utils.claims emits it."""
+    """What an executed cell says of claims, as course_lab.claims emits it."""
     shown = [output.get("data", {}) for output in cell.get("outputs", ())]
     return [data[CLAIM_MIME] for data in shown if CLAIM_MIME in data]
 

@@ -31,7 +31,7 @@ SITE_KEY = "mystnb"  # in a cell's metadata: what the build found in its outputs
 CLOSER = "closer"  # the folder of closer looks: what a lesson leaves out, for engineers
 
 SETUP = """\
-# Makes course_utils importable: installed, in the clone around this notebook, or else fetched.
+# Makes the course importable: installed, in the clone around this notebook, or else fetched.
 import importlib.util, pathlib, sys
 sys.path += [str(p) for p in pathlib.Path.cwd().parents if (p / "course_utils").is_dir()]
 if not importlib.util.find_spec("course_utils"): get_ipython().run_line_magic("pip", "install -q git+{address}@{tag}")
@@ -250,7 +250,9 @@ def fingerprint(target: Target) -> str:
     Line ends are folded, as git may check text out with either.
     """
     project, root = target.project, target.project.root
-    files = [target.lesson, *(root / "course_utils").rglob("*.py"), *(root / "data").rglob("*")]
+    files = [target.lesson, *(root / "data").rglob("*")]
+    for package in ("course_utils", "course_lab"):
+        files += (root / package).rglob("*.py")
     files = [file for file in files if file.name != "claims.csv"]  # made from the notebooks
     code = [
         Path(__file__).with_name("build_notebooks.py"),

@@ -74,7 +74,8 @@ def which_one(linked: Callable[[str, Best], str] = lambda reader, best: best.num
 
 def _losses(table: str) -> pd.DataFrame:
     """Mean and margin by encoding and length."""
-    from course_utils import data, results
+    from course_utils import results
+    from course_utils.texts import data
 
     rows = data.results(table)
     if "reading" in rows:
@@ -83,7 +84,7 @@ def _losses(table: str) -> pd.DataFrame:
 
 
 def _plain(names: pd.Index[str]) -> list[str]:
-    from course_utils import choosing
+    from course_lab import choosing
 
     known = choosing.facts()["plain"]
     return [name for name in names if known[name]]
@@ -123,7 +124,7 @@ def cell(found: pd.DataFrame, n: int, trained: int) -> tuple[Best, Best]:
 
 def stream(found: pd.DataFrame, trained: int) -> tuple[Best, Best]:
     """Keys stay in a cache while positions run on, so no weight may change with the start."""
-    from course_utils import choosing
+    from course_lab import choosing
 
     known = choosing.facts()["shift"] <= choosing.ROUNDING
     names = [name for name in found.index.unique("encoding") if known[name]]
@@ -138,7 +139,8 @@ def findings(root: Path) -> str:
 
 
 def _of_lengths() -> list[tuple[str, str]]:
-    from course_utils import data, results
+    from course_utils import results
+    from course_utils.texts import data
 
     every = data.results("extrapolation")
     trained = every[every["reading"] == results.AS_TRAINED]
@@ -168,7 +170,8 @@ def _of_lengths() -> list[tuple[str, str]]:
 
 def _of_other_sizes() -> list[tuple[str, str]]:
     """What more steps do to models without positions and beyond 64, and another text to ranks."""
-    from course_utils import data, results
+    from course_utils import results
+    from course_utils.texts import data
 
     def at(rows: pd.DataFrame, n: int) -> pd.DataFrame:
         return rows[rows["read"] == n].pivot(index="seed", columns="encoding", values="loss")
@@ -210,7 +213,8 @@ def _of_other_sizes() -> list[tuple[str, str]]:
 
 
 def _of_a_published_model() -> list[tuple[str, str]]:
-    from course_utils import data, results
+    from course_utils import results
+    from course_utils.texts import data
 
     asked = data.results("real_needles")
     early = asked[asked["place"].between(0, CUT_OFF - 1)].assign(share=asked["right"] / DIGITS)

@@ -54,7 +54,8 @@ READERS = {"earlier words only": "causal", "both ways": "both"}
 
 def page(markdown: str) -> Page:
     """The page: its text with the tables and the explorer."""
-    from course_utils import choosing, data, explorers
+    from course_lab import choosing, explorers
+    from course_utils.texts import data
 
     known = choosing.facts().sort_values("loss")
     chooser = explorers.ALL[EXPLORER]
@@ -89,7 +90,8 @@ def which() -> str:
 
 def encodings(known: pd.DataFrame) -> str:
     """A row an encoding: losses with intervals, what it can do, what it costs."""
-    from course_utils import choosing, measures
+    from course_lab import choosing
+    from course_utils import measures
 
     head = ["encoding", "doors", f"loss at {choosing.TRAINED}"]
     head += [f"rise at {times * choosing.TRAINED}" for times in choosing.TIMES.values()]
@@ -108,7 +110,7 @@ def encodings(known: pd.DataFrame) -> str:
 
 
 def _encoding(name: str, fact: pd.Series[Any], price: dict[str, Any]) -> Row:
-    from course_utils import choosing
+    from course_lab import choosing
 
     can = {
         "sides": "yes" if fact["mirror"] > choosing.ROUNDING else "no",
@@ -167,8 +169,8 @@ def results() -> str:
 
 
 def _measured(key: str) -> Iterator[Row]:
-    from course_utils import data
     from course_utils import results as measured
+    from course_utils.texts import data
 
     kind = KINDS[key]
     rows = data.results(kind.table)

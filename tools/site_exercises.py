@@ -11,9 +11,9 @@ from nbformat import NotebookNode
 from site_html import escaped, folded, tag
 
 if TYPE_CHECKING:
-    from course_utils.checks import Check
+    from course_lab.checks import Check
 
-CHECKS = "course_utils.checks"
+CHECKS = "course_lab.checks"
 STUB, SOLUTION = "stub", "solution"
 
 
@@ -46,7 +46,7 @@ def of_lesson(number: str) -> dict[str, Check]:
 
     There are none for a number that is no lesson's.
     """
-    from course_utils.checks import Check
+    from course_lab.checks import Check
 
     try:
         module = importlib.import_module(f"{CHECKS}.lesson{number}")

@@ -11,8 +11,8 @@ from notebook_source import BuildError
 from site_html import escaped, tag
 
 FOLDER = "_static/explorers"
-TOLD = "Explorer: "  # how what a cell shows starts; see course_utils.explorers.browser
-IN_KERNEL = "Explorer with sliders"  # see course_utils.widgets.explore
+TOLD = "Explorer: "  # how what a cell shows starts; see course_lab.explorers.browser
+IN_KERNEL = "Explorer with sliders"  # see course_lab.widgets.explore
 RUN = "Run the cell to move them."
 MOVES_ELSEWHERE = "This picture moves with sliders where Python runs: in JupyterLab or Colab."
 
@@ -62,7 +62,7 @@ def files(names: Iterable[str]) -> dict[str, bytes]:
 @cache
 def module(name: str) -> str:
     """The explorer as a JavaScript module."""
-    from course_utils import explorers
+    from course_lab import explorers
 
     if name not in explorers.ALL:
         raise BuildError(f"there is no explorer {name!r}; there are {', '.join(explorers.ALL)}")

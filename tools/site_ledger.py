@@ -23,7 +23,7 @@ FILE = "_static/data/claims.csv"
 
 def page(markdown: str, names: Sequence[str]) -> Page:
     """The page; only the lessons that are on this site, ``names``, are linked."""
-    from course_utils import data
+    from course_utils.texts import data
 
     found = data.claims()
     questions = [_question(row) for row in found]

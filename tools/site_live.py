@@ -112,7 +112,8 @@ def folder() -> str:
 
 @cache
 def _assets() -> dict[str, bytes]:
-    from course_utils import data, shipped
+    from course_utils.models import shipped
+    from course_utils.texts import data
 
     made = {
         path.name: path.read_bytes()
@@ -132,8 +133,10 @@ def without_pairs() -> dict[str, float]:
     """
     import torch
 
-    from course_utils import shipped, text
-    from course_utils.pretrained.surgery import LeftOut, Still
+    from course_utils.measures import trained_models
+    from course_utils.models import shipped
+    from course_utils.pretrained.ablation import LeftOut, Still
+    from course_utils.texts import text
 
     told, model = passage(), shipped.model(MODEL)
     read = torch.tensor([list(told["text"].encode("latin-1"))])
@@ -145,7 +148,10 @@ def without_pairs() -> dict[str, float]:
         models[f"{kind}_stopped"] = shipped.model(MODEL, scaling=Still(*ends))
         models[f"{kind}_out"] = model.changed(encoding=without)
     judged = windows.targets >= 0
-    return {name: float(text.losses(one, windows)[judged].mean()) for name, one in models.items()}
+    return {
+        name: float(trained_models.losses(one, windows)[judged].mean())
+        for name, one in models.items()
+    }
 
 
 def passage() -> dict[str, Any]:
@@ -153,9 +159,10 @@ def passage() -> dict[str, Any]:
 
     ``parts`` of ``part`` bytes are judged; the byte at ``first`` is the first that foretells one.
     """
-    from course_utils import shipped, text
     from course_utils.encodings.functional import scaled_frequencies
-    from course_utils.ways import BASE, way_to_stretch
+    from course_utils.models import shipped
+    from course_utils.models.stretching import BASE, way_to_stretch
+    from course_utils.texts import text
 
     model, trained = shipped.model(MODEL), shipped.length(MODEL)
     held_out = text.spread(text.split(text.documentation()).held_out, PASSAGES)

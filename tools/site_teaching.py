@@ -21,7 +21,7 @@ from site_html import anchor, escaped, folded, tag
 from site_page import Page
 
 if TYPE_CHECKING:
-    from course_utils.checks import Check
+    from course_lab.checks import Check
 
 HERE = "<!-- lessons -->"
 HEADING = re.compile(r"^##+ (.+)$", re.MULTILINE)
@@ -76,7 +76,7 @@ def _read(root: Path, path: Path) -> Lesson | None:
 
 def _shown(notebook: NotebookNode, name: str) -> Iterator[Shown]:
     """Guesses, explorers and the last picture, in the notebook's order."""
-    from course_utils import explorers
+    from course_lab import explorers
 
     section = ""
     for cell in notebook.cells:

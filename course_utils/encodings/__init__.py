@@ -23,7 +23,7 @@ from course_utils.encodings.grid import AxialRotary, Sinusoidal2D
 from course_utils.encodings.kerple import Kerple
 from course_utils.encodings.learned import Learned
 from course_utils.encodings.multiplicative import Multiplicative
-from course_utils.encodings.places import Places
+from course_utils.encodings.positions import Places
 from course_utils.encodings.rope import Rotary
 from course_utils.encodings.sandwich import Sandwich
 from course_utils.encodings.scaling import NTK, DynamicNTK, Linear, Llama3, LongRoPE, Scaling, YaRN

@@ -12,7 +12,7 @@ from torch import Tensor
 from course_utils import validation
 from course_utils.encodings.base import Bias, Keys, PositionalEncoding, Queries, bias_dtype
 from course_utils.encodings.offsets import distances_and_heads
-from course_utils.encodings.places import Places
+from course_utils.encodings.positions import Places
 
 
 def alibi_slopes(

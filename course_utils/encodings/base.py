@@ -12,7 +12,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from course_utils import validation
-from course_utils.encodings.places import Places, Positions
+from course_utils.encodings.positions import Places, Positions
 
 Embeddings = Float[Tensor, "batch seq d_model"]
 Tokens = Int[Tensor, "batch seq"]

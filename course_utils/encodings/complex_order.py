@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from course_utils import validation
 from course_utils.encodings.base import Embeddings, PositionalEncoding, Tokens
-from course_utils.encodings.places import Positions
+from course_utils.encodings.positions import Positions
 from course_utils.encodings.rotation import angle_dtype
 from course_utils.encodings.sinusoidal import sinusoidal_frequencies
 

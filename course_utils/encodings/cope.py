@@ -14,14 +14,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from course_utils import validation
-from course_utils.encodings.base import (
-    Keys,
-    PositionalEncoding,
-    Queries,
-    Weights,
-    for_each_head,
-)
-from course_utils.encodings.places import Places
+from course_utils.encodings.base import Keys, PositionalEncoding, Queries, Weights, for_each_head
+from course_utils.encodings.positions import Places
 
 Scores = Float[Tensor, "*lead q_len k_len"]
 

@@ -12,15 +12,9 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from course_utils import validation
-from course_utils.encodings.base import (
-    Keys,
-    PositionalEncoding,
-    Queries,
-    Weights,
-    for_each_head,
-)
+from course_utils.encodings.base import Keys, PositionalEncoding, Queries, Weights, for_each_head
 from course_utils.encodings.offsets import whole_offsets
-from course_utils.encodings.places import Places
+from course_utils.encodings.positions import Places
 
 
 def deberta_index(offsets: Int[Tensor, "*shape"], max_distance: int) -> Int[Tensor, "*shape"]:

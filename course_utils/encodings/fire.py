@@ -17,7 +17,7 @@ from torch.nn import functional as F
 
 from course_utils import validation
 from course_utils.encodings.base import Bias, Keys, PositionalEncoding, Queries, bias_dtype
-from course_utils.encodings.places import Places
+from course_utils.encodings.positions import Places
 
 Number = Float[Tensor, ""] | float
 

@@ -16,7 +16,7 @@ from torch.nn import functional as F
 
 from course_utils import validation
 from course_utils.encodings.base import Embeddings, PositionalEncoding, Tokens
-from course_utils.encodings.places import Positions
+from course_utils.encodings.positions import Positions
 from course_utils.encodings.rotation import angle_dtype
 
 

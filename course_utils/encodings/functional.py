@@ -9,7 +9,7 @@ from course_utils.encodings.kerple import kerple_log, kerple_power
 from course_utils.encodings.layouts import LAYOUTS, convert_layout, layout_order
 from course_utils.encodings.log_n import log_n_factor
 from course_utils.encodings.offsets import offset_matrix, skew, toeplitz
-from course_utils.encodings.places import by_offset
+from course_utils.encodings.positions import by_offset
 from course_utils.encodings.rope import (
     apply_rope,
     rope_angles,

@@ -11,7 +11,7 @@ from jaxtyping import Float, Num
 from torch import Tensor
 
 from course_utils import validation
-from course_utils.encodings.places import Places
+from course_utils.encodings.positions import Places
 from course_utils.encodings.rope import Rotary, Tables, cos_sin, rope_angles, rope_frequencies
 from course_utils.encodings.sinusoidal import Sinusoidal, sinusoidal_table
 

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from course_utils import validation
-from course_utils.encodings.places import Places
+from course_utils.encodings.positions import Places
 
 
 @overload

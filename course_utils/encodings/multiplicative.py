@@ -2,7 +2,7 @@
 
 from course_utils.encodings.base import Embeddings, Tokens
 from course_utils.encodings.learned import Table
-from course_utils.encodings.places import Positions
+from course_utils.encodings.positions import Positions
 
 
 class Multiplicative(Table):

@@ -15,7 +15,7 @@ from torch import Tensor
 from course_utils import validation
 from course_utils.encodings.base import Keys, PositionalEncoding, Queries
 from course_utils.encodings.layouts import LAYOUTS, head_width, rotated_width
-from course_utils.encodings.places import Places, Positions
+from course_utils.encodings.positions import Places, Positions
 from course_utils.encodings.rotation import (
     Turns,
     Vectors,

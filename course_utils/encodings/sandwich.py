@@ -14,7 +14,7 @@ from torch import Tensor
 
 from course_utils import validation
 from course_utils.encodings.base import Bias, Keys, PositionalEncoding, Queries, bias_dtype
-from course_utils.encodings.places import Places
+from course_utils.encodings.positions import Places
 from course_utils.encodings.sinusoidal import sinusoidal_frequencies
 
 

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from course_utils import validation
 from course_utils.encodings.base import Keys, PositionalEncoding, Queries, Weights
 from course_utils.encodings.offsets import whole_offsets
-from course_utils.encodings.places import Places
+from course_utils.encodings.positions import Places
 
 Offsets = Int[Tensor, "*some q_len k_len"]
 Table = Float[Tensor, "rows d_head"]

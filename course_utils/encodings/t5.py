@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from course_utils import validation
 from course_utils.encodings.base import Bias, Keys, PositionalEncoding, Queries
 from course_utils.encodings.offsets import whole_offsets
-from course_utils.encodings.places import Places
+from course_utils.encodings.positions import Places
 
 
 def t5_bucket(

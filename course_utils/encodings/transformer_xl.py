@@ -10,14 +10,8 @@ from jaxtyping import Float, Num
 from torch import Tensor, nn
 
 from course_utils import validation
-from course_utils.encodings.base import (
-    Keys,
-    PositionalEncoding,
-    Queries,
-    Weights,
-    for_each_head,
-)
-from course_utils.encodings.places import Places
+from course_utils.encodings.base import Keys, PositionalEncoding, Queries, Weights, for_each_head
+from course_utils.encodings.positions import Places
 from course_utils.encodings.sinusoidal import sinusoidal_table
 
 

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from course_utils import validation
 from course_utils.encodings.base import Keys, Queries
-from course_utils.encodings.places import Places, Positions
+from course_utils.encodings.positions import Places, Positions
 from course_utils.encodings.rope import Rotary, Tables, cos_sin, rope_angles, rope_frequencies
 from course_utils.encodings.rotation import angle_dtype
 

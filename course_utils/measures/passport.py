@@ -11,10 +11,10 @@ from torch.utils.flop_counter import flop_registry, sdpa_flop_count
 
 from course_utils import validation
 from course_utils.attention import MultiHeadAttention
+from course_utils.devices import pick_device
 from course_utils.encodings import Places, create
 from course_utils.encodings.base import PositionalEncoding
 from course_utils.measures.encodings import position_scores
-from course_utils.session import pick_device
 
 LONGEST_TRIED = 2**20  # tokens
 PATIENCE = 0.25  # seconds that trying one length may take before longer ones are left alone

@@ -10,10 +10,38 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn import functional as F
 
-from course_utils import text, validation
-from course_utils.kv_cache import KVCache
+from course_utils import validation
+from course_utils.attention.kv_cache import KVCache
 from course_utils.measures.weights import entropy
 from course_utils.models import TinyTransformer
+from course_utils.texts import tasks, text
+
+AT_ONCE = 2**12  # tokens that a model reads at once: bounds the memory
+
+
+def losses(model: TinyTransformer, examples: tasks.Examples) -> Float[Tensor, "batch seq"]:
+    """Cross-entropy of every token, in nats, 0 where nothing is asked."""
+    at_once = max(1, AT_ONCE // examples.tokens.shape[1])
+    found = []
+    with torch.no_grad():
+        for tokens, targets in zip(*(part.split(at_once) for part in examples), strict=True):
+            asked = targets != tasks.NOTHING
+            logits = model.head(model.hidden(tokens)[asked])  # (asked, vocab_size)
+            loss = logits.new_zeros(targets.shape)
+            loss[asked] = F.cross_entropy(logits, targets[asked], reduction="none")
+            found.append(loss)
+    return torch.cat(found)
+
+
+def loss_by_position(
+    model: TinyTransformer, blocks: text.Blocks, *, length: int
+) -> Float[Tensor, " length"]:
+    """Held-out loss after 1, 2, … ``length`` bytes of context, in nats a byte.
+
+    The blocks are read in pieces that do not overlap, each from its first byte on: entry p is the
+    mean loss, over all pieces, of the byte after the one at position p.
+    """
+    return losses(model, text.pieces(blocks, length=length)).mean(0)
 
 
 def sliding_loss(
@@ -28,7 +56,7 @@ def sliding_loss(
     end = (held_out.shape[1] - 1) // first * first  # where the last of the longest windows ends
     examples = text.sliding(held_out[:, : end + 1], length=length, first=first)
     judged = examples.targets >= 0
-    return float(text.losses(model, examples)[judged].mean()), int(judged.sum())
+    return float(losses(model, examples)[judged].mean()), int(judged.sum())
 
 
 @torch.no_grad()

@@ -19,13 +19,14 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from course_utils import validation
-from course_utils.attention import MultiHeadAttention, Weights
+from course_utils.attention import MultiHeadAttention
+from course_utils.attention.attention import Weights
+from course_utils.attention.kv_cache import FixedCache, KVCache
 from course_utils.encodings import Places, PositionalEncoding
-from course_utils.encodings.places import Positions
+from course_utils.encodings.positions import Positions
 from course_utils.encodings.rope import Rotary
-from course_utils.kv_cache import FixedCache, KVCache
 from course_utils.pretrained.published import Mask, Published, Tokens, blank, renamed
-from course_utils.pretrained.wheels import published, reader
+from course_utils.pretrained.wheel_files import published, reader
 
 D_MODEL, N_LAYERS, N_HEADS, N_KV_HEADS, D_MLP, VOCAB_SIZE = 576, 30, 9, 3, 1536, 49152
 CONTEXT, BASE, EPS = 8192, 100_000.0, 1e-5

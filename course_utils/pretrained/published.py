@@ -10,10 +10,10 @@ from jaxtyping import Bool, Float, Integer
 from torch import Tensor, nn
 
 from course_utils import validation
-from course_utils.attention import Weights
+from course_utils.attention.attention import Weights
+from course_utils.attention.kv_cache import KVCache, layer_caches, places
 from course_utils.encodings import PositionalEncoding
-from course_utils.encodings.places import Positions
-from course_utils.kv_cache import KVCache, layer_caches, places
+from course_utils.encodings.positions import Positions
 
 Tokens = Integer[Tensor, "batch seq"]
 Mask = Bool[Tensor, "batch keys"]

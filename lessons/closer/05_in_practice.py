@@ -15,14 +15,15 @@
 # **Time:** about 45 minutes.
 
 # %% tags=["nbval-ignore-output"]
-from course_utils import start
+from course_lab import start
 
 device = start(seed=0)
 
 # %%
 import torch
 
-from course_utils import explorers, measures, plots, widgets
+from course_lab import explorers, widgets
+from course_utils import measures, plots
 from course_utils.encodings import Places, create
 from course_utils.encodings.functional import apply_rope, rope_angles, rope_frequencies
 
@@ -78,9 +79,9 @@ for moved in (100, 10_000, 1_000_000):
 # training we move all positions by 50.
 
 # %%
-from course_utils import tasks
 from course_utils.models import TinyTransformer
-from course_utils.training import fit
+from course_utils.models.training import fit
+from course_utils.texts import tasks
 
 
 class TurnFirst(torch.nn.Linear):
@@ -288,8 +289,9 @@ guess = widgets.predict(
 )
 
 # %%
-from course_utils import shipped, text
 from course_utils.encodings.functional import convert_layout
+from course_utils.models import shipped
+from course_utils.texts import text
 
 held_out = text.split(text.documentation()).to(device).held_out
 held_out = text.pieces(held_out[:1], length=64)  # 127 times 64 bytes, and each byte's successor
@@ -455,8 +457,9 @@ plots.show(
 # base 100,000. It reads the start of our text, and we change nothing but its RoPE.
 
 # %% tags=["pretrained"]
-from course_utils import data, pretrained
+from course_utils import pretrained
 from course_utils.encodings.rope import Rotary
+from course_utils.texts import data
 
 model, real = pretrained.if_installed(pretrained.smollm2), {}
 if model:
@@ -529,7 +532,7 @@ in the town was now asking about the boy. He had carried the letter to the mill,
 nobody had seen him. The miller said that he had given him a coin and sent him home."""
 
 # %% tags=["pretrained"]
-from course_utils.pretrained.surgery import Noting
+from course_utils.pretrained.ablation import Noting
 
 speeds_there = rope_frequencies(64, 100_000)
 
@@ -605,7 +608,7 @@ model = reordered = ways = logits = None  # frees half a gigabyte; the first cel
 
 # %% tags=["plumbing"]
 # Four claims
-from course_utils.claims import Claim, Myths
+from course_lab.claims import Claim, Myths
 
 myths = Myths(
     {

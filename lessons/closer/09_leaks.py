@@ -15,7 +15,7 @@
 # **Time:** about 15 minutes.
 
 # %% tags=["nbval-ignore-output"]
-from course_utils import start
+from course_lab import start
 
 device = start(seed=0)
 
@@ -24,8 +24,9 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from course_utils import plots, widgets
-from course_utils.training import fit
+from course_lab import widgets
+from course_utils import plots
+from course_utils.models.training import fit
 
 
 def painter(padding, layers=6, width=12):
@@ -125,7 +126,7 @@ for padding, row in shares.items():
 
 # %% tags=["plumbing"]
 # A claim
-from course_utils.claims import Claim, Myths
+from course_lab.claims import Claim, Myths
 
 myths = Myths(
     {

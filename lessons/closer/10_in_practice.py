@@ -21,7 +21,7 @@
 # **Time:** 35 minutes. **Builds on:** lesson 10. **Doors:** all four.
 
 # %% tags=["nbval-ignore-output"]
-from course_utils import start
+from course_lab import start
 
 device = start(seed=0)
 
@@ -77,8 +77,8 @@ print(late.encoding.value_counts().to_string())
 # interval:
 
 # %%
-from course_utils import data
 from course_utils.results import as_text, change, summary
+from course_utils.texts import data
 
 both = data.results("both_ways")
 means = summary(both, "encoding", "read")
@@ -88,7 +88,7 @@ print(as_text(means.reindex(best_first, level="encoding"), "read"))
 # %%
 import torch
 
-from course_utils import text
+from course_utils.texts import text
 
 known = text.split(text.documentation())
 often = torch.bincount(known.train.flatten(), minlength=text.VOCAB_SIZE) + 1.0
@@ -151,7 +151,7 @@ plots.show(
 # at 256. The mean over seeds, of what share is right:
 
 # %%
-from course_utils import choosing
+from course_lab import choosing
 
 tasks = data.results("tasks")
 longest = tasks[tasks["read"] == tasks["read"].max()]
@@ -262,7 +262,7 @@ for way, factor in {"direct": 1.0, "interpolation": 8.0, "by parts": 8.0}.items(
 # Every claim that the course has put to the test. Guess, and keep your score; only then look below.
 
 # %%
-from course_utils import explorers
+from course_lab import explorers
 
 explorers.ledger()
 

@@ -1,0 +1,158 @@
+"""What ``real`` measures of a language model, each a function that returns rows of one table.
+
+Rows hold what was measured, and what tells them apart within one reading of a text.
+"""
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+from torch.nn import functional as F
+
+from course_experiments.model_changes import CHANGES, CUT, STRETCHES
+from course_utils.attention.kv_cache import KVCache
+from course_utils.encodings import NoEncoding
+from course_utils.encodings.rope import apply_rope, rope_angles, rope_frequencies
+from course_utils.measures import entropy, mean_products, pair_shares
+from course_utils.models.stretching import way_to_stretch
+from course_utils.pretrained import SmolLM2
+from course_utils.pretrained.ablation import Noting
+from course_utils.pretrained.language_model import AT_ONCE, CONTEXT
+from course_utils.pretrained.published import Tokens
+from course_utils.results import AS_TRAINED
+
+BIN = 1024  # tokens that one row of the losses by length covers
+QUERIES = 32  # the last ones, whose attention is looked at
+SHORTEST = 64  # keys at which that begins; then at twice as many, and so on
+
+Row = dict[str, Any]
+
+
+def positions(model: SmolLM2, tokens: Tokens, way: str) -> list[Row]:
+    """Its mean loss, in nats a token, with one of the ``CHANGES``."""
+    start, change = CHANGES[way]
+    if callable(change):
+        old = model.encoding
+        options = {} if change is NoEncoding else old.options
+        model = model.with_encoding(change(old.d_model, old.n_heads, **options))
+    elif change:
+        model = model.with_encoding(**change)
+    found = model.loss(tokens, torch.arange(tokens.shape[1], device=tokens.device) + start)
+    return [{"loss": round(float(found.mean()), 5), "judged": found.numel()}]
+
+
+def pairs(model: SmolLM2, tokens: Tokens, way: str = AS_TRAINED) -> list[Row]:
+    """What each pair brings to a head's scores; a row a layer and head.
+
+    The two shares of ``measures.pair_shares``, ``measures.mean_products`` over √d_head, and how
+    much attention the first token and the one before the query get, the mean over queries.
+    """
+    old = model.encoding
+    looking = Noting(old.d_model, old.n_heads, **old.options)
+    looking.noted = []
+    model.with_encoding(looking).loss(tokens)
+    theta, found = rope_frequencies(old.d_head, old.options["base"]), []
+    angles = rope_angles(torch.arange(tokens.shape[1], device=tokens.device), theta)
+    for layer, (q, k) in enumerate(looking.noted):
+        scores = apply_rope(q, angles) @ apply_rope(k, angles).mT / old.d_head**0.5
+        later = torch.ones_like(scores, dtype=torch.bool).triu(1)
+        weights = scores.masked_fill(later, -torch.inf).softmax(-1)
+        products = torch.view_as_real(mean_products(q, k) / old.d_head**0.5)
+        columns = dict(zip(("position", "content"), pair_shares(q, k, theta), strict=True))
+        columns |= {"real": products[..., 0], "imaginary": products[..., 1]}
+        means = {"first": weights[:, 1:, 0], "previous": weights.diagonal(-1, 1, 2)}
+        for head in range(len(q)):
+            row: Row = {"layer": layer, "head": head}
+            row |= {name: round(float(one[head].mean()), 4) for name, one in means.items()}
+            for name, one in columns.items():
+                row |= {f"{name}_{m}": round(x, 4) for m, x in enumerate(one[head].tolist())}
+            found.append(row)
+    return found
+
+
+@torch.no_grad()
+def spread(model: SmolLM2, tokens: Tokens, way: str = AS_TRAINED) -> list[Row]:
+    """Attention of the last 32 queries at 64, 128, … keys, their mean; a row a layer and head.
+
+    Entropy in nats, and as a share of the most there can be; the shares of the first token and of
+    the nearest 64, the query's own among them.
+    """
+    cache, found, read = model.new_cache(), [], 0
+    n = SHORTEST
+    while n <= tokens.shape[1]:
+        first = n - QUERIES
+        if first > read:
+            model.hidden(tokens[:, read:first], cache=cache)
+        _, weights = model.hidden(tokens[:, first:n], cache=cache, need_weights=True)
+        for layer, one in enumerate(weights):
+            measured = {
+                "entropy": entropy(one),
+                "normalised": entropy(one, normalise=True),
+                "first": one[..., 0],
+                "near": one.tril(first).triu(first - SHORTEST + 1).sum(-1),
+            }
+            means = {name: value.mean((0, 2)).tolist() for name, value in measured.items()}
+            found += [
+                {"keys": n, "layer": layer, "head": head}
+                | {name: round(mean[head], 5) for name, mean in means.items()}
+                for head in range(one.shape[1])
+            ]
+        read, n = n, 2 * n
+    return found
+
+
+def lengths(model: SmolLM2, tokens: Tokens, way: str) -> list[Row]:
+    """Mean losses, in nats a token, of each 1,024 tokens, read by one of the ``STRETCHES``."""
+    read = tokens.shape[1]
+    reader, start, factor = stretched(model, way, read)
+    if reader.encoding.static_keys:
+        losses = reader.loss(tokens[:, start:])
+    else:
+        losses = loss_while_growing(reader, tokens)
+    found = []
+    for first in range(0, read, BIN):
+        last = min(first + BIN, read) - 1
+        part = losses[0, max(first - start - 1, 0) : max(last - start, 0)]  # [0] is of token 1
+        if len(part):
+            told = {"factor": round(factor, 4), "first": first, "last": last}
+            found.append({**told, "loss": round(float(part.mean()), 5)})
+    return found
+
+
+def stretched(model: SmolLM2, way: str, read: int) -> tuple[SmolLM2, int, float]:
+    """The model as it reads so many tokens in a way; the first one that it reads; the factor."""
+    name, times = STRETCHES[way]
+    factor = max(1.0, read / CONTEXT) * times
+    scaling = way_to_stretch(name, factor, CONTEXT, model.encoding.d_head)
+    if scaling is None:
+        return model, max(0, read - CONTEXT) if way == CUT else 0, 1.0
+    return model.with_encoding(scaling=scaling), 0, scaling.factor
+
+
+@torch.no_grad()
+def loss_while_growing(model: SmolLM2, tokens: Tokens) -> Float[Tensor, "1 seq_less_1"]:
+    """As ``model.loss``, for a scaling that looks at the length: of the text up to then."""
+    x = read_while_growing(model, tokens[:, :-1], model.new_cache())[0]
+    pairs = zip(x.split(AT_ONCE), tokens[0, 1:].split(AT_ONCE), strict=True)
+    found = [
+        F.cross_entropy(F.linear(near, model.words.weight), token, reduction="none")
+        for near, token in pairs
+    ]
+    return torch.cat(found)[None]
+
+
+@torch.no_grad()
+def read_while_growing(
+    model: SmolLM2, tokens: Tokens, cache: Sequence[KVCache]
+) -> Float[Tensor, "1 seq d_model"]:
+    """The last vectors of a text, read into an empty cache.
+
+    What fits in the context is read at once, then 1,024 tokens at a time. Where the frequencies
+    follow the length, keys that are cached turn anew each time.
+    """
+    past = max(0, tokens.shape[1] - CONTEXT)
+    sizes = [tokens.shape[1] - past, *[BIN] * (past // BIN), past % BIN]
+    pieces = tokens.split([size for size in sizes if size], 1)
+    return torch.cat([cast("Tensor", model.hidden(piece, cache=cache)) for piece in pieces], 1)

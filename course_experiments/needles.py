@@ -1,0 +1,52 @@
+"""Needles for RoPE: how deep in the past may a marked symbol lie and still be found?
+
+Models of the find task, trained on short rows, are asked longer ones by each way to stretch.
+"""
+
+from dataclasses import asdict
+from typing import Any
+
+import torch
+
+from course_experiments.run_keys import pick
+from course_experiments.task_lengths import HELD_OUT, SYMBOLS, learn
+from course_utils.models.stretching import stretched
+from course_utils.models.training import Recipe
+from course_utils.texts import tasks
+from course_utils.texts.tasks import Examples
+
+WAYS = ("direct", "interpolation", "NTK-aware", "by parts", "YaRN")
+TIMES = (1, 2, 4, 8)  # lengths of the rows asked, in trained lengths
+DEPTHS = (0.0, 0.25, 0.5, 0.75, 1.0)  # 0 is next to the question, 1 the start of the row
+ASKED = 256
+
+
+def run(recipe: Recipe, *, bar: bool = True) -> list[dict[str, Any]]:
+    """Train a RoPE model to find a marked symbol, then hide it at each depth of longer rows.
+
+    Returns one row a way, length and depth, with the share of symbols named right, 0 to 1.
+    """
+    device = pick()
+    model = learn(recipe, "find", device, bar=bar)
+    found = []
+    for way in WAYS:
+        for times in TIMES:
+            reader = stretched(model, way, times, recipe.length)
+            for depth in DEPTHS:
+                asked = needle(times * recipe.length, depth).to(device)
+                right = round(tasks.accuracy(reader, asked), 4)
+                row = {"way": way, "factor": times, "read": times * recipe.length, "depth": depth}
+                found.append({**asdict(recipe), **row, "accuracy": right})
+    return found
+
+
+def needle(length: int, depth: float, rows: int = ASKED) -> Examples:
+    """Rows of the find task with the marker at one depth: 0 next to the question, 1 at the start.
+
+    Rows of one length differ in the marker's place only, whatever the depth.
+    """
+    if not 0 <= depth <= 1:
+        raise ValueError(f"depth must be from 0 to 1, got {depth}")
+    generator = torch.Generator().manual_seed(HELD_OUT + length)
+    at = round((1 - depth) * (length - 3))
+    return tasks.find(length=length, batch=rows, vocab_size=SYMBOLS, generator=generator, marker=at)

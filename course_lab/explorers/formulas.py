@@ -1,0 +1,103 @@
+"""Explorers that are formulas: they need their controls and nothing else."""
+
+from course_lab.explorers.browser import Choice, Explorer, Slider, Tick
+
+BASE = Slider(2, 1_000_000, 10_000, ratio=True)
+LARGER_BASE = Slider(10, 1_000_000, 10_000, ratio=True)
+CLOCKS = (0, 3, 6, 9)  # of 16 pairs
+
+frequencies = Explorer(
+    "frequencies",
+    "the sinusoidal table",
+    "The table as colours, one pair of its columns as waves, and the wavelength of every pair.",
+    {
+        "base": BASE,
+        "d_model": Slider(8, 128, 64, step=2, label="width"),
+        "length": Slider(8, 256, 128),
+        "pair": Slider(0, 31, 4),
+    },
+)
+
+clocks = Explorer(
+    "clocks",
+    "the sinusoidal encoding as clock hands",
+    "Four pairs of an encoding that is 32 wide, each a hand on a circle at one position.",
+    {"position": Slider(0, 200, 7), "base": BASE},
+    lambda: {"pairs": CLOCKS},
+)
+
+previous_token = Explorer(
+    "previous_token",
+    "a head that looks k tokens back, without training",
+    "Queries are the sinusoidal vectors of 48 positions, 128 wide, and keys the same vectors "
+    "shifted by k: a corner of the shift, the attention behind a causal mask, and the last query's "
+    "weights.",
+    {"k": Slider(0, 16, 3, label="k (positions)"), "gain": Slider(0.5, 40.0, 10.0, step=0.5)},
+)
+
+turned_pair = Explorer(
+    "turned_pair",
+    "one pair of numbers that RoPE turns",
+    "A query and a key as arrows, before and after they turn with their positions m and n by θ "
+    "radians a position, and their product at all places.",
+    {
+        "m": Slider(0, 40, 12, label="m (query)"),
+        "n": Slider(0, 40, 9, label="n (key)"),
+        "theta": Slider(0.05, 1.5, 0.3, step=0.05, label="θ"),
+    },
+)
+
+wanted_distance = Explorer(
+    "wanted_distance",
+    "RoPE's score by distance",
+    "Two curves: the score of a key equal to its query, and of one made for the wanted distance.",
+    {
+        "wanted": Slider(0, 250, 50),
+        "base": LARGER_BASE,
+        "d_head": Slider(4, 128, 64, step=2, label="head width"),
+    },
+)
+
+profile = Explorer(
+    "profile",
+    "a score by distance, drawn and fitted by RoPE",
+    "A wished score for each distance up to 64, drawn by hand or chosen; the score of the query "
+    "and key that come nearest to it, by least squares; what that score is up to distance 256; and "
+    "the size of each pair of features. A price on size keeps q and k small.",
+    {
+        "wish": Choice(
+            (
+                "12 back", "the nearest 16", "a price on distance", "8 or 40 back", "every eighth",
+                "my own",
+            )
+        ),
+        "d_head": Slider(4, 64, 32, step=2, label="head width"),
+        "base": LARGER_BASE,
+        "price": Slider(0.001, 10, 0.1, ratio=True, label="price of size"),
+        "distance": Slider(0, 64, 12, step=4, label="point at"),
+        "height": Slider(-1.0, 1.0, 1.0, step=0.05, label="its height"),
+    },
+)  # fmt: skip
+
+buckets = Explorer(
+    "buckets",
+    "T5's buckets",
+    "The bucket of every offset up to 200 positions, as a curve and as a matrix of 40 tokens.",
+    {
+        "n_buckets": Slider(4, 64, 32, step=2),
+        "max_distance": Slider(8, 200, 128),
+        "direction": Choice(("both", "behind only")),
+    },
+)
+
+distance_cost = Explorer(
+    "distance_cost",
+    "one ALiBi head over tokens of equal scores",
+    "Its bias, its attention, and the weights of one query.",
+    {
+        "heads": Slider(1, 32, 8),
+        "head": Slider(0, 31, 3),
+        "length": Slider(16, 192, 96, step=8),
+        "symmetric": Tick(),
+    },
+)

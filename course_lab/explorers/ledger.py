@@ -1,0 +1,50 @@
+"""Every claim of the course, to guess before the verdict is shown."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from course_lab.explorers.browser import Choice, Control, Explorer, Slider
+from course_utils.texts import data
+
+EVERY, NOTHING = "all lessons", "not yet"
+GUESSES = ("true", "false", "depends")
+COLUMNS = ("id", "claim", "scope", "verdict", "measured", "evidence", "lesson")
+
+
+@cache
+def ledger_rows() -> list[dict[str, str]]:
+    """The rows of data/claims.csv, lesson by lesson; ``lesson`` is its number.
+
+    What a closer look settles counts for its lesson.
+    """
+    rows = [{name: row[name] for name in COLUMNS} for row in data.claims()]
+    for row in rows:
+        row["lesson"] = row["lesson"].rpartition("/")[2][:2]
+    return sorted(rows, key=lambda row: (row["lesson"], row["id"]))
+
+
+def _judged() -> list[dict[str, str]]:
+    """Those with a verdict: what was not tested cannot be guessed."""
+    return [row for row in ledger_rows() if row["verdict"] in GUESSES]
+
+
+def _controls() -> dict[str, Control]:
+    rows = _judged()
+    lessons = sorted({row["lesson"] for row in rows})
+    return {
+        "lesson": Choice((EVERY, *lessons)),
+        "claim": Slider(1, len(rows), 1),
+        "guess": Choice((NOTHING, *GUESSES), "I say"),
+    }
+
+
+ledger = Explorer(
+    "ledger",
+    "the ledger of claims, to guess before you look",
+    "A square for each claim that the course has tested, a row a lesson: empty until you guess, "
+    "then filled where you were right and crossed where you were not. The claim, its scope and, "
+    "after your guess, the verdict stand below, with your score.",
+    _controls,
+    lambda: {"rows": _judged(), "every": EVERY, "nothing": NOTHING},
+)

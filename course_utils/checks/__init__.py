@@ -1,5 +1,0 @@
-"""Checks of the exercises: ``core`` says how one works, one module a lesson holds them."""
-
-from course_utils.checks.core import Check, Mistake, Verdict
-
-__all__ = ["Check", "Mistake", "Verdict"]

@@ -1,5 +1,0 @@
-"""The course's long experiments: many small models trained alike, their results as tables.
-
-``python -m course_utils.experiments --help`` runs them; the lessons read the tables from ``data``,
-with ``course_utils.results``.
-"""

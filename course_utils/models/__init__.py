@@ -1,0 +1,5 @@
+"""A small transformer, its training, saving and stretching, and the trained ones that ship."""
+
+from course_utils.models.transformer import Block, TinyTransformer, apart, from_file
+
+__all__ = ["Block", "TinyTransformer", "apart", "from_file"]

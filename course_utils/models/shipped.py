@@ -1,0 +1,31 @@
+"""The trained models that the course ships, as weights in ``data``; ``experiments`` makes them."""
+
+from typing import Any
+
+from course_utils import models, validation
+from course_utils.models import saving
+from course_utils.texts import data
+
+NAMES = ("none", "sinusoidal", "learned", "rope", "alibi")
+
+
+def file_name(encoding: str) -> str:
+    """Name of an encoding's file, in ``data`` and where the experiments write it."""
+    return f"model_{encoding}.safetensors"
+
+
+def model(name: str, **changes: Any) -> models.TinyTransformer:
+    """A language model trained on ``documentation.txt``, in float32 and in evaluation mode.
+
+    ``name`` is one of ``NAMES``, ``changes`` are as for :func:`course_utils.models.from_file`.
+    """
+    return models.from_file(data.verified(_checked(name)), **changes)
+
+
+def length(name: str) -> int:
+    """Bytes of the pieces that a model was trained on."""
+    return int(saving.about(data.verified(_checked(name)))["notes"]["recipe"]["length"])
+
+
+def _checked(name: str) -> str:
+    return file_name(validation.choice("name", name, NAMES))

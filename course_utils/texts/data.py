@@ -1,0 +1,106 @@
+"""The files that the course ships in its folder ``data``, each checked before it is read.
+
+``data/README.md`` says where each comes from, ``data/sha256.txt`` what its bytes must be.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import re
+import sysconfig
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from course_utils import validation
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+CHECKSUMS = "sha256.txt"
+# In a clone the folder stands beside the package; pip puts it where data of packages goes: for all
+# users, or, where it may not write there, as on a shared server, for this one.
+CLONE = Path(__file__).resolve().parents[2] / "data"
+SHARE = Path("share") / "order-matters" / "data"
+INSTALLED = Path(sysconfig.get_path("data")) / SHARE
+FOR_ME = Path(sysconfig.get_path("data", sysconfig.get_preferred_scheme("user"))) / SHARE
+
+
+def folder() -> Path:
+    """The folder with the course's data; FileNotFoundError if there is none."""
+    for place in (CLONE, INSTALLED, FOR_ME):
+        if (place / CHECKSUMS).is_file():
+            return place
+    raise FileNotFoundError(
+        f"the course's data folder is missing: no {CHECKSUMS} in {CLONE}, {INSTALLED} or {FOR_ME}; "
+        "install the course again"
+    )
+
+
+def checksums() -> dict[str, str]:
+    """SHA-256 of every data file by name, from ``data/sha256.txt``; OSError if that is damaged."""
+    path = folder() / CHECKSUMS
+    listing = path.read_text(encoding="utf-8", errors="replace")
+    if not re.fullmatch(r"([0-9a-f]{64}  \S+\n)+", listing):
+        raise OSError(f"data file {path} is damaged: it lists no checksums; {_restore(path)}")
+    return {line[66:]: line[:64] for line in listing.splitlines()}
+
+
+def verified(name: str) -> Path:
+    """The path of a data file whose bytes are the ones that were shipped; else OSError."""
+    listed = checksums()
+    path = folder() / validation.choice("name", name, listed)
+    if not path.is_file():
+        raise FileNotFoundError(f"data file {path} is missing; {_restore(path)}")
+    found = hashlib.sha256(path.read_bytes()).hexdigest()
+    if found != listed[name]:
+        raise OSError(
+            f"data file {path} is damaged: its SHA-256 is {found}, it was shipped with "
+            f"{listed[name]}; {_restore(path)}"
+        )
+    return path
+
+
+def _restore(path: Path) -> str:
+    clone = path.parents[1]
+    return f'restore it (in a clone: git -C "{clone}" checkout data/{path.name}) or install again'
+
+
+def position_table() -> Float[Tensor, "positions width"]:
+    """A real trained position table: (512, 384) float32, from a BERT-like sentence encoder.
+
+    Row p was added to the word vectors at position p. Kept as float16, so rounded to 11 bits.
+    """
+    with np.load(verified("position_table.npz"), allow_pickle=False) as arrays:
+        return torch.from_numpy(arrays["table"].astype(np.float32))
+
+
+def results(name: str) -> pd.DataFrame:
+    """A table of results that the course ships, such as ``"extrapolation"``: one row a measurement.
+
+    ``data/README.md`` says what its columns are and which command makes it.
+    """
+    import pandas as pd
+
+    return pd.read_csv(verified(f"{name}.csv"))
+
+
+def claims() -> list[dict[str, str]]:
+    """The rows of ``claims.csv``; OSError if it is missing or damaged.
+
+    Each build of the lessons makes it anew, so no checksum of it is shipped: what can be seen is
+    that it was cut, or that it is something else.
+    """
+    path = folder() / "claims.csv"
+    if not path.is_file():
+        raise FileNotFoundError(f"data file {path} is missing; {_restore(path)}")
+    with path.open(encoding="utf-8", errors="replace", newline="") as file:
+        rows = list(csv.DictReader(file))
+    if not rows or "verdict" not in rows[0] or any(None in {*row, *row.values()} for row in rows):
+        raise OSError(f"data file {path} is damaged: it has no whole rows; {_restore(path)}")
+    return rows

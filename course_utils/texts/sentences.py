@@ -1,0 +1,85 @@
+"""Real sentences, vectors for their words, and a small task that needs word order."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from course_utils import validation
+
+FIRST_GROUP = ("John", "Paul", "Omar", "Wei", "Ivan", "Kofi", "Luis", "Sam")
+SECOND_GROUP = ("Mary", "Anna", "Aisha", "Mei", "Olga", "Ama", "Rosa", "Kim")
+VERBS = ("loves", "helps", "calls", "trusts")
+
+CAT_ON_MAT = ("the", "cat", "sat", "on", "the", "mat")
+PINYIN = {"我": "wǒ", "爱": "ài", "你": "nǐ"}
+
+
+def word_vectors(words: Sequence[str], d_model: int) -> Float[Tensor, "words d_model"]:
+    """One random vector a word, the same wherever the word stands."""
+    width = validation.integer("d_model", d_model)
+    validation.integer("number of words", len(words))
+
+    def vector(word: str) -> Tensor:
+        seed = zlib.crc32(word.encode())
+        return torch.randn(width, generator=torch.Generator().manual_seed(seed))
+
+    return torch.stack([vector(word) for word in words])
+
+
+def reordering(words: Sequence[str], other: Sequence[str]) -> Int[Tensor, " words"]:
+    """The permutation that turns one order of words into another: other[i] = words[perm[i]].
+
+    Both hold the same words. A word that occurs twice keeps its order.
+    """
+    left = list(enumerate(words))
+    if sorted(words) != sorted(other):
+        raise ValueError(f"other must hold the words of {list(words)}, got {list(other)}")
+    perm = []
+    for word in other:
+        match = next(pair for pair in left if pair[1] == word)
+        left.remove(match)
+        perm.append(match[0])
+    return torch.tensor(perm)
+
+
+class WhoLovesWhom(NamedTuple):
+    """Three-word sentences in both orders, and who acts in each.
+
+    Every sentence stands beside its reversal, and no pair of names is in both sets.
+    """
+
+    words: tuple[str, ...]  # the vocabulary; a token id is a place in it
+    train: Int[Tensor, "train 3"]  # token ids, a sentence a row
+    train_labels: Int[Tensor, " train"]  # 1 if a name of the first group acts, else 0
+    test: Int[Tensor, "test 3"]
+    test_labels: Int[Tensor, " test"]
+
+    def to(self, device: torch.device) -> WhoLovesWhom:
+        """The same task with its tensors on another device."""
+        return WhoLovesWhom(self.words, *(part.to(device) for part in self[1:]))
+
+
+def who_loves_whom(seed: int = 0) -> WhoLovesWhom:
+    """Sentences such as John loves Mary, both ways, for 8 × 8 names and 4 verbs, split 3 : 1."""
+    words = FIRST_GROUP + SECOND_GROUP + VERBS
+    ids = {word: place for place, word in enumerate(words)}
+    pairs = [(ids[a], ids[b]) for a in FIRST_GROUP for b in SECOND_GROUP]
+    order = torch.randperm(len(pairs), generator=torch.Generator().manual_seed(seed)).tolist()
+
+    def sentences(chosen: list[int]) -> tuple[Tensor, Tensor]:
+        rows, labels = [], []
+        for place in chosen:
+            first, second = pairs[place]
+            for verb in VERBS:
+                rows += [[first, ids[verb], second], [second, ids[verb], first]]
+                labels += [1, 0]
+        return torch.tensor(rows), torch.tensor(labels)
+
+    cut = len(pairs) * 3 // 4
+    return WhoLovesWhom(words, *sentences(order[:cut]), *sentences(order[cut:]))

@@ -1,0 +1,126 @@
+"""Tasks on made-up sequences that isolate one question about position, and how they are judged.
+
+Each task is a function that draws a fresh batch; the answer hangs on places or offsets alone.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Int
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from course_utils import validation
+from course_utils.encodings.base import Positions
+
+NOTHING = -100  # the target of a token that is not asked; cross_entropy leaves it out
+
+
+class Examples(NamedTuple):
+    """Ids of a batch of sequences, and what each token should answer: an id or ``NOTHING``."""
+
+    tokens: Int[Tensor, "batch seq"]
+    targets: Int[Tensor, "batch seq"]
+
+    def to(self, device: torch.device) -> Examples:
+        """The same examples on another device."""
+        return Examples(self.tokens.to(device), self.targets.to(device))
+
+
+def token_at_offset(
+    offset: int, *, length: int, batch: int, vocab_size: int, generator: torch.Generator
+) -> Examples:
+    """Every token names the token at j − i = ``offset`` from it: a question about offsets only.
+
+    Args:
+        offset: −1 asks for the token before, 1 for the one after, 0 for the token itself.
+        length: tokens a sequence; more than the offset reaches.
+        vocab_size: ids are drawn evenly from 0 to ``vocab_size`` − 1.
+    """
+    tokens = _random_tokens(length, batch, vocab_size, generator)
+    if validation.integer("offset", offset, minimum=1 - length) >= length:
+        raise ValueError(f"offset must reach less than the length, {length}, got {offset}")
+    place = torch.arange(length) + offset
+    asked = (place >= 0) & (place < length)
+    return Examples(tokens, tokens[:, place.clamp(0, length - 1)].masked_fill(~asked, NOTHING))
+
+
+def token_at_place(
+    place: int, *, length: int, batch: int, vocab_size: int, generator: torch.Generator
+) -> Examples:
+    """Every token from ``place`` on names the token at ``place``: a question about places only.
+
+    Arguments as :func:`token_at_offset`, with ``place`` from 0 to ``length`` − 1.
+    """
+    tokens = _random_tokens(length, batch, vocab_size, generator)
+    validation.below("place", place, length, "the length")
+    targets = tokens[:, place : place + 1].expand(-1, length).clone()
+    targets[:, :place] = NOTHING  # a causal model has not seen it yet
+    return Examples(tokens, targets)
+
+
+def reverse(*, length: int, batch: int, vocab_size: int, generator: torch.Generator) -> Examples:
+    """Say a sequence backwards: a question about places counted from the end.
+
+    Each row is ``length`` symbols, the sign ``vocab_size`` for "now you", and the symbols from the
+    last to the second; from the sign on, each token names the next symbol backwards. So rows have
+    2 · ``length`` tokens and a model needs ``vocab_size`` + 1 ids.
+    """
+    symbols = _random_tokens(length, batch, vocab_size, generator)
+    sign = torch.full((batch, 1), vocab_size)
+    backwards = symbols.flip(1)  # (batch, length)
+    tokens = torch.cat([symbols, sign, backwards[:, :-1]], dim=1)  # (batch, 2 · length)
+    return Examples(tokens, torch.cat([torch.full_like(symbols, NOTHING), backwards], dim=1))
+
+
+def find(
+    *,
+    length: int,
+    batch: int,
+    vocab_size: int,
+    generator: torch.Generator,
+    marker: int | None = None,
+) -> Examples:
+    """Name the symbol after a marker that stands anywhere: a question about neighbours.
+
+    Rows have ``length`` tokens: symbols, among them once the marker ``vocab_size``, and at the end
+    the sign ``vocab_size`` + 1, which is the only token asked. A model needs ``vocab_size`` + 2
+    ids, and ``length`` is 3 or more. The place of the ``marker``, up to ``length`` − 3, is drawn
+    for each row if it is not given.
+    """
+    validation.integer("length", length, minimum=3)
+    tokens = _random_tokens(length, batch, vocab_size, generator)
+    rows = torch.arange(batch)
+    places = torch.randint(length - 2, (batch,), generator=generator)
+    if marker is not None:
+        places.fill_(validation.below("marker", marker, length - 2, "the last place for it"))
+    tokens[rows, places], tokens[:, -1] = vocab_size, vocab_size + 1
+    targets = torch.full_like(tokens, NOTHING)
+    targets[:, -1] = tokens[rows, places + 1]
+    return Examples(tokens, targets)
+
+
+def loss(model: nn.Module, examples: Examples, positions: Positions | None = None) -> Tensor:
+    """Mean cross-entropy of the asked tokens, in nats."""
+    logits = model(examples.tokens, positions)
+    return F.cross_entropy(logits.flatten(0, 1), examples.targets.flatten(), ignore_index=NOTHING)
+
+
+def accuracy(model: nn.Module, examples: Examples, positions: Positions | None = None) -> float:
+    """Share of the asked tokens that are answered right, between 0 and 1."""
+    with torch.no_grad():
+        answers = model(examples.tokens, positions).argmax(-1)
+    asked = examples.targets != NOTHING
+    return float((answers == examples.targets)[asked].float().mean())
+
+
+def _random_tokens(
+    length: int, batch: int, vocab_size: int, generator: torch.Generator
+) -> Int[Tensor, "batch seq"]:
+    validation.integer("length", length)
+    validation.integer("batch", batch)
+    validation.integer("vocab_size", vocab_size, minimum=2)
+    validation.instance("generator", generator, torch.Generator, "a torch.Generator")
+    return torch.randint(vocab_size, (batch, length), generator=generator)
