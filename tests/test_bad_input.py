@@ -7,6 +7,7 @@ import torch
 from bad_calls import bad_calls
 from matplotlib.figure import Figure
 
+import course_lab
 import course_utils
 from course_lab import widgets
 from course_utils import encodings, measures, plots
@@ -310,8 +311,8 @@ BAD = [
     (lambda: course_utils.seed_everything(-1), ValueError, "seed", "got -1"),
     (lambda: course_utils.seed_everything(2**32), ValueError, "seed", str(2**32)),
     (lambda: course_utils.seed_everything(0.5), TypeError, "seed", "float 0.5"),
-    (lambda: course_utils.start(seed="now"), TypeError, "seed", "str 'now'"),
-    (lambda: course_utils.start(device="tpu"), ValueError, "device", "'tpu'"),
+    (lambda: course_lab.start(seed="now"), TypeError, "seed", "str 'now'"),
+    (lambda: course_lab.start(device="tpu"), ValueError, "device", "'tpu'"),
 ]  # fmt: skip
 
 
@@ -328,5 +329,5 @@ def test_a_bad_start_changes_nothing():
     torch.manual_seed(5)
     before = torch.get_rng_state()
     with pytest.raises(ValueError):
-        course_utils.start(seed=1, device="tpu")
+        course_lab.start(seed=1, device="tpu")
     assert torch.equal(torch.get_rng_state(), before)

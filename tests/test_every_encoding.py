@@ -386,7 +386,7 @@ def check_blocks_without_a_mask(variant, monkeypatch):
         for parameter in read.attention.encoding.parameters():
             parameter.add_(torch.randn_like(parameter) / 3)
         whole, explicit = read(ids)[0], read(ids, need_weights=True)[0]
-        monkeypatch.setattr("course_utils.attention.BLOCK", 7)
+        monkeypatch.setattr("course_utils.attention.attention.BLOCK", 7)
         assert gap(explicit, whole) <= 1e-5
         assert gap(read(ids)[0], whole) <= 1e-5
         order = torch.randperm(40)

@@ -129,7 +129,7 @@ def kernel(folder: Path, private: Path) -> Iterator[Kernel]:
 def copied(folder: Path) -> Path:
     """What a lesson needs of the course, in another folder."""
     left_out = shutil.ignore_patterns("__pycache__")
-    for name in ("course_utils", "data"):
+    for name in ("course_utils", "course_lab", "data"):
         shutil.copytree(ROOT / name, folder / name, ignore=left_out, copy_function=shutil.copyfile)
     (folder / "notebooks").mkdir()
     for path in [folder, *folder.rglob("*")]:
@@ -214,7 +214,8 @@ def test_without_a_display_figures_are_pictures(hard: Any) -> None:
 
 
 def test_without_a_chinese_font_there_is_pinyin_and_no_box(hard: Any) -> None:
-    drawn = "from course_utils import plots, sentences\nimport matplotlib.pyplot as plt\n"
+    drawn = "from course_utils import plots\nfrom course_utils.texts import sentences\n"
+    drawn += "import matplotlib.pyplot as plt\n"
     drawn += "words = plots.labels(list(sentences.PINYIN), sentences.PINYIN)\n"
     drawn += "figure, axes = plt.subplots(figsize=(4, 2))\naxes.set_xticks(range(len(words)), "
     words = hard.kernel.run(drawn + "words)\nplots.show(figure, 'pinyin')\nprint(*words)")

@@ -252,7 +252,7 @@ def _of_claims(root: Path) -> tuple[str, str]:
         f"Of {verdicts.total()} claims about positional encodings {verdicts['false']} "
         f"are false, {verdicts['true']} true, {verdicts['depends']} depend on a choice."
     )
-    return told, "`make claims`, the ledger in lesson 10's closer look"
+    return told, "`make notebooks`, the ledger in lesson 10's closer look"
 
 
 def fill(text: str, project: Project, paths: list[Path]) -> str:
