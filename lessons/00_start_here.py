@@ -49,10 +49,11 @@ device = start(seed=0)
 # to be let in, and there are four places to do it.
 
 # %%
+from course_lab.door_strip import door_strip
 from course_utils import plots
 
 plots.show(
-    plots.door_strip([], "Four doors for position, in the order a token passes them"),
+    door_strip([], "Four doors for position, in the order a token passes them"),
     "Four shut doors in a row: 1 token embeddings, 2 queries and keys, 3 attention scores, "
     "4 what is summed.",
 )

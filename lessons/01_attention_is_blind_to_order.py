@@ -27,10 +27,11 @@ from course_lab import start
 device = start(seed=0)
 
 # %%
+from course_lab.door_strip import door_strip
 from course_utils import plots
 
 plots.show(
-    plots.door_strip([], "Lesson 01: every door is shut"),
+    door_strip([], "Lesson 01: every door is shut"),
     "The four doors embed, rotate, bias and values, all shut.",
 )
 

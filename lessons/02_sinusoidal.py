@@ -29,12 +29,13 @@ device = start(seed=0)
 
 # %% tags=["plumbing"]
 # The doors of this lesson
+from course_lab.door_strip import door_strip
 from course_utils import plots
 from course_utils.encodings import create
 
 encoding = create("sinusoidal", d_model=128, n_heads=1)
 plots.show(
-    plots.door_strip(encoding.doors, "Lesson 02: sinusoidal opens door 1"),
+    door_strip(encoding.doors, "Lesson 02: sinusoidal opens door 1"),
     f"The strip of four doors; open: {', '.join(encoding.doors)}.",
 )
 
@@ -74,16 +75,16 @@ from course_lab import widgets
 guess = widgets.predict("Which of the five grants the most wishes?", list(codes))
 
 # %%
-from course_utils import measures
+from course_lab.scoreboards import WISHES, draw_scoreboard, granted, scoreboard, scoreboard_text
 
-board = measures.scoreboard(codes)
-wishes = measures.granted(board)
+board = scoreboard(codes)
+wishes = granted(board)
 guess.reveal(max(wishes, key=wishes.get))
 
 # %% tags=["plumbing"]
 # The board
-fig = plots.scoreboard(board, measures.WISHES, "Five codes, six wishes")
-plots.show(fig, measures.scoreboard_text(board))
+fig = draw_scoreboard(board, WISHES, "Five codes, six wishes")
+plots.show(fig, scoreboard_text(board))
 
 # %% [markdown]
 # **Look:** each row fails somewhere. Plain numbers grow, and LayerNorm squeezes late neighbours
@@ -102,9 +103,9 @@ def mine(p):
     return (-p[:, None] / 50).exp()
 
 
-my_board = measures.scoreboard({"mine": mine})
-fig = plots.scoreboard(my_board, measures.WISHES, "My code, six wishes")
-plots.show(fig, measures.scoreboard_text(my_board))
+my_board = scoreboard({"mine": mine})
+fig = draw_scoreboard(my_board, WISHES, "My code, six wishes")
+plots.show(fig, scoreboard_text(my_board))
 
 # %% [markdown]
 # ## A clock hand
@@ -164,7 +165,7 @@ from course_utils.encodings.functional import sinusoidal_table
 p = torch.arange(100, dtype=torch.float64)
 assert torch.allclose(sinusoidal_from_scratch(p, 128), sinusoidal_table(p, 128))
 
-board = measures.scoreboard(
+board = scoreboard(
     {
         "1 hand": lambda p: sinusoidal_from_scratch(p, 2),
         "4 hands": lambda p: sinusoidal_from_scratch(p, 8),
@@ -174,8 +175,8 @@ board = measures.scoreboard(
 
 # %% tags=["plumbing"]
 # The board once more
-fig = plots.scoreboard(board, measures.WISHES, "Clock hands, six wishes")
-plots.show(fig, measures.scoreboard_text(board))
+fig = draw_scoreboard(board, WISHES, "Clock hands, six wishes")
+plots.show(fig, scoreboard_text(board))
 
 # %% [markdown]
 # **Look:** 64 hands grant all six wishes. (Other speeds can too. That they fall by equal factors is
@@ -361,6 +362,8 @@ guess = widgets.predict(
 )
 
 # %%
+from course_utils import measures
+
 closest = {width: measures.nearest_pair(sinusoidal_table(p, width)) for width in (2, 8, 128)}
 for width, (distance, one, other) in closest.items():
     print(f"{width // 2:2} hands: the closest two are {other - one:4} apart, at {distance:.4f}")

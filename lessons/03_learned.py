@@ -26,12 +26,13 @@ from course_lab import start
 device = start(seed=0)
 
 # %%
+from course_lab.door_strip import door_strip
 from course_utils import plots
 from course_utils.encodings import create
 
 learned = create("learned", d_model=32, n_heads=2, max_len=64)
 plots.show(
-    plots.door_strip(learned.doors, "Lesson 03: learned opens door 1"),
+    door_strip(learned.doors, "Lesson 03: learned opens door 1"),
     f"The strip of four doors; open: {', '.join(learned.doors)}.",
 )
 

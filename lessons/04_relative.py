@@ -28,13 +28,14 @@ from course_lab import start
 device = start(seed=0)
 
 # %%
+from course_lab.door_strip import door_strip
 from course_utils import plots
 from course_utils.encodings import Places, create
 
 SCHEMES = ("shaw", "transformer_xl", "t5", "deberta")
 opened = {name: create(name, d_model=64, n_heads=4).doors for name in SCHEMES}
 plots.show(
-    plots.door_strip({door for doors in opened.values() for door in doors}, "Lesson 04: relative"),
+    door_strip({door for doors in opened.values() for door in doors}, "Lesson 04: relative"),
     "The strip of four doors, bias and values open. By scheme: "
     + "; ".join(f"{name}: {', '.join(doors)}" for name, doors in opened.items())
     + ".",

@@ -30,12 +30,13 @@ device = start(seed=0)
 
 # %% tags=["plumbing"]
 # Which door RoPE opens
+from course_lab.door_strip import door_strip
 from course_utils import plots
 from course_utils.encodings import create
 
 rope = create("rope", d_model=128, n_heads=4)
 plots.show(
-    plots.door_strip(rope.doors, "Lesson 05: RoPE opens door 2"),
+    door_strip(rope.doors, "Lesson 05: RoPE opens door 2"),
     f"The strip of four doors; open: {', '.join(rope.doors)}.",
 )
 

@@ -26,12 +26,13 @@ from course_lab import start
 device = start(seed=0)
 
 # %%
+from course_lab.door_strip import door_strip
 from course_utils import plots
 from course_utils.encodings import Places, create
 
 alibi = create("alibi", d_model=64, n_heads=8)
 plots.show(
-    plots.door_strip(alibi.doors, "Lesson 06: ALiBi opens door 3"),
+    door_strip(alibi.doors, "Lesson 06: ALiBi opens door 3"),
     f"The strip of four doors; open: {', '.join(alibi.doors)}.",
 )
 

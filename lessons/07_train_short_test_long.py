@@ -26,12 +26,13 @@ from course_lab import start
 device = start(seed=0)
 
 # %%
+from course_lab.door_strip import door_strip
 from course_utils import plots
 from course_utils.encodings import create
 from course_utils.encodings.base import DOORS
 
 plots.show(
-    plots.door_strip(DOORS, "Lesson 07: every door, one experiment"),
+    door_strip(DOORS, "Lesson 07: every door, one experiment"),
     f"The strip of four doors; open: {', '.join(DOORS)}.",
 )
 

@@ -26,12 +26,13 @@ from course_lab import start
 device = start(seed=0)
 
 # %%
+from course_lab.door_strip import door_strip
 from course_utils import plots
 from course_utils.encodings import create
 
 rope = create("rope", d_model=128, n_heads=4)
 plots.show(
-    plots.door_strip(rope.doors, "Lesson 08: door 2, at another speed"),
+    door_strip(rope.doors, "Lesson 08: door 2, at another speed"),
     f"The strip of four doors; open: {', '.join(rope.doors)}.",
 )
 

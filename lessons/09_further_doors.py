@@ -32,6 +32,7 @@ device = start(seed=0)
 # Which doors they open
 import torch
 
+from course_lab.door_strip import door_strip
 from course_utils import plots
 from course_utils.encodings import create
 from course_utils.encodings.grid import AxialRotary
@@ -41,7 +42,7 @@ torch.manual_seed(0)
 made = {name: create(name, d_model=128, n_heads=4, causal=True) for name in text_answers}
 opened = {door for one in made.values() for door in one.doors} | set(AxialRotary(128, 4, 16).doors)
 plots.show(
-    plots.door_strip(opened, "Lesson 09: answers at doors 1, 2 and 3, and with all doors shut"),
+    door_strip(opened, "Lesson 09: answers at doors 1, 2 and 3, and with all doors shut"),
     f"The strip of four doors; open: {', '.join(sorted(opened))}.",
 )
 

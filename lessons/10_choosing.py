@@ -28,11 +28,12 @@ device = start(seed=0)
 
 # %% tags=["plumbing"]
 # The doors of this lesson
+from course_lab.door_strip import door_strip
 from course_utils import plots
 from course_utils.encodings.base import DOORS
 
 plots.show(
-    plots.door_strip(DOORS, "Lesson 10: every door is a choice"),
+    door_strip(DOORS, "Lesson 10: every door is a choice"),
     f"The strip of four doors; open: {', '.join(DOORS)}.",
 )
 
@@ -332,6 +333,8 @@ for job, answers in jobs.items():
 
 # %% tags=["plumbing"]
 # Who is left for which job, and if not, why not
+from course_lab.scoreboards import draw_scoreboard
+
 causal_only = facts.mirror.isna()
 why = {"starts": "moves", "attention": "bias"}
 board = {name: {} for name in facts.sort_values("loss").index}
@@ -349,7 +352,7 @@ for job, answers in jobs.items():
         scores[job] = (not reasons, told)
 asked = {job: ", ".join(answers.values()) for job, answers in jobs.items()}
 wrapped = {job: text.replace(", ", ",\n").replace(" as long", "") for job, text in asked.items()}
-fig = plots.scoreboard(board, wrapped, "Six jobs, at most 0.2 nats behind")
+fig = draw_scoreboard(board, wrapped, "Six jobs, at most 0.2 nats behind")
 counts = {job: sum(scores[job][0] for scores in board.values()) for job in jobs}
 plots.show(
     fig,

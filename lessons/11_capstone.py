@@ -29,11 +29,12 @@ device = start(seed=0)
 
 # %% tags=["plumbing"]
 # The doors of this lesson
+from course_lab.door_strip import door_strip
 from course_utils import plots
 from course_utils.encodings.base import DOORS
 
 plots.show(
-    plots.door_strip(DOORS, "Lesson 11: every door is yours"),
+    door_strip(DOORS, "Lesson 11: every door is yours"),
     f"The strip of four doors; open: {', '.join(DOORS)}.",
 )
 
@@ -192,8 +193,10 @@ board = clinic.board({"same numbers": same_numbers, "causal": causal_from_scratc
 
 # %% tags=["plumbing"]
 # How both tests do
+from course_lab.scoreboards import draw_scoreboard
+
 wards = {letter: "sick, healthy" for letter in clinic.CASES}
-fig = plots.scoreboard(board, wards, "Two tests, six faults: sick ones found, healthy ones cleared")
+fig = draw_scoreboard(board, wards, "Two tests, six faults: sick ones found, healthy ones cleared")
 plots.show(
     fig,
     "A table of two tests and six faults. "
@@ -306,7 +309,7 @@ visits = clinic.visit(tests, models)
 
 # %% tags=["plumbing"]
 # What your tests say of the six patients
-visited = plots.scoreboard(
+visited = draw_scoreboard(
     visits,
     {patient: f"twin: {clinic.CASES[patient].twin}" for patient in patients},
     "Three tests, six patients: who is found?",
@@ -422,7 +425,7 @@ properties = {
 # %% tags=["plumbing"]
 # Which properties hold
 columns = {one: "a promise" if one == "shift" else "owed" for one in clinic.PROPERTIES}
-fig = plots.scoreboard(properties, columns, "Four encodings, six properties")
+fig = draw_scoreboard(properties, columns, "Four encodings, six properties")
 plots.show(
     fig,
     "A table of encodings and properties. "

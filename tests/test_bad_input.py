@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 import course_lab
 import course_utils
 from course_lab import widgets
+from course_lab.door_strip import door_strip
 from course_utils import encodings, measures, plots
 from course_utils.attention import MultiHeadAttention
 from course_utils.attention.kv_cache import FixedCache, KVCache
@@ -275,9 +276,9 @@ BAD = [
     (lambda: four_panel(dimensions=[8]), ValueError, "dimensions", "below 8", "got 8"),
     (lambda: four_panel(positions=[6]), ValueError, "positions", "below 6", "got 6"),
     (lambda: four_panel(positions=[0.5]), TypeError, "positions", "float 0.5"),
-    (lambda: plots.door_strip(["embd"]), ValueError, "doors", "'embd'", "did you mean 'embed'"),
-    (lambda: plots.door_strip([1]), TypeError, "doors", "int 1"),
-    (lambda: plots.door_strip(None), TypeError, "doors", "NoneType"),
+    (lambda: door_strip(["embd"]), ValueError, "doors", "'embd'", "did you mean 'embed'"),
+    (lambda: door_strip([1]), TypeError, "doors", "int 1"),
+    (lambda: door_strip(None), TypeError, "doors", "NoneType"),
     # widgets
     (lambda: explore("draw", k=(0, 3, 1)), TypeError, "draw", "str 'draw'"),
     (lambda: explore(), ValueError, "controls", "{}"),

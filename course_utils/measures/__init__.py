@@ -19,4 +19,3 @@ from course_utils.measures.tables import (
     toeplitz_error,
 )
 from course_utils.measures.weights import diagonal_strength, entropy
-from course_utils.measures.wishes import WISHES, granted, scoreboard, scoreboard_text, wishes

@@ -4,9 +4,7 @@ What a figure shows is computed elsewhere, in ``measures`` or ``experiments``. P
 a slider are in ``explorers``.
 """
 
-from course_utils.plots.board import scoreboard
 from course_utils.plots.curves import entropy, four_panel, lines, seed_curves, strips
-from course_utils.plots.doors import door_strip
 from course_utils.plots.identities import Identity, identity
 from course_utils.plots.matrices import (
     attention,

@@ -5,10 +5,18 @@ import pytest
 import torch
 from matplotlib.patches import Rectangle
 
-from course_utils import measures, plots
+from course_lab.scoreboards import (
+    NO,
+    WISHES,
+    YES,
+    draw_scoreboard,
+    granted,
+    scoreboard,
+    scoreboard_text,
+    scores_of,
+)
+from course_utils import plots
 from course_utils.encodings.functional import sinusoidal_table
-from course_utils.measures.wishes import WISHES
-from course_utils.plots.board import NO, YES
 
 NAMES = list(WISHES)
 HALF = torch.rand(64, generator=torch.Generator().manual_seed(0))
@@ -47,25 +55,25 @@ KNOWN = {  # code → the wishes that it grants, in their order
 
 @pytest.mark.parametrize(("code", "granted"), KNOWN.values(), ids=KNOWN)
 def test_a_code_grants_what_it_is_known_to_grant(code, granted):
-    found = measures.wishes(code)
+    found = scores_of(code)
     assert list(found) == NAMES
     assert "".join(str(int(score.granted)) for score in found.values()) == granted
 
 
 @pytest.mark.parametrize("width", [12, 20, 24, 32, 64, 96])
 def test_sinusoids_of_six_hands_and_of_more_grant_all(width):
-    found = measures.wishes(lambda p: sinusoidal_table(p, width))
+    found = scores_of(lambda p: sinusoidal_table(p, width))
     assert all(score.granted for score in found.values())
 
 
 def test_scores_say_the_numbers_behind_them():
-    shown = {name: one.shown for name, one in measures.wishes(KNOWN["one-hot"][0]).items()}
+    shown = {name: one.shown for name, one in scores_of(KNOWN["one-hot"][0]).items()}
     assert shown["small numbers"] == "up to 1"
     assert shown["fixed width"] == "64, then 512"
     assert shown["nearer is more alike"] == "0.00 0.00 0.00"
     assert shown["a shift is one matrix"] == "0 % off"
-    assert measures.wishes(KNOWN["share"][0])["fixed width"].shown == "other numbers"
-    quarter = measures.wishes(lambda p: hands(p, torch.full((1,), torch.pi)))
+    assert scores_of(KNOWN["share"][0])["fixed width"].shown == "other numbers"
+    quarter = scores_of(lambda p: hands(p, torch.full((1,), torch.pi)))
     assert quarter["nearer is more alike"].shown == "−1.00 1.00 1.00"
 
 
@@ -84,16 +92,16 @@ BROKEN = {
 
 @pytest.mark.parametrize(("code", "words"), BROKEN.values(), ids=BROKEN)
 def test_a_broken_code_gets_a_message_and_the_others_their_scores(code, words):
-    board = measures.scoreboard({"broken": code, "whole": KNOWN["one hand"][0]})
+    board = scoreboard({"broken": code, "whole": KNOWN["one hand"][0]})
     assert isinstance(board["broken"], str) and words in board["broken"]
-    assert measures.granted(board) == {"broken": 0, "whole": 4}
-    told = measures.scoreboard_text(board)
+    assert granted(board) == {"broken": 0, "whole": 4}
+    told = scoreboard_text(board)
     assert words in told and "whole grants 4 of 6 wishes. It fails told apart, nearer" in told
 
 
 def test_a_code_of_all_wishes_fails_none():
-    board = measures.scoreboard({"best": KNOWN["sinusoidal"][0]})
-    assert measures.scoreboard_text(board) == "best grants 6 of 6 wishes."
+    board = scoreboard({"best": KNOWN["sinusoidal"][0]})
+    assert scoreboard_text(board) == "best grants 6 of 6 wishes."
 
 
 # Its figure
@@ -107,7 +115,7 @@ def board():
 @pytest.mark.usefixtures("figures")
 def test_the_figure_has_a_mark_and_a_number_a_cell_and_a_sum_a_row(board):
     plots.use_style()
-    fig = plots.scoreboard(board, {"a": "at most 2", "b": "none"}, "title")
+    fig = draw_scoreboard(board, {"a": "at most 2", "b": "none"}, "title")
     ax = fig.axes[0]
     said = [text.get_text() for text in ax.texts]
     assert said[:5] == ["✓", "1.5", "✗", "off", "1 of 2"]
@@ -124,4 +132,4 @@ def test_the_figure_has_a_mark_and_a_number_a_cell_and_a_sum_a_row(board):
 def test_an_empty_board_is_refused(empty):
     given = {"board": {"a": "b"}, "columns": {"a": "b"}} | {empty: {}}
     with pytest.raises(ValueError, match="must not be empty"):
-        plots.scoreboard(**given)
+        draw_scoreboard(**given)

@@ -1,0 +1,66 @@
+"""The strip of four doors at the head of every lesson."""
+
+from collections.abc import Iterable
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Polygon, Rectangle
+
+from course_utils import validation
+from course_utils.encodings.base import DOORS
+
+CAPTIONS = {
+    "embed": "token\nembeddings",
+    "rotate": "queries\nand keys",
+    "bias": "attention\nscores",
+    "values": "what is\nsummed",
+}
+OPEN_COLOUR, SHUT_COLOUR, LEAF_COLOUR = "#0173b2", "0.88", "#de8f05"
+
+
+def door_strip(doors: Iterable[str], title: str = "") -> Figure:
+    """Draw the four doors in the order a token passes them, the named ones open.
+
+    Their names are ``"embed"``, ``"rotate"``, ``"bias"``, ``"values"``.
+    """
+    validation.instance("doors", doors, Iterable, "a list of names")
+    open_doors = {validation.choice("doors", door, DOORS) for door in doors}
+    fig = Figure(figsize=(8.0, 1.75))
+    fig.set_layout_engine("none")
+    ax = fig.add_axes((0, 0, 1, 1))
+    ax.set(xlim=(0, 16), ylim=(0, 3.5))
+    ax.axis("off")
+    if title:
+        ax.text(8, 3.25, title, ha="center", va="center", fontsize=12)
+    arrow = {"arrowstyle": "->", "color": "0.6", "linewidth": 1.5}
+    ax.annotate("", xy=(15.8, 1.3), xytext=(0.2, 1.3), arrowprops=arrow, zorder=0)
+    for number, door in enumerate(DOORS, start=1):
+        _draw_door(ax, number, door, is_open=door in open_doors)
+    return fig
+
+
+def _draw_door(ax: Axes, number: int, door: str, is_open: bool) -> None:
+    """Draw the door at its place in the strip, with its number, caption and method."""
+    left = 0.7 + 3.85 * (number - 1)
+    fill, edge = ("white", OPEN_COLOUR) if is_open else (SHUT_COLOUR, "0.6")
+    ax.add_patch(Rectangle((left, 0.3), 1.15, 2.0, facecolor=fill, edgecolor=edge, linewidth=2))
+    if is_open:  # the leaf swings out to the left
+        corners = [(left, 0.3), (left - 0.45, 0.05), (left - 0.45, 2.1), (left, 2.3)]
+        ax.add_patch(Polygon(corners, facecolor=LEAF_COLOUR, edgecolor=OPEN_COLOUR, linewidth=1.5))
+    else:
+        ax.plot([left + 0.95], [1.25], "o", color="0.5", markersize=4)
+    ax.text(
+        left + 0.57,
+        1.3,
+        str(number),
+        ha="center",
+        va="center",
+        fontsize=14,
+        color=OPEN_COLOUR if is_open else "0.45",
+        weight="bold" if is_open else "normal",
+    )
+    caption_colour = "black" if is_open else "0.45"
+    ax.text(left + 1.4, 1.75, CAPTIONS[door], va="center", fontsize=10.5, color=caption_colour)
+    method = f"{door}()\n{'open' if is_open else 'shut'}"
+    method_colour = OPEN_COLOUR if is_open else "0.5"
+    ax.text(left + 1.4, 0.75, method, va="center", fontsize=9, color=method_colour)

@@ -1,0 +1,212 @@
+"""Scoreboards: which of six wishes a code of positions grants, and the table of ✓ and ✗.
+
+A code is a function: from the positions 0, 1, …, n − 1, float64 of shape (n,), to one row of
+numbers a position, (n, width). It is called for ``SHORT`` and for ``LONG`` positions.
+"""
+
+import textwrap
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+import matplotlib.pyplot as plt
+import torch
+from jaxtyping import Float
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+from torch import Tensor
+
+from course_utils import validation
+from course_utils.measures import nearest_pair, toeplitz_error
+
+Code = Callable[[Tensor], Tensor]
+Rows = Float[Tensor, "n width"]
+
+SHORT, LONG = 64, 512  # positions of the two texts
+WIDTH = 128  # the most numbers a position may take; the width of the words too
+DISTANCES = (0, 1, 8, 64)  # positions apart; nearer ones have to be more alike
+SHIFTS = (1, 7)  # positions
+WISHES = {  # wish → its yardstick
+    "small numbers": "none above 2",
+    "fixed width": f"any text, ≤ {WIDTH}",
+    "told apart": "LayerNorm, ≥ 0.1",
+    "distance alone": "to 1 %",
+    "nearer is more alike": "1, 8, 64 apart",
+    "a shift is one matrix": "to 1 % of a step",
+}
+YES, NO = "#c4dff0", "#fbe3c0"  # light blue and light orange, distinct to everybody, as are ✓ ✗
+
+
+class Score(NamedTuple):
+    """Whether a code grants one wish, and the number behind it, as text."""
+
+    granted: bool
+    shown: str
+
+
+Board = dict[str, dict[str, Score] | str]  # code → its scores by wish, or what went wrong
+
+
+def scores_of(code: Code) -> dict[str, Score]:
+    """Which of the six wishes a code grants, by name.
+
+    Raises:
+        ValueError: if the code does not return a finite (n, width) tensor of real numbers.
+    """
+    short, rows = _rows(code, SHORT), _rows(code, LONG)
+    largest = float(rows.abs().max())
+    same_width = short.shape[1] == rows.shape[1]
+    same_rows = same_width and bool((short - rows[:SHORT]).abs().max() <= 1e-6)
+    if same_rows:
+        width = f"{rows.shape[1]} wide"
+    else:
+        width = "other numbers" if same_width else f"{short.shape[1]}, then {rows.shape[1]}"
+    distance = _closest_distance(rows)
+    unevenness = _unevenness(rows)
+    similarities = _similarities(rows)
+    falls = all(
+        farther <= nearer - 0.01
+        for nearer, farther in zip(similarities, similarities[1:], strict=False)
+    )
+    misfit = max(_misfit(rows, shift) for shift in SHIFTS)
+    scores = (
+        Score(largest <= 2, f"up to {largest:.3g}"),
+        Score(same_rows and rows.shape[1] <= WIDTH, width),
+        Score(distance >= 0.1, f"{distance:.4f}" if distance < 0.1 else f"{distance:.2f}"),
+        Score(unevenness <= 0.01, _as_percentage(unevenness)),
+        Score(falls, " ".join(f"{value:.2f}" for value in similarities[1:]).replace("-", "−")),
+        Score(misfit <= 0.01, _as_percentage(misfit)),
+    )
+    return dict(zip(WISHES, scores, strict=True))
+
+
+def scoreboard(codes: Mapping[str, Code]) -> Board:
+    """The scores of several codes by name; for a code that cannot be scored, the reason."""
+    board: Board = {}
+    for name, code in codes.items():
+        try:
+            board[name] = scores_of(code)
+        except Exception as error:  # a learner's code may fail in any way; the others stay scored
+            board[name] = f"{type(error).__name__}: {error}"
+    return board
+
+
+def granted(board: Board) -> dict[str, int]:
+    """How many wishes each code grants; 0 for one that could not be scored."""
+    return {
+        name: 0 if isinstance(scores, str) else sum(score.granted for score in scores.values())
+        for name, scores in board.items()
+    }
+
+
+def scoreboard_text(board: Board) -> str:
+    """The board in sentences, one a code."""
+    sentences, counts = [], granted(board)
+    for name, scores in board.items():
+        if isinstance(scores, str):
+            sentences.append(f"{name}: {scores}.")
+            continue
+        missed = [wish for wish, score in scores.items() if not score.granted]
+        lacks = f" It fails {', '.join(missed)}." if missed else ""
+        sentences.append(f"{name} grants {counts[name]} of {len(scores)} wishes.{lacks}")
+    return " ".join(sentences)
+
+
+def draw_scoreboard(
+    board: Mapping[str, Mapping[str, tuple[bool, str]] | str],
+    columns: Mapping[str, str],
+    title: str = "",
+) -> Figure:
+    """Draw a table of ✓ and ✗, each with its number, and how many ✓ each row has.
+
+    Args:
+        board: row → column → (granted, the number as text); or a sentence in place of a row.
+        columns: their names and, under each, a yardstick.
+        title: over the whole.
+    """
+    if not board or not columns:
+        raise ValueError(f"board and columns must not be empty, got {board!r} and {columns!r}")
+    width, height = len(columns), len(board)
+    fig, ax = plt.subplots(figsize=(2.2 + 1.45 * width, (1.3 if title else 0.9) + 0.42 * height))
+    ax.set(xlim=(-0.5, width + 0.2), ylim=(height - 0.5, -0.5))
+    fig.suptitle(title)
+    for row, scores in enumerate(board.values()):
+        if isinstance(scores, str):
+            sentence = textwrap.shorten(scores, 24 * width, placeholder=" …")
+            ax.text(-0.45, row, sentence, va="center", fontsize=9.5, style="italic")
+        else:
+            _draw_row(ax, row, [scores[column] for column in columns])
+    names = [f"{textwrap.fill(column, 14)}\n({columns[column]})" for column in columns]
+    ax.set_xticks(range(width), names, fontsize=9.5)
+    ax.set_yticks(range(height), list(board), fontsize=11)
+    ax.xaxis.tick_top()
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
+    return fig
+
+
+def _draw_row(ax: Axes, row: int, scores: list[tuple[bool, str]]) -> None:
+    total = 0
+    for column, (is_granted, shown) in enumerate(scores):
+        colour = YES if is_granted else NO
+        ax.add_patch(Rectangle((column - 0.48, row - 0.44), 0.96, 0.88, color=colour))
+        mark = "✓" if is_granted else "✗"
+        ax.text(column - 0.44, row, mark, va="center", weight="bold")
+        ax.text(column + 0.45, row, shown, va="center", ha="right", fontsize=9.5)
+        total += is_granted
+    count = f"{total} of {len(scores)}"
+    ax.text(len(scores) - 0.4, row, count, va="center", weight="bold")
+
+
+def _rows(code: Code, n: int) -> Rows:
+    """The rows of a code for n positions, in float64."""
+    rows = code(torch.arange(n, dtype=torch.float64))
+    expected = f"a tensor of shape ({n}, width) for {n} positions"
+    if not isinstance(rows, Tensor):
+        raise ValueError(f"a code must return {expected}, got {type(rows).__name__}")
+    if rows.ndim != 2 or len(rows) != n or rows.shape[1] == 0 or rows.is_complex():
+        raise ValueError(f"a code must return {expected}, got {tuple(rows.shape)} of {rows.dtype}")
+    return validation.finite("the code's numbers", rows.detach().cpu().double())
+
+
+def _closest_distance(rows: Rows) -> float:
+    """Distance of the closest two rows, each added to a word and normalised; least of 4 words.
+
+    The code takes the first columns of a word of ``WIDTH`` random numbers, or of its own width.
+    """
+    width = max(WIDTH, rows.shape[1])
+    words = torch.randn(4, width, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    padded = torch.nn.functional.pad(rows, (0, width - rows.shape[1]))
+    tables = torch.nn.functional.layer_norm(padded + words[:, None], (width,))
+    return min(nearest_pair(table).distance for table in tables)
+
+
+def _unevenness(rows: Rows) -> float:
+    """How far dot products are from depending on distance alone; 1 is the largest of them."""
+    products = rows @ rows.T
+    return toeplitz_error(products) / max(float(products.abs().max()), 1e-12)
+
+
+def _similarities(rows: Rows) -> list[float]:
+    """The mean dot product at each of ``DISTANCES``, as a share of that at 0.
+
+    Always from the rows of the first half, to rows after them.
+    """
+    first_half = rows[: LONG // 2]
+    products = []
+    for distance in DISTANCES:
+        shifted = rows[distance : distance + len(first_half)]
+        products.append(float((first_half * shifted).sum(1).mean()))
+    return [product / max(products[0], 1e-12) for product in products]
+
+
+def _misfit(rows: Rows, shift: int) -> float:
+    """The largest error of the best matrix from each row to the one ``shift`` later, in steps."""
+    before, after = rows[:-shift], rows[shift:]
+    predicted = before @ torch.linalg.lstsq(before, after, driver="gelsd").solution
+    mean_step = float((after - before).norm(dim=1).mean())
+    return float((predicted - after).norm(dim=1).max()) / max(mean_step, 1e-12)
+
+
+def _as_percentage(share: float) -> str:
+    return f"{100 * share:.0f} % off" if share < 9.995 else "over 999 % off"
