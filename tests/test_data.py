@@ -81,10 +81,10 @@ def reader(name):
 def test_whatever_reads_a_data_file_names_it_where_it_was_cut_or_is_gone(copied, name):
     path, read = copied / name, reader(name)
     path.write_bytes(path.read_bytes()[:-100])
-    with pytest.raises(OSError, match=rf"{name} is damaged.*restore it .*or install again"):
+    with pytest.raises(OSError, match=rf"{name} is damaged.*restore it with: git"):
         read()
     path.unlink()
-    with pytest.raises(FileNotFoundError, match=rf"{name} is missing; restore it .*or install"):
+    with pytest.raises(FileNotFoundError, match=rf"{name} is missing; restore it with: git"):
         read()
 
 
@@ -113,15 +113,9 @@ def test_an_unknown_name_is_refused_with_the_nearest():
         data.verified("position_tables.npz")
 
 
-def test_without_a_clone_the_installed_files_are_found(copied, monkeypatch):
-    monkeypatch.setattr(data, "CLONE", copied / "elsewhere")
-    monkeypatch.setattr(data, "INSTALLED", copied)
-    assert data.verified("position_table.npz").parent == copied
-    monkeypatch.setattr(data, "INSTALLED", copied / "nowhere")
-    monkeypatch.setattr(data, "FOR_ME", copied)
-    assert data.verified("position_table.npz").parent == copied
-    monkeypatch.setattr(data, "FOR_ME", copied / "nowhere")
-    with pytest.raises(FileNotFoundError, match="data folder is missing"):
+def test_without_a_clone_the_error_says_where_the_data_come_from(copied, monkeypatch):
+    monkeypatch.setattr(data, "CLONE", copied / "nowhere")
+    with pytest.raises(FileNotFoundError, match="data folder is missing.* come with a clone"):
         data.position_table()
 
 

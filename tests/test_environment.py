@@ -587,21 +587,32 @@ def pins(name):
     return found
 
 
-def ranges():
-    """Every requirement in pyproject.toml, with those of the extras."""
-    extras = PROJECT["optional-dependencies"].values()
-    return [Requirement(line) for line in sum(extras, PROJECT["dependencies"])]
+EXTRAS = PROJECT["optional-dependencies"]
+
+
+def ranges(*extras):
+    """The requirements of the course with these extras, and with the extras that those name."""
+    requirements = [Requirement(line) for line in PROJECT["dependencies"]]
+    for extra in extras:
+        for requirement in map(Requirement, EXTRAS[extra]):
+            if requirement.name == PROJECT["name"]:
+                requirements += ranges(*requirement.extras)
+            else:
+                requirements.append(requirement)
+    return requirements
 
 
 @pytest.mark.parametrize("pin", pins(".github/colab.txt"), ids=lambda pin: pin.name)
 def test_colabs_versions_are_within_the_ranges(pin):
     version = str(pin.specifier).removeprefix("==")
-    matching = [r for r in map(Requirement, PROJECT["dependencies"]) if r.name == pin.name]
-    assert matching, f"{pin.name} is no dependency"
+    matching = [requirement for requirement in ranges("course") if requirement.name == pin.name]
+    assert matching, f"{pin.name} is no dependency of the lessons"
     assert matching[0].specifier.contains(version), f"{matching[0]} leaves out Colab's {version}"
 
 
-@pytest.mark.parametrize("requirement", ranges(), ids=lambda requirement: requirement.name)
+@pytest.mark.parametrize(
+    "requirement", sorted(set(ranges(*EXTRAS)), key=str), ids=lambda requirement: requirement.name
+)
 def test_every_requirement_is_pinned_within_its_range(requirement):
     found = [
         pin
@@ -616,7 +627,7 @@ def test_every_requirement_is_pinned_within_its_range(requirement):
 @pytest.mark.parametrize("pin", pins(NO_DEPS), ids=lambda pin: pin.name)
 def test_what_is_installed_without_its_requirements_stands_in_no_other_list(pin):
     """An extra or a pin would bring those requirements in."""
-    assert pin.name not in {requirement.name for requirement in ranges()}
+    assert pin.name not in {requirement.name for requirement in ranges(*EXTRAS)}
     assert pin.name not in {other.name for other in pins("requirements.txt")}
 
 
@@ -656,7 +667,7 @@ def test_conda_brings_all_that_the_course_needs():
         "torch": "pytorch-cpu",
         "matplotlib": "matplotlib-base",
     }
-    needed = {Requirement(line).name for line in PROJECT["dependencies"]} | {"jupyterlab"}
+    needed = {requirement.name for requirement in ranges("lab")}
     assert {other_names.get(name, name) for name in needed} <= conda
     assert {"pip": ["-e ."]} in environment["dependencies"]
 

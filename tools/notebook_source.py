@@ -31,15 +31,18 @@ SITE_KEY = "mystnb"  # in a cell's metadata: what the build found in its outputs
 CLOSER = "closer"  # the folder of closer looks: what a lesson leaves out, for engineers
 
 SETUP = """\
-# Makes the course importable: installed, in the clone around this notebook, or else fetched.
+# Makes the course importable: installed, in the clone around this notebook, or in one fetched now.
 import importlib.util, pathlib, sys
-sys.path += [str(p) for p in pathlib.Path.cwd().parents if (p / "course_utils").is_dir()]
-if not importlib.util.find_spec("course_utils"): get_ipython().run_line_magic("pip", "install -q git+{address}@{tag}")
-if not importlib.util.find_spec("course_utils"): raise RuntimeError("The course could not be installed; pip says why above. Is there a network? Then restart the kernel and run this cell again.")"""  # noqa: E501
+sys.path += [str(p) for p in pathlib.Path.cwd().parents if (p / "course_lab").is_dir()]
+if not importlib.util.find_spec("course_lab"):
+    if not pathlib.Path("order-matters").is_dir(): get_ipython().system("git clone -q --depth 1 --branch {tag} {address} order-matters")
+    get_ipython().run_line_magic("pip", 'install -q -e "./order-matters[course]"')
+    sys.path.append(str(pathlib.Path("order-matters").resolve()))
+if not all(map(importlib.util.find_spec, ["course_lab", "anywidget"])): raise RuntimeError("The course is not installed. In a clone, make lab installs it. Elsewhere git or pip says above what went wrong: is there a network? Then restart the kernel and run this cell again.")"""  # noqa: E501
 # The same, in a lesson that reads a published model.
 SETUP_MODEL = """\
 # Outside of a clone, where make cannot have fetched it, this lesson's model comes too.
-in_clone = any((p / "course_utils").is_dir() for p in pathlib.Path.cwd().parents)
+in_clone = any((p / "course_lab").is_dir() for p in pathlib.Path.cwd().parents)
 if not in_clone and not all(map(importlib.util.find_spec, {modules})): get_ipython().run_line_magic("pip", "install -q --no-deps {packages}")"""  # noqa: E501
 
 METADATA = {

@@ -8,7 +8,6 @@ from __future__ import annotations
 import csv
 import hashlib
 import re
-import sysconfig
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,23 +22,17 @@ if TYPE_CHECKING:
     import pandas as pd
 
 CHECKSUMS = "sha256.txt"
-# In a clone the folder stands beside the package; pip puts it where data of packages goes: for all
-# users, or, where it may not write there, as on a shared server, for this one.
-CLONE = Path(__file__).resolve().parents[2] / "data"
-SHARE = Path("share") / "order-matters" / "data"
-INSTALLED = Path(sysconfig.get_path("data")) / SHARE
-FOR_ME = Path(sysconfig.get_path("data", sysconfig.get_preferred_scheme("user"))) / SHARE
+CLONE = Path(__file__).resolve().parents[2] / "data"  # beside the package
 
 
 def folder() -> Path:
-    """The folder with the course's data; FileNotFoundError if there is none."""
-    for place in (CLONE, INSTALLED, FOR_ME):
-        if (place / CHECKSUMS).is_file():
-            return place
-    raise FileNotFoundError(
-        f"the course's data folder is missing: no {CHECKSUMS} in {CLONE}, {INSTALLED} or {FOR_ME}; "
-        "install the course again"
-    )
+    """The folder with the course's data; FileNotFoundError where there is none."""
+    if not (CLONE / CHECKSUMS).is_file():
+        raise FileNotFoundError(
+            f"the course's data folder is missing: there is no {CHECKSUMS} in {CLONE}; the data "
+            "come with a clone of the course's repository, not with the package that pip installs"
+        )
+    return CLONE
 
 
 def checksums() -> dict[str, str]:
@@ -67,8 +60,7 @@ def verified(name: str) -> Path:
 
 
 def _restore(path: Path) -> str:
-    clone = path.parents[1]
-    return f'restore it (in a clone: git -C "{clone}" checkout data/{path.name}) or install again'
+    return f'restore it with: git -C "{path.parents[1]}" checkout data/{path.name}'
 
 
 def position_table() -> Float[Tensor, "positions width"]:
