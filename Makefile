@@ -91,7 +91,7 @@ book:
 # build/ goes first: what lies there from another day would come along.
 wheel:
 	@rm -rf build
-	$(IN_VENV) site -- -m pip wheel --quiet --no-deps --wheel-dir dist .
+	@"$(or $(BOOT),$(error $(MISSING)))" -m pip wheel --quiet --no-deps --wheel-dir dist .
 
 site-serve:
 	$(IN_VENV) site -- tools/build_site.py --serve $(PORT) $(SITE_ARGS)

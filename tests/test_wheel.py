@@ -1,4 +1,4 @@
-"""The course as pip gets it: wheel, source archive, and a notebook's first cell as on Colab."""
+"""The course as pip gets it: the engineer's wheel, and a notebook's first cell as on Colab."""
 
 import json
 import os
@@ -8,9 +8,11 @@ import subprocess
 import sys
 import sysconfig
 import tarfile
+import tomllib
 import venv
 import zipfile
 from collections.abc import Iterator
+from importlib.metadata import distribution
 from pathlib import Path
 
 import nbformat
@@ -20,43 +22,67 @@ from packaging.requirements import Requirement
 
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = read_project(ROOT)
-PARTS = ["pyproject.toml", "README.md", "LICENSE", "LICENSE-text", "course_utils", "data"]
-LARGEST = 10_000_000  # bytes of the wheel, which Colab fetches
-
-pytestmark = [
-    pytest.mark.thorough,
-    pytest.mark.skipif(os.name == "nt", reason="makes symbolic links"),
+DEPENDENCIES = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"][
+    "dependencies"
 ]
+BUILT = ["pyproject.toml", "README.md", "LICENSE", "LICENSE-text", "course_utils"]
+CLONED = [*BUILT, "course_lab", "data"]  # of a clone, what a lesson needs
+LARGEST_WHEEL = 500_000  # bytes
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="makes symbolic links")
 
 
-@pytest.fixture(scope="module")
-def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What a build needs, without anything that was built."""
-    folder = tmp_path_factory.mktemp("source")
-    for name in PARTS:
-        there = ROOT / name
-        if there.is_dir():
-            shutil.copytree(there, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+def copied(names: list[str], folder: Path) -> Path:
+    """A folder with these files and folders of the repository, without anything that was built."""
+    folder.mkdir()
+    for name in names:
+        if (ROOT / name).is_dir():
+            ignored = shutil.ignore_patterns("__pycache__")
+            shutil.copytree(ROOT / name, folder / name, ignore=ignored)
         else:
-            shutil.copy(there, folder)
+            shutil.copy(ROOT / name, folder)
     return folder
 
 
 @pytest.fixture(scope="module")
-def built(source: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """The wheel and the source archive."""
-    folder = tmp_path_factory.mktemp("dist")
+def archives(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """The wheel and the source archive, built from a whole clone."""
+    folder = tmp_path_factory.mktemp("archives")
+    clone = copied([*CLONED, "course_experiments"], folder / "clone")
     script = "import sys; from setuptools import build_meta as b; to = sys.argv[1]; "
     script += "b.build_sdist(to); b.build_wheel(to)"
-    copy = shutil.copytree(source, tmp_path_factory.mktemp("build") / "course")
-    subprocess.run([sys.executable, "-c", script, folder], cwd=copy, check=True)
+    subprocess.run([sys.executable, "-c", script, folder], cwd=clone, check=True)
     return next(folder.glob("*.whl")), next(folder.glob("*.tar.gz"))
 
 
-class Machine:
-    """A computer on which everything is installed but the course, and no network reaches."""
+def required(names: list[str]) -> set[str]:
+    """These distributions and all that they require, as far as that is installed here."""
+    complete: set[str] = set()
+    pending = [Requirement(name) for name in names]
+    while pending:
+        requirement = pending.pop()
+        marker = requirement.marker
+        if requirement.name in complete or (marker and not marker.evaluate({"extra": ""})):
+            continue
+        complete.add(requirement.name)
+        pending += map(Requirement, distribution(requirement.name).requires or [])
+    return complete
 
-    def __init__(self, folder: Path) -> None:
+
+def entries_of(name: str) -> Iterator[Path]:
+    """The files and folders in site-packages that belong to a distribution."""
+    parts = distribution(name)
+    tops = {
+        file.parts[0] for file in parts.files or [] if file.parts[0] not in ("..", "__pycache__")
+    }
+    yield from (Path(str(parts.locate_file(top))) for top in tops)
+
+
+class Machine:
+    """A computer with some packages installed, but not the course, and without a network."""
+
+    def __init__(self, folder: Path, packages: set[str] | None = None) -> None:
+        """``packages`` are distributions; None stands for all that are installed here."""
         self.folder, self.empty = folder, folder / "empty"
         self.empty.mkdir(parents=True)
         venv.create(folder / "env", symlinks=True)
@@ -64,10 +90,14 @@ class Machine:
         self.site = Path(self.run("import sysconfig; print(sysconfig.get_path('purelib'))").strip())
         self.others = folder / "others"
         self.others.mkdir()
-        for name in {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}:
-            for path in Path(name).iterdir():
-                if not re.search(r"order_matters|course_utils|\.pth$|__pycache__", path.name):
-                    (self.others / path.name).symlink_to(path)
+        if packages is None:
+            here = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
+            entries = [entry for name in here for entry in Path(name).iterdir()]
+        else:
+            entries = [entry for name in packages for entry in entries_of(name)]
+        for entry in entries:
+            if not re.search(r"order_matters|course_|\.pth$|__pycache__", entry.name):
+                (self.others / entry.name).symlink_to(entry)
         (self.site / "others.pth").write_text(str(self.others))
 
     def run(self, *command: str | Path, **settings: str) -> str:
@@ -76,18 +106,18 @@ class Machine:
         IPython would look for packages in the virtual environment that VIRTUAL_ENV names.
         """
         ours = ("PYTHON", "PIP_", "UV_", "VIRTUAL_ENV")
-        kept = {k: v for k, v in os.environ.items() if not k.startswith(ours)}
-        how = ["-c"] if len(command) == 1 else []
-        done = subprocess.run(
-            [self.python, *how, *command],
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
+        options = ["-c"] if len(command) == 1 else []
+        process = subprocess.run(
+            [self.python, *options, *command],
             cwd=self.empty,
             env=kept | {"PIP_NO_INDEX": "1", "PIP_NO_BUILD_ISOLATION": "0", **settings},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             encoding="utf-8",
         )
-        assert done.returncode == 0, done.stdout
-        return done.stdout
+        assert process.returncode == 0, process.stdout
+        return process.stdout
 
     def installed(self) -> set[str]:
         """What was put beside Python, without versions."""
@@ -95,94 +125,114 @@ class Machine:
         return names - {"others.pth", "__pycache__"}
 
 
-@pytest.fixture
-def machine(tmp_path: Path) -> Machine:
-    return Machine(tmp_path / "Rechner mit Ümlaut")
+# ------------------------------------------------------------------------- the engineer's wheel
+
+
+def test_the_wheel_has_course_utils_and_nothing_else(archives: tuple[Path, Path]) -> None:
+    wheel = zipfile.ZipFile(archives[0])
+    inside = {path: wheel.read(path) for path in wheel.namelist() if ".dist-info/" not in path}
+    assert inside == {
+        path.relative_to(ROOT).as_posix(): path.read_bytes()
+        for path in (ROOT / "course_utils").rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+    assert archives[0].stat().st_size < LARGEST_WHEEL
+
+
+def test_the_source_archive_has_all_that_a_wheel_needs(archives: tuple[Path, Path]) -> None:
+    with tarfile.open(archives[1]) as archive:
+        inside = {Path(*Path(name).parts[1:]) for name in archive.getnames()}
+    package = {path.relative_to(ROOT) for path in (ROOT / "course_utils").rglob("*.py")}
+    assert package | {Path(name) for name in BUILT} <= inside
+    assert not {path for path in inside if path.parts[:1] in (("course_lab",), ("data",))}
 
 
 USE = """
-import course_utils
-from course_utils.texts import data, text
-from course_lab import explorers
-from course_utils.models import shipped
-for name in data.checksums():
-    data.verified(name)
-assert data.results("extrapolation").size and data.position_table().shape == (512, 384)
-assert "export" in explorers.ALL["frequencies"].module
+import torch
+from course_utils.attention import MultiHeadAttention
+from course_utils.encodings import NAMES, create
+from course_utils.models import TinyTransformer, from_file
+
+x, tokens = torch.randn(1, 5, 16), torch.randint(256, (1, 5))
+for name in NAMES:
+    if name != "floater":
+        encoding = create(name, d_model=16, n_heads=2, causal=True)
+        attention = MultiHeadAttention(16, 2, encoding, causal=True)
+        assert attention(x, tokens=tokens)[0].shape == x.shape
+model = TinyTransformer(256, "alibi").eval()
+model.save("model.safetensors")
+assert torch.equal(from_file("model.safetensors")(tokens), model(tokens))
+
+import importlib.util, course_utils
+for name in ("course_lab", "course_experiments", "matplotlib", "pandas", "scipy", "IPython"):
+    assert not importlib.util.find_spec(name), name
 print(course_utils.__version__, course_utils.__file__)
 """
 
 
-def test_the_wheel_has_the_package_and_the_data_and_nothing_else(
-    source: Path, built: tuple[Path, Path]
-) -> None:
-    wheel = zipfile.ZipFile(built[0])
-    name, version = "order_matters", PROJECT.version
-    inside = {path: wheel.read(path) for path in wheel.namelist() if ".dist-info/" not in path}
-    shared = f"{name}-{version}.data/data/share/order-matters/"
-    wanted = {
-        (shared if path.parts[len(source.parts)] == "data" else "")
-        + path.relative_to(source).as_posix(): path.read_bytes()
-        for folder in ("course_utils", "data")
-        for path in (source / folder).rglob("*")
-        if path.is_file()
-    }
-    assert inside == wanted
-    assert built[0].stat().st_size < LARGEST
+@pytest.fixture(scope="module")
+def engineer(archives: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> Machine:
+    """A computer on which `pip install order-matters` has run, and nothing else."""
+    packages = required([*DEPENDENCIES, "pip"])
+    machine = Machine(tmp_path_factory.mktemp("engineer") / "Rechner mit Ümlaut", packages)
+    machine.run("-m", "pip", "install", "-q", archives[0])
+    return machine
 
 
-def test_the_source_archive_has_all_that_a_wheel_needs(built: tuple[Path, Path]) -> None:
-    with tarfile.open(built[1]) as archive:
-        inside = {Path(*Path(name).parts[1:]) for name in archive.getnames()}
-    wanted = {
-        path.relative_to(ROOT)
-        for part in PARTS
-        for path in (ROOT / part).rglob("*") if (ROOT / part).is_dir()
-        if path.is_file() and "__pycache__" not in path.parts
-    }  # fmt: skip
-    assert wanted | {Path("pyproject.toml")} <= inside
-
-
-@pytest.mark.parametrize("kind", ["wheel", "source archive"])
-def test_installed_in_an_empty_folder_the_course_finds_its_data(
-    machine: Machine, built: tuple[Path, Path], kind: str
-) -> None:
-    machine.run("-m", "pip", "install", "-q", built[kind != "wheel"])
-    version, place = machine.run(USE).split(maxsplit=1)
+def test_the_wheel_works_with_nothing_but_what_it_requires(engineer: Machine) -> None:
+    version, place = engineer.run(USE).split(maxsplit=1)
     assert version == PROJECT.version
-    assert place.startswith(str(machine.folder))
-    assert machine.installed() == {"course_utils", "order_matters"}
+    assert place.startswith(str(engineer.folder))
+    assert engineer.installed() == {"course_utils", "order_matters"}
 
 
-def colab() -> dict[str, str]:
-    """What Colab has, by package."""
-    lines = (ROOT / ".github" / "colab.txt").read_text(encoding="utf-8").splitlines()
-    found = [Requirement(line) for line in lines if line and not line.startswith("#")]
-    return {pin.name: str(pin.specifier).removeprefix("==") for pin in found}
-
-
-def test_pip_would_change_nothing_of_what_colab_has(
-    machine: Machine, built: tuple[Path, Path]
+@pytest.mark.thorough
+def test_the_source_archive_installs_as_the_wheel_does(
+    archives: tuple[Path, Path], tmp_path: Path
 ) -> None:
-    """Colab's versions are made believe: the files that say a version say Colab's."""
-    for name, version in colab().items():
-        (old,) = machine.others.glob(f"{name}-*.dist-info")
-        new = old.with_name(f"{name}-{version}.dist-info")
-        metadata = (old / "METADATA").read_text(encoding="utf-8")
-        old.unlink()
-        new.mkdir()
-        told = re.sub(r"(?m)^Version: .*", f"Version: {version}", metadata, count=1)
-        (new / "METADATA").write_text(told, encoding="utf-8")
-    plan = machine.folder / "plan.json"
-    machine.run("-m", "pip", "install", "-q", "--dry-run", "--report", plan, built[0])
-    report = json.loads(plan.read_text(encoding="utf-8"))
-    assert [one["metadata"]["name"] for one in report["install"]] == ["order-matters"]
+    machine = Machine(tmp_path / "machine")
+    machine.run("-m", "pip", "install", "-q", archives[1])
+    assert machine.installed() == {"course_utils", "order_matters"}
 
 
 # ------------------------------------------------------------------------- the first cell
 
+
+@pytest.fixture
+def colab(tmp_path: Path) -> Machine:
+    """A computer on which everything is installed but the course."""
+    return Machine(tmp_path / "Rechner mit Ümlaut")
+
+
+def colab_versions() -> dict[str, str]:
+    """What Colab has, by package."""
+    lines = (ROOT / ".github" / "colab.txt").read_text(encoding="utf-8").splitlines()
+    pins = [Requirement(line) for line in lines if line and not line.startswith("#")]
+    return {pin.name: str(pin.specifier).removeprefix("==") for pin in pins}
+
+
+@pytest.mark.thorough
+def test_pip_would_change_nothing_of_what_colab_has(
+    colab: Machine, archives: tuple[Path, Path]
+) -> None:
+    """The files that say a package's version say Colab's."""
+    for name, version in colab_versions().items():
+        old = next(colab.others.glob(f"{name}-*.dist-info"))
+        new = old.with_name(f"{name}-{version}.dist-info")
+        metadata = (old / "METADATA").read_text(encoding="utf-8")
+        old.unlink()
+        new.mkdir()
+        renamed = re.sub(r"(?m)^Version: .*", f"Version: {version}", metadata, count=1)
+        (new / "METADATA").write_text(renamed, encoding="utf-8")
+    plan = colab.folder / "plan.json"
+    options = ["-q", "--dry-run", "--report", plan]
+    colab.run("-m", "pip", "install", *options, f"{archives[0]}[course]")
+    report = json.loads(plan.read_text(encoding="utf-8"))
+    assert [package["metadata"]["name"] for package in report["install"]] == ["order-matters"]
+
+
 # A kernel in little: IPython runs the cells of a notebook, and google.colab is there.
-NOTEBOOK = """
+KERNEL = """
 import os, sys, types
 os.environ["MPLBACKEND"] = "Agg"
 for name in ("google", "google.colab"):
@@ -195,26 +245,27 @@ for cell in json.load(open(sys.argv[1], encoding="utf-8"))["cells"]:
         print("STOPPED IN", cell["id"])
         break
 else:
-    import course_utils
-    print("RAN", course_utils.__file__)
+    import course_lab
+    print("RAN", course_lab.__file__)
 """
 
 
 @pytest.fixture
-def github(source: Path, tmp_path: Path) -> Iterator[dict[str, str]]:
+def github(tmp_path: Path) -> dict[str, str]:
     """Settings under which git finds the repository, with its tag, on this machine."""
-    here = shutil.copytree(source, tmp_path / "repository")
+    repository = copied(CLONED, tmp_path / "repository")
     for command in (
         ["init", "-q"],
         ["add", "-A"],
         ["-c", "user.name=x", "-c", "user.email=x@example.org", "commit", "-qm", "x"],
         ["tag", PROJECT.tag],
     ):
-        subprocess.run(["git", *command], cwd=here, check=True)
-    yield redirected(here.as_uri())
+        subprocess.run(["git", *command], cwd=repository, check=True)
+    return redirected(repository.as_uri())
 
 
 def redirected(address: str) -> dict[str, str]:
+    """Settings under which git looks for the course at another address."""
     return {
         "GIT_CONFIG_COUNT": "1",
         "GIT_CONFIG_KEY_0": f"url.{address}.insteadOf",
@@ -222,9 +273,11 @@ def redirected(address: str) -> dict[str, str]:
     }
 
 
-def notebook(path: Path, *cells: str) -> Path:
-    made = [nbformat.v4.new_code_cell(cell, id=f"c{place}") for place, cell in enumerate(cells)]
-    nbformat.write(nbformat.v4.new_notebook(cells=made), path)
+def notebook(path: Path, *sources: str) -> Path:
+    cells = [
+        nbformat.v4.new_code_cell(source, id=f"c{place}") for place, source in enumerate(sources)
+    ]
+    nbformat.write(nbformat.v4.new_notebook(cells=cells), path)
     return path
 
 
@@ -235,29 +288,32 @@ def state(folder: Path) -> dict[str, tuple[float, int]]:
     return {path.as_posix(): (path.stat().st_mtime, path.stat().st_size) for path in files}
 
 
+@pytest.mark.thorough
 def test_the_first_cell_installs_the_course_on_colab_and_lesson_00_runs(
-    machine: Machine, github: dict[str, str]
+    colab: Machine, github: dict[str, str]
 ) -> None:
     lesson = ROOT / "notebooks" / "00_start_here.ipynb"
-    before = state(machine.others)
-    script = machine.folder / "kernel.py"
-    script.write_text(NOTEBOOK, encoding="utf-8")
-    told = machine.run(script, lesson, **github)
-    assert "STOPPED" not in told, told
-    assert f"RAN {machine.site}" in told, told
-    assert machine.installed() == {"course_utils", "order_matters"}
-    assert len(before) > 10 and state(machine.others) == before
+    before = state(colab.others)
+    script = colab.folder / "kernel.py"
+    script.write_text(KERNEL, encoding="utf-8")
+    printed = colab.run(script, lesson, **github)
+    assert "STOPPED" not in printed, printed
+    assert f"RAN {colab.empty / 'order-matters' / 'course_lab'}" in printed, printed
+    assert colab.installed() == {"__editable__.order_matters", "order_matters"}
+    assert len(before) > 10 and state(colab.others) == before
+    assert colab.run("import course_lab, course_utils.texts.data as data; data.folder()") == ""
 
 
+@pytest.mark.thorough
 def test_where_the_course_cannot_be_installed_the_first_cell_says_so_and_stops(
-    machine: Machine,
+    colab: Machine,
 ) -> None:
-    script = machine.folder / "kernel.py"
-    script.write_text(NOTEBOOK, encoding="utf-8")
-    cells = notebook(machine.folder / "x.ipynb", setup_source(PROJECT, []), "print('went on')")
-    told = machine.run(script, cells, **redirected("https://127.0.0.1:9/closed"))
-    *_, last, stopped = told.strip().splitlines()
-    assert last.startswith("RuntimeError: The course could not be installed; pip says why above.")
+    script = colab.folder / "kernel.py"
+    script.write_text(KERNEL, encoding="utf-8")
+    cells = notebook(colab.folder / "x.ipynb", setup_source(PROJECT, []), "print('went on')")
+    printed = colab.run(script, cells, **redirected("https://127.0.0.1:9/closed"))
+    *_, last, stopped = printed.strip().splitlines()
+    assert last.startswith("RuntimeError: The course is not installed.")
     assert stopped == "STOPPED IN c0"
-    assert "127.0.0.1" in told and "went on" not in told
-    assert machine.installed() == set()
+    assert "127.0.0.1" in printed and "went on" not in printed
+    assert colab.installed() == set()
