@@ -24,7 +24,7 @@ from course_experiments import (
 )
 from course_experiments.extrapolation import LENGTHS
 from course_experiments.figure import draw
-from course_experiments.plugins import find
+from course_experiments.plugins import import_encoding
 from course_experiments.run_keys import pick
 from course_experiments.store import Key, Store, write_tables
 from course_experiments.sweep import Job, WorkerDiedError, sweep
@@ -172,7 +172,7 @@ def recipes(given: argparse.Namespace) -> list[Recipe]:
     asked = EXPERIMENTS[given.experiment]
     sizes = {name: getattr(given, name) for name in SIZES if getattr(given, name) is not None}
     first = dataclasses.replace(asked.usual, **sizes)
-    takes = {name: options_of(find(name)) for name in given.encodings or asked.encodings}
+    takes = {name: options_of(import_encoding(name)) for name in given.encodings or asked.encodings}
     options = dict(given.option or ())
     for one in options:
         validation.choice("option", one, dict.fromkeys(sum(takes.values(), ())))

@@ -15,7 +15,7 @@ from typing import Any
 import torch
 
 from course_experiments import extrapolation
-from course_experiments.run_keys import conditions, digest, key, pick, training
+from course_experiments.run_keys import columns, conditions, digest, key, pick, training
 from course_experiments.saved_models import Learner, Weights, packed, size_of, unpack
 from course_experiments.sweep import Job
 from course_utils.measures import trained_models
@@ -85,7 +85,7 @@ def measured(
         judged = asked.targets != NOTHING
         loss = float(trained_models.losses(model, asked)[judged].mean())
         told = {"read": n, "loss": round(loss, 5), "judged": int(judged.sum())}
-        rows.append({**recipe.columns(), "hidden": HIDDEN, **told, **made})
+        rows.append({**columns(recipe, model), "hidden": HIDDEN, **told, **made})
     return {"losses": rows}, weights
 
 

@@ -12,10 +12,11 @@ from typing import Any
 
 import torch
 
-from course_experiments.run_keys import conditions, digest, key, pick, training
+from course_experiments.run_keys import columns, conditions, digest, key, pick, training
 from course_experiments.saved_models import Learner, Weights, packed, size_of, unpack
 from course_experiments.sweep import Job
 from course_utils import validation
+from course_utils.encodings.learned import Table
 from course_utils.measures import trained_models
 from course_utils.measures.trained_models import sliding_loss
 from course_utils.models import TinyTransformer
@@ -108,7 +109,7 @@ def measured(
     else:
         model = build(recipe, **changes).to(device).eval()
         made = unpack(weights, model)
-    about: Row = {**recipe.columns(), **changes}
+    about: Row = {**columns(recipe, model), **changes}
     held_out = known.held_out.to(device)
     in_windows, in_pieces = (text.spread(held_out, n) for n in (WINDOW_BLOCKS, POSITION_BLOCKS))
     losses = [
@@ -125,7 +126,7 @@ def measured(
 def readings(recipe: Recipe, model: TinyTransformer) -> dict[str, TinyTransformer]:
     """A trained model as it is, and with what may help on long texts."""
     ways: dict[str, dict[str, Any]] = {"log-n": {"log_n": recipe.length}}
-    if recipe.encoding in ("learned", "multiplicative"):
+    if isinstance(model.encoding, Table) and "beyond" in model.encoding.options:
         ways["interpolated"] = {"beyond": "interpolate"}
     return {AS_TRAINED: model} | {name: model.changed(**way) for name, way in ways.items()}
 

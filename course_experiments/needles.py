@@ -3,7 +3,6 @@
 Models of the find task, trained on short rows, are asked longer ones by each way to stretch.
 """
 
-from dataclasses import asdict
 from typing import Any
 
 import torch
@@ -36,7 +35,7 @@ def run(recipe: Recipe, *, bar: bool = True) -> list[dict[str, Any]]:
                 asked = needle(times * recipe.length, depth).to(device)
                 right = round(tasks.accuracy(reader, asked), 4)
                 row = {"way": way, "factor": times, "read": times * recipe.length, "depth": depth}
-                found.append({**asdict(recipe), **row, "accuracy": right})
+                found.append({**recipe.columns(), **row, "accuracy": right})
     return found
 
 

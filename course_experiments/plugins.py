@@ -25,7 +25,7 @@ _sources: Sources = {}  # of modules, as they were when they were first looked a
 _loading = threading.RLock()
 
 
-def find(name: str) -> str:
+def import_encoding(name: str) -> str:
     """The name of an encoding that is known from now on: ``module:Class`` is imported first.
 
     ImportError says why a module cannot be imported. One of the current folder whose file has

@@ -6,12 +6,13 @@ import platform
 from typing import Any
 
 import torch
+from torch import nn
 
 from course_experiments import plugins
 from course_utils import __version__
 from course_utils.devices import pick_device
 from course_utils.encodings import maker_of
-from course_utils.models.training import Recipe, build, options
+from course_utils.models.training import Recipe, build, encoding_options, learning_rates
 
 PROTOCOL = 1  # one more when the same recipe would give other results: old ones are done again
 
@@ -25,14 +26,24 @@ def training(recipe: Recipe, **more: Any) -> dict[str, Any]:
     """All that decides what a recipe's model has learned, ``more`` being what the recipe lacks."""
     maker = maker_of(recipe.encoding)
     kind = maker if isinstance(maker, type) else type(build(recipe).encoding)
-    fair = {**options(recipe.encoding, recipe.length), **dict(recipe.options)}
     return {
         "protocol": PROTOCOL,
         "code": plugins.code(recipe.encoding, kind),
-        "built_with": json.loads(json.dumps(fair)),  # lists, as a file has them
+        "built_with": json.loads(json.dumps(encoding_options(recipe))),  # lists, as a file has
         **more,
         **recipe.columns(),
     }
+
+
+def columns(recipe: Recipe, model: nn.Module) -> dict[str, Any]:
+    """What a model was trained with, as columns: its recipe, and ``faster`` if any parameter was.
+
+    ``faster`` is text such as "encoding.table=30": the parameter, and the factor on its learning
+    rate.
+    """
+    rates = [f"{name}={factor:g}" for name, factor in learning_rates(model).items()]
+    faster = {"faster": ", ".join(rates)} if rates else {}
+    return recipe.columns() | faster
 
 
 def digest(content: Any) -> str:

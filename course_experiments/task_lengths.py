@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from course_experiments.run_keys import key, pick
+from course_experiments.run_keys import columns, key, pick
 from course_experiments.sweep import Job
 from course_utils import validation
 from course_utils.models import TinyTransformer
@@ -75,7 +75,7 @@ def run(recipe: Recipe, task: str, *, bar: bool = True) -> dict[str, list[dict[s
         read = times * recipe.length
         generator = torch.Generator().manual_seed(HELD_OUT + times)
         right = round(tasks.accuracy(model, draw(read, ASKED, generator).to(device)), 4)
-        rows.append({**recipe.columns(), "task": task, "read": read, "accuracy": right})
+        rows.append({**columns(recipe, model), "task": task, "read": read, "accuracy": right})
     return {"accuracies": rows}
 
 

@@ -2,7 +2,9 @@
 
 import json
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -19,6 +21,7 @@ from course_experiments import (
     checkpoints,
     extrapolation,
     figure,
+    plugins,
     run_keys,
     saved_models,
     stretching_runs,
@@ -26,8 +29,11 @@ from course_experiments import (
 )
 from course_experiments.__main__ import EXPERIMENTS
 from course_utils import plots, results
-from course_utils.encodings import NAMES, Linear
+from course_utils.encodings import NAMES, Linear, maker_of
 from course_utils.encodings.functional import t5_bucket
+from course_utils.encodings.learned import Learned
+from course_utils.encodings.shaw import Shaw
+from course_utils.encodings.t5 import T5
 from course_utils.measures import trained_models
 from course_utils.measures.trained_models import sliding_loss
 from course_utils.models import Block, TinyTransformer, from_file, saving, shipped, training
@@ -46,6 +52,11 @@ def tiny(encoding="rope", **changes):
 
 def losses(rows):
     return {(row["reading"], row["read"]): row["loss"] for row in rows}
+
+
+@pytest.fixture
+def known():
+    return text.split(text.from_bytes(CORPUS))
 
 
 A_FEW = some("encoding", NAMES, quick=("none", "learned", "rope", "t5", "floater"))
@@ -106,6 +117,92 @@ def test_t5s_numbers_move_faster_than_the_learning_rate_allows():
     assert float(moved.detach()) > 2 * of.lr * of.steps
 
 
+def same_weights(model, other):
+    weights = other.state_dict()
+    return all(torch.equal(weights[name], value) for name, value in model.state_dict().items())
+
+
+class Renamed(T5):
+    """The course's T5 under another name."""
+
+
+class Slow(T5):
+    """A T5 that names a learning rate of its own."""
+
+    learning_rates: ClassVar = {"table": 1.0}
+
+
+@pytest.mark.parametrize("maker", [T5, Renamed, partial(T5), lambda *sizes, **more: T5(*sizes)])
+def test_an_encoding_learns_as_fast_under_another_name(maker, known, scheme):
+    scheme("renamed", maker)
+    model = training.train_on_text(tiny("renamed", steps=20), known, CPU, bar=False)
+    assert training.learning_rates(model) == {"encoding.table": 30.0}
+
+
+@pytest.mark.parametrize("maker", [T5, Renamed, partial(T5)])
+def test_the_courses_t5_is_trained_alike_under_another_name(maker, known, scheme):
+    scheme("renamed", maker)
+    recipes = [tiny(name, steps=20) for name in ("t5", "renamed")]
+    assert training.encoding_options(recipes[0]) == training.encoding_options(recipes[1])
+    models = [training.train_on_text(recipe, known, CPU, bar=False) for recipe in recipes]
+    assert same_weights(*models)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_key_has_the_fair_options_of_a_course_encoding_whatever_its_name(name, scheme):
+    course_class: Any = maker_of(name)
+    scheme("renamed", type("Renamed", (course_class,), {}))
+    keys = [run_keys.key("any", tiny(encoding)) for encoding in (name, "renamed")]
+    assert keys[0]["built_with"] == keys[1]["built_with"]
+
+
+def test_a_learned_table_under_another_name_is_interpolated_too(scheme):
+    scheme("renamed", type("Renamed", (Learned,), {}))
+    model = training.build(tiny("renamed"))
+    assert "interpolated" in extrapolation.readings(tiny("renamed"), model)
+
+
+def test_a_class_that_names_its_own_learning_rates_is_obeyed(known, scheme):
+    scheme("slow", Slow)
+    models = [
+        training.train_on_text(tiny(name, steps=20), known, CPU, bar=False)
+        for name in ("t5", "slow")
+    ]
+    assert training.learning_rates(models[1]) == {"encoding.table": 1.0}
+    start = training.build(tiny("t5")).state_dict()["encoding.table"]
+    moved = [(model.state_dict()["encoding.table"] - start).abs().max() for model in models]
+    assert moved[1] < moved[0] / 10
+
+
+def test_every_layer_of_an_encoding_with_one_a_layer_learns_at_its_rate(scheme):
+    scheme("quick", type("Quick", (Shaw,), {"learning_rates": {"key_table": 5.0}}))
+    rates = training.learning_rates(training.build(tiny("quick", n_layers=2)))
+    assert len(rates) == 2 and set(rates.values()) == {5.0}
+
+
+def test_rows_say_which_parameters_learned_faster():
+    rows = extrapolation.run(tiny("t5"), CORPUS, LENGTHS, bar=False)
+    assert {row["faster"] for row in rows["losses"] + rows["positions"]} == {"encoding.table=30"}
+    assert "faster" not in extrapolation.run(tiny(), CORPUS, LENGTHS, bar=False)["losses"][0]
+
+
+def test_fair_options_that_a_maker_does_not_take_or_has_settled_are_left_out(scheme):
+    class Narrow(T5):
+        def __init__(self, d_model, n_heads, max_distance=9):
+            super().__init__(d_model, n_heads, 4, max_distance)
+
+    scheme("narrow", Narrow)
+    scheme("settled", partial(T5, n_buckets=6))
+    assert training.encoding_options(tiny("narrow")) == {"max_distance": 4}
+    assert training.build(tiny("settled")).encoding.n_buckets == 6
+
+
+def test_a_learning_rate_for_a_parameter_that_is_not_there_is_named(scheme):
+    scheme("misspelt", type("Misspelt", (T5,), {"learning_rates": {"tabel": 2.0}}))
+    with pytest.raises(ValueError, match="learning_rates of Misspelt.*did you mean 'table'"):
+        training.learning_rates(training.build(tiny("misspelt")))
+
+
 def test_a_run_that_diverged_is_not_left_out_of_a_mean():
     rows = pd.DataFrame({"encoding": ["a"] * 3, "seed": range(3), "loss": [1.0, 2.0, np.nan]})
     found = results.summary(rows, "encoding").loc["a"]
@@ -130,7 +227,7 @@ def test_building_leaves_the_callers_random_numbers_alone():
 
 @given(st.integers(4, 512))
 def test_t5s_last_bucket_takes_a_quarter_of_the_trained_distances_or_more(length):
-    chosen = training.options("t5", length)
+    chosen = T5.fair_options(length)
     buckets = t5_bucket(-torch.arange(10 * length), **chosen, bidirectional=False)
     assert int(buckets.max()) == chosen["n_buckets"] - 1
     assert int((buckets[:length] == buckets.max()).sum()) >= length / 4
@@ -169,7 +266,7 @@ def test_the_same_bytes_are_judged_at_every_length(size):
         return torch.zeros_like(examples.targets, dtype=torch.float32)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(text, "losses", remember)
+        patch.setattr(trained_models, "losses", remember)
         for n in (2, 8, 16, 64):
             sliding_loss(training.build(tiny()), torch.arange(size)[None], n, 64)
     assert judged[0] and all(found == judged[0] for found in judged)
@@ -229,11 +326,6 @@ def test_no_training_row_is_longer_than_the_trained_length(monkeypatch):
     monkeypatch.setattr(TinyTransformer, "forward", recorded)
     task_lengths.run(tiny(length=16, steps=60), "copy", bar=False)
     assert (min(seen), max(seen)) == (6, 16)
-
-
-@pytest.fixture
-def known():
-    return text.split(text.from_bytes(CORPUS))
 
 
 @pytest.mark.parametrize("encoding", shipped.NAMES)
@@ -334,8 +426,10 @@ def test_the_code_of_what_a_function_makes_counts_too(tmp_path, monkeypatch, sch
         "def make(d_model, n_heads):\n    return Own(d_model, n_heads)\n"
         "half = partial(make)\nsame = partial(ALiBi)\n"
     )
+    plugins.import_encoding("made:same")
     assert list(run_keys.key("any", tiny("made:same"))["code"])[1:] == ["made"]
     for name in ("made:make", "made:half", "made:Own"):
+        plugins.import_encoding(name)
         found = run_keys.key("any", tiny(name))["code"]
         assert {"course_utils.encodings.alibi", "kin", "made"} == set(found)
 
@@ -432,8 +526,13 @@ test_bad_input_names_the_argument_and_what_it_got = pytest.mark.usefixtures("pla
             (lambda: Recipe("rope", options={"base": {}}), TypeError, "base", "dict {}"),
             (lambda: Recipe("rope", options={"base": np.nan}), ValueError, "base", "nan"),
             (lambda: Recipe("rope", options=3), TypeError, "options", "int 3"),
-            (lambda: Recipe("no:Name"), ImportError, "encoding", "No module named 'no'"),
-            (lambda: Recipe("math:sine"), ValueError, "encoding", "mean 'sin'"),
+            (
+                lambda: plugins.import_encoding("no:Name"),
+                ImportError,
+                "encoding",
+                "No module named 'no'",
+            ),
+            (lambda: plugins.import_encoding("math:sine"), ValueError, "encoding", "mean 'sin'"),
             (
                 lambda: stretching_runs.jobs([Recipe("rope", options={"base": 9})], CORPUS),
                 ValueError,

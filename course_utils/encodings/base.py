@@ -5,7 +5,7 @@ An encoding overrides the doors it uses. Attention calls all four and knows no s
 
 import inspect
 from collections.abc import Callable, Hashable
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from jaxtyping import Float, Int
@@ -49,6 +49,8 @@ class PositionalEncoding(nn.Module):
         offsets_only: True if attention stays the same when all positions move together.
         static_keys: True if what door 2 makes of a key depends on the key and its position alone:
             a cache then keeps it turned. Else keys are turned anew at every step.
+        learning_rates: by which factor a parameter of the scheme, by its name in the encoding,
+            must learn faster than the rest of a model.
     """
 
     shared: bool = True
@@ -57,6 +59,7 @@ class PositionalEncoding(nn.Module):
     whole: bool = False
     offsets_only: bool = False
     static_keys: bool = False
+    learning_rates: ClassVar[dict[str, float]] = {}
     _options: tuple[str, ...] = ()
 
     def __init_subclass__(cls) -> None:
@@ -68,6 +71,14 @@ class PositionalEncoding(nn.Module):
         self.d_head = validation.heads(d_model, n_heads)
         self.d_model, self.n_heads = int(d_model), int(n_heads)
         self._last: tuple[Hashable, Tensor, Tensor] | None = None
+
+    @classmethod
+    def fair_options(cls, length: int) -> dict[str, Any]:
+        """Options with which a comparison of encodings, trained at ``length``, is fair to this one.
+
+        They leave no part of the encoding untrained, and none too small for the length.
+        """
+        return {}
 
     def embed(
         self, x: Embeddings, positions: Positions, tokens: Tokens | None = None

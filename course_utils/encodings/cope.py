@@ -8,6 +8,8 @@ table e.
 Source: Golovneva et al. 2024, arXiv 2405.18719, section 4.
 """
 
+from typing import Any
+
 import torch
 from jaxtyping import Float, Num
 from torch import Tensor, nn
@@ -98,6 +100,11 @@ class CoPE(PositionalEncoding):
         super().__init__(d_model, n_heads)
         self.n_positions = validation.integer("n_positions", n_positions, minimum=2)
         self.table = nn.Parameter(torch.randn(self.n_positions, self.d_head) * 0.02)
+
+    @classmethod
+    def fair_options(cls, length: int) -> dict[str, Any]:
+        """A row for each count that training can reach."""
+        return {"n_positions": length}
 
     def bias(self, q: Queries, k: Keys, at: Places) -> Weights:
         """Return q_i · e[p_ij], float32 (float64 if ``q`` is). Keys after the query count 0."""

@@ -7,6 +7,8 @@ Kr and Qr are two projections of one table of 2k vectors; δ is :func:`deberta_i
 Source: He et al. 2020, arXiv 2006.03654, equations 3 and 4.
 """
 
+from typing import Any
+
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
@@ -89,6 +91,11 @@ class DeBERTa(PositionalEncoding):
         self.table = nn.Parameter(torch.randn(2 * self.max_distance, self.d_model) * 0.02)
         self.W_kr = nn.Linear(d_model, d_model, bias=False)
         self.W_qr = nn.Linear(d_model, d_model, bias=False)
+
+    @classmethod
+    def fair_options(cls, length: int) -> dict[str, Any]:
+        """The last vector begins at half of the length, so that training meets it often."""
+        return {"max_distance": length // 2}
 
     def bias(self, q: Queries, k: Keys, at: Places) -> Weights:
         """Return (q_i · Kr_δ(i,j) + k_j · Qr_δ(j,i))/√(3d), in the dtype of ``q``."""

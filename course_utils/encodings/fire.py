@@ -94,6 +94,11 @@ class FIRE(PositionalEncoding):
         self.log_c = nn.Parameter(torch.tensor(0.1).log())
         self.log_threshold = nn.Parameter(torch.tensor(float(self.original_len)).log())
 
+    @classmethod
+    def fair_options(cls, length: int) -> dict[str, Any]:
+        """L₀ starts at the length."""
+        return {"original_len": length}
+
     def bias(self, q: Queries, k: Keys, at: Places) -> Bias:
         """Return the network's output, float32 (float64 if ``q`` is)."""
         at, dtype = self._check(q, k, at), bias_dtype(q)

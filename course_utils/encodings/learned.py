@@ -4,6 +4,8 @@ Source: Devlin et al. 2019 (BERT), arXiv 1810.04805; Radford et al. 2019 (GPT-2)
 Dosovitskiy et al. 2021 (ViT), arXiv 2010.11929, section 3.2, in two dimensions.
 """
 
+from typing import Any
+
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -53,6 +55,11 @@ class Table(PositionalEncoding):
         self.table = nn.Parameter(torch.empty(self.max_len, self.d_model))
         nn.init.normal_(self.table, self.MEAN, self.std)
 
+    @classmethod
+    def fair_options(cls, length: int) -> dict[str, Any]:
+        """Positions past the table, which has a row for each trained one, read its last row."""
+        return {"beyond": "clamp"}
+
     def rows(self, positions: Positions) -> Float[Tensor, "*batch seq d_model"]:
         """The table's rows at these positions, as ``beyond`` says."""
         row = validation.positions(
@@ -90,6 +97,14 @@ class Table(PositionalEncoding):
 
 class Learned(Table):
     """Adds each position's vector to its embedding, at door 1. Arguments as for :class:`Table`."""
+
+    @classmethod
+    def fair_options(cls, length: int) -> dict[str, Any]:
+        """Rows also start about as long as the word vectors of the course's models.
+
+        BERT's do, too. Rows of 0.02 would still be growing when a short training ends.
+        """
+        return {**super().fair_options(length), "std": 1.0}
 
     def embed(
         self, x: Embeddings, positions: Positions, tokens: Tokens | None = None

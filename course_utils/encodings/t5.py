@@ -6,6 +6,7 @@ Source: Raffel et al. 2019, arXiv 1910.10683, section 2.1; the rule of the bucke
 """
 
 import math
+from typing import Any, ClassVar
 
 import torch
 from jaxtyping import Int
@@ -82,6 +83,10 @@ class T5(PositionalEncoding):
 
     whole = True
     offsets_only = True
+    # The table's numbers are added to scores as they are, so they have to reach several nats, and
+    # a step of Adam moves a number by no more than the learning rate. Other schemes move scores by
+    # matrices, which is much faster.
+    learning_rates: ClassVar[dict[str, float]] = {"table": 30.0}
 
     def __init__(
         self,
@@ -97,6 +102,12 @@ class T5(PositionalEncoding):
         self.n_buckets, self.max_distance = int(n_buckets), int(max_distance)
         # As wide as T5's own: the other scores are not divided by √d either.
         self.table = nn.Parameter(torch.randn(self.n_buckets, self.n_heads) * self.d_model**-0.5)
+
+    @classmethod
+    def fair_options(cls, length: int) -> dict[str, Any]:
+        """The last bucket begins at half of the length, so that training meets it often."""
+        half = length // 2
+        return {"n_buckets": max(2, min(32, half)), "max_distance": max(2, half)}
 
     def bias(self, q: Queries, k: Keys, at: Places) -> Bias:
         """Return table[bucket(j − i), head], in the dtype of the table."""

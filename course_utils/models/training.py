@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from tqdm import tqdm
 
 from course_utils import validation
-from course_utils.encodings import known_names, options_of
+from course_utils.encodings import PositionalEncoding, known_names, maker_of, options_of
 from course_utils.models.transformer import TinyTransformer, apart
 from course_utils.texts import tasks, text
 from course_utils.texts.tasks import Examples
@@ -31,24 +31,36 @@ def fit(
 ) -> list[float]:
     """Train a model in place with Adam; interrupting keeps what was learned so far.
 
-    ``loss`` is called once a step and returns the scalar loss of a fresh batch. The learning rate
-    ``lr`` falls linearly to 0 over the last half of the steps; ``faster`` says by which factor
-    that of a named parameter is larger. ``bar=False`` is for trainings that run at once, whose
-    bars would be in each other's way. The model is left in evaluation mode. What comes back is
-    the loss of every step that was taken.
+    The learning rate falls linearly to 0 over the last half of the steps. The model is left in
+    evaluation mode.
+
+    Args:
+        model: whose parameters are changed.
+        loss: called once a step; returns the scalar loss of a fresh batch.
+        steps: of Adam.
+        lr: learning rate at the start.
+        name: text before the progress bar.
+        bar: False shows no progress bar, for trainings that run side by side.
+        faster: name of a parameter → factor on its learning rate.
+
+    Returns:
+        The loss of every step that was taken.
     """
     total = validation.integer("steps", steps)
     validation.positive("lr", lr)
-    named = dict(model.named_parameters())
-    rates = dict.fromkeys(named, 1.0)
+    parameters = dict(model.named_parameters())
+    factors = dict.fromkeys(parameters, 1.0)
     for parameter, factor in (faster or {}).items():
-        rates[validation.choice("faster", parameter, named)] = validation.positive("faster", factor)
-    optimizer = torch.optim.Adam(
-        [
-            {"params": [named[name] for name in named if rates[name] == rate], "lr": rate * lr}
-            for rate in sorted(set(rates.values()))
-        ]
-    )
+        validation.choice("faster", parameter, parameters)
+        factors[parameter] = validation.positive("faster", factor)
+    groups = [
+        {
+            "params": [parameters[name] for name in parameters if factors[name] == factor],
+            "lr": factor * lr,
+        }
+        for factor in sorted(set(factors.values()))
+    ]
+    optimizer = torch.optim.Adam(groups)
     schedule = torch.optim.lr_scheduler.LambdaLR(
         optimizer, lambda step: min(1.0, 2 * (total - step) / total)
     )
@@ -70,9 +82,9 @@ def fit(
 
 @dataclasses.dataclass(frozen=True)
 class Recipe:
-    """What one training run is made of, apart from the text."""
+    """All that decides a training run, apart from the text."""
 
-    encoding: str  # one of course_utils.encodings.known_names(), or module:Class
+    encoding: str  # one of course_utils.encodings.known_names()
     seed: int = 0  # of weights and of the order of the text, the same order for every encoding
     length: int = 64  # bytes a piece in training
     steps: int = 1200
@@ -81,7 +93,7 @@ class Recipe:
     d_model: int = 128
     n_layers: int = 4
     n_heads: int = 4
-    options: Any = ()  # of the encoding, beside the usual ones: a mapping, kept as sorted pairs
+    options: Any = ()  # of the encoding, in place of its fair ones: a mapping, kept as sorted pairs
 
     def __post_init__(self) -> None:
         validation.choice("encoding", self.encoding, known_names())
@@ -99,45 +111,59 @@ class Recipe:
         object.__setattr__(self, "options", tuple(sorted(options.items())))
 
     def columns(self) -> dict[str, Any]:
-        """What tells its rows in a table; ``options`` is text, and there only where some are."""
-        told = ", ".join(
-            f"{name}={json.dumps(value)}" for name, value in dict(self.options).items()
-        )
-        rest = {**dataclasses.asdict(self), "options": told}
-        return rest if told else {name: one for name, one in rest.items() if name != "options"}
+        """The recipe as columns of a table. ``options`` is text, and left out if there are none."""
+        columns = dataclasses.asdict(self)
+        del columns["options"]
+        if self.options:
+            pairs = [f"{name}={json.dumps(value)}" for name, value in self.options]
+            columns["options"] = ", ".join(pairs)
+        return columns
 
 
 def _frozen(name: str, value: Any) -> Any:
     if isinstance(value, (list, tuple)):
-        return tuple(_frozen(name, one) for one in value)
+        return tuple(_frozen(name, entry) for entry in value)
     plain = "a finite number, text, True, False, None or a list of these"
     validation.instance(f"option {name}", value, (int, float, str, type(None)), plain)
     return validation.number(f"option {name}", value) if isinstance(value, float) else value
 
 
-def options(encoding: str, length: int) -> dict[str, Any]:
-    """What an encoding needs to be trained fairly at ``length``: no part of it left untrained.
+def encoding_options(recipe: Recipe) -> dict[str, Any]:
+    """The options that a recipe's encoding is made with: those of the recipe, else its fair ones.
 
-    Tables get one row a position, and read their last row beyond. Learned rows start about as long
-    as word vectors, as in BERT: rows of 0.02 are not done growing when the training ends. T5's
-    last bucket and DeBERTa's last offset begin at half the length, so that they are met often.
-    CoPE can count to the length, and FIRE starts with it as its L₀.
+    The fair ones come from the encoding's class, see ``PositionalEncoding.fair_options``, whatever
+    name it is known by. Left out are those that its maker does not take, or has settled itself as
+    a ``functools.partial``.
     """
-    half = length // 2
-    known: dict[str, dict[str, Any]] = {
-        "learned": {"beyond": "clamp", "std": 1.0},
-        "multiplicative": {"beyond": "clamp"},
-        "t5": {"n_buckets": max(2, min(32, half)), "max_distance": max(2, half)},
-        "deberta": {"max_distance": half},
-        "cope": {"n_positions": length},
-        "fire": {"original_len": length},
+    maker, chosen = maker_of(recipe.encoding), dict(recipe.options)
+    if isinstance(maker, type) and issubclass(maker, PositionalEncoding):
+        encoding_class = maker
+    else:  # a function: only what it makes has the class
+        encoding_class = type(_model(recipe, chosen, n_layers=1).encoding)
+    settled = getattr(maker, "keywords", {})
+    fair = {
+        name: value
+        for name, value in encoding_class.fair_options(recipe.length).items()
+        if name in options_of(maker) and name not in settled
     }
-    return known.get(encoding, {})
+    return fair | chosen
 
 
-# A number that is added to scores as it is has to come to several nats, and a step of Adam moves it
-# by no more than the learning rate. Matrices of queries and keys move scores much faster.
-FASTER = {"t5": {"encoding.table": 30.0}}
+def learning_rates(model: nn.Module) -> dict[str, float]:
+    """The ``learning_rates`` of all encodings in a model, by the names of the model's parameters.
+
+    ValueError if an encoding names a parameter that it does not have.
+    """
+    names = {parameter: name for name, parameter in model.named_parameters()}
+    rates = {}
+    for encoding in model.modules():
+        if not isinstance(encoding, PositionalEncoding):
+            continue
+        parameters = dict(encoding.named_parameters())
+        for name, factor in encoding.learning_rates.items():
+            validation.choice(f"learning_rates of {type(encoding).__name__}", name, parameters)
+            rates[names[parameters[name]]] = factor
+    return rates
 
 
 def build(recipe: Recipe, **changes: Any) -> TinyTransformer:
@@ -145,6 +171,10 @@ def build(recipe: Recipe, **changes: Any) -> TinyTransformer:
 
     ``changes`` are arguments of TinyTransformer to set differently, such as ``log_n``.
     """
+    return _model(recipe, encoding_options(recipe), **changes)
+
+
+def _model(recipe: Recipe, options: Mapping[str, Any], **changes: Any) -> TinyTransformer:
     settings: dict[str, Any] = {
         "vocab_size": text.VOCAB_SIZE,
         "encoding": recipe.encoding,
@@ -152,8 +182,7 @@ def build(recipe: Recipe, **changes: Any) -> TinyTransformer:
         "n_layers": recipe.n_layers,
         "n_heads": recipe.n_heads,
         "max_len": recipe.length,
-        **options(recipe.encoding, recipe.length),
-        **dict(recipe.options),
+        **options,
         **changes,
     }
     with apart():
@@ -181,9 +210,9 @@ def train(
         return tasks.loss(model, draw(generator).to(device))
 
     name = f"{recipe.encoding}, seed {recipe.seed}"
-    faster = FASTER.get(recipe.encoding)
-    taken = fit(model, loss, recipe.steps, lr=recipe.lr, name=name, bar=bar, faster=faster)
-    if len(taken) < recipe.steps:  # a run is whole or it is not a run
+    rates = learning_rates(model)
+    history = fit(model, loss, recipe.steps, lr=recipe.lr, name=name, bar=bar, faster=rates)
+    if len(history) < recipe.steps:  # a run is whole or it is not a run
         raise KeyboardInterrupt
     return model
 
@@ -221,9 +250,12 @@ def fine_tune(
 
     def loss() -> torch.Tensor:
         drawn = text.draw(known.train, length=length, batch=batch, generator=generator)
-        drawn = tasks.Examples(*(ids.reshape(-1, cut or length) for ids in drawn))
-        return tasks.loss(model, drawn.to(device))
+        size = (-1, cut or length)
+        pieces = Examples(drawn.tokens.reshape(size), drawn.targets.reshape(size))
+        return tasks.loss(model, pieces.to(device))
 
     name = f"fine-tuning at {cut or length}"
-    if len(fit(model, loss, steps, lr=recipe.lr / 2, name=name, bar=bar)) < steps:
-        raise KeyboardInterrupt  # a run is whole or it is not a run
+    rates = learning_rates(model)
+    history = fit(model, loss, steps, lr=recipe.lr / 2, name=name, bar=bar, faster=rates)
+    if len(history) < steps:  # a run is whole or it is not a run
+        raise KeyboardInterrupt
