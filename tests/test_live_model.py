@@ -50,13 +50,13 @@ class Given(Scaling):
 
 def way(name: str) -> tuple[TinyTransformer, dict[str, Any]]:
     """A way to stretch as lesson 08 has it, and as the site's file has it."""
-    told = site_live.passage()["ways"][name]
-    return shipped.model("rope", scaling=way_to_stretch(name, 8, 64, 32)), {**told, "kept": ALL}
+    model = shipped.model("rope", scaling=way_to_stretch(name, 8, 64, 32))
+    return model, {**site_live.passage()["ways"][name], "kept": ALL}
 
 
 def random_speeds() -> tuple[TinyTransformer, dict[str, Any]]:
-    dice = random.Random(0)
-    speeds = tuple(one * 2 ** dice.uniform(-4, 1) for one in PLAIN)
+    generator = random.Random(0)
+    speeds = tuple(speed * 2 ** generator.uniform(-4, 1) for speed in PLAIN)
     turning = {"speeds": speeds, "kept": ALL, "sharpness": 1.3}
     return shipped.model("rope", scaling=Given(speeds, 1.3)), turning
 
@@ -88,16 +88,15 @@ EACH = [(name, n) for name in MAKERS for n in LENGTHS]
 
 @cache
 def setting(name: str) -> tuple[TinyTransformer, dict[str, Any]]:
-    """A model of torch's, and what JavaScript is told to do the same."""
+    """A model of torch's, and the setting with which JavaScript does the same."""
     return MAKERS[name]()
 
 
 def whole(name: str, n: int) -> list[dict[str, Any]]:
     """Requests for all that a page reads of a way at one length."""
-    told = site_live.passage()
-    starts = range(told["first"], told["first"] + told["parts"] * told["part"], told["part"])
-    turning = {**told["ways"][name], "kept": ALL}
-    return [{"first": at, "count": told["part"], "n": n, "turning": turning} for at in starts]
+    passage = site_live.passage()
+    turning = {**passage["ways"][name], "kept": ALL}
+    return [{"first": passage["first"], "count": passage["count"], "n": n, "turning": turning}]
 
 
 @pytest.fixture(scope="module")
@@ -111,8 +110,8 @@ def read(tmp_path_factory: pytest.TempPathFactory) -> dict[Any, list[float]]:
         for name, n in EACH
     ]
     folder = tmp_path_factory.mktemp("live")
-    found = live_modules.losses(folder, [*requests, *whole("direct", 64)])
-    return {**dict(zip(EACH, found, strict=False)), "whole": sum(found[len(EACH) :], [])}
+    *each, everything = live_modules.losses(folder, [*requests, *whole("direct", 64)])
+    return {**dict(zip(EACH, each, strict=True)), "whole": everything}
 
 
 def passage() -> torch.Tensor:
@@ -126,9 +125,9 @@ def test_each_byte_is_read_as_torch_reads_it(
     model, _ = setting(name)
     windows = text.sliding(passage()[:, : PARTS[name] + COUNT + 1], length=n, first=PARTS[name])
     expected = trained_models.losses(model, windows)[windows.targets >= 0]
-    found = torch.tensor(read[name, n])
-    assert found.shape == expected.shape == (COUNT,)
-    torch.testing.assert_close(found, expected, rtol=0, atol=CLOSE)
+    losses = torch.tensor(read[name, n])
+    assert losses.shape == expected.shape == (COUNT,)
+    torch.testing.assert_close(losses, expected, rtol=0, atol=CLOSE)
 
 
 def test_settings_differ_by_more_than_that(read: dict[Any, list[float]]) -> None:
@@ -141,15 +140,15 @@ def test_settings_differ_by_more_than_that(read: dict[Any, list[float]]) -> None
         assert abs(sum(read[name, 64]) / COUNT - unchanged) > 100 * CLOSE
 
 
-def test_the_parts_are_all_bytes_that_lesson_08_judges() -> None:
+def test_a_page_reads_all_bytes_that_lesson_08_judges() -> None:
     held_out = text.spread(text.split(text.documentation()).held_out, 3)[:, : 3 * 1024 + 1]
-    told = site_live.passage()
+    on_page = site_live.passage()
     assert torch.equal(passage(), held_out[1:2]), "its `passage`"
     longest = max(data.results("stretching")["read"])
     judged = text.sliding(passage(), length=longest, first=longest // 2)
-    assert told["first"] == longest // 2
-    assert told["parts"] * told["part"] == int((judged.targets >= 0).sum())
-    assert told["part"] == COUNT and told["part"] % (max(LENGTHS) // 2) == 0
+    assert on_page["first"] == longest // 2
+    assert on_page["count"] == int((judged.targets >= 0).sum())
+    assert on_page["count"] % (max(LENGTHS) // 2) == 0, "the last step is as long as the others"
 
 
 def printed(lesson: str, pattern: str) -> dict[str, tuple[str, ...]]:
@@ -157,8 +156,8 @@ def printed(lesson: str, pattern: str) -> dict[str, tuple[str, ...]]:
     notebook = read_notebook(ROOT / "notebooks" / "solutions" / f"{lesson}.ipynb")
     assert notebook is not None
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
-    outputs = [one for cell in code for one in cell.outputs]
-    lines = "\n".join(one.text for one in outputs if one.output_type == "stream")
+    outputs = [output for cell in code for output in cell.outputs]
+    lines = "\n".join(output.text for output in outputs if output.output_type == "stream")
     return {key: tuple(rest) for key, *rest in re.findall(pattern, lines)}
 
 
@@ -179,8 +178,8 @@ def test_a_page_shows_what_lesson_08_printed(read: dict[Any, list[float]]) -> No
 @pytest.mark.parametrize("slowed", SLOWED)
 def test_a_page_shows_what_lesson_08_printed_of_each_way(tmp_path: Path, slowed: str) -> None:
     for column, n in enumerate((64, 512)):
-        losses = live_modules.losses(tmp_path, whole(SLOWED[slowed], n))
-        assert f"{mean(sum(losses, [])):.1f}" == printed("08_stretching_rope", LINE)[slowed][column]
+        (losses,) = live_modules.losses(tmp_path, whole(SLOWED[slowed], n))
+        assert f"{mean(losses):.1f}" == printed("08_stretching_rope", LINE)[slowed][column]
 
 
 @pytest.mark.thorough
@@ -189,18 +188,18 @@ def test_a_whole_passage_is_read_as_lesson_08_reads_it(tmp_path: Path, name: str
     model, _ = way(name)
     for n in LENGTHS:
         expected, judged = sliding_loss(model, passage(), n, 1024)
-        losses = sum(live_modules.losses(tmp_path, whole(name, n)), [])
+        (losses,) = live_modules.losses(tmp_path, whole(name, n))
         assert len(losses) == judged == 2560
         assert mean(losses) == pytest.approx(expected, abs=1e-5)
 
 
-def test_what_is_told_of_fast_and_slow_pairs_is_so() -> None:
-    found = site_live.without_pairs()
-    lost = {name: loss - found["all"] for name, loss in found.items()}
+def test_what_the_page_says_of_fast_and_slow_pairs_is_so() -> None:
+    losses = site_live.without_pairs()
+    lost = {name: loss - losses["all"] for name, loss in losses.items()}
     assert min(lost["fast_stopped"], lost["fast_out"]) > 1
     assert abs(lost["slow_stopped"]) < 0.005 < lost["slow_out"] < 0.1
-    told = site_live.block("pairs_off", "").partition("</div>")[2]
-    assert all(f"{loss:.2f}" in told for loss in found.values())
+    below = site_live.block("pairs_off", "").partition("</div>")[2]
+    assert all(f"{loss:.2f}" in below for loss in losses.values())
 
 
 def cells_with(*texts: str) -> list[Any]:
@@ -213,12 +212,12 @@ def cells_with(*texts: str) -> list[Any]:
 def test_a_live_model_stands_before_its_paragraph() -> None:
     cells = cells_with("**Look:** a\n\nb\n\n## A short fine-tuning\n\nc", "d")
     before = deepcopy(cells)
-    found = site_live.inserted(cells, "08_stretching_rope")
-    first, live, rest = (cell.source for cell in found[2:5])
+    with_model = site_live.inserted(cells, "08_stretching_rope")
+    first, live, rest = (cell.source for cell in with_model[2:5])
     assert first == "**Look:** a\n\nb" and rest == "## A short fine-tuning\n\nc"
     assert live.startswith("### Tune your own stretch") and "/stretch.js" in live
-    assert [cell.source for cell in [*found[:2], found[5]]] == ["# 08", "1", "d"]
-    assert len({cell.id for cell in found}) == len(found) and cells == before
+    assert [cell.source for cell in [*with_model[:2], with_model[5]]] == ["# 08", "1", "d"]
+    assert len({cell.id for cell in with_model}) == len(with_model) and cells == before
     assert site_live.inserted(cells, "02_sinusoidal") == cells
 
 
@@ -232,14 +231,14 @@ def test_a_lesson_that_has_changed_says_where_its_live_model_is_named(texts: tup
 
 def test_only_a_page_that_needs_the_model_brings_it() -> None:
     assert site_live.files(["02_sinusoidal", "closer/02_in_practice"]) == {}
-    found = {Path(name).name: content for name, content in site_live.files(["05_rope"]).items()}
-    assert found["model.safetensors"] == (ROOT / "data" / "model_rope.safetensors").read_bytes()
-    assert json.loads(found["passage.json"]) == site_live.passage()
+    files = {Path(name).name: content for name, content in site_live.files(["05_rope"]).items()}
+    assert files["model.safetensors"] == (ROOT / "data" / "model_rope.safetensors").read_bytes()
+    assert json.loads(files["passage.json"]) == site_live.passage()
     for place in site_live.PLACES.values():
         module = re.search(r'data-module="([^"]+)"', site_live.block(place.name, ""))
         assert module and module[1] in site_live.files(["05_rope"])
-    told = re.search(r"bytes&quot;: (\d+)", site_live.block("stretch", ""))
-    assert told and int(told[1]) == len(found["model.safetensors"])
+    size = re.search(r"bytes&quot;: (\d+)", site_live.block("stretch", ""))
+    assert size and int(size[1]) == len(files["model.safetensors"])
 
 
 def test_the_folder_of_an_older_version_goes(tmp_path: Path) -> None:

@@ -22,10 +22,9 @@ SOURCE = Path(__file__).resolve().parents[1] / "site" / "live"
 MODEL = "rope"
 HERE = "<!-- model -->"  # in NAME.md, where it does not stand last
 NEEDS = "A trained model reads here where JavaScript runs, and no Python."
-# What lesson 08 reads: one of three passages, the longest window, the factor of all its ways.
+# What lesson 08 reads: one of three passages, the longest window in bytes, the factor of all ways.
 PASSAGES, PASSAGE, LONGEST, FACTOR = 3, 1, 1024, 8
 WAYS = ("direct", "interpolation", "NTK-aware", "YaRN", "step")
-PART = 256  # bytes; what is read before the page hears of it
 
 
 @dataclass(frozen=True)
@@ -51,14 +50,18 @@ def inserted(cells: Sequence[NotebookNode], lesson: str) -> list[NotebookNode]:
     place = PLACES.get(lesson)
     if place is None:
         return list(cells)
-    at = [n for n, cell in enumerate(cells) if cell.cell_type == "markdown"]
-    at = [n for n in at if any(part.startswith(place.before) for part in _parts(cells[n]))]
-    if len(at) != 1 or cells[at[0]].source.count(place.before) != 1:
+    candidates = [
+        n
+        for n, cell in enumerate(cells)
+        if cell.cell_type == "markdown"
+        and any(paragraph.startswith(place.before) for paragraph in cell.source.split("\n\n"))
+    ]
+    if len(candidates) != 1 or cells[candidates[0]].source.count(place.before) != 1:
         raise BuildError(
             f"{lesson} has not one paragraph that starts with {place.before!r}, before which "
             f"{place.name} stands; PLACES in tools/site_live.py can name another"
         )
-    here = at[0]
+    here = candidates[0]
     before, after = cells[here].source.split(place.before)
     texts = (before, block(place.name, "../" * lesson.count("/")), place.before + after)
     new = [
@@ -69,29 +72,25 @@ def inserted(cells: Sequence[NotebookNode], lesson: str) -> list[NotebookNode]:
     return [*cells[:here], *new, *cells[here + 1 :]]
 
 
-def _parts(cell: NotebookNode) -> list[str]:
-    return cell.source.split("\n\n")
-
-
 def block(name: str, root: str) -> str:
     """What to try, and the element that the module fills; ``root`` leads to the first page.
 
-    What stands below it may name the numbers of :func:`without_pairs`.
+    The text below it may name the numbers of :func:`without_pairs`.
     """
     above, _, below = (SOURCE / f"{name}.md").read_text("utf-8").partition(HERE)
-    told_below = below.format(**without_pairs()) if below.strip() else ""
-    parts = (above.strip(), element(name, root), told_below.strip())
-    return "\n\n".join(part for part in parts if part)
+    blocks = [above.strip(), element(name, root)]
+    if below.strip():
+        blocks.append(below.format(**without_pairs()).strip())
+    return "\n\n".join(blocks)
 
 
 def element(name: str, root: str) -> str:
     """The element that the module fills."""
-    told = tag("p", NEEDS, class_="om-fallback")
+    fallback = tag("p", NEEDS, class_="om-fallback")
     model = _assets()["model.safetensors"]
     start = json.dumps({"bytes": len(model), "sha256": hashlib.sha256(model).hexdigest()})
-    return tag(
-        "div", told, class_="om-live", data_module=f"{root}{folder()}/{name}.js", data_start=start
-    )
+    module = f"{root}{folder()}/{name}.js"
+    return tag("div", fallback, class_="om-live", data_module=module, data_start=start)
 
 
 def files(lessons: Iterable[str]) -> dict[str, bytes]:
@@ -103,11 +102,11 @@ def files(lessons: Iterable[str]) -> dict[str, bytes]:
 
 @cache
 def folder() -> str:
-    """The folder of those files; other contents have another, as browsers keep what they have."""
-    found = hashlib.sha256()
+    """The folder of those files, named by their contents: browsers keep files they have seen."""
+    digest = hashlib.sha256()
     for name, content in _assets().items():
-        found.update(name.encode() + content)
-    return f"_static/live-{found.hexdigest()[:8]}"
+        digest.update(name.encode() + content)
+    return f"_static/live-{digest.hexdigest()[:8]}"
 
 
 @cache
@@ -115,14 +114,14 @@ def _assets() -> dict[str, bytes]:
     from course_utils.models import shipped
     from course_utils.texts import data
 
-    made = {
+    assets = {
         path.name: path.read_bytes()
         for path in sorted(SOURCE.iterdir())
         if path.suffix in (".js", ".css")
     }
-    made["model.safetensors"] = data.verified(shipped.file_name(MODEL)).read_bytes()
-    made["passage.json"] = json.dumps(passage()).encode()
-    return made
+    assets["model.safetensors"] = data.verified(shipped.file_name(MODEL)).read_bytes()
+    assets["passage.json"] = json.dumps(passage()).encode()
+    return assets
 
 
 @cache
@@ -138,26 +137,26 @@ def without_pairs() -> dict[str, float]:
     from course_utils.pretrained.ablation import LeftOut, Still
     from course_utils.texts import text
 
-    told, model = passage(), shipped.model(MODEL)
-    read = torch.tensor([list(told["text"].encode("latin-1"))])
-    windows = text.sliding(read, length=told["trained"], first=told["first"])
+    reading, model = passage(), shipped.model(MODEL)
+    tokens = torch.tensor([list(reading["text"].encode("latin-1"))])
+    windows = text.sliding(tokens, length=reading["trained"], first=reading["first"])
     n_heads, d_head = model.encoding.n_heads, model.encoding.d_head
     pairs, models = d_head // 2, {"all": model}
-    for kind, ends in {"fast": (0, pairs // 4 - 1), "slow": (pairs // 2, pairs - 1)}.items():
-        without = LeftOut(n_heads * d_head, n_heads, first=ends[0], last=ends[1])
-        models[f"{kind}_stopped"] = shipped.model(MODEL, scaling=Still(*ends))
+    for kind, first, last in (("fast", 0, pairs // 4 - 1), ("slow", pairs // 2, pairs - 1)):
+        without = LeftOut(n_heads * d_head, n_heads, first=first, last=last)
+        models[f"{kind}_stopped"] = shipped.model(MODEL, scaling=Still(first, last))
         models[f"{kind}_out"] = model.changed(encoding=without)
     judged = windows.targets >= 0
     return {
-        name: float(trained_models.losses(one, windows)[judged].mean())
-        for name, one in models.items()
+        name: float(trained_models.losses(changed, windows)[judged].mean())
+        for name, changed in models.items()
     }
 
 
 def passage() -> dict[str, Any]:
     """What the model reads, as lesson 08 cuts it, and the ways to stretch that it compares.
 
-    ``parts`` of ``part`` bytes are judged; the byte at ``first`` is the first that foretells one.
+    ``count`` bytes are predicted, the first of them by the byte at ``first``.
     """
     from course_utils.encodings.functional import scaled_frequencies
     from course_utils.models import shipped
@@ -166,17 +165,17 @@ def passage() -> dict[str, Any]:
 
     model, trained = shipped.model(MODEL), shipped.length(MODEL)
     held_out = text.spread(text.split(text.documentation()).held_out, PASSAGES)
-    found = bytes(held_out[PASSAGE, : 3 * LONGEST + 1].tolist())
-    d, ways = model.encoding.d_head, {}
+    content = bytes(held_out[PASSAGE, : 3 * LONGEST + 1].tolist())
+    d_head, ways = model.encoding.d_head, {}
     for way in WAYS:
-        scaling = way_to_stretch(way, FACTOR, trained, d)
-        speeds, factor = scaled_frequencies(d, BASE, scaling)
+        scaling = way_to_stretch(way, FACTOR, trained, d_head)
+        speeds, factor = scaled_frequencies(d_head, BASE, scaling)
         ways[way] = {"speeds": speeds.tolist(), "sharpness": factor**2}
+    first = LONGEST // 2
     return {
-        "text": found.decode("latin-1"),
-        "first": LONGEST // 2,
-        "part": PART,
-        "parts": (len(found) - 1 - LONGEST // 2) // PART,
+        "text": content.decode("latin-1"),
+        "first": first,
+        "count": len(content) - 1 - first,
         "trained": trained,
         "ways": ways,
     }

@@ -1,36 +1,87 @@
-// A RoPE model of the course, read from its file: how well does it foretell the bytes of a text?
+// A RoPE model of the course, read from its file: how well does it predict the bytes of a text?
 //
-// It computes what course_utils.models.TinyTransformer does, without batches or caches. Matrices
-// are float32, row by row, in one memory; `kernel.js` multiplies them.
-import { kernel } from "./kernel.js";
+// It computes what course_utils.models.TinyTransformer does, window by window, without batches or
+// caches. Matrices are Float32Arrays, row by row.
 
-const BLOCK = 64; // queries at a time: their hidden layer stays in a processor's cache
 const EPSILON = 1e-5; // of a LayerNorm
-const PAGE = 65536; // bytes
+const QUERIES = 64; // a block of the attention, which skips the keys after its last query
 
 // ------------------------------------------------------------------------------------- the file
 
-/** What a file in the safetensors format says of itself, and its tensors as Float32Array. */
-export function opened(buffer) {
+/** The metadata of a file in the safetensors format, and its float16 tensors by name. */
+export function parse(buffer) {
   const size = Number(new DataView(buffer).getBigUint64(0, true));
-  const { __metadata__: about, ...tensors } = JSON.parse(
+  const { __metadata__: metadata, ...header } = JSON.parse(
     new TextDecoder().decode(new Uint8Array(buffer, 8, size)),
   );
-  const found = new Map();
-  for (const [name, { dtype, shape, data_offsets: [first, end] }] of Object.entries(tensors)) {
+  const tensors = new Map();
+  for (const [name, { dtype, data_offsets: [first, end] }] of Object.entries(header)) {
     if (dtype !== "F16") throw new Error(`${name} is ${dtype}, not F16`);
     const halves = new Uint16Array(buffer.slice(8 + size + first, 8 + size + end));
-    found.set(name, { shape, values: Float32Array.from(halves, single) });
+    tensors.set(name, Float32Array.from(halves, fromHalf));
   }
-  return { about, found };
+  return { metadata, tensors };
 }
 
 /** The number whose float16 these sixteen bits are. */
-export function single(bits) {
+export function fromHalf(bits) {
   const sign = bits >> 15 ? -1 : 1, exponent = bits >> 10 & 31, fraction = bits & 1023;
   if (exponent === 31) return fraction ? NaN : sign * Infinity;
   return exponent ? sign * (1 + fraction / 1024) * 2 ** (exponent - 15)
     : sign * fraction * 2 ** -24;
+}
+
+// ------------------------------------------------------------------------------------- products
+
+/**
+ * out += a · bᵀ, where a is (rows, inner), b (columns, inner) and out (rows, columns).
+ *
+ * Each is a part of a matrix: `start` is the place of its first number among `values`, `width` the
+ * length of the matrix's rows. Four rows and two columns of `out` are computed together, so that
+ * six numbers read serve eight products. rows is a multiple of 4, columns of 2.
+ */
+function addProduct(a, b, out, rows, inner, columns) {
+  const x = a.values, y = b.values, z = out.values;
+  for (let row = 0; row < rows; row += 4) {
+    const a0 = a.start + row * a.width, a1 = a0 + a.width, a2 = a1 + a.width, a3 = a2 + a.width;
+    for (let column = 0; column < columns; column += 2) {
+      const b0 = b.start + column * b.width, b1 = b0 + b.width;
+      let s00 = 0, s01 = 0, s10 = 0, s11 = 0, s20 = 0, s21 = 0, s30 = 0, s31 = 0;
+      for (let k = 0; k < inner; k++) {
+        const y0 = y[b0 + k], y1 = y[b1 + k];
+        const x0 = x[a0 + k], x1 = x[a1 + k], x2 = x[a2 + k], x3 = x[a3 + k];
+        s00 += x0 * y0;
+        s01 += x0 * y1;
+        s10 += x1 * y0;
+        s11 += x1 * y1;
+        s20 += x2 * y0;
+        s21 += x2 * y1;
+        s30 += x3 * y0;
+        s31 += x3 * y1;
+      }
+      const z0 = out.start + row * out.width + column, z1 = z0 + out.width;
+      const z2 = z1 + out.width, z3 = z2 + out.width;
+      z[z0] += s00;
+      z[z0 + 1] += s01;
+      z[z1] += s10;
+      z[z1 + 1] += s11;
+      z[z2] += s20;
+      z[z2 + 1] += s21;
+      z[z3] += s30;
+      z[z3 + 1] += s31;
+    }
+  }
+}
+
+const matrix = (rows, width) => ({ values: new Float32Array(rows * width), start: 0, width });
+const part = ({ values, start, width }, row, column = 0) =>
+  ({ values, start: start + row * width + column, width });
+const rowsOf = ({ values, width }, first, end) => values.subarray(first * width, end * width);
+
+function transpose({ values, width }, out) {
+  for (let i = 0; i < values.length; i++) {
+    out.values[i % width * out.width + Math.floor(i / width)] = values[i];
+  }
 }
 
 // ----------------------------------------------------------------------------------- row by row
@@ -59,9 +110,9 @@ function gelu(x) {
   }
 }
 
-function addRow(x, row) {
-  for (let top = 0; top < x.length; top += row.length) {
-    for (let i = 0; i < row.length; i++) x[top + i] += row[i];
+function addToRows(x, row) {
+  for (let first = 0; first < x.length; first += row.length) {
+    for (let i = 0; i < row.length; i++) x[first + i] += row[i];
   }
 }
 
@@ -69,21 +120,22 @@ function addRow(x, row) {
 function turn(x, { cos, sin }, pairs, width, first) {
   for (let row = 0, p = first * pairs; row < x.length; row += width, p += pairs) {
     for (let i = row; i < row + width; i += 2) {
-      const at = p + (i - row) / 2 % pairs, a = x[i], b = x[i + 1];
-      x[i] = a * cos[at] - b * sin[at];
-      x[i + 1] = a * sin[at] + b * cos[at];
+      const angle = p + (i - row) / 2 % pairs, a = x[i], b = x[i + 1];
+      x[i] = a * cos[angle] - b * sin[angle];
+      x[i + 1] = a * sin[angle] + b * cos[angle];
     }
   }
 }
 
-// Scores of queries first, first + 1, … → weights that do not add up to 1 yet; the sums.
-function soften(scores, keys, first, rows) {
+// Scores of queries first, first + 1, … → weights, of which each row still has to be divided by
+// its sum; the sums.
+function exponentials(scores, keys, first, rows) {
   const sums = new Float32Array(rows);
   for (let row = 0; row < rows; row++) {
-    const start = row * keys, end = start + first + row + 1; // a query sees what stands up to it
-    let most = -Infinity;
-    for (let i = start; i < end; i++) most = Math.max(most, scores[i]);
-    for (let i = start; i < end; i++) sums[row] += scores[i] = Math.exp(scores[i] - most);
+    const start = row * keys, end = start + first + row + 1; // a query sees no later key
+    let largest = -Infinity;
+    for (let i = start; i < end; i++) largest = Math.max(largest, scores[i]);
+    for (let i = start; i < end; i++) sums[row] += scores[i] = Math.exp(scores[i] - largest);
     scores.fill(0, end, start + keys);
   }
   return sums;
@@ -92,157 +144,124 @@ function soften(scores, keys, first, rows) {
 // --------------------------------------------------------------------------------------- reading
 
 /** The model in a file that `TinyTransformer.save` wrote in float16, ready to read. */
-export async function reader(buffer) {
-  const { about, found } = opened(buffer);
+export function readModel(buffer) {
+  const { metadata, tensors } = parse(buffer);
   const { d_model: d, n_heads: heads, n_layers: layers } =
-    JSON.parse(about.course_utils).notes.TinyTransformer;
-  const pairs = d / heads / 2, wide = 2 * pairs, hidden = 4 * d;
-  const memory = new WebAssembly.Memory({ initial: 1 }), multiply = await kernel(memory);
-  let used = 0;
-  const matrix = (rows, columns) => {
-    const one = { at: used, rows, columns };
-    used += 4 * rows * columns;
-    const more = Math.ceil((used - memory.buffer.byteLength) / PAGE);
-    if (more > 0) memory.grow(more);
-    return one;
-  };
-  // Rows of a matrix as numbers; only good until the memory grows again.
-  const numbers = ({ at, columns }, first, rows) =>
-    new Float32Array(memory.buffer, at + 4 * first * columns, rows * columns);
-  const row = (name) => found.get(name).values;
-  // A layer's weights, (out, in) in the file, as (in, out).
-  const turned = (name) => {
-    const { shape: [out, inner], values } = found.get(name), made = matrix(inner, out);
-    const to = numbers(made, 0, inner);
-    values.forEach((value, i) => { to[i % inner * out + Math.floor(i / inner)] = value; });
-    return made;
-  };
-  const norm = (name) => ({ weight: row(`${name}.weight`), bias: row(`${name}.bias`) });
+    JSON.parse(metadata.course_utils).notes.TinyTransformer;
+  const dHead = d / heads, pairs = dHead / 2, hidden = 4 * d;
+  const weights = (name, width = d) => ({ values: tensors.get(name), start: 0, width });
+  const norm = (name) =>
+    ({ weight: tensors.get(`${name}.weight`), bias: tensors.get(`${name}.bias`) });
   const blocks = Array.from({ length: layers }, (_, n) => {
-    const part = (name) => `blocks.${n}.${name}`;
-    const [query, key, value, out] = ["q", "k", "v", "o"].map(
-      (one) => turned(part(`attention.W_${one}.weight`)));
+    const name = `blocks.${n}`;
     return {
-      query, key, value, out, before: norm(part("attention_norm")), between: norm(part("mlp_norm")),
-      widen: turned(part("mlp.0.weight")), widenBias: row(part("mlp.0.bias")),
-      narrow: turned(part("mlp.2.weight")), narrowBias: row(part("mlp.2.bias")),
+      query: weights(`${name}.attention.W_q.weight`), key: weights(`${name}.attention.W_k.weight`),
+      value: weights(`${name}.attention.W_v.weight`), out: weights(`${name}.attention.W_o.weight`),
+      beforeAttention: norm(`${name}.attention_norm`), beforeMlp: norm(`${name}.mlp_norm`),
+      widen: weights(`${name}.mlp.0.weight`), widenBias: tensors.get(`${name}.mlp.0.bias`),
+      narrow: weights(`${name}.mlp.2.weight`, hidden),
+      narrowBias: tensors.get(`${name}.mlp.2.bias`),
     };
   });
-  const embedding = row("embedding.weight"), head = turned("embedding.weight");
-  const last = norm("norm");
-  let room = null; // for what is computed, made anew for longer texts
+  const embedding = weights("embedding.weight"), last = norm("norm");
+  const vocabulary = embedding.values.length / d;
 
-  // rows of c += rows of a · b; each from its own row and column on
-  const product = (a, b, c, rows, inner = b.rows, columns = b.columns, from = {}) => {
-    const at = ({ at, columns: wide }, [down, across] = [0, 0]) => at + 4 * (down * wide + across);
-    multiply(at(a, from.a), at(b, from.b), at(c, from.c), rows, inner, columns,
-      4 * a.columns, 4 * b.columns, 4 * c.columns);
-  };
-
-  function made(rows, n) {
-    if (room?.rows >= rows && room.n === n) return room;
-    used = room?.start ?? used;
-    const start = used;
-    room = {
-      start, rows, n, x: matrix(rows, d), near: matrix(rows, d), key: matrix(rows, d),
-      value: matrix(rows, d), across: matrix(rows / n * d, n), query: matrix(BLOCK, d),
-      mixed: matrix(BLOCK, d), hidden: matrix(BLOCK, hidden), logits: matrix(BLOCK, 256),
-      scores: matrix(BLOCK, n),
-    };
-    return room;
-  }
-
-  // Keys turned, and laid out for products: head by head, features down, a window's keys across.
-  function layOut({ key, across }, windows, n, turns) {
-    for (let w = 0; w < windows; w++) {
-      const from = numbers(key, w * n, n), to = numbers(across, w * d, d);
-      turn(from, turns, pairs, d, 0);
-      for (let i = 0; i < from.length; i++) to[i % d * n + Math.floor(i / d)] = from[i];
-    }
-  }
-
-  // One layer for queries first … first + rows of window w; x is changed in place.
-  function layer(block, w, n, first, rows, turns, kept) {
-    const { x, near, query, mixed, scores, across, value, hidden: inside } = room, top = w * n;
-    const [q, mix, grown] = [query, mixed, inside].map((one) => numbers(one, 0, rows).fill(0));
-    product(near, block.query, query, rows, d, d, { a: [top + first, 0] });
-    turn(q, turns, pairs, d, first);
-    for (let i = 0; i < q.length; i++) q[i] *= kept[(i >> 1) % pairs];
-    const keys = first + rows, part = { ...scores, columns: keys };
-    for (let h = 0; h < heads; h++) {
-      const weights = numbers(part, 0, rows).fill(0), side = h * wide;
-      product(query, across, part, rows, wide, keys,
-        { a: [0, side], b: [w * d + side, 0] });
-      const sums = soften(weights, keys, first, rows);
-      product(part, value, mixed, rows, keys, wide, { b: [top, side], c: [0, side] });
-      for (let r = 0; r < rows; r++) {
-        for (let i = r * d + side; i < r * d + side + wide; i++) mix[i] /= sums[r];
+  // Attention of the queries from, from + 1, … in a window of n.
+  function attend({ query, key, valueColumns, mixed, scores }, from, n) {
+    for (let first = from; first < n; first += QUERIES) {
+      const end = Math.min(first + QUERIES, n), rows = end - first;
+      const block = { values: scores.values.subarray(0, rows * end), start: 0, width: end };
+      for (let column = 0; column < d; column += dHead) {
+        block.values.fill(0);
+        addProduct(part(query, first, column), part(key, 0, column), block, rows, dHead, end);
+        const sums = exponentials(block.values, end, first, rows);
+        addProduct(block, part(valueColumns, column), part(mixed, first, column), rows, end, dHead);
+        for (let row = 0; row < rows; row++) {
+          const start = (first + row) * d + column;
+          for (let i = start; i < start + dHead; i++) mixed.values[i] /= sums[row];
+        }
       }
     }
-    product(mixed, block.out, x, rows, d, d, { c: [top + first, 0] });
-    const own = numbers(x, top + first, rows);
-    normalise(own, mix, block.between);
-    addRow(grown, block.widenBias);
-    product(mixed, block.widen, inside, rows);
-    gelu(grown);
-    addRow(own, block.narrowBias);
-    product(inside, block.narrow, x, rows, hidden, d, { c: [top + first, 0] });
   }
 
-  // Minus the log of the probability that these rows give to the byte that comes.
-  function surprise(top, rows, coming) {
-    const { x, mixed, logits } = room, shown = numbers(logits, 0, rows).fill(0);
-    normalise(numbers(x, top, rows), numbers(mixed, 0, rows), last);
-    product(mixed, head, logits, rows);
-    return Array.from({ length: rows }, (_, r) => {
-      const given = shown.subarray(256 * r, 256 * (r + 1)), most = Math.max(...given);
-      const sum = given.reduce((total, one) => total + Math.exp(one - most), 0);
-      return most + Math.log(sum) - given[coming[r]];
+  // One layer for the queries from, from + 1, … of a window; `room.x` is changed in place.
+  function layer(block, room, from, n, turns, kept) {
+    const { x, normal, query, key, value, mixed, wide } = room, rows = n - from;
+    for (const { values } of [query, key, value, mixed]) values.fill(0);
+    normalise(x.values, normal.values, block.beforeAttention);
+    addProduct(normal, block.key, key, n, d, d);
+    addProduct(normal, block.value, value, n, d, d);
+    addProduct(part(normal, from), block.query, part(query, from), rows, d, d);
+    turn(key.values, turns, pairs, d, 0);
+    const queries = rowsOf(query, from, n);
+    turn(queries, turns, pairs, d, from);
+    for (let i = 0; i < queries.length; i++) queries[i] *= kept[(i >> 1) % pairs];
+    transpose(value, room.valueColumns);
+    attend(room, from, n);
+    addProduct(part(mixed, from), block.out, part(x, from), rows, d, d);
+
+    const stream = rowsOf(x, from, n), inner = rowsOf(wide, from, n).fill(0);
+    normalise(stream, rowsOf(normal, from, n), block.beforeMlp);
+    addToRows(inner, block.widenBias);
+    addProduct(part(normal, from), block.widen, part(wide, from), rows, d, hidden);
+    gelu(inner);
+    addToRows(stream, block.narrowBias);
+    addProduct(part(wide, from), block.narrow, part(x, from), rows, hidden, d);
+  }
+
+  // Minus the log of the probability that each row gives to the byte that comes next.
+  function surprise({ x, normal, logits }, from, n, next) {
+    const scores = rowsOf(logits, from, n).fill(0);
+    normalise(rowsOf(x, from, n), rowsOf(normal, from, n), last);
+    addProduct(part(normal, from), embedding, part(logits, from), n - from, d, vocabulary);
+    return Array.from(next, (byte, row) => {
+      const given = scores.subarray(vocabulary * row, vocabulary * (row + 1));
+      const largest = Math.max(...given);
+      const sum = given.reduce((total, score) => total + Math.exp(score - largest), 0);
+      return largest + Math.log(sum) - given[byte];
     });
+  }
+
+  // The loss of each byte that the second half of a window predicts.
+  function windowLosses(text, start, n, room, turns, kept) {
+    const half = n / 2, { values } = room.x;
+    for (let i = 0; i < values.length; i++) {
+      const byte = text[start + Math.floor(i / d)];
+      values[i] = embedding.values[byte * d + i % d] * Math.sqrt(d);
+    }
+    blocks.forEach((block, depth) => { // of the last layer only the second half is needed
+      layer(block, room, depth === layers - 1 ? half : 0, n, turns, kept);
+    });
+    return surprise(room, half, n, text.subarray(start + half + 1, start + n + 1));
   }
 
   /**
    * The loss of each of `count` bytes of a text, in nats, with n/2 to n bytes of context.
    *
    * As `measures.trained_models.sliding_loss` reads: in windows of n that advance by n/2, the
-   * second half of each is judged. The first byte that foretells stands at `first`, the first that
-   * is foretold behind it. n is a multiple of 8; count of n/2.
+   * second half of each is judged. The first byte that predicts stands at `first`, the first that
+   * is predicted after it. n is a multiple of 8; count of n/2.
    *
    * speeds: radians a position, of each pair; kept: the share of q·k that each pair brings;
    * sharpness: multiplies all scores.
    */
   function losses(text, first, count, n, { speeds, kept, sharpness }) {
-    const half = n / 2, windows = count / half, start = first - half, rows = windows * n;
-    const { x, near, key, value } = made(rows, n);
+    const room = {
+      x: matrix(n, d), normal: matrix(n, d), query: matrix(n, d), key: matrix(n, d),
+      value: matrix(n, d), valueColumns: matrix(d, n), mixed: matrix(n, d),
+      wide: matrix(n, hidden), scores: matrix(QUERIES, n),
+      logits: matrix(n, vocabulary),
+    };
     const angles = Float64Array.from({ length: n * pairs }, (_, i) =>
       Math.floor(i / pairs) * speeds[i % pairs]);
     const turns = { cos: Float32Array.from(angles, Math.cos),
       sin: Float32Array.from(angles, Math.sin) };
-    const scaled = kept.map((one) => one * sharpness / Math.sqrt(wide));
-    const all = numbers(x, 0, rows), step = Math.min(BLOCK, half);
-    for (let i = 0; i < all.length; i++) {
-      const byte = text[start + Math.floor(i / d / n) * half + Math.floor(i / d) % n];
-      all[i] = embedding[byte * d + i % d] * Math.sqrt(d);
+    const scaled = kept.map((share) => share * sharpness / Math.sqrt(dHead));
+    const half = n / 2, all = [];
+    for (let start = first - half; start < first - half + count; start += half) {
+      all.push(...windowLosses(text, start, n, room, turns, scaled));
     }
-    blocks.forEach((block, depth) => {
-      normalise(all, numbers(near, 0, rows), block.before);
-      for (const one of [key, value]) numbers(one, 0, rows).fill(0);
-      product(near, block.key, key, rows);
-      product(near, block.value, value, rows);
-      layOut(room, windows, n, turns);
-      const from = depth === layers - 1 ? half : 0; // the last layer is asked for judged bytes only
-      for (let w = 0; w < windows; w++) {
-        for (let q = from; q < n; q += step) layer(block, w, n, q, step, turns, scaled);
-      }
-    });
-    const found = [];
-    for (let w = 0; w < windows; w++) {
-      for (let q = half; q < n; q += step) {
-        const at = start + w * half + q + 1;
-        found.push(...surprise(w * n + q, step, text.subarray(at, at + step)));
-      }
-    }
-    return found;
+    return all;
   }
 
   return { pairs, losses };

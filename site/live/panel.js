@@ -6,14 +6,14 @@
 //                           each change of them. It returns
 //     element   the controls
 //     presets   buttons: [{name, apply}], after the words `ask`
-//     rows()    what is read: [{name, turning, own, base}]. `own` is what the reader has set;
-//               `base` tells how hard each part of the text is.
+//     rows()    what is read: [{name, turning, byReader, base}]. `byReader`: the reader has set it.
+//               The losses of the row with `base` say how hard each byte of the text is.
 
 const WAIT = 60; // milliseconds; the worker hears of changes no more often
 const MEGABYTE = 1e6;
 const WIDEST = 3; // nats a byte, as wide as a column
 
-export function made(tag, attributes = {}, ...children) {
+export function create(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
@@ -24,16 +24,16 @@ export function made(tag, attributes = {}, ...children) {
 }
 
 /**
- * The loss of a row at a length, and whether all parts of the passage have been read.
+ * The mean loss of a row at a length, and whether all `count` bytes of the passage have been read.
  *
- * Before that it is an estimate. Parts differ in how hard they are, so what the base lost on the
- * same parts is taken off, and what it lost on all of them is added.
+ * Before that it is an estimate. Some bytes are harder than others, so the base's mean loss on the
+ * same bytes is subtracted, and its mean loss on all of them is added.
  */
-export function estimate(losses, base, parts) {
+export function estimate(losses, base, count) {
   if (!losses?.length) return null;
-  const mean = (list) => list.reduce((sum, one) => sum + one, 0) / list.length;
-  const done = losses.length === parts;
-  if (done || base?.length !== parts) return { loss: mean(losses), done };
+  const mean = (list) => list.reduce((sum, loss) => sum + loss, 0) / list.length;
+  const done = losses.length === count;
+  if (done || base?.length !== count) return { loss: mean(losses), done };
   return { loss: mean(losses) - mean(base.slice(0, losses.length)) + mean(base), done };
 }
 
@@ -41,22 +41,22 @@ export function estimate(losses, base, parts) {
 export function mountPanel(element, { bytes, sha256 }, live) {
   let worker = null, view = null;
   const size = (bytes / MEGABYTE).toFixed(2);
-  const bar = made("progress", { max: bytes, value: 0, "aria-label": "Loading the model" });
-  const count = made("span"), said = made("p", { class: "om-live-said", role: "status" });
-  const button = made("button", { type: "button", onclick: load }, `Load the model, ${size} MB`);
-  const cancel = made("button", { type: "button",
+  const bar = create("progress", { max: bytes, value: 0, "aria-label": "Loading the model" });
+  const count = create("span"), status = create("p", { class: "om-live-said", role: "status" });
+  const button = create("button", { type: "button", onclick: load }, `Load the model, ${size} MB`);
+  const cancel = create("button", { type: "button",
     onclick: () => stopped("Cancelled. Nothing is kept.") }, "Cancel");
-  const loading = made("div", { class: "om-live-loading", hidden: "" }, bar, count, cancel);
-  element.append(made("link", { rel: "stylesheet", href: new URL("live.css", import.meta.url) }),
-    button, loading, said);
+  const loading = create("div", { class: "om-live-loading", hidden: "" }, bar, count, cancel);
+  element.append(create("link", { rel: "stylesheet", href: new URL("live.css", import.meta.url) }),
+    button, loading, status);
 
   function load() {
-    said.textContent = "";
+    status.textContent = "";
     show(0);
     button.hidden = !(loading.hidden = false);
     cancel.focus();
     worker = new Worker(new URL("worker.js", import.meta.url), { type: "module" });
-    worker.addEventListener("message", heard);
+    worker.addEventListener("message", receive);
     worker.addEventListener("error", () => stopped("The model could not be started."));
     worker.postMessage({ load: { bytes, sha256 } });
   }
@@ -72,11 +72,11 @@ export function mountPanel(element, { bytes, sha256 }, live) {
     view?.controls.remove();
     view = null;
     loading.hidden = !(button.hidden = false);
-    said.textContent = why;
+    status.textContent = why;
     if (focused) button.focus();
   }
 
-  function heard({ data: { loaded, ready, read, failed } }) {
+  function receive({ data: { loaded, ready, read, failed } }) {
     if (loaded) show(loaded);
     else if (failed) {
       button.textContent = `Try again, ${size} MB`;
@@ -84,35 +84,36 @@ export function mountPanel(element, { bytes, sha256 }, live) {
     } else if (ready) {
       const focused = loading.contains(document.activeElement);
       loading.hidden = true;
-      view = losses(ready, live, (wanted) => worker.postMessage({ wanted }), said);
-      element.insertBefore(view.controls, said);
+      view = createTable(ready, live, (wanted) => worker.postMessage({ wanted }), status);
+      element.insertBefore(view.controls, status);
       if (focused) view.first.focus({ preventScroll: true });
     } else if (read) view.note(read);
   }
 }
 
-// The controls, and the table of what comes of them.
-function losses({ parts, ...ready }, { lengths, build }, want, said) {
-  const results = new Map(); // key → {length: losses of its parts}
-  let rows = [], shown = [], waiting = 0, told = false;
-  const { element, ask, presets, rows: now } = build(ready, changed);
-  const body = made("tbody"), progress = made("p", { class: "om-live-progress" });
-  const columns = lengths.map((n) => made("th", { scope: "col" }, `${n} bytes`));
-  const table = made("table", { class: "om-live-table" }, made("caption", {}, "Loss, nats a byte"),
-    made("thead", {}, made("tr", {}, made("td"), ...columns)), body);
+// The controls, and the table of the losses that follow from them.
+function createTable({ count, ...ready }, { lengths, build }, want, status) {
+  const results = new Map(); // key → {length: the loss of each byte so far}
+  let rows = [], shown = [], waiting = 0, announced = false;
+  const { element, ask, presets, rows: currentRows } = build(ready, changed);
+  const body = create("tbody"), progress = create("p", { class: "om-live-progress" });
+  const columns = lengths.map((n) => create("th", { scope: "col" }, `${n} bytes`));
+  const table = create("table", { class: "om-live-table" },
+    create("caption", {}, "Loss, nats a byte"),
+    create("thead", {}, create("tr", {}, create("td"), ...columns)), body);
   const buttons = presets.map(({ name, apply }) =>
-    made("button", { type: "button", onclick: () => { apply(); changed(); } }, name));
-  const group = made("div", { class: "om-live-presets", role: "group", "aria-label": ask },
-    made("span", {}, ask), ...buttons);
+    create("button", { type: "button", onclick: () => { apply(); changed(); } }, name));
+  const group = create("div", { class: "om-live-presets", role: "group", "aria-label": ask },
+    create("span", {}, ask), ...buttons);
 
   function changed() {
-    rows = now().map((row) => ({ ...row, key: JSON.stringify(row.turning) }));
-    told = false;
+    rows = currentRows().map((row) => ({ ...row, key: JSON.stringify(row.turning) }));
+    announced = false;
     draw();
     waiting ||= setTimeout(send, WAIT);
   }
 
-  // What is wanted first: how hard the parts are, then the reader's own, then the others.
+  // First how hard the bytes are, then what the reader has set, then the others.
   function send() {
     waiting = 0;
     const all = rows.map(({ key, turning }) => ({ key, turning, lengths }));
@@ -120,40 +121,40 @@ function losses({ parts, ...ready }, { lengths, build }, want, said) {
     want([{ ...first, lengths: lengths.slice(0, 1) }, ...all]);
   }
 
-  function note({ key, n, losses: found }) {
-    results.set(key, { ...results.get(key), [n]: found });
+  function note({ key, n, losses }) {
+    results.set(key, { ...results.get(key), [n]: losses });
     if (rows.some((row) => row.key === key)) draw(); // else it comes too late
   }
 
   function draw() {
-    const of = (key, n) => results.get(key)?.[n], first = lengths[0];
-    const base = of(rows.find((row) => row.base).key, first);
-    shown = rows.map(({ key }, r) => lengths.map((n, c) => estimate(of(key, n), base, parts)
+    const lossesOf = (key, n) => results.get(key)?.[n], first = lengths[0];
+    const base = lossesOf(rows.find((row) => row.base).key, first);
+    shown = rows.map(({ key }, r) => lengths.map((n, c) => estimate(lossesOf(key, n), base, count)
       ?? (shown[r]?.[c] && { ...shown[r][c], done: false, old: true }))); // of the last setting
-    body.replaceChildren(...rows.map(({ name, own }, r) => made("tr",
-      own ? { class: "om-live-own" } : {}, made("th", { scope: "row" }, name),
-      ...shown[r].map(cell))));
-    const read = rows.flatMap(({ key }) => lengths.map((n) => of(key, n)?.length ?? 0));
-    const share = read.reduce((sum, one) => sum + one, 0) / (parts * read.length);
+    body.replaceChildren(...rows.map(({ name, byReader }, r) => create("tr",
+      byReader ? { class: "om-live-own" } : {}, create("th", { scope: "row" }, name),
+      ...shown[r].map(createCell))));
+    const read = rows.flatMap(({ key }) => lengths.map((n) => lossesOf(key, n)?.length ?? 0));
+    const share = read.reduce((sum, bytes) => sum + bytes, 0) / (count * read.length);
     progress.textContent = share < 1 ? `≈ still reading: ${Math.floor(100 * share)} %`
       : "All have read the whole passage.";
-    const own = rows.flatMap((row, r) => (row.own ? [{ name: row.name, found: shown[r] }] : []));
-    if (told || !own.every(({ found }) => found.every((one) => one?.done))) return;
-    told = true;
-    said.textContent = own.map(({ name, found }) => `${name}: ${found.map(({ loss }, c) =>
+    const set = rows.map(({ name, byReader }, r) => ({ name, byReader, cells: shown[r] }))
+      .filter(({ byReader }) => byReader);
+    if (announced || !set.every(({ cells }) => cells.every((cell) => cell?.done))) return;
+    announced = true;
+    status.textContent = set.map(({ name, cells }) => `${name}: ${cells.map(({ loss }, c) =>
       `${loss.toFixed(2)} at ${lengths[c]} bytes`).join(", ")}.`).join(" ");
   }
 
-  const controls = made("div", { class: "om-live-controls" }, table, progress, group, element);
+  const controls = create("div", { class: "om-live-controls" }, table, progress, group, element);
   changed();
   return { controls, note, first: element.querySelector("input") };
 }
 
-function cell(found) {
-  if (!found) return made("td", {}, "…");
-  const bar = made("span", { class: "om-live-bar" });
-  bar.style.width = `${100 * Math.min(found.loss / WIDEST, 1)}%`;
-  const kind = found.old ? "om-live-old" : found.done ? "" : "om-live-estimate";
-  return made("td", { class: kind },
-    `${found.done ? "" : "≈ "}${found.loss.toFixed(2)}`, bar);
+function createCell(cell) {
+  if (!cell) return create("td", {}, "…");
+  const { loss, done, old } = cell, bar = create("span", { class: "om-live-bar" });
+  bar.style.width = `${100 * Math.min(loss / WIDEST, 1)}%`;
+  const kind = old ? "om-live-old" : done ? "" : "om-live-estimate";
+  return create("td", { class: kind }, `${done ? "" : "≈ "}${loss.toFixed(2)}`, bar);
 }

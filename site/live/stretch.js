@@ -1,21 +1,21 @@
 // Tune your own stretch: sixteen hands of the course's RoPE model, each slowed as you wish.
-import { made, mountPanel } from "./panel.js";
+import { create, mountPanel } from "./panel.js";
 
 const OCTAVES = 4, STEPS = 8; // a hand is slowed up to 2^4 times, an octave in eight steps
 const SHARPEST = 2, HUNDREDTHS = 100;
 
 function slider(id, name, spoken, ends, write) {
-  const value = made("span", { class: "om-live-value", "aria-hidden": "true" });
-  const input = made("input", { type: "range", id, step: 1, "aria-label": spoken, ...ends,
+  const value = create("span", { class: "om-live-value", "aria-hidden": "true" });
+  const input = create("input", { type: "range", id, step: 1, "aria-label": spoken, ...ends,
     oninput: () => write(Number(input.value)) });
-  const row = made("div", { class: "om-live-slider" },
-    made("label", { for: id }, name), value, input);
-  const says = (position, text, words) => {
+  const row = create("div", { class: "om-live-slider" },
+    create("label", { for: id }, name), value, input);
+  const display = (position, text, words) => {
     input.value = position;
     input.setAttribute("aria-valuetext", words);
     value.textContent = text;
   };
-  return { row, says };
+  return { row, display };
 }
 
 function build({ ways, trained }, changed) {
@@ -35,13 +35,13 @@ function build({ ways, trained }, changed) {
     (step) => { sharpness = step / HUNDREDTHS; moved(); });
 
   function show() {
-    hands.forEach(({ says }, pair) => {
+    hands.forEach(({ display }, pair) => {
       const text = Number(factors[pair].toFixed(1));
-      says(Math.round(Math.log2(factors[pair]) * STEPS), `÷ ${text}`,
+      display(Math.round(Math.log2(factors[pair]) * STEPS), `÷ ${text}`,
         text === 1 ? "as trained" : `slowed ${text} times`);
     });
     const text = Number(sharpness.toFixed(2));
-    sharper.says(Math.round(sharpness * HUNDREDTHS), `× ${text}`, `times ${text}`);
+    sharper.display(Math.round(sharpness * HUNDREDTHS), `× ${text}`, `times ${text}`);
   }
 
   function set(way) {
@@ -54,13 +54,13 @@ function build({ ways, trained }, changed) {
   const others = Object.keys(ways).filter((way) => way !== "direct");
   const named = [...others.map((way) => [way, way]), ["Reset", "direct"]];
   return {
-    element: made("fieldset", { class: "om-live-hands" },
-      made("legend", {}, `Pairs, turns within ${trained} bytes, slowed by`),
+    element: create("fieldset", { class: "om-live-hands" },
+      create("legend", {}, `Pairs, turns within ${trained} bytes, slowed by`),
       ...hands.map(({ row }) => row), sharper.row),
     ask: "Set as",
     presets: named.map(([name, way]) => ({ name, apply: () => set(way) })),
     rows: () => [
-      { name: "yours", own: true, turning:
+      { name: "yours", byReader: true, turning:
         { speeds: direct.map((speed, pair) => speed / factors[pair]), kept, sharpness } },
       ...Object.entries(ways).map(([name, way]) =>
         ({ name, turning: { ...way, kept }, base: name === "direct" })),
