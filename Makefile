@@ -17,8 +17,9 @@ export MAKECMDGOALS # whom others wait for
 EXPERIMENT = extrapolation
 PORT = 8000
 
-# One worker a core; groups of tests start in the order in which conftest.py puts them.
-WORKERS = -n auto --dist loadgroup --no-loadscope-reorder
+# One worker a core, which runs whole files: a notebook's cells share a kernel, tests of a module
+# what it computes once. pytest-xdist starts with the files that have most tests.
+WORKERS = -n auto --dist loadfile
 
 .PHONY: help lab test test-browser test-all lint check-notebooks rehearse notebooks site site-serve book \
 	wheel experiments bench clean
@@ -58,11 +59,11 @@ test-browser:
 	$(IN_VENV) lab experiments test site models -- -m pytest $(WORKERS) \
 		-m "browser and not thorough" tests $(TEST_ARGS)
 
-# Both notebooks of each lesson, cells run twice, all products of cases, more examples; in random
-# order, which the first lines print.
+# Both notebooks of each lesson, cells run twice, all products of cases, more examples; in an order
+# by chance, whose seed the first lines print.
 test-all:
-	$(IN_VENV) lab experiments test site models -- -m pytest $(WORKERS) -m "" --shuffle \
-		--every-notebook --hypothesis-profile=thorough $(TEST_ARGS)
+	$(IN_VENV) lab experiments test site models -- -m pytest $(WORKERS) -m "" -p randomly \
+		--hypothesis-profile=thorough tests notebooks $(TEST_ARGS)
 
 # mypy reads the tests too, so what they import must be there.
 lint:

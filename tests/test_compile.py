@@ -178,21 +178,18 @@ def inductor(test):
     for mark in (
         pytest.mark.skipif(not compilers, reason="needs a C++ compiler"),
         pytest.mark.skipif(" " in torch.__file__, reason="torch cannot link in such a folder"),
-        pytest.mark.xdist_group("inductor"),
     ):
         test = mark(test)
     return test
 
 
 @pytest.mark.thorough
-@pytest.mark.xdist_group("capture")
 @pytest.mark.parametrize("lengths", [SHORT, PAST_A_BLOCK])
 def test_every_model_but_floaters_is_captured_as_one_graph(lengths):
     assert run(CAPTURE, "eager", "no gradients", "1", lengths, *NAMES) == NAMES
 
 
 @pytest.mark.thorough
-@pytest.mark.xdist_group("gradients-captured")
 def test_the_gradients_of_every_model_but_floaters_are_captured_too():
     assert run(CAPTURE, "aot_eager", "gradients", "2", f"{SHORT} {PAST_A_BLOCK}", *NAMES) == NAMES
 
@@ -211,19 +208,16 @@ def test_the_default_compilers_code_raises_outside_of_a_table_and_ends_no_proces
 
 
 @pytest.mark.thorough
-@pytest.mark.xdist_group("export")
 def test_every_model_but_floaters_is_exported_for_any_length_and_leaves_out_padding():
     assert run(EXPORT, "causal padded", *NAMES) == NAMES
 
 
 @pytest.mark.thorough
-@pytest.mark.xdist_group("export")
 def test_models_that_look_both_ways_are_exported_too():
     assert run(EXPORT, "both-ways", *NAMES) == NAMES
 
 
 @pytest.mark.thorough
-@pytest.mark.xdist_group("decode")
 def test_one_graph_decodes_all_tokens_and_refuses_what_the_cache_has_no_room_for():
     assert run(DECODE, "eager", *NAMES) == NAMES
 

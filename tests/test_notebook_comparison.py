@@ -84,6 +84,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> str:
     for name, cells in notebooks.items():
         nbformat.write(new_notebook(cells=cells), folder / f"{name}.ipynb")
     options = ["--nbval", "--nbval-current-env", "-rA", "--color=no"]
+    options += ["--continue-on-collection-errors"]
     options += ["-p", "nbval.plugin", "-p", "no:cacheprovider"]
     run = subprocess.run(
         [sys.executable, "-m", "pytest", "-p", "conftest", *options, "--rootdir=.", "."],

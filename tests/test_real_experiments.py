@@ -306,7 +306,6 @@ def test_each_row_has_a_key_of_its_own_and_can_be_asked_for_alone():
 
 
 @pytest.mark.thorough
-@pytest.mark.xdist_group("real-command")  # groups start early, and this test is long
 def test_the_command_writes_a_table_each_and_does_nothing_twice(used, tmp_path, capsys):
     asked = ["real", "--jobs", "1", "--folder", str(tmp_path), "--lengths", "512"]
     corpus = tmp_path / "mine.txt"

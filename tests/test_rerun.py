@@ -16,10 +16,8 @@ NOTEBOOKS = sorted((ROOT / "notebooks" / "solutions").rglob("*.ipynb"))
 QUICK = 0.5  # seconds; slower cells, which train, run again only with the whole notebook
 
 
-def named(path):
-    """A notebook as a parameter, in a group of its own so that it starts early."""
-    name = f"closer-{path.stem}" if path.parent.name == "closer" else path.stem
-    return pytest.param(path, id=name, marks=pytest.mark.xdist_group(f"twice-{name}"))
+def name(path):
+    return f"closer-{path.stem}" if path.parent.name == "closer" else path.stem
 
 
 class Report:
@@ -29,7 +27,7 @@ class Report:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("path", [named(path) for path in NOTEBOOKS])
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=name)
 def test_running_cells_again_in_the_same_kernel_changes_no_result(path, tmp_path):
     notebook = nbformat.read(path, as_version=4)
     kernel = AsyncKernelManager(kernel_spec_manager=ThisPython())

@@ -380,7 +380,6 @@ def change(folder, before, after):
     path.write_text(path.read_text().replace(before, after))
 
 
-@pytest.mark.xdist_group("own-encoding")  # groups start early, and this test is long
 @PROCESSES
 def test_an_encoding_of_a_file_is_trained_beside_alibi_and_drawn(processes, own):
     python = {**os.environ, "PYTHONPATH": str(ROOT)}
