@@ -700,9 +700,9 @@ def test_the_address_stands_in_one_place():
             continue
         text = path.read_bytes().decode(errors="replace")
         if path == ROOT / "README.md":
-            generated = r"(?s)<!-- (badges|lessons):start -->.*?<!-- \1:end -->"
-            text, found = re.subn(generated, "", text)
-            assert found == 2
+            generated = r"(?s)<!-- (badges|install|lessons):start -->.*?<!-- \1:end -->"
+            text, blocks = re.subn(generated, "", text)
+            assert blocks == 3
         if address in text:
             spelled.append(path.relative_to(ROOT).as_posix())
     assert spelled == []

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import test_layers
 import torch
 from notebook_source import find_lessons, is_closer, lesson_name
 
@@ -175,6 +176,12 @@ def test_a_closer_look_is_linked_in_the_row_of_its_lesson():
     link = r"^\| \[(\d\d) .*\]\(notebooks/(closer/\w+)\.ipynb\)"
     listed = re.findall(link, README, re.MULTILINE)
     assert listed == [(name.split("/")[1][:2], name) for name in found]
+
+
+def test_the_picture_of_the_house_names_every_part_that_the_layers_do():
+    picture = (ROOT / "docs" / "house.svg").read_text(encoding="utf-8")
+    names = re.findall('class="name"[^>]*>([a-z_]+)<', picture)
+    assert set(names) == {*test_layers.PROJECT, "data"}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

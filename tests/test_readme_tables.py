@@ -24,25 +24,25 @@ def losses(**means):
     return pd.DataFrame(rows).set_index(["encoding", "read"])
 
 
-def told(pair):
+def as_text(pair):
     return [f"{best.name}{best.how} {best.number}" for best in pair]
 
 
 def test_a_cell_has_the_lowest_loss_and_the_lowest_with_a_plain_kernel():
-    found = losses(alibi=(1.4, 1.4), t5=(1.2, 1.3), rope=(1.25, 1.35), sinusoidal=(1.3, 3.0))
-    assert told(readme_tables.cell(found, 64, 64)) == ["t5 1.200 ± 0.010", "rope 1.250 ± 0.010"]
+    table = losses(alibi=(1.4, 1.4), t5=(1.2, 1.3), rope=(1.25, 1.35), sinusoidal=(1.3, 3.0))
+    assert as_text(readme_tables.cell(table, 64, 64)) == ["t5 1.200 ± 0.010", "rope 1.250 ± 0.010"]
 
 
 def test_cutting_to_the_trained_length_counts_where_it_is_better():
-    found = losses(t5=(1.2, 1.3), rope=(1.25, 2.4), xpos=(1.3, 1.6))
-    assert told(readme_tables.cell(found, 256, 64))[1] == "rope, cut to 64, 1.250 ± 0.010"
-    found = losses(t5=(1.2, 1.3), rope=(1.25, 2.4), xpos=(1.3, 1.24))
-    assert told(readme_tables.cell(found, 256, 64))[1] == "xpos 1.240 ± 0.010"
+    table = losses(t5=(1.2, 1.3), rope=(1.25, 2.4), xpos=(1.3, 1.6))
+    assert as_text(readme_tables.cell(table, 256, 64))[1] == "rope, cut to 64, 1.250 ± 0.010"
+    table = losses(t5=(1.2, 1.3), rope=(1.25, 2.4), xpos=(1.3, 1.24))
+    assert as_text(readme_tables.cell(table, 256, 64))[1] == "xpos 1.240 ± 0.010"
 
 
 def test_a_stream_is_read_only_by_those_whose_weights_stay_when_positions_run_on():
-    found = losses(learned=(1.0, 1.0), fire=(1.1, 1.1), alibi=(1.4, 1.4), rope=(1.5, 1.5))
-    assert told(readme_tables.stream(found, 64)) == ["alibi 1.400 ± 0.010", "rope 1.500 ± 0.010"]
+    table = losses(learned=(1.0, 1.0), fire=(1.1, 1.1), alibi=(1.4, 1.4), rope=(1.5, 1.5))
+    assert as_text(readme_tables.stream(table, 64)) == ["alibi 1.400 ± 0.010", "rope 1.500 ± 0.010"]
 
 
 @pytest.mark.parametrize("reader", readme_tables.READERS)
@@ -59,7 +59,7 @@ def test_every_number_of_the_first_column_is_the_datas(reader):
 
 
 @pytest.mark.parametrize(
-    ("told", "doors"),
+    ("line", "doors"),
     [
         ("all four", "1–4"),
         ("all four, shut", "1–4"),
@@ -68,8 +68,8 @@ def test_every_number_of_the_first_column_is_the_datas(reader):
         ("3, attention scores, and for\nShaw also 4, what is summed", "3, 4"),
     ],
 )
-def test_doors_are_told_by_their_numbers(told, doors):
-    assert lesson_titles.doors(told) == doors
+def test_doors_are_named_by_their_numbers(line, doors):
+    assert lesson_titles.doors(line) == doors
 
 
 def test_a_block_is_replaced_and_what_stands_around_it_stays():
@@ -82,9 +82,9 @@ def test_a_block_is_replaced_and_what_stands_around_it_stays():
     assert readme_tables.fill("no block", project, []) == "no block"
 
 
-def test_what_other_sizes_change_is_told_as_the_data_have_it(monkeypatch):
+def test_what_other_sizes_change_follows_the_data(monkeypatch):
     tables = {name: data.results(name).copy() for name in ("extrapolation", "larger")}
-    steps, code = (source for source, _ in readme_tables._of_other_sizes())
+    steps, code = (sentence for sentence, _ in readme_tables._of_other_sizes())
     rows, usual = tables["larger"], tables["extrapolation"].iloc[0]
     more = rows["steps"] != usual["steps"]
     late = rows[more & (rows["reading"] == results.AS_TRAINED) & (rows["read"] == 64)]
@@ -94,6 +94,12 @@ def test_what_other_sizes_change_is_told_as_the_data_have_it(monkeypatch):
     rows.loc[more, "loss"] = 1.0  # better than any
     rows.loc[rows["corpus"] != usual["corpus"], "loss"] *= -1  # the other way round
     monkeypatch.setattr(data, "results", tables.__getitem__)
-    steps, code = (source for source, _ in readme_tables._of_other_sizes())
+    steps, code = (sentence for sentence, _ in readme_tables._of_other_sizes())
     assert "1.00 after ten times" in steps and "makes none of them worse" in steps
     assert "otherwise than on English: `sinusoidal`" in code
+
+
+def test_the_install_command_names_the_version():
+    project = read_project(ROOT)
+    command = readme_tables.install(project).splitlines()[1]
+    assert command == f"pip install git+{project.address}@v{project.version}"

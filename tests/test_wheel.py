@@ -225,8 +225,8 @@ def test_pip_would_change_nothing_of_what_colab_has(
         renamed = re.sub(r"(?m)^Version: .*", f"Version: {version}", metadata, count=1)
         (new / "METADATA").write_text(renamed, encoding="utf-8")
     plan = colab.folder / "plan.json"
-    options = ["-q", "--dry-run", "--report", plan]
-    colab.run("-m", "pip", "install", *options, f"{archives[0]}[course]")
+    wheel = f"{archives[0]}[course]"
+    colab.run("-m", "pip", "install", "-q", "--dry-run", "--report", plan, wheel)
     report = json.loads(plan.read_text(encoding="utf-8"))
     assert [package["metadata"]["name"] for package in report["install"]] == ["order-matters"]
 

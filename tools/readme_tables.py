@@ -1,4 +1,4 @@
-"""README's tables: the lessons, which encoding to take, and what the course has found.
+"""README's blocks: the install command, the lessons, which encoding to take, the findings.
 
 What stands in them is read from the lessons and computed from data/, so nothing in README that is
 a number is typed.
@@ -30,6 +30,11 @@ READERS = {
 }
 
 
+def install(project: Project) -> str:
+    """The command that installs the reference at this version, without a clone."""
+    return f"```\npip install git+{project.address}@{project.tag}\n```\n"
+
+
 def lessons(project: Project, paths: list[Path]) -> str:
     """A row a lesson: link, question, minutes by the build's count, doors, Colab."""
     rows = ["| lesson | question | minutes | doors | open |", "|---|---|---|---|---|"]
@@ -40,11 +45,11 @@ def lessons(project: Project, paths: list[Path]) -> str:
         cells, page = read_lesson(path), f"notebooks/{path.stem}.ipynb"
         minutes = notebook_budget.count(cells).minutes
         title = lesson_titles.read(notebook_budget.with_time(cells[0].source, minutes))
-        told = [title.question]
-        if look := closer.get(path.name[:2]):
-            told.append(f"[Closer look](notebooks/{look}.ipynb)")
+        question = title.question
+        if path.name[:2] in closer:
+            question += f" [Closer look](notebooks/{closer[path.name[:2]]}.ipynb)"
         heading = f"[{title.heading.replace(' ·', '')}]({page})"
-        row = [heading, " ".join(told), title.minutes, title.doors, badge(project, page)]
+        row = [heading, question, title.minutes, title.doors, badge(project, page)]
         rows.append(f"| {' | '.join(row)} |")
     return "\n".join(rows) + "\n"
 
@@ -58,10 +63,10 @@ def which_one(linked: Callable[[str, Best], str] = lambda reader, best: best.num
     head = ["it reads", "as long as in training", "4 times", "32 times; both ways 16", "a stream"]
     rows = [f"| {' | '.join(head)} |", "|" + "---|" * len(head)]
     for reader, (table, lengths) in READERS.items():
-        found = _losses(table)
-        pairs = [cell(found, n, lengths[0]) for n in lengths]
+        losses = _losses(table)
+        pairs = [cell(losses, n, lengths[0]) for n in lengths]
         if reader == "earlier words only":
-            pairs.append(stream(found, lengths[0]))
+            pairs.append(stream(losses, lengths[0]))
         cells = [
             f"`{best.name}` {linked(reader, best)}; plain: `{plain.name}`{plain.how} "
             + linked(reader, plain)
@@ -72,22 +77,32 @@ def which_one(linked: Callable[[str, Best], str] = lambda reader, best: best.num
     return "\n".join(rows) + "\n"
 
 
-def _losses(table: str) -> pd.DataFrame:
-    """Mean and margin by encoding and length."""
+def _as_trained(table: str) -> pd.DataFrame:
+    """The rows of a shipped table in which a model reads as it was trained."""
     from course_utils import results
     from course_utils.texts import data
 
     rows = data.results(table)
-    if "reading" in rows:
-        rows = rows[rows["reading"] == results.AS_TRAINED]
-    return results.summary(rows, "encoding", "read")
+    return rows[rows["reading"] == results.AS_TRAINED] if "reading" in rows else rows
+
+
+def _losses(table: str) -> pd.DataFrame:
+    """Mean and margin by encoding and length."""
+    from course_utils import results
+
+    return results.summary(_as_trained(table), "encoding", "read")
+
+
+def _names(chosen: pd.Series[bool]) -> str:
+    """The names for which it is true, as Markdown."""
+    return ", ".join(f"`{name}`" for name in chosen[chosen].index) or "none of them"
 
 
 def _plain(names: pd.Index[str]) -> list[str]:
     from course_lab import choosing
 
-    known = choosing.facts()["plain"]
-    return [name for name in names if known[name]]
+    plain = choosing.facts()["plain"]
+    return [name for name in names if plain[name]]
 
 
 @dataclass(frozen=True)
@@ -106,44 +121,44 @@ class Best:
         return f"{self.mean:.3f} ± {self.margin:.3f}"
 
 
-def _best(found: pd.DataFrame, n: int, names: list[str] | None = None) -> Best:
-    at = found.xs(n, level="read")
-    at = at if names is None else at.loc[names]
-    name = str(at["mean"].idxmin())
-    return Best(float(at["mean"][name]), float(at["margin"][name]), name, n)
+def _best(losses: pd.DataFrame, n: int, names: list[str] | None = None) -> Best:
+    rows = losses.xs(n, level="read")
+    if names is not None:
+        rows = rows.loc[names]
+    name = str(rows["mean"].idxmin())
+    return Best(float(rows["mean"][name]), float(rows["margin"][name]), name, n)
 
 
-def cell(found: pd.DataFrame, n: int, trained: int) -> tuple[Best, Best]:
+def cell(losses: pd.DataFrame, n: int, trained: int) -> tuple[Best, Best]:
     """The lowest loss at a length; and the lowest with a plain kernel, there or cut to trained."""
-    names = _plain(found.index.unique("encoding"))
-    plain, cut = _best(found, n, names), _best(found, trained, names)
+    names = _plain(losses.index.unique("encoding"))
+    plain = _best(losses, n, names)
+    cut = _best(losses, trained, names)
     if cut.mean < plain.mean:
         plain = replace(cut, how=f", cut to {trained},")
-    return _best(found, n), plain
+    return _best(losses, n), plain
 
 
-def stream(found: pd.DataFrame, trained: int) -> tuple[Best, Best]:
+def stream(losses: pd.DataFrame, trained: int) -> tuple[Best, Best]:
     """Keys stay in a cache while positions run on, so no weight may change with the start."""
     from course_lab import choosing
 
-    known = choosing.facts()["shift"] <= choosing.ROUNDING
-    names = [name for name in found.index.unique("encoding") if known[name]]
-    still = found.loc[names]
-    return _best(still, trained), _best(still, trained, _plain(still.index.unique("encoding")))
+    unmoved = choosing.facts()["shift"] <= choosing.ROUNDING
+    names = [name for name in losses.index.unique("encoding") if unmoved[name]]
+    plain = _plain(losses.loc[names].index.unique("encoding"))
+    return _best(losses, trained, names), _best(losses, trained, plain)
 
 
 def findings(root: Path) -> str:
-    """What the course has found: a sentence, its number, the command that gives it."""
+    """What the course has found: sentences with their numbers, and where those come from."""
     rows = [*_of_lengths(), *_of_other_sizes(), *_of_a_published_model(), _of_claims(root)]
-    return "".join(f"- {told} ({source})\n" for told, source in rows)
+    return "".join(f"- {sentence} ({source})\n" for sentence, source in rows)
 
 
 def _of_lengths() -> list[tuple[str, str]]:
     from course_utils import results
-    from course_utils.texts import data
 
-    every = data.results("extrapolation")
-    trained = every[every["reading"] == results.AS_TRAINED]
+    trained = _as_trained("extrapolation")
     rises = {
         name: results.change(
             trained, {"encoding": name, "read": 64}, {"encoding": name, "read": 2048}
@@ -170,42 +185,33 @@ def _of_lengths() -> list[tuple[str, str]]:
 
 def _of_other_sizes() -> list[tuple[str, str]]:
     """What more steps do to models without positions and beyond 64, and another text to ranks."""
-    from course_utils import results
-    from course_utils.texts import data
 
     def at(rows: pd.DataFrame, n: int) -> pd.DataFrame:
         return rows[rows["read"] == n].pivot(index="seed", columns="encoding", values="loss")
 
-    every, other = (
-        rows[rows["reading"] == results.AS_TRAINED]
-        for rows in map(data.results, ("extrapolation", "larger"))
-    )
-    usual = every.iloc[0]
-    longer, code = (other[other[key] != usual[key]] for key in ("steps", "corpus"))
-    before, after = at(every, 64).mean(), at(longer, 64).mean()
-    apart = (at(longer, 2048) - at(every, 2048)).dropna(how="all").dropna(axis=1, how="all")
-    worse, better = (
-        ", ".join(f"`{name}`" for name in found[found].index) or "none of them"
-        for found in ((apart > 0).all(), (apart < 0).all())
-    )
-    ranks, ranks_before = (
-        list(at(rows[rows["encoding"].isin(code["encoding"])], 2048).mean().sort_values().index)
-        for rows in (code, every)
-    )
-    same = "as they do" if ranks == ranks_before else "otherwise than"
+    usual, other = _as_trained("extrapolation"), _as_trained("larger")
+    recipe = usual.iloc[0]
+    longer = other[other["steps"] != recipe["steps"]]
+    code = other[other["corpus"] != recipe["corpus"]]
+    before, after = at(usual, 64).mean(), at(longer, 64).mean()
+    rises = (at(longer, 2048) - at(usual, 2048)).dropna(how="all").dropna(axis=1, how="all")
+    worse, better = _names((rises > 0).all()), _names((rises < 0).all())
+    ranks = list(at(code, 2048).mean().sort_values().index)
+    english = usual[usual["encoding"].isin(ranks)]
+    same = ranks == list(at(english, 2048).mean().sort_values().index)
     command = "`make experiments EXPERIMENT=larger`, lesson 07"
     return [
         (
             f"Without positions a model learns order late. At 64 bytes its loss is "
-            f"{before['none']:.2f} after {usual['steps']:,} steps and {after['none']:.2f} "
+            f"{before['none']:.2f} after {recipe['steps']:,} steps and {after['none']:.2f} "
             f"after ten times as many, RoPE's {before['rope']:.2f} and {after['rope']:.2f}. "
             f"At 2048 bytes the longer training makes {worse} worse in every seed, and {better} "
             "better.",
             command,
         ),
         (
-            f"Trained on source code, six encodings rank by their mean loss at 2048 bytes {same} "
-            "on English: "
+            "Trained on source code, six encodings rank by their mean loss at 2048 bytes "
+            f"{'as they do' if same else 'otherwise than'} on English: "
             f"{', '.join(f'`{name}`' for name in ranks)}.",
             command,
         ),
@@ -216,30 +222,27 @@ def _of_a_published_model() -> list[tuple[str, str]]:
     from course_utils import results
     from course_utils.texts import data
 
-    asked = data.results("real_needles")
-    early = asked[asked["place"].between(0, CUT_OFF - 1)].assign(share=asked["right"] / DIGITS)
-    shares = early.groupby(["way", "seed"], as_index=False)["share"].mean()
-    cut, yarn = (shares[shares["way"] == way]["share"].mean() for way in (CUT, "YaRN"))
+    needles = data.results("real_needles")
+    early = needles[needles["place"].between(0, CUT_OFF - 1)]
+    right = early.groupby(["way", "seed"])["right"].mean().groupby("way").mean() / DIGITS
     lengths = data.results("real_lengths")
     late = lengths[(lengths["read"] == 12288) & (lengths["first"] >= 8192)]
     losses = late.groupby(["way", "seed"])["loss"].mean().reset_index()
-    apart = results.change(losses, {"way": CUT}, {"way": "YaRN"})
-    read = data.results("real_positions").groupby("way")["loss"].mean()
-    whole = read[results.AS_TRAINED]
-    still, without = (
-        round(read[f"pairs 28-31 {how}"] - whole, 2) + 0.0 for how in ("still", "left out")
-    )
+    difference = results.change(losses, {"way": CUT}, {"way": "YaRN"})
+    changed = data.results("real_positions").groupby("way")["loss"].mean()
+    costs = (changed - changed[results.AS_TRAINED]).round(2) + 0.0  # no -0.00
+    stopped, left_out = costs["pairs 28-31 still"], costs["pairs 28-31 left out"]
     return [
         (
             "SmolLM2-135M was made for 8,192 tokens. Over the last 4,096 of 12,288, YaRN's loss "
-            f"less that of cutting off the first 4,096 is {apart} nats a token. Asked for numbers "
-            f"told in that first part, YaRN has {yarn:.0%} of the digits right, cutting off "
-            f"{cut:.0%}; a guess has 10%. Equal loss is not equal use.",
+            f"less that of cutting off the first 4,096 is {difference} nats a token. Asked for "
+            f"numbers told in that first part, YaRN has {right['YaRN']:.0%} of the digits right, "
+            f"cutting off {right[CUT]:.0%}; a guess has 10%. Equal loss is not equal use.",
             "`make experiments EXPERIMENT=real`, lesson 08",
         ),
         (
-            f"In the same model, stopping the four slowest pairs of RoPE costs {still:.2f} nats a "
-            f"token, leaving them out {without:.2f}. So what they carry is not place.",
+            f"In the same model, stopping the four slowest pairs of RoPE costs {stopped:.2f} nats "
+            f"a token, leaving them out {left_out:.2f}. So what they carry is not place.",
             "the same, lesson 05",
         ),
     ]
@@ -248,23 +251,24 @@ def _of_a_published_model() -> list[tuple[str, str]]:
 def _of_claims(root: Path) -> tuple[str, str]:
     with (root / "data" / "claims.csv").open(encoding="utf-8", newline="") as file:
         verdicts = Counter(row["verdict"] for row in csv.DictReader(file))
-    told = (
+    sentence = (
         f"Of {verdicts.total()} claims about positional encodings {verdicts['false']} "
         f"are false, {verdicts['true']} true, {verdicts['depends']} depend on a choice."
     )
-    return told, "`make notebooks`, the ledger in lesson 10's closer look"
+    return sentence, "`make notebooks`, the ledger in lesson 10's closer look"
 
 
 def fill(text: str, project: Project, paths: list[Path]) -> str:
-    """README with its blocks made anew: what stands between <!-- name:start --> and its end."""
+    """README with new blocks: what stands between <!-- name:start --> and its end."""
     makers: dict[str, Callable[[], str]] = {
+        "install": lambda: install(project),
         "lessons": lambda: lessons(project, paths),
         "which": which_one,
         "findings": lambda: findings(project.root),
     }
 
-    def made(block: re.Match[str]) -> str:
+    def renewed(block: re.Match[str]) -> str:
         return f"{block[1]}{makers[block[2]]()}{block[3]}"
 
     names = "|".join(makers)
-    return re.sub(rf"(?s)(<!-- ({names}):start -->\n).*?(<!-- \2:end -->)", made, text)
+    return re.sub(rf"(?s)(<!-- ({names}):start -->\n).*?(<!-- \2:end -->)", renewed, text)
