@@ -66,7 +66,7 @@ def in_jupyterlab(browser: Any) -> dict[str, list[list[float]]]:
         folder = Path(private) / "course"
         folder.mkdir()
         calls = [f"explorers.{name}()" for name in explorers.ALL]
-        write_notebook(folder / "all.ipynb", ["from course_utils import explorers", *calls])
+        write_notebook(folder / "all.ipynb", ["from course_lab import explorers", *calls])
         with jupyterlab(folder, Path(private)) as (address, token):
             page = browser.new_page(viewport={"width": 1200, "height": 1000})
             open_and_run(page, address, token, "all.ipynb")

@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 GUESSES = ("true", "false", "depends")
 NOT_TESTED = "not tested"
 CLAIM_MIME = "application/vnd.order-matters.claim+json"
-# What a verdict rests on. The two in the middle are runs, so they say how many seeds.
+# What a verdict may rest on. The kinds that are runs must say how many seeds.
 EVIDENCE = ("exact", "trained here", "shipped results", "source")
-_WITH_SEEDS = EVIDENCE[1:3]
-# What a table adds for claims that were judged in a published model too.
+RUNS = ("trained here", "shipped results")
+# Columns that a table adds where a claim was judged in a published model too.
 IN_A_REAL_MODEL = ("verdict there", "measured there", "model")
-NONE = ("", "", "")
+NOT_JUDGED_THERE = ("", "", "")
 
 
 @dataclass(frozen=True)
@@ -34,25 +34,35 @@ class Claim:
     """A claim in its usual words, and what is fixed about it before anybody guesses.
 
     Without a ``choice`` a single counterexample within the scope makes the claim false.
+
+    Attributes:
+        text: the claim, as tutorials make it.
+        scope: what it speaks of, and the yardstick by which it will be judged.
+        evidence: what the verdict will rest on, one of ``EVIDENCE``.
+        seeds: how many random starts the runs behind it had, where it rests on runs.
+        choice: the practitioner's choice that its truth may turn on.
     """
 
-    text: str  # the claim, as tutorials make it
+    text: str
     _: KW_ONLY
-    scope: str  # what it speaks of, and by which yardstick it will be judged
-    evidence: str  # what the verdict will rest on: one of EVIDENCE
-    seeds: int | None = None  # random starts of the runs behind it, where it rests on runs
-    choice: str = ""  # the practitioner's choice that its truth may turn on
+    scope: str
+    evidence: str
+    seeds: int | None = None
+    choice: str = ""
 
     def __post_init__(self) -> None:
-        for name in ("text", "scope"):
-            validation.sentence(name, getattr(self, name))
+        validation.sentence("text", self.text)
+        validation.sentence("scope", self.scope)
         if self.evidence not in EVIDENCE:
             known = ", ".join(EVIDENCE)
             raise ValueError(f"evidence must be one of {known}, got {self.evidence!r}")
-        runs = self.evidence in _WITH_SEEDS
-        if runs != (self.seeds is not None) or (self.seeds is not None and self.seeds < 1):
-            wanted = "at least 1" if runs else "None"
-            raise ValueError(f"seeds must be {wanted} for {self.evidence!r}, got {self.seeds!r}")
+        if self.evidence in RUNS:
+            if self.seeds is None or self.seeds < 1:
+                raise ValueError(
+                    f"seeds must be at least 1 for {self.evidence!r}, got {self.seeds!r}"
+                )
+        elif self.seeds is not None:
+            raise ValueError(f"seeds must be None for {self.evidence!r}, got {self.seeds!r}")
 
     @property
     def grounds(self) -> str:
@@ -62,10 +72,10 @@ class Claim:
         return f"{self.evidence}, {self.seeds} seed{'s' if self.seeds != 1 else ''}"
 
     def verdict(self, cases: Mapping[str, bool]) -> str:
-        """The verdict that follows from what was tried.
+        """Return the verdict that follows from the cases that were tried.
 
-        It is ``"true"`` if the claim held in every case, ``"depends"`` if it held in some and
-        turns on a choice, else ``"false"``.
+        It is ``"true"`` if the claim held in every case, ``"depends"`` if it held in some and has
+        a ``choice``, else ``"false"``.
         """
         if not cases:
             raise ValueError("cases must name at least one measurement, got none")
@@ -75,7 +85,7 @@ class Claim:
 
 
 class Myths:
-    """One lesson's claims by id: asks for a guess on each, then settles them one by one."""
+    """The claims of one lesson by id: asks for a guess on each, then settles them one by one."""
 
     def __init__(self, claims: Mapping[str, Claim]) -> None:
         self.claims = dict(claims)
@@ -89,8 +99,8 @@ class Myths:
     def settle(self, key: str, cases: Mapping[str, bool], measured: str) -> None:
         """Compute and show the verdict on a claim.
 
-        ``cases`` says of each thing tried whether the claim held there, straight from
-        measurements; ``measured`` has the numbers behind it, in a sentence.
+        ``cases`` says of each case that was tried whether the claim held there, straight from
+        measurements; ``measured`` gives the numbers behind it, in a sentence.
         """
         held = {case: bool(ok) for case, ok in cases.items()}
         self._show(key, self._claim(key).verdict(held), measured, held)
@@ -105,26 +115,29 @@ class Myths:
         """Judge a settled claim once more, in a published model; its first verdict stays.
 
         ``cases`` and ``measured`` are as for :meth:`settle`, within the scope that the claim had
-        before the guess; ``model`` is the model's name. Where the two verdicts are not the same,
-        the text shown says so.
+        before the guess; ``model`` is the model's name. The text that is shown says whether the
+        two verdicts agree.
         """
         claim = self._claim(key)
-        for name, text in (("measured", measured), ("model", model)):
-            validation.sentence(name, text)
+        validation.sentence("measured", measured)
+        validation.sentence("model", model)
         if key not in self.settled:
             raise ValueError(f"key must be settled before it is judged in a model, got {key!r}")
         held = {case: bool(ok) for case, ok in cases.items()}
         verdict, first = claim.verdict(held), self.settled[key]
         self.in_real_models[key] = (verdict, measured, model)
-        beside = "as above" if verdict == first else f"unlike above, where it is {first.upper()}"
         if first == NOT_TESTED:
-            beside = "which is not tested above"
+            agreement = "which is not tested above"
+        elif verdict == first:
+            agreement = "as above"
+        else:
+            agreement = f"unlike above, where it is {first.upper()}"
         lines = [
-            f"In a real model, {model}: {_in_capitals(claim, verdict)}, {beside}. {measured}",
-            *_each(held),
+            f"In a real model, {model}: {_in_capitals(claim, verdict)}, {agreement}. {measured}",
+            *_differing_cases(held),
             "Judged on the same scope.",
         ]
-        told = {
+        record = {
             "id": key,
             "model": model,
             "verdict": verdict,
@@ -132,25 +145,25 @@ class Myths:
             "measured": measured,
             "cases": held,
         }
-        _display(key, claim, lines, told)
+        _display(key, claim, lines, record)
 
     def table(self) -> pd.DataFrame:
-        """The claims with their verdicts so far, for display.
+        """Return the claims settled so far with their verdicts, for display.
 
-        Where any of them was judged in a real model, three columns more say how; they are empty
+        Where any of them was judged in a real model, three more columns say how. They are empty
         for the others.
         """
         import pandas as pd
 
         pd.set_option("display.max_colwidth", None)  # claims are sentences; show them whole
         columns = ["id", "claim", "verdict", "evidence", *IN_A_REAL_MODEL]
-        rows = [
-            (key, claim.text, self.settled[key], claim.grounds, *self.in_real_models.get(key, NONE))
-            for key, claim in self.claims.items()
-            if key in self.settled
-        ]
-        found = pd.DataFrame(rows, columns=columns).set_index("id")
-        return found if self.in_real_models else found.drop(columns=list(IN_A_REAL_MODEL))
+        rows = []
+        for key, claim in self.claims.items():
+            if key in self.settled:
+                there = self.in_real_models.get(key, NOT_JUDGED_THERE)
+                rows.append((key, claim.text, self.settled[key], claim.grounds, *there))
+        table = pd.DataFrame(rows, columns=columns).set_index("id")
+        return table if self.in_real_models else table.drop(columns=list(IN_A_REAL_MODEL))
 
     def _claim(self, key: str) -> Claim:
         if key not in self.claims:
@@ -161,13 +174,13 @@ class Myths:
         claim = self._claim(key)
         self.settled[key] = verdict
         guess = self._guesses[key].answer
-        said = "" if guess is None else f" (you said: {guess})"
+        reminder = "" if guess is None else f" (you said: {guess})"
         lines = [
-            f"{_in_capitals(claim, verdict)}{said}. {measured}",
-            *_each(cases),
+            f"{_in_capitals(claim, verdict)}{reminder}. {measured}",
+            *_differing_cases(cases),
             f"Judged on: {claim.scope}. Evidence: {claim.grounds}.",
         ]
-        told = {
+        record = {
             "id": key,
             "claim": claim.text,
             "scope": claim.scope,
@@ -177,22 +190,22 @@ class Myths:
             "measured": measured,
             "cases": cases,
         }
-        _display(key, claim, lines, told)
+        _display(key, claim, lines, record)
 
 
 def _in_capitals(claim: Claim, verdict: str) -> str:
-    """The verdict as it is shown: ``"DEPENDS on the season"``."""
+    """Return the verdict as it is shown: ``"DEPENDS on the season"``."""
     return verdict.upper() + (f" on {claim.choice}" if verdict == "depends" else "")
 
 
-def _each(cases: Mapping[str, bool]) -> list[str]:
-    """A line that lists the cases, where they differ."""
+def _differing_cases(cases: Mapping[str, bool]) -> list[str]:
+    """Return a line that lists the cases; none where they all say the same."""
     if len(set(cases.values())) < 2:
         return []
     return ["; ".join(f"{case}: {'yes' if ok else 'no'}" for case, ok in cases.items())]
 
 
-def _display(key: str, claim: Claim, lines: list[str], told: dict[str, Any]) -> None:
+def _display(key: str, claim: Claim, lines: list[str], record: dict[str, Any]) -> None:
     filled = "\n".join(textwrap.fill(line, 85) for line in lines)
     text = f"{key}  {claim.text}\n{textwrap.indent(filled, ' ' * 5)}"
-    IPython.display.display({CLAIM_MIME: told, "text/plain": text}, raw=True)
+    IPython.display.display({CLAIM_MIME: record, "text/plain": text}, raw=True)

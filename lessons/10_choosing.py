@@ -54,9 +54,9 @@ guess = widgets.predict(
 )
 
 # %%
-from course_lab import choosing
+from course_lab import chooser
 
-facts = choosing.facts()  # a row an encoding; rises are means over seeds with 95 % intervals
+facts = chooser.facts()  # a row an encoding; rises are means over seeds with 95 % intervals
 facts["rise"] = [rise.mean for rise in facts.rise_32]
 order = facts.sort_values("rise")
 place = order.index.get_loc("rope") + 1
@@ -151,9 +151,9 @@ guess = widgets.predict(
 # %%
 costs = torch.tensor(table.to_numpy())
 kept = undominated_from_scratch(costs)
-assert torch.equal(kept, choosing.undominated(costs))
+assert torch.equal(kept, chooser.undominated(costs))
 print(f"by four columns {int(kept.sum())} of {len(table)}:", ", ".join(table.index[kept.numpy()]))
-both = choosing.undominated(costs[:, :2])
+both = chooser.undominated(costs[:, :2])
 print(f"by loss and rise alone {int(both.sum())}:", ", ".join(table.index[both.numpy()]))
 guess.reveal("1 or 2" if kept.sum() < 3 else "3 to 6" if kept.sum() < 7 else "7 or more")
 
@@ -228,7 +228,7 @@ plots.show(
 # So ask what the task needs: four questions with fixed answers, and one with a number.
 
 # %%
-for question, answers in choosing.QUESTIONS.items():
+for question, answers in chooser.QUESTIONS.items():
     print(f"{question + ':':10}", " / ".join(answers))
 
 # %% [markdown]
@@ -250,7 +250,7 @@ guess = widgets.predict(
 )
 
 # %%
-left = choosing.remaining(texts="4 times as long", attention="plain fused")
+left = chooser.remaining(texts="4 times as long", attention="plain fused")
 print("left:", ", ".join(left) or "nobody")
 guess.reveal("nobody" if not left else "one or two" if len(left) < 3 else "three or more")
 
@@ -267,7 +267,7 @@ guess = widgets.predict(
 )
 
 # %%
-left = choosing.remaining(0.1, starts="anywhere", attention="plain fused")
+left = chooser.remaining(0.1, starts="anywhere", attention="plain fused")
 print("left:", ", ".join(left))
 turns = {"rotate": "those that turn: RoPE and its kin", "embed": "sinusoidal"}
 doors = set(facts.doors[left])
@@ -329,7 +329,7 @@ jobs = {
     "an endless stream": {"texts": "32 times as long", "attention": "plain fused"},
 }
 for job, answers in jobs.items():
-    print(f"{job}: {', '.join(choosing.remaining(0.2, **answers)) or 'nobody'}")
+    print(f"{job}: {', '.join(chooser.remaining(0.2, **answers)) or 'nobody'}")
 
 # %% tags=["plumbing"]
 # Who is left for which job, and if not, why not
@@ -339,10 +339,10 @@ causal_only = facts.mirror.isna()
 why = {"starts": "moves", "attention": "bias"}
 board = {name: {} for name in facts.sort_values("loss").index}
 for job, answers in jobs.items():
-    out = choosing.struck(0.2, **answers)
+    out = chooser.struck(0.2, **answers)
     for name, scores in board.items():
         reasons = [question for question in out if out.loc[name, question]]
-        times = choosing.TIMES.get(answers.get("texts"), 32)
+        times = chooser.TIMES.get(answers.get("texts"), 32)
         numbers = {
             "texts": f"{facts.loc[name, f'rise_{times}'].mean:+.2f}",
             "behind": f"loss {facts.loss[name]:.2f}",
@@ -488,7 +488,7 @@ relative = [
 ]
 myths.settle(
     "C61",
-    {name: facts["shift"][name] <= choosing.ROUNDING for name in relative},
+    {name: facts["shift"][name] <= chooser.ROUNDING for name in relative},
     "FIRE weighs the offset against the query's own place, once that is past a threshold: its "
     f"weights change by up to {facts['shift']['fire']:.3f}.",
 )

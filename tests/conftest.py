@@ -69,8 +69,6 @@ def shown(monkeypatch):
     """The mime bundles that calls display during a test, in order."""
     import IPython.display
 
-    from course_lab import widgets
-
     bundles = []
 
     def display(bundle, raw, metadata=None):
@@ -78,5 +76,4 @@ def shown(monkeypatch):
         bundles.append(bundle)
 
     monkeypatch.setattr(IPython.display, "display", display)
-    monkeypatch.setattr(widgets, "display", display)
     return bundles

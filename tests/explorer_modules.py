@@ -13,28 +13,30 @@ from typing import Any
 import pytest
 from browser import chromium, find_chromium
 
-from course_lab.explorers.browser import Choice, Explorer, Slider
+from course_lab.explorers.controls import Choice, Slider
+from course_lab.explorers.explorer import Explorer
 
-# State, words, and numbers or pictures of each start; typed arrays as lists, NaN as null.
+# What the explorer says at each start, and its numbers or pictures; typed arrays become lists, NaN
+# becomes null.
 LOOK = """
-(view, {starts, width, dark, numbers}) => starts.map((start) => {
-  const plain = (value) => ArrayBuffer.isView(value) ? Array.from(value) : value;
-  const { state, found, panels, sentence, words } = view(start, width, dark);
-  if (numbers) {
-    const all = Object.entries(found).map(([name, value]) => [name, plain(value)]);
-    return { state, sentence, words, found: Object.fromEntries(all) };
+(view, {starts, width, dark, wantsNumbers}) => starts.map((start) => {
+  const { state, numbers, panels, sentence, description } = view(start, width, dark);
+  if (wantsNumbers) {
+    const plain = (value) => ArrayBuffer.isView(value) ? Array.from(value) : value;
+    const lists = Object.entries(numbers).map(([name, value]) => [name, plain(value)]);
+    return { state, sentence, description, numbers: Object.fromEntries(lists) };
   }
-  const sum = (pixels) => pixels?.reduce((sum, colour) => (7 * sum + colour) % 1e9, 0);
+  const checksum = (pixels) => pixels?.reduce((sum, colour) => (7 * sum + colour) % 1e9, 0);
   const pictures = panels.map(({ width, height, layers, image }) =>
-    ({ width, height, svg: layers.join(""), colours: sum(image?.pixels) }));
-  return { state, sentence, words, pictures };
+    ({ width, height, svg: layers.join(""), colours: checksum(image?.pixels) }));
+  return { state, sentence, description, pictures };
 })
 """
 NODE = f"""
 import {{ readFileSync }} from "node:fs";
 import {{ view }} from "./module.mjs";
-const asked = JSON.parse(readFileSync("asked.json", "utf-8"));
-process.stdout.write(JSON.stringify(({LOOK})(view, asked)));
+const request = JSON.parse(readFileSync("request.json", "utf-8"));
+process.stdout.write(JSON.stringify(({LOOK})(view, request)));
 """
 
 
@@ -47,8 +49,8 @@ def look(
     numbers: bool = False,
 ) -> list[dict[str, Any]]:
     """What the explorer says and draws, or computes, at each of these starts; width in pixels."""
-    asked = {"starts": starts, "width": width, "dark": dark, "numbers": numbers}
-    return (in_node if node() else in_chromium)(explorer.module, asked)
+    request = {"starts": starts, "width": width, "dark": dark, "wantsNumbers": numbers}
+    return (in_node if node() else in_chromium)(explorer.module, request)
 
 
 def node() -> str | None:
@@ -56,10 +58,10 @@ def node() -> str | None:
     return shutil.which(os.environ.get("ORDER_MATTERS_NODE", "node"))
 
 
-def in_node(module: str, asked: dict[str, Any]) -> list[dict[str, Any]]:
+def in_node(module: str, request: dict[str, Any]) -> list[dict[str, Any]]:
     """Run LOOK in Node."""
     with tempfile.TemporaryDirectory() as folder:
-        texts = {"module.mjs": module, "main.mjs": NODE, "asked.json": json.dumps(asked)}
+        texts = {"module.mjs": module, "main.mjs": NODE, "request.json": json.dumps(request)}
         for name, text in texts.items():
             (Path(folder) / name).write_text(text, encoding="utf-8")
         command = [str(node()), "main.mjs"]
@@ -68,30 +70,30 @@ def in_node(module: str, asked: dict[str, Any]) -> list[dict[str, Any]]:
     return json.loads(done.stdout)
 
 
-def in_chromium(module: str, asked: dict[str, Any]) -> list[dict[str, Any]]:
+def in_chromium(module: str, request: dict[str, Any]) -> list[dict[str, Any]]:
     """Run LOOK in Chromium."""
     reason = "neither Node nor playwright is there to run JavaScript"
     playwright = pytest.importorskip("playwright.sync_api", reason=reason)
     if not find_chromium():
         pytest.skip("neither Node nor Chromium is on PATH")
     with playwright.sync_playwright() as play, chromium(play) as browser:
-        run = f"""async ([module, asked]) => {{
+        run = f"""async ([module, request]) => {{
             const address = URL.createObjectURL(new Blob([module], {{type: "text/javascript"}}));
-            return JSON.stringify(({LOOK})((await import(address)).view, asked));
+            return JSON.stringify(({LOOK})((await import(address)).view, request));
         }}"""
-        answer = browser.new_page().evaluate(run, [module, asked])
+        answer = browser.new_page().evaluate(run, [module, request])
     return json.loads(answer)
 
 
 def ends(explorer: Explorer) -> list[dict[str, Any]]:
     """The start, each choice alone, and all combinations of the controls' ends."""
 
-    def every(control: Any) -> tuple[Any, ...]:
+    values: dict[str, tuple[Any, ...]] = {}
+    for name, control in explorer.controls.items():
         if isinstance(control, Slider):
-            return control.low, control.high
-        return control.options if isinstance(control, Choice) else (False, True)
-
-    controls = {name: every(control) for name, control in explorer.controls.items()}
-    alone = [{name: value} for name, values in controls.items() for value in values]
-    outer = product(*((values[0], values[-1]) for values in controls.values()))
-    return [{}, *alone, *(dict(zip(controls, one, strict=True)) for one in outer)]
+            values[name] = (control.low, control.high)
+        else:
+            values[name] = control.options if isinstance(control, Choice) else (False, True)
+    alone = [{name: value} for name, options in values.items() for value in options]
+    corners = product(*((options[0], options[-1]) for options in values.values()))
+    return [{}, *alone, *(dict(zip(values, corner, strict=True)) for corner in corners)]

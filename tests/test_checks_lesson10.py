@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from course_lab import choosing
+from course_lab import chooser
 from course_lab.checks.lesson10 import check_least_regret, check_somebodys_favourite
 
 # The least regret
@@ -37,8 +37,8 @@ def test_the_least_regret_passes_however_it_is_found(answer):
 
 def test_the_library_has_nothing_that_solves_it():
     for answer in (
-        lambda losses: int(choosing.undominated(losses).int().argmax()),
-        lambda losses: int(losses[choosing.undominated(losses)].max(1).values.argmin()),
+        lambda losses: int(chooser.undominated(losses).int().argmax()),
+        lambda losses: int(losses[chooser.undominated(losses)].max(1).values.argmin()),
     ):
         assert check_least_regret.verdict(answer).kind != "right"
 
@@ -106,7 +106,7 @@ def test_no_grid_of_weights_passes(count):
 
 
 def test_the_lessons_own_function_does_not_pass():
-    verdict = check_somebodys_favourite.verdict(choosing.undominated)
+    verdict = check_somebodys_favourite.verdict(chooser.undominated)
     assert verdict.kind == "mistake" and "nobody beats" in verdict.text
 
 

@@ -12,8 +12,9 @@ import pytest
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 from notebook_source import find_lessons, lesson_name
 
-from course_lab import claims, widgets
+from course_lab import claims
 from course_lab.claims import CLAIM_MIME, Claim
+from course_lab.widgets import predictions
 
 ROOT = Path(__file__).resolve().parents[1]
 LEDGER = ROOT / "data" / "claims.csv"
@@ -29,7 +30,7 @@ TRAINED = {
 @pytest.fixture
 def myths(shown, monkeypatch):
     """Two claims; the bundles shown so far (the two questions) are taken away."""
-    monkeypatch.setattr(widgets, "_answers", {})
+    monkeypatch.setattr(predictions, "_answers", {})
     made = claims.Myths({"C01": WHITE, "C02": VARIES})
     shown.clear()
     return made
@@ -79,7 +80,7 @@ def test_grounds_say_the_evidence_and_its_seeds(claim, grounds):
 
 
 def test_the_question_has_text_and_scope_before_anything_is_settled(shown, monkeypatch):
-    monkeypatch.setattr(widgets, "_answers", {})
+    monkeypatch.setattr(predictions, "_answers", {})
     claims.Myths({"C01": WHITE, "C02": VARIES})
     asked = [bundle["text/plain"] for bundle in shown]
     assert len(asked) == 2
@@ -128,7 +129,7 @@ def test_a_settled_claim_is_shown_with_verdict_guess_measurement_scope_and_evide
     myths, shown, monkeypatch
 ):
     question = f"C01: {WHITE.text} ({WHITE.scope})"
-    monkeypatch.setattr(widgets, "_answers", {question: "true"})
+    monkeypatch.setattr(predictions, "_answers", {question: "true"})
     myths.settle("C01", {"fresh": True, "trodden": False}, "0.9 and 0.4.")
     (bundle,) = shown
     text = " ".join(bundle["text/plain"].split())
@@ -363,7 +364,7 @@ def faults(table):
 
 
 def test_faults_of_a_ledger_are_found(shown, monkeypatch):
-    monkeypatch.setattr(widgets, "_answers", {})
+    monkeypatch.setattr(predictions, "_answers", {})
     made = claims.Myths(dict(zip(("C01", "C02", "C03"), (WHITE, *TRAINED.values()), strict=True)))
     for key in made.claims:
         made.settle(key, {"a": True}, "1.")

@@ -20,13 +20,13 @@ pytestmark = pytest.mark.browser
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 pytest.importorskip("jupyterlab", reason="jupyterlab is not installed")
 
-KERNEL_EXPLORER = """from course_utils import widgets
+KERNEL_EXPLORER = """from course_lab import widgets
 def draw(fig, height):
     (fig.axes or [fig.add_subplot()])[0].set(ylim=(0, height))
     return f"The axis ends at {height}."
 widgets.explore(draw, height=(1, 9, 3))"""
-SEEN = "root => root.innerHTML + [...root.querySelectorAll('input')].map(one => one.checked)"
-PICTURE = "root => [...root.querySelectorAll('.om-panel > div')].map(one => one.innerHTML).join()"
+CONTENT = "root => root.innerHTML + [...root.querySelectorAll('input')].map(box => box.checked)"
+PICTURE = "root => [...root.querySelectorAll('.om-panel > div')].map(div => div.innerHTML).join()"
 SENTENCE, SPOKEN = ".om-sentence", "[aria-live=polite]"
 KEYS = {  # each starts at an end of the control, wherever it stands
     "range": ["Home", "ArrowRight", "ArrowUp", "End", "ArrowLeft", "ArrowDown"],
@@ -44,7 +44,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     private = tmp_path_factory.mktemp("jupyterlab")
     (private / "course").mkdir()
     calls = [f"explorers.{name}()" for name in explorers.ALL]
-    cells = ["from course_utils import explorers", *calls, KERNEL_EXPLORER]
+    cells = ["from course_lab import explorers", *calls, KERNEL_EXPLORER]
     write_notebook(private / "course" / "all.ipynb", cells)
     with (
         jupyterlab(private / "course", private) as (address, token),
@@ -55,10 +55,10 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         opened.complaints = []
         opened.on("pageerror", lambda error: opened.complaints.extend(not_jupyterlabs(error)))
         open_and_run(opened, address, token, "all.ipynb")
-        shown = f"document.querySelectorAll('.om:has(svg)').length === {len(explorers.ALL)}"
-        opened.wait_for_function(shown, timeout=60 * SECONDS)
+        all_drawn = f"document.querySelectorAll('.om:has(svg)').length === {len(explorers.ALL)}"
+        opened.wait_for_function(all_drawn, timeout=60 * SECONDS)
         # On a busy computer anywidget says so where a widget takes two seconds to start.
-        opened.complaints = [one for one in opened.complaints if "initialize model" not in one]
+        opened.complaints = [text for text in opened.complaints if "initialize model" not in text]
         yield opened
 
 
@@ -90,8 +90,8 @@ def test_dragging_a_slider_changes_the_picture_and_the_sentence_follows(
     page: Any, name: str
 ) -> None:
     root = explorer(page, name)
-    slider, shown = root.locator("input[type=range]").first, root.locator("output").first
-    before = root.evaluate(PICTURE), shown.text_content(), root.locator(SENTENCE).text_content()
+    slider, output = root.locator("input[type=range]").first, root.locator("output").first
+    before = root.evaluate(PICTURE), output.text_content(), root.locator(SENTENCE).text_content()
     box = slider.bounding_box()
     middle = box["y"] + box["height"] / 2
     page.mouse.move(box["x"] + 0.4 * box["width"], middle)
@@ -99,7 +99,7 @@ def test_dragging_a_slider_changes_the_picture_and_the_sentence_follows(
     page.mouse.move(box["x"] + 0.7 * box["width"], middle, steps=4)
     page.mouse.up()
     screenshot(page, name)
-    after = root.evaluate(PICTURE), shown.text_content(), root.locator(SENTENCE).text_content()
+    after = root.evaluate(PICTURE), output.text_content(), root.locator(SENTENCE).text_content()
     assert all(new != old for new, old in zip(after, before, strict=True))
     assert page.complaints == []
 
@@ -114,25 +114,25 @@ def test_every_control_works_by_keyboard_and_the_notebook_stays_where_it_is(
         active = page.evaluate(ACTIVE)
         kind = control.get_attribute("type") or "select"
         for key in KEYS[kind]:
-            before = root.evaluate(SEEN)
+            before = root.evaluate(CONTENT)
             page.keyboard.press(key)
             assert unchanged(control, key) or changes(root, before), (name, key)
-        assert control.evaluate("one => one === document.activeElement")
+        assert control.evaluate("input => input === document.activeElement")
         assert page.evaluate(ACTIVE) == active
     assert page.complaints == []
 
 
 def changes(root: Any, before: str) -> bool:
-    """Whether what is seen of an explorer becomes another within two seconds."""
+    """Whether an explorer's page changes within two seconds."""
     end = time.monotonic() + 2
-    while root.evaluate(SEEN) == before and time.monotonic() < end:
+    while root.evaluate(CONTENT) == before and time.monotonic() < end:
         root.page.wait_for_timeout(20)
-    return bool(root.evaluate(SEEN) != before)
+    return bool(root.evaluate(CONTENT) != before)
 
 
 def unchanged(control: Any, key: str) -> bool:
     """Whether a key may leave the picture as it is: the slider stood there, or has two values."""
-    return key in ("Home", "End") or control.evaluate("one => one.max - one.min < 2")
+    return key in ("Home", "End") or control.evaluate("input => input.max - input.min < 2")
 
 
 def test_the_sentence_is_spoken_once_the_slider_rests(page: Any) -> None:
@@ -143,25 +143,30 @@ def test_the_sentence_is_spoken_once_the_slider_rests(page: Any) -> None:
     settled = "([spoken, sentence]) => spoken.textContent === sentence.textContent"
     both = [spoken.element_handle(), root.locator(SENTENCE).element_handle()]
     page.wait_for_function(settled, arg=both, timeout=10 * SECONDS)
-    told = "one => { window.told = 0; new MutationObserver(() => window.told++).observe(one, "
-    spoken.evaluate(told + "{childList: true}); }")
+    spoken.evaluate(
+        "element => { window.spoken = 0;"
+        " new MutationObserver(() => window.spoken++).observe(element, {childList: true}); }"
+    )
     for _ in range(10):
         page.keyboard.press("ArrowRight")
     page.wait_for_function(settled, arg=both, timeout=10 * SECONDS)
-    assert page.evaluate("window.told") < 10
+    assert page.evaluate("window.spoken") < 10
     assert "largest at distance 10." in spoken.text_content()
 
 
 def test_the_theme_of_jupyterlab_is_followed(page: Any) -> None:
     root = explorer(page, "frequencies")
-    first = "one => [...one.querySelector('canvas').getContext('2d').getImageData(0, 0, 1, 1).data]"
-    light = root.evaluate(first)
+    corner = """root => {
+        const context = root.querySelector("canvas").getContext("2d");
+        return [...context.getImageData(0, 0, 1, 1).data];
+    }"""
+    light = root.evaluate(corner)
     change = "theme => window.jupyterapp.commands.execute('apputils:change-theme', {theme})"
     for theme, expected in (("JupyterLab Dark", "dark"), ("JupyterLab Light", "light")):
         page.evaluate(change, theme)
         page.wait_for_selector(f".om[data-theme={expected}]", timeout=30 * SECONDS)
         screenshot(page, f"theme_{expected}")
-        assert (root.evaluate(first) == light) == (expected == "light")
+        assert (root.evaluate(corner) == light) == (expected == "light")
 
 
 def test_a_learners_profile_is_drawn_with_the_mouse(page: Any) -> None:

@@ -23,8 +23,8 @@ EVERY = pytest.mark.parametrize("name", explorers.ALL)
 def browser() -> Iterator[Any]:
     if not find_chromium():
         pytest.skip("no Chromium on PATH; ORDER_MATTERS_CHROMIUM can name one")
-    with playwright.sync_playwright() as play, chromium(play) as found:
-        yield found
+    with playwright.sync_playwright() as play, chromium(play) as opened:
+        yield opened
 
 
 @pytest.fixture
@@ -58,8 +58,10 @@ def test_a_phone_in_the_dark_shows_all_of_it(mounted: Callable[..., Any], name: 
     assert page.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
     assert page.locator(".om").get_attribute("data-theme") == "dark"
     cut = """panel => [...panel.querySelectorAll('svg text')].filter(text => {
-        const own = text.getBoundingClientRect(), all = panel.getBoundingClientRect();
-        return own.left < all.left - 1 || own.right > all.right + 1 || own.bottom > all.bottom + 1;
+        const inner = text.getBoundingClientRect();
+        const outer = panel.getBoundingClientRect();
+        return inner.left < outer.left - 1 || inner.right > outer.right + 1
+            || inner.bottom > outer.bottom + 1;
     }).map(text => text.textContent)"""
     for panel in page.locator(".om-panel").all():
         assert panel.evaluate(cut) == []
@@ -72,15 +74,15 @@ def test_who_listens_is_told_every_controls_name_and_value_and_what_is_seen(
     page, explorer = mounted(name), explorers.ALL[name]
     roles = {"range": "slider", "checkbox": "checkbox", None: "combobox"}
     for control in page.locator("input, select").all():
-        label = control.evaluate("one => one.labels[0].firstChild.textContent")
+        label = control.evaluate("input => input.labels[0].firstChild.textContent")
         role = roles[control.get_attribute("type")]
         assert page.get_by_role(role, name=label, exact=True).count() == 1
     for slider in page.locator("input[type=range]").all():
-        shown = slider.evaluate("one => one.nextSibling.textContent")
-        assert slider.get_attribute("aria-valuetext") == shown != ""
+        output = slider.evaluate("input => input.nextSibling.textContent")
+        assert slider.get_attribute("aria-valuetext") == output != ""
     picture = page.get_by_role("img", name=explorer.title)
-    words = page.locator(f"[id='{picture.get_attribute('aria-describedby')}']")
-    assert len(words.text_content().split()) > 20
+    description = page.locator(f"[id='{picture.get_attribute('aria-describedby')}']")
+    assert len(description.text_content().split()) > 20
     page.clock.run_for(2 * SECONDS)  # the words are spoken once the controls rest
     page.wait_for_function(
         "document.querySelector('[aria-live=polite]').textContent.length > 20",
@@ -101,28 +103,29 @@ def test_a_mounted_explorer_starts_where_it_is_told_and_can_be_set_and_removed(
     assert page.locator("main").inner_html() == ""
 
 
-# Controls are changed as a reader does it, by their own events; what is wrong afterwards is told.
+# Controls are changed as a reader does it, by their own events; returns what is wrong afterwards.
 SHAKE = """([count, seed]) => {
     const random = () => (seed = 16807 * seed % (2 ** 31 - 1)) / 2 ** 31;
     const inputs = [...document.querySelectorAll(".om-control input, .om-control select")];
-    const wrong = [], root = document.querySelector(".om");
+    const wrong = [];
+    const root = document.querySelector(".om");
     for (let event = 0; event < count; event++) {
-        const one = inputs[Math.floor(random() * inputs.length)];
-        if (one.type === "checkbox") one.checked = !one.checked;
-        else if (one.options) one.selectedIndex = Math.floor(random() * one.options.length);
-        else one.value = +one.min + Math.round(random() * (one.max - one.min));
-        one.dispatchEvent(new Event("input", { bubbles: true }));
-        const { state } = explorer, seen = root.innerHTML;
+        const input = inputs[Math.floor(random() * inputs.length)];
+        if (input.type === "checkbox") input.checked = !input.checked;
+        else if (input.options) input.selectedIndex = Math.floor(random() * input.options.length);
+        else input.value = +input.min + Math.round(random() * (input.max - input.min));
+        input.dispatchEvent(new Event("input", { bubbles: true }));
+        const { state } = explorer;
         for (const { name, values, options } of controls) {
             const value = state[name], valid = values ?? options ?? [true, false];
             const inside = values && value >= values[0] && value <= values[values.length - 1];
             if (!inside && !valid.includes(value)) wrong.push(`${name}: ${value}`);
             if (!values) continue;
-            const shown = values[inputs.find((one) => one.name === name).value];
-            const nearest = Math.min(...values.map((one) => Math.abs(one - value)));
-            if (Math.abs(shown - value) > nearest) wrong.push(`${name}: ${value} at ${shown}`);
+            const stands = values[inputs.find((other) => other.name === name).value];
+            const nearest = Math.min(...values.map((other) => Math.abs(other - value)));
+            if (Math.abs(stands - value) > nearest) wrong.push(`${name}: ${value} at ${stands}`);
         }
-        if (/NaN|undefined|Infinity|null/.test(seen)) wrong.push(JSON.stringify(state));
+        if (/NaN|undefined|Infinity|null/.test(root.innerHTML)) wrong.push(JSON.stringify(state));
     }
     return wrong;
 }"""
@@ -146,13 +149,13 @@ def test_two_explorers_on_a_page_do_not_meet(mounted: Callable[..., Any]) -> Non
     last = "document.querySelector('main > div:last-child')"
     page.add_script_tag(type="module", content=f"{explorers.clocks.module}\nmount({last})")
     page.wait_for_function("document.querySelectorAll('.om:has(svg)').length === 2")
-    ids = page.evaluate("[...document.querySelectorAll('[id]')].map(one => one.id)")
+    ids = page.evaluate("[...document.querySelectorAll('[id]')].map(element => element.id)")
     assert len(ids) == len(set(ids))
 
 
 def test_narrowing_the_page_moves_panels_below_each_other(mounted: Callable[..., Any]) -> None:
     page = mounted("frequencies")
-    tops = "[...document.querySelectorAll('.om-panel')].map(one => one.getBoundingClientRect().top)"
+    tops = "[...document.querySelectorAll('.om-panel')].map(box => box.getBoundingClientRect().top)"
     assert len(set(page.evaluate(tops))) == 1
     page.set_viewport_size(PHONE)
     page.wait_for_function(f"new Set({tops}).size === 3", timeout=10 * SECONDS)
@@ -185,6 +188,8 @@ def test_a_point_of_the_profile_is_set_by_keyboard_too(mounted: Callable[..., An
 def test_nothing_moves_by_itself(mounted: Callable[..., Any]) -> None:
     """So a reader who wants less motion gets none."""
     page = mounted("clocks")
-    moving = "[...document.querySelectorAll('*')].flatMap(one => one.getAnimations()).length"
+    moving = (
+        "[...document.querySelectorAll('*')].flatMap(element => element.getAnimations()).length"
+    )
     page.locator("input").first.press("End")
     assert page.evaluate(moving) == 0

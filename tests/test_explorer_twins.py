@@ -14,7 +14,8 @@ import torch
 from explorer_modules import ends, look
 from scipy import stats
 
-from course_lab import choosing, explorers
+from course_lab import explorers
+from course_lab.chooser import facts, remaining, struck
 from course_utils import measures
 from course_utils.encodings import Places, create
 from course_utils.encodings.functional import (
@@ -85,10 +86,10 @@ def previous_token(k: int, gain: float) -> Numbers:
     }
 
 
-def wanted_distance(wanted: int, base: float, d_head: int) -> Numbers:
+def wanted_distance(distance: int, base: float, d_head: int) -> Numbers:
     rope = create("rope", d_model=d_head, n_heads=1, base=base)
     q = torch.ones(1, 1, 1, d_head, dtype=torch.float64) / d_head**0.5
-    turned_on = rope.rotate(q, q, Places(torch.tensor([wanted])))[1]
+    turned_on = rope.rotate(q, q, Places(torch.tensor([distance])))[1]
     distances = torch.arange(301)
     at = Places(torch.tensor([300]), 300 - distances)
 
@@ -96,12 +97,12 @@ def wanted_distance(wanted: int, base: float, d_head: int) -> Numbers:
         turned, keys = rope.rotate(q, key.expand(-1, -1, 301, -1), at)
         return (turned @ keys.mT)[0, 0, 0]
 
-    made = by_distance(turned_on)
+    tuned = by_distance(turned_on)
     return {
         "same": by_distance(q),
-        "made": made,
-        "best": int(made.argmax()),
-        "second": made[(distances - wanted).abs() > 10].max(),
+        "tuned": tuned,
+        "best": int(tuned.argmax()),
+        "second": tuned[(distances - distance).abs() > 10].max(),
     }
 
 
@@ -161,14 +162,14 @@ def buckets(n_buckets: int, max_distance: int, direction: str) -> Numbers:
     def bucket(offsets: torch.Tensor) -> torch.Tensor:
         return t5_bucket(offsets, n_buckets, max_distance, direction == "both")
 
-    found = bucket(torch.arange(-200, 201))
-    back = found[:201].flip(0)
+    buckets = bucket(torch.arange(-200, 201))
+    by_distance = buckets[:201].flip(0)
     return {
-        "buckets": found,
+        "buckets": buckets,
         "matrix": bucket(offset_matrix(torch.arange(40), torch.arange(40))),
-        "last": int((back == back.max()).nonzero()[0]),
-        "alone": int((back.bincount() == 1).sum()),
-        "used": len(found.unique()),
+        "last": int((by_distance == by_distance.max()).nonzero()[0]),
+        "alone": int((by_distance.bincount() == 1).sum()),
+        "used": len(buckets.unique()),
     }
 
 
@@ -205,16 +206,16 @@ def components(position: int, kept: int) -> Numbers:
     centred = table - table.mean(0)
     values, axes = torch.linalg.eigh(centred.T @ centred)  # ascending
     rebuilt = centred @ axes[:, -kept:] @ axes[:, -kept:].T
-    like = measures.similarity_matrix(rebuilt)[position - 1]
+    similarity = measures.similarity_matrix(rebuilt)[position - 1]
     component = centred @ axes[:, -kept]
-    others = like.clone()
+    others = similarity.clone()
     others[position - 1] = -torch.inf
     return {
-        "like": like,
+        "similarity": similarity,
         "component": component * component[99].sign(),
         "held": values[-kept:].sum() / values.sum(),
-        "alike": others.max(),
-        "most": int((others > others.max() - 1e-9).nonzero()[0]) + 1,
+        "highest": others.max(),
+        "nearest": int((others > others.max() - 1e-9).nonzero()[0]) + 1,
     }
 
 
@@ -236,15 +237,18 @@ def lengths(encoding: str, beside: str, view: str, doublings: int) -> Numbers:
         each = seeds.dropna().unstack().loc[: 64 * 2**doublings]
         half = stats.t.ppf(0.975, each.count(axis=1) - 1) * each.sem(axis=1)
         table = {"at": each.index, "mean": each.mean(axis=1), "margin": half}
-        return {**{key: list(one) for key, one in table.items()}, "seeds": list(each.count(axis=1))}
+        return {
+            **{key: list(column) for key, column in table.items()},
+            "seeds": list(each.count(axis=1)),
+        }
 
-    return {"own": drawn(encoding), "other": drawn(beside)}
+    return {"first": drawn(encoding), "second": drawn(beside)}
 
 
 def chooser(behind: float, **answers: str) -> Numbers:
-    known = choosing.facts().sort_values("loss")
-    out = choosing.struck(behind, **answers).loc[known.index]
-    names = choosing.remaining(behind, **answers)
+    known = facts().sort_values("loss")
+    out = struck(behind, **answers).loc[known.index]
+    names = remaining(behind, **answers)
     return {
         "out": torch.tensor(out.to_numpy()).flatten(),
         "left": [known.index.get_loc(name) for name in names],
@@ -257,11 +261,11 @@ def ledger(lesson: str, claim: int, guess: str, **_: Any) -> Numbers:
     rows = rows[rows["verdict"] != "not tested"]
     numbers = rows["lesson"].str.extract(r"(\d\d)_")[0]
     ordered = rows.assign(number=numbers).sort_values(["number", "id"])
-    held = [-1] * len(rows)
+    results = [-1] * len(rows)
     if guess != "not yet":
-        held[claim - 1] = int(ordered["verdict"].iloc[claim - 1] == guess)
+        results[claim - 1] = int(ordered["verdict"].iloc[claim - 1] == guess)
     assert lesson in ("all lessons", ordered["number"].iloc[claim - 1])
-    return {"held": held, "right": held.count(1), "wrong": held.count(0)}
+    return {"results": results, "right": results.count(1), "wrong": results.count(0)}
 
 
 def sharpness(factor: float) -> Numbers:
@@ -275,9 +279,8 @@ def shuffle(shuffle: int, encoding: str, causal: bool) -> Numbers:
     attention = explorers.playground_attention(encoding, causal).double()
     x = 2 * word_vectors(CAT_ON_MAT, 32)[None].double()
     with torch.no_grad():
-        original, shuffled = (
-            attention(one, places(6), need_weights=True)[1][0, 0] for one in (x, x[:, order])
-        )
+        original = attention(x, places(6), need_weights=True)[1][0, 0]
+        shuffled = attention(x[:, order], places(6), need_weights=True)[1][0, 0]
     put_back = shuffled[order.argsort()][:, order.argsort()]
     change = put_back - original
     return {
@@ -290,8 +293,8 @@ def shuffle(shuffle: int, encoding: str, causal: bool) -> Numbers:
 
 
 TWINS: dict[str, Callable[..., Numbers]] = {
-    one.__name__: one
-    for one in (
+    twin.__name__: twin
+    for twin in (
         frequencies,
         clocks,
         previous_token,
@@ -330,13 +333,15 @@ def flat(value: Any) -> list[float]:
     if isinstance(value, dict):
         value = [value[key] for key in sorted(value)]
     if isinstance(value, list | tuple):
-        return [number for one in value for number in flat(one)]
+        return [number for part in value for number in flat(part)]
     return [math.nan if value is None or math.isinf(value) else float(value)]
 
 
-def gap(found: Any, expected: Any) -> float:
+def gap(computed: Any, expected: Any) -> float:
     """The largest difference, relative where numbers are above 1; infinite where one is missing."""
-    ours, theirs = (torch.tensor(flat(value), dtype=torch.float64) for value in (found, expected))
+    ours, theirs = (
+        torch.tensor(flat(value), dtype=torch.float64) for value in (computed, expected)
+    )
     if ours.shape != theirs.shape or not torch.equal(ours.isnan(), theirs.isnan()):
         return math.inf
     ours, theirs = ours[~ours.isnan()], theirs[~theirs.isnan()]
@@ -350,8 +355,8 @@ def test_every_explorer_has_a_twin():
 @pytest.mark.parametrize("name", TWINS)
 def test_the_browsers_numbers_are_those_of_course_utils(name: str) -> None:
     starts = [*ends(explorers.ALL[name]), *INSIDE.get(name, [])]
-    for shown in look(explorers.ALL[name], starts, numbers=True):
-        expected = TWINS[name](**shown["state"])
-        assert shown["found"].keys() == expected.keys()
-        gaps = {key: gap(shown["found"][key], value) for key, value in expected.items()}
-        assert max(gaps.values()) <= CLOSE, (shown["state"], gaps)
+    for view in look(explorers.ALL[name], starts, numbers=True):
+        expected = TWINS[name](**view["state"])
+        assert view["numbers"].keys() == expected.keys()
+        gaps = {key: gap(view["numbers"][key], value) for key, value in expected.items()}
+        assert max(gaps.values()) <= CLOSE, (view["state"], gaps)

@@ -9,8 +9,9 @@ import pytest
 from explorer_modules import ends, look
 
 from course_lab import explorers
-from course_lab.explorers.browser import JAVASCRIPT, Explorer, Slider
-from course_lab.widgets import WIDGET_VIEW
+from course_lab.explorers.controls import Choice, Slider
+from course_lab.explorers.explorer import JAVASCRIPT, KIT, Explorer
+from course_lab.widgets.output import WIDGET_VIEW
 from course_utils import encodings
 from course_utils.texts import data
 
@@ -29,13 +30,14 @@ def bundles(monkeypatch):
     """The bundles that are displayed, with their metadata, in order."""
     import IPython.display
 
-    shown = []
-    monkeypatch.setattr(
-        IPython.display,
-        "display",
-        lambda bundle, metadata, raw: shown.append((bundle, metadata)) if raw else None,
-    )
-    return shown
+    displayed = []
+
+    def display(bundle, metadata, raw):
+        assert raw, "a bundle is displayed as it is, not by its repr"
+        displayed.append((bundle, metadata))
+
+    monkeypatch.setattr(IPython.display, "display", display)
+    return displayed
 
 
 # -------------------------------------------------------------------------------- how it is shown
@@ -97,19 +99,16 @@ def test_a_module_needs_nothing_else_and_no_network(explorer):
     assert len(explorer.module) < 200_000
 
 
-def test_every_javascript_file_is_part_of_an_explorer_and_at_most_300_lines_long():
+def test_every_javascript_file_is_part_of_an_explorer_and_fits_the_line_length():
     files = {path.stem: path.read_text(encoding="utf-8") for path in JAVASCRIPT.glob("*")}
-    assert files.keys() == {"numbers", "drawing", "shell"} | {
-        one.name for one in explorers.ALL.values()
-    }
+    assert files.keys() == {*KIT, *(explorer.name for explorer in explorers.ALL.values())}
     for name, text in files.items():
-        lines = text.splitlines()
-        assert len(lines) <= 300 and max(map(len, lines)) <= 100, name
+        assert max(map(len, text.splitlines())) <= 100, name
 
 
 def test_a_text_cannot_end_the_script_it_stands_in():
-    made = Explorer("frequencies", "a </script> b", "", {"base": Slider(2, 9, 3)})
-    assert "</script" not in made.module
+    explorer = Explorer("frequencies", "a </script> b", "", {"base": Slider(2, 9, 3)})
+    assert "</script" not in explorer.module
 
 
 # ------------------------------------------------------------------------------------ the controls
@@ -143,47 +142,48 @@ def test_every_control_can_start_where_it_says(explorer):
 @EVERY
 @pytest.mark.parametrize(("width", "dark"), [(900, False), (330, True)])
 def test_an_explorer_draws_and_speaks_at_every_end_of_its_controls(explorer, width, dark):
-    for shown in look(explorer, ends(explorer), width=width, dark=dark):
-        texts = [shown["sentence"], shown["words"], *(one["svg"] for one in shown["pictures"])]
-        assert not re.search(r"NaN|undefined|Infinity|null", "".join(texts)), shown["state"]
-        assert re.search(r"\d|noise", shown["sentence"])
-        assert len(shown["words"].split()) >= 20
-        assert all(one["width"] <= width for one in shown["pictures"])
+    for view in look(explorer, ends(explorer), width=width, dark=dark):
+        pictures = view["pictures"]
+        texts = [view["sentence"], view["description"], *(picture["svg"] for picture in pictures)]
+        assert not re.search(r"NaN|undefined|Infinity|null", "".join(texts)), view["state"]
+        assert re.search(r"\d|noise", view["sentence"])
+        assert len(view["description"].split()) >= 20
+        assert all(picture["width"] <= width for picture in pictures)
 
 
 @EVERY
 def test_each_control_changes_what_is_seen(explorer):
     before, *others = look(explorer, [{}, *moved(explorer)])
-    for shown in others:
-        assert shown["pictures"] != before["pictures"], shown["state"]
+    for view in others:
+        assert view["pictures"] != before["pictures"], view["state"]
 
 
 def moved(explorer):
     """One start for each control: that control alone is elsewhere."""
     for name, control in explorer.controls.items():
-        other = {
-            "Slider": lambda c: c.low if c.start != c.low else c.high,
-            "Choice": lambda c: c.options[1],
-            "Tick": lambda c: not c.start,
-        }[type(control).__name__](control)
-        yield {name: other}
+        if isinstance(control, Slider):
+            yield {name: control.low if control.start != control.low else control.high}
+        elif isinstance(control, Choice):
+            yield {name: control.options[1]}
+        else:
+            yield {name: not control.start}
 
 
 def test_a_start_between_two_steps_gets_a_step_of_its_own():
-    (shown,) = look(explorers.frequencies, [{"base": 123.4}])
-    assert shown["state"]["base"] == 123.4
+    (view,) = look(explorers.frequencies, [{"base": 123.4}])
+    assert view["state"]["base"] == 123.4
 
 
 def test_a_pair_past_the_last_is_the_last():
-    (shown,) = look(explorers.frequencies, [{"d_model": 8, "pair": 31}])
-    assert shown["state"]["pair"] == 3
-    assert shown["sentence"].startswith("Pair 3 takes")
+    (view,) = look(explorers.frequencies, [{"d_model": 8, "pair": 31}])
+    assert view["state"]["pair"] == 3
+    assert view["sentence"].startswith("Pair 3 takes")
 
 
 # --------------------------------------------------------------------------------- what it says
 
 
-SAID: dict[str, list[tuple[dict[str, Any], str]]] = {
+SENTENCES: dict[str, list[tuple[dict[str, Any], str]]] = {
     "buckets": [
         ({}, "8 distances have a bucket of their own; all from 91 on share one"),
         ({}, "31 of 32 buckets are used"),
@@ -206,7 +206,7 @@ SAID: dict[str, list[tuple[dict[str, Any], str]]] = {
         ({"way": "YaRN"}, "fastest pair keeps 1.00 of its speed"),
     ],
     "wanted_distance": [
-        ({"wanted": 7}, "largest at distance 7."),
+        ({"distance": 7}, "largest at distance 7."),
         ({"d_head": 4, "base": 10}, "it reaches 0.98 at most"),  # it comes round
     ],
     "previous_token": [
@@ -234,35 +234,36 @@ SAID: dict[str, list[tuple[dict[str, Any], str]]] = {
 }
 
 
-@pytest.mark.parametrize("name", SAID)
+@pytest.mark.parametrize("name", SENTENCES)
 def test_the_sentence_says_the_number(name):
-    found = look(explorers.ALL[name], [start for start, _ in SAID[name]])
-    for shown, (_, said) in zip(found, SAID[name], strict=True):
-        assert said in shown["sentence"]
+    views = look(explorers.ALL[name], [start for start, _ in SENTENCES[name]])
+    for view, (_, part) in zip(views, SENTENCES[name], strict=True):
+        assert part in view["sentence"]
 
 
 @pytest.mark.parametrize("start", [{"encoding": "sinusoidal"}, {"causal": True}])
 def test_a_shuffle_is_not_undone_where_places_are_known(start):
-    (shown,) = look(explorers.shuffle, [start])
-    assert float(shown["sentence"].split()[-1].rstrip(".")) > 0.01
+    (view,) = look(explorers.shuffle, [start])
+    assert float(view["sentence"].split()[-1].rstrip(".")) > 0.01
 
 
 def test_curves_above_their_own_loss_start_at_zero_and_log_n_has_none_at_the_trained_length():
     _, above, _, log_n = explorers.VIEWS
-    first, second = look(explorers.lengths, [{"view": above}, {"view": log_n}], numbers=True)
-    own = first["found"]["own"]
-    assert own["mean"][own["at"].index(64)] == 0
-    assert 64 not in second["found"]["own"]["at"]
+    views = look(explorers.lengths, [{"view": above}, {"view": log_n}], numbers=True)
+    curve_above, curve_log_n = (view["numbers"]["first"] for view in views)
+    assert curve_above["mean"][curve_above["at"].index(64)] == 0
+    assert 64 not in curve_log_n["at"]
 
 
 def test_the_encodings_to_choose_from_are_those_of_the_table_whatever_else_there_is(scheme):
     scheme("another", encodings.ALiBi)
     table = data.results("extrapolation")["encoding"].drop_duplicates().tolist()
-    assert explorers.measured("alibi") == ["alibi", *(one for one in table if one != "alibi")]
+    assert explorers.measured("alibi") == ["alibi", *(name for name in table if name != "alibi")]
 
 
 def test_a_wider_head_comes_nearer_to_the_wish_and_a_price_on_size_makes_it_small():
     starts = [{"d_head": 8}, {"d_head": 64}, {"d_head": 64, "price": 10}]
-    narrow, wide, dear = (one["found"] for one in look(explorers.profile, starts, numbers=True))
+    views = look(explorers.profile, starts, numbers=True)
+    narrow, wide, priced = (view["numbers"] for view in views)
     assert narrow["miss"] > wide["miss"]
-    assert max(wide["sizes"]) > max(dear["sizes"])
+    assert max(wide["sizes"]) > max(priced["sizes"])

@@ -11,6 +11,8 @@ import pytest
 from PIL import Image
 
 from course_lab import widgets
+from course_lab.widgets import predictions
+from course_lab.widgets.output import WIDGET_VIEW
 
 try:
     from ipywidgets.widgets.widget import _instances as instances  # ipywidgets 8
@@ -23,12 +25,12 @@ QUESTION = "Which way is up?"
 
 @pytest.fixture(autouse=True)
 def no_answers(monkeypatch):
-    monkeypatch.setattr(widgets, "_answers", {})
+    monkeypatch.setattr(predictions, "_answers", {})
 
 
 def children(bundle):
     """The widgets inside the box that a display bundle points to."""
-    return instances[bundle[widgets.WIDGET_VIEW]["model_id"]].children
+    return instances[bundle[WIDGET_VIEW]["model_id"]].children
 
 
 def pixels(data):
@@ -65,7 +67,7 @@ def draw_bar(fig, height=1.0, **others):
 def test_an_explorer_is_a_widget_with_a_picture_and_a_text_for_those_without(shown):
     widgets.explore(draw_bar, height=(0.0, 9.0, 3.0))
     bundle = Explorer(shown).bundle
-    assert bundle.keys() == {widgets.WIDGET_VIEW, "image/png", "text/plain"}
+    assert bundle.keys() == {WIDGET_VIEW, "image/png", "text/plain"}
     assert bundle["image/png"].startswith(b"\x89PNG")
     assert bundle["text/plain"] == ("Explorer with sliders, at height = 3.0. The bar is 3 high.")
 
@@ -251,7 +253,7 @@ def ask_number(shown, unit=""):
 
 def test_a_question_without_a_kernel_is_a_text_with_its_choices(shown):
     widgets.predict(QUESTION, ["left", "right"])
-    assert shown[0].keys() == {widgets.WIDGET_VIEW, "text/plain"}
+    assert shown[0].keys() == {WIDGET_VIEW, "text/plain"}
     assert shown[0]["text/plain"] == f"Predict: {QUESTION}\n  (1) left\n  (2) right"
 
 

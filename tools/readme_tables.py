@@ -99,9 +99,9 @@ def _names(chosen: pd.Series[bool]) -> str:
 
 
 def _plain(names: pd.Index[str]) -> list[str]:
-    from course_lab import choosing
+    from course_lab import chooser
 
-    plain = choosing.facts()["plain"]
+    plain = chooser.facts()["plain"]
     return [name for name in names if plain[name]]
 
 
@@ -141,9 +141,9 @@ def cell(losses: pd.DataFrame, n: int, trained: int) -> tuple[Best, Best]:
 
 def stream(losses: pd.DataFrame, trained: int) -> tuple[Best, Best]:
     """Keys stay in a cache while positions run on, so no weight may change with the start."""
-    from course_lab import choosing
+    from course_lab import chooser
 
-    unmoved = choosing.facts()["shift"] <= choosing.ROUNDING
+    unmoved = chooser.facts()["shift"] <= chooser.ROUNDING
     names = [name for name in losses.index.unique("encoding") if unmoved[name]]
     plain = _plain(losses.loc[names].index.unique("encoding"))
     return _best(losses, trained, names), _best(losses, trained, plain)

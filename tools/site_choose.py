@@ -54,14 +54,14 @@ READERS = {"earlier words only": "causal", "both ways": "both"}
 
 def page(markdown: str) -> Page:
     """The page: its text with the tables and the explorer."""
-    from course_lab import choosing, explorers
+    from course_lab import chooser, explorers
     from course_utils.texts import data
 
-    known = choosing.facts().sort_values("loss")
-    chooser = explorers.ALL[EXPLORER]
+    known = chooser.facts().sort_values("loss")
+    explorer = explorers.ALL[EXPLORER]
     parts = {
         "which": which(),
-        EXPLORER: site_explorers.mount(EXPLORER, {}, chooser.describe(), ""),
+        EXPLORER: site_explorers.mount(EXPLORER, {}, explorer.describe(), ""),
         "encodings": encodings(known),
         "results": results(),
     }
@@ -90,11 +90,11 @@ def which() -> str:
 
 def encodings(known: pd.DataFrame) -> str:
     """A row an encoding: losses with intervals, what it can do, what it costs."""
-    from course_lab import choosing
+    from course_lab import chooser
     from course_utils import measures
 
-    head = ["encoding", "doors", f"loss at {choosing.TRAINED}"]
-    head += [f"rise at {times * choosing.TRAINED}" for times in choosing.TIMES.values()]
+    head = ["encoding", "doors", f"loss at {chooser.TRAINED}"]
+    head += [f"rise at {times * chooser.TRAINED}" for times in chooser.TIMES.values()]
     head += ["both ways", "starts anywhere", "plain kernel", "numbers learned", "extra bytes",
              "longest text"]  # fmt: skip
     rows = []
@@ -110,20 +110,20 @@ def encodings(known: pd.DataFrame) -> str:
 
 
 def _encoding(name: str, fact: pd.Series[Any], price: dict[str, Any]) -> Row:
-    from course_lab import choosing
+    from course_lab import chooser
 
     can = {
-        "sides": "yes" if fact["mirror"] > choosing.ROUNDING else "no",
-        "still": "yes" if fact["shift"] <= choosing.ROUNDING else "no",
+        "sides": "yes" if fact["mirror"] > chooser.ROUNDING else "no",
+        "still": "yes" if fact["shift"] <= chooser.ROUNDING else "no",
         "plain": "yes" if fact["plain"] else "no",
     }
     cells = [
         Cell(tag("code", name)),
         Cell(escaped(fact["doors"])),
-        _number(f"{fact['loss']:.3f}", fact["loss"], anchor("causal", name, choosing.TRAINED)),
+        _number(f"{fact['loss']:.3f}", fact["loss"], anchor("causal", name, chooser.TRAINED)),
         *(
-            _number(str(rise), rise.mean, anchor("causal", name, times * choosing.TRAINED))
-            for times in choosing.TIMES.values()
+            _number(str(rise), rise.mean, anchor("causal", name, times * chooser.TRAINED))
+            for times in chooser.TIMES.values()
             for rise in [fact[f"rise_{times}"]]
         ),
         *(Cell(told) for told in can.values()),

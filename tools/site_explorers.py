@@ -11,7 +11,7 @@ from notebook_source import BuildError
 from site_html import escaped, tag
 
 FOLDER = "_static/explorers"
-TOLD = "Explorer: "  # how what a cell shows starts; see course_lab.explorers.browser
+TOLD = "Explorer: "  # how what a cell shows starts; see course_lab.explorers.explorer
 IN_KERNEL = "Explorer with sliders"  # see course_lab.widgets.explore
 RUN = "Run the cell to move them."
 MOVES_ELSEWHERE = "This picture moves with sliders where Python runs: in JupyterLab or Colab."

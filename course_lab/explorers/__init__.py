@@ -1,11 +1,11 @@
 """The explorers of the lessons: pictures that follow their controls. Call one to show it.
 
-They compute and draw in the browser, see ``browser``. ``ALL`` has them by name.
+They compute and draw in the browser, see ``explorer``. ``ALL`` has them by name.
 """
 
-from course_lab.explorers.browser import Explorer
 from course_lab.explorers.chooser import chooser
 from course_lab.explorers.components import components
+from course_lab.explorers.explorer import Explorer
 from course_lab.explorers.formulas import (
     CLOCKS,
     buckets,
@@ -19,8 +19,8 @@ from course_lab.explorers.formulas import (
 )
 from course_lab.explorers.ledger import ledger, ledger_rows
 from course_lab.explorers.lengths import VIEWS, lengths, measured
-from course_lab.explorers.playground import playground_attention, sharpness, shuffle
+from course_lab.explorers.short_sentence import playground_attention, sharpness, shuffle
 from course_lab.explorers.stretched_waves import stretched_waves, unseen
 from course_lab.explorers.xray import xray, xray_table
 
-ALL = {name: one for name, one in globals().items() if isinstance(one, Explorer)}
+ALL = {name: value for name, value in globals().items() if isinstance(value, Explorer)}

@@ -1,32 +1,33 @@
-"""Five questions, and which encodings the answers leave."""
+"""Five questions, and the encodings that the answers leave."""
 
 from typing import Any
 
-from course_lab import choosing
-from course_lab.explorers.browser import Choice, Explorer, Slider
+from course_lab.chooser import BEHIND, QUESTIONS, ROUNDING, TIMES, TOLERATED, TRAINED, facts
+from course_lab.explorers.controls import Choice, Slider
+from course_lab.explorers.explorer import Explorer
 
 LABELS = {"reads": "it reads", "texts": "texts", "starts": "texts start", "attention": "attention"}
 
 
-def _known() -> dict[str, Any]:
-    """A list for each fact, in the order of the names: those with the lowest loss first."""
-    known = choosing.facts().sort_values("loss")
-    rises = {
-        answer: {
-            "mean": [round(rise.mean, 6) for rise in known[f"rise_{times}"]],
-            "low": [round(rise.mean - rise.margin, 6) for rise in known[f"rise_{times}"]],
+def _facts_as_lists() -> dict[str, Any]:
+    """Return a list for each fact, in the order of the encodings: lowest loss first."""
+    known = facts().sort_values("loss")
+    rises = {}
+    for answer, times in TIMES.items():
+        rise = known[f"rise_{times}"].tolist()
+        rises[answer] = {
+            "mean": [round(change.mean, 6) for change in rise],
+            "low": [round(change.mean - change.margin, 6) for change in rise],
         }
-        for answer, times in choosing.TIMES.items()
-    }
     return {
         "names": known.index.tolist(),
         "loss": known["loss"].round(6).tolist(),
         "rises": rises,
-        "sides": (known["mirror"] > choosing.ROUNDING).tolist(),
-        "still": (known["shift"] <= choosing.ROUNDING).tolist(),
+        "sides": (known["mirror"] > ROUNDING).tolist(),
+        "still": (known["shift"] <= ROUNDING).tolist(),
         "plain": known["plain"].tolist(),
-        "tolerated": choosing.TOLERATED,
-        "trained": choosing.TRAINED,
+        "tolerated": TOLERATED,
+        "trained": TRAINED,
     }
 
 
@@ -37,8 +38,8 @@ chooser = Explorer(
     "out; and the loss of each at the trained length against how much it rises on longer texts, "
     "those that are left in colour.",
     {
-        **{name: Choice(choosing.QUESTIONS[name], label) for name, label in LABELS.items()},
-        choosing.BEHIND: Slider(0.01, 1.0, 0.2, ratio=True, label="loss behind"),
+        **{name: Choice(QUESTIONS[name], label) for name, label in LABELS.items()},
+        BEHIND: Slider(0.01, 1.0, 0.2, ratio=True, label="loss behind"),
     },
-    _known,
+    _facts_as_lists,
 )

@@ -1,10 +1,11 @@
-"""Explorers that are formulas: they need their controls and nothing else."""
+"""Explorers that need no data: they compute a formula from their controls alone."""
 
-from course_lab.explorers.browser import Choice, Explorer, Slider, Tick
+from course_lab.explorers.controls import Choice, Slider, Tick
+from course_lab.explorers.explorer import Explorer
 
 BASE = Slider(2, 1_000_000, 10_000, ratio=True)
 LARGER_BASE = Slider(10, 1_000_000, 10_000, ratio=True)
-CLOCKS = (0, 3, 6, 9)  # of 16 pairs
+CLOCKS = (0, 3, 6, 9)  # the pairs that are shown, of 16
 
 frequencies = Explorer(
     "frequencies",
@@ -52,7 +53,7 @@ wanted_distance = Explorer(
     "RoPE's score by distance",
     "Two curves: the score of a key equal to its query, and of one made for the wanted distance.",
     {
-        "wanted": Slider(0, 250, 50),
+        "distance": Slider(0, 250, 50, label="wanted"),
         "base": LARGER_BASE,
         "d_head": Slider(4, 128, 64, step=2, label="head width"),
     },
@@ -67,7 +68,11 @@ profile = Explorer(
     {
         "wish": Choice(
             (
-                "12 back", "the nearest 16", "a price on distance", "8 or 40 back", "every eighth",
+                "12 back",
+                "the nearest 16",
+                "a price on distance",
+                "8 or 40 back",
+                "every eighth",
                 "my own",
             )
         ),
@@ -77,7 +82,7 @@ profile = Explorer(
         "distance": Slider(0, 64, 12, step=4, label="point at"),
         "height": Slider(-1.0, 1.0, 1.0, step=0.05, label="its height"),
     },
-)  # fmt: skip
+)
 
 buckets = Explorer(
     "buckets",

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from functools import cache
 
-from course_lab.explorers.browser import Choice, Control, Explorer, Slider
+from course_lab.claims import GUESSES
+from course_lab.explorers.controls import Choice, Control, Slider
+from course_lab.explorers.explorer import Explorer
 from course_utils.texts import data
 
-EVERY, NOTHING = "all lessons", "not yet"
-GUESSES = ("true", "false", "depends")
+ALL_LESSONS, NO_GUESS = "all lessons", "not yet"
 COLUMNS = ("id", "claim", "scope", "verdict", "measured", "evidence", "lesson")
 
 
 @cache
 def ledger_rows() -> list[dict[str, str]]:
-    """The rows of data/claims.csv, lesson by lesson; ``lesson`` is its number.
+    """Return the rows of data/claims.csv, lesson by lesson; ``lesson`` is its number.
 
-    What a closer look settles counts for its lesson.
+    Claims of a closer look count for its lesson.
     """
     rows = [{name: row[name] for name in COLUMNS} for row in data.claims()]
     for row in rows:
@@ -24,18 +25,18 @@ def ledger_rows() -> list[dict[str, str]]:
     return sorted(rows, key=lambda row: (row["lesson"], row["id"]))
 
 
-def _judged() -> list[dict[str, str]]:
-    """Those with a verdict: what was not tested cannot be guessed."""
+def _judged_rows() -> list[dict[str, str]]:
+    """Return the rows with a verdict: a claim that was not tested cannot be guessed."""
     return [row for row in ledger_rows() if row["verdict"] in GUESSES]
 
 
 def _controls() -> dict[str, Control]:
-    rows = _judged()
+    rows = _judged_rows()
     lessons = sorted({row["lesson"] for row in rows})
     return {
-        "lesson": Choice((EVERY, *lessons)),
+        "lesson": Choice((ALL_LESSONS, *lessons)),
         "claim": Slider(1, len(rows), 1),
-        "guess": Choice((NOTHING, *GUESSES), "I say"),
+        "guess": Choice((NO_GUESS, *GUESSES), "I say"),
     }
 
 
@@ -46,5 +47,5 @@ ledger = Explorer(
     "then filled where you were right and crossed where you were not. The claim, its scope and, "
     "after your guess, the verdict stand below, with your score.",
     _controls,
-    lambda: {"rows": _judged(), "every": EVERY, "nothing": NOTHING},
+    lambda: {"rows": _judged_rows(), "allLessons": ALL_LESSONS, "noGuess": NO_GUESS},
 )

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from course_lab.explorers.browser import Choice, Control, Explorer, Slider
+from course_lab.explorers.controls import Choice, Control, Slider
+from course_lab.explorers.explorer import Explorer
 from course_utils.results import AS_TRAINED, summary
 from course_utils.texts import data
 
@@ -17,7 +18,7 @@ TRAINED = 64  # bytes
 
 
 def measured(first: str) -> list[str]:
-    """The encodings that the table has, this one before the others."""
+    """Return the encodings in the table of results, with ``first`` before the others."""
     names = data.results("extrapolation")["encoding"].unique().tolist()
     return sorted(names, key=lambda name: name != first)
 
@@ -32,46 +33,52 @@ def _controls() -> dict[str, Control]:
 
 
 def _curves() -> dict[str, Any]:
-    """View → encoding → its means over seeds, and half of their 95 % intervals (None: one seed)."""
-    found: dict[str, Any] = {}
-    for view, rows in _views().items():
+    """Return for each view and encoding the means over seeds and half of their 95 % intervals.
+
+    The half is None where there is only one seed.
+    """
+    views: dict[str, Any] = {}
+    for view, rows in _rows_of_views().items():
         means = summary(rows, "encoding", "at").reset_index("at")
-        found[view] = {
+        views[view] = {
             str(name): {
                 "at": curve["at"].tolist(),
-                "mean": [round(mean, 6) for mean in curve["mean"]],
-                "margin": [None if math.isnan(one) else round(one, 6) for one in curve["margin"]],
+                "mean": curve["mean"].round(6).tolist(),
+                "margin": [_rounded(margin) for margin in curve["margin"]],
                 "seeds": curve["seeds"].tolist(),
             }
             for name, curve in means.groupby(level="encoding", sort=False)
         }
-    return {"views": found, "trained": TRAINED}
+    return {"views": views, "trained": TRAINED}
 
 
-def _views() -> dict[str, pd.DataFrame]:
-    """For each view its rows, one a run and place ``at``, with what is drawn as ``loss``."""
+def _rounded(margin: float) -> float | None:
+    return None if math.isnan(margin) else round(margin, 6)
+
+
+def _rows_of_views() -> dict[str, pd.DataFrame]:
+    """Return for each view a row for each run and place ``at``, with what is drawn as ``loss``."""
     losses, positions = data.results("extrapolation"), data.results("extrapolation_positions")
     as_trained = losses[losses["reading"] == AS_TRAINED].assign(at=losses["read"])
-    runs = ["encoding", "seed"]
-    own = as_trained[as_trained["read"] == as_trained["length"]].set_index(runs)["loss"]
+    run = ["encoding", "seed"]
+    trained_length = as_trained[as_trained["read"] == as_trained["length"]]
     log_n = losses[losses["reading"] == "log-n"].assign(at=losses["read"])
-    plain = as_trained.set_index([*runs, "read"])["loss"]
     middle = (positions["first"] + positions["last"] + 1) / 2
-    rows = (
+    views = (
         as_trained,
-        _less(as_trained, own, runs),
+        _difference(as_trained, trained_length, run),
         positions.assign(at=middle),
-        _less(log_n, plain, [*runs, "read"]),
+        _difference(log_n, as_trained, [*run, "read"]),
     )
-    return dict(zip(VIEWS, rows, strict=True))
+    return dict(zip(VIEWS, views, strict=True))
 
 
-def _less(rows: pd.DataFrame, base: pd.Series[float], on: list[str]) -> pd.DataFrame:
-    """The rows with their loss less that of the base for the same ``on``."""
+def _difference(rows: pd.DataFrame, base: pd.DataFrame, on: list[str]) -> pd.DataFrame:
+    """Return the rows with the base's loss, where the columns ``on`` are equal, taken off."""
     import pandas as pd
 
-    same = base.loc[pd.MultiIndex.from_frame(rows[on])]
-    return rows.assign(loss=rows["loss"].to_numpy() - same.to_numpy())
+    base_losses = base.set_index(on)["loss"].loc[pd.MultiIndex.from_frame(rows[on])]
+    return rows.assign(loss=rows["loss"].to_numpy() - base_losses.to_numpy())
 
 
 lengths = Explorer(

@@ -4,7 +4,8 @@ import math
 
 from torch import Tensor
 
-from course_lab.explorers.browser import Choice, Explorer, Slider
+from course_lab.explorers.controls import Choice, Slider
+from course_lab.explorers.explorer import Explorer
 from course_utils.models.stretching import WAYS
 
 HEAD = {"width": 128, "base": 10_000.0, "trained": 4096}  # a head of Llama 2, and its context
@@ -20,10 +21,15 @@ stretched_waves = Explorer(
 
 
 def unseen(plain: Tensor, speeds: Tensor, trained: int, long: int) -> Tensor:
-    """Which pairs turn further in ``long`` positions than ever in ``trained``: (pairs,) bools.
+    """Return which pairs reach angles on a long text that training never showed: (pairs,) bools.
 
-    Pairs that finished a whole turn in training have seen every angle.
+    Args:
+        plain: radians a position in training, (pairs,).
+        speeds: radians a position on the long text, (pairs,).
+        trained: positions of a training text.
+        long: positions of the long text.
     """
     before, after = plain * trained, speeds * long
-    # 1 % more is rounding, not a new angle.
+    # A pair that finished a whole turn in training has seen every angle. 1 % more is rounding, not
+    # a new angle.
     return (before < 2 * math.pi) & (after > 1.01 * before)

@@ -6,39 +6,43 @@ import base64
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from course_lab.explorers.browser import Explorer, Slider
+from course_lab.explorers.controls import Slider
+from course_lab.explorers.explorer import Explorer
 from course_utils.texts import data
 
 if TYPE_CHECKING:
     import pandas as pd
 
 HEADS, PAIRS = 270, 32
-UNITS = {"position": 1e4, "content": 1e4, "real": 1e3, "imaginary": 1e3}  # steps in 1
+# How many integer steps stand for 1 in the packed columns.
+STEPS = {"position": 1e4, "content": 1e4, "real": 1e3, "imaginary": 1e3}
 
 
 @cache
 def xray_table() -> pd.DataFrame:
-    """A row a head of SmolLM2, means over texts; those that go by distance most come first.
+    """Return a row for each head of SmolLM2, means over texts.
 
-    ``explained`` is the share of the scores' variance that the distance alone foretells.
+    ``explained`` is the share of the scores' variance that the distance alone predicts. Rows are
+    in descending order of it.
     """
     import pandas as pd
 
-    table = data.results("real_pairs")
-    means = table.groupby(["layer", "head"]).mean(numeric_only=True)
+    means = data.results("real_pairs").groupby(["layer", "head"]).mean(numeric_only=True)
     explained = means.filter(like="position_").sum(axis=1).rename("explained")
-    found = pd.concat([explained, means], axis=1).copy().reset_index()
-    return found.sort_values("explained", ascending=False, ignore_index=True)
+    table = pd.concat([explained, means], axis=1).copy().reset_index()
+    return table.sort_values("explained", ascending=False, ignore_index=True)
 
 
 def _packed() -> dict[str, Any]:
-    table, found = xray_table(), {}
-    for name, units in UNITS.items():
-        rows = table[[f"{name}_{m}" for m in range(PAIRS)]].to_numpy()
-        found[name] = base64.b64encode((units * rows).round().astype("<i2").tobytes()).decode()
-    whole = {name: table[name].tolist() for name in ("layer", "head")}
-    shares = {name: table[name].round(4).tolist() for name in ("explained", "first", "previous")}
-    return {**found, **whole, **shares, "units": UNITS}
+    """Return the table's columns, those of pairs as base64 of little-endian 16-bit integers."""
+    table = xray_table()
+    columns: dict[str, Any] = {name: table[name].tolist() for name in ("layer", "head")}
+    for name in ("explained", "first", "previous"):
+        columns[name] = table[name].round(4).tolist()
+    for name, steps in STEPS.items():
+        values = steps * table[[f"{name}_{m}" for m in range(PAIRS)]].to_numpy()
+        columns[name] = base64.b64encode(values.round().astype("<i2").tobytes()).decode()
+    return columns | {"steps": STEPS}
 
 
 xray = Explorer(

@@ -151,12 +151,12 @@ plots.show(
 # at 256. The mean over seeds, of what share is right:
 
 # %%
-from course_lab import choosing
+from course_lab import chooser
 
 tasks = data.results("tasks")
 longest = tasks[tasks["read"] == tasks["read"].max()]
 scores = longest.pivot_table(index="encoding", columns="task", values="accuracy")
-loss = choosing.facts()["loss"]
+loss = chooser.facts()["loss"]
 scores.join(loss).sort_values("loss").round(2)
 
 # %%

@@ -1,97 +1,110 @@
 // Every claim of the course, to guess before the verdict is shown.
 
-// From the first to the last place of a lesson's claims; they lie together.
-function between(rows, lesson, every) {
-  if (lesson === every) return [0, rows.length - 1];
+const WRONG = 0, RIGHT = 1, NO_GUESS = -1; // how a claim was guessed
+
+// The places of a lesson's first and last claim; they lie together.
+function placesOf(lesson) {
+  const { rows } = SPEC.data;
   const places = rows.map((_, n) => n).filter((n) => rows[n].lesson === lesson);
   return [places[0], places[places.length - 1]];
 }
 
-// What has been guessed of which claim, the control's own guess included.
-function guessed({ claim, guess, guesses = {} }, { nothing }) {
-  return guess === nothing ? guesses : { ...guesses, [claim - 1]: guess };
+// The same for one of the control's choices, which may be all lessons.
+function placesOfChoice(choice) {
+  const { rows, allLessons } = SPEC.data;
+  return choice === allLessons ? [0, rows.length - 1] : placesOf(choice);
+}
+
+function lessonNumbers() {
+  return [...new Set(SPEC.data.rows.map((row) => row.lesson))];
 }
 
 const EXPLORER = {
   columns: [1],
-  least: 280,
+  minWidth: 280,
   height: () => 300,
-  limits: ({ lesson }) => {
-    const [first, last] = between(SPEC.data.rows, lesson, SPEC.data.every);
+  limits({ lesson }) {
+    const [first, last] = placesOfChoice(lesson);
     return { claim: [first + 1, last + 1] };
   },
-  changed(state, name) {
-    const { rows, every, nothing } = SPEC.data;
-    if (name === "lesson") state.claim = between(rows, state.lesson, every)[0] + 1;
+  follow(state, name) {
+    const { noGuess } = SPEC.data;
+    if (name === "lesson") state.claim = placesOfChoice(state.lesson)[0] + 1;
     if (name === "guess") {
       state.guesses = { ...state.guesses, [state.claim - 1]: state.guess };
-      if (state.guess === nothing) delete state.guesses[state.claim - 1];
-    } else state.guess = state.guesses?.[state.claim - 1] ?? nothing;
+      if (state.guess === noGuess) delete state.guesses[state.claim - 1];
+    } else {
+      state.guess = state.guesses?.[state.claim - 1] ?? noGuess;
+    }
   },
   drag: {
     panel: 0,
-    to([x, y]) {
-      const { rows } = SPEC.data, lessons = [...new Set(rows.map((one) => one.lesson))];
+    change([x, y]) {
+      const lessons = lessonNumbers();
       const lesson = lessons[Math.min(lessons.length - 1, Math.max(0, Math.round(y)))];
-      const [first, last] = between(rows, lesson, null);
-      return { lesson: SPEC.data.every,
-        claim: Math.min(last, first + Math.max(0, Math.round(x))) + 1 };
+      const [first, last] = placesOf(lesson);
+      const place = Math.min(last, first + Math.max(0, Math.round(x)));
+      return { lesson: SPEC.data.allLessons, claim: place + 1 };
     },
   },
 
-  compute(state, data) {
-    const { rows } = data, guesses = guessed(state, data);
-    // −1: no guess; 0: wrong; 1: right.
-    const held = rows.map(({ verdict }, n) => (n in guesses ? Number(guesses[n] === verdict) : -1));
-    const count = (wanted) => held.filter((one) => one === wanted).length;
-    return { held, right: count(1), wrong: count(0) };
+  compute({ claim, guess, guesses = {} }, { rows, noGuess }) {
+    const all = guess === noGuess ? guesses : { ...guesses, [claim - 1]: guess };
+    const results = rows.map(({ verdict }, n) => {
+      if (!(n in all)) return NO_GUESS;
+      return all[n] === verdict ? RIGHT : WRONG;
+    });
+    const count = (result) => results.filter((other) => other === result).length;
+    return { results, right: count(RIGHT), wrong: count(WRONG) };
   },
 
-  draw([panel], { held }, { lesson, claim }) {
-    const { rows } = SPEC.data, lessons = [...new Set(rows.map((one) => one.lesson))];
-    const firsts = lessons.map((one) => rows.findIndex((row) => row.lesson === one));
-    const places = rows.map((one, n) => {
-      const row = lessons.indexOf(one.lesson);
-      return [n - firsts[row], row];
+  draw([panel], { results }, { lesson, claim }) {
+    const { rows, allLessons } = SPEC.data;
+    const lessons = lessonNumbers();
+    const squares = rows.map((row, n) => {
+      return { x: n - placesOf(row.lesson)[0], y: lessons.indexOf(row.lesson) };
     });
-    const widest = Math.max(...places.map(([x]) => x));
-    const [from, to] = between(rows, lesson, SPEC.data.every);
-    const some = (wanted) => places.filter((_, n) => held[n] === wanted);
-    const marks = (found, style) =>
-      panel.dots(found.map(([x]) => x), found.map(([, y]) => y), style);
+    const mark = (marked, style) =>
+      panel.dots(marked.map(({ x }) => x), marked.map(({ y }) => y), style);
+    const withResult = (result) => squares.filter((_, n) => results[n] === result);
     panel.axes({
-      x: [-0.7, widest + 0.7], y: [lessons.length - 0.5, -0.5], xticks: [],
-      yticks: lessons.map((lesson, n) => [n, lesson]), ylabel: "lesson",
+      x: [-0.7, Math.max(...squares.map(({ x }) => x)) + 0.7], y: [lessons.length - 0.5, -0.5],
+      xticks: [], yticks: lessons.map((number, n) => [n, number]), ylabel: "lesson",
       title: "each square is a claim (click one)",
       legend: [{ name: "right", colour: 2, mark: "dot" },
         { name: "wrong", colour: 3, mark: "cross" },
         { name: "no guess", colour: "grey", mark: "square" }],
     });
-    marks(some(-1), { mark: "square", colour: "grey", size: 5 });
-    marks(some(1), { colour: 2, size: 6 });
-    marks(some(0), { mark: "cross", colour: 3, size: 5 });
-    if (lesson !== SPEC.data.every) { // a line under the lesson that was chosen
-      const under = places[from][1] + 0.45;
-      panel.line([-0.5, to - from + 0.5], [under, under], { colour: "ink", width: 1.5 });
+    mark(withResult(NO_GUESS), { mark: "square", colour: "grey", size: 5 });
+    mark(withResult(RIGHT), { colour: 2, size: 6 });
+    mark(withResult(WRONG), { mark: "cross", colour: 3, size: 5 });
+    if (lesson !== allLessons) { // a line under the lesson that was chosen
+      const [first, last] = placesOf(lesson);
+      const y = squares[first].y + 0.45;
+      panel.line([-0.5, last - first + 0.5], [y, y], { colour: "ink", width: 1.5 });
     }
-    marks([places[claim - 1]], { mark: "square", colour: "ink", size: 9 });
+    mark([squares[claim - 1]], { mark: "square", colour: "ink", size: 9 });
   },
 
-  sentence({ held, right, wrong }, { claim, guess }) {
-    const { rows } = SPEC.data, row = rows[claim - 1], open = held[claim - 1] < 0;
-    const asked = `${row.id}, lesson ${row.lesson}: “${row.claim}” (${row.scope}).`;
+  sentence({ results, right, wrong }, { claim, guess }) {
+    const row = SPEC.data.rows[claim - 1];
+    const result = results[claim - 1];
+    const question = `${row.id}, lesson ${row.lesson}: “${row.claim}” (${row.scope}).`;
     const score = right + wrong ? ` Your score: ${right} of ${right + wrong}.` : "";
-    if (open) return `${asked} What do you say: true, false, or depends?${score}`;
-    const said = held[claim - 1] ? "Right" : `You said ${guess}`;
+    if (result === NO_GUESS) {
+      return `${question} What do you say: true, false, or depends?${score}`;
+    }
+    const answer = result === RIGHT ? "Right" : `You said ${guess}`;
     const measured = row.measured.replace(/[^.]$/, "$&."); // cases end without a full stop
-    return `${asked} ${said}: ${row.verdict.toUpperCase()}. ${measured} `
+    return `${question} ${answer}: ${row.verdict.toUpperCase()}. ${measured} `
       + `Evidence: ${row.evidence}.${score}`;
   },
 
-  words({ right, wrong }, { claim }) {
-    const { rows } = SPEC.data, row = rows[claim - 1];
+  description({ right, wrong }, { claim }) {
+    const { rows } = SPEC.data;
+    const row = rows[claim - 1];
     return `${rows.length} squares, a row a lesson; ${rows.length - right - wrong} are empty, `
-      + `${right} filled for a right guess, ${wrong} crossed for a wrong one. The one that is `
-      + `framed is ${row.id}, of lesson ${row.lesson}.`;
+      + `${right} filled for a right guess, ${wrong} crossed for a wrong one. The framed one is `
+      + `${row.id}, of lesson ${row.lesson}.`;
   },
 };

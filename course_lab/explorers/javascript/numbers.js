@@ -1,40 +1,50 @@
 // What drawing.js needs: numbers as text, ticks between them, and colours for them.
 
-const shortNumbers = new Intl.NumberFormat("en-US", { notation: "compact" });
-const numberFormats = new Map(); // by decimals: making one is slow
+const compactFormat = new Intl.NumberFormat("en-US", { notation: "compact" });
+const decimalFormats = new Map(); // by decimals: making one is slow
 
 // A number for a tick: 0.25, −3, 12,000, 10M.
 function short(value) {
-  const small = Math.abs(value) < 1e5;
-  return small ? fixed(value, 0, 4) : shortNumbers.format(value).replace("-", "−");
+  if (Math.abs(value) < 1e5) return fixed(value, 0, 4);
+  return compactFormat.format(value).replace("-", "−");
 }
 
-// A number with so many decimals: −0.50, 62,832.0; or with at most so many, if more are allowed.
-function fixed(value, decimals, most = decimals) {
-  const key = `${decimals} ${most}`;
-  if (!numberFormats.has(key)) {
-    const digits = { minimumFractionDigits: decimals, maximumFractionDigits: most };
-    numberFormats.set(key, new Intl.NumberFormat("en-US", digits));
+// A number with so many decimals: −0.50, 62,832.0; or with up to maxDecimals, if that is more.
+function fixed(value, decimals, maxDecimals = decimals) {
+  const key = `${decimals} ${maxDecimals}`;
+  if (!decimalFormats.has(key)) {
+    const digits = { minimumFractionDigits: decimals, maximumFractionDigits: maxDecimals };
+    decimalFormats.set(key, new Intl.NumberFormat("en-US", digits));
   }
-  const seen = Math.abs(value) < 0.5 * 10 ** -most ? 0 : value; // no −0.00
-  return numberFormats.get(key).format(seen).replace("-", "−");
+  const roundsToZero = Math.abs(value) < 0.5 * 10 ** -maxDecimals; // no −0.00
+  return decimalFormats.get(key).format(roundsToZero ? 0 : value).replace("-", "−");
 }
 
-// Round numbers between two, about as many as asked for; powers of ten on a logarithmic axis.
+// Round numbers between two, about `count` of them; powers of ten on a logarithmic axis.
 function ticks([from, to], log, count) {
-  const low = Math.min(from, to), high = Math.max(from, to), found = [];
-  if (log) {
-    const first = Math.ceil(Math.log10(low) - 1e-9), last = Math.floor(Math.log10(high) + 1e-9);
-    const every = Math.max(1, Math.ceil((last - first) / count));
-    for (let power = first; power <= last; power += every) found.push(10 ** power);
-    return found;
-  }
-  const rough = (high - low) / count, unit = 10 ** Math.floor(Math.log10(rough));
-  const step = unit * [1, 2, 5, 10].find((times) => times * unit >= 0.999 * rough);
+  const low = Math.min(from, to);
+  const high = Math.max(from, to);
+  return log ? logarithmicTicks(low, high, count) : linearTicks(low, high, count);
+}
+
+function logarithmicTicks(low, high, count) {
+  const first = Math.ceil(Math.log10(low) - 1e-9);
+  const last = Math.floor(Math.log10(high) + 1e-9);
+  const step = Math.max(1, Math.ceil((last - first) / count));
+  const values = [];
+  for (let power = first; power <= last; power += step) values.push(10 ** power);
+  return values;
+}
+
+function linearTicks(low, high, count) {
+  const roughStep = (high - low) / count;
+  const unit = 10 ** Math.floor(Math.log10(roughStep));
+  const step = unit * [1, 2, 5, 10].find((times) => times * unit >= 0.999 * roughStep);
+  const values = [];
   for (let n = Math.ceil(low / step - 1e-9); n * step <= high + 1e-9 * step; n++) {
-    found.push(Number((n * step).toPrecision(12)));
+    values.push(Number((n * step).toPrecision(12)));
   }
-  return found;
+  return values;
 }
 
 // Colours of the course's figures, RdBu_r and YlGnBu. In the dark, 0 is dark.
@@ -52,34 +62,38 @@ const MAPS = {
     hidden: "4a4f57",
   },
 };
+const HIDDEN = 256; // the place of the colour of hidden cells in a colour table
 
-function rgb(hex) {
-  return [0, 2, 4].map((at) => parseInt(hex.slice(at, at + 2), 16));
+function rgbOfHex(hex) {
+  return [0, 2, 4].map((place) => parseInt(hex.slice(place, place + 2), 16));
 }
 
-function packed([r, g, b]) { // one pixel as canvas keeps it, least byte first
-  return (255 << 24 | b << 16 | g << 8 | r) >>> 0;
+function pixelOfRgb([red, green, blue]) { // as a canvas keeps it, least byte first
+  return (255 << 24 | blue << 16 | green << 8 | red) >>> 0;
 }
 
-function bytes(pixel) {
+function rgbOfPixel(pixel) {
   return [pixel & 255, pixel >> 8 & 255, pixel >> 16 & 255];
 }
 
-const tables = new Map();
+const colourTables = new Map();
 
-// 256 colours between anchors, and at place 256 the one of hidden cells.
+// 256 pixels between anchors, and at place HIDDEN the one of hidden cells.
 function colourTable(dark, signed) {
   const key = `${dark} ${signed}`;
-  if (!tables.has(key)) {
-    const map = MAPS[dark ? "dark" : "light"], anchors = (signed ? map.signed : map.plain).map(rgb);
-    const found = new Uint32Array(257);
-    for (let i = 0; i < 256; i++) {
-      const at = i / 255 * (anchors.length - 1), low = Math.min(Math.floor(at), anchors.length - 2);
-      found[i] = packed(anchors[low].map((c, n) =>
-        Math.round(c + (at - low) * (anchors[low + 1][n] - c))));
+  if (!colourTables.has(key)) {
+    const map = MAPS[dark ? "dark" : "light"];
+    const anchors = (signed ? map.signed : map.plain).map(rgbOfHex);
+    const table = new Uint32Array(HIDDEN + 1);
+    for (let i = 0; i < HIDDEN; i++) {
+      const place = i / (HIDDEN - 1) * (anchors.length - 1);
+      const left = Math.min(Math.floor(place), anchors.length - 2);
+      const mixed = anchors[left].map((part, n) =>
+        Math.round(part + (place - left) * (anchors[left + 1][n] - part)));
+      table[i] = pixelOfRgb(mixed);
     }
-    found[256] = packed(rgb(map.hidden));
-    tables.set(key, found);
+    table[HIDDEN] = pixelOfRgb(rgbOfHex(map.hidden));
+    colourTables.set(key, table);
   }
-  return tables.get(key);
+  return colourTables.get(key);
 }

@@ -1,18 +1,19 @@
 // The shell of an explorer: its controls, where its picture stands, what is said about it.
 //
 // An explorer is an object with
-//   compute(state, data) → found   the numbers, without looking at a page
-//   draw(panels, found, state)     on Panels of drawing.js
-//   sentence(found, state)         the numbers to notice; spoken when the controls rest
-//   words(found, state)            what the picture shows, for those who do not see it
-//   columns                        how wide the panels are, one number each: [1.6, 1]
-//   least                          the smallest width of a panel in pixels, before rows break
-//   height(width)                  of a panel, in pixels
+//   compute(state, data) → numbers   without looking at a page
+//   draw(panels, numbers, state)     on Panels of drawing.js
+//   sentence(numbers, state)         the numbers to notice; spoken when the controls rest
+//   description(numbers, state)      what the picture shows, for those who do not see it
+//   columns                          how wide the panels are, one number each: [1.6, 1]
+//   minWidth                         the smallest width of a panel in pixels, before rows break
+//   height(width)                    of a panel, in pixels
 // and, if it needs them,
-//   limits(state)                  {control: [low, high]}, where one control narrows another
-//   start(state, given)            fills in state that no control shows
-//   changed(state, name)           a control moved: other state that follows
-//   drag {panel, to([x, y])}       changes of the state while the pointer is down in that panel
+//   limits(state)                    {control: [low, high]}, where one control narrows another
+//   initialise(state, start)         fills in state that no control shows
+//   follow(state, name)              after control `name` has moved: changes other state with it
+//   drag                             {panel, change([x, y])}: the changes of the state while the
+//                                    pointer is down at these values in that panel
 
 const STYLE = `
 .om { --om-ink: #1f2328; --om-soft: #57606a; --om-grey: #8b929a; --om-0: #0173b2; --om-1: #de8f05;
@@ -54,46 +55,53 @@ const STYLE = `
 @media print { .om-controls { display: none; } }
 `;
 const REST = 600; // milliseconds without a change, after which the sentence is spoken
+const GAP = 4; // pixels between two panels
 
-// What is to be seen at this state, without a page: for the page below, and for tests.
-function look(explorer, spec, state, width, dark) {
-  const found = explorer.compute(state, spec.data);
-  const { columns, least } = explorer, gap = 4;
-  const fits = Math.max(1, Math.min(columns.length, Math.floor((width + gap) / (least + gap))));
-  const rows = Math.ceil(columns.length / fits), inRow = Math.ceil(columns.length / rows);
-  const panels = columns.map((share, n) => {
-    const first = n - n % inRow, row = columns.slice(first, first + inRow);
-    const sum = row.reduce((total, one) => total + one, 0);
-    const wide = Math.floor((width - gap * (row.length - 1)) * share / sum);
-    return new Panel(wide, Math.round(explorer.height(wide)), dark);
-  });
-  explorer.draw(panels, found, state);
-  const told = [explorer.sentence(found, state), explorer.words(found, state)];
-  return { state, found, panels, sentence: told[0], words: told[1] };
+// Numbers, pictures and words at this state, without a page: for the page below, and for tests.
+function viewOf(explorer, spec, state, width, dark) {
+  const numbers = explorer.compute(state, spec.data);
+  const panels = panelsOf(explorer, width, dark);
+  explorer.draw(panels, numbers, state);
+  const sentence = explorer.sentence(numbers, state);
+  return { state, numbers, panels, sentence, description: explorer.description(numbers, state) };
 }
 
-// The state that is asked for, with each control within what the others allow.
-function within(explorer, spec, asked) {
-  const state = { ...asked };
-  for (const [name, [low, high]] of Object.entries(explorer.limits?.(asked) ?? {})) {
-    const values = spec.controls.find((one) => one.name === name).values;
+// Empty panels, in as few rows as the width allows.
+function panelsOf({ columns, minWidth, height }, width, dark) {
+  const fitting = Math.floor((width + GAP) / (minWidth + GAP));
+  const rows = Math.ceil(columns.length / Math.max(1, Math.min(columns.length, fitting)));
+  const perRow = Math.ceil(columns.length / rows);
+  return columns.map((share, n) => {
+    const first = n - n % perRow;
+    const row = columns.slice(first, first + perRow);
+    const sum = row.reduce((total, other) => total + other, 0);
+    const panelWidth = Math.floor((width - GAP * (row.length - 1)) * share / sum);
+    return new Panel(panelWidth, Math.round(height(panelWidth)), dark);
+  });
+}
+
+// The requested state, with each control within what the others allow.
+function limited(explorer, spec, requested) {
+  const state = { ...requested };
+  for (const [name, [low, high]] of Object.entries(explorer.limits?.(requested) ?? {})) {
+    const { values } = spec.controls.find((control) => control.name === name);
     const valid = values.filter((value) => value >= low && value <= high);
-    state[name] = Math.min(Math.max(asked[name], valid[0]), valid[valid.length - 1]);
+    state[name] = Math.min(Math.max(requested[name], valid[0]), valid[valid.length - 1]);
   }
   return state;
 }
 
-// The state to begin with, and the spec for it: a start between two steps gets a step of its own.
-function started(explorer, spec, start) {
-  const asked = Object.fromEntries(spec.controls.map((one) => [one.name, one.start]));
-  Object.assign(asked, start);
-  const controls = spec.controls.map((one) => {
-    const own = asked[one.name];
-    if (!one.values || one.values.includes(own)) return one;
-    return { ...one, values: [...one.values, own].sort((a, b) => a - b) };
+// The state to begin with, and the spec for it: a start between two steps becomes a step itself.
+function initial(explorer, spec, start) {
+  const state = Object.fromEntries(spec.controls.map(({ name, start }) => [name, start]));
+  Object.assign(state, start);
+  const controls = spec.controls.map((control) => {
+    const value = state[control.name];
+    if (!control.values || control.values.includes(value)) return control;
+    return { ...control, values: [...control.values, value].sort((a, b) => a - b) };
   });
-  explorer.start?.(asked, start);
-  return [asked, { ...spec, controls }];
+  explorer.initialise?.(state, start);
+  return [state, { ...spec, controls }];
 }
 
 // JupyterLab says its theme, Sphinx's furo its reader's choice; else it is the system's.
@@ -104,110 +112,112 @@ function isDark() {
   return matchMedia("(prefers-color-scheme: dark)").matches;
 }
 
-function made(tag, attributes = {}, ...children) {
+function newElement(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
   element.append(...children);
   return element;
 }
 
-// The place of a slider's value among all it can have: of the nearest, where it is between two.
+// The place of a value among those of a slider: of the nearest, where it is between two.
 function placeOf(value, values) {
-  const away = values.map((one) => Math.abs(one - value));
-  return away.indexOf(Math.min(...away));
+  const distances = values.map((other) => Math.abs(other - value));
+  return distances.indexOf(Math.min(...distances));
 }
 
 // The element of a control, and functions to write a state into it and to read it.
-function controlOf({ name, label, values, options }, id) {
-  const shown = made("output", { for: id });
-  if (values) {
-    const input = made("input", { type: "range", id, step: 1, name });
-    return {
-      row: made("label", { class: "om-control" }, made("span", {}, label), input, shown), input,
-      write(state, [low, high] = [-Infinity, Infinity]) {
-        const valid = values.filter((value) => value >= low && value <= high);
-        input.min = values.indexOf(valid[0]);
-        input.max = values.indexOf(valid[valid.length - 1]);
-        input.value = placeOf(state[name], values);
-        shown.textContent = fixed(state[name], 0, 6);
-        input.setAttribute("aria-valuetext", shown.textContent);
-      },
-      read: () => values[Number(input.value)],
-    };
-  }
-  const input = options ? made("select", { id, name }, ...options.map((one) => new Option(one)))
-    : made("input", { type: "checkbox", id, name });
+function controlOf(control, id) {
+  if (control.values) return sliderOf(control, id);
+  return control.options ? choiceOf(control, id) : tickOf(control, id);
+}
+
+function labelOf(label, ...children) {
+  return newElement("label", { class: "om-control" }, newElement("span", {}, label), ...children);
+}
+
+function sliderOf({ name, label, values }, id) {
+  const output = newElement("output", { for: id });
+  const input = newElement("input", { type: "range", id, step: 1, name });
   return {
-    row: made("label", { class: "om-control" }, made("span", {}, label), input), input,
-    write(state) { if (options) input.value = state[name]; else input.checked = state[name]; },
-    read: () => (options ? input.value : input.checked),
+    element: labelOf(label, input, output),
+    input,
+    write(state, [low, high] = [-Infinity, Infinity]) {
+      const valid = values.filter((value) => value >= low && value <= high);
+      input.min = values.indexOf(valid[0]);
+      input.max = values.indexOf(valid[valid.length - 1]);
+      input.value = placeOf(state[name], values);
+      output.textContent = fixed(state[name], 0, 6);
+      input.setAttribute("aria-valuetext", output.textContent);
+    },
+    read: () => values[Number(input.value)],
   };
 }
 
-// Put the explorer into an element of any page; start are values of its controls. What comes back
-// can set() values, tell its state, and remove() itself.
-function mountOn(explorer, given, element, start = {}) {
-  const [asked, spec] = started(explorer, given, start);
+function choiceOf({ name, label, options }, id) {
+  const input = newElement("select", { id, name }, ...options.map((text) => new Option(text)));
+  return {
+    element: labelOf(label, input),
+    input,
+    write(state) { input.value = state[name]; },
+    read: () => input.value,
+  };
+}
+
+function tickOf({ name, label }, id) {
+  const input = newElement("input", { type: "checkbox", id, name });
+  return {
+    element: labelOf(label, input),
+    input,
+    write(state) { input.checked = state[name]; },
+    read: () => input.checked,
+  };
+}
+
+// Put an explorer into an element of any page; `start` has values of its controls. The result can
+// set() values, tell its state, and remove() itself.
+function mountOn(explorer, givenSpec, element, start = {}) {
+  const [requested, spec] = initial(explorer, givenSpec, start);
   const id = `om-${Math.random().toString(36).slice(2)}`; // other modules may be on the page
-  const controls = spec.controls.map((one) => controlOf(one, `${id}-${one.name}`));
-  const picture = made("div", { class: "om-picture", role: "img", "aria-label": spec.title,
-    "aria-describedby": `${id}-words` });
-  const boxes = explorer.columns.map(() => {
-    const canvas = made("canvas", { hidden: "" }), layers = [made("div"), made("div")];
-    return { box: made("div", { class: "om-panel" }, canvas, ...layers), canvas, layers };
-  });
-  picture.append(...boxes.map(({ box }) => box));
-  const sentence = made("p", { class: "om-sentence", "aria-hidden": "true" });
-  const spoken = made("p", { class: "om-spoken", role: "status", "aria-live": "polite" });
-  const words = made("p", { id: `${id}-words` });
-  const root = made("div", { class: "om", role: "group", "aria-label": `Explorer: ${spec.title}`,
-    "data-lm-suppress-shortcuts": "true" }, made("style", {}, STYLE),
-  made("div", { class: "om-controls" }, ...controls.map(({ row }) => row)),
-  picture, sentence, spoken, made("details", {}, made("summary", {}, "In words"), words));
-  let seen, width = 0, rest;
+  const names = spec.controls.map(({ name }) => name);
+  const controls = spec.controls.map((control) => controlOf(control, `${id}-${control.name}`));
+  const boxes = explorer.columns.map(newBox);
+  const { root, sentence, spoken, description } = newPage(spec.title, id, controls, boxes);
+  let view;
+  let width = 0;
+  let rest;
 
   function show() {
-    const state = within(explorer, spec, asked), dark = isDark();
-    const limits = explorer.limits?.(asked) ?? {};
-    controls.forEach((one, n) => one.write(state, limits[spec.controls[n].name]));
+    const state = limited(explorer, spec, requested);
+    const limits = explorer.limits?.(requested) ?? {};
+    const dark = isDark();
+    controls.forEach((control, n) => control.write(state, limits[names[n]]));
     root.dataset.theme = dark ? "dark" : "light";
     if (!width) return;
-    seen = look(explorer, spec, state, width, dark);
-    seen.panels.forEach((panel, n) => paint(panel, boxes[n]));
-    sentence.textContent = seen.sentence;
-    words.textContent = seen.words;
+    view = viewOf(explorer, spec, state, width, dark);
+    view.panels.forEach((panel, n) => paint(panel, boxes[n]));
+    sentence.textContent = view.sentence;
+    description.textContent = view.description;
     clearTimeout(rest);
-    rest = setTimeout(() => { spoken.textContent = seen.sentence; }, REST);
+    rest = setTimeout(() => { spoken.textContent = view.sentence; }, REST);
   }
 
   function set(changes) {
     for (const [name, value] of Object.entries(changes)) {
-      asked[name] = value;
-      explorer.changed?.(asked, name);
+      requested[name] = value;
+      explorer.follow?.(requested, name);
     }
     show();
   }
 
-  controls.forEach((one, n) => {
-    one.input.addEventListener("input", () => set({ [spec.controls[n].name]: one.read() }));
+  controls.forEach((control, n) => {
+    control.input.addEventListener("input", () => set({ [names[n]]: control.read() }));
   });
-  if (explorer.drag) draggable(explorer.drag);
-
-  function draggable({ panel, to }) {
-    const { box } = boxes[panel], follow = (event) => {
-      if (!(event.buttons & 1)) return;
-      const { left, top } = box.getBoundingClientRect();
-      set(to(seen.panels[panel].at(event.clientX - left, event.clientY - top)));
-    };
-    box.classList.add("om-draggable");
-    box.addEventListener("pointerdown", (event) => {
-      box.setPointerCapture(event.pointerId);
-      event.preventDefault(); // no text is selected
-      follow(event);
+  if (explorer.drag) {
+    const { panel, change } = explorer.drag;
+    onDrag(boxes[panel].element, (left, top) => {
+      set(change(view.panels[panel].valuesAt(left, top)));
     });
-    box.addEventListener("pointermove", follow);
   }
-
   // Notebooks act on keys and on dragging in their outputs. These are the explorer's own.
   for (const kind of ["keydown", "pointerdown", "mousedown", "touchstart"]) {
     root.addEventListener(kind, (event) => event.stopPropagation(), { passive: true });
@@ -217,7 +227,8 @@ function mountOn(explorer, given, element, start = {}) {
     width = Math.floor(root.clientWidth);
     show();
   });
-  const themes = new MutationObserver(show), system = matchMedia("(prefers-color-scheme: dark)");
+  const themes = new MutationObserver(show);
+  const system = matchMedia("(prefers-color-scheme: dark)");
   themes.observe(document.body, { attributeFilter: ["data-jp-theme-light", "data-theme"] });
   system.addEventListener("change", show);
   element.append(root);
@@ -231,21 +242,70 @@ function mountOn(explorer, given, element, start = {}) {
     system.removeEventListener("change", show);
     root.remove();
   };
-  return { set, remove, get state() { return seen?.state; } };
+  return { set, remove, get state() { return view?.state; } };
 }
 
-function paint(panel, { box, canvas, layers }) {
-  box.style.width = `${panel.width}px`;
-  box.style.height = `${panel.height}px`;
+// The element of a panel: a canvas for its image below two layers of SVG.
+function newBox() {
+  const canvas = newElement("canvas", { hidden: "" });
+  const layers = [newElement("div"), newElement("div")];
+  return { element: newElement("div", { class: "om-panel" }, canvas, ...layers), canvas, layers };
+}
+
+// All elements of an explorer: controls, panels, the sentence seen and spoken, the description.
+function newPage(title, id, controls, boxes) {
+  const picture = newElement(
+    "div",
+    { class: "om-picture", role: "img", "aria-label": title, "aria-describedby": `${id}-words` },
+    ...boxes.map((box) => box.element),
+  );
+  const sentence = newElement("p", { class: "om-sentence", "aria-hidden": "true" });
+  const spoken = newElement("p", { class: "om-spoken", role: "status", "aria-live": "polite" });
+  const description = newElement("p", { id: `${id}-words` });
+  const root = newElement(
+    "div",
+    { class: "om", role: "group", "aria-label": `Explorer: ${title}`,
+      "data-lm-suppress-shortcuts": "true" },
+    newElement("style", {}, STYLE),
+    newElement("div", { class: "om-controls" }, ...controls.map((control) => control.element)),
+    picture,
+    sentence,
+    spoken,
+    newElement("details", {}, newElement("summary", {}, "In words"), description),
+  );
+  return { root, sentence, spoken, description };
+}
+
+// Call follow(left, top), in pixels of the element, while the pointer is down in it.
+function onDrag(element, follow) {
+  const handle = (event) => {
+    if (!(event.buttons & 1)) return;
+    const { left, top } = element.getBoundingClientRect();
+    follow(event.clientX - left, event.clientY - top);
+  };
+  element.classList.add("om-draggable");
+  element.addEventListener("pointerdown", (event) => {
+    element.setPointerCapture(event.pointerId);
+    event.preventDefault(); // no text is selected
+    handle(event);
+  });
+  element.addEventListener("pointermove", handle);
+}
+
+function paint(panel, { element, canvas, layers }) {
+  element.style.width = `${panel.width}px`;
+  element.style.height = `${panel.height}px`;
   panel.layers.forEach((svg, n) => {
     if (layers[n].drawn === svg) return; // laying out text again is what takes the time
     layers[n].innerHTML = svg;
     layers[n].drawn = svg;
   });
   canvas.hidden = !panel.image;
-  if (!panel.image) return;
-  const { left, top, w, h, columns, rows, pixels } = panel.image;
-  for (const [side, size] of Object.entries({ left, top, width: w, height: h })) {
+  if (panel.image) paintImage(panel.image, canvas);
+}
+
+function paintImage({ left, top, width, height, columns, rows, pixels }, canvas) {
+  for (const [side, size] of Object.entries({ left, top, width, height })) {
     canvas.style[side] = `${size}px`;
   }
   if (canvas.width !== columns) canvas.width = columns;
@@ -254,14 +314,14 @@ function paint(panel, { box, canvas, layers }) {
   canvas.getContext("2d").putImageData(image, 0, 0);
 }
 
-// The last two functions of a module: its own view() and mount(), and render() for anywidget.
-function module(explorer, spec) {
+// What a module exports: its own view() and mount(), and render() for anywidget.
+function module(explorer, givenSpec) {
   return {
     view(start, width = 900, dark = false) {
-      const [asked, own] = started(explorer, spec, start);
-      return look(explorer, own, within(explorer, own, asked), width, dark);
+      const [requested, spec] = initial(explorer, givenSpec, start);
+      return viewOf(explorer, spec, limited(explorer, spec, requested), width, dark);
     },
-    mount: (element, start) => mountOn(explorer, spec, element, start),
-    render: ({ model, el }) => mountOn(explorer, spec, el, model.get("start")).remove,
+    mount: (element, start) => mountOn(explorer, givenSpec, element, start),
+    render: ({ model, el }) => mountOn(explorer, givenSpec, el, model.get("start")).remove,
   };
 }

@@ -1,30 +1,51 @@
 // RoPE: one pair of numbers that turns.
 
 const PLACES = 41; // positions 0 to 40
-const QUERY = [1, 0.4], KEY = [-0.2, 0.9];
+const QUERY = [1, 0.4];
+const KEY = [-0.2, 0.9];
 
 function turned([x, y], angle) {
-  const cos = Math.cos(angle), sin = Math.sin(angle);
+  const cos = Math.cos(angle);
+  const sin = Math.sin(angle);
   return [x * cos - y * sin, x * sin + y * cos];
+}
+
+// q·k of all places, queries by rows.
+function productsAtAllPlaces(theta) {
+  const products = new Float64Array(PLACES * PLACES);
+  // q·k, and q·k with the key turned by a quarter: all else is between them.
+  const straight = QUERY[0] * KEY[0] + QUERY[1] * KEY[1];
+  const quarter = QUERY[1] * KEY[0] - QUERY[0] * KEY[1];
+  for (let i = 0; i < PLACES; i++) {
+    for (let j = 0; j < PLACES; j++) {
+      const angle = (j - i) * theta;
+      products[i * PLACES + j] = straight * Math.cos(angle) + quarter * Math.sin(angle);
+    }
+  }
+  return products;
+}
+
+// An arrow before and after its turn, on the circle that it turns on.
+function drawTurn(panel, before, after, colour) {
+  const size = Math.hypot(...after);
+  const angles = Array.from({ length: 73 }, (_, i) => i / 36 * Math.PI);
+  const circle = { colour: "grey", width: 0.8 };
+  panel.line(angles.map((a) => size * Math.cos(a)), angles.map((a) => size * Math.sin(a)), circle)
+    .line([0, before[0]], [0, before[1]], { colour, dash: "2 4", width: 2 })
+    .line([0, after[0]], [0, after[1]], { colour, width: 3 })
+    .dots([after[0]], [after[1]], { colour, size: 4 });
 }
 
 const EXPLORER = {
   columns: [1, 1],
-  least: 280,
+  minWidth: 280,
   height: (width) => Math.min(330, width),
 
   compute({ m, n, theta }) {
-    const [a, b] = QUERY, [c, d] = KEY, products = new Float64Array(PLACES * PLACES);
-    // q·k, and q·k with the key turned by a quarter: all else is between them.
-    const straight = a * c + b * d, quarter = b * c - a * d;
-    for (let i = 0; i < PLACES; i++) {
-      for (let j = 0; j < PLACES; j++) {
-        const angle = (j - i) * theta;
-        products[i * PLACES + j] = straight * Math.cos(angle) + quarter * Math.sin(angle);
-      }
-    }
-    const query = turned(QUERY, m * theta), key = turned(KEY, n * theta);
-    return { query, key, products, product: query[0] * key[0] + query[1] * key[1] };
+    const query = turned(QUERY, m * theta);
+    const key = turned(KEY, n * theta);
+    const product = query[0] * key[0] + query[1] * key[1];
+    return { query, key, products: productsAtAllPlaces(theta), product };
   },
 
   draw([left, right], { query, key, products }, { m, n }) {
@@ -33,14 +54,8 @@ const EXPLORER = {
       xlabel: "first number", ylabel: "second number",
       legend: [{ name: "query" }, { name: "key", colour: 1 }],
     });
-    const around = Array.from({ length: 73 }, (_, i) => i / 36 * Math.PI);
-    [[QUERY, query], [KEY, key]].forEach(([before, now], colour) => {
-      const size = Math.hypot(...now), circle = (f) => around.map((angle) => size * f(angle));
-      left.line(circle(Math.cos), circle(Math.sin), { colour: "grey", width: 0.8 })
-        .line([0, before[0]], [0, before[1]], { colour, dash: "2 4", width: 2 })
-        .line([0, now[0]], [0, now[1]], { colour, width: 3 })
-        .dots([now[0]], [now[1]], { colour, size: 4 });
-    });
+    drawTurn(left, QUERY, query, 0);
+    drawTurn(left, KEY, key, 1);
     right.axes({
       x: [-0.5, PLACES - 0.5], y: [PLACES - 0.5, -0.5], equal: true, title: "q·k of all places",
       xlabel: "n (key)", ylabel: "m (query)", bar: { signed: true, limit: 1 },
@@ -52,12 +67,12 @@ const EXPLORER = {
     `The query has turned by ${fixed(m * theta, 2)} radians, the key by ${fixed(n * theta, 2)}. `
     + `m − n = ${fixed(m - n, 0)}, q·k = ${fixed(product, 3)}.`,
 
-  words({ query, key, product }, { m, n, theta }) {
-    const end = ([x, y]) => `(${fixed(x, 2)}, ${fixed(y, 2)})`;
+  description({ query, key, product }, { m, n, theta }) {
+    const point = ([x, y]) => `(${fixed(x, 2)}, ${fixed(y, 2)})`;
     return "Left: a query and a key as arrows from the centre, dotted where they start and solid "
       + `where they are after turning by ${fixed(theta, 2)} radians a position. The query, at `
-      + `${m}, now ends at ${end(query)}, the key, at ${n}, at ${end(key)}. Right: their product `
-      + "for all places from 0 to 40, as colours from −1 to 1. Each diagonal has one colour, since "
-      + `only m − n counts. A square marks this place: ${fixed(product, 3)}.`;
+      + `${m}, now ends at ${point(query)}, the key, at ${n}, at ${point(key)}. Right: their `
+      + "product for all places from 0 to 40, as colours from −1 to 1. Each diagonal has one "
+      + `colour, since only m − n counts. A square marks this place: ${fixed(product, 3)}.`;
   },
 };

@@ -1,11 +1,12 @@
-"""Attention over one short sentence: its sharpness, and what a shuffle does to it."""
+"""Attention over one short sentence: its sharpness, and what a shuffle of the words does to it."""
 
 import math
 from typing import Any
 
 import torch
 
-from course_lab.explorers.browser import Choice, Explorer, Slider, Tick
+from course_lab.explorers.controls import Choice, Slider, Tick
+from course_lab.explorers.explorer import Explorer
 from course_utils.attention import MultiHeadAttention
 from course_utils.encodings import create
 from course_utils.encodings.functional import sinusoidal_table
@@ -16,31 +17,32 @@ D_MODEL, N_HEADS = 32, 2
 
 
 def playground_attention(encoding: str, causal: bool) -> MultiHeadAttention:
-    """The small random attention of :data:`shuffle`, the same at every call."""
+    """Return the small random attention layer of :data:`shuffle`, the same at every call."""
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(0)  # torch.manual_seed would seed a GPU too
-        made = create(encoding, d_model=D_MODEL, n_heads=N_HEADS)
-        return MultiHeadAttention(D_MODEL, N_HEADS, made, causal=causal)
+        positional = create(encoding, d_model=D_MODEL, n_heads=N_HEADS)
+        return MultiHeadAttention(D_MODEL, N_HEADS, positional, causal=causal)
 
 
-def _similarities() -> dict[str, Any]:
-    """The scores of "cat" with each word."""
+def _scores_of_cat() -> dict[str, Any]:
+    """Return the scores of "cat" with each word."""
     vectors = word_vectors(WORDS, D_MODEL).double()
     return {"words": WORDS, "scores": (vectors @ vectors[1] / math.sqrt(D_MODEL)).tolist()}
 
 
-def _terms() -> dict[str, Any]:
-    """Scores of head 0 between words and positions: what each asks of each, a (12, 12) matrix.
+def _score_terms() -> dict[str, Any]:
+    """Return the scores of head 0 among words and positions, a (12, 12) matrix.
 
-    The score of two words at two positions is the sum of four entries: (x + p)·A·(x' + p').
+    The score of two words at two positions is the sum of four of its entries, the four terms of
+    (x + p)·A·(x' + p').
     """
     attention = playground_attention("none", causal=False).double()
     d_head = attention.d_head
     words = 2 * word_vectors(WORDS, D_MODEL).double()  # twice as long, for clearer preferences
     positions = sinusoidal_table(torch.arange(len(WORDS), dtype=torch.float64), D_MODEL)
-    both = torch.cat([words, positions])
+    vectors = torch.cat([words, positions])
     with torch.no_grad():
-        q, k = (W(both)[:, :d_head] for W in (attention.W_q, attention.W_k))
+        q, k = attention.W_q(vectors)[:, :d_head], attention.W_k(vectors)[:, :d_head]
     return {"words": WORDS, "scores": (q @ k.T / math.sqrt(d_head)).tolist()}
 
 
@@ -49,7 +51,7 @@ sharpness = Explorer(
     "attention of “cat” over a sentence",
     "A bar for each word: its weight when all scores are multiplied by a factor.",
     {"factor": Slider(0.0, 1.5, 0.3, step=0.05)},
-    _similarities,
+    _scores_of_cat,
 )
 
 shuffle = Explorer(
@@ -62,5 +64,5 @@ shuffle = Explorer(
         "encoding": Choice(("none", "sinusoidal")),
         "causal": Tick(label="causal mask"),
     },
-    _terms,
+    _score_terms,
 )

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 import torch
 
-from course_lab import choosing
-from course_lab.choosing import facts, remaining, struck, undominated
+from course_lab import chooser
+from course_lab.chooser import facts, remaining, struck, undominated
 from course_utils.encodings import create
 from course_utils.results import AS_TRAINED
 from course_utils.texts import data
@@ -64,7 +64,7 @@ def test_facts_can_be_changed_without_changing_them_for_others():
 def test_what_is_the_same_to_both_sides_is_measured_so():
     mirror = facts()["mirror"]
     blind = {"none", "alibi", "kerple", "sandwich", "fire"}
-    assert {name for name in mirror.index if mirror[name] <= choosing.ROUNDING} == blind
+    assert {name for name in mirror.index if mirror[name] <= chooser.ROUNDING} == blind
     causal = {name for name in mirror.index if create(name, d_model=8, n_heads=2).causal}
     assert {name for name in mirror.index if math.isnan(mirror[name])} == causal
 
@@ -73,13 +73,13 @@ def test_those_that_see_offsets_only_do_not_move():
     known = facts()
     for name in known.index:
         if create(name, d_model=8, n_heads=2).offsets_only:
-            assert known["shift"][name] <= choosing.ROUNDING, name
+            assert known["shift"][name] <= chooser.ROUNDING, name
     assert known["shift"]["learned"] == math.inf  # it has no rows so far out
     assert known["shift"]["sinusoidal"] > 0.01
 
 
 def test_the_first_answers_strike_out_nobody():
-    first: dict[str, Any] = {name: answers[0] for name, answers in choosing.QUESTIONS.items()}
+    first: dict[str, Any] = {name: answers[0] for name, answers in chooser.QUESTIONS.items()}
     assert not struck(**first).any(axis=None)
     assert remaining(**first) == remaining() == facts().sort_values("loss").index.tolist()
 
