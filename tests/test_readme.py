@@ -19,7 +19,10 @@ from course_utils.encodings import NAMES, Places, YaRN, create, options_of
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 LIBRARY = (ROOT / "docs" / "library.md").read_text(encoding="utf-8")
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "site/CONTRIBUTING.md")),
+    *sorted((ROOT / "docs").glob("*.md")),
+]
 
 
 ROW = Places(torch.arange(10))
@@ -184,11 +187,20 @@ def test_the_picture_of_the_house_names_every_part_that_the_layers_do():
     assert set(names) == {*test_layers.PROJECT, "data"}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_a_link_leads_to_a_file(page):
     links = re.findall(r"\]\((?!http)([^)#]+)\)", page.read_text(encoding="utf-8"))
     assert links or page != ROOT / "README.md"
     assert [link for link in links if not (page.parent / link).is_file()] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_a_file_it_names_exists(page):
+    folders = "course_lab|course_utils|course_experiments|docs|site|tests|tools"
+    names = re.findall(rf"`((?:{folders})/[\w./]*\.\w+)`", page.read_text(encoding="utf-8"))
+    templates = ("NAME", "NN")  # stand for a name that an author chooses
+    there = [name for name in names if not any(part in name for part in templates)]
+    assert [name for name in there if not (ROOT / name).is_file()] == []
 
 
 def test_every_make_command_it_names_exists():
