@@ -206,5 +206,5 @@ def test_a_file_it_names_exists(page):
 def test_every_make_command_it_names_exists():
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     for page in PAGES:
-        for command in re.findall(r"(?:^|`)make (\w+)", page.read_text("utf-8"), re.MULTILINE):
+        for command in re.findall(r"(?:^|`)make ([\w-]+)", page.read_text("utf-8"), re.MULTILINE):
             assert f"\n{command}:" in makefile, command
