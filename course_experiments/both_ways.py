@@ -22,7 +22,7 @@ from course_utils.measures import trained_models
 from course_utils.models import TinyTransformer
 from course_utils.models.training import Recipe, build, train
 from course_utils.texts import text
-from course_utils.texts.tasks import NOTHING, Examples
+from course_utils.texts.tasks import IGNORED_TARGET, Examples
 
 ENCODINGS = (
     "learned", "sinusoidal", "alibi", "kerple", "t5", "rope", "transformer_xl", "deberta",
@@ -82,7 +82,7 @@ def measured(
     rows = []
     for n in lengths:
         asked = windows(blocks, n, max(lengths)).to(device)
-        judged = asked.targets != NOTHING
+        judged = asked.targets != IGNORED_TARGET
         loss = float(trained_models.losses(model, asked)[judged].mean())
         told = {"read": n, "loss": round(loss, 5), "judged": int(judged.sum())}
         rows.append({**columns(recipe, model), "hidden": HIDDEN, **told, **made})
@@ -108,7 +108,7 @@ def hide(tokens: torch.Tensor, generator: torch.Generator) -> Examples:
     """
     chance = torch.rand(tokens.shape, generator=generator).to(tokens.device)
     hidden = (chance < HIDDEN) | (chance == chance.amin(-1, keepdim=True))
-    return Examples(tokens.masked_fill(hidden, MASK), tokens.masked_fill(~hidden, NOTHING))
+    return Examples(tokens.masked_fill(hidden, MASK), tokens.masked_fill(~hidden, IGNORED_TARGET))
 
 
 def windows(blocks: text.Blocks, length: int, longest: int) -> Examples:
@@ -125,5 +125,5 @@ def windows(blocks: text.Blocks, length: int, longest: int) -> Examples:
         one[:, part].unfold(-1, length, length // 2).flatten(0, 1) for one in (tokens, targets)
     )
     asked = asked.clone()
-    asked[:, :quarter] = asked[:, length - quarter :] = NOTHING
+    asked[:, :quarter] = asked[:, length - quarter :] = IGNORED_TARGET
     return Examples(read, asked)

@@ -48,4 +48,6 @@ def needle(length: int, depth: float, rows: int = ASKED) -> Examples:
         raise ValueError(f"depth must be from 0 to 1, got {depth}")
     generator = torch.Generator().manual_seed(HELD_OUT + length)
     at = round((1 - depth) * (length - 3))
-    return tasks.find(length=length, batch=rows, vocab_size=SYMBOLS, generator=generator, marker=at)
+    return tasks.token_after_marker(
+        length=length, batch=rows, vocab_size=SYMBOLS, generator=generator, marker=at
+    )

@@ -43,7 +43,9 @@ def reverse(tokens: int, batch: int, generator: torch.Generator) -> Examples:
 
 def find(tokens: int, batch: int, generator: torch.Generator) -> Examples:
     """The last token names the symbol after the marker."""
-    return tasks.find(length=tokens, batch=batch, vocab_size=SYMBOLS, generator=generator)
+    return tasks.token_after_marker(
+        length=tokens, batch=batch, vocab_size=SYMBOLS, generator=generator
+    )
 
 
 TASKS: dict[str, tuple[Draw, int]] = {  # with the shortest row that can be asked

@@ -1,6 +1,9 @@
 """Random seeds, and the device to compute on."""
 
 import random
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import numpy as np
 import torch
@@ -8,6 +11,8 @@ import torch
 from course_utils import validation
 
 DEVICES = ("auto", "cuda", "mps", "cpu")
+
+_generator_lock = threading.RLock()  # PyTorch's default generator is shared by all threads
 
 
 def seed_everything(seed: int = 0) -> None:
@@ -18,17 +23,31 @@ def seed_everything(seed: int = 0) -> None:
     torch.manual_seed(seed)
 
 
+@contextmanager
+def isolated_rng(seed: int | None = None) -> Iterator[None]:
+    """Restore PyTorch's CPU generator at the end; with a ``seed``, start from it.
+
+    Build a module inside, and random numbers outside go on as if it had not been built. Only one
+    thread at a time can be inside.
+    """
+    with _generator_lock, torch.random.fork_rng(devices=[]):
+        if seed is not None:
+            torch.default_generator.manual_seed(seed)  # torch.manual_seed would seed a GPU too
+        yield
+
+
 def pick_device(device: str = "auto") -> torch.device:
     """Turn a name into a device; ``"auto"`` takes cuda, else Apple's mps, else the CPU."""
     name = validation.choice("device", device, DEVICES)
-    here = {
-        "cuda": torch.cuda.is_available(),
-        "mps": torch.backends.mps.is_available(),
-        "cpu": True,
-    }
+    available = ["cpu"]
+    if torch.backends.mps.is_available():
+        available.insert(0, "mps")
+    if torch.cuda.is_available():
+        available.insert(0, "cuda")
     if name == "auto":
-        name = next(kind for kind, found in here.items() if found)
-    if not here[name]:
-        found = ", ".join(kind for kind, there in here.items() if there)
-        raise ValueError(f"device {name!r} is not on this machine; here: {found}")
+        name = available[0]
+    if name not in available:
+        raise ValueError(
+            f"device {name!r} is not on this machine; available: {', '.join(available)}"
+        )
     return torch.device(name)

@@ -99,7 +99,7 @@ for rows, width in ((512, 384), (512, 768), (1024, 768), (100_000, 768)):
 
 # %%
 from course_utils.texts import tasks
-from course_utils.texts.tasks import NOTHING, Examples
+from course_utils.texts.tasks import IGNORED_TARGET, Examples
 
 
 def fill_in(length, batch, generator):
@@ -108,11 +108,11 @@ def fill_in(length, batch, generator):
     begun = torch.where(new, torch.arange(length), 0).cummax(1).values
     text = choice.gather(1, begun)
     hidden = torch.rand(batch, length, generator=generator) < 0.3
-    return Examples(text.masked_fill(hidden, 0), text.masked_fill(~hidden, NOTHING))
+    return Examples(text.masked_fill(hidden, 0), text.masked_fill(~hidden, IGNORED_TARGET))
 
 
 sample = fill_in(24, 1, torch.Generator().manual_seed(0))
-answers = torch.where(sample.targets == NOTHING, sample.tokens, sample.targets)
+answers = torch.where(sample.targets == IGNORED_TARGET, sample.tokens, sample.targets)
 print("seen  ", *sample.tokens[0].tolist())
 print("text  ", *answers[0].tolist())
 
@@ -161,7 +161,7 @@ def train(task, kind, steps=400):
 def score(model, task, length, first=0):
     """Share of right answers on 256 fresh texts, at places from `first` on."""
     examples = task(length, 256, torch.Generator().manual_seed(1)).to(device)
-    examples.targets[:, :first] = NOTHING  # not asked
+    examples.targets[:, :first] = IGNORED_TARGET  # not asked
     return tasks.accuracy(model, examples)
 
 
@@ -210,7 +210,7 @@ def beliefs(tokens):
 
 many = fill_in(32, 4000, torch.Generator().manual_seed(1))
 both_sides = beliefs(many.tokens) * beliefs(many.tokens.flip(1)).flip(1)
-hidden = many.targets != NOTHING
+hidden = many.targets != IGNORED_TARGET
 ceiling = (both_sides.argmax(-1) + 1 == many.targets)[hidden].double().mean().item()
 print(f"fill in, best possible: {ceiling:.2f} right")
 

@@ -322,7 +322,7 @@ test_bad_input_names_the_argument_and_what_it_got = bad_calls(BAD)
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="needs a machine without cuda")
 def test_a_device_this_machine_lacks_is_refused_with_those_it_has():
-    with pytest.raises(ValueError, match="'cuda' is not on this machine; here: .*cpu"):
+    with pytest.raises(ValueError, match="'cuda' is not on this machine; available: .*cpu"):
         course_utils.pick_device("cuda")
 
 

@@ -17,7 +17,7 @@ from course_utils.models import TinyTransformer
 from course_utils.models.training import Recipe
 from course_utils.results import AS_TRAINED
 from course_utils.texts import data, text
-from course_utils.texts.tasks import NOTHING
+from course_utils.texts.tasks import IGNORED_TARGET
 
 CORPUS = bytes(torch.randint(97, 123, (70_000,), generator=torch.Generator()).tolist())
 BLOCKS = text.split(text.from_bytes(CORPUS)).held_out
@@ -62,16 +62,16 @@ def test_the_same_bytes_are_asked_at_every_length_and_each_has_text_on_both_side
     every = torch.arange(BLOCKS.numel()).view_as(BLOCKS)  # each byte its own id
     asked = both_ways.windows(every, length, longest)
     whole = both_ways.windows(every, longest, longest)
-    named = [Counter(one.targets[one.targets != NOTHING].tolist()) for one in (asked, whole)]
+    named = [Counter(one.targets[one.targets != IGNORED_TARGET].tolist()) for one in (asked, whole)]
     assert named[0] == named[1] and max(named[0].values()) == 1
-    places = (asked.targets != NOTHING).nonzero()[:, 1]
+    places = (asked.targets != IGNORED_TARGET).nonzero()[:, 1]
     assert places.min() >= length // 4 and places.max() < length - length // 4
 
 
 def test_what_is_asked_is_hidden_and_nothing_else_of_a_window_is_new():
     every = torch.arange(BLOCKS.numel()).view_as(BLOCKS) + 1000
     tokens, targets = both_ways.windows(every, 16, 64)
-    assert (tokens[targets != NOTHING] == both_ways.MASK).all()
+    assert (tokens[targets != IGNORED_TARGET] == both_ways.MASK).all()
     shown = tokens != both_ways.MASK
     steps = tokens.diff(dim=1)[shown[:, 1:] & shown[:, :-1]]
     assert (steps == 1).all()  # pieces of the text, in order
@@ -81,7 +81,7 @@ def test_what_is_asked_is_hidden_and_nothing_else_of_a_window_is_new():
 
 def test_one_byte_at_least_of_each_row_is_hidden():
     rows = torch.zeros(500, 2, dtype=torch.long)
-    hidden = both_ways.hide(rows, torch.Generator().manual_seed(0)).targets != NOTHING
+    hidden = both_ways.hide(rows, torch.Generator().manual_seed(0)).targets != IGNORED_TARGET
     assert hidden.any(1).all() and not hidden.all()
 
 

@@ -17,7 +17,7 @@ REFERENCE = {
     "plots": {"encodings"},
     "attention": {"encodings"},
     "pretrained": {"encodings", "attention"},
-    "models": {"encodings", "attention", "texts"},
+    "models": {"encodings", "attention", "texts", "devices"},
     "measures": {"encodings", "attention", "texts", "models", "devices"},
 }
 # Packages and folders of the project, each with those that it may use.

@@ -23,7 +23,7 @@ def test_the_answer_stands_at_the_offset(offset, seed):
     for tokens, targets in zip(*found, strict=True):
         for i in range(9):
             inside = 0 <= i + offset < 9
-            assert targets[i] == (tokens[i + offset] if inside else tasks.NOTHING)
+            assert targets[i] == (tokens[i + offset] if inside else tasks.IGNORED_TARGET)
 
 
 @given(st.integers(0, 8), st.integers(0, 2**16))
@@ -31,7 +31,7 @@ def test_the_answer_stands_at_the_place(place, seed):
     found = tasks.token_at_place(place, **SMALL, generator=seeded(seed))
     for tokens, targets in zip(*found, strict=True):
         for i in range(9):
-            assert targets[i] == (tokens[place] if i >= place else tasks.NOTHING)
+            assert targets[i] == (tokens[place] if i >= place else tasks.IGNORED_TARGET)
 
 
 @given(st.integers(1, 9), st.integers(0, 2**16))
@@ -40,21 +40,21 @@ def test_a_row_is_answered_backwards_from_the_sign_on(length, seed):
     for tokens, targets in zip(*(part.tolist() for part in found), strict=True):
         symbols, rest = tokens[:length], tokens[length:]
         assert rest[0] == 5 and 5 not in symbols + rest[1:]
-        assert targets == [tasks.NOTHING] * length + symbols[::-1]
+        assert targets == [tasks.IGNORED_TARGET] * length + symbols[::-1]
         assert rest[1:] == targets[length:-1]  # each answer is the next token
 
 
 @given(st.integers(3, 12), st.integers(0, 2**16))
 def test_the_symbol_after_the_only_marker_is_asked_at_the_end(length, seed):
-    found = tasks.find(**SMALL | {"length": length}, generator=seeded(seed))
+    found = tasks.token_after_marker(**SMALL | {"length": length}, generator=seeded(seed))
     for tokens, targets in zip(*(part.tolist() for part in found), strict=True):
         assert tokens.count(5) == 1 and tokens[-1] == 6
-        assert targets == [tasks.NOTHING] * (length - 1) + [tokens[tokens.index(5) + 1]]
+        assert targets == [tasks.IGNORED_TARGET] * (length - 1) + [tokens[tokens.index(5) + 1]]
         assert targets[-1] < 5
 
 
 def test_the_marker_stands_at_every_place_where_a_symbol_follows():
-    found = tasks.find(**SMALL | {"batch": 300}, generator=seeded())
+    found = tasks.token_after_marker(**SMALL | {"batch": 300}, generator=seeded())
     assert (found.tokens == 5).nonzero()[:, 1].unique().tolist() == list(range(7))
 
 
@@ -68,7 +68,7 @@ def test_the_same_seed_draws_the_same_batch_and_the_next_draw_another(task):
 
 def test_guessing_is_right_as_often_as_there_are_words():
     found = tasks.token_at_offset(-3, length=40, batch=200, vocab_size=5, generator=seeded())
-    asked = found.targets != tasks.NOTHING
+    asked = found.targets != tasks.IGNORED_TARGET
     share = [(found.targets[asked] == word).float().mean() for word in range(5)]
     assert all(abs(float(one) - 0.2) < 0.02 for one in share)
 
@@ -120,13 +120,15 @@ test_bad_input_names_the_argument_and_what_it_got = pytest.mark.usefixtures("pla
             (lambda: draw(vocab_size=1), ValueError, "vocab_size", "got 1"),
             (lambda: draw(generator=3), TypeError, "generator", "int 3"),
             (
-                lambda: tasks.find(**SMALL, generator=seeded(), marker=SMALL["length"] - 2),
+                lambda: tasks.token_after_marker(
+                    **SMALL, generator=seeded(), marker=SMALL["length"] - 2
+                ),
                 ValueError,
                 "marker",
                 f"below {SMALL['length'] - 2}",
             ),
             (
-                lambda: tasks.find(**SMALL | {"length": 2}, generator=seeded()),
+                lambda: tasks.token_after_marker(**SMALL | {"length": 2}, generator=seeded()),
                 ValueError,
                 "length",
                 "got 2",

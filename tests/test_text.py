@@ -97,7 +97,7 @@ def test_what_is_not_asked_has_no_loss_and_changes_none():
     model = TinyTransformer(256, "rope", d_model=16, n_layers=1, n_heads=2).eval()
     tokens, targets = text.pieces(torch.randint(256, (3, 41), generator=seeded()), length=8)
     asked = torch.rand(targets.shape, generator=seeded()) < 0.5
-    some = tasks.Examples(tokens, targets.masked_fill(~asked, tasks.NOTHING))
+    some = tasks.Examples(tokens, targets.masked_fill(~asked, tasks.IGNORED_TARGET))
     whole = trained_models.losses(model, tasks.Examples(tokens, targets))
     torch.testing.assert_close(trained_models.losses(model, some), whole * asked)
 

@@ -21,8 +21,9 @@ from course_lab.clinic.patients import (
 )
 from course_lab.clinic.wards import Test, grade, says
 from course_utils import validation
+from course_utils.devices import isolated_rng
 from course_utils.encodings import Maker
-from course_utils.models import Block, TinyTransformer, apart
+from course_utils.models import Block, TinyTransformer
 
 BYTES = 256  # ids that a model of text read byte by byte has
 SIZES: dict[str, Any] = {"d_model": 64, "n_layers": 1, "n_heads": 4, "max_len": 64}
@@ -60,8 +61,7 @@ def twin(letter: str, seed: int = 0) -> TinyTransformer:
 
 
 def _model(encoding: str | Maker, seed: int, **options: Any) -> TinyTransformer:
-    with apart():
-        torch.default_generator.manual_seed(seed)
+    with isolated_rng(seed):
         return TinyTransformer(BYTES, encoding, **SIZES, **options)
 
 

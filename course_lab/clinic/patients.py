@@ -8,6 +8,7 @@ from torch import Tensor
 
 from course_utils import validation
 from course_utils.attention import MultiHeadAttention
+from course_utils.devices import isolated_rng
 from course_utils.encodings.base import (
     Embeddings,
     Keys,
@@ -24,7 +25,6 @@ from course_utils.encodings.functional import (
     sinusoidal_table,
 )
 from course_utils.encodings.positions import Places, Positions
-from course_utils.models import apart
 
 GAIN = 3.0  # on the queries of a layer to examine: a fresh layer's weights are nearly uniform
 
@@ -203,8 +203,7 @@ def layer(
 
     ``name`` is what messages call it.
     """
-    with apart():
-        torch.default_generator.manual_seed(seed)
+    with isolated_rng(seed):
         made = MultiHeadAttention(encoding.d_model, encoding.n_heads, encoding, causal)
     with torch.no_grad():
         made.W_q.weight *= GAIN

@@ -25,9 +25,9 @@ from course_lab.clinic.patients import (
 )
 from course_utils import validation
 from course_utils.attention import MultiHeadAttention
+from course_utils.devices import isolated_rng
 from course_utils.encodings import PositionalEncoding, create
 from course_utils.encodings.functional import convert_layout
-from course_utils.models import apart
 
 Test = Callable[[MultiHeadAttention], bool]
 
@@ -129,8 +129,7 @@ def _prices(seed: int, **how: Any) -> Patient:
 
 
 def _axis() -> list[Patient]:
-    with apart():
-        torch.default_generator.manual_seed(1)
+    with isolated_rng(1):
         table, factors = (
             create(name, d_model=64, n_heads=4, std=1.0) for name in ("learned", "multiplicative")
         )
@@ -160,8 +159,7 @@ def _cache() -> list[Patient]:
 
 
 def _sign() -> list[Patient]:
-    with apart():
-        torch.default_generator.manual_seed(2)
+    with isolated_rng(2):
         kerple = create("kerple", d_model=64, n_heads=4)
     later = DistancePays(48, 3, where="later")
     return [

@@ -25,7 +25,7 @@ def losses(model: TinyTransformer, examples: tasks.Examples) -> Float[Tensor, "b
     found = []
     with torch.no_grad():
         for tokens, targets in zip(*(part.split(at_once) for part in examples), strict=True):
-            asked = targets != tasks.NOTHING
+            asked = targets != tasks.IGNORED_TARGET
             logits = model.head(model.hidden(tokens)[asked])  # (asked, vocab_size)
             loss = logits.new_zeros(targets.shape)
             loss[asked] = F.cross_entropy(logits, targets[asked], reduction="none")

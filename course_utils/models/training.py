@@ -13,8 +13,9 @@ from torch import Tensor, nn
 from tqdm import tqdm
 
 from course_utils import validation
+from course_utils.devices import isolated_rng
 from course_utils.encodings import PositionalEncoding, known_names, maker_of, options_of
-from course_utils.models.transformer import TinyTransformer, apart
+from course_utils.models.transformer import TinyTransformer
 from course_utils.texts import tasks, text
 from course_utils.texts.tasks import Examples
 
@@ -185,8 +186,7 @@ def _model(recipe: Recipe, options: Mapping[str, Any], **changes: Any) -> TinyTr
         **options,
         **changes,
     }
-    with apart():
-        torch.default_generator.manual_seed(recipe.seed)
+    with isolated_rng(recipe.seed):
         return TinyTransformer(**settings)
 
 

@@ -15,11 +15,14 @@ from torch.nn import functional as F
 from course_utils import validation
 from course_utils.encodings.base import Positions
 
-NOTHING = -100  # the target of a token that is not asked; cross_entropy leaves it out
+IGNORED_TARGET = -100  # of a token without a question; cross_entropy leaves it out
 
 
 class Examples(NamedTuple):
-    """Ids of a batch of sequences, and what each token should answer: an id or ``NOTHING``."""
+    """Token ids of a batch of sequences, and the right answer at each token.
+
+    A target is a token id, or ``IGNORED_TARGET`` where there is no question.
+    """
 
     tokens: Int[Tensor, "batch seq"]
     targets: Int[Tensor, "batch seq"]
@@ -35,16 +38,19 @@ def token_at_offset(
     """Every token names the token at j − i = ``offset`` from it: a question about offsets only.
 
     Args:
-        offset: −1 asks for the token before, 1 for the one after, 0 for the token itself.
+        offset: −1 stands for the token before, 1 for the one after, 0 for the token itself.
         length: tokens a sequence; more than the offset reaches.
+        batch: sequences.
         vocab_size: ids are drawn evenly from 0 to ``vocab_size`` − 1.
+        generator: random numbers of the draw.
     """
     tokens = _random_tokens(length, batch, vocab_size, generator)
     if validation.integer("offset", offset, minimum=1 - length) >= length:
         raise ValueError(f"offset must reach less than the length, {length}, got {offset}")
     place = torch.arange(length) + offset
-    asked = (place >= 0) & (place < length)
-    return Examples(tokens, tokens[:, place.clamp(0, length - 1)].masked_fill(~asked, NOTHING))
+    outside = (place < 0) | (place >= length)
+    targets = tokens[:, place.clamp(0, length - 1)]
+    return Examples(tokens, targets.masked_fill(outside, IGNORED_TARGET))
 
 
 def token_at_place(
@@ -57,7 +63,7 @@ def token_at_place(
     tokens = _random_tokens(length, batch, vocab_size, generator)
     validation.below("place", place, length, "the length")
     targets = tokens[:, place : place + 1].expand(-1, length).clone()
-    targets[:, :place] = NOTHING  # a causal model has not seen it yet
+    targets[:, :place] = IGNORED_TARGET  # a causal model has not seen it yet
     return Examples(tokens, targets)
 
 
@@ -72,10 +78,11 @@ def reverse(*, length: int, batch: int, vocab_size: int, generator: torch.Genera
     sign = torch.full((batch, 1), vocab_size)
     backwards = symbols.flip(1)  # (batch, length)
     tokens = torch.cat([symbols, sign, backwards[:, :-1]], dim=1)  # (batch, 2 · length)
-    return Examples(tokens, torch.cat([torch.full_like(symbols, NOTHING), backwards], dim=1))
+    ignored = torch.full_like(symbols, IGNORED_TARGET)
+    return Examples(tokens, torch.cat([ignored, backwards], dim=1))
 
 
-def find(
+def token_after_marker(
     *,
     length: int,
     batch: int,
@@ -86,7 +93,7 @@ def find(
     """Name the symbol after a marker that stands anywhere: a question about neighbours.
 
     Rows have ``length`` tokens: symbols, among them once the marker ``vocab_size``, and at the end
-    the sign ``vocab_size`` + 1, which is the only token asked. A model needs ``vocab_size`` + 2
+    the sign ``vocab_size`` + 1, the only token with a target. A model needs ``vocab_size`` + 2
     ids, and ``length`` is 3 or more. The place of the ``marker``, up to ``length`` − 3, is drawn
     for each row if it is not given.
     """
@@ -97,23 +104,23 @@ def find(
     if marker is not None:
         places.fill_(validation.below("marker", marker, length - 2, "the last place for it"))
     tokens[rows, places], tokens[:, -1] = vocab_size, vocab_size + 1
-    targets = torch.full_like(tokens, NOTHING)
+    targets = torch.full_like(tokens, IGNORED_TARGET)
     targets[:, -1] = tokens[rows, places + 1]
     return Examples(tokens, targets)
 
 
 def loss(model: nn.Module, examples: Examples, positions: Positions | None = None) -> Tensor:
-    """Mean cross-entropy of the asked tokens, in nats."""
-    logits = model(examples.tokens, positions)
-    return F.cross_entropy(logits.flatten(0, 1), examples.targets.flatten(), ignore_index=NOTHING)
+    """Mean cross-entropy of the tokens that have a target, in nats."""
+    logits = model(examples.tokens, positions).flatten(0, 1)
+    return F.cross_entropy(logits, examples.targets.flatten(), ignore_index=IGNORED_TARGET)
 
 
 def accuracy(model: nn.Module, examples: Examples, positions: Positions | None = None) -> float:
-    """Share of the asked tokens that are answered right, between 0 and 1."""
+    """Share of right answers among the tokens that have a target, between 0 and 1."""
     with torch.no_grad():
         answers = model(examples.tokens, positions).argmax(-1)
-    asked = examples.targets != NOTHING
-    return float((answers == examples.targets)[asked].float().mean())
+    has_target = examples.targets != IGNORED_TARGET
+    return float((answers == examples.targets)[has_target].float().mean())
 
 
 def _random_tokens(

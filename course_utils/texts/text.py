@@ -14,7 +14,7 @@ from torch import Tensor
 
 from course_utils import validation
 from course_utils.texts import data
-from course_utils.texts.tasks import NOTHING, Examples
+from course_utils.texts.tasks import IGNORED_TARGET, Examples
 
 VOCAB_SIZE = 256
 BLOCK = 8192  # bytes; every EVERY-th block of a text is held out
@@ -104,7 +104,7 @@ def sliding(blocks: Blocks, *, length: int, first: int | None = None) -> Example
     start = half if first is None else validation.integer("first", first, minimum=half)
     tokens, targets = _windows(blocks, length=length, step=half, start=start - half)
     targets = targets.clone()
-    targets[:, :half] = NOTHING
+    targets[:, :half] = IGNORED_TARGET
     return Examples(tokens, targets)
 
 
