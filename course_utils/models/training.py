@@ -5,12 +5,11 @@ A recipe and a text decide all numbers of a run.
 
 import dataclasses
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import torch
 from torch import Tensor, nn
-from tqdm import tqdm
 
 from course_utils import validation
 from course_utils.devices import isolated_rng
@@ -41,7 +40,8 @@ def fit(
         steps: of Adam.
         lr: learning rate at the start.
         name: text before the progress bar.
-        bar: False shows no progress bar, for trainings that run side by side.
+        bar: False shows no progress bar, for trainings that run side by side. A bar needs tqdm;
+            without that package there is none.
         faster: name of a parameter → factor on its learning rate.
 
     Returns:
@@ -68,7 +68,7 @@ def fit(
     history: list[float] = []
     model.train()
     try:
-        for _ in tqdm(range(total), desc=name, leave=False, disable=not bar):
+        for _ in _progress(total, name) if bar else range(total):
             value = loss()
             optimizer.zero_grad()
             value.backward()
@@ -79,6 +79,14 @@ def fit(
         print(f"{name}: stopped after {len(history)} of {total} steps; the model keeps them.")
     model.eval()
     return history
+
+
+def _progress(steps: int, name: str) -> Iterable[int]:
+    try:
+        from tqdm import tqdm
+    except ModuleNotFoundError:
+        return range(steps)
+    return tqdm(range(steps), desc=name, leave=False)
 
 
 @dataclasses.dataclass(frozen=True)

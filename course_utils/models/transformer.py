@@ -69,7 +69,8 @@ class TinyTransformer(nn.Module):
         vocab_size: number of token ids.
         encoding: the name of an encoding, see ``course_utils.encodings.NAMES``; or a class or
             function that makes one; or an encoding object that all layers share. A name or class
-            is made once if it is ``shared``, else once a layer.
+            is made once if it is ``shared``, else once a layer. A class or function that takes
+            an argument ``layer`` is called for each layer with its number, from 0 on.
         d_model: width of the embeddings.
         n_layers: number of blocks.
         n_heads: attention heads a block.
