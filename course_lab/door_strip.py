@@ -1,6 +1,6 @@
 """The strip of four doors at the head of every lesson."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -37,6 +37,13 @@ def door_strip(doors: Iterable[str], title: str = "") -> Figure:
     for number, door in enumerate(DOORS, start=1):
         _draw_door(ax, number, door, is_open=door in open_doors)
     return fig
+
+
+def describe_doors(doors: Sequence[str]) -> str:
+    """The strip of doors in words, for those who do not see the picture."""
+    if not doors:
+        return f"The four doors {', '.join(DOORS[:-1])} and {DOORS[-1]}, all shut."
+    return f"The strip of four doors; open: {', '.join(doors)}."
 
 
 def _draw_door(ax: Axes, number: int, door: str, is_open: bool) -> None:

@@ -1,17 +1,34 @@
 """What the first cell of every lesson sets up: seed, device, CPU threads and figure style."""
 
 import os
+from collections.abc import Iterable
 
 import torch
 
+from course_lab.door_strip import describe_doors, door_strip
 from course_utils import plots
 from course_utils.devices import pick_device, seed_everything
 
 
-def start(seed: int = 0, device: str = "auto") -> torch.device:
+def start(
+    seed: int = 0,
+    device: str = "auto",
+    *,
+    doors: Iterable[str] | None = None,
+    title: str = "",
+    description: str = "",
+) -> torch.device:
     """Set seed, CPU threads and figure style, print what was chosen, return the device.
 
     It may be called again. At most half of the machine's cores are used.
+
+    Args:
+        seed: for Python, NumPy and PyTorch.
+        device: ``"cpu"``, ``"cuda"``, ``"mps"``, or ``"auto"`` for the fastest one there is.
+        doors: the doors that the lesson opens, as :func:`door_strip` names them. The strip of
+            doors is drawn unless this is None.
+        title: the title above the strip.
+        description: the strip in words, instead of a list of the open doors.
     """
     picked = pick_device(device)
     seed_everything(seed)
@@ -21,4 +38,7 @@ def start(seed: int = 0, device: str = "auto") -> torch.device:
     torch.set_num_threads(threads)
     plots.use_style()
     print(f"seed {seed} · device {picked} · {threads} CPU thread(s) · torch {torch.__version__}")
+    if doors is not None:
+        doors = list(doors)
+        plots.show(door_strip(doors, title), description or describe_doors(doors))
     return picked

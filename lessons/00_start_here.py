@@ -21,20 +21,20 @@
 # - check an exercise and ask for a hint;
 # - name the four doors through which position can enter attention.
 #
-# **Time:** 10 minutes. **Builds on:** nothing but basic Python. **Doors:** all four, shut.
+# **Time:** {minutes}. **Builds on:** nothing but basic Python. **Doors:** all four, shut.
 
 # %% [markdown]
-# The cell above finds the course's package, `course_utils`. The next one sets the seed of the
-# random numbers, so that you draw the same ones again at the next run. It also picks a device: a
-# GPU if you have one, else the CPU. Every lesson runs on either. The numbers printed here come from
-# a CPU. On yours the last digits may differ, and on a GPU, which draws other random numbers, more.
+# The cell above finds the course's packages. The next one sets the seed of the random numbers, so
+# that you draw the same ones again at the next run. It also picks a device: a GPU if you have one,
+# else the CPU. Every lesson runs on either. The numbers printed here come from a CPU. On yours the
+# last digits may differ, and on a GPU, which draws other random numbers, more.
 #
 # Run cells from top to bottom with **Shift + Enter**.
 
 # %% tags=["nbval-ignore-output"]
-from course_lab import start
+import course_lab
 
-device = start(seed=0)
+device = course_lab.start()
 
 # %% [markdown]
 # ## Four doors

@@ -18,22 +18,13 @@
 # - say what a causal mask reveals about position, and what it needs for that;
 # - explain why the plain numbers 0, 1, 2, … are a poor way to tell the order.
 #
-# **Time:** 38 minutes. **Builds on:** lesson 00, matrix products. **Doors:** none. That is the
+# **Time:** {minutes}. **Builds on:** lesson 00, matrix products. **Doors:** none. That is the
 # point.
 
 # %% tags=["nbval-ignore-output"]
-from course_lab import start
+import course_lab
 
-device = start(seed=0)
-
-# %%
-from course_lab.door_strip import door_strip
-from course_utils import plots
-
-plots.show(
-    door_strip([], "Lesson 01: every door is shut"),
-    "The four doors embed, rotate, bias and values, all shut.",
-)
+device = course_lab.start(doors=[], title="Lesson 01: every door is shut")
 
 # %% [markdown]
 # ## Attention in ten lines
@@ -117,6 +108,8 @@ guess.reveal("keeps its value" if kept else "becomes some other number")
 
 # %%
 import matplotlib.pyplot as plt
+
+from course_utils import plots
 
 back = perm.argsort()  # the inverse permutation
 fig, axes = plt.subplots(1, 3, figsize=(9.5, 3.3))

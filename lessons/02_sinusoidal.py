@@ -20,24 +20,12 @@
 # - say why no two positions share a vector, and what the dot product of two tells;
 # - build a head that looks $k$ tokens back, without training.
 #
-# **Time:** 40 minutes. **Builds on:** lesson 01, sin and cos. **Doors:** 1, token embeddings.
+# **Time:** {minutes}. **Builds on:** lesson 01, sin and cos. **Doors:** 1, token embeddings.
 
 # %% tags=["nbval-ignore-output"]
-from course_lab import start
+import course_lab
 
-device = start(seed=0)
-
-# %% tags=["plumbing"]
-# The doors of this lesson
-from course_lab.door_strip import door_strip
-from course_utils import plots
-from course_utils.encodings import create
-
-encoding = create("sinusoidal", d_model=128, n_heads=1)
-plots.show(
-    door_strip(encoding.doors, "Lesson 02: sinusoidal opens door 1"),
-    f"The strip of four doors; open: {', '.join(encoding.doors)}.",
-)
+device = course_lab.start(doors=["embed"], title="Lesson 02: sinusoidal opens door 1")
 
 # %% [markdown]
 # ## Six wishes
@@ -76,6 +64,7 @@ guess = widgets.predict("Which of the five grants the most wishes?", list(codes)
 
 # %%
 from course_lab.scoreboards import WISHES, draw_scoreboard, granted, scoreboard, scoreboard_text
+from course_utils import plots
 
 board = scoreboard(codes)
 wishes = granted(board)
@@ -305,7 +294,9 @@ print("one matrix shifts each of 10,000 positions by 3; error below 1e-9")
 
 # %%
 from course_utils.attention import MultiHeadAttention
+from course_utils.encodings import create
 
+encoding = create("sinusoidal", d_model=128, n_heads=1)
 head = MultiHeadAttention(128, 1, encoding, causal=True).requires_grad_(False)
 head.W_q.weight.copy_(10 * torch.eye(128))  # gain 10
 head.W_k.weight.copy_(shift_matrix(3, 128))

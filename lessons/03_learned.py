@@ -18,23 +18,12 @@
 # - say what happens past the last row, for four ways to go there;
 # - spot a test that reads rows which were never trained.
 #
-# **Time:** 43 minutes. **Builds on:** lesson 02, gradient descent. **Doors:** 1, token embeddings.
+# **Time:** {minutes}. **Builds on:** lesson 02, gradient descent. **Doors:** 1, token embeddings.
 
 # %% tags=["nbval-ignore-output"]
-from course_lab import start
+import course_lab
 
-device = start(seed=0)
-
-# %%
-from course_lab.door_strip import door_strip
-from course_utils import plots
-from course_utils.encodings import create
-
-learned = create("learned", d_model=32, n_heads=2, max_len=64)
-plots.show(
-    door_strip(learned.doors, "Lesson 03: learned opens door 1"),
-    f"The strip of four doors; open: {', '.join(learned.doors)}.",
-)
+device = course_lab.start(doors=["embed"], title="Lesson 03: learned opens door 1")
 
 # %% [markdown]
 # ## A table and nothing else
@@ -50,6 +39,8 @@ plots.show(
 import torch
 from torch.nn import functional as F
 
+from course_utils.encodings import create
+
 
 class LearnedFromScratch(torch.nn.Module):
     def __init__(self, max_len, d_model):
@@ -60,6 +51,7 @@ class LearnedFromScratch(torch.nn.Module):
         return x + self.table[positions]  # a row for each position, the same in every sentence
 
 
+learned = create("learned", d_model=32, n_heads=2, max_len=64)
 mine = LearnedFromScratch(64, 32)
 mine.load_state_dict(learned.state_dict())
 x, positions = torch.randn(2, 10, 32), torch.arange(10)
@@ -216,6 +208,8 @@ print(f"fill in, best possible: {ceiling:.2f} right")
 
 # %%
 import matplotlib.pyplot as plt
+
+from course_utils import plots
 
 fig, axes = plt.subplots(1, 3, figsize=(9.5, 3.1), sharey=True)
 for ax, name in zip(axes, TASKS, strict=True):

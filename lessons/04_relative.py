@@ -19,26 +19,17 @@
 # - write Shaw's scores without the large tensor that the formula asks for;
 # - test which scheme can find a place, and which an offset.
 #
-# **Time:** 40 minutes. **Builds on:** lessons 01 to 03. **Doors:** 3, attention scores, and for
+# **Time:** {minutes}. **Builds on:** lessons 01 to 03. **Doors:** 3, attention scores, and for
 # Shaw also 4, what is summed.
 
 # %% tags=["nbval-ignore-output"]
-from course_lab import start
+import course_lab
 
-device = start(seed=0)
-
-# %%
-from course_lab.door_strip import door_strip
-from course_utils import plots
-from course_utils.encodings import Places, create
-
-SCHEMES = ("shaw", "transformer_xl", "t5", "deberta")
-opened = {name: create(name, d_model=64, n_heads=4).doors for name in SCHEMES}
-plots.show(
-    door_strip({door for doors in opened.values() for door in doors}, "Lesson 04: relative"),
-    "The strip of four doors, bias and values open. By scheme: "
-    + "; ".join(f"{name}: {', '.join(doors)}" for name, doors in opened.items())
-    + ".",
+device = course_lab.start(
+    doors=["bias", "values"],
+    title="Lesson 04: relative",
+    description="The strip of four doors, bias and values open. By scheme: shaw: bias, values; "
+    "transformer_xl: bias; t5: bias; deberta: bias.",
 )
 
 # %% [markdown]
@@ -91,6 +82,8 @@ guess.reveal(["none", "one: place, place", "two or more"][min(alone, 2)])
 
 # %%
 import matplotlib.pyplot as plt
+
+from course_utils import plots
 
 seen = {name: term - term.mean(1, keepdim=True) for name, term in terms.items()}
 fig, axes = plt.subplots(1, 4, figsize=(11, 3.4), sharey=True)
@@ -297,6 +290,8 @@ for name, way in ways.items():
 # $$\frac{q_i \cdot k_j + q_i \cdot W_r R_{i-j} + u \cdot k_j + v \cdot W_r R_{i-j}}{\sqrt d}$$
 
 # %%
+from course_utils.encodings import Places, create
+
 torch.manual_seed(0)
 xl = create("transformer_xl", d_model=d, n_heads=1).requires_grad_(False)
 xl.u.normal_()  # fresh ones are tiny: here as large as queries, to be seen
@@ -496,6 +491,7 @@ guess = widgets.predict(
 
 # %%
 torch.manual_seed(0)
+SCHEMES = ("shaw", "transformer_xl", "t5", "deberta")
 fresh = {name: create(name, d_model=64, n_heads=2) for name in SCHEMES}
 prints, spreads = {}, {}
 for name, encoding in fresh.items():

@@ -20,25 +20,13 @@
 # - X-ray a real language model: which numbers see *where*, which see *what*;
 # - say why RoPE fits fast attention and caches.
 #
-# **Time:** about 40 minutes. **Builds on:** lessons 02 and 04. **Doors:** 2, queries and keys.
+# **Time:** {minutes}. **Builds on:** lessons 02 and 04. **Doors:** 2, queries and keys.
 # **Beyond:** a [closer look](closer/05_in_practice.ipynb).
 
 # %% tags=["nbval-ignore-output"]
-from course_lab import start
+import course_lab
 
-device = start(seed=0)
-
-# %% tags=["plumbing"]
-# Which door RoPE opens
-from course_lab.door_strip import door_strip
-from course_utils import plots
-from course_utils.encodings import create
-
-rope = create("rope", d_model=128, n_heads=4)
-plots.show(
-    door_strip(rope.doors, "Lesson 05: RoPE opens door 2"),
-    f"The strip of four doors; open: {', '.join(rope.doors)}.",
-)
+device = course_lab.start(doors=["rotate"], title="Lesson 05: RoPE opens door 2")
 
 # %% [markdown]
 # ## One pair of numbers
@@ -84,6 +72,8 @@ guess.reveal("it stays" if abs(both[0] - both[1]) < 1e-9 else "it changes")
 # The arrows, turned
 import matplotlib.pyplot as plt
 from matplotlib.patches import Arc, FancyArrowPatch
+
+from course_utils import plots
 
 fig, axes = plt.subplots(1, 3, figsize=(9.5, 3.9), sharey=True)
 for ax, (at, there) in zip(axes, ((0, 0), (12, 9), (112, 109)), strict=True):
@@ -559,6 +549,9 @@ myths = Myths(
 
 # %% tags=["plumbing"]
 # The verdicts
+from course_utils.encodings import create
+
+rope = create("rope", d_model=128, n_heads=4)
 count = sum(parameter.numel() for parameter in rope.parameters())
 gap = (rope_from_scratch(x, places).norm(dim=-1) - x.norm(dim=-1)).abs().max().item()
 myths.settle(

@@ -18,23 +18,12 @@
 # - tell what the bias cannot know, and when it may be shortened;
 # - train a model on short texts, read a long one, and doubt the result in the right place.
 #
-# **Time:** 40 minutes. **Builds on:** lessons 01, 02 and 04. **Doors:** 3, attention scores.
+# **Time:** {minutes}. **Builds on:** lessons 01, 02 and 04. **Doors:** 3, attention scores.
 
 # %% tags=["nbval-ignore-output"]
-from course_lab import start
+import course_lab
 
-device = start(seed=0)
-
-# %%
-from course_lab.door_strip import door_strip
-from course_utils import plots
-from course_utils.encodings import Places, create
-
-alibi = create("alibi", d_model=64, n_heads=8)
-plots.show(
-    door_strip(alibi.doors, "Lesson 06: ALiBi opens door 3"),
-    f"The strip of four doors; open: {', '.join(alibi.doors)}.",
-)
+device = course_lab.start(doors=["bias"], title="Lesson 06: ALiBi opens door 3")
 
 # %% [markdown]
 # ## A price for each step
@@ -52,8 +41,6 @@ plots.show(
 # %%
 import torch
 
-from course_utils.encodings.functional import alibi_bias, alibi_slopes, offset_matrix
-
 
 def alibi_from_scratch(n_heads, length):
     """What is added to the scores: (heads, query, key), for a power of two of heads."""
@@ -64,10 +51,15 @@ def alibi_from_scratch(n_heads, length):
     return -m[:, None, None] * distance  # (heads, query, key)
 
 
+# %%
+from course_utils.encodings import Places, create
+from course_utils.encodings.functional import alibi_bias, alibi_slopes, offset_matrix
+
 places = torch.arange(48)
 offsets = offset_matrix(places, places)
 bias = alibi_bias(offsets, alibi_slopes(8))  # (8, 48, 48)
 assert torch.allclose(alibi_from_scratch(8, 48), bias)
+alibi = create("alibi", d_model=64, n_heads=8)
 q = k = torch.zeros(1, 8, 48, 8)  # the bias does not look at them
 assert torch.equal(alibi.bias(q, k, Places(places))[0], bias)
 print("from scratch = reference; slopes:", [f"1/{1 / m:.0f}" for m in alibi_slopes(8).tolist()])
@@ -95,17 +87,17 @@ guess.reveal(shares[0].item(), "%")
 # %%
 import matplotlib.pyplot as plt
 
+from course_utils import plots
+
 fig, axes = plt.subplots(2, 4, figsize=(11, 5.6), sharex=True, sharey=True)
-for (upper, lower), head in zip(axes.T, (0, 2, 4, 7), strict=True):
-    first = plots.heatmap(
-        upper, bias[head].clamp(min=-6), title=f"head {head}", signed=False, limit=6, equal=True
-    )
-    second = plots.heatmap(
-        lower, attention[head], xlabel="key", signed=False, limit=0.4, equal=True
-    )
+style = {"signed": False, "equal": True}
+for column, head in enumerate((0, 2, 4, 7)):
+    upper, lower = axes[:, column]
+    costs = plots.heatmap(upper, bias[head].clamp(min=-6), title=f"head {head}", limit=6, **style)
+    weights = plots.heatmap(lower, attention[head], xlabel="key", limit=0.4, **style)
 fig.supylabel("query")
-fig.colorbar(first, ax=axes[0], label="bias, cut at −6", shrink=0.8)
-fig.colorbar(second, ax=axes[1], label="weight, to 0.4", shrink=0.8)
+fig.colorbar(costs, ax=axes[0], label="bias, cut at −6", shrink=0.8)
+fig.colorbar(weights, ax=axes[1], label="weight, to 0.4", shrink=0.8)
 described = ", ".join(f"head {h}: {bias[h].min():.1f}" for h in (0, 2, 4, 7))
 plots.show(
     fig,

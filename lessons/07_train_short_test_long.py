@@ -18,22 +18,13 @@
 # - tell two causes of failure apart: positions never seen, and too many keys;
 # - say what log-n scaling cures, and what it does not.
 #
-# **Time:** 40 minutes. **Builds on:** lessons 02 to 06. **Doors:** all four.
+# **Time:** {minutes}. **Builds on:** lessons 02 to 06. **Doors:** all four.
 
 # %% tags=["nbval-ignore-output"]
-from course_lab import start
+import course_lab
 
-device = start(seed=0)
-
-# %%
-from course_lab.door_strip import door_strip
-from course_utils import plots
-from course_utils.encodings import create
-from course_utils.encodings.base import DOORS
-
-plots.show(
-    door_strip(DOORS, "Lesson 07: every door, one experiment"),
-    f"The strip of four doors; open: {', '.join(DOORS)}.",
+device = course_lab.start(
+    doors=["embed", "rotate", "bias", "values"], title="Lesson 07: every door, one experiment"
 )
 
 # %% [markdown]
@@ -98,6 +89,8 @@ guess.reveal("lower" if gain < -0.005 else "higher" if gain > 0.005 else same)
 
 # %%
 import matplotlib.pyplot as plt
+
+from course_utils import plots
 
 early = in_pieces[256].mean(0)[:128].view(-1, 4).mean(1)  # the mean of each 4 positions
 fig, ax = plt.subplots(figsize=(8, 3.4))
@@ -909,6 +902,7 @@ for task in solved:
 from matplotlib.patches import Rectangle
 
 from course_utils import measures
+from course_utils.encodings import create
 
 scores = measures.fingerprint(create("rope", d_model=128, n_heads=4), 160)
 fig = plots.fingerprint(scores, "Fingerprint of RoPE at 160; the box is all that training saw")

@@ -18,23 +18,12 @@
 # - say which pairs a longer text harms, and which pairs must be left alone;
 # - judge a claim about "long context": by loss, after fine-tuning, and by a needle.
 #
-# **Time:** 40 minutes. **Builds on:** lessons 05 and 07. **Doors:** 2, queries and keys.
+# **Time:** {minutes}. **Builds on:** lessons 05 and 07. **Doors:** 2, queries and keys.
 
 # %% tags=["nbval-ignore-output"]
-from course_lab import start
+import course_lab
 
-device = start(seed=0)
-
-# %%
-from course_lab.door_strip import door_strip
-from course_utils import plots
-from course_utils.encodings import create
-
-rope = create("rope", d_model=128, n_heads=4)
-plots.show(
-    door_strip(rope.doors, "Lesson 08: door 2, at another speed"),
-    f"The strip of four doors; open: {', '.join(rope.doors)}.",
-)
+device = course_lab.start(doors=["rotate"], title="Lesson 08: door 2, at another speed")
 
 # %% [markdown]
 # ## A counter with too few digits
@@ -193,6 +182,8 @@ new = {way: int(explorers.unseen(theta, v, 4096, 8 * 4096).sum()) for way, v in 
 print("pairs that reach new angles:", ", ".join(f"{way} {count}" for way, count in new.items()))
 
 # %%
+from course_utils import plots
+
 fig, ax = plt.subplots(figsize=(8.5, 3.9))
 plots.lines(
     ax,
@@ -696,6 +687,7 @@ shares.unstack("read").loc[ways]
 
 # %%
 from course_utils import measures
+from course_utils.encodings import create
 
 marks = {
     way: measures.fingerprint(
@@ -703,6 +695,8 @@ marks = {
     )
     for way in four
 }
+
+# %%
 fig, axes = plt.subplots(1, 4, figsize=(11.5, 3.4), sharey=True)
 top = max(scores[0].abs().max().item() for scores in marks.values())
 for ax, (way, scores) in zip(axes, marks.items(), strict=True):

@@ -19,32 +19,27 @@
 # - say what seven answers give, and what they lack;
 # - build a head that finds the third sentence from the end, by counting full stops.
 #
-# **Time:** about 45 minutes. **Builds on:** lessons 02, 04 and 07. **Doors:** 1, 2 and 3, or none.
+# **Time:** {minutes}. **Builds on:** lessons 02, 04 and 07. **Doors:** 1, 2 and 3, or none.
 # **Left out:** other paddings, FLOATER's solver, CoPE and caches: the
 # [closer look](closer/09_leaks.ipynb).
 
 # %% tags=["nbval-ignore-output"]
-from course_lab import start
+import course_lab
 
-device = start(seed=0)
+device = course_lab.start(
+    doors=["bias", "embed", "rotate"],
+    title="Lesson 09: answers at doors 1, 2 and 3, and with all doors shut",
+)
 
 # %% tags=["plumbing"]
-# Which doors they open
+# The answers for text
 import torch
 
-from course_lab.door_strip import door_strip
-from course_utils import plots
 from course_utils.encodings import create
-from course_utils.encodings.grid import AxialRotary
 
 text_answers = ("none", "multiplicative", "floater", "complex_order", "cope")
 torch.manual_seed(0)
-made = {name: create(name, d_model=128, n_heads=4, causal=True) for name in text_answers}
-opened = {door for one in made.values() for door in one.doors} | set(AxialRotary(128, 4, 16).doors)
-plots.show(
-    door_strip(opened, "Lesson 09: answers at doors 1, 2 and 3, and with all doors shut"),
-    f"The strip of four doors; open: {', '.join(sorted(opened))}.",
-)
+text_encodings = {name: create(name, d_model=128, n_heads=4, causal=True) for name in text_answers}
 
 # %% [markdown]
 # ## A leak
@@ -116,6 +111,8 @@ films = {padding: learn(padding) for padding in ("zeros", "circular", "none")}
 
 # %% tags=["plumbing"]
 # The answer, and the paintings
+from course_utils import plots
+
 column, middle = films["zeros"][-1, 0], films["zeros"][-1, 0, 6:18, 6:18]
 flat = (middle.amax() - middle.amin()).item() < 1e-4
 guess.reveal(paints[0] if column.amax() - column.amin() < 0.5 else paints[1] if flat else paints[2])
@@ -281,6 +278,7 @@ mine = 16 * 8 + 8  # the patch in row 8, column 8
 # %% tags=["plumbing"]
 # The answer, and the page as each code sees it
 from course_utils.encodings import Places
+from course_utils.encodings.grid import AxialRotary
 
 one_patch, count = torch.ones(1, 1, 256, 64), torch.arange(256)
 turned_q, turned_k = AxialRotary(64, 1, 16).rotate(one_patch, one_patch, Places(count, count))
@@ -352,7 +350,7 @@ guess = widgets.predict(
 )
 
 # %%
-floater, calls = made["floater"].requires_grad_(False), []
+floater, calls = text_encodings["floater"].requires_grad_(False), []
 
 
 def f(t, p):
@@ -396,7 +394,7 @@ guess.reveal(calls_of_f[0 if len(calls) < 20 else 1 if len(calls) < 200 else 2])
 # word's own and learned. Let word 5 be a twin of word 3: the same vector, and hands a tenth slower.
 
 # %%
-turning = made["complex_order"].requires_grad_(False)
+turning = text_encodings["complex_order"].requires_grad_(False)
 turning.frequencies[5] = 0.9 * turning.frequencies[3]  # by hand; in a model, by training
 spots = torch.arange(512)[None]
 
@@ -460,7 +458,7 @@ def cope_from_scratch(q, k, table):
 
 
 # %%
-cope = made["cope"].requires_grad_(False)
+cope = text_encodings["cope"].requires_grad_(False)
 q, k = torch.randn(2, 1, 4, 50, 32)
 reference = cope.bias(q, k, Places(torch.arange(50), torch.arange(50)))[0, 1]
 own = cope_from_scratch(q[0, 1], k[0, 1], cope.table)
@@ -708,7 +706,7 @@ myths.settle(
 )
 one_head = create("alibi", d_model=128, n_heads=4).bias(q, k, Places(spots[0, :50], spots[0, :50]))
 widths = {
-    "a vector, added": made["floater"].path(spots[0]).shape[1],
+    "a vector, added": text_encodings["floater"].path(spots[0]).shape[1],
     "a row, of a patch": sinusoidal_grid(rows, columns, 128).shape[1] // 2,
     "a count (CoPE)": cope.table.shape[1],
     "a price (ALiBi)": one_head[0, 0, 1, 0].numel(),

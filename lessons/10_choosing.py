@@ -19,22 +19,13 @@
 # - answer five questions about your own task, and find the measured rows that decide;
 # - explain why most language models use an encoding that reads long texts badly.
 #
-# **Time:** 40 minutes. **Builds on:** lessons 02 to 08. **Doors:** all four.
+# **Time:** {minutes}. **Builds on:** lessons 02 to 08. **Doors:** all four.
 
 # %% tags=["nbval-ignore-output"]
-from course_lab import start
+import course_lab
 
-device = start(seed=0)
-
-# %% tags=["plumbing"]
-# The doors of this lesson
-from course_lab.door_strip import door_strip
-from course_utils import plots
-from course_utils.encodings.base import DOORS
-
-plots.show(
-    door_strip(DOORS, "Lesson 10: every door is a choice"),
-    f"The strip of four doors; open: {', '.join(DOORS)}.",
+device = course_lab.start(
+    doors=["embed", "rotate", "bias", "values"], title="Lesson 10: every door is a choice"
 )
 
 # %% [markdown]
@@ -81,7 +72,7 @@ order[["doors", "loss", "rise"]].round(3)
 import matplotlib.pyplot as plt
 import torch
 
-from course_utils import measures
+from course_utils import measures, plots
 from course_utils.encodings import create
 
 fig, axes = plt.subplots(3, 6, figsize=(10.5, 5.6))

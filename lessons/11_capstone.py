@@ -6,7 +6,8 @@
 #       format_name: percent
 #   order_matters:
 #     edition: 2
-#     minutes: 60
+#     limits:
+#       minutes: 60
 # ---
 
 # %% [markdown]
@@ -20,22 +21,13 @@
 # - say which properties every encoding owes, and which only some promise;
 # - invent an encoding, test it, train it, and place it among the others with an interval.
 #
-# **Time:** 55 minutes. **Builds on:** lessons 02, 05, 06 and 07. **Doors:** yours to choose.
+# **Time:** {minutes}. **Builds on:** lessons 02, 05, 06 and 07. **Doors:** yours to choose.
 
 # %% tags=["nbval-ignore-output"]
-from course_lab import start
+import course_lab
 
-device = start(seed=0)
-
-# %% tags=["plumbing"]
-# The doors of this lesson
-from course_lab.door_strip import door_strip
-from course_utils import plots
-from course_utils.encodings.base import DOORS
-
-plots.show(
-    door_strip(DOORS, "Lesson 11: every door is yours"),
-    f"The strip of four doors; open: {', '.join(DOORS)}.",
+device = course_lab.start(
+    doors=["embed", "rotate", "bias", "values"], title="Lesson 11: every door is yours"
 )
 
 # %% [markdown]
@@ -96,6 +88,8 @@ guess.reveal(told.get(len(level), f"{len(level)}"))
 # %% tags=["plumbing"]
 # What there is to see of each patient
 import matplotlib.pyplot as plt
+
+from course_utils import plots
 
 piece = english.held_out[:1, 300:324]
 with torch.no_grad():

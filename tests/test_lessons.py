@@ -1,14 +1,19 @@
 """What every lesson keeps to: its parts, short cells, short texts."""
 
+import ast
 import functools
 import re
 from pathlib import Path
 
 import jupytext
+import lesson_titles
 import pytest
 from notebook_budget import count, excess, words
 from notebook_folds import PLUMBING
 from notebook_source import edition, find_lessons, is_closer, lesson_name, limits, read_lesson
+
+from course_utils.encodings import create
+from course_utils.encodings.base import DOORS
 
 ROOT = Path(__file__).parent.parent
 LESSONS = find_lessons(ROOT)
@@ -25,6 +30,14 @@ def cells(path, kind=None):
 
 def tags(cell):
     return set(cell.metadata.get("tags", []))
+
+
+def header(path):
+    """What the lesson passes to ``course_lab.start``, by name."""
+    start = next(cell.source for cell in cells(path, "code"))
+    call = next(node for node in ast.walk(ast.parse(start)) if isinstance(node, ast.Call))
+    assert ast.unparse(call.func) == "course_lab.start"
+    return {keyword.arg: ast.literal_eval(keyword.value) for keyword in call.keywords}
 
 
 def test_one_more_encoding_changes_no_lesson():
@@ -62,13 +75,50 @@ def test_at_most_120_words_stand_between_two_code_cells(path):
 @pytest.mark.parametrize(
     "part",
     [
-        "**Question:**", "**Time:**", "**Builds on:**", "**Doors:**", "**Look:**", "## Exercises",
-        "## Myth check", "## In five lines", "**Read next:**", "predict(", "door_strip(",
-        "_from_scratch", "assert ",
+        "**Question:**", "**Builds on:**", "**Doors:**", "**Look:**", "## Exercises",
+        "## Myth check", "## In five lines", "**Read next:**", "predict(", "_from_scratch",
+        "assert ",
     ],
 )  # fmt: skip
 def test_a_lesson_has_every_part_of_its_anatomy(path, part):
     assert part in "\n".join(cell.source for cell in cells(path))
+
+
+@pytest.mark.parametrize("path", LESSONS, ids=lesson_name)
+def test_the_build_fills_in_how_long_a_lesson_takes(path):
+    assert "**Time:** {minutes}." in cells(path)[0].source
+
+
+@pytest.mark.parametrize("path", SUBJECTS, ids=lesson_name)
+def test_the_strip_shows_the_doors_that_the_title_names(path):
+    title = cells(path)[0].source
+    opened = [number for number, door in enumerate(DOORS, 1) if door in header(path)["doors"]]
+    if "**Doors:** all four." in title or "**Doors:** yours to choose." in title:
+        assert opened == [1, 2, 3, 4]
+    else:
+        named = lesson_titles.read(title).doors
+        assert named == (", ".join(map(str, opened)) or "–")
+
+
+@pytest.mark.parametrize(
+    ("number", "encodings"),
+    [
+        ("01", ["none"]),
+        ("02", ["sinusoidal"]),
+        ("03", ["learned"]),
+        ("04", ["shaw", "transformer_xl", "t5", "deberta"]),
+        ("05", ["rope"]),
+        ("06", ["alibi"]),
+        ("08", ["rope"]),
+    ],
+)
+def test_the_strip_shows_the_doors_that_the_lessons_encodings_open(number, encodings):
+    path = next(path for path in SUBJECTS if path.name.startswith(number))
+    opened = {name: create(name, d_model=64, n_heads=4).doors for name in encodings}
+    assert set(header(path)["doors"]) == {door for doors in opened.values() for door in doors}
+    if "description" in header(path):
+        for name, doors in opened.items():
+            assert f"{name}: {', '.join(doors)}" in header(path)["description"]
 
 
 @pytest.mark.parametrize("path", [path for path in SUBJECTS if edition(path) == 1], ids=lesson_name)

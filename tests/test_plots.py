@@ -14,10 +14,8 @@ from matplotlib.figure import Figure
 from pairwise import some
 from PIL import Image
 
-from course_lab.door_strip import door_strip
 from course_utils import measures, plots
 from course_utils.encodings import create
-from course_utils.encodings.base import DOORS
 from course_utils.encodings.functional import sinusoidal_table, wavelengths
 from course_utils.plots import style
 
@@ -114,19 +112,6 @@ def test_the_same_input_gives_the_same_bytes(make):
     plots.use_style()
     assert digest(plots.png(make())) == digest(plots.png(make()))
     assert digest(plots.quick_png(make())) == digest(plots.quick_png(make()))
-
-
-@pytest.mark.parametrize("doors", [(), *[(door,) for door in DOORS], DOORS])
-def test_the_door_strip_says_which_doors_are_open(doors):
-    found = texts(door_strip(doors, title="of a lesson"))
-    assert "of a lesson" in found
-    for door in DOORS:
-        assert f"{door}()\n{'open' if door in doors else 'shut'}" in found
-
-
-def test_the_door_strip_is_the_same_in_any_order_of_names():
-    one, other = (plots.png(door_strip(d)) for d in (["bias", "embed"], ["embed", "bias"]))
-    assert digest(one) == digest(other)
 
 
 # Heatmaps

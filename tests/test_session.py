@@ -11,7 +11,9 @@ import torch
 
 import course_utils
 from course_lab import start
-from course_utils import pick_device, seed_everything
+from course_lab.door_strip import door_strip
+from course_utils import pick_device, plots, seed_everything
+from course_utils.encodings.base import DOORS
 
 HEAVY = ["matplotlib.pyplot", "pandas", "ipywidgets", "scipy"]
 
@@ -97,3 +99,40 @@ def test_starting_twice_changes_nothing(figures, capsys):
     once = (dict(matplotlib.rcParams), three_numbers(), capsys.readouterr().out)
     start(device="cpu")
     assert (dict(matplotlib.rcParams), three_numbers(), capsys.readouterr().out) == once
+
+
+# The strip of doors
+
+
+@pytest.mark.parametrize("doors", [(), *[(door,) for door in DOORS], DOORS])
+def test_the_door_strip_says_which_doors_are_open(figures, doors):
+    fig = door_strip(doors, title="of a lesson")
+    fig.canvas.draw()
+    texts = [text.get_text() for text in fig.findobj(matplotlib.text.Text)]
+    assert "of a lesson" in texts
+    for door in DOORS:
+        assert f"{door}()\n{'open' if door in doors else 'shut'}" in texts
+
+
+def test_the_door_strip_is_the_same_in_any_order_of_names(figures):
+    strip = plots.png(door_strip(["bias", "embed"]))
+    assert (strip == plots.png(door_strip(["embed", "bias"]))) is True
+
+
+@pytest.mark.parametrize(
+    ("arguments", "description"),
+    [
+        ({"doors": []}, "The four doors embed, rotate, bias and values, all shut."),
+        ({"doors": ["embed", "bias"]}, "The strip of four doors; open: embed, bias."),
+        ({"doors": ["rotate"], "description": "Door 2 is open."}, "Door 2 is open."),
+    ],
+)
+def test_start_shows_the_strip_with_its_description(figures, shown, arguments, description):
+    start(device="cpu", title="Lesson 05", **arguments)
+    assert shown[0]["text/plain"] == description
+    assert shown[0]["image/png"] == plots.png(door_strip(arguments["doors"], "Lesson 05"))
+
+
+def test_a_lesson_without_doors_has_no_strip(figures, shown):
+    start(device="cpu")
+    assert shown == []

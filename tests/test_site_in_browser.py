@@ -323,8 +323,8 @@ def test_a_guess_in_a_lesson_counts_in_the_ledger_which_can_be_searched(
     assert verdict.is_visible() and verdict.text_content().startswith("FALSE.")
     assert not page.locator("#claim-C39 .om-sealed").get_attribute("open")
     controls.get_by_role("button", name="Show all").click()
-    page.locator("#claim-C12").get_by_role("link", name="cell l02-c049").click()
-    page.wait_for_url("**/02_sinusoidal.html#l02-c049")
+    page.locator("#claim-C12").get_by_role("link", name="cell l02-c048").click()
+    page.wait_for_url("**/02_sinusoidal.html#l02-c048")
 
 
 @pytest.mark.thorough

@@ -2,8 +2,8 @@
 
 Words are those of Markdown cells, without formulas, addresses and comments. Lines of code are those
 that a learner sees: not of plumbing, solutions and the set-up cell, not blank ones, not those with
-a comment only. A figure is a call of ``plots.show``, an explorer one of ``widgets.explore`` or of
-one in ``explorers``.
+a comment only. A figure is a call of ``plots.show`` or the strip of doors, an explorer a call of
+``widgets.explore`` or of one in ``explorers``.
 """
 
 import ast
@@ -17,7 +17,7 @@ from notebook_folds import PLUMBING
 STARS = {1: 4, 2: 7, 3: 10}  # minutes that an exercise takes, by its stars
 FORMULA = re.compile(r"\$\$.*?\$\$|\$.*?\$", re.DOTALL)
 NO_PROSE = re.compile(r"<!--.*?-->|(?<=\])\([^)]*\)|https?://\S+", re.DOTALL)
-TIME = re.compile(r"\*\*Time:\*\* [^.\n]*\.")
+MINUTES = "{minutes}"  # where a title cell gets the time that was counted
 COLUMNS = (
     "minutes", "words", "lines", "figures", "predictions", "explorers", "exercises", "claims",
     "mean cell", "longest",
@@ -70,7 +70,7 @@ def count(cells: Iterable[NotebookNode]) -> Budget:
     return Budget(
         words=words(prose),
         cells=tuple(lines(cell.source) for cell in visible),
-        figures=calls.count("plots.show"),
+        figures=calls.count("plots.show") + sum(map(shows_strip, code)),
         predictions=sum(name in ("predict", "predict_number") for name in map(_last, calls)),
         explorers=sum(_last(name) == "explore" for name in calls) + shown_explorers(code),
         stars=tuple(len(found) for found in re.findall(r"\*\*Exercise \d+ (★{1,3})", prose)),
@@ -96,6 +96,11 @@ def called(source: str) -> list[str]:
     return [ast.unparse(node.func) for node in nodes if isinstance(node, ast.Call)]
 
 
+def shows_strip(cell: NotebookNode) -> bool:
+    """Whether ``course_lab.start`` draws the strip of doors in this cell."""
+    return "course_lab.start(" in cell.source and "doors=" in cell.source
+
+
 def shown_explorers(code: Iterable[NotebookNode]) -> int:
     """Statements ``explorers.name(…)``: each shows an explorer of the browser."""
     statements = [part for cell in code for part in ast.parse(cell.source).body]
@@ -108,8 +113,8 @@ def shown_explorers(code: Iterable[NotebookNode]) -> int:
 
 
 def with_time(title: str, minutes: float) -> str:
-    """The title cell with the lesson's time, in steps of five minutes, in its line "Time"."""
-    return TIME.sub(f"**Time:** about {rounded(minutes)} minutes.", title)
+    """The title cell with the counted time, in steps of five minutes, in place of ``{minutes}``."""
+    return title.replace(MINUTES, f"about {rounded(minutes)} minutes")
 
 
 def rounded(minutes: float) -> int:

@@ -198,14 +198,13 @@ def edition(lesson: Path) -> int:
 def limits(lesson: Path) -> dict[str, int]:
     """What may not be exceeded; nothing in a lesson of the first edition.
 
-    A header may allow more ``minutes`` than the usual, as that of the capstone does.
+    A header may raise them under ``limits``, as that of the capstone does.
     """
     if is_closer(lesson):
         return notebook_budget.CLOSER_LIMITS
     if edition(lesson) < 2:
         return {}
-    usual = notebook_budget.LIMITS
-    return {**usual, "minutes": _header(lesson).get("minutes", usual["minutes"])}
+    return {**notebook_budget.LIMITS, **_header(lesson).get("limits", {})}
 
 
 def _header(lesson: Path) -> dict[str, Any]:

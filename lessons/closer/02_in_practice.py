@@ -17,12 +17,12 @@
 # - what least squares and linear readers find in the table;
 # - what it does to attention, and to a real encoder that gets it in place of its own.
 #
-# **Time:** 45 minutes. **Builds on:** lesson 02. **Doors:** 1, token embeddings.
+# **Time:** {minutes}. **Builds on:** lesson 02. **Doors:** 1, token embeddings.
 
 # %% tags=["nbval-ignore-output"]
-from course_lab import start
+import course_lab
 
-device = start(seed=0)
+device = course_lab.start()
 
 # %% [markdown]
 # ## Base and width

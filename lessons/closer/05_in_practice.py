@@ -12,12 +12,12 @@
 # For those who build with it: what goes wrong in code, in precision, in caches and on images, and
 # more of the real model. It builds on [lesson 05](../05_rope.ipynb). Each section stands alone.
 #
-# **Time:** about 45 minutes.
+# **Time:** {minutes}.
 
 # %% tags=["nbval-ignore-output"]
-from course_lab import start
+import course_lab
 
-device = start(seed=0)
+device = course_lab.start()
 
 # %%
 import torch

@@ -12,12 +12,12 @@
 # For those who build with it: other borders, the solver of FLOATER, and what CoPE asks of a cache.
 # It builds on [lesson 09](../09_further_doors.ipynb). Each section stands alone.
 #
-# **Time:** about 15 minutes.
+# **Time:** {minutes}.
 
 # %% tags=["nbval-ignore-output"]
-from course_lab import start
+import course_lab
 
-device = start(seed=0)
+device = course_lab.start()
 
 # %%
 import torch

@@ -18,12 +18,12 @@
 # - five questions that come up at work, each answered by a cell;
 # - the ledger of every claim in this course, to guess and to filter.
 #
-# **Time:** 35 minutes. **Builds on:** lesson 10. **Doors:** all four.
+# **Time:** {minutes}. **Builds on:** lesson 10. **Doors:** all four.
 
 # %% tags=["nbval-ignore-output"]
-from course_lab import start
+import course_lab
 
-device = start(seed=0)
+device = course_lab.start()
 
 # %% [markdown]
 # ## What models have chosen
