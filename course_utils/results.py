@@ -9,13 +9,19 @@ import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-import pandas as pd
 import torch
 from jaxtyping import Float
-from scipy.special import stdtrit
 from torch import Tensor
 
 from course_utils import validation
+
+try:
+    import pandas as pd
+    from scipy.special import stdtrit
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError(
+        "course_utils.results needs pandas and SciPy: pip install 'order-matters[plots]'"
+    ) from error
 
 AS_TRAINED = "as trained"  # in the column ``reading``: without any change to the model
 

@@ -170,6 +170,16 @@ print(course_utils.__version__, course_utils.__file__)
 """
 
 
+IMPORT_ALL = """
+import importlib, pkgutil, course_utils
+for module in pkgutil.walk_packages(course_utils.__path__, "course_utils."):
+    try:
+        importlib.import_module(module.name)
+    except ImportError as error:
+        print(module.name, "|", error)
+"""
+
+
 @pytest.fixture(scope="module")
 def engineer(archives: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> Machine:
     """A computer on which `pip install order-matters` has run, and nothing else."""
@@ -184,6 +194,13 @@ def test_the_wheel_works_with_nothing_but_what_it_requires(engineer: Machine) ->
     assert version == PROJECT.version
     assert place.startswith(str(engineer.folder))
     assert engineer.installed() == {"course_utils", "order_matters"}
+
+
+def test_what_needs_the_extra_plots_says_so_and_all_else_can_be_imported(engineer: Machine) -> None:
+    failures = dict(line.split(" | ") for line in engineer.run(IMPORT_ALL).splitlines())
+    assert set(failures) == {"course_utils.plots", "course_utils.results"}
+    for message in failures.values():
+        assert "pip install 'order-matters[plots]'" in message
 
 
 @pytest.mark.thorough

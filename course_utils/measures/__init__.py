@@ -19,3 +19,21 @@ from course_utils.measures.tables import (
     toeplitz_error,
 )
 from course_utils.measures.weights import diagonal_strength, entropy
+
+__all__ = [
+    "content_spread",
+    "diagonal_strength",
+    "entropy",
+    "equivariance_error",
+    "fingerprint",
+    "linear_probe",
+    "mean_products",
+    "nearest_pair",
+    "pair_shares",
+    "passport",
+    "passport_text",
+    "position_scores",
+    "similarity_by_offset",
+    "similarity_matrix",
+    "toeplitz_error",
+]

@@ -4,6 +4,14 @@ What a figure shows is computed elsewhere, in ``measures`` or ``experiments``. P
 a slider are in ``explorers``.
 """
 
+try:
+    import matplotlib
+    import pandas
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError(
+        "course_utils.plots needs Matplotlib and pandas: pip install 'order-matters[plots]'"
+    ) from error
+
 from course_utils.plots.curves import entropy, four_panel, lines, seed_curves, strips
 from course_utils.plots.identities import Identity, identity
 from course_utils.plots.matrices import (
@@ -15,3 +23,25 @@ from course_utils.plots.matrices import (
     squares,
 )
 from course_utils.plots.style import in_words, labels, png, quick_png, show, use_style
+
+__all__ = [
+    "Identity",
+    "attention",
+    "entropy",
+    "fingerprint",
+    "four_panel",
+    "heatmap",
+    "identity",
+    "in_words",
+    "labels",
+    "lines",
+    "numbered",
+    "png",
+    "quick_png",
+    "seed_curves",
+    "show",
+    "similarity",
+    "squares",
+    "strips",
+    "use_style",
+]
