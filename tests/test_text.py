@@ -35,7 +35,7 @@ def test_no_paragraph_of_the_shipped_text_comes_twice():
 
 
 def test_the_tool_keeps_each_paragraph_where_it_comes_first():
-    assert tool.once(["one\n\ntwo  words", "two words\n\n\n\nthree", ""]) == (
+    assert tool.without_repetitions(["one\n\ntwo  words", "two words\n\n\n\nthree", ""]) == (
         "one\n\ntwo  words\n\nthree\n"
     )
 

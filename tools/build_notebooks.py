@@ -1,7 +1,7 @@
 """Build notebooks/ from lessons/: `python tools/build_notebooks.py [--help]`.
 
 Each lesson becomes a learners' notebook and one with solutions, both run from a fresh kernel. A
-notebook is built again when its lesson, course_utils, data or this build have changed since.
+notebook is built again if its lesson, the packages, data or this build have changed since.
 """
 
 import argparse
@@ -27,7 +27,7 @@ from nbformat import NotebookNode
 from notebook_folds import withhold
 from notebook_outputs import alternative, clean, complaint, oversize, plain, written
 from notebook_source import (
-    OWN_KEY,
+    METADATA_KEY,
     SITE_KEY,
     VOLATILE,
     BuildError,
@@ -59,7 +59,7 @@ class ThisPython(KernelSpecManager):
 
 @dataclass(frozen=True)
 class Result:
-    """What became of one notebook."""
+    """The outcome for one notebook."""
 
     name: str
     built: bool
@@ -72,10 +72,10 @@ class Result:
 
 
 def kernel_environment(root: Path, scratch: str) -> dict[str, str]:
-    """This process's environment without what a user's own settings could change in outputs."""
-    environment = {
-        k: v for k, v in os.environ.items() if k not in ("MPLBACKEND", "COLUMNS", "LINES")
-    }
+    """This process's environment without the settings of a user that would change outputs."""
+    environment = dict(os.environ)
+    for name in ("MPLBACKEND", "COLUMNS", "LINES"):
+        environment.pop(name, None)
     paths = [str(root), environment.get("PYTHONPATH", "")]
     environment["PYTHONPATH"] = os.pathsep.join(path for path in paths if path)
     environment.setdefault("OMP_NUM_THREADS", "1")  # as in the tests; two kernels run side by side
@@ -120,7 +120,7 @@ def run_cells(notebook: NotebookNode, path: Path, environment: dict[str, str]) -
 
 
 def build_one(target: Target, force: bool) -> Result:
-    """Build one notebook when it is not up to date; on failure the former file stays."""
+    """Build one notebook if it is out of date; on failure the former file stays."""
     start = time.perf_counter()
     with PARSING:
         notebook = inputs(target)
@@ -152,12 +152,12 @@ def build_one(target: Target, force: bool) -> Result:
     return Result(target.name, True, time.perf_counter() - start, len(content))
 
 
-def is_current(target: Target, wanted: NotebookNode) -> bool:
-    """Whether the notebook on disk was built from exactly what is there now."""
-    found = read_notebook(target.path)
-    if found is None or differences(wanted, found):
+def is_current(target: Target, notebook: NotebookNode) -> bool:
+    """Whether the notebook on disk was built from the present sources."""
+    on_disk = read_notebook(target.path)
+    if on_disk is None or differences(notebook, on_disk):
         return False
-    return found.metadata.get(OWN_KEY) == wanted.metadata[OWN_KEY]
+    return on_disk.metadata.get(METADATA_KEY) == notebook.metadata[METADATA_KEY]
 
 
 def replace(path: Path, content: bytes) -> None:
@@ -172,8 +172,8 @@ def targets_of(project: Project, lessons: Iterable[Path]) -> list[Target]:
     return [Target(project, lesson, solutions) for lesson in lessons for solutions in (False, True)]
 
 
-def choose(lessons: list[Path], wanted: list[str]) -> list[Path]:
-    """The lessons named by number or by name, in the order asked for; all when none is named.
+def choose(lessons: list[Path], names: list[str]) -> list[Path]:
+    """The lessons with these numbers or names, in this order; all lessons if no name is given.
 
     A closer look is named closer/04, or in full.
     """
@@ -181,17 +181,17 @@ def choose(lessons: list[Path], wanted: list[str]) -> list[Path]:
     for path in lessons:
         folder = "closer/" if is_closer(path) else ""
         by_name |= {f"{folder}{key}": path for key in (path.name[:2], path.stem, path.name)}
-    if unknown := [name for name in wanted if name not in by_name]:
+    if unknown := [name for name in names if name not in by_name]:
         known = ", ".join(map(lesson_name, lessons)) or "none"
         raise BuildError(f"no lesson {unknown[0]!r}; there are: {known}")
-    return [by_name[name] for name in wanted] or lessons
+    return [by_name[name] for name in names] or lessons
 
 
-def build(root: Path, wanted: list[str] | None = None, force: bool = False, jobs: int = 2) -> bool:
-    """Build the wanted lessons, `jobs` notebooks at a time; say how it went; True when all did."""
+def build(root: Path, names: list[str] | None = None, force: bool = False, jobs: int = 2) -> bool:
+    """Build lessons, `jobs` notebooks at a time; print the outcomes; True if all succeeded."""
     project = read_project(root.resolve())
     lessons = find_lessons(project.root)
-    targets, good = targets_of(project, choose(lessons, wanted or [])), True
+    targets, good = targets_of(project, choose(lessons, names or [])), True
     pool = ThreadPoolExecutor(max_workers=jobs)  # the work is done in the kernels' processes
     try:
         for future in as_completed([pool.submit(build_one, target, force) for target in targets]):
@@ -209,40 +209,37 @@ def build(root: Path, wanted: list[str] | None = None, force: bool = False, jobs
 
 
 def budgets(lessons: list[Path]) -> tuple[str, list[str]]:
-    """How much each lesson asks of a learner, as a table; and what is too much, in words."""
-    found = {lesson_name(path): notebook_budget.count(read_lesson(path)) for path in lessons}
+    """The size of each lesson as a table, and a sentence for each lesson above its limits."""
+    counts = {lesson_name(path): notebook_budget.count(read_lesson(path)) for path in lessons}
     allowed = {lesson_name(path): limits(path) for path in lessons}
-    said = [notebook_budget.excess(name, found[name], allowed[name]) for name in found]
-    return notebook_budget.table(found, allowed), [line for line in said if line]
+    excesses = [notebook_budget.excess(name, counts[name], allowed[name]) for name in counts]
+    return notebook_budget.table(counts, allowed), [excess for excess in excesses if excess]
 
 
 def check(root: Path) -> list[str]:
-    """What in notebooks/ and README.md is not what lessons/ would build; nothing is executed."""
+    """Where notebooks/ and README.md differ from what lessons/ would build; executes nothing."""
     project = read_project(root.resolve())
     lessons = find_lessons(project.root)
     targets, problems = targets_of(project, lessons), []
     for target in targets:
-        found = read_notebook(target.path)
-        lines = differences(inputs(target), found) if found else ["not built"]
+        notebook = read_notebook(target.path)
+        lines = differences(inputs(target), notebook) if notebook else ["not built"]
         problems += [f"{lesson_name(target.lesson)}: {target.name}: {line}" for line in lines]
     known = {target.path for target in targets}
     for path in sorted((project.root / "notebooks").glob("**/*.ipynb")):
         if path not in known and ".ipynb_checkpoints" not in path.parts:
-            problems.append(
-                f"{path.stem}: {path.relative_to(project.root).as_posix()} has no lesson"
-            )
+            name = path.relative_to(project.root).as_posix()
+            problems.append(f"{path.stem}: {name} has no lesson")
     for path, content in side_files(project, targets).items():
-        if not path.exists() or path.read_bytes().replace(b"\r\n", b"\n") != content.replace(
-            b"\r\n", b"\n"
-        ):
-            problems.append(
-                f"{path.relative_to(project.root).as_posix()} is not what the notebooks give"
-            )
+        on_disk = path.read_bytes() if path.exists() else b""
+        if on_disk.replace(b"\r\n", b"\n") != content.replace(b"\r\n", b"\n"):
+            name = path.relative_to(project.root).as_posix()
+            problems.append(f"{name} is not what the notebooks give")
     return problems + budgets(lessons)[1]
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The command line; the exit status is 0 when all is well."""
+    """The command line; the exit status is 0 if there are no problems."""
     parser = argparse.ArgumentParser(description="Build notebooks/ from lessons/.")
     parser.add_argument("--lessons", nargs="+", default=[], metavar="NN", help="only these")
     parser.add_argument("--force", action="store_true", help="build what is up to date too")

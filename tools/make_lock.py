@@ -1,8 +1,10 @@
-"""One make at a time works on .venv; the others wait, and say for whom.
+"""Let one make at a time work on .venv; the others wait, and say for which command.
 
-The system locks a file, and its lock ends with the process that holds it, however that ends. Some
-disks, as of networks, know no locks: there the note of who is at work is the lock, for as long as
-that process runs. As in tools/environment.py: no syntax newer than Python 3.6.
+The operating system locks a file, and releases it when the process ends in whatever way. Network
+disks without locks use a note instead: it is valid as long as the process that wrote it runs. uv's
+lock cannot do this: it starts after .venv was made, and pip and uv both install into .venv.
+
+As in tools/environment.py: no syntax newer than Python 3.6.
 """
 
 import json
@@ -21,16 +23,16 @@ else:
 
 NOTE = Path(__file__).resolve().parent.parent / ".venv.lock"
 HOST = socket.gethostname()
-WRITING = 10  # seconds for which a note that says nothing may still be one that is being written
+WRITING_SECONDS = 10  # for which an empty note may be one that is being written
 
 
 @contextmanager
 def alone(command: str):
-    """Wait until no other make is at work, then keep the others out; `command` is told to them."""
+    """Wait for other makes to end, then keep them out; they print `command` while they wait."""
     with open(__file__, "rb") as file:
-        file.seek(1 << 30)  # Windows lets nobody read what is locked: lock a byte that is not there
+        file.seek(1 << 30)  # locked bytes cannot be read on Windows: lock one past the end
         if not take(file, command):
-            print("Another make is at work on .venv" + whose(), "Waiting for it ...", flush=True)
+            print("Another make is at work on .venv" + details(), "Waiting for it ...", flush=True)
             while not take(file, command):
                 time.sleep(0.5)
         try:
@@ -41,7 +43,7 @@ def alone(command: str):
 
 
 def take(file: BufferedReader, command: str) -> bool:
-    """Try to be the one who works; whether this process is."""
+    """Try to take the lock; return whether this process has it."""
     try:
         if sys.platform == "win32":
             msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
@@ -53,14 +55,14 @@ def take(file: BufferedReader, command: str) -> bool:
         if at_work():
             return False
         remove_note()
-        return write_note(command)  # another may be faster
-    remove_note()  # what somebody left who was killed
+        return write_note(command)  # False if another make was faster
+    remove_note()  # of a make that was killed
     write_note(command)
     return True
 
 
 def write_note(command: str) -> bool:
-    """Say who is at work; False where somebody else was faster."""
+    """Note which command is at work; return False if another make was faster."""
     note = dict(command=command, process=os.getpid(), host=HOST, since=time.strftime("%H:%M:%S"))
     try:
         with open(str(NOTE), "x", encoding="utf-8") as file:
@@ -68,12 +70,12 @@ def write_note(command: str) -> bool:
     except FileExistsError:
         return False
     except OSError:
-        pass  # a read-only checkout, whose .venv may be all there
+        pass  # a read-only checkout, whose .venv may be complete
     return True
 
 
 def read_note() -> dict:
-    """What is known of who is at work: perhaps nothing."""
+    """The note of the make at work; empty where there is none."""
     try:
         return json.loads(NOTE.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -86,11 +88,11 @@ def remove_note() -> None:
 
 
 def at_work() -> bool:
-    """Whether the process that wrote the note still runs, as far as can be known."""
+    """Whether the process that wrote the note still runs, as far as this process can tell."""
     note = read_note()
     if not note:
         try:
-            return time.time() - NOTE.stat().st_mtime < WRITING
+            return time.time() - NOTE.stat().st_mtime < WRITING_SECONDS
         except OSError:
             return False  # there is none
     if note["host"] != HOST or os.name != "posix":  # Windows' kill would end it
@@ -104,12 +106,12 @@ def at_work() -> bool:
     return True
 
 
-def whose() -> str:
-    """The note in words, for who waits."""
+def details() -> str:
+    """The note as text, for a make that waits."""
     note = read_note()
     if not note:
         return "."
     if note["host"] == HOST:
         return ": {command} (process {process}, since {since}).".format(**note)
-    who = ": {command} (process {process} on {host}, since {since}).".format(**note)
-    return who + " If nothing runs there, remove .venv.lock."
+    text = ": {command} (process {process} on {host}, since {since}).".format(**note)
+    return text + " If nothing runs there, remove .venv.lock."

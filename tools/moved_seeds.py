@@ -1,7 +1,7 @@
-"""Moves every random generator of a kernel: what was seeded with n is seeded with n + offset.
+"""Shift the seeds of all random generators of a kernel: seed n becomes n + offset.
 
-rehearse.py lets a kernel run this before a lesson's first cell. A sentence that still holds then
-does not hang on the numbers that one seed happened to draw.
+rehearse.py runs this in a kernel before a lesson's first cell. A sentence that still holds does not
+depend on the numbers of one seed.
 """
 
 import random
@@ -14,7 +14,7 @@ import torch
 def move(offset: int) -> None:
     """From here on, add ``offset`` to each seed given to torch, NumPy or random."""
     torch_seed, numpy_seed, python_seed = torch.manual_seed, np.random.seed, random.seed
-    default_rng, own = np.random.default_rng, torch.default_generator
+    default_rng, default_generator = np.random.default_rng, torch.default_generator
 
     class Generator(torch.Generator):
         def manual_seed(self, seed: int) -> torch.Generator:
@@ -22,26 +22,26 @@ def move(offset: int) -> None:
 
     class Random(random.Random):
         def seed(self, a: Any = None, version: int = 2) -> None:
-            super().seed(moved(a), version)
+            super().seed(shifted(a), version)
 
     class Default:
-        """Stands before torch's own default generator, whose methods cannot be replaced."""
+        """Wraps torch's default generator, whose methods cannot be replaced."""
 
         def manual_seed(self, seed: int) -> torch.Generator:
             return torch_seed(seed + offset)
 
         def __getattr__(self, name: str) -> Any:
-            return getattr(own, name)
+            return getattr(default_generator, name)
 
-    def moved(seed: Any) -> Any:
+    def shifted(seed: Any) -> Any:
         return seed + offset if isinstance(seed, (int, np.integer)) else seed
 
     torch.Generator = Generator  # type: ignore[misc]
     torch.default_generator = Default()  # type: ignore[assignment]
     torch.manual_seed = torch.random.manual_seed = lambda seed: torch_seed(seed + offset)
-    np.random.seed = lambda seed=None: numpy_seed(moved(seed))
-    np.random.default_rng = lambda seed=None: default_rng(moved(seed))
-    random.seed = lambda a=None, version=2: python_seed(moved(a), version)
+    np.random.seed = lambda seed=None: numpy_seed(shifted(seed))
+    np.random.default_rng = lambda seed=None: default_rng(shifted(seed))
+    random.seed = lambda a=None, version=2: python_seed(shifted(a), version)
     random.Random = Random  # type: ignore[misc]
     random.seed(0)
     np.random.seed(0)

@@ -1,6 +1,6 @@
-"""When two runs of a notebook agree: in every word, and in numbers up to their last digit.
+"""Comparison of two runs of a notebook: words must be equal, numbers agree to their last digit.
 
-nbval alone wants equal text, which no two machines give.
+nbval alone compares text exactly, which differs between machines.
 """
 
 import re
@@ -21,7 +21,7 @@ TEXTS = {"text/plain", "text/html", "text/markdown", "text/latex", "ename", "eva
 
 
 def tolerance(reference: str) -> Decimal:
-    """How far a fresh number may be from one printed like this; 0 when no decimals are shown."""
+    """The difference that a printed number allows; 0 where it shows no decimals."""
     number = Decimal(reference)
     decimals = reference.lower().partition("e")[0].partition(".")[2]
     if not decimals and "e" not in reference.lower():
@@ -36,22 +36,24 @@ def is_noise(reference: str, fresh: str) -> bool:
 
 
 def drift(reference: str, fresh: str) -> list[str]:
-    """Where two texts part, a line for each place; empty when they agree."""
+    """A line for each difference of two texts; empty when they agree."""
     words = [[" ".join(part.split()) for part in NUMBER.split(text)] for text in (reference, fresh)]
     if words[0] != words[1]:
         return [f"the text differs\n    reference: {reference}\n    fresh:     {fresh}"]
     lines = []
     pairs = zip(NUMBER.findall(reference), NUMBER.findall(fresh), strict=True)
-    for place, (old, new) in enumerate(pairs, start=1):
-        off, allowed = abs(Decimal(old) - Decimal(new)), tolerance(old)
-        if off > allowed and not is_noise(old, new):
-            lines.append(f"number {place}: reference {old}, fresh {new}: off by {off} > {allowed}")
+    for count, (old, new) in enumerate(pairs, start=1):
+        error, allowed = abs(Decimal(old) - Decimal(new)), tolerance(old)
+        if error > allowed and not is_noise(old, new):
+            lines.append(
+                f"number {count}: reference {old}, fresh {new}: off by {error} > {allowed}"
+            )
     return lines
 
 
 def texts(outputs: list[Any]) -> dict[str, list[str]]:
     """All texts of a cell's outputs by kind, without stderr and progress bars."""
-    found = defaultdict(list)
+    by_kind = defaultdict(list)
     for output in outputs:
         if output["output_type"] == "stream":
             items = {output["name"]: output["text"]} if output["name"] != "stderr" else {}
@@ -59,14 +61,14 @@ def texts(outputs: list[Any]) -> dict[str, list[str]]:
             items = {} if is_progress(output) else output.get("data", output)
         for kind, text in items.items():
             if kind in TEXTS or kind == "stdout":
-                found[kind].append(text)
-    return found
+                by_kind[kind].append(text)
+    return by_kind
 
 
 def compare_outputs(cell: Any, test: list[Any], ref: list[Any], skip_compare: Any = None) -> bool:
-    """Stand in for nbval's comparison of one cell; says in the report what has drifted.
+    """Replace nbval's comparison of one cell, and write the differences into its report.
 
-    Where the learners' notebook withholds an answer, the one with solutions is compared instead.
+    Answers that the learners' notebook withholds are not compared; those with solutions are.
     """
     fresh, reference = texts(test), texts(ref)
     cell.comparison_traceback = report = []

@@ -1,6 +1,6 @@
-"""What a reader does not see at first: folded plumbing, and answers that wait for a guess.
+"""Folded plumbing, and outputs withheld until the learner has guessed.
 
-Each front end has its own way to fold a cell's source: JupyterLab, Colab and the site get theirs.
+JupyterLab, Colab and the site each have their own way to fold a cell's source.
 """
 
 import ast
@@ -12,13 +12,13 @@ from nbformat.v4 import new_output
 PLUMBING = "plumbing"  # an author's tag: draws, describes or judges; nothing that a learner needs
 SEALED = "sealed"  # the build's tag: between a prediction and its answer
 HIDE_SOURCE, HIDE_OUTPUT = "hide-input", "hide-output"  # the site's tags
-ASKS = {"predict", "predict_number", "Myths"}
-TELLS = {"reveal", "settle", "leave_open", "in_a_real_model", "table"}
+QUESTIONS = {"predict", "predict_number", "Myths"}
+ANSWERS = {"reveal", "settle", "leave_open", "in_a_real_model", "table"}
 WAITING = "Guess first, then run this cell."
 
 
 def fold(cell: NotebookNode) -> None:
-    """Hide the source of a code cell; a comment in its first line is what is seen instead."""
+    """Hide the source of a code cell; a comment in its first line becomes the visible title."""
     first, _, rest = cell.source.partition("\n")
     title = first.removeprefix("#").strip() if first.startswith("# ") else ""
     body = rest if title else cell.source
@@ -28,60 +28,60 @@ def fold(cell: NotebookNode) -> None:
 
 
 def seal(cells: Iterable[NotebookNode]) -> None:
-    """Tag the code cells whose outputs give away what a learner has just been asked."""
+    """Tag the code cells whose outputs give away the answer to an open question."""
     code = [cell for cell in cells if cell.cell_type == "code"]
-    for place in sealed([cell.source for cell in code]):
-        _tag(code[place], SEALED)
-        _tag(code[place], HIDE_OUTPUT)
+    for index in sealed([cell.source for cell in code]):
+        _tag(code[index], SEALED)
+        _tag(code[index], HIDE_OUTPUT)
 
 
 def sealed(sources: Sequence[str]) -> set[int]:
-    """Which of these cells stand after a question up to and including what answers it.
+    """The indices of the cells after a question, up to and including the one that answers it.
 
     ``guess = predict(…)`` asks and ``guess.reveal(…)`` answers; so do ``myths = Myths(…)`` and all
     calls of ``myths.settle``, ``leave_open``, ``in_a_real_model`` and ``table``.
     """
-    asked: dict[str, int] = {}  # variable → the cell that asks
-    found: set[int] = set()
-    for place, source in enumerate(sources):
+    questions: dict[str, int] = {}  # variable → index of the cell that asks
+    waiting: set[int] = set()
+    for index, source in enumerate(sources):
         tree = ast.parse(source)
-        for name in _told(tree) & asked.keys():
-            found |= set(range(asked[name] + 1, place + 1))
-        asked |= dict.fromkeys(_asked(tree), place)
-    return found
+        for name in _answered(tree) & questions.keys():
+            waiting |= set(range(questions[name] + 1, index + 1))
+        questions |= dict.fromkeys(_questions(tree), index)
+    return waiting
 
 
 def withhold(cell: NotebookNode) -> None:
-    """Leave a note in place of a sealed cell's outputs."""
+    """Replace the outputs of a sealed cell by a note."""
     if cell.cell_type == "code" and SEALED in cell.metadata.get("tags", []) and cell.outputs:
         note = {"text/html": f"<em>{WAITING}</em>", "text/plain": WAITING}
         cell.outputs = [new_output("display_data", note)]
 
 
 def is_withheld(outputs: Sequence[NotebookNode]) -> bool:
-    """Whether these are not outputs of a run but the note of :func:`withhold`."""
+    """Whether the outputs are the note of :func:`withhold`."""
     return [output.get("data", {}).get("text/plain") for output in outputs] == [WAITING]
 
 
-def _told(tree: ast.AST) -> set[str]:
-    """The variables on which a cell calls what answers."""
+def _answered(tree: ast.AST) -> set[str]:
+    """The variables whose questions a cell answers."""
     calls = [node.func for node in ast.walk(tree) if isinstance(node, ast.Call)]
     return {
         call.value.id
         for call in calls
         if isinstance(call, ast.Attribute)
-        and call.attr in TELLS
+        and call.attr in ANSWERS
         and isinstance(call.value, ast.Name)
     }
 
 
-def _asked(tree: ast.AST) -> list[str]:
-    """The variables to which a cell gives a question."""
+def _questions(tree: ast.AST) -> list[str]:
+    """The variables to which a cell assigns a question."""
     return [
         target.id
         for node in ast.walk(tree)
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call)
-        if ast.unparse(node.value.func).rpartition(".")[2] in ASKS
+        if ast.unparse(node.value.func).rpartition(".")[2] in QUESTIONS
         for target in node.targets
         if isinstance(target, ast.Name)
     ]

@@ -1,4 +1,4 @@
-"""What a run notebook may show: outputs are cut to what is the same in every run, or refused."""
+"""Outputs of a run: cut to what is the same in every run, or refused."""
 
 import json
 import re
@@ -26,7 +26,7 @@ def is_progress(output: NotebookNode) -> bool:
 
 
 def warnings_in(text: str) -> str:
-    """What is left of a stderr text when progress bars are taken out."""
+    """The text of stderr without progress bars."""
     lines = (plain(line).strip() for line in re.split(r"[\r\n]", text))
     return "\n".join(line for line in lines if line and not PROGRESS.search(line))
 
@@ -59,7 +59,7 @@ def alternative(outputs: list[NotebookNode]) -> str:
 
 
 def complaint(cell: NotebookNode, root: Path) -> str | None:
-    """Why the outputs of a cell, as run, must not be published; None when they may be."""
+    """The reason not to publish the outputs of a cell; None where there is none."""
     streams = [output for output in cell.outputs if output.output_type == "stream"]
     if warning := warnings_in("".join(out.text for out in streams if out.name == "stderr")):
         return f"wrote a warning, which learners would see:\n{warning}"
@@ -77,7 +77,7 @@ def written(notebook: NotebookNode) -> bytes:
 
 
 def oversize(notebook: NotebookNode, size: int) -> str | None:
-    """What makes the notebook too large, or None when it is not."""
+    """Size and largest cells of a notebook above the limit; None below it."""
     if size <= SIZE_LIMIT:
         return None
     sizes = sorted(((len(json.dumps(cell)), cell.id) for cell in notebook.cells), reverse=True)

@@ -1,8 +1,7 @@
 """From a lesson's source to the inputs of its two notebooks: cells, ids, tags and metadata.
 
-Nothing is executed here; build_notebooks.py runs cells, notebook_outputs.py cleans what they show.
-What is folded or waits for a guess is in notebook_folds.py, how long a lesson is in
-notebook_budget.py.
+Nothing is executed here: build_notebooks.py runs cells and notebook_outputs.py cleans their
+outputs. notebook_folds.py hides plumbing and answers, notebook_budget.py counts a lesson's size.
 """
 
 import hashlib
@@ -22,13 +21,13 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_notebook
 from notebook_folds import PLUMBING, fold, seal
 
-OWN_KEY = "order_matters"
+METADATA_KEY = "order_matters"
 NBVAL_TAGS = {"nbval-ignore-output", "nbval-check-output", "nbval-skip", "raises-exception"}
-VOLATILE = "volatile"  # shows times: another text in each run, so it is neither saved nor compared
+VOLATILE = "volatile"  # shows times, which differ in each run: neither saved nor compared
 KNOWN_TAGS = {"solution", "stub", "readme", VOLATILE, PLUMBING, lesson_models.TAG} | NBVAL_TAGS
 LESSON_NAME = re.compile(r"\d\d_[a-z0-9_]+\.py")
-SITE_KEY = "mystnb"  # in a cell's metadata: what the build found in its outputs, for the site
-CLOSER = "closer"  # the folder of closer looks: what a lesson leaves out, for engineers
+SITE_KEY = "mystnb"  # in a cell's metadata: the alternative text of its pictures, for the site
+CLOSER = "closer"  # the folder of closer looks, which tell engineers what a lesson leaves out
 
 SETUP = """\
 # Makes the course importable: installed, in the clone around this notebook, or in one fetched now.
@@ -52,12 +51,12 @@ METADATA = {
 
 
 class BuildError(Exception):
-    """What an author has to change, in words; never shown with a traceback."""
+    """A mistake for the author to correct; shown as a message without a traceback."""
 
 
 @dataclass(frozen=True)
 class Project:
-    """The folder to build in, and the address and version that first cells and badges need."""
+    """The folder to build in, with the address and version for first cells and badges."""
 
     root: Path
     address: str
@@ -76,7 +75,7 @@ class Project:
 
 @dataclass(frozen=True)
 class Target:
-    """One notebook to build: a lesson as learners get it, or with its solutions."""
+    """One notebook to build: a lesson for learners, or with its solutions."""
 
     project: Project
     lesson: Path
@@ -84,7 +83,7 @@ class Target:
 
     @property
     def path(self) -> Path:
-        """Where the notebook is written."""
+        """The notebook's file."""
         folder = self.project.root / "notebooks"
         folder = folder / "solutions" if self.solutions else folder
         return folder / f"{lesson_name(self.lesson)}.ipynb"
@@ -96,7 +95,7 @@ class Target:
 
 
 def read_project(root: Path) -> Project:
-    """Read address and version from the one place where they stand, pyproject.toml."""
+    """Read address and version from pyproject.toml, the one place that has them."""
     table = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8")).get("project", {})
     address = table.get("urls", {}).get("Repository", "").removesuffix("/").removesuffix(".git")
     if not re.fullmatch(r"https://github\.com/[\w.-]+/[\w.-]+", address):
@@ -110,19 +109,21 @@ def read_project(root: Path) -> Project:
 
 
 def is_closer(lesson: Path) -> bool:
-    """Whether it is a closer look."""
+    """Whether the lesson is a closer look."""
     return lesson.parent.name == CLOSER
 
 
 def lesson_name(lesson: Path) -> str:
-    """What its files are called: 04_relative, or closer/04_name for a closer look."""
+    """The name of a lesson's files: 04_relative, or closer/04_name for a closer look."""
     return f"{CLOSER}/{lesson.stem}" if is_closer(lesson) else lesson.stem
 
 
 def find_lessons(root: Path) -> list[Path]:
     """All lessons in order, then the closer looks.
 
-    Refuses names and numbers that would make ids or notebooks clash, and a closer look at nothing.
+    Raises:
+        BuildError: for names and numbers that would make ids or notebooks clash, and for a closer
+            look without its lesson.
     """
     folders = [root / "lessons", root / "lessons" / CLOSER]
     core, closer = (sorted(folder.glob("*.py")) for folder in folders)
@@ -146,20 +147,20 @@ def find_lessons(root: Path) -> list[Path]:
 
 
 def badge(project: Project, notebook: str) -> str:
-    """The line of Markdown that opens a notebook, named by its path in the repository, in Colab."""
+    """The badge, in Markdown, that opens a notebook of the repository in Colab."""
     base = "https://colab.research.google.com"
     link = f"{base}/github/{project.slug}/blob/{project.tag}/{notebook}"
     return f"[![Open in Colab]({base}/assets/colab-badge.svg)]({link})"
 
 
 def read_lesson(lesson: Path) -> list[NotebookNode]:
-    """The lesson's cells, solution and stub alike, with ids that depend on nothing but place."""
+    """The lesson's cells, solutions and stubs included, with ids by their order."""
     name = f"lessons/{lesson_name(lesson)}.py"
     cells = jupytext.reads(lesson.read_text(encoding="utf-8"), fmt="py:percent").cells
     if not cells or cells[0].cell_type != "markdown" or not cells[0].source.startswith("# "):
         raise BuildError(f"{name}: the first cell must be Markdown and start with '# ' and a title")
-    for place, cell in enumerate(cells, start=1):
-        cell.id = f"{id_prefix(lesson)}-c{place:03d}"
+    for number, cell in enumerate(cells, start=1):
+        cell.id = f"{id_prefix(lesson)}-c{number:03d}"
         tags = cell.metadata.get("tags", [])
         if unknown := sorted(set(tags) - KNOWN_TAGS):
             raise BuildError(
@@ -178,7 +179,7 @@ def read_lesson(lesson: Path) -> list[NotebookNode]:
 
 
 def read_notebook(path: Path) -> NotebookNode | None:
-    """The notebook on disk, or None when there is none or it cannot be read."""
+    """The notebook on disk, or None if there is none that can be read."""
     try:
         return nbformat.read(path, as_version=4)
     except (FileNotFoundError, nbformat.reader.NotJSONError):
@@ -186,7 +187,7 @@ def read_notebook(path: Path) -> NotebookNode | None:
 
 
 def id_prefix(lesson: Path) -> str:
-    """What the ids of a lesson's cells start with."""
+    """The prefix of the ids of a lesson's cells."""
     return f"{'c' if is_closer(lesson) else 'l'}{lesson.name[:2]}"
 
 
@@ -210,11 +211,11 @@ def limits(lesson: Path) -> dict[str, int]:
 def _header(lesson: Path) -> dict[str, Any]:
     """What a lesson says of itself above its first cell, under ``order_matters``."""
     above, _, _ = lesson.read_text(encoding="utf-8").partition("\n# %%")
-    return jupytext.reads(above, fmt="py:percent").metadata.get(OWN_KEY, {})
+    return jupytext.reads(above, fmt="py:percent").metadata.get(METADATA_KEY, {})
 
 
 def setup_source(project: Project, models: list[str]) -> str:
-    """The first cell of a lesson that needs these packages of published models."""
+    """The first cell of a lesson that needs packages of published models."""
     source = SETUP.format(address=project.address, tag=project.tag)
     if not models:
         return source
@@ -224,7 +225,7 @@ def setup_source(project: Project, models: list[str]) -> str:
 
 
 def inputs(target: Target) -> NotebookNode:
-    """The notebook as it stands before it is run."""
+    """The notebook before it is run."""
     project, cells = target.project, read_lesson(target.lesson)
     minutes = notebook_budget.count(cells).minutes
     title = notebook_budget.with_time(cells[0].source, minutes)
@@ -235,22 +236,19 @@ def inputs(target: Target) -> NotebookNode:
         id=f"{id_prefix(target.lesson)}-setup",
         metadata={"tags": ["nbval-ignore-output"]},
     )
-    for cell in (setup, *cells):
-        if cell is setup or PLUMBING in cell.metadata.get("tags", []):
-            fold(cell)
+    plumbing = [cell for cell in cells if PLUMBING in cell.metadata.get("tags", [])]
+    for cell in (setup, *plumbing):
+        fold(cell)
     notebook = new_notebook(cells=[cells[0], setup, *cells[1:]], metadata=deepcopy(METADATA))
     notebook.nbformat_minor = 5
     left_out = "stub" if target.solutions else "solution"
     notebook, _ = TagRemovePreprocessor(remove_cell_tags={left_out}).preprocess(notebook, {})
-    notebook.metadata[OWN_KEY] = {"built_from": fingerprint(target)}
+    notebook.metadata[METADATA_KEY] = {"built_from": fingerprint(target)}
     return notebook
 
 
 def fingerprint(target: Target) -> str:
-    """A hash of all that the notebook depends on, the same on every system.
-
-    Line ends are folded, as git may check text out with either.
-    """
+    """A hash of everything that the notebook depends on, whatever line ends git checks out."""
     project, root = target.project, target.project.root
     files = [target.lesson, *(root / "data").rglob("*")]
     for package in ("course_utils", "course_lab"):
@@ -270,27 +268,32 @@ def fingerprint(target: Target) -> str:
     return digest.hexdigest()
 
 
-def differences(wanted: NotebookNode, found: NotebookNode) -> list[str]:
-    """Where a notebook's inputs are not the wanted ones: cells by id, or the metadata."""
+def differences(expected: NotebookNode, actual: NotebookNode) -> list[str]:
+    """The differences of two notebooks' inputs: cells by id, and the metadata."""
+    lesson, notebook = _input_cells(expected), _input_cells(actual)
+    changed = [name for name in lesson if name in notebook and lesson[name] != notebook[name]]
+    missing = [name for name in lesson if name not in notebook]
+    extra = [name for name in notebook if name not in lesson]
+    groups = {"changed": changed, "missing": missing, "not in the lesson": extra}
+    lines = [f"cells {word}: {', '.join(names[:5])}" for word, names in groups.items() if names]
+    if not lines and list(lesson) != list(notebook):
+        lines.append("cells in another order")
+    if _without(METADATA_KEY, expected.metadata) != _without(METADATA_KEY, actual.metadata):
+        lines.append("metadata of the notebook")
+    return lines
 
-    def described(notebook: NotebookNode) -> dict[str, tuple]:
-        return {
-            cell.get("id", f"number {place}"): (
-                cell.cell_type,
-                cell.source,
-                {key: value for key, value in cell.metadata.items() if key != SITE_KEY},
-            )
-            for place, cell in enumerate(notebook.cells)
-        }
 
-    want, have = described(wanted), described(found)
-    changed = [name for name in want if name in have and want[name] != have[name]]
-    missing, extra = [n for n in want if n not in have], [n for n in have if n not in want]
-    groups = (("changed", changed), ("missing", missing), ("not in the lesson", extra))
-    found_lines = [f"cells {word}: {', '.join(names[:5])}" for word, names in groups if names]
-    if not found_lines and list(want) != list(have):
-        found_lines.append("cells in another order")
-    metadata = [{k: v for k, v in nb.metadata.items() if k != OWN_KEY} for nb in (wanted, found)]
-    if metadata[0] != metadata[1]:
-        found_lines.append("metadata of the notebook")
-    return found_lines
+def _input_cells(notebook: NotebookNode) -> dict[str, tuple]:
+    """What the build writes of each cell before it is run, by the cell's id."""
+    return {
+        cell.get("id", f"number {number}"): (
+            cell.cell_type,
+            cell.source,
+            _without(SITE_KEY, cell.metadata),
+        )
+        for number, cell in enumerate(notebook.cells)
+    }
+
+
+def _without(key: str, metadata: NotebookNode) -> dict[str, Any]:
+    return {name: value for name, value in metadata.items() if name != key}

@@ -1,11 +1,11 @@
-"""Run the lessons again under other random numbers and other arithmetic: what is said must hold.
+"""Run the lessons again under other random numbers and other arithmetic; no sentence may change.
 
     python tools/rehearse.py [--lessons 03 04]
 
-Each notebook with solutions is run anew in several ways. Where all generators are moved, numbers
-may change but words may not: no reveal, no verdict, no "3 of 5 seeds". Where only the processor's
-arithmetic is another one, numbers too must agree, as in the tests. A table counts what changed;
-the exit status is 1 if anything did. This takes some minutes a way, so it is no part of make test.
+Each notebook with solutions is run in several ways. With other seeds numbers may change but words
+may not: no reveal, no verdict, no "3 of 5 seeds". With other arithmetic numbers have to agree too,
+as in the tests. A table counts the changes; the exit status is 1 if there are any. Each way takes
+some minutes, so this is no part of make test.
 """
 
 import argparse
@@ -28,9 +28,9 @@ from notebook_source import BuildError, find_lessons, lesson_name
 COUNT = re.compile(r"\b\d+ of (?:the )?\d+\b")
 REVEAL = re.compile(r"^Measured: .*", re.MULTILINE)
 MOVE = "import sys; sys.path.append({folder!r}); import moved_seeds; moved_seeds.move({offset})"
-# The oldest instructions that PyTorch, MKL and oneDNN can be asked for: results like another
-# processor's. Elsewhere than on x86 the settings do nothing.
-OLD = {
+# The oldest instructions that PyTorch, MKL and oneDNN support, for the results of another
+# processor. The settings do nothing on processors other than x86.
+OLD_INSTRUCTIONS = {
     "ATEN_CPU_CAPABILITY": "default",
     "MKL_CBWR": "COMPATIBLE",
     "ONEDNN_MAX_CPU_ISA": "SSE41",
@@ -51,14 +51,14 @@ WAYS = [
     Way("seeds + 1000", 1000),
     Way("seeds + 2000", 2000),
     Way("seeds + 3000", 3000),
-    Way("old processor", environment=OLD),
+    Way("old processor", environment=OLD_INSTRUCTIONS),
     Way("AVX2, 2 threads", environment={"ATEN_CPU_CAPABILITY": "avx2", "OMP_NUM_THREADS": "2"}),
 ]
 
 
 @dataclass
 class Outcome:
-    """What one lesson, run in one way, said: how much was compared and what changed."""
+    """The result of one lesson run in one way: how many texts were compared, and which changed."""
 
     compared: int = 0
     changes: list[str] = field(default_factory=list)
@@ -68,7 +68,7 @@ class Outcome:
 
 
 def words_changed(reference: str, fresh: str) -> list[str]:
-    """Where two texts part when numbers may move: words, counts ("3 of 5"), predicted numbers."""
+    """The changes of words, counts ("3 of 5") and revealed numbers; other numbers may move."""
     words = [[" ".join(part.split()) for part in NUMBER.split(text)] for text in (reference, fresh)]
     if words[0] != words[1]:
         return [f"the words differ\n    reference: {reference}\n    fresh:     {fresh}"]
@@ -84,33 +84,38 @@ def words_changed(reference: str, fresh: str) -> list[str]:
 
 
 def compare(reference: NotebookNode, fresh: NotebookNode, moved: bool) -> Outcome:
-    """Compare a rehearsal with the notebook, cell by cell."""
+    """Compare a rehearsal with the notebook, cell by cell; ``moved``: with other seeds."""
     outcome = Outcome()
-    silent = bool(lacking(reference.cells))
+    without_model = bool(lacking(reference.cells))
     for old, new in zip(reference.cells, fresh.cells, strict=True):
         if old.cell_type != "code" or "nbval-ignore-output" in old.metadata.get("tags", []):
             continue
-        if silent and has_tag(old):
+        if without_model and has_tag(old):
             continue
-        said, says = texts(old.outputs), texts(clean(new.outputs))  # streams merged, as there
-        found = []
-        for kind in sorted(said.keys() | says.keys()):
-            before, after = said.get(kind, []), says.get(kind, [])
-            outcome.compared += len(before)
-            if len(before) != len(after):
-                found.append(f"{len(before)} outputs of {kind} are now {len(after)}")
-                continue
-            parted = words_changed if moved else drift
-            for pair in zip(before, after, strict=True):
-                found += parted(*pair)
-        claims, again = claims_in(old), claims_in(new)
-        outcome.compared += len(claims)
-        for claim, now in zip(claims, again, strict=False):
-            if (claim.verdict, claim.cases) != (now.verdict, now.cases):
-                found.append(f"{claim.id}: the verdict or a case of it is another one")
-        if found:
-            outcome.changes.append("\n".join([f"cell {old.id}:", *found]))
+        old_texts, new_texts = texts(old.outputs), texts(clean(new.outputs))
+        old_claims, new_claims = claims_in(old), claims_in(new)
+        outcome.compared += sum(map(len, old_texts.values())) + len(old_claims)
+        changes = text_changes(old_texts, new_texts, moved)
+        for before, after in zip(old_claims, new_claims, strict=False):
+            if (before.verdict, before.cases) != (after.verdict, after.cases):
+                changes.append(f"{before.id}: the verdict or one of its cases changed")
+        if changes:
+            outcome.changes.append("\n".join([f"cell {old.id}:", *changes]))
     return outcome
+
+
+def text_changes(old: dict[str, list[str]], new: dict[str, list[str]], moved: bool) -> list[str]:
+    """The changes in a cell's texts, which come by kind."""
+    compare_pair = words_changed if moved else drift
+    changes = []
+    for kind in sorted(old.keys() | new.keys()):
+        before, after = old.get(kind, []), new.get(kind, [])
+        if len(before) != len(after):
+            changes.append(f"{len(before)} outputs of {kind} are now {len(after)}")
+            continue
+        for reference, fresh in zip(before, after, strict=True):
+            changes += compare_pair(reference, fresh)
+    return changes
 
 
 def rehearse(root: Path, lesson: Path, way: Way) -> Outcome:
@@ -132,7 +137,7 @@ def rehearse(root: Path, lesson: Path, way: Way) -> Outcome:
 
 
 def table(outcomes: dict[tuple[str, str], Outcome], lessons: list[str], ways: list[Way]) -> str:
-    """Lesson by way: how many of the compared texts and verdicts changed."""
+    """One row per lesson: how many of the compared texts and verdicts changed in each way."""
     width = max(map(len, lessons))
     columns = [f"{way.name:>16}" for way in ways]
     lines = [" ".join([" " * width, *columns])]
@@ -143,8 +148,8 @@ def table(outcomes: dict[tuple[str, str], Outcome], lessons: list[str], ways: li
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The command line; the exit status is 0 when nothing changed."""
-    parser = argparse.ArgumentParser(description="Run the lessons again: what is said must hold.")
+    """The command line; the exit status is 0 if nothing changed."""
+    parser = argparse.ArgumentParser(description="Run the lessons again; no sentence may change.")
     parser.add_argument("--lessons", nargs="+", default=[], metavar="NN", help="only these")
     parser.add_argument("--ways", nargs="+", metavar="WORD", help="only ways with such a word")
     parser.add_argument("--jobs", type=int, default=2, metavar="N", help="lessons at a time")
@@ -159,15 +164,15 @@ def main(arguments: list[str] | None = None) -> int:
     if not ways:
         parser.error(f"no way has {options.ways}; there are: {', '.join(w.name for w in WAYS)}")
     with ThreadPoolExecutor(max_workers=options.jobs) as pool:
-        started = {
+        futures = {
             (lesson_name(lesson), way.name): pool.submit(rehearse, root, lesson, way)
             for way in ways
             for lesson in lessons
         }
         outcomes = {}
-        for (lesson, way), future in started.items():
-            outcome = outcomes[lesson, way] = future.result()
-            for change in outcome.changes:
+        for (lesson, way), future in futures.items():
+            outcomes[lesson, way] = future.result()
+            for change in outcomes[lesson, way].changes:
                 print(f"{lesson}, {way}, {change}\n", flush=True)
     print(table(outcomes, list(map(lesson_name, lessons)), ways))
     compared = sum(outcome.compared for outcome in outcomes.values())

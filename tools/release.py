@@ -1,7 +1,7 @@
-"""What a release goes by: `python tools/release.py --tag v1.2.3`, or `--notes`.
+"""Check the version of a release and print its notes: `python tools/release.py --tag v1.2.3`.
 
-The version stands in four files. The workflow of a tag asks whether all say the tag's version, and
-takes the changelog's newest entry for its notes. Needs nothing but Python.
+Four files state the version. The workflow of a tag checks that all agree with the tag, and takes
+its notes, `--notes`, from the changelog's newest entry. Needs only Python.
 """
 
 import argparse
@@ -22,39 +22,39 @@ ENTRY = re.compile(r"^## (.*)\n((?:(?!## ).*\n?)*)", re.MULTILINE)
 
 
 def versions(root: Path) -> dict[str, str]:
-    """The version that each file says; "none" where it says none."""
-    found = {}
+    """The version in each file; "none" where there is none."""
+    by_file = {}
     for name, line in PLACES.items():
         match = re.search(line, (root / name).read_text(encoding="utf-8"), re.MULTILINE)
-        found[name] = match[1] if match else "none"
-    return found
+        by_file[name] = match[1] if match else "none"
+    return by_file
 
 
 def newest(root: Path) -> tuple[str, str]:
-    """Heading and text of the changelog's first entry."""
+    """Heading and text of the changelog's newest entry."""
     match = ENTRY.search((root / CHANGELOG).read_text(encoding="utf-8"))
     return (match[1], match[2].strip()) if match else ("", "")
 
 
 def problems(root: Path, tag: str | None = None) -> list[str]:
-    """Where the files disagree, among themselves or with the tag."""
-    found = versions(root)
-    version = found["pyproject.toml"]
-    said = [
-        f"{name} says version {other}, pyproject.toml {version}"
-        for name, other in found.items()
+    """Where the files disagree with each other or with the tag."""
+    by_file = versions(root)
+    version = by_file["pyproject.toml"]
+    lines = [
+        f"{name} has version {other}, pyproject.toml {version}"
+        for name, other in by_file.items()
         if other != version
     ]
     if tag is not None and tag != f"v{version}":
-        said.append(f"the tag is {tag!r}; version {version} needs 'v{version}'")
+        lines.append(f"the tag is {tag!r}; version {version} needs 'v{version}'")
     if tag is not None and newest(root)[0] != version:
-        said.append(f"{CHANGELOG} begins with {newest(root)[0]!r}, where {version} should stand")
-    return said
+        lines.append(f"{CHANGELOG} begins with {newest(root)[0]!r} instead of {version}")
+    return lines
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command line; the exit status is 0 when all agree."""
-    parser = argparse.ArgumentParser(description="Compare the versions that the files say.")
+    """The command line; the exit status is 0 if all agree."""
+    parser = argparse.ArgumentParser(description="Compare the versions in the files.")
     parser.add_argument("--tag", help="of the release, as v1.2.3")
     parser.add_argument("--notes", action="store_true", help="print the changelog's first entry")
     parser.add_argument("--root", type=Path, default=ROOT)
@@ -62,9 +62,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.notes:
         print(newest(options.root)[1])
         return 0
-    said = problems(options.root, options.tag)
-    print(*said, sep="\n", end="\n" if said else "", file=sys.stderr)
-    return 1 if said else 0
+    lines = problems(options.root, options.tag)
+    for line in lines:
+        print(line, file=sys.stderr)
+    return 1 if lines else 0
 
 
 if __name__ == "__main__":

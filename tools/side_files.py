@@ -1,4 +1,4 @@
-"""What the build writes beside notebooks: README's tables and pictures, the ledger of claims."""
+"""The build's files beside the notebooks: README's tables and pictures, the ledger of claims."""
 
 import base64
 import re
@@ -30,7 +30,7 @@ def badges(project: Project, lessons: list[Path]) -> str:
 
 
 def ledger(full: dict[str, NotebookNode]) -> bytes:
-    """data/claims.csv: what the notebooks settle."""
+    """The content of data/claims.csv."""
     rows: list[dict[str, str]] = []
     for lesson, notebook in full.items():
         rows += claims_table.settled(notebook, lesson)
@@ -42,24 +42,24 @@ def ledger(full: dict[str, NotebookNode]) -> bytes:
 
 def pictures(full: dict[str, NotebookNode]) -> dict[str, bytes]:
     """The first picture of each lesson's cell tagged "readme", by the lesson's name."""
-    found: dict[str, bytes] = {}
+    by_lesson: dict[str, bytes] = {}
     for lesson, notebook in full.items():
         for cell in notebook.cells:
             shown = [output.get("data", {}) for output in cell.get("outputs", [])]
-            here = [data["image/png"] for data in shown if "image/png" in data]
-            if here and "readme" in cell.metadata.get("tags", []):
-                found.setdefault(lesson, base64.b64decode(here[0]))
-    return found
+            images = [data["image/png"] for data in shown if "image/png" in data]
+            if images and "readme" in cell.metadata.get("tags", []):
+                by_lesson.setdefault(lesson, base64.b64decode(images[0]))
+    return by_lesson
 
 
 def side_files(project: Project, targets: list[Target]) -> dict[Path, bytes]:
-    """README.md with its tables, data/claims.csv and docs/LESSON.png, as they should be now.
+    """README.md with its tables, data/claims.csv and docs/LESSON.png, by path.
 
-    They come from the notebooks with solutions, which have every output.
+    They are made from the notebooks with solutions, which have every output.
     """
     files: dict[Path, bytes] = {}
-    found = {lesson_name(t.lesson): read_notebook(t.path) for t in targets if t.solutions}
-    full = {name: notebook for name, notebook in found.items() if notebook}
+    solutions = {lesson_name(t.lesson): read_notebook(t.path) for t in targets if t.solutions}
+    full = {name: notebook for name, notebook in solutions.items() if notebook}
     if (project.root / "data").is_dir():
         files[project.root / "data" / "claims.csv"] = ledger(full)
     readme = project.root / "README.md"
