@@ -329,14 +329,14 @@ def test_first_cell_stops_where_the_course_could_not_be_installed(
         commands_in(tmp_path / "alone", setup, importable, monkeypatch)
 
 
-@pytest.mark.parametrize("folder", ["notebooks", "notebooks/solutions"])
+@pytest.mark.parametrize("folder", ["", "solutions", "closer", "solutions/closer"])
 def test_first_cell_finds_the_clone_around_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str
 ) -> None:
     place(tmp_path, "clone/some_lab/__init__.py", "")
     setup = prepared(course(tmp_path / "course")).cells[1].source
     setup = setup.replace("course_lab", "some_lab")  # as course_lab is installed here
-    inside = tmp_path / "clone" / folder
+    inside = tmp_path / "clone" / "notebooks" / folder
     inside.mkdir(parents=True)
     monkeypatch.chdir(inside)
     monkeypatch.setattr("sys.path", list(sys.path))

@@ -228,18 +228,6 @@ def test_a_closer_look_is_found_by_its_name(built: Path) -> None:
         build_notebooks.choose(lessons, ["closer/02"])
 
 
-def test_a_closer_look_finds_the_clone_from_its_folder(
-    built: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("sys.path", list(sys.path))
-    for folder in ("closer", "solutions/closer"):
-        monkeypatch.chdir(built / "notebooks" / folder)
-        setup = both(built, "closer/01_more")[0]["setup"].source
-        exec(setup, {"get_ipython": None})
-        assert str(built) in sys.path
-        sys.path.remove(str(built))
-
-
 @pytest.mark.parametrize(
     ("name", "message"),
     [
