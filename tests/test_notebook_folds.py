@@ -1,6 +1,5 @@
 """What a learner does not see at first: folded sources, answers that wait; and closer looks."""
 
-import sys
 from pathlib import Path
 
 import build_notebooks
