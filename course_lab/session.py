@@ -1,13 +1,16 @@
 """What the first cell of every lesson sets up: seed, device, CPU threads and figure style."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import TypeVar
 
 import torch
 
 from course_lab.door_strip import describe_doors, door_strip
 from course_utils import plots
 from course_utils.devices import pick_device, seed_everything
+
+Model = TypeVar("Model")
 
 
 def start(
@@ -42,3 +45,15 @@ def start(
         doors = list(doors)
         plots.show(door_strip(doors, title), description or describe_doors(doors))
     return picked
+
+
+def if_installed(load: Callable[[], Model]) -> Model | None:
+    """A published model; None, with a printed reason, where its files or readers are missing.
+
+    The lesson then goes on without it.
+    """
+    try:
+        return load()
+    except (OSError, ModuleNotFoundError) as error:
+        print(f"This section is to be read only, for its model cannot be loaded.\n{error}")
+        return None

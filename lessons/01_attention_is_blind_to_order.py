@@ -662,9 +662,10 @@ print(f"time on this machine: {facts['time_ratio']:.2f} × attention without enc
 # cosine: 1 is the same direction.
 
 # %% tags=["pretrained"]
+from course_lab.session import if_installed
 from course_utils import pretrained
 
-encoder = pretrained.if_installed(pretrained.minilm)
+encoder = if_installed(pretrained.minilm)
 
 # %% [markdown]
 # Somebody asks for *flights from London to Paris*. There are five pages, and the one with the

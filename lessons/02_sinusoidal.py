@@ -182,11 +182,12 @@ explorers.clocks()
 
 # %% tags=["readme", "plumbing"]
 # Four pictures of the table
+from course_lab.figures import four_panel
 from course_utils.encodings.functional import wavelengths
 
 table, turns = sinusoidal_table(torch.arange(100), 128), wavelengths(128)
 unfinished, still = int((turns > 100).sum()), int((table.amax(0) - table.amin(0) < 0.1).sum())
-fig = plots.four_panel(
+fig = four_panel(
     table,
     turns,
     dimensions=(0, 20, 60),

@@ -651,9 +651,10 @@ plots.show(
 # from.
 
 # %% tags=["pretrained"]
+from course_lab.session import if_installed
 from course_utils import pretrained
 
-encoder = pretrained.if_installed(pretrained.minilm)
+encoder = if_installed(pretrained.minilm)
 
 # %% [markdown]
 # It reads 20 paragraphs of Python's documentation, once with its own table and then with tables in

@@ -325,10 +325,11 @@ plots.show(
 # they matter, but what they carry cannot be place. Try your own pairs:
 
 # %% tags=["pretrained"]
+from course_lab.session import if_installed
 from course_utils import pretrained
 from course_utils.pretrained.ablation import LeftOut
 
-model = pretrained.if_installed(pretrained.smollm2)
+model = if_installed(pretrained.smollm2)
 if model:
     page = data.verified("documentation.txt").read_text(encoding="utf-8")
     ids = model.encode(page[:1000])[:, :128]  # or a text of your own

@@ -302,9 +302,9 @@ guess.reveal(small if moved < 1 else "by more than 1 nat")
 # training text.
 
 # %%
-from course_utils.texts.ngrams import Counts
+from course_lab.ngrams import NGrams
 
-looks, table = (1, 2, 4), Counts(english.train, order=5)
+looks, table = (1, 2, 4), NGrams(english.train, order=5)
 judged = blocks[:, : 7 * 1024 + 1]  # from byte 1025 on, these are the bytes that the tables judge
 counts = [table.loss(judged, last, first=1025) for last in looks]
 curves = {name: torch.stack(row).mean(1) for name, row in lost.items()}
@@ -751,7 +751,7 @@ guess = widgets.predict(
 )
 
 # %%
-from course_utils.measures.trained_models import losses_with_memory
+from course_lab.piece_memory import losses_with_memory
 
 PIECE, PIECES = 32, 15
 own = PIECE * PIECES  # the real place of the judged piece: 480
@@ -764,7 +764,7 @@ def reread(model, pieces, far):
     """Loss of the last 16 bytes of each stretch; of the pieces remembered, some where they were."""
     start = own if far else PIECE  # of the judged piece
     places = [PIECE * number if number in far else start - PIECE for number in pieces]
-    where = {"remembered": pieces, "places": places, "own_place": start}
+    where = {"remembered": pieces, "starts": places, "last_start": start}
     return losses_with_memory(model, stretches, piece=PIECE, **where)[:, 16:].mean(1)
 
 
@@ -779,9 +779,11 @@ def in_four_ways(model):
 
 
 # %%
+from course_lab.figures import squares
+
 suspects = ("none", "sinusoidal", "rope", "alibi")
 four = {name: in_four_ways(models[name]) for name in suspects}
-fig = plots.squares(
+fig = squares(
     {name: found.mean(-1) for name, found in four.items()},
     ("64", "512"),
     ("0", "32"),

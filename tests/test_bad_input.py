@@ -11,6 +11,7 @@ import course_lab
 import course_utils
 from course_lab import widgets
 from course_lab.door_strip import door_strip
+from course_lab.figures import four_panel
 from course_utils import encodings, measures, plots
 from course_utils.attention import MultiHeadAttention
 from course_utils.attention.kv_cache import FixedCache, KVCache
@@ -70,8 +71,8 @@ def lines(curves, **options):
     return plots.lines(plt.figure().add_subplot(), curves, **options)
 
 
-def four_panel(table=TABLE, waves=ZEROS, dimensions=(0,), positions=(0,)):
-    return plots.four_panel(table, waves, dimensions=dimensions, positions=positions, title="t")
+def portrait(table=TABLE, waves=ZEROS, dimensions=(0,), positions=(0,)):
+    return four_panel(table, waves, dimensions=dimensions, positions=positions, title="t")
 
 
 def explore(draw=lambda fig, **values: None, **controls):
@@ -271,11 +272,11 @@ BAD = [
     (lambda: plots.entropy(plt.gca(), {"a": ROW}, 0.0), ValueError, "ceiling", "got 0"),
     (lambda: plots.entropy(plt.gca(), {}, 1.0, floor=1.0), ValueError, "floor", "got 1.0"),
     (lambda: plots.quick_png("fig"), TypeError, "fig", "str 'fig'"),
-    (lambda: four_panel(table=ROW), ValueError, "table", "(4,)"),
-    (lambda: four_panel(waves=None), TypeError, "wavelengths", "NoneType"),
-    (lambda: four_panel(dimensions=[8]), ValueError, "dimensions", "below 8", "got 8"),
-    (lambda: four_panel(positions=[6]), ValueError, "positions", "below 6", "got 6"),
-    (lambda: four_panel(positions=[0.5]), TypeError, "positions", "float 0.5"),
+    (lambda: portrait(table=ROW), ValueError, "table", "(4,)"),
+    (lambda: portrait(waves=None), TypeError, "wavelengths", "NoneType"),
+    (lambda: portrait(dimensions=[8]), ValueError, "dimensions", "below 8", "got 8"),
+    (lambda: portrait(positions=[6]), ValueError, "positions", "below 6", "got 6"),
+    (lambda: portrait(positions=[0.5]), TypeError, "positions", "float 0.5"),
     (lambda: door_strip(["embd"]), ValueError, "doors", "'embd'", "did you mean 'embed'"),
     (lambda: door_strip([1]), TypeError, "doors", "int 1"),
     (lambda: door_strip(None), TypeError, "doors", "NoneType"),

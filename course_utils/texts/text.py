@@ -1,4 +1,4 @@
-"""Real text to model, byte by byte: a part to learn from, a part held out, and how well it is read.
+"""Real text to model, byte by byte: a part to learn from, and a part held out.
 
 Tokens are bytes, so any text has ids from 0 to 255 and no vocabulary has to be learned first.
 """
@@ -17,8 +17,8 @@ from course_utils.texts import data
 from course_utils.texts.tasks import IGNORED_TARGET, Examples
 
 VOCAB_SIZE = 256
-BLOCK = 8192  # bytes; every EVERY-th block of a text is held out
-EVERY = 8
+BLOCK = 8192  # bytes
+EVERY = 8  # one block of so many is held out
 
 Bytes = Int[Tensor, " bytes"]
 Blocks = Int[Tensor, "blocks block"]
@@ -58,7 +58,10 @@ def from_bytes(content: bytes) -> Bytes:
 
 
 def split(ids: Bytes, *, block: int = BLOCK, every: int = EVERY) -> Text:
-    """Cut a text into blocks, hold out the middle one of each ``every``: both parts are alike."""
+    """Cut a text into blocks and hold out the middle one of each ``every``: both parts are alike.
+
+    The bytes after the last whole block are for learning.
+    """
     _check_text(ids)
     validation.integer("block", block)
     validation.integer("every", every, minimum=2)
@@ -68,13 +71,13 @@ def split(ids: Bytes, *, block: int = BLOCK, every: int = EVERY) -> Text:
             f"ids must have at least {every} blocks of {block} bytes = {every * block:,} bytes, "
             f"got {len(ids):,}"
         )
-    blocks = ids[: count * block].view(count, block)
-    out = torch.arange(count) % every == every // 2
-    return Text(torch.cat([blocks[~out].flatten(), ids[count * block :]]), blocks[out])
+    blocks, rest = ids[: count * block].view(count, block), ids[count * block :]
+    is_held_out = torch.arange(count) % every == every // 2
+    return Text(torch.cat([blocks[~is_held_out].flatten(), rest]), blocks[is_held_out])
 
 
 def draw(ids: Bytes, *, length: int, batch: int, generator: torch.Generator) -> Examples:
-    """Pieces of ``length`` bytes from random places of a text; each byte is asked for the next."""
+    """Pieces of ``length`` bytes from random places; the target of each byte is the next one."""
     _check_text(ids)
     validation.integer("length", length)
     validation.integer("batch", batch)
@@ -92,20 +95,26 @@ def pieces(blocks: Blocks, *, length: int) -> Examples:
 
 
 def sliding(blocks: Blocks, *, length: int, first: int | None = None) -> Examples:
-    """Windows of ``length`` that advance by half of it; only their second halves are asked.
+    """Windows of ``length`` that advance by half of it; only their second halves have targets.
 
-    So each byte that is asked has between length/2 and length bytes of context, and none is asked
-    twice. ``length`` is even. ``first`` is the place in a block of the first byte that is read as a
-    query and asked for its successor; length/2 if not given.
+    So each byte with a target has between length/2 and length bytes of context, and none comes
+    twice. ``length`` is even. ``first`` is the place in a block of the first byte with a target,
+    which is its successor; length/2 if not given.
     """
     half = validation.integer("length", length, minimum=2) // 2
     if length % 2:
-        raise ValueError(f"length must be even, its second half is asked, got {length}")
+        raise ValueError(f"length must be even, its second half has targets, got {length}")
     start = half if first is None else validation.integer("first", first, minimum=half)
     tokens, targets = _windows(blocks, length=length, step=half, start=start - half)
     targets = targets.clone()
     targets[:, :half] = IGNORED_TARGET
     return Examples(tokens, targets)
+
+
+def spread(blocks: Blocks, most: int) -> Int[Tensor, "fewer block"]:
+    """At most so many of the blocks, evenly spread over the text."""
+    rows = torch.linspace(0, len(blocks) - 1, min(most, len(blocks))).long()
+    return blocks[rows.to(blocks.device)]
 
 
 def _windows(blocks: Blocks, *, length: int, step: int, start: int = 0) -> Examples:
@@ -114,14 +123,8 @@ def _windows(blocks: Blocks, *, length: int, step: int, start: int = 0) -> Examp
             f"blocks must be (blocks, block) with more than {start + length} bytes a block, "
             f"got shape {tuple(blocks.shape)}"
         )
-    cut = blocks[:, start:].unfold(1, length + 1, step).flatten(0, 1)  # (windows, length + 1)
-    return Examples(cut[:, :-1], cut[:, 1:])
-
-
-def spread(blocks: Blocks, most: int) -> Int[Tensor, "fewer block"]:
-    """At most so many of the blocks, evenly spread over the text."""
-    at = torch.linspace(0, len(blocks) - 1, min(most, len(blocks))).long()
-    return blocks[at.to(blocks.device)]
+    windows = blocks[:, start:].unfold(1, length + 1, step).flatten(0, 1)  # (windows, length + 1)
+    return Examples(windows[:, :-1], windows[:, 1:])
 
 
 def _check_text(ids: Tensor) -> None:

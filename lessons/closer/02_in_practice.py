@@ -454,10 +454,11 @@ print(f"time on this machine: {facts['time_ratio']:.2f} × attention without enc
 # Is a good code good for any reader? Lesson 01's sentence encoder has a learned one at door 1.
 
 # %% tags=["pretrained"]
+from course_lab.session import if_installed
 from course_utils import pretrained
 from course_utils.texts import data
 
-encoder = pretrained.if_installed(pretrained.minilm)
+encoder = if_installed(pretrained.minilm)
 
 # %% [markdown]
 # It adds rows of 512 positions by 384 numbers. We put other tables in their place, and leave all

@@ -457,11 +457,12 @@ plots.show(
 # base 100,000. It reads the start of our text, and we change nothing but its RoPE.
 
 # %% tags=["pretrained"]
+from course_lab.session import if_installed
 from course_utils import pretrained
 from course_utils.encodings.rope import Rotary
 from course_utils.texts import data
 
-model, real = pretrained.if_installed(pretrained.smollm2), {}
+model, real = if_installed(pretrained.smollm2), {}
 if model:
     page = data.verified("documentation.txt").read_text(encoding="utf-8")
     ids = model.encode(page[:1000])[:, :96]

@@ -6,7 +6,7 @@ import pytest
 import torch
 from bad_calls import bad_calls
 
-from course_utils.texts.ngrams import Counts
+from course_lab.ngrams import NGrams
 
 
 def letters(count, kinds=8):
@@ -14,13 +14,13 @@ def letters(count, kinds=8):
 
 
 def cached(known, block, cache, *, first, weight=0.5, order=2):
-    return Counts(known, order).loss(block, order, first=first, cache=cache, weight=weight)
+    return NGrams(known, order).loss(block, order, first=first, cache=cache, weight=weight)
 
 
 @pytest.mark.parametrize("context", [[97, 98], [104, 97], [50, 50]])  # the last was never seen
 def test_shares_sum_to_one_with_and_without_a_cache(context):
     known = letters(500)
-    counts = Counts(known, 2)
+    counts = NGrams(known, 2)
     blocks = [torch.tensor([[*context, byte]]) for byte in range(256)]
     assert sum(math.exp(-counts.loss(one, 2)) for one in blocks) == pytest.approx(1.0)
     shares = [math.exp(-counts.loss(one, 2, cache=2)) for one in blocks]
@@ -29,7 +29,7 @@ def test_shares_sum_to_one_with_and_without_a_cache(context):
 
 def test_a_table_that_looks_far_enough_knows_a_repeated_word():
     word = torch.tensor([*b"aab"]).repeat(400)
-    counts = Counts(word, 2)
+    counts = NGrams(word, 2)
     none, one, two = (counts.loss(word[None, :300], last) for last in range(3))
     assert none == pytest.approx(math.log(3) - 2 / 3 * math.log(2), abs=0.02)  # a, a, b
     assert one == pytest.approx(2 / 3 * math.log(2), abs=0.02)  # after a comes either
@@ -37,19 +37,19 @@ def test_a_table_that_looks_far_enough_knows_a_repeated_word():
 
 
 def test_letters_by_chance_cannot_be_known_better_by_looking():
-    counts, asked = Counts(letters(20_000, 4), 2), letters(5000, 4)[None]
+    counts, asked = NGrams(letters(20_000, 4), 2), letters(5000, 4)[None]
     assert counts.loss(asked, 0) == pytest.approx(math.log(4), abs=0.01)
     assert counts.loss(asked, 2) == pytest.approx(math.log(4), abs=0.02)
 
 
 def test_a_lower_order_is_a_table_of_that_order():
     known, asked = letters(3000), letters(400)[None]
-    assert Counts(known, 3).loss(asked, 1) == Counts(known, 1).loss(asked, 1)
+    assert NGrams(known, 3).loss(asked, 1) == NGrams(known, 1).loss(asked, 1)
 
 
 def test_no_cache_and_no_weight_leave_the_tables_alone():
     known, block = letters(500), letters(60)[None]
-    plain = Counts(known, 2).loss(block, 2)
+    plain = NGrams(known, 2).loss(block, 2)
     assert cached(known, block, 0, first=2) == pytest.approx(plain)
     assert cached(known, block, 30, first=2, weight=0.0) == pytest.approx(plain)
 
@@ -58,7 +58,7 @@ def test_the_cache_knows_exactly_the_bytes_before():
     known, block = letters(500), letters(80, 3)[None]
     judged, cache, weight = 79, 20, 0.3  # one byte, so that its share can be told
     before = block[0, judged - cache : judged]
-    tables, recent = Counts(known, 0), Counts(before, 0)
+    tables, recent = NGrams(known, 0), NGrams(before, 0)
     one = torch.stack([block[0, judged]])[None]
     expected = (1 - weight) * math.exp(-tables.loss(one, 0)) + weight * math.exp(
         -recent.loss(one, 0)
@@ -78,10 +78,10 @@ FEW, ASKED = torch.arange(9), torch.zeros(1, 4, dtype=torch.long)
 
 test_bad_arguments = bad_calls(
     [
-        (lambda: Counts(FEW, -1), ValueError, "order", "got -1"),
-        (lambda: Counts(FEW, 2).loss(ASKED, 3), ValueError, "last", "got 3"),
-        (lambda: Counts(FEW, 2).loss(ASKED, -1), ValueError, "last", "got -1"),
-        (lambda: Counts(FEW, 4).loss(ASKED, 4), ValueError, "first", "got 4"),
+        (lambda: NGrams(FEW, -1), ValueError, "order", "got -1"),
+        (lambda: NGrams(FEW, 2).loss(ASKED, 3), ValueError, "order", "got 3"),
+        (lambda: NGrams(FEW, 2).loss(ASKED, -1), ValueError, "order", "got -1"),
+        (lambda: NGrams(FEW, 4).loss(ASKED, 4), ValueError, "first", "got 4"),
         (lambda: cached(FEW, ASKED, -1, first=0), ValueError, "cache", "got -1"),
         (lambda: cached(FEW, ASKED, 1, first=4), ValueError, "first", "got 4"),
         (lambda: cached(FEW, ASKED, 1, first=1, weight=1.0), ValueError, "weight", "got 1.0"),

@@ -1,0 +1,129 @@
+"""Figures that one lesson needs: the portrait of a sinusoidal table, small squares side by side."""
+
+from collections.abc import Mapping, Sequence
+
+import matplotlib.pyplot as plt
+import torch
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from torch import Tensor
+
+from course_utils import validation
+from course_utils.plots import heatmap, lines, numbered
+
+
+def four_panel(
+    table: Tensor,
+    wavelengths: Tensor,
+    *,
+    dimensions: Sequence[int],
+    positions: Sequence[int],
+    title: str,
+    fine: Tensor | None = None,
+) -> Figure:
+    """Portrait of a (seq, d_model) table of position vectors, pairs of sine and cosine, in four.
+
+    Heatmap of the table, all sines before all cosines; waves of chosen dimensions; vectors of
+    chosen positions, their sines only; and the wavelength, in positions, of each of the
+    d_model / 2 pairs on a logarithmic axis. ``fine`` has rows between those of the table too, as
+    many in each step: the waves are then drawn through them, and the table's rows as dots.
+    """
+    validation.tensor("table", table, "(seq, d_model)", ndim=2)
+    validation.tensor("wavelengths", wavelengths, "(d_model / 2,)", ndim=1)
+    length, width = table.shape
+    for dimension in dimensions:
+        validation.below("dimensions", dimension, width, "as the table ends there")
+    for position in positions:
+        validation.below("positions", position, length, "as the table ends there")
+    fig, axes = plt.subplots(2, 2, figsize=(9.5, 6.6))
+    _draw_table(axes[0, 0], table)
+    _draw_waves(axes[0, 1], table, dimensions, fine)
+    vectors = {f"position {p}": table[p, ::2] for p in positions}
+    lines(
+        axes[1, 0],
+        vectors,
+        title="chosen positions: their sines",
+        xlabel="pair",
+        ylabel="value",
+        legend=False,
+    )
+    for ax, count in ((axes[0, 1], len(dimensions)), (axes[1, 0], len(positions))):
+        ax.legend(ncols=count, loc="upper center", fontsize=9, handlelength=1.6)
+        ax.set_ylim(-1.15, 1.5)
+    _draw_wavelengths(axes[1, 1], wavelengths, length)
+    fig.suptitle(title)
+    return fig
+
+
+def _draw_table(ax: Axes, table: Tensor) -> None:
+    width = table.shape[1]
+    sines_first = torch.cat([table[:, 0::2], table[:, 1::2]], dim=1)
+    heatmap(ax, sines_first, title="the table", ylabel="position", unit="value", limit=1)
+    ax.axvline(width / 2 - 0.5, color="black", linewidth=1)
+    ax.set_xticks([width / 4, 3 * width / 4], [f"{width // 2} sines", f"{width // 2} cosines"])
+    ax.tick_params(axis="x", length=0)
+    ax.set_xlabel("pair 0 at the left of each half")
+
+
+def _draw_waves(ax: Axes, table: Tensor, dimensions: Sequence[int], fine: Tensor | None) -> None:
+    drawn = table if fine is None else fine
+    places = torch.arange(len(drawn)) * (len(table) / len(drawn))
+    lines(
+        ax,
+        {f"dim {d}": drawn[:, d] for d in dimensions},
+        x=places,
+        title="chosen dimensions: waves",
+        xlabel="position",
+        ylabel="value",
+        legend=False,
+    )
+    if fine is None:
+        return
+    for wave, dimension in zip(ax.lines[:], dimensions, strict=True):
+        ax.plot(table[:, dimension].cpu(), "o", color=wave.get_color(), markersize=2.5)
+
+
+def _draw_wavelengths(ax: Axes, wavelengths: Tensor, length: int) -> None:
+    ax.semilogy(wavelengths.cpu(), "o", markersize=3)
+    ax.axhline(length, color="0.5", linewidth=1)
+    ax.annotate(
+        f"length of the table: {length}",
+        (len(wavelengths) - 1, length),
+        xytext=(0, -4),
+        textcoords="offset points",
+        color="0.35",
+        fontsize=10,
+        ha="right",
+        va="top",
+    )
+    ax.set(xlabel="pair", ylabel="positions a turn")
+    ax.set_title("wavelength of each pair")
+
+
+def squares(
+    matrices: Mapping[str, Tensor],
+    rows: Sequence[object],
+    columns: Sequence[object],
+    *,
+    limit: float,
+    xlabel: str = "",
+    ylabel: str = "",
+) -> Figure:
+    """Draw small matrices side by side; colours are differences from each one's first cell."""
+    size = (2.3 * len(matrices), 3.1)
+    fig, axes = plt.subplots(1, len(matrices), figsize=size, sharey=True, squeeze=False)
+    for ax, (name, matrix) in zip(axes[0], matrices.items(), strict=True):
+        numbered(
+            ax,
+            matrix - matrix[0, 0],
+            rows,
+            columns,
+            limit=limit,
+            numbers=matrix,
+            form="{:.1f}",
+            title=name,
+            xlabel=xlabel,
+            equal=True,
+        )
+    axes[0, 0].set_ylabel(ylabel)
+    return fig
