@@ -1,7 +1,7 @@
 """Multi-head attention that calls the four doors of any encoding and knows none by name."""
 
-import functools
-from collections.abc import Callable
+from collections.abc import Iterable
+from typing import Any
 
 import torch
 from einops import rearrange
@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from course_utils import validation
+from course_utils.attention import blocks
 from course_utils.attention.kv_cache import KVCache, places
 from course_utils.encodings.base import PositionalEncoding, for_each_head
 from course_utils.encodings.log_n import log_n_of
@@ -17,11 +18,6 @@ from course_utils.encodings.positions import Places, Positions
 
 Sequence = Float[Tensor, "batch seq d_model"]
 Weights = Float[Tensor, "batch heads q_len k_len"]
-
-
-# Queries are taken in blocks of this many, so that bias and weights of a long text never exist
-# as a whole: less memory, and in the causal case half of the work is never done.
-BLOCK = 128
 
 
 class MultiHeadAttention(nn.Module):
@@ -66,11 +62,12 @@ class MultiHeadAttention(nn.Module):
         encoding.check_fits(d_model, n_heads, causal)
         self.encoding = encoding
         self.log_n = None if log_n is None else validation.integer("log_n", log_n, minimum=2)
-        narrow = self.n_kv_heads * self.d_head
-        more = validation.boolean("projection_bias", projection_bias)
-        self.W_q, self.W_k, self.W_v, self.W_o = (
-            nn.Linear(d_model, width, bias=more) for width in (d_model, narrow, narrow, d_model)
-        )
+        with_bias = validation.boolean("projection_bias", projection_bias)
+        kv_width = self.n_kv_heads * self.d_head
+        self.W_q = nn.Linear(d_model, d_model, bias=with_bias)
+        self.W_k = nn.Linear(d_model, kv_width, bias=with_bias)
+        self.W_v = nn.Linear(d_model, kv_width, bias=with_bias)
+        self.W_o = nn.Linear(d_model, d_model, bias=with_bias)
 
     def forward(
         self,
@@ -105,23 +102,26 @@ class MultiHeadAttention(nn.Module):
             and those of the cache before them.
         """
         self._check(x, cache)
+        encoding = self.encoding
         if at is None:
             at = places(x, positions, cache, attention_mask)
-            x = self.encoding.embed(x, at.words, tokens)
-        split = "batch seq (heads d_head) -> batch heads seq d_head"
-        q, k, v = (
-            rearrange(W(x), split, d_head=self.d_head) for W in (self.W_q, self.W_k, self.W_v)
-        )
-        once = self.encoding.static_keys
-        if once:
-            q, k = self.encoding.rotate(q, k, at.own)
+            embedded = encoding.embed(x, at.embedding_positions, tokens)  # door 1
+            x = self._of_shape("embed", embedded, x.shape)
+        if encoding.whole:
+            at = at.whole()
+        q = self._split(self.W_q(x))  # (batch, heads, seq, d_head)
+        k = self._split(self.W_k(x))  # (batch, kv_heads, seq, d_head)
+        v = self._split(self.W_v(x))
+        if encoding.static_keys:  # door 2; a cache keeps these keys as they are then
+            q, k = self._both(q, k, encoding.rotate(q, k, at.queries_alone))
         if cache is not None:
-            k, v = read = cache.joined(k, v)
-        if not once:
-            q, k = self.encoding.rotate(q, k, at)
-        out, weights = self._mix(q, k, v, at, need_weights)
+            k, v = cache.joined(k, v)
+        cached = k, v
+        if not encoding.static_keys:  # door 2, all keys anew
+            q, k = self._both(q, k, encoding.rotate(q, k, at))
+        out, weights = self._attend(q, k, v, at, need_weights)  # doors 3 and 4
         if cache is not None:
-            cache.keep(*read, at)
+            cache.keep(*cached, at)
         merged = rearrange(out, "batch heads seq d_head -> batch seq (heads d_head)")
         return self.W_o(merged), weights
 
@@ -137,6 +137,97 @@ class MultiHeadAttention(nn.Module):
         self._check(x, cache)
         at = places(x, positions, cache, attention_mask)
         return self(x, None, need_weights, cache, at=at)
+
+    def _attend(
+        self, q: Tensor, k: Tensor, v: Tensor, at: Places, need_weights: bool
+    ) -> tuple[Tensor, Tensor | None]:
+        """softmax(scale · q·kᵀ + bias) · v + values, and the weights where they are asked for.
+
+        Otherwise PyTorch's fused attention does the work, block by block of the queries.
+        """
+        doors = self.encoding.doors
+        if need_weights or "values" in doors:
+            out, weights = self._step_by_step(q, k, v, at)
+            return out, weights if need_weights else None
+        if "bias" not in doors and self._mask_is_built_in(at):
+            is_causal = self.causal and at.q_len > 1
+            return self._fused(q, k, v, is_causal=is_causal), None
+        if self._bias_is_by_diagonal(at):
+            with torch.autocast(q.device.type, enabled=False):
+                bias = self.encoding.bias_by_offset(at.diagonal_offsets)
+            shape = (self.n_heads, at.q_len + at.k_len - 1)
+            bias = self._of_shape("bias_by_offset", bias, shape)
+            scale = self.encoding.scale(self.d_head)
+            return blocks.attend_by_offset(q, k, v, at, bias, scale), None
+        # An exported model serves every length, so how many blocks there are must not be asked.
+        if torch.compiler.is_exporting() or at.k_len <= blocks.BLOCK:
+            return self._masked(q, k, v, at), None
+        outs = []
+        for rows, block in at.blocks(blocks.BLOCK, self.causal):
+            keys, values = k[:, :, : block.k_len], v[:, :, : block.k_len]
+            outs.append(self._masked(q[:, :, rows], keys, values, block))
+        return torch.cat(outs, dim=2), None
+
+    def _step_by_step(self, q: Tensor, k: Tensor, v: Tensor, at: Places) -> tuple[Tensor, Tensor]:
+        """The output, and the weights that lead to it."""
+        q, bias, hidden = self._terms(q, k, at)
+        k, v = for_each_head(k, self.n_heads), for_each_head(v, self.n_heads)
+        weights = attention_weights(q, k, self.encoding.scale(self.d_head), bias, hidden)
+        out = weights @ v
+        added = self.encoding.values(weights, at)  # door 4
+        if added is not None:
+            out = out + self._of_shape("values", added, out.shape)
+        return out, weights
+
+    def _masked(self, q: Tensor, k: Tensor, v: Tensor, at: Places) -> Tensor:
+        """The output by fused attention, with bias and mask as a matrix."""
+        q, bias, hidden = self._terms(q, k, at)
+        mask = None if bias is None else bias.to(q.dtype)
+        if hidden is not None:
+            # where makes one pass; masked_fill would copy first and fill then.
+            mask = ~hidden if mask is None else torch.where(hidden, -torch.inf, mask)
+        return self._fused(q, k, v, mask)
+
+    def _terms(
+        self, q: Tensor, k: Tensor, at: Places
+    ) -> tuple[Tensor, Tensor | None, Tensor | None]:
+        """Queries, bias of door 3, and which keys are hidden; None for no bias, none hidden."""
+        with torch.autocast(q.device.type, enabled=False):  # a bias needs more than half precision
+            bias = self.encoding.bias(q, k, at)
+        if bias is not None:
+            shape = (len(q), self.n_heads, at.q_len, at.k_len)
+            bias = self._of_shape("bias", bias, shape, broadcast=True)
+        if self.log_n is not None:  # multiplies the scores: the queries and the bias
+            factor = log_n_of(at, self.log_n, self.causal, q.dtype)
+            q = q * factor.to(q.dtype)
+            bias = None if bias is None else bias * factor
+        # Positions decide what is hidden, not places in the row: shuffled positions work too.
+        return q, bias, at.hidden if self.causal else at.padding
+
+    def _fused(
+        self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None, is_causal: bool = False
+    ) -> Tensor:
+        scale, grouped = self.encoding.scale(self.d_head), self.n_kv_heads < self.n_heads
+        return F.scaled_dot_product_attention(
+            q, k, v, attn_mask=mask, is_causal=is_causal, scale=scale, enable_gqa=grouped
+        )
+
+    def _mask_is_built_in(self, at: Places) -> bool:
+        """Whether fused attention's own causal mask, or no mask at all, is the right one."""
+        if at.visible is not None:
+            return False
+        return not self.causal or (at.ascending and at.q_len in (1, at.k_len))
+
+    def _bias_is_by_diagonal(self, at: Places) -> bool:
+        """Whether bias and causal mask have one value a diagonal."""
+        in_order = self.causal and at.ascending and at.consecutive and at.visible is None
+        return in_order and self.encoding.bias_needs_offsets_only and self.log_n is None
+
+    def _split(self, x: Tensor) -> Tensor:
+        layout = "batch seq (heads d_head) -> batch heads seq d_head"
+        return rearrange(x, layout, d_head=self.d_head)
+
+    # Checks
 
     def _check(self, x: Tensor, cache: KVCache | None) -> None:
         shape = f"(batch, seq, {self.d_model})"
@@ -154,82 +245,31 @@ class MultiHeadAttention(nn.Module):
                 "would have to be read again with the later ones in sight"
             )
 
-    def _mix(
-        self, q: Tensor, k: Tensor, v: Tensor, at: Places, need_weights: bool
-    ) -> tuple[Tensor, Tensor | None]:
-        """Doors 3 and 4 for queries, keys and values of all heads, in blocks of the queries."""
-        # An exported model serves every length, so how many blocks there are must not be asked.
-        if need_weights or torch.compiler.is_exporting() or at.k_len <= BLOCK or self._is_plain(at):
-            return self._block(q, k, v, at, need_weights)
-        # What is compiled reads no values, so it never asks how far apart the scores are.
-        compiling = torch.compiler.is_compiling()
-        outs, spread = [], None if compiling else functools.cache(lambda: self._spread(q, k))
-        for rows, part in at.blocks(BLOCK, self.causal):
-            keys, values = k[:, :, : part.k_len], v[:, :, : part.k_len]
-            out, _ = self._block(q[:, :, rows].flip(2), keys, values, part, False, spread)
-            outs.append(out.flip(2))
-        # Fused attention lays out its results as (batch, seq, heads, d_head), which merges freely.
-        return torch.cat([out.transpose(1, 2) for out in outs], dim=1).transpose(1, 2), None
-
-    def _is_plain(self, at: Places) -> bool:
-        """Whether fused attention can do everything by itself, without a matrix of scores."""
-        doors = self.encoding.doors
-        mask_is_known = not self.causal or (at.ascending and at.q_len in (1, at.k_len))
-        mask_is_known = mask_is_known and at.visible is None
-        return mask_is_known and "bias" not in doors and "values" not in doors
-
-    def _spread(self, q: Tensor, k: Tensor) -> Tensor:
-        """How far apart the scores of one query can be, at most: (heads,).
-
-        No score is further from 0 than the longest query times the longest key.
-        """
-        longest_q, longest_k = (
-            torch.linalg.vector_norm(one.detach().float(), dim=-1).amax((0, 2)) for one in (q, k)
+    def _both(self, q: Tensor, k: Tensor, rotated: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
+        rotated_q, rotated_k = rotated
+        return (
+            self._of_shape("rotate", rotated_q, q.shape),
+            self._of_shape("rotate", rotated_k, k.shape),
         )
-        group = self.n_heads // self.n_kv_heads
-        return 2 * self.encoding.scale(self.d_head) * longest_q * longest_k.repeat_interleave(group)
 
-    def _block(
-        self,
-        q: Tensor,
-        k: Tensor,
-        v: Tensor,
-        at: Places,
-        need_weights: bool,
-        spread: Callable[[], Tensor] | None = None,
-    ) -> tuple[Tensor, Tensor | None]:
-        """Scores, softmax and sum for some queries and the keys that they may see."""
-        scale = self.encoding.scale(self.d_head)
-        with torch.autocast(q.device.type, enabled=False):  # a bias needs more than half precision
-            bias = self.encoding.bias(q, k, at)
-        masked = at.masked(bias, spread)
-        bias = bias if masked is None else masked
-        # Positions decide what is hidden, not places in the row: shuffled positions work too.
-        hides = self.causal and masked is None and not (at.ascending and at.q_len == 1)
-        if self.log_n is not None:
-            factor = log_n_of(at, self.log_n, self.causal, q.dtype)
-            q = q * factor.to(q.dtype)
-            bias = None if bias is None else bias * factor
-        explicit = need_weights or "values" in self.encoding.doors
-        grouped = self.n_kv_heads < self.n_heads
-        if not explicit and self._is_plain(at) and bias is None:
-            attend = F.scaled_dot_product_attention
-            return attend(q, k, v, is_causal=hides, scale=scale, enable_gqa=grouped), None
-        hidden = at.hidden if hides else at.padding
-        if explicit:
-            if bias is not None and hidden is not None and at.visible is not None:
-                hidden = hidden | (bias == -torch.inf)  # both together may leave a query nothing
-            k, v = for_each_head(k, self.n_heads), for_each_head(v, self.n_heads)
-            weights = attention_weights(q, k, scale, bias, hidden)
-            out = weights @ v
-            extra = self.encoding.values(weights, at)
-            return (out if extra is None else out + extra), weights if need_weights else None
-        mask = bias if bias is None else bias.to(q.dtype)
-        if hidden is not None:
-            # where makes one pass; masked_fill would copy first and fill then.
-            mask = ~hidden if mask is None else torch.where(hidden, -torch.inf, mask)
-        attend = F.scaled_dot_product_attention
-        return attend(q, k, v, attn_mask=mask, scale=scale, enable_gqa=grouped), None
+    def _of_shape(
+        self, door: str, result: Any, shape: Iterable[int], broadcast: bool = False
+    ) -> Tensor:
+        """Return what a door returned, or raise unless it has a shape, or broadcasts to it."""
+        what = f"what {type(self.encoding).__name__}.{door} returns"
+        full = tuple(shape)
+        validation.instance(what, result, Tensor, f"a tensor {full}")
+        if torch.compiler.is_compiling():  # comparing sizes would fix them
+            return result
+        if broadcast:
+            fitting = zip(reversed(result.shape), reversed(full), strict=False)
+            fits = result.ndim <= len(full) and all(size in (1, most) for size, most in fitting)
+        else:
+            fits = result.shape == full
+        if not fits:
+            verb = "broadcast to" if broadcast else "have"
+            raise ValueError(f"{what} must {verb} shape {full}, got {tuple(result.shape)}")
+        return result
 
 
 def attention_weights(
@@ -253,10 +293,9 @@ def attention_weights(
     scores = scale * q @ k.transpose(-1, -2)
     if bias is not None:
         scores = scores + bias.to(scores.dtype)
-    if hidden is not None:
-        scores = scores.masked_fill(hidden, -torch.inf)
-    weights = scores.softmax(dim=-1)
-    nothing = None if hidden is None else hidden.all(-1, keepdim=True)
-    if nothing is None or (validation.readable(nothing) and not bool(nothing.any())):
-        return weights
-    return weights.masked_fill(nothing, 0)
+    if hidden is None:
+        return scores.softmax(dim=-1)
+    if bias is not None:
+        hidden = hidden | (bias == -torch.inf)  # both together may leave a query nothing
+    weights = scores.masked_fill(hidden, -torch.inf).softmax(dim=-1)
+    return weights.masked_fill(hidden.all(-1, keepdim=True), 0)

@@ -7,7 +7,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from course_utils import validation
-from course_utils.encodings import Places
+from course_utils.encodings.positions import Places
 
 
 class KVCache:
@@ -44,22 +44,22 @@ class KVCache:
         positions: Tensor | None = None,
         attention_mask: Tensor | None = None,
     ) -> Places:
-        """Queries at these positions, and as keys all tokens read before and the queries' own.
+        """Positions of the queries, and as keys those of all tokens read before and their own.
 
         Without positions ``count`` are counted in each text: one more than its largest so far, and
         so on; padding counts for nothing. Arguments as in :func:`places`.
         """
-        visible = self._seen(texts, count, device, attention_mask)
-        counted = positions is None and visible is None
+        visible = self._visible_keys(texts, count, attention_mask, device)
+        counted_without_padding = positions is None and visible is None
         if positions is None:
             before = None if visible is None else visible[:, : visible.shape[1] - count]
-            positions = self._counted(count, device, before, _own(visible, count))
-        return Places.known(
+            positions = self._next_position(before) + _count_words(count, device, visible)
+        return Places.unchecked(
             positions,
             _after(self.positions, positions),
-            True if counted else None,
-            self.consecutive if counted else None,
             visible,
+            ascending=True if counted_without_padding else None,
+            consecutive=self.consecutive if counted_without_padding else None,
         )
 
     def joined(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
@@ -99,43 +99,32 @@ class KVCache:
         if self.keys is not None and self.values is not None and self.positions is not None:
             self.keys, self.values = self.keys[:, :, -n:], self.values[:, :, -n:]
             self.positions = self.positions[..., -n:]
-            self.visible = _own(self.visible, n)
+            self.visible = None if self.visible is None else self.visible[:, -n:]
 
-    def _seen(
-        self, texts: int, count: int, device: torch.device, mask: Tensor | None
+    def _visible_keys(
+        self, texts: int, count: int, attention_mask: Tensor | None, device: torch.device
     ) -> Tensor | None:
         """Which keys may be seen, (batch, keys), those read before and the new ones."""
-        if mask is None:
-            if self.visible is None:
-                return None
-            if len(self.visible) != texts:
-                raise ValueError(
-                    f"cache must be used with the same batch size, {len(self.visible)}, got {texts}"
-                )
-            new = self.visible.new_ones(texts, count)
-            return torch.cat([self.visible, new], dim=1)
-        keys = len(self) + count
-        what = f"keys, {len(self)} of the cache and {count} new ones" if len(self) else "keys"
-        mask = validation.mask("attention_mask", mask, texts, keys, what).to(device)
-        return None if validation.readable(mask) and bool(mask.all()) else mask
+        if attention_mask is not None:
+            new = f"{len(self)} of the cache and {count} new ones"
+            keys = f"keys, {new}" if len(self) else "keys"
+            return _checked_mask(attention_mask, texts, len(self) + count, keys, device)
+        if self.visible is None:
+            return None
+        if len(self.visible) != texts:
+            raise ValueError(
+                f"cache must be used with the same batch size, {len(self.visible)}, got {texts}"
+            )
+        return torch.cat([self.visible, self.visible.new_ones(texts, count)], dim=1)
 
-    def _counted(
-        self, count: int, device: torch.device, before: Tensor | None, own: Tensor | None
-    ) -> Tensor:
-        """Positions of the new tokens; ``before`` and ``own`` say which keys are no padding."""
-        row = torch.arange(count, device=device)
-        if self.positions is not None:
-            last = self.positions
-            if before is not None:
-                last = torch.where(before, last, last.amin())
-            start = last.amax(-1, keepdim=True) + 1
-            row = row + (start if before is None else start.where(before.any(-1, True), 0))
-        if own is None:
-            return row
-        # Padding before the first word gets what precedes it, so that all positions of a text
-        # count up by one where there is no other padding.
-        leading = (own.cumsum(-1) == 0).sum(-1, keepdim=True)
-        return row - (~own).cumsum(-1).maximum(leading)
+    def _next_position(self, visible: Tensor | None) -> Tensor | int:
+        """The position after the largest so far, (1,) or (batch, 1); 0 where all is padding."""
+        if self.positions is None:
+            return 0
+        if visible is None:
+            return self.positions.amax(-1, keepdim=True) + 1
+        words = torch.where(visible, self.positions, self.positions.amin())
+        return (words.amax(-1, keepdim=True) + 1).where(visible.any(-1, True), 0)
 
     def _check_kind(self, k: Tensor) -> None:
         ours, theirs = self._kind(self.keys), self._kind(k)
@@ -185,12 +174,15 @@ class FixedCache(KVCache):
                 "attention_mask must be given with the first tokens: a cache of fixed capacity "
                 "remembers it"
             )
-        row = self._counted(count, device, self.visible, None) if positions is None else positions
+        row = positions
+        if row is None:
+            row = self._next_position(self.visible) + torch.arange(count, device=device)
         dtype = torch.promote_types(self.positions.dtype, row.dtype)
         row = row.to(dtype).expand(texts, -1)
         keys = self.positions.to(dtype).index_copy(1, slots, row)
         visible = self.visible.index_fill(1, slots, True)
-        return Places.known(row, keys, False, False, visible, words=row)
+        places = Places.unchecked(row, keys, visible, ascending=False, consecutive=False)
+        return places.without_padded_queries()  # they are not the last of the keys
 
     def joined(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
         """All of the room, with new keys and values in it past those that count."""
@@ -210,7 +202,7 @@ class FixedCache(KVCache):
         visible = at.visible
         if visible is None:
             visible = torch.ones(texts, at.k_len, dtype=torch.bool, device=k.device)
-        self.keys, self.values = (F.pad(one, (0, 0, 0, room)) for one in (k, v))
+        self.keys, self.values = F.pad(k, (0, 0, 0, room)), F.pad(v, (0, 0, 0, room))
         self.positions = F.pad(at.k.expand(texts, -1), (0, room))
         self.visible = F.pad(visible, (0, room))
         self.filled = torch.tensor(at.k_len, device=k.device)
@@ -246,13 +238,13 @@ def places(
     cache: KVCache | None = None,
     attention_mask: Tensor | None = None,
 ) -> Places:
-    """Where the tokens of ``x``, (batch, seq, …), look from and at what.
+    """Positions of the tokens of ``x``, (batch, seq, …), as queries and as keys.
 
     Args:
-        x: what stands at those places.
+        x: what stands at those positions.
         positions: (seq,) or (batch, seq); counted if not given, from 0 or from what the cache has
             read, without padding.
-        cache: what was read before.
+        cache: what was read before: further keys.
         attention_mask: (batch, keys), True where a key may be seen, False where it is padding.
             Keys are those of the cache and those of ``x``; None hides of the cache what was hidden
             before, and nothing of ``x``.
@@ -261,21 +253,29 @@ def places(
     if positions is not None:
         positions = validation.positions("positions", positions, length=count, texts=texts)
         positions = positions.to(x.device)
-    cache = KVCache() if cache is None else cache
-    return cache.places(texts, count, x.device, positions, attention_mask)
+    if cache is not None:
+        return cache.places(texts, count, x.device, positions, attention_mask)
+    visible = None
+    if attention_mask is not None:
+        visible = _checked_mask(attention_mask, texts, count, "keys", x.device)
+    if positions is not None:
+        return Places.unchecked(positions, positions, visible)
+    positions = _count_words(count, x.device, visible)
+    known = True if visible is None else None
+    return Places.unchecked(positions, positions, visible, ascending=known, consecutive=known)
 
 
 def layer_caches(cache: Sequence[KVCache] | None, layers: int) -> Sequence[KVCache | None]:
     """The caches of a model's layers, or None for each; TypeError or ValueError if they misfit."""
     if cache is None:
         return [None] * layers
-    fits = isinstance(cache, Sequence) and all(isinstance(one, KVCache) for one in cache)
-    if not fits or len(cache) != layers:
+    is_list = isinstance(cache, Sequence) and all(isinstance(layer, KVCache) for layer in cache)
+    if not is_list or len(cache) != layers:
         raise TypeError(
             f"cache must be a list of {layers} KVCache, one a block, as new_cache() makes it, "
             f"got {cache!r}"
         )
-    if not torch.compiler.is_compiling() and len({len(one) for one in cache}) > 1:
+    if not torch.compiler.is_compiling() and len({len(layer) for layer in cache}) > 1:
         raise ValueError(
             f"cache must have read the same tokens in every block, got {cache!r}; a call was "
             "interrupted: start again with new_cache()"
@@ -283,8 +283,24 @@ def layer_caches(cache: Sequence[KVCache] | None, layers: int) -> Sequence[KVCac
     return cache
 
 
-def _own(visible: Tensor | None, count: int) -> Tensor | None:
-    return None if visible is None else visible[:, -count:]
+def _checked_mask(
+    mask: Tensor, texts: int, keys: int, what: str, device: torch.device
+) -> Tensor | None:
+    """The mask, (batch, keys); None where it hides nothing, as far as that can be known."""
+    mask = validation.mask("attention_mask", mask, texts, keys, what).to(device)
+    return None if validation.readable(mask) and bool(mask.all()) else mask
+
+
+def _count_words(count: int, device: torch.device, visible: Tensor | None) -> Tensor:
+    """0, 1, … for the last ``count`` keys, (seq,); or, without padding, (batch, seq)."""
+    row = torch.arange(count, device=device)
+    if visible is None:
+        return row
+    words = visible[:, -count:]
+    # Padding before the first word gets what precedes it, so that all positions of a text
+    # count up by one where there is no other padding.
+    leading = (words.cumsum(-1) == 0).sum(-1, keepdim=True)
+    return row - (~words).cumsum(-1).maximum(leading)
 
 
 def _after(before: Tensor | None, new: Tensor) -> Tensor:
@@ -292,6 +308,6 @@ def _after(before: Tensor | None, new: Tensor) -> Tensor:
     if before is None:
         return new
     if before.ndim != new.ndim:
-        rows = max(len(one) for one in (before, new) if one.ndim == 2)
-        before, new = (one.expand(rows, -1) for one in (before, new))
+        texts = len(before) if before.ndim == 2 else len(new)
+        before, new = before.expand(texts, -1), new.expand(texts, -1)
     return torch.cat([before, new], dim=-1)

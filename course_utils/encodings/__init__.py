@@ -13,7 +13,7 @@ from torch import nn
 from course_utils import validation
 from course_utils.encodings import functional
 from course_utils.encodings.alibi import ALiBi
-from course_utils.encodings.base import NoEncoding, PositionalEncoding, parameters_of
+from course_utils.encodings.base import Look, NoEncoding, PositionalEncoding, parameters_of
 from course_utils.encodings.complex_order import ComplexOrder
 from course_utils.encodings.cope import CoPE
 from course_utils.encodings.deberta import DeBERTa
@@ -33,10 +33,53 @@ from course_utils.encodings.t5 import T5
 from course_utils.encodings.transformer_xl import TransformerXL
 from course_utils.encodings.xpos import XPos
 
+__all__ = [
+    "NAMES",
+    "NTK",
+    "ALiBi",
+    "AxialRotary",
+    "CoPE",
+    "ComplexOrder",
+    "DeBERTa",
+    "DynamicNTK",
+    "FIRE",
+    "Floater",
+    "Kerple",
+    "Learned",
+    "Linear",
+    "Llama3",
+    "LongRoPE",
+    "Look",
+    "Maker",
+    "Multiplicative",
+    "NoEncoding",
+    "Places",
+    "PositionalEncoding",
+    "Rotary",
+    "Sandwich",
+    "Scaling",
+    "Shaw",
+    "Sinusoidal",
+    "Sinusoidal2D",
+    "T5",
+    "TransformerXL",
+    "XPos",
+    "YaRN",
+    "by_layer",
+    "create",
+    "functional",
+    "known_names",
+    "maker_of",
+    "options_of",
+    "register",
+]
+
 Maker = Callable[..., PositionalEncoding]
 
-# Every scheme takes d_model and n_heads; max_len and causal where it has arguments of these names;
-# its other arguments are its options. A new scheme is one more line here.
+# What a model tells a maker that has an argument of this name; its other arguments are its options.
+FROM_MODEL = ("max_len", "causal", "layer")
+
+# Every scheme takes d_model and n_heads. A new scheme is one more line here.
 _SCHEMES: dict[str, Maker] = {
     "none": NoEncoding,
     "sinusoidal": Sinusoidal,
@@ -67,9 +110,9 @@ def known_names() -> tuple[str, ...]:
 def register(name: str, maker: Maker, *, replace: bool = False) -> None:
     """Make an encoding from outside the course known by a name, to all that take one.
 
-    ``maker`` is called as ``maker(d_model, n_heads, **options)``, with ``max_len`` and ``causal``
-    too where it has arguments of these names. ValueError if another maker has the name; with
-    ``replace`` it is replaced, unless it is one of the course's.
+    ``maker`` is called as ``maker(d_model, n_heads, **options)``, with ``max_len``, ``causal`` and
+    ``layer``, the number of the layer, where it has arguments of these names. ValueError if another
+    maker has the name; with ``replace`` it is replaced, unless it is one of the course's.
     """
     validation.sentence("name", name)
     _check_maker("maker", maker)
@@ -106,8 +149,12 @@ def _check_maker(argument: str, maker: Any) -> Maker:
 
 def options_of(name: str | Maker) -> tuple[str, ...]:
     """Names of the options of its own that a scheme takes."""
-    taken = parameters_of(maker_of(name))
-    return tuple(one for one in taken if one not in ("max_len", "causal"))
+    return tuple(option for option in parameters_of(maker_of(name)) if option not in FROM_MODEL)
+
+
+def by_layer(name: str | Maker) -> bool:
+    """Whether a maker takes the number of the layer, and so may make another for each."""
+    return "layer" in parameters_of(maker_of(name))
 
 
 def create(
@@ -117,6 +164,7 @@ def create(
     n_heads: int,
     max_len: int = 512,
     causal: bool = False,
+    layer: int = 0,
     **options: Any,
 ) -> PositionalEncoding:
     """Build an encoding by name.
@@ -127,15 +175,18 @@ def create(
         n_heads: attention heads; must divide ``d_model``.
         max_len: longest sequence for the schemes that keep a table; the others ignore it.
         causal: True if keys after the query are masked; only some schemes care.
+        layer: number of the layer, from 0, for makers that take it.
         **options: the scheme's own options, for example ``base`` for sinusoidal.
     """
     maker, known = maker_of(name), options_of(name)
     validation.integer("max_len", max_len)
     validation.boolean("causal", causal)
+    validation.integer("layer", layer, minimum=0)
     for option in options:
         validation.choice(f"option of {name!r}", option, known)
-    model = {"max_len": max_len, "causal": causal}
-    wanted = {key: model[key] for key in parameters_of(maker) if key in model}
-    made = maker(d_model, n_heads, **wanted, **options)
-    validation.instance(f"what {name!r} makes", made, PositionalEncoding, "a PositionalEncoding")
-    return made
+    from_model = {"max_len": max_len, "causal": causal, "layer": layer}
+    taken = {key: from_model[key] for key in parameters_of(maker) if key in from_model}
+    encoding = maker(d_model, n_heads, **taken, **options)
+    what = f"what {name!r} makes"
+    validation.instance(what, encoding, PositionalEncoding, "a PositionalEncoding")
+    return encoding

@@ -10,9 +10,8 @@ from jaxtyping import Float, Num
 from torch import Tensor
 
 from course_utils import validation
-from course_utils.encodings.base import Bias, Keys, PositionalEncoding, Queries, bias_dtype
-from course_utils.encodings.offsets import distances_and_heads
-from course_utils.encodings.positions import Places
+from course_utils.encodings.base import BiasByOffset, Look, Offsets, PositionalEncoding
+from course_utils.encodings.offsets import per_head
 
 
 def alibi_slopes(
@@ -38,8 +37,8 @@ def alibi_bias(
     offsets: Num[Tensor, "*shape"], slopes: Float[Tensor, " heads"]
 ) -> Float[Tensor, " heads *shape"]:
     """−m_h · |j − i| for offsets in positions; float32, or float64 if either argument is."""
-    distances, (slopes,) = distances_and_heads(offsets, slopes=slopes)
-    return -slopes * distances
+    distances = validation.real("offsets", offsets).abs()
+    return -per_head("slopes", slopes, distances) * distances
 
 
 class ALiBi(PositionalEncoding):
@@ -49,13 +48,8 @@ class ALiBi(PositionalEncoding):
     """
 
     offsets_only = True
+    look = Look("#149e3e", "^", (0, (7, 2, 1.5, 2)))
 
-    def bias(self, q: Queries, k: Keys, at: Places) -> Bias:
-        """Return −m_h · |j − i|, float32 (float64 if ``q`` is)."""
-        at, dtype = self._check(q, k, at), bias_dtype(q)
-
-        def line(offsets: Tensor) -> Tensor:  # (…) → (heads, …)
-            slopes = alibi_slopes(self.n_heads, dtype=dtype, device=offsets.device)
-            return alibi_bias(offsets.to(dtype), slopes)
-
-        return at.by_offset(line, key=("alibi", self.n_heads, dtype))
+    def bias_by_offset(self, offsets: Offsets) -> BiasByOffset:
+        """Return −m_h · |j − i|."""
+        return alibi_bias(offsets, alibi_slopes(self.n_heads, device=offsets.device))

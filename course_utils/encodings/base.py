@@ -4,11 +4,12 @@ An encoding overrides the doors it uses. Attention calls all four and knows no s
 """
 
 import inspect
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, Num
 from torch import Tensor, nn
 
 from course_utils import validation
@@ -20,21 +21,31 @@ Queries = Float[Tensor, "batch heads q_len d_head"]
 Keys = Float[Tensor, "batch kv_heads k_len d_head"]  # as many heads as queries, or fewer
 Weights = Float[Tensor, "batch heads q_len k_len"]
 Bias = Float[Tensor, "#batch #heads #q_len #k_len"]
+Offsets = Num[Tensor, " offsets"]
+BiasByOffset = Float[Tensor, "heads offsets"]
 
 DOORS = ("embed", "rotate", "bias", "values")
 
 
-def parameters_of(maker: Callable[..., Any]) -> tuple[str, ...]:
-    """Names of what a maker of encodings takes after ``d_model`` and ``n_heads``."""
-    return tuple(inspect.signature(maker).parameters)[2:]
+@dataclass(frozen=True)
+class Look:
+    """How the curve of an encoding is drawn, the same in every figure.
+
+    ``dash`` is a line style of matplotlib: "-", or an offset and lengths of strokes and gaps in
+    line widths.
+    """
+
+    colour: str
+    marker: str
+    dash: str | tuple[int, tuple[float, ...]]
 
 
 class PositionalEncoding(nn.Module):
     """Leaves attention as it is; subclasses open doors by overriding the methods below.
 
-    Positions are always passed in, never counted inside. Attention passes doors 3 and 4 with a
-    block of the queries at a time, and with the keys that those may see: so each door must be
-    right for any queries and keys, in any order.
+    Positions are always passed in, never counted inside. Attention may pass door 3 with some of
+    the queries at a time, and with the keys that those may see: so each door must be right for
+    any queries and keys, in any order.
 
     Args:
         d_model: width of the embeddings.
@@ -45,12 +56,14 @@ class PositionalEncoding(nn.Module):
         every_layer: True if door 1 is passed again before every layer's attention.
         causal: True if it is only right where keys after the query are hidden; attention
             without a causal mask refuses it.
-        whole: True if positions must be whole numbers.
+        whole: True if positions must be whole numbers; doors 2 to 4 then get them as integers.
         offsets_only: True if attention stays the same when all positions move together.
         static_keys: True if what door 2 makes of a key depends on the key and its position alone:
             a cache then keeps it turned. Else keys are turned anew at every step.
-        learning_rates: by which factor a parameter of the scheme, by its name in the encoding,
-            must learn faster than the rest of a model.
+        learning_rates: by name of a parameter, the factor by which its learning rate is larger
+            than the model's where the course trains.
+        look: how its curve is drawn; None gives it the next free look.
+        examples: options that tests try beside the defaults.
     """
 
     shared: bool = True
@@ -59,26 +72,16 @@ class PositionalEncoding(nn.Module):
     whole: bool = False
     offsets_only: bool = False
     static_keys: bool = False
-    learning_rates: ClassVar[dict[str, float]] = {}
-    _options: tuple[str, ...] = ()
-
-    def __init_subclass__(cls) -> None:
-        super().__init_subclass__()
-        cls._options = parameters_of(cls)
+    learning_rates: ClassVar[Mapping[str, float]] = {}
+    look: ClassVar[Look | None] = None
+    examples: ClassVar[tuple[Mapping[str, Any], ...]] = ()
 
     def __init__(self, d_model: int, n_heads: int) -> None:
         super().__init__()
         self.d_head = validation.heads(d_model, n_heads)
         self.d_model, self.n_heads = int(d_model), int(n_heads)
-        self._last: tuple[Hashable, Tensor, Tensor] | None = None
 
-    @classmethod
-    def fair_options(cls, length: int) -> dict[str, Any]:
-        """Options with which a comparison of encodings, trained at ``length``, is fair to this one.
-
-        They leave no part of the encoding untrained, and none too small for the length.
-        """
-        return {}
+    # The doors
 
     def embed(
         self, x: Embeddings, positions: Positions, tokens: Tokens | None = None
@@ -90,12 +93,23 @@ class PositionalEncoding(nn.Module):
         """Door 2, queries and keys: return both with position in them."""
         return q, k
 
-    def bias(self, q: Queries, k: Keys, at: Places) -> Bias | None:
-        """Door 3, attention scores: what is added to the scaled scores, or None for nothing.
+    def bias_by_offset(self, offsets: Offsets) -> BiasByOffset | None:
+        """Door 3 where the offset alone matters: what is added to the scaled scores, by head.
 
-        Anything that broadcasts to (batch, heads, q_len, k_len).
+        ``offsets`` are j − i in positions, int64, or floats where positions are; each head may
+        have numbers of its own. None for nothing.
         """
         return None
+
+    def bias(self, q: Queries, k: Keys, at: Places) -> Bias | None:
+        """Door 3 where more matters: what is added to the scaled scores, or None for nothing.
+
+        Anything that broadcasts to (batch, heads, q_len, k_len). Without an override it is what
+        :meth:`bias_by_offset` says of the offset of each pair.
+        """
+        if type(self).bias_by_offset is PositionalEncoding.bias_by_offset:
+            return None
+        return self._check(q, k, at).by_offset(self.bias_by_offset)
 
     def values(self, weights: Weights, at: Places) -> Queries | None:
         """Door 4, what is summed: what is added to weights · v, or None for nothing."""
@@ -104,6 +118,70 @@ class PositionalEncoding(nn.Module):
     def scale(self, d_head: int) -> float:
         """The factor on q · k; 1/√d_head as in Vaswani et al. 2017, equation 1."""
         return d_head**-0.5
+
+    @property
+    def doors(self) -> tuple[str, ...]:
+        """The doors this encoding opens: those whose methods it overrides."""
+        opened = [door for door in DOORS if self._overrides(door)]
+        if "bias" not in opened and self._overrides("bias_by_offset"):
+            opened.append("bias")
+        return tuple(door for door in DOORS if door in opened)
+
+    @property
+    def bias_needs_offsets_only(self) -> bool:
+        """Whether door 3 is ``bias_by_offset`` alone."""
+        return self._overrides("bias_by_offset") and not self._overrides("bias")
+
+    def _overrides(self, method: str) -> bool:
+        return getattr(type(self), method) is not getattr(PositionalEncoding, method)
+
+    # What it says of itself
+
+    @classmethod
+    def fair_options(cls, length: int) -> dict[str, Any]:
+        """Options with which it is trained fairly at ``length``: no part of it left untrained."""
+        return {}
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What its constructor takes beside ``d_model`` and ``n_heads``, with today's values.
+
+        Raises:
+            TypeError: if an option is not stored under its own name. Saving, copying and tables
+                that are kept for a pass rely on it.
+        """
+        names = parameters_of(type(self))
+        lost = [name for name in names if not hasattr(self, name)]
+        if lost:
+            raise TypeError(
+                f"{type(self).__name__} must store each of its options under the option's own "
+                f"name; missing: {', '.join(f'self.{name}' for name in lost)}"
+            )
+        return {name: getattr(self, name) for name in names}
+
+    def extra_repr(self) -> str:
+        """What ``print(encoding)`` shows in brackets."""
+        sizes = {"d_model": self.d_model, "n_heads": self.n_heads}
+        return ", ".join(
+            f"{name}={value:g}" if isinstance(value, float) else f"{name}={value!r}"
+            for name, value in {**sizes, **self.options}.items()
+        )
+
+    # Checks
+
+    def check_fits(self, d_model: int, n_heads: int, causal: bool) -> None:
+        """Raise unless attention of these sizes can use this encoding."""
+        if (self.d_model, self.n_heads) != (d_model, n_heads):
+            raise ValueError(
+                "encoding must be made for this attention's d_model and n_heads, "
+                f"{d_model} and {n_heads}, got {self.d_model} and {self.n_heads}"
+            )
+        options = self.options  # raises where one is not stored
+        if self.causal and not causal:
+            raise ValueError(
+                f"causal must be True with {type(self).__name__}, options {options}, which cannot "
+                "serve queries that see keys after themselves, got False"
+            )
 
     def _check_embeddings(self, x: Any, positions: Any) -> None:
         """Raise unless x and positions fit door 1."""
@@ -129,7 +207,7 @@ class PositionalEncoding(nn.Module):
                 f"k must have the batch size and dtype of q, {q.shape[0]} and {q.dtype}, "
                 f"got {k.shape[0]} and {k.dtype}"
             )
-        return self._placed(at, q.shape[0], q.shape[2], k.shape[2])
+        return self._check_places(at, q.shape[0], q.shape[2], k.shape[2])
 
     def _check_weights(self, weights: Any, at: Any) -> Places:
         """As :meth:`_check`, for the weights at door 4."""
@@ -137,70 +215,14 @@ class PositionalEncoding(nn.Module):
         validation.floating("weights", weights, shape, ndim=4)
         if weights.shape[1] != self.n_heads:
             raise ValueError(f"weights must have shape {shape}, got {tuple(weights.shape)}")
-        return self._placed(at, weights.shape[0], *weights.shape[2:])
+        return self._check_places(at, weights.shape[0], *weights.shape[2:])
 
-    def _placed(self, at: Any, texts: int, q_len: int, k_len: int) -> Places:
+    def _check_places(self, at: Any, texts: int, q_len: int, k_len: int) -> Places:
         validation.instance("at", at, Places, "Places, as Places(q_pos, k_pos) makes them")
         for name, row, tokens in (("q_pos", at.q, q_len), ("k_pos", at.k, k_len)):
             validation.one_each(name, row.shape[-1], tokens)
             validation.row_each(name, row, texts)
         return at.whole() if self.whole else at
-
-    def check_fits(self, d_model: int, n_heads: int, causal: bool) -> None:
-        """Raise unless attention of these sizes can use this encoding."""
-        if (self.d_model, self.n_heads) != (d_model, n_heads):
-            raise ValueError(
-                "encoding must be made for this attention's d_model and n_heads, "
-                f"{d_model} and {n_heads}, got {self.d_model} and {self.n_heads}"
-            )
-        if self.causal and not causal:
-            raise ValueError(
-                f"causal must be True with {self!r}, which cannot serve queries that see "
-                "keys after themselves, got False"
-            )
-
-    def _again(self, row: Tensor, key: Hashable, make: Callable[[], Tensor]) -> Tensor:
-        """What ``make`` returned last time, if the row of positions and the key are the same."""
-        if not validation.readable(row) or torch.is_inference_mode_enabled():
-            return make()
-        if self._last is None or self._last[0] != key or not torch.equal(self._last[1], row):
-            self._last = (key, row.clone(), make())
-        return self._last[2]
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """What its constructor takes beside ``d_model`` and ``n_heads``, with today's values."""
-        return {name: getattr(self, name) for name in self._options if hasattr(self, name)}
-
-    def extra_repr(self) -> str:
-        """What ``print(encoding)`` shows in brackets."""
-        sizes = {"d_model": self.d_model, "n_heads": self.n_heads}
-        return ", ".join(
-            f"{name}={_shown(value)}" for name, value in (sizes | self.options).items()
-        )
-
-    @property
-    def doors(self) -> tuple[str, ...]:
-        """The doors this encoding opens, found by looking which methods it overrides."""
-        return tuple(
-            door
-            for door in DOORS
-            if getattr(type(self), door) is not getattr(PositionalEncoding, door)
-        )
-
-
-def _shown(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float) else repr(value)
-
-
-def bias_dtype(q: Tensor) -> torch.dtype:
-    """The dtype of a bias, which wants more than half precision: float64 for that, else float32."""
-    return torch.promote_types(q.dtype, torch.float32)
-
-
-def for_each_head(k: Keys, n_heads: int) -> Queries:
-    """Keys or values for each head of the queries: a group of query heads reads the same ones."""
-    return k if k.shape[1] == n_heads else k.repeat_interleave(n_heads // k.shape[1], dim=1)
 
 
 class NoEncoding(PositionalEncoding):
@@ -212,3 +234,21 @@ class NoEncoding(PositionalEncoding):
     """
 
     offsets_only = True
+    look = Look("#171717", "x", (0, (1, 1)))
+
+
+def parameters_of(maker: Callable[..., Any]) -> tuple[str, ...]:
+    """Names of what a maker of encodings takes after ``d_model`` and ``n_heads``."""
+    parameters = list(inspect.signature(maker).parameters.values())[2:]
+    gathered = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return tuple(each.name for each in parameters if each.kind not in gathered)
+
+
+def bias_dtype(q: Tensor) -> torch.dtype:
+    """The dtype of a bias, which wants more than half precision: float64 for that, else float32."""
+    return torch.promote_types(q.dtype, torch.float32)
+
+
+def for_each_head(k: Keys, n_heads: int) -> Queries:
+    """Keys or values for each head of the queries: a group of query heads reads the same ones."""
+    return k if k.shape[1] == n_heads else k.repeat_interleave(n_heads // k.shape[1], dim=1)

@@ -11,9 +11,8 @@ import torch
 from torch import Tensor, nn
 
 from course_utils import validation
-from course_utils.encodings.base import Embeddings, PositionalEncoding, Tokens
-from course_utils.encodings.positions import Positions
-from course_utils.encodings.rotation import angle_dtype
+from course_utils.encodings.base import Embeddings, Look, PositionalEncoding, Tokens
+from course_utils.encodings.positions import Positions, angle_dtype
 from course_utils.encodings.sinusoidal import sinusoidal_frequencies
 
 # Relative differences between the words' first frequencies: enough to tell a word's turning
@@ -40,6 +39,8 @@ class ComplexOrder(PositionalEncoding):
     Attributes:
         frequencies: (vocab_size, d_model / 2), radians per position.
     """
+
+    look = Look("#5056e3", "1", (0, (10, 2)))
 
     def __init__(self, d_model: int, n_heads: int, vocab_size: int = 256) -> None:
         super().__init__(d_model, n_heads)

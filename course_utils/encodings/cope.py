@@ -16,7 +16,14 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from course_utils import validation
-from course_utils.encodings.base import Keys, PositionalEncoding, Queries, Weights, for_each_head
+from course_utils.encodings.base import (
+    Keys,
+    Look,
+    PositionalEncoding,
+    Queries,
+    Weights,
+    for_each_head,
+)
 from course_utils.encodings.positions import Places
 
 Scores = Float[Tensor, "*lead q_len k_len"]
@@ -92,6 +99,8 @@ class CoPE(PositionalEncoding):
         n_positions: rows of the table, for counts 0, 1, …; at least 2. Larger counts read the last.
     """
 
+    look = Look("#424400", "2", (0, (3, 1, 1, 1)))
+
     shared = False
     offsets_only = True
     causal = True
@@ -103,7 +112,7 @@ class CoPE(PositionalEncoding):
 
     @classmethod
     def fair_options(cls, length: int) -> dict[str, Any]:
-        """A row for each count that training can reach."""
+        """It can count to the length."""
         return {"n_positions": length}
 
     def bias(self, q: Queries, k: Keys, at: Places) -> Weights:

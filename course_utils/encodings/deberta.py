@@ -14,7 +14,14 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from course_utils import validation
-from course_utils.encodings.base import Keys, PositionalEncoding, Queries, Weights, for_each_head
+from course_utils.encodings.base import (
+    Keys,
+    Look,
+    PositionalEncoding,
+    Queries,
+    Weights,
+    for_each_head,
+)
 from course_utils.encodings.offsets import whole_offsets
 from course_utils.encodings.positions import Places
 
@@ -78,6 +85,9 @@ class DeBERTa(PositionalEncoding):
         released_code: True for δ(i, j) in the last term.
     """
 
+    look = Look("#033638", "*", (0, (2, 1.2)))
+    examples = ({"released_code": True},)
+
     shared = False
     offsets_only = True
     whole = True
@@ -94,18 +104,18 @@ class DeBERTa(PositionalEncoding):
 
     @classmethod
     def fair_options(cls, length: int) -> dict[str, Any]:
-        """The last vector begins at half of the length, so that training meets it often."""
+        """The last offset of its own is half the length, so that all beyond are met often."""
         return {"max_distance": length // 2}
 
     def bias(self, q: Queries, k: Keys, at: Places) -> Weights:
         """Return (q_i · Kr_δ(i,j) + k_j · Qr_δ(j,i))/√(3d), in the dtype of ``q``."""
         at = self._check(q, k, at)
         heads = (self.n_heads, self.d_head)
-        Kr, Qr = (
-            (self.scale(self.d_head) * W(self.table)).unflatten(-1, heads).transpose(0, 1)
-            for W in (self.W_kr, self.W_qr)
-        )  # (heads, 2k, d_head) each
-        Kr, Qr = Kr.to(q.dtype), Qr.to(q.dtype)
+        table = self.scale(self.d_head) * self.table
+        Kr = (
+            self.W_kr(table).unflatten(-1, heads).transpose(0, 1).to(q.dtype)
+        )  # (heads, 2k, d_head)
+        Qr = self.W_qr(table).unflatten(-1, heads).transpose(0, 1).to(q.dtype)
         k = for_each_head(k, self.n_heads)
         return deberta_scores(q, k, Kr, Qr, at.offsets, self.released_code)
 

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from course_utils import validation
-from course_utils.encodings.base import Bias, Keys, PositionalEncoding, Queries, bias_dtype
+from course_utils.encodings.base import Bias, Keys, Look, PositionalEncoding, Queries, bias_dtype
 from course_utils.encodings.positions import Places
 
 Number = Float[Tensor, ""] | float
@@ -80,6 +80,9 @@ class FIRE(PositionalEncoding):
         original_len: where L₀ starts, in positions; the length trained at.
     """
 
+    look = Look("#80ab75", "<", (0, (6, 2)))
+    examples = ({"original_len": 8},)
+
     shared = False
 
     def __init__(
@@ -103,10 +106,11 @@ class FIRE(PositionalEncoding):
         """Return the network's output, float32 (float64 if ``q`` is)."""
         at, dtype = self._check(q, k, at), bias_dtype(q)
         full = bias_dtype(self.log_c)
-        c, threshold = (one.to(full).exp().to(dtype) for one in (self.log_c, self.log_threshold))
+        c = self.log_c.to(full).exp().to(dtype)
+        threshold = self.log_threshold.to(full).exp().to(dtype)
         share = _share(at.q.to(dtype), at.offsets.to(dtype), c, threshold)  # (…, q_len, k_len)
         # The network runs as matrix products over all pairs at once, heads first in the result.
         weight, start = self.inner.weight.to(dtype), self.inner.bias.to(dtype)
         inside = F.relu(weight * share.reshape(1, -1) + start[:, None])  # (hidden, all pairs)
-        found = (self.outer.weight.to(dtype) @ inside).view(self.n_heads, *share.shape)
-        return found[None] if share.ndim == 2 else found[:, :, 0].transpose(0, 1)
+        bias = (self.outer.weight.to(dtype) @ inside).view(self.n_heads, *share.shape)
+        return bias[None] if share.ndim == 2 else bias[:, :, 0].transpose(0, 1)

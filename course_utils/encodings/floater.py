@@ -15,9 +15,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from course_utils import validation
-from course_utils.encodings.base import Embeddings, PositionalEncoding, Tokens
-from course_utils.encodings.positions import Positions
-from course_utils.encodings.rotation import angle_dtype
+from course_utils.encodings.base import Embeddings, Look, PositionalEncoding, Tokens
+from course_utils.encodings.positions import Positions, angle_dtype
 
 
 class Floater(PositionalEncoding):
@@ -45,6 +44,8 @@ class Floater(PositionalEncoding):
         inner: the Linear W₁, b₁ from (d_model + 1) to ``hidden``; its last input is the time.
         outer: the Linear W₂, b₂ from ``hidden`` to ``d_model``.
     """
+
+    look = Look("#7970ac", "h", (0, (5, 1.5, 1, 1.5, 1, 1.5)))
 
     every_layer = True
 
@@ -81,16 +82,6 @@ class Floater(PositionalEncoding):
         """Places on the path, computed and returned in ``dtype``."""
         row = validation.positions("positions", positions)
         validation.from_zero("positions", row, "where the path starts")
-        weights = list(self.parameters())
-        if torch.is_grad_enabled() and any(one.requires_grad for one in weights):
-            return self._integrate(row, dtype)
-        # Compared by value: a change through .data leaves no other trace, and is as likely here
-        # as a forgotten one is hard to find. It costs far less than one step of the solver.
-        values = b"".join(one.detach().double().cpu().numpy().tobytes() for one in weights)
-        key = (dtype, self.delta, self.step, values)
-        return self._again(row, key, lambda: self._integrate(row, dtype))
-
-    def _integrate(self, row: Tensor, dtype: torch.dtype) -> Tensor:
         # Imported here: it brings SciPy in, a third of a second that only this encoding needs.
         from torchdiffeq import odeint
 

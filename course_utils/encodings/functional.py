@@ -14,9 +14,9 @@ from course_utils.encodings.rope import (
     apply_rope,
     rope_angles,
     rope_frequencies,
+    rotate_pairs,
     scaled_frequencies,
 )
-from course_utils.encodings.rotation import rotate_pairs
 from course_utils.encodings.sandwich import sandwich_bias
 from course_utils.encodings.shaw import clip_offsets, shaw_scores, shaw_values
 from course_utils.encodings.sinusoidal import (

@@ -10,31 +10,43 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from course_utils import validation
-from course_utils.encodings.base import Bias, Keys, PositionalEncoding, Queries, bias_dtype
-from course_utils.encodings.offsets import distances_and_heads
-from course_utils.encodings.positions import Places
+from course_utils.encodings.base import BiasByOffset, Look, Offsets, PositionalEncoding, bias_dtype
+from course_utils.encodings.offsets import per_head
 
-Offsets = Num[Tensor, "*shape"]
 PerHead = Float[Tensor, " heads"]
 
 
-def kerple_log(offsets: Offsets, r1: PerHead, r2: PerHead) -> Float[Tensor, " heads *shape"]:
+def kerple_log(
+    offsets: Num[Tensor, "*shape"], r1: PerHead, r2: PerHead
+) -> Float[Tensor, " heads *shape"]:
     """The logarithmic kernel −r1 · log(1 + r2 · |j − i|), steep nearby and flat far away.
 
     r1 is its height; 1 / r2 the distance where straight turns into logarithmic; both above 0.
     float32, or float64 if an argument is.
     """
-    distances, (r1, r2) = distances_and_heads(offsets, r1=r1, r2=r2)
-    return -r1 * (r2 * distances).log1p()
+    distances = validation.real("offsets", offsets).abs()
+    height, inverse_distance = _pair(r1, r2, distances)
+    return -height * (inverse_distance * distances).log1p()
 
 
-def kerple_power(offsets: Offsets, r1: PerHead, r2: PerHead) -> Float[Tensor, " heads *shape"]:
+def kerple_power(
+    offsets: Num[Tensor, "*shape"], r1: PerHead, r2: PerHead
+) -> Float[Tensor, " heads *shape"]:
     """The power kernel −r1 · |j − i|^r2; with r2 = 1 it is ALiBi with slope r1.
 
     r2 is above 0 and at most 2 (beyond 2 it is no kernel any more).
     """
-    distances, (r1, r2) = distances_and_heads(offsets, r1=r1, r2=r2)
-    return -r1 * distances**r2
+    distances = validation.real("offsets", offsets).abs()
+    height, exponent = _pair(r1, r2, distances)
+    return -height * distances**exponent
+
+
+def _pair(r1: PerHead, r2: PerHead, distances: Tensor) -> tuple[Tensor, Tensor]:
+    """Both parameters shaped to multiply distances; raises unless they have as many heads."""
+    first, second = per_head("r1", r1, distances), per_head("r2", r2, distances)
+    if len(first) != len(second):
+        raise ValueError(f"r2 must have one entry for each of {len(r1)} heads, got {len(r2)}")
+    return first, second
 
 
 class Kerple(PositionalEncoding):
@@ -48,6 +60,9 @@ class Kerple(PositionalEncoding):
         kind: "log" or "power".
         inside_scale: True multiplies the kernel by the factor on q·k, as the paper writes it.
     """
+
+    look = Look("#098463", "v", "-")
+    examples = ({"kind": "power"},)
 
     offsets_only = True
 
@@ -75,11 +90,8 @@ class Kerple(PositionalEncoding):
         free = self.free_r2.to(bias_dtype(self.free_r2))
         return F.softplus(free) if self.kind == "log" else 2 * free.sigmoid()
 
-    def bias(self, q: Queries, k: Keys, at: Places) -> Bias:
-        """Return minus the kernel, float32 (float64 if ``q`` is)."""
-        at, dtype = self._check(q, k, at), bias_dtype(q)
+    def bias_by_offset(self, offsets: Offsets) -> BiasByOffset:
+        """Return minus the kernel, float32 at least."""
         kernel = kerple_log if self.kind == "log" else kerple_power
-        r1, r2 = self.r1.to(dtype), self.r2.to(dtype)
-        if self.inside_scale:
-            r1 = r1 * self.scale(self.d_head)
-        return at.by_offset(lambda offsets: kernel(offsets.to(dtype), r1, r2))
+        r1 = self.r1 * self.scale(self.d_head) if self.inside_scale else self.r1
+        return kernel(offsets, r1, self.r2)

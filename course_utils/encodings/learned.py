@@ -11,9 +11,8 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from course_utils import validation
-from course_utils.encodings.base import Embeddings, PositionalEncoding, Tokens
-from course_utils.encodings.positions import Positions
-from course_utils.encodings.rotation import angle_dtype
+from course_utils.encodings.base import Embeddings, Look, PositionalEncoding, Tokens
+from course_utils.encodings.positions import Positions, angle_dtype
 
 BEYOND = ("error", "clamp", "interpolate")
 
@@ -40,6 +39,11 @@ class Table(PositionalEncoding):
 
     MEAN = 0.0  # of a fresh table
 
+    @classmethod
+    def fair_options(cls, length: int) -> dict[str, Any]:
+        """One row a position, the last row beyond."""
+        return {"beyond": "clamp"}
+
     def __init__(
         self,
         d_model: int,
@@ -54,11 +58,6 @@ class Table(PositionalEncoding):
         self.std = validation.positive("std", std)
         self.table = nn.Parameter(torch.empty(self.max_len, self.d_model))
         nn.init.normal_(self.table, self.MEAN, self.std)
-
-    @classmethod
-    def fair_options(cls, length: int) -> dict[str, Any]:
-        """Positions past the table, which has a row for each trained one, read its last row."""
-        return {"beyond": "clamp"}
 
     def rows(self, positions: Positions) -> Float[Tensor, "*batch seq d_model"]:
         """The table's rows at these positions, as ``beyond`` says."""
@@ -98,11 +97,14 @@ class Table(PositionalEncoding):
 class Learned(Table):
     """Adds each position's vector to its embedding, at door 1. Arguments as for :class:`Table`."""
 
+    look = Look("#7c7dff", "s", (0, (2, 1.2)))
+    examples = ({"beyond": "clamp", "std": 1.0},)
+
     @classmethod
     def fair_options(cls, length: int) -> dict[str, Any]:
-        """Rows also start about as long as the word vectors of the course's models.
+        """Rows start about as long as word vectors, as in BERT.
 
-        BERT's do, too. Rows of 0.02 would still be growing when a short training ends.
+        Rows of 0.02 are not done growing when a short training ends.
         """
         return {**super().fair_options(length), "std": 1.0}
 

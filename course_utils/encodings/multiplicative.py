@@ -1,6 +1,6 @@
 """Learned positions that multiply: x ⊙ table[position]. An experiment, not a published scheme."""
 
-from course_utils.encodings.base import Embeddings, Tokens
+from course_utils.encodings.base import Embeddings, Look, Tokens
 from course_utils.encodings.learned import Table
 from course_utils.encodings.positions import Positions
 
@@ -12,6 +12,9 @@ class Multiplicative(Table):
     :class:`~course_utils.encodings.Learned`; ``std`` is around 1, so a small one leaves embeddings
     nearly as they are.
     """
+
+    look = Look("#290ba3", "p", "-")
+    examples = ({"beyond": "interpolate"},)
 
     MEAN = 1.0
 

@@ -64,20 +64,17 @@ def skew(rows: Num[Tensor, "*lead q_len diagonals"]) -> Num[Tensor, "*lead q_len
 
 def whole_offsets(offsets: Any) -> Tensor:
     """Return ``offsets`` as int64, or raise unless they are a tensor of integers."""
-    found = validation.tensor("offsets", offsets, "of integers, j - i")
-    if found.is_floating_point() or found.is_complex() or found.dtype == torch.bool:
-        raise TypeError(f"offsets must hold integers, got {found.dtype}")
-    return found.long()
+    checked = validation.tensor("offsets", offsets, "of integers, j - i")
+    if checked.is_floating_point() or checked.is_complex() or checked.dtype == torch.bool:
+        raise TypeError(f"offsets must hold integers, got {checked.dtype}")
+    return checked.long()
 
 
-def distances_and_heads(offsets: Any, **rows: Any) -> tuple[Tensor, list[Tensor]]:
-    """|offsets| as floats, and each row (heads,) shaped to multiply them: (heads, 1, …)."""
-    distances = validation.real("offsets", offsets).abs()
-    count, widest = 0, distances.dtype
-    for name, row in rows.items():
-        found = len(validation.floating(name, row, "(heads,)", ndim=1))
-        if count and found != count:
-            raise ValueError(f"{name} must have one entry for each of {count} heads, got {found}")
-        count, widest = found, torch.promote_types(widest, row.dtype)
-    shape = (count, *[1] * distances.ndim)
-    return distances.to(widest), [row.to(widest).view(shape) for row in rows.values()]
+def per_head(name: str, row: Any, distances: Tensor) -> Tensor:
+    """A number a head, (heads,), shaped to multiply distances of any shape: (heads, 1, …).
+
+    In the dtype of ``distances``, or its own if that is wider.
+    """
+    heads = validation.floating(name, row, "(heads,)", ndim=1)
+    dtype = torch.promote_types(heads.dtype, distances.dtype)
+    return heads.to(dtype).view(-1, *[1] * distances.ndim)

@@ -13,8 +13,7 @@ from jaxtyping import Float, Num
 from torch import Tensor
 
 from course_utils import validation
-from course_utils.encodings.base import Bias, Keys, PositionalEncoding, Queries, bias_dtype
-from course_utils.encodings.positions import Places
+from course_utils.encodings.base import BiasByOffset, Look, Offsets, PositionalEncoding
 from course_utils.encodings.sinusoidal import sinusoidal_frequencies
 
 
@@ -48,18 +47,14 @@ class Sandwich(PositionalEncoding):
         d_bar: see :func:`sandwich_bias`; 128 in the paper, whatever ``d_model`` is.
     """
 
+    look = Look("#5e6102", ">", (0, (1, 1)))
+
     offsets_only = True
 
     def __init__(self, d_model: int, n_heads: int, d_bar: int = 128) -> None:
         super().__init__(d_model, n_heads)
         self.d_bar = validation.even("d_bar", d_bar)
 
-    def bias(self, q: Queries, k: Keys, at: Places) -> Bias:
-        """Return the formula above, float32 (float64 if ``q`` is)."""
-        at, dtype = self._check(q, k, at), bias_dtype(q)
-
-        def waves(offsets: Tensor) -> Tensor:  # (…) → (heads, …)
-            offsets = offsets.double() if dtype == torch.float64 else offsets
-            return sandwich_bias(offsets, self.n_heads, self.d_bar).to(dtype)
-
-        return at.by_offset(waves, key=("sandwich", self.n_heads, self.d_bar, dtype))
+    def bias_by_offset(self, offsets: Offsets) -> BiasByOffset:
+        """Return the formula above."""
+        return sandwich_bias(offsets, self.n_heads, self.d_bar)

@@ -10,7 +10,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from course_utils import validation
-from course_utils.encodings.base import Keys, PositionalEncoding, Queries, Weights
+from course_utils.encodings.base import Keys, Look, PositionalEncoding, Queries, Weights
 from course_utils.encodings.offsets import whole_offsets
 from course_utils.encodings.positions import Places
 
@@ -59,6 +59,9 @@ class Shaw(PositionalEncoding):
         use_values: False leaves the values alone and keeps door 4 shut.
     """
 
+    look = Look("#600870", "+", (0, (6, 2)))
+    examples = ({"use_values": False},)
+
     shared = False
     offsets_only = True
     whole = True
@@ -86,8 +89,8 @@ class Shaw(PositionalEncoding):
             return None
         # A sum of many small weights needs more digits than bfloat16 has.
         exact = weights.to(torch.promote_types(weights.dtype, torch.float32))
-        found = shaw_values(exact, self.value_table.to(exact.dtype), at.offsets)
-        return found.to(weights.dtype)
+        summed = shaw_values(exact, self.value_table.to(exact.dtype), at.offsets)
+        return summed.to(weights.dtype)
 
     @property
     def doors(self) -> tuple[str, ...]:

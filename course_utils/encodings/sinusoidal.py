@@ -12,9 +12,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from course_utils import validation
-from course_utils.encodings.base import Embeddings, PositionalEncoding, Tokens
-from course_utils.encodings.positions import Positions
-from course_utils.encodings.rotation import angle_dtype
+from course_utils.encodings.base import Embeddings, Look, PositionalEncoding, Tokens
+from course_utils.encodings.positions import Positions, angle_dtype
 
 Pairs = Float[Tensor, " pairs"]
 Table = Float[Tensor, "*batch seq d_model"]
@@ -88,6 +87,9 @@ class Sinusoidal(PositionalEncoding):
         base: see :func:`sinusoidal_frequencies`.
     """
 
+    look = Look("#05589c", "o", (0, (6, 2)))
+    examples = ({"base": 50.0},)
+
     def __init__(self, d_model: int, n_heads: int, base: float = 10000.0) -> None:
         super().__init__(d_model, n_heads)
         validation.even("d_model", d_model)
@@ -99,9 +101,8 @@ class Sinusoidal(PositionalEncoding):
         """Return x + PE(positions), in the dtype of ``x``."""
         self._check_embeddings(x, positions)
         row = positions.to(x.device)
-        wide = row.double() if x.dtype == torch.float64 else row  # a float64 row gives float64
-        key = (x.dtype, row.dtype, *self.options.values())
-        return x + self._again(row, key, lambda: self._table(wide).to(x.dtype))
+        row = row.double() if x.dtype == torch.float64 else row  # a float64 row gives float64
+        return x + self._table(row).to(x.dtype)
 
     def _table(self, row: Tensor) -> Tensor:
         return sinusoidal_table(row, self.d_model, self.base)

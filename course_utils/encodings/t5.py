@@ -6,16 +6,15 @@ Source: Raffel et al. 2019, arXiv 1910.10683, section 2.1; the rule of the bucke
 """
 
 import math
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
 from jaxtyping import Int
 from torch import Tensor, nn
 
 from course_utils import validation
-from course_utils.encodings.base import Bias, Keys, PositionalEncoding, Queries
+from course_utils.encodings.base import BiasByOffset, Look, Offsets, PositionalEncoding
 from course_utils.encodings.offsets import whole_offsets
-from course_utils.encodings.positions import Places
 
 
 def t5_bucket(
@@ -81,12 +80,14 @@ class T5(PositionalEncoding):
         causal: True spends all buckets on keys before the query; False half of them.
     """
 
+    look = Look("#0a5454", "P", (0, (5, 1.5, 1, 1.5, 1, 1.5)))
+    examples = ({"n_buckets": 8, "max_distance": 20},)
+
     whole = True
     offsets_only = True
-    # The table's numbers are added to scores as they are, so they have to reach several nats, and
-    # a step of Adam moves a number by no more than the learning rate. Other schemes move scores by
-    # matrices, which is much faster.
-    learning_rates: ClassVar[dict[str, float]] = {"table": 30.0}
+    # A number that is added to scores as it is has to come to several nats, and a step of Adam
+    # moves it by no more than the learning rate. Matrices of queries and keys move scores faster.
+    learning_rates = {"table": 30.0}
 
     def __init__(
         self,
@@ -105,18 +106,14 @@ class T5(PositionalEncoding):
 
     @classmethod
     def fair_options(cls, length: int) -> dict[str, Any]:
-        """The last bucket begins at half of the length, so that training meets it often."""
+        """The last bucket begins at half the length, so that it is met often."""
         half = length // 2
         return {"n_buckets": max(2, min(32, half)), "max_distance": max(2, half)}
 
-    def bias(self, q: Queries, k: Keys, at: Places) -> Bias:
+    def bias_by_offset(self, offsets: Offsets) -> BiasByOffset:
         """Return table[bucket(j − i), head], in the dtype of the table."""
-
-        def numbers(offsets: Tensor) -> Tensor:  # (…) → (heads, …)
-            bucket = t5_bucket(offsets, self.n_buckets, self.max_distance, not self.causal)
-            return nn.functional.embedding(bucket, self.table).movedim(-1, 0)
-
-        return self._check(q, k, at).by_offset(numbers)
+        buckets = t5_bucket(offsets, self.n_buckets, self.max_distance, not self.causal)
+        return self.table[buckets].T
 
     def scale(self, d_head: int) -> float:
         """1: T5 does not divide by √d_head."""

@@ -10,7 +10,15 @@ from jaxtyping import Float, Num
 from torch import Tensor, nn
 
 from course_utils import validation
-from course_utils.encodings.base import Keys, PositionalEncoding, Queries, Weights, for_each_head
+from course_utils.encodings.base import (
+    Keys,
+    Look,
+    PositionalEncoding,
+    Queries,
+    Weights,
+    for_each_head,
+)
+from course_utils.encodings.offsets import skew
 from course_utils.encodings.positions import Places
 from course_utils.encodings.sinusoidal import sinusoidal_table
 
@@ -50,6 +58,8 @@ class TransformerXL(PositionalEncoding):
         d_model: an even number.
     """
 
+    look = Look("#02adb4", "X", (0, (10, 2)))
+
     shared = False
     offsets_only = True
 
@@ -64,10 +74,10 @@ class TransformerXL(PositionalEncoding):
         """Return [u · k_j + (q_i + v) · W_r R(i − j)]/√d, float32 at least; fractions are fine."""
         at = self._check(q, k, at)
         dtype = torch.promote_types(q.dtype, torch.float32)
-        q, k, u, v = (one.to(dtype) for one in (q, k, self.u, self.v))
+        q, k, u, v = q.to(dtype), k.to(dtype), self.u.to(dtype), self.v.to(dtype)
         scale = self.scale(self.d_head)
         W = self.W_r.weight.to(dtype).unflatten(0, (self.n_heads, self.d_head))  # (h, d_head, D)
-        asked = scale * (q + v[:, None])  # (batch, h, q_len, d_head)
+        queries = scale * (q + v[:, None])  # (batch, h, q_len, d_head)
 
         def R(offsets: Tensor) -> Tensor:  # (diagonals) → (D, diagonals), of i − j
             row = offsets.double() if dtype == torch.float64 else offsets
@@ -79,7 +89,7 @@ class TransformerXL(PositionalEncoding):
             projected = W @ at.diagonals(
                 R, key=("R", self.d_model, dtype)
             )  # (h, d_head, diagonals)
-            by_position = at.skewed(asked @ projected)
+            by_position = skew(queries @ projected)
         else:
-            by_position = sinusoidal_scores(asked @ W, at.q, at.k)
+            by_position = sinusoidal_scores(queries @ W, at.q, at.k)
         return by_position + (scale * u[:, None]) @ for_each_head(k, self.n_heads).mT

@@ -11,10 +11,9 @@ from jaxtyping import Float
 from torch import Tensor
 
 from course_utils import validation
-from course_utils.encodings.base import Keys, Queries
-from course_utils.encodings.positions import Places, Positions
-from course_utils.encodings.rope import Rotary, Tables, cos_sin, rope_angles, rope_frequencies
-from course_utils.encodings.rotation import angle_dtype
+from course_utils.encodings.base import Keys, Look, Queries
+from course_utils.encodings.positions import Places, Positions, angle_dtype
+from course_utils.encodings.rope import Rotary, Turn, rope_angles, rope_frequencies
 
 
 def xpos_scale(
@@ -58,6 +57,9 @@ class XPos(Rotary):
         scale_base: the 512 above, in positions; larger values fade more slowly.
     """
 
+    look = Look("#481e01", "d", (0, (7, 2, 1.5, 2)))
+    examples = ({"layout": "half"},)
+
     causal = True
     static_keys = False  # the middle moves
 
@@ -92,12 +94,12 @@ class XPos(Rotary):
                 )
         return super().rotate(q, k, at)
 
-    def _tables(self, at: Places) -> Tables:
+    def turns(self, at: Places) -> tuple[Turn, Turn]:
+        """How the queries turn, and how the keys; their factors fade in opposite directions."""
         theta = rope_frequencies(self.d_head, self.base, device=at.k.device)
         ends = torch.stack([*at.q.aminmax(), *at.k.aminmax()]).to(theta.dtype)
         middle = (ends.min() + ends.max()) / 2
-        q_fade, k_fade = (
-            xpos_scale(row, self.d_head, self.scale_base, middle) for row in (at.q, at.k)
-        )
-        query = cos_sin(rope_angles(at.q, theta), q_fade)
-        return query, cos_sin(rope_angles(at.k, theta), 1 / k_fade)
+        q_fade = xpos_scale(at.q, self.d_head, self.scale_base, middle)
+        k_fade = xpos_scale(at.k, self.d_head, self.scale_base, middle)
+        query = Turn.by(rope_angles(at.q, theta), q_fade)
+        return query, Turn.by(rope_angles(at.k, theta), 1 / k_fade)

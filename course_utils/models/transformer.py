@@ -199,7 +199,7 @@ class TinyTransformer(nn.Module):
         for number, (block, block_cache) in enumerate(zip(blocks, caches, strict=True)):
             encoding = block.attention.encoding
             if number == 0 or encoding.every_layer:
-                x = encoding.embed(x, at.words, ids)
+                x = encoding.embed(x, at.embedding_positions, ids)
             x, weights = block(x, at, block_cache, need_weights)
             if weights is not None:
                 all_weights.append(weights)

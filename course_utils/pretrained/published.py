@@ -91,7 +91,7 @@ class Published(nn.Module):
         layers = cast("Iterable[Any]", self.layers)
         for number, (layer, one) in enumerate(zip(layers, caches, strict=True)):
             if number == 0 or self.encoding.every_layer:
-                x = layer.attention.encoding.embed(x, at.words, ids)
+                x = layer.attention.encoding.embed(x, at.embedding_positions, ids)
             if number == 0:
                 x = self.first_norm(x)
             x, weights = layer(x, at, one, need_weights)
