@@ -31,7 +31,7 @@ from transformers.models.xlnet.modeling_xlnet import XLNetModel, XLNetRelativeAt
 from x_transformers import x_transformers as xt
 
 from course_utils.attention import MultiHeadAttention
-from course_utils.attention.attention import BLOCK
+from course_utils.attention.blocks import BLOCK
 from course_utils.encodings import Places, create
 
 BATCH, HEADS, LENGTH, D_HEAD = 4, 8, 1024, 64

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
-from course_utils.attention import MultiHeadAttention
-from course_utils.attention.attention import BLOCK, attention_weights
+from course_utils.attention import MultiHeadAttention, attention_weights
+from course_utils.attention.blocks import BLOCK
 from course_utils.attention.kv_cache import KVCache
 from course_utils.encodings import PositionalEncoding, create
 

@@ -24,10 +24,10 @@ from variants import (
 )
 
 from course_utils import encodings
-from course_utils.attention import MultiHeadAttention
-from course_utils.attention.attention import BLOCK
+from course_utils.attention import MultiHeadAttention, blocks
+from course_utils.attention.blocks import BLOCK
 from course_utils.attention.kv_cache import KVCache
-from course_utils.encodings import Places, PositionalEncoding, create, positions
+from course_utils.encodings import Places, PositionalEncoding, create
 
 seeds = st.integers(0, 2**16)
 
@@ -166,22 +166,24 @@ def test_a_bias_keeps_float32_under_autocast(variant):
     module = attention(variant)
     if variant[0] not in ("alibi", "t5", "kerple", "fire", "sandwich", "transformer_xl"):
         pytest.skip("has no bias of float32")
-    found = []
-    bias = module.encoding.bias
+    encoding, returned = module.encoding, []
+    door = "bias_by_offset" if encoding.bias_needs_offsets_only else "bias"
+    method = getattr(encoding, door)
 
-    def recorded(*given):
-        found.append(bias(*given))
-        return found[-1]
+    def recorded(*arguments):
+        returned.append(method(*arguments))
+        return returned[-1]
 
-    module.encoding.bias = recorded
+    setattr(encoding, door, recorded)
     x = torch.randn(1, 40, 16)
     with torch.autocast("cpu", dtype=torch.bfloat16):
         module(x)
-    q = torch.zeros(1, 2, 40, 8)
-    row = torch.arange(40)
-    assert found[0].dtype == torch.float32
-    if variant[0] != "transformer_xl":
-        assert torch.equal(found[0], bias(q, q, Places(row)))
+    q, at = torch.zeros(1, 2, 40, 8), Places(torch.arange(40))
+    assert returned[0].dtype == torch.float32
+    if door == "bias_by_offset":
+        assert torch.equal(returned[0], method(at.diagonal_offsets))
+    elif variant[0] != "transformer_xl":
+        assert torch.equal(returned[0], method(q, q, at))
 
 
 # The bias on later keys
@@ -221,10 +223,9 @@ class Steps(PositionalEncoding):
 
     ahead = 0.0
 
-    def bias(self, q, k, at):
-        return at.by_offset(
-            lambda offsets: torch.where(offsets > 0, self.ahead, -offsets.abs())[None]
-        )
+    def bias_by_offset(self, offsets):
+        bias = torch.where(offsets > 0, self.ahead, -offsets.abs().float())
+        return bias.expand(self.n_heads, -1)
 
 
 def check_later_keys_are_hidden(length, positions=None):
@@ -247,19 +248,26 @@ def test_a_bias_by_offset_hides_later_keys_whatever_it_says_of_them(length):
 
 
 def test_a_leak_in_a_block_is_found(monkeypatch):
-    def leaky(at, bias, spread):  # lets the first later key through
-        return at.matrix(at._row.masked_fill(at._offset_row() > 1, -torch.inf))[None]
+    def leaky(bias, at):  # lets the first later key through
+        return bias.masked_fill(at.diagonal_offsets > 1, -torch.inf)
 
-    monkeypatch.setattr(positions._Block, "masked", leaky)
+    monkeypatch.setattr(blocks, "mask_later", leaky)
     with pytest.raises(AssertionError):
         check_later_keys_are_hidden(BLOCK + 1)
 
 
-@pytest.mark.parametrize(("kind", "length"), [(Places, 6), (positions._Block, BLOCK + 1)])
-def test_a_bias_that_is_taken_for_a_masked_one_is_found(kind, length, monkeypatch):
-    monkeypatch.setattr(kind, "masked", lambda at, bias, spread: bias)
+@pytest.mark.parametrize("length", [6, BLOCK + 1])
+def test_a_bias_that_is_taken_for_a_masked_one_is_found(length, monkeypatch):
+    monkeypatch.setattr(blocks, "mask_later", lambda bias, at: bias)
     with pytest.raises(AssertionError):
-        check_later_keys_are_hidden(length, torch.randperm(length))
+        check_later_keys_are_hidden(length)
+
+
+def test_a_mask_by_place_in_the_row_is_found_where_positions_are_shuffled(monkeypatch):
+    by_place = property(lambda at: torch.ones(at.q_len, at.k_len).triu(1) > 0)
+    monkeypatch.setattr(Places, "later", by_place)
+    with pytest.raises(AssertionError):
+        check_later_keys_are_hidden(BLOCK + 1, torch.randperm(BLOCK + 1))
 
 
 def row_of(offset, reach):
@@ -343,10 +351,10 @@ def check_bias_is_the_formulas(variant):
         shuffled = encoding.bias(q[:, :, order], k, Places(order, at.k))
         torch.testing.assert_close(shuffled, whole[:, :, order], **exact)
         for causal in (False, True):
-            for some, part in at.blocks(7, causal):
-                found = encoding.bias(q[:, :, some].flip(2), k[:, :, : part.k_len], part)
-                expected = whole[:, :, some, : part.k_len].flip(2)
-                torch.testing.assert_close(found, expected, **exact)
+            for rows, block in at.blocks(7, causal):
+                bias = encoding.bias(q[:, :, rows], k[:, :, : block.k_len], block)
+                expected = whole[:, :, rows, : block.k_len]
+                torch.testing.assert_close(bias, expected, **exact)
 
 
 BOTH_WAYS = [one for one in VARIANTS if "bias" in create(one[0], d_model=16, n_heads=2).doors]
@@ -386,7 +394,7 @@ def check_blocks_without_a_mask(variant, monkeypatch):
         for parameter in read.attention.encoding.parameters():
             parameter.add_(torch.randn_like(parameter) / 3)
         whole, explicit = read(ids)[0], read(ids, need_weights=True)[0]
-        monkeypatch.setattr("course_utils.attention.attention.BLOCK", 7)
+        monkeypatch.setattr("course_utils.attention.blocks.BLOCK", 7)
         assert gap(explicit, whole) <= 1e-5
         assert gap(read(ids)[0], whole) <= 1e-5
         order = torch.randperm(40)
@@ -400,12 +408,13 @@ def test_attention_that_looks_both_ways_is_the_same_in_blocks(variant, monkeypat
 
 @pytest.mark.parametrize("spoilt", ["dropped", "hidden"])
 def test_blocks_that_lose_the_bias_on_later_keys_are_found(spoilt, monkeypatch):
-    real = positions._Block.by_offset
+    real = Places.by_offset
     value = {"dropped": 0.0, "hidden": -torch.inf}[spoilt]
-    monkeypatch.setattr(
-        positions._Block,
-        "by_offset",
-        lambda at, *g, **key: real(at, *g, **key).masked_fill(at.later, value),
-    )
+
+    def spoil(at, function):
+        bias = real(at, function)
+        return bias if at._whole_pass is at else bias.masked_fill(at.later, value)
+
+    monkeypatch.setattr(Places, "by_offset", spoil)
     with pytest.raises(AssertionError):
         check_blocks_without_a_mask(("alibi", {}), monkeypatch)

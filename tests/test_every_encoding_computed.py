@@ -22,8 +22,8 @@ from variants import (
     variants,
 )
 
-from course_utils.attention.attention import BLOCK
-from course_utils.encodings import FIRE, T5, Linear
+from course_utils.attention.blocks import BLOCK
+from course_utils.encodings import FIRE, T5
 
 seeds = st.integers(0, 2**16)
 
@@ -50,7 +50,7 @@ def test_asking_for_weights_does_not_change_the_output(variant, causal, seed, se
 def test_blocks_of_queries_give_what_one_piece_gives(variant, monkeypatch):
     read, ids = Reader(variant), sentence(1, 40)
     whole = read(ids)[0]
-    monkeypatch.setattr("course_utils.attention.attention.BLOCK", 7)
+    monkeypatch.setattr("course_utils.attention.blocks.BLOCK", 7)
     assert gap(read(ids)[0], whole) <= 1e-5
 
 
@@ -324,7 +324,9 @@ class RememberingForAllLayers(FIRE):
     """FIRE with a bug: all layers of a pass get what the first one's parameters give."""
 
     def bias(self, q, k, at):
-        return at.keep("fire", lambda: super(RememberingForAllLayers, self).bias(q, k, at))
+        if "fire" not in at.kept:
+            at.keep("fire", super().bias(q, k, at))
+        return at.kept["fire"]
 
 
 def check_layers_share_nothing_learned(variant):
@@ -352,27 +354,14 @@ def test_a_bias_that_one_layer_keeps_for_the_next_is_found(scheme):
         check_layers_share_nothing_learned(("forgetful", {}))
 
 
-# What may be set anew, and to what: the other options decide on shapes or on fresh parameters.
-SET_ANEW: dict[str, dict[str, Any]] = {
-    "sinusoidal": {"base": 77.0},
-    "rope": {"base": 77.0, "layout": "half", "scaling": Linear(3)},
-    "xpos": {"base": 77.0, "layout": "interleaved", "scale_base": 99.0},
-    "t5": {"max_distance": 40},
-    "deberta": {"released_code": True},
-    "kerple": {"inside_scale": True},
-    "sandwich": {"d_bar": 32},
-    "floater": {"delta": 0.3, "step": 2.5},
-    "multiplicative": {"beyond": "interpolate"},
-    "learned": {"beyond": "clamp"},
-}
-
-
 @each_once(
-    variant=[one for one in [*VARIANTS, DYNAMIC] if one[0] in SET_ANEW], mode=tuple(MODES), n=TEXTS
+    variant=[one for one in [*VARIANTS, DYNAMIC] if maker_of(one[0]).adjustable],
+    mode=tuple(MODES),
+    n=TEXTS,
 )
 def test_no_table_is_stale_after_an_option_is_set_anew(variant, mode, n):
     name, options = variant
-    for option, value in SET_ANEW.get(name, {}).items():
+    for option, value in maker_of(name).adjustable.items():
         ids, model = sentence(1, n), tiny(variant, n_layers=1)
         with MODES[mode]():
             model(ids)

@@ -409,7 +409,7 @@ def test_places_refuse_a_mask_that_fits_no_keys(rows):
 def test_places_know_their_padding():
     seen = torch.tensor([[False, True, True], [True, True, False]])
     at = Places(torch.arange(3), visible=seen)
-    assert at.words.tolist() == [[0, 1, 2], [0, 1, 0]]
+    assert at.embedding_positions.tolist() == [[0, 1, 2], [0, 1, 0]]
     assert at.length.tolist() == [[3], [2]]
     assert at.padding is not None
     assert torch.equal(at.padding[:, 0, 0], ~seen)

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from course_utils import encodings
-from course_utils.attention import MultiHeadAttention
-from course_utils.attention.kv_cache import KVCache
-from course_utils.encodings import NAMES, Places, PositionalEncoding, create, positions, rope
+from course_utils.attention import KVCache, MultiHeadAttention, attention_weights, blocks
+from course_utils.encodings import NAMES, Places, PositionalEncoding, Rotary, alibi, create, rope
+from course_utils.encodings.offsets import skew, toeplitz
 from course_utils.models import TinyTransformer
 
 lengths = st.integers(1, 12)
@@ -84,34 +84,47 @@ def test_blocks_hold_every_query_once_and_all_keys_that_it_may_see(
     q_len, before, size, causal, counted
 ):
     keys = torch.arange(before + q_len) if counted else torch.randperm(before + q_len)
-    at, met = Places(keys[before:], keys), []
-    for place, part in at.blocks(size, causal):
-        assert part.q.tolist() == keys[before:][place].flip(0).tolist()
-        met += part.q.tolist()
-        for query in part.q.tolist():
-            left_out = set(keys.tolist()) - set(part.k.tolist())
+    at, queries = Places(keys[before:], keys), []
+    for rows, block in at.blocks(size, causal):
+        assert block.q.tolist() == keys[before:][rows].tolist()
+        queries += block.q.tolist()
+        for query in block.q.tolist():
+            left_out = set(keys.tolist()) - set(block.k.tolist())
             assert not left_out or (causal and min(left_out) > query)
-    assert sorted(met) == sorted(keys[before:].tolist())
+    assert queries == keys[before:].tolist()
 
 
-@given(lengths, st.integers(0, 9), st.integers(1, 5), st.sampled_from([None, "kept"]))
-def test_a_bias_by_offset_is_the_same_in_blocks_and_can_hide_later_keys_there(
-    q_len, before, size, key
-):
+@given(lengths, st.integers(0, 9), st.integers(1, 5), st.booleans())
+def test_a_bias_by_offset_is_the_same_in_blocks(q_len, before, size, causal):
     at = Places(torch.arange(before, before + q_len), torch.arange(before + q_len))
-    whole = at.by_offset(two_heads, key)
-    for place, part in at.blocks(size, causal=True):
-        found = part.by_offset(two_heads, key)
-        plain = whole[:, :, place, : part.k_len].flip(2)
-        assert torch.equal(found, plain)
-        masked = part.masked(found, None)
-        assert masked is not None
-        assert torch.equal(masked, plain.masked_fill(part.later, -torch.inf))
-        assert part.masked(found + 0, None) is part.masked(None, None) is None
-    for place, part in at.blocks(size, causal=False):
-        found = part.by_offset(two_heads, key)
-        assert torch.equal(found, whole[:, :, place].flip(2))
-        assert part.masked(found, None) is None
+    whole = at.by_offset(two_heads)
+    assert torch.equal(whole, two_heads(at.offsets.flatten()).view(1, 2, q_len, -1))
+    for rows, block in at.blocks(size, causal):
+        assert torch.equal(block.by_offset(two_heads), whole[:, :, rows, : block.k_len])
+        row = at.diagonals(two_heads, "two heads")[:, block.own_diagonals]
+        assert torch.equal(row, block.diagonals(two_heads, "two heads"))
+        matrix = toeplitz(row, block.q_len, block.k_len)
+        assert torch.equal(matrix[None], whole[:, :, rows, : block.k_len])
+
+
+@given(lengths, st.integers(0, 9), st.integers(1, 4), st.sampled_from([1, 2]), st.integers(0, 99))
+def test_the_fast_path_gives_what_its_slow_twin_gives(q_len, before, size, group, seed):
+    torch.manual_seed(seed)
+    at = Places(torch.arange(before, before + q_len), torch.arange(before + q_len))
+    q = torch.randn(2, 2, q_len, 4, dtype=torch.float64)
+    k, v = torch.randn(2, 2, 2 // group, at.k_len, 4, dtype=torch.float64)
+    bias = 30 * torch.randn(2, q_len + at.k_len - 1, dtype=torch.float64)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(blocks, "BLOCK", size)
+        fast = blocks.attend_by_offset(q, k, v, at, bias, 0.5)
+    slow = blocks.attend_by_offset_at_once(q, k, v, at, bias, 0.5)
+    torch.testing.assert_close(fast, slow, rtol=0, atol=1e-10)
+    hidden = bias.masked_fill(at.diagonal_offsets > 0, -torch.inf)
+    weights = attention_weights(
+        q, k.repeat_interleave(group, 1), 0.5, toeplitz(hidden, at.q_len, at.k_len)
+    )
+    expected = weights @ v.repeat_interleave(group, 1)
+    torch.testing.assert_close(slow, expected, rtol=0, atol=1e-10)
 
 
 class Reworked(PositionalEncoding):
@@ -138,31 +151,56 @@ def test_an_encoding_may_go_on_with_what_it_got_by_offset(way):
 def test_what_belongs_to_queries_and_diagonals_is_the_same_in_blocks(q_len, before, size):
     at = Places(torch.arange(before, before + q_len), torch.arange(before + q_len))
     values = torch.randn(q_len)
-    whole = at.skewed(values[:, None] * at.diagonals(lambda offsets: offsets.double()))
+    whole = skew(values[:, None] * at.diagonals(torch.Tensor.double, "offsets"))
     assert torch.equal(whole, values[:, None] * at.offsets.double())
-    for place, part in at.blocks(size, causal=True):
-        own = values[place].flip(0)[:, None] * part.diagonals(lambda offsets: offsets.double())
-        assert torch.equal(part.skewed(own), whole[place, : part.k_len].flip(0))
+    for rows, block in at.blocks(size, causal=True):
+        part = values[rows][:, None] * block.diagonals(torch.Tensor.double, "offsets")
+        assert torch.equal(skew(part), whole[rows, : block.k_len])
 
 
-def test_a_table_is_computed_once_a_pass():
-    made = []
-    at = Places(torch.arange(3))
+def test_a_table_of_diagonals_is_computed_once_a_pass():
+    computed = []
+    at = Places(torch.arange(300))
 
-    def make():
-        made.append(key)
-        return torch.zeros(1)
+    def noted(offsets):
+        computed.append(len(offsets))
+        return offsets
 
-    for key in ("one", "one", "other"):
-        at.keep(key, make)
-    assert made == ["one", "other"]
+    for _ in range(2):
+        at.diagonals(noted, "noted")
+        for _, block in at.blocks(128, causal=True):
+            block.diagonals(noted, "noted")
+    at.diagonals(noted, "other")
+    assert computed == [599, 599]
 
 
 def test_nothing_computed_in_inference_mode_is_kept():
     at = Places(torch.arange(3))
     with torch.inference_mode():
-        at.keep("table", lambda: torch.zeros(1))
-    assert not at.keep("table", lambda: torch.zeros(1)).is_inference()
+        at.keep("table", torch.zeros(1))
+    assert "table" not in at.kept
+    assert at.keep("table", torch.zeros(1)) is at.kept["table"]
+
+
+class Told(Rotary):
+    """RoPE with an option that is not among RoPE's: both layers have the same options but this."""
+
+    def __init__(self, d_model, n_heads, speed=1.0):
+        super().__init__(d_model, n_heads)
+        self.speed = speed
+
+    def turns(self, at):
+        return super().turns(Places(at.q * self.speed, at.k * self.speed))
+
+
+@pytest.mark.parametrize("kind", [Rotary, Told])
+def test_layers_with_encodings_of_their_own_never_read_each_others_tables(kind):
+    slow, fast = kind(16, 2), kind(16, 2)
+    fast.base = 50.0
+    q, at = torch.randn(1, 2, 5, 8), Places(torch.arange(5))
+    slow_q, fast_q = slow.rotate(q, q, at)[0], fast.rotate(q, q, at)[0]
+    assert torch.equal(fast_q, fast.rotate(q, q, Places(torch.arange(5)))[0])
+    assert float((slow_q - fast_q).abs().max()) > 0.1
 
 
 def test_all_layers_share_one_table_of_angles(monkeypatch):
@@ -220,43 +258,51 @@ def test_no_value_is_read_in_a_pass_on_a_gpu(name, counted, length, monkeypatch)
         assert model(ids, positions).shape == (1, length, 7)
 
 
-def test_from_the_model_to_the_formula_of_rope_it_is_six_calls(monkeypatch):
-    """And nothing between: each of the six is a step that a reader wants to see."""
-    seen = []
-    real = rope.rotate_pairs
-
-    def watched(*given):
-        frames = [frame.frame for frame in inspect.stack()[1:]]
-        seen.append([one.f_code.co_qualname for one in frames if inside(one)])
-        return real(*given)
+@pytest.mark.parametrize(
+    ("name", "module", "formula", "door"),
+    [
+        ("rope", rope, "rope_frequencies", ["Rotary.rotate", "Rotary.turns"]),
+        ("alibi", alibi, "alibi_bias", ["MultiHeadAttention._attend", "ALiBi.bias_by_offset"]),
+    ],
+)
+def test_from_the_model_to_a_formula_it_is_seven_calls(name, module, formula, door, monkeypatch):
+    """The formula is the seventh: each of the six before is a step that a reader wants to see."""
+    calls = []
+    real = getattr(module, formula)
 
     def inside(frame):
         return "/course_utils/" in frame.f_code.co_filename.replace("\\", "/")
 
-    monkeypatch.setattr(rope, "rotate_pairs", watched)
-    TinyTransformer(5, "rope", d_model=8, n_layers=1, n_heads=2)(torch.zeros(1, 4).long())
-    assert [name.split(".<locals>")[0] for name in reversed(seen[0])] == [
+    def watched(*args, **options):
+        frames = [info.frame for info in inspect.stack()[1:]]
+        calls.append([frame.f_code.co_qualname for frame in frames if inside(frame)])
+        return real(*args, **options)
+
+    model = TinyTransformer(5, name, d_model=8, n_layers=1, n_heads=2)
+    monkeypatch.setattr(module, formula, watched)
+    model(torch.zeros(1, 4).long())
+    assert list(reversed(calls[0])) == [
         "TinyTransformer.forward",
         "TinyTransformer._read",
         "Block.forward",
         "MultiHeadAttention.forward",
-        "Rotary.rotate",
+        *door,
     ]
-    assert encodings.functional.rotate_pairs is real
+    assert getattr(encodings.functional, formula) is real
 
 
 # Keys that a bias leaves no weight are hidden too
 
 
-class Given(encodings.PositionalEncoding):
+class Given(PositionalEncoding):
     """A bias by offset that a test chooses."""
 
     def __init__(self, function, n_heads=8, d_model=32):
         super().__init__(d_model, n_heads)
         self.function = function
 
-    def bias(self, q, k, at):
-        return at.by_offset(self.function)
+    def bias_by_offset(self, offsets):
+        return self.function(offsets)
 
 
 def straight(steepest, own=0.0):
@@ -295,43 +341,43 @@ def attended(function, x, projections=1.0):
         return attention(x)[0]
 
 
-def changed_by_hiding(monkeypatch, *given):
+def changed_by_hiding(monkeypatch, *case):
     """By how much the rule changes an output."""
-    with_it = attended(*given)
+    with_it = attended(*case)
     with monkeypatch.context() as patch:
-        patch.setattr("course_utils.encodings.positions.NOTHING", float("inf"))
-        return float((with_it - attended(*given)).abs().max())
+        patch.setattr(blocks, "NEGLIGIBLE_LOG_WEIGHT", float("inf"))
+        return float((with_it - attended(*case)).abs().max())
 
 
 @pytest.fixture
-def hidden_keys(monkeypatch):
-    """How many keys that no query comes before have been hidden."""
-    found, real = [0], positions._Block.masked
+def hidden_diagonals(monkeypatch):
+    """How many diagonals have been hidden that no query comes before."""
+    count, real = [0], blocks.without_negligible
 
-    def watched(at, *given):
-        made = real(at, *given)
-        found[0] += 0 if made is None else int((made.isinf() & ~at.later).sum())
-        return made
+    def watched(bias, *rest):
+        left = real(bias, *rest)
+        count[0] += int((left.isinf() & ~bias.isinf()).sum())
+        return left
 
-    monkeypatch.setattr(positions._Block, "masked", watched)
-    return found
+    monkeypatch.setattr(blocks, "without_negligible", watched)
+    return count
 
 
 @pytest.mark.parametrize("function", BIASES.values(), ids=BIASES)
 @pytest.mark.parametrize("words", [short_vectors, long_vectors])
 def test_keys_without_weight_are_hidden_and_no_output_changes(
-    function, words, monkeypatch, hidden_keys
+    function, words, monkeypatch, hidden_diagonals
 ):
     assert changed_by_hiding(monkeypatch, function, words(1024)) <= 1e-6
     if words is short_vectors and function is BIASES["ALiBi"]:
-        assert hidden_keys[0] > 1024
+        assert hidden_diagonals[0] > 1024
 
 
 def test_what_long_vectors_say_outweighs_a_bias_of_minus_100(monkeypatch):
     """Where scores were not looked at, far keys that matter most would be hidden."""
     x = long_vectors(1024)
     assert changed_by_hiding(monkeypatch, BIASES["ALiBi"], x) <= 1e-6
-    monkeypatch.setattr(MultiHeadAttention, "_spread", lambda self, q, k: torch.zeros(8))
+    monkeypatch.setattr(blocks, "score_spread", lambda q, k, scale: torch.zeros(8))
     assert changed_by_hiding(monkeypatch, BIASES["ALiBi"], x) > 0.1
 
 
@@ -339,15 +385,14 @@ def test_no_weight_is_little_enough(monkeypatch):
     """Scores that are all 0 leave the bias alone to decide: at 4 below, 2 % would be lost."""
     x = torch.randn(1, 1024, 32)
     assert changed_by_hiding(monkeypatch, BIASES["ALiBi"], x, 0.0) <= 1e-6
-    monkeypatch.setattr(positions, "NOTHING", 4.0)
+    monkeypatch.setattr(blocks, "NEGLIGIBLE_LOG_WEIGHT", 4.0)
     assert changed_by_hiding(monkeypatch, BIASES["ALiBi"], x, 0.0) > 1e-3
 
 
-def test_grouped_queries_are_measured_against_the_keys_that_they_share(monkeypatch):
-    attention = MultiHeadAttention(32, 8, causal=True, n_kv_heads=2)
+def test_grouped_queries_are_measured_against_the_keys_that_they_share():
     q, k = torch.randn(2, 8, 5, 4), torch.randn(2, 2, 9, 4)
     scores = 0.5 * q @ k.repeat_interleave(4, dim=1).mT
     most = (scores.amax(-1) - scores.amin(-1)).amax((0, 2))
-    assert bool((attention._spread(q, k) >= most).all())
+    assert bool((blocks.score_spread(q, k, 0.5) >= most).all())
     alike = torch.ones(1, 8, 1, 4), torch.tensor([1.0, -1.0])[:, None].expand(1, 2, 2, 4)
-    assert attention._spread(*alike).tolist() == pytest.approx([4.0] * 8)
+    assert blocks.score_spread(*alike, 0.5).tolist() == pytest.approx([4.0] * 8)

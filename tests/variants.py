@@ -7,43 +7,22 @@ import torch
 from hypothesis import settings
 
 from course_utils.attention import MultiHeadAttention
-from course_utils.encodings import NAMES, NTK, DynamicNTK, Linear, Llama3, LongRoPE, YaRN, create
+from course_utils.encodings import NAMES, DynamicNTK, Scaling, create, maker_of
 from course_utils.models import TinyTransformer
 
-OPTIONS: dict[str, dict[str, Any]] = {
-    "sinusoidal": {"base": 50.0},
-    "learned": {"beyond": "clamp", "std": 1.0},
-    "multiplicative": {"beyond": "interpolate"},
-    "shaw": {"use_values": False},
-    "t5": {"n_buckets": 8, "max_distance": 20},
-    "deberta": {"released_code": True},
-    "kerple": {"kind": "power"},
-    "fire": {"original_len": 8},
-    "xpos": {"layout": "half"},
-}
-ROPES: dict[str, dict[str, Any]] = {
-    "half": {"layout": "half"},
-    "partial": {"fraction": 0.5},
-    "half partial": {"fraction": 0.5, "layout": "half", "base": 500.0},
-    "linear": {"scaling": Linear(4)},
-    "ntk": {"scaling": NTK(4)},
-    "yarn": {"scaling": YaRN(4, 64)},
-    "longrope": {"scaling": LongRoPE((1.0, 1.5, 2.0, 4.0), 4, 64)},
-    "llama3": {"scaling": Llama3(4, 64)},
-}
 DYNAMIC = ("rope", {"scaling": DynamicNTK(4, 8)})
 VARIANTS: list[tuple[str, dict[str, Any]]] = [(name, {}) for name in NAMES]
-VARIANTS += OPTIONS.items()
-VARIANTS += [("rope", options) for options in ROPES.values()]
+VARIANTS += [(name, dict(options)) for name in NAMES for options in maker_of(name).examples]
 CAUSAL_ONLY = {name for name in NAMES if create(name, d_model=16, n_heads=2).causal}
 
 
 def label(variant):
     name, options = variant
-    words = [str(getattr(value, "__class__", value).__name__)
-             if hasattr(value, "__dataclass_fields__") else f"{key}={value}"
-             for key, value in options.items()]  # fmt: skip
-    return "-".join([name, *words])
+    words = [name]
+    for option, value in options.items():
+        is_scaling = isinstance(value, Scaling)
+        words.append(type(value).__name__ if is_scaling else f"{option}={value}")
+    return "-".join(words)
 
 
 def variants(*more):

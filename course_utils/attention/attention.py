@@ -151,6 +151,7 @@ class MultiHeadAttention(nn.Module):
             return out, weights if need_weights else None
         if "bias" not in doors and self._mask_is_built_in(at):
             is_causal = self.causal and at.q_len > 1
+            q, _ = self._sharpened(q, None, at)
             return self._fused(q, k, v, is_causal=is_causal), None
         if self._bias_is_by_diagonal(at):
             with torch.autocast(q.device.type, enabled=False):
@@ -197,12 +198,18 @@ class MultiHeadAttention(nn.Module):
         if bias is not None:
             shape = (len(q), self.n_heads, at.q_len, at.k_len)
             bias = self._of_shape("bias", bias, shape, broadcast=True)
-        if self.log_n is not None:  # multiplies the scores: the queries and the bias
-            factor = log_n_of(at, self.log_n, self.causal, q.dtype)
-            q = q * factor.to(q.dtype)
-            bias = None if bias is None else bias * factor
+        q, bias = self._sharpened(q, bias, at)
         # Positions decide what is hidden, not places in the row: shuffled positions work too.
         return q, bias, at.hidden if self.causal else at.padding
+
+    def _sharpened(
+        self, q: Tensor, bias: Tensor | None, at: Places
+    ) -> tuple[Tensor, Tensor | None]:
+        """Queries and bias, and so the scores, multiplied as log-n attention wants."""
+        if self.log_n is None:
+            return q, bias
+        factor = log_n_of(at, self.log_n, self.causal, q.dtype)
+        return q * factor.to(q.dtype), None if bias is None else bias * factor
 
     def _fused(
         self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None, is_causal: bool = False

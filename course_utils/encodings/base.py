@@ -64,6 +64,8 @@ class PositionalEncoding(nn.Module):
             than the model's where the course trains.
         look: how its curve is drawn; None gives it the next free look.
         examples: options that tests try beside the defaults.
+        adjustable: options that may be set on an encoding that is made already, as
+            ``encoding.base = 77.0``, each with a value to try; the others decide on shapes.
     """
 
     shared: bool = True
@@ -75,6 +77,7 @@ class PositionalEncoding(nn.Module):
     learning_rates: ClassVar[Mapping[str, float]] = {}
     look: ClassVar[Look | None] = None
     examples: ClassVar[tuple[Mapping[str, Any], ...]] = ()
+    adjustable: ClassVar[Mapping[str, Any]] = {}
 
     def __init__(self, d_model: int, n_heads: int) -> None:
         super().__init__()
@@ -109,7 +112,8 @@ class PositionalEncoding(nn.Module):
         """
         if type(self).bias_by_offset is PositionalEncoding.bias_by_offset:
             return None
-        return self._check(q, k, at).by_offset(self.bias_by_offset)
+        bias = self._check(q, k, at).by_offset(self.bias_by_offset)
+        return bias.to(bias_dtype(q))
 
     def values(self, weights: Weights, at: Places) -> Queries | None:
         """Door 4, what is summed: what is added to weights · v, or None for nothing."""

@@ -87,6 +87,7 @@ class DeBERTa(PositionalEncoding):
 
     look = Look("#033638", "*", (0, (2, 1.2)))
     examples = ({"released_code": True},)
+    adjustable = {"released_code": True}
 
     shared = False
     offsets_only = True

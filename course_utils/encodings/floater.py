@@ -46,6 +46,7 @@ class Floater(PositionalEncoding):
     """
 
     look = Look("#7970ac", "h", (0, (5, 1.5, 1, 1.5, 1, 1.5)))
+    adjustable = {"delta": 0.3, "step": 2.5}
 
     every_layer = True
 

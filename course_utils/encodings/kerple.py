@@ -63,6 +63,7 @@ class Kerple(PositionalEncoding):
 
     look = Look("#098463", "v", "-")
     examples = ({"kind": "power"},)
+    adjustable = {"inside_scale": True}
 
     offsets_only = True
 

@@ -99,6 +99,7 @@ class Learned(Table):
 
     look = Look("#7c7dff", "s", (0, (2, 1.2)))
     examples = ({"beyond": "clamp", "std": 1.0},)
+    adjustable = {"beyond": "clamp"}
 
     @classmethod
     def fair_options(cls, length: int) -> dict[str, Any]:

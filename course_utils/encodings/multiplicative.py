@@ -15,6 +15,7 @@ class Multiplicative(Table):
 
     look = Look("#290ba3", "p", "-")
     examples = ({"beyond": "interpolate"},)
+    adjustable = {"beyond": "interpolate"}
 
     MEAN = 1.0
 

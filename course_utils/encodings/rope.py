@@ -18,7 +18,17 @@ from course_utils import validation
 from course_utils.encodings.base import Keys, Look, PositionalEncoding, Queries
 from course_utils.encodings.layouts import LAYOUTS, head_width, rotated_width
 from course_utils.encodings.positions import Places, Positions, angle_dtype
-from course_utils.encodings.scaling import Length, Pairs, Scaled, Scaling
+from course_utils.encodings.scaling import (
+    NTK,
+    Length,
+    Linear,
+    Llama3,
+    LongRoPE,
+    Pairs,
+    Scaled,
+    Scaling,
+    YaRN,
+)
 
 Vectors = Float[Tensor, "*lead seq d"]
 Angles = Float[Tensor, "*some seq pairs"]
@@ -177,6 +187,17 @@ class Rotary(PositionalEncoding):
     """
 
     look = Look("#f65403", "D", "-")
+    examples = (  # for heads of width 8
+        {"layout": "half"},
+        {"fraction": 0.5},
+        {"fraction": 0.5, "layout": "half", "base": 500.0},
+        {"scaling": Linear(4)},
+        {"scaling": NTK(4)},
+        {"scaling": YaRN(4, 64)},
+        {"scaling": LongRoPE((1.0, 1.5, 2.0, 4.0), 4, 64)},
+        {"scaling": Llama3(4, 64)},
+    )
+    adjustable = {"base": 77.0, "layout": "half", "scaling": Linear(3)}
 
     offsets_only = True
     unit = 2  # what a head's width must be a multiple of

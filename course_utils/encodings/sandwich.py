@@ -48,6 +48,7 @@ class Sandwich(PositionalEncoding):
     """
 
     look = Look("#5e6102", ">", (0, (1, 1)))
+    adjustable = {"d_bar": 32}
 
     offsets_only = True
 

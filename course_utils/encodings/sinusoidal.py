@@ -89,6 +89,7 @@ class Sinusoidal(PositionalEncoding):
 
     look = Look("#05589c", "o", (0, (6, 2)))
     examples = ({"base": 50.0},)
+    adjustable = {"base": 77.0}
 
     def __init__(self, d_model: int, n_heads: int, base: float = 10000.0) -> None:
         super().__init__(d_model, n_heads)

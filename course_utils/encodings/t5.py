@@ -82,6 +82,7 @@ class T5(PositionalEncoding):
 
     look = Look("#0a5454", "P", (0, (5, 1.5, 1, 1.5, 1, 1.5)))
     examples = ({"n_buckets": 8, "max_distance": 20},)
+    adjustable = {"max_distance": 40}
 
     whole = True
     offsets_only = True

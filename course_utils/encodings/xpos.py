@@ -59,6 +59,7 @@ class XPos(Rotary):
 
     look = Look("#481e01", "d", (0, (7, 2, 1.5, 2)))
     examples = ({"layout": "half"},)
+    adjustable = {"base": 77.0, "layout": "interleaved", "scale_base": 99.0}
 
     causal = True
     static_keys = False  # the middle moves
