@@ -23,7 +23,7 @@ from variants import (
 )
 
 from course_utils.attention.blocks import BLOCK
-from course_utils.encodings import FIRE, T5
+from course_utils.encodings import FIRE, T5, maker_of
 
 seeds = st.integers(0, 2**16)
 

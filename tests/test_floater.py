@@ -224,64 +224,6 @@ def test_a_path_to_a_given_shape_can_be_learned():
 # Memory: the path is kept where nothing is learned, and only as long as the weights are the same
 
 
-@pytest.fixture
-def counted(monkeypatch):
-    """A Floater that counts how often it integrates."""
-    encoding = lively()
-    real = encoding._integrate
-    encoding.count = 0
-
-    def integrate(*arguments):
-        encoding.count += 1
-        return real(*arguments)
-
-    monkeypatch.setattr(encoding, "_integrate", integrate)
-    return encoding
-
-
-def test_without_gradients_all_layers_share_one_integration(counted):
-    row = torch.arange(9)
-    with torch.no_grad():
-        paths = [counted.path(row) for _ in range(4)]
-    assert counted.count == 1
-    assert all(torch.equal(path, paths[0]) for path in paths)
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda encoding: encoding.start.data.add_(1),
-        lambda encoding: torch.nn.init.normal_(encoding.outer.weight),
-        lambda encoding: encoding.load_state_dict(lively(seed=8).state_dict()),
-        lambda encoding: setattr(encoding.outer.bias, "data", encoding.outer.bias.data + 1),
-    ],
-    ids=["through data", "in place", "loaded", "replaced"],
-)
-def test_changed_weights_are_not_answered_from_memory(counted, change):
-    row = torch.arange(9)
-    with torch.no_grad():
-        before = counted.path(row)
-        change(counted)
-        assert largest_gap(counted.path(row), before) > 1e-3
-    fresh = copy.deepcopy(counted).path(row)
-    assert torch.equal(counted.path(row), fresh)
-
-
-def test_a_path_remembered_without_gradients_is_not_handed_out_to_learn_from(counted):
-    row = torch.arange(9)
-    with torch.no_grad():
-        counted.path(row)
-    assert counted.path(row).requires_grad
-    for parameter in counted.parameters():
-        parameter.requires_grad_(False)
-    assert not counted.path(row).requires_grad
-    counted.start.requires_grad_(True)
-    assert counted.path(row).requires_grad
-
-
-# Precision
-
-
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
 def test_a_half_precision_model_integrates_in_float32(dtype):
     half = Floater(16, 2).to(dtype)

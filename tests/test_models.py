@@ -167,6 +167,7 @@ def test_a_class_is_made_once_or_once_a_layer_with_its_options(shared, made):
     class Own(PositionalEncoding):
         def __init__(self, d_model, n_heads, causal, vocab_size, width=3):
             super().__init__(d_model, n_heads)
+            self.vocab_size, self.width = vocab_size, width
             found.append((d_model, n_heads, causal, vocab_size, width))
 
     Own.shared = shared

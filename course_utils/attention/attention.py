@@ -146,14 +146,16 @@ class MultiHeadAttention(nn.Module):
         Otherwise PyTorch's fused attention does the work, block by block of the queries.
         """
         doors = self.encoding.doors
-        if need_weights or "values" in doors:
-            out, weights = self._step_by_step(q, k, v, at)
-            return out, weights if need_weights else None
-        if "bias" not in doors and self._mask_is_built_in(at):
+        if need_weights:
+            return self._step_by_step(q, k, v, at)
+        attend = self._masked
+        if "values" in doors:
+            attend = self._without_weights
+        elif "bias" not in doors and self._mask_is_built_in(at):
             is_causal = self.causal and at.q_len > 1
             q, _ = self._sharpened(q, None, at)
             return self._fused(q, k, v, is_causal=is_causal), None
-        if self._bias_is_by_diagonal(at):
+        elif self._bias_is_by_diagonal(at):
             with torch.autocast(q.device.type, enabled=False):
                 bias = self.encoding.bias_by_offset(at.diagonal_offsets)
             shape = (self.n_heads, at.q_len + at.k_len - 1)
@@ -162,16 +164,18 @@ class MultiHeadAttention(nn.Module):
             return blocks.attend_by_offset(q, k, v, at, bias, scale), None
         # An exported model serves every length, so how many blocks there are must not be asked.
         if torch.compiler.is_exporting() or at.k_len <= blocks.BLOCK:
-            return self._masked(q, k, v, at), None
+            return attend(q, k, v, at), None
         outs = []
         for rows, block in at.blocks(blocks.BLOCK, self.causal):
             keys, values = k[:, :, : block.k_len], v[:, :, : block.k_len]
-            outs.append(self._masked(q[:, :, rows], keys, values, block))
+            outs.append(attend(q[:, :, rows], keys, values, block))
         return torch.cat(outs, dim=2), None
 
     def _step_by_step(self, q: Tensor, k: Tensor, v: Tensor, at: Places) -> tuple[Tensor, Tensor]:
         """The output, and the weights that lead to it."""
         q, bias, hidden = self._terms(q, k, at)
+        if bias is not None and at.visible is not None:
+            hidden = hidden | (bias == -torch.inf)  # both together may leave a query nothing
         k, v = for_each_head(k, self.n_heads), for_each_head(v, self.n_heads)
         weights = attention_weights(q, k, self.encoding.scale(self.d_head), bias, hidden)
         out = weights @ v
@@ -179,6 +183,10 @@ class MultiHeadAttention(nn.Module):
         if added is not None:
             out = out + self._of_shape("values", added, out.shape)
         return out, weights
+
+    def _without_weights(self, q: Tensor, k: Tensor, v: Tensor, at: Places) -> Tensor:
+        out, _ = self._step_by_step(q, k, v, at)
+        return out
 
     def _masked(self, q: Tensor, k: Tensor, v: Tensor, at: Places) -> Tensor:
         """The output by fused attention, with bias and mask as a matrix."""
@@ -302,7 +310,5 @@ def attention_weights(
         scores = scores + bias.to(scores.dtype)
     if hidden is None:
         return scores.softmax(dim=-1)
-    if bias is not None:
-        hidden = hidden | (bias == -torch.inf)  # both together may leave a query nothing
     weights = scores.masked_fill(hidden, -torch.inf).softmax(dim=-1)
     return weights.masked_fill(hidden.all(-1, keepdim=True), 0)

@@ -13,7 +13,13 @@ from torch import nn
 from course_utils import validation
 from course_utils.encodings import functional
 from course_utils.encodings.alibi import ALiBi
-from course_utils.encodings.base import Look, NoEncoding, PositionalEncoding, parameters_of
+from course_utils.encodings.base import (
+    FROM_MODEL,
+    Look,
+    NoEncoding,
+    PositionalEncoding,
+    parameters_of,
+)
 from course_utils.encodings.complex_order import ComplexOrder
 from course_utils.encodings.cope import CoPE
 from course_utils.encodings.deberta import DeBERTa
@@ -75,9 +81,6 @@ __all__ = [
 ]
 
 Maker = Callable[..., PositionalEncoding]
-
-# What a model tells a maker that has an argument of this name; its other arguments are its options.
-FROM_MODEL = ("max_len", "causal", "layer")
 
 # Every scheme takes d_model and n_heads. A new scheme is one more line here.
 _SCHEMES: dict[str, Maker] = {

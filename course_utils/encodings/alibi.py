@@ -10,7 +10,7 @@ from jaxtyping import Float, Num
 from torch import Tensor
 
 from course_utils import validation
-from course_utils.encodings.base import BiasByOffset, Look, Offsets, PositionalEncoding
+from course_utils.encodings.base import BiasByOffset, Look, Offsets, PositionalEncoding, bias_dtype
 from course_utils.encodings.offsets import per_head
 
 
@@ -52,4 +52,5 @@ class ALiBi(PositionalEncoding):
 
     def bias_by_offset(self, offsets: Offsets) -> BiasByOffset:
         """Return −m_h · |j − i|."""
-        return alibi_bias(offsets, alibi_slopes(self.n_heads, device=offsets.device))
+        dtype, device = bias_dtype(offsets), offsets.device
+        return alibi_bias(offsets, alibi_slopes(self.n_heads, dtype=dtype, device=device))

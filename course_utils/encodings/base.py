@@ -25,6 +25,8 @@ Offsets = Num[Tensor, " offsets"]
 BiasByOffset = Float[Tensor, "heads offsets"]
 
 DOORS = ("embed", "rotate", "bias", "values")
+# What a model tells a maker of encodings that has an argument of this name; others are options.
+FROM_MODEL = ("max_len", "causal", "layer")
 
 
 @dataclass(frozen=True)
@@ -155,13 +157,14 @@ class PositionalEncoding(nn.Module):
                 that are kept for a pass rely on it.
         """
         names = parameters_of(type(self))
-        lost = [name for name in names if not hasattr(self, name)]
+        stored = [name for name in names if hasattr(self, name)]
+        lost = [name for name in names if name not in stored and name not in FROM_MODEL]
         if lost:
             raise TypeError(
                 f"{type(self).__name__} must store each of its options under the option's own "
                 f"name; missing: {', '.join(f'self.{name}' for name in lost)}"
             )
-        return {name: getattr(self, name) for name in names}
+        return {name: getattr(self, name) for name in stored}
 
     def extra_repr(self) -> str:
         """What ``print(encoding)`` shows in brackets."""
@@ -248,9 +251,9 @@ def parameters_of(maker: Callable[..., Any]) -> tuple[str, ...]:
     return tuple(each.name for each in parameters if each.kind not in gathered)
 
 
-def bias_dtype(q: Tensor) -> torch.dtype:
-    """The dtype of a bias, which wants more than half precision: float64 for that, else float32."""
-    return torch.promote_types(q.dtype, torch.float32)
+def bias_dtype(numbers: Tensor) -> torch.dtype:
+    """float64 for that, else float32: a bias needs more than half precision."""
+    return torch.promote_types(numbers.dtype, torch.float32)
 
 
 def for_each_head(k: Keys, n_heads: int) -> Queries:

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from course_utils import validation
 from course_utils.encodings.positions import Places
-from course_utils.encodings.rope import Rotary, Turn, rope_angles, rope_frequencies
+from course_utils.encodings.rope import Rotary, Turn, rope_angles, rope_frequencies, turn_by
 from course_utils.encodings.sinusoidal import Sinusoidal, sinusoidal_table
 
 Row = Num[Tensor, "*batch seq"]
@@ -103,10 +103,10 @@ class AxialRotary(Rotary):
     def turns(self, at: Places) -> tuple[Turn, Turn]:
         """How the queries turn, and how the keys: each by its row and by its column."""
         theta = rope_frequencies(self.d_head // 2, self.base, device=at.k.device)
-        query = Turn.by(axial_angles(*_on_grid(at.q, self.width), theta))
+        query = turn_by(axial_angles(*_on_grid(at.q, self.width), theta))
         if at.q is at.k:
             return query, query
-        return query, Turn.by(axial_angles(*_on_grid(at.k, self.width), theta))
+        return query, turn_by(axial_angles(*_on_grid(at.k, self.width), theta))
 
 
 def _on_grid(row: Tensor, width: int) -> tuple[Tensor, Tensor]:

@@ -40,15 +40,10 @@ class Turn(NamedTuple):
     cos: Tensor
     sin: Tensor
 
-    @classmethod
-    def by(cls, angles: Tensor, factor: float | Tensor = 1.0) -> "Turn":
-        """A turn by angles in radians; a factor on cos and sin multiplies what is turned."""
-        return cls(factor * angles.cos(), factor * angles.sin())
 
-    def for_heads(self, dtype: torch.dtype) -> "Turn":
-        """In another dtype; where each text has its own positions, the same for all its heads."""
-        cos, sin = self.cos.to(dtype), self.sin.to(dtype)
-        return Turn(cos[:, None], sin[:, None]) if cos.ndim == 3 else Turn(cos, sin)
+def turn_by(angles: Tensor, factor: float | Tensor = 1.0) -> Turn:
+    """A turn by angles in radians; a factor on cos and sin multiplies what is turned."""
+    return Turn(factor * angles.cos(), factor * angles.sin())
 
 
 def rope_frequencies(
@@ -135,7 +130,7 @@ def apply_rope(
             beside the frequencies. Queries and keys both get it.
     """
     _check_pairs(x, "angles", _precise("angles", angles, "(seq, d / 2)"))
-    turn = Turn.by(angles.to(x.device), validation.positive("factor", factor))
+    turn = turn_by(angles.to(x.device), validation.positive("factor", factor))
     dtype = torch.promote_types(x.dtype, torch.float32)
     return rotate_pairs(x, turn.cos.to(dtype), turn.sin.to(dtype), layout)
 
@@ -230,7 +225,7 @@ class Rotary(PositionalEncoding):
         dtype = torch.promote_types(q.dtype, torch.float32)
         turns = at.kept.get((self, dtype))
         if turns is None:
-            turns = at.keep((self, dtype), [turn.for_heads(dtype) for turn in self.turns(at)])
+            turns = at.keep((self, dtype), [_for_heads(turn, dtype) for turn in self.turns(at)])
         q_turn, k_turn = turns
         return self._turned(q, q_turn), self._turned(k, k_turn)
 
@@ -240,8 +235,8 @@ class Rotary(PositionalEncoding):
         if self.scaling is not None:
             length = at.length if self.scaling.needs_length else None
             theta, factor = self.scaling.frequencies(theta, self.base, length)
-        query = Turn.by(rope_angles(at.q, theta), factor)
-        key = query if at.q is at.k else Turn.by(rope_angles(at.k, theta), factor)
+        query = turn_by(rope_angles(at.q, theta), factor)
+        key = query if at.q is at.k else turn_by(rope_angles(at.k, theta), factor)
         return query, key
 
     def _turned(self, x: Tensor, turn: Turn) -> Tensor:
@@ -249,6 +244,12 @@ class Rotary(PositionalEncoding):
             return rotate_pairs(x, turn.cos, turn.sin, self.layout)
         first = rotate_pairs(x[..., : self.n_turned], turn.cos, turn.sin, self.layout)
         return torch.cat([first, x[..., self.n_turned :]], dim=-1)
+
+
+def _for_heads(turn: Turn, dtype: torch.dtype) -> Turn:
+    """The turn in another dtype; where each text has its own positions, the same for all heads."""
+    cos, sin = turn.cos.to(dtype), turn.sin.to(dtype)
+    return Turn(cos[:, None], sin[:, None]) if cos.ndim == 3 else Turn(cos, sin)
 
 
 def _check_pairs(x: Any, name: str, table: Any) -> None:

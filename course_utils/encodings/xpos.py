@@ -13,7 +13,7 @@ from torch import Tensor
 from course_utils import validation
 from course_utils.encodings.base import Keys, Look, Queries
 from course_utils.encodings.positions import Places, Positions, angle_dtype
-from course_utils.encodings.rope import Rotary, Turn, rope_angles, rope_frequencies
+from course_utils.encodings.rope import Rotary, Turn, rope_angles, rope_frequencies, turn_by
 
 
 def xpos_scale(
@@ -102,5 +102,5 @@ class XPos(Rotary):
         middle = (ends.min() + ends.max()) / 2
         q_fade = xpos_scale(at.q, self.d_head, self.scale_base, middle)
         k_fade = xpos_scale(at.k, self.d_head, self.scale_base, middle)
-        query = Turn.by(rope_angles(at.q, theta), q_fade)
-        return query, Turn.by(rope_angles(at.k, theta), 1 / k_fade)
+        query = turn_by(rope_angles(at.q, theta), q_fade)
+        return query, turn_by(rope_angles(at.k, theta), 1 / k_fade)
