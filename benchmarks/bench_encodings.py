@@ -61,7 +61,7 @@ def attention(name: str, **options: Any) -> Callable[[Tensor, Tensor, Tensor], T
     """Causal attention behind an encoding, between its projections."""
     encoding = create(name, d_model=D_MODEL, n_heads=HEADS, causal=True, **options)
     module = MultiHeadAttention(D_MODEL, HEADS, encoding, causal=True)
-    return lambda q, k, v: module._mix(q, k, v, Places(ROW), False)[0]
+    return lambda q, k, v: module._attend(q, k, v, Places(ROW), False)[0]
 
 
 def softmax_sum(scores: Tensor, v: Tensor) -> Tensor:

@@ -41,7 +41,7 @@ def main(names: list[str]) -> None:
             def work(module: MultiHeadAttention, x=x, words=words, q=q, row=row) -> None:
                 module.encoding.embed(x, row, words)
                 at = Places(row)
-                module._mix(*module.encoding.rotate(q, q, at), q, at, False)
+                module._attend(*module.encoding.rotate(q, q, at), q, at, False)
 
             both = {"ours": lambda ours=ours: work(ours), "plain": lambda plain=plain: work(plain)}
             with torch.no_grad():

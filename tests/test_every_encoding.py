@@ -1,6 +1,7 @@
 """What holds for every encoding and option: reading piece by piece, order, causality, batches."""
 
 import copy
+import itertools
 import math
 from typing import Any
 
@@ -337,11 +338,9 @@ def check_bias_is_the_formulas(variant):
             parameter.add_(torch.randn_like(parameter) / 3)
         q, k = torch.randn(2, 1, 2, length, 8, dtype=torch.float64)
         entry = FORMULAS[variant[0]]
-        rows = range(length)
-        formula = torch.tensor(
-            [[[float(entry(encoding, q[0, h, i], k[0, h, j], i, j, h)) for j in rows]
-              for i in rows] for h in range(2)], dtype=torch.float64,
-        )[None]  # fmt: skip
+        formula = torch.empty(1, 2, length, length, dtype=torch.float64)
+        for h, i, j in itertools.product(range(2), range(length), range(length)):
+            formula[0, h, i, j] = entry(encoding, q[0, h, i], k[0, h, j], i, j, h)
         at, order = Places(torch.arange(length)), torch.randperm(length)
         whole = encoding.bias(q, k, at)
         torch.testing.assert_close(whole.expand(1, 2, -1, -1), formula, rtol=0, atol=1e-5)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from pairwise import each_once, pairwise
 from variants import (
     CAUSAL_ONLY,
+    CLASSES,
     DYNAMIC,
     VARIANTS,
     Reader,
@@ -23,7 +24,8 @@ from variants import (
 )
 
 from course_utils.attention.blocks import BLOCK
-from course_utils.encodings import FIRE, T5, maker_of
+from course_utils.attention.kv_cache import places
+from course_utils.encodings import FIRE, T5
 
 seeds = st.integers(0, 2**16)
 
@@ -280,7 +282,9 @@ class Remembering(T5):
         key = (self.sign(), at.q_len, at.k_len, int(at.q[0]))
         if torch.is_grad_enabled() in self.modes:
             if key not in self.made:
-                self.made[key] = super().bias(q, k, at).detach().clone()
+                bias = super().bias(q, k, at)
+                assert bias is not None
+                self.made[key] = bias.detach().clone()
             return self.made[key]
         return super().bias(q, k, at)
 
@@ -339,7 +343,7 @@ def check_layers_share_nothing_learned(variant):
             encoding = block.attention.encoding
             if number == 0 or encoding.every_layer:
                 x = encoding.embed(x, torch.arange(9), ids)
-            x = block(x)  # makes places of its own
+            x, _ = block(x, places(x), None)  # places of its own
         assert torch.equal(model.head(model.norm(x)), model(ids))
 
 
@@ -355,13 +359,13 @@ def test_a_bias_that_one_layer_keeps_for_the_next_is_found(scheme):
 
 
 @each_once(
-    variant=[one for one in [*VARIANTS, DYNAMIC] if maker_of(one[0]).adjustable],
+    variant=[one for one in [*VARIANTS, DYNAMIC] if CLASSES[one[0]].adjustable],
     mode=tuple(MODES),
     n=TEXTS,
 )
 def test_no_table_is_stale_after_an_option_is_set_anew(variant, mode, n):
     name, options = variant
-    for option, value in maker_of(name).adjustable.items():
+    for option, value in CLASSES[name].adjustable.items():
         ids, model = sentence(1, n), tiny(variant, n_layers=1)
         with MODES[mode]():
             model(ids)

@@ -106,6 +106,7 @@ def test_t5_bias_is_that_of_transformers_and_x_transformers(q_len, k_len, causal
     q_pos, k_pos = torch.arange(past, k_len), torch.arange(k_len)
     q, k = torch.randn(1, 2, q_len, 4), torch.randn(1, 2, k_len, 4)
     ours = encoding.bias(q, k, Places(q_pos, k_pos))
+    assert ours is not None
     assert gap(ours, oracle.compute_bias(q_len, k_len, past_seen_tokens=past)) == 0
     assert gap(ours[0], second(q_len, k_len)) == 0
 

@@ -22,6 +22,7 @@ from course_utils.encodings import (
     Llama3,
     LongRoPE,
     PositionalEncoding,
+    Rotary,
     Scaling,
     YaRN,
     create,
@@ -554,3 +555,56 @@ def test_a_model_that_is_not_shipped_is_named():
     for ask in (shipped.model, shipped.length):
         with pytest.raises(ValueError, match=r"name 't5' is unknown.*Valid: none, sinusoidal"):
             ask("t5")
+
+
+# Layers with encodings of their own
+
+
+def mixed(d_model, n_heads, layer):
+    """RoPE in even layers, nothing in odd ones."""
+    return create("none" if layer % 2 else "rope", d_model=d_model, n_heads=n_heads)
+
+
+class BaseByLayer(Rotary):
+    """RoPE whose base grows from layer to layer."""
+
+    def __init__(self, d_model, n_heads, layer, factor=10.0):
+        super().__init__(d_model, n_heads, base=100.0 * factor**layer)
+        self.factor = factor
+
+
+@pytest.mark.parametrize("maker", [mixed, BaseByLayer])
+def test_a_model_with_another_encoding_in_each_layer_comes_back_the_same(maker, scheme, tmp_path):
+    scheme("by layer", maker)
+    sizes: dict[str, Any] = {"d_model": 16, "n_layers": 3, "n_heads": 2}
+    model, ids = TinyTransformer(9, "by layer", **sizes).eval(), torch.randint(9, (1, 30))
+    kinds: list[Any] = [block.attention.encoding for block in model.blocks]  # type: ignore
+    assert len({id(kind) for kind in kinds}) == 3
+    if maker is mixed:
+        assert [type(kind).__name__ for kind in kinds] == ["Rotary", "NoEncoding", "Rotary"]
+    else:
+        assert [kind.base for kind in kinds] == [100.0, 1000.0, 10_000.0]
+    model.save(tmp_path / "model.safetensors")
+    again = from_file(tmp_path / "model.safetensors")
+    assert torch.equal(again(ids), model(ids))
+    rope = TinyTransformer(9, "rope", **sizes)
+    with pytest.raises(ValueError, match="does not fit"):
+        rope.load(tmp_path / "model.safetensors")
+
+
+def test_a_later_layer_has_no_door_1_of_its_own():
+    def late(d_model, n_heads, layer):
+        name = "sinusoidal" if layer else "rope"
+        return create(name, d_model=d_model, n_heads=n_heads)
+
+    with pytest.raises(ValueError, match="door 1 in layer 0.*got Sinusoidal in layer 1"):
+        TinyTransformer(9, late, d_model=16, n_layers=2, n_heads=2)
+
+
+def test_an_option_that_is_not_stored_is_refused():
+    class Dropped(Rotary):
+        def __init__(self, d_model, n_heads, speed=1.0):
+            super().__init__(d_model, n_heads, base=speed * 100)
+
+    with pytest.raises(TypeError, match="Dropped must store each of its options.*self.speed"):
+        TinyTransformer(9, Dropped, d_model=16, n_layers=1, n_heads=2)

@@ -12,7 +12,8 @@ from course_utils.models import TinyTransformer
 
 DYNAMIC = ("rope", {"scaling": DynamicNTK(4, 8)})
 VARIANTS: list[tuple[str, dict[str, Any]]] = [(name, {}) for name in NAMES]
-VARIANTS += [(name, dict(options)) for name in NAMES for options in maker_of(name).examples]
+CLASSES: dict[str, Any] = {name: maker_of(name) for name in NAMES}
+VARIANTS += [(name, dict(options)) for name in NAMES for options in CLASSES[name].examples]
 CAUSAL_ONLY = {name for name in NAMES if create(name, d_model=16, n_heads=2).causal}
 
 

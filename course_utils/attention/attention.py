@@ -174,7 +174,7 @@ class MultiHeadAttention(nn.Module):
     def _step_by_step(self, q: Tensor, k: Tensor, v: Tensor, at: Places) -> tuple[Tensor, Tensor]:
         """The output, and the weights that lead to it."""
         q, bias, hidden = self._terms(q, k, at)
-        if bias is not None and at.visible is not None:
+        if bias is not None and hidden is not None and at.visible is not None:
             hidden = hidden | (bias == -torch.inf)  # both together may leave a query nothing
         k, v = for_each_head(k, self.n_heads), for_each_head(v, self.n_heads)
         weights = attention_weights(q, k, self.encoding.scale(self.d_head), bias, hidden)

@@ -6,7 +6,7 @@ An encoding overrides the doors it uses. Attention calls all four and knows no s
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import torch
 from jaxtyping import Float, Int, Num
@@ -114,8 +114,8 @@ class PositionalEncoding(nn.Module):
         """
         if type(self).bias_by_offset is PositionalEncoding.bias_by_offset:
             return None
-        bias = self._check(q, k, at).by_offset(self.bias_by_offset)
-        return bias.to(bias_dtype(q))
+        function = cast("Callable[[Tensor], Tensor]", self.bias_by_offset)
+        return self._check(q, k, at).by_offset(function).to(bias_dtype(q))
 
     def values(self, weights: Weights, at: Places) -> Queries | None:
         """Door 4, what is summed: what is added to weights · v, or None for nothing."""

@@ -8,7 +8,8 @@ Source: Su et al. 2021, arXiv 2104.09864: equation 15 for the frequencies, 34 fo
 3.2.2. How frequencies change for a longer context is in ``scaling``.
 """
 
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any, ClassVar, NamedTuple
 
 import torch
 from jaxtyping import Float
@@ -182,7 +183,7 @@ class Rotary(PositionalEncoding):
     """
 
     look = Look("#f65403", "D", "-")
-    examples = (  # for heads of width 8
+    examples: ClassVar[tuple[Mapping[str, Any], ...]] = (  # for heads of width 8
         {"layout": "half"},
         {"fraction": 0.5},
         {"fraction": 0.5, "layout": "half", "base": 500.0},
@@ -192,7 +193,7 @@ class Rotary(PositionalEncoding):
         {"scaling": LongRoPE((1.0, 1.5, 2.0, 4.0), 4, 64)},
         {"scaling": Llama3(4, 64)},
     )
-    adjustable = {"base": 77.0, "layout": "half", "scaling": Linear(3)}
+    adjustable: ClassVar[Mapping[str, Any]] = {"base": 77.0, "layout": "half", "scaling": Linear(3)}
 
     offsets_only = True
     unit = 2  # what a head's width must be a multiple of

@@ -14,7 +14,15 @@ from course_utils.attention import MultiHeadAttention
 from course_utils.attention.attention import Weights
 from course_utils.attention.kv_cache import FixedCache, KVCache, layer_caches, places
 from course_utils.devices import isolated_rng
-from course_utils.encodings import Maker, Places, PositionalEncoding, create, maker_of, options_of
+from course_utils.encodings import (
+    Maker,
+    Places,
+    PositionalEncoding,
+    by_layer,
+    create,
+    maker_of,
+    options_of,
+)
 from course_utils.encodings.positions import Positions
 from course_utils.models import saving
 
@@ -271,12 +279,25 @@ def _encoding_of_each_layer(
     accepted = options_of(maker_of(encoding, "encoding"))
     if "vocab_size" in accepted:
         options = {**options, "vocab_size": vocab_size}
-    if "layer" in accepted:
-        return [create(encoding, layer=n, **arguments, **options) for n in range(n_layers)]
+    if by_layer(encoding):
+        each = [create(encoding, layer=n, **arguments, **options) for n in range(n_layers)]
+        _check_first_door(each)
+        return each
     first = create(encoding, **arguments, **options)
     if first.shared:
         return [first] * n_layers
     return [first, *(create(encoding, **arguments, **options) for _ in range(n_layers - 1))]
+
+
+def _check_first_door(encodings: Sequence[PositionalEncoding]) -> None:
+    """Raise where a later layer has a door 1 of its own that is passed before the first alone."""
+    for layer, encoding in enumerate(encodings[1:], start=1):
+        same = type(encoding) is type(encodings[0])
+        if not same and "embed" in encoding.doors and not encoding.every_layer:
+            raise ValueError(
+                "encoding must open door 1 in layer 0, or at every layer (every_layer), "
+                f"got {type(encoding).__name__} in layer {layer}"
+            )
 
 
 def from_file(path: Path | str, **changes: Any) -> TinyTransformer:
