@@ -169,7 +169,7 @@ LESSONS = sorted(
         for name in LESSONS
     ],
 )
-def hard(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Any:
+def hard(request, tmp_path_factory):
     """A lesson that was run where everything is hard, and its kernel."""
     place = tmp_path_factory.mktemp("Kurs ‘für Anfänger’, Größe 1 位置 ")
     folder, private = copied(place / "the course"), tmp_path_factory.mktemp("private")
@@ -185,13 +185,13 @@ def hard(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
         allow(folder, writing=True)
 
 
-def test_every_cell_runs_in_a_path_with_spaces_quotes_and_foreign_letters(hard: Any) -> None:
+def test_every_cell_runs_in_a_path_with_spaces_quotes_and_foreign_letters(hard):
     assert hard.kernel.errors() == []
     found = hard.kernel.value("__import__('course_utils').__file__")
     assert Path(found).is_relative_to(hard.folder), "another copy of the course was tried"
 
 
-def test_a_read_only_checkout_is_enough(hard: Any) -> None:
+def test_a_read_only_checkout_is_enough(hard):
     allowed = hard.kernel.value("__import__('os').access('.', __import__('os').W_OK)")
     if allowed:
         pytest.skip("this user may write anywhere, and there is no setpriv to change that")
@@ -199,7 +199,7 @@ def test_a_read_only_checkout_is_enough(hard: Any) -> None:
     assert found_in(hard.folder) == hard.before
 
 
-def test_nothing_is_asked_of_the_network(hard: Any) -> None:
+def test_nothing_is_asked_of_the_network(hard):
     refused = "import socket\ntry: socket.create_connection(('192.0.2.1', 80), 1)\n"
     refused += "except OSError as error: print(error)"
     assert hard.kernel.value("names_asked") == []
@@ -207,13 +207,13 @@ def test_nothing_is_asked_of_the_network(hard: Any) -> None:
     hard.kernel.run("names_asked.clear()")
 
 
-def test_without_a_display_figures_are_pictures(hard: Any) -> None:
+def test_without_a_display_figures_are_pictures(hard):
     assert not hard.kernel.value("__import__('os').environ.get('DISPLAY')")
     pictures = [one for one in hard.kernel.outputs("display_data") if "image/png" in one.data]
     assert len(pictures) >= 1
 
 
-def test_without_a_chinese_font_there_is_pinyin_and_no_box(hard: Any) -> None:
+def test_without_a_chinese_font_there_is_pinyin_and_no_box(hard):
     drawn = "from course_utils import plots\nfrom course_utils.texts import sentences\n"
     drawn += "import matplotlib.pyplot as plt\n"
     drawn += "words = plots.labels(list(sentences.PINYIN), sentences.PINYIN)\n"
@@ -241,9 +241,7 @@ start = loss().item()
 """
 
 
-def test_training_that_is_interrupted_keeps_what_it_learned_and_goes_on(
-    hard: Any, tmp_path: Path
-) -> None:
+def test_training_that_is_interrupted_keeps_what_it_learned_and_goes_on(hard, tmp_path):
     begun, kernel = tmp_path / "begun", hard.kernel
 
     def interrupt() -> None:
@@ -267,7 +265,7 @@ def test_training_that_is_interrupted_keeps_what_it_learned_and_goes_on(
 
 
 @pytest.mark.thorough
-def test_two_notebooks_run_at_once_on_caches_that_are_not_there_yet(tmp_path: Path) -> None:
+def test_two_notebooks_run_at_once_on_caches_that_are_not_there_yet(tmp_path):
     folder, private = copied(tmp_path / "course"), tmp_path / "private"
     private.mkdir()
     together = threading.Barrier(2, timeout=60)

@@ -1,6 +1,4 @@
-"""What a lesson asks of a learner, counted; and lessons of the second edition that ask too much."""
-
-from pathlib import Path
+"""The counted size of lessons, and lessons of the second edition that exceed their limits."""
 
 import build_notebooks
 import notebook_budget
@@ -8,9 +6,8 @@ import notebook_source
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell
 from notebook_budget import CLOSER_LIMITS, LIMITS, Budget, count, excess, table, with_time
-from test_build_notebooks import cells, course, place
+from tiny_course import cells, course, place, prepared
 
-EMPTY = Budget(0, (), 0, 0, 0, (), 0)
 EDITION = """\
 # ---
 # jupyter:
@@ -53,7 +50,7 @@ def test_lines_are_neither_blank_nor_comments():
 
 
 def test_a_lesson_is_counted_as_its_learner_sees_it():
-    found = count(
+    counts = count(
         [
             new_markdown_cell("one two\n\n**Exercise 1 ★ Slopes.** three"),
             new_markdown_cell("**Exercise 2 ★★★ Window.**"),
@@ -69,62 +66,68 @@ def test_a_lesson_is_counted_as_its_learner_sees_it():
             code("claims = {'C1': Claim('x'), 'C2': claims.Claim('y')}"),
         ]
     )
-    assert found == Budget(
-        words=9, cells=(1, 3, 2, 1, 1, 2, 2, 1), figures=33, predictions=2, explorers=2,
-        stars=(1, 3), claims=2,
-    )  # fmt: skip
+    assert counts == Budget(
+        words=9,
+        cells=(1, 3, 2, 1, 1, 2, 2, 1),
+        figures=33,
+        predictions=2,
+        explorers=2,
+        stars=(1, 3),
+        claims=2,
+    )
 
 
 def test_minutes_follow_the_courses_formula():
-    assert Budget(1500, (100, 20), 8, 4, 2, (1, 2, 3), 4).minutes == pytest.approx(
-        1500 / 150 + 120 / 12 + 8 / 2 + 4 / 2 + 2 * 2 + 4 + 7 + 10
+    lesson = Budget(
+        words=1500, cells=(100, 20), figures=8, predictions=4, explorers=2, stars=(1, 2, 3)
     )
-    assert EMPTY.minutes == 0
+    assert lesson.minutes == 1500 / 150 + 120 / 12 + 8 / 2 + 4 / 2 + 2 * 2 + 4 + 7 + 10
+    assert Budget().minutes == 0
 
 
 # Limits
 
 
 @pytest.mark.parametrize(
-    ("budget", "column"),
+    ("budget", "columns"),
     [
-        (Budget(0, (), 0, 0, 0, (3, 3, 3), 0), None),
-        (Budget(0, (), 0, 0, 0, (3, 3, 3, 1), 0), "exercises"),
-        (Budget(1401, (), 0, 0, 0, (), 0), "words"),
-        (Budget(1400, (8,), 8, 5, 2, (1, 1, 1), 4), None),
-        (Budget(0, (8,) * 28, 0, 0, 0, (), 0), "lines"),
-        (Budget(0, (), 9, 0, 0, (), 0), "figures"),
-        (Budget(0, (), 0, 6, 0, (), 0), "predictions"),
-        (Budget(0, (), 0, 0, 3, (), 0), "explorers"),
-        (Budget(0, (), 0, 0, 0, (), 5), "claims"),
-        (Budget(0, (9, 8), 0, 0, 0, (), 0), "mean cell"),
-        (Budget(0, (16, 0), 0, 0, 0, (), 0), "longest"),
-        (Budget(1400, (8,) * 27, 8, 5, 2, (3,), 0), "minutes"),
+        (Budget(words=1400, cells=(8,), figures=8, predictions=5, explorers=2, claims=4), []),
+        (Budget(stars=(3, 3, 3)), []),
+        (Budget(stars=(3, 3, 3, 1)), ["exercises"]),
+        (Budget(words=1401), ["words"]),
+        (Budget(cells=(8,) * 28), ["lines"]),
+        (Budget(figures=9), ["figures"]),
+        (Budget(predictions=6), ["predictions"]),
+        (Budget(explorers=3), ["explorers"]),
+        (Budget(claims=5), ["claims"]),
+        (Budget(cells=(9, 8)), ["mean cell"]),
+        (Budget(cells=(16, 0)), ["longest"]),
+        (Budget(words=1400, cells=(8,) * 27, figures=8, predictions=5, stars=(3,)), []),
+        (Budget(words=1400, cells=(8,) * 27, figures=8, explorers=2, stars=(3, 1)), ["minutes"]),
     ],
 )
-def test_a_core_lesson_has_a_limit_for_each_number(budget, column):
-    assert list(budget.over(LIMITS)) == ([column] if column else [])
+def test_a_core_lesson_has_a_limit_for_each_number(budget, columns):
+    assert list(budget.over(LIMITS)) == columns
 
 
 def test_a_closer_look_may_take_an_hour_of_short_cells():
-    long = Budget(6000, (8,) * 27, 1, 1, 0, (), 9)
-    assert 58 < long.minutes < 60 and excess("x", long, CLOSER_LIMITS) is None
-    longer = Budget(6600, (16, 1), 1, 1, 0, (), 9)
-    assert list(longer.over(CLOSER_LIMITS)) == ["mean cell", "longest"]
-    assert list(Budget(9001, (), 0, 0, 0, (), 0).over(CLOSER_LIMITS)) == ["minutes"]
+    hour = Budget(words=6000, cells=(8,) * 27, figures=1, predictions=1, claims=9)
+    assert 58 < hour.minutes < 60 and excess("x", hour, CLOSER_LIMITS) is None
+    assert list(Budget(cells=(16, 1)).over(CLOSER_LIMITS)) == ["mean cell", "longest"]
+    assert list(Budget(words=9001).over(CLOSER_LIMITS)) == ["minutes"]
 
 
-def test_what_is_too_much_is_said_with_its_limit():
-    found = excess("09_x", Budget(1500, (9, 10), 9, 0, 0, (), 0), LIMITS)
-    assert found == (
+def test_an_excess_is_named_with_its_limit():
+    long = Budget(words=1500, cells=(9, 10), figures=9)
+    assert excess("09_x", long, LIMITS) == (
         "09_x is over its budget: words 1500, at most 1400; figures 9, at most 8; "
         "mean cell 9.5, at most 8"
     )
 
 
-def test_the_table_marks_what_is_above_the_limits_that_a_lesson_has():
-    much = Budget(1500, (4,), 2, 0, 0, (), 0)
-    text = table({"old": much, "new": much}, {"new": LIMITS})
+def test_the_table_marks_numbers_above_the_limits_that_a_lesson_has():
+    long = Budget(words=1500, cells=(4,), figures=2)
+    text = table({"old": long, "new": long}, {"new": LIMITS})
     head, old, new, most = text.splitlines()
     assert head.split()[:3] == ["minutes", "words", "lines"]
     assert old.split()[:5] == ["old", "11.3", "1,500", "4", "2"]
@@ -136,10 +139,10 @@ def test_the_table_marks_what_is_above_the_limits_that_a_lesson_has():
 # In the build
 
 
-@pytest.mark.parametrize(("minutes", "told"), [(1, 5), (42.4, 40), (42.6, 45), (104, 105)])
-def test_the_title_tells_the_counted_time(minutes, told):
+@pytest.mark.parametrize(("minutes", "stated"), [(1, 5), (42.4, 40), (42.6, 45), (104, 105)])
+def test_the_title_states_the_counted_time(minutes, stated):
     title = "# T\n\n**Time:** {minutes}. **Builds on:** 01. **Time:** is short"
-    assert with_time(title, minutes) == title.replace("{minutes}", f"about {told} minutes")
+    assert with_time(title, minutes) == title.replace("{minutes}", f"about {stated} minutes")
     assert with_time("# T", minutes) == "# T"
 
 
@@ -147,14 +150,7 @@ def words(n):
     return "\n# %% [markdown]\n# " + "word " * n + "\n\n# %%\nprint(1)\n"
 
 
-def prepared(root: Path, name: str = "01_tiny"):
-    project = notebook_source.read_project(root)
-    return notebook_source.inputs(
-        notebook_source.Target(project, root / f"lessons/{name}.py", False)
-    )
-
-
-def test_the_notebook_tells_the_time_that_the_build_counted(tmp_path):
+def test_the_notebook_states_the_time_that_the_build_counted(tmp_path):
     title = prepared(course(tmp_path, LESSON + words(3000))).cells[0].source
     assert "**Time:** about 20 minutes. **Builds on:** 01." in title
 
@@ -165,10 +161,10 @@ def test_only_a_lesson_of_the_second_edition_fails_past_its_budget(tmp_path, cap
     assert build_notebooks.main(["--budget", "--root", str(root)]) == int(fails)
     shown = capsys.readouterr()
     assert "01_tiny" in shown.out and "1,5" in shown.out
-    told = "01_tiny is over its budget: words 1507, at most 1400"
-    assert (told in shown.err) == fails
+    message = "01_tiny is over its budget: words 1507, at most 1400"
+    assert (message in shown.err) == fails
     assert not (root / "notebooks").exists(), "it only counts"
-    assert (told in "\n".join(build_notebooks.check(root))) == fails
+    assert (message in "\n".join(build_notebooks.check(root))) == fails
 
 
 def test_a_build_prints_the_budget_and_fails_past_it(tmp_path, capsys):
@@ -177,7 +173,7 @@ def test_a_build_prints_the_budget_and_fails_past_it(tmp_path, capsys):
     assert build_notebooks.main(["--lessons", "02", "--root", str(root)]) == 0
     shown = capsys.readouterr()
     assert "02_short" in shown.out and "01_tiny" not in shown.out and not shown.err
-    assert len(cells((root / "notebooks/02_short.ipynb").read_bytes())) == 4
+    assert len(cells(root / "notebooks/02_short.ipynb")) == 4
     assert build_notebooks.main(["--lessons", "01", "--root", str(root)]) == 1
     assert "words 1507, at most 1400" in capsys.readouterr().err
 

@@ -59,7 +59,7 @@ def uses(model: str) -> list[nbformat.NotebookNode]:
 
 
 @pytest.fixture(scope="module")
-def report(tmp_path_factory: pytest.TempPathFactory) -> str:
+def report(tmp_path_factory):
     folder = tmp_path_factory.mktemp("compared")
     printing = [code(f"print({new!r})", [stdout(old)]) for old, new in (AGREE | PART).values()]
     html = "class H:\n  def _repr_html_(self): return '<b>0.52</b>'\nH()"
@@ -106,46 +106,46 @@ def verdict(report: str, place: int, notebook: str = "compared") -> str:
 
 
 @pytest.mark.parametrize("what", AGREE)
-def test_outputs_agree_that_differ_only_in(report: str, what: str) -> None:
+def test_outputs_agree_that_differ_only_in(report, what):
     assert verdict(report, list(AGREE).index(what)) == "PASSED", report
 
 
 @pytest.mark.parametrize("what", PART)
-def test_outputs_disagree_when_they_differ_in(report: str, what: str) -> None:
+def test_outputs_disagree_when_they_differ_in(report, what):
     assert verdict(report, len(AGREE) + list(PART).index(what)) == "FAILED", report
 
 
-def test_values_and_html_are_compared_with_the_same_tolerance(report: str) -> None:
+def test_values_and_html_are_compared_with_the_same_tolerance(report):
     first = len(AGREE | PART)
     assert verdict(report, first) == "PASSED"
     assert verdict(report, first + 1) == "FAILED"
 
 
-def test_stderr_is_not_compared(report: str) -> None:
+def test_stderr_is_not_compared(report):
     assert verdict(report, len(AGREE | PART) + 2) == "PASSED"
 
 
-def test_report_says_which_number_drifted_and_how_far(report: str) -> None:
+def test_report_says_which_number_drifted_and_how_far(report):
     assert "number 1: reference 0.1234, fresh 0.1236: off by 0.0002 > 0.00015" in report
 
 
-def test_missing_output_is_caught_and_shown(report: str) -> None:
+def test_missing_output_is_caught_and_shown(report):
     assert verdict(report, len(AGREE | PART) + 3) == "FAILED"
     assert "stdout: the notebook has 1 outputs, this run gave 0" in report
 
 
-def test_notebook_without_outputs_is_refused(report: str) -> None:
+def test_notebook_without_outputs_is_refused(report):
     assert "bare.ipynb: no code cell has outputs; build it with make notebooks" in report
 
 
-def test_notebook_with_a_cell_that_was_never_run_is_refused(report: str) -> None:
+def test_notebook_with_a_cell_that_was_never_run_is_refused(report):
     assert "unrun.ipynb: a code cell was never run" in report
 
 
-def test_a_marked_cell_without_its_model_is_run_but_not_compared(report: str) -> None:
+def test_a_marked_cell_without_its_model_is_run_but_not_compared(report):
     assert [verdict(report, n, "missing") for n in range(3)] == ["PASSED", "FAILED", "FAILED"]
     assert "ZeroDivisionError" in report
 
 
-def test_a_marked_cell_whose_model_is_installed_is_compared_like_any_other(report: str) -> None:
+def test_a_marked_cell_whose_model_is_installed_is_compared_like_any_other(report):
     assert verdict(report, 0, "installed") == "FAILED"

@@ -1,6 +1,5 @@
 """What a learner does not see at first: folded sources, answers that wait; and closer looks."""
 
-from pathlib import Path
 
 import build_notebooks
 import nbformat
@@ -10,7 +9,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_output
 from notebook_comparison import compare_outputs
 from notebook_source import BuildError
-from test_build_notebooks import cells, course, place
+from tiny_course import PNG, both, course, place, target
 
 LESSON = """\
 # %% [markdown]
@@ -19,13 +18,13 @@ LESSON = """\
 # **Time:** 40 minutes. **Builds on:** nothing.
 
 # %%
-class Asked:
+class Guess:
     def reveal(self, answer):
         print("Measured:", answer)
 
 def predict(question):
     print("Predict:", question)
-    return Asked()
+    return Guess()
 
 # %%
 guess = predict("six times seven?")
@@ -58,7 +57,7 @@ CLOSER = LESSON.replace("A tiny lesson", "Closer").replace("42", "43")
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def built(tmp_path_factory):
     root = course(tmp_path_factory.mktemp("folded"), LESSON)
     place(root, "lessons/closer/01_more.py", CLOSER)
     place(root, "data/x.csv", "1\n")
@@ -66,16 +65,9 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-def both(root: Path, name: str = "01_tiny") -> tuple[dict, dict]:
+def by_end(root, name="01_tiny"):
     """The cells of the learners' notebook and of the one with solutions, by the ends of ids."""
-    learners, solutions = (
-        {key.partition("-")[2]: cell for key, cell in cells(path.read_bytes()).items()}
-        for path in (
-            root / f"notebooks/{name}.ipynb",
-            root / f"notebooks/solutions/{name}.ipynb",
-        )
-    )
-    return learners, solutions
+    return [{key[4:]: cell for key, cell in cells.items()} for cells in both(root, name)]
 
 
 def texts(cell: nbformat.NotebookNode) -> list[str]:
@@ -86,25 +78,23 @@ def texts(cell: nbformat.NotebookNode) -> list[str]:
 
 
 @pytest.mark.parametrize("number", ["setup", "c006"])
-def test_plumbing_and_the_set_up_cell_are_folded_in_jupyterlab_colab_and_on_the_site(
-    built: Path, number: str
-) -> None:
-    for found in both(built):
-        cell = found[number]
+def test_plumbing_and_the_set_up_cell_are_folded_in_jupyterlab_colab_and_on_the_site(built, number):
+    for cells in by_end(built):
+        cell = cells[number]
         assert cell.metadata.jupyter == {"source_hidden": True}
         assert cell.metadata.cellView == "form"
         assert "hide-input" in cell.metadata.tags
         assert cell.source.startswith("#@title ")
 
 
-def test_what_a_learner_should_read_is_not_folded(built: Path) -> None:
-    for found in both(built):
+def test_what_a_learner_should_read_is_not_folded(built):
+    for cells in by_end(built):
         for number in ("c002", "c004", "c007"):
-            assert "jupyter" not in found[number].metadata
-            assert not found[number].source.startswith("#@title")
+            assert "jupyter" not in cells[number].metadata
+            assert not cells[number].source.startswith("#@title")
 
 
-def test_the_comment_in_the_first_line_of_plumbing_is_what_is_seen_of_it() -> None:
+def test_the_comment_in_the_first_line_of_plumbing_becomes_its_title():
     cell = new_code_cell("# The bars\nx = 1\n# more")
     notebook_folds.fold(cell)
     assert cell.source == "#@title The bars\nx = 1\n# more"
@@ -116,18 +106,18 @@ def test_the_comment_in_the_first_line_of_plumbing_is_what_is_seen_of_it() -> No
 # Answers that wait
 
 
-def test_learners_get_no_output_between_a_question_and_its_answer(built: Path) -> None:
-    learners, solutions = both(built)
+def test_learners_get_no_output_between_a_question_and_its_answer(built):
+    learners, solutions = by_end(built)
     note = [notebook_folds.WAITING]
     assert texts(learners["c004"]) == texts(learners["c006"]) == note
     assert learners["c005"].outputs == []  # it shows nothing when it is run, so nothing waits
     assert texts(solutions["c004"]) == ["a hint: 42\n"]
     assert texts(solutions["c006"]) == ["a picture of 42", "Measured: 42\n"]
-    for found in (learners, solutions):
-        assert texts(found["c003"]) == ["Predict: six times seven?\n"]
-        assert texts(found["c007"]) == ["as we saw: 42\n"]
-        assert {"sealed", "hide-output"} <= set(found["c006"].metadata.tags)
-        assert "sealed" not in found["c007"].metadata.get("tags", [])
+    for cells in (learners, solutions):
+        assert texts(cells["c003"]) == ["Predict: six times seven?\n"]
+        assert texts(cells["c007"]) == ["as we saw: 42\n"]
+        assert {"sealed", "hide-output"} <= set(cells["c006"].metadata.tags)
+        assert "sealed" not in cells["c007"].metadata.get("tags", [])
     assert learners["c004"].execution_count == solutions["c004"].execution_count
 
 
@@ -141,16 +131,18 @@ def test_learners_get_no_output_between_a_question_and_its_answer(built: Path) -
         (["g = predict(q)", "print(1)"], set()),  # never answered
         (["g = other(q)", "g.reveal(1)"], set()),
         (["g = predict(q)", "model.reveal(1)", "frame.table()"], set()),
-        (["m = Myths(c)", "1", "m.settle('C1')", "2", "m.leave_open('C2')", "m.table()", "3"],
-         {1, 2, 3, 4, 5}),
+        (
+            ["m = Myths(c)", "1", "m.settle('C1')", "2", "m.leave_open('C2')", "m.table()", "3"],
+            {1, 2, 3, 4, 5},
+        ),
         (["m = Myths(c)", "m.settle('C1')", "2", "m.in_a_real_model('C1')", "4"], {1, 2, 3}),
     ],
-)  # fmt: skip
-def test_what_waits_follows_from_what_asks_and_what_answers(sources: list, waiting: set) -> None:
+)
+def test_outputs_wait_from_a_question_to_its_answer(sources, waiting):
     assert notebook_folds.sealed(sources) == waiting
 
 
-def test_a_withheld_answer_agrees_with_whatever_a_run_shows_and_nothing_else_does() -> None:
+def test_a_withheld_answer_agrees_with_whatever_a_run_shows_and_nothing_else_does():
     cell = new_code_cell(metadata={"tags": ["sealed"]})
     cell.outputs = run = [new_output("stream", text="Measured: 42\n")]
     notebook_folds.withhold(cell)
@@ -162,30 +154,28 @@ def test_a_withheld_answer_agrees_with_whatever_a_run_shows_and_nothing_else_doe
 # For the site
 
 
-def test_the_site_gets_the_description_of_a_picture_as_its_alternative_text(built: Path) -> None:
-    learners, solutions = both(built)
+def test_the_site_gets_the_description_of_a_picture_as_its_alternative_text(built):
+    learners, solutions = by_end(built)
     assert solutions["c006"].metadata.mystnb == {"image": {"alt": "a picture of 42"}}
     assert "mystnb" not in learners["c006"].metadata
     assert "mystnb" not in solutions["c007"].metadata
     assert build_notebooks.check(built) == []
 
 
-def test_readme_gets_the_picture_although_learners_have_to_guess_first(tmp_path: Path) -> None:
+def test_readme_gets_the_picture_although_learners_have_to_guess_first(tmp_path):
     tagged = LESSON.replace('tags=["plumbing"]', 'tags=["plumbing", "readme"]')
     root = course(tmp_path, tagged)
-    target = notebook_source.Target(
-        notebook_source.read_project(root), root / "lessons/01_tiny.py", True
-    )
-    build_notebooks.build_one(target, force=False)
-    files = build_notebooks.side_files(target.project, [target])
-    assert files[root / "docs" / "01_tiny.png"] == b"\x89PNG\r\n\x1a\n"
+    notebook = target(root, solutions=True)
+    build_notebooks.build_one(notebook, force=False)
+    files = build_notebooks.side_files(notebook.project, [notebook])
+    assert files[root / "docs" / "01_tiny.png"] == PNG
 
 
 # Closer looks
 
 
-def test_a_closer_look_is_built_like_a_lesson_beside_the_lessons(built: Path) -> None:
-    learners, solutions = both(built, "closer/01_more")
+def test_a_closer_look_is_built_like_a_lesson_beside_the_lessons(built):
+    learners, solutions = by_end(built, "closer/01_more")
     assert texts(solutions["c006"]) == ["a picture of 43", "Measured: 42\n"]
     assert texts(learners["c006"]) == [notebook_folds.WAITING]
     assert "..." in learners["c008"].source and "return 43" in solutions["c009"].source
@@ -193,17 +183,13 @@ def test_a_closer_look_is_built_like_a_lesson_beside_the_lessons(built: Path) ->
     assert learners["c001"].source.endswith(link)
 
 
-def test_a_closer_look_shares_no_id_with_its_lesson(built: Path) -> None:
-    lesson, closer = (
-        set(cells((built / f"notebooks/{name}.ipynb").read_bytes()))
-        for name in ("01_tiny", "closer/01_more")
-    )
-    assert lesson.isdisjoint(closer)
+def test_a_closer_look_shares_no_id_with_its_lesson(built):
+    lesson, _ = both(built)
+    closer, _ = both(built, "closer/01_more")
+    assert lesson.keys().isdisjoint(closer)
 
 
-def test_a_closer_look_is_out_of_date_like_a_lesson(
-    built: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_closer_look_is_out_of_date_like_a_lesson(built, capsys):
     assert build_notebooks.build(built, ["closer/01"])
     out = capsys.readouterr().out
     assert out.count("unchanged") == 2 and "notebooks/closer/01_more.ipynb" in out
@@ -217,7 +203,7 @@ def test_a_closer_look_is_out_of_date_like_a_lesson(
     ]
 
 
-def test_a_closer_look_is_found_by_its_name(built: Path) -> None:
+def test_a_closer_look_is_found_by_its_name(built):
     lessons = notebook_source.find_lessons(built)
     assert [notebook_source.lesson_name(path) for path in lessons] == ["01_tiny", "closer/01_more"]
     for name in ("closer/01", "closer/01_more", "closer/01_more.py"):
@@ -235,9 +221,7 @@ def test_a_closer_look_is_found_by_its_name(built: Path) -> None:
         ("02_alone", "lessons/closer/02_alone.py looks closer at lesson 02, which there is not"),
     ],
 )
-def test_an_author_of_a_closer_look_is_told_what_is_wrong(
-    tmp_path: Path, name: str, message: str
-) -> None:
+def test_a_mistake_in_a_closer_look_is_named(tmp_path, name, message):
     root = course(tmp_path, LESSON)
     place(root, "lessons/closer/01_more.py", CLOSER)
     place(root, f"lessons/closer/{name}.py", CLOSER)

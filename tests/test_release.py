@@ -39,7 +39,7 @@ def runs(job: dict[str, Any]) -> list[str]:
 
 
 @pytest.fixture
-def course(tmp_path: Path) -> Path:
+def course(tmp_path):
     """A copy of the files that state the version, as they are when a tag is set."""
     for name in release.PLACES:
         (tmp_path / name).parent.mkdir(exist_ok=True)
@@ -48,29 +48,25 @@ def course(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_the_versions_of_this_repository_agree() -> None:
+def test_the_versions_of_this_repository_agree():
     assert release.problems(ROOT) == []
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert set(release.versions(ROOT).values()) == {project["version"]}
 
 
-def test_the_site_and_the_book_have_no_version_of_their_own() -> None:
+def test_the_site_and_the_book_have_no_version_of_their_own():
     """tools/build_site.py passes that of pyproject.toml to Sphinx."""
     settings = runpy.run_path(str(ROOT / "site" / "conf.py"))
     assert not {"version", "release"} & set(settings)
 
 
-def test_a_tag_that_all_files_agree_with_is_good(
-    course: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_tag_that_all_files_agree_with_is_good(course, capsys):
     assert release.main(["--tag", f"v{VERSION}", "--root", str(course)]) == 0
     assert capsys.readouterr() == ("", "")
 
 
 @pytest.mark.parametrize("name", release.PLACES)
-def test_a_file_with_another_version_is_named(
-    course: Path, capsys: pytest.CaptureFixture[str], name: str
-) -> None:
+def test_a_file_with_another_version_is_named(course, capsys, name):
     path = course / name
     path.write_text(path.read_text(encoding="utf-8").replace(VERSION, "9.8.7"), encoding="utf-8")
     assert release.main(["--tag", f"v{VERSION}", "--root", str(course)]) == 1
@@ -82,14 +78,12 @@ def test_a_file_with_another_version_is_named(
 
 
 @pytest.mark.parametrize("tag", ["v9.8.7", VERSION, "", f"v{VERSION}rc1"])
-def test_another_tag_is_refused(course: Path, capsys: pytest.CaptureFixture[str], tag: str) -> None:
+def test_another_tag_is_refused(course, capsys, tag):
     assert release.main(["--tag", tag, "--root", str(course)]) == 1
     assert f"the tag is {tag!r}; version {VERSION} needs 'v{VERSION}'" in capsys.readouterr().err
 
 
-def test_a_changelog_that_still_says_unreleased_stops_a_release_and_nothing_else(
-    course: Path,
-) -> None:
+def test_a_changelog_that_still_says_unreleased_stops_a_release_and_nothing_else(course):
     text = RELEASED.replace(f"## {VERSION}", f"## Unreleased\n\n- More.\n\n## {VERSION}")
     (course / "CHANGELOG.md").write_text(text, encoding="utf-8")
     assert release.problems(course) == []
@@ -97,9 +91,7 @@ def test_a_changelog_that_still_says_unreleased_stops_a_release_and_nothing_else
     assert problem == f"CHANGELOG.md begins with 'Unreleased' instead of {VERSION}"
 
 
-def test_the_notes_are_the_newest_entry_with_its_sections(
-    course: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_notes_are_the_newest_entry_with_its_sections(course, capsys):
     assert release.main(["--notes", "--root", str(course)]) == 0
     assert capsys.readouterr().out == "New.\n\n### Fixed\n\n- A bug.\n"
 
@@ -107,7 +99,7 @@ def test_the_notes_are_the_newest_entry_with_its_sections(
 # ------------------------------------------------------------------------- the workflows
 
 
-def test_a_tag_starts_one_workflow_which_runs_every_test_before_it_publishes() -> None:
+def test_a_tag_starts_one_workflow_which_runs_every_test_before_it_publishes():
     assert triggers("release") == {"push": {"tags": ["v*"]}}
     tagged = [name for name in WORKFLOWS if "tags" in ((triggers(name) or {}).get("push") or {})]
     assert tagged == ["release"], "another workflow runs for each tag"
@@ -122,7 +114,7 @@ def test_a_tag_starts_one_workflow_which_runs_every_test_before_it_publishes() -
     assert runs(jobs["versions"]) == ['python tools/release.py --tag "$GITHUB_REF_NAME"']
 
 
-def test_only_the_jobs_that_publish_may_write() -> None:
+def test_only_the_jobs_that_publish_may_write():
     granted = {}
     for name, workflow in WORKFLOWS.items():
         assert workflow["permissions"] == {"contents": "read"}, name
@@ -136,7 +128,7 @@ def test_only_the_jobs_that_publish_may_write() -> None:
 
 
 @pytest.mark.parametrize("name", WORKFLOWS)
-def test_the_targets_jobs_and_files_that_a_workflow_names_exist(name: str) -> None:
+def test_the_targets_jobs_and_files_that_a_workflow_names_exist(name):
     text = (ROOT / ".github" / "workflows" / f"{name}.yml").read_text(encoding="utf-8")
     targets = set(re.findall(r"^([\w-]+):", MAKEFILE, re.MULTILINE))
     jobs = WORKFLOWS[name]["jobs"]
@@ -162,14 +154,12 @@ WHEEL = "https://example.org/cu130/torch-2.12.1%2Bcu130-cp313-cp313-linux_x86_64
 
 
 @pytest.mark.parametrize("torch", ["torch==2.12.1+cu130", "torch==2.12.1", f"torch @ {WHEEL}"])
-def test_pins_get_colabs_versions_without_the_kind_of_gpu(torch: str) -> None:
+def test_pins_get_colabs_versions_without_the_kind_of_gpu(torch):
     freeze = f"numpy==2.1.3\npytorch-x==9\n{torch}\ntorchaudio==2.0\nnumpy-x==9\n"
     assert colab_versions.updated(PINS, freeze) == PINS.replace("2.11.0", "2.12.1")
 
 
-def test_what_has_changed_is_printed_and_what_lacks_is_named(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_has_changed_is_printed_and_what_lacks_is_named(tmp_path, capsys):
     pins, freeze = tmp_path / "colab.txt", tmp_path / "freeze.txt"
     pins.write_text(PINS, encoding="utf-8")
     freeze.write_text("torch==2.12.1+cu130\nnumpy==2.1.3\n", encoding="utf-8")
@@ -185,7 +175,7 @@ def test_what_has_changed_is_printed_and_what_lacks_is_named(
 # ------------------------------------------------------------------------- places to run it
 
 
-def test_binder_installs_what_conda_does_and_the_models() -> None:
+def test_binder_installs_what_conda_does_and_the_models():
     conda, binder = (
         yaml.safe_load((ROOT / folder / "environment.yml").read_text(encoding="utf-8"))
         for folder in ("", ".binder")
@@ -200,7 +190,7 @@ def test_binder_installs_what_conda_does_and_the_models() -> None:
     assert "--no-deps" in lines[-1] and lines[-1].endswith(f"-r {environment.MODELS}")
 
 
-def test_a_development_container_installs_the_course_as_make_lab_does() -> None:
+def test_a_development_container_installs_the_course_as_make_lab_does():
     path = ROOT / ".devcontainer" / "devcontainer.json"
     container = json.loads(path.read_text(encoding="utf-8"))
     python = [int(part) for part in container["image"].rpartition(":")[2].split(".")]

@@ -1,9 +1,9 @@
-"""How much a lesson asks of a learner: counted in its source, with limits.
+"""The size of a lesson, counted in its source, and the limits it has to keep.
 
 Words are those of Markdown cells, without formulas, addresses and comments. Lines of code are those
-that a learner sees: not of plumbing, solutions and the set-up cell, not blank ones, not those with
-a comment only. A figure is a call of ``plots.show`` or the strip of doors, an explorer a call of
-``widgets.explore`` or of one in ``explorers``.
+that a learner sees: no plumbing, solution or set-up cell, no blank line, no line of comment. A
+figure is a call of ``plots.show`` or the strip of doors; an explorer is a call of
+``widgets.explore`` or of a function in ``explorers``.
 """
 
 import ast
@@ -17,43 +17,57 @@ from notebook_folds import PLUMBING
 STARS = {1: 4, 2: 7, 3: 10}  # minutes that an exercise takes, by its stars
 FORMULA = re.compile(r"\$\$.*?\$\$|\$.*?\$", re.DOTALL)
 NO_PROSE = re.compile(r"<!--.*?-->|(?<=\])\([^)]*\)|https?://\S+", re.DOTALL)
-MINUTES = "{minutes}"  # where a title cell gets the time that was counted
-COLUMNS = (
-    "minutes", "words", "lines", "figures", "predictions", "explorers", "exercises", "claims",
-    "mean cell", "longest",
-)  # fmt: skip
-# Of a core lesson. A closer look may take longer, and only its time and its cells are limited.
-LIMITS = dict(zip(COLUMNS, (45, 1400, 220, 8, 5, 2, 3, 4, 8, 15), strict=True))
+MINUTES = "{minutes}"  # replaced by the counted time in a title cell
+# Of a core lesson, for each column of the table.
+LIMITS = {
+    "minutes": 45,
+    "words": 1400,
+    "lines": 220,
+    "figures": 8,
+    "predictions": 5,
+    "explorers": 2,
+    "exercises": 3,
+    "claims": 4,
+    "mean cell": 8,
+    "longest": 15,
+}
+# A closer look may take longer, and only its time and its cells are limited.
 CLOSER_LIMITS = {"minutes": 60, "mean cell": 8, "longest": 15}
 
 
 @dataclass(frozen=True)
 class Budget:
-    """What a lesson has."""
+    """The counts of one lesson."""
 
-    words: int
-    cells: tuple[int, ...]  # lines of each visible code cell
-    figures: int
-    predictions: int
-    explorers: int
-    stars: tuple[int, ...]  # of each exercise
-    claims: int
+    words: int = 0
+    cells: tuple[int, ...] = ()  # lines of each visible code cell
+    figures: int = 0
+    predictions: int = 0
+    explorers: int = 0
+    stars: tuple[int, ...] = ()  # of each exercise
+    claims: int = 0
 
     @property
     def minutes(self) -> float:
-        """How long a learner takes, by the course's formula."""
+        """The learner's time by the course's formula."""
         looking = (self.figures + self.predictions) / 2 + 2 * self.explorers
         working = sum(STARS[stars] for stars in self.stars)
         return self.words / 150 + sum(self.cells) / 12 + looking + working
 
     def row(self) -> dict[str, float]:
         """The numbers of the table, by column."""
-        mean = sum(self.cells) / max(1, len(self.cells))
-        numbers = (
-            self.minutes, self.words, sum(self.cells), self.figures, self.predictions,
-            self.explorers, len(self.stars), self.claims, mean, max(self.cells, default=0),
-        )  # fmt: skip
-        return dict(zip(COLUMNS, numbers, strict=True))
+        return {
+            "minutes": self.minutes,
+            "words": self.words,
+            "lines": sum(self.cells),
+            "figures": self.figures,
+            "predictions": self.predictions,
+            "explorers": self.explorers,
+            "exercises": len(self.stars),
+            "claims": self.claims,
+            "mean cell": sum(self.cells) / max(1, len(self.cells)),
+            "longest": max(self.cells, default=0),
+        }
 
     def over(self, limits: dict[str, int]) -> dict[str, float]:
         """The columns whose number is above its limit."""
@@ -61,11 +75,11 @@ class Budget:
 
 
 def count(cells: Iterable[NotebookNode]) -> Budget:
-    """Count the cells of a lesson's source; solutions are left out."""
-    every = [cell for cell in cells if "solution" not in cell.metadata.get("tags", [])]
-    code = [cell for cell in every if cell.cell_type == "code"]
+    """Count the cells of a lesson's source without its solutions."""
+    shown = [cell for cell in cells if "solution" not in cell.metadata.get("tags", [])]
+    code = [cell for cell in shown if cell.cell_type == "code"]
     visible = [cell for cell in code if PLUMBING not in cell.metadata.get("tags", [])]
-    prose = "\n\n".join(cell.source for cell in every if cell.cell_type == "markdown")
+    prose = "\n\n".join(cell.source for cell in shown if cell.cell_type == "markdown")
     calls = [name for cell in code for name in called(cell.source)]
     return Budget(
         words=words(prose),
@@ -73,25 +87,25 @@ def count(cells: Iterable[NotebookNode]) -> Budget:
         figures=calls.count("plots.show") + sum(map(shows_strip, code)),
         predictions=sum(name in ("predict", "predict_number") for name in map(_last, calls)),
         explorers=sum(_last(name) == "explore" for name in calls) + shown_explorers(code),
-        stars=tuple(len(found) for found in re.findall(r"\*\*Exercise \d+ (★{1,3})", prose)),
+        stars=tuple(len(stars) for stars in re.findall(r"\*\*Exercise \d+ (★{1,3})", prose)),
         claims=sum(_last(name) == "Claim" for name in calls),
     )
 
 
 def words(markdown: str) -> int:
-    """The words of a text in Markdown."""
+    """The number of words in Markdown text."""
     prose = NO_PROSE.sub(" ", FORMULA.sub(" ", markdown))
     return len(re.findall(r"\w[\w'’-]*", prose))
 
 
 def lines(source: str) -> int:
-    """The lines of code: not blank, and not a comment only."""
-    every = map(str.strip, source.splitlines())
-    return sum(bool(line) and not line.startswith("#") for line in every)
+    """The number of lines that are neither blank nor a comment."""
+    stripped = map(str.strip, source.splitlines())
+    return sum(bool(line) and not line.startswith("#") for line in stripped)
 
 
 def called(source: str) -> list[str]:
-    """What a cell calls, once for each call in its source."""
+    """The functions that a cell calls, once for each call."""
     nodes = ast.walk(ast.parse(source))
     return [ast.unparse(node.func) for node in nodes if isinstance(node, ast.Call)]
 
@@ -102,7 +116,7 @@ def shows_strip(cell: NotebookNode) -> bool:
 
 
 def shown_explorers(code: Iterable[NotebookNode]) -> int:
-    """Statements ``explorers.name(…)``: each shows an explorer of the browser."""
+    """The number of statements ``explorers.name(…)``, each of which shows an explorer."""
     statements = [part for cell in code for part in ast.parse(cell.source).body]
     return sum(
         isinstance(part, ast.Expr)
@@ -118,33 +132,33 @@ def with_time(title: str, minutes: float) -> str:
 
 
 def rounded(minutes: float) -> int:
-    """Minutes as a reader is told them: in steps of five, at least one."""
+    """Minutes as a lesson states them: in steps of five, at least five."""
     return max(5, 5 * round(minutes / 5))
 
 
 def table(budgets: dict[str, Budget], limits: dict[str, dict[str, int]]) -> str:
-    """A row a lesson, by name; what is above the limits of a lesson that has some is marked."""
+    """One row per lesson; numbers above the lesson's limits are marked with !."""
     width = max([len("at most, in a core lesson"), *map(len, budgets)])
-    out = [" ".join([" " * width, *(f"{name:>11}" for name in COLUMNS)])]
+    rows = [" ".join([" " * width, *(f"{name:>11}" for name in LIMITS)])]
     for name, budget in budgets.items():
         over = budget.over(limits.get(name, {}))
-        out.append(_row(name.ljust(width), budget.row(), over))
-    return "\n".join([*out, _row("at most, in a core lesson".ljust(width), dict(LIMITS), {})])
+        rows.append(_row(name.ljust(width), budget.row(), over))
+    return "\n".join([*rows, _row("at most, in a core lesson".ljust(width), dict(LIMITS), {})])
 
 
 def _row(name: str, numbers: dict[str, float], marked: Iterable[str]) -> str:
-    told = []
+    cells = []
     for column, number in numbers.items():
         text = f"{number:.1f}" if isinstance(number, float) else f"{number:,}"
-        told.append(f"{text + '!' * (column in marked):>11}")
-    return " ".join([name, *told])
+        cells.append(f"{text + '!' * (column in marked):>11}")
+    return " ".join([name, *cells])
 
 
 def excess(name: str, budget: Budget, limits: dict[str, int]) -> str | None:
-    """What is too much in a lesson, in words; None when nothing is."""
-    found = budget.over(limits)
-    told = [f"{column} {found[column]:.4g}, at most {limits[column]}" for column in found]
-    return f"{name} is over its budget: {'; '.join(told)}" if found else None
+    """The limits that a lesson exceeds, in words; None when it keeps within all."""
+    over = budget.over(limits)
+    excesses = [f"{column} {over[column]:.4g}, at most {limits[column]}" for column in over]
+    return f"{name} is over its budget: {'; '.join(excesses)}" if over else None
 
 
 def _last(name: str) -> str:
