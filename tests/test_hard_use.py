@@ -1,15 +1,14 @@
-"""Lessons where they are hard to use: in a read-only folder with an odd name, without a display,
-a network or Chinese letters, beside each other, and interrupted.
+"""Lessons in a read-only folder with an odd name, without display, network or Chinese font.
 
-One kernel has all of the first at once. Other hardships stand beside the tests of their subjects:
-damaged data in test_data.py, sweeps that are killed in test_sweep.py, random events in
-test_explorer_on_page.py, installations in test_environment.py.
+One kernel has all of these at once. Other tests interrupt a training and run two notebooks at the
+same time. Other hardships are tested with their subjects: damaged data in test_data.py, killed
+sweeps in test_sweep.py, random events in test_explorer_on_page.py, installations in
+test_environment.py.
 """
 
 import ast
 import asyncio
 import os
-import re
 import shutil
 import threading
 import time
@@ -22,39 +21,39 @@ from typing import Any
 
 import nbformat
 import pytest
-from build_notebooks import ThisPython, kernel_environment
+from build_notebooks import ThisPython, kernel_client, kernel_environment
 from jupyter_client import AsyncKernelManager
 from nbclient import NotebookClient
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell
+from notebook_outputs import warnings_in
 
 ROOT = Path(__file__).resolve().parents[1]
 SOLUTIONS = ROOT / "notebooks" / "solutions"
 QUICK = "00_start_here"
 
-# Run first in the kernel. It notes who is asked for over the network and refuses all but this
-# machine, and takes all fonts away but matplotlib's own.
+# Run first in the kernel. It notes and refuses connections to other machines, and removes all fonts
+# but matplotlib's own.
 HARDSHIP = """
 import sys
 
-names_asked = []  # a name that no lesson has
+refused_hosts = []  # a name that no lesson has
 
-def hear(event, details):
+def refuse(event, details):
     if event == "socket.getaddrinfo":
-        names_asked.append(details[0])
+        host = details[0]
     elif event == "socket.connect" and isinstance(details[1], tuple):
-        names_asked.append(details[1][0])
+        host = details[1][0]
     else:
         return
-    if names_asked[-1] in ("127.0.0.1", "localhost", "::1", None):
-        names_asked.pop()
-    else:
+    if host not in ("127.0.0.1", "localhost", "::1", None):
+        refused_hosts.append(host)
         raise OSError(101, "Network is unreachable")
 
-sys.addaudithook(hear)
+sys.addaudithook(refuse)
 from matplotlib import font_manager
 manager = font_manager.fontManager
-manager.ttflist = [one for one in manager.ttflist if one.name.startswith("DejaVu")]
+manager.ttflist = [font for font in manager.ttflist if font.name.startswith("DejaVu")]
 """
 
 
@@ -69,68 +68,61 @@ class Unprivileged(ThisPython):
 
 
 class Kernel:
-    """A kernel to run cells in, with the outputs of all of them."""
+    """A kernel that keeps the outputs of all cells it has run."""
 
     def __init__(self, client: NotebookClient) -> None:
         self.client = client
         self.cells: list[NotebookNode] = []
 
     def run(self, source: str, fails: bool = False) -> str:
-        """Run a cell; what it printed. Errors stay in its outputs.
-
-        One that is there to fail must, and is forgotten.
-        """
+        """Run a cell and return what it printed; a cell that has to fail is not kept."""
         cell = new_code_cell(source)
         self.client.nb.cells.append(cell)
         self.client.execute_cell(cell, len(self.client.nb.cells) - 1)
         if fails:
-            assert any(one.output_type == "error" for one in cell.outputs), source
+            assert any(output.output_type == "error" for output in cell.outputs), source
         else:
             self.cells.append(cell)
-        return "".join(one.text for one in cell.outputs if one.get("name") == "stdout")
+        return "".join(out.text for out in cell.outputs if out.get("name") == "stdout")
 
     def value(self, expression: str) -> Any:
-        """The value of an expression, of Python's own kinds."""
+        """The value of an expression that is a Python literal."""
         return ast.literal_eval(self.run(f"print(repr({expression}))"))
 
     def outputs(self, kind: str) -> list[NotebookNode]:
-        return [one for cell in self.cells for one in cell.outputs if one.output_type == kind]
+        return [out for cell in self.cells for out in cell.outputs if out.output_type == kind]
 
     def errors(self) -> list[str]:
-        return ["\n".join(one.traceback) for one in self.outputs("error")]
+        return ["\n".join(output.traceback) for output in self.outputs("error")]
 
     def warnings(self) -> list[str]:
-        """The lines that were written to stderr, but for the bars of trainings."""
-        told = [one.text for one in self.outputs("stream") if one.name == "stderr"]
-        lines = [line for text in told for line in re.split(r"[\r\n]+", text)]
-        return [line for line in lines if line.strip() and not re.search(r"\d%\|.*\|", line)]
+        """The texts on stderr without the bars of trainings."""
+        texts = [output.text for output in self.outputs("stream") if output.name == "stderr"]
+        return [warning for text in texts if (warning := warnings_in(text))]
 
 
 @contextmanager
 def kernel(folder: Path, private: Path) -> Iterator[Kernel]:
-    """A kernel in the folder `notebooks` of a course, without a display and what users set."""
+    """A kernel in the folder `notebooks` of a course, without a display and a user's settings."""
     environment = kernel_environment(folder, str(private / "ipython"))
     for name in ("DISPLAY", "WAYLAND_DISPLAY", "PYTHONDONTWRITEBYTECODE", "PYTHONPYCACHEPREFIX"):
         environment.pop(name, None)
     environment["MPLCONFIGDIR"] = str(private / "matplotlib")
-    client = NotebookClient(
+    client = kernel_client(
         nbformat.v4.new_notebook(),
+        folder / "notebooks",
         km=AsyncKernelManager(kernel_spec_manager=Unprivileged()),
-        timeout=120,
         allow_errors=True,
-        extra_arguments=["--log-level=ERROR"],
-        shutdown_kernel="immediate",
-        resources={"metadata": {"path": str(folder / "notebooks")}},
     )
     with client.setup_kernel(cleanup_kc=True, env=environment):
         yield Kernel(client)
 
 
 def copied(folder: Path) -> Path:
-    """What a lesson needs of the course, in another folder."""
-    left_out = shutil.ignore_patterns("__pycache__")
+    """Copy the parts of the course that a lesson needs."""
+    cached = shutil.ignore_patterns("__pycache__")
     for name in ("course_utils", "course_lab", "data"):
-        shutil.copytree(ROOT / name, folder / name, ignore=left_out, copy_function=shutil.copyfile)
+        shutil.copytree(ROOT / name, folder / name, ignore=cached, copy_function=shutil.copyfile)
     (folder / "notebooks").mkdir()
     for path in [folder, *folder.rglob("*")]:
         path.chmod(0o755 if path.is_dir() else 0o644)
@@ -144,7 +136,7 @@ def allow(folder: Path, *, writing: bool) -> None:
 
 
 def sources(lesson: str) -> list[tuple[str, bool]]:
-    """Each cell of code, and whether it is there to fail."""
+    """Each cell of code, and whether it has to fail."""
     notebook = nbformat.read(SOLUTIONS / f"{lesson}.ipynb", as_version=4)
     return [
         (cell.source, "raises-exception" in cell.metadata.get("tags", []))
@@ -153,7 +145,7 @@ def sources(lesson: str) -> list[tuple[str, bool]]:
     ]
 
 
-def found_in(folder: Path) -> list[tuple[str, int]]:
+def times(folder: Path) -> list[tuple[str, int]]:
     return sorted((str(path), path.stat().st_mtime_ns) for path in folder.rglob("*"))
 
 
@@ -174,7 +166,7 @@ def hard(request, tmp_path_factory):
     place = tmp_path_factory.mktemp("Kurs ‘für Anfänger’, Größe 1 位置 ")
     folder, private = copied(place / "the course"), tmp_path_factory.mktemp("private")
     allow(folder, writing=False)
-    before = found_in(folder)
+    before = times(folder)
     try:
         with kernel(folder, private) as started:
             started.run(HARDSHIP)
@@ -187,8 +179,8 @@ def hard(request, tmp_path_factory):
 
 def test_every_cell_runs_in_a_path_with_spaces_quotes_and_foreign_letters(hard):
     assert hard.kernel.errors() == []
-    found = hard.kernel.value("__import__('course_utils').__file__")
-    assert Path(found).is_relative_to(hard.folder), "another copy of the course was tried"
+    module = hard.kernel.value("__import__('course_utils').__file__")
+    assert Path(module).is_relative_to(hard.folder), "another copy of the course was tried"
 
 
 def test_a_read_only_checkout_is_enough(hard):
@@ -196,29 +188,37 @@ def test_a_read_only_checkout_is_enough(hard):
     if allowed:
         pytest.skip("this user may write anywhere, and there is no setpriv to change that")
     assert hard.kernel.errors() == [] == hard.kernel.warnings()
-    assert found_in(hard.folder) == hard.before
+    assert times(hard.folder) == hard.before
 
 
-def test_nothing_is_asked_of_the_network(hard):
-    refused = "import socket\ntry: socket.create_connection(('192.0.2.1', 80), 1)\n"
-    refused += "except OSError as error: print(error)"
-    assert hard.kernel.value("names_asked") == []
-    assert "unreachable" in hard.kernel.run(refused), "it would have been noticed"
-    hard.kernel.run("names_asked.clear()")
+def test_nothing_comes_from_the_network(hard):
+    connect = "import socket\ntry: socket.create_connection(('192.0.2.1', 80), 1)\n"
+    connect += "except OSError as error: print(error)"
+    assert hard.kernel.value("refused_hosts") == []
+    assert "unreachable" in hard.kernel.run(connect), "a connection would be noticed"
+    hard.kernel.run("refused_hosts.clear()")
 
 
 def test_without_a_display_figures_are_pictures(hard):
     assert not hard.kernel.value("__import__('os').environ.get('DISPLAY')")
-    pictures = [one for one in hard.kernel.outputs("display_data") if "image/png" in one.data]
+    pictures = [out for out in hard.kernel.outputs("display_data") if "image/png" in out.data]
     assert len(pictures) >= 1
 
 
+PINYIN = """
+from course_utils import plots
+from course_utils.texts import sentences
+import matplotlib.pyplot as plt
+words = plots.labels(list(sentences.PINYIN), sentences.PINYIN)
+figure, axes = plt.subplots(figsize=(4, 2))
+axes.set_xticks(range(len(words)), words)
+plots.show(figure, 'pinyin')
+print(*words)
+"""
+
+
 def test_without_a_chinese_font_there_is_pinyin_and_no_box(hard):
-    drawn = "from course_utils import plots\nfrom course_utils.texts import sentences\n"
-    drawn += "import matplotlib.pyplot as plt\n"
-    drawn += "words = plots.labels(list(sentences.PINYIN), sentences.PINYIN)\n"
-    drawn += "figure, axes = plt.subplots(figsize=(4, 2))\naxes.set_xticks(range(len(words)), "
-    words = hard.kernel.run(drawn + "words)\nplots.show(figure, 'pinyin')\nprint(*words)")
+    words = hard.kernel.run(PINYIN)
     assert "ǒ" in words
     assert not any("\u4e00" <= letter <= "\u9fff" for letter in words)
     assert hard.kernel.warnings() == [], "matplotlib warns of each glyph that a font lacks"
@@ -252,11 +252,11 @@ def test_training_that_is_interrupted_keeps_what_it_learned_and_goes_on(hard, tm
     kernel.run(TRAINING.format(begun=str(begun)))
     reader = threading.Thread(target=interrupt)
     reader.start()
-    said = kernel.run("first = training.fit(model, loss, 10**7, bar=False)")
+    printed = kernel.run("first = training.fit(model, loss, 10**7, bar=False)")
     reader.join()
-    taken = kernel.value("len(first)")
-    assert 18 <= taken < 10**7
-    assert said == f"training: stopped after {taken} of 10000000 steps; the model keeps them.\n"
+    steps = kernel.value("len(first)")
+    assert 18 <= steps < 10**7
+    assert printed == f"training: stopped after {steps} of 10000000 steps; the model keeps them.\n"
     kernel.run("then = training.fit(model, loss, 200, lr=0.05, bar=False)")
     assert kernel.errors() == []
     start, first, then = kernel.value("(start, first[-1], [then[0], then[-1]])")
@@ -277,7 +277,7 @@ def test_two_notebooks_run_at_once_on_caches_that_are_not_there_yet(tmp_path):
             return started.errors(), started.warnings(), printed
 
     with ThreadPoolExecutor(2) as pool:
-        one, other = pool.map(run, range(2))
-    assert one[:2] == other[:2] == ([], [])
-    assert one[2] == other[2] and any(one[2])
+        first, second = pool.map(run, range(2))
+    assert first[:2] == second[:2] == ([], [])
+    assert first[2] == second[2] and any(first[2])
     assert list(private.rglob("fontlist*.json")) and list(folder.rglob("*.pyc"))

@@ -1,7 +1,7 @@
-"""What the comparison in conftest.py lets pass and what it catches, seen from pytest's outside.
+"""The comparison of notebooks in conftest.py: differences that it accepts and that it reports.
 
 Small notebooks whose saved outputs differ from what their cells print are run once, in a pytest of
-their own; each test looks at the verdict on one cell.
+their own; each test reads the verdict on one cell.
 """
 
 import os
@@ -26,7 +26,7 @@ AGREE = {
     "the sign of zero": ("[ 0.00  1.00]", "[-0.00  1.00]"),
     "runs of whitespace": ("a   1.0\n", "a 1.0"),
 }
-PART = {
+DIFFER = {
     "two units of the last digit": ("loss 0.1234 at 64", "loss 0.1236 at 64"),
     "an integer": ("64 heads", "65 heads"),
     "a changed word": ("loss 0.1234", "gain 0.1234"),
@@ -61,7 +61,7 @@ def uses(model: str) -> list[nbformat.NotebookNode]:
 @pytest.fixture(scope="module")
 def report(tmp_path_factory):
     folder = tmp_path_factory.mktemp("compared")
-    printing = [code(f"print({new!r})", [stdout(old)]) for old, new in (AGREE | PART).values()]
+    printing = [code(f"print({new!r})", [stdout(old)]) for old, new in (AGREE | DIFFER).values()]
     html = "class H:\n  def _repr_html_(self): return '<b>0.52</b>'\nH()"
     data = {"text/html": "<b>0.62</b>", "text/plain": "<__main__.H>"}
     others = [
@@ -100,9 +100,9 @@ def report(tmp_path_factory):
 
 
 def verdict(report: str, place: int, notebook: str = "compared") -> str:
-    found = re.search(rf"(PASSED|FAILED) {notebook}\.ipynb::Cell {place}\b", report)
-    assert found, report
-    return found[1]
+    line = re.search(rf"(PASSED|FAILED) {notebook}\.ipynb::Cell {place}\b", report)
+    assert line, report
+    return line[1]
 
 
 @pytest.mark.parametrize("what", AGREE)
@@ -110,19 +110,19 @@ def test_outputs_agree_that_differ_only_in(report, what):
     assert verdict(report, list(AGREE).index(what)) == "PASSED", report
 
 
-@pytest.mark.parametrize("what", PART)
+@pytest.mark.parametrize("what", DIFFER)
 def test_outputs_disagree_when_they_differ_in(report, what):
-    assert verdict(report, len(AGREE) + list(PART).index(what)) == "FAILED", report
+    assert verdict(report, len(AGREE) + list(DIFFER).index(what)) == "FAILED", report
 
 
 def test_values_and_html_are_compared_with_the_same_tolerance(report):
-    first = len(AGREE | PART)
+    first = len(AGREE | DIFFER)
     assert verdict(report, first) == "PASSED"
     assert verdict(report, first + 1) == "FAILED"
 
 
 def test_stderr_is_not_compared(report):
-    assert verdict(report, len(AGREE | PART) + 2) == "PASSED"
+    assert verdict(report, len(AGREE | DIFFER) + 2) == "PASSED"
 
 
 def test_report_says_which_number_drifted_and_how_far(report):
@@ -130,7 +130,7 @@ def test_report_says_which_number_drifted_and_how_far(report):
 
 
 def test_missing_output_is_caught_and_shown(report):
-    assert verdict(report, len(AGREE | PART) + 3) == "FAILED"
+    assert verdict(report, len(AGREE | DIFFER) + 3) == "FAILED"
     assert "stdout: the notebook has 1 outputs, this run gave 0" in report
 
 

@@ -1,6 +1,5 @@
 """What a learner does not see at first: folded sources, answers that wait; and closer looks."""
 
-
 import build_notebooks
 import nbformat
 import notebook_folds

@@ -1,4 +1,4 @@
-"""The rehearsal tells what hangs on a seed from what does not."""
+"""The rehearsal reports what depends on a seed or on the processor's arithmetic."""
 
 import subprocess
 import sys
@@ -20,18 +20,18 @@ import torch
 
 def draws(seed):
     torch.manual_seed(seed); np.random.seed(seed); random.seed(seed)
-    global_ones = torch.rand(1).item(), np.random.rand(), random.random()
+    from_globals = torch.rand(1).item(), np.random.rand(), random.random()
     torch.default_generator.manual_seed(seed)
-    return *global_ones, torch.rand(1).item(), random.Random(seed).random(), \\
+    return *from_globals, torch.rand(1).item(), random.Random(seed).random(), \\
         torch.rand(1, generator=torch.Generator().manual_seed(seed)).item(), \\
         np.random.default_rng(seed).random()
 """
 
 
 def test_every_kind_of_generator_is_moved():
-    there = "import moved_seeds; plain = draws(1003); moved_seeds.move(1000)\n"
+    move = "import moved_seeds; plain = draws(1003); moved_seeds.move(1000)\n"
     check = "assert draws(3) == plain and draws(4) != plain"
-    subprocess.run([sys.executable, "-c", DRAWS + there + check], cwd=TOOLS, check=True)
+    subprocess.run([sys.executable, "-c", DRAWS + move + check], cwd=TOOLS, check=True)
 
 
 @pytest.mark.parametrize(
@@ -53,15 +53,15 @@ def test_under_other_seeds_words_and_counts_must_stay_and_numbers_may_move(
 
 
 def notebook(text, verdict="true", tags=(), code="…"):
-    told = {"id": "C01", "verdict": verdict, "cases": {"here": True}}
+    claim = {"id": "C01", "verdict": verdict, "cases": {"here": True}}
     outputs = [
         new_output("stream", name="stdout", text=text),
-        new_output("display_data", data={CLAIM_MIME: told, "text/plain": "C01"}),
+        new_output("display_data", data={CLAIM_MIME: claim, "text/plain": "C01"}),
     ]
     return new_notebook(cells=[new_code_cell(code, outputs=outputs, metadata={"tags": list(tags)})])
 
 
-def test_a_verdict_that_changes_is_found_even_where_no_word_does():
+def test_a_changed_verdict_is_reported_even_where_no_word_changes():
     outcome = rehearse.compare(notebook("x 1.0"), notebook("x 2.0", "false"), moved=True)
     assert len(outcome.changes) == 1 and "C01" in outcome.changes[0]
 
@@ -87,7 +87,7 @@ def test_what_a_model_that_is_not_installed_showed_is_not_compared(monkeypatch, 
     assert bool(outcome.compared) == bool(outcome.changes) == compared
 
 
-def test_a_sentence_that_hangs_on_one_seed_makes_it_fail(tmp_path, capsys):
+def test_a_sentence_that_depends_on_one_seed_makes_it_fail(tmp_path, capsys):
     (tmp_path / "lessons").mkdir()
     (tmp_path / "lessons" / "01_coin.py").write_text("", encoding="utf-8")
     code = "import torch; torch.manual_seed(0); print(torch.rand(1) < {})"
@@ -98,5 +98,6 @@ def test_a_sentence_that_hangs_on_one_seed_makes_it_fail(tmp_path, capsys):
     folder.mkdir(parents=True)
     nbformat.write(new_notebook(cells=cells), folder / "01_coin.ipynb")
     assert rehearse.main(["--root", str(tmp_path), "--ways", "3000", "--jobs", "1"]) == 1
-    said = capsys.readouterr().out
-    assert "tensor([True])" in said and "1 of 2" in said and "1 changed of 2" in said
+    printed = capsys.readouterr().out
+    for text in ("tensor([True])", "1 of 2", "1 changed of 2"):
+        assert text in printed

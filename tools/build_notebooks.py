@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import lesson_models
 import nbformat
@@ -90,6 +91,18 @@ def execute(notebook: NotebookNode, target: Target) -> None:
         run_cells(notebook, target.path, kernel_environment(target.project.root, scratch))
 
 
+def kernel_client(notebook: NotebookNode, folder: Path, **options: Any) -> NotebookClient:
+    """A client that runs the notebook's cells in a kernel of this Python in a folder."""
+    settings: dict[str, Any] = {
+        "km": AsyncKernelManager(kernel_spec_manager=ThisPython()),
+        "timeout": CELL_TIMEOUT,
+        "extra_arguments": ["--log-level=ERROR"],  # no message of the kernel about its transport
+        "shutdown_kernel": "immediate",  # a graceful end sometimes takes seconds
+        "resources": {"metadata": {"path": str(folder)}},
+    }
+    return NotebookClient(notebook, **settings | options)
+
+
 def run_cells(notebook: NotebookNode, path: Path, environment: dict[str, str]) -> None:
     """Run the cells in place, in a fresh kernel in the folder of ``path``, and end the kernel.
 
@@ -98,15 +111,11 @@ def run_cells(notebook: NotebookNode, path: Path, environment: dict[str, str]) -
     """
     name = f"{path.parent.name}/{path.name}"
     last: list[NotebookNode] = [notebook.cells[0]]
-    client = NotebookClient(
+    client = kernel_client(
         notebook,
-        km=AsyncKernelManager(kernel_spec_manager=ThisPython()),
-        timeout=CELL_TIMEOUT,
+        path.parent,
         record_timing=False,
-        extra_arguments=["--log-level=ERROR"],  # not a line a kernel about its transport
         store_widget_state=False,
-        shutdown_kernel="immediate",  # a graceful end sometimes waits for seconds
-        resources={"metadata": {"path": str(path.parent)}},
         on_cell_execute=lambda cell, cell_index: last.append(cell),
     )
     try:
