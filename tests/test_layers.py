@@ -1,13 +1,14 @@
-"""Which part of the project may use which: arrows point one way."""
+"""The parts of the project that each part may use: arrows point one way."""
 
 import ast
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 
-# Folders and modules of course_utils, each with those that it may use beside ``validation``.
+# Folders and modules of course_utils, each with the parts that it may use besides ``validation``.
 REFERENCE = {
     "validation": set(),
     "devices": set(),
@@ -20,7 +21,7 @@ REFERENCE = {
     "models": {"encodings", "attention", "texts", "devices"},
     "measures": {"encodings", "attention", "texts", "models", "devices"},
 }
-# Packages and folders of the project, each with those that it may use.
+# Packages and folders of the project, each with the packages that it may use.
 PROJECT = {
     "course_utils": set(),
     "course_lab": {"course_utils"},
@@ -41,36 +42,49 @@ def imported(path: Path) -> set[str]:
     return modules
 
 
-def used_by(folder: Path, place: int) -> dict[str, set[str]]:
-    """Each file below a folder, with the names at a place of its imports from this project."""
-    users = {}
-    for path in sorted(folder.rglob("*.py")) if folder.is_dir() else [folder]:
-        names = [name.split(".") for name in imported(path)]
-        inside = [name for name in names if name[0] in PROJECT and len(name) > place]
-        users[path.as_posix()] = {name[place] for name in inside}
-    return users
+def modules(folder: Path) -> dict[str, Path]:
+    """The modules of a package or the files of a folder, by their full names."""
+    by_name = {}
+    for path in sorted(folder.rglob("*.py")):
+        name = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        by_name[name.removesuffix(".__init__")] = path
+    return by_name
 
 
-@pytest.mark.parametrize("part", PROJECT)
-def test_packages_use_only_what_is_below_them(part):
-    for path, used in used_by(ROOT / part, 0).items():
-        assert used <= PROJECT[part] | {part}, path
+def parts(path: Path, depth: int) -> set[str]:
+    """The packages that a file uses, for depth 0; the parts of course_utils, for depth 1."""
+    names = [name.split(".") for name in imported(path)]
+    return {name[depth] for name in names if name[0] in PROJECT and len(name) > depth}
 
 
-@pytest.mark.parametrize("part", REFERENCE)
-def test_the_parts_of_the_reference_use_only_what_is_below_them(part):
-    place = ROOT / "course_utils" / part
-    for path, used in used_by(place if place.is_dir() else place.with_suffix(".py"), 1).items():
-        assert used <= REFERENCE[part] | {part, "validation", "__version__"}, path
+@pytest.mark.parametrize("package", PROJECT)
+def test_packages_use_only_what_is_below_them(package):
+    for path in modules(ROOT / package).values():
+        assert parts(path, 0) <= PROJECT[package] | {package}, path
 
 
-def test_every_part_of_the_reference_is_listed():
-    parts = {path.stem for path in (ROOT / "course_utils").iterdir() if path.stem[0] not in "_."}
-    assert parts - {"py"} == set(REFERENCE)
+def test_the_parts_of_the_reference_use_only_what_is_below_them():
+    listed = set()
+    for name, path in modules(ROOT / "course_utils").items():
+        if name == "course_utils":
+            continue
+        part = name.split(".")[1]
+        listed.add(part)
+        assert parts(path, 1) <= REFERENCE[part] | {part, "validation", "__version__"}, path
+    assert listed == set(REFERENCE)
+
+
+def test_no_modules_import_each_other_not_even_inside_of_functions():
+    known = {name: path for package in PROJECT for name, path in modules(ROOT / package).items()}
+    graph = {}
+    for module, path in known.items():
+        names = {name if name in known else name.rpartition(".")[0] for name in imported(path)}
+        graph[module] = (names & known.keys()) - {module}
+    assert len(list(TopologicalSorter(graph).static_order())) == len(known)  # or a CycleError
 
 
 def test_an_arrow_that_points_up_is_seen(tmp_path):
     module = tmp_path / "module.py"
     module.write_text("def late():\n    from course_lab import checks\n")
-    assert used_by(module, 0) == {module.as_posix(): {"course_lab"}}
-    assert used_by(module, 1) == {module.as_posix(): {"checks"}}
+    assert parts(module, 0) == {"course_lab"}
+    assert parts(module, 1) == {"checks"}
