@@ -174,9 +174,8 @@ def my_weights(scores):
 
 # %% tags=["solution"]
 def my_weights(scores):
-    positive = (
-        scores - scores.amax(-1, keepdim=True)
-    ).exp()  # the shift keeps exp from overflowing
+    shifted = scores - scores.amax(-1, keepdim=True)  # keeps exp from overflowing
+    positive = shifted.exp()
     return positive / positive.sum(-1, keepdim=True)
 
 

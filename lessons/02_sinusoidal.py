@@ -186,7 +186,8 @@ from course_lab.figures import four_panel
 from course_utils.encodings.functional import wavelengths
 
 table, turns = sinusoidal_table(torch.arange(100), 128), wavelengths(128)
-unfinished, still = int((turns > 100).sum()), int((table.amax(0) - table.amin(0) < 0.1).sum())
+unfinished = int((turns > 100).sum())
+nearly_constant = int((table.amax(0) - table.amin(0) < 0.1).sum())
 fig = four_panel(
     table,
     turns,
@@ -202,7 +203,7 @@ plots.show(
     "positions: from many turns to less than half a turn. Sines of positions 0, 10 and 50: they "
     "differ for the first pairs and agree for the last. Wavelengths: a straight line on a "
     f"logarithmic axis from {turns[0]:.1f} to {turns[-1]:,.0f} positions. {unfinished} of 64 pairs "
-    f"do not finish a turn, and {still} of 128 columns change by less than 0.1.",
+    f"do not finish a turn, and {nearly_constant} of 128 columns change by less than 0.1.",
 )
 print(f"{unfinished} of 64 hands do not finish a turn in 100 positions")
 
@@ -225,8 +226,8 @@ print(f"{unfinished} of 64 hands do not finish a turn in 100 positions")
 import matplotlib.pyplot as plt
 
 dots = table @ table.T
-away = torch.arange(-100, 101)
-product = sinusoidal_table(away, 128) @ sinusoidal_table(torch.tensor([0]), 128)[0]
+offsets = torch.arange(-100, 101)
+product = sinusoidal_table(offsets, 128) @ sinusoidal_table(torch.tensor([0]), 128)[0]
 fig, axes = plt.subplots(1, 2, figsize=(9.5, 3.7))
 plots.heatmap(
     axes[0],
@@ -242,19 +243,18 @@ plots.heatmap(
 plots.lines(
     axes[1],
     {"D = 128": product},
-    x=away,
+    x=offsets,
     title="by distance",
     xlabel="p − r",
     ylabel="dot product",
     legend=False,
 )
 axes[1].set_ylim(0, 68)
-near, far = product[101:104], product[200]
 plots.show(
     fig,
     "Left: a matrix with bands along the diagonals, dark on the main one. Right: the dot product "
-    f"by p − r, the same to both sides: {product[100]:.0f} at 0, {near[0]:.1f} at 1, "
-    f"{near[2]:.1f} at 3, {far:.1f} at 100, with ripples.",
+    f"by p − r, the same to both sides: {product[100]:.0f} at 0, {product[101]:.1f} at 1, "
+    f"{product[103]:.1f} at 3, {product[200]:.1f} at 100, with ripples.",
 )
 
 # %% [markdown]
@@ -310,10 +310,10 @@ guess = widgets.predict(
 )
 
 # %%
-found = weights[47, 44].item()
-print(f"3 back: {found:.2f}, 2 back: {weights[47, 45]:.2f}, 4 back: {weights[47, 43]:.2f}")
+peak = weights[47, 44].item()
+print(f"3 back: {peak:.2f}, 2 back: {weights[47, 45]:.2f}, 4 back: {weights[47, 43]:.2f}")
 print("largest weight exactly 3 back:", all(weights[3:].argmax(1) == torch.arange(45)))
-size = "three quarters" if found > 0.5 else "a quarter" if found > 0.1 else "1/48, as to any key"
+size = "three quarters" if peak > 0.5 else "a quarter" if peak > 0.1 else "1/48, as to any key"
 guess.reveal(f"about {size}")
 
 # %% [markdown]
@@ -334,7 +334,7 @@ axes[1].set(title="the last query", xlabel="key", ylabel="weight", ylim=(0, 1))
 plots.show(
     fig,
     "Left: attention of 48 empty tokens behind a causal mask, a line 3 below the diagonal. Right: "
-    f"the weights of the last query, a peak of {found:.2f} at key 44, 3 back.",
+    f"the weights of the last query, a peak of {peak:.2f} at key 44, 3 back.",
 )
 
 # %% [markdown]
@@ -357,21 +357,23 @@ guess = widgets.predict(
 from course_utils import measures
 
 closest = {width: measures.nearest_pair(sinusoidal_table(p, width)) for width in (2, 8, 128)}
-for width, (distance, one, other) in closest.items():
-    print(f"{width // 2:2} hands: the closest two are {other - one:4} apart, at {distance:.4f}")
+for width, pair in closest.items():
+    steps = pair.second - pair.first
+    print(f"{width // 2:2} hands: the closest two are {steps:4} apart, at {pair.distance:.4f}")
 far = closest[128].second - closest[128].first > 1
 guess.reveal("two far apart, where the fast hands meet again" if far else "two neighbours")
 
 # %% tags=["plumbing"]
 # How far two vectors are, by the distance of their positions
-away = torch.arange(1, 10_001)
+distances = torch.arange(1, 10_001)
 gaps = {}
 for width, name in ((2, "1 hand"), (8, "4 hands"), (128, "64 hands")):
     start_row = sinusoidal_table(torch.zeros(1), width)
-    gaps[name] = (sinusoidal_table(away, width) - start_row).norm(dim=1) / (width / 2) ** 0.5
+    gaps[name] = (sinusoidal_table(distances, width) - start_row).norm(dim=1) / (width / 2) ** 0.5
 fig, axes = plt.subplots(1, 3, figsize=(10.5, 3.3), sharey=True)
-for ax, (name, gap) in zip(axes, gaps.items(), strict=True):
-    ax.plot(away, gap, linewidth=0.8 if name != "64 hands" else 1.8)
+for ax, name in zip(axes, gaps, strict=True):
+    gap = gaps[name]
+    ax.plot(distances, gap, linewidth=0.8 if name != "64 hands" else 1.8)
     ax.axhline(gap[0], color="0.5", linewidth=1, linestyle="--")
     ax.set(xscale="log", title=name, xlabel="positions apart", ylim=(0, 2.05))
 axes[0].set_ylabel("distance of vectors\n(1 = their length)")
@@ -384,13 +386,13 @@ axes[2].annotate(
     color="0.35",
     fontsize=10,
 )
-many = gaps["64 hands"]
+gap = gaps["64 hands"]
 plots.show(
     fig,
     "Three panels, distance of two vectors against distance of their positions, on a logarithmic "
     "axis from 1 to 10,000. One hand: it jumps between 0 and 2 all along. Four hands: it wavers, "
     "and falls to a tenth at 6283. 64 hands: it climbs, "
-    + ", ".join(f"{many[d - 1]:.2f} at {d:,}" for d in (1, 10, 100, 1000, 10_000))
+    + ", ".join(f"{gap[d - 1]:.2f} at {d:,}" for d in (1, 10, 100, 1000, 10_000))
     + ", and never comes back below its first value.",
 )
 
@@ -484,21 +486,22 @@ myths = Myths(
 from course_utils.encodings.functional import sinusoidal_frequencies
 
 myths.settle("C12", {"D = 128": abs(turns[0].item() - 1) < 0.01}, f"It is {turns[0]:.3f}: 2π.")
-starts = table[:2, :2]
+first_rows = table[:2, :2]
 myths.settle(
     "C16",
-    {"row 0": torch.allclose(starts[0], torch.tensor([0.8415, 0.5403]), atol=1e-3)},
-    "Rows 0 and 1 start " + " and ".join(f"{sin:.4f}, {cos:.4f}" for sin, cos in starts) + ".",
+    {"row 0": torch.allclose(first_rows[0], torch.tensor([0.8415, 0.5403]), atol=1e-3)},
+    "Rows 0 and 1 start " + " and ".join(f"{sin:.4f}, {cos:.4f}" for sin, cos in first_rows) + ".",
 )
-change = {}
+changes = {}
 for base in (1_000.0, 100_000.0):
     for k in (1, 4, 16):
-        new, usual = ((k * sinusoidal_frequencies(128, b)).cos().mean() for b in (base, 10_000.0))
-        change[f"base {base:,.0f}, distance {k}"] = abs(new - usual).item()
+        new = (k * sinusoidal_frequencies(128, base)).cos().mean()
+        usual = (k * sinusoidal_frequencies(128, 10_000.0)).cos().mean()
+        changes[f"base {base:,.0f}, distance {k}"] = abs(new - usual).item()
 myths.settle(
     "C19",
-    {case: value <= 0.05 for case, value in change.items()},
-    f"Similarities change by {min(change.values()):.3f} to {max(change.values()):.3f}.",
+    {case: value <= 0.05 for case, value in changes.items()},
+    f"Similarities change by {min(changes.values()):.3f} to {max(changes.values()):.3f}.",
 )
 
 # %%

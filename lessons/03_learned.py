@@ -95,17 +95,17 @@ from course_utils.texts.tasks import IGNORED_TARGET, Examples
 
 
 def fill_in(length, batch, generator):
-    new = torch.rand(batch, length, generator=generator) < 0.3  # here another token begins
+    starts_run = torch.rand(batch, length, generator=generator) < 0.3  # here another token begins
     choice = torch.randint(1, 9, (batch, length), generator=generator)
-    begun = torch.where(new, torch.arange(length), 0).cummax(1).values
-    text = choice.gather(1, begun)
+    run_start = torch.where(starts_run, torch.arange(length), 0).cummax(1).values
+    text = choice.gather(1, run_start)
     hidden = torch.rand(batch, length, generator=generator) < 0.3
     return Examples(text.masked_fill(hidden, 0), text.masked_fill(~hidden, IGNORED_TARGET))
 
 
-sample = fill_in(24, 1, torch.Generator().manual_seed(0))
-answers = torch.where(sample.targets == IGNORED_TARGET, sample.tokens, sample.targets)
-print("seen  ", *sample.tokens[0].tolist())
+example = fill_in(24, 1, torch.Generator().manual_seed(0))
+answers = torch.where(example.targets == IGNORED_TARGET, example.tokens, example.targets)
+print("seen  ", *example.tokens[0].tolist())
 print("text  ", *answers[0].tolist())
 
 # %% [markdown]
@@ -171,13 +171,14 @@ runs = {
     (name, kind): train(TASKS[name], kind, steps.get((name, kind), 400))
     for name, kind in [*pairs, ("token before", LARGE)]
 }
-right, halfway = {}, {}
-for (name, kind), (model, losses, _) in runs.items():
-    right[name, kind] = score(model, TASKS[name], 32)
+accuracy, halfway = {}, {}
+for name, kind in runs:
+    model, losses, _ = runs[name, kind]
+    accuracy[name, kind] = score(model, TASKS[name], 32)
     level = losses[:10].mean() + 0.5 * (losses[-50:].mean() - losses[:10].mean())
-    smooth = losses.unfold(0, 10, 1).mean(1)
-    halfway[name, kind] = int((smooth < level).nonzero()[0])
-    print(f"{name:17} {kind:17} right {right[name, kind]:.1f}")
+    smoothed = losses.unfold(0, 10, 1).mean(1)
+    halfway[name, kind] = int((smoothed < level).nonzero()[0])
+    print(f"{name:17} {kind:17} right {accuracy[name, kind]:.1f}")
 small, large, sines = (halfway["token before", kind] for kind in STARTS)
 faster = "sinusoidal" if small > sines else "learned, as it may take any shape"
 guess.reveal(faster if abs(small - sines) >= 20 else "neither")
@@ -191,19 +192,20 @@ print("learned from 0.7 is at least 20 steps later than sinusoidal:", large - si
 # %%
 def beliefs(tokens):
     """Probability of each of 8 tokens, from what was seen up to each place: (batch, seq, 8)."""
-    seen = F.one_hot(tokens, 9)[..., 1:].double()
-    seen[tokens == 0] = 1  # hidden: nothing seen
-    stay, found = 0.7 * torch.eye(8).double() + 0.3 / 8, [seen[:, 0]]
+    evidence = F.one_hot(tokens, 9)[..., 1:].double()
+    evidence[tokens == 0] = 1  # hidden: nothing seen
+    transition = 0.7 * torch.eye(8).double() + 0.3 / 8
+    posteriors = [evidence[:, 0]]
     for place in range(1, tokens.shape[1]):
-        now = (found[-1] @ stay) * seen[:, place]
-        found.append(now / now.sum(1, keepdim=True))
-    return torch.stack(found, 1)
+        joint = (posteriors[-1] @ transition) * evidence[:, place]
+        posteriors.append(joint / joint.sum(1, keepdim=True))
+    return torch.stack(posteriors, 1)
 
 
-many = fill_in(32, 4000, torch.Generator().manual_seed(1))
-both_sides = beliefs(many.tokens) * beliefs(many.tokens.flip(1)).flip(1)
-hidden = many.targets != IGNORED_TARGET
-ceiling = (both_sides.argmax(-1) + 1 == many.targets)[hidden].double().mean().item()
+examples = fill_in(32, 4000, torch.Generator().manual_seed(1))
+both_sides = beliefs(examples.tokens) * beliefs(examples.tokens.flip(1)).flip(1)
+hidden = examples.targets != IGNORED_TARGET
+ceiling = (both_sides.argmax(-1) + 1 == examples.targets)[hidden].double().mean().item()
 print(f"fill in, best possible: {ceiling:.2f} right")
 
 # %%
@@ -220,8 +222,8 @@ for ax, name in zip(axes, TASKS, strict=True):
     ax.set(title=name, xlabel="training step")
     ax.legend(loc="upper right")
 axes[0].set(ylabel="loss (nats), mean of 10 steps", ylim=(0, 3.6))
-final = {key: losses[-50:].mean().item() for key, (_, losses, _) in runs.items()}
-described = "; ".join(f"{task}, {name}: {value:.1f}" for (task, name), value in final.items())
+final = {key: run[1][-50:].mean().item() for key, run in runs.items()}
+described = "; ".join(f"{task}, {kind}: {final[task, kind]:.1f}" for task, kind in runs)
 plots.show(
     fig,
     "Loss against training step for three tasks. For the token before, rows from 0.02 stay on a "
@@ -247,8 +249,8 @@ trained = model.encoding.table.detach().cpu()  # (64, 32)
 stages = {"before": tables[0], "step 150": tables[150], "after": trained}
 alike = {name: measures.similarity_matrix(table[:32]) for name, table in stages.items()}
 fig, axes = plt.subplots(1, 3, figsize=(9.5, 3.1))
-for ax, (name, matrix) in zip(axes, alike.items(), strict=True):
-    plots.similarity(ax, matrix, title=name)
+for ax, name in zip(axes, alike, strict=True):
+    plots.similarity(ax, alike[name], title=name)
 profiles = {name: measures.similarity_by_offset(matrix) for name, matrix in alike.items()}
 plots.show(
     fig,
@@ -274,10 +276,11 @@ plots.lines(
     xlabel="distance (positions)",
     ylabel="mean cosine similarity",
 )
-smooth = [name for name, shape in shapes.items() if shape[1] > 0.7]
-print("neighbours at least 0.7 alike:", *smooth)
+smooth_tasks = [name for name, shape in shapes.items() if shape[1] > 0.7]
+print("neighbours at least 0.7 alike:", *smooth_tasks)
 plots.show(
-    fig, f"Similarity against distance for three trained tables. High at 1: {', '.join(smooth)}."
+    fig,
+    f"Similarity against distance for three trained tables. High at 1: {', '.join(smooth_tasks)}.",
 )
 
 # %% [markdown]
@@ -326,45 +329,47 @@ guess = widgets.predict(
 def train_on_short(optimizer):
     """How far 40 rows moved (in initial norms), how often read, share of the way made unread."""
     torch.manual_seed(0)
-    model = TinyTransformer(
-        9, "learned", d_model=32, n_layers=1, n_heads=2, max_len=40, causal=False
-    )
-    table, seen, way = model.encoding.table.detach(), torch.zeros(40), torch.zeros(2, 40)
-    first, generator = table.clone(), torch.Generator().manual_seed(0)
+    sizes = {"d_model": 32, "n_layers": 1, "n_heads": 2, "max_len": 40, "causal": False}
+    model = TinyTransformer(9, "learned", **sizes)
+    table = model.encoding.table.detach()
+    read_share, path = torch.zeros(40), torch.zeros(2, 40)
+    initial, generator = table.clone(), torch.Generator().manual_seed(0)
     steps = optimizer(model.parameters())
     for _ in range(200):
         length = 9 + int(24 * torch.rand((), generator=generator) ** 6)  # 9 to 32
-        read = torch.arange(40) < length
-        seen += read / 200
+        is_read = torch.arange(40) < length
+        read_share += is_read / 200
         steps.zero_grad()
         tasks.loss(model, fill_in(length, 16, generator)).backward()
         before_step = table.clone()
         steps.step()
-        made = (table - before_step).norm(dim=1)
-        way += torch.stack([made * read, made * ~read])
-    return (table - first).norm(dim=1) / first.norm(dim=1), seen, way[1] / way.sum(0)
+        moved = (table - before_step).norm(dim=1)
+        path += torch.stack([moved, moved * ~is_read])  # in all steps, in those without the row
+    return (table - initial).norm(dim=1) / initial.norm(dim=1), read_share, path[1] / path[0]
 
 
 # %%
-shifts, unread_way = {}, {}
+from functools import partial
+
+shifts, unread_shares = {}, {}
 optimizers = {
-    "Adam": lambda weights: torch.optim.Adam(weights, lr=1e-2),
-    "gradient descent": lambda weights: torch.optim.SGD(weights, lr=0.3),
+    "Adam": partial(torch.optim.Adam, lr=1e-2),
+    "gradient descent": partial(torch.optim.SGD, lr=0.3),
 }
 for name, optimizer in optimizers.items():
-    shifts[name], seen, unread_way[name] = train_on_short(optimizer)
-rare, often = (seen > 0.02) & (seen < 0.1), seen > 0.9
-means = {name: shift[rare].mean().item() for name, shift in shifts.items()}
-share = {name: means[name] / shift[often].mean().item() for name, shift in shifts.items()}
-for name, part in share.items():
-    print(f"{name}: rare rows move {part:.1f} times as far as rows that nearly every step reads")
-coasted = unread_way["Adam"][rare].mean().item()
-print(f"Adam: share of that way made in steps that did not read the row: {coasted:.1f}")
+    shifts[name], read_share, unread_shares[name] = train_on_short(optimizer)
+rare, often = (read_share > 0.02) & (read_share < 0.1), read_share > 0.9
+rare_means = {name: shift[rare].mean().item() for name, shift in shifts.items()}
+ratios = {name: rare_means[name] / shift[often].mean().item() for name, shift in shifts.items()}
+for name, ratio in ratios.items():
+    print(f"{name}: rare rows move {ratio:.1f} times as far as rows that nearly every step reads")
+unread_share = unread_shares["Adam"][rare].mean().item()
+print(f"Adam: share of that way made in steps that did not read the row: {unread_share:.1f}")
 print(f"AdamW, rate 0.01, decay 0.1: 200 unread steps leave {(1 - 0.01 * 0.1) ** 200:.2f} of a row")
 
 # %%
 fig, axes = plt.subplots(1, 2, figsize=(9.5, 3.4))
-plots.lines(axes[0], {"read": seen}, title="share of steps", legend=False)
+plots.lines(axes[0], {"read": read_share}, title="share of steps", legend=False)
 plots.lines(axes[1], shifts, title="how far each row moved")
 axes[0].set(xlabel="row", ylabel="share of steps that read it")
 axes[1].set(xlabel="row", ylabel="distance / initial norm")
@@ -374,9 +379,9 @@ plots.show(
     "Left: rows past 8 are read ever more rarely. Right: how far each row moved. With Adam rare "
     "rows move far, with gradient descent hardly; rows that no step reads do not move.",
 )
-far = [name for name, value in means.items() if value > 1]
-answers = ["with neither", f"with {' and '.join(far)} only", "with both"]
-guess.reveal(answers[len(far)])
+moved_far = [name for name, value in rare_means.items() if value > 1]
+answers = ["with neither", f"with {' and '.join(moved_far)} only", "with both"]
+guess.reveal(answers[len(moved_far)])
 
 # %% [markdown]
 # **Look:** plain gradient descent leaves rare rows nearly where they were. Adam moves them far, and
@@ -404,39 +409,43 @@ def at_64(name, way, first=0):
     if way == SINES:
         return score(runs[name, way][0], TASKS[name], 64, first)
     model = runs[name, LEARNED[name]][0]
-    own = model.encoding  # 64 rows, 32 of them trained
-    if way != "spare rows":
-        model.encoding = create("learned", d_model=32, n_heads=2, max_len=32, beyond=way).to(device)
-        model.encoding.table.data.copy_(own.table.data[:32])
-    found = score(model, TASKS[name], 64, first)
-    model.encoding = own
-    return found
+    if way == "spare rows":
+        return score(model, TASKS[name], 64, first)
+    attention = model.blocks[0].attention
+    trained_encoding = attention.encoding  # 64 rows, 32 of them trained
+    continued = create("learned", d_model=32, n_heads=2, max_len=32, beyond=way).to(device)
+    continued.table.data.copy_(trained_encoding.table.data[:32])
+    attention.encoding = continued
+    accuracy = score(model, TASKS[name], 64, first)
+    attention.encoding = trained_encoding
+    return accuracy
 
 
 # %%
 WAYS = ("clamp", "interpolate", "spare rows")
 ways = (*WAYS, SINES)
-twice = {(name, way): at_64(name, way) for name in TASKS for way in ways}
-late = {(name, way): at_64(name, way, first=32) for name in TASKS for way in ways}
+accuracy_at_64 = {(name, way): at_64(name, way) for name in TASKS for way in ways}
+late_accuracy = {(name, way): at_64(name, way, first=32) for name in TASKS for way in ways}
 for name in TASKS:
-    row = ", ".join(f"{way} {twice[name, way]:.1f}" for way in ways)
-    print(f"{name:17} at 32: {right[name, LEARNED[name]]:.1f}; at 64: {row}")
-best = sorted(WAYS, key=lambda way: twice["fill in", way])[::-1]
-lead = twice["fill in", best[0]] - twice["fill in", best[1]]
+    row = ", ".join(f"{way} {accuracy_at_64[name, way]:.1f}" for way in ways)
+    print(f"{name:17} at 32: {accuracy[name, LEARNED[name]]:.1f}; at 64: {row}")
+best = sorted(WAYS, key=lambda way: accuracy_at_64["fill in", way])[::-1]
+lead = accuracy_at_64["fill in", best[0]] - accuracy_at_64["fill in", best[1]]
 guess.reveal(best[0] if lead > 0.03 else "all three lose about the same")
 
 # %%
 fig, axes = plt.subplots(1, 3, figsize=(9.5, 3.1), sharey=True)
 for ax, name in zip(axes, TASKS, strict=True):
-    ax.bar(range(4), [twice[name, way] for way in ways], color=["C0", "C1", "C2", "0.6"])
-    ax.plot(range(4), [late[name, way] for way in ways], "kD", markeredgecolor="white")
-    ax.axhline(right[name, LEARNED[name]], color="black", linewidth=1, linestyle="--")
+    ax.bar(range(4), [accuracy_at_64[name, way] for way in ways], color=["C0", "C1", "C2", "0.6"])
+    ax.plot(range(4), [late_accuracy[name, way] for way in ways], "kD", markeredgecolor="white")
+    ax.axhline(accuracy[name, LEARNED[name]], color="black", linewidth=1, linestyle="--")
     ax.axhline(1 / 8 if name == "fill in" else 1 / 9, color="0.5", linewidth=1, linestyle=":")
     ax.set(title=name, ylim=(0, 1.08))
     ax.set_xticks(range(4), ways, rotation=25, ha="right")
 axes[0].set_ylabel("share of right answers")
 described = "; ".join(
-    f"{name}, {way} {value:.1f} and {late[name, way]:.1f}" for (name, way), value in twice.items()
+    f"{name}, {way} {accuracy_at_64[name, way]:.1f} and {late_accuracy[name, way]:.1f}"
+    for name, way in accuracy_at_64
 )
 plots.show(
     fig,
@@ -475,8 +484,8 @@ sizes = real.norm(dim=1)
 print("norm of rows 0 to 4:", [f"{value:.2f}" for value in sizes[:5].tolist()])
 print(f"norm of rows 1 to 510: {sizes[1:511].min():.2f} to {sizes[1:511].max():.2f}")
 print(f"norm of row 511: {sizes[511]:.2f}")
-odd = sizes[0] / sizes[1:].median()
-print(f"row 0 is {odd:.1f} times as long as the median row")
+ratio = sizes[0] / sizes[1:].median()
+print(f"row 0 is {ratio:.1f} times as long as the median row")
 
 # %% [markdown]
 # **Look:** row 0 is odd. In this kind of model every text begins with the mark [CLS], so row 0
@@ -500,12 +509,12 @@ axes[0].set_xticks(range(0, 48, 15), range(1, 49, 15))
 axes[0].set_yticks(range(0, 48, 15), range(1, 49, 15))
 plots.lines(axes[1], {"real": real_profile[:60]}, title="similarity against distance", legend=False)
 axes[1].set(xlabel="distance (positions)", ylabel="mean cosine similarity")
-at = ", ".join(f"{real_profile[k]:.2f} at {k}" for k in (1, 3, 6, 9, 100))
+described = ", ".join(f"{real_profile[k]:.2f} at {k}" for k in (1, 3, 6, 9, 100))
 plots.show(
-    fig, f"A banded similarity matrix, and its mean against distance: {at}. The curve waves."
+    fig, f"A banded similarity matrix, and its mean against distance: {described}. The curve waves."
 )
 peak = 3 + int(real_profile[3:9].argmax())
-print(f"similarity {at}")
+print(f"similarity {described}")
 print(f"after the first fall it is largest at distance {peak}")
 spans = ((1, 30), (30, 60), (60, 100), (100, 200), (200, 300), (300, 400), (400, 510))
 spans = {f"{a}–{b}": real_profile[a:b].mean().item() for a, b in spans}
@@ -532,13 +541,13 @@ noise = torch.randn(511, 384, generator=torch.Generator().manual_seed(0))
 tables_of = {"real": real[1:], "sinusoidal": computed[1:], "random": noise}
 tables_of["random walk"] = noise.cumsum(0)  # smooth, and no more than that
 tables_of["straight line"] = torch.linspace(-1, 1, 511)[:, None] * noise[0]
-held, needed = {}, {}
+variance_held, n_directions = {}, {}
 for name, table in tables_of.items():
-    spread = torch.linalg.svdvals(table - table.mean(0)).square()
-    held[name] = spread.cumsum(0) / spread.sum()
-    needed[name] = int((held[name] < 0.9).sum()) + 1
-print("directions for 90 % of the variance:", needed)
-guess.reveal(needed["real"], "directions")
+    variances = torch.linalg.svdvals(table - table.mean(0)).square()
+    variance_held[name] = variances.cumsum(0) / variances.sum()
+    n_directions[name] = int((variance_held[name] < 0.9).sum()) + 1
+print("directions for 90 % of the variance:", n_directions)
+guess.reveal(n_directions["real"], "directions")
 
 
 # %%
@@ -552,12 +561,14 @@ waves = directions(real[1:])
 for name in ("real", "random walk"):
     spectrum = torch.fft.rfft(directions(tables_of[name])[:, :4], dim=0).abs()
     periods = (511 / (1 + spectrum[1:].argmax(0))).tolist()
-    periods = ", ".join(f"{period:.1f}" for period in periods)
-    print(f"{name}: periods of directions 1 to 4, in positions: {periods}")
+    listed = ", ".join(f"{period:.1f}" for period in periods)
+    print(f"{name}: periods of directions 1 to 4, in positions: {listed}")
 
 # %%
 fig, axes = plt.subplots(1, 3, figsize=(9.5, 3.1))
-plots.lines(axes[0], {name: line[:40] for name, line in held.items()}, x=torch.arange(1, 41))
+plots.lines(
+    axes[0], {name: line[:40] for name, line in variance_held.items()}, x=torch.arange(1, 41)
+)
 axes[0].set(title="variance held", xlabel="directions", ylabel="share", ylim=(0, 1.05))
 plots.lines(axes[1], {"1": waves[:40, 0], "2": waves[:40, 1]}, x=torch.arange(1, 41))
 axes[1].set(title="directions 1, 2", xlabel="position", ylabel="value", ylim=(-0.2, 0.35))
@@ -565,8 +576,8 @@ plots.lines(axes[2], {"3": waves[:, 2], "4": waves[:, 3]}, x=torch.arange(1, 512
 axes[2].set(title="directions 3, 4", xlabel="position", ylim=(-0.35, 0.4))
 plots.show(
     fig,
-    f"Left: variance held by the first 40 directions of {', '.join(held)}. Right: directions 1 to "
-    "4 of the real table: a fast wave and one ahead of it, and two slow waves.",
+    f"Left: variance held by the first 40 directions of {', '.join(variance_held)}. Right: "
+    "directions 1 to 4 of the real table: a fast wave and one ahead of it, and two slow waves.",
 )
 
 # %% [markdown]
@@ -589,15 +600,15 @@ explorers.components()
 
 # %%
 fig, axes = plt.subplots(1, 3, figsize=(9.5, 2.7), sharey=True)
-near = {}
-for ax, kept in zip(axes, (2, 4, 20), strict=True):
-    some = measures.similarity_matrix(waves[:, :kept])[99]
-    near[kept] = int((some > 0.9).sum())
-    plots.lines(ax, {"": some}, x=torch.arange(1, 512), title=f"{kept} kept", legend=False)
+alike_counts = {}
+for ax, n_kept in zip(axes, (2, 4, 20), strict=True):
+    cosines = measures.similarity_matrix(waves[:, :n_kept])[99]
+    alike_counts[n_kept] = int((cosines > 0.9).sum())
+    plots.lines(ax, {"": cosines}, x=torch.arange(1, 512), title=f"{n_kept} kept", legend=False)
     ax.axvline(100, color="0.5", linewidth=1)
     ax.set(xlabel="position", xlim=(60, 140))
 axes[0].set(ylabel="cosine with position 100", ylim=(-1.05, 1.05))
-described = ", ".join(f"{count} with {kept}" for kept, count in near.items())
+described = ", ".join(f"{count} with {n_kept}" for n_kept, count in alike_counts.items())
 print(f"positions more than 0.9 alike to position 100, itself included: {described} directions")
 plots.show(
     fig,
@@ -616,25 +627,25 @@ plots.show(
 # 256, …) and look for gaps: octaves with less than half of each neighbour's power.
 
 # %%
-octaves, column, gaps = {}, {}, {}
+octaves, peak_share, gaps = {}, {}, {}
 period = 511 / torch.arange(1, 256)
 for name, table in tables_of.items():
     power = torch.fft.rfft(table, dim=0).abs().square()[1:]  # without the mean
-    column[name] = (power.amax(0) / power.sum(0)).median().item()
-    whole = power.sum(1) / power.sum()
-    octaves[name] = torch.stack([whole[(period.log2().ceil() == k)].sum() for k in range(9, 1, -1)])
+    peak_share[name] = (power.amax(0) / power.sum(0)).median().item()
+    share = power.sum(1) / power.sum()
+    octaves[name] = torch.stack([share[(period.log2().ceil() == k)].sum() for k in range(9, 1, -1)])
     inside = octaves[name][1:-1]
     gaps[name] = int((2 * inside < torch.minimum(octaves[name][:-2], octaves[name][2:])).sum())
-    print(f"{name:13} {gaps[name]} gaps; strongest frequency of a column: {column[name]:.2f}")
+    print(f"{name:13} {gaps[name]} gaps; strongest frequency of a column: {peak_share[name]:.2f}")
 fig, ax = plt.subplots(figsize=(7.5, 3.6))
 plots.lines(ax, octaves, title="power by octave", xlabel="period, up to (positions)")
 ax.set_xticks(range(8), [2**k for k in range(9, 1, -1)])
 ax.set_ylabel("share of the power")
-told = ", ".join(f"{value:.2f}" for value in octaves["real"].tolist())
+described = ", ".join(f"{value:.2f}" for value in octaves["real"].tolist())
 plots.show(
     fig,
-    f"Power by octave of period for five tables. Real: {told} from 512 positions down. Random walk "
-    "and straight line fall from the left, noise rises to the right.",
+    f"Power by octave of period for five tables. Real: {described} from 512 positions down. "
+    "Random walk and straight line fall from the left, noise rises to the right.",
 )
 
 # %% [markdown]
@@ -663,18 +674,18 @@ encoder = if_installed(pretrained.minilm)
 
 # %% tags=["pretrained"]
 if encoder is not None:
-    parts = data.verified("documentation.txt").read_text(encoding="utf-8").split("\n\n")
-    parts = [" ".join(part.split()) for part in parts]
-    prose = [part for part in parts if part[:1].isupper() and part.endswith(".")]
-    texts = [part for part in prose if 220 <= len(part) <= 280][::6]
-    former = encoder.embed(texts)  # (20, 384), each of length 1
+    paragraphs = data.verified("documentation.txt").read_text(encoding="utf-8").split("\n\n")
+    paragraphs = [" ".join(text.split()) for text in paragraphs]
+    prose = [text for text in paragraphs if text[:1].isupper() and text.endswith(".")]
+    texts = [text for text in prose if 220 <= len(text) <= 280][::6]
+    unchanged = encoder.embed(texts)  # (20, 384), each of length 1
     lengths = encoder.encode(texts)[1].sum(1)
     print(f"{len(texts)} paragraphs of {lengths.min()} to {lengths.max()} tokens")
 
 
 def notice(rows):
     """Cosine of each paragraph's vector with its former one, rows 1 to 511 exchanged: (20,)."""
-    return (encoder.with_table(torch.cat([real[:1], rows])).embed(texts) * former).sum(1)
+    return (encoder.with_table(torch.cat([real[:1], rows])).embed(texts) * unchanged).sum(1)
 
 
 # %%
@@ -688,14 +699,14 @@ guess = widgets.predict(
 if encoder is not None:
     mean = real[1:].mean(0)
     u, strength, v = torch.linalg.svd(real[1:] - mean, full_matrices=False)
-    noticed, enough = {}, "more than 20"
-    for kept in (20, 10, 4, 0):
-        cosines = notice(mean + (u[:, :kept] * strength[:kept]) @ v[:kept])
-        share = strength[:kept].square().sum() / strength.square().sum()
-        noticed[f"{kept} directions"] = cosines
-        enough = str(kept) if cosines.mean() >= 0.99 else enough
+    similarities, enough = {}, "more than 20"
+    for n_kept in (20, 10, 4, 0):
+        cosines = notice(mean + (u[:, :n_kept] * strength[:n_kept]) @ v[:n_kept])
+        share = strength[:n_kept].square().sum() / strength.square().sum()
+        similarities[f"{n_kept} directions"] = cosines
+        enough = str(n_kept) if cosines.mean() >= 0.99 else enough
         print(
-            f"{kept:2} directions, {100 * share:2.0f} % of the variance: {cosines.mean():.3f}, "
+            f"{n_kept:2} directions, {100 * share:2.0f} % of the variance: {cosines.mean():.3f}, "
             f"from {cosines.min():.2f} to {cosines.max():.2f}"
         )
     guess.reveal(enough)
@@ -717,7 +728,7 @@ if encoder is not None:
         rest = torch.cat([511 * mean[None], spectrum * ~band[:, None]])
         cosines = notice(torch.fft.irfft(rest, n=511, dim=0))
         strongest, share = period[(power * band).argmax()], power[band].sum() / power.sum()
-        noticed[f"without period {strongest:.0f}"] = cosines
+        similarities[f"without period {strongest:.0f}"] = cosines
         print(
             f"strongest period {strongest:3.0f}, {100 * share:.0f} % of the power: without it "
             f"{cosines.mean():.3f}, from {cosines.min():.2f} to {cosines.max():.2f}"
@@ -726,9 +737,9 @@ if encoder is not None:
 # %% tags=["pretrained"]
 if encoder is not None:
     fig, ax = plt.subplots(figsize=(7, 3.6))
-    plots.strips(ax, noticed, title="20 paragraphs", xlabel="cosine with the former vector")
-    told = ", ".join(f"{name} {cosines.mean():.2f}" for name, cosines in noticed.items())
-    plots.show(fig, f"A dot for each paragraph in nine rows, with the mean of each: {told}.")
+    plots.strips(ax, similarities, title="20 paragraphs", xlabel="cosine with the former vector")
+    described = ", ".join(f"{name} {cosines.mean():.2f}" for name, cosines in similarities.items())
+    plots.show(fig, f"A dot for each paragraph in nine rows, with the mean of each: {described}.")
 
 # %% [markdown]
 # **Look:** five rhythms, each about three times as fast as the one before, and ten strong
@@ -774,17 +785,18 @@ guess = widgets.predict(
 
 # %%
 settings = [(LARGE, 0), (SINES, 0), (LARGE, 20), (SINES, 20)]
-moved_on = {setting: train_sentences(*setting) for setting in settings}
+accuracy_by_start = {setting: train_sentences(*setting) for setting in settings}
 print(f"{'at least 0.8 right? starts in training':39} tested at", *[f"{s:4}" for s in BEGIN])
-for (name, latest), shares in moved_on.items():
-    told = ["yes" if share >= 0.8 else "no" for share in shares]
-    print(f"{name:17} 0 … {latest:2} {'':25}", *[f"{one:>4}" for one in told])
-one_on = moved_on[LARGE, 0][1]
-kept, tossed = (
+for name, latest in settings:
+    shares = accuracy_by_start[name, latest]
+    answers = ["yes" if share >= 0.8 else "no" for share in shares]
+    print(f"{name:17} 0 … {latest:2} {'':25}", *[f"{answer:>4}" for answer in answers])
+at_1 = accuracy_by_start[LARGE, 0][1]
+stays_good, coin_toss = (
     "nearly as well as before, 0.8 at least",
     "no better than by a coin toss, 0.6 at most",
 )
-guess.reveal(kept if one_on >= 0.8 else tossed if one_on <= 0.6 else f"{one_on:.1f}")
+guess.reveal(stays_good if at_1 >= 0.8 else coin_toss if at_1 <= 0.6 else f"{at_1:.1f}")
 
 # %% [markdown]
 # **Look:** the table knows "row 0 acts", not "the first word acts". One step on, it is lost. The
@@ -807,19 +819,20 @@ def cut(n, window, overlap):
 
 def lost_pairs(n, window, overlap, reach=50):
     """Share of pairs at most `reach` apart that no piece holds, and tokens read in all."""
-    together = torch.zeros(n, n, dtype=torch.bool)
+    in_one_piece = torch.zeros(n, n, dtype=torch.bool)
     pieces = [slice(s, min(s + window, n)) for s in cut(n, window, overlap)]
     for piece in pieces:
-        together[piece, piece] = True
-    apart = (torch.arange(n)[:, None] - torch.arange(n)).abs()
-    near = (apart > 0) & (apart <= reach)
-    read = sum(piece.stop - piece.start for piece in pieces)
-    return (near & ~together).sum().item() / near.sum().item(), read
+        in_one_piece[piece, piece] = True
+    distances = (torch.arange(n)[:, None] - torch.arange(n)).abs()
+    near = (distances > 0) & (distances <= reach)
+    n_read = sum(piece.stop - piece.start for piece in pieces)
+    return (near & ~in_one_piece).sum().item() / near.sum().item(), n_read
 
 
 costs = {overlap: lost_pairs(2000, 512, overlap) for overlap in (0, 25, 50, 128, 256)}
-for overlap, (lost, read) in costs.items():
-    print(f"overlap {overlap:3}: {100 * lost:.2f} % of near pairs lost, {read:,} tokens read")
+for overlap, cost in costs.items():
+    lost, n_read = cost
+    print(f"overlap {overlap:3}: {100 * lost:.2f} % of near pairs lost, {n_read:,} tokens read")
 
 # %% [markdown]
 # **Look:** an overlap as long as the reach loses no near pair, and every token in it is read
@@ -846,21 +859,21 @@ encodings = {"before training": fresh, "after training": after}
 encodings["sinusoidal"] = create("sinusoidal", d_model=32, n_heads=2)
 
 # %%
-nats, own = {}, {}
+nats, own_weight = {}, {}
 for name, encoding in encodings.items():
     torch.manual_seed(0)
     heads = MultiHeadAttention(32, 2, encoding).requires_grad_(False)
     heads.W_k.weight.copy_(heads.W_q.weight)
     weights = heads(x, need_weights=True)[1][0]
     nats[name] = measures.entropy(weights).mean(0)  # (24,), mean of the heads
-    own[name] = measures.diagonal_strength(weights).mean().item()
+    own_weight[name] = measures.diagonal_strength(weights).mean().item()
 
 # %%
 fig, ax = plt.subplots(figsize=(7, 3.4))
 plots.entropy(ax, nats, math.log(24), title="entropy of attention, two heads", floor=3)
 described = "; ".join(f"{name}: {values.mean():.1f}" for name, values in nats.items())
 plots.show(fig, f"Entropy over 24 query positions, mean in nats: {described}.")
-print("weight on the own position:", {name: f"{value:.1f}" for name, value in own.items()})
+print("weight on the own position:", {name: f"{value:.1f}" for name, value in own_weight.items()})
 
 # %% [markdown]
 # **Look:** mind the axis: it starts at 3. A fresh table is so small that attention does not notice
@@ -982,8 +995,8 @@ def sized_to_the_test(train_len, test_lens, d_model):
 position_rows = sized_to_the_test(32, [64, 128], 32)
 print(f"rows {len(position_rows.weight)}, of which training at 32 tokens reaches 32")
 for name in ("token before", "fill in"):
-    shares = f"{twice[name, 'spare rows']:.1f}, past row 31 alone {late[name, 'spare rows']:.1f}"
-    print(f"{name:16} at 64 tokens: {shares}")
+    right, late = accuracy_at_64[name, "spare rows"], late_accuracy[name, "spare rows"]
+    print(f"{name:16} at 64 tokens: {right:.1f}, past row 31 alone {late:.1f}")
 
 
 # %% tags=["stub"]
@@ -1049,12 +1062,12 @@ myths = Myths(
 results = data.results("extrapolation")
 at_home = results[(results.reading == "as trained") & (results.read == 64)]
 losses = at_home.pivot(index="seed", columns="encoding", values="loss")
-behind = (losses["learned"] - losses["sinusoidal"]).dropna()
+deficits = (losses["learned"] - losses["sinusoidal"]).dropna()
 myths.settle(
     "C20",
-    {f"seed {seed}": value < 0 for seed, value in behind.items()},
-    f"At 64 bytes, the trained length, learned is behind in {int((behind > 0).sum())} of "
-    f"{len(behind)} seeds, by {behind.mean():.3f} nats on average (its sinusoidal twin: "
+    {f"seed {seed}": value < 0 for seed, value in deficits.items()},
+    f"At 64 bytes, the trained length, learned is behind in {int((deficits > 0).sum())} of "
+    f"{len(deficits)} seeds, by {deficits.mean():.3f} nats on average (its sinusoidal twin: "
     f"{losses['sinusoidal'].mean():.3f}).",
 )
 
@@ -1062,11 +1075,11 @@ myths.settle(
 myths.settle(
     "C21",
     {
-        "the real table's columns": column["real"] > 0.5,
-        **{f"our table of {name}": name in smooth for name in TASKS},
+        "the real table's columns": peak_share["real"] > 0.5,
+        **{f"our table of {name}": name in smooth_tasks for name in TASKS},
     },
     "Power in a column's strongest frequency: "
-    + ", ".join(f"{name} {column[name]:.2f}" for name in tables_of)
+    + ", ".join(f"{name} {peak_share[name]:.2f}" for name in tables_of)
     + f". But the whole real table has {gaps['real']} gaps between its rhythms; "
     + ", ".join(f"{name} {count}" for name, count in gaps.items() if name != "real")
     + ".",
@@ -1076,20 +1089,21 @@ myths.settle(
 if encoder is not None:
     columns = torch.fft.rfft(encoder.encoding.table[1:], dim=0).abs().square()[1:]
     strongest = (columns.amax(0) / columns.sum(0)).median().item()
+    cosine = similarities["20 directions"].mean()
     myths.in_a_real_model(
         "C21",
         {"its columns": strongest > 0.5},
         f"Power in a column's strongest frequency: {strongest:.2f}, in full precision. Yet 20 "
-        f"directions with a few rhythms do for the table: {noticed['20 directions'].mean():.3f}.",
+        f"directions with a few rhythms do for the table: {cosine:.3f}.",
         "all-MiniLM-L6-v2",
     )
 
 # %%
 myths.settle(
     "C23",
-    {name: value < 1 for name, value in means.items()},
+    {name: value < 1 for name, value in rare_means.items()},
     "Further than its initial norm: "
-    + ", ".join(f"{name} {'yes' if value > 1 else 'no'}" for name, value in means.items())
+    + ", ".join(f"{name} {'yes' if value > 1 else 'no'}" for name, value in rare_means.items())
     + ". A row that is never read stays put, except under weight decay.",
 )
 
