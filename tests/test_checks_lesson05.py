@@ -1,9 +1,9 @@
-"""Lesson 05's checks: right answers in several styles pass, wrong ones hear the right word."""
+"""Lesson 05's exercises: answers in other styles, and wrong ones that get a fitting word."""
 
 import math
 
-import pytest
 import torch
+from exercise_answers import right_answers, wrong_answers
 
 from course_lab.checks.lesson05 import check_closed, check_partners
 from course_utils.encodings.functional import apply_rope, rope_angles, rope_frequencies
@@ -40,13 +40,13 @@ def closed_in_single_precision(keys, kept, base):
 
 
 def partners_one_by_one(turn, d):
-    found = []
+    partners = []
     for feature in range(d):
         arrow = torch.zeros(d)
         arrow[feature] = 1
         others = [n for n in turn(arrow, 1).nonzero().flatten().tolist() if n != feature]
-        found.append(others[0] if others else feature)
-    return torch.tensor(found)
+        partners.append(others[0] if others else feature)
+    return torch.tensor(partners)
 
 
 def partners_by_both_directions(turn, d):
@@ -62,32 +62,25 @@ def partners_far_out(turn, d):
     return torch.where(away.any(1), away.abs().argmax(1), torch.arange(d))
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
-        closed_with_complex_numbers,
-        closed_by_undoing_and_doing,
-        closed_with_loops,
-        closed_in_single_precision,
-    ],
+test_right_answers_pass = right_answers(
+    {
+        check_closed: [
+            closed_with_complex_numbers,
+            closed_by_undoing_and_doing,
+            closed_with_loops,
+            closed_in_single_precision,
+        ],
+        check_partners: [partners_one_by_one, partners_by_both_directions, partners_far_out],
+    }
 )
-def test_a_gap_may_be_closed_in_any_style(answer):
-    assert check_closed.verdict(answer).kind == "right"
 
 
-@pytest.mark.parametrize(
-    "answer", [partners_one_by_one, partners_by_both_directions, partners_far_out]
-)
-def test_partners_may_be_found_in_any_style(answer):
-    assert check_partners.verdict(answer).kind == "right"
-
-
-def turn_at_new_places(keys, kept, base):
+def turned_at_new_positions(keys, kept, base):
     angles = rope_angles(torch.arange(len(kept)), rope_frequencies(keys.shape[-1], base))
     return apply_rope(keys[..., kept, :], angles)
 
 
-def move_all_by_what_was_dropped(keys, kept, base):
+def all_moved_by_what_was_dropped(keys, kept, base):
     dropped = keys.shape[-2] - len(kept)
     angles = rope_angles(torch.tensor([-dropped]), rope_frequencies(keys.shape[-1], base))
     return apply_rope(keys[..., kept, :], angles.expand(len(kept), -1))
@@ -99,27 +92,29 @@ def first_large_neighbour(turn, d):
     return torch.where(moved.amax(1) > 1e-3, moved.argmax(1), torch.arange(d))
 
 
-@pytest.mark.parametrize(
-    ("check", "answer", "word"),
-    [
-        (check_closed, turn_at_new_places, "on top"),
-        (check_closed, move_all_by_what_was_dropped, "all keys move by one distance"),
-        (check_closed, lambda keys, kept, base: keys[..., kept, :], "still stands at its old"),
-        (check_partners, first_large_neighbour, "slow pairs are taken for still"),
-        (check_partners, lambda turn, d: torch.arange(d), "nothing has turned"),
-        (check_partners, lambda turn, d: torch.arange(d) ^ 1, "neighbours are taken"),
-    ],
+test_natural_mistakes_are_named = wrong_answers(
+    "mistake",
+    {
+        check_closed: [
+            (turned_at_new_positions, "on top"),
+            (all_moved_by_what_was_dropped, "all keys move by one distance"),
+            (lambda keys, kept, base: keys[..., kept, :], "still stands at its old"),
+        ],
+        check_partners: [
+            (first_large_neighbour, "slow pairs are treated as if they stood still"),
+            (lambda turn, d: torch.arange(d), "nothing has turned"),
+            (lambda turn, d: torch.arange(d) ^ 1, "neighbours are taken"),
+        ],
+    },
 )
-def test_a_natural_mistake_hears_its_word(check, answer, word):
-    verdict = check.verdict(answer)
-    assert verdict.kind == "mistake" and word in verdict.text
 
 
-def test_keys_may_not_be_overwritten():
-    def closed(keys, kept, base):
-        keys.copy_(keys.clone())
-        keys[..., : len(kept), :] = closed_by_undoing_and_doing(keys.clone(), kept, base)
-        return keys[..., : len(kept), :].clone()
+def closed_in_place(keys, kept, base):
+    keys.copy_(keys.clone())
+    keys[..., : len(kept), :] = closed_by_undoing_and_doing(keys.clone(), kept, base)
+    return keys[..., : len(kept), :].clone()
 
-    verdict = check_closed.verdict(closed)
-    assert verdict.kind == "rule" and "changes its argument keys" in verdict.text
+
+test_keys_may_not_be_overwritten = wrong_answers(
+    "rule", {check_closed: [(closed_in_place, "changes its argument keys")]}
+)

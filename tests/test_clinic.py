@@ -353,7 +353,7 @@ def test_the_checks_take_right_tests_in_other_styles(check, answer):
     ("check", "answer", "words"),
     [
         (lesson11.check_one_answer, library_numbers, "one implementation's numbers"),
-        (lesson11.check_one_answer, alone, "read in pieces"),
+        (lesson11.check_one_answer, alone, "read pieces"),
         (lesson11.check_one_answer, word_by_word, "mix up the texts"),
         (lesson11.check_near_first, lambda layer: weights(layer, clinic.words(layer)), "expected"),
         (lesson11.check_anywhere, lambda layer: moved(layer, 1500), "float16 begins"),

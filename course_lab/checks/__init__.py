@@ -1,4 +1,4 @@
-"""Checks of the exercises: ``core`` says how one works, one module a lesson holds them."""
+"""Checks of the exercises: ``core`` explains how they work, one module a lesson defines them."""
 
 from course_lab.checks.core import Check, Mistake, Verdict
 

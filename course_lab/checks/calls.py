@@ -1,9 +1,10 @@
-"""One call of a learner's function: on copies, within a time limit, and what it did to them.
+"""One call of a learner's function: on copies of its arguments, within a time limit.
 
-The function runs in the thread that asked, so that printing, debuggers and Jupyter's stop button
-work as ever. Another thread waits for the deadline and then raises ``OutOfTime`` in it. Python
-looks for such an exception between two of its own steps, on every system. So a loop is stopped,
-and one long operation (a huge matrix product, ``time.sleep``, ``input``) runs to its end first.
+The function runs in the calling thread, so that printing, debuggers and Jupyter's stop button work
+as usual. Another thread waits for the deadline and then raises ``OutOfTime`` in the first one.
+Python looks for such an exception between two of its own steps, on every system. So a loop is
+stopped, while one long operation (a huge matrix product, ``time.sleep``, ``input``) runs to its end
+first.
 """
 
 from __future__ import annotations
@@ -11,14 +12,12 @@ from __future__ import annotations
 import _thread
 import copy
 import ctypes
-import dis
 import inspect
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -26,6 +25,8 @@ import torch
 from torch import Tensor
 
 Function = Callable[..., Any]
+STUB = "your turn"  # the message of the NotImplementedError that a stub raises
+PATIENCE = 1.0  # seconds after which code that has caught the exception gets it again
 
 
 class OutOfTime(BaseException):
@@ -34,64 +35,70 @@ class OutOfTime(BaseException):
 
 @dataclass(frozen=True)
 class Call:
-    """What one call gave.
+    """The outcome of one call.
 
     Attributes:
         answer: what the function returned, or the exception that it ended with.
-        given: its arguments, copies of the case's, as they are after the call.
-        changed: the names of those that it changed in place.
+        arguments: copies of the case's arguments, as they are after the call.
+        changed: the names of those that the function changed in place.
     """
 
     answer: Any
-    given: tuple[Any, ...]
+    arguments: tuple[Any, ...]
     changed: tuple[str, ...]
 
 
 def call(function: Function, case: tuple[Any, ...], seconds: float | None) -> Call:
-    """Call the function with copies of a case's arguments; what it raises is its answer.
+    """Call a function with copies of a case's arguments; an exception counts as its answer.
 
     Without ``seconds`` there is no time limit.
     """
-    given = copy.deepcopy(case)
+    arguments = copy.deepcopy(case)
     try:
-        answer = function(*given) if seconds is None else within(seconds, function, *given)
-        answer = repr(answer) if isinstance(answer, BaseException) else answer  # not raised
+        if seconds is None:
+            answer = function(*arguments)
+        else:
+            answer = call_within(seconds, function, *arguments)
+        if isinstance(answer, BaseException):  # returned, not raised
+            answer = repr(answer)
     except SystemExit as error:
         answer = RuntimeError(f"it called exit ({error})")
     except (Exception, OutOfTime) as error:
         answer = error
-    return Call(answer, given, tuple(_changed(function, case, given)))
+    return Call(answer, arguments, _changed(function, case, arguments))
 
 
-def within(seconds: float, function: Function, *given: Any) -> Any:
-    """What the function returns; raises ``OutOfTime`` in it after so many seconds.
+def call_within(seconds: float, function: Function, *arguments: Any) -> Any:
+    """Return what the function returns; raise ``OutOfTime`` in it after so many seconds.
 
-    Once a second it is raised again, for code that catches everything. What such code returns in
+    For code that catches everything it is raised again once a second. What such code returns in
     the end does not count.
 
-    The exception may come between any two steps, also in here. So there are only steps that cannot
-    be left half done: an ``Event`` would keep its inner lock if it came while it is set.
+    The exception may come between any two steps, also in this function. So there are only steps
+    that cannot be left half done: an ``Event`` would keep its inner lock if it came while it is
+    set.
     """
-    here = ctypes.c_ulong(threading.get_ident())
-    done, late, over, raising = False, False, threading.Lock(), threading.Lock()
-    over.acquire()
+    thread = ctypes.c_ulong(threading.get_ident())
+    done = expired = False
+    ended, raising = threading.Lock(), threading.Lock()
+    ended.acquire()  # until the call has ended
 
-    def wait() -> None:
-        nonlocal late
-        left = seconds
-        while not over.acquire(timeout=left):
+    def watch() -> None:
+        nonlocal expired
+        timeout = seconds
+        while not ended.acquire(timeout=timeout):
             with raising:
                 if done:
                     return
-                if not _in_a_debugger(here.value):
-                    late = True
-                    ctypes.pythonapi.PyThreadState_SetAsyncExc(here, ctypes.py_object(OutOfTime))
-            left = 1.0
+                if not _in_a_debugger(thread.value):
+                    expired = True
+                    ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, ctypes.py_object(OutOfTime))
+            timeout = PATIENCE
 
     try:
         try:
-            _thread.start_new_thread(wait, ())
-            answer = function(*given)
+            _thread.start_new_thread(watch, ())
+            answer = function(*arguments)
         finally:
             done = True
     finally:  # once more, as the exception may have come in the line above
@@ -100,8 +107,8 @@ def within(seconds: float, function: Function, *given: Any) -> Any:
             pass
         for _ in range(2):  # and what is on its way arrives here. (To take it back, with None,
             pass  # makes CPython 3.11 look for it at every step from then on.)
-        over.release()
-    if late:
+        ended.release()
+    if expired:
         raise OutOfTime
     return answer
 
@@ -116,46 +123,45 @@ def _in_a_debugger(thread: int) -> bool:
     return False
 
 
-def _changed(function: Function, case: tuple[Any, ...], given: tuple[Any, ...]) -> Iterator[str]:
-    """The names of the arguments that are no longer what they were."""
+def _changed(
+    function: Function, case: tuple[Any, ...], arguments: tuple[Any, ...]
+) -> tuple[str, ...]:
+    """Return the names of the arguments that are no longer what they were."""
     try:
         names = list(inspect.signature(function).parameters)
     except (TypeError, ValueError):  # some functions written in C
         names = []
-    for place, (before, after) in enumerate(zip(case, given, strict=True)):
-        if isinstance(before, Tensor):
-            same = before.shape == after.shape and torch.equal(
-                before.nan_to_num(), after.detach().nan_to_num()
-            )
-        elif isinstance(before, np.ndarray):
-            same = np.array_equal(before, after)
-        else:
-            same = not isinstance(before, (list, dict, set)) or before == after
-        if not same:
-            yield names[place] if place < len(names) else f"number {place}"
+    changed = []
+    for place, (before, after) in enumerate(zip(case, arguments, strict=True)):
+        if not _is_same(before, after):
+            changed.append(names[place] if place < len(names) else f"number {place + 1}")
+    return tuple(changed)
 
 
-def unsolved(answer: Any, yours: Function) -> str:
-    """The name of the stub whose ``raise NotImplementedError`` ended a call; empty for all else.
+def _is_same(before: Any, after: Any) -> bool:
+    """Whether an argument that can be changed in place has stayed as it was."""
+    if isinstance(before, Tensor):
+        return before.shape == after.shape and torch.equal(
+            before.nan_to_num(), after.detach().nan_to_num()
+        )
+    if isinstance(before, np.ndarray):
+        return np.array_equal(before, after)
+    return not isinstance(before, (list, dict, set)) or before == after
 
-    PyTorch raises such errors too (the softmax of whole numbers). They come out of a call, in the
-    line that makes it, or from a file of its own; a stub's comes from a ``raise`` in the notebook.
+
+def stub_name(answer: Any) -> str:
+    """Return the name of the stub that ended a call; "" if none did.
+
+    PyTorch raises NotImplementedError too, always with a message of its own.
     """
-    if not isinstance(answer, NotImplementedError):
+    if not isinstance(answer, NotImplementedError) or str(answer) != STUB:
         return ""
-    last = answer.__traceback__
-    assert last is not None
-    while last.tb_next:
-        last = last.tb_next
-    code = last.tb_frame.f_code
-    raised = dis.opname[code.co_code[last.tb_lasti]] == "RAISE_VARARGS"
-    own = getattr(yours, "__globals__", last.tb_frame.f_globals) is last.tb_frame.f_globals
-    return code.co_name if raised and own else ""
+    return traceback.extract_tb(answer.__traceback__)[-1].name
 
 
-def line_in(yours: Function, error: BaseException) -> str:
-    """The learner's line in which an error came, if it can be told."""
-    file = getattr(getattr(yours, "__code__", None), "co_filename", None)
-    trace: TracebackType | None = error.__traceback__
-    lines = [one.line for one in traceback.extract_tb(trace) if one.filename == file and one.line]
+def failing_line(function: Function, error: BaseException) -> str:
+    """Return the learner's line in which an error came, in brackets; "" if it is not known."""
+    file = getattr(getattr(function, "__code__", None), "co_filename", None)
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = [frame.line for frame in frames if frame.filename == file and frame.line]
     return f" (in your line `{lines[-1]}`)" if lines else ""

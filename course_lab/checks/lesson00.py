@@ -1,28 +1,28 @@
-"""The one exercise of lesson 00, there to show how checks and hints work."""
+"""The one exercise of lesson 00, which shows how checks and hints work."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor
 
-from course_lab.checks.core import Check, Mistake, numbers
+from course_lab.checks.core import Check, Mistake, randn
 from course_lab.checks.rules import Without
 
 
-def _reference(scores: Tensor) -> Tensor:
+def _weights(scores: Tensor) -> Tensor:
     positive = (scores - scores.amax(-1, keepdim=True)).exp()
     return positive / positive.sum(-1, keepdim=True)
 
 
 check_weights = Check(
     "weights",
-    _reference,
+    _weights,
     cases=[
         (torch.tensor([0.0, 0.0, 0.0, 0.0]),),
         (torch.tensor([2.0, 1.0, -1.0]),),
         (torch.tensor([[1.0, 0.5, 3.0], [0.2, 4.0, 1.0]]),),
         (torch.tensor([100.0, 99.0]),),
-        (numbers(2, 3, 4),),
+        (randn(2, 3, 4),),
     ],
     mistakes=[
         Mistake(
@@ -43,7 +43,7 @@ check_weights = Check(
         Mistake(
             "large scores give nan",
             "exp(100) is too large for float32. The softmax does not change when every score "
-            "of a row loses the same amount: which amount is safe?",
+            "of a row is reduced by the same amount: which amount is safe?",
             lambda scores: scores.exp() / scores.exp().sum(-1, keepdim=True),
         ),
         Mistake(

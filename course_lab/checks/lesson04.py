@@ -3,55 +3,86 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from course_lab.checks.core import Check, Mistake, numbers
-from course_lab.checks.rules import OUTSIDE, AtMost, NoLoops, Without
+from course_lab.checks.core import Check, Mistake, randn
+from course_lab.checks.rules import LEAVES_TORCH, LargestTensor, NoLoops, Without
 from course_utils.encodings.functional import deberta_scores, skew, t5_bucket, toeplitz
 
 
-def _dealt(distance: Tensor, n_buckets: int, passed: Tensor, exact: int | None = None) -> Tensor:
-    """Near distances have a bucket each, the others so many after those; ``exact`` is e."""
+def _assigned(distance: Tensor, n_buckets: int, passed: Tensor, exact: int | None = None) -> Tensor:
+    """Return the bucket of each distance.
+
+    Args:
+        distance: positions between the query and each earlier key.
+        n_buckets: how many buckets there are.
+        passed: how many of the far buckets lie before each distance.
+        exact: e, how many distances have a bucket each; by default half of the buckets.
+    """
     exact = n_buckets // 2 if exact is None else exact
-    return torch.where(distance < exact, distance, (exact + passed.long()).clamp(max=n_buckets - 1))
+    far = (exact + passed.long()).clamp(max=n_buckets - 1)
+    return torch.where(distance < exact, distance, far)
 
 
 def _share(distance: Tensor, max_distance: int, exact: int) -> Tensor:
-    """How much of the way from log e to log max_distance has been covered."""
+    """Return how much of the way from log e to log max_distance has been covered."""
     return (distance.clamp(min=exact).double() / exact).log() / math.log(max_distance / exact)
 
 
-def _with_edge(distance: Tensor, n_buckets: int, max_distance: int, exact: int) -> Tensor:
+def _with_exact(distance: Tensor, n_buckets: int, max_distance: int, exact: int) -> Tensor:
     passed = _share(distance, max_distance, exact) * (n_buckets - exact)
-    return _dealt(distance, n_buckets, passed, exact)
+    return _assigned(distance, n_buckets, passed, exact)
 
 
 def _causal_bucket(distance: Tensor, n_buckets: int, max_distance: int) -> Tensor:
-    return _with_edge(distance, n_buckets, max_distance, n_buckets // 2)
+    return _with_exact(distance, n_buckets, max_distance, n_buckets // 2)
 
 
-def _evenly(distance: Tensor, n_buckets: int, max_distance: int) -> Tensor:
+def _split_evenly(distance: Tensor, n_buckets: int, max_distance: int) -> Tensor:
     e = n_buckets // 2
-    return _dealt(distance, n_buckets, (distance - e) / (max_distance - e) * (n_buckets - e))
+    return _assigned(distance, n_buckets, (distance - e) / (max_distance - e) * (n_buckets - e))
 
 
-def _unlimited(distance: Tensor, n_buckets: int, max_distance: int) -> Tensor:
+def _doubling(distance: Tensor, n_buckets: int, max_distance: int) -> Tensor:
+    e = n_buckets // 2
+    return _assigned(distance, n_buckets, (distance.clamp(min=e) / e).log2())
+
+
+def _without_a_last_bucket(distance: Tensor, n_buckets: int, max_distance: int) -> Tensor:
     e = n_buckets // 2
     far = e + (_share(distance, max_distance, e) * (n_buckets - e)).long()
     return torch.where(distance < e, distance, far)
 
 
-def _whole_logarithm(distance: Tensor, n_buckets: int, max_distance: int) -> Tensor:
+def _logarithm_of_the_distance(distance: Tensor, n_buckets: int, max_distance: int) -> Tensor:
     e = n_buckets // 2
     ratio = distance.clamp(min=e).log() / math.log(max_distance / e)
-    return _dealt(distance, n_buckets, ratio * (n_buckets - e))
+    return _assigned(distance, n_buckets, ratio * (n_buckets - e))
 
 
-def _blog_table(distance: Tensor, n_buckets: int, max_distance: int) -> Tensor:
-    return sum((distance >= edge).long() for edge in (1, 2, 3, 4, 5, 6, 7, 8, 12, 20))  # type: ignore[return-value]
+def _one_bucket_unused(distance: Tensor, n_buckets: int, max_distance: int) -> Tensor:
+    e = n_buckets // 2
+    return _assigned(distance, n_buckets, _share(distance, max_distance, e) * e)
+
+
+def _rounded_by(rounding: Callable[[Tensor], Tensor]) -> Callable[[Tensor, int, int], Tensor]:
+    """Return an answer that does not round fractions down."""
+
+    def bucket(distance: Tensor, n_buckets: int, max_distance: int) -> Tensor:
+        e = n_buckets // 2
+        passed = _share(distance, max_distance, e) * (n_buckets - e)
+        return _assigned(distance, n_buckets, rounding(passed))
+
+    return bucket
+
+
+def _table_of_blogs(distance: Tensor, n_buckets: int, max_distance: int) -> Tensor:
+    first_distances = torch.tensor([1, 2, 3, 4, 5, 6, 7, 8, 12, 20])
+    return (distance[..., None] >= first_distances).sum(-1)
 
 
 check_causal_bucket = Check(
@@ -69,29 +100,27 @@ check_causal_bucket = Check(
         Mistake(
             "this is the simplified table of some blogs",
             "Where does your function use n_buckets and max_distance?",
-            _blog_table,
+            _table_of_blogs,
         ),
         Mistake(
             "far distances are split evenly",
             "Should the bucket that starts at 100 be as wide as the one that starts at 20?",
-            _evenly,
+            _split_evenly,
         ),
         Mistake(
             "the far buckets grow by a fixed factor of two",
             "At which distance should the last bucket be full? Does your formula know it?",
-            lambda distance, n, m: _dealt(
-                distance, n, (distance.clamp(min=n // 2) / (n // 2)).log2()
-            ),
+            _doubling,
         ),
         Mistake(
             "far distances go past the last bucket",
-            "How many rows has the table, and which bucket do you return at distance 1000?",
-            _unlimited,
+            "How many rows does the table have, and which bucket do you return at distance 1000?",
+            _without_a_last_bucket,
         ),
         Mistake(
             "only a quarter of the buckets hold one distance",
             "Here all keys are earlier than the query. How many directions must the buckets serve?",
-            lambda distance, n, m: _with_edge(distance, n, m, n // 4),
+            lambda distance, n, m: _with_exact(distance, n, m, n // 4),
         ),
         Mistake(
             "half of the buckets are kept for later keys",
@@ -100,28 +129,26 @@ check_causal_bucket = Check(
         ),
         *(
             Mistake(
-                f"fractions are rounded {way}",
+                f"fractions are rounded {direction}",
                 "The formula has ⌊ ⌋ around a fraction. What do these brackets make of 2.7?",
-                lambda distance, n, m, to=to: _dealt(
-                    distance, n, to(_share(distance, m, n // 2) * (n - n // 2))
-                ),
+                _rounded_by(rounding),
             )
-            for way, to in (("to the nearer bucket", torch.round), ("up", torch.ceil))
+            for direction, rounding in (("to the nearer bucket", torch.round), ("up", torch.ceil))
         ),
         Mistake(
             "the logarithm is that of the distance, not of its ratio to e",
             "At distance e no far bucket has been passed yet. What is your logarithm there?",
-            _whole_logarithm,
+            _logarithm_of_the_distance,
         ),
         Mistake(
             "with an odd number of buckets e is rounded up",
             "What does ⌊9/2⌋ give, and how many distances have a bucket each then?",
-            lambda distance, n, m: _with_edge(distance, n, m, n - n // 2),
+            lambda distance, n, m: _with_exact(distance, n, m, n - n // 2),
         ),
         Mistake(
             "with an odd number of buckets one is never used",
             "Of 9 buckets e = 4 hold one distance each. How many are left for the others?",
-            lambda distance, n, m: _dealt(distance, n, _share(distance, m, n // 2) * (n // 2)),
+            _one_bucket_unused,
         ),
     ],
     hints=(
@@ -135,22 +162,27 @@ check_causal_bucket = Check(
 )
 
 
-def _skewed(rows: Tensor, dropped: int) -> Tensor:
-    """With a column of zeros before, laid out as one line, less its first numbers, and cut anew."""
+def _shifted_line(rows: Tensor, dropped: int) -> Tensor:
+    """Pad a column of zeros on the left, flatten, drop the first numbers, cut into rows again."""
     return F.pad(rows, (1, 0)).flatten()[dropped:].reshape(rows.shape)
 
 
+def _hide_later_keys(rows: Tensor) -> Tensor:
+    """Set to 0 what belongs to keys later than their query; the last query is the newest."""
+    n_queries, n_keys = rows.shape
+    return rows.tril(n_keys - n_queries)
+
+
 def _skew_new(rows: Tensor) -> Tensor:
-    m, n = rows.shape
-    return _skewed(rows, m).tril(n - m)
+    return _hide_later_keys(_shifted_line(rows, dropped=len(rows)))
 
 
-def _right_pad(rows: Tensor) -> Tensor:
-    m, n = rows.shape
-    return F.pad(rows, (0, 1)).flatten()[: rows.numel()].reshape(m, n).tril(n - m)
+def _padded_on_the_right(rows: Tensor) -> Tensor:
+    line = F.pad(rows, (0, 1)).flatten()
+    return _hide_later_keys(line[: rows.numel()].reshape(rows.shape))
 
 
-_TABLES = ("indexing", "gather", "take", "take_along_dim", "index_select", "scatter", "scatter_")
+_INDEXING = ("indexing", "gather", "take", "take_along_dim", "index_select", "scatter", "scatter_")
 _NO_TABLES = "No index tables: how can reshaping move rows?"
 
 check_skew_new = Check(
@@ -158,31 +190,31 @@ check_skew_new = Check(
     _skew_new,
     cases=[
         (torch.arange(1.0, 10.0).reshape(3, 3),),
-        (numbers(1, 5),),
-        (numbers(3, 8, seed=1),),
-        (numbers(7, 8, seed=2),),
+        (randn(1, 5),),
+        (randn(3, 8, seed=1),),
+        (randn(7, 8, seed=2),),
         (torch.full((1, 1), 2.0),),
     ],
     mistakes=[
         Mistake(
             "nothing has moved",
-            "The last column of the input is offset 0, a query and itself. In which column does "
-            "the key stand that has the first query's place?",
-            lambda rows: rows.tril(rows.shape[1] - rows.shape[0]),
+            "The last column of the input is offset 0, a query and itself. In which column of the "
+            "result is the key at the first query's own position?",
+            _hide_later_keys,
         ),
         Mistake(
             "this is right only where all queries are new",
             "The newest query must not move at all. With 3 queries and 8 keys, which number of the "
             "line must come first?",
-            lambda rows: _skewed(rows, rows.shape[1]).tril(rows.shape[1] - rows.shape[0]),
+            lambda rows: _hide_later_keys(_shifted_line(rows, dropped=rows.shape[1])),
         ),
         Mistake(
-            "later keys hold left-overs",
-            "Which offset would a key have that is later than its query, and is it in the input?",
-            lambda rows: _skewed(rows, rows.shape[0]),
+            "later keys hold leftovers",
+            "Which offset would a key later than its query have, and is it in the input?",
+            lambda rows: _shifted_line(rows, dropped=len(rows)),
         ),
         Mistake(
-            "the mask takes the first new query for the first of the text",
+            "the mask treats the first new query as the first of the text",
             "With 3 new queries of 8, how many keys does the first of them see?",
             lambda rows: _skew_new(rows).tril(),
         ),
@@ -190,73 +222,78 @@ check_skew_new = Check(
             "the extra column is on the wrong side",
             "The first query must move by m − 1 to the left, the last not at all. Which way do "
             "your rows move?",
-            _right_pad,
+            _padded_on_the_right,
         ),
         Mistake(
             "each row is reversed, not moved",
             "Take the last row: its entries already stand in the order of the keys. Are they "
             "still?",
-            lambda rows: rows.flip(-1).tril(rows.shape[1] - rows.shape[0]),
+            lambda rows: _hide_later_keys(rows.flip(-1)),
         ),
         Mistake(
             "all rows move by the same number of steps",
-            "The columns count offsets from each query's own place. Do all queries stand at one?",
-            lambda rows: rows.roll(1 - rows.shape[0], 1).tril(rows.shape[1] - rows.shape[0]),
+            "The columns count offsets from each query's own position. Do all queries share one?",
+            lambda rows: _hide_later_keys(rows.roll(1 - len(rows), 1)),
         ),
     ],
     hints=(
-        "Write down 2 new queries of 4 keys: the input, with its offsets, and the result that you "
-        "want. How far does each row move?",
+        "Write down 2 new queries of 4 keys: the input, with its offsets, and the desired result. "
+        "How far does each row move?",
         "Lay all rows out as one long line. One extra column changes where the line is cut, and "
         "each row starts one later than the row before it. Where must the line begin?",
         "Pad one column of zeros on the left, flatten, drop the first m entries, and cut the line "
         "into rows of n again. Then hide later keys: the first query sees n − m + 1 keys.",
     ),
     rules=[
-        NoLoops((numbers(3, 8),), (numbers(20, 64),)),
-        Without((skew, toeplitz), (*_TABLES, *OUTSIDE), why=_NO_TABLES),
-        AtMost((numbers(20, 64),), lambda rows: 4 * rows.numel(), why=_NO_TABLES),
+        NoLoops((randn(3, 8),), (randn(20, 64),)),
+        Without((skew, toeplitz), (*_INDEXING, *LEAVES_TORCH), why=_NO_TABLES),
+        LargestTensor((randn(20, 64),), lambda rows: 4 * rows.numel(), why=_NO_TABLES),
     ],
 )
 
 
-def _row(keys: Tensor, table: Tensor, sign: int = 1, more: int = 0) -> Tensor:
-    """Row j − i + k for query i and key j, i − j + k for sign −1, not cut off yet."""
-    place = torch.arange(len(keys))
-    return sign * (place[None] - place[:, None]) + len(table) // 2 + more
+def _row_numbers(keys: Tensor, table: Tensor, sign: int = 1, shift: int = 0) -> Tensor:
+    """Return row j − i + k for query i and key j, i − j + k for sign −1, not cut off yet."""
+    positions = torch.arange(len(keys))
+    return sign * (positions[None] - positions[:, None]) + len(table) // 2 + shift
 
 
-def _asked(keys: Tensor, table: Tensor, row: Tensor) -> Tensor:
-    return (table[row.clamp(0, len(table) - 1)] * keys).sum(-1)  # table[row[i, j]] · keys[j]
+def _clamped(rows: Tensor, table: Tensor) -> Tensor:
+    return rows.clamp(0, len(table) - 1)
 
 
-def _position_to_content(keys: Tensor, table: Tensor) -> Tensor:
-    return _asked(keys, table, _row(keys, table))
+def _products(keys: Tensor, table: Tensor, rows: Tensor) -> Tensor:
+    return (table[rows] * keys).sum(-1)  # table[rows[i, j]] · keys[j]
 
 
-def _of_the_query(keys: Tensor, table: Tensor) -> Tensor:
-    return (table[_row(keys, table).clamp(0, len(table) - 1)] * keys[:, None]).sum(-1)
+def _position_to_content(keys: Tensor, table: Tensor, **changes: int) -> Tensor:
+    return _products(keys, table, _clamped(_row_numbers(keys, table, **changes), table))
 
 
-def _cut_late(keys: Tensor, table: Tensor) -> Tensor:
-    return (table[_row(keys, table).clamp(0, len(table))] * keys).sum(-1)
+def _keys_at_the_query(keys: Tensor, table: Tensor) -> Tensor:
+    rows = _clamped(_row_numbers(keys, table), table)
+    return (table[rows] * keys[:, None]).sum(-1)
+
+
+def _cut_off_late(keys: Tensor, table: Tensor) -> Tensor:
+    return _products(keys, table, _row_numbers(keys, table).clamp(0, len(table)))
 
 
 check_position_to_content = Check(
     "position_to_content",
     _position_to_content,
     cases=[
-        (numbers(3, 4), numbers(8, 4, seed=1)),
-        (numbers(6, 4, seed=2), numbers(4, 4, seed=3)),
-        (numbers(9, 2, seed=4), numbers(6, 2, seed=5)),
-        (numbers(1, 3, seed=6), numbers(2, 3, seed=7)),
+        (randn(3, 4), randn(8, 4, seed=1)),
+        (randn(6, 4, seed=2), randn(4, 4, seed=3)),
+        (randn(9, 2, seed=4), randn(6, 2, seed=5)),
+        (randn(1, 3, seed=6), randn(2, 3, seed=7)),
     ],
     mistakes=[
         Mistake(
             "this is what the released code does",
-            "Take a key one place earlier than its query. Whose view is asked for in this term, "
-            "and how far away is the query from there?",
-            lambda keys, table: _asked(keys, table, _row(keys, table, sign=-1)),
+            "Take a key one position earlier than its query. From whose point of view does this "
+            "term count, and how far away is the query from there?",
+            lambda keys, table: _position_to_content(keys, table, sign=-1),
         ),
         Mistake(
             "queries and keys have changed places",
@@ -264,24 +301,24 @@ check_position_to_content = Check(
             lambda keys, table: _position_to_content(keys, table).T,
         ),
         Mistake(
-            "far offsets come round again",
+            "far offsets wrap around",
             "What should δ be for all keys at distance k and beyond?",
-            lambda keys, table: _asked(keys, table, _row(keys, table) % len(table)),
+            lambda keys, table: _products(keys, table, _row_numbers(keys, table) % len(table)),
         ),
         Mistake(
             "each row is one too low",
-            "Which row does δ name for a key at the query's own place?",
-            lambda keys, table: _asked(keys, table, _row(keys, table, more=-1)),
+            "Which row does δ name for a key at the query's own position?",
+            lambda keys, table: _position_to_content(keys, table, shift=-1),
         ),
         Mistake(
-            "the content is that of the query's place",
+            "the content is that of the query's position",
             "The term is k_j · Qr. Which of i and j picks the row of keys?",
-            _of_the_query,
+            _keys_at_the_query,
         ),
         Mistake(
             "the farthest offset has no row",
             "A table of 2k rows ends at row 2k − 1. Where is your δ cut off?",
-            _cut_late,
+            _cut_off_late,
         ),
     ],
     hints=(

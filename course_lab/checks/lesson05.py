@@ -1,4 +1,4 @@
-"""Checks for lesson 05: keys of a cache moved together, and the layout of somebody's RoPE."""
+"""Checks for lesson 05: keys of a cache moved together, and the layout of an unknown RoPE."""
 
 from __future__ import annotations
 
@@ -8,26 +8,40 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from course_lab.checks.core import Check, Mistake, numbers
+from course_lab.checks.core import Check, Mistake, randn
 from course_utils.encodings.functional import apply_rope, rope_angles, rope_frequencies
 
 
-def _turn(x: Tensor, by: Tensor, base: float, layout: str = "interleaved") -> Tensor:
+def _turn(x: Tensor, steps: Tensor, base: float, layout: str = "interleaved") -> Tensor:
     """Turn (…, n, d) by so many positions, (n,)."""
-    return apply_rope(x, rope_angles(by, rope_frequencies(x.shape[-1], base)), layout)
+    return apply_rope(x, rope_angles(steps, rope_frequencies(x.shape[-1], base)), layout)
 
 
-def _new(kept: Tensor) -> Tensor:
+def _new_positions(kept: Tensor) -> Tensor:
     return torch.arange(len(kept))
 
 
+def _turned_by(steps: Callable[[Tensor], Tensor]) -> Callable[[Tensor, Tensor, float], Tensor]:
+    """Return an answer that picks the kept keys and turns them by so many positions."""
+    return lambda keys, kept, base: _turn(keys[..., kept, :], steps(kept), base)
+
+
 def _closed(keys: Tensor, kept: Tensor, base: float, layout: str = "interleaved") -> Tensor:
-    return _turn(keys[..., kept, :], _new(kept) - kept, base, layout)
+    return _turn(keys[..., kept, :], _new_positions(kept) - kept, base, layout)
+
+
+def _moved_by_one_distance(keys: Tensor, kept: Tensor, base: float) -> Tensor:
+    dropped = keys.shape[-2] - len(kept)
+    return _turn(keys[..., kept, :], torch.full_like(kept, -dropped), base)
+
+
+def _first_rows(keys: Tensor, kept: Tensor, base: float) -> Tensor:
+    return _turn(keys[..., : len(kept), :], torch.zeros_like(kept), base)
 
 
 def _cache(*size: int, base: float = 10_000.0, seed: int = 0) -> Tensor:
-    """Random keys, turned at 0, 1, 2 and so on."""
-    return _turn(numbers(*size, seed=seed), torch.arange(size[-2]), base)
+    """Return random keys, turned at positions 0, 1, 2 and so on."""
+    return _turn(randn(*size, seed=seed), torch.arange(size[-2]), base)
 
 
 check_closed = Check(
@@ -43,37 +57,35 @@ check_closed = Check(
     ],
     mistakes=[
         Mistake(
-            "the keys are turned on, away from their new places",
-            "A key that stood at 25 shall stand at 4. Must it turn forwards or back?",
-            lambda keys, kept, base: _turn(keys[..., kept, :], kept - _new(kept), base),
+            "the keys are turned further, away from their new positions",
+            "A key that stood at 25 is to stand at 4. Must it turn forwards or back?",
+            _turned_by(lambda kept: kept - _new_positions(kept)),
         ),
         Mistake(
-            "keys that had turned already are turned by their new places on top",
-            "The key at place 25 has turned by 25 θ. By how much in all, after yours?",
-            lambda keys, kept, base: _turn(keys[..., kept, :], _new(kept), base),
+            "keys that had turned already are turned by their new positions on top",
+            "The key at position 25 has turned by 25 θ. By how much in all, after your turn?",
+            _turned_by(_new_positions),
         ),
         Mistake(
             "the keys are back where they were before any turn",
-            "You undo the old turn. What about the new place?",
-            lambda keys, kept, base: _turn(keys[..., kept, :], -kept, base),
+            "You undo the old turn. What about the new position?",
+            _turned_by(lambda kept: -kept),
         ),
         Mistake(
-            "the rows are picked, and each still stands at its old place",
-            "Is the key at 25 turned by its place among the kept ones, or by the old one?",
+            "the rows are picked, and each still stands at its old position",
+            "Is the key from 25 turned by its position among the kept keys, or by its old one?",
             lambda keys, kept, base: keys[..., kept, :].clone(),
         ),
         Mistake(
             "all keys move by one distance",
             "The first tokens stay where they are, and those after the gap move. By how much does "
-            "each?",
-            lambda keys, kept, base: _turn(
-                keys[..., kept, :], (len(kept) - keys.shape[-2]) * torch.ones_like(kept), base
-            ),
+            "each of them?",
+            _moved_by_one_distance,
         ),
         Mistake(
             "all keys move as the first one does",
             "By how much must the last of the kept keys move?",
-            lambda keys, kept, base: _turn(keys[..., kept, :], -kept[:1].expand(len(kept)), base),
+            _turned_by(lambda kept: -kept[:1].expand(len(kept))),
         ),
         Mistake(
             "the base is not used",
@@ -82,26 +94,24 @@ check_closed = Check(
         ),
         Mistake(
             "features are paired by halves",
-            "Which two features form pair 0 in the layout that was asked for?",
+            "Which two features form pair 0 in the layout of the exercise?",
             lambda keys, kept, base: _closed(keys, kept, base, "half"),
         ),
         Mistake(
-            "the first rows are kept, not those that were asked for",
+            "the first rows are kept, not the ones in `kept`",
             "Which rows of the cache does `kept` name?",
-            lambda keys, kept, base: _turn(
-                keys[..., : len(kept), :], torch.zeros(len(kept), dtype=torch.long), base
-            ),
+            _first_rows,
         ),
         Mistake(
             "the rows are turned by other tokens' moves",
-            "Key number 4 of the kept ones comes from place 25. Which number says where it goes?",
-            lambda keys, kept, base: _turn(keys[..., kept, :], (_new(kept) - kept).flip(0), base),
+            "Key number 4 of the kept ones comes from position 25. Where does it go?",
+            _turned_by(lambda kept: (_new_positions(kept) - kept).flip(0)),
         ),
     ],
     hints=(
-        "A key was turned by its old place times θ. You may turn it once more. By how much in all "
-        "should it have turned?",
-        "Two turns one after the other are one turn, by the sum of both angles. Turns may be "
+        "A key was turned by its old position times θ. You may turn it once more. By how much "
+        "should it have turned in all?",
+        "Two turns one after the other are a single turn, by the sum of both angles. Turns may be "
         "negative.",
         "Pick the rows `kept` on the last axis but one, then turn row n by n − kept[n] positions.",
     ),
@@ -111,8 +121,8 @@ check_closed = Check(
 Turn = Callable[[Tensor, float], Tensor]
 
 
-class _Own:
-    """Somebody's RoPE: which features are paired is theirs, in any order, and some do not turn.
+class _Rope:
+    """RoPE in a layout of its own: any two features may be a pair, and some need not turn.
 
     Args:
         first, second: the features of each pair.
@@ -123,51 +133,52 @@ class _Own:
     def __init__(self, first: list[int], second: list[int], speeds: Tensor, name: str) -> None:
         self.first, self.second, self.speeds, self.__name__ = first, second, speeds, name
 
-    def __call__(self, x: Tensor, p: float) -> Tensor:
-        """Vectors (…, d), all turned as at place p."""
-        cos, sin = (f(p * self.speeds).to(x.dtype) for f in (torch.cos, torch.sin))
-        out, a, b = x.clone(), x[..., self.first], x[..., self.second]
-        out[..., self.first], out[..., self.second] = a * cos - b * sin, a * sin + b * cos
+    def __call__(self, x: Tensor, position: float) -> Tensor:
+        """Return vectors (…, d), all turned as at this position."""
+        cos = torch.cos(position * self.speeds).to(x.dtype)
+        sin = torch.sin(position * self.speeds).to(x.dtype)
+        a, b = x[..., self.first], x[..., self.second]
+        out = x.clone()
+        out[..., self.first] = a * cos - b * sin
+        out[..., self.second] = a * sin + b * cos
         return out
 
 
-def _neighbours(d: int, turned: int | None = None) -> _Own:
-    """Pairs of neighbours among the first ``turned`` features; the rest never turn."""
-    turned = turned or d
-    speeds = rope_frequencies(turned)
-    return _Own([*range(0, turned, 2)], [*range(1, turned, 2)], speeds, "neighbours")
+def _neighbours(d: int, turning: int | None = None) -> _Rope:
+    """Pairs of neighbours among the first ``turning`` features; the others do not turn."""
+    turning = turning or d
+    first, second = list(range(0, turning, 2)), list(range(1, turning, 2))
+    return _Rope(first, second, rope_frequencies(turning), "neighbours")
 
 
-def _halves(d: int, back: bool = False) -> _Own:
-    speeds = rope_frequencies(d) * (-1 if back else 1)
-    return _Own([*range(d // 2)], [*range(d // 2, d)], speeds, "halves")
+def _halves(d: int, backwards: bool = False) -> _Rope:
+    """Pairs of a feature in the first half and one in the second."""
+    speeds = rope_frequencies(d) * (-1 if backwards else 1)
+    return _Rope(list(range(d // 2)), list(range(d // 2, d)), speeds, "halves")
 
 
-def _shuffled(d: int, still: int) -> _Own:
-    """Any two features are a pair; the slowest ``still`` pairs have speed 0."""
+def _shuffled(d: int, still: int) -> _Rope:
+    """Pairs of any two features; the slowest ``still`` pairs do not turn."""
     order = torch.randperm(d, generator=torch.Generator().manual_seed(d)).tolist()
     speeds = rope_frequencies(d, 500_000.0)
     speeds[len(speeds) - still :] = 0
-    return _Own(order[::2], order[1::2], speeds, "shuffled")
+    return _Rope(order[::2], order[1::2], speeds, "shuffled")
 
 
-def _asked(turn: Turn, d: int, p: float) -> Tensor:
-    """Row a: by how much feature a alone spreads to the other features at place p."""
-    return turn(torch.eye(d), p).abs().fill_diagonal_(0)
+def _spread(turn: Turn, d: int, position: float) -> Tensor:
+    """Return in row a how far feature a alone spreads to each other feature at this position."""
+    return turn(torch.eye(d), position).abs().fill_diagonal_(0)
 
 
-def _partners(turn: Turn, d: int) -> Tensor:
-    largest, partner = _asked(turn, d, 1.0).max(-1)
+def _partners(turn: Turn, d: int, least: float = 0.0) -> Tensor:
+    """Return each feature's partner; its own number where no more than ``least`` spreads."""
+    largest, partner = _spread(turn, d, 1.0).max(-1)
+    return torch.where(largest > least, partner, torch.arange(d))
+
+
+def _one_direction(turn: Turn, d: int) -> Tensor:
+    largest, partner = turn(torch.eye(d), 1.0).fill_diagonal_(0).max(-1)
     return torch.where(largest > 0, partner, torch.arange(d))
-
-
-def _above(turn: Turn, d: int, least: float) -> Tensor:
-    spread = _asked(turn, d, 1.0)
-    return torch.where(spread.amax(-1) > least, spread.argmax(-1), torch.arange(d))
-
-
-def _half_partners(turn: Turn, d: int) -> Tensor:
-    return (torch.arange(d) + d // 2) % d
 
 
 check_partners = Check(
@@ -177,8 +188,8 @@ check_partners = Check(
         (_neighbours(8), 8),
         (_halves(8), 8),
         (_neighbours(2), 2),
-        (_halves(64, back=True), 64),
-        (_neighbours(16, turned=4), 16),
+        (_halves(64, backwards=True), 64),
+        (_neighbours(16, turning=4), 16),
         (_shuffled(32, still=0), 32),
         (_shuffled(12, still=2), 12),
     ],
@@ -191,14 +202,14 @@ check_partners = Check(
         Mistake(
             "halves are taken for granted",
             "What does `turn` do to a vector that is 1 in feature 0 and 0 elsewhere?",
-            _half_partners,
+            lambda turn, d: (torch.arange(d) + d // 2) % d,
         ),
         *(
             Mistake(
-                "the slow pairs are taken for still",
-                "In one step the slowest pair turns by 0.0001 or less. How much arrives at its "
+                "slow pairs are treated as if they stood still",
+                "In one step the slowest pair turns by 0.0001 or less. How much of it reaches its "
                 "partner, and where does your code draw the line?",
-                partial(_above, least=least),
+                partial(_partners, least=least),
             )
             for least in (0.1, 0.01, 0.001)
         ),
@@ -209,28 +220,24 @@ check_partners = Check(
             lambda turn, d: turn(torch.eye(d), 1.0).abs().argmax(-1),
         ),
         Mistake(
-            "features that never turn have got feature 0 as a partner",
-            "What does argmax say of a row that holds nothing but zeros?",
-            lambda turn, d: _asked(turn, d, 1.0).argmax(-1),
+            "features that never turn get feature 0 as their partner",
+            "What does argmax return for a row that holds nothing but zeros?",
+            lambda turn, d: _spread(turn, d, 1.0).argmax(-1),
         ),
         Mistake(
             "nothing has turned",
-            "By how much does anything turn at place 0?",
-            lambda turn, d: _above(turn, d, 1e9),
+            "By how much does anything turn at position 0?",
+            lambda turn, d: torch.arange(d),
         ),
         Mistake(
             "one direction of each pair is missed",
-            "A turn of (1, 0) makes one number positive, a turn of (0, 1) one negative. Do you see "
-            "both?",
-            lambda turn, d: torch.where(
-                (turn(torch.eye(d), 1.0) * (1 - torch.eye(d))).amax(-1) > 0,
-                (turn(torch.eye(d), 1.0) * (1 - torch.eye(d))).argmax(-1),
-                torch.arange(d),
-            ),
+            "Turning (1, 0) makes the other number positive, turning (0, 1) makes it negative. Do "
+            "you notice both?",
+            _one_direction,
         ),
     ],
     hints=(
-        "You may give `turn` any vector you like. Which one tells where feature 0 goes?",
+        "You may give `turn` any vector you like. Which vector shows where feature 0 goes?",
         "The rows of torch.eye(d) are vectors with a single 1. After the turn, where else is a row "
         "not 0?",
         "Take turn(torch.eye(d), 1), without signs, set the diagonal to 0, and see where each row "

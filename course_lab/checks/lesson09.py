@@ -13,10 +13,12 @@ from course_lab.checks.core import Check, Mistake
 from course_lab.checks.rules import Case
 from course_utils.encodings.functional import sinusoidal_grid, sinusoidal_table
 
+Pair = tuple[int, int]
+
 # ★★ A ruler made of padding
 
 PAGES = ((5, 7, 0.5), (1, 12, 0.0), (8, 3, -4.0))  # height, width, brightness
-TIMES = 500  # that the layer is applied
+STEPS = 500  # how often the layer is applied
 
 
 def _layer(unit: float, *taps: tuple[int, int, float]) -> tuple[Tensor, float]:
@@ -26,30 +28,31 @@ def _layer(unit: float, *taps: tuple[int, int, float]) -> tuple[Tensor, float]:
     return kernel, unit
 
 
-def _ruled(got: Any, unit: float) -> str:
-    """What is wrong with a kernel and a bias: the first pixel that ends with another number."""
-    if not isinstance(got, (tuple, list)) or len(got) != 2:
+def _judge_ruler(answer: Any, unit: float) -> str:
+    """Say what is wrong with a kernel and a bias: the first pixel that ends at a wrong number."""
+    if not isinstance(answer, (tuple, list)) or len(answer) != 2:
         return "expected two results, `return kernel, bias`."
-    kernel, bias = got
+    kernel, bias = answer
     if not isinstance(kernel, Tensor) or tuple(kernel.shape) != (3, 3):
         shape = tuple(kernel.shape) if isinstance(kernel, Tensor) else type(kernel).__name__
         return f"expected a kernel of shape (3, 3), got {shape}."
-    single = isinstance(bias, Tensor) and bias.numel() == 1
-    if not single and (isinstance(bias, bool) or not isinstance(bias, (int, float))):
+    is_tensor = isinstance(bias, Tensor) and bias.numel() == 1
+    is_number = isinstance(bias, (int, float)) and not isinstance(bias, bool)
+    if not is_tensor and not is_number:
         return f"expected one number for the bias, got {bias!r:.40}."
-    weights, added = kernel.detach().cpu().double()[None, None], float(bias)
+    weights = kernel.detach().cpu().double()[None, None]
     for height, width, brightness in PAGES:
         page = torch.full((1, 1, height, width), brightness, dtype=torch.float64)
-        for _ in range(TIMES):
-            page = F.conv2d(page, weights, padding=1) + added
-        wanted = unit * torch.arange(1, width + 1, dtype=torch.float64).expand(height, -1)
-        wrong = ~((page[0, 0] - wanted).abs() <= 1e-3 * abs(unit))
+        for _ in range(STEPS):
+            page = F.conv2d(page, weights, padding=1) + float(bias)
+        expected = unit * torch.arange(1, width + 1, dtype=torch.float64).expand(height, -1)
+        wrong = ~((page[0, 0] - expected).abs() <= 1e-3 * abs(unit))
         if bool(wrong.any()):
-            row, column = (int(i) for i in wrong.nonzero()[0])
+            row, column = wrong.nonzero()[0].tolist()
             return (
                 f"on a page of {height} × {width} pixels, each {brightness:g} at first, the pixel "
                 f"in row {row + 1}, column {column + 1} ends at {page[0, 0, row, column]:.4g}, "
-                f"not at {wanted[row, column]:g}."
+                f"not at {expected[row, column]:g}."
             )
     return ""
 
@@ -58,11 +61,11 @@ check_ruler = Check(
     "ruler",
     lambda unit: _layer(unit, (1, 0, 1.0)),
     cases=[(1.0,), (0.5,), (3.0,), (-2.0,)],
-    judge=_ruled,
+    judge=_judge_ruler,
     mistakes=[
         Mistake(
             "it counts from the right",
-            "conv2d does not turn the kernel round. Which neighbour does kernel[1, 2] look at?",
+            "conv2d does not flip the kernel. Which neighbour does kernel[1, 2] look at?",
             lambda unit: _layer(unit, (1, 2, 1.0)),
         ),
         Mistake(
@@ -71,12 +74,12 @@ check_ruler = Check(
             lambda unit: _layer(unit, (0, 1, 1.0)),
         ),
         Mistake(
-            "without a bias the zeros of the padding wipe the page out",
+            "without a bias the zeros of the padding erase the page",
             "Each column has more than the one before. Where could that come from?",
             lambda unit: _layer(0.0, (1, 0, 1.0)),
         ),
         Mistake(
-            "each pixel adds to what it had, so the numbers never come to rest",
+            "each pixel adds to its own number, so the numbers never settle",
             "What should a pixel forget, and whose number should it take over?",
             lambda unit: _layer(unit, (1, 1, 1.0)),
         ),
@@ -87,12 +90,14 @@ check_ruler = Check(
         ),
         Mistake(
             "a look at both sides makes a hill: zeros come in from both borders",
-            "Which of the four borders shall the ruler start from? Who must not be heard then?",
+            "From which of the four borders should the ruler start? Which pixels must then have no "
+            "say?",
             lambda unit: _layer(unit, (1, 0, 0.5), (1, 2, 0.5)),
         ),
         Mistake(
-            "the mean of all nine makes a hill, for zeros come in from all borders",
-            "Which of the four borders shall the ruler start from? Who must not be heard then?",
+            "the mean of all nine makes a hill: zeros come in from all borders",
+            "From which of the four borders should the ruler start? Which pixels must then have no "
+            "say?",
             lambda unit: (torch.full((3, 3), 1 / 9), unit),
         ),
         Mistake(
@@ -106,27 +111,29 @@ check_ruler = Check(
             lambda unit: _layer(1.0, (1, 0, 1.0)),
         ),
         Mistake(
-            "the unit is in the kernel: each column has that many times the one before",
-            "The numbers shall grow by the same step. Is that a factor, or a summand?",
+            "the unit is in the kernel: each column is that many times the one before",
+            "The numbers should grow by equal steps. Is such a step a factor or a summand?",
             lambda unit: _layer(1.0, (1, 0, unit)),
         ),
         Mistake(
-            "unit stands in the kernel and in the bias",
-            "Columns 1 and 2 differ by one unit. What makes 2 units of 1, a factor or a summand?",
+            "the unit is in the kernel and in the bias",
+            "Columns 1 and 2 differ by one unit. Does a factor or a summand make 2 units of 1?",
             lambda unit: _layer(unit, (1, 0, unit)),
         ),
     ],
     hints=(
-        "Count as a row of people does: each hears the number of one neighbour, and says another.",
-        "The first has nobody on that side, and hears the padding: 0. What must everybody add?",
+        "Count as people in a row do: each hears a neighbour's number and says another.",
+        "The first has nobody on that side and hears the padding: 0. What must everybody add?",
         "The kernel has a single 1, at the left neighbour: kernel[1, 0]. What is left is the bias.",
     ),
 )
 
 # ★★ No cross
 
-REACH = 10.0  # patches; offsets so far are looked at
-EVEN, FALLEN, FAR = 0.05, 0.8, 4.0
+REACH = 10.0  # patches: longest offset that is judged
+SPREAD = 0.05  # most by which dot products of patches equally far apart may differ
+FAR = 4  # patches apart at which dot products must have fallen
+FALLEN = 0.8  # most that may be left there, of the dot product of a patch with itself
 
 
 def _page(height: int, width: int, d_model: int) -> Case:
@@ -134,136 +141,178 @@ def _page(height: int, width: int, d_model: int) -> Case:
     return rows.flatten(), columns.flatten(), d_model
 
 
+def _speeds(count: int) -> Tensor:
+    """Return this many speeds from 1 to 0.1 radians a patch."""
+    return 0.1 ** torch.linspace(0, 1, count)
+
+
+def _codes_of_angles(angles: Tensor) -> Tensor:
+    return torch.cat([angles.cos(), angles.sin()], dim=1)
+
+
+def _along(rows: Tensor, columns: Tensor, directions: Tensor) -> Tensor:
+    """Return how far each patch lies in each direction (radians), (patches, directions)."""
+    return rows[:, None] * directions.sin() + columns[:, None] * directions.cos()
+
+
 def _waves(rows: Tensor, columns: Tensor, directions: Tensor, speeds: Tensor) -> Tensor:
-    """Codes of waves that run in each of the directions (radians) at each of the speeds."""
-    along = rows[:, None] * directions.sin() + columns[:, None] * directions.cos()
-    angles = (along[:, :, None] * speeds).flatten(1)
-    return torch.cat([angles.cos(), angles.sin()], dim=1)
+    """Return codes of waves that run in each of the directions at each of the speeds."""
+    return _codes_of_angles((_along(rows, columns, directions)[:, :, None] * speeds).flatten(1))
 
 
-def _round(rows: Tensor, columns: Tensor, d_model: int, count: int = 8, span: float = 1) -> Tensor:
-    directions = torch.arange(count) * (span * math.pi / count)
-    return _waves(rows, columns, directions, 0.1 ** torch.linspace(0, 1, d_model // 2 // count))
+def _even_directions(
+    rows: Tensor, columns: Tensor, d_model: int, count: int = 8, span: float = math.pi
+) -> Tensor:
+    directions = torch.arange(count) * span / count
+    return _waves(rows, columns, directions, _speeds(d_model // 2 // count))
 
 
-def _spiral(rows: Tensor, columns: Tensor, d_model: int) -> Tensor:
+def _cross(rows: Tensor, columns: Tensor, d_model: int) -> Tensor:
+    return sinusoidal_grid(rows, columns, d_model, 100.0)
+
+
+def _cross_of_slow_waves(rows: Tensor, columns: Tensor, d_model: int) -> Tensor:
+    return sinusoidal_grid(rows, columns, d_model)
+
+
+def _turned_cross(rows: Tensor, columns: Tensor, d_model: int) -> Tensor:
+    directions = torch.tensor([0.25, 0.75]) * math.pi
+    return _waves(rows, columns, directions, _speeds(d_model // 4))
+
+
+def _last_direction_repeated(rows: Tensor, columns: Tensor, d_model: int) -> Tensor:
+    return _waves(rows, columns, torch.linspace(0, math.pi, 8), _speeds(d_model // 16))
+
+
+def _one_direction_a_speed(rows: Tensor, columns: Tensor, d_model: int) -> Tensor:
     pairs = d_model // 2
-    turn, speeds = torch.arange(pairs) * math.pi / pairs, 0.1 ** torch.linspace(0, 1, pairs)
-    angles = (rows[:, None] * turn.sin() + columns[:, None] * turn.cos()) * speeds
-    return torch.cat([angles.cos(), angles.sin()], dim=1)
+    directions = torch.arange(pairs) * math.pi / pairs
+    return _codes_of_angles(_along(rows, columns, directions) * _speeds(pairs))
 
 
-def _random(rows: Tensor, columns: Tensor, d_model: int) -> Tensor:
+def _random_waves(rows: Tensor, columns: Tensor, d_model: int) -> Tensor:
     generator = torch.Generator().manual_seed(0)
     waves = 0.4 * torch.randn(2, d_model // 2, generator=generator)
-    angles = torch.stack([rows, columns], 1).float() @ waves
-    return torch.cat([angles.cos(), angles.sin()], dim=1)
+    return _codes_of_angles(torch.stack([rows, columns], 1).float() @ waves)
 
 
-def _evenly(got: Any, rows: Tensor, columns: Tensor, d_model: int) -> str:
-    """What is wrong with codes: the two pairs of patches as far apart that differ most."""
-    if not isinstance(got, Tensor):
-        return f"expected a torch tensor, got {type(got).__name__}."
-    if tuple(got.shape) != (len(rows), d_model):
-        return f"expected shape {(len(rows), d_model)}, got {tuple(got.shape)}."
-    if got.is_complex() or not bool(got.isfinite().all()):
+def _distance_from_the_corner(rows: Tensor, columns: Tensor, d_model: int) -> Tensor:
+    return sinusoidal_table((rows.square() + columns.square()).float().sqrt(), d_model, 100.0)
+
+
+def _row_by_row(rows: Tensor, columns: Tensor, d_model: int) -> Tensor:
+    return sinusoidal_table(rows * (columns.max() + 1) + columns, d_model, 100.0)
+
+
+def _judge_codes(codes: Any, rows: Tensor, columns: Tensor, d_model: int) -> str:
+    """Say what is wrong with codes of patches.
+
+    If their dot products depend on direction, name the two pairs of patches equally far apart
+    whose dot products differ most.
+    """
+    if not isinstance(codes, Tensor):
+        return f"expected a torch tensor, got {type(codes).__name__}."
+    if tuple(codes.shape) != (len(rows), d_model):
+        return f"expected shape {(len(rows), d_model)}, got {tuple(codes.shape)}."
+    if codes.is_complex() or not bool(codes.isfinite().all()):
         return "the codes must hold finite real numbers."
-    codes = got.detach().cpu().double()
+    codes = codes.detach().cpu().double()
     dots = codes @ codes.T
-    own = float(dots.diagonal().mean())
-    if not own > 0:
+    with_itself = float(dots.diagonal().mean())
+    if not with_itself > 0:
         return "all codes are 0."
-    dots = dots / own
+    dots = dots / with_itself
     squares = (rows[:, None] - rows).square() + (columns[:, None] - columns).square()
-    at_four = float(dots[squares == FAR**2].mean())
-    worst, shown = 0.0, (0, 0)
-    for square in squares[squares <= REACH**2].unique().tolist():
-        at = (squares == square).nonzero()
-        found = dots[squares == square]
-        if float(found.max() - found.min()) > worst:
-            worst = float(found.max() - found.min())
-            shown = (int(found.argmax()), int(found.argmin()))
-            pairs = [at[one].tolist() for one in shown]
-            told = [float(found[one]) for one in shown]
-            apart = math.sqrt(square)
-    if worst > EVEN:
-        first, other = (
-            " and ".join(f"({int(rows[i])}, {int(columns[i])})" for i in pair) for pair in pairs
-        )
+    extremes = [_extremes(dots, squares, square) for square in _squares_within(squares, REACH)]
+    high, low = max(extremes, key=lambda pair: dots[pair[0]] - dots[pair[1]])
+    if dots[high] - dots[low] > SPREAD:
+        distance = float(squares[high]) ** 0.5
         return (
-            f"patches {first} have the dot product {told[0]:.2f}, patches {other} {told[1]:.2f} "
-            f"(1: with itself). Both are {apart:.3g} apart."
+            f"patches {_patches(high, rows, columns)} have the dot product {dots[high]:.2f}, "
+            f"patches {_patches(low, rows, columns)} {dots[low]:.2f} (1: with itself). Both are "
+            f"{distance:.3g} apart."
         )
-    if at_four > FALLEN:
+    left = float(dots[squares == FAR**2].mean())
+    if left > FALLEN:
         return (
-            f"patches 4 apart still have {at_four:.2f} of the dot product of a patch with itself."
+            f"patches {FAR} apart still have {left:.2f} of the dot product of a patch with itself."
         )
     return ""
 
 
-def _by_distance(rows: Tensor, columns: Tensor, d_model: int) -> Tensor:
-    return sinusoidal_table((rows.square() + columns.square()).float().sqrt(), d_model, 100.0)
+def _squares_within(squares: Tensor, reach: float) -> list[int]:
+    """Return the squared distances that occur between patches, up to a distance."""
+    return squares[squares <= reach**2].unique().tolist()
+
+
+def _extremes(dots: Tensor, squares: Tensor, square: int) -> tuple[Pair, Pair]:
+    """Return the two pairs of patches at one distance with the highest and lowest dot product."""
+    pairs = (squares == square).nonzero()
+    there = dots[squares == square]
+    first, second = pairs[there.argmax()].tolist()
+    other_first, other_second = pairs[there.argmin()].tolist()
+    return (first, second), (other_first, other_second)
+
+
+def _patches(pair: Pair, rows: Tensor, columns: Tensor) -> str:
+    return " and ".join(f"({int(rows[i])}, {int(columns[i])})" for i in pair)
 
 
 check_round_codes = Check(
     "round_codes",
-    _round,
+    _even_directions,
     cases=[_page(16, 16, 128), _page(9, 14, 64), _page(12, 12, 256), _page(20, 4, 128)],
-    judge=_evenly,
+    judge=_judge_codes,
     mistakes=[
         Mistake(
-            "that is the cross",
+            "this is the cross",
             "In these codes every wave runs down or across. Where else could waves run?",
-            lambda r, c, d: sinusoidal_grid(r, c, d, 100.0),
+            _cross,
         ),
         Mistake(
-            "that is the cross, with slower waves",
+            "this is the cross, with slower waves",
             "In these codes every wave runs down or across. Where else could waves run?",
-            lambda r, c, d: sinusoidal_grid(r, c, d),
+            _cross_of_slow_waves,
         ),
         Mistake(
-            "the cross is turned by 45 degrees, and still there",
-            "Two directions leave a cross. What do more do?",
-            lambda r, c, d: _waves(
-                r, c, torch.tensor([0.25, 0.75]) * math.pi, 0.1 ** torch.linspace(0, 1, d // 4)
-            ),
+            "the cross is turned by 45 degrees and still there",
+            "Two directions leave a cross. What do more directions leave?",
+            _turned_cross,
         ),
         Mistake(
             "four directions leave a star with eight rays",
             "It is rounder than a cross. How could it be rounder still?",
-            lambda r, c, d: _round(r, c, d, 4),
+            lambda rows, columns, d: _even_directions(rows, columns, d, 4),
         ),
         Mistake(
             "all waves run towards one quarter of the page",
-            "A wave looks the same from behind. How far must directions go round?",
-            lambda r, c, d: _round(r, c, d, 8, 0.5),
+            "A wave looks the same from behind. How far round must the directions go?",
+            lambda rows, columns, d: _even_directions(rows, columns, d, 8, math.pi / 2),
         ),
         Mistake(
-            "the first direction and the last are one: half a turn on, a wave looks the same",
+            "the first direction and the last are the same: half a turn on, a wave looks as before",
             "Which directions do you have, in degrees? Which of them is there twice?",
-            lambda r, c, d: _waves(
-                r, c, torch.linspace(0, math.pi, 8), 0.1 ** torch.linspace(0, 1, d // 16)
-            ),
+            _last_direction_repeated,
         ),
         Mistake(
             "each speed runs in a direction of its own, so each alone prefers its direction",
             "What must every speed do for the sum to be round?",
-            _spiral,
+            _one_direction_a_speed,
         ),
         Mistake(
-            "directions and speeds are drawn at random, and so few are not even",
+            "directions and speeds are random, and so few of them are not spread evenly",
             "How could you spread them without luck?",
-            _random,
+            _random_waves,
         ),
         Mistake(
-            "that is the distance from the corner, not of two patches from each other",
+            "this is the distance from the corner, not of two patches from each other",
             "Which patches are as far from the corner as (3, 4)? Do they lie together?",
-            _by_distance,
+            _distance_from_the_corner,
         ),
         Mistake(
             "patches are counted row by row, so the one below is far away",
             "What should two patches have in common that lie one above the other?",
-            lambda r, c, d: sinusoidal_table(r * (c.max() + 1) + c, d, 100.0),
+            _row_by_row,
         ),
     ],
     hints=(

@@ -10,20 +10,20 @@ from typing import Any
 from torch import Tensor
 
 from course_lab.checks.calls import Call, Function
-from course_lab.checks.compare import difference, shape
+from course_lab.checks.compare import difference, shape_of
 
 
 @dataclass(frozen=True)
 class Mistake:
-    """A wrong answer people are known to give, and the question that leads on from it.
+    """A wrong answer that people are known to give, and the question that leads on from it.
 
     Attributes:
-        name: what went wrong, a few words.
+        name: what went wrong, in a few words.
         question: what to ask the learner; it must not give the answer away.
         answer: the wrong answer itself, called like the right one.
-        trace: for answers that say little, such as True: whether the arguments of a call (functions
-            that note what they were given, say) show that this mistake was made. Then the answer
-            itself does not count.
+        trace: for answers that say little, such as True. Whether the arguments of a call (functions
+            that record their input, say) show that this mistake was made; the answer itself then
+            does not count.
     """
 
     name: str
@@ -32,66 +32,97 @@ class Mistake:
     trace: Callable[[tuple[Any, ...]], bool] | None = None
 
 
+@dataclass(frozen=True)
+class Evidence:
+    """How well a mistake explains the failing cases."""
+
+    by_value: int  # cases with the same wrong answer
+    by_shape: int  # cases with the same wrong shape
+    spoilt: int  # cases that the mistake gets wrong and the learner right
+
+    @property
+    def explained(self) -> int:
+        """The cases that it explains."""
+        return max(self.by_value, self.by_shape)
+
+    @property
+    def rank(self) -> tuple[int, int, int]:
+        """Larger for better explanations."""
+        return self.by_value, self.by_shape, -self.spoilt
+
+
 @dataclass
-class Known:
-    """A mistake with its answers to the cases, and how to tell what is wrong with them."""
+class Candidate:
+    """A known mistake with its answers to the cases, and how to find what is wrong with them."""
 
     mistake: Mistake
-    answers: list[Any]
-    problems: Callable[[list[Any]], list[str]]
+    answers: Sequence[Any]
+    problems: Callable[[Sequence[Any]], list[str]]
 
     @cached_property
     def wrong(self) -> list[bool]:
         """Which of the answers are wrong. Computed when needed: a judge may take a second."""
-        return [bool(text) for text in self.problems(self.answers)]
+        return [bool(problem) for problem in self.problems(self.answers)]
 
     def evidence(
         self, calls: Sequence[Call], failing: Sequence[int], right: Sequence[Any], tolerance: float
-    ) -> tuple[int, int, int] | None:
-        """How many wrong answers it explains, by value and by shape, less what it would spoil.
+    ) -> Evidence | None:
+        """Return how well the mistake explains the failing calls.
 
-        None where it explains less than half of them, or fewer than it would spoil of the others.
+        None where it explains fewer than half of them, or fewer cases than it would spoil.
         """
-        got = [one.answer for one in calls]
         if self.mistake.trace:
-            shown = all(self.mistake.trace(calls[i].given) for i in failing)
-            return (len(failing), 0, 0) if shown else None
-        same = [i for i in failing if not difference(got[i], self.answers[i], tolerance, True)]
-        shaped = [i for i in failing if _same_wrong_shape(got[i], self.answers[i], right[i])]
-        if not same and not shaped:
+            shows = all(self.mistake.trace(calls[case].arguments) for case in failing)
+            return Evidence(len(failing), 0, 0) if shows else None
+        same, same_shape = [], []
+        for case in failing:
+            learners, known = calls[case].answer, self.answers[case]
+            if not difference(learners, known, tolerance, any_dtype=True):
+                same.append(case)
+            if _same_wrong_shape(learners, known, right[case]):
+                same_shape.append(case)
+        if not same and not same_shape:
             return None
-        same = [i for i in same if self.wrong[i]]
-        spoilt = sum(self.wrong) - sum(self.wrong[i] for i in failing)
-        errors = [i for i in same if isinstance(got[i], BaseException)]
+        same = [case for case in same if self.wrong[case]]
+        errors = [case for case in same if isinstance(calls[case].answer, BaseException)]
         # A True for False, or an error of the same type, says little by itself.
-        weak = bool(errors) or isinstance(right[0], bool)
-        if (weak and len(same) < len(failing)) or len(errors) == len(calls):
+        says_little = bool(errors) or isinstance(right[0], bool)
+        if (says_little and len(same) < len(failing)) or len(errors) == len(calls):
             return None
-        enough = 2 * max(len(same), len(shaped)) >= max(len(failing), 2 * spoilt)
-        return (len(same), len(shaped), -spoilt) if enough else None
+        spoilt = sum(self.wrong) - sum(self.wrong[case] for case in failing)
+        evidence = Evidence(len(same), len(same_shape), spoilt)
+        enough = 2 * evidence.explained >= max(len(failing), 2 * spoilt)
+        return evidence if enough else None
 
 
 def explanation(
-    known: Sequence[Known],
+    candidates: Sequence[Candidate],
     calls: Sequence[Call],
     failing: Sequence[int],
     right: Sequence[Any],
     tolerance: float,
 ) -> str:
-    """The mistake that explains most of the failing cases, and its question; "" if none does."""
-    best, most = None, None
-    for one in known:
-        found = one.evidence(calls, failing, right, tolerance)
-        if found and (most is None or found > most):
-            best, most = one.mistake, found
-    if best is None or most is None:
+    """Name the mistake that explains most of the failing cases, and ask its question.
+
+    "" if no mistake explains them.
+    """
+    best: tuple[Mistake, Evidence] | None = None
+    for candidate in candidates:
+        evidence = candidate.evidence(calls, failing, right, tolerance)
+        if evidence and (best is None or evidence.rank > best[1].rank):
+            best = candidate.mistake, evidence
+    if best is None:
         return ""
-    part, text = max(most[:2]), f"{best.name}. {best.question}"
-    if part < len(failing):
-        text += f" (That explains {part} of the {len(failing)} answers that are wrong.)"
+    mistake, evidence = best
+    text = f"{mistake.name}. {mistake.question}"
+    if evidence.explained < len(failing):
+        text += f" (That explains {evidence.explained} of the {len(failing)} wrong answers.)"
     return text
 
 
-def _same_wrong_shape(got: Any, known: Any, want: Any) -> bool:
-    some_number = not (isinstance(got, Tensor) and bool(got.isnan().all()))
-    return some_number and shape(got) is not None and shape(got) == shape(known) != shape(want)
+def _same_wrong_shape(learners: Any, known: Any, right: Any) -> bool:
+    """Whether a learner's answer has the shape of a known one, and not the right one."""
+    if isinstance(learners, Tensor) and bool(learners.isnan().all()):
+        return False
+    shape = shape_of(learners)
+    return shape is not None and shape == shape_of(known) != shape_of(right)

@@ -1,4 +1,4 @@
-"""What an exercise forbids, tested by watching an answer at work: calls, loops, large tensors."""
+"""What an exercise forbids, found by observing an answer at work: calls, loops, large tensors."""
 
 from __future__ import annotations
 
@@ -21,81 +21,94 @@ from course_lab.checks.compare import describe
 
 Case = tuple[Any, ...]
 EXPONENTIALS = ("exp", "exp2", "exp_", "softmax", "log_softmax", "pow", "__pow__", "__rpow__")
-OUTSIDE = ("numpy", "__array__", "tolist")  # what follows cannot be watched
+LEAVES_TORCH = ("numpy", "__array__", "tolist")  # what follows them cannot be observed
 
 
 class Rule(ABC):
     """Something that an exercise asks for besides the right numbers."""
 
     @abstractmethod
-    def broken(self, yours: Function, cases: Sequence[Case], seconds: float) -> str:
-        """How the function breaks the rule, in a sentence or two; empty if it keeps it."""
+    def broken(self, answer: Function, cases: Sequence[Case], seconds: float) -> str:
+        """Say how the function breaks the rule; "" if it keeps it.
+
+        The text goes on after "the answer is right, but".
+        """
 
 
-class Seen(TorchFunctionMode):
-    """What a function did while it answered a case.
+@dataclass(frozen=True)
+class TensorSeen:
+    """A tensor that an operation returned."""
+
+    operation: str
+    shape: torch.Size
+    memory: int  # how many numbers its memory holds
+
+
+class Observation(TorchFunctionMode):
+    """What a function does while it answers a case.
 
     ``TorchDispatchMode`` would see more, the inside of PyTorch's own functions, but its first use
     loads ``torch._dynamo``, which takes seconds.
 
     Attributes:
         operations: PyTorch's functions and methods by name, in order; "indexing" for x[numbers].
-        tensors: what they returned: the name, the shape, and how many numbers the memory holds.
-        codes: the code of each Python function that was called, by whomever.
+        tensors: the tensors that they returned.
+        codes: the code of each Python function that was called, by whatever caller.
         lines: how often each line of the learner's notebook ran, by file and number.
         answer: what the function returned, or the exception that it ended with.
     """
 
-    def __init__(self, yours: Function, case: Case, seconds: float) -> None:
+    def __init__(self, function: Function, case: Case, seconds: float) -> None:
         super().__init__()
         self.operations: list[str] = []
-        self.tensors: list[tuple[str, torch.Size, int]] = []
+        self.tensors: list[TensorSeen] = []
         self.codes: set[CodeType] = set()
         self.lines: Counter[tuple[str, int]] = Counter()
-        self._notebook = getattr(yours, "__globals__", None)
-        self.answer = call(lambda *given: self._watch(yours, given), case, seconds).answer
+        self._notebook = getattr(function, "__globals__", None)
+        self.answer = call(lambda *args: self._observed(function, args), case, seconds).answer
 
-    def _watch(self, yours: Function, given: Case) -> Any:
-        before = sys.gettrace()
+    def _observed(self, function: Function, arguments: Case) -> Any:
+        tracer = sys.gettrace()
         with self:
-            sys.settrace(self._enter)
+            sys.settrace(self._on_call)
             try:
-                return yours(*given)
+                return function(*arguments)
             finally:
-                sys.settrace(before)
+                sys.settrace(tracer)
 
-    def _enter(self, frame: FrameType, event: str, _: Any) -> Any:
+    def _on_call(self, frame: FrameType, event: str, _: Any) -> Any:
         self.codes.add(frame.f_code)
-        return self._line if frame.f_globals is self._notebook else None
+        return self._on_line if frame.f_globals is self._notebook else None
 
-    def _line(self, frame: FrameType, event: str, _: Any) -> Any:
+    def _on_line(self, frame: FrameType, event: str, _: Any) -> Any:
         if event == "line":
             self.lines[frame.f_code.co_filename, frame.f_lineno] += 1
-        return self._line
+        return self._on_line
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         out = func(*args, **(kwargs or {}))
         name = getattr(func, "__name__", str(func))
-        by_number = name in ("__getitem__", "__setitem__") and _has_numbers(args[1])
-        self.operations.append("indexing" if by_number else name)
-        for one in out if isinstance(out, (tuple, list)) else (out,):
-            if isinstance(one, Tensor):
-                self.tensors.append((name, one.shape, _memory(one)))
+        indexes = name in ("__getitem__", "__setitem__") and _holds_row_numbers(args[1])
+        self.operations.append("indexing" if indexes else name)
+        for value in out if isinstance(out, (tuple, list)) else (out,):
+            if isinstance(value, Tensor):
+                self.tensors.append(TensorSeen(name, value.shape, _memory(value)))
         return out
 
 
 def _memory(x: Tensor) -> int:
-    """Its numbers, or, where ``expand`` has repeated them, those that it holds."""
+    """Return how many numbers a tensor holds, without those that ``expand`` repeats."""
     return min(x.numel(), x.untyped_storage().nbytes() // x.element_size())
 
 
-def _has_numbers(index: Any) -> bool:
-    """Whether an index is, or holds, a list or a tensor of row numbers; a mask is none."""
-    parts = index if isinstance(index, tuple) else (index,)
-    return any(
-        isinstance(one, list) or (isinstance(one, Tensor) and one.ndim and one.dtype != torch.bool)
-        for one in parts
-    )
+def _holds_row_numbers(index: Any) -> bool:
+    """Whether an index is or contains a list or tensor of row numbers; a mask does not count."""
+    for part in index if isinstance(index, tuple) else (index,):
+        if isinstance(part, list):
+            return True
+        if isinstance(part, Tensor) and part.ndim and part.dtype != torch.bool:
+            return True
+    return False
 
 
 @dataclass(frozen=True)
@@ -103,8 +116,8 @@ class Without(Rule):
     """Functions and operations that would solve the exercise must not be called, by any name.
 
     Attributes:
-        functions: Python functions, recognised by their code, whoever calls them.
-        operations: names of PyTorch's functions and methods, as ``Seen`` has them.
+        functions: Python functions, recognised by their code, whatever calls them.
+        operations: names of PyTorch's functions and methods, as in ``Observation``.
         why: what to do instead, a sentence.
     """
 
@@ -112,81 +125,92 @@ class Without(Rule):
     operations: tuple[str, ...] = ()
     why: str = "Here it is yours to write."
 
-    def broken(self, yours: Function, cases: Sequence[Case], seconds: float) -> str:
+    def broken(self, answer: Function, cases: Sequence[Case], seconds: float) -> str:
         """Name the first of them that was called."""
-        banned = {inspect.unwrap(one).__code__: one.__name__ for one in self.functions}
+        banned = {inspect.unwrap(func).__code__: func.__name__ for func in self.functions}
         for case in cases:
-            seen = Seen(yours, case, seconds)
-            names = [banned[code] for code in seen.codes if code in banned]
-            names += [one for one in seen.operations if one in self.operations]
+            observation = Observation(answer, case, seconds)
+            names = [banned[code] for code in observation.codes if code in banned]
+            names += [name for name in observation.operations if name in self.operations]
             if names:
-                return f"the answer is right, but it comes from {names[0]}. {self.why}"
+                return f"it comes from {names[0]}. {self.why}"
         return ""
 
 
 @dataclass(frozen=True)
 class NoLoops(Rule):
-    """As much work for a small case as for a large one: lines of the notebook, and operations.
+    """A large case takes as many lines and operations as a small one.
 
-    So a ``for``, ``while`` or comprehension over the data is found wherever the notebook has it,
-    and one inside of ``map`` or a library by its operations. Loops over two or three things that
-    are always two or three are nobody's harm.
+    So a ``for``, ``while`` or comprehension over the data is found wherever it stands in the
+    notebook, and one inside ``map`` or a library by its operations. Loops over two or three things
+    that are always two or three do no harm.
     """
 
     small: Case
     large: Case
 
-    def broken(self, yours: Function, cases: Sequence[Case], seconds: float) -> str:
+    def broken(self, answer: Function, cases: Sequence[Case], seconds: float) -> str:
         """Quote the loop, or say how many operations the two sizes take."""
-        few, many = (Seen(yours, case, min(seconds, 1.0)) for case in (self.small, self.large))
-        more = many.lines - few.lines
-        if more:
-            line = linecache.getline(*more.most_common(1)[0][0]).strip() or "for …"
-            return f"the answer is right, but there is a loop in it: `{line}`. Do it without."
+        few = Observation(answer, self.small, min(seconds, 1.0))
+        many = Observation(answer, self.large, min(seconds, 1.0))
+        if repeated := many.lines - few.lines:
+            file, number = repeated.most_common(1)[0][0]
+            line = linecache.getline(file, number).strip() or "for …"
+            return f"there is a loop in it: `{line}`. Do it without."
         if isinstance(many.answer, BaseException):
-            problem = f"{type(many.answer).__name__} {many.answer}".strip()
-            return f"the answer is right, but it ends with {problem} for {describe(self.large)}."
-        counts = len(few.operations), len(many.operations)
-        if counts[0] != counts[1]:
+            error = f"{type(many.answer).__name__} {many.answer}".strip()
+            return f"called with {describe(self.large)}, it ends with {error}."
+        if len(few.operations) != len(many.operations):
             return (
-                f"the answer is right, but a small case takes {counts[0]} operations and a large "
-                f"one {counts[1]}. Which few operations on whole tensors would do?"
+                f"a small case takes {len(few.operations)} operations and a large one "
+                f"{len(many.operations)}. Which few operations on whole tensors would do?"
             )
         return ""
 
 
 @dataclass(frozen=True)
-class AtMost(Rule):
-    """No tensor larger than the exercise allows: ``numbers`` of a case's arguments."""
+class LargestTensor(Rule):
+    """No tensor is larger than the exercise allows.
+
+    Attributes:
+        case: the arguments of the call that is observed.
+        allowed: how many numbers a tensor may hold, from these arguments.
+        why: a question that leads on.
+    """
 
     case: Case
-    numbers: Callable[..., int]
+    allowed: Callable[..., int]
     why: str = "Which part of it is needed at a time?"
 
-    def broken(self, yours: Function, cases: Sequence[Case], seconds: float) -> str:
-        """Name both sizes."""
-        tensors = Seen(yours, self.case, seconds).tensors
-        largest = max((memory for *_, memory in tensors), default=0)
-        allowed = self.numbers(*self.case)
+    def broken(self, answer: Function, cases: Sequence[Case], seconds: float) -> str:
+        """Say both sizes."""
+        tensors = Observation(answer, self.case, seconds).tensors
+        largest = max((tensor.memory for tensor in tensors), default=0)
+        allowed = self.allowed(*self.case)
         if largest <= allowed:
             return ""
         return (
-            f"the answer is right, but its largest tensor holds {largest:,} numbers where "
-            f"{allowed:,} are enough. {self.why}"
+            f"its largest tensor holds {largest:,} numbers where {allowed:,} are enough. {self.why}"
         )
 
 
 @dataclass(frozen=True)
 class InParts(Rule):
-    """No exponential along a whole axis, which no other axis of the case has as its length."""
+    """No exponential is taken along a whole axis of this length at once.
+
+    Attributes:
+        case: the arguments of the call that is observed. No other axis has this length.
+        length: of the axis.
+        why: what to do instead, a sentence.
+    """
 
     case: Case
     length: int
     why: str
 
-    def broken(self, yours: Function, cases: Sequence[Case], seconds: float) -> str:
+    def broken(self, answer: Function, cases: Sequence[Case], seconds: float) -> str:
         """Name the operation."""
-        for name, shape, _ in Seen(yours, self.case, seconds).tensors:
-            if name in EXPONENTIALS and self.length in shape:
-                return f"the answer is right, but {name} gets all {self.length} at once. {self.why}"
+        for tensor in Observation(answer, self.case, seconds).tensors:
+            if tensor.operation in EXPONENTIALS and self.length in tensor.shape:
+                return f"{tensor.operation} gets all {self.length} at once. {self.why}"
         return ""

@@ -1,0 +1,174 @@
+"""Lesson 01's exercises: answers in other styles, and wrong ones that were once misjudged."""
+
+import numpy as np
+import torch
+from exercise_answers import right_answers, wrong_answers
+from torch.nn import functional as F
+
+from course_lab.checks.lesson01 import check_entropy, check_is_equivariant, check_previous
+from course_utils import measures
+
+
+def close(a, b):
+    return torch.allclose(a, b, atol=1e-5)
+
+
+# Right answers
+
+
+def entropy_of_a_distribution(weights):
+    return torch.distributions.Categorical(probs=weights).entropy()
+
+
+def entropy_with_a_small_number(weights):
+    return -(weights * (weights + 1e-12).log()).sum(-1)
+
+
+def equivariant_from_inverse(f, x, perm):
+    inverse = perm.argsort()
+    return bool((f(x[inverse])[perm] - f(x)).abs().max() < 1e-4)
+
+
+def equivariant_with_tolerances(f, x, perm):
+    return torch.allclose(f(x)[perm], f(x[perm]), rtol=1e-3, atol=1e-6)
+
+
+def equivariant_in_numpy(f, x, perm):
+    return np.allclose(f(x[perm]).numpy(), f(x).numpy()[perm.numpy()], atol=1e-5)
+
+
+def position_of_each_row(attend, start):
+    equal = torch.zeros(len(start), 1)
+    return (1 / attend(equal, equal, start[:, None]) - 1)[:, 0]
+
+
+def previous_with_rounded_positions(attend, x, start):
+    share = attend(torch.zeros(len(x), 3), torch.zeros(len(x), 3), start[:, None].double().float())
+    p = (1 / share[:, 0] - 1).round()
+    ones = torch.ones_like(p)
+    target = (p - 1).clamp(min=0)
+    q = torch.stack([-(target**2), 2 * target, -ones], 1) * 50
+    return attend(q, torch.stack([ones, p, p * p], 1), x)
+
+
+def previous_by_one_hot(attend, x, start):
+    position = position_of_each_row(attend, start).round().long()
+    target = F.one_hot((position - 1).clamp(min=0), 64).float()
+    return attend(100 * target, F.one_hot(position, 64).float(), x)
+
+
+test_right_answers_pass = right_answers(
+    {
+        check_entropy: [entropy_of_a_distribution, entropy_with_a_small_number],
+        check_is_equivariant: [
+            equivariant_from_inverse,
+            equivariant_with_tolerances,
+            equivariant_in_numpy,
+        ],
+        check_previous: [previous_with_rounded_positions, previous_by_one_hot],
+    }
+)
+
+
+# Wrong answers
+
+
+def compared_by(agree):
+    """An answer that compares the right two tensors."""
+    return lambda f, x, perm: bool(agree(f(x[perm]), f(x)[perm]))
+
+
+def with_a_shuffle_of_its_own(f, x, perm):
+    other = torch.randperm(len(x), generator=torch.Generator().manual_seed(0))
+    return close(f(x[other]), f(x)[other])
+
+
+def previous_by_positions(count):
+    """An answer that looks for the word before by positions of its own."""
+
+    def answer(attend, x, start):
+        p = count(start)
+        q = 20 * torch.stack([2 * (p - 1), -torch.ones_like(p)], 1)
+        return attend(q, torch.stack([p, p * p], 1), x)
+
+    return answer
+
+
+test_natural_mistakes_are_named = wrong_answers(
+    "mistake",
+    {
+        check_entropy: [
+            (lambda w: -(w * w.log2()).sum(-1), "bits, not nats"),
+            (lambda w: -torch.xlogy(w, w).sum(), "one number for the whole"),
+        ],
+        check_is_equivariant: [
+            (with_a_shuffle_of_its_own, "order that perm does not make"),
+            (
+                lambda f, x, perm: close(f(x.roll(1, 0)), f(x).roll(1, 0)),
+                "order that perm does not make",
+            ),
+            (lambda f, x, perm: close(f(x), f(x)[perm]), "never sees"),
+            (lambda f, x, perm: close(f(x), f(x[perm])), "invariance"),
+            (compared_by(lambda a, b: close(a[0], b[0])), "not every row"),
+            (
+                compared_by(lambda a, b: (a - b).abs().amax(1).min() < 1e-5),
+                "a single row that fits",
+            ),
+            (compared_by(lambda a, b: close(a.norm(dim=-1), b.norm(dim=-1))), "only the lengths"),
+            (compared_by(lambda a, b: close(a[:, 0], b[:, 0])), "not every feature"),
+            (compared_by(lambda a, b: (a - b).max() < 1e-4), "one sign"),
+            (compared_by(lambda a, b: torch.allclose(a, b, atol=1)), "far above rounding"),
+            (compared_by(lambda a, b: torch.allclose(a, b, atol=0.01)), "far above rounding"),
+            (lambda f, x, perm: close(f(x[perm])[perm], f(x)), "its inverse or once more"),
+            (lambda f, x, perm: close(f(x[perm]), f(x)[perm.argsort()]), "its inverse or once"),
+            (lambda f, x, perm: False, "False whatever"),
+            (lambda f, x, perm: True, "True whatever"),
+        ],
+        check_previous: [
+            (lambda attend, x, start: x.roll(1, 0), "stored before its own"),
+            (
+                previous_by_positions(lambda start: torch.arange(len(start)) * 1.0),
+                "counted in the order of storage",
+            ),
+            (
+                previous_by_positions(lambda start: start.cumsum(0)),
+                "counted in the order of storage",
+            ),
+        ],
+    },
+)
+
+
+def overwriting(weights):
+    return -weights.mul_(weights.clamp(min=1e-30).log()).sum(-1)
+
+
+def picked_by_positions(attend, x, start):
+    """The order, read off what attend shows, and then rows picked by it."""
+    position = position_of_each_row(attend, start).round().long()
+    return x[position.argsort()][(position - 1).clamp(min=0)]
+
+
+def picked_and_passed_through_attend(attend, x, start):
+    """The same, and then each row attends to itself."""
+    one_hot = torch.eye(len(x)) * 50
+    return attend(one_hot, one_hot, picked_by_positions(attend, x, start))
+
+
+test_rules_are_kept = wrong_answers(
+    "rule",
+    {
+        check_entropy: [
+            (measures.entropy, "comes from entropy"),
+            (overwriting, "changes its argument weights in place"),
+        ],
+        check_previous: [
+            (picked_by_positions, "no call of attend gave these rows"),
+            (picked_and_passed_through_attend, "no call of attend gave these rows"),
+        ],
+    },
+)
+test_luck_is_noticed = wrong_answers(
+    "wrong",
+    {check_is_equivariant: [(lambda f, x, perm: torch.rand(1).item() < 0.5, "two different")]},
+)

@@ -1,0 +1,110 @@
+"""Lesson 06's exercises: answers in other styles, and wrong ones that were once misjudged."""
+
+import math
+
+import torch
+from exercise_answers import right_answers, wrong_answers
+
+from course_lab.checks.lesson06 import check_any_slopes, check_blockwise
+from course_utils.encodings import Places, create
+from course_utils.encodings.functional import alibi_slopes
+
+
+def scores_of(q, k, slopes, q_pos, k_pos, causal):
+    offsets = k_pos - q_pos[:, None]
+    scores = q @ k.mT / q.shape[-1] ** 0.5 - slopes[:, None, None] * offsets.abs()
+    return scores.masked_fill((offsets > 0) & causal, -torch.inf)
+
+
+# Right answers
+
+
+def in_two_passes(q, k, v, slopes, q_pos, k_pos, causal, block):
+    """Largest scores first, then the sums."""
+    blocks = [slice(start, start + block) for start in range(0, len(k_pos), block)]
+
+    def scores(keys):
+        return scores_of(q, k[:, keys], slopes, q_pos, k_pos[keys], causal)
+
+    largest = torch.stack([scores(keys).amax(-1) for keys in blocks]).amax(0)[..., None]
+    total = sum((scores(keys) - largest).exp().sum(-1, keepdim=True) for keys in blocks)
+    return sum((scores(keys) - largest).exp() @ v[:, keys] for keys in blocks) / total
+
+
+def by_logsumexp(q, k, v, slopes, q_pos, k_pos, causal, block):
+    """Each block's own softmax, weighted by its share of all."""
+    outs, sizes = [], []
+    for start in range(0, len(k_pos), block):
+        keys = slice(start, start + block)
+        offsets = k_pos[keys] - q_pos[:, None]
+        scores = torch.einsum("hqd,hkd->hqk", q, k[:, keys]) / math.sqrt(q.shape[-1])
+        scores = scores - slopes[:, None, None] * offsets.abs()
+        scores = torch.where((offsets > 0) & causal, -torch.inf, scores)
+        sizes.append(scores.logsumexp(-1, keepdim=True))
+        outs.append(scores.softmax(-1).nan_to_num() @ v[:, keys])
+    shares = torch.stack(sizes).softmax(0)
+    return sum(share * out for share, out in zip(shares, outs, strict=True))
+
+
+def in_blocks(rescaled):
+    """The right answer, with ``rescaled`` of the factor that the second sum is multiplied by."""
+
+    def answer(q, k, v, slopes, q_pos, k_pos, causal, block):
+        largest, total, out = torch.full((*q.shape[:2], 1), -1e30), 0.0, 0.0
+        for start in range(0, len(k_pos), block):
+            keys = slice(start, start + block)
+            scores = scores_of(q, k[:, keys], slopes, q_pos, k_pos[keys], causal)
+            new = torch.maximum(largest, scores.amax(-1, keepdim=True))
+            shrink, weights = (largest - new).exp(), (scores - new).exp()
+            total = total * shrink + weights.sum(-1, keepdim=True)
+            out = out * rescaled(shrink) + weights @ v[:, keys]
+            largest = new
+        return out / total
+
+    return answer
+
+
+test_right_answers_pass = right_answers(
+    {check_blockwise: [in_two_passes, by_logsumexp, in_blocks(lambda shrink: shrink)]}
+)
+test_natural_mistakes_are_named = wrong_answers(
+    "mistake", {check_blockwise: [(in_blocks(lambda shrink: 1.0), "keeps another scale")]}
+)
+
+
+# Answers that break a rule
+
+
+def slopes_of_the_encoding(n):
+    """Read off the bias of two neighbours in n heads."""
+    q = torch.zeros(1, n, 2, 4)
+    bias = create("alibi", d_model=4 * n, n_heads=n).bias(q, q, Places(torch.arange(2)))
+    assert bias is not None
+    return -bias[0, :, 0, 1]
+
+
+def whole_attention(q, k, v, slopes, q_pos, k_pos, causal, block):
+    return scores_of(q, k, slopes, q_pos, k_pos, causal).softmax(-1) @ v
+
+
+def query_by_query(q, k, v, slopes, q_pos, k_pos, causal, block):
+    outs = [
+        whole_attention(q[:, i : i + 1], k, v, slopes, q_pos[i : i + 1], k_pos, causal, block)
+        for i in range(len(q_pos))
+    ]
+    return torch.cat(outs, dim=1)
+
+
+test_rules_are_kept = wrong_answers(
+    "rule",
+    {
+        check_any_slopes: [
+            (alibi_slopes, "comes from alibi_slopes"),
+            (slopes_of_the_encoding, "comes from alibi_slopes"),
+        ],
+        check_blockwise: [
+            (whole_attention, "its largest tensor holds"),
+            (query_by_query, "gets all 160 at once"),
+        ],
+    },
+)

@@ -1,0 +1,416 @@
+"""How a check works: comparison, one call, known mistakes, rules."""
+
+import contextlib
+import sys
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch.nn import functional as F
+
+from course_lab.checks import Check, Mistake, calls
+from course_lab.checks.calls import STUB
+from course_lab.checks.rules import LargestTensor, NoLoops, Without
+from course_utils.encodings.functional import alibi_slopes
+
+# How an answer is compared
+
+
+THREE = [(torch.tensor([1.0, 2.0, 3.0]),)]
+
+
+def toy(reference, cases=THREE, mistakes=(), **options):
+    return Check("toy", reference, cases, mistakes, hints=("a", "b", "c"), **options)
+
+
+def test_a_wrong_shape_is_named_before_wrong_values():
+    text = toy(lambda x: x).verdict(lambda x: x[:2] * 5).text
+    assert "shape (3,)" in text and "(2,)" in text
+
+
+def test_right_numbers_in_a_wrong_dtype_are_reported_as_right():
+    text = toy(lambda x: x > 1).verdict(lambda x: (x > 1).int()).text
+    assert "numbers are right" in text and "torch.bool" in text and "torch.int32" in text
+
+
+def test_wrong_numbers_in_a_wrong_dtype_show_both():
+    text = toy(lambda x: x > 1).verdict(lambda x: x).text
+    assert "torch.bool" in text and "yours[0] = 1, expected 0" in text
+
+
+def test_the_first_differing_value_is_shown_with_as_many_digits_as_it_takes():
+    text = toy(lambda x: x).verdict(lambda x: x + torch.tensor([0.0, 0.5, 0.0])).text
+    assert "yours[1] = 2.5, expected 2" in text
+    text = toy(lambda x: 4e4).verdict(lambda x: 4e4 + 5).text
+    assert "expected 40000, got 40005" in text
+    text = toy(lambda x: x).verdict(lambda x: x * 1.0005).text
+    assert "yours[0] = 1.0005, expected 1" in text
+
+
+def test_an_error_shows_its_message_and_the_learners_line():
+    def mine(x):
+        return x @ torch.ones(7)
+
+    text = toy(lambda x: x).verdict(mine).text
+    assert "RuntimeError" in text and "x @ torch.ones(7)" in text
+
+
+def test_another_error_than_the_expected_one_says_which():
+    def refuse(x):
+        raise ValueError
+
+    def stumble(x):
+        raise IndexError("there")
+
+    text = toy(refuse).verdict(stumble).text
+    assert "expected ValueError, but your function raised IndexError: there" in text
+    text = toy(refuse).verdict(lambda x: x).text
+    assert "expected ValueError, but your function raised no error" in text
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16, torch.float16])
+def test_an_answer_may_be_as_exact_as_its_own_dtype(dtype):
+    check = toy(lambda x: (x / 7).exp())
+    assert check.verdict(lambda x: (x / 7).exp().to(dtype)).kind == "right"
+    assert check.verdict(lambda x: (x / 4).exp().to(dtype)).kind == "wrong"
+
+
+def test_tolerances_go_by_the_size_of_the_number_and_small_entries_count_too():
+    check = toy(lambda x: 41829.4321)
+    assert check.verdict(lambda x: torch.tensor(41829.43, dtype=torch.float32)).kind == "right"
+    assert check.verdict(lambda x: np.float32(41829.43)).kind == "right"
+    assert check.verdict(lambda x: 41850.0).kind == "wrong"
+    check = toy(lambda x: torch.tensor([1000.0, 1.0, 1e-3]))
+    assert check.verdict(lambda x: torch.tensor([1000.05, 1.0, 1e-3])).kind == "right"
+    assert check.verdict(lambda x: torch.tensor([1000.0, 1.1, 1e-3])).kind == "wrong"
+
+
+def test_complex_answers_are_compared_whole():
+    check = toy(lambda x: x * 1j)
+    assert check.verdict(lambda x: x * -1j).kind == "wrong"
+    assert check.verdict(lambda x: x * 1j).kind == "right"
+
+
+def test_a_forgotten_return_is_reported():
+    assert "Is a `return` missing?" in toy(lambda x: x).verdict(lambda x: None).text
+
+
+def test_several_results_are_compared_one_by_one():
+    check = toy(lambda x: (x, 2 * x))
+    assert check.verdict(lambda x: (x, x + x)).kind == "right"
+    assert "2 results" in check.verdict(lambda x: x).text
+    assert "got 3" in check.verdict(lambda x: (x, x, x)).text
+    text = check.verdict(lambda x: (x, x)).text
+    assert "result 2 of 2" in text and "yours[0] = 1, expected 2" in text
+
+
+def test_a_whole_number_must_be_one():
+    check = toy(lambda x: 6)
+    assert check.verdict(lambda x: torch.tensor(6)).kind == "right"
+    text = check.verdict(lambda x: 6.0).text
+    assert "right number as a float" in text and "whole number" in text
+
+
+def test_large_whole_numbers_must_be_equal():
+    check = toy(lambda x: 123_456)
+    assert check.verdict(lambda x: 123_456).kind == "right"
+    assert check.verdict(lambda x: 123_457).kind == "wrong"
+    assert check.verdict(lambda x: 123_456.5).kind == "wrong"
+    check = toy(lambda x: torch.tensor([123_456, 1]))
+    assert check.verdict(lambda x: torch.tensor([123_456, 1])).kind == "right"
+    assert check.verdict(lambda x: torch.tensor([123_457, 1])).kind == "wrong"
+
+
+def test_true_is_no_number_and_1_is_not_true():
+    assert toy(lambda x: True).verdict(lambda x: torch.tensor(True)).kind == "right"
+    assert "expected True, got 1" in toy(lambda x: True).verdict(lambda x: 1).text
+    assert "expected a number, got True" in toy(lambda x: 1).verdict(lambda x: True).text
+
+
+def test_an_answer_that_calls_exit_is_explained():
+    assert "exit" in toy(lambda x: x).verdict(lambda x: exit(1)).text
+
+
+def test_a_number_too_large_for_a_float_is_explained():
+    assert toy(lambda x: 1.0).verdict(lambda x: 10**400).kind == "wrong"
+
+
+# What a call does besides
+
+
+def unsolved(x):
+    raise NotImplementedError(STUB)
+
+
+def test_pytorchs_own_not_implemented_error_is_no_stub():
+    text = toy(lambda x: x).verdict(lambda x: x.long().softmax(-1)).text
+    assert "NotImplementedError" in text and "not implemented for" in text
+    assert "not attempted" not in text
+    assert "forward" in toy(lambda x: x).verdict(torch.nn.Module()).text
+
+
+def test_an_error_that_is_returned_is_not_taken_for_one_that_came():
+    assert "got str" in toy(lambda x: x).verdict(lambda x: NotImplementedError("mine")).text
+
+
+def test_a_call_of_another_stub_names_it():
+    verdict = toy(lambda x: x).verdict(lambda x: unsolved(x) + 1)
+    assert verdict.kind == "blocked" and "calls unsolved, which is not solved" in verdict.text
+
+
+def test_a_half_solved_stub_is_attempted():
+    def half(x):
+        if len(x) > 1:
+            raise NotImplementedError("later")
+        return x
+
+    verdict = toy(lambda x: x, [(torch.ones(1),), (torch.ones(2),)]).verdict(half)
+    assert verdict.kind == "wrong" and "NotImplementedError: later" in verdict.text
+
+
+def test_arguments_that_are_changed_in_place_are_named():
+    verdict = toy(lambda x: 2 * x).verdict(lambda x: x.mul_(2))
+    assert verdict.kind == "rule" and "argument x in place" in verdict.text
+    text = toy(lambda x: 2 * x).verdict(lambda x: x.mul_(3)).text
+    assert "expected 2" in text and "argument x in place" in text
+    text = toy(lambda x: 0, [([1, 2],)]).verdict(lambda row: 0 * len(row.__iadd__([3]))).text
+    assert "argument row in place" in text
+
+
+def test_random_answers_and_a_memory_from_call_to_call_are_reported():
+    calls_so_far = iter(range(9))
+    verdict = toy(lambda x: True).verdict(lambda x: next(calls_so_far) % 2 == 0)
+    assert verdict.kind == "wrong" and "two different answers" in verdict.text
+    assert "random numbers" in toy(lambda x: x).verdict(lambda x: torch.rand(3)).text
+
+
+@pytest.mark.parametrize("answer", [["a"], {"a": 1}, [1.0, torch.nan], [torch.ones(2)], "text"])
+def test_an_answer_of_another_type_is_not_taken_for_a_random_one(answer):
+    text = toy(lambda x: x).verdict(lambda x: answer).text
+    assert "expected a torch tensor, got" in text
+
+
+def test_what_an_answer_prints_is_printed_once(capsys):
+    rules = [NoLoops(THREE[0], THREE[0]), Without((alibi_slopes,))]
+    assert toy(lambda x: x, rules=rules).verdict(lambda x: print("here") or x).kind == "right"
+    assert capsys.readouterr().out == "here\n"
+
+
+def endless(x):
+    while True:
+        x = x + 0
+
+
+def stubborn(x):
+    while True:
+        try:
+            endless(x)
+        except:  # noqa: E722
+            return x
+
+
+def test_an_endless_loop_is_stopped_and_its_line_named():
+    begin = time.perf_counter()
+    text = toy(lambda x: x, seconds=0.1).verdict(endless).text
+    assert "longer than 0.1 seconds" in text and "never ends" in text
+    assert "x = x + 0" in text or "while True" in text
+    assert time.perf_counter() - begin < 5
+
+
+def test_code_that_swallows_the_stop_is_too_slow_all_the_same_and_nothing_comes_after():
+    assert "longer than 0.1 seconds" in toy(lambda x: x, seconds=0.1).verdict(stubborn).text
+    begin = time.perf_counter()
+    while time.perf_counter() - begin < 1.2:  # a stop on its way would come in here
+        pass
+
+
+def test_a_deadline_that_passes_before_the_call_begins_leaves_nothing_behind():
+    for _ in range(5):
+        with pytest.raises(calls.OutOfTime):
+            calls.call_within(0.0, lambda: sum(number for number in range(10**7)))
+    begin = time.perf_counter()
+    while time.perf_counter() - begin < 1.2:
+        pass
+
+
+def test_a_debugger_at_its_prompt_is_not_stopped():
+    pdb: dict[str, Any] = {"__name__": "pdb"}
+    exec("def prompt(wait):\n    while wait(): pass", pdb)
+    end = time.perf_counter() + 0.5
+
+    def debugged(x):
+        pdb["prompt"](lambda: time.perf_counter() < end)
+        return x
+
+    assert toy(lambda x: x, seconds=0.1).verdict(debugged).kind == "right"
+
+
+def test_the_time_limit_leaves_no_thread_behind():
+    before = len(sys._current_frames())
+    for _ in range(20):
+        calls.call_within(60.0, lambda: 1)
+    time.sleep(0.05)
+    assert len(sys._current_frames()) <= before + 1
+
+
+def busy_until(end):
+    while time.perf_counter() < end:
+        pass
+
+
+def test_answers_that_come_at_the_deadline_leave_no_stop_and_no_thread_behind():
+    before = len(sys._current_frames())
+    for number in range(100):
+        with contextlib.suppress(calls.OutOfTime):  # which of them are late is chance
+            calls.call_within(0.01, busy_until, time.perf_counter() + 0.0002 * number)
+    busy_until(time.perf_counter() + 1.2)
+    assert len(sys._current_frames()) <= before + 1
+
+
+# Which mistake explains wrong answers best
+
+ROWS = [(torch.tensor([4.0, 2.0]),), (torch.tensor([1.0, 0.0]),), (torch.tensor([3.0, 6.0]),)]
+NAMED = [
+    Mistake("half of it", "Half?", lambda x: x / 2),
+    Mistake("one number", "How many?", lambda x: x.mean()),
+    Mistake("a mask of −inf", "A mask?", lambda x: torch.where(x > 2, -torch.inf, 0.0)),
+]
+doubled = toy(lambda x: 2 * x, ROWS, NAMED)
+
+
+def test_a_mistake_is_recognised_by_most_of_the_wrong_answers():
+    text = doubled.verdict(lambda x: x / 2 if x[1] else x * torch.nan).text
+    assert "half of it. Half?" in text and "2 of the 3 wrong answers" in text
+    assert "half of it" not in doubled.verdict(lambda x: x / 2 if x[0] > 3 else x + 7).text
+
+
+def test_a_mistake_that_would_spoil_more_than_it_explains_is_not_named():
+    check = toy(lambda x: 2 * x, ROWS, [Mistake("squared", "Squared?", lambda x: x * x)])
+    assert "squared" not in check.verdict(lambda x: x * x if x[0] == 4 else 2 * x).text
+    assert "squared" in check.verdict(lambda x: 2 * x if x[0] == 4 else x * x).text
+
+
+def test_a_mistake_is_recognised_by_its_shape():
+    assert "one number. How many?" in doubled.verdict(lambda x: x.sum()).text
+
+
+def test_a_mistake_is_recognised_in_another_dtype():
+    mask = toy(lambda x: x > 2, ROWS, NAMED)
+    assert "a mask of −inf" in mask.verdict(NAMED[2].answer).text
+    small = toy(lambda x: x.long(), ROWS, [Mistake("one more", "More?", lambda x: x.long() + 1)])
+    assert "one more" in small.verdict(lambda x: x + 1.0).text
+
+
+def test_right_numbers_do_not_count_as_a_mistake_for_their_dtype():
+    late = [Mistake("wrong at 6", "6?", lambda x: (x > 2) & (x != 6))]
+    text = toy(lambda x: x > 2, ROWS, late).verdict(lambda x: (x > 2).float()).text
+    assert "wrong at 6" not in text and "numbers are right" in text
+
+
+def test_one_wrong_yes_is_not_taken_for_always_yes():
+    always = [Mistake("always True", "Always?", lambda n: True)]
+    check = toy(lambda n: n > 5, [(n,) for n in range(10)], always)
+    assert check.verdict(lambda n: True).kind == "mistake"
+    assert check.verdict(lambda n: n > 4).kind == "wrong"
+
+
+def test_the_same_error_everywhere_is_shown_and_not_taken_for_a_mistake():
+    breaks = [Mistake("odd ones break", "Odd?", lambda x: x[7] if x[0] == 1 else 2 * x)]
+    check = toy(lambda x: 2 * x, ROWS, breaks)
+    assert "odd ones break" in check.verdict(breaks[0].answer).text
+    assert "IndexError" in check.verdict(lambda x: x[9]).text
+
+
+# Rules
+
+
+def helper(x):
+    return torch.stack([value * 2 for value in x])
+
+
+def counted(x):
+    place, out = 0, []
+    while place < len(x):
+        out.append(2 * x[place])
+        place += 1
+    return torch.stack(out)
+
+
+def with_blocks_that_jump_back(x):
+    """Python 3.12 compiles ``except`` and ``with`` to jumps backwards, as a loop's."""
+    with torch.no_grad():
+        try:
+            return 2 * x.reshape(-1, 0, 1)
+        except RuntimeError:
+            y = 2 * x
+    return y
+
+
+def recursive(x, n):
+    return 2 * x if n == 0 else recursive(x, n - 1)
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (lambda x: 2 * x, ""),
+        (counted, "while place < len(x):"),
+        (lambda x: torch.stack([2 * value for value in x]), "loop"),
+        (lambda x: helper(x), "value * 2 for value in x"),
+        (lambda x: torch.stack(list(map(torch.Tensor.double, x)))[:] * 2.0, "a large one"),
+        (with_blocks_that_jump_back, ""),
+        (lambda x: sum(factor * x for factor in (0.5, 1.5)), ""),
+        (lambda x: recursive(x, len(x)), "x if n == 0 else"),
+    ],
+)
+def test_loops_are_found_in_the_function_and_in_what_it_calls(answer, words):
+    check = toy(lambda x: 2 * x, rules=[NoLoops((torch.ones(2),), (torch.ones(30),))])
+    verdict = check.verdict(answer)
+    assert (verdict.kind == "right") == (words == "") and words in verdict.text
+
+
+def test_a_forbidden_function_is_found_by_any_name_and_through_others():
+    rule = Without((alibi_slopes,), why="Write it.")
+    check = toy(lambda n: 2.0 ** -torch.arange(1.0, 9.0), [(8,)], rules=[rule])
+    renamed = alibi_slopes
+    for answer in (lambda n: renamed(n), lambda n: create_slopes(n)):
+        verdict = check.verdict(answer)
+        assert verdict.kind == "rule" and "comes from alibi_slopes. Write it." in verdict.text
+
+
+def create_slopes(n):
+    return alibi_slopes(n) * 1.0
+
+
+def test_a_forbidden_operation_is_found_as_function_method_and_module():
+    check = toy(lambda x: x.exp() / x.exp().sum(), rules=[Without(operations=("softmax",))])
+    for answer in (
+        lambda x: x.softmax(-1),
+        lambda x: F.softmax(x, dim=-1),
+        lambda x: torch.nn.Softmax(-1)(x),
+    ):
+        assert "comes from softmax" in check.verdict(answer).text
+
+
+def test_row_numbers_are_distinguished_from_slices_and_masks():
+    check = toy(lambda x: x[:2], rules=[Without(operations=("indexing",))])
+    assert check.verdict(lambda x: x[x < 3]).kind == "right"
+    assert check.verdict(lambda x: x[..., :2]).kind == "right"
+    assert check.verdict(lambda x: x[torch.tensor([0, 1])]).kind == "rule"
+    assert check.verdict(lambda x: x[[0, 1]]).kind == "rule"
+
+
+def test_a_tensor_larger_than_allowed_is_measured():
+    case = (torch.ones(10),)
+    check = toy(lambda x: x.sum(), [case], rules=[LargestTensor(case, lambda x: 20)])
+    assert check.verdict(lambda x: x.double().sum()).kind == "right"
+    assert check.verdict(lambda x: x.expand(50, 10)[7].sum()).kind == "right"
+    text = check.verdict(lambda x: (x[:, None] * x).sum() / 10).text
+    assert "holds 100 numbers where 20 are enough" in text
+
+
+def test_rules_are_for_right_answers():
+    check = toy(lambda x: x.softmax(-1), rules=[Without(operations=("softmax",))])
+    assert check.verdict(lambda x: x.softmax(-1) * 2).kind == "wrong"
