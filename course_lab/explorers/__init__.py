@@ -23,4 +23,31 @@ from course_lab.explorers.short_sentence import playground_attention, sharpness,
 from course_lab.explorers.stretched_waves import stretched_waves, unseen
 from course_lab.explorers.xray import xray, xray_table
 
+__all__ = [
+    "CLOCKS",
+    "Explorer",
+    "VIEWS",
+    "buckets",
+    "chooser",
+    "clocks",
+    "components",
+    "distance_cost",
+    "frequencies",
+    "ledger",
+    "ledger_rows",
+    "lengths",
+    "measured",
+    "playground_attention",
+    "previous_token",
+    "profile",
+    "sharpness",
+    "shuffle",
+    "stretched_waves",
+    "turned_pair",
+    "unseen",
+    "wanted_distance",
+    "xray",
+    "xray_table",
+]
+
 ALL = {name: value for name, value in globals().items() if isinstance(value, Explorer)}

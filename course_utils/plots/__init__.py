@@ -5,7 +5,7 @@ a slider are in ``explorers``.
 """
 
 try:
-    import matplotlib
+    import matplotlib  # noqa: F401
 except ModuleNotFoundError as error:
     raise ModuleNotFoundError(
         "course_utils.plots needs Matplotlib: pip install 'order-matters[plots]'"
