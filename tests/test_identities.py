@@ -13,7 +13,7 @@ from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 
 from course_utils import plots
-from course_utils.encodings import NAMES, create
+from course_utils.encodings import NAMES, Look, PositionalEncoding, create
 from course_utils.encodings.base import DOORS
 from course_utils.plots import identities, line_ends
 
@@ -124,7 +124,7 @@ def test_an_encoding_is_known_by_the_papers_spelling(spoken, name):
 @pytest.fixture
 def nobody(monkeypatch):
     """No encoding of one's own has been drawn yet."""
-    monkeypatch.setattr(identities, "_taken", {})
+    monkeypatch.setattr(identities, "_own_places", {})
 
 
 @pytest.mark.usefixtures("nobody")
@@ -141,7 +141,7 @@ def test_twelve_encodings_of_ones_own_look_different_from_all_others_and_stay_so
 def test_an_encoding_of_ones_own_looks_the_same_in_each_run(monkeypatch):
     found = []
     for before in ((), ("blocks",), ("decay", "cosine")):  # none of them wants the same place
-        monkeypatch.setattr(identities, "_taken", {})
+        monkeypatch.setattr(identities, "_own_places", {})
         looks(before)
         found.append(plots.identity("window"))
     assert len(set(found)) == 1
@@ -158,6 +158,22 @@ def test_a_registered_encoding_is_drawn_in_its_own_look(scheme):
     line = drawn(plt.gca(), ["window"])["window"]
     assert to_hex(line.get_color()) == plots.identity("window").colour
     assert line.get_marker() == plots.identity("window").marker
+
+
+@pytest.mark.usefixtures("nobody")
+def test_the_look_of_a_registered_class_is_its_own_and_not_an_inherited_one(scheme):
+    class Dotted(PositionalEncoding):
+        look = Look("#123456", "o", (0, (9, 9)))  # a dash that no other encoding has
+
+    class Heir(Dotted):
+        pass
+
+    scheme("dotted", Dotted)
+    scheme("heir", Heir)
+    assert plots.identity("dotted") == identities.Identity("#123456", "o", (0, (9, 9)))
+    assert plots.identity("heir").colour != "#123456"
+    first, second = drawn(plt.gca(), ["dotted, lr 1", "dotted, lr 2"]).values()
+    assert first.get_color() == second.get_color() == "#123456"
 
 
 # In figures
@@ -274,9 +290,9 @@ def test_many_means_over_seeds_are_named_at_their_ends():
 
 
 def test_places_are_moved_as_little_as_can_be():
-    apart = line_ends._apart(np.array([0.0, 1.0, 10.0]), 4.0, -100.0, 100.0)
+    apart = line_ends._spaced(np.array([0.0, 1.0, 10.0]), 4.0, -100.0, 100.0)
     assert apart.tolist() == [-1.5, 2.5, 10.0]
-    assert line_ends._apart(np.zeros(3), 4.0, 0.0, 100.0).tolist() == [0.0, 4.0, 8.0]
+    assert line_ends._spaced(np.zeros(3), 4.0, 0.0, 100.0).tolist() == [0.0, 4.0, 8.0]
 
 
 test_bad_arguments = bad_calls(

@@ -385,7 +385,7 @@ def test_a_strip_of_an_encodings_values_has_its_colour():
 
 
 def test_strips_of_nothing_are_refused():
-    with pytest.raises(ValueError, match="found must hold at least one row"):
+    with pytest.raises(ValueError, match="rows must hold at least one row"):
         plots.strips(plt.subplots()[1], {})
 
 

@@ -344,21 +344,6 @@ def test_a_model_around_an_encoding_object_is_made_first_and_loaded_then(path):
     refused(narrow, path, "encoding.options.width: 4 there, 2 here")
 
 
-def test_a_hybrid_by_layer_is_made_again_layer_by_layer(path, scheme):
-    def every_third_without(d_model, n_heads, layer, base=100.0):
-        name, options = ("none", {}) if layer % 3 == 2 else ("rope", {"base": base})
-        return create(name, d_model=d_model, n_heads=n_heads, **options)
-
-    scheme("hybrid", every_third_without)
-    model, tokens = tiny(("hybrid", {"base": 50.0}), n_layers=4), sentence()
-    kinds = [type(attention(model, layer).encoding).__name__ for layer in range(4)]
-    assert kinds == ["Rotary", "Rotary", "NoEncoding", "Rotary"]
-    model.save(path)
-    assert torch.equal(logits(from_file(path), tokens), logits(model, tokens))
-    assert torch.equal(logits(model.changed(), tokens), logits(model, tokens))
-    refused(tiny(("rope", {"base": 50.0}), n_layers=4), path, "blocks.2.attention.encoding")
-
-
 def test_an_option_that_is_no_json_is_named(path):
     window = Window(16, 2, width=torch.ones(1))
     with pytest.raises(TypeError, match=r"options of Window must be JSON or scalings.*Tensor"):

@@ -15,7 +15,7 @@ from course_lab import explorers
 from course_utils.encodings import NTK, YaRN
 from course_utils.encodings.functional import rope_frequencies, scaled_frequencies
 from course_utils.measures.trained_models import sliding_loss
-from course_utils.models import stretching, training
+from course_utils.models import TinyTransformer, stretching, training
 from course_utils.models.training import Recipe, fine_tune
 from course_utils.texts import tasks, text
 
@@ -54,6 +54,24 @@ def test_by_parts_is_yarn_without_its_temperature():
     alone, sharpened = speeds("by parts"), scaled_frequencies(32, 10_000.0, YaRN(8, 64))
     torch.testing.assert_close(alone[0], sharpened[0])
     assert alone[1] == 1 < sharpened[1]
+
+
+@pytest.mark.parametrize("base", [500.0, 500_000.0])
+def test_by_parts_and_step_start_from_the_base_of_the_model(base):
+    yarn, plain = YaRN(8, 64), rope_frequencies(32, base)
+    by_parts = stretching.way_to_stretch("by parts", 8, 64, 32, base)
+    ramped = scaled_frequencies(32, base, by_parts)[0]
+    torch.testing.assert_close(ramped, scaled_frequencies(32, base, yarn)[0])
+    stepped = scaled_frequencies(32, base, stretching.way_to_stretch("step", 8, 64, 32, base))[0]
+    finishes_a_turn = 64 * plain >= 2 * torch.pi
+    torch.testing.assert_close(stepped, torch.where(finishes_a_turn, plain, plain / 8))
+
+
+@pytest.mark.parametrize("way", ["by parts", "step", "YaRN"])
+def test_a_model_that_turns_half_of_each_head_can_be_stretched(way):
+    half = TinyTransformer(5, "rope", d_model=16, n_layers=1, n_heads=2, fraction=0.5, base=500.0)
+    longer = stretching.stretched(half, way, 2, 8)
+    assert longer(torch.zeros(1, 9).long()).shape == (1, 9, 5)
 
 
 def test_dynamic_ntk_is_ntk_where_the_length_fits_the_factor():
@@ -229,6 +247,12 @@ test_bad_input_names_the_argument_and_what_it_got = bad_calls(
         (lambda: stretching_runs.run(MADE, b"short", LENGTHS), ValueError, "ids", "got 5"),
         (lambda: stretching.way_to_stretch("yarn", 8, 64, 32), ValueError, "way", "yarn", "YaRN"),
         (lambda: stretching.way_to_stretch("YaRN", 0.0, 64, 32), ValueError, "factor", "0.0"),
+        (
+            lambda: stretching.stretched(TinyTransformer(5, "none", 16, 1), "YaRN", 2, 8),
+            TypeError,
+            "RoPE",
+            "NoEncoding",
+        ),
         (lambda: needles.needle(2, 0.5), ValueError, "length", "got 2"),
         (lambda: needles.needle(8, 1.5), ValueError, "depth", "1.5"),
     ]

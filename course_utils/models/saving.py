@@ -39,18 +39,17 @@ def save(
     Raises TypeError for an option, a note or a weight that cannot be written, ValueError for a
     weight too large for ``dtype``, OSError if the disk refuses: a file that was there is kept.
     """
-    path, kept = Path(path), {}
-    if dtype is not None and not dtype.is_floating_point:
-        raise TypeError(f"dtype must be a floating-point type such as torch.float16, got {dtype}")
-    for name, one in weights(module).items():
-        rounded = one if dtype is None or not one.is_floating_point() else one.to(dtype)
-        if bool((rounded.isinf() & one.isfinite()).any()):
-            raise ValueError(f"dtype must hold every weight, {dtype} is too small for {name}")
-        kept[name] = rounded.cpu().clone(memory_format=torch.contiguous_format)
-    found: dict[str, Any] = {"format": FORMAT, "course": __version__, "parts": _parts(module)}
-    found["notes"] = {name: _as_json(f"note {name!r}", one) for name, one in notes.items()}
-    found["sha256"] = _digest(found, _split(safetensors.save(kept))[1])
-    content = safetensors.save(kept, {KEY: json.dumps(found, sort_keys=True)})
+    path = Path(path)
+    tensors = _rounded(weights(module), dtype)
+    description: dict[str, Any] = {
+        "format": FORMAT,
+        "course": __version__,
+        "parts": _parts(module),
+        "notes": {name: _as_json(f"note {name!r}", note) for name, note in notes.items()},
+    }
+    _, data = _split(safetensors.save(tensors))
+    description["sha256"] = _digest(description, data)
+    content = safetensors.save(tensors, {KEY: json.dumps(description, sort_keys=True)})
     partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
     try:
         with partial.open("wb") as file:
@@ -69,94 +68,113 @@ def load(module: Module, path: Path | str) -> Module:
     Raises ValueError if encodings, attention or weights in the file are not those of the module,
     or for a file of a newer course; OSError for one that is missing, damaged or not of the course.
     """
-    found, kept = _read(Path(path))
-    _compare(path, found["parts"], _parts(module))
-    fill(module, kept, path)
+    description, tensors = _read(Path(path))
+    _compare(path, description["parts"], _parts(module))
+    fill(module, tensors, path)
     return module
 
 
 def about(path: Path | str) -> dict[str, Any]:
-    """What a file says: ``format``, ``course``, ``parts`` and ``notes``. Raises as :func:`load`."""
+    """A file's ``format``, ``course``, ``parts`` and ``notes``; raises as :func:`load`."""
     return _read(Path(path))[0]
 
 
 def weights(module: nn.Module) -> dict[str, Tensor]:
     """The tensors of a module, not copied, each under the first of its names only."""
-    named = module.state_dict(keep_vars=True)
-    for name, one in named.items():
-        validation.instance(f"weight {name!r}", one, Tensor, "a tensor")
-    firsts = {id(one): name for name, one in reversed(named.items())}
-    return {name: one.detach() for name, one in named.items() if firsts[id(one)] == name}
+    state = module.state_dict(keep_vars=True)
+    first_names: dict[int, str] = {}
+    for name, tensor in state.items():
+        validation.instance(f"weight {name!r}", tensor, Tensor, "a tensor")
+        first_names.setdefault(id(tensor), name)
+    return {name: state[name].detach() for name in first_names.values()}
 
 
-def fill(module: nn.Module, kept: Mapping[str, Tensor], source: Path | str) -> None:
+def fill(module: nn.Module, tensors: Mapping[str, Tensor], source: Path | str) -> None:
     """Copy the :func:`weights` of another module into this one; ValueError if they do not fit."""
-    there, here = (
-        {name: f"{'float' if one.is_floating_point() else 'whole'} {tuple(one.shape)}"
-         for name, one in found.items()}
-        for found in (kept, weights(module))
-    )  # fmt: skip
-    _compare(source, there, here)
-    module.load_state_dict(kept, strict=False)  # names left out are of the same tensors
+    _compare(source, _kinds(tensors), _kinds(weights(module)))
+    module.load_state_dict(tensors, strict=False)  # names left out are of the same tensors
 
 
-def scaling_of(described: Any) -> Any:
-    """A scaling, made from what a file says of it; anything else as it is."""
-    if not isinstance(described, dict) or "kind" not in described:
-        return described
-    kinds = {one.__name__: one for one in Scaling.__subclasses__()}
-    kind = validation.choice("kind of scaling", described["kind"], kinds)
-    return kinds[kind](**{name: one for name, one in described.items() if name != "kind"})
+def scaling_of(value: Any) -> Any:
+    """The scaling that a file describes by this value; anything else as it is."""
+    if not isinstance(value, dict) or "kind" not in value:
+        return value
+    classes = {scaling.__name__: scaling for scaling in Scaling.__subclasses__()}
+    kind = validation.choice("kind of scaling", value["kind"], classes)
+    return classes[kind](**{name: field for name, field in value.items() if name != "kind"})
+
+
+def _rounded(tensors: Mapping[str, Tensor], dtype: torch.dtype | None) -> dict[str, Tensor]:
+    """Copies on the CPU, those that are floats in another dtype."""
+    if dtype is not None and not dtype.is_floating_point:
+        raise TypeError(f"dtype must be a floating-point type such as torch.float16, got {dtype}")
+    copies = {}
+    for name, tensor in tensors.items():
+        rounded = tensor if dtype is None or not tensor.is_floating_point() else tensor.to(dtype)
+        if bool((rounded.isinf() & tensor.isfinite()).any()):
+            raise ValueError(f"dtype must hold every weight, {dtype} is too small for {name}")
+        copies[name] = rounded.cpu().clone(memory_format=torch.contiguous_format)
+    return copies
 
 
 def _parts(module: nn.Module) -> dict[str, Any]:
     """What decides how weights are read: name → class and options of encodings and attention."""
-    found = {}
+    parts = {}
     for name, part in module.named_modules():
-        if isinstance(part, MultiHeadAttention | PositionalEncoding):
-            options: dict[str, Any] = {"d_model": part.d_model, "n_heads": part.n_heads}
-            if isinstance(part, MultiHeadAttention):
-                options |= {"causal": part.causal, "log_n": part.log_n}
-            else:
-                options |= part.options
-            kind = type(part).__name__
-            found[name] = {"class": kind, "options": _as_json(f"options of {kind}", options)}
-    return found
+        if isinstance(part, MultiHeadAttention):
+            own_options = {"causal": part.causal, "log_n": part.log_n}
+        elif isinstance(part, PositionalEncoding):
+            own_options = part.options
+        else:
+            continue
+        kind = type(part).__name__
+        options = {"d_model": part.d_model, "n_heads": part.n_heads, **own_options}
+        parts[name] = {"class": kind, "options": _as_json(f"options of {kind}", options)}
+    return parts
+
+
+def _kinds(tensors: Mapping[str, Tensor]) -> dict[str, str]:
+    """Each tensor's kind of numbers and shape, as messages show them."""
+    return {
+        name: f"{'float' if tensor.is_floating_point() else 'whole'} {tuple(tensor.shape)}"
+        for name, tensor in tensors.items()
+    }
 
 
 def _as_json(name: str, value: Any) -> Any:
-    """What JSON gives back of a value, scalings as {"kind": class, …}."""
+    """A value as JSON gives it back, scalings as {"kind": class, …}."""
 
-    def plain(one: Any) -> Any:
-        if isinstance(one, Scaling) and dataclasses.is_dataclass(one):
-            return {"kind": type(one).__name__, **dataclasses.asdict(one)}
-        if isinstance(one, numbers.Integral):  # NumPy's are none of Python's
-            return int(one)
-        raise TypeError(f"a {type(one).__name__} is neither")
+    def encode(part: Any) -> Any:
+        if isinstance(part, Scaling) and dataclasses.is_dataclass(part):
+            return {"kind": type(part).__name__, **dataclasses.asdict(part)}
+        if isinstance(part, numbers.Integral):  # NumPy's are none of Python's
+            return int(part)
+        raise TypeError(f"a {type(part).__name__} is neither")
 
     try:
-        return json.loads(json.dumps(value, default=plain))
+        return json.loads(json.dumps(value, default=encode))
     except (TypeError, ValueError) as error:
         raise TypeError(f"{name} must be JSON or scalings, got {value!r}: {error}") from error
 
 
 def _read(path: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
+    """The description and the tensors of a file whose checksum fits."""
     content = path.read_bytes()
     try:
-        kept = safetensors.load(content)
+        tensors = safetensors.load(content)
         header, data = _split(content)
-        found = json.loads(header["__metadata__"][KEY])
-        newer = validation.integer("format", found["format"]) > FORMAT
-        if not newer and found.pop("sha256") != _digest(found, data):
+        description = json.loads(header["__metadata__"][KEY])
+        is_newer = validation.integer("format", description["format"]) > FORMAT
+        if not is_newer and description.pop("sha256") != _digest(description, data):
             raise ValueError("its checksum does not fit")
     except (SafetensorError, KeyError, TypeError, ValueError, RecursionError) as error:
         raise OSError(f"{path} is no model of this course, or damaged: {error!r}") from error
-    if newer:
+    if is_newer:
         raise ValueError(
-            f"{path} is of course {found.get('course')}, format {found['format']}; "
+            f"{path} is of course {description.get('course')}, format {description['format']}; "
             f"course {__version__} reads format {FORMAT}: install a newer one"
         )
-    return found, kept
+    return description, tensors
 
 
 def _split(content: bytes) -> tuple[Any, bytes]:
@@ -165,22 +183,22 @@ def _split(content: bytes) -> tuple[Any, bytes]:
     return json.loads(content[8:end]), content[end:]
 
 
-def _digest(found: Mapping[str, Any], data: bytes) -> str:
-    return hashlib.sha256(json.dumps(found, sort_keys=True).encode() + data).hexdigest()
+def _digest(description: Mapping[str, Any], data: bytes) -> str:
+    return hashlib.sha256(json.dumps(description, sort_keys=True).encode() + data).hexdigest()
 
 
 def _compare(source: Path | str, there: Any, here: Any) -> None:
     """Raise ValueError that says where two descriptions differ, and how."""
-    wrong = [*_differences("", there, here)]
-    if wrong:
-        more = "; …" if len(wrong) > 3 else ""
-        raise ValueError(f"{source} does not fit: {'; '.join(wrong[:3])}{more}")
+    differences = [*_differences("", there, here)]
+    if differences:
+        more = "; …" if len(differences) > 3 else ""
+        raise ValueError(f"{source} does not fit: {'; '.join(differences[:3])}{more}")
 
 
 def _differences(name: str, there: Any, here: Any) -> Iterator[str]:
     if isinstance(there, dict) and isinstance(here, dict):
         for key in dict.fromkeys([*there, *here]):
-            found = (side.get(key, "nothing") for side in (there, here))
-            yield from _differences(f"{name}.{key}".strip("."), *found)
+            parts = there.get(key, "nothing"), here.get(key, "nothing")
+            yield from _differences(f"{name}.{key}".strip("."), *parts)
     elif there != here:
         yield f"{name}: {there} there, {here} here"

@@ -1,4 +1,4 @@
-"""The trained models that the course ships, as weights in ``data``; ``experiments`` makes them."""
+"""The trained models that the course ships, as weights in ``data``."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ NAMES = ("none", "sinusoidal", "learned", "rope", "alibi")
 
 
 def file_name(encoding: str) -> str:
-    """Name of an encoding's file, in ``data`` and where the experiments write it."""
+    """Name of the file of an encoding's model."""
     return f"model_{encoding}.safetensors"
 
 
@@ -19,13 +19,12 @@ def model(name: str, **changes: Any) -> models.TinyTransformer:
 
     ``name`` is one of ``NAMES``, ``changes`` are as for :func:`course_utils.models.from_file`.
     """
-    return models.from_file(data.verified(_checked(name)), **changes)
+    validation.choice("name", name, NAMES)
+    return models.from_file(data.verified(file_name(name)), **changes)
 
 
 def length(name: str) -> int:
     """Bytes of the pieces that a model was trained on."""
-    return int(saving.about(data.verified(_checked(name)))["notes"]["recipe"]["length"])
-
-
-def _checked(name: str) -> str:
-    return file_name(validation.choice("name", name, NAMES))
+    validation.choice("name", name, NAMES)
+    notes = saving.about(data.verified(file_name(name)))["notes"]
+    return int(notes["recipe"]["length"])

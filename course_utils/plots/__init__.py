@@ -1,7 +1,6 @@
-"""Every figure of the course is drawn and shown here, in one style.
+"""Figures of curves and matrices in one style, and one look for each encoding.
 
-What a figure shows is computed elsewhere, in ``measures`` or ``experiments``. Pictures that follow
-a slider are in ``explorers``.
+What a figure shows is computed elsewhere, in ``measures`` and ``results``.
 """
 
 try:

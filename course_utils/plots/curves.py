@@ -11,7 +11,7 @@ from matplotlib.lines import Line2D
 from torch import Tensor
 
 from course_utils import validation
-from course_utils.plots.identities import identity, known, looks
+from course_utils.plots.identities import encoding_named, identities_in_one_figure, identity
 from course_utils.plots.line_ends import MANY, LineEnds
 
 if TYPE_CHECKING:
@@ -33,31 +33,23 @@ def lines(
     Encodings look as in every other figure, see :func:`~course_utils.plots.identity`. With a
     ``legend`` up to five curves are named in one, more of them at their ends.
     """
-    drawn = []
-    for (name, curve), look in zip(curves.items(), looks(curves), strict=True):
+    drawn: list[Line2D] = []
+    for (name, curve), look in zip(curves.items(), identities_in_one_figure(curves), strict=True):
         validation.tensor(f"curve {name!r}", curve, "(n,)", ndim=1)
         if x is not None and len(x) != len(curve):
             raise ValueError(f"x must be as long as curve {name!r}, {len(curve)}, got {len(x)}")
-        at = torch.arange(len(curve)) if x is None else x
-        height = curve.detach().float().cpu()
+        places = torch.arange(len(curve)) if x is None else x
+        heights = curve.detach().float().cpu()
         style = {"linewidth": 1.8, "markersize": 5, **look.line(len(curve))}
-        drawn += ax.plot(at.cpu(), height, label=name, **style)
+        drawn += ax.plot(places.cpu(), heights, label=name, **style)
     ax.set(title=title, xlabel=xlabel, ylabel=ylabel)
     if legend:
-        _name(ax, drawn, list(curves))
-
-
-def _name(ax: Axes, drawn: Sequence[Line2D], names: Sequence[str], **where: Any) -> None:
-    """Name curves in a legend, or at their ends where they are many."""
-    if len(drawn) >= MANY:
-        LineEnds(ax, drawn, names)
-    elif drawn:
-        ax.legend(**where)
+        _name_curves(ax, drawn, list(curves))
 
 
 def strips(
     ax: Axes,
-    found: Mapping[str, Tensor],
+    rows: Mapping[str, Tensor],
     *,
     title: str = "",
     xlabel: str = "",
@@ -68,16 +60,16 @@ def strips(
     Dots are moved up and down a little so that they do not hide one another; only the place along
     the axis says something. An encoding's have its colour.
     """
-    if not found:
-        raise ValueError("found must hold at least one row of values, got none")
-    for row, (name, values) in enumerate(found.items()):
-        shown = validation.tensor(f"found[{name!r}]", values, "(n,)", ndim=1).detach().cpu()
-        aside = (torch.arange(len(shown)) * 0.618).frac() - 0.5  # evenly spread, no two alike
-        colour = identity(name).colour if known(name) else "C0"
-        ax.plot(shown, row + 0.5 * aside, "o", markersize=3, alpha=0.6, color=colour)
+    if not rows:
+        raise ValueError("rows must hold at least one row of values, got none")
+    for row, (name, values) in enumerate(rows.items()):
+        shown = validation.tensor(f"rows[{name!r}]", values, "(n,)", ndim=1).detach().cpu()
+        shifts = (torch.arange(len(shown)) * 0.618).frac() - 0.5  # evenly spread, no two alike
+        colour = identity(name).colour if encoding_named(name) else "C0"
+        ax.plot(shown, row + 0.5 * shifts, "o", markersize=3, alpha=0.6, color=colour)
         ax.vlines(shown.mean(), row - 0.4, row + 0.4, color="black", linewidth=1.8)
-    ax.set_yticks(range(len(found)), list(found))
-    ax.set(title=title, xlabel=xlabel, ylabel=ylabel, ylim=(len(found) - 0.4, -0.6))
+    ax.set_yticks(range(len(rows)), list(rows))
+    ax.set(title=title, xlabel=xlabel, ylabel=ylabel, ylim=(len(rows) - 0.4, -0.6))
 
 
 def entropy(
@@ -91,21 +83,25 @@ def entropy(
     validation.positive("ceiling", ceiling)
     if not validation.number("floor", floor) < ceiling:
         raise ValueError(f"floor must be below ceiling, {ceiling}, got {floor}")
-    before = len(ax.lines)
+    n_before = len(ax.lines)
     lines(ax, curves, title=title, xlabel="query position", ylabel="entropy (nats)", legend=False)
-    drawn = ax.lines[before:]
+    drawn = ax.lines[n_before:]
     ax.axhline(ceiling, color="0.5", linewidth=1)
     ax.annotate(
-        f"uniform: {ceiling:.2f}", (0, ceiling), xytext=(4, 3), textcoords="offset points",
-        color="0.35", fontsize=10,
-    )  # fmt: skip
+        f"uniform: {ceiling:.2f}",
+        (0, ceiling),
+        xytext=(4, 3),
+        textcoords="offset points",
+        color="0.35",
+        fontsize=10,
+    )
     ax.set_ylim(floor, ceiling + 0.15 * (ceiling - floor))
-    _name(ax, drawn, list(curves), loc="lower right")
+    _name_curves(ax, drawn, list(curves), loc="lower right")
 
 
 def seed_curves(
     ax: Axes,
-    found: pd.DataFrame,
+    summary: pd.DataFrame,
     names: Sequence[str],
     *,
     title: str = "",
@@ -116,23 +112,40 @@ def seed_curves(
 ) -> None:
     """Draw one curve of means a name; bars are 95 % intervals, none where there is one seed.
 
-    ``found`` has the columns ``mean`` and ``margin``, indexed by name and abscissa, as
+    ``summary`` has the columns ``mean`` and ``margin``, indexed by name and abscissa, as
     ``results.summary`` makes it. ``doubling`` takes a logarithmic abscissa with a tick
     at each value. Curves look and are named as in :func:`lines`.
     """
-    known, drawn = found.index.unique(0), []
-    for name, look in zip(names, looks(names), strict=True):
-        curve = found.loc[validation.choice("names", name, known)].sort_index()
-        at = curve.index.to_numpy()
-        style = {**look.line(len(at)), "marker": look.marker or "o", "markersize": 5}
+    known = summary.index.unique(0)
+    drawn: list[Line2D] = []
+    for name, look in zip(names, identities_in_one_figure(names), strict=True):
+        curve = summary.loc[validation.choice("names", name, known)].sort_index()
+        places = curve.index.to_numpy()
+        style = {**look.line(len(places)), "marker": look.marker or "o", "markersize": 5}
         bars = ax.errorbar(
-            at, curve["mean"], curve["margin"].fillna(0.0), label=name, linewidth=1.8, capsize=2,
-            elinewidth=1, **style,
-        )  # fmt: skip
+            places,
+            curve["mean"],
+            curve["margin"].fillna(0.0),
+            label=name,
+            linewidth=1.8,
+            capsize=2,
+            elinewidth=1,
+            **style,
+        )
         drawn.append(bars.lines[0])
         if doubling:
             ax.set_xscale("log", base=2)
-            ax.set_xticks(at, [f"{value:g}" for value in at])
+            ax.set_xticks(places, [f"{value:g}" for value in places])
     ax.set(title=title, xlabel=xlabel, ylabel=ylabel)
     if legend:
-        _name(ax, drawn, names)
+        _name_curves(ax, drawn, names)
+
+
+def _name_curves(
+    ax: Axes, drawn: Sequence[Line2D], names: Sequence[str], **legend_options: Any
+) -> None:
+    """Name curves in a legend, or at their ends where they are many."""
+    if len(drawn) >= MANY:
+        LineEnds(ax, drawn, names)
+    elif drawn:
+        ax.legend(**legend_options)

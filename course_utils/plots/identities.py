@@ -1,4 +1,11 @@
-"""One colour, marker and dash for each encoding in the whole course, and for any other curve."""
+"""One colour, marker and dash for each encoding in the whole course, and for any other curve.
+
+An encoding's class has its ``look``. The looks of the course's own were chosen together: families
+share a hue by door (blues are added to embeddings, oranges rotate, greens are a bias, violet opens
+two doors). Within these the colours were searched for the largest smallest distance as seen with
+full colour vision, protanopia, deuteranopia and tritanopia; lightness or dash differ too, for
+pictures in grey, and no two share a marker.
+"""
 
 import zlib
 from collections.abc import Iterable
@@ -9,136 +16,153 @@ import matplotlib as mpl
 from matplotlib.colors import to_hex, to_rgb
 
 from course_utils import validation
-from course_utils.encodings import known_names
+from course_utils.encodings import NAMES, Look, known_names, maker_of
 
 Dash = str | tuple[int, tuple[float, ...]]
 
-# Lengths of strokes and gaps, in line widths.
-DASHES: tuple[Dash, ...] = (
-    "-", (0, (6, 2)), (0, (2, 1.2)), (0, (7, 2, 1.5, 2)), (0, (5, 1.5, 1, 1.5, 1, 1.5)),
-    (0, (1, 1)), (0, (10, 2)), (0, (3, 1, 1, 1)),
-)  # fmt: skip
+SOLID: Dash = "-"
+DASHES: tuple[Dash, ...] = (  # strokes and gaps in line widths
+    SOLID,
+    (0, (6, 2)),
+    (0, (2, 1.2)),
+    (0, (7, 2, 1.5, 2)),
+    (0, (5, 1.5, 1, 1.5, 1, 1.5)),
+    (0, (1, 1)),
+    (0, (10, 2)),
+    (0, (3, 1, 1, 1)),
+)
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
-MARKED = 12  # a longer curve has its marker at some of its points only
+MOST_MARKERS = 12  # a curve of more points has its marker at some of them only
+SIMILAR = 0.3  # colours nearer than this in red, green and blue, each from 0 to 1
+PALE = 0.7  # luminance from which a line is hard to see on white
+
+# Encodings of one's own without a look are pink, red, brown or grey.
+OWN_COLOURS = ("#e0218a", "#9b1b30", "#8a5a44", "#7f7f7f")
+OWN_MARKERS = ("8", "H", "4", "|", "3", "_")
+N_OWN = 12
+ABBREVIATIONS = {"noposition": "none", "noencoding": "none", "nope": "none"}
+
+_own_places: dict[str, int] = {}  # encodings of one's own → their place among the looks for them
 
 
 @dataclass(frozen=True)
-class Identity:
-    """How an encoding's curve looks; ``dash`` is a line style of matplotlib."""
-
-    colour: str
-    marker: str
-    dash: Dash
+class Identity(Look):
+    """How a curve looks, in any figure."""
 
     def line(self, points: int) -> dict[str, Any]:
         """Keywords for ``ax.plot`` of a curve of so many points."""
-        every = {} if points <= MARKED else {"markevery": 0.12}
-        return {"color": self.colour, "marker": self.marker, "linestyle": self.dash, **every}
+        keywords: dict[str, Any] = {
+            "color": self.colour,
+            "marker": self.marker,
+            "linestyle": self.dash,
+        }
+        if points > MOST_MARKERS:
+            keywords["markevery"] = 0.12
+        return keywords
 
 
-# Families share a hue by door: blues are added to embeddings, oranges rotate, greens are a bias,
-# violet opens two doors. Within these the colours were searched for the largest smallest distance
-# as seen with full colour vision, protanopia, deuteranopia and tritanopia; lightness or dash
-# differ too, for pictures in grey, and no two share a marker.
-_COURSE = {
-    "none": Identity("#171717", "x", DASHES[5]),
-    "sinusoidal": Identity("#05589c", "o", DASHES[1]),
-    "learned": Identity("#7c7dff", "s", DASHES[2]),
-    "multiplicative": Identity("#290ba3", "p", DASHES[0]),
-    "floater": Identity("#7970ac", "h", DASHES[4]),
-    "complex_order": Identity("#5056e3", "1", DASHES[6]),
-    "shaw": Identity("#600870", "+", DASHES[1]),
-    "transformer_xl": Identity("#02adb4", "X", DASHES[6]),
-    "t5": Identity("#0a5454", "P", DASHES[4]),
-    "deberta": Identity("#033638", "*", DASHES[2]),
-    "rope": Identity("#f65403", "D", DASHES[0]),
-    "xpos": Identity("#481e01", "d", DASHES[3]),
-    "alibi": Identity("#149e3e", "^", DASHES[3]),
-    "kerple": Identity("#098463", "v", DASHES[0]),
-    "fire": Identity("#80ab75", "<", DASHES[1]),
-    "sandwich": Identity("#5e6102", ">", DASHES[5]),
-    "cope": Identity("#424400", "2", DASHES[7]),
-}
-# Encodings of one's own are pink, red, brown or grey.
-_OWN = tuple(
-    Identity(("#e0218a", "#9b1b30", "#8a5a44", "#7f7f7f")[place % 4], marker, dash)
-    for place, (marker, dash) in enumerate(zip("8H4|3_8H4|3_", (*DASHES, *DASHES[:4]), strict=True))
-)
-_SPOKEN = {"noposition": "none", "noencoding": "none", "nope": "none"}
-_taken: dict[str, int] = {}  # encodings of one's own → place in _OWN
-
-
-def _plain(name: str) -> str:
-    return "".join(letter for letter in name.lower() if letter.isalnum())
-
-
-def known(name: str) -> str | None:
+def encoding_named(curve: str) -> str | None:
     """The encoding that a curve's name names, as ``create`` calls it; None if it names none.
 
     Papers' spellings count: "ALiBi", "Transformer-XL", "no position".
     """
-    if name in known_names():
-        return name
-    plain = _plain(name)
-    found = next((one for one in _COURSE if _plain(one) == plain), None)
-    return found or _SPOKEN.get(plain)
+    if curve in known_names():
+        return curve
+    letters = _letters(curve)
+    for name in NAMES:
+        if _letters(name) == letters:
+            return name
+    return ABBREVIATIONS.get(letters)
 
 
 def identity(name: str) -> Identity:
     """The colour, marker and dash of an encoding, the same in every figure.
 
-    Any name that is not the course's is taken for an encoding of one's own. Its place among twelve
-    looks follows from the name, so it is the same in each run; where two names want one place, the
-    later gets the next that is free.
+    That is the ``look`` of its class. A name without one is taken for an encoding of one's own and
+    gets one of twelve looks. Its place among them follows from the name, so it is the same in each
+    run; where two names want one place, the later gets the next that is free.
     """
     validation.sentence("name", name)
-    encoding = known(name) or name
-    if encoding in _COURSE:
-        return _COURSE[encoding]
-    if encoding not in _taken:
-        wanted = zlib.crc32(encoding.encode()) % len(_OWN)
-        places = [(wanted + step) % len(_OWN) for step in range(len(_OWN))]
-        free = [place for place in places if place not in _taken.values()]
-        _taken[encoding] = (free or places)[0]
-    return _OWN[_taken[encoding]]
+    encoding = encoding_named(name) or name
+    look = _look_of_class(encoding)
+    if look is not None:
+        return Identity(look.colour, look.marker, look.dash)
+    if encoding not in _own_places:
+        first = zlib.crc32(encoding.encode()) % N_OWN
+        places = [(first + step) % N_OWN for step in range(N_OWN)]
+        free = [place for place in places if place not in _own_places.values()]
+        _own_places[encoding] = free[0] if free else first
+    place = _own_places[encoding]
+    return Identity(
+        OWN_COLOURS[place % len(OWN_COLOURS)],
+        OWN_MARKERS[place % len(OWN_MARKERS)],
+        DASHES[place % len(DASHES)],
+    )
 
 
-def looks(names: Iterable[str]) -> list[Identity]:
-    """How curves of one figure look, by their names: encodings as everywhere, others by place.
+def identities_in_one_figure(curves: Iterable[str]) -> list[Identity]:
+    """How the curves of one figure look: encodings as everywhere, others by their place.
 
     "rope, lr 0.01" is a case of RoPE: it keeps RoPE's colour, and from the second case on gets
     another dash and marker. What is no encoding takes the palette's colours in their order, without
     those that an encoding in the same figure comes close to, and has no marker.
     """
-    every = list(names)
-    encodings = [known(name) or known(name.split(", ")[0].split(" (")[0]) for name in every]
-    used = [identity(one).colour for one in encodings if one]
-    cycle = [to_hex(colour) for colour in mpl.rcParams["axes.prop_cycle"].by_key()["color"]]
-    palette = sorted(cycle, key=_is_pale)
-    free = [colour for colour in palette if all(_gap(colour, one) > 0.3 for one in used)] or palette
-    found, others = [], 0
+    encodings = [_encoding_or_case(curve) for curve in curves]
+    palette = _palette_beside([identity(name).colour for name in encodings if name])
+    identities: list[Identity] = []
+    n_others = 0
     for place, encoding in enumerate(encodings):
         if encoding is None:
-            colour = free[others % len(free)]
-            look = Identity(colour, "", DASHES[others % 8])
-            others += 1
+            colour = palette[n_others % len(palette)]
+            identities.append(Identity(colour, "", DASHES[n_others % len(DASHES)]))
+            n_others += 1
         else:
-            look, cases = identity(encoding), encodings[:place].count(encoding)
-            if cases:
-                start = DASHES.index(look.dash)
-                dash, marker = DASHES[(start + cases) % 8], MARKERS[(cases - 1) % 8]
-                look = replace(look, dash=dash, marker=marker)
-        found.append(look)
-    return found
+            earlier_cases = encodings[:place].count(encoding)
+            identities.append(_case(identity(encoding), earlier_cases))
+    return identities
 
 
-def _gap(one: str, other: str) -> float:
-    """How far two colours are apart: the distance in red, green and blue, each from 0 to 1."""
-    pairs = zip(to_rgb(one), to_rgb(other), strict=True)
+def _letters(name: str) -> str:
+    return "".join(letter for letter in name.lower() if letter.isalnum())
+
+
+def _look_of_class(encoding: str) -> Look | None:
+    """The look that the encoding's own class states; one that it inherits is another's."""
+    maker = maker_of(encoding) if encoding in known_names() else None
+    return vars(maker).get("look") if isinstance(maker, type) else None
+
+
+def _encoding_or_case(curve: str) -> str | None:
+    before_comma = curve.split(", ")[0]
+    return encoding_named(curve) or encoding_named(before_comma.split(" (")[0])
+
+
+def _case(encoding: Identity, number: int) -> Identity:
+    """The look of an encoding's case; number 0 looks as the encoding does."""
+    if number == 0:
+        return encoding
+    first = DASHES.index(encoding.dash) if encoding.dash in DASHES else 0
+    dash = DASHES[(first + number) % len(DASHES)]
+    return replace(encoding, dash=dash, marker=MARKERS[(number - 1) % len(MARKERS)])
+
+
+def _palette_beside(used: list[str]) -> list[str]:
+    """The style's colours, pale ones last, without those similar to the used ones."""
+    cycle = [to_hex(colour) for colour in mpl.rcParams["axes.prop_cycle"].by_key()["color"]]
+    palette = sorted(cycle, key=_is_pale)
+    free = [
+        colour for colour in palette if all(_distance(colour, other) > SIMILAR for other in used)
+    ]
+    return free or palette
+
+
+def _distance(colour: str, other: str) -> float:
+    """How far two colours are apart in red, green and blue, each from 0 to 1."""
+    pairs = zip(to_rgb(colour), to_rgb(other), strict=True)
     return float(sum((a - b) ** 2 for a, b in pairs) ** 0.5)
 
 
 def _is_pale(colour: str) -> bool:
     """Whether a line of this colour is hard to see on white."""
     red, green, blue = to_rgb(colour)
-    return 0.21 * red + 0.72 * green + 0.07 * blue > 0.7
+    return 0.21 * red + 0.72 * green + 0.07 * blue > PALE

@@ -45,13 +45,14 @@ class LineEnds(Artist):
         box, scale = ax.get_window_extent(renderer), ax.figure.dpi / 80
         ends = [_end(curve, box) for curve in self.curves]
         height = max(name.get_window_extent(renderer).height for name in self.names) * 0.95
-        order = sorted(range(len(ends)), key=lambda i: ends[i][1])
-        wanted = np.array([ends[i][1] for i in order])
-        for i, y in zip(order, _apart(wanted, height, box.y0, box.y1), strict=True):
-            left = box.x1 + GAP * scale
-            self.names[i].set_position((left, y))
-            x = [ends[i][0], box.x1 + 4 * scale, left - 3 * scale]
-            self.leaders[i].set_data(x, [ends[i][1], ends[i][1], y])
+        upwards = sorted(range(len(ends)), key=lambda number: ends[number][1])
+        wanted = np.array([ends[number][1] for number in upwards])
+        left = box.x1 + GAP * scale
+        for number, y in zip(upwards, _spaced(wanted, height, box.y0, box.y1), strict=True):
+            end_x, end_y = ends[number]
+            self.names[number].set_position((left, y))
+            leader_x = [end_x, box.x1 + 4 * scale, left - 3 * scale]
+            self.leaders[number].set_data(leader_x, [end_y, end_y, y])
 
     def get_tightbbox(self, renderer: RendererBase | None = None) -> Bbox | None:
         """The room that the names take, for the layout."""
@@ -76,19 +77,19 @@ def _end(curve: Line2D, box: BboxBase) -> tuple[float, float]:
     return float(x), float(np.clip(y, box.y0, box.y1))
 
 
-def _apart(wanted: np.ndarray, height: float, low: float, high: float) -> np.ndarray:
+def _spaced(wanted: np.ndarray, height: float, low: float, high: float) -> np.ndarray:
     """Ascending places as near as can be to the wanted ones, each a height above the last.
 
-    Places that would overlap are joined to a block, which stands where its members want it to on
-    average.
+    Places that would overlap are joined to a block, which stands at the average of where its
+    members want it.
     """
     steps = height * np.arange(len(wanted))
-    blocks: list[list[float]] = []  # of what each member wants for the block's first place
-    for one in wanted - steps:
-        blocks.append([one])
+    blocks: list[list[float]] = []  # where each member wants the block's first place
+    for place in wanted - steps:
+        blocks.append([place])
         while len(blocks) > 1 and np.mean(blocks[-2]) > np.mean(blocks[-1]):
             last = blocks.pop()
             blocks[-1] += last
     first = np.concatenate([np.full(len(block), np.mean(block)) for block in blocks])
-    lowest, highest = low, max(low, high - steps[-1])
-    return np.asarray(np.clip(first, lowest, highest) + steps)
+    highest = max(low, high - steps[-1])
+    return np.asarray(np.clip(first, low, highest) + steps)

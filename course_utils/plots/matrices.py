@@ -38,13 +38,14 @@ def heatmap(
     """
     validation.instance("ax", ax, Axes, "a matplotlib Axes")
     validation.tensor("matrix", matrix, "(rows, columns)", ndim=2)
-    seen = matrix.detach().float().cpu()
-    validation.matrix("matrix", seen.masked_fill(seen == -torch.inf, 0.0), "(rows, columns)")
+    values = matrix.detach().float().cpu()
+    validation.matrix("matrix", values.masked_fill(values == -torch.inf, 0.0), "(rows, columns)")
     if limit is not None:
         validation.positive("limit", limit)
-    low, high = _bounds(seen, signed, limit)
+    low, high = _bounds(values, signed, limit)
+    mask = values.isneginf() if low < 0 < high else hidden(values)
     image = ax.imshow(
-        _cells(seen, unsigned=low * high == 0),
+        np.ma.masked_array(values.numpy(), mask.numpy()),
         cmap=_colours(low, high),
         vmin=low,
         vmax=high,
@@ -63,16 +64,18 @@ def hidden(matrix: Tensor) -> Tensor:
 
     It has a causal mask if it is square, 0 above the diagonal and nowhere else.
     """
-    later = torch.ones_like(matrix, dtype=torch.bool).triu(1)
-    square = matrix.shape[0] == matrix.shape[1] > 1
-    causal = square and torch.equal(matrix == 0, later)
-    return (matrix == -torch.inf) | (later if causal else False)
+    masked = matrix == -torch.inf
+    later = torch.ones_like(masked).triu(1)
+    is_square = matrix.shape[0] == matrix.shape[1] > 1
+    if is_square and torch.equal(matrix == 0, later):
+        masked = masked | later
+    return masked
 
 
-def _bounds(seen: Tensor, signed: bool | None, limit: float | None) -> tuple[float, float]:
+def _bounds(values: Tensor, signed: bool | None, limit: float | None) -> tuple[float, float]:
     """The values of the first and the last colour."""
-    there = seen[seen.isfinite()]
-    low, high = (float(there.min()), float(there.max())) if len(there) else (0.0, 0.0)
+    finite = values[values.isfinite()]
+    low, high = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 0.0)
     top = limit or max(-low, high) or 1.0
     if signed is None:
         signed = limit is not None or low < 0 < high or low == high == 0
@@ -83,13 +86,10 @@ def _bounds(seen: Tensor, signed: bool | None, limit: float | None) -> tuple[flo
 
 def _colours(low: float, high: float) -> Colormap:
     """The map for colours between these values; masked cells let the hatched ground through."""
-    name = DIVERGING if low * high else SEQUENTIAL if high else f"{SEQUENTIAL}_r"
+    name = SEQUENTIAL if high > 0 else f"{SEQUENTIAL}_r"
+    if low < 0 < high:
+        name = DIVERGING
     return plt.get_cmap(name).with_extremes(bad=(0, 0, 0, 0))
-
-
-def _cells(seen: Tensor, unsigned: bool) -> np.ma.MaskedArray:
-    """What imshow draws: the numbers, without the masked ones."""
-    return np.ma.masked_array(seen.numpy(), (hidden(seen) if unsigned else seen.isneginf()).numpy())
 
 
 def attention(
@@ -113,9 +113,16 @@ def attention(
             f"{tuple(weights.shape)}, got {len(words)}: {words!r}"
         )
     image = heatmap(
-        ax, weights, title=title, xlabel="key", ylabel="query",
-        unit=unit, signed=False, limit=limit, equal=True,
-    )  # fmt: skip
+        ax,
+        weights,
+        title=title,
+        xlabel="key",
+        ylabel="query",
+        unit=unit,
+        signed=False,
+        limit=limit,
+        equal=True,
+    )
     if words is None:
         return image
     places = range(len(words))
@@ -137,9 +144,16 @@ def similarity(
     if signed is None:
         signed = bool((matrix < 0).any())
     return heatmap(
-        ax, matrix, title=title, xlabel="position", ylabel="position",
-        unit="cosine", signed=signed, limit=1.0, equal=True,
-    )  # fmt: skip
+        ax,
+        matrix,
+        title=title,
+        xlabel="position",
+        ylabel="position",
+        unit="cosine",
+        signed=signed,
+        limit=1.0,
+        equal=True,
+    )
 
 
 def fingerprint(scores: Tensor, title: str) -> Figure:
@@ -196,12 +210,12 @@ def numbered(
 
 
 def _write(ax: Axes, numbers: Tensor, form: str, *, size: int, white: Tensor) -> None:
-    empty = np.ma.getmaskarray(np.ma.asarray(ax.images[0].get_array()))
+    """Write a number into each cell that is not masked, in white or black."""
+    masked = np.ma.getmaskarray(np.ma.asarray(ax.images[0].get_array()))
     for row, entries in enumerate(numbers.tolist()):
         for column, value in enumerate(entries):
-            if empty[row, column]:
+            if masked[row, column]:
                 continue
-            ax.text(
-                column, row, form.format(value), ha="center", va="center", fontsize=size,
-                color="white" if white[row, column] else "black",
-            )  # fmt: skip
+            colour = "white" if white[row, column] else "black"
+            number = form.format(value)
+            ax.text(column, row, number, ha="center", va="center", fontsize=size, color=colour)

@@ -20,10 +20,18 @@ DIVERGING = "RdBu_r"  # signed quantities, centred at zero
 SEQUENTIAL = "YlGnBu"  # weights and other quantities from zero upwards
 
 CJK_FONTS = (
-    "Noto Sans CJK SC", "Noto Sans CJK JP", "Source Han Sans SC", "Noto Sans SC", "PingFang SC",
-    "Hiragino Sans GB", "Microsoft YaHei", "SimHei", "WenQuanYi Zen Hei", "WenQuanYi Micro Hei",
+    "Noto Sans CJK SC",
+    "Noto Sans CJK JP",
+    "Source Han Sans SC",
+    "Noto Sans SC",
+    "PingFang SC",
+    "Hiragino Sans GB",
+    "Microsoft YaHei",
+    "SimHei",
+    "WenQuanYi Zen Hei",
+    "WenQuanYi Micro Hei",
     "Arial Unicode MS",
-)  # fmt: skip
+)
 
 
 @cache
@@ -43,28 +51,30 @@ def labels(words: list[str], pinyin: dict[str, str] | None = None) -> list[str]:
     return [label(word, (pinyin or {}).get(word)) for word in words]
 
 
-# Dark grey in place of black; ticks that point out; white edges between bars and wedges.
-INK = {
-    name: ".15"
-    for name in ("axes.edgecolor", "axes.labelcolor", "text.color", "xtick.color", "ytick.color")
-}
-TICKS = {
-    f"{axis}tick.{name}": value
-    for axis in "xy"
-    for name, value in {
-        "labelsize": 11, "major.size": 6, "major.width": 1.25, "minor.size": 4, "minor.width": 1,
-    }.items()
-}  # fmt: skip
+INK = ".15"  # dark grey in place of black
+# Ten colours that people with colour blindness can tell apart: seaborn's "colorblind".
+PALETTE = (
+    "#0173b2",
+    "#de8f05",
+    "#029e73",
+    "#d55e00",
+    "#cc78bc",
+    "#ca9161",
+    "#fbafe4",
+    "#949494",
+    "#ece133",
+    "#56b4e9",
+)
+TICKS = {"labelsize": 11, "major.size": 6, "major.width": 1.25, "minor.size": 4, "minor.width": 1}
 STYLE: dict[str, Any] = {
-    **INK,
-    **TICKS,
-    # Ten colours that people with colour blindness can tell apart: seaborn's "colorblind".
-    "axes.prop_cycle": cycler(
-        color=[
-            "#0173b2", "#de8f05", "#029e73", "#d55e00", "#cc78bc",
-            "#ca9161", "#fbafe4", "#949494", "#ece133", "#56b4e9",
-        ]
-    ),
+    "axes.edgecolor": INK,
+    "axes.labelcolor": INK,
+    "text.color": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    **{f"xtick.{name}": value for name, value in TICKS.items()},
+    **{f"ytick.{name}": value for name, value in TICKS.items()},
+    "axes.prop_cycle": cycler(color=PALETTE),
     "font.size": 11,
     "axes.titlesize": 12,
     "axes.titley": 1.0,  # a fixed height: searching one costs 40 % of an explorer's redraw
@@ -80,21 +90,22 @@ STYLE: dict[str, Any] = {
     "legend.frameon": False,
     "legend.handlelength": 2.5,  # the longest dash fits
     "lines.solid_capstyle": "round",
-    "patch.edgecolor": "w",
+    "patch.edgecolor": "w",  # between bars and wedges
     "patch.force_edgecolor": True,
     "hatch.linewidth": 0.6,
     "figure.dpi": 80,
     "savefig.dpi": 80,
     "figure.constrained_layout.use": True,
     "image.interpolation": "nearest",
-}  # fmt: skip
+}
 
 
 def use_style() -> None:
     """Set fonts, colours and sizes for every figure that follows; safe to call again."""
-    fonts = ["DejaVu Sans", *([cjk_font()] if cjk_font() else [])]
+    chinese = cjk_font()
+    fonts = ["DejaVu Sans", chinese] if chinese else ["DejaVu Sans"]
     plt.style.use(STYLE | {"font.family": fonts})
-    mpl.set_loglevel("ERROR")  # a missing glyph is dealt with by label(), not by a warning
+    mpl.set_loglevel("ERROR")  # label() deals with a missing glyph, a warning would not help
 
 
 def png(fig: Figure) -> bytes:
@@ -104,30 +115,31 @@ def png(fig: Figure) -> bytes:
     """
     validation.instance("fig", fig, Figure, "a matplotlib Figure")
     for ax in fig.axes:
-        for drawn in (*ax.images, *ax.collections):
-            if drawn.colorbar is not None:
-                _tick_ends(drawn.colorbar)
+        for artist in (*ax.images, *ax.collections):
+            if artist.colorbar is not None:
+                _tick_ends(artist.colorbar)
     return shrink(quick_png(fig))
 
 
 def _tick_ends(bar: Any) -> None:
-    ends, inner = bar.mappable.get_clim(), list(bar.get_ticks())
-    near = 0.12 * (ends[1] - ends[0])
-    if not isinstance(bar.norm, LogNorm) and not all(
-        any(abs(tick - end) < 0.1 * near for tick in inner) for end in ends
-    ):
-        kept = [tick for tick in inner if ends[0] + near < tick < ends[1] - near]
-        ticks = [ends[0], *kept, ends[1]]
-        bar.set_ticks(ticks, labels=[f"{tick:.2g}".replace("-", "−") for tick in ticks])
+    """Put ticks at both ends of a colour bar that has none there, unless it is logarithmic."""
+    low, high = bar.mappable.get_clim()
+    near = 0.12 * (high - low)  # ticks nearer to an end than this give way to it
+    ticks = list(bar.get_ticks())
+    has_ends = all(any(abs(tick - end) < 0.1 * near for tick in ticks) for end in (low, high))
+    if has_ends or isinstance(bar.norm, LogNorm):
+        return
+    ticks = [low, *(tick for tick in ticks if low + near < tick < high - near), high]
+    bar.set_ticks(ticks, labels=[f"{tick:.2g}".replace("-", "−") for tick in ticks])
 
 
 def shrink(picture: bytes) -> bytes:
     """The same PNG in at most 256 colours: for plots a third of the size, and no worse to see."""
-    buffer = io.BytesIO()
-    colours = Image.open(io.BytesIO(picture)).convert("RGB")
+    image = Image.open(io.BytesIO(picture)).convert("RGB")
     # The method that keeps rare colours too: with others colour bars come out in bands.
-    few = colours.quantize(256, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
-    few.save(buffer, "png", optimize=True)
+    reduced = image.quantize(256, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+    buffer = io.BytesIO()
+    reduced.save(buffer, "png", optimize=True)
     return buffer.getvalue()
 
 

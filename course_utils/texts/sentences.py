@@ -37,15 +37,12 @@ def reordering(words: Sequence[str], other: Sequence[str]) -> Int[Tensor, " word
 
     Both hold the same words. A word that occurs twice keeps its order.
     """
-    left = list(enumerate(words))
     if sorted(words) != sorted(other):
         raise ValueError(f"other must hold the words of {list(words)}, got {list(other)}")
-    perm = []
-    for word in other:
-        match = next(pair for pair in left if pair[1] == word)
-        left.remove(match)
-        perm.append(match[0])
-    return torch.tensor(perm)
+    places: dict[str, list[int]] = {}  # word → where it stands and is not taken yet
+    for place, word in enumerate(words):
+        places.setdefault(word, []).append(place)
+    return torch.tensor([places[word].pop(0) for word in other])
 
 
 class WhoLovesWhom(NamedTuple):
@@ -72,10 +69,10 @@ def who_loves_whom(seed: int = 0) -> WhoLovesWhom:
     pairs = [(ids[a], ids[b]) for a in FIRST_GROUP for b in SECOND_GROUP]
     order = torch.randperm(len(pairs), generator=torch.Generator().manual_seed(seed)).tolist()
 
-    def sentences(chosen: list[int]) -> tuple[Tensor, Tensor]:
+    def sentences(numbers: list[int]) -> tuple[Tensor, Tensor]:
         rows, labels = [], []
-        for place in chosen:
-            first, second = pairs[place]
+        for number in numbers:
+            first, second = pairs[number]
             for verb in VERBS:
                 rows += [[first, ids[verb], second], [second, ids[verb], first]]
                 labels += [1, 0]
