@@ -15,10 +15,6 @@ def random(*shape, dtype=torch.float64):
     return torch.randn(*shape, generator=torch.Generator().manual_seed(1), dtype=dtype)
 
 
-def gap(a, b):
-    return float((a.double() - b.double()).detach().abs().max())
-
-
 def pairs_of(d, layout):
     if layout == "interleaved":
         return [(2 * m, 2 * m + 1) for m in range(d // 2)]

@@ -5,6 +5,7 @@ import math
 
 import pytest
 import torch
+from closeness import gap
 from hypothesis import given
 from hypothesis import strategies as st
 from positional_encodings.torch_encodings import PositionalEncoding2D
@@ -23,10 +24,6 @@ quarter_widths = st.integers(1, 16).map(lambda quarter: 4 * quarter)
 both = pytest.mark.parametrize("kind", [Learned, Multiplicative])
 SHAPES = [(1, 1, 4), (2, 7, 8), (3, 33, 24), (1, 120, 64)]
 shapes = pytest.mark.parametrize(("batch", "seq", "d_model"), SHAPES)
-
-
-def largest_gap(a, b):
-    return float((a.double() - b.double()).detach().abs().max())
 
 
 def applied(encoding, x, rows):
@@ -74,7 +71,7 @@ def test_learned_agrees_with_berts_embeddings(batch, seq, d_model):
     normalised = F.layer_norm(
         ours.embed(x, row), (d_model,), bert.LayerNorm.weight, bert.LayerNorm.bias, 1e-12
     )
-    assert largest_gap(normalised, expected) <= 1e-5
+    assert gap(normalised, expected) <= 1e-5
 
 
 @both
@@ -114,7 +111,7 @@ def test_interpolating_to_twice_the_length_hits_the_old_rows_at_even_places(kind
     rows = encoding.rows(torch.arange(longer))
     assert torch.equal(rows[::2], encoding.table)
     between = (encoding.table[1:] + encoding.table[:-1]) / 2
-    assert max_len == 1 or largest_gap(rows[1::2], between) <= 1e-6
+    assert max_len == 1 or gap(rows[1::2], between) <= 1e-6
 
 
 @given(st.integers(2, 30), st.integers(1, 90))
@@ -122,7 +119,7 @@ def test_interpolation_agrees_with_torchs_where_the_ends_are_aligned(max_len, lo
     encoding = Learned(8, 2, max_len=max_len, beyond="interpolate")
     length = max_len + longer
     oracle = F.interpolate(encoding.table.T[None], length, mode="linear", align_corners=True)
-    assert largest_gap(encoding.rows(torch.arange(length)), oracle[0].T) <= 1e-5
+    assert gap(encoding.rows(torch.arange(length)), oracle[0].T) <= 1e-5
 
 
 @given(st.lists(st.floats(0, 300), min_size=1, max_size=9))
@@ -137,7 +134,7 @@ def test_interpolation_is_the_formula_to_1e_10_in_float64(row):
         below = min(int(place), 48)
         share = place - below
         expected = [a + share * (b - a) for a, b in zip(*table[below : below + 2], strict=True)]
-        assert largest_gap(read, torch.tensor(expected, dtype=torch.float64)) <= 1e-10
+        assert gap(read, torch.tensor(expected, dtype=torch.float64)) <= 1e-10
 
 
 @pytest.mark.parametrize("beyond", ["error", "clamp"])
@@ -201,7 +198,7 @@ def test_complex_order_is_the_papers_formula_to_1e_10(batch, seq, d_model):
     x = torch.randn(batch, seq, d_model, dtype=torch.float64)
     tokens, row = torch.randint(11, (batch, seq)), torch.randint(-900, 900, (seq,))
     expected = slow_complex_order(x, row, tokens, encoding.frequencies)
-    assert largest_gap(encoding.embed(x, row, tokens), expected) <= 1e-10
+    assert gap(encoding.embed(x, row, tokens), expected) <= 1e-10
 
 
 @shapes
@@ -212,7 +209,7 @@ def test_complex_order_agrees_with_torchs_complex_numbers(batch, seq, d_model):
     numbers = torch.view_as_complex(x.double().unflatten(-1, (-1, 2)).contiguous())
     turns = torch.exp(1j * encoding.frequencies.double()[tokens] * row.double()[:, None])
     expected = torch.view_as_real(numbers * turns).flatten(-2)
-    assert largest_gap(encoding.embed(x, row, tokens), expected) <= 1e-5
+    assert gap(encoding.embed(x, row, tokens), expected) <= 1e-5
 
 
 def a_case(seq=6, d_model=8):
@@ -225,14 +222,14 @@ def test_complex_order_keeps_the_length_of_every_pair(row):
     encoding, x, tokens = a_case(len(row))
     out = encoding.embed(x, torch.tensor(row), tokens)
     lengths = [each.unflatten(-1, (-1, 2)).norm(dim=-1) for each in (x, out)]
-    assert largest_gap(*lengths) <= 1e-12
+    assert gap(*lengths) <= 1e-12
 
 
 @given(st.lists(st.integers(-(10**5), 10**5), min_size=1, max_size=9))
 def test_turning_by_p_and_then_by_minus_p_changes_nothing(row):
     encoding, x, tokens = a_case(len(row))
     there = encoding.embed(x, torch.tensor(row), tokens)
-    assert largest_gap(encoding.embed(there, -torch.tensor(row), tokens), x) <= 1e-10
+    assert gap(encoding.embed(there, -torch.tensor(row), tokens), x) <= 1e-10
 
 
 @given(st.permutations(range(9)))
@@ -270,8 +267,8 @@ def test_complex_order_far_out_is_as_exact_as_its_float32_frequencies():
     x, tokens, row = torch.randn(1, 3, 16), torch.tensor([[0, 1, 2]]), torch.tensor([10**6] * 3)
     exact = ComplexOrder(16, 2, vocab_size=5).double()
     exact.load_state_dict({"frequencies": encoding.frequencies.double()})
-    gap = largest_gap(encoding.embed(x, row, tokens), exact.embed(x.double(), row, tokens))
-    assert gap <= 1e-6
+    exact_words = exact.embed(x.double(), row, tokens)
+    assert gap(encoding.embed(x, row, tokens), exact_words) <= 1e-6
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
@@ -284,7 +281,7 @@ def test_complex_order_of_a_half_precision_model_is_right_to_its_own_rounding(dt
     expected = exact.embed(x.double(), row, tokens)
     out = encoding.embed(x, row, tokens)
     assert out.dtype == dtype
-    assert largest_gap(out, expected) <= 4 * torch.finfo(dtype).eps
+    assert gap(out, expected) <= 4 * torch.finfo(dtype).eps
 
 
 def test_every_frequency_of_a_word_that_was_read_gets_a_gradient():
@@ -326,7 +323,7 @@ coordinates = st.lists(
 def test_the_grid_is_its_formula_to_1e_10_in_float64(places, d_model, base):
     rows, columns = torch.tensor(places, dtype=torch.float64).T
     expected = slow_grid(rows.tolist(), columns.tolist(), d_model, base)
-    assert largest_gap(sinusoidal_grid(rows, columns, d_model, base), expected) <= 1e-10
+    assert gap(sinusoidal_grid(rows, columns, d_model, base), expected) <= 1e-10
 
 
 sizes = pytest.mark.parametrize(("height", "width"), [(1, 1), (3, 5), (14, 14), (16, 2)])
@@ -338,7 +335,7 @@ def test_the_grid_agrees_with_positional_encodings(height, width, d_model):
     oracle = PositionalEncoding2D(d_model)(torch.zeros(1, height, width, d_model)).flatten(1, 2)
     x, row = torch.randn(2, height * width, d_model), torch.arange(height * width)
     ours = Sinusoidal2D(d_model, 1, width).embed(x, row)
-    assert largest_gap(ours, x + oracle) <= 1e-5
+    assert gap(ours, x + oracle) <= 1e-5
 
 
 @sizes
@@ -349,7 +346,7 @@ def test_the_grid_agrees_with_vit_mae_once_its_columns_are_sorted(height, width,
     oracle = oracle.unflatten(-1, (2, 2, -1)).transpose(-1, -2).flatten(-3)
     row = torch.arange(height * width)
     ours = sinusoidal_grid(row // width, row % width, d_model)
-    assert largest_gap(ours, oracle) <= 1e-5
+    assert gap(ours, oracle) <= 1e-5
 
 
 @given(quarter_widths, st.integers(-50, 50), st.integers(-50, 50))
@@ -377,7 +374,7 @@ def test_the_grid_follows_its_patches_when_they_are_shuffled(order):
 def test_a_float64_model_gets_a_float64_grid():
     out = Sinusoidal2D(8, 2, width=7).embed(torch.zeros(1, 60, 8).double(), torch.arange(60))
     row = torch.arange(60)
-    assert largest_gap(out[0], slow_grid((row // 7).tolist(), (row % 7).tolist(), 8, 1e4)) <= 1e-12
+    assert gap(out[0], slow_grid((row // 7).tolist(), (row % 7).tolist(), 8, 1e4)) <= 1e-12
 
 
 @pytest.mark.parametrize(

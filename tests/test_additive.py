@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import pytest
 import torch
+from closeness import gap
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -57,10 +58,6 @@ def float64(row):
     return torch.tensor(row, dtype=torch.float64)
 
 
-def largest_gap(a, b):
-    return (a.double() - b.double()).abs().max().item()
-
-
 def slow(formula, q_row, k_row, heads=HEADS):
     """formula(head, i, j) for every entry, one at a time in Python's own float64."""
     return float64([[[formula(h, i, j) for j in k_row] for i in q_row] for h in range(heads)])
@@ -81,7 +78,7 @@ def slow_slope(h, heads):
 def test_alibi_is_the_papers_formula(q_row, k_row, heads):
     found = bias_of(ALiBi(D_MODEL, heads), float64(q_row), float64(k_row))
     expected = slow(lambda h, i, j: -slow_slope(h, heads) * abs(i - j), q_row, k_row, heads)
-    assert largest_gap(found, expected) <= 1e-10
+    assert gap(found, expected) <= 1e-10
 
 
 @given(rows, rows, seeds, st.booleans())
@@ -97,7 +94,7 @@ def test_kerple_log_is_the_papers_formula_with_the_kernel_inside_or_outside_the_
         return -r1[h] * math.log(1 + r2[h] * abs(i - j)) / divisor
 
     found = bias_of(encoding, float64(q_row), float64(k_row))
-    assert largest_gap(found, slow(formula, q_row, k_row)) <= 1e-10
+    assert gap(found, slow(formula, q_row, k_row)) <= 1e-10
 
 
 @given(rows, rows, seeds, st.booleans())
@@ -111,7 +108,7 @@ def test_kerple_power_is_the_papers_formula_with_the_kernel_inside_or_outside_th
     found = bias_of(encoding, float64(q_row), float64(k_row))
     expected = slow(lambda h, i, j: -r1[h] * abs(i - j) ** r2[h] / divisor, q_row, k_row)
     # up to 6000² = 3.6e7, so relative to that
-    assert largest_gap(found, expected) <= 1e-10 * max(1.0, float(expected.abs().max()))
+    assert gap(found, expected) <= 1e-10 * max(1.0, float(expected.abs().max()))
 
 
 @given(rows, rows, st.sampled_from([2, 8, 128]))
@@ -122,7 +119,7 @@ def test_sandwich_is_the_papers_formula(q_row, k_row, d_bar):
         return HEADS / (8 * (h + 1)) * total
 
     found = bias_of(Sandwich(D_MODEL, HEADS, d_bar), float64(q_row), float64(k_row))
-    assert largest_gap(found, slow(formula, q_row, k_row)) <= 1e-10
+    assert gap(found, slow(formula, q_row, k_row)) <= 1e-10
 
 
 @given(rows, rows, seeds, st.integers(1, 700), st.integers(1, 9))
@@ -139,7 +136,7 @@ def test_fire_is_the_papers_formula(q_row, k_row, seed, original_len, hidden):
         return sum(w * x for w, x in zip(out[h], inside, strict=True))
 
     found = bias_of(encoding, float64(q_row), float64(k_row))
-    assert largest_gap(found, slow(formula, q_row, k_row)) <= 1e-10
+    assert gap(found, slow(formula, q_row, k_row)) <= 1e-10
 
 
 def test_fire_starts_at_the_papers_values():
@@ -188,7 +185,7 @@ def test_slopes_are_positive_distinct_and_fall_within_each_run(heads):
 def test_slopes_of_a_power_of_two_are_geometric_from_their_own_ratio_to_1_over_256(heads):
     slopes = alibi_slopes(heads, dtype=torch.float64)
     assert slopes[-1] == 2**-8
-    assert largest_gap(slopes, slopes[0] ** torch.arange(1, heads + 1)) <= 1e-15
+    assert gap(slopes, slopes[0] ** torch.arange(1, heads + 1)) <= 1e-15
 
 
 def test_slopes_of_8_heads_are_the_papers_exactly():
@@ -209,7 +206,7 @@ def test_shifting_all_positions_changes_nothing(name, shift, seed):
     encoding, row = made(name, seed), torch.arange(9)
     here = bias_of(encoding, row, row, torch.float32)
     there = bias_of(encoding, row + shift, row + shift, torch.float32)
-    assert largest_gap(here, there) <= 1e-5
+    assert gap(here, there) <= 1e-5
     assert float(toeplitz_error(there)) <= 1e-5
 
 
@@ -221,7 +218,7 @@ def test_rows_that_count_up_get_what_each_pair_alone_gets(name, starts, first, s
     k_pos = torch.arange(starts[-1] + first, starts[-1] + first + 5)
     fast = bias_of(encoding, q_pos, k_pos)
     scattered = bias_of(encoding, q_pos.flip(0), k_pos.flip(0)).flip(1, 2)
-    assert largest_gap(fast, scattered) <= 1e-9 * max(1.0, float(fast.abs().max()))
+    assert gap(fast, scattered) <= 1e-9 * max(1.0, float(fast.abs().max()))
 
 
 @every_scheme
@@ -229,7 +226,7 @@ def test_rows_that_count_up_get_what_each_pair_alone_gets(name, starts, first, s
 def test_shuffled_positions_give_the_shuffled_bias(name, order, seed):
     encoding, row, order = made(name, seed), torch.arange(8), torch.tensor(order)
     plain = bias_of(encoding, row, row)
-    assert largest_gap(bias_of(encoding, order, order), plain[:, order][:, :, order]) <= 1e-12
+    assert gap(bias_of(encoding, order, order), plain[:, order][:, :, order]) <= 1e-12
 
 
 @every_scheme
@@ -238,7 +235,7 @@ def test_a_block_gets_its_rows_and_columns_of_the_whole(name, a, b, seed):
     encoding, row, (a, b) = made(name, seed), torch.arange(20), sorted((a, b))
     whole = bias_of(encoding, row, row)
     part = bias_of(encoding, row[a : b + 1], row[: b + 1])
-    assert largest_gap(part, whole[:, a : b + 1, : b + 1]) <= 1e-12
+    assert gap(part, whole[:, a : b + 1, : b + 1]) <= 1e-12
 
 
 @every_scheme
@@ -247,7 +244,7 @@ def test_whole_positions_mean_the_same_in_every_dtype(name):
     plain = bias_of(encoding, row, row[60:])
     for dtype in (torch.int32, torch.float16, torch.float32):
         found = bias_of(encoding, row.to(dtype), row[60:].to(dtype))
-        assert largest_gap(found, plain) <= 1e-12, dtype
+        assert gap(found, plain) <= 1e-12, dtype
 
 
 @every_scheme
@@ -255,7 +252,7 @@ def test_differences_of_bfloat16_positions_are_not_rounded_to_bfloat16(name):
     """−251 and 200 are bfloat16 numbers, their difference 451 is not."""
     encoding, q_pos, k_pos = made(name), torch.tensor([-251, 3]), torch.tensor([200, -7, 100])
     found = bias_of(encoding, q_pos.bfloat16(), k_pos.bfloat16())
-    assert largest_gap(found, bias_of(encoding, q_pos, k_pos)) <= 1e-12
+    assert gap(found, bias_of(encoding, q_pos, k_pos)) <= 1e-12
 
 
 @every_scheme
@@ -263,7 +260,7 @@ def test_stretched_positions_lie_between_whole_ones(name):
     """At half steps every second row and column is what whole positions get."""
     encoding, halves = made(name), torch.arange(0, 8, 0.5, dtype=torch.float64)
     whole = bias_of(encoding, halves[::2], halves[::2])
-    assert largest_gap(bias_of(encoding, halves, halves)[:, ::2, ::2], whole) <= 1e-12
+    assert gap(bias_of(encoding, halves, halves)[:, ::2, ::2], whole) <= 1e-12
 
 
 @offset_only
@@ -271,7 +268,7 @@ def test_stretched_positions_lie_between_whole_ones(name):
 def test_both_directions_count_alike(name, seed):
     row = torch.arange(12)
     found = bias_of(made(name, seed), row, row)
-    assert largest_gap(found, found.transpose(1, 2)) <= 1e-12
+    assert gap(found, found.transpose(1, 2)) <= 1e-12
 
 
 @pytest.mark.parametrize("name", ["alibi", "kerple log", "kerple power"])
@@ -322,7 +319,7 @@ def test_only_parameters_are_saved(name):
 def test_kerple_power_with_exponent_1_is_alibi_with_slope_r1(row, heights):
     r1, offsets = float64(heights), float64(row)
     found = kerple_power(offsets, r1, torch.ones_like(r1))
-    assert largest_gap(found, alibi_bias(offsets, r1)) <= 1e-10
+    assert gap(found, alibi_bias(offsets, r1)) <= 1e-10
 
 
 @given(st.integers(1, 1000), positive, positive)
@@ -337,7 +334,7 @@ def test_sandwich_is_the_product_of_two_sinusoidal_encodings(row, heads):
     product = (table @ table.T - 32)[None] * heads / 8
     product = product / torch.arange(1, heads + 1)[:, None, None]
     offsets = float64(row)[None, :] - float64(row)[:, None]
-    assert largest_gap(sandwich_bias(offsets, heads, 64), product) <= 1e-9
+    assert gap(sandwich_bias(offsets, heads, 64), product) <= 1e-9
 
 
 def test_sandwich_is_zero_at_home_and_below_zero_elsewhere():
@@ -360,7 +357,7 @@ def test_past_its_threshold_fire_stretches_with_the_positions(c, stretch, thresh
     row = torch.arange(threshold, 60, dtype=torch.float64)
     plain = fire_share(row, row, c, float(threshold))
     stretched = fire_share(stretch * row, stretch * row, c / stretch, float(threshold))
-    assert largest_gap(plain, stretched) <= 1e-12
+    assert gap(plain, stretched) <= 1e-12
 
 
 @given(st.integers(-300, 100))
@@ -374,7 +371,7 @@ def test_before_its_threshold_fire_sees_the_offset_alone(shift):
 def test_past_its_threshold_fire_gives_shifted_positions_another_bias():
     encoding, row = FIRE(D_MODEL, HEADS, original_len=4), torch.arange(10)
     shifted = bias_of(encoding, row + 100, row + 100)
-    assert largest_gap(bias_of(encoding, row, row), shifted) > 0.01
+    assert gap(bias_of(encoding, row, row), shifted) > 0.01
 
 
 def test_the_threshold_of_fire_has_no_gradient_from_queries_past_it():

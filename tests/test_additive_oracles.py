@@ -3,6 +3,7 @@
 import pytest
 import torch
 from attn_gym.mods.sandwich import generate_sandwich_bias
+from closeness import gap
 from hypothesis import given
 from hypothesis import strategies as st
 from transformers.models.bloom.modeling_bloom import build_alibi_tensor
@@ -13,10 +14,6 @@ from course_utils.encodings import ALiBi, Kerple, Places, Sandwich
 from course_utils.encodings.functional import alibi_slopes
 
 every_head_count = pytest.mark.parametrize("heads", range(1, 65))
-
-
-def largest_gap(a, b):
-    return (a.double() - b.double()).abs().max().item()
 
 
 def bias_of(encoding, q_pos, k_pos):
@@ -36,20 +33,20 @@ def bloom(heads, length):
 
 @every_head_count
 def test_slopes_agree_with_blooms(heads):
-    assert largest_gap(alibi_slopes(heads), bloom(heads, 2)[:, 0, 1]) <= 1e-6
+    assert gap(alibi_slopes(heads), bloom(heads, 2)[:, 0, 1]) <= 1e-6
 
 
 @every_head_count
 def test_slopes_agree_with_x_transformers(heads):
     theirs = torch.tensor(AlibiPositionalBias._get_slopes(heads), dtype=torch.float64)
-    assert largest_gap(alibi_slopes(heads, dtype=torch.float64), theirs) <= 1e-15
+    assert gap(alibi_slopes(heads, dtype=torch.float64), theirs) <= 1e-15
 
 
 @every_head_count
 def test_slopes_agree_with_mpts_which_orders_other_counts_than_powers_of_two_its_own_way(heads):
     """MPT takes 1::2 of the next higher power of two, then 0::2: the same two runs as ours."""
     theirs = -build_mpt_alibi_tensor(heads, 2)[:, 0, 0]
-    assert largest_gap(alibi_slopes(heads), theirs) <= 1e-7
+    assert gap(alibi_slopes(heads), theirs) <= 1e-7
 
 
 @pytest.mark.parametrize("heads", [1, 3, 8, 12])
@@ -57,14 +54,14 @@ def test_slopes_agree_with_mpts_which_orders_other_counts_than_powers_of_two_its
 def test_alibi_agrees_with_x_transformers_for_queries_at_the_end_of_the_keys(heads, q_len, k_len):
     theirs = AlibiPositionalBias(heads)(q_len, k_len)
     ours = bias_of(ALiBi(4 * heads, heads), torch.arange(k_len - q_len, k_len), torch.arange(k_len))
-    assert largest_gap(ours, theirs) <= 1e-5
+    assert gap(ours, theirs) <= 1e-5
 
 
 @given(st.lists(st.integers(-500, 500), min_size=1, max_size=9))
 def test_alibi_agrees_with_x_transformers_at_any_positions(row):
     row = torch.tensor(row)
     theirs = AlibiPositionalBias(6).forward_custom_pos(row)
-    assert largest_gap(bias_of(ALiBi(24, 6), row, row), theirs) <= 1e-5
+    assert gap(bias_of(ALiBi(24, 6), row, row), theirs) <= 1e-5
 
 
 @pytest.mark.parametrize("heads", [1, 4, 6])
@@ -78,8 +75,8 @@ def test_blooms_shortcut_is_alibi_after_a_softmax_with_a_causal_mask_only(heads,
     def weights(bias, masked):
         return (logits + bias).masked_fill(hidden & masked, -torch.inf).softmax(-1)
 
-    assert largest_gap(weights(ours, True), weights(theirs, True)) <= 1e-5
-    assert largest_gap(weights(ours, False), weights(theirs, False)) > 1e-3
+    assert gap(weights(ours, True), weights(theirs, True)) <= 1e-5
+    assert gap(weights(ours, False), weights(theirs, False)) > 1e-3
 
 
 # KERPLE: its released code in a few lines of our own, since no library carries it
@@ -100,7 +97,7 @@ def test_kerple_adds_its_kernel_after_the_scaling_as_the_code_or_before_it_as_th
     dots = (q @ k.transpose(-1, -2)).double()
     expected = (dots - kernel) / d_head**0.5 if inside else dots / d_head**0.5 - kernel
     ours = encoding.scale(d_head) * dots + encoding.bias(q, k, Places(row))
-    assert largest_gap(ours.detach(), expected.detach()) <= 1e-5
+    assert gap(ours.detach(), expected.detach()) <= 1e-5
 
 
 # Sandwich
@@ -117,5 +114,5 @@ def test_sandwich_agrees_with_attention_gym_up_to_its_constant(heads, d_bar, sta
     theirs = torch.stack([modify(torch.zeros(30, 30), 0, h, i, j) for h in torch.arange(heads)])
     constant = heads / (8 * torch.arange(1, heads + 1)) * d_bar / 2
     ours = bias_of(Sandwich(4 * heads, heads, d_bar), row, row)
-    assert largest_gap(ours, theirs - constant[:, None, None]) <= 1e-5
-    assert largest_gap(ours.softmax(-1), theirs.softmax(-1)) <= 1e-5
+    assert gap(ours, theirs - constant[:, None, None]) <= 1e-5
+    assert gap(ours.softmax(-1), theirs.softmax(-1)) <= 1e-5

@@ -4,6 +4,7 @@ import math
 
 import pytest
 import torch
+from closeness import gap
 from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
@@ -86,10 +87,6 @@ seeds = st.integers(0, 2**16)
 
 def attention(make, d_model=16, n_heads=4, causal=False):
     return MultiHeadAttention(d_model, n_heads, make(d_model, n_heads), causal)
-
-
-def gap(a, b):
-    return float((a - b).detach().abs().max())
 
 
 # The two ways

@@ -4,6 +4,7 @@ import math
 
 import pytest
 import torch
+from closeness import gap
 from hypothesis import example, given
 from hypothesis import strategies as st
 from x_transformers.x_transformers import CoPE as OtherCoPE
@@ -17,10 +18,6 @@ D_MODEL = HEADS * D_HEAD
 
 seeds = st.integers(0, 2**16)
 rows = st.lists(st.integers(-30, 30), min_size=1, max_size=7)
-
-
-def largest_gap(a, b):
-    return (a.double() - b.double()).abs().max().item()
 
 
 def made(n_positions=6, dtype=torch.float64):
@@ -69,7 +66,7 @@ def test_cope_is_the_papers_formula_at_any_positions_repeated_ones_too(
     for b in range(BATCH):
         for h in range(HEADS):
             expected = slow_bias(q[b, h], k[b, h], q_row, k_row, encoding.table)
-            assert largest_gap(found[b, h], expected) <= 1e-10
+            assert gap(found[b, h], expected) <= 1e-10
 
 
 @pytest.mark.parametrize("length", [1, 5, 40])
@@ -83,7 +80,7 @@ def test_cope_agrees_with_x_transformers_given_masked_scores(length, n_positions
     hidden = row > row[:, None]
     scores = (q @ k.transpose(-1, -2) / math.sqrt(D_HEAD)).masked_fill(hidden, -torch.inf)
     theirs, ours = other(q, scores), encoding.bias(q, k, Places(row))
-    assert largest_gap(ours.detach(), theirs.detach()) <= 1e-5
+    assert gap(ours.detach(), theirs.detach()) <= 1e-5
 
 
 @pytest.mark.parametrize("length", [5, 24])
@@ -98,9 +95,9 @@ def test_cope_has_the_gradients_of_x_transformers(length):
     scores = (theirs[0] @ theirs[1].transpose(-1, -2) / 2).masked_fill(hidden, -torch.inf)
     (other(theirs[0], scores) * direction).sum().backward()
     (encoding.bias(*mine, Places(row)) * direction).sum().backward()
-    assert largest_gap(encoding.table.grad, other.pos_emb.grad) <= 1e-4
+    assert gap(encoding.table.grad, other.pos_emb.grad) <= 1e-4
     for my_one, their_one in zip(mine, theirs, strict=True):
-        assert largest_gap(my_one.grad, their_one.grad) <= 1e-4
+        assert gap(my_one.grad, their_one.grad) <= 1e-4
 
 
 # Counting
@@ -114,7 +111,7 @@ def test_with_every_gate_open_cope_counts_the_keys_from_j_to_i(length, n_positio
     found = encoding.bias(q, q, Places(row))[0]
     steps = (row[:, None] - row + 1).clamp(0, n_positions - 1)
     expected = (100 * encoding.table.sum(-1))[steps]
-    assert largest_gap(found.detach(), expected.expand_as(found).detach()) <= 1e-9
+    assert gap(found.detach(), expected.expand_as(found).detach()) <= 1e-9
 
 
 @given(st.integers(1, 20))
@@ -159,7 +156,7 @@ def test_shuffled_tokens_with_their_positions_get_the_shuffled_bias(order, seed)
     encoding, (q, k), order = made(), vectors(9, 9), torch.tensor(order)
     plain = encoding.bias(q, k, Places(torch.arange(9)))
     shuffled = encoding.bias(q[:, :, order], k[:, :, order], Places(order))
-    assert largest_gap(shuffled.detach(), plain[:, :, order][..., order].detach()) <= 1e-12
+    assert gap(shuffled.detach(), plain[:, :, order][..., order].detach()) <= 1e-12
 
 
 @given(st.integers(-(10**4), 10**4) | st.floats(-100, 100), st.sampled_from([1, 2, 7]), seeds)
@@ -180,7 +177,7 @@ def test_a_block_of_queries_gets_its_rows_of_the_whole(a, b, seed):
     whole = encoding.bias(q, k, Places(row))
     for last in (b + 1, 20):  # with and without the keys after the block
         part = encoding.bias(q[:, :, a : b + 1], k[:, :, :last], Places(row[a : b + 1], row[:last]))
-        assert largest_gap(part.detach(), whole[:, :, a : b + 1, :last].detach()) <= 1e-12
+        assert gap(part.detach(), whole[:, :, a : b + 1, :last].detach()) <= 1e-12
 
 
 def test_keys_after_the_query_change_nothing_and_get_a_finite_bias():
@@ -192,15 +189,12 @@ def test_keys_after_the_query_change_nothing_and_get_a_finite_bias():
     assert bool(other.isfinite().all())
     ahead = row > row[:, None]
     count_zero = (q @ encoding.table[0])[..., None].expand_as(one)  # (…, q_len, k_len)
-    assert largest_gap(one[..., ahead], count_zero[..., ahead]) <= 1e-12
+    assert gap(one[..., ahead], count_zero[..., ahead]) <= 1e-12
 
 
 def test_cope_depends_on_what_the_tokens_say():
     encoding, (q, k), row = made(), vectors(8, 8), torch.arange(8)
-    assert (
-        largest_gap(encoding.bias(q, k, Places(row)), encoding.bias(q, k.flip(2), Places(row)))
-        > 0.01
-    )
+    assert gap(encoding.bias(q, k, Places(row)), encoding.bias(q, k.flip(2), Places(row))) > 0.01
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])

@@ -6,6 +6,7 @@ import jaxtyping
 import pytest
 import torch
 from bad_calls import bad_calls
+from closeness import gap
 from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
@@ -49,10 +50,6 @@ def slow_table(positions, d_model, base=10000.0):
     return torch.tensor(table, dtype=torch.float64)
 
 
-def largest_gap(a, b):
-    return float((a.double() - b.double()).abs().max())
-
-
 def test_shapes_are_checked_in_these_tests():
     with pytest.raises(jaxtyping.TypeCheckError):
         Sinusoidal(8, 2).embed(torch.zeros(1, 3, 8), torch.arange(4))
@@ -74,20 +71,20 @@ def test_a_test_of_plain_arguments_gets_them_past_the_checks(plain_arguments):
 @given(st.lists(st.floats(-5000, 5000), min_size=1, max_size=12), widths, bases)
 def test_sinusoidal_table_is_the_papers_formula_to_1e_10_at_float64_positions(row, d_model, base):
     table = sinusoidal_table(torch.tensor(row, dtype=torch.float64), d_model, base)
-    assert largest_gap(table, slow_table(row, d_model, base)) <= 1e-10
+    assert gap(table, slow_table(row, d_model, base)) <= 1e-10
 
 
 @given(st.lists(st.integers(-(10**6), 10**6), min_size=1, max_size=12), widths)
 def test_sinusoidal_table_is_within_1e_6_up_to_position_a_million(row, d_model):
     table = sinusoidal_table(torch.tensor(row), d_model)
     assert table.dtype == torch.float32
-    assert largest_gap(table, slow_table(row, d_model)) <= 1e-6
+    assert gap(table, slow_table(row, d_model)) <= 1e-6
 
 
 @given(st.lists(st.floats(-1e6, 1e6, width=32), min_size=1, max_size=12), widths)
 def test_sinusoidal_table_is_within_1e_6_at_fractional_float32_positions(row, d_model):
     table = sinusoidal_table(torch.tensor(row), d_model)
-    assert largest_gap(table, slow_table(row, d_model)) <= 1e-6
+    assert gap(table, slow_table(row, d_model)) <= 1e-6
 
 
 @given(st.permutations(range(20)), widths)
@@ -126,7 +123,7 @@ def test_sinusoidal_table_is_float64_for_float64_positions():
 @given(st.lists(st.integers(-(10**6), 10**6), min_size=1, max_size=12), widths, bases)
 def test_sinusoidal_rows_all_have_norm_root_half_d(row, d_model, base):
     norms = sinusoidal_table(torch.tensor(row, dtype=torch.float64), d_model, base).norm(dim=1)
-    assert largest_gap(norms, torch.full_like(norms, math.sqrt(d_model / 2))) <= 1e-12
+    assert gap(norms, torch.full_like(norms, math.sqrt(d_model / 2))) <= 1e-12
 
 
 # Frequencies and wavelengths
@@ -155,7 +152,7 @@ def test_a_pair_repeats_after_its_wavelength(position, d_model):
         here, later = sinusoidal_table(
             torch.tensor([position, position + wave], dtype=torch.float64), d_model
         )[:, 2 * pair : 2 * pair + 2]
-        assert largest_gap(here, later) <= 1e-9
+        assert gap(here, later) <= 1e-9
 
 
 # The shift matrix
@@ -169,19 +166,19 @@ def exact_shift(k, d_model, base=10000.0):
 def test_shift_matrix_moves_an_encoding_by_k(k, position, d_model, base):
     row = torch.tensor([position, position + k], dtype=torch.float64)
     here, there = sinusoidal_table(row, d_model, base)
-    assert largest_gap(exact_shift(k, d_model, base) @ here, there) <= 1e-9
+    assert gap(exact_shift(k, d_model, base) @ here, there) <= 1e-9
 
 
 @given(shifts, shifts, widths)
 def test_shift_matrices_compose_by_adding_their_shifts(a, b, d_model):
     product = exact_shift(a, d_model) @ exact_shift(b, d_model)
-    assert largest_gap(product, exact_shift(a + b, d_model)) <= 1e-9
+    assert gap(product, exact_shift(a + b, d_model)) <= 1e-9
 
 
 @given(shifts, widths, bases)
 def test_shift_matrices_are_orthogonal(k, d_model, base):
     matrix = exact_shift(k, d_model, base)
-    assert largest_gap(matrix @ matrix.T, torch.eye(d_model)) <= 1e-12
+    assert gap(matrix @ matrix.T, torch.eye(d_model)) <= 1e-12
 
 
 @given(shifts, widths)
@@ -353,7 +350,7 @@ def test_shut_doors_hand_everything_through():
 def test_sinusoidal_adds_its_table_to_every_sequence_of_the_batch():
     x, row = torch.randn(3, 5, 8), torch.tensor([4, 0, 9, 2, 2])
     out = Sinusoidal(8, 2).embed(x, row)
-    assert largest_gap(out, x + sinusoidal_table(row, 8)) == 0
+    assert gap(out, x + sinusoidal_table(row, 8)) == 0
 
 
 def test_sinusoidal_has_nothing_to_learn_or_to_keep():
@@ -386,4 +383,4 @@ def test_a_float64_model_gets_a_float64_table():
 def test_a_shift_matrix_fits_the_table_of_whole_positions_as_it_is():
     row = torch.arange(9)
     table, moved = sinusoidal_table(row, 16), sinusoidal_table(row + 3, 16)
-    assert largest_gap(table @ shift_matrix(3, 16).T, moved) <= 1e-6
+    assert gap(table @ shift_matrix(3, 16).T, moved) <= 1e-6

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import torch
+from closeness import gap
 from hypothesis import given
 from hypothesis import strategies as st
 from pairwise import each_once, pairwise
@@ -17,7 +18,6 @@ from variants import (
     VARIANTS,
     Reader,
     few_examples,
-    gap,
     sentence,
     tiny,
     variants,

@@ -5,6 +5,7 @@ import math
 
 import pytest
 import torch
+from closeness import gap
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torchdiffeq import odeint
@@ -12,10 +13,6 @@ from torchdiffeq import odeint
 from course_utils.encodings import Floater
 
 times = st.lists(st.floats(0, 60), min_size=1, max_size=9)
-
-
-def largest_gap(a, b):
-    return float((a.double() - b.double()).detach().abs().max())
 
 
 def lively(d_model=6, hidden=5, seed=3, **options):
@@ -72,7 +69,7 @@ def test_the_path_is_the_method_written_out_to_1e_10(row, step):
     encoding = lively(step=step)
     path = encoding.path(torch.tensor(row, dtype=torch.float64), torch.float64)
     for position, found in zip(row, path, strict=True):
-        assert largest_gap(found, slow_path(encoding, position)) <= 1e-10
+        assert gap(found, slow_path(encoding, position)) <= 1e-10
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -82,21 +79,21 @@ def test_the_path_agrees_with_an_adaptive_solver_of_another_family(seed):
     with torch.no_grad():
         start, moments = encoding.start, row * encoding.delta
         exact = odeint(velocity(encoding), start, moments, method="dopri5", rtol=1e-11, atol=1e-12)
-        assert largest_gap(encoding.path(row, torch.float64), exact) <= 1e-5
-    assert largest_gap(exact[0], exact[-1]) > 1  # it went somewhere
+        assert gap(encoding.path(row, torch.float64), exact) <= 1e-5
+    assert gap(exact[0], exact[-1]) > 1  # it went somewhere
 
 
 def test_at_whole_steps_the_path_is_torchdiffeqs_own_rk4():
     encoding = lively(step=2.0)
     row = torch.arange(0, 40, 2)
     theirs = odeint(velocity(encoding), encoding.start, row.double() * encoding.delta, method="rk4")
-    assert largest_gap(encoding.path(row, torch.float64), theirs) <= 1e-12
+    assert gap(encoding.path(row, torch.float64), theirs) <= 1e-12
 
 
 def test_the_error_falls_with_the_fourth_power_of_the_step():
     row = torch.tensor([64.0], dtype=torch.float64)
     exact = lively(step=1 / 16).path(row, torch.float64)
-    coarse, fine = (largest_gap(lively(step=s).path(row, torch.float64), exact) for s in (4, 2))
+    coarse, fine = (gap(lively(step=s).path(row, torch.float64), exact) for s in (4, 2))
     assert 8 < coarse / fine < 32
 
 
@@ -120,7 +117,7 @@ def test_linear_dynamics_give_the_matrix_exponential():
     row = torch.tensor([0.0, 1, 17.3, 64, 99.9], dtype=torch.float64)
     for position, found in zip(row, encoding.path(row, torch.float64), strict=True):
         turned = torch.linalg.matrix_exp((matrix - matrix.T) * position * encoding.delta) @ start
-        assert largest_gap(found, turned) <= 1e-7
+        assert gap(found, turned) <= 1e-7
 
 
 def test_a_constant_velocity_gives_a_straight_line():
@@ -130,7 +127,7 @@ def test_a_constant_velocity_gives_a_straight_line():
         encoding.outer.bias.copy_(torch.arange(8))
     row = torch.tensor([7, 0, 100])
     line = encoding.start + 0.5 * row[:, None] * torch.arange(8)
-    assert largest_gap(encoding.path(row, torch.float64), line) <= 1e-12
+    assert gap(encoding.path(row, torch.float64), line) <= 1e-12
 
 
 # What the path depends on
@@ -140,7 +137,7 @@ def test_a_late_position_alone_is_its_row_of_the_full_pass():
     encoding = lively().float()
     full = encoding.path(torch.arange(513))
     for position in [0, 1, 3, 4, 5, 500, 512]:
-        assert largest_gap(encoding.path(torch.tensor([position]))[0], full[position]) <= 1e-6
+        assert gap(encoding.path(torch.tensor([position]))[0], full[position]) <= 1e-6
 
 
 @given(st.permutations(range(12)), st.lists(st.integers(0, 11), min_size=12, max_size=12))
@@ -148,7 +145,7 @@ def test_order_and_repetition_of_positions_do_not_matter(order, chosen):
     encoding, x = lively(), torch.randn(2, 12, 6, dtype=torch.float64)
     row = torch.tensor(chosen)
     there = encoding.embed(x, row)
-    assert largest_gap(encoding.embed(x[:, order], row[order]), there[:, order]) <= 1e-12
+    assert gap(encoding.embed(x[:, order], row[order]), there[:, order]) <= 1e-12
 
 
 @given(st.floats(0.5, 60), st.sampled_from([1.0, 2.5, 4.0]))
@@ -158,7 +155,7 @@ def test_the_path_is_continuous_also_where_one_step_ends(position, step):
     for place in (position, nearest):
         row = torch.tensor([max(place - 1e-7, 0), place + 1e-7], dtype=torch.float64)
         before, after = encoding.path(row, torch.float64)
-        assert largest_gap(before, after) <= 1e-6
+        assert gap(before, after) <= 1e-6
 
 
 def test_position_zero_is_the_start():
@@ -232,7 +229,7 @@ def test_a_half_precision_model_integrates_in_float32(dtype):
     expected = exact.embed(x.double(), row)
     out = half.embed(x.to(dtype), row)
     assert out.dtype == dtype
-    assert largest_gap(half.embed(x, row), expected) <= 1e-5
+    assert gap(half.embed(x, row), expected) <= 1e-5
     eps = torch.finfo(dtype).eps
     assert bool(((out.double() - expected).abs() <= eps * expected.abs() + 1e-5).all())
 

@@ -4,6 +4,7 @@ import math
 
 import pytest
 import torch
+from closeness import gap
 from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
@@ -15,10 +16,6 @@ from course_utils.encodings.functional import sinusoidal_frequencies, sinusoidal
 
 seeds = st.integers(0, 2**16)
 lengths = st.integers(1, 9)
-
-
-def gap(a, b):
-    return float((a - b).detach().abs().max())
 
 
 def encoding(name, d_model=16, n_heads=2, **options):

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from closeness import gap
 from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
@@ -20,10 +21,6 @@ def tiny(encoding="sinusoidal", **options):
 
 def tokens(batch=2, seq=6):
     return torch.randint(VOCABULARY, (batch, seq))
-
-
-def gap(a, b):
-    return float((a - b).detach().abs().max())
 
 
 class Counting(PositionalEncoding):

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import torch
+from closeness import gap
 from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.torch import load_file
@@ -66,10 +67,6 @@ def bert():
 @pytest.fixture
 def batch(encoder):
     return encoder.encode(SENTENCES)
-
-
-def gap(a, b):
-    return float((a - b).abs().max())
 
 
 def pooled(x, mask):

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import regex
 import torch
+from closeness import gap
 from hypothesis import given
 from hypothesis import strategies as st
 from torch.nn import functional as F
@@ -141,10 +142,6 @@ def ids(model):
 def logits(model, ids):
     with torch.no_grad():
         return model(ids)
-
-
-def gap(a, b):
-    return float((a - b).abs().max())
 
 
 def other(model, name, **options):

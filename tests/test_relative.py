@@ -4,6 +4,7 @@ import math
 
 import pytest
 import torch
+from closeness import gap
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -48,10 +49,6 @@ def made(scheme, seed=0, dtype=torch.float64):
 
 def heads(*lengths, batch=2, dtype=torch.float64):
     return [torch.randn(batch, N_HEADS, length, D_HEAD, dtype=dtype) for length in lengths]
-
-
-def gap(a, b):
-    return float((a.double() - b.double()).detach().abs().max())
 
 
 def dot(a, b):

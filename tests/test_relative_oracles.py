@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from closeness import gap
 from torchscale.component.relative_position_bias import RelativePositionBias as TorchscaleT5
 from transformers import (
     DebertaConfig,
@@ -48,10 +49,6 @@ def attend(encoding, q, k, v):
     weights = attention_weights(q, k, encoding.scale(encoding.d_head), bias)
     more = encoding.values(weights, Places(row))
     return weights @ v if more is None else weights @ v + more
-
-
-def gap(a, b):
-    return float((a - b).detach().abs().max())
 
 
 def passing_through(linears):

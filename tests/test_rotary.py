@@ -2,9 +2,10 @@
 
 import pytest
 import torch
+from closeness import gap
 from hypothesis import given
 from hypothesis import strategies as st
-from rotary_twins import angles_of, gap, layouts, random, scores, shifts, slow_rope, toeplitz_gap
+from rotary_twins import angles_of, layouts, random, scores, shifts, slow_rope, toeplitz_gap
 
 from course_utils.encodings import NTK, DynamicNTK, Linear, Llama3, LongRoPE, Places, Rotary, YaRN
 from course_utils.encodings.functional import (

@@ -4,9 +4,10 @@ import math
 
 import pytest
 import torch
+from closeness import gap
 from hypothesis import given
 from hypothesis import strategies as st
-from rotary_twins import gap, layouts, random, scores, shifts, slow_rope, toeplitz_gap
+from rotary_twins import layouts, random, scores, shifts, slow_rope, toeplitz_gap
 
 from course_utils.encodings import AxialRotary, DynamicNTK, Linear, Places, Rotary, XPos, YaRN
 from course_utils.encodings.functional import (

@@ -2,9 +2,10 @@
 
 import pytest
 import torch
+from closeness import gap
 from hypothesis import given
 from hypothesis import strategies as st
-from rotary_twins import angles_of, gap, layouts, random
+from rotary_twins import angles_of, layouts, random
 
 from course_utils.attention import MultiHeadAttention
 from course_utils.encodings import Rotary

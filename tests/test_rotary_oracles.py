@@ -4,6 +4,7 @@ import math
 
 import pytest
 import torch
+from closeness import gap
 from pairwise import pairwise
 from rotary_embedding_torch import RotaryEmbedding as LucidRotary
 from rotary_embedding_torch import apply_rotary_emb
@@ -44,10 +45,6 @@ WIDTHS, BASES, FACTORS = [4, 32, 64, 128], [10000.0, 500000.0], [1.0, 2.0, 8.0, 
 every_base = pytest.mark.parametrize("base", BASES)
 every_width = pytest.mark.parametrize("d", WIDTHS)
 every_factor = pytest.mark.parametrize("s", FACTORS)
-
-
-def gap(a, b):
-    return float((a - b).abs().max())
 
 
 def turned(shape, layout, **options):

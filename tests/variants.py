@@ -62,10 +62,6 @@ def sentence(batch=2, seq=9):
     return torch.randint(VOCABULARY, (batch, seq))
 
 
-def gap(a, b):
-    return float((a.double() - b.double()).detach().abs().max())
-
-
 def tiny(variant, causal=True, **kind):
     name, options = variant
     kind = {"d_model": 16, "n_layers": 2, "n_heads": 2, "max_len": 512} | kind
