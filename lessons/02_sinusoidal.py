@@ -180,7 +180,7 @@ explorers.clocks()
 # %% [markdown]
 # And all 64 hands of a table 128 wide:
 
-# %% tags=["readme", "plumbing"]
+# %% tags=["plumbing"]
 # Four pictures of the table
 from course_lab.figures import four_panel
 from course_utils.encodings.functional import wavelengths
