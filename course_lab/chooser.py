@@ -15,6 +15,7 @@ from torch import Tensor
 
 from course_utils import validation
 from course_utils.attention import MultiHeadAttention
+from course_utils.devices import isolated_rng
 from course_utils.encodings import create
 from course_utils.results import AS_TRAINED, change, summary
 from course_utils.texts import data
@@ -78,8 +79,7 @@ def facts() -> pd.DataFrame:
 
 def _measured_in_a_layer(name: str) -> dict[str, Any]:
     """Measure an encoding in an untrained attention layer that reads random words."""
-    with torch.random.fork_rng(devices=[]):
-        torch.default_generator.manual_seed(0)  # torch.manual_seed would seed a GPU too
+    with isolated_rng(0):
         encoding = create(name, d_model=WIDTH, n_heads=HEADS, max_len=TRAINED)
         for parameter in encoding.parameters():
             if parameter.ndim > 1:  # tables start small, some at 0, and would show no effect

@@ -1,13 +1,15 @@
-"""Attention layers with a known fault, for tests that learn to find it, and properties to hold.
+"""Attention layers with a known fault, on which lesson 11's learners try the tests that they write.
 
-``patients`` are the faults, ``wards`` who is held back, ``admission`` who is shown, ``properties``
-what an encoding of one's own should keep to. Nothing here is for use in a model.
+The lesson speaks of a clinic: a faulty layer is sick, a test is a diagnosis. ``faulty_encodings``
+are the faults and ``layers`` makes attention layers with them. ``held_back`` are layers that grade
+a test, sick and healthy ones; ``open_patients`` are the six models that the learner may look at.
+``properties`` says what an encoding of one's own must keep to. Use nothing of this in a model.
 """
 
-from course_lab.clinic.admission import CASES, board, patient, twin, visit
-from course_lab.clinic.patients import layer, words
+from course_lab.clinic.held_back import FAULTS, Patient, accepts, grade, ward
+from course_lab.clinic.layers import layer, words
+from course_lab.clinic.open_patients import CASES, board, patient, twin, visit
 from course_lab.clinic.properties import PROPERTIES, properties
-from course_lab.clinic.wards import FAULTS, Patient, accepts, grade, ward
 
 __all__ = [
     "CASES",

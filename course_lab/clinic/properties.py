@@ -11,7 +11,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from course_lab.clinic.patients import layer, words
+from course_lab.clinic.layers import layer, words
 from course_utils.attention import MultiHeadAttention
 from course_utils.attention.kv_cache import KVCache
 from course_utils.encodings import Maker, create

@@ -8,6 +8,7 @@ import torch
 from course_lab.explorers.controls import Choice, Slider, Tick
 from course_lab.explorers.explorer import Explorer
 from course_utils.attention import MultiHeadAttention
+from course_utils.devices import isolated_rng
 from course_utils.encodings import create
 from course_utils.encodings.functional import sinusoidal_table
 from course_utils.texts.sentences import CAT_ON_MAT, word_vectors
@@ -18,8 +19,7 @@ D_MODEL, N_HEADS = 32, 2
 
 def playground_attention(encoding: str, causal: bool) -> MultiHeadAttention:
     """Return the small random attention layer of :data:`shuffle`, the same at every call."""
-    with torch.random.fork_rng(devices=[]):
-        torch.default_generator.manual_seed(0)  # torch.manual_seed would seed a GPU too
+    with isolated_rng(0):
         positional = create(encoding, d_model=D_MODEL, n_heads=N_HEADS)
         return MultiHeadAttention(D_MODEL, N_HEADS, positional, causal=causal)
 

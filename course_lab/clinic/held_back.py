@@ -1,8 +1,7 @@
-"""Who is examined: six open patients with their twins, and the held-back ones of each fault.
+"""The held-back layers of each fault, sick and healthy ones, on which a learner's test is graded.
 
-A test of the clinic takes an attention layer and says True for a healthy one. It may look at all
-that the layer does. What the layer promises is the same for all of a ward; its sizes, numbers and
-dtype are not.
+A test takes an attention layer and returns True for a healthy one. It may look at all that the
+layer does. All layers of one ward promise the same; their sizes, numbers and dtypes differ.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from typing import Any
 
 import torch
 
-from course_lab.clinic.patients import (
+from course_lab.clinic.faulty_encodings import (
     DistancePays,
     Prices,
     RoundedAngles,
@@ -21,8 +20,8 @@ from course_lab.clinic.patients import (
     RowsFromZero,
     Shortcut,
     TwoLayouts,
-    layer,
 )
+from course_lab.clinic.layers import layer
 from course_utils import validation
 from course_utils.attention import MultiHeadAttention
 from course_utils.devices import isolated_rng
@@ -31,7 +30,7 @@ from course_utils.encodings.functional import convert_layout
 
 Test = Callable[[MultiHeadAttention], bool]
 
-# What is wrong, in words, by the name of a ward.
+# What is wrong, in words, for each ward.
 FAULTS = {
     "axis": "rows of the table by the text's number in the batch",
     "cache": "what follows a cache is counted from 0 again",
@@ -51,7 +50,7 @@ class Patient:
 
 
 def ward(fault: str) -> list[Patient]:
-    """The held-back patients of a fault, sick and healthy ones, always the same.
+    """Return the held-back layers of a fault, sick and healthy ones, always the same.
 
     ``fault`` is one of :data:`FAULTS`.
     """
@@ -59,101 +58,108 @@ def ward(fault: str) -> list[Patient]:
 
 
 def grade(test: Test, *faults: str) -> dict[str, tuple[int, int, int, int]]:
-    """How a test does on the wards of these faults, or on all.
+    """Grade a test on the wards of these faults, or on all.
 
     Returns:
-        For each ward: sick ones found, sick ones there are, healthy ones cleared, healthy ones
-        there are. A test that raises has said False.
+        For each ward: sick layers found, sick layers in all, healthy layers cleared, healthy layers
+        in all. A test that raises has called the layer sick.
     """
-    found = {}
+    grades = {}
     for fault in faults or FAULTS:
-        patients = ward(fault)
-        said = [(one.healthy, says(test, one.layer)) for one in patients]
-        sick = [not ok for healthy, ok in said if not healthy]
-        cleared = [ok for healthy, ok in said if healthy]
-        found[fault] = (sum(sick), len(sick), sum(cleared), len(cleared))
-    return found
+        found, cleared = [], []
+        for patient in ward(fault):
+            called_healthy = calls_healthy(test, patient.layer)
+            if patient.healthy:
+                cleared.append(called_healthy)
+            else:
+                found.append(not called_healthy)
+        grades[fault] = (sum(found), len(found), sum(cleared), len(cleared))
+    return grades
 
 
 def accepts(test: Test, fault: str) -> bool:
-    """Whether a test finds every sick one of a ward and clears every healthy one."""
+    """Whether a test finds every sick layer of a ward and clears every healthy one."""
     found, sick, cleared, healthy = grade(test, fault)[fault]
     return found == sick and cleared == healthy
 
 
-def says(test: Test, examined: MultiHeadAttention) -> bool:
+def calls_healthy(test: Test, layer: MultiHeadAttention) -> bool:
     """Whether a test calls a layer healthy; one that raises does not."""
     try:
-        return bool(test(examined))
+        return bool(test(layer))
     except Exception:
         return False
 
 
-HALF, HALVED = torch.bfloat16, torch.float16
+def _sick(encoding: PositionalEncoding, seed: int, name: str, **options: Any) -> Patient:
+    name = f"a sick layer: {name}"
+    return Patient(layer(encoding, seed, name=name, **options), healthy=False)
 
 
-def _sick(encoding: PositionalEncoding, seed: int, name: str, **how: Any) -> Patient:
-    return Patient(layer(encoding, seed, name=f"a sick one: {name}", **how), healthy=False)
+def _healthy(encoding: PositionalEncoding, seed: int, name: str, **options: Any) -> Patient:
+    name = f"a healthy layer: {name}"
+    return Patient(layer(encoding, seed, name=name, **options), healthy=True)
 
 
-def _healthy(encoding: PositionalEncoding, seed: int, name: str, **how: Any) -> Patient:
-    return Patient(layer(encoding, seed, name=f"a healthy one: {name}", **how), healthy=True)
-
-
-def _rope(seed: int, name: str, sizes: tuple[int, int] = (64, 4), **how: Any) -> Patient:
-    dtype = how.pop("dtype", torch.float32)
-    made = create("rope", d_model=sizes[0], n_heads=sizes[1], **how)
-    return _healthy(made, seed, f"RoPE, {name}", dtype=dtype)
+def _rope(
+    seed: int,
+    name: str,
+    sizes: tuple[int, int] = (64, 4),
+    dtype: torch.dtype = torch.float32,
+    **options: Any,
+) -> Patient:
+    d_model, n_heads = sizes
+    rope = create("rope", d_model=d_model, n_heads=n_heads, **options)
+    return _healthy(rope, seed, f"RoPE, {name}", dtype=dtype)
 
 
 def _converted(seed: int) -> Patient:
-    """RoPE in halves, its weights reordered to match: what it computes is as before."""
-    found = _rope(seed, "in halves, its weights too", layout="half")
-    for one in (found.layer.W_q, found.layer.W_k):
-        one.weight.copy_(convert_layout(one.weight, 4, "interleaved", "half"))
-    return found
+    """RoPE in halves, its weights reordered to match: it computes the same as before."""
+    patient = _rope(seed, "in halves, its weights too", layout="half")
+    for projection in (patient.layer.W_q, patient.layer.W_k):
+        projection.weight.copy_(convert_layout(projection.weight, 4, "interleaved", "half"))
+    return patient
 
 
 def _sinusoidal(seed: int, base: float, dtype: torch.dtype) -> Patient:
-    made = create("sinusoidal", d_model=48, n_heads=2, base=base)
-    return _healthy(made, seed, f"sinusoids, base {base:g}", dtype=dtype)
+    sinusoids = create("sinusoidal", d_model=48, n_heads=2, base=base)
+    return _healthy(sinusoids, seed, f"sinusoids, base {base:g}", dtype=dtype)
 
 
 def _alibi(seed: int) -> Patient:
     return _healthy(create("alibi", d_model=64, n_heads=4), seed, "ALiBi")
 
 
-def _prices(seed: int, **how: Any) -> Patient:
+def _prices(seed: int, **options: Any) -> Patient:
     slopes = (0.9, 0.05, 0.3)
-    return _healthy(Prices(48, 3, slopes, shift=2.0), seed, "other slopes, shifted", **how)
+    return _healthy(Prices(48, 3, slopes, shift=2.0), seed, "other slopes, shifted", **options)
 
 
 def _axis() -> list[Patient]:
     with isolated_rng(1):
-        table, factors = (
-            create(name, d_model=64, n_heads=4, std=1.0) for name in ("learned", "multiplicative")
-        )
-    wide = RowsByText(96, 2, base=100.0)
+        table = create("learned", d_model=64, n_heads=4, std=1.0)
+        factors = create("multiplicative", d_model=64, n_heads=4, std=1.0)
+    other_base = RowsByText(96, 2, base=100.0)
     return [
         _sick(RowsByText(64, 4), 1, FAULTS["axis"]),
         _sinusoidal(2, 1e4, torch.float32),
         _healthy(table, 3, "a learned table"),
         _sick(RowsByText(64, 4, how="multiply"), 4, "the same, multiplied"),
         _sinusoidal(5, 500.0, torch.float64),
-        _sick(wide, 6, "the same, another base, float64", dtype=torch.float64),
+        _sick(other_base, 6, "the same, another base, float64", dtype=torch.float64),
         _healthy(factors, 7, "a learned table, multiplied"),
     ]
 
 
 def _cache() -> list[Patient]:
-    other = RowsFromZero(48, 3, base=500.0)
+    other_base = RowsFromZero(48, 3, base=500.0)
     return [
         _rope(11, "as published"),
         _sick(RowsFromZero(64, 4), 12, FAULTS["cache"]),
         _converted(13),
         _sick(RowsFromZero(64, 4, door="embed"), 14, "sinusoids, counted from 0 after a cache"),
         _prices(15),
-        _sick(other, 16, "RoPE, base 500, counted from 0", dtype=torch.float64),
+        _sick(other_base, 16, "RoPE, base 500, counted from 0", dtype=torch.float64),
         _sinusoidal(17, 100.0, torch.float32),
     ]
 
@@ -161,14 +167,14 @@ def _cache() -> list[Patient]:
 def _sign() -> list[Patient]:
     with isolated_rng(2):
         kerple = create("kerple", d_model=64, n_heads=4)
-    later = DistancePays(48, 3, where="later")
+    for_later_keys = DistancePays(48, 3, where="later")
     return [
         _alibi(21),
         _sick(DistancePays(64, 4), 22, FAULTS["sign"]),
         _prices(23),
         _sick(DistancePays(64, 4, where="one head"), 24, "in one head distance pays"),
         _healthy(Shortcut(64, 4), 25, "ALiBi by its shortcut"),
-        _sick(later, 26, "for later keys distance pays", causal=False),
+        _sick(for_later_keys, 26, "for later keys distance pays", causal=False),
         _healthy(kerple, 27, "KERPLE", dtype=torch.float64),
         _prices(28, causal=False),
         _sick(DistancePays(96, 8), 29, "distance pays, 8 heads", dtype=torch.float64),
@@ -188,26 +194,29 @@ def _layouts() -> list[Patient]:
 
 
 def _angles() -> list[Patient]:
-    halves = RoundedAngles(48, 3, layout="half", base=500.0)
+    other_base = RoundedAngles(48, 3, layout="half", base=500.0)
+    to_float16 = RoundedAngles(64, 4, rounding=torch.float16)
     return [
         _rope(41, "base 500", base=500.0),
         _sick(RoundedAngles(64, 4), 42, "angles rounded to bfloat16"),
-        _sick(halves, 43, "angles rounded to bfloat16, base 500", dtype=torch.float64),
+        _sick(other_base, 43, "angles rounded to bfloat16, base 500", dtype=torch.float64),
         _converted(44),
-        _sick(RoundedAngles(64, 4, rounding=HALVED), 45, "angles rounded to float16"),
+        _sick(to_float16, 45, "angles rounded to float16"),
         _rope(46, "float64", (48, 3), dtype=torch.float64),
     ]
 
 
 def _shortcut() -> list[Patient]:
-    eight = Shortcut(64, 8, rounding=HALF)
+    to_bfloat16 = Shortcut(64, 4, rounding=torch.bfloat16)
+    eight_heads = Shortcut(64, 8, rounding=torch.bfloat16)
+    to_float16 = Shortcut(64, 4, rounding=torch.float16)
     return [
         _healthy(Shortcut(64, 4), 51, "the shortcut m · j, exact"),
-        _sick(Shortcut(64, 4, rounding=HALF), 52, "m · j rounded to bfloat16"),
+        _sick(to_bfloat16, 52, "m · j rounded to bfloat16"),
         _alibi(53),
-        _sick(eight, 54, "m · j rounded to bfloat16, 8 heads", dtype=torch.float64),
+        _sick(eight_heads, 54, "m · j rounded to bfloat16, 8 heads", dtype=torch.float64),
         _prices(55),
-        _sick(Shortcut(64, 4, rounding=HALVED), 56, "m · j rounded to float16"),
+        _sick(to_float16, 56, "m · j rounded to float16"),
     ]
 
 

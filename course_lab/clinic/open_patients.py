@@ -1,0 +1,112 @@
+"""The six open patients: one-layer language models with a fault each, beside healthy twins.
+
+The fault of each is for the learner to find; their letters say nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import torch
+
+from course_lab.clinic.faulty_encodings import (
+    DistancePays,
+    RoundedAngles,
+    RowsByText,
+    RowsFromZero,
+    Shortcut,
+    TwoLayouts,
+)
+from course_lab.clinic.held_back import Test, calls_healthy, grade
+from course_utils import validation
+from course_utils.devices import isolated_rng
+from course_utils.encodings import Maker
+from course_utils.models import Block, TinyTransformer
+
+BYTES = 256  # ids of a model that reads text byte by byte
+SIZES: dict[str, Any] = {"d_model": 64, "n_layers": 1, "n_heads": 4, "max_len": 64}
+
+
+@dataclass(frozen=True)
+class OpenPatient:
+    """A patient's fault and encoding, and the encoding of its healthy twin."""
+
+    fault: str
+    encoding: Maker
+    twin: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+CASES = {
+    "A": OpenPatient("layouts", TwoLayouts, "rope"),
+    "B": OpenPatient("cache", RowsFromZero, "rope"),
+    "C": OpenPatient("sign", DistancePays, "alibi"),
+    "D": OpenPatient("angles", RoundedAngles, "rope"),
+    "E": OpenPatient("axis", RowsByText, "sinusoidal"),
+    "F": OpenPatient("shortcut", Shortcut, "alibi", {"rounding": torch.bfloat16}),
+}
+
+
+def patient(letter: str, seed: int = 0) -> TinyTransformer:
+    """Return patient A, B, C, D, E or F before any training."""
+    case = CASES[validation.choice("letter", letter, CASES)]
+    return _model(case.encoding, seed, **case.options)
+
+
+def twin(letter: str, seed: int = 0) -> TinyTransformer:
+    """Return a healthy model that starts with the same weights as that patient."""
+    return _model(CASES[validation.choice("letter", letter, CASES)].twin, seed)
+
+
+def _model(encoding: str | Maker, seed: int, **options: Any) -> TinyTransformer:
+    with isolated_rng(seed):
+        return TinyTransformer(BYTES, encoding, **SIZES, **options)
+
+
+def board(tests: Mapping[str, Test]) -> dict[str, dict[str, tuple[bool, str]]]:
+    """Grade tests on the held-back layers with the fault of each open patient.
+
+    Returns:
+        For each test and letter, whether the test is right about all layers, and a text such as
+        "2/3, 4/4": sick layers found of all sick ones, then healthy layers cleared of all.
+    """
+    results: dict[str, dict[str, tuple[bool, str]]] = {}
+    for name, test in tests.items():
+        grades = grade(test)
+        results[name] = {}
+        for letter, case in CASES.items():
+            found, sick, cleared, healthy = grades[case.fault]
+            all_right = found == sick and cleared == healthy
+            results[name][letter] = (all_right, f"{found}/{sick}, {cleared}/{healthy}")
+    return results
+
+
+def visit(
+    tests: Mapping[str, Test], models: Mapping[str, TinyTransformer]
+) -> dict[str, dict[str, tuple[bool, str]]]:
+    """Try tests on the open patients, after training.
+
+    A test finds a patient if it calls its attention sick, and that of its twin healthy.
+
+    Args:
+        tests: by name.
+        models: the patients by letter, and their twins by the name of their encoding.
+
+    Returns:
+        For each test and letter, whether the patient is found, and the outcome in words.
+    """
+    attention = {name: cast(Block, model.blocks[0]).attention for name, model in models.items()}
+    results: dict[str, dict[str, tuple[bool, str]]] = {}
+    for name, test in tests.items():
+        healthy = {model: calls_healthy(test, layer) for model, layer in attention.items()}
+        results[name] = {}
+        for letter, case in CASES.items():
+            if healthy[letter]:
+                results[name][letter] = (False, "cleared")
+            elif healthy[case.twin]:
+                results[name][letter] = (True, "found")
+            else:
+                results[name][letter] = (False, "twin too")
+    return results
