@@ -178,8 +178,75 @@ def test_every_encoding_of_the_course_keeps_what_all_owe_and_its_own_promise(nam
         assert shift == ""
 
 
-def test_an_encoding_that_looks_at_the_ids_of_words_is_told_that_there_are_none():
-    assert "tokens must be given" in clinic.properties("complex_order")["causal"]
+def test_an_encoding_that_looks_at_the_ids_of_words_gets_them():
+    wrong = clinic.properties("complex_order")
+    assert {name for name, complaint in wrong.items() if complaint} <= {"shift"}
+
+
+class NextId(PositionalEncoding):
+    """Adds the id of the next token: a leak that only tokens changed later show."""
+
+    def embed(self, x, positions, tokens=None):
+        return x if tokens is None else x + tokens.roll(-1, 1)[..., None].to(x)
+
+
+class LeakInLongTexts(PositionalEncoding):
+    def embed(self, x, positions, tokens=None):
+        return x if x.shape[1] <= 12 else x + x.roll(-1, 1)
+
+
+class RowsOfTheBlock(PositionalEncoding):
+    """Counts rows of what it gets, not positions: wrong where attention passes some queries."""
+
+    def bias(self, q, k, at):
+        return -(torch.arange(q.shape[2])[:, None] - torch.arange(k.shape[2])).abs().to(q)
+
+
+class RowsOfTheTable(PositionalEncoding):
+    """A number by offset that forgets that each text of a batch may have its own."""
+
+    def __init__(self, d_model, n_heads):
+        super().__init__(d_model, n_heads)
+        self.table = torch.nn.Parameter(torch.randn(n_heads, 17))
+
+    def bias(self, q, k, at):
+        return self.table[:, at.offsets.clamp(-8, 8) + 8]
+
+
+class FarTurn(PositionalEncoding):
+    """Rounds positions as bfloat16 does beyond 4096, where it knows every 32nd."""
+
+    static_keys = True
+
+    def rotate(self, q, k, at):
+        rope = create("rope", d_model=self.d_model, n_heads=self.n_heads)
+        far = 4096 * (at.q >= 4096).long()
+        rounded = torch.where(far > 0, at.q // 32 * 32, at.q)
+        return rope.rotate(q, k, Places(rounded, rounded if at.k is at.q else at.k))
+
+
+class SecondLayer(PositionalEncoding):
+    """Alone in order; where several layers share it, each pass after the first looks ahead."""
+
+    def rotate(self, q, k, at):
+        again = "passed" in at.kept
+        at.keep("passed", True)
+        return (q, k.roll(-1, 2)) if again else (q, k)
+
+
+@pytest.mark.parametrize(
+    ("make", "broken", "words"),
+    [
+        (NextId, "causal", "with other words"),
+        (LeakInLongTexts, "causal", "of 96 tokens"),
+        (RowsOfTheBlock, "cache = whole", "in pieces"),
+        (RowsOfTheTable, "batch = alone", "must broadcast to"),
+        (FarTurn, "shift", "moved by 8000"),
+        (SecondLayer, "causal", "in two layers"),
+    ],
+)
+def test_a_fault_that_shows_in_some_cases_only_is_found(make, broken, words):
+    assert words in clinic.properties(make)[broken]
 
 
 @pytest.mark.parametrize(

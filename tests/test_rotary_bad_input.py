@@ -160,7 +160,7 @@ BAD = [
     (lambda: apply(angles=ANGLES[:, :2]), ValueError, "angles", "got (4, 2)"),
     (lambda: apply(angles=ANGLES.long()), TypeError, "angles", "torch.int64"),
     (lambda: apply(angles=ANGLES.half()), TypeError, "angles", "torch.float16"),
-    (lambda: apply(HEADS, ANGLES.expand(1, 4, 4)), ValueError, "angles", "axes", "got (1, 4, 4)"),
+    (lambda: apply(HEADS, ANGLES.expand(3, 4, 4)), ValueError, "angles", "axes", "got (3, 4, 4)"),
     (lambda: apply(HEADS, ANGLES.expand(3, 1, 4, 4)), ValueError, "angles", "got (3, 1, 4, 4)"),
     (lambda: apply(factor=0), ValueError, "factor", "above 0", "got 0"),
     (lambda: rotate_pairs(X, ANGLES, ANGLES[:1]), ValueError, "sin", "got (1, 4)"),

@@ -1,12 +1,14 @@
-"""What any encoding should keep to, whatever it computes: six properties and a promise, tried out.
+"""What any encoding should keep to, whatever it computes: five duties and a promise, tried out.
 
-Each function takes a causal attention layer and says what is wrong, "" if nothing is.
+Each property is a function that takes a causal attention layer and a length and says what is wrong,
+"" if nothing is.
 """
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -14,59 +16,88 @@ from torch import Tensor
 from course_lab.clinic.layers import layer, words
 from course_utils.attention import MultiHeadAttention
 from course_utils.attention.kv_cache import KVCache
-from course_utils.encodings import Maker, create
+from course_utils.devices import isolated_rng
+from course_utils.encodings import Maker, PositionalEncoding, create
+from course_utils.models import TinyTransformer
 
-LENGTH = 12  # words of the texts that are tried
-FAR = 1000  # positions by which a text is moved
+LENGTH = 12  # tokens of a text, where no other length is given
+LENGTHS = (LENGTH, 96, 300)  # tokens; the last is more than attention reads in one block
+SHIFTS = (1000, 8000)  # positions by which a text is moved
+VOCABULARY = 16  # ids of tokens, for encodings that look at them
 ROUNDING = 1e-4  # in an output: more than float32 loses, less than a fault changes
 
 
-def _gap(one: Tensor, other: Tensor) -> float:
-    return float((one.double() - other.double()).abs().max().nan_to_num(nan=torch.inf))
+def _ids(texts: int, length: int, seed: int = 0) -> Tensor:
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randint(VOCABULARY, (texts, length), generator=generator)
 
 
-def causal(examined: MultiHeadAttention) -> str:
+def _gap(first: Tensor, second: Tensor) -> float:
+    return float((first.double() - second.double()).abs().max().nan_to_num(nan=torch.inf))
+
+
+def causal(examined: MultiHeadAttention, length: int = LENGTH) -> str:
     """What comes later, or that anything does, changes nothing that came before."""
-    x, half = words(examined, 2, LENGTH), LENGTH // 2
-    whole = examined(x)[0][:, :half]
-    other = torch.cat([x[:, :half], words(examined, 2, half, seed=1)], 1)
-    for name, seen in (("with other words", other), ("without words", x[:, :half])):
-        gap = _gap(whole, examined(seen)[0][:, :half])
+    x, ids, half = words(examined, 2, length), _ids(2, length), length // 2
+    other_x = torch.cat([x[:, :half], words(examined, 2, length - half, seed=1)], 1)
+    other_ids = torch.cat([ids[:, :half], (ids[:, half:] + 1) % VOCABULARY], 1)
+    whole = examined(x, tokens=ids)[0][:, :half]
+    changed = {
+        "with other words": examined(other_x, tokens=other_ids)[0][:, :half],
+        "without words": examined(x[:, :half], tokens=ids[:, :half])[0],
+    }
+    for name, out in changed.items():
+        gap = _gap(whole, out)
         if not gap < ROUNDING:
             return f"{name} after the first {half}, these come out otherwise, by up to {gap:.2g}"
     return ""
 
 
-def cached(examined: MultiHeadAttention) -> str:
+def cached(examined: MultiHeadAttention, length: int = LENGTH) -> str:
     """Read in pieces with a cache, a text comes out as when it is read whole."""
-    x, cache = words(examined, 2, LENGTH), KVCache()
-    parts = [examined(part, cache=cache)[0] for part in x.split((5, 1, LENGTH - 6), dim=1)]
-    gap = _gap(torch.cat(parts, 1), examined(x)[0])
+    x, ids, cache = words(examined, 2, length), _ids(2, length), KVCache()
+    sizes = (5, 1, length - 6)
+    pieces = zip(x.split(sizes, dim=1), ids.split(sizes, dim=1), strict=True)
+    parts = [examined(piece, cache=cache, tokens=tokens)[0] for piece, tokens in pieces]
+    gap = _gap(torch.cat(parts, 1), examined(x, tokens=ids)[0])
     return "" if gap < ROUNDING else f"in pieces the output differs by up to {gap:.2g}"
 
 
-def batched(examined: MultiHeadAttention) -> str:
-    """A text comes out alone as it does among others."""
-    x = words(examined, 3, LENGTH)
-    gap = _gap(examined(x)[0], torch.cat([examined(one[None])[0] for one in x]))
-    return "" if gap < ROUNDING else f"alone the output differs by up to {gap:.2g}"
+def batched(examined: MultiHeadAttention, length: int = LENGTH) -> str:
+    """A text comes out alone as it does among others, padded to their length or not."""
+    x, ids = words(examined, 3, length), _ids(3, length)
+    alone = [examined(x[n : n + 1], tokens=ids[n : n + 1])[0] for n in range(3)]
+    gap = _gap(examined(x, tokens=ids)[0], torch.cat(alone))
+    if not gap < ROUNDING:
+        return f"alone the output differs by up to {gap:.2g}"
+    short = length // 2
+    for name, first in (("after it", 0), ("before it", length - short)):
+        text = slice(first, first + short)
+        mask = torch.zeros(3, length, dtype=torch.bool)
+        mask[0], mask[1:, text] = True, True
+        padded = examined(x, tokens=ids, attention_mask=mask)[0][1:, text]
+        gap = _gap(padded, examined(x[1:, text], tokens=ids[1:, text])[0])
+        if not gap < ROUNDING:
+            return f"with padding {name} the output of a text differs by up to {gap:.2g}"
+    return ""
 
 
-def any_dtype(examined: MultiHeadAttention) -> str:
+def any_dtype(examined: MultiHeadAttention, length: int = LENGTH) -> str:
     """The output has the dtype of the words; float32 and float64 agree to rounding."""
-    x, found = words(examined, 1, LENGTH), {}
+    x, ids, outs = words(examined, 1, length), _ids(1, length), {}
     for dtype in (torch.float64, torch.float32, torch.bfloat16):
-        found[dtype] = copy.deepcopy(examined).to(dtype)(x.to(dtype))[0]
-        if found[dtype].dtype != dtype:
-            return f"{dtype} goes in, {found[dtype].dtype} comes out"
-    gap = _gap(found[torch.float64], found[torch.float32])
+        outs[dtype] = copy.deepcopy(examined).to(dtype)(x.to(dtype), tokens=ids)[0]
+        if outs[dtype].dtype != dtype:
+            return f"{dtype} goes in, {outs[dtype].dtype} comes out"
+    gap = _gap(outs[torch.float64], outs[torch.float32])
     return "" if gap < ROUNDING else f"float32 and float64 differ by up to {gap:.2g}"
 
 
-def trained(examined: MultiHeadAttention) -> str:
+def trained(examined: MultiHeadAttention, length: int = LENGTH) -> str:
     """Every parameter of the encoding gets a gradient: finite, and not 0 everywhere."""
     able = copy.deepcopy(examined).requires_grad_(True)
-    able(words(able, 2, LENGTH))[0].square().sum().backward()
+    out = able(words(able, 2, length), tokens=_ids(2, length))[0]
+    out.square().sum().backward()
     for name, parameter in able.encoding.named_parameters():
         if parameter.grad is None or not bool(parameter.grad.any()):
             return f"{name} gets no gradient"
@@ -76,16 +107,22 @@ def trained(examined: MultiHeadAttention) -> str:
     return ""
 
 
-def anywhere(examined: MultiHeadAttention) -> str:
+def anywhere(examined: MultiHeadAttention, length: int = LENGTH) -> str:
     """Moved as a whole, a text has the same attention weights."""
-    x, row = words(examined, 2, LENGTH), torch.arange(LENGTH)
-    near, far = (examined(x, row + start, need_weights=True)[1] for start in (0, FAR))
-    assert near is not None and far is not None
-    gap = _gap(near, far)
-    return "" if gap < 10 * ROUNDING else f"moved by {FAR}, weights differ by up to {gap:.2g}"
+    x, ids, row = words(examined, 2, length), _ids(2, length), torch.arange(length)
+    near = examined(x, row, need_weights=True, tokens=ids)[1]
+    for shift in SHIFTS:
+        far = examined(x, row + shift, need_weights=True, tokens=ids)[1]
+        assert near is not None and far is not None
+        gap = _gap(near, far)
+        if not gap < 10 * ROUNDING:
+            return f"moved by {shift}, weights differ by up to {gap:.2g}"
+    return ""
 
 
-PROPERTIES: dict[str, Callable[[MultiHeadAttention], str]] = {
+Property = Callable[[MultiHeadAttention, int], str]
+
+PROPERTIES: dict[str, Property] = {
     "causal": causal,
     "cache = whole": cached,
     "batch = alone": batched,
@@ -98,16 +135,49 @@ PROPERTIES: dict[str, Callable[[MultiHeadAttention], str]] = {
 def properties(maker: str | Maker, d_model: int = 64, n_heads: int = 4) -> dict[str, str]:
     """What is wrong with an encoding, by property; "" where it holds.
 
-    ``maker`` is a name or a class, as for ``create``. "shift" is no duty but a promise: schemes
-    that see places, such as sinusoids, break it and are right all the same. An error that the
-    encoding raises is what is wrong with it; one that looks at the ids of words raises, as made-up
-    words have none.
+    Each is tried at 12, 96 and 300 tokens, *causal* and *cache* in two layers too. ``maker`` is a
+    name or a class, as for ``create``. "shift" is no duty but a promise: schemes that see places,
+    such as sinusoids, break it and are right all the same. An error that the encoding raises is
+    what is wrong with it.
     """
-    found = {}
-    for name, holds in PROPERTIES.items():
+    sizes: dict[str, Any] = {"d_model": d_model, "n_heads": n_heads, "max_len": 2 * SHIFTS[-1]}
+    wrong = {name: _in_one_layer(holds, maker, sizes) for name, holds in PROPERTIES.items()}
+    for name, complaint in _in_two_layers(maker, sizes).items():
+        wrong[name] = wrong[name] or f"in two layers, {complaint}"
+    return wrong
+
+
+def _in_one_layer(holds: Property, maker: str | Maker, sizes: dict[str, Any]) -> str:
+    """The first complaint about a property, from the shortest text on."""
+    encoding: PositionalEncoding | None = None
+    for length in LENGTHS:
         try:
-            made = create(maker, d_model=d_model, n_heads=n_heads, max_len=2 * FAR, causal=True)
-            found[name] = holds(layer(made))
+            encoding = encoding or create(maker, causal=True, **sizes)
+            complaint = holds(layer(encoding), length)
         except Exception as error:  # it is somebody's first try
-            found[name] = f"{type(error).__name__}: {error}"
-    return found
+            complaint = f"{type(error).__name__}: {error}"
+        if complaint:
+            return complaint if length == LENGTH else f"of {length} tokens, {complaint}"
+    return ""
+
+
+def _in_two_layers(maker: str | Maker, sizes: dict[str, Any]) -> dict[str, str]:
+    """Complaints about a model of two layers, by property."""
+    length = LENGTHS[1]
+    ids, half = _ids(2, length), length // 2
+    changed_later = torch.cat([ids[:, :half], (ids[:, half:] + 1) % VOCABULARY], 1)
+    try:
+        with isolated_rng(0), torch.no_grad():
+            model = TinyTransformer(VOCABULARY, maker, n_layers=2, **sizes).eval()
+            whole, cache = model(ids), model.new_cache()
+            pieces = [model(piece, cache=cache) for piece in ids.split((5, 1, length - 6), dim=1)]
+            leak = _gap(whole[:, :half], model(changed_later)[:, :half])
+            lost = _gap(whole, torch.cat(pieces, 1))
+    except Exception as error:  # it is somebody's first try
+        return {"causal": f"{type(error).__name__}: {error}"}
+    complaints = {}
+    if not leak < ROUNDING:
+        complaints["causal"] = f"later tokens change earlier logits, by up to {leak:.2g}"
+    if not lost < ROUNDING:
+        complaints["cache = whole"] = f"in pieces the logits differ by up to {lost:.2g}"
+    return complaints

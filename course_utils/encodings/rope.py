@@ -84,15 +84,14 @@ def rotate_pairs(x: Vectors, cos: Angles, sin: Angles, layout: str = "interleave
 
     Args:
         x: d even.
-        cos: (seq, d / 2), or as many axes as ``x``, 1 where it is the same for all: (batch, 1, seq,
-            d / 2) for each text, (1, heads, seq, d / 2) for each head.
+        cos: (seq, d / 2); (batch, seq, d / 2) where ``x`` is (batch, heads, seq, d) and each text
+            has its own; or as many axes as ``x``, 1 where it is the same for all.
         sin: likewise.
         layout: "interleaved" pairs features 2m and 2m + 1, as the paper and Meta's Llama code do;
             "half" pairs m and m + d/2, as GPT-NeoX and Hugging Face's Llama do.
     """
     validation.choice("layout", layout, LAYOUTS)
-    _check_pairs(x, "cos", cos)
-    _check_pairs(x, "sin", sin)
+    cos, sin = _fitting(x, "cos", cos), _fitting(x, "sin", sin)
     dtype = torch.promote_types(torch.promote_types(x.dtype, cos.dtype), torch.float32)
     wide, cos, sin = x.to(dtype), cos.to(dtype), sin.to(dtype)
     if layout == "half":
@@ -130,7 +129,7 @@ def apply_rope(
         factor: the attention factor of a scaling, above 0, which :func:`scaled_frequencies` returns
             beside the frequencies. Queries and keys both get it.
     """
-    _check_pairs(x, "angles", _precise("angles", angles, "(seq, d / 2)"))
+    _fitting(x, "angles", _precise("angles", angles, "(seq, d / 2)"))
     turn = turn_by(angles.to(x.device), validation.positive("factor", factor))
     dtype = torch.promote_types(x.dtype, torch.float32)
     return rotate_pairs(x, turn.cos.to(dtype), turn.sin.to(dtype), layout)
@@ -226,7 +225,8 @@ class Rotary(PositionalEncoding):
         dtype = torch.promote_types(q.dtype, torch.float32)
         turns = at.kept.get((self, dtype))
         if turns is None:
-            turns = at.keep((self, dtype), [_for_heads(turn, dtype) for turn in self.turns(at)])
+            q_turn, k_turn = self.turns(at)
+            turns = at.keep((self, dtype), (_rounded(q_turn, dtype), _rounded(k_turn, dtype)))
         q_turn, k_turn = turns
         return self._turned(q, q_turn), self._turned(k, k_turn)
 
@@ -247,27 +247,29 @@ class Rotary(PositionalEncoding):
         return torch.cat([first, x[..., self.n_turned :]], dim=-1)
 
 
-def _for_heads(turn: Turn, dtype: torch.dtype) -> Turn:
-    """The turn in another dtype; where each text has its own positions, the same for all heads."""
-    cos, sin = turn.cos.to(dtype), turn.sin.to(dtype)
-    return Turn(cos[:, None], sin[:, None]) if cos.ndim == 3 else Turn(cos, sin)
+def _rounded(turn: Turn, dtype: torch.dtype) -> Turn:
+    return Turn(turn.cos.to(dtype), turn.sin.to(dtype))
 
 
-def _check_pairs(x: Any, name: str, table: Any) -> None:
-    """Raise unless x is (…, seq, d), d even, and the table called ``name`` is (…, seq, d / 2)."""
+def _fitting(x: Any, name: str, table: Any) -> Tensor:
+    """The table called ``name``, with an axis for heads where it has one for texts.
+
+    Raises unless x is (…, seq, d), d even, and the table is (seq, d / 2) or fits the axes of x.
+    """
     validation.floating("x", x, "(…, seq, d)")
     if x.ndim < 2 or x.shape[-1] % 2:
         raise ValueError(f"x must have shape (…, seq, d) with an even d, got {tuple(x.shape)}")
     expected = (x.shape[-2], x.shape[-1] // 2)
     validation.floating(name, table, f"(seq, d / 2) = {expected}")
-    leading = zip(table.shape[:-2], x.shape[:-2], strict=False)
-    fits = table.ndim in (2, x.ndim) and all(size in (1, full) for size, full in leading)
+    by_text = table[:, None] if x.ndim == 4 and table.ndim == 3 else table
+    leading = zip(by_text.shape[:-2], x.shape[:-2], strict=False)
+    fits = by_text.ndim in (2, x.ndim) and all(size in (1, full) for size, full in leading)
     if not fits or table.shape[-2:] != expected:
-        # (batch, seq, d / 2) would be taken for (heads, seq, d / 2) where both are as many.
         raise ValueError(
             f"{name} must have shape (seq, d / 2) = {expected}, or that behind axes of 1 or as x's "
             f"{tuple(x.shape[:-2])}, got {tuple(table.shape)}"
         )
+    return by_text
 
 
 def _precise(name: str, value: Any, shape: str) -> Tensor:
