@@ -1,6 +1,6 @@
-"""Tables of results read: means over seeds with 95 % intervals, differences paired seed by seed.
+"""Means over seeds with 95 % intervals, and differences paired seed by seed.
 
-``data.results`` loads a table that the course ships, ``experiments`` makes new ones.
+``texts.data.results`` loads a table that the course ships.
 """
 
 from __future__ import annotations
@@ -38,7 +38,10 @@ def t_quantile(freedom: int, share: float = 0.95) -> float:
 
 
 def margin(error: float, repeats: int) -> float:
-    """Half of the 95 % interval of a mean of so many values, by its standard error; NaN for one."""
+    """Half of the 95 % interval of a mean of ``repeats`` values; NaN for one value.
+
+    ``error`` is the standard error of the mean.
+    """
     return error * t_quantile(repeats - 1) if repeats > 1 else math.nan
 
 
@@ -56,16 +59,17 @@ def summary(rows: pd.DataFrame, *by: str, of: str = "loss") -> pd.DataFrame:
     if rows.duplicated([*by, "seed"]).any():
         raise ValueError(f"by must tell the rows of a seed apart, got {', '.join(by)}")
     groups = rows.groupby([*by], sort=False)[of]
-    mean, error = (groups.agg(how, skipna=False) for how in ("mean", "sem"))
+    mean = groups.agg("mean", skipna=False)
+    error = groups.agg("sem", skipna=False)
     seeds = groups.size()
-    margins = [margin(*pair) for pair in zip(error, seeds, strict=True)]
+    margins = [margin(value, count) for value, count in zip(error, seeds, strict=True)]
     return pd.DataFrame({"mean": mean, "error": error, "margin": margins, "seeds": seeds})
 
 
-def as_text(found: pd.DataFrame, across: str) -> str:
-    """A summary as text, one of its ``by`` columns across: mean ± half of its 95 % interval."""
-    spread = found["margin"].map(" ± {:.3f}".format).where(found["margin"].notna(), "")
-    cells = found["mean"].map("{:.3f}".format) + spread
+def as_text(table: pd.DataFrame, across: str) -> str:
+    """A :func:`summary` as text, one of its ``by`` columns across: mean ± its margin."""
+    margins = table["margin"].map(" ± {:.3f}".format).where(table["margin"].notna(), "")
+    cells = table["mean"].map("{:.3f}".format) + margins
     return cells.unstack(across, sort=False).to_string()
 
 
@@ -78,7 +82,7 @@ class Change(NamedTuple):
 
     @property
     def margin(self) -> float:
-        """Half of the 95 % interval, NaN for one value; what is written behind the ±."""
+        """Half of the 95 % interval, the number after ±; NaN for one value."""
         return margin(self.error, self.repeats)
 
     def above(self, yardstick: float = 0.0) -> bool:
@@ -96,9 +100,9 @@ class Change(NamedTuple):
         return high < yardstick
 
     def __str__(self) -> str:
-        """``+0.120 ± 0.025``, the mean and half of its 95 % interval, or ``+0.120 (once)``."""
-        spread = " (once)" if math.isnan(self.error) else f" ± {self.margin:.3f}"
-        return f"{self.mean:+.3f}{spread}"
+        """``+0.120 ± 0.025``, the mean and its margin, or ``+0.120 (once)``."""
+        interval = " (once)" if math.isnan(self.error) else f" ± {self.margin:.3f}"
+        return f"{self.mean:+.3f}{interval}"
 
 
 def change(
@@ -109,12 +113,11 @@ def change(
     ``first`` and ``second`` are column → value, each telling one row a seed apart; ``of`` is the
     column to compare.
     """
-    one, other = (_by_seed(rows, chosen, of) for chosen in (first, second))
-    one, other = one.align(other, join="inner")
-    apart = other - one
-    if apart.empty:
+    before, after = _by_seed(rows, first, of).align(_by_seed(rows, second, of), join="inner")
+    differences = after - before
+    if differences.empty:
         raise ValueError(f"first and second must share a seed, got {dict(first)}, {dict(second)}")
-    return average(torch.tensor(apart.to_list(), dtype=torch.float64))
+    return average(torch.tensor(differences.to_list(), dtype=torch.float64))
 
 
 def average(differences: Float[Tensor, " count"]) -> Change:
@@ -124,9 +127,10 @@ def average(differences: Float[Tensor, " count"]) -> Change:
     return Change(float(row.mean()), error, len(row))
 
 
-def _by_seed(rows: pd.DataFrame, chosen: Mapping[str, Any], of: str) -> pd.Series[float]:
-    for column, value in chosen.items():
+def _by_seed(rows: pd.DataFrame, values: Mapping[str, Any], of: str) -> pd.Series[float]:
+    """The column ``of`` where the other columns have these values, by seed."""
+    for column, value in values.items():
         rows = rows[rows[column] == value]
     if rows.empty or rows.duplicated("seed").any():
-        raise ValueError(f"columns must tell one row a seed apart, {dict(chosen)} has {len(rows)}")
+        raise ValueError(f"columns must tell one row a seed apart, {dict(values)} has {len(rows)}")
     return rows.set_index("seed")[of]

@@ -104,20 +104,20 @@ def number(name: str, value: Any, what: str = "a finite number") -> float:
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise TypeError(f"{name} must be {what}, got {type(value).__name__} {value!r}")
     try:
-        found = float(value)
+        converted = float(value)
     except OverflowError:
-        found = math.inf
-    if not -math.inf < found < math.inf:  # torch.compile knows no math.isfinite
-        raise ValueError(f"{name} must be {what}, got {found}")
-    return found
+        converted = math.inf
+    if not -math.inf < converted < math.inf:  # torch.compile knows no math.isfinite
+        raise ValueError(f"{name} must be {what}, got {converted}")
+    return converted
 
 
 def positive(name: str, value: Any) -> float:
     """Return ``value`` as a float, or raise unless it is a finite number above 0."""
-    found = number(name, value, "a finite number above 0")
-    if found <= 0:
+    converted = number(name, value, "a finite number above 0")
+    if converted <= 0:
         raise ValueError(f"{name} must be a finite number above 0, got {value}")
-    return found
+    return converted
 
 
 def choice(name: str, value: Any, valid: Iterable[str]) -> str:
@@ -125,8 +125,8 @@ def choice(name: str, value: Any, valid: Iterable[str]) -> str:
     options = list(valid)
     instance(name, value, str, "a string")
     if value not in options:
-        near = difflib.get_close_matches(value.lower(), options, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else "."
+        nearest = difflib.get_close_matches(value.lower(), options, n=1)
+        hint = f"; did you mean {nearest[0]!r}?" if nearest else "."
         raise ValueError(f"{name} {value!r} is unknown{hint} Valid: {', '.join(options) or 'none'}")
     return value
 
@@ -146,18 +146,18 @@ def tensor(name: str, value: Any, shape: str, ndim: int | None = None) -> Tensor
 
 def floating(name: str, value: Any, shape: str, ndim: int | None = None) -> Tensor:
     """Like :func:`tensor`, and the tensor must hold floating-point numbers."""
-    found = tensor(name, value, shape, ndim)
-    if not found.is_floating_point():
-        raise TypeError(f"{name} must hold floating-point numbers, got {found.dtype}")
-    return found
+    tensor(name, value, shape, ndim)
+    if not value.is_floating_point():
+        raise TypeError(f"{name} must hold floating-point numbers, got {value.dtype}")
+    return value
 
 
 def real(name: str, value: Any) -> Tensor:
     """``value`` as float64 if it is that, else float32; whole numbers below 2²⁴ stay exact."""
-    found = tensor(name, value, "(…) of numbers")
-    if found.dtype == torch.bool or found.is_complex():
-        raise TypeError(f"{name} must hold integers or floats, got {found.dtype}")
-    return found if found.dtype == torch.float64 else found.to(torch.float32)
+    tensor(name, value, "(…) of numbers")
+    if value.dtype == torch.bool or value.is_complex():
+        raise TypeError(f"{name} must hold integers or floats, got {value.dtype}")
+    return value if value.dtype == torch.float64 else value.to(torch.float32)
 
 
 def matrix(name: str, value: Any, shape: str = "(n, width)") -> Tensor:
@@ -166,7 +166,7 @@ def matrix(name: str, value: Any, shape: str = "(n, width)") -> Tensor:
 
 
 def readable(value: Tensor) -> bool:
-    """Whether looking at a tensor's values is free: a compiler would stop, a GPU would wait."""
+    """Whether a tensor's values can be read for free: a compiler would stop, a GPU would wait."""
     return value.device.type == "cpu" and not torch.compiler.is_compiling()
 
 
@@ -204,13 +204,12 @@ def positions(
         row_each(name, row, texts)
     if not readable(row):
         return row
-    if row.is_floating_point() and not bool(row.isfinite().all()):
-        raise ValueError(f"{name} must be finite, got {_first(row, ~row.isfinite())}")
-    if whole and row.is_floating_point() and bool((row != row.floor()).any()):
-        raise ValueError(f"{name} must be whole numbers, got {_first(row, row != row.floor())}")
-    if past is not None and bool(((row < 0) | (row >= past)).any()):
-        wrong = _first(row, (row < 0) | (row >= past))
-        raise ValueError(f"{name} must be from 0 to {past - 1}, got {wrong}")
+    if row.is_floating_point():
+        _refuse(name, row, ~row.isfinite(), "finite")
+    if whole and row.is_floating_point():
+        _refuse(name, row, row != row.floor(), "whole numbers")
+    if past is not None:
+        _refuse(name, row, (row < 0) | (row >= past), f"from 0 to {past - 1}")
     return row
 
 
@@ -230,13 +229,17 @@ def row_each(name: str, row: Tensor, texts: int) -> None:
 
 def from_zero(name: str, row: Tensor, what: str) -> None:
     """Raise if a position is negative; ``what`` says what stands at 0."""
-    if readable(row) and bool((row < 0).any()):
-        raise ValueError(f"{name} must be 0 or more, {what}, got {_first(row, row < 0)}")
+    if readable(row):
+        _refuse(name, row, row < 0, f"0 or more, {what}")
 
 
-def _first(row: Tensor, where: Tensor) -> str:
-    place = where.nonzero()[0].tolist()
-    return f"{row[tuple(place)].item()} at place {', '.join(map(str, place))}"
+def _refuse(name: str, row: Tensor, is_wrong: Tensor, valid: str) -> None:
+    """Raise if a position is wrong; the message says where the first one is."""
+    if bool(is_wrong.any()):
+        place = is_wrong.nonzero()[0].tolist()
+        at = ", ".join(map(str, place))
+        value = row[tuple(place)].item()
+        raise ValueError(f"{name} must be {valid}, got {value} at place {at}")
 
 
 def token_ids(name: str, value: Any, vocab_size: int) -> Tensor:
@@ -267,26 +270,26 @@ def inside(rows: Tensor, end: int, message: str) -> Tensor:
 def mask(name: str, value: Any, texts: int, keys: int, what: str) -> Tensor:
     """Return ``value``, or raise unless it is (batch, keys) of booleans; ``what`` are the keys."""
     shape = f"({texts}, {keys}): texts, and {what}"
-    found = tensor(name, value, shape, ndim=2)
-    if found.dtype != torch.bool:
-        raise TypeError(f"{name} must hold True and False, got {found.dtype}; try {name}.bool()")
-    if found.shape != (texts, keys):
-        raise ValueError(f"{name} must have shape {shape}, got {tuple(found.shape)}")
-    return found
+    tensor(name, value, shape, ndim=2)
+    if value.dtype != torch.bool:
+        raise TypeError(f"{name} must hold True and False, got {value.dtype}; try {name}.bool()")
+    if value.shape != (texts, keys):
+        raise ValueError(f"{name} must have shape {shape}, got {tuple(value.shape)}")
+    return value
 
 
 def square(name: str, value: Any) -> Tensor:
     """Return ``value``, or raise unless it is a finite float tensor (…, n, n)."""
-    found = floating(name, value, "(…, n, n)")
-    if found.ndim < 2 or found.shape[-1] != found.shape[-2]:
-        raise ValueError(f"{name} must be square, (…, n, n), got {tuple(found.shape)}")
-    return finite(name, found)
+    floating(name, value, "(…, n, n)")
+    if value.ndim < 2 or value.shape[-1] != value.shape[-2]:
+        raise ValueError(f"{name} must be square, (…, n, n), got {tuple(value.shape)}")
+    return finite(name, value)
 
 
 def finite(name: str, value: Tensor) -> Tensor:
     """Return ``value``, or raise if it holds a NaN or an infinity."""
-    broken = ~value.isfinite()
-    if bool(broken.any()):
-        place = tuple(broken.nonzero()[0].tolist())
+    not_finite = ~value.isfinite()
+    if bool(not_finite.any()):
+        place = tuple(not_finite.nonzero()[0].tolist())
         raise ValueError(f"{name} must be finite, got {value[place].item()} at {list(place)}")
     return value

@@ -1,7 +1,6 @@
 """Measures of attention modules and of encodings as a whole."""
 
 from collections.abc import Callable
-from itertools import chain
 
 import torch
 from jaxtyping import Float, Int
@@ -27,15 +26,15 @@ def equivariance_error(
     n = validation.integer("number of tokens in x", x.shape[1], minimum=2)
 
     def output(values: Tensor) -> Tensor:
-        found = attention(values)
-        return found[0] if isinstance(found, tuple) else found
+        returned = attention(values)
+        return returned[0] if isinstance(returned, tuple) else returned
 
     generator = torch.Generator().manual_seed(0)
-    random = (torch.randperm(n, generator=generator) for _ in range(3))
-    shuffles = [torch.arange(n).flip(0), *random]
+    permutations = [torch.arange(n).flip(0)]
+    permutations += [torch.randperm(n, generator=generator) for _ in range(3)]
     with torch.no_grad():
         y = output(x)
-        gaps = [(output(x[:, p]) - y[:, p]).abs().max() for p in shuffles]
+        gaps = [(output(x[:, order]) - y[:, order]).abs().max() for order in permutations]
         return float(torch.stack(gaps).max())  # a NaN stays one
 
 
@@ -58,8 +57,8 @@ def position_scores(
     validation.positions("positions", positions, length=x.shape[1])
     if tokens is None:
         tokens = torch.zeros(x.shape[:2], dtype=torch.long, device=x.device)
-    placed = encoding.embed(x, positions, tokens)
-    heads = placed.unflatten(-1, (encoding.n_heads, -1)).transpose(1, 2)
+    x = encoding.embed(x, positions, tokens)
+    heads = x.unflatten(-1, (encoding.n_heads, -1)).transpose(1, 2)
     at = Places(positions)
     q, k = encoding.rotate(heads, heads, at)
     scores = encoding.scale(heads.shape[-1]) * q @ k.transpose(-1, -2)
@@ -73,15 +72,15 @@ def fingerprint(encoding: PositionalEncoding, length: int) -> Float[Tensor, "hea
     One random token stands at every place, with queries and keys equal to the tokens. Scores
     are averaged over 64 such rows: 32 random tokens, always the same, and their negatives. So
     terms that change sign with the token cancel, and the scores of a single row look different:
-    word times position in a scheme that adds to the embeddings, and what a query asks of each
-    offset in others (Shaw, Transformer-XL, DeBERTa, CoPE). :func:`content_spread` shows them.
-    Mask and softmax come later: entries above the diagonal mean nothing where
-    ``encoding.causal`` is True.
+    word times position in a scheme that adds to the embeddings, query times offset in others
+    (Shaw, Transformer-XL, DeBERTa, CoPE). :func:`content_spread` shows them. Mask and softmax
+    come later: entries above the diagonal mean nothing where ``encoding.causal`` is True.
 
     Row = query position, column = key position, counted from 0, with device and dtype of the
     encoding's own floating-point tensors (float32 on the CPU if it has none).
     """
-    return _identical_tokens(encoding, length)[0].mean(0)
+    scores, _ = _scores_of_identical_tokens(encoding, length)
+    return scores.mean(0)
 
 
 def content_spread(
@@ -91,22 +90,23 @@ def content_spread(
 
     The root mean square, over the tokens of :func:`fingerprint`, of what the encoding adds to
     the score beyond the fingerprint: 0 for a bias that is the same for every token (ALiBi, T5),
-    large where queries choose their offsets themselves (Shaw).
+    large where it depends on the query (Shaw).
     """
-    scores, plain = _identical_tokens(encoding, length)
+    scores, plain = _scores_of_identical_tokens(encoding, length)
     added = scores - plain
     return (added - added.mean(0)).square().mean(0).sqrt()
 
 
-def _identical_tokens(encoding: PositionalEncoding, length: int) -> tuple[Tensor, Tensor]:
+@torch.no_grad()
+def _scores_of_identical_tokens(encoding: PositionalEncoding, length: int) -> tuple[Tensor, Tensor]:
     """Scores of rows of identical tokens, with the encoding and without any position."""
     n = validation.integer("length", length)
     validation.instance("encoding", encoding, PositionalEncoding, "a PositionalEncoding")
-    kept = chain(encoding.parameters(), encoding.buffers())
-    own = next((values for values in kept if values.is_floating_point()), torch.empty(0))
+    tensors = [*encoding.parameters(), *encoding.buffers()]
+    floating = [tensor for tensor in tensors if tensor.is_floating_point()]
+    like = floating[0] if floating else torch.empty(0)  # in device and dtype
     token = torch.randn(32, 1, encoding.d_model, generator=torch.Generator().manual_seed(0))
-    x = torch.cat([token, -token]).expand(-1, n, -1).to(own)  # (64, n, d_model)
-    with torch.no_grad():
-        heads = x[:, :1].unflatten(-1, (encoding.n_heads, -1)).transpose(1, 2)
-        plain = encoding.scale(heads.shape[-1]) * heads.square().sum(-1, keepdim=True)
-        return position_scores(encoding, x, torch.arange(n, device=own.device)), plain
+    x = torch.cat([token, -token]).expand(-1, n, -1).to(like)  # (64, n, d_model)
+    heads = x[:, :1].unflatten(-1, (encoding.n_heads, -1)).transpose(1, 2)
+    plain = encoding.scale(heads.shape[-1]) * heads.square().sum(-1, keepdim=True)
+    return position_scores(encoding, x, torch.arange(n, device=like.device)), plain

@@ -11,7 +11,7 @@ from torch.utils.flop_counter import flop_registry, sdpa_flop_count
 
 from course_utils import validation
 from course_utils.attention import MultiHeadAttention
-from course_utils.devices import pick_device
+from course_utils.devices import isolated_rng, pick_device
 from course_utils.encodings import Places, create
 from course_utils.encodings.base import PositionalEncoding
 from course_utils.measures.encodings import position_scores
@@ -19,6 +19,7 @@ from course_utils.measures.encodings import position_scores
 LONGEST_TRIED = 2**20  # tokens
 PATIENCE = 0.25  # seconds that trying one length may take before longer ones are left alone
 SHIFT = 37  # positions; odd, so no power-of-two period can hide
+SHIFTED_TOKENS = 32
 ROUNDS = 9  # timings of each side
 
 
@@ -53,29 +54,27 @@ def passport(
     """
     validation.integer("length", length)
     validation.integer("batch", batch)
-    place = device if isinstance(device, torch.device) else pick_device(device)
-    with torch.random.fork_rng(devices=[]):  # the caller's random numbers stay as they are
-        torch.default_generator.manual_seed(0)  # torch.manual_seed would seed a GPU too
+    picked = device if isinstance(device, torch.device) else pick_device(device)
+    with isolated_rng(seed=0):
         encoding = create(name, d_model=d_model, n_heads=n_heads, causal=causal, **options)
         causal = causal or encoding.causal
-        ours, plain = (
-            MultiHeadAttention(d_model, n_heads, one, causal).to(place).eval()
-            for one in (encoding, None)
-        )
-    x = torch.randn(batch, length, d_model, generator=torch.Generator().manual_seed(0)).to(place)
+        attention = MultiHeadAttention(d_model, n_heads, encoding, causal).to(picked).eval()
+        plain = MultiHeadAttention(d_model, n_heads, None, causal).to(picked).eval()
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randn(batch, length, d_model, generator=generator).to(picked)
     with torch.no_grad():
-        own, usual = _costs(ours, x), _costs(plain, x)  # first: an encoding may remember positions
-        longest, longest_tried = _longest(encoding, place)
+        costs, plain_costs = _costs(attention, x), _costs(plain, x)
+        longest, longest_tried = _longest(encoding, picked)
         return {
             "name": name,
             "doors": encoding.doors,
             "causal": causal,
-            "parameters": sum(p.numel() for p in encoding.parameters()),
-            "buffers": sum(b.numel() for b in encoding.buffers()),
-            "shift_error": _shift_error(encoding, x[:, :32], causal),
-            "extra_flops": own.flops - usual.flops,
-            "extra_bytes": own.bytes - usual.bytes,
-            "time_ratio": _time_ratio(ours, plain, x),
+            "parameters": sum(parameter.numel() for parameter in encoding.parameters()),
+            "buffers": sum(buffer.numel() for buffer in encoding.buffers()),
+            "shift_error": _shift_error(encoding, x[:, :SHIFTED_TOKENS], causal),
+            "extra_flops": costs.flops - plain_costs.flops,
+            "extra_bytes": costs.bytes - plain_costs.bytes,
+            "time_ratio": _time_ratio(attention, plain, x),
             "longest": longest,
             "longest_tried": longest_tried,
         }
@@ -83,9 +82,12 @@ def passport(
 
 def passport_text(facts: dict[str, Any]) -> str:
     """The dict of :func:`passport` as lines with units, but the time: the same in every run."""
-    shift, longest, tried = (facts[key] for key in ("shift_error", "longest", "longest_tried"))
-    change = "refused" if shift is None else f"{shift:.2g} of an attention weight"
-    limit = f"no limit up to {tried:,} tokens" if longest is None else f"{longest:,} tokens"
+    change = "refused"
+    if facts["shift_error"] is not None:
+        change = f"{facts['shift_error']:.2g} of an attention weight"
+    limit = f"no limit up to {facts['longest_tried']:,} tokens"
+    if facts["longest"] is not None:
+        limit = f"{facts['longest']:,} tokens"
     lines = {
         "encoding": facts["name"],
         "doors": ", ".join(facts["doors"]) or "none",
@@ -108,9 +110,18 @@ class _Costs(TorchDispatchMode):
     """
 
     FREE = (
-        "arange", "cat", "clone", "flip", "copy_", "_to_copy", "empty", "zeros", "ones", "full",
+        "arange",
+        "cat",
+        "clone",
+        "flip",
+        "copy_",
+        "_to_copy",
+        "empty",
+        "zeros",
+        "ones",
+        "full",
         "fill_",
-    )  # fmt: skip
+    )
 
     def __init__(self) -> None:
         super().__init__()
@@ -120,11 +131,14 @@ class _Costs(TorchDispatchMode):
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         out = func(*args, **kwargs)
-        given = {a.untyped_storage().data_ptr() for a in args if isinstance(a, Tensor)}
+        inputs = {a.untyped_storage().data_ptr() for a in args if isinstance(a, Tensor)}
         results = out if isinstance(out, (tuple, list)) else (out,)
-        tensors = (t for t in results if isinstance(t, Tensor))
-        made = [t for t in tensors if t.untyped_storage().data_ptr() not in given]
-        self.bytes += sum(t.numel() * t.element_size() for t in made)
+        new = [
+            result
+            for result in results
+            if isinstance(result, Tensor) and result.untyped_storage().data_ptr() not in inputs
+        ]
+        self.bytes += sum(tensor.numel() * tensor.element_size() for tensor in new)
         name = func._overloadpacket.__name__
         if func._overloadpacket in flop_registry:
             self.flops += flop_registry[func._overloadpacket](*args, **kwargs, out_val=out)
@@ -133,19 +147,19 @@ class _Costs(TorchDispatchMode):
         elif name.endswith("_") and name not in self.FREE:  # in place: computes, makes nothing
             self.flops += out.numel()
         elif name not in self.FREE:
-            self.flops += sum(t.numel() for t in made)
+            self.flops += sum(tensor.numel() for tensor in new)
         return out
 
 
 def _costs(attention: MultiHeadAttention, x: Tensor) -> _Costs:
-    tokens = _any_words(x)
+    tokens = _same_word(x)
     with _Costs() as costs:
         attention(x, tokens=tokens)
     return costs
 
 
-def _any_words(x: Tensor) -> Tensor:
-    """Ids for an encoding that looks at words: the same one everywhere, (batch, seq)."""
+def _same_word(x: Tensor) -> Tensor:
+    """Ids for an encoding that depends on the word: the same one everywhere, (batch, seq)."""
     return torch.zeros(x.shape[:2], dtype=torch.long, device=x.device)
 
 
@@ -158,58 +172,61 @@ def _shift_error(encoding: PositionalEncoding, x: Tensor, causal: bool) -> float
         scores = position_scores(encoding, x, positions, words)
         return scores.masked_fill(hidden, -torch.inf).softmax(-1)
 
-    here = weights(row)  # an encoding that refuses even these is misused, and says so
+    before = weights(row)  # an encoding that refuses even these is misused, and says so
     try:
-        moved = weights(row + SHIFT)
+        after = weights(row + SHIFT)
     except ValueError:  # past the end of a table
         return None
-    return float((moved - here).abs().max())
+    return float((after - before).abs().max())
 
 
-def _time_ratio(ours: MultiHeadAttention, plain: MultiHeadAttention, x: Tensor) -> float:
-    tokens = _any_words(x)
+def _time_ratio(attention: MultiHeadAttention, plain: MultiHeadAttention, x: Tensor) -> float:
+    tokens = _same_word(x)
 
-    def seconds(attention: MultiHeadAttention) -> float:
+    def seconds(module: MultiHeadAttention) -> float:
         start = time.perf_counter()
-        attention(x, tokens=tokens)
+        module(x, tokens=tokens)
         if x.device.type != "cpu":
             torch.accelerator.synchronize(x.device)
         return time.perf_counter() - start
 
-    seconds(ours), seconds(plain)  # warm up
-    pairs = [(seconds(ours), seconds(plain)) for _ in range(ROUNDS)]
-    return statistics.median(a / b for a, b in pairs)
+    seconds(attention)  # warm up
+    seconds(plain)
+    return statistics.median(seconds(attention) / seconds(plain) for _ in range(ROUNDS))
 
 
 def _longest(encoding: PositionalEncoding, device: torch.device) -> tuple[int | None, int]:
     """The longest sequence accepted, None for no limit, and the longest one tried."""
-
-    def accepts(n: int) -> bool:
-        """Try the first and the last position of a sequence of n tokens at every door."""
-        row = torch.tensor([0, n - 1], device=device)
-        x = torch.zeros(1, 2, encoding.d_model, device=device)
-        q = x.unflatten(-1, (encoding.n_heads, -1)).transpose(1, 2)
-        weights = torch.full((1, encoding.n_heads, 2, 2), 0.5, device=device)
-        at = Places(row)
-        try:
-            encoding.embed(x, row, _any_words(x))
-            encoding.rotate(q, q, at)
-            encoding.bias(q, q, at)
-            encoding.values(weights, at)
-        except ValueError:
-            return False
-        return True
-
-    low, high = 0, 1  # accepts(low) holds, or low is 0
+    accepted, length = 0, 1
     while True:
         start = time.perf_counter()
-        if not accepts(high):
+        if not _accepts(encoding, length, device):
             break
-        if high == LONGEST_TRIED or time.perf_counter() - start > PATIENCE:
-            return None, high
-        low, high = high, 2 * high
-    tried = high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if accepts(middle) else (low, middle)
-    return low, tried
+        if length == LONGEST_TRIED or time.perf_counter() - start > PATIENCE:
+            return None, length
+        accepted, length = length, 2 * length
+    longest_tried = refused = length
+    while refused - accepted > 1:
+        middle = (accepted + refused) // 2
+        if _accepts(encoding, middle, device):
+            accepted = middle
+        else:
+            refused = middle
+    return accepted, longest_tried
+
+
+def _accepts(encoding: PositionalEncoding, length: int, device: torch.device) -> bool:
+    """Whether every door takes the first and the last position of a sequence."""
+    ends = torch.tensor([0, length - 1], device=device)
+    x = torch.zeros(1, 2, encoding.d_model, device=device)
+    q = x.unflatten(-1, (encoding.n_heads, -1)).transpose(1, 2)
+    weights = torch.full((1, encoding.n_heads, 2, 2), 0.5, device=device)
+    at = Places(ends)
+    try:
+        encoding.embed(x, ends, _same_word(x))
+        encoding.rotate(q, q, at)
+        encoding.bias(q, q, at)
+        encoding.values(weights, at)
+    except ValueError:
+        return False
+    return True

@@ -11,7 +11,7 @@ Vectors = Float[Tensor, "heads seq d"]
 Shares = Float[Tensor, "heads pairs"]
 
 SINK = 1  # keys left out at the start: many heads rest on the first token, whatever it is
-FEWEST = 16  # visible keys from which on a query counts
+FIRST_QUERY = 16  # earlier queries see too few keys to count
 
 
 def pair_shares(
@@ -21,9 +21,10 @@ def pair_shares(
 
     A score is a sum over pairs, and softmax sees how it differs from key to key. So each query's
     mean is taken off, and the variance of what is left is divided among the pairs: each gets its
-    covariance with the whole. The first share is of what the distance alone foretells, by least
-    squares; the second of the rest, which depends on what the tokens are. Together they add
-    up to 1 in each head; a pair that works against the others has a negative share.
+    covariance with the whole. The first share is of the part that a function of distance alone
+    predicts, by least squares; the second of the rest, which depends on what the tokens are.
+    Together they add up to 1 in each head; a pair that works against the others has a negative
+    share.
 
     Args:
         q, k: before they turn, interleaved, at positions 0, 1, …; more than 16 of them.
@@ -32,20 +33,22 @@ def pair_shares(
     The first token is no key here, and the first 16 are no queries.
     """
     n = validation.tensor("q", q, "(heads, seq, d)", ndim=3).shape[1]
-    validation.integer("positions of q", n, minimum=FEWEST + 2)
+    validation.integer("positions of q", n, minimum=FIRST_QUERY + 2)
     angles = rope_angles(torch.arange(n, device=q.device), frequencies)
     turns = torch.polar(torch.ones_like(angles), angles)
-    Q, K = (as_complex(one.to(angles.dtype)) * turns for one in (q, k))
-    row, column = torch.arange(n)[:, None], torch.arange(n)
-    seen = ((column <= row) & (column >= SINK) & (row >= FEWEST)).to(angles)
-    scores = _centred((Q @ K.mH).real, seen)
-    distance = (row - column).clamp(min=0).to(q.device)
-    foretold = _centred(_by_distance(scores, seen, distance)[:, distance], seen)
-    whole = scores.square().sum((1, 2))[:, None]
-    position, content = (
-        (Q * (part.to(K) @ K).conj()).real.sum(1) / whole for part in (foretold, scores - foretold)
-    )
-    return position.to(q), content.to(q)
+    turned_q = as_complex(q.to(angles.dtype)) * turns  # (heads, seq, pairs)
+    turned_k = as_complex(k.to(angles.dtype)) * turns
+    query, key = torch.arange(n)[:, None], torch.arange(n)
+    visible = ((key <= query) & (key >= SINK) & (query >= FIRST_QUERY)).to(angles)
+    scores = _centred((turned_q @ turned_k.mH).real, visible)
+    distance = (query - key).clamp(min=0).to(q.device)
+    predicted = _centred(_by_distance(scores, visible, distance)[:, distance], visible)
+
+    def shares(part: Tensor) -> Tensor:
+        covariances = (turned_q * (part.to(turned_k) @ turned_k).conj()).real.sum(1)
+        return (covariances / scores.square().sum((1, 2))[:, None]).to(q)
+
+    return shares(predicted), shares(scores - predicted)
 
 
 def mean_products(q: Vectors, k: Vectors) -> Complex[Tensor, "heads pairs"]:
@@ -62,19 +65,21 @@ def as_complex(x: Float[Tensor, "*lead d"]) -> Complex[Tensor, "*lead pairs"]:
     return torch.view_as_complex(x.unflatten(-1, (-1, 2)).contiguous())
 
 
-def _centred(scores: Tensor, seen: Tensor) -> Tensor:
-    """Scores less each query's mean over the keys that it sees; 0 where it sees none."""
-    mean = (scores * seen).sum(-1, keepdim=True) / seen.sum(-1, keepdim=True).clamp(min=1)
-    return (scores - mean) * seen
+def _centred(scores: Tensor, visible: Tensor) -> Tensor:
+    """Scores less each query's mean over its visible keys; 0 where there are none."""
+    counts = visible.sum(-1, keepdim=True).clamp(min=1)
+    means = (scores * visible).sum(-1, keepdim=True) / counts
+    return (scores - means) * visible
 
 
-def _by_distance(scores: Tensor, seen: Tensor, distance: Tensor) -> Tensor:
+def _by_distance(scores: Tensor, visible: Tensor, distance: Tensor) -> Tensor:
     """The function of distance, (heads, n), that comes nearest to scores without row means.
 
     Its own row means are taken off too before it is compared, so that rows may be of any length.
     """
-    n = len(seen)
+    n = len(visible)
     sums = scores.new_zeros(len(scores), n).index_add(1, distance.flatten(), scores.flatten(1))
-    at = torch.zeros_like(seen).scatter_add(1, distance, seen)  # which distances a row has
-    normal = at.sum(0).diag() - at.T @ (at / at.sum(1, keepdim=True).clamp(min=1))
+    counts = torch.zeros_like(visible).scatter_add(1, distance, visible)  # of distances, by row
+    row_shares = counts / counts.sum(1, keepdim=True).clamp(min=1)
+    normal = counts.sum(0).diag() - counts.T @ row_shares
     return sums @ torch.linalg.pinv(normal, hermitian=True)

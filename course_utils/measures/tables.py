@@ -39,8 +39,12 @@ def toeplitz_error(matrix: Float[Tensor, "*lead n n"]) -> float:
     """
     square = validation.square("matrix", matrix).detach()
     n = square.shape[-1]
-    diagonals = (square.diagonal(k, -2, -1) for k in range(1 - n, n))
-    return max(float((d - d.mean(-1, keepdim=True)).abs().max()) for d in diagonals)
+    largest = 0.0
+    for offset in range(1 - n, n):
+        diagonal = square.diagonal(offset, -2, -1)
+        deviation = (diagonal - diagonal.mean(-1, keepdim=True)).abs().max()
+        largest = max(largest, float(deviation))
+    return largest
 
 
 class NearestPair(NamedTuple):
@@ -63,13 +67,15 @@ def nearest_pair(table: Table, chunk: int = 256) -> NearestPair:
     squares = rows.square().sum(1)
     best = NearestPair(math.inf, 0, 0)
     for start in range(0, len(rows), chunk):
-        some, rest = rows[start : start + chunk], rows[start:]  # earlier rows had their turn
-        partial = torch.addmm(squares[start:], some, rest.T, alpha=-2)  # + |row|² is the distance²
+        these, others = rows[start : start + chunk], rows[start:]  # earlier rows had their turn
+        # |a − b|² = |b|² − 2 a·b + |a|², the last of which is the same for all b.
+        partial = torch.addmm(squares[start:], these, others.T, alpha=-2)
         partial.fill_diagonal_(math.inf)  # a row's distance to itself does not count
-        value, place = (partial.min(1).values + squares[start : start + chunk]).min(0)
-        if value < best.distance**2:
-            pair = start + int(place), start + int(partial[int(place)].argmin())
-            best = NearestPair(max(float(value), 0.0) ** 0.5, *sorted(pair))
+        square, place = (partial.min(1).values + squares[start : start + chunk]).min(0)
+        if square < best.distance**2:
+            first, second = int(place), int(partial[int(place)].argmin())
+            distance = max(float(square), 0.0) ** 0.5
+            best = NearestPair(distance, start + min(first, second), start + max(first, second))
     return best
 
 
@@ -91,10 +97,11 @@ def linear_probe(
         )
     if train.dtype != torch.bool or not bool(train.any()):
         raise ValueError(f"train must be a bool mask with at least one True, got {train}")
-    wide = features.detach().cpu().double()
-    wide = torch.cat([wide, torch.ones_like(wide[:, :1])], dim=1)  # intercept
-    fit, goal = wide[train.cpu()], targets.detach().cpu().double()[train.cpu()]
-    gram = fit.T @ fit
+    inputs = features.detach().cpu().double()
+    inputs = torch.cat([inputs, torch.ones_like(inputs[:, :1])], dim=1)  # intercept
+    is_fitted = train.cpu()
+    fitted_inputs, fitted_targets = inputs[is_fitted], targets.detach().cpu().double()[is_fitted]
+    gram = fitted_inputs.T @ fitted_inputs
     ridge = 1e-6 * gram.diagonal().mean() * torch.eye(len(gram), dtype=gram.dtype)
-    weights = torch.linalg.solve(gram + ridge, fit.T @ goal)
-    return (wide @ weights).to(features)
+    weights = torch.linalg.solve(gram + ridge, fitted_inputs.T @ fitted_targets)
+    return (inputs @ weights).to(features)
