@@ -1,4 +1,4 @@
-"""Choosing: what is known of an encoding is measured, and answers strike out by it."""
+"""The chooser: facts about encodings are measured, and answers strike out by these facts."""
 
 import math
 from typing import Any
@@ -13,31 +13,28 @@ from course_utils.results import AS_TRAINED
 from course_utils.texts import data
 
 
-def brute(costs):
-    """Who is beaten by nobody, one pair at a time."""
+def undominated_by_pairs(costs):
+    """Which rows no other dominates, one pair at a time."""
     rows = costs.tolist()
 
-    def beats(one, other):
-        pairs = list(zip(one, other, strict=True))
+    def dominates(row, other):
+        pairs = list(zip(row, other, strict=True))
         return all(a <= b for a, b in pairs) and any(a < b for a, b in pairs)
 
-    return [not any(beats(rival, row) for rival in rows) for row in rows]
+    return [not any(dominates(rival, row) for rival in rows) for row in rows]
 
 
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("columns", [1, 2, 4])
-def test_the_undominated_are_those_that_no_other_beats(seed, columns):
+def test_the_undominated_are_those_that_no_other_dominates(seed, columns):
     generator = torch.Generator().manual_seed(seed)
     costs = torch.randint(5, (30, columns), generator=generator).double()  # with equal numbers
-    assert undominated(costs).tolist() == brute(costs)
+    assert undominated(costs).tolist() == undominated_by_pairs(costs)
 
 
-def test_equal_rows_do_not_beat_each_other():
-    assert undominated(torch.tensor([[1.0, 2.0], [1.0, 2.0], [1.0, 3.0]])).tolist() == [
-        True,
-        True,
-        False,
-    ]
+def test_equal_rows_do_not_dominate_each_other():
+    costs = torch.tensor([[1.0, 2.0], [1.0, 2.0], [1.0, 3.0]])
+    assert undominated(costs).tolist() == [True, True, False]
 
 
 @pytest.mark.usefixtures("plain_arguments")
@@ -48,8 +45,8 @@ def test_costs_that_are_no_matrix_are_refused():
 
 def test_each_encoding_of_the_experiment_has_a_row_with_its_mean_loss():
     results = data.results("extrapolation")
-    own = results[(results.reading == AS_TRAINED) & (results["read"] == 64)]
-    means = own.groupby("encoding").loss.mean()
+    at_64 = results[(results.reading == AS_TRAINED) & (results["read"] == 64)]
+    means = at_64.groupby("encoding").loss.mean()
     known = facts()
     assert set(known.index) == set(means.index)
     assert all(abs(known.loss[name] - means[name]) < 1e-9 for name in known.index)
@@ -97,12 +94,13 @@ def test_the_first_answers_strike_out_nobody():
 )
 def test_an_answer_strikes_out_those_whose_measurement_fails(answers, out, kept):
     ((question, answer),) = answers.items()
-    found = struck(**{question: answer})
-    assert not out - set(found.index[found[question]])
-    assert not kept & set(found.index[found[question]])
-    others = [column for column in found if column != question]
-    assert not found[others].any(axis=None)
-    assert set(remaining(**answers)) == set(found.index[~found[question]])
+    by_question = struck(**{question: answer})
+    struck_out = set(by_question.index[by_question[question]])
+    assert out <= struck_out
+    assert not kept & struck_out
+    others = [column for column in by_question if column != question]
+    assert not by_question[others].any(axis=None)
+    assert set(remaining(**answers)) == set(by_question.index) - struck_out
 
 
 def test_answers_add_up():

@@ -31,9 +31,9 @@ TRAINED = {
 def myths(shown, monkeypatch):
     """Two claims; the bundles shown so far (the two questions) are taken away."""
     monkeypatch.setattr(predictions, "_answers", {})
-    made = claims.Myths({"C01": WHITE, "C02": VARIES})
+    two_claims = claims.Myths({"C01": WHITE, "C02": VARIES})
     shown.clear()
-    return made
+    return two_claims
 
 
 # What is fixed before the guess
@@ -82,9 +82,9 @@ def test_grounds_say_the_evidence_and_its_seeds(claim, grounds):
 def test_the_question_has_text_and_scope_before_anything_is_settled(shown, monkeypatch):
     monkeypatch.setattr(predictions, "_answers", {})
     claims.Myths({"C01": WHITE, "C02": VARIES})
-    asked = [bundle["text/plain"] for bundle in shown]
-    assert len(asked) == 2
-    for key, claim, text in zip(("C01", "C02"), (WHITE, VARIES), asked, strict=True):
+    questions = [bundle["text/plain"] for bundle in shown]
+    assert len(questions) == 2
+    for key, claim, text in zip(("C01", "C02"), (WHITE, VARIES), questions, strict=True):
         assert key in text and claim.text in text and claim.scope in text
 
 
@@ -199,7 +199,7 @@ def test_a_second_verdict_follows_the_same_logic_and_the_first_stays(myths, show
 
 
 @pytest.mark.parametrize(
-    ("first", "there", "said"),
+    ("first", "there", "words"),
     [
         (True, True, "TRUE, as above. 0.3."),
         (False, True, "TRUE, unlike above, where it is FALSE. 0.3."),
@@ -207,14 +207,14 @@ def test_a_second_verdict_follows_the_same_logic_and_the_first_stays(myths, show
         (None, True, "TRUE, which is not tested above. 0.3."),
     ],
 )
-def test_the_text_says_whether_the_real_model_agrees(myths, shown, first, there, said):
+def test_the_text_says_whether_the_real_model_agrees(myths, shown, first, there, words):
     if first is None:
         myths.leave_open("C01", "It did not snow.")
     else:
         myths.settle("C01", {"a": first}, "Seen.")
     myths.in_a_real_model("C01", {"b": there}, "0.3.", "Titan")
     text = " ".join(shown[1]["text/plain"].split())
-    assert text.startswith(f"C01 {WHITE.text} In a real model, Titan: {said}")
+    assert text.startswith(f"C01 {WHITE.text} In a real model, Titan: {words}")
 
 
 def test_the_second_verdict_names_the_choice_and_lists_cases_that_differ(myths, shown):
@@ -327,10 +327,10 @@ def test_the_table_is_in_the_order_of_ids_and_quotes_what_it_must(myths, shown):
     myths.settle("C02", {"a": True}, 'It said "yes", twice.')
     myths.leave_open("C01", "No snow.")
     rows = claims_table.settled(notebook_of(*shown), "x")
-    found = list(csv.DictReader(io.StringIO(claims_table.table(rows).decode())))
-    assert [row["id"] for row in found] == ["C01", "C02"]
-    assert found[0]["verdict"] == "not tested"
-    assert found[1]["measured"] == 'It said "yes", twice.'
+    written = list(csv.DictReader(io.StringIO(claims_table.table(rows).decode())))
+    assert [row["id"] for row in written] == ["C01", "C02"]
+    assert written[0]["verdict"] == "not tested"
+    assert written[1]["measured"] == 'It said "yes", twice.'
 
 
 def test_a_claim_settled_by_two_lessons_is_refused():
@@ -343,8 +343,8 @@ def test_a_claim_settled_by_two_lessons_is_refused():
 
 
 def faults(table):
-    """What is wrong with a ledger, a line each."""
-    found = []
+    """What is wrong with a ledger, a line for each problem."""
+    problems = []
     reader = csv.DictReader(io.StringIO(table))
     if tuple(reader.fieldnames or ()) != claims_table.COLUMNS:
         return [f"columns {reader.fieldnames}"]
@@ -352,23 +352,23 @@ def faults(table):
     known = rf"{claims.EVIDENCE[0]}|{claims.EVIDENCE[3]}|(?:{runs}), (?:1 seed|\d+ seeds)"
     for row in reader:
         if not row["scope"].strip():
-            found.append(f"{row['id']}: no scope")
+            problems.append(f"{row['id']}: no scope")
         if not re.fullmatch(known, row["evidence"]):
-            found.append(f"{row['id']}: evidence {row['evidence']!r}")
+            problems.append(f"{row['id']}: evidence {row['evidence']!r}")
         if row["verdict"] not in (*claims.GUESSES, claims.NOT_TESTED):
-            found.append(f"{row['id']}: verdict {row['verdict']!r}")
+            problems.append(f"{row['id']}: verdict {row['verdict']!r}")
         there = (row["verdict_there"], row["measured_there"], row["model"])
         if any(there) and not (all(there) and there[0] in claims.GUESSES):
-            found.append(f"{row['id']}: in a real model {there}")
-    return found
+            problems.append(f"{row['id']}: in a real model {there}")
+    return problems
 
 
 def test_faults_of_a_ledger_are_found(shown, monkeypatch):
     monkeypatch.setattr(predictions, "_answers", {})
-    made = claims.Myths(dict(zip(("C01", "C02", "C03"), (WHITE, *TRAINED.values()), strict=True)))
-    for key in made.claims:
-        made.settle(key, {"a": True}, "1.")
-    made.in_a_real_model("C03", {"a": False}, "2.", "Titan")
+    myths = claims.Myths(dict(zip(("C01", "C02", "C03"), (WHITE, *TRAINED.values()), strict=True)))
+    for key in myths.claims:
+        myths.settle(key, {"a": True}, "1.")
+    myths.in_a_real_model("C03", {"a": False}, "2.", "Titan")
     good = [bundle for bundle in shown if CLAIM_MIME in bundle]
     table = claims_table.table(claims_table.settled(notebook_of(*good), "x")).decode()
     assert table.count("\n") == 4 and faults(table) == []

@@ -1,9 +1,10 @@
-"""Learners' notebooks are the ones with solutions but for their stubs, which wait for an answer."""
+"""Learners' notebooks equal the ones with solutions but for their stubs, which wait for answers."""
 
 import ast
 import builtins
 import importlib
 import inspect
+import re
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from course_utils import measures
 ROOT = Path(__file__).resolve().parents[1]
 LESSONS = find_lessons(ROOT)
 every_lesson = pytest.mark.parametrize("lesson", LESSONS, ids=lesson_name)
-UNTOLD = {"nbval-ignore-output", "volatile", "nbval-skip", SEALED}
+NOT_COMPARED = {"nbval-ignore-output", "volatile", "nbval-skip", SEALED}
 
 
 def tags(cell):
@@ -31,16 +32,27 @@ def notebook(lesson, folder):
     return nbformat.read(ROOT / "notebooks" / folder / f"{lesson_name(lesson)}.ipynb", as_version=4)
 
 
-def both(lesson):
-    return notebook(lesson, "."), notebook(lesson, "solutions")
+def learners_notebook(lesson):
+    return notebook(lesson, ".")
+
+
+def solutions_notebook(lesson):
+    return notebook(lesson, "solutions")
+
+
+def by_id(notebook):
+    return {cell.id: cell for cell in notebook.cells}
+
+
+def printed_text(cell):
+    return "".join(output.get("text", "") for output in cell.get("outputs", []))
 
 
 def names(source):
     """The names that a cell reads, and those that it gives a value or changes in place."""
-    tree = ast.parse(source)
     loaded: set[str] = set()
     bound: set[str] = set()
-    for node in ast.walk(tree):
+    for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Name):
             (loaded if isinstance(node.ctx, ast.Load) else bound).add(node.id)
         elif isinstance(node, (ast.FunctionDef, ast.ClassDef)):
@@ -56,10 +68,10 @@ def names(source):
     return loaded, bound - set(dir(builtins))
 
 
-def independent(cells):
+def split_by_stubs(cells):
     """The code cells whose outputs cannot depend on what stands in a stub, and the others."""
     tainted: set[str] = set()
-    free, rest = [], []
+    independent, dependent = [], []
     for cell in cells:
         if cell.cell_type != "code" or cell.id.endswith("-setup"):
             continue
@@ -68,81 +80,77 @@ def independent(cells):
             tainted |= bound
         elif loaded & tainted:
             tainted |= bound
-            rest.append(cell)
+            dependent.append(cell)
         else:
             tainted -= bound
-            free.append(cell)
-    return free, rest
+            independent.append(cell)
+    return independent, dependent
 
 
 def stubs(lesson):
-    """The function in each stub."""
+    """The names of the functions in stubs, each with its source."""
+    sources = {}
     for cell in read_lesson(lesson):
         if "stub" in tags(cell):
             for part in ast.parse(cell.source).body:
                 assert isinstance(part, ast.FunctionDef), f"{cell.id}: a stub is a function"
-                yield part
+                sources[part.name] = ast.unparse(part)
+    return sources
 
 
 def checks(lesson):
-    """Stub → the name of the check that the lesson calls with it, and the check."""
-    found = {}
-    names_of: dict[str, Any] = {}
-    for cell in read_lesson(lesson):
-        if cell.cell_type != "code" or tags(cell) & {"stub", "solution"}:
-            continue
-        for part in ast.walk(ast.parse(cell.source)):
-            if isinstance(part, ast.ImportFrom) and str(part.module).startswith(
-                "course_lab.checks"
-            ):
-                exec(compile(ast.Module([part], []), lesson.name, "exec"), names_of)
-            if (
-                isinstance(part, ast.Call)
-                and ast.unparse(part.func) in names_of
-                and isinstance(part.args[0], ast.Name)
-            ):
-                found[part.args[0].id] = ast.unparse(part.func)
-    return {stub: (call, names_of[call]) for stub, call in found.items()}
+    """The checks that a lesson calls, by the name of the stub: the call and the check."""
+    if is_closer(lesson):
+        return {}
+    module = importlib.import_module(f"course_lab.checks.lesson{lesson.stem[:2]}")
+    source = "\n".join(cell.source for cell in read_lesson(lesson) if cell.cell_type == "code")
+    of_stub = {}
+    for variable, check in vars(module).items():
+        if isinstance(check, Check):
+            call = re.search(rf"^{variable}\((\w+)\)", source, re.MULTILINE)
+            assert call, f"{lesson.name} does not call {variable}"
+            of_stub[call[1]] = (call[0], check)
+    return of_stub
+
+
+def without_tag(notebook, tag):
+    """The cells that lack a tag, as they can be compared."""
+    return [
+        (cell.id, cell.cell_type, cell.source, {**cell.metadata, SITE_KEY: None})
+        for cell in notebook.cells
+        if tag not in tags(cell)
+    ]
 
 
 @every_lesson
 def test_learners_cells_are_those_with_solutions_but_for_the_stubs(lesson):
-    learners, solutions = (
-        [
-            (cell.id, cell.cell_type, cell.source, {**cell.metadata, SITE_KEY: None})
-            for cell in found.cells
-        ]
-        for found in both(lesson)
-    )
-    title = [cells.pop(0)[2].splitlines()[:-1] for cells in (learners, solutions)]  # then the badge
-    assert title[0] == title[1]
-    instead = [cell for cell in learners if "stub" in cell[3].get("tags", ())]
-    answers = [cell for cell in solutions if "solution" in cell[3].get("tags", ())]
-    assert [cell for cell in learners if cell not in instead] == [
-        cell for cell in solutions if cell not in answers
-    ]
-    assert len(instead) == len(answers)
-    assert answers or is_closer(lesson)
+    learners, solutions = learners_notebook(lesson), solutions_notebook(lesson)
+    titles = [cells.pop(0).source.splitlines() for cells in (learners.cells, solutions.cells)]
+    assert titles[0][:-1] == titles[1][:-1]  # the last line is the badge
+    assert without_tag(learners, "stub") == without_tag(solutions, "solution")
+    count = sum("stub" in tags(cell) for cell in learners.cells)
+    assert count == sum("solution" in tags(cell) for cell in solutions.cells)
+    assert count or is_closer(lesson)
 
 
 @every_lesson
 def test_every_cell_that_does_not_depend_on_a_stub_shows_the_same_in_both(lesson):
-    learners, solutions = both(lesson)
-    free, rest = independent(learners.cells)
-    others = {cell.id: cell for cell in solutions.cells}
-    told = [cell for cell in free if not tags(cell) & UNTOLD]
-    for cell in told:
+    solutions = by_id(solutions_notebook(lesson))
+    independent, dependent = split_by_stubs(learners_notebook(lesson).cells)
+    for cell in independent:
+        if tags(cell) & NOT_COMPARED:
+            continue
         assert cell.execution_count is not None, f"{cell.id} was never run"
         report = new_code_cell()
-        same = compare_outputs(report, cell.outputs, others[cell.id].outputs)
+        same = compare_outputs(report, cell.outputs, solutions[cell.id].outputs)
         assert same, (cell.id, report.comparison_traceback)
     # What is left out is a stub's check and perhaps a picture of the answer, not half a lesson.
-    assert len(rest) <= 3 * len(list(stubs(lesson)))
+    assert len(dependent) <= 3 * len(stubs(lesson))
 
 
 @every_lesson
 def test_answers_wait_for_a_guess_in_the_learners_notebook_only(lesson):
-    learners, solutions = ({cell.id: cell for cell in found.cells} for found in both(lesson))
+    learners, solutions = by_id(learners_notebook(lesson)), by_id(solutions_notebook(lesson))
     waiting = {name for name, cell in learners.items() if is_withheld(cell.get("outputs", []))}
     assert waiting == {
         name
@@ -150,51 +158,45 @@ def test_answers_wait_for_a_guess_in_the_learners_notebook_only(lesson):
         if SEALED in tags(cell) and cell.outputs and name in learners
     }
     assert not any(is_withheld(cell.get("outputs", [])) for cell in solutions.values())
-    told = [
-        name
-        for name, cell in learners.items()
-        if "Measured: " in "".join(out.get("text", "") for out in cell.get("outputs", []))
-    ]
-    assert told == []
+    revealed = [name for name, cell in learners.items() if "Measured: " in printed_text(cell)]
+    assert revealed == []
     if any("predict" in cell.source for cell in learners.values()):
         assert waiting
 
 
 @every_lesson
 def test_no_cell_of_the_learners_failed_and_checks_say_not_attempted(lesson):
-    cells = notebook(lesson, ".").cells
+    cells = learners_notebook(lesson).cells
     failed = [
         cell.id
         for cell in cells
         if "raises-exception" not in tags(cell)
-        and any(out.output_type == "error" for out in cell.get("outputs", ()))
+        and any(output.output_type == "error" for output in cell.get("outputs", ()))
     ]
     assert failed == []
-    for stub, (call, check) in checks(lesson).items():
-        (called,) = (cell for cell in cells if f"{call}({stub})" in cell.source)
-        printed = "".join(out.get("text", "") for out in called.outputs)
-        assert f"… {check.name}: not attempted yet." in printed.splitlines(), called.id
-        assert "✓" not in printed and "✗" not in printed, called.id
+    for call, check in checks(lesson).values():
+        (calling,) = (cell for cell in cells if call in cell.source)
+        printed = printed_text(calling)
+        assert f"… {check.name}: not attempted yet." in printed.splitlines(), calling.id
+        assert "✓" not in printed and "✗" not in printed, calling.id
 
 
 @every_lesson
 def test_every_stub_waits_and_its_check_says_so(lesson):
-    found = list(stubs(lesson))
-    made: dict[str, Any] = {}
-    of = checks(lesson)
-    assert set(of) == {stub.name for stub in found}
-    for stub in found:
-        exec(compile(ast.Module([stub], []), lesson.name, "exec"), made)
-        _, check = of[stub.name]
-        assert isinstance(check, Check)
+    sources = stubs(lesson)
+    assert checks(lesson).keys() == sources.keys()
+    functions: dict[str, Any] = {}
+    for name, (_, check) in checks(lesson).items():
+        exec(sources[name], functions)
         for case in check.cases:
             with pytest.raises(NotImplementedError):
-                made[stub.name](*case)
-        assert check.verdict(made[stub.name]).kind == "untouched"
+                functions[name](*case)
+        assert check.verdict(functions[name]).kind == "untouched"
 
 
-def at_hand(lesson):
+def imported_functions(lesson):
     """The formulas and measures that a lesson imports, by name."""
+    functions: dict[str, Any] = {}
     for cell in read_lesson(lesson):
         if cell.cell_type != "code":
             continue
@@ -203,17 +205,18 @@ def at_hand(lesson):
                 continue
             for alias in part.names:
                 if part.module == "course_utils" and alias.name == "measures":
-                    yield from inspect.getmembers(measures, inspect.isfunction)
+                    functions |= dict(inspect.getmembers(measures, inspect.isfunction))
                 elif part.module.startswith(("course_utils.encodings", "course_utils.measures")):
-                    found = getattr(importlib.import_module(part.module), alias.name)
-                    if inspect.isfunction(found):
-                        yield alias.name, found
+                    value = getattr(importlib.import_module(part.module), alias.name)
+                    if inspect.isfunction(value):
+                        functions[alias.name] = value
+    return functions
 
 
 @pytest.mark.thorough
 @every_lesson
 def test_nothing_that_a_lesson_imports_solves_its_exercises(lesson):
-    functions = dict(at_hand(lesson))
+    functions = imported_functions(lesson)
     for _, check in checks(lesson).values():
         for name, function in functions.items():
             assert check.verdict(function).kind != "right", (check.name, name)
@@ -222,26 +225,27 @@ def test_nothing_that_a_lesson_imports_solves_its_exercises(lesson):
 # That these tests can fail
 
 
-def test_functions_at_hand_are_found_by_name_and_in_measures():
+def test_imported_functions_are_found_by_name_and_in_measures():
     (fourth,) = (lesson for lesson in LESSONS if lesson.stem.startswith("04"))
-    assert {"t5_bucket", "deberta_scores", "entropy"} <= dict(at_hand(fourth)).keys()
+    assert {"t5_bucket", "deberta_scores", "entropy"} <= imported_functions(fourth).keys()
 
 
-def test_taint_reaches_what_is_computed_from_a_stub_and_leaves_what_is_made_anew():
+def test_taint_reaches_what_is_computed_from_a_stub_and_ends_where_a_name_gets_a_new_value():
     cells = [
         new_code_cell("def mine(x):\n    raise NotImplementedError", metadata={"tags": ["stub"]}),
         new_code_cell("table = [1]\nprint(table)", id="plain"),
         new_code_cell("table[0] = mine(2)", id="set"),
-        new_code_cell("print(table)", id="told"),
+        new_code_cell("print(table)", id="printed"),
         new_code_cell("table = 3", id="anew"),
         new_code_cell("print(table)", id="free"),
     ]
-    free, rest = independent(cells)
-    assert [cell.id for cell in free] == ["plain", "anew", "free"]
-    assert [cell.id for cell in rest] == ["set", "told"]
+    independent, dependent = split_by_stubs(cells)
+    assert [cell.id for cell in independent] == ["plain", "anew", "free"]
+    assert [cell.id for cell in dependent] == ["set", "printed"]
 
 
 def test_another_word_in_an_output_is_noticed():
-    one, two = ([new_output("stream", text=text)] for text in ("gap 0.50\n", "no gap\n"))
-    assert compare_outputs(new_code_cell(), one, one)
-    assert not compare_outputs(new_code_cell(), one, two)
+    outputs = [new_output("stream", text="gap 0.50\n")]
+    others = [new_output("stream", text="no gap\n")]
+    assert compare_outputs(new_code_cell(), outputs, outputs)
+    assert not compare_outputs(new_code_cell(), outputs, others)

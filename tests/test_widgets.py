@@ -45,13 +45,13 @@ class Explorer:
         *self.controls, self.image, self.sentence = children(self.bundle)
 
     @property
-    def look(self):
-        """A short stand-in for the picture: pytest would take minutes to compare long bytes."""
+    def picture(self):
+        """A checksum of the picture: pytest would take minutes to compare long bytes."""
         return hashlib.sha256(self.image.value).hexdigest()
 
 
 def draw_bar(fig, height=1.0, **others):
-    """Draw one bar as high as told, on artists made at the first call."""
+    """Draw a bar of this height, on artists made at the first call."""
     if not fig.axes:
         fig.add_subplot().bar([0], [1])
         fig.axes[0].set_ylim(0, 10)
@@ -96,10 +96,10 @@ def test_the_picture_is_as_large_as_asked(shown):
 def test_two_explorers_do_not_share_a_figure(shown):
     widgets.explore(draw_bar, height=(0.0, 9.0, 3.0))
     widgets.explore(draw_bar, height=(0.0, 9.0, 3.0))
-    one, two = Explorer(shown, 0), Explorer(shown, 1)
-    before = one.look
-    two.controls[0].value = 8.0
-    assert one.look == before != two.look
+    first, second = Explorer(shown, 0), Explorer(shown, 1)
+    before = first.picture
+    second.controls[0].value = 8.0
+    assert first.picture == before != second.picture
 
 
 # What a change does
@@ -108,9 +108,9 @@ def test_two_explorers_do_not_share_a_figure(shown):
 def test_moving_a_slider_replaces_picture_and_sentence(shown):
     widgets.explore(draw_bar, height=(0.0, 9.0, 3.0))
     explorer = Explorer(shown)
-    before = explorer.look
+    before = explorer.picture
     explorer.controls[0].value = 8.0
-    assert explorer.look != before
+    assert explorer.picture != before
     assert explorer.sentence.value == "The bar is 8 high."
 
 
@@ -118,10 +118,10 @@ def test_moving_a_slider_back_brings_the_same_picture_back(shown):
     widgets.explore(draw_bar, height=(0.0, 9.0, 3.0))
     explorer = Explorer(shown)
     explorer.controls[0].value = 8.0
-    eight = explorer.look
+    eight = explorer.picture
     explorer.controls[0].value = 1.0
     explorer.controls[0].value = 8.0
-    assert explorer.look == eight
+    assert explorer.picture == eight
 
 
 def test_each_control_reaches_its_own_argument(shown):
@@ -146,19 +146,19 @@ def test_all_changes_are_drawn_on_one_persistent_figure(shown):
 def test_a_value_error_keeps_the_last_picture_and_shows_its_message(shown):
     widgets.explore(draw_bar, height=(-5.0, 9.0, 3.0))
     explorer = Explorer(shown)
-    before = explorer.look
+    before = explorer.picture
     explorer.controls[0].value = -1.0
-    assert explorer.look == before
+    assert explorer.picture == before
     assert "height must not be below 0" in explorer.sentence.value
 
 
 def test_after_a_value_error_the_next_good_value_draws_again(shown):
     widgets.explore(draw_bar, height=(-5.0, 9.0, 3.0))
     explorer = Explorer(shown)
-    before = explorer.look
+    before = explorer.picture
     explorer.controls[0].value = -1.0
     explorer.controls[0].value = 5.0
-    assert explorer.look != before
+    assert explorer.picture != before
     assert explorer.sentence.value == "The bar is 5 high."
 
 
@@ -201,16 +201,16 @@ def test_an_explorer_leaves_no_figure_open_in_pyplot(shown):
     ],
 )
 def test_what_a_control_looks_like_follows_from_its_value(spec, kind, value):
-    found = widgets.control("base", spec)
-    assert type(found) is kind
-    assert found.value == value
-    assert found.description == "base"
+    control = widgets.control("base", spec)
+    assert type(control) is kind
+    assert control.value == value
+    assert control.description == "base"
 
 
 def test_a_slider_has_the_ends_and_the_step_it_was_given():
     for spec in [(2, 9, 4, 2), (2.0, 9.0, 4.0, 0.5)]:
-        found = widgets.control("k", spec)
-        assert (found.min, found.max, found.step) == (spec[0], spec[1], spec[3])
+        control = widgets.control("k", spec)
+        assert (control.min, control.max, control.step) == (spec[0], spec[1], spec[3])
 
 
 def test_a_slider_without_a_step_goes_by_ones_or_by_hundredths():
@@ -240,15 +240,15 @@ def test_a_logarithmic_slider_runs_over_its_range_in_equal_ratios():
 
 
 def ask_choice(shown, *args):
-    found = widgets.predict(*(args or (QUESTION, ["left", "right"])))
+    prediction = widgets.predict(*(args or (QUESTION, ["left", "right"])))
     title, picker, note = children(shown[-1])
-    return found, picker, note
+    return prediction, picker, note
 
 
 def ask_number(shown, unit=""):
-    found = widgets.predict_number("How many?", unit)
+    prediction = widgets.predict_number("How many?", unit)
     title, picker, note = children(shown[-1])
-    return found, picker, note
+    return prediction, picker, note
 
 
 def test_a_question_without_a_kernel_is_a_text_with_its_choices(shown):
@@ -263,35 +263,35 @@ def test_a_number_question_without_a_kernel_says_its_unit(shown):
 
 
 def test_nothing_is_picked_before_the_learner_picks(shown):
-    found, picker, _ = ask_choice(shown)
+    prediction, picker, _ = ask_choice(shown)
     assert picker.value is None
-    assert found.answer is None
+    assert prediction.answer is None
 
 
 def test_a_pick_is_recorded_and_acknowledged(shown):
-    found, picker, note = ask_choice(shown)
+    prediction, picker, note = ask_choice(shown)
     picker.value = "right"
-    assert found.answer == "right"
+    assert prediction.answer == "right"
     assert "Recorded" in note.value
 
 
 def test_the_last_pick_counts(shown):
-    found, picker, _ = ask_choice(shown)
+    prediction, picker, _ = ask_choice(shown)
     picker.value = "right"
     picker.value = "left"
-    assert found.answer == "left"
+    assert prediction.answer == "left"
 
 
 def test_an_answer_survives_running_the_cell_again(shown):
     ask_choice(shown)[1].value = "right"
-    found, picker, _ = ask_choice(shown)
-    assert found.answer == picker.value == "right"
+    prediction, picker, _ = ask_choice(shown)
+    assert prediction.answer == picker.value == "right"
 
 
 def test_a_number_survives_running_the_cell_again(shown):
     ask_number(shown)[1].value = "2.5"
-    found, picker, _ = ask_number(shown)
-    assert (found.answer, picker.value) == (2.5, "2.5")
+    prediction, picker, _ = ask_number(shown)
+    assert (prediction.answer, picker.value) == (2.5, "2.5")
 
 
 def test_an_answer_that_is_no_longer_a_choice_is_not_picked(shown):
@@ -308,38 +308,38 @@ def test_two_questions_do_not_share_an_answer(shown):
     ("typed", "number"), [("3", 3.0), ("2.5", 2.5), ("2,5", 2.5), (" 1e3 ", 1000.0), ("-4", -4.0)]
 )
 def test_a_typed_number_is_recorded(shown, typed, number):
-    found, picker, note = ask_number(shown)
+    prediction, picker, note = ask_number(shown)
     picker.value = typed
-    assert found.answer == number
+    assert prediction.answer == number
     assert "Recorded" in note.value
 
 
 @pytest.mark.parametrize("typed", ["many", "3 or 4", "--"])
 def test_what_is_no_number_is_said_to_be_none_and_not_recorded(shown, typed):
-    found, picker, note = ask_number(shown)
+    prediction, picker, note = ask_number(shown)
     picker.value = typed
-    assert found.answer is None
+    assert prediction.answer is None
     assert "is not a number yet" in note.value and typed in note.value
 
 
 def test_reveal_says_that_the_prediction_was_right(shown, capsys):
-    found, picker, _ = ask_choice(shown)
+    prediction, picker, _ = ask_choice(shown)
     picker.value = "right"
-    found.reveal("right")
+    prediction.reveal("right")
     assert capsys.readouterr().out == "Measured: right. (As you predicted.)\n"
 
 
 def test_reveal_says_what_was_predicted_instead(shown, capsys):
-    found, picker, _ = ask_choice(shown)
+    prediction, picker, _ = ask_choice(shown)
     picker.value = "left"
-    found.reveal("right")
+    prediction.reveal("right")
     assert capsys.readouterr().out == "Measured: right. (You predicted: left.)\n"
 
 
 def test_reveal_shows_both_numbers(shown, capsys):
-    found, picker, _ = ask_number(shown, "nats")
+    prediction, picker, _ = ask_number(shown, "nats")
     picker.value = "2"
-    found.reveal(1.23456, "nats")
+    prediction.reveal(1.23456, "nats")
     assert capsys.readouterr().out == "Measured: 1.235 nats. (You predicted 2.)\n"
 
 
@@ -350,9 +350,9 @@ def test_reveal_works_when_nothing_was_predicted(shown, capsys, ask):
 
 
 def test_revealing_twice_says_the_same(shown, capsys):
-    found, picker, _ = ask_choice(shown)
+    prediction, picker, _ = ask_choice(shown)
     picker.value = "left"
     for _ in range(2):
-        found.reveal("right")
+        prediction.reveal("right")
     first, second = capsys.readouterr().out.splitlines()
     assert first == second
