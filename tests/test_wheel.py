@@ -163,6 +163,13 @@ model = TinyTransformer(256, "alibi").eval()
 model.save("model.safetensors")
 assert torch.equal(from_file("model.safetensors")(tokens), model(tokens))
 
+try:
+    create("floater", d_model=16, n_heads=2).embed(x, torch.arange(5))
+except ModuleNotFoundError as error:
+    assert "pip install 'order-matters[floater]'" in str(error)
+else:
+    raise AssertionError("floater works without torchdiffeq")
+
 import importlib.util, course_utils
 for name in ("course_lab", "course_experiments", "matplotlib", "pandas", "scipy", "IPython"):
     assert not importlib.util.find_spec(name), name

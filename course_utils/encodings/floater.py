@@ -84,7 +84,12 @@ class Floater(PositionalEncoding):
         row = validation.positions("positions", positions)
         validation.from_zero("positions", row, "where the path starts")
         # Imported here: it brings SciPy in, a third of a second that only this encoding needs.
-        from torchdiffeq import odeint
+        try:
+            from torchdiffeq import odeint
+        except ModuleNotFoundError as error:
+            raise ModuleNotFoundError(
+                "floater needs torchdiffeq: pip install 'order-matters[floater]'"
+            ) from error
 
         with torch.autocast(row.device.type, enabled=False):
             # Places on the grid are found in float64; the path itself is in dtype.
