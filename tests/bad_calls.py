@@ -6,13 +6,13 @@ import pytest
 
 
 def bad_calls(table):
-    """A test of each row: what is called, the error, the argument it must name, what it shows."""
+    """A test of each row: a call, the error, the argument that its message names, what it shows."""
+    cases = [
+        pytest.param(call, error, argument, shown, id=f"{argument}: {shown[-1]}")
+        for call, error, argument, *shown in table
+    ]
 
-    def case(call, error, argument, *shown):
-        called = ".".join(call.__code__.co_names[:2])
-        return pytest.param(call, error, argument, shown, id=f"{called} {argument} {shown[-1]}")
-
-    @pytest.mark.parametrize(("call", "error", "argument", "shown"), [case(*row) for row in table])
+    @pytest.mark.parametrize(("call", "error", "argument", "shown"), cases)
     def test(call, error, argument, shown):
         with pytest.raises(error) as caught:
             call()

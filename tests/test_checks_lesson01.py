@@ -45,10 +45,10 @@ def position_of_each_row(attend, start):
 def previous_with_rounded_positions(attend, x, start):
     share = attend(torch.zeros(len(x), 3), torch.zeros(len(x), 3), start[:, None].double().float())
     p = (1 / share[:, 0] - 1).round()
-    ones = torch.ones_like(p)
+    constant = torch.ones_like(p)
     target = (p - 1).clamp(min=0)
-    q = torch.stack([-(target**2), 2 * target, -ones], 1) * 50
-    return attend(q, torch.stack([ones, p, p * p], 1), x)
+    q = torch.stack([-(target**2), 2 * target, -constant], 1) * 50
+    return attend(q, torch.stack([constant, p, p * p], 1), x)
 
 
 def previous_by_one_hot(attend, x, start):

@@ -154,10 +154,15 @@ def test_without_a_guess_none_is_shown_and_equal_cases_are_not_listed(myths, sho
 def test_the_output_holds_every_part_by_name(myths, shown):
     myths.settle("C02", {"summer": True, "winter": False}, "Seen.")
     assert shown[0][CLAIM_MIME] == {
-        "id": "C02", "claim": "It melts.", "scope": "one hour outside", "evidence": "exact",
-        "choice": "the season", "verdict": "depends", "measured": "Seen.",
+        "id": "C02",
+        "claim": "It melts.",
+        "scope": "one hour outside",
+        "evidence": "exact",
+        "choice": "the season",
+        "verdict": "depends",
+        "measured": "Seen.",
         "cases": {"summer": True, "winter": False},
-    }  # fmt: skip
+    }
 
 
 def test_a_claim_left_open_is_not_tested_and_says_why(myths, shown):
@@ -192,9 +197,13 @@ def test_a_second_verdict_follows_the_same_logic_and_the_first_stays(myths, show
     myths.in_a_real_model("C02", {"hot": True, "cold": False}, "0.3.", "Titan")
     assert myths.settled == {"C02": "true"}
     assert shown[1][CLAIM_MIME] == {
-        "id": "C02", "model": "Titan", "verdict": "depends", "first_verdict": "true",
-        "measured": "0.3.", "cases": {"hot": True, "cold": False},
-    }  # fmt: skip
+        "id": "C02",
+        "model": "Titan",
+        "verdict": "depends",
+        "first_verdict": "true",
+        "measured": "0.3.",
+        "cases": {"hot": True, "cold": False},
+    }
     assert "model" not in shown[0][CLAIM_MIME], "by this the two are told apart"
 
 
@@ -285,15 +294,23 @@ def test_each_settled_claim_becomes_a_row(myths, shown):
     rows = list(claims_table.settled(notebook_of(*shown), "01_snow"))
     common = {"lesson": "01_snow", "evidence": "exact", "cell": "c07", **NOT_ASKED}
     assert rows == [
-        common | {
-            "id": "C01", "claim": WHITE.text, "scope": WHITE.scope,
-            "verdict": "true", "measured": "It reflects 0.9.",
+        common
+        | {
+            "id": "C01",
+            "claim": WHITE.text,
+            "scope": WHITE.scope,
+            "verdict": "true",
+            "measured": "It reflects 0.9.",
         },
-        common | {
-            "id": "C02", "claim": VARIES.text, "scope": VARIES.scope,
-            "verdict": "depends", "measured": "Seen. a: yes; b: no",
+        common
+        | {
+            "id": "C02",
+            "claim": VARIES.text,
+            "scope": VARIES.scope,
+            "verdict": "depends",
+            "measured": "Seen. a: yes; b: no",
         },
-    ]  # fmt: skip
+    ]
 
 
 def test_what_a_real_model_says_joins_the_row_of_its_claim(myths, shown):
@@ -302,8 +319,9 @@ def test_what_a_real_model_says_joins_the_row_of_its_claim(myths, shown):
     myths.in_a_real_model("C01", {"b": False, "c": True}, "0.3.", "Titan")
     rows = claims_table.settled(notebook_of(*shown), "x")
     assert [(row["id"], row["verdict"], row["measured"]) for row in rows] == [
-        ("C01", "true", "Seen."), ("C02", "true", "Seen."),
-    ]  # fmt: skip
+        ("C01", "true", "Seen."),
+        ("C02", "true", "Seen."),
+    ]
     there = {"verdict_there": "false", "measured_there": "0.3. b: no; c: yes", "model": "Titan"}
     assert [{name: row[name] for name in there} for row in rows] == [there, NOT_ASKED]
 

@@ -171,9 +171,9 @@ def test_the_exact_shortcut_is_alibi_behind_a_causal_mask():
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "complex_order"])
 def test_every_encoding_of_the_course_keeps_what_all_owe_and_its_own_promise(name):
-    found = clinic.properties(name)
-    shift = found.pop("shift")
-    assert not any(found.values()), found
+    problems = clinic.properties(name)
+    shift = problems.pop("shift")
+    assert not any(problems.values()), problems
     if create(name, d_model=64, n_heads=4, causal=True).offsets_only:
         assert shift == ""
 
@@ -260,8 +260,8 @@ def test_a_fault_that_shows_in_some_cases_only_is_found(make, broken, words):
     ],
 )
 def test_a_fault_breaks_the_property_that_it_should(make, broken):
-    found = clinic.properties(make)
-    assert {name for name, told in found.items() if told} == broken, found
+    problems = clinic.properties(make)
+    assert {name for name, problem in problems.items() if problem} == broken, problems
 
 
 class Share(PositionalEncoding):

@@ -50,24 +50,24 @@ KNOWN = {  # code → the wishes that it grants, in their order
     "constant": (lambda p: torch.ones(len(p), 2), "110101"),
     "zeros": (lambda p: torch.zeros(len(p), 2), "110101"),
     "whole numbers": (lambda p: (p[:, None] % 2).long(), "110000"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("code", "granted"), KNOWN.values(), ids=KNOWN)
 def test_a_code_grants_what_it_is_known_to_grant(code, granted):
-    found = scores_of(code)
-    assert list(found) == NAMES
-    assert "".join(str(int(score.granted)) for score in found.values()) == granted
+    scores = scores_of(code)
+    assert list(scores) == NAMES
+    assert "".join(str(int(score.granted)) for score in scores.values()) == granted
 
 
 @pytest.mark.parametrize("width", [12, 20, 24, 32, 64, 96])
 def test_sinusoids_of_six_hands_and_of_more_grant_all(width):
-    found = scores_of(lambda p: sinusoidal_table(p, width))
-    assert all(score.granted for score in found.values())
+    scores = scores_of(lambda p: sinusoidal_table(p, width))
+    assert all(score.granted for score in scores.values())
 
 
 def test_scores_say_the_numbers_behind_them():
-    shown = {name: one.shown for name, one in scores_of(KNOWN["one-hot"][0]).items()}
+    shown = {name: score.shown for name, score in scores_of(KNOWN["one-hot"][0]).items()}
     assert shown["small numbers"] == "up to 1"
     assert shown["fixed width"] == "64, then 512"
     assert shown["nearer is more alike"] == "0.00 0.00 0.00"
@@ -95,8 +95,8 @@ def test_a_broken_code_gets_a_message_and_the_others_their_scores(code, words):
     board = scoreboard({"broken": code, "whole": KNOWN["one hand"][0]})
     assert isinstance(board["broken"], str) and words in board["broken"]
     assert granted(board) == {"broken": 0, "whole": 4}
-    told = scoreboard_text(board)
-    assert words in told and "whole grants 4 of 6 wishes. It fails told apart, nearer" in told
+    text = scoreboard_text(board)
+    assert words in text and "whole grants 4 of 6 wishes. It fails told apart, nearer" in text
 
 
 def test_a_code_of_all_wishes_fails_none():
@@ -117,11 +117,11 @@ def test_the_figure_has_a_mark_and_a_number_a_cell_and_a_sum_a_row(board):
     plots.use_style()
     fig = draw_scoreboard(board, {"a": "at most 2", "b": "none"}, "title")
     ax = fig.axes[0]
-    said = [text.get_text() for text in ax.texts]
-    assert said[:5] == ["✓", "1.5", "✗", "off", "1 of 2"]
-    assert said[5].startswith("ValueError: no x x") and said[5].endswith(" …")
+    texts = [text.get_text() for text in ax.texts]
+    assert texts[:5] == ["✓", "1.5", "✗", "off", "1 of 2"]
+    assert texts[5].startswith("ValueError: no x x") and texts[5].endswith(" …")
     colours = [patch.get_facecolor() for patch in ax.patches if isinstance(patch, Rectangle)]
-    assert colours == [plt.matplotlib.colors.to_rgba(one) for one in (YES, NO)]
+    assert colours == [plt.matplotlib.colors.to_rgba(colour) for colour in (YES, NO)]
     assert [label.get_text() for label in ax.get_xticklabels()] == ["a\n(at most 2)", "b\n(none)"]
     assert fig.get_suptitle() == "title"
     assert plots.png(fig).startswith(b"\x89PNG")

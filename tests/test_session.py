@@ -73,7 +73,7 @@ def test_the_cpu_can_be_had_where_there_is_something_faster(monkeypatch):
     assert pick_device("cpu") == torch.device("cpu")
 
 
-def test_start_seeds_and_says_what_it_found(figures, capsys):
+def test_start_seeds_and_prints_what_it_chose(figures, capsys):
     seed_everything(7)
     expected = three_numbers()
     assert start(seed=7, device="cpu") == torch.device("cpu")
@@ -86,12 +86,12 @@ def test_start_seeds_and_says_what_it_found(figures, capsys):
 @pytest.mark.parametrize(("cores", "before", "after"), [(8, 6, 4), (8, 2, 2), (1, 1, 1)])
 def test_start_leaves_half_of_the_cores_free(figures, monkeypatch, cores, before, after):
     monkeypatch.setattr("os.cpu_count", lambda: cores)
-    mine = torch.get_num_threads()
+    usual = torch.get_num_threads()
     torch.set_num_threads(before)
     start(device="cpu")
-    found = torch.get_num_threads()
-    torch.set_num_threads(mine)
-    assert found == after
+    threads = torch.get_num_threads()
+    torch.set_num_threads(usual)
+    assert threads == after
 
 
 def test_starting_twice_changes_nothing(figures, capsys):

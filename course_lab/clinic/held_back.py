@@ -66,21 +66,22 @@ def grade(test: Test, *faults: str) -> dict[str, tuple[int, int, int, int]]:
     """
     grades = {}
     for fault in faults or FAULTS:
-        found, cleared = [], []
-        for patient in ward(fault):
-            called_healthy = calls_healthy(test, patient.layer)
-            if patient.healthy:
-                cleared.append(called_healthy)
-            else:
-                found.append(not called_healthy)
-        grades[fault] = (sum(found), len(found), sum(cleared), len(cleared))
+        patients = ward(fault)
+        sick_found = [not calls_healthy(test, p.layer) for p in patients if not p.healthy]
+        healthy_cleared = [calls_healthy(test, p.layer) for p in patients if p.healthy]
+        grades[fault] = (
+            sum(sick_found),
+            len(sick_found),
+            sum(healthy_cleared),
+            len(healthy_cleared),
+        )
     return grades
 
 
 def accepts(test: Test, fault: str) -> bool:
     """Whether a test finds every sick layer of a ward and clears every healthy one."""
-    found, sick, cleared, healthy = grade(test, fault)[fault]
-    return found == sick and cleared == healthy
+    sick_found, sick, healthy_cleared, healthy = grade(test, fault)[fault]
+    return sick_found == sick and healthy_cleared == healthy
 
 
 def calls_healthy(test: Test, layer: MultiHeadAttention) -> bool:

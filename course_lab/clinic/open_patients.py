@@ -77,9 +77,9 @@ def board(tests: Mapping[str, Test]) -> dict[str, dict[str, tuple[bool, str]]]:
         grades = grade(test)
         results[name] = {}
         for letter, case in CASES.items():
-            found, sick, cleared, healthy = grades[case.fault]
-            all_right = found == sick and cleared == healthy
-            results[name][letter] = (all_right, f"{found}/{sick}, {cleared}/{healthy}")
+            sick_found, sick, cleared, healthy = grades[case.fault]
+            all_right = sick_found == sick and cleared == healthy
+            results[name][letter] = (all_right, f"{sick_found}/{sick}, {cleared}/{healthy}")
     return results
 
 
