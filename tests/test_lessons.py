@@ -1,4 +1,4 @@
-"""What every lesson keeps to: its parts, short cells, short texts."""
+"""Rules for every lesson: its parts, short cells, short texts."""
 
 import ast
 import functools
@@ -17,15 +17,34 @@ from course_utils.encodings.base import DOORS
 
 ROOT = Path(__file__).parent.parent
 LESSONS = find_lessons(ROOT)
-SUBJECTS = [path for path in LESSONS if not path.name.startswith("00") and not is_closer(path)]
-
-
+CORE = [path for path in LESSONS if not is_closer(path)]
+SUBJECTS = [path for path in CORE if not path.name.startswith("00")]
+PARTS = """\
+**Question:**
+**Builds on:**
+**Doors:**
+**Look:**
+## Exercises
+## Myth check
+## In five lines
+**Read next:**
+predict(
+_from_scratch
+assert """
+# Of the first edition, which measures its encoding in every way.
+FIRST_EDITION = ["Find the bug", "fingerprint(", "passport(", "plots.entropy("]
+every_lesson = pytest.mark.parametrize("path", LESSONS, ids=lesson_name)
+every_core_lesson = pytest.mark.parametrize("path", CORE, ids=lesson_name)
+every_subject = pytest.mark.parametrize("path", SUBJECTS, ids=lesson_name)
 read = functools.cache(jupytext.read)
 
 
 def cells(path, kind=None):
-    found = read(path).cells
-    return [cell for cell in found if kind is None or cell.cell_type == kind]
+    return [cell for cell in read(path).cells if kind is None or cell.cell_type == kind]
+
+
+def text(path, kind=None):
+    return "\n".join(cell.source for cell in cells(path, kind))
 
 
 def tags(cell):
@@ -43,11 +62,13 @@ def header(path):
 def test_one_more_encoding_changes_no_lesson():
     """Lessons list what their tables have, not what ``create`` knows."""
     for path in LESSONS:
-        code = "\n".join(cell.source for cell in cells(path, "code"))
-        assert not re.search(r"encodings(\.| import\b.*\b)(NAMES|known_names|_SCHEMES)", code), path
+        listing = re.search(
+            r"encodings(\.| import\b.*\b)(NAMES|known_names|_SCHEMES)", text(path, "code")
+        )
+        assert not listing, path
 
 
-@pytest.mark.parametrize("path", LESSONS, ids=lesson_name)
+@every_lesson
 def test_code_cells_have_at_most_twenty_lines(path):
     long = [
         cell.source.splitlines()[0]
@@ -58,7 +79,7 @@ def test_code_cells_have_at_most_twenty_lines(path):
     assert long == []
 
 
-@pytest.mark.parametrize("path", LESSONS, ids=lesson_name)
+@every_lesson
 def test_at_most_120_words_stand_between_two_code_cells(path):
     total, too_long = 0, []
     for cell in cells(path):
@@ -71,25 +92,18 @@ def test_at_most_120_words_stand_between_two_code_cells(path):
     assert too_long == []
 
 
-@pytest.mark.parametrize("path", SUBJECTS, ids=lesson_name)
-@pytest.mark.parametrize(
-    "part",
-    [
-        "**Question:**", "**Builds on:**", "**Doors:**", "**Look:**", "## Exercises",
-        "## Myth check", "## In five lines", "**Read next:**", "predict(", "_from_scratch",
-        "assert ",
-    ],
-)  # fmt: skip
-def test_a_lesson_has_every_part_of_its_anatomy(path, part):
-    assert part in "\n".join(cell.source for cell in cells(path))
+@every_subject
+def test_a_lesson_has_every_part_of_its_anatomy(path):
+    parts = PARTS.splitlines() + (FIRST_EDITION if edition(path) == 1 else [])
+    assert [part for part in parts if part not in text(path)] == []
 
 
-@pytest.mark.parametrize("path", LESSONS, ids=lesson_name)
+@every_lesson
 def test_the_build_fills_in_how_long_a_lesson_takes(path):
     assert "**Time:** {minutes}." in cells(path)[0].source
 
 
-@pytest.mark.parametrize("path", SUBJECTS, ids=lesson_name)
+@every_subject
 def test_the_strip_shows_the_doors_that_the_title_names(path):
     title = cells(path)[0].source
     opened = [number for number, door in enumerate(DOORS, 1) if door in header(path)["doors"]]
@@ -121,27 +135,19 @@ def test_the_strip_shows_the_doors_that_the_lessons_encodings_open(number, encod
             assert f"{name}: {', '.join(doors)}" in header(path)["description"]
 
 
-@pytest.mark.parametrize("path", [path for path in SUBJECTS if edition(path) == 1], ids=lesson_name)
-@pytest.mark.parametrize("part", ["Find the bug", "fingerprint(", "passport(", "plots.entropy("])
-def test_a_lesson_of_the_first_edition_measures_its_encoding_in_every_way(path, part):
-    assert part in "\n".join(cell.source for cell in cells(path))
-
-
-@pytest.mark.parametrize("path", LESSONS, ids=lesson_name)
+@every_lesson
 def test_a_lesson_of_the_second_edition_keeps_within_its_budget(path):
     assert excess(lesson_name(path), count(read_lesson(path)), limits(path)) is None
 
 
-@pytest.mark.parametrize("path", [path for path in LESSONS if not is_closer(path)], ids=lesson_name)
+@every_core_lesson
 def test_a_lesson_has_an_explorer(path):
-    code = "\n".join(cell.source for cell in cells(path, "code"))
-    assert re.search(r"^(explorers\.\w+|widgets\.explore)\(", code, re.M)
+    assert re.search(r"^(explorers\.\w+|widgets\.explore)\(", text(path, "code"), re.M)
 
 
-@pytest.mark.parametrize("path", SUBJECTS, ids=lesson_name)
+@every_subject
 def test_a_lesson_has_some_exercises_each_with_stub_and_solution(path):
-    text = "\n".join(cell.source for cell in cells(path, "markdown"))
-    numbers = re.findall(r"\*\*Exercise (\d) ★+ ", text)
+    numbers = re.findall(r"\*\*Exercise (\d) ★+ ", text(path, "markdown"))
     stubs, solutions = (
         [re.findall(r"^def (\w+)", cell.source, re.M) for cell in cells(path) if tag in tags(cell)]
         for tag in ("stub", "solution")
@@ -151,22 +157,21 @@ def test_a_lesson_has_some_exercises_each_with_stub_and_solution(path):
     assert stubs == solutions and len(stubs) == len(numbers)
 
 
-@pytest.mark.parametrize("path", LESSONS, ids=lesson_name)
+@every_lesson
 def test_a_learner_sees_no_plumbing(path):
-    code = "\n".join(cell.source for cell in cells(path, "code"))
-    assert not re.search(r"\btry:|sys\.path|importlib|warnings\.|# noqa|# fmt", code)
+    plumbing = r"\btry:|sys\.path|importlib|warnings\.|# noqa|# fmt"
+    assert not re.search(plumbing, text(path, "code"))
 
 
-@pytest.mark.parametrize("path", SUBJECTS, ids=lesson_name)
+@every_subject
 def test_every_myth_is_settled(path):
-    code = "\n".join(cell.source for cell in cells(path, "code"))
-    asked = re.findall(r'^\s+"(C\d\d)":', code, re.M)
+    code = text(path, "code")
+    claims = re.findall(r'^\s+"(C\d\d)":', code, re.M)
     settled = re.findall(r'myths\.(?:settle|leave_open)\(\s*"(C\d\d)"', code)
-    assert asked and sorted(asked) == sorted(settled)
+    assert claims and sorted(claims) == sorted(settled)
 
 
-@pytest.mark.parametrize("path", LESSONS, ids=lesson_name)
+@every_lesson
 def test_links_between_lessons_lead_somewhere(path):
-    text = "\n".join(cell.source for cell in cells(path, "markdown"))
-    for target in re.findall(r"\]\(([\w./]+\.ipynb)\)", text):
+    for target in re.findall(r"\]\(([\w./]+\.ipynb)\)", text(path, "markdown")):
         assert (path.parent / target).with_suffix(".py").exists()
