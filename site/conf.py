@@ -1,41 +1,46 @@
 """How Sphinx makes HTML of the pages that tools/build_site.py has written. Nothing is fetched."""
 
-from docutils import nodes
+from pathlib import Path
 
 project = "Order Matters"
 author = "The Order Matters authors"
 language = "en"
 
 extensions = [
-    "myst_parser", "sphinx.ext.mathjax", "sphinx.ext.autodoc", "sphinx.ext.napoleon",
-]  # fmt: skip
+    "myst_parser",
+    "sphinx.ext.mathjax",
+    "sphinx-mathjax-offline",  # MathJax itself
+    "sphinx.ext.autosummary",
+    "sphinx.ext.napoleon",
+]
 # A lesson's Markdown is Jupyter's: what only MyST knows is switched off.
 myst_enable_extensions = ["dollarmath"]
 myst_disable_syntax = ["myst_line_comment", "myst_block_break", "myst_target", "myst_role"]
 myst_dmath_allow_labels = False
 myst_dmath_double_inline = True
 myst_heading_anchors = 3
-smartquotes = False  # the lessons have their own
+smartquotes_action = "D"  # dashes only: the lessons have their own quotes
 
 html_theme = "furo"
 html_title = "Order Matters"
-html_static_path = ["_static"]
+html_static_path = ["static", "build/source/_static"]
 html_css_files = ["site.css"]
-html_favicon = "_static/favicon.svg"
+html_favicon = "static/favicon.svg"
 html_js_files = [("site.js", {"defer": "defer"}), ("filters.js", {"defer": "defer"})]
 html_use_index = True
 html_domain_indices = False  # of modules: the reference lists them
 html_copy_source = html_show_sourcelink = False
 html_show_sphinx = html_show_copyright = False
 html_theme_options = {"navigation_with_keys": False}
-pygments_style, pygments_dark_style = "a11y-high-contrast-light", "a11y-high-contrast-dark"
+pygments_style = "a11y-high-contrast-light"
+pygments_dark_style = "a11y-high-contrast-dark"
 
 # MathJax 3.2 takes what Sphinx writes for version 4. Formulas need no menu, and no tab stop each.
-mathjax_path = "mathjax/tex-chtml.js"
 mathjax_options = {"defer": "defer"}
 mathjax4_config = {"options": {"enableMenu": False}}
 
 # The reference: types as they are written, a long signature with an argument a line.
+templates_path = [str(Path(__file__).parent / "templates")]  # of autosummary
 add_module_names = False
 maximum_signature_line_length = 80
 autodoc_member_order = "bysource"
@@ -45,19 +50,11 @@ napoleon_numpy_docstring = False
 def setup(app):
     """In a docstring |j - i| is an absolute value; to Sphinx it would stand for something else."""
     app.connect("autodoc-process-docstring", escape_bars)
-    app.connect("doctree-resolved", dashes)
-
-
-def dashes(app, doctree, name):
-    """Between an argument and what it is Sphinx puts two hyphens, for smartquotes to join."""
-    for text in list(doctree.findall(nodes.Text)):
-        if text == " -- ":
-            text.parent.replace(text, nodes.Text(" – "))
 
 
 def escape_bars(app, what, name, obj, options, lines):
     """Escape bars outside of code, in place, as Sphinx wants it."""
-    for place, line in enumerate(lines):
+    for number, line in enumerate(lines):
         parts = line.split("``")
         parts[::2] = [part.replace("|", r"\|") for part in parts[::2]]
-        lines[place] = "``".join(parts)
+        lines[number] = "``".join(parts)

@@ -5,9 +5,10 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -24,14 +25,20 @@ PHONE = {"width": 390, "height": 844}
 UPSTREAM: dict[str, tuple[str, str]] = {}
 
 
-def build(out: Path, lessons: Sequence[str] = ()) -> Path:
-    """Build the site of these lessons, or of all; the folder with its pages."""
-    command = [sys.executable, build_site.__file__, "--out", str(out)]
-    command += ["--lessons", *lessons] if lessons else []
+def run_tool(tool: ModuleType, out: Path) -> None:
+    """Run build_site or build_book, which write into ``out``."""
+    command = [sys.executable, str(tool.__file__), "--out", str(out)]
     paths = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
     settings = {**os.environ, "PYTHONPATH": paths}
     done = subprocess.run(command, env=settings, capture_output=True, encoding="utf-8")
     assert done.returncode == 0, done.stderr
+
+
+def built_site(factory: pytest.TempPathFactory) -> Path:
+    """The folder with the site's pages; one build serves all tests of a process."""
+    out = factory.getbasetemp() / "site"
+    if not out.exists():
+        run_tool(build_site, out)
     return out / "html"
 
 
@@ -63,40 +70,40 @@ class Reader:
         if not request.url.startswith((self.site, "data:", "blob:")):
             self.complaints.append(f"asked for {request.url}")
 
-    def _hear(self, said: Any) -> None:
-        if said.type in ("error", "warning"):
-            self.complaints.append(said.text)
+    def _hear(self, message: Any) -> None:
+        if message.type in ("error", "warning"):
+            self.complaints.append(message.text)
 
 
 def read_all(page: Any) -> None:
     """Unfold everything and go through the page, so that all of it is loaded."""
     page.evaluate(
-        "document.querySelectorAll('details > summary').forEach((one) => {"
-        " if (!one.parentElement.open) one.click(); })"
+        "document.querySelectorAll('details:not([open]) > summary')"
+        ".forEach((summary) => summary.click())"
     )
     page.evaluate(THROUGH)
     page.wait_for_load_state("networkidle")
-    mounted = "[...document.querySelectorAll('.om-mount')].every((one) => one.querySelector('svg'))"
+    mounted = "!document.querySelector('.om-mount:not(:has(svg))')"
     page.wait_for_function(mounted, timeout=30 * SECONDS)
 
 
 # A frame at each stop: an observer sees where the page is, not where it has been in between.
 THROUGH = """async () => {
-    for (const one of document.querySelectorAll("img, .om-mount")) {
-        one.loading = "eager";
-        one.scrollIntoView({ behavior: "instant" }); // furo scrolls smoothly
+    for (const element of document.querySelectorAll("img, .om-mount")) {
+        element.loading = "eager";
+        element.scrollIntoView({ behavior: "instant" }); // furo scrolls smoothly
         await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
     }
 }"""
 
 
-CUT = """() => [...document.querySelectorAll('article *')].filter((one) => {
-    const { right, width } = one.getBoundingClientRect();
+CUT = """() => [...document.querySelectorAll('article *')].filter((element) => {
+    const { right, width } = element.getBoundingClientRect();
     if (!width || right <= innerWidth + 1) return false;
-    for (let up = one.parentElement; up.tagName !== 'ARTICLE'; up = up.parentElement)
+    for (let up = element.parentElement; up.tagName !== 'ARTICLE'; up = up.parentElement)
         if (getComputedStyle(up).overflowX !== 'visible') return false;
     return true;
-}).map((one) => one.outerHTML.slice(0, 80))"""
+}).map((element) => element.outerHTML.slice(0, 80))"""
 
 
 def cut_off(page: Any) -> list[str]:
@@ -120,14 +127,16 @@ def axe(page: Any, *rules: str, code: bool = True) -> list[str]:
     if rules:
         options["runOnly"] = list(rules)
     context = {"include": ["html"], "exclude": [] if code else [".highlight pre *"]}
-    found = page.evaluate("([context, options]) => axe.run(context, options)", [context, options])
-    return [
-        f"{one['id']}: {one['help']}: {node['html'][:200]} {' '.join(map(str, node['target']))}"
-        for one in found["violations"]
-        if one["impact"] in ("serious", "critical")
-        for node in one["nodes"]
-        if one["id"] not in UPSTREAM or UPSTREAM[one["id"]][0] not in node["html"]
-    ]
+    results = page.evaluate("([context, options]) => axe.run(context, options)", [context, options])
+    findings = []
+    for violation in results["violations"]:
+        rule = violation["id"]
+        for node in violation["nodes"]:
+            upstream = rule in UPSTREAM and UPSTREAM[rule][0] in node["html"]
+            if violation["impact"] in ("serious", "critical") and not upstream:
+                place = " ".join(map(str, node["target"]))
+                findings.append(f"{rule}: {violation['help']}: {node['html'][:200]} {place}")
+    return findings
 
 
 def broken_links(folder: Path) -> list[str]:
@@ -137,7 +146,7 @@ def broken_links(folder: Path) -> list[str]:
         for path in sorted(folder.rglob("*.html"))
     }
     places = {
-        path: {one.get("id") or one.get("name") for one in page.select("[id], a[name]")}
+        path: {anchor.get("id") or anchor.get("name") for anchor in page.select("[id], a[name]")}
         for path, page in pages.items()
     }
     broken = []
@@ -149,7 +158,7 @@ def broken_links(folder: Path) -> list[str]:
             target, place = urlsplit(link).path, unquote(urlsplit(link).fragment)
             file = (path.parent / unquote(target)).resolve() if target else path
             file = file / "index.html" if file.is_dir() else file
-            found = file.is_file() and file.is_relative_to(folder.resolve())
-            if not found or (place and file in places and place not in places[file]):
+            exists = file.is_file() and file.is_relative_to(folder.resolve())
+            if not exists or (place and file in places and place not in places[file]):
                 broken.append(f"{path.relative_to(folder)}: {link}")
     return sorted(set(broken))

@@ -1,122 +1,82 @@
 """The book: what becomes of a page of the site on paper, and the two files that are made of it."""
 
-import os
 import posixpath
 import re
-import subprocess
-import sys
 import xml.etree.ElementTree as ElementTree
 import zipfile
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import book_page
 import build_book
-import build_site
 import pytest
 import release
 from browser import find_chromium
-from notebook_source import read_project
-from site_html import code_block, folded
+from site_html import folded
+from site_reader import run_tool
+from sphinx.errors import ExtensionError
 from test_site import ANSWER, ASK, CLAIM, MYTHS, code, page, picture, shown, verdict
 
 ROOT = Path(__file__).resolve().parents[1]
-LESSONS = ["02_sinusoidal", "closer/02_in_practice"]
-PAGES = ["02_waves", "03_next", "closer/02_more"]
-SVG = "{http://www.w3.org/1999/xhtml}"
+XHTML = "{http://www.w3.org/1999/xhtml}"
+FENCE = re.compile(r"(?ms)^(`{3,}).*?^\1$")
 
 
-def chapter(*cells: Any, stubs: Any = (), pages: Any = PAGES) -> str:
-    """The chapter of a notebook with these cells after its title."""
-    return book_page.chapter("02_waves", page(*cells, stubs=stubs).markdown, pages)
+def on_paper(*cells: Any, stubs: Any = ()) -> str:
+    """The chapter of a notebook with these cells: its HTML, with Markdown as text between."""
+    markdown = page(*cells, stubs=stubs).markdown
+    html = FENCE.sub(lambda fence: f"<pre>{fence[0].replace('<', '&lt;')}</pre>", markdown)
+    return chapter(html)
 
 
-class Balance(HTMLParser):
-    """Elements that are opened and not closed, over a whole chapter."""
-
-    def __init__(self, markdown: str) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        plain = "\n".join(b for b in book_page.blocks(markdown) if not book_page.FENCE.match(b))
-        self.feed(plain.replace("<https://", "https://"))
-
-    def handle_starttag(self, tag: str, attrs: Any) -> None:
-        self.open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open and self.open.pop() == tag
-
-    def handle_startendtag(self, tag: str, attrs: Any) -> None:
-        pass
+def chapter(html: str) -> str:
+    """A page on paper, which is XML."""
+    paper = book_page.on_paper(f"<section><h1>T</h1>{html}</section>")
+    ElementTree.fromstring(paper)
+    return paper
 
 
 # ------------------------------------------------------------------------- a chapter
 
 
-def test_blocks_keep_fences_whole_and_lose_nothing() -> None:
-    text = "one\ntwo\n\n```{code-block} python\n\na\n\n<b>\n```\nthree\n\n"
-    text += "````text\n```\n\n````\n<p>x</p>\n\n```text\n```python\n```\nfour"
-    found = list(book_page.blocks(text))
-    assert found == [
-        "one\ntwo",
-        "```{code-block} python\n\na\n\n<b>\n```",
-        "three",
-        "````text\n```\n\n````",
-        "<p>x</p>",
-        "```text\n```python\n```",
-        "four",
-    ]
-
-
 def test_a_question_says_what_can_be_chosen_and_its_answer_stands_open_behind_a_bar() -> None:
-    found = chapter(ASK, ANSWER)
-    assert "<b>Predict.</b> Who &lt;is&gt; it?" in found
-    assert re.search(r"<ul><li>you</li><li>me</li></ul></div>", found)
-    answer = found.split('<div class="om-answer">')[1]
+    text = on_paper(ASK, ANSWER)
+    assert "<b>Predict.</b> Who &lt;is&gt; it?" in text
+    assert "<ul><li>you</li><li>me</li></ul></div>" in text
+    answer = text.split('<div class="om-answer">')[1]
     assert "Measured: <b>me</b>." in answer and "a = 1" in answer
-    assert found.index("Who &lt;is") < found.index("guess.reveal") < found.index("Measured")
-    for left in (
-        "<form",
-        "<input",
-        "<button",
-        "<details",
-        "<summary",
-        "om-verdict",
-        "guess to make",
-    ):
-        assert left not in found
-    assert Balance(found).open == []
+    assert text.index("Who &lt;is") < text.index("guess.reveal") < text.index("Measured")
+    for left_out in ("form", "input", "button", "details", "summary"):
+        assert f"<{left_out}" not in text
+    assert "om-verdict" not in text and "guess to make" not in text
 
 
 def test_a_number_is_asked_for_with_its_unit() -> None:
-    told = "Predict: How long?\n  (a number in m)"
-    assert "<p>A number, in m.</p>" in chapter(code("guess = predict_number()", shown(told)))
-    told = "Predict: How many?\n  (a number)"
-    assert "<p>A number.</p>" in chapter(code("guess = predict_number()", shown(told)))
+    for question, asks in (("long?\n  (a number in m)", ", in m."), ("many?\n  (a number)", ".")):
+        ask = code("guess = predict_number()", shown(f"Predict: How {question}"))
+        assert f"<p>A number{asks}</p>" in on_paper(ask)
 
 
 def test_a_claim_has_its_scope_once_and_every_verdict() -> None:
     settle = code("myths.settle(1)", verdict(**CLAIM), verdict(model="mini", first_verdict="false"))
-    found = chapter(MYTHS, settle)
-    assert found.count("Judged on: whole turns.") == 1
-    assert "<b>FALSE.</b> It is 6." in found and "In a real model, mini" in found
-    assert '<div class="om-claim" id="claim-C12">' in found
-    assert "Verdicts:" not in found, "whose code is left out"
-    assert "depends</li>" not in found
-    assert Balance(found).open == []
+    text = on_paper(MYTHS, settle)
+    assert text.count("Judged on: whole turns.") == 1
+    assert "<b>FALSE.</b> It is 6." in text and "In a real model, mini" in text
+    assert '<div class="om-claim" id="claim-C12">' in text
+    assert "Verdicts:" not in text, "whose code is left out"
+    assert "depends</li>" not in text
 
 
 def test_code_that_only_draws_is_left_out_and_what_it_drew_is_not() -> None:
     words = "<details><summary>In words</summary>me, largest</details>"
     shows = [picture("me, largest"), shown("In words: me, largest", **{"text/html": words})]
     board = code("#@title The board\ndraw()", *shows, tags=["plumbing"])
-    found = chapter(code("kept()"), board)
-    assert "draw()" not in found and "The board" not in found
-    assert "kept()" in found
-    assert "```{image} /pictures/l02-c002-0.png\n:alt: me, largest\n:width: 760px\n```" in found
-    assert found.count("me, largest") == 1, "a description is read out, not printed"
-    assert Balance(found).open == []
+    text = on_paper(code("kept()"), board)
+    assert "draw()" not in text and "The board" not in text
+    assert "kept()" in text
+    image = '<img alt="me, largest" height="300" src="_static/pictures/l02-c002-0.png" width="760"'
+    assert all(part in text for part in image.split(" "))
+    assert text.count("me, largest") == 1, "a description is read out, not printed"
 
 
 def test_hints_and_solutions_stand_at_the_end_in_order() -> None:
@@ -126,87 +86,65 @@ def test_hints_and_solutions_stand_at_the_end_in_order() -> None:
     for name in ("tell_time", "before_after"):
         source = f"from course_lab.checks.lesson02 import check_{name}\n\ncheck_{name}(f)"
         cells += [code(f"def {name}(): return 7", tags=["solution"]), code(source), "Text."]
-    found = chapter(*cells, stubs=["def tell_time(): ...", "def before_after(): ..."])
-    start = found.index("## Hints and solutions")
-    assert found.rindex("Text.") < start
-    assert found.count("Hints and a solution stand at the end") == 2
-    parts = ["### For exercise 1 "]
+    text = on_paper(*cells, stubs=["def tell_time(): ...", "def before_after(): ..."])
+    assert text.count(book_page.NOTE) == 2
+    position = text.index("<h2>Hints and solutions</h2>")
+    assert text.rindex("Text.") < position
     for number, check in enumerate((check_tell_time, check_before_after), start=1):
-        told = [f"<p><b>Hint {n} of 3.</b> {book_page.tag('x', hint)[3:20]}"
-                for n, hint in enumerate(check.hints, start=1)]  # fmt: skip
-        assert [found.count(hint) for hint in told] == [1, 1, 1]
-        parts += [f"### For exercise {number} ", *told, "<b>A solution.</b>", "return 7"]
-    at = start
-    for part in parts[1:]:
-        at = found.index(part, at)
-    assert Balance(found).open == []
+        hints = [
+            f"<p><b>Hint {n} of 3.</b> {hint[:17]}" for n, hint in enumerate(check.hints, start=1)
+        ]
+        heading = f"<h3>For exercise {number} of this chapter</h3>"
+        for part in (heading, *hints, "<b>A solution.</b>", "return 7"):
+            position = text.index(part, position)
+        assert [text.count(hint) for hint in hints] == [1, 1, 1]
 
 
-def test_an_explorer_is_told_of_and_no_module_is_asked_for() -> None:
-    told = "Explorer: hands of a clock. Controls: base: 100. Run the cell to move them."
-    found = chapter(code("explorers.clocks(base=100)", shown(told)))
-    assert "hands of a clock" in found and "(It moves on the course's site.)" in found
-    assert "data-module" not in found and "JavaScript" not in found
-
-
-def test_links_to_what_the_book_lacks_become_text() -> None:
-    found = chapter("[a](03_next.ipynb), [b](closer/02_more.ipynb#x), [c](09_far.ipynb)")
-    assert "[a](03_next.md), [b](closer/02_more.md#x), [c](https://example.org/" in found
-    found = chapter("[a](03_next.ipynb#y), [b](closer/02_more.ipynb#x)", pages=["02_waves"])
-    assert "a, b" in found
-    terms = book_page.chapter("closer/02_more", "An [angle](../glossary.md#angle).", ["glossary"])
-    assert terms == "An [angle](../glossary.md#angle).\n"
-    assert book_page.chapter("x", "An [angle](glossary.md#angle).", ["x"]) == "An angle.\n"
-
-
-def test_what_a_later_page_may_bring_is_made_fit_for_paper() -> None:
-    """Live models, tables of other pages: nothing to click, and XML."""
-    live = (
-        '<div class="om-live" data-module="x.js" data-start="{}"><p class="om-fallback">It reads.'
+def test_each_chapter_has_its_own_solutions_at_its_end() -> None:
+    solution = '<details class="om-solution"><summary>A solution</summary>{}</details>'
+    chapters = "".join(
+        f'<span id="document-{name}"></span><section><h2>{name}</h2>'
+        f'<div class="om-exercise">{solution.format(f"<p>of {name}</p>")}</div><p>end</p></section>'
+        for name in ("a", "b")
     )
-    more = [f"{live}</p></div>", "<p>a<br>b <a href='x.html'>c</a></p>", "<canvas id='x'></canvas>"]
-    more += folded("More", ["Text."])
-    more += folded("Code", folded("More", ["Hidden."]), class_="om-code")
-    more += ["```{toctree}\n:hidden:\n\n/y\n```"]
-    found = book_page.chapter("x", "\n\n".join(more), ["x"])
-    assert '<p class="om-note">It reads.</p>' in found
-    assert "<p>a<br/>b c</p>" in found and "canvas" not in found
-    assert "<b>More</b>" in found and "Text." in found and "details" not in found
-    assert "Hidden." not in found and "toctree" not in found
+    first, second = book_page.on_paper(f"<section>{chapters}</section>").split("document-")[1:]
+    for text, name in ((first, "a"), (second, "b")):
+        assert "<h3>Hints and solutions</h3>" in text
+        assert text.index("end") < text.index(f"of {name}")
+        assert text.count("For exercise 1 ") == 1
 
 
-def test_code_that_looks_like_html_stays_as_it_is() -> None:
-    block = code_block('<details class="om-code"><summary>x</summary>\n\n[a](b.md)')
-    assert book_page.chapter("x", block, []).strip() == block
+def test_an_explorer_is_described_and_no_module_is_asked_for() -> None:
+    words = "Explorer: hands of a clock. Controls: base: 100. Run the cell to move them."
+    text = on_paper(code("explorers.clocks(base=100)", shown(words)))
+    assert "hands of a clock" in text and "(It moves on the course's site.)" in text
+    assert "data-module" not in text and "JavaScript" not in text
+
+
+def test_nothing_is_left_to_click() -> None:
+    live = '<div class="om-live" data-module="x.js" data-start="{}"><p>It reads.</p></div>'
+    links = '<p class="om-links">Run it: <a href="n.ipynb" download="">Notebook</a></p>'
+    hidden = folded("Code", folded("More", ["Hidden."]), class_="om-code")
+    more = folded("More", ["<p>Text.</p>"])
+    text = chapter("".join([live, links, "<p>a<br>b</p><canvas></canvas>", *more, *hidden]))
+    assert '<p class="om-note">It reads.</p>' in text
+    assert "<p>a<br/>b</p>" in text and "canvas" not in text
+    assert "<b>More.</b> Text." in text and "details" not in text
+    assert "Hidden." not in text and "Notebook" not in text
+
+
+def test_a_formula_becomes_mathml_and_one_that_mathjax_has_not_seen_is_refused() -> None:
+    body = '<p><span class="math notranslate nohighlight">\\(a &lt; b\\)</span></p>'
+    text = book_page.with_mathml(body, {"a < b": "<math ><mi>a</mi></math>"})
+    assert text == '<p><span><math alttext="a &lt; b" ><mi>a</mi></math></span></p>'
+    with pytest.raises(ExtensionError, match="the PDF has no formula 'a < b'"):
+        book_page.with_mathml(body, {})
 
 
 def test_every_lesson_has_its_closer_look_behind_it() -> None:
     names = ["01_a", "02_b", "closer/02_c", "closer/02_d"]
     assert build_book.chapters(names) == ["01_a", "02_b", "closer/02_c", "closer/02_d"]
     assert build_book.chapters(["01_a", "02_b", "closer/01_x"]) == ["01_a", "closer/01_x", "02_b"]
-    assert build_book.chapters(["closer/02_c"]) == ["closer/02_c"]
-
-
-@pytest.fixture(scope="module")
-def every_source() -> dict[str, bytes]:
-    project = read_project(ROOT)
-    return build_book.sources(project, build_site.built(project))
-
-
-@pytest.mark.thorough
-def test_every_chapter_of_this_course_is_balanced_and_has_nothing_to_click(
-    every_source: dict[str, bytes],
-) -> None:
-    names = [name for name in every_source if name.endswith(".md")]
-    assert len(names) > 12
-    for name in names:
-        text = every_source[name].decode()
-        assert Balance(text).open == [], name
-        plain = "\n".join(b for b in book_page.blocks(text) if not book_page.FENCE.match(b))
-        clickable = r"<(?:form|input|button|details|summary|select|canvas|script)\b|data-module"
-        assert re.findall(clickable, plain) == [], name
-        pictures = re.findall(r"^```\{image\} /(.*)$", text, re.MULTILINE)
-        assert set(pictures) <= set(every_source), name
 
 
 def test_without_chromium_the_book_is_refused_in_words(
@@ -223,15 +161,11 @@ def test_without_chromium_the_book_is_refused_in_words(
 
 @pytest.fixture(scope="module")
 def book(tmp_path_factory: pytest.TempPathFactory) -> tuple[bytes, zipfile.ZipFile]:
-    """PDF and EPUB of a lesson and its closer look."""
+    """PDF and EPUB."""
     if not find_chromium():
         pytest.skip("no Chromium on PATH; ORDER_MATTERS_CHROMIUM can name one")
     out = tmp_path_factory.mktemp("book")
-    command = [sys.executable, build_book.__file__, "--out", str(out), "--lessons", *LESSONS]
-    paths = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
-    settings = {**os.environ, "PYTHONPATH": paths}
-    done = subprocess.run(command, env=settings, capture_output=True, encoding="utf-8")
-    assert done.returncode == 0, done.stderr
+    run_tool(build_book, out)
     pdf, epub = (out / f"{build_book.NAME}.{kind}" for kind in ("pdf", "epub"))
     return pdf.read_bytes(), zipfile.ZipFile(epub)
 
@@ -241,39 +175,43 @@ def book(tmp_path_factory: pytest.TempPathFactory) -> tuple[bytes, zipfile.ZipFi
 def test_the_pdf_has_an_outline_and_reads_its_pictures_out(
     book: tuple[bytes, zipfile.ZipFile],
 ) -> None:
-    pdf = book[0]
-    assert pdf.startswith(b"%PDF") and len(re.findall(rb"/Type /Page\b", pdf)) > 15
+    pdf, _ = book
+    assert pdf.startswith(b"%PDF") and len(re.findall(rb"/Type /Page\b", pdf)) > 150
     for part in (b"/Outlines", b"/StructTreeRoot", b"/Lang (en)"):
         assert part in pdf
-    wanted = "The strip of four doors; open: embed."
-    ways = [wanted.encode(), wanted.encode("utf-16-be").hex().upper().encode()]
+    alternative = "The strip of four doors; open: embed."
+    ways = [alternative.encode(), alternative.encode("utf-16-be").hex().upper().encode()]
     assert any(way in pdf for way in ways)
 
 
 @pytest.mark.browser
 @pytest.mark.thorough
 def test_the_epub_is_what_readers_expect(book: tuple[bytes, zipfile.ZipFile]) -> None:
-    epub = book[1]
+    _, epub = book
     first = epub.infolist()[0]
     assert (first.filename, first.compress_type) == ("mimetype", zipfile.ZIP_STORED)
     names = set(epub.namelist())
     listing = epub.read("content.opf").decode()
     navigation = epub.read("nav.xhtml").decode()
     assert f">{release.versions(ROOT)['pyproject.toml']}</meta>" in listing
-    for name in LESSONS:
-        assert f'href="{name}.xhtml"' in navigation
-        text = epub.read(f"{name}.xhtml").decode()
+    chapters = [name for name in names if re.fullmatch(r"(closer/)?\d\d_\w+\.xhtml", name)]
+    assert len(chapters) > 12
+    for chapter in chapters:
+        assert f'href="{chapter}"' in navigation
+        text = epub.read(chapter).decode()
         tree = ElementTree.fromstring(text)  # XHTML or an error
-        item = re.search(rf'<item [^>]*href="{name}\.xhtml"[^>]*>', listing)
-        assert item and 'properties="mathml"' in item[0]
-        assert "<math" in text and "\\(" not in text and "\\[" not in text
+        item = re.search(rf'<item [^>]*href="{chapter}"[^>]*>', listing)
+        assert item and ('properties="mathml"' in item[0]) == ("<math" in text)
+        assert "\\(" not in re.sub(r"(?s)<pre>.*?</pre>|<code.*?</code>", "", text)
         for element in tree.iter():
-            assert element.tag.removeprefix(SVG) not in {"form", "input", "script", "details"}
+            kind = element.tag.removeprefix(XHTML)
+            assert kind not in {"form", "input", "button", "script", "details", "canvas"}
+            assert "data-module" not in element.attrib
             for key in ("src", "href"):
                 target = element.get(key, "").partition("#")[0]
                 if target and not target.startswith("http"):
-                    path = posixpath.normpath(posixpath.join(posixpath.dirname(name), target))
-                    assert path in names, f"{name}: {target}"
-            if element.tag == f"{SVG}img":
+                    path = posixpath.normpath(posixpath.join(posixpath.dirname(chapter), target))
+                    assert path in names, f"{chapter}: {target}"
+            if kind == "img":
                 assert len(element.get("alt", "").split()) > 4
     assert not [name for name in names if name.endswith(".js")]

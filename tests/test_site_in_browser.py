@@ -1,35 +1,38 @@
 """The site as a reader has it: without a kernel, on a phone, in the dark, by keyboard.
 
-Three pages stand for all, which test_whole_site.py visits.
+Three lessons stand for all; test_whole_site.py visits every page.
 """
 
+import importlib
+import inspect
+import pkgutil
+import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from browser import SECONDS, chromium, find_chromium
-from site_reader import PHONE, Reader, axe, broken_links, build, cut_off, read_all, served
+from bs4 import BeautifulSoup
+from site_reader import PHONE, Reader, axe, built_site, cut_off, read_all, served
+
+import course_utils
 
 pytestmark = pytest.mark.browser
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 pytest.importorskip("sphinx", reason="the extra 'site' is not installed")
 
-NUMBERS, WAVES, CLOSER = LESSONS = (
-    "01_attention_is_blind_to_order",
-    "02_sinusoidal",
-    "closer/02_in_practice",
-)
+NUMBERS, WAVES = "01_attention_is_blind_to_order", "02_sinusoidal"
+CLOSER = "closer/02_in_practice"
 FIRST_TEXT, ALL_OF_IT = 300_000, 2_500_000  # bytes of a page
 SLOW = 150_000  # bytes a second, so that what is loaded before the first text can be counted
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The pages of three lessons."""
     if not find_chromium():
         pytest.skip("no Chromium on PATH; ORDER_MATTERS_CHROMIUM can name one")
-    return build(tmp_path_factory.mktemp("site"), LESSONS)
+    return built_site(tmp_path_factory)
 
 
 @pytest.fixture(scope="module")
@@ -40,8 +43,8 @@ def site(folder: Path) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def browser(site: str) -> Iterator[Any]:
-    with playwright.sync_playwright() as play, chromium(play) as found:
-        yield found
+    with playwright.sync_playwright() as play, chromium(play) as browser:
+        yield browser
 
 
 @pytest.fixture
@@ -56,12 +59,12 @@ def opened(browser: Any, site: str) -> Iterator[Callable[..., Any]]:
     yield open_page
     for reader in readers:
         reader.context.close()
-    assert [one for reader in readers for one in reader.complaints] == []
+    assert [complaint for reader in readers for complaint in reader.complaints] == []
 
 
-def question(page: Any, asks: str) -> tuple[Any, Any]:
+def question(page: Any, text: str) -> tuple[Any, Any]:
     """The form of a question, and what is folded until it is answered."""
-    form = page.locator(".om-guess", has_text=asks)
+    form = page.locator(".om-guess", has_text=text)
     key = form.get_attribute("data-question")
     return form, page.locator(f".om-sealed[data-asks='{key}']").first
 
@@ -125,11 +128,11 @@ def test_an_answer_shown_without_a_guess_does_not_count(
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(
-    ("typed", "said"),
+    ("typed", "response"),
     [("2,1", "✓ You said 2,1: right, to a tenth."), ("8", "✗ You said 8.")],
 )
 def test_a_number_is_right_within_a_tenth(
-    opened: Callable[..., Any], typed: str, said: str
+    opened: Callable[..., Any], typed: str, response: str
 ) -> None:
     page = opened(NUMBERS)
     form, answer = question(page, "Eight identical tokens")
@@ -140,7 +143,7 @@ def test_a_number_is_right_within_a_tenth(
     assert not answer.locator(".om-reveal").is_visible()
     box.fill(typed)
     page.keyboard.press("Enter")
-    assert answer.locator(".om-verdict").text_content() == said
+    assert answer.locator(".om-verdict").text_content() == response
     page.reload()
     assert box.input_value() == typed
 
@@ -166,7 +169,7 @@ def test_hints_unfold_one_by_one_and_a_solution_stands_last(opened: Callable[...
     exercise = page.locator(".om-exercise").first
     hints = exercise.locator(".om-hint > summary")
     for number in range(3):
-        assert [one.is_visible() for one in hints.all()] == [n <= number for n in range(3)]
+        assert [hint.is_visible() for hint in hints.all()] == [n <= number for n in range(3)]
         hints.nth(number).press("Enter")
     last = exercise.locator("details").last
     assert last.locator("> summary").text_content() == "A solution"
@@ -201,9 +204,8 @@ def test_every_picture_has_words_and_its_own_size(opened: Callable[..., Any]) ->
     assert pictures.count() > 2
     for picture in pictures.all():
         assert len(picture.get_attribute("alt").split()) > 4
-        assert picture.evaluate("(one) => [one.naturalWidth, one.naturalHeight]") == [
-            int(picture.get_attribute("width")), int(picture.get_attribute("height")),
-        ]  # fmt: skip
+        size = picture.evaluate("(image) => [image.naturalWidth, image.naturalHeight]")
+        assert size == [int(picture.get_attribute(side)) for side in ("width", "height")]
 
 
 def test_without_javascript_explorers_are_described_and_answers_unfold(
@@ -222,27 +224,42 @@ def test_axe_finds_nothing_serious_and_notices_what_is(opened: Callable[..., Any
     page = opened("index")
     assert axe(page) == []
     page.evaluate("document.body.insertAdjacentHTML('beforeend', '<p style=color:#ccc>pale</p>')")
-    assert [one.split(":")[0] for one in axe(page)] == ["color-contrast"]
+    assert [finding.split(":")[0] for finding in axe(page)] == ["color-contrast"]
 
 
-@pytest.mark.thorough
-def test_every_link_leads_somewhere(folder: Path) -> None:
-    assert broken_links(folder) == []
-    page = folder / f"{WAVES}.html"
-    whole = page.read_text(encoding="utf-8")
-    page.write_text(whole.replace("</article>", "<a href='#nowhere'></a></article>"))
-    assert broken_links(folder) == [f"{WAVES}.html: #nowhere"], "it would have been noticed"
-    page.write_text(whole, encoding="utf-8")
+def test_the_reference_has_every_public_name_once(folder: Path) -> None:
+    compressed = (folder / "objects.inv").read_bytes().split(b"\n", 4)[4]
+    lines = [line.split() for line in zlib.decompress(compressed).decode().splitlines()]
+    listed = [name for name, kind, *_ in lines if kind in ("py:class", "py:function")]
+    public = []
+    for module in pkgutil.walk_packages(course_utils.__path__, "course_utils."):
+        if "._" in module.name:
+            continue
+        for name, value in vars(importlib.import_module(module.name)).items():
+            documented = inspect.isclass(value) or inspect.isfunction(inspect.unwrap(value))
+            if documented and value.__module__ == module.name and not name.startswith("_"):
+                public += [f"{module.name}.{name}"] if value.__name__ == name else []
+    assert len(public) > 200
+    assert sorted(listed) == sorted(public)
+
+
+def test_the_reference_shows_shapes_in_signatures(folder: Path) -> None:
+    page = (folder / "reference" / "course_utils.attention.attention.html").read_text("utf-8")
+    text = " ".join(BeautifulSoup(page, "html.parser").get_text().split())
+    assert "x: Float[Tensor, 'batch seq d_model']" in text
+    assert (folder / "genindex.html").exists()
 
 
 @pytest.mark.thorough
 def test_a_page_is_light_and_its_text_comes_first(opened: Callable[..., Any], site: str) -> None:
     page = opened("index")
     wire, loaded = page.context.new_cdp_session(page), []
-    wire.on("Network.requestWillBeSent", lambda one: loaded.append((one["timestamp"], 0)))
-    wire.on(
-        "Network.dataReceived", lambda one: loaded.append((one["timestamp"], one["dataLength"]))
-    )
+
+    def note(event: dict[str, Any]) -> None:
+        loaded.append((event["timestamp"], event.get("dataLength", 0)))
+
+    wire.on("Network.requestWillBeSent", note)
+    wire.on("Network.dataReceived", note)
     wire.send("Network.enable")
     slow = {"offline": False, "latency": 20, "downloadThroughput": SLOW, "uploadThroughput": SLOW}
     wire.send("Network.emulateNetworkConditions", slow)
@@ -257,7 +274,7 @@ def test_a_page_is_light_and_its_text_comes_first(opened: Callable[..., Any], si
     wire.send("Network.emulateNetworkConditions", {**slow, "latency": 0, "downloadThroughput": -1})
     read_all(page)
     kinds = "['navigation', 'resource'].flatMap((kind) => performance.getEntriesByType(kind))"
-    total = page.evaluate(f"{kinds}.reduce((sum, one) => sum + one.encodedBodySize, 0)")
+    total = page.evaluate(f"{kinds}.reduce((sum, entry) => sum + entry.encodedBodySize, 0)")
     assert 5 * first < total < ALL_OF_IT
 
 
@@ -311,9 +328,8 @@ def test_a_guess_in_a_lesson_counts_in_the_ledger_which_can_be_searched(
     assert "1 of 61, 1 right" in page.locator(".om-score").text_content()
     controls = page.locator(".om-filter")
     controls.get_by_label("my guess").select_option("right")
-    assert [one.get_attribute("id") for one in page.locator(".om-claim:visible").all()] == [
-        "claim-C12"
-    ]
+    shown = page.locator(".om-claim:visible").all()
+    assert [claim.get_attribute("id") for claim in shown] == ["claim-C12"]
     controls.get_by_role("button", name="Show all").click()
     controls.get_by_label("words").fill("PALM alibi")
     assert "1 of 61" in controls.get_by_role("status").text_content()

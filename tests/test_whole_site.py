@@ -7,20 +7,19 @@ see how long explorers take. ORDER_MATTERS_SCREENSHOTS names a folder for pictur
 import os
 import statistics
 from collections import defaultdict
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from browser import chromium, find_chromium
-from site_reader import PHONE, Reader, axe, broken_links, build, cut_off, read_all, served
+from site_reader import PHONE, Reader, axe, broken_links, built_site, cut_off, read_all, served
 
 pytestmark = [pytest.mark.browser, pytest.mark.thorough]
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 pytest.importorskip("sphinx", reason="the extra 'site' is not installed")
 
 WITH_CODE = "02_sinusoidal"  # whose code is looked at too
-Found = dict[str, dict[str, list[str]]]  # what is wrong: kind → page → findings
+Findings = dict[str, dict[str, list[str]]]  # what is wrong: kind → page → findings
 
 # Move a control to and fro as a reader does, twelve times; the milliseconds that a change took, in
 # the middle, and whether anything changed.
@@ -42,26 +41,26 @@ MOVE = """(root) => {
     return [times.sort((a, b) => a - b)[6], changed];
 }"""
 WORDLESS = """() => [...document.querySelectorAll("article img")]
-    .filter((one) => one.alt.split(" ").length < 5
-        || one.naturalWidth !== Number(one.getAttribute("width")))
-    .map((one) => one.outerHTML.slice(0, 120))"""
+    .filter((image) => image.alt.split(" ").length < 5
+        || image.naturalWidth !== Number(image.getAttribute("width")))
+    .map((image) => image.outerHTML.slice(0, 120))"""
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if not find_chromium():
         pytest.skip("no Chromium on PATH; ORDER_MATTERS_CHROMIUM can name one")
-    return build(tmp_path_factory.mktemp("site"))
+    return built_site(tmp_path_factory)
 
 
 @pytest.fixture(scope="module")
-def found(folder: Path) -> Iterator[Found]:
+def findings(folder: Path) -> Findings:
     """What a reader at a desk and one with a phone in the dark find wrong, on every page."""
     pages = sorted(
         path.relative_to(folder).with_suffix("").as_posix() for path in folder.rglob("*.html")
     )
     assert {"index", "02_sinusoidal", "closer/02_in_practice", "search"} <= set(pages)
-    wrong: Found = defaultdict(dict)
+    wrong: Findings = defaultdict(dict)
     times: list[float] = []
     with (
         served(folder) as site,
@@ -69,38 +68,38 @@ def found(folder: Path) -> Iterator[Found]:
         chromium(play) as browser,
     ):
         for name in pages:
-            for kind, said in visit(browser, site, name, times).items():
-                if said:
-                    wrong[kind][name] = said
+            for kind, complaints in visit(browser, site, name, times).items():
+                if complaints:
+                    wrong[kind][name] = complaints
     middle, longest = statistics.median(times), max(times)
     print(f"\n{len(times)} explorers moved: {middle:.1f} ms in the middle, {longest:.1f} at most")
-    yield wrong
+    return wrong
 
 
 def visit(browser: Any, site: str, name: str, times: list[float]) -> dict[str, list[str]]:
     """What is wrong with a page, by kind."""
-    found: dict[str, list[str]] = {"explorers": []}
+    wrong: dict[str, list[str]] = {"explorers": []}
     desk = Reader(browser, site)
     page = desk.open(name)
     read_all(page)
-    found["pictures"] = page.evaluate(WORDLESS)
-    found["axe, light"] = axe(page, code=name == WITH_CODE)
+    wrong["pictures"] = page.evaluate(WORDLESS)
+    wrong["axe, light"] = axe(page, code=name == WITH_CODE)
     for root in page.locator(".om").all():
         took, changed = root.evaluate(MOVE)
         times.append(took)
         if not changed:
-            found["explorers"].append(root.get_attribute("aria-label"))
+            wrong["explorers"].append(root.get_attribute("aria-label"))
     pictured(page, f"{name}-light")
     phone = Reader(browser, site, viewport=PHONE, color_scheme="dark")
     page = phone.open(name)
     read_all(page)
-    found["phone"] = cut_off(page)
-    found["axe, dark"] = axe(page, "color-contrast", code=name == WITH_CODE)
+    wrong["phone"] = cut_off(page)
+    wrong["axe, dark"] = axe(page, "color-contrast", code=name == WITH_CODE)
     pictured(page, f"{name}-dark")
     for reader in (desk, phone):
         reader.context.close()
-    found["complaints"] = desk.complaints + phone.complaints
-    return found
+    wrong["complaints"] = desk.complaints + phone.complaints
+    return wrong
 
 
 def pictured(page: Any, name: str) -> None:
@@ -110,26 +109,31 @@ def pictured(page: Any, name: str) -> None:
         page.screenshot(path=Path(shots) / f"{name.replace('/', '-')}.png")
 
 
-def test_no_page_complains_or_asks_anything_of_another_machine(found: Found) -> None:
-    assert found["complaints"] == {}
+def test_no_page_complains_or_asks_anything_of_another_machine(findings: Findings) -> None:
+    assert findings["complaints"] == {}
 
 
-def test_every_explorer_moves(found: Found) -> None:
-    assert found["explorers"] == {}
+def test_every_explorer_moves(findings: Findings) -> None:
+    assert findings["explorers"] == {}
 
 
-def test_every_picture_has_words_and_its_own_size(found: Found) -> None:
-    assert found["pictures"] == {}
+def test_every_picture_has_words_and_its_own_size(findings: Findings) -> None:
+    assert findings["pictures"] == {}
 
 
-def test_no_page_is_wider_than_a_phone(found: Found) -> None:
-    assert found["phone"] == {}
+def test_no_page_is_wider_than_a_phone(findings: Findings) -> None:
+    assert findings["phone"] == {}
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_serious(found: Found, scheme: str) -> None:
-    assert found[f"axe, {scheme}"] == {}
+def test_axe_finds_nothing_serious(findings: Findings, scheme: str) -> None:
+    assert findings[f"axe, {scheme}"] == {}
 
 
-def test_no_link_is_broken(folder: Path) -> None:
+def test_no_link_is_broken_and_one_would_be_noticed(folder: Path) -> None:
     assert broken_links(folder) == []
+    page = folder / f"{WITH_CODE}.html"
+    whole = page.read_text(encoding="utf-8")
+    page.write_text(whole.replace("</article>", "<a href='#nowhere'></a></article>"), "utf-8")
+    assert broken_links(folder) == [f"{WITH_CODE}.html: #nowhere"]
+    page.write_text(whole, encoding="utf-8")

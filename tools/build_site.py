@@ -1,12 +1,11 @@
 """Build the site from the notebooks that were run: `python tools/build_site.py [--help]`.
 
-Each notebook with solutions becomes a page of Markdown in site/build/source, with the pictures
-and explorers that it shows as files; Sphinx makes site/build/html of it. Nothing is executed and
+Each notebook with solutions becomes a page of Markdown in site/build/source, and the pictures and
+explorers that it shows become files; Sphinx makes site/build/html of them. Nothing is executed and
 nothing is fetched.
 """
 
 import argparse
-import importlib.util
 import shutil
 import sys
 import time
@@ -31,26 +30,6 @@ from notebook_source import (
     read_project,
 )
 
-MATHJAX = "_static/mathjax"
-FONTS = "output/chtml/fonts/woff-v2"
-
-
-def built(project: Project) -> list[str]:
-    """The lessons that there are notebooks of, in order, then the closer looks."""
-    names = [lesson_name(path) for path in find_lessons(project.root)]
-    return [name for name in names if all(path.exists() for path in notebooks(project, name))]
-
-
-def choose(names: list[str], wanted: Sequence[str]) -> list[str]:
-    """The lessons that are wanted: 02, 02_sinusoidal, closer/02; all when none is named."""
-    found = []
-    for start in wanted:
-        matching = [name for name in names if f"{name}_".startswith(f"{start}_")]
-        if not matching:
-            raise BuildError(f"no notebook {start!r}; there are: {', '.join(names) or 'none'}")
-        found += matching
-    return found or names
-
 
 def notebooks(project: Project, name: str) -> tuple[Path, Path]:
     """A lesson's notebook with solutions, and the learners'."""
@@ -58,84 +37,67 @@ def notebooks(project: Project, name: str) -> tuple[Path, Path]:
     return folder / "solutions" / f"{name}.ipynb", folder / f"{name}.ipynb"
 
 
-def pages(project: Project, names: Sequence[str]) -> list[site_page.Page]:
-    """The pages of these lessons."""
-    address = f"{project.address}/blob/{project.tag}/notebooks"
-    found, glossary = [], site_glossary.read(project.root)
-    for name in names:
-        full, learners = map(read_notebook, notebooks(project, name))
-        if not full or not learners:
+def lesson_pages(project: Project) -> list[site_page.Page]:
+    """The pages of the lessons, in order, then of the closer looks."""
+    glossary = site_glossary.read(project.root)
+    pages = []
+    for name in map(lesson_name, find_lessons(project.root)):
+        solved, learners = map(read_notebook, notebooks(project, name))
+        if not solved or not learners:
             raise BuildError(f"notebooks/{name}.ipynb was not built; make notebooks does it")
         links = site_glossary.Links(glossary, "../" * name.count("/"))
-        found.append(site_page.page(name, full, learners, names, address, links.linked))
-    return found
+        pages.append(site_page.page(name, solved, learners, links.linked))
+    return pages
 
 
-def sources(project: Project, names: Sequence[str], reference: bool = True) -> dict[str, bytes]:
-    """All that Sphinx reads, by path: pages, pictures, explorers, MathJax, notebooks."""
-    made = pages(project, names)
-    own = site_pages.pages(project, made, reference)
-    files = in_folder(project.root / "site" / "static", "_static/") | mathjax()
-    files["conf.py"] = (project.root / "site" / "conf.py").read_bytes()
-    files |= site_explorers.files(frozenset().union(*(page.explorers for page in [*made, *own])))
-    files |= site_live.files(page.name for page in made)
-    for page in made:
+def sources(project: Project) -> dict[str, bytes]:
+    """All that Sphinx reads, by path: pages, pictures, explorers, live models, notebooks."""
+    lessons = lesson_pages(project)
+    others = site_pages.pages(project, lessons)
+    names = [page.name for page in lessons]
+    files = site_live.files(names)
+    for page in (*lessons, *others):
+        files |= page.files | site_explorers.files(page.explorers)
         looks = site_index.closer_looks(names, page.name)
-        tree = [site_index.toctree(looks)] if looks else []
-        files[f"{page.name}.md"] = "\n\n".join([page.markdown, *tree]).encode()
-        files[f"{site_page.NOTEBOOKS}/{page.name}.ipynb"] = notebooks(project, page.name)[
-            1
-        ].read_bytes()
-        files |= page.files
-    for page in own:
-        files |= {f"{page.name}.md": page.markdown.encode(), **page.files}
+        contents = [site_index.toctree(looks)] if looks else []
+        files[f"{page.name}.md"] = "\n\n".join([page.markdown, *contents]).encode()
+    for name in names:
+        _, learners = notebooks(project, name)
+        files[f"{site_page.NOTEBOOKS}/{name}.ipynb"] = learners.read_bytes()
     return files
 
 
-def mathjax() -> dict[str, bytes]:
-    """What the pages need of MathJax, out of the package that brings it."""
-    package = importlib.util.find_spec("sphinx-mathjax-offline")  # found, though no name to import
-    if package is None or package.origin is None:
-        raise BuildError("sphinx-mathjax-offline is not installed; make site does it")
-    folder = Path(package.origin).parent / "static" / "mathjax"
-    fonts = in_folder(folder / FONTS, f"{MATHJAX}/{FONTS}/")
-    return {f"{MATHJAX}/tex-chtml.js": (folder / "tex-chtml.js").read_bytes()} | fonts
-
-
-def in_folder(folder: Path, prefix: str = "") -> dict[str, bytes]:
-    """The files in a folder, by their paths there after ``prefix``."""
-    paths = [path for path in sorted(folder.rglob("*")) if path.is_file()]
-    return {prefix + path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
-
-
 def write(folder: Path, files: dict[str, bytes]) -> None:
-    """Make the folder hold these files and no others; what is the same keeps its time."""
-    wanted = {folder / name: content for name, content in files.items()}
-    for path in sorted(folder.rglob("*"), reverse=True):  # what is in a folder before the folder
-        if path.is_file() and path not in wanted:
-            path.unlink()
-        elif path.is_dir() and not any(path.iterdir()):
-            path.rmdir()
-    for path, content in wanted.items():
-        if not path.exists() or path.read_bytes() != content:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(content)
+    """Make the folder hold these files and no others."""
+    shutil.rmtree(folder, ignore_errors=True)
+    for name, content in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
 
 
-def build(root: Path, out: Path, wanted: Sequence[str] = ()) -> bool:
-    """Build the site in ``out``, of all lessons or of those named; whether all went well."""
-    from sphinx.cmd.build import main as sphinx
+def sphinx(builder: str, settings: Path, source: Path, out: Path, *options: str) -> None:
+    """Run a builder of Sphinx with the conf.py in ``settings``; a warning is an error."""
+    from sphinx.cmd.build import main as run
 
-    project = read_project(root)
-    write(out / "source", sources(project, choose(built(project), wanted), not wanted))
-    shutil.rmtree(out / "html", ignore_errors=True)  # Sphinx keeps pages that are no more
-    folders = [str(out / part) for part in ("source", "html")]
-    options = ["-q", "-W", "--keep-going", "-b", "html", "-d", str(out / "doctrees")]
-    return sphinx([*options, "-D", f"release={project.version}", *folders]) == 0
+    shutil.rmtree(out, ignore_errors=True)
+    arguments = ["-q", "-W", "--keep-going", "-b", builder, "-c", str(settings), *options]
+    doctrees = source.with_name(f"{builder}-doctrees")
+    if run([*arguments, "-d", str(doctrees), str(source), str(out)]) != 0:
+        raise BuildError(f"Sphinx could not build the pages ({builder}); it says why above")
+
+
+def build(root: Path, out: Path) -> None:
+    """Build the site in ``out``."""
+    project, source = read_project(root), out / "source"
+    write(source, sources(project))
+    static = f"html_static_path=static,{source.resolve() / '_static'}"
+    release = f"release={project.version}"
+    sphinx("html", root / "site", source, out / "html", "-D", static, "-D", release)
 
 
 class Handler(SimpleHTTPRequestHandler):
-    """Shows files; says nothing of each, and calls JavaScript so whatever this computer thinks."""
+    """Serves files quietly; JavaScript has its type whatever this computer's registry says."""
 
     extensions_map = {**SimpleHTTPRequestHandler.extensions_map, ".js": "text/javascript"}
 
@@ -156,20 +118,19 @@ def server(folder: Path, port: int = 0) -> ThreadingHTTPServer:
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command line; the exit status is 0 when all is well."""
     parser = argparse.ArgumentParser(description="Build site/build/html from notebooks/.")
-    parser.add_argument("--lessons", nargs="+", default=[], metavar="NAME", help="only these")
     parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parents[1])
     parser.add_argument("--out", type=Path, metavar="FOLDER", help="in place of site/build")
     parser.add_argument("--serve", type=int, metavar="PORT", help="then show it on 127.0.0.1")
     options = parser.parse_args(arguments)
     out, start = options.out or options.root / "site" / "build", time.perf_counter()
     try:
-        if not build(options.root, out, options.lessons):
-            return 1
+        build(options.root, out)
         print(f"{out / 'html' / 'index.html'} was built in {time.perf_counter() - start:.0f} s")
         if options.serve is not None:
-            with server(out / "html", options.serve) as shown:
-                print(f"http://127.0.0.1:{shown.server_port} shows it, until Ctrl-C", flush=True)
-                shown.serve_forever()
+            with server(out / "html", options.serve) as running:
+                address = f"http://127.0.0.1:{running.server_port}"
+                print(f"{address} shows it, until Ctrl-C", flush=True)
+                running.serve_forever()
     except BuildError as error:
         print(error, file=sys.stderr)
         return 1

@@ -1,17 +1,13 @@
 """Exercises on a page: the stub, hints that unfold one by one, the solution last."""
 
-from __future__ import annotations
-
 import ast
 import importlib
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 from nbformat import NotebookNode
 from site_html import escaped, folded, tag
 
-if TYPE_CHECKING:
-    from course_lab.checks import Check
+from course_lab.checks import Check
 
 CHECKS = "course_lab.checks"
 STUB, SOLUTION = "stub", "solution"
@@ -46,22 +42,20 @@ def of_lesson(number: str) -> dict[str, Check]:
 
     There are none for a number that is no lesson's.
     """
-    from course_lab.checks import Check
-
     try:
         module = importlib.import_module(f"{CHECKS}.lesson{number}")
     except ModuleNotFoundError:
         return {}
-    return {name: one for name, one in vars(module).items() if isinstance(one, Check)}
+    return {name: value for name, value in vars(module).items() if isinstance(value, Check)}
 
 
-def exercise(stub: str, told: Sequence[str], solution: Sequence[str]) -> list[str]:
-    """An exercise: blocks of the stub, hints as texts, blocks of the solution.
+def exercise(stub: str, hints: Sequence[str], solution: Sequence[str]) -> list[str]:
+    """An exercise: a block with the stub, hints as texts, blocks of the solution.
 
     A hint is hidden by the style sheet until the one before it is unfolded.
     """
     blocks = ['<div class="om-exercise">', stub]
-    for number, hint in enumerate(told, start=1):
+    for number, hint in enumerate(hints, start=1):
         text = tag("p", escaped(hint))
-        blocks += folded(f"Hint {number} of {len(told)}", [text], class_="om-hint")
+        blocks += folded(f"Hint {number} of {len(hints)}", [text], class_="om-hint")
     return [*blocks, *folded("A solution", solution, class_="om-solution"), "</div>"]

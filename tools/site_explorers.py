@@ -10,42 +10,42 @@ from nbformat import NotebookNode
 from notebook_source import BuildError
 from site_html import escaped, tag
 
+from course_lab import explorers
+
 FOLDER = "_static/explorers"
-TOLD = "Explorer: "  # how what a cell shows starts; see course_lab.explorers.explorer
-IN_KERNEL = "Explorer with sliders"  # see course_lab.widgets.explore
+INTRODUCTION = "Explorer: "  # how the text of one starts; see course_lab.explorers.explorer
+IN_KERNEL = "Explorer with sliders"  # the same for one that needs Python; course_lab.widgets
 RUN = "Run the cell to move them."
 MOVES_ELSEWHERE = "This picture moves with sliders where Python runs: in JupyterLab or Colab."
 
 
 def shown(cell: NotebookNode, lesson: str) -> list[tuple[str, dict[str, object]]]:
     """The explorers that a cell shows, with the values from which their controls start."""
-    found = []
-    for part in ast.parse(cell.source).body:
-        call = part.value if isinstance(part, ast.Expr) else None
+    mounts = []
+    for statement in ast.parse(cell.source).body:
+        call = statement.value if isinstance(statement, ast.Expr) else None
         if not isinstance(call, ast.Call) or not ast.unparse(call.func).startswith("explorers."):
             continue
         try:
-            start = {str(one.arg): ast.literal_eval(one.value) for one in call.keywords}
+            start = {str(word.arg): ast.literal_eval(word.value) for word in call.keywords}
         except ValueError:
             raise BuildError(
                 f"{lesson}, cell {cell.id}: {ast.unparse(call)} cannot be shown on the site, "
                 "where no Python runs: its values must be written out"
             ) from None
-        found.append((ast.unparse(call.func).removeprefix("explorers."), start))
-    return found
+        mounts.append((ast.unparse(call.func).removeprefix("explorers."), start))
+    return mounts
 
 
-def mount(name: str, start: dict[str, object], described: str, root: str) -> str:
+def mount(name: str, start: dict[str, object], description: str, root: str) -> str:
     """Where ``site.js`` puts an explorer, with its description for those without JavaScript.
 
     ``root`` leads from the page to the site's first page.
     """
-    text = escaped(described.replace(RUN, "").strip())
-    told = tag("p", f"{text} (It moves where JavaScript runs.)", class_="om-fallback")
-    written = json.dumps(start, ensure_ascii=False)
-    return tag(
-        "div", told, class_="om-mount", data_module=f"{root}{path(name)}", data_start=written
-    )
+    text = escaped(description.replace(RUN, "").strip())
+    fallback = tag("p", f"{text} (It moves where JavaScript runs.)", class_="om-fallback")
+    values, address = json.dumps(start, ensure_ascii=False), f"{root}{path(name)}"
+    return tag("div", fallback, class_="om-mount", data_module=address, data_start=values)
 
 
 def path(name: str) -> str:
@@ -62,8 +62,6 @@ def files(names: Iterable[str]) -> dict[str, bytes]:
 @cache
 def module(name: str) -> str:
     """The explorer as a JavaScript module."""
-    from course_lab import explorers
-
     if name not in explorers.ALL:
         raise BuildError(f"there is no explorer {name!r}; there are {', '.join(explorers.ALL)}")
     return explorers.ALL[name].module

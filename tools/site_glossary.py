@@ -2,19 +2,17 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
 from pathlib import Path
 
 from site_html import anchor
-from site_page import Page
 
 PAGE = "glossary"
 ENTRY = re.compile(r"^## (.+)\n(?:<!-- also: (.*) -->\n)?", re.MULTILINE)
 # Where no term is linked: code, formulas, links and pictures, HTML, addresses, headings, and the
 # paragraphs of a lesson that name other people's titles or count its minutes.
-LEFT_ALONE = re.compile(
-    r"(?ms)^(`{3,}).*?^\1|`+[^`]+`+|\$\$.*?\$\$|\$[^$]+\$|!?\[[^\]]*\]\([^)]*\)|<[^>]+>|https?://\S+"
+LEFT_ALONE = (
+    r"^(`{3,}).*?^\1|`+[^`]+`+|\$\$.*?\$\$|\$[^$]+\$|!?\[[^\]]*\]\([^)]*\)|<[^>]+>|https?://\S+"
     r"|^#+ [^\n]*$|^\*\*(?:Read next|Time|Next|Question):?\*?.*?(?=\n\n|\Z)"
 )
 
@@ -31,24 +29,13 @@ class Term:
         """Where it stands on the glossary's page, as Sphinx names a heading."""
         return anchor(self.name)
 
-    @cached_property
-    def pattern(self) -> re.Pattern[str]:
-        """Finds any of its forms; a sentence may begin with one, and a line end within it."""
-        return re.compile(rf"(?<![\w$-])(?:{'|'.join(map(_form, self.forms))})(?![\w$-])")
-
 
 def terms(markdown: str) -> list[Term]:
-    """The terms of a glossary. Each is found by its heading, that with an s, and its own forms."""
-    found = []
-    for name, also in ENTRY.findall(markdown):
-        forms = [name, f"{name}s", *(form for form in also.split(", ") if form)]
-        found.append(Term(name, tuple(sorted(forms, key=len, reverse=True))))
-    return found
-
-
-def page(markdown: str) -> Page:
-    """The page, without the forms that only :func:`terms` reads."""
-    return Page(PAGE, "", ENTRY.sub(r"## \1\n", markdown))
+    """The terms of a glossary. A lesson uses the heading, its plural, or one of the other forms."""
+    return [
+        Term(name, (name, f"{name}s", *(form for form in also.split(", ") if form)))
+        for name, also in ENTRY.findall(markdown)
+    ]
 
 
 def read(root: Path) -> list[Term]:
@@ -56,45 +43,39 @@ def read(root: Path) -> list[Term]:
     return terms((root / "site" / "pages" / f"{PAGE}.md").read_text("utf-8"))
 
 
-@dataclass
+def without_forms(markdown: str) -> str:
+    """The page without the forms, which only :func:`terms` reads."""
+    return ENTRY.sub(r"## \1\n", markdown)
+
+
 class Links:
     """Links each term where a page uses it first; ``root`` leads to the site's first page."""
 
-    terms: Sequence[Term]
-    root: str
-    used: set[str] = field(default_factory=set)  # names of those that are linked
+    def __init__(self, terms: Sequence[Term], root: str) -> None:
+        self.root = root
+        self.used: set[str] = set()  # names of the terms that are linked
+        self.by_form = {
+            spelling: term for term in terms for form in term.forms for spelling in _spellings(form)
+        }
+        longest_first = sorted(self.by_form, key=len, reverse=True)
+        forms = "|".join(re.escape(form).replace(r"\ ", r"\s+") for form in longest_first)
+        pattern = rf"{LEFT_ALONE}|(?<![\w$-])(?P<form>{forms})(?![\w$-])"
+        self.pattern = re.compile(pattern, re.MULTILINE | re.DOTALL)
 
     def linked(self, markdown: str) -> str:
         """The text with links at terms that no text before it has used."""
-        parts: list[str] = []
-        end = 0
-        for found in LEFT_ALONE.finditer(markdown):
-            parts += [self._linked(markdown[end : found.start()]), found[0]]
-            end = found.end()
-        return "".join([*parts, self._linked(markdown[end:])])
+        return self.pattern.sub(self._link, markdown)
 
-    def _linked(self, text: str) -> str:
-        parts: list[str] = []
-        end = 0
-        while True:
-            waiting = [term for term in self.terms if term.name not in self.used]
-            places = [(found.span(), term) for term in waiting
-                      if (found := term.pattern.search(text, end))]  # fmt: skip
-            if not places:
-                return "".join([*parts, text[end:]])
-            # The first one in the text; of two that start there, the longer.
-            (start, stop), term = min(places, key=lambda place: (place[0][0], -place[0][1]))
-            self.used.add(term.name)
-            address = f"{self.root}{PAGE}.md#{term.anchor}"
-            parts += [text[end:start], f"[{text[start:stop]}]({address})"]
-            end = stop
+    def _link(self, match: re.Match[str]) -> str:
+        term = self.by_form.get(" ".join((match["form"] or "").split()))
+        if term is None or term.name in self.used:
+            return match[0]
+        self.used.add(term.name)
+        return f"[{match[0]}]({self.root}{PAGE}.md#{term.anchor})"
 
 
-def _form(form: str) -> str:
-    """A pattern for a form; only one that begins like a usual word may begin a sentence."""
-    first, rest = form[0], re.escape(form[1:])
-    if first.isupper() and not re.search("[A-Z0-9]", form[1:]):
-        first = f"[{first}{first.lower()}]"
-    elif first.islower() and form[1:2].islower():
-        first = f"[{first}{first.upper()}]"
-    return (first if len(first) > 1 else re.escape(first)) + rest.replace(r"\ ", r"\s+")
+def _spellings(form: str) -> set[str]:
+    """A form, and the same at the start of a sentence or within one, unless it has capitals."""
+    if re.search("[A-Z0-9]", form[1:]) or not form[1:2].islower():
+        return {form}
+    return {form, form[0].swapcase() + form[1:]}

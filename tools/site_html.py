@@ -11,29 +11,29 @@ from collections.abc import Iterable
 TICKS = re.compile(r"^\s*(`{3,})", re.MULTILINE)
 
 
-def tag(name: str, text: str = "", /, **attributes: str | int | None) -> str:
+def tag(name: str, content: str = "", /, **attributes: str | int | None) -> str:
     """An element with these attributes around HTML; ``class_`` and ``data_x`` are spelled so.
 
     An attribute that is "" has no value, as ``hidden``; one that is None is left out.
     """
-    return f"{opening(name, **attributes)}{text}</{name}>"
+    return f"{opening(name, **attributes)}{content}</{name}>"
+
+
+def opening(name: str, /, **attributes: str | int | None) -> str:
+    """The tag that opens an element."""
+    parts = [name]
+    for key, value in attributes.items():
+        spelled = key.rstrip("_").replace("_", "-")
+        if value == "":
+            parts.append(spelled)
+        elif value is not None:
+            parts.append(f'{spelled}="{html.escape(str(value))}"')
+    return f"<{' '.join(parts)}>"
 
 
 def anchor(heading: str) -> str:
     """Where a heading stands on its page, as Sphinx names it."""
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
-
-
-def opening(name: str, /, **attributes: str | int | None) -> str:
-    """The tag that opens an element."""
-    told = "".join(
-        f' {key.rstrip("_").replace("_", "-")}="{html.escape(str(value))}"'
-        if value != ""
-        else f" {key}"
-        for key, value in attributes.items()
-        if value is not None
-    )
-    return f"<{name}{told}>"
 
 
 def escaped(text: str) -> str:
@@ -43,7 +43,7 @@ def escaped(text: str) -> str:
 
 def code_block(code: str, language: str = "python", kind: str = "") -> str:
     """Code, or what code printed, as a block that Sphinx colours."""
-    longest = max((len(found) for found in TICKS.findall(code)), default=2)
+    longest = max((len(ticks) for ticks in TICKS.findall(code)), default=2)
     fence = "`" * max(3, longest + 1)
     option = f":class: {kind}\n" if kind else ""
     return f"{fence}{{code-block}} {language}\n{option}\n{code.rstrip()}\n{fence}"

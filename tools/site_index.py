@@ -13,15 +13,13 @@ def closer_looks(names: Sequence[str], lesson: str) -> list[str]:
     return [name for name in names if name.startswith(f"{CLOSER}/{lesson[:2]}")]
 
 
-def top(names: Sequence[str]) -> list[str]:
-    """What stands at the top of the contents: lessons, and closer looks without their lesson."""
-    lessons = [name for name in names if not name.startswith(CLOSER)]
-    below = [look for lesson in lessons for look in closer_looks(names, lesson)]
-    return [*lessons, *(name for name in names if name not in [*lessons, *below])]
+def lessons(names: Sequence[str]) -> list[str]:
+    """The pages of lessons, without closer looks, which stand below their lesson."""
+    return [name for name in names if not name.startswith(CLOSER)]
 
 
 def toctree(names: Sequence[str], caption: str = "") -> str:
-    """What puts pages below this one in the table of contents; nothing of it is seen here."""
+    """A table of contents of the pages below this one; it shows in the sidebar only."""
     options = ":hidden:\n" + (f":caption: {caption}\n" if caption else "")
     return "\n".join(["```{toctree}", options, *(f"/{name}" for name in names), "```"])
 
@@ -29,19 +27,21 @@ def toctree(names: Sequence[str], caption: str = "") -> str:
 def table(titles: Mapping[str, str]) -> str:
     """A row a lesson, from its title cell: link, question, minutes, doors."""
     rows = ["| lesson | question | minutes | doors |", "|---|---|---|---|"]
-    for name, cell in titles.items():
-        if name.startswith(CLOSER):
-            continue
-        title = lesson_titles.read(cell)
+    for name in lessons(list(titles)):
+        title = lesson_titles.read(titles[name])
         looks = [f"[Closer look]({closer}.md)" for closer in closer_looks(list(titles), name)]
-        told = " ".join([title.question, *looks])
-        rows.append(f"| [{title.heading}]({name}.md) | {told} | {title.minutes} | {title.doors} |")
+        question = " ".join([title.question, *looks])
+        rows.append(
+            f"| [{title.heading}]({name}.md) | {question} | {title.minutes} | {title.doors} |"
+        )
     return "\n".join(rows)
 
 
 def first_page(template: str, titles: Mapping[str, str], others: Sequence[str]) -> str:
     """The first page; ``others`` are pages besides lessons."""
-    trees = [toctree(top(list(titles)), "Lessons")]
-    if others:
-        trees.append(toctree(others, "Beside the lessons"))
-    return "\n\n".join([template.replace(HERE, table(titles)), *trees]) + "\n"
+    parts = [
+        template.replace(HERE, table(titles)),
+        toctree(lessons(list(titles)), "Lessons"),
+        toctree(others, "Beside the lessons"),
+    ]
+    return "\n\n".join(parts) + "\n"

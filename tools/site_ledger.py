@@ -12,6 +12,8 @@ from site_html import escaped, opening, tag
 from site_page import Page
 from site_questions import Question
 
+from course_utils.texts import data
+
 HERE = "<!-- claims -->"
 COUNTS = "<!-- counts -->"
 VERDICTS = ("true", "false", "depends", "not tested")
@@ -20,47 +22,48 @@ GUESSED = ("open", "right", "wrong", "shown")
 LIST = "claims"
 FILE = "_static/data/claims.csv"
 
+Claim = dict[str, str]  # a row of the file
 
-def page(markdown: str, names: Sequence[str]) -> Page:
-    """The page; only the lessons that are on this site, ``names``, are linked."""
-    from course_utils.texts import data
 
-    found = data.claims()
-    questions = [_question(row) for row in found]
-    blocks = [site_questions.score(questions), _filters(found), opening("div", id=LIST)]
-    for row, question in zip(found, questions, strict=True):
-        blocks += _entry(row, question, names)
-    listed = "\n\n".join([*blocks, "</div>"])
+def page(markdown: str) -> Page:
+    """The page, with all claims."""
+    claims = data.claims()
+    questions = [_question(claim) for claim in claims]
+    blocks = [site_questions.score(questions), _filters(claims), opening("div", id=LIST)]
+    for claim, question in zip(claims, questions, strict=True):
+        blocks += _entry(claim, question)
+    entries = "\n\n".join([*blocks, "</div>"])
     files = {FILE: (data.folder() / "claims.csv").read_bytes()}
-    return Page("ledger", "", markdown.replace(HERE, listed).replace(COUNTS, counts(found)), files)
+    return Page(
+        "ledger", "", markdown.replace(HERE, entries).replace(COUNTS, counts(claims)), files
+    )
 
 
-def evidence(row: dict[str, str]) -> str:
+def evidence(claim: Claim) -> str:
     """The class of a claim's evidence, without the number of seeds."""
-    return row["evidence"].partition(",")[0]
+    return claim["evidence"].partition(",")[0]
 
 
-def counts(found: Sequence[dict[str, str]]) -> str:
+def counts(claims: Sequence[Claim]) -> str:
     """A row a class of evidence: how many claims came out how."""
-    seen = Counter((evidence(row), row["verdict"]) for row in found)
-    kinds = dict.fromkeys(evidence(row) for row in found)
+    numbers = Counter((evidence(claim), claim["verdict"]) for claim in claims)
     lines = [f"| rests on | {' | '.join(VERDICTS)} |", "|---" * (len(VERDICTS) + 1) + "|"]
-    for kind in kinds:
-        numbers = (str(seen[kind, verdict]) for verdict in VERDICTS)
-        lines.append(f"| {kind} | {' | '.join(numbers)} |")
+    for kind in dict.fromkeys(map(evidence, claims)):
+        cells = [kind, *(str(numbers[kind, verdict]) for verdict in VERDICTS)]
+        lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
-def _question(row: dict[str, str]) -> Question:
-    return Question(row["id"], f"{row['id']}: {row['claim']}", OPTIONS)
+def _question(claim: Claim) -> Question:
+    return Question(claim["id"], f"{claim['id']}: {claim['claim']}", OPTIONS)
 
 
-def _filters(found: Sequence[dict[str, str]]) -> str:
+def _filters(claims: Sequence[Claim]) -> str:
     return site_tables.filters(
         LIST,
         {
-            "lesson": list(dict.fromkeys(sorted(_number(row) for row in found))),
-            "evidence": list(dict.fromkeys(evidence(row) for row in found)),
+            "lesson": list(dict.fromkeys(sorted(map(_number, claims)))),
+            "evidence": list(dict.fromkeys(map(evidence, claims))),
             "guess": GUESSED,
             "verdict": VERDICTS,
         },
@@ -70,30 +73,33 @@ def _filters(found: Sequence[dict[str, str]]) -> str:
     )
 
 
-def _number(row: dict[str, str]) -> str:
-    return row["lesson"].rpartition("/")[2][:2]
+def _number(claim: Claim) -> str:
+    """The number of the claim's lesson."""
+    return claim["lesson"].rpartition("/")[2][:2]
 
 
-def _entry(row: dict[str, str], question: Question, names: Sequence[str]) -> list[str]:
-    told = [{**row, "cases": {}}]
-    if row["model"]:
-        there = {"verdict": row["verdict_there"], "measured": row["measured_there"]}
-        told.append({**row, **there, "cases": {}})
-    told[0].pop("model")
-    start, fold, *lines, _ = site_questions.asks(question, told)
-    values = {"lesson": _number(row), "evidence": evidence(row), "verdict": row["verdict"]}
+def _entry(claim: Claim, question: Question) -> list[str]:
+    verdict: site_questions.Verdict = {**claim, "cases": {}}
+    model = verdict.pop("model")
+    verdicts = [verdict]
+    if model:
+        there = {"verdict": claim["verdict_there"], "measured": claim["measured_there"]}
+        verdicts.append({**verdict, **there, "model": model})
+    start, *blocks, _ = site_questions.asks(question, verdicts)
     around = opening(
-        "div", class_="om-row", **{f"data_{key}": value for key, value in values.items()}
+        "div",
+        class_="om-row",
+        data_lesson=_number(claim),
+        data_evidence=evidence(claim),
+        data_verdict=claim["verdict"],
     )
-    return [around + start, fold, *lines, site_questions.END, _source(row, names), "</div></div>"]
+    return [around + start, *blocks, site_questions.END, _source(claim), "</div></div>"]
 
 
-def _source(row: dict[str, str], names: Sequence[str]) -> str:
+def _source(claim: Claim) -> str:
     """Where the claim stands, and the cell that settles it."""
-    lesson, cell = row["lesson"], row["cell"]
-    where = f"Lesson {_number(row)}{', closer look' if '/' in lesson else ''}"
-    if lesson not in names:
-        return tag("p", f"{where}, cell {escaped(cell)}.", class_="om-scope")
-    places = {where: f"claim-{row['id']}", f"cell {cell}": cell}
-    links = [tag("a", text, href=f"{lesson}.html#{anchor}") for text, anchor in places.items()]
-    return tag("p", " · ".join(links), class_="om-scope")
+    lesson, cell = claim["lesson"], claim["cell"]
+    name = f"Lesson {_number(claim)}{', closer look' if '/' in lesson else ''}"
+    stands = tag("a", name, href=f"{lesson}.html#claim-{claim['id']}")
+    settled = tag("a", escaped(f"cell {cell}"), href=f"{lesson}.html#{cell}")
+    return tag("p", f"{stands} · {settled}", class_="om-scope")

@@ -13,10 +13,18 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import torch
 from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell
 from notebook_source import BuildError
 from site_html import tag
+
+from course_utils.encodings.functional import scaled_frequencies
+from course_utils.measures import trained_models
+from course_utils.models import shipped
+from course_utils.models.stretching import BASE, way_to_stretch
+from course_utils.pretrained.ablation import LeftOut, Still
+from course_utils.texts import data, text
 
 SOURCE = Path(__file__).resolve().parents[1] / "site" / "live"
 MODEL = "rope"
@@ -63,11 +71,11 @@ def inserted(cells: Sequence[NotebookNode], lesson: str) -> list[NotebookNode]:
         )
     here = candidates[0]
     before, after = cells[here].source.split(place.before)
-    texts = (before, block(place.name, "../" * lesson.count("/")), place.before + after)
+    sources = (before, block(place.name, "../" * lesson.count("/")), place.before + after)
     new = [
-        new_markdown_cell(text.strip(), id=f"{cells[here].id}-{n}")
-        for n, text in enumerate(texts)
-        if text.strip()
+        new_markdown_cell(source.strip(), id=f"{cells[here].id}-{n}")
+        for n, source in enumerate(sources)
+        if source.strip()
     ]
     return [*cells[:here], *new, *cells[here + 1 :]]
 
@@ -111,9 +119,6 @@ def folder() -> str:
 
 @cache
 def _assets() -> dict[str, bytes]:
-    from course_utils.models import shipped
-    from course_utils.texts import data
-
     assets = {
         path.name: path.read_bytes()
         for path in sorted(SOURCE.iterdir())
@@ -130,13 +135,6 @@ def without_pairs() -> dict[str, float]:
 
     ``fast`` is the fastest quarter of the pairs, ``slow`` the slower half.
     """
-    import torch
-
-    from course_utils.measures import trained_models
-    from course_utils.models import shipped
-    from course_utils.pretrained.ablation import LeftOut, Still
-    from course_utils.texts import text
-
     reading, model = passage(), shipped.model(MODEL)
     tokens = torch.tensor([list(reading["text"].encode("latin-1"))])
     windows = text.sliding(tokens, length=reading["trained"], first=reading["first"])
@@ -158,11 +156,6 @@ def passage() -> dict[str, Any]:
 
     ``count`` bytes are predicted, the first of them by the byte at ``first``.
     """
-    from course_utils.encodings.functional import scaled_frequencies
-    from course_utils.models import shipped
-    from course_utils.models.stretching import BASE, way_to_stretch
-    from course_utils.texts import text
-
     model, trained = shipped.model(MODEL), shipped.length(MODEL)
     held_out = text.spread(text.split(text.documentation()).held_out, PASSAGES)
     content = bytes(held_out[PASSAGE, : 3 * LONGEST + 1].tolist())

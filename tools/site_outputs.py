@@ -13,7 +13,7 @@ from notebook_source import BuildError
 from site_html import code_block, opening, tag
 
 PICTURES = "_static/pictures"
-PNG_SIZE = slice(16, 24)  # where a PNG says its width and height
+PNG_SIZE = slice(16, 24)  # the bytes of a PNG with its width and height
 # In the dark the site turns pictures light on dark, but for those whose words speak of shades.
 SHADES = re.compile(r"\b(dark|darker|pale|paler|bright|brighter|white|black)\b")
 STYLE = re.compile(r"<style.*?</style>", re.DOTALL)
@@ -31,27 +31,27 @@ class Outputs:
     files: dict[str, bytes] = field(default_factory=dict)  # by their paths on the site
     explorers: set[str] = field(default_factory=set)
 
-    def blocks(self, cell: NotebookNode, asked: tuple[str, ...] = ()) -> list[str]:
-        """The blocks of a cell that may answer the question with this key.
+    def blocks(self, cell: NotebookNode, keys: tuple[str, ...] = ()) -> list[str]:
+        """The blocks of a cell that may answer the question with one of these keys.
 
         Questions and claims are left out: the page has forms for them.
         """
         mounts = iter(site_explorers.shown(cell, self.lesson))
-        found: list[str] = []
+        blocks: list[str] = []
         for output in cell.get("outputs", []):
             if output.output_type == "stream":
-                found += _stream(output.text, asked)
+                blocks += _stream(output.text, keys)
             elif output.output_type == "error":
-                found.append(_printed(f"{output.ename}: {output.evalue}"))
+                blocks.append(_printed(f"{output.ename}: {output.evalue}"))
             else:
-                found += self._shown(cell, output.data, mounts)
-        return found
+                blocks += self._shown(cell, output.data, mounts)
+        return blocks
 
     def _shown(
         self, cell: NotebookNode, data: NotebookNode, mounts: Iterator[tuple[str, dict]]
     ) -> list[str]:
         text = data.get("text/plain", "")
-        if site_questions.CLAIM_MIME in data or site_questions.ASKED.fullmatch(text):
+        if site_questions.CLAIM_MIME in data or site_questions.QUESTION.fullmatch(text):
             return []
         if "image/png" in data:
             picture = self._picture(cell, base64.b64decode(data["image/png"]), text)
@@ -60,7 +60,7 @@ class Outputs:
             return [picture, note] if moves else [picture]
         if "text/html" in data:
             return [_html(data["text/html"])]
-        if text.startswith(site_explorers.TOLD):
+        if text.startswith(site_explorers.INTRODUCTION):
             name, start = next(mounts)
             self.explorers.add(name)
             return [site_explorers.mount(name, start, text, self.root)]
@@ -84,18 +84,17 @@ def _printed(text: str) -> str:
     return code_block(text, "text", "om-output")
 
 
-def _stream(text: str, asked: tuple[str, ...]) -> list[str]:
+def _stream(text: str, keys: tuple[str, ...]) -> list[str]:
     """What a cell printed; a line that compares a guess becomes one that knows the reader's."""
-    found: list[str] = []
-    parts = site_questions.MEASURED.split(text)
-    for place, part in enumerate(parts):
-        if place % 2:
-            if len(asked) != 1:
+    blocks: list[str] = []
+    for number, part in enumerate(site_questions.MEASURED.split(text)):
+        if number % 2:
+            if len(keys) != 1:
                 raise BuildError(f"'Measured: {part}' does not answer one question")
-            found.append(site_questions.reveal(asked[0], part))
+            blocks.append(site_questions.reveal(keys[0], part))
         elif part.strip():
-            found.append(_printed(part.strip("\n")))
-    return found
+            blocks.append(_printed(part.strip("\n")))
+    return blocks
 
 
 def _html(text: str) -> str:

@@ -1,6 +1,5 @@
 """A notebook as a page of the site: Markdown, and the files that it needs."""
 
-import posixpath
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -36,9 +35,7 @@ def page(
     name: str,
     notebook: NotebookNode,
     learners: NotebookNode,
-    names: Sequence[str],
-    address: str,
-    terms: Callable[[str], str] = str,
+    link_terms: Callable[[str], str] = str,
 ) -> Page:
     """The page of a notebook that was run with its solutions.
 
@@ -46,14 +43,12 @@ def page(
         name: of the page.
         notebook: with solutions and outputs.
         learners: the same as learners get it, which has the stubs.
-        names: of all pages; a link to another notebook leads to ``address``.
-        address: of the folder that holds the notebooks in the repository.
-        terms: links the glossary's terms in a text that comes after those it was given before.
+        link_terms: links the glossary's terms in a text, each at its first use on the page.
 
     Raises:
         BuildError: naming the cell that cannot be shown.
     """
-    return _Writer(name, notebook, learners, names, address, terms).page()
+    return _Writer(name, notebook, learners, link_terms).page()
 
 
 class _Writer:
@@ -64,17 +59,15 @@ class _Writer:
         name: str,
         notebook: NotebookNode,
         learners: NotebookNode,
-        names: Sequence[str],
-        address: str,
-        terms: Callable[[str], str],
+        link_terms: Callable[[str], str],
     ) -> None:
-        self.name, self.names, self.address, self.terms = name, names, address, terms
+        self.name, self.link_terms = name, link_terms
         self.root = "../" * name.count("/")
         cells = [cell for cell in notebook.cells if not cell.id.endswith("-setup")]
         self.cells = site_live.inserted(cells, name)
         self.code = [cell for cell in self.cells if cell.cell_type == "code"]
         self.outputs = Outputs(name, self.root)
-        self.waits = site_questions.waiting(self.cells, name)
+        self.waiting = site_questions.waiting(self.cells, name)
         self.verdicts = site_questions.verdicts(self.code)
         self.checks = site_exercises.check_modules(self.code)
         self.badge = BADGE.search(learners.cells[0].source)
@@ -88,9 +81,9 @@ class _Writer:
     def page(self) -> Page:
         title = self.cells[0].source
         self._put(self._opening(title))
-        for before, cell, after in zip(
-            self.cells, self.cells[1:], [*self.cells[2:], None], strict=False
-        ):
+        for number, cell in enumerate(self.cells[1:], start=1):
+            before = self.cells[number - 1]
+            after = self.cells[number + 1] if number + 1 < len(self.cells) else None
             if cell.cell_type == "markdown":
                 self._text(cell)
             elif _has(cell, SOLUTION):
@@ -122,7 +115,7 @@ class _Writer:
 
     def _inside(self, cell: NotebookNode) -> tuple[str, ...]:
         """The fold that the cell's input belongs to: one that an earlier output has opened."""
-        keys = self.waits.get(cell.id, ())
+        keys = self.waiting.get(cell.id, ())
         return keys if keys == self.fold else ()
 
     def _opening(self, title: str) -> list[str]:
@@ -131,50 +124,44 @@ class _Writer:
         links = [tag("a", "Notebook", href=file, download="")]
         if self.badge:
             links.insert(0, tag("a", "Open in Colab", href=self.badge[1]))
-        questions = [one for cell in self.code for one in site_questions.asked(cell, self.name)]
+        ways = tag("p", "Run it yourself: " + " · ".join(links), class_="om-links")
+        questions = [
+            question for cell in self.code for question in site_questions.questions(cell, self.name)
+        ]
         score = [site_questions.score(questions)] if questions else []
-        prose = self._linked(BADGE.sub("", title))
-        return [prose, tag("p", "Run it yourself: " + " · ".join(links), class_="om-links"), *score]
+        return [self._linked(BADGE.sub("", title)), ways, *score]
 
     def _linked(self, markdown: str) -> str:
         """Text, with links to pages in place of notebooks, and to the glossary."""
-
-        def link(match: re.Match[str]) -> str:
-            target = posixpath.normpath(posixpath.join(posixpath.dirname(self.name), match[1]))
-            if target in self.names:
-                return f"]({match[1]}.md{match[2] or ''})"
-            return f"]({self.address}/{target}.ipynb)"
-
-        return self.terms(TO_NOTEBOOK.sub(link, markdown).strip())
+        return self.link_terms(TO_NOTEBOOK.sub(r"](\1.md\2)", markdown).strip())
 
     def _cell(self, cell: NotebookNode) -> None:
         """A cell of code: its source, the questions it asks, what it has shown."""
-        asked = site_questions.asked(cell, self.name)
-        keys = self.waits.get(cell.id, ())
+        questions = site_questions.questions(cell, self.name)
+        keys = self.waiting.get(cell.id, ())
         shown = self.outputs.blocks(cell, keys)
-        source = (
-            _folded_source(cell) if asked or _has(cell, PLUMBING) else [code_block(cell.source)]
-        )
+        folds = questions or _has(cell, PLUMBING)
+        source = _folded_source(cell) if folds else [code_block(cell.source)]
         self._put([*source, *self._settled(cell)], self._inside(cell))
-        for question in asked:
+        for question in questions:
             self._put(site_questions.asks(question, self.verdicts.get(question.key, [])))
         if shown:
             self._put(shown, keys)
 
     def _settled(self, cell: NotebookNode) -> list[str]:
         """Where to find the verdicts that a cell gives: they stand with the claims."""
-        found = dict.fromkeys(told["id"] for told in site_questions.settled(cell))
-        links = ", ".join(tag("a", key, href=f"#claim-{key}") for key in found)
+        keys = dict.fromkeys(verdict["id"] for verdict in site_questions.settled(cell))
+        links = ", ".join(tag("a", key, href=f"#claim-{key}") for key in keys)
         note = tag("p", f"Verdicts: {links}.", class_="om-note", id=cell.id)
-        return [note] if found else []
+        return [note] if keys else []
 
     def _exercise(self, solution: NotebookNode, after: NotebookNode | None) -> list[str]:
         name = self._check(after)
-        told = site_exercises.hints(name, self.checks) if name else ()
+        hints = site_exercises.hints(name, self.checks) if name else ()
         answer = [code_block(solution.source)]
         if after is not None and name:
             answer += [code_block(after.source), *self.outputs.blocks(after)]
-        return site_exercises.exercise(code_block(self.stubs.pop(0)), told, answer)
+        return site_exercises.exercise(code_block(self.stubs.pop(0)), hints, answer)
 
     def _check(self, cell: NotebookNode | None) -> str | None:
         """The check that a cell calls, if it does."""

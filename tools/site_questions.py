@@ -17,7 +17,7 @@ from notebook_source import BuildError
 from site_html import escaped, opening, tag
 
 CLAIM_MIME = "application/vnd.order-matters.claim+json"
-ASKED = re.compile(r"Predict: (?P<question>.*?)\n(?P<answers>  \(.*)", re.DOTALL)
+QUESTION = re.compile(r"Predict: (?P<question>.*?)\n(?P<answers>  \(.*)", re.DOTALL)
 OPTION = re.compile(r"^  \(\d+\) (.*)$", re.MULTILINE)
 NUMBER = re.compile(r"  \(a number(?: in (.*))?\)")
 CLAIM = re.compile(r"(C\d+): ")
@@ -25,6 +25,8 @@ MEASURED = re.compile(r"^Measured: (.*)\. \(No prediction was made above\.\)$", 
 LOOK = "**Look"  # how the text starts that says what was to be seen
 WAITS, VERDICT = "Guess first, or show it without a guess", "Show the verdict without a guess"
 END = "</details>"
+
+Verdict = dict[str, Any]  # as a cell shows it: id, claim, scope, verdict, measured, …
 
 
 @dataclass(frozen=True)
@@ -42,11 +44,11 @@ class Question:
         return bool(CLAIM.match(self.text))
 
 
-def asked(cell: NotebookNode, lesson: str) -> list[Question]:
+def questions(cell: NotebookNode, lesson: str) -> list[Question]:
     """The questions that a cell has shown."""
-    found = []
+    shown = []
     for output in cell.get("outputs", []):
-        match = ASKED.fullmatch(output.get("data", {}).get("text/plain", ""))
+        match = QUESTION.fullmatch(output.get("data", {}).get("text/plain", ""))
         if not match:
             continue
         text = " ".join(match["question"].split())
@@ -54,8 +56,9 @@ def asked(cell: NotebookNode, lesson: str) -> list[Question]:
         options = () if number else tuple(OPTION.findall(match["answers"]))
         digest = hashlib.sha256("\n".join([text, *options]).encode()).hexdigest()[:8]
         key = claim[1] if claim else f"{lesson}:{digest}"
-        found.append(Question(key, text, options, (number and number[1]) or ""))
-    return found
+        unit = number[1] if number else None
+        shown.append(Question(key, text, options, unit or ""))
+    return shown
 
 
 def waiting(cells: Sequence[NotebookNode], lesson: str) -> dict[str, tuple[str, ...]]:
@@ -67,35 +70,34 @@ def waiting(cells: Sequence[NotebookNode], lesson: str) -> dict[str, tuple[str, 
     Raises:
         BuildError: if a question is asked while another is open, which the page cannot show.
     """
-    questions = {place: asked(cell, lesson) for place, cell in enumerate(cells)}
+    keys = [tuple(question.key for question in questions(cell, lesson)) for cell in cells]
     sources = [cell.source if cell.cell_type == "code" else "" for cell in cells]
-    places = [place for place, found in questions.items() if found]
+    asking = [number for number in range(len(cells)) if keys[number]]
     waits: dict[int, tuple[str, ...]] = {}
-    for start, end in pairwise([*places, len(cells)]):
-        keys = tuple(question.key for question in questions[start])
-        waits |= {start + place: keys for place in sealed(sources[start:end])}
-    for place, cell in enumerate(cells):
-        if cell.cell_type == "code" and (SEALED in _tags(cell)) != (place in waits):
+    for start, end in pairwise([*asking, len(cells)]):
+        waits |= {start + offset: keys[start] for offset in sealed(sources[start:end])}
+    for number, cell in enumerate(cells):
+        if cell.cell_type == "code" and (SEALED in _tags(cell)) != (number in waits):
             raise BuildError(f"{lesson}, cell {cell.id}: it is not clear which question it answers")
-    for place, cell in enumerate(cells):
+    for number, cell in enumerate(cells):
         follows = cell.source.startswith(LOOK) or PLUMBING in _tags(cell)
-        if place not in waits and follows and not questions[place]:
-            keys = waits.get(place - 1, ())
-            if len(keys) == 1 and not cells[place - 1].source.startswith(LOOK):
-                waits[place] = keys
-    return {cells[place].id: keys for place, keys in waits.items()}
+        if number not in waits and follows and not keys[number]:
+            before = waits.get(number - 1, ())
+            if len(before) == 1 and not cells[number - 1].source.startswith(LOOK):
+                waits[number] = before
+    return {cells[number].id: waited_for for number, waited_for in waits.items()}
 
 
-def fold(keys: Sequence[str], what: str = WAITS) -> str:
+def fold(keys: Sequence[str], summary: str = WAITS) -> str:
     """Opens what stays folded until these questions are answered; ``END`` closes it."""
     start = opening("details", class_="om-sealed", data_asks=" ".join(keys))
-    return start + tag("summary", what)
+    return start + tag("summary", summary)
 
 
-def asks(question: Question, told: Sequence[dict[str, Any]]) -> list[str]:
+def asks(question: Question, verdicts: Sequence[Verdict]) -> list[str]:
     """A form to guess in; for a claim, with its scope and the verdict folded under it."""
     if question.is_claim:
-        return _claim(question, told)
+        return _claim(question, verdicts)
     legend = f"<b>Predict.</b> {escaped(question.text)}"
     return [_form(question, legend, "choice" if question.options else "number")]
 
@@ -106,33 +108,33 @@ def reveal(key: str, measured: str) -> str:
     return tag("p", text, class_="om-reveal", data_question=key, data_measured=measured)
 
 
-def settled(cell: NotebookNode) -> list[dict[str, Any]]:
+def settled(cell: NotebookNode) -> list[Verdict]:
     """The verdicts that a cell has shown."""
     shown = [output.get("data", {}) for output in cell.get("outputs", [])]
     return [data[CLAIM_MIME] for data in shown if CLAIM_MIME in data]
 
 
-def verdicts(cells: Sequence[NotebookNode]) -> dict[str, list[dict[str, Any]]]:
+def verdicts(cells: Sequence[NotebookNode]) -> dict[str, list[Verdict]]:
     """What the cells have settled, by claim: its verdict, then that in a published model."""
-    found: dict[str, list[dict[str, Any]]] = {}
-    for told in (told for cell in cells for told in settled(cell)):
-        found.setdefault(told["id"], []).append(told)
-    return found
+    by_claim: dict[str, list[Verdict]] = {}
+    for cell in cells:
+        for verdict in settled(cell):
+            by_claim.setdefault(verdict["id"], []).append(verdict)
+    return by_claim
 
 
-def _claim(question: Question, told: Sequence[dict[str, Any]]) -> list[str]:
-    if not told:
+def _claim(question: Question, verdicts: Sequence[Verdict]) -> list[str]:
+    if not verdicts:
         raise BuildError(f"claim {question.key} is asked about and never settled")
-    first = told[0]
+    first = verdicts[0]
     legend = f"<b>{question.key}</b> {escaped(first['claim'])}"
     scope = tag("p", f"Judged on: {escaped(first['scope'])}.", class_="om-scope")
-    lines = [_verdict(one) for one in told]
-    lines.append(tag("p", f"Evidence: {escaped(first['evidence'])}.", class_="om-scope"))
     return [
         opening("div", class_="om-claim", id=f"claim-{question.key}")
         + _form(question, legend, "claim", scope, first["verdict"]),
         fold([question.key], VERDICT),
-        *lines,
+        *map(_verdict, verdicts),
+        tag("p", f"Evidence: {escaped(first['evidence'])}.", class_="om-scope"),
         END + "</div>",
     ]
 
@@ -156,11 +158,11 @@ def _form(
         inputs = tag("label", f"<span>Your guess</span> {entry} {escaped(question.unit)}")
     rows = tag("div", inputs, class_="om-options")
     button = '<button type="submit">Guess</button>'
-    said = tag("p", class_="om-said", role="status")
     fields = tag("fieldset", f"{tag('legend', legend)}{scope}{rows}{button}")
+    response = tag("p", class_="om-said", role="status")
     return tag(
         "form",
-        fields + said,
+        fields + response,
         class_="om-guess",
         data_question=question.key,
         data_kind=kind,
@@ -172,15 +174,17 @@ def _input(question: Question, **attributes: str | int) -> str:
     return opening("input", name=question.key, required="", **attributes)
 
 
-def _verdict(told: dict[str, Any]) -> str:
-    verdict = told["verdict"].upper()
-    if told["verdict"] == "depends" and told.get("choice"):
-        verdict += f" on {told['choice']}"
-    where = f"In a real model, {escaped(told['model'])}: " if "model" in told else ""
-    cases = told["cases"] if len(set(told["cases"].values())) > 1 else {}
-    each = "; ".join(f"{case}: {'yes' if held else 'no'}" for case, held in cases.items())
-    text = f"{where}<b>{escaped(verdict)}.</b> {escaped(told['measured'])}"
-    return tag("p", f"{text}<br>{escaped(each)}." if each else text)
+def _verdict(verdict: Verdict) -> str:
+    name = verdict["verdict"].upper()
+    if verdict["verdict"] == "depends" and verdict.get("choice"):
+        name += f" on {verdict['choice']}"
+    where = f"In a real model, {escaped(verdict['model'])}: " if "model" in verdict else ""
+    text = f"{where}<b>{escaped(name)}.</b> {escaped(verdict['measured'])}"
+    cases = verdict["cases"]
+    if len(set(cases.values())) > 1:
+        each = "; ".join(f"{case}: {'yes' if holds else 'no'}" for case, holds in cases.items())
+        text += f"<br>{escaped(each)}."
+    return tag("p", text)
 
 
 def _tags(cell: NotebookNode) -> list[str]:

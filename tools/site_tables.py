@@ -69,22 +69,22 @@ def filters(
 
 
 def _options(options: Sequence[str], start: str | None) -> str:
-    told = {"": "all"} | {option: option for option in options}  # no value: nothing is asked
+    texts = {"": "all"} | {option: option for option in options}  # value → what is shown
     return "".join(
         tag("option", escaped(text), value=value, selected="" if value == start else None)
-        for value, text in told.items()
+        for value, text in texts.items()
     )
 
 
 def _row(row: Row) -> str:
     cells = [
         tag(
-            "td" if place else "th",
+            "td" if number else "th",
             cell.html,
-            scope=None if place else "row",
+            scope=None if number else "row",
             data_sort=None if cell.sort is None else str(cell.sort).replace("inf", "Infinity"),
         )
-        for place, cell in enumerate(row.cells)
+        for number, cell in enumerate(row.cells)
     ]
     values = {f"data_{key}": value for key, value in row.values.items()}
     return tag("tr", "".join(cells), id=row.id, class_="om-row", **values)

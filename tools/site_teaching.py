@@ -3,13 +3,10 @@
 Counted and listed from the notebooks and the checks; what to discuss is written by hand.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import lesson_titles
 import site_exercises
@@ -20,18 +17,27 @@ from notebook_source import find_lessons, is_closer, read_notebook
 from site_html import anchor, escaped, folded, tag
 from site_page import Page
 
-if TYPE_CHECKING:
-    from course_lab.checks import Check
+from course_lab import explorers
+from course_lab.checks import Check
 
 HERE = "<!-- lessons -->"
 HEADING = re.compile(r"^##+ (.+)$", re.MULTILINE)
 PICTURE = "The answer in one picture"  # the section that a lesson of the second edition ends with
 BUILDS = re.compile(r"\*\*Builds on:\*\* ([^*]+?)\.(?= \*\*|\s*$|\n)", re.DOTALL)
+HEAD = (
+    "lesson",
+    "minutes",
+    "builds on",
+    "guesses",
+    "explorers here",
+    "exercises",
+    "mistakes known",
+)
 
 
 @dataclass(frozen=True)
-class Shown:
-    """Something to show in a lecture: what, in which section and cell."""
+class Item:
+    """Something to show in a lecture, and where."""
 
     kind: str  # Ask, Move, Picture
     text: str
@@ -46,101 +52,92 @@ class Lesson:
     name: str
     title: lesson_titles.Title
     builds_on: str
-    shown: tuple[Shown, ...]
+    items: tuple[Item, ...]
     exercises: tuple[Check, ...]
 
 
 def page(markdown: str, root: Path) -> Page:
     """The page: its text, with what is counted and listed in its places."""
-    found = [lesson for path in find_lessons(root) if (lesson := _read(root, path))]
-    for lesson in found:
-        markdown = markdown.replace(f"<!-- {lesson.name} -->", _of_lesson(lesson))
-    return Page("teaching", "", markdown.replace(HERE, _table(found)))
+    core = [path for path in find_lessons(root) if not is_closer(path)]
+    lessons = [_read(root, path.stem) for path in core]
+    for lesson in lessons:
+        markdown = markdown.replace(f"<!-- {lesson.name} -->", _details(lesson))
+    return Page("teaching", "", markdown.replace(HERE, _table(lessons)))
 
 
-def _read(root: Path, path: Path) -> Lesson | None:
-    """The lesson; None for a closer look, and where no notebook was built."""
-    notebook = read_notebook(root / "notebooks" / "solutions" / f"{path.stem}.ipynb")
-    if is_closer(path) or notebook is None:
-        return None
+def _read(root: Path, name: str) -> Lesson:
+    notebook = read_notebook(root / "notebooks" / "solutions" / f"{name}.ipynb")
+    assert notebook is not None, f"{name} has a page"
     opening = notebook.cells[0].source
-    built = BUILDS.search(opening)
+    builds_on = BUILDS.search(opening)
     return Lesson(
-        path.stem,
+        name,
         lesson_titles.read(opening),
-        " ".join(built[1].split()) if built else "",
-        tuple(_shown(notebook, path.stem)),
-        tuple(site_exercises.of_lesson(path.stem[:2]).values()),
+        " ".join(builds_on[1].split()) if builds_on else "",
+        tuple(_items(notebook, name)),
+        tuple(site_exercises.of_lesson(name[:2]).values()),
     )
 
 
-def _shown(notebook: NotebookNode, name: str) -> Iterator[Shown]:
+def _items(notebook: NotebookNode, name: str) -> Iterator[Item]:
     """Guesses, explorers and the last picture, in the notebook's order."""
-    from course_lab import explorers
-
     section = ""
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
             section = (HEADING.findall(cell.source) or [section])[-1]
             continue
-        for question in site_questions.asked(cell, name):
+        for question in site_questions.questions(cell, name):
             if not question.is_claim:
-                yield Shown("Ask", question.text, section, cell.id)
+                yield Item("Ask", question.text, section, cell.id)
         for explorer, _ in site_explorers.shown(cell, name):
-            yield Shown("Move", explorers.ALL[explorer].title, section, cell.id)
+            yield Item("Move", explorers.ALL[explorer].title, section, cell.id)
         pictures = any("image/png" in output.get("data", {}) for output in cell.outputs)
         if section == PICTURE and pictures:
-            yield Shown("Picture", "the answer", section, cell.id)
+            yield Item("Picture", "the answer", section, cell.id)
 
 
-def _table(found: list[Lesson]) -> str:
-    head = [
-        "lesson",
-        "minutes",
-        "builds on",
-        "guesses",
-        "explorers here",
-        "exercises",
-        "mistakes known",
-    ]
-    lines = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
-    for one in found:
-        kinds = [shown.kind for shown in one.shown]
-        numbers = [kinds.count("Ask"), kinds.count("Move"), len(one.exercises),
-                   sum(len(check.mistakes) for check in one.exercises)]  # fmt: skip
-        row = [f"[{one.title.heading}]({one.name}.md)", one.title.minutes, one.builds_on,
-               *map(str, numbers)]  # fmt: skip
-        lines.append(f"| {' | '.join(row)} |")
-    minutes = sum(int(one.title.minutes) for one in found)
+def _table(lessons: list[Lesson]) -> str:
+    lines = [f"| {' | '.join(HEAD)} |", "|---" * len(HEAD) + "|"]
+    for lesson in lessons:
+        kinds = [item.kind for item in lesson.items]
+        cells = [
+            f"[{lesson.title.heading}]({lesson.name}.md)",
+            lesson.title.minutes,
+            lesson.builds_on,
+            str(kinds.count("Ask")),
+            str(kinds.count("Move")),
+            str(len(lesson.exercises)),
+            str(sum(len(check.mistakes) for check in lesson.exercises)),
+        ]
+        lines.append(f"| {' | '.join(cells)} |")
+    minutes = sum(int(lesson.title.minutes) for lesson in lessons)
     return "\n".join(lines) + f"\n\nAll lessons together: about {minutes / 60:.0f} hours."
 
 
-def _of_lesson(lesson: Lesson) -> str:
+def _details(lesson: Lesson) -> str:
     """What to show, the mistakes of each exercise, and the words before what is to be discussed."""
-    listed = [
-        f"- *{one.kind}*: {_plain(one.text)} "
-        f"[{one.section}]({lesson.name}.md#{anchor(one.section)}), `{one.cell}`"
-        for one in lesson.shown
+    items = [
+        f"- *{item.kind}*: {_plain(item.text)} "
+        f"[{item.section}]({lesson.name}.md#{anchor(item.section)}), `{item.cell}`"
+        for item in lesson.items
     ]
-    blocks = [f"About {lesson.title.minutes} minutes.", "**To show**", "\n".join(listed)]
+    blocks = [f"About {lesson.title.minutes} minutes.", "**To show**", "\n".join(items)]
     if lesson.exercises:
         blocks.append("**What goes wrong in the exercises**")
     for check in lesson.exercises:
-        blocks += folded(
-            f"{tag('code', escaped(check.name))}: {len(check.mistakes)} known mistakes",
-            [_mistakes(check)],
-        )
+        summary = f"{tag('code', escaped(check.name))}: {len(check.mistakes)} known mistakes"
+        blocks += folded(summary, [_mistakes(check)])
     return "\n\n".join([*blocks, "**To discuss**"])
 
 
 def _mistakes(check: Check) -> str:
     """The misconception behind each known mistake, and the question that leads on."""
-    items = "".join(
-        tag("li", f"{escaped(one.name[:1].upper() + one.name[1:])}. "
-                  + tag("em", escaped(one.question)))
-        for one in check.mistakes
-    )  # fmt: skip
-    return tag("ul", items)
+    items = [
+        f"{escaped(mistake.name[:1].upper() + mistake.name[1:])}. "
+        f"{tag('em', escaped(mistake.question))}"
+        for mistake in check.mistakes
+    ]
+    return tag("ul", "".join(tag("li", item) for item in items))
 
 
 def _plain(text: str) -> str:

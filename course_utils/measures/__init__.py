@@ -9,7 +9,7 @@ from course_utils.measures.encodings import (
     fingerprint,
     position_scores,
 )
-from course_utils.measures.passport import passport, passport_text
+from course_utils.measures.passports import passport, passport_text
 from course_utils.measures.rotary import mean_products, pair_shares
 from course_utils.measures.tables import (
     linear_probe,

@@ -1,20 +1,17 @@
 """How Sphinx makes the book of the pages that tools/build_book.py has written.
 
-It reads Markdown as the site does: that configuration lies beside this one as site_conf.py.
+It reads Markdown as the site does, whose configuration this one starts from.
 """
 
 import runpy
-import sys
 from pathlib import Path
 
-HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE))
-globals().update(runpy.run_path(str(HERE / "site_conf.py")))
+globals().update(runpy.run_path(str(Path(__file__).parents[1] / "conf.py")))
 
-extensions = [*globals()["extensions"], "book_math"]
+extensions = [*globals()["extensions"], "book_page"]  # tools/book_page.py
+suppress_warnings = ["myst.xref_missing"]  # a link to a page that the book lacks becomes text
 html_theme = "basic"
 html_theme_options = {}
-html_static_path = ["_static"]
 html_css_files = ["book.css"]
 html_js_files = []
 html_favicon = None
