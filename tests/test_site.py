@@ -206,8 +206,8 @@ def test_what_gives_the_answer_away_is_folded_and_the_code_is_not() -> None:
 
 
 def test_a_heading_ends_a_fold_and_later_outputs_open_another() -> None:
-    cells = [ASK, code("x", printed("early")), "Text.\n\n## Next\n\nMore.", ANSWER]
-    (_, first), (_, second) = folds(page(*cells).markdown)
+    text = "Text.\n\n## Next\n\nMore."
+    (_, first), (_, second) = folds(page(ASK, code("x", printed("early")), text, ANSWER).markdown)
     assert "early" in first and "Text." in first
     assert "a = 1" in second
     assert "## Next" not in first + second and "More." not in first + second

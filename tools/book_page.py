@@ -110,9 +110,9 @@ def _unfold(fold: Tag) -> None:
     if isinstance(summary, Tag):
         summary.decompose()
     fold.name = "div"
-    kinds = fold.get("class") or []
-    fold.attrs = {"class": "om-answer"} if "om-sealed" in kinds else {}
-    if "om-sealed" not in kinds:
+    is_answer = "om-sealed" in (fold.get("class") or "")
+    fold.attrs = {"class": "om-answer"} if is_answer else {}
+    if not is_answer:
         first = fold.find(True, recursive=False)
         if not isinstance(first, Tag) or first.name != "p":
             first = _element("p", "")
