@@ -74,25 +74,25 @@ total = (sum(parts.values()) @ W_q) @ (sum(parts.values()) @ W_k).T / d**0.5
 assert torch.allclose(sum(terms.values()), total, atol=1e-4)
 
 # %%
-uneven = {name: measures.toeplitz_error(term) for name, term in terms.items()}
-for name, error in uneven.items():
+deviations = {name: measures.toeplitz_error(term) for name, term in terms.items()}
+for name, error in deviations.items():
     print(f"{name:13} deviates within a diagonal by up to {error:.2f}")
-alone = sum(error < 1e-4 for error in uneven.values())
-guess.reveal(["none", "one: place, place", "two or more"][min(alone, 2)])
+n_offset_only = sum(error < 1e-4 for error in deviations.values())
+guess.reveal(["none", "one: place, place", "two or more"][min(n_offset_only, 2)])
 
 # %%
 import matplotlib.pyplot as plt
 
 from course_utils import plots
 
-seen = {name: term - term.mean(1, keepdim=True) for name, term in terms.items()}
+centred = {name: term - term.mean(1, keepdim=True) for name, term in terms.items()}
 fig, axes = plt.subplots(1, 4, figsize=(11, 3.4), sharey=True)
-top = max(term.abs().max().item() for term in seen.values())
-for ax, (name, term) in zip(axes, seen.items(), strict=True):
-    image = plots.heatmap(ax, term, title=name, xlabel="key", limit=top, equal=True)
+top = max(term.abs().max().item() for term in centred.values())
+for ax, name in zip(axes, centred, strict=True):
+    image = plots.heatmap(ax, centred[name], title=name, xlabel="key", limit=top, equal=True)
 axes[0].set_ylabel("query")
 fig.colorbar(image, ax=axes, label="score − mean of its row", shrink=0.8)
-described = ", ".join(f"{name}: {term.std():.2f}" for name, term in seen.items())
+described = ", ".join(f"{name}: {term.std():.2f}" for name, term in centred.items())
 plots.show(
     fig,
     f"Four matrices of {n} by {n} scores, less the mean of each row, on one colour scale. Standard "
@@ -108,11 +108,11 @@ plots.show(
 # others?
 
 # %%
-moved = {**parts, "place": sinusoidal_table(torch.arange(n) + 100, d)}
+moved_parts = {**parts, "place": sinusoidal_table(torch.arange(n) + 100, d)}
 for name, term in terms.items():
     left, right = name.split(", ")
-    later = (moved[left] @ W_q) @ (moved[right] @ W_k).T / d**0.5
-    print(f"{name:13} changes by up to {(later - term).abs().max():.2f} when moved by 100")
+    moved_term = (moved_parts[left] @ W_q) @ (moved_parts[right] @ W_k).T / d**0.5
+    print(f"{name:13} changes by up to {(moved_term - term).abs().max():.2f} when moved by 100")
 
 # %% [markdown]
 # So with these matrices "the word before me" has another score at every place. A free table must
@@ -176,9 +176,9 @@ from course_utils.encodings.functional import shaw_values
 
 value_table = torch.randn(2 * k + 1, 16, generator=torch.Generator().manual_seed(3))
 alpha = scores.softmax(-1)  # (12, 12), here from the scores of the offsets alone
-found = (alpha[..., None] * value_table[clipped + k]).sum(1)  # (12, 16), Σ_j α_ij a_c
-assert torch.allclose(found, shaw_values(alpha, value_table, offsets), atol=1e-5)
-print("what door 4 adds to 12 outputs = reference, shape", tuple(found.shape))
+added_values = (alpha[..., None] * value_table[clipped + k]).sum(1)  # (12, 16), Σ_j α_ij a_c
+assert torch.allclose(added_values, shaw_values(alpha, value_table, offsets), atol=1e-5)
+print("what door 4 adds to 12 outputs = reference, shape", tuple(added_values.shape))
 
 # %% [markdown]
 # ## The large tensor
@@ -222,16 +222,16 @@ guess.reveal(literal, "MB")
 def shaw_from_scratch(q, table):
     """q: (n, d), table: (2k + 1, d) → q_i · a_c of every query and key, (n, n)."""
     n, k = len(q), len(table) // 2
-    every = torch.arange(1 - n, n)  # (2n − 1), all offsets that occur
-    vectors = table[every.clamp(-k, k) + k]  # (2n − 1, d)
+    all_offsets = torch.arange(1 - n, n)  # (2n − 1), all offsets that occur
+    vectors = table[all_offsets.clamp(-k, k) + k]  # (2n − 1, d)
     products = q @ vectors.T  # (n, 2n − 1), columns count offsets
     line = products.flatten()[n - 1 : n * (2 * n - 1) - 1]  # n · (2n − 2) numbers
     return line.reshape(n, 2 * n - 2)[:, :n]  # (n, n), columns count keys
 
 
-literally = (q[:, None] * table[clip_offsets(offsets, k) + k]).sum(-1)  # through (n, n, d)
+literal_scores = (q[:, None] * table[clip_offsets(offsets, k) + k]).sum(-1)  # through (n, n, d)
 skewed = shaw_from_scratch(q, table)
-assert torch.allclose(skewed, literally, atol=1e-5)
+assert torch.allclose(skewed, literal_scores, atol=1e-5)
 assert torch.allclose(skewed, shaw_scores(q, table, offsets), atol=1e-5)
 print("from scratch = literal formula = reference, shape", tuple(skewed.shape))
 
@@ -266,12 +266,14 @@ plots.show(
 # %% tags=["volatile"]
 import time
 
-big, rows = torch.randn(512, 64), torch.randn(33, 64)
-far = offset_matrix(torch.arange(512), torch.arange(512))
+many_queries, table_rows = torch.randn(512, 64), torch.randn(33, 64)
+many_offsets = offset_matrix(torch.arange(512), torch.arange(512))
 ways = {
-    "literal": lambda: (big[:, None] * rows[clip_offsets(far, 16) + 16]).sum(-1),
-    "skewing": lambda: shaw_from_scratch(big, rows),
-    "library": lambda: shaw_scores(big, rows, far),
+    "literal": lambda: (
+        many_queries[:, None] * table_rows[clip_offsets(many_offsets, 16) + 16]
+    ).sum(-1),
+    "skewing": lambda: shaw_from_scratch(many_queries, table_rows),
+    "library": lambda: shaw_scores(many_queries, table_rows, many_offsets),
 }
 for name, way in ways.items():
     way()
@@ -299,33 +301,33 @@ xl.v.normal_()
 x, places = parts["word"], torch.arange(n)
 queries, keys = x @ W_q, x @ W_k
 R = sinusoidal_table(-offset_matrix(places, places).flatten(), d).reshape(n, n, d)  # of i − j
-asked = xl.W_r(R)  # (n, n, d)
+position_keys = xl.W_r(R)  # (n, n, d)
 xl_terms = {
     "q · k": queries @ keys.T / d**0.5,
-    "q · W R": (queries[:, None] * asked).sum(-1) / d**0.5,
+    "q · W R": (queries[:, None] * position_keys).sum(-1) / d**0.5,
     "u · k": (xl.u @ keys.T).expand(n, n) / d**0.5,
-    "v · W R": (xl.v * asked).sum(-1) / d**0.5,
+    "v · W R": (xl.v * position_keys).sum(-1) / d**0.5,
 }
-added = sum(list(xl_terms.values())[1:])
+position_scores = sum(list(xl_terms.values())[1:])
 assert torch.allclose(
-    added, xl.bias(queries[None, None], keys[None, None], Places(places))[0, 0], atol=1e-4
+    position_scores, xl.bias(queries[None, None], keys[None, None], Places(places))[0, 0], atol=1e-4
 )
 print("three terms = the bias of the reference")
 
 # %%
 fig, axes = plt.subplots(1, 4, figsize=(11, 3.4), sharey=True)
 top = max(term.abs().max().item() for term in xl_terms.values())
-for ax, (name, term) in zip(axes, xl_terms.items(), strict=True):
-    image = plots.heatmap(ax, term, title=name, xlabel="key", limit=top, equal=True)
+for ax, name in zip(axes, xl_terms, strict=True):
+    image = plots.heatmap(ax, xl_terms[name], title=name, xlabel="key", limit=top, equal=True)
 axes[0].set_ylabel("query")
 fig.colorbar(image, ax=axes, label="score", shrink=0.8)
-diagonal = measures.toeplitz_error(xl_terms["v · W R"])
-column = (xl_terms["u · k"] - xl_terms["u · k"][0]).abs().max().item()
+diagonal_gap = measures.toeplitz_error(xl_terms["v · W R"])
+column_gap = (xl_terms["u · k"] - xl_terms["u · k"][0]).abs().max().item()
 plots.show(
     fig,
     "Four matrices. q · k is set by the words. q · W R differs from row to row. u · k has equal "
-    f"columns (deviation {column:.0e}), v · W R equal diagonals (deviation below 1e-4: "
-    f"{diagonal < 1e-4}).",
+    f"columns (deviation {column_gap:.0e}), v · W R equal diagonals (deviation below 1e-4: "
+    f"{diagonal_gap < 1e-4}).",
 )
 
 # %% [markdown]
@@ -354,23 +356,27 @@ from course_utils.encodings.functional import t5_bucket
 
 distance = torch.arange(300)
 causal = t5_bucket(-distance, 32, 128, False)
-both = t5_bucket(-distance, 32, 128, True)
+bidirectional = t5_bucket(-distance, 32, 128, True)
 
 
 def runs(bucket):
     """Each bucket that is used, with its first and last distance."""
-    found = {int(b): (bucket == b).nonzero()[:, 0] for b in bucket.unique()}
-    return {b: (int(rows[0]), int(rows[-1])) for b, rows in found.items()}
+    distances_in = {int(b): (bucket == b).nonzero()[:, 0] for b in bucket.unique()}
+    return {b: (int(rows[0]), int(rows[-1])) for b, rows in distances_in.items()}
 
 
-for name, bucket in (("causal", causal), ("both", both)):
+for name, bucket in (("causal", causal), ("both", bidirectional)):
     shared = [(a, b) for a, b in runs(bucket).values() if a < b]
     print(f"{name}, shared buckets:", *[f"{a}–{b}" for a, b in shared[:-1]])
-full = {name: list(runs(b).values())[-1][0] for name, b in (("causal", causal), ("both", both))}
-print(f"last bucket from distance {full['causal']} (causal), {full['both']} (bidirectional)")
+last_from = {
+    name: list(runs(b).values())[-1][0] for name, b in (("causal", causal), ("both", bidirectional))
+}
+print(
+    f"last bucket from distance {last_from['causal']} (causal), {last_from['both']} (bidirectional)"
+)
 used = t5_bucket(torch.arange(-300, 301), 32, 128, True).unique()
 print("never used, bidirectional:", sorted(set(range(32)) - set(used.tolist())))
-guess.reveal(float(full["causal"]), "positions")
+guess.reveal(float(last_from["causal"]), "positions")
 
 # %% [markdown]
 # The last bucket begins before `max_distance`: the logarithm reaches its last whole step earlier.
@@ -394,8 +400,9 @@ explorers.buckets()
 # everything from 20 in one bucket. Here it is beside the real ones.
 
 # %%
-blog = sum((distance >= edge).long() for edge in (1, 2, 3, 4, 5, 6, 7, 8, 12, 20))
-curves = {"causal, 32": causal, "bidirectional, 32 (one side)": both, "simplified table": blog}
+simplified = sum((distance >= edge).long() for edge in (1, 2, 3, 4, 5, 6, 7, 8, 12, 20))
+curves = {"causal, 32": causal, "bidirectional, 32 (one side)": bidirectional}
+curves["simplified table"] = simplified
 fig, ax = plt.subplots(figsize=(8, 3.8))
 plots.lines(
     ax,
@@ -405,13 +412,13 @@ plots.lines(
     ylabel="bucket",
 )
 described = ", ".join(f"{name}: {len(b.unique())}" for name, b in curves.items())
-agree = int((both == blog).int().argmin())
+first_difference = int((bidirectional == simplified).int().argmin())
 plots.show(
     fig,
     f"Three rising step curves of bucket against distance. Different buckets: {described}. The "
-    f"simplified table first leaves T5's bidirectional buckets at distance {agree}.",
+    f"simplified table first leaves T5's bidirectional buckets at distance {first_difference}.",
 )
-print(f"the simplified table is right up to distance {agree - 1}, for bidirectional T5")
+print(f"the simplified table is right up to distance {first_difference - 1}, for bidirectional T5")
 
 # %% [markdown]
 # **Look:** the simplified table follows the bidirectional buckets at first and then goes flat at
@@ -434,33 +441,35 @@ print(f"the simplified table is right up to distance {agree - 1}, for bidirectio
 from course_utils.encodings.functional import deberta_index, deberta_scores
 
 generator = torch.Generator().manual_seed(0)
-wide = torch.randn(4, 1, 1, 200, 64, generator=generator)  # queries, keys, Kr, Qr of size 1
-many = offset_matrix(torch.arange(200), torch.arange(200))
-one = (wide[0] @ wide[1].mT)[0, 0]
-two_more = deberta_scores(wide[0], wide[1], wide[2, 0], wide[3, 0], many)[0, 0]
+vectors = torch.randn(4, 1, 1, 200, 64, generator=generator)  # queries, keys, Kr, Qr of size 1
+many_offsets = offset_matrix(torch.arange(200), torch.arange(200))
+content_scores = (vectors[0] @ vectors[1].mT)[0, 0]
+position_scores = deberta_scores(
+    vectors[0], vectors[1], vectors[2, 0], vectors[3, 0], many_offsets
+)[0, 0]
 spread = {
-    "word, word / √d": one.std() / 64**0.5,
-    "three terms / √d": (one + two_more).std() / 64**0.5,
-    "three terms / √(3d)": (one + two_more).std() / (3 * 64) ** 0.5,
+    "word, word / √d": content_scores.std() / 64**0.5,
+    "three terms / √d": (content_scores + position_scores).std() / 64**0.5,
+    "three terms / √(3d)": (content_scores + position_scores).std() / (3 * 64) ** 0.5,
 }
 for name, value in spread.items():
     print(f"{name:20} standard deviation {value:.2f}")
 
 # %%
-asks = offset_matrix(places, places)
+word_offsets = offset_matrix(places, places)
 kr, qr = torch.randn(2, 16, d, generator=torch.Generator().manual_seed(1))  # k = 8
-de_terms = {
+deberta_terms = {
     "word, word": queries @ keys.T,
-    "word, place": (queries @ kr.T).gather(1, deberta_index(asks, 8)),
-    "place, word": (qr @ keys.T).gather(0, deberta_index(-asks, 8)),
+    "word, place": (queries @ kr.T).gather(1, deberta_index(word_offsets, 8)),
+    "place, word": (qr @ keys.T).gather(0, deberta_index(-word_offsets, 8)),
 }
-scaled = {name: term / (3 * d) ** 0.5 for name, term in de_terms.items()}
+scaled = {name: term / (3 * d) ** 0.5 for name, term in deberta_terms.items()}
 
 # %%
 fig, axes = plt.subplots(1, 3, figsize=(10, 3.6), sharey=True)
 top = max(term.abs().max().item() for term in scaled.values())
-for ax, (name, term) in zip(axes, scaled.items(), strict=True):
-    image = plots.heatmap(ax, term, title=name, xlabel="key", limit=top, equal=True)
+for ax, name in zip(axes, scaled, strict=True):
+    image = plots.heatmap(ax, scaled[name], title=name, xlabel="key", limit=top, equal=True)
 axes[0].set_yticks(range(0, n, 5))
 axes[0].set_ylabel("query")
 fig.colorbar(image, ax=axes, label="score", shrink=0.8)
@@ -496,29 +505,29 @@ fresh = {name: create(name, d_model=64, n_heads=2) for name in SCHEMES}
 prints, spreads = {}, {}
 for name, encoding in fresh.items():
     encoding.requires_grad_(False)
-    found = measures.fingerprint(encoding, 32)[0]
-    prints[name] = found - found.mean()
+    scores = measures.fingerprint(encoding, 32)[0]
+    prints[name] = scores - scores.mean()
     spreads[name] = measures.content_spread(encoding, 32)[0]
     print(
         f"{name:15} fingerprint up to {prints[name].abs().max():.3f}, "
         f"content spread up to {spreads[name].max():.3f}"
     )
-shown = [name for name in SCHEMES if prints[name].abs().max() > spreads[name].max()]
+larger_prints = [name for name in SCHEMES if prints[name].abs().max() > spreads[name].max()]
 answers = {1: "T5's only", 3: "Shaw's, Transformer-XL's and DeBERTa's", 4: "all four"}
-guess.reveal(answers[len(shown)])
+guess.reveal(answers[len(larger_prints)])
 
 # %%
 torch.manual_seed(0)
 grown = create("transformer_xl", d_model=64, n_heads=2).requires_grad_(False)
 grown.v.normal_()  # as if training had made it as large as a query
-found = measures.fingerprint(grown, 32)[0]
-print(
-    f"Transformer-XL with a v of size 1: fingerprint up to {(found - found.mean()).abs().max():.1f}"
-)
+scores = measures.fingerprint(grown, 32)[0]
+largest = (scores - scores.mean()).abs().max()
+print(f"Transformer-XL with a v of size 1: fingerprint up to {largest:.1f}")
 
 # %%
 fig, axes = plt.subplots(2, 4, figsize=(11, 6), sharex=True, sharey=True)
-for (upper, lower), name in zip(axes.T, SCHEMES, strict=True):
+for column, name in enumerate(SCHEMES):
+    upper, lower = axes[:, column]
     top = max(prints[name].abs().max(), spreads[name].max()).item()
     plots.heatmap(upper, prints[name], title=f"{name}\n±{top:.2f}", limit=top, equal=True)
     plots.heatmap(lower, spreads[name], xlabel="key", signed=False, limit=top, equal=True)
@@ -547,14 +556,14 @@ import math
 
 from course_utils.attention import MultiHeadAttention
 
-same = word_vectors(["buffalo"] * 24, 64)[None]
+identical = word_vectors(["buffalo"] * 24, 64)[None]
 nats = {}
 for name in SCHEMES:
     torch.manual_seed(0)
     heads = MultiHeadAttention(64, 2, create(name, d_model=64, n_heads=2)).requires_grad_(False)
     for parameter in heads.encoding.parameters():
         parameter.normal_(std=0.25 if parameter.shape == (64, 64) else 1.0)
-    nats[name] = measures.entropy(heads(same, need_weights=True)[1][0, 0])
+    nats[name] = measures.entropy(heads(identical, need_weights=True)[1][0, 0])
 fig, ax = plt.subplots(figsize=(7.5, 3.6))
 plots.entropy(
     ax, nats, math.log(24), title="entropy of attention, identical tokens, head 0", floor=2.0
@@ -593,9 +602,9 @@ compared
 # %%
 counts = {}
 for name in ("learned", *SCHEMES):
-    made = create(name, d_model=768, n_heads=12, max_len=512)
-    layers = 1 if made.shared else 12
-    counts[name] = layers * sum(p.numel() for p in made.parameters())
+    encoding = create(name, d_model=768, n_heads=12, max_len=512)
+    layers = 1 if encoding.shared else 12
+    counts[name] = layers * sum(p.numel() for p in encoding.parameters())
     print(f"{name:15} {counts[name]:12,} parameters in the model")
 per_head = 12 * counts["shaw"]
 print(f"shaw, a table for each of 12 heads: {per_head:,}")
@@ -642,8 +651,8 @@ def train(encoding, draw, seed):
     fit(model, loss, steps, lr=1e-2, faster=faster)
     test = draw(batch=500, **options).to(device)
     moved = torch.arange(9, device=device) + 50
-    right = tasks.accuracy
-    return model, right(model, test), right(model, test, moved)
+    accuracy = tasks.accuracy
+    return model, accuracy(model, test), accuracy(model, test, moved)
 
 
 # %%
@@ -653,19 +662,27 @@ TASKS = {
     "place 3": (partial(tasks.token_at_place, 3), (0,)),
 }
 rows = ("none", "learned", *SCHEMES)
-trained = {
-    (name, task): [train(name, draw, seed) for seed in seeds]
-    for name in rows
-    for task, (draw, seeds) in TASKS.items()
-}
-here, there = (
-    torch.tensor([[min(run[k] for run in trained[name, task]) for task in TASKS] for name in rows])
-    for k in (1, 2)
+trained = {}
+for name in rows:
+    for task, setting in TASKS.items():
+        draw, seeds = setting
+        trained[name, task] = [train(name, draw, seed) for seed in seeds]
+right_as_trained = torch.tensor(
+    [[min(run[1] for run in trained[name, task]) for task in TASKS] for name in rows]
 )  # the worst seed counts
+right_moved = torch.tensor(
+    [[min(run[2] for run in trained[name, task]) for task in TASKS] for name in rows]
+)
+solved = {
+    task: [rows[i] for i in range(6) if right_as_trained[i, j] > 0.98]
+    for j, task in enumerate(TASKS)
+}
 
 # %%
 fig, axes = plt.subplots(1, 2, figsize=(9, 4), sharey=True)
-for ax, grid, title in zip(axes, (here, there), ("as trained", "moved by 50"), strict=True):
+grids = {"as trained": right_as_trained, "moved by 50": right_moved}
+for ax, title in zip(axes, grids, strict=True):
+    grid = grids[title]
     image = plots.heatmap(ax, grid, title=title, signed=False, limit=1)
     ax.set_xticks(range(3), TASKS)
     ax.set_yticks(range(6), rows)
@@ -675,7 +692,6 @@ for ax, grid, title in zip(axes, (here, there), ("as trained", "moved by 50"), s
             ax.text(j, i, f"{share:.2f}", ha="center", va="center", color=colour)
 bar = fig.colorbar(image, ax=axes, label="right answers, worst seed", shrink=0.8)
 bar.ax.axhline(0.2, color="black", linewidth=1, linestyle=":")  # blind guessing
-solved = {task: [rows[i] for i in range(6) if here[i, j] > 0.98] for j, task in enumerate(TASKS)}
 described = "; ".join(f"{task}: {', '.join(names)}" for task, names in solved.items())
 plots.show(
     fig,
@@ -689,8 +705,13 @@ for task, names in solved.items():
     seeds = len(TASKS[task][1])
     print(f"{task:9} solved in {seeds} of {seeds} seeds: {', '.join(names)}")
 relative = [i for i, name in enumerate(rows) if name in SCHEMES]
-print("place 3, every relative scheme: below 0.7:", bool((here[relative, 2] < 0.7).all()))
-print("moved by 50, relative schemes unchanged:", bool((here == there)[relative].all()))
+print(
+    "place 3, every relative scheme: below 0.7:", bool((right_as_trained[relative, 2] < 0.7).all())
+)
+print(
+    "moved by 50, relative schemes unchanged:",
+    bool((right_as_trained == right_moved)[relative].all()),
+)
 guess.reveal(
     "learns it in 3 of 3 seeds" if "t5" in solved["place 0"] else "cannot: it sees offsets only"
 )
@@ -734,18 +755,18 @@ from torch.nn import functional as F
 
 def mixtures(tokens, slopes):
     """What heads with bias slope · (i − j) see of one-hot tokens: (batch, 9, 5 a head)."""
-    back = -offset_matrix(torch.arange(9), torch.arange(9)).double()  # i − j
-    scores = [(slope * back).masked_fill(back < 0, -torch.inf) for slope in slopes]
-    seen = [score.softmax(-1) @ F.one_hot(tokens, 5).double() for score in scores]
-    return torch.cat(seen, -1)
+    distances = -offset_matrix(torch.arange(9), torch.arange(9)).double()  # i − j
+    scores = [(slope * distances).masked_fill(distances < 0, -torch.inf) for slope in slopes]
+    mixed = [score.softmax(-1) @ F.one_hot(tokens, 5).double() for score in scores]
+    return torch.cat(mixed, -1)
 
 
 texts = torch.randint(5, (4000, 9), generator=torch.Generator().manual_seed(0))
 inputs = mixtures(texts, (5, 3.5, 2.5, 1.5))[:, 3:]  # asked from place 3 on
 answers = texts[:, 3:4].expand(-1, 6)
 fitted, tested = slice(0, 2000), slice(2000, 4000)
-wanted = F.one_hot(answers[fitted], 5).double().flatten(0, 1)
-readout = torch.linalg.pinv(inputs[fitted].flatten(0, 1), rtol=1e-12) @ wanted  # least squares
+targets = F.one_hot(answers[fitted], 5).double().flatten(0, 1)
+readout = torch.linalg.pinv(inputs[fitted].flatten(0, 1), rtol=1e-12) @ targets  # least squares
 by_hand = ((inputs[tested] @ readout).argmax(-1) == answers[tested]).double().mean().item()
 print(f"place 3 from four hand-set biases: {by_hand:.2f} right")
 
@@ -769,8 +790,8 @@ def causal_bucket(distance, n_buckets, max_distance):
 def causal_bucket(distance, n_buckets, max_distance):
     e = n_buckets // 2
     share = (distance.clamp(min=e) / e).log() / math.log(max_distance / e)
-    far = (e + ((n_buckets - e) * share).long()).clamp(max=n_buckets - 1)
-    return torch.where(distance < e, distance, far)
+    far_bucket = (e + ((n_buckets - e) * share).long()).clamp(max=n_buckets - 1)
+    return torch.where(distance < e, distance, far_bucket)
 
 
 # %%
@@ -798,12 +819,12 @@ def released(keys, table):
     return (keys @ table.T).gather(1, row).T
 
 
-ask = torch.ones(4, 1)
+probes = torch.ones(4, 1)
 numbered = torch.arange(8.0)[:, None]  # row r of this table holds the number r
 print("rows that the code reads (query by key):")
-print(released(ask, numbered).int())
+print(released(probes, numbered).int())
 print(
-    f"key 0 seen by query 2: the code reads row {released(ask, numbered)[2, 0]:.0f}, "
+    f"key 0 seen by query 2: the code reads row {released(probes, numbered)[2, 0]:.0f}, "
     f"the paper says δ(j, i) = j − i + k = {0 - 2 + 4}"
 )
 
@@ -900,16 +921,16 @@ myths = Myths(
 
 # %%
 settings = [(b, m, d) for d in (True, False) for b in range(4, 66, 2) for m in range(b, 513, 8)]
-blog_runs = list(runs(blog).values())
-matches = [s for s in settings if list(runs(t5_bucket(-distance, *s)).values()) == blog_runs]
+simplified_runs = list(runs(simplified).values())
+matches = [s for s in settings if list(runs(t5_bucket(-distance, *s)).values()) == simplified_runs]
 myths.settle(
     "C27",
     {
-        "bidirectional": bool((both == blog).all()),
-        "causal": bool((causal == blog).all()),
+        "bidirectional": bool((bidirectional == simplified).all()),
+        "causal": bool((causal == simplified).all()),
     },
-    f"T5's bidirectional buckets leave the table at distance {agree} and fill the last at "
-    f"{full['both']}. Of {len(settings):,} other settings {len(matches)} give the table.",
+    f"T5's bidirectional buckets leave the table at distance {first_difference} and fill the last "
+    f"at {last_from['both']}. Of {len(settings):,} other settings {len(matches)} give the table.",
 )
 myths.settle(
     "C28",
@@ -938,14 +959,14 @@ myths.settle(
 
 # %%
 t5 = create("t5", d_model=64, n_heads=4)
-different = len(t5_bucket(torch.arange(-300, 301), 32, 128, True).unique())
+n_used = len(t5_bucket(torch.arange(-300, 301), 32, 128, True).unique())
 myths.settle(
     "C31",
     {
         "a vector goes to each offset": t5.table[0, 0].ndim == 1,
-        "each offset has its own": different == 601,
+        "each offset has its own": n_used == 601,
     },
-    f"One number for each head and bucket; 601 offsets share {different} buckets.",
+    f"One number for each head and bucket; 601 offsets share {n_used} buckets.",
 )
 
 # %% [markdown]

@@ -60,13 +60,13 @@ def dot(q, k):
     return (q * k.conjugate()).real
 
 
-for at, there in ((12, 9), (112, 109), (12, 8), (9, 12), (33, 9)):
-    print(f"query at {at:3}, key at {there:3}: q·k = {dot(turned(q, at), turned(k, there)):.3f}")
+for i, j in ((12, 9), (112, 109), (12, 8), (9, 12), (33, 9)):
+    print(f"query at {i:3}, key at {j:3}: q·k = {dot(turned(q, i), turned(k, j)):.3f}")
 
 # %% tags=["plumbing"]
 # The answer
-both = [dot(turned(q, at), turned(k, at - 3)) for at in (12, 112)]
-guess.reveal("it stays" if abs(both[0] - both[1]) < 1e-9 else "it changes")
+products = [dot(turned(q, at), turned(k, at - 3)) for at in (12, 112)]
+guess.reveal("it stays" if abs(products[0] - products[1]) < 1e-9 else "it changes")
 
 # %% tags=["plumbing"]
 # The arrows, turned
@@ -76,24 +76,26 @@ from matplotlib.patches import Arc, FancyArrowPatch
 from course_utils import plots
 
 fig, axes = plt.subplots(1, 3, figsize=(9.5, 3.9), sharey=True)
-for ax, (at, there) in zip(axes, ((0, 0), (12, 9), (112, 109)), strict=True):
-    arrows = {"query": turned(q, at), "key": turned(k, there)}
-    for number, (name, z) in enumerate(arrows.items()):
+tip = {"arrowstyle": "-|>", "mutation_scale": 18, "shrinkA": 0, "shrinkB": 0}
+for ax, pair in zip(axes, ((0, 0), (12, 9), (112, 109)), strict=True):
+    i, j = pair
+    arrows = {"query": turned(q, i), "key": turned(k, j)}
+    for name, colour in (("query", "C0"), ("key", "C1")):
+        z = arrows[name]
         ax.add_patch(plt.Circle((0, 0), abs(z), fill=False, color="0.85"))
-        tip = {"arrowstyle": "-|>", "mutation_scale": 18, "shrinkA": 0, "shrinkB": 0}
-        ax.add_patch(FancyArrowPatch((0, 0), (z.real, z.imag), color=f"C{number}", lw=3, **tip))
-        away = 1.3 * z / abs(z)
-        ax.text(away.real, away.imag, name, color=f"C{number}", ha="center", va="center")
+        ax.add_patch(FancyArrowPatch((0, 0), (z.real, z.imag), color=colour, lw=3, **tip))
+        label = 1.3 * z / abs(z)
+        ax.text(label.real, label.imag, name, color=colour, ha="center", va="center")
     between = cmath.phase(arrows["key"] / arrows["query"])
     start, end = sorted((cmath.phase(arrows["query"]), cmath.phase(arrows["query"]) + between))
-    ends = [180 / cmath.pi * one for one in (start, end)]
-    ax.add_patch(Arc((0, 0), 0.9, 0.9, theta1=ends[0], theta2=ends[1], color="0.25", lw=2))
+    degrees = [180 / cmath.pi * radians for radians in (start, end)]
+    ax.add_patch(Arc((0, 0), 0.9, 0.9, theta1=degrees[0], theta2=degrees[1], color="0.25", lw=2))
     middle = 0.74 * cmath.exp(0.5j * (start + end))
     angle = f"{abs(between):.2f}"
     ax.text(middle.real, middle.imag, angle, fontsize=9, ha="center", va="center")
     ax.set(xlim=(-1.55, 1.55), ylim=(-1.55, 1.55), aspect="equal", xticks=(-1, 0, 1))
-    ax.set_title(f"at {at} and {there}: q·k = {dot(*arrows.values()):.3f}")
-    ax.set_xlabel(f"offset j − i: {there - at}".replace(": -", ": −"))
+    ax.set_title(f"at {i} and {j}: q·k = {dot(*arrows.values()):.3f}")
+    ax.set_xlabel(f"offset j − i: {j - i}".replace(": -", ": −"))
 plots.show(
     fig,
     "Three times a query and a key as arrows on circles: as they are, turned at positions 12 and "
@@ -162,27 +164,30 @@ from course_utils.encodings.functional import sinusoidal_table
 
 W_q, W_k = torch.randn(2, 64, 64) / 8
 word = torch.randn(64).expand(100, -1)  # one word at 100 places
-on_x, added = rope_from_scratch(word, places), word + sinusoidal_table(places, 64)
+x_turned, x_added = rope_from_scratch(word, places), word + sinusoidal_table(places, 64)
 ways = {
     "q and k turned": [rope_from_scratch(word @ W, places) for W in (W_q, W_k)],
-    "x turned": [on_x @ W for W in (W_q, W_k)],
-    "sinusoids added to x": [added @ W for W in (W_q, W_k)],
+    "x turned": [x_turned @ W for W in (W_q, W_k)],
+    "sinusoids added to x": [x_added @ W for W in (W_q, W_k)],
 }
-scores = {name: q @ k.T / 8 for name, (q, k) in ways.items()}  # (100, 100) each
-uneven = {name: measures.toeplitz_error(one) for name, one in scores.items()}
+scores = {}
+for name, vectors in ways.items():
+    q, k = vectors
+    scores[name] = q @ k.T / 8  # (100, 100)
+uneven = {name: measures.toeplitz_error(score) for name, score in scores.items()}
 
 # %% tags=["plumbing"]
 # The answer, and the scores as pictures
 guess.reveal("yes" if uneven["x turned"] < 1e-3 else "no")
 fig, axes = plt.subplots(1, 3, figsize=(10.5, 3.4), sharey=True)
-for ax, (name, one) in zip(axes, scores.items(), strict=True):
-    plots.heatmap(ax, one, title=name, xlabel="key", unit="score", signed=True, equal=True)
+for ax, name in zip(axes, scores, strict=True):
+    plots.heatmap(ax, scores[name], title=name, xlabel="key", unit="score", signed=True, equal=True)
 axes[0].set_ylabel("query")
-held = ", ".join(f"{name}: {'one' if gap < 1e-3 else 'many'}" for name, gap in uneven.items())
+described = ", ".join(f"{name}: {'one' if gap < 1e-3 else 'many'}" for name, gap in uneven.items())
 plots.show(
     fig,
     "Scores of one word at 100 places with itself, in three ways. Left, every diagonal has one "
-    f"colour; in the two others colours change along it. Colours along a diagonal: {held}.",
+    f"colour; in the two others colours change along it. Colours along a diagonal: {described}.",
 )
 
 # %% [markdown]
@@ -219,46 +224,47 @@ def fitted(wish, price=0.1):
     return torch.complex(*z.chunk(2))
 
 
-near, wish = distances[:65], {}
-wish["the nearest 16"] = (near <= 16).double()
-wish["12 back"] = (near == 12).double()
-z = {name: fitted(one) for name, one in wish.items()}
+near, wishes = distances[:65], {}
+wishes["the nearest 16"] = (near <= 16).double()
+wishes["12 back"] = (near == 12).double()
+fits = {name: fitted(wish) for name, wish in wishes.items()}
 
 # %% [markdown]
 # From $z$ to a query and a key: each gets the size $\sqrt{|z_m|}$, and the key gets the phase. Then
 # turn them, and see whether the wish comes true.
 
 # %%
-found = {}
-for name, one in z.items():
-    size = one.abs().sqrt()
-    q, k = (torch.view_as_real(arrows).flatten() for arrows in (size + 0j, one.conj() / size))
+profiles = {}
+for name, z in fits.items():
+    size = z.abs().sqrt()
+    q, k = (torch.view_as_real(arrows).flatten() for arrows in (size + 0j, z.conj() / size))
     query = rope_from_scratch(q[None], torch.tensor([256]))
     keys = rope_from_scratch(k.expand(257, -1), 256 - distances)
-    found[name] = (query @ keys.T)[0]  # (257,), by distance
-    assert torch.allclose(found[name], waves @ torch.cat([one.real, one.imag]))
+    profiles[name] = (query @ keys.T)[0]  # (257,), by distance
+    assert torch.allclose(profiles[name], waves @ torch.cat([z.real, z.imag]))
 
 # %% tags=["plumbing"]
 # The answer, and both wishes
 levels = ["below 0.25", "0.25 to 0.5", "0.5 to 0.75", "above 0.75: as high as near by"]
-far = found["the nearest 16"][65:].max().item()
-guess.reveal(levels[min(3, int(far / 0.25))])
+highest_far = profiles["the nearest 16"][65:].max().item()
+guess.reveal(levels[min(3, int(highest_far / 0.25))])
 fig, axes = plt.subplots(1, 2, figsize=(10, 3.3), sharey=True)
-for ax, (name, one) in zip(axes, found.items(), strict=True):
+rope_colour = plots.identity("rope").colour
+for ax, name in zip(axes, profiles, strict=True):
     ax.axvspan(64, 256, color="0.94", linewidth=0)
-    ax.plot(near, wish[name], color="C1", linestyle=(0, (5, 2)), label="wished")
-    ax.plot(distances, one, color=plots.identity("rope").colour, linewidth=1.8, label="q·k, turned")
+    ax.plot(near, wishes[name], color="C1", linestyle=(0, (5, 2)), label="wished")
+    ax.plot(distances, profiles[name], color=rope_colour, linewidth=1.8, label="q·k, turned")
     ax.set(title=name, xlabel="distance (positions)", xlim=(0, 256))
     ax.text(160, 1.12, "nothing was wished here", ha="center", color="0.35", fontsize=10)
 axes[0].set(ylabel="score", ylim=(-0.4, 1.25))
 axes[1].legend(loc="center right")
-top = {name: int(one[:65].argmax()) for name, one in found.items()}
+top = {name: int(profile[:65].argmax()) for name, profile in profiles.items()}
 plots.show(
     fig,
     "Two wished profiles over distances 0 to 64 and the fitted scores up to 256. The nearest 16: "
-    f"the score follows the wish with rounded corners, and past 64 comes back up to {far:.1f}. 12 "
-    f"back: a low wide hill with its top at {top['12 back']}, "
-    f"{found['12 back'][12]:.2f} high where 1 was wished.",
+    "the score follows the wish with rounded corners, and past 64 comes back up to "
+    f"{highest_far:.1f}. 12 back: a low wide hill with its top at {top['12 back']}, "
+    f"{profiles['12 back'][12]:.2f} high where 1 was wished.",
 )
 
 # %% [markdown]
@@ -294,30 +300,30 @@ guess = widgets.predict(
 readings = data.results("real_positions").pivot(index="seed", columns="way", values="loss")
 rises = readings.sub(readings["as trained"], axis=0)  # 8 texts of 512 tokens each
 fours = [f"pairs {first}-{first + 3}" for first in range(0, 32, 4)]
-stopped, left_out = (rises[[f"{one} {way}" for one in fours]] for way in ("still", "left out"))
+stopped = rises[[f"{group} still" for group in fours]]
+left_out = rises[[f"{group} left out" for group in fours]]
 
 # %% tags=["plumbing"]
 # The answer, and all groups of four pairs
 high = [float(rises[f"pairs 28-31 {way}"].mean()) >= 0.1 for way in ("still", "left out")]
 guess.reveal(answers[high[0] + 2 * high[1]])
 fig, ax = plt.subplots(figsize=(8, 3.3))
-groups = {"stopped": (stopped, -0.2, "C1"), "left out of q·k": (left_out, 0.2, "C0")}
-for name, (rows, aside, colour) in groups.items():
-    place = torch.arange(8) + aside
+bars = (("stopped", stopped, -0.2, "C1"), ("left out of q·k", left_out, 0.2, "C0"))
+for name, rows, shift, colour in bars:
+    place = torch.arange(8) + shift
     ax.bar(place, rows.mean(), width=0.38, color=colour, label=name)
     ax.plot(place.repeat(8), rows.to_numpy().flatten(), ".", color="0.25", markersize=4)
-ax.set_xticks(range(8), [one.removeprefix("pairs ").replace("-", "–") for one in fours])
+ax.set_xticks(range(8), [group.removeprefix("pairs ").replace("-", "–") for group in fours])
 ax.set(xlabel="pairs, fast ones first", ylabel="rise of loss (nats a token)")
 ax.set_title("SmolLM2, four pairs at a time; dots are eight texts")
 ax.legend(loc="upper center")
-told = "; ".join(
-    f"{name}: {', '.join(f'{one:.1f}' for one in rows.mean())}"
-    for name, (rows, *_) in groups.items()
+described = "; ".join(
+    f"{name}: {', '.join(f'{rise:.1f}' for rise in rows.mean())}" for name, rows, _, _ in bars
 )
 plots.show(
     fig,
-    f"Bars for eight groups of four pairs, fast ones first. Mean rise of loss: {told}. Stopping "
-    "costs less and less and nothing from 16 on; leaving out costs most at 20–27.",
+    f"Bars for eight groups of four pairs, fast ones first. Mean rise of loss: {described}. "
+    "Stopping costs less and less and nothing from 16 on; leaving out costs most at 20–27.",
 )
 
 # %% [markdown]
@@ -334,8 +340,8 @@ if model:
     page = data.verified("documentation.txt").read_text(encoding="utf-8")
     ids = model.encode(page[:1000])[:, :128]  # or a text of your own
     pairs = LeftOut(576, 9, base=100_000, first=23, last=24)
-    as_trained, without = model.loss(ids).mean(), model.with_encoding(pairs).loss(ids).mean()
-    print(f"as trained {as_trained:.1f} nats a token, without pairs 23 and 24 {without:.1f}")
+    as_trained, without_pairs = model.loss(ids).mean(), model.with_encoding(pairs).loss(ids).mean()
+    print(f"as trained {as_trained:.1f} nats a token, without pairs 23 and 24 {without_pairs:.1f}")
 
 # %% [markdown]
 # **The X-ray.** Softmax sees only how scores *differ* from key to key. What is that variance made
@@ -357,31 +363,36 @@ def numbers(name):  # (270, 32)
     return torch.tensor(heads.filter(like=f"{name}_").to_numpy())
 
 
-where, what = numbers("position"), numbers("content")  # add up to 1 in each head
-fast, slow = where[:, :20].sum() / where.sum(), what[:, 20:].sum() / what.sum()
+by_distance, by_content = numbers("position"), numbers("content")  # add up to 1 in each head
+fast, slow = (
+    by_distance[:, :20].sum() / by_distance.sum(),
+    by_content[:, 20:].sum() / by_content.sum(),
+)
 print(f"pairs 0–19 carry {fast:.0%} of what distance explains; pairs 20–31 {slow:.0%} of the rest")
 
 # %% tags=["plumbing"]
 # The answer, and the X-ray
 from matplotlib.colors import to_rgb
 
-many = int((where.sum(1) > 0.5).sum())
+many = int((by_distance.sum(1) > 0.5).sum())
 print(f"In {many} of 270 heads distance explains more than half.")
 guess.reveal("fewer than 90" if many < 90 else "90 to 180" if many <= 180 else "more than 180")
 fig = plt.figure(figsize=(9.5, 7.6))
 top_ax, ax = fig.subplots(2, 1, sharex=True, height_ratios=[1, 4])
 orange, blue = (torch.tensor(to_rgb(ink)) for ink in ("#de6e00", "#005caa"))
-parts = torch.stack([where, what]).clamp(min=0).float()[..., None]  # (2, 270, 32, 1)
+parts = torch.stack([by_distance, by_content]).clamp(min=0).float()[..., None]  # (2, 270, 32, 1)
 ink = (parts[0] * orange + parts[1] * blue) / parts.sum(0).clamp(min=1e-9)
 image = 1 + (parts.sum(0) / 0.2).clamp(max=1) ** 0.7 * (ink - 1)
 image = image.repeat_interleave(20, dim=1)  # so that rows are blended, and pairs are not
 ax.imshow(image, aspect="auto", interpolation="antialiased", extent=(-0.5, 31.5, 270, 0))
-shown = (("explained by distance", where, orange), ("the rest: content", what, blue))
-for number, (name, part, colour) in enumerate(shown):
-    middle = torch.arange(32) + 0.4 * number - 0.2
-    top_ax.bar(middle, 100 * part.mean(0), 0.4, color=colour.tolist(), label=name)
-for one in (top_ax, ax):
-    one.axvline(19.5, color="0.3", linewidth=1.2, linestyle=(0, (4, 3)))
+for name, shares, shift, colour in (
+    ("explained by distance", by_distance, -0.2, orange),
+    ("the rest: content", by_content, 0.2, blue),
+):
+    middle = torch.arange(32) + shift
+    top_ax.bar(middle, 100 * shares.mean(0), 0.4, color=colour.tolist(), label=name)
+for axis in (top_ax, ax):
+    axis.axvline(19.5, color="0.3", linewidth=1.2, linestyle=(0, (4, 3)))
 top_ax.text(19.7, 6.6, "a turn takes more than 8,192 tokens →", fontsize=10, color="0.3")
 top_ax.set(ylabel="mean share (%)", ylim=(-0.5, 8), title="X-ray of SmolLM2: 270 heads, 32 pairs")
 top_ax.legend(loc="upper left")
@@ -409,9 +420,12 @@ plots.show(
 z = torch.complex(numbers("real"), numbers("imaginary"))  # mean q · conjugate of mean k
 angles = torch.arange(97)[:, None] * rope_frequencies(64, 100_000)  # (97, 32)
 series = (z @ torch.polar(torch.ones_like(angles), angles).T).real  # (270, 97), by distance
-lookers = torch.tensor(heads["previous"].to_numpy() > 0.3)
-print(f"{int(lookers.sum())} heads give over 30 % of their attention to the token before;")
-print("the series of their means is highest at distance", *set(series[lookers].argmax(1).tolist()))
+attends_previous = torch.tensor(heads["previous"].to_numpy() > 0.3)
+print(f"{int(attends_previous.sum())} heads give over 30 % of their attention to the token before;")
+print(
+    "the series of their means is highest at distance",
+    *set(series[attends_previous].argmax(1).tolist()),
+)
 
 # %% [markdown]
 # **Explore.** On the right is that series for any head. Find one of those. Keep pairs 0 to 3 alone,
@@ -432,7 +446,7 @@ explorers.xray()
 from torch.nn.functional import scaled_dot_product_attention as fused
 
 q, k, v = torch.randn(3, 1, 4, 100, 64)  # (batch, heads, seq, d_head)
-q, k = (rope_from_scratch(one, places) for one in (q, k))
+q, k = rope_from_scratch(q, places), rope_from_scratch(k, places)
 later = torch.ones(100, 100, dtype=torch.bool).triu(1)
 by_hand = (q @ k.mT / 8).masked_fill(later, -torch.inf).softmax(-1) @ v
 assert torch.allclose(fused(q, k, v, is_causal=True), by_hand, atol=1e-5)
@@ -440,8 +454,8 @@ assert torch.allclose(fused(q, k, v, is_causal=True), by_hand, atol=1e-5)
 n, n_heads, d_head = 8192, 32, 128
 print(f"{n:,} tokens, {n_heads} heads: a bias has {n_heads * n * n:,} numbers,")
 print(f"RoPE's cos and sin together have {n * d_head:,}, the same for all heads")
-sixty, all_of = rope_from_scratch(x[..., :60, :], places[:60]), rope_from_scratch(x, places)
-print("40 tokens later the 60 keys are the same:", torch.equal(sixty, all_of[..., :60, :]))
+first_60, all_100 = rope_from_scratch(x[..., :60, :], places[:60]), rope_from_scratch(x, places)
+print("40 tokens later the 60 keys are the same:", torch.equal(first_60, all_100[..., :60, :]))
 
 # %% [markdown]
 # (Some newer kernels, such as FlexAttention, compute a bias bit by bit and never store it whole.)
@@ -449,7 +463,7 @@ print("40 tokens later the 60 keys are the same:", torch.equal(sixty, all_of[...
 
 # %% tags=["plumbing"]
 # SmolLM2 with its rotation changed
-shown = {
+changes = {
     "as trained": "as trained",
     "moved by 5000": "all positions + 5,000",
     "slow half still": "only pairs 0–15 turn",
@@ -459,13 +473,13 @@ shown = {
 fig, ax = plt.subplots(figsize=(8, 2.9))
 plots.strips(
     ax,
-    {name: torch.tensor(readings[way].to_numpy()) for way, name in shown.items()},
+    {name: torch.tensor(readings[way].to_numpy()) for way, name in changes.items()},
     title="SmolLM2: what its rotation carries; dots are eight texts",
     xlabel="loss (nats a token)",
 )
 ax.set_xlim(2.5, 6.5)
-told = "; ".join(f"{name}: {readings[way].mean():.2f}" for way, name in shown.items())
-plots.show(fig, f"Rows of eight dots with their means, in nats a token. {told}.")
+described = "; ".join(f"{name}: {readings[way].mean():.2f}" for way, name in changes.items())
+plots.show(fig, f"Rows of eight dots with their means, in nats a token. {described}.")
 
 # %% [markdown]
 # **Look:** it can. Nothing is added, and without the turn the model's loss almost
@@ -564,31 +578,31 @@ myths.settle(
 # %% tags=["plumbing"]
 # Three kinds of queries and keys
 many_q, many_k = torch.randn(2, 500, 64, generator=torch.Generator().manual_seed(2))
-back = torch.arange(299, -1, -1)
+places_of_keys = torch.arange(299, -1, -1)
 
 
 def over_distance(q, k):
     """Scores of queries with their keys, both (many, 64), at distances 0 to 299."""
-    query, keys = (rope_angles(at, rope_frequencies(64)) for at in (torch.tensor([299]), back))
-    return (apply_rope(q[:, None], query) * apply_rope(k[:, None].expand(-1, 300, -1), keys)).sum(
-        -1
-    )
+    query = apply_rope(q[:, None], rope_angles(torch.tensor([299]), rope_frequencies(64)))
+    angles_of_keys = rope_angles(places_of_keys, rope_frequencies(64))
+    keys = apply_rope(k[:, None].expand(-1, 300, -1), angles_of_keys)
+    return (query * keys).sum(-1)
 
 
-equal = over_distance(many_q, many_q).mean(0)
-size = over_distance(many_q, many_k).square().mean(0).sqrt()
-falls = (equal[200:].mean() / equal[0]).item()
-change = (size[200:].mean() / size[:50].mean()).item()
+equal_scores = over_distance(many_q, many_q).mean(0)
+random_size = over_distance(many_q, many_k).square().mean(0).sqrt()
+equal_share = (equal_scores[200:].mean() / equal_scores[0]).item()
+random_share = (random_size[200:].mean() / random_size[:50].mean()).item()
 myths.settle(
     "C35",
     {
-        "equal q and k, on the whole": falls < 0.5,
-        "equal q and k, at every step": bool((equal.diff() < 0).all()),
-        "random q and k": change < 0.9,
+        "equal q and k, on the whole": equal_share < 0.5,
+        "equal q and k, at every step": bool((equal_scores.diff() < 0).all()),
+        "random q and k": random_share < 0.9,
         "the q and k made for 12 back": top["12 back"] == 0,
     },
-    f"Far scores as a share of near ones: {falls:.2f} for equal q and k, {change:.2f} for random. "
-    f"The pair made for 12 back scores most at {top['12 back']}.",
+    f"Far scores as a share of near ones: {equal_share:.2f} for equal q and k, "
+    f"{random_share:.2f} for random. The pair made for 12 back scores most at {top['12 back']}.",
 )
 
 # %% tags=["plumbing"]

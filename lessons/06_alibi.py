@@ -160,11 +160,11 @@ guess.reveal(float(windows[7][1]), "keys")
 
 # %%
 weights = alibi_bias(-torch.arange(4096), alibi_slopes(8)).softmax(-1)  # (8, 4096), nearest first
-held = {f"head {head}": weights[head].cumsum(0)[:1024] for head in (0, 2, 4, 6, 7)}
+weight_held = {f"head {head}": weights[head].cumsum(0)[:1024] for head in (0, 2, 4, 6, 7)}
 fig, ax = plt.subplots(figsize=(8, 3.8))
 plots.lines(
     ax,
-    held,
+    weight_held,
     x=torch.arange(1, 1025),
     title="weight held by the nearest keys, equal scores",
     xlabel="keys counted from the query back",
@@ -172,11 +172,11 @@ plots.lines(
 )
 ax.axhline(0.95, color="0.5", linewidth=1)
 ax.set_xscale("log")
-at64 = ", ".join(f"{name} {100 * curve[63]:.0f} %" for name, curve in held.items())
+described = ", ".join(f"{name} {100 * curve[63]:.0f} %" for name, curve in weight_held.items())
 plots.show(
     fig,
     "Five rising S-curves on a logarithmic axis of 1 to 1024 keys, the same shape moved to the "
-    f"right from head to head. Held by the nearest 64 keys: {at64}.",
+    f"right from head to head. Held by the nearest 64 keys: {described}.",
 )
 
 # %% [markdown]
@@ -198,34 +198,34 @@ guess = widgets.predict(
 # %%
 from course_utils import measures
 
-long = 1024
-steps = offset_matrix(torch.arange(long), torch.arange(long))
+length = 1024
+long_offsets = offset_matrix(torch.arange(length), torch.arange(length))
 nats = {}
 for head in (0, 2, 4, 7):
-    scores = alibi_bias(steps, alibi_slopes(8)[head : head + 1])[0]
-    nats[head] = measures.entropy(scores.masked_fill(steps > 0, -torch.inf).softmax(-1))
+    scores = alibi_bias(long_offsets, alibi_slopes(8)[head : head + 1])[0]
+    nats[head] = measures.entropy(scores.masked_fill(long_offsets > 0, -torch.inf).softmax(-1))
     m = alibi_slopes(8)[head].item()
     limit = -math.log(1 - math.exp(-m)) + m / (math.exp(m) - 1)
     print(
         f"head {head}: entropy {nats[head][63]:.2f} at 64 keys, {nats[head][255]:.2f} at 256, "
         f"{nats[head][1023]:.2f} at 1024; limit {limit:.2f}"
     )
-more = (nats[4][1023] - nats[4][255]).item()
+growth = (nats[4][1023] - nats[4][255]).item()
 guess.reveal(
-    "falls" if more < 0 else "grows by less than 0.1" if more < 0.1 else "grows by about log 4"
+    "falls" if growth < 0 else "grows by less than 0.1" if growth < 0.1 else "grows by about log 4"
 )
 
 # %%
 fig, ax = plt.subplots(figsize=(8, 3.9))
-curves = {"no position": (torch.arange(long) + 1.0).log()}
+curves = {"no position": (torch.arange(length) + 1.0).log()}
 curves |= {f"head {head}": row for head, row in nats.items()}
-plots.entropy(ax, curves, math.log(long), title="entropy of ALiBi's attention, equal scores")
+plots.entropy(ax, curves, math.log(length), title="entropy of ALiBi's attention, equal scores")
 ax.set_ylim(0, 8.6)
 ax.legend(ncols=5, loc="upper left", fontsize=9, handlelength=1.8, columnspacing=1.0)
 plots.show(
     fig,
     "Entropy of the query at positions 0 to 1023. Without position it follows log n up to "
-    f"{math.log(long):.2f} nats. Heads 0, 2 and 4 bend off and stay level at "
+    f"{math.log(length):.2f} nats. Heads 0, 2 and 4 bend off and stay level at "
     f"{nats[0][-1]:.2f}, {nats[2][-1]:.2f} and {nats[4][-1]:.2f}; head 7 still rises, "
     f"{nats[7][-1]:.2f} at the end.",
 )
@@ -256,20 +256,20 @@ explorers.distance_cost()
 
 # %%
 fig, axes = plt.subplots(1, 2, figsize=(9.5, 3.5), sharey=True)
-middle = torch.arange(97) - 48  # offsets of all keys from query 48
+offsets_of_keys = torch.arange(97) - 48  # offsets of all keys from query 48
 for ax, title in zip(axes, ("causal", "symmetric"), strict=True):
-    rows = alibi_bias(middle, alibi_slopes(8)[[1, 3, 5]])  # (3, 97)
-    rows = rows.masked_fill(middle > 0, -torch.inf) if title == "causal" else rows
+    rows = alibi_bias(offsets_of_keys, alibi_slopes(8)[[1, 3, 5]])  # (3, 97)
+    rows = rows.masked_fill(offsets_of_keys > 0, -torch.inf) if title == "causal" else rows
     rows = rows.softmax(-1)
     curves = {f"head {head}": row for head, row in zip((1, 3, 5), rows, strict=True)}
-    plots.lines(ax, curves, x=middle, title=title, xlabel="offset j − i (positions)")
+    plots.lines(ax, curves, x=offsets_of_keys, title=title, xlabel="offset j − i (positions)")
 axes[0].set_ylabel("weight")
-ahead = rows[:, 49:].sum(1)
+weight_ahead = rows[:, 49:].sum(1)
 plots.show(
     fig,
     "Weights of one query against offset, −48 to 48, for heads 1, 3 and 5. Causal: peaks at 0 that "
     "fall off to the left. Symmetric: the same on both sides, and lower. Weight on keys ahead: "
-    + ", ".join(f"{share:.2f}" for share in ahead.tolist())
+    + ", ".join(f"{share:.2f}" for share in weight_ahead.tolist())
     + ".",
 )
 
@@ -295,22 +295,24 @@ from course_utils.models import TinyTransformer
 
 SCHEMES = ("none", "alibi", "kerple", "sandwich", "t5", "rope", "sinusoidal")
 sentence = torch.tensor([[0, 1, 2]])  # dog bites man
-told_apart = {}
+mean_gaps = {}
 for name in SCHEMES:
     torch.manual_seed(0)
     model = TinyTransformer(3, name, d_model=32, n_layers=2, n_heads=4, causal=False)
     with torch.no_grad():
-        one, other = model.hidden(sentence)[0], model.hidden(sentence.flip(1))[0]
-    told_apart[name] = (one.mean(0) - other.mean(0)).abs().max().item()
-    mirrored = (one - other.flip(0)).abs().max().item()
-    size = "rounding" if told_apart[name] < 1e-5 else f"{told_apart[name]:.3f}"
-    words = "the same" if mirrored < 1e-5 else "not the same"
-    print(f"{name:11} averages differ by {size:8}  each word's own output: {words}")
+        outputs, mirrored_outputs = model.hidden(sentence)[0], model.hidden(sentence.flip(1))[0]
+    mean_gaps[name] = (outputs.mean(0) - mirrored_outputs.mean(0)).abs().max().item()
+    row_gap = (outputs - mirrored_outputs.flip(0)).abs().max().item()
+    size = "rounding" if mean_gaps[name] < 1e-5 else f"{mean_gaps[name]:.3f}"
+    row_verdict = "the same" if row_gap < 1e-5 else "not the same"
+    print(f"{name:11} averages differ by {size:8}  each word's own output: {row_verdict}")
 
 # %%
-blind = {name for name, gap in told_apart.items() if gap < 1e-5} - {"none"}
-two_faced = {"alibi", "kerple", "sandwich"}
-guess.reveal("ALiBi's, KERPLE's and Sandwich's" if blind == two_faced else ", ".join(sorted(blind)))
+blind = {name for name, gap in mean_gaps.items() if gap < 1e-5} - {"none"}
+mirror_schemes = {"alibi", "kerple", "sandwich"}
+guess.reveal(
+    "ALiBi's, KERPLE's and Sandwich's" if blind == mirror_schemes else ", ".join(sorted(blind))
+)
 
 # %% [markdown]
 # **Look:** with ALiBi, KERPLE and Sandwich a sentence and its mirror image give each word the same
@@ -320,7 +322,7 @@ guess.reveal("ALiBi's, KERPLE's and Sandwich's" if blind == two_faced else ", ".
 # Is ALiBi then blind to order? No. A mirror keeps all distances; another shuffle does not.
 
 # %%
-four = torch.tensor([[0, 1, 2, 3]])
+four_words = torch.tensor([[0, 1, 2, 3]])
 torch.manual_seed(0)
 readers = {
     causal: TinyTransformer(4, "alibi", d_model=32, n_layers=2, n_heads=4, causal=causal)
@@ -329,7 +331,12 @@ readers = {
 for causal, model in readers.items():
     for name, order in {"mirror": [3, 2, 1, 0], "swap first two": [1, 0, 2, 3]}.items():
         with torch.no_grad():
-            gap = (model.hidden(four) - model.hidden(four[:, order])[:, order]).abs().max().item()
+            gap = (
+                (model.hidden(four_words) - model.hidden(four_words[:, order])[:, order])
+                .abs()
+                .max()
+                .item()
+            )
         print(
             f"{'causal' if causal else 'both ways':9} {name:15}",
             "the same outputs" if gap < 1e-5 else "other outputs",
@@ -358,31 +365,30 @@ guess = widgets.predict(
 slopes = alibi_slopes(8)
 row = slopes[:, None, None] * places  # (8, 1, 48): the shortcut, no query in it
 exact = {"causal": attention, "both ways": bias.softmax(-1)}
-short = {
+shortcut = {
     "causal": row.expand_as(bias).masked_fill(hidden, -torch.inf).softmax(-1),
     "both ways": row.expand_as(bias).softmax(-1),
 }
-gaps = {name: (short[name] - exact[name]).abs().max().item() for name in exact}
+gaps = {name: (shortcut[name] - exact[name]).abs().max().item() for name in exact}
 for name, gap in gaps.items():
     print(f"{name:9} largest difference {'rounding' if gap < 1e-5 else f'{gap:.2f}'}")
-last = int((short["both ways"].argmax(-1) == 47).sum())
-print(f"both ways: {last} of {8 * 48} queries give their largest weight to the last key")
+n_last = int((shortcut["both ways"].argmax(-1) == 47).sum())
+print(f"both ways: {n_last} of {8 * 48} queries give their largest weight to the last key")
 guess.reveal(
     "all queries prefer the end of the text"
-    if last == 8 * 48
+    if n_last == 8 * 48
     else "it is right: softmax drops what a row shares"
 )
 
 # %%
 fig, axes = plt.subplots(1, 4, figsize=(11, 3.3), sharey=True)
-for column, name in enumerate(exact):
-    for ax, kind, found in zip(
-        axes[2 * column :], ("|j − i|", "m · j"), (exact, short), strict=False
-    ):
-        title = f"{name}, {kind}"
-        image = plots.heatmap(
-            ax, found[name][3], title=title, xlabel="key", signed=False, limit=0.1, equal=True
-        )
+panels = {}
+for name in exact:
+    panels |= {f"{name}, |j − i|": exact[name][3], f"{name}, m · j": shortcut[name][3]}
+for ax, title in zip(axes, panels, strict=True):
+    image = plots.heatmap(
+        ax, panels[title], title=title, xlabel="key", signed=False, limit=0.1, equal=True
+    )
 axes[0].set_ylabel("query")
 fig.colorbar(image, ax=axes, label="weight, to 0.1", shrink=0.8)
 plots.show(
@@ -400,14 +406,14 @@ plots.show(
 for kind in (torch.bfloat16, torch.float16):
     for n in (4096, 8192):
         j, m = torch.arange(n), alibi_slopes(8)[0]  # head 0, the last query, equal scores
-        found = {"m · j": m * j, "−m (i − j)": -m * (n - 1 - j)}
-        right = found["−m (i − j)"].double().softmax(-1)
+        forms = {"m · j": m * j, "−m (i − j)": -m * (n - 1 - j)}
+        reference = forms["−m (i − j)"].double().softmax(-1)
         print(f"{str(kind)[6:]:8} {n} keys:", end=" ")
-        for name, scores in found.items():
+        for name, scores in forms.items():
             rounded = scores.to(kind).double()
-            moved = (rounded.softmax(-1) - right).abs().sum() / 2
+            moved_weight = (rounded.softmax(-1) - reference).abs().sum() / 2
             tied = int((rounded == rounded[-1]).sum())
-            print(f"{name} moves {moved:.2f} of the weight, top keys tied {tied}", end="; ")
+            print(f"{name} moves {moved_weight:.2f} of the weight, top keys tied {tied}", end="; ")
         print()
 
 # %% [markdown]
@@ -451,23 +457,23 @@ from torch.nn.functional import scaled_dot_product_attention as fused
 q, k, v = torch.randn(3, 1, 8, 1024, 64)
 
 
-def made():
-    return alibi_bias(steps, slopes).masked_fill(steps > 0, -torch.inf)  # (8, 1024, 1024)
+def fresh_bias():  # (8, 1024, 1024)
+    return alibi_bias(long_offsets, slopes).masked_fill(long_offsets > 0, -torch.inf)
 
 
-kept = made()
+stored_bias = fresh_bias()
 ways = {
     "no bias": lambda: fused(q, k, v, is_causal=True),
-    "bias kept": lambda: fused(q, k, v, attn_mask=kept),
-    "bias made anew": lambda: fused(q, k, v, attn_mask=made()),
+    "bias kept": lambda: fused(q, k, v, attn_mask=stored_bias),
+    "bias made anew": lambda: fused(q, k, v, attn_mask=fresh_bias()),
 }
-took = {name: [] for name in ways}
+seconds = {name: [] for name in ways}
 for name in list(ways) * 6:
     begin = time.perf_counter()
     ways[name]()
-    took[name].append(time.perf_counter() - begin)
-base = statistics.median(took["no bias"])
-print({name: f"{statistics.median(each) / base:.1f} ×" for name, each in took.items()})
+    seconds[name].append(time.perf_counter() - begin)
+base = statistics.median(seconds["no bias"])
+print({name: f"{statistics.median(times) / base:.1f} ×" for name, times in seconds.items()})
 
 # %% [markdown]
 # **Look:** run the cell for your machine's ratios; they are not saved. The bytes above do not
@@ -511,14 +517,15 @@ models = {name: train(name) for name in ("sinusoidal", "alibi")}
 
 # %%
 blocks = english.held_out.to(device)
-by_place = {
+loss_by_place = {
     name: trained_models.loss_by_position(m, blocks, length=1024) for name, m in models.items()
 }
-near = {name: row[:64].mean().item() for name, row in by_place.items()}
-far = {name: row[64:].mean().item() for name, row in by_place.items()}
+near_loss = {name: row[:64].mean().item() for name, row in loss_by_place.items()}
+far_loss = {name: row[64:].mean().item() for name, row in loss_by_place.items()}
 for name in models:
-    print(f"{name:10} positions 0–63: {near[name]:.1f} nats a byte, 64–1023: {far[name]:.1f}")
-rise = far["sinusoidal"] - near["sinusoidal"]
+    print(f"{name:10} positions 0–63: {near_loss[name]:.1f} nats a byte,", end=" ")
+    print(f"64–1023: {far_loss[name]:.1f}")
+rise = far_loss["sinusoidal"] - near_loss["sinusoidal"]
 guess.reveal(
     "rises by more than 0.2 nats"
     if rise > 0.2
@@ -529,11 +536,11 @@ guess.reveal(
 
 # %%
 fig, ax = plt.subplots(figsize=(8.5, 3.9))
-smooth = {name: row.cpu().unfold(0, 32, 8).mean(1) for name, row in by_place.items()}
+smoothed = {name: row.cpu().unfold(0, 32, 8).mean(1) for name, row in loss_by_place.items()}
 plots.lines(
     ax,
-    smooth,
-    x=torch.arange(len(smooth["alibi"])) * 8 + 16,
+    smoothed,
+    x=torch.arange(len(smoothed["alibi"])) * 8 + 16,
     title="loss by position, trained at 64, mean of 32 neighbours",
     xlabel="position",
     ylabel="loss (nats a byte)",
@@ -544,8 +551,8 @@ ax.legend(loc="center right")
 plots.show(
     fig,
     "Loss against position, 0 to 1023, with a grey line at 64. The curves start together. Right of "
-    f"the line the sinusoidal one is at about {far['sinusoidal']:.1f}, ALiBi's stays at about "
-    f"{far['alibi']:.1f}. Small waves that both share come from the text.",
+    f"the line the sinusoidal one is at about {far_loss['sinusoidal']:.1f}, ALiBi's stays at about "
+    f"{far_loss['alibi']:.1f}. Small waves that both share come from the text.",
 )
 
 # %% [markdown]
@@ -555,7 +562,8 @@ plots.show(
 
 # %%
 paper = {"sinusoidal": (20.05, 406.01), "alibi": (19.73, 18.31)}  # perplexity, WikiText-103
-for name, (short_read, long_read) in paper.items():
+for name, perplexities in paper.items():
+    short_read, long_read = perplexities
     print(f"{name:10} perplexity of a word: {short_read} at 512 words, {long_read} at 15,512")
 
 # %% [markdown]
@@ -591,30 +599,34 @@ class Window(PositionalEncoding):
         super().__init__(inner.d_model, inner.n_heads)
         self.inner, self.width = inner, width
 
+    def embed(self, x, positions, tokens=None):
+        return self.inner.embed(x, positions, tokens)
+
     def bias(self, q, k, at):
-        found = self.inner.bias(q, k, at)
-        far = at.offsets.abs() >= self.width
-        plain = torch.zeros(far.shape, device=q.device) if found is None else found
-        return plain.masked_fill(far, -torch.inf)
+        bias = self.inner.bias(q, k, at)
+        bias = torch.zeros(at.offsets.shape, device=q.device) if bias is None else bias
+        return bias.masked_fill(at.offsets.abs() >= self.width, -torch.inf)
 
 
 def loss_in_window(model, width, blocks):
     for block in model.blocks:
         block.attention.encoding = Window(model.encoding, width)
-    found = trained_models.loss_by_position(model, blocks, length=1024)[64:].mean().item()
+    loss = trained_models.loss_by_position(model, blocks, length=1024)[64:].mean().item()
     for block in model.blocks:
         block.attention.encoding = model.encoding
-    return found
+    return loss
 
 
 # %%
-ways = {}
+losses = {}
 for name, model in models.items():
     pieces = trained_models.loss_by_position(model, blocks, length=64).mean().item()
     window = loss_in_window(model, 64, blocks)
-    ways[name] = {"whole": far[name], "window": window, "pieces": pieces}
-    print(f"{name:10}", ", ".join(f"{way} {value:.1f}" for way, value in ways[name].items()))
-change = ways["alibi"]["window"] - ways["alibi"]["whole"]
+    losses[name] = {"whole": far_loss[name], "window": window, "pieces": pieces}
+    print(
+        f"{name:10}", ", ".join(f"{reading} {value:.1f}" for reading, value in losses[name].items())
+    )
+change = losses["alibi"]["window"] - losses["alibi"]["whole"]
 side = "worse" if change > 0 else "better"
 guess.reveal(f"{side} by more than 0.1 nats" if abs(change) > 0.1 else "as well within 0.1 nats")
 
@@ -624,9 +636,9 @@ guess.reveal(f"{side} by more than 0.1 nats" if abs(change) > 0.1 else "as well 
 
 # %%
 widths = (1, 2, 4, 8, 16, 64, 1024)
-some = blocks[::2]
+half_the_blocks = blocks[::2]
 curves = {
-    name: torch.tensor([loss_in_window(model, width, some) for width in widths])
+    name: torch.tensor([loss_in_window(model, width, half_the_blocks) for width in widths])
     for name, model in models.items()
 }
 
@@ -642,15 +654,15 @@ plots.lines(
 )
 ax.set_xscale("log", base=2)
 ax.set_xticks(widths, widths)
-waves, lost = curves["sinusoidal"], (curves["alibi"][3] - curves["alibi"][-1]).item()
+sinusoidal = curves["sinusoidal"]
 plots.show(
     fig,
     "Loss beyond position 64 against the width of the window, 1 to 1024. ALiBi falls steeply up to "
     f"4 keys and is level from 8 on. Sinusoidal falls, then rises again from 4 or 8 keys to all; "
-    f"at 1024 it is about {(waves[-1] - waves.min()).item():.1f} above its lowest.",
+    f"at 1024 it is about {sinusoidal[-1] - sinusoidal.min():.1f} above its lowest.",
 )
-print(f"sinusoidal: lowest loss in any window {waves.min():.1f}, at {widths[waves.argmin()]} keys")
-
+best_width = widths[sinusoidal.argmin()]
+print(f"sinusoidal: lowest loss in any window {sinusoidal.min():.1f}, at {best_width} keys")
 
 # %% [markdown]
 # **Look:** through a window of 64 no query sees more keys than in training. Yet the sinusoidal loss
@@ -659,7 +671,8 @@ print(f"sinusoidal: lowest loss in any window {waves.min():.1f}, at {widths[wave
 # less harm.
 
 # %%
-print("ALiBi: 8 visible keys differ from all by more than 0.1 nats:", abs(lost) > 0.1)
+gap = (curves["alibi"][3] - curves["alibi"][-1]).item()
+print("ALiBi: 8 visible keys differ from all by more than 0.1 nats:", abs(gap) > 0.1)
 
 # %% [markdown]
 # ALiBi reads as well with 8 visible keys a layer as with all. Its level curve is no proof that it
@@ -684,12 +697,12 @@ torch.manual_seed(0)
 kin = {name: create(name, d_model=64, n_heads=8).requires_grad_(False) for name in KIN}
 q, k = torch.zeros(1, 8, 1, 8), torch.zeros(1, 8, 1024, 8)
 curves = {}  # name → (8, 1024), by distance from a query at position 1023
-for name, one in kin.items():
-    found = one.bias(q, k, Places(torch.tensor([1023]), torch.arange(1024)))[0, :, 0].flip(-1)
-    curves[name] = found - found[:, :1]
-    first, later = found[3, 0] - found[3, 100], found[3, 900] - found[3, 1000]
-    learned = ", ".join(f"{key} {tuple(p.shape)}" for key, p in one.named_parameters())
-    print(f"{name:8} 100 steps cost head 3 {first:6.2f} near, {later:6.2f} far;", end=" ")
+for name, encoding in kin.items():
+    costs = encoding.bias(q, k, Places(torch.tensor([1023]), torch.arange(1024)))[0, :, 0].flip(-1)
+    curves[name] = costs - costs[:, :1]
+    near_cost, far_cost = costs[3, 0] - costs[3, 100], costs[3, 900] - costs[3, 1000]
+    learned = ", ".join(f"{key} {tuple(p.shape)}" for key, p in encoding.named_parameters())
+    print(f"{name:8} 100 steps cost head 3 {near_cost:6.2f} near, {far_cost:6.2f} far;", end=" ")
     print("learned:", learned or "nothing")
 
 # %%
@@ -758,8 +771,10 @@ guess.reveal(round(100 * mean["near"][8192]), "%")
 heads = real.groupby(["layer", "head", "keys"])[["entropy", "near", "first"]].mean().unstack()
 grown = heads["entropy"][8192] - heads["entropy"][1024]  # log n grows by 2.08
 level, near = heads[grown < 0.2], heads["near"][8192]
-follow = (heads["entropy"][8192] - heads["entropy"][64] > 0.9 * math.log(128)).sum()
-print(f"entropy grows like log n (by 90 % of it, from 64 keys) in {follow} of {len(heads)} heads")
+n_growing = (heads["entropy"][8192] - heads["entropy"][64] > 0.9 * math.log(128)).sum()
+print(
+    f"entropy grows like log n (by 90 % of it, from 64 keys) in {n_growing} of {len(heads)} heads"
+)
 print(f"level, by less than 0.2 nats from 1024 to 8192 keys: {len(level)} heads; of these")
 print(f"    {(level['near'][8192] > 0.5).sum()} give more than half to the nearest 64 keys,")
 print(f"    {(level['first'][8192] > 0.5).sum()} more than half to the first token of the text")
@@ -773,18 +788,18 @@ axes[0].set(title="entropy of 270 heads", xlabel="keys", ylabel="entropy (nats)"
 axes[0].set_xscale("log", base=2)
 axes[0].set_xticks(mean.index, mean.index)
 axes[0].legend()
-priced = [1 - math.exp(-64 * m) for m in alibi_slopes(8).tolist()]
+alibi_shares = [1 - math.exp(-64 * m) for m in alibi_slopes(8).tolist()]
 axes[1].hist(near, torch.linspace(0, 1, 21), label="SmolLM2's heads")
-axes[1].plot(priced, [1] * 8, "^", color="C3", label="ALiBi's 8 slopes, equal scores")
+axes[1].plot(alibi_shares, [1] * 8, "^", color="C3", label="ALiBi's 8 slopes, equal scores")
 axes[1].set(title="held by the nearest 64 of 8192 keys", xlabel="share", ylabel="heads")
 axes[1].legend(fontsize=9)
-described = ", ".join(f"{share:.2f}" for share in priced)
-told = (
+plots.show(
+    fig,
     "Left: entropy against keys, a thin line a head, spread out below the dashed log n; the mean "
+    f"rises from {mean.entropy[64]:.1f} to {mean.entropy[8192]:.1f}. Right: heads by the share of "
+    f"the nearest 64 keys, {near.min():.2f} to {near.max():.2f}, most below a half. ALiBi's "
+    f"slopes: {', '.join(f'{share:.2f}' for share in alibi_shares)}.",
 )
-told += f"rises from {mean.entropy[64]:.1f} to {mean.entropy[8192]:.1f}. Right: heads by the share "
-told += f"of the nearest 64 keys, {near.min():.2f} to {near.max():.2f}, most below a half. "
-plots.show(fig, f"{told}ALiBi's slopes: {described}.")
 
 # %% [markdown]
 # **Look:** 128 times as many keys, and the mean entropy grows by a third of what $\log n$ does. The
@@ -884,9 +899,9 @@ def published(slopes, q_pos, k_pos):
     return (q_pos[:, None] - k_pos[None, :]) * slopes[:, None, None]
 
 
-seen = published(alibi_slopes(8), places, places).masked_fill(hidden, -torch.inf).softmax(-1)
-print(f"causal, head 0, query 47: weight on key 0 {seen[0, 47, 0]:.2f}, on itself", end=" ")
-print(f"{seen[0, 47, 47]:.0e}")
+weights = published(alibi_slopes(8), places, places).masked_fill(hidden, -torch.inf).softmax(-1)
+print(f"causal, head 0, query 47: weight on key 0 {weights[0, 47, 0]:.2f}, on itself", end=" ")
+print(f"{weights[0, 47, 47]:.0e}")
 
 # %% [markdown]
 # Write `cost(slopes, q_pos, k_pos)`: what ALiBi adds, (heads, queries, keys), right with and
@@ -931,10 +946,10 @@ def blockwise(q, k, v, slopes, q_pos, k_pos, causal, block):
         scores = q @ keys.mT / q.shape[-1] ** 0.5 - slopes[:, None, None] * steps.abs()
         if causal:
             scores = scores.masked_fill(steps > 0, -torch.inf)
-        new = torch.maximum(top, scores.amax(-1, keepdim=True))
-        shrink, weights = (top - new).exp(), (scores - new).exp()
+        new_top = torch.maximum(top, scores.amax(-1, keepdim=True))
+        shrink, weights = (top - new_top).exp(), (scores - new_top).exp()
         total = total * shrink + weights.sum(-1, keepdim=True)
-        out, top = out * shrink + weights @ values, new
+        out, top = out * shrink + weights @ values, new_top
     return out / total
 
 
