@@ -667,12 +667,10 @@ for name in rows:
     for task, setting in TASKS.items():
         draw, seeds = setting
         trained[name, task] = [train(name, draw, seed) for seed in seeds]
-right_as_trained = torch.tensor(
-    [[min(run[1] for run in trained[name, task]) for task in TASKS] for name in rows]
+right_as_trained, right_moved = (
+    torch.tensor([[min(run[k] for run in trained[name, task]) for task in TASKS] for name in rows])
+    for k in (1, 2)
 )  # the worst seed counts
-right_moved = torch.tensor(
-    [[min(run[2] for run in trained[name, task]) for task in TASKS] for name in rows]
-)
 solved = {
     task: [rows[i] for i in range(6) if right_as_trained[i, j] > 0.98]
     for j, task in enumerate(TASKS)
