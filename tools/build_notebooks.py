@@ -1,7 +1,6 @@
 """Build notebooks/ from lessons/: `python tools/build_notebooks.py [--help]`.
 
-Each lesson becomes a learners' notebook and one with solutions, both run from a fresh kernel. A
-notebook is built again if its lesson, the packages, data or this build have changed since.
+Each lesson becomes a learners' notebook and one with solutions, both run from a fresh kernel.
 """
 
 import argparse
@@ -28,7 +27,6 @@ from nbformat import NotebookNode
 from notebook_folds import withhold
 from notebook_outputs import alternative, clean, complaint, oversize, plain, written
 from notebook_source import (
-    METADATA_KEY,
     SITE_KEY,
     VOLATILE,
     BuildError,
@@ -63,13 +61,11 @@ class Result:
     """The outcome for one notebook."""
 
     name: str
-    built: bool
     seconds: float
     size: int
 
     def __str__(self) -> str:
-        state = "built" if self.built else "unchanged"
-        return f"{self.name:44} {state:9} {self.seconds:6.1f} s {self.size / 1000:6.0f} kB"
+        return f"{self.name:44} {self.seconds:6.1f} s {self.size / 1000:6.0f} kB"
 
 
 def kernel_environment(root: Path, scratch: str) -> dict[str, str]:
@@ -128,13 +124,11 @@ def run_cells(notebook: NotebookNode, path: Path, environment: dict[str, str]) -
         raise BuildError(f"{name}, cell {last[-1].id}: {error}") from None
 
 
-def build_one(target: Target, force: bool) -> Result:
-    """Build one notebook if it is out of date; on failure the former file stays."""
+def build_one(target: Target) -> Result:
+    """Build one notebook; on failure the former file stays."""
     start = time.perf_counter()
     with PARSING:
         notebook = inputs(target)
-    if not force and is_current(target, notebook):
-        return Result(target.name, False, time.perf_counter() - start, target.path.stat().st_size)
     if lacking := lesson_models.lacking(notebook.cells):
         raise BuildError(
             f"{target.name} shows a published model; not installed: {', '.join(lacking)}. "
@@ -158,15 +152,7 @@ def build_one(target: Target, force: bool) -> Result:
     if problem := oversize(notebook, len(content)):
         raise BuildError(f"{target.name} is {problem}")
     replace(target.path, content)
-    return Result(target.name, True, time.perf_counter() - start, len(content))
-
-
-def is_current(target: Target, notebook: NotebookNode) -> bool:
-    """Whether the notebook on disk was built from the present sources."""
-    on_disk = read_notebook(target.path)
-    if on_disk is None or differences(notebook, on_disk):
-        return False
-    return on_disk.metadata.get(METADATA_KEY) == notebook.metadata[METADATA_KEY]
+    return Result(target.name, time.perf_counter() - start, len(content))
 
 
 def replace(path: Path, content: bytes) -> None:
@@ -196,14 +182,14 @@ def choose(lessons: list[Path], names: list[str]) -> list[Path]:
     return [by_name[name] for name in names] or lessons
 
 
-def build(root: Path, names: list[str] | None = None, force: bool = False, jobs: int = 2) -> bool:
+def build(root: Path, names: list[str] | None = None, jobs: int = 2) -> bool:
     """Build lessons, `jobs` notebooks at a time; print the outcomes; True if all succeeded."""
     project = read_project(root.resolve())
     lessons = find_lessons(project.root)
     targets, good = targets_of(project, choose(lessons, names or [])), True
     pool = ThreadPoolExecutor(max_workers=jobs)  # the work is done in the kernels' processes
     try:
-        for future in as_completed([pool.submit(build_one, target, force) for target in targets]):
+        for future in as_completed([pool.submit(build_one, target) for target in targets]):
             try:
                 print(future.result(), flush=True)
             except BuildError as error:
@@ -251,7 +237,6 @@ def main(arguments: list[str] | None = None) -> int:
     """The command line; the exit status is 0 if there are no problems."""
     parser = argparse.ArgumentParser(description="Build notebooks/ from lessons/.")
     parser.add_argument("--lessons", nargs="+", default=[], metavar="NN", help="only these")
-    parser.add_argument("--force", action="store_true", help="build what is up to date too")
     parser.add_argument("--check", action="store_true", help="compare only, execute nothing")
     parser.add_argument("--budget", action="store_true", help="count only, execute nothing")
     parser.add_argument("--jobs", type=int, default=2, metavar="N", help="notebooks at a time")
@@ -262,7 +247,7 @@ def main(arguments: list[str] | None = None) -> int:
         if options.check:
             problems = check(options.root)
         elif not options.budget:
-            good = build(options.root, options.lessons, options.force, options.jobs)
+            good = build(options.root, options.lessons, options.jobs)
         if not options.check:
             lessons = choose(find_lessons(options.root), options.lessons)
             table, problems = budgets(lessons)

@@ -4,7 +4,6 @@ Nothing is executed here: build_notebooks.py runs cells and notebook_outputs.py 
 outputs. notebook_folds.py hides plumbing and answers, notebook_budget.py counts a lesson's size.
 """
 
-import hashlib
 import re
 import tomllib
 from copy import deepcopy
@@ -21,7 +20,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_notebook
 from notebook_folds import PLUMBING, fold, seal
 
-METADATA_KEY = "order_matters"
+HEADER_KEY = "order_matters"  # above a lesson's first cell: its edition and limits
 NBVAL_TAGS = {"nbval-ignore-output", "nbval-check-output", "nbval-skip", "raises-exception"}
 VOLATILE = "volatile"  # shows times, which differ in each run: neither saved nor compared
 KNOWN_TAGS = {"solution", "stub", "readme", VOLATILE, PLUMBING, lesson_models.TAG} | NBVAL_TAGS
@@ -211,7 +210,7 @@ def limits(lesson: Path) -> dict[str, int]:
 def _header(lesson: Path) -> dict[str, Any]:
     """What a lesson says of itself above its first cell, under ``order_matters``."""
     above, _, _ = lesson.read_text(encoding="utf-8").partition("\n# %%")
-    return jupytext.reads(above, fmt="py:percent").metadata.get(METADATA_KEY, {})
+    return jupytext.reads(above, fmt="py:percent").metadata.get(HEADER_KEY, {})
 
 
 def setup_source(project: Project, models: list[str]) -> str:
@@ -243,29 +242,7 @@ def inputs(target: Target) -> NotebookNode:
     notebook.nbformat_minor = 5
     left_out = "stub" if target.solutions else "solution"
     notebook, _ = TagRemovePreprocessor(remove_cell_tags={left_out}).preprocess(notebook, {})
-    notebook.metadata[METADATA_KEY] = {"built_from": fingerprint(target)}
     return notebook
-
-
-def fingerprint(target: Target) -> str:
-    """A hash of everything that the notebook depends on, whatever line ends git checks out."""
-    project, root = target.project, target.project.root
-    files = [target.lesson, *(root / "data").rglob("*")]
-    for package in ("course_utils", "course_lab"):
-        files += (root / package).rglob("*.py")
-    files = [file for file in files if file.name != "claims.csv"]  # made from the notebooks
-    code = [
-        Path(__file__).with_name("build_notebooks.py"),
-        *Path(__file__).parent.glob("notebook_*.py"),
-        Path(__file__).with_name("lesson_models.py"),
-    ]
-    digest = hashlib.sha256(f"{project.address}@{project.tag}".encode())
-    for base, paths in ((root, files), (Path(__file__).parent, code)):
-        for path in sorted(filter(Path.is_file, paths), key=Path.as_posix):
-            content = path.read_bytes().replace(b"\r\n", b"\n")
-            digest.update(path.relative_to(base).as_posix().encode() + b"\0")
-            digest.update(hashlib.sha256(content).digest())
-    return digest.hexdigest()
 
 
 def differences(expected: NotebookNode, actual: NotebookNode) -> list[str]:
@@ -278,22 +255,15 @@ def differences(expected: NotebookNode, actual: NotebookNode) -> list[str]:
     lines = [f"cells {word}: {', '.join(names[:5])}" for word, names in groups.items() if names]
     if not lines and list(lesson) != list(notebook):
         lines.append("cells in another order")
-    if _without(METADATA_KEY, expected.metadata) != _without(METADATA_KEY, actual.metadata):
+    if expected.metadata != actual.metadata:
         lines.append("metadata of the notebook")
     return lines
 
 
 def _input_cells(notebook: NotebookNode) -> dict[str, tuple]:
     """What the build writes of each cell before it is run, by the cell's id."""
-    return {
-        cell.get("id", f"number {number}"): (
-            cell.cell_type,
-            cell.source,
-            _without(SITE_KEY, cell.metadata),
-        )
-        for number, cell in enumerate(notebook.cells)
-    }
-
-
-def _without(key: str, metadata: NotebookNode) -> dict[str, Any]:
-    return {name: value for name, value in metadata.items() if name != key}
+    cells = {}
+    for number, cell in enumerate(notebook.cells):
+        metadata = {key: value for key, value in cell.metadata.items() if key != SITE_KEY}
+        cells[cell.get("id", f"number {number}")] = (cell.cell_type, cell.source, metadata)
+    return cells
