@@ -23,7 +23,8 @@ MOVES = 20  # of each control
 # Work is what the change itself takes, up to a finished layout. The next frame follows when the
 # screen asks for it; a change may come at any time between two.
 MOVE = """async (root, moves) => {
-    const sleep = (ms) => new Promise((done) => setTimeout(done, ms)), found = [];
+    const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
+    const times = [];
     for (const input of root.querySelectorAll('input, select')) {
         for (let n = 0; n < moves; n++) {
             const low = Number(input.min), high = Number(input.max);
@@ -41,23 +42,23 @@ MOVE = """async (root, moves) => {
                 channel.port1.onmessage = done;
                 channel.port2.postMessage(0);
             });
-            found.push([work, performance.now() - start]);
+            times.push([work, performance.now() - start]);
         }
     }
-    return found;
+    return times;
 }"""
 
 
 def on_a_page(browser: Any) -> dict[str, list[list[float]]]:
     """Work and time to the next frame of each change, by explorer."""
-    found = {}
+    changes = {}
     for name, explorer in explorers.ALL.items():
         page = browser.new_page(viewport={"width": 1000, "height": 800})
         page.set_content(f"<script type=module>{explorer.module}; mount(document.body)</script>")
         page.wait_for_selector(".om svg")
-        found[name] = page.locator(".om").evaluate(MOVE, MOVES)
+        changes[name] = page.locator(".om").evaluate(MOVE, MOVES)
         page.close()
-    return found
+    return changes
 
 
 def in_jupyterlab(browser: Any) -> dict[str, list[list[float]]]:
@@ -70,13 +71,13 @@ def in_jupyterlab(browser: Any) -> dict[str, list[list[float]]]:
         with jupyterlab(folder, Path(private)) as (address, token):
             page = browser.new_page(viewport={"width": 1200, "height": 1000})
             open_and_run(page, address, token, "all.ipynb")
-            shown = f"document.querySelectorAll('.om:has(svg)').length === {len(explorers.ALL)}"
-            page.wait_for_function(shown, timeout=60 * SECONDS)
-            found = {}
+            all_drawn = f"document.querySelectorAll('.om:has(svg)').length === {len(explorers.ALL)}"
+            page.wait_for_function(all_drawn, timeout=60 * SECONDS)
+            changes = {}
             for name, root in zip(explorers.ALL, page.locator(".om").all(), strict=True):
                 root.scroll_into_view_if_needed()
-                found[name] = root.evaluate(MOVE, MOVES)
-            return found
+                changes[name] = root.evaluate(MOVE, MOVES)
+            return changes
 
 
 def quantile(values: list[float], share: float) -> float:
@@ -88,15 +89,16 @@ def main() -> None:
     with sync_playwright() as play, chromium(play) as browser:
         places = {"page": on_a_page(browser), "JupyterLab": in_jupyterlab(browser)}
     print(f"{'':16} {'':5}  work, ms: 50 %  95 %   to the next frame: 50 %  95 %")
-    for place, found in places.items():
-        found["all"] = [change for changes in found.values() for change in changes]
-        for name, changes in found.items():
-            work, frame = ([change[kind] for change in changes] for kind in (0, 1))
-            middle = "  ".join(
+    for place, by_explorer in places.items():
+        by_explorer["all"] = [change for changes in by_explorer.values() for change in changes]
+        for name, changes in by_explorer.items():
+            work = [change[0] for change in changes]
+            frame = [change[1] for change in changes]
+            quantiles = "  ".join(
                 f"{quantile(times, 0.5):6.1f} {quantile(times, 0.95):6.1f}"
                 for times in (work, frame)
             )
-            print(f"{name:16} {len(changes):5}  {middle}   {place}", flush=True)
+            print(f"{name:16} {len(changes):5}  {quantiles}   {place}", flush=True)
 
 
 if __name__ == "__main__":

@@ -202,11 +202,11 @@ class Panel {
     const colours = colourTable(this.dark, signed);
     const low = signed ? -limit : 0;
     const stepsPerUnit = 255 / (limit - low);
-    const pixels = Uint32Array.from(values, (value) => {
-      if (Number.isNaN(value)) return colours[HIDDEN];
-      const place = Math.round((value - low) * stepsPerUnit);
-      return colours[Math.min(Math.max(place, 0), 255)];
-    });
+    const pixels = new Uint32Array(values.length);
+    for (let i = 0; i < values.length; i++) { // faster than Uint32Array.from
+      const place = Math.round((values[i] - low) * stepsPerUnit);
+      pixels[i] = colours[Number.isNaN(place) ? HIDDEN : Math.min(Math.max(place, 0), 255)];
+    }
     return this.pixels(pixels, columns);
   }
 
