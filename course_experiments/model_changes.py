@@ -7,7 +7,7 @@ from typing import Any
 from course_utils.encodings import Linear, NoEncoding, Places, PositionalEncoding
 from course_utils.encodings.base import Keys, Queries
 from course_utils.encodings.rope import Rotary
-from course_utils.pretrained.ablation import LeftOut, Still
+from course_utils.pretrained.ablation import LeftOutPairs, StoppedPairs
 from course_utils.results import AS_TRAINED
 
 MOVED = 5000  # positions by which a text is moved
@@ -38,9 +38,9 @@ CHANGES: dict[str, tuple[int, Mapping[str, Any] | Callable[..., PositionalEncodi
     "wrong layout": (0, {"layout": "half"}),
     "base 10000": (0, {"base": 10_000.0}),
     "positions / 4": (0, {"scaling": Linear(4.0)}),
-    **{f"{pairs} still": (0, {"scaling": Still(*ends)}) for pairs, ends in PAIRS.items()},
+    **{f"{pairs} still": (0, {"scaling": StoppedPairs(*ends)}) for pairs, ends in PAIRS.items()},
     **{
-        f"{pairs} left out": (0, partial(LeftOut, first=ends[0], last=ends[1]))
+        f"{pairs} left out": (0, partial(LeftOutPairs, first=ends[0], last=ends[1]))
         for pairs, ends in PAIRS.items()
     },
 }

@@ -4,7 +4,7 @@ Rows hold what was measured, and what tells them apart within one reading of a t
 """
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any
 
 import torch
 from jaxtyping import Float
@@ -18,8 +18,8 @@ from course_utils.encodings.rope import apply_rope, rope_angles, rope_frequencie
 from course_utils.measures import entropy, mean_products, pair_shares
 from course_utils.models.stretching import way_to_stretch
 from course_utils.pretrained import SmolLM2
-from course_utils.pretrained.ablation import Noting
-from course_utils.pretrained.language_model import AT_ONCE, CONTEXT
+from course_utils.pretrained.ablation import RecordingRotary
+from course_utils.pretrained.language_model import CONTEXT, TOKENS_AT_ONCE
 from course_utils.pretrained.published import Tokens
 from course_utils.results import AS_TRAINED
 
@@ -50,12 +50,12 @@ def pairs(model: SmolLM2, tokens: Tokens, way: str = AS_TRAINED) -> list[Row]:
     much attention the first token and the one before the query get, the mean over queries.
     """
     old = model.encoding
-    looking = Noting(old.d_model, old.n_heads, **old.options)
-    looking.noted = []
+    looking = RecordingRotary(old.d_model, old.n_heads, **old.options)
+    looking.recorded = []
     model.with_encoding(looking).loss(tokens)
     theta, found = rope_frequencies(old.d_head, old.options["base"]), []
     angles = rope_angles(torch.arange(tokens.shape[1], device=tokens.device), theta)
-    for layer, (q, k) in enumerate(looking.noted):
+    for layer, (q, k) in enumerate(looking.recorded):
         scores = apply_rope(q, angles) @ apply_rope(k, angles).mT / old.d_head**0.5
         later = torch.ones_like(scores, dtype=torch.bool).triu(1)
         weights = scores.masked_fill(later, -torch.inf).softmax(-1)
@@ -85,7 +85,7 @@ def spread(model: SmolLM2, tokens: Tokens, way: str = AS_TRAINED) -> list[Row]:
         first = n - QUERIES
         if first > read:
             model.hidden(tokens[:, read:first], cache=cache)
-        _, weights = model.hidden(tokens[:, first:n], cache=cache, need_weights=True)
+        _, weights = model.hidden_and_weights(tokens[:, first:n], cache=cache)
         for layer, one in enumerate(weights):
             measured = {
                 "entropy": entropy(one),
@@ -135,7 +135,7 @@ def stretched(model: SmolLM2, way: str, read: int) -> tuple[SmolLM2, int, float]
 def loss_while_growing(model: SmolLM2, tokens: Tokens) -> Float[Tensor, "1 seq_less_1"]:
     """As ``model.loss``, for a scaling that looks at the length: of the text up to then."""
     x = read_while_growing(model, tokens[:, :-1], model.new_cache())[0]
-    pairs = zip(x.split(AT_ONCE), tokens[0, 1:].split(AT_ONCE), strict=True)
+    pairs = zip(x.split(TOKENS_AT_ONCE), tokens[0, 1:].split(TOKENS_AT_ONCE), strict=True)
     found = [
         F.cross_entropy(F.linear(near, model.words.weight), token, reduction="none")
         for near, token in pairs
@@ -155,4 +155,4 @@ def read_while_growing(
     past = max(0, tokens.shape[1] - CONTEXT)
     sizes = [tokens.shape[1] - past, *[BIN] * (past // BIN), past % BIN]
     pieces = tokens.split([size for size in sizes if size], 1)
-    return torch.cat([cast("Tensor", model.hidden(piece, cache=cache)) for piece in pieces], 1)
+    return torch.cat([model.hidden(piece, cache=cache) for piece in pieces], 1)

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import copy
 from functools import partial
-from typing import cast
 
 import torch
-from torch import Tensor
 from torch.nn import functional as F
 
 from course_experiments.model_readings import Row, read_while_growing, stretched
@@ -52,7 +50,7 @@ def haystack(model: SmolLM2, tokens: Tokens, way: str) -> list[Row]:
     rows = []
     for place, city, answer in zip(places, cities, answers, strict=True):
         asked = model.encode(f"{SENTENCE.format(city)} {answer}")
-        x = cast("Tensor", reader.hidden(asked[:, :-1], cache=[copy.copy(one) for one in cache]))
+        x = reader.hidden(asked[:, :-1], cache=[copy.copy(one) for one in cache])
         logits = F.linear(x[0, -DIGITS:], model.words.weight)
         wanted = asked[0, -DIGITS:]
         rows.append(

@@ -333,13 +333,13 @@ plots.show(
 # %% tags=["pretrained"]
 from course_lab.session import if_installed
 from course_utils import pretrained
-from course_utils.pretrained.ablation import LeftOut
+from course_utils.pretrained.ablation import LeftOutPairs
 
 model = if_installed(pretrained.smollm2)
 if model:
     page = data.verified("documentation.txt").read_text(encoding="utf-8")
     ids = model.encode(page[:1000])[:, :128]  # or a text of your own
-    pairs = LeftOut(576, 9, base=100_000, first=23, last=24)
+    pairs = LeftOutPairs(576, 9, base=100_000, first=23, last=24)
     as_trained, without_pairs = model.loss(ids).mean(), model.with_encoding(pairs).loss(ids).mean()
     print(f"as trained {as_trained:.1f} nats a token, without pairs 23 and 24 {without_pairs:.1f}")
 

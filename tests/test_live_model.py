@@ -24,7 +24,7 @@ from course_utils.measures import trained_models
 from course_utils.measures.trained_models import sliding_loss
 from course_utils.models import TinyTransformer, shipped
 from course_utils.models.stretching import way_to_stretch
-from course_utils.pretrained.ablation import LeftOut, Still
+from course_utils.pretrained.ablation import LeftOutPairs, StoppedPairs
 from course_utils.texts import data, text
 
 pytestmark = pytest.mark.browser
@@ -64,12 +64,12 @@ def random_speeds() -> tuple[TinyTransformer, dict[str, Any]]:
 def stopped() -> tuple[TinyTransformer, dict[str, Any]]:
     speeds = [0.0 if 1 <= pair <= 3 else speed for pair, speed in enumerate(PLAIN)]
     turning = {"speeds": speeds, "kept": ALL, "sharpness": 1}
-    return shipped.model("rope", scaling=Still(1, 3)), turning
+    return shipped.model("rope", scaling=StoppedPairs(1, 3)), turning
 
 
 def left_out() -> tuple[TinyTransformer, dict[str, Any]]:
     kept = [0 if 4 <= pair <= 7 else 1 for pair in range(16)]
-    model = shipped.model("rope").changed(encoding=LeftOut(128, 4, first=4, last=7))
+    model = shipped.model("rope").changed(encoding=LeftOutPairs(128, 4, first=4, last=7))
     return model, {"speeds": PLAIN, "kept": kept, "sharpness": 1}
 
 

@@ -183,7 +183,7 @@ def test_positions_in_pieces_are_those_of_each_sentence(encoder, monkeypatch):
     shared = torch.arange(tokens.shape[1]) * 3
     each = shared + torch.tensor([[0], [10], [200], [77]])
     whole = {p: pooled(encoder(tokens, at, mask), mask) for p, at in enumerate((shared, each))}
-    monkeypatch.setattr(sentence_encoder, "AT_ONCE", 2)
+    monkeypatch.setattr(sentence_encoder, "SENTENCES_AT_ONCE", 2)
     for p, at in enumerate((shared, each)):
         assert gap(encoder.embed(SENTENCES, at), whole[p]) <= 1e-5
     assert gap(whole[0], whole[1]) > 0.01

@@ -346,7 +346,7 @@ def test_hooks_on_attention_see_every_layer(model, ids):
 
 @torch.no_grad()
 def test_logits_are_the_hidden_vectors_times_the_words(model, ids, logits):
-    hidden, weights = model.hidden(ids, need_weights=True)
+    hidden, weights = model.hidden_and_weights(ids)
     assert hidden.shape == (1, ids.shape[1], 576) and len(weights) == 30
     assert gap(hidden @ model.words.weight.T, logits) <= 1e-3
     assert gap(model.hidden(ids), hidden) <= 1e-3
@@ -396,7 +396,7 @@ def test_loss_in_pieces_is_the_loss(model, ids, monkeypatch):
         sizes.append(len(x))
         return logits(self, x)
 
-    monkeypatch.setattr(language_model, "AT_ONCE", 16)
+    monkeypatch.setattr(language_model, "TOKENS_AT_ONCE", 16)
     monkeypatch.setattr(language_model.SmolLM2, "_logits", noted)
     assert gap(model.loss(batch), whole) <= 1e-4
     assert sizes == [16, 16, 8]

@@ -23,7 +23,7 @@ from course_utils.encodings.functional import rope_angles, rope_frequencies
 from course_utils.encodings.rope import Rotary
 from course_utils.measures.weights import entropy
 from course_utils.pretrained import SmolLM2, language_model, missing
-from course_utils.pretrained.ablation import LeftOut, Still
+from course_utils.pretrained.ablation import LeftOutPairs, StoppedPairs
 from course_utils.results import AS_TRAINED
 from course_utils.texts import data
 
@@ -105,7 +105,7 @@ def test_a_text_that_is_moved_has_the_loss_that_it_had_and_every_other_change_an
     ("way", "same"),
     [
         ("no position", lambda model: model.with_encoding(NoEncoding(WIDE, 9))),
-        ("no position", lambda model: model.with_encoding(scaling=Still(0, 31))),
+        ("no position", lambda model: model.with_encoding(scaling=StoppedPairs(0, 31))),
         ("wrong layout", lambda model: model.with_encoding(Rotary(WIDE, 9, 1e5, "half"))),
         ("base 10000", lambda model: model.with_encoding(Rotary(WIDE, 9, 1e4))),
     ],
@@ -137,7 +137,7 @@ def test_pairs_that_are_still_have_no_frequency_and_the_others_theirs():
     assert [*off.values()][:8] == [{*range(m, m + 4)} for m in range(0, 32, 4)]
     assert off["fast half still"] == {*range(16)}
     assert off["slow half still"] == {*range(16, 32)}
-    changed, factor = Still(4, 7).frequencies(plain, 1e5)
+    changed, factor = StoppedPairs(4, 7).frequencies(plain, 1e5)
     assert bool((changed[4:8] == 0).all()) and factor == 1.0
 
 
@@ -161,14 +161,14 @@ def test_rounded_positions_turn_by_rounded_angles_and_hide_what_they_hid(model, 
 
 def test_pairs_that_are_left_out_bring_nothing_to_the_scores_and_the_others_what_they_did(model):
     q, k = torch.randn(1, 9, 20, 64), torch.randn(1, 9, 20, 64)
-    without = LeftOut(WIDE, 9, language_model.BASE, first=4, last=31)
+    without = LeftOutPairs(WIDE, 9, language_model.BASE, first=4, last=31)
     at = places(torch.zeros(1, 20, dtype=torch.long), None, None, None)
     turned = [one.rotate(q, k, at) for one in (without, model.encoding)]
     found, plain = (queries * keys for queries, keys in turned)
     torch.testing.assert_close(found[..., :8], plain[..., :8])
     assert not found[..., 8:].any()
     with pytest.raises(ValueError, match="layout 'half'"):
-        LeftOut(WIDE, 9, language_model.BASE, layout="half", first=4, last=31)
+        LeftOutPairs(WIDE, 9, language_model.BASE, layout="half", first=4, last=31)
 
 
 def test_the_shares_and_products_of_pairs_are_those_of_the_queries_and_keys_of_each_head(

@@ -23,7 +23,7 @@ from course_utils.encodings.functional import scaled_frequencies
 from course_utils.measures import trained_models
 from course_utils.models import shipped
 from course_utils.models.stretching import BASE, way_to_stretch
-from course_utils.pretrained.ablation import LeftOut, Still
+from course_utils.pretrained.ablation import LeftOutPairs, StoppedPairs
 from course_utils.texts import data, text
 
 SOURCE = Path(__file__).resolve().parents[1] / "site" / "live"
@@ -141,8 +141,8 @@ def without_pairs() -> dict[str, float]:
     n_heads, d_head = model.encoding.n_heads, model.encoding.d_head
     pairs, models = d_head // 2, {"all": model}
     for kind, first, last in (("fast", 0, pairs // 4 - 1), ("slow", pairs // 2, pairs - 1)):
-        without = LeftOut(n_heads * d_head, n_heads, first=first, last=last)
-        models[f"{kind}_stopped"] = shipped.model(MODEL, scaling=Still(first, last))
+        without = LeftOutPairs(n_heads * d_head, n_heads, first=first, last=last)
+        models[f"{kind}_stopped"] = shipped.model(MODEL, scaling=StoppedPairs(first, last))
         models[f"{kind}_out"] = model.changed(encoding=without)
     judged = windows.targets >= 0
     return {

@@ -1,4 +1,4 @@
-"""RoPE with a part of it changed or watched, to put into a published model by ``with_encoding``."""
+"""RoPE with a part of it changed or recorded, to go into a published model by ``with_encoding``."""
 
 from dataclasses import dataclass
 
@@ -12,24 +12,24 @@ from course_utils.encodings.rope import Rotary
 from course_utils.encodings.scaling import Length, Pairs, Scaled
 
 
-class Noting(Rotary):
-    """RoPE that notes queries and keys before they turn.
+class RecordingRotary(Rotary):
+    """RoPE that records queries and keys before they turn.
 
     Attributes:
-        noted: (heads, seq, d_head) each, of the first text, for every layer that has been passed;
-            to be set to an empty list first.
+        recorded: (heads, seq, d_head) each, of the first text, for every layer that has been
+            passed; to be set to an empty list first.
     """
 
-    noted: list[tuple[Tensor, Tensor]]
+    recorded: list[tuple[Tensor, Tensor]]
 
     def rotate(self, q: Queries, k: Keys, at: Places) -> tuple[Queries, Keys]:
         """As RoPE."""
-        self.noted.append((q[0], for_each_head(k, self.n_heads)[0]))
+        self.recorded.append((q[0], for_each_head(k, self.n_heads)[0]))
         return super().rotate(q, k, at)
 
 
 @dataclass(frozen=True)
-class Still(Scaling):
+class StoppedPairs(Scaling):
     """The pairs from ``first`` to ``last`` do not turn, the others do as before."""
 
     first: int
@@ -38,16 +38,11 @@ class Still(Scaling):
 
     def frequencies(self, plain: Pairs, base: float, length: Length = None) -> Scaled:
         """See :meth:`Scaling.frequencies`."""
-        return plain.masked_fill(self.chosen(plain), 0), 1.0
-
-    def chosen(self, plain: Pairs) -> Tensor:
-        """Which pairs these are, (pairs,), True and False."""
-        pair = torch.arange(len(plain), device=plain.device)
-        return (self.first <= pair) & (pair <= self.last)
+        return plain.masked_fill(_is_between(self.first, self.last, plain), 0), 1.0
 
 
-class LeftOut(Rotary):
-    """RoPE whose pairs of neighbours from ``first`` to ``last`` bring nothing to q·k; others do."""
+class LeftOutPairs(Rotary):
+    """RoPE whose pairs of neighbours from ``first`` to ``last`` add nothing to q·k; others do."""
 
     def __init__(
         self,
@@ -68,5 +63,11 @@ class LeftOut(Rotary):
         """As RoPE, with 0 in these pairs of the queries."""
         q, k = super().rotate(q, k, at)
         pairs = torch.empty(self.d_head // 2, device=q.device)
-        chosen = Still(self.first, self.last).chosen(pairs)
-        return q.masked_fill(chosen.repeat_interleave(2), 0), k
+        is_left_out = _is_between(self.first, self.last, pairs).repeat_interleave(2)
+        return q.masked_fill(is_left_out, 0), k
+
+
+def _is_between(first: int, last: int, pairs: Pairs) -> Tensor:
+    """Which of the pairs are from ``first`` to ``last``, (pairs,)."""
+    number = torch.arange(len(pairs), device=pairs.device)
+    return (first <= number) & (number <= last)

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from course_utils import validation
 from course_utils.attention.attention import Weights
 from course_utils.attention.kv_cache import KVCache, layer_caches, places
+from course_utils.devices import isolated_rng
 from course_utils.encodings import PositionalEncoding
 from course_utils.encodings.positions import Positions
 
@@ -22,7 +23,7 @@ Model = TypeVar("Model", bound="Published")
 
 
 class Published(nn.Module):
-    """Words, layers with attention, published weights in float32; position is one object in it.
+    """Word embeddings, layers with attention, published weights in float32, and one encoding.
 
     It is made in evaluation mode and takes no gradients, and neither does an encoding from the
     moment that it is in here. ``requires_grad_`` of what is to learn changes that.
@@ -48,8 +49,12 @@ class Published(nn.Module):
         self.encoding, self.tokenizer = encoding, tokenizer
         with torch.device("meta"):  # no memory for weights that are replaced at once
             self._build()
-        own = {name: one for name, one in self.state_dict(keep_vars=True).items() if _is_own(name)}
-        self.load_state_dict({**own, **weights}, assign=True)
+        of_encoding = {
+            name: weight
+            for name, weight in self.state_dict(keep_vars=True).items()
+            if _is_of_encoding(name)
+        }
+        self.load_state_dict({**of_encoding, **weights}, assign=True)
         self.to(self.words.weight.device).eval().requires_grad_(False)
 
     def _build(self) -> None:
@@ -57,8 +62,10 @@ class Published(nn.Module):
         raise NotImplementedError
 
     def _for_each(self, layers: int) -> list[PositionalEncoding]:
-        one = self.encoding
-        return [one, *(one if one.shared else copy.deepcopy(one) for _ in range(layers - 1))]
+        if self.encoding.shared:
+            return [self.encoding] * layers
+        copies = [copy.deepcopy(self.encoding) for _ in range(layers - 1)]
+        return [self.encoding, *copies]
 
     def hidden(
         self,
@@ -66,15 +73,22 @@ class Published(nn.Module):
         positions: Positions | None = None,
         cache: Sequence[KVCache] | None = None,
         attention_mask: Mask | None = None,
-        need_weights: bool = False,
-    ) -> Hidden | tuple[Hidden, tuple[Weights, ...]]:
-        """The last vectors; with ``need_weights`` the attention weights of every layer too.
+    ) -> Hidden:
+        """The last vectors. Hooks on ``layers`` show what comes before.
 
-        Arguments as for :class:`course_utils.models.TinyTransformer`. Hooks on ``layers`` show what
-        comes before.
+        Arguments as for :class:`course_utils.models.TinyTransformer`.
         """
-        x, weights = self._read(tokens, positions, cache, attention_mask, need_weights)
-        return (x, weights) if need_weights else x
+        return self._read(tokens, positions, cache, attention_mask)[0]
+
+    def hidden_and_weights(
+        self,
+        tokens: Tokens,
+        positions: Positions | None = None,
+        cache: Sequence[KVCache] | None = None,
+        attention_mask: Mask | None = None,
+    ) -> tuple[Hidden, tuple[Weights, ...]]:
+        """The last vectors, and the attention weights of every layer."""
+        return self._read(tokens, positions, cache, attention_mask, need_weights=True)
 
     def _read(
         self,
@@ -87,17 +101,18 @@ class Published(nn.Module):
         ids = validation.token_ids("tokens", tokens, self.words.num_embeddings)
         caches = layer_caches(cache, len(self.layers))
         at = places(ids, positions, caches[0], attention_mask)  # one for all layers
-        x, kept = self.words(ids), []
+        x = self.words(ids)
+        all_weights = []
         layers = cast("Iterable[Any]", self.layers)
-        for number, (layer, one) in enumerate(zip(layers, caches, strict=True)):
+        for number, (layer, layer_cache) in enumerate(zip(layers, caches, strict=True)):
             if number == 0 or self.encoding.every_layer:
                 x = layer.attention.encoding.embed(x, at.embedding_positions, ids)
             if number == 0:
                 x = self.first_norm(x)
-            x, weights = layer(x, at, one, need_weights)
+            x, weights = layer(x, at, layer_cache, need_weights)
             if weights is not None:
-                kept.append(weights)
-        return self.last_norm(x), tuple(kept)
+                all_weights.append(weights)
+        return self.last_norm(x), tuple(all_weights)
 
     def with_encoding(
         self: Model, encoding: PositionalEncoding | None = None, **options: Any
@@ -114,17 +129,27 @@ class Published(nn.Module):
             raise TypeError(f"with_encoding takes an encoding or options of its own, got {got}")
         weights = self.state_dict()
         if encoding is None:
-            old = self.encoding
-            for name in options:
-                validation.choice(f"option of {type(old).__name__}", name, old.options)
-            with torch.random.fork_rng(devices=[]):  # the caller's random numbers go on as before
-                encoding = type(old)(old.d_model, old.n_heads, **{**old.options, **options})
-            had, has = ([list(w.shape) for w in one.parameters()] for one in (old, encoding))
-            if had != has:
-                raise ValueError(f"options must keep what is learned in shape, {had}, got {has}")
+            encoding = self._encoding_with(options)
         else:
-            weights = {name: one for name, one in weights.items() if not _is_own(name)}
+            weights = {name: w for name, w in weights.items() if not _is_of_encoding(name)}
         return type(self)(encoding, weights, self.tokenizer)
+
+    def _encoding_with(self, options: Mapping[str, Any]) -> PositionalEncoding:
+        """The present encoding made anew with other options; its parameters keep their shapes."""
+        present = self.encoding
+        for name in options:
+            validation.choice(f"option of {type(present).__name__}", name, present.options)
+        with isolated_rng():
+            changed = type(present)(
+                present.d_model, present.n_heads, **{**present.options, **options}
+            )
+        shapes = [list(parameter.shape) for parameter in present.parameters()]
+        new_shapes = [list(parameter.shape) for parameter in changed.parameters()]
+        if shapes != new_shapes:
+            raise ValueError(
+                f"options must keep what is learned in shape, {shapes}, got {new_shapes}"
+            )
+        return changed
 
 
 def blank(rows: int, width: int) -> nn.Embedding:
@@ -134,10 +159,12 @@ def blank(rows: int, width: int) -> nn.Embedding:
 
 def renamed(weights: Mapping[str, Tensor], pairs: Mapping[str, str]) -> dict[str, Tensor]:
     """The same tensors; parts of their names are replaced, by the first of ``pairs`` that fits."""
-    known = re.compile("|".join(map(re.escape, pairs)))
-    return {known.sub(lambda found: pairs[found[0]], name): one for name, one in weights.items()}
+    pattern = re.compile("|".join(map(re.escape, pairs)))
+    return {
+        pattern.sub(lambda match: pairs[match[0]], name): weight for name, weight in weights.items()
+    }
 
 
-def _is_own(name: str) -> bool:
-    """Whether a weight is an encoding's own."""
+def _is_of_encoding(name: str) -> bool:
+    """Whether a weight of this name belongs to an encoding."""
     return "encoding." in name

