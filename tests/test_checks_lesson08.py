@@ -50,7 +50,6 @@ test_natural_mistakes_are_named = wrong_answers(
     "mistake",
     {
         check_ntk_factor: [
-            (lambda d, base, trained, target: target / trained, "the slowest pair"),
             (lambda d, base, trained, target: target // trained, "the slowest pair"),
             (
                 lambda d, base, trained, target: (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from torch import Tensor
 
@@ -32,23 +32,17 @@ class Mistake:
     trace: Callable[[tuple[Any, ...]], bool] | None = None
 
 
-@dataclass(frozen=True)
-class Evidence:
-    """How well a mistake explains the failing cases."""
+class Evidence(NamedTuple):
+    """How well a mistake explains the failing cases; compared in this order, more is better."""
 
-    by_value: int  # cases with the same wrong answer
-    by_shape: int  # cases with the same wrong shape
-    spoilt: int  # cases that the mistake gets wrong and the learner right
+    same_answer: int  # failing cases where the learner's answer is that of the mistake
+    same_shape: int  # failing cases where it has the wrong shape of the mistake's
+    minus_spoilt: int  # minus the cases that the mistake gets wrong and the learner right
 
     @property
     def explained(self) -> int:
-        """The cases that it explains."""
-        return max(self.by_value, self.by_shape)
-
-    @property
-    def rank(self) -> tuple[int, int, int]:
-        """Larger for better explanations."""
-        return self.by_value, self.by_shape, -self.spoilt
+        """The cases that the mistake explains."""
+        return max(self.same_answer, self.same_shape)
 
 
 @dataclass
@@ -90,7 +84,7 @@ class Candidate:
         if (says_little and len(same) < len(failing)) or len(errors) == len(calls):
             return None
         spoilt = sum(self.wrong) - sum(self.wrong[case] for case in failing)
-        evidence = Evidence(len(same), len(same_shape), spoilt)
+        evidence = Evidence(len(same), len(same_shape), -spoilt)
         enough = 2 * evidence.explained >= max(len(failing), 2 * spoilt)
         return evidence if enough else None
 
@@ -109,7 +103,7 @@ def explanation(
     best: tuple[Mistake, Evidence] | None = None
     for candidate in candidates:
         evidence = candidate.evidence(calls, failing, right, tolerance)
-        if evidence and (best is None or evidence.rank > best[1].rank):
+        if evidence and (best is None or evidence > best[1]):
             best = candidate.mistake, evidence
     if best is None:
         return ""
