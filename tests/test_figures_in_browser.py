@@ -50,13 +50,13 @@ def described(notebook: NotebookNode) -> list[str | None]:
 
     An explorer says what it shows in its own sentence.
     """
-    found: list[str | None] = []
+    texts: list[str | None] = []
     for cell in notebook.cells:
         for output in cell.get("outputs", []):
             if "image/png" in output.get("data", {}):
                 explorer = "explore(" in cell.source
-                found.append(None if explorer else output.data["text/plain"])
-    return found
+                texts.append(None if explorer else output.data["text/plain"])
+    return texts
 
 
 @pytest.fixture(scope="module")
@@ -113,15 +113,15 @@ def pictured(page: Any, name: str) -> None:
 @pytest.mark.thorough
 @pytest.mark.parametrize("path", [named(path) for path in LESSONS])
 def test_every_figure_has_its_words_in_jupyterlab(open_notebook: Any, path: Path) -> None:
-    wanted = described(nbformat.read(path, as_version=4))
+    texts = described(nbformat.read(path, as_version=4))
     page = open_notebook(path)
     page.wait_for_function(
         "count => document.querySelectorAll('.jp-RenderedImage img').length >= count",
-        arg=len(wanted),
+        arg=len(texts),
         timeout=30 * SECONDS,
     )
-    assert page.evaluate(WORDS) == wanted
-    assert any(wanted)
+    assert page.evaluate(WORDS) == texts
+    assert any(texts)
     first = page.locator(".jp-OutputArea-child details").first
     words = first.evaluate("part => part.lastChild.textContent")
     text = first.locator("xpath=..").get_by_text(words, exact=False)
@@ -135,9 +135,8 @@ def test_every_figure_has_its_words_in_jupyterlab(open_notebook: Any, path: Path
 @pytest.mark.parametrize("path", [named(path) for path in LESSONS])
 def test_every_figure_has_its_words_on_a_page(browser: Any, tmp_path: Path, path: Path) -> None:
     notebook = nbformat.read(path, as_version=4)
-    wanted = described(notebook)
     page = visit(browser, converted(notebook, "lab", tmp_path))
-    assert page.evaluate(WORDS) == wanted
+    assert page.evaluate(WORDS) == described(notebook)
     pictured(page, f"nbconvert-{path.stem}")
     page.close()
 
@@ -148,8 +147,8 @@ def test_every_figure_has_an_alternative_text_on_a_classic_page(tmp_path: Path, 
     page = converted(notebook, "classic", tmp_path).read_text(encoding="utf-8")
     pictures = BeautifulSoup(page, "html.parser").select(".output_png img")
     missing = "No description has been provided for this image"
-    found = [picture["alt"] for picture in pictures]
-    assert [None if words == missing else words for words in found] == described(notebook)
+    texts = [picture["alt"] for picture in pictures]
+    assert [None if text == missing else text for text in texts] == described(notebook)
 
 
 FIGURE = """\
@@ -196,14 +195,14 @@ def test_a_page_with_a_figure_without_words_is_noticed(
         outputs.append(new_output("display_data", data, metadata=metadata or {}))
 
     monkeypatch.setattr(IPython.display, "display", display)
-    said = 'weights with i < j & "q" > 2; β₀ · <script>alert(1)</script>'
-    plots.show(plt.figure(), said)
+    description = 'weights with i < j & "q" > 2; β₀ · <script>alert(1)</script>'
+    plots.show(plt.figure(), description)
     plots.show(plt.figure(), "lost")
     cell = new_code_cell("plots.show(…)", outputs=outputs[:3])
     notebook = new_notebook(cells=[cell])
-    assert described(notebook) == [said, "lost"]
+    assert described(notebook) == [description, "lost"]
     page = visit(browser, converted(notebook, "lab", tmp_path))
-    assert page.evaluate(WORDS) == [said, None]
+    assert page.evaluate(WORDS) == [description, None]
     assert html.unescape(outputs[1].data["text/html"]).count("<script>") == 1
 
 

@@ -33,7 +33,8 @@ TYPE = """async (source) => {
     await commands.execute('notebook:insert-cell-below');
     content.activeCell.model.sharedModel.setSource(source);
     await commands.execute('notebook:run-cell');
-    return content.activeCell.model.toJSON().outputs.map((one) => one.text ?? one.evalue).join('');
+    const { outputs } = content.activeCell.model.toJSON();
+    return outputs.map((output) => output.text ?? output.evalue).join('');
 }"""
 SEEN = "(root) => root.querySelector('.om-picture').innerHTML + root.innerText"
 
@@ -81,9 +82,9 @@ def test_every_cell_runs_without_an_error(page: Any) -> None:
     cells = [cell for cell in page.evaluate(CELLS) if cell["id"] in names]  # none typed since
     assert [cell["id"] for cell in cells] == names
     for cell in cells:
-        raised = [one["ename"] for one in cell["outputs"] if one["output_type"] == "error"]
-        wanted = "raises-exception" in cell["metadata"].get("tags", [])
-        assert bool(raised) == wanted, (cell["source"], raised)
+        raised = [out["ename"] for out in cell["outputs"] if out["output_type"] == "error"]
+        on_purpose = "raises-exception" in cell["metadata"].get("tags", [])
+        assert bool(raised) == on_purpose, (cell["source"], raised)
     waiting = [cell["source"] for cell in cells if not cell["execution_count"]]
     assert [source for source in waiting if "".join(source).strip()] == []
 
@@ -111,9 +112,9 @@ def test_every_explorer_follows_mouse_and_keyboard(page: Any) -> None:
     for box in page.locator(".jp-OutputArea-child", has=page.locator("img.widget-image")).all():
         times.append(moved(page, box))
     if times:
-        told = f"{statistics.median(times):.0f} ms in the middle, {max(times):.0f} at most"
-        print(f"\n{len(times)} explorers of the kernel moved: {told}")
-    assert [one for one in page.complaints if "initialize model" not in one] == []
+        summary = f"{statistics.median(times):.0f} ms in the middle, {max(times):.0f} at most"
+        print(f"\n{len(times)} explorers of the kernel moved: {summary}")
+    assert [text for text in page.complaints if "initialize model" not in text] == []
 
 
 def moved(page: Any, box: Any) -> float:
@@ -122,7 +123,7 @@ def moved(page: Any, box: Any) -> float:
     handle.scroll_into_view_if_needed()
     handle.focus()
     before, start = picture.get_attribute("src"), time.perf_counter()
-    at_the_end = handle.evaluate("one => one.ariaValueNow === one.ariaValueMax")
+    at_the_end = handle.evaluate("handle => handle.ariaValueNow === handle.ariaValueMax")
     page.keyboard.press("ArrowLeft" if at_the_end else "ArrowRight")
     page.wait_for_function(
         "([picture, before]) => picture.src !== before && picture.complete",
@@ -133,15 +134,16 @@ def moved(page: Any, box: Any) -> float:
 
 
 def test_every_prediction_can_be_made_and_is_recorded(page: Any) -> None:
-    asked = page.locator(".widget-vbox", has=page.get_by_text("Predict."))
-    assert asked.count() >= code(page).count("widgets.predict")
-    for one in asked.all():
-        options, number = one.locator("input[type=radio]"), one.locator("input[type=text]")
+    questions = page.locator(".widget-vbox", has=page.get_by_text("Predict."))
+    assert questions.count() >= code(page).count("widgets.predict")
+    for question in questions.all():
+        options = question.locator("input[type=radio]")
+        number = question.locator("input[type=text]")
         if options.count():
             options.first.check()
         else:
             number.fill("3,5")
-        one.get_by_text("Recorded").wait_for(timeout=30 * SECONDS)
+        question.get_by_text("Recorded").wait_for(timeout=30 * SECONDS)
 
 
 def test_every_check_waits_for_an_answer_and_gives_three_hints(page: Any) -> None:

@@ -44,7 +44,8 @@ DONE = """() => {
     const cells = window.jupyterapp.shell.currentWidget.content.model.toJSON().cells
         .filter(cell => cell.cell_type === 'code' && [cell.source].flat().join('').trim());
     const meant = cell => cell.metadata.tags?.includes('raises-exception');
-    const failed = cell => cell.outputs.some(one => one.output_type === 'error') && !meant(cell);
+    const raised = cell => cell.outputs.some(output => output.output_type === 'error');
+    const failed = cell => raised(cell) && !meant(cell);
     return cells.some(failed) || cells.every(cell => cell.execution_count);
 }"""
 RUN_ALL = "() => window.jupyterapp.commands.execute('notebook:run-all-cells')"
@@ -70,8 +71,8 @@ def chromium(play: Any) -> Iterator[Any]:
 
 def write_notebook(path: Path, cells: list[str]) -> None:
     """Write a notebook with these cells of code, not run."""
-    made = [nbformat.v4.new_code_cell(cell, id=f"c{n}") for n, cell in enumerate(cells)]
-    nbformat.write(nbformat.v4.new_notebook(cells=made, metadata=METADATA), path)
+    code = [nbformat.v4.new_code_cell(source, id=f"c{n}") for n, source in enumerate(cells)]
+    nbformat.write(nbformat.v4.new_notebook(cells=code, metadata=METADATA), path)
 
 
 def open_and_run(page: Any, address: str, token: str, notebook: str) -> None:

@@ -21,24 +21,23 @@
       form.addEventListener("submit", (event) => event.preventDefault());
       form.querySelector(".om-all").addEventListener("click", () => this.all());
       form.querySelector(".om-unfold")?.addEventListener("click", () => {
-        for (const one of every(".om-row:not([hidden]) .om-sealed:not([open]) > summary", list)) {
-          one.click();
-        }
+        const sealed = ".om-row:not([hidden]) .om-sealed:not([open]) > summary";
+        for (const summary of every(sealed, list)) summary.click();
         form.querySelector(".om-unfold").focus();
       });
       this.apply();
     }
 
     all() {
-      for (const one of every("select, input", this.form)) one.value = "";
+      for (const control of every("select, input", this.form)) control.value = "";
       this.apply();
     }
 
     // Choose otherwise where a choice hides this row.
     show(row) {
-      for (const one of every("select", this.form)) {
-        if (one.value && row.dataset[one.name] !== one.value) {
-          one.value = row.dataset[one.name] ?? "";
+      for (const select of every("select", this.form)) {
+        if (select.value && row.dataset[select.name] !== select.value) {
+          select.value = row.dataset[select.name] ?? "";
         }
       }
       if (this.form.querySelector("input")) this.form.querySelector("input").value = "";
@@ -47,11 +46,11 @@
 
     apply() {
       const words = (this.form.querySelector("input")?.value ?? "").toLowerCase().split(/\s+/);
-      const wanted = every("select", this.form).filter((one) => one.value);
+      const chosen = every("select", this.form).filter((select) => select.value);
       const holds = (row, { name, value }) =>
         (name === "guess" ? guessed(row) : row.dataset[name]) === value;
       this.rows.forEach((row, n) => {
-        row.hidden = !(wanted.every((one) => holds(row, one))
+        row.hidden = !(chosen.every((select) => holds(row, select))
           && words.every((word) => this.texts[n].includes(word)));
       });
       const left = this.rows.filter((row) => !row.hidden).length;
@@ -71,7 +70,7 @@
     }
     if (!target) return;
     const row = target.closest(".om-row");
-    if (row?.hidden) filters.find((one) => one.rows.includes(row)).show(row);
+    if (row?.hidden) filters.find(({ rows }) => rows.includes(row)).show(row);
     for (let up = target; up; up = up.parentElement) {
       if (up.matches("details:not(.om-sealed)")) up.open = true;
     }

@@ -7,7 +7,7 @@ const all = (selector) => [...document.querySelectorAll(selector)];
 
 // ---------------------------------------------------------------------------------------- guesses
 
-// A guess is kept by its question's key: {guess: "never"}, or {shown: true} if none was wanted.
+// A guess is kept by its question's key: {guess: "never"}, or {shown: true} where there was none.
 const STORE = "order-matters guesses";
 const NEAR = 0.1; // a number is right within a tenth of what was measured
 let guesses = kept();
@@ -33,27 +33,30 @@ function numberIn(text) {
   return text.trim() === "" ? NaN : Number(text.replace(",", "."));
 }
 
+function revealOf(question) {
+  return all(".om-reveal").find((reveal) => reveal.dataset.question === question);
+}
+
 // What a question's guess came to: its words, and whether it was right; null without a judgement.
 function judged(form) {
   const { question, kind, measured } = form.dataset;
   const guess = guesses[question]?.guess;
   if (guess === undefined) return null;
-  const found = measured ?? all(".om-reveal").find((one) => one.dataset.question === question)
-    ?.dataset.measured;
-  if (found === undefined || found === "not tested") return { said: `You said: ${guess}.` };
+  const answer = measured ?? revealOf(question)?.dataset.measured;
+  if (answer === undefined || answer === "not tested") return { words: `You said: ${guess}.` };
   if (kind !== "number") {
-    return guess === found ? { right: true, said: "You were right." }
-      : { right: false, said: `You said: ${guess}.` };
+    return guess === answer ? { right: true, words: "You were right." }
+      : { right: false, words: `You said: ${guess}.` };
   }
-  const off = Math.abs(numberIn(guess) / parseFloat(found) - 1);
-  return off <= NEAR ? { right: true, said: `You said ${guess}: right, to a tenth.` }
-    : { right: false, said: `You said ${guess}.` };
+  const off = Math.abs(numberIn(guess) / parseFloat(answer) - 1);
+  return off <= NEAR ? { right: true, words: `You said ${guess}: right, to a tenth.` }
+    : { right: false, words: `You said ${guess}.` };
 }
 
 function showGuesses() {
   for (const form of all(".om-guess")) showForm(form);
-  for (const one of all(".om-sealed")) {
-    one.open = one.dataset.asks.split(" ").every((key) => guesses[key]);
+  for (const fold of all(".om-sealed")) {
+    fold.open = fold.dataset.asks.split(" ").every((key) => guesses[key]);
   }
   for (const line of all(".om-score")) showScore(line);
 }
@@ -65,27 +68,27 @@ function showForm(form) {
     else if (!mine || mine.guess) input.value = mine?.guess ?? "";
   }
   form.querySelector("fieldset").disabled = Boolean(mine);
-  const said = form.querySelector(".om-said");
-  if (mine?.shown) mark(said, { said: "Shown without a guess." });
-  else if (kind === "claim" || !mine) mark(said, verdict);
-  else mark(said, { said: `You said: ${mine.guess}. The answer is unfolded below.` });
-  const reveal = all(".om-reveal").find((one) => one.dataset.question === question);
+  const response = form.querySelector(".om-said");
+  if (mine?.shown) mark(response, { words: "Shown without a guess." });
+  else if (kind === "claim" || !mine) mark(response, verdict);
+  else mark(response, { words: `You said: ${mine.guess}. The answer is unfolded below.` });
+  const reveal = revealOf(question);
   if (reveal) mark(reveal.querySelector(".om-verdict"), verdict);
 }
 
 function mark(element, verdict) {
   const sign = { true: "✓ ", false: "✗ " }[verdict?.right] ?? "";
-  element.textContent = verdict ? sign + verdict.said : "";
+  element.textContent = verdict ? sign + verdict.words : "";
   element.dataset.right = verdict?.right ?? "";
 }
 
 function showScore(line) {
-  const forms = all(".om-guess"), found = forms.map(judged).filter(Boolean);
-  const right = found.filter((one) => one.right).length;
+  const forms = all(".om-guess"), verdicts = forms.map(judged).filter(Boolean);
+  const right = verdicts.filter((verdict) => verdict.right).length;
   const begun = forms.some((form) => guesses[form.dataset.question]);
   line.dataset.before ??= line.textContent;
-  line.textContent = found.length
-    ? `Your guesses on this page: ${found.length} of ${forms.length}, ${right} right. `
+  line.textContent = verdicts.length
+    ? `Your guesses on this page: ${verdicts.length} of ${forms.length}, ${right} right. `
     : `${line.dataset.before} `;
   if (!begun) return;
   const button = document.createElement("button");
@@ -102,25 +105,25 @@ function showScore(line) {
 for (const form of all(".om-guess")) {
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    const { question, kind } = form.dataset, said = form.querySelector(".om-said");
+    const { question, kind } = form.dataset, response = form.querySelector(".om-said");
     const guess = new FormData(form).get(question).trim();
     if (kind === "number" && !Number.isFinite(numberIn(guess))) {
-      said.textContent = `“${guess}” is not a number yet.`;
+      response.textContent = `“${guess}” is not a number yet.`;
       return;
     }
     guesses[question] = { guess };
     keep();
-    said.tabIndex = -1; // the button that had the focus cannot keep it
-    said.focus({ preventScroll: true });
+    response.tabIndex = -1; // the button that had the focus cannot keep it
+    response.focus({ preventScroll: true });
   });
 }
-for (const one of all(".om-sealed")) {
-  one.querySelector("summary").addEventListener("click", (event) => {
+for (const fold of all(".om-sealed")) {
+  fold.querySelector("summary").addEventListener("click", (event) => {
     event.preventDefault();
-    for (const key of one.dataset.asks.split(" ")) guesses[key] ??= { shown: true };
+    for (const key of fold.dataset.asks.split(" ")) guesses[key] ??= { shown: true };
     keep();
-    one.tabIndex = -1;
-    one.focus({ preventScroll: true });
+    fold.tabIndex = -1;
+    fold.focus({ preventScroll: true });
   });
 }
 addEventListener("storage", (event) => { // the same lesson in another tab
@@ -144,7 +147,7 @@ const near = new IntersectionObserver((entries) => {
     }, () => {}); // from a file: browsers refuse modules there, and the description stays
   }
 }, { rootMargin: "600px" });
-all(".om-mount, .om-live").forEach((one) => near.observe(one));
+all(".om-mount, .om-live").forEach((mount) => near.observe(mount));
 
 // -------------------------------------------------------------------------------- what scrolls
 
@@ -161,16 +164,18 @@ const sizes = new ResizeObserver((entries) => {
       target.tabIndex = 0;
       target.setAttribute("role", "group");
       target.setAttribute("aria-label", NAMES[name]);
-    } else for (const one of ["tabindex", "role", "aria-label"]) target.removeAttribute(one);
+    } else {
+      for (const attribute of ["tabindex", "role", "aria-label"]) target.removeAttribute(attribute);
+    }
   }
 });
-all(Object.keys(NAMES).join()).forEach((one) => sizes.observe(one));
+all(Object.keys(NAMES).join()).forEach((block) => sizes.observe(block));
 
 // ------------------------------------------------------------------- what Sphinx and furo left out
 
-for (const one of all(".caption[role=heading]")) one.setAttribute("aria-level", "2");
+for (const caption of all(".caption[role=heading]")) caption.setAttribute("aria-level", "2");
 // A long signature is a list of definitions without terms: to a screen reader it is text.
-for (const one of all("dt.sig dl")) one.setAttribute("role", "presentation");
+for (const list of all("dt.sig dl")) list.setAttribute("role", "presentation");
 for (const [selector, name] of [[".sidebar-drawer", "Course"], [".toc-drawer", "On this page"]]) {
-  for (const one of all(selector)) one.setAttribute("aria-label", name);
+  for (const drawer of all(selector)) drawer.setAttribute("aria-label", name);
 }
