@@ -10,8 +10,8 @@ from typing import Any
 import book_page
 import build_book
 import pytest
-import release
 from browser import find_chromium
+from notebook_source import read_project
 from site_html import folded
 from site_reader import run_tool
 from sphinx.errors import ExtensionError
@@ -193,7 +193,7 @@ def test_the_epub_is_what_readers_expect(book: tuple[bytes, zipfile.ZipFile]) ->
     names = set(epub.namelist())
     listing = epub.read("content.opf").decode()
     navigation = epub.read("nav.xhtml").decode()
-    assert f">{release.versions(ROOT)['pyproject.toml']}</meta>" in listing
+    assert f">{read_project(ROOT).version}</meta>" in listing
     chapters = [name for name in names if re.fullmatch(r"(closer/)?\d\d_\w+\.xhtml", name)]
     assert len(chapters) > 12
     for chapter in chapters:
