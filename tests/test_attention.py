@@ -11,7 +11,7 @@ from torch import nn
 
 from course_utils.attention import MultiHeadAttention, attention_weights
 from course_utils.attention.blocks import BLOCK
-from course_utils.attention.kv_cache import KVCache
+from course_utils.attention.kv_cache import KVCache, places_of
 from course_utils.encodings import PositionalEncoding, create
 
 # One small encoding for each door, so that attention is tested with all of them.
@@ -456,3 +456,38 @@ def test_an_encoding_for_causal_attention_is_refused_without_a_mask():
     assert MultiHeadAttention(16, 4, OnlyBack(16, 4), causal=True).causal
     with pytest.raises(ValueError, match="causal must be True with OnlyBack"):
         MultiHeadAttention(16, 4, OnlyBack(16, 4))
+
+
+def test_what_is_known_from_places_is_not_said_twice():
+    module, x = attention(TurnFirstPair, causal=True), torch.randn(1, 3, 16)
+    at = places_of(x)
+    for more in ({"positions": torch.arange(3)}, {"attention_mask": torch.ones(1, 3) > 0}):
+        with pytest.raises(TypeError, match="positions and attention_mask must be None beside at"):
+            module(x, at=at, **more)
+
+
+class NoKeyForTheFirst(PositionalEncoding):
+    """A bias that leaves the first query no key at all."""
+
+    def bias(self, q, k, at):
+        return torch.where(at.q[:, None] == 0, -torch.inf, 0.0).expand(at.q_len, at.k_len)
+
+
+@pytest.mark.parametrize("need_weights", [False, True])
+def test_a_query_that_may_see_no_key_gets_0_and_finite_gradients(need_weights):
+    module, x = MultiHeadAttention(16, 4, NoKeyForTheFirst(16, 4)), torch.randn(1, 3, 16)
+    out = module(x, need_weights=need_weights)[0]
+    assert bool((out[:, 0] == 0).all()) and bool(out.isfinite().all())
+    out.square().sum().backward()
+    gradients = [weight.grad for weight in module.parameters() if weight.grad is not None]
+    assert len(gradients) == 4 and all(bool(gradient.isfinite().all()) for gradient in gradients)
+
+
+@pytest.mark.parametrize("door", ["embed", "rotate", "bias_by_offset", "bias", "values"])
+def test_what_a_door_returns_in_another_shape_is_refused(door):
+    wrong = torch.zeros(5, 4, 3, 3, 2)
+    result = (wrong, wrong) if door == "rotate" else wrong
+    kind = type("Mine", (PositionalEncoding,), {door: lambda self, *arguments: result})
+    module = MultiHeadAttention(16, 4, kind(16, 4), causal=True)
+    with pytest.raises(ValueError, match=rf"what Mine.{door} returns must .*got \(5, 4, 3, 3, 2\)"):
+        module(torch.randn(1, 3, 16))

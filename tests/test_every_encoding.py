@@ -72,6 +72,22 @@ def test_a_text_longer_than_a_block_read_in_pieces_equals_the_full_pass(variant)
         assert gap(torch.cat(parts, dim=1), model(ids)) <= 1e-5
 
 
+@variants(DYNAMIC)
+@pytest.mark.parametrize("capacity", [None, 9], ids=["growing", "fixed"])
+def test_inference_mode_reads_with_a_cache_as_any_other(variant, capacity):
+    if variant[1].get("beyond") == "interpolate":
+        pytest.skip("squeezes by the largest position in sight")
+    model, ids = tiny(variant), sentence(2, 9)
+    mask = torch.tensor([[True] * 6, [True] * 4 + [False] * 2])
+    outputs = []
+    for mode in (torch.no_grad, torch.inference_mode):
+        with mode():
+            cache = model.new_cache(capacity)
+            first = model(ids[:, :6], cache=cache, attention_mask=mask)
+            outputs.append(torch.cat([first, model(ids[:, 6:], cache=cache)], 1))
+    assert gap(*outputs) <= 1e-6
+
+
 @variants()
 def test_weights_of_a_cached_step_are_the_last_row_of_the_full_ones(variant):
     read, ids, row, cache = Reader(variant), sentence(2, 9), torch.arange(9), KVCache()
@@ -412,7 +428,7 @@ def test_blocks_that_lose_the_bias_on_later_keys_are_found(spoilt, monkeypatch):
 
     def spoil(at, function):
         bias = real(at, function)
-        return bias if at._whole_pass is at else bias.masked_fill(at.later, value)
+        return bias if at._parent is at else bias.masked_fill(at.later, value)
 
     monkeypatch.setattr(Places, "by_offset", spoil)
     with pytest.raises(AssertionError):

@@ -24,7 +24,7 @@ from variants import (
 )
 
 from course_utils.attention.blocks import BLOCK
-from course_utils.attention.kv_cache import places
+from course_utils.attention.kv_cache import places_of
 from course_utils.encodings import FIRE, T5
 
 seeds = st.integers(0, 2**16)
@@ -343,7 +343,7 @@ def check_layers_share_nothing_learned(variant):
             encoding = block.attention.encoding
             if number == 0 or encoding.every_layer:
                 x = encoding.embed(x, torch.arange(9), ids)
-            x, _ = block(x, places(x), None)  # places of its own
+            x, _ = block(x, places_of(x), None)  # places of its own
         assert torch.equal(model.head(model.norm(x)), model(ids))
 
 

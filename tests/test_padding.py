@@ -8,7 +8,7 @@ from pairwise import pairwise
 from variants import DYNAMIC, VARIANTS, VOCABULARY, attention, variants
 
 from course_utils.attention import MultiHeadAttention
-from course_utils.attention.kv_cache import FixedCache, KVCache, places
+from course_utils.attention.kv_cache import FixedCache, KVCache, places_of
 from course_utils.encodings import NAMES, Places, PositionalEncoding, create
 from course_utils.models import TinyTransformer
 
@@ -424,8 +424,8 @@ def test_padding_on_the_left_leaves_positions_consecutive(capacity):
     """So a bias by offset is looked up once for each offset, as without padding."""
     cache = KVCache() if capacity is None else FixedCache(capacity)
     tokens, seen = padded()
-    at = places(tokens, None, cache, seen)
+    at = places_of(tokens, None, cache, seen)
     assert at.consecutive
     assert at.ascending
     tokens, seen = padded(side="right")
-    assert not places(tokens, attention_mask=seen).consecutive
+    assert not places_of(tokens, attention_mask=seen).consecutive

@@ -17,7 +17,7 @@ from course_experiments import model_readings, needle_texts, published_model
 from course_experiments.__main__ import main
 from course_experiments.model_changes import CHANGES, CUT, STRETCHES, Rounded
 from course_utils import measures
-from course_utils.attention.kv_cache import places
+from course_utils.attention.kv_cache import places_of
 from course_utils.encodings import NTK, NoEncoding
 from course_utils.encodings.functional import rope_angles, rope_frequencies
 from course_utils.encodings.rope import Rotary
@@ -145,7 +145,7 @@ def test_rounded_positions_turn_by_rounded_angles_and_hide_what_they_hid(model, 
     rounded = model.with_encoding(Rounded(WIDE, 9, language_model.BASE))
     moved = torch.arange(200) + 5000
     q = torch.randn(1, 9, 200, 64)
-    at = places(tokens, moved, None, None)
+    at = places_of(tokens, moved, None, None)
     turned, keys = rounded.encoding.rotate(q, q, at)
     coarse = rope_angles((moved / 32).round() * 32, rope_frequencies(64, language_model.BASE))
     by_hand = torch.view_as_complex(q.unflatten(-1, (-1, 2))) * torch.polar(
@@ -162,7 +162,7 @@ def test_rounded_positions_turn_by_rounded_angles_and_hide_what_they_hid(model, 
 def test_pairs_that_are_left_out_bring_nothing_to_the_scores_and_the_others_what_they_did(model):
     q, k = torch.randn(1, 9, 20, 64), torch.randn(1, 9, 20, 64)
     without = LeftOutPairs(WIDE, 9, language_model.BASE, first=4, last=31)
-    at = places(torch.zeros(1, 20, dtype=torch.long), None, None, None)
+    at = places_of(torch.zeros(1, 20, dtype=torch.long), None, None, None)
     turned = [one.rotate(q, k, at) for one in (without, model.encoding)]
     found, plain = (queries * keys for queries, keys in turned)
     torch.testing.assert_close(found[..., :8], plain[..., :8])

@@ -11,7 +11,7 @@ from torch.nn import functional as F
 
 from course_utils import validation
 from course_utils.attention import blocks
-from course_utils.attention.kv_cache import KVCache, places
+from course_utils.attention.kv_cache import KVCache, places_of
 from course_utils.encodings.base import PositionalEncoding, for_each_head
 from course_utils.encodings.log_n import log_n_of
 from course_utils.encodings.positions import Places, Positions
@@ -94,8 +94,8 @@ class MultiHeadAttention(nn.Module):
             attention_mask: True where a key may be seen, False where it is padding, the cache's
                 keys first; None hides what was hidden when it was read, and nothing else. A query
                 that may see no key at all gets 0.
-            at: what :func:`places` makes, in place of positions and mask: from a model that has
-                made it for all its layers, and has passed door 1.
+            at: what :func:`places_of` makes, from a model that has made it for all its layers and
+                has passed door 1 itself. It replaces positions and mask, so these must be None.
 
         Returns:
             The output, and the weights, (batch, heads, seq, keys), or None. There are ``seq`` keys,
@@ -103,8 +103,10 @@ class MultiHeadAttention(nn.Module):
         """
         self._check(x, cache)
         encoding = self.encoding
+        if at is not None and not (positions is None and attention_mask is None):
+            raise TypeError("positions and attention_mask must be None beside at, which has them")
         if at is None:
-            at = places(x, positions, cache, attention_mask)
+            at = places_of(x, positions, cache, attention_mask)
             embedded = encoding.embed(x, at.embedding_positions, tokens)  # door 1
             x = self._of_shape("embed", embedded, x.shape)
         if encoding.whole:
@@ -112,13 +114,13 @@ class MultiHeadAttention(nn.Module):
         q = self._split(self.W_q(x))  # (batch, heads, seq, d_head)
         k = self._split(self.W_k(x))  # (batch, kv_heads, seq, d_head)
         v = self._split(self.W_v(x))
-        if encoding.static_keys:  # door 2; a cache keeps these keys as they are then
-            q, k = self._both(q, k, encoding.rotate(q, k, at.queries_alone))
+        if encoding.static_keys:  # door 2, before the cache: it keeps what door 2 returns
+            q, k = self._rotated(q, k, encoding.rotate(q, k, at.queries_alone))
         if cache is not None:
             k, v = cache.joined(k, v)
         cached = k, v
-        if not encoding.static_keys:  # door 2, all keys anew
-            q, k = self._both(q, k, encoding.rotate(q, k, at))
+        if not encoding.static_keys:  # door 2, after the cache: all keys pass it at every step
+            q, k = self._rotated(q, k, encoding.rotate(q, k, at))
         out, weights = self._attend(q, k, v, at, need_weights)  # doors 3 and 4
         if cache is not None:
             cache.keep(*cached, at)
@@ -135,7 +137,7 @@ class MultiHeadAttention(nn.Module):
     ) -> tuple[Sequence, Weights | None]:
         """Like :meth:`forward` without door 1."""
         self._check(x, cache)
-        at = places(x, positions, cache, attention_mask)
+        at = places_of(x, positions, cache, attention_mask)
         return self(x, None, need_weights, cache, at=at)
 
     def _attend(
@@ -143,14 +145,21 @@ class MultiHeadAttention(nn.Module):
     ) -> tuple[Tensor, Tensor | None]:
         """softmax(scale · q·kᵀ + bias) · v + values, and the weights where they are asked for.
 
-        Otherwise PyTorch's fused attention does the work, block by block of the queries.
+        One of four ways, all with the same result:
+
+        - the formula step by step, where the weights are needed, as by door 4;
+        - fused attention without a matrix, where there is no bias and it knows the mask itself;
+        - diagonal by diagonal, where bias and causal mask depend on the offset alone;
+        - fused attention with bias and mask as a matrix, for all the rest.
+
+        Long texts come in blocks of queries, so that no matrix of all scores is ever made.
         """
         doors = self.encoding.doors
         if need_weights:
             return self._step_by_step(q, k, v, at)
-        attend = self._masked
+        by_matrix = self._masked
         if "values" in doors:
-            attend = self._without_weights
+            by_matrix = self._without_weights
         elif "bias" not in doors and self._mask_is_built_in(at):
             is_causal = self.causal and at.q_len > 1
             q, _ = self._sharpened(q, None, at)
@@ -162,20 +171,18 @@ class MultiHeadAttention(nn.Module):
             bias = self._of_shape("bias_by_offset", bias, shape)
             scale = self.encoding.scale(self.d_head)
             return blocks.attend_by_offset(q, k, v, at, bias, scale), None
-        # An exported model serves every length, so how many blocks there are must not be asked.
+        # An exported model serves every length, so nothing may depend on how many blocks there are.
         if torch.compiler.is_exporting() or at.k_len <= blocks.BLOCK:
-            return attend(q, k, v, at), None
+            return by_matrix(q, k, v, at), None
         outs = []
         for rows, block in at.blocks(blocks.BLOCK, self.causal):
             keys, values = k[:, :, : block.k_len], v[:, :, : block.k_len]
-            outs.append(attend(q[:, :, rows], keys, values, block))
+            outs.append(by_matrix(q[:, :, rows], keys, values, block))
         return torch.cat(outs, dim=2), None
 
     def _step_by_step(self, q: Tensor, k: Tensor, v: Tensor, at: Places) -> tuple[Tensor, Tensor]:
         """The output, and the weights that lead to it."""
         q, bias, hidden = self._terms(q, k, at)
-        if bias is not None and hidden is not None and at.visible is not None:
-            hidden = hidden | (bias == -torch.inf)  # both together may leave a query nothing
         k, v = for_each_head(k, self.n_heads), for_each_head(v, self.n_heads)
         weights = attention_weights(q, k, self.encoding.scale(self.d_head), bias, hidden)
         out = weights @ v
@@ -260,7 +267,10 @@ class MultiHeadAttention(nn.Module):
                 "would have to be read again with the later ones in sight"
             )
 
-    def _both(self, q: Tensor, k: Tensor, rotated: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
+    def _rotated(
+        self, q: Tensor, k: Tensor, rotated: tuple[Tensor, Tensor]
+    ) -> tuple[Tensor, Tensor]:
+        """What door 2 returned for q and k, or an error if shapes have changed."""
         rotated_q, rotated_k = rotated
         return (
             self._of_shape("rotate", rotated_q, q.shape),
@@ -308,7 +318,9 @@ def attention_weights(
     scores = scale * q @ k.transpose(-1, -2)
     if bias is not None:
         scores = scores + bias.to(scores.dtype)
-    if hidden is None:
+    if hidden is not None:
+        scores = scores.masked_fill(hidden, -torch.inf)
+    if bias is None and hidden is None:
         return scores.softmax(dim=-1)
-    weights = scores.masked_fill(hidden, -torch.inf).softmax(dim=-1)
-    return weights.masked_fill(hidden.all(-1, keepdim=True), 0)
+    no_key = (scores == -torch.inf).all(-1, keepdim=True)  # softmax would give NaN there
+    return scores.masked_fill(no_key, 0).softmax(dim=-1).masked_fill(no_key, 0)

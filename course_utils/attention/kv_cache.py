@@ -13,10 +13,10 @@ from course_utils.encodings.positions import Places
 class KVCache:
     """Keys, values, positions and padding of the tokens that one attention module has read.
 
-    Keys are kept turned where door 2 turns each by itself (``static_keys`` of the encoding).
-    Otherwise they are kept as they are before it and turned anew at every step, with all positions
-    known, so that a rotation that depends on the current length (dynamic NTK) never meets keys
-    turned under an old one.
+    Keys are kept as door 2 returns them where it turns each key by itself (``static_keys`` of the
+    encoding). Otherwise they are kept as they were before it and pass it anew at every step, with
+    all positions known, so that a rotation that depends on the current length (dynamic NTK) never
+    meets keys turned under an old one.
 
     Start with an empty one, ``KVCache()``, and pass it to every call of the same module. A call
     that fails leaves it as it was.
@@ -47,7 +47,7 @@ class KVCache:
         """Positions of the queries, and as keys those of all tokens read before and their own.
 
         Without positions ``count`` are counted in each text: one more than its largest so far, and
-        so on; padding counts for nothing. Arguments as in :func:`places`.
+        so on; padding counts for nothing. Arguments as in :func:`places_of`.
         """
         visible = self._visible_keys(texts, count, attention_mask, device)
         counted_without_padding = positions is None and visible is None
@@ -181,8 +181,9 @@ class FixedCache(KVCache):
         row = row.to(dtype).expand(texts, -1)
         keys = self.positions.to(dtype).index_copy(1, slots, row)
         visible = self.visible.index_fill(1, slots, True)
-        places = Places.unchecked(row, keys, visible, ascending=False, consecutive=False)
-        return places.without_padded_queries()  # they are not the last of the keys
+        return Places.unchecked(
+            row, keys, visible, ascending=False, consecutive=False, padded_queries=False
+        )
 
     def joined(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
         """All of the room, with new keys and values in it past those that count."""
@@ -232,7 +233,7 @@ class FixedCache(KVCache):
         return validation.inside(slots, self.capacity, room)
 
 
-def places(
+def places_of(
     x: Tensor,
     positions: Tensor | None = None,
     cache: KVCache | None = None,
@@ -292,13 +293,15 @@ def _checked_mask(
 
 
 def _count_words(count: int, device: torch.device, visible: Tensor | None) -> Tensor:
-    """0, 1, … for the last ``count`` keys, (seq,); or, without padding, (batch, seq)."""
+    """0, 1, … for the last ``count`` keys, (seq,); with a mask (batch, seq), padding not counted.
+
+    Padding before the first word gets numbers below 0, padding later that of the word before it.
+    """
     row = torch.arange(count, device=device)
     if visible is None:
         return row
     words = visible[:, -count:]
-    # Padding before the first word gets what precedes it, so that all positions of a text
-    # count up by one where there is no other padding.
+    # So all positions of a text count up by one where no padding stands after its first word.
     leading = (words.cumsum(-1) == 0).sum(-1, keepdim=True)
     return row - (~words).cumsum(-1).maximum(leading)
 

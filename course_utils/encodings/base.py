@@ -1,6 +1,7 @@
 """The four doors through which position can enter attention, as one base class.
 
-An encoding overrides the doors it uses. Attention calls all four and knows no scheme by name.
+An encoding overrides the doors it uses. Attention knows no scheme by name. It passes door 1 itself
+where it stands alone; in a model the model does, before its layers.
 """
 
 import inspect
@@ -60,8 +61,9 @@ class PositionalEncoding(nn.Module):
             without a causal mask refuses it.
         whole: True if positions must be whole numbers; doors 2 to 4 then get them as integers.
         offsets_only: True if attention stays the same when all positions move together.
-        static_keys: True if what door 2 makes of a key depends on the key and its position alone:
-            a cache then keeps it turned. Else keys are turned anew at every step.
+        static_keys: True if door 2 may turn a key once, when it is read: the result depends on the
+            key and its position alone. A cache then keeps it turned; else all keys pass door 2 at
+            every step. It makes no difference where door 2 is shut.
         learning_rates: by name of a parameter, the factor by which its learning rate is larger
             than the model's where the course trains.
         look: how its curve is drawn; None gives it the next free look.

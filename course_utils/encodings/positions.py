@@ -34,9 +34,14 @@ class Places:
         q_len, k_len: how many there are.
         visible: as given.
         ascending: whether each query stands after the query before it and after all keys that
-            are no query. Then query i comes before all keys past the first k_len − q_len + i + 1.
+            are no query. Then all keys that stand after a query come behind its own key, and can
+            be cut off.
         consecutive: whether positions count up by one, so that each diagonal has one offset.
         kept: what encodings have kept for this pass.
+
+    For texts of 3 and 5 words, padded at the left, a model counts q = [[−2, −1, 0, 1, 2],
+    [0, 1, 2, 3, 4]]: words from 0 on, padding before them below 0, so that positions still count
+    up by one. ``visible`` is False at −2 and −1.
 
     ``ascending`` and ``consecutive`` are False where they are not known: reading positions would
     break up a compiled model and make a GPU wait.
@@ -63,13 +68,17 @@ class Places:
         *,
         ascending: bool | None = None,
         consecutive: bool | None = None,
+        padded_queries: bool = True,
     ) -> Places:
         """Places of positions that were checked, or counted, before.
 
-        ``ascending`` and ``consecutive`` are looked up where they are None.
+        ``ascending`` and ``consecutive`` are looked up where they are None. With ``padded_queries``
+        False no query is padding, and their keys may stand anywhere among the keys.
         """
         places = cls.__new__(cls)
         places._fill(q_pos, k_pos, visible, ascending, consecutive)
+        if not padded_queries:
+            places._padded_queries = None
         return places
 
     def _fill(
@@ -87,7 +96,7 @@ class Places:
         self.ascending = _in_order(self.q, self.k) if ascending is None else ascending
         self.consecutive = _count_up(self.q, self.k) if consecutive is None else consecutive
         self.kept: dict[Hashable, Any] = {}
-        self._whole_pass = self  # of a block: the places that it is a part of
+        self._parent = self  # of a block: the places that it is a part of
         self._first_diagonal = 0  # the block's first among the diagonals of the whole pass
         self._padded_queries: Tensor | None = None
         if visible is not None:
@@ -106,8 +115,14 @@ class Places:
     def diagonal_offsets(self) -> Num[Tensor, " diagonals"]:
         """The offset of each diagonal, lowest first: q_len + k_len − 1 of them.
 
-        Only where positions are consecutive. Diagonal t holds the pairs j − i = t − q_len + 1.
+        Diagonal t holds the pairs j − i = t − q_len + 1: two queries after one key have the
+        offsets −1, 0, 1 and three keys 0, 1, 2 seen from queries 1, 2 have −2, −1, 0, 1.
+
+        Raises:
+            ValueError: if positions are not known to be consecutive.
         """
+        if not self.consecutive:
+            raise ValueError(f"positions must be consecutive for one offset a diagonal, got {self}")
         first = (self.k[..., 0] - self.q[..., 0]).flatten()[0]
         return torch.arange(1 - self.q_len, self.k_len, device=self.k.device) + first
 
@@ -133,12 +148,12 @@ class Places:
         """The queries among themselves, without what was read before them."""
         if self.k is self.q:
             return self
-        if "queries alone" not in self.kept:
-            places = self.unchecked(
-                self.q, self.q, ascending=self.ascending, consecutive=self.consecutive
-            )
-            self.keep("queries alone", places)
-        return self.kept["queries alone"]
+        if "queries alone" in self.kept:
+            return self.kept["queries alone"]
+        places = self.unchecked(
+            self.q, self.q, ascending=self.ascending, consecutive=self.consecutive
+        )
+        return self.keep("queries alone", places)
 
     @property
     def embedding_positions(self) -> Num[Tensor, "*batch q_len"]:
@@ -146,11 +161,6 @@ class Places:
         if self._padded_queries is None:
             return self.q
         return torch.where(self._padded_queries, 0, self.q)
-
-    def without_padded_queries(self) -> Places:
-        """The same places, none of whose queries is padding."""
-        self._padded_queries = None
-        return self
 
     @property
     def length(self) -> Num[Tensor, "*batch_and_1"]:
@@ -161,13 +171,13 @@ class Places:
     @property
     def rising(self) -> bool:
         """Whether each key stands after the one before it; False where that is not known."""
-        whole = self._whole_pass
-        if whole.consecutive:
+        parent = self._parent
+        if parent.consecutive:
             return True
-        if "rising" not in whole.kept:
-            known = validation.readable(whole.k) and bool((whole.k.diff() > 0).all())
-            whole.keep("rising", known)
-        return whole.kept["rising"]
+        if "rising" in parent.kept:
+            return parent.kept["rising"]
+        known = validation.readable(parent.k) and bool((parent.k.diff() > 0).all())
+        return parent.keep("rising", known)
 
     def whole(self) -> Places:
         """These places in whole numbers, for tables that are read at a row.
@@ -190,6 +200,7 @@ class Places:
 
         ``key`` holds the object that made the table and whatever else it depends on beside these
         places. It must not depend on parameters, which may change while these places do not.
+        In inference mode nothing is kept: its tensors could not be used outside of it.
         """
         if torch.compiler.is_compiling() or not torch.is_inference_mode_enabled():
             self.kept[key] = value
@@ -203,11 +214,11 @@ class Places:
         Only where positions are consecutive. ``function`` takes offsets (n,) and returns (…, n),
         ``key`` is as for :meth:`keep`.
         """
-        whole = self._whole_pass
-        if key in whole.kept:
-            values = whole.kept[key]
+        parent = self._parent
+        if key in parent.kept:
+            values = parent.kept[key]
         else:
-            values = whole.keep(key, function(whole.diagonal_offsets))
+            values = parent.keep(key, function(parent.diagonal_offsets))
         return values[..., self.own_diagonals]
 
     @property
@@ -247,7 +258,7 @@ class Places:
                 ascending=cut,
                 consecutive=self.consecutive,
             )
-            block._whole_pass = self
+            block._parent = self
             block._first_diagonal = self.q_len - stop
             yield slice(start, stop), block
 

@@ -168,7 +168,7 @@ class Rotary(PositionalEncoding):
     Args:
         d_model: d_model / n_heads must be even.
         base: of the frequencies.
-        layout: see :func:`apply_rope`. Weights trained with one can be made to fit the other, see
+        layout: see :func:`rotate_pairs`. Weights trained with one can be made to fit the other, see
             :func:`~course_utils.encodings.functional.convert_layout`.
         fraction: the part of each head that turns, its first features; the rest stay, as in GPT-J
             and GPT-NeoX.

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from course_utils import validation
 from course_utils.attention import MultiHeadAttention
 from course_utils.attention.attention import Weights
-from course_utils.attention.kv_cache import FixedCache, KVCache, layer_caches, places
+from course_utils.attention.kv_cache import FixedCache, KVCache, layer_caches, places_of
 from course_utils.devices import isolated_rng
 from course_utils.encodings import (
     Maker,
@@ -33,7 +33,7 @@ Logits = Float[Tensor, "batch seq vocab_size"]
 
 
 class Block(nn.Module):
-    """Attention, then a two-layer network, each on a normalised copy added back to x.
+    """x + attention(norm(x)), then x + network(norm(x)); the network has two layers.
 
     Door 1 is not passed here: the model passes it before the block.
     """
@@ -200,7 +200,7 @@ class TinyTransformer(nn.Module):
         """The input of the output layer, and the weights of every block if they are needed."""
         ids = validation.token_ids("tokens", tokens, self.vocab_size)
         caches = layer_caches(cache, len(self.blocks))
-        at = places(ids, positions, caches[0], attention_mask)  # one for all layers
+        at = places_of(ids, positions, caches[0], attention_mask)  # one for all layers
         x = self.embedding(ids) * self.embedding.embedding_dim**0.5
         all_weights = []
         blocks = cast("Iterable[Block]", self.blocks)

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from course_utils import validation
 from course_utils.attention.attention import Weights
-from course_utils.attention.kv_cache import KVCache, layer_caches, places
+from course_utils.attention.kv_cache import KVCache, layer_caches, places_of
 from course_utils.devices import isolated_rng
 from course_utils.encodings import PositionalEncoding
 from course_utils.encodings.positions import Positions
@@ -100,7 +100,7 @@ class Published(nn.Module):
     ) -> tuple[Tensor, tuple[Tensor, ...]]:
         ids = validation.token_ids("tokens", tokens, self.words.num_embeddings)
         caches = layer_caches(cache, len(self.layers))
-        at = places(ids, positions, caches[0], attention_mask)  # one for all layers
+        at = places_of(ids, positions, caches[0], attention_mask)  # one for all layers
         x = self.words(ids)
         all_weights = []
         layers = cast("Iterable[Any]", self.layers)
