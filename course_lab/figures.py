@@ -1,4 +1,4 @@
-"""Figures that one lesson needs: the portrait of a sinusoidal table, small squares side by side."""
+"""Figures that one lesson needs: the portrait of a sinusoidal table, matrices with numbers."""
 
 from collections.abc import Mapping, Sequence
 
@@ -9,7 +9,8 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 from course_utils import validation
-from course_utils.plots import heatmap, lines, numbered
+from course_utils.plots import heatmap, lines
+from course_utils.plots.matrices import write_numbers
 
 
 def four_panel(
@@ -98,6 +99,36 @@ def _draw_wavelengths(ax: Axes, wavelengths: Tensor, length: int) -> None:
     )
     ax.set(xlabel="pair", ylabel="positions a turn")
     ax.set_title("wavelength of each pair")
+
+
+def numbered(
+    ax: Axes,
+    matrix: Tensor,
+    rows: Sequence[object],
+    columns: Sequence[object],
+    *,
+    limit: float,
+    numbers: Tensor | None = None,
+    form: str = "{:+.2f}",
+    title: str = "",
+    xlabel: str = "",
+    equal: bool = False,
+) -> None:
+    """Draw a signed matrix as colours, with a number in each cell and a name at each row.
+
+    The numbers are those of ``numbers`` if it is given, else of the matrix, written in ``form``.
+    """
+    if tuple(matrix.shape) != (len(rows), len(columns)):
+        raise ValueError(
+            f"rows and columns must name those of the matrix, {tuple(matrix.shape)}, "
+            f"got {len(rows)} and {len(columns)}"
+        )
+    heatmap(ax, matrix, title=title, xlabel=xlabel, limit=limit, equal=equal)
+    ax.set_xticks(range(len(columns)), [str(name) for name in columns])
+    ax.set_yticks(range(len(rows)), [str(name) for name in rows])
+    written = matrix if numbers is None else numbers
+    size = 9 if len(rows) > 4 else 13
+    write_numbers(ax, written, form, size=size, white=matrix.abs() > 0.6 * limit)
 
 
 def squares(

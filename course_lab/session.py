@@ -6,6 +6,7 @@ from typing import TypeVar
 
 import torch
 
+from course_lab.chinese import chinese_font
 from course_lab.door_strip import describe_doors, door_strip
 from course_utils import plots
 from course_utils.devices import pick_device, seed_everything
@@ -39,7 +40,8 @@ def start(
     # bring (14 times the training time was seen on two cores). So half of the cores stay free.
     threads = min(torch.get_num_threads(), max(1, (os.cpu_count() or 1) // 2))
     torch.set_num_threads(threads)
-    plots.use_style()
+    font = chinese_font()
+    plots.use_style(*[font] if font else [])
     print(f"seed {seed} · device {picked} · {threads} CPU thread(s) · torch {torch.__version__}")
     if doors is not None:
         doors = list(doors)

@@ -103,8 +103,8 @@ guess = widgets.predict(
 # %%
 import torch
 
+from course_lab.sentences import CAT_ON_MAT, word_vectors
 from course_utils import measures
-from course_utils.texts.sentences import CAT_ON_MAT, word_vectors
 
 vectors = word_vectors(CAT_ON_MAT, 32)  # (6, 32), one vector a word
 scores = vectors @ vectors[1] / 32**0.5  # (6,), "cat" against every word

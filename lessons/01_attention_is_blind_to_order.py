@@ -54,8 +54,8 @@ def attention_from_scratch(x, W_q, W_k, W_v):
 # must agree. We let the computer say so.
 
 # %%
+from course_lab.sentences import word_vectors
 from course_utils.attention import MultiHeadAttention
-from course_utils.texts.sentences import word_vectors
 
 torch.manual_seed(0)
 attention = MultiHeadAttention(d_model=32, n_heads=1).requires_grad_(False)
@@ -84,7 +84,7 @@ guess = widgets.predict(
 )
 
 # %%
-from course_utils.texts.sentences import reordering
+from course_lab.sentences import reordering
 
 first, second = "John loves Mary".split(), "Mary loves John".split()
 perm = reordering(first, second)  # second[i] = first[perm[i]]
@@ -146,7 +146,7 @@ print(f"largest difference, first against last: {gap:.0e}")
 # 你爱我 (you love me).
 
 # %%
-from course_utils.texts.sentences import PINYIN
+from course_lab.chinese import PINYIN, labels
 
 pairs = [
     ("John loves Mary", "Mary loves John"),
@@ -163,8 +163,8 @@ for column, pair in zip(axes.T, pairs, strict=True):
     order = reordering(original, shuffled)
     upper, lower = weights_of(original), weights_of(shuffled)
     gaps[pair[0]] = (lower - upper[order][:, order]).abs().max().item()
-    plots.attention(column[0], upper, plots.labels(original, PINYIN))
-    plots.attention(column[1], lower, plots.labels(shuffled, PINYIN))
+    plots.attention(column[0], upper, labels(original, PINYIN))
+    plots.attention(column[1], lower, labels(shuffled, PINYIN))
 described = "; ".join(f"{name}: {gap:.0e}" for name, gap in gaps.items())
 plots.show(
     fig,
@@ -294,10 +294,9 @@ guess = widgets.predict(
 # %%
 from torch.nn import functional as F
 
+from course_lab.sentences import SentenceClassifier, who_loves_whom
 from course_utils.models import TinyTransformer
-from course_utils.models.classifier import SentenceClassifier
 from course_utils.models.training import fit
-from course_utils.texts.sentences import who_loves_whom
 
 task = who_loves_whom().to(device)
 
@@ -502,7 +501,7 @@ explorers.shuffle()
 # change of a weight.
 
 # %%
-from course_utils.texts.sentences import CAT_ON_MAT
+from course_lab.sentences import CAT_ON_MAT
 
 order = torch.tensor([4, 0, 3, 2, 1, 5])
 inverse = order.argsort()

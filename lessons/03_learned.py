@@ -755,8 +755,7 @@ if encoder is not None:
 # sentence begins at 1? The *order* is the same. Only the places have changed.
 
 # %%
-from course_utils.models.classifier import SentenceClassifier
-from course_utils.texts.sentences import who_loves_whom
+from course_lab.sentences import SentenceClassifier, who_loves_whom
 
 loves = who_loves_whom().to(device)
 BEGIN = (0, 1, 2, 3, 10, 20)
@@ -847,8 +846,8 @@ for overlap, cost in costs.items():
 # %%
 import math
 
+from course_lab.sentences import word_vectors
 from course_utils.attention import MultiHeadAttention
-from course_utils.texts.sentences import word_vectors
 
 x = word_vectors(["buffalo"] * 24, 32)[None]
 fresh = create("learned", d_model=32, n_heads=2, max_len=64)

@@ -56,9 +56,9 @@ guess = widgets.predict(
 # %%
 import torch
 
+from course_lab.sentences import word_vectors
 from course_utils import measures
 from course_utils.encodings.functional import sinusoidal_table
-from course_utils.texts.sentences import word_vectors
 
 words = "the old cat that the dog saw sat on the mat near the door of the old house".split()
 n, d = len(words), 64

@@ -639,6 +639,8 @@ guess.reveal(abs(round(cheaper.mean().item(), 1)), "nats a letter")
 # each way has the factor that fits, and the marker lies at a chosen depth. Chance is one in 16.
 
 # %%
+from course_lab.figures import numbered
+
 guess = widgets.predict(
     "256 tokens, 8 times the length, mean over depths: who finds most?",
     ["direct", "interpolation", "NTK-aware", "by parts"],
@@ -654,7 +656,7 @@ overall = summary(by_length, "way", "read", of="accuracy")
 fig, axes = plt.subplots(1, 5, figsize=(12, 3.2), sharey=True)
 for ax, way in zip(axes, ways, strict=True):
     grid = torch.tensor(found.loc[way, "mean"].unstack("read").loc[depths, sizes].to_numpy())
-    plots.numbered(ax, grid, depths, sizes, limit=1.0, form="{:.1f}", title=way, xlabel="tokens")
+    numbered(ax, grid, depths, sizes, limit=1.0, form="{:.1f}", title=way, xlabel="tokens")
 axes[0].set_ylabel("depth (1 = start of the row)")
 last = sizes[-1]
 plots.show(

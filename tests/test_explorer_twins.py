@@ -16,6 +16,7 @@ from scipy import stats
 
 from course_lab import explorers
 from course_lab.chooser import facts, remaining, struck
+from course_lab.sentences import CAT_ON_MAT, word_vectors
 from course_utils import measures
 from course_utils.encodings import Places, create
 from course_utils.encodings.functional import (
@@ -33,7 +34,6 @@ from course_utils.encodings.functional import (
 )
 from course_utils.models.stretching import way_to_stretch
 from course_utils.texts import data
-from course_utils.texts.sentences import CAT_ON_MAT, word_vectors
 
 pytestmark = pytest.mark.browser
 Numbers = dict[str, Any]

@@ -207,9 +207,9 @@ def test_without_a_display_figures_are_pictures(hard):
 
 PINYIN = """
 from course_utils import plots
-from course_utils.texts import sentences
+from course_lab.chinese import PINYIN, labels
 import matplotlib.pyplot as plt
-words = plots.labels(list(sentences.PINYIN), sentences.PINYIN)
+words = labels(list(PINYIN), PINYIN)
 figure, axes = plt.subplots(figsize=(4, 2))
 axes.set_xticks(range(len(words)), words)
 plots.show(figure, 'pinyin')

@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 from pairwise import some
 from PIL import Image
 
+from course_lab import chinese
 from course_lab.figures import four_panel
 from course_utils import measures, plots
 from course_utils.encodings import create
@@ -493,31 +494,31 @@ def colour_gap(one, other, of=np.mean):
 
 
 def test_without_a_chinese_font_a_label_is_its_pinyin(monkeypatch):
-    monkeypatch.setattr(style, "cjk_font", lambda: None)
-    assert style.label("猫", "māo") == "māo"
-    assert plots.labels(["猫", "cat"], {"猫": "māo"}) == ["māo", "cat"]
+    monkeypatch.setattr(chinese, "chinese_font", lambda: None)
+    assert chinese.label("猫", "māo") == "māo"
+    assert chinese.labels(["猫", "cat"], {"猫": "māo"}) == ["māo", "cat"]
 
 
 def test_with_a_chinese_font_a_label_keeps_its_glyphs(monkeypatch):
-    monkeypatch.setattr(style, "cjk_font", lambda: "Noto Sans CJK SC")
-    assert style.label("猫", "māo") == "猫"
-    assert plots.labels(["猫", "cat"], {"猫": "māo"}) == ["猫", "cat"]
+    monkeypatch.setattr(chinese, "chinese_font", lambda: "Noto Sans CJK SC")
+    assert chinese.label("猫", "māo") == "猫"
+    assert chinese.labels(["猫", "cat"], {"猫": "māo"}) == ["猫", "cat"]
 
 
 @pytest.mark.parametrize("font", [None, "Noto Sans CJK SC"])
 def test_plain_words_and_words_without_pinyin_stay_as_they_are(monkeypatch, font):
-    monkeypatch.setattr(style, "cjk_font", lambda: font)
-    assert style.label("cat", "chat") == "cat"
-    assert style.label("猫") == "猫"
-    assert plots.labels(["猫", "狗"], {"狗": "gǒu"})[0] == "猫"
+    monkeypatch.setattr(chinese, "chinese_font", lambda: font)
+    assert chinese.label("cat", "chat") == "cat"
+    assert chinese.label("猫") == "猫"
+    assert chinese.labels(["猫", "狗"], {"狗": "gǒu"})[0] == "猫"
 
 
 def test_a_chinese_font_is_found_among_the_installed_ones(monkeypatch):
     installed = [type("Font", (), {"name": name}) for name in ("DejaVu Sans", "SimHei")]
-    monkeypatch.setattr(style.font_manager.fontManager, "ttflist", installed)
-    assert style.cjk_font.__wrapped__() == "SimHei"
+    monkeypatch.setattr(chinese.font_manager.fontManager, "ttflist", installed)
+    assert chinese.chinese_font.__wrapped__() == "SimHei"
     installed.pop()
-    assert style.cjk_font.__wrapped__() is None
+    assert chinese.chinese_font.__wrapped__() is None
 
 
 def test_setting_the_style_twice_is_setting_it_once():

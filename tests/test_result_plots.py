@@ -10,7 +10,7 @@ from bad_calls import bad_calls
 from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
 
-from course_lab.figures import squares
+from course_lab.figures import numbered, squares
 from course_utils import plots
 
 pytestmark = pytest.mark.usefixtures("figures")
@@ -48,7 +48,7 @@ def test_one_seed_gets_no_bar():
 
 def test_every_cell_carries_its_number_in_a_readable_colour():
     ax = Figure().subplots()
-    plots.numbered(ax, torch.tensor([[0.0, -2.0], [0.5, 3.0]]), ["x", "y"], [1, 2], limit=1.0)
+    numbered(ax, torch.tensor([[0.0, -2.0], [0.5, 3.0]]), ["x", "y"], [1, 2], limit=1.0)
     assert [text.get_text() for text in ax.texts] == ["+0.00", "-2.00", "+0.50", "+3.00"]
     assert [text.get_color() for text in ax.texts] == ["black", "white", "black", "white"]
     assert [text.get_text() for text in ax.get_yticklabels()] == ["x", "y"]
@@ -69,7 +69,7 @@ test_bad_arguments = bad_calls(
             ValueError, "names", "'c'",
         ),
         (
-            lambda: plots.numbered(Figure().subplots(), torch.ones(2, 2), "abc", "ab", limit=1),
+            lambda: numbered(Figure().subplots(), torch.ones(2, 2), "abc", "ab", limit=1),
             ValueError, "rows", "got 3 and 2",
         ),
     ]

@@ -5,9 +5,10 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from course_lab import sentences
+from course_lab.chinese import PINYIN
+from course_lab.sentences import SentenceClassifier
 from course_utils.models import TinyTransformer, training
-from course_utils.models.classifier import SentenceClassifier
-from course_utils.texts import sentences
 
 VOCABULARY = ["the", "cat", "sat", "on", "a", "mat", "我", "爱", "你"]
 WORDS = st.lists(st.sampled_from(VOCABULARY), min_size=1, max_size=8)
@@ -21,7 +22,7 @@ def test_the_same_word_has_the_same_vector_wherever_it_stands(words):
 
 
 def test_different_words_have_different_vectors():
-    words = [*sentences.FIRST_GROUP, *sentences.SECOND_GROUP, *sentences.VERBS, *sentences.PINYIN]
+    words = [*sentences.FIRST_GROUP, *sentences.SECOND_GROUP, *sentences.VERBS, *PINYIN]
     assert len(sentences.word_vectors(words, 8).unique(dim=0)) == len(words)
 
 

@@ -7,11 +7,11 @@ import torch
 
 from course_lab.explorers.controls import Choice, Slider, Tick
 from course_lab.explorers.explorer import Explorer
+from course_lab.sentences import CAT_ON_MAT, word_vectors
 from course_utils.attention import MultiHeadAttention
 from course_utils.devices import isolated_rng
 from course_utils.encodings import create
 from course_utils.encodings.functional import sinusoidal_table
-from course_utils.texts.sentences import CAT_ON_MAT, word_vectors
 
 WORDS = list(CAT_ON_MAT)
 D_MODEL, N_HEADS = 32, 2

@@ -16,10 +16,9 @@ from course_utils.plots.matrices import (
     attention,
     fingerprint,
     heatmap,
-    numbered,
     similarity,
 )
-from course_utils.plots.style import in_words, labels, png, quick_png, show, use_style
+from course_utils.plots.style import in_words, png, quick_png, show, use_style
 
 __all__ = [
     "Identity",
@@ -29,9 +28,7 @@ __all__ = [
     "heatmap",
     "identity",
     "in_words",
-    "labels",
     "lines",
-    "numbered",
     "png",
     "quick_png",
     "seed_curves",

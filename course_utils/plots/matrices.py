@@ -1,4 +1,4 @@
-"""Pictures of matrices: tables, attention, similarities, fingerprints, results with numbers."""
+"""Pictures of matrices: tables, attention, similarities, fingerprints."""
 
 from collections.abc import Sequence
 
@@ -130,7 +130,7 @@ def attention(
     ax.set_yticks(places, words)
     if len(words) <= 8:
         top = limit or float(weights.max())
-        _write(ax, weights, "{:.2f}", size=9, white=weights > 0.55 * top)
+        write_numbers(ax, weights, "{:.2f}", size=9, white=weights > 0.55 * top)
     return image
 
 
@@ -179,37 +179,7 @@ def fingerprint(scores: Tensor, title: str) -> Figure:
     return fig
 
 
-def numbered(
-    ax: Axes,
-    matrix: Tensor,
-    rows: Sequence[object],
-    columns: Sequence[object],
-    *,
-    limit: float,
-    numbers: Tensor | None = None,
-    form: str = "{:+.2f}",
-    title: str = "",
-    xlabel: str = "",
-    equal: bool = False,
-) -> None:
-    """Draw a signed matrix as colours, with a number in each cell and a name at each row.
-
-    The numbers are those of ``numbers`` if it is given, else of the matrix, written in ``form``.
-    """
-    if tuple(matrix.shape) != (len(rows), len(columns)):
-        raise ValueError(
-            f"rows and columns must name those of the matrix, {tuple(matrix.shape)}, "
-            f"got {len(rows)} and {len(columns)}"
-        )
-    heatmap(ax, matrix, title=title, xlabel=xlabel, limit=limit, equal=equal)
-    ax.set_xticks(range(len(columns)), [str(name) for name in columns])
-    ax.set_yticks(range(len(rows)), [str(name) for name in rows])
-    written = matrix if numbers is None else numbers
-    size = 9 if len(rows) > 4 else 13
-    _write(ax, written, form, size=size, white=matrix.abs() > 0.6 * limit)
-
-
-def _write(ax: Axes, numbers: Tensor, form: str, *, size: int, white: Tensor) -> None:
+def write_numbers(ax: Axes, numbers: Tensor, form: str, *, size: int, white: Tensor) -> None:
     """Write a number into each cell that is not masked, in white or black."""
     masked = np.ma.getmaskarray(np.ma.asarray(ax.images[0].get_array()))
     for row, entries in enumerate(numbers.tolist()):

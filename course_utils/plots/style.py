@@ -1,13 +1,11 @@
-"""The course's figure style, its fonts, and the one way to show a figure."""
+"""The course's figure style, and the one way to show a figure."""
 
 import html
 import io
-from functools import cache
 from typing import Any
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
-from matplotlib import font_manager
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
@@ -18,38 +16,6 @@ from course_utils import validation
 
 DIVERGING = "RdBu_r"  # signed quantities, centred at zero
 SEQUENTIAL = "YlGnBu"  # weights and other quantities from zero upwards
-
-CJK_FONTS = (
-    "Noto Sans CJK SC",
-    "Noto Sans CJK JP",
-    "Source Han Sans SC",
-    "Noto Sans SC",
-    "PingFang SC",
-    "Hiragino Sans GB",
-    "Microsoft YaHei",
-    "SimHei",
-    "WenQuanYi Zen Hei",
-    "WenQuanYi Micro Hei",
-    "Arial Unicode MS",
-)
-
-
-@cache
-def cjk_font() -> str | None:
-    """Name of an installed font with Chinese characters, or None."""
-    installed = {font.name for font in font_manager.fontManager.ttflist}
-    return next((name for name in CJK_FONTS if name in installed), None)
-
-
-def label(text: str, plain: str | None = None) -> str:
-    """``text``; or ``plain`` (for Chinese: the pinyin) if given and the glyphs are missing here."""
-    return text if plain is None or text.isascii() or cjk_font() else plain
-
-
-def labels(words: list[str], pinyin: dict[str, str] | None = None) -> list[str]:
-    """Words as axis labels: each through :func:`label` with its pinyin, if one is given."""
-    return [label(word, (pinyin or {}).get(word)) for word in words]
-
 
 INK = ".15"  # dark grey in place of black
 # Ten colours that people with colour blindness can tell apart: seaborn's "colorblind".
@@ -100,12 +66,13 @@ STYLE: dict[str, Any] = {
 }
 
 
-def use_style() -> None:
-    """Set fonts, colours and sizes for every figure that follows; safe to call again."""
-    chinese = cjk_font()
-    fonts = ["DejaVu Sans", chinese] if chinese else ["DejaVu Sans"]
-    plt.style.use(STYLE | {"font.family": fonts})
-    mpl.set_loglevel("ERROR")  # label() deals with a missing glyph, a warning would not help
+def use_style(*fallback_fonts: str) -> None:
+    """Set fonts, colours and sizes for every figure that follows; safe to call again.
+
+    ``fallback_fonts`` have what DejaVu Sans lacks.
+    """
+    plt.style.use(STYLE | {"font.family": ["DejaVu Sans", *fallback_fonts]})
+    mpl.set_loglevel("ERROR")  # no warning for a missing glyph
 
 
 def png(fig: Figure) -> bytes:

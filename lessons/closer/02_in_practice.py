@@ -367,7 +367,7 @@ plots.show(
 # %%
 import math
 
-from course_utils.texts.sentences import word_vectors
+from course_lab.sentences import word_vectors
 
 torch.manual_seed(0)
 heads = MultiHeadAttention(128, 4, encoding).requires_grad_(False)

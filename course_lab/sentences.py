@@ -1,4 +1,4 @@
-"""Real sentences, vectors for their words, and a small task that needs word order."""
+"""Sentences, vectors for their words, and a small task that needs word order."""
 
 from __future__ import annotations
 
@@ -8,16 +8,18 @@ from typing import NamedTuple
 
 import torch
 from jaxtyping import Float, Int
-from torch import Tensor
+from torch import Tensor, nn
 
 from course_utils import validation
+from course_utils.encodings.base import Positions
+from course_utils.models import TinyTransformer
+from course_utils.models.transformer import Tokens
 
 FIRST_GROUP = ("John", "Paul", "Omar", "Wei", "Ivan", "Kofi", "Luis", "Sam")
 SECOND_GROUP = ("Mary", "Anna", "Aisha", "Mei", "Olga", "Ama", "Rosa", "Kim")
 VERBS = ("loves", "helps", "calls", "trusts")
 
 CAT_ON_MAT = ("the", "cat", "sat", "on", "the", "mat")
-PINYIN = {"我": "wǒ", "爱": "ài", "你": "nǐ"}
 
 
 def word_vectors(words: Sequence[str], d_model: int) -> Float[Tensor, "words d_model"]:
@@ -80,3 +82,28 @@ def who_loves_whom(seed: int = 0) -> WhoLovesWhom:
 
     cut = len(pairs) * 3 // 4
     return WhoLovesWhom(words, *sentences(order[:cut]), *sentences(order[cut:]))
+
+
+class SentenceClassifier(nn.Module):
+    """A TinyTransformer whose hidden states are averaged over the tokens and classified.
+
+    The average forgets the order of the tokens, so order can only come from the encoding.
+    """
+
+    def __init__(self, body: TinyTransformer, n_classes: int = 2) -> None:
+        super().__init__()
+        self.body = body
+        self.head = nn.Linear(body.embedding.embedding_dim, n_classes)
+
+    def forward(
+        self, tokens: Tokens, positions: Positions | None = None
+    ) -> Float[Tensor, "batch n_classes"]:
+        """One score a class for each sentence; positions are 0, 1, … if none are given."""
+        return self.head(self.body.hidden(tokens, positions).mean(dim=1))
+
+    def accuracy(
+        self, tokens: Tokens, labels: Int[Tensor, " batch"], positions: Positions | None = None
+    ) -> float:
+        """Share of sentences classified as their label says, between 0 and 1."""
+        with torch.no_grad():
+            return float((self(tokens, positions).argmax(-1) == labels).float().mean())
