@@ -201,16 +201,6 @@ def test_slopes_of_12_heads_are_those_of_8_and_every_other_one_of_16():
 
 
 @offset_only
-@given(st.integers(-(10**4), 10**4), seeds)
-def test_shifting_all_positions_changes_nothing(name, shift, seed):
-    encoding, row = made(name, seed), torch.arange(9)
-    here = bias_of(encoding, row, row, torch.float32)
-    there = bias_of(encoding, row + shift, row + shift, torch.float32)
-    assert gap(here, there) <= 1e-5
-    assert float(toeplitz_error(there)) <= 1e-5
-
-
-@offset_only
 @given(st.lists(st.integers(-(10**4), 10**4), min_size=1, max_size=8), st.integers(-99, 99), seeds)
 def test_rows_that_count_up_get_what_each_pair_alone_gets(name, starts, first, seed):
     encoding = made(name, seed)
@@ -219,40 +209,6 @@ def test_rows_that_count_up_get_what_each_pair_alone_gets(name, starts, first, s
     fast = bias_of(encoding, q_pos, k_pos)
     scattered = bias_of(encoding, q_pos.flip(0), k_pos.flip(0)).flip(1, 2)
     assert gap(fast, scattered) <= 1e-9 * max(1.0, float(fast.abs().max()))
-
-
-@every_scheme
-@given(st.permutations(range(8)), seeds)
-def test_shuffled_positions_give_the_shuffled_bias(name, order, seed):
-    encoding, row, order = made(name, seed), torch.arange(8), torch.tensor(order)
-    plain = bias_of(encoding, row, row)
-    assert gap(bias_of(encoding, order, order), plain[:, order][:, :, order]) <= 1e-12
-
-
-@every_scheme
-@given(st.integers(0, 19), st.integers(0, 19), seeds)
-def test_a_block_gets_its_rows_and_columns_of_the_whole(name, a, b, seed):
-    encoding, row, (a, b) = made(name, seed), torch.arange(20), sorted((a, b))
-    whole = bias_of(encoding, row, row)
-    part = bias_of(encoding, row[a : b + 1], row[: b + 1])
-    assert gap(part, whole[:, a : b + 1, : b + 1]) <= 1e-12
-
-
-@every_scheme
-def test_whole_positions_mean_the_same_in_every_dtype(name):
-    encoding, row = made(name), torch.arange(120)
-    plain = bias_of(encoding, row, row[60:])
-    for dtype in (torch.int32, torch.float16, torch.float32):
-        found = bias_of(encoding, row.to(dtype), row[60:].to(dtype))
-        assert gap(found, plain) <= 1e-12, dtype
-
-
-@every_scheme
-def test_differences_of_bfloat16_positions_are_not_rounded_to_bfloat16(name):
-    """−251 and 200 are bfloat16 numbers, their difference 451 is not."""
-    encoding, q_pos, k_pos = made(name), torch.tensor([-251, 3]), torch.tensor([200, -7, 100])
-    found = bias_of(encoding, q_pos.bfloat16(), k_pos.bfloat16())
-    assert gap(found, bias_of(encoding, q_pos, k_pos)) <= 1e-12
 
 
 @every_scheme
@@ -294,22 +250,8 @@ def test_bfloat16_queries_do_not_round_the_distances(name):
     assert torch.equal(encoding.bias(q.bfloat16(), q.bfloat16(), Places(row)), exact)
 
 
-@pytest.mark.parametrize("name", ["kerple log", "kerple power", "fire"])
-def test_every_parameter_has_a_gradient_through_softmax(name):
-    encoding, row = made(name), torch.arange(6)
-    q, k, v = torch.randn(3, 1, HEADS, 6, 4)
-    weights = (q @ k.transpose(-1, -2) / 2 + encoding.bias(q, k, Places(row))).softmax(-1)
-    (weights @ v).square().sum().backward()
-    for parameter_name, parameter in encoding.named_parameters():
-        assert bool(parameter.grad.isfinite().all()), parameter_name
-        assert bool((parameter.grad != 0).any()), parameter_name
-
-
-@every_scheme
-def test_only_parameters_are_saved(name):
-    encoding = made(name)
-    assert set(encoding.state_dict()) == {key for key, _ in encoding.named_parameters()}
-    assert bool(encoding.state_dict()) == (name not in ("alibi", "sandwich"))
+def test_alibi_and_sandwich_have_nothing_to_learn():
+    assert [name for name in ALL if not made(name).state_dict()] == ["alibi", "sandwich"]
 
 
 # Each scheme's own

@@ -163,98 +163,6 @@ def test_transformer_xl_takes_fractional_positions(seed, q_pos, k_pos):
             assert abs(float(found[1, a, b]) - one) <= 1e-10
 
 
-# Offsets only
-
-
-def uniform_scores(encoding, length, shift=0):
-    """Scores of identical tokens: the content is one constant vector a head."""
-    q, k = heads(1, 1, dtype=torch.float32)
-    q, k = q.expand(-1, -1, length, -1), k.expand(-1, -1, length, -1)
-    row = torch.arange(length) + shift
-    return encoding.scale(D_HEAD) * q @ k.mT + encoding.bias(q, k, Places(row))
-
-
-@every_scheme
-@given(seed=seeds, shift=st.integers(-(10**6), 10**6))
-def test_scores_of_identical_tokens_are_toeplitz_and_unmoved_by_a_shift(scheme, seed, shift):
-    encoding = made(scheme, seed, torch.float32)
-    torch.manual_seed(seed)
-    here = uniform_scores(encoding, 12)
-    torch.manual_seed(seed)
-    there = uniform_scores(encoding, 12, shift)
-    assert gap(here, there) <= 1e-5
-    assert gap(here[..., 1:, 1:], here[..., :-1, :-1]) <= 1e-5
-
-
-@every_scheme
-@given(seed=seeds, shift=st.integers(-(10**6), 10**6), order=st.permutations(range(9)))
-def test_bias_of_any_content_is_unmoved_by_a_shift(scheme, seed, shift, order):
-    encoding = made(scheme, seed, torch.float32)
-    q, k = heads(9, 9, dtype=torch.float32)
-    for row in (torch.arange(9), torch.tensor(order)):
-        here, there = (encoding.bias(q, k, Places(row + by)) for by in (0, shift))
-        assert gap(here, there) <= 1e-5
-
-
-@given(seeds, st.integers(-(10**6), 10**6))
-def test_shaws_value_term_is_unmoved_by_a_shift(seed, shift):
-    encoding, row = made("shaw", seed), torch.arange(9)
-    weights = torch.rand(1, N_HEADS, 9, 9, dtype=torch.float64)
-    here, there = (encoding.values(weights, Places(row + by)) for by in (0, shift))
-    assert gap(here, there) == 0
-
-
-# Any part of the queries, any order
-
-
-@every_scheme
-@given(seed=seeds, start=st.integers(0, 11), count=st.integers(1, 12), seen=st.integers(1, 12))
-def test_a_block_of_queries_gets_the_rows_of_the_full_bias(scheme, seed, start, count, seen):
-    encoding, row = made(scheme, seed), torch.arange(12)
-    q, k = heads(12, 12)
-    full = encoding.bias(q, k, Places(row))
-    part = slice(start, start + count)
-    block = encoding.bias(q[:, :, part], k[:, :, :seen], Places(row[part], row[:seen]))
-    assert gap(block, full[..., part, :seen]) <= 1e-10
-
-
-@given(seeds, st.integers(0, 11), st.integers(1, 12))
-def test_a_block_of_queries_gets_the_rows_of_shaws_full_value_term(seed, start, count):
-    encoding, row = made("shaw", seed), torch.arange(12)
-    weights = torch.rand(1, N_HEADS, 12, 12, dtype=torch.float64)
-    part = slice(start, start + count)
-    block = encoding.values(weights[:, :, part], Places(row[part], row))
-    assert gap(block, encoding.values(weights, Places(row))[:, :, part]) <= 1e-10
-
-
-@every_scheme
-@given(seed=seeds, q_order=st.permutations(range(9)), k_order=st.permutations(range(9)))
-def test_shuffled_tokens_and_positions_give_the_shuffled_bias(scheme, seed, q_order, k_order):
-    encoding, row = made(scheme, seed), torch.arange(9)
-    q, k = heads(9, 9)
-    full = encoding.bias(q, k, Places(row))
-    q_order, k_order = torch.tensor(q_order), torch.tensor(k_order)
-    found = encoding.bias(q[:, :, q_order], k[:, :, k_order], Places(q_order, k_order))
-    assert gap(found, full[:, :, q_order][..., k_order].expand_as(found)) <= 1e-10
-
-
-@given(seeds, st.permutations(range(9)))
-def test_shuffled_tokens_and_positions_give_shaws_shuffled_value_term(seed, order):
-    encoding, row, order = made("shaw", seed), torch.arange(9), torch.tensor(order)
-    weights = torch.rand(1, N_HEADS, 9, 9, dtype=torch.float64)
-    shuffled = encoding.values(weights[:, :, order][..., order], Places(order))
-    assert gap(shuffled, encoding.values(weights, Places(row))[:, :, order]) <= 1e-10
-
-
-@every_scheme
-@pytest.mark.parametrize("dtype", [torch.int32, torch.float32, torch.float64])
-def test_whole_positions_may_come_in_any_dtype(scheme, dtype):
-    encoding, row = made(scheme), torch.arange(3, 10)
-    q, k = heads(7, 7)
-    found = encoding.bias(q, k, Places(row.to(dtype)))
-    assert gap(found, encoding.bias(q, k, Places(row))) <= 1e-10
-
-
 # Skewing, and never a vector for each pair
 
 
@@ -506,19 +414,6 @@ def test_transformer_xl_keeps_its_last_sinusoids():
     other = encoding.bias(q, k, Places(torch.arange(4), torch.arange(6)))
     assert torch.equal(first, again)
     assert gap(first, other) > 0.1
-
-
-@pytest.mark.parametrize(
-    ("scheme", "shown"),
-    [
-        ("shaw", "Shaw(d_model=12, n_heads=3, max_distance=3, use_values=True)"),
-        ("t5", "T5(d_model=12, n_heads=3, n_buckets=8, max_distance=10, causal=False)"),
-        ("deberta", "d_model=12, n_heads=3, max_distance=3, released_code=False"),
-        ("transformer_xl", "d_model=12, n_heads=3"),
-    ],
-)
-def test_printing_shows_the_arguments(scheme, shown):
-    assert shown in repr(MAKERS[scheme]())
 
 
 def test_shaws_functions_deal_out_and_collect_at_the_same_places():

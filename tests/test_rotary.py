@@ -171,15 +171,6 @@ def test_rope_scores_depend_on_the_offset_only_under_every_scaling(scaling, layo
     assert toeplitz_gap(scores(encoding, token, token, row, row)) <= 1e-5
 
 
-@given(st.sampled_from([s for s in SCALINGS if s is None or not s.needs_length]), layouts, shifts)
-def test_shifting_every_position_leaves_the_scores_of_rope_alone(scaling, layout, shift):
-    encoding = Rotary(32, 2, layout=layout, scaling=scaling)
-    q, k = random(2, 1, 2, 12, 16, dtype=torch.float32)
-    row = torch.arange(12)
-    here, there = (scores(encoding, q, k, at, at) for at in (row, row + shift))
-    assert gap(here, there) <= 1e-5
-
-
 @given(st.sampled_from(SCALINGS), layouts)
 def test_one_query_against_all_keys_gets_its_row_of_the_scores(scaling, layout):
     encoding = Rotary(32, 2, layout=layout, scaling=scaling)
