@@ -134,19 +134,19 @@ def axe(page: Any, *rules: str, code: bool = True) -> list[str]:
         for node in violation["nodes"]:
             upstream = rule in UPSTREAM and UPSTREAM[rule][0] in node["html"]
             if violation["impact"] in ("serious", "critical") and not upstream:
-                place = " ".join(map(str, node["target"]))
-                findings.append(f"{rule}: {violation['help']}: {node['html'][:200]} {place}")
+                selector = " ".join(map(str, node["target"]))
+                findings.append(f"{rule}: {violation['help']}: {node['html'][:200]} {selector}")
     return findings
 
 
 def broken_links(folder: Path) -> list[str]:
-    """Links of the built pages to files or places of the site that are not there."""
+    """Links of the built pages to files or anchors of the site that are not there."""
     pages = {
         path: BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser")
         for path in sorted(folder.rglob("*.html"))
     }
-    places = {
-        path: {anchor.get("id") or anchor.get("name") for anchor in page.select("[id], a[name]")}
+    anchors = {
+        path: {element.get("id") or element.get("name") for element in page.select("[id], a[name]")}
         for path, page in pages.items()
     }
     broken = []
@@ -155,10 +155,10 @@ def broken_links(folder: Path) -> list[str]:
             link = str(element.get("href") or element.get("src") or "")
             if not link or urlsplit(link).scheme or link.startswith("//"):
                 continue
-            target, place = urlsplit(link).path, unquote(urlsplit(link).fragment)
+            target, anchor = urlsplit(link).path, unquote(urlsplit(link).fragment)
             file = (path.parent / unquote(target)).resolve() if target else path
             file = file / "index.html" if file.is_dir() else file
             exists = file.is_file() and file.is_relative_to(folder.resolve())
-            if not exists or (place and file in places and place not in places[file]):
+            if not exists or (anchor and file in anchors and anchor not in anchors[file]):
                 broken.append(f"{path.relative_to(folder)}: {link}")
     return sorted(set(broken))

@@ -321,8 +321,8 @@ def test_the_first_page_has_a_row_a_lesson_with_its_closer_look() -> None:
     trees = re.findall(r"```{toctree}.*?```", first, re.DOTALL)
     assert ["/02_waves" in tree for tree in trees] == [True, False]
     assert "/glossary" in trees[1] and "closer/" not in "".join(trees)
-    looks = [site_index.closer_looks(list(titles), name) for name in titles]
-    assert looks == [["closer/02_more"], []]
+    closer = [site_index.closer_looks(list(titles), name) for name in titles]
+    assert closer == [["closer/02_more"], []]
 
 
 def test_a_build_leaves_no_file_of_an_earlier_one(tmp_path: Path) -> None:

@@ -69,8 +69,8 @@ def test_every_link_to_a_lesson_leads_to_one_of_its_headings(
 ) -> None:
     links = LINK.findall(written(name))
     assert links or name == "ledger"
-    for lesson, place in links:
-        assert not place or place in anchors(notebooks[lesson]), f"{lesson} has no {place}"
+    for lesson, heading in links:
+        assert not heading or heading in anchors(notebooks[lesson]), f"{lesson} has no {heading}"
 
 
 def test_the_contents_have_the_lessons_first_and_then_the_pages_in_order(
@@ -216,8 +216,8 @@ def test_every_result_has_its_seeds_and_the_lines_where_they_stand(
     rows = choose_html.select("#results tr[id]")
     assert len(rows) > 400 and len({row["id"] for row in rows}) == len(rows)
     for row in rows:
-        encoding, *_, seeds, places = [cell.text for cell in row.select("th, td")]
-        file, _, lines = places.partition(".csv: ")
+        encoding, *_, seeds, source = [cell.text for cell in row.select("th, td")]
+        file, _, lines = source.partition(".csv: ")
         runs = [files[file][int(line) - 2] for line in lines.split(", ")]
         values = [float(value) for value in seeds.split(", ")]
         assert len(runs) == len(values) > 1
@@ -278,8 +278,8 @@ def test_teachers_find_each_lesson_with_its_minutes_its_mistakes_and_what_to_dis
         for check in site_exercises.of_lesson(name[:2]).values():
             for mistake in check.mistakes:
                 assert " ".join(mistake.question.split()) in text
-        for lesson, place in LINK.findall(section):
-            assert place in anchors(notebooks[lesson])
+        for lesson, heading in LINK.findall(section):
+            assert heading in anchors(notebooks[lesson])
         ids = {cell.id for cell in notebooks[name].cells}
         cells = re.findall(r"`(l\d\d-c\d+)`", section)
         assert cells and set(cells) <= ids

@@ -1,4 +1,4 @@
-"""A JupyterLab of our own and Chromium on it: for tests and benchmarks of what learners touch."""
+"""A private JupyterLab, and Chromium on it: for tests and benchmarks of what learners touch."""
 
 import json
 import os
@@ -86,7 +86,7 @@ def open_and_run(page: Any, address: str, token: str, notebook: str) -> None:
 
 @contextmanager
 def jupyterlab(folder: Path, private: Path) -> Iterator[tuple[str, str]]:
-    """A JupyterLab of our own on `folder`: address and token; it ends with all its kernels."""
+    """A private JupyterLab on `folder`: address and token; it ends with all its kernels."""
     for name, settings in LAB_SETTINGS.items():
         path = private / "settings" / "@jupyterlab" / f"{name}.jupyterlab-settings"
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -58,8 +58,8 @@ def sources(project: Project) -> dict[str, bytes]:
     files = site_live.files(names)
     for page in (*lessons, *others):
         files |= page.files | site_explorers.files(page.explorers)
-        looks = site_index.closer_looks(names, page.name)
-        contents = [site_index.toctree(looks)] if looks else []
+        closer = site_index.closer_looks(names, page.name)
+        contents = [site_index.toctree(closer)] if closer else []
         files[f"{page.name}.md"] = "\n\n".join([page.markdown, *contents]).encode()
     for name in names:
         _, learners = notebooks(project, name)

@@ -29,8 +29,8 @@ def table(titles: Mapping[str, str]) -> str:
     rows = ["| lesson | question | minutes | doors |", "|---|---|---|---|"]
     for name in lessons(list(titles)):
         title = lesson_titles.read(titles[name])
-        looks = [f"[Closer look]({closer}.md)" for closer in closer_looks(list(titles), name)]
-        question = " ".join([title.question, *looks])
+        links = [f"[Closer look]({closer}.md)" for closer in closer_looks(list(titles), name)]
+        question = " ".join([title.question, *links])
         rows.append(
             f"| [{title.heading}]({name}.md) | {question} | {title.minutes} | {title.doors} |"
         )
