@@ -100,8 +100,8 @@ def learn(padding):
         film.append(net(blank)[0].detach())
         painted = net(torch.randn(4, 1, side, side))  # four pages of noise
         cut = (side - painted.shape[-1]) // 2
-        wanted = position[:, cut : side - cut, cut : side - cut]
-        return F.mse_loss(painted, wanted.expand_as(painted))
+        target = position[:, cut : side - cut, cut : side - cut]
+        return F.mse_loss(painted, target.expand_as(painted))
 
     fit(net, loss, steps, name=padding)
     return torch.stack([*film, net(blank)[0].detach()])[::every]  # (frames, 2, h, w)
@@ -111,23 +111,24 @@ films = {padding: learn(padding) for padding in ("zeros", "circular", "none")}
 
 # %% tags=["plumbing"]
 # The answer, and the paintings
+import matplotlib.pyplot as plt
+
 from course_utils import plots
 
 column, middle = films["zeros"][-1, 0], films["zeros"][-1, 0, 6:18, 6:18]
 flat = (middle.amax() - middle.amin()).item() < 1e-4
 guess.reveal(paints[0] if column.amax() - column.amin() < 0.5 else paints[1] if flat else paints[2])
-import matplotlib.pyplot as plt
-
 shots = (0, 3, 6, steps // every)
 fig, axes = plt.subplots(3, 5, figsize=(9.5, 6.0))
-for place, (padding, film) in enumerate(films.items()):
+for row, padding in zip(axes, films, strict=True):
+    film = films[padding]
     pictures = [film[shot, 0] for shot in shots] + [film[-1, 1]]
     titles = [f"column, step {shot * every}" for shot in shots] + [f"row, step {steps}"]
-    for ax, picture, title in zip(axes[place], pictures, titles, strict=True):
+    for ax, picture, title in zip(row, pictures, titles, strict=True):
         page = F.pad(picture, [(side - len(picture)) // 2] * 4, value=-torch.inf)
         image = plots.heatmap(ax, page, limit=1, signed=True, equal=True)
-        ax.set(xticks=[], yticks=[], title=title if not place else "")
-    axes[place, 0].set_ylabel(f"padding: {padding}")
+        ax.set(xticks=[], yticks=[], title=title if padding == "zeros" else "")
+    row[0].set_ylabel(f"padding: {padding}")
 fig.colorbar(image, ax=axes, label="painted", shrink=0.7)
 plots.show(
     fig,
@@ -169,6 +170,11 @@ class Player(ipywidgets.HBox):
         traitlets.link((slider, "value"), (self, "value"))
 
 
+def ends(numbers):
+    """The least and the largest number, to one decimal."""
+    return [f"{round(number.item(), 1) + 0.0:.1f}" for number in (numbers.min(), numbers.max())]
+
+
 def paint(fig, step, padding, shown):
     """One frame of a film."""
     picture = films[padding][step // every, int(shown == "row")]
@@ -179,13 +185,10 @@ def paint(fig, step, padding, shown):
     ax, inset = fig.axes[0], (side - picture.shape[-1]) // 2
     ax.images[0].set_data(F.pad(picture, [inset] * 4, value=-torch.inf))
     ax.set_title(f"{shown} on a blank page, padding: {padding}, step {step}")
-    painted, wanted = (
-        [f"{round(one.item(), 1) + 0.0:.1f}" for one in (numbers.min(), numbers.max())]
-        for numbers in (picture, line[inset : side - inset])
-    )
+    painted, target = ends(picture), ends(line[inset : side - inset])
     one_shade = picture.max() - picture.min() < 1e-4
     shade = f"one shade, {painted[0]}" if one_shade else " to ".join(painted)
-    return f"It paints {shade}; wanted: {' to '.join(wanted)}.".replace("-", "−")
+    return f"It paints {shade}; wanted: {' to '.join(target)}.".replace("-", "−")
 
 
 widgets.explore(paint, size=(6.0, 4.4), step=Player(), padding=list(films), shown=["column", "row"])
@@ -224,23 +227,29 @@ model = TinyTransformer(32, "none", d_model=64, n_layers=2).eval().requires_grad
 one_word = torch.full((1, 64), 7)
 marked = one_word.clone()
 marked[0, 0] = 0  # another word, at the start only
-steps_of = [model.hidden(text)[0].diff(dim=0).norm(dim=1) for text in (one_word, marked)]
+output_steps = [model.hidden(text)[0].diff(dim=0).norm(dim=1) for text in (one_word, marked)]
 
 # %% tags=["plumbing"]
 # The answer, and both texts
-plain, told = steps_of  # (63,) each: how far the output moves from a token to the next
-guess.reveal("all equal" if plain.max() < 1e-4 else "all different")
+plain_steps, marked_steps = (
+    output_steps  # (63,) each: how far the output moves from a token to the next
+)
+guess.reveal("all equal" if plain_steps.max() < 1e-4 else "all different")
 fig, ax = plt.subplots(figsize=(8, 2.9))
-ax.plot(range(1, 64), told, "o-", markersize=4, color="C0")
+ax.plot(range(1, 64), marked_steps, "o-", markersize=4, color="C0")
 ax.text(5, 0.4, "a start mark, then one word", color="C0")
-ax.plot(range(1, 64), plain.clamp(min=1e-4), "s-", markersize=3, color="C1")
+ax.plot(range(1, 64), plain_steps.clamp(min=1e-4), "s-", markersize=3, color="C1")
 ax.text(5, 1.8e-4, "one word only: nothing but rounding", color="C1")
 ax.set(xscale="log", yscale="log", ylim=(7e-5, 40), xlabel="position")
 ax.set_xticks([1, 2, 4, 8, 16, 32, 63], ["1", "2", "4", "8", "16", "32", "63"])
 ax.minorticks_off()
 ax.set_title("untrained, causal, no positions")
 ax.set_ylabel("change of output\nfrom token to token")
-fall = "over a hundred times" if told[1] > 100 * told[-1] else "less than a hundred times"
+fall = (
+    "over a hundred times"
+    if marked_steps[1] > 100 * marked_steps[-1]
+    else "less than a hundred times"
+)
 plots.show(
     fig,
     "How far the output moves from one token to the next, by position, both axes logarithmic. One "
@@ -270,7 +279,7 @@ guess = widgets.predict(
 # %%
 from course_utils.encodings.functional import sinusoidal_grid, sinusoidal_table
 
-rows, columns = (one.flatten() for one in torch.meshgrid(*[torch.arange(16)] * 2, indexing="ij"))
+rows, columns = (grid.flatten() for grid in torch.meshgrid(*[torch.arange(16)] * 2, indexing="ij"))
 numbered = sinusoidal_table(16 * rows + columns, 64, base=100)  # (256, 64)
 halves = sinusoidal_grid(rows, columns, 64, base=100)  # (256, 64)
 mine = 16 * 8 + 8  # the patch in row 8, column 8
@@ -288,12 +297,14 @@ pages = {
     "axial RoPE, equal q and k": turned_k[0, 0] @ turned_q[0, 0, mine] / 64,
 }
 cross = pages["half row, half column"].view(16, 16)
-far, near = cross[8, 15].item(), cross[11, 11].item()
-guess.reveal("7 to the right" if far > near else "3 to the right and 3 down, so 4.2 away")
+right_score, diagonal_score = cross[8, 15].item(), cross[11, 11].item()
+guess.reveal(
+    "7 to the right" if right_score > diagonal_score else "3 to the right and 3 down, so 4.2 away"
+)
 fig, axes = plt.subplots(1, 3, figsize=(10, 3.5), sharey=True)
-for ax, (name, page) in zip(axes, pages.items(), strict=True):
+for ax, name in zip(axes, pages, strict=True):
     image = plots.heatmap(
-        ax, page.view(16, 16), title=name, xlabel="column", limit=1, signed=True, equal=True
+        ax, pages[name].view(16, 16), title=name, xlabel="column", limit=1, signed=True, equal=True
     )
     ax.plot(8, 8, "k+", markersize=9)
     ax.plot([15, 11], [8, 11], "o", markersize=9, markerfacecolor="none", color="0.1")
@@ -304,7 +315,8 @@ plots.show(
     fig,
     "The dot product of the code in row 8, column 8 with those of all 256 patches. Counted row by "
     f"row: stripes along the row; 1 down {flat[9, 8]:.2f}, 1 to the right {flat[8, 9]:.2f}. Half "
-    f"and half, and axial RoPE: a cross; 7 to the right {far:.2f}, 3 right and 3 down {near:.2f}.",
+    f"and half, and axial RoPE: a cross; 7 to the right {right_score:.2f}, 3 right and 3 down "
+    f"{diagonal_score:.2f}.",
 )
 
 # %% [markdown]
@@ -322,12 +334,12 @@ plots.show(
 torch.manual_seed(0)
 words, places = torch.randn(1000, 128), torch.randn(64, 128)
 w, p = torch.randint(1000, (8000,)), torch.randint(64, (8000,))
-ways = {"sum": words[w] + places[p], "product": words[w] * (1 + places[p] / 2)}
-for name, x in ways.items():
-    wanted = F.one_hot(p[:6000], 64).float()
-    reader = torch.linalg.lstsq(x[:6000], wanted).solution  # (128, 64)
-    right = ((x[6000:] @ reader).argmax(1) == p[6000:]).float().mean()
-    print(f"{name}: {right:.0%} of held-out positions right; by chance {1 / 64:.0%}")
+inputs = {"sum": words[w] + places[p], "product": words[w] * (1 + places[p] / 2)}
+for name, x in inputs.items():
+    target = F.one_hot(p[:6000], 64).float()
+    reader = torch.linalg.lstsq(x[:6000], target).solution  # (128, 64)
+    accuracy = ((x[6000:] @ reader).argmax(1) == p[6000:]).float().mean()
+    print(f"{name}: {accuracy:.0%} of held-out positions right; by chance {1 / 64:.0%}")
 
 # %% [markdown]
 # It reads the sum nearly always, the product hardly ever. The entries of words are as often below 0
@@ -374,8 +386,8 @@ position_2048 = travel(2048)
 path = floater.path(torch.arange(2049))  # the reference, all at once
 assert torch.allclose(position_2048, path[2048], rtol=1e-2, atol=1e-2)
 sizes = path.square().mean(1).sqrt()
-for at in (1, 64, 2048):
-    print(f"untrained, position {at:4}: entries of size {sizes[at]:.2f}, in words about 1")
+for p in (1, 64, 2048):
+    print(f"untrained, position {p:4}: entries of size {sizes[p]:.2f}, in words about 1")
 
 # %% tags=["plumbing"]
 # The answer
@@ -428,7 +440,9 @@ plots.show(
     fig,
     "Cosine of a word with another 3 positions earlier, while both move from 3 to 511. First and "
     "last: "
-    + ", ".join(f"{name} {one[0]:.2f} and {one[-1]:.2f}" for name, one in meetings.items())
+    + ", ".join(
+        f"{name} {cosines[0]:.2f} and {cosines[-1]:.2f}" for name, cosines in meetings.items()
+    )
     + ".",
 )
 
@@ -461,8 +475,8 @@ def cope_from_scratch(q, k, table):
 cope = text_encodings["cope"].requires_grad_(False)
 q, k = torch.randn(2, 1, 4, 50, 32)
 reference = cope.bias(q, k, Places(torch.arange(50), torch.arange(50)))[0, 1]
-own = cope_from_scratch(q[0, 1], k[0, 1], cope.table)
-assert torch.allclose(own, reference.tril() + own.triu(1), atol=1e-5)
+by_hand = cope_from_scratch(q[0, 1], k[0, 1], cope.table)
+assert torch.allclose(by_hand, reference.tril() + by_hand.triu(1), atol=1e-5)
 print("from scratch = reference, wherever a query may look")
 
 # %% [markdown]
@@ -494,8 +508,9 @@ for ax, text in zip(axes, texts, strict=True):
     tokens, weights = text.split(), head(text)
     plots.heatmap(ax, weights[None], limit=1, signed=False)
     ax.patch.set(hatch=None, facecolor="white")
-    for place, (token, weight) in enumerate(zip(tokens, weights, strict=True)):
-        ax.text(place, 0, token, ha="center", va="center", color="white" if weight > 0.5 else "k")
+    for place, token in enumerate(tokens):
+        colour = "white" if weights[place] > 0.5 else "k"
+        ax.text(place, 0, token, ha="center", va="center", color=colour)
     ax.plot(len(tokens) - 7, -0.62, "v", color="C1", clip_on=False)
     ax.set(xlim=(-0.5, 21.5), xticks=[], yticks=[], ylim=(0.5, -0.5))
     ax.spines[:].set_visible(False)
@@ -524,10 +539,10 @@ guess = widgets.predict(
 long_text = ("word " * 30 + ". ") * 5
 names, chosen = {1: "first", 2: "second", 3: "third", 4: "fourth", 5: "fifth"}, {}
 for gain in (4.0, 8.0):
-    back = len(long_text.split()) - 1 - int(head(long_text, gain).argmax())
-    chosen[gain] = f"the {names[1 + back // 31]}"
-    shut = torch.tensor(-gain).sigmoid()
-    print(f"word gates open by {shut:.2%}: {chosen[gain]} full stop from the end")
+    distance = len(long_text.split()) - 1 - int(head(long_text, gain).argmax())
+    chosen[gain] = f"the {names[1 + distance // 31]}"
+    gate = torch.tensor(-gain).sigmoid()
+    print(f"word gates open by {gate:.2%}: {chosen[gain]} full stop from the end")
 guess.reveal(chosen[4.0])
 
 # %% [markdown]
@@ -557,16 +572,18 @@ answers = {
     "rope": "an offset",
 }
 fig, ax = plt.subplots(figsize=(8, 3.3))
-shown = {name: torch.tensor(by_seed[name].to_numpy()) for name in answers}
+losses_by_answer = {name: torch.tensor(by_seed[name].to_numpy()) for name in answers}
 plots.strips(
     ax,
-    shown,
+    losses_by_answer,
     title="read at the trained length, 64 bytes; dots are five seeds",
     xlabel="loss (nats a byte), less is better",
 )
-ax.set_yticks(range(len(answers)), [f"{said} ({name})" for name, said in answers.items()])
-told = "; ".join(f"{said} {shown[name].mean():.2f}" for name, said in answers.items())
-plots.show(fig, f"Rows of five dots with their means, in nats a byte: {told}.")
+ax.set_yticks(range(len(answers)), [f"{answer} ({name})" for name, answer in answers.items()])
+described = "; ".join(
+    f"{answer} {losses_by_answer[name].mean():.2f}" for name, answer in answers.items()
+)
+plots.show(fig, f"Rows of five dots with their means, in nats a byte: {described}.")
 
 # %% [markdown]
 # **Look:** anything beats nothing, a factor only just. A phase and a time get about as far as a
@@ -671,27 +688,34 @@ from course_utils.results import change
 results = data.results("extrapolation").query("reading == 'as trained'")
 
 
-def less(first, second, read):
+def loss_gap(first, second, read):
     """Loss of the second encoding less that of the first, seed by seed."""
     return change(results, {"encoding": first, "read": read}, {"encoding": second, "read": read})
 
 
-factor, far_out = less("learned", "multiplicative", 64), less("none", "floater", 2048)
-myths.settle("C52", {"factor": factor.below(0)}, f"Factor less summand: {factor} nats a byte.")
+factor_gap, floater_gap = (
+    loss_gap("learned", "multiplicative", 64),
+    loss_gap("none", "floater", 2048),
+)
+myths.settle(
+    "C52", {"factor": factor_gap.below(0)}, f"Factor less summand: {factor_gap} nats a byte."
+)
 myths.settle(
     "C53",
-    {"2048": not far_out.above(0)},
-    f"At 2048 it has {far_out} nats a byte more than no position.",
+    {"2048": not floater_gap.above(0)},
+    f"At 2048 it has {floater_gap} nats a byte more than no position.",
 )
 
 # %% tags=["plumbing"]
 # Offsets only, or not; and widths
 means = results[results["read"] == 64].groupby("encoding")["loss"].mean()
 encodings = {name: create(name, d_model=128, n_heads=4, causal=True) for name in means.index}
-relative = means[[name for name, one in encodings.items() if one.offsets_only]].idxmin()
-absolute = means[[name for name, one in encodings.items() if "embed" in one.doors]].idxmin()
-text_gap = less(relative, absolute, 64)
-painted = {
+relative = means[[name for name, encoding in encodings.items() if encoding.offsets_only]].idxmin()
+absolute = means[
+    [name for name, encoding in encodings.items() if "embed" in encoding.doors]
+].idxmin()
+text_gap = loss_gap(relative, absolute, 64)
+contrast = {
     padding: (films[padding][-1] - films[padding][-1].mean((1, 2), True)).abs().max()
     for padding in films
 }
@@ -699,17 +723,19 @@ myths.settle(
     "C54",
     {
         "text, 64 bytes": text_gap.above(0),
-        "columns of a blank page": bool(painted["circular"] > painted["zeros"]),
+        "columns of a blank page": bool(contrast["circular"] > contrast["zeros"]),
     },
     f"On text {absolute} has {text_gap} nats a byte more than {relative}. On a blank page "
     "circular padding, which sees offsets only, paints one shade.",
 )
-one_head = create("alibi", d_model=128, n_heads=4).bias(q, k, Places(spots[0, :50], spots[0, :50]))
+alibi_bias = create("alibi", d_model=128, n_heads=4).bias(
+    q, k, Places(spots[0, :50], spots[0, :50])
+)
 widths = {
     "a vector, added": text_encodings["floater"].path(spots[0]).shape[1],
     "a row, of a patch": sinusoidal_grid(rows, columns, 128).shape[1] // 2,
     "a count (CoPE)": cope.table.shape[1],
-    "a price (ALiBi)": one_head[0, 0, 1, 0].numel(),
+    "a price (ALiBi)": alibi_bias[0, 0, 1, 0].numel(),
 }
 myths.settle(
     "C55",

@@ -80,11 +80,11 @@ flat = []
 for ax, name in zip(axes.flat, facts.index, strict=False):
     encoding = create(name, d_model=64, n_heads=4, max_len=64)
     scores = measures.fingerprint(encoding, 32)[1].detach()
-    seen = torch.ones(32, 32).tril().bool() if encoding.causal else torch.ones(32, 32).bool()
-    centred = (scores - scores[seen].mean()).masked_fill(~seen, -torch.inf)
-    size = centred[seen].abs().max().item()
-    flat += [name] if size < 1e-3 else []
-    plots.heatmap(ax, centred, title=name, limit=max(size, 1e-3), signed=True, equal=True)
+    visible = torch.ones(32, 32).tril().bool() if encoding.causal else torch.ones(32, 32).bool()
+    centred = (scores - scores[visible].mean()).masked_fill(~visible, -torch.inf)
+    largest = centred[visible].abs().max().item()
+    flat += [name] if largest < 1e-3 else []
+    plots.heatmap(ax, centred, title=name, limit=max(largest, 1e-3), signed=True, equal=True)
     ax.set(xticks=[], yticks=[])
 axes.flat[-1].axis("off")
 plots.show(
@@ -109,8 +109,8 @@ plots.show(
 # %%
 prices = {}
 for name in facts.index:
-    found = measures.passport(name, length=64, batch=1, causal=True, max_len=64)
-    prices[name] = {"learned": found["parameters"], "bytes": found["extra_bytes"]}
+    passport = measures.passport(name, length=64, batch=1, causal=True, max_len=64)
+    prices[name] = {"learned": passport["parameters"], "bytes": passport["extra_bytes"]}
 
 # %%
 import pandas as pd
@@ -125,12 +125,12 @@ table.sort_values("loss").round(3)  # sort by what you like
 
 # %%
 def undominated_from_scratch(costs):
-    left = []
+    undominated = []
     for row in costs:
         at_most = (costs <= row).all(1)
         lower = (costs < row).any(1)
-        left.append(not bool((at_most & lower).any()))
-    return torch.tensor(left)
+        undominated.append(not bool((at_most & lower).any()))
+    return torch.tensor(undominated)
 
 
 # %%
@@ -141,12 +141,17 @@ guess = widgets.predict(
 
 # %%
 costs = torch.tensor(table.to_numpy())
-kept = undominated_from_scratch(costs)
-assert torch.equal(kept, chooser.undominated(costs))
-print(f"by four columns {int(kept.sum())} of {len(table)}:", ", ".join(table.index[kept.numpy()]))
-both = chooser.undominated(costs[:, :2])
-print(f"by loss and rise alone {int(both.sum())}:", ", ".join(table.index[both.numpy()]))
-guess.reveal("1 or 2" if kept.sum() < 3 else "3 to 6" if kept.sum() < 7 else "7 or more")
+undominated = undominated_from_scratch(costs)
+assert torch.equal(undominated, chooser.undominated(costs))
+print(
+    f"by four columns {int(undominated.sum())} of {len(table)}:",
+    ", ".join(table.index[undominated.numpy()]),
+)
+by_two = chooser.undominated(costs[:, :2])
+print(f"by loss and rise alone {int(by_two.sum())}:", ", ".join(table.index[by_two.numpy()]))
+guess.reveal(
+    "1 or 2" if undominated.sum() < 3 else "3 to 6" if undominated.sum() < 7 else "7 or more"
+)
 
 # %% [markdown]
 # **Look:** each column that we add saves some. Even `none` stays: nothing is cheaper than nothing.
@@ -163,7 +168,8 @@ from time import perf_counter
 
 from course_utils.attention import MultiHeadAttention
 
-shown, lengths = ("sinusoidal", "rope", "alibi", "transformer_xl", "deberta"), (128, 256, 512, 1024)
+timed = ("sinusoidal", "rope", "alibi", "transformer_xl", "deberta")
+lengths = (128, 256, 512, 1024)
 
 
 def seconds(attention, x):
@@ -174,25 +180,25 @@ def seconds(attention, x):
 
 # %% tags=["nbval-ignore-output", "plumbing"]
 # Fifteen rounds in which all take turns; the fastest of each five, so three ratios
-ratios = {name: [] for name in shown}
+ratios = {name: [] for name in timed}
 for n in lengths:
     x = torch.randn(1, n, 128)
-    every = {
+    layers = {
         name: MultiHeadAttention(
             128, 4, create(name, d_model=128, n_heads=4, max_len=n, causal=True), causal=True
         )
-        for name in ("none", *shown)
+        for name in ("none", *timed)
     }
     with torch.no_grad():
-        rounds = [[seconds(one, x) for one in every.values()] for _ in range(16)][1:]
-    fastest = torch.tensor(rounds).view(3, 5, len(every)).amin(1)  # (three times, encodings)
+        rounds = [[seconds(layer, x) for layer in layers.values()] for _ in range(16)][1:]
+    fastest = torch.tensor(rounds).view(3, 5, len(layers)).amin(1)  # (three times, encodings)
     shares = (fastest / fastest[:, :1]).sort(dim=0).values
-    for place, name in enumerate(every):
+    for place, name in enumerate(layers):
         if name != "none":
             ratios[name].append(shares[:, place])
 fig, ax = plt.subplots(figsize=(8.5, 3.8))
-for name, found in ratios.items():
-    low, middle, high = torch.stack(found).T
+for name, bands in ratios.items():
+    low, middle, high = torch.stack(bands).T
     ax.plot(lengths, middle, label=name, **plots.identity(name).line(len(lengths)))
     ax.fill_between(lengths, low, high, color=plots.identity(name).colour, alpha=0.15)
 ax.axhline(1, color="0.5", linewidth=1)
@@ -204,7 +210,7 @@ plots.show(
     fig,
     "Time over that of attention without an encoding, at 128 to 1024 words: the fastest of five, "
     "three times over, with their range as bands. At 1024: "
-    + ", ".join(f"{name} {found[-1][1]:.1f}" for name, found in ratios.items())
+    + ", ".join(f"{name} {bands[-1][1]:.1f}" for name, bands in ratios.items())
     + ".",
 )
 
@@ -287,14 +293,14 @@ from course_utils.texts import data
 results = data.results("extrapolation")
 trained = results[results.reading == AS_TRAINED]
 rope, alibi = {"encoding": "rope", "read": 64}, {"encoding": "alibi", "read": 64}
-long = {"encoding": "alibi", "read": 2048}
+alibi_long = {"encoding": "alibi", "read": 2048}
 larger = data.results("larger")
 tenfold = larger[(larger.reading == AS_TRAINED) & (larger.steps > trained.steps.iloc[0])]
 print("at the trained length, ALiBi less RoPE:     ", change(trained, rope, alibi))
-late = change(tenfold, rope, alibi)
-print(f"the same after ten times the steps, {late.repeats} seeds:", late)
-print("ALiBi at 2048, less RoPE cut to its last 64:", change(trained, rope, long))
-print("ALiBi at 2048, less ALiBi at 64:            ", change(trained, alibi, long))
+later = change(tenfold, rope, alibi)
+print(f"the same after ten times the steps, {later.repeats} seeds:", later)
+print("ALiBi at 2048, less RoPE cut to its last 64:", change(trained, rope, alibi_long))
+print("ALiBi at 2048, less ALiBi at 64:            ", change(trained, alibi, alibi_long))
 
 # %% [markdown]
 # **Look:** where both are at home, ALiBi is behind. After ten times the steps two seeds cannot tell
@@ -330,19 +336,21 @@ causal_only = facts.mirror.isna()
 why = {"starts": "moves", "attention": "bias"}
 board = {name: {} for name in facts.sort_values("loss").index}
 for job, answers in jobs.items():
-    out = chooser.struck(0.2, **answers)
+    struck = chooser.struck(0.2, **answers)
     for name, scores in board.items():
-        reasons = [question for question in out if out.loc[name, question]]
+        reasons = [question for question in struck if struck.loc[name, question]]
         times = chooser.TIMES.get(answers.get("texts"), 32)
         numbers = {
             "texts": f"{facts.loc[name, f'rise_{times}'].mean:+.2f}",
             "behind": f"loss {facts.loss[name]:.2f}",
             "reads": "causal only" if causal_only[name] else "no sides",
         }
-        told = (numbers | why)[reasons[0]] if reasons else f"{facts.loss[name]:.2f}"
-        scores[job] = (not reasons, told)
-asked = {job: ", ".join(answers.values()) for job, answers in jobs.items()}
-wrapped = {job: text.replace(", ", ",\n").replace(" as long", "") for job, text in asked.items()}
+        entry = (numbers | why)[reasons[0]] if reasons else f"{facts.loss[name]:.2f}"
+        scores[job] = (not reasons, entry)
+requirements = {job: ", ".join(answers.values()) for job, answers in jobs.items()}
+wrapped = {
+    job: text.replace(", ", ",\n").replace(" as long", "") for job, text in requirements.items()
+}
 fig = draw_scoreboard(board, wrapped, "Six jobs, at most 0.2 nats behind")
 counts = {job: sum(scores[job][0] for scores in board.values()) for job in jobs}
 plots.show(
@@ -460,19 +468,19 @@ myths.settle(
     f"Rank correlations from {min(ranks.values()):.2f} to {max(ranks.values()):.2f}: who does well "
     "at 64 rather does well at 2048 too.",
 )
-learn = [name for name in facts.index if facts.parameters[name]]
+learning = [name for name in facts.index if facts.parameters[name]]
 fixed = [name for name in facts.index if not facts.parameters[name] and name != "none"]
 wins = {}
-for one in learn:
-    for other in fixed:
-        pair = [{"encoding": name, "read": 64} for name in (other, one)]
-        wins[one, other] = change(trained, *pair).below()
+for name in learning:
+    for rival in fixed:
+        pair = {"encoding": rival, "read": 64}, {"encoding": name, "read": 64}
+        wins[name, rival] = change(trained, *pair).below()
 best = facts.loss[fixed].idxmin()
 myths.settle(
     "C60",
-    {f"against {other}": all(wins[one, other] for one in learn) for other in fixed},
+    {f"against {rival}": all(wins[name, rival] for name in learning) for rival in fixed},
     f"Of {len(wins)} pairs the learning one wins {sum(wins.values())}. Best without: {best}; it is "
-    f"not clearly beaten by {sum(not wins[one, best] for one in learn)} of {len(learn)}.",
+    f"not clearly beaten by {sum(not wins[name, best] for name in learning)} of {len(learning)}.",
 )
 relative = [
     name for name in facts.index if "embed" not in facts.doors[name] and facts.doors[name] != "none"

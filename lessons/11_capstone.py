@@ -82,8 +82,8 @@ level = [letter for letter, gap in beside.items() if abs(gap) < 0.005]
 worse = [letter for letter, gap in beside.items() if gap >= 0.005]
 print("within 0.005 nats of the twin:", ", ".join(level) or "nobody")
 print("worse than the twin:", ", ".join(worse) or "nobody")
-told = {0: "none: a mistake costs", 1: "one", 3: "three", 6: "all six"}
-guess.reveal(told.get(len(level), f"{len(level)}"))
+answers = {0: "none: a mistake costs", 1: "one", 3: "three", 6: "all six"}
+guess.reveal(answers.get(len(level), f"{len(level)}"))
 
 # %% tags=["plumbing"]
 # What there is to see of each patient
@@ -97,12 +97,13 @@ with torch.no_grad():
         name: model(piece, need_weights=True)[1][0][0].mean(0) for name, model in models.items()
     }
 fig, axes = plt.subplots(2, 6, figsize=(12.5, 4.9), sharey="row")
-for letter, (upper, lower) in zip(patients, axes.T, strict=True):
+for column, letter in enumerate(patients):
+    upper, lower = axes[:, column]
     plots.attention(upper, pictures[letter], title=f"patient {letter}", limit=None)
     upper.set(xticks=[], yticks=[], xlabel="key", ylabel="query" if letter == "A" else "")
     for name, colour, width in ((clinic.CASES[letter].twin, "0.65", 3.5), (letter, "C0", 1.2)):
-        smooth = torch.tensor(curves[name]).unfold(0, 10, 5).mean(1)
-        lower.plot(torch.arange(len(smooth)) * 5 + 5, smooth, color=colour, linewidth=width)
+        smoothed = torch.tensor(curves[name]).unfold(0, 10, 5).mean(1)
+        lower.plot(torch.arange(len(smoothed)) * 5 + 5, smoothed, color=colour, linewidth=width)
     lower.set(xlabel="step")
 axes[1, 0].set_ylabel("training loss (nats)")
 plots.show(
@@ -135,10 +136,10 @@ from course_utils.encodings import create
 
 def same_numbers(layer):
     x = clinic.words(layer, n=12)  # (1, 12, d_model), in the layer's dtype
-    twin, found = deepcopy(layer), layer(x, need_weights=True)[1]
+    twin, weights = deepcopy(layer), layer(x, need_weights=True)[1]
     for name in ("sinusoidal", "rope", "alibi"):
         twin.encoding = create(name, d_model=layer.d_model, n_heads=layer.n_heads)
-        if torch.allclose(twin(x, need_weights=True)[1], found, atol=0.01):
+        if torch.allclose(twin(x, need_weights=True)[1], weights, atol=0.01):
             return True
     return False
 
@@ -151,9 +152,11 @@ guess = widgets.predict(
 
 # %%
 marks = clinic.grade(same_numbers)
-found, sick, cleared, healthy = (sum(numbers) for numbers in zip(*marks.values(), strict=True))
-print(f"sick ones found: {found} of {sick}; healthy ones cleared: {cleared} of {healthy}")
-share = cleared / healthy
+n_found, n_sick, n_cleared, n_healthy = (
+    sum(numbers) for numbers in zip(*marks.values(), strict=True)
+)
+print(f"sick ones found: {n_found} of {n_sick}; healthy ones cleared: {n_cleared} of {n_healthy}")
+share = n_cleared / n_healthy
 guess.reveal("all" if share == 1 else "more than half" if share > 0.5 else "fewer than half")
 
 # %% [markdown]
@@ -172,7 +175,7 @@ def causal_from_scratch(layer):
     x = clinic.words(layer, n=12)
     other = x.clone()
     other[:, 6:] = clinic.words(layer, n=6, seed=1)  # other words from place 6 on
-    before, after = (layer(one)[0][:, :6] for one in (x, other))
+    before, after = layer(x)[0][:, :6], layer(other)[0][:, :6]
     return torch.allclose(before, after, atol=1e-3)
 
 
@@ -195,7 +198,7 @@ plots.show(
     fig,
     "A table of two tests and six faults. "
     + " ".join(
-        f"{name}: " + ", ".join(f"{letter} {shown}" for letter, (_, shown) in row.items()) + "."
+        f"{name}: " + ", ".join(f"{letter} {entry[1]}" for letter, entry in row.items()) + "."
         for name, row in board.items()
     ),
 )
@@ -312,12 +315,14 @@ plots.show(
     visited,
     "A table of three tests and six patients. "
     + " ".join(
-        f"{test}: " + ", ".join(f"{patient} {word}" for patient, (_, word) in said.items()) + "."
-        for test, said in visits.items()
+        f"{test}: "
+        + ", ".join(f"{patient} {entry[1]}" for patient, entry in verdicts.items())
+        + "."
+        for test, verdicts in visits.items()
     ),
 )
 for patient, case in clinic.CASES.items():
-    finders = [test for test, said in visits.items() if said[patient][0]]
+    finders = [test for test, verdicts in visits.items() if verdicts[patient][0]]
     fault = f"{clinic.FAULTS[case.fault]}, found by “{finders[0]}”" if finders else "not found yet"
     print(f"{patient}: {fault}")
 
@@ -385,11 +390,13 @@ guess = widgets.predict(
 # %%
 starts = {"Roots": Roots, "Doubling": Doubling, "Share": Share}
 torch.manual_seed(0)
-wrong = {name: clinic.properties(kind) for name, kind in starts.items()}
+faults_of = {name: clinic.properties(kind) for name, kind in starts.items()}
 owed = [name for name in clinic.PROPERTIES if name != "shift"]
-broken = [name for name, found in wrong.items() if any(found[one] for one in owed)]
+broken = [name for name, faults in faults_of.items() if any(faults[key] for key in owed)]
 for name in broken:
-    print(*[f"{name}, {one}: {told}" for one, told in wrong[name].items() if told], sep="\n")
+    for key, fault in faults_of[name].items():
+        if fault:
+            print(f"{name}, {key}: {fault}")
 guess.reveal(" and ".join(broken) or "none of them")
 
 # %% [markdown]
@@ -412,40 +419,41 @@ class Mine(Roots):
 # %%
 starts["Mine"] = Mine
 properties = {
-    name: {one: (not told, "") for one, told in clinic.properties(kind).items()}
+    name: {key: (not fault, "") for key, fault in clinic.properties(kind).items()}
     for name, kind in starts.items()
 }
 
 # %% tags=["plumbing"]
 # Which properties hold
-columns = {one: "a promise" if one == "shift" else "owed" for one in clinic.PROPERTIES}
+columns = {key: "a promise" if key == "shift" else "owed" for key in clinic.PROPERTIES}
 fig = draw_scoreboard(properties, columns, "Four encodings, six properties")
 plots.show(
     fig,
     "A table of encodings and properties. "
     + " ".join(
-        f"{name} holds {', '.join(one for one, (ok, _) in row.items() if ok) or 'none'}."
+        f"{name} holds {', '.join(key for key, entry in row.items() if entry[0]) or 'none'}."
         for name, row in properties.items()
     ),
 )
-print(*[f"{one}: {told}" for one, told in clinic.properties(Mine).items() if told], sep="\n")
+faults = clinic.properties(Mine)
+print(*[f"{key}: {fault}" for key, fault in faults.items() if fault], sep="\n")
 
 # %% [markdown]
 # What does an untrained layer do with it? All words are the same here, so only position speaks.
 
 # %% tags=["plumbing"]
 # Weights by place, with sliders
-made = {name: clinic.layer(create(kind, d_model=64, n_heads=4)) for name, kind in starts.items()}
+layers = {name: clinic.layer(create(kind, d_model=64, n_heads=4)) for name, kind in starts.items()}
 
 
 def weights_by_place(fig, encoding, head, keys, query):
-    layer, query = made[encoding], min(query, keys - 1)
+    layer, query = layers[encoding], min(query, keys - 1)
     words = clinic.words(layer, n=keys, same=True)
     with torch.no_grad():
         row = layer(words, need_weights=True)[1][0, head, query]
     ax = fig.axes[0] if fig.axes else fig.add_subplot(xlabel="key", ylabel="weight")
-    for one in [*ax.containers, *ax.lines]:
-        one.remove()
+    for artist in [*ax.containers, *ax.lines]:
+        artist.remove()
     ax.bar(range(query + 1), row[: query + 1], color="C0", width=0.8)
     ax.axhline(1 / (query + 1), color="0.5", linewidth=1)
     ax.set(xlim=(-1, keys), ylim=(0, max(0.1, 1.1 * float(row.max()))))
@@ -516,9 +524,9 @@ def rise(name):
     return change(rows, {"encoding": name, "read": 64}, {"encoding": name, "read": 512})
 
 
-moved = rise("mine").mean
+mean_rise = rise("mine").mean
 names = ["below −0.05: it uses far text", "within 0.05", "above 0.05: it fails there"]
-guess.reveal(names[1 + (moved > 0.05) - (moved < -0.05)])
+guess.reveal(names[1 + (mean_rise > 0.05) - (mean_rise < -0.05)])
 
 # %% [markdown]
 # ## The answer in one picture
@@ -532,17 +540,17 @@ from course_utils.results import summary
 
 at_64 = summary(rows[rows["read"] == 64], "encoding").sort_values("mean")
 fig, axes = plt.subplots(1, 2, figsize=(9.5, 5.2), sharey=True)
-for place, (name, there) in enumerate(at_64.iterrows()):
-    gap, own, look = rise(name), name == "mine", plots.identity(name)
+for place, name in enumerate(at_64.index):
+    gap, is_mine, look = rise(name), name == "mine", plots.identity(name)
     style = {
-        "color": "#d6006c" if own else look.colour,
-        "marker": "*" if own else look.marker,
-        "markersize": 15 if own else 7,
+        "color": "#d6006c" if is_mine else look.colour,
+        "marker": "*" if is_mine else look.marker,
+        "markersize": 15 if is_mine else 7,
         "linewidth": 1.2,
     }
-    axes[0].errorbar(there["mean"], place, xerr=there["margin"], **style)
+    axes[0].errorbar(at_64["mean"][name], place, xerr=at_64["margin"][name], **style)
     axes[1].errorbar(gap.mean, place, xerr=gap.margin, **style)
-    if own:
+    if is_mine:
         for ax in axes:
             ax.axhspan(place - 0.45, place + 0.45, color="#d6006c", alpha=0.1, linewidth=0)
 axes[0].set_yticks(range(len(at_64)), at_64.index)
@@ -563,8 +571,8 @@ plots.show(
 # %%
 for name in ("none", "alibi", "rope"):
     for n in (64, 512):
-        apart = change(rows, {"encoding": name, "read": n}, {"encoding": "mine", "read": n})
-        print(f"mine less {name} at {n}: {apart}")
+        difference = change(rows, {"encoding": name, "read": n}, {"encoding": "mine", "read": n})
+        print(f"mine less {name} at {n}: {difference}")
 
 # %% [markdown]
 # **Look:** is your star left of `none`? It is clear if the interval of the difference leaves out 0.
@@ -585,9 +593,10 @@ from course_utils.results import as_text
 
 full = data.results("extrapolation")
 recipe = ["length", "steps", "batch", "lr", "d_model", "n_layers", "n_heads", "corpus"]
-if (own := Path("results/extrapolation.csv")).exists():
-    long = pd.read_csv(own)
-    full = pd.concat([full, long[(long[recipe] == full[recipe].iloc[0]).all(axis=1)]])
+longer_runs = Path("results/extrapolation.csv")
+if longer_runs.exists():
+    longer = pd.read_csv(longer_runs)
+    full = pd.concat([full, longer[(longer[recipe] == full[recipe].iloc[0]).all(axis=1)]])
 full = full[(full.reading == AS_TRAINED) & full["read"].isin([64, 512, 2048])]
 best_first = full[full["read"] == 64].groupby("encoding")["loss"].mean().sort_values().index
 full = full.set_index("encoding").loc[best_first].reset_index()
@@ -635,27 +644,27 @@ myths = Myths(
 
 # %% tags=["plumbing"]
 # The two verdicts
-elsewhere = {
+moved_weight = {
     letter: (picture - pictures[clinic.CASES[letter].twin]).abs().sum(-1).mean().item() / 2
     for letter, picture in pictures.items()
     if letter in patients
 }
-shows = {letter: letter not in level or elsewhere[letter] > 0.05 for letter in patients}
-hidden = [letter for letter, seen in shows.items() if not seen]
+shows = {letter: letter not in level or moved_weight[letter] > 0.05 for letter in patients}
+hidden = [letter for letter, is_shown in shows.items() if not is_shown]
 myths.settle(
     "C57",
-    {f"patient {letter}": seen for letter, seen in shows.items()},
+    {f"patient {letter}": is_shown for letter, is_shown in shows.items()},
     f"In {len(hidden)} of {len(shows)} it does not show: at most "
-    f"{max([elsewhere[letter] for letter in hidden], default=0):.1%} of the weight has moved.",
+    f"{max([moved_weight[letter] for letter in hidden], default=0):.1%} of the weight has moved.",
 )
 myths.settle(
     "C58",
     {
-        "sick ones have other numbers": found == sick,
-        "healthy ones have the same": cleared == healthy,
+        "sick ones have other numbers": n_found == n_sick,
+        "healthy ones have the same": n_cleared == n_healthy,
     },
-    f"{sick - found} of {sick} sick layers have the same numbers, "
-    f"{healthy - cleared} of {healthy} healthy ones have others.",
+    f"{n_sick - n_found} of {n_sick} sick layers have the same numbers, "
+    f"{n_healthy - n_cleared} of {n_healthy} healthy ones have others.",
 )
 
 # %%

@@ -87,13 +87,13 @@ words = words / words.norm(dim=1, keepdim=True)  # (48, 128), each of length 1
 # %%
 for size in (0.25, 1.0, 8.0):
     weights = head((size * words)[None], need_weights=True)[1][0, 0]
-    back = weights.diagonal(-3).mean()  # over the queries that have a key 3 back
-    print(f"words of length {size:4}: mean weight exactly 3 back {back:.2f}")
-apart = torch.zeros(1, 48, 256)  # words in the first 128 columns, positions in the others
-apart[..., :128] = 8 * words
-apart[..., 128:] = sinusoidal_table(torch.arange(48), 128)
+    on_target = weights.diagonal(-3).mean()  # over the queries that have a key 3 back
+    print(f"words of length {size:4}: mean weight exactly 3 back {on_target:.2f}")
+concatenated = torch.zeros(1, 48, 256)  # words in the first 128 columns, positions in the others
+concatenated[..., :128] = 8 * words
+concatenated[..., 128:] = sinusoidal_table(torch.arange(48), 128)
 reader = torch.eye(256)[128:]  # (128, 256), reads the positions only
-q, k = 10 * apart @ reader.T, apart @ reader.T @ shift_matrix(3, 128).T
+q, k = 10 * concatenated @ reader.T, concatenated @ reader.T @ shift_matrix(3, 128).T
 scores = (q @ k.mT / 128**0.5).masked_fill(torch.ones(48, 48).triu(1).bool(), -torch.inf)
 print(f"concatenated, length  8.0: {scores.softmax(-1)[0].diagonal(-3).mean():.2f}")
 
@@ -115,14 +115,18 @@ def reading_error(width, join):
     places = sinusoidal_table(torch.arange(100), width).expand(100, -1, -1)
     goal = torch.arange(100.0).repeat(100)
     train = torch.rand(10_000, generator=generator) < 0.5
-    read = measures.linear_probe(join(words, places).flatten(0, 1), goal, train)
-    return (read - goal)[~train].abs().mean().item()
+    estimates = measures.linear_probe(join(words, places).flatten(0, 1), goal, train)
+    return (estimates - goal)[~train].abs().mean().item()
 
 
 # %%
+def concatenate(words, places):
+    return torch.cat([words, places], dim=-1)
+
+
 for width in (16, 64, 256):
-    added = reading_error(width, lambda w, p: w + p)
-    beside = reading_error(width, lambda w, p: torch.cat([w, p], dim=-1))
+    added = reading_error(width, torch.add)
+    beside = reading_error(width, concatenate)
     print(
         f"D = {width:3}: added {added:6.2f} positions off, "
         f"concatenated {beside:.2f} (and {2 * width} wide)"
@@ -131,10 +135,8 @@ print(f"always answering the middle: {(torch.arange(100.0) - 49.5).abs().mean():
 
 # %%
 generator = torch.Generator().manual_seed(0)
-words, places = (
-    torch.randn(100, 1, 16, generator=generator),
-    sinusoidal_table(torch.arange(100), 16),
-)
+words = torch.randn(100, 1, 16, generator=generator)
+places = sinusoidal_table(torch.arange(100), 16)
 closest_sums = measures.nearest_pair((words + places).flatten(0, 1)).distance
 print(f"D = 16: the closest two of the 10,000 sums are {closest_sums:.2f} apart,")
 print(f"        the closest two of the 100 positions {measures.nearest_pair(places).distance:.2f}")
@@ -157,11 +159,11 @@ place = sinusoidal_table(torch.tensor([7]), 128)  # (1, 128)
 sizes = {"norm 1": small, "norm 1, times √D": 128**0.5 * small, "norm √D, times √D": 128 * small}
 for name, words in sizes.items():
     share = words.square().sum(1).mean() / (words.square().sum(1).mean() + place.square().sum())
-    between = measures.similarity_matrix(words + place)[~torch.eye(200, dtype=torch.bool)]
+    cosines = measures.similarity_matrix(words + place)[~torch.eye(200, dtype=torch.bool)]
     print(
         f"{name:17} norm {words.norm(dim=1).mean():5.2f} against {place.norm():.2f}: "
         f"words are {100 * share:.0f} % of the squared norm, "
-        f"two different words {between.mean():.2f} alike"
+        f"two different words {cosines.mean():.2f} alike"
     )
 
 # %% [markdown]
@@ -188,10 +190,10 @@ for width in (2, 4, 6, 8, 10, 12, 14, 16):
 wide = sinusoidal_table(torch.arange(512), 10)
 for width in (8, 9):  # of 9 columns the last is a sine without its cosine
     norms, dots = wide[:, :width].norm(dim=1), wide[:, :width] @ wide[:, :width].T
-    uneven = measures.toeplitz_error(dots)
+    deviation = measures.toeplitz_error(dots)
     print(
         f"{width} columns: lengths {norms.min():.3f} to {norms.max():.3f}, "
-        f"off within a diagonal {uneven:.0e}"
+        f"off within a diagonal {deviation:.0e}"
     )
 
 # %% [markdown]
@@ -238,8 +240,8 @@ theta = sinusoidal_frequencies(128)
 for p in (100, 10_000, 1_000_000):
     in_float32 = (p * theta.float()).sin()
     in_float64 = (p * theta).sin()
-    off = (in_float32 - in_float64).abs().max()
-    print(f"position {p:9,}: sines of float32 angles are off by up to {off:.0e}")
+    error = (in_float32 - in_float64).abs().max()
+    print(f"position {p:9,}: sines of float32 angles are off by up to {error:.0e}")
 
 # %%
 for width in (2, 128):
@@ -267,13 +269,13 @@ def size(error):  # below 1e-11 the digits are float64 rounding, different in ev
 k, positions = 5, torch.arange(4000, dtype=torch.float64)
 fitted = {}
 for width in (128, 16):
-    here, there = (sinusoidal_table(row, width) for row in (positions, positions + k))
-    fitted[width] = torch.linalg.lstsq(here[:2000], there[:2000], driver="gelsd").solution.T
-    rank = torch.linalg.matrix_rank(here[:2000]).item()
+    codes, shifted = (sinusoidal_table(row, width) for row in (positions, positions + k))
+    fitted[width] = torch.linalg.lstsq(codes[:2000], shifted[:2000], driver="gelsd").solution.T
+    rank = torch.linalg.matrix_rank(codes[:2000]).item()
     print(f"D = {width}: of its {width} directions, float64 sees {rank} in the first 2000 rows")
     closed = shift_matrix(k, width, dtype=torch.float64)
     for name, matrix in (("closed form", closed), ("least squares", fitted[width])):
-        error = (here @ matrix.T - there).abs().amax(1)  # at each position
+        error = (codes @ matrix.T - shifted).abs().amax(1)  # at each position
         first, second = size(error[:2000].max()), size(error[2000:].max())
         print(f"    {name:13}: error {first} on 0 … 1999 (fitted), {second} on 2000 … 3999")
 
@@ -285,9 +287,9 @@ named = {
     "D = 16, least squares": fitted[16],
     "D = 128, least squares": fitted[128],
 }
-for ax, (name, matrix) in zip(axes, named.items(), strict=True):
+for ax, name in zip(axes, named, strict=True):
     unit = "entry" if ax is axes[-1] else ""
-    plots.heatmap(ax, matrix, title=name, unit=unit, limit=1, equal=True)
+    plots.heatmap(ax, named[name], title=name, unit=unit, limit=1, equal=True)
     ax.set(xlabel="dimension at p")
 axes[0].set_ylabel("dimension at p + 5")
 plots.show(
@@ -309,32 +311,35 @@ plots.show(
 # of the positions below 512, test it on the other half, and then beyond.
 
 # %%
-everywhere = torch.arange(4096)
-features, goal = sinusoidal_table(everywhere, 128), everywhere.float()
+all_positions = torch.arange(4096)
+features, goal = sinusoidal_table(all_positions, 128), all_positions.float()
 coin = torch.rand(4096, generator=torch.Generator().manual_seed(0)) < 0.5
-train = coin & (everywhere < 512)
+train = coin & (all_positions < 512)
 readers = {"all 128 columns": features, "the 8 slowest": features[:, -8:]}
-reads = {name: measures.linear_probe(some, goal, train) for name, some in readers.items()}
-places = {
-    "unseen, below 512": (everywhere < 512) & ~train,
-    "512 to 1023": (everywhere >= 512) & (everywhere < 1024),
-    "2048 to 4095": everywhere >= 2048,
+estimates = {name: measures.linear_probe(columns, goal, train) for name, columns in readers.items()}
+regions = {
+    "unseen, below 512": (all_positions < 512) & ~train,
+    "512 to 1023": (all_positions >= 512) & (all_positions < 1024),
+    "2048 to 4095": all_positions >= 2048,
 }
 
 # %%
-for name, read in reads.items():
-    for where, rows in places.items():
-        error = (read - goal)[rows].abs().mean()
-        print(f"{name:15} {where:17} mean error {error:7.2f} positions")
+for name, positions_read in estimates.items():
+    for region, rows in regions.items():
+        error = (positions_read - goal)[rows].abs().mean()
+        print(f"{name:15} {region:17} mean error {error:7.2f} positions")
 print(f"always answering 511, 512 to 1023: {(goal[512:1024] - 511).mean():.2f}")
 
 # %% tags=["plumbing"]
 # Errors of the two readers
 fig, ax = plt.subplots(figsize=(7, 3.6))
-smooth = {name: (read - goal).abs().view(-1, 16).mean(1) for name, read in reads.items()}
+smoothed = {
+    name: (positions_read - goal).abs().view(-1, 16).mean(1)
+    for name, positions_read in estimates.items()
+}
 plots.lines(
     ax,
-    smooth,
+    smoothed,
     x=torch.arange(0, 4096, 16) + 8.0,
     title="two linear readers, fitted below 512",
     xlabel="position",
@@ -342,7 +347,7 @@ plots.lines(
 )
 ax.set_yscale("log")
 ax.axvline(512, color="0.5", linewidth=1)
-ends = [f"{name}: {error[-1]:.0f}" for name, error in smooth.items()]
+ends = [f"{name}: {error[-1]:.0f}" for name, error in smoothed.items()]
 plots.show(
     fig,
     "Mean error in groups of 16 positions, on a logarithmic axis. Below 512 (grey line) both "
@@ -374,12 +379,12 @@ heads = MultiHeadAttention(128, 4, encoding).requires_grad_(False)
 heads.W_q.weight.copy_(torch.randn(128, 128) / 128**0.5)
 heads.W_k.weight.copy_(heads.W_q.weight)
 x = word_vectors(["buffalo"] * 24, 128)[None]
-without = heads.attend(x, need_weights=True)[1][0]  # (4, 24, 24), door 1 left out
+without_pe = heads.attend(x, need_weights=True)[1][0]  # (4, 24, 24), door 1 left out
 with_pe = heads(x, need_weights=True)[1][0]  # (4, 24, 24)
-for name, weights in (("without", without), ("with", with_pe)):
-    nats, own = measures.entropy(weights).mean(-1), measures.diagonal_strength(weights)
+for name, weights in (("without", without_pe), ("with", with_pe)):
+    nats, own_weight = measures.entropy(weights).mean(-1), measures.diagonal_strength(weights)
     print(f"{name:8} entropy", [f"{v:.2f}" for v in nats.tolist()], "nats")
-    print(f"{'':8} weight on the own position", [f"{v:.3f}" for v in own.tolist()])
+    print(f"{'':8} weight on the own position", [f"{v:.3f}" for v in own_weight.tolist()])
 print(f"uniform: entropy {math.log(24):.2f}, weight {1 / 24:.3f}")
 
 # %% tags=["plumbing"]
@@ -428,9 +433,9 @@ plots.show(
     f"heads 2 and 3 are almost blank. Spread of the scores: {', '.join(ranges)}.",
 )
 one_word = word_vectors(["buffalo"] * 48, 128)[None]  # (1, 48, 128)
-alone = measures.position_scores(encoding, one_word, torch.arange(48))[0]
+word_scores = measures.position_scores(encoding, one_word, torch.arange(48))[0]
 print(f"deviation within a diagonal: {measures.toeplitz_error(scores):.0e} in the fingerprint,")
-print(f"                             {measures.toeplitz_error(alone):.1f} for one word alone")
+print(f"                             {measures.toeplitz_error(word_scores):.1f} for one word alone")
 
 # %%
 facts = measures.passport("sinusoidal")
@@ -467,14 +472,14 @@ encoder = if_installed(pretrained.minilm)
 
 # %% tags=["pretrained"]
 if encoder is not None:
-    parts = data.verified("documentation.txt").read_text(encoding="utf-8").split("\n\n")
-    parts = [" ".join(part.split()) for part in parts]
-    prose = [part for part in parts if part[:1].isupper() and part.endswith(".")]
-    texts = [part for part in prose if 220 <= len(part) <= 280][::2]
-    former = encoder.embed(texts)  # (60, 384), each of length 1
+    paragraphs = data.verified("documentation.txt").read_text(encoding="utf-8").split("\n\n")
+    paragraphs = [" ".join(text.split()) for text in paragraphs]
+    prose = [text for text in paragraphs if text[:1].isupper() and text.endswith(".")]
+    texts = [text for text in prose if 220 <= len(text) <= 280][::2]
+    unchanged = encoder.embed(texts)  # (60, 384), each of length 1
     lengths = encoder.encode(texts)[1].sum(1)
     print(f"{len(texts)} paragraphs of {lengths.min()} to {lengths.max()} tokens")
-    others = (former @ former.T)[~torch.eye(len(texts), dtype=torch.bool)]
+    others = (unchanged @ unchanged.T)[~torch.eye(len(texts), dtype=torch.bool)]
     print(f"mean cosine of two different ones: {others.mean():.2f}")
 
 # %% [markdown]
@@ -489,35 +494,40 @@ guess = widgets.predict("Which table moves the vectors least, on average?", TABL
 
 # %% tags=["pretrained"]
 if encoder is not None:
-    own, generator = encoder.encoding.table, torch.Generator().manual_seed(0)
+    own_table, generator = encoder.encoding.table, torch.Generator().manual_seed(0)
     waves = sinusoidal_table(torch.arange(512), 384)
-    sized = waves * own.norm(dim=1, keepdim=True) / waves.norm(dim=1, keepdim=True)
+    sized = waves * own_table.norm(dim=1, keepdim=True) / waves.norm(dim=1, keepdim=True)
     rotation = torch.linalg.qr(torch.randn(384, 384, generator=generator)).Q
-    shuffled = own[1:][torch.randperm(511, generator=generator)]
-    made = (sized[1:], shuffled, own[1:] @ rotation, own[1:].mean(0).expand(511, -1))
+    shuffled = own_table[1:][torch.randperm(511, generator=generator)]
+    replacements = (
+        sized[1:],
+        shuffled,
+        own_table[1:] @ rotation,
+        own_table[1:].mean(0).expand(511, -1),
+    )
 
 # %% tags=["pretrained"]
 if encoder is not None:
-    stays = {}
+    cosines = {}
     print("                    mean cosine    lowest    nearest to its own former vector")
-    for name, rows in zip(TABLES, made, strict=True):
-        vectors = encoder.with_table(torch.cat([own[:1], rows])).embed(texts)
-        stays[name] = (vectors * former).sum(1)  # (60,)
-        found = (vectors @ former.T).argmax(1) == torch.arange(len(texts))
+    for name, rows in zip(TABLES, replacements, strict=True):
+        vectors = encoder.with_table(torch.cat([own_table[:1], rows])).embed(texts)
+        cosines[name] = (vectors * unchanged).sum(1)  # (60,)
+        is_nearest = (vectors @ unchanged.T).argmax(1) == torch.arange(len(texts))
         print(
-            f"{name:19} {stays[name].mean():11.2f} {stays[name].min():9.2f}"
-            f"{100 * found.float().mean():11.0f} %"
+            f"{name:19} {cosines[name].mean():11.2f} {cosines[name].min():9.2f}"
+            f"{100 * is_nearest.float().mean():11.0f} %"
         )
-    guess.reveal(max(TABLES, key=lambda name: stays[name].mean()))
+    guess.reveal(max(TABLES, key=lambda name: cosines[name].mean()))
 
 # %% tags=["pretrained", "plumbing"]
 # Sixty paragraphs, four tables
 if encoder is not None:
     fig, ax = plt.subplots(figsize=(7, 2.6))
-    plots.strips(ax, stays, title="60 paragraphs", xlabel="cosine with the former vector")
-    told = ", ".join(f"{name} {some.mean():.2f}" for name, some in stays.items())
-    plots.show(fig, f"A dot for each paragraph in four rows, with the mean of each: {told}.")
-    worse = int((stays["sinusoids"] < stays["no position"]).sum())
+    plots.strips(ax, cosines, title="60 paragraphs", xlabel="cosine with the former vector")
+    described = ", ".join(f"{name} {values.mean():.2f}" for name, values in cosines.items())
+    plots.show(fig, f"A dot for each paragraph in four rows, with the mean of each: {described}.")
+    worse = int((cosines["sinusoids"] < cosines["no position"]).sum())
     print(f"worse with sinusoids than without position: {worse} of {len(texts)} paragraphs")
 
 # %% [markdown]
@@ -647,12 +657,12 @@ myths.settle(
 # %% tags=["plumbing"]
 # C15
 cosine = {width: sinusoidal_frequencies(width).cos().mean().item() for width in WIDTHS}
-apart = {width: (2 - 2 * value) ** 0.5 for width, value in cosine.items()}  # share of the norm
+gaps = {width: (2 - 2 * value) ** 0.5 for width, value in cosine.items()}  # share of the norm
 myths.settle(
     "C15",
     {f"D = {width}": value >= 0.95 for width, value in cosine.items()},
     f"Similarity {min(cosine.values()):.3f} to {max(cosine.values()):.3f}. Still, their difference "
-    f"is {100 * min(apart.values()):.0f} to {100 * max(apart.values()):.0f} % of their length.",
+    f"is {100 * min(gaps.values()):.0f} to {100 * max(gaps.values()):.0f} % of their length.",
 )
 
 # %% tags=["plumbing"]
@@ -667,10 +677,10 @@ myths.settle(
 
 # %% tags=["plumbing"]
 # C18
-apart = torch.arange(1, 100_001, dtype=torch.float64)
+offsets = torch.arange(1, 100_001, dtype=torch.float64)
 closer = {}
 for width in WIDTHS:
-    cosines = sum((apart * theta).cos() for theta in sinusoidal_frequencies(width))
+    cosines = sum((offsets * theta).cos() for theta in sinusoidal_frequencies(width))
     distances = (width - 2 * cosines).sqrt()  # |PE(p) − PE(p + k)|, for every p
     closer[width] = (distances.min() / distances[0]).item()  # distances[0]: of neighbours
 myths.settle(
@@ -688,15 +698,27 @@ myths.settle(
 if encoder is not None:
     name, rows = "all-MiniLM-L6-v2", encoder.encoding.table[1:]
     dots, sizes = rows @ rows.T, rows.norm(dim=1)
-    off = measures.toeplitz_error(dots) / dots.max().item()
+    deviation = measures.toeplitz_error(dots) / dots.max().item()
     neighbours = measures.similarity_by_offset(measures.similarity_matrix(rows))[1].item()
-    uneven = ((sizes.max() - sizes.min()) / sizes.max()).item()
-    told = f"Largest deviation within a diagonal: {off:.2f} of the largest product."
-    myths.in_a_real_model("C10", {"its table": off < 1e-5}, told, name)
-    told = f"Similarity {neighbours:.2f} on average."
-    myths.in_a_real_model("C15", {"its table": neighbours >= 0.95}, told, name)
-    told = f"Norms from {sizes.min():.2f} to {sizes.max():.2f}. This table was learned."
-    myths.in_a_real_model("C17", {"its table": uneven < 1e-5}, told, name)
+    norm_spread = ((sizes.max() - sizes.min()) / sizes.max()).item()
+    myths.in_a_real_model(
+        "C10",
+        {"its table": deviation < 1e-5},
+        f"Largest deviation within a diagonal: {deviation:.2f} of the largest product.",
+        name,
+    )
+    myths.in_a_real_model(
+        "C15",
+        {"its table": neighbours >= 0.95},
+        f"Similarity {neighbours:.2f} on average.",
+        name,
+    )
+    myths.in_a_real_model(
+        "C17",
+        {"its table": norm_spread < 1e-5},
+        f"Norms from {sizes.min():.2f} to {sizes.max():.2f}. This table was learned.",
+        name,
+    )
 
 # %% [markdown]
 # C09, "because sin and cos are periodic, the model handles lengths it never saw", needs trained

@@ -52,21 +52,22 @@ explorers.turned_pair()
 
 
 # %%
-def small(gap):  # below 1e-5 the digits are rounding, and differ between processors
+def size(gap):  # below 1e-5 the digits are rounding, and differ between processors
     return "less than 1e-5" if gap < 1e-5 else f"{gap:.0e}"
 
 
-near = torch.arange(64)
+places = torch.arange(64)
 query, key = torch.randn(2, 1, 64, generator=torch.Generator().manual_seed(1)).expand(-1, 64, -1)
-unmoved = turned(query, near) @ turned(key, near).T / 8  # (64, 64)
-uneven = measures.toeplitz_error(unmoved)
+unmoved = turned(query, places) @ turned(key, places).T / 8  # (64, 64)
+deviation = measures.toeplitz_error(unmoved)
 shift_gap, speeds = {}, rope_frequencies(64)
 for moved in (100, 10_000, 1_000_000):
-    fine = turned(query, near + moved) @ turned(key, near + moved).T / 8
-    coarse = (near + moved).float()[:, None] * speeds.float()  # angles in float32
+    fine = turned(query, places + moved) @ turned(key, places + moved).T / 8
+    coarse = (places + moved).float()[:, None] * speeds.float()  # angles in float32
     rough = apply_rope(query, coarse) @ apply_rope(key, coarse).T / 8
-    shift_gap[moved], gap = ((one - unmoved).abs().max().item() for one in (fine, rough))
-    print(f"moved by {moved:9,}: {small(shift_gap[moved])}, with float32 angles {small(gap)}")
+    shift_gap[moved] = (fine - unmoved).abs().max().item()
+    gap = (rough - unmoved).abs().max().item()
+    print(f"moved by {moved:9,}: {size(shift_gap[moved])}, with float32 angles {size(gap)}")
 
 # %% [markdown]
 # **Look:** the second column grows with the place. Hence float64 for angles in this course.
@@ -119,20 +120,20 @@ def weights_from(model, examples, first):
     for W in (block.attention.W_q, block.attention.W_k):
         W.first = first  # read by TurnFirst only
     with torch.no_grad():
-        seen = block.attention_norm(model.embedding(examples.tokens) * 32**0.5)
-        return block.attention.attend(seen, places, need_weights=True)[1]
+        x = block.attention_norm(model.embedding(examples.tokens) * 32**0.5)
+        return block.attention.attend(x, places, need_weights=True)[1]
 
 
 # %%
 for name in ("RoPE", "x turned"):
     for seed in range(3):
-        found = three_back(seed, turn_x=name == "x turned")
-        here, moved = (weights_from(*found, first) for first in (0, 50))
-        back = [w.diagonal(-3, 2, 3).mean().item() for w in (here, moved)]
-        largest = (here - moved).abs().max().item()
+        trained = three_back(seed, turn_x=name == "x turned")
+        unmoved_weights, moved = (weights_from(*trained, first) for first in (0, 50))
+        hits = [w.diagonal(-3, 2, 3).mean().item() for w in (unmoved_weights, moved)]
+        largest = (unmoved_weights - moved).abs().max().item()
         change = "rounding" if largest < 1e-3 else f"{largest:.1f}"
-        print(f"{name:8} seed {seed}: weight on three back {back[0]:.1f}, moved by 50", end=" ")
-        print(f"{back[1]:.1f}; largest change of any weight: {change}")
+        print(f"{name:8} seed {seed}: weight on three back {hits[0]:.1f}, moved by 50", end=" ")
+        print(f"{hits[1]:.1f}; largest change of any weight: {change}")
 
 # %% [markdown]
 # **Look:** with $x$ turned the model learns the task too, and finds an offset on its own: moved, it
@@ -165,9 +166,9 @@ one_head = create("rope", d_model=64, n_heads=1)
 Q, K = torch.randn(2, 2000, 64, generator=torch.Generator().manual_seed(2))
 equal = by_distance(one_head, Q, Q).mean(0)
 random = by_distance(one_head, Q, K).square().mean(0).sqrt()
-wish = torch.full((len(Q),), 50)
-made = apply_rope(Q, rope_angles(wish, rope_frequencies(64)))  # queries turned on by 50
-peak = by_distance(one_head, Q, made).mean(0)
+distances = torch.full((len(Q),), 50)
+turned_keys = apply_rope(Q, rope_angles(distances, rope_frequencies(64)))  # queries turned on by 50
+peak = by_distance(one_head, Q, turned_keys).mean(0)
 change = (random[200:].mean() / random[:50].mean()).item()
 
 # %% tags=["plumbing"]
@@ -197,8 +198,8 @@ bases = {
 far = {name: curve[200:].mean().item() for name, curve in bases.items()}
 fig, axes = plt.subplots(1, 2, figsize=(9, 3.5), sharey=True)
 titles = ("base 10,000", "equal q and k, three bases")
-for ax, some, title in zip(axes, (curves, bases), titles, strict=True):
-    plots.lines(ax, some, title=title, xlabel="distance (positions)", legend=False)
+for ax, lines, title in zip(axes, (curves, bases), titles, strict=True):
+    plots.lines(ax, lines, title=title, xlabel="distance (positions)", legend=False)
     ax.legend(fontsize=9, loc="upper right")
 axes[0].set(ylim=(-0.4, 1.6), ylabel="score (equal q and k at 0: 1)")
 described = ", ".join(f"{name}: {value:.2f}" for name, value in far.items())
@@ -236,7 +237,8 @@ explorers.wanted_distance()
 contexts = {"Llama 2": (10_000.0, 4096), "Llama 3": (500_000.0, 8192)}
 fig, ax = plt.subplots(figsize=(7, 3.4))
 unfinished = {}
-for number, (name, (base, context)) in enumerate(contexts.items()):
+for number, name in enumerate(contexts):
+    base, context = contexts[name]
     waves = 2 * torch.pi / rope_frequencies(128, base)  # (64,), positions a turn
     unfinished[name] = int((waves > context).sum())
     ax.semilogy(
@@ -272,11 +274,11 @@ print("interleaved:", [(2 * m, 2 * m + 1) for m in range(4)])
 print("half       :", [(m, m + 4) for m in range(4)])
 order = layout_order(8, "interleaved", "half")
 print("order that converts:", order.tolist())
-vector, eight = torch.randn(1, 8), rope_angles(torch.tensor([5]), rope_frequencies(8))
-same = torch.allclose(
-    apply_rope(vector, eight)[:, order], apply_rope(vector[:, order], eight, "half"), atol=1e-6
+vector, angles = torch.randn(1, 8), rope_angles(torch.tensor([5]), rope_frequencies(8))
+agree = torch.allclose(
+    apply_rope(vector, angles)[:, order], apply_rope(vector[:, order], angles, "half"), atol=1e-6
 )
-print("turn, then reorder = reorder, then turn half:", same)
+print("turn, then reorder = reorder, then turn half:", agree)
 
 # %% [markdown]
 # Now a model of four layers that the course has trained on real text, 64 bytes at a time. Beside it
@@ -305,24 +307,22 @@ def nats(model):
         return tasks.loss(model, held_out).item()
 
 
-loss = {
-    name: nats(one)
-    for name, one in {"as trained": tiny, "no position": blind, "wrong layout": half}.items()
-}
+loss = {"as trained": nats(tiny), "no position": nats(blind), "wrong layout": nats(half)}
 # %%
 with torch.no_grad():
-    for here, there in zip(tiny.blocks, half.blocks, strict=True):
+    for source, target in zip(tiny.blocks, half.blocks, strict=True):
         for name in ("W_q", "W_k"):
-            weight = getattr(here.attention, name).weight
+            weight = getattr(source.attention, name).weight
             reordered = convert_layout(weight, 4, "interleaved", "half")
-            getattr(there.attention, name).weight.copy_(reordered)
+            getattr(target.attention, name).weight.copy_(reordered)
 loss["wrong layout, weights reordered"] = nats(half)
 
 # %% tags=["plumbing"]
 # The answer
 for name, value in loss.items():
     print(f"{name:32} {value:.1f} nats a byte")
-lost, gain = (loss[name] - loss["as trained"] for name in ("wrong layout", "no position"))
+lost = loss["wrong layout"] - loss["as trained"]
+gain = loss["no position"] - loss["as trained"]
 guess.reveal(levels[0 if lost <= 0.05 else 1 if lost < gain / 2 else 2])
 
 # %% [markdown]
@@ -340,11 +340,11 @@ guess.reveal(levels[0 if lost <= 0.05 else 1 if lost < gain / 2 else 2])
 tokens, targets = held_out.tokens[:30], held_out.targets[:30]
 
 
-def step_by_step(position_of):
+def step_by_step(positions):
+    """The logits of one token after the other, each read at its entry of ``positions``."""
     cache, logits = tiny.new_cache(), []
     with torch.no_grad():
-        for place, token in enumerate(tokens.split(1, dim=1)):
-            position = torch.tensor([position_of(place)], device=device)
+        for token, position in zip(tokens.split(1, dim=1), positions.split(1), strict=True):
             logits.append(tiny(token, position, cache))
     return torch.cat(logits, dim=1)
 
@@ -352,7 +352,8 @@ def step_by_step(position_of):
 # %%
 with torch.no_grad():
     at_once = tiny(tokens)
-cached = {"its place": step_by_step(lambda p: p), "always 0": step_by_step(lambda p: 0)}
+own_place = torch.arange(tokens.shape[1], device=device)
+cached = {"its place": step_by_step(own_place), "always 0": step_by_step(0 * own_place)}
 for name, logits in cached.items():
     cost = torch.nn.functional.cross_entropy(logits.flatten(0, 1), targets.flatten()).item()
     close = (logits - at_once).abs().max().item() < 1e-3
@@ -373,11 +374,13 @@ guess = widgets.predict_number(
 )
 
 # %%
-many = torch.arange(1024)
-rounded = many.to(torch.bfloat16)
+positions = torch.arange(1024)
+rounded = positions.to(torch.bfloat16)
 distinct = len(rounded.unique())
-first = int((rounded.long() != many).nonzero()[0])
-print(f"first position that is not itself: {first}, it becomes {int(rounded[first])}")
+first_changed = int((rounded.long() != positions).nonzero()[0])
+print(
+    f"first position that is not itself: {first_changed}, it becomes {int(rounded[first_changed])}"
+)
 guess.reveal(float(distinct), "numbers")
 
 
@@ -389,8 +392,9 @@ def rough_angles(positions, dtype, base=10_000.0):
 
 def neighbours(dtype, base=10_000.0):
     """Score of equal q and k one position apart, at every place."""
-    here, before = (rough_angles(row, dtype, base).double() for row in (many, many - 1))
-    return (here - before).cos().mean(1)
+    angles = rough_angles(positions, dtype, base).double()
+    angles_before = rough_angles(positions - 1, dtype, base).double()
+    return (angles - angles_before).cos().mean(1)
 
 
 # %% tags=["plumbing"]
@@ -405,7 +409,9 @@ spread = {
     name: [(part.max() - part.min()).item() for part in (curve[:64], curve[64:256], curve[256:])]
     for name, curve in drift.items()
 }
-described = "; ".join(f"{n} {a:.3f}, {b:.3f}, {c:.3f}" for n, (a, b, c) in spread.items())
+described = "; ".join(
+    f"{name} {', '.join(f'{width:.3f}' for width in widths)}" for name, widths in spread.items()
+)
 plots.show(
     fig,
     "Scores of neighbours against their place. They should be one flat line. float32 is flat; the "
@@ -434,16 +440,16 @@ for name, encoding in (("1-D: patches numbered", by_line), ("2-D: row and column
     views[name] = measures.fingerprint(encoding, 144)[0][66].reshape(12, 12)  # row 5, column 6
 fig, axes = plt.subplots(1, 2, figsize=(9, 3.9))
 top = max(view.max().item() for view in views.values())
-for ax, (name, view) in zip(axes, views.items(), strict=True):
-    plots.heatmap(ax, view, title=name, xlabel="column", limit=top, unit="score", equal=True)
+for ax, name in zip(axes, views, strict=True):
+    plots.heatmap(ax, views[name], title=name, xlabel="column", limit=top, unit="score", equal=True)
     ax.plot(6, 5, "w+")
 axes[0].set_ylabel("row")
-beside, below = ([view[5, 7].item(), view[6, 6].item()] for view in views.values())
+numbered, gridded = ([view[5, 7].item(), view[6, 6].item()] for view in views.values())
 plots.show(
     fig,
     "Scores of the patch at row 5, column 6 with all others. Left, a horizontal streak: right "
-    f"neighbour {beside[0]:.1f}, neighbour below {beside[1]:.1f}. Right, a cross: {below[0]:.1f} "
-    f"and {below[1]:.1f}.",
+    f"neighbour {numbered[0]:.1f}, neighbour below {numbered[1]:.1f}. Right, a cross: "
+    f"{gridded[0]:.1f} and {gridded[1]:.1f}.",
 )
 
 # %% [markdown]
@@ -502,11 +508,16 @@ if model:
 
 # %% tags=["pretrained"]
 if model:
-    logits = {name: one(ids, torch.arange(96) + first)[0] for name, (one, first) in ways.items()}
-    for name, row in logits.items():
-        real[name] = torch.nn.functional.cross_entropy(row[:-1], ids[0, 1:]).item()
+    logits = {}
+    for name, way in ways.items():
+        changed, first = way
+        logits[name] = changed(ids, torch.arange(96) + first)[0]
+    for name, rows in logits.items():
+        real[name] = torch.nn.functional.cross_entropy(rows[:-1], ids[0, 1:]).item()
         print(f"{name:22} {real[name]:.1f} nats a token")
-    apart = {name: (row - logits["as trained"]).abs().max().item() for name, row in logits.items()}
+    logit_gaps = {
+        name: (rows - logits["as trained"]).abs().max().item() for name, rows in logits.items()
+    }
 
 # %% [markdown]
 # **Look:** moved, it reads as before. The wrong layout loses most of what positions give.
@@ -535,10 +546,10 @@ nobody had seen him. The miller said that he had given him a coin and sent him h
 # %% tags=["pretrained"]
 from course_utils.pretrained.ablation import RecordingRotary
 
-speeds_there = rope_frequencies(64, 100_000)
+real_speeds = rope_frequencies(64, 100_000)
 
 
-def noted(ids):
+def recorded(ids):
     """Queries and keys of all layers before they turn: two of (270, seq, 64)."""
     notes = RecordingRotary(576, 9, base=100_000)
     notes.recorded = []
@@ -552,30 +563,29 @@ def foretold(q, k, longest=48):
     n = q.shape[1]
     scores = turned(q, torch.arange(n), 100_000) @ turned(k, torch.arange(n), 100_000).mT
     rows = scores[:, longest:, 1:]  # queries that see all these distances, keys but the first
-    seen = torch.stack([rows.diagonal(longest - 1 - back, 1, 2).mean(1) for back in range(longest)])
-    angles = rope_angles(torch.arange(longest), speeds_there)
+    measured = torch.stack(
+        [rows.diagonal(longest - 1 - back, 1, 2).mean(1) for back in range(longest)]
+    )
+    angles = rope_angles(torch.arange(longest), real_speeds)
     z = measures.mean_products(q, k)[:, None]
     series = (z * torch.polar(torch.ones_like(angles), angles)).real.sum(-1)  # (270, longest)
-    both = torch.stack([seen.T, series.float()])
-    both = both - both.mean(-1, keepdim=True)
-    return both.prod(0).sum(-1) / both.norm(dim=-1).prod(0)
+    profiles = torch.stack([measured.T, series.float()])
+    profiles = profiles - profiles.mean(-1, keepdim=True)
+    return profiles.prod(0).sum(-1) / profiles.norm(dim=-1).prod(0)
 
 
 # %% tags=["pretrained"]
 if model:
     table = explorers.xray_table().sort_values(["layer", "head"])
-    shipped_shares = [table.filter(like=part).to_numpy() for part in ("position", "content")]
+    parts = (table.filter(like=part).to_numpy() for part in ("position", "content"))
+    shipped = [torch.tensor(part).flatten() for part in parts]
     pieces = {"its start": page[:900], "its end": page[-900:], "a story": story}
     for name, piece in pieces.items():
-        q, k = noted(model.encode(piece)[:, :160])
-        like = [
-            torch.corrcoef(torch.stack([found.flatten(), torch.tensor(known).flatten()]))[0, 1]
-            for found, known in zip(
-                measures.pair_shares(q, k, speeds_there), shipped_shares, strict=True
-            )
-        ]
-        well = int((foretold(q, k) > 0.9).sum())
-        print(f"{name:9}: alike {like[0]:.1f} where, {like[1]:.1f} what; foretold {well} of 270")
+        q, k = recorded(model.encode(piece)[:, :160])
+        pairs = zip(measures.pair_shares(q, k, real_speeds), shipped, strict=True)
+        alike = [torch.corrcoef(torch.stack([new.flatten(), old]))[0, 1] for new, old in pairs]
+        count = int((foretold(q, k) > 0.9).sum())
+        print(f"{name:9}: alike {alike[0]:.1f} where, {alike[1]:.1f} what; foretold {count} of 270")
 
 # %% [markdown]
 # **Look:** on other texts the pairs do much the same. (These pieces are shorter than those of
@@ -599,7 +609,7 @@ if model:
         return apply_rope(queries, angles) @ apply_rope(keys, angles).T / 8  # scores, (96, 96)
 
     real["scores moved"] = (first_head(0) - first_head(1_000_000)).abs().max().item()
-    print(f"moved by 1,000,000: scores change by {small(real['scores moved'])}")
+    print(f"moved by 1,000,000: scores change by {size(real['scores moved'])}")
 model = reordered = ways = logits = None  # frees half a gigabyte; the first cell loads it again
 
 # %% [markdown]
@@ -642,10 +652,10 @@ myths = Myths(
 myths.settle(
     "C33",
     {
-        "within 64 places": uneven < 1e-5,
+        "within 64 places": deviation < 1e-5,
         **{f"moved by {moved:,}": gap < 1e-5 for moved, gap in shift_gap.items()},
     },
-    f"Scores change by {small(max(uneven, *shift_gap.values()))}.",
+    f"Scores change by {size(max(deviation, *shift_gap.values()))}.",
 )
 
 # %% tags=["pretrained", "plumbing"]
@@ -655,7 +665,7 @@ if real:
     myths.in_a_real_model(
         "C33",
         {"moved by 1,000,000": gap < 1e-5},
-        f"In its first head, scores of real words change by {small(gap)}.",
+        f"In its first head, scores of real words change by {size(gap)}.",
         "SmolLM2-135M-Instruct",
     )
 
@@ -664,8 +674,8 @@ if real:
 mixed = tiny.changed(layout="half")
 gaps = {}
 with torch.no_grad():
-    for name, one in {"weights reordered": half, "weights as they are": mixed}.items():
-        gaps[name] = (one(tokens) - at_once).abs().max().item()
+    for name, other_model in {"weights reordered": half, "weights as they are": mixed}.items():
+        gaps[name] = (other_model(tokens) - at_once).abs().max().item()
 myths.settle(
     "C36",
     {name: gap < 1e-3 for name, gap in gaps.items()},
@@ -678,7 +688,7 @@ myths.settle(
 if real:
     myths.in_a_real_model(
         "C36",
-        {name: apart[name] < 1e-3 for name in ("weights reordered", "wrong layout")},
+        {name: logit_gaps[name] < 1e-3 for name in ("weights reordered", "wrong layout")},
         f"Loss {real['as trained']:.1f} as trained, {real['wrong layout']:.1f} with the wrong "
         f"layout, {real['weights reordered']:.1f} after reordering.",
         "SmolLM2-135M-Instruct",
@@ -687,12 +697,12 @@ if real:
 # %% tags=["plumbing"]
 # Turned before the projections
 W_q, W_k = torch.randn(2, 64, 64, generator=torch.Generator().manual_seed(3)) / 8
-word = turned(torch.randn(64, generator=torch.Generator().manual_seed(4)).expand(64, -1), near)
-apart_by = measures.toeplitz_error((word @ W_q) @ (word @ W_k).T / 8)
+word = turned(torch.randn(64, generator=torch.Generator().manual_seed(4)).expand(64, -1), places)
+word_deviation = measures.toeplitz_error((word @ W_q) @ (word @ W_k).T / 8)
 myths.settle(
     "C37",
-    {"scores keep to the offset": apart_by < 1e-3},
-    f"With random matrices scores within a diagonal are up to {apart_by:.2f} apart.",
+    {"scores keep to the offset": word_deviation < 1e-3},
+    f"With random matrices scores within a diagonal are up to {word_deviation:.2f} apart.",
 )
 
 # %% tags=["plumbing"]

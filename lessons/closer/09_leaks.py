@@ -63,7 +63,11 @@ pages = {"noise": torch.randn(32, 1, side, side), "blank": torch.full((1, 1, sid
 def learn(padding):
     """A painter, trained on noise for 200 steps."""
     net = painter(padding)
-    fit(net, lambda: error(net, torch.randn(4, 1, side, side)), 200, name=padding)
+
+    def loss():
+        return error(net, torch.randn(4, 1, side, side))
+
+    fit(net, loss, 200, name=padding)
     return net.requires_grad_(False)
 
 
@@ -73,10 +77,10 @@ def error(net, page):
 
 
 # %%
-best = position.square().mean()  # the error of one shade, 0, everywhere
+one_shade = position.square().mean()  # the error of one shade, 0, everywhere
 nets = {padding: learn(padding) for padding in ("zeros", "circular", "reflect", "replicate")}
 shares = {
-    padding: {page: (error(net, pages[page]) / best).item() for page in pages}
+    padding: {page: (error(net, pages[page]) / one_shade).item() for page in pages}
     for padding, net in nets.items()
 }
 
@@ -92,7 +96,8 @@ guess.reveal(
 import matplotlib.pyplot as plt
 
 fig, axes = plt.subplots(2, 4, figsize=(9, 4.6))
-for number, (padding, net) in enumerate(nets.items()):
+for number, padding in enumerate(nets):
+    net = nets[padding]
     for row, page in enumerate(pages):
         ax, picture = axes[row, number], net(pages[page])[:, 0].mean(0)
         image = plots.heatmap(ax, picture, limit=1, signed=True, equal=True)
@@ -109,10 +114,10 @@ plots.show(
 
 # %%
 for padding, row in shares.items():
-    told = ", ".join(
-        f"{page} {'below' if one < 0.75 else 'above'} 3/4" for page, one in row.items()
+    described = ", ".join(
+        f"{page} {'below' if share < 0.75 else 'above'} 3/4" for page, share in row.items()
     )
-    print(f"{padding:9}: error, as a share of that of one shade: {told}")
+    print(f"{padding:9}: error, as a share of that of one shade: {described}")
 
 # %% [markdown]
 # **Look:** a mirror is a mark too. With reflect, a border pixel has the same neighbour on both
@@ -141,22 +146,22 @@ myths = Myths(
 
 # %%
 scene = torch.randn(1, 1, 40, 40).double()
-one, other = scene[..., :37], scene[..., 3:]  # two windows, 37 wide
+left, right = scene[..., :37], scene[..., 3:]  # two windows, 37 wide
 gaps = {}
 for padding in ("none", "zeros"):
     net = painter(padding).double()
-    gaps[padding] = (net(one)[..., 3:] - net(other)[..., :-3]).abs().max().item()
+    gaps[padding] = (net(left)[..., 3:] - net(right)[..., :-3]).abs().max().item()
 
 # %% tags=["plumbing"]
 # The verdict
-same = {padding: gap < 1e-12 for padding, gap in gaps.items()}
+unchanged = {padding: gap < 1e-12 for padding, gap in gaps.items()}
 myths.settle(
     "C51",
-    {"a window moved by 3": not same["none"]},
+    {"a window moved by 3": not unchanged["none"]},
     "The same spot gets "
     + " and ".join(
         f"{'the same' if equal else 'other'} numbers with padding {padding}"
-        for padding, equal in same.items()
+        for padding, equal in unchanged.items()
     )
     + ".",
 )
@@ -180,8 +185,8 @@ def total(column):
 
 
 for column in (20, 16, 12, 6, 0):
-    same = torch.allclose(total(column), total(20), rtol=0, atol=1e-9)
-    print(f"spot in column {column:2}: the sum is {'that of the middle' if same else 'another'}")
+    equal = torch.allclose(total(column), total(20), rtol=0, atol=1e-9)
+    print(f"spot in column {column:2}: the sum is {'that of the middle' if equal else 'another'}")
 
 # %% [markdown]
 # **Look:** six layers see 13 pixels across, so a spot in columns 0 to 11 is seen by fewer outputs.
@@ -204,16 +209,16 @@ def untrained(**options):
     """The path of a FLOATER with the same random weights each time, (513, 128)."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(1)
-        made = create("floater", d_model=128, n_heads=4, **options)
-    return made.requires_grad_(False).path(places)
+        encoding = create("floater", d_model=128, n_heads=4, **options)
+    return encoding.requires_grad_(False).path(places)
 
 
 # %%
 exact = untrained(step=1.0)
 for step in (4.0, 16.0, 64.0):
     gap = (untrained(step=step) - exact).norm(dim=1)[512] / exact[512].norm()
-    off = f"{gap:.0e}" if gap > 1e-4 else "less than 1e-4"  # digits below that are rounding
-    print(f"steps of {step:2g} positions: {4 * 512 / step:3g} calls of f, p(512) off by {off}")
+    error = f"{gap:.0e}" if gap > 1e-4 else "less than 1e-4"  # digits below that are rounding
+    print(f"steps of {step:2g} positions: {4 * 512 / step:3g} calls of f, p(512) off by {error}")
 for delta in (0.01, 0.1):
     sizes = untrained(delta=delta).square().mean(1).sqrt()
     print(f"delta {delta:4}: entries of size {sizes[64]:.2f} at 64, {sizes[512]:.2f} at 512")
@@ -230,7 +235,7 @@ for delta in (0.01, 0.1):
 from course_utils.encodings.functional import contextual_counts
 
 
-def found(n_words, gain, sentences=5):
+def nearest_stop(n_words, gain, sentences=5):
     """Which full stop from the end has the count nearest to 3."""
     logits = torch.full((sentences, n_words + 1), -gain)
     logits[:, -1] = gain
@@ -241,7 +246,7 @@ def found(n_words, gain, sentences=5):
 
 # %%
 for gain in (2.0, 4.0, 6.0):
-    longest = next(n for n in range(1, 400) if found(n + 1, gain) != 3)
+    longest = next(n for n in range(1, 400) if nearest_stop(n + 1, gain) != 3)
     print(f"gates of σ(±{gain:g}): right up to sentences of {longest} words")
 
 # %% [markdown]

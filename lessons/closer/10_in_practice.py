@@ -91,13 +91,13 @@ import torch
 from course_utils.texts import text
 
 known = text.split(text.documentation())
-often = torch.bincount(known.train.flatten(), minlength=text.VOCAB_SIZE) + 1.0
-chance = (often / often.sum()).log()[known.held_out].mean()
+counts = torch.bincount(known.train.flatten(), minlength=text.VOCAB_SIZE) + 1.0
+chance = (counts / counts.sum()).log()[known.held_out].mean()
 print(f"who knows only how often each byte occurs: {-chance:.2f} nats")
 for name in best_first:
-    moved = change(both, {"encoding": name, "read": 64}, {"encoding": name, "read": 1024})
-    word = "lower" if moved.below() else "higher" if moved.above() else "not clear"
-    print(f"{name:14} at 1024, less that at 64: {moved} ({word})")
+    rise = change(both, {"encoding": name, "read": 64}, {"encoding": name, "read": 1024})
+    word = "lower" if rise.below() else "higher" if rise.above() else "not clear"
+    print(f"{name:14} at 1024, less that at 64: {rise} ({word})")
 
 # %% [markdown]
 # **Look:** those that ask each pair of words lead here too, and hold at 1024. RoPE is next at 64,
@@ -113,13 +113,13 @@ for name in best_first:
 # %%
 from course_utils import measures, plots
 
-lengths, shown = (64, 256, 1024), ("sinusoidal", "rope", "alibi", "transformer_xl", "cope")
+lengths, names = (64, 256, 1024), ("sinusoidal", "rope", "alibi", "transformer_xl", "cope")
 extra = {
     name: [
         measures.passport(name, length=n, batch=1, causal=True, max_len=1024)["extra_bytes"]
         for n in lengths
     ]
-    for name in shown
+    for name in names
 }
 
 # %% tags=["plumbing"]
@@ -127,17 +127,17 @@ extra = {
 import matplotlib.pyplot as plt
 
 fig, ax = plt.subplots(figsize=(8, 3.8))
-for name, made in extra.items():
-    ax.plot(lengths, made, label=name, **plots.identity(name).line(len(lengths)))
+for name, n_bytes in extra.items():
+    ax.plot(lengths, n_bytes, label=name, **plots.identity(name).line(len(lengths)))
 ax.set(xscale="log", yscale="log", xlabel="words", ylabel="extra bytes", title="tensors made")
 ax.set_xticks(lengths, lengths)
 ax.minorticks_off()
 ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
-told = ", ".join(f"{name} {made[-1] / 2**20:.1f}" for name, made in extra.items())
+described = ", ".join(f"{name} {n_bytes[-1] / 2**20:.1f}" for name, n_bytes in extra.items())
 plots.show(
     fig,
     "Extra bytes of tensors against words, both axes logarithmic, 64 to 1024 words. All rise. In "
-    f"MiB at 1024: {told}.",
+    f"MiB at 1024: {described}.",
 )
 
 # %% [markdown]
@@ -180,8 +180,8 @@ word = torch.randn(64, generator=torch.Generator().manual_seed(0), dtype=torch.f
 direction = torch.randn(64, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
 for p in (1, 10, 100, 1000):
     rows = torch.stack([word + p * direction, word + (p + 1) * direction])
-    here, after = layer_norm(rows, (64,))
-    print(f"positions {p} and {p + 1}: {(after - here).norm():.5f} apart after LayerNorm")
+    code, next_code = layer_norm(rows, (64,))
+    print(f"positions {p} and {p + 1}: {(next_code - code).norm():.5f} apart after LayerNorm")
 
 # %% [markdown]
 # The number grows, LayerNorm shrinks it again, and with it the word and the difference of
@@ -193,8 +193,8 @@ for p in (1, 10, 100, 1000):
 from course_utils.encodings import create
 
 for name in ("learned", "sinusoidal", "rope", "alibi"):
-    found = measures.passport(name, length=16, batch=1, causal=True, max_len=64)
-    end = f"{found['longest']} words" if found["longest"] else "no end was found"
+    passport = measures.passport(name, length=16, batch=1, causal=True, max_len=64)
+    end = f"{passport['longest']} words" if passport["longest"] else "no end was found"
     print(f"{name:11} made with max_len=64: {end}")
 
 # %% [markdown]
@@ -225,10 +225,11 @@ from course_utils.results import AS_TRAINED
 results = data.results("extrapolation")
 trained = results[results.reading == AS_TRAINED]
 pairs = {"door 1": ("sinusoidal", "learned"), "door 3": ("alibi", "kerple")}
-for door, (fixed, learning) in pairs.items():
+for door, pair in pairs.items():
+    fixed, learning = pair
     for n in (64, 2048):
-        one, other = ({"encoding": name, "read": n} for name in (fixed, learning))
-        print(f"{door}, {learning} less {fixed} at {n}: {change(trained, one, other)}")
+        baseline, candidate = ({"encoding": name, "read": n} for name in pair)
+        print(f"{door}, {learning} less {fixed} at {n}: {change(trained, baseline, candidate)}")
 
 # %% [markdown]
 # It depends on what is learned. KERPLE learns the shape of a price, and has the lower mean at both
