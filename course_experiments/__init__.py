@@ -1,5 +1,5 @@
 """The course's long experiments: many small models trained alike, their results as tables.
 
-``python -m course_experiments --help`` runs them; the lessons read the tables from ``data``,
+``python -m course_experiments --help`` runs them. The lessons read the tables from ``data``,
 with ``course_utils.results``.
 """

@@ -25,7 +25,7 @@ from course_experiments import (
 from course_experiments.extrapolation import LENGTHS
 from course_experiments.figure import draw
 from course_experiments.plugins import import_encoding
-from course_experiments.run_keys import pick
+from course_experiments.run_keys import run_device
 from course_experiments.store import Key, Store, write_tables
 from course_experiments.sweep import Job, WorkerDiedError, sweep
 from course_utils import validation
@@ -36,33 +36,49 @@ from course_utils.results import AS_TRAINED, as_text, summary
 from course_utils.texts import data, text
 
 SIZES = ("length", "steps", "batch", "d_model", "n_layers", "n_heads")  # of the recipe
-OF_TRAINING = ("encodings", "option", "lr", *SIZES, "plot")  # options that real has no use for
-# Columns that tell a seed's rows apart.
-APART = (
-    "corpus", "length", "steps", "task", "way", "tuned", "tuned_at", "factor", "lr", "first",
+TRAINING_OPTIONS = ("encodings", "option", "lr", *SIZES, "plot")  # refused by "real"
+READING_OPTIONS = ("tables", "ways")  # refused by all others
+# Columns that tell the rows of a seed apart.
+ROW_COLUMNS = (
+    "corpus",
+    "length",
+    "steps",
+    "task",
+    "way",
+    "tuned",
+    "tuned_at",
+    "factor",
+    "lr",
+    "first",
     "place",
-)  # fmt: skip
-ENDING = """
+)
+EPILOG = """
 What is done already is kept: after an interruption the same command goes on. Tables are written to
 FOLDER as runs are done. An encoding of your own is MODULE:CLASS, of a file MODULE.py in the current
 folder or anywhere that Python imports from.
 """
 
 
+def _task_jobs(recipes: list[Recipe], corpus: bytes, lengths: Sequence[int]) -> list[Job]:
+    return task_lengths.jobs(recipes)  # rows are drawn, and their lengths follow from training
+
+
 @dataclasses.dataclass(frozen=True)
 class Experiment:
-    """What the command has to know of an experiment, and what it takes if no option says more."""
+    """What the command has to know of an experiment, and its defaults for the options."""
 
-    about: str  # for the help
-    jobs: Callable[[list[Recipe], bytes, Sequence[int]], list[Job]]  # of recipes, text and lengths
-    usual: Recipe = Recipe("none")  # its sizes
+    description: str  # for the help
+    # Makes jobs of recipes, text and lengths; None where the command itself does.
+    jobs: Callable[[list[Recipe], bytes, Sequence[int]], list[Job]] | None
+    recipe: Recipe = Recipe("none")  # its sizes
     encodings: Sequence[str] = NAMES
     seeds: Sequence[int] = (0, 1, 2)
-    rates: Sequence[float] | None = None  # of learning; None for that of the recipe
+    learning_rates: Sequence[float] | None = None  # None for that of the recipe
     lengths: Sequence[int] | None = LENGTHS  # bytes read; None for the trained length alone
-    of: tuple[str, str] = ("loss", "nats a byte")  # the column whose means are printed, its unit
+    column: str = "loss"  # its means are printed and drawn
+    unit: str = "nats a byte"  # of that column
     across: str = "read"  # the column whose values are printed side by side
-    name: str = "encoding"  # the column that tells what was read with
+    name_column: str = "encoding"  # the first column that is printed
 
 
 EXPERIMENTS = {
@@ -78,7 +94,7 @@ EXPERIMENTS = {
     "learning-rates": Experiment(
         "the same models at the trained length only, trained with several learning rates.",
         extrapolation.jobs,
-        rates=(1e-3, 2e-3, 4e-3),
+        learning_rates=(1e-3, 2e-3, 4e-3),
         lengths=None,
         across="lr",
     ),
@@ -91,16 +107,17 @@ EXPERIMENTS = {
     ),
     "tasks": Experiment(
         "train small models to copy, reverse and find, ask them rows up to 8 times as long.",
-        lambda recipes, _text, _lengths: task_lengths.jobs(recipes),
-        usual=task_lengths.DEFAULTS,
+        _task_jobs,
+        recipe=task_lengths.DEFAULTS,
         lengths=None,
-        of=("accuracy", "share right"),
+        column="accuracy",
+        unit="share right",
     ),
     "real": Experiment(
         "read a text with a published language model, its positions changed in many ways.",
-        lambda _recipes, _text, _lengths: [],
-        of=("loss", "nats a token"),
-        name="model",
+        None,
+        unit="nats a token",
+        name_column="model",
     ),
     "larger": Experiment(
         "extrapolation once more: pieces of 256, ten times the steps, a text of source code.",
@@ -110,13 +127,13 @@ EXPERIMENTS = {
     "both-ways": Experiment(
         "train masked language models, which look both ways, read texts of many lengths.",
         both_ways.jobs,
-        usual=both_ways.DEFAULTS,
+        recipe=both_ways.DEFAULTS,
         encodings=both_ways.ENCODINGS,
         lengths=both_ways.LENGTHS,
     ),
     "checkpoints": Experiment(
         "train one language model for each of five encodings and keep its weights.",
-        lambda _recipes, _text, _lengths: [],
+        None,
         encodings=shipped.NAMES,
         seeds=(0,),
     ),
@@ -125,41 +142,57 @@ EXPERIMENTS = {
 
 def parser() -> argparse.ArgumentParser:
     """The options of the command."""
-    compared = EXPERIMENTS["learning-rates"].rates
-    does = [f"{name}: {one.about}" for name, one in EXPERIMENTS.items()]
-    made = argparse.ArgumentParser(
+    lines = [f"{name}: {experiment.description}" for name, experiment in EXPERIMENTS.items()]
+    parser = argparse.ArgumentParser(
         "python -m course_experiments",
-        description="\n".join([*does, ENDING]),
+        description="\n".join([*lines, EPILOG]),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    add = made.add_argument
+    add = parser.add_argument
     add("experiment", choices=EXPERIMENTS)
     add("--encodings", nargs="+", metavar="NAME", help=f"default: all, or the five; {NAMES}")
-    about = "of the encodings that have one of this name; may be given several times"
-    add("--option", type=option, action="append", metavar="NAME=VALUE", help=about)
-    seeds = "default: 0 1 2; for stretching 3 4 too, for checkpoints 0; real: places in the text"
-    add("--seeds", type=int, nargs="+", metavar="SEED", help=seeds)
+    add(
+        "--option",
+        type=option,
+        action="append",
+        metavar="NAME=VALUE",
+        help="of the encodings that have one of this name; may be given several times",
+    )
+    add(
+        "--seeds",
+        type=int,
+        nargs="+",
+        metavar="SEED",
+        help="default: 0 1 2; for stretching 3 4 too, for checkpoints 0; real: places in the text",
+    )
+    compared = EXPERIMENTS["learning-rates"].learning_rates
     add("--lr", type=float, nargs="+", help=f"learning rates; default to compare: {compared}")
-    about = f"bytes read, for real tokens; default: {LENGTHS}"
-    add("--lengths", type=int, nargs="+", metavar="N", help=about)
-    for name, known in (("tables", tuple(published_model.TABLES)), ("ways", published_model.WAYS)):
-        add(f"--{name}", nargs="+", metavar="NAME", help=f"for real; default: all, {known}")
+    add(
+        "--lengths",
+        type=int,
+        nargs="+",
+        metavar="N",
+        help=f"bytes read, for real tokens; default: {LENGTHS}",
+    )
+    tables, ways = tuple(published_model.TABLES), published_model.WAYS
+    add("--tables", nargs="+", metavar="NAME", help=f"for real; default: all, {tables}")
+    add("--ways", nargs="+", metavar="NAME", help=f"for real; default: all, {ways}")
     for name in SIZES:
-        usual = (getattr(recipe, name) for recipe in (Recipe("none"), task_lengths.DEFAULTS))
-        told = "default: {}, tasks {}".format(*usual)
-        add(f"--{name.replace('_', '-')}", type=int, metavar="N", help=told)
+        usual, for_tasks = getattr(Recipe("none"), name), getattr(task_lengths.DEFAULTS, name)
+        flag = f"--{name.replace('_', '-')}"
+        add(flag, type=int, metavar="N", help=f"default: {usual}, tasks {for_tasks}")
     add("--corpus", type=Path, metavar="FILE", help="default: the text that the course ships")
     add("--folder", type=Path, default=Path("results"), help="where results go; default: results")
     add("--jobs", type=int, metavar="N", help="processes; default: one a core, or one with a GPU")
     add("--scheduler", metavar="ADDRESS", help="of a running Dask cluster, to do the runs there")
     add("--plot", action="store_true", help="draw the means into FOLDER")
-    return made
+    return parser
 
 
 def option(text: str) -> tuple[str, Any]:
-    """``"window=16"`` as name and value; what is no JSON is text."""
-    name, is_there, value = text.partition("=")
-    if not is_there or not name:
+    """``"window=16"`` as name and value; a value that is not JSON is text."""
+    name, separator, value = text.partition("=")
+    if not separator or not name:
         raise argparse.ArgumentTypeError(f"must be NAME=VALUE, got {text!r}")
     try:
         return name, json.loads(value)
@@ -167,118 +200,133 @@ def option(text: str) -> tuple[str, Any]:
         return name, value
 
 
-def recipes(given: argparse.Namespace) -> list[Recipe]:
-    """One a seed, encoding and learning rate; all of a seed before the next."""
-    asked = EXPERIMENTS[given.experiment]
-    sizes = {name: getattr(given, name) for name in SIZES if getattr(given, name) is not None}
-    first = dataclasses.replace(asked.usual, **sizes)
-    takes = {name: options_of(import_encoding(name)) for name in given.encodings or asked.encodings}
-    options = dict(given.option or ())
-    for one in options:
-        validation.choice("option", one, dict.fromkeys(sum(takes.values(), ())))
-    found = dict.fromkeys(  # each once
-        dataclasses.replace(
-            first,
-            encoding=name,
-            seed=seed,
-            lr=lr,
-            options={one: value for one, value in options.items() if one in taken},
+def recipes(arguments: argparse.Namespace) -> list[Recipe]:
+    """A recipe for each seed, encoding and learning rate; all of a seed before the next."""
+    experiment = EXPERIMENTS[arguments.experiment]
+    encodings = [import_encoding(name) for name in arguments.encodings or experiment.encodings]
+    valid_options = {name: options_of(name) for name in encodings}
+    options = dict(arguments.option or ())
+    for name in options:
+        validation.choice("option", name, dict.fromkeys(sum(valid_options.values(), ())))
+    sizes = {name: getattr(arguments, name) for name in SIZES}
+    sizes = {name: size for name, size in sizes.items() if size is not None}
+    base = dataclasses.replace(experiment.recipe, **sizes)
+    rates = arguments.lr or experiment.learning_rates or [base.lr]
+    unique: dict[Recipe, None] = {}
+    for seed in arguments.seeds or experiment.seeds:
+        for encoding, names in valid_options.items():
+            own_options = {name: value for name, value in options.items() if name in names}
+            for lr in rates:
+                recipe = dataclasses.replace(
+                    base, encoding=encoding, seed=seed, lr=lr, options=own_options
+                )
+                unique[recipe] = None
+    for recipe in unique:
+        build(recipe)  # what cannot be built raises before anything is trained
+    return list(unique)
+
+
+def jobs(arguments: argparse.Namespace) -> list[Job]:
+    """The jobs of a sweep; raises at once if they cannot be done."""
+    corpus = (arguments.corpus or data.verified("documentation.txt")).read_bytes()
+    if arguments.experiment == "real":
+        return published_model.jobs(
+            corpus, arguments.tables, arguments.ways, arguments.seeds, arguments.lengths
         )
-        for seed in given.seeds or asked.seeds
-        for name, taken in takes.items()
-        for lr in given.lr or asked.rates or [first.lr]
-    )
-    for recipe in found:
-        build(recipe)  # what cannot be built is found before anything is trained
-    return list(found)
+    experiment = EXPERIMENTS[arguments.experiment]
+    assert experiment.jobs is not None
+    all_recipes = recipes(arguments)
+    lengths = arguments.lengths or experiment.lengths or [all_recipes[0].length]
+    return experiment.jobs(all_recipes, corpus, lengths)
 
 
-def to_do(given: argparse.Namespace) -> list[Job]:
-    """The runs of a sweep, after a look at whether they can be done at all."""
-    corpus = (given.corpus or data.verified("documentation.txt")).read_bytes()
-    if given.experiment == "real":
-        return published_model.jobs(corpus, given.tables, given.ways, given.seeds, given.lengths)
-    asked, wanted = EXPERIMENTS[given.experiment], recipes(given)
-    lengths = given.lengths or asked.lengths or [wanted[0].length]
-    return asked.jobs(wanted, corpus, lengths)
-
-
-def check(given: argparse.Namespace) -> None:
+def check(arguments: argparse.Namespace) -> None:
     """Raise for an option that would change nothing."""
-    for name in OF_TRAINING if given.experiment == "real" else ("tables", "ways"):
-        if value := getattr(given, name):
-            raise ValueError(f"{name} must be left out for {given.experiment}, got {value}")
+    refused = TRAINING_OPTIONS if arguments.experiment == "real" else READING_OPTIONS
+    for name in refused:
+        if value := getattr(arguments, name):
+            raise ValueError(f"{name} must be left out for {arguments.experiment}, got {value}")
 
 
 def write(
-    given: argparse.Namespace, keys: list[Key], store: Store, *, partly: bool = False
+    arguments: argparse.Namespace, keys: list[Key], store: Store, *, partly: bool = False
 ) -> dict[str, Path]:
-    """Write the tables; each of a key's own name gets that behind the experiment's."""
-    stem = given.folder / given.experiment.replace("-", "_")
-    written: dict[str, Path] = {}
-    for table, found in groupby(keys, lambda key: key.get("table")):
-        own = stem.with_name(f"{stem.name}_{table}") if table else stem
-        written |= write_tables([*found], store, own, partly=partly)
-    return written
+    """Write the tables. Where keys name one, as those of "real" do, its name ends the file's."""
+    stem = arguments.folder / arguments.experiment.replace("-", "_")
+    paths: dict[str, Path] = {}
+    for table, table_keys in groupby(keys, lambda key: key.get("table")):
+        table_stem = stem.with_name(f"{stem.name}_{table}") if table else stem
+        paths |= write_tables([*table_keys], store, table_stem, partly=partly)
+    return paths
 
 
-def do_sweep(given: argparse.Namespace) -> None:
+def run_sweep(arguments: argparse.Namespace) -> None:
     """Do what is missing, write the tables as they grow, print the means and draw them."""
-    todo, asked = to_do(given), EXPERIMENTS[given.experiment]
-    store, keys = Store(given.folder / given.experiment), [key for key, _ in todo]
+    keyed_jobs = jobs(arguments)
+    keys = [key for key, _ in keyed_jobs]
+    store = Store(arguments.folder / arguments.experiment)
     sweep(
-        todo,
+        keyed_jobs,
         store,
-        n_jobs=given.jobs,
-        scheduler=given.scheduler,
-        name=given.experiment,
-        after=lambda: write(given, keys, store, partly=True),
+        n_jobs=arguments.jobs,
+        scheduler=arguments.scheduler,
+        name=arguments.experiment,
+        after=lambda: write(arguments, keys, store, partly=True),
     )
-    written = write(given, keys, store)
-    column, unit = asked.of
-    rows = pd.read_csv(next(iter(written.values())))
+    paths = write(arguments, keys, store)
+    experiment = EXPERIMENTS[arguments.experiment]
+    rows = pd.read_csv(next(iter(paths.values())))
     if "reading" in rows:
         rows = rows[rows["reading"] == AS_TRAINED]
-    if column in rows:
-        apart = [c for c in (*APART, "read") if c in rows and rows[c].nunique() > 1]
-        by = list(dict.fromkeys([asked.name, *apart, asked.across]))
-        apart_by = rows.groupby([*by, "seed"], sort=False, dropna=False)
-        means = apart_by[column].mean().reset_index()
-        print(f"{given.experiment}: {unit}, mean over seeds ± half of its 95 % interval")
-        print(as_text(summary(means, *by, of=column), asked.across))
-    if given.plot:
-        written["picture"] = given.folder / f"{given.experiment}.png"
-        written["picture"].write_bytes(draw(rows, asked.of, asked.across))
-    for path in written.values():
+    if experiment.column in rows:
+        measure = f"{experiment.unit}, mean over seeds ± half of its 95 % interval"
+        print(f"{arguments.experiment}: {measure}")
+        print(means_as_text(rows, experiment))
+    if arguments.plot:
+        paths["figure"] = arguments.folder / f"{arguments.experiment}.png"
+        png = draw(rows, experiment.column, experiment.unit, experiment.across)
+        paths["figure"].write_bytes(png)
+    for path in paths.values():
         print(f"written: {path}")
 
 
-def make_checkpoints(given: argparse.Namespace) -> None:
+def means_as_text(rows: pd.DataFrame, experiment: Experiment) -> str:
+    """The means over seeds of a table, by the columns in which its rows differ."""
+    candidates = [column for column in (*ROW_COLUMNS, "read") if column in rows]
+    varying = [column for column in candidates if rows[column].nunique() > 1]
+    by = list(dict.fromkeys([experiment.name_column, *varying, experiment.across]))
+    # Rows that differ in none of these columns, as layers and heads do, are averaged in each seed.
+    groups = rows.groupby([*by, "seed"], sort=False, dropna=False)
+    means = groups[experiment.column].mean().reset_index()
+    return as_text(summary(means, *by, of=experiment.column), experiment.across)
+
+
+def make_checkpoints(arguments: argparse.Namespace) -> None:
     """Train the models whose files are not there yet, and keep their weights."""
-    if given.plot:
+    if arguments.plot:
         raise ValueError("plot must be left out, as checkpoints has no results to draw, got --plot")
-    corpus = given.corpus or data.verified("documentation.txt")
-    known = text.split(text.from_file(corpus))
-    given.folder.mkdir(parents=True, exist_ok=True)
-    wanted = recipes(given)
-    for recipe in wanted:  # one of a file could not be read where that is not
+    corpus = arguments.corpus or data.verified("documentation.txt")
+    corpus_text = text.split(text.from_file(corpus))
+    arguments.folder.mkdir(parents=True, exist_ok=True)
+    all_recipes = recipes(arguments)
+    for recipe in all_recipes:  # where a file is read, an encoding of module:Class may be missing
         validation.choice("encoding", recipe.encoding, NAMES)
-    for recipe in wanted:
-        path, new = checkpoints.make(recipe, known, given.folder, pick())
+    for recipe in all_recipes:
+        path, new = checkpoints.make(recipe, corpus_text, arguments.folder, run_device())
         print(f"{'written' if new else 'there already'}: {path}")
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(words: Sequence[str] | None = None) -> int:
     """Run the command; returns the exit status."""
-    given = parser().parse_args(arguments)
+    arguments = parser().parse_args(words)
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that workers end as well
     try:
-        check(given)
-        if given.experiment == "checkpoints":
-            make_checkpoints(given)
+        check(arguments)
+        if arguments.experiment == "checkpoints":
+            make_checkpoints(arguments)
         else:
-            do_sweep(given)
+            run_sweep(arguments)
     except KeyboardInterrupt:
         print("\nStopped. What was done is kept; the same command goes on.", file=sys.stderr)
         return 130

@@ -10,15 +10,19 @@ from course_utils.models.training import Recipe, train_on_text
 from course_utils.texts import text
 
 
-def make(recipe: Recipe, known: text.Text, folder: Path, device: torch.device) -> tuple[Path, bool]:
-    """Train the recipe's model and save it, unless its file is there; says whether it was trained.
+def make(
+    recipe: Recipe, corpus_text: text.Text, folder: Path, device: torch.device
+) -> tuple[Path, bool]:
+    """Train the recipe's model and save it, unless its file is there; returns path, and if trained.
 
-    A file from another recipe is made anew. If the training is stopped, nothing is written.
+    A file of another recipe, or a damaged one, is replaced. If the training is stopped, nothing is
+    written.
     """
     path = folder / shipped.file_name(recipe.encoding)
-    wanted = recipe.columns()
-    with suppress(OSError):  # there is none, or it is damaged
-        if saving.about(path)["notes"].get("recipe") == wanted:
+    columns = recipe.columns()
+    with suppress(OSError):  # the file is missing or damaged
+        if saving.about(path)["notes"].get("recipe") == columns:
             return path, False
-    train_on_text(recipe, known, device).save(path, torch.float16, recipe=wanted)
+    model = train_on_text(recipe, corpus_text, device)
+    model.save(path, torch.float16, recipe=columns)
     return path, True

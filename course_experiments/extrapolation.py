@@ -12,8 +12,8 @@ from typing import Any
 
 import torch
 
-from course_experiments.run_keys import columns, conditions, digest, key, pick, training
-from course_experiments.saved_models import Learner, Weights, packed, size_of, unpack
+from course_experiments.kept_weights import TrainingJob, Weights, packed, unpack, weights_bytes
+from course_experiments.run_keys import columns, conditions, digest, key, run_device, training_key
 from course_experiments.sweep import Job
 from course_utils import validation
 from course_utils.encodings.learned import Table
@@ -26,7 +26,9 @@ from course_utils.texts import text
 
 LENGTHS = (32, 64, 128, 256, 512, 1024, 2048)
 BIN = 64  # positions that one row of the losses by position covers
-WINDOW_BLOCKS, POSITION_BLOCKS = 3, 6  # held-out blocks that are read: bounds the time
+# Held-out blocks that are read, few enough to bound the time.
+WINDOW_BLOCKS = 3
+POSITION_BLOCKS = 6
 
 Row = dict[str, Any]
 
@@ -34,19 +36,23 @@ Row = dict[str, Any]
 def jobs(
     recipes: Iterable[Recipe], corpus: bytes, lengths: Sequence[int] = LENGTHS, **changes: Any
 ) -> list[Job]:
-    """What a sweep over these recipes has to do, each with the key of its result; see :func:`run`.
+    """The jobs of a sweep over these recipes, each with the key of its result; see :func:`run`.
 
-    Raises at once what is wrong with the lengths or the text.
+    Raises at once if the lengths or the text are of no use.
     """
     recipes = list(recipes)
-    check(corpus, lengths, length=max((one.length for one in recipes), default=2))
-    learned_from = {"corpus": digest(corpus), **changes}
-    found: list[Job] = []
-    for one in recipes:
-        job = partial(measured, recipe=one, corpus=corpus, lengths=lengths, bar=False, **changes)
-        learner = Learner(training(one, **learned_from), size_of(one, **changes), job)
-        found.append((key("extrapolation", one, **learned_from, lengths=[*lengths]), learner))
-    return found
+    longest_training = max((recipe.length for recipe in recipes), default=2)
+    check(corpus, lengths, length=longest_training)
+    about = {"corpus": digest(corpus), **changes}
+    keyed_jobs: list[Job] = []
+    for recipe in recipes:
+        job = TrainingJob(
+            training_key(recipe, **about),
+            weights_bytes(recipe, **changes),
+            partial(measured, recipe=recipe, corpus=corpus, lengths=lengths, bar=False, **changes),
+        )
+        keyed_jobs.append((key("extrapolation", recipe, **about, lengths=[*lengths]), job))
+    return keyed_jobs
 
 
 def fire_jobs(recipes: Iterable[Recipe], corpus: bytes, lengths: Sequence[int]) -> list[Job]:
@@ -55,11 +61,11 @@ def fire_jobs(recipes: Iterable[Recipe], corpus: bytes, lengths: Sequence[int]) 
     They train at 2048 and start at 512 (Li et al. 2023, arXiv 2310.04418). Queries beyond L₀ are
     what teaches the model to interpolate, and a start at the full length leaves none.
     """
-    found = []
+    keyed_jobs = []
     for recipe in recipes:
         start = dict(recipe.options).get("original_len", max(1, recipe.length // 4))
-        found += jobs([recipe], corpus, lengths, original_len=start)
-    return found
+        keyed_jobs += jobs([recipe], corpus, lengths, original_len=start)
+    return keyed_jobs
 
 
 def run(
@@ -73,13 +79,14 @@ def run(
     """Train one model and read the held-out text at every length.
 
     :func:`~course_utils.texts.text.split` says what is held out. ``lengths`` are windows in bytes,
-    ascending powers of two, ``changes`` as for ``recipe.build``; each of these is a column.
+    ascending powers of two; ``changes`` are those of ``training.build``, and columns of the tables.
 
     Returns:
         Rows of two tables: ``losses``, one a length and way of reading, and ``positions``, one
         for each 64 positions of the longest windows. Losses are in nats a byte.
     """
-    return measured(None, recipe, corpus, lengths, bar=bar, **changes)[0]
+    tables, _ = measured(None, recipe, corpus, lengths, bar=bar, **changes)
+    return tables
 
 
 def measured(
@@ -91,44 +98,46 @@ def measured(
     bar: bool,
     **changes: Any,
 ) -> tuple[dict[str, list[Row]], Weights]:
-    """What :func:`run` returns, and the weights: those given, of the same training, or new ones."""
+    """The tables of :func:`run`, and the weights: those passed, or new ones after a training."""
     check(corpus, lengths)
-    device = pick()
-    known = text.split(text.from_bytes(corpus))
+    device = run_device()
+    corpus_text = text.split(text.from_bytes(corpus))
     if weights is None:
         started = time.perf_counter()
-        model = train_on_text(recipe, known, device, bar=bar, **changes)
+        model = train_on_text(recipe, corpus_text, device, bar=bar, **changes)
         seconds = time.perf_counter() - started
-        made: Row = {
-            "parameters": sum(p.numel() for p in model.parameters()),
+        training_columns: Row = {
+            "parameters": sum(parameter.numel() for parameter in model.parameters()),
             "train_seconds": round(seconds, 1),
             "bytes_per_second": round(recipe.steps * recipe.batch * recipe.length / seconds),
             **conditions(corpus, device),
         }
-        weights = packed(model, made)
+        weights = packed(model, training_columns)
     else:
         model = build(recipe, **changes).to(device).eval()
-        made = unpack(weights, model)
+        training_columns = unpack(weights, model)
     about: Row = {**columns(recipe, model), **changes}
-    held_out = known.held_out.to(device)
-    in_windows, in_pieces = (text.spread(held_out, n) for n in (WINDOW_BLOCKS, POSITION_BLOCKS))
-    losses = [
-        {**about, "reading": reading, "read": n, "loss": round(loss, 5), "judged": judged, **made}
-        for reading, reader in readings(recipe, model).items()
-        for n in lengths
-        if reading == AS_TRAINED or n > recipe.length  # elsewhere they are the same
-        for loss, judged in [sliding_loss(reader, in_windows, n, max(lengths))]
-    ]
+    held_out = corpus_text.held_out.to(device)
+    in_windows = text.spread(held_out, WINDOW_BLOCKS)
+    losses = []
+    for reading, reader in readings(recipe, model).items():
+        for n in lengths:
+            if reading != AS_TRAINED and n <= recipe.length:
+                continue  # the loss as trained
+            loss, judged = sliding_loss(reader, in_windows, n, max(lengths))
+            row = {"reading": reading, "read": n, "loss": round(loss, 5), "judged": judged}
+            losses.append({**about, **row, **training_columns})
+    in_pieces = text.spread(held_out, POSITION_BLOCKS)
     positions = by_position(about, model, in_pieces, max(lengths))
     return {"losses": losses, "positions": positions}, weights
 
 
 def readings(recipe: Recipe, model: TinyTransformer) -> dict[str, TinyTransformer]:
-    """A trained model as it is, and with what may help on long texts."""
-    ways: dict[str, dict[str, Any]] = {"log-n": {"log_n": recipe.length}}
+    """A trained model as it is, and with changes that may help it on long texts."""
+    models = {AS_TRAINED: model, "log-n": model.changed(log_n=recipe.length)}
     if isinstance(model.encoding, Table) and "beyond" in model.encoding.options:
-        ways["interpolated"] = {"beyond": "interpolate"}
-    return {AS_TRAINED: model} | {name: model.changed(**way) for name, way in ways.items()}
+        models["interpolated"] = model.changed(beyond="interpolate")
+    return models
 
 
 def by_position(
@@ -136,15 +145,16 @@ def by_position(
 ) -> list[Row]:
     """Mean loss in each 64 positions of pieces that are read from their first byte on."""
     curve = trained_models.loss_by_position(model, held_out, length=length)
-    return [
-        {**about, "first": first, "last": first + len(part) - 1, "loss": round(float(mean), 5)}
-        for first, part in zip(range(0, length, BIN), curve.split(BIN), strict=True)
-        for mean in [part.mean()]
-    ]
+    rows = []
+    for first in range(0, length, BIN):
+        part = curve[first : first + BIN]
+        loss = round(float(part.mean()), 5)
+        rows.append({**about, "first": first, "last": first + len(part) - 1, "loss": loss})
+    return rows
 
 
 def check(corpus: bytes, lengths: Iterable[int] = LENGTHS, *, length: int = 2) -> None:
-    """Say what is wrong with a text, the lengths read or that of training, before training."""
+    """Raise if a text, the lengths to read or the ``length`` to train at are of no use."""
     last = 0
     for n in lengths:
         validation.integer("lengths", n, minimum=2)
@@ -153,7 +163,7 @@ def check(corpus: bytes, lengths: Iterable[int] = LENGTHS, *, length: int = 2) -
         last = n
     if not last:
         raise ValueError("lengths must hold at least one length, got none")
-    train, held_out = text.split(text.from_bytes(corpus))
-    text.draw(train, length=length, batch=1, generator=torch.Generator())
+    corpus_text = text.split(text.from_bytes(corpus))
+    text.draw(corpus_text.train, length=length, batch=1, generator=torch.Generator())
     for n in lengths:
-        text.sliding(held_out[:1], length=n, first=last // 2)
+        text.sliding(corpus_text.held_out[:1], length=n, first=last // 2)

@@ -19,29 +19,28 @@ from typing import Any
 from course_utils import validation
 from course_utils.encodings import base, known_names, maker_of, register
 
-Sources = dict[str, bytes]
+Sources = dict[str, bytes]  # module → content of its file
 
-_sources: Sources = {}  # of modules, as they were when they were first looked at
+_sources: Sources = {}  # as they were when the modules were loaded, or first looked at
 _loading = threading.RLock()
 
 
 def import_encoding(name: str) -> str:
-    """The name of an encoding that is known from now on: ``module:Class`` is imported first.
+    """Make the encoding ``module:Class`` known, by importing its module; returns the name.
 
-    ImportError says why a module cannot be imported. One of the current folder whose file has
-    changed is imported again.
+    A module of the current folder whose file has changed is imported again. A name without a colon
+    must be known already. ImportError says why a module cannot be imported.
     """
     if not isinstance(name, str) or ":" not in name:
         return validation.choice("encoding", name, known_names())
-    module = name.partition(":")[0]
+    module, _, _ = name.partition(":")
     try:
         with _loading, _current_folder() as folder:
             file = folder / f"{module}.py"
-            source = file.read_bytes() if file.is_file() else None
-            if source is None:
+            if not file.is_file():
                 importlib.import_module(module)
-            elif module not in sys.modules or _sources.get(module) != source:
-                _load(module, source, str(file))
+            else:
+                _load(module, file.read_bytes(), str(file))
     except (Exception, SystemExit) as error:  # whatever the file does
         raise ImportError(
             f"encoding {name!r} cannot be imported, with {Path.cwd()} as the current folder: "
@@ -50,26 +49,34 @@ def import_encoding(name: str) -> str:
     return _register(name)
 
 
-def code(name: str, kind: type) -> dict[str, str]:
-    """SHA-256 of the source of each module that defines an encoding, ``kind`` being its class.
+def code(name: str, encoding_class: type) -> dict[str, str]:
+    """SHA-256 of the source of each module that defines an encoding.
 
-    They are those of its classes, but for PyTorch's and the common base, and that of what makes
-    it. Comments, docstrings and layout do not count.
+    These are the modules of its class and the classes above, but for PyTorch's and the common base,
+    and the module of its maker. Comments, docstrings and layout do not count.
     """
-    maker = maker_of(name)
-    found = [one.__module__ for one in (*reversed(kind.__mro__), maker)]
-    found += [name.partition(":")[0]] if ":" in name else []
+    modules = [parent.__module__ for parent in reversed(encoding_class.__mro__)]
+    modules.append(maker_of(name).__module__)
+    if ":" in name:
+        modules.append(name.partition(":")[0])
     skipped = {*sys.stdlib_module_names, "torch"} - {"__main__"}
-    own = (one for one in dict.fromkeys(found) if one.partition(".")[0] not in skipped)
-    return {one: _digest(_source(one)) for one in own if one != base.__name__}
+    return {
+        module: _digest(_source(module))
+        for module in dict.fromkeys(modules)
+        if module.partition(".")[0] not in skipped and module != base.__name__
+    }
 
 
 def sources(key: Mapping[str, Any]) -> Sources:
     """The files that a worker may lack to do the run of a key: not the course, not packages."""
     if ":" not in key["encoding"]:
         return {}
-    found = [name for name in key["code"] if "." not in name]
-    return {name: _source(name) for name in found if not hasattr(sys.modules[name], "__path__")}
+    modules = [module for module in key["code"] if "." not in module]
+    return {
+        module: _source(module)
+        for module in modules
+        if not hasattr(sys.modules[module], "__path__")  # no package
+    }
 
 
 def prepare(key: Mapping[str, Any], sent: Sources) -> None:
@@ -85,11 +92,10 @@ def prepare(key: Mapping[str, Any], sent: Sources) -> None:
         )
     with _loading, _current_folder():
         for module, source in sent.items():
-            if module not in sys.modules or _source(module) != source:
-                _load(module, source, f"{module}.py")
-        for module, told in key.get("code", {}).items():
+            _load(module, source, f"{module}.py")
+        for module, digest in key.get("code", {}).items():
             importlib.import_module(module)
-            if _digest(_source(module)) != told:
+            if _digest(_source(module)) != digest:
                 raise ValueError(
                     f"module {module} differs here from the one where the sweep was started; "
                     "install the same course and packages, and start the worker again"
@@ -100,11 +106,15 @@ def prepare(key: Mapping[str, Any], sent: Sources) -> None:
 
 def _register(name: str) -> str:
     module, _, attribute = name.partition(":")
-    found = vars(sys.modules[module])
-    if attribute not in found:
-        own = [one for one, value in found.items() if getattr(value, "__module__", "") == module]
-        validation.choice(f"encoding of module {module}", attribute, own)
-    register(name, found[attribute], replace=True)
+    namespace = vars(sys.modules[module])
+    if attribute not in namespace:
+        defined_there = [
+            other
+            for other, value in namespace.items()
+            if getattr(value, "__module__", "") == module
+        ]
+        validation.choice(f"encoding of module {module}", attribute, defined_there)
+    register(name, namespace[attribute], replace=True)
     return name
 
 
@@ -116,13 +126,19 @@ def _current_folder() -> Iterator[Path]:
     try:
         yield folder
     finally:
-        with suppress(ValueError):  # what was imported has removed it
+        with suppress(ValueError):  # the imported module has removed it
             sys.path.remove(str(folder))
 
 
 def _load(name: str, source: bytes, file: str) -> None:
-    """Import a module from its source: from a file, Python might take an older compiled one."""
-    before, module = sys.modules.get(name), types.ModuleType(name)
+    """Import a module from its source, unless it was imported from just that.
+
+    Python itself, given the file, might take an older compiled one.
+    """
+    before = sys.modules.get(name)
+    if before is not None and _sources.get(name) == source:
+        return
+    module = types.ModuleType(name)
     module.__file__ = file
     sys.modules[name] = module
     try:
@@ -140,7 +156,7 @@ def _source(module: str) -> bytes:
         file = getattr(sys.modules.get(module), "__file__", None)
         if file is None:
             raise ValueError(
-                f"encoding must be defined in a file for its results to be kept, and module "
+                "encoding must be defined in a file for its results to be kept, and module "
                 f"{module} is none; write one and call it module:Class"
             )
         _sources[module] = Path(file).read_bytes()
@@ -149,6 +165,7 @@ def _source(module: str) -> bytes:
 
 @functools.cache
 def _digest(source: bytes) -> str:
+    """SHA-256 of Python code without comments, docstrings and layout."""
     tree = ast.parse(source)
     for node in ast.walk(tree):
         if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):

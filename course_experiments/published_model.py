@@ -2,9 +2,9 @@
 
 SmolLM2-135M reads a text from eight places spread over it, one a seed. Five tables: ``positions``,
 its loss when positions or frequencies are not those of its training; ``pairs``, what each pair of
-features that RoPE turns brings to a head's scores; ``entropy``, how its heads spread their
+features that RoPE turns contributes to a head's scores; ``entropy``, how its heads spread their
 attention as the text grows; ``lengths``, its loss past its context, by each way to stretch RoPE;
-``needles``, what it then knows of numbers that the text told.
+``needles``, what it then knows of numbers that stand in the text.
 """
 
 import functools
@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from course_experiments import model_readings, plugins
-from course_experiments.model_changes import CHANGES, STRETCHES
-from course_experiments.model_readings import Row
-from course_experiments.needle_texts import SHORTEST, haystack
+from course_experiments import plugins, published_tables
+from course_experiments.published_changes import CHANGES, STRETCHES
+from course_experiments.published_needles import SHORTEST, haystack
+from course_experiments.published_tables import Row
 from course_experiments.run_keys import conditions, digest
 from course_experiments.sweep import Job
 from course_utils import validation
@@ -27,26 +27,26 @@ from course_utils.pretrained.published import Tokens
 from course_utils.pretrained.wheel_files import FILES
 from course_utils.results import AS_TRAINED
 
-PROTOCOL = 2  # one more when the same run would give another result: old ones are done again
+PROTOCOL = 2  # raised when the same run gives another result: stored ones are then done again
 PLACES = 8  # in the text, where a reading may begin
 
 
 @dataclass(frozen=True)
 class Table:
-    """What one table measures, and what is done for it if no option says more."""
+    """What one table measures, and the runs that fill it unless options ask for others."""
 
     measure: Callable[[SmolLM2, Tokens, str], list[Row]]
     ways: Iterable[str]
     seeds: Mapping[int, Sequence[int]]  # tokens read → seeds
-    shortest: int = model_readings.SHORTEST  # tokens
+    shortest: int = published_tables.SHORTEST  # tokens
 
 
 TABLES = {
-    "positions": Table(model_readings.positions, CHANGES, {512: range(PLACES)}),
-    "pairs": Table(model_readings.pairs, [AS_TRAINED], {512: (0, 3, 6)}),
-    "entropy": Table(model_readings.spread, [AS_TRAINED], {8192: (0, 3, 6)}),
+    "positions": Table(published_tables.positions, CHANGES, {512: range(PLACES)}),
+    "pairs": Table(published_tables.pairs, [AS_TRAINED], {512: (0, 3, 6)}),
+    "entropy": Table(published_tables.spread, [AS_TRAINED], {8192: (0, 3, 6)}),
     "needles": Table(haystack, STRETCHES, {12_288: (1, 3, 5, 6)}, SHORTEST),
-    "lengths": Table(model_readings.lengths, STRETCHES, {12_288: (1, 3, 5, 6), 16_384: (3,)}),
+    "lengths": Table(published_tables.lengths, STRETCHES, {12_288: (1, 3, 5, 6), 16_384: (3,)}),
 }
 WAYS = tuple(dict.fromkeys(way for table in TABLES.values() for way in table.ways))
 
@@ -58,35 +58,47 @@ def jobs(
     seeds: Sequence[int] | None = None,
     lengths: Sequence[int] | None = None,
 ) -> list[Job]:
-    """What there is to do, each with the key of its result; None takes all, or the usual ones.
+    """The jobs of a sweep, each with the key of its result; None takes all, or the usual ones.
 
     ``lengths`` are tokens read, at least 64, for needles 512. A seed, below 8, says where in the
     text they begin.
     """
-    for way in ways or ():
-        validation.choice("ways", way, WAYS)
-    for seed in seeds or ():
-        validation.below("seeds", validation.seed(seed), PLACES, "the number of places")
-    for read in lengths or ():
-        for name in tables or TABLES:
-            table = TABLES[validation.choice("tables", name, TABLES)]
-            validation.integer("lengths", read, minimum=table.shortest)
+    names = tables or list(TABLES)
+    _check(names, ways or (), seeds or (), lengths or ())
     about = {
-        "experiment": "real", "protocol": PROTOCOL, "code": plugins.code("rope", Rotary),
-        "encoding": "rope", "weights": FILES[FILE][1], "corpus": digest(corpus),
-    }  # fmt: skip
-    found: list[Job] = []
-    for name in tables or TABLES:
-        table = TABLES[validation.choice("tables", name, TABLES)]
-        usual = next(iter(table.seeds.values()))
+        "experiment": "real",
+        "protocol": PROTOCOL,
+        "code": plugins.code("rope", Rotary),
+        "encoding": "rope",
+        "weights": FILES[FILE][1],
+        "corpus": digest(corpus),
+    }
+    keyed_jobs: list[Job] = []
+    for name in names:
+        table = TABLES[name]
+        usual_seeds = next(iter(table.seeds.values()))
+        table_ways = [way for way in table.ways if ways is None or way in ways]
         for read in lengths or table.seeds:
-            for seed in seeds or table.seeds.get(read, usual):
-                for way in (one for one in table.ways if ways is None or one in ways):
-                    told = {"table": name, "way": way, "seed": seed, "read": read}
-                    found.append(({**about, **told}, partial(run, corpus, name, way, seed, read)))
-    if ways is not None and not found:
-        raise ValueError(f"ways must be of the tables {[*(tables or TABLES)]}, got {[*ways]}")
-    return found
+            for seed in seeds or table.seeds.get(read, usual_seeds):
+                for way in table_ways:
+                    key = {**about, "table": name, "way": way, "seed": seed, "read": read}
+                    keyed_jobs.append((key, partial(run, corpus, name, way, seed, read)))
+    if ways is not None and not keyed_jobs:
+        raise ValueError(f"ways must be of the tables {[*names]}, got {[*ways]}")
+    return keyed_jobs
+
+
+def _check(
+    tables: Sequence[str], ways: Sequence[str], seeds: Sequence[int], lengths: Sequence[int]
+) -> None:
+    for way in ways:
+        validation.choice("ways", way, WAYS)
+    for seed in seeds:
+        validation.below("seeds", validation.seed(seed), PLACES, "the number of places")
+    for name in tables:
+        table = TABLES[validation.choice("tables", name, TABLES)]
+        for read in lengths:
+            validation.integer("lengths", read, minimum=table.shortest)
 
 
 def run(corpus: bytes, table: str, way: str, seed: int, read: int) -> dict[str, list[Row]]:
@@ -98,10 +110,10 @@ def run(corpus: bytes, table: str, way: str, seed: int, read: int) -> dict[str, 
             f"lengths must be at most {tokens.shape[1] - start}, the tokens of the text from "
             f"seed {seed} on, got {read}"
         )
-    told: Row = {"model": "SmolLM2-135M", "seed": seed, "start": start, "read": read, "way": way}
+    about: Row = {"model": "SmolLM2-135M", "seed": seed, "start": start, "read": read, "way": way}
     rows = TABLES[table].measure(model, tokens[:, start : start + read], way)
-    made = conditions(corpus, tokens.device)
-    return {table: [{**told, **row, **made} for row in rows]}
+    last_columns = conditions(corpus, tokens.device)
+    return {table: [{**about, **row, **last_columns} for row in rows]}
 
 
 @functools.cache

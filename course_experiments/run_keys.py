@@ -1,4 +1,4 @@
-"""What tells one run of an experiment from another: its key, and the conditions it was done in."""
+"""The key of a run, by which its result is found again, and the columns that describe a run."""
 
 import hashlib
 import json
@@ -11,34 +11,32 @@ from torch import nn
 from course_experiments import plugins
 from course_utils import __version__
 from course_utils.devices import pick_device
-from course_utils.encodings import maker_of
-from course_utils.models.training import Recipe, build, encoding_options, learning_rates
+from course_utils.models.training import Recipe, encoding_class, encoding_options, learning_rates
 
-PROTOCOL = 1  # one more when the same recipe would give other results: old ones are done again
+PROTOCOL = 1  # raised when the same recipe gives other results: stored ones are then done again
 
 
 def key(experiment: str, recipe: Recipe, **more: Any) -> dict[str, Any]:
-    """All that decides a run's result, and so tells whether there is one already."""
-    return {"experiment": experiment, **training(recipe), **more, **recipe.columns()}
+    """All that decides the result of a run; ``more`` is what the recipe lacks."""
+    return {"experiment": experiment, **training_key(recipe), **more, **recipe.columns()}
 
 
-def training(recipe: Recipe, **more: Any) -> dict[str, Any]:
-    """All that decides what a recipe's model has learned, ``more`` being what the recipe lacks."""
-    maker = maker_of(recipe.encoding)
-    kind = maker if isinstance(maker, type) else type(build(recipe).encoding)
+def training_key(recipe: Recipe, **more: Any) -> dict[str, Any]:
+    """All that decides the weights of a trained model; ``more`` is what the recipe lacks."""
+    options = json.dumps(encoding_options(recipe))
     return {
         "protocol": PROTOCOL,
-        "code": plugins.code(recipe.encoding, kind),
-        "built_with": json.loads(json.dumps(encoding_options(recipe))),  # lists, as a file has
+        "code": plugins.code(recipe.encoding, encoding_class(recipe)),
+        "built_with": json.loads(options),  # with lists for tuples, as in the stored key
         **more,
         **recipe.columns(),
     }
 
 
 def columns(recipe: Recipe, model: nn.Module) -> dict[str, Any]:
-    """What a model was trained with, as columns: its recipe, and ``faster`` if any parameter was.
+    """The columns of how a model was trained: its recipe, and ``faster`` if any parameter was.
 
-    ``faster`` is text such as "encoding.table=30": the parameter, and the factor on its learning
+    ``faster`` is text such as "encoding.table=30": a parameter, and the factor on its learning
     rate.
     """
     rates = [f"{name}={factor:g}" for name, factor in learning_rates(model).items()]
@@ -46,15 +44,8 @@ def columns(recipe: Recipe, model: nn.Module) -> dict[str, Any]:
     return recipe.columns() | faster
 
 
-def digest(content: Any) -> str:
-    """SHA-256 of bytes, or of anything that JSON can hold."""
-    if not isinstance(content, bytes):
-        content = json.dumps(content, sort_keys=True).encode()
-    return hashlib.sha256(content).hexdigest()
-
-
 def conditions(corpus: bytes, device: torch.device) -> dict[str, Any]:
-    """What a run was done with, apart from its recipe: columns of its rows."""
+    """The columns of what a run was done with, apart from its recipe."""
     return {
         "corpus": digest(corpus)[:16],
         "device": device.type,
@@ -64,8 +55,15 @@ def conditions(corpus: bytes, device: torch.device) -> dict[str, Any]:
     }
 
 
-def pick() -> torch.device:
-    """Where a run is done: a GPU if there is one, else one core, as a sweep fills the others."""
+def digest(content: Any) -> str:
+    """SHA-256 of bytes, or of anything that JSON can hold."""
+    if not isinstance(content, bytes):
+        content = json.dumps(content, sort_keys=True).encode()
+    return hashlib.sha256(content).hexdigest()
+
+
+def run_device() -> torch.device:
+    """The GPU if there is one, else one core of the processor: a sweep fills the others."""
     device = pick_device()
     if device.type == "cpu":
         torch.set_num_threads(1)

@@ -22,9 +22,11 @@ from course_experiments.run_keys import digest
 
 PARTIAL = ".partial"
 DAMAGED = ".damaged"
-OLD = 3600  # seconds after which a partial file has no writer any more
+ABANDONED_SECONDS = 3600  # after which a partial file has no writer any more
 RUN_BYTES = 2**20  # more than any run's file takes
 SPARE_BYTES = 2**24
+KEY_DIGITS = 10  # of a key's digest, in the name of its result's file
+WEIGHTS_DIGITS = 20  # of the digests in the name of a file of weights
 
 Key = Mapping[str, Any]
 Result = dict[str, Any]
@@ -47,17 +49,13 @@ class Store:
             raise OSError(
                 error.errno, f"results folder {folder} cannot be written: {error.strerror}"
             ) from error
-        for left in folder.glob(f"*{PARTIAL}"):  # of a writer that was killed, not one at work
-            if time.time() - left.stat().st_mtime > OLD:
-                left.unlink(missing_ok=True)
+        for path in folder.glob(f"*{PARTIAL}"):  # of a writer that was killed, not one at work
+            if time.time() - path.stat().st_mtime > ABANDONED_SECONDS:
+                path.unlink(missing_ok=True)
 
     def path(self, key: Key) -> Path:
-        """Where the result of a key is: the name says whose it is, its end tells recipes apart."""
-        return self.folder / f"{self._stem(key, 10)}.json"
-
-    def _stem(self, key: Key, digits: int) -> str:
-        safe = re.sub(r"[^\w.-]", "_", str(key["encoding"]))
-        return f"{safe}-{key['seed']}-{digest(dict(key))[:digits]}"
+        """Where the result of a key is; the name has encoding and seed for people to read."""
+        return self.folder / f"{_stem(key, KEY_DIGITS)}.json"
 
     def load(self, key: Key) -> Result | None:
         """The result of a key, or None if there is none; DamagedError names a damaged file."""
@@ -66,71 +64,50 @@ class Store:
             return None
         try:
             content = json.loads(path.read_text(encoding="utf-8"))
-            result, told = content["result"], content["sha256"]
-            if content["key"] != dict(key) or digest([content["key"], result]) != told:
+            result, checksum = content["result"], content["sha256"]
+            if content["key"] != dict(key) or digest([content["key"], result]) != checksum:
                 raise ValueError("its checksum does not fit")
         except (ValueError, KeyError, TypeError) as error:
             raise DamagedError(f"result file {path} is damaged: {error}") from error
         return result
 
     def missing(self, keys: list[Key]) -> list[Key]:
-        """The keys without a whole result. A damaged file is named, kept aside, and missing."""
-        found = []
+        """The keys without a whole result. A damaged file is named, set aside, and missing."""
+        missing = []
         for key in keys:
             try:
                 if self.load(key) is not None:
                     continue
             except DamagedError as error:
-                self._put_aside(self.path(key), error)
-            found.append(key)
-        return found
-
-    def _put_aside(self, path: Path, why: object) -> None:
-        aside = path.with_suffix(DAMAGED)
-        os.replace(path, aside)
-        print(f"{why}; kept as {aside.name}, its run is done again", file=sys.stderr)
+                _set_aside(self.path(key), error)
+            missing.append(key)
+        return missing
 
     def weights(self, training: Key) -> bytes | None:
-        """The weights of a training, or None. A damaged file is named and kept aside."""
-        for path in self.folder.glob(f"{self._stem(training, 20)}-*.safetensors"):
+        """The weights of a training, or None. A damaged file is named and set aside."""
+        for path in self.folder.glob(f"{_stem(training, WEIGHTS_DIGITS)}-*.safetensors"):
             try:
                 content = path.read_bytes()
-                if path.stem.endswith(hashlib.sha256(content).hexdigest()[:20]):
+                if path.stem.endswith(_weights_checksum(content)):
                     return content
-                self._put_aside(path, f"weights file {path} is damaged: its checksum does not fit")
+                _set_aside(path, f"weights file {path} is damaged: its checksum does not fit")
             except OSError as error:
                 print(f"weights file {path} is of no use: {error}", file=sys.stderr)
         return None
 
     def write_weights(self, training: Key, weights: bytes) -> Path:
         """Store the weights of a training, whole."""
-        told = hashlib.sha256(weights).hexdigest()[:20]
-        path = self.folder / f"{self._stem(training, 20)}-{told}.safetensors"
-        return self._write(path, weights, "weights")
+        stem = f"{_stem(training, WEIGHTS_DIGITS)}-{_weights_checksum(weights)}"
+        return _write(self.folder / f"{stem}.safetensors", weights, "weights")
 
     def write(self, key: Key, result: Result) -> Path:
         """Store a result, whole: a reader sees the file finished or not at all."""
-        told = {"key": dict(key), "result": result, "sha256": digest([dict(key), result])}
-        return self._write(self.path(key), json.dumps(told).encode(), "result")
+        content = {"key": dict(key), "result": result, "sha256": digest([dict(key), result])}
+        return _write(self.path(key), json.dumps(content).encode(), "result")
 
-    def _write(self, path: Path, content: bytes, what: str) -> Path:
-        partial = path.with_name(f"{path.name}.{os.getpid()}{PARTIAL}")
-        try:
-            with partial.open("wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(partial, path)
-        except OSError as error:
-            partial.unlink(missing_ok=True)
-            raise OSError(
-                error.errno, f"{what} file {path} cannot be written: {error.strerror}"
-            ) from error
-        return path
-
-    def check_space(self, runs: int, weights: int = 0) -> None:
-        """Raise OSError if the disk has too little room for so many runs and bytes of weights."""
-        needed = runs * RUN_BYTES + weights + SPARE_BYTES
+    def check_space(self, runs: int, weights_bytes: int = 0) -> None:
+        """Raise OSError if the disk has too little room for so many runs and their weights."""
+        needed = runs * RUN_BYTES + weights_bytes + SPARE_BYTES
         free = shutil.disk_usage(self.folder).free
         if free < needed:
             raise OSError(
@@ -138,6 +115,37 @@ class Store:
                 f"results folder {self.folder} has {free / 2**20:.0f} MiB free, "
                 f"{runs} runs need {needed / 2**20:.0f} MiB",
             )
+
+
+def _stem(key: Key, digits: int) -> str:
+    safe = re.sub(r"[^\w.-]", "_", str(key["encoding"]))
+    return f"{safe}-{key['seed']}-{digest(dict(key))[:digits]}"
+
+
+def _weights_checksum(weights: bytes) -> str:
+    return hashlib.sha256(weights).hexdigest()[:WEIGHTS_DIGITS]
+
+
+def _set_aside(path: Path, reason: object) -> None:
+    aside = path.with_suffix(DAMAGED)
+    os.replace(path, aside)
+    print(f"{reason}; kept as {aside.name}, its run is done again", file=sys.stderr)
+
+
+def _write(path: Path, content: bytes, kind: str) -> Path:
+    partial = path.with_name(f"{path.name}.{os.getpid()}{PARTIAL}")
+    try:
+        with partial.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(partial, path)
+    except OSError as error:
+        partial.unlink(missing_ok=True)
+        raise OSError(
+            error.errno, f"{kind} file {path} cannot be written: {error.strerror}"
+        ) from error
+    return path
 
 
 def write_tables(
@@ -159,15 +167,15 @@ def write_tables(
             raise ValueError(f"the run {store.path(key).name} is not there")
         for table, rows in result.items():
             tables.setdefault(table, []).extend(rows)
-    written = {}
-    for table, rows in tables.items():
-        end = ".csv" if table == next(iter(tables)) else f"_{table}.csv"
-        path = stem.with_name(stem.name + end)
+    paths = {}
+    for number, (table, rows) in enumerate(tables.items()):
+        ending = f"_{table}.csv" if number else ".csv"
+        path = stem.with_name(stem.name + ending)
         partial = path.with_name(path.name + PARTIAL)
         try:
             pd.DataFrame(rows).to_csv(partial, index=False, lineterminator="\n")
             os.replace(partial, path)
         finally:
             partial.unlink(missing_ok=True)
-        written[table] = path
-    return written
+        paths[table] = path
+    return paths

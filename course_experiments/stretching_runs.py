@@ -14,9 +14,11 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from course_experiments import extrapolation, needles, task_lengths
-from course_experiments.run_keys import conditions, digest, key, pick
+from course_experiments import extrapolation, stretching_needles, task_lengths
+from course_experiments.run_keys import columns, conditions, digest, key, run_device
 from course_experiments.sweep import Job
+from course_utils.encodings import maker_of
+from course_utils.encodings.rope import Rotary
 from course_utils.measures.trained_models import sliding_loss
 from course_utils.models import TinyTransformer
 from course_utils.models.stretching import WAYS, WITHOUT_FACTOR, stretched
@@ -24,12 +26,14 @@ from course_utils.models.training import Recipe, fine_tune, train_on_text
 from course_utils.results import AS_TRAINED
 from course_utils.texts import text
 
-FACTOR = 8  # the context is to grow by this
+FACTOR = 8  # by which the context is to grow
 STEPS = 100  # of fine-tuning
 LENGTHS = (64, 128, 256, 512, 1024)
 SWEPT = ("NTK-aware",)  # read with more than the factor that fits, too
 MULTIPLES = (1.25, 1.5, 2, 3, 4)  # of the factor that fits
-STRETCHES, LONGEST = 3, 3  # held-out stretches, each of so many of the longest windows
+# The held-out bytes that are read: so many stretches, each of so many of the longest windows.
+STRETCHES = 3
+LONGEST_WINDOWS = 3
 
 Row = dict[str, Any]
 
@@ -41,23 +45,29 @@ def jobs(
     finder: Recipe | None = None,
     steps: int = STEPS,
 ) -> list[Job]:
-    """What a sweep over these recipes has to do, each with the key of its result; see :func:`run`.
+    """The jobs of a sweep over these recipes, each with the key of its result; see :func:`run`.
 
-    The finder's seed is that of each recipe. Raises at once what is wrong.
+    The finder's seed is that of each recipe. Raises at once if an argument is of no use.
     """
     finder = finder or replace(task_lengths.DEFAULTS, encoding="rope")
     about = {
-        "corpus": digest(corpus), "lengths": [*lengths], "factor": FACTOR, "tuned": steps,
-        "finder": finder.columns(), "ways": [*WAYS], "swept": [*SWEPT],
-        "multiples": [*MULTIPLES], "needles": [*needles.WAYS],
-    }  # fmt: skip
-    found: list[Job] = []
-    for one in recipes:
-        _check(one, corpus, lengths)
-        asker = replace(finder, seed=one.seed)
-        job = partial(run, one, corpus, lengths, asker, steps, bar=False)
-        found.append((key("stretching", one, **about), job))
-    return found
+        "corpus": digest(corpus),
+        "lengths": [*lengths],
+        "factor": FACTOR,
+        "tuned": steps,
+        "finder": finder.columns(),
+        "ways": [*WAYS],
+        "swept": [*SWEPT],
+        "multiples": [*MULTIPLES],
+        "needles": [*stretching_needles.WAYS],
+    }
+    keyed_jobs: list[Job] = []
+    for recipe in recipes:
+        _check(recipe, corpus, lengths)
+        seeded_finder = replace(finder, seed=recipe.seed)
+        job = partial(run, recipe, corpus, lengths, seeded_finder, steps, bar=False)
+        keyed_jobs.append((key("stretching", recipe, **about), job))
+    return keyed_jobs
 
 
 def run(
@@ -72,8 +82,8 @@ def run(
     """Train one model, stretch it in every way, fine-tune each and read again; then the needles.
 
     ``recipe``, ``corpus`` and ``lengths`` are as for :func:`extrapolation.run`, the encoding is
-    RoPE. ``finder`` makes the model of the needle task, if None by the task experiment's recipe.
-    ``steps`` are those of fine-tuning.
+    RoPE. ``finder`` is the recipe of the model for the needle task, if None that of the task
+    experiment. ``steps`` are those of fine-tuning.
 
     Returns:
         Rows of two tables. ``losses``: one a way, factor, number of fine-tuning steps, length of
@@ -81,40 +91,45 @@ def run(
         length and depth, the share found.
     """
     _check(recipe, corpus, lengths)
-    device = pick()
-    known = text.split(text.from_bytes(corpus))
+    device = run_device()
+    corpus_text = text.split(text.from_bytes(corpus))
     started = time.perf_counter()
-    model = train_on_text(recipe, known, device, bar=bar)
-    made: Row = {
+    model = train_on_text(recipe, corpus_text, device, bar=bar)
+    training_columns: Row = {
         "train_seconds": round(time.perf_counter() - started, 1),
         **conditions(corpus, device),
     }
-    held_out = judged_part(known, max(lengths)).to(device)
-    found = []
+    held_out = judged_part(corpus_text, max(lengths)).to(device)
+    losses = []
 
-    def read(reader: TinyTransformer, at: Iterable[int], **how: Any) -> None:
-        for n in at:
+    def read(reader: TinyTransformer, windows: Iterable[int], **about: Any) -> None:
+        for n in windows:
             loss, judged = sliding_loss(reader, held_out, n, max(lengths))
-            row = {**how, "read": n, "loss": round(loss, 5), "judged": judged}
-            found.append({**recipe.columns(), **row, **made})
+            row = {**about, "read": n, "loss": round(loss, 5), "judged": judged}
+            losses.append({**columns(recipe, model), **row, **training_columns})
 
     long = FACTOR * recipe.length
     for way in WAYS:
         factor = 1 if way in WITHOUT_FACTOR else FACTOR
         untuned: Row = {"way": way, "factor": factor, "tuned": 0, "tuned_at": 0}
-        read(stretched(model, way, factor, recipe.length), lengths, **untuned, reading=AS_TRAINED)
+        plain = stretched(model, way, factor, recipe.length)
+        read(plain, lengths, **untuned, reading=AS_TRAINED)
         sharper = stretched(model, way, factor, recipe.length, log_n=recipe.length)
         read(sharper, [n for n in lengths if n == long], **untuned, reading="log-n")
-        for n, fitting in factors(way, recipe.length, lengths):
-            fitted = stretched(model, way, fitting, recipe.length)
-            read(fitted, [n], **{**untuned, "factor": fitting}, reading=AS_TRAINED)
-        for at in (recipe.length, long) if way == "direct" else (long,):  # the first: the control
+        for n, other_factor in factors(way, recipe.length, lengths):
+            fitted = stretched(model, way, other_factor, recipe.length)
+            read(fitted, [n], **{**untuned, "factor": other_factor}, reading=AS_TRAINED)
+        # Pieces of the trained length are the control.
+        piece_lengths = (recipe.length, long) if way == "direct" else (long,)
+        for piece_length in piece_lengths:
             tuned = stretched(model, way, factor, recipe.length)
-            fine_tune(tuned, recipe, known, length=long, steps=steps, cut=at, bar=bar)
-            told: Row = {"way": way, "factor": factor, "tuned": steps, "tuned_at": at}
-            read(tuned, lengths, **told, reading=AS_TRAINED)
+            fine_tune(
+                tuned, recipe, corpus_text, length=long, steps=steps, cut=piece_length, bar=bar
+            )
+            about: Row = {"way": way, "factor": factor, "tuned": steps, "tuned_at": piece_length}
+            read(tuned, lengths, **about, reading=AS_TRAINED)
     finder = finder or replace(task_lengths.DEFAULTS, encoding="rope", seed=recipe.seed)
-    return {"losses": found, "needles": needles.run(finder, bar=bar)}
+    return {"losses": losses, "needles": stretching_needles.run(finder, bar=bar)}
 
 
 def factors(way: str, trained: int, lengths: Iterable[int]) -> list[tuple[int, float]]:
@@ -125,17 +140,17 @@ def factors(way: str, trained: int, lengths: Iterable[int]) -> list[tuple[int, f
     if way in WITHOUT_FACTOR:
         return []
     multiples = (1, *MULTIPLES) if way in SWEPT else (1,)
-    found = [(n, n / trained * times) for n in lengths if n > trained for times in multiples]
-    return [(n, factor) for n, factor in found if factor != FACTOR]
+    pairs = [(n, n / trained * multiple) for n in lengths if n > trained for multiple in multiples]
+    return [(n, factor) for n, factor in pairs if factor != FACTOR]
 
 
-def judged_part(known: text.Text, longest: int) -> text.Blocks:
+def judged_part(corpus_text: text.Text, longest: int) -> text.Blocks:
     """The held-out bytes that are read: a few stretches from all over the text."""
-    return text.spread(known.held_out, STRETCHES)[:, : LONGEST * longest + 1]
+    return text.spread(corpus_text.held_out, STRETCHES)[:, : LONGEST_WINDOWS * longest + 1]
 
 
 def _check(recipe: Recipe, corpus: bytes, lengths: Sequence[int]) -> None:
-    if recipe.encoding != "rope":
+    if maker_of(recipe.encoding) is not Rotary:
         raise ValueError(f"encoding must be 'rope', only it is stretched, got {recipe.encoding!r}")
     if recipe.options:
         raise ValueError(f"options must be none, ways are for plain RoPE, got {recipe.options}")

@@ -6,22 +6,40 @@ is stored already is not done again: a sweep that was stopped goes on when it is
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor
+from dataclasses import dataclass
 
 from tqdm import tqdm
 
 from course_experiments import plugins
-from course_experiments.saved_models import Learner, Weights
+from course_experiments.kept_weights import TrainingJob, Weights
 from course_experiments.store import Key, Result, Store
 from course_utils import validation
 
 Job = tuple[Key, Callable[[], Result]]
-# A job as it is sent: its number, key and function, files that it needs, weights if there are any.
-Task = tuple[int, Key, Callable[[], Result], plugins.Sources, Weights | None]
-Done = tuple[int, Result, Weights | None]  # a job's number, its result, its weights if they are new
 
 GO_ON = "what was done is kept, the same command goes on"
-CONNECT = 10  # seconds to wait for a scheduler
-SENT = 32  # runs with weights that a cluster has at once
+CONNECT_SECONDS = 10  # to wait for a scheduler
+MOST_SENT = 32  # runs with weights that a cluster holds at once
+
+
+@dataclass(frozen=True)
+class Task:
+    """A job as it is sent to the process that does it."""
+
+    number: int  # of the job in the sweep
+    key: Key
+    job: Callable[[], Result]
+    sources: plugins.Sources
+    weights: Weights | None  # kept from an earlier sweep
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What comes back of a task."""
+
+    number: int
+    result: Result
+    new_weights: Weights | None
 
 
 class WorkerDiedError(RuntimeError):
@@ -35,66 +53,61 @@ def sweep(
     n_jobs: int | None = None,
     scheduler: str | None = None,
     name: str = "runs",
-    after: Callable[[], object] = lambda: None,
+    after: Callable[[], object] | None = None,
 ) -> int:
-    """Do all jobs that the store has no result of; returns how many were done.
+    """Do all jobs whose results are not stored yet; returns how many were done.
 
     Args:
-        jobs: a key and a function without arguments each; it must pickle. Of a ``Learner`` the
-            weights are stored too, and taken from there.
+        jobs: a key and a function without arguments each, which can be pickled. The weights of a
+            ``TrainingJob`` are stored too, and taken from there.
         store: where results go, one at a time as they come; those stored stay, whatever fails.
-        n_jobs: processes on this machine; all its cores if not given, and one with a GPU.
+        n_jobs: processes on this machine; None for one a core, or a single one with a GPU.
         scheduler: address of a running Dask scheduler, such as ``"tcp://10.0.0.1:8786"``. Its
             workers then do the runs, and those of a worker that dies go to another.
-        name: text before the bar.
+        name: text before the progress bar.
         after: called after each run that is stored.
     """
     if n_jobs is not None:
         validation.integer("n_jobs", n_jobs)
-    left = store.missing([key for key, _ in jobs])
-    waiting = [(key, job) for key, job in jobs if key in left]
+    missing = store.missing([key for key, _ in jobs])
+    waiting = [(key, job) for key, job in jobs if key in missing]
     bar = tqdm(total=len(jobs), initial=len(jobs) - len(waiting), desc=name, unit="run")
     if not waiting:
         bar.close()
         return 0
-    learners = [job for _, job in waiting if isinstance(job, Learner)]
-    store.check_space(len(waiting), sum(one.size for one in learners))
-    tasks = (  # each made when it is sent: weights may be many
-        (number, key, job, plugins.sources(key), _kept(job, store))
-        for number, (key, job) in enumerate(waiting)
-    )
-    done = _on_cluster(tasks, scheduler) if scheduler else _here(tasks, n_jobs)
+    sizes = [job.weights_bytes for _, job in waiting if isinstance(job, TrainingJob)]
+    store.check_space(len(waiting), sum(sizes))
+    tasks = _tasks(waiting, store)
+    outcomes = _on_cluster(tasks, scheduler) if scheduler else _on_this_machine(tasks, n_jobs)
     with bar:
-        for number, result, weights in done:
-            key, job = waiting[number]
-            if weights is not None and isinstance(job, Learner):
-                store.write_weights(job.training, weights)
-            store.write(key, result)
+        for outcome in outcomes:
+            key, job = waiting[outcome.number]
+            if outcome.new_weights is not None and isinstance(job, TrainingJob):
+                store.write_weights(job.weights_key, outcome.new_weights)
+            store.write(key, outcome.result)
             bar.update()
-            after()
+            if after is not None:
+                after()
     return len(waiting)
 
 
-def _kept(job: Callable[[], Result], store: Store) -> Weights | None:
-    return store.weights(job.training) if isinstance(job, Learner) else None
+def _tasks(jobs: Sequence[Job], store: Store) -> Iterator[Task]:
+    """The task of each job, made when it is sent: together their weights may fill the memory."""
+    for number, (key, job) in enumerate(jobs):
+        weights = store.weights(job.weights_key) if isinstance(job, TrainingJob) else None
+        yield Task(number, key, job, plugins.sources(key), weights)
 
 
-def _do(
-    number: int,
-    key: Key,
-    job: Callable[[], Result],
-    sources: plugins.Sources,
-    weights: Weights | None,
-) -> Done:
-    plugins.prepare(key, sources)
-    if not isinstance(job, Learner):
-        return number, job(), None
-    result, learned = job.job(weights)
-    return number, result, learned if weights is None else None
+def _do(task: Task) -> Outcome:
+    plugins.prepare(task.key, task.sources)
+    if not isinstance(task.job, TrainingJob):
+        return Outcome(task.number, task.job(), None)
+    result, weights = task.job.measure(task.weights)
+    return Outcome(task.number, result, weights if task.weights is None else None)
 
 
-def _here(tasks: Iterator[Task], n_jobs: int | None) -> Iterator[Done]:
-    """Results in the order in which processes of this machine have them."""
+def _on_this_machine(tasks: Iterator[Task], n_jobs: int | None) -> Iterator[Outcome]:
+    """Outcomes in the order in which processes of this machine have them."""
     import joblib
     import torch
 
@@ -106,7 +119,7 @@ def _here(tasks: Iterator[Task], n_jobs: int | None) -> Iterator[Done]:
             pool = joblib.Parallel(
                 return_as="generator_unordered", batch_size=1, pre_dispatch="n_jobs"
             )
-            yield from pool(joblib.delayed(_do)(*task) for task in tasks)
+            yield from pool(joblib.delayed(_do)(task) for task in tasks)
     except BrokenExecutor as error:
         raise WorkerDiedError(
             f"a process that trained a model died, perhaps for lack of memory ({error}); {GO_ON}, "
@@ -114,27 +127,27 @@ def _here(tasks: Iterator[Task], n_jobs: int | None) -> Iterator[Done]:
         ) from error
 
 
-def _on_cluster(tasks: Iterator[Task], scheduler: str) -> Iterator[Done]:
-    """Results in the order in which a Dask cluster has them.
+def _on_cluster(tasks: Iterator[Task], scheduler: str) -> Iterator[Outcome]:
+    """Outcomes in the order in which a Dask cluster has them.
 
     Straight from distributed: through joblib a cluster of one slot would leave all work to this
     process, and workers that join later would get none.
     """
     from distributed import CancelledError, Client, KilledWorker, as_completed
 
-    with Client(scheduler, timeout=CONNECT) as client:
-        waiting = as_completed()
+    with Client(scheduler, timeout=CONNECT_SECONDS) as client:
+        running = as_completed()
 
         def send() -> None:
-            """Send what is left, but leave most weights on the disk for now."""
+            """Send all tasks without weights, and as many with weights as a cluster may hold."""
             for task in tasks:
-                waiting.add(client.submit(_do, *task, pure=False))
-                if task[-1] is not None and waiting.count() >= SENT:
+                running.add(client.submit(_do, task, pure=False))
+                if task.weights is not None and running.count() >= MOST_SENT:
                     break
 
         try:
             send()
-            for future in waiting:
+            for future in running:
                 yield future.result()
                 send()
         except (KilledWorker, CancelledError) as error:

@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from course_experiments.run_keys import columns, key, pick
+from course_experiments.run_keys import columns, key, run_device
 from course_experiments.sweep import Job
 from course_utils import validation
 from course_utils.models import TinyTransformer
@@ -20,10 +20,10 @@ from course_utils.texts import tasks
 from course_utils.texts.tasks import Examples
 
 SYMBOLS = 16
-OFFSET = -5
-TIMES = (1, 2, 4, 8)  # lengths asked, in trained lengths
-ASKED = 128  # rows asked at each length
-HELD_OUT = 2**31  # seeds of the rows asked start here: no training has one of these
+OFFSET = -5  # positions from a token to the one that it names in "copy"
+FACTORS = (1, 2, 4, 8)  # of the rows' lengths, in trained lengths
+ROWS = 128  # of each length
+HELD_OUT_SEED = 2**31  # seeds of the rows asked start here: no training has one of these
 DEFAULTS = Recipe("none", length=32, steps=2000, batch=32, lr=3e-3, d_model=64, n_layers=2)
 
 Draw = Callable[[int, int, torch.Generator], Examples]  # tokens a row, rows, random numbers
@@ -56,7 +56,7 @@ TASKS: dict[str, tuple[Draw, int]] = {  # with the shortest row that can be aske
 
 
 def jobs(recipes: Iterable[Recipe], names: Sequence[str] = tuple(TASKS)) -> list[Job]:
-    """What a sweep over these recipes and tasks has to do, each with the key of its result."""
+    """The jobs of a sweep over these recipes and tasks, each with the key of its result."""
     return [
         (key("tasks", recipe, task=task), partial(run, recipe, task, bar=False))
         for recipe in recipes
@@ -67,17 +67,19 @@ def jobs(recipes: Iterable[Recipe], names: Sequence[str] = tuple(TASKS)) -> list
 def run(recipe: Recipe, task: str, *, bar: bool = True) -> dict[str, list[dict[str, Any]]]:
     """Train one model on one task and ask it rows of 1, 2, 4 and 8 times the trained length.
 
-    What comes back is one table, the share of asked tokens that are right, 0 to 1, by length.
+    Returns one table: the share of right answers, 0 to 1, by length.
     """
     draw, _ = TASKS[validation.choice("task", task, TASKS)]
-    device = pick()
+    device = run_device()
     model = learn(recipe, task, device, bar=bar)
     rows = []
-    for times in TIMES:
-        read = times * recipe.length
-        generator = torch.Generator().manual_seed(HELD_OUT + times)
-        right = round(tasks.accuracy(model, draw(read, ASKED, generator).to(device)), 4)
-        rows.append({**columns(recipe, model), "task": task, "read": read, "accuracy": right})
+    for factor in FACTORS:
+        read = factor * recipe.length
+        generator = torch.Generator().manual_seed(HELD_OUT_SEED + factor)
+        examples = draw(read, ROWS, generator).to(device)
+        accuracy = round(tasks.accuracy(model, examples), 4)
+        row = {"task": task, "read": read, "accuracy": accuracy}
+        rows.append({**columns(recipe, model), **row})
     return {"accuracies": rows}
 
 

@@ -21,9 +21,9 @@ from course_experiments import (
     checkpoints,
     extrapolation,
     figure,
+    kept_weights,
     plugins,
     run_keys,
-    saved_models,
     stretching_runs,
     task_lengths,
 )
@@ -440,13 +440,13 @@ def test_weights_that_were_packed_are_those_of_the_model(encoding):
         training.build(tiny(encoding, n_layers=2)),
         training.build(tiny(encoding, n_layers=2, seed=1)),
     )
-    content = saved_models.packed(model, {"seconds": 1.5})
-    assert saved_models.unpack(content, other) == {"seconds": 1.5}
+    content = kept_weights.packed(model, {"seconds": 1.5})
+    assert kept_weights.unpack(content, other) == {"seconds": 1.5}
     for name, value in model.state_dict().items():
         assert torch.equal(other.state_dict()[name], value), name
-    assert len(content) <= saved_models.size_of(tiny(encoding, n_layers=2))
+    assert len(content) <= kept_weights.weights_bytes(tiny(encoding, n_layers=2))
     with pytest.raises(ValueError, match="kept weights"):
-        saved_models.unpack(content, training.build(tiny("t5", n_layers=1)))
+        kept_weights.unpack(content, training.build(tiny("t5", n_layers=1)))
 
 
 @A_FEW
@@ -471,7 +471,7 @@ def test_a_picture_shows_the_means_of_each_table_whatever_its_columns(monkeypatc
         drawn.clear()
         rows, asked = data.results(name.replace("-", "_")), EXPERIMENTS[name]
         rows = rows[rows["reading"] == results.AS_TRAINED] if "reading" in rows else rows
-        assert figure.draw(rows, asked.of, asked.across).startswith(b"\x89PNG")
+        assert figure.draw(rows, asked.column, asked.unit, asked.across).startswith(b"\x89PNG")
         assert len(drawn) == panels and sum(len(ax.containers) for ax in drawn) == lines
     shown = {bars.get_label(): bars.lines[0] for bars in drawn[1].containers}
     tuned = (
@@ -483,7 +483,7 @@ def test_a_picture_shows_the_means_of_each_table_whatever_its_columns(monkeypatc
 def test_a_picture_of_runs_that_diverged_is_drawn_all_the_same():
     rows = pd.DataFrame({"encoding": "a", "seed": [0, 0], "length": 8, "read": [8, 16]})
     for losses in ([np.nan, np.nan], [1.0, np.inf], [2.0, 2.0]):
-        assert figure.draw(rows.assign(loss=losses), ("loss", "nats"), "read")
+        assert figure.draw(rows.assign(loss=losses), "loss", "nats", "read")
 
 
 def test_a_summary_has_the_mean_its_standard_error_and_half_of_its_interval():

@@ -94,7 +94,7 @@ def test_what_is_read_from_kept_weights_is_what_the_trained_model_read():
 def test_no_line_of_the_held_out_source_code_that_says_something_is_learned(source):
     train, held_out = text.split(text.from_bytes(source))
     learned = set(bytes(train.tolist()).splitlines())
-    assert held_out.shape == (larger_runs.HELD_OUT, text.BLOCK)
+    assert held_out.shape == (larger_runs.HELD_OUT_BLOCKS, text.BLOCK)
     for block in held_out:
         lines = bytes(block.tolist()).splitlines()[1:-1]
         said = [line.strip() for line in lines if len(line.strip()) > 50]
@@ -103,7 +103,7 @@ def test_no_line_of_the_held_out_source_code_that_says_something_is_learned(sour
 
 def test_the_source_code_is_the_same_each_time_and_no_file_comes_twice(source):
     assert larger_runs.standard_library() == source
-    assert len(source) == larger_runs.HELD_OUT * text.EVERY * text.BLOCK
+    assert len(source) == larger_runs.HELD_OUT_BLOCKS * text.EVERY * text.BLOCK
     text.from_bytes(source)
 
 
@@ -124,14 +124,14 @@ def test_the_shipped_table_has_every_run_at_every_length_on_the_same_bytes():
     rows = rows[rows["reading"] == AS_TRAINED]
     assert set(rows["judged"]) == {usual["judged"]}
     found = {
-        "longer": rows[rows["length"] == larger_runs.LONGER * usual["length"]],
-        "more steps": rows[rows["steps"] == larger_runs.TIMES * usual["steps"]],
+        "longer": rows[rows["length"] == larger_runs.LENGTH_FACTOR * usual["length"]],
+        "more steps": rows[rows["steps"] == larger_runs.STEPS_FACTOR * usual["steps"]],
         "another text": rows[rows["corpus"] != usual["corpus"]],
     }
     assert sum(map(len, found.values())) == len(rows)
     for what, some in found.items():
         steps = what == "more steps"
-        seeds = range(larger_runs.SEEDS if steps else 3)
+        seeds = range(larger_runs.MOST_SEEDS if steps else 3)
         names = set(larger_runs.ENCODINGS) - ({"sinusoidal"} if steps else set())
         expected = {(*run, n) for run in product(names, seeds) for n in extrapolation.LENGTHS}
         each = list(some[["encoding", "seed", "read"]].itertuples(index=False, name=None))

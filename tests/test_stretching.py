@@ -9,7 +9,7 @@ import torch
 from bad_calls import bad_calls
 
 from course_experiments import __main__ as command
-from course_experiments import needles, stretching_runs, task_lengths
+from course_experiments import stretching_needles, stretching_runs, task_lengths
 from course_experiments.store import Store
 from course_lab import explorers
 from course_utils.encodings import NTK, YaRN
@@ -198,14 +198,14 @@ def test_a_run_can_be_repeated(found):
 
 def test_needles_are_asked_at_every_depth_and_length(found):
     asked = pd.DataFrame(found["needles"])
-    assert len(asked) == len(needles.WAYS) * 4 * len(needles.DEPTHS)
+    assert len(asked) == len(stretching_needles.WAYS) * 4 * len(stretching_needles.DEPTHS)
     assert sorted(set(asked["read"])) == [8, 16, 32, 64]
     assert asked.accuracy.between(0, 1).all()
 
 
-@pytest.mark.parametrize("depth", needles.DEPTHS)
+@pytest.mark.parametrize("depth", stretching_needles.DEPTHS)
 def test_the_answer_stands_after_the_marker_at_its_depth(depth):
-    tokens, targets = needles.needle(32, depth, 5)
+    tokens, targets = stretching_needles.needle(32, depth, 5)
     marked = tokens == task_lengths.SYMBOLS
     assert (marked.sum(1) == 1).all()
     at = int(marked[0].nonzero())
@@ -216,7 +216,7 @@ def test_the_answer_stands_after_the_marker_at_its_depth(depth):
 
 def test_the_command_plans_one_run_a_seed_of_rope_alone():
     given = command.parser().parse_args(["stretching", "--seeds", "3", "4"])
-    keys = [key for key, _ in command.to_do(given)]
+    keys = [key for key, _ in command.jobs(given)]
     assert [(key["encoding"], key["seed"]) for key in keys] == [("rope", 3), ("rope", 4)]
     assert keys[0]["experiment"] == "stretching" and keys[0] != keys[1]
 
@@ -253,7 +253,7 @@ test_bad_input_names_the_argument_and_what_it_got = bad_calls(
             "RoPE",
             "NoEncoding",
         ),
-        (lambda: needles.needle(2, 0.5), ValueError, "length", "got 2"),
-        (lambda: needles.needle(8, 1.5), ValueError, "depth", "1.5"),
+        (lambda: stretching_needles.needle(2, 0.5), ValueError, "length", "got 2"),
+        (lambda: stretching_needles.needle(8, 1.5), ValueError, "depth", "1.5"),
     ]
 )

@@ -269,7 +269,7 @@ def test_a_worker_that_dies_is_told_and_loses_nothing_done_before(tmp_path):
 
 
 def test_a_scheduler_that_is_not_there_is_told(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("course_experiments.sweep.CONNECT", 1)
+    monkeypatch.setattr("course_experiments.sweep.CONNECT_SECONDS", 1)
     address = "tcp://127.0.0.1:9"
     assert main([*SMALL, "--folder", str(tmp_path), "--scheduler", address]) == 1
     assert address in capsys.readouterr().err

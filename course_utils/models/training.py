@@ -137,6 +137,14 @@ def _frozen(name: str, value: Any) -> Any:
     return validation.number(f"option {name}", value) if isinstance(value, float) else value
 
 
+def encoding_class(recipe: Recipe) -> type[PositionalEncoding]:
+    """The class of a recipe's encoding; where a function makes it, that of what it makes."""
+    maker = maker_of(recipe.encoding)
+    if isinstance(maker, type) and issubclass(maker, PositionalEncoding):
+        return maker
+    return type(_model(recipe, dict(recipe.options), n_layers=1).encoding)
+
+
 def encoding_options(recipe: Recipe) -> dict[str, Any]:
     """The options that a recipe's encoding is made with: those of the recipe, else its fair ones.
 
@@ -144,18 +152,14 @@ def encoding_options(recipe: Recipe) -> dict[str, Any]:
     name it is known by. Left out are those that its maker does not take, or has settled itself as
     a ``functools.partial``.
     """
-    maker, chosen = maker_of(recipe.encoding), dict(recipe.options)
-    if isinstance(maker, type) and issubclass(maker, PositionalEncoding):
-        encoding_class = maker
-    else:  # a function: only what it makes has the class
-        encoding_class = type(_model(recipe, chosen, n_layers=1).encoding)
+    maker = maker_of(recipe.encoding)
     settled = getattr(maker, "keywords", {})
     fair = {
         name: value
-        for name, value in encoding_class.fair_options(recipe.length).items()
+        for name, value in encoding_class(recipe).fair_options(recipe.length).items()
         if name in options_of(maker) and name not in settled
     }
-    return fair | chosen
+    return fair | dict(recipe.options)
 
 
 def learning_rates(model: nn.Module) -> dict[str, float]:

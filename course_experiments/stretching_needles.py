@@ -7,17 +7,17 @@ from typing import Any
 
 import torch
 
-from course_experiments.run_keys import pick
-from course_experiments.task_lengths import HELD_OUT, SYMBOLS, learn
+from course_experiments.run_keys import columns, run_device
+from course_experiments.task_lengths import HELD_OUT_SEED, SYMBOLS, learn
 from course_utils.models.stretching import stretched
 from course_utils.models.training import Recipe
 from course_utils.texts import tasks
 from course_utils.texts.tasks import Examples
 
 WAYS = ("direct", "interpolation", "NTK-aware", "by parts", "YaRN")
-TIMES = (1, 2, 4, 8)  # lengths of the rows asked, in trained lengths
+FACTORS = (1, 2, 4, 8)  # of the rows' lengths, in trained lengths
 DEPTHS = (0.0, 0.25, 0.5, 0.75, 1.0)  # 0 is next to the question, 1 the start of the row
-ASKED = 256
+ROWS = 256  # of each length and depth
 
 
 def run(recipe: Recipe, *, bar: bool = True) -> list[dict[str, Any]]:
@@ -25,29 +25,30 @@ def run(recipe: Recipe, *, bar: bool = True) -> list[dict[str, Any]]:
 
     Returns one row a way, length and depth, with the share of symbols named right, 0 to 1.
     """
-    device = pick()
+    device = run_device()
     model = learn(recipe, "find", device, bar=bar)
-    found = []
+    results = []
     for way in WAYS:
-        for times in TIMES:
-            reader = stretched(model, way, times, recipe.length)
+        for factor in FACTORS:
+            reader = stretched(model, way, factor, recipe.length)
+            read = factor * recipe.length
             for depth in DEPTHS:
-                asked = needle(times * recipe.length, depth).to(device)
-                right = round(tasks.accuracy(reader, asked), 4)
-                row = {"way": way, "factor": times, "read": times * recipe.length, "depth": depth}
-                found.append({**recipe.columns(), **row, "accuracy": right})
-    return found
+                examples = needle(read, depth).to(device)
+                accuracy = round(tasks.accuracy(reader, examples), 4)
+                row = {"way": way, "factor": factor, "read": read, "depth": depth}
+                results.append({**columns(recipe, model), **row, "accuracy": accuracy})
+    return results
 
 
-def needle(length: int, depth: float, rows: int = ASKED) -> Examples:
+def needle(length: int, depth: float, rows: int = ROWS) -> Examples:
     """Rows of the find task with the marker at one depth: 0 next to the question, 1 at the start.
 
     Rows of one length differ in the marker's place only, whatever the depth.
     """
     if not 0 <= depth <= 1:
         raise ValueError(f"depth must be from 0 to 1, got {depth}")
-    generator = torch.Generator().manual_seed(HELD_OUT + length)
-    at = round((1 - depth) * (length - 3))
+    generator = torch.Generator().manual_seed(HELD_OUT_SEED + length)
+    place = round((1 - depth) * (length - 3))
     return tasks.token_after_marker(
-        length=length, batch=rows, vocab_size=SYMBOLS, generator=generator, marker=at
+        length=length, batch=rows, vocab_size=SYMBOLS, generator=generator, marker=place
     )

@@ -16,9 +16,9 @@ CUT = "direct, cut off"  # only the last tokens are read, as many as the context
 
 
 class Rounded(Rotary):
-    """RoPE by positions rounded to bfloat16: of those from 4096 to 8192 it knows every 32nd.
+    """RoPE by positions rounded to bfloat16, which knows every 32nd of those from 4096 to 8192.
 
-    What the causal mask hides is told by the positions as they were.
+    The causal mask still goes by the positions that are not rounded.
     """
 
     def rotate(self, q: Queries, k: Keys, at: Places) -> tuple[Queries, Keys]:
@@ -26,7 +26,8 @@ class Rounded(Rotary):
         return super().rotate(q, k, Places(at.q.bfloat16().float(), at.k.bfloat16().float()))
 
 
-PAIRS = {f"pairs {m}-{m + 3}": (m, m + 3) for m in range(0, 32, 4)}  # → the first and the last
+# The first and the last pair of each group of pairs.
+PAIRS = {f"pairs {m}-{m + 3}": (m, m + 3) for m in range(0, 32, 4)}
 PAIRS |= {"fast half": (0, 15), "slow half": (16, 31)}
 
 # What is changed → the position of the first token, and RoPE's options or another encoding.
@@ -38,12 +39,11 @@ CHANGES: dict[str, tuple[int, Mapping[str, Any] | Callable[..., PositionalEncodi
     "wrong layout": (0, {"layout": "half"}),
     "base 10000": (0, {"base": 10_000.0}),
     "positions / 4": (0, {"scaling": Linear(4.0)}),
-    **{f"{pairs} still": (0, {"scaling": StoppedPairs(*ends)}) for pairs, ends in PAIRS.items()},
-    **{
-        f"{pairs} left out": (0, partial(LeftOutPairs, first=ends[0], last=ends[1]))
-        for pairs, ends in PAIRS.items()
-    },
 }
+for pairs, (first_pair, last_pair) in PAIRS.items():
+    CHANGES[f"{pairs} still"] = (0, {"scaling": StoppedPairs(first_pair, last_pair)})
+for pairs, (first_pair, last_pair) in PAIRS.items():
+    CHANGES[f"{pairs} left out"] = (0, partial(LeftOutPairs, first=first_pair, last=last_pair))
 
 # How a long text is read → its name in models.stretching, and times the factor that fits.
 STRETCHES: dict[str, tuple[str, float]] = {

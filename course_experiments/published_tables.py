@@ -1,4 +1,4 @@
-"""What ``real`` measures of a language model, each a function that returns rows of one table.
+"""What ``real`` measures of a language model: each function returns the rows of one table.
 
 Rows hold what was measured, and what tells them apart within one reading of a text.
 """
@@ -11,7 +11,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional as F
 
-from course_experiments.model_changes import CHANGES, CUT, STRETCHES
+from course_experiments.published_changes import CHANGES, CUT, STRETCHES
 from course_utils.attention.kv_cache import KVCache
 from course_utils.encodings import NoEncoding
 from course_utils.encodings.rope import apply_rope, rope_angles, rope_frequencies
@@ -24,7 +24,7 @@ from course_utils.pretrained.published import Tokens
 from course_utils.results import AS_TRAINED
 
 BIN = 1024  # tokens that one row of the losses by length covers
-QUERIES = 32  # the last ones, whose attention is looked at
+QUERIES = 32  # the last ones, whose attention is measured
 SHORTEST = 64  # keys at which that begins; then at twice as many, and so on
 
 Row = dict[str, Any]
@@ -34,42 +34,53 @@ def positions(model: SmolLM2, tokens: Tokens, way: str) -> list[Row]:
     """Its mean loss, in nats a token, with one of the ``CHANGES``."""
     start, change = CHANGES[way]
     if callable(change):
-        old = model.encoding
-        options = {} if change is NoEncoding else old.options
-        model = model.with_encoding(change(old.d_model, old.n_heads, **options))
+        rope = model.encoding
+        options = {} if change is NoEncoding else rope.options
+        model = model.with_encoding(change(rope.d_model, rope.n_heads, **options))
     elif change:
         model = model.with_encoding(**change)
-    found = model.loss(tokens, torch.arange(tokens.shape[1], device=tokens.device) + start)
-    return [{"loss": round(float(found.mean()), 5), "judged": found.numel()}]
+    losses = model.loss(tokens, torch.arange(tokens.shape[1], device=tokens.device) + start)
+    return [{"loss": round(float(losses.mean()), 5), "judged": losses.numel()}]
 
 
 def pairs(model: SmolLM2, tokens: Tokens, way: str = AS_TRAINED) -> list[Row]:
-    """What each pair brings to a head's scores; a row a layer and head.
+    """What each pair of features contributes to a head's scores; a row a layer and head.
 
     The two shares of ``measures.pair_shares``, ``measures.mean_products`` over √d_head, and how
     much attention the first token and the one before the query get, the mean over queries.
     """
-    old = model.encoding
-    looking = RecordingRotary(old.d_model, old.n_heads, **old.options)
-    looking.recorded = []
-    model.with_encoding(looking).loss(tokens)
-    theta, found = rope_frequencies(old.d_head, old.options["base"]), []
+    rope = model.encoding
+    recording = RecordingRotary(rope.d_model, rope.n_heads, **rope.options)
+    recording.recorded = []
+    model.with_encoding(recording).loss(tokens)
+    theta = rope_frequencies(rope.d_head, rope.options["base"])
     angles = rope_angles(torch.arange(tokens.shape[1], device=tokens.device), theta)
-    for layer, (q, k) in enumerate(looking.recorded):
-        scores = apply_rope(q, angles) @ apply_rope(k, angles).mT / old.d_head**0.5
+    rows = []
+    for layer, (q, k) in enumerate(recording.recorded):
+        scores = apply_rope(q, angles) @ apply_rope(k, angles).mT / rope.d_head**0.5
         later = torch.ones_like(scores, dtype=torch.bool).triu(1)
         weights = scores.masked_fill(later, -torch.inf).softmax(-1)
-        products = torch.view_as_real(mean_products(q, k) / old.d_head**0.5)
-        columns = dict(zip(("position", "content"), pair_shares(q, k, theta), strict=True))
-        columns |= {"real": products[..., 0], "imaginary": products[..., 1]}
-        means = {"first": weights[:, 1:, 0], "previous": weights.diagonal(-1, 1, 2)}
+        means = {
+            "first": weights[:, 1:, 0].mean(-1),
+            "previous": weights.diagonal(-1, 1, 2).mean(-1),
+        }
+        products = mean_products(q, k) / rope.d_head**0.5
+        position_share, content_share = pair_shares(q, k, theta)
+        by_pair = {
+            "position": position_share,
+            "content": content_share,
+            "real": products.real,
+            "imaginary": products.imag,
+        }
         for head in range(len(q)):
             row: Row = {"layer": layer, "head": head}
-            row |= {name: round(float(one[head].mean()), 4) for name, one in means.items()}
-            for name, one in columns.items():
-                row |= {f"{name}_{m}": round(x, 4) for m, x in enumerate(one[head].tolist())}
-            found.append(row)
-    return found
+            for name, mean in means.items():
+                row[name] = round(float(mean[head]), 4)
+            for name, values in by_pair.items():
+                for m, value in enumerate(values[head].tolist()):
+                    row[f"{name}_{m}"] = round(value, 4)
+            rows.append(row)
+    return rows
 
 
 @torch.no_grad()
@@ -79,28 +90,28 @@ def spread(model: SmolLM2, tokens: Tokens, way: str = AS_TRAINED) -> list[Row]:
     Entropy in nats, and as a share of the most there can be; the shares of the first token and of
     the nearest 64, the query's own among them.
     """
-    cache, found, read = model.new_cache(), [], 0
+    cache = model.new_cache()
+    rows = []
+    read = 0  # tokens in the cache
     n = SHORTEST
     while n <= tokens.shape[1]:
         first = n - QUERIES
         if first > read:
             model.hidden(tokens[:, read:first], cache=cache)
-        _, weights = model.hidden_and_weights(tokens[:, first:n], cache=cache)
-        for layer, one in enumerate(weights):
-            measured = {
-                "entropy": entropy(one),
-                "normalised": entropy(one, normalise=True),
-                "first": one[..., 0],
-                "near": one.tril(first).triu(first - SHORTEST + 1).sum(-1),
+        _, weights_by_layer = model.hidden_and_weights(tokens[:, first:n], cache=cache)
+        for layer, weights in enumerate(weights_by_layer):
+            by_query = {
+                "entropy": entropy(weights),
+                "normalised": entropy(weights, normalise=True),
+                "first": weights[..., 0],
+                "near": weights.tril(first).triu(first - SHORTEST + 1).sum(-1),
             }
-            means = {name: value.mean((0, 2)).tolist() for name, value in measured.items()}
-            found += [
-                {"keys": n, "layer": layer, "head": head}
-                | {name: round(mean[head], 5) for name, mean in means.items()}
-                for head in range(one.shape[1])
-            ]
+            means = {name: values.mean((0, 2)).tolist() for name, values in by_query.items()}
+            for head in range(weights.shape[1]):
+                row: Row = {"keys": n, "layer": layer, "head": head}
+                rows.append(row | {name: round(mean[head], 5) for name, mean in means.items()})
         read, n = n, 2 * n
-    return found
+    return rows
 
 
 def lengths(model: SmolLM2, tokens: Tokens, way: str) -> list[Row]:
@@ -111,20 +122,20 @@ def lengths(model: SmolLM2, tokens: Tokens, way: str) -> list[Row]:
         losses = reader.loss(tokens[:, start:])
     else:
         losses = loss_while_growing(reader, tokens)
-    found = []
+    rows = []
     for first in range(0, read, BIN):
         last = min(first + BIN, read) - 1
         part = losses[0, max(first - start - 1, 0) : max(last - start, 0)]  # [0] is of token 1
         if len(part):
-            told = {"factor": round(factor, 4), "first": first, "last": last}
-            found.append({**told, "loss": round(float(part.mean()), 5)})
-    return found
+            row = {"factor": round(factor, 4), "first": first, "last": last}
+            rows.append({**row, "loss": round(float(part.mean()), 5)})
+    return rows
 
 
 def stretched(model: SmolLM2, way: str, read: int) -> tuple[SmolLM2, int, float]:
     """The model as it reads so many tokens in a way; the first one that it reads; the factor."""
-    name, times = STRETCHES[way]
-    factor = max(1.0, read / CONTEXT) * times
+    name, multiple = STRETCHES[way]
+    factor = max(1.0, read / CONTEXT) * multiple
     scaling = way_to_stretch(name, factor, CONTEXT, model.encoding.d_head)
     if scaling is None:
         return model, max(0, read - CONTEXT) if way == CUT else 0, 1.0
@@ -133,14 +144,14 @@ def stretched(model: SmolLM2, way: str, read: int) -> tuple[SmolLM2, int, float]
 
 @torch.no_grad()
 def loss_while_growing(model: SmolLM2, tokens: Tokens) -> Float[Tensor, "1 seq_less_1"]:
-    """As ``model.loss``, for a scaling that looks at the length: of the text up to then."""
-    x = read_while_growing(model, tokens[:, :-1], model.new_cache())[0]
-    pairs = zip(x.split(TOKENS_AT_ONCE), tokens[0, 1:].split(TOKENS_AT_ONCE), strict=True)
-    found = [
-        F.cross_entropy(F.linear(near, model.words.weight), token, reduction="none")
-        for near, token in pairs
+    """As ``model.loss``, for a scaling that depends on the length: on that of the text so far."""
+    hidden = read_while_growing(model, tokens[:, :-1], model.new_cache())[0]
+    parts = zip(hidden.split(TOKENS_AT_ONCE), tokens[0, 1:].split(TOKENS_AT_ONCE), strict=True)
+    losses = [
+        F.cross_entropy(F.linear(vectors, model.words.weight), targets, reduction="none")
+        for vectors, targets in parts
     ]
-    return torch.cat(found)[None]
+    return torch.cat(losses)[None]
 
 
 @torch.no_grad()

@@ -13,9 +13,9 @@ import torch
 from bad_calls import bad_calls
 from pairwise import some
 
-from course_experiments import model_readings, needle_texts, published_model
+from course_experiments import published_model, published_needles, published_tables
 from course_experiments.__main__ import main
-from course_experiments.model_changes import CHANGES, CUT, STRETCHES, Rounded
+from course_experiments.published_changes import CHANGES, CUT, STRETCHES, Rounded
 from course_utils import measures
 from course_utils.attention.kv_cache import places_of
 from course_utils.encodings import NTK, NoEncoding
@@ -55,8 +55,8 @@ def small(monkeypatch):
     monkeypatch.setattr(language_model, "VOCAB_SIZE", VOCAB)
     monkeypatch.setattr(language_model, "D_MLP", MLP)
     monkeypatch.setattr(language_model, "N_LAYERS", 2)
-    monkeypatch.setattr(model_readings, "CONTEXT", CONTEXT)
-    monkeypatch.setattr(model_readings, "BIN", BIN)
+    monkeypatch.setattr(published_tables, "CONTEXT", CONTEXT)
+    monkeypatch.setattr(published_tables, "BIN", BIN)
 
 
 @pytest.fixture
@@ -85,7 +85,7 @@ def tokens():
 
 
 def loss(model, tokens, way):
-    ((row,),) = [model_readings.positions(model, tokens, way)]
+    ((row,),) = [published_tables.positions(model, tokens, way)]
     assert row["judged"] == tokens.shape[1] - 1
     return row["loss"]
 
@@ -174,7 +174,7 @@ def test_pairs_that_are_left_out_bring_nothing_to_the_scores_and_the_others_what
 def test_the_shares_and_products_of_pairs_are_those_of_the_queries_and_keys_of_each_head(
     model, tokens
 ):
-    rows = pd.DataFrame(model_readings.pairs(model, tokens))
+    rows = pd.DataFrame(published_tables.pairs(model, tokens))
     assert list(rows[["layer", "head"]].itertuples(index=False, name=None)) == [
         (layer, head) for layer in (0, 1) for head in range(9)
     ]
@@ -205,7 +205,7 @@ def test_the_shares_and_products_of_pairs_are_those_of_the_queries_and_keys_of_e
 
 
 def test_the_spread_of_attention_is_that_of_a_text_read_at_once(model, tokens):
-    rows = pd.DataFrame(model_readings.spread(model, tokens))
+    rows = pd.DataFrame(published_tables.spread(model, tokens))
     assert rows["keys"].unique().tolist() == [64, 128]
     assert len(rows) == 2 * 2 * 9
     for n in (64, 128):
@@ -234,13 +234,13 @@ def by_token(rows, read, start=0):
 @pytest.mark.parametrize("way", sorted(set(STRETCHES) - {CUT, "dynamic NTK"}))
 def test_rows_by_length_are_the_losses_of_the_way_they_name(way, model, tokens):
     read = 2 * CONTEXT
-    rows = model_readings.lengths(model, tokens[:, :read], way)
+    rows = published_tables.lengths(model, tokens[:, :read], way)
     assert [(row["first"], row["last"]) for row in rows] == [
         (first, first + BIN - 1) for first in range(0, read, BIN)
     ]
     factor = {"direct": 1.0, "NTK-aware, wider": 2.6667}.get(way, 2.0)
     assert {row["factor"] for row in rows} == {factor}
-    scaling = model_readings.way_to_stretch(STRETCHES[way][0], 2 * STRETCHES[way][1], CONTEXT, 64)
+    scaling = published_tables.way_to_stretch(STRETCHES[way][0], 2 * STRETCHES[way][1], CONTEXT, 64)
     reader = model.with_encoding(scaling=scaling) if scaling else model
     found = reader.loss(tokens[:, :read])[0]
     assert rows[0]["loss"] == pytest.approx(float(found[: BIN - 1].mean()), abs=2e-5)
@@ -250,12 +250,12 @@ def test_rows_by_length_are_the_losses_of_the_way_they_name(way, model, tokens):
     if way != "direct":
         assert (
             rows[-1]["loss"]
-            != model_readings.lengths(model, tokens[:, :read], "direct")[-1]["loss"]
+            != published_tables.lengths(model, tokens[:, :read], "direct")[-1]["loss"]
         )
 
 
 def test_what_is_cut_off_is_not_read(model, tokens):
-    rows = model_readings.lengths(model, tokens[:, :180], CUT)
+    rows = published_tables.lengths(model, tokens[:, :180], CUT)
     alone = model.loss(tokens[:, 180 - CONTEXT : 180])
     assert (rows[0]["first"], rows[-1]["last"]) == (80, 179)  # the text begins at token 84
     total, count = by_token(rows, 180, start=84)
@@ -268,14 +268,14 @@ def test_dynamic_ntk_turns_by_the_length_so_far(small, tokens, monkeypatch):
     monkeypatch.setattr(language_model, "N_LAYERS", 1)
     model = stand_in(layers=1)
     read = 150
-    rows = model_readings.lengths(model, tokens[:, :read], "dynamic NTK")
+    rows = published_tables.lengths(model, tokens[:, :read], "dynamic NTK")
     assert (
-        rows[:5] == model_readings.lengths(model, tokens[:, :read], "direct")[:5]
+        rows[:5] == published_tables.lengths(model, tokens[:, :read], "direct")[:5]
     )  # all but a factor
     reader = model.with_encoding(
-        scaling=model_readings.way_to_stretch("dynamic NTK", 1, CONTEXT, 64)
+        scaling=published_tables.way_to_stretch("dynamic NTK", 1, CONTEXT, 64)
     )
-    found = model_readings.loss_while_growing(reader, tokens[:, :read])
+    found = published_tables.loss_while_growing(reader, tokens[:, :read])
     assert found.shape == (1, read - 1)
     start = CONTEXT
     while start < read - 1:
@@ -439,12 +439,12 @@ def story():
 
 
 def known(model, tokens, way="direct"):
-    return pd.DataFrame(needle_texts.haystack(model, tokens, way))
+    return pd.DataFrame(published_needles.haystack(model, tokens, way))
 
 
 def test_eight_of_sixteen_cities_have_a_number_in_the_text_and_all_are_asked_for(model, story):
     rows = known(model, story)
-    assert sorted(rows["city"]) == sorted(needle_texts.CITIES)
+    assert sorted(rows["city"]) == sorted(published_needles.CITIES)
     assert rows["place"].tolist() == [30 + 120 * i for i in range(8)] + [-1] * 8
     assert rows["right"].between(0, 4).all()
 
