@@ -5,6 +5,7 @@ import math
 import matplotlib as mpl
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
 
 from course_utils import plots
@@ -77,6 +78,8 @@ def _line_names(panels: list[pd.DataFrame]) -> list[str]:
 def _fade_intervals(ax: Axes) -> None:
     """Make the intervals pale, as many lie on each other."""
     for curve in ax.containers:
+        if not isinstance(curve, ErrorbarContainer):
+            continue
         _, caps, bars = curve.lines
         for line in (*caps, *bars):
             line.set_alpha(0.4)
