@@ -217,7 +217,8 @@ def test_the_table_of_encodings_has_every_name_its_doors_and_its_options():
 
 def test_the_table_of_scalings_has_every_one_with_its_arguments():
     rows = re.findall(r"^\| `([A-Z]\w*)\(([^`]*)\)` \|", PAGE, re.MULTILINE)
-    assert {name for name, _ in rows} == {each.__name__ for each in Scaling.__subclasses__()}
+    kinds = [kind for kind in Scaling.__subclasses__() if kind.__module__ == scaling.__name__]
+    assert {name for name, _ in rows} == {kind.__name__ for kind in kinds}
     for name, arguments in rows:
         names = list(inspect.signature(getattr(scaling, name)).parameters)
         assert names[: len(arguments.split(", "))] == arguments.split(", "), name
