@@ -37,10 +37,16 @@ def attend_by_offset(
     if torch.compiler.is_exporting():  # a loop would fix how many blocks there are
         return attend_by_offset_at_once(q, k, v, at, bias, scale)
     bias = without_negligible(mask_later(bias, at), q, k, scale).to(q.dtype)
+    # With the last key first, each row of the matrix is the one before it, moved by one entry. So
+    # the matrix is a view of its diagonals, and the softmax does not mind the order of the keys.
+    k, v = k.flip(2), v.flip(2)
     outs = []
     for rows, block in at.blocks(BLOCK, causal=True):
-        matrix = toeplitz(bias[:, block.own_diagonals], block.q_len, block.k_len)
-        keys, values = k[:, :, : block.k_len], v[:, :, : block.k_len]
+        diagonals = bias[:, block.own_diagonals].flip(-1)
+        matrix = diagonals.unfold(-1, block.k_len, 1)  # (heads, q_len, k_len)
+        if matrix.device.type != "cpu":
+            matrix = matrix.contiguous()  # a GPU reads it aligned
+        keys, values = k[:, :, -block.k_len :], v[:, :, -block.k_len :]
         outs.append(_fused(q[:, :, rows], keys, values, matrix, scale))
     return outs[0] if len(outs) == 1 else torch.cat(outs, dim=2)
 

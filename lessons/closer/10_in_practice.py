@@ -279,8 +279,8 @@ pd.set_option("display.max_colwidth", None)
 rows[rows["claim"].str.contains("ALiBi") & (rows["verdict"] != "true")][["claim", "verdict"]]
 
 # %% [markdown]
-# `make claims` settles all of them again on your machine, and says where a verdict or a case is
-# another one than in this table.
+# `make notebooks` settles all of them again on your machine; `git diff data/claims.csv` then shows
+# where a verdict or a case has become another one.
 #
 # ## In five lines
 #
