@@ -82,7 +82,7 @@ __all__ = [
 
 Maker = Callable[..., PositionalEncoding]
 
-# Every scheme takes d_model and n_heads. A new scheme is one more line here.
+# Every class takes d_model and n_heads. A new encoding is one more line here.
 _SCHEMES: dict[str, Maker] = {
     "none": NoEncoding,
     "sinusoidal": Sinusoidal,

@@ -55,7 +55,8 @@ class PositionalEncoding(nn.Module):
         n_heads: number of attention heads; must divide ``d_model``.
 
     Attributes:
-        shared: True if one instance serves all layers, False if every layer needs its own.
+        shared: True if one instance serves all layers, False if every layer needs its own; as the
+            paper does it.
         every_layer: True if door 1 is passed again before every layer's attention.
         causal: True if it is only right where keys after the query are hidden; attention
             without a causal mask refuses it.
@@ -66,10 +67,11 @@ class PositionalEncoding(nn.Module):
             every step. It makes no difference where door 2 is shut.
         learning_rates: by name of a parameter, the factor by which its learning rate is larger
             than the model's where the course trains.
-        look: how its curve is drawn; None gives it the next free look.
+        look: how its curve is drawn; an encoding of one's own may do without and gets one by name.
         examples: options that tests try beside the defaults.
         adjustable: options that may be set on an encoding that is made already, as
-            ``encoding.base = 77.0``, each with a value to try; the others decide on shapes.
+            ``encoding.base = 77.0``, each with a value to try; the others decide on shapes or on
+            what parameters start from.
     """
 
     shared: bool = True
@@ -147,7 +149,10 @@ class PositionalEncoding(nn.Module):
 
     @classmethod
     def fair_options(cls, length: int) -> dict[str, Any]:
-        """Options with which it is trained fairly at ``length``: no part of it left untrained."""
+        """Options with which it is trained fairly at ``length``: no part of it left untrained.
+
+        Sizes of tables above all, and starts that the paper sets by the length.
+        """
         return {}
 
     @property
