@@ -77,3 +77,45 @@ def shown(monkeypatch):
 
     monkeypatch.setattr(IPython.display, "display", display)
     return bundles
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """Chromium; tests that need it are skipped where there is none."""
+    from browser import chromium, find_chromium
+
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    if not find_chromium():
+        pytest.skip("no Chromium on PATH; ORDER_MATTERS_CHROMIUM can name one")
+    with playwright.sync_playwright() as play, chromium(play) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def jupyterlab(browser, tmp_path_factory):
+    """A JupyterLab on an empty folder: the folder, its address and its token."""
+    from browser import jupyterlab
+
+    pytest.importorskip("jupyterlab", reason="jupyterlab is not installed")
+    private = tmp_path_factory.mktemp("jupyterlab")
+    folder = private / "course"
+    folder.mkdir()
+    with jupyterlab(folder, private) as (address, token):
+        yield folder, address, token
+
+
+@pytest.fixture(scope="module")
+def site_folder(tmp_path_factory):
+    """The folder of the site as it is built."""
+    from site_reader import built_site
+
+    return built_site(tmp_path_factory)
+
+
+@pytest.fixture(scope="module")
+def site(site_folder):
+    """The address of the site as it is built."""
+    from site_reader import served
+
+    with served(site_folder) as address:
+        yield address

@@ -6,19 +6,16 @@ ORDER_MATTERS_SCREENSHOTS names a folder for pictures of what was tested.
 import os
 import re
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import SECONDS, chromium, find_chromium, jupyterlab, open_and_run, write_notebook
+from browser import SECONDS, open_and_run, write_notebook
 from pairwise import some
 
 from course_lab import explorers
 
 pytestmark = pytest.mark.browser
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-pytest.importorskip("jupyterlab", reason="jupyterlab is not installed")
 
 KERNEL_EXPLORER = """from course_lab import widgets
 def draw(fig, height):
@@ -37,29 +34,21 @@ ACTIVE = "window.jupyterapp.shell.currentWidget.content.activeCellIndex"
 
 
 @pytest.fixture(scope="module")
-def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+def page(browser: Any, jupyterlab: tuple[Path, str, str]) -> Any:
     """A notebook in JupyterLab with a cell for each explorer, run."""
-    if not find_chromium():
-        pytest.skip("no Chromium on PATH; ORDER_MATTERS_CHROMIUM can name one")
-    private = tmp_path_factory.mktemp("jupyterlab")
-    (private / "course").mkdir()
+    folder, address, token = jupyterlab
     calls = [f"explorers.{name}()" for name in explorers.ALL]
     cells = ["from course_lab import explorers", *calls, KERNEL_EXPLORER]
-    write_notebook(private / "course" / "all.ipynb", cells)
-    with (
-        jupyterlab(private / "course", private) as (address, token),
-        playwright.sync_playwright() as play,
-        chromium(play) as browser,
-    ):
-        opened = browser.new_page(viewport={"width": 1200, "height": 1000})
-        opened.complaints = []
-        opened.on("pageerror", lambda error: opened.complaints.extend(not_jupyterlabs(error)))
-        open_and_run(opened, address, token, "all.ipynb")
-        all_drawn = f"document.querySelectorAll('.om:has(svg)').length === {len(explorers.ALL)}"
-        opened.wait_for_function(all_drawn, timeout=60 * SECONDS)
-        # On a busy computer anywidget says so where a widget takes two seconds to start.
-        opened.complaints = [text for text in opened.complaints if "initialize model" not in text]
-        yield opened
+    write_notebook(folder / "all.ipynb", cells)
+    opened = browser.new_page(viewport={"width": 1200, "height": 1000})
+    opened.complaints = []
+    opened.on("pageerror", lambda error: opened.complaints.extend(not_jupyterlabs(error)))
+    open_and_run(opened, address, token, "all.ipynb")
+    all_drawn = f"document.querySelectorAll('.om:has(svg)').length === {len(explorers.ALL)}"
+    opened.wait_for_function(all_drawn, timeout=60 * SECONDS)
+    # On a busy computer anywidget complains where a widget takes two seconds to start.
+    opened.complaints = [text for text in opened.complaints if "initialize model" not in text]
+    return opened
 
 
 def not_jupyterlabs(error: Any) -> list[str]:

@@ -4,12 +4,11 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from browser import SECONDS, chromium, find_chromium
+from browser import SECONDS
 
 from course_lab import explorers
 
 pytestmark = pytest.mark.browser
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
 PHONE = {"width": 390, "height": 800}
 MOUNT = """
@@ -17,14 +16,6 @@ window.explorer = mount(document.querySelector("main"), {start});
 window.controls = SPEC.controls;
 """
 EVERY = pytest.mark.parametrize("name", explorers.ALL)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    if not find_chromium():
-        pytest.skip("no Chromium on PATH; ORDER_MATTERS_CHROMIUM can name one")
-    with playwright.sync_playwright() as play, chromium(play) as opened:
-        yield opened
 
 
 @pytest.fixture

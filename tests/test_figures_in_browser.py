@@ -7,13 +7,13 @@ import base64
 import html
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import nbformat
 import pytest
-from browser import IDLE, RUN_ALL, SECONDS, chromium, find_chromium, jupyterlab
+from browser import IDLE, RUN_ALL, SECONDS
 from bs4 import BeautifulSoup
 from nbconvert import HTMLExporter
 from nbformat import NotebookNode
@@ -24,8 +24,6 @@ from notebook_source import METADATA
 from course_utils import plots
 
 pytestmark = pytest.mark.browser
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-pytest.importorskip("jupyterlab", reason="jupyterlab is not installed")
 
 ROOT = Path(__file__).resolve().parents[1]
 LESSONS = sorted((ROOT / "notebooks" / "solutions").rglob("*.ipynb"))
@@ -60,32 +58,18 @@ def described(notebook: NotebookNode) -> list[str | None]:
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """Chromium, with no way to the network."""
-    if not find_chromium():
-        pytest.skip("no Chromium on PATH; ORDER_MATTERS_CHROMIUM can name one")
-    with playwright.sync_playwright() as play, chromium(play) as started:
-        yield started
-
-
-@pytest.fixture(scope="module")
-def open_notebook(
-    browser: Any, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Callable[[Path], Any]]:
+def open_notebook(browser: Any, jupyterlab: tuple[Path, str, str]) -> Callable[[Path], Any]:
     """A function that copies a notebook and opens it in JupyterLab, as saved and not trusted."""
-    private = tmp_path_factory.mktemp("jupyterlab")
-    folder = private / "course"
-    folder.mkdir()
-    with jupyterlab(folder, private) as (address, token):
+    folder, address, token = jupyterlab
 
-        def opened(notebook: Path) -> Any:
-            shutil.copy(notebook, folder)
-            page = browser.new_page(viewport={"width": 1200, "height": 1000})
-            page.goto(f"{address}/doc/tree/{notebook.name}?token={token}&reset")
-            page.wait_for_function(IDLE, timeout=90 * SECONDS)
-            return page
+    def opened(notebook: Path) -> Any:
+        shutil.copy(notebook, folder)
+        page = browser.new_page(viewport={"width": 1200, "height": 1000})
+        page.goto(f"{address}/doc/tree/{notebook.name}?token={token}&reset")
+        page.wait_for_function(IDLE, timeout=90 * SECONDS)
+        return page
 
-        yield opened
+    return opened
 
 
 def converted(notebook: NotebookNode, template: str, folder: Path) -> Path:

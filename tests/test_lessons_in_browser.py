@@ -12,11 +12,9 @@ from typing import Any
 
 import nbformat
 import pytest
-from browser import SECONDS, chromium, find_chromium, jupyterlab, open_and_run
+from browser import SECONDS, open_and_run
 
 pytestmark = [pytest.mark.browser, pytest.mark.thorough]
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-pytest.importorskip("jupyterlab", reason="jupyterlab is not installed")
 
 NOTEBOOKS = Path(__file__).resolve().parents[1] / "notebooks"
 LESSONS = [
@@ -39,34 +37,15 @@ TYPE = """async (source) => {
 SEEN = "(root) => root.querySelector('.om-picture').innerHTML + root.innerText"
 
 
-@pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """A function that runs a notebook in JupyterLab and gives its page."""
-    if not find_chromium():
-        pytest.skip("no Chromium on PATH; ORDER_MATTERS_CHROMIUM can name one")
-    private = tmp_path_factory.mktemp("jupyterlab")
-    (private / "course").mkdir()
-    with (
-        jupyterlab(private / "course", private) as (address, token),
-        playwright.sync_playwright() as play,
-        chromium(play) as browser,
-    ):
-
-        def run(notebook: Path) -> Any:
-            shutil.copy(notebook, private / "course")
-            page = browser.new_page(viewport={"width": 1200, "height": 1000})
-            page.complaints = []
-            page.on("pageerror", lambda error: page.complaints.append(str(error)))
-            open_and_run(page, address, token, notebook.name)
-            return page
-
-        yield run
-
-
 @pytest.fixture(scope="module", params=LESSONS, ids=lambda path: path.stem)
-def page(request: pytest.FixtureRequest, lab: Any) -> Iterator[Any]:
-    """A lesson, run."""
-    opened = lab(request.param)
+def page(request: pytest.FixtureRequest, browser: Any, jupyterlab: tuple) -> Iterator[Any]:
+    """A lesson in JupyterLab, run."""
+    folder, address, token = jupyterlab
+    shutil.copy(request.param, folder)
+    opened = browser.new_page(viewport={"width": 1200, "height": 1000})
+    opened.complaints = []
+    opened.on("pageerror", lambda error: opened.complaints.append(str(error)))
+    open_and_run(opened, address, token, request.param.name)
     opened.source = nbformat.read(request.param, as_version=4)
     yield opened
     opened.evaluate(SHUT_DOWN)

@@ -13,11 +13,10 @@ import build_site
 import live_modules
 import pytest
 import site_live
-from browser import SECONDS, chromium, find_chromium
+from browser import SECONDS
 from site_reader import PHONE, Reader, axe, cut_off
 
 pytestmark = pytest.mark.browser
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 furo = pytest.importorskip("furo", reason="the extra 'site' is not installed")
 
 STATIC = Path(__file__).resolve().parents[1] / "site" / "static"
@@ -63,8 +62,6 @@ class Handler(build_site.Handler):
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a folder with a plain page for each live model, in the site's colours."""
-    if not find_chromium():
-        pytest.skip("no Chromium on PATH; ORDER_MATTERS_CHROMIUM can name one")
     folder = tmp_path_factory.mktemp("live")
     live_modules.write(folder)
     for path in (STYLES / "furo.css", STATIC / "site.css", STATIC / "site.js"):
@@ -82,12 +79,6 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}"
         server.shutdown()
-
-
-@pytest.fixture(scope="module")
-def browser(site: str) -> Iterator[Any]:
-    with playwright.sync_playwright() as play, chromium(play) as browser:
-        yield browser
 
 
 @pytest.fixture

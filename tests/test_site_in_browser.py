@@ -12,39 +12,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import SECONDS, chromium, find_chromium
+from browser import SECONDS
 from bs4 import BeautifulSoup
-from site_reader import PHONE, Reader, axe, built_site, cut_off, read_all, served
+from site_reader import PHONE, Reader, axe, cut_off, read_all
 
 import course_utils
 
 pytestmark = pytest.mark.browser
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 pytest.importorskip("sphinx", reason="the extra 'site' is not installed")
 
 NUMBERS, WAVES = "01_attention_is_blind_to_order", "02_sinusoidal"
 CLOSER = "closer/02_in_practice"
 FIRST_TEXT, ALL_OF_IT = 300_000, 2_500_000  # bytes of a page
 SLOW = 150_000  # bytes a second, so that what is loaded before the first text can be counted
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    if not find_chromium():
-        pytest.skip("no Chromium on PATH; ORDER_MATTERS_CHROMIUM can name one")
-    return built_site(tmp_path_factory)
-
-
-@pytest.fixture(scope="module")
-def site(folder: Path) -> Iterator[str]:
-    with served(folder) as address:
-        yield address
-
-
-@pytest.fixture(scope="module")
-def browser(site: str) -> Iterator[Any]:
-    with playwright.sync_playwright() as play, chromium(play) as browser:
-        yield browser
 
 
 @pytest.fixture
@@ -227,8 +207,8 @@ def test_axe_finds_nothing_serious_and_notices_what_is(opened: Callable[..., Any
     assert [finding.split(":")[0] for finding in axe(page)] == ["color-contrast"]
 
 
-def test_the_reference_has_every_public_name_once(folder: Path) -> None:
-    compressed = (folder / "objects.inv").read_bytes().split(b"\n", 4)[4]
+def test_the_reference_has_every_public_name_once(site_folder: Path) -> None:
+    compressed = (site_folder / "objects.inv").read_bytes().split(b"\n", 4)[4]
     lines = [line.split() for line in zlib.decompress(compressed).decode().splitlines()]
     listed = [name for name, kind, *_ in lines if kind in ("py:class", "py:function")]
     public = []
@@ -243,11 +223,11 @@ def test_the_reference_has_every_public_name_once(folder: Path) -> None:
     assert sorted(listed) == sorted(public)
 
 
-def test_the_reference_shows_shapes_in_signatures(folder: Path) -> None:
-    page = (folder / "reference" / "course_utils.attention.attention.html").read_text("utf-8")
+def test_the_reference_shows_shapes_in_signatures(site_folder: Path) -> None:
+    page = (site_folder / "reference" / "course_utils.attention.attention.html").read_text("utf-8")
     text = " ".join(BeautifulSoup(page, "html.parser").get_text().split())
     assert "x: Float[Tensor, 'batch seq d_model']" in text
-    assert (folder / "genindex.html").exists()
+    assert (site_folder / "genindex.html").exists()
 
 
 @pytest.mark.thorough

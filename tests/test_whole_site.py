@@ -11,11 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import chromium, find_chromium
-from site_reader import PHONE, Reader, axe, broken_links, built_site, cut_off, read_all, served
+from site_reader import PHONE, Reader, axe, broken_links, cut_off, read_all
 
 pytestmark = [pytest.mark.browser, pytest.mark.thorough]
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 pytest.importorskip("sphinx", reason="the extra 'site' is not installed")
 
 WITH_CODE = "02_sinusoidal"  # whose code is looked at too
@@ -47,30 +45,17 @@ WORDLESS = """() => [...document.querySelectorAll("article img")]
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    if not find_chromium():
-        pytest.skip("no Chromium on PATH; ORDER_MATTERS_CHROMIUM can name one")
-    return built_site(tmp_path_factory)
-
-
-@pytest.fixture(scope="module")
-def findings(folder: Path) -> Findings:
+def findings(browser: Any, site_folder: Path, site: str) -> Findings:
     """What a reader at a desk and one with a phone in the dark find wrong, on every page."""
-    pages = sorted(
-        path.relative_to(folder).with_suffix("").as_posix() for path in folder.rglob("*.html")
-    )
+    paths = [path.relative_to(site_folder) for path in sorted(site_folder.rglob("*.html"))]
+    pages = [path.with_suffix("").as_posix() for path in paths]
     assert {"index", "02_sinusoidal", "closer/02_in_practice", "search"} <= set(pages)
     wrong: Findings = defaultdict(dict)
     times: list[float] = []
-    with (
-        served(folder) as site,
-        playwright.sync_playwright() as play,
-        chromium(play) as browser,
-    ):
-        for name in pages:
-            for kind, complaints in visit(browser, site, name, times).items():
-                if complaints:
-                    wrong[kind][name] = complaints
+    for name in pages:
+        for kind, complaints in visit(browser, site, name, times).items():
+            if complaints:
+                wrong[kind][name] = complaints
     middle, longest = statistics.median(times), max(times)
     print(f"\n{len(times)} explorers moved: {middle:.1f} ms in the middle, {longest:.1f} at most")
     return wrong
@@ -130,10 +115,10 @@ def test_axe_finds_nothing_serious(findings: Findings, scheme: str) -> None:
     assert findings[f"axe, {scheme}"] == {}
 
 
-def test_no_link_is_broken_and_one_would_be_noticed(folder: Path) -> None:
-    assert broken_links(folder) == []
-    page = folder / f"{WITH_CODE}.html"
+def test_no_link_is_broken_and_one_would_be_noticed(site_folder: Path) -> None:
+    assert broken_links(site_folder) == []
+    page = site_folder / f"{WITH_CODE}.html"
     whole = page.read_text(encoding="utf-8")
     page.write_text(whole.replace("</article>", "<a href='#nowhere'></a></article>"), "utf-8")
-    assert broken_links(folder) == [f"{WITH_CODE}.html: #nowhere"]
+    assert broken_links(site_folder) == [f"{WITH_CODE}.html: #nowhere"]
     page.write_text(whole, encoding="utf-8")
