@@ -390,13 +390,13 @@ guess = widgets.predict(
 # %%
 starts = {"Roots": Roots, "Doubling": Doubling, "Share": Share}
 torch.manual_seed(0)
-faults_of = {name: clinic.properties(kind) for name, kind in starts.items()}
+complaints = {name: clinic.properties(kind) for name, kind in starts.items()}
 owed = [name for name in clinic.PROPERTIES if name != "shift"]
-broken = [name for name, faults in faults_of.items() if any(faults[key] for key in owed)]
+broken = [name for name in starts if any(complaints[name][key] for key in owed)]
 for name in broken:
-    for key, fault in faults_of[name].items():
-        if fault:
-            print(f"{name}, {key}: {fault}")
+    for key, complaint in complaints[name].items():
+        if complaint:
+            print(f"{name}, {key}: {complaint}")
 guess.reveal(" and ".join(broken) or "none of them")
 
 # %% [markdown]
@@ -419,7 +419,7 @@ class Mine(Roots):
 # %%
 starts["Mine"] = Mine
 properties = {
-    name: {key: (not fault, "") for key, fault in clinic.properties(kind).items()}
+    name: {key: (not complaint, "") for key, complaint in clinic.properties(kind).items()}
     for name, kind in starts.items()
 }
 
@@ -431,12 +431,12 @@ plots.show(
     fig,
     "A table of encodings and properties. "
     + " ".join(
-        f"{name} holds {', '.join(key for key, entry in row.items() if entry[0]) or 'none'}."
+        f"{name} holds {', '.join(key for key, mark in row.items() if mark[0]) or 'none'}."
         for name, row in properties.items()
     ),
 )
-faults = clinic.properties(Mine)
-print(*[f"{key}: {fault}" for key, fault in faults.items() if fault], sep="\n")
+complaints = clinic.properties(Mine)
+print(*[f"{key}: {complaint}" for key, complaint in complaints.items() if complaint], sep="\n")
 
 # %% [markdown]
 # What does an untrained layer do with it? All words are the same here, so only position speaks.
