@@ -52,11 +52,18 @@ def loading(name: str) -> str:
 def llama(model: SmolLM2) -> LlamaForCausalLM:
     """transformers' model around our weights; those of queries and keys are reordered."""
     settings: dict[str, Any] = dict(
-        vocab_size=49152, hidden_size=576, intermediate_size=1536, num_hidden_layers=30,
-        num_attention_heads=9, num_key_value_heads=3, max_position_embeddings=8192,
-        rms_norm_eps=1e-5, tie_word_embeddings=True, attn_implementation="eager",
+        vocab_size=49152,
+        hidden_size=576,
+        intermediate_size=1536,
+        num_hidden_layers=30,
+        num_attention_heads=9,
+        num_key_value_heads=3,
+        max_position_embeddings=8192,
+        rms_norm_eps=1e-5,
+        tie_word_embeddings=True,
+        attn_implementation="eager",
         rope_parameters={"rope_theta": 100_000.0, "rope_type": "default"},
-    )  # fmt: skip
+    )
     config = LlamaConfig(**settings)
     with torch.device("meta"):
         made = LlamaForCausalLM(config)
@@ -71,12 +78,16 @@ def llama(model: SmolLM2) -> LlamaForCausalLM:
             for linear, heads in ((layer.attention.W_q, 9), (layer.attention.W_k, 3))
         )
         own = {
-            "input_layernorm": layer.attention_norm.weight, "self_attn.q_proj": queries,
-            "self_attn.k_proj": keys, "self_attn.v_proj": layer.attention.W_v.weight,
+            "input_layernorm": layer.attention_norm.weight,
+            "self_attn.q_proj": queries,
+            "self_attn.k_proj": keys,
+            "self_attn.v_proj": layer.attention.W_v.weight,
             "self_attn.o_proj": layer.attention.W_o.weight,
-            "post_attention_layernorm": layer.mlp_norm.weight, "mlp.gate_proj": layer.gate.weight,
-            "mlp.up_proj": layer.up.weight, "mlp.down_proj": layer.down.weight,
-        }  # fmt: skip
+            "post_attention_layernorm": layer.mlp_norm.weight,
+            "mlp.gate_proj": layer.gate.weight,
+            "mlp.up_proj": layer.up.weight,
+            "mlp.down_proj": layer.down.weight,
+        }
         weights |= {f"model.layers.{number}.{name}.weight": one for name, one in own.items()}
     made.load_state_dict(weights, strict=False, assign=True)
     made.tie_weights()
@@ -87,9 +98,12 @@ def llama(model: SmolLM2) -> LlamaForCausalLM:
 def bert() -> BertModel:
     """transformers' model of the encoder's sizes; its weights do not matter for its time."""
     settings: dict[str, Any] = dict(
-        hidden_size=384, num_hidden_layers=6, intermediate_size=1536, num_attention_heads=12,
+        hidden_size=384,
+        num_hidden_layers=6,
+        intermediate_size=1536,
+        num_attention_heads=12,
         attn_implementation="eager",
-    )  # fmt: skip
+    )
     return BertModel(BertConfig(**settings)).eval()
 
 
@@ -111,11 +125,17 @@ def reading(model: SmolLM2, page: str) -> list[tuple[str, str, str]]:
     }
     steps = interleaved(step, 4 * ROUNDS)
     return [
-        ("SmolLM2, 512 tokens", f"{statistics.median(times['ours']):.2f} s",
-         shown(ratio(times, "ours", "theirs"))),
-        ("SmolLM2, one more after 512", f"{1000 * statistics.median(steps['ours']):.0f} ms",
-         shown(ratio(steps, "ours", "theirs"))),
-    ]  # fmt: skip
+        (
+            "SmolLM2, 512 tokens",
+            f"{statistics.median(times['ours']):.2f} s",
+            shown(ratio(times, "ours", "theirs")),
+        ),
+        (
+            "SmolLM2, one more after 512",
+            f"{1000 * statistics.median(steps['ours']):.0f} ms",
+            shown(ratio(steps, "ours", "theirs")),
+        ),
+    ]
 
 
 @torch.no_grad()
@@ -130,8 +150,13 @@ def embedding(model: MiniLM, page: str) -> list[tuple[str, str, str]]:
 
     times = interleaved({"ours": lambda: model.embed(sentences), "theirs": padded}, ROUNDS)
     middle = statistics.median(times["ours"])
-    return [(f"MiniLM, {len(sentences)} lines", f"{middle:.2f} s",
-             shown(ratio(times, "ours", "theirs")))]  # fmt: skip
+    return [
+        (
+            f"MiniLM, {len(sentences)} lines",
+            f"{middle:.2f} s",
+            shown(ratio(times, "ours", "theirs")),
+        )
+    ]
 
 
 def main() -> None:

@@ -105,7 +105,7 @@ BAD = [
     (lambda: grid(rows=ROW / 0), ValueError, "rows", "nan at place 0"),
     (lambda: grid(rows=3), TypeError, "rows", "int 3"),
     (lambda: grid(base=NAN), ValueError, "base", "nan"),
-]  # fmt: skip
+]
 
 
 test_bad_input_names_the_argument_and_what_it_got = bad_calls(BAD)

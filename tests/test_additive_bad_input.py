@@ -104,7 +104,7 @@ BAD = [
     (lambda: contextual_counts(SQUARE, ROW, ROW * NAN), ValueError, "k_pos", "nan at place 0"),
     (lambda: interpolated(ROW, HALVES), TypeError, "table", "torch.int64"),
     (lambda: interpolated(HALVES, [0.5]), TypeError, "places", "list [0.5]"),
-]  # fmt: skip
+]
 
 
 test_bad_input_names_the_argument_and_what_it_got = bad_calls(BAD)

@@ -95,9 +95,13 @@ def attention(make, d_model=16, n_heads=4, causal=False):
 @each_encoding
 @both_masks
 @given(
-    seed=seeds, batch=st.integers(1, 3), seq=st.integers(1, 9), n_heads=st.integers(1, 4),
-    half=st.integers(1, 4), order=st.sampled_from(["none", "offset", "shuffled", "fractions"]),
-)  # fmt: skip
+    seed=seeds,
+    batch=st.integers(1, 3),
+    seq=st.integers(1, 9),
+    n_heads=st.integers(1, 4),
+    half=st.integers(1, 4),
+    order=st.sampled_from(["none", "offset", "shuffled", "fractions"]),
+)
 def test_asking_for_weights_does_not_change_the_output(
     make, causal, seed, batch, seq, n_heads, half, order
 ):

@@ -315,7 +315,7 @@ BAD = [
     (lambda: course_utils.seed_everything(0.5), TypeError, "seed", "float 0.5"),
     (lambda: course_lab.start(seed="now"), TypeError, "seed", "str 'now'"),
     (lambda: course_lab.start(device="tpu"), ValueError, "device", "'tpu'"),
-]  # fmt: skip
+]
 
 
 test_bad_input_names_the_argument_and_what_it_got = bad_calls(BAD)

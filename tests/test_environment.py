@@ -427,8 +427,11 @@ def test_a_folder_that_make_has_not_made_is_left_alone(fresh):
 
 
 def test_a_working_venv_made_by_hand_is_installed_into(fresh):
-    subprocess.run([sys.executable, str(fresh.fakes / "venv.py"), str(fresh.venv)],
-                   env={**os.environ, "LOG": str(fresh.fakes / "log")}, check=True)  # fmt: skip
+    subprocess.run(
+        [sys.executable, str(fresh.fakes / "venv.py"), str(fresh.venv)],
+        env={**os.environ, "LOG": str(fresh.fakes / "log")},
+        check=True,
+    )
     fresh.read_log()
     (fresh.venv / "mine.txt").write_text("mine")
     answer = fresh.call("lab")

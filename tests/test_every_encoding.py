@@ -253,9 +253,11 @@ def check_later_keys_are_hidden(length, positions=None):
     x, found = torch.randn(2, length, 16), []
     for steps.ahead in (0.0, 1e4, -1e4):
         cache = KVCache()
-        pieces = [] if positions is not None else [
-            module(piece, cache=cache)[0] for piece in x.split([length - 2, 1, 1], dim=1)
-        ]  # fmt: skip
+        pieces = (
+            []
+            if positions is not None
+            else [module(piece, cache=cache)[0] for piece in x.split([length - 2, 1, 1], dim=1)]
+        )
         found.append(torch.cat([module(x, positions)[0], *pieces], dim=1))
     assert gap(found[1], found[0]) <= 1e-6
     assert gap(found[2], found[0]) <= 1e-6
@@ -389,14 +391,18 @@ def test_without_a_mask_the_bias_on_later_keys_is_the_formulas(variant):
 def mirrored(found, at):
     """What stands at −|offset| of the same query, where there is such a key."""
     places_of = {int(j): place for place, j in enumerate(at.k)}
-    columns = [[places_of.get(int(i) - abs(int(j) - int(i)), p) for p, j in enumerate(at.k)]
-               for i in at.q]  # fmt: skip
+    columns = [
+        [places_of.get(int(i) - abs(int(j) - int(i)), p) for p, j in enumerate(at.k)] for i in at.q
+    ]
     return found.gather(-1, torch.tensor(columns).expand(found.shape))
 
 
 @pytest.mark.parametrize("name", ["t5", "shaw", "deberta", "transformer_xl"])
-@pytest.mark.parametrize("spoilt", [lambda found, at: found.masked_fill(at.later, 0), mirrored],
-                         ids=["dropped", "mirrored"])  # fmt: skip
+@pytest.mark.parametrize(
+    "spoilt",
+    [lambda found, at: found.masked_fill(at.later, 0), mirrored],
+    ids=["dropped", "mirrored"],
+)
 def test_a_bias_on_later_keys_that_is_dropped_or_mirrored_is_found(name, spoilt, monkeypatch):
     kind = type(create(name, d_model=16, n_heads=2))
 

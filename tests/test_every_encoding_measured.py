@@ -14,10 +14,24 @@ from course_utils.encodings import NAMES, create, options_of
 
 def test_the_contracts_names_are_all_there():
     assert set(NAMES) >= {
-        "none", "sinusoidal", "learned", "multiplicative", "floater", "complex_order", "shaw",
-        "transformer_xl", "t5", "deberta", "rope", "xpos", "alibi", "kerple", "fire", "sandwich",
+        "none",
+        "sinusoidal",
+        "learned",
+        "multiplicative",
+        "floater",
+        "complex_order",
+        "shaw",
+        "transformer_xl",
+        "t5",
+        "deberta",
+        "rope",
+        "xpos",
+        "alibi",
+        "kerple",
+        "fire",
+        "sandwich",
         "cope",
-    }  # fmt: skip
+    }
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -24,10 +24,12 @@ SIGHT = {
     "full": np.eye(3),
     "protanopia": [[0.1523, 1.0526, -0.2049], [0.1145, 0.7863, 0.0992], [-0.0039, -0.0481, 1.0520]],
     "deuteranopia": [
-        [0.3673, 0.8606, -0.2280], [0.2801, 0.6725, 0.0474], [-0.0118, 0.0429, 0.9689],
+        [0.3673, 0.8606, -0.2280],
+        [0.2801, 0.6725, 0.0474],
+        [-0.0118, 0.0429, 0.9689],
     ],
     "tritanopia": [[1.2555, -0.0767, -0.1788], [-0.0784, 0.9308, 0.1476], [0.0047, 0.6914, 0.3039]],
-}  # fmt: skip
+}
 # Björn Ottosson's Oklab, in which equal distances look about equal.
 TO_CONES = [[0.4122, 0.5363, 0.0514], [0.2119, 0.6807, 0.1074], [0.0883, 0.2817, 0.6300]]
 TO_LAB = [[0.2105, 0.7936, -0.0041], [1.9780, -2.4286, 0.4506], [0.0259, 0.7828, -0.8087]]
@@ -111,10 +113,15 @@ def test_encodings_that_open_the_same_doors_share_a_hue():
 @pytest.mark.parametrize(
     ("spoken", "name"),
     [
-        ("ALiBi", "alibi"), ("RoPE", "rope"), ("Transformer-XL", "transformer_xl"), ("T5", "t5"),
-        ("no position", "none"), ("NoPE", "none"), ("complex order", "complex_order"),
+        ("ALiBi", "alibi"),
+        ("RoPE", "rope"),
+        ("Transformer-XL", "transformer_xl"),
+        ("T5", "t5"),
+        ("no position", "none"),
+        ("NoPE", "none"),
+        ("complex order", "complex_order"),
     ],
-)  # fmt: skip
+)
 def test_an_encoding_is_known_by_the_papers_spelling(spoken, name):
     assert plots.identity(spoken) == plots.identity(name)
 

@@ -119,9 +119,11 @@ def test_a_block_agrees_with_torchs_own_layer(causal):
         theirs.self_attn.in_proj_weight.copy_(inward)
         theirs.self_attn.out_proj.weight.copy_(own.W_o.weight)
         for theirs_part, ours_part in (
-            (theirs.norm1, ours.attention_norm), (theirs.norm2, ours.mlp_norm),
-            (theirs.linear1, ours.mlp[0]), (theirs.linear2, ours.mlp[2]),
-        ):  # fmt: skip
+            (theirs.norm1, ours.attention_norm),
+            (theirs.norm2, ours.mlp_norm),
+            (theirs.linear1, ours.mlp[0]),
+            (theirs.linear2, ours.mlp[2]),
+        ):
             theirs_part.load_state_dict(ours_part.state_dict())
     x = torch.randn(2, 6, 16)
     mask = torch.ones(6, 6, dtype=torch.bool).triu(1) if causal else None

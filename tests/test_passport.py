@@ -15,9 +15,18 @@ from course_utils.measures import passport, passport_text
 
 SMALL: dict[str, Any] = {"d_model": 16, "n_heads": 2, "length": 40, "batch": 3}
 KEYS = {
-    "name", "doors", "causal", "parameters", "buffers", "shift_error", "extra_flops",
-    "extra_bytes", "time_ratio", "longest", "longest_tried",
-}  # fmt: skip
+    "name",
+    "doors",
+    "causal",
+    "parameters",
+    "buffers",
+    "shift_error",
+    "extra_flops",
+    "extra_bytes",
+    "time_ratio",
+    "longest",
+    "longest_tried",
+}
 
 
 # test_every_encoding_measured.py goes through all of them.
@@ -94,10 +103,17 @@ def test_no_encoding_costs_nothing_and_ends_nowhere():
     found = passport("none", **SMALL)
     del found["time_ratio"]
     assert found == {
-        "name": "none", "doors": (), "causal": False, "parameters": 0, "buffers": 0,
-        "shift_error": 0.0, "extra_flops": 0, "extra_bytes": 0, "longest": None,
+        "name": "none",
+        "doors": (),
+        "causal": False,
+        "parameters": 0,
+        "buffers": 0,
+        "shift_error": 0.0,
+        "extra_flops": 0,
+        "extra_bytes": 0,
+        "longest": None,
         "longest_tried": 2**20,
-    }  # fmt: skip
+    }
 
 
 def test_sinusoidal_costs_work_but_no_parameters_and_ends_nowhere():
@@ -175,15 +191,28 @@ def test_the_shift_error_does_not_depend_on_the_seed():
 
 def test_a_passport_in_words_says_everything_but_the_time_with_units():
     facts = {
-        "name": "mine", "doors": ("embed", "bias"), "causal": True, "parameters": 1234,
-        "buffers": 0, "shift_error": 0.25, "extra_flops": 5678, "extra_bytes": 90,
-        "time_ratio": 1.234, "longest": 512, "longest_tried": 1024,
-    }  # fmt: skip
+        "name": "mine",
+        "doors": ("embed", "bias"),
+        "causal": True,
+        "parameters": 1234,
+        "buffers": 0,
+        "shift_error": 0.25,
+        "extra_flops": 5678,
+        "extra_bytes": 90,
+        "time_ratio": 1.234,
+        "longest": 512,
+        "longest_tried": 1024,
+    }
     text = passport_text(facts)
     for part in (
-        "mine", "embed, bias", "1,234", "0.25 of an attention weight", "5,678 operations",
-        "90 bytes", "512 tokens",
-    ):  # fmt: skip
+        "mine",
+        "embed, bias",
+        "1,234",
+        "0.25 of an attention weight",
+        "5,678 operations",
+        "90 bytes",
+        "512 tokens",
+    ):
         assert part in text
     assert "1.23" not in text
 

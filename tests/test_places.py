@@ -216,9 +216,11 @@ def test_all_layers_share_one_table_of_angles(monkeypatch):
     assert len(angles) == 1
 
 
-DOORS = [name for name in NAMES if {"rotate", "bias", "values"} & set(
-    create(name, d_model=16, n_heads=2).doors
-)]  # fmt: skip
+DOORS = [
+    name
+    for name in NAMES
+    if {"rotate", "bias", "values"} & set(create(name, d_model=16, n_heads=2).doors)
+]
 
 
 @pytest.mark.parametrize("name", DOORS)

@@ -68,8 +68,12 @@ BAD = [
     (lambda: encoder().with_encoding(base=5.0), ValueError, "option", "'base'", "Valid: max_len"),
     (lambda: encoder().with_encoding(beyond="x"), ValueError, "beyond", "'x'", "Valid: error"),
     (lambda: encoder().with_encoding(max_len=9), ValueError, "options", "[512, 384]", "[9, 384]"),
-    (lambda: encoder().with_encoding(create("cope", d_model=384, n_heads=12, causal=True)),
-     ValueError, "causal", "CoPE"),
+    (
+        lambda: encoder().with_encoding(create("cope", d_model=384, n_heads=12, causal=True)),
+        ValueError,
+        "causal",
+        "CoPE",
+    ),
     (lambda: pretrained.minilm("rope"), TypeError, "encoding", "str 'rope'"),
     (lambda: model().with_encoding(bse=5.0), ValueError, "option", "'bse'", "did you mean 'base'"),
     (lambda: model().with_encoding(base=-1.0), ValueError, "base", "-1.0"),
@@ -102,7 +106,7 @@ BAD = [
     (lambda: model().generate(IDS[:, :0], 2), ValueError, "tokens", "empty"),
     (lambda: model().new_cache(0), ValueError, "capacity", "got 0"),
     (lambda: model()(IDS, cache=model().new_cache(3)), ValueError, "cache", "room for 0 + 4"),
-]  # fmt: skip
+]
 
 
 test_bad_input_names_the_argument_and_what_it_got = bad_calls(BAD)

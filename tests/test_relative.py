@@ -124,12 +124,14 @@ def test_bias_is_the_papers_formula_to_1e_10_at_any_positions(scheme, seed, rows
     found = encoding.bias(q, k, Places(torch.tensor(q_pos), torch.tensor(k_pos)))
     expected = [
         [
-            [slow_score(own, q[0, head, a].tolist(), k[0, head, b].tolist(), i, j, head)
-             for b, j in enumerate(k_pos)]
+            [
+                slow_score(own, q[0, head, a].tolist(), k[0, head, b].tolist(), i, j, head)
+                for b, j in enumerate(k_pos)
+            ]
             for a, i in enumerate(q_pos)
         ]
         for head in range(N_HEADS)
-    ]  # fmt: skip
+    ]
     assert gap(found, torch.tensor(expected, dtype=torch.float64)[None]) <= 1e-10
 
 

@@ -102,7 +102,7 @@ BAD = [
     (lambda: skew([[1.0]]), TypeError, "rows", "list"),
     (lambda: shaw_scores(HEADS, torch.zeros(4, 4), OFFSETS), ValueError, "key_table", "got 4"),
     (lambda: shaw_values(WEIGHTS, torch.zeros(1, 4), OFFSETS), ValueError, "value_table", "got 1"),
-]  # fmt: skip
+]
 
 
 test_bad_input_names_the_argument_and_what_it_got = bad_calls(BAD)

@@ -217,9 +217,8 @@ def test_released_deberta_attends_as_transformers_does(
     )
     q, k, v = oracle.transpose_for_scores(oracle.in_proj(x)).chunk(3, dim=-1)
     q, v = (
-        one + bias.view(n_heads, 1, -1)
-        for one, bias in ((q, oracle.q_bias), (v, oracle.v_bias))
-    )  # fmt: skip
+        one + bias.view(n_heads, 1, -1) for one, bias in ((q, oracle.q_bias), (v, oracle.v_bias))
+    )
     assert gap(merged(attend(encoding, q, k, v)), expected) <= 1e-5
     ours = attention_weights(
         q, k, encoding.scale(encoding.d_head), encoding.bias(q, k, Places(row))

@@ -66,11 +66,15 @@ test_bad_arguments = bad_calls(
     [
         (
             lambda: plots.seed_curves(Figure().subplots(), summary([0.1] * 4), ["c"]),
-            ValueError, "names", "'c'",
+            ValueError,
+            "names",
+            "'c'",
         ),
         (
             lambda: numbered(Figure().subplots(), torch.ones(2, 2), "abc", "ab", limit=1),
-            ValueError, "rows", "got 3 and 2",
+            ValueError,
+            "rows",
+            "got 3 and 2",
         ),
     ]
-)  # fmt: skip
+)

@@ -20,9 +20,15 @@ every_layout = pytest.mark.parametrize("layout", ["interleaved", "half"])
 widths = st.integers(1, 16).map(lambda half: 2 * half)
 rows = st.lists(st.integers(-(10**4), 10**4), min_size=1, max_size=8)
 SCALINGS = [
-    None, Linear(4), NTK(4), DynamicNTK(4, 16), YaRN(4, 16), YaRN(4, 16, released_code=False),
-    LongRoPE([1.0, 1.1, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0], 4, 16), Llama3(4, 16),
-]  # fmt: skip
+    None,
+    Linear(4),
+    NTK(4),
+    DynamicNTK(4, 16),
+    YaRN(4, 16),
+    YaRN(4, 16, released_code=False),
+    LongRoPE([1.0, 1.1, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0], 4, 16),
+    Llama3(4, 16),
+]
 
 
 # The rotation

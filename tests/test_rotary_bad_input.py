@@ -173,7 +173,7 @@ BAD = [
     (lambda: convert(weight=WEIGHT.long()), TypeError, "weight", "torch.int64"),
     (lambda: convert(weight=torch.zeros(())), ValueError, "weight", "(d_model, …)", "number 0.0"),
     (lambda: convert(weight=None), TypeError, "weight", "NoneType"),
-]  # fmt: skip
+]
 
 
 test_bad_input_names_the_argument_and_what_it_got = bad_calls(BAD)

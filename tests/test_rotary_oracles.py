@@ -151,15 +151,18 @@ def test_dynamic_ntk_is_that_of_transformers(d, base, s, length):
     agree(scaled_frequencies(d, base, DynamicNTK(s, 2048), length), oracle)
 
 
-@pairwise(
-    d=WIDTHS, base=BASES, s=FACTORS, trained=[64, 2048, 32768], betas=[(32, 1), (16, 2)]
-)  # fmt: skip
+@pairwise(d=WIDTHS, base=BASES, s=FACTORS, trained=[64, 2048, 32768], betas=[(32, 1), (16, 2)])
 def test_yarn_as_released_is_that_of_transformers(d, base, s, trained, betas):
     fast, slow = betas
     rope = config(
-        d, base, rope_type="yarn", factor=s, original_max_position_embeddings=trained,
-        beta_fast=fast, beta_slow=slow,
-    )  # fmt: skip
+        d,
+        base,
+        rope_type="yarn",
+        factor=s,
+        original_max_position_embeddings=trained,
+        beta_fast=fast,
+        beta_slow=slow,
+    )
     oracle = ROPE_INIT_FUNCTIONS["yarn"](rope, "cpu")
     agree(scaled_frequencies(d, base, YaRN(s, trained, fast, slow)), oracle)
 
@@ -170,22 +173,30 @@ def test_yarn_as_released_is_that_of_transformers(d, base, s, trained, betas):
 def test_longrope_is_that_of_transformers(d, base, s):
     each = (1 + 3 * torch.rand(d // 2)).tolist()
     rope = config(
-        d, base, rope_type="longrope", factor=s, original_max_position_embeddings=2048,
-        long_factor=each, short_factor=[1.0] * (d // 2),
-    )  # fmt: skip
+        d,
+        base,
+        rope_type="longrope",
+        factor=s,
+        original_max_position_embeddings=2048,
+        long_factor=each,
+        short_factor=[1.0] * (d // 2),
+    )
     oracle = ROPE_INIT_FUNCTIONS["longrope"](rope, "cpu", seq_len=4096)
     agree(scaled_frequencies(d, base, LongRoPE(each, s, 2048), 4096), oracle)
 
 
-@pairwise(
-    d=WIDTHS, base=BASES, s=FACTORS, trained=[64, 2048, 8192], bounds=[(1, 4), (2, 16)]
-)  # fmt: skip
+@pairwise(d=WIDTHS, base=BASES, s=FACTORS, trained=[64, 2048, 8192], bounds=[(1, 4), (2, 16)])
 def test_llama3_is_that_of_transformers(d, base, s, trained, bounds):
     low, high = bounds
     rope = config(
-        d, base, rope_type="llama3", factor=s, original_max_position_embeddings=trained,
-        low_freq_factor=low, high_freq_factor=high,
-    )  # fmt: skip
+        d,
+        base,
+        rope_type="llama3",
+        factor=s,
+        original_max_position_embeddings=trained,
+        low_freq_factor=low,
+        high_freq_factor=high,
+    )
     oracle = ROPE_INIT_FUNCTIONS["llama3"](rope, "cpu")
     agree(scaled_frequencies(d, base, Llama3(s, trained, low, high)), oracle)
 

@@ -31,9 +31,14 @@ from course_utils.models import TinyTransformer, from_file, saving, shipped
 
 ROPE: dict[str, Any] = {"layout": "half", "base": 500.0, "scaling": YaRN(4, 64)}
 SCALINGS = [
-    Linear(4), NTK(4), DynamicNTK(2, 8), YaRN(4, 64), YaRN(4, 64, released_code=False),
-    LongRoPE((1.0, 1.5, 2.0, 4.0), 4, 64), Llama3(4, 64, high_freq=8),
-]  # fmt: skip
+    Linear(4),
+    NTK(4),
+    DynamicNTK(2, 8),
+    YaRN(4, 64),
+    YaRN(4, 64, released_code=False),
+    LongRoPE((1.0, 1.5, 2.0, 4.0), 4, 64),
+    Llama3(4, 64, high_freq=8),
+]
 
 
 class Window(PositionalEncoding):
@@ -224,10 +229,14 @@ def test_a_file_says_what_it_holds(path):
     assert found["parts"]["encoding"] == {
         "class": "Rotary",
         "options": {
-            "d_model": 16, "n_heads": 2, "base": 500.0, "layout": "half", "fraction": 1.0,
+            "d_model": 16,
+            "n_heads": 2,
+            "base": 500.0,
+            "layout": "half",
+            "fraction": 1.0,
             "scaling": scaling,
         },
-    }  # fmt: skip
+    }
     encodings = [name for name, part in found["parts"].items() if part["class"] == "Rotary"]
     assert encodings == ["encoding"]  # all layers share it
     assert found["notes"]["recipe"] == {"steps": 3} and found["notes"]["by"] == "hand"
@@ -484,8 +493,10 @@ def test_a_copy_stretched_by_4_reads_as_positions_a_quarter_apart():
     slow = logits(model.changed(scaling=Linear(4)), tokens)
     with torch.no_grad():
         torch.testing.assert_close(slow, model(tokens, torch.arange(9) / 4))
-    assert torch.equal(logits(model.changed(scaling=Linear(4)).changed(scaling=None), tokens),
-                       logits(model, tokens))  # fmt: skip
+    assert torch.equal(
+        logits(model.changed(scaling=Linear(4)).changed(scaling=None), tokens),
+        logits(model, tokens),
+    )
 
 
 def test_a_copy_keeps_its_own_encoding_object_and_its_dtype():

@@ -176,9 +176,14 @@ def test_longrope_divides_each_frequency_by_its_own_factor(each, base, s, traine
 def neutral(d):
     """Each scaling with factor 1. DynamicNTK is one up to the length of training only."""
     return [
-        Linear(1), NTK(1), DynamicNTK(1, 100), YaRN(1, 100), YaRN(1, 100, released_code=False),
-        LongRoPE([1] * (d // 2), 1, 100), Llama3(1, 100),
-    ]  # fmt: skip
+        Linear(1),
+        NTK(1),
+        DynamicNTK(1, 100),
+        YaRN(1, 100),
+        YaRN(1, 100, released_code=False),
+        LongRoPE([1] * (d // 2), 1, 100),
+        Llama3(1, 100),
+    ]
 
 
 @given(widths, bases, st.integers(1, 100))
