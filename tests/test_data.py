@@ -10,6 +10,7 @@ import pytest
 import torch
 from safetensors.numpy import save
 
+from course_lab.recorded_claims import read_claims
 from course_utils.models import shipped
 from course_utils.texts import data, text
 
@@ -90,7 +91,7 @@ def test_whatever_reads_a_data_file_names_it_where_it_was_cut_or_is_gone(copied,
 
 @pytest.mark.parametrize("damage", [b"", b"\xff\xfe\x00", b"<html>", "cut"])
 @pytest.mark.parametrize(
-    ("name", "read"), [("sha256.txt", data.position_table), ("claims.csv", data.claims)]
+    ("name", "read"), [("sha256.txt", data.position_table), ("claims.csv", read_claims)]
 )
 def test_a_list_without_a_checksum_is_named_where_it_is_damaged(copied, name, read, damage):
     path = copied / name

@@ -47,7 +47,7 @@ def seen(colour, sight="full"):
     return np.array(TO_LAB) @ np.cbrt(np.array(TO_CONES) @ there)
 
 
-def looks(names=NAMES):
+def look_of(names=NAMES):
     return {name: plots.identity(name) for name in names}
 
 
@@ -60,9 +60,9 @@ def drawn(ax, names):
 
 
 def test_no_two_encodings_share_a_colour_or_a_marker():
-    found = looks().values()
-    assert len({look.colour for look in found}) == len(NAMES)
-    assert len({look.marker for look in found}) == len(NAMES)
+    course = look_of().values()
+    assert len({look.colour for look in course}) == len(NAMES)
+    assert len({look.marker for look in course}) == len(NAMES)
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_no_two_encodings_share_a_colour_or_a_marker():
     [("full", 0.1), ("protanopia", 0.07), ("deuteranopia", 0.07), ("tritanopia", 0.06)],
 )
 def test_any_two_encodings_differ_in_colour_as_each_eye_sees_it(sight, apart):
-    points = {name: seen(look.colour, sight) for name, look in looks().items()}
+    points = {name: seen(look.colour, sight) for name, look in look_of().items()}
     gaps = {
         pair: float(np.linalg.norm(points[pair[0]] - points[pair[1]]))
         for pair in itertools.combinations(NAMES, 2)
@@ -79,25 +79,25 @@ def test_any_two_encodings_differ_in_colour_as_each_eye_sees_it(sight, apart):
 
 
 def test_any_two_encodings_differ_in_grey_by_lightness_or_dash():
-    found = looks()
+    look = look_of()
     alike = [
         pair
-        for pair in itertools.combinations(found, 2)
-        if found[pair[0]].dash == found[pair[1]].dash
-        and abs(seen(found[pair[0]].colour)[0] - seen(found[pair[1]].colour)[0]) < 0.09
+        for pair in itertools.combinations(look, 2)
+        if look[pair[0]].dash == look[pair[1]].dash
+        and abs(seen(look[pair[0]].colour)[0] - seen(look[pair[1]].colour)[0]) < 0.09
     ]
     assert alike == []
 
 
 def test_every_encoding_stands_out_from_white():
-    for name, look in looks().items():
+    for name, look in look_of().items():
         luminance = float(light(look.colour) @ [0.2126, 0.7152, 0.0722])
         assert 1.05 / (luminance + 0.05) > 2.5, name
 
 
 def test_encodings_that_open_the_same_doors_share_a_hue():
     families: dict[tuple, list] = {}
-    for name, look in looks().items():
+    for name, look in look_of().items():
         doors = tuple(create(name, d_model=8, n_heads=2, causal=True).doors)
         _, a, b = seen(look.colour)
         families.setdefault(doors, []).append(np.degrees(np.arctan2(b, a)) % 360)
@@ -107,7 +107,7 @@ def test_encodings_that_open_the_same_doors_share_a_hue():
     assert set(ranges) == {(door,) for door in DOORS[:3]}
     ordered = sorted(ranges.values())
     assert all(high - low < 95 for low, high in ordered)
-    assert all(one[1] + 25 < other[0] for one, other in itertools.pairwise(ordered))
+    assert all(lower[1] + 25 < higher[0] for lower, higher in itertools.pairwise(ordered))
 
 
 @pytest.mark.parametrize(
@@ -138,21 +138,21 @@ def nobody(monkeypatch):
 @pytest.mark.usefixtures("nobody")
 def test_twelve_encodings_of_ones_own_look_different_from_all_others_and_stay_so():
     names = [f"mine {n}" for n in range(12)]
-    found = looks((*names, *NAMES))
-    assert len({(look.colour, look.marker) for look in found.values()}) == len(names) + len(NAMES)
-    assert {look.colour for look in list(found.values())[:12]}.isdisjoint(
-        look.colour for look in looks().values()
+    every = look_of((*names, *NAMES))
+    assert len({(look.colour, look.marker) for look in every.values()}) == len(names) + len(NAMES)
+    assert {look.colour for look in list(every.values())[:12]}.isdisjoint(
+        look.colour for look in look_of().values()
     )
-    assert looks(names) == {name: found[name] for name in names}
+    assert look_of(names) == {name: every[name] for name in names}
 
 
 def test_an_encoding_of_ones_own_looks_the_same_in_each_run(monkeypatch):
-    found = []
+    runs = []
     for before in ((), ("blocks",), ("decay", "cosine")):  # none of them wants the same place
         monkeypatch.setattr(identities, "_own_places", {})
-        looks(before)
-        found.append(plots.identity("window"))
-    assert len(set(found)) == 1
+        look_of(before)
+        runs.append(plots.identity("window"))
+    assert len(set(runs)) == 1
 
 
 @pytest.mark.usefixtures("nobody")
@@ -197,9 +197,9 @@ def test_an_encoding_has_its_look_whatever_stands_beside_it(names):
 
 def test_means_over_seeds_have_the_same_look_as_plain_curves():
     at = pd.MultiIndex.from_product([["alibi", "t5"], [64, 32]], names=["encoding", "read"])
-    found = pd.DataFrame({"mean": 1.0, "margin": 0.1}, index=at)
+    summary = pd.DataFrame({"mean": 1.0, "margin": 0.1}, index=at)
     ax = Figure().subplots()
-    plots.seed_curves(ax, found, ["t5", "alibi"])
+    plots.seed_curves(ax, summary, ["t5", "alibi"])
     for bars, name in zip(ax.containers, ("t5", "alibi"), strict=True):
         line, look = bars[0], plots.identity(name)
         assert (line.get_color(), line.get_marker()) == (look.colour, look.marker)
@@ -266,9 +266,9 @@ def test_names_at_the_ends_stand_in_the_curves_order_inside_the_figure_and_apart
     assert all(lower.y1 <= upper.y0 + 2.5 for lower, upper in itertools.pairwise(order))
     known = [n for n in range(len(heights)) if heights[n] == heights[n]]
     by_height = sorted(known, key=lambda n: heights[n])
-    for one, other in itertools.pairwise(by_height):
-        if heights[one] < heights[other]:
-            assert boxes[f"head {one}"].y0 < boxes[f"head {other}"].y0
+    for lower, upper in itertools.pairwise(by_height):
+        if heights[lower] < heights[upper]:
+            assert boxes[f"head {lower}"].y0 < boxes[f"head {upper}"].y0
     inside = ax.get_window_extent(renderer)
     for each in (part for part in ax.artists if isinstance(part, line_ends.LineEnds)):
         starts = [np.asarray(leader.get_xydata())[0, 1] for leader in each.leaders]
@@ -289,10 +289,10 @@ def test_a_name_stands_at_the_height_of_its_curve_where_there_is_room():
 def test_many_means_over_seeds_are_named_at_their_ends():
     names = list("abcdef")
     at = pd.MultiIndex.from_product([names, [64, 32]], names=["encoding", "read"])
-    found = pd.DataFrame({"mean": 1.0, "margin": 0.1}, index=at)
+    summary = pd.DataFrame({"mean": 1.0, "margin": 0.1}, index=at)
     for legend, written in ((True, names), (False, [])):
         ax = Figure().subplots()
-        plots.seed_curves(ax, found, names, legend=legend)
+        plots.seed_curves(ax, summary, names, legend=legend)
         assert [text.get_text() for text in ax.texts] == written
         assert ax.get_legend() is None
 

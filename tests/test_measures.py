@@ -45,9 +45,9 @@ def test_entropy_of_one_hot_rows_is_zero(n):
 def test_entropy_is_minus_the_sum_of_w_log_w(seed, n):
     torch.manual_seed(seed)
     weights = torch.randn(2, 3, n, n).softmax(-1)
-    found = measures.entropy(weights)
-    assert found.shape == (2, 3, n)
-    for row, value in zip(weights.flatten(0, -2).tolist(), found.flatten().tolist(), strict=True):
+    nats = measures.entropy(weights)
+    assert nats.shape == (2, 3, n)
+    for row, value in zip(weights.flatten(0, -2).tolist(), nats.flatten().tolist(), strict=True):
         assert value == pytest.approx(-math.fsum(w * math.log(w) for w in row), abs=1e-5)
 
 
@@ -65,9 +65,9 @@ def test_uniform_causal_attention_has_entropy_log_of_the_row_number(n):
 
 @given(st.integers(2, 30))
 def test_normalised_entropy_of_uniform_causal_rows_is_one_but_zero_where_one_key_is_seen(n):
-    found = measures.entropy(causal_uniform(n), normalise=True)
-    assert found[0] == 0
-    assert gap(found[1:], torch.ones(n - 1)) <= 1e-5
+    normalised = measures.entropy(causal_uniform(n), normalise=True)
+    assert normalised[0] == 0
+    assert gap(normalised[1:], torch.ones(n - 1)) <= 1e-5
 
 
 def test_normalising_divides_by_the_log_of_the_number_of_visible_keys():
@@ -106,9 +106,9 @@ def test_diagonal_strength_is_one_for_the_identity_and_one_nth_for_uniform_weigh
 
 def test_diagonal_strength_is_one_number_a_head():
     weights = torch.randn(2, 3, 5, 5).softmax(-1)
-    found = measures.diagonal_strength(weights)
-    assert found.shape == (2, 3)
-    assert found[1, 2].item() == pytest.approx(weights[1, 2].trace().item() / 5)
+    strength = measures.diagonal_strength(weights)
+    assert strength.shape == (2, 3)
+    assert strength[1, 2].item() == pytest.approx(weights[1, 2].trace().item() / 5)
 
 
 # Similarity
@@ -118,11 +118,11 @@ def test_diagonal_strength_is_one_number_a_head():
 def test_similarity_matrix_holds_the_cosine_of_every_pair(seed, n, width):
     torch.manual_seed(seed)
     table = torch.randn(n, width)
-    found = measures.similarity_matrix(table)
+    cosines = measures.similarity_matrix(table)
     for i in range(n):
         for j in range(n):
             cosine = torch.nn.functional.cosine_similarity(table[i], table[j], dim=0)
-            assert found[i, j].item() == pytest.approx(cosine.item(), abs=1e-5)
+            assert cosines[i, j].item() == pytest.approx(cosine.item(), abs=1e-5)
 
 
 @given(seeds, st.floats(0.01, 100))
@@ -137,17 +137,17 @@ def test_similarity_does_not_depend_on_the_length_of_a_row(seed, factor):
 def test_similarity_by_offset_is_the_mean_of_each_diagonal(seed, n):
     torch.manual_seed(seed)
     matrix = torch.randn(n, n)
-    found = measures.similarity_by_offset(matrix)
+    means = measures.similarity_by_offset(matrix)
     for k in range(n):
         entries = [matrix[i, i + k].item() for i in range(n - k)]
-        assert found[k].item() == pytest.approx(sum(entries) / len(entries), abs=1e-5)
+        assert means[k].item() == pytest.approx(sum(entries) / len(entries), abs=1e-5)
 
 
 def test_similarity_of_sinusoidal_rows_is_the_mean_cosine_of_their_offset():
     table = sinusoidal_table(torch.arange(40), 32)
-    found = measures.similarity_by_offset(measures.similarity_matrix(table))
+    means = measures.similarity_by_offset(measures.similarity_matrix(table))
     angles = torch.arange(40)[:, None] * sinusoidal_frequencies(32)
-    assert gap(found, angles.cos().mean(1).float()) <= 1e-5
+    assert gap(means, angles.cos().mean(1).float()) <= 1e-5
 
 
 # Toeplitz
@@ -185,9 +185,9 @@ def test_nearest_pair_agrees_with_trying_all_pairs(seed, n, width, chunk):
     torch.manual_seed(seed)
     table = torch.randn(n, width)
     pairs = {(i, j): math.dist(table[i], table[j]) for i in range(n) for j in range(i + 1, n)}
-    found = measures.nearest_pair(table, chunk)
-    assert (found.first, found.second) == min(pairs, key=pairs.__getitem__)
-    assert found.distance == pytest.approx(min(pairs.values()), abs=1e-5)
+    nearest = measures.nearest_pair(table, chunk)
+    assert (nearest.first, nearest.second) == min(pairs, key=pairs.__getitem__)
+    assert nearest.distance == pytest.approx(min(pairs.values()), abs=1e-5)
 
 
 def test_a_collision_has_distance_zero():
@@ -204,8 +204,8 @@ def test_linear_probe_predicts_rows_it_has_not_seen_if_the_target_is_linear(seed
     torch.manual_seed(seed)
     features = torch.randn(40, width)
     targets = features @ torch.randn(width) + 5
-    found = measures.linear_probe(features, targets, torch.arange(40) < 25)
-    assert gap(found, targets) <= 1e-3
+    predicted = measures.linear_probe(features, targets, torch.arange(40) < 25)
+    assert gap(predicted, targets) <= 1e-3
 
 
 def test_linear_probe_never_looks_at_the_targets_it_is_judged_on():
@@ -218,17 +218,17 @@ def test_linear_probe_never_looks_at_the_targets_it_is_judged_on():
 
 
 def test_linear_probe_on_one_constant_feature_gives_the_mean_of_the_training_targets():
-    found = measures.linear_probe(
+    predicted = measures.linear_probe(
         torch.ones(4, 1), torch.tensor([1.0, 3.0, 50.0, 50.0]), torch.tensor([1, 1, 0, 0]).bool()
     )
-    assert gap(found, torch.full((4,), 2.0)) <= 1e-4
+    assert gap(predicted, torch.full((4,), 2.0)) <= 1e-4
 
 
 def test_linear_probe_survives_more_features_than_rows():
     features, train = torch.randn(10, 30), torch.arange(10) < 5
     targets = torch.randn(10)
-    found = measures.linear_probe(features, targets, train)
-    assert gap(found[train], targets[train]) <= 1e-3
+    predicted = measures.linear_probe(features, targets, train)
+    assert gap(predicted[train], targets[train]) <= 1e-3
 
 
 # Equivariance
@@ -281,42 +281,42 @@ class SteadyBias(PositionalEncoding):
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize(("n_heads", "length"), [(1, 1), (2, 5), (4, 12)])
 def test_a_fingerprint_is_one_square_a_head(name, n_heads, length):
-    found = measures.fingerprint(encoding(name, n_heads=n_heads), length)
-    assert found.shape == (n_heads, length, length)
+    scores = measures.fingerprint(encoding(name, n_heads=n_heads), length)
+    assert scores.shape == (n_heads, length, length)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_fingerprint_is_always_the_same_and_leaves_the_random_numbers_alone(name):
-    one = encoding(name)
+    measured = encoding(name)
     before = torch.get_rng_state()
-    assert torch.equal(measures.fingerprint(one, 6), measures.fingerprint(one, 6))
+    assert torch.equal(measures.fingerprint(measured, 6), measures.fingerprint(measured, 6))
     assert torch.equal(torch.get_rng_state(), before)
 
 
 def test_the_fingerprint_of_no_encoding_is_constant():
-    found = measures.fingerprint(encoding("none"), 8)
-    assert gap(found, found[:, :1, :1]) <= 1e-5
+    scores = measures.fingerprint(encoding("none"), 8)
+    assert gap(scores, scores[:, :1, :1]) <= 1e-5
 
 
 def test_the_sinusoidal_fingerprint_depends_on_the_offset_alone_to_1e_4():
-    found = measures.fingerprint(encoding("sinusoidal", d_model=64, n_heads=4), 48)
-    assert measures.toeplitz_error(found) <= 1e-4
-    assert gap(found, found.mean((-1, -2), keepdim=True)) > 1e-2
+    scores = measures.fingerprint(encoding("sinusoidal", d_model=64, n_heads=4), 48)
+    assert measures.toeplitz_error(scores) <= 1e-4
+    assert gap(scores, scores.mean((-1, -2), keepdim=True)) > 1e-2
 
 
 def test_the_sinusoidal_fingerprint_is_the_scaled_product_of_the_position_vectors():
-    found = measures.fingerprint(encoding("sinusoidal"), 6)
+    scores = measures.fingerprint(encoding("sinusoidal"), 6)
     tokens_alone = measures.fingerprint(encoding("none"), 6)
     p = sinusoidal_table(torch.arange(6), 16).unflatten(-1, (2, 8)).transpose(0, 1)
-    assert gap(found - tokens_alone, p @ p.mT / math.sqrt(8)) <= 1e-5
+    assert gap(scores - tokens_alone, p @ p.mT / math.sqrt(8)) <= 1e-5
 
 
 def test_the_fingerprint_of_a_bias_is_the_bias():
-    found = measures.fingerprint(SteadyBias(16, 2), 6)
+    scores = measures.fingerprint(SteadyBias(16, 2), 6)
     tokens_alone = measures.fingerprint(encoding("none"), 6)
     row = torch.arange(6)
     expected = SteadyBias(16, 2).bias(torch.zeros(1), None, Places(row))[0]
-    assert gap(found - tokens_alone, expected) <= 1e-4
+    assert gap(scores - tokens_alone, expected) <= 1e-4
 
 
 def test_position_scores_are_the_weights_of_attention_without_projections():

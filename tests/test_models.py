@@ -113,11 +113,11 @@ def test_a_block_agrees_with_torchs_own_layer(causal):
     theirs = nn.TransformerEncoderLayer(
         16, 2, 64, dropout=0, activation="gelu", batch_first=True, norm_first=True
     )
-    own = ours.attention
+    attention = ours.attention
     with torch.no_grad():
-        inward = torch.cat([own.W_q.weight, own.W_k.weight, own.W_v.weight])
+        inward = torch.cat([attention.W_q.weight, attention.W_k.weight, attention.W_v.weight])
         theirs.self_attn.in_proj_weight.copy_(inward)
-        theirs.self_attn.out_proj.weight.copy_(own.W_o.weight)
+        theirs.self_attn.out_proj.weight.copy_(attention.W_o.weight)
         for theirs_part, ours_part in (
             (theirs.norm1, ours.attention_norm),
             (theirs.norm2, ours.mlp_norm),
@@ -159,21 +159,21 @@ def test_an_encoding_that_is_not_shared_is_made_anew_for_each_layer(counting):
     assert len({id(block.attention.encoding) for block in model.blocks}) == 3
 
 
-@pytest.mark.parametrize(("shared", "made"), [(True, 1), (False, 2)])
-def test_a_class_is_made_once_or_once_a_layer_with_its_options(shared, made):
-    found: list[tuple] = []
+@pytest.mark.parametrize(("shared", "count"), [(True, 1), (False, 2)])
+def test_a_class_is_made_once_or_once_a_layer_with_its_options(shared, count):
+    arguments: list[tuple] = []
 
     class Own(PositionalEncoding):
         def __init__(self, d_model, n_heads, causal, vocab_size, width=3):
             super().__init__(d_model, n_heads)
             self.vocab_size, self.width = vocab_size, width
-            found.append((d_model, n_heads, causal, vocab_size, width))
+            arguments.append((d_model, n_heads, causal, vocab_size, width))
 
     Own.shared = shared
     model = tiny(Own, width=5)
-    assert found == [(16, 2, True, VOCABULARY, 5)] * made
-    own = {id(block.attention.encoding) for block in model.blocks}
-    assert len(own) == made and id(model.encoding) in own
+    assert arguments == [(16, 2, True, VOCABULARY, 5)] * count
+    identities = {id(block.attention.encoding) for block in model.blocks}
+    assert len(identities) == count and id(model.encoding) in identities
 
 
 def test_what_is_no_maker_of_encodings_is_told(plain_arguments):
@@ -190,7 +190,8 @@ def test_door_one_is_passed_at_every_layer_if_the_encoding_says_so(counting, sha
     log = counting(every_layer=True, shared=shared)
     model = tiny("counting", n_layers=3)
     model(tokens())
-    assert [one for one, *_ in log] == [block.attention.encoding for block in model.blocks]
+    encodings = [block.attention.encoding for block in model.blocks]
+    assert [encoding for encoding, *_ in log] == encodings
 
 
 def test_door_one_is_passed_once_otherwise(counting):
@@ -259,10 +260,10 @@ def test_a_model_learns_a_short_pattern_by_heart_in_sixty_steps():
 def test_a_new_cache_is_empty_and_grows_with_the_text():
     model = tiny("none")
     cache = model.new_cache()
-    assert [len(one) for one in cache] == [0, 0]
+    assert [len(layer) for layer in cache] == [0, 0]
     model(tokens(2, 4), cache=cache)
     model(tokens(2, 1), cache=cache)
-    assert [len(one) for one in cache] == [5, 5]
+    assert [len(layer) for layer in cache] == [5, 5]
 
 
 def test_positions_go_on_where_the_cache_ends():
@@ -280,7 +281,7 @@ def test_a_call_that_fails_leaves_the_cache_as_it_was():
     model(ids, cache=cache)
     with pytest.raises(ValueError, match="cache"):
         model(tokens(3, 1), cache=cache)
-    assert [len(one) for one in cache] == [4, 4]
+    assert [len(layer) for layer in cache] == [4, 4]
     step = tokens(2, 1)
     assert gap(model(step, cache=cache), model(torch.cat([ids, step], 1))[:, -1:]) <= 1e-5
 

@@ -22,29 +22,29 @@ def test_shares_sum_to_one_with_and_without_a_cache(context):
     known = letters(500)
     counts = NGrams(known, 2)
     blocks = [torch.tensor([[*context, byte]]) for byte in range(256)]
-    assert sum(math.exp(-counts.loss(one, 2)) for one in blocks) == pytest.approx(1.0)
-    shares = [math.exp(-counts.loss(one, 2, cache=2)) for one in blocks]
+    assert sum(math.exp(-counts.loss(block, 2)) for block in blocks) == pytest.approx(1.0)
+    shares = [math.exp(-counts.loss(block, 2, cache=2)) for block in blocks]
     assert sum(shares) == pytest.approx(1.0)
 
 
 def test_a_table_that_looks_far_enough_knows_a_repeated_word():
     word = torch.tensor([*b"aab"]).repeat(400)
     counts = NGrams(word, 2)
-    none, one, two = (counts.loss(word[None, :300], last) for last in range(3))
-    assert none == pytest.approx(math.log(3) - 2 / 3 * math.log(2), abs=0.02)  # a, a, b
-    assert one == pytest.approx(2 / 3 * math.log(2), abs=0.02)  # after a comes either
-    assert two < 0.02
+    order_0, order_1, order_2 = (counts.loss(word[None, :300], last) for last in range(3))
+    assert order_0 == pytest.approx(math.log(3) - 2 / 3 * math.log(2), abs=0.02)  # a, a, b
+    assert order_1 == pytest.approx(2 / 3 * math.log(2), abs=0.02)  # after a comes either
+    assert order_2 < 0.02
 
 
 def test_letters_by_chance_cannot_be_known_better_by_looking():
-    counts, asked = NGrams(letters(20_000, 4), 2), letters(5000, 4)[None]
-    assert counts.loss(asked, 0) == pytest.approx(math.log(4), abs=0.01)
-    assert counts.loss(asked, 2) == pytest.approx(math.log(4), abs=0.02)
+    counts, judged = NGrams(letters(20_000, 4), 2), letters(5000, 4)[None]
+    assert counts.loss(judged, 0) == pytest.approx(math.log(4), abs=0.01)
+    assert counts.loss(judged, 2) == pytest.approx(math.log(4), abs=0.02)
 
 
 def test_a_lower_order_is_a_table_of_that_order():
-    known, asked = letters(3000), letters(400)[None]
-    assert NGrams(known, 3).loss(asked, 1) == NGrams(known, 1).loss(asked, 1)
+    known, judged = letters(3000), letters(400)[None]
+    assert NGrams(known, 3).loss(judged, 1) == NGrams(known, 1).loss(judged, 1)
 
 
 def test_no_cache_and_no_weight_leave_the_tables_alone():
@@ -59,12 +59,12 @@ def test_the_cache_knows_exactly_the_bytes_before():
     judged, cache, weight = 79, 20, 0.3  # one byte, so that its share can be told
     before = block[0, judged - cache : judged]
     tables, recent = NGrams(known, 0), NGrams(before, 0)
-    one = torch.stack([block[0, judged]])[None]
-    expected = (1 - weight) * math.exp(-tables.loss(one, 0)) + weight * math.exp(
-        -recent.loss(one, 0)
+    byte = torch.stack([block[0, judged]])[None]
+    expected = (1 - weight) * math.exp(-tables.loss(byte, 0)) + weight * math.exp(
+        -recent.loss(byte, 0)
     )
-    found = cached(known, block, cache, first=judged, weight=weight, order=0)
-    assert math.exp(-found) == pytest.approx(expected)
+    loss = cached(known, block, cache, first=judged, weight=weight, order=0)
+    assert math.exp(-loss) == pytest.approx(expected)
 
 
 def test_a_repetition_pays_once_the_cache_reaches_it():

@@ -88,9 +88,9 @@ def test_a_passport_has_the_same_entries_for_every_encoding(name):
 
 @pytest.mark.parametrize("name", SOME)
 def test_everything_but_the_time_is_the_same_at_every_call(name):
-    one, other = passport(name, **SMALL), passport(name, **SMALL)
-    del one["time_ratio"], other["time_ratio"]
-    assert one == other
+    first, second = passport(name, **SMALL), passport(name, **SMALL)
+    del first["time_ratio"], second["time_ratio"]
+    assert first == second
 
 
 @pytest.mark.parametrize("name", SOME)
@@ -100,9 +100,9 @@ def test_the_time_ratio_is_a_number_above_zero(name):
 
 
 def test_no_encoding_costs_nothing_and_ends_nowhere():
-    found = passport("none", **SMALL)
-    del found["time_ratio"]
-    assert found == {
+    facts = passport("none", **SMALL)
+    del facts["time_ratio"]
+    assert facts == {
         "name": "none",
         "doors": (),
         "causal": False,
@@ -117,11 +117,11 @@ def test_no_encoding_costs_nothing_and_ends_nowhere():
 
 
 def test_sinusoidal_costs_work_but_no_parameters_and_ends_nowhere():
-    found = passport("sinusoidal", **SMALL)
-    assert found["doors"] == ("embed",)
-    assert (found["parameters"], found["buffers"], found["longest"]) == (0, 0, None)
-    assert found["extra_flops"] >= SMALL["length"] * SMALL["d_model"]
-    assert found["extra_bytes"] >= 4 * SMALL["length"] * SMALL["d_model"]
+    facts = passport("sinusoidal", **SMALL)
+    assert facts["doors"] == ("embed",)
+    assert (facts["parameters"], facts["buffers"], facts["longest"]) == (0, 0, None)
+    assert facts["extra_flops"] >= SMALL["length"] * SMALL["d_model"]
+    assert facts["extra_bytes"] >= 4 * SMALL["length"] * SMALL["d_model"]
 
 
 def test_sinusoidal_scores_change_when_all_positions_shift():
@@ -135,34 +135,34 @@ def test_options_reach_the_encoding():
 
 def test_one_addition_an_entry_is_counted_as_such(scheme):
     scheme("add_one", AddOne)
-    found = passport("add_one", **SMALL)
+    facts = passport("add_one", **SMALL)
     entries = 3 * 40 * 16
-    assert (found["extra_flops"], found["extra_bytes"]) == (entries, 4 * entries)
+    assert (facts["extra_flops"], facts["extra_bytes"]) == (entries, 4 * entries)
 
 
 def test_a_matrix_product_is_two_operations_a_multiplication(scheme):
     scheme("project", Project)
-    found = passport("project", **SMALL)
-    assert (found["extra_flops"], found["extra_bytes"]) == (2 * 3 * 40 * 16 * 16, 4 * 3 * 40 * 16)
+    facts = passport("project", **SMALL)
+    assert (facts["extra_flops"], facts["extra_bytes"]) == (2 * 3 * 40 * 16 * 16, 4 * 3 * 40 * 16)
 
 
 def test_costs_grow_with_the_batch(scheme):
     scheme("add_one", AddOne)
-    one, two = (passport("add_one", **SMALL | {"batch": batch}) for batch in (1, 2))
-    assert two["extra_flops"] == 2 * one["extra_flops"]
+    single, double = (passport("add_one", **SMALL | {"batch": batch}) for batch in (1, 2))
+    assert double["extra_flops"] == 2 * single["extra_flops"]
 
 
 def test_parameters_and_buffers_are_counted_apart(scheme):
     scheme("project", Project)
-    found = passport("project", **SMALL)
-    assert (found["parameters"], found["buffers"]) == (16 * 16, 7)
+    facts = passport("project", **SMALL)
+    assert (facts["parameters"], facts["buffers"]) == (16 * 16, 7)
 
 
 @pytest.mark.parametrize("max_len", [40, 63, 64, 1000])
 def test_the_longest_sequence_of_a_table_is_its_length(scheme, max_len):
     scheme("table", lambda d_model, n_heads: Table(d_model, n_heads, max_len))
-    found = passport("table", **SMALL)
-    assert (found["longest"], found["parameters"]) == (max_len, max_len * 16)
+    facts = passport("table", **SMALL)
+    assert (facts["longest"], facts["parameters"]) == (max_len, max_len * 16)
 
 
 def test_the_longest_sequence_is_found_at_every_door(scheme):
@@ -177,16 +177,16 @@ def test_a_table_too_short_to_shift_has_no_shift_error(scheme):
 
 def test_a_bias_by_offset_has_a_shift_error_of_rounding_only(scheme):
     scheme("distance", Distance)
-    found = passport("distance", **SMALL)
-    assert found["shift_error"] <= 1e-6
-    assert found["doors"] == ("bias",)
+    facts = passport("distance", **SMALL)
+    assert facts["shift_error"] <= 1e-6
+    assert facts["doors"] == ("bias",)
 
 
 def test_the_shift_error_does_not_depend_on_the_seed():
     torch.manual_seed(1)
-    one = passport("sinusoidal", **SMALL)["shift_error"]
+    first = passport("sinusoidal", **SMALL)["shift_error"]
     torch.manual_seed(2)
-    assert passport("sinusoidal", **SMALL)["shift_error"] == one
+    assert passport("sinusoidal", **SMALL)["shift_error"] == first
 
 
 def test_a_passport_in_words_says_everything_but_the_time_with_units():
@@ -271,9 +271,9 @@ class Causal(Distance):
 
 def test_a_scheme_for_causal_attention_is_measured_behind_a_mask(scheme):
     scheme("causal", Causal)
-    found = passport("causal", **SMALL)
-    assert found["causal"]
-    assert found["shift_error"] <= 1e-6
+    facts = passport("causal", **SMALL)
+    assert facts["causal"]
+    assert facts["shift_error"] <= 1e-6
 
 
 @pytest.mark.parametrize("causal", [False, True])
@@ -301,7 +301,7 @@ def test_the_search_for_the_longest_text_stops_where_one_position_takes_too_long
 
     monkeypatch.setattr(sys.modules[passport.__module__], "PATIENCE", 0.02)
     scheme("slow", Slow)
-    found = passport("slow", **SMALL)
-    assert found["longest"] is None
-    assert found["longest_tried"] < 2**20
-    assert f"no limit up to {found['longest_tried']:,} tokens" in passport_text(found)
+    facts = passport("slow", **SMALL)
+    assert facts["longest"] is None
+    assert facts["longest_tried"] < 2**20
+    assert f"no limit up to {facts['longest_tried']:,} tokens" in passport_text(facts)

@@ -63,8 +63,8 @@ def test_a_memory_is_read_without_the_pieces_before_it():
     model, text = rough_model("rope"), stretch(4)
     other = text.clone()
     other[:, :PIECE] = torch.randint(32, (len(text), PIECE))
-    one, two = (reread(model, some, [1, 2], [4, 8], 12) for some in (text, other))
-    assert torch.equal(one, two)
+    first, second = (reread(model, some, [1, 2], [4, 8], 12) for some in (text, other))
+    assert torch.equal(first, second)
 
 
 def misread(piece=PIECE, remembered=(), starts=()):

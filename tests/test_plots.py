@@ -245,12 +245,12 @@ def test_similarities_without_a_negative_one_start_at_zero():
     assert plots.similarity(plt.gca(), matrix - 0.5).get_clim() == (-1, 1)
 
 
-@pytest.mark.parametrize("own", [False, True])
+@pytest.mark.parametrize("inner_ticks", [False, True])
 @pytest.mark.parametrize("limit", [1.0, 2.345, 0.0037, 6.0])
-def test_a_colour_bar_has_a_tick_at_each_end(limit, own):
+def test_a_colour_bar_has_a_tick_at_each_end(limit, inner_ticks):
     fig, ax = plt.subplots()
-    image = plots.heatmap(ax, TABLE, unit="" if own else "score", limit=limit)
-    if own:
+    image = plots.heatmap(ax, TABLE, unit="" if inner_ticks else "score", limit=limit)
+    if inner_ticks:
         fig.colorbar(image, ax=ax)
     plots.png(fig)
     assert image.colorbar is not None
@@ -446,10 +446,10 @@ def test_a_description_may_hold_signs_that_html_reserves(shown):
 def test_show_gives_the_picture_its_alternative_text(monkeypatch):
     import IPython.display
 
-    found = []
-    monkeypatch.setattr(IPython.display, "display", lambda *a, **k: found.append(k))
+    metadata = []
+    monkeypatch.setattr(IPython.display, "display", lambda *a, **k: metadata.append(k))
     plots.show(plt.figure(), "a line")
-    assert found[0]["metadata"] == {"image/png": {"alt": "a line"}}
+    assert metadata[0]["metadata"] == {"image/png": {"alt": "a line"}}
 
 
 def test_show_closes_its_figure_and_no_other(shown):
@@ -481,11 +481,11 @@ def test_a_png_shows_the_same_as_the_quick_one_in_fewer_bytes(make):
     assert colour_gap(quick, small) <= 0.01
 
 
-def colour_gap(one, other, of=np.mean):
+def colour_gap(picture, other, of=np.mean):
     """The mean difference of two pictures of one size, where black and white differ by 1."""
     a, b = (
         np.asarray(Image.open(io.BytesIO(data)).convert("RGB"), dtype=float)
-        for data in (one, other)
+        for data in (picture, other)
     )
     return of(abs(a - b)) / 255
 

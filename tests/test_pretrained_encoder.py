@@ -46,9 +46,9 @@ TEXTS = [
 @pytest.fixture(scope="module")
 def encoder():
     before = torch.get_rng_state()
-    made: Any = minilm()
-    made.drew_numbers = not torch.equal(torch.get_rng_state(), before)
-    return made
+    model: Any = minilm()
+    model.drew_numbers = not torch.equal(torch.get_rng_state(), before)
+    return model
 
 
 @pytest.fixture(scope="module")
@@ -57,11 +57,11 @@ def bert():
     sizes = {"hidden_size": 384, "num_hidden_layers": 6, "intermediate_size": 1536}
     options: dict[str, Any] = {**sizes, "attn_implementation": "eager"}
     config = BertConfig(**options, num_attention_heads=12)
-    made = BertModel(config).eval()
+    model = BertModel(config).eval()
     kept = load_file(published(sentence_encoder.FOLDER + "model.safetensors"))
     kept.pop("embeddings.position_ids", None)
-    made.load_state_dict(kept)
-    return made
+    model.load_state_dict(kept)
+    return model
 
 
 @pytest.fixture
@@ -149,15 +149,15 @@ def test_a_sentence_in_a_batch_gets_what_it_gets_alone(encoder):
 
 def seen_by_layers(encoder, call):
     """What shapes and masks the first layer's attention meets during a call."""
-    found = []
+    calls = []
 
     def note(module, arguments, options):
-        found.append((tuple(arguments[0].shape[:2]), options["at"].visible is not None))
+        calls.append((tuple(arguments[0].shape[:2]), options["at"].visible is not None))
 
     hook = encoder.layers[0].attention.register_forward_pre_hook(note, with_kwargs=True)
     call()
     hook.remove()
-    return found
+    return calls
 
 
 def test_many_sentences_are_read_in_pieces_of_similar_length(encoder):
@@ -166,9 +166,9 @@ def test_many_sentences_are_read_in_pieces_of_similar_length(encoder):
     assert [count for (count, _), _ in pieces] == [32, 32, 6]
     lengths = [width for (_, width), _ in pieces]
     assert lengths == sorted(lengths) and lengths[0] < 10 == lengths[-1]
-    found = encoder.embed(many)
+    vectors = encoder.embed(many)
     for n in (0, 7, 33, 64, 69):
-        assert gap(found[n], encoder.embed(many[n])[0]) <= 1e-5
+        assert gap(vectors[n], encoder.embed(many[n])[0]) <= 1e-5
 
 
 def test_where_nothing_is_padded_attention_gets_no_mask(encoder):
@@ -221,29 +221,29 @@ def wordpiece(text, vocabulary):
         elif not (letter in "\0\ufffd" or kind in ("Cc", "Cf", "Cn", "Co")):
             letters.append(f" {letter} " if is_chinese(letter) else letter)
     plain = unicodedata.normalize("NFD", "".join(letters))
-    plain = "".join(one for one in plain if unicodedata.category(one) != "Mn").lower()
-    words = "".join(f" {one} " if is_punctuation(one) else one for one in plain).split()
-    found = []
+    plain = "".join(part for part in plain if unicodedata.category(part) != "Mn").lower()
+    words = "".join(f" {part} " if is_punctuation(part) else part for part in plain).split()
+    tokens = []
     for word in words:
         pieces, start = [], 0
         while start < len(word) <= 100:
             ends = range(len(word), start, -1)
             names = (("##" if start else "") + word[start:end] for end in ends)
-            best = next((one for one in names if one in vocabulary), None)
+            best = next((part for part in names if part in vocabulary), None)
             if best is None:
                 break
             pieces.append(vocabulary[best])
             start += len(best) - (2 if start else 0)
-        found += pieces if start == len(word) else [vocabulary["[UNK]"]]
-    return found
+        tokens += pieces if start == len(word) else [vocabulary["[UNK]"]]
+    return tokens
 
 
 def with_signs(text, vocabulary):
     """The same between signs such as [MASK], which are tokens wherever they stand."""
     signs = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
     for sign in signs:
-        before, found, after = text.partition(sign)
-        if found:
+        before, present, after = text.partition(sign)
+        if present:
             there = [with_signs(part, vocabulary) for part in (before, after)]
             return [*there[0], vocabulary[sign], *there[1]]
     return wordpiece(text, vocabulary)
@@ -264,8 +264,8 @@ def test_tokens_of_a_known_sentence_are_those_that_bert_has_for_it(encoder):
 
 @pytest.mark.parametrize("text", TEXTS)
 def test_tokens_are_those_of_wordpiece_written_out(encoder, vocabulary, text):
-    own = [101, *with_signs(text, vocabulary), 102]
-    assert encoder.encode(text)[0].tolist() == [own]
+    written_out = [101, *with_signs(text, vocabulary), 102]
+    assert encoder.encode(text)[0].tolist() == [written_out]
 
 
 def test_tokens_of_the_documentation_are_those_of_wordpiece_written_out(encoder, vocabulary):
@@ -296,21 +296,21 @@ def test_padding_is_0_and_hidden(encoder):
 def test_another_encoding_is_one_argument_and_shares_the_weights(encoder, name):
     before = encoder.embed(SENTENCES)
     other = encoder.with_encoding(create(name, d_model=384, n_heads=12))
-    found = other.embed(SENTENCES)
-    assert found.isfinite().all() and gap(found.norm(dim=-1), torch.ones(4)) <= 1e-5
-    assert gap(found, before) > 0.01
+    vectors = other.embed(SENTENCES)
+    assert vectors.isfinite().all() and gap(vectors.norm(dim=-1), torch.ones(4)) <= 1e-5
+    assert gap(vectors, before) > 0.01
     assert gap(encoder.embed(SENTENCES), before) == 0
-    theirs = {key: one for key, one in encoder.named_parameters() if "encoding" not in key}
-    for key, one in other.named_parameters():
-        assert "encoding" in key or one.data_ptr() == theirs[key].data_ptr()
+    theirs = dict(encoder.named_parameters())
+    for key, parameter in other.named_parameters():
+        assert "encoding" in key or parameter.data_ptr() == theirs[key].data_ptr()
 
 
 def test_each_layer_has_its_own_copy_of_an_encoding_that_is_not_shared(encoder):
     shaw = create("shaw", d_model=384, n_heads=12)
-    own = [layer.attention.encoding for layer in encoder.with_encoding(shaw).layers]
-    assert own[0] is shaw and len(set(map(id, own))) == 6
-    one = create("t5", d_model=384, n_heads=12)
-    assert {layer.attention.encoding for layer in encoder.with_encoding(one).layers} == {one}
+    encodings = [layer.attention.encoding for layer in encoder.with_encoding(shaw).layers]
+    assert encodings[0] is shaw and len(set(map(id, encodings))) == 6
+    t5 = create("t5", d_model=384, n_heads=12)
+    assert {layer.attention.encoding for layer in encoder.with_encoding(t5).layers} == {t5}
 
 
 def test_its_table_is_the_one_that_the_course_ships_rounded(encoder):
@@ -383,8 +383,8 @@ def test_loading_and_reading_leave_random_numbers_and_the_wheels_code_alone(enco
 
 def test_it_is_made_for_reading(encoder):
     assert not encoder.training
-    assert not any(one.requires_grad for one in encoder.parameters())
-    assert {one.dtype for one in encoder.parameters()} == {torch.float32}
+    assert not any(parameter.requires_grad for parameter in encoder.parameters())
+    assert {parameter.dtype for parameter in encoder.parameters()} == {torch.float32}
 
 
 def test_it_can_be_saved_and_loaded(encoder, tmp_path):
@@ -401,8 +401,8 @@ def test_it_can_be_saved_and_loaded(encoder, tmp_path):
 @pytest.mark.parametrize(("dtype", "near"), [(torch.float64, 1e-5), (torch.bfloat16, 0.05)])
 def test_other_dtypes_work(encoder, dtype, near):
     other = copy.deepcopy(encoder).to(dtype)
-    found = other.embed(SENTENCES)
-    assert found.dtype == dtype and gap(found.float(), encoder.embed(SENTENCES)) <= near
+    vectors = other.embed(SENTENCES)
+    assert vectors.dtype == dtype and gap(vectors.float(), encoder.embed(SENTENCES)) <= near
     blind = other.with_encoding(create("none", d_model=384, n_heads=12))
     assert blind.embed(SENTENCES).dtype == dtype
     assert encoder.words.weight.dtype == torch.float32

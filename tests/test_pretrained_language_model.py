@@ -83,24 +83,24 @@ THEIR_NAMES = {
 @pytest.fixture(scope="module")
 def read():
     """The model, and what was read from its file: the tensors by the file's names, the rest."""
-    found = SimpleNamespace(weights={}, file=None)
+    reading = SimpleNamespace(weights={}, file=None)
     renamed, tokenizer = language_model.renamed, language_model._tokenizer
 
     def keep_weights(weights, pairs):
-        found.weights.update(weights)
+        reading.weights.update(weights)
         return renamed(weights, pairs)
 
     def keep_file(file, parts):
-        found.file = file
+        reading.file = file
         return tokenizer(file, parts)
 
     before = torch.get_rng_state()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(language_model, "renamed", keep_weights)
         patch.setattr(language_model, "_tokenizer", keep_file)
-        found.model = smollm2()
-    found.drew_numbers = not torch.equal(torch.get_rng_state(), before)
-    return found
+        reading.model = smollm2()
+    reading.drew_numbers = not torch.equal(torch.get_rng_state(), before)
+    return reading
 
 
 @pytest.fixture(scope="module")
@@ -131,7 +131,7 @@ def llama(read):
     options: dict[str, Any] = {"rope_parameters": plain, "attn_implementation": "eager"}
     config = LlamaConfig(**SIZES, **options)
     with torch.device("meta"):
-        made = LlamaForCausalLM(config)
+        llama_model = LlamaForCausalLM(config)
     theirs = {}
     for name, weight in read.weights.items():
         if "attn_q" in name or "attn_k" in name:
@@ -139,11 +139,11 @@ def llama(read):
         for old, new in THEIR_NAMES.items():
             name = name.replace(old, new)
         theirs[name] = weight
-    made.load_state_dict(theirs, strict=False, assign=True)
-    made.tie_weights()
-    made.model.rotary_emb = turning()
-    assert not any(one.is_meta for one in made.parameters())
-    return made.eval()
+    llama_model.load_state_dict(theirs, strict=False, assign=True)
+    llama_model.tie_weights()
+    llama_model.model.rotary_emb = turning()
+    assert not any(parameter.is_meta for parameter in llama_model.parameters())
+    return llama_model.eval()
 
 
 @pytest.fixture(scope="module")
@@ -306,20 +306,20 @@ def test_a_scaling_is_one_argument_and_that_of_transformers_llama(
     scaled = model.with_encoding(scaling=scaling)
     assert scaled.encoding.scaling == scaling and model.encoding.scaling is None
     assert scaled.encoding.base == 100_000.0
-    found = scaled(ids)
+    scaled_logits = scaled(ids)
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(llama.model._modules, "rotary_emb", turning(**rope))
-        assert gap(found, llama(ids).logits) <= 1e-3
-    assert gap(found, logits[:, :24]) > 0.1
+        assert gap(scaled_logits, llama(ids).logits) <= 1e-3
+    assert gap(scaled_logits, logits[:, :24]) > 0.1
     same = model.with_encoding(Rotary(576, 9, 100_000.0, scaling=scaling))
-    assert gap(same(ids), found) == 0
+    assert gap(same(ids), scaled_logits) == 0
 
 
 @pytest.mark.thorough
 @torch.no_grad()
 def test_a_model_made_with_another_encoding_is_the_one_exchanged_later(model, ids):
-    made = smollm2(Rotary(576, 9, 100_000.0, scaling=YaRN(4, 32)))
-    assert gap(made(ids), model.with_encoding(scaling=YaRN(4, 32))(ids)) == 0
+    scaled = smollm2(Rotary(576, 9, 100_000.0, scaling=YaRN(4, 32)))
+    assert gap(scaled(ids), model.with_encoding(scaling=YaRN(4, 32))(ids)) == 0
 
 
 # Other encodings
@@ -336,19 +336,19 @@ MORE = [
 def test_another_encoding_is_one_argument_and_shares_the_weights(model, ids, logits, name):
     ids = ids[:, :12]
     changed = other(model, name)
-    found = changed(ids)
-    assert found.isfinite().all() and gap(found, logits[:, :12]) > 0.1
+    changed_logits = changed(ids)
+    assert changed_logits.isfinite().all() and gap(changed_logits, logits[:, :12]) > 0.1
     assert gap(model(ids), logits[:, :12]) <= 1e-3
-    theirs = {key: one for key, one in model.named_parameters() if "encoding" not in key}
-    for key, one in changed.named_parameters():
-        assert "encoding" in key or one.data_ptr() == theirs[key].data_ptr()
+    theirs = dict(model.named_parameters())
+    for key, parameter in changed.named_parameters():
+        assert "encoding" in key or parameter.data_ptr() == theirs[key].data_ptr()
 
 
 def test_layers_share_an_encoding_or_have_a_copy_each(model):
     for name, many in (("alibi", 1), ("fire", 30)):
         changed = other(model, name)
-        own = [layer.attention.encoding for layer in changed.layers]
-        assert own[0] is changed.encoding and len(set(map(id, own))) == many
+        encodings = [layer.attention.encoding for layer in changed.layers]
+        assert encodings[0] is changed.encoding and len(set(map(id, encodings))) == many
 
 
 @torch.no_grad()
@@ -364,7 +364,7 @@ def test_an_encoding_of_every_layer_is_passed_before_every_layer(model, ids):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(type(changed.encoding), "embed", noted)
         changed(ids[:, :4])
-    assert len(calls) == 30 and all(torch.equal(one, ids[:, :4]) for one in calls)
+    assert len(calls) == 30 and all(torch.equal(tokens, ids[:, :4]) for tokens in calls)
 
 
 def test_hooks_on_attention_see_every_layer(model, ids):
@@ -398,26 +398,26 @@ def test_a_text_read_piece_by_piece_has_the_logits_of_the_whole(model, ids, logi
     for piece in ids.split([7, 1, 1, 10, ids.shape[1] - 19], dim=1):
         parts.append(model(piece, cache=cache))
     assert gap(torch.cat(parts, 1), logits) <= 1e-3
-    assert {len(one) for one in cache} == {ids.shape[1]}
+    assert {len(layer) for layer in cache} == {ids.shape[1]}
 
 
 @torch.no_grad()
 def test_generated_tokens_are_the_likeliest_of_the_whole_text(model):
     start = torch.cat([model.encode(" One, two, three,"), model.encode(" The sky is the color,")])
-    found = model.generate(start, 10)
+    generated = model.generate(start, 10)
     count = start.shape[1]
-    assert found.shape == (2, count + 10) and torch.equal(found[:, :count], start)
-    likeliest = model(found[:, :-1]).argmax(-1)
-    assert torch.equal(found[:, count:], likeliest[:, count - 1 :])
-    assert model.decode(found[0, count:]).startswith(" four, five, six, seven,")
+    assert generated.shape == (2, count + 10) and torch.equal(generated[:, :count], start)
+    likeliest = model(generated[:, :-1]).argmax(-1)
+    assert torch.equal(generated[:, count:], likeliest[:, count - 1 :])
+    assert model.decode(generated[0, count:]).startswith(" four, five, six, seven,")
 
 
 def test_loss_is_the_cross_entropy_of_all_logits(model, ids, logits):
-    found = model.loss(ids)
+    losses = model.loss(ids)
     each = F.cross_entropy(logits[0, :-1].double(), ids[0, 1:], reduction="none")
-    assert found.shape == (1, ids.shape[1] - 1)
-    assert gap(found[0], each) <= 1e-4
-    assert gap(model.loss(ids.int()), found) <= 1e-4
+    assert losses.shape == (1, ids.shape[1] - 1)
+    assert gap(losses[0], each) <= 1e-4
+    assert gap(model.loss(ids.int()), losses) <= 1e-4
     assert model.loss(ids[:, :1]).shape == (1, 0)
 
 
@@ -504,14 +504,14 @@ def bpe(read):
         return [vocabulary[part] for part in parts]
 
     def encode(text):
-        found = []
+        numbers = []
         for part in SIGNS.split(text):
             if SIGNS.fullmatch(part):
-                found.append(vocabulary[part])
+                numbers.append(vocabulary[part])
                 continue
             for stretch in regex.findall(r"\p{N}|\P{N}+", part):
-                found += [number for word in WORDS.findall(stretch) for number in pieces(word)]
-        return found
+                numbers += [number for word in WORDS.findall(stretch) for number in pieces(word)]
+        return numbers
 
     return encode
 
@@ -576,18 +576,18 @@ def test_loading_and_reading_leave_random_numbers_and_the_wheels_code_alone(read
 
 def test_it_is_made_for_reading(model):
     assert not model.training
-    assert not any(one.requires_grad for one in model.parameters())
-    assert {one.dtype for one in model.parameters()} == {torch.float32}
-    assert sum(one.numel() for one in model.parameters()) == 134_515_008
+    assert not any(parameter.requires_grad for parameter in model.parameters())
+    assert {parameter.dtype for parameter in model.parameters()} == {torch.float32}
+    assert sum(parameter.numel() for parameter in model.parameters()) == 134_515_008
 
 
 @pytest.mark.thorough
 @torch.no_grad()
 def test_bfloat16_works(model, ids, logits):
     small = copy.deepcopy(model).to(torch.bfloat16)
-    found = small(ids[:, :12])
-    assert found.dtype == torch.bfloat16
-    assert gap(found.float().softmax(-1), logits[:, :12].softmax(-1)) <= 0.2
+    rounded = small(ids[:, :12])
+    assert rounded.dtype == torch.bfloat16
+    assert gap(rounded.float().softmax(-1), logits[:, :12].softmax(-1)) <= 0.2
     assert small.generate(ids[:, :4], 2).shape == (1, 6)
     assert small.with_encoding(scaling=Linear(2))(ids[:, :4]).isfinite().all()
     assert model.words.weight.dtype == torch.float32
@@ -596,8 +596,8 @@ def test_bfloat16_works(model, ids, logits):
 @pytest.mark.thorough
 @torch.no_grad()
 def test_float64_is_near_to_float32(model, ids, logits):
-    found = copy.deepcopy(model).to(torch.float64)(ids)
-    assert found.dtype == torch.float64 and gap(found, logits) <= 1e-3
+    precise = copy.deepcopy(model).to(torch.float64)(ids)
+    assert precise.dtype == torch.float64 and gap(precise, logits) <= 1e-3
 
 
 @pytest.mark.thorough

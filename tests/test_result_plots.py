@@ -55,8 +55,8 @@ def test_every_cell_carries_its_number_in_a_readable_colour():
 
 
 def test_squares_are_coloured_by_what_was_added_to_their_first_cell():
-    found = {"a": torch.tensor([[1.0, 2.0], [1.5, 3.0]]), "b": torch.full((2, 2), 7.0)}
-    first, second = squares(found, ("r", "s"), ("t", "u"), limit=2.0).axes
+    matrices = {"a": torch.tensor([[1.0, 2.0], [1.5, 3.0]]), "b": torch.full((2, 2), 7.0)}
+    first, second = squares(matrices, ("r", "s"), ("t", "u"), limit=2.0).axes
     assert torch.tensor(first.images[0].get_array()).tolist() == [[0, 1], [0.5, 2]]
     assert [text.get_text() for text in first.texts] == ["1.0", "2.0", "1.5", "3.0"]
     assert not np.asarray(second.images[0].get_array()).any()

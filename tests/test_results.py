@@ -18,21 +18,21 @@ SHORT, LONG = {"read": 64}, {"read": 256}
 
 def rows(short, long, order=None):
     """A table of one model's losses at two lengths; ``order`` shuffles its rows."""
-    found = [
+    records = [
         {"seed": seed, "read": read, "loss": loss}
         for read, losses in ((64, short), (256, long))
         for seed, loss in enumerate(losses)
         if loss is not None
     ]
-    table = pd.DataFrame(found)
+    table = pd.DataFrame(records)
     return table if order is None else table.sample(frac=1, random_state=order)
 
 
 def test_a_change_is_that_of_each_seed_not_that_of_the_means():
-    found = change(rows([1.0, 2.0, 3.0], [1.1, 2.1, 3.1]), SHORT, LONG)
-    assert found.mean == pytest.approx(0.1)
-    assert found.error == pytest.approx(0.0, abs=1e-12)  # the seeds differ, their changes do not
-    assert found.repeats == 3
+    difference = change(rows([1.0, 2.0, 3.0], [1.1, 2.1, 3.1]), SHORT, LONG)
+    assert difference.mean == pytest.approx(0.1)
+    assert difference.error == pytest.approx(0.0, abs=1e-12)  # all seeds change alike
+    assert difference.repeats == 3
 
 
 @given(st.integers(0, 2**16), st.integers(2, 6))
@@ -40,23 +40,23 @@ def test_the_order_of_the_rows_plays_no_part(seed, count):
     dice = np.random.default_rng(seed)
     short, long = dice.normal(size=(2, count))
     apart = long - short
-    found = change(rows(short, long, order=seed), SHORT, LONG)
-    assert found.mean == pytest.approx(apart.mean())
-    assert found.error == pytest.approx(apart.std(ddof=1) / count**0.5)
+    difference = change(rows(short, long, order=seed), SHORT, LONG)
+    assert difference.mean == pytest.approx(apart.mean())
+    assert difference.error == pytest.approx(apart.std(ddof=1) / count**0.5)
 
 
 def test_a_seed_without_a_partner_is_left_out():
-    found = change(rows([1.0, 5.0, 1.0], [1.2, None, 1.4]), SHORT, LONG)
-    assert found.repeats == 2
-    assert found.mean == pytest.approx(0.3)
+    difference = change(rows([1.0, 5.0, 1.0], [1.2, None, 1.4]), SHORT, LONG)
+    assert difference.repeats == 2
+    assert difference.mean == pytest.approx(0.3)
 
 
 def test_one_seed_has_no_error_and_says_so():
-    found = change(rows([1.0], [1.5]), SHORT, LONG)
-    assert math.isnan(found.error)
-    assert math.isnan(found.margin)
-    assert str(found) == "+0.500 (once)"
-    assert found.above(0.4) and not found.above(0.6)
+    difference = change(rows([1.0], [1.5]), SHORT, LONG)
+    assert math.isnan(difference.error)
+    assert math.isnan(difference.margin)
+    assert str(difference) == "+0.500 (once)"
+    assert difference.above(0.4) and not difference.above(0.6)
 
 
 @pytest.mark.parametrize(
@@ -69,21 +69,21 @@ def test_t_quantiles_are_those_of_the_printed_tables(freedom, share, printed):
 
 @given(st.lists(st.floats(-2, 2, width=32), min_size=2, max_size=8, unique=True))
 def test_above_and_below_agree_with_a_t_test(values):
-    found = average(torch.tensor(values, dtype=torch.float64))
-    ends = stats.t.interval(0.95, len(values) - 1, found.mean, found.error)
+    mean = average(torch.tensor(values, dtype=torch.float64))
+    ends = stats.t.interval(0.95, len(values) - 1, mean.mean, mean.error)
     low, high = map(float, ends)
     for yardstick in (low - 1e-3, low + 1e-3, high - 1e-3, high + 1e-3, 0.0):
         if min(abs(low - yardstick), abs(high - yardstick)) > 1e-4:
-            assert found.above(yardstick) == (low > yardstick)
-            assert found.below(yardstick) == (high < yardstick)
+            assert mean.above(yardstick) == (low > yardstick)
+            assert mean.below(yardstick) == (high < yardstick)
 
 
 def test_the_interval_of_three_seeds_is_far_wider_than_two_standard_errors():
-    found = Change(0.3, 0.1, 3)  # 0.3 ± 4.303 · 0.1
-    assert not found.above(0.0) and Change(0.3, 0.1, 5).above(0.0)
-    assert not found.below(0.7) and found.below(0.75)
-    assert not found.below() and Change(-0.5, 0.1, 3).below()
-    assert str(found) == "+0.300 ± 0.430"
+    difference = Change(0.3, 0.1, 3)  # 0.3 ± 4.303 · 0.1
+    assert not difference.above(0.0) and Change(0.3, 0.1, 5).above(0.0)
+    assert not difference.below(0.7) and difference.below(0.75)
+    assert not difference.below() and Change(-0.5, 0.1, 3).below()
+    assert str(difference) == "+0.300 ± 0.430"
 
 
 def test_a_run_that_diverged_is_not_dropped_and_counts_as_a_rise():
@@ -103,9 +103,9 @@ def test_a_choice_that_mixes_rows_is_refused():
 
 
 def test_an_average_has_the_standard_error_of_a_mean():
-    found = average(torch.tensor([1.0, 2.0, 3.0, 6.0]))
-    assert found.mean == pytest.approx(3.0)
-    assert found.error == pytest.approx(np.std([1, 2, 3, 6], ddof=1) / 2)
+    mean = average(torch.tensor([1.0, 2.0, 3.0, 6.0]))
+    assert mean.mean == pytest.approx(3.0)
+    assert mean.error == pytest.approx(np.std([1, 2, 3, 6], ddof=1) / 2)
     assert math.isnan(average(torch.ones(1)).error)
 
 

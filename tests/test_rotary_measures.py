@@ -24,19 +24,19 @@ def test_shares_add_up_to_one_in_each_head():
 def test_a_share_is_the_pairs_covariance_with_the_score_over_keys():
     q, k = draw(30, 1)
     angles = rope_angles(torch.arange(30), THETA)
-    turned = [apply_rope(one[0], angles).double().unflatten(-1, (8, 2)) for one in (q, k)]
+    turned = [apply_rope(vectors[0], angles).double().unflatten(-1, (8, 2)) for vectors in (q, k)]
     shares = torch.zeros(8, dtype=torch.float64)
     for i in range(16, 30):
         parts = (turned[0][i] * turned[1][1 : i + 1]).sum(-1)  # (keys, pairs)
         parts = parts - parts.mean(0)
         shares += (parts * parts.sum(1, keepdim=True)).sum(0)
     position, content = measures.pair_shares(q, k, THETA)
-    found = position + content
-    torch.testing.assert_close(found[0].double(), shares / shares.sum(), atol=1e-5, rtol=0)
+    sums = position + content
+    torch.testing.assert_close(sums[0].double(), shares / shares.sum(), atol=1e-5, rtol=0)
 
 
 def test_equal_tokens_leave_nothing_to_content():
-    q, k = (one[:, :1].expand(-1, 120, -1) for one in draw())
+    q, k = (vectors[:, :1].expand(-1, 120, -1) for vectors in draw())
     position, content = measures.pair_shares(q, k, THETA)
     torch.testing.assert_close(position.sum(1), torch.ones(2))
     assert float(content.abs().max()) < 1e-5
@@ -58,12 +58,12 @@ def test_the_first_token_does_not_count():
     q, k = draw()
     expected = measures.pair_shares(q, k, THETA)
     k[:, 0] = 100 * k[:, 0]
-    for found, want in zip(measures.pair_shares(q, k, THETA), expected, strict=True):
-        torch.testing.assert_close(found, want)
+    for shares, want in zip(measures.pair_shares(q, k, THETA), expected, strict=True):
+        torch.testing.assert_close(shares, want)
 
 
 def test_mean_products_give_the_mean_score_by_distance_where_all_tokens_are_equal():
-    q, k = (one[:, :1].expand(-1, 60, -1) for one in draw())
+    q, k = (vectors[:, :1].expand(-1, 60, -1) for vectors in draw())
     z = measures.mean_products(q, k)
     angles = rope_angles(torch.arange(60), THETA)
     scores = apply_rope(q, angles) @ apply_rope(k, angles).mT

@@ -70,11 +70,13 @@ class Own(nn.Module):
 
 
 def state(module):
-    return {name: one.clone() for name, one in module.state_dict().items()}
+    return {name: tensor.clone() for name, tensor in module.state_dict().items()}
 
 
-def same(one, other):
-    return one.keys() == other.keys() and all(torch.equal(one[name], other[name]) for name in one)
+def same(state_dict, other):
+    if state_dict.keys() != other.keys():
+        return False
+    return all(torch.equal(state_dict[name], other[name]) for name in state_dict)
 
 
 def attention(model, layer):
@@ -101,10 +103,10 @@ def rewritten(path, **changes):
     """A file that says something else of itself, with a checksum that fits."""
     content = path.read_bytes()
     header, data = saving._split(content)
-    found = json.loads(header["__metadata__"][saving.KEY]) | changes
-    found.pop("sha256")
-    found["sha256"] = saving._digest(found, data)
-    header = {saving.KEY: json.dumps(found)}
+    description = json.loads(header["__metadata__"][saving.KEY]) | changes
+    description.pop("sha256")
+    description["sha256"] = saving._digest(description, data)
+    header = {saving.KEY: json.dumps(description)}
     path.write_bytes(safetensors.save(safetensors.load(content), header))
 
 
@@ -127,14 +129,14 @@ def rope(path):
 def test_a_model_reads_the_same_once_saved_and_loaded(variant, path):
     model, tokens = tiny(variant, n_layers=3), sentence()
     model.save(path)
-    wanted = logits(model, tokens)
+    expected = logits(model, tokens)
     torch.manual_seed(1)
     other = tiny(variant, n_layers=3)
-    assert not torch.equal(logits(other, tokens), wanted)
+    assert not torch.equal(logits(other, tokens), expected)
     assert other.load(path) is other
-    assert torch.equal(logits(other, tokens), wanted)
+    assert torch.equal(logits(other, tokens), expected)
     again = from_file(path)
-    assert torch.equal(logits(again, tokens), wanted)
+    assert torch.equal(logits(again, tokens), expected)
     assert again.settings == model.settings
     assert not again.training and same(state(again), state(model))
 
@@ -173,10 +175,10 @@ def test_a_tensor_with_several_names_is_written_once(path):
 def test_weights_are_rounded_in_the_file_and_float32_in_the_model(dtype, path):
     model = tiny(("t5", {}))
     model.save(path, dtype)
-    assert {one.dtype for one in safetensors.load(path.read_bytes()).values()} == {dtype}
+    assert {tensor.dtype for tensor in safetensors.load(path.read_bytes()).values()} == {dtype}
     again = from_file(path)
-    for name, one in again.state_dict().items():
-        assert torch.equal(one, model.state_dict()[name].to(dtype).float())
+    for name, tensor in again.state_dict().items():
+        assert torch.equal(tensor, model.state_dict()[name].to(dtype).float())
     assert tiny(("t5", {})).double().load(path).embedding.weight.dtype == torch.float64
     assert next(model.parameters()).dtype == torch.float32  # saving changed nothing
 
@@ -218,15 +220,15 @@ def test_numpys_whole_numbers_and_another_default_dtype_do_no_harm(path):
     finally:
         torch.set_default_dtype(torch.float32)
     assert again.settings == {**model.settings, "log_n": 4}
-    assert {one.dtype for one in again.parameters()} == {torch.float32}
+    assert {parameter.dtype for parameter in again.parameters()} == {torch.float32}
     assert same(state(again), state(model))
 
 
 def test_a_file_says_what_it_holds(path):
     tiny(("rope", ROPE)).save(path, recipe={"steps": 3}, by="hand", scaling=Linear(2))
-    found = saving.about(path)
+    description = saving.about(path)
     scaling = {"kind": "YaRN", **dataclasses.asdict(ROPE["scaling"])}
-    assert found["parts"]["encoding"] == {
+    assert description["parts"]["encoding"] == {
         "class": "Rotary",
         "options": {
             "d_model": 16,
@@ -237,11 +239,11 @@ def test_a_file_says_what_it_holds(path):
             "scaling": scaling,
         },
     }
-    encodings = [name for name, part in found["parts"].items() if part["class"] == "Rotary"]
+    encodings = [name for name, part in description["parts"].items() if part["class"] == "Rotary"]
     assert encodings == ["encoding"]  # all layers share it
-    assert found["notes"]["recipe"] == {"steps": 3} and found["notes"]["by"] == "hand"
-    assert found["notes"]["scaling"] == {"kind": "Linear", "factor": 2}
-    assert found["format"] == saving.FORMAT
+    assert description["notes"]["recipe"] == {"steps": 3} and description["notes"]["by"] == "hand"
+    assert description["notes"]["scaling"] == {"kind": "Linear", "factor": 2}
+    assert description["format"] == saving.FORMAT
 
 
 def test_the_same_model_gives_the_same_bytes(tmp_path):
@@ -482,8 +484,8 @@ def test_a_changed_copy_has_the_weights_and_the_change_and_nothing_in_common():
     assert not copied.training and model.training
     assert same(state(copied), state(model))
     assert torch.equal(logits(model.changed(), tokens), logits(model, tokens))
-    for one in (*copied.parameters(), *copied.changed(log_n=None).parameters()):
-        one.data.add_(1)
+    for parameter in (*copied.parameters(), *copied.changed(log_n=None).parameters()):
+        parameter.data.add_(1)
     assert not same(state(copied), state(model))
     assert copied.changed(log_n=None).settings == {**model.settings, "beyond": "interpolate"}
 
@@ -529,10 +531,10 @@ def test_changes_are_made_to_what_the_file_describes(rope):
 
 def test_random_numbers_outside_go_on_as_if_no_model_had_been_read(rope):
     torch.manual_seed(3)
-    wanted = torch.rand(2)
+    expected = torch.rand(2)
     torch.manual_seed(3)
     from_file(rope, log_n=4).changed(log_n=5)
-    assert torch.equal(torch.rand(2), wanted)
+    assert torch.equal(torch.rand(2), expected)
 
 
 # What the course ships

@@ -38,8 +38,8 @@ def test_reordering_turns_one_order_into_the_other(words, seed):
 def test_every_sentence_of_the_order_task_stands_beside_its_reversal_with_the_other_label():
     task = sentences.who_loves_whom()
     for rows, labels in ((task.train, task.train_labels), (task.test, task.test_labels)):
-        found = {tuple(s): int(label) for s, label in zip(rows.tolist(), labels, strict=True)}
-        assert all(found[s[::-1]] == 1 - label for s, label in found.items())
+        label_of = {tuple(s): int(label) for s, label in zip(rows.tolist(), labels, strict=True)}
+        assert all(label_of[s[::-1]] == 1 - label for s, label in label_of.items())
 
 
 def test_no_pair_of_names_is_in_both_training_and_test():

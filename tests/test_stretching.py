@@ -37,13 +37,13 @@ def model(known):
 
 
 @pytest.fixture(scope="module")
-def found():
+def run():
     return stretching_runs.run(MADE, CORPUS, LENGTHS, FINDER, STEPS, bar=False)
 
 
 @pytest.fixture(scope="module")
-def losses(found):
-    return pd.DataFrame(found["losses"])
+def losses(run):
+    return pd.DataFrame(run["losses"])
 
 
 def speeds(way, factor=8, length=64, d=32):
@@ -115,8 +115,8 @@ def test_every_way_is_read_at_every_length_before_and_after(losses):
     assert set(losses.tuned) == {0, STEPS}
     assert set(losses[losses.tuned > 0].tuned_at) == {8, 64}
     assert set(losses[losses.tuned == 0].tuned_at) == {0}
-    told = ["way", "factor", "tuned", "tuned_at", "reading", "read"]
-    assert not losses.duplicated(told).any()
+    columns = ["way", "factor", "tuned", "tuned_at", "reading", "read"]
+    assert not losses.duplicated(columns).any()
     assert losses.judged.nunique() == 1 and np.isfinite(losses.loss).all()
 
 
@@ -159,10 +159,10 @@ def test_the_control_sees_the_same_bytes_in_shorter_pieces(model, known, monkeyp
         on = stretching.stretched(model, "direct", 1, MADE.length)
         fine_tune(on, MADE, known, length=64, steps=2, cut=cut, bar=False)
     whole, pieces = seen[:2], seen[2:]
-    for one, other in zip(whole, pieces, strict=True):
-        assert one.tokens.shape == (2, 64) and other.tokens.shape == (16, 8)
+    for step, other in zip(whole, pieces, strict=True):
+        assert step.tokens.shape == (2, 64) and other.tokens.shape == (16, 8)
         for name in ("tokens", "targets"):
-            assert torch.equal(getattr(one, name).flatten(), getattr(other, name).flatten())
+            assert torch.equal(getattr(step, name).flatten(), getattr(other, name).flatten())
 
 
 def test_direct_is_the_model_as_it_was_trained(losses, known, model):
@@ -184,23 +184,23 @@ def test_fine_tuning_changes_a_copy_and_reads_as_many_bytes_a_step(model, known,
     before = model.embedding.weight.clone()
     tuned = stretching.stretched(model, "YaRN", 8, MADE.length)
     fine_tune(tuned, MADE, known, length=64, steps=2, bar=False)
-    assert [one.tokens.shape for one in seen] == [(2, 64)] * 2
+    assert [examples.tokens.shape for examples in seen] == [(2, 64)] * 2
     assert torch.equal(model.embedding.weight, before)
     assert not torch.equal(tuned.embedding.weight, before)
 
 
 @pytest.mark.thorough
-def test_a_run_can_be_repeated(found):
+def test_a_run_can_be_repeated(run):
     again = stretching_runs.run(MADE, CORPUS, LENGTHS, FINDER, STEPS, bar=False)
-    assert [row["loss"] for row in again["losses"]] == [row["loss"] for row in found["losses"]]
-    assert again["needles"] == found["needles"]
+    assert [row["loss"] for row in again["losses"]] == [row["loss"] for row in run["losses"]]
+    assert again["needles"] == run["needles"]
 
 
-def test_needles_are_asked_at_every_depth_and_length(found):
-    asked = pd.DataFrame(found["needles"])
-    assert len(asked) == len(stretching_needles.WAYS) * 4 * len(stretching_needles.DEPTHS)
-    assert sorted(set(asked["read"])) == [8, 16, 32, 64]
-    assert asked.accuracy.between(0, 1).all()
+def test_needles_are_asked_at_every_depth_and_length(run):
+    rows = pd.DataFrame(run["needles"])
+    assert len(rows) == len(stretching_needles.WAYS) * 4 * len(stretching_needles.DEPTHS)
+    assert sorted(set(rows["read"])) == [8, 16, 32, 64]
+    assert rows.accuracy.between(0, 1).all()
 
 
 @pytest.mark.parametrize("depth", stretching_needles.DEPTHS)
@@ -228,9 +228,9 @@ def test_a_result_is_found_again_under_its_key(tmp_path):
     assert store.load(key) == {"losses": [], "needles": []}
 
 
-def test_a_job_is_the_run_of_its_recipe(found):
+def test_a_job_is_the_run_of_its_recipe(run):
     ((_, job),) = stretching_runs.jobs([MADE], CORPUS, LENGTHS, FINDER, STEPS)
-    assert job()["needles"] == found["needles"]
+    assert job()["needles"] == run["needles"]
 
 
 def test_a_pair_that_went_round_has_no_new_angles():

@@ -19,8 +19,8 @@ def seeded(seed=0):
 
 @given(st.integers(-8, 8), st.integers(0, 2**16))
 def test_the_answer_stands_at_the_offset(offset, seed):
-    found = tasks.token_at_offset(offset, **SMALL, generator=seeded(seed))
-    for tokens, targets in zip(*found, strict=True):
+    examples = tasks.token_at_offset(offset, **SMALL, generator=seeded(seed))
+    for tokens, targets in zip(*examples, strict=True):
         for i in range(9):
             inside = 0 <= i + offset < 9
             assert targets[i] == (tokens[i + offset] if inside else tasks.IGNORED_TARGET)
@@ -28,16 +28,16 @@ def test_the_answer_stands_at_the_offset(offset, seed):
 
 @given(st.integers(0, 8), st.integers(0, 2**16))
 def test_the_answer_stands_at_the_place(place, seed):
-    found = tasks.token_at_place(place, **SMALL, generator=seeded(seed))
-    for tokens, targets in zip(*found, strict=True):
+    examples = tasks.token_at_place(place, **SMALL, generator=seeded(seed))
+    for tokens, targets in zip(*examples, strict=True):
         for i in range(9):
             assert targets[i] == (tokens[place] if i >= place else tasks.IGNORED_TARGET)
 
 
 @given(st.integers(1, 9), st.integers(0, 2**16))
 def test_a_row_is_answered_backwards_from_the_sign_on(length, seed):
-    found = tasks.reverse(**SMALL | {"length": length}, generator=seeded(seed))
-    for tokens, targets in zip(*(part.tolist() for part in found), strict=True):
+    examples = tasks.reverse(**SMALL | {"length": length}, generator=seeded(seed))
+    for tokens, targets in zip(*(part.tolist() for part in examples), strict=True):
         symbols, rest = tokens[:length], tokens[length:]
         assert rest[0] == 5 and 5 not in symbols + rest[1:]
         assert targets == [tasks.IGNORED_TARGET] * length + symbols[::-1]
@@ -46,41 +46,41 @@ def test_a_row_is_answered_backwards_from_the_sign_on(length, seed):
 
 @given(st.integers(3, 12), st.integers(0, 2**16))
 def test_the_symbol_after_the_only_marker_is_asked_at_the_end(length, seed):
-    found = tasks.token_after_marker(**SMALL | {"length": length}, generator=seeded(seed))
-    for tokens, targets in zip(*(part.tolist() for part in found), strict=True):
+    examples = tasks.token_after_marker(**SMALL | {"length": length}, generator=seeded(seed))
+    for tokens, targets in zip(*(part.tolist() for part in examples), strict=True):
         assert tokens.count(5) == 1 and tokens[-1] == 6
         assert targets == [tasks.IGNORED_TARGET] * (length - 1) + [tokens[tokens.index(5) + 1]]
         assert targets[-1] < 5
 
 
 def test_the_marker_stands_at_every_place_where_a_symbol_follows():
-    found = tasks.token_after_marker(**SMALL | {"batch": 300}, generator=seeded())
-    assert (found.tokens == 5).nonzero()[:, 1].unique().tolist() == list(range(7))
+    examples = tasks.token_after_marker(**SMALL | {"batch": 300}, generator=seeded())
+    assert (examples.tokens == 5).nonzero()[:, 1].unique().tolist() == list(range(7))
 
 
 @pytest.mark.parametrize("task", [tasks.token_at_offset, tasks.token_at_place])
 def test_the_same_seed_draws_the_same_batch_and_the_next_draw_another(task):
     generator = seeded()
-    one, two, again = (task(2, **SMALL, generator=g) for g in (generator, generator, seeded()))
-    assert torch.equal(one.tokens, again.tokens)
-    assert not torch.equal(one.tokens, two.tokens)
+    first, second, again = (task(2, **SMALL, generator=g) for g in (generator, generator, seeded()))
+    assert torch.equal(first.tokens, again.tokens)
+    assert not torch.equal(first.tokens, second.tokens)
 
 
 def test_guessing_is_right_as_often_as_there_are_words():
-    found = tasks.token_at_offset(-3, length=40, batch=200, vocab_size=5, generator=seeded())
-    asked = found.targets != tasks.IGNORED_TARGET
-    share = [(found.targets[asked] == word).float().mean() for word in range(5)]
-    assert all(abs(float(one) - 0.2) < 0.02 for one in share)
+    examples = tasks.token_at_offset(-3, length=40, batch=200, vocab_size=5, generator=seeded())
+    has_target = examples.targets != tasks.IGNORED_TARGET
+    shares = [(examples.targets[has_target] == word).float().mean() for word in range(5)]
+    assert all(abs(float(share) - 0.2) < 0.02 for share in shares)
 
 
 def test_tokens_that_are_not_asked_count_neither_in_loss_nor_in_accuracy():
     model = TinyTransformer(5, "none", d_model=8, n_layers=1, n_heads=1).eval()
-    found = tasks.token_at_place(6, **SMALL, generator=seeded())
-    logits = model(found.tokens)[:, 6:].flatten(0, 1)
-    expected = torch.nn.functional.cross_entropy(logits, found.targets[:, 6:].flatten())
-    assert float(tasks.loss(model, found).detach()) == pytest.approx(float(expected.detach()))
-    right = (logits.argmax(-1) == found.targets[:, 6:].flatten()).float().mean()
-    assert tasks.accuracy(model, found) == pytest.approx(float(right))
+    examples = tasks.token_at_place(6, **SMALL, generator=seeded())
+    logits = model(examples.tokens)[:, 6:].flatten(0, 1)
+    expected = torch.nn.functional.cross_entropy(logits, examples.targets[:, 6:].flatten())
+    assert float(tasks.loss(model, examples).detach()) == pytest.approx(float(expected.detach()))
+    right = (logits.argmax(-1) == examples.targets[:, 6:].flatten()).float().mean()
+    assert tasks.accuracy(model, examples) == pytest.approx(float(right))
 
 
 def test_a_model_that_sees_offsets_learns_to_name_the_token_before():
@@ -98,8 +98,8 @@ def test_a_model_that_sees_offsets_learns_to_name_the_token_before():
 
 
 def test_examples_move_to_a_device():
-    found = tasks.token_at_place(1, **SMALL, generator=seeded()).to(torch.device("meta"))
-    assert {part.device.type for part in found} == {"meta"}
+    examples = tasks.token_at_place(1, **SMALL, generator=seeded()).to(torch.device("meta"))
+    assert {part.device.type for part in examples} == {"meta"}
 
 
 def draw(task=tasks.token_at_offset, where=1, generator=None, **options):

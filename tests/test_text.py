@@ -30,8 +30,8 @@ def test_the_shipped_text_is_readable_english_about_python():
 
 def test_no_paragraph_of_the_shipped_text_comes_twice():
     paragraphs = bytes(text.documentation().tolist()).decode().split("\n\n")
-    told = [" ".join(paragraph.split()) for paragraph in paragraphs]
-    assert len(told) == len(set(told))
+    normalised = [" ".join(paragraph.split()) for paragraph in paragraphs]
+    assert len(normalised) == len(set(normalised))
 
 
 def test_the_tool_keeps_each_paragraph_where_it_comes_first():
@@ -55,24 +55,24 @@ def test_a_held_out_block_is_a_stretch_of_the_text():
 
 @given(st.integers(1, 30), st.integers(0, 2**16))
 def test_a_drawn_piece_asks_each_byte_for_the_next(length, seed):
-    found = text.draw(torch.arange(50), length=length, batch=3, generator=seeded(seed))
-    assert found.tokens.shape == found.targets.shape == (3, length)
-    assert torch.equal(found.targets, found.tokens + 1)
-    assert bool((found.tokens.diff(dim=1) == 1).all())
+    examples = text.draw(torch.arange(50), length=length, batch=3, generator=seeded(seed))
+    assert examples.tokens.shape == examples.targets.shape == (3, length)
+    assert torch.equal(examples.targets, examples.tokens + 1)
+    assert bool((examples.tokens.diff(dim=1) == 1).all())
 
 
 def test_drawn_pieces_reach_the_first_and_the_last_byte():
-    found = text.draw(torch.arange(12), length=10, batch=200, generator=seeded())
-    assert (int(found.tokens.min()), int(found.targets.max())) == (0, 11)
+    examples = text.draw(torch.arange(12), length=10, batch=200, generator=seeded())
+    assert (int(examples.tokens.min()), int(examples.targets.max())) == (0, 11)
 
 
 @given(st.integers(1, 19))
 def test_cut_pieces_do_not_overlap_and_drop_less_than_a_piece(length):
     blocks = torch.arange(40).view(2, 20)
-    found = text.pieces(blocks, length=length)
-    asked = found.targets.flatten().tolist()
-    assert len(asked) == len(set(asked)) == 2 * ((20 - 1) // length) * length
-    assert torch.equal(found.targets, found.tokens + 1)
+    examples = text.pieces(blocks, length=length)
+    targets = examples.targets.flatten().tolist()
+    assert len(targets) == len(set(targets)) == 2 * ((20 - 1) // length) * length
+    assert torch.equal(examples.targets, examples.tokens + 1)
 
 
 @pytest.mark.parametrize("length", [8, 500])
@@ -98,10 +98,10 @@ def test_what_is_not_asked_has_no_loss_and_changes_none():
     torch.manual_seed(0)
     model = TinyTransformer(256, "rope", d_model=16, n_layers=1, n_heads=2).eval()
     tokens, targets = text.pieces(torch.randint(256, (3, 41), generator=seeded()), length=8)
-    asked = torch.rand(targets.shape, generator=seeded()) < 0.5
-    some = tasks.Examples(tokens, targets.masked_fill(~asked, tasks.IGNORED_TARGET))
+    has_target = torch.rand(targets.shape, generator=seeded()) < 0.5
+    some = tasks.Examples(tokens, targets.masked_fill(~has_target, tasks.IGNORED_TARGET))
     whole = trained_models.losses(model, tasks.Examples(tokens, targets))
-    torch.testing.assert_close(trained_models.losses(model, some), whole * asked)
+    torch.testing.assert_close(trained_models.losses(model, some), whole * has_target)
 
 
 def test_a_model_learns_from_the_text_to_read_what_it_never_saw():

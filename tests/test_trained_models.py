@@ -17,8 +17,8 @@ def test_the_entropy_is_that_of_the_weights_worked_out_by_hand(encoding):
         block.attention_norm.register_forward_hook(lambda _, __, out: entered.append(out))
     model(tokens)
     inputs, row = entered[:2], torch.arange(10)
-    found = entropy_by_query(model, tokens)
-    for block, x, nats in zip(model.blocks, inputs, found, strict=True):
+    measured = entropy_by_query(model, tokens)
+    for block, x, nats in zip(model.blocks, inputs, measured, strict=True):
         q, k = (
             (x @ W.weight.T).view(3, 10, 2, 8).transpose(1, 2)
             for W in (block.attention.W_q, block.attention.W_k)
@@ -33,10 +33,10 @@ def test_the_entropy_is_that_of_the_weights_worked_out_by_hand(encoding):
 
 @pytest.mark.parametrize("encoding", NAMES)
 def test_no_query_has_more_entropy_than_its_keys_allow(encoding):
-    found = entropy_by_query(rough_model(encoding), torch.randint(32, (2, 12)))
-    assert found.shape == (2, 2, 12)
+    measured = entropy_by_query(rough_model(encoding), torch.randint(32, (2, 12)))
+    assert measured.shape == (2, 2, 12)
     most = (torch.arange(12) + 1.0).log()
-    assert bool((found >= -1e-6).all()) and bool((found <= most + 1e-5).all())
+    assert bool((measured >= -1e-6).all()) and bool((measured <= most + 1e-5).all())
 
 
 @pytest.mark.parametrize("encoding", NAMES)

@@ -12,6 +12,7 @@ from site_html import escaped, opening, tag
 from site_page import Page
 from site_questions import Question
 
+from course_lab.recorded_claims import read_claims
 from course_utils.texts import data
 
 HERE = "<!-- claims -->"
@@ -27,7 +28,7 @@ Claim = dict[str, str]  # a row of the file
 
 def page(markdown: str) -> Page:
     """The page, with all claims."""
-    claims = data.claims()
+    claims = read_claims()
     questions = [_question(claim) for claim in claims]
     blocks = [site_questions.score(questions), _filters(claims), opening("div", id=LIST)]
     for claim, question in zip(claims, questions, strict=True):

@@ -7,7 +7,7 @@ from functools import cache
 from course_lab.claims import GUESSES
 from course_lab.explorers.controls import Choice, Control, Slider
 from course_lab.explorers.explorer import Explorer
-from course_utils.texts import data
+from course_lab.recorded_claims import read_claims
 
 ALL_LESSONS, NO_GUESS = "all lessons", "not yet"
 COLUMNS = ("id", "claim", "scope", "verdict", "measured", "evidence", "lesson")
@@ -19,7 +19,7 @@ def ledger_rows() -> list[dict[str, str]]:
 
     Claims of a closer look count for its lesson.
     """
-    rows = [{name: row[name] for name in COLUMNS} for row in data.claims()]
+    rows = [{name: row[name] for name in COLUMNS} for row in read_claims()]
     for row in rows:
         row["lesson"] = row["lesson"].rpartition("/")[2][:2]
     return sorted(rows, key=lambda row: (row["lesson"], row["id"]))

@@ -46,9 +46,9 @@ class LineEnds(Artist):
         ends = [_end(curve, box) for curve in self.curves]
         height = max(name.get_window_extent(renderer).height for name in self.names) * 0.95
         upwards = sorted(range(len(ends)), key=lambda number: ends[number][1])
-        wanted = np.array([ends[number][1] for number in upwards])
+        desired = np.array([ends[number][1] for number in upwards])
         left = box.x1 + GAP * scale
-        for number, y in zip(upwards, _spaced(wanted, height, box.y0, box.y1), strict=True):
+        for number, y in zip(upwards, _spaced(desired, height, box.y0, box.y1), strict=True):
             end_x, end_y = ends[number]
             self.names[number].set_position((left, y))
             leader_x = [end_x, box.x1 + 4 * scale, left - 3 * scale]
@@ -77,15 +77,15 @@ def _end(curve: Line2D, box: BboxBase) -> tuple[float, float]:
     return float(x), float(np.clip(y, box.y0, box.y1))
 
 
-def _spaced(wanted: np.ndarray, height: float, low: float, high: float) -> np.ndarray:
-    """Ascending places as near as can be to the wanted ones, each a height above the last.
+def _spaced(desired: np.ndarray, height: float, low: float, high: float) -> np.ndarray:
+    """Ascending places as near as can be to the desired ones, each a height above the last.
 
     Places that would overlap are joined to a block, which stands at the average of where its
     members want it.
     """
-    steps = height * np.arange(len(wanted))
+    steps = height * np.arange(len(desired))
     blocks: list[list[float]] = []  # where each member wants the block's first place
-    for place in wanted - steps:
+    for place in desired - steps:
         blocks.append([place])
         while len(blocks) > 1 and np.mean(blocks[-2]) > np.mean(blocks[-1]):
             last = blocks.pop()

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import re
 from pathlib import Path
@@ -40,7 +39,7 @@ def checksums() -> dict[str, str]:
     path = folder() / CHECKSUMS
     listing = path.read_text(encoding="utf-8", errors="replace")
     if not re.fullmatch(r"([0-9a-f]{64}  \S+\n)+", listing):
-        raise OSError(f"data file {path} is damaged: it lists no checksums; {_restore(path)}")
+        raise OSError(f"data file {path} is damaged: it lists no checksums; {how_to_restore(path)}")
     return {line[66:]: line[:64] for line in listing.splitlines()}
 
 
@@ -49,17 +48,18 @@ def verified(name: str) -> Path:
     listed = checksums()
     path = folder() / validation.choice("name", name, listed)
     if not path.is_file():
-        raise FileNotFoundError(f"data file {path} is missing; {_restore(path)}")
-    found = hashlib.sha256(path.read_bytes()).hexdigest()
-    if found != listed[name]:
+        raise FileNotFoundError(f"data file {path} is missing; {how_to_restore(path)}")
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    if digest != listed[name]:
         raise OSError(
-            f"data file {path} is damaged: its SHA-256 is {found}, it was shipped with "
-            f"{listed[name]}; {_restore(path)}"
+            f"data file {path} is damaged: its SHA-256 is {digest}, it was shipped with "
+            f"{listed[name]}; {how_to_restore(path)}"
         )
     return path
 
 
-def _restore(path: Path) -> str:
+def how_to_restore(path: Path) -> str:
+    """The remedy that an error about a data file names."""
     return f'restore it with: git -C "{path.parents[1]}" checkout data/{path.name}'
 
 
@@ -80,19 +80,3 @@ def results(name: str) -> pd.DataFrame:
     import pandas as pd
 
     return pd.read_csv(verified(f"{name}.csv"))
-
-
-def claims() -> list[dict[str, str]]:
-    """The rows of ``claims.csv``; OSError if it is missing or damaged.
-
-    Each build of the lessons makes it anew, so no checksum of it is shipped: what can be seen is
-    that it was cut, or that it is something else.
-    """
-    path = folder() / "claims.csv"
-    if not path.is_file():
-        raise FileNotFoundError(f"data file {path} is missing; {_restore(path)}")
-    with path.open(encoding="utf-8", errors="replace", newline="") as file:
-        rows = list(csv.DictReader(file))
-    if not rows or "verdict" not in rows[0] or any(None in {*row, *row.values()} for row in rows):
-        raise OSError(f"data file {path} is damaged: it has no whole rows; {_restore(path)}")
-    return rows
