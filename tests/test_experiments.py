@@ -64,9 +64,9 @@ A_FEW = some("encoding", NAMES, quick=("none", "learned", "rope", "t5", "floater
 
 @A_FEW
 def test_every_encoding_can_be_trained_short_and_read_long(encoding):
-    found = extrapolation.run(tiny(encoding), CORPUS, LENGTHS, bar=False)
-    assert all(np.isfinite(row["loss"]) and row["loss"] < 9 for row in found["losses"])
-    lengths = [row["read"] for row in found["losses"] if row["reading"] == "as trained"]
+    tables = extrapolation.run(tiny(encoding), CORPUS, LENGTHS, bar=False)
+    assert all(np.isfinite(row["loss"]) and row["loss"] < 9 for row in tables["losses"])
+    lengths = [row["read"] for row in tables["losses"] if row["reading"] == "as trained"]
     assert lengths == list(LENGTHS)
 
 
@@ -79,17 +79,16 @@ def test_a_run_can_be_repeated_and_another_seed_is_another_run():
     assert all(first[case] != other[case] for case in first)
 
 
-def test_all_encodings_learn_from_the_same_pieces_in_the_same_order(monkeypatch):
+def test_all_encodings_learn_from_the_same_pieces_in_the_same_order(known, monkeypatch):
     seen: dict[str, list] = {}
     draw = text.draw
 
     def recorded(*args, **kwargs):
-        found = draw(*args, **kwargs)
-        seen.setdefault(encoding, []).append(found.tokens)
-        return found
+        examples = draw(*args, **kwargs)
+        seen.setdefault(encoding, []).append(examples.tokens)
+        return examples
 
     monkeypatch.setattr(text, "draw", recorded)
-    known = text.split(text.from_bytes(CORPUS))
     for encoding in ("none", "learned", "t5"):  # drawn under the name of each
         training.train_on_text(tiny(encoding), known, CPU, bar=False)
     assert torch.equal(torch.stack(seen["none"]), torch.stack(seen["learned"]))
@@ -103,18 +102,17 @@ def test_each_seed_has_its_own_weights():
 
 
 def test_each_reading_is_read_by_its_own_model():
-    found = losses(extrapolation.run(tiny("learned"), CORPUS, LENGTHS, bar=False)["losses"])
-    assert len({found[reading, 32] for reading in ("as trained", "log-n", "interpolated")}) == 3
+    by_reading = losses(extrapolation.run(tiny("learned"), CORPUS, LENGTHS, bar=False)["losses"])
+    longest = [by_reading[reading, 32] for reading in ("as trained", "log-n", "interpolated")]
+    assert len(set(longest)) == 3
 
 
-def test_t5s_numbers_move_faster_than_the_learning_rate_allows():
-    of = tiny("t5", steps=40)
-    made = training.train_on_text(of, text.split(text.from_bytes(CORPUS)), CPU, bar=False)
-    after, before = (
-        dict(model.encoding.named_parameters()) for model in (made, training.build(of))
-    )
-    moved = (after["table"] - before["table"]).abs().max()
-    assert float(moved.detach()) > 2 * of.lr * of.steps
+def test_t5s_numbers_move_faster_than_the_learning_rate_allows(known):
+    recipe = tiny("t5", steps=40)
+    model = training.train_on_text(recipe, known, CPU, bar=False)
+    before = training.build(recipe).state_dict()["encoding.table"]
+    moved = (model.state_dict()["encoding.table"] - before).abs().max()
+    assert moved > 2 * recipe.lr * recipe.steps
 
 
 def same_weights(model, other):
@@ -205,16 +203,16 @@ def test_a_learning_rate_for_a_parameter_that_is_not_there_is_named(scheme):
 
 def test_a_run_that_diverged_is_not_left_out_of_a_mean():
     rows = pd.DataFrame({"encoding": ["a"] * 3, "seed": range(3), "loss": [1.0, 2.0, np.nan]})
-    found = results.summary(rows, "encoding").loc["a"]
-    assert np.isnan(found["mean"]) and found["seeds"] == 3
+    row = results.summary(rows, "encoding").loc["a"]
+    assert np.isnan(row["mean"]) and row["seeds"] == 3
 
 
 def test_models_built_at_once_in_threads_are_those_built_one_by_one():
     recipes = [tiny(seed=seed % 3, d_model=64) for seed in range(12)]
     with ThreadPoolExecutor(6) as pool:
         together = list(pool.map(training.build, recipes))
-    for made, one in zip(together, map(training.build, recipes), strict=True):
-        assert torch.equal(made.embedding.weight, one.embedding.weight)
+    for model, alone in zip(together, map(training.build, recipes), strict=True):
+        assert torch.equal(model.embedding.weight, alone.embedding.weight)
 
 
 def test_building_leaves_the_callers_random_numbers_alone():
@@ -246,7 +244,7 @@ def test_every_row_of_a_learned_table_is_trained(encoding):
 def test_the_loss_of_a_length_is_that_of_each_judged_byte_read_alone():
     model = training.build(tiny()).eval()
     block = text.from_bytes(CORPUS)[None, :101]
-    found, judged = sliding_loss(model, block, 8, 32)
+    loss, judged = sliding_loss(model, block, 8, 32)
     alone = []
     for place in range(16, 96):  # half of 32, to the end of the last window of 32
         start = place - place % 4 - 4
@@ -254,7 +252,7 @@ def test_the_loss_of_a_length_is_that_of_each_judged_byte_read_alone():
             logits = model(block[:, start : place + 1])[0, -1]
         alone.append(float(-logits.log_softmax(-1)[block[0, place + 1]]))
     assert judged == len(alone)
-    assert found == pytest.approx(np.mean(alone), abs=1e-5)
+    assert loss == pytest.approx(np.mean(alone), abs=1e-5)
 
 
 @given(st.integers(65, 400))
@@ -269,7 +267,7 @@ def test_the_same_bytes_are_judged_at_every_length(size):
         patch.setattr(trained_models, "losses", remember)
         for n in (2, 8, 16, 64):
             sliding_loss(training.build(tiny()), torch.arange(size)[None], n, 64)
-    assert judged[0] and all(found == judged[0] for found in judged)
+    assert judged[0] and all(targets == judged[0] for targets in judged)
     assert len(set(judged[0])) == len(judged[0])
 
 
@@ -278,40 +276,38 @@ def test_log_n_and_interpolation_are_read_from_the_same_trained_weights():
     table = dict(model.encoding.named_parameters())["table"]
     with torch.no_grad():
         table.add_(1)  # as if trained
-    found = extrapolation.readings(tiny("learned"), model)
-    assert set(found) == {"as trained", "log-n", "interpolated"}
-    for other in found.values():
-        assert torch.equal(other.encoding.state_dict()["table"], table)
-    first = found["log-n"].blocks[0]
+    readers = extrapolation.readings(tiny("learned"), model)
+    assert set(readers) == {"as trained", "log-n", "interpolated"}
+    for reader in readers.values():
+        assert torch.equal(reader.encoding.state_dict()["table"], table)
+    first = readers["log-n"].blocks[0]
     assert isinstance(first, Block) and first.attention.log_n == 8
-    assert found["interpolated"].encoding.beyond == "interpolate"
+    assert readers["interpolated"].encoding.beyond == "interpolate"
 
 
-def test_the_rows_by_position_average_to_the_loss_of_whole_pieces():
-    found = extrapolation.run(tiny(), CORPUS, (4, 256), bar=False)["positions"]
-    assert [(row["first"], row["last"]) for row in found] == [
-        (0, 63), (64, 127), (128, 191), (192, 255),
-    ]  # fmt: skip
-    known = text.split(text.from_bytes(CORPUS))
+def test_the_rows_by_position_average_to_the_loss_of_whole_pieces(known):
+    rows = extrapolation.run(tiny(), CORPUS, (4, 256), bar=False)["positions"]
+    bounds = [(row["first"], row["last"]) for row in rows]
+    assert bounds == [(0, 63), (64, 127), (128, 191), (192, 255)]
     model = training.train_on_text(tiny(), known, CPU, bar=False)
     blocks = text.spread(known.held_out, extrapolation.POSITION_BLOCKS)
     whole = trained_models.losses(model, text.pieces(blocks, length=256)).mean()
-    assert np.mean([row["loss"] for row in found]) == pytest.approx(float(whole), abs=1e-4)
+    assert np.mean([row["loss"] for row in rows]) == pytest.approx(float(whole), abs=1e-4)
 
 
 @pytest.mark.parametrize("task", task_lengths.TASKS)
 def test_a_task_is_asked_at_one_to_eight_times_the_trained_length(task):
-    found = task_lengths.run(tiny(length=16, steps=2), task, bar=False)["accuracies"]
-    assert [row["read"] for row in found] == [16, 32, 64, 128]
-    assert all(0 <= row["accuracy"] <= 1 for row in found)
+    rows = task_lengths.run(tiny(length=16, steps=2), task, bar=False)["accuracies"]
+    assert [row["read"] for row in rows] == [16, 32, 64, 128]
+    assert all(0 <= row["accuracy"] <= 1 for row in rows)
 
 
 @pytest.mark.thorough
 def test_a_task_that_needs_no_position_is_learned_and_solved_at_any_length():
     recipe = tiny("alibi", length=16, steps=300, batch=32, d_model=64, n_layers=2, lr=5e-3)
-    found = task_lengths.run(recipe, "find", bar=False)["accuracies"]
-    assert found[0]["accuracy"] > 0.6  # by chance 1 in 16
-    assert found[1]["accuracy"] > 0.4
+    rows = task_lengths.run(recipe, "find", bar=False)["accuracies"]
+    assert rows[0]["accuracy"] > 0.6  # by chance 1 in 16
+    assert rows[1]["accuracy"] > 0.4
 
 
 def test_no_training_row_is_longer_than_the_trained_length(monkeypatch):
@@ -332,9 +328,9 @@ def test_no_training_row_is_longer_than_the_trained_length(monkeypatch):
 def test_a_checkpoint_reads_as_the_model_that_was_saved(encoding, known, tmp_path):
     path, new = checkpoints.make(tiny(encoding), known, tmp_path, CPU)
     assert new
-    saved, made = from_file(path), Recipe(**saving.about(path)["notes"]["recipe"])
-    assert made == tiny(encoding)
-    model = training.train_on_text(made, known, CPU, bar=False)
+    saved, recipe = from_file(path), Recipe(**saving.about(path)["notes"]["recipe"])
+    assert recipe == tiny(encoding)
+    model = training.train_on_text(recipe, known, CPU, bar=False)
     tokens = torch.randint(256, (2, 8), generator=torch.Generator().manual_seed(1))
     with torch.no_grad():
         torch.testing.assert_close(saved(tokens), model(tokens), atol=2e-2, rtol=1e-2)
@@ -342,7 +338,7 @@ def test_a_checkpoint_reads_as_the_model_that_was_saved(encoding, known, tmp_pat
 
 def test_a_checkpoint_holds_float16(known, tmp_path):
     path, _ = checkpoints.make(tiny(), known, tmp_path, CPU)
-    assert {one.dtype for one in load_file(path).values()} == {torch.float16}
+    assert {tensor.dtype for tensor in load_file(path).values()} == {torch.float16}
 
 
 def test_a_checkpoint_is_made_once_and_again_for_another_recipe(known, tmp_path):
@@ -406,14 +402,14 @@ def test_options_are_hashable_readable_and_part_of_the_key():
     assert len({plain, given}) == 2
     assert given.columns()["options"] == 'inside_scale=true, kind="power"'
     assert "options" not in plain.columns()
-    first, second = (run_keys.key("any", one) for one in (plain, given))
+    first, second = (run_keys.key("any", recipe) for recipe in (plain, given))
     assert first != second and json.loads(json.dumps(second)) == second
     assert second["built_with"] == {"inside_scale": True, "kind": "power"}
 
 
 def test_a_key_knows_the_code_of_the_encodings_classes_but_not_of_all():
-    found = run_keys.key("any", tiny("xpos"))["code"]
-    assert list(found) == ["course_utils.encodings.rope", "course_utils.encodings.xpos"]
+    modules = run_keys.key("any", tiny("xpos"))["code"]
+    assert list(modules) == ["course_utils.encodings.rope", "course_utils.encodings.xpos"]
     assert run_keys.key("any", tiny("none"))["code"] == {}
 
 
@@ -457,30 +453,55 @@ def test_what_is_read_from_kept_weights_is_what_the_trained_model_read(encoding)
     assert again == first and same is weights
 
 
-def test_a_picture_shows_the_means_of_each_table_whatever_its_columns(monkeypatch):
-    drawn, curves = [], plots.seed_curves
+@pytest.fixture
+def drawn(monkeypatch):
+    """The axes that curves were drawn into."""
+    axes: list = []
+    seed_curves = plots.seed_curves
 
-    def noted(ax, *args, **kwargs):
-        drawn.append(ax)
-        curves(ax, *args, **kwargs)
+    def recorded(ax, *args, **kwargs):
+        axes.append(ax)
+        seed_curves(ax, *args, **kwargs)
 
-    monkeypatch.setattr(plots, "seed_curves", noted)
-    for name, panels, lines in (
-        ("extrapolation", 1, 17), ("tasks", 3, 51), ("learning-rates", 1, 17), ("stretching", 2, 17)
-    ):  # fmt: skip
-        drawn.clear()
-        rows, asked = data.results(name.replace("-", "_")), EXPERIMENTS[name]
-        rows = rows[rows["reading"] == results.AS_TRAINED] if "reading" in rows else rows
-        assert figure.draw(rows, asked.column, asked.unit, asked.across).startswith(b"\x89PNG")
-        assert len(drawn) == panels and sum(len(ax.containers) for ax in drawn) == lines
-    shown = {bars.get_label(): bars.lines[0] for bars in drawn[1].containers}
-    tuned = (
-        rows[(rows["way"] == "direct") & (rows["tuned_at"] == 64)].groupby("read")["loss"].mean()
-    )
-    assert list(shown["direct, tuned at 64"].get_ydata()) == pytest.approx(list(tuned))
+    monkeypatch.setattr(plots, "seed_curves", recorded)
+    return axes
 
 
-def test_a_picture_of_runs_that_diverged_is_drawn_all_the_same():
+def drawn_rows(name):
+    """The shipped rows of an experiment that its figure shows, once drawn."""
+    rows, experiment = data.results(name.replace("-", "_")), EXPERIMENTS[name]
+    if "reading" in rows:
+        rows = rows[rows["reading"] == results.AS_TRAINED]
+    png = figure.draw(rows, experiment.column, experiment.unit, experiment.across)
+    assert png.startswith(b"\x89PNG")
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("name", "panels", "lines"),
+    [
+        ("extrapolation", 1, 17),
+        ("tasks", 3, 51),
+        ("learning-rates", 1, 17),
+        ("stretching", 2, 17),
+    ],
+)
+def test_a_figure_has_a_line_an_encoding_or_way_whatever_the_tables_columns(
+    name, panels, lines, drawn
+):
+    drawn_rows(name)
+    assert len(drawn) == panels and sum(len(ax.containers) for ax in drawn) == lines
+
+
+def test_a_figure_shows_the_means_of_its_table(drawn):
+    rows = drawn_rows("stretching")
+    curves = {bars.get_label(): bars.lines[0] for bars in drawn[1].containers}
+    control = rows[(rows["way"] == "direct") & (rows["tuned_at"] == 64)]
+    means = control.groupby("read")["loss"].mean()
+    assert list(curves["direct, tuned at 64"].get_ydata()) == pytest.approx(list(means))
+
+
+def test_a_figure_of_runs_that_diverged_is_drawn_all_the_same():
     rows = pd.DataFrame({"encoding": "a", "seed": [0, 0], "length": 8, "read": [8, 16]})
     for losses in ([np.nan, np.nan], [1.0, np.inf], [2.0, 2.0]):
         assert figure.draw(rows.assign(loss=losses), "loss", "nats", "read")
@@ -490,12 +511,12 @@ def test_a_summary_has_the_mean_its_standard_error_and_half_of_its_interval():
     rows = pd.DataFrame(
         {"encoding": list("aaabb"), "seed": [0, 1, 2, 0, 1], "loss": [1.0, 2.0, 4.0, 5.0, 5.0]}
     )
-    found = results.summary(rows, "encoding")
-    assert found.loc["a", "mean"] == pytest.approx(7 / 3)
-    assert found.loc["a", "error"] == pytest.approx(np.std([1, 2, 4], ddof=1) / 3**0.5)
-    low, high = stats.t.interval(0.95, 2, *list(found.loc["a"])[:2])
-    assert found.loc["a", "margin"] == pytest.approx((high - low) / 2, rel=1e-5)
-    assert list(found.loc["b"]) == [5.0, 0.0, 0.0, 2]
+    means = results.summary(rows, "encoding")
+    assert means.loc["a", "mean"] == pytest.approx(7 / 3)
+    assert means.loc["a", "error"] == pytest.approx(np.std([1, 2, 4], ddof=1) / 3**0.5)
+    low, high = stats.t.interval(0.95, 2, *list(means.loc["a"])[:2])
+    assert means.loc["a", "margin"] == pytest.approx((high - low) / 2, rel=1e-5)
+    assert list(means.loc["b"]) == [5.0, 0.0, 0.0, 2]
 
 
 def test_a_summary_refuses_to_average_different_things():
@@ -508,8 +529,8 @@ def test_a_table_of_text_shows_the_interval_where_there_is_one():
     rows = pd.DataFrame(
         {"encoding": list("aab"), "length": [1, 1, 1], "seed": [0, 1, 0], "loss": [1.0, 2.0, 3.0]}
     )
-    told = results.as_text(results.summary(rows, "encoding", "length"), "length")
-    assert "1.500 ± 6.353" in told and "3.000\n" in told + "\n"
+    lines = results.as_text(results.summary(rows, "encoding", "length"), "length")
+    assert "1.500 ± 6.353" in lines and "3.000\n" in lines + "\n"
 
 
 test_bad_input_names_the_argument_and_what_it_got = pytest.mark.usefixtures("plain_arguments")(

@@ -40,11 +40,9 @@ def test_every_encoding_can_be_trained_both_ways_and_read_long(encoding):
 
 
 def test_models_that_look_both_ways_learn_at_a_rate_of_their_own_if_no_other_is_asked_for():
-    asked = ["both-ways", "--encodings", "t5", "--seeds", "0"]
-    (usual,), (other,) = (
-        command.recipes(command.parser().parse_args(one))
-        for one in (asked, [*asked, "--lr", "0.1"])
-    )
+    words = ["both-ways", "--encodings", "t5", "--seeds", "0"]
+    (usual,) = command.recipes(command.parser().parse_args(words))
+    (other,) = command.recipes(command.parser().parse_args([*words, "--lr", "0.1"]))
     assert (usual.lr, other.lr) == (1e-3, 0.1)
 
 
@@ -59,18 +57,21 @@ def test_a_model_that_looks_both_ways_uses_what_stands_after_a_hidden_byte():
 
 @given(st.sampled_from([4, 8, 16, 32, 64]), st.sampled_from([64, 128]))
 def test_the_same_bytes_are_asked_at_every_length_and_each_has_text_on_both_sides(length, longest):
-    every = torch.arange(BLOCKS.numel()).view_as(BLOCKS)  # each byte its own id
-    asked = both_ways.windows(every, length, longest)
-    whole = both_ways.windows(every, longest, longest)
-    named = [Counter(one.targets[one.targets != IGNORED_TARGET].tolist()) for one in (asked, whole)]
-    assert named[0] == named[1] and max(named[0].values()) == 1
-    places = (asked.targets != IGNORED_TARGET).nonzero()[:, 1]
+    numbered = torch.arange(BLOCKS.numel()).view_as(BLOCKS)  # each byte its own id
+    short = both_ways.windows(numbered, length, longest)
+    whole = both_ways.windows(numbered, longest, longest)
+    bytes_asked = [
+        Counter(examples.targets[examples.targets != IGNORED_TARGET].tolist())
+        for examples in (short, whole)
+    ]
+    assert bytes_asked[0] == bytes_asked[1] and max(bytes_asked[0].values()) == 1
+    places = (short.targets != IGNORED_TARGET).nonzero()[:, 1]
     assert places.min() >= length // 4 and places.max() < length - length // 4
 
 
 def test_what_is_asked_is_hidden_and_nothing_else_of_a_window_is_new():
-    every = torch.arange(BLOCKS.numel()).view_as(BLOCKS) + 1000
-    tokens, targets = both_ways.windows(every, 16, 64)
+    numbered = torch.arange(BLOCKS.numel()).view_as(BLOCKS) + 1000
+    tokens, targets = both_ways.windows(numbered, 16, 64)
     assert (tokens[targets != IGNORED_TARGET] == both_ways.MASK).all()
     shown = tokens != both_ways.MASK
     steps = tokens.diff(dim=1)[shown[:, 1:] & shown[:, :-1]]
@@ -97,8 +98,8 @@ def test_no_line_of_the_held_out_source_code_that_says_something_is_learned(sour
     assert held_out.shape == (larger_runs.HELD_OUT_BLOCKS, text.BLOCK)
     for block in held_out:
         lines = bytes(block.tolist()).splitlines()[1:-1]
-        said = [line.strip() for line in lines if len(line.strip()) > 50]
-        assert sum(line in learned for line in said) <= 0.1 * len(said)
+        long_lines = [line.strip() for line in lines if len(line.strip()) > 50]
+        assert sum(line in learned for line in long_lines) <= 0.1 * len(long_lines)
 
 
 def test_the_source_code_is_the_same_each_time_and_no_file_comes_twice(source):
@@ -109,13 +110,16 @@ def test_the_source_code_is_the_same_each_time_and_no_file_comes_twice(source):
 
 def test_the_larger_sizes_are_longer_pieces_more_steps_and_another_text(monkeypatch):
     monkeypatch.setattr(larger_runs, "standard_library", lambda: CORPUS[::-1])
-    first = [dataclasses.replace(TINY, encoding=name, seed=seed, batch=8)
-             for seed in (0, 1, 2) for name in ("sinusoidal", "rope")]  # fmt: skip
-    keys = [key for key, _ in larger_runs.jobs(first, CORPUS, (8, 16))]
-    told = Counter((one["length"], one["batch"], one["steps"]) for one in keys)
-    assert told == {(8, 8, 3): 6, (32, 2, 3): 6, (8, 8, 30): 2}
-    assert len({one["corpus"] for one in keys}) == 2
-    plain = extrapolation.jobs(first[:1], CORPUS[::-1], (8, 16))[0][0]
+    recipes = [
+        dataclasses.replace(TINY, encoding=name, seed=seed, batch=8)
+        for seed in (0, 1, 2)
+        for name in ("sinusoidal", "rope")
+    ]
+    keys = [key for key, _ in larger_runs.jobs(recipes, CORPUS, (8, 16))]
+    counts = Counter((key["length"], key["batch"], key["steps"]) for key in keys)
+    assert counts == {(8, 8, 3): 6, (32, 2, 3): 6, (8, 8, 30): 2}
+    assert len({key["corpus"] for key in keys}) == 2
+    plain = extrapolation.jobs(recipes[:1], CORPUS[::-1], (8, 16))[0][0]
     assert keys[0] == plain  # a run of one experiment is that of the other
 
 
@@ -123,19 +127,19 @@ def test_the_shipped_table_has_every_run_at_every_length_on_the_same_bytes():
     rows, usual = data.results("larger"), data.results("extrapolation").iloc[0]
     rows = rows[rows["reading"] == AS_TRAINED]
     assert set(rows["judged"]) == {usual["judged"]}
-    found = {
+    parts = {
         "longer": rows[rows["length"] == larger_runs.LENGTH_FACTOR * usual["length"]],
         "more steps": rows[rows["steps"] == larger_runs.STEPS_FACTOR * usual["steps"]],
         "another text": rows[rows["corpus"] != usual["corpus"]],
     }
-    assert sum(map(len, found.values())) == len(rows)
-    for what, some in found.items():
-        steps = what == "more steps"
+    assert sum(map(len, parts.values())) == len(rows)
+    for name, part in parts.items():
+        steps = name == "more steps"
         seeds = range(larger_runs.MOST_SEEDS if steps else 3)
         names = set(larger_runs.ENCODINGS) - ({"sinusoidal"} if steps else set())
         expected = {(*run, n) for run in product(names, seeds) for n in extrapolation.LENGTHS}
-        each = list(some[["encoding", "seed", "read"]].itertuples(index=False, name=None))
-        assert len(each) == len(expected) and set(each) == expected, what
+        runs = list(part[["encoding", "seed", "read"]].itertuples(index=False, name=None))
+        assert len(runs) == len(expected) and set(runs) == expected, name
 
 
 def test_the_command_knows_them():

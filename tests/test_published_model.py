@@ -36,12 +36,12 @@ def stand_in(layers=2):
     shapes = {"attention.W_q": (WIDE, WIDE), "attention.W_k": (NARROW, WIDE)}
     shapes |= {"attention.W_v": (NARROW, WIDE), "attention.W_o": (WIDE, WIDE)}
     shapes |= {"gate": (MLP, WIDE), "up": (MLP, WIDE), "down": (WIDE, MLP)}
-    draw = torch.Generator().manual_seed(1)
-    weights = {"words.weight": 0.2 * torch.randn(VOCAB, WIDE, generator=draw)}
+    generator = torch.Generator().manual_seed(1)
+    weights = {"words.weight": 0.2 * torch.randn(VOCAB, WIDE, generator=generator)}
     for layer in range(layers):
         for name, shape in shapes.items():
-            made = 0.06 * torch.randn(shape, generator=draw)
-            weights[f"layers.{layer}.{name}.weight"] = made
+            weight = 0.06 * torch.randn(shape, generator=generator)
+            weights[f"layers.{layer}.{name}.weight"] = weight
         for name in ("attention_norm", "mlp_norm"):
             weights[f"layers.{layer}.{name}.weight"] = torch.ones(WIDE)
     weights["last_norm.weight"] = torch.ones(WIDE)
@@ -69,11 +69,11 @@ def used(model, monkeypatch):
     """The experiment reads the stand-in; a list of what it has read."""
     read = []
 
-    def noted():
+    def counted():
         read.append(1)
         return model
 
-    monkeypatch.setattr(published_model, "language_model", noted)
+    monkeypatch.setattr(published_model, "language_model", counted)
     published_model._tokens.cache_clear()
     yield read
     published_model._tokens.cache_clear()
@@ -111,14 +111,14 @@ def test_a_text_that_is_moved_has_the_loss_that_it_had_and_every_other_change_an
     ],
 )
 def test_a_change_is_what_its_name_says(way, same, model, tokens):
-    found = float(same(model).loss(tokens).mean())
-    assert loss(model, tokens, way) == pytest.approx(found, abs=2e-5)
+    expected = float(same(model).loss(tokens).mean())
+    assert loss(model, tokens, way) == pytest.approx(expected, abs=2e-5)
 
 
 def test_rounded_positions_turn_by_the_models_own_base(model, tokens):
     rounded = model.with_encoding(Rounded(WIDE, 9, language_model.BASE))
-    found = float(rounded.loss(tokens, torch.arange(200) + 5000).mean())
-    assert loss(model, tokens, "moved by 5000, rounded") == pytest.approx(found, abs=2e-5)
+    expected = float(rounded.loss(tokens, torch.arange(200) + 5000).mean())
+    assert loss(model, tokens, "moved by 5000, rounded") == pytest.approx(expected, abs=2e-5)
 
 
 def test_positions_by_four_are_quarters_of_positions(model, tokens):
@@ -154,7 +154,7 @@ def test_rounded_positions_turn_by_rounded_angles_and_hide_what_they_hid(model, 
     torch.testing.assert_close(turned, torch.view_as_real(by_hand).flatten(-2).float())
     assert torch.equal(turned, keys)
     other = torch.cat([tokens[:, :-1], (tokens[:, -1:] + 1) % VOCAB], 1)
-    before, after = (rounded.loss(one, moved) for one in (tokens, other))
+    before, after = (rounded.loss(ids, moved) for ids in (tokens, other))
     assert torch.equal(before[:, :-1], after[:, :-1])  # a later token changes nothing before it
     assert float((before - model.loss(tokens, moved)).abs().max()) > 0.01
 
@@ -163,10 +163,10 @@ def test_pairs_that_are_left_out_bring_nothing_to_the_scores_and_the_others_what
     q, k = torch.randn(1, 9, 20, 64), torch.randn(1, 9, 20, 64)
     without = LeftOutPairs(WIDE, 9, language_model.BASE, first=4, last=31)
     at = places_of(torch.zeros(1, 20, dtype=torch.long), None, None, None)
-    turned = [one.rotate(q, k, at) for one in (without, model.encoding)]
-    found, plain = (queries * keys for queries, keys in turned)
-    torch.testing.assert_close(found[..., :8], plain[..., :8])
-    assert not found[..., 8:].any()
+    turned = [encoding.rotate(q, k, at) for encoding in (without, model.encoding)]
+    left_out, plain = (queries * keys for queries, keys in turned)
+    torch.testing.assert_close(left_out[..., :8], plain[..., :8])
+    assert not left_out[..., 8:].any()
     with pytest.raises(ValueError, match="layout 'half'"):
         LeftOutPairs(WIDE, 9, language_model.BASE, layout="half", first=4, last=31)
 
@@ -192,13 +192,13 @@ def test_the_shares_and_products_of_pairs_are_those_of_the_queries_and_keys_of_e
         k = attention.W_k(x)[0].reshape(200, 3, 64)[:, number % 9 // 3]
         shares = measures.pair_shares(q[None], k[None], theta)
         for name, share in zip(("position", "content"), shares, strict=True):
-            found = [row[f"{name}_{m}"] for m in range(32)]
-            assert found == pytest.approx(share[0].numpy(), abs=1e-4)
+            measured = [row[f"{name}_{m}"] for m in range(32)]
+            assert measured == pytest.approx(share[0].numpy(), abs=1e-4)
         product = torch.complex(q[1:, ::2], q[1:, 1::2]).mean(0) / 8
         product = product * torch.complex(k[1:, ::2], -k[1:, 1::2]).mean(0)
         for name, part in (("real", product.real), ("imaginary", product.imag)):
-            found = [row[f"{name}_{m}"] for m in range(32)]
-            assert found == pytest.approx(part.numpy(), abs=1e-4)
+            measured = [row[f"{name}_{m}"] for m in range(32)]
+            assert measured == pytest.approx(part.numpy(), abs=1e-4)
         seen_by = weights[number // 9][0, number % 9]
         assert row["first"] == pytest.approx(float(seen_by[1:, 0].mean()), abs=1e-4)
         assert row["previous"] == pytest.approx(float(seen_by.diagonal(-1).mean()), abs=1e-4)
@@ -242,10 +242,10 @@ def test_rows_by_length_are_the_losses_of_the_way_they_name(way, model, tokens):
     assert {row["factor"] for row in rows} == {factor}
     scaling = published_tables.way_to_stretch(STRETCHES[way][0], 2 * STRETCHES[way][1], CONTEXT, 64)
     reader = model.with_encoding(scaling=scaling) if scaling else model
-    found = reader.loss(tokens[:, :read])[0]
-    assert rows[0]["loss"] == pytest.approx(float(found[: BIN - 1].mean()), abs=2e-5)
+    losses = reader.loss(tokens[:, :read])[0]
+    assert rows[0]["loss"] == pytest.approx(float(losses[: BIN - 1].mean()), abs=2e-5)
     for number in (1, len(rows) - 1):
-        part = found[number * BIN - 1 : (number + 1) * BIN - 1]
+        part = losses[number * BIN - 1 : (number + 1) * BIN - 1]
         assert rows[number]["loss"] == pytest.approx(float(part.mean()), abs=2e-5)
     if way != "direct":
         assert (
@@ -275,13 +275,13 @@ def test_dynamic_ntk_turns_by_the_length_so_far(small, tokens, monkeypatch):
     reader = model.with_encoding(
         scaling=published_tables.way_to_stretch("dynamic NTK", 1, CONTEXT, 64)
     )
-    found = published_tables.loss_while_growing(reader, tokens[:, :read])
-    assert found.shape == (1, read - 1)
+    losses = published_tables.loss_while_growing(reader, tokens[:, :read])
+    assert losses.shape == (1, read - 1)
     start = CONTEXT
     while start < read - 1:
         stop = min(start + BIN, read - 1)
         at_once = model.with_encoding(scaling=NTK(stop / CONTEXT)).loss(tokens[:, : stop + 1])
-        torch.testing.assert_close(found[:, start:stop], at_once[:, start:], atol=1e-4, rtol=1e-4)
+        torch.testing.assert_close(losses[:, start:stop], at_once[:, start:], atol=1e-4, rtol=1e-4)
         start = stop
 
 
@@ -289,13 +289,13 @@ def test_each_row_has_a_key_of_its_own_and_can_be_asked_for_alone():
     every = published_model.jobs(CORPUS)
     assert len({str(sorted(key.items())) for key, _ in every}) == len(every)
     for key, job in every:
-        told = {"tables": [key["table"]], "ways": [key["way"]]}
-        told |= {"seeds": [key["seed"]], "lengths": [key["read"]]}
-        ((again, same),) = published_model.jobs(CORPUS, **told)
+        chosen = {"tables": [key["table"]], "ways": [key["way"]]}
+        chosen |= {"seeds": [key["seed"]], "lengths": [key["read"]]}
+        ((again, same),) = published_model.jobs(CORPUS, **chosen)
         assert isinstance(job, partial) and isinstance(same, partial)
         assert again == key and same.args == job.args
-    asked = {(key["table"], key["read"], key["seed"]) for key, _ in every}
-    assert asked == {
+    runs = {(key["table"], key["read"], key["seed"]) for key, _ in every}
+    assert runs == {
         (name, read, seed)
         for name, table in published_model.TABLES.items()
         for read, seeds in table.seeds.items()
@@ -307,11 +307,11 @@ def test_each_row_has_a_key_of_its_own_and_can_be_asked_for_alone():
 
 @pytest.mark.thorough
 def test_the_command_writes_a_table_each_and_does_nothing_twice(used, tmp_path, capsys):
-    asked = ["real", "--jobs", "1", "--folder", str(tmp_path), "--lengths", "512"]
+    words = ["real", "--jobs", "1", "--folder", str(tmp_path), "--lengths", "512"]
     corpus = tmp_path / "mine.txt"
     corpus.write_bytes(CORPUS)
-    asked += ["--corpus", str(corpus), "--seeds", "0", "2"]
-    assert main(asked) == 0
+    words += ["--corpus", str(corpus), "--seeds", "0", "2"]
+    assert main(words) == 0
     out = capsys.readouterr().out
     assert "nats a token" in out and "wrong layout" in out and "±" in out
     tables = {name: pd.read_csv(tmp_path / f"real_{name}.csv") for name in published_model.TABLES}
@@ -327,17 +327,17 @@ def test_the_command_writes_a_table_each_and_does_nothing_twice(used, tmp_path, 
         assert set(rows["corpus"]) == {published_model.digest(CORPUS)[:16]}
         assert {"torch", "device", "course", "python"} <= {*rows}
     used.clear()
-    assert main(asked) == 0
+    assert main(words) == 0
     assert not used
-    one = [*asked, "--tables", "positions", "--ways", "base 10000", "--seeds", "2"]
-    assert main([*one, "--folder", str(tmp_path / "again")]) == 0
+    one_row = [*words, "--tables", "positions", "--ways", "base 10000", "--seeds", "2"]
+    assert main([*one_row, "--folder", str(tmp_path / "again")]) == 0
     (again,) = pd.read_csv(tmp_path / "again" / "real_positions.csv").to_dict("records")
     rows = tables["positions"]
     assert [again] == rows[(rows["way"] == "base 10000") & (rows["seed"] == 2)].to_dict("records")
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         (["--steps", "5"], "steps must be left out for real, got 5"),
         (["--plot"], "plot must be left out for real"),
@@ -347,11 +347,11 @@ def test_the_command_writes_a_table_each_and_does_nothing_twice(used, tmp_path, 
         (["--tables", "pairs", "--seeds", "7", "--lengths", "128"], "lengths must be at most 125"),
     ],
 )
-def test_the_command_says_what_is_wrong(options, said, used, tmp_path, capsys):
+def test_the_command_says_what_is_wrong(options, message, used, tmp_path, capsys):
     (tmp_path / "mine.txt").write_bytes(CORPUS)
-    asked = ["real", "--jobs", "1", "--folder", str(tmp_path), "--corpus"]
-    assert main([*asked, str(tmp_path / "mine.txt"), *options]) == 1
-    assert said in capsys.readouterr().err
+    words = ["real", "--jobs", "1", "--folder", str(tmp_path), "--corpus"]
+    assert main([*words, str(tmp_path / "mine.txt"), *options]) == 1
+    assert message in capsys.readouterr().err
 
 
 def test_options_of_real_are_refused_elsewhere(tmp_path, capsys):
@@ -402,27 +402,27 @@ def shipped(name):
 @pytest.mark.skipif(bool(missing()), reason="the published model is not installed")
 def test_a_shipped_row_is_made_again():
     rows = shipped("real_positions")
-    wanted = rows[(rows["way"] == AS_TRAINED) & (rows["seed"] == 3)].to_dict("records")
+    shipped_rows = rows[(rows["way"] == AS_TRAINED) & (rows["seed"] == 3)].to_dict("records")
     corpus = data.verified("documentation.txt").read_bytes()
     ((_, job),) = published_model.jobs(corpus, ["positions"], [AS_TRAINED], [3])
     torch.set_num_threads(2)
-    (found,) = job()["positions"]
+    (row,) = job()["positions"]
     published_model.language_model.cache_clear()
-    assert [found["start"], found["judged"]] == [wanted[0]["start"], wanted[0]["judged"]]
-    assert found["loss"] == pytest.approx(wanted[0]["loss"], abs=2e-3)
-    assert math.isfinite(found["loss"])
+    assert [row["start"], row["judged"]] == [shipped_rows[0]["start"], shipped_rows[0]["judged"]]
+    assert row["loss"] == pytest.approx(shipped_rows[0]["loss"], abs=2e-3)
+    assert math.isfinite(row["loss"])
 
 
 def test_every_usual_row_is_shipped():
     corpus = data.verified("documentation.txt").read_bytes()
     for name, table in published_model.TABLES.items():
         rows = shipped(f"real_{name}")
-        there = set(rows[["way", "seed", "read"]].itertuples(index=False, name=None))
+        present = set(rows[["way", "seed", "read"]].itertuples(index=False, name=None))
         usual = {
             (key["way"], key["seed"], key["read"])
             for key, _ in published_model.jobs(corpus, [name])
         }
-        assert usual <= there and {way for way, *_ in there} <= {*table.ways}
+        assert usual <= present and {way for way, *_ in present} <= {*table.ways}
         assert rows.select_dtypes("number").notna().all(axis=None)
         assert set(rows["corpus"]) == {published_model.digest(corpus)[:16]}
 
@@ -452,18 +452,18 @@ def test_eight_of_sixteen_cities_have_a_number_in_the_text_and_all_are_asked_for
 def test_a_question_has_the_loss_that_it_has_after_the_whole_text(model, story, monkeypatch):
     read, hidden = [], SmolLM2.hidden
 
-    def noted(self, ids, **more):
+    def recorded(self, ids, **more):
         read.append(ids)
         return hidden(self, ids, **more)
 
-    monkeypatch.setattr(SmolLM2, "hidden", noted)
+    monkeypatch.setattr(SmolLM2, "hidden", recorded)
     rows = known(model, story)
-    told, *questions = (bytes(ids[0].tolist()).decode() for ids in read)
+    whole_text, *questions = (bytes(ids[0].tolist()).decode() for ids in read)
     for question, row in zip(questions, rows.itertuples(), strict=True):
         assert row.city in question
-        assert (row.city in told) == (row.place >= 0)
+        assert (row.city in whole_text) == (row.place >= 0)
         if row.place >= 0:  # the question has three digits; the fourth is only foretold
-            sentence = told[row.place :].split(".")[0]
+            sentence = whole_text[row.place :].split(".")[0]
             assert sentence[:-1] == question
             whole = torch.cat([read[0], model.encode(sentence)], 1)
             assert row.loss == pytest.approx(float(model.loss(whole)[0, -4:].mean()), abs=1e-4)

@@ -37,13 +37,13 @@ def model(known):
 
 
 @pytest.fixture(scope="module")
-def run():
+def tables():
     return stretching_runs.run(MADE, CORPUS, LENGTHS, FINDER, STEPS, bar=False)
 
 
 @pytest.fixture(scope="module")
-def losses(run):
-    return pd.DataFrame(run["losses"])
+def losses(tables):
+    return pd.DataFrame(tables["losses"])
 
 
 def speeds(way, factor=8, length=64, d=32):
@@ -130,10 +130,10 @@ def test_the_factor_that_fits_is_read_at_its_length_only(losses):
 
 def test_a_swept_way_has_every_multiple_of_the_factor_that_fits(losses):
     untuned = losses[(losses.way == "NTK-aware") & (losses.tuned == 0)]
-    there = set(zip(untuned.factor, untuned["read"], strict=True))
+    pairs = set(zip(untuned.factor, untuned["read"], strict=True))
     for n in LENGTHS[1:]:
-        for times in (1, *stretching_runs.MULTIPLES):
-            assert (n / MADE.length * times, n) in there, (n, times)
+        for multiple in (1, *stretching_runs.MULTIPLES):
+            assert (n / MADE.length * multiple, n) in pairs, (n, multiple)
 
 
 def test_log_n_is_read_at_the_length_that_the_factor_is_made_for(losses):
@@ -159,10 +159,10 @@ def test_the_control_sees_the_same_bytes_in_shorter_pieces(model, known, monkeyp
         on = stretching.stretched(model, "direct", 1, MADE.length)
         fine_tune(on, MADE, known, length=64, steps=2, cut=cut, bar=False)
     whole, pieces = seen[:2], seen[2:]
-    for step, other in zip(whole, pieces, strict=True):
-        assert step.tokens.shape == (2, 64) and other.tokens.shape == (16, 8)
+    for long, short in zip(whole, pieces, strict=True):
+        assert long.tokens.shape == (2, 64) and short.tokens.shape == (16, 8)
         for name in ("tokens", "targets"):
-            assert torch.equal(getattr(step, name).flatten(), getattr(other, name).flatten())
+            assert torch.equal(getattr(long, name).flatten(), getattr(short, name).flatten())
 
 
 def test_direct_is_the_model_as_it_was_trained(losses, known, model):
@@ -190,14 +190,14 @@ def test_fine_tuning_changes_a_copy_and_reads_as_many_bytes_a_step(model, known,
 
 
 @pytest.mark.thorough
-def test_a_run_can_be_repeated(run):
+def test_a_run_can_be_repeated(tables):
     again = stretching_runs.run(MADE, CORPUS, LENGTHS, FINDER, STEPS, bar=False)
-    assert [row["loss"] for row in again["losses"]] == [row["loss"] for row in run["losses"]]
-    assert again["needles"] == run["needles"]
+    assert [row["loss"] for row in again["losses"]] == [row["loss"] for row in tables["losses"]]
+    assert again["needles"] == tables["needles"]
 
 
-def test_needles_are_asked_at_every_depth_and_length(run):
-    rows = pd.DataFrame(run["needles"])
+def test_needles_are_asked_at_every_depth_and_length(tables):
+    rows = pd.DataFrame(tables["needles"])
     assert len(rows) == len(stretching_needles.WAYS) * 4 * len(stretching_needles.DEPTHS)
     assert sorted(set(rows["read"])) == [8, 16, 32, 64]
     assert rows.accuracy.between(0, 1).all()
@@ -228,9 +228,9 @@ def test_a_result_is_found_again_under_its_key(tmp_path):
     assert store.load(key) == {"losses": [], "needles": []}
 
 
-def test_a_job_is_the_run_of_its_recipe(run):
+def test_a_job_is_the_run_of_its_recipe(tables):
     ((_, job),) = stretching_runs.jobs([MADE], CORPUS, LENGTHS, FINDER, STEPS)
-    assert job()["needles"] == run["needles"]
+    assert job()["needles"] == tables["needles"]
 
 
 def test_a_pair_that_went_round_has_no_new_angles():

@@ -7,6 +7,7 @@ import contextlib
 import errno
 import io
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -26,10 +27,8 @@ from course_experiments.store import DamagedError, Store
 from course_experiments.sweep import WorkerDiedError, sweep
 from course_utils import encodings
 
-SMALL = """
-    extrapolation --encodings rope learned --seeds 0 1 2 --steps 30 --length 8 --lengths 8 16
-    --d-model 16 --n-layers 1 --n-heads 2
-""".split()  # noqa: SIM905
+SIZES = shlex.split("--length 8 --lengths 8 16 --d-model 16 --n-layers 1 --n-heads 2")
+SMALL = [*shlex.split("extrapolation --encodings rope learned --seeds 0 1 2 --steps 30"), *SIZES]
 RUNS = 6
 ROOT = Path(__file__).resolve().parents[1]
 KEY = {"encoding": "rope", "seed": 0, "lengths": [8]}
@@ -75,12 +74,12 @@ def assert_partial(folder, whole):
     """The table has rows of whole runs, in the order of the whole table, unless it is not begun."""
     if not (folder / "extrapolation.csv").exists():  # killed between the first run and its table
         return
-    found, every = table(folder), table(whole)
+    partial_rows, all_rows = table(folder), table(whole)
     runs = ["encoding", "seed"]
-    done = found[runs].drop_duplicates()
+    done = partial_rows[runs].drop_duplicates()
     assert 1 <= len(done) <= RUNS
-    expected = every.merge(done, on=runs, how="inner")
-    pd.testing.assert_frame_equal(found, expected)
+    expected = all_rows.merge(done, on=runs, how="inner")
+    pd.testing.assert_frame_equal(partial_rows, expected)
 
 
 def wait_for(count, folder, process):
@@ -180,7 +179,7 @@ def test_a_text_that_is_too_short_is_an_error_before_anything_is_trained(tmp_pat
 
 
 @pytest.mark.parametrize(
-    ("wrong", "told"),
+    ("wrong", "message"),
     [
         (["--encodings", "none", "rope", "--d-model", "30"], "30"),
         (["--length", "400000"], "400000"),
@@ -190,9 +189,9 @@ def test_a_text_that_is_too_short_is_an_error_before_anything_is_trained(tmp_pat
         (["--lr", "0"], "lr"),
     ],
 )
-def test_what_cannot_be_run_is_told_before_anything_is_trained(wrong, told, tmp_path, capsys):
+def test_what_cannot_be_run_is_told_before_anything_is_trained(wrong, message, tmp_path, capsys):
     assert main([*SMALL, "--folder", str(tmp_path), *wrong]) == 1
-    assert told in capsys.readouterr().err
+    assert message in capsys.readouterr().err
     assert not list(tmp_path.rglob("*.json"))
 
 
@@ -207,8 +206,8 @@ def test_a_full_disk_is_an_error_before_anything_is_trained(tmp_path, capsys, mo
     usage = shutil.disk_usage(tmp_path)._replace(free=2**20)
     monkeypatch.setattr(shutil, "disk_usage", lambda path: usage)
     assert main([*SMALL, "--folder", str(tmp_path)]) == 1
-    said = capsys.readouterr().err
-    assert "1 MiB free" in said and "6 runs need" in said
+    message = capsys.readouterr().err
+    assert "1 MiB free" in message and "6 runs need" in message
     assert not results(tmp_path)
 
 
@@ -333,23 +332,27 @@ def test_the_other_experiments_run_from_the_command_too(tmp_path, capsys):
     assert main(["checkpoints", *small, "--length", "8"]) == 0
     assert capsys.readouterr().out.count("there already") == 2
     assert sorted(path.name for path in tmp_path.iterdir() if path.is_file()) == [
-        "learning_rates.csv", "learning_rates_positions.csv", "model_none.safetensors",
-        "model_rope.safetensors", "tasks.csv",
-    ]  # fmt: skip
+        "learning_rates.csv",
+        "learning_rates_positions.csv",
+        "model_none.safetensors",
+        "model_rope.safetensors",
+        "tasks.csv",
+    ]
 
 
 # Encodings of a user's own
 
 PAGE = (ROOT / "docs" / "experiments.md").read_text(encoding="utf-8")
 OWN = PAGE.partition("```py\n")[2].partition("```")[0]
-TINY = """
-    extrapolation --encodings alibi mine:Window --seeds 0 --steps 3 --length 8 --lengths 8 16
-    --d-model 16 --n-layers 1 --n-heads 2 --option window=3
-""".split()  # noqa: SIM905
+TINY = [
+    *shlex.split("extrapolation --encodings alibi mine:Window --option window=3"),
+    *shlex.split("--seeds 0 --steps 3"),
+    *SIZES,
+]
 
 
 @pytest.fixture
-def own(tmp_path, monkeypatch):
+def plugin_folder(tmp_path, monkeypatch):
     """A folder with mine.py, where the command runs; registered names are forgotten afterwards."""
     (tmp_path / "mine.py").write_text(OWN)
     monkeypatch.chdir(tmp_path)
@@ -360,14 +363,14 @@ def own(tmp_path, monkeypatch):
 @pytest.fixture
 def trained(monkeypatch):
     """The recipes that were trained, in order."""
-    found, train = [], extrapolation.train_on_text
+    recipes, train = [], extrapolation.train_on_text
 
     def counted(recipe, *args, **kwargs):
-        found.append(recipe)
+        recipes.append(recipe)
         return train(recipe, *args, **kwargs)
 
     monkeypatch.setattr(extrapolation, "train_on_text", counted)
-    return found
+    return recipes
 
 
 def again(*more):
@@ -381,10 +384,10 @@ def change(folder, before, after):
 
 
 @PROCESSES
-def test_an_encoding_of_a_file_is_trained_beside_alibi_and_drawn(processes, own):
+def test_an_encoding_of_a_file_is_trained_beside_alibi_and_drawn(processes, plugin_folder):
     python = {**os.environ, "PYTHONPATH": str(ROOT)}
-    asked = [*TINY[1:], "--seeds", "0", "1", "--plot", "--jobs", processes]
-    code, out, err = finish(start("found", *asked, env=python))
+    words = [*TINY[1:], "--seeds", "0", "1", "--plot", "--jobs", processes]
+    code, out, err = finish(start("found", *words, env=python))
     assert code == 0, err
     rows = pd.read_csv("found/extrapolation.csv")
     assert list(rows["encoding"].unique()) == ["alibi", "mine:Window"]
@@ -394,25 +397,25 @@ def test_an_encoding_of_a_file_is_trained_beside_alibi_and_drawn(processes, own)
     with Image.open("found/extrapolation.png") as picture:
         shades = picture.convert("L").histogram()
         assert picture.size[0] > 500 and any(shades[:100]) and shades[255]
-    kept = sorted(path.name for path in results(own / "found"))
-    assert len(kept) == 4 and all(":" not in path.name for path in own.rglob("*"))
+    names = sorted(path.name for path in results(plugin_folder / "found"))
+    assert len(names) == 4 and all(":" not in path.name for path in plugin_folder.rglob("*"))
     again("--folder", "found", "--seeds", "0", "1")  # another process finds it all done
-    assert sorted(path.name for path in results(own / "found")) == kept
+    assert sorted(path.name for path in results(plugin_folder / "found")) == names
 
 
 @pytest.mark.thorough
-def test_a_change_of_its_code_runs_it_again_and_one_of_a_comment_does_not(own, trained):
+def test_a_change_of_its_code_runs_it_again_and_one_of_a_comment_does_not(plugin_folder, trained):
     again()
-    assert [one.encoding for one in trained] == ["alibi", "mine:Window"]
-    change(own, "import torch", "# Sees near keys.\n\nimport torch")
-    change(own, "    def __init__", '    """Sees near keys."""\n\n    def __init__')
+    assert [recipe.encoding for recipe in trained] == ["alibi", "mine:Window"]
+    change(plugin_folder, "import torch", "# Sees near keys.\n\nimport torch")
+    change(plugin_folder, "    def __init__", '    """Sees near keys."""\n\n    def __init__')
     again()
     assert len(trained) == 2
-    change(own, "< self", "<= self")
+    change(plugin_folder, "< self", "<= self")
     again()
-    assert [one.encoding for one in trained[2:]] == ["mine:Window"]
+    assert [recipe.encoding for recipe in trained[2:]] == ["mine:Window"]
     rows = pd.read_csv("results/extrapolation.csv")
-    change(own, "<= self", "< self")
+    change(plugin_folder, "<= self", "< self")
     again()
     assert len(trained) == 3  # as at first
     same = pd.read_csv("results/extrapolation.csv")["loss"] == rows["loss"]
@@ -420,19 +423,19 @@ def test_a_change_of_its_code_runs_it_again_and_one_of_a_comment_does_not(own, t
 
 
 @pytest.mark.thorough
-def test_other_lengths_train_nothing_and_say_what_a_training_would(own, trained):
+def test_other_lengths_train_nothing_and_say_what_a_training_would(plugin_folder, trained):
     again()
     again("--lengths", "4", "8", "32")
     assert len(trained) == 2
-    read = table(own / "results")
+    read = table(plugin_folder / "results")
     assert sorted(read["read"].unique()) == [4, 8, 32]
     again("--lengths", "4", "8", "32", "--folder", "new")
     assert len(trained) == 4
-    pd.testing.assert_frame_equal(read, table(own / "new"))
+    pd.testing.assert_frame_equal(read, table(plugin_folder / "new"))
 
 
 @pytest.mark.thorough
-def test_another_training_does_not_take_the_weights_of_the_first(own, trained):
+def test_another_training_does_not_take_the_weights_of_the_first(plugin_folder, trained):
     again()
     for more in (["--steps", "4"], ["--option", "window=2"], ["--lr", "0.1"]):
         trained.clear()
@@ -441,78 +444,81 @@ def test_another_training_does_not_take_the_weights_of_the_first(own, trained):
 
 
 @pytest.mark.thorough
-def test_damaged_weights_are_named_and_trained_again(own, trained, capsys):
+def test_damaged_weights_are_named_and_trained_again(plugin_folder, trained, capsys):
     again()
-    paths = sorted((own / "results" / "extrapolation").glob("mine_Window-0-*.safetensors"))
+    paths = sorted(
+        (plugin_folder / "results" / "extrapolation").glob("mine_Window-0-*.safetensors")
+    )
     assert len(paths) == 1
     content = bytearray(paths[0].read_bytes())
     content[-1] ^= 1
     paths[0].write_bytes(content)
     again("--lengths", "8")
     assert f"{paths[0].name} is damaged" in capsys.readouterr().err
-    assert [(one.encoding, one.seed) for one in trained[2:]] == [("mine:Window", 0)]
+    assert [(recipe.encoding, recipe.seed) for recipe in trained[2:]] == [("mine:Window", 0)]
     again("--lengths", "16")
     assert len(trained) == 3
 
 
-def test_weights_count_as_room_that_a_sweep_needs(own, monkeypatch, capsys):
-    usage = shutil.disk_usage(own)._replace(free=2 * 2**17 + 2**24 + 2**12)
+def test_weights_count_as_room_that_a_sweep_needs(plugin_folder, monkeypatch, capsys):
+    usage = shutil.disk_usage(plugin_folder)._replace(free=2 * 2**17 + 2**24 + 2**12)
     monkeypatch.setattr(shutil, "disk_usage", lambda path: usage)
     assert main([*TINY, "--jobs", "1"]) == 1
     assert "2 runs need" in capsys.readouterr().err
 
 
 @pytest.mark.thorough
-def test_a_worker_of_a_cluster_gets_the_file_and_the_weights(own, tmp_path_factory, monkeypatch):
+def test_a_worker_of_a_cluster_gets_the_file_and_the_weights(
+    plugin_folder, tmp_path_factory, monkeypatch
+):
     monkeypatch.chdir(tmp_path_factory.mktemp("elsewhere"))  # where no mine.py is
     with distributed.LocalCluster(
         n_workers=1, threads_per_worker=1, processes=True, dashboard_address=":0"
     ) as cluster:
-        monkeypatch.chdir(own)
-        there = ["--scheduler", cluster.scheduler_address, "--folder", "there"]
-        assert main([*TINY, *there]) == 0
-        files = set((own / "there" / "extrapolation").glob("*.safetensors"))
+        monkeypatch.chdir(plugin_folder)
+        on_cluster = ["--scheduler", cluster.scheduler_address, "--folder", "there"]
+        assert main([*TINY, *on_cluster]) == 0
+        files = set((plugin_folder / "there" / "extrapolation").glob("*.safetensors"))
         assert len(files) == 2
-        assert main([*TINY, *there, "--lengths", "4", "8"]) == 0
-        first = table(own / "there")
-        assert set((own / "there" / "extrapolation").glob("*.safetensors")) == files
-        change(own, "< self", "<= self")
-        assert main([*TINY, *there, "--lengths", "4", "8"]) == 0
+        assert main([*TINY, *on_cluster, "--lengths", "4", "8"]) == 0
+        first = table(plugin_folder / "there")
+        assert set((plugin_folder / "there" / "extrapolation").glob("*.safetensors")) == files
+        change(plugin_folder, "< self", "<= self")
+        assert main([*TINY, *on_cluster, "--lengths", "4", "8"]) == 0
     again("--lengths", "4", "8")
-    pd.testing.assert_frame_equal(table(own / "there"), table(own / "results"))
-    assert not first.equals(table(own / "there"))
+    pd.testing.assert_frame_equal(table(plugin_folder / "there"), table(plugin_folder / "results"))
+    assert not first.equals(table(plugin_folder / "there"))
 
 
-def test_a_worker_with_other_code_is_told(own):
+def test_a_worker_with_other_code_is_told(plugin_folder):
     key = {"encoding": "alibi", "seed": 0, "code": {"course_utils.encodings.alibi": "another"}}
     with pytest.raises(ValueError, match="course_utils.encodings.alibi differs here"):
-        sweep([(key, dict)], Store(own), n_jobs=1)
+        sweep([(key, dict)], Store(plugin_folder), n_jobs=1)
     key = {"encoding": "window", "seed": 0}  # registered elsewhere
     with pytest.raises(ValueError, match="'window' is known where it was registered"):
-        sweep([(key, dict)], Store(own), n_jobs=1)
+        sweep([(key, dict)], Store(plugin_folder), n_jobs=1)
 
 
-def test_a_table_grows_as_runs_are_done_in_the_order_of_the_keys(own, monkeypatch):
-    seen: list[int] = []
+def test_a_table_grows_as_runs_are_done_in_the_order_of_the_keys(plugin_folder, monkeypatch):
+    path = plugin_folder / "results/extrapolation.csv"
+    row_counts: list[int] = []
 
     def stopped(self, key, result, write=Store.write):
-        if len(seen) == 3:
+        if len(row_counts) == 3:
             raise KeyboardInterrupt
-        seen.append(
-            len(pd.read_csv(path)) if (path := own / "results/extrapolation.csv").exists() else 0
-        )
+        row_counts.append(len(pd.read_csv(path)) if path.exists() else 0)
         return write(self, key, result)
 
     monkeypatch.setattr(Store, "write", stopped)
     assert main([*TINY, "--jobs", "1", "--seeds", "0", "1"]) == 130
-    assert seen[0] == 0 and 0 < seen[1] < seen[2]
+    assert row_counts[0] == 0 and 0 < row_counts[1] < row_counts[2]
     rows = pd.read_csv("results/extrapolation.csv")
     assert list(rows["encoding"].unique()) == ["alibi", "mine:Window"]
     assert rows.groupby("encoding")["seed"].nunique().to_dict() == {"alibi": 2, "mine:Window": 1}
 
 
 @pytest.mark.parametrize(
-    ("wrong", "told"),
+    ("wrong", "message"),
     [
         (["--encodings", "alibbi"], "did you mean 'alibi'"),
         (["--encodings", "mine:Windw"], "did you mean 'Window'"),
@@ -526,22 +532,22 @@ def test_a_table_grows_as_runs_are_done_in_the_order_of_the_keys(own, monkeypatc
     ],
 )
 @pytest.mark.usefixtures("plain_arguments")
-def test_what_is_wrong_with_an_own_encoding_is_told(wrong, told, own, capsys):
-    (own / "broken.py").write_text("1 / 0")
+def test_what_is_wrong_with_an_own_encoding_is_told(wrong, message, plugin_folder, capsys):
+    (plugin_folder / "broken.py").write_text("1 / 0")
     assert main([*TINY, "--jobs", "1", *wrong]) == 1
-    assert told in capsys.readouterr().err
-    assert not list(own.rglob("*.json"))
+    assert message in capsys.readouterr().err
+    assert not list(plugin_folder.rglob("*.json"))
 
 
-def test_an_option_without_a_value_is_told(own, capsys):
+def test_an_option_without_a_value_is_told(plugin_folder, capsys):
     with pytest.raises(SystemExit):
         main([*TINY, "--option", "window"])
     assert "must be NAME=VALUE, got 'window'" in capsys.readouterr().err
 
 
-def test_checkpoints_are_of_the_courses_encodings_and_are_not_drawn(own, capsys):
+def test_checkpoints_are_of_the_courses_encodings_and_are_not_drawn(plugin_folder, capsys):
     assert main(["checkpoints", "--plot"]) == 1
     assert "--plot" in capsys.readouterr().err
     assert main(["checkpoints", "--encodings", "alibi", "mine:Window", "--steps", "1"]) == 1
     assert "encoding 'mine:Window' is unknown" in capsys.readouterr().err
-    assert not list(own.rglob("*.safetensors"))
+    assert not list(plugin_folder.rglob("*.safetensors"))
