@@ -112,17 +112,8 @@ def attention(
             f"words must have one entry for each row and column of weights "
             f"{tuple(weights.shape)}, got {len(words)}: {words!r}"
         )
-    image = heatmap(
-        ax,
-        weights,
-        title=title,
-        xlabel="key",
-        ylabel="query",
-        unit=unit,
-        signed=False,
-        limit=limit,
-        equal=True,
-    )
+    image = heatmap(ax, weights, title=title, unit=unit, signed=False, limit=limit, equal=True)
+    ax.set(xlabel="key", ylabel="query")
     if words is None:
         return image
     places = range(len(words))
@@ -143,17 +134,9 @@ def similarity(
     """
     if signed is None:
         signed = bool((matrix < 0).any())
-    return heatmap(
-        ax,
-        matrix,
-        title=title,
-        xlabel="position",
-        ylabel="position",
-        unit="cosine",
-        signed=signed,
-        limit=1.0,
-        equal=True,
-    )
+    image = heatmap(ax, matrix, title=title, unit="cosine", signed=signed, limit=1.0, equal=True)
+    ax.set(xlabel="position", ylabel="position")
+    return image
 
 
 def fingerprint(scores: Tensor, title: str) -> Figure:

@@ -77,6 +77,10 @@ def results(name: str) -> pd.DataFrame:
 
     ``data/README.md`` says what its columns are and which command makes it.
     """
-    import pandas as pd
-
+    try:
+        import pandas as pd
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            "data.results needs pandas: pip install 'order-matters[plots]'"
+        ) from error
     return pd.read_csv(verified(f"{name}.csv"))
