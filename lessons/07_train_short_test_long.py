@@ -79,11 +79,11 @@ from course_utils.texts import text
 english = text.split(text.documentation())
 blocks = text.spread(english.held_out, 3)  # (3, 8192): what the tables were made with
 alibi = shipped.model("alibi")
-part = blocks[:, : 31 * 256 + 1]  # so that both lengths judge the same bytes
-in_pieces = {n: trained_models.losses(alibi, text.pieces(part, length=n)) for n in (64, 256)}
-simple = {n: lost.mean().item() for n, lost in in_pieces.items()}
-print(f"pieces: {simple[64]:.3f} nats at 64, {simple[256]:.3f} at 256")
-gain = simple[256] - simple[64]
+judged_part = blocks[:, : 31 * 256 + 1]  # so that both lengths judge the same bytes
+in_pieces = {n: trained_models.losses(alibi, text.pieces(judged_part, length=n)) for n in (64, 256)}
+mean_losses = {n: losses.mean().item() for n, losses in in_pieces.items()}
+print(f"pieces: {mean_losses[64]:.3f} nats at 64, {mean_losses[256]:.3f} at 256")
+gain = mean_losses[256] - mean_losses[64]
 same = "the same (within 0.005)"
 guess.reveal("lower" if gain < -0.005 else "higher" if gain > 0.005 else same)
 
@@ -126,19 +126,19 @@ from torch.nn.functional import cross_entropy
 
 def sliding_from_scratch(model, block, n):
     """Loss of each judged byte of one block, in nats: (judged,)."""
-    half, found = n // 2, []
+    half, losses = n // 2, []
     for begin in range(0, len(block) - n, half):
         window = block[begin : begin + n + 1]
         with torch.no_grad():
             logits = model(window[None, :-1])[0]  # (n, 256)
-        found.append(cross_entropy(logits[half:], window[half + 1 :], reduction="none"))
-    return torch.cat(found)
+        losses.append(cross_entropy(logits[half:], window[half + 1 :], reduction="none"))
+    return torch.cat(losses)
 
 
-some = blocks[0, :2049]
-windows = text.sliding(some[None], length=128)
+example = blocks[0, :2049]
+windows = text.sliding(example[None], length=128)
 reference = trained_models.losses(alibi, windows)[windows.targets >= 0]
-assert torch.allclose(sliding_from_scratch(alibi, some, 128), reference, atol=1e-4)
+assert torch.allclose(sliding_from_scratch(alibi, example, 128), reference, atol=1e-4)
 print(f"from scratch = text.sliding with trained_models.losses, {len(reference):,} bytes judged")
 
 # %% [markdown]
@@ -177,9 +177,9 @@ from course_utils.results import summary
 means = summary(trained, "encoding", "read")  # columns: mean, margin, …
 order = sorted(names, key=lambda name: rise(name, 2048).mean)
 cells = means["mean"].map("{:.3f}".format) + " ± " + means["margin"].map("{:.3f}".format)
-held = [name for name in ("rope", "alibi") if not rise(name, 1024).above(0.1)]
+within = [name for name in ("rope", "alibi") if not rise(name, 1024).above(0.1)]
 answers = {("rope",): "RoPE's", ("alibi",): "ALiBi's", ("rope", "alibi"): "both", (): "neither"}
-guess.reveal(answers[tuple(held)])
+guess.reveal(answers[tuple(within)])
 cells.unstack("read").loc[order]
 
 # %% [markdown]
@@ -187,18 +187,18 @@ cells.unstack("read").loc[order]
 # by the rise from 64 to 2048. Six of them as curves:
 
 # %%
-chosen = ["none", "sinusoidal", "learned", "rope", "transformer_xl", "alibi"]
+drawn = ["none", "sinusoidal", "learned", "rope", "transformer_xl", "alibi"]
 fig, ax = plt.subplots(figsize=(8.5, 4.2))
 plots.seed_curves(
     ax,
     means,
-    chosen,
+    drawn,
     title="trained at 64, read at 32 to 2048",
     xlabel="bytes read",
     ylabel="loss (nats a byte)",
 )
 ax.axvline(L, color="0.5", linewidth=1)
-ends = ", ".join(f"{name} {means.loc[(name, 2048), 'mean']:.1f}" for name in chosen)
+ends = ", ".join(f"{name} {means.loc[(name, 2048), 'mean']:.1f}" for name in drawn)
 plots.show(
     fig,
     "Loss against bytes read on a logarithmic axis, bars are 95 % intervals, a grey line at 64. "
@@ -214,16 +214,16 @@ plots.show(
 # %%
 best = min(names, key=lambda name: means.loc[(name, L), "mean"])
 at_best = {"encoding": best, "read": L}
-behind = {name: change(trained, at_best, {"encoding": name, "read": L}) for name in names}
-weak = [name for name in names if behind[name].above(0.35)]
-flat = [name for name in order if not rise(name, 2048).above(0.1)]
-fails = [name for name in order if rise(name, 2048).above(0.5)]
-between = [name for name in order if name not in flat + fails]
+gaps_to_best = {name: change(trained, at_best, {"encoding": name, "read": L}) for name in names}
+weak = [name for name in names if gaps_to_best[name].above(0.35)]
+holding = [name for name in order if not rise(name, 2048).above(0.1)]
+failing = [name for name in order if rise(name, 2048).above(0.5)]
+in_between = [name for name in order if name not in holding + failing]
 best_late = means.xs(2048, level="read")["mean"].idxmin()
 print(f"best at 64: {best}; best at 2048: {best_late}")
-print("rise at 2048 not clearly above 0.1:", ", ".join(flat) or "nobody")
-print("in between:", ", ".join(between) or "nobody")
-print("rise clearly above 0.5:", ", ".join(fails) or "nobody")
+print("rise at 2048 not clearly above 0.1:", ", ".join(holding) or "nobody")
+print("in between:", ", ".join(in_between) or "nobody")
+print("rise clearly above 0.5:", ", ".join(failing) or "nobody")
 print(f"already at 64 more than 0.35 behind {best}:", ", ".join(weak) or "nobody")
 
 # %% [markdown]
@@ -234,8 +234,8 @@ print(f"already at 64 more than 0.35 behind {best}:", ", ".join(weak) or "nobody
 # %%
 at_64, at_2048 = (means.xs(n, level="read")["mean"] for n in (L, 2048))
 print(f"cut to 64: rope {at_64['rope']:.3f}; read whole: alibi {at_2048['alibi']:.3f}")
-gainers = [name for name in names if rise(name, 2048).below()]
-print("clearly better with 2048 bytes than cut to 64:", ", ".join(gainers) or "nobody")
+better = [name for name in names if rise(name, 2048).below()]
+print("clearly better with 2048 bytes than cut to 64:", ", ".join(better) or "nobody")
 for name in ("sinusoidal", "transformer_xl", "deberta"):
     print(f"{name}: rise at 2048 {rise(name, 2048)}")
 
@@ -272,8 +272,8 @@ guess = widgets.predict(
 )
 
 # %%
-whole = text.pieces(blocks, length=L)
-tokens, targets = whole.tokens[::4], whole.targets[::4, -1]  # (96, 64) and (96,)
+pieces = text.pieces(blocks, length=L)
+tokens, targets = pieces.tokens[::4], pieces.targets[::4, -1]  # (96, 64) and (96,)
 
 
 def next_byte(model, ordered):
@@ -286,15 +286,15 @@ def next_byte(model, ordered):
     return cross_entropy(logits, targets, reduction="none")
 
 
-kept = (1, 2, 4, 8, 64)
+n_ordered = (1, 2, 4, 8, 64)
 models = {name: shipped.model(name) for name in shipped.NAMES}
-asked = ("none", "sinusoidal", "rope")
-lost = {name: [next_byte(models[name], n) for n in kept] for name in asked}
-damage = {name: average(row[0] - row[-1]) for name, row in lost.items()}
+probed = ("none", "sinusoidal", "rope")
+losses = {name: [next_byte(models[name], n) for n in n_ordered] for name in probed}
+damage = {name: average(row[0] - row[-1]) for name, row in losses.items()}
 print("all but one shuffled:", ", ".join(f"{name} {gap}" for name, gap in damage.items()))
-moved = damage["none"].mean
-small = "by less than 0.3 nats" if moved < 0.3 else "by 0.3 to 1 nat"
-guess.reveal(small if moved < 1 else "by more than 1 nat")
+nope_rise = damage["none"].mean
+answer = "by less than 0.3 nats" if nope_rise < 0.3 else "by 0.3 to 1 nat"
+guess.reveal(answer if nope_rise < 1 else "by more than 1 nat")
 
 # %% [markdown]
 # (Here "±" is over the pieces, for one model each.) As a yardstick, take no network at all. A
@@ -304,16 +304,18 @@ guess.reveal(small if moved < 1 else "by more than 1 nat")
 # %%
 from course_lab.ngrams import NGrams
 
-looks, table = (1, 2, 4), NGrams(english.train, order=5)
+contexts, table = (1, 2, 4), NGrams(english.train, order=5)
 judged = blocks[:, : 7 * 1024 + 1]  # from byte 1025 on, these are the bytes that the tables judge
-counts = [table.loss(judged, last, first=1025) for last in looks]
-curves = {name: torch.stack(row).mean(1) for name, row in lost.items()}
+counts = [table.loss(judged, last, first=1025) for last in contexts]
+curves = {name: torch.stack(row).mean(1) for name, row in losses.items()}
 fig, ax = plt.subplots(figsize=(8.5, 3.8))
-plots.lines(ax, curves, x=torch.tensor(kept), title="the next byte, after partly shuffled pieces")
-ax.plot(looks, counts, "ks:", label="counts")
+plots.lines(
+    ax, curves, x=torch.tensor(n_ordered), title="the next byte, after partly shuffled pieces"
+)
+ax.plot(contexts, counts, "ks:", label="counts")
 ax.set(xlabel="last bytes left in order", ylabel="loss (nats)")
 ax.set_xscale("log", base=2)
-ax.set_xticks(kept, kept)
+ax.set_xticks(n_ordered, n_ordered)
 ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
 described = ", ".join(f"{name} {row[0]:.1f} to {row[-1]:.1f}" for name, row in curves.items())
 plots.show(
@@ -323,7 +325,7 @@ plots.show(
 )
 
 # %%
-print(f"counts of the last {looks} bytes:", ", ".join(f"{loss:.2f}" for loss in counts))
+print(f"counts of the last {contexts} bytes:", ", ".join(f"{loss:.2f}" for loss in counts))
 print("weak models:", ", ".join(f"{name} {means.loc[(name, L), 'mean']:.2f}" for name in weak))
 print(f"best model: {best} {means.loc[(best, L), 'mean']:.2f}")
 
@@ -348,20 +350,24 @@ from course_utils.texts import tasks
 def two_back(encoding, common, seed):
     """Share right after 200 steps; ``common`` is added to all word vectors at the start."""
     torch.manual_seed(seed)
-    small = TinyTransformer(256, encoding, d_model=64, n_layers=1, n_heads=4, max_len=16, std=1.0)
+    model = TinyTransformer(256, encoding, d_model=64, n_layers=1, n_heads=4, max_len=16, std=1.0)
     with torch.no_grad():
-        small.embedding.weight += common / 64**0.5  # the model multiplies by the root of its width
+        model.embedding.weight += common / 64**0.5  # the model multiplies by the root of its width
     size = {"length": 16, "batch": 16, "vocab_size": 256}
     dice = torch.Generator().manual_seed(seed)
     draw = partial(tasks.token_at_offset, -2, **size, generator=dice)
-    fit(small, lambda: tasks.loss(small, draw()), 200, lr=5e-3, bar=False)
-    return tasks.accuracy(small, draw())
+
+    def loss():
+        return tasks.loss(model, draw())
+
+    fit(model, loss, 200, lr=5e-3, bar=False)
+    return tasks.accuracy(model, draw())
 
 
 # %%
 for name, common in (("learned", 0), ("multiplicative", 0), ("multiplicative", 1)):
     shares = [two_back(name, common, seed) for seed in range(3)]
-    right, wrong = (sum(ok) for ok in ([s > 0.9 for s in shares], [s < 0.3 for s in shares]))
+    right, wrong = sum(share > 0.9 for share in shares), sum(share < 0.3 for share in shares)
     print(f"{name}, common part {common}: above 0.9 in {right} of 3 seeds, below 0.3 in {wrong}")
 
 # %% [markdown]
@@ -398,26 +404,29 @@ for n in (64, 256, 1024):
 # %%
 larger = data.results("larger")
 larger = larger[larger.reading == AS_TRAINED]
-first = trained.iloc[0]  # any row: the recipe that all share
-six = ["none", "sinusoidal", "rope", "alibi", "t5", "transformer_xl"]
-changed = {
-    "as before": trained[trained.encoding.isin(six)],
-    "pieces of 256 bytes": larger[larger.length != first.length],
-    "ten times the steps": larger[larger.steps != first.steps],
-    "source code": larger[larger.corpus != first.corpus],
+usual_run = trained.iloc[0]  # any row: the recipe that all share
+compared_names = ["none", "sinusoidal", "rope", "alibi", "t5", "transformer_xl"]
+settings = {
+    "as before": trained[trained.encoding.isin(compared_names)],
+    "pieces of 256 bytes": larger[larger.length != usual_run.length],
+    "ten times the steps": larger[larger.steps != usual_run.steps],
+    "source code": larger[larger.corpus != usual_run.corpus],
 }
-tried = {what: [n for n in six if n in set(rows.encoding)] for what, rows in changed.items()}
+tested = {
+    what: [n for n in compared_names if n in set(rows.encoding)] for what, rows in settings.items()
+}
 
 # %% tags=["plumbing"]
 fig, axes = plt.subplots(1, 4, figsize=(12, 3.7), sharey=True)
 described = []
-for ax, (what, rows) in zip(axes, changed.items(), strict=True):
+for ax, what in zip(axes, settings, strict=True):
+    rows = settings[what]
     curve = summary(rows, "encoding", "read").assign(margin=float("nan"))
     labels = {"title": what, "xlabel": "bytes read", "legend": ax is axes[-1]}
-    plots.seed_curves(ax, curve, tried[what], **labels)
+    plots.seed_curves(ax, curve, tested[what], **labels)
     ax.set_xticks([32, 128, 512, 2048], ["32", "128", "512", "2048"])
     ax.axvline(rows.length.iloc[0], color="0.5", linewidth=1)
-    at_end = [f"{name} {curve.loc[(name, 2048), 'mean']:.1f}" for name in tried[what]]
+    at_end = [f"{name} {curve.loc[(name, 2048), 'mean']:.1f}" for name in tested[what]]
     described.append(f"{what}: {', '.join(at_end)}")
 axes[0].set_ylabel("loss (nats a byte)")
 plots.show(
@@ -434,33 +443,34 @@ def each_seed(rows, name, start, end):
     return runs[end] - runs[start]
 
 
-gained = {}
-for what, rows in changed.items():
-    own = int(rows.length.iloc[0])
-    lost = [n for n in tried[what] if (each_seed(rows, n, own, 2048) > 0.5).all()]
-    gained[what] = [n for n in tried[what] if (each_seed(rows, n, 512, 2048) < -0.01).all()]
+gainers = {}
+for what, rows in settings.items():
+    home = int(rows.length.iloc[0])
+    worse = [n for n in tested[what] if (each_seed(rows, n, home, 2048) > 0.5).all()]
+    gainers[what] = [n for n in tested[what] if (each_seed(rows, n, 512, 2048) < -0.01).all()]
     at_end = rows[rows["read"] == 2048].pivot(index="seed", columns="encoding", values="loss")
     ranks = list(at_end.mean().sort_values().index)
     orders = [list(row.sort_values().index) for _, row in at_end.iterrows()]
-    moved = {n for order in orders for n, m in zip(order, ranks, strict=True) if n != m}
+    displaced = {n for order in orders for n, m in zip(order, ranks, strict=True) if n != m}
     print(f"{what}; lowest mean loss at 2048 first: {', '.join(ranks)}")
     print(f"    this very order: in {orders.count(ranks)} of {len(orders)} seeds", end="; ")
-    print(f"elsewhere in another: {', '.join(sorted(moved)) or 'nobody'}")
-    print(f"    in every seed: more than 0.5 above that at {own}: {', '.join(lost) or 'nobody'};")
-    print(f"    more than 0.01 below that at 512: {', '.join(gained[what]) or 'nobody'}")
+    print(f"elsewhere in another: {', '.join(sorted(displaced)) or 'nobody'}")
+    print(f"    in every seed: more than 0.5 above that at {home}: {', '.join(worse) or 'nobody'};")
+    print(f"    more than 0.01 below that at 512: {', '.join(gainers[what]) or 'nobody'}")
 
 # %%
-rows = changed["ten times the steps"]
-steps, more = int(first.steps), int(rows.steps.iloc[0])
-times = more * first.batch * first.length / len(english.train)
-print(f"{more:,} steps read the training text {times:.0f} times over")
-for name in tried["ten times the steps"]:
+rows = settings["ten times the steps"]
+steps, more_steps = int(usual_run.steps), int(rows.steps.iloc[0])
+epochs = more_steps * usual_run.batch * usual_run.length / len(english.train)
+print(f"{more_steps:,} steps read the training text {epochs:.0f} times over")
+for name in tested["ten times the steps"]:
     early, late = means.loc[name, "mean"], summary(rows, "encoding", "read").loc[name, "mean"]
-    print(f"{name:14} at {L}: {early[L]:.2f} after {steps:,} steps, {late[L]:.2f} after {more:,};")
-    longer, before = (each_seed(runs, name, L, 2048) for runs in (rows, trained))
-    up = (longer > before[longer.index]).sum()
+    print(f"{name:14} at {L}: {early[L]:.2f} after {steps:,} steps,", end=" ")
+    print(f"{late[L]:.2f} after {more_steps:,};")
+    longer, before = each_seed(rows, name, L, 2048), each_seed(trained, name, L, 2048)
+    n_larger = (longer > before[longer.index]).sum()
     print(f"{'':14} at 2048: {early[2048]:.2f} and {late[2048]:.2f};", end=" ")
-    print(f"a larger rise in {up} of {len(longer)} seeds")
+    print(f"a larger rise in {n_larger} of {len(longer)} seeds")
 
 # %% [markdown]
 # **Look:** longer pieces move the cliff; they do not level it. More steps teach NoPE the order: its
@@ -487,9 +497,9 @@ by_position = data.results("extrapolation_positions")
 by_position["at"] = (by_position["first"] + by_position["last"] + 1) / 2
 curve = summary(by_position, "encoding", "at")
 fig, ax = plt.subplots(figsize=(9, 4.2))
-plots.seed_curves(ax, curve, chosen, xlabel="position", ylabel="loss (nats a byte)", doubling=False)
+plots.seed_curves(ax, curve, drawn, xlabel="position", ylabel="loss (nats a byte)", doubling=False)
 ax.axvline(L, color="0.5", linewidth=1)
-rows = {name: curve.loc[name, "mean"].iloc[[0, 1, -1]] for name in chosen}
+rows = {name: curve.loc[name, "mean"].iloc[[0, 1, -1]] for name in drawn}
 described = "; ".join(f"{n} {', '.join(f'{v:.1f}' for v in row)}" for n, row in rows.items())
 plots.show(
     fig,
@@ -507,15 +517,15 @@ plots.show(
 # *interpolating* it (C22), and that it is right for long texts (C25).
 
 # %%
-later = LENGTHS[2:]
+longer_lengths = LENGTHS[2:]
 at_home = {"encoding": "learned", "read": L, "reading": AS_TRAINED}
-between_rows = {}  # the rise with the table interpolated, by length
-for n in later:
+interpolated_rises = {}  # the rise with the table interpolated, by length
+for n in longer_lengths:
     repeated = {**at_home, "read": n}
     stretched = {**repeated, "reading": "interpolated"}
-    between_rows[n] = change(results, at_home, stretched)
+    interpolated_rises[n] = change(results, at_home, stretched)
     print(f"{n:4} bytes: last row repeated {change(results, at_home, repeated)},", end=" ")
-    print(f"interpolated {between_rows[n]};", end=" ")
+    print(f"interpolated {interpolated_rises[n]};", end=" ")
     print("second less first", change(results, repeated, stretched))
 
 # %% [markdown]
@@ -540,13 +550,13 @@ fire = pd.concat(
 )
 for n in (128, 256, 2048):
     late, early = ({"original_len": start, "read": n} for start in (L, L // 4))
-    rises = {k: change(fire, {**how, "read": L}, how) for k, how in ((64, late), (16, early))}
-    print(f"{n:4} bytes: rise {rises[64]} from 64, {rises[16]} from 16;", end=" ")
+    late_rise, early_rise = (change(fire, {**end, "read": L}, end) for end in (late, early))
+    print(f"{n:4} bytes: rise {late_rise} from 64, {early_rise} from 16;", end=" ")
     print("loss, second less first", change(fire, late, early))
-at = torch.tensor([64.0, 256.0, 2048.0, 8192.0])
-share = fire_share(at, at - 1, 0.1, 16.0).diagonal()
-told = ", ".join(f"{part:.4f} at {n:.0f}" for part, n in zip(share, at, strict=True))
-print(f"what the network sees of the key before: {told}")
+positions = torch.tensor([64.0, 256.0, 2048.0, 8192.0])
+share = fire_share(positions, positions - 1, 0.1, 16.0).diagonal()
+described = ", ".join(f"{part:.4f} at {n:.0f}" for part, n in zip(share, positions, strict=True))
+print(f"what the network sees of the key before: {described}")
 
 # %% [markdown]
 # **Look:** the start makes no clear difference at these lengths. The last line, at the $c$ that
@@ -585,13 +595,13 @@ for name in PAPER:
     for perplexity, n in zip(longer, (128, 512, 2048), strict=True):
         if perplexity is not None:
             theirs, ours = math.log(perplexity / start_at), rise(name, n)
-            told = direction(theirs), direction(ours.mean, ours.above() or ours.below())
-            agree[f"{name} at × {n // L}"] = told[0] == told[1]
-            print(f"{name:10} about × {n // L:2}: paper {theirs:+.2f} {told[0]},", end=" ")
-            print(f"ours {ours} {told[1]}")
-apart = [case for case, same in agree.items() if not same]
+            directions = direction(theirs), direction(ours.mean, ours.above() or ours.below())
+            agree[f"{name} at × {n // L}"] = directions[0] == directions[1]
+            print(f"{name:10} about × {n // L:2}: paper {theirs:+.2f} {directions[0]},", end=" ")
+            print(f"ours {ours} {directions[1]}")
+disagreeing = [case for case, agreed in agree.items() if not agreed]
 print(f"same direction in {sum(agree.values())} of {len(agree)} places; not in", end=" ")
-print(", ".join(apart) or "any")
+print(", ".join(disagreeing) or "any")
 
 # %% [markdown]
 # Sizes cannot be compared. Their model is hundreds of times larger. Their unit is a word: shared
@@ -613,9 +623,9 @@ def listed(name, n):
     return trained[(trained.encoding == name) & (trained["read"] == n)].set_index("seed").loss
 
 
-again = sliding_loss(models["rope"], blocks, L, 2048)[0]
-print(f"RoPE at {L}: {again:.2f} read now, {listed('rope', L)[0]:.2f} in the table")
-print("gap below 0.01:", abs(again - listed("rope", L)[0]) < 0.01)
+loss_now = sliding_loss(models["rope"], blocks, L, 2048)[0]
+print(f"RoPE at {L}: {loss_now:.2f} read now, {listed('rope', L)[0]:.2f} in the table")
+print("gap below 0.01:", abs(loss_now - listed("rope", L)[0]) < 0.01)
 
 # %% [markdown]
 # Then the training. In a fresh clone this command trains one model in a minute or two, reads all
@@ -657,38 +667,43 @@ from course_utils.measures.trained_models import entropy_by_query
 
 sample = blocks[:2, :1024]
 nats = {name: entropy_by_query(model, sample) for name, model in models.items()}
-growth, grown = {}, {}
+growth, n_growing = {}, {}
 for name, heads in nats.items():  # heads: (layers, heads, 1024)
     near, far = heads[..., 48:80].mean(-1), heads[..., 992:].mean(-1)  # about 64 and 1008 keys
     growth[name] = average((far - near).flatten())
-    grown[name] = int((far - near > 0.1).sum())  # heads
+    n_growing[name] = int((far - near > 0.1).sum())  # heads
     print(f"{name:10} {near.mean():.1f} nats near 64 keys, {far.mean():.1f} near 1000;", end=" ")
-    print(f"growth {growth[name]}, in {grown[name]} of {near.numel()} heads")
-full = math.log(1008 / 64)
-print(f"growth of log n: {full:.2f}")
-less = "grows, but less than log n" if growth["none"].mean < full else "grows like log n or faster"
-guess.reveal(less if growth["none"].mean > 0.1 else "stays (within 0.1 nats)")
+    print(f"growth {growth[name]}, in {n_growing[name]} of {near.numel()} heads")
+log_n_growth = math.log(1008 / 64)
+print(f"growth of log n: {log_n_growth:.2f}")
+answer = (
+    "grows, but less than log n"
+    if growth["none"].mean < log_n_growth
+    else "grows like log n or faster"
+)
+guess.reveal(answer if growth["none"].mean > 0.1 else "stays (within 0.1 nats)")
 
 # %%
-most = (torch.arange(1024) + 1.0).log()  # log of the keys that each query sees
-smooth = {}
-for name, heads in nats.items():  # mean over layers, heads and 33 neighbours
-    row = heads.mean((0, 1))[None]
-    smooth[name] = torch.nn.functional.avg_pool1d(row, 33, 1, 16, count_include_pad=False)[0]
+log_keys = (torch.arange(1024) + 1.0).log()  # log of the keys that each query sees
+average_of_33 = torch.nn.AvgPool1d(33, stride=1, padding=16, count_include_pad=False)
+smoothed = {name: average_of_33(heads.mean((0, 1))[None])[0] for name, heads in nats.items()}
 fig, axes = plt.subplots(1, 2, figsize=(10.5, 3.9))
-plots.entropy(axes[0], smooth, most[-1].item(), title="entropy of attention")
-axes[0].plot(most, color="0.7", linewidth=1)
+plots.entropy(axes[0], smoothed, log_keys[-1].item(), title="entropy of attention")
+axes[0].plot(log_keys, color="0.7", linewidth=1)
 axes[0].legend().remove()
-effective = {name: row[32:].exp() for name, row in smooth.items()}
+effective = {name: row[32:].exp() for name, row in smoothed.items()}
 plots.lines(axes[1], effective, x=torch.arange(33, 1025), title="effective keys", legend=False)
 axes[1].plot([33, 1024], [33, 1024], color="0.7", linewidth=1)
 axes[1].set(xlabel="visible keys n", ylabel="e to the entropy", xscale="log", yscale="log")
 axes[1].axvline(L, color="0.5", linewidth=1)
 fig.legend(*axes[1].get_legend_handles_labels(), loc="outside upper center", ncols=5)
 described = ", ".join(f"{n} {row[31]:.0f} and {row[-1]:.0f}" for n, row in effective.items())
-told = "Left: entropy against query position, log n in grey above. Right: e to the entropy against "
-told += "visible keys, logarithmic; grey: all keys alike, and a line at 64. At 64 and at the end: "
-plots.show(fig, f"{told}{described}.")
+plots.show(
+    fig,
+    "Left: entropy against query position, log n in grey above. Right: e to the entropy against "
+    "visible keys, logarithmic; grey: all keys alike, and a line at 64. At 64 and at the end: "
+    f"{described}.",
+)
 
 # %% [markdown]
 # **Look:** $e^H$ is the number of keys that would share the weight evenly. On the right every line
@@ -710,9 +725,9 @@ guess = widgets.predict(
 )
 
 # %%
-sharper = entropy_by_query(shipped.model("none", log_n=L), sample)
-eased = average((sharper - nats["none"])[..., 992:].mean(-1).flatten())
-print(f"NoPE near 1000 keys: entropy {eased} nats with log-n")
+scaled_entropy = entropy_by_query(shipped.model("none", log_n=L), sample)
+entropy_change = average((scaled_entropy - nats["none"])[..., 992:].mean(-1).flatten())
+print(f"NoPE near 1000 keys: entropy {entropy_change} nats with log-n")
 
 
 def log_n(name, n):
@@ -726,9 +741,9 @@ lower = [name for name in names if effect[name].below(-0.01)]
 higher = [name for name in names if effect[name].above(0.01)]
 print("loss at 2048 lower with log-n:", ", ".join(f"{n} {effect[n]}" for n in lower) or "nobody")
 print("higher:", ", ".join(f"{n} {effect[n]}" for n in higher) or "nobody")
-words = {(True, True): "both entropy and loss", (True, False): "only the entropy"}
-words |= {(False, True): "only the loss", (False, False): "neither"}
-guess.reveal(words[eased.below(-0.01), "none" in lower])
+answers = {(True, True): "both entropy and loss", (True, False): "only the entropy"}
+answers |= {(False, True): "only the loss", (False, False): "neither"}
+guess.reveal(answers[entropy_change.below(-0.01), "none" in lower])
 
 # %% [markdown]
 # **Look:** NoPE is the fair test: nothing is new to it but the number of keys. Its entropy falls,
@@ -754,27 +769,27 @@ guess = widgets.predict(
 from course_lab.piece_memory import losses_with_memory
 
 PIECE, PIECES = 32, 15
-own = PIECE * PIECES  # the real place of the judged piece: 480
-begins = torch.linspace(0, blocks.shape[1] - own - PIECE - 1, 5).long().tolist()
-stretches = torch.stack([row[at : at + own + PIECE + 1] for row in blocks for at in begins])
-each = list(range(PIECES))
+own_place = PIECE * PIECES  # the real place of the judged piece: 480
+begins = torch.linspace(0, blocks.shape[1] - own_place - PIECE - 1, 5).long().tolist()
+stretches = torch.stack([row[at : at + own_place + PIECE + 1] for row in blocks for at in begins])
+every_piece = list(range(PIECES))
 
 
 def reread(model, pieces, far):
     """Loss of the last 16 bytes of each stretch; of the pieces remembered, some where they were."""
-    start = own if far else PIECE  # of the judged piece
+    start = own_place if far else PIECE  # of the judged piece
     places = [PIECE * number if number in far else start - PIECE for number in pieces]
-    where = {"remembered": pieces, "starts": places, "last_start": start}
-    return losses_with_memory(model, stretches, piece=PIECE, **where)[:, 16:].mean(1)
+    layout = {"remembered": pieces, "starts": places, "last_start": start}
+    return losses_with_memory(model, stretches, piece=PIECE, **layout)[:, 16:].mean(1)
 
 
 def in_four_ways(model):
     """64 or 512 keys, none or 32 of them at new positions: (2, 2, stretches)."""
-    tries = (0, 4, 8, 12)  # which piece stands far off, 480 to 96 bytes back: the mean of four
-    few_seen = torch.stack([reread(model, [n], []) for n in tries]).mean(0)
-    few_new = torch.stack([reread(model, [n], [n]) for n in tries]).mean(0)
-    many_new = torch.stack([reread(model, each, [n]) for n in tries]).mean(0)
-    many_seen = reread(model, each, [])
+    far_pieces = (0, 4, 8, 12)  # which piece stands far off, 480 to 96 bytes back: the mean of four
+    few_seen = torch.stack([reread(model, [n], []) for n in far_pieces]).mean(0)
+    few_new = torch.stack([reread(model, [n], [n]) for n in far_pieces]).mean(0)
+    many_new = torch.stack([reread(model, every_piece, [n]) for n in far_pieces]).mean(0)
+    many_seen = reread(model, every_piece, [])
     return torch.stack([few_seen, few_new, many_seen, many_new]).view(2, 2, -1)
 
 
@@ -782,9 +797,9 @@ def in_four_ways(model):
 from course_lab.figures import squares
 
 suspects = ("none", "sinusoidal", "rope", "alibi")
-four = {name: in_four_ways(models[name]) for name in suspects}
+four_losses = {name: in_four_ways(models[name]) for name in suspects}
 fig = squares(
-    {name: found.mean(-1) for name, found in four.items()},
+    {name: losses.mean(-1) for name, losses in four_losses.items()},
     ("64", "512"),
     ("0", "32"),
     limit=2.0,
@@ -792,8 +807,8 @@ fig = squares(
     ylabel="visible keys",
 )
 described = " ".join(
-    f"{name}: {', '.join(f'{value:.1f}' for value in found.mean(-1).flatten())}."
-    for name, found in four.items()
+    f"{name}: {', '.join(f'{value:.1f}' for value in losses.mean(-1).flatten())}."
+    for name, losses in four_losses.items()
 )
 plots.show(
     fig,
@@ -802,21 +817,21 @@ plots.show(
 )
 
 # %%
-for name, found in four.items():
-    (few, few_new), (many, many_new) = found  # each: (stretches,)
-    all_new = reread(models[name], each, each)
+for name, losses in four_losses.items():
+    few, few_new, many, many_new = losses.flatten(0, 1)  # each: (stretches,)
+    all_new = reread(models[name], every_piece, every_piece)
     keys, places = average(many - few), average(all_new - many)
-    text_at_once = text.pieces(stretches, length=own + PIECE)
-    plain = trained_models.losses(models[name], text_at_once)[:, -16:].mean(1)
+    text_at_once = text.pieces(stretches, length=own_place + PIECE)
+    at_once = trained_models.losses(models[name], text_at_once)[:, -16:].mean(1)
     print(f"{name}: 512 keys instead of 64, at seen positions {keys}")
     print(f"    32 at new positions: of 64 keys {average(few_new - few)},", end=" ")
     print(f"of 512 {average(many_new - many)}; 480 of 512 {places}")
-    print(f"    the whole text read at once, against 64 keys {average(plain - few)}")
+    print(f"    the whole text read at once, against 64 keys {average(at_once - few)}")
     if name == "rope":
-        larger = "more keys, at seen positions" if keys.mean > places.mean else None
-        larger = larger or "new positions, of as many keys"
+        larger_part = "more keys, at seen positions" if keys.mean > places.mean else None
+        larger_part = larger_part or "new positions, of as many keys"
         damage = average(all_new - few).above(0.1)
-guess.reveal(larger if damage else "no damage (up to 0.1)")
+guess.reveal(larger_part if damage else "no damage (up to 0.1)")
 
 # %% [markdown]
 # **Look:** RoPE hardly minds more keys at offsets that it knows. The same 32 keys at new ones cost
@@ -825,7 +840,7 @@ guess.reveal(larger if damage else "no damage (up to 0.1)")
 
 # %%
 for count in (0, 1, 2, 4, 8, 15):
-    loss = reread(models["rope"], each, each[:count]).mean()
+    loss = reread(models["rope"], every_piece, every_piece[:count]).mean()
     print(f"RoPE, {PIECE * count:3} of 512 keys at new positions: {loss:.2f} nats")
 
 # %% [markdown]
@@ -850,11 +865,14 @@ guess = widgets.predict(
 
 # %%
 accuracies = data.results("tasks")
-right = summary(accuracies, "task", "encoding", "read", of="accuracy")["mean"]
+accuracy = summary(accuracies, "task", "encoding", "read", of="accuracy")["mean"]
 usual, longest = int(accuracies.length.iloc[0]), int(accuracies["read"].max())
 solved, kept_up = {}, {}
 for task in ("copy", "reverse", "find"):
-    at_first, at_last = right[task].xs(usual, level="read"), right[task].xs(longest, level="read")
+    at_first, at_last = (
+        accuracy[task].xs(usual, level="read"),
+        accuracy[task].xs(longest, level="read"),
+    )
     solved[task] = [name for name in at_first.index if at_first[name] > 0.9]
     kept_up[task] = [name for name in solved[task] if at_last[name] > 0.9]
     print(f"{task}: above 0.9 at {usual}: {len(solved[task])} of {len(at_first)};", end=" ")
@@ -866,26 +884,28 @@ guess.reveal(kept_most if kept_up[kept_most] else "none: nobody solves any")
 shares = summary(accuracies, "task", "encoding", "read", of="accuracy")
 fig, axes = plt.subplots(1, 3, figsize=(10.5, 3.8), sharey=True)
 for ax, task in zip(axes, solved, strict=True):
-    last = ax is axes[-1]
-    plots.seed_curves(ax, shares.loc[task], chosen, title=task, xlabel="tokens a row", legend=last)
+    has_legend = ax is axes[-1]
+    plots.seed_curves(
+        ax, shares.loc[task], drawn, title=task, xlabel="tokens a row", legend=has_legend
+    )
     ax.set_ylim(-0.03, 1.05)
     ax.axhline(1 / 16, color="0.5", linewidth=1)  # guessing one of 16 symbols
 axes[0].set_ylabel("share right")
 ends = "; ".join(
-    f"{task} " + ", ".join(f"{name} {right[task, name, longest]:.1f}" for name in chosen)
+    f"{task} " + ", ".join(f"{name} {accuracy[task, name, longest]:.1f}" for name in drawn)
     for task in solved
 )
 plots.show(fig, f"Share right against row length; grey: guessing. At {longest}: {ends}.")
 
 # %%
-nope = {task: [right[task, "none", n] for n in (usual, longest)] for task in solved}
-print("NoPE:", ", ".join(f"{task} {a:.1f} to {b:.1f}" for task, (a, b) in nope.items()))
-print(f"hold on text at 2048 bytes: {', '.join(flat)}; of these do not solve")
+nope = {task: [f"{accuracy[task, 'none', n]:.1f}" for n in (usual, longest)] for task in solved}
+print("NoPE:", ", ".join(f"{task} {' to '.join(ends)}" for task, ends in nope.items()))
+print(f"hold on text at 2048 bytes: {', '.join(holding)}; of these do not solve")
 for task in solved:
-    lost = [name for name in flat if name not in kept_up[task]]
-    never = [name for name in lost if name not in solved[task]]
-    print(f"{task} at {longest}: {', '.join(lost) or 'none'};", end=" ")
-    print(f"already at {usual}: {', '.join(never) or 'none'}")
+    failing = [name for name in holding if name not in kept_up[task]]
+    unsolved = [name for name in failing if name not in solved[task]]
+    print(f"{task} at {longest}: {', '.join(failing) or 'none'};", end=" ")
+    print(f"already at {usual}: {', '.join(unsolved) or 'none'}")
 
 # %% [markdown]
 # **Look:** to hold on long text and to do a task on long rows are two abilities. Some never learn a
@@ -910,11 +930,11 @@ scores = measures.fingerprint(create("rope", d_model=128, n_heads=4), 160)
 fig = plots.fingerprint(scores, "Fingerprint of RoPE at 160; the box is all that training saw")
 for ax in fig.axes[:4]:
     ax.add_patch(Rectangle((-0.5, -0.5), L, L, fill=False, edgecolor="black", linewidth=1.5))
-new = (torch.arange(160)[:, None] - torch.arange(160)).ge(L).sum() / (160 * 161 / 2)
+new_share = (torch.arange(160)[:, None] - torch.arange(160)).ge(L).sum() / (160 * 161 / 2)
 plots.show(
     fig,
     "Four squares, one a head, diagonal bands, with a small box in the upper left corner. "
-    f"{100 * new:.0f} % of the causal pairs are at offsets that the box does not have.",
+    f"{100 * new_share:.0f} % of the causal pairs are at offsets that the box does not have.",
 )
 
 # %% [markdown]
@@ -950,9 +970,9 @@ guess = widgets.predict_number(
 # %%
 real = data.results("real_entropy")
 heads = real.groupby(["layer", "head", "keys"])[["entropy", "first"]].mean().unstack()
-wider = heads["entropy"][1024] - heads["entropy"][64]
-print(f"64 to 1024 keys: entropy grows by {wider.mean():.2f} nats (log n: {math.log(16):.2f}),")
-print(f"by over 0.1 in {(wider > 0.1).sum()} of {len(heads)} heads; share of the first token:")
+growths = heads["entropy"][1024] - heads["entropy"][64]
+print(f"64 to 1024 keys: entropy grows by {growths.mean():.2f} nats (log n: {math.log(16):.2f}),")
+print(f"by over 0.1 in {(growths > 0.1).sum()} of {len(heads)} heads; share of the first token:")
 early, late = heads["first"].loc[:11].mean(), heads["first"].loc[12:].mean()
 for n in (64, 1024, 8192):
     print(f"{n:4} keys: {100 * early[n]:2.0f} % in layers 0–11, {100 * late[n]:.0f} % in 12–29")
@@ -964,17 +984,17 @@ maps = {
     "share of the first of 8192 tokens": heads["first"][8192],
 }
 fig, axes = plt.subplots(2, 1, figsize=(9, 5), sharex=True)
-for ax, (title, column) in zip(axes, maps.items(), strict=True):
-    grid = torch.tensor(column.to_numpy()).view(30, 9).T
+for ax, title in zip(axes, maps, strict=True):
+    grid = torch.tensor(maps[title].to_numpy()).view(30, 9).T
     image = plots.heatmap(ax, grid, title=title, ylabel="head", signed=False)
     fig.colorbar(image, ax=ax)
 axes[1].set_xlabel("layer")
-most = heads["first"][8192].groupby("layer").mean()
+by_layer = heads["first"][8192].groupby("layer").mean()
 plots.show(
     fig,
     "Two maps, 30 layers across and 9 heads down. Entropy is highest in layer 0. The first token's "
     "share is blank up to layer 11; from there on most columns are dark in places: by layer "
-    f"{most.loc[12:].min():.1f} to {most.max():.1f}, mean over heads.",
+    f"{by_layer.loc[12:].min():.1f} to {by_layer.max():.1f}, mean over heads.",
 )
 
 # %% [markdown]
@@ -1071,8 +1091,8 @@ def paired(short, long):
 
 # %% tags=["solution"]
 def paired(short, long):
-    apart = long - short
-    return apart.mean(), apart.std() / len(apart) ** 0.5
+    differences = long - short
+    return differences.mean(), differences.std() / len(differences) ** 0.5
 
 
 # %%
@@ -1090,8 +1110,8 @@ def log_n_scores(scores, trained):
 
 # %% tags=["solution"]
 def log_n_scores(scores, trained):
-    seen = torch.arange(len(scores)) + 1.0
-    factor = (seen.log() / math.log(trained)).clamp(min=1)
+    n_keys = torch.arange(len(scores)) + 1.0
+    factor = (n_keys.log() / math.log(trained)).clamp(min=1)
     return scores * factor[:, None]
 
 
@@ -1187,65 +1207,71 @@ myths = Myths(claims)
 
 
 # %%
-def handled(name):
+def holds_at(name):
     """For each length beyond training, whether the rise is not clearly above 0.1."""
-    return {f"{name}, {n} bytes": not rise(name, n).above(0.1) for n in later}
+    return {f"{name}, {n} bytes": not rise(name, n).above(0.1) for n in longer_lengths}
 
 
-def told(name):
+def rises_of(name):
     return f"{name} {rise(name, 128)} at 128, {rise(name, 2048)} at 2048"
 
 
 ends = "above the own loss at 64."
-myths.settle("C09", handled("sinusoidal"), f"{told('sinusoidal')} {ends}")
+myths.settle("C09", holds_at("sinusoidal"), f"{rises_of('sinusoidal')} {ends}")
 myths.settle(
     "C22",
-    {f"{n} bytes": not gap.above(0.1) for n, gap in between_rows.items()},
-    f"Interpolated {between_rows[128]} at 128, {between_rows[2048]} at 2048 {ends}",
+    {f"{n} bytes": not gap.above(0.1) for n, gap in interpolated_rises.items()},
+    f"Interpolated {interpolated_rises[128]} at 128, {interpolated_rises[2048]} at 2048 {ends}",
 )
 myths.settle(
     "C25",
-    handled("learned") | {f"{L} bytes, not 0.1 behind the best": not behind["learned"].above(0.1)},
-    f"{told('learned')} {ends} At {L}, the table's own length, it is {behind['learned']} behind "
-    f"{best}. A table of 100,000 rows of 768 has {100_000 * 768:,} parameters.",
+    holds_at("learned")
+    | {f"{L} bytes, not 0.1 behind the best": not gaps_to_best["learned"].above(0.1)},
+    f"{rises_of('learned')} {ends} At {L}, the table's own length, it is "
+    f"{gaps_to_best['learned']} behind {best}. A table of 100,000 rows of 768 has "
+    f"{100_000 * 768:,} parameters.",
 )
 
 # %%
 clipped = ("shaw", "t5", "deberta")
 myths.settle(
     "C26",
-    {case: ok for name in clipped for case, ok in handled(name).items()},
-    f"All clip within the trained length. {'; '.join(map(told, clipped))} {ends}",
+    {case: ok for name in clipped for case, ok in holds_at(name).items()},
+    f"All clip within the trained length. {'; '.join(map(rises_of, clipped))} {ends}",
 )
-myths.settle("C34", handled("rope"), f"{told('rope')} {ends}")
+myths.settle("C34", holds_at("rope"), f"{rises_of('rope')} {ends}")
 myths.settle(
     "C40",
-    {f"{n} bytes": not rise("alibi", n).above() for n in later},
-    f"{told('alibi')} {ends} The price is small, but clear.",
+    {f"{n} bytes": not rise("alibi", n).above() for n in longer_lengths},
+    f"{rises_of('alibi')} {ends} The price is small, but clear.",
 )
 myths.leave_open(
     "C41",
     "There is no gain to explain. With 2048 bytes instead of 64 these models are clearly better: "
-    f"{', '.join(gainers) or 'none'}. Yet counts with a cache of {sizes[-1]} bytes gain "
+    f"{', '.join(better) or 'none'}. Yet counts with a cache of {sizes[-1]} bytes gain "
     f"{cached[0] - cached[-1]:.1f} nats on this text, so a model that uses far bytes is needed. "
     "After ten times the steps, better at 2048 than at 512 in every seed: "
-    f"{', '.join(gained['ten times the steps']) or 'none'}.",
+    f"{', '.join(gainers['ten times the steps']) or 'none'}.",
 )
 
 # %%
 n_heads = nats["none"].shape[:2].numel()
 myths.settle(
     "C45",
-    {name: count >= 0.75 * n_heads for name, count in grown.items()},
+    {name: count >= 0.75 * n_heads for name, count in n_growing.items()},
     "Growth from 64 to 1000 keys, and heads where it is above 0.1 nats, one model each: "
-    + ", ".join(f"{name} {growth[name]}, {count} of {n_heads}" for name, count in grown.items()),
+    + ", ".join(
+        f"{name} {growth[name]}, {count} of {n_heads}" for name, count in n_growing.items()
+    ),
 )
-left = average((sharper[..., 992:].mean(-1) - nats["none"][..., 48:80].mean(-1)).flatten())
+remaining = average(
+    (scaled_entropy[..., 992:].mean(-1) - nats["none"][..., 48:80].mean(-1)).flatten()
+)
 myths.settle(
     "C50",
     {"the loss falls": effect["none"].below()},
     f"NoPE at 2048, loss with log-n less without: {effect['none']}. Its entropy near 1000 keys "
-    f"changes by {eased} nats and is still {left} above that near 64 (one model).",
+    f"changes by {entropy_change} nats and is still {remaining} above that near 64 (one model).",
 )
 
 # %%
@@ -1262,9 +1288,13 @@ myths.in_a_real_model(
     + ".",
     model,
 )
-count = int((wider > 0.1).sum())
-told_of = f"It grows by {wider.mean():.2f} nats on average, by over 0.1 in {count} of {len(wider)}."
-myths.in_a_real_model("C45", {"RoPE": count >= 0.75 * len(wider)}, told_of, model)
+count = int((growths > 0.1).sum())
+myths.in_a_real_model(
+    "C45",
+    {"RoPE": count >= 0.75 * len(growths)},
+    f"It grows by {growths.mean():.2f} nats on average, by over 0.1 in {count} of {len(growths)}.",
+    model,
+)
 
 # %%
 doors = {name: create(name, d_model=64, n_heads=4, causal=True).doors for name in names}
@@ -1272,14 +1302,16 @@ rules = {
     "those hold that leave the words alone": {name for name in names if "embed" not in doors[name]},
     "those hold that add to the scores": {n for n in names if "bias" in doors[n]},
 }
-wrong = {rule: sorted(said ^ set(flat)) for rule, said in rules.items()}  # in one, not in both
+exceptions = {
+    rule: sorted(members ^ set(holding)) for rule, members in rules.items()
+}  # in one, not in both
 myths.settle(
     "C56",
-    {f"'{rule}' is right for all": not missed for rule, missed in wrong.items()},
+    {f"'{rule}' is right for all": not misses for rule, misses in exceptions.items()},
     "To hold: not clearly 0.1 above the own loss at 64, at 2048. "
     + " ".join(
-        f"'{rule}' is wrong for {len(missed)} of {len(names)}: {', '.join(missed) or 'none'}."
-        for rule, missed in wrong.items()
+        f"'{rule}' is wrong for {len(misses)} of {len(names)}: {', '.join(misses) or 'none'}."
+        for rule, misses in exceptions.items()
     ),
 )
 

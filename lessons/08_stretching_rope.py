@@ -74,8 +74,8 @@ new_wheels = {}
 print("637 on hundreds, tens, ones; neighbours apart on the ones; wheels with a new digit")
 for name, units in counters.items():
     new_wheels[name] = sum(  # it had not shown all digits by 99, and now it gets further
-        99 // old < 9 and 799 // now > 99 // old
-        for old, now in zip(counters["direct"], units, strict=True)
+        99 // trained_unit < 9 and 799 // unit > 99 // trained_unit
+        for trained_unit, unit in zip(counters["direct"], units, strict=True)
     )
     shown = ", ".join(f"{digit:4.1f}" for digit in digits_from_scratch(637, units)[::-1])
     print(f"{name:14} {shown};  {1 / units[0]:.2f} apart;  {new_wheels[name]} new")
@@ -121,16 +121,16 @@ def stretch_from_scratch(way, theta, s, L, b=10_000.0):
         return theta * s ** (-2 * m / (d - 2))
     # The m, a fraction, of a pair that makes 32 turns within L, or one.
     fast, slow = (d / 2 * math.log(L / (2 * math.pi * turns), b) for turns in (32, 1))
-    kept, slowed = max(math.floor(fast), 0), math.ceil(slow)
-    gamma = 1 - ((m - kept) / (slowed - kept)).clamp(0, 1)
+    last_kept, first_slowed = max(math.floor(fast), 0), math.ceil(slow)
+    gamma = 1 - ((m - last_kept) / (first_slowed - last_kept)).clamp(0, 1)
     return gamma * theta + (1 - gamma) * theta / s
 
 
 # %%
 theta = rope_frequencies(128)
 for d, L in ((128, 4096), (32, 64)):  # Llama 2's heads, and ours
-    known = {"interpolation": Linear(8), "NTK-aware": NTK(8), "YaRN": YaRN(8, L)}
-    for way, scaling in known.items():
+    scalings = {"interpolation": Linear(8), "NTK-aware": NTK(8), "YaRN": YaRN(8, L)}
+    for way, scaling in scalings.items():
         ours = stretch_from_scratch(way, rope_frequencies(d), 8, L)
         assert torch.allclose(ours, scaled_frequencies(d, 10_000.0, scaling)[0])
 print("from scratch = reference, three ways, two heads")
@@ -151,8 +151,8 @@ from course_utils.models.stretching import WAYS, way_to_stretch
 
 for way in WAYS:
     speed, factor = scaled_frequencies(128, 10_000.0, way_to_stretch(way, 8, 4096, 128), 8 * 4096)
-    spared = int((speed > 0.99 * theta).sum())
-    print(f"{way:14} {spared:2} of 64 pairs keep their speed; scores × {factor**2:.2f}")
+    n_kept = int((speed > 0.99 * theta).sum())
+    print(f"{way:14} {n_kept:2} of 64 pairs keep their speed; scores × {factor**2:.2f}")
 
 # %% [markdown]
 # ## Turn the knobs
@@ -178,8 +178,8 @@ speeds = {
     way: scaled_frequencies(128, 10_000.0, way_to_stretch(way, 8, 4096, 128), 8 * 4096)[0]
     for way in drawn
 }
-new = {way: int(explorers.unseen(theta, v, 4096, 8 * 4096).sum()) for way, v in speeds.items()}
-print("pairs that reach new angles:", ", ".join(f"{way} {count}" for way, count in new.items()))
+n_new = {way: int(explorers.unseen(theta, v, 4096, 8 * 4096).sum()) for way, v in speeds.items()}
+print("pairs that reach new angles:", ", ".join(f"{way} {count}" for way, count in n_new.items()))
 
 # %%
 from course_utils import plots
@@ -187,7 +187,7 @@ from course_utils import plots
 fig, ax = plt.subplots(figsize=(8.5, 3.9))
 plots.lines(
     ax,
-    {way: found / theta for way, found in speeds.items()},
+    {way: speed / theta for way, speed in speeds.items()},
     title="Llama 2's head, stretched 8 times",
     xlabel="pair, fast to slow",
     ylabel="speed / trained speed",
@@ -199,7 +199,7 @@ plots.show(
     "Speed of each pair against the trained one. Direct: level at 1. Interpolation: level at 1/8. "
     "NTK-aware: a straight slope from 1 to 1/8. YaRN and Llama 3.1: level at 1, a fall, level at "
     "1/8; step: one jump from 1 to 1/8. Pair 32 keeps "
-    + ", ".join(f"{way} {found[32] / theta[32]:.2f}" for way, found in speeds.items())
+    + ", ".join(f"{way} {speed[32] / theta[32]:.2f}" for way, speed in speeds.items())
     + ".",
 )
 
@@ -219,13 +219,13 @@ from course_utils.models import shipped
 from course_utils.texts import data, text
 
 model, L = shipped.model("rope"), shipped.length("rope")
-own = rope_frequencies(32)  # (16,)
-turns = L * own / (2 * torch.pi)
+own_speeds = rope_frequencies(32)  # (16,)
+turns = L * own_speeds / (2 * torch.pi)
 finished = int((turns >= 1).sum())
 print("turns within 64 bytes:", ", ".join(f"{t:.2g}" for t in turns[:8].tolist()), "…")
-print(f"{finished} of {len(own)} pairs finish a turn, {len(own) - finished} never do")
-kept = scaled_frequencies(32, 10_000.0, YaRN(8, L))[0] / own
-print("YaRN leaves the first pairs", ", ".join(f"{k:.2f}" for k in kept[:6].tolist()), "…")
+print(f"{finished} of {len(own_speeds)} pairs finish a turn, {len(own_speeds) - finished} never do")
+kept_shares = scaled_frequencies(32, 10_000.0, YaRN(8, L))[0] / own_speeds
+print("YaRN leaves the first pairs", ", ".join(f"{k:.2f}" for k in kept_shares[:6].tolist()), "…")
 
 # %% [markdown]
 # No pair of ours makes 32 turns. So YaRN's ramp starts at the fastest pair, and spares only that
@@ -235,31 +235,31 @@ print("YaRN leaves the first pairs", ", ".join(f"{k:.2f}" for k in kept[:6].toli
 from matplotlib.patches import Circle, Wedge
 
 
-def clock(ax, x, y, seen, angle, new):
+def clock(ax, x, y, trained_arc, angle, passes_it):
     """A hand at an angle; blue: the arc that training showed; orange: the rest that it passes."""
     ax.add_patch(Circle((x, y), 0.4, fill=False, color="0.6"))
-    ax.add_patch(Wedge((x, y), 0.4, 0, math.degrees(seen), color="C0", alpha=0.25))
-    if new:
+    ax.add_patch(Wedge((x, y), 0.4, 0, math.degrees(trained_arc), color="C0", alpha=0.25))
+    if passes_it:
         end = math.degrees(min(angle, 2 * math.pi))
-        ax.add_patch(Wedge((x, y), 0.4, math.degrees(seen), end, color="C3", alpha=0.5))
+        ax.add_patch(Wedge((x, y), 0.4, math.degrees(trained_arc), end, color="C3", alpha=0.5))
     tip = x + 0.4 * math.cos(angle), y + 0.4 * math.sin(angle)
     ax.plot([x, tip[0]], [y, tip[1]], color="0.1", linewidth=1.5)
 
 
 # %%
-some, rows, p = (0, 2, 4, 5, 7, 9), ("direct", "interpolation", "NTK-aware", "YaRN"), 511
+pairs, four_ways, p = (0, 2, 4, 5, 7, 9), ("direct", "interpolation", "NTK-aware", "YaRN"), 511
 fig, ax = plt.subplots(figsize=(8, 5.2))
 beyond = {}
-for down, way in enumerate(rows):
-    now = scaled_frequencies(32, 10_000.0, way_to_stretch(way, 8, L, 32))[0]
-    beyond[way] = explorers.unseen(own, now, L, p + 1)
-    for across, m in enumerate(some):
-        seen = min(2 * math.pi, (L - 1) * own[m].item())
-        clock(ax, across, -down, seen, p * now[m].item(), beyond[way][m].item())
+for down, way in enumerate(four_ways):
+    new_speeds = scaled_frequencies(32, 10_000.0, way_to_stretch(way, 8, L, 32))[0]
+    beyond[way] = explorers.unseen(own_speeds, new_speeds, L, p + 1)
+    for across, m in enumerate(pairs):
+        trained_arc = min(2 * math.pi, (L - 1) * own_speeds[m].item())
+        clock(ax, across, -down, trained_arc, p * new_speeds[m].item(), beyond[way][m].item())
 ax.set(xlim=(-0.6, 5.6), ylim=(-3.6, 0.6), aspect="equal", title="from position 0 to 511")
-ax.set_xticks(range(6), [f"pair {m}" for m in some])
-ax.set_yticks([0, -1, -2, -3], rows)
-described = ", ".join(f"{way} {int(found.sum())}" for way, found in beyond.items())
+ax.set_xticks(range(6), [f"pair {m}" for m in pairs])
+ax.set_yticks([0, -1, -2, -3], four_ways)
+described = ", ".join(f"{way} {int(passed.sum())}" for way, passed in beyond.items())
 plots.show(
     fig,
     "Four rows of six clocks, a hand each, at position 511. Blue: the arc that 64 positions "
@@ -299,19 +299,19 @@ plain = fixed[(fixed.reading == AS_TRAINED) & (fixed.tuned == 0)]
 untuned = summary(plain, "way", "read")
 
 
-def cells(found):
+def cells(table):
     """Mean ± half of its 95 % interval, ways down and lengths across."""
-    text = found["mean"].map("{:.3f}".format) + found["margin"].map(" ± {:.3f}".format)
+    text = table["mean"].map("{:.3f}".format) + table["margin"].map(" ± {:.3f}".format)
     return text.unstack("read").loc[list(WAYS)]
 
 
 # %%
-four = ("direct", "interpolation", "NTK-aware", "YaRN")
-guess.reveal(min(four, key=lambda way: untuned.loc[(way, 512), "mean"]))
+four_ways = ("direct", "interpolation", "NTK-aware", "YaRN")
+guess.reveal(min(four_ways, key=lambda way: untuned.loc[(way, 512), "mean"]))
 print(f"{results.seed.nunique()} seeds; loss in nats a byte by bytes read")
-home = plain[(plain.way == "direct") & (plain["read"] == L)]
-before = data.results("extrapolation").query("encoding == 'rope' and read == @L")
-for name, rows in (("here", home), ("in lesson 07", before)):
+own_rows = plain[(plain.way == "direct") & (plain["read"] == L)]
+earlier = data.results("extrapolation").query("encoding == 'rope' and read == @L")
+for name, rows in (("here", own_rows), ("in lesson 07", earlier)):
     print(f"direct at 64, {name}: {rows.loss.mean():.2f}, on {rows.judged.iloc[0]:,} bytes")
 cells(untuned)
 
@@ -339,15 +339,15 @@ plots.show(
 # %%
 def at(way, n, tuned=0, s=FACTOR, reading=AS_TRAINED, tuned_at=FACTOR * L):
     """What tells one row a seed apart in the table."""
-    found = {"way": way, "factor": 1 if way in WITHOUT_FACTOR else s, "reading": reading}
-    return {**found, "read": n, "tuned": tuned, "tuned_at": tuned_at if tuned else 0}
+    condition = {"way": way, "factor": 1 if way in WITHOUT_FACTOR else s, "reading": reading}
+    return {**condition, "read": n, "tuned": tuned, "tuned_at": tuned_at if tuned else 0}
 
 
-for told, n in (("made for 512, read at 64", 64), ("read at 512", 512), ("beyond, at 1024", 1024)):
+for label, n in (("made for 512, read at 64", 64), ("read at 512", 512), ("beyond, at 1024", 1024)):
     base = at("direct", L)
     gaps = {way: change(results, base, at(way, n)) for way in WAYS if (way, n) != ("direct", L)}
     order = sorted(gaps, key=lambda way: gaps[way].mean)
-    print(f"{told}, above the unstretched model at 64:")
+    print(f"{label}, above the unstretched model at 64:")
     print("   " + ", ".join(f"{way} {gaps[way]}" for way in order))
 
 # %% [markdown]
@@ -371,17 +371,17 @@ guess = widgets.predict(
 fits = results[(results.reading == AS_TRAINED) & (results.tuned == 0)]
 fits = fits[(fits.factor * L == fits["read"]) | (fits.factor == 1)]
 fitted = summary(fits, "way", "read")
-ntk = {
+ntk_gaps = {
     n: change(results, at("interpolation", n, s=n // L), at("NTK-aware", n, s=n // L))
     for n in LENGTHS[1:]
 }
-for n, gap in ntk.items():
+for n, gap in ntk_gaps.items():
     print(f"{n:4} bytes, s = {n // L:2}: NTK-aware less interpolation {gap}")
 guess.reveal(
     "worse"
-    if ntk[128].below()
+    if ntk_gaps[128].below()
     else "better"
-    if ntk[128].above()
+    if ntk_gaps[128].above()
     else "no clear difference (the 95 % interval holds 0)"
 )
 cells(fitted).fillna("")
@@ -395,12 +395,12 @@ cells(fitted).fillna("")
 # %%
 for n in LENGTHS[1:]:
     fit = at("NTK-aware", n, s=n / L)
-    more = {k: change(results, fit, at("NTK-aware", n, s=k * n / L)) for k in (1.25, 1.5, 2, 3, 4)}
-    best = min(more, key=lambda k: more[k].mean)
-    rest = change(results, at("by parts", n, s=n / L), at("NTK-aware", n, s=best * n / L))
+    gaps = {k: change(results, fit, at("NTK-aware", n, s=k * n / L)) for k in (1.25, 1.5, 2, 3, 4)}
+    best = min(gaps, key=lambda k: gaps[k].mean)
+    rest_gap = change(results, at("by parts", n, s=n / L), at("NTK-aware", n, s=best * n / L))
     print(f"{n} bytes, NTK-aware, factor {n // L} × k less factor {n // L}:")
-    print("   " + ", ".join(f"k = {k:g}: {gap}" for k, gap in more.items()))
-    print(f"   k = {best:g} less by parts, which has the factor {n // L}: {rest}")
+    print("   " + ", ".join(f"k = {k:g}: {gap}" for k, gap in gaps.items()))
+    print(f"   k = {best:g} less by parts, which has the factor {n // L}: {rest_gap}")
 
 # %% [markdown]
 # **Look:** it does here: at every length some factor above the extension reads clearly better.
@@ -422,11 +422,11 @@ guess = widgets.predict(
 from course_utils.encodings import LongRoPE
 from course_utils.measures.trained_models import sliding_loss
 
-known = text.split(text.documentation())
-held_out = text.spread(known.held_out, 3)[:, : 3 * LENGTHS[-1] + 1]  # as for the table
+corpus = text.split(text.documentation())
+held_out = text.spread(corpus.held_out, 3)[:, : 3 * LENGTHS[-1] + 1]  # as for the table
 passage = held_out[1:2]  # one of three, for speed
-keep_all, slow_all = [1.0] * len(own), [8.0] * len(own)
-parts = {
+keep_all, slow_all = [1.0] * len(own_speeds), [8.0] * len(own_speeds)
+slowings = {
     "none": keep_all,
     "fast pairs": slow_all[:finished] + keep_all[finished:],
     "slow pairs": keep_all[:finished] + slow_all[finished:],  # the step
@@ -441,9 +441,9 @@ def loss_with(factors, n):
     return sliding_loss(shipped.model("rope", scaling=scaling), passage, n, LENGTHS[-1])[0]
 
 
-slowed = {name: {n: loss_with(factors, n) for n in (64, 512)} for name, factors in parts.items()}
-for name, found in slowed.items():
-    print(f"slowed: {name:17}  64 bytes {found[64]:.1f}   512 bytes {found[512]:.1f}")
+slowed = {name: {n: loss_with(factors, n) for n in (64, 512)} for name, factors in slowings.items()}
+for name, losses in slowed.items():
+    print(f"slowed: {name:17}  64 bytes {losses[64]:.1f}   512 bytes {losses[512]:.1f}")
 fast, slow = slowed["fast pairs"][64], slowed["slow pairs"][64]
 guess.reveal(
     "about the same (within 0.3 nats)"
@@ -473,18 +473,18 @@ guess = widgets.predict(
 )
 
 # %%
-after = fixed[(fixed.reading == AS_TRAINED) & (fixed.tuned_at == FACTOR * L)]
-tuned = summary(after, "way", "read")
-guess.reveal(max(four, key=lambda way: tuned.loc[(way, 512), "mean"]))
+tuned_rows = fixed[(fixed.reading == AS_TRAINED) & (fixed.tuned_at == FACTOR * L)]
+tuned = summary(tuned_rows, "way", "read")
+guess.reveal(max(four_ways, key=lambda way: tuned.loc[(way, 512), "mean"]))
 cells(tuned)
 
 # %%
 fig, axes = plt.subplots(1, 2, figsize=(10.5, 4.4), sharey=True)
-for ax, found, title in zip(
+for ax, table, title in zip(
     axes, (untuned, tuned), ("before", "after 100 steps at 512"), strict=True
 ):
-    last = ax is axes[-1]
-    plots.seed_curves(ax, found, drawn, title=title, xlabel="bytes read", legend=last)
+    has_legend = ax is axes[-1]
+    plots.seed_curves(ax, table, drawn, title=title, xlabel="bytes read", legend=has_legend)
     ax.axvline(FACTOR * L, color="0.5", linewidth=1, linestyle=":")
 axes[0].set_ylabel("loss (nats a byte)")
 plots.show(
@@ -508,10 +508,10 @@ for way in WAYS:
     word = "above" if gap.above() else "below" if gap.below() else "no clear difference"
     rise = change(results, at(way, 512, STEPS), at(way, 1024, STEPS))
     scaling = way_to_stretch(way, 8, L, 32)
-    then, now = (scaled_frequencies(32, 10_000.0, scaling, n)[0] for n in (512, 1024))
-    fresh = int(explorers.unseen(then, now, 512, 1024).sum())
+    speeds_512, speeds_1024 = (scaled_frequencies(32, 10_000.0, scaling, n)[0] for n in (512, 1024))
+    n_new = int(explorers.unseen(speeds_512, speeds_1024, 512, 1024).sum())
     print(f"{way:14} at 512, less the control at 64: {gap}, {word}")
-    print(f"{'':14} from 512 to 1024: {rise}; {fresh:2} pairs reach new angles")
+    print(f"{'':14} from 512 to 1024: {rise}; {n_new:2} pairs reach new angles")
 
 # %% [markdown]
 # **Look:** *direct*, which had failed, is now nearly level with ways that had not. A hundred steps
@@ -525,12 +525,12 @@ for way in WAYS:
 # different here?
 
 # %%
-for name, speed, length in (("ours", own, L), ("LLaMA 7B", rope_frequencies(128), 2048)):
-    whole = {s: int((length / s * speed / (2 * math.pi) >= 1).sum()) for s in (1, 8)}
+for name, speed, length in (("ours", own_speeds, L), ("LLaMA 7B", rope_frequencies(128), 2048)):
+    n_finished = {s: int((length / s * speed / (2 * math.pi) >= 1).sum()) for s in (1, 8)}
     print(
-        f"{name}: {whole[1]} of {len(speed)} pairs finish a turn within {length:,}, {whole[8]} if "
-        "slowed by 8"
+        f"{name}: {n_finished[1]} of {len(speed)} pairs finish a turn within {length:,},", end=" "
     )
+    print(f"{n_finished[8]} if slowed by 8")
 
 # %% [markdown]
 # LLaMA keeps many fast hands even when all are slowed; ours keep one. And the paper measured
@@ -546,10 +546,10 @@ from course_utils.models.stretching import stretched
 from course_utils.models.training import Recipe, fine_tune
 
 for way in ("interpolation", "YaRN"):
-    mine = stretched(model, way, FACTOR, L)
-    before = sliding_loss(mine, held_out, 512, LENGTHS[-1])[0]
-    fine_tune(mine, Recipe("rope"), known, length=512, steps=30)
-    after = sliding_loss(mine, held_out, 512, LENGTHS[-1])[0]
+    copy = stretched(model, way, FACTOR, L)
+    before = sliding_loss(copy, held_out, 512, LENGTHS[-1])[0]
+    fine_tune(copy, Recipe("rope"), corpus, length=512, steps=30)
+    after = sliding_loss(copy, held_out, 512, LENGTHS[-1])[0]
     print(f"{way:14} {before:.1f} before, {after:.1f} after 30 steps")
 
 # %% [markdown]
@@ -560,12 +560,12 @@ for way in ("interpolation", "YaRN"):
 # way, before fine-tuning.
 
 # %%
-sharper = {way: change(results, at(way, 512), at(way, 512, reading="log-n")) for way in WAYS}
-for way, gap in sharper.items():
+log_n_gaps = {way: change(results, at(way, 512), at(way, 512, reading="log-n")) for way in WAYS}
+for way, gap in log_n_gaps.items():
     word = "lower" if gap.below() else "higher" if gap.above() else "no clear change"
     print(f"{way:14} log-n changes the loss at 512 by {gap}: {word}")
-warm = change(results, at("by parts", 512), at("YaRN", 512))
-print(f"YaRN's own temperature, at the same ramp: {warm}")
+temperature_gap = change(results, at("by parts", 512), at("YaRN", 512))
+print(f"YaRN's own temperature, at the same ramp: {temperature_gap}")
 
 # %%
 from course_utils.measures.trained_models import entropy_by_query
@@ -573,20 +573,20 @@ from course_utils.measures.trained_models import entropy_by_query
 sample = held_out[:2, :1024]
 shapes = {"direct": {}, "interpolation": {}, "YaRN": {}, "YaRN + log-n": {"log_n": L}}
 nats = {
-    name: entropy_by_query(stretched(model, name.split(" + ")[0], FACTOR, L, **more), sample)
-    for name, more in shapes.items()
+    name: entropy_by_query(stretched(model, name.split(" + ")[0], FACTOR, L, **options), sample)
+    for name, options in shapes.items()
 }  # name → (layers, heads, 1024)
 fig, ax = plt.subplots(figsize=(8.5, 3.9))
-smooth = {name: found.mean((0, 1)).unfold(0, 32, 8).mean(1) for name, found in nats.items()}
-plots.entropy(ax, smooth, math.log(1024), title="entropy of attention, mean of layers and heads")
-for line in ax.lines[: len(smooth)]:
+smoothed = {name: entropy.mean((0, 1)).unfold(0, 32, 8).mean(1) for name, entropy in nats.items()}
+plots.entropy(ax, smoothed, math.log(1024), title="entropy of attention, mean of layers and heads")
+for line in ax.lines[: len(smoothed)]:
     line.set_xdata(16 + 8 * torch.arange(len(line.get_xdata())))
 ax.set_xlim(0, 1024)
 ax.legend(loc="center right", bbox_to_anchor=(1.0, 0.6))
 plots.show(
     fig,
     "Entropy against query position 0 to 1023. Near 64 and near 1000 keys: "
-    + ", ".join(f"{name} {c[6]:.1f} and {c[-1]:.1f}" for name, c in smooth.items())
+    + ", ".join(f"{name} {curve[6]:.1f} and {curve[-1]:.1f}" for name, curve in smoothed.items())
     + ".",
 )
 
@@ -603,8 +603,8 @@ plots.show(
 
 # %%
 for way in ("direct", "YaRN"):
-    used = change(results, at(way, 64, STEPS), at(way, 512, STEPS))
-    print(f"{way}, fine-tuned: windows of 512 instead of 64 change the loss by {used}")
+    gap = change(results, at(way, 64, STEPS), at(way, 512, STEPS))
+    print(f"{way}, fine-tuned: windows of 512 instead of 64 change the loss by {gap}")
 
 # %%
 guess = widgets.predict_number(
@@ -615,20 +615,20 @@ guess = widgets.predict_number(
 
 # %%
 letters = torch.Generator().manual_seed(0)
-word, other = torch.randint(97, 123, (2, 128, 12), generator=letters)
+word, other_word = torch.randint(97, 123, (2, 128, 12), generator=letters)
 filler = held_out[:, :3072].reshape(-1, 64)[:128].clone()
 filler[:, 51:63] = word  # the last bytes; asked from the fourth letter on
-lost = {}
-for name, before in {"seen before": word, "new": other}.items():
+losses = {}
+for name, earlier_word in {"seen before": word, "new": other_word}.items():
     rows = filler.clone()
-    rows[:, 10:22] = before
+    rows[:, 10:22] = earlier_word
     with torch.no_grad():
         logits = model(rows)[:, 53:62]
-    lost[name] = torch.nn.functional.cross_entropy(
+    losses[name] = torch.nn.functional.cross_entropy(
         logits.transpose(1, 2), rows[:, 54:63], reduction="none"
     ).mean(1)
-cheaper = lost["new"] - lost["seen before"]
-print(f"less costly by {average(cheaper)} nats a letter, of {lost['new'].mean():.1f}")
+cheaper = losses["new"] - losses["seen before"]
+print(f"less costly by {average(cheaper)} nats a letter, of {losses['new'].mean():.1f}")
 guess.reveal(abs(round(cheaper.mean().item(), 1)), "nats a letter")
 
 # %% [markdown]
@@ -647,34 +647,35 @@ guess = widgets.predict(
 )
 
 # %%
-hidden = data.results("stretching_needles")
-ways = hidden.way.unique().tolist()
-found = summary(hidden, "way", "read", "depth", of="accuracy")
-sizes, depths = sorted(hidden.read.unique().tolist()), sorted(hidden.depth.unique().tolist())
-by_length = hidden.groupby(["way", "read", "seed"], as_index=False).accuracy.mean()
+needles = data.results("stretching_needles")
+ways = needles.way.unique().tolist()
+accuracy = summary(needles, "way", "read", "depth", of="accuracy")
+sizes, depths = sorted(needles.read.unique().tolist()), sorted(needles.depth.unique().tolist())
+by_length = needles.groupby(["way", "read", "seed"], as_index=False).accuracy.mean()
 overall = summary(by_length, "way", "read", of="accuracy")
 fig, axes = plt.subplots(1, 5, figsize=(12, 3.2), sharey=True)
 for ax, way in zip(axes, ways, strict=True):
-    grid = torch.tensor(found.loc[way, "mean"].unstack("read").loc[depths, sizes].to_numpy())
+    grid = torch.tensor(accuracy.loc[way, "mean"].unstack("read").loc[depths, sizes].to_numpy())
     numbered(ax, grid, depths, sizes, limit=1.0, form="{:.1f}", title=way, xlabel="tokens")
 axes[0].set_ylabel("depth (1 = start of the row)")
-last = sizes[-1]
+longest = sizes[-1]
 plots.show(
     fig,
     "Five tables of the share found, by depth and length; redder is more. The widest 95 % interval "
-    f"of a cell is ± {found.margin.max():.1f}. Mean over depths at {last} tokens: "
-    + ", ".join(f"{w} {overall.loc[(w, last), 'mean']:.2f}" for w in ways)
+    f"of a cell is ± {accuracy.margin.max():.1f}. Mean over depths at {longest} tokens: "
+    + ", ".join(f"{w} {overall.loc[(w, longest), 'mean']:.2f}" for w in ways)
     + ".",
 )
-guess.reveal(max(ways[:-1], key=lambda way: overall.loc[(way, last), "mean"]))
+guess.reveal(max(ways[:-1], key=lambda way: overall.loc[(way, longest), "mean"]))
 
 # %%
 shares = overall["mean"].map("{:.3f}".format) + overall["margin"].map(" ± {:.3f}".format)
-for other, way in [(one, "by parts") for one in four[:-1]] + [("by parts", "YaRN")]:
-    ends = {"way": other, "read": last}, {"way": way, "read": last}
+pairs = [(other, "by parts") for other in four_ways[:-1]] + [("by parts", "YaRN")]
+for other, way in pairs:
+    ends = {"way": other, "read": longest}, {"way": way, "read": longest}
     gap = change(by_length, *ends, of="accuracy")
-    clear = "clear" if gap.above() or gap.below() else "not clear"
-    print(f"{last} tokens, share found, {way} less {other}: {gap}; {clear}")
+    verdict = "clear" if gap.above() or gap.below() else "not clear"
+    print(f"{longest} tokens, share found, {way} less {other}: {gap}; {verdict}")
 shares.unstack("read").loc[ways]
 
 # %% [markdown]
@@ -691,22 +692,24 @@ shares.unstack("read").loc[ways]
 from course_utils import measures
 from course_utils.encodings import create
 
-marks = {
+fingerprints = {
     way: measures.fingerprint(
         create("rope", d_model=128, n_heads=4, scaling=way_to_stretch(way, 8, L, 32)), 192
     )
-    for way in four
+    for way in four_ways
 }
 
 # %%
 fig, axes = plt.subplots(1, 4, figsize=(11.5, 3.4), sharey=True)
-top = max(scores[0].abs().max().item() for scores in marks.values())
-for ax, (way, scores) in zip(axes, marks.items(), strict=True):
-    style = {"signed": False, "limit": top, "equal": True}
-    image = plots.heatmap(ax, scores[0], title=way, xlabel="key", **style)
+top = max(scores[0].abs().max().item() for scores in fingerprints.values())
+style = {"signed": False, "limit": top, "equal": True}
+for ax, way in zip(axes, fingerprints, strict=True):
+    image = plots.heatmap(ax, fingerprints[way][0], title=way, xlabel="key", **style)
 fig.colorbar(image, ax=axes, label="score", shrink=0.8)
 axes[0].set_ylabel("query")
-width = {way: int((v[0, 0] > v[0, 0, 0] / 2).long().cumprod(0).sum()) for way, v in marks.items()}
+width = {
+    way: int((v[0, 0] > v[0, 0, 0] / 2).long().cumprod(0).sum()) for way, v in fingerprints.items()
+}
 plots.show(
     fig,
     "Fingerprint of head 0 on 192 tokens, four ways: bands along the diagonal. Positions until the "
@@ -745,7 +748,7 @@ guess = widgets.predict(
 real, CUT = data.results("real_lengths"), "direct, cut off"
 
 
-def apart(read, way, other, tokens):
+def gap_between(read, way, other, tokens):
     """Mean loss of some tokens by one way less that by the other, text by text."""
     rows = real[(real["read"] == read) & real["first"].isin(tokens)]
     rows = rows.groupby(["way", "seed"], as_index=False).loss.mean()
@@ -753,29 +756,29 @@ def apart(read, way, other, tokens):
 
 
 others = [way for way in real.way.unique() if way != CUT]
-late = {way: apart(12_288, way, CUT, range(8192, 12_288)) for way in others}
+late_gaps = {way: gap_between(12_288, way, CUT, range(8192, 12_288)) for way in others}
 print(f"nats a token, {real[real['read'] == 12_288].seed.nunique()} texts of 12,288:")
 for way in others:
-    home = apart(12_288, way, "direct", range(8192))
-    print(f"{way:16} up to 8191, less direct {home}; then, less cut off {late[way]}")
-better = [way for way in others if late[way].below()]
-words = {(): "none", ("YaRN",): "YaRN alone"}
-guess.reveal(words.get(tuple(better), ", ".join(better)))
+    home = gap_between(12_288, way, "direct", range(8192))
+    print(f"{way:16} up to 8191, less direct {home}; then, less cut off {late_gaps[way]}")
+better = [way for way in others if late_gaps[way].below()]
+answers = {(): "none", ("YaRN",): "YaRN alone"}
+guess.reveal(answers.get(tuple(better), ", ".join(better)))
 
 # %%
 rows = real[real["read"] == 12_288].pivot(index=["first", "seed"], columns="way", values="loss")
 within = rows.index.get_level_values("first") < 8192
 gaps = rows.sub(rows["direct"].where(within, rows[CUT]), axis=0)[others]
 curves = summary(gaps.stack().rename("loss").reset_index(), "way", "first")
-six = [way for way in drawn + ["dynamic NTK"] if way in others]
+six_ways = [way for way in drawn + ["dynamic NTK"] if way in others]
 fig, ax = plt.subplots(figsize=(9, 4.2))
 plots.seed_curves(
-    ax, curves, six, xlabel="first of 1,024 tokens", ylabel="nats above", doubling=False
+    ax, curves, six_ways, xlabel="first of 1,024 tokens", ylabel="nats above", doubling=False
 )
 ax.set_title("SmolLM2's loss above direct (to 8191) and cut off (from 8192)")
 ax.axvline(8192, color="0.5", linewidth=1)
 ax.set_ylim(-0.1, 2.0)
-ends = ", ".join(f"{way} {curves.loc[(way, 11_264), 'mean']:.2f}" for way in six)
+ends = ", ".join(f"{way} {curves.loc[(way, 11_264), 'mean']:.2f}" for way in six_ways)
 plots.show(
     fig,
     "Six curves against the token, 0 to 12,287, a grey line at 8192. Interpolation is high all the "
@@ -786,12 +789,12 @@ plots.show(
 # %%
 print("twice the trained length, s = 2, not fine-tuned")
 for way in ("direct", "interpolation", "NTK-aware", "dynamic NTK", "YaRN", "Llama 3.1"):
-    toy = change(results, at("direct", L), at(way, 2 * L, s=2))
-    there = apart(16_384, way, CUT, range(12_288, 16_384))
-    print(f"{way:14} ours, above the loss at 64: {toy};", end=" ")
-    print(f"SmolLM2, last 4096 tokens, above cut off: {there}")
-wider = apart(12_288, "NTK-aware, wider", "NTK-aware", range(8192, 12_288))
-print(f"SmolLM2 at 12,288, NTK-aware by 2 less NTK-aware by 1.5: {wider}")
+    our_gap = change(results, at("direct", L), at(way, 2 * L, s=2))
+    real_gap = gap_between(16_384, way, CUT, range(12_288, 16_384))
+    print(f"{way:14} ours, above the loss at 64: {our_gap};", end=" ")
+    print(f"SmolLM2, last 4096 tokens, above cut off: {real_gap}")
+wider_gap = gap_between(12_288, "NTK-aware, wider", "NTK-aware", range(8192, 12_288))
+print(f"SmolLM2 at 12,288, NTK-aware by 2 less NTK-aware by 1.5: {wider_gap}")
 
 # %% [markdown]
 # **Look:** up to token 8,191 every way but interpolation reads about as direct does. After that
@@ -804,18 +807,22 @@ print(f"SmolLM2 at 12,288, NTK-aware by 2 less NTK-aware by 1.5: {wider}")
 # cut off. A guess gets one digit in ten.
 
 # %%
-asked = data.results("real_needles")
-asked["told"] = asked["place"].lt(4096).map({True: "in the first 4096", False: "later"})
-asked["loss"] = asked["right"] / 4
-asked = asked[asked["place"] >= 0].groupby(["told", "way", "seed"], as_index=False).loss.mean()
-print(f"share of digits that are right; {asked.seed.nunique()} texts")
+needles = data.results("real_needles")
+needles["told"] = needles["place"].lt(4096).map({True: "in the first 4096", False: "later"})
+needles["loss"] = needles["right"] / 4
+needles = (
+    needles[needles["place"] >= 0].groupby(["told", "way", "seed"], as_index=False).loss.mean()
+)
+print(f"share of digits that are right; {needles.seed.nunique()} texts")
 for way in real.way.unique():
     parts = []
-    for where, rows in asked.groupby("told"):
+    for place, rows in needles.groupby("told"):
         mean = rows[rows["way"] == way].loss.mean()
         gain = change(rows, {"way": CUT}, {"way": way})
-        word = "clearly more" if gain.above() else "clearly less" if gain.below() else "not clear"
-        parts.append(f"told {where}: {mean:.2f}" + (f" ({word})" if way != CUT else ""))
+        verdict = (
+            "clearly more" if gain.above() else "clearly less" if gain.below() else "not clear"
+        )
+        parts.append(f"told {place}: {mean:.2f}" + (f" ({verdict})" if way != CUT else ""))
     print(f"{way:16} {', '.join(parts)}")
 print("in brackets: against cutting off")
 
@@ -830,21 +837,21 @@ print("in brackets: against cutting off")
 # ## Exercises
 #
 # **Exercise 1 ★★ How much NTK?** Some pairs of a head of d features make no whole turn in `trained`
-# positions. Write `ntk_factor(d, base, trained, wanted)`: the smallest factor of NTK-aware scaling,
-# a float of at least 1, with which none of them turns further in `wanted` positions than in
+# positions. Write `ntk_factor(d, base, trained, target)`: the smallest factor of NTK-aware scaling,
+# a float of at least 1, with which none of them turns further in `target` positions than in
 # training. (The fastest pair always makes a turn.)
 
 
 # %% tags=["stub"]
-def ntk_factor(d, base, trained, wanted):
+def ntk_factor(d, base, trained, target):
     raise NotImplementedError("your turn")
 
 
 # %% tags=["solution"]
-def ntk_factor(d, base, trained, wanted):
+def ntk_factor(d, base, trained, target):
     for m in range(d // 2):
         if trained * base ** (-2 * m / d) < 2 * math.pi:  # the fastest of them is slowed least
-            return (wanted / trained) ** ((d - 2) / (2 * m))
+            return (target / trained) ** ((d - 2) / (2 * m))
     return 1.0
 
 
@@ -901,8 +908,8 @@ check_cached_scores(cached_scores)
 
 # %%
 for name in ("none", "slow pairs"):
-    lost = {n: slowed[name][n] - slowed["none"][64] for n in (64, 512)}
-    print(f"slowed: {name:10}  64 bytes {lost[64]:+.2f}, 512 bytes {lost[512]:+.2f}")
+    gaps = {n: slowed[name][n] - slowed["none"][64] for n in (64, 512)}
+    print(f"slowed: {name:10}  64 bytes {gaps[64]:+.2f}, 512 bytes {gaps[512]:+.2f}")
 
 
 # %% tags=["stub"]
@@ -967,29 +974,31 @@ with torch.no_grad():
         name: (model(tokens, torch.arange(256) * by) - stretched_out).abs().max().item()
         for name, by in {"L_test/L_train": 4.0, "L_train/L_test": 0.25}.items()
     }
-same = {name: value < 1e-3 for name, value in gap.items()}
+agrees = {name: value < 1e-3 for name, value in gap.items()}
 myths.settle(
     "C46",
-    {"the model's outputs at 256": same["L_test/L_train"]},
+    {"the model's outputs at 256": agrees["L_test/L_train"]},
     "The shipped model stretched by 4 gives the outputs of positions times L_train/L_test to "
-    f"rounding: {same['L_train/L_test']}; those of positions times L_test/L_train: "
-    f"{same['L_test/L_train']}.",
+    f"rounding: {agrees['L_train/L_test']}; those of positions times L_test/L_train: "
+    f"{agrees['L_test/L_train']}.",
 )
 
 # %%
-by_hand = rope_frequencies(32, 10_000.0 * 8 ** (32 / 30)) / own
+by_hand = rope_frequencies(32, 10_000.0 * 8 ** (32 / 30)) / own_speeds
 claimed = {}
 for d in (32, 128):
     before = rope_frequencies(d)
-    found = NTK(8).frequencies(before, 10_000.0)[0] / before
-    claimed[d] = torch.allclose(found, 8.0 ** (2 * torch.arange(d // 2, dtype=found.dtype) / d))
-right = torch.allclose(by_hand, 8.0 ** (-2 * torch.arange(16, dtype=own.dtype) / 30))
+    ratio = NTK(8).frequencies(before, 10_000.0)[0] / before
+    claimed[d] = torch.allclose(ratio, 8.0 ** (2 * torch.arange(d // 2, dtype=ratio.dtype) / d))
+agrees_by_hand = torch.allclose(
+    by_hand, 8.0 ** (-2 * torch.arange(16, dtype=own_speeds.dtype) / 30)
+)
 myths.settle(
     "C47",
-    {f"heads of {d}": held for d, held in claimed.items()},
-    f"θ_m is multiplied by s^(−2m/(d−2)), from a base computed by hand: {right}. With s = 8 the "
-    f"slowest of 16 pairs has {by_hand[-1]:.3f} of its speed; the claim would make it "
-    f"{8 ** (30 / 32):.1f} times as fast.",
+    {f"heads of {d}": correct for d, correct in claimed.items()},
+    f"θ_m is multiplied by s^(−2m/(d−2)), from a base computed by hand: {agrees_by_hand}. "
+    f"With s = 8 the slowest of 16 pairs has {by_hand[-1]:.3f} of its speed; the claim would make "
+    f"it {8 ** (30 / 32):.1f} times as fast.",
 )
 
 # %%
@@ -1007,24 +1016,28 @@ myths.settle(
 # %%
 myths.settle(
     "C49",
-    {f"s = {n // L}": gap.below() for n, gap in ntk.items()},
+    {f"s = {n // L}": gap.below() for n, gap in ntk_gaps.items()},
     "NTK-aware less interpolation, both with the fitting factor: "
-    + ", ".join(f"{gap} at {n}" for n, gap in ntk.items())
+    + ", ".join(f"{gap} at {n}" for n, gap in ntk_gaps.items())
     + " nats.",
 )
 
 # %%
 model, far = "SmolLM2-135M", range(8192, 12_288)
-gap = late["interpolation"]
+gap = late_gaps["interpolation"]
 myths.in_a_real_model(
     "C48",
     {"s = 1.5": not gap.above(0.1)},
     f"Tokens 8192 to 12,287, above what it reads of them within its context: {gap}.",
     model,
 )
-gap = apart(12_288, "NTK-aware", "interpolation", far)
-told = f"NTK-aware less interpolation, tokens 8192 to 12,287: {gap} nats."
-myths.in_a_real_model("C49", {"s = 1.5": gap.below()}, told, model)
+gap = gap_between(12_288, "NTK-aware", "interpolation", far)
+myths.in_a_real_model(
+    "C49",
+    {"s = 1.5": gap.below()},
+    f"NTK-aware less interpolation, tokens 8192 to 12,287: {gap} nats.",
+    model,
+)
 
 # %%
 myths.table()

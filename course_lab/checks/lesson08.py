@@ -126,9 +126,9 @@ check_ntk_factor = Check(
     hints=(
         "Print which pairs finish a turn within the trained length. Only the others can meet new "
         "angles. By how much must each of them be slowed at least?",
-        "All of them by wanted/trained. A factor of s slows pair m by s^(2m/(d−2)), slow pairs "
+        "All of them by target/trained. A factor of s slows pair m by s^(2m/(d−2)), slow pairs "
         "more. So one pair decides.",
-        "It is the first m with trained · θ_m < 2π. Solve s^(2m/(d−2)) = wanted/trained for s. If "
+        "It is the first m with trained · θ_m < 2π. Solve s^(2m/(d−2)) = target/trained for s. If "
         "there is no such m, the factor is 1.",
     ),
 )
