@@ -57,5 +57,5 @@ def _joined(caches: Iterable[KVCache]) -> KVCache:
         assert cache.keys is not None and cache.values is not None and cache.positions is not None
         texts, count = len(cache.keys), len(cache)
         at = joined.places(texts, count, cache.positions.device, cache.positions)
-        joined.keep(*joined.joined(cache.keys, cache.values), at)
+        joined.store(*joined.joined(cache.keys, cache.values), at)
     return joined

@@ -7,7 +7,7 @@ Bad arguments raise TypeError or ValueError with a message that names the argume
 what is valid.
 """
 
-from course_utils.devices import pick_device, seed_everything
+from course_utils.devices import pick_device as pick_device
+from course_utils.devices import seed_everything as seed_everything
 
-__all__ = ["pick_device", "seed_everything"]
 __version__ = "0.1.0"

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from torch import nn
 from torch.nn import functional as F
 
-from course_utils.encodings import Places, PositionalEncoding
+from course_utils.encodings import Places, PositionalEncoding, create
 from course_utils.models import TinyTransformer
 
 VOCABULARY = 11
@@ -174,6 +174,17 @@ def test_a_class_is_made_once_or_once_a_layer_with_its_options(shared, count):
     assert arguments == [(16, 2, True, VOCABULARY, 5)] * count
     identities = {id(block.attention.encoding) for block in model.blocks}
     assert len(identities) == count and id(model.encoding) in identities
+
+
+def test_the_encoding_of_a_model_cannot_be_exchanged_behind_attentions_back():
+    model, ids = tiny("none"), tokens()
+    before = model(ids)
+    with pytest.raises(AttributeError, match=r"encoding is set .* changed\(encoding=…\)"):
+        model.encoding = create("alibi", d_model=16, n_heads=2)
+    assert torch.equal(model(ids), before)
+    for block in model.blocks:
+        block.attention.encoding = create("alibi", d_model=16, n_heads=2)
+    assert gap(model(ids), before) > 1e-4
 
 
 def test_what_is_no_maker_of_encodings_is_told(plain_arguments):

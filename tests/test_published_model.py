@@ -480,3 +480,11 @@ def test_what_is_cut_off_cannot_be_known(model, story):
 @some("way", sorted(set(STRETCHES) - {"direct", CUT}), quick=("dynamic NTK", "YaRN"))
 def test_the_ways_to_stretch_change_what_is_known(way, model, story):
     assert not known(model, story, way)["loss"].equals(known(model, story)["loss"])
+
+
+def test_the_encoding_of_a_published_model_cannot_be_exchanged_behind_attentions_back(small):
+    model = stand_in()
+    with pytest.raises(AttributeError, match=r"encoding is set .* with_encoding\(…\)"):
+        model.encoding = NoEncoding(WIDE, 9)
+    assert isinstance(model.encoding, Rotary)
+    assert isinstance(model.with_encoding(NoEncoding(WIDE, 9)).encoding, NoEncoding)

@@ -1,6 +1,6 @@
 """Multi-head attention with four doors, and the cache of what it has read."""
 
-from course_utils.attention.attention import MultiHeadAttention, attention_weights
-from course_utils.attention.kv_cache import FixedCache, KVCache
-
-__all__ = ["FixedCache", "KVCache", "MultiHeadAttention", "attention_weights"]
+from course_utils.attention.attention import MultiHeadAttention as MultiHeadAttention
+from course_utils.attention.attention import attention_weights as attention_weights
+from course_utils.attention.kv_cache import FixedCache as FixedCache
+from course_utils.attention.kv_cache import KVCache as KVCache

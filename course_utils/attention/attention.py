@@ -123,7 +123,7 @@ class MultiHeadAttention(nn.Module):
             q, k = self._rotated(q, k, encoding.rotate(q, k, at))
         out, weights = self._attend(q, k, v, at, need_weights)  # doors 3 and 4
         if cache is not None:
-            cache.keep(*cached, at)
+            cache.store(*cached, at)
         merged = rearrange(out, "batch heads seq d_head -> batch seq (heads d_head)")
         return self.W_o(merged), weights
 

@@ -69,7 +69,7 @@ class KVCache:
         self._check_kind(k)
         return torch.cat([self.keys, k], dim=2), torch.cat([self.values, v], dim=2)
 
-    def keep(self, k: Tensor, v: Tensor, at: Places) -> None:
+    def store(self, k: Tensor, v: Tensor, at: Places) -> None:
         """Hold these from now on: all tokens read so far, the last call's included."""
         self.keys, self.values = k, v
         self.positions, self.visible, self.consecutive = at.k, at.visible, at.consecutive
@@ -193,7 +193,7 @@ class FixedCache(KVCache):
         slots = self._slots(k.shape[2], k.device)
         return self.keys.index_copy_(2, slots, k), self.values.index_copy_(2, slots, v)
 
-    def keep(self, k: Tensor, v: Tensor, at: Places) -> None:
+    def store(self, k: Tensor, v: Tensor, at: Places) -> None:
         """Hold these from now on, at first by moving them into the room."""
         if self.filled is not None:
             self.positions, self.visible = at.k, at.visible

@@ -11,74 +11,37 @@ from typing import Any
 from torch import nn
 
 from course_utils import validation
-from course_utils.encodings import functional
-from course_utils.encodings.alibi import ALiBi
-from course_utils.encodings.base import (
-    FROM_MODEL,
-    Look,
-    NoEncoding,
-    PositionalEncoding,
-    parameters_of,
-)
-from course_utils.encodings.complex_order import ComplexOrder
-from course_utils.encodings.cope import CoPE
-from course_utils.encodings.deberta import DeBERTa
-from course_utils.encodings.fire import FIRE
-from course_utils.encodings.floater import Floater
-from course_utils.encodings.grid import AxialRotary, Sinusoidal2D
-from course_utils.encodings.kerple import Kerple
-from course_utils.encodings.learned import Learned
-from course_utils.encodings.multiplicative import Multiplicative
-from course_utils.encodings.positions import Places
-from course_utils.encodings.rope import Rotary
-from course_utils.encodings.sandwich import Sandwich
-from course_utils.encodings.scaling import NTK, DynamicNTK, Linear, Llama3, LongRoPE, Scaling, YaRN
-from course_utils.encodings.shaw import Shaw
-from course_utils.encodings.sinusoidal import Sinusoidal
-from course_utils.encodings.t5 import T5
-from course_utils.encodings.transformer_xl import TransformerXL
-from course_utils.encodings.xpos import XPos
-
-__all__ = [
-    "NAMES",
-    "NTK",
-    "ALiBi",
-    "AxialRotary",
-    "CoPE",
-    "ComplexOrder",
-    "DeBERTa",
-    "DynamicNTK",
-    "FIRE",
-    "Floater",
-    "Kerple",
-    "Learned",
-    "Linear",
-    "Llama3",
-    "LongRoPE",
-    "Look",
-    "Maker",
-    "Multiplicative",
-    "NoEncoding",
-    "Places",
-    "PositionalEncoding",
-    "Rotary",
-    "Sandwich",
-    "Scaling",
-    "Shaw",
-    "Sinusoidal",
-    "Sinusoidal2D",
-    "T5",
-    "TransformerXL",
-    "XPos",
-    "YaRN",
-    "by_layer",
-    "create",
-    "functional",
-    "known_names",
-    "maker_of",
-    "options_of",
-    "register",
-]
+from course_utils.encodings import functional as functional
+from course_utils.encodings.alibi import ALiBi as ALiBi
+from course_utils.encodings.base import FROM_MODEL, parameters_of
+from course_utils.encodings.base import Look as Look
+from course_utils.encodings.base import NoEncoding as NoEncoding
+from course_utils.encodings.base import PositionalEncoding as PositionalEncoding
+from course_utils.encodings.complex_order import ComplexOrder as ComplexOrder
+from course_utils.encodings.cope import CoPE as CoPE
+from course_utils.encodings.deberta import DeBERTa as DeBERTa
+from course_utils.encodings.fire import FIRE as FIRE
+from course_utils.encodings.floater import Floater as Floater
+from course_utils.encodings.grid import AxialRotary as AxialRotary
+from course_utils.encodings.grid import Sinusoidal2D as Sinusoidal2D
+from course_utils.encodings.kerple import Kerple as Kerple
+from course_utils.encodings.learned import Learned as Learned
+from course_utils.encodings.multiplicative import Multiplicative as Multiplicative
+from course_utils.encodings.positions import Places as Places
+from course_utils.encodings.rope import Rotary as Rotary
+from course_utils.encodings.sandwich import Sandwich as Sandwich
+from course_utils.encodings.scaling import NTK as NTK
+from course_utils.encodings.scaling import DynamicNTK as DynamicNTK
+from course_utils.encodings.scaling import Linear as Linear
+from course_utils.encodings.scaling import Llama3 as Llama3
+from course_utils.encodings.scaling import LongRoPE as LongRoPE
+from course_utils.encodings.scaling import Scaling as Scaling
+from course_utils.encodings.scaling import YaRN as YaRN
+from course_utils.encodings.shaw import Shaw as Shaw
+from course_utils.encodings.sinusoidal import Sinusoidal as Sinusoidal
+from course_utils.encodings.t5 import T5 as T5
+from course_utils.encodings.transformer_xl import TransformerXL as TransformerXL
+from course_utils.encodings.xpos import XPos as XPos
 
 Maker = Callable[..., PositionalEncoding]
 

@@ -64,7 +64,8 @@ def _counts(logits: Tensor, hidden: Tensor, unordered: Tensor | None) -> Tensor:
     first = torch.searchsorted(rising, unordered.contiguous())  # (…, k_len)
     if unordered.ndim == 1:
         return _sums_to_the_end(gates[..., order])[..., first]
-    order, first = (one[:, None, None].expand_as(gates) for one in (order, first))
+    order = order[:, None, None].expand_as(gates)  # a row for each text, the same for all heads
+    first = first[:, None, None].expand_as(gates)
     return _sums_to_the_end(gates.gather(-1, order)).gather(-1, first)
 
 

@@ -1,69 +1,38 @@
 """The formulas behind the encodings as pure functions, collected from the files of the schemes."""
 
-from course_utils.encodings.alibi import alibi_bias, alibi_slopes
-from course_utils.encodings.cope import contextual_counts, interpolated
-from course_utils.encodings.deberta import deberta_index, deberta_scores
-from course_utils.encodings.fire import fire_psi, fire_share
-from course_utils.encodings.grid import axial_angles, sinusoidal_grid
-from course_utils.encodings.kerple import kerple_log, kerple_power
-from course_utils.encodings.layouts import LAYOUTS, convert_layout, layout_order
-from course_utils.encodings.log_n import log_n_factor
-from course_utils.encodings.offsets import offset_matrix, skew, toeplitz
-from course_utils.encodings.positions import by_offset
-from course_utils.encodings.rope import (
-    apply_rope,
-    rope_angles,
-    rope_frequencies,
-    rotate_pairs,
-    scaled_frequencies,
-)
-from course_utils.encodings.sandwich import sandwich_bias
-from course_utils.encodings.shaw import clip_offsets, shaw_scores, shaw_values
-from course_utils.encodings.sinusoidal import (
-    shift_matrix,
-    sinusoidal_frequencies,
-    sinusoidal_table,
-    wavelengths,
-)
-from course_utils.encodings.t5 import t5_bucket
-from course_utils.encodings.transformer_xl import sinusoidal_scores
-from course_utils.encodings.xpos import xpos_scale
-
-__all__ = [
-    "LAYOUTS",
-    "alibi_bias",
-    "alibi_slopes",
-    "apply_rope",
-    "axial_angles",
-    "by_offset",
-    "clip_offsets",
-    "contextual_counts",
-    "convert_layout",
-    "deberta_index",
-    "deberta_scores",
-    "fire_psi",
-    "fire_share",
-    "interpolated",
-    "kerple_log",
-    "kerple_power",
-    "layout_order",
-    "log_n_factor",
-    "offset_matrix",
-    "rope_angles",
-    "rope_frequencies",
-    "rotate_pairs",
-    "sandwich_bias",
-    "scaled_frequencies",
-    "shaw_scores",
-    "shaw_values",
-    "shift_matrix",
-    "sinusoidal_frequencies",
-    "sinusoidal_grid",
-    "sinusoidal_scores",
-    "sinusoidal_table",
-    "skew",
-    "t5_bucket",
-    "toeplitz",
-    "wavelengths",
-    "xpos_scale",
-]
+from course_utils.encodings.alibi import alibi_bias as alibi_bias
+from course_utils.encodings.alibi import alibi_slopes as alibi_slopes
+from course_utils.encodings.cope import contextual_counts as contextual_counts
+from course_utils.encodings.cope import interpolated as interpolated
+from course_utils.encodings.deberta import deberta_index as deberta_index
+from course_utils.encodings.deberta import deberta_scores as deberta_scores
+from course_utils.encodings.fire import fire_psi as fire_psi
+from course_utils.encodings.fire import fire_share as fire_share
+from course_utils.encodings.grid import axial_angles as axial_angles
+from course_utils.encodings.grid import sinusoidal_grid as sinusoidal_grid
+from course_utils.encodings.kerple import kerple_log as kerple_log
+from course_utils.encodings.kerple import kerple_power as kerple_power
+from course_utils.encodings.layouts import LAYOUTS as LAYOUTS
+from course_utils.encodings.layouts import convert_layout as convert_layout
+from course_utils.encodings.layouts import layout_order as layout_order
+from course_utils.encodings.log_n import log_n_factor as log_n_factor
+from course_utils.encodings.offsets import offset_matrix as offset_matrix
+from course_utils.encodings.offsets import skew as skew
+from course_utils.encodings.offsets import toeplitz as toeplitz
+from course_utils.encodings.positions import by_offset as by_offset
+from course_utils.encodings.rope import apply_rope as apply_rope
+from course_utils.encodings.rope import rope_angles as rope_angles
+from course_utils.encodings.rope import rope_frequencies as rope_frequencies
+from course_utils.encodings.rope import rotate_pairs as rotate_pairs
+from course_utils.encodings.rope import scaled_frequencies as scaled_frequencies
+from course_utils.encodings.sandwich import sandwich_bias as sandwich_bias
+from course_utils.encodings.shaw import clip_offsets as clip_offsets
+from course_utils.encodings.shaw import shaw_scores as shaw_scores
+from course_utils.encodings.shaw import shaw_values as shaw_values
+from course_utils.encodings.sinusoidal import shift_matrix as shift_matrix
+from course_utils.encodings.sinusoidal import sinusoidal_frequencies as sinusoidal_frequencies
+from course_utils.encodings.sinusoidal import sinusoidal_table as sinusoidal_table
+from course_utils.encodings.sinusoidal import wavelengths as wavelengths
+from course_utils.encodings.t5 import t5_bucket as t5_bucket
+from course_utils.encodings.transformer_xl import sinusoidal_scores as sinusoidal_scores
+from course_utils.encodings.xpos import xpos_scale as xpos_scale

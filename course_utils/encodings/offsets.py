@@ -55,9 +55,9 @@ def skew(rows: Num[Tensor, "*lead q_len diagonals"]) -> Num[Tensor, "*lead q_len
     if q_len == 1:
         return rows
     if torch.compiler.is_exporting():  # slices would ask whether there are more than two rows
-        own = torch.arange(width - q_len + 1, device=rows.device)
-        own = own + torch.arange(q_len - 1, -1, -1, device=rows.device)[:, None]  # (q_len, k_len)
-        return rows.gather(-1, own.expand(*rows.shape[:-2], -1, -1))
+        firsts = torch.arange(q_len - 1, -1, -1, device=rows.device)[:, None]  # (q_len, 1)
+        columns = firsts + torch.arange(width - q_len + 1, device=rows.device)  # (q_len, k_len)
+        return rows.gather(-1, columns.expand(*rows.shape[:-2], -1, -1))
     line = rows.flatten(-2)[..., q_len - 1 : q_len * width - 1]  # (… q_len·(width − 1))
     return line.unflatten(-1, (q_len, width - 1))[..., : width - q_len + 1]
 

@@ -197,8 +197,8 @@ class LongRoPE(Scaling):
                 "factors must be a list of numbers, one for each pair, got "
                 f"{type(self.factors).__name__} {self.factors!r}"
             )
-        found = [validation.positive(f"factors[{m}]", one) for m, one in enumerate(self.factors)]
-        object.__setattr__(self, "factors", tuple(found))  # a tuple can be hashed
+        factors = [validation.positive(f"factors[{m}]", f) for m, f in enumerate(self.factors)]
+        object.__setattr__(self, "factors", tuple(factors))  # a tuple can be hashed
         super().__post_init__()
 
     def frequencies(self, plain: Pairs, base: float, length: Length = None) -> Scaled:

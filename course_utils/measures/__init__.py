@@ -3,37 +3,18 @@
 Nothing here draws: ``plots`` does. Nothing here trains: ``experiments`` does.
 """
 
-from course_utils.measures.encodings import (
-    content_spread,
-    equivariance_error,
-    fingerprint,
-    position_scores,
-)
-from course_utils.measures.passports import passport, passport_text
-from course_utils.measures.rotary import mean_products, pair_shares
-from course_utils.measures.tables import (
-    linear_probe,
-    nearest_pair,
-    similarity_by_offset,
-    similarity_matrix,
-    toeplitz_error,
-)
-from course_utils.measures.weights import diagonal_strength, entropy
-
-__all__ = [
-    "content_spread",
-    "diagonal_strength",
-    "entropy",
-    "equivariance_error",
-    "fingerprint",
-    "linear_probe",
-    "mean_products",
-    "nearest_pair",
-    "pair_shares",
-    "passport",
-    "passport_text",
-    "position_scores",
-    "similarity_by_offset",
-    "similarity_matrix",
-    "toeplitz_error",
-]
+from course_utils.measures.encodings import content_spread as content_spread
+from course_utils.measures.encodings import equivariance_error as equivariance_error
+from course_utils.measures.encodings import fingerprint as fingerprint
+from course_utils.measures.encodings import position_scores as position_scores
+from course_utils.measures.passports import passport as passport
+from course_utils.measures.passports import passport_text as passport_text
+from course_utils.measures.rotary import mean_products as mean_products
+from course_utils.measures.rotary import pair_shares as pair_shares
+from course_utils.measures.tables import linear_probe as linear_probe
+from course_utils.measures.tables import nearest_pair as nearest_pair
+from course_utils.measures.tables import similarity_by_offset as similarity_by_offset
+from course_utils.measures.tables import similarity_matrix as similarity_matrix
+from course_utils.measures.tables import toeplitz_error as toeplitz_error
+from course_utils.measures.weights import diagonal_strength as diagonal_strength
+from course_utils.measures.weights import entropy as entropy

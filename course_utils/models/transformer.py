@@ -3,7 +3,7 @@
 import copy
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, Literal, cast, overload
+from typing import Any, cast
 
 import torch
 from jaxtyping import Bool, Float, Integer
@@ -136,26 +136,15 @@ class TinyTransformer(nn.Module):
         self.head = nn.Linear(d_model, vocab_size, bias=False)
         self.head.weight = self.embedding.weight
 
-    # Types only: logits alone, or with need_weights logits and weights.
-    @overload
-    def forward(
-        self,
-        tokens: Tokens,
-        positions: Positions | None = None,
-        cache: Sequence[KVCache] | None = None,
-        need_weights: Literal[False] = False,
-        attention_mask: Mask | None = None,
-    ) -> Logits: ...
-    @overload
-    def forward(
-        self,
-        tokens: Tokens,
-        positions: Positions | None = None,
-        cache: Sequence[KVCache] | None = None,
-        *,
-        need_weights: Literal[True],
-        attention_mask: Mask | None = None,
-    ) -> tuple[Logits, tuple[Weights, ...]]: ...
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Refuse to exchange ``encoding``, which attention would not notice."""
+        if name == "encoding" and hasattr(self, "encoding"):
+            raise AttributeError(
+                "encoding is set when the model is made, attention keeps its own; make another "
+                f"model by changed(encoding=…), or set blocks[n].attention.encoding, got {value!r}"
+            )
+        super().__setattr__(name, value)
+
     def forward(
         self,
         tokens: Tokens,

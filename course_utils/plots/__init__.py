@@ -10,30 +10,18 @@ except ModuleNotFoundError as error:
         "course_utils.plots needs Matplotlib: pip install 'order-matters[plots]'"
     ) from error
 
-from course_utils.plots.curves import entropy, lines, seed_curves, strips
-from course_utils.plots.identities import Identity, identity
-from course_utils.plots.matrices import (
-    attention,
-    fingerprint,
-    heatmap,
-    similarity,
-)
-from course_utils.plots.style import in_words, png, quick_png, show, use_style
-
-__all__ = [
-    "Identity",
-    "attention",
-    "entropy",
-    "fingerprint",
-    "heatmap",
-    "identity",
-    "in_words",
-    "lines",
-    "png",
-    "quick_png",
-    "seed_curves",
-    "show",
-    "similarity",
-    "strips",
-    "use_style",
-]
+from course_utils.plots.curves import entropy as entropy
+from course_utils.plots.curves import lines as lines
+from course_utils.plots.curves import seed_curves as seed_curves
+from course_utils.plots.curves import strips as strips
+from course_utils.plots.identities import Identity as Identity
+from course_utils.plots.identities import identity as identity
+from course_utils.plots.matrices import attention as attention
+from course_utils.plots.matrices import fingerprint as fingerprint
+from course_utils.plots.matrices import heatmap as heatmap
+from course_utils.plots.matrices import similarity as similarity
+from course_utils.plots.style import in_words as in_words
+from course_utils.plots.style import png as png
+from course_utils.plots.style import quick_png as quick_png
+from course_utils.plots.style import show as show
+from course_utils.plots.style import use_style as use_style

@@ -57,6 +57,15 @@ class Published(nn.Module):
         self.load_state_dict({**of_encoding, **weights}, assign=True)
         self.to(self.words.weight.device).eval().requires_grad_(False)
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Refuse to exchange ``encoding``, which attention would not notice."""
+        if name == "encoding" and hasattr(self, "encoding"):
+            raise AttributeError(
+                "encoding is set when the model is made, attention keeps its own; make another "
+                f"model by with_encoding(…), got {value!r}"
+            )
+        super().__setattr__(name, value)
+
     def _build(self) -> None:
         """Make all modules, with an encoding of :meth:`_for_each` in each layer's attention."""
         raise NotImplementedError
