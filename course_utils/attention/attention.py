@@ -1,6 +1,6 @@
 """Multi-head attention that calls the four doors of any encoding and knows none by name."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
@@ -157,28 +157,31 @@ class MultiHeadAttention(nn.Module):
         doors = self.encoding.doors
         if need_weights:
             return self._step_by_step(q, k, v, at)
-        by_matrix = self._masked
         if "values" in doors:
-            by_matrix = self._without_weights
-        elif "bias" not in doors and self._mask_is_built_in(at):
-            is_causal = self.causal and at.q_len > 1
+            return self._in_blocks(self._step_by_step, q, k, v, at), None
+        if "bias" not in doors and self._mask_is_built_in(at):
             q, _ = self._sharpened(q, None, at)
-            return self._fused(q, k, v, is_causal=is_causal), None
-        elif self._bias_is_by_diagonal(at):
+            return self._fused(q, k, v, is_causal=self.causal and at.q_len > 1), None
+        if self._bias_is_by_diagonal(at):
             with torch.autocast(q.device.type, enabled=False):
                 bias = self.encoding.bias_by_offset(at.diagonal_offsets)
-            shape = (self.n_heads, at.q_len + at.k_len - 1)
-            bias = self._of_shape("bias_by_offset", bias, shape)
+            bias = self._of_shape("bias_by_offset", bias, (self.n_heads, at.q_len + at.k_len - 1))
             scale = self.encoding.scale(self.d_head)
             return blocks.attend_by_offset(q, k, v, at, bias, scale), None
+        return self._in_blocks(self._masked, q, k, v, at), None
+
+    def _in_blocks(
+        self, attend: Callable[..., tuple[Tensor, Any]], q: Tensor, k: Tensor, v: Tensor, at: Places
+    ) -> Tensor:
+        """The output of ``attend``, called with a block of the queries at a time."""
         # An exported model serves every length, so nothing may depend on how many blocks there are.
         if torch.compiler.is_exporting() or at.k_len <= blocks.BLOCK:
-            return by_matrix(q, k, v, at), None
+            return attend(q, k, v, at)[0]
         outs = []
         for rows, block in at.blocks(blocks.BLOCK, self.causal):
             keys, values = k[:, :, : block.k_len], v[:, :, : block.k_len]
-            outs.append(by_matrix(q[:, :, rows], keys, values, block))
-        return torch.cat(outs, dim=2), None
+            outs.append(attend(q[:, :, rows], keys, values, block)[0])
+        return torch.cat(outs, dim=2)
 
     def _step_by_step(self, q: Tensor, k: Tensor, v: Tensor, at: Places) -> tuple[Tensor, Tensor]:
         """The output, and the weights that lead to it."""
@@ -191,18 +194,14 @@ class MultiHeadAttention(nn.Module):
             out = out + self._of_shape("values", added, out.shape)
         return out, weights
 
-    def _without_weights(self, q: Tensor, k: Tensor, v: Tensor, at: Places) -> Tensor:
-        out, _ = self._step_by_step(q, k, v, at)
-        return out
-
-    def _masked(self, q: Tensor, k: Tensor, v: Tensor, at: Places) -> Tensor:
+    def _masked(self, q: Tensor, k: Tensor, v: Tensor, at: Places) -> tuple[Tensor, None]:
         """The output by fused attention, with bias and mask as a matrix."""
         q, bias, hidden = self._terms(q, k, at)
         mask = None if bias is None else bias.to(q.dtype)
         if hidden is not None:
             # where makes one pass; masked_fill would copy first and fill then.
             mask = ~hidden if mask is None else torch.where(hidden, -torch.inf, mask)
-        return self._fused(q, k, v, mask)
+        return self._fused(q, k, v, mask), None
 
     def _terms(
         self, q: Tensor, k: Tensor, at: Places
@@ -272,10 +271,8 @@ class MultiHeadAttention(nn.Module):
     ) -> tuple[Tensor, Tensor]:
         """What door 2 returned for q and k, or an error if shapes have changed."""
         rotated_q, rotated_k = rotated
-        return (
-            self._of_shape("rotate", rotated_q, q.shape),
-            self._of_shape("rotate", rotated_k, k.shape),
-        )
+        rotated_q = self._of_shape("rotate", rotated_q, q.shape)
+        return rotated_q, self._of_shape("rotate", rotated_k, k.shape)
 
     def _of_shape(
         self, door: str, result: Any, shape: Iterable[int], broadcast: bool = False

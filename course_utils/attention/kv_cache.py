@@ -259,10 +259,10 @@ def places_of(
     visible = None
     if attention_mask is not None:
         visible = _checked_mask(attention_mask, texts, count, "keys", x.device)
-    if positions is not None:
-        return Places.unchecked(positions, positions, visible)
-    positions = _count_words(count, x.device, visible)
-    known = True if visible is None else None
+    counted_without_padding = positions is None and visible is None
+    if positions is None:
+        positions = _count_words(count, x.device, visible)
+    known = True if counted_without_padding else None
     return Places.unchecked(positions, positions, visible, ascending=known, consecutive=known)
 
 

@@ -113,9 +113,8 @@ class DeBERTa(PositionalEncoding):
         at = self._check(q, k, at)
         heads = (self.n_heads, self.d_head)
         table = self.scale(self.d_head) * self.table
-        Kr = (
-            self.W_kr(table).unflatten(-1, heads).transpose(0, 1).to(q.dtype)
-        )  # (heads, 2k, d_head)
+        # Each (heads, 2k, d_head):
+        Kr = self.W_kr(table).unflatten(-1, heads).transpose(0, 1).to(q.dtype)
         Qr = self.W_qr(table).unflatten(-1, heads).transpose(0, 1).to(q.dtype)
         k = for_each_head(k, self.n_heads)
         return deberta_scores(q, k, Kr, Qr, at.offsets, self.released_code)

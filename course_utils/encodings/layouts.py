@@ -26,8 +26,7 @@ def head_width(d_model: int, n_heads: int, unit: int) -> None:
 def rotated_width(d_head: int, fraction: float) -> int:
     """How many features of a head turn when only a fraction does: fraction · d_head.
 
-    Raises:
-        TypeError, ValueError: unless that is an even whole number from 2 to ``d_head``.
+    Raises ValueError unless that is an even whole number from 2 to ``d_head``.
     """
     d_head = validation.even("d_head", d_head)
     share = validation.positive("fraction", fraction) * d_head
@@ -46,25 +45,15 @@ def layout_order(d: int, source: str, target: str) -> Int[Tensor, " d"]:
     """Where each feature of the layout ``target`` stands in the layout ``source``.
 
     With order = layout_order(d, source, target), x[..., order] holds in the layout ``target`` what
-    x holds in the layout ``source``.
-
-    Args:
-        d: how many features turn, an even number.
-        source: the layout that is there, "interleaved" or "half".
-        target: the layout that is wanted.
-
-    Returns:
-        (d,) indices, on the CPU.
-
-    Raises:
-        TypeError, ValueError: if ``d`` is not even or a layout is unknown.
+    x holds in the layout ``source``. Layouts are "interleaved" or "half"; ``d`` is even. The
+    indices are on the CPU.
     """
-    there = torch.arange(validation.even("d", d))
+    places = torch.arange(validation.even("d", d))
     validation.choice("source", source, LAYOUTS)
     validation.choice("target", target, LAYOUTS)
     if source == target:
-        return there
-    return there.view(-1, 2).T.flatten() if target == "half" else there.view(2, -1).T.flatten()
+        return places
+    return places.view(-1, 2).T.flatten() if target == "half" else places.view(2, -1).T.flatten()
 
 
 def convert_layout(
@@ -85,12 +74,8 @@ def convert_layout(
         target: the layout that it is wanted for.
         fraction: the part of each head that turns; the rest stays in place.
 
-    Returns:
-        A copy in the shape of ``weight``.
-
-    Raises:
-        TypeError, ValueError: if ``weight`` is no tensor of floats, ``n_heads`` does not divide its
-            rows, a layout is unknown, or as :func:`rotated_width`.
+    Returns a copy in the shape of ``weight``. Raises ValueError if ``n_heads`` does not divide its
+    rows, or as :func:`rotated_width`.
     """
     if validation.floating("weight", weight, "(d_model, …)").ndim == 0:
         raise ValueError(

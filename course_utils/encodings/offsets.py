@@ -39,11 +39,7 @@ def skew(rows: Num[Tensor, "*lead q_len diagonals"]) -> Num[Tensor, "*lead q_len
     each row starts one entry earlier than the row before, so cutting the line into pieces that
     are one shorter lines the keys up: entry (i, j) is rows[i, j − i + q_len − 1].
 
-    Args:
-        rows: (…, q_len, q_len + k_len − 1).
-
-    Returns:
-        A view of ``rows`` where those are contiguous.
+    Returns a view of ``rows`` where those are contiguous.
 
     Source: Huang et al. 2018, arXiv 1809.04281, the "skewing" procedure, here for keys on both
         sides of the query.

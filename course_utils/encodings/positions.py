@@ -148,12 +148,13 @@ class Places:
         """The queries among themselves, without what was read before them."""
         if self.k is self.q:
             return self
-        if "queries alone" in self.kept:
-            return self.kept["queries alone"]
-        places = self.unchecked(
-            self.q, self.q, ascending=self.ascending, consecutive=self.consecutive
-        )
-        return self.keep("queries alone", places)
+        places = self.kept.get("queries alone")
+        if places is None:
+            places = self.unchecked(
+                self.q, self.q, ascending=self.ascending, consecutive=self.consecutive
+            )
+            self.keep("queries alone", places)
+        return places
 
     @property
     def embedding_positions(self) -> Num[Tensor, "*batch q_len"]:
@@ -171,13 +172,9 @@ class Places:
     @property
     def rising(self) -> bool:
         """Whether each key stands after the one before it; False where that is not known."""
-        parent = self._parent
-        if parent.consecutive:
+        if self.consecutive:
             return True
-        if "rising" in parent.kept:
-            return parent.kept["rising"]
-        known = validation.readable(parent.k) and bool((parent.k.diff() > 0).all())
-        return parent.keep("rising", known)
+        return validation.readable(self.k) and bool((self.k.diff() > 0).all())
 
     def whole(self) -> Places:
         """These places in whole numbers, for tables that are read at a row.
@@ -215,9 +212,8 @@ class Places:
         ``key`` is as for :meth:`keep`.
         """
         parent = self._parent
-        if key in parent.kept:
-            values = parent.kept[key]
-        else:
+        values = parent.kept.get(key)
+        if values is None:
             values = parent.keep(key, function(parent.diagonal_offsets))
         return values[..., self.own_diagonals]
 

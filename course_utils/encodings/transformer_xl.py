@@ -86,10 +86,8 @@ class TransformerXL(PositionalEncoding):
         # Consecutive positions share their offsets: each is projected once. A single query
         # shares nothing, and projecting an R for every key would cost more than the scores.
         if at.consecutive and at.q_len > 1:
-            projected = W @ at.diagonals(
-                R, key=("R", self.d_model, dtype)
-            )  # (h, d_head, diagonals)
-            by_position = skew(queries @ projected)
+            table = at.diagonals(R, key=("R", self.d_model, dtype))  # (D, diagonals)
+            by_position = skew(queries @ (W @ table))
         else:
             by_position = sinusoidal_scores(queries @ W, at.q, at.k)
         return by_position + (scale * u[:, None]) @ for_each_head(k, self.n_heads).mT

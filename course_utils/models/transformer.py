@@ -3,7 +3,7 @@
 import copy
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, cast, overload
 
 import torch
 from jaxtyping import Bool, Float, Integer
@@ -145,6 +145,26 @@ class TinyTransformer(nn.Module):
             )
         super().__setattr__(name, value)
 
+    # Types only: logits alone, or with need_weights logits and weights.
+    @overload
+    def forward(
+        self,
+        tokens: Tokens,
+        positions: Positions | None = None,
+        cache: Sequence[KVCache] | None = None,
+        need_weights: Literal[False] = False,
+        attention_mask: Mask | None = None,
+    ) -> Logits: ...
+    @overload
+    def forward(
+        self,
+        tokens: Tokens,
+        positions: Positions | None = None,
+        cache: Sequence[KVCache] | None = None,
+        *,
+        need_weights: Literal[True],
+        attention_mask: Mask | None = None,
+    ) -> tuple[Logits, tuple[Weights, ...]]: ...
     def forward(
         self,
         tokens: Tokens,
