@@ -1,4 +1,4 @@
-"""Figures that one lesson needs: the portrait of a sinusoidal table, matrices with numbers."""
+"""Figures that lessons need: a sinusoidal table in four panels, numbers in cells, rows of dots."""
 
 from collections.abc import Mapping, Sequence
 
@@ -9,7 +9,8 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 from course_utils import validation
-from course_utils.plots import heatmap, lines
+from course_utils.plots import heatmap, identity, lines
+from course_utils.plots.identities import encoding_named
 from course_utils.plots.matrices import write_numbers
 
 
@@ -158,3 +159,28 @@ def squares(
         )
     axes[0, 0].set_ylabel(ylabel)
     return fig
+
+
+def strips(
+    ax: Axes,
+    rows: Mapping[str, Tensor],
+    *,
+    title: str = "",
+    xlabel: str = "",
+    ylabel: str = "",
+) -> None:
+    """Draw (n,) values of each name as a row of dots, from the top, with their mean as a stroke.
+
+    Dots are moved up and down a little so that they do not hide one another; only the place along
+    the axis says something. An encoding's have its colour.
+    """
+    if not rows:
+        raise ValueError("rows must hold at least one row of values, got none")
+    for row, (name, values) in enumerate(rows.items()):
+        shown = validation.tensor(f"rows[{name!r}]", values, "(n,)", ndim=1).detach().cpu()
+        shifts = (torch.arange(len(shown)) * 0.618).frac() - 0.5  # evenly spread, no two alike
+        colour = identity(name).colour if encoding_named(name) else "C0"
+        ax.plot(shown, row + 0.5 * shifts, "o", markersize=3, alpha=0.6, color=colour)
+        ax.vlines(shown.mean(), row - 0.4, row + 0.4, color="black", linewidth=1.8)
+    ax.set_yticks(range(len(rows)), list(rows))
+    ax.set(title=title, xlabel=xlabel, ylabel=ylabel, ylim=(len(rows) - 0.4, -0.6))

@@ -16,8 +16,9 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from torch import Tensor
 
+from course_lab.measures import nearest_pair
 from course_utils import validation
-from course_utils.measures import nearest_pair, toeplitz_error
+from course_utils.measures import toeplitz_error
 
 Code = Callable[[Tensor], Tensor]
 Rows = Float[Tensor, "n width"]

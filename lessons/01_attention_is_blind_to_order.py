@@ -657,8 +657,10 @@ plots.show(
 )
 
 # %%
+from course_lab.measures import passport_text
+
 facts = measures.passport("none")
-print(measures.passport_text(facts))
+print(passport_text(facts))
 
 # %% tags=["volatile"]
 print(f"time on this machine: {facts['time_ratio']:.2f} × attention without encoding")

@@ -354,9 +354,9 @@ guess = widgets.predict(
 )
 
 # %%
-from course_utils import measures
+from course_lab.measures import nearest_pair
 
-closest = {width: measures.nearest_pair(sinusoidal_table(p, width)) for width in (2, 8, 128)}
+closest = {width: nearest_pair(sinusoidal_table(p, width)) for width in (2, 8, 128)}
 for width, pair in closest.items():
     steps = pair.second - pair.first
     print(f"{width // 2:2} hands: the closest two are {steps:4} apart, at {pair.distance:.4f}")

@@ -477,9 +477,9 @@ create("learned", d_model=32, n_heads=2, max_len=32).embed(torch.zeros(1, 64, 32
 # positions, 384 dimensions (`data/README.md` has its source and licence). First its sizes.
 
 # %%
-from course_utils.texts import data
+from course_lab.position_table import position_table
 
-real = data.position_table()  # (512, 384)
+real = position_table()  # (512, 384)
 sizes = real.norm(dim=1)
 print("norm of rows 0 to 4:", [f"{value:.2f}" for value in sizes[:5].tolist()])
 print(f"norm of rows 1 to 510: {sizes[1:511].min():.2f} to {sizes[1:511].max():.2f}")
@@ -664,6 +664,7 @@ plots.show(
 # %% tags=["pretrained"]
 from course_lab.session import if_installed
 from course_utils import pretrained
+from course_utils.texts import data
 
 encoder = if_installed(pretrained.minilm)
 
@@ -735,9 +736,11 @@ if encoder is not None:
         )
 
 # %% tags=["pretrained"]
+from course_lab.figures import strips
+
 if encoder is not None:
     fig, ax = plt.subplots(figsize=(7, 3.6))
-    plots.strips(ax, similarities, title="20 paragraphs", xlabel="cosine with the former vector")
+    strips(ax, similarities, title="20 paragraphs", xlabel="cosine with the former vector")
     described = ", ".join(f"{name} {cosines.mean():.2f}" for name, cosines in similarities.items())
     plots.show(fig, f"A dot for each paragraph in nine rows, with the mean of each: {described}.")
 
@@ -894,8 +897,10 @@ plots.show(
 )
 
 # %%
+from course_lab.measures import passport_text
+
 facts = measures.passport("learned")
-print(measures.passport_text(facts))
+print(passport_text(facts))
 
 # %% tags=["volatile"]
 print(f"time on this machine: {facts['time_ratio']:.2f} × attention without encoding")

@@ -580,9 +580,11 @@ plots.show(fig, f"Entropy of 24 queries under four schemes, in nats: {described}
 # ## Passports
 
 # %%
+from course_lab.measures import passport_text
+
 passports = {name: measures.passport(name) for name in ("learned", *SCHEMES)}
 for name in SCHEMES[:2]:
-    print(measures.passport_text(passports[name]), end="\n\n")
+    print(passport_text(passports[name]), end="\n\n")
 
 # %%
 import pandas as pd

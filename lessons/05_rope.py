@@ -463,6 +463,8 @@ print("40 tokens later the 60 keys are the same:", torch.equal(first_60, all_100
 
 # %% tags=["plumbing"]
 # SmolLM2 with its rotation changed
+from course_lab.figures import strips
+
 changes = {
     "as trained": "as trained",
     "moved by 5000": "all positions + 5,000",
@@ -471,7 +473,7 @@ changes = {
     "no position": "nothing turns",
 }
 fig, ax = plt.subplots(figsize=(8, 2.9))
-plots.strips(
+strips(
     ax,
     {name: torch.tensor(readings[way].to_numpy()) for way, name in changes.items()},
     title="SmolLM2: what its rotation carries; dots are eight texts",

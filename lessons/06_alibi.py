@@ -434,8 +434,10 @@ guess = widgets.predict_number(
 )
 
 # %%
+from course_lab.measures import passport_text
+
 facts = measures.passport("alibi")
-print(measures.passport_text(facts), end="\n\n")
+print(passport_text(facts), end="\n\n")
 for heads, n in ((4, 256), (12, 1024), (32, 8192)):
     whole, shortened = heads * n * n * 2 / 2**20, heads * n * 2 / 2**20
     print(

@@ -663,7 +663,7 @@ guess = widgets.predict(
 )
 
 # %%
-from course_utils.measures.trained_models import entropy_by_query
+from course_lab.measures import entropy_by_query
 
 sample = blocks[:2, :1024]
 nats = {name: entropy_by_query(model, sample) for name, model in models.items()}

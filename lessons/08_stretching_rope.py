@@ -568,7 +568,7 @@ temperature_gap = change(results, at("by parts", 512), at("YaRN", 512))
 print(f"YaRN's own temperature, at the same ramp: {temperature_gap}")
 
 # %%
-from course_utils.measures.trained_models import entropy_by_query
+from course_lab.measures import entropy_by_query
 
 sample = held_out[:2, :1024]
 shapes = {"direct": {}, "interpolation": {}, "YaRN": {}, "YaRN + log-n": {"log_n": L}}

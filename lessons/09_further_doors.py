@@ -562,6 +562,8 @@ by_seed = losses.pivot(index="seed", columns="encoding", values="loss")
 
 # %% tags=["plumbing"]
 # Seven answers, one model
+from course_lab.figures import strips
+
 answers = {
     "none": "nothing",
     "multiplicative": "a factor",
@@ -573,7 +575,7 @@ answers = {
 }
 fig, ax = plt.subplots(figsize=(8, 3.3))
 losses_by_answer = {name: torch.tensor(by_seed[name].to_numpy()) for name in answers}
-plots.strips(
+strips(
     ax,
     losses_by_answer,
     title="read at the trained length, 64 bytes; dots are five seeds",

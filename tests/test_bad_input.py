@@ -12,6 +12,7 @@ import course_utils
 from course_lab import widgets
 from course_lab.door_strip import door_strip
 from course_lab.figures import four_panel
+from course_lab.measures import linear_probe, nearest_pair
 from course_utils import encodings, measures, plots
 from course_utils.attention import MultiHeadAttention
 from course_utils.attention.kv_cache import FixedCache, KVCache
@@ -80,7 +81,7 @@ def explore(draw=lambda fig, **values: None, **controls):
 
 
 def probe(features=X[0], targets=ZEROS, train=TRUES):
-    return measures.linear_probe(features, targets, train)
+    return linear_probe(features, targets, train)
 
 
 def passport(name="none", **options):
@@ -223,10 +224,10 @@ BAD = [
     (lambda: measures.toeplitz_error(SQUARE[0]), ValueError, "matrix", "square", "(4,)"),
     (lambda: measures.toeplitz_error(BROKEN), ValueError, "matrix", "nan at [1, 2]"),
     (lambda: measures.toeplitz_error("SQUARE"), TypeError, "matrix", "str 'SQUARE'"),
-    (lambda: measures.nearest_pair(SQUARE[:1]), ValueError, "rows in table", "got 1"),
-    (lambda: measures.nearest_pair(BROKEN), ValueError, "table", "nan at [1, 2]"),
-    (lambda: measures.nearest_pair(SQUARE, chunk=0), ValueError, "chunk", "got 0"),
-    (lambda: measures.nearest_pair(SQUARE, chunk=2.0), TypeError, "chunk", "float 2.0"),
+    (lambda: nearest_pair(SQUARE[:1]), ValueError, "rows in table", "got 1"),
+    (lambda: nearest_pair(BROKEN), ValueError, "table", "nan at [1, 2]"),
+    (lambda: nearest_pair(SQUARE, chunk=0), ValueError, "chunk", "got 0"),
+    (lambda: nearest_pair(SQUARE, chunk=2.0), TypeError, "chunk", "float 2.0"),
     (lambda: probe(targets=torch.zeros(3)), ValueError, "targets", "4, 3 and 4"),
     (lambda: probe(targets=[1.0] * 4), TypeError, "targets", "list"),
     (lambda: probe(targets=torch.full((4,), NAN)), ValueError, "targets", "nan at [0]"),

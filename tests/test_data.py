@@ -10,6 +10,7 @@ import pytest
 import torch
 from safetensors.numpy import save
 
+from course_lab.position_table import position_table
 from course_lab.recorded_claims import read_claims
 from course_utils.models import shipped
 from course_utils.texts import data, text
@@ -48,13 +49,13 @@ def test_every_data_file_is_the_one_that_was_shipped(name):
 
 
 def test_the_trained_table_has_512_rows_of_384_finite_numbers():
-    table = data.position_table()
+    table = position_table()
     assert (table.shape, table.dtype) == ((512, 384), torch.float32)
     assert bool(table.isfinite().all())
 
 
 def test_its_first_row_is_several_times_as_long_as_the_others():
-    norms = data.position_table().norm(dim=1)
+    norms = position_table().norm(dim=1)
     assert float(norms[0] / norms[1:].median()) > 4
 
 
@@ -64,7 +65,7 @@ def test_one_changed_byte_is_noticed_and_the_file_is_named(copied):
     content[1000] ^= 1
     path.write_bytes(content)
     with pytest.raises(OSError, match=r"position_table\.npz is damaged.*restore it"):
-        data.position_table()
+        position_table()
 
 
 def reader(name):
@@ -73,7 +74,7 @@ def reader(name):
     return {
         "csv": lambda: data.results(stem),
         "txt": text.documentation,
-        "npz": data.position_table,
+        "npz": position_table,
         "safetensors": lambda: shipped.model(stem.removeprefix("model_")),
     }[kind]
 
@@ -91,7 +92,7 @@ def test_whatever_reads_a_data_file_names_it_where_it_was_cut_or_is_gone(copied,
 
 @pytest.mark.parametrize("damage", [b"", b"\xff\xfe\x00", b"<html>", "cut"])
 @pytest.mark.parametrize(
-    ("name", "read"), [("sha256.txt", data.position_table), ("claims.csv", read_claims)]
+    ("name", "read"), [("sha256.txt", position_table), ("claims.csv", read_claims)]
 )
 def test_a_list_without_a_checksum_is_named_where_it_is_damaged(copied, name, read, damage):
     path = copied / name
@@ -106,7 +107,7 @@ def test_a_list_without_a_checksum_is_named_where_it_is_damaged(copied, name, re
 def test_a_missing_file_is_named(copied):
     (copied / "position_table.npz").unlink()
     with pytest.raises(FileNotFoundError, match=r"position_table\.npz is missing"):
-        data.position_table()
+        position_table()
 
 
 def test_an_unknown_name_is_refused_with_the_nearest():
@@ -117,7 +118,7 @@ def test_an_unknown_name_is_refused_with_the_nearest():
 def test_without_a_clone_the_error_says_where_the_data_come_from(copied, monkeypatch):
     monkeypatch.setattr(data, "CLONE", copied / "nowhere")
     with pytest.raises(FileNotFoundError, match="data folder is missing.* come with a clone"):
-        data.position_table()
+        position_table()
 
 
 def test_the_tool_cuts_the_table_out_of_a_wheel_and_records_it(tmp_path):

@@ -6,6 +6,7 @@ import pytest
 from pairwise import each_once
 from variants import DYNAMIC, VARIANTS, variants
 
+from course_lab.measures import passport_text
 from course_utils import measures
 from course_utils.encodings import NAMES, create, options_of
 
@@ -87,7 +88,7 @@ def test_the_passport_tells_schemes_that_see_offsets_only_from_the_others(varian
         assert found["shift_error"] <= 1e-5
     else:
         assert found["shift_error"] > 1e-5
-    assert f"{found['parameters']:,}" in measures.passport_text(found)
+    assert f"{found['parameters']:,}" in passport_text(found)
     if name == "xpos":  # its factors leave the range of float32
         assert 30_000 < found["longest"] < 40_000
     else:

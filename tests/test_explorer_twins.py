@@ -16,6 +16,7 @@ from scipy import stats
 
 from course_lab import explorers
 from course_lab.chooser import facts, remaining, struck
+from course_lab.position_table import position_table
 from course_lab.sentences import CAT_ON_MAT, word_vectors
 from course_utils import measures
 from course_utils.encodings import Places, create
@@ -202,7 +203,7 @@ def stretched_waves(way: str, factor: int) -> Numbers:
 
 
 def components(position: int, kept: int) -> Numbers:
-    table = data.position_table()[1:].double()
+    table = position_table()[1:].double()
     centred = table - table.mean(0)
     values, axes = torch.linalg.eigh(centred.T @ centred)  # ascending
     rebuilt = centred @ axes[:, -kept:] @ axes[:, -kept:].T

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
+from course_lab.measures import linear_probe, nearest_pair
 from course_utils import measures
 from course_utils.attention import MultiHeadAttention
 from course_utils.encodings import NAMES, Places, PositionalEncoding, create
@@ -185,7 +186,7 @@ def test_nearest_pair_agrees_with_trying_all_pairs(seed, n, width, chunk):
     torch.manual_seed(seed)
     table = torch.randn(n, width)
     pairs = {(i, j): math.dist(table[i], table[j]) for i in range(n) for j in range(i + 1, n)}
-    nearest = measures.nearest_pair(table, chunk)
+    nearest = nearest_pair(table, chunk)
     assert (nearest.first, nearest.second) == min(pairs, key=pairs.__getitem__)
     assert nearest.distance == pytest.approx(min(pairs.values()), abs=1e-5)
 
@@ -193,7 +194,7 @@ def test_nearest_pair_agrees_with_trying_all_pairs(seed, n, width, chunk):
 def test_a_collision_has_distance_zero():
     table = torch.randn(50, 8)
     table[41] = table[7]
-    assert measures.nearest_pair(table, chunk=16) == (0.0, 7, 41)
+    assert nearest_pair(table, chunk=16) == (0.0, 7, 41)
 
 
 # The linear probe
@@ -204,7 +205,7 @@ def test_linear_probe_predicts_rows_it_has_not_seen_if_the_target_is_linear(seed
     torch.manual_seed(seed)
     features = torch.randn(40, width)
     targets = features @ torch.randn(width) + 5
-    predicted = measures.linear_probe(features, targets, torch.arange(40) < 25)
+    predicted = linear_probe(features, targets, torch.arange(40) < 25)
     assert gap(predicted, targets) <= 1e-3
 
 
@@ -212,13 +213,13 @@ def test_linear_probe_never_looks_at_the_targets_it_is_judged_on():
     features, targets, train = torch.randn(20, 3), torch.randn(20), torch.arange(20) % 2 == 0
     changed = torch.where(train, targets, 1e6)
     assert torch.equal(
-        measures.linear_probe(features, targets, train),
-        measures.linear_probe(features, changed, train),
+        linear_probe(features, targets, train),
+        linear_probe(features, changed, train),
     )
 
 
 def test_linear_probe_on_one_constant_feature_gives_the_mean_of_the_training_targets():
-    predicted = measures.linear_probe(
+    predicted = linear_probe(
         torch.ones(4, 1), torch.tensor([1.0, 3.0, 50.0, 50.0]), torch.tensor([1, 1, 0, 0]).bool()
     )
     assert gap(predicted, torch.full((4,), 2.0)) <= 1e-4
@@ -227,7 +228,7 @@ def test_linear_probe_on_one_constant_feature_gives_the_mean_of_the_training_tar
 def test_linear_probe_survives_more_features_than_rows():
     features, train = torch.randn(10, 30), torch.arange(10) < 5
     targets = torch.randn(10)
-    predicted = measures.linear_probe(features, targets, train)
+    predicted = linear_probe(features, targets, train)
     assert gap(predicted[train], targets[train]) <= 1e-3
 
 
@@ -338,8 +339,8 @@ def test_position_scores_are_the_weights_of_attention_without_projections():
         measures.similarity_matrix,
         measures.similarity_by_offset,
         measures.toeplitz_error,
-        measures.nearest_pair,
-        lambda table: measures.linear_probe(table, table[:, 0], torch.ones(6).bool()),
+        nearest_pair,
+        lambda table: linear_probe(table, table[:, 0], torch.ones(6).bool()),
     ],
 )
 def test_measures_take_a_learned_table_as_it_is(measure):

@@ -10,8 +10,9 @@ import pytest
 import torch
 from torch import nn
 
+from course_lab.measures import passport_text
 from course_utils.encodings import PositionalEncoding
-from course_utils.measures import passport, passport_text
+from course_utils.measures import passport
 
 SMALL: dict[str, Any] = {"d_model": 16, "n_heads": 2, "length": 40, "batch": 3}
 KEYS = {

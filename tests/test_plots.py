@@ -15,7 +15,7 @@ from pairwise import some
 from PIL import Image
 
 from course_lab import chinese
-from course_lab.figures import four_panel
+from course_lab.figures import four_panel, strips
 from course_utils import measures, plots
 from course_utils.encodings import create
 from course_utils.encodings.functional import sinusoidal_table, wavelengths
@@ -56,9 +56,7 @@ FIGURES = {
         lambda ax: plots.similarity(ax, measures.similarity_matrix(TABLE))
     ),
     "lines": lambda: on_axes(lambda ax: plots.lines(ax, CURVES, title="t", xlabel="x", ylabel="y")),
-    "strips": lambda: on_axes(
-        lambda ax: plots.strips(ax, CURVES, title="t", xlabel="x", ylabel="y")
-    ),
+    "strips": lambda: on_axes(lambda ax: strips(ax, CURVES, title="t", xlabel="x", ylabel="y")),
     "entropy": lambda: on_axes(lambda ax: plots.entropy(ax, CURVES, math.log(3), title="t")),
     "four_panel": panels,
     "fingerprint": prints,
@@ -364,7 +362,7 @@ def test_curves_take_tensors_with_gradients_and_in_other_precisions():
 
 def test_strips_show_every_value_in_the_row_of_its_name_and_the_mean():
     fig, ax = plt.subplots()
-    plots.strips(ax, CURVES)
+    strips(ax, CURVES)
     assert [label.get_text() for label in ax.get_yticklabels()] == list(CURVES)
     assert ax.yaxis_inverted(), "the first name is on top"
     for row, (dots, stroke, values) in enumerate(
@@ -380,14 +378,14 @@ def test_strips_show_every_value_in_the_row_of_its_name_and_the_mean():
 
 
 def test_a_strip_of_an_encodings_values_has_its_colour():
-    plots.strips(plt.gca(), {"ALiBi": torch.zeros(2), "others": torch.ones(2)})
+    strips(plt.gca(), {"ALiBi": torch.zeros(2), "others": torch.ones(2)})
     colours = [to_hex(dots.get_color()) for dots in plt.gca().lines]
     assert colours == [plots.identity("alibi").colour, to_hex("C0")]
 
 
 def test_strips_of_nothing_are_refused():
     with pytest.raises(ValueError, match="rows must hold at least one row"):
-        plots.strips(plt.subplots()[1], {})
+        strips(plt.subplots()[1], {})
 
 
 def test_entropy_is_drawn_under_a_line_at_its_ceiling():

@@ -15,6 +15,7 @@ from safetensors.torch import load_file
 from torch.nn import functional as F
 from transformers import BertConfig, BertModel
 
+from course_lab.position_table import position_table
 from course_utils.encodings import create
 from course_utils.models import saving
 from course_utils.pretrained import minilm, missing, sentence_encoder
@@ -314,7 +315,7 @@ def test_each_layer_has_its_own_copy_of_an_encoding_that_is_not_shared(encoder):
 
 
 def test_its_table_is_the_one_that_the_course_ships_rounded(encoder):
-    assert torch.equal(rows(encoder).half().float(), data.position_table())
+    assert torch.equal(rows(encoder).half().float(), position_table())
 
 
 def test_what_layers_have_learned_for_themselves_stays_when_an_option_changes(encoder):

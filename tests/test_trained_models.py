@@ -4,9 +4,9 @@ import pytest
 import torch
 from variants import rough_model
 
+from course_lab.measures import entropy_by_query
 from course_utils.encodings import NAMES
 from course_utils.encodings.functional import alibi_bias, alibi_slopes, offset_matrix
-from course_utils.measures.trained_models import entropy_by_query
 
 
 @pytest.mark.parametrize("encoding", ["none", "alibi"])

@@ -7,14 +7,14 @@ import torch
 
 from course_lab.explorers.controls import Slider
 from course_lab.explorers.explorer import Explorer
-from course_utils.texts import data
+from course_lab.position_table import position_table
 
 KEPT = Slider(1, 40, 3)
 
 
 def _principal_components() -> dict[str, Any]:
     """Return rows 1 and on of the table along the first components, and their variance."""
-    table = data.position_table()[1:].double()
+    table = position_table()[1:].double()
     u, singular_values, _ = torch.linalg.svd(table - table.mean(0), full_matrices=False)
     signs = u[99].sign()  # a component's sign is free: positive at position 100 everywhere
     width = int(KEPT.high)

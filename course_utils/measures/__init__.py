@@ -8,11 +8,8 @@ from course_utils.measures.encodings import equivariance_error as equivariance_e
 from course_utils.measures.encodings import fingerprint as fingerprint
 from course_utils.measures.encodings import position_scores as position_scores
 from course_utils.measures.passports import passport as passport
-from course_utils.measures.passports import passport_text as passport_text
 from course_utils.measures.rotary import mean_products as mean_products
 from course_utils.measures.rotary import pair_shares as pair_shares
-from course_utils.measures.tables import linear_probe as linear_probe
-from course_utils.measures.tables import nearest_pair as nearest_pair
 from course_utils.measures.tables import similarity_by_offset as similarity_by_offset
 from course_utils.measures.tables import similarity_matrix as similarity_matrix
 from course_utils.measures.tables import toeplitz_error as toeplitz_error

@@ -80,27 +80,6 @@ def passport(
         }
 
 
-def passport_text(facts: dict[str, Any]) -> str:
-    """The dict of :func:`passport` as lines with units, but the time: the same in every run."""
-    change = "refused"
-    if facts["shift_error"] is not None:
-        change = f"{facts['shift_error']:.2g} of an attention weight"
-    limit = f"no limit up to {facts['longest_tried']:,} tokens"
-    if facts["longest"] is not None:
-        limit = f"{facts['longest']:,} tokens"
-    lines = {
-        "encoding": facts["name"],
-        "doors": ", ".join(facts["doors"]) or "none",
-        "learned parameters": f"{facts['parameters']:,}",
-        "stored constants": f"{facts['buffers']:,}",
-        f"change under a shift by {SHIFT}": change,
-        "extra arithmetic": f"{facts['extra_flops']:,} operations",
-        "extra tensors made": f"{facts['extra_bytes']:,} bytes",
-        "longest text": limit,
-    }
-    return "\n".join(f"{name:27} {value}" for name, value in lines.items())
-
-
 class _Costs(TorchDispatchMode):
     """Counts operations and bytes of new tensors while it is active.
 

@@ -1,10 +1,7 @@
 """Measures of tables of vectors and of square matrices over positions."""
 
-import math
-from typing import NamedTuple
-
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 from torch import Tensor
 
 from course_utils import validation
@@ -45,63 +42,3 @@ def toeplitz_error(matrix: Float[Tensor, "*lead n n"]) -> float:
         deviation = (diagonal - diagonal.mean(-1, keepdim=True)).abs().max()
         largest = max(largest, float(deviation))
     return largest
-
-
-class NearestPair(NamedTuple):
-    """The two rows of a table that are closest, and their Euclidean distance."""
-
-    distance: float
-    first: int
-    second: int
-
-
-def nearest_pair(table: Table, chunk: int = 256) -> NearestPair:
-    """The two closest rows of a table: what a collision of two positions would look like.
-
-    Compares all pairs, ``chunk`` rows at a time, so memory grows with n · chunk.
-    """
-    table = validation.matrix("table", table)
-    validation.integer("number of rows in table", len(table), minimum=2)
-    validation.integer("chunk", chunk)
-    rows = table.detach().cpu().double()  # float64: the subtraction below cancels digits
-    squares = rows.square().sum(1)
-    best = NearestPair(math.inf, 0, 0)
-    for start in range(0, len(rows), chunk):
-        these, others = rows[start : start + chunk], rows[start:]  # earlier rows had their turn
-        # |a − b|² = |b|² − 2 a·b + |a|², the last of which is the same for all b.
-        partial = torch.addmm(squares[start:], these, others.T, alpha=-2)
-        partial.fill_diagonal_(math.inf)  # a row's distance to itself does not count
-        square, place = (partial.min(1).values + squares[start : start + chunk]).min(0)
-        if square < best.distance**2:
-            first, second = int(place), int(partial[int(place)].argmin())
-            distance = max(float(square), 0.0) ** 0.5
-            best = NearestPair(distance, start + min(first, second), start + max(first, second))
-    return best
-
-
-def linear_probe(
-    features: Float[Tensor, "n width"], targets: Float[Tensor, " n"], train: Bool[Tensor, " n"]
-) -> Float[Tensor, " n"]:
-    """Fit targets as a linear function of features on some rows; return predictions for all.
-
-    Least squares with an intercept and a tiny ridge (1e-6 of the mean square feature). ``train``
-    is True for the rows to fit on: judge the probe on the others.
-    """
-    features = validation.matrix("features", features)
-    validation.finite("targets", validation.floating("targets", targets, "(n,)", ndim=1))
-    validation.tensor("train", train, "(n,), bool", ndim=1)
-    if not len(features) == len(targets) == len(train):
-        raise ValueError(
-            "features, targets and train must have one row each per example, got "
-            f"{len(features)}, {len(targets)} and {len(train)}"
-        )
-    if train.dtype != torch.bool or not bool(train.any()):
-        raise ValueError(f"train must be a bool mask with at least one True, got {train}")
-    inputs = features.detach().cpu().double()
-    inputs = torch.cat([inputs, torch.ones_like(inputs[:, :1])], dim=1)  # intercept
-    is_fitted = train.cpu()
-    fitted_inputs, fitted_targets = inputs[is_fitted], targets.detach().cpu().double()[is_fitted]
-    gram = fitted_inputs.T @ fitted_inputs
-    ridge = 1e-6 * gram.diagonal().mean() * torch.eye(len(gram), dtype=gram.dtype)
-    weights = torch.linalg.solve(gram + ridge, fitted_inputs.T @ fitted_targets)
-    return (inputs @ weights).to(features)

@@ -1,14 +1,13 @@
-"""Measures of a trained model: its loss on every token and in sliding windows, its entropy.
+"""Measures of a trained model: its loss on every token and in sliding windows.
 
 Nothing here trains. Not gathered in ``measures``, which loads without ``models``.
 """
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional as F
 
-from course_utils.measures.weights import entropy
 from course_utils.models import TinyTransformer
 from course_utils.texts import tasks, text
 
@@ -55,15 +54,3 @@ def sliding_loss(
     examples = text.sliding(held_out[:, : end + 1], length=length, first=first)
     judged = examples.targets != tasks.IGNORED_TARGET
     return float(losses(model, examples)[judged].mean()), int(judged.sum())
-
-
-@torch.no_grad()
-def entropy_by_query(
-    model: TinyTransformer, tokens: Int[Tensor, "batch seq"]
-) -> Float[Tensor, "layers heads seq"]:
-    """Entropy of the attention of each head, in nats, by the query's place; mean over the batch.
-
-    The model is a causal one.
-    """
-    _, weights = model(tokens, need_weights=True)
-    return torch.stack([entropy(of_layer).mean(0) for of_layer in weights])

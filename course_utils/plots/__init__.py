@@ -13,7 +13,6 @@ except ModuleNotFoundError as error:
 from course_utils.plots.curves import entropy as entropy
 from course_utils.plots.curves import lines as lines
 from course_utils.plots.curves import seed_curves as seed_curves
-from course_utils.plots.curves import strips as strips
 from course_utils.plots.identities import Identity as Identity
 from course_utils.plots.identities import identity as identity
 from course_utils.plots.matrices import attention as attention

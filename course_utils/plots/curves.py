@@ -11,7 +11,7 @@ from matplotlib.lines import Line2D
 from torch import Tensor
 
 from course_utils import validation
-from course_utils.plots.identities import encoding_named, identities_in_one_figure, identity
+from course_utils.plots.identities import identities_in_one_figure
 from course_utils.plots.line_ends import MANY, LineEnds
 
 if TYPE_CHECKING:
@@ -45,31 +45,6 @@ def lines(
     ax.set(title=title, xlabel=xlabel, ylabel=ylabel)
     if legend:
         _name_curves(ax, drawn, list(curves))
-
-
-def strips(
-    ax: Axes,
-    rows: Mapping[str, Tensor],
-    *,
-    title: str = "",
-    xlabel: str = "",
-    ylabel: str = "",
-) -> None:
-    """Draw (n,) values of each name as a row of dots, from the top, with their mean as a stroke.
-
-    Dots are moved up and down a little so that they do not hide one another; only the place along
-    the axis says something. An encoding's have its colour.
-    """
-    if not rows:
-        raise ValueError("rows must hold at least one row of values, got none")
-    for row, (name, values) in enumerate(rows.items()):
-        shown = validation.tensor(f"rows[{name!r}]", values, "(n,)", ndim=1).detach().cpu()
-        shifts = (torch.arange(len(shown)) * 0.618).frac() - 0.5  # evenly spread, no two alike
-        colour = identity(name).colour if encoding_named(name) else "C0"
-        ax.plot(shown, row + 0.5 * shifts, "o", markersize=3, alpha=0.6, color=colour)
-        ax.vlines(shown.mean(), row - 0.4, row + 0.4, color="black", linewidth=1.8)
-    ax.set_yticks(range(len(rows)), list(rows))
-    ax.set(title=title, xlabel=xlabel, ylabel=ylabel, ylim=(len(rows) - 0.4, -0.6))
 
 
 def entropy(

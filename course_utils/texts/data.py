@@ -10,11 +10,6 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-import torch
-from jaxtyping import Float
-from torch import Tensor
-
 from course_utils import validation
 
 if TYPE_CHECKING:
@@ -61,15 +56,6 @@ def verified(name: str) -> Path:
 def how_to_restore(path: Path) -> str:
     """The remedy that an error about a data file names."""
     return f'restore it with: git -C "{path.parents[1]}" checkout data/{path.name}'
-
-
-def position_table() -> Float[Tensor, "positions width"]:
-    """A real trained position table: (512, 384) float32, from a BERT-like sentence encoder.
-
-    Row p was added to the word vectors at position p. Kept as float16, so rounded to 11 bits.
-    """
-    with np.load(verified("position_table.npz"), allow_pickle=False) as arrays:
-        return torch.from_numpy(arrays["table"].astype(np.float32))
 
 
 def results(name: str) -> pd.DataFrame:

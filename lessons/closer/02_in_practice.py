@@ -72,6 +72,7 @@ plots.show(
 
 # %%
 from course_lab import widgets
+from course_lab.measures import linear_probe, nearest_pair
 from course_utils import measures
 from course_utils.attention import MultiHeadAttention
 from course_utils.encodings import create
@@ -115,7 +116,7 @@ def reading_error(width, join):
     places = sinusoidal_table(torch.arange(100), width).expand(100, -1, -1)
     goal = torch.arange(100.0).repeat(100)
     train = torch.rand(10_000, generator=generator) < 0.5
-    estimates = measures.linear_probe(join(words, places).flatten(0, 1), goal, train)
+    estimates = linear_probe(join(words, places).flatten(0, 1), goal, train)
     return (estimates - goal)[~train].abs().mean().item()
 
 
@@ -137,9 +138,9 @@ print(f"always answering the middle: {(torch.arange(100.0) - 49.5).abs().mean():
 generator = torch.Generator().manual_seed(0)
 words = torch.randn(100, 1, 16, generator=generator)
 places = sinusoidal_table(torch.arange(100), 16)
-closest_sums = measures.nearest_pair((words + places).flatten(0, 1)).distance
+closest_sums = nearest_pair((words + places).flatten(0, 1)).distance
 print(f"D = 16: the closest two of the 10,000 sums are {closest_sums:.2f} apart,")
-print(f"        the closest two of the 100 positions {measures.nearest_pair(places).distance:.2f}")
+print(f"        the closest two of the 100 positions {nearest_pair(places).distance:.2f}")
 
 # %% [markdown]
 # **Look:** added in a narrow space, word and position cannot be parted by a linear reader. At width
@@ -178,7 +179,7 @@ for name, words in sizes.items():
 
 # %%
 for width in (2, 4, 6, 8, 10, 12, 14, 16):
-    distance, first, second = measures.nearest_pair(sinusoidal_table(torch.arange(10_000), width))
+    distance, first, second = nearest_pair(sinusoidal_table(torch.arange(10_000), width))
     print(f"D = {width:2}: the closest two are {second - first:4} apart, at {distance:.5f}")
 
 # %% [markdown]
@@ -316,7 +317,7 @@ features, goal = sinusoidal_table(all_positions, 128), all_positions.float()
 coin = torch.rand(4096, generator=torch.Generator().manual_seed(0)) < 0.5
 train = coin & (all_positions < 512)
 readers = {"all 128 columns": features, "the 8 slowest": features[:, -8:]}
-estimates = {name: measures.linear_probe(columns, goal, train) for name, columns in readers.items()}
+estimates = {name: linear_probe(columns, goal, train) for name, columns in readers.items()}
 regions = {
     "unseen, below 512": (all_positions < 512) & ~train,
     "512 to 1023": (all_positions >= 512) & (all_positions < 1024),
@@ -438,8 +439,10 @@ print(f"deviation within a diagonal: {measures.toeplitz_error(scores):.0e} in th
 print(f"                             {measures.toeplitz_error(word_scores):.1f} for one word alone")
 
 # %%
+from course_lab.measures import passport_text
+
 facts = measures.passport("sinusoidal")
-print(measures.passport_text(facts))
+print(passport_text(facts))
 
 # %% tags=["volatile"]
 print(f"time on this machine: {facts['time_ratio']:.2f} × attention without encoding")
@@ -522,9 +525,11 @@ if encoder is not None:
 
 # %% tags=["pretrained", "plumbing"]
 # Sixty paragraphs, four tables
+from course_lab.figures import strips
+
 if encoder is not None:
     fig, ax = plt.subplots(figsize=(7, 2.6))
-    plots.strips(ax, cosines, title="60 paragraphs", xlabel="cosine with the former vector")
+    strips(ax, cosines, title="60 paragraphs", xlabel="cosine with the former vector")
     described = ", ".join(f"{name} {values.mean():.2f}" for name, values in cosines.items())
     plots.show(fig, f"A dot for each paragraph in four rows, with the mean of each: {described}.")
     worse = int((cosines["sinusoids"] < cosines["no position"]).sum())
