@@ -55,7 +55,6 @@ def _joined(caches: Iterable[KVCache]) -> KVCache:
     joined = KVCache()
     for cache in caches:
         assert cache.keys is not None and cache.values is not None and cache.positions is not None
-        texts, count = len(cache.keys), len(cache)
-        at = joined.places(texts, count, cache.positions.device, cache.positions)
+        at = joined.places(cache.keys[:, 0], cache.positions)
         joined.store(*joined.joined(cache.keys, cache.values), at)
     return joined

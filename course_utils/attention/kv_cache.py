@@ -37,23 +37,18 @@ class KVCache:
         return f"{type(self).__name__}({len(self)} tokens)"
 
     def places(
-        self,
-        texts: int,
-        count: int,
-        device: torch.device,
-        positions: Tensor | None = None,
-        attention_mask: Tensor | None = None,
+        self, x: Tensor, positions: Tensor | None = None, attention_mask: Tensor | None = None
     ) -> Places:
         """Positions of the queries, and as keys those of all tokens read before and their own.
 
-        Without positions ``count`` are counted in each text: one more than its largest so far, and
-        so on; padding counts for nothing. Arguments as in :func:`places_of`.
+        Without positions each text counts on from its largest so far; padding counts for nothing.
+        Arguments as in :func:`places_of`.
         """
-        visible = self._visible_keys(texts, count, attention_mask, device)
+        visible = self._visible_keys(x, attention_mask)
         counted_without_padding = positions is None and visible is None
         if positions is None:
-            before = None if visible is None else visible[:, : visible.shape[1] - count]
-            positions = self._next_position(before) + _count_words(count, device, visible)
+            before = None if visible is None else visible[:, : -x.shape[1]]
+            positions = self._next_position(before) + _count_words(x, visible)
         return Places.unchecked(
             positions,
             _after(self.positions, positions),
@@ -66,7 +61,7 @@ class KVCache:
         """Keys and values with new ones after them; the cache itself counts as it was."""
         if self.keys is None or self.values is None:
             return k, v
-        self._check_kind(k)
+        _check_same_kind(self.keys, k)
         return torch.cat([self.keys, k], dim=2), torch.cat([self.values, v], dim=2)
 
     def store(self, k: Tensor, v: Tensor, at: Places) -> None:
@@ -101,14 +96,13 @@ class KVCache:
             self.positions = self.positions[..., -n:]
             self.visible = None if self.visible is None else self.visible[:, -n:]
 
-    def _visible_keys(
-        self, texts: int, count: int, attention_mask: Tensor | None, device: torch.device
-    ) -> Tensor | None:
+    def _visible_keys(self, x: Tensor, attention_mask: Tensor | None) -> Tensor | None:
         """Which keys may be seen, (batch, keys), those read before and the new ones."""
+        texts, count = x.shape[:2]
         if attention_mask is not None:
             new = f"{len(self)} of the cache and {count} new ones"
             keys = f"keys, {new}" if len(self) else "keys"
-            return _checked_mask(attention_mask, texts, len(self) + count, keys, device)
+            return _checked_mask(attention_mask, texts, len(self) + count, keys, x.device)
         if self.visible is None:
             return None
         if len(self.visible) != texts:
@@ -125,19 +119,6 @@ class KVCache:
             return self.positions.amax(-1, keepdim=True) + 1
         words = torch.where(visible, self.positions, self.positions.amin())
         return (words.amax(-1, keepdim=True) + 1).where(visible.any(-1, True), 0)
-
-    def _check_kind(self, k: Tensor) -> None:
-        ours, theirs = self._kind(self.keys), self._kind(k)
-        if ours != theirs:
-            raise ValueError(
-                "cache must be used with the same batch size, heads, width, dtype and device; "
-                f"it holds {ours}, got {theirs}"
-            )
-
-    @staticmethod
-    def _kind(k: Tensor | None) -> str:
-        assert k is not None
-        return f"({k.shape[0]}, {k.shape[1]}, {k.shape[3]}) {k.dtype} on {k.device}"
 
 
 class FixedCache(KVCache):
@@ -158,17 +139,12 @@ class FixedCache(KVCache):
         return 0 if self.filled is None else int(self.filled)
 
     def places(
-        self,
-        texts: int,
-        count: int,
-        device: torch.device,
-        positions: Tensor | None = None,
-        attention_mask: Tensor | None = None,
+        self, x: Tensor, positions: Tensor | None = None, attention_mask: Tensor | None = None
     ) -> Places:
         """As for :class:`KVCache`; the keys are all that the cache has room for."""
-        slots = self._slots(count, device)
+        slots = self._slots(x.shape[1], x.device)
         if self.positions is None or self.visible is None:
-            return super().places(texts, count, device, positions, attention_mask)
+            return super().places(x, positions, attention_mask)
         if attention_mask is not None:
             raise ValueError(
                 "attention_mask must be given with the first tokens: a cache of fixed capacity "
@@ -176,9 +152,9 @@ class FixedCache(KVCache):
             )
         row = positions
         if row is None:
-            row = self._next_position(self.visible) + torch.arange(count, device=device)
+            row = self._next_position(self.visible) + torch.arange(x.shape[1], device=x.device)
         dtype = torch.promote_types(self.positions.dtype, row.dtype)
-        row = row.to(dtype).expand(texts, -1)
+        row = row.to(dtype).expand(len(x), -1)
         keys = self.positions.to(dtype).index_copy(1, slots, row)
         visible = self.visible.index_fill(1, slots, True)
         return Places.unchecked(
@@ -189,7 +165,7 @@ class FixedCache(KVCache):
         """All of the room, with new keys and values in it past those that count."""
         if self.keys is None or self.values is None:
             return k, v
-        self._check_kind(k)
+        _check_same_kind(self.keys, k)
         slots = self._slots(k.shape[2], k.device)
         return self.keys.index_copy_(2, slots, k), self.values.index_copy_(2, slots, v)
 
@@ -255,13 +231,13 @@ def places_of(
         positions = validation.positions("positions", positions, length=count, texts=texts)
         positions = positions.to(x.device)
     if cache is not None:
-        return cache.places(texts, count, x.device, positions, attention_mask)
+        return cache.places(x, positions, attention_mask)
     visible = None
     if attention_mask is not None:
         visible = _checked_mask(attention_mask, texts, count, "keys", x.device)
     counted_without_padding = positions is None and visible is None
     if positions is None:
-        positions = _count_words(count, x.device, visible)
+        positions = _count_words(x, visible)
     known = True if counted_without_padding else None
     return Places.unchecked(positions, positions, visible, ascending=known, consecutive=known)
 
@@ -284,6 +260,18 @@ def layer_caches(cache: Sequence[KVCache] | None, layers: int) -> Sequence[KVCac
     return cache
 
 
+def _check_same_kind(held: Tensor, k: Tensor) -> None:
+    if _kind(held) != _kind(k):
+        raise ValueError(
+            "cache must be used with the same batch size, heads, width, dtype and device; "
+            f"it holds {_kind(held)}, got {_kind(k)}"
+        )
+
+
+def _kind(k: Tensor) -> str:
+    return f"({k.shape[0]}, {k.shape[1]}, {k.shape[3]}) {k.dtype} on {k.device}"
+
+
 def _checked_mask(
     mask: Tensor, texts: int, keys: int, what: str, device: torch.device
 ) -> Tensor | None:
@@ -292,15 +280,15 @@ def _checked_mask(
     return None if validation.readable(mask) and bool(mask.all()) else mask
 
 
-def _count_words(count: int, device: torch.device, visible: Tensor | None) -> Tensor:
-    """0, 1, … for the last ``count`` keys, (seq,); with a mask (batch, seq), padding not counted.
+def _count_words(x: Tensor, visible: Tensor | None) -> Tensor:
+    """0, 1, … for the tokens of ``x``, the last keys; with a mask (batch, seq), without padding.
 
     Padding before the first word gets numbers below 0, padding later that of the word before it.
     """
-    row = torch.arange(count, device=device)
+    row = torch.arange(x.shape[1], device=x.device)
     if visible is None:
         return row
-    words = visible[:, -count:]
+    words = visible[:, -x.shape[1] :]
     # So all positions of a text count up by one where no padding stands after its first word.
     leading = (words.cumsum(-1) == 0).sum(-1, keepdim=True)
     return row - (~words).cumsum(-1).maximum(leading)

@@ -116,7 +116,7 @@ class PositionalEncoding(nn.Module):
         Anything that broadcasts to (batch, heads, q_len, k_len). Without an override it is what
         :meth:`bias_by_offset` says of the offset of each pair.
         """
-        if type(self).bias_by_offset is PositionalEncoding.bias_by_offset:
+        if not self._overrides("bias_by_offset"):
             return None
         function = cast("Callable[[Tensor], Tensor]", self.bias_by_offset)
         return self._check(q, k, at).by_offset(function).to(bias_dtype(q))
@@ -132,10 +132,8 @@ class PositionalEncoding(nn.Module):
     @property
     def doors(self) -> tuple[str, ...]:
         """The doors this encoding opens: those whose methods it overrides."""
-        opened = [door for door in DOORS if self._overrides(door)]
-        if "bias" not in opened and self._overrides("bias_by_offset"):
-            opened.append("bias")
-        return tuple(door for door in DOORS if door in opened)
+        by_offset = {"bias"} if self._overrides("bias_by_offset") else set()
+        return tuple(door for door in DOORS if self._overrides(door) or door in by_offset)
 
     @property
     def bias_needs_offsets_only(self) -> bool:
