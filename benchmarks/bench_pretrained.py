@@ -68,11 +68,11 @@ def llama(model: SmolLM2) -> LlamaForCausalLM:
     with torch.device("meta"):
         made = LlamaForCausalLM(config)
     weights = {
-        "model.embed_tokens.weight": model.words.weight,
-        "model.norm.weight": model.last_norm.weight,
+        "model.embed_tokens.weight": model.embedding.weight,
+        "model.norm.weight": model.norm.weight,
     }
     layer: Any
-    for number, layer in enumerate(model.layers):
+    for number, layer in enumerate(model.blocks):
         queries, keys = (
             convert_layout(linear.weight, heads, "interleaved", "half")
             for linear, heads in ((layer.attention.W_q, 9), (layer.attention.W_k, 3))

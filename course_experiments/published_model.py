@@ -21,9 +21,9 @@ from course_experiments.sweep import Job
 from course_utils import validation
 from course_utils.devices import pick_device
 from course_utils.encodings.rope import Rotary
+from course_utils.models.transformer import Tokens
 from course_utils.pretrained import SmolLM2, smollm2
 from course_utils.pretrained.language_model import FILE
-from course_utils.pretrained.published import Tokens
 from course_utils.pretrained.wheel_files import FILES
 from course_utils.results import AS_TRAINED
 

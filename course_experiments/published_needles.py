@@ -13,8 +13,8 @@ import torch
 from torch.nn import functional as F
 
 from course_experiments.published_tables import Row, read_while_growing, stretched
+from course_utils.models.transformer import Tokens
 from course_utils.pretrained import SmolLM2
-from course_utils.pretrained.published import Tokens
 
 CITIES = (
     "Accra",
@@ -71,7 +71,7 @@ def haystack(model: SmolLM2, tokens: Tokens, way: str) -> list[Row]:
         question = model.encode(sentence)
         copies = [copy.copy(layer_cache) for layer_cache in cache]
         hidden = reader.hidden(question[:, :-1], cache=copies)
-        logits = F.linear(hidden[0, -DIGITS:], model.words.weight)
+        logits = F.linear(hidden[0, -DIGITS:], model.embedding.weight)
         answer = question[0, -DIGITS:]
         loss = round(float(F.cross_entropy(logits, answer)), 5)
         right = int((logits.argmax(-1) == answer).sum())

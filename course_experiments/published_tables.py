@@ -17,10 +17,10 @@ from course_utils.encodings import NoEncoding
 from course_utils.encodings.rope import apply_rope, rope_angles, rope_frequencies
 from course_utils.measures import entropy, mean_products, pair_shares
 from course_utils.models.stretching import way_to_stretch
+from course_utils.models.transformer import Tokens
 from course_utils.pretrained import SmolLM2
 from course_utils.pretrained.ablation import RecordingRotary
 from course_utils.pretrained.language_model import CONTEXT, TOKENS_AT_ONCE
-from course_utils.pretrained.published import Tokens
 from course_utils.results import AS_TRAINED
 
 BIN = 1024  # tokens that one row of the losses by length covers
@@ -148,7 +148,7 @@ def loss_while_growing(model: SmolLM2, tokens: Tokens) -> Float[Tensor, "1 seq_l
     hidden = read_while_growing(model, tokens[:, :-1], model.new_cache())[0]
     parts = zip(hidden.split(TOKENS_AT_ONCE), tokens[0, 1:].split(TOKENS_AT_ONCE), strict=True)
     losses = [
-        F.cross_entropy(F.linear(vectors, model.words.weight), targets, reduction="none")
+        F.cross_entropy(F.linear(vectors, model.embedding.weight), targets, reduction="none")
         for vectors, targets in parts
     ]
     return torch.cat(losses)[None]

@@ -17,7 +17,7 @@ REFERENCE = {
     "texts": {"encodings"},
     "plots": {"encodings"},
     "attention": {"encodings"},
-    "pretrained": {"encodings", "attention", "devices"},
+    "pretrained": {"encodings", "attention", "models", "devices"},
     "models": {"encodings", "attention", "texts", "devices"},
     "measures": {"encodings", "attention", "texts", "models", "devices"},
 }

@@ -119,7 +119,7 @@ def test_the_published_models_are_what_their_section_says():
     assert (vectors.norm(dim=-1) - 1).abs().max() <= 1e-6
     assert longer.encoding.options["scaling"] == YaRN(2.0, 8192)
     assert model.encoding.options["scaling"] is None
-    assert longer.words.weight.data_ptr() == model.words.weight.data_ptr()
+    assert longer.embedding.weight.data_ptr() == model.embedding.weight.data_ptr()
 
 
 # ------------------------------------------------------------------------- encodings of one's own

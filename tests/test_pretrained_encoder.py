@@ -155,7 +155,7 @@ def seen_by_layers(encoder, call):
     def note(module, arguments, options):
         calls.append((tuple(arguments[0].shape[:2]), options["at"].visible is not None))
 
-    hook = encoder.layers[0].attention.register_forward_pre_hook(note, with_kwargs=True)
+    hook = encoder.blocks[0].attention.register_forward_pre_hook(note, with_kwargs=True)
     call()
     hook.remove()
     return calls
@@ -308,10 +308,10 @@ def test_another_encoding_is_one_argument_and_shares_the_weights(encoder, name):
 
 def test_each_layer_has_its_own_copy_of_an_encoding_that_is_not_shared(encoder):
     shaw = create("shaw", d_model=384, n_heads=12)
-    encodings = [layer.attention.encoding for layer in encoder.with_encoding(shaw).layers]
+    encodings = [layer.attention.encoding for layer in encoder.with_encoding(shaw).blocks]
     assert encodings[0] is shaw and len(set(map(id, encodings))) == 6
     t5 = create("t5", d_model=384, n_heads=12)
-    assert {layer.attention.encoding for layer in encoder.with_encoding(t5).layers} == {t5}
+    assert {layer.attention.encoding for layer in encoder.with_encoding(t5).blocks} == {t5}
 
 
 def test_its_table_is_the_one_that_the_course_ships_rounded(encoder):
@@ -320,11 +320,11 @@ def test_its_table_is_the_one_that_the_course_ships_rounded(encoder):
 
 def test_what_layers_have_learned_for_themselves_stays_when_an_option_changes(encoder):
     shaw = encoder.with_encoding(create("shaw", d_model=384, n_heads=12, max_distance=4))
-    tables = [next(layer.attention.encoding.parameters()) for layer in shaw.layers]
+    tables = [next(layer.attention.encoding.parameters()) for layer in shaw.blocks]
     for number, table in enumerate(tables):
         table.data.fill_(number)
     again = shaw.with_encoding(max_distance=4)
-    kept = [next(layer.attention.encoding.parameters()) for layer in again.layers]
+    kept = [next(layer.attention.encoding.parameters()) for layer in again.blocks]
     assert [float(table.mean()) for table in kept] == [0, 1, 2, 3, 4, 5]
 
 
@@ -363,7 +363,7 @@ def test_hooks_on_attention_see_every_layer(encoder):
     seen = []
     hooks = [
         layer.attention.register_forward_hook(lambda module, given, out: seen.append(out[0].shape))
-        for layer in encoder.layers
+        for layer in encoder.blocks
     ]
     encoder.embed(SENTENCES)
     for hook in hooks:
@@ -391,7 +391,7 @@ def test_it_is_made_for_reading(encoder):
 def test_it_can_be_saved_and_loaded(encoder, tmp_path):
     saving.save(encoder, tmp_path / "encoder.safetensors", torch.float16)
     again = copy.deepcopy(encoder)
-    again.words.weight.zero_()
+    again.embedding.weight.zero_()
     saving.load(again, tmp_path / "encoder.safetensors")
     assert gap(again.embed(SENTENCES), encoder.embed(SENTENCES)) <= 0.01
     blind = encoder.with_encoding(create("none", d_model=384, n_heads=12))
@@ -406,7 +406,7 @@ def test_other_dtypes_work(encoder, dtype, near):
     assert vectors.dtype == dtype and gap(vectors.float(), encoder.embed(SENTENCES)) <= near
     blind = other.with_encoding(create("none", d_model=384, n_heads=12))
     assert blind.embed(SENTENCES).dtype == dtype
-    assert encoder.words.weight.dtype == torch.float32
+    assert encoder.embedding.weight.dtype == torch.float32
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")

@@ -218,7 +218,7 @@ def test_turning_by_halves_after_conversion_is_the_same_and_without_it_is_not(mo
     halves = model.with_encoding(layout="half")
     assert gap(halves(ids), logits) > 1
     changed = []
-    for layer in halves.layers:
+    for layer in halves.blocks:
         for linear, heads in ((layer.attention.W_q, 9), (layer.attention.W_k, 3)):
             changed.append((linear, linear.weight))
             linear.weight = torch.nn.Parameter(
@@ -347,7 +347,7 @@ def test_another_encoding_is_one_argument_and_shares_the_weights(model, ids, log
 def test_layers_share_an_encoding_or_have_a_copy_each(model):
     for name, many in (("alibi", 1), ("fire", 30)):
         changed = other(model, name)
-        encodings = [layer.attention.encoding for layer in changed.layers]
+        encodings = [layer.attention.encoding for layer in changed.blocks]
         assert encodings[0] is changed.encoding and len(set(map(id, encodings))) == many
 
 
@@ -371,7 +371,7 @@ def test_hooks_on_attention_see_every_layer(model, ids):
     seen = []
     hooks = [
         layer.attention.register_forward_hook(lambda module, given, out: seen.append(out[0].shape))
-        for layer in model.layers
+        for layer in model.blocks
     ]
     model.hidden(ids[:, :4])
     for hook in hooks:
@@ -383,7 +383,7 @@ def test_hooks_on_attention_see_every_layer(model, ids):
 def test_logits_are_the_hidden_vectors_times_the_words(model, ids, logits):
     hidden, weights = model.hidden_and_weights(ids)
     assert hidden.shape == (1, ids.shape[1], 576) and len(weights) == 30
-    assert gap(hidden @ model.words.weight.T, logits) <= 1e-3
+    assert gap(hidden @ model.embedding.weight.T, logits) <= 1e-3
     assert gap(model.hidden(ids), hidden) <= 1e-3
 
 
@@ -590,7 +590,7 @@ def test_bfloat16_works(model, ids, logits):
     assert gap(rounded.float().softmax(-1), logits[:, :12].softmax(-1)) <= 0.2
     assert small.generate(ids[:, :4], 2).shape == (1, 6)
     assert small.with_encoding(scaling=Linear(2))(ids[:, :4]).isfinite().all()
-    assert model.words.weight.dtype == torch.float32
+    assert model.embedding.weight.dtype == torch.float32
 
 
 @pytest.mark.thorough
@@ -605,7 +605,7 @@ def test_float64_is_near_to_float32(model, ids, logits):
 def test_it_can_be_saved_and_loaded(model, ids, logits, tmp_path):
     saving.save(model, tmp_path / "model.safetensors", torch.bfloat16)
     again = copy.deepcopy(model)
-    again.words.weight.zero_()
+    again.embedding.weight.zero_()
     saving.load(again, tmp_path / "model.safetensors")
     assert gap(again(ids).softmax(-1), logits.softmax(-1)) <= 0.2
     with pytest.raises(ValueError, match=r"encoding.options.scaling"):

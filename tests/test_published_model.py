@@ -37,14 +37,14 @@ def stand_in(layers=2):
     shapes |= {"attention.W_v": (NARROW, WIDE), "attention.W_o": (WIDE, WIDE)}
     shapes |= {"gate": (MLP, WIDE), "up": (MLP, WIDE), "down": (WIDE, MLP)}
     generator = torch.Generator().manual_seed(1)
-    weights = {"words.weight": 0.2 * torch.randn(VOCAB, WIDE, generator=generator)}
+    weights = {"embedding.weight": 0.2 * torch.randn(VOCAB, WIDE, generator=generator)}
     for layer in range(layers):
         for name, shape in shapes.items():
             weight = 0.06 * torch.randn(shape, generator=generator)
-            weights[f"layers.{layer}.{name}.weight"] = weight
+            weights[f"blocks.{layer}.{name}.weight"] = weight
         for name in ("attention_norm", "mlp_norm"):
-            weights[f"layers.{layer}.{name}.weight"] = torch.ones(WIDE)
-    weights["last_norm.weight"] = torch.ones(WIDE)
+            weights[f"blocks.{layer}.{name}.weight"] = torch.ones(WIDE)
+    weights["norm.weight"] = torch.ones(WIDE)
     reader = SimpleNamespace(encode=lambda text: SimpleNamespace(ids=list(text.encode())))
     return SmolLM2(Rotary(WIDE, 9, language_model.BASE), weights, reader)
 
@@ -179,7 +179,7 @@ def test_the_shares_and_products_of_pairs_are_those_of_the_queries_and_keys_of_e
         (layer, head) for layer in (0, 1) for head in range(9)
     ]
     seen = {}
-    for number, layer in enumerate(model.layers):
+    for number, layer in enumerate(model.blocks):
         layer.attention.register_forward_pre_hook(
             lambda attention, given, number=number: seen.update({number: (attention, given[0])})
         )

@@ -66,7 +66,80 @@ class Block(nn.Module):
         return x, weights
 
 
-class TinyTransformer(nn.Module):
+class Stack(nn.Module):
+    """Token ids in, vectors out: the passage through an embedding and blocks, made by subclasses.
+
+    Attributes:
+        encoding: of the first block.
+        blocks: each called as :class:`Block`; hooks on them show what comes before the end.
+    """
+
+    encoding: PositionalEncoding
+    embedding: nn.Embedding
+    blocks: nn.ModuleList
+    embedding_factor = 1.0  # on what the embedding gives, before door 1
+    first_norm: nn.Module  # after door 1 of the first block
+    norm: nn.Module  # after the last block
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Refuse to exchange ``encoding``, which attention would not notice."""
+        if name == "encoding" and hasattr(self, "encoding"):
+            raise AttributeError(
+                "encoding is set when the model is made, attention keeps its own; make another "
+                "model by changed(encoding=…) or with_encoding(…), or set "
+                f"blocks[n].attention.encoding, got {value!r}"
+            )
+        super().__setattr__(name, value)
+
+    def hidden_and_weights(
+        self,
+        tokens: Tokens,
+        positions: Positions | None = None,
+        cache: Sequence[KVCache] | None = None,
+        attention_mask: Mask | None = None,
+        need_weights: bool = True,
+    ) -> tuple[Hidden, tuple[Weights, ...]]:
+        """The last vectors, and the attention weights of every block; none if not needed.
+
+        Arguments as for :meth:`TinyTransformer.forward`.
+        """
+        ids = validation.token_ids("tokens", tokens, self.embedding.num_embeddings)
+        caches = layer_caches(cache, len(self.blocks))
+        at = places_of(ids, positions, caches[0], attention_mask)  # one for all blocks
+        x = self.embedding(ids) * self.embedding_factor
+        all_weights = []
+        blocks = cast("Iterable[Block]", self.blocks)
+        for number, (block, block_cache) in enumerate(zip(blocks, caches, strict=True)):
+            encoding = block.attention.encoding
+            if number == 0 or encoding.every_layer:
+                x = encoding.embed(x, at.embedding_positions, ids)
+            if number == 0:
+                x = self.first_norm(x)
+            x, weights = block(x, at, block_cache, need_weights)
+            if weights is not None:
+                all_weights.append(weights)
+        return self.norm(x), tuple(all_weights)
+
+    def hidden(
+        self,
+        tokens: Tokens,
+        positions: Positions | None = None,
+        cache: Sequence[KVCache] | None = None,
+        attention_mask: Mask | None = None,
+    ) -> Hidden:
+        """The last vectors; arguments as for :meth:`TinyTransformer.forward`."""
+        return self.hidden_and_weights(tokens, positions, cache, attention_mask, False)[0]
+
+    def new_cache(self, capacity: int | None = None) -> list[KVCache]:
+        """An empty cache for each block, to read a text piece by piece.
+
+        With a ``capacity`` in tokens its tensors keep their shape, see
+        :class:`course_utils.attention.kv_cache.FixedCache`.
+        """
+        return [KVCache() if capacity is None else FixedCache(capacity) for _ in self.blocks]
+
+
+class TinyTransformer(Stack):
     """Token ids in, logits over the vocabulary out, with any encoding of the course.
 
     Embeddings start with standard deviation 1/√d_model and are multiplied by √d_model, so their
@@ -128,6 +201,7 @@ class TinyTransformer(nn.Module):
         )
         self.encoding = encodings[0]
         self.embedding = nn.Embedding(vocab_size, d_model)
+        self.embedding_factor, self.first_norm = d_model**0.5, nn.Identity()
         nn.init.normal_(self.embedding.weight, std=d_model**-0.5)
         self.blocks = nn.ModuleList(
             Block(d_model, n_heads, layer_encoding, causal, log_n) for layer_encoding in encodings
@@ -135,15 +209,6 @@ class TinyTransformer(nn.Module):
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
         self.head.weight = self.embedding.weight
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        """Refuse to exchange ``encoding``, which attention would not notice."""
-        if name == "encoding" and hasattr(self, "encoding"):
-            raise AttributeError(
-                "encoding is set when the model is made, attention keeps its own; make another "
-                f"model by changed(encoding=…), or set blocks[n].attention.encoding, got {value!r}"
-            )
-        super().__setattr__(name, value)
 
     # Types only: logits alone, or with need_weights logits and weights.
     @overload
@@ -185,50 +250,8 @@ class TinyTransformer(nn.Module):
                 cache first; see :class:`course_utils.attention.MultiHeadAttention`. The logits of
                 padding mean nothing.
         """
-        x, weights = self._read(tokens, positions, cache, need_weights, attention_mask)
+        x, weights = self.hidden_and_weights(tokens, positions, cache, attention_mask, need_weights)
         return (self.head(x), weights) if need_weights else self.head(x)
-
-    def hidden(
-        self,
-        tokens: Tokens,
-        positions: Positions | None = None,
-        cache: Sequence[KVCache] | None = None,
-        attention_mask: Mask | None = None,
-    ) -> Hidden:
-        """The input of the output layer; arguments as for :meth:`forward`."""
-        return self._read(tokens, positions, cache, False, attention_mask)[0]
-
-    def _read(
-        self,
-        tokens: Tokens,
-        positions: Positions | None,
-        cache: Sequence[KVCache] | None,
-        need_weights: bool,
-        attention_mask: Mask | None,
-    ) -> tuple[Hidden, tuple[Weights, ...]]:
-        """The input of the output layer, and the weights of every block if they are needed."""
-        ids = validation.token_ids("tokens", tokens, self.vocab_size)
-        caches = layer_caches(cache, len(self.blocks))
-        at = places_of(ids, positions, caches[0], attention_mask)  # one for all layers
-        x = self.embedding(ids) * self.embedding.embedding_dim**0.5
-        all_weights = []
-        blocks = cast("Iterable[Block]", self.blocks)
-        for number, (block, block_cache) in enumerate(zip(blocks, caches, strict=True)):
-            encoding = block.attention.encoding
-            if number == 0 or encoding.every_layer:
-                x = encoding.embed(x, at.embedding_positions, ids)
-            x, weights = block(x, at, block_cache, need_weights)
-            if weights is not None:
-                all_weights.append(weights)
-        return self.norm(x), tuple(all_weights)
-
-    def new_cache(self, capacity: int | None = None) -> list[KVCache]:
-        """An empty cache for each block, to read a text piece by piece.
-
-        With a ``capacity`` in tokens its tensors keep their shape, see
-        :class:`course_utils.attention.kv_cache.FixedCache`.
-        """
-        return [KVCache() if capacity is None else FixedCache(capacity) for _ in self.blocks]
 
     def save(self, path: Path | str, dtype: torch.dtype | None = None, **notes: Any) -> None:
         """Write weights and ``settings``; arguments and errors as for ``saving.save``.

