@@ -1,17 +1,93 @@
-"""Figures that lessons need: a sinusoidal table in four panels, numbers in cells, rows of dots."""
+"""Figures that lessons need beside those of ``plots``: attention, sinusoids, numbers, dots."""
 
 from collections.abc import Mapping, Sequence
 
 import matplotlib.pyplot as plt
+import numpy as np
 import torch
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.image import AxesImage
 from torch import Tensor
 
 from course_utils import validation
 from course_utils.plots import heatmap, identity, lines
+from course_utils.plots.curves import name_curves
 from course_utils.plots.identities import encoding_named
-from course_utils.plots.matrices import write_numbers
+
+
+def attention(
+    ax: Axes,
+    weights: Tensor,
+    words: Sequence[str] | None = None,
+    *,
+    title: str = "",
+    limit: float | None = 1.0,
+    unit: str = "",
+) -> AxesImage:
+    """Draw one head's (n, n) attention weights: rows are queries, columns keys.
+
+    The n ``words`` are written on both axes; up to eight also get each weight in its cell. Masked
+    cells are hatched and empty. ``limit`` and ``unit`` are those of ``plots.heatmap``.
+    """
+    validation.tensor("weights", weights, "(n, n)", ndim=2)
+    if words is not None and {len(words)} != set(weights.shape):
+        raise ValueError(
+            f"words must have one entry for each row and column of weights "
+            f"{tuple(weights.shape)}, got {len(words)}: {words!r}"
+        )
+    image = heatmap(ax, weights, title=title, unit=unit, signed=False, limit=limit, equal=True)
+    ax.set(xlabel="key", ylabel="query")
+    if words is None:
+        return image
+    places = range(len(words))
+    ax.set_xticks(places, words, rotation=90 if max(map(len, words)) > 3 else 0)
+    ax.set_yticks(places, words)
+    if len(words) <= 8:
+        top = limit or float(weights.max())
+        _write_numbers(ax, weights, "{:.2f}", size=9, white=weights > 0.55 * top)
+    return image
+
+
+def similarity(
+    ax: Axes, matrix: Tensor, *, title: str = "cosine similarity", signed: bool | None = None
+) -> AxesImage:
+    """Draw a matrix of cosine similarities between positions, coloured from −1 or from 0 to 1.
+
+    ``signed`` is that of ``plots.heatmap``: give it where several matrices stand side by side.
+    """
+    if signed is None:
+        signed = bool((matrix < 0).any())
+    image = heatmap(ax, matrix, title=title, unit="cosine", signed=signed, limit=1.0, equal=True)
+    ax.set(xlabel="position", ylabel="position")
+    return image
+
+
+def entropy(
+    ax: Axes, curves: Mapping[str, Tensor], ceiling: float, *, title: str = "", floor: float = 0.0
+) -> None:
+    """Draw each query's attention entropy in nats, for several cases, under the largest possible.
+
+    ``ceiling`` is the entropy of uniform attention, log n. ``floor`` is where the axis starts:
+    above 0 only to magnify small differences.
+    """
+    validation.positive("ceiling", ceiling)
+    if not validation.number("floor", floor) < ceiling:
+        raise ValueError(f"floor must be below ceiling, {ceiling}, got {floor}")
+    n_before = len(ax.lines)
+    lines(ax, curves, title=title, xlabel="query position", ylabel="entropy (nats)", legend=False)
+    drawn = ax.lines[n_before:]
+    ax.axhline(ceiling, color="0.5", linewidth=1)
+    ax.annotate(
+        f"uniform: {ceiling:.2f}",
+        (0, ceiling),
+        xytext=(4, 3),
+        textcoords="offset points",
+        color="0.35",
+        fontsize=10,
+    )
+    ax.set_ylim(floor, ceiling + 0.15 * (ceiling - floor))
+    name_curves(ax, drawn, list(curves), loc="lower right")
 
 
 def four_panel(
@@ -129,7 +205,19 @@ def numbered(
     ax.set_yticks(range(len(rows)), [str(name) for name in rows])
     written = matrix if numbers is None else numbers
     size = 9 if len(rows) > 4 else 13
-    write_numbers(ax, written, form, size=size, white=matrix.abs() > 0.6 * limit)
+    _write_numbers(ax, written, form, size=size, white=matrix.abs() > 0.6 * limit)
+
+
+def _write_numbers(ax: Axes, numbers: Tensor, form: str, *, size: int, white: Tensor) -> None:
+    """Write a number into each cell that is not masked, in white or black."""
+    masked = np.ma.getmaskarray(np.ma.asarray(ax.images[0].get_array()))
+    for row, entries in enumerate(numbers.tolist()):
+        for column, value in enumerate(entries):
+            if masked[row, column]:
+                continue
+            colour = "white" if white[row, column] else "black"
+            number = form.format(value)
+            ax.text(column, row, number, ha="center", va="center", fontsize=size, color=colour)
 
 
 def squares(

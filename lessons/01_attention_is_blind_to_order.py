@@ -109,13 +109,14 @@ guess.reveal("keeps its value" if unchanged else "becomes some other number")
 # %%
 import matplotlib.pyplot as plt
 
+from course_lab import figures
 from course_utils import plots
 
 inverse = perm.argsort()  # the inverse permutation
 fig, axes = plt.subplots(1, 3, figsize=(9.5, 3.3))
-plots.attention(axes[0], before, first, title="John loves Mary")
-plots.attention(axes[1], after, second, title="Mary loves John")
-plots.attention(axes[2], after[inverse][:, inverse], first, title="the second, put back")
+figures.attention(axes[0], before, first, title="John loves Mary")
+figures.attention(axes[1], after, second, title="Mary loves John")
+figures.attention(axes[2], after[inverse][:, inverse], first, title="the second, put back")
 gap = (after[inverse][:, inverse] - before).abs().max().item()
 plots.show(
     fig,
@@ -163,8 +164,8 @@ for column, pair in zip(axes.T, pairs, strict=True):
     order = reordering(original, shuffled)
     upper, lower = weights_of(original), weights_of(shuffled)
     gaps[pair[0]] = (lower - upper[order][:, order]).abs().max().item()
-    plots.attention(column[0], upper, labels(original, PINYIN))
-    plots.attention(column[1], lower, labels(shuffled, PINYIN))
+    figures.attention(column[0], upper, labels(original, PINYIN))
+    figures.attention(column[1], lower, labels(shuffled, PINYIN))
 described = "; ".join(f"{name}: {gap:.0e}" for name, gap in gaps.items())
 plots.show(
     fig,
@@ -251,7 +252,7 @@ words = "the old cat sat on the mat".split()
 content = measures.entropy(weights_of(words))
 repeated = measures.entropy(weights_of(["buffalo"] * len(words)))
 fig, ax = plt.subplots(figsize=(7, 3.4))
-plots.entropy(
+figures.entropy(
     ax,
     {"different words": content, "one word repeated": repeated},
     math.log(len(words)),

@@ -182,13 +182,13 @@ explorers.clocks()
 
 # %% tags=["plumbing"]
 # Four pictures of the table
-from course_lab.figures import four_panel
+from course_lab import figures
 from course_utils.encodings.functional import wavelengths
 
 table, turns = sinusoidal_table(torch.arange(100), 128), wavelengths(128)
 unfinished = int((turns > 100).sum())
 nearly_constant = int((table.amax(0) - table.amin(0) < 0.1).sum())
-fig = four_panel(
+fig = figures.four_panel(
     table,
     turns,
     dimensions=(0, 20, 60),
@@ -326,7 +326,7 @@ explorers.previous_token()
 # %% tags=["plumbing"]
 # The head without sliders
 fig, axes = plt.subplots(1, 2, figsize=(9.5, 3.7))
-plots.attention(axes[0], weights, title="attention, k = 3, gain 10", unit="weight")
+figures.attention(axes[0], weights, title="attention, k = 3, gain 10", unit="weight")
 axes[1].bar(range(48), weights[47], width=0.8)
 axes[1].axhline(1 / 48, color="0.5", linewidth=1)
 axes[1].annotate("uniform", (0, 1 / 48), xytext=(2, 4), textcoords="offset points", color="0.35")

@@ -242,6 +242,7 @@ plots.show(
 # Here is the table of the fill-in model, before, during and after.
 
 # %%
+from course_lab import figures
 from course_utils import measures
 
 model, losses, tables = runs["fill in", SMALL]
@@ -250,7 +251,7 @@ stages = {"before": tables[0], "step 150": tables[150], "after": trained}
 alike = {name: measures.similarity_matrix(table[:32]) for name, table in stages.items()}
 fig, axes = plt.subplots(1, 3, figsize=(9.5, 3.1))
 for ax, name in zip(axes, alike, strict=True):
-    plots.similarity(ax, alike[name], title=name)
+    figures.similarity(ax, alike[name], title=name)
 profiles = {name: measures.similarity_by_offset(matrix) for name, matrix in alike.items()}
 plots.show(
     fig,
@@ -504,7 +505,7 @@ guess = widgets.predict(
 real_alike = measures.similarity_matrix(real[1:])  # rows 1 to 511
 real_profile = measures.similarity_by_offset(real_alike)
 fig, axes = plt.subplots(1, 2, figsize=(8.5, 3.5))
-plots.similarity(axes[0], real_alike[:48, :48], title="real table, rows 1 to 48")
+figures.similarity(axes[0], real_alike[:48, :48], title="real table, rows 1 to 48")
 axes[0].set_xticks(range(0, 48, 15), range(1, 49, 15))
 axes[0].set_yticks(range(0, 48, 15), range(1, 49, 15))
 plots.lines(axes[1], {"real": real_profile[:60]}, title="similarity against distance", legend=False)
@@ -736,11 +737,9 @@ if encoder is not None:
         )
 
 # %% tags=["pretrained"]
-from course_lab.figures import strips
-
 if encoder is not None:
     fig, ax = plt.subplots(figsize=(7, 3.6))
-    strips(ax, similarities, title="20 paragraphs", xlabel="cosine with the former vector")
+    figures.strips(ax, similarities, title="20 paragraphs", xlabel="cosine with the former vector")
     described = ", ".join(f"{name} {cosines.mean():.2f}" for name, cosines in similarities.items())
     plots.show(fig, f"A dot for each paragraph in nine rows, with the mean of each: {described}.")
 
@@ -872,7 +871,7 @@ for name, encoding in encodings.items():
 
 # %%
 fig, ax = plt.subplots(figsize=(7, 3.4))
-plots.entropy(ax, nats, math.log(24), title="entropy of attention, two heads", floor=3)
+figures.entropy(ax, nats, math.log(24), title="entropy of attention, two heads", floor=3)
 described = "; ".join(f"{name}: {values.mean():.1f}" for name, values in nats.items())
 plots.show(fig, f"Entropy over 24 query positions, mean in nats: {described}.")
 print("weight on the own position:", {name: f"{value:.1f}" for name, value in own_weight.items()})

@@ -554,6 +554,7 @@ plots.show(
 # %%
 import math
 
+from course_lab import figures
 from course_utils.attention import MultiHeadAttention
 
 identical = word_vectors(["buffalo"] * 24, 64)[None]
@@ -565,7 +566,7 @@ for name in SCHEMES:
         parameter.normal_(std=0.25 if parameter.shape == (64, 64) else 1.0)
     nats[name] = measures.entropy(heads(identical, need_weights=True)[1][0, 0])
 fig, ax = plt.subplots(figsize=(7.5, 3.6))
-plots.entropy(
+figures.entropy(
     ax, nats, math.log(24), title="entropy of attention, identical tokens, head 0", floor=2.0
 )
 described = ", ".join(f"{name} {v.min():.2f} to {v.max():.2f}" for name, v in nats.items())

@@ -196,6 +196,7 @@ guess = widgets.predict(
 )
 
 # %%
+from course_lab import figures
 from course_utils import measures
 
 length = 1024
@@ -219,7 +220,7 @@ guess.reveal(
 fig, ax = plt.subplots(figsize=(8, 3.9))
 curves = {"no position": (torch.arange(length) + 1.0).log()}
 curves |= {f"head {head}": row for head, row in nats.items()}
-plots.entropy(ax, curves, math.log(length), title="entropy of ALiBi's attention, equal scores")
+figures.entropy(ax, curves, math.log(length), title="entropy of ALiBi's attention, equal scores")
 ax.set_ylim(0, 8.6)
 ax.legend(ncols=5, loc="upper left", fontsize=9, handlelength=1.8, columnspacing=1.0)
 plots.show(

@@ -663,6 +663,7 @@ guess = widgets.predict(
 )
 
 # %%
+from course_lab import figures
 from course_lab.measures import entropy_by_query
 
 sample = blocks[:2, :1024]
@@ -688,7 +689,7 @@ log_keys = (torch.arange(1024) + 1.0).log()  # log of the keys that each query s
 average_of_33 = torch.nn.AvgPool1d(33, stride=1, padding=16, count_include_pad=False)
 smoothed = {name: average_of_33(heads.mean((0, 1))[None])[0] for name, heads in nats.items()}
 fig, axes = plt.subplots(1, 2, figsize=(10.5, 3.9))
-plots.entropy(axes[0], smoothed, log_keys[-1].item(), title="entropy of attention")
+figures.entropy(axes[0], smoothed, log_keys[-1].item(), title="entropy of attention")
 axes[0].plot(log_keys, color="0.7", linewidth=1)
 axes[0].legend().remove()
 effective = {name: row[32:].exp() for name, row in smoothed.items()}
@@ -794,11 +795,10 @@ def in_four_ways(model):
 
 
 # %%
-from course_lab.figures import squares
 
 suspects = ("none", "sinusoidal", "rope", "alibi")
 four_losses = {name: in_four_ways(models[name]) for name in suspects}
-fig = squares(
+fig = figures.squares(
     {name: losses.mean(-1) for name, losses in four_losses.items()},
     ("64", "512"),
     ("0", "32"),

@@ -32,7 +32,7 @@ device = course_lab.start(doors=["rotate"], title="Lesson 08: door 2, at another
 # must count to 799, eight times as far.
 
 # %%
-from course_lab import widgets
+from course_lab import figures, widgets
 
 guess = widgets.predict(
     "Just let it run on to 799. How many of the wheels show a digit that they never showed?",
@@ -577,16 +577,16 @@ nats = {
     for name, options in shapes.items()
 }  # name → (layers, heads, 1024)
 fig, ax = plt.subplots(figsize=(8.5, 3.9))
-smoothed = {name: entropy.mean((0, 1)).unfold(0, 32, 8).mean(1) for name, entropy in nats.items()}
-plots.entropy(ax, smoothed, math.log(1024), title="entropy of attention, mean of layers and heads")
-for line in ax.lines[: len(smoothed)]:
+smooth = {name: entropy.mean((0, 1)).unfold(0, 32, 8).mean(1) for name, entropy in nats.items()}
+figures.entropy(ax, smooth, math.log(1024), title="entropy of attention, mean of layers and heads")
+for line in ax.lines[: len(smooth)]:
     line.set_xdata(16 + 8 * torch.arange(len(line.get_xdata())))
 ax.set_xlim(0, 1024)
 ax.legend(loc="center right", bbox_to_anchor=(1.0, 0.6))
 plots.show(
     fig,
     "Entropy against query position 0 to 1023. Near 64 and near 1000 keys: "
-    + ", ".join(f"{name} {curve[6]:.1f} and {curve[-1]:.1f}" for name, curve in smoothed.items())
+    + ", ".join(f"{name} {curve[6]:.1f} and {curve[-1]:.1f}" for name, curve in smooth.items())
     + ".",
 )
 
@@ -639,7 +639,6 @@ guess.reveal(abs(round(cheaper.mean().item(), 1)), "nats a letter")
 # each way has the factor that fits, and the marker lies at a chosen depth. Chance is one in 16.
 
 # %%
-from course_lab.figures import numbered
 
 guess = widgets.predict(
     "256 tokens, 8 times the length, mean over depths: who finds most?",
@@ -656,7 +655,7 @@ overall = summary(by_length, "way", "read", of="accuracy")
 fig, axes = plt.subplots(1, 5, figsize=(12, 3.2), sharey=True)
 for ax, way in zip(axes, ways, strict=True):
     grid = torch.tensor(accuracy.loc[way, "mean"].unstack("read").loc[depths, sizes].to_numpy())
-    numbered(ax, grid, depths, sizes, limit=1.0, form="{:.1f}", title=way, xlabel="tokens")
+    figures.numbered(ax, grid, depths, sizes, limit=1.0, form="{:.1f}", title=way, xlabel="tokens")
 axes[0].set_ylabel("depth (1 = start of the row)")
 longest = sizes[-1]
 plots.show(

@@ -59,7 +59,7 @@ def train(model):
 
 
 # %%
-from course_lab import widgets
+from course_lab import figures, widgets
 
 guess = widgets.predict(
     "After training, how many of the six read held-out text within 0.005 nats of their twin?",
@@ -99,7 +99,7 @@ with torch.no_grad():
 fig, axes = plt.subplots(2, 6, figsize=(12.5, 4.9), sharey="row")
 for column, letter in enumerate(patients):
     upper, lower = axes[:, column]
-    plots.attention(upper, pictures[letter], title=f"patient {letter}", limit=None)
+    figures.attention(upper, pictures[letter], title=f"patient {letter}", limit=None)
     upper.set(xticks=[], yticks=[], xlabel="key", ylabel="query" if letter == "A" else "")
     for name, colour, width in ((clinic.CASES[letter].twin, "0.65", 3.5), (letter, "C0", 1.2)):
         smoothed = torch.tensor(curves[name]).unfold(0, 10, 5).mean(1)

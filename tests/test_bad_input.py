@@ -9,9 +9,8 @@ from matplotlib.figure import Figure
 
 import course_lab
 import course_utils
-from course_lab import widgets
+from course_lab import figures, widgets
 from course_lab.door_strip import door_strip
-from course_lab.figures import four_panel
 from course_lab.measures import linear_probe, nearest_pair
 from course_utils import encodings, measures, plots
 from course_utils.attention import MultiHeadAttention
@@ -73,7 +72,7 @@ def lines(curves, **options):
 
 
 def portrait(table=TABLE, waves=ZEROS, dimensions=(0,), positions=(0,)):
-    return four_panel(table, waves, dimensions=dimensions, positions=positions, title="t")
+    return figures.four_panel(table, waves, dimensions=dimensions, positions=positions, title="t")
 
 
 def explore(draw=lambda fig, **values: None, **controls):
@@ -264,14 +263,14 @@ BAD = [
     (lambda: heatmap(BROKEN), ValueError, "matrix", "nan at [1, 2]"),
     (lambda: heatmap(SQUARE, limit=0), ValueError, "limit", "got 0"),
     (lambda: heatmap(SQUARE, limit="1"), TypeError, "limit", "str '1'"),
-    (lambda: plots.attention(plt.gca(), SQUARE, ["a"]), ValueError, "words", "(4, 4)", "got 1"),
-    (lambda: plots.similarity(plt.gca(), ROW), ValueError, "matrix", "(4,)"),
+    (lambda: figures.attention(plt.gca(), SQUARE, ["a"]), ValueError, "words", "(4, 4)", "got 1"),
+    (lambda: figures.similarity(plt.gca(), ROW), ValueError, "matrix", "(4,)"),
     (lambda: plots.fingerprint(SQUARE, "t"), ValueError, "scores", "(4, 4)"),
     (lambda: lines({"a": [1, 2]}), TypeError, "curve 'a'", "list [1, 2]"),
     (lambda: lines({"a": SQUARE}), ValueError, "curve 'a'", "(4, 4)"),
     (lambda: lines({"a": ROW}, x=ROW[:2]), ValueError, "x", "'a'", "got 2"),
-    (lambda: plots.entropy(plt.gca(), {"a": ROW}, 0.0), ValueError, "ceiling", "got 0"),
-    (lambda: plots.entropy(plt.gca(), {}, 1.0, floor=1.0), ValueError, "floor", "got 1.0"),
+    (lambda: figures.entropy(plt.gca(), {"a": ROW}, 0.0), ValueError, "ceiling", "got 0"),
+    (lambda: figures.entropy(plt.gca(), {}, 1.0, floor=1.0), ValueError, "floor", "got 1.0"),
     (lambda: plots.quick_png("fig"), TypeError, "fig", "str 'fig'"),
     (lambda: portrait(table=ROW), ValueError, "table", "(4,)"),
     (lambda: portrait(waves=None), TypeError, "wavelengths", "NoneType"),

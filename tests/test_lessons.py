@@ -32,7 +32,7 @@ predict(
 _from_scratch
 assert """
 # Of the first edition, which measures its encoding in every way.
-FIRST_EDITION = ["Find the bug", "fingerprint(", "passport(", "plots.entropy("]
+FIRST_EDITION = ["Find the bug", "fingerprint(", "passport(", "figures.entropy("]
 every_lesson = pytest.mark.parametrize("path", LESSONS, ids=lesson_name)
 every_core_lesson = pytest.mark.parametrize("path", CORE, ids=lesson_name)
 every_subject = pytest.mark.parametrize("path", SUBJECTS, ids=lesson_name)

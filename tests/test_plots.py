@@ -14,8 +14,7 @@ from matplotlib.figure import Figure
 from pairwise import some
 from PIL import Image
 
-from course_lab import chinese
-from course_lab.figures import four_panel, strips
+from course_lab import chinese, figures
 from course_utils import measures, plots
 from course_utils.encodings import create
 from course_utils.encodings.functional import sinusoidal_table, wavelengths
@@ -35,7 +34,7 @@ def on_axes(draw):
 
 
 def panels():
-    return four_panel(
+    return figures.four_panel(
         TABLE, wavelengths(8), dimensions=[0, 5], positions=[1, 7], title="four panels"
     )
 
@@ -50,14 +49,18 @@ FIGURES = {
         lambda ax: plots.heatmap(ax, TABLE, title="t", xlabel="x", ylabel="y", unit="u")
     ),
     "attention": lambda: on_axes(
-        lambda ax: plots.attention(ax, WEIGHTS, ["the", "cat", "sleeps"], title="t", unit="weight")
+        lambda ax: figures.attention(
+            ax, WEIGHTS, ["the", "cat", "sleeps"], title="t", unit="weight"
+        )
     ),
     "similarity": lambda: on_axes(
-        lambda ax: plots.similarity(ax, measures.similarity_matrix(TABLE))
+        lambda ax: figures.similarity(ax, measures.similarity_matrix(TABLE))
     ),
     "lines": lambda: on_axes(lambda ax: plots.lines(ax, CURVES, title="t", xlabel="x", ylabel="y")),
-    "strips": lambda: on_axes(lambda ax: strips(ax, CURVES, title="t", xlabel="x", ylabel="y")),
-    "entropy": lambda: on_axes(lambda ax: plots.entropy(ax, CURVES, math.log(3), title="t")),
+    "strips": lambda: on_axes(
+        lambda ax: figures.strips(ax, CURVES, title="t", xlabel="x", ylabel="y")
+    ),
+    "entropy": lambda: on_axes(lambda ax: figures.entropy(ax, CURVES, math.log(3), title="t")),
     "four_panel": panels,
     "fingerprint": prints,
 }
@@ -189,7 +192,7 @@ def masked(ax):
 
 
 def test_the_zeros_of_a_causal_mask_are_hatched_and_carry_no_number():
-    plots.attention(plt.gca(), BELOW, list("abc"))
+    figures.attention(plt.gca(), BELOW, list("abc"))
     assert masked(plt.gca()) == torch.ones(3, 3).triu(1).bool().tolist()
     assert plt.gca().patch.get_hatch()
     assert len(plt.gca().texts) == 6
@@ -238,9 +241,9 @@ def test_other_infinities_and_nan_are_refused(wrong):
 
 def test_similarities_without_a_negative_one_start_at_zero():
     matrix = torch.tensor([[1.0, 0.2], [0.2, 1.0]])
-    assert plots.similarity(plt.gca(), matrix).get_clim() == (0, 1)
-    assert plots.similarity(plt.gca(), matrix, signed=True).get_clim() == (-1, 1)
-    assert plots.similarity(plt.gca(), matrix - 0.5).get_clim() == (-1, 1)
+    assert figures.similarity(plt.gca(), matrix).get_clim() == (0, 1)
+    assert figures.similarity(plt.gca(), matrix, signed=True).get_clim() == (-1, 1)
+    assert figures.similarity(plt.gca(), matrix - 0.5).get_clim() == (-1, 1)
 
 
 @pytest.mark.parametrize("inner_ticks", [False, True])
@@ -284,13 +287,13 @@ def test_a_heatmap_takes_a_learned_table_as_it_is():
 
 
 def test_words_stand_on_both_axes_of_attention():
-    plots.attention(plt.gca(), WEIGHTS, ["the", "cat", "sleeps"])
+    figures.attention(plt.gca(), WEIGHTS, ["the", "cat", "sleeps"])
     for axis in (plt.gca().xaxis, plt.gca().yaxis):
         assert [text.get_text() for text in axis.get_ticklabels()] == ["the", "cat", "sleeps"]
 
 
 def test_a_small_attention_map_writes_each_weight_where_it_belongs():
-    plots.attention(plt.gca(), WEIGHTS, ["a", "b", "c"])
+    figures.attention(plt.gca(), WEIGHTS, ["a", "b", "c"])
     written = {text.get_position(): text.get_text() for text in plt.gca().texts}
     assert written == {
         (key, query): f"{WEIGHTS[query, key]:.2f}" for key in range(3) for query in range(3)
@@ -298,13 +301,13 @@ def test_a_small_attention_map_writes_each_weight_where_it_belongs():
 
 
 def test_a_large_attention_map_writes_no_numbers():
-    plots.attention(plt.gca(), torch.full((9, 9), 1 / 9), list("abcdefghi"))
+    figures.attention(plt.gca(), torch.full((9, 9), 1 / 9), list("abcdefghi"))
     assert not plt.gca().texts
 
 
 def test_attention_colours_reach_to_one_unless_told_otherwise():
-    assert plots.attention(plt.gca(), WEIGHTS / 2).get_clim() == (0, 1)
-    assert plots.attention(plt.gca(), WEIGHTS / 2, limit=None).get_clim() == (0, 0.5)
+    assert figures.attention(plt.gca(), WEIGHTS / 2).get_clim() == (0, 1)
+    assert figures.attention(plt.gca(), WEIGHTS / 2, limit=None).get_clim() == (0, 0.5)
 
 
 # Fingerprints
@@ -362,7 +365,7 @@ def test_curves_take_tensors_with_gradients_and_in_other_precisions():
 
 def test_strips_show_every_value_in_the_row_of_its_name_and_the_mean():
     fig, ax = plt.subplots()
-    strips(ax, CURVES)
+    figures.strips(ax, CURVES)
     assert [label.get_text() for label in ax.get_yticklabels()] == list(CURVES)
     assert ax.yaxis_inverted(), "the first name is on top"
     for row, (dots, stroke, values) in enumerate(
@@ -378,18 +381,18 @@ def test_strips_show_every_value_in_the_row_of_its_name_and_the_mean():
 
 
 def test_a_strip_of_an_encodings_values_has_its_colour():
-    strips(plt.gca(), {"ALiBi": torch.zeros(2), "others": torch.ones(2)})
+    figures.strips(plt.gca(), {"ALiBi": torch.zeros(2), "others": torch.ones(2)})
     colours = [to_hex(dots.get_color()) for dots in plt.gca().lines]
     assert colours == [plots.identity("alibi").colour, to_hex("C0")]
 
 
 def test_strips_of_nothing_are_refused():
     with pytest.raises(ValueError, match="rows must hold at least one row"):
-        strips(plt.subplots()[1], {})
+        figures.strips(plt.subplots()[1], {})
 
 
 def test_entropy_is_drawn_under_a_line_at_its_ceiling():
-    plots.entropy(plt.gca(), CURVES, ceiling=1.25)
+    figures.entropy(plt.gca(), CURVES, ceiling=1.25)
     heights = [set(np.asarray(line.get_ydata())) for line in plt.gca().lines]
     assert {1.25} in heights
     assert plt.gca().get_ylim() == pytest.approx((0, 1.25 * 1.15))
@@ -397,7 +400,7 @@ def test_entropy_is_drawn_under_a_line_at_its_ceiling():
 
 
 def test_a_floor_magnifies_what_lies_between_it_and_the_ceiling():
-    plots.entropy(plt.gca(), CURVES, ceiling=2.0, floor=1.0)
+    figures.entropy(plt.gca(), CURVES, ceiling=2.0, floor=1.0)
     assert plt.gca().get_ylim() == pytest.approx((1, 2.15))
 
 
@@ -413,7 +416,9 @@ def test_four_panels_draw_what_they_were_given():
 
 def test_four_panels_draw_waves_between_the_rows_of_the_table_and_these_as_dots():
     fine = sinusoidal_table(torch.arange(36) / 3, 8)
-    fig = four_panel(TABLE, wavelengths(8), dimensions=[5], positions=[1], title="waves", fine=fine)
+    fig = figures.four_panel(
+        TABLE, wavelengths(8), dimensions=[5], positions=[1], title="waves", fine=fine
+    )
     wave, dots = axes_of(fig)[1].lines
     assert wave.get_ydata().tolist() == pytest.approx(fine[:, 5].tolist())
     assert wave.get_xdata().tolist() == pytest.approx((torch.arange(36) / 3).tolist())

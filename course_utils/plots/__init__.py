@@ -10,15 +10,12 @@ except ModuleNotFoundError as error:
         "course_utils.plots needs Matplotlib: pip install 'order-matters[plots]'"
     ) from error
 
-from course_utils.plots.curves import entropy as entropy
 from course_utils.plots.curves import lines as lines
 from course_utils.plots.curves import seed_curves as seed_curves
 from course_utils.plots.identities import Identity as Identity
 from course_utils.plots.identities import identity as identity
-from course_utils.plots.matrices import attention as attention
 from course_utils.plots.matrices import fingerprint as fingerprint
 from course_utils.plots.matrices import heatmap as heatmap
-from course_utils.plots.matrices import similarity as similarity
 from course_utils.plots.style import in_words as in_words
 from course_utils.plots.style import png as png
 from course_utils.plots.style import quick_png as quick_png

@@ -1,4 +1,4 @@
-"""Pictures of curves and dots: entropy, waves, means over seeds."""
+"""Pictures of curves: waves, means over seeds."""
 
 from __future__ import annotations
 
@@ -44,34 +44,7 @@ def lines(
         drawn += ax.plot(places.cpu(), heights, label=name, **style)
     ax.set(title=title, xlabel=xlabel, ylabel=ylabel)
     if legend:
-        _name_curves(ax, drawn, list(curves))
-
-
-def entropy(
-    ax: Axes, curves: Mapping[str, Tensor], ceiling: float, *, title: str = "", floor: float = 0.0
-) -> None:
-    """Draw each query's attention entropy in nats, for several cases, under the largest possible.
-
-    ``ceiling`` is the entropy of uniform attention, log n. ``floor`` is where the axis starts:
-    above 0 only to magnify small differences.
-    """
-    validation.positive("ceiling", ceiling)
-    if not validation.number("floor", floor) < ceiling:
-        raise ValueError(f"floor must be below ceiling, {ceiling}, got {floor}")
-    n_before = len(ax.lines)
-    lines(ax, curves, title=title, xlabel="query position", ylabel="entropy (nats)", legend=False)
-    drawn = ax.lines[n_before:]
-    ax.axhline(ceiling, color="0.5", linewidth=1)
-    ax.annotate(
-        f"uniform: {ceiling:.2f}",
-        (0, ceiling),
-        xytext=(4, 3),
-        textcoords="offset points",
-        color="0.35",
-        fontsize=10,
-    )
-    ax.set_ylim(floor, ceiling + 0.15 * (ceiling - floor))
-    _name_curves(ax, drawn, list(curves), loc="lower right")
+        name_curves(ax, drawn, list(curves))
 
 
 def seed_curves(
@@ -113,10 +86,10 @@ def seed_curves(
             ax.set_xticks(places, [f"{value:g}" for value in places])
     ax.set(title=title, xlabel=xlabel, ylabel=ylabel)
     if legend:
-        _name_curves(ax, drawn, names)
+        name_curves(ax, drawn, names)
 
 
-def _name_curves(
+def name_curves(
     ax: Axes, drawn: Sequence[Line2D], names: Sequence[str], **legend_options: Any
 ) -> None:
     """Name curves in a legend, or at their ends where they are many."""

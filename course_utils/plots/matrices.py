@@ -1,6 +1,4 @@
-"""Pictures of matrices: tables, attention, similarities, fingerprints."""
-
-from collections.abc import Sequence
+"""Pictures of matrices: heatmaps and fingerprints."""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -92,53 +90,6 @@ def _colours(low: float, high: float) -> Colormap:
     return plt.get_cmap(name).with_extremes(bad=(0, 0, 0, 0))
 
 
-def attention(
-    ax: Axes,
-    weights: Tensor,
-    words: Sequence[str] | None = None,
-    *,
-    title: str = "",
-    limit: float | None = 1.0,
-    unit: str = "",
-) -> AxesImage:
-    """Draw one head's (n, n) attention weights: rows are queries, columns keys.
-
-    The n ``words`` are written on both axes; up to eight also get each weight in its cell. Masked
-    cells are hatched and empty. ``limit`` and ``unit`` are those of :func:`heatmap`.
-    """
-    validation.tensor("weights", weights, "(n, n)", ndim=2)
-    if words is not None and {len(words)} != set(weights.shape):
-        raise ValueError(
-            f"words must have one entry for each row and column of weights "
-            f"{tuple(weights.shape)}, got {len(words)}: {words!r}"
-        )
-    image = heatmap(ax, weights, title=title, unit=unit, signed=False, limit=limit, equal=True)
-    ax.set(xlabel="key", ylabel="query")
-    if words is None:
-        return image
-    places = range(len(words))
-    ax.set_xticks(places, words, rotation=90 if max(map(len, words)) > 3 else 0)
-    ax.set_yticks(places, words)
-    if len(words) <= 8:
-        top = limit or float(weights.max())
-        write_numbers(ax, weights, "{:.2f}", size=9, white=weights > 0.55 * top)
-    return image
-
-
-def similarity(
-    ax: Axes, matrix: Tensor, *, title: str = "cosine similarity", signed: bool | None = None
-) -> AxesImage:
-    """Draw a matrix of cosine similarities between positions, coloured from −1 or from 0 to 1.
-
-    ``signed`` is that of :func:`heatmap`: give it where several matrices stand side by side.
-    """
-    if signed is None:
-        signed = bool((matrix < 0).any())
-    image = heatmap(ax, matrix, title=title, unit="cosine", signed=signed, limit=1.0, equal=True)
-    ax.set(xlabel="position", ylabel="position")
-    return image
-
-
 def fingerprint(scores: Tensor, title: str) -> Figure:
     """Draw an encoding's fingerprint, one square a head on one colour scale.
 
@@ -160,15 +111,3 @@ def fingerprint(scores: Tensor, title: str) -> Figure:
     fig.colorbar(image, ax=axes, label="score − mean", shrink=0.8)
     fig.suptitle(title)
     return fig
-
-
-def write_numbers(ax: Axes, numbers: Tensor, form: str, *, size: int, white: Tensor) -> None:
-    """Write a number into each cell that is not masked, in white or black."""
-    masked = np.ma.getmaskarray(np.ma.asarray(ax.images[0].get_array()))
-    for row, entries in enumerate(numbers.tolist()):
-        for column, value in enumerate(entries):
-            if masked[row, column]:
-                continue
-            colour = "white" if white[row, column] else "black"
-            number = form.format(value)
-            ax.text(column, row, number, ha="center", va="center", fontsize=size, color=colour)

@@ -71,7 +71,7 @@ plots.show(
 # lengths. The position's own vector has length 8.
 
 # %%
-from course_lab import widgets
+from course_lab import figures, widgets
 from course_lab.measures import linear_probe, nearest_pair
 from course_utils import measures
 from course_utils.attention import MultiHeadAttention
@@ -393,7 +393,7 @@ print(f"uniform: entropy {math.log(24):.2f}, weight {1 / 24:.3f}")
 fig, axes = plt.subplots(1, 4, figsize=(10.5, 3.1), sharey=True)
 top = with_pe.max().item()
 for head, ax in enumerate(axes):
-    plots.attention(
+    figures.attention(
         ax, with_pe[head], title=f"head {head}", limit=top, unit="weight" if head == 3 else ""
     )
 strength = measures.diagonal_strength(with_pe)
@@ -525,11 +525,9 @@ if encoder is not None:
 
 # %% tags=["pretrained", "plumbing"]
 # Sixty paragraphs, four tables
-from course_lab.figures import strips
-
 if encoder is not None:
     fig, ax = plt.subplots(figsize=(7, 2.6))
-    strips(ax, cosines, title="60 paragraphs", xlabel="cosine with the former vector")
+    figures.strips(ax, cosines, title="60 paragraphs", xlabel="cosine with the former vector")
     described = ", ".join(f"{name} {values.mean():.2f}" for name, values in cosines.items())
     plots.show(fig, f"A dot for each paragraph in four rows, with the mean of each: {described}.")
     worse = int((cosines["sinusoids"] < cosines["no position"]).sum())
