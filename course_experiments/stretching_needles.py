@@ -9,6 +9,7 @@ import torch
 
 from course_experiments.run_keys import columns, run_device
 from course_experiments.task_lengths import HELD_OUT_SEED, SYMBOLS, learn
+from course_experiments.tasks import token_after_marker
 from course_utils.models.stretching import stretched
 from course_utils.models.training import Recipe
 from course_utils.texts import tasks
@@ -49,6 +50,6 @@ def needle(length: int, depth: float, rows: int = ROWS) -> Examples:
         raise ValueError(f"depth must be from 0 to 1, got {depth}")
     generator = torch.Generator().manual_seed(HELD_OUT_SEED + length)
     place = round((1 - depth) * (length - 3))
-    return tasks.token_after_marker(
+    return token_after_marker(
         length=length, batch=rows, vocab_size=SYMBOLS, generator=generator, marker=place
     )

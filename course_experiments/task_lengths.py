@@ -13,6 +13,7 @@ import torch
 
 from course_experiments.run_keys import columns, key, run_device
 from course_experiments.sweep import Job
+from course_experiments.tasks import backwards, token_after_marker
 from course_utils import validation
 from course_utils.models import TinyTransformer
 from course_utils.models.training import Recipe, train
@@ -38,14 +39,12 @@ def copy(tokens: int, batch: int, generator: torch.Generator) -> Examples:
 
 def reverse(tokens: int, batch: int, generator: torch.Generator) -> Examples:
     """Half of a row are symbols, the other half says them backwards."""
-    return tasks.reverse(length=tokens // 2, batch=batch, vocab_size=SYMBOLS, generator=generator)
+    return backwards(length=tokens // 2, batch=batch, vocab_size=SYMBOLS, generator=generator)
 
 
 def find(tokens: int, batch: int, generator: torch.Generator) -> Examples:
     """The last token names the symbol after the marker."""
-    return tasks.token_after_marker(
-        length=tokens, batch=batch, vocab_size=SYMBOLS, generator=generator
-    )
+    return token_after_marker(length=tokens, batch=batch, vocab_size=SYMBOLS, generator=generator)
 
 
 TASKS: dict[str, tuple[Draw, int]] = {  # with the shortest row that can be asked

@@ -6,6 +6,7 @@ from bad_calls import bad_calls
 from hypothesis import given
 from hypothesis import strategies as st
 
+from course_experiments.tasks import backwards, token_after_marker
 from course_utils.models import TinyTransformer
 from course_utils.models.training import fit
 from course_utils.texts import tasks
@@ -36,7 +37,7 @@ def test_the_answer_stands_at_the_place(place, seed):
 
 @given(st.integers(1, 9), st.integers(0, 2**16))
 def test_a_row_is_answered_backwards_from_the_sign_on(length, seed):
-    examples = tasks.reverse(**SMALL | {"length": length}, generator=seeded(seed))
+    examples = backwards(**SMALL | {"length": length}, generator=seeded(seed))
     for tokens, targets in zip(*(part.tolist() for part in examples), strict=True):
         symbols, rest = tokens[:length], tokens[length:]
         assert rest[0] == 5 and 5 not in symbols + rest[1:]
@@ -46,7 +47,7 @@ def test_a_row_is_answered_backwards_from_the_sign_on(length, seed):
 
 @given(st.integers(3, 12), st.integers(0, 2**16))
 def test_the_symbol_after_the_only_marker_is_asked_at_the_end(length, seed):
-    examples = tasks.token_after_marker(**SMALL | {"length": length}, generator=seeded(seed))
+    examples = token_after_marker(**SMALL | {"length": length}, generator=seeded(seed))
     for tokens, targets in zip(*(part.tolist() for part in examples), strict=True):
         assert tokens.count(5) == 1 and tokens[-1] == 6
         assert targets == [tasks.IGNORED_TARGET] * (length - 1) + [tokens[tokens.index(5) + 1]]
@@ -54,7 +55,7 @@ def test_the_symbol_after_the_only_marker_is_asked_at_the_end(length, seed):
 
 
 def test_the_marker_stands_at_every_place_where_a_symbol_follows():
-    examples = tasks.token_after_marker(**SMALL | {"batch": 300}, generator=seeded())
+    examples = token_after_marker(**SMALL | {"batch": 300}, generator=seeded())
     assert (examples.tokens == 5).nonzero()[:, 1].unique().tolist() == list(range(7))
 
 
@@ -120,21 +121,19 @@ test_bad_input_names_the_argument_and_what_it_got = pytest.mark.usefixtures("pla
             (lambda: draw(vocab_size=1), ValueError, "vocab_size", "got 1"),
             (lambda: draw(generator=3), TypeError, "generator", "int 3"),
             (
-                lambda: tasks.token_after_marker(
-                    **SMALL, generator=seeded(), marker=SMALL["length"] - 2
-                ),
+                lambda: token_after_marker(**SMALL, generator=seeded(), marker=SMALL["length"] - 2),
                 ValueError,
                 "marker",
                 f"below {SMALL['length'] - 2}",
             ),
             (
-                lambda: tasks.token_after_marker(**SMALL | {"length": 2}, generator=seeded()),
+                lambda: token_after_marker(**SMALL | {"length": 2}, generator=seeded()),
                 ValueError,
                 "length",
                 "got 2",
             ),
             (
-                lambda: tasks.reverse(**SMALL | {"length": 0}, generator=seeded()),
+                lambda: backwards(**SMALL | {"length": 0}, generator=seeded()),
                 ValueError,
                 "length",
                 "got 0",

@@ -2,6 +2,8 @@
 
 import statistics
 import time
+from bisect import bisect_left
+from functools import partial
 from typing import Any
 
 import torch
@@ -176,26 +178,21 @@ def _time_ratio(attention: MultiHeadAttention, plain: MultiHeadAttention, x: Ten
 
 def _longest(encoding: PositionalEncoding, device: torch.device) -> tuple[int | None, int]:
     """The longest sequence accepted, None for no limit, and the longest one tried."""
-    accepted, length = 0, 1
+    is_refused = partial(_is_refused, encoding, device)
+    length = 1
     while True:
         start = time.perf_counter()
-        if not _accepts(encoding, length, device):
+        if is_refused(length):
             break
         if length == LONGEST_TRIED or time.perf_counter() - start > PATIENCE:
             return None, length
-        accepted, length = length, 2 * length
-    longest_tried = refused = length
-    while refused - accepted > 1:
-        middle = (accepted + refused) // 2
-        if _accepts(encoding, middle, device):
-            accepted = middle
-        else:
-            refused = middle
-    return accepted, longest_tried
+        length *= 2
+    first_refused = bisect_left(range(length), True, lo=length // 2 + 1, key=is_refused)
+    return first_refused - 1, length
 
 
-def _accepts(encoding: PositionalEncoding, length: int, device: torch.device) -> bool:
-    """Whether every door takes the first and the last position of a sequence."""
+def _is_refused(encoding: PositionalEncoding, device: torch.device, length: int) -> bool:
+    """Whether a door does not take the first and the last position of a sequence."""
     ends = torch.tensor([0, length - 1], device=device)
     x = torch.zeros(1, 2, encoding.d_model, device=device)
     q = x.unflatten(-1, (encoding.n_heads, -1)).transpose(1, 2)
@@ -207,5 +204,5 @@ def _accepts(encoding: PositionalEncoding, length: int, device: torch.device) ->
         encoding.bias(q, q, at)
         encoding.values(weights, at)
     except ValueError:
-        return False
-    return True
+        return True
+    return False

@@ -5,6 +5,7 @@ A recipe and a text decide all numbers of a run.
 
 import dataclasses
 import json
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -31,17 +32,13 @@ def fit(
 ) -> list[float]:
     """Train a model in place with Adam; interrupting keeps what was learned so far.
 
-    The learning rate falls linearly to 0 over the last half of the steps. The model is left in
-    evaluation mode.
+    The learning rate falls linearly from ``lr`` to 0 over the last half of the steps. The model is
+    left in evaluation mode.
 
     Args:
-        model: whose parameters are changed.
         loss: called once a step; returns the scalar loss of a fresh batch.
-        steps: of Adam.
-        lr: learning rate at the start.
-        name: text before the progress bar.
-        bar: False shows no progress bar, for trainings that run side by side. A bar needs tqdm;
-            without that package there is none.
+        name: text before the progress bar, which needs the package tqdm.
+        bar: False shows no progress bar, for trainings that run side by side.
         faster: name of a parameter → factor on its learning rate.
 
     Returns:
@@ -50,17 +47,12 @@ def fit(
     total = validation.integer("steps", steps)
     validation.positive("lr", lr)
     parameters = dict(model.named_parameters())
-    factors = dict.fromkeys(parameters, 1.0)
-    for parameter, factor in (faster or {}).items():
+    factors = dict.fromkeys(parameters, 1.0) | dict(faster or {})
+    by_factor: defaultdict[float, list[nn.Parameter]] = defaultdict(list)
+    for parameter, factor in factors.items():
         validation.choice("faster", parameter, parameters)
-        factors[parameter] = validation.positive("faster", factor)
-    groups = [
-        {
-            "params": [parameters[name] for name in parameters if factors[name] == factor],
-            "lr": factor * lr,
-        }
-        for factor in sorted(set(factors.values()))
-    ]
+        by_factor[validation.positive("faster", factor)].append(parameters[parameter])
+    groups = [{"params": group, "lr": factor * lr} for factor, group in by_factor.items()]
     optimizer = torch.optim.Adam(groups)
     schedule = torch.optim.lr_scheduler.LambdaLR(
         optimizer, lambda step: min(1.0, 2 * (total - step) / total)
@@ -222,11 +214,17 @@ def train(
         return tasks.loss(model, draw(generator).to(device))
 
     name = f"{recipe.encoding}, seed {recipe.seed}"
-    rates = learning_rates(model)
-    history = fit(model, loss, recipe.steps, lr=recipe.lr, name=name, bar=bar, faster=rates)
-    if len(history) < recipe.steps:  # a run is whole or it is not a run
-        raise KeyboardInterrupt
+    _fit_whole(model, loss, recipe.steps, lr=recipe.lr, name=name, bar=bar)
     return model
+
+
+def _fit_whole(
+    model: TinyTransformer, loss: Callable[[], Tensor], steps: int, **options: Any
+) -> None:
+    """As :func:`fit`, at the learning rates of the model's encodings; a run is whole or raises."""
+    history = fit(model, loss, steps, faster=learning_rates(model), **options)
+    if len(history) < steps:
+        raise KeyboardInterrupt
 
 
 def train_on_text(
@@ -267,7 +265,4 @@ def fine_tune(
         return tasks.loss(model, pieces.to(device))
 
     name = f"fine-tuning at {cut or length}"
-    rates = learning_rates(model)
-    history = fit(model, loss, steps, lr=recipe.lr / 2, name=name, bar=bar, faster=rates)
-    if len(history) < steps:  # a run is whole or it is not a run
-        raise KeyboardInterrupt
+    _fit_whole(model, loss, steps, lr=recipe.lr / 2, name=name, bar=bar)

@@ -177,28 +177,11 @@ class TinyTransformer(Stack):
         **options: Any,
     ) -> None:
         super().__init__()
-        self.settings: dict[str, Any] = {
-            "vocab_size": vocab_size,
-            "encoding": encoding,
-            "d_model": d_model,
-            "n_layers": n_layers,
-            "n_heads": n_heads,
-            "max_len": max_len,
-            "causal": causal,
-            "log_n": log_n,
-            **options,
-        }
+        shape = {"d_model": d_model, "n_heads": n_heads, "max_len": max_len, "causal": causal}
+        others = {"vocab_size": vocab_size, "n_layers": n_layers, "log_n": log_n}
+        self.settings: dict[str, Any] = {"encoding": encoding, **shape, **others, **options}
         self.vocab_size = validation.integer("vocab_size", vocab_size)
-        encodings = _encoding_of_each_layer(
-            encoding,
-            n_layers,
-            self.vocab_size,
-            options,
-            d_model=d_model,
-            n_heads=n_heads,
-            max_len=max_len,
-            causal=causal,
-        )
+        encodings = _encoding_of_each_layer(encoding, n_layers, vocab_size, shape, options)
         self.encoding = encodings[0]
         self.embedding = nn.Embedding(vocab_size, d_model)
         self.embedding_factor, self.first_norm = d_model**0.5, nn.Identity()
@@ -288,13 +271,13 @@ def _encoding_of_each_layer(
     encoding: str | Maker | PositionalEncoding,
     n_layers: int,
     vocab_size: int,
+    shape: dict[str, Any],
     options: dict[str, Any],
-    **arguments: Any,
 ) -> list[PositionalEncoding]:
     """One encoding a layer: the same object in all of them where it is shared.
 
     A maker that accepts ``layer`` is called for each layer, with its number from 0 on.
-    ``arguments`` are the others of ``create``.
+    ``shape`` and ``options`` are arguments of ``create``.
     """
     validation.integer("n_layers", n_layers)
     if isinstance(encoding, PositionalEncoding):
@@ -308,17 +291,17 @@ def _encoding_of_each_layer(
                 f"got {encoding!r}"
             )
         return [encoding] * n_layers
-    accepted = options_of(maker_of(encoding, "encoding"))
-    if "vocab_size" in accepted:
-        options = {**options, "vocab_size": vocab_size}
+    arguments = {**shape, **options}
+    if "vocab_size" in options_of(maker_of(encoding, "encoding")):
+        arguments["vocab_size"] = vocab_size
     if by_layer(encoding):
-        each = [create(encoding, layer=n, **arguments, **options) for n in range(n_layers)]
+        each = [create(encoding, layer=n, **arguments) for n in range(n_layers)]
         _check_first_door(each)
         return each
-    first = create(encoding, **arguments, **options)
+    first = create(encoding, **arguments)
     if first.shared:
         return [first] * n_layers
-    return [first, *(create(encoding, **arguments, **options) for _ in range(n_layers - 1))]
+    return [first, *(create(encoding, **arguments) for _ in range(n_layers - 1))]
 
 
 def _check_first_door(encodings: Sequence[PositionalEncoding]) -> None:

@@ -7,6 +7,7 @@ full colour vision, protanopia, deuteranopia and tritanopia; lightness or dash d
 pictures in grey, and no two share a marker.
 """
 
+import math
 import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -150,16 +151,12 @@ def _palette_beside(used: list[str]) -> list[str]:
     """The style's colours, pale ones last, without those similar to the used ones."""
     cycle = [to_hex(colour) for colour in mpl.rcParams["axes.prop_cycle"].by_key()["color"]]
     palette = sorted(cycle, key=_is_pale)
-    free = [
-        colour for colour in palette if all(_distance(colour, other) > SIMILAR for other in used)
-    ]
+    free = [colour for colour in palette if not any(_is_similar(colour, other) for other in used)]
     return free or palette
 
 
-def _distance(colour: str, other: str) -> float:
-    """How far two colours are apart in red, green and blue, each from 0 to 1."""
-    pairs = zip(to_rgb(colour), to_rgb(other), strict=True)
-    return float(sum((a - b) ** 2 for a, b in pairs) ** 0.5)
+def _is_similar(colour: str, other: str) -> bool:
+    return math.dist(to_rgb(colour), to_rgb(other)) <= SIMILAR
 
 
 def _is_pale(colour: str) -> bool:

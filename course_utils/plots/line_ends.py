@@ -78,18 +78,10 @@ def _end(curve: Line2D, box: BboxBase) -> tuple[float, float]:
 
 
 def _spaced(desired: np.ndarray, height: float, low: float, high: float) -> np.ndarray:
-    """Ascending places as near as can be to the desired ones, each a height above the last.
+    """Ascending places as near as can be to the desired ones, each a height above the last."""
+    from scipy.optimize import isotonic_regression  # takes 0.2 s to load
 
-    Places that would overlap are joined to a block, which stands at the average of where its
-    members want it.
-    """
     steps = height * np.arange(len(desired))
-    blocks: list[list[float]] = []  # where each member wants the block's first place
-    for place in desired - steps:
-        blocks.append([place])
-        while len(blocks) > 1 and np.mean(blocks[-2]) > np.mean(blocks[-1]):
-            last = blocks.pop()
-            blocks[-1] += last
-    first = np.concatenate([np.full(len(block), np.mean(block)) for block in blocks])
+    first = isotonic_regression(desired - steps).x  # where each of them wants the first to be
     highest = max(low, high - steps[-1])
     return np.asarray(np.clip(first, low, highest) + steps)

@@ -44,7 +44,7 @@ def token_at_offset(
         vocab_size: ids are drawn evenly from 0 to ``vocab_size`` − 1.
         generator: random numbers of the draw.
     """
-    tokens = _random_tokens(length, batch, vocab_size, generator)
+    tokens = random_tokens(length, batch, vocab_size, generator)
     if validation.integer("offset", offset, minimum=1 - length) >= length:
         raise ValueError(f"offset must reach less than the length, {length}, got {offset}")
     place = torch.arange(length) + offset
@@ -60,52 +60,10 @@ def token_at_place(
 
     Arguments as :func:`token_at_offset`, with ``place`` from 0 to ``length`` − 1.
     """
-    tokens = _random_tokens(length, batch, vocab_size, generator)
+    tokens = random_tokens(length, batch, vocab_size, generator)
     validation.below("place", place, length, "the length")
     targets = tokens[:, place : place + 1].expand(-1, length).clone()
     targets[:, :place] = IGNORED_TARGET  # a causal model has not seen it yet
-    return Examples(tokens, targets)
-
-
-def reverse(*, length: int, batch: int, vocab_size: int, generator: torch.Generator) -> Examples:
-    """Say a sequence backwards: a question about places counted from the end.
-
-    Each row is ``length`` symbols, the sign ``vocab_size`` for "now you", and the symbols from the
-    last to the second; from the sign on, each token names the next symbol backwards. So rows have
-    2 · ``length`` tokens and a model needs ``vocab_size`` + 1 ids.
-    """
-    symbols = _random_tokens(length, batch, vocab_size, generator)
-    sign = torch.full((batch, 1), vocab_size)
-    backwards = symbols.flip(1)  # (batch, length)
-    tokens = torch.cat([symbols, sign, backwards[:, :-1]], dim=1)  # (batch, 2 · length)
-    ignored = torch.full_like(symbols, IGNORED_TARGET)
-    return Examples(tokens, torch.cat([ignored, backwards], dim=1))
-
-
-def token_after_marker(
-    *,
-    length: int,
-    batch: int,
-    vocab_size: int,
-    generator: torch.Generator,
-    marker: int | None = None,
-) -> Examples:
-    """Name the symbol after a marker that stands anywhere: a question about neighbours.
-
-    Rows have ``length`` tokens: symbols, among them once the marker ``vocab_size``, and at the end
-    the sign ``vocab_size`` + 1, the only token with a target. A model needs ``vocab_size`` + 2
-    ids, and ``length`` is 3 or more. The place of the ``marker``, up to ``length`` − 3, is drawn
-    for each row if it is not given.
-    """
-    validation.integer("length", length, minimum=3)
-    tokens = _random_tokens(length, batch, vocab_size, generator)
-    rows = torch.arange(batch)
-    places = torch.randint(length - 2, (batch,), generator=generator)
-    if marker is not None:
-        places.fill_(validation.below("marker", marker, length - 2, "the last place for it"))
-    tokens[rows, places], tokens[:, -1] = vocab_size, vocab_size + 1
-    targets = torch.full_like(tokens, IGNORED_TARGET)
-    targets[:, -1] = tokens[rows, places + 1]
     return Examples(tokens, targets)
 
 
@@ -123,9 +81,10 @@ def accuracy(model: nn.Module, examples: Examples, positions: Positions | None =
     return float((answers == examples.targets)[has_target].float().mean())
 
 
-def _random_tokens(
+def random_tokens(
     length: int, batch: int, vocab_size: int, generator: torch.Generator
 ) -> Int[Tensor, "batch seq"]:
+    """Ids drawn evenly from 0 to ``vocab_size`` − 1."""
     validation.integer("length", length)
     validation.integer("batch", batch)
     validation.integer("vocab_size", vocab_size, minimum=2)
