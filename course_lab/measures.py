@@ -9,9 +9,21 @@ from torch import Tensor
 
 from course_utils import validation
 from course_utils.measures import entropy
+from course_utils.measures.matrices import Table, Weights, probabilities
 from course_utils.measures.passports import SHIFT
-from course_utils.measures.tables import Table
 from course_utils.models import TinyTransformer
+
+
+def similarity_by_offset(matrix: Float[Tensor, "n n"]) -> Float[Tensor, " n"]:
+    """Mean of the matrix along each diagonal 0, 1, …, n − 1 above the main one."""
+    square = validation.square("matrix", matrix)
+    return torch.stack([square.diagonal(k, -2, -1).mean() for k in range(square.shape[-1])])
+
+
+def diagonal_strength(weights: Weights) -> Float[Tensor, "*lead"]:
+    """Mean weight that a query gives to the key at its own position; 1/n is no preference."""
+    square = validation.square("weights", probabilities(weights))
+    return square.diagonal(dim1=-2, dim2=-1).mean(-1)
 
 
 class NearestPair(NamedTuple):

@@ -90,6 +90,7 @@ for rows, width in ((512, 384), (512, 768), (1024, 768), (100_000, 768)):
 # tokens are *near*.
 
 # %%
+from course_lab.tasks import token_at_place
 from course_utils.texts import tasks
 from course_utils.texts.tasks import IGNORED_TARGET, Examples
 
@@ -124,7 +125,7 @@ def before(length, batch, generator):
 
 
 def place_3(length, batch, generator):
-    return tasks.token_at_place(3, length=length, batch=batch, vocab_size=9, generator=generator)
+    return token_at_place(3, length=length, batch=batch, vocab_size=9, generator=generator)
 
 
 TASKS = {"fill in": fill_in, "token before": before, "token at place 3": place_3}
@@ -243,6 +244,7 @@ plots.show(
 
 # %%
 from course_lab import figures
+from course_lab.measures import diagonal_strength, similarity_by_offset
 from course_utils import measures
 
 model, losses, tables = runs["fill in", SMALL]
@@ -252,7 +254,7 @@ alike = {name: measures.similarity_matrix(table[:32]) for name, table in stages.
 fig, axes = plt.subplots(1, 3, figsize=(9.5, 3.1))
 for ax, name in zip(axes, alike, strict=True):
     figures.similarity(ax, alike[name], title=name)
-profiles = {name: measures.similarity_by_offset(matrix) for name, matrix in alike.items()}
+profiles = {name: similarity_by_offset(matrix) for name, matrix in alike.items()}
 plots.show(
     fig,
     "Similarity of rows 0 to 31 at three times. At first only the diagonal is dark. At the end "
@@ -269,7 +271,7 @@ fig, ax = plt.subplots(figsize=(7, 3.6))
 shapes = {}
 for name in TASKS:
     rows = runs[name, LEARNED[name]][0].encoding.table.detach().cpu()[:32]
-    shapes[name] = measures.similarity_by_offset(measures.similarity_matrix(rows))[:24]
+    shapes[name] = similarity_by_offset(measures.similarity_matrix(rows))[:24]
 plots.lines(
     ax,
     shapes,
@@ -503,7 +505,7 @@ guess = widgets.predict(
 
 # %%
 real_alike = measures.similarity_matrix(real[1:])  # rows 1 to 511
-real_profile = measures.similarity_by_offset(real_alike)
+real_profile = similarity_by_offset(real_alike)
 fig, axes = plt.subplots(1, 2, figsize=(8.5, 3.5))
 figures.similarity(axes[0], real_alike[:48, :48], title="real table, rows 1 to 48")
 axes[0].set_xticks(range(0, 48, 15), range(1, 49, 15))
@@ -867,7 +869,7 @@ for name, encoding in encodings.items():
     heads.W_k.weight.copy_(heads.W_q.weight)
     weights = heads(x, need_weights=True)[1][0]
     nats[name] = measures.entropy(weights).mean(0)  # (24,), mean of the heads
-    own_weight[name] = measures.diagonal_strength(weights).mean().item()
+    own_weight[name] = diagonal_strength(weights).mean().item()
 
 # %%
 fig, ax = plt.subplots(figsize=(7, 3.4))

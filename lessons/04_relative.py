@@ -636,6 +636,7 @@ guess = widgets.predict(
 # %%
 from functools import partial
 
+from course_lab.tasks import token_at_place
 from course_utils.models import TinyTransformer
 from course_utils.models.training import fit
 from course_utils.texts import tasks
@@ -661,8 +662,8 @@ def train(encoding, draw, seed):
 # %%
 TASKS = {
     "offset −1": (partial(tasks.token_at_offset, -1), (0,)),
-    "place 0": (partial(tasks.token_at_place, 0), (0, 1, 2)),
-    "place 3": (partial(tasks.token_at_place, 3), (0,)),
+    "place 0": (partial(token_at_place, 0), (0, 1, 2)),
+    "place 3": (partial(token_at_place, 3), (0,)),
 }
 rows = ("none", "learned", *SCHEMES)
 trained = {}

@@ -11,7 +11,12 @@ import course_lab
 import course_utils
 from course_lab import figures, widgets
 from course_lab.door_strip import door_strip
-from course_lab.measures import linear_probe, nearest_pair
+from course_lab.measures import (
+    diagonal_strength,
+    linear_probe,
+    nearest_pair,
+    similarity_by_offset,
+)
 from course_utils import encodings, measures, plots
 from course_utils.attention import MultiHeadAttention
 from course_utils.attention.kv_cache import FixedCache, KVCache
@@ -211,14 +216,14 @@ BAD = [
     (lambda: measures.entropy(torch.eye(3).long()), TypeError, "weights", "torch.int64"),
     (lambda: measures.entropy([[1.0]]), TypeError, "weights", "list [[1.0]]"),
     (lambda: measures.entropy(X[:, :0]), ValueError, "weights", "empty", "(2, 0, 8)"),
-    (lambda: measures.diagonal_strength(SQUARE[:3]), ValueError, "weights", "square", "(3, 4)"),
-    (lambda: measures.diagonal_strength(3 * SQUARE), ValueError, "weights", "sum to 1", "3"),
+    (lambda: diagonal_strength(SQUARE[:3]), ValueError, "weights", "square", "(3, 4)"),
+    (lambda: diagonal_strength(3 * SQUARE), ValueError, "weights", "sum to 1", "3"),
     # measures of tables
     (lambda: measures.similarity_matrix(torch.eye(3).T[:, :2]), ValueError, "table", "row 2"),
     (lambda: measures.similarity_matrix(ROW[None]), TypeError, "table", "torch.int64"),
     (lambda: measures.similarity_matrix(X), ValueError, "table", "(n, width)", "(2, 4, 8)"),
     (lambda: measures.similarity_matrix(BROKEN), ValueError, "table", "nan at [1, 2]"),
-    (lambda: measures.similarity_by_offset(SQUARE[:2]), ValueError, "matrix", "square", "(2, 4)"),
+    (lambda: similarity_by_offset(SQUARE[:2]), ValueError, "matrix", "square", "(2, 4)"),
     (lambda: measures.toeplitz_error(SQUARE[:2]), ValueError, "matrix", "square", "(2, 4)"),
     (lambda: measures.toeplitz_error(SQUARE[0]), ValueError, "matrix", "square", "(4,)"),
     (lambda: measures.toeplitz_error(BROKEN), ValueError, "matrix", "nan at [1, 2]"),

@@ -9,7 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
-from course_lab.measures import linear_probe, nearest_pair
+from course_lab.measures import (
+    diagonal_strength,
+    linear_probe,
+    nearest_pair,
+    similarity_by_offset,
+)
 from course_utils import measures
 from course_utils.attention import MultiHeadAttention
 from course_utils.encodings import NAMES, Places, PositionalEncoding, create
@@ -101,13 +106,13 @@ def test_entropy_accepts_weights_in_other_precisions(dtype):
 
 @given(lengths)
 def test_diagonal_strength_is_one_for_the_identity_and_one_nth_for_uniform_weights(n):
-    assert measures.diagonal_strength(torch.eye(n)) == 1
-    assert measures.diagonal_strength(torch.full((n, n), 1 / n)).item() == pytest.approx(1 / n)
+    assert diagonal_strength(torch.eye(n)) == 1
+    assert diagonal_strength(torch.full((n, n), 1 / n)).item() == pytest.approx(1 / n)
 
 
 def test_diagonal_strength_is_one_number_a_head():
     weights = torch.randn(2, 3, 5, 5).softmax(-1)
-    strength = measures.diagonal_strength(weights)
+    strength = diagonal_strength(weights)
     assert strength.shape == (2, 3)
     assert strength[1, 2].item() == pytest.approx(weights[1, 2].trace().item() / 5)
 
@@ -138,7 +143,7 @@ def test_similarity_does_not_depend_on_the_length_of_a_row(seed, factor):
 def test_similarity_by_offset_is_the_mean_of_each_diagonal(seed, n):
     torch.manual_seed(seed)
     matrix = torch.randn(n, n)
-    means = measures.similarity_by_offset(matrix)
+    means = similarity_by_offset(matrix)
     for k in range(n):
         entries = [matrix[i, i + k].item() for i in range(n - k)]
         assert means[k].item() == pytest.approx(sum(entries) / len(entries), abs=1e-5)
@@ -146,7 +151,7 @@ def test_similarity_by_offset_is_the_mean_of_each_diagonal(seed, n):
 
 def test_similarity_of_sinusoidal_rows_is_the_mean_cosine_of_their_offset():
     table = sinusoidal_table(torch.arange(40), 32)
-    means = measures.similarity_by_offset(measures.similarity_matrix(table))
+    means = similarity_by_offset(measures.similarity_matrix(table))
     angles = torch.arange(40)[:, None] * sinusoidal_frequencies(32)
     assert gap(means, angles.cos().mean(1).float()) <= 1e-5
 
@@ -337,7 +342,7 @@ def test_position_scores_are_the_weights_of_attention_without_projections():
     "measure",
     [
         measures.similarity_matrix,
-        measures.similarity_by_offset,
+        similarity_by_offset,
         measures.toeplitz_error,
         nearest_pair,
         lambda table: linear_probe(table, table[:, 0], torch.ones(6).bool()),

@@ -21,7 +21,7 @@ from course_utils.attention.kv_cache import places_of
 from course_utils.encodings import NTK, NoEncoding
 from course_utils.encodings.functional import rope_angles, rope_frequencies
 from course_utils.encodings.rope import Rotary
-from course_utils.measures.weights import entropy
+from course_utils.measures import entropy
 from course_utils.pretrained import SmolLM2, language_model, missing
 from course_utils.pretrained.ablation import LeftOutPairs, StoppedPairs
 from course_utils.results import AS_TRAINED

@@ -7,11 +7,9 @@ from course_utils.measures.encodings import content_spread as content_spread
 from course_utils.measures.encodings import equivariance_error as equivariance_error
 from course_utils.measures.encodings import fingerprint as fingerprint
 from course_utils.measures.encodings import position_scores as position_scores
+from course_utils.measures.matrices import entropy as entropy
+from course_utils.measures.matrices import similarity_matrix as similarity_matrix
+from course_utils.measures.matrices import toeplitz_error as toeplitz_error
 from course_utils.measures.passports import passport as passport
 from course_utils.measures.rotary import mean_products as mean_products
 from course_utils.measures.rotary import pair_shares as pair_shares
-from course_utils.measures.tables import similarity_by_offset as similarity_by_offset
-from course_utils.measures.tables import similarity_matrix as similarity_matrix
-from course_utils.measures.tables import toeplitz_error as toeplitz_error
-from course_utils.measures.weights import diagonal_strength as diagonal_strength
-from course_utils.measures.weights import entropy as entropy

@@ -16,7 +16,6 @@ from course_utils.plots.identities import Identity as Identity
 from course_utils.plots.identities import identity as identity
 from course_utils.plots.matrices import fingerprint as fingerprint
 from course_utils.plots.matrices import heatmap as heatmap
-from course_utils.plots.style import in_words as in_words
 from course_utils.plots.style import png as png
 from course_utils.plots.style import quick_png as quick_png
 from course_utils.plots.style import show as show

@@ -85,7 +85,8 @@ def identity(name: str) -> Identity:
     """
     validation.sentence("name", name)
     encoding = encoding_named(name) or name
-    look = _look_of_class(encoding)
+    maker = maker_of(encoding) if encoding in known_names() else None
+    look = vars(maker).get("look") if isinstance(maker, type) else None  # not an inherited one
     if look is not None:
         return Identity(look.colour, look.marker, look.dash)
     if encoding not in _own_places:
@@ -125,12 +126,6 @@ def identities_in_one_figure(curves: Iterable[str]) -> list[Identity]:
 
 def _letters(name: str) -> str:
     return "".join(letter for letter in name.lower() if letter.isalnum())
-
-
-def _look_of_class(encoding: str) -> Look | None:
-    """The look that the encoding's own class states; one that it inherits is another's."""
-    maker = maker_of(encoding) if encoding in known_names() else None
-    return vars(maker).get("look") if isinstance(maker, type) else None
 
 
 def _encoding_or_case(curve: str) -> str | None:

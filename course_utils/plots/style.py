@@ -125,7 +125,8 @@ def show(fig: Figure, description: str) -> None:
 
     The description says what the picture shows, with its key numbers, for readers who cannot see
     it. Nearly every front end shows one kind of an output only, so it is an output of its own, as
-    HTML. It is the picture's text/plain and alternative text too, where those are read.
+    HTML, which untrusted notebooks show too. It is the picture's text/plain and alternative text
+    too, where those are read.
     """
     from IPython.display import display
 
@@ -133,11 +134,6 @@ def show(fig: Figure, description: str) -> None:
     words = " ".join(description.split())
     bundle: dict[str, Any] = {"image/png": png(fig), "text/plain": words}
     display(bundle, metadata={"image/png": {"alt": words}}, raw=True)
-    display({"text/html": in_words(words)}, raw=True)
+    folded = f"<details><summary>In words</summary>{html.escape(words, quote=False)}</details>"
+    display({"text/html": folded}, raw=True)
     plt.close(fig)
-
-
-def in_words(description: str) -> str:
-    """A description as HTML that a reader folds out; untrusted notebooks show it too."""
-    text = html.escape(description, quote=False)
-    return f"<details><summary>In words</summary>{text}</details>"

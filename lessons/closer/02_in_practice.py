@@ -373,6 +373,7 @@ plots.show(
 # %%
 import math
 
+from course_lab.measures import diagonal_strength, similarity_by_offset
 from course_lab.sentences import word_vectors
 
 torch.manual_seed(0)
@@ -383,7 +384,7 @@ x = word_vectors(["buffalo"] * 24, 128)[None]
 without_pe = heads.attend(x, need_weights=True)[1][0]  # (4, 24, 24), door 1 left out
 with_pe = heads(x, need_weights=True)[1][0]  # (4, 24, 24)
 for name, weights in (("without", without_pe), ("with", with_pe)):
-    nats, own_weight = measures.entropy(weights).mean(-1), measures.diagonal_strength(weights)
+    nats, own_weight = measures.entropy(weights).mean(-1), diagonal_strength(weights)
     print(f"{name:8} entropy", [f"{v:.2f}" for v in nats.tolist()], "nats")
     print(f"{'':8} weight on the own position", [f"{v:.3f}" for v in own_weight.tolist()])
 print(f"uniform: entropy {math.log(24):.2f}, weight {1 / 24:.3f}")
@@ -396,7 +397,7 @@ for head, ax in enumerate(axes):
     figures.attention(
         ax, with_pe[head], title=f"head {head}", limit=top, unit="weight" if head == 3 else ""
     )
-strength = measures.diagonal_strength(with_pe)
+strength = diagonal_strength(with_pe)
 plots.show(
     fig,
     "Attention of 24 identical tokens with sinusoidal positions, four heads. All show a band "
@@ -413,7 +414,7 @@ torch.manual_seed(1)
 heads.W_k.weight.copy_(torch.randn(128, 128) / 128**0.5)
 independent = heads(x, need_weights=True)[1][0]
 print("entropy", [f"{v:.2f}" for v in measures.entropy(independent).mean(-1).tolist()], "nats")
-print("diagonal", [f"{v:.3f}" for v in measures.diagonal_strength(independent).tolist()])
+print("diagonal", [f"{v:.3f}" for v in diagonal_strength(independent).tolist()])
 
 # %% [markdown]
 # **Look:** the entropy falls here too. But the diagonal is no favourite. The encoding *offers*
@@ -609,7 +610,7 @@ for width in WIDTHS:
     distinct[width] = len(rows.unique(dim=0))
     dots = rows[:512] @ rows[:512].T
     products[width] = measures.toeplitz_error(dots) / dots.max().item()
-    steps[width] = measures.similarity_by_offset(dots).diff()  # of the dot product, by distance
+    steps[width] = similarity_by_offset(dots).diff()  # of the dot product, by distance
     lengths[width] = rows[:512].norm(dim=1)
 linear = {
     f"D = {width}, k = {k}": torch.dist(
@@ -702,7 +703,7 @@ if encoder is not None:
     name, rows = "all-MiniLM-L6-v2", encoder.encoding.table[1:]
     dots, sizes = rows @ rows.T, rows.norm(dim=1)
     deviation = measures.toeplitz_error(dots) / dots.max().item()
-    neighbours = measures.similarity_by_offset(measures.similarity_matrix(rows))[1].item()
+    neighbours = similarity_by_offset(measures.similarity_matrix(rows))[1].item()
     norm_spread = ((sizes.max() - sizes.min()) / sizes.max()).item()
     myths.in_a_real_model(
         "C10",

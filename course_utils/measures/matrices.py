@@ -1,4 +1,4 @@
-"""Measures of attention weights."""
+"""Measures of attention weights, of tables of vectors and of square matrices over positions."""
 
 import torch
 from jaxtyping import Float
@@ -6,6 +6,7 @@ from torch import Tensor
 
 from course_utils import validation
 
+Table = Float[Tensor, "n width"]
 Weights = Float[Tensor, "*lead q_len k_len"]
 
 
@@ -19,7 +20,7 @@ def entropy(weights: Weights, normalise: bool = False) -> Float[Tensor, "*lead q
 
     Source: Shannon 1948; −Σ w log w.
     """
-    weights = _probabilities(weights)
+    weights = probabilities(weights)
     nats = torch.special.entr(weights).sum(-1)
     if not normalise:
         return nats
@@ -28,13 +29,8 @@ def entropy(weights: Weights, normalise: bool = False) -> Float[Tensor, "*lead q
     return torch.where(visible > 1, share, torch.zeros_like(nats))
 
 
-def diagonal_strength(weights: Weights) -> Float[Tensor, "*lead"]:
-    """Mean weight that a query gives to the key at its own position; 1/n is no preference."""
-    square = validation.square("weights", _probabilities(weights))
-    return square.diagonal(dim1=-2, dim2=-1).mean(-1)
-
-
-def _probabilities(weights: Tensor) -> Tensor:
+def probabilities(weights: Weights) -> Weights:
+    """The weights as they are; ValueError if they are no rows of probabilities."""
     weights = validation.floating("weights", weights, "(…, q_len, k_len)")
     total = weights.sum(-1)
     slack = 1e-2 if weights.dtype in (torch.float16, torch.bfloat16) else 1e-4
@@ -45,3 +41,32 @@ def _probabilities(weights: Tensor) -> Tensor:
             f"smallest weight {weights.min().item():.4g}"
         )
     return weights
+
+
+def similarity_matrix(table: Table) -> Float[Tensor, "n n"]:
+    """Cosine similarity of every pair of rows; a row of zeros has none and is refused."""
+    table = validation.matrix("table", table)
+    norms = table.norm(dim=1, keepdim=True)
+    if bool((norms == 0).any()):
+        row = int((norms[:, 0] == 0).nonzero()[0])
+        raise ValueError(
+            f"table must have no all-zero row (it has no direction), got one: row {row}"
+        )
+    directions = table / norms
+    return directions @ directions.T
+
+
+def toeplitz_error(matrix: Float[Tensor, "*lead n n"]) -> float:
+    """How far a matrix is from depending on j − i alone: 0 for a Toeplitz matrix.
+
+    The largest difference between an entry and the mean of its diagonal, over all diagonals
+    and leading axes, in the matrix's own units.
+    """
+    square = validation.square("matrix", matrix).detach()
+    n = square.shape[-1]
+    largest = 0.0
+    for offset in range(1 - n, n):
+        diagonal = square.diagonal(offset, -2, -1)
+        deviation = (diagonal - diagonal.mean(-1, keepdim=True)).abs().max()
+        largest = max(largest, float(deviation))
+    return largest
