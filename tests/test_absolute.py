@@ -8,6 +8,7 @@ import torch
 from closeness import gap
 from hypothesis import given
 from hypothesis import strategies as st
+from pairwise import each_once
 from positional_encodings.torch_encodings import PositionalEncoding2D
 from torch.nn import functional as F
 from transformers.models.bert.modeling_bert import BertConfig, BertEmbeddings
@@ -158,8 +159,7 @@ def test_only_the_rows_that_are_read_get_a_gradient(kind):
     assert encoding.table.grad.sum(dim=1).tolist() == [0, 32, 0, 0, 16, 0]
 
 
-@both
-@pytest.mark.parametrize("beyond", ["error", "clamp", "interpolate"])
+@each_once(beyond=("error", "clamp", "interpolate"), kind=(Learned, Multiplicative))
 def test_tables_compile_to_one_graph(kind, beyond, plain_arguments):
     encoding, x, row = kind(8, 2, max_len=6, beyond=beyond), torch.randn(1, 6, 8), torch.arange(6)
     graph = torch.compile(encoding.embed, fullgraph=True, backend="eager")

@@ -208,19 +208,6 @@ def test_create_passes_base_on():
 
 
 @every_name
-def test_state_dict_round_trip_gives_the_same_encoding(name):
-    one, other = (create(name, d_model=16, n_heads=4) for _ in range(2))
-    other.load_state_dict(one.state_dict())
-    x, row, words = torch.randn(2, 5, 16), torch.arange(5), torch.randint(9, (2, 5))
-    q, k = torch.randn(2, 2, 4, 5, 4)
-    assert torch.equal(one.embed(x, row, words), other.embed(x, row, words))
-    for mine, theirs in zip(
-        one.rotate(q, k, Places(row)), other.rotate(q, k, Places(row)), strict=True
-    ):
-        assert torch.equal(mine, theirs)
-
-
-@every_name
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16])
 def test_embed_keeps_dtype_and_shape(name, dtype):
     encoding = create(name, d_model=16, n_heads=4).to(dtype)

@@ -10,7 +10,7 @@ import torch
 from closeness import gap
 from hypothesis import given
 from hypothesis import strategies as st
-from pairwise import pairwise
+from pairwise import each_once, pairwise
 from variants import (
     DYNAMIC,
     VARIANTS,
@@ -72,8 +72,7 @@ def test_a_text_longer_than_a_block_read_in_pieces_equals_the_full_pass(variant)
         assert gap(torch.cat(parts, dim=1), model(ids)) <= 1e-5
 
 
-@variants(DYNAMIC)
-@pytest.mark.parametrize("capacity", [None, 9], ids=["growing", "fixed"])
+@each_once(variant=[*VARIANTS, DYNAMIC], capacity=(None, 9))
 def test_inference_mode_reads_with_a_cache_as_any_other(variant, capacity):
     if variant[1].get("beyond") == "interpolate":
         pytest.skip("squeezes by the largest position in sight")
@@ -110,8 +109,7 @@ def test_dynamic_ntk_turns_cached_keys_anew_so_the_last_step_equals_the_full_pas
 # What may depend on what
 
 
-@variants(DYNAMIC)
-@pytest.mark.parametrize("causal", [True, False], ids=["causal", "full"])
+@each_once(variant=[*VARIANTS, DYNAMIC], causal=(True, False))
 @few_examples
 @given(seed=seeds, order=st.permutations(range(9)))
 def test_shuffling_tokens_with_their_positions_only_shuffles_the_output(
@@ -138,8 +136,7 @@ def test_a_later_token_never_changes_an_earlier_output(variant, seed, changed):
     assert gap(model(ids)[:, changed:], model(other)[:, changed:]) > 1e-4
 
 
-@variants(DYNAMIC)
-@pytest.mark.parametrize("causal", [True, False], ids=["causal", "full"])
+@each_once(variant=[*VARIANTS, DYNAMIC], causal=(True, False))
 def test_sequences_of_a_batch_do_not_see_each_other(variant, causal):
     read, ids = Reader(variant, causal), sentence(3, 9)
     for need_weights in (False, True):

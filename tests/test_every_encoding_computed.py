@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pairwise import each_once, pairwise
 from variants import (
-    CAUSAL_ONLY,
     CLASSES,
     DYNAMIC,
     VARIANTS,
@@ -32,8 +31,7 @@ seeds = st.integers(0, 2**16)
 # Two ways to compute it
 
 
-@variants(DYNAMIC)
-@pytest.mark.parametrize("causal", [True, False], ids=["causal", "full"])
+@each_once(variant=[*VARIANTS, DYNAMIC], causal=(True, False))
 @few_examples
 @given(seed=seeds, seq=st.sampled_from([1, 2, 7, BLOCK, BLOCK + 1, 2 * BLOCK + 7]), data=st.data())
 def test_asking_for_weights_does_not_change_the_output(variant, causal, seed, seq, data):
@@ -64,7 +62,7 @@ TOLERANCES = {torch.float64: 1e-5, torch.bfloat16: 0.1, torch.float16: 0.02}
 
 @pairwise(variant=[*VARIANTS, DYNAMIC], dtype=tuple(TOLERANCES), causal=(True, False))
 def test_other_precisions_give_the_same_answer_in_their_own_dtype(variant, dtype, causal):
-    read, ids = Reader(variant, causal or variant[0] in CAUSAL_ONLY), sentence(1, 40)
+    read, ids = Reader(variant, causal), sentence(1, 40)
     reference = read(ids)[0]
     other = copy.copy(read)
     other.attention, other.words = copy.deepcopy(read.attention).to(dtype), read.words.to(dtype)
@@ -95,8 +93,7 @@ def test_autocast_to_bfloat16_changes_little(variant):
     assert float(difference.detach().std() / reference.detach().std()) <= 0.03
 
 
-@variants(DYNAMIC)
-@pytest.mark.parametrize("seq", [40, BLOCK + 9])
+@each_once(variant=[*VARIANTS, DYNAMIC], seq=(40, BLOCK + 9))
 def test_gradients_reach_every_parameter(variant, seq):
     model = tiny(variant)
     model(sentence(2, seq)).pow(2).mean().backward()
@@ -235,7 +232,7 @@ def by_optimizer(model, name):
 
 CHANGES = {"data": by_data, "load_state_dict": by_load_state_dict, "optimizer": by_optimizer}
 MODES = {"no_grad": torch.no_grad, "grad": torch.enable_grad, "inference": torch.inference_mode}
-TEXTS = (6, 300)  # in one block of queries and in several
+TEXTS = (6, BLOCK + 5)  # in one block of queries and in several
 
 
 def outputs(model, ids):

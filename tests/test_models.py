@@ -65,16 +65,6 @@ def test_logits_are_finite_and_depend_on_the_tokens(name):
     assert gap(model(ids), model((ids + 1) % VOCABULARY)) > 1e-3
 
 
-@every_name
-@given(seed=st.integers(0, 2**16), changed=st.integers(1, 7))
-def test_a_later_token_never_changes_an_earlier_logit(name, seed, changed):
-    torch.manual_seed(seed)
-    model, ids = tiny(name), tokens(1, 8)
-    other = ids.clone()
-    other[:, changed:] = (ids[:, changed:] + 3) % VOCABULARY
-    assert gap(model(ids)[:, :changed], model(other)[:, :changed]) <= 1e-5
-
-
 def test_without_a_causal_mask_a_later_token_does_change_earlier_logits():
     model, ids = tiny(causal=False), tokens(1, 8)
     other = ids.clone()
@@ -225,23 +215,6 @@ def test_the_output_layer_shares_the_embeddings_matrix():
 def test_hidden_is_what_the_output_layer_sees():
     model, ids = tiny(), tokens()
     assert torch.equal(model.head(model.hidden(ids)), model(ids))
-
-
-@every_name
-def test_state_dict_round_trip_gives_the_same_logits(name):
-    model, other, ids = tiny(name), tiny(name), tokens()
-    assert gap(model(ids), other(ids)) > 1e-3
-    other.load_state_dict(model.state_dict())
-    assert torch.equal(model(ids), other(ids))
-
-
-@every_name
-def test_gradients_reach_every_parameter(name):
-    model = tiny(name)
-    model(tokens()).pow(2).mean().backward()
-    for parameter_name, parameter in model.named_parameters():
-        assert parameter.grad is not None, parameter_name
-        assert float(parameter.grad.abs().sum()) > 0, parameter_name
 
 
 def test_the_same_seed_gives_the_same_model():

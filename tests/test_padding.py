@@ -4,8 +4,8 @@ import functools
 
 import pytest
 import torch
-from pairwise import pairwise
-from variants import DYNAMIC, VARIANTS, VOCABULARY, attention, variants
+from pairwise import each_once, pairwise
+from variants import CAUSAL_ONLY, DYNAMIC, VARIANTS, VOCABULARY, attention
 
 from course_utils.attention import MultiHeadAttention
 from course_utils.attention.kv_cache import FixedCache, KVCache, places_of
@@ -65,8 +65,7 @@ def logits(out):
     return out[0] if isinstance(out, tuple) else out
 
 
-@variants(DYNAMIC)
-@pytest.mark.parametrize("need_weights", [False, True], ids=["fused", "weights"])
+@each_once(variant=[*VARIANTS, DYNAMIC], need_weights=(False, True))
 @torch.no_grad()
 def test_a_left_padded_batch_gets_what_each_text_gets_alone(variant, need_weights):
     made = model(variant[0], tuple(variant[1].items()))
@@ -76,7 +75,7 @@ def test_a_left_padded_batch_gets_what_each_text_gets_alone(variant, need_weight
     assert gap(logits(out), seen, read_alone(made)) <= tolerance
 
 
-@pairwise(
+@each_once(
     # Interpolated rows mean something else in a longer text.
     variant=[one for one in VARIANTS if one[1].get("beyond") != "interpolate"],
     need_weights=(False, True),
@@ -111,8 +110,7 @@ def test_long_padded_texts_are_right_in_blocks_too(name):
     assert gap(made(tokens, attention_mask=seen), seen, alone) <= 2 * tolerance
 
 
-@variants(DYNAMIC)
-@pytest.mark.parametrize("side", ["left", "right"])
+@each_once(variant=[*VARIANTS, DYNAMIC], side=("left", "right"))
 @torch.no_grad()
 def test_positions_may_be_given_for_each_text(variant, side):
     """As other libraries hand them over: padding has any position, here 1."""
@@ -149,8 +147,7 @@ def test_positions_count_on_from_words_whatever_padding_has(capacity):
     assert (found - torch.stack(alone)).abs().max() <= tolerance
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name not in ("xpos", "cope")])
-@pytest.mark.parametrize("side", ["left", "right"])
+@each_once(name=[name for name in NAMES if name not in CAUSAL_ONLY], side=("left", "right"))
 @torch.no_grad()
 def test_an_encoder_does_not_see_padding_either(name, side):
     made = model(name, causal=False)

@@ -7,6 +7,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from pairwise import pairwise
 
 from course_utils import encodings
 from course_utils.attention import KVCache, MultiHeadAttention, attention_weights, blocks
@@ -248,9 +249,9 @@ def test_texts_with_positions_of_their_own_get_what_each_gets_alone(name):
 READS = {"floater": "how far its path goes depends on the largest position"}
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name not in READS])
-@pytest.mark.parametrize("counted", [True, False])
-@pytest.mark.parametrize("length", [6, 300])
+@pairwise(
+    name=[name for name in NAMES if name not in READS], counted=(True, False), length=(6, 300)
+)
 def test_no_value_is_read_in_a_pass_on_a_gpu(name, counted, length, monkeypatch):
     monkeypatch.setattr(torch, "autocast", lambda *_, **__: contextlib.nullcontext())
     model = TinyTransformer(7, name, d_model=16, n_layers=2, n_heads=2).to("meta")

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import torch
+from bad_calls import bad_calls
 from closeness import gap
 from hypothesis import given
 from hypothesis import strategies as st
@@ -415,3 +416,49 @@ def test_it_reads_on_a_gpu(encoder):
     assert gap(there.embed(SENTENCES).cpu(), encoder.embed(SENTENCES)) <= 1e-3
     exchanged = there.with_encoding(create("alibi", d_model=384, n_heads=12))
     assert exchanged.embed(SENTENCES).is_cuda
+
+
+# Bad input
+
+ROW = torch.arange(4)
+IDS = ROW[None]
+
+
+def made(name, d_model=384, n_heads=12, **options):
+    return create(name, d_model=d_model, n_heads=n_heads, **options)
+
+
+BAD = [
+    (lambda m: m.encode([]), ValueError, "sentences", "at least one", "got none"),
+    (lambda m: m.encode(3), TypeError, "sentences", "int 3"),
+    (lambda m: m.encode(["a", 3]), TypeError, "sentences[1]", "a string", "int 3"),
+    (lambda m: m.encode(["a", " "]), ValueError, "sentences[1]", "empty", "' '"),
+    (lambda m: m.encode(""), ValueError, "sentences[0]", "empty"),
+    (lambda m: m.embed(["a b", "a"], ROW[:3]), ValueError, "positions", "4 tokens", "got 3"),
+    (lambda m: m.embed("a b", ROW + 509), ValueError, "positions", "0 to 511", "got 512"),
+    (lambda m: m.embed("a b", ROW - 1), ValueError, "positions", "0 to 511", "got -1"),
+    (lambda m: m.embed("a b", ROW / 2), ValueError, "positions", "whole", "0.5 at place"),
+    (lambda m: m.embed("a b", [0, 1, 2, 3]), TypeError, "positions", "list"),
+    (lambda m: m.embed("a b", ROW.repeat(3, 1)), ValueError, "positions", "got 3"),
+    (lambda m: m(IDS + 30519), ValueError, "tokens", "0 to 30521", "got 30522"),
+    (lambda m: m(IDS.float()), TypeError, "tokens", "integer", "torch.float32"),
+    (lambda m: m(ROW), ValueError, "tokens", "(batch, seq)", "(4,)"),
+    (lambda m: m(IDS, attention_mask=IDS), TypeError, "attention_mask", "torch.int64"),
+    (lambda m: m(IDS, attention_mask=IDS[:, :3] > 0), ValueError, "attention_mask", "(1, 3)"),
+    (lambda m: m.with_table(torch.zeros(512, 385)), ValueError, "table", "384", "got 385"),
+    (lambda m: m.with_table(torch.zeros(384)), ValueError, "table", "(positions, 384)"),
+    (lambda m: m.with_table(torch.zeros(2, 384) * torch.nan), ValueError, "table", "finite"),
+    (lambda m: m.with_table([[0.0]]), TypeError, "table", "list"),
+    (lambda m: m.with_encoding(), TypeError, "encoding", "options", "got neither"),
+    (lambda m: m.with_encoding(made("rope"), base=5.0), TypeError, "encoding", "got both"),
+    (lambda m: m.with_encoding("rope"), TypeError, "encoding", "str 'rope'", "create"),
+    (lambda m: m.with_encoding(made("rope", 576, 9)), ValueError, "encoding", "384 and 12", "576"),
+    (lambda m: m.with_encoding(base=5.0), ValueError, "option", "'base'", "Valid: max_len"),
+    (lambda m: m.with_encoding(beyond="x"), ValueError, "beyond", "'x'", "Valid: error"),
+    (lambda m: m.with_encoding(max_len=9), ValueError, "options", "[512, 384]", "[9, 384]"),
+    (lambda m: m.with_encoding(made("cope", causal=True)), ValueError, "causal", "CoPE"),
+    (lambda m: minilm("rope"), TypeError, "encoding", "str 'rope'"),
+]
+
+
+test_bad_input_names_the_argument_and_what_it_got = bad_calls(BAD, "encoder")

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import regex
 import torch
+from bad_calls import bad_calls
 from closeness import gap
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,6 +18,7 @@ from torch.nn import functional as F
 from transformers import LlamaConfig, LlamaForCausalLM
 from transformers.models.llama.modeling_llama import LlamaRotaryEmbedding
 
+from course_utils.attention.kv_cache import KVCache
 from course_utils.encodings import (
     NAMES,
     NTK,
@@ -64,6 +66,7 @@ SIZES: dict[str, Any] = {
     "rms_norm_eps": 1e-5,
     "tie_word_embeddings": True,
 }
+FEW = 3
 THEIR_NAMES = {
     "token_embd": "model.embed_tokens",
     "output_norm": "model.norm",
@@ -146,6 +149,24 @@ def llama(read):
     return llama_model.eval()
 
 
+@pytest.fixture
+def shallow(model, monkeypatch):
+    """The first FEW layers of the model alone: what is right of them is right of thirty."""
+    monkeypatch.setattr(language_model, "N_LAYERS", FEW)
+    later = tuple(f"blocks.{layer}." for layer in range(FEW, len(model.blocks)))
+    weights = {
+        name: weight for name, weight in model.state_dict().items() if not name.startswith(later)
+    }
+    return language_model.SmolLM2(model.encoding, weights, model.tokenizer)
+
+
+@pytest.fixture
+def shallow_llama(llama, monkeypatch):
+    """transformers' Llama with as few layers."""
+    monkeypatch.setattr(llama.config, "num_hidden_layers", FEW)
+    return llama
+
+
 @pytest.fixture(scope="module")
 def ids(model):
     return model.encode(TEXT)
@@ -157,7 +178,13 @@ def logits(model, ids):
         return model(ids)
 
 
-def other(model, name, **options):
+@pytest.fixture
+def shallow_logits(shallow, ids):
+    with torch.no_grad():
+        return shallow(ids)
+
+
+def with_other(model, name, **options):
     if name == "complex_order":
         options["vocab_size"] = 49152
     encoding = create(name, d_model=576, n_heads=9, causal=True, **options)
@@ -182,28 +209,34 @@ def test_logits_and_weights_are_those_of_transformers_llama(model, llama, ids, l
 
 
 @torch.no_grad()
-def test_logits_of_texts_padded_on_the_left_are_those_of_transformers_llama(model, llama, ids):
+def test_logits_of_texts_padded_on_the_left_are_those_of_transformers_llama(
+    shallow, shallow_llama, ids
+):
     short = ids[:, :10]
     batch = torch.cat([ids, F.pad(short, (ids.shape[1] - 10, 0), value=2)])
     mask = torch.ones_like(batch, dtype=torch.bool)
     mask[1, :-10] = False
     places = (mask.cumsum(-1) - 1).clamp(min=0)
-    theirs = llama(batch, mask.long(), position_ids=places).logits
-    ours = model(batch, attention_mask=mask)
+    theirs = shallow_llama(batch, mask.long(), position_ids=places).logits
+    ours = shallow(batch, attention_mask=mask)
     assert gap(ours[mask], theirs[mask]) <= 1e-3
-    assert gap(ours[1, -10:], model(short)[0]) <= 1e-3
+    assert gap(ours[1, -10:], shallow(short)[0]) <= 1e-3
 
 
 @torch.no_grad()
-def test_positions_moved_by_5000_are_those_of_transformers_llama(model, llama, ids, logits):
+def test_positions_moved_by_5000_are_those_of_transformers_llama(
+    shallow, shallow_llama, ids, shallow_logits
+):
     row = torch.arange(ids.shape[1]) + 5000
-    ours = model(ids, row)
+    ours = shallow(ids, row)
     # Theirs takes angles in float32, which 5000 rounds: see the last test of the rotary oracles.
-    assert gap(ours, llama(ids, position_ids=row[None]).logits) <= 1e-2
-    assert gap(ours, logits) <= 1e-3
-    assert gap(model(ids, row[None]), ours) <= 1e-4
-    stretched = llama(ids, position_ids=(row - 5000)[None] * 3).logits
-    assert gap(model(ids, (row - 5000) * 3), stretched) <= 1e-3 < 1 < gap(stretched, logits)
+    assert gap(ours, shallow_llama(ids, position_ids=row[None]).logits) <= 1e-2
+    assert gap(ours, shallow_logits) <= 1e-3
+    assert gap(shallow(ids, row[None]), ours) <= 1e-4
+    stretched = shallow_llama(ids, position_ids=(row - 5000)[None] * 3).logits
+    assert (
+        gap(shallow(ids, (row - 5000) * 3), stretched) <= 1e-3 < 1 < gap(stretched, shallow_logits)
+    )
 
 
 @pytest.mark.parametrize("layer", [0, 29])
@@ -214,9 +247,11 @@ def test_the_files_rows_are_those_of_the_interleaved_layout(read, layer):
 
 
 @torch.no_grad()
-def test_turning_by_halves_after_conversion_is_the_same_and_without_it_is_not(model, ids, logits):
-    halves = model.with_encoding(layout="half")
-    assert gap(halves(ids), logits) > 1
+def test_turning_by_halves_after_conversion_is_the_same_and_without_it_is_not(
+    shallow, ids, shallow_logits
+):
+    halves = shallow.with_encoding(layout="half")
+    assert gap(halves(ids), shallow_logits) > 1
     changed = []
     for layer in halves.blocks:
         for linear, heads in ((layer.attention.W_q, 9), (layer.attention.W_k, 3)):
@@ -224,7 +259,7 @@ def test_turning_by_halves_after_conversion_is_the_same_and_without_it_is_not(mo
             linear.weight = torch.nn.Parameter(
                 convert_layout(linear.weight, heads, "interleaved", "half")
             )
-    assert gap(halves(ids), logits) <= 1e-3
+    assert gap(halves(ids), shallow_logits) <= 1e-3
 
 
 @pytest.mark.thorough
@@ -300,18 +335,18 @@ SCALINGS = [
 )
 @torch.no_grad()
 def test_a_scaling_is_one_argument_and_that_of_transformers_llama(
-    model, llama, ids, logits, scaling, rope
+    shallow, shallow_llama, ids, shallow_logits, scaling, rope
 ):
     ids = ids[:, :24]
-    scaled = model.with_encoding(scaling=scaling)
-    assert scaled.encoding.scaling == scaling and model.encoding.scaling is None
+    scaled = shallow.with_encoding(scaling=scaling)
+    assert scaled.encoding.scaling == scaling and shallow.encoding.scaling is None
     assert scaled.encoding.base == 100_000.0
     scaled_logits = scaled(ids)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(llama.model._modules, "rotary_emb", turning(**rope))
-        assert gap(scaled_logits, llama(ids).logits) <= 1e-3
-    assert gap(scaled_logits, logits[:, :24]) > 0.1
-    same = model.with_encoding(Rotary(576, 9, 100_000.0, scaling=scaling))
+        patch.setitem(shallow_llama.model._modules, "rotary_emb", turning(**rope))
+        assert gap(scaled_logits, shallow_llama(ids).logits) <= 1e-3
+    assert gap(scaled_logits, shallow_logits[:, :24]) > 0.1
+    same = shallow.with_encoding(Rotary(576, 9, 100_000.0, scaling=scaling))
     assert gap(same(ids), scaled_logits) == 0
 
 
@@ -333,27 +368,29 @@ MORE = [
 
 @pytest.mark.parametrize("name", [*SOME, *MORE])
 @torch.no_grad()
-def test_another_encoding_is_one_argument_and_shares_the_weights(model, ids, logits, name):
+def test_another_encoding_is_one_argument_and_shares_the_weights(
+    shallow, ids, shallow_logits, name
+):
     ids = ids[:, :12]
-    changed = other(model, name)
+    changed = with_other(shallow, name)
     changed_logits = changed(ids)
-    assert changed_logits.isfinite().all() and gap(changed_logits, logits[:, :12]) > 0.1
-    assert gap(model(ids), logits[:, :12]) <= 1e-3
-    theirs = dict(model.named_parameters())
+    assert changed_logits.isfinite().all() and gap(changed_logits, shallow_logits[:, :12]) > 0.1
+    assert gap(shallow(ids), shallow_logits[:, :12]) <= 1e-3
+    theirs = dict(shallow.named_parameters())
     for key, parameter in changed.named_parameters():
         assert "encoding" in key or parameter.data_ptr() == theirs[key].data_ptr()
 
 
 def test_layers_share_an_encoding_or_have_a_copy_each(model):
     for name, many in (("alibi", 1), ("fire", 30)):
-        changed = other(model, name)
+        changed = with_other(model, name)
         encodings = [layer.attention.encoding for layer in changed.blocks]
         assert encodings[0] is changed.encoding and len(set(map(id, encodings))) == many
 
 
 @torch.no_grad()
 def test_an_encoding_of_every_layer_is_passed_before_every_layer(model, ids):
-    changed = other(model, "floater")
+    changed = with_other(model, "floater")
     calls = []
     embed = type(changed.encoding).embed
 
@@ -380,11 +417,11 @@ def test_hooks_on_attention_see_every_layer(model, ids):
 
 
 @torch.no_grad()
-def test_logits_are_the_hidden_vectors_times_the_words(model, ids, logits):
-    hidden, weights = model.hidden_and_weights(ids)
-    assert hidden.shape == (1, ids.shape[1], 576) and len(weights) == 30
-    assert gap(hidden @ model.embedding.weight.T, logits) <= 1e-3
-    assert gap(model.hidden(ids), hidden) <= 1e-3
+def test_logits_are_the_hidden_vectors_times_the_words(shallow, ids, shallow_logits):
+    hidden, weights = shallow.hidden_and_weights(ids)
+    assert hidden.shape == (1, ids.shape[1], 576) and len(weights) == FEW
+    assert gap(hidden @ shallow.embedding.weight.T, shallow_logits) <= 1e-3
+    assert gap(shallow.hidden(ids), hidden) <= 1e-3
 
 
 # Caches, generation, loss
@@ -392,12 +429,14 @@ def test_logits_are_the_hidden_vectors_times_the_words(model, ids, logits):
 
 @pytest.mark.parametrize("capacity", [None, 64])
 @torch.no_grad()
-def test_a_text_read_piece_by_piece_has_the_logits_of_the_whole(model, ids, logits, capacity):
-    cache, parts = model.new_cache(capacity), []
-    assert len(cache) == 30 and len(set(map(id, cache))) == 30
+def test_a_text_read_piece_by_piece_has_the_logits_of_the_whole(
+    shallow, ids, shallow_logits, capacity
+):
+    cache, parts = shallow.new_cache(capacity), []
+    assert len(cache) == FEW and len(set(map(id, cache))) == FEW
     for piece in ids.split([7, 1, 1, 10, ids.shape[1] - 19], dim=1):
-        parts.append(model(piece, cache=cache))
-    assert gap(torch.cat(parts, 1), logits) <= 1e-3
+        parts.append(shallow(piece, cache=cache))
+    assert gap(torch.cat(parts, 1), shallow_logits) <= 1e-3
     assert {len(layer) for layer in cache} == {ids.shape[1]}
 
 
@@ -412,18 +451,18 @@ def test_generated_tokens_are_the_likeliest_of_the_whole_text(model):
     assert model.decode(generated[0, count:]).startswith(" four, five, six, seven,")
 
 
-def test_loss_is_the_cross_entropy_of_all_logits(model, ids, logits):
-    losses = model.loss(ids)
-    each = F.cross_entropy(logits[0, :-1].double(), ids[0, 1:], reduction="none")
+def test_loss_is_the_cross_entropy_of_all_logits(shallow, ids, shallow_logits):
+    losses = shallow.loss(ids)
+    each = F.cross_entropy(shallow_logits[0, :-1].double(), ids[0, 1:], reduction="none")
     assert losses.shape == (1, ids.shape[1] - 1)
     assert gap(losses[0], each) <= 1e-4
-    assert gap(model.loss(ids.int()), losses) <= 1e-4
-    assert model.loss(ids[:, :1]).shape == (1, 0)
+    assert gap(shallow.loss(ids.int()), losses) <= 1e-4
+    assert shallow.loss(ids[:, :1]).shape == (1, 0)
 
 
-def test_loss_in_pieces_is_the_loss(model, ids, monkeypatch):
+def test_loss_in_pieces_is_the_loss(shallow, ids, monkeypatch):
     batch = torch.stack([ids[0, :21], ids[0, 4:25]])
-    whole = model.loss(batch)
+    whole = shallow.loss(batch)
     sizes = []
     logits = language_model.SmolLM2._logits
 
@@ -433,17 +472,17 @@ def test_loss_in_pieces_is_the_loss(model, ids, monkeypatch):
 
     monkeypatch.setattr(language_model, "TOKENS_AT_ONCE", 16)
     monkeypatch.setattr(language_model.SmolLM2, "_logits", noted)
-    assert gap(model.loss(batch), whole) <= 1e-4
+    assert gap(shallow.loss(batch), whole) <= 1e-4
     assert sizes == [16, 16, 8]
-    assert gap(model.loss(batch[1:]), whole[1:]) <= 1e-3
+    assert gap(shallow.loss(batch[1:]), whole[1:]) <= 1e-3
 
 
 @torch.no_grad()
-def test_loss_at_other_positions_is_that_of_their_logits(model, ids):
+def test_loss_at_other_positions_is_that_of_their_logits(shallow, ids):
     row = torch.arange(ids.shape[1]) * 3
-    each = F.cross_entropy(model(ids, row)[0, :-1], ids[0, 1:], reduction="none")
-    assert gap(model.loss(ids, row)[0], each) <= 1e-3
-    assert gap(model.loss(ids), each) > 0.1
+    each = F.cross_entropy(shallow(ids, row)[0, :-1], ids[0, 1:], reduction="none")
+    assert gap(shallow.loss(ids, row)[0], each) <= 1e-3
+    assert gap(shallow.loss(ids), each) > 0.1
 
 
 @pytest.mark.thorough
@@ -566,7 +605,7 @@ def test_tokens_of_any_text_are_those_of_byte_level_bpe_written_out(model, bpe, 
 def test_loading_and_reading_leave_random_numbers_and_the_wheels_code_alone(read, ids):
     assert not read.drew_numbers
     before = torch.get_rng_state()
-    learned = other(read.model, "t5")
+    learned = with_other(read.model, "t5")
     between = torch.get_rng_state()
     learned.with_encoding(max_distance=64).generate(ids[:, :3], 1)
     assert torch.equal(torch.get_rng_state(), between)
@@ -617,5 +656,47 @@ def test_it_can_be_saved_and_loaded(model, ids, logits, tmp_path):
 def test_it_reads_on_a_gpu(model, ids, logits):
     there = copy.deepcopy(model).cuda()
     assert gap(there(ids.cuda()).cpu(), logits) <= 1e-1
-    exchanged = other(there, "alibi")
+    exchanged = with_other(there, "alibi")
     assert exchanged.generate(exchanged.encode("One, two,"), 3).is_cuda
+
+
+# Bad input
+
+ROW = torch.arange(4)
+IDS = ROW[None]
+
+BAD = [
+    (lambda m: m.with_encoding(bse=5.0), ValueError, "option", "'bse'", "did you mean 'base'"),
+    (lambda m: m.with_encoding(base=-1.0), ValueError, "base", "-1.0"),
+    (lambda m: m.with_encoding(scaling=4), TypeError, "scaling", "YaRN", "int 4"),
+    (lambda m: m.with_encoding(Rotary(384, 12)), ValueError, "encoding", "576 and 9", "384 and 12"),
+    (lambda m: m.with_encoding(Linear(4)), TypeError, "encoding", "Linear"),
+    (lambda m: m.encode(3), TypeError, "text", "a string", "int 3"),
+    (lambda m: m.encode(["a"]), TypeError, "text", "a string", "list"),
+    (lambda m: m.decode([1, 2]), TypeError, "tokens", "(seq,) or (1, seq)", "list"),
+    (lambda m: m.decode(IDS.repeat(2, 1)), ValueError, "tokens", "(1, seq)", "(2, 4)"),
+    (lambda m: m.decode(torch.tensor(3)), ValueError, "tokens", "()"),
+    (lambda m: m.decode(ROW[:0]), ValueError, "tokens", "empty"),
+    (lambda m: m.decode(ROW / 2), TypeError, "tokens", "integer", "torch.float32"),
+    (lambda m: m.decode(ROW - 1), ValueError, "tokens", "0 to 49151", "got -1"),
+    (lambda m: m.decode(ROW + 49149), ValueError, "tokens", "0 to 49151", "got 49152"),
+    (lambda m: m(IDS + 49149), ValueError, "tokens", "0 to 49151", "got 49152"),
+    (lambda m: m(m.encode("")), ValueError, "tokens", "empty", "(1, 0)"),
+    (lambda m: m(IDS, ROW[:3]), ValueError, "positions", "4 tokens", "got 3"),
+    (lambda m: m(IDS, ROW * torch.nan), ValueError, "positions", "finite"),
+    (lambda m: m(IDS, cache=KVCache()), TypeError, "cache", "30 KVCache"),
+    (lambda m: m(IDS, cache=[KVCache()]), TypeError, "cache", "30 KVCache"),
+    (lambda m: m(IDS, attention_mask=IDS), TypeError, "attention_mask", "torch.int64"),
+    (lambda m: m.hidden(ROW), ValueError, "tokens", "(batch, seq)", "(4,)"),
+    (lambda m: m.loss(IDS.float()), TypeError, "tokens", "integer"),
+    (lambda m: m.loss(IDS, ROW[:2]), ValueError, "positions", "got 2"),
+    (lambda m: m.generate(IDS, 0), ValueError, "count", "at least 1", "got 0"),
+    (lambda m: m.generate(IDS, 2.0), TypeError, "count", "float 2.0"),
+    (lambda m: m.generate(ROW, 2), ValueError, "tokens", "(batch, seq)", "(4,)"),
+    (lambda m: m.generate(IDS[:, :0], 2), ValueError, "tokens", "empty"),
+    (lambda m: m.new_cache(0), ValueError, "capacity", "got 0"),
+    (lambda m: m(IDS, cache=m.new_cache(3)), ValueError, "cache", "room for 0 + 4"),
+]
+
+
+test_bad_input_names_the_argument_and_what_it_got = bad_calls(BAD, "model")

@@ -3,6 +3,7 @@
 Most of it on a stand-in, two layers of SmolLM2's shape with random weights, in a context of 96.
 """
 
+import functools
 import math
 from functools import partial
 from types import SimpleNamespace
@@ -31,8 +32,8 @@ CORPUS = bytes(torch.randint(97, 123, (1000,), generator=torch.Generator()).toli
 WIDE, NARROW, MLP, VOCAB, CONTEXT, BIN = 576, 192, 32, 128, 96, 16
 
 
-def stand_in(layers=2):
-    """A model of SmolLM2's widths and few layers; whoever asks for it patches N_LAYERS."""
+@functools.cache
+def random_weights(layers):
     shapes = {"attention.W_q": (WIDE, WIDE), "attention.W_k": (NARROW, WIDE)}
     shapes |= {"attention.W_v": (NARROW, WIDE), "attention.W_o": (WIDE, WIDE)}
     shapes |= {"gate": (MLP, WIDE), "up": (MLP, WIDE), "down": (WIDE, MLP)}
@@ -45,8 +46,13 @@ def stand_in(layers=2):
         for name in ("attention_norm", "mlp_norm"):
             weights[f"blocks.{layer}.{name}.weight"] = torch.ones(WIDE)
     weights["norm.weight"] = torch.ones(WIDE)
+    return weights
+
+
+def stand_in(layers=2):
+    """A model of SmolLM2's widths and few layers; whoever asks for it patches N_LAYERS."""
     reader = SimpleNamespace(encode=lambda text: SimpleNamespace(ids=list(text.encode())))
-    return SmolLM2(Rotary(WIDE, 9, language_model.BASE), weights, reader)
+    return SmolLM2(Rotary(WIDE, 9, language_model.BASE), random_weights(layers), reader)
 
 
 @pytest.fixture
