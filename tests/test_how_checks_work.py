@@ -219,20 +219,32 @@ def test_an_endless_loop_is_stopped_and_its_line_named():
     assert time.perf_counter() - begin < 5
 
 
-def test_code_that_swallows_the_stop_is_too_slow_all_the_same_and_nothing_comes_after():
-    assert "longer than 0.1 seconds" in toy(lambda x: x, seconds=0.1).verdict(stubborn).text
-    begin = time.perf_counter()
-    while time.perf_counter() - begin < 1.2:  # a stop on its way would come in here
+@pytest.fixture
+def impatient(monkeypatch):
+    """A time limit that stops stubborn code again after a tenth of a second."""
+    monkeypatch.setattr(calls, "PATIENCE", 0.1)
+
+
+def busy_until(end):
+    while time.perf_counter() < end:
         pass
 
 
-def test_a_deadline_that_passes_before_the_call_begins_leaves_nothing_behind():
+def wait_for_a_stop():
+    """A stop that is still on its way would come in here."""
+    busy_until(time.perf_counter() + 2 * calls.PATIENCE)
+
+
+def test_code_that_swallows_the_stop_is_too_slow_all_the_same_and_nothing_comes_after(impatient):
+    assert "longer than 0.1 seconds" in toy(lambda x: x, seconds=0.1).verdict(stubborn).text
+    wait_for_a_stop()
+
+
+def test_a_deadline_that_passes_before_the_call_begins_leaves_nothing_behind(impatient):
     for _ in range(5):
         with pytest.raises(calls.OutOfTime):
             calls.call_within(0.0, lambda: sum(number for number in range(10**7)))
-    begin = time.perf_counter()
-    while time.perf_counter() - begin < 1.2:
-        pass
+    wait_for_a_stop()
 
 
 def test_a_debugger_at_its_prompt_is_not_stopped():
@@ -255,17 +267,12 @@ def test_the_time_limit_leaves_no_thread_behind():
     assert len(sys._current_frames()) <= before + 1
 
 
-def busy_until(end):
-    while time.perf_counter() < end:
-        pass
-
-
-def test_answers_that_come_at_the_deadline_leave_no_stop_and_no_thread_behind():
+def test_answers_that_come_at_the_deadline_leave_no_stop_and_no_thread_behind(impatient):
     before = len(sys._current_frames())
     for number in range(100):
         with contextlib.suppress(calls.OutOfTime):  # which of them are late is chance
             calls.call_within(0.01, busy_until, time.perf_counter() + 0.0002 * number)
-    busy_until(time.perf_counter() + 1.2)
+    wait_for_a_stop()
     assert len(sys._current_frames()) <= before + 1
 
 

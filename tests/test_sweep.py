@@ -254,21 +254,17 @@ def test_what_a_killed_writer_left_is_cleared_away(tmp_path):
     assert list(tmp_path.iterdir()) == [at_work]
 
 
-def die():
-    os.kill(os.getpid(), signal.SIGKILL)
-
-
 def test_a_worker_that_dies_is_told_and_loses_nothing_done_before(tmp_path):
     store = Store(tmp_path)
     store.write(KEY, {"losses": []})
-    jobs = [(KEY, die), (KEY | {"seed": 1}, die)]
+    jobs = [(KEY, os.abort), (KEY | {"seed": 1}, os.abort)]
     with pytest.raises(WorkerDiedError, match="the same command goes on"):
         sweep(jobs, store, n_jobs=2)
     assert store.load(KEY) == {"losses": []}
 
 
 def test_a_scheduler_that_is_not_there_is_told(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("course_experiments.sweep.CONNECT_SECONDS", 1)
+    monkeypatch.setattr("course_experiments.sweep.CONNECT_SECONDS", 0.2)
     address = "tcp://127.0.0.1:9"
     assert main([*SMALL, "--folder", str(tmp_path), "--scheduler", address]) == 1
     assert address in capsys.readouterr().err
@@ -383,24 +379,41 @@ def change(folder, before, after):
     path.write_text(path.read_text().replace(before, after))
 
 
-@PROCESSES
-def test_an_encoding_of_a_file_is_trained_beside_alibi_and_drawn(processes, plugin_folder):
-    python = {**os.environ, "PYTHONPATH": str(ROOT)}
-    words = [*TINY[1:], "--seeds", "0", "1", "--plot", "--jobs", processes]
-    code, out, err = finish(start("found", *words, env=python))
+def in_another_process(*words):
+    code, out, err = finish(start(*words, env={**os.environ, "PYTHONPATH": str(ROOT)}))
     assert code == 0, err
-    rows = pd.read_csv("found/extrapolation.csv")
+    return out
+
+
+def in_this_process(*words):
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        assert main([*SMALL, "--folder", *words]) == 0
+    return out.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("run", "processes"),
+    [
+        (in_this_process, "1"),
+        pytest.param(in_another_process, "1", marks=pytest.mark.thorough),
+        pytest.param(in_another_process, "2", marks=pytest.mark.thorough),
+    ],
+)
+def test_an_encoding_of_a_file_is_trained_beside_alibi_and_drawn(run, processes, plugin_folder):
+    words = [*TINY[1:], "--seeds", "0", "1", "--plot", "--jobs", processes]
+    out = run("results", *words)
+    rows = pd.read_csv("results/extrapolation.csv")
     assert list(rows["encoding"].unique()) == ["alibi", "mine:Window"]
     assert set(rows[rows["encoding"] == "mine:Window"]["options"]) == {"window=3"}
     assert rows[rows["encoding"] == "alibi"]["options"].isna().all()
-    assert "mine:Window" in out and "found/extrapolation.png" in out
-    with Image.open("found/extrapolation.png") as picture:
+    assert "mine:Window" in out and "results/extrapolation.png" in out
+    with Image.open("results/extrapolation.png") as picture:
         shades = picture.convert("L").histogram()
         assert picture.size[0] > 500 and any(shades[:100]) and shades[255]
-    names = sorted(path.name for path in results(plugin_folder / "found"))
+    names = sorted(path.name for path in results(plugin_folder / "results"))
     assert len(names) == 4 and all(":" not in path.name for path in plugin_folder.rglob("*"))
-    again("--folder", "found", "--seeds", "0", "1")  # another process finds it all done
-    assert sorted(path.name for path in results(plugin_folder / "found")) == names
+    again("--seeds", "0", "1")  # and finds it all done
+    assert sorted(path.name for path in results(plugin_folder / "results")) == names
 
 
 @pytest.mark.thorough

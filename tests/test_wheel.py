@@ -174,11 +174,8 @@ import importlib.util, course_utils
 for name in ("course_lab", "course_experiments", "matplotlib", "pandas", "scipy", "IPython"):
     assert not importlib.util.find_spec(name), name
 print(course_utils.__version__, course_utils.__file__)
-"""
 
-
-IMPORT_ALL = """
-import importlib, pkgutil, course_utils
+import importlib, pkgutil
 for module in pkgutil.walk_packages(course_utils.__path__, "course_utils."):
     try:
         importlib.import_module(module.name)
@@ -187,24 +184,17 @@ for module in pkgutil.walk_packages(course_utils.__path__, "course_utils."):
 """
 
 
-@pytest.fixture(scope="module")
-def engineer(archives: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> Machine:
-    """A computer on which `pip install order-matters` has run, and nothing else."""
-    packages = required([*DEPENDENCIES, "pip"])
-    machine = Machine(tmp_path_factory.mktemp("engineer") / "Rechner mit Ümlaut", packages)
+def test_the_wheel_works_with_nothing_but_what_it_requires_and_says_what_needs_an_extra(
+    archives: tuple[Path, Path], tmp_path: Path
+) -> None:
+    machine = Machine(tmp_path / "Rechner mit Ümlaut", required([*DEPENDENCIES, "pip"]))
     machine.run("-m", "pip", "install", "-q", archives[0])
-    return machine
-
-
-def test_the_wheel_works_with_nothing_but_what_it_requires(engineer: Machine) -> None:
-    version, place = engineer.run(USE).split(maxsplit=1)
+    assert machine.installed() == {"course_utils", "order_matters"}
+    first, *others = machine.run(USE).splitlines()
+    version, place = first.split(maxsplit=1)
     assert version == PROJECT.version
-    assert place.startswith(str(engineer.folder))
-    assert engineer.installed() == {"course_utils", "order_matters"}
-
-
-def test_what_needs_the_extra_plots_says_so_and_all_else_can_be_imported(engineer: Machine) -> None:
-    failures = dict(line.split(" | ") for line in engineer.run(IMPORT_ALL).splitlines())
+    assert place.startswith(str(machine.folder))
+    failures = dict(line.split(" | ") for line in others)
     assert set(failures) == {"course_utils.plots", "course_utils.results"}
     for message in failures.values():
         assert "pip install 'order-matters[plots]'" in message

@@ -10,6 +10,7 @@ import ast
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 
 from nbformat import NotebookNode
 from notebook_folds import PLUMBING
@@ -104,6 +105,7 @@ def lines(source: str) -> int:
     return sum(bool(line) and not line.startswith("#") for line in stripped)
 
 
+@cache
 def called(source: str) -> list[str]:
     """The functions that a cell calls, once for each call."""
     nodes = ast.walk(ast.parse(source))

@@ -8,6 +8,7 @@ import re
 import tomllib
 from copy import deepcopy
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -155,7 +156,7 @@ def badge(project: Project, notebook: str) -> str:
 def read_lesson(lesson: Path) -> list[NotebookNode]:
     """The lesson's cells, solutions and stubs included, with ids by their order."""
     name = f"lessons/{lesson_name(lesson)}.py"
-    cells = jupytext.reads(lesson.read_text(encoding="utf-8"), fmt="py:percent").cells
+    cells = deepcopy(_cells(lesson.read_text(encoding="utf-8")))
     if not cells or cells[0].cell_type != "markdown" or not cells[0].source.startswith("# "):
         raise BuildError(f"{name}: the first cell must be Markdown and start with '# ' and a title")
     for number, cell in enumerate(cells, start=1):
@@ -175,6 +176,12 @@ def read_lesson(lesson: Path) -> list[NotebookNode]:
             )
         cell.metadata = NotebookNode(tags=tags) if tags else NotebookNode()
     return cells
+
+
+@cache
+def _cells(source: str) -> list[NotebookNode]:
+    """The cells of a lesson's source, which a build reads several times."""
+    return jupytext.reads(source, fmt="py:percent").cells
 
 
 def read_notebook(path: Path) -> NotebookNode | None:
