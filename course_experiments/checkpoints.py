@@ -5,6 +5,7 @@ from pathlib import Path
 
 import torch
 
+from course_experiments.run_keys import recipe_columns
 from course_utils.models import saving, shipped
 from course_utils.models.training import Recipe, train_on_text
 from course_utils.texts import text
@@ -19,7 +20,7 @@ def make(
     written.
     """
     path = folder / shipped.file_name(recipe.encoding)
-    columns = recipe.columns()
+    columns = recipe_columns(recipe)
     with suppress(OSError):  # the file is missing or damaged
         if saving.about(path)["notes"].get("recipe") == columns:
             return path, False

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import platform
+from dataclasses import asdict
 from typing import Any
 
 import torch
@@ -18,7 +19,7 @@ PROTOCOL = 1  # raised when the same recipe gives other results: stored ones are
 
 def key(experiment: str, recipe: Recipe, **more: Any) -> dict[str, Any]:
     """All that decides the result of a run; ``more`` is what the recipe lacks."""
-    return {"experiment": experiment, **training_key(recipe), **more, **recipe.columns()}
+    return {"experiment": experiment, **training_key(recipe), **more, **recipe_columns(recipe)}
 
 
 def training_key(recipe: Recipe, **more: Any) -> dict[str, Any]:
@@ -29,7 +30,7 @@ def training_key(recipe: Recipe, **more: Any) -> dict[str, Any]:
         "code": plugins.code(recipe.encoding, encoding_class(recipe)),
         "built_with": json.loads(options),  # with lists for tuples, as in the stored key
         **more,
-        **recipe.columns(),
+        **recipe_columns(recipe),
     }
 
 
@@ -41,7 +42,17 @@ def columns(recipe: Recipe, model: nn.Module) -> dict[str, Any]:
     """
     rates = [f"{name}={factor:g}" for name, factor in learning_rates(model).items()]
     faster = {"faster": ", ".join(rates)} if rates else {}
-    return recipe.columns() | faster
+    return recipe_columns(recipe) | faster
+
+
+def recipe_columns(recipe: Recipe) -> dict[str, Any]:
+    """The recipe as columns of a table. ``options`` is text, and left out if there are none."""
+    values = asdict(recipe)
+    del values["options"]
+    if recipe.options:
+        pairs = [f"{name}={json.dumps(value)}" for name, value in recipe.options]
+        values["options"] = ", ".join(pairs)
+    return values
 
 
 def conditions(corpus: bytes, device: torch.device) -> dict[str, Any]:

@@ -15,7 +15,14 @@ from functools import partial
 from typing import Any
 
 from course_experiments import extrapolation, stretching_needles, task_lengths
-from course_experiments.run_keys import columns, conditions, digest, key, run_device
+from course_experiments.run_keys import (
+    columns,
+    conditions,
+    digest,
+    key,
+    recipe_columns,
+    run_device,
+)
 from course_experiments.sweep import Job
 from course_utils.encodings import maker_of
 from course_utils.encodings.rope import Rotary
@@ -55,7 +62,7 @@ def jobs(
         "lengths": [*lengths],
         "factor": FACTOR,
         "tuned": steps,
-        "finder": finder.columns(),
+        "finder": recipe_columns(finder),
         "ways": [*WAYS],
         "swept": [*SWEPT],
         "multiples": [*MULTIPLES],

@@ -63,6 +63,29 @@ def similarity(
     return image
 
 
+def fingerprint(scores: Tensor, title: str) -> Figure:
+    """Draw an encoding's fingerprint, one square a head on one colour scale.
+
+    ``scores`` are (heads, length, length) from ``measures.fingerprint``. What every entry of a
+    head shares is taken off first, since the softmax ignores it.
+    """
+    validation.tensor("scores", scores, "(heads, length, length)", ndim=3)
+    scores = scores.detach()
+    centred = scores - scores.mean(dim=(-1, -2), keepdim=True)
+    limit = max(float(centred.abs().max()), 1e-3)  # rounding noise stays white
+    fig, axes = plt.subplots(
+        1, len(scores), figsize=(2.3 * len(scores) + 0.8, 3.3), sharey=True, squeeze=False
+    )
+    for head, ax in enumerate(axes[0]):
+        image = heatmap(
+            ax, centred[head], title=f"head {head}", xlabel="key position", limit=limit, equal=True
+        )
+    axes[0, 0].set_ylabel("query position")
+    fig.colorbar(image, ax=axes, label="score − mean", shrink=0.8)
+    fig.suptitle(title)
+    return fig
+
+
 def entropy(
     ax: Axes, curves: Mapping[str, Tensor], ceiling: float, *, title: str = "", floor: float = 0.0
 ) -> None:

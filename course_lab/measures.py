@@ -8,7 +8,9 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from course_utils import validation
+from course_utils.encodings import PositionalEncoding
 from course_utils.measures import entropy
+from course_utils.measures.encodings import scores_of_identical_tokens
 from course_utils.measures.matrices import Table, Weights, probabilities
 from course_utils.measures.passports import SHIFT
 from course_utils.models import TinyTransformer
@@ -96,6 +98,20 @@ def entropy_by_query(
     """
     _, weights = model(tokens, need_weights=True)
     return torch.stack([entropy(of_layer).mean(0) for of_layer in weights])
+
+
+def content_spread(
+    encoding: PositionalEncoding, length: int
+) -> Float[Tensor, "heads length length"]:
+    """How much the part of each score that position adds depends on the token.
+
+    The root mean square, over the tokens of ``measures.fingerprint``, of what the encoding adds to
+    the score beyond the fingerprint: 0 for a bias that is the same for every token (ALiBi, T5),
+    large where it depends on the query (Shaw).
+    """
+    scores, plain = scores_of_identical_tokens(encoding, length)
+    added = scores - plain
+    return (added - added.mean(0)).square().mean(0).sqrt()
 
 
 def passport_text(facts: dict[str, Any]) -> str:

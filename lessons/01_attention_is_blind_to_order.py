@@ -653,7 +653,7 @@ none = create("none", d_model=128, n_heads=4)
 scores = measures.fingerprint(none, 32)
 spread = (scores - scores.mean((-1, -2), keepdim=True)).abs().max().item()
 plots.show(
-    plots.fingerprint(scores, "Fingerprint of no encoding"),
+    figures.fingerprint(scores, "Fingerprint of no encoding"),
     f"Four blank squares, one a head: every score is the same. Largest deviation: {spread:.0e}.",
 )
 

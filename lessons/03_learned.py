@@ -893,7 +893,7 @@ for name, encoding in (("before training", fresh), ("after training", after)):
     ranges[name] = (deviations.max() - deviations.min()).item()
     print(f"spread of the scores {name}: {'above' if ranges[name] > 1 else 'below'} 1")
 plots.show(
-    plots.fingerprint(scores, "Fingerprint of learned, after training"),
+    figures.fingerprint(scores, "Fingerprint of learned, after training"),
     "Two squares, one a head, with high scores in a band around the diagonal.",
 )
 

@@ -499,6 +499,8 @@ guess = widgets.predict(
 )
 
 # %%
+from course_lab.measures import content_spread, passport_text
+
 torch.manual_seed(0)
 SCHEMES = ("shaw", "transformer_xl", "t5", "deberta")
 fresh = {name: create(name, d_model=64, n_heads=2) for name in SCHEMES}
@@ -507,7 +509,7 @@ for name, encoding in fresh.items():
     encoding.requires_grad_(False)
     scores = measures.fingerprint(encoding, 32)[0]
     prints[name] = scores - scores.mean()
-    spreads[name] = measures.content_spread(encoding, 32)[0]
+    spreads[name] = content_spread(encoding, 32)[0]
     print(
         f"{name:15} fingerprint up to {prints[name].abs().max():.3f}, "
         f"content spread up to {spreads[name].max():.3f}"
@@ -581,8 +583,6 @@ plots.show(fig, f"Entropy of 24 queries under four schemes, in nats: {described}
 # ## Passports
 
 # %%
-from course_lab.measures import passport_text
-
 passports = {name: measures.passport(name) for name in ("learned", *SCHEMES)}
 for name in SCHEMES[:2]:
     print(passport_text(passports[name]), end="\n\n")

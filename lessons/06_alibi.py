@@ -435,7 +435,7 @@ guess = widgets.predict_number(
 )
 
 # %%
-from course_lab.measures import passport_text
+from course_lab.measures import content_spread, passport_text
 
 facts = measures.passport("alibi")
 print(passport_text(facts), end="\n\n")
@@ -818,10 +818,10 @@ small = create("alibi", d_model=64, n_heads=4)
 scores = measures.fingerprint(small, 48)
 spread = [f"{(head.max() - head.min()).item():.2f}" for head in scores]
 plots.show(
-    plots.fingerprint(scores, "Fingerprint of ALiBi"),
+    figures.fingerprint(scores, "Fingerprint of ALiBi"),
     "Four squares, one a head: red along the diagonal, blue in the two far corners, in heads 0 and "
     f"1; the others nearly blank on the same scale. Spread of the scores: {', '.join(spread)}. "
-    f"Content spread below 1e-5: {bool(measures.content_spread(small, 48).max() < 1e-5)}.",
+    f"Content spread below 1e-5: {bool(content_spread(small, 48).max() < 1e-5)}.",
 )
 
 # %%

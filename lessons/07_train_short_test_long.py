@@ -927,7 +927,7 @@ from course_utils import measures
 from course_utils.encodings import create
 
 scores = measures.fingerprint(create("rope", d_model=128, n_heads=4), 160)
-fig = plots.fingerprint(scores, "Fingerprint of RoPE at 160; the box is all that training saw")
+fig = figures.fingerprint(scores, "Fingerprint of RoPE at 160; the box is all that training saw")
 for ax in fig.axes[:4]:
     ax.add_patch(Rectangle((-0.5, -0.5), L, L, fill=False, edgecolor="black", linewidth=1.5))
 new_share = (torch.arange(160)[:, None] - torch.arange(160)).ge(L).sum() / (160 * 161 / 2)

@@ -270,7 +270,7 @@ BAD = [
     (lambda: heatmap(SQUARE, limit="1"), TypeError, "limit", "str '1'"),
     (lambda: figures.attention(plt.gca(), SQUARE, ["a"]), ValueError, "words", "(4, 4)", "got 1"),
     (lambda: figures.similarity(plt.gca(), ROW), ValueError, "matrix", "(4,)"),
-    (lambda: plots.fingerprint(SQUARE, "t"), ValueError, "scores", "(4, 4)"),
+    (lambda: figures.fingerprint(SQUARE, "t"), ValueError, "scores", "(4, 4)"),
     (lambda: lines({"a": [1, 2]}), TypeError, "curve 'a'", "list [1, 2]"),
     (lambda: lines({"a": SQUARE}), ValueError, "curve 'a'", "(4, 4)"),
     (lambda: lines({"a": ROW}, x=ROW[:2]), ValueError, "x", "'a'", "got 2"),

@@ -6,7 +6,7 @@ import pytest
 from pairwise import each_once
 from variants import DYNAMIC, VARIANTS, variants
 
-from course_lab.measures import passport_text
+from course_lab.measures import content_spread, passport_text
 from course_utils import measures
 from course_utils.encodings import NAMES, create, options_of
 
@@ -70,7 +70,7 @@ def test_every_option_can_be_passed(name):
 def test_a_fingerprint_has_a_finite_matrix_for_each_head(variant):
     name, options = variant
     encoding = create(name, d_model=16, n_heads=2, causal=True, **options)
-    for measure in (measures.fingerprint, measures.content_spread):
+    for measure in (measures.fingerprint, content_spread):
         found = measure(encoding, 12)
         assert found.shape == (2, 12, 12)
         assert bool(found.isfinite().all())

@@ -400,8 +400,8 @@ def test_options_are_hashable_readable_and_part_of_the_key():
     plain, given = tiny("kerple"), tiny("kerple", options={"kind": "power", "inside_scale": True})
     assert given == tiny("kerple", options=(("inside_scale", True), ("kind", "power")))
     assert len({plain, given}) == 2
-    assert given.columns()["options"] == 'inside_scale=true, kind="power"'
-    assert "options" not in plain.columns()
+    assert run_keys.recipe_columns(given)["options"] == 'inside_scale=true, kind="power"'
+    assert "options" not in run_keys.recipe_columns(plain)
     first, second = (run_keys.key("any", recipe) for recipe in (plain, given))
     assert first != second and json.loads(json.dumps(second)) == second
     assert second["built_with"] == {"inside_scale": True, "kind": "power"}

@@ -41,7 +41,7 @@ def panels():
 
 def prints():
     encoding = create("sinusoidal", d_model=8, n_heads=2)
-    return plots.fingerprint(measures.fingerprint(encoding, 6), "sinusoidal")
+    return figures.fingerprint(measures.fingerprint(encoding, 6), "sinusoidal")
 
 
 FIGURES = {
@@ -315,7 +315,7 @@ def test_attention_colours_reach_to_one_unless_told_otherwise():
 
 def test_a_fingerprint_has_one_square_a_head_on_one_colour_scale():
     scores = torch.stack([torch.eye(4), 5 * torch.eye(4), torch.zeros(4, 4)])
-    squares = axes_of(plots.fingerprint(scores, "t"))
+    squares = axes_of(figures.fingerprint(scores, "t"))
     assert [ax.get_title() for ax in squares] == ["head 0", "head 1", "head 2"]
     assert len({ax.images[0].get_clim() for ax in squares}) == 1
 
@@ -323,14 +323,14 @@ def test_a_fingerprint_has_one_square_a_head_on_one_colour_scale():
 def test_a_fingerprint_leaves_out_what_all_entries_of_a_head_share():
     scores = torch.randn(2, 4, 4)
     drawn, shifted = (
-        np.asarray(plots.fingerprint(s, "t").axes[1].images[0].get_array())
+        np.asarray(figures.fingerprint(s, "t").axes[1].images[0].get_array())
         for s in (scores, scores + torch.tensor([0.0, 7.0])[:, None, None])
     )
     assert abs(drawn - shifted).max() <= 1e-5
 
 
 def test_the_fingerprint_of_rounding_noise_stays_white():
-    image = plots.fingerprint(1e-7 * torch.randn(1, 4, 4), "t").axes[0].images[0]
+    image = figures.fingerprint(1e-7 * torch.randn(1, 4, 4), "t").axes[0].images[0]
     assert image.get_clim()[1] >= 1e-3
 
 

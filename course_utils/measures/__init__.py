@@ -3,7 +3,6 @@
 Nothing here draws: ``plots`` does. Nothing here trains: ``experiments`` does.
 """
 
-from course_utils.measures.encodings import content_spread as content_spread
 from course_utils.measures.encodings import equivariance_error as equivariance_error
 from course_utils.measures.encodings import fingerprint as fingerprint
 from course_utils.measures.encodings import position_scores as position_scores

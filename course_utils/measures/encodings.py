@@ -73,32 +73,18 @@ def fingerprint(encoding: PositionalEncoding, length: int) -> Float[Tensor, "hea
     are averaged over 64 such rows: 32 random tokens, always the same, and their negatives. So
     terms that change sign with the token cancel, and the scores of a single row look different:
     word times position in a scheme that adds to the embeddings, query times offset in others
-    (Shaw, Transformer-XL, DeBERTa, CoPE). :func:`content_spread` shows them. Mask and softmax
-    come later: entries above the diagonal mean nothing where ``encoding.causal`` is True.
+    (Shaw, Transformer-XL, DeBERTa, CoPE). Mask and softmax come later: entries above the diagonal
+    mean nothing where ``encoding.causal`` is True.
 
     Row = query position, column = key position, counted from 0, with device and dtype of the
     encoding's own floating-point tensors (float32 on the CPU if it has none).
     """
-    scores, _ = _scores_of_identical_tokens(encoding, length)
+    scores, _ = scores_of_identical_tokens(encoding, length)
     return scores.mean(0)
 
 
-def content_spread(
-    encoding: PositionalEncoding, length: int
-) -> Float[Tensor, "heads length length"]:
-    """How much the part of each score that position adds depends on the token.
-
-    The root mean square, over the tokens of :func:`fingerprint`, of what the encoding adds to
-    the score beyond the fingerprint: 0 for a bias that is the same for every token (ALiBi, T5),
-    large where it depends on the query (Shaw).
-    """
-    scores, plain = _scores_of_identical_tokens(encoding, length)
-    added = scores - plain
-    return (added - added.mean(0)).square().mean(0).sqrt()
-
-
 @torch.no_grad()
-def _scores_of_identical_tokens(encoding: PositionalEncoding, length: int) -> tuple[Tensor, Tensor]:
+def scores_of_identical_tokens(encoding: PositionalEncoding, length: int) -> tuple[Tensor, Tensor]:
     """Scores of rows of identical tokens, with the encoding and without any position."""
     n = validation.integer("length", length)
     validation.instance("encoding", encoding, PositionalEncoding, "a PositionalEncoding")

@@ -4,7 +4,6 @@ A recipe and a text decide all numbers of a run.
 """
 
 import dataclasses
-import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -110,15 +109,6 @@ class Recipe:
             validation.choice(f"option of {self.encoding!r}", name, options_of(self.encoding))
             options[name] = _frozen(name, value)
         object.__setattr__(self, "options", tuple(sorted(options.items())))
-
-    def columns(self) -> dict[str, Any]:
-        """The recipe as columns of a table. ``options`` is text, and left out if there are none."""
-        columns = dataclasses.asdict(self)
-        del columns["options"]
-        if self.options:
-            pairs = [f"{name}={json.dumps(value)}" for name, value in self.options]
-            columns["options"] = ", ".join(pairs)
-        return columns
 
 
 def _frozen(name: str, value: Any) -> Any:

@@ -14,7 +14,6 @@ from course_utils.plots.curves import lines as lines
 from course_utils.plots.curves import seed_curves as seed_curves
 from course_utils.plots.identities import Identity as Identity
 from course_utils.plots.identities import identity as identity
-from course_utils.plots.matrices import fingerprint as fingerprint
 from course_utils.plots.matrices import heatmap as heatmap
 from course_utils.plots.style import png as png
 from course_utils.plots.style import quick_png as quick_png

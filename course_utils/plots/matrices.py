@@ -1,11 +1,10 @@
-"""Pictures of matrices: heatmaps and fingerprints."""
+"""A picture of a matrix."""
 
 import matplotlib.pyplot as plt
 import numpy as np
 import torch
 from matplotlib.axes import Axes
 from matplotlib.colors import Colormap
-from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 from torch import Tensor
 
@@ -88,26 +87,3 @@ def _colours(low: float, high: float) -> Colormap:
     if low < 0 < high:
         name = DIVERGING
     return plt.get_cmap(name).with_extremes(bad=(0, 0, 0, 0))
-
-
-def fingerprint(scores: Tensor, title: str) -> Figure:
-    """Draw an encoding's fingerprint, one square a head on one colour scale.
-
-    ``scores`` are (heads, length, length) from ``measures.fingerprint``. What every entry of a
-    head shares is taken off first, since the softmax ignores it.
-    """
-    validation.tensor("scores", scores, "(heads, length, length)", ndim=3)
-    scores = scores.detach()
-    centred = scores - scores.mean(dim=(-1, -2), keepdim=True)
-    limit = max(float(centred.abs().max()), 1e-3)  # rounding noise stays white
-    fig, axes = plt.subplots(
-        1, len(scores), figsize=(2.3 * len(scores) + 0.8, 3.3), sharey=True, squeeze=False
-    )
-    for head, ax in enumerate(axes[0]):
-        image = heatmap(
-            ax, centred[head], title=f"head {head}", xlabel="key position", limit=limit, equal=True
-        )
-    axes[0, 0].set_ylabel("query position")
-    fig.colorbar(image, ax=axes, label="score − mean", shrink=0.8)
-    fig.suptitle(title)
-    return fig

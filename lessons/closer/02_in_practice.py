@@ -430,7 +430,7 @@ scores = measures.fingerprint(encoding, 48)
 centred = scores - scores.mean((-1, -2), keepdim=True)
 ranges = [f"{(head.max() - head.min()).item():.2f}" for head in centred]
 plots.show(
-    plots.fingerprint(scores, "Fingerprint of sinusoidal"),
+    figures.fingerprint(scores, "Fingerprint of sinusoidal"),
     "Four squares, one a head. Head 0 has a narrow band along the diagonal, head 1 a wide one, "
     f"heads 2 and 3 are almost blank. Spread of the scores: {', '.join(ranges)}.",
 )
