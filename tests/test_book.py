@@ -39,7 +39,7 @@ def chapter(html: str) -> str:
 # ------------------------------------------------------------------------- a chapter
 
 
-def test_a_question_says_what_can_be_chosen_and_its_answer_stands_open_behind_a_bar() -> None:
+def test_a_question_says_what_can_be_chosen_and_its_answer_stands_open_behind_a_bar():
     text = on_paper(ASK, ANSWER)
     assert "<b>Predict.</b> Who &lt;is&gt; it?" in text
     assert "<ul><li>you</li><li>me</li></ul></div>" in text
@@ -51,13 +51,13 @@ def test_a_question_says_what_can_be_chosen_and_its_answer_stands_open_behind_a_
     assert "om-verdict" not in text and "guess to make" not in text
 
 
-def test_a_number_is_asked_for_with_its_unit() -> None:
+def test_a_number_is_asked_for_with_its_unit():
     for question, asks in (("long?\n  (a number in m)", ", in m."), ("many?\n  (a number)", ".")):
         ask = code("guess = predict_number()", shown(f"Predict: How {question}"))
         assert f"<p>A number{asks}</p>" in on_paper(ask)
 
 
-def test_a_claim_has_its_scope_once_and_every_verdict() -> None:
+def test_a_claim_has_its_scope_once_and_every_verdict():
     settle = code("myths.settle(1)", verdict(**CLAIM), verdict(model="mini", first_verdict="false"))
     text = on_paper(MYTHS, settle)
     assert text.count("Judged on: whole turns.") == 1
@@ -67,7 +67,7 @@ def test_a_claim_has_its_scope_once_and_every_verdict() -> None:
     assert "depends</li>" not in text
 
 
-def test_code_that_only_draws_is_left_out_and_what_it_drew_is_not() -> None:
+def test_code_that_only_draws_is_left_out_and_what_it_drew_is_not():
     words = "<details><summary>In words</summary>me, largest</details>"
     shows = [picture("me, largest"), shown("In words: me, largest", **{"text/html": words})]
     board = code("#@title The board\ndraw()", *shows, tags=["plumbing"])
@@ -79,7 +79,7 @@ def test_code_that_only_draws_is_left_out_and_what_it_drew_is_not() -> None:
     assert text.count("me, largest") == 1, "a description is read out, not printed"
 
 
-def test_hints_and_solutions_stand_at_the_end_in_order() -> None:
+def test_hints_and_solutions_stand_at_the_end_in_order():
     from course_lab.checks.lesson02 import check_before_after, check_tell_time
 
     cells = []
@@ -100,7 +100,7 @@ def test_hints_and_solutions_stand_at_the_end_in_order() -> None:
         assert [text.count(hint) for hint in hints] == [1, 1, 1]
 
 
-def test_each_chapter_has_its_own_solutions_at_its_end() -> None:
+def test_each_chapter_has_its_own_solutions_at_its_end():
     solution = '<details class="om-solution"><summary>A solution</summary>{}</details>'
     chapters = "".join(
         f'<span id="document-{name}"></span><section><h2>{name}</h2>'
@@ -114,14 +114,14 @@ def test_each_chapter_has_its_own_solutions_at_its_end() -> None:
         assert text.count("For exercise 1 ") == 1
 
 
-def test_an_explorer_is_described_and_no_module_is_asked_for() -> None:
+def test_an_explorer_is_described_and_no_module_is_asked_for():
     words = "Explorer: hands of a clock. Controls: base: 100. Run the cell to move them."
     text = on_paper(code("explorers.clocks(base=100)", shown(words)))
     assert "hands of a clock" in text and "(It moves on the course's site.)" in text
     assert "data-module" not in text and "JavaScript" not in text
 
 
-def test_nothing_is_left_to_click() -> None:
+def test_nothing_is_left_to_click():
     live = '<div class="om-live" data-module="x.js" data-start="{}"><p>It reads.</p></div>'
     links = '<p class="om-links">Run it: <a href="n.ipynb" download="">Notebook</a></p>'
     hidden = folded("Code", folded("More", ["Hidden."]), class_="om-code")
@@ -133,7 +133,7 @@ def test_nothing_is_left_to_click() -> None:
     assert "Hidden." not in text and "Notebook" not in text
 
 
-def test_a_formula_becomes_mathml_and_one_that_mathjax_has_not_seen_is_refused() -> None:
+def test_a_formula_becomes_mathml_and_one_that_mathjax_has_not_seen_is_refused():
     body = '<p><span class="math notranslate nohighlight">\\(a &lt; b\\)</span></p>'
     text = book_page.with_mathml(body, {"a < b": "<math ><mi>a</mi></math>"})
     assert text == '<p><span><math alttext="a &lt; b" ><mi>a</mi></math></span></p>'
@@ -141,15 +141,13 @@ def test_a_formula_becomes_mathml_and_one_that_mathjax_has_not_seen_is_refused()
         book_page.with_mathml(body, {})
 
 
-def test_every_lesson_has_its_closer_look_behind_it() -> None:
+def test_every_lesson_has_its_closer_look_behind_it():
     names = ["01_a", "02_b", "closer/02_c", "closer/02_d"]
     assert build_book.chapters(names) == ["01_a", "02_b", "closer/02_c", "closer/02_d"]
     assert build_book.chapters(["01_a", "02_b", "closer/01_x"]) == ["01_a", "closer/01_x", "02_b"]
 
 
-def test_without_chromium_the_book_is_refused_in_words(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_without_chromium_the_book_is_refused_in_words(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(build_book, "find_chromium", lambda: None)
     assert build_book.main(["--out", str(tmp_path)]) == 1
     assert "no Chromium on PATH" in capsys.readouterr().err
@@ -160,7 +158,7 @@ def test_without_chromium_the_book_is_refused_in_words(
 
 
 @pytest.fixture(scope="module")
-def book(tmp_path_factory: pytest.TempPathFactory) -> tuple[bytes, zipfile.ZipFile]:
+def book(tmp_path_factory):
     """PDF and EPUB."""
     if not find_chromium():
         pytest.skip("no Chromium on PATH; ORDER_MATTERS_CHROMIUM can name one")
@@ -172,9 +170,7 @@ def book(tmp_path_factory: pytest.TempPathFactory) -> tuple[bytes, zipfile.ZipFi
 
 @pytest.mark.browser
 @pytest.mark.thorough
-def test_the_pdf_has_an_outline_and_reads_its_pictures_out(
-    book: tuple[bytes, zipfile.ZipFile],
-) -> None:
+def test_the_pdf_has_an_outline_and_reads_its_pictures_out(book):
     pdf, _ = book
     assert pdf.startswith(b"%PDF") and len(re.findall(rb"/Type /Page\b", pdf)) > 150
     for part in (b"/Outlines", b"/StructTreeRoot", b"/Lang (en)"):
@@ -186,7 +182,7 @@ def test_the_pdf_has_an_outline_and_reads_its_pictures_out(
 
 @pytest.mark.browser
 @pytest.mark.thorough
-def test_the_epub_is_what_readers_expect(book: tuple[bytes, zipfile.ZipFile]) -> None:
+def test_the_epub_is_what_readers_expect(book):
     _, epub = book
     first = epub.infolist()[0]
     assert (first.filename, first.compress_type) == ("mimetype", zipfile.ZIP_STORED)

@@ -34,7 +34,7 @@ ACTIVE = "window.jupyterapp.shell.currentWidget.content.activeCellIndex"
 
 
 @pytest.fixture(scope="module")
-def page(browser: Any, jupyterlab: tuple[Path, str, str]) -> Any:
+def page(browser, jupyterlab):
     """A notebook in JupyterLab with a cell for each explorer, run."""
     folder, address, token = jupyterlab
     calls = [f"explorers.{name}()" for name in explorers.ALL]
@@ -75,9 +75,7 @@ EVERY = some("name", list(explorers.ALL), quick=SOME)
 
 
 @EVERY
-def test_dragging_a_slider_changes_the_picture_and_the_sentence_follows(
-    page: Any, name: str
-) -> None:
+def test_dragging_a_slider_changes_the_picture_and_the_sentence_follows(page, name):
     root = explorer(page, name)
     slider, output = root.locator("input[type=range]").first, root.locator("output").first
     before = root.evaluate(PICTURE), output.text_content(), root.locator(SENTENCE).text_content()
@@ -94,9 +92,7 @@ def test_dragging_a_slider_changes_the_picture_and_the_sentence_follows(
 
 
 @EVERY
-def test_every_control_works_by_keyboard_and_the_notebook_stays_where_it_is(
-    page: Any, name: str
-) -> None:
+def test_every_control_works_by_keyboard_and_the_notebook_stays_where_it_is(page, name):
     root = explorer(page, name)
     for control in root.locator("input, select").all():
         control.focus()
@@ -124,7 +120,7 @@ def unchanged(control: Any, key: str) -> bool:
     return key in ("Home", "End") or control.evaluate("input => input.max - input.min < 2")
 
 
-def test_the_sentence_is_spoken_once_the_slider_rests(page: Any) -> None:
+def test_the_sentence_is_spoken_once_the_slider_rests(page):
     root = explorer(page, "wanted_distance")
     slider, spoken = root.locator("input[type=range]").first, root.locator(SPOKEN)
     slider.focus()
@@ -143,7 +139,7 @@ def test_the_sentence_is_spoken_once_the_slider_rests(page: Any) -> None:
     assert "largest at distance 10." in spoken.text_content()
 
 
-def test_the_theme_of_jupyterlab_is_followed(page: Any) -> None:
+def test_the_theme_of_jupyterlab_is_followed(page):
     root = explorer(page, "frequencies")
     corner = """root => {
         const context = root.querySelector("canvas").getContext("2d");
@@ -158,7 +154,7 @@ def test_the_theme_of_jupyterlab_is_followed(page: Any) -> None:
         assert (root.evaluate(corner) == light) == (expected == "light")
 
 
-def test_a_learners_profile_is_drawn_with_the_mouse(page: Any) -> None:
+def test_a_learners_profile_is_drawn_with_the_mouse(page):
     root = explorer(page, "profile")
     panel = root.locator(".om-draggable")
     panel.scroll_into_view_if_needed()
@@ -172,7 +168,7 @@ def test_a_learners_profile_is_drawn_with_the_mouse(page: Any) -> None:
     assert root.locator("select").input_value() == "my own"
 
 
-def test_an_explorer_of_the_kernel_still_follows_an_arrow_key(page: Any) -> None:
+def test_an_explorer_of_the_kernel_still_follows_an_arrow_key(page):
     box = page.locator(".jp-OutputArea-child", has=page.locator("img.widget-image")).last
     picture, handle = box.locator("img.widget-image").first, box.locator(".noUi-handle").first
     before = picture.get_attribute("src")

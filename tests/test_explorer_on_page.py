@@ -1,6 +1,5 @@
 """Explorers on a plain page without a kernel: on a phone, in the dark, for those who listen."""
 
-from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -19,7 +18,7 @@ EVERY = pytest.mark.parametrize("name", explorers.ALL)
 
 
 @pytest.fixture
-def mounted(browser: Any) -> Iterator[Callable[..., Any]]:
+def mounted(browser):
     """A function that mounts an explorer on a page of its own; pages must not complain."""
     complaints: list[str] = []
     contexts = []
@@ -44,7 +43,7 @@ def mounted(browser: Any) -> Iterator[Callable[..., Any]]:
 
 
 @EVERY
-def test_a_phone_in_the_dark_shows_all_of_it(mounted: Callable[..., Any], name: str) -> None:
+def test_a_phone_in_the_dark_shows_all_of_it(mounted, name):
     page = mounted(name, viewport=PHONE, color_scheme="dark")
     assert page.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
     assert page.locator(".om").get_attribute("data-theme") == "dark"
@@ -59,9 +58,7 @@ def test_a_phone_in_the_dark_shows_all_of_it(mounted: Callable[..., Any], name: 
 
 
 @EVERY
-def test_who_listens_is_told_every_controls_name_and_value_and_what_is_seen(
-    mounted: Callable[..., Any], name: str
-) -> None:
+def test_who_listens_is_told_every_controls_name_and_value_and_what_is_seen(mounted, name):
     page, explorer = mounted(name), explorers.ALL[name]
     roles = {"range": "slider", "checkbox": "checkbox", None: "combobox"}
     for control in page.locator("input, select").all():
@@ -81,9 +78,7 @@ def test_who_listens_is_told_every_controls_name_and_value_and_what_is_seen(
     )
 
 
-def test_a_mounted_explorer_starts_where_it_is_told_and_can_be_set_and_removed(
-    mounted: Callable[..., Any],
-) -> None:
+def test_a_mounted_explorer_starts_where_it_is_told_and_can_be_set_and_removed(mounted):
     page = mounted("frequencies", "{base: 123.4, pair: 31}")
     assert page.get_by_role("slider", name="base").get_attribute("aria-valuetext") == "123.4"
     page.evaluate("explorer.set({d_model: 8})")
@@ -123,9 +118,7 @@ SHAKE = """([count, seed]) => {
 
 
 @pytest.mark.thorough
-def test_after_200_random_events_every_value_is_valid_and_the_picture_whole(
-    mounted: Callable[..., Any],
-) -> None:
+def test_after_200_random_events_every_value_is_valid_and_the_picture_whole(mounted):
     page = mounted("clocks")
     for seed, (name, explorer) in enumerate(explorers.ALL.items(), start=1):
         page.evaluate("explorer.remove()")
@@ -134,7 +127,7 @@ def test_after_200_random_events_every_value_is_valid_and_the_picture_whole(
         assert page.evaluate(SHAKE, [200, seed]) == [], name
 
 
-def test_two_explorers_on_a_page_do_not_meet(mounted: Callable[..., Any]) -> None:
+def test_two_explorers_on_a_page_do_not_meet(mounted):
     page = mounted("wanted_distance")
     page.evaluate("document.querySelector('main').append(document.createElement('div'))")
     last = "document.querySelector('main > div:last-child')"
@@ -144,7 +137,7 @@ def test_two_explorers_on_a_page_do_not_meet(mounted: Callable[..., Any]) -> Non
     assert len(ids) == len(set(ids))
 
 
-def test_narrowing_the_page_moves_panels_below_each_other(mounted: Callable[..., Any]) -> None:
+def test_narrowing_the_page_moves_panels_below_each_other(mounted):
     page = mounted("frequencies")
     tops = "[...document.querySelectorAll('.om-panel')].map(box => box.getBoundingClientRect().top)"
     assert len(set(page.evaluate(tops))) == 1
@@ -152,7 +145,7 @@ def test_narrowing_the_page_moves_panels_below_each_other(mounted: Callable[...,
     page.wait_for_function(f"new Set({tops}).size === 3", timeout=10 * SECONDS)
 
 
-def test_keys_and_presses_on_an_explorer_do_not_reach_the_page(mounted: Callable[..., Any]) -> None:
+def test_keys_and_presses_on_an_explorer_do_not_reach_the_page(mounted):
     page = mounted("frequencies")
     page.evaluate(
         "window.heard = 0; for (const kind of ['keydown', 'pointerdown', 'mousedown'])"
@@ -163,7 +156,7 @@ def test_keys_and_presses_on_an_explorer_do_not_reach_the_page(mounted: Callable
     assert page.evaluate("window.heard") == 0
 
 
-def test_a_point_of_the_profile_is_set_by_keyboard_too(mounted: Callable[..., Any]) -> None:
+def test_a_point_of_the_profile_is_set_by_keyboard_too(mounted):
     page = mounted("profile")
     page.get_by_role("slider", name="point at").focus()
     page.keyboard.press("Home")
@@ -176,7 +169,7 @@ def test_a_point_of_the_profile_is_set_by_keyboard_too(mounted: Callable[..., An
     assert page.evaluate("explorer.state.height") == 0
 
 
-def test_nothing_moves_by_itself(mounted: Callable[..., Any]) -> None:
+def test_nothing_moves_by_itself(mounted):
     """So a reader who wants less motion gets none."""
     page = mounted("clocks")
     moving = (

@@ -354,7 +354,7 @@ def test_every_explorer_has_a_twin():
 
 
 @pytest.mark.parametrize("name", TWINS)
-def test_the_browsers_numbers_are_those_of_course_utils(name: str) -> None:
+def test_the_browsers_numbers_are_those_of_course_utils(name):
     starts = [*ends(explorers.ALL[name]), *INSIDE.get(name, [])]
     for view in look(explorers.ALL[name], starts, numbers=True):
         expected = TWINS[name](**view["state"])

@@ -7,7 +7,6 @@ import base64
 import html
 import os
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +57,7 @@ def described(notebook: NotebookNode) -> list[str | None]:
 
 
 @pytest.fixture(scope="module")
-def open_notebook(browser: Any, jupyterlab: tuple[Path, str, str]) -> Callable[[Path], Any]:
+def open_notebook(browser, jupyterlab):
     """A function that copies a notebook and opens it in JupyterLab, as saved and not trusted."""
     folder, address, token = jupyterlab
 
@@ -96,7 +95,7 @@ def pictured(page: Any, name: str) -> None:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("path", [named(path) for path in LESSONS])
-def test_every_figure_has_its_words_in_jupyterlab(open_notebook: Any, path: Path) -> None:
+def test_every_figure_has_its_words_in_jupyterlab(open_notebook, path):
     texts = described(nbformat.read(path, as_version=4))
     page = open_notebook(path)
     page.wait_for_function(
@@ -117,7 +116,7 @@ def test_every_figure_has_its_words_in_jupyterlab(open_notebook: Any, path: Path
 
 
 @pytest.mark.parametrize("path", [named(path) for path in LESSONS])
-def test_every_figure_has_its_words_on_a_page(browser: Any, tmp_path: Path, path: Path) -> None:
+def test_every_figure_has_its_words_on_a_page(browser, tmp_path, path):
     notebook = nbformat.read(path, as_version=4)
     page = visit(browser, converted(notebook, "lab", tmp_path))
     assert page.evaluate(WORDS) == described(notebook)
@@ -126,7 +125,7 @@ def test_every_figure_has_its_words_on_a_page(browser: Any, tmp_path: Path, path
 
 
 @pytest.mark.parametrize("path", [named(path) for path in LESSONS])
-def test_every_figure_has_an_alternative_text_on_a_classic_page(tmp_path: Path, path: Path) -> None:
+def test_every_figure_has_an_alternative_text_on_a_classic_page(tmp_path, path):
     notebook = nbformat.read(path, as_version=4)
     page = converted(notebook, "classic", tmp_path).read_text(encoding="utf-8")
     pictures = BeautifulSoup(page, "html.parser").select(".output_png img")
@@ -145,8 +144,8 @@ plots.show(plt.figure(figsize=(3, 2)), "nothing at all")
 
 @pytest.mark.thorough
 def test_plumbing_is_folded_in_jupyterlab_and_what_it_shows_when_run_is_not(
-    open_notebook: Any, tmp_path: Path
-) -> None:
+    open_notebook, tmp_path
+):
     folded = new_code_cell(FIGURE, id="folded")
     fold(folded)
     cells = [folded, new_code_cell("print('read me')", id="plain")]
@@ -165,9 +164,7 @@ def test_plumbing_is_folded_in_jupyterlab_and_what_it_shows_when_run_is_not(
     page.close()
 
 
-def test_a_page_with_a_figure_without_words_is_noticed(
-    browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_page_with_a_figure_without_words_is_noticed(browser, tmp_path, monkeypatch):
     """That the tests above can fail, and what a description may hold."""
     import IPython.display
     import matplotlib.pyplot as plt

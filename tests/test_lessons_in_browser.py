@@ -6,7 +6,6 @@ Run with -s to see how long explorers take.
 import shutil
 import statistics
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +37,7 @@ SEEN = "(root) => root.querySelector('.om-picture').innerHTML + root.innerText"
 
 
 @pytest.fixture(scope="module", params=LESSONS, ids=lambda path: path.stem)
-def page(request: pytest.FixtureRequest, browser: Any, jupyterlab: tuple) -> Iterator[Any]:
+def page(request, browser, jupyterlab):
     """A lesson in JupyterLab, run."""
     folder, address, token = jupyterlab
     shutil.copy(request.param, folder)
@@ -56,7 +55,7 @@ def code(page: Any) -> str:
     return "\n".join(cell.source for cell in page.source.cells if cell.cell_type == "code")
 
 
-def test_every_cell_runs_without_an_error(page: Any) -> None:
+def test_every_cell_runs_without_an_error(page):
     names = [cell.id for cell in page.source.cells if cell.cell_type == "code"]
     cells = [cell for cell in page.evaluate(CELLS) if cell["id"] in names]  # none typed since
     assert [cell["id"] for cell in cells] == names
@@ -68,7 +67,7 @@ def test_every_cell_runs_without_an_error(page: Any) -> None:
     assert [source for source in waiting if "".join(source).strip()] == []
 
 
-def test_every_explorer_follows_mouse_and_keyboard(page: Any) -> None:
+def test_every_explorer_follows_mouse_and_keyboard(page):
     page.wait_for_function(
         "count => document.querySelectorAll('.om:has(svg)').length >= count",
         arg=sum(line.startswith("explorers.") for line in code(page).splitlines()),
@@ -112,7 +111,7 @@ def moved(page: Any, box: Any) -> float:
     return 1000 * (time.perf_counter() - start)
 
 
-def test_every_prediction_can_be_made_and_is_recorded(page: Any) -> None:
+def test_every_prediction_can_be_made_and_is_recorded(page):
     questions = page.locator(".widget-vbox", has=page.get_by_text("Predict."))
     assert questions.count() >= code(page).count("widgets.predict")
     for question in questions.all():
@@ -125,7 +124,7 @@ def test_every_prediction_can_be_made_and_is_recorded(page: Any) -> None:
         question.get_by_text("Recorded").wait_for(timeout=30 * SECONDS)
 
 
-def test_every_check_waits_for_an_answer_and_gives_three_hints(page: Any) -> None:
+def test_every_check_waits_for_an_answer_and_gives_three_hints(page):
     names = {word.split("(")[0] for word in code(page).split() if word.startswith("check_")}
     checks = sorted(name for name in names if name.isidentifier())
     for name in checks:

@@ -36,7 +36,7 @@ OUTPUT_TOLERANCE = 1e-6
 
 
 @pytest.fixture(scope="module")
-def page(tmp_path_factory: pytest.TempPathFactory) -> SimpleNamespace:
+def page(tmp_path_factory):
     """The names that the examples define, run in their order, and the lines they print."""
     names: dict = {}
     printed = StringIO()

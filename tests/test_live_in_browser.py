@@ -4,7 +4,6 @@ import json
 import re
 import threading
 import time
-from collections.abc import Callable, Iterator
 from http.server import ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -60,7 +59,7 @@ class Handler(build_site.Handler):
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def site(tmp_path_factory):
     """The address of a folder with a plain page for each live model, in the site's colours."""
     folder = tmp_path_factory.mktemp("live")
     live_modules.write(folder)
@@ -82,7 +81,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.fixture
-def opened(browser: Any, site: str) -> Iterator[Callable[..., Any]]:
+def opened(browser, site):
     """A function that opens the page of a live model; none may complain or ask elsewhere."""
     readers = []
     Handler.requests, Handler.how, Handler.go_on = [], "whole", threading.Event()
@@ -118,9 +117,7 @@ def rest(page: Any) -> None:
 
 
 @pytest.mark.parametrize("name", [place.name for place in site_live.PLACES.values()])
-def test_nothing_of_the_model_is_loaded_before_it_is_asked_for(
-    opened: Callable[..., Any], name: str
-) -> None:
+def test_nothing_of_the_model_is_loaded_before_it_is_asked_for(opened, name):
     page = opened(name)
     page.wait_for_load_state("networkidle")
     needs = {f"{name}.html", f"{name}.js", "panel.js", "live.css", "furo.css", "site.css"}
@@ -130,9 +127,7 @@ def test_nothing_of_the_model_is_loaded_before_it_is_asked_for(
     assert Handler.requests.count(MODEL) == 1
 
 
-def test_the_bar_moves_with_the_bytes_and_loading_can_be_cancelled(
-    opened: Callable[..., Any],
-) -> None:
+def test_the_bar_moves_with_the_bytes_and_loading_can_be_cancelled(opened):
     page = opened("pairs_off")
     Handler.how = "late"
     page.get_by_role("button", name=re.compile("MB$")).click()
@@ -162,9 +157,7 @@ def test_the_bar_moves_with_the_bytes_and_loading_can_be_cancelled(
         ("damaged", "The model did not come. The file is damaged."),
     ],
 )
-def test_a_failure_is_told_in_words_and_can_be_tried_again(
-    opened: Callable[..., Any], how: str, message: str
-) -> None:
+def test_a_failure_is_told_in_words_and_can_be_tried_again(opened, how, message):
     page = opened("pairs_off")
     Handler.how = how
     page.get_by_role("button", name=re.compile("MB$")).click()
@@ -174,7 +167,7 @@ def test_a_failure_is_told_in_words_and_can_be_tried_again(
     page.get_by_role("table").wait_for(timeout=LATE)
 
 
-def test_pairs_are_switched_off_by_keyboard_and_by_groups(opened: Callable[..., Any]) -> None:
+def test_pairs_are_switched_off_by_keyboard_and_by_groups(opened):
     page = opened("pairs_off")
     load(page)
     rest(page)
@@ -195,7 +188,7 @@ def test_pairs_are_switched_off_by_keyboard_and_by_groups(opened: Callable[..., 
     assert losses(page, "stopped") == [trained], "what was read once is at hand"
 
 
-def test_hands_are_slowed_by_keyboard_and_losses_follow(opened: Callable[..., Any]) -> None:
+def test_hands_are_slowed_by_keyboard_and_losses_follow(opened):
     page = opened("stretch")
     load(page)
     assert page.get_by_role("slider").count() == 17
@@ -247,7 +240,7 @@ def in_worker(page: Any, ask: str) -> Any:
     return page.evaluate(IN_WORKER.replace("ASK", ask).replace("LATE", str(LATE)), start)
 
 
-def test_the_worker_drops_what_is_no_longer_wanted(opened: Callable[..., Any]) -> None:
+def test_the_worker_drops_what_is_no_longer_wanted(opened):
     ask = """for (const way of ["step", "NTK-aware", "YaRN"]) {
         want(way, { ...ready.ways[way], kept: Array(16).fill(1) });
     }
@@ -259,12 +252,12 @@ def test_the_worker_drops_what_is_no_longer_wanted(opened: Callable[..., Any]) -
     )
 
 
-def test_a_worker_that_cannot_go_on_says_so(opened: Callable[..., Any]) -> None:
+def test_a_worker_that_cannot_go_on_says_so(opened):
     ask = 'want("no speeds", {}); return (await answer(({ failed }) => failed)).failed;'
     assert "TypeError" in in_worker(opened("stretch"), ask)
 
 
-def test_an_estimate_knows_how_hard_the_parts_are(opened: Callable[..., Any]) -> None:
+def test_an_estimate_knows_how_hard_the_parts_are(opened):
     page = opened("stretch")
     estimated = """async () => {
       const { estimate } = await import("/panel.js");
@@ -282,9 +275,7 @@ def test_an_estimate_knows_how_hard_the_parts_are(opened: Callable[..., Any]) ->
 @pytest.mark.thorough
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("name", ["stretch", "pairs_off"])
-def test_a_phone_shows_all_of_it_legibly(
-    opened: Callable[..., Any], name: str, scheme: str
-) -> None:
+def test_a_phone_shows_all_of_it_legibly(opened, name, scheme):
     page = opened(name, viewport=PHONE, color_scheme=scheme)
     load(page)
     page.locator(".om-live-bar").first.wait_for(timeout=LATE)
@@ -295,7 +286,7 @@ def test_a_phone_shows_all_of_it_legibly(
             assert control.bounding_box()["height"] >= 17
 
 
-def test_without_javascript_a_page_says_what_would_be_there(site: str, browser: Any) -> None:
+def test_without_javascript_a_page_says_what_would_be_there(site, browser):
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(f"{site}/stretch.html")

@@ -100,7 +100,7 @@ def whole(name: str, n: int) -> list[dict[str, Any]]:
 
 
 @pytest.fixture(scope="module")
-def read(tmp_path_factory: pytest.TempPathFactory) -> dict[Any, list[float]]:
+def read(tmp_path_factory):
     """What JavaScript finds: the loss of each byte of a part, by setting and length.
 
     Under "whole", of all bytes of the passage, at 64 and as trained.
@@ -119,9 +119,7 @@ def passage() -> torch.Tensor:
 
 
 @pytest.mark.parametrize(("name", "n"), EACH)
-def test_each_byte_is_read_as_torch_reads_it(
-    read: dict[Any, list[float]], name: str, n: int
-) -> None:
+def test_each_byte_is_read_as_torch_reads_it(read, name, n):
     model, _ = setting(name)
     windows = text.sliding(passage()[:, : PARTS[name] + COUNT + 1], length=n, first=PARTS[name])
     expected = trained_models.losses(model, windows)[windows.targets >= 0]
@@ -130,7 +128,7 @@ def test_each_byte_is_read_as_torch_reads_it(
     torch.testing.assert_close(losses, expected, rtol=0, atol=CLOSE)
 
 
-def test_settings_differ_by_more_than_that(read: dict[Any, list[float]]) -> None:
+def test_settings_differ_by_more_than_that(read):
     plain = shipped.model("rope")
     for name in set(MAKERS) - {"as trained"}:
         windows = text.sliding(
@@ -140,7 +138,7 @@ def test_settings_differ_by_more_than_that(read: dict[Any, list[float]]) -> None
         assert abs(sum(read[name, 64]) / COUNT - unchanged) > 100 * CLOSE
 
 
-def test_a_page_reads_all_bytes_that_lesson_08_judges() -> None:
+def test_a_page_reads_all_bytes_that_lesson_08_judges():
     held_out = text.spread(text.split(text.documentation()).held_out, 3)[:, : 3 * 1024 + 1]
     on_page = site_live.passage()
     assert torch.equal(passage(), held_out[1:2]), "its `passage`"
@@ -169,14 +167,14 @@ def mean(losses: list[float]) -> float:
     return sum(losses) / len(losses)
 
 
-def test_a_page_shows_what_lesson_08_printed(read: dict[Any, list[float]]) -> None:
+def test_a_page_shows_what_lesson_08_printed(read):
     at_64, _ = printed("08_stretching_rope", LINE)["none"]
     assert f"{mean(read['whole']):.1f}" == at_64
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("slowed", SLOWED)
-def test_a_page_shows_what_lesson_08_printed_of_each_way(tmp_path: Path, slowed: str) -> None:
+def test_a_page_shows_what_lesson_08_printed_of_each_way(tmp_path, slowed):
     for column, n in enumerate((64, 512)):
         (losses,) = live_modules.losses(tmp_path, whole(SLOWED[slowed], n))
         assert f"{mean(losses):.1f}" == printed("08_stretching_rope", LINE)[slowed][column]
@@ -184,7 +182,7 @@ def test_a_page_shows_what_lesson_08_printed_of_each_way(tmp_path: Path, slowed:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", site_live.WAYS)
-def test_a_whole_passage_is_read_as_lesson_08_reads_it(tmp_path: Path, name: str) -> None:
+def test_a_whole_passage_is_read_as_lesson_08_reads_it(tmp_path, name):
     model, _ = way(name)
     for n in LENGTHS:
         expected, judged = sliding_loss(model, passage(), n, 1024)
@@ -193,7 +191,7 @@ def test_a_whole_passage_is_read_as_lesson_08_reads_it(tmp_path: Path, name: str
         assert mean(losses) == pytest.approx(expected, abs=1e-5)
 
 
-def test_what_the_page_says_of_fast_and_slow_pairs_is_so() -> None:
+def test_what_the_page_says_of_fast_and_slow_pairs_is_so():
     losses = site_live.without_pairs()
     lost = {name: loss - losses["all"] for name, loss in losses.items()}
     assert min(lost["fast_stopped"], lost["fast_out"]) > 1
@@ -209,7 +207,7 @@ def cells_with(*texts: str) -> list[Any]:
     return cells
 
 
-def test_a_live_model_stands_before_its_paragraph() -> None:
+def test_a_live_model_stands_before_its_paragraph():
     cells = cells_with("**Look:** a\n\nb\n\n## A short fine-tuning\n\nc", "d")
     before = deepcopy(cells)
     with_model = site_live.inserted(cells, "08_stretching_rope")
@@ -224,12 +222,12 @@ def test_a_live_model_stands_before_its_paragraph() -> None:
 @pytest.mark.parametrize(
     "texts", [("a",), ("## A short fine-tuning",) * 2, ("see ## A short fine-tuning",)]
 )
-def test_a_lesson_that_has_changed_says_where_its_live_model_is_named(texts: tuple[str]) -> None:
+def test_a_lesson_that_has_changed_says_where_its_live_model_is_named(texts):
     with pytest.raises(BuildError, match="08_stretching_rope has not one paragraph .*PLACES"):
         site_live.inserted(cells_with(*texts), "08_stretching_rope")
 
 
-def test_only_a_page_that_needs_the_model_brings_it() -> None:
+def test_only_a_page_that_needs_the_model_brings_it():
     assert site_live.files(["02_sinusoidal", "closer/02_in_practice"]) == {}
     files = {Path(name).name: content for name, content in site_live.files(["05_rope"]).items()}
     assert files["model.safetensors"] == (ROOT / "data" / "model_rope.safetensors").read_bytes()
@@ -241,7 +239,7 @@ def test_only_a_page_that_needs_the_model_brings_it() -> None:
     assert size and int(size[1]) == len(files["model.safetensors"])
 
 
-def test_the_folder_of_an_older_version_goes(tmp_path: Path) -> None:
+def test_the_folder_of_an_older_version_goes(tmp_path):
     build_site.write(tmp_path, {"static/live-1/a.js": b"1", "static/live-1/deep/b.js": b"2"})
     build_site.write(tmp_path, {"static/live-2/a.js": b"3"})
     assert [path.name for path in (tmp_path / "static").rglob("*")] == ["live-2", "a.js"]

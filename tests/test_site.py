@@ -84,14 +84,14 @@ KEY = site_questions.questions(ASK, "02_waves")[0].key
 # ------------------------------------------------------------------------- text and code
 
 
-def test_the_badge_becomes_a_link_and_no_picture_comes_from_elsewhere() -> None:
+def test_the_badge_becomes_a_link_and_no_picture_comes_from_elsewhere():
     markdown = page().markdown
     assert '<a href="https://example.org/colab">Open in Colab</a>' in markdown
     assert "badge.svg" not in markdown and "![" not in markdown
     assert 'href="_static/notebooks/02_waves.ipynb"' in markdown
 
 
-def test_links_to_notebooks_lead_to_pages() -> None:
+def test_links_to_notebooks_lead_to_pages():
     markdown = page("[a](03_next.ipynb), [b](closer/02_more.ipynb#x)").markdown
     assert "[a](03_next.md), [b](closer/02_more.md#x)" in markdown
     below = numbered([new_markdown_cell(f"{TITLE}\n\n[d](../03_next.ipynb), [e](02_more.ipynb)")])
@@ -100,7 +100,7 @@ def test_links_to_notebooks_lead_to_pages() -> None:
     assert 'href="../_static/notebooks/closer/02_more.ipynb"' in markdown
 
 
-def test_plumbing_is_folded_under_its_first_line_and_the_setup_is_left_out() -> None:
+def test_plumbing_is_folded_under_its_first_line_and_the_setup_is_left_out():
     setup = code("import pathlib  # the setup")
     cells = [new_markdown_cell(TITLE), setup, code("#@title The board\ndraw()", tags=["plumbing"])]
     notebook = numbered(cells)
@@ -111,7 +111,7 @@ def test_plumbing_is_folded_under_its_first_line_and_the_setup_is_left_out() -> 
     assert inside and "draw()" in inside[1] and "#@title" not in markdown
 
 
-def test_code_may_hold_fences_and_html_may_not_break_out() -> None:
+def test_code_may_hold_fences_and_html_may_not_break_out():
     block = site_html.code_block('text = """\n```python\n"""')
     assert block.startswith("````{code-block}") and block.endswith("\n````")
     markdown = page(ASK).markdown
@@ -119,7 +119,7 @@ def test_code_may_hold_fences_and_html_may_not_break_out() -> None:
     assert "<is>" not in re.sub(r"(?s)```.*?```", "", markdown)
 
 
-def test_a_table_of_pandas_comes_without_its_style_in_a_block_that_scrolls() -> None:
+def test_a_table_of_pandas_comes_without_its_style_in_a_block_that_scrolls():
     frame = '<div>\n<style scoped>td {}</style>\n<table border="1" class="dataframe"><tr></tr>\n'
     markdown = page(code("frame", shown("…", **{"text/html": f"{frame}</table></div>"}))).markdown
     assert '<div class="table-wrapper om-table"><div> <table class="docutils">' in markdown
@@ -129,7 +129,7 @@ def test_a_table_of_pandas_comes_without_its_style_in_a_block_that_scrolls() -> 
 # ------------------------------------------------------------------------- pictures and explorers
 
 
-def test_a_picture_is_a_file_with_its_words_and_its_size_and_is_loaded_late() -> None:
+def test_a_picture_is_a_file_with_its_words_and_its_size_and_is_loaded_late():
     with_picture = page(code("show()", picture("Two waves, one\nabove “the” other.")))
     (path,) = with_picture.files
     assert with_picture.files[path] == PNG
@@ -139,24 +139,24 @@ def test_a_picture_is_a_file_with_its_words_and_its_size_and_is_loaded_late() ->
     assert 'alt="Two waves, one above “the” other."' in tag
 
 
-def test_a_picture_without_words_is_refused() -> None:
+def test_a_picture_without_words_is_refused():
     with pytest.raises(BuildError, match=r"cell l02-c001 shows a picture without a description"):
         page(code("fig", picture("<Figure size 640x480 with 1 Axes>")))
 
 
-def test_in_the_dark_a_picture_whose_words_speak_of_shades_stays_as_it_was_drawn() -> None:
+def test_in_the_dark_a_picture_whose_words_speak_of_shades_stays_as_it_was_drawn():
     markdown = page(code("a", picture("A dark band.")), code("b", picture("A darkroom."))).markdown
     kinds = re.findall('<div class="(om-figure.*?)">', markdown)
     assert kinds == ["om-figure om-as-drawn", "om-figure"]
 
 
-def test_an_explorer_that_needs_a_kernel_says_where_it_moves() -> None:
+def test_an_explorer_that_needs_a_kernel_says_where_it_moves():
     output = picture("Explorer with sliders, at k = 3. It falls.")
     markdown = page(code("explore()", output)).markdown
     assert re.search(r"<img .*?>.*?in JupyterLab or Colab\.</p>", markdown, re.DOTALL)
 
 
-def test_an_explorer_is_mounted_where_it_starts_and_described_without_javascript() -> None:
+def test_an_explorer_is_mounted_where_it_starts_and_described_without_javascript():
     text = "Explorer: hands of a clock. Controls: base: 100. Run the cell to move them."
     mounted = page(code("x = explorers.rows()\nexplorers.clocks(base=100)", shown(text)))
     assert mounted.explorers == {"clocks"}
@@ -169,7 +169,7 @@ def test_an_explorer_is_mounted_where_it_starts_and_described_without_javascript
     ("call", "reason"),
     [("explorers.clocks(base=b)", "must be written out"), ("explorers.none()", "no explorer")],
 )
-def test_an_explorer_that_the_page_cannot_start_is_refused(call: str, reason: str) -> None:
+def test_an_explorer_that_the_page_cannot_start_is_refused(call, reason):
     with pytest.raises(BuildError, match=reason):
         page(code(call, shown("Explorer: x.")))
 
@@ -177,21 +177,21 @@ def test_an_explorer_that_the_page_cannot_start_is_refused(call: str, reason: st
 # ------------------------------------------------------------------------- predictions
 
 
-def test_a_prediction_is_a_form_with_its_options() -> None:
+def test_a_prediction_is_a_form_with_its_options():
     markdown = page(ASK, ANSWER).markdown
     assert re.findall('type="radio" value="(.*?)"', markdown) == ["you", "me"]
     assert f'data-question="{KEY}" data-kind="choice"' in markdown
     assert "1 guess to make on this page." in markdown
 
 
-def test_a_number_is_asked_for_with_its_unit() -> None:
+def test_a_number_is_asked_for_with_its_unit():
     question = shown("Predict: How long?\n  (a number in m)")
     markdown = page(code("guess = predict_number('How long?')", question)).markdown
     assert 'data-kind="number"' in markdown
     assert re.search(r'inputmode="decimal".*?> m</label>', markdown)
 
 
-def test_what_gives_the_answer_away_is_folded_and_the_code_is_not() -> None:
+def test_what_gives_the_answer_away_is_folded_and_the_code_is_not():
     board = code("#@title The board\ndraw()", picture("me, largest"), tags=["plumbing"])
     look, then = "**Look:** me.\n\nOn.", "## Then"
     steps = code("steps()", printed("step"))
@@ -205,7 +205,7 @@ def test_what_gives_the_answer_away_is_folded_and_the_code_is_not() -> None:
         assert part in markdown
 
 
-def test_a_heading_ends_a_fold_and_later_outputs_open_another() -> None:
+def test_a_heading_ends_a_fold_and_later_outputs_open_another():
     text = "Text.\n\n## Next\n\nMore."
     (_, first), (_, second) = folds(page(ASK, code("x", printed("early")), text, ANSWER).markdown)
     assert "early" in first and "Text." in first
@@ -213,7 +213,7 @@ def test_a_heading_ends_a_fold_and_later_outputs_open_another() -> None:
     assert "## Next" not in first + second and "More." not in first + second
 
 
-def test_the_next_question_ends_what_follows_an_answer() -> None:
+def test_the_next_question_ends_what_follows_an_answer():
     again = code("g = predict()", shown("Predict: And?\n  (1) a\n  (2) b"), tags=["plumbing"])
     late = code("#@title Late\ndraw()", picture("Quite another thing."), tags=["plumbing"])
     ((_, text),) = folds(page(ASK, ANSWER, again, late).markdown)
@@ -221,19 +221,19 @@ def test_the_next_question_ends_what_follows_an_answer() -> None:
     assert "g = predict()" not in text and "another thing" not in text
 
 
-def test_the_measured_line_is_left_to_the_readers_guess() -> None:
+def test_the_measured_line_is_left_to_the_readers_guess():
     markdown = page(ASK, ANSWER).markdown
     assert "No prediction was made" not in markdown
     assert f'<p class="om-reveal" data-question="{KEY}" data-measured="me">' in markdown
 
 
-def test_another_question_is_another_key() -> None:
+def test_another_question_is_another_key():
     other = code("g = predict()", shown("Predict: Who <is> it?\n  (1) you\n  (2) us"))
     assert site_questions.questions(other, "02_waves")[0].key != KEY
     assert site_questions.questions(ASK, "03_next")[0].key != KEY
 
 
-def test_a_question_within_a_question_is_refused() -> None:
+def test_a_question_within_a_question_is_refused():
     inner = code("other = predict()", shown("Predict: And?\n  (1) a\n  (2) b"))
     with pytest.raises(BuildError, match=r"cell l02-c002.*not clear which question"):
         page(ASK, inner, ANSWER)
@@ -255,7 +255,7 @@ MYTHS = code(
 )
 
 
-def test_a_claim_has_its_scope_a_guess_and_every_verdict_folded_in_one_place() -> None:
+def test_a_claim_has_its_scope_a_guess_and_every_verdict_folded_in_one_place():
     settle = code(
         "myths.settle(key)", verdict(**CLAIM), verdict(model="mini", first_verdict="false")
     )
@@ -269,7 +269,7 @@ def test_a_claim_has_its_scope_a_guess_and_every_verdict_folded_in_one_place() -
     assert 'Verdicts: <a href="#claim-C12">C12</a>' in markdown and 'id="claim-C12"' in markdown
 
 
-def test_a_verdict_that_depends_says_on_what_and_lists_cases_that_differ() -> None:
+def test_a_verdict_that_depends_says_on_what_and_lists_cases_that_differ():
     depends = verdict(**{**CLAIM, "choice": "width", "verdict": "depends"})
     markdown = page(MYTHS, code("m", depends)).markdown
     assert "<b>DEPENDS on width.</b> It is 6.<br>a: yes; b: no." in markdown
@@ -277,19 +277,19 @@ def test_a_verdict_that_depends_says_on_what_and_lists_cases_that_differ() -> No
     assert "<b>FALSE.</b> It is 6.</p>" in page(MYTHS, code("m", alike)).markdown
 
 
-def test_a_claim_that_is_never_settled_is_refused() -> None:
+def test_a_claim_that_is_never_settled_is_refused():
     with pytest.raises(BuildError, match="C12 is asked about and never settled"):
         page(MYTHS)
 
 
-def test_the_cell_that_settles_a_claim_can_be_linked_to() -> None:
+def test_the_cell_that_settles_a_claim_can_be_linked_to():
     assert 'id="l02-c001"' in page(code("settle()", verdict(**CLAIM))).markdown
 
 
 # ------------------------------------------------------------------------- exercises
 
 
-def test_an_exercise_has_its_stub_then_hints_one_by_one_then_a_solution() -> None:
+def test_an_exercise_has_its_stub_then_hints_one_by_one_then_a_solution():
     from course_lab.checks.lesson02 import check_tell_time
 
     source = "from course_lab.checks.lesson02 import check_tell_time\n\ncheck_tell_time(f)"
@@ -304,7 +304,7 @@ def test_an_exercise_has_its_stub_then_hints_one_by_one_then_a_solution() -> Non
     assert markdown.count("import check_tell_time") == 1
 
 
-def test_a_solution_without_a_stub_is_refused() -> None:
+def test_a_solution_without_a_stub_is_refused():
     with pytest.raises(BuildError, match="0 stubs, 1 solutions"):
         page(code("def f(): return 7", tags=["solution"]))
 
@@ -312,7 +312,7 @@ def test_a_solution_without_a_stub_is_refused() -> None:
 # ------------------------------------------------------------------------- the whole
 
 
-def test_the_first_page_has_a_row_a_lesson_with_its_closer_look() -> None:
+def test_the_first_page_has_a_row_a_lesson_with_its_closer_look():
     opening = "# 02 · Waves\n\n**Question:** what\nmoves?\n\n**Time:** about 40 minutes. "
     titles = {"02_waves": opening + "**Doors:** 1, words.", "closer/02_more": "# 02 · More"}
     first = site_index.first_page(f"# T\n\n{site_index.HERE}\n", titles, ["glossary"])
@@ -325,14 +325,14 @@ def test_the_first_page_has_a_row_a_lesson_with_its_closer_look() -> None:
     assert closer == [["closer/02_more"], []]
 
 
-def test_a_build_leaves_no_file_of_an_earlier_one(tmp_path: Path) -> None:
+def test_a_build_leaves_no_file_of_an_earlier_one(tmp_path):
     build_site.write(tmp_path / "source", {"a/old.md": b"1", "same.md": b"2"})
     build_site.write(tmp_path / "source", {"new.md": b"3", "same.md": b"2"})
     left = {path.name for path in tmp_path.rglob("*") if path.is_file()}
     assert left == {"new.md", "same.md"}
 
 
-def test_a_port_that_is_taken_is_named_with_the_remedy(tmp_path: Path) -> None:
+def test_a_port_that_is_taken_is_named_with_the_remedy(tmp_path):
     with build_site.server(tmp_path) as first:
         port = first.server_port
         with pytest.raises(BuildError, match=rf"port {port} .*PORT={port + 1}"):
@@ -340,7 +340,7 @@ def test_a_port_that_is_taken_is_named_with_the_remedy(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", [lesson_name(path) for path in find_lessons(ROOT)])
-def test_every_notebook_becomes_a_page_whose_questions_can_be_answered_rightly(name: str) -> None:
+def test_every_notebook_becomes_a_page_whose_questions_can_be_answered_rightly(name):
     solved, learners = map(read_notebook, build_site.notebooks(read_project(ROOT), name))
     assert solved and learners
     markdown = site_page.page(name, solved, learners).markdown

@@ -7,8 +7,6 @@ import importlib
 import inspect
 import pkgutil
 import zlib
-from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -28,7 +26,7 @@ SLOW = 150_000  # bytes a second, so that what is loaded before the first text c
 
 
 @pytest.fixture
-def opened(browser: Any, site: str) -> Iterator[Callable[..., Any]]:
+def opened(browser, site):
     """A function that opens a page for a new reader; none may complain or look elsewhere."""
     readers = []
 
@@ -49,7 +47,7 @@ def question(page: Any, text: str) -> tuple[Any, Any]:
     return form, page.locator(f".om-sealed[data-asks='{key}']").first
 
 
-def test_an_explorer_moves_by_keyboard(opened: Callable[..., Any]) -> None:
+def test_an_explorer_moves_by_keyboard(opened):
     page = opened(WAVES)
     mount = page.locator(".om-mount").first
     mount.scroll_into_view_if_needed()
@@ -64,7 +62,7 @@ def test_an_explorer_moves_by_keyboard(opened: Callable[..., Any]) -> None:
     assert mount.locator(".om-fallback").count() == 0
 
 
-def test_a_guess_unfolds_the_answer_is_judged_and_remembered(opened: Callable[..., Any]) -> None:
+def test_a_guess_unfolds_the_answer_is_judged_and_remembered(opened):
     page = opened(WAVES)
     form, answer = question(page, "A hand turns by 1 radian")
     reveal = answer.locator(".om-reveal")
@@ -92,9 +90,7 @@ def test_a_guess_unfolds_the_answer_is_judged_and_remembered(opened: Callable[..
 
 
 @pytest.mark.thorough
-def test_an_answer_shown_without_a_guess_does_not_count(
-    opened: Callable[..., Any],
-) -> None:
+def test_an_answer_shown_without_a_guess_does_not_count(opened):
     page = opened(WAVES)
     form, answer = question(page, "A hand turns by 1 radian")
     answer.locator("> summary").focus()
@@ -111,9 +107,7 @@ def test_an_answer_shown_without_a_guess_does_not_count(
     ("typed", "response"),
     [("2,1", "✓ You said 2,1: right, to a tenth."), ("8", "✗ You said 8.")],
 )
-def test_a_number_is_right_within_a_tenth(
-    opened: Callable[..., Any], typed: str, response: str
-) -> None:
+def test_a_number_is_right_within_a_tenth(opened, typed, response):
     page = opened(NUMBERS)
     form, answer = question(page, "Eight identical tokens")
     box = form.get_by_role("textbox", name="Your guess")
@@ -128,9 +122,7 @@ def test_a_number_is_right_within_a_tenth(
     assert box.input_value() == typed
 
 
-def test_a_claims_verdict_unfolds_with_its_guess_and_the_table_with_the_last(
-    opened: Callable[..., Any],
-) -> None:
+def test_a_claims_verdict_unfolds_with_its_guess_and_the_table_with_the_last(opened):
     page = opened(WAVES)
     table = page.locator(".om-sealed[data-asks='C12 C16 C19']")
     for key, guess, sign in (("C12", "false", "✓"), ("C16", "true", "✗"), ("C19", "false", "✓")):
@@ -144,7 +136,7 @@ def test_a_claims_verdict_unfolds_with_its_guess_and_the_table_with_the_last(
     assert table.locator("table").is_visible()
 
 
-def test_hints_unfold_one_by_one_and_a_solution_stands_last(opened: Callable[..., Any]) -> None:
+def test_hints_unfold_one_by_one_and_a_solution_stands_last(opened):
     page = opened(WAVES)
     exercise = page.locator(".om-exercise").first
     hints = exercise.locator(".om-hint > summary")
@@ -158,9 +150,7 @@ def test_hints_unfold_one_by_one_and_a_solution_stands_last(opened: Callable[...
     assert "block_diag" in last.text_content() and "✓ before_after" in last.text_content()
 
 
-def test_a_phone_in_the_dark_shows_all_without_scrolling_sideways(
-    opened: Callable[..., Any],
-) -> None:
+def test_a_phone_in_the_dark_shows_all_without_scrolling_sideways(opened):
     page = opened(WAVES, viewport=PHONE, color_scheme="dark")
     read_all(page)
     assert cut_off(page) == []
@@ -169,7 +159,7 @@ def test_a_phone_in_the_dark_shows_all_without_scrolling_sideways(
     assert page.locator(".highlight pre[aria-label=Code]").count() > 3
 
 
-def test_a_block_that_scrolls_is_moved_by_keyboard(opened: Callable[..., Any]) -> None:
+def test_a_block_that_scrolls_is_moved_by_keyboard(opened):
     page = opened(WAVES, viewport=PHONE)
     code = page.locator(".highlight pre[tabindex='0']").first
     code.focus()
@@ -177,7 +167,7 @@ def test_a_block_that_scrolls_is_moved_by_keyboard(opened: Callable[..., Any]) -
     page.wait_for_function("document.activeElement.scrollLeft > 0", timeout=10 * SECONDS)
 
 
-def test_every_picture_has_words_and_its_own_size(opened: Callable[..., Any]) -> None:
+def test_every_picture_has_words_and_its_own_size(opened):
     page = opened(WAVES)
     read_all(page)
     pictures = page.locator("article img")
@@ -188,9 +178,7 @@ def test_every_picture_has_words_and_its_own_size(opened: Callable[..., Any]) ->
         assert size == [int(picture.get_attribute(side)) for side in ("width", "height")]
 
 
-def test_without_javascript_explorers_are_described_and_answers_unfold(
-    opened: Callable[..., Any],
-) -> None:
+def test_without_javascript_explorers_are_described_and_answers_unfold(opened):
     page = opened(WAVES, java_script_enabled=False)
     assert "as clock hands" in page.locator(".om-fallback").first.text_content()
     answer = page.locator(".om-sealed").first
@@ -200,14 +188,14 @@ def test_without_javascript_explorers_are_described_and_answers_unfold(
     assert not page.get_by_role("button", name="Guess").first.is_visible()
 
 
-def test_axe_finds_nothing_serious_and_notices_what_is(opened: Callable[..., Any]) -> None:
+def test_axe_finds_nothing_serious_and_notices_what_is(opened):
     page = opened("index")
     assert axe(page) == []
     page.evaluate("document.body.insertAdjacentHTML('beforeend', '<p style=color:#ccc>pale</p>')")
     assert [finding.split(":")[0] for finding in axe(page)] == ["color-contrast"]
 
 
-def test_the_reference_has_every_public_name_once(site_folder: Path) -> None:
+def test_the_reference_has_every_public_name_once(site_folder):
     compressed = (site_folder / "objects.inv").read_bytes().split(b"\n", 4)[4]
     lines = [line.split() for line in zlib.decompress(compressed).decode().splitlines()]
     listed = [name for name, kind, *_ in lines if kind in ("py:class", "py:function")]
@@ -223,7 +211,7 @@ def test_the_reference_has_every_public_name_once(site_folder: Path) -> None:
     assert sorted(listed) == sorted(public)
 
 
-def test_the_reference_shows_shapes_in_signatures(site_folder: Path) -> None:
+def test_the_reference_shows_shapes_in_signatures(site_folder):
     page = (site_folder / "reference" / "course_utils.attention.attention.html").read_text("utf-8")
     text = " ".join(BeautifulSoup(page, "html.parser").get_text().split())
     assert "x: Float[Tensor, 'batch seq d_model']" in text
@@ -231,7 +219,7 @@ def test_the_reference_shows_shapes_in_signatures(site_folder: Path) -> None:
 
 
 @pytest.mark.thorough
-def test_a_page_is_light_and_its_text_comes_first(opened: Callable[..., Any], site: str) -> None:
+def test_a_page_is_light_and_its_text_comes_first(opened, site):
     page = opened("index")
     wire, loaded = page.context.new_cdp_session(page), []
 
@@ -258,7 +246,7 @@ def test_a_page_is_light_and_its_text_comes_first(opened: Callable[..., Any], si
     assert 5 * first < total < ALL_OF_IT
 
 
-def test_the_search_finds_a_word_of_a_lesson(opened: Callable[..., Any], site: str) -> None:
+def test_the_search_finds_a_word_of_a_lesson(opened, site):
     page = opened("index")
     page.goto(f"{site}/search.html?q=irrational")
     page.get_by_role("link", name="02 · Sinusoidal").last.wait_for(timeout=20 * SECONDS)
@@ -268,9 +256,7 @@ def shown_rows(page: Any, table: str) -> list[str]:
     return page.locator(f"#{table} .om-row:visible th").all_text_contents()
 
 
-def test_results_are_filtered_sorted_and_found_from_their_number(
-    opened: Callable[..., Any],
-) -> None:
+def test_results_are_filtered_sorted_and_found_from_their_number(opened):
     page = opened("choose", viewport=PHONE)
     page.locator(".om-mount svg").first.wait_for(timeout=20 * SECONDS)
     assert page.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
@@ -297,9 +283,7 @@ def test_results_are_filtered_sorted_and_found_from_their_number(
 
 
 @pytest.mark.thorough
-def test_a_guess_in_a_lesson_counts_in_the_ledger_which_can_be_searched(
-    opened: Callable[..., Any], site: str
-) -> None:
+def test_a_guess_in_a_lesson_counts_in_the_ledger_which_can_be_searched(opened, site):
     page = opened(WAVES)
     card = page.locator("#claim-C12")
     card.get_by_label("false", exact=True).check()
@@ -324,7 +308,7 @@ def test_a_guess_in_a_lesson_counts_in_the_ledger_which_can_be_searched(
 
 
 @pytest.mark.thorough
-def test_a_term_leads_to_the_glossary_and_back_to_the_lesson(opened: Callable[..., Any]) -> None:
+def test_a_term_leads_to_the_glossary_and_back_to_the_lesson(opened):
     page = opened(CLOSER)
     page.locator("a[href*='glossary.html#']").first.click()
     page.wait_for_url("**/glossary.html#*")

@@ -35,7 +35,7 @@ TABLES = ("extrapolation", "both_ways", "larger", "tasks")
 
 
 @pytest.fixture(scope="module")
-def notebooks() -> dict[str, NotebookNode]:
+def notebooks():
     """The notebooks with solutions, by lesson."""
     read = {name: read_notebook(build_site.notebooks(PROJECT, name)[0]) for name in NAMES}
     return {name: notebook for name, notebook in read.items() if notebook}
@@ -64,18 +64,14 @@ def parsed(html: str) -> BeautifulSoup:
 
 
 @pytest.mark.parametrize("name", ["choose", "ledger", "glossary", "symbols", "how_we_know"])
-def test_every_link_to_a_lesson_leads_to_one_of_its_headings(
-    name: str, notebooks: dict[str, NotebookNode]
-) -> None:
+def test_every_link_to_a_lesson_leads_to_one_of_its_headings(name, notebooks):
     links = LINK.findall(written(name))
     assert links or name == "ledger"
     for lesson, heading in links:
         assert not heading or heading in anchors(notebooks[lesson]), f"{lesson} has no {heading}"
 
 
-def test_the_contents_have_the_lessons_first_and_then_the_pages_in_order(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_contents_have_the_lessons_first_and_then_the_pages_in_order(monkeypatch):
     monkeypatch.setattr(site_choose, "page", lambda text: site_page.Page("choose", "", text))
     opening = "# 02 · Waves\n\n**Time:** about 40 minutes."
     first, *others = site_pages.pages(PROJECT, [site_page.Page("02_sinusoidal", opening, "")])
@@ -99,7 +95,7 @@ def linked(*texts: str, root: str = "") -> list[str]:
     return [links.linked(text) for text in texts]
 
 
-def test_a_term_is_linked_at_its_first_use_on_a_page() -> None:
+def test_a_term_is_linked_at_its_first_use_on_a_page():
     first, second = linked("Two keys, one key.", "A key.")
     assert first == "Two [keys](glossary.md#key), one key." and second == "A key."
     assert linked("Key", root="../") == ["[Key](../glossary.md#key)"]
@@ -123,19 +119,17 @@ def test_a_term_is_linked_at_its_first_use_on_a_page() -> None:
         "https://x.org/key",
     ],
 )
-def test_no_term_is_linked_in_code_formulas_links_headings_and_titles(left: str) -> None:
+def test_no_term_is_linked_in_code_formulas_links_headings_and_titles(left):
     assert linked(f"{left}\n\nThe key") == [f"{left}\n\nThe [key](glossary.md#key)"]
 
 
-def test_of_two_terms_that_overlap_the_longer_is_linked() -> None:
+def test_of_two_terms_that_overlap_the_longer_is_linked():
     terms = [Term("Mask", ("mask",)), Term("Causal mask", ("causal mask",))]
     text = Links(terms, "").linked("A causal mask is a mask.")
     assert text == "A [causal mask](glossary.md#causal-mask) is a [mask](glossary.md#mask)."
 
 
-def test_every_term_is_used_in_a_lesson_and_stands_in_order(
-    notebooks: dict[str, NotebookNode],
-) -> None:
+def test_every_term_is_used_in_a_lesson_and_stands_in_order(notebooks):
     terms = site_glossary.read(ROOT)
     names = [term.name for term in terms]
     assert names == sorted(set(names), key=str.lower)
@@ -150,7 +144,7 @@ def test_every_term_is_used_in_a_lesson_and_stands_in_order(
     assert [term.anchor for term in terms] == [anchor(name) for name in HEADING.findall(page)[1:]]
 
 
-def test_every_term_is_explained_in_a_few_words_with_a_lesson() -> None:
+def test_every_term_is_explained_in_a_few_words_with_a_lesson():
     for entry in written("glossary").split("\n## ")[1:]:
         assert LINK.search(entry), entry
         assert len(entry.split()) < 60, entry
@@ -159,9 +153,7 @@ def test_every_term_is_explained_in_a_few_words_with_a_lesson() -> None:
 # ------------------------------------------------------------------------- symbols
 
 
-def test_every_symbol_is_used_in_the_lesson_that_its_row_names(
-    notebooks: dict[str, NotebookNode],
-) -> None:
+def test_every_symbol_is_used_in_the_lesson_that_its_row_names(notebooks):
     rows = [line.split(" | ") for line in written("symbols").splitlines() if line.startswith("| $")]
     assert len(rows) > 30
     for row in rows:
@@ -175,7 +167,7 @@ def test_every_symbol_is_used_in_the_lesson_that_its_row_names(
 
 
 @pytest.fixture(scope="module")
-def choose() -> site_page.Page:
+def choose():
     prices = {"parameters": 1234, "extra_bytes": 5, "longest": None}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(measures, "passport", lambda name, **options: prices)
@@ -183,7 +175,7 @@ def choose() -> site_page.Page:
 
 
 @pytest.fixture(scope="module")
-def choose_html(choose: site_page.Page) -> BeautifulSoup:
+def choose_html(choose):
     return parsed(choose.markdown)
 
 
@@ -192,7 +184,7 @@ def mean(row: Tag) -> float:
     return float(re.findall(r"(\d\.\d{3}) ±", row.text)[0])
 
 
-def test_every_number_leads_to_the_row_that_says_the_same(choose_html: BeautifulSoup) -> None:
+def test_every_number_leads_to_the_row_that_says_the_same(choose_html):
     rows = {str(row["id"]): row for row in choose_html.select("tr[id]")}
     links = choose_html.select("a[href^='#']")
     assert len(links) > 60
@@ -208,9 +200,7 @@ def test_every_number_leads_to_the_row_that_says_the_same(choose_html: Beautiful
     assert "1,234" in rope and "no end found" in rope
 
 
-def test_every_result_has_its_seeds_and_the_lines_where_they_stand(
-    choose: site_page.Page, choose_html: BeautifulSoup
-) -> None:
+def test_every_result_has_its_seeds_and_the_lines_where_they_stand(choose, choose_html):
     tables = {name: (data.folder() / f"{name}.csv").read_text("utf-8") for name in TABLES}
     files = {name: list(csv.DictReader(text.splitlines())) for name, text in tables.items()}
     rows = choose_html.select("#results tr[id]")
@@ -228,7 +218,7 @@ def test_every_result_has_its_seeds_and_the_lines_where_they_stand(
     assert set(choose.files) == {f"_static/data/{name}.csv" for name in files}
 
 
-def test_filters_offer_only_what_some_row_has(choose_html: BeautifulSoup) -> None:
+def test_filters_offer_only_what_some_row_has(choose_html):
     for form in choose_html.select("form.om-filter"):
         rows = choose_html.select(f"#{form['data-rows']} tr[id]")
         for select in form.select("select"):
@@ -239,9 +229,7 @@ def test_filters_offer_only_what_some_row_has(choose_html: BeautifulSoup) -> Non
 # ------------------------------------------------------------------------- ledger
 
 
-def test_the_ledger_has_a_form_and_a_verdict_for_each_claim_and_leads_to_its_cell(
-    notebooks: dict[str, NotebookNode],
-) -> None:
+def test_the_ledger_has_a_form_and_a_verdict_for_each_claim_and_leads_to_its_cell(notebooks):
     with (ROOT / "data" / "claims.csv").open(encoding="utf-8", newline="") as file:
         claims = list(csv.DictReader(file))
     entries = parsed(site_ledger.page("<!-- claims -->").markdown).select("div.om-row")
@@ -262,9 +250,7 @@ def test_the_ledger_has_a_form_and_a_verdict_for_each_claim_and_leads_to_its_cel
 # ------------------------------------------------------------------------- teaching
 
 
-def test_teachers_find_each_lesson_with_its_minutes_its_mistakes_and_what_to_discuss(
-    notebooks: dict[str, NotebookNode],
-) -> None:
+def test_teachers_find_each_lesson_with_its_minutes_its_mistakes_and_what_to_discuss(notebooks):
     page = site_teaching.page(written("teaching"), ROOT).markdown
     sections = dict(re.findall(r"(?s)\n### (\d\d) (.*?)(?=\n### |\Z)", page))
     lessons = [name for name in NAMES if "/" not in name]
@@ -288,13 +274,13 @@ def test_teachers_find_each_lesson_with_its_minutes_its_mistakes_and_what_to_dis
 # ------------------------------------------------------------------------- reference
 
 
-def test_the_reference_lists_every_part_of_the_package() -> None:
+def test_the_reference_lists_every_part_of_the_package():
     modules = [module.name for module in pkgutil.iter_modules(course_utils.__path__)]
     parts = re.findall(r"(?m)^   course_utils\.(\w+)$", written("reference"))
     assert parts == sorted(name for name in modules if not name.startswith("_"))
 
 
-def test_bars_in_docstrings_are_absolute_values_and_code_stays() -> None:
+def test_bars_in_docstrings_are_absolute_values_and_code_stays():
     escape = runpy.run_path(str(ROOT / "site" / "conf.py"))["escape_bars"]
     lines = ["-m |j - i|, ``a | b``, |x|"]
     escape(None, "function", "f", None, None, lines)

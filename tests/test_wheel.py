@@ -45,7 +45,7 @@ def copied(names: list[str], folder: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def archives(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+def archives(tmp_path_factory):
     """The wheel and the source archive, built from a whole clone."""
     folder = tmp_path_factory.mktemp("archives")
     clone = copied([*CLONED, "course_experiments"], folder / "clone")
@@ -128,7 +128,7 @@ class Machine:
 # ------------------------------------------------------------------------- the engineer's wheel
 
 
-def test_the_wheel_has_course_utils_and_nothing_else(archives: tuple[Path, Path]) -> None:
+def test_the_wheel_has_course_utils_and_nothing_else(archives):
     wheel = zipfile.ZipFile(archives[0])
     inside = {path: wheel.read(path) for path in wheel.namelist() if ".dist-info/" not in path}
     assert inside == {
@@ -139,7 +139,7 @@ def test_the_wheel_has_course_utils_and_nothing_else(archives: tuple[Path, Path]
     assert archives[0].stat().st_size < LARGEST_WHEEL
 
 
-def test_the_source_archive_has_all_that_a_wheel_needs(archives: tuple[Path, Path]) -> None:
+def test_the_source_archive_has_all_that_a_wheel_needs(archives):
     with tarfile.open(archives[1]) as archive:
         inside = {Path(*Path(name).parts[1:]) for name in archive.getnames()}
     package = {path.relative_to(ROOT) for path in (ROOT / "course_utils").rglob("*.py")}
@@ -184,9 +184,7 @@ for module in pkgutil.walk_packages(course_utils.__path__, "course_utils."):
 """
 
 
-def test_the_wheel_works_with_nothing_but_what_it_requires_and_says_what_needs_an_extra(
-    archives: tuple[Path, Path], tmp_path: Path
-) -> None:
+def test_the_wheel_works_alone_and_says_what_needs_an_extra(archives, tmp_path):
     machine = Machine(tmp_path / "Rechner mit Ümlaut", required([*DEPENDENCIES, "pip"]))
     machine.run("-m", "pip", "install", "-q", archives[0])
     assert machine.installed() == {"course_utils", "order_matters"}
@@ -201,9 +199,7 @@ def test_the_wheel_works_with_nothing_but_what_it_requires_and_says_what_needs_a
 
 
 @pytest.mark.thorough
-def test_the_source_archive_installs_as_the_wheel_does(
-    archives: tuple[Path, Path], tmp_path: Path
-) -> None:
+def test_the_source_archive_installs_as_the_wheel_does(archives, tmp_path):
     machine = Machine(tmp_path / "machine")
     machine.run("-m", "pip", "install", "-q", archives[1])
     assert machine.installed() == {"course_utils", "order_matters"}
@@ -213,7 +209,7 @@ def test_the_source_archive_installs_as_the_wheel_does(
 
 
 @pytest.fixture
-def colab(tmp_path: Path) -> Machine:
+def colab(tmp_path):
     """A computer on which everything is installed but the course."""
     return Machine(tmp_path / "Rechner mit Ümlaut")
 
@@ -226,9 +222,7 @@ def colab_versions() -> dict[str, str]:
 
 
 @pytest.mark.thorough
-def test_pip_would_change_nothing_of_what_colab_has(
-    colab: Machine, archives: tuple[Path, Path]
-) -> None:
+def test_pip_would_change_nothing_of_what_colab_has(colab, archives):
     """The files that say a package's version say Colab's."""
     for name, version in colab_versions().items():
         old = next(colab.others.glob(f"{name}-*.dist-info"))
@@ -265,7 +259,7 @@ else:
 
 
 @pytest.fixture
-def github(tmp_path: Path) -> dict[str, str]:
+def github(tmp_path):
     """Settings under which git finds the repository, with its tag, on this machine."""
     repository = copied(CLONED, tmp_path / "repository")
     for command in (
@@ -303,9 +297,7 @@ def state(folder: Path) -> dict[str, tuple[float, int]]:
 
 
 @pytest.mark.thorough
-def test_the_first_cell_installs_the_course_on_colab_and_lesson_00_runs(
-    colab: Machine, github: dict[str, str]
-) -> None:
+def test_the_first_cell_installs_the_course_on_colab_and_lesson_00_runs(colab, github):
     lesson = ROOT / "notebooks" / "00_start_here.ipynb"
     before = state(colab.others)
     script = colab.folder / "kernel.py"
@@ -319,9 +311,7 @@ def test_the_first_cell_installs_the_course_on_colab_and_lesson_00_runs(
 
 
 @pytest.mark.thorough
-def test_where_the_course_cannot_be_installed_the_first_cell_says_so_and_stops(
-    colab: Machine,
-) -> None:
+def test_where_the_course_cannot_be_installed_the_first_cell_says_so_and_stops(colab):
     script = colab.folder / "kernel.py"
     script.write_text(KERNEL, encoding="utf-8")
     cells = notebook(colab.folder / "x.ipynb", setup_source(PROJECT, []), "print('went on')")

@@ -45,7 +45,7 @@ WORDLESS = """() => [...document.querySelectorAll("article img")]
 
 
 @pytest.fixture(scope="module")
-def findings(browser: Any, site_folder: Path, site: str) -> Findings:
+def findings(browser, site_folder, site):
     """What a reader at a desk and one with a phone in the dark find wrong, on every page."""
     paths = [path.relative_to(site_folder) for path in sorted(site_folder.rglob("*.html"))]
     pages = [path.with_suffix("").as_posix() for path in paths]
@@ -94,28 +94,28 @@ def pictured(page: Any, name: str) -> None:
         page.screenshot(path=Path(shots) / f"{name.replace('/', '-')}.png")
 
 
-def test_no_page_complains_or_asks_anything_of_another_machine(findings: Findings) -> None:
+def test_no_page_complains_or_asks_anything_of_another_machine(findings):
     assert findings["complaints"] == {}
 
 
-def test_every_explorer_moves(findings: Findings) -> None:
+def test_every_explorer_moves(findings):
     assert findings["explorers"] == {}
 
 
-def test_every_picture_has_words_and_its_own_size(findings: Findings) -> None:
+def test_every_picture_has_words_and_its_own_size(findings):
     assert findings["pictures"] == {}
 
 
-def test_no_page_is_wider_than_a_phone(findings: Findings) -> None:
+def test_no_page_is_wider_than_a_phone(findings):
     assert findings["phone"] == {}
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_serious(findings: Findings, scheme: str) -> None:
+def test_axe_finds_nothing_serious(findings, scheme):
     assert findings[f"axe, {scheme}"] == {}
 
 
-def test_no_link_is_broken_and_one_would_be_noticed(site_folder: Path) -> None:
+def test_no_link_is_broken_and_one_would_be_noticed(site_folder):
     assert broken_links(site_folder) == []
     page = site_folder / f"{WITH_CODE}.html"
     whole = page.read_text(encoding="utf-8")

@@ -61,29 +61,22 @@ def draw_bar(fig, height=1.0, **others):
     return f"The bar is {height:g} high."
 
 
+@pytest.fixture
+def bar(shown):
+    """An explorer of a bar, whose height starts at 3 and may be negative, which it refuses."""
+    widgets.explore(draw_bar, height=(-5.0, 9.0, 3.0))
+    return Explorer(shown)
+
+
 # What is displayed
 
 
-def test_an_explorer_is_a_widget_with_a_picture_and_a_text_for_those_without(shown):
-    widgets.explore(draw_bar, height=(0.0, 9.0, 3.0))
-    bundle = Explorer(shown).bundle
-    assert bundle.keys() == {WIDGET_VIEW, "image/png", "text/plain"}
-    assert bundle["image/png"].startswith(b"\x89PNG")
-    assert bundle["text/plain"] == ("Explorer with sliders, at height = 3.0. The bar is 3 high.")
-
-
-def test_the_first_picture_is_drawn_with_the_start_values(shown):
-    calls = []
-    widgets.explore(
-        lambda fig, **values: calls.append(values), a=(0, 9, 4), b=True, c=["x", "y"], d=(0, 1, 0.5)
-    )
-    assert calls == [{"a": 4, "b": True, "c": "x", "d": 0.5}]
-
-
-def test_the_widgets_picture_and_the_static_one_are_the_same_at_first(shown):
-    widgets.explore(draw_bar, height=(0.0, 9.0, 3.0))
-    explorer = Explorer(shown)
-    live, static = pixels(explorer.image.value), pixels(explorer.bundle["image/png"])
+def test_an_explorer_is_a_widget_with_a_picture_and_a_text_for_those_without(bar):
+    assert bar.bundle.keys() == {WIDGET_VIEW, "image/png", "text/plain"}
+    assert bar.bundle["image/png"].startswith(b"\x89PNG")
+    text = "Explorer with sliders, at height = 3.0. The bar is 3 high."
+    assert bar.bundle["text/plain"] == text
+    live, static = pixels(bar.image.value), pixels(bar.bundle["image/png"])
     assert abs(live - static).mean() <= 0.01 * 255  # the static one has fewer colours
 
 
@@ -93,73 +86,54 @@ def test_the_picture_is_as_large_as_asked(shown):
     assert pixels(Explorer(shown).image.value).shape == (2 * dpi, 3 * dpi, 3)
 
 
-def test_two_explorers_do_not_share_a_figure(shown):
+def test_two_explorers_do_not_share_a_figure(bar, shown):
     widgets.explore(draw_bar, height=(0.0, 9.0, 3.0))
-    widgets.explore(draw_bar, height=(0.0, 9.0, 3.0))
-    first, second = Explorer(shown, 0), Explorer(shown, 1)
-    before = first.picture
+    before, second = bar.picture, Explorer(shown, 1)
     second.controls[0].value = 8.0
-    assert first.picture == before != second.picture
+    assert bar.picture == before != second.picture
 
 
 # What a change does
 
 
-def test_moving_a_slider_replaces_picture_and_sentence(shown):
-    widgets.explore(draw_bar, height=(0.0, 9.0, 3.0))
-    explorer = Explorer(shown)
-    before = explorer.picture
-    explorer.controls[0].value = 8.0
-    assert explorer.picture != before
-    assert explorer.sentence.value == "The bar is 8 high."
+def test_moving_a_slider_replaces_picture_and_sentence_and_moving_it_back_brings_them_back(bar):
+    start = bar.picture
+    bar.controls[0].value = 8.0
+    eight = bar.picture
+    assert eight != start and bar.sentence.value == "The bar is 8 high."
+    bar.controls[0].value = 1.0
+    assert bar.picture != eight
+    bar.controls[0].value = 8.0
+    assert bar.picture == eight and bar.sentence.value == "The bar is 8 high."
 
 
-def test_moving_a_slider_back_brings_the_same_picture_back(shown):
-    widgets.explore(draw_bar, height=(0.0, 9.0, 3.0))
-    explorer = Explorer(shown)
-    explorer.controls[0].value = 8.0
-    eight = explorer.picture
-    explorer.controls[0].value = 1.0
-    explorer.controls[0].value = 8.0
-    assert explorer.picture == eight
+def test_the_first_picture_has_the_start_values_and_each_control_reaches_its_own_argument(shown):
+    calls, figures = [], []
 
+    def draw(fig, **values):
+        figures.append(fig)
+        calls.append(values)
 
-def test_each_control_reaches_its_own_argument(shown):
-    calls = []
-    widgets.explore(lambda fig, **values: calls.append(values), a=(0, 9, 4), b=False, c=["x", "y"])
-    a, b, c = Explorer(shown).controls
+    widgets.explore(draw, a=(0, 9, 4), b=False, c=["x", "y"], d=(0, 1, 0.5))
+    a, b, c, _ = Explorer(shown).controls
     a.value, b.value, c.value = 5, True, "y"
-    assert calls[1:] == [
-        {"a": 5, "b": False, "c": "x"},
-        {"a": 5, "b": True, "c": "x"},
-        {"a": 5, "b": True, "c": "y"},
+    assert calls == [
+        {"a": 4, "b": False, "c": "x", "d": 0.5},
+        {"a": 5, "b": False, "c": "x", "d": 0.5},
+        {"a": 5, "b": True, "c": "x", "d": 0.5},
+        {"a": 5, "b": True, "c": "y", "d": 0.5},
     ]
+    assert all(fig is figures[0] for fig in figures), "all is drawn on one persistent figure"
+    assert Explorer(shown).sentence.value == "", "it has said nothing"
 
 
-def test_all_changes_are_drawn_on_one_persistent_figure(shown):
-    figures = []
-    widgets.explore(lambda fig, height: figures.append(fig), height=(0, 9, 3))
-    Explorer(shown).controls[0].value = 4
-    assert figures[0] is figures[1]
-
-
-def test_a_value_error_keeps_the_last_picture_and_shows_its_message(shown):
-    widgets.explore(draw_bar, height=(-5.0, 9.0, 3.0))
-    explorer = Explorer(shown)
-    before = explorer.picture
-    explorer.controls[0].value = -1.0
-    assert explorer.picture == before
-    assert "height must not be below 0" in explorer.sentence.value
-
-
-def test_after_a_value_error_the_next_good_value_draws_again(shown):
-    widgets.explore(draw_bar, height=(-5.0, 9.0, 3.0))
-    explorer = Explorer(shown)
-    before = explorer.picture
-    explorer.controls[0].value = -1.0
-    explorer.controls[0].value = 5.0
-    assert explorer.picture != before
-    assert explorer.sentence.value == "The bar is 5 high."
+def test_a_value_error_keeps_the_last_picture_shows_its_message_and_the_next_draws_again(bar):
+    before = bar.picture
+    bar.controls[0].value = -1.0
+    assert bar.picture == before
+    assert "height must not be below 0" in bar.sentence.value
+    bar.controls[0].value = 5.0
+    assert bar.picture != before and bar.sentence.value == "The bar is 5 high."
 
 
 def test_a_start_value_that_cannot_be_drawn_is_explained_too(shown):
@@ -175,13 +149,7 @@ def test_other_errors_of_draw_are_not_swallowed(shown):
         widgets.explore(broken, height=(0, 9, 3))
 
 
-def test_a_draw_without_a_sentence_leaves_none(shown):
-    widgets.explore(lambda fig, height: None, height=(0, 9, 3))
-    assert Explorer(shown).sentence.value == ""
-
-
-def test_an_explorer_leaves_no_figure_open_in_pyplot(shown):
-    widgets.explore(draw_bar, height=(0.0, 9.0, 3.0))
+def test_an_explorer_leaves_no_figure_open_in_pyplot(bar):
     assert plt.get_fignums() == []
 
 
@@ -251,108 +219,90 @@ def ask_number(shown, unit=""):
     return prediction, picker, note
 
 
-def test_a_question_without_a_kernel_is_a_text_with_its_choices(shown):
+@pytest.fixture
+def choice(shown):
+    """A question with two answers: the prediction, its widget, and the note under it."""
+    return ask_choice(shown)
+
+
+@pytest.fixture
+def number(shown):
+    """A question for a number, in the same parts."""
+    return ask_number(shown, "nats")
+
+
+def test_without_a_kernel_a_question_is_a_text_with_its_choices_or_its_unit(shown):
     widgets.predict(QUESTION, ["left", "right"])
-    assert shown[0].keys() == {WIDGET_VIEW, "text/plain"}
-    assert shown[0]["text/plain"] == f"Predict: {QUESTION}\n  (1) left\n  (2) right"
-
-
-def test_a_number_question_without_a_kernel_says_its_unit(shown):
     widgets.predict_number("How many?", "nats")
-    assert shown[0]["text/plain"] == "Predict: How many?\n  (a number in nats)"
+    assert all(bundle.keys() == {WIDGET_VIEW, "text/plain"} for bundle in shown)
+    assert [bundle["text/plain"] for bundle in shown] == [
+        f"Predict: {QUESTION}\n  (1) left\n  (2) right",
+        "Predict: How many?\n  (a number in nats)",
+    ]
 
 
-def test_nothing_is_picked_before_the_learner_picks(shown):
-    prediction, picker, _ = ask_choice(shown)
-    assert picker.value is None
-    assert prediction.answer is None
-
-
-def test_a_pick_is_recorded_and_acknowledged(shown):
-    prediction, picker, note = ask_choice(shown)
+def test_a_pick_is_recorded_and_acknowledged_and_the_last_counts(choice):
+    prediction, picker, note = choice
+    assert picker.value is prediction.answer is None
     picker.value = "right"
-    assert prediction.answer == "right"
-    assert "Recorded" in note.value
-
-
-def test_the_last_pick_counts(shown):
-    prediction, picker, _ = ask_choice(shown)
-    picker.value = "right"
+    assert prediction.answer == "right" and "Recorded" in note.value
     picker.value = "left"
     assert prediction.answer == "left"
 
 
-def test_an_answer_survives_running_the_cell_again(shown):
-    ask_choice(shown)[1].value = "right"
-    prediction, picker, _ = ask_choice(shown)
-    assert prediction.answer == picker.value == "right"
+@pytest.mark.parametrize(
+    ("ask", "answer", "typed"), [(ask_choice, "right", "right"), (ask_number, 2.5, "2.5")]
+)
+def test_an_answer_survives_running_the_cell_again(shown, ask, answer, typed):
+    ask(shown)[1].value = typed
+    prediction, picker, _ = ask(shown)
+    assert (prediction.answer, picker.value) == (answer, typed)
 
 
-def test_a_number_survives_running_the_cell_again(shown):
-    ask_number(shown)[1].value = "2.5"
-    prediction, picker, _ = ask_number(shown)
-    assert (prediction.answer, picker.value) == (2.5, "2.5")
-
-
-def test_an_answer_that_is_no_longer_a_choice_is_not_picked(shown):
-    ask_choice(shown)[1].value = "right"
+def test_an_answer_that_is_no_longer_a_choice_is_not_picked(choice, shown):
+    choice[1].value = "right"
     assert ask_choice(shown, QUESTION, ["up", "down"])[1].value is None
 
 
-def test_two_questions_do_not_share_an_answer(shown):
-    ask_choice(shown)[1].value = "right"
+def test_two_questions_do_not_share_an_answer(choice, shown):
+    choice[1].value = "right"
     assert ask_choice(shown, "Another?", ["left", "right"])[0].answer is None
 
 
 @pytest.mark.parametrize(
-    ("typed", "number"), [("3", 3.0), ("2.5", 2.5), ("2,5", 2.5), (" 1e3 ", 1000.0), ("-4", -4.0)]
+    ("typed", "answer"), [("3", 3.0), ("2.5", 2.5), ("2,5", 2.5), (" 1e3 ", 1000.0), ("-4", -4.0)]
 )
-def test_a_typed_number_is_recorded(shown, typed, number):
-    prediction, picker, note = ask_number(shown)
+def test_a_typed_number_is_recorded(number, typed, answer):
+    prediction, picker, note = number
     picker.value = typed
-    assert prediction.answer == number
+    assert prediction.answer == answer
     assert "Recorded" in note.value
 
 
 @pytest.mark.parametrize("typed", ["many", "3 or 4", "--"])
-def test_what_is_no_number_is_said_to_be_none_and_not_recorded(shown, typed):
-    prediction, picker, note = ask_number(shown)
+def test_what_is_no_number_is_said_to_be_none_and_not_recorded(number, typed):
+    prediction, picker, note = number
     picker.value = typed
     assert prediction.answer is None
     assert "is not a number yet" in note.value and typed in note.value
 
 
-def test_reveal_says_that_the_prediction_was_right(shown, capsys):
-    prediction, picker, _ = ask_choice(shown)
-    picker.value = "right"
-    prediction.reveal("right")
-    assert capsys.readouterr().out == "Measured: right. (As you predicted.)\n"
-
-
-def test_reveal_says_what_was_predicted_instead(shown, capsys):
-    prediction, picker, _ = ask_choice(shown)
-    picker.value = "left"
-    prediction.reveal("right")
-    assert capsys.readouterr().out == "Measured: right. (You predicted: left.)\n"
-
-
-def test_reveal_shows_both_numbers(shown, capsys):
-    prediction, picker, _ = ask_number(shown, "nats")
-    picker.value = "2"
-    prediction.reveal(1.23456, "nats")
-    assert capsys.readouterr().out == "Measured: 1.235 nats. (You predicted 2.)\n"
-
-
-@pytest.mark.parametrize("ask", [ask_choice, ask_number])
-def test_reveal_works_when_nothing_was_predicted(shown, capsys, ask):
-    ask(shown)[0].reveal("right")
-    assert capsys.readouterr().out == "Measured: right. (No prediction was made above.)\n"
-
-
-def test_revealing_twice_says_the_same(shown, capsys):
-    prediction, picker, _ = ask_choice(shown)
-    picker.value = "left"
-    for _ in range(2):
-        prediction.reveal("right")
-    first, second = capsys.readouterr().out.splitlines()
-    assert first == second
+@pytest.mark.parametrize(
+    ("ask", "guess", "measured", "printed"),
+    [
+        (ask_choice, "right", ["right"], "Measured: right. (As you predicted.)\n"),
+        (ask_choice, "left", ["right"], "Measured: right. (You predicted: left.)\n"),
+        (ask_number, "2", [1.23456, "nats"], "Measured: 1.235 nats. (You predicted 2.)\n"),
+        (ask_choice, None, ["right"], "Measured: right. (No prediction was made above.)\n"),
+        (ask_number, None, ["right"], "Measured: right. (No prediction was made above.)\n"),
+    ],
+)
+def test_a_reveal_says_what_was_measured_and_predicted_each_time(
+    shown, capsys, ask, guess, measured, printed
+):
+    prediction, picker, _ = ask(shown)
+    if guess is not None:
+        picker.value = guess
+    prediction.reveal(*measured)
+    prediction.reveal(*measured)
+    assert capsys.readouterr().out == 2 * printed

@@ -1,15 +1,13 @@
 """Let one make at a time work on .venv; the others wait, and say for which command.
 
-The operating system locks a file, and releases it when the process ends in whatever way. Network
-disks without locks use a note instead: it is valid as long as the process that wrote it runs. uv's
-lock cannot do this: it starts after .venv was made, and pip and uv both install into .venv.
+The operating system locks a file, and releases it when the process ends in whatever way. A disk
+without locks goes without. uv's lock cannot do this: it starts after .venv was made, and pip and uv
+both install into .venv.
 
 As in tools/environment.py: no syntax newer than Python 3.6.
 """
 
-import json
 import os
-import socket
 import sys
 import time
 from contextlib import contextmanager, suppress
@@ -21,9 +19,7 @@ if sys.platform == "win32":
 else:
     import fcntl
 
-NOTE = Path(__file__).resolve().parent.parent / ".venv.lock"
-HOST = socket.gethostname()
-WRITING_SECONDS = 10  # for which an empty note may be one that is being written
+NOTE = Path(__file__).resolve().parent.parent / ".venv.lock"  # which make is at work
 
 
 @contextmanager
@@ -31,19 +27,22 @@ def alone(command: str):
     """Wait for other makes to end, then keep them out; they print `command` while they wait."""
     with open(__file__, "rb") as file:
         file.seek(1 << 30)  # locked bytes cannot be read on Windows: lock one past the end
-        if not take(file, command):
-            print("Another make is at work on .venv" + details(), "Waiting for it ...", flush=True)
-            while not take(file, command):
+        if not take(file):
+            print("Another make is at work on .venv" + at_work(), "Waiting for it ...", flush=True)
+            while not take(file):
                 time.sleep(0.5)
+        note = "{} (process {}, since {})".format(command, os.getpid(), time.strftime("%H:%M:%S"))
+        with suppress(OSError):  # a read-only checkout, whose .venv may be complete
+            NOTE.write_text(note, encoding="utf-8")
         try:
             yield
         finally:
-            if read_note().get("process") == os.getpid():
-                remove_note()
+            with suppress(OSError):
+                NOTE.unlink()
 
 
-def take(file: BufferedReader, command: str) -> bool:
-    """Try to take the lock; return whether this process has it."""
+def take(file: BufferedReader) -> bool:
+    """Try to take the lock; return False if another process has it."""
     try:
         if sys.platform == "win32":
             msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
@@ -52,66 +51,13 @@ def take(file: BufferedReader, command: str) -> bool:
     except (BlockingIOError, PermissionError):
         return False
     except OSError:  # a disk without locks
-        if at_work():
-            return False
-        remove_note()
-        return write_note(command)  # False if another make was faster
-    remove_note()  # of a make that was killed
-    write_note(command)
+        pass
     return True
 
 
-def write_note(command: str) -> bool:
-    """Note which command is at work; return False if another make was faster."""
-    note = dict(command=command, process=os.getpid(), host=HOST, since=time.strftime("%H:%M:%S"))
+def at_work() -> str:
+    """Which make is at work, for one that waits."""
     try:
-        with open(str(NOTE), "x", encoding="utf-8") as file:
-            json.dump(note, file)
-    except FileExistsError:
-        return False
-    except OSError:
-        pass  # a read-only checkout, whose .venv may be complete
-    return True
-
-
-def read_note() -> dict:
-    """The note of the make at work; empty where there is none."""
-    try:
-        return json.loads(NOTE.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-
-
-def remove_note() -> None:
-    with suppress(OSError):  # there is none
-        NOTE.unlink()
-
-
-def at_work() -> bool:
-    """Whether the process that wrote the note still runs, as far as this process can tell."""
-    note = read_note()
-    if not note:
-        try:
-            return time.time() - NOTE.stat().st_mtime < WRITING_SECONDS
-        except OSError:
-            return False  # there is none
-    if note["host"] != HOST or os.name != "posix":  # Windows' kill would end it
-        return True
-    try:
-        os.kill(note["process"], 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        pass  # another user's
-    return True
-
-
-def details() -> str:
-    """The note as text, for a make that waits."""
-    note = read_note()
-    if not note:
+        return ": " + NOTE.read_text(encoding="utf-8") + "."
+    except OSError:  # it has just begun
         return "."
-    if note["host"] == HOST:
-        return ": {command} (process {process}, since {since}).".format(**note)
-    text = ": {command} (process {process} on {host}, since {since}).".format(**note)
-    return text + " If nothing runs there, remove .venv.lock."
