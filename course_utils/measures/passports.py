@@ -3,6 +3,7 @@
 import statistics
 import time
 from bisect import bisect_left
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -64,8 +65,10 @@ def passport(
         plain = MultiHeadAttention(d_model, n_heads, None, causal).to(picked).eval()
     generator = torch.Generator().manual_seed(0)
     x = torch.randn(batch, length, d_model, generator=generator).to(picked)
+    same_word = torch.zeros(batch, length, dtype=torch.long, device=picked)
+    run, run_plain = partial(attention, x, tokens=same_word), partial(plain, x)
     with torch.no_grad():
-        costs, plain_costs = _costs(attention, x), _costs(plain, x)
+        costs, plain_costs = _costs(run), _costs(run_plain)
         longest, longest_tried = _longest(encoding, picked)
         return {
             "name": name,
@@ -76,7 +79,7 @@ def passport(
             "shift_error": _shift_error(encoding, x[:, :SHIFTED_TOKENS], causal),
             "extra_flops": costs.flops - plain_costs.flops,
             "extra_bytes": costs.bytes - plain_costs.bytes,
-            "time_ratio": _time_ratio(attention, plain, x),
+            "time_ratio": _time_ratio(run, run_plain, picked),
             "longest": longest,
             "longest_tried": longest_tried,
         }
@@ -132,16 +135,10 @@ class _Costs(TorchDispatchMode):
         return out
 
 
-def _costs(attention: MultiHeadAttention, x: Tensor) -> _Costs:
-    tokens = _same_word(x)
+def _costs(run: Callable[[], object]) -> _Costs:
     with _Costs() as costs:
-        attention(x, tokens=tokens)
+        run()
     return costs
-
-
-def _same_word(x: Tensor) -> Tensor:
-    """Ids for an encoding that depends on the word: the same one everywhere, (batch, seq)."""
-    return torch.zeros(x.shape[:2], dtype=torch.long, device=x.device)
 
 
 def _shift_error(encoding: PositionalEncoding, x: Tensor, causal: bool) -> float | None:
@@ -161,19 +158,19 @@ def _shift_error(encoding: PositionalEncoding, x: Tensor, causal: bool) -> float
     return float((after - before).abs().max())
 
 
-def _time_ratio(attention: MultiHeadAttention, plain: MultiHeadAttention, x: Tensor) -> float:
-    tokens = _same_word(x)
-
-    def seconds(module: MultiHeadAttention) -> float:
+def _time_ratio(
+    run: Callable[[], object], run_plain: Callable[[], object], device: torch.device
+) -> float:
+    def seconds(call: Callable[[], object]) -> float:
         start = time.perf_counter()
-        module(x, tokens=tokens)
-        if x.device.type != "cpu":
-            torch.accelerator.synchronize(x.device)
+        call()
+        if device.type != "cpu":
+            torch.accelerator.synchronize(device)
         return time.perf_counter() - start
 
-    seconds(attention)  # warm up
-    seconds(plain)
-    return statistics.median(seconds(attention) / seconds(plain) for _ in range(ROUNDS))
+    seconds(run)  # warm up
+    seconds(run_plain)
+    return statistics.median(seconds(run) / seconds(run_plain) for _ in range(ROUNDS))
 
 
 def _longest(encoding: PositionalEncoding, device: torch.device) -> tuple[int | None, int]:
@@ -199,7 +196,7 @@ def _is_refused(encoding: PositionalEncoding, device: torch.device, length: int)
     weights = torch.full((1, encoding.n_heads, 2, 2), 0.5, device=device)
     at = Places(ends)
     try:
-        encoding.embed(x, ends, _same_word(x))
+        encoding.embed(x, ends, torch.zeros_like(ends)[None])
         encoding.rotate(q, q, at)
         encoding.bias(q, q, at)
         encoding.values(weights, at)

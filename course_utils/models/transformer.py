@@ -274,11 +274,7 @@ def _encoding_of_each_layer(
     shape: dict[str, Any],
     options: dict[str, Any],
 ) -> list[PositionalEncoding]:
-    """One encoding a layer: the same object in all of them where it is shared.
-
-    A maker that accepts ``layer`` is called for each layer, with its number from 0 on.
-    ``shape`` and ``options`` are arguments of ``create``.
-    """
+    """One encoding a layer, made by ``create`` with ``shape`` and ``options`` unless it is made."""
     validation.integer("n_layers", n_layers)
     if isinstance(encoding, PositionalEncoding):
         if options:
