@@ -39,11 +39,8 @@ def isolated_rng(seed: int | None = None) -> Iterator[None]:
 def pick_device(device: str = "auto") -> torch.device:
     """Turn a name into a device; ``"auto"`` takes cuda, else Apple's mps, else the CPU."""
     name = validation.choice("device", device, DEVICES)
-    available = ["cpu"]
-    if torch.backends.mps.is_available():
-        available.insert(0, "mps")
-    if torch.cuda.is_available():
-        available.insert(0, "cuda")
+    has = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
+    available = [kind for kind in ("cuda", "mps") if has[kind]] + ["cpu"]
     if name == "auto":
         name = available[0]
     if name not in available:

@@ -93,19 +93,9 @@ class _Costs(TorchDispatchMode):
     add up every tensor that is made, also those that are dropped at once.
     """
 
-    FREE = (
-        "arange",
-        "cat",
-        "clone",
-        "flip",
-        "copy_",
-        "_to_copy",
-        "empty",
-        "zeros",
-        "ones",
-        "full",
-        "fill_",
-    )
+    CONSTANTS = ("arange", "empty", "zeros", "ones", "full", "fill_")
+    COPIES = ("cat", "clone", "flip", "copy_", "_to_copy")
+    FREE = CONSTANTS + COPIES  # names of operations that compute nothing
 
     def __init__(self) -> None:
         super().__init__()
