@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from explorer_modules import ends, look
+from pairwise import each_once
 
 from course_lab import explorers
 from course_lab.explorers.controls import Choice, Slider
@@ -139,9 +140,10 @@ def test_every_control_can_start_where_it_says(explorer):
 # -------------------------------------------------------------------------------- what it draws
 
 
-@EVERY
-@pytest.mark.parametrize(("width", "dark"), [(900, False), (330, True)])
-def test_an_explorer_draws_and_speaks_at_every_end_of_its_controls(explorer, width, dark):
+@each_once(name=list(explorers.ALL), screen=[(900, False), (330, True)])
+def test_an_explorer_draws_and_speaks_at_every_end_of_its_controls(name, screen):
+    explorer = explorers.ALL[name]
+    width, dark = screen
     for view in look(explorer, ends(explorer), width=width, dark=dark):
         pictures = view["pictures"]
         texts = [view["sentence"], view["description"], *(picture["svg"] for picture in pictures)]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from pairwise import some
 
 ROOT = Path(__file__).resolve().parents[1]
 SETTINGS = str(ROOT / "pyproject.toml")
@@ -29,7 +30,7 @@ TOOLS = {
 }
 
 
-@pytest.mark.parametrize("tool", TOOLS)
+@some("tool", list(TOOLS), quick=["ruff"])
 def test_a_misspelt_name_is_noticed_and_a_shape_of_one_name_is_not(tool, tmp_path):
     if not importlib.util.find_spec(tool):
         pytest.skip(f"{tool} comes with make lint")

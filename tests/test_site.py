@@ -20,6 +20,8 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 from notebook_folds import seal
 from notebook_source import BuildError, find_lessons, lesson_name, read_notebook, read_project
 
+from course_lab.claims import CLAIM_MIME
+
 ROOT = Path(__file__).resolve().parents[1]
 BADGE = "[![Open in Colab](https://example.org/badge.svg)](https://example.org/colab)"
 TITLE = f"# 02 · Waves\n\n**Question:** what *moves*?\n\n{BADGE}"
@@ -245,7 +247,7 @@ def test_a_question_within_a_question_is_refused():
 def verdict(**fields: Any) -> NotebookNode:
     data = {"id": "C12", "verdict": "false", "measured": "It is 6."}
     cases = {"a": True, "b": False}
-    return shown("C12 …", **{site_questions.CLAIM_MIME: {**data, "cases": cases, **fields}})
+    return shown("C12 …", **{CLAIM_MIME: {**data, "cases": cases, **fields}})
 
 
 CLAIM = {"claim": "It is 1.", "scope": "whole turns", "evidence": "exact", "choice": ""}

@@ -14,9 +14,9 @@ import site_glossary
 import site_ledger
 import site_page
 import site_pages
-import site_questions
 import site_teaching
 from bs4 import BeautifulSoup, Tag
+from claims_table import claims_in
 from nbformat import NotebookNode
 from notebook_source import find_lessons, lesson_name, read_notebook, read_project
 from site_glossary import Links, Term
@@ -244,7 +244,7 @@ def test_the_ledger_has_a_form_and_a_verdict_for_each_claim_and_leads_to_its_cel
         links = [link["href"] for link in entry.select("a")]
         assert links[-2:] == [f"{lesson}.html#claim-{claim['id']}", f"{lesson}.html#{cell}"]
         (settles,) = (each for each in notebooks[lesson].cells if each.id == cell)
-        assert claim["id"] in [verdict["id"] for verdict in site_questions.settled(settles)]
+        assert claim["id"] in [verdict["id"] for verdict in claims_in(settles)]
 
 
 # ------------------------------------------------------------------------- teaching

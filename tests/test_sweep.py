@@ -32,10 +32,6 @@ SMALL = [*shlex.split("extrapolation --encodings rope learned --seeds 0 1 2 --st
 RUNS = 6
 ROOT = Path(__file__).resolve().parents[1]
 KEY = {"encoding": "rope", "seed": 0, "lengths": [8]}
-# Each process that is started imports PyTorch, which takes longer than all of the runs.
-PROCESSES = pytest.mark.parametrize(
-    "processes", ["1", pytest.param("2", marks=pytest.mark.thorough)]
-)
 
 
 def start(folder, *more, **how):
@@ -125,7 +121,7 @@ def test_a_killed_sweep_resumes_and_does_only_what_is_missing(
 
 
 @pytest.mark.thorough
-@PROCESSES
+@pytest.mark.parametrize("processes", ["1", "2"])
 def test_ctrl_c_ends_cleanly_and_says_how_to_go_on(processes, uninterrupted, tmp_path):
     folder = tmp_path / "results"
     stopped = start(folder, "--jobs", processes)
@@ -270,13 +266,17 @@ def test_a_scheduler_that_is_not_there_is_told(tmp_path, capsys, monkeypatch):
     assert address in capsys.readouterr().err
 
 
+def cluster_of(n_workers):
+    return distributed.LocalCluster(
+        n_workers=n_workers, threads_per_worker=1, processes=True, dashboard_address=":0"
+    )
+
+
 @pytest.mark.thorough
 def test_a_cluster_of_one_slot_does_the_runs_and_not_this_process(tmp_path):
     keys = [KEY | {"seed": seed} for seed in range(2)]
     whose = partial(eval, "{'process': __import__('os').getpid()}")  # workers know no test
-    with distributed.LocalCluster(
-        n_workers=1, threads_per_worker=1, processes=True, dashboard_address=":0"
-    ) as cluster:
+    with cluster_of(1) as cluster:
         store = Store(tmp_path)
         sweep([(key, whose) for key in keys], store, scheduler=cluster.scheduler_address)
     done = [store.load(key) for key in keys]
@@ -285,10 +285,7 @@ def test_a_cluster_of_one_slot_does_the_runs_and_not_this_process(tmp_path):
 
 @pytest.mark.thorough
 def test_a_scheduler_that_goes_in_mid_run_is_told(tmp_path):
-    cluster = distributed.LocalCluster(
-        n_workers=1, threads_per_worker=1, processes=True, dashboard_address=":0"
-    )
-    with cluster:
+    with cluster_of(1) as cluster:
         running = start(tmp_path, "--scheduler", cluster.scheduler_address, "--steps", "300")
         wait_for(1, tmp_path, running)
     code, _, err = finish(running)
@@ -299,12 +296,7 @@ def test_a_scheduler_that_goes_in_mid_run_is_told(tmp_path):
 @pytest.mark.thorough
 def test_the_runs_of_a_worker_that_dies_in_a_cluster_go_to_the_other(uninterrupted, tmp_path):
     folder = tmp_path / "results"
-    with (
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
-        ) as cluster,
-        distributed.Client(cluster) as client,
-    ):
+    with cluster_of(2) as cluster, distributed.Client(cluster) as client:
         workers = client.run(os.getpid)
         assert len(set(workers.values())) == 2
         running = start(folder, "--scheduler", cluster.scheduler_address)
@@ -391,6 +383,7 @@ def in_this_process(*words):
     return out.getvalue()
 
 
+# A process that is started imports PyTorch, which takes longer than all of the runs.
 @pytest.mark.parametrize(
     ("run", "processes"),
     [
@@ -485,9 +478,7 @@ def test_a_worker_of_a_cluster_gets_the_file_and_the_weights(
     plugin_folder, tmp_path_factory, monkeypatch
 ):
     monkeypatch.chdir(tmp_path_factory.mktemp("elsewhere"))  # where no mine.py is
-    with distributed.LocalCluster(
-        n_workers=1, threads_per_worker=1, processes=True, dashboard_address=":0"
-    ) as cluster:
+    with cluster_of(1) as cluster:
         monkeypatch.chdir(plugin_folder)
         on_cluster = ["--scheduler", cluster.scheduler_address, "--folder", "there"]
         assert main([*TINY, *on_cluster]) == 0

@@ -12,6 +12,8 @@ from nbformat import NotebookNode
 from notebook_source import BuildError
 from site_html import code_block, opening, tag
 
+from course_lab.claims import CLAIM_MIME
+
 PICTURES = "_static/pictures"
 PNG_SIZE = slice(16, 24)  # the bytes of a PNG with its width and height
 # In the dark the site turns pictures light on dark, but for those whose words speak of shades.
@@ -51,7 +53,7 @@ class Outputs:
         self, cell: NotebookNode, data: NotebookNode, mounts: Iterator[tuple[str, dict]]
     ) -> list[str]:
         text = data.get("text/plain", "")
-        if site_questions.CLAIM_MIME in data or site_questions.QUESTION.fullmatch(text):
+        if CLAIM_MIME in data or site_questions.QUESTION.fullmatch(text):
             return []
         if "image/png" in data:
             picture = self._picture(cell, base64.b64decode(data["image/png"]), text)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import site_exercises
 import site_live
 import site_questions
+from claims_table import claims_in
 from nbformat import NotebookNode
 from notebook_folds import PLUMBING
 from notebook_source import BuildError
@@ -150,7 +151,7 @@ class _Writer:
 
     def _settled(self, cell: NotebookNode) -> list[str]:
         """Where to find the verdicts that a cell gives: they stand with the claims."""
-        keys = dict.fromkeys(verdict["id"] for verdict in site_questions.settled(cell))
+        keys = dict.fromkeys(verdict["id"] for verdict in claims_in(cell))
         links = ", ".join(tag("a", key, href=f"#claim-{key}") for key in keys)
         note = tag("p", f"Verdicts: {links}.", class_="om-note", id=cell.id)
         return [note] if keys else []

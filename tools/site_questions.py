@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+from claims_table import claims_in
 from nbformat import NotebookNode
 from notebook_folds import PLUMBING, SEALED, sealed
 from notebook_source import BuildError
 from site_html import escaped, opening, tag
 
-CLAIM_MIME = "application/vnd.order-matters.claim+json"
 QUESTION = re.compile(r"Predict: (?P<question>.*?)\n(?P<answers>  \(.*)", re.DOTALL)
 OPTION = re.compile(r"^  \(\d+\) (.*)$", re.MULTILINE)
 NUMBER = re.compile(r"  \(a number(?: in (.*))?\)")
@@ -108,17 +108,11 @@ def reveal(key: str, measured: str) -> str:
     return tag("p", text, class_="om-reveal", data_question=key, data_measured=measured)
 
 
-def settled(cell: NotebookNode) -> list[Verdict]:
-    """The verdicts that a cell has shown."""
-    shown = [output.get("data", {}) for output in cell.get("outputs", [])]
-    return [data[CLAIM_MIME] for data in shown if CLAIM_MIME in data]
-
-
 def verdicts(cells: Sequence[NotebookNode]) -> dict[str, list[Verdict]]:
     """What the cells have settled, by claim: its verdict, then that in a published model."""
     by_claim: dict[str, list[Verdict]] = {}
     for cell in cells:
-        for verdict in settled(cell):
+        for verdict in claims_in(cell):
             by_claim.setdefault(verdict["id"], []).append(verdict)
     return by_claim
 
