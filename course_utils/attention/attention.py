@@ -161,7 +161,8 @@ class MultiHeadAttention(nn.Module):
             return self._in_blocks(self._step_by_step, q, k, v, at), None
         if "bias" not in doors and self._mask_is_built_in(at):
             q, _ = self._sharpened(q, None, at)
-            return self._fused(q, k, v, is_causal=self.causal and at.q_len > 1), None
+            # bool: in an exported model the length is a symbol, and so is what compares it.
+            return self._fused(q, k, v, is_causal=bool(self.causal and at.q_len > 1)), None
         if self._bias_is_by_diagonal(at):
             with torch.autocast(q.device.type, enabled=False):
                 bias = self.encoding.bias_by_offset(at.diagonal_offsets)
