@@ -115,7 +115,7 @@ def site_folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def site(site_folder):
     """The address of the site as it is built."""
-    from site_reader import served
+    from build_site import served
 
     with served(site_folder) as address:
         yield address

@@ -1,7 +1,6 @@
-"""Runs the explorers' JavaScript: in Node if there is one, else in Chromium; no page is drawn."""
+"""Runs the explorers' JavaScript in Node, playwright's if there is no other; no page is drawn."""
 
 import json
-import os
 import shutil
 import subprocess
 import tempfile
@@ -11,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import chromium, find_chromium
 
 from course_lab.explorers.controls import Choice, Slider
 from course_lab.explorers.explorer import Explorer
@@ -50,39 +48,26 @@ def look(
 ) -> list[dict[str, Any]]:
     """What the explorer says and draws, or computes, at each of these starts; width in pixels."""
     request = {"starts": starts, "width": width, "dark": dark, "wantsNumbers": numbers}
-    return (in_node if node() else in_chromium)(explorer.module, request)
-
-
-def node() -> str | None:
-    """Node's path; ORDER_MATTERS_NODE can name another, or none."""
-    return shutil.which(os.environ.get("ORDER_MATTERS_NODE", "node"))
-
-
-def in_node(module: str, request: dict[str, Any]) -> list[dict[str, Any]]:
-    """Run LOOK in Node."""
     with tempfile.TemporaryDirectory() as folder:
-        texts = {"module.mjs": module, "main.mjs": NODE, "request.json": json.dumps(request)}
+        texts = {
+            "module.mjs": explorer.module,
+            "main.mjs": NODE,
+            "request.json": json.dumps(request),
+        }
         for name, text in texts.items():
             (Path(folder) / name).write_text(text, encoding="utf-8")
-        command = [str(node()), "main.mjs"]
+        command = [node(), "main.mjs"]
         done = subprocess.run(command, cwd=folder, capture_output=True, encoding="utf-8")
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
 
-def in_chromium(module: str, request: dict[str, Any]) -> list[dict[str, Any]]:
-    """Run LOOK in Chromium."""
-    reason = "neither Node nor playwright is there to run JavaScript"
-    playwright = pytest.importorskip("playwright.sync_api", reason=reason)
-    if not find_chromium():
-        pytest.skip("neither Node nor Chromium is on PATH")
-    with playwright.sync_playwright() as play, chromium(play) as browser:
-        run = f"""async ([module, request]) => {{
-            const address = URL.createObjectURL(new Blob([module], {{type: "text/javascript"}}));
-            return JSON.stringify(({LOOK})((await import(address)).view, request));
-        }}"""
-        answer = browser.new_page().evaluate(run, [module, request])
-    return json.loads(answer)
+def node() -> str:
+    """Node's path."""
+    if path := shutil.which("node"):
+        return path
+    playwright = pytest.importorskip("playwright", reason="there is no Node to run JavaScript")
+    return str(Path(playwright.__file__).with_name("driver") / "node")
 
 
 def ends(explorer: Explorer) -> list[dict[str, Any]]:

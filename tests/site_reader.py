@@ -4,9 +4,6 @@ import importlib.util
 import os
 import subprocess
 import sys
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -42,13 +39,11 @@ def built_site(factory: pytest.TempPathFactory) -> Path:
     return out / "html"
 
 
-@contextmanager
-def served(folder: Path) -> Iterator[str]:
-    """The address of a site, as long as it is shown."""
-    with build_site.server(folder) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
+def screenshot(page: Any, name: str) -> None:
+    """A picture of the page, if somebody wants to see it."""
+    if folder := os.environ.get("ORDER_MATTERS_SCREENSHOTS"):
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        page.screenshot(path=Path(folder) / f"{name.replace('/', '-')}.png")
 
 
 class Reader:

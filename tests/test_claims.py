@@ -92,28 +92,19 @@ def test_the_question_has_text_and_scope_before_anything_is_settled(shown, monke
 
 
 @pytest.mark.parametrize(
-    ("cases", "verdict"),
+    ("claim", "cases", "verdict"),
     [
-        ({"a": True}, "true"),
-        ({"a": True, "b": True}, "true"),
-        ({"a": False}, "false"),
-        ({"a": True, "b": True, "c": False}, "false"),
+        (WHITE, {"a": True}, "true"),
+        (WHITE, {"a": True, "b": True}, "true"),
+        (WHITE, {"a": False}, "false"),
+        (WHITE, {"a": True, "b": True, "c": False}, "false"),
+        (VARIES, {"summer": True, "winter": True}, "true"),
+        (VARIES, {"summer": False, "winter": False}, "false"),
+        (VARIES, {"summer": True, "winter": False}, "depends"),
     ],
 )
-def test_a_universal_claim_is_false_by_one_counterexample(cases, verdict):
-    assert WHITE.verdict(cases) == verdict
-
-
-@pytest.mark.parametrize(
-    ("cases", "verdict"),
-    [
-        ({"summer": True, "winter": True}, "true"),
-        ({"summer": False, "winter": False}, "false"),
-        ({"summer": True, "winter": False}, "depends"),
-    ],
-)
-def test_a_claim_that_turns_on_a_choice_depends_where_the_cases_differ(cases, verdict):
-    assert VARIES.verdict(cases) == verdict
+def test_one_counterexample_makes_a_claim_false_unless_it_turns_on_a_choice(claim, cases, verdict):
+    assert claim.verdict(cases) == verdict
 
 
 @pytest.mark.parametrize("claim", [WHITE, VARIES])
@@ -138,21 +129,16 @@ def test_a_settled_claim_is_shown_with_verdict_guess_measurement_scope_and_evide
     assert text.endswith(f"Judged on: {WHITE.scope}. Evidence: exact.")
 
 
-def test_depends_names_the_choice_and_lists_the_cases(myths, shown):
-    myths.settle("C02", {"summer": True, "winter": False}, "Seen.")
-    text = shown[0]["text/plain"]
-    assert "DEPENDS on the season. Seen." in text
-    assert "summer: yes; winter: no" in text
-
-
 def test_without_a_guess_none_is_shown_and_equal_cases_are_not_listed(myths, shown):
     myths.settle("C02", {"summer": True, "winter": True}, "Seen.")
     text = shown[0]["text/plain"]
     assert "TRUE. Seen." in text and "you said" not in text and "yes" not in text
 
 
-def test_the_output_holds_every_part_by_name(myths, shown):
+def test_the_output_names_the_choice_lists_the_cases_and_holds_every_part_by_name(myths, shown):
     myths.settle("C02", {"summer": True, "winter": False}, "Seen.")
+    text = shown[0]["text/plain"]
+    assert "DEPENDS on the season. Seen." in text and "summer: yes; winter: no" in text
     assert shown[0][CLAIM_MIME] == {
         "id": "C02",
         "claim": "It melts.",
@@ -192,7 +178,7 @@ def test_an_unknown_id_is_named(myths, settle):
 # In a real model
 
 
-def test_a_second_verdict_follows_the_same_logic_and_the_first_stays(myths, shown):
+def test_a_second_verdict_follows_the_same_logic_in_words_and_the_first_stays(myths, shown):
     myths.settle("C02", {"summer": True, "winter": True}, "Seen.")
     myths.in_a_real_model("C02", {"hot": True, "cold": False}, "0.3.", "Titan")
     assert myths.settled == {"C02": "true"}
@@ -205,6 +191,9 @@ def test_a_second_verdict_follows_the_same_logic_and_the_first_stays(myths, show
         "cases": {"hot": True, "cold": False},
     }
     assert "model" not in shown[0][CLAIM_MIME], "by this the two are told apart"
+    text = shown[1]["text/plain"]
+    assert "DEPENDS on the season, unlike above, where it is TRUE." in text
+    assert "hot: yes; cold: no" in text
 
 
 @pytest.mark.parametrize(
@@ -224,14 +213,6 @@ def test_the_text_says_whether_the_real_model_agrees(myths, shown, first, there,
     myths.in_a_real_model("C01", {"b": there}, "0.3.", "Titan")
     text = " ".join(shown[1]["text/plain"].split())
     assert text.startswith(f"C01 {WHITE.text} In a real model, Titan: {words}")
-
-
-def test_the_second_verdict_names_the_choice_and_lists_cases_that_differ(myths, shown):
-    myths.settle("C02", {"summer": True}, "Seen.")
-    myths.in_a_real_model("C02", {"hot": True, "cold": False}, "0.3.", "Titan")
-    text = shown[1]["text/plain"]
-    assert "DEPENDS on the season, unlike above, where it is TRUE." in text
-    assert "hot: yes; cold: no" in text
 
 
 def test_a_claim_must_be_settled_before_a_real_model_is_asked(myths, shown):

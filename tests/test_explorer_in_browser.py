@@ -3,15 +3,14 @@
 ORDER_MATTERS_SCREENSHOTS names a folder for pictures of what was tested.
 """
 
-import os
 import re
 import time
-from pathlib import Path
 from typing import Any
 
 import pytest
 from browser import SECONDS, open_and_run, write_notebook
 from pairwise import some
+from site_reader import screenshot
 
 from course_lab import explorers
 
@@ -62,12 +61,6 @@ def explorer(page: Any, name: str) -> Any:
     root = page.locator(".om").nth(list(explorers.ALL).index(name))
     root.scroll_into_view_if_needed()
     return root
-
-
-def screenshot(page: Any, name: str) -> None:
-    if shots := os.environ.get("ORDER_MATTERS_SCREENSHOTS"):
-        Path(shots).mkdir(parents=True, exist_ok=True)
-        page.screenshot(path=Path(shots) / f"{name}.png")
 
 
 SOME = ("clocks", "chooser", "ledger", "xray")  # of each kind of control

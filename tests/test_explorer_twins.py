@@ -1,6 +1,6 @@
 """What the explorers compute in the browser is what course_utils computes, at every end.
 
-Run in Node if there is one, else in Chromium.
+Run in Node.
 """
 
 import math

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from explorer_modules import ends, look
 from pairwise import each_once
+from test_widgets import instances
 
 from course_lab import explorers
 from course_lab.explorers.controls import Choice, Slider
@@ -15,13 +16,6 @@ from course_lab.explorers.explorer import JAVASCRIPT, KIT, Explorer
 from course_lab.widgets.output import WIDGET_VIEW
 from course_utils import encodings
 from course_utils.texts import data
-
-try:
-    from ipywidgets.widgets.widget import _instances as instances  # ipywidgets 8
-except ImportError:
-    import ipywidgets
-
-    instances = ipywidgets.Widget.widgets  # ipywidgets 7
 
 EVERY = pytest.mark.parametrize("explorer", explorers.ALL.values(), ids=explorers.ALL)
 

@@ -5,7 +5,6 @@ ORDER_MATTERS_SCREENSHOTS names a folder for pictures of what was tested.
 
 import base64
 import html
-import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 from notebook_folds import fold
 from notebook_source import METADATA
+from site_reader import screenshot
 
 from course_utils import plots
 
@@ -86,13 +86,6 @@ def visit(browser: Any, path: Path) -> Any:
     return page
 
 
-def pictured(page: Any, name: str) -> None:
-    """A picture of the page, if somebody wants to see it."""
-    if shots := os.environ.get("ORDER_MATTERS_SCREENSHOTS"):
-        Path(shots).mkdir(parents=True, exist_ok=True)
-        page.screenshot(path=Path(shots) / f"{name}.png")
-
-
 @pytest.mark.thorough
 @pytest.mark.parametrize("path", [named(path) for path in LESSONS])
 def test_every_figure_has_its_words_in_jupyterlab(open_notebook, path):
@@ -111,7 +104,7 @@ def test_every_figure_has_its_words_in_jupyterlab(open_notebook, path):
     height = first.bounding_box()["height"]
     first.locator("summary").click()
     assert first.bounding_box()["height"] > height + 10 and text.first.is_visible()
-    pictured(page, f"jupyterlab-{path.stem}")
+    screenshot(page, f"jupyterlab-{path.stem}")
     page.close()
 
 
@@ -120,7 +113,7 @@ def test_every_figure_has_its_words_on_a_page(browser, tmp_path, path):
     notebook = nbformat.read(path, as_version=4)
     page = visit(browser, converted(notebook, "lab", tmp_path))
     assert page.evaluate(WORDS) == described(notebook)
-    pictured(page, f"nbconvert-{path.stem}")
+    screenshot(page, f"nbconvert-{path.stem}")
     page.close()
 
 
@@ -158,7 +151,7 @@ def test_plumbing_is_folded_in_jupyterlab_and_what_it_shows_when_run_is_not(
     assert not first.get_by_text("plt.figure").first.is_visible()
     assert "#@title The empty figure" in first.locator(".jp-Placeholder").inner_text()
     assert second.get_by_text("read me").first.is_visible()
-    pictured(page, "jupyterlab-folds")
+    screenshot(page, "jupyterlab-folds")
     first.locator(".jp-Placeholder").click()
     first.get_by_text("plt").first.wait_for(timeout=10 * SECONDS)
     page.close()

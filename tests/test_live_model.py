@@ -100,7 +100,7 @@ def whole(name: str, n: int) -> list[dict[str, Any]]:
 
 
 @pytest.fixture(scope="module")
-def read(tmp_path_factory):
+def read(browser, tmp_path_factory):
     """What JavaScript finds: the loss of each byte of a part, by setting and length.
 
     Under "whole", of all bytes of the passage, at 64 and as trained.
@@ -110,7 +110,7 @@ def read(tmp_path_factory):
         for name, n in EACH
     ]
     folder = tmp_path_factory.mktemp("live")
-    *each, everything = live_modules.losses(folder, [*requests, *whole("direct", 64)])
+    *each, everything = live_modules.losses(browser, folder, [*requests, *whole("direct", 64)])
     return {**dict(zip(EACH, each, strict=True)), "whole": everything}
 
 
@@ -174,19 +174,19 @@ def test_a_page_shows_what_lesson_08_printed(read):
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("slowed", SLOWED)
-def test_a_page_shows_what_lesson_08_printed_of_each_way(tmp_path, slowed):
+def test_a_page_shows_what_lesson_08_printed_of_each_way(browser, tmp_path, slowed):
     for column, n in enumerate((64, 512)):
-        (losses,) = live_modules.losses(tmp_path, whole(SLOWED[slowed], n))
+        (losses,) = live_modules.losses(browser, tmp_path, whole(SLOWED[slowed], n))
         assert f"{mean(losses):.1f}" == printed("08_stretching_rope", LINE)[slowed][column]
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", site_live.WAYS)
-def test_a_whole_passage_is_read_as_lesson_08_reads_it(tmp_path, name):
+def test_a_whole_passage_is_read_as_lesson_08_reads_it(browser, tmp_path, name):
     model, _ = way(name)
     for n in LENGTHS:
         expected, judged = sliding_loss(model, passage(), n, 1024)
-        (losses,) = live_modules.losses(tmp_path, whole(name, n))
+        (losses,) = live_modules.losses(browser, tmp_path, whole(name, n))
         assert len(losses) == judged == 2560
         assert mean(losses) == pytest.approx(expected, abs=1e-5)
 

@@ -4,14 +4,12 @@ Each page is visited once a reader; what was found is sorted by what it speaks o
 see how long explorers take. ORDER_MATTERS_SCREENSHOTS names a folder for pictures of every page.
 """
 
-import os
 import statistics
 from collections import defaultdict
-from pathlib import Path
 from typing import Any
 
 import pytest
-from site_reader import PHONE, Reader, axe, broken_links, cut_off, read_all
+from site_reader import PHONE, Reader, axe, broken_links, cut_off, read_all, screenshot
 
 pytestmark = [pytest.mark.browser, pytest.mark.thorough]
 pytest.importorskip("sphinx", reason="the extra 'site' is not installed")
@@ -74,24 +72,19 @@ def visit(browser: Any, site: str, name: str, times: list[float]) -> dict[str, l
         times.append(took)
         if not changed:
             wrong["explorers"].append(root.get_attribute("aria-label"))
-    pictured(page, f"{name}-light")
+    page.evaluate("scrollTo(0, 0)")
+    screenshot(page, f"{name}-light")
     phone = Reader(browser, site, viewport=PHONE, color_scheme="dark")
     page = phone.open(name)
     read_all(page)
     wrong["phone"] = cut_off(page)
     wrong["axe, dark"] = axe(page, "color-contrast", code=name == WITH_CODE)
-    pictured(page, f"{name}-dark")
+    page.evaluate("scrollTo(0, 0)")
+    screenshot(page, f"{name}-dark")
     for reader in (desk, phone):
         reader.context.close()
     wrong["complaints"] = desk.complaints + phone.complaints
     return wrong
-
-
-def pictured(page: Any, name: str) -> None:
-    if shots := os.environ.get("ORDER_MATTERS_SCREENSHOTS"):
-        Path(shots).mkdir(parents=True, exist_ok=True)
-        page.evaluate("scrollTo(0, 0)")
-        page.screenshot(path=Path(shots) / f"{name.replace('/', '-')}.png")
 
 
 def test_no_page_complains_or_asks_anything_of_another_machine(findings):

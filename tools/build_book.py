@@ -10,7 +10,6 @@ import json
 import re
 import shutil
 import sys
-import threading
 import time
 import zipfile
 from collections.abc import Iterator, Sequence
@@ -84,16 +83,17 @@ def opened(folder: Path) -> Iterator[Any]:
     """The one page of the book in Chromium, its formulas set."""
     from playwright import sync_api as playwright
 
-    with build_site.server(folder) as server, playwright.sync_playwright() as play:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        with chromium(play) as browser:
-            page = browser.new_page()
-            page.set_default_timeout(180 * SECONDS)
-            page.goto(f"http://127.0.0.1:{server.server_port}/index.html")
-            page.wait_for_function(TYPESET)
-            page.wait_for_load_state("networkidle")
-            yield page
-        server.shutdown()
+    with (
+        build_site.served(folder) as address,
+        playwright.sync_playwright() as play,
+        chromium(play) as browser,
+    ):
+        page = browser.new_page()
+        page.set_default_timeout(180 * SECONDS)
+        page.goto(f"{address}/index.html")
+        page.wait_for_function(TYPESET)
+        page.wait_for_load_state("networkidle")
+        yield page
 
 
 def formulas(page: Any) -> dict[str, str]:

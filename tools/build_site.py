@@ -8,8 +8,10 @@ nothing is fetched.
 import argparse
 import shutil
 import sys
+import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -113,6 +115,15 @@ def server(folder: Path, port: int = 0) -> ThreadingHTTPServer:
     except OSError as error:
         hint = f"take another with make site-serve PORT={port + 1}"
         raise BuildError(f"port {port} cannot be had ({error.strerror}); {hint}") from None
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[str]:
+    """The address of a folder, as long as this process shows it."""
+    with server(folder) as running:
+        threading.Thread(target=running.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{running.server_port}"
+        running.shutdown()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -1,6 +1,7 @@
 """The parts of a lesson's title cell, for tables of lessons."""
 
 import re
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 QUESTION = re.compile(r"\*\*Question:\*\* (.+?)(?=\n\n|\Z)", re.DOTALL)
@@ -15,6 +16,12 @@ class Title(NamedTuple):
     question: str
     minutes: str
     doors: str
+
+
+def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table in Markdown."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def read(cell: str) -> Title:

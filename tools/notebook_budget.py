@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 
+import pandas as pd
 from nbformat import NotebookNode
 from notebook_folds import PLUMBING
 
@@ -140,20 +141,20 @@ def rounded(minutes: float) -> int:
 
 def table(budgets: dict[str, Budget], limits: dict[str, dict[str, int]]) -> str:
     """One row per lesson; numbers above the lesson's limits are marked with !."""
-    width = max([len("at most, in a core lesson"), *map(len, budgets)])
-    rows = [" ".join([" " * width, *(f"{name:>11}" for name in LIMITS)])]
-    for name, budget in budgets.items():
-        over = budget.over(limits.get(name, {}))
-        rows.append(_row(name.ljust(width), budget.row(), over))
-    return "\n".join([*rows, _row("at most, in a core lesson".ljust(width), dict(LIMITS), {})])
+    rows = {
+        name: _row(budget.row(), budget.over(limits.get(name, {})))
+        for name, budget in budgets.items()
+    }
+    rows["at most, in a core lesson"] = _row(dict(LIMITS), {})
+    return pd.DataFrame(rows.values(), index=list(rows)).to_string()
 
 
-def _row(name: str, numbers: dict[str, float], marked: Iterable[str]) -> str:
-    cells = []
-    for column, number in numbers.items():
-        text = f"{number:.1f}" if isinstance(number, float) else f"{number:,}"
-        cells.append(f"{text + '!' * (column in marked):>11}")
-    return " ".join([name, *cells])
+def _row(numbers: dict[str, float], marked: Iterable[str]) -> dict[str, str]:
+    texts = {
+        column: f"{number:.1f}" if isinstance(number, float) else f"{number:,}"
+        for column, number in numbers.items()
+    }
+    return {column: text + "!" * (column in marked) for column, text in texts.items()}
 
 
 def excess(name: str, budget: Budget, limits: dict[str, int]) -> str | None:

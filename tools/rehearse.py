@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import nbformat
+import pandas as pd
 from build_notebooks import choose, kernel_environment, run_cells
 from claims_table import claims_in
 from lesson_models import has_tag, lacking
@@ -136,15 +137,12 @@ def rehearse(root: Path, lesson: Path, way: Way) -> Outcome:
     return compare(reference, fresh, moved=way.offset != 0)
 
 
-def table(outcomes: dict[tuple[str, str], Outcome], lessons: list[str], ways: list[Way]) -> str:
+def table(outcomes: dict[tuple[str, str], Outcome]) -> str:
     """One row per lesson: how many of the compared texts and verdicts changed in each way."""
-    width = max(map(len, lessons))
-    columns = [f"{way.name:>16}" for way in ways]
-    lines = [" ".join([" " * width, *columns])]
-    for lesson in lessons:
-        cells = [f"{outcomes[lesson, way.name]!s:>16}" for way in ways]
-        lines.append(" ".join([f"{lesson:{width}}", *cells]))
-    return "\n".join(lines)
+    columns: dict[str, dict[str, str]] = {}
+    for (lesson, way), outcome in outcomes.items():
+        columns.setdefault(way, {})[lesson] = str(outcome)
+    return pd.DataFrame(columns).to_string()
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -174,7 +172,7 @@ def main(arguments: list[str] | None = None) -> int:
             outcomes[lesson, way] = future.result()
             for change in outcomes[lesson, way].changes:
                 print(f"{lesson}, {way}, {change}\n", flush=True)
-    print(table(outcomes, list(map(lesson_name, lessons)), ways))
+    print(table(outcomes))
     compared = sum(outcome.compared for outcome in outcomes.values())
     changed = sum(len(outcome.changes) for outcome in outcomes.values())
     print(f"{changed} changed of {compared} texts and verdicts in {len(outcomes)} runs")

@@ -26,15 +26,13 @@ def toctree(names: Sequence[str], caption: str = "") -> str:
 
 def table(titles: Mapping[str, str]) -> str:
     """A row a lesson, from its title cell: link, question, minutes, doors."""
-    rows = ["| lesson | question | minutes | doors |", "|---|---|---|---|"]
+    rows = []
     for name in lessons(list(titles)):
         title = lesson_titles.read(titles[name])
         links = [f"[Closer look]({closer}.md)" for closer in closer_looks(list(titles), name)]
         question = " ".join([title.question, *links])
-        rows.append(
-            f"| [{title.heading}]({name}.md) | {question} | {title.minutes} | {title.doors} |"
-        )
-    return "\n".join(rows)
+        rows.append([f"[{title.heading}]({name}.md)", question, title.minutes, title.doors])
+    return lesson_titles.markdown_table(["lesson", "question", "minutes", "doors"], rows)
 
 
 def first_page(template: str, titles: Mapping[str, str], others: Sequence[str]) -> str:

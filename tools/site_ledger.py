@@ -6,6 +6,7 @@ The forms are the lessons' own, under the same keys: a guess made there counts h
 from collections import Counter
 from collections.abc import Sequence
 
+import lesson_titles
 import site_questions
 import site_tables
 from site_html import escaped, opening, tag
@@ -48,11 +49,9 @@ def evidence(claim: Claim) -> str:
 def counts(claims: Sequence[Claim]) -> str:
     """A row a class of evidence: how many claims came out how."""
     numbers = Counter((evidence(claim), claim["verdict"]) for claim in claims)
-    lines = [f"| rests on | {' | '.join(VERDICTS)} |", "|---" * (len(VERDICTS) + 1) + "|"]
-    for kind in dict.fromkeys(map(evidence, claims)):
-        cells = [kind, *(str(numbers[kind, verdict]) for verdict in VERDICTS)]
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines)
+    kinds = dict.fromkeys(map(evidence, claims))
+    rows = [[kind, *(str(numbers[kind, verdict]) for verdict in VERDICTS)] for kind in kinds]
+    return lesson_titles.markdown_table(["rests on", *VERDICTS], rows)
 
 
 def _question(claim: Claim) -> Question:

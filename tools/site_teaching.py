@@ -97,7 +97,7 @@ def _items(notebook: NotebookNode, name: str) -> Iterator[Item]:
 
 
 def _table(lessons: list[Lesson]) -> str:
-    lines = [f"| {' | '.join(HEAD)} |", "|---" * len(HEAD) + "|"]
+    rows = []
     for lesson in lessons:
         kinds = [item.kind for item in lesson.items]
         cells = [
@@ -109,9 +109,10 @@ def _table(lessons: list[Lesson]) -> str:
             str(len(lesson.exercises)),
             str(sum(len(check.mistakes) for check in lesson.exercises)),
         ]
-        lines.append(f"| {' | '.join(cells)} |")
+        rows.append(cells)
     minutes = sum(int(lesson.title.minutes) for lesson in lessons)
-    return "\n".join(lines) + f"\n\nAll lessons together: about {minutes / 60:.0f} hours."
+    table = lesson_titles.markdown_table(HEAD, rows)
+    return f"{table}\n\nAll lessons together: about {minutes / 60:.0f} hours."
 
 
 def _details(lesson: Lesson) -> str:
