@@ -4,6 +4,7 @@ import importlib.util
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -44,6 +45,26 @@ def screenshot(page: Any, name: str) -> None:
     if folder := os.environ.get("ORDER_MATTERS_SCREENSHOTS"):
         Path(folder).mkdir(parents=True, exist_ok=True)
         page.screenshot(path=Path(folder) / f"{name.replace('/', '-')}.png")
+
+
+OF_THE_KERNEL = ".jp-OutputArea-child:has(img.widget-image)"  # explorers in JupyterLab
+
+
+def moved_by_a_key(page: Any, box: Any) -> float:
+    """Move an explorer of the kernel by an arrow key; milliseconds until its picture changes."""
+    picture, handle = box.locator("img.widget-image").first, box.locator(".noUi-handle").first
+    handle.scroll_into_view_if_needed()
+    handle.focus()
+    before, start = picture.get_attribute("src"), time.perf_counter()
+    at_the_end = handle.evaluate("handle => handle.ariaValueNow === handle.ariaValueMax")
+    page.keyboard.press("ArrowLeft" if at_the_end else "ArrowRight")
+    page.wait_for_function(
+        "([picture, before]) => picture.src !== before && picture.complete",
+        arg=[picture.element_handle(), before],
+        timeout=60 * SECONDS,
+    )
+    assert picture.evaluate("picture => picture.naturalWidth") > 0
+    return 1000 * (time.perf_counter() - start)
 
 
 class Reader:

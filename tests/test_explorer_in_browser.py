@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from browser import SECONDS, open_and_run, write_notebook
 from pairwise import some
-from site_reader import screenshot
+from site_reader import OF_THE_KERNEL, moved_by_a_key, screenshot
 
 from course_lab import explorers
 
@@ -162,15 +162,4 @@ def test_a_learners_profile_is_drawn_with_the_mouse(page):
 
 
 def test_an_explorer_of_the_kernel_still_follows_an_arrow_key(page):
-    box = page.locator(".jp-OutputArea-child", has=page.locator("img.widget-image")).last
-    picture, handle = box.locator("img.widget-image").first, box.locator(".noUi-handle").first
-    before = picture.get_attribute("src")
-    handle.scroll_into_view_if_needed()
-    handle.focus()
-    page.keyboard.press("ArrowRight")
-    page.wait_for_function(
-        "([picture, before]) => picture.src !== before && picture.complete",
-        arg=[picture.element_handle(), before],
-        timeout=30 * SECONDS,
-    )
-    assert picture.evaluate("picture => picture.naturalWidth") > 0
+    moved_by_a_key(page, page.locator(OF_THE_KERNEL).last)

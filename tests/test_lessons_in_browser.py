@@ -5,13 +5,13 @@ Run with -s to see how long explorers take.
 
 import shutil
 import statistics
-import time
 from pathlib import Path
 from typing import Any
 
 import nbformat
 import pytest
 from browser import SECONDS, open_and_run
+from site_reader import OF_THE_KERNEL, moved_by_a_key
 
 pytestmark = [pytest.mark.browser, pytest.mark.thorough]
 
@@ -33,7 +33,6 @@ TYPE = """async (source) => {
     const { outputs } = content.activeCell.model.toJSON();
     return outputs.map((output) => output.text ?? output.evalue).join('');
 }"""
-SEEN = "(root) => root.querySelector('.om-picture').innerHTML + root.innerText"
 
 
 @pytest.fixture(scope="module", params=LESSONS, ids=lambda path: path.stem)
@@ -67,48 +66,17 @@ def test_every_cell_runs_without_an_error(page):
     assert [source for source in waiting if "".join(source).strip()] == []
 
 
-def test_every_explorer_follows_mouse_and_keyboard(page):
+def test_every_explorer_is_drawn_and_those_of_the_kernel_follow_the_keyboard(page):
     page.wait_for_function(
         "count => document.querySelectorAll('.om:has(svg)').length >= count",
         arg=sum(line.startswith("explorers.") for line in code(page).splitlines()),
         timeout=60 * SECONDS,
     )
-    times = []
-    for root in page.locator(".om").all():
-        name = root.get_attribute("aria-label")
-        root.scroll_into_view_if_needed()
-        slider = root.locator("input[type=range]").first
-        slider.focus()
-        page.keyboard.press("Home")
-        before = root.evaluate(SEEN)
-        page.keyboard.press("ArrowRight")
-        after = root.evaluate(SEEN)
-        assert after != before, f"{name}: by keyboard"
-        box = slider.bounding_box()
-        page.mouse.click(box["x"] + 0.95 * box["width"], box["y"] + box["height"] / 2)
-        assert root.evaluate(SEEN) != after, f"{name}: by mouse"
-    for box in page.locator(".jp-OutputArea-child", has=page.locator("img.widget-image")).all():
-        times.append(moved(page, box))
+    times = [moved_by_a_key(page, box) for box in page.locator(OF_THE_KERNEL).all()]
     if times:
         summary = f"{statistics.median(times):.0f} ms in the middle, {max(times):.0f} at most"
         print(f"\n{len(times)} explorers of the kernel moved: {summary}")
     assert [text for text in page.complaints if "initialize model" not in text] == []
-
-
-def moved(page: Any, box: Any) -> float:
-    """Move an explorer of the kernel by an arrow key; milliseconds until its picture changes."""
-    picture, handle = box.locator("img.widget-image").first, box.locator(".noUi-handle").first
-    handle.scroll_into_view_if_needed()
-    handle.focus()
-    before, start = picture.get_attribute("src"), time.perf_counter()
-    at_the_end = handle.evaluate("handle => handle.ariaValueNow === handle.ariaValueMax")
-    page.keyboard.press("ArrowLeft" if at_the_end else "ArrowRight")
-    page.wait_for_function(
-        "([picture, before]) => picture.src !== before && picture.complete",
-        arg=[picture.element_handle(), before],
-        timeout=60 * SECONDS,
-    )
-    return 1000 * (time.perf_counter() - start)
 
 
 def test_every_prediction_can_be_made_and_is_recorded(page):

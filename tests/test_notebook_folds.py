@@ -8,7 +8,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_output
 from notebook_comparison import compare_outputs
 from notebook_source import BuildError
-from tiny_course import PNG, both, course, place, target
+from tiny_course import PNG, both, course, place
 
 LESSON = """\
 # %% [markdown]
@@ -35,7 +35,7 @@ print("a hint:", product)
 # %%
 double = 2 * product
 
-# %% tags=["plumbing"]
+# %% tags=["plumbing", "readme"]
 # The picture of the product
 from IPython.display import display
 display({"image/png": "iVBORw0KGgo=", "text/plain": "a picture of 42"}, raw=True)
@@ -161,13 +161,8 @@ def test_the_site_gets_the_description_of_a_picture_as_its_alternative_text(buil
     assert build_notebooks.check(built) == []
 
 
-def test_readme_gets_the_picture_although_learners_have_to_guess_first(tmp_path):
-    tagged = LESSON.replace('tags=["plumbing"]', 'tags=["plumbing", "readme"]')
-    root = course(tmp_path, tagged)
-    notebook = target(root, solutions=True)
-    build_notebooks.build_one(notebook)
-    files = build_notebooks.side_files(notebook.project, [notebook])
-    assert files[root / "docs" / "01_tiny.png"] == PNG
+def test_readme_gets_the_picture_although_learners_have_to_guess_first(built):
+    assert (built / "docs" / "01_tiny.png").read_bytes() == PNG
 
 
 # Closer looks

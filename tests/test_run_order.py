@@ -1,9 +1,8 @@
-"""What make test runs, and the order in which make test-all does."""
+"""Which of many cases make test runs, and the order in which make test-all runs tests."""
 
 import re
 import subprocess
 import sys
-import tomllib
 from itertools import combinations, product
 from pathlib import Path
 
@@ -60,16 +59,3 @@ def test_a_few_cases_are_quick_and_the_others_thorough():
     name, cases = quick_few("a", [1, 2, 3], quick=[2]).args
     assert name == "a" and [case.values for case in cases] == [(1,), (2,), (3,)]
     assert [bool(case.marks) for case in cases] == [True, False, True]
-
-
-def test_thorough_tests_and_those_in_a_browser_have_commands_of_their_own():
-    pyproject = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    options = pyproject["tool"]["pytest"]["ini_options"]["addopts"]
-    assert options[options.index("-m") + 1] == "not thorough and not browser"
-    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    everything = r'^test-all:\n\t.*-m pytest \$\(WORKERS\) -m "" -p randomly'
-    assert re.search(everything, makefile, re.M)
-    in_browser = r'^test-browser:\n\t.*-m pytest \$\(WORKERS\) \\\n\t+-m "browser and not'
-    assert re.search(in_browser, makefile, re.M)
-    for place in (".ci/run", ".github/workflows/test.yml"):
-        assert "make test-browser" in (ROOT / place).read_text(encoding="utf-8")
