@@ -457,7 +457,7 @@ BAD = [
     (lambda m: m.with_encoding(beyond="x"), ValueError, "beyond", "'x'", "Valid: error"),
     (lambda m: m.with_encoding(max_len=9), ValueError, "options", "[512, 384]", "[9, 384]"),
     (lambda m: m.with_encoding(made("cope", causal=True)), ValueError, "causal", "CoPE"),
-    (lambda m: minilm("rope"), TypeError, "encoding", "str 'rope'"),
+    (lambda m: minilm("rope"), TypeError, "encoding", "str 'rope'"),  # type: ignore
 ]
 
 
