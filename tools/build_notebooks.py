@@ -25,9 +25,8 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellControlSignal, CellExecutionError
 from nbformat import NotebookNode
 from notebook_folds import withhold
-from notebook_outputs import alternative, clean, complaint, oversize, plain, written
+from notebook_outputs import clean, complaint, oversize, plain, written
 from notebook_source import (
-    SITE_KEY,
     VOLATILE,
     BuildError,
     Project,
@@ -146,8 +145,6 @@ def build_one(target: Target) -> Result:
             cell.outputs = [] if volatile else clean(cell.outputs)
             if not target.solutions:
                 withhold(cell)
-            if words := alternative(cell.outputs):
-                cell.metadata[SITE_KEY] = {"image": {"alt": words}}
     content = written(notebook)
     if problem := oversize(notebook, len(content)):
         raise BuildError(f"{target.name} is {problem}")

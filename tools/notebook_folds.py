@@ -1,6 +1,6 @@
 """Folded plumbing, and outputs withheld until the learner has guessed.
 
-JupyterLab, Colab and the site each have their own way to fold a cell's source.
+JupyterLab and Colab each have their own way to fold a cell's source; the site goes by the tags.
 """
 
 import ast
@@ -11,7 +11,6 @@ from nbformat.v4 import new_output
 
 PLUMBING = "plumbing"  # an author's tag: draws, describes or judges; nothing that a learner needs
 SEALED = "sealed"  # the build's tag: between a prediction and its answer
-HIDE_SOURCE, HIDE_OUTPUT = "hide-input", "hide-output"  # the site's tags
 QUESTIONS = {"predict", "predict_number", "Myths"}
 ANSWERS = {"reveal", "settle", "leave_open", "in_a_real_model", "table"}
 WAITING = "Guess first, then run this cell."
@@ -24,15 +23,14 @@ def fold(cell: NotebookNode) -> None:
     body = rest if title else cell.source
     cell.source = f"#@title {title or 'Code behind this output'}\n{body}"
     cell.metadata.update(jupyter={"source_hidden": True}, cellView="form")
-    _tag(cell, HIDE_SOURCE)
 
 
 def seal(cells: Iterable[NotebookNode]) -> None:
     """Tag the code cells whose outputs give away the answer to an open question."""
     code = [cell for cell in cells if cell.cell_type == "code"]
     for index in sealed([cell.source for cell in code]):
-        _tag(code[index], SEALED)
-        _tag(code[index], HIDE_OUTPUT)
+        cell = code[index]
+        cell.metadata["tags"] = [*cell.metadata.get("tags", []), SEALED]
 
 
 def sealed(sources: Sequence[str]) -> set[int]:
@@ -85,7 +83,3 @@ def _questions(tree: ast.AST) -> list[str]:
         for target in node.targets
         if isinstance(target, ast.Name)
     ]
-
-
-def _tag(cell: NotebookNode, tag: str) -> None:
-    cell.metadata["tags"] = [*cell.metadata.get("tags", []), tag]

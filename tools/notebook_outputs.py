@@ -52,12 +52,6 @@ def clean(outputs: list[NotebookNode]) -> list[NotebookNode]:
     return kept
 
 
-def alternative(outputs: list[NotebookNode]) -> str:
-    """The descriptions of a cell's pictures, for a site that knows one for a cell."""
-    shown = [output.get("data", {}) for output in outputs]
-    return " ".join(data.get("text/plain", "") for data in shown if "image/png" in data)
-
-
 def complaint(cell: NotebookNode, root: Path) -> str | None:
     """The reason not to publish the outputs of a cell; None where there is none."""
     streams = [output for output in cell.outputs if output.output_type == "stream"]

@@ -26,7 +26,6 @@ NBVAL_TAGS = {"nbval-ignore-output", "nbval-check-output", "nbval-skip", "raises
 VOLATILE = "volatile"  # shows times, which differ in each run: neither saved nor compared
 KNOWN_TAGS = {"solution", "stub", "readme", VOLATILE, PLUMBING, lesson_models.TAG} | NBVAL_TAGS
 LESSON_NAME = re.compile(r"\d\d_[a-z0-9_]+\.py")
-SITE_KEY = "mystnb"  # in a cell's metadata: the alternative text of its pictures, for the site
 CLOSER = "closer"  # the folder of closer looks, which tell engineers what a lesson leaves out
 
 SETUP = """\
@@ -271,6 +270,5 @@ def _input_cells(notebook: NotebookNode) -> dict[str, tuple]:
     """What the build writes of each cell before it is run, by the cell's id."""
     cells = {}
     for number, cell in enumerate(notebook.cells):
-        metadata = {key: value for key, value in cell.metadata.items() if key != SITE_KEY}
-        cells[cell.get("id", f"number {number}")] = (cell.cell_type, cell.source, metadata)
+        cells[cell.get("id", f"number {number}")] = (cell.cell_type, cell.source, cell.metadata)
     return cells
