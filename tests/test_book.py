@@ -52,9 +52,9 @@ def test_a_question_says_what_can_be_chosen_and_its_answer_stands_open_behind_a_
 
 
 def test_a_number_is_asked_for_with_its_unit():
-    for question, asks in (("long?\n  (a number in m)", ", in m."), ("many?\n  (a number)", ".")):
+    for question, unit in (("long?\n  (a number in m)", ", in m."), ("many?\n  (a number)", ".")):
         ask = code("guess = predict_number()", shown(f"Predict: How {question}"))
-        assert f"<p>A number{asks}</p>" in on_paper(ask)
+        assert f"<p>A number{unit}</p>" in on_paper(ask)
 
 
 def test_a_claim_has_its_scope_once_and_every_verdict():

@@ -60,8 +60,8 @@ test_right_answers_pass = right_answers(
 
 
 def bucket(distance, n_buckets, e, passed):
-    far = (e + passed.long()).clamp(max=n_buckets - 1)
-    return torch.where(distance < e, distance, far)
+    shared = (e + passed.long()).clamp(max=n_buckets - 1)
+    return torch.where(distance < e, distance, shared)
 
 
 def share(distance, e, r_max):

@@ -216,8 +216,7 @@ class FarTurn(PositionalEncoding):
 
     def rotate(self, q, k, at):
         rope = create("rope", d_model=self.d_model, n_heads=self.n_heads)
-        far = 4096 * (at.q >= 4096).long()
-        rounded = torch.where(far > 0, at.q // 32 * 32, at.q)
+        rounded = torch.where(at.q >= 4096, at.q // 32 * 32, at.q)
         return rope.rotate(q, k, Places(rounded, rounded if at.k is at.q else at.k))
 
 

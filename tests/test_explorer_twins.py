@@ -327,21 +327,21 @@ INSIDE: dict[str, list[Numbers]] = {
 }
 
 
-def flat(value: Any) -> list[float]:
+def numbers_in(value: Any) -> list[float]:
     """All numbers of a value; null, as JSON has NaN and infinities, as NaN."""
     if isinstance(value, torch.Tensor):
         value = value.double().tolist()
     if isinstance(value, dict):
         value = [value[key] for key in sorted(value)]
     if isinstance(value, list | tuple):
-        return [number for part in value for number in flat(part)]
+        return [number for part in value for number in numbers_in(part)]
     return [math.nan if value is None or math.isinf(value) else float(value)]
 
 
 def gap(computed: Any, expected: Any) -> float:
     """The largest difference, relative where numbers are above 1; infinite where one is missing."""
     ours, theirs = (
-        torch.tensor(flat(value), dtype=torch.float64) for value in (computed, expected)
+        torch.tensor(numbers_in(value), dtype=torch.float64) for value in (computed, expected)
     )
     if ours.shape != theirs.shape or not torch.equal(ours.isnan(), theirs.isnan()):
         return math.inf

@@ -21,7 +21,7 @@ from course_utils import measures
 ROOT = Path(__file__).resolve().parents[1]
 LESSONS = find_lessons(ROOT)
 every_lesson = pytest.mark.parametrize("lesson", LESSONS, ids=lesson_name)
-NOT_COMPARED = {"nbval-ignore-output", "volatile", "nbval-skip", SEALED}
+NOT_COMPARED = {"nbval-ignore-output", "volatile", SEALED}
 
 
 def tags(cell):

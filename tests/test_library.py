@@ -161,11 +161,11 @@ def test_an_encoding_of_ones_own_knows_nothing_of_padding_and_reads_it_rightly(
 
 @pytest.mark.parametrize("length", [7, 300])
 def test_alibi_of_ones_own_is_the_courses(page, length):
-    own = MultiHeadAttention(16, 2, page.MyALiBi(16, 2), causal=True)
+    attention = MultiHeadAttention(16, 2, page.MyALiBi(16, 2), causal=True)
     course = MultiHeadAttention(16, 2, create("alibi", d_model=16, n_heads=2), causal=True)
-    course.load_state_dict(own.state_dict())
+    course.load_state_dict(attention.state_dict())
     x = torch.randn(1, length, 16)
-    assert (own(x)[0] - course(x)[0]).detach().abs().max() <= OUTPUT_TOLERANCE
+    assert (attention(x)[0] - course(x)[0]).detach().abs().max() <= OUTPUT_TOLERANCE
 
 
 @pytest.mark.parametrize("causal", [True, False])

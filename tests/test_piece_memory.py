@@ -55,8 +55,8 @@ def test_where_a_memory_is_said_to_stand_matters_unless_there_are_no_positions()
     text = stretch(4)
     for encoding, same in (("none", True), ("alibi", False), ("sinusoidal", False)):
         model = rough_model(encoding)
-        near, far = (reread(model, text, [0], [at], 12) for at in (8, 0))
-        assert torch.allclose(near, far, atol=1e-5) == same
+        after_8, after_0 = (reread(model, text, [0], [at], 12) for at in (8, 0))
+        assert torch.allclose(after_8, after_0, atol=1e-5) == same
 
 
 def test_a_memory_is_read_without_the_pieces_before_it():

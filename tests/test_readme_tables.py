@@ -87,8 +87,8 @@ def test_what_other_sizes_change_follows_the_data(monkeypatch):
     steps, code = (sentence for sentence, _ in readme_tables._of_other_sizes())
     rows, usual = tables["larger"], tables["extrapolation"].iloc[0]
     more = rows["steps"] != usual["steps"]
-    late = rows[more & (rows["reading"] == results.AS_TRAINED) & (rows["read"] == 64)]
-    assert f"and {late[late['encoding'] == 'none']['loss'].mean():.2f} after ten times" in steps
+    longer = rows[more & (rows["reading"] == results.AS_TRAINED) & (rows["read"] == 64)]
+    assert f"and {longer[longer['encoding'] == 'none']['loss'].mean():.2f} after ten times" in steps
     assert "makes `none`, `rope` worse in every seed, and `alibi`, `t5` better" in steps
     assert "as they do on English: `transformer_xl`" in code
     rows.loc[more, "loss"] = 1.0  # better than any

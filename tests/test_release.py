@@ -123,12 +123,12 @@ def test_the_targets_jobs_and_files_that_a_workflow_names_exist(name):
     for job in jobs.values():
         needs = job.get("needs", [])
         assert {*([needs] if isinstance(needs, str) else needs)} <= set(jobs)
-        made = job.get("strategy", {}).get("matrix", {}).get("target", [])
+        named = job.get("strategy", {}).get("matrix", {}).get("target", [])
         for run in runs(job):
             assert "${{" not in run.replace("${{ matrix.target }}", ""), "a name could be a command"
             command = re.match(r"make ([\w -]+?)( [A-Z_]+=.*)?$", run)
-            made = [*made, *(command[1].split() if command else [])]
-        assert set(made) <= targets
+            named = [*named, *(command[1].split() if command else [])]
+        assert set(named) <= targets
     for path in re.findall(r"(?<![\w./-])(?:tools|tests|\.github)/[\w./-]+\.\w+", text):
         assert (ROOT / path).is_file(), path
 

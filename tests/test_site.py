@@ -217,8 +217,8 @@ def test_a_heading_ends_a_fold_and_later_outputs_open_another():
 
 def test_the_next_question_ends_what_follows_an_answer():
     again = code("g = predict()", shown("Predict: And?\n  (1) a\n  (2) b"), tags=["plumbing"])
-    late = code("#@title Late\ndraw()", picture("Quite another thing."), tags=["plumbing"])
-    ((_, text),) = folds(page(ASK, ANSWER, again, late).markdown)
+    after = code("#@title Late\ndraw()", picture("Quite another thing."), tags=["plumbing"])
+    ((_, text),) = folds(page(ASK, ANSWER, again, after).markdown)
     assert "a = 1" in text
     assert "g = predict()" not in text and "another thing" not in text
 

@@ -22,7 +22,7 @@ from nbformat.v4 import new_code_cell, new_notebook
 from notebook_folds import PLUMBING, fold, seal
 
 HEADER_KEY = "order_matters"  # above a lesson's first cell: its edition and limits
-NBVAL_TAGS = {"nbval-ignore-output", "nbval-check-output", "nbval-skip", "raises-exception"}
+NBVAL_TAGS = {"nbval-ignore-output", "raises-exception"}
 VOLATILE = "volatile"  # shows times, which differ in each run: neither saved nor compared
 KNOWN_TAGS = {"solution", "stub", "readme", VOLATILE, PLUMBING, lesson_models.TAG} | NBVAL_TAGS
 LESSON_NAME = re.compile(r"\d\d_[a-z0-9_]+\.py")

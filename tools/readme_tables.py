@@ -195,7 +195,7 @@ def _of_other_sizes() -> list[tuple[str, str]]:
     code = other[other["corpus"] != recipe["corpus"]]
     before, after = at(usual, 64).mean(), at(longer, 64).mean()
     rises = (at(longer, 2048) - at(usual, 2048)).dropna(how="all").dropna(axis=1, how="all")
-    worse, better = _names((rises > 0).all()), _names((rises < 0).all())
+    risen, fallen = _names((rises > 0).all()), _names((rises < 0).all())
     ranks = list(at(code, 2048).mean().sort_values().index)
     english = usual[usual["encoding"].isin(ranks)]
     same = ranks == list(at(english, 2048).mean().sort_values().index)
@@ -205,7 +205,7 @@ def _of_other_sizes() -> list[tuple[str, str]]:
             f"Without positions a model learns order late. At 64 bytes its loss is "
             f"{before['none']:.2f} after {recipe['steps']:,} steps and {after['none']:.2f} "
             f"after ten times as many, RoPE's {before['rope']:.2f} and {after['rope']:.2f}. "
-            f"At 2048 bytes the longer training makes {worse} worse in every seed, and {better} "
+            f"At 2048 bytes the longer training makes {risen} worse in every seed, and {fallen} "
             "better.",
             command,
         ),
@@ -223,11 +223,11 @@ def _of_a_published_model() -> list[tuple[str, str]]:
     from course_utils.texts import data
 
     needles = data.results("real_needles")
-    early = needles[needles["place"].between(0, CUT_OFF - 1)]
-    right = early.groupby(["way", "seed"])["right"].mean().groupby("way").mean() / DIGITS
+    cut_off = needles[needles["place"].between(0, CUT_OFF - 1)]
+    right = cut_off.groupby(["way", "seed"])["right"].mean().groupby("way").mean() / DIGITS
     lengths = data.results("real_lengths")
-    late = lengths[(lengths["read"] == 12288) & (lengths["first"] >= 8192)]
-    losses = late.groupby(["way", "seed"])["loss"].mean().reset_index()
+    last_third = lengths[(lengths["read"] == 12288) & (lengths["first"] >= 8192)]
+    losses = last_third.groupby(["way", "seed"])["loss"].mean().reset_index()
     difference = results.change(losses, {"way": CUT}, {"way": "YaRN"})
     changed = data.results("real_positions").groupby("way")["loss"].mean()
     costs = (changed - changed[results.AS_TRAINED]).round(2) + 0.0  # no -0.00
