@@ -38,12 +38,8 @@ MODELS = "requirements-models.txt"  # and so do these
 CPU_WHEELS = "https://download.pytorch.org/whl/cpu"
 
 PROBE = """
-import json, sys
-try:
-    import ensurepip, venv
-    complete = True
-except ImportError:
-    complete = False
+import importlib.util, json, sys
+complete = all(map(importlib.util.find_spec, ["ensurepip", "venv"]))
 version = list(sys.version_info[:3])
 base = getattr(sys, "_base_executable", None) or sys.executable  # never the one in .venv
 title = "Python %s (%s)" % (".".join(map(str, version)), base)
