@@ -4,7 +4,6 @@ import json
 import re
 import threading
 import time
-from http.server import ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -71,13 +70,8 @@ def site(tmp_path_factory):
         text = PAGE.format(name=place.name, block=block)
         (folder / f"{place.name}.html").write_text(text, encoding="utf-8")
 
-    def handler(*args: Any) -> Handler:
-        return Handler(*args, directory=str(folder))
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
+    with build_site.served(folder, Handler) as address:
+        yield address
 
 
 @pytest.fixture

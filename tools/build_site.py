@@ -107,20 +107,19 @@ class Handler(SimpleHTTPRequestHandler):
         """Print nothing."""
 
 
-def server(folder: Path, port: int = 0) -> ThreadingHTTPServer:
+def server(folder: Path, port: int = 0, handler: type[Handler] = Handler) -> ThreadingHTTPServer:
     """A server of the folder for this machine only; port 0 is one that is free."""
-    handler = partial(Handler, directory=str(folder))
     try:
-        return ThreadingHTTPServer(("127.0.0.1", port), handler)
+        return ThreadingHTTPServer(("127.0.0.1", port), partial(handler, directory=str(folder)))
     except OSError as error:
         hint = f"take another with make site-serve PORT={port + 1}"
         raise BuildError(f"port {port} cannot be had ({error.strerror}); {hint}") from None
 
 
 @contextmanager
-def served(folder: Path) -> Iterator[str]:
+def served(folder: Path, handler: type[Handler] = Handler) -> Iterator[str]:
     """The address of a folder, as long as this process shows it."""
-    with server(folder) as running:
+    with server(folder, handler=handler) as running:
         threading.Thread(target=running.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{running.server_port}"
         running.shutdown()
