@@ -44,6 +44,6 @@ def scores(encoding, q, k, q_pos, k_pos):
 
 
 def toeplitz_gap(matrix):
-    """How far entries of one diagonal are apart, at most, over all diagonals and heads."""
+    """How far entries of entries diagonal are apart, at most, over all diagonals and heads."""
     diagonals = [matrix.diagonal(offset, -2, -1) for offset in range(1 - matrix.shape[-1], 1)]
-    return max(float((one.amax(-1) - one.amin(-1)).max()) for one in diagonals)
+    return max(float((entries.amax(-1) - entries.amin(-1)).max()) for entries in diagonals)

@@ -35,8 +35,8 @@ def applied(encoding, x, rows):
 def shuffled_alike(encoding, x, row, order, tokens=None):
     """Whether shuffled tokens at shuffled positions give the shuffled result, to the bit."""
     mixed = None if tokens is None else tokens[:, order]
-    one = encoding.embed(x[:, order], row[order], mixed)
-    return torch.equal(one, encoding.embed(x, row, tokens)[:, order])
+    shuffled = encoding.embed(x[:, order], row[order], mixed)
+    return torch.equal(shuffled, encoding.embed(x, row, tokens)[:, order])
 
 
 # Learned tables
@@ -250,16 +250,18 @@ def test_words_with_frequency_zero_have_no_position():
 
 def test_the_same_embedding_turns_with_its_word():
     encoding, x, _ = a_case()
-    one, other = (encoding.embed(x, torch.arange(6), torch.full((2, 6), w)) for w in (3, 4))
-    assert torch.equal(one[:, 0], other[:, 0])  # at position 0 nothing has turned
-    assert bool((one[:, 1:] != other[:, 1:]).all())
+    third_word, fourth_word = (
+        encoding.embed(x, torch.arange(6), torch.full((2, 6), w)) for w in (3, 4)
+    )
+    assert torch.equal(third_word[:, 0], fourth_word[:, 0])  # at position 0 nothing has turned
+    assert bool((third_word[:, 1:] != fourth_word[:, 1:]).all())
 
 
 def test_fresh_frequencies_are_the_sinusoidal_ones_within_a_tenth():
-    found = ComplexOrder(32, 4, vocab_size=50).frequencies.detach() / sinusoidal_frequencies(32)
-    assert found.shape == (50, 16)
-    assert float((found - 1).abs().max()) < 0.1
-    assert float(found.std()) == pytest.approx(0.02, rel=0.1)
+    ratios = ComplexOrder(32, 4, vocab_size=50).frequencies.detach() / sinusoidal_frequencies(32)
+    assert ratios.shape == (50, 16)
+    assert float((ratios - 1).abs().max()) < 0.1
+    assert float(ratios.std()) == pytest.approx(0.02, rel=0.1)
 
 
 def test_complex_order_far_out_is_as_exact_as_its_float32_frequencies():
@@ -380,6 +382,7 @@ def test_a_float64_model_gets_a_float64_grid():
 @pytest.mark.parametrize(
     ("encoding", "shown"),
     [
+        (Sinusoidal(8, 2, base=50), "Sinusoidal(d_model=8, n_heads=2, base=50)"),
         (Learned(8, 2, 5), "Learned(d_model=8, n_heads=2, max_len=5, beyond='error', std=0.02)"),
         (
             Multiplicative(8, 2, 5, "clamp"),

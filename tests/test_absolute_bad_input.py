@@ -1,13 +1,10 @@
 """Bad arguments of the encodings at door 1: each error names what is wrong and what would do."""
 
-import pytest
 import torch
 from bad_calls import bad_calls
 
 from course_utils.encodings import ComplexOrder, Floater, Learned, Multiplicative, Sinusoidal2D
 from course_utils.encodings.functional import sinusoidal_grid
-
-pytestmark = pytest.mark.usefixtures("plain_arguments")
 
 NAN, INF = float("nan"), float("inf")
 ROW = torch.arange(4)

@@ -1,6 +1,5 @@
 """Bad arguments to the additive and the contextual encodings and to their formulas."""
 
-import pytest
 import torch
 from bad_calls import bad_calls
 
@@ -17,8 +16,6 @@ from course_utils.encodings.functional import (
     log_n_factor,
     sandwich_bias,
 )
-
-pytestmark = pytest.mark.usefixtures("plain_arguments")
 
 NAN, INF = float("nan"), float("inf")
 ROW, HALVES = torch.arange(4), torch.full((2,), 0.5)

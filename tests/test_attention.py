@@ -157,14 +157,14 @@ def test_the_formula_with_scale_bias_and_mask_one_entry_at_a_time():
     q, k, bias = torch.randn(3, 4), torch.randn(5, 4), torch.randn(3, 5)
     hidden = torch.zeros(3, 5, dtype=torch.bool)
     hidden[0, 2] = hidden[2, 4] = True
-    found = attention_weights(q, k, 0.3, bias, hidden)
+    weights = attention_weights(q, k, 0.3, bias, hidden)
     for i in range(3):
         powers = [
             0.0 if hidden[i, j] else math.exp(0.3 * float(q[i] @ k[j]) + float(bias[i, j]))
             for j in range(5)
         ]
         for j in range(5):
-            assert float(found[i, j]) == pytest.approx(powers[j] / sum(powers), abs=1e-6)
+            assert float(weights[i, j]) == pytest.approx(powers[j] / sum(powers), abs=1e-6)
 
 
 @pytest.mark.parametrize("d_model", [4, 16, 64])
@@ -207,19 +207,11 @@ def test_only_a_causal_mask_hides_later_keys(causal):
     assert bool((later == 0).all()) == causal
 
 
-def test_the_causal_mask_follows_positions_not_places():
-    module = attention(lambda d, h: None, causal=True)
-    positions = torch.tensor([3, 0, 2, 1])
-    weights = module(torch.randn(1, 4, 16), positions, need_weights=True)[1]
-    visible = positions[None, :] <= positions[:, None]
-    assert torch.equal(weights[0, 0] > 0, visible)
-
-
-def test_a_key_is_hidden_from_fractions_of_a_position_on():
-    module = attention(lambda d, h: None, causal=True)
-    positions = torch.tensor([0.5, 0.0, 0.75, 0.25])
-    weights = module(torch.randn(1, 4, 16), positions, need_weights=True)[1]
-    assert torch.equal(weights[0, 0] > 0, positions[None, :] <= positions[:, None])
+@pytest.mark.parametrize("positions", [[3, 0, 2, 1], [0.5, 0.0, 0.75, 0.25]])
+def test_the_causal_mask_follows_positions_and_their_fractions_not_places(positions):
+    module, row = attention(lambda d, h: None, causal=True), torch.tensor(positions)
+    weights = module(torch.randn(1, 4, 16), row, need_weights=True)[1]
+    assert torch.equal(weights[0, 0] > 0, row[None, :] <= row[:, None])
 
 
 @each_encoding
@@ -285,7 +277,7 @@ def test_log_n_multiplies_every_score_by_log_n_over_log_l():
     plain = MultiHeadAttention(16, 4, LinearBias(16, 4), causal=True)
     plain.load_state_dict(module.state_dict())
     x = torch.randn(1, 9, 16)
-    scaled, before = (one(x, need_weights=True)[1].log() for one in (module, plain))
+    scaled, before = (attend(x, need_weights=True)[1].log() for attend in (module, plain))
     for n in range(2, 10):  # the query at place n − 1 sees n keys
         factor = max(1.0, math.log(n) / math.log(3))
         expected = (factor * before[0, :, n - 1, :n]).log_softmax(-1)
@@ -297,7 +289,7 @@ def test_log_n_keeps_to_float64():
     plain = MultiHeadAttention(16, 4, LinearBias(16, 4)).double()
     plain.load_state_dict(module.state_dict())
     x = torch.randn(1, 50, 16, dtype=torch.float64)
-    scaled, before = (one(x, need_weights=True)[1].log() for one in (module, plain))
+    scaled, before = (attend(x, need_weights=True)[1].log() for attend in (module, plain))
     expected = (math.log(50) / math.log(4) * before).log_softmax(-1)
     assert gap(scaled, expected) <= 1e-10
 
@@ -354,9 +346,9 @@ def test_no_matrix_of_all_scores_is_made_for_a_long_causal_text():
         largest = 0
 
         def bias(self, q, k, at):
-            found = super().bias(q, k, at)
-            Watched.largest = max(Watched.largest, found.numel())
-            return found
+            bias = super().bias(q, k, at)
+            Watched.largest = max(Watched.largest, bias.numel())
+            return bias
 
     attention(Watched, causal=True)(torch.randn(1, 1024, 16))
     assert Watched.largest == 4 * BLOCK * 1024

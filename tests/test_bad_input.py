@@ -11,19 +11,14 @@ import course_lab
 import course_utils
 from course_lab import figures, widgets
 from course_lab.door_strip import door_strip
-from course_lab.measures import (
-    diagonal_strength,
-    linear_probe,
-    nearest_pair,
-    similarity_by_offset,
-)
+from course_lab.measures import diagonal_strength, linear_probe, nearest_pair, similarity_by_offset
 from course_utils import encodings, measures, plots
 from course_utils.attention import MultiHeadAttention
 from course_utils.attention.kv_cache import FixedCache, KVCache
 from course_utils.encodings import NoEncoding, Places, PositionalEncoding, Sinusoidal, functional
 from course_utils.models import TinyTransformer
 
-pytestmark = [pytest.mark.usefixtures("plain_arguments", "figures", "shown")]
+pytestmark = [pytest.mark.usefixtures("figures", "shown")]
 
 NAN, INF = float("nan"), float("inf")
 ROW = torch.arange(4)

@@ -20,7 +20,7 @@ seeds = st.integers(0, 2**16)
 rows = st.lists(st.integers(-30, 30), min_size=1, max_size=7)
 
 
-def made(n_positions=6, dtype=torch.float64):
+def random_cope(n_positions=6, dtype=torch.float64):
     encoding = CoPE(D_MODEL, HEADS, n_positions).to(dtype)
     torch.nn.init.normal_(encoding.table)
     return encoding
@@ -61,18 +61,19 @@ def test_cope_is_the_papers_formula_at_any_positions_repeated_ones_too(
     q_row, k_row, n_positions, seed
 ):
     torch.manual_seed(seed)
-    encoding, (q, k) = made(n_positions), vectors(len(q_row), len(k_row))
-    found = encoding.bias(q, k, Places(torch.tensor(q_row), torch.tensor(k_row))).detach()
+    encoding = random_cope(n_positions)
+    q, k = vectors(len(q_row), len(k_row))
+    bias = encoding.bias(q, k, Places(torch.tensor(q_row), torch.tensor(k_row))).detach()
     for b in range(BATCH):
         for h in range(HEADS):
             expected = slow_bias(q[b, h], k[b, h], q_row, k_row, encoding.table)
-            assert gap(found[b, h], expected) <= 1e-10
+            assert gap(bias[b, h], expected) <= 1e-10
 
 
 @pytest.mark.parametrize("length", [1, 5, 40])
 @pytest.mark.parametrize("n_positions", [2, 8, 64])
 def test_cope_agrees_with_x_transformers_given_masked_scores(length, n_positions):
-    encoding = made(n_positions, torch.float32)
+    encoding = random_cope(n_positions, torch.float32)
     other = OtherCoPE(D_HEAD, HEADS, n_positions)
     other.pos_emb = encoding.table
     q, k = vectors(length, length, torch.float32)
@@ -85,12 +86,12 @@ def test_cope_agrees_with_x_transformers_given_masked_scores(length, n_positions
 
 @pytest.mark.parametrize("length", [5, 24])
 def test_cope_has_the_gradients_of_x_transformers(length):
-    encoding = made(4, torch.float32)
+    encoding = random_cope(4, torch.float32)
     other = OtherCoPE(D_HEAD, HEADS, 4)
     other.pos_emb = torch.nn.Parameter(encoding.table.detach().clone())
     mine, row = vectors(length, length, torch.float32), torch.arange(length)
-    theirs = [one.clone().requires_grad_() for one in mine]
-    mine = [one.requires_grad_() for one in mine]
+    theirs = [x.clone().requires_grad_() for x in mine]
+    mine = [x.requires_grad_() for x in mine]
     hidden, direction = row > row[:, None], torch.randn(BATCH, HEADS, length, length)
     scores = (theirs[0] @ theirs[1].transpose(-1, -2) / 2).masked_fill(hidden, -torch.inf)
     (other(theirs[0], scores) * direction).sum().backward()
@@ -106,12 +107,12 @@ def test_cope_has_the_gradients_of_x_transformers(length):
 @given(st.integers(1, 20), st.integers(2, 12))
 def test_with_every_gate_open_cope_counts_the_keys_from_j_to_i(length, n_positions):
     """Huge logits open all gates: then it is a table of relative positions, i − j + 1."""
-    encoding, row = made(n_positions), torch.arange(length)
+    encoding, row = random_cope(n_positions), torch.arange(length)
     q = torch.full((1, HEADS, length, D_HEAD), 100.0, dtype=torch.float64)
-    found = encoding.bias(q, q, Places(row))[0]
+    bias = encoding.bias(q, q, Places(row))[0]
     steps = (row[:, None] - row + 1).clamp(0, n_positions - 1)
     expected = (100 * encoding.table.sum(-1))[steps]
-    assert gap(found.detach(), expected.expand_as(found).detach()) <= 1e-9
+    assert gap(bias.detach(), expected.expand_as(bias).detach()) <= 1e-9
 
 
 @given(st.integers(1, 20))
@@ -123,8 +124,8 @@ def test_with_every_gate_shut_every_count_is_zero(length):
 def test_a_gate_that_opens_on_one_word_counts_that_word_only():
     marks = torch.tensor([1.0, 0, 0, 1, 0, 1, 0])
     logits = (2 * marks - 1).expand(7, 7) * 1000
-    found = contextual_counts(logits, torch.arange(7), torch.arange(7))[-1]
-    assert found.tolist() == [3, 2, 2, 2, 1, 1, 0]
+    counts = contextual_counts(logits, torch.arange(7), torch.arange(7))[-1]
+    assert counts.tolist() == [3, 2, 2, 2, 1, 1, 0]
 
 
 @given(st.integers(2, 12), seeds)
@@ -141,8 +142,8 @@ def test_counts_grow_towards_the_past_and_are_zero_after_the_query(length, seed)
 def test_interpolation_at_a_place_mixes_its_two_neighbours(places, seed):
     torch.manual_seed(seed)
     table = torch.randn(8, dtype=torch.float64)
-    found = interpolated(table, torch.tensor(places, dtype=torch.float64)).tolist()
-    for value, place in zip(found, (min(place, 7) for place in places), strict=True):
+    mixed = interpolated(table, torch.tensor(places, dtype=torch.float64)).tolist()
+    for value, place in zip(mixed, (min(place, 7) for place in places), strict=True):
         low, high = float(table[math.floor(place)]), float(table[math.ceil(place)])
         assert value == pytest.approx(low + (place % 1) * (high - low), abs=1e-12)
 
@@ -153,26 +154,29 @@ def test_interpolation_at_a_place_mixes_its_two_neighbours(places, seed):
 @given(st.integers(-(10**4), 10**4) | st.floats(-100, 100), st.sampled_from([1, 2, 7]), seeds)
 def test_only_the_order_of_positions_matters(shift, stretch, seed):
     torch.manual_seed(seed)
-    encoding, (q, k), row = made(), vectors(6, 6), torch.arange(6)
+    encoding, row = random_cope(), torch.arange(6)
+    q, k = vectors(6, 6)
     moved = row * stretch + shift
     plain, other = encoding.bias(q, k, Places(row)), encoding.bias(q, k, Places(moved))
     assert torch.equal(plain, other)
 
 
 def test_keys_after_the_query_change_nothing_and_get_a_finite_bias():
-    encoding, (q, k), row = made(), vectors(8, 8), torch.arange(8)
+    encoding, row = random_cope(), torch.arange(8)
+    q, k = vectors(8, 8)
     changed = k.clone()
     changed[:, :, 5:] = 1e3 * torch.randn_like(changed[:, :, 5:])
-    one, other = encoding.bias(q, k, Places(row)), encoding.bias(q, changed, Places(row))
-    assert torch.equal(one[:, :, :5, :5], other[:, :, :5, :5])
-    assert bool(other.isfinite().all())
+    before, after = encoding.bias(q, k, Places(row)), encoding.bias(q, changed, Places(row))
+    assert torch.equal(before[:, :, :5, :5], after[:, :, :5, :5])
+    assert bool(after.isfinite().all())
     ahead = row > row[:, None]
-    count_zero = (q @ encoding.table[0])[..., None].expand_as(one)  # (…, q_len, k_len)
-    assert gap(one[..., ahead], count_zero[..., ahead]) <= 1e-12
+    count_zero = (q @ encoding.table[0])[..., None].expand_as(before)  # (…, q_len, k_len)
+    assert gap(before[..., ahead], count_zero[..., ahead]) <= 1e-12
 
 
 def test_cope_depends_on_what_the_tokens_say():
-    encoding, (q, k), row = made(), vectors(8, 8), torch.arange(8)
+    encoding, row = random_cope(), torch.arange(8)
+    q, k = vectors(8, 8)
     assert gap(encoding.bias(q, k, Places(row)), encoding.bias(q, k.flip(2), Places(row))) > 0.01
 
 
@@ -187,7 +191,7 @@ def test_half_precision_counts_do_not_stall(dtype):
 
 
 def test_every_parameter_has_a_gradient_through_attention():
-    encoding = made(4, torch.float32)
+    encoding = random_cope(4, torch.float32)
     attention = MultiHeadAttention(D_MODEL, HEADS, encoding, causal=True)
     attention(torch.randn(2, 12, D_MODEL))[0].square().sum().backward()
     assert bool((encoding.table.grad.abs().sum(-1) > 0).all())

@@ -104,12 +104,6 @@ def test_a_list_without_a_checksum_is_named_where_it_is_damaged(copied, name, re
         read()
 
 
-def test_a_missing_file_is_named(copied):
-    (copied / "position_table.npz").unlink()
-    with pytest.raises(FileNotFoundError, match=r"position_table\.npz is missing"):
-        position_table()
-
-
 def test_an_unknown_name_is_refused_with_the_nearest():
     with pytest.raises(ValueError, match=r"did you mean 'position_table\.npz'"):
         data.verified("position_tables.npz")

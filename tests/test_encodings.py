@@ -131,19 +131,19 @@ def test_sinusoidal_rows_all_have_norm_root_half_d(row, d_model, base):
 
 @given(widths, bases)
 def test_frequencies_fall_geometrically_from_one(d_model, base):
-    found = sinusoidal_frequencies(d_model, base)
-    assert found.shape == (d_model // 2,)
-    assert found[0] == 1
-    ratios = found[1:] / found[:-1]
+    frequencies = sinusoidal_frequencies(d_model, base)
+    assert frequencies.shape == (d_model // 2,)
+    assert frequencies[0] == 1
+    ratios = frequencies[1:] / frequencies[:-1]
     assert torch.allclose(ratios, torch.full_like(ratios, base ** (-2 / d_model)), rtol=1e-12)
 
 
 @given(widths.filter(lambda d: d >= 4), bases)
 def test_wavelengths_grow_from_two_pi_and_stay_below_two_pi_times_base(d_model, base):
-    found = wavelengths(d_model, base)
-    assert found[0] == pytest.approx(2 * math.pi)
-    assert bool((found.diff() > 0).all())
-    assert found[-1] == pytest.approx(2 * math.pi * base ** (1 - 2 / d_model))
+    waves = wavelengths(d_model, base)
+    assert waves[0] == pytest.approx(2 * math.pi)
+    assert bool((waves.diff() > 0).all())
+    assert waves[-1] == pytest.approx(2 * math.pi * base ** (1 - 2 / d_model))
 
 
 @given(st.integers(-50, 50), widths)
@@ -194,13 +194,6 @@ def test_shift_by_zero_is_the_identity(d_model):
 # create()
 
 
-@every_name
-@pytest.mark.parametrize("causal", [True, False])
-def test_create_passes_max_len_and_causal_only_where_they_are_wanted(name, causal):
-    encoding = create(name, d_model=16, n_heads=4, max_len=3, causal=causal)
-    assert isinstance(encoding, PositionalEncoding)
-
-
 def test_create_passes_base_on():
     x, row = torch.zeros(1, 6, 8), torch.arange(6)
     out = create("sinusoidal", d_model=8, n_heads=2, base=50.0).embed(x, row)
@@ -225,27 +218,25 @@ class Window(PositionalEncoding):
         self.given = (max_len, causal, width)
 
 
-@pytest.fixture
-def forgotten(monkeypatch):
-    """What a test registers is forgotten afterwards."""
-    monkeypatch.setattr(encodings, "_SCHEMES", dict(encodings._SCHEMES))
-
-
-@pytest.mark.usefixtures("forgotten")
+@pytest.mark.usefixtures("scheme")  # so that it is forgotten afterwards
 def test_a_registered_encoding_is_created_by_name_with_its_options():
     register("window", Window)
     assert known_names() == (*NAMES, "window") and "window" not in NAMES
     assert options_of("window") == ("width",)
-    made = create("window", d_model=8, n_heads=2, max_len=3, causal=True, width=5)
-    assert isinstance(made, Window) and made.given == (3, True, 5)
-    register("window", Window)  # the same one again
+    window = create("window", d_model=8, n_heads=2, max_len=3, causal=True, width=5)
+    assert isinstance(window, Window) and window.given == (3, True, 5)
+    register("window", Window)  # the same class again
     register("window", lambda d_model, n_heads: ALiBi(d_model, n_heads), replace=True)
     assert isinstance(create("window", d_model=8, n_heads=2), ALiBi)
 
 
 def test_a_maker_is_created_without_a_name():
-    made = create(Window, d_model=8, n_heads=2, width=5)
-    assert isinstance(made, Window) and made.given == (512, False, 5)
+    window = create(Window, d_model=8, n_heads=2, width=5)
+    assert isinstance(window, Window) and window.given == (512, False, 5)
+
+
+def small(maker, **options):
+    return create(maker, d_model=8, n_heads=2, **options)
 
 
 def no_arguments():
@@ -261,9 +252,7 @@ def register_two():
     register("window", another)
 
 
-test_bad_registration_names_the_argument_and_what_it_got = pytest.mark.usefixtures(
-    "plain_arguments", "forgotten"
-)(
+test_bad_registration_names_the_argument_and_what_it_got = pytest.mark.usefixtures("scheme")(
     bad_calls(
         [
             (lambda: register("alibi", Window), ValueError, "name", "'alibi' is taken", "rope"),
@@ -275,32 +264,14 @@ test_bad_registration_names_the_argument_and_what_it_got = pytest.mark.usefixtur
             (lambda: register("window", no_arguments), TypeError, "maker", "(d_model, n_heads)"),
             (lambda: register("window", ALiBi(8, 2)), TypeError, "maker", "ALiBi(d_model=8"),
             (register_two, ValueError, "name", "'window' is taken", "replace=True"),
-            (
-                lambda: create(nn.Linear, d_model=8, n_heads=2),  # type: ignore[arg-type]
-                TypeError,
-                "Linear",
-                "must be a PositionalEncoding",
-            ),
-            (
-                lambda: create(Window, d_model=8, n_heads=2, widht=3),
-                ValueError,
-                "option",
-                "did you mean 'width'",
-            ),
+            (lambda: small(nn.Linear), TypeError, "Linear", "must be a PositionalEncoding"),
+            (lambda: small(Window, widht=3), ValueError, "option", "did you mean 'width'"),
         ]
     )
 )
 
 
 # Doors
-
-
-def test_none_opens_no_door():
-    assert create("none", d_model=8, n_heads=2).doors == ()
-
-
-def test_sinusoidal_opens_the_first_door_only():
-    assert create("sinusoidal", d_model=8, n_heads=2).doors == ("embed",)
 
 
 @given(st.sets(st.sampled_from(DOORS)))
@@ -349,15 +320,6 @@ def test_sinusoidal_ignores_the_tokens():
     encoding, x, row = Sinusoidal(8, 2), torch.zeros(2, 3, 8), torch.arange(3)
     with_tokens = encoding.embed(x, row, torch.tensor([[1, 2, 3], [4, 5, 6]]))
     assert torch.equal(with_tokens, encoding.embed(x, row))
-
-
-def test_sinusoidal_shows_its_arguments_when_printed():
-    assert repr(Sinusoidal(8, 2, base=50)) == "Sinusoidal(d_model=8, n_heads=2, base=50)"
-
-
-def test_encodings_are_modules_that_a_model_can_own():
-    model = nn.Sequential(create("sinusoidal", d_model=8, n_heads=2))
-    assert isinstance(model[0], encodings.Sinusoidal)
 
 
 def test_a_float64_model_gets_a_float64_table():

@@ -49,7 +49,8 @@ def scores(encoding, q, k, q_pos, k_pos):
 def test_moving_all_positions_changes_nothing_where_offsets_alone_count(
     variant, seed, shift, order
 ):
-    encoding, (q, k) = encoding_of(variant, seed).float(), vectors().float()
+    encoding = encoding_of(variant, seed).float()
+    q, k = vectors().float()
     for row in (torch.arange(LENGTH), order):
         moved = scores(encoding, q, k, row + shift, row + shift)
         assert gap(moved, scores(encoding, q, k, row, row)) <= 1e-5
@@ -70,7 +71,8 @@ def test_scores_of_identical_tokens_are_toeplitz_where_offsets_alone_count(varia
 @given(seed=seeds, ends=st.tuples(*[st.integers(1, LENGTH)] * 3).map(sorted))
 def test_some_queries_and_the_keys_up_to_them_get_their_part_of_the_scores(variant, seed, ends):
     first, last, seen = ends
-    encoding, (q, k), row = encoding_of(variant, seed), vectors(), torch.arange(LENGTH)
+    encoding, row = encoding_of(variant, seed), torch.arange(LENGTH)
+    q, k = vectors()
     some, keys = slice(first - 1, last), slice(seen)
     part = scores(encoding, q[:, :, some], k[:, :, keys], row[some], row[keys])
     assert gap(part, scores(encoding, q, k, row, row)[:, :, some, keys]) <= 1e-10
@@ -80,7 +82,8 @@ def test_some_queries_and_the_keys_up_to_them_get_their_part_of_the_scores(varia
 @few_examples
 @given(seed=seeds, q_order=orders, k_order=orders)
 def test_shuffled_queries_and_keys_get_the_shuffled_scores(variant, seed, q_order, k_order):
-    encoding, (q, k), row = encoding_of(variant, seed), vectors(), torch.arange(LENGTH)
+    encoding, row = encoding_of(variant, seed), torch.arange(LENGTH)
+    q, k = vectors()
     shuffled = scores(encoding, q[:, :, q_order], k[:, :, k_order], q_order, k_order)
     straight = scores(encoding, q, k, row, row)
     assert gap(shuffled, straight[:, :, q_order][..., k_order]) <= 1e-10
@@ -93,7 +96,8 @@ DTYPES = {torch.int32: 1e-10, torch.float16: 1e-10, torch.bfloat16: 1e-10, torch
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_whole_positions_mean_the_same_in_every_dtype(variant, dtype):
     """In bfloat16 −251 and 200 are exact, and their difference of 451 is not."""
-    encoding, (q, k) = encoding_of(variant), vectors()[..., :4, :]
+    encoding = encoding_of(variant)
+    q, k = vectors()[..., :4, :]
     q_pos, k_pos = torch.tensor([201, 204, 212, 250]), torch.tensor([200, -251, 3, 100])
     plain = scores(encoding, q, k, q_pos, k_pos)
     assert gap(scores(encoding, q, k, q_pos.to(dtype), k_pos.to(dtype)), plain) <= DTYPES[dtype]

@@ -1,18 +1,18 @@
 """What holds for every encoding and option: reading piece by piece, order, causality, batches."""
 
 import copy
-import itertools
-import math
 from typing import Any
 
 import pytest
 import torch
+from bias_formulas import FORMULAS, bias_by_formula
 from closeness import gap
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from pairwise import each_once, pairwise
 from variants import (
     DYNAMIC,
+    SAME_AT_ANY_LENGTH,
     VARIANTS,
     VOCABULARY,
     Reader,
@@ -35,19 +35,18 @@ seeds = st.integers(0, 2**16)
 # Reading a text piece by piece
 
 
-@variants()
+@pytest.mark.parametrize("variant", SAME_AT_ANY_LENGTH, ids=label)
 @few_examples
+@example(seed=0, pieces=[100, 60, 1, 139])  # past a block
 @given(seed=seeds, pieces=st.lists(st.integers(1, 6), min_size=1, max_size=6))
 def test_reading_piece_by_piece_with_a_cache_equals_reading_at_once(variant, seed, pieces):
     torch.manual_seed(seed)
     model, ids = tiny(variant), sentence(2, sum(pieces))
-    if variant[1].get("beyond") == "interpolate":
-        pytest.skip("squeezes by the largest position in sight")
     cache = model.new_cache()
     with torch.no_grad():
         parts = [model(piece, cache=cache) for piece in ids.split(pieces, dim=1)]
         assert gap(torch.cat(parts, dim=1), model(ids)) <= 1e-5
-    assert {len(one) for one in cache} == {sum(pieces)}
+    assert {len(layer) for layer in cache} == {sum(pieces)}
 
 
 @variants()
@@ -61,21 +60,8 @@ def test_decoding_token_by_token_past_a_block_equals_the_full_pass(variant):
         assert gap(torch.cat(outs, dim=1), read(ids)[0]) <= 1e-5
 
 
-@variants()
-def test_a_text_longer_than_a_block_read_in_pieces_equals_the_full_pass(variant):
-    if variant[1].get("beyond") == "interpolate":
-        pytest.skip("squeezes by the largest position in sight")
-    model, ids = tiny(variant, n_layers=1), sentence(1, 300)
-    cache = model.new_cache()
-    with torch.no_grad():
-        parts = [model(piece, cache=cache) for piece in ids.split([100, 60, 1, 139], dim=1)]
-        assert gap(torch.cat(parts, dim=1), model(ids)) <= 1e-5
-
-
-@each_once(variant=[*VARIANTS, DYNAMIC], capacity=(None, 9))
+@each_once(variant=[*SAME_AT_ANY_LENGTH, DYNAMIC], capacity=(None, 9))
 def test_inference_mode_reads_with_a_cache_as_any_other(variant, capacity):
-    if variant[1].get("beyond") == "interpolate":
-        pytest.skip("squeezes by the largest position in sight")
     model, ids = tiny(variant), sentence(2, 9)
     mask = torch.tensor([[True] * 6, [True] * 4 + [False] * 2])
     outputs = []
@@ -215,12 +201,12 @@ class Loud(MultiHeadAttention):
         encoding = copy.copy(of.encoding)
         kind, door = type(encoding), encoding.bias
 
-        def bias(own, q, k, at):
-            found = door(q, k, at)
+        def bias(self, q, k, at):
+            quiet = door(q, k, at)
             noise = torch.where(at.later, loudness * torch.randn(at.q_len, at.k_len), 0.0)
-            return noise[None, None] if found is None else found + noise
+            return noise[None, None] if quiet is None else quiet + noise
 
-        opened = property(lambda own: tuple({*kind.doors.fget(own), "bias"}))
+        opened = property(lambda self: tuple({*kind.doors.fget(self), "bias"}))
         encoding.__class__ = type(kind.__name__, (kind,), {"bias": bias, "doors": opened})
         self.encoding = encoding
 
@@ -231,8 +217,8 @@ def test_under_a_causal_mask_no_bias_on_later_keys_matters(variant, length, shuf
     loud, x = Loud(plain, 1e4), torch.randn(2, length, 16)
     row = torch.randperm(length) if shuffled else None
     for need_weights in (False, True):
-        found = [one.attend(x, row, need_weights)[0] for one in (loud, plain)]
-        assert gap(*found) <= 1e-5
+        outputs = [module.attend(x, row, need_weights)[0] for module in (loud, plain)]
+        assert gap(*outputs) <= 1e-5
 
 
 class Steps(PositionalEncoding):
@@ -247,7 +233,7 @@ class Steps(PositionalEncoding):
 
 def check_later_keys_are_hidden(length, positions=None):
     module = MultiHeadAttention(16, 2, steps := Steps(16, 2), causal=True)
-    x, found = torch.randn(2, length, 16), []
+    x, outputs = torch.randn(2, length, 16), []
     for steps.ahead in (0.0, 1e4, -1e4):
         cache = KVCache()
         pieces = (
@@ -255,9 +241,9 @@ def check_later_keys_are_hidden(length, positions=None):
             if positions is not None
             else [module(piece, cache=cache)[0] for piece in x.split([length - 2, 1, 1], dim=1)]
         )
-        found.append(torch.cat([module(x, positions)[0], *pieces], dim=1))
-    assert gap(found[1], found[0]) <= 1e-6
-    assert gap(found[2], found[0]) <= 1e-6
+        outputs.append(torch.cat([module(x, positions)[0], *pieces], dim=1))
+    assert gap(outputs[1], outputs[0]) <= 1e-6
+    assert gap(outputs[2], outputs[0]) <= 1e-6
 
 
 @pytest.mark.parametrize("length", [6, BLOCK, BLOCK + 1, 3 * BLOCK + 7])
@@ -276,7 +262,7 @@ def test_a_leak_in_a_block_is_found(monkeypatch):
 
 
 @pytest.mark.parametrize("length", [6, BLOCK + 1])
-def test_a_bias_that_is_taken_for_a_masked_one_is_found(length, monkeypatch):
+def test_a_bias_that_is_not_masked_is_found(length, monkeypatch):
     monkeypatch.setattr(blocks, "mask_later", lambda bias, at: bias)
     with pytest.raises(AssertionError):
         check_later_keys_are_hidden(length)
@@ -289,65 +275,6 @@ def test_a_mask_by_place_in_the_row_is_found_where_positions_are_shuffled(monkey
         check_later_keys_are_hidden(BLOCK + 1, torch.randperm(BLOCK + 1))
 
 
-def row_of(offset, reach):
-    return max(-reach, min(reach, offset)) + reach
-
-
-def t5_entry(e, q, k, i, j, h):
-    half = e.n_buckets // 2
-    exact, distance = half // 2, abs(j - i)
-    if distance >= exact:
-        far = math.log(distance / exact) / math.log(e.max_distance / exact) * (half - exact)
-        distance = min(exact + int(far), half - 1)
-    return e.table[distance + (half if j > i else 0), h]
-
-
-def deberta_entry(e, q, k, i, j, h):
-    def row(i, j):
-        return min(max(i - j + e.max_distance, 0), 2 * e.max_distance - 1)
-
-    own = slice(h * e.d_head, (h + 1) * e.d_head)
-    here, there = row(i, j), row(i, j) if e.released_code else row(j, i)
-    asked, asking = (e.W_kr.weight @ e.table[here])[own], (e.W_qr.weight @ e.table[there])[own]
-    return (q @ asked + k @ asking) / (3 * e.d_head) ** 0.5
-
-
-def transformer_xl_entry(e, q, k, i, j, h):
-    angles = [(i - j) / 10000 ** (2 * m / e.d_model) for m in range(e.d_model // 2)]
-    waves = [wave(angle) for angle in angles for wave in (math.sin, math.cos)]
-    own = slice(h * e.d_head, (h + 1) * e.d_head)
-    asked = (e.W_r.weight @ torch.tensor(waves, dtype=q.dtype))[own]
-    return (e.u[h] @ k + (q + e.v[h]) @ asked) / e.d_head**0.5
-
-
-def kerple_entry(e, q, k, i, j, h):
-    r1, r2, distance = e.r1[h], e.r2[h], abs(j - i)
-    return -r1 * ((1 + r2 * distance).log() if e.kind == "log" else distance**r2)
-
-
-def fire_entry(e, q, k, i, j, h):
-    c, least = e.log_c.exp(), e.log_threshold.exp()
-    share = (c * abs(j - i) + 1).log() / (c * least.clamp(min=i) + 1).log()
-    return e.outer.weight[h] @ (e.inner.weight[:, 0] * share + e.inner.bias).relu()
-
-
-def sandwich_entry(e, q, k, i, j, h):
-    waves = [math.cos((j - i) / 10000 ** (2 * m / e.d_bar)) - 1 for m in range(e.d_bar // 2)]
-    return e.n_heads / (8 * (h + 1)) * sum(waves)
-
-
-FORMULAS = {
-    "alibi": lambda e, q, k, i, j, h: -abs(j - i) * 2 ** (-8 * (h + 1) / e.n_heads),
-    "kerple": kerple_entry,
-    "fire": fire_entry,
-    "sandwich": sandwich_entry,
-    "t5": t5_entry,
-    "shaw": lambda e, q, k, i, j, h: q @ e.key_table[row_of(j - i, e.max_distance)] / e.d_head**0.5,
-    "deberta": deberta_entry,
-    "transformer_xl": transformer_xl_entry,
-}
-
-
 def check_bias_is_the_formulas(variant):
     """At earlier and later keys: as a whole, in blocks, and with keys in any order."""
     encoding, length = attention(variant, causal=False).encoding.double(), 23
@@ -355,13 +282,10 @@ def check_bias_is_the_formulas(variant):
         for parameter in encoding.parameters():
             parameter.add_(torch.randn_like(parameter) / 3)
         q, k = torch.randn(2, 1, 2, length, 8, dtype=torch.float64)
-        where = "write the bias of one query and key in FORMULAS, in Python's own numbers"
+        where = "write the bias of one query and key in tests/bias_formulas.py"
         assert variant[0] in FORMULAS, f"{variant[0]} opens door 3: {where}"
-        entry = FORMULAS[variant[0]]
-        formula = torch.empty(1, 2, length, length, dtype=torch.float64)
-        for h, i, j in itertools.product(range(2), range(length), range(length)):
-            formula[0, h, i, j] = entry(encoding, q[0, h, i], k[0, h, j], i, j, h)
         at, order = Places(torch.arange(length)), torch.randperm(length)
+        formula = bias_by_formula(variant[0], encoding, q, k, at.q, at.k)
         whole = encoding.bias(q, k, at)
         torch.testing.assert_close(whole.expand(1, 2, -1, -1), formula, rtol=0, atol=1e-5)
         exact: dict[str, Any] = {"rtol": 0, "atol": 1e-10}
@@ -376,8 +300,12 @@ def check_bias_is_the_formulas(variant):
                 torch.testing.assert_close(bias, expected, **exact)
 
 
-BOTH_WAYS = [one for one in VARIANTS if "bias" in create(one[0], d_model=16, n_heads=2).doors]
-BOTH_WAYS = [one for one in BOTH_WAYS if not create(one[0], d_model=16, n_heads=2).causal]
+def has_a_bias_both_ways(variant):
+    encoding = create(variant[0], d_model=16, n_heads=2)
+    return "bias" in encoding.doors and not encoding.causal
+
+
+BOTH_WAYS = [variant for variant in VARIANTS if has_a_bias_both_ways(variant)]
 
 
 @pytest.mark.parametrize("variant", BOTH_WAYS, ids=label)
@@ -385,19 +313,19 @@ def test_without_a_mask_the_bias_on_later_keys_is_the_formulas(variant):
     check_bias_is_the_formulas(variant)
 
 
-def mirrored(found, at):
+def mirrored(bias, at):
     """What stands at −|offset| of the same query, where there is such a key."""
     places_of = {int(j): place for place, j in enumerate(at.k)}
     columns = [
         [places_of.get(int(i) - abs(int(j) - int(i)), p) for p, j in enumerate(at.k)] for i in at.q
     ]
-    return found.gather(-1, torch.tensor(columns).expand(found.shape))
+    return bias.gather(-1, torch.tensor(columns).expand(bias.shape))
 
 
 @pytest.mark.parametrize("name", ["t5", "shaw", "deberta", "transformer_xl"])
 @pytest.mark.parametrize(
     "spoilt",
-    [lambda found, at: found.masked_fill(at.later, 0), mirrored],
+    [lambda bias, at: bias.masked_fill(at.later, 0), mirrored],
     ids=["dropped", "mirrored"],
 )
 def test_a_bias_on_later_keys_that_is_dropped_or_mirrored_is_found(name, spoilt, monkeypatch):
@@ -411,8 +339,8 @@ def test_a_bias_on_later_keys_that_is_dropped_or_mirrored_is_found(name, spoilt,
         check_bias_is_the_formulas((name, {}))
 
 
-def check_blocks_without_a_mask(variant, monkeypatch):
-    read, ids = Reader(variant, causal=False), sentence(1, 40)
+def check_blocks(variant, causal, monkeypatch):
+    read, ids = Reader(variant, causal), sentence(1, 40)
     with torch.no_grad():
         for parameter in read.attention.encoding.parameters():
             parameter.add_(torch.randn_like(parameter) / 3)
@@ -425,8 +353,9 @@ def check_blocks_without_a_mask(variant, monkeypatch):
 
 
 @variants(DYNAMIC)
-def test_attention_that_looks_both_ways_is_the_same_in_blocks(variant, monkeypatch):
-    check_blocks_without_a_mask(variant, monkeypatch)
+@pytest.mark.parametrize("causal", [True, False], ids=["causal", "full"])
+def test_attention_is_the_same_in_blocks(variant, causal, monkeypatch):
+    check_blocks(variant, causal, monkeypatch)
 
 
 @pytest.mark.parametrize("spoilt", ["dropped", "hidden"])
@@ -440,4 +369,4 @@ def test_blocks_that_lose_the_bias_on_later_keys_are_found(spoilt, monkeypatch):
 
     monkeypatch.setattr(Places, "by_offset", spoil)
     with pytest.raises(AssertionError):
-        check_blocks_without_a_mask(("alibi", {}), monkeypatch)
+        check_blocks(("alibi", {}), False, monkeypatch)

@@ -68,8 +68,8 @@ def slow_path(encoding, position):
 def test_the_path_is_the_method_written_out_to_1e_10(row, step):
     encoding = lively(step=step)
     path = encoding.path(torch.tensor(row, dtype=torch.float64), torch.float64)
-    for position, found in zip(row, path, strict=True):
-        assert gap(found, slow_path(encoding, position)) <= 1e-10
+    for position, place in zip(row, path, strict=True):
+        assert gap(place, slow_path(encoding, position)) <= 1e-10
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -115,9 +115,9 @@ def test_linear_dynamics_give_the_matrix_exponential():
     matrix = torch.randn(4, 4, dtype=torch.float64) / 2
     encoding = almost_linear(matrix - matrix.T, start, step=0.125)  # a rotation: it stays bounded
     row = torch.tensor([0.0, 1, 17.3, 64, 99.9], dtype=torch.float64)
-    for position, found in zip(row, encoding.path(row, torch.float64), strict=True):
+    for position, place in zip(row, encoding.path(row, torch.float64), strict=True):
         turned = torch.linalg.matrix_exp((matrix - matrix.T) * position * encoding.delta) @ start
-        assert gap(found, turned) <= 1e-7
+        assert gap(place, turned) <= 1e-7
 
 
 def test_a_constant_velocity_gives_a_straight_line():
@@ -185,31 +185,18 @@ def test_every_parameter_gets_a_gradient():
     ]
 
 
-class Path(torch.nn.Module):
-    def __init__(self, encoding):
-        super().__init__()
-        self.encoding = encoding
-
-    def forward(self, row):
-        return self.encoding.path(row, torch.float64)
-
-
 def test_gradients_are_those_of_finite_differences():
-    model, row = Path(lively(d_model=2, hidden=3)), torch.tensor([0.0, 2.5, 11.0])
-    names, weights = zip(*model.named_parameters(), strict=True)
-
-    def path(*values):
-        return torch.func.functional_call(model, dict(zip(names, values, strict=True)), row)
-
-    assert torch.autograd.gradcheck(path, weights)
+    encoding, row = lively(d_model=2, hidden=3), torch.tensor([0.0, 2.5, 11.0])
+    weights = tuple(encoding.parameters())  # which gradcheck moves in place
+    assert torch.autograd.gradcheck(lambda *_: encoding.path(row, torch.float64), weights)
 
 
 def test_a_path_to_a_given_shape_can_be_learned():
     encoding, row = Floater(4, 1, hidden=16), torch.arange(24)
     goal = torch.stack([(row / 5).sin(), (row / 5).cos(), row / 24, 0 * row], dim=1)
-    optimiser = torch.optim.Adam(encoding.parameters(), lr=0.03)
+    optimiser = torch.optim.Adam(encoding.parameters(), lr=0.05)
     losses = []
-    for _ in range(120):
+    for _ in range(60):
         loss = (encoding.path(row) - goal).square().mean()
         optimiser.zero_grad()
         loss.backward()

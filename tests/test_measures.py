@@ -9,12 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
-from course_lab.measures import (
-    diagonal_strength,
-    linear_probe,
-    nearest_pair,
-    similarity_by_offset,
-)
+from course_lab.measures import diagonal_strength, linear_probe, nearest_pair, similarity_by_offset
 from course_utils import measures
 from course_utils.attention import MultiHeadAttention
 from course_utils.encodings import NAMES, Places, PositionalEncoding, create
@@ -218,8 +213,7 @@ def test_linear_probe_never_looks_at_the_targets_it_is_judged_on():
     features, targets, train = torch.randn(20, 3), torch.randn(20), torch.arange(20) % 2 == 0
     changed = torch.where(train, targets, 1e6)
     assert torch.equal(
-        linear_probe(features, targets, train),
-        linear_probe(features, changed, train),
+        linear_probe(features, targets, train), linear_probe(features, changed, train)
     )
 
 

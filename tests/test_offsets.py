@@ -11,8 +11,8 @@ lengths = st.integers(1, 12)
 
 
 def test_an_offset_is_key_minus_query():
-    found = offset_matrix(torch.tensor([0, 5]), torch.tensor([1, 2, 9]))
-    assert found.tolist() == [[1, 2, 9], [-4, -3, 4]]
+    offsets = offset_matrix(torch.tensor([0, 5]), torch.tensor([1, 2, 9]))
+    assert offsets.tolist() == [[1, 2, 9], [-4, -3, 4]]
 
 
 @given(lengths, lengths, st.lists(st.integers(1, 3), max_size=2))
@@ -26,9 +26,9 @@ def test_toeplitz_puts_entry_j_minus_i_on_its_diagonal(q_len, k_len, lead):
 def test_toeplitz_hands_each_diagonals_gradients_back_to_its_entry(q_len, k_len):
     row = torch.randn(q_len + k_len - 1, dtype=torch.float64, requires_grad=True)
     upstream = torch.randn(q_len, k_len, dtype=torch.float64)
-    (found,) = torch.autograd.grad(toeplitz(row, q_len, k_len), row, upstream)
+    (gradient,) = torch.autograd.grad(toeplitz(row, q_len, k_len), row, upstream)
     expected = torch.stack([upstream.diagonal(k).sum() for k in range(1 - q_len, k_len)])
-    assert float((found - expected).abs().max()) <= 1e-12
+    assert float((gradient - expected).abs().max()) <= 1e-12
 
 
 def test_toeplitz_rows_lie_side_by_side_in_memory():
@@ -43,11 +43,11 @@ def two_heads(offsets):
 @given(lengths, lengths, st.integers(-1000, 1000), st.integers(-1000, 1000))
 def test_counting_positions_and_the_same_in_another_order_agree(q_len, k_len, q_start, k_start):
     q_pos, k_pos = q_start + torch.arange(q_len), k_start + torch.arange(k_len)
-    found = by_offset(two_heads, q_pos, k_pos)
-    assert torch.equal(found, two_heads(offset_matrix(q_pos, k_pos)))
+    straight = by_offset(two_heads, q_pos, k_pos)
+    assert torch.equal(straight, two_heads(offset_matrix(q_pos, k_pos)))
     q_order, k_order = torch.randperm(q_len), torch.randperm(k_len)
     shuffled = by_offset(two_heads, q_pos[q_order], k_pos[k_order])
-    assert torch.equal(shuffled, found[:, q_order][:, :, k_order])
+    assert torch.equal(shuffled, straight[:, q_order][:, :, k_order])
 
 
 @pytest.mark.parametrize("step", [2, 0, -1, 0.5])

@@ -34,8 +34,8 @@ def test_rows_of_a_batch_have_their_own_offsets():
     q, k = torch.tensor([[0, 1], [5, 9]]), torch.tensor([[0, 1, 2], [4, 5, 9]])
     at = Places(q, k)
     assert at.offsets.shape == (2, 1, 2, 3)
-    for one, q_row, k_row in zip(at.offsets, q, k, strict=True):
-        assert torch.equal(one[0], Places(q_row, k_row).offsets)
+    for offsets, q_row, k_row in zip(at.offsets, q, k, strict=True):
+        assert torch.equal(offsets[0], Places(q_row, k_row).offsets)
 
 
 @given(rows, rows)
@@ -57,11 +57,11 @@ def test_rows_are_consecutive_together_only_where_all_have_the_same_offsets():
 
 def test_a_pass_with_a_bias_by_offset_looks_for_no_later_keys(monkeypatch):
     """One row says it for the whole block: no matrix of what is hidden is made."""
-    made = []
-    monkeypatch.setattr(Places, "later", property(lambda at: made.append(at)))
+    looked_at = []
+    monkeypatch.setattr(Places, "later", property(lambda at: looked_at.append(at)))
     attention = MultiHeadAttention(16, 2, create("alibi", d_model=16, n_heads=2), causal=True)
     attention(torch.randn(1, 300, 16))
-    assert made == []
+    assert looked_at == []
 
 
 @pytest.mark.parametrize("name", ["alibi", "transformer_xl"])
@@ -238,11 +238,11 @@ def test_texts_with_positions_of_their_own_get_what_each_gets_alone(name):
     together = added(q, k, weights, Places(positions))
     for text, row in enumerate(positions):
         alone = added(q[text, None], k[text, None], weights[text, None], Places(row))
-        for found, expected in zip(together, alone, strict=True):
-            assert (found is None) == (expected is None)
+        for in_batch, expected in zip(together, alone, strict=True):
+            assert (in_batch is None) == (expected is None)
             if expected is not None:
-                found = found.expand(3, *found.shape[1:])[text]
-                torch.testing.assert_close(found, expected[0], rtol=0, atol=1e-10)
+                in_batch = in_batch.expand(3, *in_batch.shape[1:])[text]
+                torch.testing.assert_close(in_batch, expected[0], rtol=0, atol=1e-10)
 
 
 # On this device no value can be read: whoever tries to, which on a GPU means to wait, fails.
@@ -308,15 +308,15 @@ class Given(PositionalEncoding):
         return self.function(offsets)
 
 
-def straight(steepest, own=0.0):
-    """Each head's slope half of the one before, as ALiBi's are; ``own`` at offset 0."""
+def straight(steepest, at_home=0.0):
+    """Each head's slope half of the one before, as ALiBi's are; ``at_home`` at offset 0."""
     slopes = steepest / 2 ** torch.arange(8)
-    return lambda offsets: own + slopes[:, None] * offsets.abs()
+    return lambda offsets: at_home + slopes[:, None] * offsets.abs()
 
 
 BIASES = {
     "ALiBi": straight(-0.5),
-    "all far below 0": straight(-0.5, own=-100.0),
+    "all far below 0": straight(-0.5, at_home=-100.0),
     "largest far away": straight(0.5),
     "largest at later keys": lambda offsets: straight(-0.5)(offsets) + 200 * (offsets > 0),
 }

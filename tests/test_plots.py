@@ -1,8 +1,10 @@
 """Figures: every one draws without a warning, has its labels, and is shown with a description."""
 
+import functools
 import hashlib
 import io
 import math
+from collections.abc import Callable
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -24,6 +26,7 @@ pytestmark = pytest.mark.usefixtures("figures")
 
 TABLE = sinusoidal_table(torch.arange(12), 8)
 WEIGHTS = torch.tensor([[0.9, 0.1, 0.0], [0.2, 0.5, 0.3], [0.0, 0.0, 1.0]])
+WORDS = ["the", "cat", "sleeps"]
 CURVES = {"one": torch.tensor([0.0, 1.0, 0.5]), "two": torch.tensor([1.0, 0.2, 0.1])}
 
 
@@ -44,26 +47,16 @@ def prints():
     return figures.fingerprint(measures.fingerprint(encoding, 6), "sinusoidal")
 
 
-FIGURES = {
-    "heatmap": lambda: on_axes(
-        lambda ax: plots.heatmap(ax, TABLE, title="t", xlabel="x", ylabel="y", unit="u")
-    ),
-    "attention": lambda: on_axes(
-        lambda ax: figures.attention(
-            ax, WEIGHTS, ["the", "cat", "sleeps"], title="t", unit="weight"
-        )
-    ),
-    "similarity": lambda: on_axes(
-        lambda ax: figures.similarity(ax, measures.similarity_matrix(TABLE))
-    ),
-    "lines": lambda: on_axes(lambda ax: plots.lines(ax, CURVES, title="t", xlabel="x", ylabel="y")),
-    "strips": lambda: on_axes(
-        lambda ax: figures.strips(ax, CURVES, title="t", xlabel="x", ylabel="y")
-    ),
-    "entropy": lambda: on_axes(lambda ax: figures.entropy(ax, CURVES, math.log(3), title="t")),
-    "four_panel": panels,
-    "fingerprint": prints,
+ON_AXES = {
+    "heatmap": lambda ax: plots.heatmap(ax, TABLE, title="t", xlabel="x", ylabel="y", unit="u"),
+    "attention": lambda ax: figures.attention(ax, WEIGHTS, WORDS, title="t", unit="weight"),
+    "similarity": lambda ax: figures.similarity(ax, measures.similarity_matrix(TABLE)),
+    "lines": lambda ax: plots.lines(ax, CURVES, title="t", xlabel="x", ylabel="y"),
+    "strips": lambda ax: figures.strips(ax, CURVES, title="t", xlabel="x", ylabel="y"),
+    "entropy": lambda ax: figures.entropy(ax, CURVES, math.log(3), title="t"),
 }
+FIGURES: dict[str, Callable[[], Figure]] = {"four_panel": panels, "fingerprint": prints}
+FIGURES |= {name: functools.partial(on_axes, draw) for name, draw in ON_AXES.items()}
 each_figure = pytest.mark.parametrize("make", FIGURES.values(), ids=FIGURES.keys())
 
 
@@ -86,7 +79,7 @@ def digest(picture):
 
 
 @each_figure
-def test_every_axes_is_labelled(make):
+def test_every_figure_has_a_title_and_every_axes_labels(make):
     fig = make()
     first, *others = axes_of(fig)
     assert first.get_xlabel() and first.get_ylabel()
@@ -94,11 +87,6 @@ def test_every_axes_is_labelled(make):
         assert ax.get_xlabel() and ax.get_title()
     for bar in axes_of(fig, colour_bars=True):
         assert bar.get_ylabel()
-
-
-@each_figure
-def test_every_figure_has_a_title(make):
-    fig = make()
     assert fig.get_suptitle() or axes_of(fig)[0].get_title()
 
 
@@ -120,10 +108,11 @@ def test_the_same_input_gives_the_same_bytes(name):
 # Heatmaps
 
 
-def test_a_signed_heatmap_is_centred_at_zero():
-    image = plots.heatmap(plt.gca(), torch.tensor([[-1.0, 3.0]]))
-    assert image.get_clim() == (-3, 3)
-    assert to_hex(image.to_rgba(np.zeros(1))[0]) == to_hex(plt.get_cmap(style.DIVERGING)([0.5])[0])
+@pytest.mark.parametrize("numbers", [[[-1.0, 3.0]], [[0.0, 0.0]]])
+def test_zero_is_white_in_a_heatmap_of_both_signs_and_in_one_of_zeros(numbers):
+    image = plots.heatmap(plt.gca(), torch.tensor(numbers))
+    middle = to_hex(image.to_rgba(np.zeros(1))[0])
+    assert middle == to_hex(plt.get_cmap(style.DIVERGING)([0.5])[0])
 
 
 def test_an_unsigned_heatmap_starts_at_zero():
@@ -134,11 +123,6 @@ def test_an_unsigned_heatmap_starts_at_zero():
 
 def test_a_limit_fixes_the_last_colour():
     assert plots.heatmap(plt.gca(), TABLE, limit=5.0).get_clim() == (-5, 5)
-
-
-def test_a_heatmap_of_zeros_is_white_and_draws():
-    image = plots.heatmap(plt.gca(), torch.zeros(2, 2))
-    assert to_hex(image.to_rgba(np.zeros(1))[0]) == to_hex(plt.get_cmap(style.DIVERGING)([0.5])[0])
 
 
 def test_a_heatmap_shows_the_matrix_with_row_zero_on_top():
@@ -287,9 +271,9 @@ def test_a_heatmap_takes_a_learned_table_as_it_is():
 
 
 def test_words_stand_on_both_axes_of_attention():
-    figures.attention(plt.gca(), WEIGHTS, ["the", "cat", "sleeps"])
+    figures.attention(plt.gca(), WEIGHTS, WORDS)
     for axis in (plt.gca().xaxis, plt.gca().yaxis):
-        assert [text.get_text() for text in axis.get_ticklabels()] == ["the", "cat", "sleeps"]
+        assert [text.get_text() for text in axis.get_ticklabels()] == WORDS
 
 
 def test_a_small_attention_map_writes_each_weight_where_it_belongs():
@@ -339,17 +323,13 @@ def test_the_fingerprint_of_rounding_noise_stays_white():
 
 def test_curves_differ_in_dash_and_carry_their_names():
     curves = {f"head {n}": torch.zeros(3) for n in range(8)}
-    _, (many, few) = plt.subplots(1, 2)
+    many, few = plt.figure().subplots(1, 2)
     plots.lines(many, curves, legend=False)
     plots.lines(few, CURVES)
+    assert many.get_legend() is None
     assert len({str(line._dash_pattern) for line in many.lines}) == 8
     legend = few.get_legend()
     assert legend is not None and [text.get_text() for text in legend.get_texts()] == ["one", "two"]
-
-
-def test_curves_can_go_without_a_legend():
-    plots.lines(plt.gca(), CURVES, legend=False)
-    assert plt.gca().get_legend() is None
 
 
 def test_curves_are_drawn_over_x_or_else_over_their_places():

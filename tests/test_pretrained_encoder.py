@@ -55,7 +55,7 @@ def encoder():
 
 @pytest.fixture(scope="module")
 def bert():
-    """transformers' BERT, made without a network, with what stands in the file."""
+    """transformers' BERT, small without a network, with what stands in the file."""
     sizes = {"hidden_size": 384, "num_hidden_layers": 6, "intermediate_size": 1536}
     options: dict[str, Any] = {**sizes, "attn_implementation": "eager"}
     config = BertConfig(**options, num_attention_heads=12)
@@ -424,7 +424,7 @@ ROW = torch.arange(4)
 IDS = ROW[None]
 
 
-def made(name, d_model=384, n_heads=12, **options):
+def small(name, d_model=384, n_heads=12, **options):
     return create(name, d_model=d_model, n_heads=n_heads, **options)
 
 
@@ -450,14 +450,14 @@ BAD = [
     (lambda m: m.with_table(torch.zeros(2, 384) * torch.nan), ValueError, "table", "finite"),
     (lambda m: m.with_table([[0.0]]), TypeError, "table", "list"),
     (lambda m: m.with_encoding(), TypeError, "encoding", "options", "got neither"),
-    (lambda m: m.with_encoding(made("rope"), base=5.0), TypeError, "encoding", "got both"),
+    (lambda m: m.with_encoding(small("rope"), base=5.0), TypeError, "encoding", "got both"),
     (lambda m: m.with_encoding("rope"), TypeError, "encoding", "str 'rope'", "create"),
-    (lambda m: m.with_encoding(made("rope", 576, 9)), ValueError, "encoding", "384 and 12", "576"),
+    (lambda m: m.with_encoding(small("rope", 576, 9)), ValueError, "encoding", "384 and 12", "576"),
     (lambda m: m.with_encoding(base=5.0), ValueError, "option", "'base'", "Valid: max_len"),
     (lambda m: m.with_encoding(beyond="x"), ValueError, "beyond", "'x'", "Valid: error"),
     (lambda m: m.with_encoding(max_len=9), ValueError, "options", "[512, 384]", "[9, 384]"),
-    (lambda m: m.with_encoding(made("cope", causal=True)), ValueError, "causal", "CoPE"),
-    (lambda m: minilm("rope"), TypeError, "encoding", "str 'rope'"),  # type: ignore
+    (lambda m: m.with_encoding(small("cope", causal=True)), ValueError, "causal", "CoPE"),
+    (lambda m: minilm("rope"), TypeError, "encoding", "str 'rope'"),  # type: ignore[arg-type]
 ]
 
 

@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.nn import functional as F
 from transformers import LlamaConfig, LlamaForCausalLM
+from transformers.convert_slow_tokenizer import bytes_to_unicode
 from transformers.models.llama.modeling_llama import LlamaRotaryEmbedding
 
 from course_utils.attention.kv_cache import KVCache
@@ -66,6 +67,7 @@ SIZES: dict[str, Any] = {
     "rms_norm_eps": 1e-5,
     "tie_word_embeddings": True,
 }
+PLAIN = {"rope_theta": 100_000.0, "rope_type": "default"}
 FEW = 3
 THEIR_NAMES = {
     "token_embd": "model.embed_tokens",
@@ -121,20 +123,16 @@ def in_halves(weight):
 
 def turning(**rope):
     """What turns queries and keys in transformers' Llama."""
-    first = rope.get("original_max_position_embeddings", 8192)
-    parameters = {"rope_theta": 100_000.0, "rope_type": "default", **rope}
-    sizes = {**SIZES, "max_position_embeddings": first}
-    return LlamaRotaryEmbedding(LlamaConfig(**sizes, rope_parameters=parameters))
+    sizes = {**SIZES, "max_position_embeddings": rope.get("original_max_position_embeddings", 8192)}
+    return LlamaRotaryEmbedding(LlamaConfig(**sizes, rope_parameters={**PLAIN, **rope}))
 
 
 @pytest.fixture(scope="module")
 def llama(read):
     """transformers' Llama, with the tensors of the file; all but W_q and W_k are not copied."""
-    plain = {"rope_theta": 100_000.0, "rope_type": "default"}
-    options: dict[str, Any] = {"rope_parameters": plain, "attn_implementation": "eager"}
-    config = LlamaConfig(**SIZES, **options)
+    options: dict[str, Any] = {"rope_parameters": PLAIN, "attn_implementation": "eager"}
     with torch.device("meta"):
-        llama_model = LlamaForCausalLM(config)
+        llama_model = LlamaForCausalLM(LlamaConfig(**SIZES, **options))
     theirs = {}
     for name, weight in read.weights.items():
         if "attn_q" in name or "attn_k" in name:
@@ -299,34 +297,16 @@ def test_it_reads_english(model):
 # Scalings
 
 EACH = tuple(1 + 3 * (m / 31) ** 2 for m in range(32))
+ORIGINAL = "original_max_position_embeddings"
+LONG = {"long_factor": list(EACH), "short_factor": [1.0] * 32}
+BOUNDS = {"low_freq_factor": 1.0, "high_freq_factor": 4.0}
 SCALINGS = [
     (Linear(4), {"rope_type": "linear", "factor": 4.0}),
     (NTK(4), {"rope_theta": 100_000.0 * 4 ** (64 / 62)}),
-    (
-        DynamicNTK(4, 16),
-        {"rope_type": "dynamic", "factor": 4.0, "original_max_position_embeddings": 16},
-    ),
-    (YaRN(4, 32), {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 32}),
-    (
-        LongRoPE(EACH, 4, 16),
-        {
-            "rope_type": "longrope",
-            "factor": 4.0,
-            "long_factor": list(EACH),
-            "short_factor": [1.0] * 32,
-            "original_max_position_embeddings": 16,
-        },
-    ),
-    (
-        Llama3(4, 64),
-        {
-            "rope_type": "llama3",
-            "factor": 4.0,
-            "low_freq_factor": 1.0,
-            "high_freq_factor": 4.0,
-            "original_max_position_embeddings": 64,
-        },
-    ),
+    (DynamicNTK(4, 16), {"rope_type": "dynamic", "factor": 4.0, ORIGINAL: 16}),
+    (YaRN(4, 32), {"rope_type": "yarn", "factor": 4.0, ORIGINAL: 32}),
+    (LongRoPE(EACH, 4, 16), {"rope_type": "longrope", "factor": 4.0, ORIGINAL: 16, **LONG}),
+    (Llama3(4, 64), {"rope_type": "llama3", "factor": 4.0, ORIGINAL: 64, **BOUNDS}),
 ]
 
 
@@ -500,18 +480,6 @@ def test_a_long_text_is_read_as_transformers_llama_reads_it(model, llama):
 # Tokens
 
 
-def letters_of_bytes():
-    """GPT-2's letter for each byte: its own where that can be seen, else the next from 256 on."""
-    seen = [
-        *range(ord("!"), ord("~") + 1),
-        *range(ord("¡"), ord("¬") + 1),
-        *range(ord("®"), ord("ÿ") + 1),
-    ]
-    hidden = [byte for byte in range(256) if byte not in seen]
-    letters = {byte: byte for byte in seen} | {byte: 256 + n for n, byte in enumerate(hidden)}
-    return {byte: chr(letter) for byte, letter in letters.items()}
-
-
 WORDS = regex.compile(r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+")
 SIGNS = regex.compile(r"(<\|endoftext\|>|<\|im_start\|>|<\|im_end\|>|<repo_name>)")
 
@@ -524,7 +492,7 @@ def bpe(read):
     }
     vocabulary = {token: number for number, token in enumerate(kept["tokens"])}
     ranks = {tuple(line.split(" ")): rank for rank, line in enumerate(kept["merges"])}
-    letters = letters_of_bytes()
+    letters = bytes_to_unicode()
 
     @functools.cache
     def pieces(word):

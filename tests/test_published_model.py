@@ -5,7 +5,6 @@ Most of it on a stand-in, two layers of SmolLM2's shape with random weights, in 
 
 import functools
 import math
-from functools import partial
 from types import SimpleNamespace
 
 import pandas as pd
@@ -91,7 +90,7 @@ def tokens():
 
 
 def loss(model, tokens, way):
-    ((row,),) = [published_tables.positions(model, tokens, way)]
+    (row,) = published_tables.positions(model, tokens, way)
     assert row["judged"] == tokens.shape[1] - 1
     return row["loss"]
 
@@ -298,7 +297,7 @@ def test_each_row_has_a_key_of_its_own_and_can_be_asked_for_alone():
         chosen = {"tables": [key["table"]], "ways": [key["way"]]}
         chosen |= {"seeds": [key["seed"]], "lengths": [key["read"]]}
         ((again, same),) = published_model.jobs(CORPUS, **chosen)
-        assert isinstance(job, partial) and isinstance(same, partial)
+        assert isinstance(job, functools.partial) and isinstance(same, functools.partial)
         assert again == key and same.args == job.args
     runs = {(key["table"], key["read"], key["seed"]) for key, _ in every}
     assert runs == {
@@ -365,35 +364,15 @@ def test_options_of_real_are_refused_elsewhere(tmp_path, capsys):
     assert "ways must be left out for tasks" in capsys.readouterr().err
 
 
+jobs = functools.partial(published_model.jobs, CORPUS)
 test_bad_input_names_the_argument_and_what_it_got = bad_calls(
     [
-        (lambda: published_model.jobs(CORPUS, seeds=[8]), ValueError, "seeds", "got 8"),
-        (lambda: published_model.jobs(CORPUS, seeds=[-1]), ValueError, "seed", "got -1"),
-        (
-            lambda: published_model.jobs(CORPUS, ["pairs"], lengths=[63]),
-            ValueError,
-            "lengths",
-            "got 63",
-        ),
-        (
-            lambda: published_model.jobs(CORPUS, lengths=[511]),
-            ValueError,
-            "lengths",
-            "at least 512",
-            "got 511",
-        ),
-        (
-            lambda: published_model.jobs(CORPUS, ways=["direkt"]),
-            ValueError,
-            "ways",
-            "mean 'direct'",
-        ),
-        (
-            lambda: published_model.jobs(CORPUS, tables=["pair"]),
-            ValueError,
-            "tables",
-            "mean 'pairs'",
-        ),
+        (lambda: jobs(seeds=[8]), ValueError, "seeds", "got 8"),
+        (lambda: jobs(seeds=[-1]), ValueError, "seed", "got -1"),
+        (lambda: jobs(["pairs"], lengths=[63]), ValueError, "lengths", "got 63"),
+        (lambda: jobs(lengths=[511]), ValueError, "lengths", "at least 512", "got 511"),
+        (lambda: jobs(ways=["direkt"]), ValueError, "ways", "mean 'direct'"),
+        (lambda: jobs(tables=["pair"]), ValueError, "tables", "mean 'pairs'"),
     ]
 )
 

@@ -1,6 +1,5 @@
 """Bad arguments of the relative family: the error names the argument and what is valid."""
 
-import pytest
 import torch
 from bad_calls import bad_calls
 
@@ -13,8 +12,6 @@ from course_utils.encodings.functional import (
     skew,
     t5_bucket,
 )
-
-pytestmark = [pytest.mark.usefixtures("plain_arguments")]
 
 ROW = torch.arange(4)
 HEADS = torch.zeros(1, 2, 4, 4)

@@ -63,6 +63,12 @@ def merged(x):
     return x.transpose(1, 2).flatten(2)  # (batch, seq, d_model)
 
 
+def attend_to_itself(encoding, x):
+    """The same content for queries, keys and values, (batch, seq, d_model)."""
+    split = x.unflatten(-1, (encoding.n_heads, -1)).transpose(1, 2)
+    return merged(attend(encoding, split, split, split))
+
+
 # T5
 
 # In the last four, rounding in float32 decides on some buckets: float64 would give others.
@@ -131,7 +137,7 @@ def test_transformer_xl_attends_as_xlnet_does(batch, length, d_model, n_heads):
     q, k, v = heads(batch, length, d_model, n_heads)
     R = model.relative_positional_encoding(length, length, bsz=batch)
     projected = torch.einsum("ibh,hnd->ibnd", R, oracle.r)
-    seq_first = (one.permute(2, 0, 1, 3) for one in (q, k, v))  # (seq, batch, heads, d_head)
+    seq_first = (x.permute(2, 0, 1, 3) for x in (q, k, v))  # (seq, batch, heads, d_head)
     expected = oracle.rel_attn_core(*seq_first, projected).permute(1, 2, 0, 3)
     assert gap(attend(encoding, q, k, v), expected) <= 1e-5
 
@@ -153,11 +159,10 @@ def test_transformer_xl_attends_as_the_conformer_does(batch, length, d_model, n_
         oracle.linear_pos.weight.copy_(encoding.W_r.weight)
         oracle.pos_bias_u.copy_(encoding.u)
         oracle.pos_bias_v.copy_(encoding.v)
-    x = torch.randn(batch, length, d_model)  # one content for queries, keys and values
+    x = torch.randn(batch, length, d_model)
     R = modeling_wav2vec2_conformer.Wav2Vec2ConformerRelPositionalEmbedding(config)(x)
     expected = oracle(x, relative_position_embeddings=R)[0]
-    split = x.unflatten(-1, (n_heads, -1)).transpose(1, 2)
-    assert gap(merged(attend(encoding, split, split, split)), expected) <= 1e-5
+    assert gap(attend_to_itself(encoding, x), expected) <= 1e-5
 
 
 # DeBERTa
@@ -216,9 +221,7 @@ def test_released_deberta_attends_as_transformers_does(
         rel_embeddings=encoding.table,
     )
     q, k, v = oracle.transpose_for_scores(oracle.in_proj(x)).chunk(3, dim=-1)
-    q, v = (
-        one + bias.view(n_heads, 1, -1) for one, bias in ((q, oracle.q_bias), (v, oracle.v_bias))
-    )
+    q, v = (x + bias.view(n_heads, 1, -1) for x, bias in ((q, oracle.q_bias), (v, oracle.v_bias)))
     assert gap(merged(attend(encoding, q, k, v)), expected) <= 1e-5
     ours = attention_weights(
         q, k, encoding.scale(encoding.d_head), encoding.bias(q, k, Places(row))
@@ -279,8 +282,7 @@ def test_shaws_key_term_is_that_of_wav2vec2_bert(batch, length, d_model, n_heads
     with torch.no_grad():
         oracle.distance_embedding.weight.copy_(encoding.key_table)
     x = torch.randn(batch, length, d_model)
-    split = x.unflatten(-1, (n_heads, -1)).transpose(1, 2)
-    assert gap(merged(attend(encoding, split, split, split)), oracle(x)[0]) <= 1e-5
+    assert gap(attend_to_itself(encoding, x), oracle(x)[0]) <= 1e-5
 
 
 @pytest.mark.parametrize("beyond", [0, 5])
@@ -289,10 +291,7 @@ def test_both_of_shaws_terms_are_those_of_vits(batch, length, d_model, n_heads, 
     """VITS has both terms, but nothing beyond its window where Shaw clips: so none is beyond."""
     window = length + beyond
     config = VitsConfig(
-        hidden_size=d_model,
-        num_attention_heads=n_heads,
-        window_size=window,
-        attention_dropout=0.0,
+        hidden_size=d_model, num_attention_heads=n_heads, window_size=window, attention_dropout=0.0
     )
     oracle = VitsAttention(config).eval()
     passing_through([oracle.q_proj, oracle.k_proj, oracle.v_proj, oracle.out_proj])
@@ -301,5 +300,4 @@ def test_both_of_shaws_terms_are_those_of_vits(batch, length, d_model, n_heads, 
         oracle.emb_rel_k.copy_(encoding.key_table)
         oracle.emb_rel_v.copy_(encoding.value_table)
     x = torch.randn(batch, length, d_model)
-    split = x.unflatten(-1, (n_heads, -1)).transpose(1, 2)
-    assert gap(merged(attend(encoding, split, split, split)), oracle(x)[0]) <= 1e-5
+    assert gap(attend_to_itself(encoding, x), oracle(x)[0]) <= 1e-5

@@ -62,19 +62,17 @@ def test_squares_are_coloured_by_what_was_added_to_their_first_cell():
     assert not np.asarray(second.images[0].get_array()).any()
 
 
+def seed_curves(names):
+    plots.seed_curves(Figure().subplots(), summary([0.1] * 4), names)
+
+
+def numbers(rows, columns):
+    numbered(Figure().subplots(), torch.ones(2, 2), rows, columns, limit=1)
+
+
 test_bad_arguments = bad_calls(
     [
-        (
-            lambda: plots.seed_curves(Figure().subplots(), summary([0.1] * 4), ["c"]),
-            ValueError,
-            "names",
-            "'c'",
-        ),
-        (
-            lambda: numbered(Figure().subplots(), torch.ones(2, 2), "abc", "ab", limit=1),
-            ValueError,
-            "rows",
-            "got 3 and 2",
-        ),
+        (lambda: seed_curves(["c"]), ValueError, "names", "'c'"),
+        (lambda: numbers("abc", "ab"), ValueError, "rows", "got 3 and 2"),
     ]
 )

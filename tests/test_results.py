@@ -109,14 +109,12 @@ def test_an_average_has_the_standard_error_of_a_mean():
     assert math.isnan(average(torch.ones(1)).error)
 
 
-test_bad_differences = pytest.mark.usefixtures("plain_arguments")(
-    bad_calls(
-        [
-            (lambda: average(torch.ones(0)), ValueError, "differences", "(0,)"),
-            (lambda: average(torch.ones(2, 2)), ValueError, "differences", "(2, 2)"),
-            (lambda: average([1.0]), TypeError, "differences", "list"),  # type: ignore[arg-type]
-            (lambda: t_quantile(0), ValueError, "freedom", "got 0"),
-            (lambda: t_quantile(3, 1.0), ValueError, "share", "got 1.0"),
-        ]
-    )
+test_bad_differences = bad_calls(
+    [
+        (lambda: average(torch.ones(0)), ValueError, "differences", "(0,)"),
+        (lambda: average(torch.ones(2, 2)), ValueError, "differences", "(2, 2)"),
+        (lambda: average([1.0]), TypeError, "differences", "list"),  # type: ignore[arg-type]
+        (lambda: t_quantile(0), ValueError, "freedom", "got 0"),
+        (lambda: t_quantile(3, 1.0), ValueError, "share", "got 1.0"),
+    ]
 )

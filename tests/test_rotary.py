@@ -106,12 +106,12 @@ def test_texts_and_heads_may_turn_by_angles_of_their_own(layout):
     x, theta = random(3, 2, 4, 8), rope_frequencies(8)
     texts = torch.tensor([[0, 1, 2, 3], [5, 6, 8, 9], [0, 0, 1, 2]])
     by_text = apply_rope(x, rope_angles(texts, theta)[:, None], layout)
-    for one, row, found in zip(x, texts, by_text, strict=True):
-        assert torch.equal(found, apply_rope(one, rope_angles(row, theta), layout))
+    for vectors, row, turned in zip(x, texts, by_text, strict=True):
+        assert torch.equal(turned, apply_rope(vectors, rope_angles(row, theta), layout))
     speeds = torch.stack([theta, theta / 3])  # a row of frequencies for each head
     by_head = apply_rope(x, rope_angles(texts[0], speeds)[None], layout)
-    for head, one in enumerate(speeds):
-        alone = apply_rope(x[:, head], rope_angles(texts[0], one), layout)
+    for head, frequencies in enumerate(speeds):
+        alone = apply_rope(x[:, head], rope_angles(texts[0], frequencies), layout)
         assert torch.equal(by_head[:, head], alone)
 
 
@@ -145,17 +145,17 @@ def test_any_strides_and_any_start_in_memory_will_do(layout, start, step):
     x = random(4, 3, 60)[..., start::step][..., :8]
     alone = random(40)[start : start + 24].view(3, 8)
     odd_rows = random(3, 9)[:, :8]
-    for one in (x, x.transpose(0, 1)[:, :3], alone, odd_rows):
-        angles = angles_of(range(one.shape[-2]), 8)
-        copy = one.clone(memory_format=torch.contiguous_format)
-        assert torch.equal(apply_rope(one, angles, layout), apply_rope(copy, angles, layout))
+    for strided in (x, x.transpose(0, 1)[:, :3], alone, odd_rows):
+        angles = angles_of(range(strided.shape[-2]), 8)
+        copy = strided.clone(memory_format=torch.contiguous_format)
+        assert torch.equal(apply_rope(strided, angles, layout), apply_rope(copy, angles, layout))
 
 
 @every_layout
 @pytest.mark.filterwarnings("ignore:There is a performance drop")
 def test_rope_maps_over_a_new_axis(layout):
     x, angles = random(5, 3, 8), angles_of([1, 2, 3], 8)
-    mapped = torch.func.vmap(lambda one: apply_rope(one, angles, layout))(x)
+    mapped = torch.func.vmap(lambda vectors: apply_rope(vectors, angles, layout))(x)
     assert torch.equal(mapped, apply_rope(x, angles, layout))
 
 

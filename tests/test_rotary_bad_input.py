@@ -1,6 +1,5 @@
 """Bad arguments to the rotary encodings: each error names the argument and what it got."""
 
-import pytest
 import torch
 from bad_calls import bad_calls
 
@@ -25,8 +24,6 @@ from course_utils.encodings.functional import (
     xpos_scale,
 )
 from course_utils.encodings.layouts import convert_layout, layout_order, rotated_width
-
-pytestmark = pytest.mark.usefixtures("plain_arguments")
 
 NAN, INF = float("nan"), float("inf")
 ROW = torch.arange(4)

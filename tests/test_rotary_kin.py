@@ -57,11 +57,11 @@ def test_xpos_scores_are_the_formula_to_1e_10(q_row, k_row, d):
 def test_xpos_scores_of_34_000_positions_stay_finite_and_fade():
     row = torch.tensor([0, 20_000, 33_999])
     same = torch.ones(1, 1, 3, 16)
-    found = scores(XPos(16, 1), same, same, row, row)[0, 0]
-    assert bool(found.isfinite().all())  # hidden scores too: an infinite one minus inf is no number
-    assert gap(found.diagonal(), torch.full((3,), 4.0)) <= 1e-5
-    assert float(found[1, 0].abs()) < 1
-    assert float(found[2, 0].abs()) < float(found[1, 0].abs())
+    fading = scores(XPos(16, 1), same, same, row, row)[0, 0]
+    assert bool(fading.isfinite().all())  # hidden ones too: inf − inf is no number
+    assert gap(fading.diagonal(), torch.full((3,), 4.0)) <= 1e-5
+    assert float(fading[1, 0].abs()) < 1
+    assert float(fading[2, 0].abs()) < float(fading[1, 0].abs())
 
 
 def test_xpos_without_fading_is_rope():

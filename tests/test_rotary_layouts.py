@@ -41,17 +41,17 @@ def test_converting_there_and_back_is_the_identity(heads, d_head, fraction, layo
 @pytest.mark.parametrize("fraction", [0.5, 1.0])
 @pytest.mark.parametrize(("source", "target"), [("interleaved", "half"), ("half", "interleaved")])
 def test_attention_is_the_same_after_converting_its_queries_and_keys(source, target, fraction):
-    one, other = (
+    first, second = (
         MultiHeadAttention(32, 4, Rotary(32, 4, layout=layout, fraction=fraction)).double()
         for layout in (source, target)
     )
-    other.load_state_dict(one.state_dict())
+    second.load_state_dict(first.state_dict())
     x = random(2, 9, 32)
-    assert gap(one(x)[0], other(x)[0]) > 1e-4
+    assert gap(first(x)[0], second(x)[0]) > 1e-4
     for name in ("W_q", "W_k"):
-        weight = getattr(one, name).weight.data
-        getattr(other, name).weight.data = convert_layout(weight, 4, source, target, fraction)
-    assert gap(one(x)[0], other(x)[0]) <= 1e-12
+        weight = getattr(first, name).weight.data
+        getattr(second, name).weight.data = convert_layout(weight, 4, source, target, fraction)
+    assert gap(first(x)[0], second(x)[0]) <= 1e-12
 
 
 def test_a_bias_can_be_converted_like_a_weight():

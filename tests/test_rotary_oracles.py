@@ -71,7 +71,8 @@ def config(d, base, **rope):
 @every_shape
 @every_base
 def test_half_is_llamas_rope(shape, base):
-    (q, k), ours = turned(shape, "half", base=base)
+    vectors, ours = turned(shape, "half", base=base)
+    q, k = vectors
     row = torch.arange(shape[2])[None]
     cos, sin = llama.LlamaRotaryEmbedding(config(shape[3], base))(q, row)
     theirs = llama.apply_rotary_pos_emb(q, k, cos, sin)
@@ -89,26 +90,20 @@ def test_interleaved_is_gptjs_rope(shape):
 
 @every_shape
 @every_base
-def test_interleaved_is_the_rope_of_rotary_embedding_torch(shape, base):
+def test_interleaved_is_the_rope_of_rotary_embedding_torch_and_x_transformers(shape, base):
     vectors, ours = turned(shape, "interleaved", base=base)
     lucid = LucidRotary(shape[3], theta=base)
-    for x, mine in zip(vectors, ours, strict=True):
-        assert gap(mine, lucid.rotate_queries_or_keys(x)) <= 1e-5
-
-
-@every_shape
-@every_base
-def test_interleaved_is_the_rope_of_x_transformers(shape, base):
-    vectors, ours = turned(shape, "interleaved", base=base)
     angles, _ = xt.RotaryEmbedding(shape[3], base=base).forward_from_seq_len(shape[2])
     for x, mine in zip(vectors, ours, strict=True):
+        assert gap(mine, lucid.rotate_queries_or_keys(x)) <= 1e-5
         assert gap(mine, xt.apply_rotary_pos_emb(x, angles)) <= 1e-5
 
 
 @pytest.mark.parametrize("fraction", [0.25, 0.5, 0.75])
 def test_a_fraction_is_the_partial_rope_of_gpt_neox(fraction):
     shape = (2, 2, 30, 32)
-    (q, k), ours = turned(shape, "half", fraction=fraction)
+    vectors, ours = turned(shape, "half", fraction=fraction)
+    q, k = vectors
     rope = {"rope_theta": 1e4, "rope_type": "default", "partial_rotary_factor": fraction}
     config = GPTNeoXConfig(hidden_size=64, num_attention_heads=2, rope_parameters=rope)
     oracle = neox.GPTNeoXRotaryEmbedding(config)
@@ -136,34 +131,30 @@ def agree(ours, theirs):
     assert ours[1] == pytest.approx(factor, abs=1e-5)
 
 
+def transformers_scaling(kind, d, base, factor, trained=2048, length=None, **options):
+    """Frequencies and factor of attention by transformers' function of this name."""
+    options = {"factor": factor, "original_max_position_embeddings": trained, **options}
+    rope = config(d, base, rope_type=kind, **options)
+    return ROPE_INIT_FUNCTIONS[kind](rope, "cpu", seq_len=length)
+
+
 @every_width
 @every_base
 @every_factor
 def test_linear_is_that_of_transformers(d, base, s):
-    oracle = ROPE_INIT_FUNCTIONS["linear"](config(d, base, rope_type="linear", factor=s), "cpu")
-    agree(scaled_frequencies(d, base, Linear(s)), oracle)
+    agree(scaled_frequencies(d, base, Linear(s)), transformers_scaling("linear", d, base, s))
 
 
 @pairwise(d=WIDTHS, base=BASES, s=FACTORS, length=[None, 100, 2048, 2049, 10_000])
 def test_dynamic_ntk_is_that_of_transformers(d, base, s, length):
-    rope = config(d, base, rope_type="dynamic", factor=s, original_max_position_embeddings=2048)
-    oracle = ROPE_INIT_FUNCTIONS["dynamic"](rope, "cpu", seq_len=length)
+    oracle = transformers_scaling("dynamic", d, base, s, length=length)
     agree(scaled_frequencies(d, base, DynamicNTK(s, 2048), length), oracle)
 
 
 @pairwise(d=WIDTHS, base=BASES, s=FACTORS, trained=[64, 2048, 32768], betas=[(32, 1), (16, 2)])
 def test_yarn_as_released_is_that_of_transformers(d, base, s, trained, betas):
     fast, slow = betas
-    rope = config(
-        d,
-        base,
-        rope_type="yarn",
-        factor=s,
-        original_max_position_embeddings=trained,
-        beta_fast=fast,
-        beta_slow=slow,
-    )
-    oracle = ROPE_INIT_FUNCTIONS["yarn"](rope, "cpu")
+    oracle = transformers_scaling("yarn", d, base, s, trained, beta_fast=fast, beta_slow=slow)
     agree(scaled_frequencies(d, base, YaRN(s, trained, fast, slow)), oracle)
 
 
@@ -172,32 +163,16 @@ def test_yarn_as_released_is_that_of_transformers(d, base, s, trained, betas):
 @every_factor
 def test_longrope_is_that_of_transformers(d, base, s):
     each = (1 + 3 * torch.rand(d // 2)).tolist()
-    rope = config(
-        d,
-        base,
-        rope_type="longrope",
-        factor=s,
-        original_max_position_embeddings=2048,
-        long_factor=each,
-        short_factor=[1.0] * (d // 2),
-    )
-    oracle = ROPE_INIT_FUNCTIONS["longrope"](rope, "cpu", seq_len=4096)
+    factors = {"long_factor": each, "short_factor": [1.0] * (d // 2)}
+    oracle = transformers_scaling("longrope", d, base, s, length=4096, **factors)
     agree(scaled_frequencies(d, base, LongRoPE(each, s, 2048), 4096), oracle)
 
 
 @pairwise(d=WIDTHS, base=BASES, s=FACTORS, trained=[64, 2048, 8192], bounds=[(1, 4), (2, 16)])
 def test_llama3_is_that_of_transformers(d, base, s, trained, bounds):
     low, high = bounds
-    rope = config(
-        d,
-        base,
-        rope_type="llama3",
-        factor=s,
-        original_max_position_embeddings=trained,
-        low_freq_factor=low,
-        high_freq_factor=high,
-    )
-    oracle = ROPE_INIT_FUNCTIONS["llama3"](rope, "cpu")
+    factors = {"low_freq_factor": low, "high_freq_factor": high}
+    oracle = transformers_scaling("llama3", d, base, s, trained, **factors)
     agree(scaled_frequencies(d, base, Llama3(s, trained, low, high)), oracle)
 
 
@@ -216,17 +191,13 @@ def test_ntk_is_that_of_rotary_embedding_torch(d, s):
     agree(scaled_frequencies(d, 10000.0, NTK(s)), (oracle, 1.0))
 
 
-def test_llama_with_yarn_turns_queries_and_keys_as_we_do():
-    scaling = YaRN(4, 16)
-    (q, k), ours = turned((2, 2, 60, 64), "half", scaling=scaling)
-    rope = config(64, 1e4, rope_type="yarn", factor=4.0, original_max_position_embeddings=16)
-    cos, sin = llama.LlamaRotaryEmbedding(rope)(q, torch.arange(60)[None])
-    assert max(map(gap, ours, llama.apply_rotary_pos_emb(q, k, cos, sin))) <= 1e-5
-
-
-def test_llama_with_dynamic_ntk_turns_queries_and_keys_as_we_do():
-    (q, k), ours = turned((2, 2, 60, 64), "half", scaling=DynamicNTK(4, 16))
-    rope = config(64, 1e4, rope_type="dynamic", factor=4.0, original_max_position_embeddings=16)
+@pytest.mark.parametrize(
+    ("scaling", "kind"), [(YaRN(4, 16), "yarn"), (DynamicNTK(4, 16), "dynamic")]
+)
+def test_a_scaled_llama_turns_queries_and_keys_as_we_do(scaling, kind):
+    vectors, ours = turned((2, 2, 60, 64), "half", scaling=scaling)
+    q, k = vectors
+    rope = config(64, 1e4, rope_type=kind, factor=4.0, original_max_position_embeddings=16)
     cos, sin = llama.LlamaRotaryEmbedding(rope)(q, torch.arange(60)[None])
     assert max(map(gap, ours, llama.apply_rotary_pos_emb(q, k, cos, sin))) <= 1e-5
 
@@ -243,21 +214,17 @@ def xpos_scores(shape):
 
 
 @every_shape
-def test_xpos_is_that_of_torchscale(shape):
+def test_xpos_is_that_of_torchscale_and_x_transformers(shape):
     q, k, ours = xpos_scores(shape)
     oracle = XPOS(shape[3])
-    there = oracle(q.flatten(0, 1)), oracle(k.flatten(0, 1), downscale=True)
-    theirs = there[0] @ there[1].transpose(-1, -2) / math.sqrt(shape[3])
-    assert gap(ours.flatten(0, 1).tril(), theirs.tril()) <= 1e-5
-
-
-@every_shape
-def test_xpos_is_that_of_x_transformers(shape):
-    q, k, ours = xpos_scores(shape)
+    torchscale = [oracle(q.flatten(0, 1)), oracle(k.flatten(0, 1), downscale=True)]
     angles, scale = xt.RotaryEmbedding(shape[3], use_xpos=True).forward_from_seq_len(shape[2])
-    there = xt.apply_rotary_pos_emb(q, angles, scale), xt.apply_rotary_pos_emb(k, angles, 1 / scale)
-    theirs = there[0] @ there[1].transpose(-1, -2) / math.sqrt(shape[3])
-    assert gap(ours.tril(), theirs.tril()) <= 1e-5
+    x_transformers = [
+        xt.apply_rotary_pos_emb(x, angles, factor) for x, factor in ((q, scale), (k, 1 / scale))
+    ]
+    for queries, keys in (torchscale, x_transformers):
+        theirs = (queries @ keys.mT / math.sqrt(shape[3])).view_as(ours)
+        assert gap(ours.tril(), theirs.tril()) <= 1e-5
 
 
 # On a grid

@@ -591,12 +591,12 @@ def test_a_model_with_another_encoding_in_each_layer_comes_back_the_same(maker, 
 
 
 def test_a_later_layer_has_no_door_1_of_its_own():
-    def late(d_model, n_heads, layer):
+    def sinusoidal_later(d_model, n_heads, layer):
         name = "sinusoidal" if layer else "rope"
         return create(name, d_model=d_model, n_heads=n_heads)
 
     with pytest.raises(ValueError, match="door 1 in layer 0.*got Sinusoidal in layer 1"):
-        TinyTransformer(9, late, d_model=16, n_layers=2, n_heads=2)
+        TinyTransformer(9, sinusoidal_later, d_model=16, n_layers=2, n_heads=2)
 
 
 def test_an_option_that_is_not_stored_is_refused():

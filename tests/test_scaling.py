@@ -135,8 +135,8 @@ def test_yarn_never_keeps_a_slower_pair_more_than_a_faster_one(d, base, trained,
 @pytest.mark.parametrize(("d", "base", "trained", "kept"), [(2, 2, 126, 1), (64, 1e4, 4, 1 / 8)])
 def test_yarn_is_right_where_the_ends_of_the_released_codes_ramp_cross(d, base, trained, kept):
     """With all pairs fast, every one is kept; with L below one turn, all but the first slow."""
-    found = scaled_frequencies(d, base, YaRN(8, trained, 5))[0] / rope_frequencies(d, base)
-    assert torch.allclose(found[-31:], torch.full_like(found[-31:], kept))
+    ratios = scaled_frequencies(d, base, YaRN(8, trained, 5))[0] / rope_frequencies(d, base)
+    assert torch.allclose(ratios[-31:], torch.full_like(ratios[-31:], kept))
 
 
 def test_the_two_ramps_of_yarn_agree_at_the_ends_and_differ_in_between():
@@ -168,7 +168,7 @@ def test_llama3_slows_long_waves_only():
 def test_longrope_divides_each_frequency_by_its_own_factor(each, base, s, trained):
     d = 2 * len(each)
     frequencies, factor = scaled_frequencies(d, base, LongRoPE(each, s, trained))
-    slow = [theta / one for theta, one in zip(plain(d, base), each, strict=True)]
+    slow = [theta / divisor for theta, divisor in zip(plain(d, base), each, strict=True)]
     assert gap(frequencies, slow) <= 1e-10
     assert factor == pytest.approx(math.sqrt(1 + math.log(s) / math.log(trained)))
 

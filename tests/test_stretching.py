@@ -39,7 +39,7 @@ def model(known):
 @pytest.fixture(scope="module")
 def tables():
     """What the job of a recipe gives."""
-    ((_, job),) = stretching_runs.jobs([MADE], CORPUS, LENGTHS, FINDER, STEPS)
+    _, job = stretching_runs.jobs([MADE], CORPUS, LENGTHS, FINDER, STEPS)[0]
     return job()
 
 
@@ -82,7 +82,8 @@ def test_dynamic_ntk_is_ntk_where_the_length_fits_the_factor():
 
 
 def test_a_step_slows_what_does_not_finish_a_turn_and_has_no_temperature():
-    plain, (slowed, temperature) = rope_frequencies(32), speeds("step")
+    plain = rope_frequencies(32)
+    slowed, temperature = speeds("step")
     assert temperature == 1
     whole = 64 * plain >= 2 * np.pi
     assert torch.equal(slowed[whole], plain[whole])
@@ -224,7 +225,7 @@ def test_the_command_plans_one_run_a_seed_of_rope_alone():
 
 
 def test_a_result_is_found_again_under_its_key(tmp_path):
-    ((key, _),) = stretching_runs.jobs([MADE], CORPUS, LENGTHS, FINDER, STEPS)
+    key, _ = stretching_runs.jobs([MADE], CORPUS, LENGTHS, FINDER, STEPS)[0]
     store = Store(tmp_path)
     store.write(key, {"losses": [], "needles": []})
     assert store.load(key) == {"losses": [], "needles": []}
@@ -236,6 +237,7 @@ def test_a_pair_that_went_round_has_no_new_angles():
     assert explorers.unseen(plain, plain / 8, 64, 512).tolist() == [False, False]
 
 
+WITHOUT_ROPE = TinyTransformer(5, "none", 16, 1)
 test_bad_input_names_the_argument_and_what_it_got = bad_calls(
     [
         (lambda: stretching_runs.jobs([Recipe("alibi")], CORPUS), ValueError, "encoding", "alibi"),
@@ -244,12 +246,7 @@ test_bad_input_names_the_argument_and_what_it_got = bad_calls(
         (lambda: stretching_runs.run(MADE, b"short", LENGTHS), ValueError, "ids", "got 5"),
         (lambda: stretching.way_to_stretch("yarn", 8, 64, 32), ValueError, "way", "yarn", "YaRN"),
         (lambda: stretching.way_to_stretch("YaRN", 0.0, 64, 32), ValueError, "factor", "0.0"),
-        (
-            lambda: stretching.stretched(TinyTransformer(5, "none", 16, 1), "YaRN", 2, 8),
-            TypeError,
-            "RoPE",
-            "NoEncoding",
-        ),
+        (lambda: stretching.stretched(WITHOUT_ROPE, "YaRN", 2, 8), TypeError, "RoPE", "NoEncoding"),
         (lambda: stretching_needles.needle(2, 0.5), ValueError, "length", "got 2"),
         (lambda: stretching_needles.needle(8, 1.5), ValueError, "depth", "1.5"),
     ]

@@ -104,41 +104,28 @@ def test_examples_move_to_a_device():
     assert {part.device.type for part in examples} == {"meta"}
 
 
-def draw(task=tasks.token_at_offset, where=1, generator=None, **options):
-    return task(where, **SMALL | options, generator=generator or seeded())
+def draw(task, *where, generator=None, **options):
+    return task(*where, **SMALL | options, generator=generator or seeded())
 
 
-test_bad_input_names_the_argument_and_what_it_got = pytest.mark.usefixtures("plain_arguments")(
-    bad_calls(
-        [
-            (lambda: draw(where=9), ValueError, "offset", "9", "got 9"),
-            (lambda: draw(where=-12), ValueError, "offset", "got -12"),
-            (lambda: draw(where=1.0), TypeError, "offset", "float 1.0"),
-            (lambda: draw(where=True), TypeError, "offset", "bool True"),
-            (lambda: draw(token_at_place, 9), ValueError, "place", "got 9"),
-            (lambda: draw(token_at_place, -1), ValueError, "place", "got -1"),
-            (lambda: draw(length=0), ValueError, "length", "got 0"),
-            (lambda: draw(batch=0), ValueError, "batch", "got 0"),
-            (lambda: draw(vocab_size=1), ValueError, "vocab_size", "got 1"),
-            (lambda: draw(generator=3), TypeError, "generator", "int 3"),
-            (
-                lambda: token_after_marker(**SMALL, generator=seeded(), marker=SMALL["length"] - 2),
-                ValueError,
-                "marker",
-                f"below {SMALL['length'] - 2}",
-            ),
-            (
-                lambda: token_after_marker(**SMALL | {"length": 2}, generator=seeded()),
-                ValueError,
-                "length",
-                "got 2",
-            ),
-            (
-                lambda: backwards(**SMALL | {"length": 0}, generator=seeded()),
-                ValueError,
-                "length",
-                "got 0",
-            ),
-        ]
-    )
+def at_offset(offset=1, **options):
+    return draw(tasks.token_at_offset, offset, **options)
+
+
+test_bad_input_names_the_argument_and_what_it_got = bad_calls(
+    [
+        (lambda: at_offset(9), ValueError, "offset", "9", "got 9"),
+        (lambda: at_offset(-12), ValueError, "offset", "got -12"),
+        (lambda: at_offset(1.0), TypeError, "offset", "float 1.0"),
+        (lambda: at_offset(True), TypeError, "offset", "bool True"),
+        (lambda: draw(token_at_place, 9), ValueError, "place", "got 9"),
+        (lambda: draw(token_at_place, -1), ValueError, "place", "got -1"),
+        (lambda: at_offset(length=0), ValueError, "length", "got 0"),
+        (lambda: at_offset(batch=0), ValueError, "batch", "got 0"),
+        (lambda: at_offset(vocab_size=1), ValueError, "vocab_size", "got 1"),
+        (lambda: at_offset(generator=3), TypeError, "generator", "int 3"),
+        (lambda: draw(token_after_marker, marker=7), ValueError, "marker", "below 7"),
+        (lambda: draw(token_after_marker, length=2), ValueError, "length", "got 2"),
+        (lambda: draw(backwards, length=0), ValueError, "length", "got 0"),
+    ]
 )

@@ -144,23 +144,21 @@ def draw(ids=TEN, length=3, batch=2, generator=None):
     return text.draw(ids, length=length, batch=batch, generator=generator or seeded())
 
 
-test_bad_input_names_the_argument_and_what_it_got = pytest.mark.usefixtures("plain_arguments")(
-    bad_calls(
-        [
-            (lambda: draw(length=10), ValueError, "length", "10", "got 10"),
-            (lambda: draw(length=0), ValueError, "length", "got 0"),
-            (lambda: draw(batch=0), ValueError, "batch", "got 0"),
-            (lambda: draw(generator=3), TypeError, "generator", "int 3"),
-            (lambda: draw(ids="text"), TypeError, "ids", "str"),
-            (lambda: draw(ids=TEN[None]), TypeError, "ids", "(1, 10)"),
-            (lambda: draw(ids=TEN.float()), TypeError, "ids", "(10,)"),
-            (lambda: text.split(TEN, block=2, every=6), ValueError, "ids", "12", "got 10"),
-            (lambda: text.split(TEN, block=0), ValueError, "block", "got 0"),
-            (lambda: text.split(TEN, every=1), ValueError, "every", "got 1"),
-            (lambda: text.split("text"), TypeError, "ids", "str"),  # type: ignore[arg-type]
-            (lambda: text.pieces(TEN[None], length=10), ValueError, "blocks", "(1, 10)"),
-            (lambda: text.pieces(TEN, length=2), ValueError, "blocks", "(10,)"),
-            (lambda: text.pieces(TEN[None], length=0), ValueError, "length", "got 0"),
-        ]
-    )
+test_bad_input_names_the_argument_and_what_it_got = bad_calls(
+    [
+        (lambda: draw(length=10), ValueError, "length", "10", "got 10"),
+        (lambda: draw(length=0), ValueError, "length", "got 0"),
+        (lambda: draw(batch=0), ValueError, "batch", "got 0"),
+        (lambda: draw(generator=3), TypeError, "generator", "int 3"),
+        (lambda: draw(ids="text"), TypeError, "ids", "str"),
+        (lambda: draw(ids=TEN[None]), TypeError, "ids", "(1, 10)"),
+        (lambda: draw(ids=TEN.float()), TypeError, "ids", "(10,)"),
+        (lambda: text.split(TEN, block=2, every=6), ValueError, "ids", "12", "got 10"),
+        (lambda: text.split(TEN, block=0), ValueError, "block", "got 0"),
+        (lambda: text.split(TEN, every=1), ValueError, "every", "got 1"),
+        (lambda: text.split("text"), TypeError, "ids", "str"),  # type: ignore[arg-type]
+        (lambda: text.pieces(TEN[None], length=10), ValueError, "blocks", "(1, 10)"),
+        (lambda: text.pieces(TEN, length=2), ValueError, "blocks", "(10,)"),
+        (lambda: text.pieces(TEN[None], length=0), ValueError, "length", "got 0"),
+    ]
 )

@@ -14,6 +14,8 @@ DYNAMIC = ("rope", {"scaling": DynamicNTK(4, 8)})
 VARIANTS: list[tuple[str, dict[str, Any]]] = [(name, {}) for name in NAMES]
 CLASSES: dict[str, Any] = {name: maker_of(name) for name in NAMES}
 VARIANTS += [(name, dict(options)) for name in NAMES for options in CLASSES[name].examples]
+# Interpolated rows of a table mean something else in a longer text.
+SAME_AT_ANY_LENGTH = [variant for variant in VARIANTS if variant[1].get("beyond") != "interpolate"]
 CAUSAL_ONLY = {name for name in NAMES if create(name, d_model=16, n_heads=2).causal}
 
 
