@@ -29,14 +29,10 @@ def notebooks(root):
     return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*.ipynb")}
 
 
-def test_learners_get_the_stub_and_solutions_get_the_solution(built):
+def test_learners_get_the_stub_solutions_the_solution_and_a_cell_has_the_same_id_in_both(built):
     learners, solutions = both(built)
     assert learners.keys() - solutions.keys() == {"l01-c003"}
     assert solutions.keys() - learners.keys() == {"l01-c004"}
-
-
-def test_cell_has_the_same_id_in_both_notebooks(built):
-    learners, solutions = both(built)
     ends = ["c001", "setup", "c002", "c003", "c005", "c006"]
     assert list(learners) == [f"l01-{end}" for end in ends]
     assert learners["l01-c005"].source == solutions["l01-c005"].source

@@ -150,13 +150,19 @@ def test_hints_unfold_one_by_one_and_a_solution_stands_last(opened):
     assert "block_diag" in last.text_content() and "✓ before_after" in last.text_content()
 
 
-def test_a_phone_in_the_dark_shows_all_without_scrolling_sideways(opened):
+def test_a_phone_in_the_dark_shows_all_and_pictures_with_words_without_scrolling_sideways(opened):
     page = opened(WAVES, viewport=PHONE, color_scheme="dark")
     read_all(page)
     assert cut_off(page) == []
     for scroller in page.locator(".highlight pre[tabindex]").all()[:3]:
         assert scroller.get_attribute("aria-label") in ("Code", "Output")
     assert page.locator(".highlight pre[aria-label=Code]").count() > 3
+    pictures = page.locator("article img")
+    assert pictures.count() > 2
+    for picture in pictures.all():
+        assert len(picture.get_attribute("alt").split()) > 4
+        size = picture.evaluate("(image) => [image.naturalWidth, image.naturalHeight]")
+        assert size == [int(picture.get_attribute(side)) for side in ("width", "height")]
 
 
 def test_a_block_that_scrolls_is_moved_by_keyboard(opened):
@@ -165,17 +171,6 @@ def test_a_block_that_scrolls_is_moved_by_keyboard(opened):
     code.focus()
     page.keyboard.press("ArrowRight")
     page.wait_for_function("document.activeElement.scrollLeft > 0", timeout=10 * SECONDS)
-
-
-def test_every_picture_has_words_and_its_own_size(opened):
-    page = opened(WAVES)
-    read_all(page)
-    pictures = page.locator("article img")
-    assert pictures.count() > 2
-    for picture in pictures.all():
-        assert len(picture.get_attribute("alt").split()) > 4
-        size = picture.evaluate("(image) => [image.naturalWidth, image.naturalHeight]")
-        assert size == [int(picture.get_attribute(side)) for side in ("width", "height")]
 
 
 def test_without_javascript_explorers_are_described_and_answers_unfold(opened):
