@@ -176,6 +176,12 @@ def test_door_one_is_passed_at_every_layer_if_the_encoding_says_so(counting, sha
     assert [encoding for encoding, *_ in log] == encodings
 
 
+def test_door_one_is_passed_once_otherwise(counting):
+    log = counting(every_layer=False, shared=False)
+    tiny("counting", n_layers=3)(tokens())
+    assert len(log) == 1
+
+
 def test_options_reach_the_encoding():
     assert tiny("sinusoidal", base=50.0).encoding.base == 50
 

@@ -326,10 +326,14 @@ def test_curves_differ_in_dash_and_carry_their_names():
     many, few = plt.figure().subplots(1, 2)
     plots.lines(many, curves, legend=False)
     plots.lines(few, CURVES)
-    assert many.get_legend() is None
     assert len({str(line._dash_pattern) for line in many.lines}) == 8
     legend = few.get_legend()
     assert legend is not None and [text.get_text() for text in legend.get_texts()] == ["one", "two"]
+
+
+def test_curves_can_go_without_a_legend():
+    plots.lines(plt.gca(), CURVES, legend=False)
+    assert plt.gca().get_legend() is None
 
 
 def test_curves_are_drawn_over_x_or_else_over_their_places():
