@@ -12,14 +12,15 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import lesson_titles
 import notebook_budget
+import pandas as pd
 from notebook_source import Project, badge, is_closer, lesson_name, read_lesson
 
-if TYPE_CHECKING:
-    import pandas as pd
+from course_lab import chooser
+from course_utils import results
+from course_utils.texts import data
 
 CUT = "direct, cut off"
 CUT_OFF, DIGITS = 4096, 4  # of the needles: tokens that are cut off, digits of a number
@@ -79,17 +80,12 @@ def which_one(linked: Callable[[str, Best], str] = lambda reader, best: best.num
 
 def _as_trained(table: str) -> pd.DataFrame:
     """The rows of a shipped table in which a model reads as it was trained."""
-    from course_utils import results
-    from course_utils.texts import data
-
     rows = data.results(table)
     return rows[rows["reading"] == results.AS_TRAINED] if "reading" in rows else rows
 
 
 def _losses(table: str) -> pd.DataFrame:
     """Mean and margin by encoding and length."""
-    from course_utils import results
-
     return results.summary(_as_trained(table), "encoding", "read")
 
 
@@ -99,8 +95,6 @@ def _names(chosen: pd.Series[bool]) -> str:
 
 
 def _plain(names: pd.Index[str]) -> list[str]:
-    from course_lab import chooser
-
     plain = chooser.facts()["plain"]
     return [name for name in names if plain[name]]
 
@@ -141,8 +135,6 @@ def cell(losses: pd.DataFrame, n: int, trained: int) -> tuple[Best, Best]:
 
 def stream(losses: pd.DataFrame, trained: int) -> tuple[Best, Best]:
     """Keys stay in a cache while positions run on, so no weight may change with the start."""
-    from course_lab import chooser
-
     unmoved = chooser.facts()["shift"] <= chooser.ROUNDING
     names = [name for name in losses.index.unique("encoding") if unmoved[name]]
     plain = _plain(losses.loc[names].index.unique("encoding"))
@@ -156,8 +148,6 @@ def findings(root: Path) -> str:
 
 
 def _of_lengths() -> list[tuple[str, str]]:
-    from course_utils import results
-
     trained = _as_trained("extrapolation")
     rises = {
         name: results.change(
@@ -219,9 +209,6 @@ def _of_other_sizes() -> list[tuple[str, str]]:
 
 
 def _of_a_published_model() -> list[tuple[str, str]]:
-    from course_utils import results
-    from course_utils.texts import data
-
     needles = data.results("real_needles")
     cut_off = needles[needles["place"].between(0, CUT_OFF - 1)]
     right = cut_off.groupby(["way", "seed"])["right"].mean().groupby("way").mean() / DIGITS
