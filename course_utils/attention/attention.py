@@ -53,11 +53,8 @@ class MultiHeadAttention(nn.Module):
         self.n_kv_heads = self.n_heads if n_kv_heads is None else n_kv_heads
         validation.divisor("n_kv_heads", self.n_kv_heads, "n_heads", self.n_heads)
         encoding = PositionalEncoding(d_model, n_heads) if encoding is None else encoding
-        if not isinstance(encoding, PositionalEncoding):
-            raise TypeError(
-                f"encoding must be a PositionalEncoding or None, got {type(encoding).__name__} "
-                f"{encoding!r}; encodings.create(name, …) makes one from a name"
-            )
+        what = "a PositionalEncoding, as encodings.create(name, …) makes it, or None"
+        validation.instance("encoding", encoding, PositionalEncoding, what)
         self.causal = validation.boolean("causal", causal)
         encoding.check_fits(d_model, n_heads, causal)
         self.encoding = encoding
@@ -259,8 +256,7 @@ class MultiHeadAttention(nn.Module):
         weight = self.W_q.weight
         if x.dtype != weight.dtype and not torch.is_autocast_enabled(x.device.type):
             raise TypeError(f"x must be {weight.dtype} like the weights, got {x.dtype}")
-        if cache is not None and not isinstance(cache, KVCache):
-            raise TypeError(f"cache must be a KVCache, got {type(cache).__name__} {cache!r}")
+        validation.instance("cache", cache, KVCache | None, "a KVCache")
         if cache is not None and not self.causal:
             raise ValueError(
                 f"cache must be None where attention is not causal, got {cache!r}: earlier tokens "

@@ -192,11 +192,8 @@ class LongRoPE(Scaling):
     def __post_init__(self) -> None:
         if isinstance(self.factors, Tensor | np.ndarray):
             object.__setattr__(self, "factors", self.factors.tolist())
-        if not isinstance(self.factors, list | tuple):
-            raise TypeError(
-                "factors must be a list of numbers, one for each pair, got "
-                f"{type(self.factors).__name__} {self.factors!r}"
-            )
+        what = "a list of numbers, one for each pair"
+        validation.instance("factors", self.factors, (list, tuple), what)
         factors = [validation.positive(f"factors[{m}]", f) for m, f in enumerate(self.factors)]
         object.__setattr__(self, "factors", tuple(factors))  # a tuple can be hashed
         super().__post_init__()

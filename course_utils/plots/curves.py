@@ -70,16 +70,9 @@ def seed_curves(
         curve = summary.loc[validation.choice("names", name, known)].sort_index()
         places = curve.index.to_numpy()
         style = {**look.line(len(places)), "marker": look.marker or "o", "markersize": 5}
-        bars = ax.errorbar(
-            places,
-            curve["mean"],
-            curve["margin"].fillna(0.0),
-            label=name,
-            linewidth=1.8,
-            capsize=2,
-            elinewidth=1,
-            **style,
-        )
+        style |= {"linewidth": 1.8, "capsize": 2, "elinewidth": 1}
+        margins = curve["margin"].fillna(0.0)
+        bars = ax.errorbar(places, curve["mean"], margins, label=name, **style)
         drawn.append(bars.lines[0])
         if doubling:
             ax.set_xscale("log", base=2)

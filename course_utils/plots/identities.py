@@ -52,14 +52,8 @@ class Identity(Look):
 
     def line(self, points: int) -> dict[str, Any]:
         """Keywords for ``ax.plot`` of a curve of so many points."""
-        keywords: dict[str, Any] = {
-            "color": self.colour,
-            "marker": self.marker,
-            "linestyle": self.dash,
-        }
-        if points > MOST_MARKERS:
-            keywords["markevery"] = 0.12
-        return keywords
+        look = {"color": self.colour, "marker": self.marker, "linestyle": self.dash}
+        return look if points <= MOST_MARKERS else {**look, "markevery": 0.12}
 
 
 def encoding_named(curve: str) -> str | None:

@@ -19,18 +19,7 @@ SEQUENTIAL = "YlGnBu"  # weights and other quantities from zero upwards
 
 INK = ".15"  # dark grey in place of black
 # Ten colours that people with colour blindness can tell apart: seaborn's "colorblind".
-PALETTE = (
-    "#0173b2",
-    "#de8f05",
-    "#029e73",
-    "#d55e00",
-    "#cc78bc",
-    "#ca9161",
-    "#fbafe4",
-    "#949494",
-    "#ece133",
-    "#56b4e9",
-)
+PALETTE = "#0173b2 #de8f05 #029e73 #d55e00 #cc78bc #ca9161 #fbafe4 #949494 #ece133 #56b4e9".split()
 TICKS = {"labelsize": 11, "major.size": 6, "major.width": 1.25, "minor.size": 4, "minor.width": 1}
 STYLE: dict[str, Any] = {
     "axes.edgecolor": INK,
@@ -114,9 +103,8 @@ def quick_png(fig: Figure) -> bytes:
     """Like :func:`png` in full colour: larger but faster, for pictures that follow a slider."""
     validation.instance("fig", fig, Figure, "a matplotlib Figure")
     buffer = io.BytesIO()
-    FigureCanvasAgg(fig).print_png(
-        buffer, metadata={"Software": None}, pil_kwargs={"compress_level": 1}
-    )
+    fast = {"compress_level": 1}
+    FigureCanvasAgg(fig).print_png(buffer, metadata={"Software": None}, pil_kwargs=fast)
     return buffer.getvalue()
 
 
