@@ -19,7 +19,18 @@ SEQUENTIAL = "YlGnBu"  # weights and other quantities from zero upwards
 
 INK = ".15"  # dark grey in place of black
 # Ten colours that people with colour blindness can tell apart: seaborn's "colorblind".
-PALETTE = "#0173b2 #de8f05 #029e73 #d55e00 #cc78bc #ca9161 #fbafe4 #949494 #ece133 #56b4e9".split()
+PALETTE = (
+    "#0173b2",
+    "#de8f05",
+    "#029e73",
+    "#d55e00",
+    "#cc78bc",
+    "#ca9161",
+    "#fbafe4",
+    "#949494",
+    "#ece133",
+    "#56b4e9",
+)
 TICKS = {"labelsize": 11, "major.size": 6, "major.width": 1.25, "minor.size": 4, "minor.width": 1}
 STYLE: dict[str, Any] = {
     "axes.edgecolor": INK,
