@@ -3,7 +3,6 @@
 import ast
 import builtins
 import importlib
-import inspect
 import re
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,6 @@ from notebook_folds import SEALED, is_withheld
 from notebook_source import find_lessons, is_closer, lesson_name, read_lesson
 
 from course_lab.checks import Check
-from course_utils import measures
 
 ROOT = Path(__file__).resolve().parents[1]
 LESSONS = find_lessons(ROOT)
@@ -181,40 +179,7 @@ def test_every_stub_waits_and_its_check_says_so(lesson):
         assert check.verdict(functions[name]).kind == "untouched"
 
 
-def imported_functions(lesson):
-    """The formulas and measures that a lesson imports, by name."""
-    functions: dict[str, Any] = {}
-    for cell in read_lesson(lesson):
-        if cell.cell_type != "code":
-            continue
-        for part in ast.walk(ast.parse(cell.source)):
-            if not isinstance(part, ast.ImportFrom) or part.module is None:
-                continue
-            for alias in part.names:
-                if part.module == "course_utils" and alias.name == "measures":
-                    functions |= dict(inspect.getmembers(measures, inspect.isfunction))
-                elif part.module.startswith(("course_utils.encodings", "course_utils.measures")):
-                    value = getattr(importlib.import_module(part.module), alias.name)
-                    if inspect.isfunction(value):
-                        functions[alias.name] = value
-    return functions
-
-
-@pytest.mark.thorough
-@every_lesson
-def test_nothing_that_a_lesson_imports_solves_its_exercises(lesson):
-    functions = imported_functions(lesson)
-    for _, check in checks(lesson).values():
-        for name, function in functions.items():
-            assert check.verdict(function).kind != "right", (check.name, name)
-
-
 # That these tests can fail
-
-
-def test_imported_functions_are_found_by_name_and_in_measures():
-    (fourth,) = (lesson for lesson in LESSONS if lesson.stem.startswith("04"))
-    assert {"t5_bucket", "deberta_scores", "entropy"} <= imported_functions(fourth).keys()
 
 
 def test_taint_reaches_what_is_computed_from_a_stub_and_ends_where_a_name_gets_a_new_value():
