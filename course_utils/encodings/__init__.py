@@ -153,6 +153,7 @@ def create(
     from_model = {"max_len": max_len, "causal": causal, "layer": layer}
     taken = {key: from_model[key] for key in parameters_of(maker) if key in from_model}
     encoding = maker(d_model, n_heads, **taken, **options)
-    what = f"what {name!r} makes"
-    validation.instance(what, encoding, PositionalEncoding, "a PositionalEncoding")
+    validation.instance(
+        f"what {name!r} makes", encoding, PositionalEncoding, "a PositionalEncoding"
+    )
     return encoding

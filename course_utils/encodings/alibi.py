@@ -15,10 +15,7 @@ from course_utils.encodings.offsets import per_head
 
 
 def alibi_slopes(
-    n_heads: int,
-    *,
-    dtype: torch.dtype = torch.float32,
-    device: torch.device | str | None = None,
+    n_heads: int, *, dtype: torch.dtype = torch.float32, device: torch.device | str | None = None
 ) -> Float[Tensor, " heads"]:
     """Slopes m_h: 2^(−8h/H) for heads h = 1 … H where H is a power of two, in score per position.
 

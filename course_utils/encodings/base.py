@@ -55,8 +55,7 @@ class PositionalEncoding(nn.Module):
         n_heads: number of attention heads; must divide ``d_model``.
 
     Attributes:
-        shared: True if one instance serves all layers, False if every layer needs its own; as the
-            paper does it.
+        shared: True if one instance serves all layers, as in the paper; else each has its own.
         every_layer: True if door 1 is passed again before every layer's attention.
         causal: True if it is only right where keys after the query are hidden; attention
             without a causal mask refuses it.
@@ -65,8 +64,7 @@ class PositionalEncoding(nn.Module):
         static_keys: True if door 2 may turn a key once, when it is read: the result depends on the
             key and its position alone. A cache then keeps it turned; else all keys pass door 2 at
             every step. It makes no difference where door 2 is shut.
-        learning_rates: by name of a parameter, the factor by which its learning rate is larger
-            than the model's where the course trains.
+        learning_rates: by name of a parameter, the factor on its rate where the course trains.
         look: how its curve is drawn; an encoding of one's own may do without and gets one by name.
         examples: options that tests try beside the defaults.
         adjustable: options that may be set on an encoding that is made already, as
@@ -157,9 +155,8 @@ class PositionalEncoding(nn.Module):
     def options(self) -> dict[str, Any]:
         """What its constructor takes beside ``d_model`` and ``n_heads``, with today's values.
 
-        Raises:
-            TypeError: if an option is not stored under its own name. Saving, copying and tables
-                that are kept for a pass rely on it.
+        Raises TypeError if an option is not stored under its own name: saving and copying rely on
+        that, and tables that are kept for a pass.
         """
         names = parameters_of(type(self))
         stored = [name for name in names if hasattr(self, name)]

@@ -24,10 +24,10 @@ class ComplexOrder(PositionalEncoding):
     """Turns the embedding of each word at door 1.
 
     Columns 2m and 2m + 1 of an embedding are read as the complex number r·exp(iφ), real part
-    first; the encoding turns it by the angle ω_{w,m}·p. The frequencies are learned, one row
-    for each word. They start as those of the sinusoidal encoding, as in the authors' code for
-    transformers, times 1 + noise of standard deviation 0.02, so that words differ from the
-    first step on; in that code all words start alike.
+    first; the encoding turns it by the angle ω_{w,m}·p. ``frequencies``, learned, has one row for
+    each word: (vocab_size, d_model / 2), radians per position. They start as those of the
+    sinusoidal encoding, as in the authors' code for transformers, times 1 + noise of standard
+    deviation 0.02, so that words differ from the first step on; in that code all words start alike.
 
     The paper's network stays complex to its end. Here the turned pairs go on as 2m and 2m + 1,
     and what follows is an ordinary transformer.
@@ -35,9 +35,6 @@ class ComplexOrder(PositionalEncoding):
     Args:
         d_model: an even number.
         vocab_size: number of token ids.
-
-    Attributes:
-        frequencies: (vocab_size, d_model / 2), radians per position.
     """
 
     look = Look("#5056e3", "1", (0, (10, 2)))

@@ -16,14 +16,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from course_utils import validation
-from course_utils.encodings.base import (
-    Keys,
-    Look,
-    PositionalEncoding,
-    Queries,
-    Weights,
-    for_each_head,
-)
+from course_utils.encodings.base import Bias, Keys, Look, PositionalEncoding, Queries, for_each_head
 from course_utils.encodings.positions import Places
 
 Scores = Float[Tensor, "*lead q_len k_len"]
@@ -96,12 +89,10 @@ class CoPE(PositionalEncoding):
     training code divides it too unless told not to.) Counting ends at the query, so keys after it
     cannot be told apart: it needs a causal mask.
 
-    Args:
-        n_positions: rows of the table, for counts 0, 1, …; at least 2. Larger counts read the last.
+    The table has ``n_positions`` rows, at least 2, for counts 0, 1, …; larger ones read the last.
     """
 
     look = Look("#424400", "2", (0, (3, 1, 1, 1)))
-
     shared = False
     offsets_only = True
     causal = True
@@ -116,7 +107,7 @@ class CoPE(PositionalEncoding):
         """It can count to the length."""
         return {"n_positions": length}
 
-    def bias(self, q: Queries, k: Keys, at: Places) -> Weights:
+    def bias(self, q: Queries, k: Keys, at: Places) -> Bias:
         """Return q_i · e[p_ij], float32 (float64 if ``q`` is). Keys after the query count 0."""
         at = self._check(q, k, at)
         k = for_each_head(k, self.n_heads)

@@ -14,14 +14,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from course_utils import validation
-from course_utils.encodings.base import (
-    Keys,
-    Look,
-    PositionalEncoding,
-    Queries,
-    Weights,
-    for_each_head,
-)
+from course_utils.encodings.base import Bias, Keys, Look, PositionalEncoding, Queries, for_each_head
 from course_utils.encodings.offsets import whole_offsets
 from course_utils.encodings.positions import Places
 
@@ -44,12 +37,10 @@ def deberta_scores(
     position_queries: Float[Tensor, "heads rows d_head"],
     offsets: Int[Tensor, "*some q_len k_len"],
     released_code: bool = False,
-) -> Weights:
+) -> Float[Tensor, "batch heads q_len k_len"]:
     """The content-to-position and position-to-content terms, unscaled.
 
     Args:
-        q: queries.
-        k: keys.
         position_keys: Kr, one row each for 2·max_distance values of δ.
         position_queries: Qr, likewise.
         offsets: j − i.
@@ -80,15 +71,13 @@ class DeBERTa(PositionalEncoding):
     buckets. None of these is in the paper or here.
 
     Args:
-        max_distance: k, from which distance on offsets share a vector, in positions; 512 in
-            the paper.
+        max_distance: k, in positions, from where on offsets share a vector; 512 in the paper.
         released_code: True for δ(i, j) in the last term.
     """
 
     look = Look("#033638", "*", (0, (2, 1.2)))
     examples = ({"released_code": True},)
     adjustable = {"released_code": True}
-
     shared = False
     offsets_only = True
     whole = True
@@ -108,7 +97,7 @@ class DeBERTa(PositionalEncoding):
         """The last offset of its own is half the length, so that all beyond are met often."""
         return {"max_distance": length // 2}
 
-    def bias(self, q: Queries, k: Keys, at: Places) -> Weights:
+    def bias(self, q: Queries, k: Keys, at: Places) -> Bias:
         """Return (q_i · Kr_δ(i,j) + k_j · Qr_δ(j,i))/√(3d), in the dtype of ``q``."""
         at = self._check(q, k, at)
         heads = (self.n_heads, self.d_head)

@@ -82,7 +82,6 @@ class FIRE(PositionalEncoding):
 
     look = Look("#80ab75", "<", (0, (6, 2)))
     examples = ({"original_len": 8},)
-
     shared = False
 
     def __init__(

@@ -31,8 +31,7 @@ class Floater(PositionalEncoding):
 
     In the paper every block has its own path, and all blocks can share the parameters of f. The
     authors' code for RoBERTa does so, learns three starts for each block (for queries, keys and
-    values) and has delta = 0.01. Here
-    one instance serves all layers with one start too: every layer adds the same p(t).
+    values) and has delta = 0.01. Here all layers share one start too, and add the same p(t).
 
     Args:
         hidden: width of the hidden layer of f.
@@ -47,7 +46,6 @@ class Floater(PositionalEncoding):
 
     look = Look("#7970ac", "h", (0, (5, 1.5, 1, 1.5, 1, 1.5)))
     adjustable = {"delta": 0.3, "step": 2.5}
-
     every_layer = True
 
     def __init__(

@@ -64,7 +64,6 @@ class Kerple(PositionalEncoding):
     look = Look("#098463", "v", "-")
     examples = ({"kind": "power"},)
     adjustable = {"inside_scale": True}
-
     offsets_only = True
 
     def __init__(

@@ -20,6 +20,8 @@ BEYOND = ("error", "clamp", "interpolate")
 class Table(PositionalEncoding):
     """A learned vector for each position, and what to read past the last.
 
+    ``table`` is (max_len, d_model), normal with standard deviation ``std`` at first.
+
     Args:
         max_len: rows of the table, for positions 0 to max_len − 1.
         beyond: what a position past the last row does. ``"error"`` refuses it. ``"clamp"`` reads
@@ -32,9 +34,6 @@ class Table(PositionalEncoding):
         std: standard deviation of a fresh table. 0.02 as in BERT, whose fresh word vectors have
             the same (OpenAI's GPT-2 has 0.01 for positions, 0.02 for words); where words are
             larger, rows of 0.02 are long in coming.
-
-    Attributes:
-        table: (max_len, d_model), normal with standard deviation ``std`` at first.
     """
 
     MEAN = 0.0  # of a fresh table
@@ -69,29 +68,21 @@ class Table(PositionalEncoding):
             batches=True,
         )
         validation.from_zero("positions", row, "the table's first row")
-        row = row.to(self.table.device)
+        row, last = row.to(self.table.device), self.max_len - 1
         if self.beyond == "interpolate":
-            return self._between_rows(row)
-        row = row.long()
+            row = row.to(angle_dtype(row.device))
+            # Multiplied before it is divided, so that 2·max_len − 1 positions hit rows exactly.
+            row = row * last / row.amax(-1, keepdim=True).clamp(min=max(last, 1))
+        below = row.floor().long()
         if self.beyond == "clamp":
-            row = row.clamp(max=self.max_len - 1)
-        return self.table[self._inside(row)]
-
-    def _between_rows(self, row: Tensor) -> Tensor:
-        last = self.max_len - 1
-        place = row.to(angle_dtype(row.device))
-        # Multiplied before it is divided, so that 2·max_len − 1 positions hit rows exactly.
-        place = place * last / place.amax(-1, keepdim=True).clamp(min=max(last, 1))
-        below = self._inside(place.floor().long())
+            below = below.clamp(max=last)
+        below = validation.inside(below, self.max_len, f"positions must be from 0 to {last}")
+        if self.beyond != "interpolate":
+            return self.table[below]
         above = (below + 1).clamp(max=last)
         working = torch.promote_types(self.table.dtype, torch.float32)
-        share = (place - below).to(working)[..., None]  # (seq, 1)
+        share = (row - below).to(working)[..., None]  # (seq, 1)
         return torch.lerp(self.table[below].to(working), self.table[above].to(working), share)
-
-    def _inside(self, row: Tensor) -> Tensor:
-        return validation.inside(
-            row, self.max_len, f"positions must be from 0 to {self.max_len - 1}"
-        )
 
 
 class Learned(Table):

@@ -26,13 +26,11 @@ def log_n_factor(n: Tensor | float, original_len: int) -> Tensor | float:
 
     It keeps the entropy of attention weights from growing with length: more keys, sharper scores.
     Below L it is less than 1, and 0 for n = 1; whoever wants no change below L clamps it to 1.
+    The result is a float for a number; for a tensor one of its shape, float32 (float64 if n is).
 
     Args:
         n: number of keys seen, at least 1; one number, or a tensor of any shape.
         original_len: length L trained at, at least 2.
-
-    Returns:
-        A float for a number; for a tensor one of its shape, float32 (float64 if n is).
     """
     length = validation.integer("original_len", original_len, minimum=2)
     if not isinstance(n, Tensor):

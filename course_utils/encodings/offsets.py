@@ -38,11 +38,9 @@ def skew(rows: Num[Tensor, "*lead q_len diagonals"]) -> Num[Tensor, "*lead q_len
     lowest first; row i of the result has those of the k_len keys. Laid out as one long line,
     each row starts one entry earlier than the row before, so cutting the line into pieces that
     are one shorter lines the keys up: entry (i, j) is rows[i, j − i + q_len − 1].
+    The result is a view of ``rows`` where those are contiguous.
 
-    Returns a view of ``rows`` where those are contiguous.
-
-    Source: Huang et al. 2018, arXiv 1809.04281, the "skewing" procedure, here for keys on both
-        sides of the query.
+    Source: Huang et al. 2018, arXiv 1809.04281, "skewing"; here for keys on both sides.
     """
     shape = "(…, q_len, q_len + k_len - 1)"
     if validation.tensor("rows", rows, shape).ndim < 2 or rows.shape[-1] < rows.shape[-2]:

@@ -32,7 +32,6 @@ class Places:
     Attributes:
         q, k: the positions, int64 or at least float32, so that differences neither wrap nor round.
         q_len, k_len: how many there are.
-        visible: as given.
         ascending: whether each query stands after the query before it and after all keys that
             are no query. Then all keys that stand after a query come behind its own key, and can
             be cut off.
@@ -98,9 +97,7 @@ class Places:
         self.kept: dict[Hashable, Any] = {}
         self._parent = self  # of a block: the places that it is a part of
         self._first_diagonal = 0  # the block's first among the diagonals of the whole pass
-        self._padded_queries: Tensor | None = None
-        if visible is not None:
-            self._padded_queries = ~visible[:, -self.q_len :]
+        self._padded_queries = None if visible is None else ~visible[:, -self.q_len :]
 
     # Offsets and masks
 
@@ -118,8 +115,7 @@ class Places:
         Diagonal t holds the pairs j − i = t − q_len + 1: two queries after one key have the
         offsets −1, 0, 1 and three keys 0, 1, 2 seen from queries 1, 2 have −2, −1, 0, 1.
 
-        Raises:
-            ValueError: if positions are not known to be consecutive.
+        Raises ValueError if positions are not known to be consecutive.
         """
         if not self.consecutive:
             raise ValueError(f"positions must be consecutive for one offset a diagonal, got {self}")
@@ -177,11 +173,7 @@ class Places:
         return validation.readable(self.k) and bool((self.k.diff() > 0).all())
 
     def whole(self) -> Places:
-        """These places in whole numbers, for tables that are read at a row.
-
-        Raises:
-            ValueError: if a position is a fraction.
-        """
+        """These places in whole numbers, for tables read at a row; ValueError for fractions."""
         if not (self.q.is_floating_point() or self.k.is_floating_point()):
             return self
         for name, row in (("q_pos", self.q), ("k_pos", self.k)):
@@ -239,10 +231,7 @@ class Places:
         return values[:, :, 0].transpose(0, 1)  # from (heads, batch, 1, q_len, k_len)
 
     def blocks(self, size: int, causal: bool) -> Iterator[tuple[slice, Places]]:
-        """At most ``size`` queries at a time, with the keys that they may see.
-
-        Yields which queries these are, and their places.
-        """
+        """Slices of at most ``size`` queries, and their places with the keys that they may see."""
         cut = causal and self.ascending  # later keys can be left out
         for start in range(0, self.q_len, size):
             stop = min(start + size, self.q_len)

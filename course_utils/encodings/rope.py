@@ -19,17 +19,7 @@ from course_utils import validation
 from course_utils.encodings.base import Keys, Look, PositionalEncoding, Queries
 from course_utils.encodings.layouts import LAYOUTS, head_width, rotated_width
 from course_utils.encodings.positions import Places, Positions, angle_dtype
-from course_utils.encodings.scaling import (
-    NTK,
-    Length,
-    Linear,
-    Llama3,
-    LongRoPE,
-    Pairs,
-    Scaled,
-    Scaling,
-    YaRN,
-)
+from course_utils.encodings.scaling import NTK, Linear, Llama3, LongRoPE, Pairs, Scaling, YaRN
 
 Vectors = Float[Tensor, "*lead seq d"]
 Angles = Float[Tensor, "*some seq pairs"]
@@ -55,7 +45,6 @@ def rope_frequencies(
     Args:
         d: how many features of a head turn, an even number.
         base: what the slowest wavelength grows towards, in units of 2π positions.
-        device: where the frequencies live.
     """
     width, base = validation.even("d", d), validation.positive("base", base)
     dtype = angle_dtype(torch.device(device or "cpu"))
@@ -139,10 +128,10 @@ def scaled_frequencies(
     d: int,
     base: float = 10000.0,
     scaling: Scaling | None = None,
-    length: Length = None,
+    length: float | Tensor | None = None,
     *,
     device: torch.device | str | None = None,
-) -> Scaled:
+) -> tuple[Float[Tensor, "*batch pairs"], float]:
     """What a scaling makes of :func:`rope_frequencies`, and its factor on cos and sin.
 
     Args:
@@ -151,11 +140,8 @@ def scaled_frequencies(
         length: positions in use, for a scaling that looks at it; None for no more than in
             training. A tensor, of one number or (batch, 1), is taken as it is, unchecked.
     """
-    if scaling is not None and not isinstance(scaling, Scaling):
-        raise TypeError(
-            "scaling must be None or a scaling such as Linear(factor=4.0) or "
-            f"YaRN(factor=4.0, original_len=2048), got {type(scaling).__name__} {scaling!r}"
-        )
+    valid = "None or a scaling such as Linear(factor=4.0) or YaRN(factor=4.0, original_len=2048)"
+    validation.instance("scaling", scaling, Scaling | None, valid)
     if not isinstance(length, Tensor | None):
         length = validation.positive("length", length)
     plain, base = rope_frequencies(d, base, device=device), float(base)
@@ -193,7 +179,6 @@ class Rotary(PositionalEncoding):
         {"scaling": Llama3(4, 64)},
     )
     adjustable: ClassVar[Mapping[str, Any]] = {"base": 77.0, "layout": "half", "scaling": Linear(3)}
-
     offsets_only = True
     unit = 2  # what a head's width must be a multiple of
 
@@ -225,8 +210,8 @@ class Rotary(PositionalEncoding):
         dtype = torch.promote_types(q.dtype, torch.float32)
         turns = at.kept.get((self, dtype))
         if turns is None:
-            q_turn, k_turn = self.turns(at)
-            turns = at.keep((self, dtype), (_rounded(q_turn, dtype), _rounded(k_turn, dtype)))
+            rounded = [Turn(turn.cos.to(dtype), turn.sin.to(dtype)) for turn in self.turns(at)]
+            turns = at.keep((self, dtype), rounded)
         q_turn, k_turn = turns
         return self._turned(q, q_turn), self._turned(k, k_turn)
 
@@ -245,10 +230,6 @@ class Rotary(PositionalEncoding):
             return rotate_pairs(x, turn.cos, turn.sin, self.layout)
         first = rotate_pairs(x[..., : self.n_turned], turn.cos, turn.sin, self.layout)
         return torch.cat([first, x[..., self.n_turned :]], dim=-1)
-
-
-def _rounded(turn: Turn, dtype: torch.dtype) -> Turn:
-    return Turn(turn.cos.to(dtype), turn.sin.to(dtype))
 
 
 def _fitting(x: Any, name: str, table: Any) -> Tensor:

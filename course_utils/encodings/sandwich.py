@@ -43,13 +43,11 @@ def sandwich_bias(
 class Sandwich(PositionalEncoding):
     """Sandwich at door 3. Nothing is learned. It looks both ways alike; fractions are fine.
 
-    Args:
-        d_bar: see :func:`sandwich_bias`; 128 in the paper, whatever ``d_model`` is.
+    ``d_bar`` is that of :func:`sandwich_bias`, 128 in the paper, whatever ``d_model`` is.
     """
 
     look = Look("#5e6102", ">", (0, (1, 1)))
     adjustable = {"d_bar": 32}
-
     offsets_only = True
 
     def __init__(self, d_model: int, n_heads: int, d_bar: int = 128) -> None:

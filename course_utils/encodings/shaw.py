@@ -35,9 +35,8 @@ def shaw_scores(
     Every query is multiplied with the 2k + 1 rows of the table once, and the products are dealt
     out. The formula read literally looks up a vector for each pair, q_len · k_len · d_head numbers.
     """
-    k = _reach("key_table", key_table)
+    row = _rows("key_table", key_table, offsets)
     products = q @ key_table.T  # (…, q_len, 2k + 1)
-    row = clip_offsets(offsets, k) + k  # (q_len, k_len)
     return products.gather(-1, row.expand(*q.shape[:-1], row.shape[-1]))
 
 
@@ -45,8 +44,7 @@ def shaw_values(
     weights: Float[Tensor, "*lead q_len k_len"], value_table: Table, offsets: Offsets
 ) -> Float[Tensor, "*lead q_len d_head"]:
     """The value term Σ_j α_ij a^V_c: weights with the same row of the table are summed first."""
-    k = _reach("value_table", value_table)
-    row = clip_offsets(offsets, k) + k  # (q_len, k_len)
+    row = _rows("value_table", value_table, offsets)
     by_row = weights.new_zeros(*weights.shape[:-1], len(value_table))  # (…, q_len, 2k + 1)
     return by_row.scatter_add(-1, row.expand(weights.shape), weights) @ value_table
 
@@ -61,7 +59,6 @@ class Shaw(PositionalEncoding):
 
     look = Look("#600870", "+", (0, (6, 2)))
     examples = ({"use_values": False},)
-
     shared = False
     offsets_only = True
     whole = True
@@ -98,9 +95,9 @@ class Shaw(PositionalEncoding):
         return ("bias", "values") if self.use_values else ("bias",)
 
 
-def _reach(name: str, table: Tensor) -> int:
-    """The k of a table of 2k + 1 rows."""
-    rows = len(table)
-    if rows < 3 or rows % 2 == 0:
-        raise ValueError(f"{name} must have 2k + 1 rows, k at least 1, got {rows}")
-    return rows // 2
+def _rows(name: str, table: Table, offsets: Offsets) -> Offsets:
+    """Which row of a table of 2k + 1 belongs to each offset, (q_len, k_len)."""
+    k, rest = divmod(len(table), 2)
+    if k < 1 or rest == 0:
+        raise ValueError(f"{name} must have 2k + 1 rows, k at least 1, got {len(table)}")
+    return clip_offsets(offsets, k) + k

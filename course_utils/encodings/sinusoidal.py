@@ -22,15 +22,11 @@ Table = Float[Tensor, "*batch seq d_model"]
 def sinusoidal_frequencies(
     d_model: int, base: float = 10000.0, *, device: torch.device | str | None = None
 ) -> Pairs:
-    """Angular frequencies θ_m, radians per position, from 1 downwards.
+    """Angular frequencies θ_m, radians per position, from 1 downwards; float64 (float32 on mps).
 
     Args:
         d_model: width of the encoding, an even number.
         base: what the slowest wavelength grows towards, in units of 2π positions.
-        device: where the result lives.
-
-    Returns:
-        float64 (float32 on mps).
     """
     width, base = validation.even("d_model", d_model), validation.positive("base", base)
     dtype = angle_dtype(torch.device(device or "cpu"))

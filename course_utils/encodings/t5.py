@@ -20,7 +20,7 @@ from course_utils.encodings.offsets import whole_offsets
 def t5_bucket(
     offsets: Int[Tensor, "*shape"], n_buckets: int, max_distance: int, bidirectional: bool
 ) -> Int[Tensor, "*shape"]:
-    """T5's bucket of each offset: one for each short distance, then wider and wider ones.
+    """T5's bucket of each offset, from 0 to n_buckets − 1, int64; far ones are wider and wider.
 
     With B buckets for one direction, distances below e = B // 2 have a bucket each. Distance n
     from e on falls into e + floor((B − e) · log(n/e) / log(max_distance/e)), at most B − 1.
@@ -33,9 +33,6 @@ def t5_bucket(
         n_buckets: even and at least 4 if ``bidirectional``, else at least 2.
         max_distance: from here on all distances share a bucket, in positions; more than e.
         bidirectional: True if keys after the query are visible.
-
-    Returns:
-        From 0 to n_buckets − 1, int64.
     """
     per_direction, exact = _bucket_counts(n_buckets, max_distance, bidirectional)
     back = -whole_offsets(offsets)  # distance to an earlier key
@@ -83,7 +80,6 @@ class T5(PositionalEncoding):
     look = Look("#0a5454", "P", (0, (5, 1.5, 1, 1.5, 1, 1.5)))
     examples = ({"n_buckets": 8, "max_distance": 20},)
     adjustable = {"max_distance": 40}
-
     whole = True
     offsets_only = True
     # A number that is added to scores as it is has to come to several nats, and a step of Adam

@@ -10,14 +10,7 @@ from jaxtyping import Float, Num
 from torch import Tensor, nn
 
 from course_utils import validation
-from course_utils.encodings.base import (
-    Keys,
-    Look,
-    PositionalEncoding,
-    Queries,
-    Weights,
-    for_each_head,
-)
+from course_utils.encodings.base import Bias, Keys, Look, PositionalEncoding, Queries, for_each_head
 from course_utils.encodings.offsets import skew
 from course_utils.encodings.positions import Places
 from course_utils.encodings.sinusoidal import sinusoidal_table
@@ -52,14 +45,10 @@ class TransformerXL(PositionalEncoding):
     R has its sines in the even columns and cosines in the odd ones, as everywhere in this course.
     The authors' released code and XLNet put all sines first (the paper does not say), so their W_r
     has its columns in another order: column m of theirs is column 2m of ours, D/2 + m of theirs
-    2m + 1 of ours.
-
-    Args:
-        d_model: an even number.
+    2m + 1 of ours. ``d_model`` is an even number.
     """
 
     look = Look("#02adb4", "X", (0, (10, 2)))
-
     shared = False
     offsets_only = True
 
@@ -70,7 +59,7 @@ class TransformerXL(PositionalEncoding):
         self.v = nn.Parameter(torch.randn(n_heads, self.d_head) * 0.02)
         self.W_r = nn.Linear(d_model, d_model, bias=False)
 
-    def bias(self, q: Queries, k: Keys, at: Places) -> Weights:
+    def bias(self, q: Queries, k: Keys, at: Places) -> Bias:
         """Return [u · k_j + (q_i + v) · W_r R(i − j)]/√d, float32 at least; fractions are fine."""
         at = self._check(q, k, at)
         dtype = torch.promote_types(q.dtype, torch.float32)

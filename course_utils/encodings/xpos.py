@@ -24,16 +24,12 @@ def xpos_scale(
     ζ_m = (2m + 0.4d)/(1.4d) is below 1 and grows with m: fast pairs fade sooner with distance. (The
     paper writes (m/(d/2) + γ)/(1 + γ), which is the same.) A score sees only the product of a
     query's and a key's factor, so any ``reference`` common to both gives the same scores. One in
-    their midst keeps the factors within a float's range.
+    their midst keeps the factors within a float's range. They are float64 (float32 on mps).
 
     Args:
-        positions: integers or floats.
         d: features of a head, an even number.
         scale_base: positions after which pair m has faded by ζ_m.
         reference: the position whose factor is 1.
-
-    Returns:
-        float64 (float32 on mps).
     """
     row = validation.positions("positions", positions, batches=True)
     width, scale_base = validation.even("d", d), validation.positive("scale_base", scale_base)
@@ -60,7 +56,6 @@ class XPos(Rotary):
     look = Look("#481e01", "d", (0, (7, 2, 1.5, 2)))
     examples = ({"layout": "half"},)
     adjustable = {"base": 77.0, "layout": "interleaved", "scale_base": 99.0}
-
     causal = True
     static_keys = False  # the middle moves
 
@@ -78,8 +73,7 @@ class XPos(Rotary):
     def rotate(self, q: Queries, k: Keys, at: Places) -> tuple[Queries, Keys]:
         """Return queries and keys, turned and scaled, in their own dtype.
 
-        Raises:
-            ValueError: if positions are further apart than the dtype of ``q`` can hold.
+        Raises ValueError if positions are further apart than the dtype of ``q`` can hold.
         """
         self._check(q, k, at)
         if validation.readable(at.q):
