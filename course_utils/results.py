@@ -3,8 +3,6 @@
 ``texts.data.results`` loads a table that the course ships.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -38,10 +36,7 @@ def t_quantile(freedom: int, share: float = 0.95) -> float:
 
 
 def margin(error: float, repeats: int) -> float:
-    """Half of the 95 % interval of a mean of ``repeats`` values; NaN for one value.
-
-    ``error`` is the standard error of the mean.
-    """
+    """Half of the 95 % interval of a mean with this standard error; NaN for one value."""
     return error * t_quantile(repeats - 1) if repeats > 1 else math.nan
 
 
@@ -53,14 +48,12 @@ def summary(rows: pd.DataFrame, *by: str, of: str = "loss") -> pd.DataFrame:
     of a run that diverged, makes its mean NaN.
 
     ``by`` are columns that tell the rows of a seed apart, such as ``"encoding", "length"``; else a
-    mean would mix different things. ``of`` is the column to average. The table that comes back is
-    indexed by the columns ``by``.
+    mean would mix different things. They index the table. ``of`` is the column to average.
     """
     if rows.duplicated([*by, "seed"]).any():
         raise ValueError(f"by must tell the rows of a seed apart, got {', '.join(by)}")
     groups = rows.groupby([*by], sort=False)[of]
-    mean = groups.agg("mean", skipna=False)
-    error = groups.agg("sem", skipna=False)
+    mean, error = groups.agg("mean", skipna=False), groups.agg("sem", skipna=False)
     seeds = groups.size()
     margins = [margin(value, count) for value, count in zip(error, seeds, strict=True)]
     return pd.DataFrame({"mean": mean, "error": error, "margin": margins, "seeds": seeds})
@@ -110,8 +103,7 @@ def change(
 ) -> Change:
     """The second value less the first, for each seed that has both; NaN if one of them is.
 
-    ``first`` and ``second`` are column → value, each telling one row a seed apart; ``of`` is the
-    column to compare.
+    ``first`` and ``second`` are column → value, for one row a seed; ``of`` is what to compare.
     """
     before, after = _by_seed(rows, first, of).align(_by_seed(rows, second, of), join="inner")
     differences = after - before
@@ -127,7 +119,7 @@ def average(differences: Float[Tensor, " count"]) -> Change:
     return Change(float(row.mean()), error, len(row))
 
 
-def _by_seed(rows: pd.DataFrame, values: Mapping[str, Any], of: str) -> pd.Series[float]:
+def _by_seed(rows: pd.DataFrame, values: Mapping[str, Any], of: str) -> "pd.Series[float]":
     """The column ``of`` where the other columns have these values, by seed."""
     for column, value in values.items():
         rows = rows[rows[column] == value]

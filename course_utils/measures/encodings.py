@@ -30,11 +30,10 @@ def equivariance_error(
         return returned[0] if isinstance(returned, tuple) else returned
 
     generator = torch.Generator().manual_seed(0)
-    permutations = [torch.arange(n).flip(0)]
-    permutations += [torch.randperm(n, generator=generator) for _ in range(3)]
+    orders = [torch.arange(n).flip(0), *(torch.randperm(n, generator=generator) for _ in range(3))]
     with torch.no_grad():
         y = output(x)
-        gaps = [(output(x[:, order]) - y[:, order]).abs().max() for order in permutations]
+        gaps = [(output(x[:, order]) - y[:, order]).abs().max() for order in orders]
         return float(torch.stack(gaps).max())  # a NaN stays one
 
 
@@ -79,8 +78,7 @@ def fingerprint(encoding: PositionalEncoding, length: int) -> Float[Tensor, "hea
     Row = query position, column = key position, counted from 0, with device and dtype of the
     encoding's own floating-point tensors (float32 on the CPU if it has none).
     """
-    scores, _ = scores_of_identical_tokens(encoding, length)
-    return scores.mean(0)
+    return scores_of_identical_tokens(encoding, length)[0].mean(0)
 
 
 @torch.no_grad()
@@ -88,9 +86,8 @@ def scores_of_identical_tokens(encoding: PositionalEncoding, length: int) -> tup
     """Scores of rows of identical tokens, with the encoding and without any position."""
     n = validation.integer("length", length)
     validation.instance("encoding", encoding, PositionalEncoding, "a PositionalEncoding")
-    tensors = [*encoding.parameters(), *encoding.buffers()]
-    floating = [tensor for tensor in tensors if tensor.is_floating_point()]
-    like = floating[0] if floating else torch.empty(0)  # in device and dtype
+    tensors = [*encoding.parameters(), *encoding.buffers(), torch.empty(0)]
+    like = next(filter(torch.is_floating_point, tensors))  # in device and dtype
     token = torch.randn(32, 1, encoding.d_model, generator=torch.Generator().manual_seed(0))
     x = torch.cat([token, -token]).expand(-1, n, -1).to(like)  # (64, n, d_model)
     heads = x[:, :1].unflatten(-1, (encoding.n_heads, -1)).transpose(1, 2)

@@ -49,9 +49,7 @@ def similarity_matrix(table: Table) -> Float[Tensor, "n n"]:
     norms = table.norm(dim=1, keepdim=True)
     if bool((norms == 0).any()):
         row = int((norms[:, 0] == 0).nonzero()[0])
-        raise ValueError(
-            f"table must have no all-zero row (it has no direction), got one: row {row}"
-        )
+        raise ValueError(f"table must have no all-zero row (it has no direction), got row {row}")
     directions = table / norms
     return directions @ directions.T
 
@@ -64,9 +62,5 @@ def toeplitz_error(matrix: Float[Tensor, "*lead n n"]) -> float:
     """
     square = validation.square("matrix", matrix).detach()
     n = square.shape[-1]
-    largest = 0.0
-    for offset in range(1 - n, n):
-        diagonal = square.diagonal(offset, -2, -1)
-        deviation = (diagonal - diagonal.mean(-1, keepdim=True)).abs().max()
-        largest = max(largest, float(deviation))
-    return largest
+    diagonals = [square.diagonal(offset, -2, -1) for offset in range(1 - n, n)]
+    return max(float((row - row.mean(-1, keepdim=True)).abs().max()) for row in diagonals)

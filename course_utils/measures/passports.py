@@ -25,6 +25,8 @@ SHIFT = 37  # positions; odd, so no power-of-two period can hide
 SHIFTED_TOKENS = 32
 ROUNDS = 9  # timings of each side
 
+Run = Callable[[], object]
+
 
 def passport(
     name: str,
@@ -68,7 +70,10 @@ def passport(
     same_word = torch.zeros(batch, length, dtype=torch.long, device=picked)
     run, run_plain = partial(attention, x, tokens=same_word), partial(plain, x)
     with torch.no_grad():
-        costs, plain_costs = _costs(run), _costs(run_plain)
+        with _Costs() as costs:
+            run()
+        with _Costs() as plain_costs:
+            run_plain()
         longest, longest_tried = _longest(encoding, picked)
         return {
             "name": name,
@@ -96,11 +101,7 @@ class _Costs(TorchDispatchMode):
     CONSTANTS = ("arange", "empty", "zeros", "ones", "full", "fill_")
     COPIES = ("cat", "clone", "flip", "copy_", "_to_copy")
     FREE = CONSTANTS + COPIES  # names of operations that compute nothing
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.flops = 0
-        self.bytes = 0
+    flops = bytes = 0
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
@@ -125,12 +126,6 @@ class _Costs(TorchDispatchMode):
         return out
 
 
-def _costs(run: Callable[[], object]) -> _Costs:
-    with _Costs() as costs:
-        run()
-    return costs
-
-
 def _shift_error(encoding: PositionalEncoding, x: Tensor, causal: bool) -> float | None:
     row = torch.arange(x.shape[1], device=x.device)
     hidden = (row[None, :] > row[:, None]) & causal
@@ -148,10 +143,8 @@ def _shift_error(encoding: PositionalEncoding, x: Tensor, causal: bool) -> float
     return float((after - before).abs().max())
 
 
-def _time_ratio(
-    run: Callable[[], object], run_plain: Callable[[], object], device: torch.device
-) -> float:
-    def seconds(call: Callable[[], object]) -> float:
+def _time_ratio(run: Run, run_plain: Run, device: torch.device) -> float:
+    def seconds(call: Run) -> float:
         start = time.perf_counter()
         call()
         if device.type != "cpu":
@@ -166,14 +159,11 @@ def _time_ratio(
 def _longest(encoding: PositionalEncoding, device: torch.device) -> tuple[int | None, int]:
     """The longest sequence accepted, None for no limit, and the longest one tried."""
     is_refused = partial(_is_refused, encoding, device)
-    length = 1
-    while True:
-        start = time.perf_counter()
-        if is_refused(length):
-            break
+    length, start = 1, time.perf_counter()
+    while not is_refused(length):
         if length == LONGEST_TRIED or time.perf_counter() - start > PATIENCE:
             return None, length
-        length *= 2
+        length, start = 2 * length, time.perf_counter()
     first_refused = bisect_left(range(length), True, lo=length // 2 + 1, key=is_refused)
     return first_refused - 1, length
 

@@ -19,9 +19,7 @@ def losses(model: TinyTransformer, examples: tasks.Examples) -> Float[Tensor, "b
     """Cross-entropy of every token, in nats, 0 where there is no target."""
     rows_at_once = max(1, TOKENS_AT_ONCE // examples.tokens.shape[1])
     all_losses = []
-    for tokens, targets in zip(
-        examples.tokens.split(rows_at_once), examples.targets.split(rows_at_once), strict=True
-    ):
+    for tokens, targets in zip(*(ids.split(rows_at_once) for ids in examples), strict=True):
         has_target = targets != tasks.IGNORED_TARGET
         logits = model.head(model.hidden(tokens)[has_target])  # (targets, vocab_size)
         loss = logits.new_zeros(targets.shape)
@@ -35,8 +33,7 @@ def loss_by_position(
 ) -> Float[Tensor, " length"]:
     """Held-out loss after 1, 2, … ``length`` bytes of context, in nats a byte.
 
-    The blocks are read in pieces that do not overlap, each from its first byte on: entry p is the
-    mean loss, over all pieces, of the byte after the one at position p.
+    Entry p is the mean loss, over all :func:`text.pieces`, of the byte after that at position p.
     """
     return losses(model, text.pieces(blocks, length=length)).mean(0)
 

@@ -33,11 +33,10 @@ def save(
 ) -> None:
     """Write the weights of any module, whole or not at all, each tensor once.
 
-    An encoding is described by its class's name and its ``options``; ``dtype`` rounds weights that
-    are floats; :func:`about` gives ``notes`` back, which may be JSON or scalings.
-
-    Raises TypeError for an option, a note or a weight that cannot be written, ValueError for a
-    weight too large for ``dtype``, OSError if the disk refuses: a file that was there is kept.
+    ``dtype`` rounds weights that are floats; :func:`about` gives ``notes`` back, which may be JSON
+    or scalings. Raises TypeError for an option, a note or a weight that cannot be written,
+    ValueError for a weight too large for ``dtype``, OSError if the disk refuses: a file that was
+    there is kept.
     """
     path = Path(path)
     tensors = _rounded(weights(module), dtype)
@@ -64,7 +63,6 @@ def load(module: Module, path: Path | str) -> Module:
     """Fill a module that was made already with the weights of a file, and return it.
 
     The weights take on the module's dtype and device. A module that is refused stays as it was.
-
     Raises ValueError if encodings, attention or weights in the file are not those of the module,
     or for a file of a newer course; OSError for one that is missing, damaged or not of the course.
     """

@@ -26,5 +26,4 @@ def model(name: str, **changes: Any) -> models.TinyTransformer:
 def length(name: str) -> int:
     """Bytes of the pieces that a model was trained on."""
     validation.choice("name", name, NAMES)
-    notes = saving.about(data.verified(file_name(name)))["notes"]
-    return int(notes["recipe"]["length"])
+    return int(saving.about(data.verified(file_name(name)))["notes"]["recipe"]["length"])

@@ -34,8 +34,7 @@ def way_to_stretch(
             leaves the other pairs alone: a step in place of YaRN's ramp.
         factor: s. Dynamic NTK gets 1: it finds s from the length that it reads.
         original_len: L.
-        d: features of a head that turn, for "by parts" and "step".
-        base: of the plain frequencies, for the same.
+        d, base: features of a head that turn, and base; only "by parts" and "step" look at them.
     """
     validation.choice("way", way, WAYS)
     if way == "direct":
@@ -50,8 +49,7 @@ def way_to_stretch(
         return YaRN(factor, original_len)
     if way == "Llama 3.1":
         return Llama3(factor, original_len)
-    # The last two have a factor for each pair, which is the shape of LongRoPE. LongRoPE itself
-    # would search for its factors.
+    # A factor for each pair is the shape of LongRoPE, which itself would search for its factors.
     plain = rope_frequencies(d, base)
     if way == "by parts":
         ramped, _ = scaled_frequencies(d, base, YaRN(factor, original_len))
@@ -65,10 +63,9 @@ def way_to_stretch(
 def stretched(
     model: TinyTransformer, way: str, factor: float, original_len: int, **changes: Any
 ) -> TinyTransformer:
-    """A copy of a trained RoPE model that turns by other frequencies.
+    """A copy of a trained RoPE model that turns as :func:`way_to_stretch` says.
 
-    ``way``, ``factor`` and ``original_len`` are those of :func:`way_to_stretch`, ``changes`` those
-    of :meth:`TinyTransformer.changed`.
+    ``changes`` are those of :meth:`TinyTransformer.changed`.
     """
     encoding = model.encoding
     if not isinstance(encoding, Rotary):

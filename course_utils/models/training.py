@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.optim.lr_scheduler import LambdaLR
 
 from course_utils import validation
 from course_utils.devices import isolated_rng
@@ -29,19 +30,16 @@ def fit(
     bar: bool = True,
     faster: Mapping[str, float] | None = None,
 ) -> list[float]:
-    """Train a model in place with Adam; interrupting keeps what was learned so far.
+    """Train a model in place with Adam, and return the loss of every step that was taken.
 
     The learning rate falls linearly from ``lr`` to 0 over the last half of the steps. The model is
-    left in evaluation mode.
+    left in evaluation mode. Interrupting keeps what was learned so far.
 
     Args:
         loss: called once a step; returns the scalar loss of a fresh batch.
         name: text before the progress bar, which needs the package tqdm.
         bar: False shows no progress bar, for trainings that run side by side.
         faster: name of a parameter → factor on its learning rate.
-
-    Returns:
-        The loss of every step that was taken.
     """
     total = validation.integer("steps", steps)
     validation.positive("lr", lr)
@@ -53,9 +51,7 @@ def fit(
         by_factor[validation.positive("faster", factor)].append(parameters[parameter])
     groups = [{"params": group, "lr": factor * lr} for factor, group in by_factor.items()]
     optimizer = torch.optim.Adam(groups)
-    schedule = torch.optim.lr_scheduler.LambdaLR(
-        optimizer, lambda step: min(1.0, 2 * (total - step) / total)
-    )
+    schedule = LambdaLR(optimizer, lambda step: min(1.0, 2 * (total - step) / total))
     history: list[float] = []
     model.train()
     try:
@@ -130,18 +126,14 @@ def encoding_class(recipe: Recipe) -> type[PositionalEncoding]:
 def encoding_options(recipe: Recipe) -> dict[str, Any]:
     """The options that a recipe's encoding is made with: those of the recipe, else its fair ones.
 
-    The fair ones come from the encoding's class, see ``PositionalEncoding.fair_options``, whatever
-    name it is known by. Left out are those that its maker does not take, or has settled itself as
-    a ``functools.partial``.
+    The fair ones are ``PositionalEncoding.fair_options`` of its class, less those that its maker
+    does not take, or has settled itself as a ``functools.partial``.
     """
     maker = maker_of(recipe.encoding)
     settled = getattr(maker, "keywords", {})
-    fair = {
-        name: value
-        for name, value in encoding_class(recipe).fair_options(recipe.length).items()
-        if name in options_of(maker) and name not in settled
-    }
-    return fair | dict(recipe.options)
+    fair = encoding_class(recipe).fair_options(recipe.length)
+    open_options = [name for name in fair if name in options_of(maker) and name not in settled]
+    return {name: fair[name] for name in open_options} | dict(recipe.options)
 
 
 def learning_rates(model: nn.Module) -> dict[str, float]:
@@ -151,9 +143,7 @@ def learning_rates(model: nn.Module) -> dict[str, float]:
     """
     names = {parameter: name for name, parameter in model.named_parameters()}
     rates = {}
-    for encoding in model.modules():
-        if not isinstance(encoding, PositionalEncoding):
-            continue
+    for encoding in (part for part in model.modules() if isinstance(part, PositionalEncoding)):
         parameters = dict(encoding.named_parameters())
         for name, factor in encoding.learning_rates.items():
             validation.choice(f"learning_rates of {type(encoding).__name__}", name, parameters)
@@ -194,26 +184,26 @@ def train(
 ) -> TinyTransformer:
     """Build the recipe's model and train it on fresh batches, changed as in :func:`build`.
 
-    ``draw`` makes a batch with the random numbers of a generator, which starts from the recipe's
-    seed.
+    ``draw`` makes a batch with a generator's random numbers, which start from the recipe's seed.
     """
     model = build(recipe, **changes).to(device)
     generator = torch.Generator().manual_seed(recipe.seed)
 
-    def loss() -> torch.Tensor:
-        return tasks.loss(model, draw(generator).to(device))
-
     name = f"{recipe.encoding}, seed {recipe.seed}"
-    _fit_whole(model, loss, recipe.steps, lr=recipe.lr, name=name, bar=bar)
+    _fit_whole(model, lambda: draw(generator), recipe.steps, lr=recipe.lr, name=name, bar=bar)
     return model
 
 
 def _fit_whole(
-    model: TinyTransformer, loss: Callable[[], Tensor], steps: int, **options: Any
+    model: TinyTransformer, draw: Callable[[], Examples], steps: int, **options: Any
 ) -> None:
-    """As :func:`fit`, at the learning rates of the model's encodings; a run is whole or raises."""
-    history = fit(model, loss, steps, faster=learning_rates(model), **options)
-    if len(history) < steps:
+    """:func:`fit` at the learning rates of the model's encodings; a run is whole or raises."""
+    device = model.embedding.weight.device
+
+    def loss() -> Tensor:
+        return tasks.loss(model, draw().to(device))
+
+    if len(fit(model, loss, steps, faster=learning_rates(model), **options)) < steps:
         raise KeyboardInterrupt
 
 
@@ -223,8 +213,8 @@ def train_on_text(
     """Train the recipe's model, changed as in :func:`build`, to predict the next byte of a text."""
 
     def draw(generator: torch.Generator) -> Examples:
-        size = {"length": recipe.length, "batch": recipe.batch}
-        return text.draw(corpus.train, **size, generator=generator)
+        length, batch = recipe.length, recipe.batch
+        return text.draw(corpus.train, length=length, batch=batch, generator=generator)
 
     return train(recipe, draw, device, bar=bar, **changes)
 
@@ -245,14 +235,10 @@ def fine_tune(
     With ``cut``, which divides ``length``, the same bytes are read in pieces of so many.
     """
     generator = torch.Generator().manual_seed(recipe.seed)
-    batch = max(1, recipe.batch * recipe.length // length)
-    device = model.embedding.weight.device
+    batch, piece = max(1, recipe.batch * recipe.length // length), cut or length
 
-    def loss() -> torch.Tensor:
+    def draw() -> Examples:
         drawn = text.draw(known.train, length=length, batch=batch, generator=generator)
-        size = (-1, cut or length)
-        pieces = Examples(drawn.tokens.reshape(size), drawn.targets.reshape(size))
-        return tasks.loss(model, pieces.to(device))
+        return Examples(drawn.tokens.reshape(-1, piece), drawn.targets.reshape(-1, piece))
 
-    name = f"fine-tuning at {cut or length}"
-    _fit_whole(model, loss, steps, lr=recipe.lr / 2, name=name, bar=bar)
+    _fit_whole(model, draw, steps, lr=recipe.lr / 2, name=f"fine-tuning at {piece}", bar=bar)

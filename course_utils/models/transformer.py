@@ -3,7 +3,7 @@
 import copy
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, Literal, cast, overload
+from typing import Any, cast
 
 import torch
 from jaxtyping import Bool, Float, Integer
@@ -14,16 +14,8 @@ from course_utils.attention import MultiHeadAttention
 from course_utils.attention.attention import Weights
 from course_utils.attention.kv_cache import FixedCache, KVCache, layer_caches, places_of
 from course_utils.devices import isolated_rng
-from course_utils.encodings import (
-    Maker,
-    Places,
-    PositionalEncoding,
-    by_layer,
-    create,
-    maker_of,
-    options_of,
-)
-from course_utils.encodings.positions import Positions
+from course_utils.encodings import Maker, PositionalEncoding, by_layer, create, maker_of, options_of
+from course_utils.encodings.positions import Places, Positions
 from course_utils.models import saving
 
 Tokens = Integer[Tensor, "batch seq"]
@@ -62,21 +54,18 @@ class Block(nn.Module):
             self.attention_norm(x), need_weights=need_weights, cache=cache, at=at
         )
         x = x + attended
-        x = x + self.mlp(self.mlp_norm(x))
-        return x, weights
+        return x + self.mlp(self.mlp_norm(x)), weights
 
 
 class Stack(nn.Module):
     """Token ids in, vectors out: the passage through an embedding and blocks, made by subclasses.
 
-    Attributes:
-        encoding: of the first block.
-        blocks: each called as :class:`Block`; hooks on them show what comes before the end.
+    Hooks on ``blocks`` show what comes before the end.
     """
 
-    encoding: PositionalEncoding
+    encoding: PositionalEncoding  # of the first block
     embedding: nn.Embedding
-    blocks: nn.ModuleList
+    blocks: nn.ModuleList  # each called as Block
     embedding_factor = 1.0  # on what the embedding gives, before door 1
     first_norm: nn.Module  # after door 1 of the first block
     norm: nn.Module  # after the last block
@@ -99,10 +88,7 @@ class Stack(nn.Module):
         attention_mask: Mask | None = None,
         need_weights: bool = True,
     ) -> tuple[Hidden, tuple[Weights, ...]]:
-        """The last vectors, and the attention weights of every block; none if not needed.
-
-        Arguments as for :meth:`TinyTransformer.forward`.
-        """
+        """The last vectors, and the weights of every block if needed; see :meth:`hidden`."""
         ids = validation.token_ids("tokens", tokens, self.embedding.num_embeddings)
         caches = layer_caches(cache, len(self.blocks))
         at = places_of(ids, positions, caches[0], attention_mask)  # one for all blocks
@@ -133,8 +119,7 @@ class Stack(nn.Module):
     def new_cache(self, capacity: int | None = None) -> list[KVCache]:
         """An empty cache for each block, to read a text piece by piece.
 
-        With a ``capacity`` in tokens its tensors keep their shape, see
-        :class:`course_utils.attention.kv_cache.FixedCache`.
+        A ``capacity`` in tokens makes each a :class:`~course_utils.attention.kv_cache.FixedCache`.
         """
         return [KVCache() if capacity is None else FixedCache(capacity) for _ in self.blocks]
 
@@ -160,8 +145,7 @@ class TinyTransformer(Stack):
         log_n: see :class:`course_utils.attention.MultiHeadAttention`.
         **options: options of an encoding given by name or class.
 
-    Attributes:
-        settings: the constructor's arguments, by name.
+    All arguments stay in ``settings``, by name.
     """
 
     def __init__(
@@ -193,26 +177,6 @@ class TinyTransformer(Stack):
         self.head = nn.Linear(d_model, vocab_size, bias=False)
         self.head.weight = self.embedding.weight
 
-    # Types only: logits alone, or with need_weights logits and weights.
-    @overload
-    def forward(
-        self,
-        tokens: Tokens,
-        positions: Positions | None = None,
-        cache: Sequence[KVCache] | None = None,
-        need_weights: Literal[False] = False,
-        attention_mask: Mask | None = None,
-    ) -> Logits: ...
-    @overload
-    def forward(
-        self,
-        tokens: Tokens,
-        positions: Positions | None = None,
-        cache: Sequence[KVCache] | None = None,
-        *,
-        need_weights: Literal[True],
-        attention_mask: Mask | None = None,
-    ) -> tuple[Logits, tuple[Weights, ...]]: ...
     def forward(
         self,
         tokens: Tokens,
@@ -291,38 +255,27 @@ def _encoding_of_each_layer(
     if "vocab_size" in options_of(maker_of(encoding, "encoding")):
         arguments["vocab_size"] = vocab_size
     if by_layer(encoding):
-        each = [create(encoding, layer=n, **arguments) for n in range(n_layers)]
-        _check_first_door(each)
-        return each
+        encodings = [create(encoding, layer=n, **arguments) for n in range(n_layers)]
+        for layer, other in enumerate(encodings):  # door 1 is passed before the first alone
+            same = type(other) is type(encodings[0])
+            if not same and "embed" in other.doors and not other.every_layer:
+                raise ValueError(
+                    "encoding must open door 1 in layer 0, or at every layer (every_layer), "
+                    f"got {type(other).__name__} in layer {layer}"
+                )
+        return encodings
     first = create(encoding, **arguments)
     if first.shared:
         return [first] * n_layers
     return [first, *(create(encoding, **arguments) for _ in range(n_layers - 1))]
 
 
-def _check_first_door(encodings: Sequence[PositionalEncoding]) -> None:
-    """Raise where a later layer has a door 1 of its own that is passed before the first alone."""
-    for layer, encoding in enumerate(encodings[1:], start=1):
-        same = type(encoding) is type(encodings[0])
-        if not same and "embed" in encoding.doors and not encoding.every_layer:
-            raise ValueError(
-                "encoding must open door 1 in layer 0, or at every layer (every_layer), "
-                f"got {type(encoding).__name__} in layer {layer}"
-            )
-
-
 def from_file(path: Path | str, **changes: Any) -> TinyTransformer:
     """The model that :meth:`TinyTransformer.save` wrote, in float32 and evaluation mode.
 
-    Args:
-        path: of the file.
-        **changes: arguments of TinyTransformer to set differently, such as ``scaling``, ``log_n``
-            or ``beyond``; the weights must fit.
-
-    Raises:
-        ValueError: if its encoding was given as an object and not by name, if the file holds
-            another module or is of a newer version of the course, if the weights do not fit.
-        OSError: as ``saving.load``.
+    ``changes`` are arguments of TinyTransformer to set differently, such as ``scaling``, ``log_n``
+    or ``beyond``; the weights must fit. Raises as ``saving.load``, and ValueError if the encoding
+    was given as an object and not by name, or if the file holds another module.
     """
     description = saving.about(path)
     settings = description["notes"].get("TinyTransformer")
@@ -334,9 +287,8 @@ def from_file(path: Path | str, **changes: Any) -> TinyTransformer:
             f"{path} was made with an encoding given as an object, of class {kind}: make it, then "
             "a TinyTransformer with it, then call the method load of that"
         )
+    arguments = {name: saving.scaling_of(value) for name, value in settings.items()}
     with isolated_rng():
-        model = TinyTransformer(
-            **{name: saving.scaling_of(value) for name, value in settings.items()}
-        )
+        model = TinyTransformer(**arguments)
     model.float().load(path).eval()
     return model.changed(**changes) if changes else model

@@ -13,14 +13,9 @@ from course_utils.encodings.scaling import Length, Pairs, Scaled
 
 
 class RecordingRotary(Rotary):
-    """RoPE that records queries and keys before they turn.
+    """RoPE that records queries and keys before they turn, of the first text, layer by layer."""
 
-    Attributes:
-        recorded: (heads, seq, d_head) each, of the first text, for every layer that has been
-            passed; to be set to an empty list first.
-    """
-
-    recorded: list[tuple[Tensor, Tensor]]
+    recorded: list[tuple[Tensor, Tensor]]  # (heads, seq, d_head) each; set to [] first
 
     def rotate(self, q: Queries, k: Keys, at: Places) -> tuple[Queries, Keys]:
         """As RoPE."""

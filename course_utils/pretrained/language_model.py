@@ -68,8 +68,7 @@ class _Block(nn.Module):
         )
         x = x + attended
         normalised = self.mlp_norm(x)
-        x = x + self.down(F.silu(self.gate(normalised)) * self.up(normalised))
-        return x, weights
+        return x + self.down(F.silu(self.gate(normalised)) * self.up(normalised)), weights
 
 
 class SmolLM2(Published):
@@ -133,14 +132,10 @@ class SmolLM2(Published):
 
     @torch.no_grad()
     def generate(self, tokens: Tokens, count: int) -> Integer[Tensor, "batch more"]:
-        """The tokens, and ``count`` more, each the likeliest after those before it.
-
-        It goes on past a token that ends a text.
-        """
+        """The tokens and ``count`` more, each the likeliest; goes on past one that ends a text."""
         cache, unread = self.new_cache(), tokens
         for _ in range(validation.integer("count", count)):
-            last = self.hidden(unread, cache=cache)[:, -1:]
-            unread = self._logits(last).argmax(-1)
+            unread = self._logits(self.hidden(unread, cache=cache)[:, -1:]).argmax(-1)
             tokens = torch.cat([tokens, unread], 1)
         return tokens
 

@@ -23,8 +23,7 @@ class Published(Stack):
     moment that it is in here. ``requires_grad_`` of what is to learn changes that.
 
     Args:
-        encoding: for all layers; where each needs its own, it is the first one's, the others get
-            copies.
+        encoding: for all layers; where each needs its own, the first's, and copies for the others.
         weights: by the names that they have in here.
         tokenizer: of the package ``tokenizers``.
     """
@@ -38,11 +37,8 @@ class Published(Stack):
         self.encoding, self.tokenizer = encoding, tokenizer
         with torch.device("meta"):  # no memory for weights that are replaced at once
             self._build()
-        of_encoding = {
-            name: weight
-            for name, weight in self.state_dict(keep_vars=True).items()
-            if _is_of_encoding(name)
-        }
+        state = self.state_dict(keep_vars=True)
+        of_encoding = {name: state[name] for name in filter(_is_of_encoding, state)}
         self.load_state_dict({**of_encoding, **weights}, assign=True)
         self.to(self.embedding.weight.device).eval().requires_grad_(False)
 
@@ -53,8 +49,7 @@ class Published(Stack):
     def _for_each(self, blocks: int) -> list[PositionalEncoding]:
         if self.encoding.shared:
             return [self.encoding] * blocks
-        copies = [copy.deepcopy(self.encoding) for _ in range(blocks - 1)]
-        return [self.encoding, *copies]
+        return [self.encoding, *(copy.deepcopy(self.encoding) for _ in range(blocks - 1))]
 
     def with_encoding(
         self: Model, encoding: PositionalEncoding | None = None, **options: Any
@@ -108,5 +103,4 @@ def renamed(weights: Mapping[str, Tensor], pairs: Mapping[str, str]) -> dict[str
 
 
 def _is_of_encoding(name: str) -> bool:
-    """Whether a weight of this name belongs to an encoding."""
     return "encoding." in name

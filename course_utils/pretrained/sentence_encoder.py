@@ -64,8 +64,7 @@ class _Block(nn.Module):
     ) -> tuple[Tensor, Tensor | None]:
         attended, weights = self.attention(x, need_weights=need_weights, at=at)
         x = self.attention_norm(x + attended)
-        x = self.mlp_norm(x + self.mlp(x))
-        return x, weights
+        return self.mlp_norm(x + self.mlp(x)), weights
 
 
 class MiniLM(Published):
@@ -156,9 +155,7 @@ def minilm(encoding: PositionalEncoding | None = None) -> MiniLM:
     tokenizer = tokenizers.Tokenizer.from_file(str(published(FOLDER + "tokenizer.json")))
     tokenizer.no_truncation()
     tokenizer.enable_padding()
-    if encoding is None:
-        encoding = _with_rows(table)
-    return MiniLM(encoding, weights, tokenizer)
+    return MiniLM(_with_rows(table) if encoding is None else encoding, weights, tokenizer)
 
 
 def _with_rows(table: Tensor) -> Learned:

@@ -63,8 +63,5 @@ def _path(file: str) -> Path | None:
     package, _, inside = file.partition("/")
     spec = find_spec(package)
     folders = (spec and spec.submodule_search_locations) or []
-    for folder in folders:
-        path = Path(folder, inside)
-        if path.is_file():
-            return path
-    return None
+    paths = [Path(folder, inside) for folder in folders]
+    return next(filter(Path.is_file, paths), None)

@@ -3,8 +3,6 @@
 ``data/README.md`` says where each comes from, ``data/sha256.txt`` what its bytes must be.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from pathlib import Path
@@ -58,7 +56,7 @@ def how_to_restore(path: Path) -> str:
     return f'restore it with: git -C "{path.parents[1]}" checkout data/{path.name}'
 
 
-def results(name: str) -> pd.DataFrame:
+def results(name: str) -> "pd.DataFrame":
     """A table of results that the course ships, such as ``"extrapolation"``: one row a measurement.
 
     ``data/README.md`` says what its columns are and which command makes it.

@@ -3,8 +3,6 @@
 Each task is a function that draws a fresh batch; the answer hangs on places or offsets alone.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import torch
@@ -13,7 +11,6 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from course_utils import validation
-from course_utils.encodings.base import Positions
 
 IGNORED_TARGET = -100  # of a token without a question; cross_entropy leaves it out
 
@@ -27,7 +24,7 @@ class Examples(NamedTuple):
     tokens: Int[Tensor, "batch seq"]
     targets: Int[Tensor, "batch seq"]
 
-    def to(self, device: torch.device) -> Examples:
+    def to(self, device: torch.device) -> "Examples":
         """The same examples on another device."""
         return Examples(self.tokens.to(device), self.targets.to(device))
 
@@ -37,12 +34,8 @@ def token_at_offset(
 ) -> Examples:
     """Every token names the token at j − i = ``offset`` from it: a question about offsets only.
 
-    Args:
-        offset: −1 stands for the token before, 1 for the one after, 0 for the token itself.
-        length: tokens a sequence; more than the offset reaches.
-        batch: sequences.
-        vocab_size: ids are drawn evenly from 0 to ``vocab_size`` − 1.
-        generator: random numbers of the draw.
+    An offset of −1 stands for the token before, 1 for the one after, 0 for the token itself. It
+    reaches less than ``length``. The tokens are :func:`random_tokens`.
     """
     tokens = random_tokens(length, batch, vocab_size, generator)
     if validation.integer("offset", offset, minimum=1 - length) >= length:
@@ -53,16 +46,16 @@ def token_at_offset(
     return Examples(tokens, targets.masked_fill(outside, IGNORED_TARGET))
 
 
-def loss(model: nn.Module, examples: Examples, positions: Positions | None = None) -> Tensor:
+def loss(model: nn.Module, examples: Examples) -> Tensor:
     """Mean cross-entropy of the tokens that have a target, in nats."""
-    logits = model(examples.tokens, positions).flatten(0, 1)
+    logits = model(examples.tokens).flatten(0, 1)
     return F.cross_entropy(logits, examples.targets.flatten(), ignore_index=IGNORED_TARGET)
 
 
-def accuracy(model: nn.Module, examples: Examples, positions: Positions | None = None) -> float:
+def accuracy(model: nn.Module, examples: Examples) -> float:
     """Share of right answers among the tokens that have a target, between 0 and 1."""
     with torch.no_grad():
-        answers = model(examples.tokens, positions).argmax(-1)
+        answers = model(examples.tokens).argmax(-1)
     has_target = examples.targets != IGNORED_TARGET
     return float((answers == examples.targets)[has_target].float().mean())
 
@@ -70,7 +63,7 @@ def accuracy(model: nn.Module, examples: Examples, positions: Positions | None =
 def random_tokens(
     length: int, batch: int, vocab_size: int, generator: torch.Generator
 ) -> Int[Tensor, "batch seq"]:
-    """Ids drawn evenly from 0 to ``vocab_size`` − 1."""
+    """``batch`` sequences of ``length`` ids, drawn evenly from 0 to ``vocab_size`` − 1."""
     validation.integer("length", length)
     validation.integer("batch", batch)
     validation.integer("vocab_size", vocab_size, minimum=2)

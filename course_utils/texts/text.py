@@ -3,8 +3,6 @@
 Tokens are bytes, so any text has ids from 0 to 255 and no vocabulary has to be learned first.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import NamedTuple
 
@@ -30,7 +28,7 @@ class Text(NamedTuple):
     train: Bytes
     held_out: Blocks
 
-    def to(self, device: torch.device) -> Text:
+    def to(self, device: torch.device) -> "Text":
         """The same text on another device."""
         return Text(self.train.to(device), self.held_out.to(device))
 
