@@ -137,8 +137,7 @@ def create(
 
     Args:
         name: one of :func:`known_names`, or what makes one: a class or function.
-        d_model: width of the embeddings.
-        n_heads: attention heads; must divide ``d_model``.
+        d_model, n_heads: width of the embeddings, and number of heads, which must divide it.
         max_len: longest sequence for the schemes that keep a table; the others ignore it.
         causal: True if keys after the query are masked; only some schemes care.
         layer: number of the layer, from 0, for makers that take it.

@@ -34,8 +34,7 @@ FROM_MODEL = ("max_len", "causal", "layer")
 class Look:
     """How the curve of an encoding is drawn, the same in every figure.
 
-    ``dash`` is a line style of matplotlib: "-", or an offset and lengths of strokes and gaps in
-    line widths.
+    ``dash`` is matplotlib's "-", or an offset and lengths of strokes and gaps in line widths.
     """
 
     colour: str
@@ -159,14 +158,13 @@ class PositionalEncoding(nn.Module):
         that, and tables that are kept for a pass.
         """
         names = parameters_of(type(self))
-        stored = [name for name in names if hasattr(self, name)]
-        lost = [name for name in names if name not in stored and name not in FROM_MODEL]
+        lost = [name for name in names if not hasattr(self, name) and name not in FROM_MODEL]
         if lost:
             raise TypeError(
                 f"{type(self).__name__} must store each of its options under the option's own "
                 f"name; missing: {', '.join(f'self.{name}' for name in lost)}"
             )
-        return {name: getattr(self, name) for name in stored}
+        return {name: getattr(self, name) for name in names if hasattr(self, name)}
 
     def extra_repr(self) -> str:
         """What ``print(encoding)`` shows in brackets."""

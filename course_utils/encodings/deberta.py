@@ -41,8 +41,7 @@ def deberta_scores(
     """The content-to-position and position-to-content terms, unscaled.
 
     Args:
-        position_keys: Kr, one row each for 2·max_distance values of δ.
-        position_queries: Qr, likewise.
+        position_keys, position_queries: Kr and Qr, a row for each of 2·max_distance values of δ.
         offsets: j − i.
         released_code: True reads Qr at δ(i, j), as the authors' released code does.
     """

@@ -70,8 +70,7 @@ def convert_layout(
     Args:
         weight: (d_model, …), rows ordered head by head: a linear layer's weight, or its bias.
         n_heads: number of heads; must divide d_model.
-        source: the layout the weight was trained with, "interleaved" or "half".
-        target: the layout that it is wanted for.
+        source, target: the layout it was trained with, and the one wanted, of :data:`LAYOUTS`.
         fraction: the part of each head that turns; the rest stays in place.
 
     Returns a copy in the shape of ``weight``. Raises ValueError if ``n_heads`` does not divide its

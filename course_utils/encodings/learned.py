@@ -60,16 +60,14 @@ class Table(PositionalEncoding):
 
     def rows(self, positions: Positions) -> Float[Tensor, "*batch seq d_model"]:
         """The table's rows at these positions, as ``beyond`` says."""
+        interpolate = self.beyond == "interpolate"
+        past = self.max_len if self.beyond == "error" else None
         row = validation.positions(
-            "positions",
-            positions,
-            whole=self.beyond != "interpolate",
-            past=self.max_len if self.beyond == "error" else None,
-            batches=True,
+            "positions", positions, whole=not interpolate, past=past, batches=True
         )
         validation.from_zero("positions", row, "the table's first row")
         row, last = row.to(self.table.device), self.max_len - 1
-        if self.beyond == "interpolate":
+        if interpolate:
             row = row.to(angle_dtype(row.device))
             # Multiplied before it is divided, so that 2·max_len − 1 positions hit rows exactly.
             row = row * last / row.amax(-1, keepdim=True).clamp(min=max(last, 1))
@@ -77,7 +75,7 @@ class Table(PositionalEncoding):
         if self.beyond == "clamp":
             below = below.clamp(max=last)
         below = validation.inside(below, self.max_len, f"positions must be from 0 to {last}")
-        if self.beyond != "interpolate":
+        if not interpolate:
             return self.table[below]
         above = (below + 1).clamp(max=last)
         working = torch.promote_types(self.table.dtype, torch.float32)
@@ -94,10 +92,7 @@ class Learned(Table):
 
     @classmethod
     def fair_options(cls, length: int) -> dict[str, Any]:
-        """Rows start about as long as word vectors, as in BERT.
-
-        Rows of 0.02 are not done growing when a short training ends.
-        """
+        """Rows start about as long as words, as in BERT: from 0.02 they grow too slowly."""
         return {**super().fair_options(length), "std": 1.0}
 
     def embed(

@@ -73,9 +73,8 @@ def rotate_pairs(x: Vectors, cos: Angles, sin: Angles, layout: str = "interleave
 
     Args:
         x: d even.
-        cos: (seq, d / 2); (batch, seq, d / 2) where ``x`` is (batch, heads, seq, d) and each text
-            has its own; or as many axes as ``x``, 1 where it is the same for all.
-        sin: likewise.
+        cos, sin: (seq, d / 2); (batch, seq, d / 2) where ``x`` is (batch, heads, seq, d) and each
+            text has its own; or as many axes as ``x``, 1 where it is the same for all.
         layout: "interleaved" pairs features 2m and 2m + 1, as the paper and Meta's Llama code do;
             "half" pairs m and m + d/2, as GPT-NeoX and Hugging Face's Llama do.
     """
