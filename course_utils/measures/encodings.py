@@ -7,8 +7,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from course_utils import validation
-from course_utils.encodings import Places
-from course_utils.encodings.base import PositionalEncoding, Positions
+from course_utils.encodings.base import Places, PositionalEncoding, Positions
 
 
 def equivariance_error(

@@ -15,8 +15,7 @@ from torch.utils.flop_counter import flop_registry, sdpa_flop_count
 from course_utils import validation
 from course_utils.attention import MultiHeadAttention
 from course_utils.devices import isolated_rng, pick_device
-from course_utils.encodings import Places, create
-from course_utils.encodings.base import PositionalEncoding
+from course_utils.encodings import Places, PositionalEncoding, create
 from course_utils.measures.encodings import position_scores
 
 LONGEST_TRIED = 2**20  # tokens
@@ -45,8 +44,7 @@ def passport(
     ``length`` tokens, on a ``device`` or the one that ``pick_device`` finds for its name. Schemes
     that are only right behind a causal mask are always measured so. The dict has
 
-    - ``name``, ``doors``: the doors it opens, ``causal``: whether it was measured behind a
-      causal mask;
+    - ``name``, ``doors``: the doors it opens, ``causal``: whether measured behind a causal mask;
     - ``parameters``: numbers it learns; ``buffers``: numbers it keeps without learning;
     - ``shift_error``: largest change of an attention weight of 32 random tokens when all
       their positions move by 37 (None if the encoding refuses those positions);
@@ -65,8 +63,7 @@ def passport(
         causal = causal or encoding.causal
         attention = MultiHeadAttention(d_model, n_heads, encoding, causal).to(picked).eval()
         plain = MultiHeadAttention(d_model, n_heads, None, causal).to(picked).eval()
-    generator = torch.Generator().manual_seed(0)
-    x = torch.randn(batch, length, d_model, generator=generator).to(picked)
+    x = torch.randn(batch, length, d_model, generator=torch.Generator().manual_seed(0)).to(picked)
     same_word = torch.zeros(batch, length, dtype=torch.long, device=picked)
     run, run_plain = partial(attention, x, tokens=same_word), partial(plain, x)
     with torch.no_grad():

@@ -4,9 +4,8 @@ import math
 from typing import Any
 
 from course_utils import validation
-from course_utils.encodings import NTK, DynamicNTK, Linear, Llama3, LongRoPE, Scaling, YaRN
+from course_utils.encodings import NTK, DynamicNTK, Linear, Llama3, LongRoPE, Rotary, Scaling, YaRN
 from course_utils.encodings.functional import rope_frequencies, scaled_frequencies
-from course_utils.encodings.rope import Rotary
 from course_utils.models import TinyTransformer
 
 WAYS = (

@@ -17,7 +17,6 @@ from course_utils.devices import isolated_rng
 from course_utils.encodings import PositionalEncoding, known_names, maker_of, options_of
 from course_utils.models.transformer import TinyTransformer
 from course_utils.texts import tasks, text
-from course_utils.texts.tasks import Examples
 
 
 def fit(
@@ -176,7 +175,7 @@ def _model(recipe: Recipe, options: Mapping[str, Any], **changes: Any) -> TinyTr
 
 def train(
     recipe: Recipe,
-    draw: Callable[[torch.Generator], Examples],
+    draw: Callable[[torch.Generator], tasks.Examples],
     device: torch.device,
     *,
     bar: bool = True,
@@ -195,7 +194,7 @@ def train(
 
 
 def _fit_whole(
-    model: TinyTransformer, draw: Callable[[], Examples], steps: int, **options: Any
+    model: TinyTransformer, draw: Callable[[], tasks.Examples], steps: int, **options: Any
 ) -> None:
     """:func:`fit` at the learning rates of the model's encodings; a run is whole or raises."""
     device = model.embedding.weight.device
@@ -212,9 +211,8 @@ def train_on_text(
 ) -> TinyTransformer:
     """Train the recipe's model, changed as in :func:`build`, to predict the next byte of a text."""
 
-    def draw(generator: torch.Generator) -> Examples:
-        length, batch = recipe.length, recipe.batch
-        return text.draw(corpus.train, length=length, batch=batch, generator=generator)
+    def draw(rng: torch.Generator) -> tasks.Examples:
+        return text.draw(corpus.train, length=recipe.length, batch=recipe.batch, generator=rng)
 
     return train(recipe, draw, device, bar=bar, **changes)
 
@@ -237,8 +235,8 @@ def fine_tune(
     generator = torch.Generator().manual_seed(recipe.seed)
     batch, piece = max(1, recipe.batch * recipe.length // length), cut or length
 
-    def draw() -> Examples:
+    def draw() -> tasks.Examples:
         drawn = text.draw(known.train, length=length, batch=batch, generator=generator)
-        return Examples(drawn.tokens.reshape(-1, piece), drawn.targets.reshape(-1, piece))
+        return tasks.Examples(drawn.tokens.reshape(-1, piece), drawn.targets.reshape(-1, piece))
 
     _fit_whole(model, draw, steps, lr=recipe.lr / 2, name=f"fine-tuning at {piece}", bar=bar)

@@ -10,8 +10,7 @@ from jaxtyping import Bool, Float, Integer
 from torch import Tensor, nn
 
 from course_utils import validation
-from course_utils.attention import MultiHeadAttention
-from course_utils.attention.attention import Weights
+from course_utils.attention.attention import MultiHeadAttention, Weights
 from course_utils.attention.kv_cache import FixedCache, KVCache, layer_caches, places_of
 from course_utils.devices import isolated_rng
 from course_utils.encodings import Maker, PositionalEncoding, by_layer, create, maker_of, options_of
@@ -137,9 +136,7 @@ class TinyTransformer(Stack):
             function that makes one; or an encoding object that all layers share. A name or class
             is made once if it is ``shared``, else once a layer. A class or function that takes
             an argument ``layer`` is called for each layer with its number, from 0 on.
-        d_model: width of the embeddings.
-        n_layers: number of blocks.
-        n_heads: attention heads a block.
+        d_model, n_layers, n_heads: width of the embeddings, blocks, attention heads of each.
         max_len: longest sequence for encodings that keep a table; the others ignore it.
         causal: True for a language model; False lets every token see every other.
         log_n: see :class:`course_utils.attention.MultiHeadAttention`.

@@ -6,9 +6,8 @@ import torch
 from torch import Tensor
 
 from course_utils import validation
-from course_utils.encodings import Places, Scaling
+from course_utils.encodings import Places, Rotary, Scaling
 from course_utils.encodings.base import Keys, Queries, for_each_head
-from course_utils.encodings.rope import Rotary
 from course_utils.encodings.scaling import Length, Pairs, Scaled
 
 

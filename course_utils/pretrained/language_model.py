@@ -19,12 +19,10 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from course_utils import validation
-from course_utils.attention import MultiHeadAttention
-from course_utils.attention.attention import Weights
+from course_utils.attention.attention import MultiHeadAttention, Weights
 from course_utils.attention.kv_cache import KVCache
-from course_utils.encodings import Places, PositionalEncoding
+from course_utils.encodings import Places, PositionalEncoding, Rotary
 from course_utils.encodings.positions import Positions
-from course_utils.encodings.rope import Rotary
 from course_utils.models.transformer import Logits, Mask, Tokens
 from course_utils.pretrained.published import Published, blank, renamed
 from course_utils.pretrained.wheel_files import published, reader

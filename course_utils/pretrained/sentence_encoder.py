@@ -20,11 +20,9 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from course_utils import validation
-from course_utils.attention import MultiHeadAttention
-from course_utils.attention.attention import Weights
+from course_utils.attention.attention import MultiHeadAttention, Weights
 from course_utils.devices import isolated_rng
-from course_utils.encodings import Places, PositionalEncoding
-from course_utils.encodings.learned import Learned
+from course_utils.encodings import Learned, Places, PositionalEncoding
 from course_utils.encodings.positions import Positions
 from course_utils.models.transformer import Hidden, Mask, Tokens
 from course_utils.pretrained.published import Published, blank, renamed
