@@ -1,7 +1,7 @@
 """Weights in a file, and what they were trained with: safetensors, so that reading runs no code.
 
-Beside the weights a file describes every encoding and every attention of its module. So weights
-that were trained with one encoding do not go into another, even where all shapes fit.
+Beside the weights a file has class and ``options`` of every encoding and attention of its module.
+So weights that were trained with one encoding do not go into another, even where all shapes fit.
 """
 
 import dataclasses

@@ -76,10 +76,9 @@ class Published(Stack):
         present = self.encoding
         for name in options:
             validation.choice(f"option of {type(present).__name__}", name, present.options)
+        arguments = {**present.options, **options}
         with isolated_rng():
-            changed = type(present)(
-                present.d_model, present.n_heads, **{**present.options, **options}
-            )
+            changed = type(present)(present.d_model, present.n_heads, **arguments)
         shapes = [list(parameter.shape) for parameter in present.parameters()]
         new_shapes = [list(parameter.shape) for parameter in changed.parameters()]
         if shapes != new_shapes:

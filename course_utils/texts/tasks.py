@@ -16,10 +16,7 @@ IGNORED_TARGET = -100  # of a token without a question; cross_entropy leaves it 
 
 
 class Examples(NamedTuple):
-    """Token ids of a batch of sequences, and the right answer at each token.
-
-    A target is a token id, or ``IGNORED_TARGET`` where there is no question.
-    """
+    """Token ids of sequences, and the answer at each: an id, or ``IGNORED_TARGET`` for none."""
 
     tokens: Int[Tensor, "batch seq"]
     targets: Int[Tensor, "batch seq"]
