@@ -12,7 +12,6 @@ IN_VENV = @"$(or $(BOOT),$(error $(MISSING)))" tools/environment.py
 ROOT_ARGS := $(if $(filter 0,$(shell id -u 2>/dev/null)),--allow-root)
 
 export PYTHON TORCH MODELS CONSTRAINTS
-export MAKECMDGOALS # which command other makes wait for
 unexport PYTHONDONTWRITEBYTECODE # without compiled files each kernel would compile the course anew
 
 EXPERIMENT = extrapolation

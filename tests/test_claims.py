@@ -273,25 +273,14 @@ def test_each_settled_claim_becomes_a_row(myths, shown):
     myths.settle("C01", {"a": True}, "It reflects 0.9.")
     myths.settle("C02", {"a": True, "b": False}, "Seen.")
     rows = list(claims_table.settled(notebook_of(*shown), "01_snow"))
-    common = {"lesson": "01_snow", "evidence": "exact", "cell": "c07", **NOT_ASKED}
-    assert rows == [
-        common
-        | {
-            "id": "C01",
-            "claim": WHITE.text,
-            "scope": WHITE.scope,
-            "verdict": "true",
-            "measured": "It reflects 0.9.",
-        },
-        common
-        | {
-            "id": "C02",
-            "claim": VARIES.text,
-            "scope": VARIES.scope,
-            "verdict": "depends",
-            "measured": "Seen. a: yes; b: no",
-        },
+    verdicts = [
+        ("C01", WHITE, "true", "It reflects 0.9."),
+        ("C02", VARIES, "depends", "Seen. a: yes; b: no"),
     ]
+    for row, (key, claim, verdict, measured) in zip(rows, verdicts, strict=True):
+        expected = {"id": key, "claim": claim.text, "scope": claim.scope, "verdict": verdict}
+        grounds = {"measured": measured, "evidence": "exact", "lesson": "01_snow", "cell": "c07"}
+        assert row == expected | grounds | NOT_ASKED
 
 
 def test_what_a_real_model_says_joins_the_row_of_its_claim(myths, shown):

@@ -10,7 +10,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import build_site
 import live_modules
 import pytest
 import site_live
@@ -92,26 +91,15 @@ def setting(name: str) -> tuple[TinyTransformer, dict[str, Any]]:
     return MAKERS[name]()
 
 
-def whole(name: str, n: int) -> list[dict[str, Any]]:
-    """Requests for all that a page reads of a way at one length."""
-    passage = site_live.passage()
-    turning = {**passage["ways"][name], "kept": ALL}
-    return [{"first": passage["first"], "count": passage["count"], "n": n, "turning": turning}]
-
-
 @pytest.fixture(scope="module")
 def read(browser, tmp_path_factory):
-    """What JavaScript finds: the loss of each byte of a part, by setting and length.
-
-    Under "whole", of all bytes of the passage, at 64 and as trained.
-    """
+    """What JavaScript finds: the loss of each byte of a part, by setting and length."""
     requests = [
         {"first": PARTS[name], "count": COUNT, "n": n, "turning": setting(name)[1]}
         for name, n in EACH
     ]
-    folder = tmp_path_factory.mktemp("live")
-    *each, everything = live_modules.losses(browser, folder, [*requests, *whole("direct", 64)])
-    return {**dict(zip(EACH, each, strict=True)), "whole": everything}
+    losses = live_modules.losses(browser, tmp_path_factory.mktemp("live"), requests)
+    return dict(zip(EACH, losses, strict=True))
 
 
 def passage() -> torch.Tensor:
@@ -149,46 +137,33 @@ def test_a_page_reads_all_bytes_that_lesson_08_judges():
     assert on_page["count"] % (max(LENGTHS) // 2) == 0, "the last step is as long as the others"
 
 
-def printed(lesson: str, pattern: str) -> dict[str, tuple[str, ...]]:
-    """What the executed notebook printed, by the first group."""
-    notebook = read_notebook(ROOT / "notebooks" / "solutions" / f"{lesson}.ipynb")
-    assert notebook is not None
-    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
-    outputs = [output for cell in code for output in cell.outputs]
-    lines = "\n".join(output.text for output in outputs if output.output_type == "stream")
-    return {key: tuple(rest) for key, *rest in re.findall(pattern, lines)}
-
-
-SLOWED = {"none": "direct", "all pairs": "interpolation", "slow pairs": "step"}
 LINE = r"slowed: (none|all pairs|slow pairs) +64 bytes ([\d.]+) +512 bytes ([\d.]+)"
+SLOWED = {"direct": "none", "interpolation": "all pairs", "step": "slow pairs"}
 
 
-def mean(losses: list[float]) -> float:
-    return sum(losses) / len(losses)
-
-
-def test_a_page_shows_what_lesson_08_printed(read):
-    at_64, _ = printed("08_stretching_rope", LINE)["none"]
-    assert f"{mean(read['whole']):.1f}" == at_64
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("slowed", SLOWED)
-def test_a_page_shows_what_lesson_08_printed_of_each_way(browser, tmp_path, slowed):
-    for column, n in enumerate((64, 512)):
-        (losses,) = live_modules.losses(browser, tmp_path, whole(SLOWED[slowed], n))
-        assert f"{mean(losses):.1f}" == printed("08_stretching_rope", LINE)[slowed][column]
+def printed() -> dict[str, list[str]]:
+    """The losses at 64 and 512 bytes that the executed lesson printed, by what was slowed."""
+    notebook = read_notebook(ROOT / "notebooks" / "solutions" / "08_stretching_rope.ipynb")
+    assert notebook is not None
+    outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
+    lines = "\n".join(output.text for output in outputs if output.output_type == "stream")
+    return {slowed: losses for slowed, *losses in re.findall(LINE, lines)}
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", site_live.WAYS)
-def test_a_whole_passage_is_read_as_lesson_08_reads_it(browser, tmp_path, name):
-    model, _ = way(name)
-    for n in LENGTHS:
+def test_a_whole_passage_is_read_as_lesson_08_reads_it_and_as_it_printed(browser, tmp_path, name):
+    model, turning = way(name)
+    whole = {key: site_live.passage()[key] for key in ("first", "count")}
+    requests = [{**whole, "n": n, "turning": turning} for n in LENGTHS]
+    means = {}
+    for n, losses in zip(LENGTHS, live_modules.losses(browser, tmp_path, requests), strict=True):
         expected, judged = sliding_loss(model, passage(), n, 1024)
-        (losses,) = live_modules.losses(browser, tmp_path, whole(name, n))
         assert len(losses) == judged == 2560
-        assert mean(losses) == pytest.approx(expected, abs=1e-5)
+        means[n] = sum(losses) / judged
+        assert means[n] == pytest.approx(expected, abs=1e-5)
+    if name in SLOWED:
+        assert [f"{means[n]:.1f}" for n in (64, 512)] == printed()[SLOWED[name]]
 
 
 def test_what_the_page_says_of_fast_and_slow_pairs_is_so():
@@ -237,9 +212,3 @@ def test_only_a_page_that_needs_the_model_brings_it():
         assert module and module[1] in site_live.files(["05_rope"])
     size = re.search(r"bytes&quot;: (\d+)", site_live.block("stretch", ""))
     assert size and int(size[1]) == len(files["model.safetensors"])
-
-
-def test_the_folder_of_an_older_version_goes(tmp_path):
-    build_site.write(tmp_path, {"static/live-1/a.js": b"1", "static/live-1/deep/b.js": b"2"})
-    build_site.write(tmp_path, {"static/live-2/a.js": b"3"})
-    assert [path.name for path in (tmp_path / "static").rglob("*")] == ["live-2", "a.js"]

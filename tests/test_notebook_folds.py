@@ -190,19 +190,3 @@ def test_a_closer_look_is_found_by_its_name(built):
     assert build_notebooks.choose(lessons, ["01"]) == [lessons[0]]
     with pytest.raises(BuildError, match="there are: 01_tiny, closer/01_more"):
         build_notebooks.choose(lessons, ["closer/02"])
-
-
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("7_short", "lessons/closer/7_short.py: a lesson is named NN_name.py"),
-        ("01_twin", "lessons/closer/01_more.py and 01_twin.py share number 01"),
-        ("02_alone", "lessons/closer/02_alone.py looks closer at lesson 02, which there is not"),
-    ],
-)
-def test_a_mistake_in_a_closer_look_is_named(tmp_path, name, message):
-    root = course(tmp_path, LESSON)
-    place(root, "lessons/closer/01_more.py", CLOSER)
-    place(root, f"lessons/closer/{name}.py", CLOSER)
-    with pytest.raises(BuildError, match=message):
-        notebook_source.find_lessons(root)

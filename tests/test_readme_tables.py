@@ -51,9 +51,7 @@ def test_every_number_of_the_first_column_is_the_datas(reader):
     row = next(
         line for line in readme_tables.which_one().splitlines() if line.startswith(f"| {reader}")
     )
-    rows = data.results(table)
-    if "reading" in rows:
-        rows = rows[rows["reading"] == results.AS_TRAINED]
+    rows = readme_tables._as_trained(table)
     means = rows[rows["read"] == trained].groupby("encoding")["loss"].mean()
     assert f"`{means.idxmin()}` {means.min():.3f} ± " in row.split(" | ")[1]
 

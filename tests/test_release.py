@@ -6,7 +6,6 @@ import re
 import runpy
 import shutil
 import subprocess
-import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ import colab_versions
 import environment
 import pytest
 import yaml
+from test_environment import PROJECT
 
 ROOT = Path(__file__).resolve().parents[1]
 WORKFLOWS = {
@@ -21,13 +21,10 @@ WORKFLOWS = {
     for path in sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 }
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 VERSION = PROJECT["version"]
 
 
-def triggers(name: str) -> dict[str, Any]:
-    """The triggers of a workflow; YAML reads the key "on" as True."""
-    return WORKFLOWS[name][True]
+TRIGGERS = {name: workflow[True] or {} for name, workflow in WORKFLOWS.items()}  # YAML's "on"
 
 
 def runs(job: dict[str, Any]) -> list[str]:
@@ -89,13 +86,13 @@ def test_the_notes_are_the_newest_entry_with_its_sections(tmp_path):
 
 
 def test_a_tag_starts_one_workflow_which_runs_every_test_before_it_publishes():
-    assert triggers("release") == {"push": {"tags": ["v*"]}}
-    tagged = [name for name in WORKFLOWS if "tags" in ((triggers(name) or {}).get("push") or {})]
+    assert TRIGGERS["release"] == {"push": {"tags": ["v*"]}}
+    tagged = [name for name in WORKFLOWS if "tags" in (TRIGGERS[name].get("push") or {})]
     assert tagged == ["release"], "another workflow runs for each tag"
     jobs = WORKFLOWS["release"]["jobs"]
     called = {name: Path(job["uses"]).stem for name, job in jobs.items() if "uses" in job}
     assert called == {"test": "test", "thorough": "weekly"}
-    assert all("workflow_call" in triggers(name) for name in called.values())
+    assert all("workflow_call" in TRIGGERS[name] for name in called.values())
     for name in ("site", "publish"):
         assert set(jobs[name]["needs"]) == {*called, "build"}
     for name in (*called, "build"):
@@ -136,8 +133,6 @@ def test_the_targets_jobs_and_files_that_a_workflow_names_exist(name):
 # ------------------------------------------------------------------------- Colab's list
 
 PINS = "# A comment with torch==1.\ntorch==2.11.0\nnumpy==2.1.3\n"
-
-
 WHEEL = "https://example.org/cu130/torch-2.12.1%2Bcu130-cp313-cp313-linux_x86_64.whl#sha256=0"
 
 

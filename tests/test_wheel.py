@@ -8,23 +8,21 @@ import subprocess
 import sys
 import sysconfig
 import tarfile
-import tomllib
 import venv
 import zipfile
 from collections.abc import Iterator
 from importlib.metadata import distribution
 from pathlib import Path
 
-import nbformat
 import pytest
+from browser import write_notebook
 from notebook_source import read_project, setup_source
 from packaging.requirements import Requirement
+from test_environment import PROJECT as SETTINGS
+from test_environment import pins
 
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = read_project(ROOT)
-DEPENDENCIES = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"][
-    "dependencies"
-]
 BUILT = ["pyproject.toml", "README.md", "LICENSE", "LICENSE-text", "course_utils"]
 CLONED = [*BUILT, "course_lab", "data"]  # of a clone, what a lesson needs
 LARGEST_WHEEL = 500_000  # bytes
@@ -72,9 +70,7 @@ def required(names: list[str]) -> set[str]:
 def entries_of(name: str) -> Iterator[Path]:
     """The files and folders in site-packages that belong to a distribution."""
     parts = distribution(name)
-    tops = {
-        file.parts[0] for file in parts.files or [] if file.parts[0] not in ("..", "__pycache__")
-    }
+    tops = {file.parts[0] for file in parts.files or []} - {"..", "__pycache__"}
     yield from (Path(str(parts.locate_file(top))) for top in tops)
 
 
@@ -185,7 +181,7 @@ for module in pkgutil.walk_packages(course_utils.__path__, "course_utils."):
 
 
 def test_the_wheel_works_alone_and_says_what_needs_an_extra(archives, tmp_path):
-    machine = Machine(tmp_path / "Rechner mit Ümlaut", required([*DEPENDENCIES, "pip"]))
+    machine = Machine(tmp_path / "Rechner mit Ümlaut", required([*SETTINGS["dependencies"], "pip"]))
     machine.run("-m", "pip", "install", "-q", archives[0])
     assert machine.installed() == {"course_utils", "order_matters"}
     first, *others = machine.run(USE).splitlines()
@@ -214,17 +210,11 @@ def colab(tmp_path):
     return Machine(tmp_path / "Rechner mit Ümlaut")
 
 
-def colab_versions() -> dict[str, str]:
-    """What Colab has, by package."""
-    lines = (ROOT / ".github" / "colab.txt").read_text(encoding="utf-8").splitlines()
-    pins = [Requirement(line) for line in lines if line and not line.startswith("#")]
-    return {pin.name: str(pin.specifier).removeprefix("==") for pin in pins}
-
-
 @pytest.mark.thorough
 def test_pip_would_change_nothing_of_what_colab_has(colab, archives):
     """The files that say a package's version say Colab's."""
-    for name, version in colab_versions().items():
+    for pin in pins(".github/colab.txt"):
+        name, version = pin.name, str(pin.specifier).removeprefix("==")
         old = next(colab.others.glob(f"{name}-*.dist-info"))
         new = old.with_name(f"{name}-{version}.dist-info")
         metadata = (old / "METADATA").read_text(encoding="utf-8")
@@ -281,14 +271,6 @@ def redirected(address: str) -> dict[str, str]:
     }
 
 
-def notebook(path: Path, *sources: str) -> Path:
-    cells = [
-        nbformat.v4.new_code_cell(source, id=f"c{place}") for place, source in enumerate(sources)
-    ]
-    nbformat.write(nbformat.v4.new_notebook(cells=cells), path)
-    return path
-
-
 def state(folder: Path) -> dict[str, tuple[float, int]]:
     """Times and sizes of PyTorch's files."""
     torch = [*folder.glob("torch-*"), folder / "torch"]
@@ -314,8 +296,9 @@ def test_the_first_cell_installs_the_course_on_colab_and_lesson_00_runs(colab, g
 def test_where_the_course_cannot_be_installed_the_first_cell_says_so_and_stops(colab):
     script = colab.folder / "kernel.py"
     script.write_text(KERNEL, encoding="utf-8")
-    cells = notebook(colab.folder / "x.ipynb", setup_source(PROJECT, []), "print('went on')")
-    printed = colab.run(script, cells, **redirected("https://127.0.0.1:9/closed"))
+    stopping = colab.folder / "x.ipynb"
+    write_notebook(stopping, [setup_source(PROJECT, []), "print('went on')"])
+    printed = colab.run(script, stopping, **redirected("https://127.0.0.1:9/closed"))
     *_, last, stopped = printed.strip().splitlines()
     assert last.startswith("RuntimeError: The course is not installed.")
     assert stopped == "STOPPED IN c0"

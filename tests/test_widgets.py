@@ -175,15 +175,13 @@ def test_what_a_control_looks_like_follows_from_its_value(spec, kind, value):
     assert control.description == "base"
 
 
-def test_a_slider_has_the_ends_and_the_step_it_was_given():
-    for spec in [(2, 9, 4, 2), (2.0, 9.0, 4.0, 0.5)]:
-        control = widgets.control("k", spec)
-        assert (control.min, control.max, control.step) == (spec[0], spec[1], spec[3])
-
-
-def test_a_slider_without_a_step_goes_by_ones_or_by_hundredths():
-    assert widgets.control("k", (0, 9, 4)).step == 1
-    assert widgets.control("k", (0.0, 10.0, 4.0)).step == pytest.approx(0.1)
+@pytest.mark.parametrize(
+    ("spec", "step"),
+    [((2, 9, 4, 2), 2), ((2.0, 9.0, 4.0, 0.5), 0.5), ((0, 9, 4), 1), ((0.0, 10.0, 4.0), 0.1)],
+)
+def test_a_slider_has_its_ends_and_goes_by_its_step_by_ones_or_by_hundredths(spec, step):
+    control = widgets.control("k", spec)
+    assert (control.min, control.max, control.step) == (spec[0], spec[1], pytest.approx(step))
 
 
 def test_a_control_is_called_by_its_name_with_spaces():

@@ -11,7 +11,6 @@ import threading
 import time
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -53,18 +52,6 @@ class ThisPython(KernelSpecManager):
     def get_kernel_spec(self, kernel_name: str) -> KernelSpec:
         """The same kernel for every name."""
         return KernelSpec(**get_kernel_dict())
-
-
-@dataclass(frozen=True)
-class Result:
-    """The outcome for one notebook."""
-
-    name: str
-    seconds: float
-    size: int
-
-    def __str__(self) -> str:
-        return f"{self.name:44} {self.seconds:6.1f} s {self.size / 1000:6.0f} kB"
 
 
 def kernel_environment(root: Path, scratch: str) -> dict[str, str]:
@@ -123,8 +110,8 @@ def run_cells(notebook: NotebookNode, path: Path, environment: dict[str, str]) -
         raise BuildError(f"{name}, cell {last[-1].id}: {error}") from None
 
 
-def build_one(target: Target) -> Result:
-    """Build one notebook; on failure the former file stays."""
+def build_one(target: Target) -> str:
+    """Build one notebook, and say its time and size; on failure the former file stays."""
     start = time.perf_counter()
     with PARSING:
         notebook = inputs(target)
@@ -149,7 +136,8 @@ def build_one(target: Target) -> Result:
     if problem := oversize(notebook, len(content)):
         raise BuildError(f"{target.name} is {problem}")
     replace(target.path, content)
-    return Result(target.name, time.perf_counter() - start, len(content))
+    seconds = time.perf_counter() - start
+    return f"{target.name:44} {seconds:6.1f} s {len(content) / 1000:6.0f} kB"
 
 
 def replace(path: Path, content: bytes) -> None:

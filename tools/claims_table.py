@@ -6,10 +6,9 @@ build_notebooks.py writes them to data/claims.csv, one row per claim.
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterable
 
+import pandas as pd
 from nbformat import NotebookNode
 
 from course_lab.claims import CLAIM_MIME
@@ -78,13 +77,8 @@ def table(rows: Iterable[dict[str, str]]) -> bytes:
     Raises:
         ValueError: if two lessons settle the same claim.
     """
-    ordered = sorted(rows, key=lambda row: row["id"])
-    keys = [row["id"] for row in ordered]
-    repeated = sorted({key for key in keys if keys.count(key) > 1})
-    if repeated:
+    ordered = pd.DataFrame(rows, columns=COLUMNS).sort_values("id")
+    repeated = ordered["id"][ordered["id"].duplicated()].unique()
+    if len(repeated):
         raise ValueError(f"settled by two lessons: {', '.join(repeated)}")
-    text = io.StringIO()
-    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(ordered)
-    return text.getvalue().encode()
+    return ordered.to_csv(index=False, lineterminator="\n").encode()

@@ -1,4 +1,4 @@
-"""Let one make at a time work on .venv; the others wait, and say for which command.
+"""Let one make at a time work on .venv; the others wait.
 
 The operating system locks a file, and releases it when the process ends in whatever way. A disk
 without locks goes without. uv's lock cannot do this: it starts after .venv was made, and pip and uv
@@ -7,38 +7,27 @@ both install into .venv.
 As in tools/environment.py: no syntax newer than Python 3.6.
 """
 
-import os
 import sys
 import time
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from io import BufferedReader
-from pathlib import Path
 
 if sys.platform == "win32":
     import msvcrt
 else:
     import fcntl
 
-NOTE = Path(__file__).resolve().parent.parent / ".venv.lock"  # which make is at work
-
 
 @contextmanager
-def alone(command: str):
-    """Wait for other makes to end, then keep them out; they print `command` while they wait."""
+def alone():
+    """Wait for other makes to end, then keep them out."""
     with open(__file__, "rb") as file:
         file.seek(1 << 30)  # locked bytes cannot be read on Windows: lock one past the end
         if not take(file):
-            print("Another make is at work on .venv" + at_work(), "Waiting for it ...", flush=True)
+            print("Another make is at work on .venv. Waiting for it ...", flush=True)
             while not take(file):
                 time.sleep(0.5)
-        note = "{} (process {}, since {})".format(command, os.getpid(), time.strftime("%H:%M:%S"))
-        with suppress(OSError):  # a read-only checkout, whose .venv may be complete
-            NOTE.write_text(note, encoding="utf-8")
-        try:
-            yield
-        finally:
-            with suppress(OSError):
-                NOTE.unlink()
+        yield
 
 
 def take(file: BufferedReader) -> bool:
@@ -53,11 +42,3 @@ def take(file: BufferedReader) -> bool:
     except OSError:  # a disk without locks
         pass
     return True
-
-
-def at_work() -> str:
-    """Which make is at work, for one that waits."""
-    try:
-        return ": " + NOTE.read_text(encoding="utf-8") + "."
-    except OSError:  # it has just begun
-        return "."

@@ -83,12 +83,14 @@ def count(cells: Iterable[NotebookNode]) -> Budget:
     visible = [cell for cell in code if PLUMBING not in cell.metadata.get("tags", [])]
     prose = "\n\n".join(cell.source for cell in shown if cell.cell_type == "markdown")
     calls = [name for cell in code for name in called(cell.source)]
+    starts = [cell.source for cell in code if "course_lab.start(" in cell.source]
+    mounted = [call for cell in code for call in explorer_calls(cell.source)]
     return Budget(
         words=words(prose),
         cells=tuple(lines(cell.source) for cell in visible),
-        figures=calls.count("plots.show") + sum(map(shows_strip, code)),
+        figures=calls.count("plots.show") + sum("doors=" in source for source in starts),
         predictions=sum(name in ("predict", "predict_number") for name in map(_last, calls)),
-        explorers=sum(_last(name) == "explore" for name in calls) + shown_explorers(code),
+        explorers=sum(_last(name) == "explore" for name in calls) + len(mounted),
         stars=tuple(len(stars) for stars in re.findall(r"\*\*Exercise \d+ (★{1,3})", prose)),
         claims=sum(_last(name) == "Claim" for name in calls),
     )
@@ -113,30 +115,17 @@ def called(source: str) -> list[str]:
     return [ast.unparse(node.func) for node in nodes if isinstance(node, ast.Call)]
 
 
-def shows_strip(cell: NotebookNode) -> bool:
-    """Whether ``course_lab.start`` draws the strip of doors in this cell."""
-    return "course_lab.start(" in cell.source and "doors=" in cell.source
-
-
-def shown_explorers(code: Iterable[NotebookNode]) -> int:
-    """The number of statements ``explorers.name(…)``, each of which shows an explorer."""
-    statements = [part for cell in code for part in ast.parse(cell.source).body]
-    return sum(
-        isinstance(part, ast.Expr)
-        and isinstance(part.value, ast.Call)
-        and ast.unparse(part.value.func).startswith("explorers.")
-        for part in statements
-    )
+def explorer_calls(source: str) -> list[ast.Call]:
+    """The statements ``explorers.name(…)`` of a cell, each of which shows an explorer."""
+    values = [part.value for part in ast.parse(source).body if isinstance(part, ast.Expr)]
+    calls = [value for value in values if isinstance(value, ast.Call)]
+    return [call for call in calls if ast.unparse(call.func).startswith("explorers.")]
 
 
 def with_time(title: str, minutes: float) -> str:
     """The title cell with the counted time, in steps of five minutes, in place of ``{minutes}``."""
-    return title.replace(MINUTES, f"about {rounded(minutes)} minutes")
-
-
-def rounded(minutes: float) -> int:
-    """Minutes as a lesson states them: in steps of five, at least five."""
-    return max(5, 5 * round(minutes / 5))
+    stated = max(5, 5 * round(minutes / 5))
+    return title.replace(MINUTES, f"about {stated} minutes")
 
 
 def table(budgets: dict[str, Budget], limits: dict[str, dict[str, int]]) -> str:

@@ -268,7 +268,7 @@ def differences(expected: NotebookNode, actual: NotebookNode) -> list[str]:
 
 def _input_cells(notebook: NotebookNode) -> dict[str, tuple]:
     """What the build writes of each cell before it is run, by the cell's id."""
-    cells = {}
-    for number, cell in enumerate(notebook.cells):
-        cells[cell.get("id", f"number {number}")] = (cell.cell_type, cell.source, cell.metadata)
-    return cells
+    return {
+        cell.get("id", f"number {number}"): (cell.cell_type, cell.source, cell.metadata)
+        for number, cell in enumerate(notebook.cells)
+    }

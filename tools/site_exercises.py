@@ -5,6 +5,7 @@ import importlib
 from collections.abc import Iterable, Sequence
 
 from nbformat import NotebookNode
+from notebook_budget import called
 from site_html import escaped, folded, tag
 
 from course_lab.checks import Check
@@ -13,10 +14,10 @@ CHECKS = "course_lab.checks"
 STUB, SOLUTION = "stub", "solution"
 
 
-def check_modules(cells: Iterable[NotebookNode]) -> dict[str, str]:
-    """The checks that a notebook imports: name → module."""
+def imported_checks(cells: Iterable[NotebookNode]) -> dict[str, Check]:
+    """The checks that a notebook imports, by their names there."""
     return {
-        alias.asname or alias.name: node.module
+        alias.asname or alias.name: getattr(importlib.import_module(node.module), alias.name)
         for cell in cells
         for node in ast.walk(ast.parse(cell.source))
         if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith(CHECKS)
@@ -24,17 +25,10 @@ def check_modules(cells: Iterable[NotebookNode]) -> dict[str, str]:
     }
 
 
-def checked(cell: NotebookNode, modules: dict[str, str]) -> str | None:
-    """The name of the check that a cell calls with an answer."""
-    for node in ast.walk(ast.parse(cell.source)):
-        if isinstance(node, ast.Call) and ast.unparse(node.func) in modules:
-            return ast.unparse(node.func)
-    return None
-
-
-def hints(name: str, modules: dict[str, str]) -> tuple[str, ...]:
-    """What a check would print as its hints."""
-    return getattr(importlib.import_module(modules[name]), name).hints
+def checked(cell: NotebookNode, checks: dict[str, Check]) -> Check | None:
+    """The check that a cell calls with an answer."""
+    names = (name for name in called(cell.source) if name in checks)
+    return checks.get(next(names, ""))
 
 
 def of_lesson(number: str) -> dict[str, Check]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from functools import cache
 
 from nbformat import NotebookNode
+from notebook_budget import explorer_calls
 from notebook_source import BuildError
 from site_html import escaped, tag
 
@@ -22,10 +23,7 @@ MOVES_ELSEWHERE = "This picture moves with sliders where Python runs: in Jupyter
 def shown(cell: NotebookNode, lesson: str) -> list[tuple[str, dict[str, object]]]:
     """The explorers that a cell shows, with the values from which their controls start."""
     mounts = []
-    for statement in ast.parse(cell.source).body:
-        call = statement.value if isinstance(statement, ast.Expr) else None
-        if not isinstance(call, ast.Call) or not ast.unparse(call.func).startswith("explorers."):
-            continue
+    for call in explorer_calls(cell.source):
         try:
             start = {str(word.arg): ast.literal_eval(word.value) for word in call.keywords}
         except ValueError:

@@ -15,6 +15,8 @@ from site_exercises import SOLUTION, STUB
 from site_html import code_block, escaped, folded, tag
 from site_outputs import Outputs
 
+from course_lab.checks import Check
+
 BADGE = re.compile(r"^\[!\[Open in Colab\]\([^)]*\)\]\(([^)]*)\)$", re.MULTILINE)
 TO_NOTEBOOK = re.compile(r"\]\(([\w./-]+)\.ipynb(#[^)]*)?\)")
 NOTEBOOKS = "_static/notebooks"
@@ -70,7 +72,7 @@ class _Writer:
         self.outputs = Outputs(name, self.root)
         self.waiting = site_questions.waiting(self.cells, name)
         self.verdicts = site_questions.verdicts(self.code)
-        self.checks = site_exercises.check_modules(self.code)
+        self.checks = site_exercises.imported_checks(self.code)
         self.badge = BADGE.search(learners.cells[0].source)
         self.stubs = [cell.source for cell in learners.cells if _has(cell, STUB)]
         solutions = [cell.id for cell in self.code if _has(cell, SOLUTION)]
@@ -157,14 +159,14 @@ class _Writer:
         return [note] if keys else []
 
     def _exercise(self, solution: NotebookNode, after: NotebookNode | None) -> list[str]:
-        name = self._check(after)
-        hints = site_exercises.hints(name, self.checks) if name else ()
+        check = self._check(after)
+        hints = check.hints if check else ()
         answer = [code_block(solution.source)]
-        if after is not None and name:
+        if after is not None and check:
             answer += [code_block(after.source), *self.outputs.blocks(after)]
         return site_exercises.exercise(code_block(self.stubs.pop(0)), hints, answer)
 
-    def _check(self, cell: NotebookNode | None) -> str | None:
+    def _check(self, cell: NotebookNode | None) -> Check | None:
         """The check that a cell calls, if it does."""
         if cell is None or cell.cell_type != "code":
             return None
