@@ -20,7 +20,7 @@ from packaging.utils import canonicalize_name
 from course_utils.pretrained import wheel_files
 
 ROOT = Path(__file__).resolve().parent.parent
-TOOLS = [ROOT / "tools" / name for name in ("environment.py", "make_lock.py")]
+TOOL = ROOT / "tools" / "environment.py"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 NO_DEPS = "tests/requirements-no-deps.txt"
 MODELS = "requirements-models.txt"
@@ -70,7 +70,7 @@ class Course:
         self.stamp = self.venv / "order-matters.json"
         self.python = self.venv / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
         files = {
-            **{self.folder / "tools" / tool.name: tool.read_text("utf-8") for tool in TOOLS},
+            self.folder / "tools" / TOOL.name: TOOL.read_text("utf-8"),
             self.folder / "pyproject.toml": "[project]\nname = 'x'\nversion = '1'\n",
             self.folder / "requirements.txt": "torch==0.0.0\n",
             self.folder / NO_DEPS: "alone==1.0\n",
@@ -248,7 +248,7 @@ def test_clean_removes_what_make_has_made_and_nothing_else(fresh):
     left = {path.name for path in fresh.folder.rglob("*")}
     assert left == {
         *("pyproject.toml", "requirements.txt", "requirements-no-deps.txt", MODELS),
-        *("environment.py", "make_lock.py", "tests", "tools", "lessons", "site"),
+        *("environment.py", "tests", "tools", "lessons", "site"),
     }
 
 
@@ -437,9 +437,8 @@ def test_a_python_that_is_too_old_or_lacks_venv_is_named_with_the_remedy(chosen)
     assert "python3.11-venv" in chosen(("python3", FIT, True), ("x", BARE, False), setting="x")
 
 
-@pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.stem)
-def test_the_tool_has_nothing_that_an_old_python_cannot_read(tool):
-    tree = ast.parse(tool.read_text(encoding="utf-8"), feature_version=(3, 6))
+def test_the_tool_has_nothing_that_an_old_python_cannot_read():
+    tree = ast.parse(TOOL.read_text(encoding="utf-8"), feature_version=(3, 6))
     functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
     arguments = [node for node in ast.walk(tree) if isinstance(node, ast.arg)]
     annotations = [node.returns for node in functions] + [node.annotation for node in arguments]

@@ -146,12 +146,12 @@ def test_what_has_changed_is_printed_and_what_lacks_is_named(tmp_path, capsys):
     pins, freeze = tmp_path / "colab.txt", tmp_path / "freeze.txt"
     pins.write_text(PINS, encoding="utf-8")
     freeze.write_text("torch==2.12.1+cu130\nnumpy==2.1.3\n", encoding="utf-8")
-    assert colab_versions.main([str(freeze)], pins) == 0
+    colab_versions.update(freeze, pins)
     assert capsys.readouterr().out == "torch==2.11.0 is now torch==2.12.1\n"
     freeze.write_text("torch==2.13.0\n", encoding="utf-8")
     before = pins.read_text(encoding="utf-8")
-    assert colab_versions.main([str(freeze)], pins) == 1
-    assert "numpy is not in the list" in capsys.readouterr().err
+    with pytest.raises(ValueError, match="numpy is not in the list"):
+        colab_versions.update(freeze, pins)
     assert pins.read_text(encoding="utf-8") == before
 
 

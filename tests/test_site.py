@@ -179,11 +179,13 @@ def test_an_explorer_that_the_page_cannot_start_is_refused(call, reason):
 # ------------------------------------------------------------------------- predictions
 
 
-def test_a_prediction_is_a_form_with_its_options():
+def test_a_prediction_is_a_form_with_its_options_and_its_reveal_knows_what_was_measured():
     markdown = page(ASK, ANSWER).markdown
     assert re.findall('type="radio" value="(.*?)"', markdown) == ["you", "me"]
     assert f'data-question="{KEY}" data-kind="choice"' in markdown
     assert "1 guess to make on this page." in markdown
+    assert "No prediction was made" not in markdown, "the measured line is left to the guess"
+    assert f'<p class="om-reveal" data-question="{KEY}" data-measured="me">' in markdown
 
 
 def test_a_number_is_asked_for_with_its_unit():
@@ -221,12 +223,6 @@ def test_the_next_question_ends_what_follows_an_answer():
     ((_, text),) = folds(page(ASK, ANSWER, again, after).markdown)
     assert "a = 1" in text
     assert "g = predict()" not in text and "another thing" not in text
-
-
-def test_the_measured_line_is_left_to_the_readers_guess():
-    markdown = page(ASK, ANSWER).markdown
-    assert "No prediction was made" not in markdown
-    assert f'<p class="om-reveal" data-question="{KEY}" data-measured="me">' in markdown
 
 
 def test_another_question_is_another_key():
@@ -267,6 +263,7 @@ def test_a_claim_has_its_scope_a_guess_and_every_verdict_folded_in_one_place():
     (_, card), (keys, last) = folds(markdown)
     assert "FALSE. It is 6.a: yes; b: no." in card
     assert "In a real model, mini: FALSE." in card
+    assert 'id="l02-c002"' in markdown, "the cell that settles it can be linked to"
     assert keys == "C12" and "all of them" in last
     assert 'Verdicts: <a href="#claim-C12">C12</a>' in markdown and 'id="claim-C12"' in markdown
 
@@ -282,10 +279,6 @@ def test_a_verdict_that_depends_says_on_what_and_lists_cases_that_differ():
 def test_a_claim_that_is_never_settled_is_refused():
     with pytest.raises(BuildError, match="C12 is asked about and never settled"):
         page(MYTHS)
-
-
-def test_the_cell_that_settles_a_claim_can_be_linked_to():
-    assert 'id="l02-c001"' in page(code("settle()", verdict(**CLAIM))).markdown
 
 
 # ------------------------------------------------------------------------- exercises

@@ -23,6 +23,7 @@ from site_glossary import Links, Term
 from site_html import anchor
 
 import course_utils
+from course_lab.recorded_claims import read_claims
 from course_utils import measures
 from course_utils.texts import data
 
@@ -230,8 +231,7 @@ def test_filters_offer_only_what_some_row_has(choose_html):
 
 
 def test_the_ledger_has_a_form_and_a_verdict_for_each_claim_and_leads_to_its_cell(notebooks):
-    with (ROOT / "data" / "claims.csv").open(encoding="utf-8", newline="") as file:
-        claims = list(csv.DictReader(file))
+    claims = read_claims()
     entries = parsed(site_ledger.page("<!-- claims -->").markdown).select("div.om-row")
     assert len(entries) == len(claims) > 60
     for entry, claim in zip(entries, claims, strict=True):

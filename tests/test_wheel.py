@@ -84,7 +84,7 @@ class Machine:
         venv.create(folder / "env", symlinks=True)
         self.python = folder / "env" / "bin" / "python"
         self.site = Path(self.run("import sysconfig; print(sysconfig.get_path('purelib'))").strip())
-        self.others = folder / "others"
+        self.others, self.kernel = folder / "others", folder / "kernel.py"
         self.others.mkdir()
         if packages is None:
             here = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
@@ -206,8 +206,10 @@ def test_the_source_archive_installs_as_the_wheel_does(archives, tmp_path):
 
 @pytest.fixture
 def colab(tmp_path):
-    """A computer on which everything is installed but the course."""
-    return Machine(tmp_path / "Rechner mit Ümlaut")
+    """A computer on which everything is installed but the course, with a kernel in little."""
+    machine = Machine(tmp_path / "Rechner mit Ümlaut")
+    machine.kernel.write_text(KERNEL, encoding="utf-8")
+    return machine
 
 
 @pytest.mark.thorough
@@ -282,9 +284,7 @@ def state(folder: Path) -> dict[str, tuple[float, int]]:
 def test_the_first_cell_installs_the_course_on_colab_and_lesson_00_runs(colab, github):
     lesson = ROOT / "notebooks" / "00_start_here.ipynb"
     before = state(colab.others)
-    script = colab.folder / "kernel.py"
-    script.write_text(KERNEL, encoding="utf-8")
-    printed = colab.run(script, lesson, **github)
+    printed = colab.run(colab.kernel, lesson, **github)
     assert "STOPPED" not in printed, printed
     assert f"RAN {colab.empty / 'order-matters' / 'course_lab'}" in printed, printed
     assert colab.installed() == {"__editable__.order_matters", "order_matters"}
@@ -294,11 +294,9 @@ def test_the_first_cell_installs_the_course_on_colab_and_lesson_00_runs(colab, g
 
 @pytest.mark.thorough
 def test_where_the_course_cannot_be_installed_the_first_cell_says_so_and_stops(colab):
-    script = colab.folder / "kernel.py"
-    script.write_text(KERNEL, encoding="utf-8")
     stopping = colab.folder / "x.ipynb"
     write_notebook(stopping, [setup_source(PROJECT, []), "print('went on')"])
-    printed = colab.run(script, stopping, **redirected("https://127.0.0.1:9/closed"))
+    printed = colab.run(colab.kernel, stopping, **redirected("https://127.0.0.1:9/closed"))
     *_, last, stopped = printed.strip().splitlines()
     assert last.startswith("RuntimeError: The course is not installed.")
     assert stopped == "STOPPED IN c0"

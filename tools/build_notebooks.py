@@ -22,9 +22,10 @@ from jupyter_client import AsyncKernelManager
 from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
 from nbclient import NotebookClient
 from nbclient.exceptions import CellControlSignal, CellExecutionError
+from nbconvert.filters import strip_ansi
 from nbformat import NotebookNode
 from notebook_folds import withhold
-from notebook_outputs import clean, complaint, oversize, plain, written
+from notebook_outputs import clean, complaint, oversize, written
 from notebook_source import (
     VOLATILE,
     BuildError,
@@ -103,7 +104,7 @@ def run_cells(notebook: NotebookNode, path: Path, environment: dict[str, str]) -
     try:
         client.execute(cleanup_kc=True, env=environment)
     except CellExecutionError as error:
-        lines = [line for line in plain(error.traceback).splitlines() if line.strip()]
+        lines = [line for line in strip_ansi(error.traceback).splitlines() if line.strip()]
         message = "\n".join([f"{name}, cell {last[-1].id} failed:", *lines[-10:]])
         raise BuildError(message) from None
     except (CellControlSignal, RuntimeError) as error:  # too slow, or the kernel died

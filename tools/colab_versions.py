@@ -6,7 +6,6 @@ and then the lessons. Needs only Python.
 
 import re
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 PINS = Path(__file__).resolve().parents[1] / ".github" / "colab.txt"
@@ -26,24 +25,17 @@ def updated(pins: str, freeze: str) -> str:
     return re.sub(r"^([\w-]+)==.*$", pin, pins, flags=re.MULTILINE)
 
 
-def main(arguments: Sequence[str] | None = None, pins: Path = PINS) -> int:
-    """The command line; prints each version that changed."""
-    given = sys.argv[1:] if arguments is None else list(arguments)
-    if len(given) != 1:
-        print("usage: python tools/colab_versions.py pip-freeze.txt", file=sys.stderr)
-        return 2
+def update(freeze: Path, pins: Path = PINS) -> None:
+    """Update the file of pins; print each version that changed."""
     old = pins.read_text(encoding="utf-8")
-    try:
-        new = updated(old, Path(given[0]).read_text(encoding="utf-8"))
-    except (ValueError, OSError) as error:
-        print(error, file=sys.stderr)
-        return 1
+    new = updated(old, freeze.read_text(encoding="utf-8"))
     for before, after in zip(old.splitlines(), new.splitlines(), strict=True):
         if before != after:
             print(f"{before} is now {after}")
     pins.write_text(new, encoding="utf-8")
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    update(Path(sys.argv[1]))

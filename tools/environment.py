@@ -19,10 +19,15 @@ import shutil
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
+from io import BufferedReader
 from pathlib import Path
 from types import SimpleNamespace
 
-from make_lock import alone
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
 
 ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
@@ -176,13 +181,8 @@ def install(*arguments: str) -> None:
 def install_models() -> bool:
     """Install the published models, without which the course works too; return the success."""
     print("Downloading two published models, 177 MB (MODELS=no leaves them out).", flush=True)
-    options = [
-        "-qq",
-        "--no-input",
-        "--retries=1",
-        "--only-binary=:all:",
-        "--no-deps",
-    ]  # no warnings
+    # -qq: errors, but no warnings
+    options = ["-qq", "--no-input", "--retries=1", "--only-binary=:all:", "--no-deps"]
     failed = subprocess.call(PIP_INSTALL + options + ["-r", MODELS])
     if failed:
         print(
@@ -261,6 +261,36 @@ def clean() -> None:
     names += ["**/__pycache__", "**/.ipynb_*"]
     for folder in [folder for name in names for folder in ROOT.glob(name)]:
         shutil.rmtree(str(folder), ignore_errors=True)
+
+
+@contextmanager
+def alone():
+    """Let one make at a time work on .venv; the others wait.
+
+    The operating system releases the lock when the process ends, in whatever way. uv's lock cannot
+    do this: it starts after .venv was made, and pip and uv both install into .venv.
+    """
+    with open(__file__, "rb") as file:
+        file.seek(1 << 30)  # locked bytes cannot be read on Windows: lock one past the end
+        if not take(file):
+            print("Another make is at work on .venv. Waiting for it ...", flush=True)
+            while not take(file):
+                time.sleep(0.5)
+        yield
+
+
+def take(file: BufferedReader) -> bool:
+    """Try to take the lock; return False if another process has it."""
+    try:
+        if sys.platform == "win32":
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+        else:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (BlockingIOError, PermissionError):
+        return False
+    except OSError:  # a disk without locks
+        pass
+    return True
 
 
 def main(arguments: list) -> int:

@@ -10,11 +10,10 @@ import ast
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache
 
 import pandas as pd
 from nbformat import NotebookNode
-from notebook_folds import PLUMBING
+from notebook_folds import PLUMBING, called
 
 STARS = {1: 4, 2: 7, 3: 10}  # minutes that an exercise takes, by its stars
 FORMULA = re.compile(r"\$\$.*?\$\$|\$.*?\$", re.DOTALL)
@@ -106,13 +105,6 @@ def lines(source: str) -> int:
     """The number of lines that are neither blank nor a comment."""
     stripped = map(str.strip, source.splitlines())
     return sum(bool(line) and not line.startswith("#") for line in stripped)
-
-
-@cache
-def called(source: str) -> list[str]:
-    """The functions that a cell calls, once for each call."""
-    nodes = ast.walk(ast.parse(source))
-    return [ast.unparse(node.func) for node in nodes if isinstance(node, ast.Call)]
 
 
 def explorer_calls(source: str) -> list[ast.Call]:

@@ -5,6 +5,7 @@ nbval alone compares text exactly, which differs between machines.
 
 import re
 from collections import defaultdict
+from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
@@ -65,22 +66,31 @@ def texts(outputs: list[Any]) -> dict[str, list[str]]:
     return by_kind
 
 
+def text_changes(
+    old: dict[str, list[str]],
+    new: dict[str, list[str]],
+    compare: Callable[[str, str], list[str]] = drift,
+) -> list[str]:
+    """A line for each difference of two cells' texts, which come by kind."""
+    lines = []
+    for kind in sorted(old.keys() | new.keys()):
+        before, after = old.get(kind, []), new.get(kind, [])
+        if len(before) == len(after):
+            pairs = zip(before, after, strict=True)
+            lines += [f"{kind}: {line}" for pair in pairs for line in compare(*pair)]
+        else:
+            count = f"the notebook has {len(before)} outputs, this run gave {len(after)}"
+            lines.append(f"{kind}: {count}")
+            lines += [f"    in the notebook: {text}" for text in before]
+            lines += [f"    in this run:     {text}" for text in after]
+    return lines
+
+
 def compare_outputs(cell: Any, test: list[Any], ref: list[Any], skip_compare: Any = None) -> bool:
     """Replace nbval's comparison of one cell, and write the differences into its report.
 
     Answers that the learners' notebook withholds are not compared; those with solutions are.
     """
-    fresh, reference = texts(test), texts(ref)
-    cell.comparison_traceback = report = []
-    if is_withheld(ref):
-        return True
-    for kind in sorted(fresh.keys() | reference.keys()):
-        old, new = reference.get(kind, []), fresh.get(kind, [])
-        if len(old) != len(new):
-            report.append(f"{kind}: the notebook has {len(old)} outputs, this run gave {len(new)}")
-            report += [f"    in the notebook: {text}" for text in old]
-            report += [f"    in this run:     {text}" for text in new]
-        else:
-            pairs = zip(old, new, strict=True)
-            report += [f"{kind}: {line}" for pair in pairs for line in drift(*pair)]
+    report = [] if is_withheld(ref) else text_changes(texts(ref), texts(test))
+    cell.comparison_traceback = report
     return not report

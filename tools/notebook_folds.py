@@ -5,6 +5,7 @@ JupyterLab and Colab each have their own way to fold a cell's source; the site g
 
 import ast
 from collections.abc import Iterable, Sequence
+from functools import cache
 
 from nbformat import NotebookNode
 from nbformat.v4 import new_output
@@ -42,10 +43,11 @@ def sealed(sources: Sequence[str]) -> set[int]:
     questions: dict[str, int] = {}  # variable → index of the cell that asks
     waiting: set[int] = set()
     for index, source in enumerate(sources):
-        tree = ast.parse(source)
-        for name in _answered(tree) & questions.keys():
-            waiting |= set(range(questions[name] + 1, index + 1))
-        questions |= dict.fromkeys(_questions(tree), index)
+        for call in called(source):
+            name, _, method = call.rpartition(".")
+            if method in ANSWERS and name in questions:
+                waiting |= set(range(questions[name] + 1, index + 1))
+        questions |= dict.fromkeys(_questions(source), index)
     return waiting
 
 
@@ -61,23 +63,18 @@ def is_withheld(outputs: Sequence[NotebookNode]) -> bool:
     return [output.get("data", {}).get("text/plain") for output in outputs] == [WAITING]
 
 
-def _answered(tree: ast.AST) -> set[str]:
-    """The variables whose questions a cell answers."""
-    calls = [node.func for node in ast.walk(tree) if isinstance(node, ast.Call)]
-    return {
-        call.value.id
-        for call in calls
-        if isinstance(call, ast.Attribute)
-        and call.attr in ANSWERS
-        and isinstance(call.value, ast.Name)
-    }
+@cache
+def called(source: str) -> list[str]:
+    """The functions that a cell calls, once for each call."""
+    nodes = ast.walk(ast.parse(source))
+    return [ast.unparse(node.func) for node in nodes if isinstance(node, ast.Call)]
 
 
-def _questions(tree: ast.AST) -> list[str]:
+def _questions(source: str) -> list[str]:
     """The variables to which a cell assigns a question."""
     return [
         target.id
-        for node in ast.walk(tree)
+        for node in ast.walk(ast.parse(source))
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call)
         if ast.unparse(node.value.func).rpartition(".")[2] in QUESTIONS
         for target in node.targets

@@ -6,18 +6,13 @@ import tempfile
 from pathlib import Path
 
 import nbformat
+from nbconvert.filters import strip_ansi
 from nbformat import NotebookNode
 
 SIZE_LIMIT = 400_000  # bytes of one notebook file
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
-ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 # A tqdm bar as text: "30%|██   | 3/10 [00:00<00:01, 9.1it/s]"; without total "3it [00:00, 9.1it/s]"
 PROGRESS = re.compile(r"\d%\||\[(?:\d+:)?\d\d:\d\d[<,]")
-
-
-def plain(text: str) -> str:
-    """The text without terminal colours."""
-    return ANSI.sub("", text)
 
 
 def is_progress(output: NotebookNode) -> bool:
@@ -27,7 +22,7 @@ def is_progress(output: NotebookNode) -> bool:
 
 def warnings_in(text: str) -> str:
     """The text of stderr without progress bars."""
-    lines = (plain(line).strip() for line in re.split(r"[\r\n]", text))
+    lines = (strip_ansi(line).strip() for line in re.split(r"[\r\n]", text))
     return "\n".join(line for line in lines if line and not PROGRESS.search(line))
 
 

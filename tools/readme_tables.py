@@ -6,7 +6,6 @@ a number is typed.
 
 from __future__ import annotations
 
-import csv
 import re
 from collections import Counter
 from collections.abc import Callable
@@ -19,6 +18,7 @@ import pandas as pd
 from notebook_source import Project, badge, is_closer, lesson_name, read_lesson
 
 from course_lab import chooser
+from course_lab.recorded_claims import read_claims
 from course_utils import results
 from course_utils.texts import data
 
@@ -141,9 +141,9 @@ def stream(losses: pd.DataFrame, trained: int) -> tuple[Best, Best]:
     return _best(losses, trained, names), _best(losses, trained, plain)
 
 
-def findings(root: Path) -> str:
+def findings() -> str:
     """What the course has found: sentences with their numbers, and where those come from."""
-    rows = [*_of_lengths(), *_of_other_sizes(), *_of_a_published_model(), _of_claims(root)]
+    rows = [*_of_lengths(), *_of_other_sizes(), *_of_a_published_model(), _of_claims()]
     return "".join(f"- {sentence} ({source})\n" for sentence, source in rows)
 
 
@@ -235,9 +235,8 @@ def _of_a_published_model() -> list[tuple[str, str]]:
     ]
 
 
-def _of_claims(root: Path) -> tuple[str, str]:
-    with (root / "data" / "claims.csv").open(encoding="utf-8", newline="") as file:
-        verdicts = Counter(row["verdict"] for row in csv.DictReader(file))
+def _of_claims() -> tuple[str, str]:
+    verdicts = Counter(claim["verdict"] for claim in read_claims())
     sentence = (
         f"Of {verdicts.total()} claims about positional encodings {verdicts['false']} "
         f"are false, {verdicts['true']} true, {verdicts['depends']} depend on a choice."
@@ -251,7 +250,7 @@ def fill(text: str, project: Project, paths: list[Path]) -> str:
         "install": lambda: install(project),
         "lessons": lambda: lessons(project, paths),
         "which": which_one,
-        "findings": lambda: findings(project.root),
+        "findings": findings,
     }
 
     def renewed(block: re.Match[str]) -> str:

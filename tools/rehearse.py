@@ -22,7 +22,7 @@ from build_notebooks import choose, kernel_environment, run_cells
 from claims_table import claims_in
 from lesson_models import has_tag, lacking
 from nbformat import NotebookNode
-from notebook_comparison import NUMBER, drift, texts
+from notebook_comparison import NUMBER, drift, text_changes, texts
 from notebook_outputs import clean
 from notebook_source import BuildError, find_lessons, lesson_name
 
@@ -96,27 +96,13 @@ def compare(reference: NotebookNode, fresh: NotebookNode, moved: bool) -> Outcom
         old_texts, new_texts = texts(old.outputs), texts(clean(new.outputs))
         old_claims, new_claims = claims_in(old), claims_in(new)
         outcome.compared += sum(map(len, old_texts.values())) + len(old_claims)
-        changes = text_changes(old_texts, new_texts, moved)
+        changes = text_changes(old_texts, new_texts, words_changed if moved else drift)
         for before, after in zip(old_claims, new_claims, strict=False):
             if (before.verdict, before.cases) != (after.verdict, after.cases):
                 changes.append(f"{before.id}: the verdict or one of its cases changed")
         if changes:
             outcome.changes.append("\n".join([f"cell {old.id}:", *changes]))
     return outcome
-
-
-def text_changes(old: dict[str, list[str]], new: dict[str, list[str]], moved: bool) -> list[str]:
-    """The changes in a cell's texts, which come by kind."""
-    compare_pair = words_changed if moved else drift
-    changes = []
-    for kind in sorted(old.keys() | new.keys()):
-        before, after = old.get(kind, []), new.get(kind, [])
-        if len(before) != len(after):
-            changes.append(f"{len(before)} outputs of {kind} are now {len(after)}")
-            continue
-        for reference, fresh in zip(before, after, strict=True):
-            changes += compare_pair(reference, fresh)
-    return changes
 
 
 def rehearse(root: Path, lesson: Path, way: Way) -> Outcome:

@@ -5,7 +5,7 @@ import importlib
 from collections.abc import Iterable, Sequence
 
 from nbformat import NotebookNode
-from notebook_budget import called
+from notebook_folds import called
 from site_html import escaped, folded, tag
 
 from course_lab.checks import Check

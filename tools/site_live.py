@@ -7,6 +7,7 @@ weights are a file of ``data``, as it is.
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -58,20 +59,17 @@ def inserted(cells: Sequence[NotebookNode], lesson: str) -> list[NotebookNode]:
     place = PLACES.get(lesson)
     if place is None:
         return list(cells)
-    candidates = [
-        n
-        for n, cell in enumerate(cells)
-        if cell.cell_type == "markdown"
-        and any(paragraph.startswith(place.before) for paragraph in cell.source.split("\n\n"))
-    ]
-    if len(candidates) != 1 or cells[candidates[0]].source.count(place.before) != 1:
+    start = re.compile(rf"(?:\A|(?<=\n\n)){re.escape(place.before)}")
+    texts = [cell.source if cell.cell_type == "markdown" else "" for cell in cells]
+    positions = [(n, match.start()) for n, t in enumerate(texts) for match in start.finditer(t)]
+    if len(positions) != 1:
         raise BuildError(
             f"{lesson} has not one paragraph that starts with {place.before!r}, before which "
             f"{place.name} stands; PLACES in tools/site_live.py can name another"
         )
-    here = candidates[0]
-    before, after = cells[here].source.split(place.before)
-    sources = (before, block(place.name, "../" * lesson.count("/")), place.before + after)
+    here, cut = positions[0]
+    model = block(place.name, "../" * lesson.count("/"))
+    sources = (texts[here][:cut], model, texts[here][cut:])
     new = [
         new_markdown_cell(source.strip(), id=f"{cells[here].id}-{n}")
         for n, source in enumerate(sources)
