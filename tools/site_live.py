@@ -61,7 +61,9 @@ def inserted(cells: Sequence[NotebookNode], lesson: str) -> list[NotebookNode]:
         return list(cells)
     start = re.compile(rf"(?:\A|(?<=\n\n)){re.escape(place.before)}")
     texts = [cell.source if cell.cell_type == "markdown" else "" for cell in cells]
-    positions = [(n, match.start()) for n, t in enumerate(texts) for match in start.finditer(t)]
+    positions = [
+        (n, match.start()) for n, source in enumerate(texts) for match in start.finditer(source)
+    ]
     if len(positions) != 1:
         raise BuildError(
             f"{lesson} has not one paragraph that starts with {place.before!r}, before which "
