@@ -56,19 +56,16 @@ class PositionalEncoding(nn.Module):
     Attributes:
         shared: True if one instance serves all layers, as in the paper; else each has its own.
         every_layer: True if door 1 is passed again before every layer's attention.
-        causal: True if it is only right where keys after the query are hidden; attention
-            without a causal mask refuses it.
+        causal: True if keys after the query must be hidden: attention that sees them refuses it.
         whole: True if positions must be whole numbers; doors 2 to 4 then get them as integers.
         offsets_only: True if attention stays the same when all positions move together.
-        static_keys: True if door 2 may turn a key once, when it is read: the result depends on the
-            key and its position alone. A cache then keeps it turned; else all keys pass door 2 at
-            every step. It makes no difference where door 2 is shut.
+        static_keys: True if door 2 turns a key by the key and its position alone. A cache then
+            keeps it turned; else all keys pass door 2 at every step.
         learning_rates: by name of a parameter, the factor on its rate where the course trains.
         look: how its curve is drawn; an encoding of one's own may do without and gets one by name.
         examples: options that tests try beside the defaults.
-        adjustable: options that may be set on an encoding that is made already, as
-            ``encoding.base = 77.0``, each with a value to try; the others decide on shapes or on
-            what parameters start from.
+        adjustable: options that may be set later, as ``encoding.base = 77.0``, each with a value
+            to try; the others decide on shapes or on what parameters start from.
     """
 
     shared: bool = True

@@ -76,10 +76,9 @@ def convert_layout(
     Returns a copy in the shape of ``weight``. Raises ValueError if ``n_heads`` does not divide its
     rows, or as :func:`rotated_width`.
     """
-    if validation.floating("weight", weight, "(d_model, …)").ndim == 0:
-        raise ValueError(
-            f"weight must have shape (d_model, …), got a single number {weight.item()}"
-        )
+    shape = "(d_model, …)"
+    if validation.floating("weight", weight, shape).ndim == 0:
+        raise ValueError(f"weight must have shape {shape}, got a single number {weight.item()}")
     d_head = validation.heads(len(weight), n_heads)
     width = rotated_width(d_head, fraction)
     order = torch.cat([layout_order(width, source, target), torch.arange(width, d_head)])

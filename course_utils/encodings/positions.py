@@ -32,9 +32,8 @@ class Places:
     Attributes:
         q, k: the positions, int64 or at least float32, so that differences neither wrap nor round.
         q_len, k_len: how many there are.
-        ascending: whether each query stands after the query before it and after all keys that
-            are no query. Then all keys that stand after a query come behind its own key, and can
-            be cut off.
+        ascending: whether each query stands after the one before it and after all keys that are no
+            query. Then all keys that stand after it come behind its own key, and can be cut off.
         consecutive: whether positions count up by one, so that each diagonal has one offset.
         kept: what encodings have kept for this pass.
 

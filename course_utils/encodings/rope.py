@@ -57,11 +57,10 @@ def rope_angles(positions: Positions, frequencies: Float[Tensor, "*texts pairs"]
     ``frequencies`` are (pairs,), or (batch, pairs) where texts turn by their own.
     """
     row = validation.positions("positions", positions, batches=True)
-    theta = _precise("frequencies", frequencies, "(pairs,) or (batch, pairs)")
+    shape = "(pairs,) or (batch, pairs)"
+    theta = _precise("frequencies", frequencies, shape)
     if theta.ndim not in (1, 2):
-        raise ValueError(
-            f"frequencies must be (pairs,) or (batch, pairs), got {tuple(theta.shape)}"
-        )
+        raise ValueError(f"frequencies must be {shape}, got {tuple(theta.shape)}")
     dtype = angle_dtype(row.device)
     return row.to(dtype)[..., None] * theta.to(row.device, dtype)[..., None, :]
 
