@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from course_utils import validation
+from course_utils.encodings.base import Positions
 
 IGNORED_TARGET = -100  # of a token without a question; cross_entropy leaves it out
 
@@ -49,10 +50,10 @@ def loss(model: nn.Module, examples: Examples) -> Tensor:
     return F.cross_entropy(logits, examples.targets.flatten(), ignore_index=IGNORED_TARGET)
 
 
-def accuracy(model: nn.Module, examples: Examples) -> float:
+def accuracy(model: nn.Module, examples: Examples, positions: Positions | None = None) -> float:
     """Share of right answers among the tokens that have a target, between 0 and 1."""
     with torch.no_grad():
-        answers = model(examples.tokens).argmax(-1)
+        answers = model(examples.tokens, positions).argmax(-1)
     has_target = examples.targets != IGNORED_TARGET
     return float((answers == examples.targets)[has_target].float().mean())
 
