@@ -75,22 +75,19 @@ def _multiple(name: str, value: Any, unit: int, what: str) -> int:
 
 def heads(d_model: Any, n_heads: Any) -> int:
     """Return the width of one head, or raise unless ``n_heads`` divides ``d_model``."""
-    width, count = integer("d_model", d_model), integer("n_heads", n_heads)
-    if width % count:
-        divisors = [n for n in range(1, width + 1) if width % n == 0]
-        raise ValueError(
-            f"n_heads must divide d_model, got n_heads {count} and d_model {width}; "
-            f"valid n_heads: {', '.join(map(str, divisors))}"
-        )
-    return width // count
+    width = integer("d_model", d_model)
+    return width // divisor("n_heads", n_heads, "d_model", width)
 
 
 def divisor(name: str, value: Any, of_name: str, of: int) -> int:
     """Return ``value``, or raise unless it is a whole number that divides another one."""
-    if of % integer(name, value):
+    count = integer(name, value)
+    if of % count:
         valid = ", ".join(str(n) for n in range(1, of + 1) if of % n == 0)
-        raise ValueError(f"{name} must divide {of_name}, {of}, got {value}; valid: {valid}")
-    return int(value)
+        raise ValueError(
+            f"{name} must divide {of_name}, got {name} {count} and {of_name} {of}; valid: {valid}"
+        )
+    return count
 
 
 def boolean(name: str, value: Any) -> bool:

@@ -246,8 +246,6 @@ class MultiHeadAttention(nn.Module):
         layout = "batch seq (heads d_head) -> batch heads seq d_head"
         return rearrange(x, layout, d_head=self.d_head)
 
-    # Checks
-
     def _check(self, x: Tensor, cache: KVCache | None) -> None:
         shape = f"(batch, seq, {self.d_model})"
         x = validation.floating("x", x, shape, ndim=3)

@@ -27,13 +27,9 @@ Length = float | Tensor | None
 
 
 class Scaling(ABC):
-    """What RoPE turns by once the context is longer than in training.
+    """What RoPE turns by once the context is longer than in training."""
 
-    Attributes:
-        needs_length: True if the frequencies depend on the current length.
-    """
-
-    needs_length: ClassVar[bool] = False
+    needs_length: ClassVar[bool] = False  # True if the frequencies depend on the current length
     shortest: ClassVar[int] = 1  # that L may be
     factor: float
 
@@ -44,16 +40,12 @@ class Scaling(ABC):
 
     @abstractmethod
     def frequencies(self, plain: Pairs, base: float, length: Length = None) -> Scaled:
-        """The scaled frequencies, and the attention factor.
+        """The scaled frequencies, and the attention factor: on cos and sin, so squared on scores.
 
         Args:
             plain: unscaled frequencies θ_m, radians per position.
             base: what they were made from.
             length: how many positions are in use; None for no more than in training.
-
-        Returns:
-            The frequencies, and the factor that multiplies both cos and sin, so that the scores
-            grow by its square.
         """
 
 

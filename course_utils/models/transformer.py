@@ -3,7 +3,7 @@
 import copy
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, cast, overload
 
 import torch
 from jaxtyping import Bool, Float, Integer
@@ -174,6 +174,25 @@ class TinyTransformer(Stack):
         self.head = nn.Linear(d_model, vocab_size, bias=False)
         self.head.weight = self.embedding.weight
 
+    @overload
+    def forward(
+        self,
+        tokens: Tokens,
+        positions: Positions | None = None,
+        cache: Sequence[KVCache] | None = None,
+        need_weights: Literal[False] = False,
+        attention_mask: Mask | None = None,
+    ) -> Logits: ...
+    @overload
+    def forward(
+        self,
+        tokens: Tokens,
+        positions: Positions | None = None,
+        cache: Sequence[KVCache] | None = None,
+        *,
+        need_weights: Literal[True],
+        attention_mask: Mask | None = None,
+    ) -> tuple[Logits, tuple[Weights, ...]]: ...
     def forward(
         self,
         tokens: Tokens,
