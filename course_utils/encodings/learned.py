@@ -71,7 +71,7 @@ class Table(PositionalEncoding):
             row = row.to(angle_dtype(row.device))
             # Multiplied before it is divided, so that 2·max_len − 1 positions hit rows exactly.
             row = row * last / row.amax(-1, keepdim=True).clamp(min=max(last, 1))
-        below = row.floor().long()
+        below = (row.floor() if interpolate else row).long()
         if self.beyond == "clamp":
             below = below.clamp(max=last)
         below = validation.inside(below, self.max_len, f"positions must be from 0 to {last}")
