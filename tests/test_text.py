@@ -1,21 +1,16 @@
 """Real text: split without loss or leak, drawn and cut as it stands, read as the model reads."""
 
-import sys
-from pathlib import Path
-
 import pytest
 import torch
 from bad_calls import bad_calls
 from hypothesis import given
 from hypothesis import strategies as st
 
+from course_experiments.extract_documentation import without_repetitions
 from course_utils.measures import trained_models
 from course_utils.models import TinyTransformer
 from course_utils.models.training import fit
 from course_utils.texts import tasks, text
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tools"))
-import extract_documentation as tool  # noqa: E402
 
 
 def seeded(seed=0):
@@ -35,7 +30,7 @@ def test_no_paragraph_of_the_shipped_text_comes_twice():
 
 
 def test_the_tool_keeps_each_paragraph_where_it_comes_first():
-    assert tool.without_repetitions(["one\n\ntwo  words", "two words\n\n\n\nthree", ""]) == (
+    assert without_repetitions(["one\n\ntwo  words", "two words\n\n\n\nthree", ""]) == (
         "one\n\ntwo  words\n\nthree\n"
     )
 

@@ -1,6 +1,6 @@
 """Extract data/documentation.txt, the course's text to read, from the Python that runs this.
 
-    python tools/extract_documentation.py
+    python -m course_experiments.extract_documentation
 
 ``pydoc_data.topics`` holds chapters of Python's language reference, which change with Python's
 version, so the course ships one version. Paragraphs in several chapters are kept once, lest a model
@@ -13,7 +13,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from pydoc_data.topics import topics
 
-from extract_position_table import DATA, record
+from course_experiments.publish_results import record
+from course_utils.texts import data
 
 
 def without_repetitions(chapters: Iterable[str]) -> str:
@@ -27,8 +28,9 @@ def without_repetitions(chapters: Iterable[str]) -> str:
     return "\n\n".join(kept.values()) + "\n"
 
 
-def extract(data: Path = DATA) -> Path:
-    target = data / "documentation.txt"
+def extract(folder: Path = data.CLONE) -> Path:
+    """Write the text into the folder and return its path."""
+    target = folder / "documentation.txt"
     target.write_bytes(without_repetitions(topics[name] for name in sorted(topics)).encode())
     record(target)
     return target
