@@ -65,7 +65,13 @@ def figures():
 
 
 @pytest.fixture
-def shown(monkeypatch):
+def shown_metadata():
+    """The metadata of each bundle in ``shown``."""
+    return []
+
+
+@pytest.fixture
+def shown(monkeypatch, shown_metadata):
     """The mime bundles that calls display during a test, in order."""
     import IPython.display
 
@@ -74,6 +80,7 @@ def shown(monkeypatch):
     def display(bundle, raw, metadata=None):
         assert raw, "a bundle is displayed as it is, not by its repr"
         bundles.append(bundle)
+        shown_metadata.append(metadata)
 
     monkeypatch.setattr(IPython.display, "display", display)
     return bundles

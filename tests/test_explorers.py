@@ -20,29 +20,14 @@ from course_utils.texts import data
 EVERY = pytest.mark.parametrize("explorer", explorers.ALL.values(), ids=explorers.ALL)
 
 
-@pytest.fixture
-def bundles(monkeypatch):
-    """The bundles that are displayed, with their metadata, in order."""
-    import IPython.display
-
-    displayed = []
-
-    def display(bundle, metadata, raw):
-        assert raw, "a bundle is displayed as it is, not by its repr"
-        displayed.append((bundle, metadata))
-
-    monkeypatch.setattr(IPython.display, "display", display)
-    return displayed
-
-
 # -------------------------------------------------------------------------------- how it is shown
 
 
-def test_an_explorer_is_a_widget_and_a_text_for_readers_without_it(bundles):
+def test_an_explorer_is_a_widget_and_a_text_for_readers_without_it(shown, shown_metadata):
     explorers.frequencies()
-    ((bundle, metadata),) = bundles
+    (bundle,) = shown
     assert bundle.keys() == {WIDGET_VIEW, "text/plain"}
-    assert metadata == {}
+    assert shown_metadata == [{}]
     assert bundle["text/plain"] == (
         "Explorer: the sinusoidal table. The table as colours, one pair of its columns as waves, "
         "and the wavelength of every pair. Controls: base: 10,000; width: 64; length: 128; pair: 4."
@@ -50,12 +35,12 @@ def test_an_explorer_is_a_widget_and_a_text_for_readers_without_it(bundles):
     )
 
 
-def test_the_widget_renders_the_module_from_where_it_was_told_to_start(bundles):
+def test_the_widget_renders_the_module_from_where_it_was_told_to_start(shown):
     explorers.frequencies(base=500_000, pair=0)
-    widget = instances[bundles[0][0][WIDGET_VIEW]["model_id"]]
+    widget = instances[shown[0][WIDGET_VIEW]["model_id"]]
     assert widget._esm == explorers.frequencies.module
     assert widget.start == {"base": 500_000, "pair": 0}
-    assert "base: 500,000; width: 64; length: 128; pair: 0" in bundles[0][0]["text/plain"]
+    assert "base: 500,000; width: 64; length: 128; pair: 0" in shown[0]["text/plain"]
 
 
 @pytest.mark.parametrize(
@@ -74,7 +59,8 @@ def test_a_start_that_a_control_cannot_have_is_explained(start, error, message):
         explorers.frequencies(**start)
 
 
-def test_colab_is_told_once_to_allow_such_widgets(monkeypatch, bundles):
+@pytest.mark.usefixtures("shown")
+def test_colab_is_told_once_to_allow_such_widgets(monkeypatch, shown_metadata):
     calls = []
     output: Any = ModuleType("google.colab.output")
     output.enable_custom_widget_manager = lambda: calls.append(1)
@@ -83,7 +69,7 @@ def test_colab_is_told_once_to_allow_such_widgets(monkeypatch, bundles):
     explorers.frequencies()
     explorers.turned_pair()
     assert calls == [1]
-    assert bundles[0][1][WIDGET_VIEW]["colab"]["custom_widget_manager"]["url"] == "manager.js"
+    assert shown_metadata[0][WIDGET_VIEW]["colab"]["custom_widget_manager"]["url"] == "manager.js"
 
 
 @EVERY
@@ -165,15 +151,11 @@ def moved(explorer):
             yield {name: not control.start}
 
 
-def test_a_start_between_two_steps_gets_a_step_of_its_own():
-    (view,) = look(explorers.frequencies, [{"base": 123.4}])
-    assert view["state"]["base"] == 123.4
-
-
-def test_a_pair_past_the_last_is_the_last():
-    (view,) = look(explorers.frequencies, [{"d_model": 8, "pair": 31}])
-    assert view["state"]["pair"] == 3
-    assert view["sentence"].startswith("Pair 3 takes")
+def test_a_start_between_two_steps_gets_a_step_of_its_own_and_a_pair_past_the_last_is_the_last():
+    between, past = look(explorers.frequencies, [{"base": 123.4}, {"d_model": 8, "pair": 31}])
+    assert between["state"]["base"] == 123.4
+    assert past["state"]["pair"] == 3
+    assert past["sentence"].startswith("Pair 3 takes")
 
 
 # --------------------------------------------------------------------------------- what it says

@@ -71,22 +71,14 @@ def test_no_two_encodings_share_a_colour_or_a_marker():
 )
 def test_any_two_encodings_differ_in_colour_as_each_eye_sees_it(sight, apart):
     points = {name: seen(look.colour, sight) for name, look in look_of().items()}
-    gaps = {
-        pair: float(np.linalg.norm(points[pair[0]] - points[pair[1]]))
-        for pair in itertools.combinations(NAMES, 2)
-    }
-    assert {pair: gap for pair, gap in gaps.items() if gap < apart} == {}
+    for first, second in itertools.combinations(NAMES, 2):
+        assert np.linalg.norm(points[first] - points[second]) >= apart, (first, second)
 
 
 def test_any_two_encodings_differ_in_grey_by_lightness_or_dash():
-    look = look_of()
-    alike = [
-        pair
-        for pair in itertools.combinations(look, 2)
-        if look[pair[0]].dash == look[pair[1]].dash
-        and abs(seen(look[pair[0]].colour)[0] - seen(look[pair[1]].colour)[0]) < 0.09
-    ]
-    assert alike == []
+    for (name, look), (other, beside) in itertools.combinations(look_of().items(), 2):
+        gap = abs(seen(look.colour)[0] - seen(beside.colour)[0])
+        assert look.dash != beside.dash or gap >= 0.09, (name, other)
 
 
 def test_every_encoding_stands_out_from_white():
@@ -144,6 +136,7 @@ def test_twelve_encodings_of_ones_own_look_different_from_all_others_and_stay_so
         look.colour for look in look_of().values()
     )
     assert look_of(names) == {name: every[name] for name in names}
+    assert plots.identity("mine 12"), "a thirteenth still gets a look"
 
 
 def test_an_encoding_of_ones_own_looks_the_same_in_each_run(monkeypatch):
@@ -153,11 +146,6 @@ def test_an_encoding_of_ones_own_looks_the_same_in_each_run(monkeypatch):
         look_of(before)
         runs.append(plots.identity("window"))
     assert len(set(runs)) == 1
-
-
-@pytest.mark.usefixtures("nobody")
-def test_a_thirteenth_encoding_of_ones_own_still_gets_a_look():
-    assert all(plots.identity(f"mine {n}") for n in range(13))
 
 
 @pytest.mark.usefixtures("nobody")
@@ -195,11 +183,17 @@ def test_an_encoding_has_its_look_whatever_stands_beside_it(names):
             assert (line.get_color(), line.get_marker()) == (look.colour, look.marker)
 
 
-def test_means_over_seeds_have_the_same_look_as_plain_curves():
-    at = pd.MultiIndex.from_product([["alibi", "t5"], [64, 32]], names=["encoding", "read"])
+def drawn_means(names, **options):
+    """Axes with the curves of means over seeds of these encodings, each at two lengths."""
+    at = pd.MultiIndex.from_product([sorted(names), [64, 32]], names=["encoding", "read"])
     summary = pd.DataFrame({"mean": 1.0, "margin": 0.1}, index=at)
     ax = Figure().subplots()
-    plots.seed_curves(ax, summary, ["t5", "alibi"])
+    plots.seed_curves(ax, summary, names, **options)
+    return ax
+
+
+def test_means_over_seeds_have_the_same_look_as_plain_curves():
+    ax = drawn_means(["t5", "alibi"])
     for bars, name in zip(ax.containers, ("t5", "alibi"), strict=True):
         line, look = bars[0], plots.identity(name)
         assert (line.get_color(), line.get_marker()) == (look.colour, look.marker)
@@ -288,11 +282,8 @@ def test_a_name_stands_at_the_height_of_its_curve_where_there_is_room():
 
 def test_many_means_over_seeds_are_named_at_their_ends():
     names = list("abcdef")
-    at = pd.MultiIndex.from_product([names, [64, 32]], names=["encoding", "read"])
-    summary = pd.DataFrame({"mean": 1.0, "margin": 0.1}, index=at)
     for legend, written in ((True, names), (False, [])):
-        ax = Figure().subplots()
-        plots.seed_curves(ax, summary, names, legend=legend)
+        ax = drawn_means(names, legend=legend)
         assert [text.get_text() for text in ax.texts] == written
         assert ax.get_legend() is None
 

@@ -115,18 +115,8 @@ def test_zero_is_white_in_a_heatmap_of_both_signs_and_in_one_of_zeros(numbers):
     assert middle == to_hex(plt.get_cmap(style.DIVERGING)([0.5])[0])
 
 
-def test_an_unsigned_heatmap_starts_at_zero():
-    image = plots.heatmap(plt.gca(), torch.tensor([[1.0, 3.0]]), signed=False)
-    assert image.get_clim() == (0, 3)
-    assert image.get_cmap().name == style.SEQUENTIAL
-
-
-def test_a_limit_fixes_the_last_colour():
-    assert plots.heatmap(plt.gca(), TABLE, limit=5.0).get_clim() == (-5, 5)
-
-
-def test_a_heatmap_shows_the_matrix_with_row_zero_on_top():
-    image = plots.heatmap(plt.gca(), TABLE)
+def test_a_heatmap_shows_a_learned_table_as_it_is_with_row_zero_on_top():
+    image = plots.heatmap(plt.gca(), torch.nn.Parameter(TABLE))
     assert torch.equal(torch.from_numpy(np.asarray(image.get_array())), TABLE)
     assert plt.gca().yaxis_inverted()
 
@@ -139,31 +129,25 @@ def test_a_heatmap_takes_any_numbers(dtype):
 
 
 @pytest.mark.parametrize(
-    ("numbers", "bounds", "colours"),
+    ("numbers", "options", "bounds", "colours"),
     [
-        ([[1.0, 3.0]], (0, 3), style.SEQUENTIAL),
-        ([[-1.0, -3.0]], (-3, 0), f"{style.SEQUENTIAL}_r"),
-        ([[0.0, -3.0]], (-3, 0), f"{style.SEQUENTIAL}_r"),
-        ([[-1.0, 3.0]], (-3, 3), style.DIVERGING),
+        ([1.0, 3.0], {}, (0, 3), style.SEQUENTIAL),
+        ([-1.0, -3.0], {}, (-3, 0), f"{style.SEQUENTIAL}_r"),
+        ([0.0, -3.0], {}, (-3, 0), f"{style.SEQUENTIAL}_r"),
+        ([-1.0, 3.0], {}, (-3, 3), style.DIVERGING),
+        ([1.0, 3.0], {"signed": False}, (0, 3), style.SEQUENTIAL),
+        ([-1.0, 0.0], {"signed": False, "limit": 6}, (-6, 0), f"{style.SEQUENTIAL}_r"),
+        # Heatmaps that share a limit share a map.
+        ([1.0, 2.0], {"limit": 3}, (-3, 3), style.DIVERGING),
+        ([-1.0, 2.0], {"limit": 3}, (-3, 3), style.DIVERGING),
     ],
 )
-def test_numbers_of_one_sign_take_a_sequential_map_that_starts_at_zero(numbers, bounds, colours):
-    image = plots.heatmap(plt.gca(), torch.tensor(numbers))
+def test_numbers_of_one_sign_take_a_sequential_map_that_starts_at_zero(
+    numbers, options, bounds, colours
+):
+    image = plots.heatmap(plt.gca(), torch.tensor([numbers]), **options)
     assert image.get_clim() == bounds
     assert image.get_cmap().name == colours
-
-
-def test_heatmaps_that_share_a_limit_share_a_map():
-    first, second = (
-        plots.heatmap(plt.gca(), torch.tensor([row]), limit=3) for row in ([1.0, 2.0], [-1.0, 2.0])
-    )
-    assert first.get_clim() == second.get_clim() == (-3, 3)
-    assert first.get_cmap().name == second.get_cmap().name
-
-
-def test_an_unsigned_heatmap_of_prices_goes_down_from_zero_to_its_limit():
-    image = plots.heatmap(plt.gca(), torch.tensor([[-1.0, 0.0]]), signed=False, limit=6)
-    assert image.get_clim() == (-6, 0)
 
 
 # Masked cells
@@ -183,22 +167,18 @@ def test_the_zeros_of_a_causal_mask_are_hatched_and_carry_no_number():
 
 
 @pytest.mark.parametrize(
-    "weights",
+    ("weights", "signed"),
     [
-        WEIGHTS,  # a weight above the diagonal
-        torch.eye(3),  # zeros below it too: a head that looks at itself, mask or not
-        BELOW[:, :2],
-        torch.ones(1, 1),
-        torch.zeros(3, 3),
+        (WEIGHTS, False),  # a weight above the diagonal
+        (torch.eye(3), False),  # zeros below it too: a head that looks at itself, mask or not
+        (BELOW[:, :2], False),
+        (torch.ones(1, 1), False),
+        (torch.zeros(3, 3), False),
+        (BELOW - 2 * torch.eye(3), True),  # signed scores
     ],
 )
-def test_zeros_that_are_no_causal_mask_are_drawn_as_zeros(weights):
-    plots.heatmap(plt.gca(), weights, signed=False)
-    assert not np.any(masked(plt.gca()))
-
-
-def test_zeros_above_the_diagonal_of_signed_scores_are_scores():
-    plots.heatmap(plt.gca(), BELOW - 2 * torch.eye(3), signed=True)
+def test_zeros_that_are_no_causal_mask_are_drawn_as_zeros(weights, signed):
+    plots.heatmap(plt.gca(), weights, signed=signed)
     assert not np.any(masked(plt.gca()))
 
 
@@ -207,11 +187,8 @@ def test_scores_of_minus_infinity_are_masked_and_do_not_set_the_colours(signed):
     image = plots.heatmap(plt.gca(), torch.tensor([[-torch.inf, 2.0]]), signed=signed)
     assert masked(plt.gca()) == [[True, False]]
     assert image.get_clim()[1] == 2
-
-
-def test_masked_cells_show_the_hatched_ground():
-    image = plots.heatmap(plt.gca(), torch.tensor([[-torch.inf, 2.0]]))
-    assert image.to_rgba(np.ma.asarray(image.get_array()))[0, 0, 3] == 0
+    opacity = image.to_rgba(np.ma.asarray(image.get_array()))[0, 0, 3]
+    assert opacity == 0, "the hatched ground is hidden"
 
 
 @pytest.mark.parametrize("wrong", [torch.inf, torch.nan])
@@ -261,10 +238,6 @@ def test_a_colour_bar_does_not_come_out_in_bands():
         plots.heatmap(ax, sinusoidal_table(torch.arange(64), 64), signed=signed, unit="u")
     quick, small = plots.quick_png(fig), plots.png(fig)
     assert colour_gap(quick, small, np.max) <= 14 / 255
-
-
-def test_a_heatmap_takes_a_learned_table_as_it_is():
-    plots.heatmap(plt.gca(), torch.nn.Parameter(torch.randn(3, 3)))
 
 
 # Attention
@@ -321,19 +294,15 @@ def test_the_fingerprint_of_rounding_noise_stays_white():
 # Curves
 
 
-def test_curves_differ_in_dash_and_carry_their_names():
+def test_curves_differ_in_dash_and_carry_their_names_unless_told_otherwise():
     curves = {f"head {n}": torch.zeros(3) for n in range(8)}
     many, few = plt.figure().subplots(1, 2)
     plots.lines(many, curves, legend=False)
     plots.lines(few, CURVES)
     assert len({str(line._dash_pattern) for line in many.lines}) == 8
+    assert many.get_legend() is None
     legend = few.get_legend()
     assert legend is not None and [text.get_text() for text in legend.get_texts()] == ["one", "two"]
-
-
-def test_curves_can_go_without_a_legend():
-    plots.lines(plt.gca(), CURVES, legend=False)
-    assert plt.gca().get_legend() is None
 
 
 def test_curves_are_drawn_over_x_or_else_over_their_places():
@@ -430,13 +399,9 @@ def test_a_description_may_hold_signs_that_html_reserves(shown):
     assert 'i &lt; j &amp; "q" &gt; 2' in shown[1]["text/html"]
 
 
-def test_show_gives_the_picture_its_alternative_text(monkeypatch):
-    import IPython.display
-
-    metadata = []
-    monkeypatch.setattr(IPython.display, "display", lambda *a, **k: metadata.append(k))
+def test_show_gives_the_picture_its_alternative_text(shown, shown_metadata):
     plots.show(plt.figure(), "a line")
-    assert metadata[0]["metadata"] == {"image/png": {"alt": "a line"}}
+    assert shown_metadata[0] == {"image/png": {"alt": "a line"}}
 
 
 def test_show_closes_its_figure_and_no_other(shown):
@@ -480,21 +445,11 @@ def colour_gap(picture, other, of=np.mean):
 # Labels and style
 
 
-def test_without_a_chinese_font_a_label_is_its_pinyin(monkeypatch):
-    monkeypatch.setattr(chinese, "chinese_font", lambda: None)
-    assert chinese.label("猫", "māo") == "māo"
-    assert chinese.labels(["猫", "cat"], {"猫": "māo"}) == ["māo", "cat"]
-
-
-def test_with_a_chinese_font_a_label_keeps_its_glyphs(monkeypatch):
-    monkeypatch.setattr(chinese, "chinese_font", lambda: "Noto Sans CJK SC")
-    assert chinese.label("猫", "māo") == "猫"
-    assert chinese.labels(["猫", "cat"], {"猫": "māo"}) == ["猫", "cat"]
-
-
-@pytest.mark.parametrize("font", [None, "Noto Sans CJK SC"])
-def test_plain_words_and_words_without_pinyin_stay_as_they_are(monkeypatch, font):
+@pytest.mark.parametrize(("font", "label"), [(None, "māo"), ("Noto Sans CJK SC", "猫")])
+def test_only_chinese_with_pinyin_and_without_a_font_is_replaced(monkeypatch, font, label):
     monkeypatch.setattr(chinese, "chinese_font", lambda: font)
+    assert chinese.label("猫", "māo") == label
+    assert chinese.labels(["猫", "cat"], {"猫": "māo"}) == [label, "cat"]
     assert chinese.label("cat", "chat") == "cat"
     assert chinese.label("猫") == "猫"
     assert chinese.labels(["猫", "狗"], {"狗": "gǒu"})[0] == "猫"

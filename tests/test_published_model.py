@@ -29,6 +29,7 @@ from course_utils.texts import data
 
 CORPUS = bytes(torch.randint(97, 123, (1000,), generator=torch.Generator()).tolist())
 WIDE, NARROW, MLP, VOCAB, CONTEXT, BIN = 576, 192, 32, 128, 96, 16
+ROUNDED = Rounded(WIDE, 9, language_model.BASE)  # turns by the model's own base
 
 
 @functools.cache
@@ -107,28 +108,20 @@ def test_a_text_that_is_moved_has_the_loss_that_it_had_and_every_other_change_an
 
 
 @pytest.mark.parametrize(
-    ("way", "same"),
+    ("way", "change", "positions"),
     [
-        ("no position", lambda model: model.with_encoding(NoEncoding(WIDE, 9))),
-        ("no position", lambda model: model.with_encoding(scaling=StoppedPairs(0, 31))),
-        ("wrong layout", lambda model: model.with_encoding(Rotary(WIDE, 9, 1e5, "half"))),
-        ("base 10000", lambda model: model.with_encoding(Rotary(WIDE, 9, 1e4))),
+        ("no position", {"encoding": NoEncoding(WIDE, 9)}, None),
+        ("no position", {"scaling": StoppedPairs(0, 31)}, None),
+        ("wrong layout", {"encoding": Rotary(WIDE, 9, 1e5, "half")}, None),
+        ("base 10000", {"encoding": Rotary(WIDE, 9, 1e4)}, None),
+        ("positions / 4", {}, torch.arange(200) / 4),
+        ("moved by 5000, rounded", {"encoding": ROUNDED}, torch.arange(200) + 5000),
     ],
 )
-def test_a_change_is_what_its_name_says(way, same, model, tokens):
-    expected = float(same(model).loss(tokens).mean())
+def test_a_change_is_what_its_name_says(way, change, positions, model, tokens):
+    changed = model.with_encoding(**change) if change else model
+    expected = float(changed.loss(tokens, positions).mean())
     assert loss(model, tokens, way) == pytest.approx(expected, abs=2e-5)
-
-
-def test_rounded_positions_turn_by_the_models_own_base(model, tokens):
-    rounded = model.with_encoding(Rounded(WIDE, 9, language_model.BASE))
-    expected = float(rounded.loss(tokens, torch.arange(200) + 5000).mean())
-    assert loss(model, tokens, "moved by 5000, rounded") == pytest.approx(expected, abs=2e-5)
-
-
-def test_positions_by_four_are_quarters_of_positions(model, tokens):
-    quarters = model.loss(tokens, torch.arange(200) / 4)
-    assert loss(model, tokens, "positions / 4") == pytest.approx(float(quarters.mean()), abs=2e-5)
 
 
 def test_pairs_that_are_still_have_no_frequency_and_the_others_theirs():
@@ -147,7 +140,7 @@ def test_pairs_that_are_still_have_no_frequency_and_the_others_theirs():
 
 
 def test_rounded_positions_turn_by_rounded_angles_and_hide_what_they_hid(model, tokens):
-    rounded = model.with_encoding(Rounded(WIDE, 9, language_model.BASE))
+    rounded = model.with_encoding(ROUNDED)
     moved = torch.arange(200) + 5000
     q = torch.randn(1, 9, 200, 64)
     at = places_of(tokens, moved, None, None)
@@ -253,10 +246,8 @@ def test_rows_by_length_are_the_losses_of_the_way_they_name(way, model, tokens):
         part = losses[number * BIN - 1 : (number + 1) * BIN - 1]
         assert rows[number]["loss"] == pytest.approx(float(part.mean()), abs=2e-5)
     if way != "direct":
-        assert (
-            rows[-1]["loss"]
-            != published_tables.lengths(model, tokens[:, :read], "direct")[-1]["loss"]
-        )
+        direct = published_tables.lengths(model, tokens[:, :read], "direct")
+        assert rows[-1]["loss"] != direct[-1]["loss"]
 
 
 def test_what_is_cut_off_is_not_read(model, tokens):
@@ -274,12 +265,10 @@ def test_dynamic_ntk_turns_by_the_length_so_far(small, tokens, monkeypatch):
     model = stand_in(layers=1)
     read = 150
     rows = published_tables.lengths(model, tokens[:, :read], "dynamic NTK")
-    assert (
-        rows[:5] == published_tables.lengths(model, tokens[:, :read], "direct")[:5]
-    )  # all but a factor
-    reader = model.with_encoding(
-        scaling=published_tables.way_to_stretch("dynamic NTK", 1, CONTEXT, 64)
-    )
+    direct = published_tables.lengths(model, tokens[:, :read], "direct")
+    assert rows[:5] == direct[:5]  # all but a factor
+    scaling = published_tables.way_to_stretch("dynamic NTK", 1, CONTEXT, 64)
+    reader = model.with_encoding(scaling=scaling)
     losses = published_tables.loss_while_growing(reader, tokens[:, :read])
     assert losses.shape == (1, read - 1)
     start = CONTEXT
@@ -467,8 +456,7 @@ def test_the_ways_to_stretch_change_what_is_known(way, model, story):
     assert not known(model, story, way)["loss"].equals(known(model, story)["loss"])
 
 
-def test_the_encoding_of_a_published_model_cannot_be_exchanged_behind_attentions_back(small):
-    model = stand_in()
+def test_the_encoding_of_a_published_model_cannot_be_exchanged_behind_attentions_back(model):
     with pytest.raises(AttributeError, match=r"encoding is set .* with_encoding\(…\)"):
         model.encoding = NoEncoding(WIDE, 9)
     assert isinstance(model.encoding, Rotary)
