@@ -9,10 +9,8 @@ from typing import Any, NamedTuple
 import pandas as pd
 import readme_tables
 import site_explorers
-import site_tables
-from site_html import escaped, tag
+from site_html import macros, tag
 from site_page import Page
-from site_tables import Cell, Row
 
 from course_lab import chooser, explorers
 from course_utils import measures
@@ -24,27 +22,6 @@ FILES = "_static/data"
 SOURCE_CODE = "11fac7920fef1d73"  # the corpus of data/larger.csv that is not English
 # What a price is measured on, as in lesson 10.
 PRICED: dict[str, Any] = {"length": 64, "batch": 1, "causal": True, "max_len": 64}
-ENCODING_COLUMNS = (
-    "encoding",
-    "doors",
-    f"loss at {chooser.TRAINED}",
-    *(f"rise at {times * chooser.TRAINED}" for times in chooser.TIMES.values()),
-    "both ways",
-    "starts anywhere",
-    "plain kernel",
-    "numbers learned",
-    "extra bytes",
-    "longest text",
-)
-RESULT_COLUMNS = (
-    "encoding",
-    "mean ± margin",
-    "text length",
-    "measured",
-    "reading",
-    "each seed",
-    "lines in the file",
-)
 
 
 class Kind(NamedTuple):
@@ -76,7 +53,7 @@ def page(markdown: str) -> Page:
         "which": which(),
         EXPLORER: site_explorers.mount(EXPLORER, {}, description, ""),
         "encodings": encodings(chooser.facts().sort_values("loss")),
-        "results": results(),
+        "results": macros("choose").results([row for key in KINDS for row in _results(key)]),
     }
     for name, block in parts.items():
         markdown = markdown.replace(f"<!-- {name} -->", block)
@@ -103,40 +80,26 @@ def which() -> str:
 
 def encodings(facts: pd.DataFrame) -> str:
     """A row an encoding: losses with intervals, what it can do, what it costs."""
+    lengths = [chooser.TRAINED, *(times * chooser.TRAINED for times in chooser.TIMES.values())]
     rows = [_encoding(str(name), fact) for name, fact in facts.iterrows()]
-    controls = site_tables.filters(
-        "encodings",
-        {"sides": ("yes", "no"), "still": ("yes", "no"), "plain": ("yes", "no")},
-        labels={"sides": "both ways", "still": "starts anywhere", "plain": "plain kernel"},
-    )
-    return f"{controls}\n\n{site_tables.table('encodings', ENCODING_COLUMNS, rows)}"
+    return macros("choose").encodings(rows, lengths)
 
 
-def _encoding(name: str, fact: "pd.Series[Any]") -> Row:
-    price = measures.passport(name, **PRICED)
-    can = {
+def _encoding(name: str, fact: "pd.Series[Any]") -> dict[str, Any]:
+    loss = fact["loss"]
+    losses = [(f"{loss:.3f}", loss, anchor("causal", name, chooser.TRAINED))]
+    for times in chooser.TIMES.values():
+        rise, row = fact[f"rise_{times}"], anchor("causal", name, times * chooser.TRAINED)
+        losses.append((str(rise), rise.mean, row))
+    return {
+        "name": name,
+        "doors": fact["doors"],
+        "losses": losses,
         "sides": "yes" if fact["mirror"] > chooser.ROUNDING else "no",
         "still": "yes" if fact["shift"] <= chooser.ROUNDING else "no",
         "plain": "yes" if fact["plain"] else "no",
+        "price": measures.passport(name, **PRICED),
     }
-    cells = [
-        Cell(tag("code", name)),
-        Cell(escaped(fact["doors"])),
-        _number(f"{fact['loss']:.3f}", fact["loss"], anchor("causal", name, chooser.TRAINED)),
-    ]
-    for times in chooser.TIMES.values():
-        rise, row = fact[f"rise_{times}"], anchor("causal", name, times * chooser.TRAINED)
-        cells.append(_number(str(rise), rise.mean, row))
-    cells += [Cell(answer) for answer in can.values()]
-    cells += [Cell(f"{price[key]:,}", price[key]) for key in ("parameters", "extra_bytes")]
-    longest = price["longest"]
-    no_end = Cell("no end found", float("inf"))
-    cells.append(no_end if longest is None else Cell(f"{longest:,}", longest))
-    return Row(cells, f"encoding-{name}", can)
-
-
-def _number(text: str, value: float, row: str) -> Cell:
-    return Cell(tag("a", escaped(text), href=f"#{row}", class_="om-number"), round(value, 5))
 
 
 # ------------------------------------------------------------------------- every result
@@ -148,29 +111,8 @@ def anchor(kind: str, name: str, read: int, reading: str = measured.AS_TRAINED) 
     return f"{kind}-{name}-{read}{how}"
 
 
-def results() -> str:
-    """A row a result: mean and interval over seeds, each seed's value, and its lines in data/."""
-    rows = [row for key in KINDS for row in _results(key)]
-
-    def values(key: str) -> list[str]:
-        return list(dict.fromkeys(row.values[key] for row in rows))
-
-    controls = site_tables.filters(
-        "results",
-        {
-            "kind": values("kind"),
-            "read": sorted(values("read"), key=int),
-            "reading": values("reading"),
-            "encoding": values("encoding"),
-        },
-        labels={"kind": "measured", "read": "text length"},
-        start={"kind": KINDS["causal"].name, "read": "64", "reading": measured.AS_TRAINED},
-    )
-    return f"{controls}\n\n{site_tables.table('results', RESULT_COLUMNS, rows)}"
-
-
-def _results(key: str) -> Iterator[Row]:
-    """The rows of one kind."""
+def _results(key: str) -> Iterator[dict[str, Any]]:
+    """The rows of one kind: mean and interval over seeds, each seed's value, its lines in data/."""
     kind = KINDS[key]
     runs = data.results(kind.table)
     runs["line"] = runs.index + 2  # of the file, whose first line has the names of the columns
@@ -183,16 +125,16 @@ def _results(key: str) -> Iterator[Row]:
     case: Any
     for case, group in runs.groupby(by, sort=False):
         name, read, reading = case
-        mean, margin = means.loc[case, "mean"], means.loc[case, "margin"]
         seeds = group.sort_values("seed")
-        values = {"kind": kind.name, "read": str(read), "reading": reading, "encoding": name}
-        cells = [
-            Cell(tag("code", name)),
-            Cell(tag("span", f"{mean:.3f} ± {margin:.3f}", class_="om-number"), round(mean, 5)),
-            Cell(str(read), read),
-            Cell(kind.name),
-            Cell(reading),
-            Cell(", ".join(f"{value:.4f}" for value in seeds[kind.column])),
-            Cell(f"{kind.table}.csv: {', '.join(map(str, seeds['line']))}"),
-        ]
-        yield Row(cells, anchor(key, name, read, reading), values)
+        yield {
+            "anchor": anchor(key, name, read, reading),
+            "encoding": name,
+            "mean": means.loc[case, "mean"],
+            "margin": means.loc[case, "margin"],
+            "read": read,
+            "kind": kind.name,
+            "reading": reading,
+            "seeds": list(seeds[kind.column]),
+            "file": kind.table,
+            "lines": list(seeds["line"]),
+        }

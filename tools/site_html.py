@@ -7,8 +7,35 @@ them: an empty line within a block would end it.
 import html
 import re
 from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
 
+import jinja2
+from jinja2.ext import Extension
+
+LINE_BREAKS = re.compile(r"\s*\n\s*")
 TICKS = re.compile(r"^\s*(`{3,})", re.MULTILINE)
+
+
+class OneLine(Extension):
+    """Joins the lines of a template of HTML; an empty line becomes a line break."""
+
+    def preprocess(self, source: str, name: str | None, filename: str | None = None) -> str:
+        """The template as Jinja parses it."""
+        return re.sub(r"\n(\n?)\s*", r"\1", source)
+
+
+TEMPLATES = jinja2.Environment(
+    loader=jinja2.FileSystemLoader(Path(__file__).resolve().parents[1] / "site" / "templates"),
+    autoescape=jinja2.select_autoescape(),
+    extensions=[OneLine],
+    finalize=lambda value: LINE_BREAKS.sub(" ", value) if type(value) is str else value,
+)
+
+
+def macros(name: str) -> Any:
+    """The macros of site/templates/NAME.html: functions that make blocks of HTML."""
+    return TEMPLATES.get_template(f"{name}.html").module
 
 
 def tag(name: str, content: str = "", /, **attributes: str | int | None) -> str:

@@ -5,11 +5,10 @@ The forms are the lessons' own, under the same keys: a guess made there counts h
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 import lesson_titles
-import site_questions
-import site_tables
-from site_html import escaped, opening, tag
+from site_html import macros
 from site_page import Page
 from site_questions import Question
 
@@ -19,9 +18,6 @@ from course_utils.texts import data
 HERE = "<!-- claims -->"
 COUNTS = "<!-- counts -->"
 VERDICTS = ("true", "false", "depends", "not tested")
-OPTIONS = VERDICTS[:3]
-GUESSED = ("open", "right", "wrong", "shown")
-LIST = "claims"
 FILE = "_static/data/claims.csv"
 
 Claim = dict[str, str]  # a row of the file
@@ -30,11 +26,7 @@ Claim = dict[str, str]  # a row of the file
 def page(markdown: str) -> Page:
     """The page, with all claims."""
     claims = read_claims()
-    questions = [_question(claim) for claim in claims]
-    blocks = [site_questions.score(questions), _filters(claims), opening("div", id=LIST)]
-    for claim, question in zip(claims, questions, strict=True):
-        blocks += _entry(claim, question)
-    entries = "\n\n".join([*blocks, "</div>"])
+    entries = macros("ledger").claims([_entry(claim) for claim in claims])
     files = {FILE: (data.folder() / "claims.csv").read_bytes()}
     return Page(
         "ledger", "", markdown.replace(HERE, entries).replace(COUNTS, counts(claims)), files
@@ -54,52 +46,16 @@ def counts(claims: Sequence[Claim]) -> str:
     return lesson_titles.markdown_table(["rests on", *VERDICTS], rows)
 
 
-def _question(claim: Claim) -> Question:
-    return Question(claim["id"], f"{claim['id']}: {claim['claim']}", OPTIONS)
-
-
-def _filters(claims: Sequence[Claim]) -> str:
-    return site_tables.filters(
-        LIST,
-        {
-            "lesson": list(dict.fromkeys(sorted(map(_number, claims)))),
-            "evidence": list(dict.fromkeys(map(evidence, claims))),
-            "guess": GUESSED,
-            "verdict": VERDICTS,
-        },
-        labels={"guess": "my guess", "verdict": "verdict (gives answers away)"},
-        words="words",
-        buttons='<button type="button" class="om-unfold">Unfold all verdicts shown here</button>',
-    )
-
-
-def _number(claim: Claim) -> str:
-    """The number of the claim's lesson."""
-    return claim["lesson"].rpartition("/")[2][:2]
-
-
-def _entry(claim: Claim, question: Question) -> list[str]:
-    verdict: site_questions.Verdict = {**claim, "cases": {}}
-    model = verdict.pop("model")
-    verdicts = [verdict]
-    if model:
+def _entry(claim: Claim) -> dict[str, Any]:
+    """What the list shows of a claim: its form, and its verdicts with that in a published model."""
+    verdicts = [{**claim, "cases": {}, "model": ""}]
+    if claim["model"]:
         there = {"verdict": claim["verdict_there"], "measured": claim["measured_there"]}
-        verdicts.append({**verdict, **there, "model": model})
-    start, *blocks, _ = site_questions.asks(question, verdicts)
-    around = opening(
-        "div",
-        class_="om-row",
-        data_lesson=_number(claim),
-        data_evidence=evidence(claim),
-        data_verdict=claim["verdict"],
-    )
-    return [around + start, *blocks, site_questions.END, _source(claim), "</div></div>"]
-
-
-def _source(claim: Claim) -> str:
-    """Where the claim stands, and the cell that settles it."""
-    lesson, cell = claim["lesson"], claim["cell"]
-    name = f"Lesson {_number(claim)}{', closer look' if '/' in lesson else ''}"
-    stands = tag("a", name, href=f"{lesson}.html#claim-{claim['id']}")
-    settled = tag("a", escaped(f"cell {cell}"), href=f"{lesson}.html#{cell}")
-    return tag("p", f"{stands} · {settled}", class_="om-scope")
+        verdicts.append({**claim, "cases": {}, **there})
+    return {
+        "claim": claim,
+        "lesson": claim["lesson"].rpartition("/")[2][:2],
+        "evidence": evidence(claim),
+        "question": Question(claim["id"], f"{claim['id']}: {claim['claim']}", VERDICTS[:3]),
+        "verdicts": verdicts,
+    }

@@ -93,7 +93,7 @@ def _stream(text: str, keys: tuple[str, ...]) -> list[str]:
         if number % 2:
             if len(keys) != 1:
                 raise BuildError(f"'Measured: {part}' does not answer one question")
-            blocks.append(site_questions.reveal(keys[0], part))
+            blocks.append(site_questions.HTML.reveal(keys[0], part))
         elif part.strip():
             blocks.append(_printed(part.strip("\n")))
     return blocks

@@ -102,7 +102,7 @@ class _Writer:
         """Add blocks; what waits for the same questions shares a fold."""
         if fold != self.fold:
             self.blocks += [site_questions.END] if self.fold else []
-            self.blocks += [site_questions.fold(fold)] if fold else []
+            self.blocks += [site_questions.HTML.fold(fold)] if fold else []
             self.fold = fold
         self.blocks += blocks
 
@@ -131,7 +131,7 @@ class _Writer:
         questions = [
             question for cell in self.code for question in site_questions.questions(cell, self.name)
         ]
-        score = [site_questions.score(questions)] if questions else []
+        score = [site_questions.HTML.score(len(questions))] if questions else []
         return [self._linked(BADGE.sub("", title)), ways, *score]
 
     def _linked(self, markdown: str) -> str:
@@ -147,7 +147,7 @@ class _Writer:
         source = _folded_source(cell) if folds else [code_block(cell.source)]
         self._put([*source, *self._settled(cell)], self._inside(cell))
         for question in questions:
-            self._put(site_questions.asks(question, self.verdicts.get(question.key, [])))
+            self._put([site_questions.asks(question, self.verdicts.get(question.key, []))])
         if shown:
             self._put(shown, keys)
 

@@ -15,7 +15,7 @@ from claims_table import claims_in
 from nbformat import NotebookNode
 from notebook_folds import PLUMBING, SEALED, sealed
 from notebook_source import BuildError
-from site_html import escaped, opening, tag
+from site_html import macros
 
 QUESTION = re.compile(r"Predict: (?P<question>.*?)\n(?P<answers>  \(.*)", re.DOTALL)
 OPTION = re.compile(r"^  \(\d+\) (.*)$", re.MULTILINE)
@@ -23,8 +23,8 @@ NUMBER = re.compile(r"  \(a number(?: in (.*))?\)")
 CLAIM = re.compile(r"(C\d+): ")
 MEASURED = re.compile(r"^Measured: (.*)\. \(No prediction was made above\.\)$", re.MULTILINE)
 LOOK = "**Look"  # how the text starts that says what was to be seen
-WAITS, VERDICT = "Guess first, or show it without a guess", "Show the verdict without a guess"
 END = "</details>"
+HTML = macros("questions")
 
 Verdict = dict[str, Any]  # as a cell shows it: id, claim, scope, verdict, measured, …
 
@@ -88,24 +88,13 @@ def waiting(cells: Sequence[NotebookNode], lesson: str) -> dict[str, tuple[str, 
     return {cells[number].id: waited_for for number, waited_for in waits.items()}
 
 
-def fold(keys: Sequence[str], summary: str = WAITS) -> str:
-    """Opens what stays folded until these questions are answered; ``END`` closes it."""
-    start = opening("details", class_="om-sealed", data_asks=" ".join(keys))
-    return start + tag("summary", summary)
-
-
-def asks(question: Question, verdicts: Sequence[Verdict]) -> list[str]:
+def asks(question: Question, verdicts: Sequence[Verdict]) -> str:
     """A form to guess in; for a claim, with its scope and the verdict folded under it."""
-    if question.is_claim:
-        return _claim(question, verdicts)
-    legend = f"<b>Predict.</b> {escaped(question.text)}"
-    return [_form(question, legend, "choice" if question.options else "number")]
-
-
-def reveal(key: str, measured: str) -> str:
-    """What was measured; ``site.js`` adds whether the guess was right."""
-    text = f"Measured: <b>{escaped(measured)}</b>. " + tag("span", class_="om-verdict")
-    return tag("p", text, class_="om-reveal", data_question=key, data_measured=measured)
+    if not question.is_claim:
+        return HTML.predict(question)
+    if not verdicts:
+        raise BuildError(f"claim {question.key} is asked about and never settled")
+    return HTML.claim(question, verdicts)
 
 
 def verdicts(cells: Sequence[NotebookNode]) -> dict[str, list[Verdict]]:
@@ -115,70 +104,6 @@ def verdicts(cells: Sequence[NotebookNode]) -> dict[str, list[Verdict]]:
         for verdict in claims_in(cell):
             by_claim.setdefault(verdict["id"], []).append(verdict)
     return by_claim
-
-
-def _claim(question: Question, verdicts: Sequence[Verdict]) -> list[str]:
-    if not verdicts:
-        raise BuildError(f"claim {question.key} is asked about and never settled")
-    first = verdicts[0]
-    legend = f"<b>{question.key}</b> {escaped(first['claim'])}"
-    scope = tag("p", f"Judged on: {escaped(first['scope'])}.", class_="om-scope")
-    return [
-        opening("div", class_="om-claim", id=f"claim-{question.key}")
-        + _form(question, legend, "claim", scope, first["verdict"]),
-        fold([question.key], VERDICT),
-        *map(_verdict, verdicts),
-        tag("p", f"Evidence: {escaped(first['evidence'])}.", class_="om-scope"),
-        END + "</div>",
-    ]
-
-
-def score(questions: Sequence[Question]) -> str:
-    """The line that counts the guesses of a page."""
-    guesses = "1 guess" if len(questions) == 1 else f"{len(questions)} guesses"
-    return tag("p", f"{guesses} to make on this page.", class_="om-score", role="status")
-
-
-def _form(
-    question: Question, legend: str, kind: str, scope: str = "", measured: str | None = None
-) -> str:
-    if question.options:
-        inputs = "".join(
-            tag("label", f"{_input(question, type='radio', value=option)} {escaped(option)}")
-            for option in question.options
-        )
-    else:
-        entry = _input(question, type="text", inputmode="decimal", size=10)
-        inputs = tag("label", f"<span>Your guess</span> {entry} {escaped(question.unit)}")
-    rows = tag("div", inputs, class_="om-options")
-    button = '<button type="submit">Guess</button>'
-    fields = tag("fieldset", f"{tag('legend', legend)}{scope}{rows}{button}")
-    response = tag("p", class_="om-said", role="status")
-    return tag(
-        "form",
-        fields + response,
-        class_="om-guess",
-        data_question=question.key,
-        data_kind=kind,
-        data_measured=measured,
-    )
-
-
-def _input(question: Question, **attributes: str | int) -> str:
-    return opening("input", name=question.key, required="", **attributes)
-
-
-def _verdict(verdict: Verdict) -> str:
-    name = verdict["verdict"].upper()
-    if verdict["verdict"] == "depends" and verdict.get("choice"):
-        name += f" on {verdict['choice']}"
-    where = f"In a real model, {escaped(verdict['model'])}: " if "model" in verdict else ""
-    text = f"{where}<b>{escaped(name)}.</b> {escaped(verdict['measured'])}"
-    cases = verdict["cases"]
-    if len(set(cases.values())) > 1:
-        each = "; ".join(f"{case}: {'yes' if holds else 'no'}" for case, holds in cases.items())
-        text += f"<br>{escaped(each)}."
-    return tag("p", text)
 
 
 def _tags(cell: NotebookNode) -> list[str]:
