@@ -21,16 +21,20 @@ LEDGER = ROOT / "data" / "claims.csv"
 SCOPE = "integers; equal or not"
 WHITE = Claim("Snow is white. Mostly.", scope="fresh snow; share of light", evidence="exact")
 VARIES = Claim("It melts.", scope="one hour outside", evidence="exact", choice="the season")
-TRAINED = {
-    "trained here": Claim("It learns.", scope="100 steps", evidence="trained here", seeds=3),
-    "shipped results": Claim("It reads.", scope="at 64", evidence="shipped results", seeds=1),
-}
+LEARNS = Claim("It learns.", scope="100 steps", evidence="trained here", seeds=3)
+READS = Claim("It reads.", scope="at 64", evidence="shipped results", seeds=1)
+
+
+@pytest.fixture(autouse=True)
+def answers(monkeypatch):
+    """The answers to questions, of which there are none yet."""
+    monkeypatch.setattr(predictions, "_answers", {})
+    return predictions._answers
 
 
 @pytest.fixture
-def myths(shown, monkeypatch):
+def myths(shown):
     """Two claims; the bundles shown so far (the two questions) are taken away."""
-    monkeypatch.setattr(predictions, "_answers", {})
     two_claims = claims.Myths({"C01": WHITE, "C02": VARIES})
     shown.clear()
     return two_claims
@@ -67,20 +71,12 @@ def test_scope_and_evidence_must_be_given(missing):
         Claim("One is two.", **given)
 
 
-@pytest.mark.parametrize(
-    ("claim", "grounds"),
-    [
-        (WHITE, "exact"),
-        (TRAINED["trained here"], "trained here, 3 seeds"),
-        (TRAINED["shipped results"], "shipped results, 1 seed"),
-    ],
-)
-def test_grounds_say_the_evidence_and_its_seeds(claim, grounds):
-    assert claim.grounds == grounds
+def test_grounds_say_the_evidence_and_its_seeds():
+    grounds = [claim.grounds for claim in (WHITE, LEARNS, READS)]
+    assert grounds == ["exact", "trained here, 3 seeds", "shipped results, 1 seed"]
 
 
-def test_the_question_has_text_and_scope_before_anything_is_settled(shown, monkeypatch):
-    monkeypatch.setattr(predictions, "_answers", {})
+def test_the_question_has_text_and_scope_before_anything_is_settled(shown):
     claims.Myths({"C01": WHITE, "C02": VARIES})
     questions = [bundle["text/plain"] for bundle in shown]
     assert len(questions) == 2
@@ -117,10 +113,9 @@ def test_no_case_is_no_verdict(claim):
 
 
 def test_a_settled_claim_is_shown_with_verdict_guess_measurement_scope_and_evidence(
-    myths, shown, monkeypatch
+    myths, shown, answers
 ):
-    question = f"C01: {WHITE.text} ({WHITE.scope})"
-    monkeypatch.setattr(predictions, "_answers", {question: "true"})
+    answers[f"C01: {WHITE.text} ({WHITE.scope})"] = "true"
     myths.settle("C01", {"fresh": True, "trodden": False}, "0.9 and 0.4.")
     (bundle,) = shown
     text = " ".join(bundle["text/plain"].split())
@@ -255,14 +250,10 @@ def test_the_table_says_what_real_models_say_and_is_empty_for_other_claims(myths
 
 def notebook_of(*bundles):
     """A notebook whose one code cell printed a line before each of the bundles."""
-    outputs = [
-        part
-        for bundle in bundles
-        for part in (
-            new_output("stream", text="C77  A claim as text settles nothing.\n     TRUE. 1.\n"),
-            new_output("display_data", bundle),
-        )
-    ]
+    outputs = []
+    for bundle in bundles:
+        text = "C77  A claim as text settles nothing.\n     TRUE. 1.\n"
+        outputs += [new_output("stream", text=text), new_output("display_data", bundle)]
     return new_notebook(cells=[new_code_cell("…", id="c07", outputs=outputs)])
 
 
@@ -273,25 +264,22 @@ def test_each_settled_claim_becomes_a_row(myths, shown):
     myths.settle("C01", {"a": True}, "It reflects 0.9.")
     myths.settle("C02", {"a": True, "b": False}, "Seen.")
     rows = list(claims_table.settled(notebook_of(*shown), "01_snow"))
-    verdicts = [
-        ("C01", WHITE, "true", "It reflects 0.9."),
-        ("C02", VARIES, "depends", "Seen. a: yes; b: no"),
+    same = NOT_ASKED | {"evidence": "exact", "lesson": "01_snow", "cell": "c07"}
+    white = {"id": "C01", "claim": WHITE.text, "scope": WHITE.scope, "verdict": "true"}
+    varies = {"id": "C02", "claim": VARIES.text, "scope": VARIES.scope, "verdict": "depends"}
+    assert rows == [
+        white | same | {"measured": "It reflects 0.9."},
+        varies | same | {"measured": "Seen. a: yes; b: no"},
     ]
-    for row, (key, claim, verdict, measured) in zip(rows, verdicts, strict=True):
-        expected = {"id": key, "claim": claim.text, "scope": claim.scope, "verdict": verdict}
-        grounds = {"measured": measured, "evidence": "exact", "lesson": "01_snow", "cell": "c07"}
-        assert row == expected | grounds | NOT_ASKED
 
 
 def test_what_a_real_model_says_joins_the_row_of_its_claim(myths, shown):
     for key in myths.claims:
         myths.settle(key, {"a": True}, "Seen.")
     myths.in_a_real_model("C01", {"b": False, "c": True}, "0.3.", "Titan")
-    rows = claims_table.settled(notebook_of(*shown), "x")
-    assert [(row["id"], row["verdict"], row["measured"]) for row in rows] == [
-        ("C01", "true", "Seen."),
-        ("C02", "true", "Seen."),
-    ]
+    rows = list(claims_table.settled(notebook_of(*shown), "x"))
+    for row, key in zip(rows, myths.claims, strict=True):
+        assert (row["id"], row["verdict"], row["measured"]) == (key, "true", "Seen.")
     there = {"verdict_there": "false", "measured_there": "0.3. b: no; c: yes", "model": "Titan"}
     assert [{name: row[name] for name in there} for row in rows] == [there, NOT_ASKED]
 
@@ -351,9 +339,8 @@ def faults(table):
     return problems
 
 
-def test_faults_of_a_ledger_are_found(shown, monkeypatch):
-    monkeypatch.setattr(predictions, "_answers", {})
-    myths = claims.Myths(dict(zip(("C01", "C02", "C03"), (WHITE, *TRAINED.values()), strict=True)))
+def test_faults_of_a_ledger_are_found(shown):
+    myths = claims.Myths({"C01": WHITE, "C02": LEARNS, "C03": READS})
     for key in myths.claims:
         myths.settle(key, {"a": True}, "1.")
     myths.in_a_real_model("C03", {"a": False}, "2.", "Titan")

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 import tomllib
+import venv
 from pathlib import Path
 from textwrap import indent
 from types import SimpleNamespace
@@ -22,6 +23,8 @@ from course_utils.pretrained import wheel_files
 ROOT = Path(__file__).resolve().parent.parent
 TOOL = ROOT / "tools" / "environment.py"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+EXTRAS = PROJECT["optional-dependencies"]
+MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 NO_DEPS = "tests/requirements-no-deps.txt"
 MODELS = "requirements-models.txt"
 
@@ -135,8 +138,8 @@ def course(shared_course):
 
 
 def test_the_first_call_installs_and_the_second_installs_nothing(fresh):
-    venv, torch, uv, course = fresh.call("lab").log
-    assert (venv, torch.split()[0], uv.split()[0]) == ("venv", "pip", "pip")
+    first, torch, uv, course = fresh.call("lab").log
+    assert (first, torch.split()[0], uv.split()[0]) == ("venv", "pip", "pip")
     assert "--no-deps --retries=1 --extra-index-url" in torch
     assert torch.endswith("/whl/cpu -c requirements.txt torch")
     assert re.search(r" uv==[\d.]+$", uv)
@@ -381,12 +384,7 @@ def test_a_folder_that_make_has_not_made_is_left_alone(fresh):
 
 
 def test_a_working_venv_made_by_hand_is_installed_into(fresh):
-    subprocess.run(
-        [sys.executable, str(fresh.fakes / "venv.py"), str(fresh.venv)],
-        env={**os.environ, "LOG": str(fresh.fakes / "log")},
-        check=True,
-    )
-    fresh.read_log()
+    venv.create(fresh.venv, symlinks=os.name != "nt")
     (fresh.venv / "mine.txt").write_text("mine")
     answer = fresh.call("lab")
     assert (answer.status, [line.split()[0] for line in answer.log]) == (0, ["pip", "pip", "uv"])
@@ -456,9 +454,6 @@ def pins(name):
     return requirements
 
 
-EXTRAS = PROJECT["optional-dependencies"]
-
-
 def ranges(*extras):
     """The requirements of the course with these extras, and with the extras that those name."""
     requirements = [Requirement(line) for line in PROJECT["dependencies"]]
@@ -510,11 +505,10 @@ def test_what_comes_with_the_models_and_is_pinned_elsewhere_has_one_version(pin)
 
 
 def test_every_command_that_runs_lessons_or_tests_brings_the_models():
-    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    assert re.search(r"^export .*\bMODELS\b", makefile, re.MULTILINE)
+    assert re.search(r"^export .*\bMODELS\b", MAKEFILE, re.MULTILINE)
     commands = "lab test test-browser test-all rehearse notebooks experiments"
     for command in commands.split():
-        recipe = re.search(rf"^{command}:\n\t\$\(IN_VENV\)(.*?) -- ", makefile, re.MULTILINE)
+        recipe = re.search(rf"^{command}:\n\t\$\(IN_VENV\)(.*?) -- ", MAKEFILE, re.MULTILINE)
         assert recipe and recipe[1].split()[-1] == "models", command
 
 
@@ -547,7 +541,6 @@ def test_the_address_stands_in_one_place():
 
 
 def test_jupyter_keeps_its_token_and_stays_on_this_machine():
-    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    assert "--ServerApp.ip=127.0.0.1" in makefile
+    assert "--ServerApp.ip=127.0.0.1" in MAKEFILE
     for weakening in ["token=", "password=", "disable_check_xsrf", "allow_origin", "0.0.0.0"]:
-        assert weakening not in makefile
+        assert weakening not in MAKEFILE

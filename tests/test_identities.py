@@ -121,13 +121,12 @@ def test_an_encoding_is_known_by_the_papers_spelling(spoken, name):
 # Encodings of one's own
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def nobody(monkeypatch):
     """No encoding of one's own has been drawn yet."""
     monkeypatch.setattr(identities, "_own_places", {})
 
 
-@pytest.mark.usefixtures("nobody")
 def test_twelve_encodings_of_ones_own_look_different_from_all_others_and_stay_so():
     names = [f"mine {n}" for n in range(12)]
     every = look_of((*names, *NAMES))
@@ -148,7 +147,6 @@ def test_an_encoding_of_ones_own_looks_the_same_in_each_run(monkeypatch):
     assert len(set(runs)) == 1
 
 
-@pytest.mark.usefixtures("nobody")
 def test_a_registered_encoding_is_drawn_in_its_own_look(scheme):
     scheme("window", lambda d_model, n_heads: None)
     line = drawn(plt.gca(), ["window"])["window"]
@@ -156,7 +154,6 @@ def test_a_registered_encoding_is_drawn_in_its_own_look(scheme):
     assert line.get_marker() == plots.identity("window").marker
 
 
-@pytest.mark.usefixtures("nobody")
 def test_the_look_of_a_registered_class_is_its_own_and_not_an_inherited_one(scheme):
     class Dotted(PositionalEncoding):
         look = Look("#123456", "o", (0, (9, 9)))  # a dash that no other encoding has

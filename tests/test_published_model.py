@@ -7,6 +7,7 @@ import functools
 import math
 from types import SimpleNamespace
 
+import numpy as np
 import pandas as pd
 import pytest
 import torch
@@ -223,12 +224,6 @@ def test_the_spread_of_attention_is_that_of_a_text_read_at_once(model, tokens):
                 assert row[name].item() == pytest.approx(float(value), abs=2e-5), name
 
 
-def by_token(rows, read, start=0):
-    """The losses of a table's rows, each as often as it has tokens: without the first token."""
-    count = [min(row["last"], read - 1) - max(row["first"], start + 1) + 1 for row in rows]
-    return sum(n * row["loss"] for n, row in zip(count, rows, strict=True)), sum(count)
-
-
 @pytest.mark.parametrize("way", sorted(set(STRETCHES) - {CUT, "dynamic NTK"}))
 def test_rows_by_length_are_the_losses_of_the_way_they_name(way, model, tokens):
     read = 2 * CONTEXT
@@ -254,9 +249,10 @@ def test_what_is_cut_off_is_not_read(model, tokens):
     rows = published_tables.lengths(model, tokens[:, :180], CUT)
     alone = model.loss(tokens[:, 180 - CONTEXT : 180])
     assert (rows[0]["first"], rows[-1]["last"]) == (80, 179)  # the text begins at token 84
-    total, count = by_token(rows, 180, start=84)
-    assert count == CONTEXT - 1
-    assert total / count == pytest.approx(float(alone.mean()), abs=2e-5)
+    counts = [min(row["last"], 179) - max(row["first"], 85) + 1 for row in rows]  # judged tokens
+    assert sum(counts) == CONTEXT - 1
+    mean = np.average([row["loss"] for row in rows], weights=counts)
+    assert mean == pytest.approx(float(alone.mean()), abs=2e-5)
 
 
 def test_dynamic_ntk_turns_by_the_length_so_far(small, tokens, monkeypatch):
@@ -366,16 +362,10 @@ test_bad_input_names_the_argument_and_what_it_got = bad_calls(
 )
 
 
-def shipped(name):
-    if f"{name}.csv" not in data.checksums():
-        pytest.skip("its results are not there yet")
-    return data.results(name)
-
-
 @pytest.mark.thorough
 @pytest.mark.skipif(bool(missing()), reason="the published model is not installed")
 def test_a_shipped_row_is_made_again():
-    rows = shipped("real_positions")
+    rows = data.results("real_positions")
     shipped_rows = rows[(rows["way"] == AS_TRAINED) & (rows["seed"] == 3)].to_dict("records")
     corpus = data.verified("documentation.txt").read_bytes()
     ((_, job),) = published_model.jobs(corpus, ["positions"], [AS_TRAINED], [3])
@@ -390,7 +380,7 @@ def test_a_shipped_row_is_made_again():
 def test_every_usual_row_is_shipped():
     corpus = data.verified("documentation.txt").read_bytes()
     for name, table in published_model.TABLES.items():
-        rows = shipped(f"real_{name}")
+        rows = data.results(f"real_{name}")
         present = set(rows[["way", "seed", "read"]].itertuples(index=False, name=None))
         usual = {
             (key["way"], key["seed"], key["read"])

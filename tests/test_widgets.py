@@ -168,11 +168,13 @@ def test_an_explorer_leaves_no_figure_open_in_pyplot(bar):
         (["x", "y"], w.Dropdown, "x"),
     ],
 )
-def test_what_a_control_looks_like_follows_from_its_value(spec, kind, value):
-    control = widgets.control("base", spec)
+def test_what_a_control_looks_like_follows_from_its_value_and_its_label_from_its_name(
+    spec, kind, value
+):
+    control = widgets.control("d_model", spec)
     assert type(control) is kind
     assert control.value == value
-    assert control.description == "base"
+    assert control.description == "d model"
 
 
 @pytest.mark.parametrize(
@@ -182,10 +184,6 @@ def test_what_a_control_looks_like_follows_from_its_value(spec, kind, value):
 def test_a_slider_has_its_ends_and_goes_by_its_step_by_ones_or_by_hundredths(spec, step):
     control = widgets.control("k", spec)
     assert (control.min, control.max, control.step) == (spec[0], spec[1], pytest.approx(step))
-
-
-def test_a_control_is_called_by_its_name_with_spaces():
-    assert widgets.control("d_model", (2, 9, 4)).description == "d model"
 
 
 def test_a_widget_is_taken_as_it_is():
@@ -206,27 +204,17 @@ def test_a_logarithmic_slider_runs_over_its_range_in_equal_ratios():
 
 
 def ask_choice(shown, *args):
+    """A question with two answers: the prediction, its widget, and the note under it."""
     prediction = widgets.predict(*(args or (QUESTION, ["left", "right"])))
     title, picker, note = children(shown[-1])
     return prediction, picker, note
 
 
 def ask_number(shown, unit=""):
+    """A question for a number, in the same parts."""
     prediction = widgets.predict_number("How many?", unit)
     title, picker, note = children(shown[-1])
     return prediction, picker, note
-
-
-@pytest.fixture
-def choice(shown):
-    """A question with two answers: the prediction, its widget, and the note under it."""
-    return ask_choice(shown)
-
-
-@pytest.fixture
-def number(shown):
-    """A question for a number, in the same parts."""
-    return ask_number(shown, "nats")
 
 
 def test_without_a_kernel_a_question_is_a_text_with_its_choices_or_its_unit(shown):
@@ -239,8 +227,8 @@ def test_without_a_kernel_a_question_is_a_text_with_its_choices_or_its_unit(show
     ]
 
 
-def test_a_pick_is_recorded_and_acknowledged_and_the_last_counts(choice):
-    prediction, picker, note = choice
+def test_a_pick_is_recorded_and_acknowledged_and_the_last_counts(shown):
+    prediction, picker, note = ask_choice(shown)
     assert picker.value is prediction.answer is None
     picker.value = "right"
     assert prediction.answer == "right" and "Recorded" in note.value
@@ -257,29 +245,29 @@ def test_an_answer_survives_running_the_cell_again(shown, ask, answer, typed):
     assert (prediction.answer, picker.value) == (answer, typed)
 
 
-def test_an_answer_that_is_no_longer_a_choice_is_not_picked(choice, shown):
-    choice[1].value = "right"
+def test_an_answer_that_is_no_longer_a_choice_is_not_picked(shown):
+    ask_choice(shown)[1].value = "right"
     assert ask_choice(shown, QUESTION, ["up", "down"])[1].value is None
 
 
-def test_two_questions_do_not_share_an_answer(choice, shown):
-    choice[1].value = "right"
+def test_two_questions_do_not_share_an_answer(shown):
+    ask_choice(shown)[1].value = "right"
     assert ask_choice(shown, "Another?", ["left", "right"])[0].answer is None
 
 
 @pytest.mark.parametrize(
     ("typed", "answer"), [("3", 3.0), ("2.5", 2.5), ("2,5", 2.5), (" 1e3 ", 1000.0), ("-4", -4.0)]
 )
-def test_a_typed_number_is_recorded(number, typed, answer):
-    prediction, picker, note = number
+def test_a_typed_number_is_recorded(shown, typed, answer):
+    prediction, picker, note = ask_number(shown, "nats")
     picker.value = typed
     assert prediction.answer == answer
     assert "Recorded" in note.value
 
 
 @pytest.mark.parametrize("typed", ["many", "3 or 4", "--"])
-def test_what_is_no_number_is_said_to_be_none_and_not_recorded(number, typed):
-    prediction, picker, note = number
+def test_what_is_no_number_is_said_to_be_none_and_not_recorded(shown, typed):
+    prediction, picker, note = ask_number(shown, "nats")
     picker.value = typed
     assert prediction.answer is None
     assert "is not a number yet" in note.value and typed in note.value
