@@ -53,7 +53,7 @@ def page(markdown: str) -> Page:
         "which": which(),
         EXPLORER: site_explorers.mount(EXPLORER, {}, description, ""),
         "encodings": encodings(chooser.facts().sort_values("loss")),
-        "results": macros("choose").results([row for key in KINDS for row in _results(key)]),
+        "results": macros("choose.html").results([row for key in KINDS for row in _results(key)]),
     }
     for name, block in parts.items():
         markdown = markdown.replace(f"<!-- {name} -->", block)
@@ -82,7 +82,7 @@ def encodings(facts: pd.DataFrame) -> str:
     """A row an encoding: losses with intervals, what it can do, what it costs."""
     lengths = [chooser.TRAINED, *(times * chooser.TRAINED for times in chooser.TIMES.values())]
     rows = [_encoding(str(name), fact) for name, fact in facts.iterrows()]
-    return macros("choose").encodings(rows, lengths)
+    return macros("choose.html").encodings(rows, lengths)
 
 
 def _encoding(name: str, fact: "pd.Series[Any]") -> dict[str, Any]:

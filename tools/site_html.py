@@ -22,20 +22,22 @@ class OneLine(Extension):
 
     def preprocess(self, source: str, name: str | None, filename: str | None = None) -> str:
         """The template as Jinja parses it."""
-        return re.sub(r"\n(\n?)\s*", r"\1", source)
+        of_html = name is not None and name.endswith(".html")
+        return re.sub(r"\n(\n?)\s*", r"\1", source) if of_html else source
 
 
 TEMPLATES = jinja2.Environment(
     loader=jinja2.FileSystemLoader(Path(__file__).resolve().parents[1] / "site" / "templates"),
     autoescape=jinja2.select_autoescape(),
     extensions=[OneLine],
+    trim_blocks=True,
     finalize=lambda value: LINE_BREAKS.sub(" ", value) if type(value) is str else value,
 )
 
 
 def macros(name: str) -> Any:
-    """The macros of site/templates/NAME.html: functions that make blocks of HTML."""
-    return TEMPLATES.get_template(f"{name}.html").module
+    """The macros of a file in site/templates: functions that make blocks of a page."""
+    return TEMPLATES.get_template(name).module
 
 
 def tag(name: str, content: str = "", /, **attributes: str | int | None) -> str:

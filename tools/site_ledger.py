@@ -26,7 +26,7 @@ Claim = dict[str, str]  # a row of the file
 def page(markdown: str) -> Page:
     """The page, with all claims."""
     claims = read_claims()
-    entries = macros("ledger").claims([_entry(claim) for claim in claims])
+    entries = macros("ledger.html").claims([_entry(claim) for claim in claims])
     files = {FILE: (data.folder() / "claims.csv").read_bytes()}
     return Page(
         "ledger", "", markdown.replace(HERE, entries).replace(COUNTS, counts(claims)), files

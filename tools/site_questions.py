@@ -24,7 +24,7 @@ CLAIM = re.compile(r"(C\d+): ")
 MEASURED = re.compile(r"^Measured: (.*)\. \(No prediction was made above\.\)$", re.MULTILINE)
 LOOK = "**Look"  # how the text starts that says what was to be seen
 END = "</details>"
-HTML = macros("questions")
+HTML = macros("questions.html")
 
 Verdict = dict[str, Any]  # as a cell shows it: id, claim, scope, verdict, measured, …
 
