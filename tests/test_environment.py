@@ -107,13 +107,10 @@ class Course:
         process = self.start(*arguments, **settings)
         printed = process.communicate(timeout=100)[0]
         assert "Traceback" not in printed, printed
-        return SimpleNamespace(status=process.returncode, printed=printed, log=self.read_log())
-
-    def read_log(self):
         log = self.fakes / "log"
         lines = log.read_text(encoding="utf-8").splitlines() if log.exists() else []
         log.unlink(missing_ok=True)
-        return lines
+        return SimpleNamespace(status=process.returncode, printed=printed, log=lines)
 
 
 @pytest.fixture

@@ -312,7 +312,7 @@ def test_curves_take_tensors_with_gradients_and_in_other_precisions():
 
 
 def test_strips_show_every_value_in_the_row_of_its_name_and_the_mean():
-    fig, ax = plt.subplots()
+    ax = plt.gca()
     figures.strips(ax, CURVES)
     assert [label.get_text() for label in ax.get_yticklabels()] == list(CURVES)
     assert ax.yaxis_inverted(), "the first name is on top"
@@ -325,7 +325,6 @@ def test_strips_show_every_value_in_the_row_of_its_name_and_the_mean():
         assert len(set(heights.tolist())) == len(values), "equal values stay visible"
         assert isinstance(stroke, LineCollection)
         assert np.asarray(stroke.get_segments()[0])[:, 0] == pytest.approx(float(values.mean()))
-    plt.close(fig)
 
 
 def test_a_strip_of_an_encodings_values_has_its_colour():

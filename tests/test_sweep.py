@@ -431,15 +431,12 @@ def test_another_training_does_not_take_the_weights_of_the_first(plugin_folder, 
 @pytest.mark.thorough
 def test_damaged_weights_are_named_and_trained_again(plugin_folder, trained, capsys):
     again()
-    paths = sorted(
-        (plugin_folder / "results" / "extrapolation").glob("mine_Window-0-*.safetensors")
-    )
-    assert len(paths) == 1
-    content = bytearray(paths[0].read_bytes())
+    (path,) = (plugin_folder / "results/extrapolation").glob("mine_Window-0-*.safetensors")
+    content = bytearray(path.read_bytes())
     content[-1] ^= 1
-    paths[0].write_bytes(content)
+    path.write_bytes(content)
     again("--lengths", "8")
-    assert f"{paths[0].name} is damaged" in capsys.readouterr().err
+    assert f"{path.name} is damaged" in capsys.readouterr().err
     assert [(recipe.encoding, recipe.seed) for recipe in trained[2:]] == [("mine:Window", 0)]
     again("--lengths", "16")
     assert len(trained) == 3
