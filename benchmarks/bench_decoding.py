@@ -43,7 +43,9 @@ def main(names: list[str]) -> None:
     for name in names or NAMES:
         cells = []
         for fixed in (False, True):
-            times = interleaved({one: step(one, fixed) for one in (name, "none")}, ROUNDS)
+            times = interleaved(
+                {encoding: step(encoding, fixed) for encoding in (name, "none")}, ROUNDS
+            )
             cells.append(shown(ratio(times, name, "none")))
         print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
 

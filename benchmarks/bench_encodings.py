@@ -54,7 +54,7 @@ class Case:
 def heads() -> list[Tensor]:
     """Queries, keys and values as attention makes them: views of (batch, seq, d_model)."""
     flat = (torch.randn(BATCH, LENGTH, HEADS, D_HEAD).transpose(1, 2) for _ in range(3))
-    return [one.detach().requires_grad_() for one in flat]
+    return [vectors.detach().requires_grad_() for vectors in flat]
 
 
 def attention(name: str, **options: Any) -> Callable[[Tensor, Tensor, Tensor], Tensor]:
@@ -170,7 +170,7 @@ def alibi() -> Case:
     slopes = build_alibi_tensor(torch.ones(BATCH, LENGTH), HEADS, torch.float32)
 
     def bloom() -> Tensor:  # (batch · heads, 1, keys) added inside the matrix product
-        flat = [one.flatten(0, 1) for one in (q, k)]
+        flat = [vectors.flatten(0, 1) for vectors in (q, k)]
         scores = torch.baddbmm(slopes, flat[0], flat[1].mT, alpha=D_HEAD**-0.5)
         return softmax_sum(scores.view(BATCH, HEADS, LENGTH, LENGTH), v)
 
@@ -197,7 +197,7 @@ def transformer_xl() -> Case:
     hidden = HIDDEN.float()[:, :, None, None]
 
     def xlnet() -> Tensor:
-        flat = (one.permute(2, 0, 1, 3) for one in (q, k, v))  # (seq, batch, heads, d_head)
+        flat = (vectors.permute(2, 0, 1, 3) for vectors in (q, k, v))  # (seq, batch, heads, d_head)
         queries, keys, values = flat
         encoded = model.relative_positional_encoding(LENGTH, LENGTH, bsz=BATCH)
         projected = torch.einsum("ibh,hnd->ibnd", encoded, theirs.r)
@@ -315,7 +315,7 @@ CASES: dict[str, Callable[[], Case]] = {
 
 def building(name: str) -> tuple[float, float, float]:
     """Time to build the bias of causal attention, over plain causal attention."""
-    q, k, v = (one.detach() for one in heads())
+    q, k, v = (vectors.detach() for vectors in heads())
     encoding = create(name, d_model=D_MODEL, n_heads=HEADS, causal=True)
 
     def blocks() -> None:
@@ -337,7 +337,7 @@ def with_gradients(function: Callable[[], Any], leaves: list[Tensor]) -> Callabl
     def work() -> None:
         out = function()
         outs = out if isinstance(out, tuple) else (out,)
-        torch.autograd.grad([one.sum() for one in outs], leaves)
+        torch.autograd.grad([out.sum() for out in outs], leaves)
 
     return work
 
@@ -348,11 +348,11 @@ def report(name: str, case: Case) -> str:
         times = interleaved(work)
         other = fastest(times, list(case.others))
         forward = ratio(times, "ours", other)
-        memory = [peak_bytes(work[one]) / 2**20 for one in ("ours", other)]
+        memory = [peak_bytes(work[whose]) / 2**20 for whose in ("ours", other)]
     milliseconds = 1000 * sorted(times["ours"])[len(times["ours"]) // 2]
     both = "–"
     if case.leaves:
-        with_both = {one: with_gradients(function, case.leaves) for one, function in work.items()}
+        with_both = {whose: with_gradients(run, case.leaves) for whose, run in work.items()}
         times = interleaved(with_both, rounds=7)
         both = shown(ratio(times, "ours", fastest(times, list(case.others))))
     return (

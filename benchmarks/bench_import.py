@@ -29,7 +29,7 @@ def main() -> None:
         seconds(modules)
     rounds = [{name: seconds(what) for name, what in IMPORTS.items()} for _ in range(ROUNDS)]
     for name in list(IMPORTS)[1:]:
-        extra = [one[name] - one["torch"] for one in rounds]
+        extra = [seconds[name] - seconds["torch"] for seconds in rounds]
         print(
             f"{name}: {statistics.median(extra):+.3f} s beyond torch "
             f"(from {min(extra):+.3f} to {max(extra):+.3f}, {ROUNDS} rounds)"

@@ -40,12 +40,12 @@ def fresh(name: str, more: str = "") -> list[float]:
     """Seconds to import, seconds to import and load, peak memory in KiB, of a fresh process."""
     code = LOAD.format(name=name, more=more)
     run = [sys.executable, "-c", code]
-    return [float(one) for one in subprocess.check_output(run, text=True).split()]
+    return [float(word) for word in subprocess.check_output(run, text=True).split()]
 
 
 def loading(name: str) -> str:
-    found = [fresh(name) for _ in range(ROUNDS)]
-    imports, whole = (statistics.median(one) for one in list(zip(*found, strict=True))[:2])
+    runs = [fresh(name) for _ in range(ROUNDS)]
+    imports, whole = (statistics.median(part) for part in list(zip(*runs, strict=True))[:2])
     return f"{whole:.2f} s, {imports:.2f} of them for imports"
 
 
@@ -66,7 +66,7 @@ def llama(model: SmolLM2) -> LlamaForCausalLM:
     )
     config = LlamaConfig(**settings)
     with torch.device("meta"):
-        made = LlamaForCausalLM(config)
+        llama = LlamaForCausalLM(config)
     weights = {
         "model.embed_tokens.weight": model.embedding.weight,
         "model.norm.weight": model.norm.weight,
@@ -77,7 +77,7 @@ def llama(model: SmolLM2) -> LlamaForCausalLM:
             convert_layout(linear.weight, heads, "interleaved", "half")
             for linear, heads in ((layer.attention.W_q, 9), (layer.attention.W_k, 3))
         )
-        own = {
+        layer_weights = {
             "input_layernorm": layer.attention_norm.weight,
             "self_attn.q_proj": queries,
             "self_attn.k_proj": keys,
@@ -88,11 +88,11 @@ def llama(model: SmolLM2) -> LlamaForCausalLM:
             "mlp.up_proj": layer.up.weight,
             "mlp.down_proj": layer.down.weight,
         }
-        weights |= {f"model.layers.{number}.{name}.weight": one for name, one in own.items()}
-    made.load_state_dict(weights, strict=False, assign=True)
-    made.tie_weights()
-    made.model.rotary_emb = LlamaRotaryEmbedding(config)
-    return made.eval()
+        weights |= {f"model.layers.{number}.{name}.weight": w for name, w in layer_weights.items()}
+    llama.load_state_dict(weights, strict=False, assign=True)
+    llama.tie_weights()
+    llama.model.rotary_emb = LlamaRotaryEmbedding(config)
+    return llama.eval()
 
 
 def bert() -> BertModel:

@@ -37,9 +37,9 @@ class BareBlock(nn.Module):
         if turn is not None:
             q, k = (
                 torch.view_as_real(
-                    torch.view_as_complex(one.unflatten(-1, (-1, 2))) * turn
+                    torch.view_as_complex(vectors.unflatten(-1, (-1, 2))) * turn
                 ).flatten(-2)
-                for one in (q, k)
+                for vectors in (q, k)
             )
         out = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=mask is None)
         x = x + self.o(out.transpose(1, 2).flatten(-2))
@@ -85,7 +85,7 @@ def main() -> None:
             ids = torch.randint(VOCABULARY, (batch, length + 1))
             ours = TinyTransformer(VOCABULARY, encoding, D_MODEL, LAYERS, HEADS)
             bare = Bare(encoding, length)
-            counts = [sum(p.numel() for p in one.parameters()) for one in (ours, bare)]
+            counts = [sum(p.numel() for p in model.parameters()) for model in (ours, bare)]
             assert counts[0] == counts[1], counts
             work = {"ours": lambda: step(ours, ids), "bare": lambda: step(bare, ids)}  # noqa: B023
             share = shown(ratio(interleaved(work), "bare", "ours"))

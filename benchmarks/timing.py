@@ -23,14 +23,14 @@ def interleaved(work: Mapping[str, Work], rounds: int = 15) -> dict[str, list[fl
     for function in work.values():  # fill caches
         function()
     names = list(work)
-    found: dict[str, list[float]] = {name: [] for name in names}
+    times: dict[str, list[float]] = {name: [] for name in names}
     for turn in range(rounds):
         shift = turn % len(names)
         for name in names[shift:] + names[:shift]:
             start = time.perf_counter()
             work[name]()
-            found[name].append(time.perf_counter() - start)
-    return found
+            times[name].append(time.perf_counter() - start)
+    return times
 
 
 def ratio(times: Mapping[str, list[float]], ours: str, other: str) -> tuple[float, float, float]:
