@@ -207,6 +207,10 @@ def test_the_default_compilers_code_raises_outside_of_a_table_and_ends_no_proces
     assert run(OUTSIDE, *names, threads=2) == names
 
 
+def test_a_model_is_exported_for_any_length():
+    assert run(EXPORT, "causal", "rope") == ["rope"]
+
+
 @pytest.mark.thorough
 def test_every_model_but_floaters_is_exported_for_any_length_and_leaves_out_padding():
     assert run(EXPORT, "causal padded", *NAMES) == NAMES

@@ -98,7 +98,8 @@ class _Costs(TorchDispatchMode):
     CONSTANTS = ("arange", "empty", "zeros", "ones", "full", "fill_")
     COPIES = ("cat", "clone", "flip", "copy_", "_to_copy")
     FREE = CONSTANTS + COPIES  # names of operations that compute nothing
-    flops = bytes = 0
+    flops: int = 0
+    bytes: int = 0
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
