@@ -62,6 +62,8 @@ def convert_layout(
     source: str,
     target: str,
     fraction: float = 1.0,
+    *,
+    d_head: int | None = None,
 ) -> Float[Tensor, "d_model ..."]:
     """Reorder W_q or W_k, trained with one layout of RoPE, for the other.
 
@@ -69,9 +71,11 @@ def convert_layout(
 
     Args:
         weight: (d_model, …), rows ordered head by head: a linear layer's weight, or its bias.
-        n_heads: number of heads; must divide d_model.
+        n_heads: number of heads in these rows; under grouped queries W_k has fewer than W_q.
         source, target: the layout it was trained with, and the one wanted, of :data:`LAYOUTS`.
         fraction: the part of each head that turns; the rest stays in place.
+        d_head: width of a head. With it, rows that are not ``n_heads`` times as many raise; without
+            it W_k read with the queries' number of heads would be reordered wrongly.
 
     Returns a copy in the shape of ``weight``. Raises ValueError if ``n_heads`` does not divide its
     rows, or as :func:`rotated_width`.
@@ -79,8 +83,13 @@ def convert_layout(
     shape = "(d_model, …)"
     if validation.floating("weight", weight, shape).ndim == 0:
         raise ValueError(f"weight must have shape {shape}, got a single number {weight.item()}")
-    d_head = validation.heads(len(weight), n_heads)
-    width = rotated_width(d_head, fraction)
-    order = torch.cat([layout_order(width, source, target), torch.arange(width, d_head)])
-    per_head = weight.unflatten(0, (n_heads, d_head))  # (heads, d_head, …)
+    head = validation.heads(len(weight), n_heads)
+    if d_head is not None and head != validation.integer("d_head", d_head):
+        raise ValueError(
+            f"n_heads must be {len(weight) / d_head:g} for {len(weight)} rows in heads of d_head = "
+            f"{d_head}, got {n_heads}; under grouped queries W_k has fewer heads than W_q"
+        )
+    width = rotated_width(head, fraction)
+    order = torch.cat([layout_order(width, source, target), torch.arange(width, head)])
+    per_head = weight.unflatten(0, (n_heads, head))  # (heads, d_head, …)
     return per_head[:, order.to(weight.device)].flatten(0, 1)

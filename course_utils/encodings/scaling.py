@@ -108,7 +108,8 @@ class DynamicNTK(Scaling):
 class YaRN(Scaling):
     """Slows pairs that turn rarely within L, keeps those that turn often, sharpens attention.
 
-    θ_m → (1 − γ_m)·θ_m/s + γ_m·θ_m, and cos and sin × (0.1·ln s + 1), or × 1 for s below 1.
+    θ_m → (1 − γ_m)·θ_m/s + γ_m·θ_m, and cos and sin × f(1), f(c) = 0.1·c·ln s + 1, or × 1 for
+    s below 1.
     γ_m rises from 0 to 1 while the number of turns r_m = L/λ_m rises from ``beta_slow`` to
     ``beta_fast``. Paper and released code agree on the ends and differ in between:
 
@@ -121,9 +122,13 @@ class YaRN(Scaling):
         beta_slow: turns within L up to which a pair is slowed by s.
         released_code: True for the code's γ, which checkpoints are trained with; False for the
             paper's.
+        attention_factor: on cos and sin, in place of f(1).
+        mscale, mscale_all_dim: both or none; the attention factor is then f of the first over f
+            of the second, as DeepSeek's models have it. One that is given goes before.
+        truncate: False leaves the ends of the code's γ where they fall between two pairs.
 
     Source: Peng et al. 2023, arXiv 2309.00071, sections 3.2 and 3.4; the code is its authors'
-        and Hugging Face's transformers.
+        and Hugging Face's transformers, which have the last four options.
     """
 
     factor: float
@@ -131,11 +136,24 @@ class YaRN(Scaling):
     beta_fast: float = 32
     beta_slow: float = 1
     released_code: bool = True
+    attention_factor: float | None = None
+    mscale: float | None = None
+    mscale_all_dim: float | None = None
+    truncate: bool = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
         _check_ends("beta_slow", self.beta_slow, "beta_fast", self.beta_fast)
         validation.boolean("released_code", self.released_code)
+        validation.boolean("truncate", self.truncate)
+        for name in ("attention_factor", "mscale", "mscale_all_dim"):
+            if getattr(self, name) is not None:
+                validation.positive(name, getattr(self, name))
+        if (self.mscale is None) != (self.mscale_all_dim is None):
+            raise ValueError(
+                "mscale and mscale_all_dim must be given together or not at all, got "
+                f"{self.mscale} and {self.mscale_all_dim}"
+            )
 
     def frequencies(self, plain: Pairs, base: float, length: Length = None) -> Scaled:
         """See :meth:`Scaling.frequencies`."""
@@ -143,7 +161,15 @@ class YaRN(Scaling):
             keep = self._ramp_over_pairs(plain, base)
         else:
             keep = _ramp_over_turns(plain, self.original_len, self.beta_slow, self.beta_fast)
-        return _blend(plain, self.factor, keep), max(0.1 * math.log(self.factor) + 1, 1.0)
+        return _blend(plain, self.factor, keep), self._attention_factor()
+
+    def _attention_factor(self) -> float:
+        if self.attention_factor is not None:
+            return float(self.attention_factor)
+        growth = 0.1 * max(math.log(self.factor), 0.0)
+        if self.mscale is None or self.mscale_all_dim is None:
+            return growth + 1
+        return (self.mscale * growth + 1) / (self.mscale_all_dim * growth + 1)
 
     def _ramp_over_pairs(self, plain: Tensor, base: float) -> Tensor:
         if base <= 1:
@@ -154,9 +180,12 @@ class YaRN(Scaling):
             d / 2 * math.log(self.original_len / (2 * math.pi * turns)) / math.log(base)
             for turns in (self.beta_fast, self.beta_slow)
         )
-        kept, slowed = max(math.floor(fast), 0), min(math.ceil(slow), d - 1)
+        if self.truncate:
+            fast, slow = math.floor(fast), math.ceil(slow)
+        kept, slowed = max(fast, 0), min(slow, d - 1)
         m = torch.arange(len(plain), dtype=plain.dtype, device=plain.device)
-        return 1 - ((m - kept) / max(slowed - kept, 1)).clamp(0, 1)
+        width = slowed - kept if slowed > kept else 0.001  # as the code has it: a step
+        return 1 - ((m - kept) / width).clamp(0, 1)
 
 
 @dataclass(frozen=True)
