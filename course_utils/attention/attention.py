@@ -33,6 +33,11 @@ class MultiHeadAttention(nn.Module):
         log_n: the length L a model was trained with; scores of a query that sees n > L keys are
             then multiplied by log n / log L (Su, kexue.fm 8823). None leaves them as they are.
         projection_bias: True adds a learned vector after each of the four projections, as BERT.
+        d_head: width of a head where it is not d_model / n_heads, as in Qwen3 and Gemma. The
+            encoding is then made with d_model = n_heads · d_head, and cannot use door 1.
+        qk_norm: divides each head's queries and keys by their root mean square, with this number
+            under the root, and multiplies by a learned vector, before door 2 (Yang et al. 2025,
+            Qwen3, arXiv 2505.09388, section 2); None for no norm.
 
     Source: Vaswani et al. 2017, arXiv 1706.03762, section 3.2.
     """
@@ -46,25 +51,42 @@ class MultiHeadAttention(nn.Module):
         log_n: int | None = None,
         n_kv_heads: int | None = None,
         projection_bias: bool = False,
+        d_head: int | None = None,
+        qk_norm: float | None = None,
     ) -> None:
         super().__init__()
-        self.d_head = validation.heads(d_model, n_heads)
+        if d_head is None:
+            self.d_head = validation.heads(d_model, n_heads)
+        else:
+            validation.integer("d_model", d_model)
+            validation.integer("n_heads", n_heads)
+            self.d_head = validation.integer("d_head", d_head)
         self.d_model, self.n_heads = int(d_model), int(n_heads)
+        width = self.n_heads * self.d_head
         self.n_kv_heads = self.n_heads if n_kv_heads is None else n_kv_heads
         validation.divisor("n_kv_heads", self.n_kv_heads, "n_heads", self.n_heads)
-        encoding = PositionalEncoding(d_model, n_heads) if encoding is None else encoding
+        encoding = PositionalEncoding(width, n_heads) if encoding is None else encoding
         what = "a PositionalEncoding, as encodings.create(name, …) makes it, or None"
         validation.instance("encoding", encoding, PositionalEncoding, what)
         self.causal = validation.boolean("causal", causal)
-        encoding.check_fits(d_model, n_heads, causal)
+        encoding.check_fits(width, n_heads, causal)
+        if width != self.d_model and "embed" in encoding.doors:
+            raise ValueError(
+                f"encoding must leave door 1 shut where n_heads · d_head, {width}, is not d_model, "
+                f"{d_model}, got {encoding!r}; add it to the embeddings outside"
+            )
         self.encoding = encoding
         self.log_n = None if log_n is None else validation.integer("log_n", log_n, minimum=2)
         with_bias = validation.boolean("projection_bias", projection_bias)
         kv_width = self.n_kv_heads * self.d_head
-        self.W_q = nn.Linear(d_model, d_model, bias=with_bias)
+        self.W_q = nn.Linear(d_model, width, bias=with_bias)
         self.W_k = nn.Linear(d_model, kv_width, bias=with_bias)
         self.W_v = nn.Linear(d_model, kv_width, bias=with_bias)
-        self.W_o = nn.Linear(d_model, d_model, bias=with_bias)
+        self.W_o = nn.Linear(width, d_model, bias=with_bias)
+        self.q_norm = self.k_norm = None
+        if qk_norm is not None:
+            eps = validation.positive("qk_norm", qk_norm)
+            self.q_norm, self.k_norm = nn.RMSNorm(self.d_head, eps), nn.RMSNorm(self.d_head, eps)
 
     def forward(
         self,
@@ -111,6 +133,8 @@ class MultiHeadAttention(nn.Module):
         q = self._split(self.W_q(x))  # (batch, heads, seq, d_head)
         k = self._split(self.W_k(x))  # (batch, kv_heads, seq, d_head)
         v = self._split(self.W_v(x))
+        if self.q_norm is not None and self.k_norm is not None:
+            q, k = self.q_norm(q), self.k_norm(k)
         if encoding.static_keys:  # door 2, before the cache: it keeps what door 2 returns
             q, k = self._rotated(q, k, encoding.rotate(q, k, at.queries_alone))
         if cache is not None:
