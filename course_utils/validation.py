@@ -264,13 +264,19 @@ def inside(rows: Tensor, end: int, message: str) -> Tensor:
     return rows.clamp(0, end - 1)
 
 
-def mask(name: str, value: Any, texts: int, keys: int, what: str) -> Tensor:
-    """Return ``value``, or raise unless it is (batch, keys) of booleans; ``what`` are the keys."""
+def mask(name: str, value: Any, texts: int, keys: int, what: str, queries: int = 0) -> Tensor:
+    """Return ``value``, or raise unless it is (batch, keys) of booleans; ``what`` are the keys.
+
+    With ``queries`` it may also be (batch, queries, keys).
+    """
     shape = f"({texts}, {keys}): texts, and {what}"
-    tensor(name, value, shape, ndim=2)
+    by_query = queries and isinstance(value, Tensor) and value.ndim == 3
+    if by_query:
+        shape = f"({texts}, {queries}, {keys}): texts, queries, and {what}"
+    tensor(name, value, shape, ndim=3 if by_query else 2)
     if value.dtype != torch.bool:
         raise TypeError(f"{name} must hold True and False, got {value.dtype}; try {name}.bool()")
-    if value.shape != (texts, keys):
+    if value.shape != ((texts, queries, keys) if by_query else (texts, keys)):
         raise ValueError(f"{name} must have shape {shape}, got {tuple(value.shape)}")
     return value
 

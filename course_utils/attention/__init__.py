@@ -4,3 +4,4 @@ from course_utils.attention.attention import MultiHeadAttention as MultiHeadAtte
 from course_utils.attention.attention import attention_weights as attention_weights
 from course_utils.attention.kv_cache import FixedCache as FixedCache
 from course_utils.attention.kv_cache import KVCache as KVCache
+from course_utils.attention.kv_cache import document_mask as document_mask

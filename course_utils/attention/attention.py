@@ -95,7 +95,7 @@ class MultiHeadAttention(nn.Module):
         need_weights: bool = False,
         cache: KVCache | None = None,
         tokens: Int[Tensor, "batch seq"] | None = None,
-        attention_mask: Bool[Tensor, "batch keys"] | None = None,
+        attention_mask: Bool[Tensor, "batch *queries keys"] | None = None,
         *,
         at: Places | None = None,
     ) -> tuple[Sequence, Weights | None]:
@@ -112,7 +112,8 @@ class MultiHeadAttention(nn.Module):
             tokens: ids of the words, for encodings that look at them.
             attention_mask: True where a key may be seen, False where it is padding, the cache's
                 keys first; None hides what was hidden when it was read, and nothing else. A query
-                that may see no key at all gets 0.
+                that may see no key at all gets 0. (batch, seq, keys) has keys for each query, as
+                :func:`document_mask` makes it for texts packed into one row.
             at: what :func:`places_of` makes, from a model that has made it for all its layers and
                 has passed door 1 itself. It replaces positions and mask, so these must be None.
 
@@ -154,7 +155,7 @@ class MultiHeadAttention(nn.Module):
         positions: Positions | None = None,
         need_weights: bool = False,
         cache: KVCache | None = None,
-        attention_mask: Bool[Tensor, "batch keys"] | None = None,
+        attention_mask: Bool[Tensor, "batch *queries keys"] | None = None,
     ) -> tuple[Sequence, Weights | None]:
         """Like :meth:`forward` without door 1."""
         self._check(x, cache)

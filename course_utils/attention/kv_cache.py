@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import torch
+from jaxtyping import Bool, Int
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -102,6 +103,11 @@ class KVCache:
         if attention_mask is not None:
             new = f"{len(self)} of the cache and {count} new ones"
             keys = f"keys, {new}" if len(self) else "keys"
+            if attention_mask.ndim == 3:
+                raise ValueError(
+                    "attention_mask must be (batch, keys) beside a cache, which remembers it, got "
+                    f"{tuple(attention_mask.shape)}"
+                )
             return _checked_mask(attention_mask, texts, len(self) + count, keys, x.device)
         if self.visible is None:
             return None
@@ -224,7 +230,8 @@ def places_of(
         cache: what was read before: further keys.
         attention_mask: (batch, keys), True where a key may be seen, False where it is padding.
             Keys are those of the cache and those of ``x``; None hides of the cache what was hidden
-            before, and nothing of ``x``.
+            before, and nothing of ``x``. Without a cache it may be (batch, seq, seq), True where
+            that query may see that key.
     """
     texts, count = x.shape[:2]
     if positions is not None:
@@ -234,12 +241,22 @@ def places_of(
         return cache.places(x, positions, attention_mask)
     visible = None
     if attention_mask is not None:
-        visible = _checked_mask(attention_mask, texts, count, "keys", x.device)
+        visible = _checked_mask(attention_mask, texts, count, "keys", x.device, count)
     counted_without_padding = positions is None and visible is None
     if positions is None:
         positions = _count_words(x, visible)
     known = True if counted_without_padding else None
     return Places.unchecked(positions, positions, visible, ascending=known, consecutive=known)
+
+
+def document_mask(documents: Int[Tensor, "batch seq"]) -> Bool[Tensor, "batch seq seq"]:
+    """The attention mask of texts that are packed into rows: a token sees its own text only.
+
+    ``documents`` has the same number at all tokens of a text. Positions that start again with each
+    text go with it; the mask alone does not restart them.
+    """
+    validation.tensor("documents", documents, "(batch, seq)", ndim=2)
+    return documents[:, :, None] == documents[:, None, :]
 
 
 def layer_caches(cache: Sequence[KVCache] | None, layers: int) -> Sequence[KVCache | None]:
@@ -273,10 +290,10 @@ def _kind(k: Tensor) -> str:
 
 
 def _checked_mask(
-    mask: Tensor, texts: int, keys: int, what: str, device: torch.device
+    mask: Tensor, texts: int, keys: int, what: str, device: torch.device, queries: int = 0
 ) -> Tensor | None:
-    """The mask, (batch, keys); None where it hides nothing, as far as that can be known."""
-    mask = validation.mask("attention_mask", mask, texts, keys, what).to(device)
+    """The mask, as it is; None where it hides nothing, as far as that can be known."""
+    mask = validation.mask("attention_mask", mask, texts, keys, what, queries).to(device)
     return None if validation.readable(mask) and bool(mask.all()) else mask
 
 
@@ -286,7 +303,7 @@ def _count_words(x: Tensor, visible: Tensor | None) -> Tensor:
     Padding before the first word gets numbers below 0, padding later that of the word before it.
     """
     row = torch.arange(x.shape[1], device=x.device)
-    if visible is None:
+    if visible is None or visible.ndim == 3:
         return row
     words = visible[:, -x.shape[1] :]
     # So all positions of a text count up by one where no padding stands after its first word.

@@ -26,8 +26,9 @@ class Places:
     Args:
         q_pos: (q_len,) or (batch, q_len), integers or finite floats.
         k_pos: (k_len,) or (batch, k_len); None for those of the queries.
-        visible: (batch, k_len), True where a key may be seen, False where it is padding; None
-            where all may. The last q_len keys are those of the queries.
+        visible: (batch, k_len), True where a key may be seen, False where it is padding; or
+            (batch, q_len, k_len), True where that query may see it; None where all may. The last
+            q_len keys are those of the queries.
 
     Attributes:
         q, k: the positions, int64 or at least float32, so that differences neither wrap nor round.
@@ -54,7 +55,7 @@ class Places:
             raise ValueError(f"k_pos must have {len(q)} rows, as q_pos, got {len(k)}")
         if visible is not None:
             texts = len(q) if q.ndim == 2 else len(k) if k.ndim == 2 else len(visible)
-            validation.mask("visible", visible, texts, k.shape[-1], "keys")
+            validation.mask("visible", visible, texts, k.shape[-1], "keys", q.shape[-1])
         self._fill(q, k, visible)
 
     @classmethod
@@ -96,7 +97,9 @@ class Places:
         self.kept: dict[Hashable, Any] = {}
         self._parent = self  # of a block: the places that it is a part of
         self._first_diagonal = 0  # the block's first among the diagonals of the whole pass
-        self._padded_queries = None if visible is None else ~visible[:, -self.q_len :]
+        self._padded_queries: Tensor | None = None
+        if visible is not None and visible.ndim == 2:
+            self._padded_queries = ~visible[:, -self.q_len :]
 
     # Offsets and masks
 
@@ -127,9 +130,11 @@ class Places:
         return self.offsets > 0
 
     @property
-    def padding(self) -> Bool[Tensor, "batch 1 1 k_len"] | None:
-        """Which keys are padding; None where none is."""
-        return None if self.visible is None else ~self.visible[:, None, None]
+    def padding(self) -> Bool[Tensor, "batch 1 #q_len k_len"] | None:
+        """Which keys may not be seen, whatever their position; None where all may."""
+        if self.visible is None:
+            return None
+        return ~(self.visible[:, None, None] if self.visible.ndim == 2 else self.visible[:, None])
 
     @property
     def hidden(self) -> Bool[Tensor, "*batch q_len k_len"]:
@@ -161,6 +166,11 @@ class Places:
     @property
     def length(self) -> Num[Tensor, "*batch_and_1"]:
         """The position of the last visible key, plus 1: one number, or (batch, 1)."""
+        if self.visible is not None and self.visible.ndim == 3:
+            raise ValueError(
+                "attention_mask must be (batch, keys) for an encoding that looks at the length: "
+                "with a mask for each query there is no one length"
+            )
         k = self.k if self.visible is None else torch.where(self.visible, self.k, -1)
         return k.amax(-1, keepdim=k.ndim == 2) + 1
 
@@ -235,10 +245,13 @@ class Places:
         for start in range(0, self.q_len, size):
             stop = min(start + size, self.q_len)
             seen = self.k_len - self.q_len + stop if cut else self.k_len
+            visible = None if self.visible is None else self.visible[..., :seen]
+            if visible is not None and visible.ndim == 3:
+                visible = visible[:, start:stop]
             block = self.unchecked(
                 self.q[..., start:stop],
                 self.k[..., :seen],
-                None if self.visible is None else self.visible[:, :seen],
+                visible,
                 ascending=cut,
                 consecutive=self.consecutive,
             )

@@ -18,7 +18,7 @@ from course_utils.encodings.positions import Places, Positions
 from course_utils.models import saving
 
 Tokens = Integer[Tensor, "batch seq"]
-Mask = Bool[Tensor, "batch keys"]
+Mask = Bool[Tensor, "batch *queries keys"]
 Hidden = Float[Tensor, "batch seq d_model"]
 Logits = Float[Tensor, "batch seq vocab_size"]
 
