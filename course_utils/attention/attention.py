@@ -5,18 +5,20 @@ from typing import Any
 
 import torch
 from einops import rearrange
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float, Int, Num
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from course_utils import validation
 from course_utils.attention import blocks
-from course_utils.attention.kv_cache import KVCache, places_of
+from course_utils.attention.kv_cache import KVCache, places_across, places_of
 from course_utils.encodings.base import PositionalEncoding, for_each_head
 from course_utils.encodings.log_n import log_n_of
 from course_utils.encodings.positions import Places, Positions
 
 Sequence = Float[Tensor, "batch seq d_model"]
+Memory = Float[Tensor, "batch keys d_model"]
+MemoryPositions = Num[Tensor, "*batch keys"]
 Weights = Float[Tensor, "batch heads q_len k_len"]
 
 
@@ -98,6 +100,8 @@ class MultiHeadAttention(nn.Module):
         attention_mask: Bool[Tensor, "batch *queries keys"] | None = None,
         *,
         at: Places | None = None,
+        memory: Memory | None = None,
+        memory_positions: MemoryPositions | None = None,
     ) -> tuple[Sequence, Weights | None]:
         """Attend with all four doors.
 
@@ -116,13 +120,25 @@ class MultiHeadAttention(nn.Module):
                 :func:`document_mask` makes it for texts packed into one row.
             at: what :func:`places_of` makes, from a model that has made it for all its layers and
                 has passed door 1 itself. It replaces positions and mask, so these must be None.
+            memory: vectors of another text, which keys and values then come from (Vaswani et al.
+                2017, section 3.2.3), with no causal mask and no cache. ``attention_mask`` is about
+                its keys. It has passed door 1 already, if at all: each text has its own.
+            memory_positions: of the memory. Doors 2 to 4 compare positions, so they need to be told
+                where both texts stand on one line, and raise ValueError where they are not.
 
         Returns:
             The output, and the weights, (batch, heads, seq, keys), or None. There are ``seq`` keys,
-            and those of the cache before them.
+            and those of the cache before them; with a memory its own.
         """
         self._check(x, cache)
         encoding = self.encoding
+        if memory is not None:
+            self._check_memory(x, memory, memory_positions, cache, at)
+            at = places_across(x, memory, positions, memory_positions, attention_mask)
+            x = self._of_shape("embed", encoding.embed(x, at.embedding_positions, tokens), x.shape)
+            return self._across(x, memory, at, need_weights)
+        if memory_positions is not None:
+            raise ValueError("memory must be given with memory_positions, got None")
         if at is not None and not (positions is None and attention_mask is None):
             raise TypeError("positions and attention_mask must be None beside at, which has them")
         if at is None:
@@ -131,11 +147,7 @@ class MultiHeadAttention(nn.Module):
             x = self._of_shape("embed", embedded, x.shape)
         if encoding.whole:
             at = at.whole()
-        q = self._split(self.W_q(x))  # (batch, heads, seq, d_head)
-        k = self._split(self.W_k(x))  # (batch, kv_heads, seq, d_head)
-        v = self._split(self.W_v(x))
-        if self.q_norm is not None and self.k_norm is not None:
-            q, k = self.q_norm(q), self.k_norm(k)
+        q, k, v = self._projected(x, x)
         if encoding.static_keys:  # door 2, before the cache: it keeps what door 2 returns
             q, k = self._rotated(q, k, encoding.rotate(q, k, at.queries_alone))
         if cache is not None:
@@ -146,8 +158,7 @@ class MultiHeadAttention(nn.Module):
         out, weights = self._attend(q, k, v, at, need_weights)  # doors 3 and 4
         if cache is not None:
             cache.store(*cached, at)
-        merged = rearrange(out, "batch heads seq d_head -> batch seq (heads d_head)")
-        return self.W_o(merged), weights
+        return self._merged(out), weights
 
     def attend(
         self,
@@ -161,6 +172,30 @@ class MultiHeadAttention(nn.Module):
         self._check(x, cache)
         at = places_of(x, positions, cache, attention_mask)
         return self(x, None, need_weights, cache, at=at)
+
+    def _across(
+        self, x: Tensor, memory: Tensor, at: Places, need_weights: bool
+    ) -> tuple[Tensor, Tensor | None]:
+        """Attention of one text to another, past door 1."""
+        if self.encoding.whole:
+            at = at.whole()
+        q, k, v = self._projected(x, memory)
+        q, k = self._rotated(q, k, self.encoding.rotate(q, k, at))
+        out, weights = self._attend(q, k, v, at, need_weights)
+        return self._merged(out), weights
+
+    def _projected(self, x: Tensor, source: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Queries of x, (batch, heads, seq, d_head); keys and values of the source, kv_heads."""
+        q = self._split(self.W_q(x))
+        k = self._split(self.W_k(source))
+        v = self._split(self.W_v(source))
+        if self.q_norm is not None and self.k_norm is not None:
+            q, k = self.q_norm(q), self.k_norm(k)
+        return q, k, v
+
+    def _merged(self, out: Tensor) -> Tensor:
+        """The heads side by side, and the last projection."""
+        return self.W_o(rearrange(out, "batch heads seq d_head -> batch seq (heads d_head)"))
 
     def _attend(
         self, q: Tensor, k: Tensor, v: Tensor, at: Places, need_weights: bool
@@ -271,19 +306,42 @@ class MultiHeadAttention(nn.Module):
         layout = "batch seq (heads d_head) -> batch heads seq d_head"
         return rearrange(x, layout, d_head=self.d_head)
 
-    def _check(self, x: Tensor, cache: KVCache | None) -> None:
+    def _check(self, x: Tensor, cache: KVCache | None, name: str = "x") -> None:
         shape = f"(batch, seq, {self.d_model})"
-        x = validation.floating("x", x, shape, ndim=3)
+        x = validation.floating(name, x, shape, ndim=3)
         if x.shape[-1] != self.d_model:
-            raise ValueError(f"x must have shape {shape}, got {tuple(x.shape)}")
+            raise ValueError(f"{name} must have shape {shape}, got {tuple(x.shape)}")
         weight = self.W_q.weight
         if x.dtype != weight.dtype and not torch.is_autocast_enabled(x.device.type):
-            raise TypeError(f"x must be {weight.dtype} like the weights, got {x.dtype}")
+            raise TypeError(f"{name} must be {weight.dtype} like the weights, got {x.dtype}")
         validation.instance("cache", cache, KVCache | None, "a KVCache")
         if cache is not None and not self.causal:
             raise ValueError(
                 f"cache must be None where attention is not causal, got {cache!r}: earlier tokens "
                 "would have to be read again with the later ones in sight"
+            )
+
+    def _check_memory(
+        self,
+        x: Tensor,
+        memory: Any,
+        memory_positions: Tensor | None,
+        cache: KVCache | None,
+        at: Places | None,
+    ) -> None:
+        self._check(memory, None, "memory")
+        if len(memory) != len(x):
+            raise ValueError(f"memory must have the batch size of x, {len(x)}, got {len(memory)}")
+        if self.causal:
+            raise ValueError("causal must be False with memory: all of another text is there")
+        if cache is not None or at is not None:
+            raise ValueError("cache and at must be None with memory, which is read as a whole")
+        compared = [door for door in self.encoding.doors if door != "embed"]
+        if compared and memory_positions is None:
+            raise ValueError(
+                f"memory_positions must be given with {type(self.encoding).__name__}: it compares "
+                "positions of queries and keys, which means something for two texts only where "
+                "both stand on one line; else leave its doors shut, as T5 and Whisper do"
             )
 
     def _rotated(

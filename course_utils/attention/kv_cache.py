@@ -249,6 +249,38 @@ def places_of(
     return Places.unchecked(positions, positions, visible, ascending=known, consecutive=known)
 
 
+def places_across(
+    x: Tensor,
+    memory: Tensor,
+    positions: Tensor | None = None,
+    memory_positions: Tensor | None = None,
+    attention_mask: Tensor | None = None,
+) -> Places:
+    """Positions of the tokens of ``x`` as queries, and of another text, the memory, as keys.
+
+    Both are (batch, seq, …), and are counted from 0 where positions are not given. The mask is
+    (batch, memory), or (batch, seq, memory).
+    """
+    q_pos = _checked_positions("positions", x, positions)
+    k_pos = _checked_positions("memory_positions", memory, memory_positions)
+    visible = None
+    if attention_mask is not None:
+        texts, keys = memory.shape[:2]
+        visible = _checked_mask(attention_mask, texts, keys, "keys", x.device, x.shape[1])
+    # No query is among the keys: none is padding, and none stands in their order.
+    return Places.unchecked(
+        q_pos, k_pos, visible, ascending=False, consecutive=False, padded_queries=False
+    )
+
+
+def _checked_positions(name: str, text: Tensor, positions: Tensor | None) -> Tensor:
+    """The positions of a text (batch, seq, …), from 0 where none are given."""
+    if positions is None:
+        return torch.arange(text.shape[1], device=text.device)
+    row = validation.positions(name, positions, length=text.shape[1], texts=len(text))
+    return row.to(text.device)
+
+
 def document_mask(documents: Int[Tensor, "batch seq"]) -> Bool[Tensor, "batch seq seq"]:
     """The attention mask of texts that are packed into rows: a token sees its own text only.
 
