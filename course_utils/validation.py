@@ -218,9 +218,9 @@ def one_each(name: str, count: int, tokens: int) -> None:
 
 def row_each(name: str, row: Tensor, texts: int) -> None:
     """Raise unless positions are one row, or one row for each text of a batch."""
-    if row.ndim == 2 and len(row) != texts:
+    if row.ndim == 2 and row.shape[0] != texts:
         raise ValueError(
-            f"{name} must have one row, or one for each of the {texts} texts, got {len(row)}"
+            f"{name} must have one row, or one for each of the {texts} texts, got {row.shape[0]}"
         )
 
 

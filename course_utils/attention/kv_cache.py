@@ -111,9 +111,9 @@ class KVCache:
             return _checked_mask(attention_mask, texts, len(self) + count, keys, x.device)
         if self.visible is None:
             return None
-        if len(self.visible) != texts:
+        if self.visible.shape[0] != texts:
             raise ValueError(
-                f"cache must be used with the same batch size, {len(self.visible)}, got {texts}"
+                f"cache must be used with the same batch size, {self.visible.shape[0]}, got {texts}"
             )
         return torch.cat([self.visible, self.visible.new_ones(texts, count)], dim=1)
 
@@ -160,7 +160,7 @@ class FixedCache(KVCache):
         if row is None:
             row = self._next_position(self.visible) + torch.arange(x.shape[1], device=x.device)
         dtype = torch.promote_types(self.positions.dtype, row.dtype)
-        row = row.to(dtype).expand(len(x), -1)
+        row = row.to(dtype).expand(x.shape[0], -1)
         keys = self.positions.to(dtype).index_copy(1, slots, row)
         visible = self.visible.index_fill(1, slots, True)
         return Places.unchecked(
@@ -277,7 +277,7 @@ def _checked_positions(name: str, text: Tensor, positions: Tensor | None) -> Ten
     """The positions of a text (batch, seq, …), from 0 where none are given."""
     if positions is None:
         return torch.arange(text.shape[1], device=text.device)
-    row = validation.positions(name, positions, length=text.shape[1], texts=len(text))
+    row = validation.positions(name, positions, length=text.shape[1], texts=text.shape[0])
     return row.to(text.device)
 
 
@@ -348,6 +348,6 @@ def _after(before: Tensor | None, new: Tensor) -> Tensor:
     if before is None:
         return new
     if before.ndim != new.ndim:
-        texts = len(before) if before.ndim == 2 else len(new)
+        texts = before.shape[0] if before.ndim == 2 else new.shape[0]
         before, new = before.expand(texts, -1), new.expand(texts, -1)
     return torch.cat([before, new], dim=-1)

@@ -195,7 +195,7 @@ class PositionalEncoding(nn.Module):
                 f"x must be {self.d_model} wide, as this encoding's d_model, got {x.shape[-1]}"
             )
         validation.positions(
-            "positions", positions, length=x.shape[-2], whole=self.whole, texts=len(x)
+            "positions", positions, length=x.shape[-2], whole=self.whole, texts=x.shape[0]
         )
 
     def _check(self, q: Any, k: Any, at: Any) -> Places:
