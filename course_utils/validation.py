@@ -31,8 +31,8 @@ def integer(name: str, value: Any, minimum: int = 1) -> int:
 
     A bool does not count, nor does a float.
     """
-    if isinstance(value, torch.SymInt):  # a length that an exported model leaves open
-        return value  # type: ignore[return-value]
+    if torch.compiler.is_compiling():  # a length that a compiled model leaves open
+        return value
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
         raise TypeError(
             f"{name} must be an integer of at least {minimum}, got {type(value).__name__} {value!r}"

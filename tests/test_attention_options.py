@@ -31,9 +31,10 @@ def test_attention_with_both_is_that_of_qwen3():
         rms_norm_eps=EPS,
         num_hidden_layers=1,
         attn_implementation="eager",
+        rope_parameters={"rope_type": "default", "rope_theta": 10_000.0},
     )
     theirs = modeling_qwen3.Qwen3Attention(config, 0)
-    ours = attention(base=config.rope_parameters["rope_theta"], layout="half")
+    ours = attention(base=10_000.0, layout="half")
     with torch.no_grad():
         for norm in (ours.q_norm, ours.k_norm):
             norm.weight.normal_(1, 0.3)

@@ -61,11 +61,12 @@ for name in names:
 EXPORT = """
 kinds, *names = sys.argv[1:]
 torch.set_num_threads(1)
+batch = torch.export.Dim("batch", min=2, max=64)
 length = torch.export.Dim("length", min=2, max=400)
 
-def texts(count, masked):
-    words = ids(2, count)
-    seen = torch.ones(2, count, dtype=torch.bool)
+def texts(count, masked, rows=2):
+    words = ids(rows, count)
+    seen = torch.ones(rows, count, dtype=torch.bool)
     seen[0, : count // 3], seen[1, count - count // 4 :] = False, False
     return ((words, None, None, False, seen) if masked else (words,)), seen
 
@@ -75,13 +76,13 @@ for name in names:
         if name in ("xpos", "cope") and not causal:
             continue
         made = model(name, causal=causal, max_len=300)
-        varies = {1: length}
+        varies = {0: batch, 1: length}
         shapes = (varies, None, None, None, varies) if masked else (varies,)
         with torch.no_grad():
             given = texts(10, masked)[0]
             program = torch.export.export(made, given, dynamic_shapes=shapes).module()
-            for count in (2, 5, 127, 128, 129, 300):
-                given, seen = texts(count, masked)
+            for count, rows in ((2, 2), (5, 3), (127, 2), (128, 2), (129, 5), (300, 2)):
+                given, seen = texts(count, masked, rows)
                 out = program(*given)
                 assert gap(out[seen], made(*given)[seen]) <= 1e-5, (name, kind, count)
                 if masked and count > 2:  # each text alone, without its padding
@@ -90,6 +91,25 @@ for name in names:
                         assert gap(out[text, seen[text]], alone) <= 1e-5, (name, count)
             if name == "learned" and not masked:
                 assert "from 0 to 299" in str(error(program, *texts(301, masked)[0]))
+    print(name)
+"""
+
+ANY_LENGTH = """
+names = sys.argv[1:]
+torch.set_num_threads(1)
+for name in names:
+    made, graphs = model(name, max_len=300), []
+
+    def backend(graph, inputs):
+        graphs.append(graph)
+        return graph.forward
+
+    anything = torch.compile(made, backend=backend, fullgraph=True, dynamic=True)
+    with torch.no_grad():
+        for count in (5, 9, 127, 128, 129, 300):
+            words = ids(2, count)
+            assert gap(anything(words), made(words)) <= 1e-5, (name, count)
+    assert len(graphs) == 1, name
     print(name)
 """
 
@@ -212,13 +232,18 @@ def test_a_model_is_exported_for_any_length():
 
 
 @pytest.mark.thorough
-def test_every_model_but_floaters_is_exported_for_any_length_and_leaves_out_padding():
+def test_every_model_but_floaters_is_exported_for_any_batch_and_length_and_leaves_out_padding():
     assert run(EXPORT, "causal padded", *NAMES) == NAMES
 
 
 @pytest.mark.thorough
 def test_models_that_look_both_ways_are_exported_too():
     assert run(EXPORT, "both-ways", *NAMES) == NAMES
+
+
+@pytest.mark.thorough
+def test_one_graph_serves_every_length_where_lengths_are_said_to_vary():
+    assert run(ANY_LENGTH, *NAMES) == NAMES
 
 
 @pytest.mark.thorough

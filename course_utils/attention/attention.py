@@ -218,8 +218,10 @@ class MultiHeadAttention(nn.Module):
             return self._in_blocks(self._step_by_step, q, k, v, at), None
         if "bias" not in doors and self._mask_is_built_in(at):
             q, _ = self._sharpened(q, None, at)
-            # bool: in an exported model the length is a symbol, and so is what compares it.
-            return self._fused(q, k, v, is_causal=bool(self.causal and at.q_len > 1)), None
+            is_causal = self.causal
+            if at.q_len == 1:  # not in one expression: of a compiled model's length it is a symbol
+                is_causal = False
+            return self._fused(q, k, v, is_causal=is_causal), None
         if self._bias_is_by_diagonal(at):
             with torch.autocast(q.device.type, enabled=False):
                 bias = self.encoding.bias_by_offset(at.diagonal_offsets)
@@ -232,8 +234,8 @@ class MultiHeadAttention(nn.Module):
         self, attend: Callable[..., tuple[Tensor, Any]], q: Tensor, k: Tensor, v: Tensor, at: Places
     ) -> Tensor:
         """The output of ``attend``, called with a block of the queries at a time."""
-        # An exported model serves every length, so nothing may depend on how many blocks there are.
-        if torch.compiler.is_exporting() or at.k_len <= blocks.BLOCK:
+        # A compiled graph serves every length: nothing may depend on how many blocks there are.
+        if torch.compiler.is_compiling() or at.k_len <= blocks.BLOCK:
             return attend(q, k, v, at)[0]
         outs = []
         for rows, block in at.blocks(blocks.BLOCK, self.causal):
@@ -268,7 +270,7 @@ class MultiHeadAttention(nn.Module):
         with torch.autocast(q.device.type, enabled=False):  # a bias needs more than half precision
             bias = self.encoding.bias(q, k, at)
         if bias is not None:
-            shape = (len(q), self.n_heads, at.q_len, at.k_len)
+            shape = (q.shape[0], self.n_heads, at.q_len, at.k_len)
             bias = self._of_shape("bias", bias, shape, broadcast=True)
         q, bias = self._sharpened(q, bias, at)
         # Positions decide what is hidden, not places in the row: shuffled positions work too.

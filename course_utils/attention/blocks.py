@@ -34,7 +34,7 @@ def attend_by_offset(
         bias: of each diagonal, lowest offset first: (heads, q_len + k_len − 1).
         scale: factor on q·k.
     """
-    if torch.compiler.is_exporting():  # a loop would fix how many blocks there are
+    if torch.compiler.is_compiling():  # a loop would fix how many blocks there are
         return attend_by_offset_at_once(q, k, v, at, bias, scale)
     bias = without_negligible(mask_later(bias, at), q, k, scale).to(q.dtype)
     # With the last key first, each row of the matrix is the one before it, moved by one entry. So

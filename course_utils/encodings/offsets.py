@@ -24,7 +24,8 @@ def toeplitz(
     Entry (i, j) is row[j − i + q_len − 1], so ``row`` has q_len + k_len − 1 entries.
     """
     count = validation.integer("q_len", q_len) + validation.integer("k_len", k_len) - 1
-    if validation.tensor("row", row, f"(…, {count})").shape[-1] != count:
+    # No count in the shape's name: as a string it would fix a compiled length.
+    if validation.tensor("row", row, "(…, q_len + k_len - 1)").shape[-1] != count:
         raise ValueError(
             f"row must have q_len + k_len - 1 = {count} entries, got {tuple(row.shape)}"
         )
@@ -48,7 +49,7 @@ def skew(rows: Num[Tensor, "*lead q_len diagonals"]) -> Num[Tensor, "*lead q_len
     q_len, width = rows.shape[-2:]
     if q_len == 1:
         return rows
-    if torch.compiler.is_exporting():  # slices would ask whether there are more than two rows
+    if torch.compiler.is_compiling():  # slices would ask whether there are more than two rows
         firsts = torch.arange(q_len - 1, -1, -1, device=rows.device)[:, None]  # (q_len, 1)
         columns = firsts + torch.arange(width - q_len + 1, device=rows.device)  # (q_len, k_len)
         return rows.gather(-1, columns.expand(*rows.shape[:-2], -1, -1))
