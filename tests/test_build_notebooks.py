@@ -108,7 +108,6 @@ def test_check_notices_an_edited_lesson_and_an_orphan(built, tmp_path):
         ("lessons/2_short.py", LESSON, "lessons/2_short.py: a lesson is named NN_name.py"),
         ("lessons/01_twin.py", LESSON, "01_tiny.py and 01_twin.py share number 01"),
         ("lessons/closer/7_short.py", LESSON, "lessons/closer/7_short.py: a lesson is named NN_na"),
-        ("lessons/closer/01_x.py", LESSON, "lessons/closer/01_more.py and 01_x.py share number 01"),
         ("lessons/closer/02_x.py", LESSON, "closer/02_x.py looks closer at lesson 02, which there"),
         ("lessons/01_tiny.py", "# %%\n1\n", "lessons/01_tiny.py: the first cell must be Markdown"),
         ("lessons/01_tiny.py", LESSON.replace("stub", "stubb"), "unknown tag 'stubb'; known are"),

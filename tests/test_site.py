@@ -298,14 +298,16 @@ def test_cells_that_cannot_become_a_page_are_refused_with_the_reason(reason, cel
 def test_the_first_page_has_a_row_a_lesson_with_its_closer_look():
     opening = "# 02 · Waves\n\n**Question:** what\nmoves?\n\n**Time:** about 40 minutes. "
     titles = {"02_waves": opening + "**Doors:** 1, words.", "closer/02_more": "# 02 · More"}
+    titles["closer/02_next"] = "# 02 · Next"
     first = site_index.first_page(f"# T\n\n{site_index.HERE}\n", titles, ["glossary"])
-    row = "| [02 · Waves](02_waves.md) | What moves? [Closer look](closer/02_more.md) | 40 | 1 |"
+    links = "[Closer look](closer/02_more.md), [another](closer/02_next.md)"
+    row = f"| [02 · Waves](02_waves.md) | What moves? {links} | 40 | 1 |"
     assert [line for line in first.splitlines() if line.startswith("| [")] == [row]
     trees = re.findall(r"```{toctree}.*?```", first, re.DOTALL)
     assert ["/02_waves" in tree for tree in trees] == [True, False]
     assert "/glossary" in trees[1] and "closer/" not in "".join(trees)
     closer = [site_index.closer_looks(list(titles), name) for name in titles]
-    assert closer == [["closer/02_more"], []]
+    assert closer == [["closer/02_more", "closer/02_next"], [], []]
 
 
 def test_a_build_leaves_no_file_of_an_earlier_one(tmp_path):

@@ -9,6 +9,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
@@ -156,16 +157,17 @@ def targets_of(project: Project, lessons: Iterable[Path]) -> list[Target]:
 def choose(lessons: list[Path], names: list[str]) -> list[Path]:
     """The lessons with these numbers or names, in this order; all lessons if no name is given.
 
-    A closer look is named closer/04, or in full.
+    A closer look is named in full, or closer/04, which stands for all closer looks of lesson 04.
     """
-    by_name: dict[str, Path] = {}
+    by_name: defaultdict[str, list[Path]] = defaultdict(list)
     for path in lessons:
         folder = "closer/" if is_closer(path) else ""
-        by_name |= {f"{folder}{key}": path for key in (path.name[:2], path.stem, path.name)}
+        for key in (path.name[:2], path.stem, path.name):
+            by_name[f"{folder}{key}"].append(path)
     if unknown := [name for name in names if name not in by_name]:
         known = ", ".join(map(lesson_name, lessons)) or "none"
         raise BuildError(f"no lesson {unknown[0]!r}; there are: {known}")
-    return [by_name[name] for name in names] or lessons
+    return [path for name in names for path in by_name[name]] or lessons
 
 
 def build(root: Path, names: list[str] | None = None, jobs: int = 2) -> bool:

@@ -38,6 +38,15 @@ def _first(pattern: re.Pattern[str], cell: str) -> str:
     return " ".join(match[1].split()) if match else ""
 
 
+def closer_links(addresses: Sequence[str]) -> str:
+    """Links to a lesson's closer looks, for the end of its question; "" for none."""
+    links = [
+        f"[{'another' if number else 'Closer look'}]({page})"
+        for number, page in enumerate(addresses)
+    ]
+    return f" {', '.join(links)}" if links else ""
+
+
 def doors(names: str) -> str:
     """The numbers of the doors: 1–4 for all four, – for none."""
     if names.startswith("all four"):

@@ -10,6 +10,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from string import ascii_lowercase
 from typing import Any
 
 import jupytext
@@ -118,7 +119,7 @@ def lesson_name(lesson: Path) -> str:
 
 
 def find_lessons(root: Path) -> list[Path]:
-    """All lessons in order, then the closer looks.
+    """All lessons in order, then the closer looks, of which a lesson may have several.
 
     Raises:
         BuildError: for names and numbers that would make ids or notebooks clash, and for a closer
@@ -131,11 +132,10 @@ def find_lessons(root: Path) -> list[Path]:
             f"lessons/{lesson_name(bad[0])}.py: a lesson is named NN_name.py with two digits and "
             "then lower-case letters, digits or _, such as 02_sinusoidal.py"
         )
-    for lessons in (core, closer):
-        for first, second in zip(lessons, lessons[1:], strict=False):
-            if first.name[:2] == second.name[:2]:
-                names = f"{lesson_name(first)}.py and {second.name}"
-                raise BuildError(f"lessons/{names} share number {first.name[:2]}")
+    for first, second in zip(core, core[1:], strict=False):
+        if first.name[:2] == second.name[:2]:
+            names = f"{first.name} and {second.name}"
+            raise BuildError(f"lessons/{names} share number {first.name[:2]}")
     for path in closer:
         if path.name[:2] not in {lesson.name[:2] for lesson in core}:
             raise BuildError(
@@ -192,8 +192,13 @@ def read_notebook(path: Path) -> NotebookNode | None:
 
 
 def id_prefix(lesson: Path) -> str:
-    """The prefix of the ids of a lesson's cells."""
-    return f"{'c' if is_closer(lesson) else 'l'}{lesson.name[:2]}"
+    """The prefix of the ids of a lesson's cells: l09; of its closer looks c09, c09b, c09c, …"""
+    number = lesson.name[:2]
+    if not is_closer(lesson):
+        return f"l{number}"
+    looks = sorted(path.name for path in lesson.parent.glob(f"{number}_*.py"))
+    order = looks.index(lesson.name)
+    return f"c{number}{ascii_lowercase[order] if order else ''}"
 
 
 def edition(lesson: Path) -> int:

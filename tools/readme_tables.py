@@ -15,6 +15,7 @@ from pathlib import Path
 import lesson_titles
 import notebook_budget
 import pandas as pd
+import site_index
 from notebook_source import Project, badge, is_closer, lesson_name, read_lesson
 
 from course_lab import chooser
@@ -39,16 +40,16 @@ def install(project: Project) -> str:
 def lessons(project: Project, paths: list[Path]) -> str:
     """A row a lesson: link, question, minutes by the build's count, doors, Colab."""
     rows = ["| lesson | question | minutes | doors | open |", "|---|---|---|---|---|"]
-    closer = {path.name[:2]: lesson_name(path) for path in paths if is_closer(path)}
+    closer = [lesson_name(path) for path in paths if is_closer(path)]
     for path in paths:
         if is_closer(path):
             continue
         cells, page = read_lesson(path), f"notebooks/{path.stem}.ipynb"
         minutes = notebook_budget.count(cells).minutes
         title = lesson_titles.read(notebook_budget.with_time(cells[0].source, minutes))
-        question = title.question
-        if path.name[:2] in closer:
-            question += f" [Closer look](notebooks/{closer[path.name[:2]]}.ipynb)"
+        looks = site_index.closer_looks(closer, path.stem)
+        links = lesson_titles.closer_links([f"notebooks/{look}.ipynb" for look in looks])
+        question = title.question + links
         heading = f"[{title.heading.replace(' ·', '')}]({page})"
         row = [heading, question, title.minutes, title.doors, badge(project, page)]
         rows.append(f"| {' | '.join(row)} |")

@@ -29,8 +29,8 @@ def table(titles: Mapping[str, str]) -> str:
     rows = []
     for name in lessons(list(titles)):
         title = lesson_titles.read(titles[name])
-        links = [f"[Closer look]({closer}.md)" for closer in closer_looks(list(titles), name)]
-        question = " ".join([title.question, *links])
+        closer = [f"{look}.md" for look in closer_looks(list(titles), name)]
+        question = title.question + lesson_titles.closer_links(closer)
         rows.append([f"[{title.heading}]({name}.md)", question, title.minutes, title.doors])
     return lesson_titles.markdown_table(["lesson", "question", "minutes", "doors"], rows)
 
