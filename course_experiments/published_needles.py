@@ -71,7 +71,7 @@ def haystack(model: SmolLM2, tokens: Tokens, way: str) -> list[Row]:
         question = model.encode(sentence)
         copies = [copy.copy(layer_cache) for layer_cache in cache]
         hidden = reader.hidden(question[:, :-1], cache=copies)
-        logits = F.linear(hidden[0, -DIGITS:], model.embedding.weight)
+        logits = reader.logits(hidden[0, -DIGITS:])
         answer = question[0, -DIGITS:]
         loss = round(float(F.cross_entropy(logits, answer)), 5)
         right = int((logits.argmax(-1) == answer).sum())

@@ -13,14 +13,15 @@ from torch.nn import functional as F
 
 from course_experiments.published_changes import CHANGES, CUT, STRETCHES
 from course_utils.attention.kv_cache import KVCache
-from course_utils.encodings import NoEncoding
-from course_utils.encodings.rope import apply_rope, rope_angles, rope_frequencies
+from course_utils.encodings import NoEncoding, Places, Rotary
+from course_utils.encodings.layouts import layout_order
+from course_utils.encodings.rope import scaled_frequencies
 from course_utils.measures import entropy, mean_products, pair_shares
-from course_utils.models.stretching import way_to_stretch
+from course_utils.models.stretching import scaling_for
 from course_utils.models.transformer import Tokens
 from course_utils.pretrained import SmolLM2
 from course_utils.pretrained.ablation import RecordingRotary
-from course_utils.pretrained.language_model import CONTEXT, TOKENS_AT_ONCE
+from course_utils.pretrained.language_model import TOKENS_AT_ONCE
 from course_utils.results import AS_TRAINED
 
 BIN = 1024  # tokens that one row of the losses by length covers
@@ -47,17 +48,25 @@ def pairs(model: SmolLM2, tokens: Tokens, way: str = AS_TRAINED) -> list[Row]:
     """What each pair of features contributes to a head's scores; a row a layer and head.
 
     The two shares of ``measures.pair_shares``, ``measures.mean_products`` over √d_head, and how
-    much attention the first token and the one before the query get, the mean over queries.
+    much attention the first token and the one before the query get, the mean over queries. Only
+    features that turn are in a pair: where a model turns a part of each head, shares are of what
+    that part brings.
     """
     rope = model.encoding
+    if not isinstance(rope, Rotary):
+        raise TypeError(f"model must turn by RoPE, got the encoding {rope!r}")
     recording = RecordingRotary(rope.d_model, rope.n_heads, **rope.options)
     recording.recorded = []
     model.with_encoding(recording).loss(tokens)
-    theta = rope_frequencies(rope.d_head, rope.options["base"])
-    angles = rope_angles(torch.arange(tokens.shape[1], device=tokens.device), theta)
+    n, device = tokens.shape[1], tokens.device
+    at = Places(torch.arange(n, device=device))
+    theta, _ = scaled_frequencies(rope.n_turned, rope.base, rope.scaling, n, device=device)
+    neighbours = layout_order(rope.n_turned, rope.layout, "interleaved")
     rows = []
     for layer, (q, k) in enumerate(recording.recorded):
-        scores = apply_rope(q, angles) @ apply_rope(k, angles).mT / rope.d_head**0.5
+        turned_q, turned_k = rope.rotate(q[None], k[None], at)
+        scores = rope.scale(rope.d_head) * turned_q[0] @ turned_k[0].mT
+        q, k = q[..., neighbours], k[..., neighbours]
         later = torch.ones_like(scores, dtype=torch.bool).triu(1)
         weights = scores.masked_fill(later, -torch.inf).softmax(-1)
         means = {
@@ -135,10 +144,10 @@ def lengths(model: SmolLM2, tokens: Tokens, way: str) -> list[Row]:
 def stretched(model: SmolLM2, way: str, read: int) -> tuple[SmolLM2, int, float]:
     """The model as it reads so many tokens in a way; the first one that it reads; the factor."""
     name, multiple = STRETCHES[way]
-    factor = max(1.0, read / CONTEXT) * multiple
-    scaling = way_to_stretch(name, factor, CONTEXT, model.encoding.d_head)
+    factor = max(1.0, read / model.context) * multiple
+    scaling = scaling_for(model.encoding, name, factor, model.context)
     if scaling is None:
-        return model, max(0, read - CONTEXT) if way == CUT else 0, 1.0
+        return model, max(0, read - model.context) if way == CUT else 0, 1.0
     return model.with_encoding(scaling=scaling), 0, scaling.factor
 
 
@@ -148,7 +157,7 @@ def loss_while_growing(model: SmolLM2, tokens: Tokens) -> Float[Tensor, "1 seq_l
     hidden = read_while_growing(model, tokens[:, :-1], model.new_cache())[0]
     parts = zip(hidden.split(TOKENS_AT_ONCE), tokens[0, 1:].split(TOKENS_AT_ONCE), strict=True)
     losses = [
-        F.cross_entropy(F.linear(vectors, model.embedding.weight), targets, reduction="none")
+        F.cross_entropy(model.logits(vectors), targets, reduction="none")
         for vectors, targets in parts
     ]
     return torch.cat(losses)[None]
@@ -163,7 +172,7 @@ def read_while_growing(
     What fits in the context is read at once, then 1,024 tokens at a time. Where the frequencies
     follow the length, keys that are cached turn anew each time.
     """
-    past = max(0, tokens.shape[1] - CONTEXT)
+    past = max(0, tokens.shape[1] - model.context)
     sizes = [tokens.shape[1] - past, *[BIN] * (past // BIN), past % BIN]
     pieces = tokens.split([size for size in sizes if size], 1)
     return torch.cat([model.hidden(piece, cache=cache) for piece in pieces], 1)

@@ -893,8 +893,10 @@ from course_lab.checks.lesson06 import check_any_slopes, check_blockwise, check_
 check_any_slopes(any_slopes)
 
 # %% [markdown]
-# **Exercise 2 ★★ Find the bug: the sign.** This line stood in an example of attention-gym, until
-# pull request 86 corrected it. See what it does to one head of equal scores.
+# **Exercise 2 ★★ Find the bug: the sign.** This line stood in PyTorch's announcement of
+# FlexAttention (August 2024), until pull request 1707 of its site corrected it, and in an example
+# of attention-gym, until pull request 86 did. Copies and translations of both still have it. See
+# what it does to one head of equal scores.
 
 
 # %%

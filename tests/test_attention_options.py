@@ -30,9 +30,9 @@ def test_attention_with_both_is_that_of_qwen3():
         head_dim=D_HEAD,
         rms_norm_eps=EPS,
         num_hidden_layers=1,
-        attn_implementation="eager",
         rope_parameters={"rope_type": "default", "rope_theta": 10_000.0},
     )
+    config._attn_implementation = "eager"
     theirs = modeling_qwen3.Qwen3Attention(config, 0)
     ours = attention(base=10_000.0, layout="half")
     with torch.no_grad():

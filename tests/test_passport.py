@@ -251,3 +251,13 @@ def test_the_search_for_the_longest_text_stops_where_one_position_takes_too_long
     assert facts["longest"] is None
     assert facts["longest_tried"] < 2**20
     assert f"no limit up to {facts['longest_tried']:,} tokens" in passport_text(facts)
+
+
+@pytest.mark.parametrize("name", ["learned", "multiplicative"])
+def test_a_table_has_rows_for_every_token_that_is_measured(name):
+    facts = passport(name, d_model=16, n_heads=2, length=600, batch=1)
+    assert facts["longest"] == 600 and facts["parameters"] == 600 * 16
+    assert passport(name, **SMALL)["longest"] == 512
+    assert passport(name, **SMALL, max_len=64)["longest"] == 64
+    with pytest.raises(ValueError, match="positions must be from 0 to 63"):
+        passport(name, d_model=16, n_heads=2, length=65, batch=1, max_len=64)

@@ -444,14 +444,14 @@ def test_loss_in_pieces_is_the_loss(shallow, ids, monkeypatch):
     batch = torch.stack([ids[0, :21], ids[0, 4:25]])
     whole = shallow.loss(batch)
     sizes = []
-    logits = language_model.SmolLM2._logits
+    logits = language_model.SmolLM2.logits
 
     def noted(self, x):
         sizes.append(len(x))
         return logits(self, x)
 
     monkeypatch.setattr(language_model, "TOKENS_AT_ONCE", 16)
-    monkeypatch.setattr(language_model.SmolLM2, "_logits", noted)
+    monkeypatch.setattr(language_model.SmolLM2, "logits", noted)
     assert gap(shallow.loss(batch), whole) <= 1e-4
     assert sizes == [16, 16, 8]
     assert gap(shallow.loss(batch[1:]), whole[1:]) <= 1e-3
@@ -527,6 +527,7 @@ def test_signs_have_the_numbers_that_the_model_was_published_with(model):
     signs = "<|endoftext|><|im_start|><|im_end|>"
     assert model.encode(signs).tolist() == [[0, 1, 2]]
     assert model.decode(torch.tensor([1, 0, 2])) == "<|im_start|><|endoftext|><|im_end|>"
+    assert model.decode([1, 0, 2]) == model.decode(torch.tensor([1, 0, 2]))
     assert len(model.encode("2024")[0]) == 4  # each digit by itself
 
 
@@ -641,7 +642,9 @@ BAD = [
     (lambda m: m.with_encoding(Linear(4)), TypeError, "encoding", "Linear"),
     (lambda m: m.encode(3), TypeError, "text", "a string", "int 3"),
     (lambda m: m.encode(["a"]), TypeError, "text", "a string", "list"),
-    (lambda m: m.decode([1, 2]), TypeError, "tokens", "(seq,) or (1, seq)", "list"),
+    (lambda m: m.decode("12"), TypeError, "tokens", "(seq,) or (1, seq)", "str"),
+    (lambda m: m.decode([1, 2.5]), TypeError, "tokens", "integer", "2.5"),
+    (lambda m: m.decode([1, 49152]), ValueError, "tokens", "0 to 49151", "49152"),
     (lambda m: m.decode(IDS.repeat(2, 1)), ValueError, "tokens", "(1, seq)", "(2, 4)"),
     (lambda m: m.decode(torch.tensor(3)), ValueError, "tokens", "()"),
     (lambda m: m.decode(ROW[:0]), ValueError, "tokens", "empty"),

@@ -19,10 +19,16 @@ from course_experiments.__main__ import main
 from course_experiments.published_changes import CHANGES, CUT, STRETCHES, Rounded
 from course_utils import measures
 from course_utils.attention.kv_cache import places_of
-from course_utils.encodings import NTK, NoEncoding
-from course_utils.encodings.functional import rope_angles, rope_frequencies
+from course_utils.encodings import NTK, NoEncoding, YaRN
+from course_utils.encodings.functional import (
+    convert_layout,
+    rope_angles,
+    rope_frequencies,
+    scaled_frequencies,
+)
 from course_utils.encodings.rope import Rotary
 from course_utils.measures import entropy
+from course_utils.models.stretching import WAYS, scaling_for, way_to_stretch
 from course_utils.pretrained import SmolLM2, language_model, missing
 from course_utils.pretrained.ablation import LeftOutPairs, StoppedPairs
 from course_utils.results import AS_TRAINED
@@ -62,7 +68,7 @@ def small(monkeypatch):
     monkeypatch.setattr(language_model, "VOCAB_SIZE", VOCAB)
     monkeypatch.setattr(language_model, "D_MLP", MLP)
     monkeypatch.setattr(language_model, "N_LAYERS", 2)
-    monkeypatch.setattr(published_tables, "CONTEXT", CONTEXT)
+    monkeypatch.setattr(SmolLM2, "context", CONTEXT)
     monkeypatch.setattr(published_tables, "BIN", BIN)
 
 
@@ -203,6 +209,66 @@ def test_the_shares_and_products_of_pairs_are_those_of_the_queries_and_keys_of_e
         assert row["previous"] == pytest.approx(float(seen_by.diagonal(-1).mean()), abs=1e-4)
 
 
+def test_pairs_are_the_same_in_another_layout(model, tokens):
+    weights = dict(model.state_dict())
+    for name, heads in (("W_q", 9), ("W_k", 3)):
+        for layer in (0, 1):
+            key = f"blocks.{layer}.attention.{name}.weight"
+            weights[key] = convert_layout(weights[key], heads, "interleaved", "half", d_head=64)
+    in_halves = SmolLM2(
+        Rotary(WIDE, 9, language_model.BASE, layout="half"), weights, model.tokenizer
+    )
+    rows = pd.DataFrame(published_tables.pairs(model, tokens))
+    pd.testing.assert_frame_equal(
+        pd.DataFrame(published_tables.pairs(in_halves, tokens)), rows, atol=2e-4
+    )
+
+
+def test_pairs_of_a_model_that_turns_a_part_of_each_head_are_those_that_turn(model, tokens):
+    half = model.with_encoding(fraction=0.5)
+    rows = pd.DataFrame(published_tables.pairs(half, tokens))
+    assert list(rows.filter(regex="^real_")) == [f"real_{m}" for m in range(16)]
+    shares = rows.filter(regex="^(position|content)_").sum(axis=1)
+    np.testing.assert_allclose(shares, 1.0, atol=2e-3)
+    with torch.no_grad():
+        _, weights = half(tokens, need_weights=True)
+    expected = torch.cat([layer[0, :, 1:, 0].mean(1) for layer in weights])
+    np.testing.assert_allclose(rows["first"], expected, atol=1e-4)
+
+
+@pytest.mark.parametrize("way", [name for name in WAYS if name != "direct"])
+def test_a_published_model_is_stretched_by_its_own_base_and_by_the_pairs_that_turn(way, model):
+    partly = model.with_encoding(base=500_000.0, fraction=0.5)
+    scaling = scaling_for(partly.encoding, way, 2, CONTEXT)
+    theta = scaled_frequencies(32, 500_000.0, scaling, 2 * CONTEXT)[0]
+    expected = {
+        "by parts": scaled_frequencies(32, 500_000.0, YaRN(2, CONTEXT))[0],
+        "dynamic NTK": scaled_frequencies(32, 500_000.0, NTK(2))[0],
+    }
+    if way in expected:
+        torch.testing.assert_close(theta, expected[way])
+    assert partly.with_encoding(scaling=scaling)(torch.zeros(1, 9).long()).shape == (1, 9, VOCAB)
+    with pytest.raises(TypeError, match=r"encoding must be RoPE.*NoEncoding"):
+        scaling_for(NoEncoding(WIDE, 9), way, 2, CONTEXT)
+
+
+class Untied(SmolLM2):
+    """A model whose output layer is not its embedding."""
+
+    def logits(self, hidden):
+        return 3 * super().logits(hidden)
+
+
+def test_an_output_layer_of_its_own_is_used_in_every_loss(small, tokens):
+    tied = stand_in()
+    model = Untied(tied.encoding, tied.state_dict(), tied.tokenizer)
+    logits = model(tokens)[0, :-1].double()
+    expected = torch.nn.functional.cross_entropy(logits, tokens[0, 1:], reduction="none")
+    for losses in (model.loss(tokens), published_tables.loss_while_growing(model, tokens)):
+        torch.testing.assert_close(losses[0].double(), expected, atol=1e-4, rtol=1e-4)
+    assert (expected - tied.loss(tokens)[0]).abs().max() > 0.1
+
+
 def test_the_spread_of_attention_is_that_of_a_text_read_at_once(model, tokens):
     rows = pd.DataFrame(published_tables.spread(model, tokens))
     assert rows["keys"].unique().tolist() == [64, 128]
@@ -233,7 +299,9 @@ def test_rows_by_length_are_the_losses_of_the_way_they_name(way, model, tokens):
     ]
     factor = {"direct": 1.0, "NTK-aware, wider": 2.6667}.get(way, 2.0)
     assert {row["factor"] for row in rows} == {factor}
-    scaling = published_tables.way_to_stretch(STRETCHES[way][0], 2 * STRETCHES[way][1], CONTEXT, 64)
+    scaling = way_to_stretch(
+        STRETCHES[way][0], 2 * STRETCHES[way][1], CONTEXT, 64, language_model.BASE
+    )
     reader = model.with_encoding(scaling=scaling) if scaling else model
     losses = reader.loss(tokens[:, :read])[0]
     assert rows[0]["loss"] == pytest.approx(float(losses[: BIN - 1].mean()), abs=2e-5)
@@ -263,7 +331,7 @@ def test_dynamic_ntk_turns_by_the_length_so_far(small, tokens, monkeypatch):
     rows = published_tables.lengths(model, tokens[:, :read], "dynamic NTK")
     direct = published_tables.lengths(model, tokens[:, :read], "direct")
     assert rows[:5] == direct[:5]  # all but a factor
-    scaling = published_tables.way_to_stretch("dynamic NTK", 1, CONTEXT, 64)
+    scaling = way_to_stretch("dynamic NTK", 1, CONTEXT, 64)
     reader = model.with_encoding(scaling=scaling)
     losses = published_tables.loss_while_growing(reader, tokens[:, :read])
     assert losses.shape == (1, read - 1)

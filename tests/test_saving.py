@@ -496,6 +496,18 @@ def test_changes_are_made_to_what_the_file_describes(rope):
     assert same(state(longer), state(from_file(rope)))
 
 
+@dataclasses.dataclass(frozen=True)
+class GentleYaRN(YaRN):
+    """A scaling of a scaling."""
+
+
+def test_a_scaling_that_inherits_from_another_is_made_again(path):
+    scaling = GentleYaRN(4, 64, mscale=0.5, mscale_all_dim=1.0)
+    tiny(("rope", {"scaling": scaling})).save(path)
+    again = from_file(path).encoding.options["scaling"]
+    assert type(again) is GentleYaRN and again == scaling
+
+
 def test_random_numbers_outside_go_on_as_if_no_model_had_been_read(rope):
     before = torch.get_rng_state()
     from_file(rope, log_n=4).changed(log_n=5)

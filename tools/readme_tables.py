@@ -239,8 +239,9 @@ def _of_a_published_model() -> list[tuple[str, str]]:
 def _of_claims() -> tuple[str, str]:
     verdicts = Counter(claim["verdict"] for claim in read_claims())
     sentence = (
-        f"Of {verdicts.total()} claims about positional encodings {verdicts['false']} "
-        f"are false, {verdicts['true']} true, {verdicts['depends']} depend on a choice."
+        f"Of {verdicts.total()} claims about positional encodings {verdicts['false']} are false, "
+        f"{verdicts['true']} true, {verdicts['depends']} depend on a choice, and "
+        f"{verdicts['not tested']} is not tested here."
     )
     return sentence, "`make notebooks`, the ledger in lesson 10's closer look"
 

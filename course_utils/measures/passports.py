@@ -18,6 +18,7 @@ from course_utils.devices import isolated_rng, pick_device
 from course_utils.encodings import Places, PositionalEncoding, create
 from course_utils.measures.encodings import position_scores
 
+DEFAULT_ROWS = 512  # of a table, as in ``create``
 LONGEST_TRIED = 2**20  # tokens
 PATIENCE = 0.25  # seconds that trying one length may take before longer ones are left alone
 SHIFT = 37  # positions; odd, so no power-of-two period can hide
@@ -42,7 +43,9 @@ def passport(
 
     It runs ``encodings.create(name, …, **options)`` in attention over ``batch`` sequences of
     ``length`` tokens, on a ``device`` or the one that ``pick_device`` finds for its name. Schemes
-    that are only right behind a causal mask are always measured so. The dict has
+    that are only right behind a causal mask are always measured so. A scheme that keeps a table
+    gets rows for ``length`` tokens, and 512 at least, unless the options name ``max_len``. The dict
+    has
 
     - ``name``, ``doors``: the doors it opens, ``causal``: whether measured behind a causal mask;
     - ``parameters``: numbers it learns; ``buffers``: numbers it keeps without learning;
@@ -58,6 +61,7 @@ def passport(
     validation.integer("length", length)
     validation.integer("batch", batch)
     picked = device if isinstance(device, torch.device) else pick_device(device)
+    options.setdefault("max_len", max(length, DEFAULT_ROWS))
     with isolated_rng(seed=0):
         encoding = create(name, d_model=d_model, n_heads=n_heads, causal=causal, **options)
         causal = causal or encoding.causal

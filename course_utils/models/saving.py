@@ -97,9 +97,15 @@ def scaling_of(value: Any) -> Any:
     """The scaling that a file describes by this value; anything else as it is."""
     if not isinstance(value, dict) or "kind" not in value:
         return value
-    classes = {scaling.__name__: scaling for scaling in Scaling.__subclasses__()}
+    classes = {scaling.__name__: scaling for scaling in _subclasses(Scaling)}
     kind = validation.choice("kind of scaling", value["kind"], classes)
     return classes[kind](**{name: field for name, field in value.items() if name != "kind"})
+
+
+def _subclasses(kind: type) -> list[type]:
+    """All classes that inherit from this one, also those that do so by way of another."""
+    direct: list[type] = kind.__subclasses__()
+    return direct + [further for subclass in direct for further in _subclasses(subclass)]
 
 
 def _rounded(tensors: Mapping[str, Tensor], dtype: torch.dtype | None) -> dict[str, Tensor]:
@@ -195,7 +201,8 @@ def _compare(source: Path | str, there: Any, here: Any) -> None:
 
 def _differences(name: str, there: Any, here: Any) -> Iterator[str]:
     if isinstance(there, dict) and isinstance(here, dict):
-        for key in dict.fromkeys([*there, *here]):
+        kinds_differ = there.get("kind") != here.get("kind")  # then their fields do as well
+        for key in ["kind"] if kinds_differ else dict.fromkeys([*there, *here]):
             parts = there.get(key, "nothing"), here.get(key, "nothing")
             yield from _differences(f"{name}.{key}".strip("."), *parts)
     elif there != here:

@@ -4,7 +4,17 @@ import math
 from typing import Any
 
 from course_utils import validation
-from course_utils.encodings import NTK, DynamicNTK, Linear, Llama3, LongRoPE, Rotary, Scaling, YaRN
+from course_utils.encodings import (
+    NTK,
+    DynamicNTK,
+    Linear,
+    Llama3,
+    LongRoPE,
+    PositionalEncoding,
+    Rotary,
+    Scaling,
+    YaRN,
+)
 from course_utils.encodings.functional import rope_frequencies, scaled_frequencies
 from course_utils.models import TinyTransformer
 
@@ -59,6 +69,18 @@ def way_to_stretch(
     return LongRoPE(factors, 1.0, max(original_len, 2))
 
 
+def scaling_for(
+    encoding: PositionalEncoding, way: str, factor: float, original_len: int
+) -> Scaling | None:
+    """:func:`way_to_stretch` for the pairs and the base of a RoPE; TypeError for another encoding.
+
+    What scaling it has already does not count.
+    """
+    if not isinstance(encoding, Rotary):
+        raise TypeError(f"encoding must be RoPE, of the class Rotary, got {encoding!r}")
+    return way_to_stretch(way, factor, original_len, encoding.n_turned, encoding.base)
+
+
 def stretched(
     model: TinyTransformer, way: str, factor: float, original_len: int, **changes: Any
 ) -> TinyTransformer:
@@ -66,8 +88,5 @@ def stretched(
 
     ``changes`` are those of :meth:`TinyTransformer.changed`.
     """
-    encoding = model.encoding
-    if not isinstance(encoding, Rotary):
-        raise TypeError(f"model must turn by RoPE, got encoding {type(encoding).__name__}")
-    scaling = way_to_stretch(way, factor, original_len, encoding.n_turned, encoding.base)
+    scaling = scaling_for(model.encoding, way, factor, original_len)
     return model.changed(**{"scaling": scaling, **changes})

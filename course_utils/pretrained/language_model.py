@@ -10,7 +10,7 @@ arXiv 2302.13971. Weights: Apache-2.0.
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -70,7 +70,12 @@ class _Block(nn.Module):
 
 
 class SmolLM2(Published):
-    """Tokens in, logits of the next token out; :func:`smollm2` makes it."""
+    """Tokens in, logits of the next token out; :func:`smollm2` makes it.
+
+    ``context`` is the number of tokens that it was trained to read.
+    """
+
+    context: ClassVar[int] = CONTEXT
 
     def _build(self) -> None:
         self.embedding = blank(VOCAB_SIZE, D_MODEL)  # the output layer too
@@ -87,8 +92,10 @@ class SmolLM2(Published):
         ids = self.tokenizer.encode(text).ids
         return torch.tensor([ids], dtype=torch.long, device=self.embedding.weight.device)
 
-    def decode(self, tokens: Integer[Tensor, "*batch seq"]) -> str:
+    def decode(self, tokens: Integer[Tensor, "*batch seq"] | Sequence[int]) -> str:
         """The text of one row of tokens."""
+        if isinstance(tokens, list | tuple):
+            tokens = torch.tensor([validation.integer("tokens", token, 0) for token in tokens])
         row = validation.tensor("tokens", tokens, "(seq,) or (1, seq)")
         ids = validation.token_ids("tokens", row[None] if row.ndim == 1 else row, VOCAB_SIZE)
         if len(ids) > 1:
@@ -108,10 +115,14 @@ class SmolLM2(Published):
         Arguments as for :class:`course_utils.models.TinyTransformer`.
         """
         x, weights = self.hidden_and_weights(tokens, positions, cache, attention_mask, need_weights)
-        return (self._logits(x), weights) if need_weights else self._logits(x)
+        return (self.logits(x), weights) if need_weights else self.logits(x)
 
-    def _logits(self, x: Tensor) -> Tensor:
-        return F.linear(x, self.embedding.weight)
+    def logits(self, hidden: Float[Tensor, "*lead d_model"]) -> Float[Tensor, "*lead vocab_size"]:
+        """Logits of the next token, from what :meth:`hidden` returns.
+
+        A model whose output layer is not its embedding overrides this alone.
+        """
+        return F.linear(hidden, self.embedding.weight)
 
     @torch.no_grad()
     def loss(
@@ -123,7 +134,7 @@ class SmolLM2(Published):
         vectors = x[:, :-1].flatten(0, 1).split(TOKENS_AT_ONCE)
         pieces = zip(vectors, targets.flatten().split(TOKENS_AT_ONCE), strict=True)
         losses = [
-            F.cross_entropy(self._logits(part), part_targets, reduction="none")
+            F.cross_entropy(self.logits(part), part_targets, reduction="none")
             for part, part_targets in pieces
         ]
         return torch.cat(losses).view(targets.shape)
@@ -133,7 +144,7 @@ class SmolLM2(Published):
         """The tokens and ``count`` more, each the likeliest; goes on past one that ends a text."""
         cache, unread = self.new_cache(), tokens
         for _ in range(validation.integer("count", count)):
-            unread = self._logits(self.hidden(unread, cache=cache)[:, -1:]).argmax(-1)
+            unread = self.logits(self.hidden(unread, cache=cache)[:, -1:]).argmax(-1)
             tokens = torch.cat([tokens, unread], 1)
         return tokens
 
