@@ -1,11 +1,15 @@
 """Figures that lessons need beside those of ``plots``: attention, sinusoids, numbers, dots."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import matplotlib.pyplot as plt
-import numpy as np
+import pandas as pd
+import seaborn as sns
 import torch
 from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.collections import QuadMesh
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 from torch import Tensor
@@ -14,6 +18,7 @@ from course_utils import validation
 from course_utils.plots import heatmap, identity, lines
 from course_utils.plots.curves import name_curves
 from course_utils.plots.identities import encoding_named
+from course_utils.plots.matrices import cells, hatch
 
 
 def attention(
@@ -24,7 +29,7 @@ def attention(
     title: str = "",
     limit: float | None = 1.0,
     unit: str = "",
-) -> AxesImage:
+) -> ScalarMappable:
     """Draw one head's (n, n) attention weights: rows are queries, columns keys.
 
     The n ``words`` are written on both axes; up to eight also get each weight in its cell. Masked
@@ -36,16 +41,16 @@ def attention(
             f"words must have one entry for each row and column of weights "
             f"{tuple(weights.shape)}, got {len(words)}: {words!r}"
         )
-    image = heatmap(ax, weights, title=title, unit=unit, signed=False, limit=limit, equal=True)
+    image: ScalarMappable
+    look: dict[str, Any] = {"title": title, "limit": limit, "signed": False, "equal": True}
+    if words is not None and len(words) <= 8:
+        image = numbered(ax, weights, words, words, form=".2f", unit=unit, **look)
+    else:
+        image = heatmap(ax, weights, unit=unit, **look)
+        if words is not None:
+            ax.set_xticks(range(len(words)), words, rotation=90)
+            ax.set_yticks(range(len(words)), words)
     ax.set(xlabel="key", ylabel="query")
-    if words is None:
-        return image
-    places = range(len(words))
-    ax.set_xticks(places, words, rotation=90 if max(map(len, words)) > 3 else 0)
-    ax.set_yticks(places, words)
-    if len(words) <= 8:
-        top = limit or float(weights.max())
-        _write_numbers(ax, weights, "{:.2f}", size=9, white=weights > 0.55 * top)
     return image
 
 
@@ -207,40 +212,44 @@ def numbered(
     rows: Sequence[object],
     columns: Sequence[object],
     *,
-    limit: float,
+    limit: float | None,
+    signed: bool = True,
     numbers: Tensor | None = None,
-    form: str = "{:+.2f}",
+    form: str = "+.2f",
     title: str = "",
     xlabel: str = "",
+    unit: str = "",
     equal: bool = False,
-) -> None:
-    """Draw a signed matrix as colours, with a number in each cell and a name at each row.
+) -> QuadMesh:
+    """Draw a matrix as colours, with a number in each cell, and name its rows and columns.
 
     The numbers are those of ``numbers`` if it is given, else of the matrix, written in ``form``.
+    All else is as in ``plots.heatmap``, but that the first cell reaches from 0 to 1.
     """
     if tuple(matrix.shape) != (len(rows), len(columns)):
         raise ValueError(
             f"rows and columns must name those of the matrix, {tuple(matrix.shape)}, "
             f"got {len(rows)} and {len(columns)}"
         )
-    heatmap(ax, matrix, title=title, xlabel=xlabel, limit=limit, equal=equal)
-    ax.set_xticks(range(len(columns)), [str(name) for name in columns])
-    ax.set_yticks(range(len(rows)), [str(name) for name in rows])
-    written = matrix if numbers is None else numbers
-    size = 9 if len(rows) > 4 else 13
-    _write_numbers(ax, written, form, size=size, white=matrix.abs() > 0.6 * limit)
-
-
-def _write_numbers(ax: Axes, numbers: Tensor, form: str, *, size: int, white: Tensor) -> None:
-    """Write a number into each cell that is not masked, in white or black."""
-    masked = np.ma.getmaskarray(np.ma.asarray(ax.images[0].get_array()))
-    for row, entries in enumerate(numbers.tolist()):
-        for column, value in enumerate(entries):
-            if masked[row, column]:
-                continue
-            colour = "white" if white[row, column] else "black"
-            number = form.format(value)
-            ax.text(column, row, number, ha="center", va="center", fontsize=size, color=colour)
+    values, mask, colours = cells(matrix, signed, limit)
+    sns.heatmap(
+        values,
+        mask=mask,
+        annot=values if numbers is None else numbers.detach().cpu().numpy(),
+        fmt=form,
+        annot_kws={"size": 9 if len(rows) > 2 else 13},
+        square=equal,
+        cbar=bool(unit),
+        cbar_kws={"label": unit},
+        xticklabels=list(columns),
+        yticklabels=list(rows),
+        ax=ax,
+        **colours,
+    )
+    hatch(ax)
+    ax.tick_params("y", rotation=0)
+    ax.set(title=title, xlabel=xlabel)
+    return ax.collections[0]
 
 
 def squares(
@@ -263,13 +272,25 @@ def squares(
             columns,
             limit=limit,
             numbers=matrix,
-            form="{:.1f}",
+            form=".1f",
             title=name,
             xlabel=xlabel,
             equal=True,
         )
     axes[0, 0].set_ylabel(ylabel)
     return fig
+
+
+def facets(table: pd.DataFrame, column: str, *, height: float, aspect: float) -> sns.FacetGrid:
+    """Panels of one height beside each other, one for each value of a column of the table.
+
+    ``height`` is in inches, ``aspect`` a panel's width over it. Its ``axes_dict`` has the axes by
+    value, to draw on.
+    """
+    with plt.rc_context({"figure.constrained_layout.use": False}):  # as it sets a layout itself
+        grid = sns.FacetGrid(table, col=column, height=height, aspect=aspect)
+    grid.figure.set_layout_engine("constrained")
+    return grid.set_titles("{col_name}")
 
 
 def strips(
@@ -282,16 +303,19 @@ def strips(
 ) -> None:
     """Draw (n,) values of each name as a row of dots, from the top, with their mean as a stroke.
 
-    Dots are moved up and down a little so that they do not hide one another; only the place along
-    the axis says something. An encoding's have its colour.
+    Dots are moved up and down so that they do not hide one another, as far as there is room; only
+    the place along the axis says something. An encoding's have its colour.
     """
     if not rows:
         raise ValueError("rows must hold at least one row of values, got none")
-    for row, (name, values) in enumerate(rows.items()):
-        shown = validation.tensor(f"rows[{name!r}]", values, "(n,)", ndim=1).detach().cpu()
-        shifts = (torch.arange(len(shown)) * 0.618).frac() - 0.5  # evenly spread, no two alike
-        colour = identity(name).colour if encoding_named(name) else "C0"
-        ax.plot(shown, row + 0.5 * shifts, "o", markersize=3, alpha=0.6, color=colour)
-        ax.vlines(shown.mean(), row - 0.4, row + 0.4, color="black", linewidth=1.8)
-    ax.set_yticks(range(len(rows)), list(rows))
-    ax.set(title=title, xlabel=xlabel, ylabel=ylabel, ylim=(len(rows) - 0.4, -0.6))
+    values = {
+        name: validation.tensor(f"rows[{name!r}]", row, "(n,)", ndim=1).detach().cpu().numpy()
+        for name, row in rows.items()
+    }
+    colours = [identity(name).colour if encoding_named(name) else "C0" for name in rows]
+    options: dict[str, Any] = {"orient": "h", "legend": False, "ax": ax}
+    size = 4 if all(len(row) <= 30 for row in values.values()) else 3
+    sns.swarmplot(values, palette=colours, size=size, alpha=0.6, warn_thresh=1, **options)
+    stroke = {"marker": "|", "markersize": 18, "color": "black", "linestyle": "none"}
+    sns.pointplot(values, errorbar=None, **stroke, **options)
+    ax.set(title=title, xlabel=xlabel, ylabel=ylabel)

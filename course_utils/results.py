@@ -40,6 +40,15 @@ def margin(error: float, repeats: int) -> float:
     return error * t_quantile(repeats - 1) if repeats > 1 else math.nan
 
 
+def interval(values: pd.Series) -> tuple[float, float]:
+    """Both ends of the 95 % interval of a mean, what seaborn takes as ``errorbar``.
+
+    ``values`` has one value a seed. The ends are NaN for one value.
+    """
+    half = margin(float(values.sem()), len(values))
+    return float(values.mean()) - half, float(values.mean()) + half
+
+
 def summary(rows: pd.DataFrame, *by: str, of: str = "loss") -> pd.DataFrame:
     """Mean over seeds and its 95 % interval, in the unit of the values, for each value of ``by``.
 

@@ -683,15 +683,10 @@ solved = {
 # %%
 fig, axes = plt.subplots(1, 2, figsize=(9, 4), sharey=True)
 grids = {"as trained": right_as_trained, "moved by 50": right_moved}
-for ax, title in zip(axes, grids, strict=True):
-    grid = grids[title]
-    image = plots.heatmap(ax, grid, title=title, signed=False, limit=1)
-    ax.set_xticks(range(3), TASKS)
-    ax.set_yticks(range(6), rows)
-    for i, row in enumerate(grid.tolist()):
-        for j, share in enumerate(row):
-            colour = "white" if share > 0.55 else "black"
-            ax.text(j, i, f"{share:.2f}", ha="center", va="center", color=colour)
+for ax, (title, grid) in zip(axes, grids.items(), strict=True):
+    image = figures.numbered(
+        ax, grid, rows, list(TASKS), title=title, form=".2f", signed=False, limit=1
+    )
 bar = fig.colorbar(image, ax=axes, label="right answers, worst seed", shrink=0.8)
 bar.ax.axhline(0.2, color="black", linewidth=1, linestyle=":")  # blind guessing
 described = "; ".join(f"{task}: {', '.join(names)}" for task, names in solved.items())

@@ -417,20 +417,22 @@ tested = {
 }
 
 # %% tags=["plumbing"]
-fig, axes = plt.subplots(1, 4, figsize=(12, 3.7), sharey=True)
+from course_lab import figures
+
+curves = {what: summary(rows, "encoding", "read") for what, rows in settings.items()}
+panels = pd.concat(curves, names=["setting"]).assign(margin=float("nan"))
+grid = figures.facets(panels.reset_index(), "setting", height=3.7, aspect=0.81)
 described = []
-for ax, what in zip(axes, settings, strict=True):
-    rows = settings[what]
-    curve = summary(rows, "encoding", "read").assign(margin=float("nan"))
-    labels = {"title": what, "xlabel": "bytes read", "legend": ax is axes[-1]}
-    plots.seed_curves(ax, curve, tested[what], **labels)
+for what, ax in grid.axes_dict.items():
+    has_legend = ax is grid.axes[0, -1]
+    plots.seed_curves(ax, panels.loc[what], tested[what], title=what, legend=has_legend)
+    ax.axvline(settings[what].length.iloc[0], color="0.5", linewidth=1)
     ax.set_xticks([32, 128, 512, 2048], ["32", "128", "512", "2048"])
-    ax.axvline(rows.length.iloc[0], color="0.5", linewidth=1)
-    at_end = [f"{name} {curve.loc[(name, 2048), 'mean']:.1f}" for name in tested[what]]
+    at_end = [f"{name} {curves[what].loc[(name, 2048), 'mean']:.1f}" for name in tested[what]]
     described.append(f"{what}: {', '.join(at_end)}")
-axes[0].set_ylabel("loss (nats a byte)")
+grid.set_axis_labels("bytes read", "loss (nats a byte)")
 plots.show(
-    fig,
+    grid.figure,
     "Four pictures of loss against bytes read, with a grey line at the trained length. At 2048, "
     f"{'; '.join(described)}.",
 )
@@ -663,7 +665,6 @@ guess = widgets.predict(
 )
 
 # %%
-from course_lab import figures
 from course_lab.measures import entropy_by_query
 
 sample = blocks[:2, :1024]
@@ -882,20 +883,17 @@ guess.reveal(kept_most if kept_up[kept_most] else "none: nobody solves any")
 
 # %%
 shares = summary(accuracies, "task", "encoding", "read", of="accuracy")
-fig, axes = plt.subplots(1, 3, figsize=(10.5, 3.8), sharey=True)
-for ax, task in zip(axes, solved, strict=True):
-    has_legend = ax is axes[-1]
-    plots.seed_curves(
-        ax, shares.loc[task], drawn, title=task, xlabel="tokens a row", legend=has_legend
-    )
-    ax.set_ylim(-0.03, 1.05)
-    ax.axhline(1 / 16, color="0.5", linewidth=1)  # guessing one of 16 symbols
-axes[0].set_ylabel("share right")
+grid = figures.facets(shares.reset_index(), "task", height=3.8, aspect=0.92)
+for task, ax in grid.axes_dict.items():
+    has_legend = ax is grid.axes[0, -1]
+    plots.seed_curves(ax, shares.loc[task], drawn, title=task, legend=has_legend)
+grid.refline(y=1 / 16, color="0.5", linestyle="-", linewidth=1)  # guessing one of 16 symbols
+grid.set(ylim=(-0.03, 1.05)).set_axis_labels("tokens a row", "share right")
 ends = "; ".join(
     f"{task} " + ", ".join(f"{name} {accuracy[task, name, longest]:.1f}" for name in drawn)
     for task in solved
 )
-plots.show(fig, f"Share right against row length; grey: guessing. At {longest}: {ends}.")
+plots.show(grid.figure, f"Share right against row length; grey: guessing. At {longest}: {ends}.")
 
 # %%
 nope = {task: [f"{accuracy[task, 'none', n]:.1f}" for n in (usual, longest)] for task in solved}

@@ -479,16 +479,16 @@ guess.reveal(max(four_ways, key=lambda way: tuned.loc[(way, 512), "mean"]))
 cells(tuned)
 
 # %%
-fig, axes = plt.subplots(1, 2, figsize=(10.5, 4.4), sharey=True)
-for ax, table, title in zip(
-    axes, (untuned, tuned), ("before", "after 100 steps at 512"), strict=True
-):
-    has_legend = ax is axes[-1]
-    plots.seed_curves(ax, table, drawn, title=title, xlabel="bytes read", legend=has_legend)
+import pandas as pd
+
+curves = pd.concat({"before": untuned, "after 100 steps at 512": tuned}, names=["when"])
+grid = figures.facets(curves.reset_index(), "when", height=4.4, aspect=1.2)
+for when, ax in grid.axes_dict.items():
+    plots.seed_curves(ax, curves.loc[when], drawn, title=when, legend=when != "before")
     ax.axvline(FACTOR * L, color="0.5", linewidth=1, linestyle=":")
-axes[0].set_ylabel("loss (nats a byte)")
+grid.set_axis_labels("bytes read", "loss (nats a byte)")
 plots.show(
-    fig,
+    grid.figure,
     "The curves of six ways, before and after. After, at 512: "
     + ", ".join(f"{way} {tuned.loc[(way, 512), 'mean']:.1f}" for way in WAYS)
     + "; at 1024: "
@@ -655,7 +655,7 @@ overall = summary(by_length, "way", "read", of="accuracy")
 fig, axes = plt.subplots(1, 5, figsize=(12, 3.2), sharey=True)
 for ax, way in zip(axes, ways, strict=True):
     grid = torch.tensor(accuracy.loc[way, "mean"].unstack("read").loc[depths, sizes].to_numpy())
-    figures.numbered(ax, grid, depths, sizes, limit=1.0, form="{:.1f}", title=way, xlabel="tokens")
+    figures.numbered(ax, grid, depths, sizes, limit=1.0, form=".1f", title=way, xlabel="tokens")
 axes[0].set_ylabel("depth (1 = start of the row)")
 longest = sizes[-1]
 plots.show(
@@ -716,8 +716,6 @@ plots.show(
 )
 
 # %%
-import pandas as pd
-
 passports = {way: measures.passport("rope", scaling=way_to_stretch(way, 8, L, 32)) for way in WAYS}
 columns = ["parameters", "shift_error", "extra_flops", "extra_bytes", "longest"]
 compared = pd.DataFrame(passports).T[columns]

@@ -180,7 +180,9 @@ def seconds(attention, x):
 
 # %% tags=["nbval-ignore-output", "plumbing"]
 # Fifteen rounds in which all take turns; the fastest of each five, so three ratios
-ratios = {name: [] for name in timed}
+import seaborn as sns
+
+ratios = []
 for n in lengths:
     x = torch.randn(1, n, 128)
     layers = {
@@ -192,15 +194,23 @@ for n in lengths:
     with torch.no_grad():
         rounds = [[seconds(layer, x) for layer in layers.values()] for _ in range(16)][1:]
     fastest = torch.tensor(rounds).view(3, 5, len(layers)).amin(1)  # (three times, encodings)
-    shares = (fastest / fastest[:, :1]).sort(dim=0).values
-    for place, name in enumerate(layers):
-        if name != "none":
-            ratios[name].append(shares[:, place])
+    ratios.append(pd.DataFrame(fastest / fastest[:, :1], columns=list(layers)).assign(words=n))
+ratios = pd.concat(ratios)  # a row for each of three times at each length
 fig, ax = plt.subplots(figsize=(8.5, 3.8))
-for name, bands in ratios.items():
-    low, middle, high = torch.stack(bands).T
-    ax.plot(lengths, middle, label=name, **plots.identity(name).line(len(lengths)))
-    ax.fill_between(lengths, low, high, color=plots.identity(name).colour, alpha=0.15)
+for name in timed:
+    look = plots.identity(name)
+    sns.lineplot(
+        ratios,
+        x="words",
+        y=name,
+        estimator="median",
+        errorbar=("pi", 100),  # a band over all three times
+        markeredgecolor=look.colour,
+        **look.line(len(lengths)),
+        label=name,
+        legend=False,
+        ax=ax,
+    )
 ax.axhline(1, color="0.5", linewidth=1)
 ax.set(xlabel="words", ylabel="time / time without", title="attention with each encoding")
 ax.set_xscale("log", base=2)
@@ -210,7 +220,7 @@ plots.show(
     fig,
     "Time over that of attention without an encoding, at 128 to 1024 words: the fastest of five, "
     "three times over, with their range as bands. At 1024: "
-    + ", ".join(f"{name} {bands[-1][1]:.1f}" for name, bands in ratios.items())
+    + ", ".join(f"{name} {ratios[ratios.words == 1024][name].median():.1f}" for name in timed)
     + ".",
 )
 

@@ -536,25 +536,37 @@ guess.reveal(names[1 + (mean_rise > 0.05) - (mean_rise < -0.05)])
 
 # %% tags=["plumbing"]
 # The leaderboard of short training
-from course_utils.results import summary
+import seaborn as sns
+
+from course_utils.results import interval, summary
 
 at_64 = summary(rows[rows["read"] == 64], "encoding").sort_values("mean")
+order, place = at_64.index.to_list(), at_64.index.get_loc("mine")
+colours = [plots.identity(name).colour for name in order]
+markers = [plots.identity(name).marker for name in order]
+colours[place], markers[place] = "#d6006c", "*"
+by_seed = rows.pivot(index=["encoding", "seed"], columns="read", values="loss")
+by_seed["rise"] = by_seed[512] - by_seed[64]
 fig, axes = plt.subplots(1, 2, figsize=(9.5, 5.2), sharey=True)
-for place, name in enumerate(at_64.index):
-    gap, is_mine, look = rise(name), name == "mine", plots.identity(name)
-    style = {
-        "color": "#d6006c" if is_mine else look.colour,
-        "marker": "*" if is_mine else look.marker,
-        "markersize": 15 if is_mine else 7,
-        "linewidth": 1.2,
-    }
-    axes[0].errorbar(at_64["mean"][name], place, xerr=at_64["margin"][name], **style)
-    axes[1].errorbar(gap.mean, place, xerr=gap.margin, **style)
-    if is_mine:
-        for ax in axes:
-            ax.axhspan(place - 0.45, place + 0.45, color="#d6006c", alpha=0.1, linewidth=0)
-axes[0].set_yticks(range(len(at_64)), at_64.index)
-axes[0].set(ylim=(len(at_64) - 0.4, -0.6), title="loss at 64 bytes", xlabel="nats a byte")
+for ax, column in zip(axes, (64, "rise"), strict=True):
+    sns.pointplot(
+        by_seed,
+        x=column,
+        y="encoding",
+        order=order,
+        hue="encoding",
+        hue_order=order,
+        palette=colours,
+        markers=markers,
+        markersize=7,
+        linestyle="none",
+        errorbar=interval,
+        err_kws={"linewidth": 1.2},
+        legend=False,
+        ax=ax,
+    )
+    ax.axhspan(place - 0.45, place + 0.45, color=colours[place], alpha=0.1, linewidth=0)
+axes[0].set(title="loss at 64 bytes", xlabel="nats a byte", ylabel="")
 axes[1].axvline(0, color="0.5", linewidth=1)
 axes[1].set_xscale("symlog", linthresh=0.1, linscale=0.7)
 axes[1].set(title="at 512, less that at 64", xlabel="nats a byte (logarithmic from 0.1 on)")

@@ -27,6 +27,16 @@ EXTRAS = PROJECT["optional-dependencies"]
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 NO_DEPS = "tests/requirements-no-deps.txt"
 MODELS = "requirements-models.txt"
+PROMISED = [
+    "torch",
+    "numpy",
+    "matplotlib",
+    "seaborn",
+    "pandas",
+    "jupyterlab",
+    "nbval",
+    "ipywidgets",
+]
 
 # Programs in place of pip and uv: they log their arguments, and do what a test passes.
 INSTALLER = """
@@ -509,13 +519,33 @@ def test_every_command_that_runs_lessons_or_tests_brings_the_models():
         assert recipe and recipe[1].split()[-1] == "models", command
 
 
-def test_conda_brings_all_that_the_course_needs():
+def conda_names():
+    """What environment.yml lists, each by its name on PyPI."""
     environment = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))
-    lines = [line for line in environment["dependencies"] if isinstance(line, str)]
-    conda = {line.split()[0] for line in lines}
-    other_names = {"torch": "pytorch-cpu", "matplotlib": "matplotlib-base"}
-    needed = {requirement.name for requirement in ranges("lab")}
-    assert {other_names.get(name, name) for name in needed} <= conda
+    names = {line.split()[0] for line in environment["dependencies"] if isinstance(line, str)}
+    other_names = {"pytorch-cpu": "torch", "matplotlib-base": "matplotlib"}
+    return {other_names.get(name, name) for name in names}
+
+
+def test_conda_brings_all_that_the_course_needs():
+    assert {requirement.name for requirement in ranges("lab")} <= conda_names()
+
+
+def used_names():
+    """Packages that the course imports, and modules that its commands run."""
+    folders = (ROOT / name for name in ("course_utils", "course_lab", "lessons"))
+    files = [path for folder in folders for path in folder.rglob("*.py")]
+    texts = [path.read_text(encoding="utf-8") for path in (*files, ROOT / "conftest.py")]
+    imports = re.findall(r"^ *(?:import|from) (\w+)", "\n".join(texts), re.MULTILINE)
+    return {*imports, *re.findall(r" -m (\w+)", MAKEFILE)}
+
+
+@pytest.mark.parametrize("package", PROMISED)
+def test_a_promised_package_stands_in_every_list_and_is_used(package):
+    assert package in {pin.name for pin in pins("requirements.txt")}
+    assert package in {requirement.name for requirement in ranges(*EXTRAS)}
+    assert package in conda_names()
+    assert package in used_names()
 
 
 def test_the_citation_agrees_with_the_project():

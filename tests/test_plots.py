@@ -10,7 +10,6 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import torch
-from matplotlib.collections import LineCollection
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from pairwise import each_once, some
@@ -151,7 +150,8 @@ BELOW = torch.tensor([[1.0, 0.0, 0.0], [0.4, 0.6, 0.0], [0.2, 0.3, 0.5]])
 
 
 def masked(ax):
-    return np.ma.getmaskarray(ax.images[0].get_array()).tolist()
+    image = (*ax.images, *ax.collections)[0]
+    return np.ma.getmaskarray(image.get_array()).tolist()
 
 
 def test_the_zeros_of_a_causal_mask_are_hatched_and_carry_no_number():
@@ -248,7 +248,9 @@ def test_a_small_attention_map_writes_each_weight_where_it_belongs():
     figures.attention(plt.gca(), WEIGHTS, ["a", "b", "c"])
     written = {text.get_position(): text.get_text() for text in plt.gca().texts}
     assert written == {
-        (key, query): f"{WEIGHTS[query, key]:.2f}" for key in range(3) for query in range(3)
+        (key + 0.5, query + 0.5): f"{WEIGHTS[query, key]:.2f}"
+        for key in range(3)
+        for query in range(3)
     }
 
 
@@ -316,20 +318,25 @@ def test_strips_show_every_value_in_the_row_of_its_name_and_the_mean():
     figures.strips(ax, CURVES)
     assert [label.get_text() for label in ax.get_yticklabels()] == list(CURVES)
     assert ax.yaxis_inverted(), "the first name is on top"
-    for row, (dots, stroke, values) in enumerate(
-        zip(ax.lines, ax.collections, CURVES.values(), strict=True)
-    ):
-        assert np.array_equal(dots.get_xdata(), values.numpy())
-        heights = np.asarray(dots.get_ydata(), float)
-        assert np.abs(heights - row).max() <= 0.25
-        assert len(set(heights.tolist())) == len(values), "equal values stay visible"
-        assert isinstance(stroke, LineCollection)
-        assert np.asarray(stroke.get_segments()[0])[:, 0] == pytest.approx(float(values.mean()))
+    ax.figure.draw_without_rendering()  # moves the dots apart
+    means = np.asarray(ax.lines[0].get_xydata())
+    for row, (dots, values) in enumerate(zip(ax.collections, CURVES.values(), strict=True)):
+        x, y = np.asarray(dots.get_offsets()).T
+        assert x == pytest.approx(values.numpy())
+        assert np.abs(y - row).max() <= 0.4
+        assert means[row] == pytest.approx([float(values.mean()), row])
+
+
+def test_equal_values_stay_visible_in_a_strip():
+    figures.strips(plt.gca(), {"same": torch.zeros(9)})
+    plt.gcf().draw_without_rendering()
+    dots = plt.gca().collections[0].get_offsets()
+    assert len({tuple(dot) for dot in np.asarray(dots).tolist()}) == 9
 
 
 def test_a_strip_of_an_encodings_values_has_its_colour():
     figures.strips(plt.gca(), {"ALiBi": torch.zeros(2), "others": torch.ones(2)})
-    colours = [to_hex(dots.get_color()) for dots in plt.gca().lines]
+    colours = [to_hex(dots.get_facecolor()[0]) for dots in plt.gca().collections]
     assert colours == [plots.identity("alibi").colour, to_hex("C0")]
 
 

@@ -158,11 +158,20 @@ def test_what_has_changed_is_printed_and_what_lacks_is_named(tmp_path, capsys):
 # ------------------------------------------------------------------------- places to run it
 
 
+def conda_list(path):
+    return yaml.safe_load((ROOT / path).read_text(encoding="utf-8"))
+
+
+def test_conda_with_cuda_differs_in_pytorchs_build_alone():
+    cpu, cuda = conda_list("environment.yml"), conda_list("environment-cuda.yml")
+    built = [f"pytorch-{build} >=2.6,<3" for build in ("cpu", "gpu")]
+    assert [line for line in cpu["dependencies"] if line not in cuda["dependencies"]] == built[:1]
+    cpu["dependencies"] = [built[1] if line == built[0] else line for line in cpu["dependencies"]]
+    assert cuda == cpu
+
+
 def test_binder_installs_what_conda_does_and_the_models():
-    conda, binder = (
-        yaml.safe_load((ROOT / folder / "environment.yml").read_text(encoding="utf-8"))
-        for folder in ("", ".binder")
-    )
+    conda, binder = conda_list("environment.yml"), conda_list(".binder/environment.yml")
     assert binder["dependencies"].pop() == {"pip": ["-e .."]}, "the path counts from .binder"
     assert conda["dependencies"].pop() == {"pip": ["-e ."]}
     assert binder == conda

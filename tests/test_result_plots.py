@@ -48,18 +48,18 @@ def test_one_seed_gets_no_bar():
 
 def test_every_cell_carries_its_number_in_a_readable_colour():
     ax = Figure().subplots()
-    numbered(ax, torch.tensor([[0.0, -2.0], [0.5, 3.0]]), ["x", "y"], [1, 2], limit=1.0)
-    assert [text.get_text() for text in ax.texts] == ["+0.00", "-2.00", "+0.50", "+3.00"]
-    assert [text.get_color() for text in ax.texts] == ["black", "white", "black", "white"]
+    numbered(ax, torch.tensor([[0.0, -2.0], [0.3, 3.0]]), ["x", "y"], [1, 2], limit=1.0)
+    assert [text.get_text() for text in ax.texts] == ["+0.00", "-2.00", "+0.30", "+3.00"]
+    assert [text.get_color() for text in ax.texts] == [".15", "w", ".15", "w"]
     assert [text.get_text() for text in ax.get_yticklabels()] == ["x", "y"]
 
 
 def test_squares_are_coloured_by_what_was_added_to_their_first_cell():
     matrices = {"a": torch.tensor([[1.0, 2.0], [1.5, 3.0]]), "b": torch.full((2, 2), 7.0)}
     first, second = squares(matrices, ("r", "s"), ("t", "u"), limit=2.0).axes
-    assert torch.tensor(first.images[0].get_array()).tolist() == [[0, 1], [0.5, 2]]
+    assert torch.tensor(first.collections[0].get_array()).tolist() == [[0, 1], [0.5, 2]]
     assert [text.get_text() for text in first.texts] == ["1.0", "2.0", "1.5", "3.0"]
-    assert not np.asarray(second.images[0].get_array()).any()
+    assert not np.asarray(second.collections[0].get_array()).any()
 
 
 def seed_curves(names):

@@ -167,7 +167,7 @@ else:
     raise AssertionError("floater works without torchdiffeq")
 
 import importlib.util, course_utils
-for name in ("course_lab", "course_experiments", "matplotlib", "pandas", "scipy", "IPython"):
+for name in "course_lab course_experiments matplotlib seaborn pandas scipy IPython".split():
     assert not importlib.util.find_spec(name), name
 print(course_utils.__version__, course_utils.__file__)
 

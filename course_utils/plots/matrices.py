@@ -1,4 +1,10 @@
-"""A picture of a matrix."""
+"""A picture of a matrix.
+
+It is matplotlib's imshow: seaborn's heatmap, which ``course_lab.figures`` takes where cells carry
+numbers, needs two to four times as long, and sliders redraw these.
+"""
+
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -34,6 +40,27 @@ def heatmap(
     a causal mask.
     """
     validation.instance("ax", ax, Axes, "a matplotlib Axes")
+    values, mask, colours = cells(matrix, signed, limit)
+    image = ax.imshow(
+        np.ma.masked_array(values, mask),
+        **colours,
+        aspect="equal" if equal else "auto",
+        interpolation="nearest",
+    )
+    hatch(ax)
+    ax.set(title=title, xlabel=xlabel, ylabel=ylabel)
+    if unit:
+        ax.figure.colorbar(image, ax=ax, label=unit, shrink=0.8 if equal else 1.0)
+    return image
+
+
+def cells(
+    matrix: Tensor, signed: bool | None, limit: float | None
+) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
+    """The values of a heatmap's cells, which of them are masked, and the keywords of its colours.
+
+    ``signed`` and ``limit`` are those of :func:`heatmap`.
+    """
     validation.tensor("matrix", matrix, "(rows, columns)", ndim=2)
     values = matrix.detach().float().cpu()
     validation.matrix("matrix", values.masked_fill(values == -torch.inf, 0.0), "(rows, columns)")
@@ -41,19 +68,13 @@ def heatmap(
         validation.positive("limit", limit)
     low, high = _bounds(values, signed, limit)
     mask = values.isneginf() if low < 0 < high else hidden(values)
-    image = ax.imshow(
-        np.ma.masked_array(values.numpy(), mask.numpy()),
-        cmap=_colours(low, high),
-        vmin=low,
-        vmax=high,
-        aspect="equal" if equal else "auto",
-        interpolation="nearest",
-    )
+    colours = {"cmap": _colours(low, high), "vmin": low, "vmax": high}
+    return values.numpy(), mask.numpy(), colours
+
+
+def hatch(ax: Axes) -> None:
+    """Hatch the ground of a heatmap, which masked cells let through."""
     ax.patch.set(facecolor="0.96", hatch="//////", edgecolor="0.75", linewidth=0)
-    ax.set(title=title, xlabel=xlabel, ylabel=ylabel)
-    if unit:
-        ax.figure.colorbar(image, ax=ax, label=unit, shrink=0.8 if equal else 1.0)
-    return image
 
 
 def hidden(matrix: Tensor) -> Tensor:
