@@ -9,7 +9,6 @@ import seaborn as sns
 import torch
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
-from matplotlib.collections import QuadMesh
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 from torch import Tensor
@@ -220,7 +219,7 @@ def numbered(
     xlabel: str = "",
     unit: str = "",
     equal: bool = False,
-) -> QuadMesh:
+) -> ScalarMappable:
     """Draw a matrix as colours, with a number in each cell, and name its rows and columns.
 
     The numbers are those of ``numbers`` if it is given, else of the matrix, written in ``form``.
@@ -237,7 +236,7 @@ def numbered(
         mask=mask,
         annot=values if numbers is None else numbers.detach().cpu().numpy(),
         fmt=form,
-        annot_kws={"size": 9 if len(rows) > 2 else 13},
+        annot_kws={"size": max(9, 15 - len(columns))},
         square=equal,
         cbar=bool(unit),
         cbar_kws={"label": unit},

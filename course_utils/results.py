@@ -45,8 +45,8 @@ def interval(values: pd.Series) -> tuple[float, float]:
 
     ``values`` has one value a seed. The ends are NaN for one value.
     """
-    half = margin(float(values.sem()), len(values))
-    return float(values.mean()) - half, float(values.mean()) + half
+    half = margin(values.std() / math.sqrt(len(values)), len(values))
+    return values.mean() - half, values.mean() + half
 
 
 def summary(rows: pd.DataFrame, *by: str, of: str = "loss") -> pd.DataFrame:

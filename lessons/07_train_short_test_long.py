@@ -887,7 +887,7 @@ grid = figures.facets(shares.reset_index(), "task", height=3.8, aspect=0.92)
 for task, ax in grid.axes_dict.items():
     has_legend = ax is grid.axes[0, -1]
     plots.seed_curves(ax, shares.loc[task], drawn, title=task, legend=has_legend)
-grid.refline(y=1 / 16, color="0.5", linestyle="-", linewidth=1)  # guessing one of 16 symbols
+    ax.axhline(1 / 16, color="0.5", linewidth=1)  # guessing one of 16 symbols
 grid.set(ylim=(-0.03, 1.05)).set_axis_labels("tokens a row", "share right")
 ends = "; ".join(
     f"{task} " + ", ".join(f"{name} {accuracy[task, name, longest]:.1f}" for name in drawn)

@@ -541,10 +541,9 @@ import seaborn as sns
 from course_utils.results import interval, summary
 
 at_64 = summary(rows[rows["read"] == 64], "encoding").sort_values("mean")
-order, place = at_64.index.to_list(), at_64.index.get_loc("mine")
-colours = [plots.identity(name).colour for name in order]
-markers = [plots.identity(name).marker for name in order]
-colours[place], markers[place] = "#d6006c", "*"
+order = at_64.index.to_list()
+place, pink = order.index("mine"), "#d6006c"
+looks = {name: plots.identity(name) for name in order}
 by_seed = rows.pivot(index=["encoding", "seed"], columns="read", values="loss")
 by_seed["rise"] = by_seed[512] - by_seed[64]
 fig, axes = plt.subplots(1, 2, figsize=(9.5, 5.2), sharey=True)
@@ -556,16 +555,17 @@ for ax, column in zip(axes, (64, "rise"), strict=True):
         order=order,
         hue="encoding",
         hue_order=order,
-        palette=colours,
-        markers=markers,
-        markersize=7,
+        palette={name: look.colour for name, look in looks.items()} | {"mine": pink},
+        markers=[look.marker for look in looks.values()],
         linestyle="none",
+        linewidth=1.2,
+        markersize=7,
         errorbar=interval,
-        err_kws={"linewidth": 1.2},
         legend=False,
         ax=ax,
     )
-    ax.axhspan(place - 0.45, place + 0.45, color=colours[place], alpha=0.1, linewidth=0)
+    ax.plot(by_seed.loc["mine", column].mean(), place, "*", color=pink, markersize=15, zorder=3)
+    ax.axhspan(place - 0.45, place + 0.45, color=pink, alpha=0.1, linewidth=0)
 axes[0].set(title="loss at 64 bytes", xlabel="nats a byte", ylabel="")
 axes[1].axvline(0, color="0.5", linewidth=1)
 axes[1].set_xscale("symlog", linthresh=0.1, linscale=0.7)

@@ -462,6 +462,8 @@ def test_a_summary_has_the_mean_its_standard_error_and_half_of_its_interval():
     low, high = stats.t.interval(0.95, 2, *list(means.loc["a"])[:2])
     assert means.loc["a", "margin"] == pytest.approx((high - low) / 2, rel=1e-5)
     assert list(means.loc["b"]) == [5.0, 0.0, 0.0, 2]
+    ends = results.interval(rows[rows["encoding"] == "a"]["loss"])
+    assert ends == pytest.approx((low, high), rel=1e-5)
 
 
 def test_a_summary_refuses_to_average_different_things():

@@ -318,7 +318,7 @@ def test_strips_show_every_value_in_the_row_of_its_name_and_the_mean():
     figures.strips(ax, CURVES)
     assert [label.get_text() for label in ax.get_yticklabels()] == list(CURVES)
     assert ax.yaxis_inverted(), "the first name is on top"
-    ax.figure.draw_without_rendering()  # moves the dots apart
+    plt.gcf().draw_without_rendering()  # moves the dots apart
     means = np.asarray(ax.lines[0].get_xydata())
     for row, (dots, values) in enumerate(zip(ax.collections, CURVES.values(), strict=True)):
         x, y = np.asarray(dots.get_offsets()).T
@@ -336,7 +336,7 @@ def test_equal_values_stay_visible_in_a_strip():
 
 def test_a_strip_of_an_encodings_values_has_its_colour():
     figures.strips(plt.gca(), {"ALiBi": torch.zeros(2), "others": torch.ones(2)})
-    colours = [to_hex(dots.get_facecolor()[0]) for dots in plt.gca().collections]
+    colours = [to_hex(np.asarray(dots.get_facecolor())[0]) for dots in plt.gca().collections]
     assert colours == [plots.identity("alibi").colour, to_hex("C0")]
 
 
