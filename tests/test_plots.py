@@ -8,10 +8,12 @@ from collections.abc import Callable
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 from pairwise import each_once, some
 from PIL import Image
 
@@ -338,6 +340,18 @@ def test_a_strip_of_an_encodings_values_has_its_colour():
     figures.strips(plt.gca(), {"ALiBi": torch.zeros(2), "others": torch.ones(2)})
     colours = [to_hex(np.asarray(dots.get_facecolor())[0]) for dots in plt.gca().collections]
     assert colours == [plots.identity("alibi").colour, to_hex("C0")]
+
+
+def test_facets_are_titled_panels_in_the_layout_of_the_other_figures():
+    plots.use_style()
+    table = pd.DataFrame({"task": ["copy", "find", "copy"]})
+    grid = figures.facets(table, "task", height=3, aspect=1.0)
+    assert {task: ax.get_title() for task, ax in grid.axes_dict.items()} == {
+        "copy": "copy",
+        "find": "find",
+    }
+    plots.png(grid.figure)  # would warn of another layout
+    assert isinstance(grid.figure.get_layout_engine(), ConstrainedLayoutEngine)
 
 
 def test_strips_of_nothing_are_refused():
