@@ -40,7 +40,6 @@ def attention(
             f"words must have one entry for each row and column of weights "
             f"{tuple(weights.shape)}, got {len(words)}: {words!r}"
         )
-    image: ScalarMappable
     look: dict[str, Any] = {"title": title, "limit": limit, "signed": False, "equal": True}
     if words is not None and len(words) <= 8:
         image = numbered(ax, weights, words, words, form=".2f", unit=unit, **look)
