@@ -21,7 +21,8 @@
 #
 # **Time:** {minutes}. **Builds on:** lessons 02, 04 and 07. **Doors:** 1, 2 and 3, or none.
 # **Left out:** other paddings, FLOATER's solver, CoPE and caches: the
-# [closer look](closer/09_leaks.ipynb).
+# [closer look](closer/09_leaks.ipynb). Recurrent networks, matched joinings, graphs:
+# [another](closer/09_more_doors.ipynb).
 
 # %% tags=["nbval-ignore-output"]
 import course_lab
@@ -39,7 +40,9 @@ from course_utils.encodings import create
 
 text_answers = ("none", "multiplicative", "floater", "complex_order", "cope")
 torch.manual_seed(0)
-text_encodings = {name: create(name, d_model=128, n_heads=4, causal=True) for name in text_answers}
+text_encodings = {
+    name: create(name, d_model=128, n_heads=4, causal=True).to(device) for name in text_answers
+}
 
 # %% [markdown]
 # ## A leak
@@ -85,26 +88,26 @@ from torch.nn import functional as F
 from course_utils.models.training import fit
 
 side, steps, every = 24, 200, 10
-line = torch.linspace(-1, 1, side)
+line = torch.linspace(-1, 1, side, device=device)
 position = torch.stack(torch.meshgrid(line, line, indexing="xy"))  # (2, side, side)
-blank = torch.full((1, 1, side, side), 0.5)
+blank = torch.full((1, 1, side, side), 0.5, device=device)
 
 
 # %%
 def learn(padding):
     """What a painter makes of a blank page, after every tenth step of its training."""
     torch.manual_seed(0)
-    net, film = painter(padding), []
+    net, film = painter(padding).to(device), []
 
     def loss():
         film.append(net(blank)[0].detach())
-        painted = net(torch.randn(4, 1, side, side))  # four pages of noise
+        painted = net(torch.randn(4, 1, side, side, device=device))  # four pages of noise
         cut = (side - painted.shape[-1]) // 2
         target = position[:, cut : side - cut, cut : side - cut]
         return F.mse_loss(painted, target.expand_as(painted))
 
     fit(net, loss, steps, name=padding)
-    return torch.stack([*film, net(blank)[0].detach()])[::every]  # (frames, 2, h, w)
+    return torch.stack([*film, net(blank)[0].detach()])[::every].cpu()  # (frames, 2, h, w)
 
 
 films = {padding: learn(padding) for padding in ("zeros", "circular", "none")}
@@ -199,8 +202,10 @@ widgets.explore(paint, size=(6.0, 4.4), step=Player(), padding=list(films), show
 # How deep does the leak go? That needs no training:
 
 # %%
+exact = torch.device("cpu") if device.type == "mps" else device  # has float64, unlike Apple's GPUs
 for layers in (2, 6, 11, 12):
-    painted = painter("zeros", layers, width=32).double()(blank.double())[0, 0]
+    net = painter("zeros", layers, width=32).to(exact).double()
+    painted = net(blank.to(exact).double())[0, 0]
     equal = (painted - painted[12, 12]).abs() < 1e-12
     print(f"{layers:2} layers: {int(equal.sum()):3} of {side * side} pixels equal the middle one")
 
@@ -223,8 +228,8 @@ guess = widgets.predict(
 )
 
 # %%
-model = TinyTransformer(32, "none", d_model=64, n_layers=2).eval().requires_grad_(False)
-one_word = torch.full((1, 64), 7)
+model = TinyTransformer(32, "none", d_model=64, n_layers=2).to(device).eval().requires_grad_(False)
+one_word = torch.full((1, 64), 7, device=device)
 marked = one_word.clone()
 marked[0, 0] = 0  # another word, at the start only
 output_steps = [model.hidden(text)[0].diff(dim=0).norm(dim=1) for text in (one_word, marked)]
@@ -232,8 +237,8 @@ output_steps = [model.hidden(text)[0].diff(dim=0).norm(dim=1) for text in (one_w
 # %% tags=["plumbing"]
 # The answer, and both texts
 plain_steps, marked_steps = (
-    output_steps  # (63,) each: how far the output moves from a token to the next
-)
+    steps_of_text.cpu() for steps_of_text in output_steps
+)  # (63,) each: how far the output moves from a token to the next
 guess.reveal("all equal" if plain_steps.max() < 1e-4 else "all different")
 fig, ax = plt.subplots(figsize=(8, 2.9))
 ax.plot(range(1, 64), marked_steps, "o-", markersize=4, color="C0")
@@ -279,7 +284,8 @@ guess = widgets.predict(
 # %%
 from course_utils.encodings.functional import sinusoidal_grid, sinusoidal_table
 
-rows, columns = (grid.flatten() for grid in torch.meshgrid(*[torch.arange(16)] * 2, indexing="ij"))
+count = torch.arange(16, device=device)
+rows, columns = (grid.flatten() for grid in torch.meshgrid(count, count, indexing="ij"))
 numbered = sinusoidal_table(16 * rows + columns, 64, base=100)  # (256, 64)
 halves = sinusoidal_grid(rows, columns, 64, base=100)  # (256, 64)
 mine = 16 * 8 + 8  # the patch in row 8, column 8
@@ -289,8 +295,9 @@ mine = 16 * 8 + 8  # the patch in row 8, column 8
 from course_utils.encodings import Places
 from course_utils.encodings.grid import AxialRotary
 
-one_patch, count = torch.ones(1, 1, 256, 64), torch.arange(256)
-turned_q, turned_k = AxialRotary(64, 1, 16).rotate(one_patch, one_patch, Places(count, count))
+one_patch, patches = torch.ones(1, 1, 256, 64, device=device), torch.arange(256, device=device)
+axial = AxialRotary(64, 1, 16).to(device)
+turned_q, turned_k = axial.rotate(one_patch, one_patch, Places(patches, patches))
 pages = {
     "counted row by row": numbered @ numbered[mine] / 32,
     "half row, half column": halves @ halves[mine] / 32,
@@ -332,12 +339,12 @@ plots.show(
 
 # %%
 torch.manual_seed(0)
-words, places = torch.randn(1000, 128), torch.randn(64, 128)
-w, p = torch.randint(1000, (8000,)), torch.randint(64, (8000,))
+words, places = torch.randn(1000, 128, device=device), torch.randn(64, 128, device=device)
+w, p = (torch.randint(n, (8000,), device=device) for n in (1000, 64))
 inputs = {"sum": words[w] + places[p], "product": words[w] * (1 + places[p] / 2)}
 for name, x in inputs.items():
     target = F.one_hot(p[:6000], 64).float()
-    reader = torch.linalg.lstsq(x[:6000], target).solution  # (128, 64)
+    reader = torch.linalg.lstsq(x[:6000].cpu(), target.cpu()).solution.to(device)  # (128, 64)
     accuracy = ((x[6000:] @ reader).argmax(1) == p[6000:]).float().mean()
     print(f"{name}: {accuracy:.0%} of held-out positions right; by chance {1 / 64:.0%}")
 
@@ -367,7 +374,7 @@ floater, calls = text_encodings["floater"].requires_grad_(False), []
 
 def f(t, p):
     calls.append(t)
-    return floater.outer(floater.inner(torch.cat([p, torch.tensor([t])])).tanh())
+    return floater.outer(floater.inner(torch.cat([p, p.new_tensor([t])])).tanh())
 
 
 def travel(to, h=4 * floater.delta):
@@ -383,7 +390,7 @@ def travel(to, h=4 * floater.delta):
 
 # %%
 position_2048 = travel(2048)
-path = floater.path(torch.arange(2049))  # the reference, all at once
+path = floater.path(torch.arange(2049, device=device))  # the reference, all at once
 assert torch.allclose(position_2048, path[2048], rtol=1e-2, atol=1e-2)
 sizes = path.square().mean(1).sqrt()
 for p in (1, 64, 2048):
@@ -394,10 +401,9 @@ for p in (1, 64, 2048):
 guess.reveal(calls_of_f[0 if len(calls) < 20 else 1 if len(calls) < 200 else 2])
 
 # %% [markdown]
-# Its *cost*: no vector without all before it, one after another. (The next one is cheap; a leap is
-# not.) Its *start*: near 0 the untrained path is a whisper beside the words, and far out it drowns
-# them. The integral goes on for ever. Whether a model can *use* it there is the myth check's
-# question.
+# Its *cost*: calls of $f$, one after another, all the way. (Larger steps take fewer.) Its *start*:
+# near 0 this untrained path is a whisper beside the words, and far out it drowns them. The integral
+# goes on for ever. Whether a model can *use* it there is the myth check's question.
 #
 # ## A phase of the word
 #
@@ -408,12 +414,12 @@ guess.reveal(calls_of_f[0 if len(calls) < 20 else 1 if len(calls) < 200 else 2])
 # %%
 turning = text_encodings["complex_order"].requires_grad_(False)
 turning.frequencies[5] = 0.9 * turning.frequencies[3]  # by hand; in a model, by training
-spots = torch.arange(512)[None]
+spots = torch.arange(512, device=device)[None]
 
 
 def everywhere(word):
     """A word's embedding at 512 positions, (512, 128); all words get the same vector here."""
-    return turning.embed(words[0].expand(1, 512, -1), spots, torch.full((1, 512), word))[0]
+    return turning.embed(words[0].expand(1, 512, -1), spots, torch.full_like(spots, word))[0]
 
 
 def three_back(word, other):
@@ -473,8 +479,9 @@ def cope_from_scratch(q, k, table):
 
 # %%
 cope = text_encodings["cope"].requires_grad_(False)
-q, k = torch.randn(2, 1, 4, 50, 32)
-reference = cope.bias(q, k, Places(torch.arange(50), torch.arange(50)))[0, 1]
+q, k = torch.randn(2, 1, 4, 50, 32, device=device)
+first_50 = torch.arange(50, device=device)
+reference = cope.bias(q, k, Places(first_50, first_50))[0, 1]
 by_hand = cope_from_scratch(q[0, 1], k[0, 1], cope.table)
 assert torch.allclose(by_hand, reference.tril() + by_hand.triu(1), atol=1e-5)
 print("from scratch = reference, wherever a query may look")
@@ -487,8 +494,8 @@ print("from scratch = reference, wherever a query may look")
 # %%
 def head(text, gain=4.0):
     """Weights of the last word on all words, (n,)."""
-    stop = torch.tensor([word == "." for word in text.split()])
-    q, k, table = torch.zeros(len(stop), 16), torch.zeros(len(stop), 16), torch.zeros(8, 16)
+    stop = torch.tensor([word == "." for word in text.split()], device=device)
+    q, k, table = (torch.zeros(n, 16, device=device) for n in (len(stop), len(stop), 8))
     q[:, 0], table[3, 0] = 4.0, 3.0
     k[:, 0] = torch.where(stop, gain, -gain)  # a gate is σ(gain) or σ(−gain)
     return (q @ k.T / 4 + cope_from_scratch(q, k, table))[-1].softmax(-1)
@@ -550,9 +557,9 @@ guess.reveal(chosen[4.0])
 #
 # ## The answer in one picture
 #
-# One footing for the five that read text: lesson 07's small model, text and training, five seeds,
-# and nothing else changed. Beside them two old friends, a vector added (*learned*) and an offset
-# (*RoPE*).
+# The five that read text, in lesson 07's small model, with its text and training, five seeds.
+# Beside them two old friends, a vector added (*learned*) and an offset (*RoPE*). Each starts from
+# its usual size; the second closer look matches the starts of sum and product.
 
 # %%
 from course_utils.texts import data
@@ -589,7 +596,7 @@ plots.show(fig, f"Rows of five dots with their means, in nats a byte: {described
 
 # %% [markdown]
 # **Look:** anything beats nothing, a factor only just. A phase and a time get about as far as a
-# plain vector. Well ahead are the two that enter the *comparison* of query and key: a count and an
+# plain vector. The best two of the seven enter the *comparison* of query and key: a count and an
 # offset. On a page: two numbers, or a leak.
 #
 # ## Exercises
@@ -655,8 +662,8 @@ myths = Myths(
     {
         "C52": Claim(
             "Multiplying by position is better than adding because residuals dilute sums.",
-            scope="a learned factor against a learned summand, loss at 64 bytes; better: clearly "
-            "lower",
+            scope="a learned factor against a learned summand, loss at 64 bytes, as lesson 07 "
+            "starts them and from equal starts; better: clearly lower",
             evidence="shipped results",
             seeds=5,
         ),
@@ -699,8 +706,20 @@ factor_gap, floater_gap = (
     loss_gap("learned", "multiplicative", 64),
     loss_gap("none", "floater", 2048),
 )
+joining = data.results("joining")
+matched_gaps = [
+    change(rows_of, {"operation": "sum"}, {"operation": "product"})
+    for _, rows_of in joining.groupby(["std", "lr"])
+]
+mean_gaps = [gap.mean for gap in matched_gaps]
 myths.settle(
-    "C52", {"factor": factor_gap.below(0)}, f"Factor less summand: {factor_gap} nats a byte."
+    "C52",
+    {
+        "lesson 07's starts": factor_gap.below(0),
+        "equal starts": any(gap.below(0) for gap in matched_gaps),
+    },
+    f"Factor less summand: {factor_gap} nats a byte. From equal starts, in {len(mean_gaps)} "
+    f"settings of a smaller model: {min(mean_gaps):+.3f} to {max(mean_gaps):+.3f}.",
 )
 myths.settle(
     "C53",
@@ -711,7 +730,9 @@ myths.settle(
 # %% tags=["plumbing"]
 # Offsets only, or not; and widths
 means = results[results["read"] == 64].groupby("encoding")["loss"].mean()
-encodings = {name: create(name, d_model=128, n_heads=4, causal=True) for name in means.index}
+encodings = {
+    name: create(name, d_model=128, n_heads=4, causal=True).to(device) for name in means.index
+}
 relative = means[[name for name, encoding in encodings.items() if encoding.offsets_only]].idxmin()
 absolute = means[
     [name for name, encoding in encodings.items() if "embed" in encoding.doors]
@@ -730,9 +751,8 @@ myths.settle(
     f"On text {absolute} has {text_gap} nats a byte more than {relative}. On a blank page "
     "circular padding, which sees offsets only, paints one shade.",
 )
-alibi_bias = create("alibi", d_model=128, n_heads=4).bias(
-    q, k, Places(spots[0, :50], spots[0, :50])
-)
+alibi = create("alibi", d_model=128, n_heads=4).to(device)
+alibi_bias = alibi.bias(q, k, Places(first_50, first_50))
 widths = {
     "a vector, added": text_encodings["floater"].path(spots[0]).shape[1],
     "a row, of a patch": sinusoidal_grid(rows, columns, 128).shape[1] // 2,
@@ -750,9 +770,9 @@ myths.table()
 # ## In five lines
 #
 # - Zero padding tells a CNN where the border is; circular padding tells nothing.
-# - An edge leaks only if something there is unlike the rest; far from it the leak is vague.
+# - On a blank page an edge leaks only if something there is unlike the rest.
 # - A patch has two numbers; half the width for each leaves a cross.
-# - A factor hides behind words; a path to any time is no extrapolation.
+# - A factor hides behind the signs of words; a path to any time need not help.
 # - CoPE counts content, and its gates must shut.
 #
 # **Read next:** Islam et al. 2020, *How Much Position Information Do Convolutional Neural Networks
@@ -760,4 +780,4 @@ myths.table()
 # et al. 2024, 2403.13298, on waves in any direction.
 #
 # **Next:** [lesson 10](10_choosing.ipynb) chooses, or take the
-# [closer look](closer/09_leaks.ipynb) first.
+# closer looks first: [leaks](closer/09_leaks.ipynb), [more doors](closer/09_more_doors.ipynb).

@@ -55,17 +55,21 @@ guess = widgets.predict(
 
 # %%
 side = 24
-line = torch.linspace(-1, 1, side)
+line = torch.linspace(-1, 1, side, device=device)
 position = torch.stack(torch.meshgrid(line, line, indexing="xy"))  # (2, side, side)
-pages = {"noise": torch.randn(32, 1, side, side), "blank": torch.full((1, 1, side, side), 0.5)}
+pages = {
+    "noise": torch.randn(32, 1, side, side, device=device),
+    "blank": torch.full((1, 1, side, side), 0.5, device=device),
+}
 
 
+# %%
 def learn(padding):
     """A painter, trained on noise for 200 steps."""
-    net = painter(padding)
+    net = painter(padding).to(device)
 
     def loss():
-        return error(net, torch.randn(4, 1, side, side))
+        return error(net, torch.randn(4, 1, side, side, device=device))
 
     fit(net, loss, 200, name=padding)
     return net.requires_grad_(False)
@@ -145,11 +149,12 @@ myths = Myths(
 )
 
 # %%
-scene = torch.randn(1, 1, 40, 40).double()
+exact = torch.device("cpu") if device.type == "mps" else device  # has float64, unlike Apple's GPUs
+scene = torch.randn(1, 1, 40, 40, device=exact).double()
 left, right = scene[..., :37], scene[..., 3:]  # two windows, 37 wide
 gaps = {}
 for padding in ("none", "zeros"):
-    net = painter(padding).double()
+    net = painter(padding).to(exact).double()
     gaps[padding] = (net(left)[..., 3:] - net(right)[..., :-3]).abs().max().item()
 
 # %% tags=["plumbing"]
@@ -174,12 +179,12 @@ myths.settle(
 # is seen by fewer of them. So let a bright spot move over a black page.
 
 # %%
-net = painter("none").double().requires_grad_(False)
+net = painter("none").to(exact).double().requires_grad_(False)
 
 
 def total(column):
     """The sum over the page, with a spot in row 20 of this column."""
-    page = torch.zeros(1, 1, 40, 40).double()
+    page = torch.zeros(1, 1, 40, 40, device=exact).double()
     page[..., 20, column] = 1.0
     return net(page).sum((2, 3))
 
@@ -202,7 +207,7 @@ for column in (20, 16, 12, 6, 0):
 # %%
 from course_utils.encodings import create
 
-places = torch.arange(513)
+places = torch.arange(513, device=device)
 
 
 def untrained(**options):
@@ -210,7 +215,7 @@ def untrained(**options):
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(1)
         encoding = create("floater", d_model=128, n_heads=4, **options)
-    return encoding.requires_grad_(False).path(places)
+    return encoding.to(device).requires_grad_(False).path(places)
 
 
 # %%
@@ -237,9 +242,9 @@ from course_utils.encodings.functional import contextual_counts
 
 def nearest_stop(n_words, gain, sentences=5):
     """Which full stop from the end has the count nearest to 3."""
-    logits = torch.full((sentences, n_words + 1), -gain)
+    logits = torch.full((sentences, n_words + 1), -gain, device=device)
     logits[:, -1] = gain
-    row = torch.arange(logits.numel())
+    row = torch.arange(logits.numel(), device=device)
     counts = contextual_counts(logits.view(1, -1), row[-1:], row)[0].view(sentences, -1)
     return sentences - int((counts[:, -1] - 3).abs().argmin())
 
