@@ -73,7 +73,7 @@ def _index(template: str, project: Project, titles: dict[str, lesson_titles.Titl
         question = f": {title.question}" if title.question else ""
         indent = "  " if name.startswith(CLOSER) else ""
         rows.append(f"{indent}- [{title.heading}]({name}.md){question}")
-    text = template.replace("{version}", project.version).replace("{address}", project.address)
+    text = site_pages.with_address(template.replace("{version}", project.version), project)
     text = text.replace(HERE, "\n".join(rows))
     return f"{text}\n{site_index.toctree(list(titles))}\n"
 

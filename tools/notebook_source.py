@@ -30,20 +30,38 @@ LESSON_NAME = re.compile(r"\d\d_[a-z0-9_]+\.py")
 CLOSER = "closer"  # the folder of closer looks, which tell engineers what a lesson leaves out
 
 SETUP = """\
-# Makes the course importable: installed, in the clone around this notebook, or in one fetched now.
-import importlib.util, pathlib, sys
-sys.path += [str(p) for p in pathlib.Path.cwd().parents if (p / "course_lab").is_dir()]
+# Makes the course importable: installed, in the clone around this notebook, or from its wheel.
+import importlib, importlib.util, sys
+from pathlib import Path
+
+WHEEL = "{wheel}"
+around, drive = [Path.cwd(), *Path.cwd().parents], Path("/content/drive/MyDrive")
+sys.path += [str(folder) for folder in around if (folder / "course_lab").is_dir()]
 if not importlib.util.find_spec("course_lab"):
-    if not pathlib.Path("order-matters").is_dir(): get_ipython().system("git clone -q --depth 1 --branch {tag} {address} order-matters")
-    get_ipython().run_line_magic("pip", 'install -q -e "./order-matters[course]"')
-    sys.path.append(str(pathlib.Path("order-matters").resolve()))
-if not all(map(importlib.util.find_spec, ["course_lab", "anywidget"])): raise RuntimeError("The course is not installed. In a clone, make lab installs it. Elsewhere git or pip says above what went wrong: is there a network? Then restart the kernel and run this cell again.")"""  # noqa: E501
+    folders = [*around, Path("/content"), drive, *drive.glob("*"), *Path("/kaggle/input").glob("*")]
+    wheels = [folder / WHEEL for folder in folders if (folder / WHEEL).is_file()]
+    if wheels:
+        source = f'--find-links "{{wheels[0].parent}}" "{{wheels[0]}}[course]"'
+    else:
+        {otherwise}
+    get_ipython().run_line_magic("pip", "install -q --retries 1 " + source)
+    importlib.invalidate_caches()
+missing = [name for name in ("course_lab", "anywidget") if not importlib.util.find_spec(name)]
+if missing:
+    raise RuntimeError(f"Python cannot find {{' and '.join(missing)}}. In a clone, make lab installs both; elsewhere pip has said above why it could not.")"""  # noqa: E501
+# Where the course has no address that the cell could fetch its wheel from.
+NOT_THERE = '''\
+raise RuntimeError(f"""The course is not installed, and {WHEEL} is not in this folder, /content, a mounted Drive or /kaggle/input.
+Put that file there and run this cell again. Colab: upload it under Files, or mount a Drive that has it. Kaggle: add it as a dataset.
+It comes with these notebooks. In a clone of the course, make colab builds it; or make lab opens the notebooks with all that they need.""")'''  # noqa: E501
 # The same, in a lesson that reads a published model.
 SETUP_MODEL = """\
 # Outside of a clone, where make cannot have fetched it, this lesson's model comes too.
-in_clone = any((p / "course_lab").is_dir() for p in pathlib.Path.cwd().parents)
-if not in_clone and not all(map(importlib.util.find_spec, {modules})): get_ipython().run_line_magic("pip", "install -q --no-deps {packages}")"""  # noqa: E501
+in_clone = any((folder / "course_lab").is_dir() for folder in around)
+if not in_clone and not all(map(importlib.util.find_spec, {modules})):
+    get_ipython().run_line_magic("pip", "install -q --retries 1 --no-deps {packages}")"""
 
+ADDRESS = re.compile(r"https://github\.com/[\w.-]+/[\w.-]+(?<!\.git)")
 METADATA = {
     "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
     "language_info": {"file_extension": ".py", "mimetype": "text/x-python", "name": "python"},
@@ -56,7 +74,7 @@ class BuildError(Exception):
 
 @dataclass(frozen=True)
 class Project:
-    """The folder to build in, with the address and version for first cells and badges."""
+    """The folder to build in, with the version, and the repository's address if it has one."""
 
     root: Path
     address: str
@@ -71,6 +89,11 @@ class Project:
     def slug(self) -> str:
         """OWNER/REPO, the form in which Colab and Binder want the address."""
         return self.address.removeprefix("https://github.com/")
+
+    @property
+    def wheel(self) -> str:
+        """The wheel with the whole course; the one of this version has course_utils alone."""
+        return f"order_matters-{self.version}+course-py3-none-any.whl"
 
 
 @dataclass(frozen=True)
@@ -97,14 +120,14 @@ class Target:
 def read_project(root: Path) -> Project:
     """Read address and version from pyproject.toml, the one place that has them."""
     table = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8")).get("project", {})
-    address = table.get("urls", {}).get("Repository", "").removesuffix("/").removesuffix(".git")
-    if not re.fullmatch(r"https://github\.com/[\w.-]+/[\w.-]+", address):
+    address = table.get("urls", {}).get("Repository", "")
+    if address and not ADDRESS.fullmatch(address):
         raise BuildError(
-            f"pyproject.toml: [project.urls] Repository is {address!r}; "
-            "badges need https://github.com/OWNER/REPO"
+            f"pyproject.toml: [project.urls] Repository is {address!r}; make release writes "
+            "https://github.com/OWNER/REPO there, and until then there is none"
         )
     if "version" not in table:
-        raise BuildError("pyproject.toml: [project] has no version; first cells name the tag v…")
+        raise BuildError("pyproject.toml: [project] has no version; first cells name the wheel's")
     return Project(root, address, table["version"])
 
 
@@ -146,7 +169,9 @@ def find_lessons(root: Path) -> list[Path]:
 
 
 def badge(project: Project, notebook: str) -> str:
-    """The badge, in Markdown, that opens a notebook of the repository in Colab."""
+    """The badge, in Markdown, that opens a notebook in Colab; empty while there is no address."""
+    if not project.address:
+        return ""
     base = "https://colab.research.google.com"
     link = f"{base}/github/{project.slug}/blob/{project.tag}/{notebook}"
     return f"[![Open in Colab]({base}/assets/colab-badge.svg)]({link})"
@@ -226,7 +251,9 @@ def _header(lesson: Path) -> dict[str, Any]:
 
 def setup_source(project: Project, models: list[str]) -> str:
     """The first cell of a lesson that needs packages of published models."""
-    source = SETUP.format(address=project.address, tag=project.tag)
+    release = f"{project.address}/releases/download/{project.tag}/{project.wheel}"
+    fetch = f"source = '\"order-matters[course] @ {release}\"'"
+    source = SETUP.format(wheel=project.wheel, otherwise=fetch if project.address else NOT_THERE)
     if not models:
         return source
     modules = ", ".join(f'"{name.replace("-", "_")}"' for name in models)
@@ -239,7 +266,7 @@ def inputs(target: Target) -> NotebookNode:
     project, cells = target.project, read_lesson(target.lesson)
     minutes = notebook_budget.count(cells).minutes
     title = notebook_budget.with_time(cells[0].source, minutes)
-    cells[0].source = f"{title}\n\n{badge(project, target.name)}"
+    cells[0].source = f"{title}\n\n{badge(project, target.name)}".rstrip()
     seal(cells)
     setup = new_code_cell(
         setup_source(project, lesson_models.needed(cells)),

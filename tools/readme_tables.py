@@ -33,13 +33,15 @@ READERS = {
 
 
 def install(project: Project) -> str:
-    """The command that installs the reference at this version, without a clone."""
-    return f"```\npip install git+{project.address}@{project.tag}\n```\n"
+    """The command that installs the reference: from the repository, or in a clone."""
+    source = f"git+{project.address}@{project.tag}" if project.address else "."
+    return f"```\npip install {source}\n```\n"
 
 
 def lessons(project: Project, paths: list[Path]) -> str:
-    """A row a lesson: link, question, minutes by the build's count, doors, Colab."""
-    rows = ["| lesson | question | minutes | doors | open |", "|---|---|---|---|---|"]
+    """A row a lesson: link, question, minutes by the build's count, doors, perhaps Colab."""
+    head = ["lesson", "question", "minutes", "doors", *(["open"] if project.address else [])]
+    rows = [f"| {' | '.join(head)} |", "|" + "---|" * len(head)]
     closer = [lesson_name(path) for path in paths if is_closer(path)]
     for path in paths:
         if is_closer(path):
@@ -51,7 +53,9 @@ def lessons(project: Project, paths: list[Path]) -> str:
         links = lesson_titles.closer_links([f"notebooks/{look}.ipynb" for look in looks])
         question = title.question + links
         heading = f"[{title.heading.replace(' ·', '')}]({page})"
-        row = [heading, question, title.minutes, title.doors, badge(project, page)]
+        row = [heading, question, title.minutes, title.doors]
+        if project.address:
+            row.append(badge(project, page))
         rows.append(f"| {' | '.join(row)} |")
     return "\n".join(rows) + "\n"
 

@@ -9,24 +9,35 @@ import readme_tables
 from nbformat import NotebookNode
 from notebook_source import BuildError, Project, Target, badge, lesson_name, read_notebook
 
+SHIELD = "https://img.shields.io/badge"
 BADGES = re.compile(r"(?<=<!-- badges:start -->\n).*?(?=<!-- badges:end -->)", re.DOTALL)
 
 
 def badges(project: Project, lessons: list[Path]) -> str:
-    """README's badges: Colab and Binder on the first lesson, the tests, the two licences."""
-    first = f"notebooks/{lessons[0].stem}.ipynb" if lessons else ""
-    binder = f"https://mybinder.org/v2/gh/{project.slug}/{project.tag}?urlpath=lab/tree/{first}"
-    workflow = f"{project.address}/actions/workflows/test.yml"
-    shield = "https://img.shields.io/badge"
-    licence = f"{project.address}/blob/{project.tag}/LICENSE"  # and LICENSE-text
+    """README's badges: the two licences; Colab, Binder and the tests once there is an address."""
     lines = [
-        badge(project, first),
-        f"[![Open in Binder](https://mybinder.org/badge_logo.svg)]({binder})",
-        f"[![Tests]({workflow}/badge.svg)]({workflow})",
-        f"[![Code: MIT]({shield}/code-MIT-blue.svg)]({licence})",
-        f"[![Text: CC BY 4.0]({shield}/text-CC%20BY%204.0-blue.svg)]({licence}-text)",
+        f"[![Code: MIT]({SHIELD}/code-MIT-blue.svg)](LICENSE)",
+        f"[![Text: CC BY 4.0]({SHIELD}/text-CC%20BY%204.0-blue.svg)](LICENSE-text)",
     ]
+    if project.address:
+        first = f"notebooks/{lessons[0].stem}.ipynb" if lessons else ""
+        binder = f"https://mybinder.org/v2/gh/{project.slug}/{project.tag}?urlpath=lab/tree/{first}"
+        workflow = f"{project.address}/actions/workflows/test.yml"
+        lines = [
+            badge(project, first),
+            f"[![Open in Binder](https://mybinder.org/badge_logo.svg)]({binder})",
+            f"[![Tests]({workflow}/badge.svg)]({workflow})",
+            *lines,
+        ]
     return "\n".join(lines) + "\n"
+
+
+def citation(text: str, project: Project) -> str:
+    """CITATION.cff with the repository's address, if there is one."""
+    text = re.sub(r"(?m)^repository-code:.*\n", "", text)
+    if not project.address:
+        return text
+    return re.sub(r"(?m)^version:", f'repository-code: "{project.address}"\nversion:', text)
 
 
 def ledger(full: dict[str, NotebookNode]) -> bytes:
@@ -53,15 +64,18 @@ def pictures(full: dict[str, NotebookNode]) -> dict[str, bytes]:
 
 
 def side_files(project: Project, targets: list[Target]) -> dict[Path, bytes]:
-    """README.md with its tables, data/claims.csv and docs/LESSON.png, by path.
+    """README.md with its tables, CITATION.cff, data/claims.csv and docs/LESSON.png, by path.
 
-    They are made from the notebooks with solutions, which have every output.
+    The last two are made from the notebooks with solutions, which have every output.
     """
     files: dict[Path, bytes] = {}
     solutions = {lesson_name(t.lesson): read_notebook(t.path) for t in targets if t.solutions}
     full = {name: notebook for name, notebook in solutions.items() if notebook}
     if (project.root / "data").is_dir():
         files[project.root / "data" / "claims.csv"] = ledger(full)
+    cited = project.root / "CITATION.cff"
+    if cited.exists():
+        files[cited] = citation(cited.read_text(encoding="utf-8"), project).encode()
     readme = project.root / "README.md"
     if readme.exists():
         text = readme.read_text(encoding="utf-8")

@@ -1,5 +1,6 @@
 """The pages besides the lessons: what stands on them, and in which order."""
 
+import re
 from collections.abc import Sequence
 
 import site_choose
@@ -21,6 +22,7 @@ ORDER = (
     "how_we_know",
     "changelog",
 )
+TO_REPOSITORY = re.compile(r"\[([^]]*)\]\(\{(?:address|files)\}[^)]*\)")
 
 
 def pages(project: Project, lessons: Sequence[Page]) -> list[Page]:
@@ -43,8 +45,12 @@ def texts(project: Project) -> dict[str, str]:
     written = {path.stem: path.read_text("utf-8") for path in paths}
     written["glossary"] = site_glossary.without_forms(written["glossary"])
     written["changelog"] = (project.root / "CHANGELOG.md").read_text("utf-8")
+    return {name: with_address(text, project) for name, text in written.items()}
+
+
+def with_address(text: str, project: Project) -> str:
+    """Text with its links into the repository; while that has no address, with their words."""
+    if not project.address:
+        return TO_REPOSITORY.sub(r"\1", text)
     files = f"{project.address}/blob/{project.tag}"
-    return {
-        name: text.replace("{address}", project.address).replace("{files}", files)
-        for name, text in written.items()
-    }
+    return text.replace("{address}", project.address).replace("{files}", files)

@@ -14,17 +14,21 @@ if TYPE_CHECKING:
     import pandas as pd
 
 CHECKSUMS = "sha256.txt"
-CLONE = Path(__file__).resolve().parents[2] / "data"  # beside the package
+BESIDE = Path(__file__).resolve().parents[2]  # where the package course_utils stands
+CLONE = BESIDE / "data"
+INSTALLED = BESIDE / "course_data"  # by the wheel that `make colab` builds
 
 
 def folder() -> Path:
     """The folder with the course's data; FileNotFoundError where there is none."""
-    if not (CLONE / CHECKSUMS).is_file():
-        raise FileNotFoundError(
-            f"the course's data folder is missing: there is no {CHECKSUMS} in {CLONE}; the data "
-            "come with a clone of the course's repository, not with the package that pip installs"
-        )
-    return CLONE
+    for place in (CLONE, INSTALLED):
+        if (place / CHECKSUMS).is_file():
+            return place
+    raise FileNotFoundError(
+        f"the course's data folder is missing: there is no {CHECKSUMS} in {CLONE}; the data come "
+        "with a clone of the course's repository or the wheel that make colab builds there, not "
+        "with the wheel that has course_utils alone"
+    )
 
 
 def checksums() -> dict[str, str]:
@@ -53,6 +57,8 @@ def verified(name: str) -> Path:
 
 def how_to_restore(path: Path) -> str:
     """The remedy that an error about a data file names."""
+    if path.parent == INSTALLED:
+        return "install the course's wheel again, with pip's option --force-reinstall"
     return f'restore it with: git -C "{path.parents[1]}" checkout data/{path.name}'
 
 
