@@ -21,6 +21,11 @@ DATA = "course_data"  # the folder data in the wheel; course_utils.texts.data lo
 LACKING = ("anywidget", "jaxtyping", "psygnal", "torchdiffeq", "wadler-lindig")
 ANY_COMPUTER = [
     "--only-binary=:all:",
+    "--platform=any",
+    "--abi=none",
+    "--implementation=py",
+]
+    "--only-binary=:all:",
     "--platform",
     "any",
     "--abi",
