@@ -25,14 +25,6 @@ ANY_COMPUTER = [
     "--abi=none",
     "--implementation=py",
 ]
-    "--only-binary=:all:",
-    "--platform",
-    "any",
-    "--abi",
-    "none",
-    "--implementation",
-    "py",
-]
 
 
 def settings(pyproject: str, version: str) -> str:
