@@ -22,7 +22,7 @@ PORT = 8000
 WORKERS = -n auto --dist loadfile
 
 .PHONY: help lab test test-browser test-all lint check-notebooks rehearse notebooks site site-serve book \
-	wheel experiments bench clean
+	wheel colab try-colab release experiments bench clean
 .NOTPARALLEL:
 
 help:
@@ -35,6 +35,9 @@ help:
 	@echo "make notebooks  build notebooks/ from lessons/ (make check-notebooks: compare only)"
 	@echo "make site       build site/build/html from notebooks/ (make site-serve: and show it)"
 	@echo "make book       site/build/order-matters.pdf and .epub (make wheel: the package, into dist)"
+	@echo "make colab      what to upload to Colab or Kaggle, into dist/colab"
+	@echo "make try-colab  four lessons of it with Colab's versions (LESSONS='01 06' for others)"
+	@echo "make release REPO=owner/name  write the repository's address, once it has this version's tag"
 	@echo "make experiments  train every encoding, read far past its length (about 2 hours)"
 	@echo "make bench      run the benchmarks"
 	@echo "make clean      remove .venv and caches"
@@ -94,9 +97,18 @@ wheel:
 	@rm -rf build
 	@"$(or $(BOOT),$(error $(MISSING)))" -m pip wheel --quiet --no-deps --wheel-dir dist .
 
+colab:
+	$(IN_VENV) author -- tools/build_colab.py
+
+try-colab: colab
+	$(IN_VENV) author -- tools/try_colab.py $(LESSONS)
+
+# CONTRIBUTING.md says what comes before and after.
+release:
+	$(IN_VENV) author -- tools/release.py "$(REPO)"
+
 site-serve:
 	$(IN_VENV) site -- tools/build_site.py --serve $(PORT) $(SITE_ARGS)
-
 
 experiments:
 	$(IN_VENV) experiments models -- -m course_experiments $(EXPERIMENT) $(EXPERIMENT_ARGS)

@@ -62,8 +62,9 @@ def summary(rows: pd.DataFrame, *by: str, of: str = "loss") -> pd.DataFrame:
     if rows.duplicated([*by, "seed"]).any():
         raise ValueError(f"by must tell the rows of a seed apart, got {', '.join(by)}")
     groups = rows.groupby([*by], sort=False)[of]
-    mean, error = groups.agg("mean", skipna=False), groups.agg("sem", skipna=False)
     seeds = groups.size()
+    complete = groups.count() == seeds  # pandas leaves NaN out of means
+    mean, error = groups.mean().where(complete), groups.sem().where(complete)
     margins = [margin(value, count) for value, count in zip(error, seeds, strict=True)]
     return pd.DataFrame({"mean": mean, "error": error, "margin": margins, "seeds": seeds})
 

@@ -1,5 +1,6 @@
 """The build of a tiny course, and whether this repository's notebooks match its lessons."""
 
+import re
 import shutil
 from pathlib import Path
 
@@ -7,9 +8,21 @@ import build_notebooks
 import lesson_models
 import notebook_outputs
 import pytest
+import side_files
 from nbformat.v4 import new_code_cell, new_output
-from notebook_source import BuildError
-from tiny_course import LESSON, PNG, both, course, place, prepared, target, with_model
+from notebook_source import BuildError, read_project
+from tiny_course import (
+    LESSON,
+    PNG,
+    PYPROJECT,
+    UNPUBLISHED,
+    both,
+    course,
+    place,
+    prepared,
+    target,
+    with_model,
+)
 
 from course_utils import pretrained
 from course_utils.pretrained import wheel_files
@@ -56,6 +69,16 @@ def test_readme_gets_its_badges_and_the_picture(built):
     assert "https://github.com/someone/tiny/actions/workflows/test.yml/badge.svg" in readme
     assert "blob/v1.2.3/notebooks/01_tiny.ipynb" in readme
     assert (built / "docs" / "01_tiny.png").read_bytes() == PNG
+
+
+def test_without_an_address_no_badge_opens_a_page_of_the_course(tmp_path):
+    place(course(tmp_path), "pyproject.toml", UNPUBLISHED)
+    title, setup = prepared(tmp_path).cells[:2]
+    assert title.source == title.source.rstrip() and "colab" not in title.source
+    assert "://" not in setup.source
+    readme = side_files.side_files(read_project(tmp_path), [])[tmp_path / "README.md"].decode()
+    assert "Code: MIT" in readme
+    assert not re.search("colab|mybinder|github", readme)
 
 
 def test_a_second_build_gives_the_same_bytes(built):
@@ -112,7 +135,8 @@ def test_check_notices_an_edited_lesson_and_an_orphan(built, tmp_path):
         ("lessons/01_tiny.py", "# %%\n1\n", "lessons/01_tiny.py: the first cell must be Markdown"),
         ("lessons/01_tiny.py", LESSON.replace("stub", "stubb"), "unknown tag 'stubb'; known are"),
         ("lessons/01_tiny.py", LESSON + "\n# %%\npretrained.minilm()\n", "c007 uses a published"),
-        ("pyproject.toml", "[project]\nversion = '1'\n", "Repository is ''; badges need"),
+        ("pyproject.toml", PYPROJECT.replace("tiny", "tiny.git"), "tiny.git'; make release writes"),
+        ("pyproject.toml", "[project]\n", "[project] has no version"),
     ],
 )
 def test_a_mistake_of_the_author_is_named(tmp_path, capsys, name, text, message):

@@ -6,7 +6,7 @@ import lesson_titles
 import pandas as pd
 import pytest
 import readme_tables
-from notebook_source import find_lessons, read_project
+from notebook_source import Project, find_lessons, read_project
 
 from course_utils import results
 from course_utils.texts import data
@@ -97,7 +97,19 @@ def test_what_other_sizes_change_follows_the_data(monkeypatch):
     assert "otherwise than on English: `sinusoidal`" in code
 
 
-def test_the_install_command_names_the_version():
-    project = read_project(ROOT)
-    command = readme_tables.install(project).splitlines()[1]
-    assert command == f"pip install git+{project.address}@v{project.version}"
+def test_the_install_command_names_the_version_or_takes_the_clone():
+    published = Project(ROOT, "https://github.com/someone/tiny", "1.2.3")
+    command = readme_tables.install(published).splitlines()[1]
+    assert command == "pip install git+https://github.com/someone/tiny@v1.2.3"
+    assert readme_tables.install(Project(ROOT, "", "1.2.3")).splitlines()[1] == "pip install ."
+
+
+def test_lessons_have_a_column_to_open_them_in_colab_once_there_is_an_address():
+    paths = find_lessons(ROOT)
+    published = Project(ROOT, "https://github.com/someone/tiny", "1.2.3")
+    with_badges = readme_tables.lessons(published, paths).splitlines()
+    without = readme_tables.lessons(Project(ROOT, "", "1.2.3"), paths).splitlines()
+    badges = "/github/someone/tiny/blob/v1.2.3/notebooks/"
+    assert all(badges in row for row in with_badges[2:]) and "colab" not in "".join(without)
+    for row, shorter in zip(with_badges[2:], without[2:], strict=True):
+        assert row.startswith(shorter) and row.endswith(".ipynb) |")

@@ -1,6 +1,7 @@
 """The site's pages besides the lessons: what they say is in the lessons, the data and the code."""
 
 import csv
+import dataclasses
 import pkgutil
 import re
 import runpy
@@ -81,8 +82,30 @@ def test_the_contents_have_the_lessons_first_and_then_the_pages_in_order(monkeyp
     assert contents == [["02_sinusoidal"], list(site_pages.ORDER)]
     assert {page.name for page in others} == set(site_pages.ORDER)
     assert "# Changelog" in site_pages.texts(PROJECT)["changelog"]
-    assert f"]({PROJECT.address}/releases/latest)" in first.markdown, "where the book is"
-    assert "{address}" not in first.markdown
+    assert not re.search(r"\{(address|files)\}", first.markdown)
+
+
+@pytest.mark.parametrize(
+    ("address", "shown"),
+    [
+        ("", "See the code."),
+        (
+            "https://github.com/someone/tiny",
+            "See [the code](https://github.com/someone/tiny/blob/v1.2.3/course_utils).",
+        ),
+    ],
+    ids=["unpublished", "published"],
+)
+def test_a_link_into_the_repository_is_its_words_until_there_is_an_address(address, shown):
+    project = dataclasses.replace(PROJECT, address=address, version="1.2.3")
+    text = "See [the code]({files}/course_utils)."
+    assert site_pages.with_address(text, project) == shown
+
+
+def test_once_there_is_an_address_the_first_page_says_where_the_book_is():
+    address = "https://github.com/someone/tiny"
+    published = dataclasses.replace(PROJECT, address=address)
+    assert f"]({address}/releases/latest)" in site_pages.texts(published)["index"]
 
 
 # ------------------------------------------------------------------------- glossary

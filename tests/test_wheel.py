@@ -1,4 +1,4 @@
-"""The course as pip gets it: the engineer's wheel, and a notebook's first cell as on Colab."""
+"""The course as pip gets it: the engineer's wheel, and the whole course's for first cells."""
 
 import json
 import os
@@ -10,22 +10,22 @@ import sysconfig
 import tarfile
 import venv
 import zipfile
-from collections.abc import Iterator
 from importlib.metadata import distribution
 from pathlib import Path
 
 import pytest
 from browser import write_notebook
-from notebook_source import read_project, setup_source
+from build_colab import build_wheel, settings
+from notebook_source import Project, read_project, setup_source
 from packaging.requirements import Requirement
 from test_environment import PROJECT as SETTINGS
 from test_environment import pins
+from try_colab import entries_of
 
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = read_project(ROOT)
 BUILT = ["pyproject.toml", "README.md", "LICENSE", "LICENSE-text", "course_utils"]
-CLONED = [*BUILT, "course_lab", "data"]  # of a clone, what a lesson needs
-LARGEST_WHEEL = 500_000  # bytes
+LARGEST_WHEEL, LARGEST_COURSE = 500_000, 25_000_000  # bytes
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="makes symbolic links")
 
@@ -46,7 +46,7 @@ def copied(names: list[str], folder: Path) -> Path:
 def archives(tmp_path_factory):
     """The wheel and the source archive, built from a whole clone."""
     folder = tmp_path_factory.mktemp("archives")
-    clone = copied([*CLONED, "course_experiments"], folder / "clone")
+    clone = copied([*BUILT, "course_lab", "data", "course_experiments"], folder / "clone")
     script = "import sys; from setuptools import build_meta as b; to = sys.argv[1]; "
     script += "b.build_sdist(to); b.build_wheel(to)"
     subprocess.run([sys.executable, "-c", script, folder], cwd=clone, check=True)
@@ -65,13 +65,6 @@ def required(names: list[str]) -> set[str]:
         complete.add(requirement.name)
         pending += map(Requirement, distribution(requirement.name).requires or [])
     return complete
-
-
-def entries_of(name: str) -> Iterator[Path]:
-    """The files and folders in site-packages that belong to a distribution."""
-    parts = distribution(name)
-    tops = {file.parts[0] for file in parts.files or []} - {"..", "__pycache__"}
-    yield from (Path(str(parts.locate_file(top))) for top in tops)
 
 
 class Machine:
@@ -201,6 +194,38 @@ def test_the_source_archive_installs_as_the_wheel_does(archives, tmp_path):
     assert machine.installed() == {"course_utils", "order_matters"}
 
 
+# ------------------------------------------------------------------------- the course's wheel
+
+
+@pytest.fixture(scope="module")
+def course_wheel(tmp_path_factory):
+    """The wheel with the whole course, which pip builds with the setuptools that is here."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PIP_NO_BUILD_ISOLATION", "0")
+        return build_wheel(PROJECT, tmp_path_factory.mktemp("course"))
+
+
+def test_the_courses_wheel_has_both_packages_and_the_data(course_wheel):
+    wheel = zipfile.ZipFile(course_wheel)
+    inside = {path: wheel.read(path) for path in wheel.namelist() if ".dist-info/" not in path}
+    folders = {"course_utils": "course_utils", "course_lab": "course_lab", "course_data": "data"}
+    assert inside == {
+        (Path(name) / path.relative_to(ROOT / folder)).as_posix(): path.read_bytes()
+        for name, folder in folders.items()
+        for path in (ROOT / folder).rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+    assert course_wheel.name == PROJECT.wheel
+    assert course_wheel.stat().st_size < LARGEST_COURSE
+
+
+@pytest.mark.parametrize("line", ['include = ["course_utils*"]', 'version = "0.1.0"'])
+def test_settings_without_a_line_that_the_courses_wheel_changes_are_refused(line):
+    pyproject = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    with pytest.raises(ValueError, match="pyproject.toml has to have one line " + re.escape(line)):
+        settings(pyproject.replace(line, ""), "0.1.0")
+
+
 # ------------------------------------------------------------------------- the first cell
 
 
@@ -213,7 +238,7 @@ def colab(tmp_path):
 
 
 @pytest.mark.thorough
-def test_pip_would_change_nothing_of_what_colab_has(colab, archives):
+def test_pip_would_change_nothing_of_what_colab_has(colab, course_wheel):
     """The files that say a package's version say Colab's."""
     for pin in pins(".github/colab.txt"):
         name, version = pin.name, str(pin.specifier).removeprefix("==")
@@ -225,7 +250,7 @@ def test_pip_would_change_nothing_of_what_colab_has(colab, archives):
         renamed = re.sub(r"(?m)^Version: .*", f"Version: {version}", metadata, count=1)
         (new / "METADATA").write_text(renamed, encoding="utf-8")
     plan = colab.folder / "plan.json"
-    wheel = f"{archives[0]}[course]"
+    wheel = f"{course_wheel}[course]"
     colab.run("-m", "pip", "install", "-q", "--dry-run", "--report", plan, wheel)
     report = json.loads(plan.read_text(encoding="utf-8"))
     assert [package["metadata"]["name"] for package in report["install"]] == ["order-matters"]
@@ -250,29 +275,6 @@ else:
 """
 
 
-@pytest.fixture
-def github(tmp_path):
-    """Settings under which git finds the repository, with its tag, on this machine."""
-    repository = copied(CLONED, tmp_path / "repository")
-    for command in (
-        ["init", "-q"],
-        ["add", "-A"],
-        ["-c", "user.name=x", "-c", "user.email=x@example.org", "commit", "-qm", "x"],
-        ["tag", PROJECT.tag],
-    ):
-        subprocess.run(["git", *command], cwd=repository, check=True)
-    return redirected(repository.as_uri())
-
-
-def redirected(address: str) -> dict[str, str]:
-    """Settings under which git looks for the course at another address."""
-    return {
-        "GIT_CONFIG_COUNT": "1",
-        "GIT_CONFIG_KEY_0": f"url.{address}.insteadOf",
-        "GIT_CONFIG_VALUE_0": PROJECT.address,
-    }
-
-
 def state(folder: Path) -> dict[str, tuple[float, int]]:
     """Times and sizes of PyTorch's files."""
     torch = [*folder.glob("torch-*"), folder / "torch"]
@@ -281,24 +283,35 @@ def state(folder: Path) -> dict[str, tuple[float, int]]:
 
 
 @pytest.mark.thorough
-def test_the_first_cell_installs_the_course_on_colab_and_lesson_00_runs(colab, github):
+def test_the_first_cell_installs_the_wheel_beside_it_and_lesson_00_runs(colab, course_wheel):
+    shutil.copy(course_wheel, colab.empty)
     lesson = ROOT / "notebooks" / "00_start_here.ipynb"
     before = state(colab.others)
-    printed = colab.run(colab.kernel, lesson, **github)
-    assert "STOPPED" not in printed, printed
-    assert f"RAN {colab.empty / 'order-matters' / 'course_lab'}" in printed, printed
-    assert colab.installed() == {"__editable__.order_matters", "order_matters"}
+    printed = colab.run(colab.kernel, lesson)
+    assert f"RAN {colab.site / 'course_lab'}" in printed, printed
+    assert colab.installed() == {"course_data", "course_lab", "course_utils", "order_matters"}
     assert len(before) > 10 and state(colab.others) == before
-    assert colab.run("import course_lab, course_utils.texts.data as data; data.folder()") == ""
+    use = "import course_lab, course_utils.texts.data as data; print(data.folder())"
+    assert colab.run(use).strip() == str(colab.site / "course_data")
 
 
 @pytest.mark.thorough
-def test_where_the_course_cannot_be_installed_the_first_cell_says_so_and_stops(colab):
+@pytest.mark.parametrize(
+    ("address", "message"),
+    [
+        ("", f"RuntimeError: The course is not installed, and {PROJECT.wheel} is not in this"),
+        ("https://127.0.0.1:9/closed", "RuntimeError: Python cannot find course_lab. In a clone"),
+    ],
+    ids=["no address", "nothing at the address"],
+)
+def test_where_the_course_cannot_be_installed_the_first_cell_says_so_and_stops(
+    colab, address, message
+):
+    project = Project(ROOT, address, PROJECT.version)
     stopping = colab.folder / "x.ipynb"
-    write_notebook(stopping, [setup_source(PROJECT, []), "print('went on')"])
-    printed = colab.run(colab.kernel, stopping, **redirected("https://127.0.0.1:9/closed"))
-    *_, last, stopped = printed.strip().splitlines()
-    assert last.startswith("RuntimeError: The course is not installed.")
-    assert stopped == "STOPPED IN c0"
-    assert "127.0.0.1" in printed and "went on" not in printed
+    write_notebook(stopping, [setup_source(project, []), "print('went on')"])
+    printed = colab.run(colab.kernel, stopping)
+    assert message in printed and "went on" not in printed
+    assert printed.strip().splitlines()[-1] == "STOPPED IN c0"
+    assert ("127.0.0.1" in printed) == bool(address), "pip says what it could not reach"
     assert colab.installed() == set()

@@ -12,6 +12,7 @@ version = "1.2.3"
 [project.urls]
 Repository = "https://github.com/someone/tiny"
 """
+UNPUBLISHED = PYPROJECT.replace('Repository = "https://github.com/someone/tiny"\n', "")
 LESSON = """\
 # %% [markdown]
 # # A tiny lesson
