@@ -57,9 +57,10 @@ def example_with(text: str) -> str:
 
 
 def test_the_examples_print_what_their_comments_say(page):
-    names, shapes, stacked, window, same, note, refusal = page.lines
+    names, shapes, offsets, hidden, stacked, window, same, note, refusal = page.lines
     assert names == str(NAMES)
     assert shapes == "torch.Size([2, 10, 128]) torch.Size([2, 4, 10, 10])"
+    assert f"# {offsets}: a row a query" in PAGE and f"# {hidden}" in PAGE
     assert stacked == "torch.Size([2, 12, 64])"
     assert (window, same, note) == ("[9, 10, 11]", "True", "my_text.txt")
     assert "encoding.class: Rotary there, ALiBi here; " in refusal
@@ -196,6 +197,16 @@ def test_the_table_of_doors_has_their_signatures():
         signature = inspect.signature(getattr(PositionalEncoding, name)).parameters.values()
         parameters = [str(each.replace(annotation=each.empty)) for each in signature]
         assert parameters[1:] == arguments.split(", "), name
+
+
+def test_the_table_of_places_has_what_they_have():
+    section = PAGE.split("get: `at`")[1].split("\n## ")[0]
+    at = Places(torch.arange(3), torch.arange(5), torch.ones(2, 5, dtype=torch.bool))
+    names = re.findall(r"`at\.(\w+)", section)
+    public = {name for name in dir(at) if not name.startswith("_")}
+    inside = {"blocks", "diagonals", "diagonal_offsets", "own_diagonals", "unchecked", "whole"}
+    inside |= {"embedding_positions", "queries_alone", "rising", "later", "padding"}
+    assert public - inside <= set(names) and all(hasattr(at, name) for name in names)
 
 
 def test_the_table_of_encodings_has_every_name_its_doors_and_its_options():
