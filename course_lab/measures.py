@@ -94,10 +94,10 @@ def entropy_by_query(
 ) -> Float[Tensor, "layers heads seq"]:
     """Entropy of the attention of each head, in nats, by the query's place; mean over the batch.
 
-    The model is a causal one.
+    The model is a causal one. It is read on its own device; the entropies are on the CPU.
     """
-    _, weights = model(tokens, need_weights=True)
-    return torch.stack([entropy(of_layer).mean(0) for of_layer in weights])
+    _, weights = model(tokens.to(model.embedding.weight.device), need_weights=True)
+    return torch.stack([entropy(of_layer).mean(0) for of_layer in weights]).cpu()
 
 
 def content_spread(

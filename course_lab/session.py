@@ -5,13 +5,14 @@ from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 import torch
+from torch import nn
 
 from course_lab.chinese import chinese_font
 from course_lab.door_strip import describe_doors, door_strip
 from course_utils import plots
 from course_utils.devices import pick_device, seed_everything
 
-Model = TypeVar("Model")
+Model = TypeVar("Model", bound=nn.Module)
 
 
 def start(
@@ -49,13 +50,20 @@ def start(
     return picked
 
 
-def if_installed(load: Callable[[], Model]) -> Model | None:
+def if_installed(
+    load: Callable[[], Model], device: torch.device | str | None = None
+) -> Model | None:
     """A published model; None, with a printed reason, where its files or readers are missing.
+
+    It is moved to the ``device``, if one is given.
 
     The lesson then goes on without it.
     """
     try:
-        return load()
+        model = load()
     except (OSError, ModuleNotFoundError) as error:
         print(f"This section is to be read only, for its model cannot be loaded.\n{error}")
         return None
+    if device is not None:
+        model.to(device)
+    return model

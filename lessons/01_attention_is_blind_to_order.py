@@ -684,7 +684,7 @@ print(f"time on this machine: {facts['time_ratio']:.2f} × attention without enc
 from course_lab.session import if_installed
 from course_utils import pretrained
 
-encoder = if_installed(pretrained.minilm)
+encoder = if_installed(pretrained.minilm, device)
 
 # %% [markdown]
 # Somebody asks for *flights from London to Paris*. There are five pages, and the one with the

@@ -335,7 +335,7 @@ from course_lab.session import if_installed
 from course_utils import pretrained
 from course_utils.pretrained.ablation import LeftOutPairs
 
-model = if_installed(pretrained.smollm2)
+model = if_installed(pretrained.smollm2, device)
 if model:
     page = data.verified("documentation.txt").read_text(encoding="utf-8")
     ids = model.encode(page[:1000])[:, :128]  # or a text of your own

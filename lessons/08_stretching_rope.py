@@ -218,7 +218,7 @@ plots.show(
 from course_utils.models import shipped
 from course_utils.texts import data, text
 
-model, L = shipped.model("rope"), shipped.length("rope")
+model, L = shipped.model("rope").to(device), shipped.length("rope")
 own_speeds = rope_frequencies(32)  # (16,)
 turns = L * own_speeds / (2 * torch.pi)
 finished = int((turns >= 1).sum())
@@ -438,7 +438,8 @@ slowings = {
 def loss_with(factors, n):
     """Loss of the shipped model at n bytes, pair m slowed by factors[m]."""
     scaling = LongRoPE(factors, 1.0, L)  # factor 1: no temperature
-    return sliding_loss(shipped.model("rope", scaling=scaling), passage, n, LENGTHS[-1])[0]
+    slowed = shipped.model("rope", scaling=scaling).to(device)
+    return sliding_loss(slowed, passage, n, LENGTHS[-1])[0]
 
 
 slowed = {name: {n: loss_with(factors, n) for n in (64, 512)} for name, factors in slowings.items()}
@@ -623,7 +624,7 @@ for name, earlier_word in {"seen before": word, "new": other_word}.items():
     rows = filler.clone()
     rows[:, 10:22] = earlier_word
     with torch.no_grad():
-        logits = model(rows)[:, 53:62]
+        logits = model(rows.to(device))[:, 53:62].cpu()
     losses[name] = torch.nn.functional.cross_entropy(
         logits.transpose(1, 2), rows[:, 54:63], reduction="none"
     ).mean(1)
@@ -964,9 +965,9 @@ losses = {
 myths = Myths({**formulas, **losses})
 
 # %%
-tokens = held_out[:1, :256]
+tokens = held_out[:1, :256].to(device)
 with torch.no_grad():
-    stretched_out = shipped.model("rope", scaling=Linear(4))(tokens)
+    stretched_out = shipped.model("rope", scaling=Linear(4)).to(device)(tokens)
     gap = {
         name: (model(tokens, torch.arange(256) * by) - stretched_out).abs().max().item()
         for name, by in {"L_test/L_train": 4.0, "L_train/L_test": 0.25}.items()

@@ -6,14 +6,14 @@ where an operation gets a marked tensor and one that is not marked, and TypeErro
 tensor becomes a NumPy array. Numbers and tensors of no axis may go along with marked ones.
 """
 
-import functools
 import unittest.mock
-from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
-from torch import Tensor
+import torch._dynamo  # before anything is replaced that it looks up
+from torch import Tensor, nn
+from torch.nn.modules.module import register_module_forward_pre_hook
 from torch.overrides import TorchFunctionMode
 from torch.utils.weak import WeakIdKeyDictionary
 
@@ -24,24 +24,42 @@ TO_NUMPY = {"numpy", "__array__"}
 
 
 class SecondDevice(TorchFunctionMode):
-    """While it is active, PyTorch has a second device, called cuda; it counts backward passes."""
+    """While it is active, PyTorch has a second device, called cuda.
+
+    ``read_on`` and ``trained_on`` are the kinds of device on which models were read, and on which
+    gradients were computed.
+    """
 
     def __init__(self) -> None:
         super().__init__()
-        self.marked: WeakIdKeyDictionary = WeakIdKeyDictionary()
-        self.backward_passes = Counter[str]()
-        self._patches = [
+        self.marked = marked = WeakIdKeyDictionary()
+
+        def make_subclass(
+            cls: type, data: Tensor, requires_grad: bool = False, **kwargs: Any
+        ) -> Tensor:
+            """As nn.Parameter makes itself from a tensor, of which no mode hears."""
+            parameter: Tensor = torch._C.TensorBase._make_subclass(cls, data, requires_grad, **kwargs)
+            if data in marked:
+                marked[parameter] = True
+            return parameter
+
+        self.read_on: set[str] = set()
+        self.trained_on: set[str] = set()
+        self._patches: list[Any] = [
             unittest.mock.patch.object(torch.cuda, "is_available", return_value=True),
             unittest.mock.patch.object(torch.accelerator, "synchronize"),
+            unittest.mock.patch.object(torch.Tensor, "_make_subclass", make_subclass),
         ]
 
     def __enter__(self) -> "SecondDevice":
         for patch in self._patches:
             patch.start()
+        self._hook = register_module_forward_pre_hook(self._note_model)
         return super().__enter__()
 
     def __exit__(self, *error: Any) -> None:
         super().__exit__(*error)
+        self._hook.remove()
         for patch in self._patches:
             patch.stop()
 
@@ -55,8 +73,6 @@ class SecondDevice(TorchFunctionMode):
             return self._attribute(func, name, args, tensors)
         if name == "_parse_to":  # of Module.to: which device, not a move
             return func(*args, **kwargs)
-        if name == "is_cuda" or name == "get_device":
-            return func(*args, **kwargs)
         on_device = [tensor for tensor in tensors if tensor in self.marked]
         if name in TO_NUMPY and on_device:
             raise TypeError("can't convert cuda:0 device type tensor to numpy; .cpu() copies it")
@@ -65,7 +81,7 @@ class SecondDevice(TorchFunctionMode):
             on_device = []
         self._refuse_mixed(name, args, tensors, on_device)
         if name == "backward":
-            self.backward_passes["cuda" if on_device else "cpu"] += 1
+            self.trained_on.add("cuda" if on_device else "cpu")
         goes_there = bool(on_device) if target is None else target.type == "cuda"
         if kwargs.get("generator") is not None and goes_there:
             raise RuntimeError(f"{name}: expected a 'cuda' generator, got one of the CPU")
@@ -77,6 +93,10 @@ class SecondDevice(TorchFunctionMode):
             if goes_there:
                 self.marked[tensor] = True
         return result
+
+    def _note_model(self, module: nn.Module, inputs: Any) -> None:
+        if isinstance(module, nn.Embedding):  # which every model begins with
+            self.read_on.add(module.weight.device.type)
 
     def _attribute(self, func: Any, name: str, args: Any, tensors: list[Tensor]) -> Any:
         """Tensor.device, .data, .grad and others: their marks are those of their tensor."""

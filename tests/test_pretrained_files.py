@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import pytest
+import torch
 
 from course_lab.session import if_installed
 from course_utils import pretrained
@@ -127,10 +128,13 @@ def test_if_installed_prints_why_not_and_returns_none(without, capsys):
 
 
 def test_if_installed_returns_what_was_made_and_hides_no_other_error(capsys):
-    assert if_installed(lambda: 3) == 3
+    layer = torch.nn.Linear(2, 2)
+    assert if_installed(lambda: layer) is layer
+    moved = if_installed(lambda: layer, "meta")
+    assert moved is not None and moved.weight.device.type == "meta"
     assert capsys.readouterr().out == ""
     with pytest.raises(ValueError, match="other"):
-        if_installed(lambda: int("other"))
+        if_installed(lambda: torch.nn.Linear(int("other"), 1))
 
 
 def test_the_import_brings_no_reader_and_loading_one_and_neither_a_compiler_nor_the_wheels_code():

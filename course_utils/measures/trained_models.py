@@ -16,8 +16,12 @@ TOKENS_AT_ONCE = 2**12  # that a model reads in one pass: bounds the memory
 
 @torch.no_grad()
 def losses(model: TinyTransformer, examples: tasks.Examples) -> Float[Tensor, "batch seq"]:
-    """Cross-entropy of every token, in nats, 0 where there is no target."""
+    """Cross-entropy of every token, in nats, 0 where there is no target.
+
+    Read on the model's device, and returned on the CPU.
+    """
     rows_at_once = max(1, TOKENS_AT_ONCE // examples.tokens.shape[1])
+    examples = examples.to(model.embedding.weight.device)
     all_losses = []
     for tokens, targets in zip(*(ids.split(rows_at_once) for ids in examples), strict=True):
         has_target = targets != tasks.IGNORED_TARGET
@@ -25,7 +29,7 @@ def losses(model: TinyTransformer, examples: tasks.Examples) -> Float[Tensor, "b
         loss = logits.new_zeros(targets.shape)
         loss[has_target] = F.cross_entropy(logits, targets[has_target], reduction="none")
         all_losses.append(loss)
-    return torch.cat(all_losses)
+    return torch.cat(all_losses).cpu()
 
 
 def loss_by_position(

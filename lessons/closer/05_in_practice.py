@@ -387,7 +387,8 @@ guess.reveal(float(distinct), "numbers")
 # %%
 def rough_angles(positions, dtype, base=10_000.0):
     """Angles for heads of 64, with positions, speeds and their product in ``dtype``."""
-    return positions.to(dtype)[:, None] * rope_frequencies(64, base).to(dtype)
+    speeds = rope_frequencies(64, base, device=positions.device)
+    return positions.to(dtype)[:, None] * speeds.to(dtype)
 
 
 def neighbours(dtype, base=10_000.0):
@@ -468,7 +469,7 @@ from course_utils import pretrained
 from course_utils.encodings.rope import Rotary
 from course_utils.texts import data
 
-model, real = if_installed(pretrained.smollm2), {}
+model, real = if_installed(pretrained.smollm2, device), {}
 if model:
     page = data.verified("documentation.txt").read_text(encoding="utf-8")
     ids = model.encode(page[:1000])[:, :96]
@@ -566,7 +567,7 @@ def foretold(q, k, longest=48):
     measured = torch.stack(
         [rows.diagonal(longest - 1 - back, 1, 2).mean(1) for back in range(longest)]
     )
-    angles = rope_angles(torch.arange(longest), real_speeds)
+    angles = rope_angles(torch.arange(longest, device=q.device), real_speeds)
     z = measures.mean_products(q, k)[:, None]
     series = (z * torch.polar(torch.ones_like(angles), angles)).real.sum(-1)  # (270, longest)
     profiles = torch.stack([measured.T, series.float()])
@@ -578,7 +579,7 @@ def foretold(q, k, longest=48):
 if model:
     table = explorers.xray_table().sort_values(["layer", "head"])
     parts = (table.filter(like=part).to_numpy() for part in ("position", "content"))
-    shipped = [torch.tensor(part).flatten() for part in parts]
+    shipped = [torch.tensor(part, device=device).flatten() for part in parts]
     pieces = {"its start": page[:900], "its end": page[-900:], "a story": story}
     for name, piece in pieces.items():
         q, k = recorded(model.encode(piece)[:, :160])
