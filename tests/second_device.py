@@ -38,7 +38,8 @@ class SecondDevice(TorchFunctionMode):
             cls: type, data: Tensor, requires_grad: bool = False, **kwargs: Any
         ) -> Tensor:
             """As nn.Parameter makes itself from a tensor, of which no mode hears."""
-            parameter: Tensor = torch._C.TensorBase._make_subclass(cls, data, requires_grad, **kwargs)
+            plain = torch._C.TensorBase._make_subclass
+            parameter: Tensor = plain(cls, data, requires_grad, **kwargs)
             if data in marked:
                 marked[parameter] = True
             return parameter
