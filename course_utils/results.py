@@ -18,7 +18,7 @@ try:
     from scipy.special import stdtrit
 except ModuleNotFoundError as error:
     raise ModuleNotFoundError(
-        "course_utils.results needs pandas and SciPy: pip install 'order-matters[plots]'"
+        "course_utils.results needs pandas and SciPy: pip install pandas scipy"
     ) from error
 
 AS_TRAINED = "as trained"  # in the column ``reading``: without any change to the model

@@ -30,8 +30,8 @@ PLANTED = "order-matters" + "/course"  # in two parts, so that this file does no
 
 def repositories(text: str) -> set[str]:
     """The repositories whose addresses stand in a text, as OWNER/NAME."""
-    found = {name.rstrip(".").removesuffix(".git") for name in HOSTS.findall(text)}
-    return found | set(PAGES.findall(text))
+    hosted = {name.rstrip(".").removesuffix(".git") for name in HOSTS.findall(text)}
+    return hosted | set(PAGES.findall(text))
 
 
 def strangers(name: str, text: str, ours: str) -> set[str]:
@@ -69,6 +69,19 @@ def test_every_address_of_a_repository_is_ours_or_a_citation():
             assert not strangers(name, text, OURS), f"{name} names a repository"
             cited |= named
     assert set(CITED) <= cited, "CITED has a repository that no file cites any more"
+
+
+FROM_AN_INDEX = re.compile(
+    r"pip install[^\n]*[\s'\"]order[-_]matters(?![\w.+-]*\.whl)(?![^\n]* @ )"
+)
+
+
+def test_no_file_sends_pip_to_an_index_for_the_course_where_the_name_is_anybodys():
+    for command in ("pip install order-matters", "pip install -q 'order-matters[plots]'"):
+        assert FROM_AN_INDEX.search(command)
+    for name, text in tracked():
+        if name != "tests/test_addresses.py":
+            assert not FROM_AN_INDEX.search(text), name
 
 
 @pytest.mark.parametrize(

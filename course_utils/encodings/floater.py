@@ -86,7 +86,7 @@ class Floater(PositionalEncoding):
             from torchdiffeq import odeint
         except ModuleNotFoundError as error:
             raise ModuleNotFoundError(
-                "floater needs torchdiffeq: pip install 'order-matters[floater]'"
+                "floater needs torchdiffeq: pip install torchdiffeq"
             ) from error
 
         with torch.autocast(row.device.type, enabled=False):

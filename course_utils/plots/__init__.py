@@ -7,7 +7,7 @@ try:
     import seaborn  # noqa: F401
 except ModuleNotFoundError as error:
     raise ModuleNotFoundError(
-        "course_utils.plots needs Matplotlib and seaborn: pip install 'order-matters[plots]'"
+        "course_utils.plots needs Matplotlib and seaborn: pip install matplotlib seaborn"
     ) from error
 
 from course_utils.plots.curves import lines as lines

@@ -70,7 +70,5 @@ def results(name: str) -> "pd.DataFrame":
     try:
         import pandas as pd
     except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(
-            "data.results needs pandas: pip install 'order-matters[plots]'"
-        ) from error
+        raise ModuleNotFoundError("data.results needs pandas: pip install pandas") from error
     return pd.read_csv(verified(f"{name}.csv"))
