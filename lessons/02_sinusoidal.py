@@ -53,7 +53,7 @@ codes = {
 # 3. **Told apart.** Add a word, apply LayerNorm: the closest two of 512 positions stay 0.1 apart.
 # 4. **Distance alone.** The dot product of two codes depends on their distance, not on the place
 #    (to 1 % of the largest).
-# 5. **Nearer is more alike.** The mean dot product falls from distance 0 to 1, 8, 64.
+# 5. **Nearer is more alike.** The mean dot product falls by 1 % or more from distance 0 to 1, 8, 64.
 # 6. **A shift is one matrix.** It leads from the code of $p$ to that of $p + k$, for every $p$ (to
 #    1 % of the step). Learn "three later" once, know it everywhere.
 
@@ -84,7 +84,8 @@ plots.show(fig, scoreboard_text(board))
 # ## Your turn
 #
 # Can you do better? Change `mine` and run the cell, as often as you like. (`torch.stack([a, b], 1)`
-# makes two columns.) At first it is a number that dies away, and level with one-hot. Who gets five?
+# makes two columns.) At first it is a number that dies away, and level with one-hot. Can you get
+# five?
 
 
 # %%
@@ -100,8 +101,8 @@ plots.show(fig, scoreboard_text(my_board))
 # ## A clock hand
 #
 # Wish 6 says a lot: each step is the same matrix. Applied again and again, a matrix can stretch a
-# vector, shrink it, or turn it. What is stretched does not stay small. What is shrunk, as above, is
-# soon forgotten. Only turning goes on for ever.
+# vector, shear it, shrink it, or turn it. What is stretched or sheared goes on growing. What is
+# shrunk, as above, is soon forgotten. Only a turn goes on for ever at one size.
 #
 # So take a clock hand that turns by $\theta$ radians a step. Its tip has two coordinates,
 # $\sin p\theta$ and $\cos p\theta$. Both are needed: a sine alone takes most values twice a turn.
@@ -148,6 +149,16 @@ def sinusoidal_from_scratch(p, d_model, base=10000.0):
     return table
 
 
+# %% [markdown]
+# | formula | code | shape |
+# |---|---|---|
+# | $p$ | `p[:, None]` | (n, 1) |
+# | $m$ | `m` | (D/2,) |
+# | $\theta_m = b^{-2m/D}$ | `base ** (-2 * m / d_model)` | (D/2,) |
+# | $p\,\theta_m$ | `angles` | (n, D/2) |
+# | $PE_{p,\,2m}$ | `table[:, 0::2]` | (n, D/2) |
+# | $PE_{p,\,2m+1}$ | `table[:, 1::2]` | (n, D/2) |
+
 # %%
 from course_utils.encodings.functional import sinusoidal_table
 
@@ -157,6 +168,7 @@ assert torch.allclose(sinusoidal_from_scratch(p, 128), sinusoidal_table(p, 128))
 board = scoreboard(
     {
         "1 hand": lambda p: sinusoidal_from_scratch(p, 2),
+        "3 hands": lambda p: sinusoidal_from_scratch(p, 6),
         "4 hands": lambda p: sinusoidal_from_scratch(p, 8),
         "64 hands": lambda p: sinusoidal_from_scratch(p, 128),
     }
@@ -168,26 +180,50 @@ fig = draw_scoreboard(board, WISHES, "Clock hands, six wishes")
 plots.show(fig, scoreboard_text(board))
 
 # %% [markdown]
-# **Look:** 64 hands grant all six wishes. (Other speeds can too. That they fall by equal factors is
-# the paper's choice.) Here are four of 16 hands to play with. When hand 0 has made ten turns, how
-# far has hand 9 come? Then set the base to 10.
+# **Look:** 64 hands grant all six wishes, and so do three. Four miss one by bad luck: 64 steps are
+# nearly a turn of hand 1. Why 64 hands, then? The end of the lesson asks for more than the wishes.
+# (Equal factors between the speeds are the paper's choice.)
+#
+# Now play with the hands at two positions. Hand 0 and a hand of your choice are drawn.
+#
+# 1. Find two positions that hand 0 confuses (tips at most 0.05 apart) and hand 3 does not.
+# 2. How long must a table be for hand 12 to finish a turn? And at half the width?
+# 3. Set the base to 10. What becomes of the slow hands, and which wish will that cost?
 
 # %%
 from course_lab import explorers
 
-explorers.clocks()
+explorers.frequencies()
+
+# %% tags=["plumbing"]
+# Three answers
+from course_utils.encodings.functional import wavelengths
+
+for k in (44, 710):
+    start, later = sinusoidal_from_scratch(torch.tensor([0, k]), 64).view(2, 32, 2)
+    tips = (later - start).norm(dim=1)  # (32,), one distance a hand
+    print(f"{k:3} apart: tips of hand 0 {tips[0]:.2f}, of hand 3 {tips[3]:.2f}")
+for width in (64, 32):
+    print(f"width {width}: hand 12 takes {wavelengths(width)[12]:,.0f} positions for a turn")
+fast = scoreboard({"64 hands, base 10": lambda p: sinusoidal_from_scratch(p, 128, base=10.0)})
+print(scoreboard_text(fast))
 
 # %% [markdown]
+# **Look:** any two positions 44 apart will do, or 710. A narrow table has fewer hands for the same
+# speeds, so each is slower. At base 10 no hand is slow, and 8 apart is no more alike than 64 apart:
+# slow hands are for what is far.
+#
 # And all 64 hands of a table 128 wide:
 
 # %% tags=["plumbing"]
 # Four pictures of the table
 from course_lab import figures
-from course_utils.encodings.functional import wavelengths
 
 table, turns = sinusoidal_table(torch.arange(100), 128), wavelengths(128)
 unfinished = int((turns > 100).sum())
 nearly_constant = int((table.amax(0) - table.amin(0) < 0.1).sum())
+in_first_half = int((turns > 2 * 99).sum())
+hardly_moving = int((2 * torch.pi * 99 / turns < 0.1).sum())
 fig = figures.four_panel(
     table,
     turns,
@@ -202,15 +238,16 @@ plots.show(
     "almost constant columns at the right. Waves of dimensions 0, 20 and 60, with dots at whole "
     "positions: from many turns to less than half a turn. Sines of positions 0, 10 and 50: they "
     "differ for the first pairs and agree for the last. Wavelengths: a straight line on a "
-    f"logarithmic axis from {turns[0]:.1f} to {turns[-1]:,.0f} positions. {unfinished} of 64 pairs "
+    f"logarithmic axis from {turns[0]:.1f} to {turns[-1]:,.0f} positions. {unfinished} of 64 hands "
     f"do not finish a turn, and {nearly_constant} of 128 columns change by less than 0.1.",
 )
-print(f"{unfinished} of 64 hands do not finish a turn in 100 positions")
+print(f"In 100 positions {unfinished} of 64 hands do not finish a turn. {in_first_half} do not")
+print(f"finish half a turn, and {hardly_moving} move by less than 0.1 radians.")
 
 # %% [markdown]
-# **Look:** fast hands tell neighbours apart, slow hands tell chapters apart. Most hands are too
-# slow for a text of 100 tokens. They are in reserve for longer ones, and a larger base makes them
-# slower still.
+# **Look:** fast hands tell neighbours apart, slow hands tell chapters apart. A hand in its first
+# half turn is of use in a short text too: it always says which of two positions comes later. A
+# larger base makes all but hand 0 slower.
 #
 # ## How far, but which way?
 #
@@ -299,9 +336,15 @@ from course_utils.encodings import create
 
 encoding = create("sinusoidal", d_model=128, n_heads=1)
 head = MultiHeadAttention(128, 1, encoding, causal=True).requires_grad_(False)
-head.W_q.weight.copy_(10 * torch.eye(128))  # gain 10
-head.W_k.weight.copy_(shift_matrix(3, 128))
-weights = head(torch.zeros(1, 48, 128), need_weights=True)[1][0, 0]  # (query, key)
+
+
+def looking_back(k, gain):
+    head.W_q.weight.copy_(gain * torch.eye(128))
+    head.W_k.weight.copy_(shift_matrix(k, 128))
+    return head(torch.zeros(1, 48, 128), need_weights=True)[1][0, 0]  # (query, key)
+
+
+weights = looking_back(k=3, gain=10)
 
 # %%
 guess = widgets.predict(
@@ -317,27 +360,40 @@ size = "three quarters" if peak > 0.5 else "a quarter" if peak > 0.1 else "1/48,
 guess.reveal(f"about {size}")
 
 # %% [markdown]
-# **Look:** nothing was trained. Move both sliders. What is a gain of 20 worth? What do the first
-# queries do, who have no key $k$ back?
+# **Look:** nothing was trained. Move both sliders. What is a gain of 20 worth? And where do the
+# first queries look, who have no key $k$ back?
 
 # %%
 explorers.previous_token()
 
 # %% tags=["plumbing"]
-# The head without sliders
+# Answers to both questions
+far_back, stronger = looking_back(k=16, gain=10), looking_back(k=3, gain=20)
+favourites = far_back.argmax(1)
 fig, axes = plt.subplots(1, 2, figsize=(9.5, 3.7))
-figures.attention(axes[0], weights, title="attention, k = 3, gain 10", unit="weight")
-axes[1].bar(range(48), weights[47], width=0.8)
+figures.attention(axes[0], far_back, title="attention, k = 16, gain 10", unit="weight")
+bars = {"gain 20": stronger[47, 38:], "gain 10": weights[47, 38:]}
+for (name, row), width in zip(bars.items(), (0.8, 0.4), strict=True):
+    axes[1].bar(range(38, 48), row, width=width, label=name)
 axes[1].axhline(1 / 48, color="0.5", linewidth=1)
-axes[1].annotate("uniform", (0, 1 / 48), xytext=(2, 4), textcoords="offset points", color="0.35")
-axes[1].set(title="the last query", xlabel="key", ylabel="weight", ylim=(0, 1))
+axes[1].annotate("uniform", (38, 1 / 48), xytext=(0, 4), textcoords="offset points", color="0.35")
+axes[1].set(title="the last query, k = 3", xlabel="key", ylabel="weight", ylim=(0, 1))
+axes[1].set_xticks(range(38, 48, 3))
+axes[1].legend(loc="upper left")
 plots.show(
     fig,
-    "Left: attention of 48 empty tokens behind a causal mask, a line 3 below the diagonal. Right: "
-    f"the weights of the last query, a peak of {peak:.2f} at key 44, 3 back.",
+    "Left: attention of 48 empty tokens behind a causal mask, k = 16: a line 16 below the "
+    f"diagonal. Above it, query 5 has most weight on key {favourites[5]}, query 14 on key "
+    f"{favourites[14]}. Right: the last ten weights of the last query at k = 3: a peak at key 44 "
+    f"of {peak:.2f} at gain 10 and of {stronger[47, 44]:.2f} at gain 20.",
 )
+print(f"gain 20: {stronger[47, 44]:.2f} of the weight 3 back")
+print(f"k = 16: query 14 favours key {favourites[14]}, query 5 key {favourites[5]}")
 
 # %% [markdown]
+# **Look:** gain sharpens the head. A query without a key $k$ back still has weights that sum to 1.
+# They go to some early key, and not always to the first.
+#
 # Trained models have such *previous-token heads*; Olsson et al. (2022) show what they build with
 # them. With words in the tokens our head is disturbed, as $W_q = I$ compares the words too. The
 # [closer look](closer/02_in_practice.ipynb) measures that.
@@ -511,10 +567,10 @@ myths.table()
 # ## In five lines
 #
 # - Each pair of columns is a clock hand; speeds fall from 1 radian a step by equal factors.
-# - No two positions share a vector; with 64 hands none come close.
+# - No two positions share a vector; with 64 hands, no two of 10,000 are closer than neighbours.
 # - Dot products depend on the distance only, and do not know which way.
 # - A shift by $k$ is one rotation, so two matrices make a head that looks $k$ back.
-# - Put into a real encoder, sinusoids disturb it more than no position at all: the
+# - What happens among words, in half precision and in a real encoder: the
 #   [closer look](closer/02_in_practice.ipynb).
 #
 # **Read next:** Vaswani et al. 2017, *Attention Is All You Need*, arXiv 1706.03762, section 3.5;

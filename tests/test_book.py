@@ -116,7 +116,7 @@ def test_each_chapter_has_its_own_solutions_at_its_end():
 
 def test_an_explorer_is_described_and_no_module_is_asked_for():
     words = "Explorer: hands of a clock. Controls: base: 100. Run the cell to move them."
-    text = on_paper(code("explorers.clocks(base=100)", shown(words)))
+    text = on_paper(code("explorers.frequencies(base=100)", shown(words)))
     assert "hands of a clock" in text and "(It moves on the course's site.)" in text
     assert "data-module" not in text and "JavaScript" not in text
 

@@ -63,7 +63,7 @@ def explorer(page: Any, name: str) -> Any:
     return root
 
 
-SOME = ("clocks", "chooser", "ledger", "xray")  # of each kind of control
+SOME = ("frequencies", "chooser", "ledger", "xray")  # of each kind of control
 EVERY = some("name", list(explorers.ALL), quick=SOME)
 
 

@@ -119,7 +119,7 @@ SHAKE = """([count, seed]) => {
 
 @pytest.mark.thorough
 def test_after_200_random_events_every_value_is_valid_and_the_picture_whole(mounted):
-    page = mounted("clocks")
+    page = mounted("turned_pair")
     for seed, (name, explorer) in enumerate(explorers.ALL.items(), start=1):
         page.evaluate("explorer.remove()")
         page.add_script_tag(type="module", content=explorer.module + MOUNT.format(start="{}"))
@@ -131,7 +131,7 @@ def test_two_explorers_on_a_page_do_not_meet(mounted):
     page = mounted("wanted_distance")
     page.evaluate("document.querySelector('main').append(document.createElement('div'))")
     last = "document.querySelector('main > div:last-child')"
-    page.add_script_tag(type="module", content=f"{explorers.clocks.module}\nmount({last})")
+    page.add_script_tag(type="module", content=f"{explorers.turned_pair.module}\nmount({last})")
     page.wait_for_function("document.querySelectorAll('.om:has(svg)').length === 2")
     ids = page.evaluate("[...document.querySelectorAll('[id]')].map(element => element.id)")
     assert len(ids) == len(set(ids))
@@ -171,7 +171,7 @@ def test_a_point_of_the_profile_is_set_by_keyboard_too(mounted):
 
 def test_nothing_moves_by_itself(mounted):
     """So a reader who wants less motion gets none."""
-    page = mounted("clocks")
+    page = mounted("turned_pair")
     moving = (
         "[...document.querySelectorAll('*')].flatMap(element => element.getAnimations()).length"
     )

@@ -45,15 +45,21 @@ def places(count: int) -> torch.Tensor:
     return torch.arange(count, dtype=torch.float64)
 
 
-def frequencies(base: float, d_model: int, length: int, pair: int) -> Numbers:
+def frequencies(
+    base: float, d_model: int, length: int, pair: int, first: int, second: int
+) -> Numbers:
     table = sinusoidal_table(places(length), d_model, base)
     turns = wavelengths(d_model, base)
+    two_positions = torch.tensor([first, second], dtype=torch.float64)
+    difference = sinusoidal_table(two_positions, d_model, base).diff(dim=0)[0]
     return {
         "table": table,
         "wavelengths": turns,
         "sine": table[:, 2 * pair],
         "cosine": table[:, 2 * pair + 1],
         "slow": int((turns > length).sum()),
+        "gaps": difference.view(-1, 2).norm(dim=1),
+        "distance": difference.norm(),
     }
 
 
@@ -61,17 +67,6 @@ def turned_pair(m: int, n: int, theta: float) -> Numbers:
     rows = torch.tensor([[1.0, 0.4], [-0.2, 0.9]], dtype=torch.float64)[:, None].expand(2, 41, 2)
     q, k = apply_rope(rows, rope_angles(places(41), torch.tensor([theta], dtype=torch.float64)))
     return {"query": q[m], "key": k[n], "products": q @ k.mT, "product": q[m] @ k[n]}
-
-
-def clocks(position: int, base: float) -> Numbers:
-    pairs = list(explorers.CLOCKS)
-    vectors = sinusoidal_table(torch.tensor([0.0, position], dtype=torch.float64), 32, base)
-    return {
-        "turns": position / wavelengths(32, base)[pairs],
-        "cosines": vectors[1, 1::2][pairs],
-        "sines": vectors[1, ::2][pairs],
-        "similarity": measures.similarity_matrix(vectors)[0, 1],
-    }
 
 
 def previous_token(k: int, gain: float) -> Numbers:

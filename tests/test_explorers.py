@@ -29,9 +29,11 @@ def test_an_explorer_is_a_widget_and_a_text_for_readers_without_it(shown, shown_
     assert bundle.keys() == {WIDGET_VIEW, "text/plain"}
     assert shown_metadata == [{}]
     assert bundle["text/plain"] == (
-        "Explorer: the sinusoidal table. The table as colours, one pair of its columns as waves, "
-        "and the wavelength of every pair. Controls: base: 10,000; width: 64; length: 128; pair: 4."
-        " Run the cell to move them."
+        "Explorer: the sinusoidal encoding, its clock hands and its table. Hand 0 and another hand "
+        "on circles at two positions, and how far apart each hand holds the two; the table as "
+        "colours, the hand's two columns as waves, and the wavelength of every hand. Controls: "
+        "position: 10; and position: 20; hand: 3; base: 10,000; width: 64; length: 128. Run the "
+        "cell to move them."
     )
 
 
@@ -40,7 +42,7 @@ def test_the_widget_renders_the_module_from_where_it_was_told_to_start(shown):
     widget = instances[shown[0][WIDGET_VIEW]["model_id"]]
     assert widget._esm == explorers.frequencies.module
     assert widget.start == {"base": 500_000, "pair": 0}
-    assert "base: 500,000; width: 64; length: 128; pair: 0" in shown[0]["text/plain"]
+    assert "hand: 0; base: 500,000; width: 64; length: 128" in shown[0]["text/plain"]
 
 
 @pytest.mark.parametrize(
@@ -155,7 +157,7 @@ def test_a_start_between_two_steps_gets_a_step_of_its_own_and_a_pair_past_the_la
     between, past = look(explorers.frequencies, [{"base": 123.4}, {"d_model": 8, "pair": 31}])
     assert between["state"]["base"] == 123.4
     assert past["state"]["pair"] == 3
-    assert past["sentence"].startswith("Pair 3 takes")
+    assert past["sentence"].startswith("Hand 3 takes")
 
 
 # --------------------------------------------------------------------------------- what it says
@@ -208,7 +210,12 @@ SENTENCES: dict[str, list[tuple[dict[str, Any], str]]] = {
         ({"first": 9, "last": 3}, "With pairs 9 to 9,"),
     ],
     "components": [({"kept": 40}, "40 of 384 components hold")],
-    "clocks": [({"position": 0}, "Cosine similarity with position 0: 1.00")],
+    "frequencies": [
+        ({"first": 0, "second": 710}, "for hand 0 they are 0.00 apart, for hand 3 1.78"),
+        ({"first": 9, "second": 9}, "for all hands together 0.00"),
+        ({"base": 10}, "0 of 32 hands do not finish a turn"),
+        ({"pair": 0}, "Hand 0 takes 6.3 positions for one turn. 21 of 32 hands"),
+    ],
 }
 
 

@@ -156,9 +156,9 @@ def test_an_explorer_that_needs_a_kernel_says_where_it_moves():
 
 def test_an_explorer_is_mounted_where_it_starts_and_described_without_javascript():
     text = "Explorer: hands of a clock. Controls: base: 100. Run the cell to move them."
-    mounted = page(code("x = explorers.rows()\nexplorers.clocks(base=100)", shown(text)))
-    assert mounted.explorers == {"clocks"}
-    assert re.search(r'data-module="_static/explorers/clocks\.js\?v=\w{8}"', mounted.markdown)
+    mounted = page(code("x = explorers.rows()\nexplorers.frequencies(base=100)", shown(text)))
+    assert mounted.explorers == {"frequencies"}
+    assert re.search(r'data-module="_static/explorers/frequencies\.js\?v=\w{8}"', mounted.markdown)
     assert 'data-start="{&quot;base&quot;: 100}"' in mounted.markdown
     assert "hands of a clock" in mounted.markdown and "Run the cell" not in mounted.markdown
 
@@ -281,7 +281,7 @@ REFUSED = {
     "cell l02-c001 shows a picture without a description": [
         code("fig", picture("<Figure size 640x480 with 1 Axes>"))
     ],
-    "must be written out": [code("explorers.clocks(base=b)", shown("Explorer: x."))],
+    "must be written out": [code("explorers.frequencies(base=b)", shown("Explorer: x."))],
     "no explorer": [code("explorers.none()", shown("Explorer: x."))],
     "cell l02-c002.*not clear which question": [ASK, ASK_MORE, ANSWER],
     "C12 is asked about and never settled": [MYTHS],

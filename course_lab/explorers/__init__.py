@@ -7,9 +7,7 @@ from course_lab.explorers.chooser import chooser
 from course_lab.explorers.components import components
 from course_lab.explorers.explorer import Explorer
 from course_lab.explorers.formulas import (
-    CLOCKS,
     buckets,
-    clocks,
     distance_cost,
     frequencies,
     previous_token,
@@ -24,12 +22,10 @@ from course_lab.explorers.stretched_waves import stretched_waves, unseen
 from course_lab.explorers.xray import xray, xray_table
 
 __all__ = [
-    "CLOCKS",
     "Explorer",
     "VIEWS",
     "buckets",
     "chooser",
-    "clocks",
     "components",
     "distance_cost",
     "frequencies",

@@ -5,26 +5,20 @@ from course_lab.explorers.explorer import Explorer
 
 BASE = Slider(2, 1_000_000, 10_000, ratio=True)
 LARGER_BASE = Slider(10, 1_000_000, 10_000, ratio=True)
-CLOCKS = (0, 3, 6, 9)  # the pairs that are shown, of 16
 
 frequencies = Explorer(
     "frequencies",
-    "the sinusoidal table",
-    "The table as colours, one pair of its columns as waves, and the wavelength of every pair.",
+    "the sinusoidal encoding, its clock hands and its table",
+    "Hand 0 and another hand on circles at two positions, and how far apart each hand holds the "
+    "two; the table as colours, the hand's two columns as waves, and the wavelength of every hand.",
     {
+        "first": Slider(0, 2000, 10, label="position"),
+        "second": Slider(0, 2000, 20, label="and position"),
+        "pair": Slider(0, 31, 3, label="hand"),
         "base": BASE,
         "d_model": Slider(8, 128, 64, step=2, label="width"),
         "length": Slider(8, 256, 128),
-        "pair": Slider(0, 31, 4),
     },
-)
-
-clocks = Explorer(
-    "clocks",
-    "the sinusoidal encoding as clock hands",
-    "Four pairs of an encoding that is 32 wide, each a hand on a circle at one position.",
-    {"position": Slider(0, 200, 7), "base": BASE},
-    lambda: {"pairs": CLOCKS},
 )
 
 previous_token = Explorer(

@@ -27,14 +27,10 @@ device = course_lab.start()
 # %% [markdown]
 # ## Base and width
 #
-# Four sliders: base, width, length, and the pair to show. At base 10 all hands are fast: where do
-# the wavelengths end? At width 8 there are four hands only. Then see pair 20 at length 32 and 256.
+# The lesson's explorer has a slider for each. Here are three bases, side by side.
 
 # %%
-from course_lab import explorers
 from course_utils import plots
-
-explorers.frequencies()
 
 # %% tags=["plumbing"]
 # Three bases, as still pictures

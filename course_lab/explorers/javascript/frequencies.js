@@ -1,4 +1,7 @@
-// The sinusoidal table: its waves and their lengths.
+// The sinusoidal table: its hands as clocks at two positions, its waves and their lengths.
+
+const FIRST = { colour: 2 }; // of the two positions
+const SECOND = { colour: 3, dash: "4 3" };
 
 function sinusoidalTable(length, d_model, speeds) {
   const table = new Float64Array(length * d_model);
@@ -11,58 +14,96 @@ function sinusoidalTable(length, d_model, speeds) {
   return table;
 }
 
+// A hand at two positions, each drawn as it turns: from (1, 0) anticlockwise.
+function drawClock(panel, title, speed, positions) {
+  const circle = Array.from({ length: 73 }, (_, i) => i / 36 * Math.PI);
+  panel.axes({
+    x: [-1.25, 1.25], y: [-1.25, 1.25], equal: true, xticks: [-1, 0, 1], yticks: [-1, 0, 1],
+    title, xlabel: "cos", ylabel: "sin",
+  }).line(circle.map(Math.cos), circle.map(Math.sin), { colour: "grey", width: 1 });
+  [FIRST, SECOND].forEach((style, n) => {
+    const [x, y] = [Math.cos(positions[n] * speed), Math.sin(positions[n] * speed)];
+    panel.line([0, x], [0, y], { ...style, width: 3 }).dots([x], [y], { ...style, size: 5 });
+  });
+}
+
 const EXPLORER = {
-  columns: [1.15, 1, 1],
-  minWidth: 240,
-  height: () => 270,
+  columns: [1, 1, 1.15, 1.15, 1, 1],
+  minWidth: 165,
+  height: (width) => Math.min(270, Math.max(190, width)),
   limits: ({ d_model }) => ({ pair: [0, d_model / 2 - 1] }),
 
-  compute({ base, d_model, length, pair }) {
+  compute({ base, d_model, length, pair, first, second }) {
     const speeds = Array.from({ length: d_model / 2 }, (_, m) => base ** (-2 * m / d_model));
     const table = sinusoidalTable(length, d_model, speeds);
     const column = (n) => Array.from({ length }, (_, p) => table[p * d_model + n]);
     const wavelengths = speeds.map((speed) => 2 * Math.PI / speed);
+    // The tips of a hand at two positions are a chord apart.
+    const gaps = speeds.map((speed) => 2 * Math.abs(Math.sin((second - first) * speed / 2)));
     return {
       table,
       wavelengths,
       sine: column(2 * pair),
       cosine: column(2 * pair + 1),
       slow: wavelengths.filter((wavelength) => wavelength > length).length,
+      gaps,
+      distance: Math.hypot(...gaps),
     };
   },
 
-  draw([left, middle, right], { table, wavelengths, sine, cosine }, { d_model, length, pair }) {
+  draw([clock0, clock, apart, left, middle, right], numbers, state) {
+    const { table, wavelengths, sine, cosine, gaps } = numbers;
+    const { d_model, length, pair, first, second } = state;
+    const hands = gaps.map((_, m) => m);
+    const speeds = wavelengths.map((wavelength) => 2 * Math.PI / wavelength);
+    drawClock(clock0, "hand 0", speeds[0], [first, second]);
+    drawClock(clock, `hand ${pair}`, speeds[pair], [first, second]);
+    const chosen = { size: 5.5, hollow: true, colour: 1 };
+    apart.axes({
+      x: [-0.8, hands.length - 0.2], y: [0, 2.1], title: "distance of tips",
+      xlabel: "hand", ylabel: "distance",
+    }).dots(hands, gaps).dots([pair], [gaps[pair]], chosen);
+
     left.axes({
-      x: [-0.5, d_model - 0.5], y: [length - 0.5, -0.5], title: "table", xlabel: "dimension",
+      x: [-0.5, d_model - 0.5], y: [length - 0.5, -0.5], title: "table", xlabel: "column",
       ylabel: "position", bar: { signed: true, limit: 1 },
-    }).matrix(table, d_model, { signed: true, limit: 1 });
+    }).matrix(table, d_model, { signed: true, limit: 1 })
+      .across(first, { ...FIRST, width: 2 }).across(second, { ...SECOND, width: 2 });
     const positions = sine.map((_, p) => p);
     const dashed = { colour: 1, dash: "5 3" };
     middle.axes({
       x: [0, length - 1], y: [-1.1, 1.1], xlabel: "position", ylabel: "value",
-      title: `pair ${pair}: dimensions ${2 * pair}, ${2 * pair + 1}`,
+      title: `columns ${2 * pair}, ${2 * pair + 1}`,
       legend: [{ name: "sin" }, { name: "cos", ...dashed }],
-    }).line(positions, sine).line(positions, cosine, dashed);
+    }).line(positions, sine).line(positions, cosine, dashed)
+      .upright(first, FIRST).upright(second, SECOND);
     right.axes({
-      x: [-0.8, wavelengths.length - 0.2], y: [3, 1e7], ylog: true, title: "wavelengths",
-      xlabel: "pair", ylabel: "positions a turn",
-    }).across(length).dots(wavelengths.map((_, m) => m), wavelengths)
-      .dots([pair], [wavelengths[pair]], { size: 5.5, hollow: true, colour: 1 });
+      x: [-0.8, hands.length - 0.2], y: [3, 1e7], ylog: true, title: "wavelengths",
+      xlabel: "hand", ylabel: "positions a turn",
+    }).across(length).dots(hands, wavelengths).dots([pair], [wavelengths[pair]], chosen);
   },
 
-  sentence: ({ wavelengths, slow }, { length, pair }) =>
-    `Pair ${pair} takes ${fixed(wavelengths[pair], 1)} positions for one turn. ${slow} of `
-    + `${wavelengths.length} pairs do not finish a turn in ${length} positions (grey line).`,
+  sentence({ wavelengths, slow, gaps, distance }, { length, pair, first, second }) {
+    const hands = pair === 0 ? "" : `, for hand ${pair} ${fixed(gaps[pair], 2)}`;
+    return `Hand ${pair} takes ${fixed(wavelengths[pair], 1)} positions for one turn. ${slow} of `
+      + `${wavelengths.length} hands do not finish a turn in ${length} positions (grey line). `
+      + `Positions ${first} and ${second}: for hand 0 they are ${fixed(gaps[0], 2)} apart${hands}, `
+      + `for all hands together ${fixed(distance, 2)}.`;
+  },
 
-  description({ wavelengths, sine }, { d_model, length, pair, base }) {
+  description({ wavelengths, sine, gaps }, { d_model, length, pair, base, first, second }) {
     const turns = length / wavelengths[pair];
     const longest = wavelengths[wavelengths.length - 1];
-    return `Left: the table, ${length} positions down and ${d_model} dimensions across, as colours `
-      + "from −1 to 1. Columns on the left change quickly from row to row, those on the right "
-      + `slowly. Middle: the sine and the cosine of pair ${pair}, which make ${fixed(turns, 1)} `
-      + `turns over the table; the sine ends at ${fixed(sine[length - 1], 2)}. Right: the `
-      + "wavelengths of all pairs on a logarithmic axis, a straight line from "
-      + `${fixed(wavelengths[0], 1)} to ${fixed(longest, 1)} positions at base `
-      + `${fixed(base, 0, 3)}; a grey line stands at the length, ${length}.`;
+    return `Two circles, for hand 0 and hand ${pair}, with the hand at positions ${first} (solid) `
+      + `and ${second} (dashed); it pointed to the right at position 0 and turns anticlockwise. `
+      + `Then the distance of the two tips for each hand, from 0 to 2: ${fixed(gaps[0], 2)} for `
+      + `hand 0, ${fixed(gaps[pair], 2)} for hand ${pair}. The table, ${length} positions down and `
+      + `${d_model} columns across, as colours from −1 to 1, with a line across at each of the two `
+      + "positions: columns on the left change quickly from row to row, those on the right slowly. "
+      + `The sine and the cosine of hand ${pair}, which make ${fixed(turns, 1)} turns over the `
+      + `table; the sine ends at ${fixed(sine[length - 1], 2)}. The wavelengths of all hands on a `
+      + `logarithmic axis, a straight line from ${fixed(wavelengths[0], 1)} to `
+      + `${fixed(longest, 1)} positions at base ${fixed(base, 0, 3)}; a grey line stands at the `
+      + `length, ${length}.`;
   },
 };
