@@ -53,9 +53,9 @@ codes = {
 # 3. **Told apart.** Add a word, apply LayerNorm: the closest two of 512 positions stay 0.1 apart.
 # 4. **Distance alone.** The dot product of two codes depends on their distance, not on the place
 #    (to 1 % of the largest).
-# 5. **Nearer is more alike.** The mean dot product falls by 1 % or more from distance 0 to 1, 8, 64.
+# 5. **Nearer is more alike.** The mean dot product falls, by 1 % or more, at distance 1, 8, 64.
 # 6. **A shift is one matrix.** It leads from the code of $p$ to that of $p + k$, for every $p$ (to
-#    1 % of the step). Learn "three later" once, know it everywhere.
+#    1 % of the step). Learn "three later" once.
 
 # %%
 from course_lab import widgets
@@ -182,7 +182,6 @@ plots.show(fig, scoreboard_text(board))
 # %% [markdown]
 # **Look:** 64 hands grant all six wishes, and so do three. Four miss one by bad luck: 64 steps are
 # nearly a turn of hand 1. Why 64 hands, then? The end of the lesson asks for more than the wishes.
-# (Equal factors between the speeds are the paper's choice.)
 #
 # Now play with the hands at two positions. Hand 0 and a hand of your choice are drawn.
 #
@@ -570,7 +569,7 @@ myths.table()
 # - No two positions share a vector; with 64 hands, no two of 10,000 are closer than neighbours.
 # - Dot products depend on the distance only, and do not know which way.
 # - A shift by $k$ is one rotation, so two matrices make a head that looks $k$ back.
-# - What happens among words, in half precision and in a real encoder: the
+# - Among words, in half precision, in a real encoder: the
 #   [closer look](closer/02_in_practice.ipynb).
 #
 # **Read next:** Vaswani et al. 2017, *Attention Is All You Need*, arXiv 1706.03762, section 3.5;

@@ -29,14 +29,12 @@ device = course_lab.start()
 #
 # The lesson's explorer has a slider for each. Here are three bases, side by side.
 
-# %%
-from course_utils import plots
-
 # %% tags=["plumbing"]
 # Three bases, as still pictures
 import matplotlib.pyplot as plt
 import torch
 
+from course_utils import plots
 from course_utils.encodings.functional import sinusoidal_table, wavelengths
 
 bases = (10.0, 1_000.0, 1_000_000.0)
