@@ -395,7 +395,7 @@ print(f"k = 16: query 14 favours key {favourites[14]}, query 5 key {favourites[5
 #
 # Trained models have such *previous-token heads*; Olsson et al. (2022) show what they build with
 # them. With words in the tokens our head is disturbed, as $W_q = I$ compares the words too. The
-# [closer look](closer/02_in_practice.ipynb) measures that.
+# [closer look](closer/02_word_and_place.ipynb) measures that.
 #
 # ## The answer in one picture
 #
@@ -569,8 +569,8 @@ myths.table()
 # - No two positions share a vector; with 64 hands, no two of 10,000 are closer than neighbours.
 # - Dot products depend on the distance only, and do not know which way.
 # - A shift by $k$ is one rotation, so two matrices make a head that looks $k$ back.
-# - Among words, in half precision, in a real encoder: the
-#   [closer look](closer/02_in_practice.ipynb).
+# - Closer looks: [in practice](closer/02_in_practice.ipynb),
+#   [among words and in a real encoder](closer/02_word_and_place.ipynb).
 #
 # **Read next:** Vaswani et al. 2017, *Attention Is All You Need*, arXiv 1706.03762, section 3.5;
 # Olsson et al. 2022, *In-context Learning and Induction Heads*, arXiv 2209.11895.
