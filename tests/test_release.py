@@ -6,6 +6,7 @@ import re
 import runpy
 import shutil
 import subprocess
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import colab_versions
 import environment
 import pytest
 import yaml
+from notebook_source import read_project
 from test_environment import PROJECT
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -97,6 +99,15 @@ def test_a_tag_starts_one_workflow_which_runs_every_test_before_it_publishes():
         assert set(jobs[name]["needs"]) == {*called, "build"}
     for name in (*called, "build"):
         assert jobs[name]["needs"] == "versions"
+
+
+def test_a_release_attaches_the_wheel_that_first_cells_fetch():
+    jobs = WORKFLOWS["release"]["jobs"]
+    (moved,) = [run for run in runs(jobs["build"]) if "dist/colab/" in run]
+    assert fnmatch(f"dist/colab/{read_project(ROOT).wheel}", moved.split()[1])
+    assert moved.split()[2] == "dist" and "make wheel colab site book" in runs(jobs["build"])
+    assert "gh release create" in runs(jobs["publish"])[0]
+    assert "dist/*.whl" in runs(jobs["publish"])[0]
 
 
 def test_only_the_jobs_that_publish_may_write():

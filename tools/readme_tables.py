@@ -34,7 +34,7 @@ READERS = {
 
 def install(project: Project) -> str:
     """The command that installs the reference: from the repository, or in a clone."""
-    source = f"git+{project.address}@{project.tag}" if project.address else "."
+    source = f"git+{project.address}@{project.tag}" if project.address else ".    # in a clone"
     return f"```\npip install {source}\n```\n"
 
 
