@@ -17,7 +17,8 @@ PLACES = {
     "Colab": "content",
     "a mounted Drive": "content/drive/MyDrive",
     "a folder of the Drive": "content/drive/MyDrive/Colab Notebooks",
-    "Kaggle": "kaggle/input/order-matters",
+    "Kaggle": "kaggle/input/datasets/someone/order-matters",
+    "Kaggle as it was": "kaggle/input/order-matters",
 }
 
 

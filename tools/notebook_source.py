@@ -35,10 +35,12 @@ import importlib, importlib.util, sys
 from pathlib import Path
 
 WHEEL = "{wheel}"
-around, drive = [Path.cwd(), *Path.cwd().parents], Path("/content/drive/MyDrive")
+around = [Path.cwd(), *Path.cwd().parents]
+drive, kaggle = Path("/content/drive/MyDrive"), Path("/kaggle/input")
 sys.path += [str(folder) for folder in around if (folder / "course_lab").is_dir()]
 if not importlib.util.find_spec("course_lab"):
-    folders = [*around, Path("/content"), drive, *drive.glob("*"), *Path("/kaggle/input").glob("*")]
+    folders = [*around, Path("/content"), drive, *drive.glob("*")]
+    folders += [*kaggle.glob("*"), *kaggle.glob("datasets/*/*")]
     wheels = [folder / WHEEL for folder in folders if (folder / WHEEL).is_file()]
     if wheels:
         source = f'--find-links "{{wheels[0].parent}}" "{{wheels[0]}}[course]"'
