@@ -778,9 +778,9 @@ def role_accuracy(model):
         for rows in (task.train, task.test)
     )
     torch.manual_seed(0)
-    reader, labels = torch.nn.Linear(384, 2), task.train_labels.cpu()
-    fit(reader, lambda: F.cross_entropy(reader(train), labels), steps=200, lr=0.1)
-    return (reader(test).argmax(1) == task.test_labels.cpu()).float().mean().item()
+    reader = torch.nn.Linear(384, 2).to(device)
+    fit(reader, lambda: F.cross_entropy(reader(train), task.train_labels), steps=200, lr=0.1)
+    return (reader(test).argmax(1) == task.test_labels).float().mean().item()
 
 
 if encoder is not None:

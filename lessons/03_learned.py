@@ -669,7 +669,7 @@ from course_lab.session import if_installed
 from course_utils import pretrained
 from course_utils.texts import data
 
-encoder = if_installed(pretrained.minilm, device)
+encoder = if_installed(pretrained.minilm)
 
 # %% [markdown]
 # It reads 20 paragraphs of Python's documentation, once with its own table and then with tables in

@@ -55,7 +55,7 @@ def train(model):
     """The loss of each of 120 steps."""
     dice = torch.Generator().manual_seed(0)
     draw = partial(text.draw, english.train, length=32, batch=8, generator=dice)
-    return fit(model, lambda: tasks.loss(model, draw()), 120, lr=5e-3, bar=False)
+    return fit(model, lambda: tasks.loss(model, draw().to(device)), 120, lr=5e-3, bar=False)
 
 
 # %%
@@ -69,7 +69,7 @@ guess = widgets.predict(
 # %%
 patients = {letter: clinic.patient(letter) for letter in clinic.CASES}
 twins = {clinic.CASES[letter].twin: clinic.twin(letter) for letter in clinic.CASES}
-models = {**patients, **twins}
+models = {name: model.to(device) for name, model in {**patients, **twins}.items()}
 curves = {name: train(model) for name, model in models.items()}
 loss = {
     name: trained_models.losses(model, held_out).mean().item() for name, model in models.items()
@@ -91,11 +91,10 @@ import matplotlib.pyplot as plt
 
 from course_utils import plots
 
-piece = english.held_out[:1, 300:324]
+piece = english.held_out[:1, 300:324].to(device)
 with torch.no_grad():
-    pictures = {
-        name: model(piece, need_weights=True)[1][0][0].mean(0) for name, model in models.items()
-    }
+    weights = {name: model(piece, need_weights=True)[1] for name, model in models.items()}
+pictures = {name: layers[0][0].mean(0).cpu() for name, layers in weights.items()}
 fig, axes = plt.subplots(2, 6, figsize=(12.5, 4.9), sharey="row")
 for column, letter in enumerate(patients):
     upper, lower = axes[:, column]
@@ -486,7 +485,7 @@ from course_utils.measures.trained_models import sliding_loss
 from course_utils.models.training import Recipe, train_on_text
 
 register("mine", Mine, replace=True)
-blocks = text.spread(english.held_out, 3).to(device)  # those of the table
+blocks = text.spread(english.held_out, 3)  # those of the table
 
 
 def trained_short(seed):

@@ -117,6 +117,5 @@ def test_a_lesson_trains_and_reads_its_models_on_the_device(path, tmp_path):
                 client.execute_cell(cell, index)
     (output,) = notebook.cells[-1].outputs
     read_on, trained_on = output["text"].split("/")
-    assert trained_on.strip() in ("", "cuda")
-    # A check may read on the CPU, where its threshold was found.
-    assert not read_on.strip() or "cuda" in read_on
+    for devices in (read_on, trained_on):  # a check may use the CPU, where its threshold was found
+        assert not devices.strip() or "cuda" in devices

@@ -53,5 +53,5 @@ def sliding_loss(
     first = longest // 2
     end = (held_out.shape[1] - 1) // first * first  # where the last of the longest windows ends
     examples = text.sliding(held_out[:, : end + 1], length=length, first=first)
-    judged = examples.targets != tasks.IGNORED_TARGET
+    judged = (examples.targets != tasks.IGNORED_TARGET).cpu()
     return float(losses(model, examples)[judged].mean()), int(judged.sum())
