@@ -117,6 +117,14 @@ def positive(name: str, value: Any) -> float:
     return converted
 
 
+def share(name: str, value: Any) -> float:
+    """Return ``value`` as a float, or raise unless it is at least 0 and below 1."""
+    converted = number(name, value, "at least 0 and below 1")
+    if not 0 <= converted < 1:
+        raise ValueError(f"{name} must be at least 0 and below 1, got {value}")
+    return converted
+
+
 def choice(name: str, value: Any, valid: Iterable[str]) -> str:
     """Return ``value``, or raise unless it is one of ``valid``; suggests the nearest spelling."""
     options = list(valid)

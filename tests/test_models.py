@@ -9,7 +9,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from course_utils.encodings import Places, PositionalEncoding, create
-from course_utils.models import TinyTransformer
+from course_utils.models import TinyTransformer, from_file
 
 VOCABULARY = 11
 
@@ -262,3 +262,46 @@ def test_the_words_of_a_model_reach_an_encoding_that_counts_them():
 
 def test_log_n_reaches_every_layer():
     assert {block.attention.log_n for block in tiny("none", log_n=8).blocks} == {8}
+
+
+# Dropout after door 1
+
+
+def entering(model, ids):
+    """What enters the first block."""
+    seen = []
+    hook = model.blocks[0].register_forward_pre_hook(lambda block, inputs: seen.append(inputs[0]))
+    model(ids)
+    hook.remove()
+    return seen[0].detach()
+
+
+@every_name
+def test_embedding_dropout_changes_nothing_in_evaluation(name):
+    model, ids = tiny(name), tokens()
+    assert torch.equal(model(ids), model.changed(embedding_dropout=0.5)(ids))
+
+
+@every_name
+def test_without_embedding_dropout_training_is_bitwise_as_evaluation_and_draws_nothing(name):
+    model, ids = tiny(name), tokens()
+    expected, generator = model(ids), torch.get_rng_state()
+    assert torch.equal(model.train()(ids), expected)
+    assert torch.equal(torch.get_rng_state(), generator)
+
+
+def test_embedding_dropout_keeps_the_sum_of_word_and_position_on_average():
+    torch.manual_seed(0)
+    model, ids = tiny(embedding_dropout=0.25), tokens(1, 4)
+    whole = entering(model.eval(), ids)
+    draws = torch.cat([entering(model.train(), ids) for _ in range(4000)])
+    dropped = draws == 0
+    assert abs(dropped.float().mean() - 0.25) < 0.01
+    assert torch.allclose(draws[~dropped], (whole / 0.75).expand_as(draws)[~dropped])
+    assert gap(draws.mean(0, keepdim=True), whole) < 0.2  # 8 standard errors of an entry of 2
+
+
+def test_embedding_dropout_is_saved_among_the_settings(tmp_path):
+    tiny(embedding_dropout=0.1).save(tmp_path / "model.safetensors")
+    again = from_file(tmp_path / "model.safetensors")
+    assert again.settings["embedding_dropout"] == again.embedding_dropout == 0.1

@@ -8,6 +8,7 @@ from typing import Any, Literal, cast, overload
 import torch
 from jaxtyping import Bool, Float, Integer
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from course_utils import validation
 from course_utils.attention.attention import MultiHeadAttention, Weights
@@ -66,6 +67,7 @@ class Stack(nn.Module):
     embedding: nn.Embedding
     blocks: nn.ModuleList  # each called as Block
     embedding_factor = 1.0  # on what the embedding gives, before door 1
+    embedding_dropout = 0.0  # in training, of the vectors that enter the first block
     first_norm: nn.Module  # after door 1 of the first block
     norm: nn.Module  # after the last block
 
@@ -100,6 +102,7 @@ class Stack(nn.Module):
                 x = encoding.embed(x, at.embedding_positions, ids)
             if number == 0:
                 x = self.first_norm(x)
+                x = F.dropout(x, self.embedding_dropout, self.training)
             x, weights = block(x, at, block_cache, need_weights)
             if weights is not None:
                 all_weights.append(weights)
@@ -140,6 +143,9 @@ class TinyTransformer(Stack):
         max_len: longest sequence for encodings that keep a table; the others ignore it.
         causal: True for a language model; False lets every token see every other.
         log_n: see :class:`course_utils.attention.MultiHeadAttention`.
+        embedding_dropout: share of the entries set to 0 in training, after door 1 of the first
+            block; those left are divided by what is kept. Vaswani et al. 2017, section 5.4, drop
+            the sum of word and position so.
         **options: options of an encoding given by name or class.
 
     All arguments stay in ``settings``, by name.
@@ -155,17 +161,24 @@ class TinyTransformer(Stack):
         max_len: int = 512,
         causal: bool = True,
         log_n: int | None = None,
+        embedding_dropout: float = 0.0,
         **options: Any,
     ) -> None:
         super().__init__()
         shape = {"d_model": d_model, "n_heads": n_heads, "max_len": max_len, "causal": causal}
-        others = {"vocab_size": vocab_size, "n_layers": n_layers, "log_n": log_n}
+        others = {
+            "vocab_size": vocab_size,
+            "n_layers": n_layers,
+            "log_n": log_n,
+            "embedding_dropout": embedding_dropout,
+        }
         self.settings: dict[str, Any] = {"encoding": encoding, **shape, **others, **options}
         self.vocab_size = validation.integer("vocab_size", vocab_size)
         encodings = _encoding_of_each_layer(encoding, n_layers, vocab_size, shape, options)
         self.encoding = encodings[0]
         self.embedding = nn.Embedding(vocab_size, d_model)
         self.embedding_factor, self.first_norm = d_model**0.5, nn.Identity()
+        self.embedding_dropout = validation.share("embedding_dropout", embedding_dropout)
         nn.init.normal_(self.embedding.weight, std=d_model**-0.5)
         self.blocks = nn.ModuleList(
             Block(d_model, n_heads, layer_encoding, causal, log_n) for layer_encoding in encodings

@@ -13,6 +13,7 @@
 # who read the sum. Each section stands alone.
 #
 # - the hand-built head among words, and whether to add or to concatenate;
+# - how large words are beside positions, and dropout on the sum;
 # - what least squares and linear readers find in the table;
 # - a real encoder that gets sinusoids in place of its own table.
 #
@@ -140,6 +141,130 @@ for name, words in sizes.items():
 # the factor drowns the position. It belongs with the small start.
 
 # %% [markdown]
+# ## How large beside each other?
+#
+# How large should words be, then? Take 1,000 words of norm 1 and 512 places, multiply the words by
+# a factor, add, and read the sum back. The answer is the word, or the place, whose vector has the
+# largest dot product with the sum.
+
+# %%
+generator = torch.Generator().manual_seed(0)
+vocabulary = torch.nn.functional.normalize(torch.randn(1000, 128, generator=generator))
+codes = sinusoidal_table(torch.arange(512), 128)
+word_ids = torch.randint(1000, (4000,), generator=generator)
+place_ids = torch.randint(512, (4000,), generator=generator)
+
+
+def read_back(factor):
+    """Shares of 4000 sums whose word, and whose place, is read rightly."""
+    sums = factor * vocabulary[word_ids] + codes[place_ids]
+    right_words = (sums @ vocabulary.T).argmax(1) == word_ids
+    right_places = (sums @ codes.T).argmax(1) == place_ids
+    return right_words.float().mean().item(), right_places.float().mean().item()
+
+
+# %% tags=["plumbing"]
+# Both shares, at a factor of your choice
+import ipywidgets
+
+from course_lab import widgets
+
+factors = [2 ** (step / 4) for step in range(-8, 29)]  # 1/4 to 128
+curves = torch.tensor([read_back(factor) for factor in factors])
+
+
+def draw_shares(fig, factor):
+    """Both curves, and a mark at the factor."""
+    ax = fig.axes[0] if fig.axes else fig.add_subplot()
+    ax.clear()
+    word, place = read_back(factor)
+    for shares, name, style in ((curves[:, 0], "words", "-"), (curves[:, 1], "places", "--")):
+        ax.plot(factors, shares, style, label=name)
+    ax.axvline(factor, color="0.5", linewidth=1)
+    ax.plot([factor, factor], [word, place], "o", color="black")
+    ax.set(xscale="log", xlabel="factor on words of norm 1", ylabel="share read", ylim=(0, 1.05))
+    ax.legend(loc="center left")
+    return f"Factor {factor:.2f}: {word:.2f} of the words are read, {place:.2f} of the places."
+
+
+# %%
+factor = ipywidgets.FloatLogSlider(value=1, base=2, min=-2, max=7, step=0.25)
+widgets.explore(draw_shares, size=(6.0, 3.4), factor=factor)
+
+# %%
+for name, size_of_words in {"1": 1.0, "5": 5.0, "√D": 128**0.5, "D": 128.0}.items():
+    word, place = read_back(size_of_words)
+    print(f"factor {name:2}: {word:.2f} of the words, {place:.2f} of the places")
+
+# %% [markdown]
+# **Look:** each end loses one of them, and between them is a narrow range where both are read. √D
+# keeps every word and costs some places. A model may also *learn* the factor. Both readers train
+# it here, from three starts:
+
+# %%
+for start in (1.0, 128**0.5, 128.0):
+    log_factor = torch.tensor(start).log().requires_grad_()
+    optimizer = torch.optim.Adam([log_factor], lr=0.05)
+    for _ in range(300):
+        sums = log_factor.exp() * vocabulary[word_ids] + codes[place_ids]
+        word_loss = torch.nn.functional.cross_entropy(sums @ vocabulary.T, word_ids)
+        loss = word_loss + torch.nn.functional.cross_entropy(sums @ codes.T, place_ids)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    print(f"from {start:5.1f} to {log_factor.exp():.0f}")
+
+# %% [markdown]
+# **Look:** all three end near 10, on the side of the words. That is this loss: a word of norm 1
+# gives small logits, so the word's reader asks for more. Another reader would settle elsewhere.
+#
+# ## Dropout on the sum
+#
+# Vaswani et al. (2017, section 5.4) drop a tenth of the entries of the sums, in training only: each
+# entry becomes 0 with probability 0.1, the others are divided by 0.9. What is left of a code, and
+# of the shift by 3?
+
+# %%
+torch.manual_seed(0)
+drop, shift = torch.nn.Dropout(0.1), shift_matrix(3, 128)
+draws = torch.stack([drop(codes) for _ in range(200)])  # (200, 512, 128)
+whole, dropped = codes.norm(dim=1).mean(), draws.norm(dim=2).mean()
+print(f"length of a row: {whole:.2f}, with dropout {dropped:.2f}")
+one_draw = draws[0, :-3] @ shift.T - draws[1, 3:]  # shifted, against another draw's target
+average = (draws[:, :-3] @ shift.T).mean(0) - codes[3:]
+step = (codes[1:] - codes[:-1]).norm(dim=1).mean()
+for name, miss in (("one draw", one_draw), ("mean of 200", average)):
+    print(f"{name:11} misses by {miss.norm(dim=1).mean() / whole:.2f} of a row's length")
+print(f"a step to the neighbour is {step / whole:.2f} of it")
+
+# %% tags=["plumbing"]
+# The hand-built head under dropout
+import matplotlib.pyplot as plt
+
+from course_lab import figures
+from course_utils import plots
+
+shares = {}
+for rate in (0.0, 0.1, 0.3):
+    noisy_sums = (torch.nn.functional.dropout(codes[:48], rate) for _ in range(40))
+    weights = [head.attend(sums[None], need_weights=True)[1][0, 0] for sums in noisy_sums]
+    shares[f"dropout {rate}"] = torch.stack([row.diagonal(-3).mean() for row in weights])
+fig, ax = plt.subplots(figsize=(7, 2.3))
+figures.strips(
+    ax, shares, title="the head of the lesson, 40 draws each", xlabel="mean weight exactly 3 back"
+)
+described = ", ".join(f"{name} {values.mean():.2f}" for name, values in shares.items())
+plots.show(fig, f"A dot for each draw in three rows, with the mean of each: {described}.")
+
+# %% [markdown]
+# **Look:** a single draw misses by more than a step. Only the average is right, so no single
+# training step shows the shift as it is. The head blurs too, and in evaluation it is back.
+#
+# In this package it is `TinyTransformer(…, embedding_dropout=0.1)`, 0 by default. Large models read
+# their text about once and hardly overfit. For BERT and Pythia trained so, Liu, Bauer and Manning
+# (2025, arXiv 2505.24788) report better results without any dropout.
+
+# %% [markdown]
 # ## Can least squares find the shift?
 #
 # There is one matrix that shifts every row by 5. Does it show in the data? We ask least squares for
@@ -168,10 +293,6 @@ for width in (128, 16):
 
 # %% tags=["plumbing"]
 # What least squares finds
-import matplotlib.pyplot as plt
-
-from course_utils import plots
-
 fig, axes = plt.subplots(1, 3, figsize=(10.5, 3.6))
 named = {
     "D = 16, closed form": closed,
@@ -293,8 +414,6 @@ if encoder is not None:
 # is no position at all. (Row 0 stays: it only ever meets the mark [CLS] that opens a text.)
 
 # %%
-from course_lab import widgets
-
 TABLES = ("sinusoids", "own rows, shuffled", "own rows, turned", "no position")
 guess = widgets.predict("Which table moves the vectors least, on average?", TABLES)
 
@@ -328,8 +447,6 @@ if encoder is not None:
 
 # %% tags=["pretrained", "plumbing"]
 # Sixty paragraphs, four tables
-from course_lab import figures
-
 if encoder is not None:
     fig, ax = plt.subplots(figsize=(7, 2.6))
     figures.strips(ax, cosines, title="60 paragraphs", xlabel="cosine with the former vector")
