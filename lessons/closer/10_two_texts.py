@@ -24,16 +24,15 @@ device = course_lab.start()
 # ## Whose positions?
 #
 # To translate, to sum up, to answer from a passage: a model writes one text and looks at another.
-# This is *cross-attention*. Queries come from what is written, keys and values from what is read,
-# the *memory*. There are two texts, so there are two first tokens. Whose positions count?
+# This is *cross-attention*: queries come from what is written, keys and values from what is read,
+# the *memory*. Two texts have two first tokens. Whose positions count?
 #
 # Door 1 is each text's own affair: add sinusoids to both. Doors 2 to 4 compare a query's position
-# with a key's. That needs both on one line, and somebody has to draw it: our attention takes
-# `memory_positions` for these doors, and raises an error without them.
+# with a key's. That needs both on one line: attention wants `memory_positions` for these doors.
 #
-# A toy to try it: the memory is 12 random symbols. Output $i$ has to name symbol $i$ (*copy*),
-# symbol $i - 3$ (*three back*), or symbol $11 - i$ (*reverse*). Each output starts as the same
-# vector, so only position can tell outputs apart.
+# A toy: the memory is 12 random symbols. Output $i$ has to name symbol $i$ (*copy*),
+# symbol $i - 3$ (*three back*), or symbol $11 - i$ (*reverse*). All outputs start as one
+# vector: only position tells them apart.
 
 # %%
 from course_lab import widgets
@@ -188,21 +187,18 @@ turned = right["door 2: RoPE, memory from its end", "reverse"][:, 1]
 print(f"reverse, texts of 24: RoPE from the end is ahead in {(turned > absolute).sum()} of 3 seeds")
 
 # %% [markdown]
-# The sinusoids have learned that the last symbol is number 11. Whoever counts from the end needs
-# no number.
+# The sinusoids have learned that the last symbol is number 11. From the end it is always 0.
 #
 # ## Nobody's positions
 #
-# A translation is neither copied nor reversed: its words stand where its grammar wants them. No
-# numbering fits. So the usual answer is *none*. T5 has its bias in both self-attentions and nothing
-# across (`EncDecAttention` in transformers' [T5
+# Words of a translation stand where grammar wants them. No numbering fits. T5 has its bias in both
+# self-attentions and nothing across (`EncDecAttention` in transformers' [T5
 # code](https://github.com/huggingface/transformers/blob/main/src/transformers/models/t5/modeling_t5.py)
 # is made with `has_relative_attention_bias=False`). Whisper (Radford et al. 2022, arXiv 2212.04356,
 # section 2.2) adds sinusoids to the sound and a learned table to the words: door 1, on each side.
 #
-# How does the writer of T5 know where to read? Try *reverse* once more: texts of 12 *different*
-# symbols out of 30. Each output is asked by the symbol before it. Across there is no position. The
-# memory has passed one layer of self-attention, with T5's bias or without.
+# How does the writer know where to read? Try *reverse* with 12 *different* symbols. Each output is asked by the symbol before it. The memory has passed one layer of
+# self-attention, with T5's bias or without.
 
 # %%
 outcomes = ["both", "with the bias alone", "neither"]
@@ -269,7 +265,14 @@ guess.reveal(
 # So: positions inside each text, always. Across, only if the two texts run along one line.
 #
 # ## The same in other libraries
-#
+
+# %%
+from inspect import signature
+
+default = signature(nn.Transformer).parameters["batch_first"].default
+print("nn.Transformer, batch_first unless you say otherwise:", default)
+
+# %% [markdown]
 # | library | where positions are | ours |
 # |---|---|---|
 # | PyTorch: `nn.Transformer` | nowhere, you add them yourself | `none` |
@@ -279,7 +282,7 @@ guess.reveal(
 # | Keras: `RotaryEmbedding` | called on queries, and on keys | `rope` |
 # | Keras: `AlibiBias` | takes scores, adds the bias | `alibi` |
 #
-# `nn.Transformer` reads (seq, batch, width) unless it is made with `batch_first=True`. Keras'
+# So `nn.Transformer` reads (seq, batch, width) unless it is made with `batch_first=True`. Keras'
 # layers are in [keras_hub](https://keras.io/keras_hub/api/modeling_layers/): `max_wavelength` is
 # our `base`, `sequence_length` our `max_len`. transformers [explains its
 # names](https://huggingface.co/docs/transformers/internal/rope_utils), and these are ours:
@@ -426,8 +429,7 @@ print("of these with a plain kernel:", ", ".join(holds.index.intersection(plain.
 # - two texts: each as above, and mostly nothing across.
 #
 # A bias of the distance alone is not good for both ways, since before and after look alike to it;
-# `xpos` and `cope` are not, since they need a causal mask. These are small models after a short
-# training: a start, and no law.
+# `xpos` and `cope` need a causal mask. These are small models after a short training.
 #
 # ## Two claims
 #
