@@ -197,7 +197,8 @@ print(f"reverse, texts of 24: RoPE from the end is ahead in {(turned > absolute)
 # is made with `has_relative_attention_bias=False`). Whisper (Radford et al. 2022, arXiv 2212.04356,
 # section 2.2) adds sinusoids to the sound and a learned table to the words: door 1, on each side.
 #
-# How does the writer know where to read? Try *reverse* with 12 *different* symbols. Each output is asked by the symbol before it. The memory has passed one layer of
+# How does the writer know where to read? Try *reverse* with 12 *different* symbols.
+# Each output is asked by the symbol before it. The memory has passed one layer of
 # self-attention, with T5's bias or without.
 
 # %%
