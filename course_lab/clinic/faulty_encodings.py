@@ -137,7 +137,7 @@ class RoundedAngles(PositionalEncoding):
 
     def rotate(self, q: Queries, k: Keys, at: Places) -> tuple[Queries, Keys]:
         """Return both turned by p · θ, rounded."""
-        speeds = rope_frequencies(self.d_head, self.base).to(self.rounding)
+        speeds = rope_frequencies(self.d_head, self.base, device=q.device).to(self.rounding)
 
         def turn(x: Tensor, positions: Tensor) -> Tensor:
             angles = positions.to(self.rounding)[..., None] * speeds

@@ -202,13 +202,14 @@ for name, size_of_words in {"1": 1.0, "5": 5.0, "√D": 128**0.5, "D": 128.0}.it
 # it here, from three starts:
 
 # %%
+words, places = word_ids[:500], place_ids[:500]
 for start in (1.0, 128**0.5, 128.0):
     log_factor = torch.tensor(start).log().requires_grad_()
     optimizer = torch.optim.Adam([log_factor], lr=0.05)
     for _ in range(300):
-        sums = log_factor.exp() * vocabulary[word_ids] + codes[place_ids]
-        word_loss = torch.nn.functional.cross_entropy(sums @ vocabulary.T, word_ids)
-        loss = word_loss + torch.nn.functional.cross_entropy(sums @ codes.T, place_ids)
+        sums = log_factor.exp() * vocabulary[words] + codes[places]
+        word_loss = torch.nn.functional.cross_entropy(sums @ vocabulary.T, words)
+        loss = word_loss + torch.nn.functional.cross_entropy(sums @ codes.T, places)
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
