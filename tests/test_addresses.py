@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[1]
 OURS = read_project(ROOT).slug  # empty while the course has no address
 HOSTS = re.compile(
     r"(?:github\.com|githubusercontent\.com|gitlab\.com|codeberg\.org|bitbucket\.org"
-    r"|huggingface\.co(?:/datasets|/spaces)?|(?<!\w)hf\.co"
+    r"|huggingface\.co(?!/docs/)(?:/datasets|/spaces)?|(?<!\w)hf\.co"
     r"|colab\.research\.google\.com/github|nbviewer\.org/github|mybinder\.org/v2/gh)"
     r"[/:]([\w.-]+/[\w.-]+)"
 )
@@ -21,6 +21,7 @@ GENERATED = re.compile(r"<!-- (\w+):start -->.*?<!-- \1:end -->", re.DOTALL)
 CITED = {
     "Dao-AILab/flash-attention": "an issue that lesson 10 cites",
     "googlecolab/backend-info": "Colab's list of versions, which a workflow reads each week",
+    "huggingface/transformers": "the code of T5, which lesson 10's closer look cites",
     "jquesnelle/yarn": "an issue that lesson 08 cites",
     "tiiuae/falcon-40b": "a discussion that lesson 10 cites",
 }
