@@ -329,7 +329,8 @@ for patient, case in clinic.CASES.items():
 # %% [markdown]
 # **Look:** once the tests are right, each patient is found by one of them. And a test that blames a
 # sound twin is no worse for it: RoPE never said that near comes first, nor sinusoids that a text
-# may start anywhere. So ask first what an encoding promises.
+# may start anywhere. So ask first what an encoding promises. (E is code for (seq, batch, width),
+# fed (batch, seq, width): see the [closer look at lesson 02](closer/02_in_practice.ipynb).)
 #
 # ## Invent one
 #

@@ -13,7 +13,8 @@
 # stands alone.
 #
 # - base and width, narrow tables, odd widths;
-# - stored tables, float32 and bfloat16;
+# - stored tables, float32 and bfloat16; which axis is the text;
+# - a power or exp, alternating or grouped columns; where sinusoids are in use;
 # - what it does to attention, with its fingerprint and passport.
 #
 # Word and place in one sum, and other readers of the table, have
@@ -27,6 +28,17 @@ import course_lab
 device = course_lab.start()
 
 # %% [markdown]
+# ## Where sinusoids are in use
+#
+# | where | what has a position | source |
+# |---|---|---|
+# | translation, the first Transformer | words | Vaswani et al. 2017, arXiv 1706.03762 |
+# | diffusion models | the time step | Ho et al. 2020 (DDPM), arXiv 2006.11239 |
+# | NeRF, views of a scene | coordinates; speeds double | Mildenhall et al. 2020, arXiv 2003.08934 |
+# | Whisper's encoder | stretches of sound | Radford et al. 2022, arXiv 2212.04356 |
+#
+# So the number that is encoded need not be a place in a text.
+#
 # ## Base and width
 #
 # The lesson's explorer has a slider for each. Here are three bases, side by side.
@@ -155,6 +167,119 @@ for width in (2, 128):
 # is another matter: one hand runs out of numbers. In 128 columns all 10,000 are still told apart.
 
 # %% [markdown]
+# ## Which axis is the text?
+#
+# Older code keeps the text on the first axis: (seq, batch, width). PyTorch's own layers still do,
+# unless told otherwise.
+
+# %%
+from inspect import signature
+
+batch_first = signature(torch.nn.Transformer).parameters["batch_first"].default
+print("nn.Transformer, batch_first unless you say otherwise:", batch_first)
+
+
+class SequenceFirst(torch.nn.Module):
+    """A table (max_len, 1, d_model), cut to the size of the first axis."""
+
+    def __init__(self, d_model, max_len):
+        super().__init__()
+        self.register_buffer("table", sinusoidal_table(torch.arange(max_len), d_model)[:, None])
+
+    def forward(self, x):
+        return x + self.table[: x.size(0)]
+
+
+# %%
+from course_lab import widgets
+
+guess = widgets.predict(
+    "SequenceFirst gets two texts of three tokens as (batch, seq, width). What happens?",
+    ["an error", "each token gets its own position", "each text gets one position"],
+)
+
+# %%
+added = SequenceFirst(8, max_len=5000)(torch.zeros(2, 3, 8))  # (batch, seq, width)
+rows = torch.cdist(added, sinusoidal_table(torch.arange(3), 8)[None]).argmin(-1)  # (2, 3)
+for text in range(2):
+    print(f"text {text}: its three tokens got the rows", rows[text].tolist())
+by_text = torch.equal(rows, torch.tensor([[0, 0, 0], [1, 1, 1]]))
+guess.reveal("each text gets one position" if by_text else "each token gets its own position")
+
+# %% [markdown]
+# **Look:** no error, since the shapes fit. All tokens of a text stand at one place, and the model
+# is as blind to order as in lesson 01. Texts differ instead, by where they stand in the batch. A
+# test finds it in two lines: two texts that are the same have to get the same, and two tokens not.
+
+
+# %%
+def knows_its_axes(module):
+    """Whether position follows the tokens of a text, and not the texts of a batch."""
+    added = module(torch.zeros(2, 3, 8))
+    return bool(torch.equal(added[0], added[1]) and not torch.equal(added[0, 0], added[0, 1]))
+
+
+class BatchFirst(SequenceFirst):
+    def forward(self, x):
+        return x + self.table[: x.shape[1], 0]
+
+
+for kind in (SequenceFirst, BatchFirst):
+    print(f"{kind.__name__:14} knows its axes: {knows_its_axes(kind(8, max_len=5000))}")
+
+# %% [markdown]
+# ## A power, or exp of a logarithm?
+#
+# Most code does not write $b^{-2m/D}$. It writes $\exp(-\ln b \cdot 2m/D)$, "against overflow". Is
+# anything to be feared?
+
+# %%
+import math
+
+exact = 10_000.0 ** -(torch.arange(0, 128, 2, dtype=torch.float64) / 128)
+for dtype in (torch.float32, torch.bfloat16, torch.float16):
+    share = torch.arange(0, 128, 2).to(dtype) / 128  # 2m/D
+    speeds = {"power": 10_000.0**-share, "exp": (-share * math.log(10_000.0)).exp()}
+    for name, speed in speeds.items():
+        error = (speed.double() / exact - 1).abs().max()
+        bound = 10.0 ** math.ceil(error.log10())  # the next power of ten
+        print(f"{str(dtype):14} {name:5}: off by less than {bound:.0e} of the speed")
+
+# %%
+share = torch.arange(0, 128, 2).half() / 128
+base = torch.tensor(1e6).half()
+print(f"base 1,000,000 in float16 is {base:.0f}; the fastest speeds by power", (base**-share)[:3])
+
+# %% [markdown]
+# **Look:** at base 10,000 nothing overflows, at any of these precisions. In float32 both agree to
+# a millionth, and the power is the nearer one. exp has a point where the base itself has no number:
+# float16 ends at 65,504. Compute angles in float32 at least, and the choice is one of taste.
+#
+# ## Alternating or grouped?
+#
+# Sine and cosine alternate "so that neighbouring dimensions stay correlated", some tutorials say.
+# Code for Whisper and others writes all sines, then all cosines.
+
+# %%
+from course_utils.encodings.functional import shift_matrix
+
+codes = sinusoidal_table(torch.arange(512), 128)
+grouped = torch.cat([torch.arange(0, 128, 2), torch.arange(1, 128, 2)])  # sines, then cosines
+apart = codes[:, grouped]
+torch.testing.assert_close(apart @ apart.T, codes @ codes.T)
+shift = shift_matrix(3, 128)[grouped][:, grouped]  # the same matrix, its rows and columns moved
+torch.testing.assert_close(apart[:-3] @ shift.T, apart[3:], atol=1e-4, rtol=0)
+for name, table in {"alternating": codes, "grouped": apart}.items():
+    neighbours = torch.corrcoef(table.double().T).diagonal(1).abs().mean()
+    print(f"{name:11}: correlation of neighbouring columns, its size on average {neighbours:.2f}")
+
+# %% [markdown]
+# **Look:** dot products are the same, and so is the shift by one matrix. Neighbouring columns are
+# even *more* correlated when grouped: two sines of nearly one speed, where a sine and its cosine
+# differ by a quarter turn. A layer that multiplies by a learned matrix cannot tell the two orders
+# apart. Only code that mixes them can (lesson 05's layouts).
+
+# %% [markdown]
 # ## What it does to attention
 #
 # Back to the buffaloes of lesson 01, now 24 of them. The tokens are identical, so without
@@ -162,8 +287,6 @@ for width in (2, 128):
 # its own kind.
 
 # %%
-import math
-
 from course_lab.measures import diagonal_strength
 from course_lab.sentences import word_vectors
 from course_utils.attention import MultiHeadAttention
