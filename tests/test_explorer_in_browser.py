@@ -134,17 +134,13 @@ def test_the_sentence_is_spoken_once_the_slider_rests(page):
 
 def test_the_theme_of_jupyterlab_is_followed(page):
     root = explorer(page, "frequencies")
-    corner = """root => {
-        const context = root.querySelector("canvas").getContext("2d");
-        return [...context.getImageData(0, 0, 1, 1).data];
-    }"""
-    light = root.evaluate(corner)
+    light = root.evaluate(PICTURE)
     change = "theme => window.jupyterapp.commands.execute('apputils:change-theme', {theme})"
     for theme, expected in (("JupyterLab Dark", "dark"), ("JupyterLab Light", "light")):
         page.evaluate(change, theme)
         page.wait_for_selector(f".om[data-theme={expected}]", timeout=30 * SECONDS)
         screenshot(page, f"theme_{expected}")
-        assert (root.evaluate(corner) == light) == (expected == "light")
+        assert (root.evaluate(PICTURE) == light) == (expected == "light")
 
 
 def test_a_learners_profile_is_drawn_with_the_mouse(page):

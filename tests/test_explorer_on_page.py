@@ -140,9 +140,10 @@ def test_two_explorers_on_a_page_do_not_meet(mounted):
 def test_narrowing_the_page_moves_panels_below_each_other(mounted):
     page = mounted("frequencies")
     tops = "[...document.querySelectorAll('.om-panel')].map(box => box.getBoundingClientRect().top)"
-    assert len(set(page.evaluate(tops))) == 1
+    rows, panels = len(set(page.evaluate(tops))), len(page.evaluate(tops))
+    assert rows < panels
     page.set_viewport_size(PHONE)
-    page.wait_for_function(f"new Set({tops}).size === 3", timeout=10 * SECONDS)
+    page.wait_for_function(f"new Set({tops}).size > {rows}", timeout=10 * SECONDS)
 
 
 def test_keys_and_presses_on_an_explorer_do_not_reach_the_page(mounted):
