@@ -291,6 +291,28 @@ def facets(table: pd.DataFrame, column: str, *, height: float, aspect: float) ->
     return grid.set_titles("{col_name}")
 
 
+def shares(
+    ax: Axes, runs: Mapping[str, Tensor], lengths: tuple[str, str], *, guessing: float
+) -> None:
+    """A row of dots for each kind of run: how much each seed gets right at two lengths.
+
+    Dots are of the first length, hollow squares of the second; a line marks ``guessing``.
+
+    Args:
+        runs: name of a row → (seeds, 2), shares from 0 to 1. The first row stands at the top.
+        lengths: what the legend calls the two.
+    """
+    ax.axvline(guessing, color="0.6", linewidth=1)
+    ax.text(guessing, -0.6, "guessing", color="0.35", fontsize=9, ha="center", va="bottom")
+    for row, right in enumerate(runs.values()):
+        heights = row + torch.linspace(-0.2, 0.2, len(right))
+        first, second = lengths if row == 0 else ("", "")  # one entry each in the legend
+        ax.plot(right[:, 0], heights, "C0o", label=first)
+        ax.plot(right[:, 1], heights, "C1s", markerfacecolor="none", label=second)
+    ax.set(xlim=(0, 1.05), ylim=(len(runs) - 0.5, -0.5))
+    ax.set_yticks(range(len(runs)), list(runs))
+
+
 def strips(
     ax: Axes,
     rows: Mapping[str, Tensor],

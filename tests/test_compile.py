@@ -98,17 +98,17 @@ ANY_LENGTH = """
 names = sys.argv[1:]
 torch.set_num_threads(1)
 for name in names:
-    made, graphs = model(name, max_len=300), []
+    eager, graphs = model(name, max_len=300), []
 
     def backend(graph, inputs):
         graphs.append(graph)
         return graph.forward
 
-    anything = torch.compile(made, backend=backend, fullgraph=True, dynamic=True)
+    anything = torch.compile(eager, backend=backend, fullgraph=True, dynamic=True)
     with torch.no_grad():
         for count in (5, 9, 127, 128, 129, 300):
             words = ids(2, count)
-            assert gap(anything(words), made(words)) <= 1e-5, (name, count)
+            assert gap(anything(words), eager(words)) <= 1e-5, (name, count)
     assert len(graphs) == 1, name
     print(name)
 """

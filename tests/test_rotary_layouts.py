@@ -61,16 +61,16 @@ def test_a_bias_can_be_converted_like_a_weight():
 
 
 def test_keys_of_grouped_queries_are_converted_by_their_own_number_of_heads():
-    one, other = (
+    in_halves, interleaved = (
         MultiHeadAttention(32, 4, Rotary(32, 4, layout=layout), n_kv_heads=2).double()
         for layout in ("half", "interleaved")
     )
-    other.load_state_dict(one.state_dict())
+    interleaved.load_state_dict(in_halves.state_dict())
     x = random(2, 9, 32)
     for name, heads in (("W_q", 4), ("W_k", 2)):
-        weight = getattr(one, name).weight.data
+        weight = getattr(in_halves, name).weight.data
         converted = convert_layout(weight, heads, "half", "interleaved", d_head=8)
-        getattr(other, name).weight.data = converted
-    assert gap(one(x)[0], other(x)[0]) <= 1e-12
+        getattr(interleaved, name).weight.data = converted
+    assert gap(in_halves(x)[0], interleaved(x)[0]) <= 1e-12
     with pytest.raises(ValueError, match="n_heads must be 2 for 16 rows .* got 4; under grouped"):
-        convert_layout(one.W_k.weight.data, 4, "half", "interleaved", d_head=8)
+        convert_layout(in_halves.W_k.weight.data, 4, "half", "interleaved", d_head=8)

@@ -71,6 +71,7 @@ steps = {name: path.diff(dim=0).norm(dim=1) for name, path in paths.items()}  # 
 # The answer, and the three paths
 import matplotlib.pyplot as plt
 
+from course_lab import figures
 from course_utils import plots
 
 gru_steps = steps["a GRU, untrained"]
@@ -169,8 +170,8 @@ kinds = ("nothing", "GRU alone", "RoPE", "GRU, then attention")
 runs = {("the next token", 1): kinds, ("the token 12 back", -12): kinds[2:]}
 right = {
     (question, kind): torch.tensor([train(kind, offset, seed) for seed in range(3)])
-    for (question, offset), asked in runs.items()
-    for kind in asked
+    for (question, offset), compared in runs.items()
+    for kind in compared
 }  # (seeds, 2) each: in rows of 16, and of 64
 
 # %% tags=["plumbing"]
@@ -178,16 +179,10 @@ right = {
 hybrid = kinds[-1]
 guess.reveal(answers[1 if right["the next token", hybrid][:, 0].min() > 0.9 else 0])
 fig, ax = plt.subplots(figsize=(8.5, 3.4))
-ax.axvline(0.2, color="0.6", linewidth=1)
-ax.text(0.2, -0.6, "guessing", color="0.35", fontsize=9, ha="center", va="bottom")
-for row, shares in enumerate(right.values()):
-    heights = row + torch.linspace(-0.2, 0.2, 3)
-    labels = [None, None] if row else ["rows of 16, as in training", "rows of 64"]
-    ax.plot(shares[:, 0], heights, "C0o", label=labels[0])
-    ax.plot(shares[:, 1], heights, "C1s", markerfacecolor="none", label=labels[1])
+rows = {f"{question}: {kind}": shares for (question, kind), shares in right.items()}
+figures.shares(ax, rows, ("rows of 16, as in training", "rows of 64"), guessing=0.2)
 ax.axhline(3.5, color="0.8", linewidth=1)
-ax.set(xlabel="share of right answers", xlim=(0, 1.05), ylim=(5.5, -0.5))
-ax.set_yticks(range(6), [f"{question}: {kind}" for question, kind in right])
+ax.set_xlabel("share of right answers")
 fig.legend(loc="outside upper center", ncols=2)
 described = "; ".join(
     f"{question}, {kind}: {shares[:, 0].mean():.1f} and {shares[:, 1].mean():.1f}"
@@ -200,8 +195,8 @@ plots.show(
 )
 
 # %%
-for (question, _), asked in runs.items():
-    solved = [kind for kind in asked if right[question, kind][:, 0].min() > 0.95]
+for (question, _), compared in runs.items():
+    solved = [kind for kind in compared if right[question, kind][:, 0].min() > 0.95]
     print(f"{question}, rows of 16: above 0.95 in each seed: {', '.join(solved)}")
 
 # %% [markdown]

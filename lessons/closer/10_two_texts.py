@@ -138,23 +138,19 @@ right = {
 # The answer, and all runs
 import matplotlib.pyplot as plt
 
+from course_lab import figures
 from course_utils import plots
 
 solved = {way: [task for task in TASKS if right[way, task][:, 0].min() > 0.95] for way in ways}
 answers = {3: learned[0], 2: learned[1], 1: learned[2]}
 guess.reveal(answers[len(solved["door 2: RoPE, both from 0"])])
 fig, ax = plt.subplots(figsize=(8.5, 4))
-for row, shares in enumerate(right.values()):
-    heights = row + torch.linspace(-0.2, 0.2, 3)
-    labels = [None, None] if row else ["texts of 12, as in training", "texts of 24"]
-    ax.plot(shares[:, 0], heights, "C0o", label=labels[0])
-    ax.plot(shares[:, 1], heights, "C1s", markerfacecolor="none", label=labels[1])
+rows = {f"{way}: {task}": shares for (way, task), shares in right.items()}
+lengths = ("texts of 12, as in training", "texts of 24")
+figures.shares(ax, rows, lengths, guessing=1 / SYMBOLS)
 for border in (2.5, 5.5):
     ax.axhline(border, color="0.8", linewidth=1)
-ax.axvline(1 / SYMBOLS, color="0.6", linewidth=1)
-ax.text(1 / SYMBOLS, -0.7, "guessing", color="0.35", fontsize=9, ha="center", va="bottom")
-ax.set(xlabel="share of right outputs", xlim=(0, 1.05), ylim=(8.5, -0.6))
-ax.set_yticks(range(9), [f"{way}: {task}" for way, task in right])
+ax.set_xlabel("share of right outputs")
 fig.legend(loc="outside upper center", ncols=2)
 described = "; ".join(
     f"{way}, {task}: {shares[:, 0].mean():.1f} and {shares[:, 1].mean():.1f}"
@@ -488,17 +484,19 @@ myths.settle(
     f"less that of sinusoids: {change(trained, waves, turning)} nats. At 32 times the length that "
     f"of sinusoids changes by {change(trained, waves, long_waves)}.",
 )
-made = {
+n_bytes = {
     n: {name: cost(name, n)["extra_bytes"] for name in ("rope", "alibi")}
     for n in (64, 256, 1024, 2048)
 }
 myths.settle(
     "C63",
-    {f"{n} words": counted["alibi"] < counted["rope"] for n, counted in made.items()},
+    {f"{n} words": counted["alibi"] < counted["rope"] for n, counted in n_bytes.items()},
     "ALiBi's bytes over RoPE's: "
-    + ", ".join(f"{counted['alibi'] / counted['rope']:.2f} at {n}" for n, counted in made.items())
+    + ", ".join(
+        f"{counted['alibi'] / counted['rope']:.2f} at {n}" for n, counted in n_bytes.items()
+    )
     + ". As a matrix for all pairs, without blocks: "
-    + ", ".join(f"{4 * 4 * n * n / counted['rope']:.1f} at {n}" for n, counted in made.items())
+    + ", ".join(f"{4 * 4 * n * n / counted['rope']:.1f} at {n}" for n, counted in n_bytes.items())
     + ". A kernel that computes the bias itself, as FlashAttention since 2.4, makes none.",
 )
 
