@@ -18,7 +18,9 @@ from course_experiments import (
     checkpoints,
     extrapolation,
     larger_runs,
+    mixed_layers,
     published_model,
+    streams,
     stretching_runs,
     task_lengths,
 )
@@ -90,6 +92,20 @@ EXPERIMENTS = {
         "the same for FIRE, its L₀ started at a quarter of the trained length.",
         extrapolation.fire_jobs,
         encodings=["fire"],
+    ),
+    "extrapolation-mixed": Experiment(
+        "the same for a mixed model: RoPE in three layers of four, no position in the fourth.",
+        extrapolation.jobs,
+        encodings=[mixed_layers.NAME],
+        seeds=(0, 1, 2, 3, 4),
+    ),
+    "streams": Experiment(
+        "train four of these models, read a stream with a cache that forgets, or keeps the start.",
+        streams.jobs,
+        encodings=streams.ENCODINGS,
+        seeds=(0, 1, 2, 3, 4),
+        lengths=(streams.STREAM,),
+        across="first",
     ),
     "learning-rates": Experiment(
         "the same models at the trained length only, trained with several learning rates.",

@@ -12,10 +12,12 @@ from typing import Any
 
 import torch
 
+from course_experiments import mixed_layers
 from course_experiments.kept_weights import TrainingJob, Weights, packed, unpack, weights_bytes
 from course_experiments.run_keys import columns, conditions, digest, key, run_device, training_key
 from course_experiments.sweep import Job
 from course_utils import validation
+from course_utils.encodings import register
 from course_utils.encodings.learned import Table
 from course_utils.measures import trained_models
 from course_utils.measures.trained_models import sliding_loss
@@ -31,6 +33,8 @@ WINDOW_BLOCKS = 3
 POSITION_BLOCKS = 6
 
 Row = dict[str, Any]
+
+register(mixed_layers.NAME, mixed_layers.rope_mixed)  # here, since workers import this module
 
 
 def jobs(
@@ -100,24 +104,10 @@ def measured(
 ) -> tuple[dict[str, list[Row]], Weights]:
     """The tables of :func:`run`, and the weights: those passed, or new ones after a training."""
     check(corpus, lengths)
-    device = run_device()
     corpus_text = text.split(text.from_bytes(corpus))
-    if weights is None:
-        started = time.perf_counter()
-        model = train_on_text(recipe, corpus_text, device, bar=bar, **changes)
-        seconds = time.perf_counter() - started
-        training_columns: Row = {
-            "parameters": sum(parameter.numel() for parameter in model.parameters()),
-            "train_seconds": round(seconds, 1),
-            "bytes_per_second": round(recipe.steps * recipe.batch * recipe.length / seconds),
-            **conditions(corpus, device),
-        }
-        weights = packed(model, training_columns)
-    else:
-        model = build(recipe, **changes).to(device).eval()
-        training_columns = unpack(weights, model)
+    model, weights, training_columns = trained(weights, recipe, corpus, bar=bar, **changes)
+    held_out = corpus_text.held_out.to(model.embedding.weight.device)
     about: Row = {**columns(recipe, model), **changes}
-    held_out = corpus_text.held_out.to(device)
     in_windows = text.spread(held_out, WINDOW_BLOCKS)
     losses = []
     for reading, reader in readings(recipe, model).items():
@@ -130,6 +120,30 @@ def measured(
     in_pieces = text.spread(held_out, POSITION_BLOCKS)
     positions = by_position(about, model, in_pieces, max(lengths))
     return {"losses": losses, "positions": positions}, weights
+
+
+def trained(
+    weights: Weights | None, recipe: Recipe, corpus: bytes, *, bar: bool, **changes: Any
+) -> tuple[TinyTransformer, Weights, Row]:
+    """A model of the recipe, with the weights passed or trained now; its weights; columns.
+
+    The columns say what it was trained with.
+    """
+    device = run_device()
+    if weights is not None:
+        model = build(recipe, **changes).to(device).eval()
+        return model, weights, unpack(weights, model)
+    started = time.perf_counter()
+    corpus_text = text.split(text.from_bytes(corpus))
+    model = train_on_text(recipe, corpus_text, device, bar=bar, **changes)
+    seconds = time.perf_counter() - started
+    training_columns: Row = {
+        "parameters": sum(parameter.numel() for parameter in model.parameters()),
+        "train_seconds": round(seconds, 1),
+        "bytes_per_second": round(recipe.steps * recipe.batch * recipe.length / seconds),
+        **conditions(corpus, device),
+    }
+    return model, packed(model, training_columns), training_columns
 
 
 def readings(recipe: Recipe, model: TinyTransformer) -> dict[str, TinyTransformer]:

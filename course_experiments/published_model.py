@@ -1,10 +1,11 @@
 """What a published language model does when position is changed in it; nothing is trained.
 
-SmolLM2-135M reads a text from eight places spread over it, one a seed. Five tables: ``positions``,
+SmolLM2-135M reads a text from eight places spread over it, one a seed. Six tables: ``positions``,
 its loss when positions or frequencies are not those of its training; ``pairs``, what each pair of
 features that RoPE turns contributes to a head's scores; ``entropy``, how its heads spread their
 attention as the text grows; ``lengths``, its loss past its context, by each way to stretch RoPE;
-``needles``, what it then knows of numbers that stand in the text.
+``needles``, what it then knows of numbers that stand in the text; ``streams``, its loss when
+it sees the last tokens only, with the first few or without.
 """
 
 import functools
@@ -12,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from course_experiments import plugins, published_tables
+from course_experiments import plugins, published_tables, streams
 from course_experiments.published_changes import CHANGES, STRETCHES
 from course_experiments.published_needles import SHORTEST, haystack
 from course_experiments.published_tables import Row
@@ -45,6 +46,7 @@ TABLES = {
     "positions": Table(published_tables.positions, CHANGES, {512: range(PLACES)}),
     "pairs": Table(published_tables.pairs, [AS_TRAINED], {512: (0, 3, 6)}),
     "entropy": Table(published_tables.spread, [AS_TRAINED], {8192: (0, 3, 6)}),
+    "streams": Table(streams.published, streams.PUBLISHED_WAYS, {2048: (0, 3, 6)}),
     "needles": Table(haystack, STRETCHES, {12_288: (1, 3, 5, 6)}, SHORTEST),
     "lengths": Table(published_tables.lengths, STRETCHES, {12_288: (1, 3, 5, 6), 16_384: (3,)}),
 }

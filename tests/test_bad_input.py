@@ -175,6 +175,7 @@ BAD = [
     (lambda: MultiHeadAttention(8, 2, n_kv_heads=3), ValueError, "n_kv_heads", "valid: 1, 2"),
     (lambda: FixedCache(0), ValueError, "capacity", "got 0"),
     (lambda: KVCache().keep_last(0), ValueError, "n", "got 0"),
+    (lambda: KVCache().keep_last(1, first=-1), ValueError, "first", "got -1"),
     (lambda: MultiHeadAttention(8, 2, log_n=1), ValueError, "log_n", "got 1"),
     (lambda: MultiHeadAttention(8, 2, log_n=64.0), TypeError, "log_n", "float 64.0"),
     (lambda: attend(causal=True, cache=[]), TypeError, "cache", "list []"),

@@ -282,6 +282,24 @@ def test_a_cache_may_keep_the_last_tokens_only(capacity, name):
         assert (out - expected).abs().max() <= tolerance
 
 
+@pytest.mark.parametrize("capacity", [None, 9], ids=["growing", "fixed"])
+@pytest.mark.parametrize("name", ["rope", "alibi", "none", "t5"])
+@torch.no_grad()
+def test_a_cache_may_keep_the_first_tokens_beside_the_last(capacity, name):
+    """Each stays at its position, as in the same tokens read at once."""
+    layer = attention((name, {}))
+    x, first, last = torch.randn(2, 9, 16), 2, 3
+    cache = KVCache() if capacity is None else FixedCache(capacity)
+    for at in range(9):
+        out = layer(x[:, at : at + 1], cache=cache)[0]
+        row = torch.arange(at + 1)
+        row = row[(row < first) | (row >= at - last)]
+        expected = layer(x[:, row], row)[0][:, -1:]
+        assert (out - expected).abs().max() <= tolerance
+        cache.keep_last(last, first=first)
+        assert len(cache) == min(at + 1, first + last)
+
+
 @torch.no_grad()
 def test_a_cache_of_fixed_capacity_refuses_what_it_has_no_room_for_and_stays_as_it_was():
     layer, cache = attention(("rope", {})), FixedCache(4)

@@ -89,13 +89,19 @@ class KVCache:
         if self.visible is not None:
             self.visible = self.visible[index]
 
-    def keep_last(self, n: int) -> None:
-        """Forget all but the last n tokens of each text; what follows counts on as before."""
-        validation.integer("n", n)
-        if self.keys is not None and self.values is not None and self.positions is not None:
-            self.keys, self.values = self.keys[:, :, -n:], self.values[:, :, -n:]
-            self.positions = self.positions[..., -n:]
-            self.visible = None if self.visible is None else self.visible[:, -n:]
+    def keep_last(self, n: int, first: int = 0) -> None:
+        """Forget all but the last n tokens of each text; what follows counts on as before.
+
+        The ``first`` tokens stay too, at their positions: Xiao et al. 2023 (arXiv 2309.17453,
+        section 3.2) keep four, the attention sinks, so that a window can slide.
+        """
+        kept = validation.integer("n", n) + validation.integer("first", first, minimum=0)
+        if self.keys is None or self.values is None or self.positions is None or kept >= len(self):
+            return
+        self.keys, self.values = _ends(self.keys, first, n, 2), _ends(self.values, first, n, 2)
+        self.positions = _ends(self.positions, first, n, -1)
+        self.visible = None if self.visible is None else _ends(self.visible, first, n, 1)
+        self.consecutive = self.consecutive and first == 0
 
     def _visible_keys(self, x: Tensor, attention_mask: Tensor | None) -> Tensor | None:
         """Which keys may be seen, (batch, keys), those read before and the new ones."""
@@ -190,16 +196,21 @@ class FixedCache(KVCache):
         self.visible = F.pad(visible, (0, room))
         self.filled = torch.tensor(at.k_len, device=k.device)
 
-    def keep_last(self, n: int) -> None:
-        """Forget all but the last n tokens of each text; what follows counts on as before."""
-        count, used = validation.integer("n", n), len(self)
-        if self.filled is None or self.visible is None or count >= used:
+    def keep_last(self, n: int, first: int = 0) -> None:
+        """Forget all but the last n tokens of each text; what follows counts on as before.
+
+        ``first`` as for :class:`KVCache`.
+        """
+        kept = validation.integer("n", n) + validation.integer("first", first, minimum=0)
+        used = len(self)
+        if self.filled is None or self.visible is None or kept >= used:
             return
-        for name, axis in (("keys", 2), ("values", 2), ("positions", 1), ("visible", 1)):
-            setattr(self, name, getattr(self, name).roll(count - used, axis))
         slots = torch.arange(self.capacity, device=self.filled.device)
-        self.visible = self.visible & (slots < count)
-        self.filled = torch.full_like(self.filled, count)
+        order = torch.cat([slots[:first], slots[used - n :], slots[first : used - n]])
+        for name, axis in (("keys", 2), ("values", 2), ("positions", 1), ("visible", 1)):
+            setattr(self, name, getattr(self, name).index_select(axis, order))
+        self.visible = self.visible & (slots < kept)
+        self.filled = torch.full_like(self.filled, kept)
 
     def _slots(self, count: int, device: torch.device) -> Tensor:
         """Where the next tokens go."""
@@ -289,6 +300,13 @@ def document_mask(documents: Int[Tensor, "batch seq"]) -> Bool[Tensor, "batch se
     """
     validation.tensor("documents", documents, "(batch, seq)", ndim=2)
     return documents[:, :, None] == documents[:, None, :]
+
+
+def _ends(held: Tensor, first: int, last: int, axis: int) -> Tensor:
+    """The first and the last entries along an axis."""
+    size = held.shape[axis]
+    end = held.narrow(axis, size - last, last)
+    return torch.cat([held.narrow(axis, 0, first), end], axis) if first else end
 
 
 def layer_caches(cache: Sequence[KVCache] | None, layers: int) -> Sequence[KVCache | None]:

@@ -126,11 +126,17 @@ class SmolLM2(Published):
 
     @torch.no_grad()
     def loss(
-        self, tokens: Tokens, positions: Positions | None = None
+        self,
+        tokens: Tokens,
+        positions: Positions | None = None,
+        attention_mask: Mask | None = None,
     ) -> Float[Tensor, "batch seq_less_1"]:
-        """Cross-entropy of each token but the first, given those before it, in nats."""
+        """Cross-entropy of each token but the first, given those before it, in nats.
+
+        The mask is as in :meth:`forward`.
+        """
         targets = tokens[:, 1:].long()
-        x, _ = self.hidden_and_weights(tokens, positions, need_weights=False)
+        x = self.hidden(tokens, positions, attention_mask=attention_mask)
         vectors = x[:, :-1].flatten(0, 1).split(TOKENS_AT_ONCE)
         pieces = zip(vectors, targets.flatten().split(TOKENS_AT_ONCE), strict=True)
         losses = [
