@@ -100,7 +100,7 @@ EXPERIMENTS = {
         seeds=(0, 1, 2, 3, 4),
     ),
     "streams": Experiment(
-        "train four of these models, read a stream with a cache that forgets, or keeps the start.",
+        "train three of these models, read a stream with a cache that forgets, or keeps the start.",
         streams.jobs,
         encodings=streams.ENCODINGS,
         seeds=(0, 1, 2, 3, 4),

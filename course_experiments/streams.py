@@ -14,7 +14,7 @@ The same is measured of SmolLM2 with 256 tokens in sight, by a mask, which hides
 
 from collections.abc import Iterable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import torch
 from jaxtyping import Float
@@ -30,13 +30,13 @@ from course_utils.encodings import Places, PositionalEncoding
 from course_utils.measures import trained_models
 from course_utils.models import TinyTransformer
 from course_utils.models.training import Recipe
-from course_utils.models.transformer import Tokens
+from course_utils.models.transformer import Block, Tokens
 from course_utils.pretrained import SmolLM2
 from course_utils.results import AS_TRAINED
 from course_utils.texts import text
 from course_utils.texts.tasks import IGNORED_TARGET, Examples
 
-ENCODINGS = ("none", "rope", "alibi", mixed_layers.NAME)
+ENCODINGS = ("rope", "alibi", mixed_layers.NAME)
 SINKS = 4  # bytes or tokens kept at the start, as many as Xiao et al. keep
 STREAM = 1024  # bytes of each text that are read
 BIN = 64  # bytes that one row covers
@@ -99,12 +99,12 @@ def stream_losses(
     stand right before the window, for encodings whose turns add up, as RoPE's.
     """
     texts = texts.to(model.embedding.weight.device)
-    caches = model.new_cache()
+    caches, blocks = model.new_cache(), cast("Iterable[Block]", model.blocks)
     losses = []
     for p in range(texts.shape[1] - 1):
         logits = model(texts[:, p : p + 1], torch.tensor([p]), caches)[:, 0]
         losses.append(F.cross_entropy(logits, texts[:, p + 1].long(), reduction="none"))
-        for cache, block in zip(caches, model.blocks, strict=True):
+        for cache, block in zip(caches, blocks, strict=True):
             full = len(cache) == sight
             cache.keep_last(sight - 1 - sinks, first=sinks)
             if moved and full:

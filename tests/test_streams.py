@@ -1,5 +1,7 @@
 """A stream read with a cache that forgets, and the mixed model that reads one."""
 
+from typing import Any
+
 import pytest
 import torch
 from torch.nn import functional as F
@@ -86,7 +88,8 @@ def test_a_stream_gives_a_row_for_each_way_and_64_bytes():
 
 def test_every_fourth_layer_of_the_mixed_model_has_no_position():
     recipe = Recipe(mixed_layers.NAME, d_model=16, n_layers=8, n_heads=2)
-    kinds = [type(block.attention.encoding) for block in build(recipe).blocks]
+    blocks: Any = build(recipe).blocks
+    kinds = [type(block.attention.encoding) for block in blocks]
     assert kinds == [Rotary, Rotary, Rotary, NoEncoding] * 2
 
 
