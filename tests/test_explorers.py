@@ -201,8 +201,8 @@ SENTENCES: dict[str, list[tuple[dict[str, Any], str]]] = {
         ({"factor": 0.0}, "Entropy 1.79 of at most 1.79 nats; largest weight 0.17"),
     ],
     "turned_pair": [
-        ({"m": 0, "n": 0}, "m − n = 0, q·k = 0.160"),
-        ({"m": 3, "n": 9}, "m − n = −6"),
+        ({"p": 0, "r": 0}, "p − r = 0, q·k = 0.160"),
+        ({"p": 3, "r": 9}, "p − r = −6"),
     ],
     "xray": [
         ({"place": 0}, "Layer 16, head 0: distance alone explains 92 %"),

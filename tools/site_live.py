@@ -45,7 +45,7 @@ class Place:
 
 
 PLACES = {
-    "05_rope": Place("pairs_off", "**The X-ray.** Softmax sees"),
+    "05_rope": Place("pairs_off", "## Exercises"),
     "08_stretching_rope": Place("stretch", "## A short fine-tuning"),
 }
 

@@ -1,4 +1,4 @@
-"""Checks for lesson 05: keys of a cache moved together, and the layout of an unknown RoPE."""
+"""Checks for lesson 05: RoPE, keys of a cache moved together, the layout of an unknown RoPE."""
 
 from __future__ import annotations
 
@@ -9,12 +9,167 @@ import torch
 from torch import Tensor
 
 from course_lab.checks.core import Check, Mistake, randn
+from course_lab.checks.rules import Without
 from course_utils.encodings.functional import apply_rope, rope_angles, rope_frequencies
+from course_utils.encodings.rope import Rotary, rotate_pairs
 
 
 def _turn(x: Tensor, steps: Tensor, base: float, layout: str = "interleaved") -> Tensor:
     """Turn (…, n, d) by so many positions, (n,)."""
     return apply_rope(x, rope_angles(steps, rope_frequencies(x.shape[-1], base)), layout)
+
+
+def _with_speeds(exponents: Callable[[int], Tensor]) -> Callable[[Tensor, Tensor, float], Tensor]:
+    """Return an answer whose pairs have the speeds base ** exponents(d), (d / 2,)."""
+
+    def answer(x: Tensor, positions: Tensor, base: float) -> Tensor:
+        return apply_rope(x, rope_angles(positions, base ** exponents(x.shape[-1])))
+
+    return answer
+
+
+def _with_parts(
+    parts: Callable[[Tensor, Tensor, Tensor, Tensor], tuple[Tensor, Tensor]],
+) -> Callable[[Tensor, Tensor, float], Tensor]:
+    """Return an answer that makes both new features of each pair from a, b, cos and sin."""
+
+    def answer(x: Tensor, positions: Tensor, base: float) -> Tensor:
+        angles = rope_angles(positions, rope_frequencies(x.shape[-1], base))
+        a, b = x[..., 0::2].double(), x[..., 1::2].double()
+        turned = parts(a, b, angles.cos(), angles.sin())
+        return torch.stack(turned, dim=-1).flatten(-2).to(x.dtype)
+
+    return answer
+
+
+def _written_out(x: Tensor, positions: Tensor, base: float) -> Tensor:
+    """Turn without the library's functions, which the exercise forbids."""
+    d = x.shape[-1]
+    angles = positions[:, None] * base ** (-_even(d) / d)
+    cos, sin = angles.cos(), angles.sin()
+    a, b = x[..., 0::2].double(), x[..., 1::2].double()
+    turned = torch.stack([a * cos - b * sin, a * sin + b * cos], dim=-1)
+    return turned.flatten(-2).to(x.dtype)
+
+
+def _overwriting(a: Tensor, b: Tensor, cos: Tensor, sin: Tensor) -> tuple[Tensor, Tensor]:
+    first = a * cos - b * sin
+    return first, first * sin + b * cos
+
+
+def _firsts_before_seconds(x: Tensor, positions: Tensor, base: float) -> Tensor:
+    turned = _turn(x, positions, base)
+    return torch.cat([turned[..., 0::2], turned[..., 1::2]], dim=-1)
+
+
+def _angles_of_halves(x: Tensor, positions: Tensor, base: float) -> Tensor:
+    """Turn neighbours with cos and sin repeated as halves need them."""
+    angles = rope_angles(positions, rope_frequencies(x.shape[-1], base)).repeat(1, 2)
+    a, b = x[..., 0::2], x[..., 1::2]
+    quarter = torch.stack([-b, a], dim=-1).flatten(-2)
+    return (x * angles.cos() + quarter * angles.sin()).to(x.dtype)
+
+
+def _one_speed(d: int) -> Tensor:
+    return torch.zeros(d // 2, dtype=torch.float64)
+
+
+def _even(d: int) -> Tensor:
+    return torch.arange(0, d, 2, dtype=torch.float64)
+
+
+check_rope = Check(
+    "rope_from_scratch",
+    _written_out,
+    cases=[
+        (randn(5, 2), torch.arange(5), 10_000.0),
+        (randn(6, 8, seed=1), torch.arange(6), 10_000.0),
+        (randn(2, 4, 12, 16, seed=2), torch.arange(12) + 30, 500.0),
+        (randn(3, 7, 64, seed=3), torch.tensor([0, 1, 2, 9, 40, 41, 250]), 100_000.0),
+        (randn(1, 4, seed=4), torch.tensor([3]), 100.0),
+        (randn(4, 6, seed=5), torch.tensor([3, 1, 0, 2]), 10_000.0),
+    ],
+    mistakes=[
+        Mistake(
+            "every pair turns the wrong way round",
+            "Where does (1, 0) go after a quarter of a turn: to (0, 1) or to (0, −1)?",
+            lambda x, positions, base: _turn(x, -positions, base),
+        ),
+        Mistake(
+            "feature m is paired with m + d/2",
+            "Which two features are pair 0 here?",
+            lambda x, positions, base: _turn(x, positions, base, "half"),
+        ),
+        Mistake(
+            "the base is not used",
+            "How fast do the pairs turn when the base is 100?",
+            lambda x, positions, base: _turn(x, positions, 10_000.0),
+        ),
+        Mistake(
+            "the positions are not used",
+            "The text may begin at 30, or be out of order. Which rows have position 3?",
+            lambda x, positions, base: _turn(x, torch.arange(x.shape[-2]), base),
+        ),
+        Mistake(
+            "the slowest pair is too fast",
+            "At d = 4 pair 1 turns by 1/√base a position. What does your code say?",
+            _with_speeds(lambda d: -_even(d) / 2 / d),
+        ),
+        Mistake(
+            "the slowest pair is too slow",
+            "At d = 4 pair 1 turns by 1/√base a position. What does your code say?",
+            _with_speeds(lambda d: -2 * _even(d) / d),
+        ),
+        Mistake(
+            "later pairs turn faster",
+            "Is the exponent of the base above or below 0?",
+            _with_speeds(lambda d: _even(d) / d),
+        ),
+        Mistake(
+            "all pairs turn at one speed",
+            "What is θ of pair 0, and what of pair 1?",
+            _with_speeds(_one_speed),
+        ),
+        Mistake(
+            "lengths change",
+            "Which of the four terms has a minus?",
+            _with_parts(lambda a, b, cos, sin: (a * cos + b * sin, a * sin + b * cos)),
+        ),
+        Mistake(
+            "a is overwritten before b is made from it",
+            "Which a does the second feature need: the one before the turn, or after?",
+            _with_parts(_overwriting),
+        ),
+        Mistake(
+            "cos and sin change places",
+            "At position 0 nothing turns. What are cos 0 and sin 0?",
+            _with_parts(lambda a, b, cos, sin: (a * sin - b * cos, a * cos + b * sin)),
+        ),
+        Mistake(
+            "the pairs are right and come out in another order",
+            "Where in the row did pair 0 stand before, and where does it stand now?",
+            _firsts_before_seconds,
+        ),
+        Mistake(
+            "the angles are in the order of halves, and the pairs are neighbours",
+            "Features 0 and 1 are one pair. Do they get one angle?",
+            _angles_of_halves,
+        ),
+        Mistake(
+            "nothing has turned",
+            "What does the row at position 1 look like after its turn?",
+            lambda x, positions, base: x.clone(),
+        ),
+    ],
+    hints=(
+        "Begin with the angles: a row for each position, a column for each pair.",
+        "x[..., 0::2] has the first feature of each pair, x[..., 1::2] the second. What are both "
+        "after the turn?",
+        "angles = positions[:, None] * base ** (-torch.arange(0, d, 2) / d). Make both new "
+        "features, then torch.stack(…, dim=-1).flatten(-2) puts them side by side again.",
+    ),
+    rules=[Without((apply_rope, rotate_pairs, Rotary.rotate))],
+)
 
 
 def _new_positions(kept: Tensor) -> Tensor:

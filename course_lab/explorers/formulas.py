@@ -33,11 +33,11 @@ previous_token = Explorer(
 turned_pair = Explorer(
     "turned_pair",
     "one pair of numbers that RoPE turns",
-    "A query and a key as arrows, before and after they turn with their positions m and n by θ "
+    "A query and a key as arrows, before and after they turn with their positions p and r by θ "
     "radians a position, and their product at all places.",
     {
-        "m": Slider(0, 40, 12, label="m (query)"),
-        "n": Slider(0, 40, 9, label="n (key)"),
+        "p": Slider(0, 40, 12, label="p (query)"),
+        "r": Slider(0, 40, 9, label="r (key)"),
         "theta": Slider(0.05, 1.5, 0.3, step=0.05, label="θ"),
     },
 )
@@ -70,7 +70,7 @@ profile = Explorer(
                 "my own",
             )
         ),
-        "d_head": Slider(4, 64, 32, step=2, label="head width"),
+        "d_head": Slider(4, 64, 64, step=2, label="head width"),
         "base": LARGER_BASE,
         "price": Slider(0.001, 10, 0.1, ratio=True, label="price of size"),
         "distance": Slider(0, 64, 12, step=4, label="point at"),

@@ -10,7 +10,8 @@
 # # 05 · RoPE: a closer look
 #
 # For those who build with it: what goes wrong in code, in precision, in caches and on images, and
-# more of the real model. It builds on [lesson 05](../05_rope.ipynb). Each section stands alone.
+# what it does to a real model. It builds on [lesson 05](../05_rope.ipynb). Each section stands
+# alone.
 #
 # **Time:** {minutes}.
 
@@ -34,15 +35,6 @@ def turned(x, places, base=10_000.0):
     """Queries or keys (…, seq, d), turned."""
     return apply_rope(x, rope_angles(places, rope_frequencies(x.shape[-1], base)))
 
-
-# %% [markdown]
-# ## One pair, by hand
-#
-# Keep $m - n$ and move both. Then find a $\theta$ where $m - n = 6$ scores about as much as
-# $m - n = 0$. What is wrong with such a $\theta$, if it is the only one?
-
-# %%
-explorers.turned_pair()
 
 # %% [markdown]
 # ## Exact on paper, and in arithmetic
@@ -330,6 +322,66 @@ guess.reveal(levels[0 if lost <= 0.05 else 1 if lost < gain / 2 else 2])
 # the rows of $W_q$ and $W_k$ in each head repairs it: the score is a sum over pairs, and a sum does
 # not mind where its pairs stand. $W_v$ and $W_o$ stay, as nothing turns there.
 #
+# ## Turning a part
+#
+# GPT-NeoX-20B turns a quarter of each head, and GPT-J 64 features of 256. That is two lines:
+
+
+# %%
+def partly_turned(x, places, width):
+    return torch.cat([turned(x[..., :width], places), x[..., width:]], dim=-1)
+
+
+heads = torch.randn(4, 64, 64)  # (heads, seq, d)
+quarter = create("rope", d_model=256, n_heads=4, fraction=0.25)
+expected = quarter.rotate(heads[None], heads[None], Places(places))[0][0]
+print("two lines = the reference:", torch.allclose(partly_turned(heads, places, 16), expected))
+
+# %% [markdown]
+# Which speeds are left? Not the fast ones: the pairs that turn spread over the whole range, as in a
+# head of width 16. Barbero et al. (2024) cut otherwise: their p-RoPE keeps all speeds but the
+# slowest, which stand still.
+
+# %% tags=["plumbing"]
+# Speeds of three ways
+kinds = {
+    "all of 64 features": rope_frequencies(64),
+    "a quarter, as in GPT-NeoX": rope_frequencies(16),
+    "p-RoPE, p = 0.75": rope_frequencies(64)[:24],
+}
+fig, ax = plt.subplots(figsize=(8, 2.2))
+for row, kept in enumerate(kinds.values()):
+    ax.plot(2 * torch.pi / kept, torch.full_like(kept, -row), "o", color=f"C{row}", markersize=4)
+ax.set(xscale="log", xlabel="tokens a turn", title="pairs that turn, in a head of 64 features")
+ax.set_yticks([0, -1, -2], list(kinds))
+ax.set_ylim(-2.6, 0.6)
+counts = ", ".join(f"{kind}: {len(kept)}" for kind, kept in kinds.items())
+plots.show(
+    fig,
+    f"Three rows of dots on a logarithmic axis, one dot a pair that turns. {counts}. The quarter's "
+    "dots span nearly the range of all, with wide gaps; p-RoPE's stop before the slowest.",
+)
+
+# %% [markdown]
+# **Look:** both leave features that hold content and never turn. Khan et al. (2026, arXiv
+# 2603.11611) trained with fractions down to nothing: about a tenth of the features turned gave a
+# loss comparable to all.
+#
+# ## Before attention
+#
+# RoPE is done when attention begins. So PyTorch's fused attention, which never stores all scores,
+# needs to know nothing of it:
+
+# %%
+from torch.nn.functional import scaled_dot_product_attention as fused
+
+q, k, v = torch.randn(3, 1, 4, 64, 32)  # (batch, heads, seq, d_head)
+q, k = turned(q, places), turned(k, places)
+later = torch.ones(64, 64, dtype=torch.bool).triu(1)
+by_hand = (q @ k.mT / 32**0.5).masked_fill(later, -torch.inf).softmax(-1) @ v
+print("fused = by hand:", torch.allclose(fused(q, k, v, is_causal=True), by_hand, atol=1e-5))
+
+# %% [markdown]
 # ## Token by token
 #
 # A model that writes reads one token at a time, and keeps the keys it has (a *KV cache*). A key's
@@ -526,76 +578,6 @@ if model:
 # that turned such files back once left rows in a wrong order (huggingface/transformers, pull
 # request 31788). Rough angles do harm before position 1,024. A published fix takes float32 (pull
 # request 29285).
-#
-# ## The X-ray once more
-#
-# Lesson 05's X-ray took three pieces of one text. Here are others, and two measures: how alike the
-# shares are to the shipped ones, and how far *mean* query and *mean* key foretell a head's mean
-# score by distance.
-
-# %%
-story = """The old man who kept the shop on the corner had seen many such days. He opened the door,
-swept the step, and looked up the street towards the river. "They will not come today," he said to
-the dog. The dog said nothing. By noon the snow had begun to fall, first in small hard grains and
-then in large soft flakes that hid the houses one by one. A boy ran past with a letter in his hand.
-He did not stop. Later the old man would remember the boy and the letter, and would ask himself
-whether he should have called out to him, but at the time he only thought that the boy had no coat.
-In the evening his daughter came with bread and soup. She asked him about the boy, since everybody
-in the town was now asking about the boy. He had carried the letter to the mill, and after that
-nobody had seen him. The miller said that he had given him a coin and sent him home."""
-
-# %% tags=["pretrained"]
-from course_utils.pretrained.ablation import RecordingRotary
-
-real_speeds = rope_frequencies(64, 100_000)
-
-
-def recorded(ids):
-    """Queries and keys of all layers before they turn: two of (270, seq, 64)."""
-    notes = RecordingRotary(576, 9, base=100_000)
-    notes.recorded = []
-    model.with_encoding(notes).loss(ids)
-    return [torch.cat(layers) for layers in zip(*notes.recorded, strict=True)]
-
-
-# %% tags=["pretrained"]
-def foretold(q, k, longest=48):
-    """Correlation, over distances, of mean scores with the series of mean query and mean key."""
-    n = q.shape[1]
-    scores = turned(q, torch.arange(n), 100_000) @ turned(k, torch.arange(n), 100_000).mT
-    rows = scores[:, longest:, 1:]  # queries that see all these distances, keys but the first
-    measured = torch.stack(
-        [rows.diagonal(longest - 1 - back, 1, 2).mean(1) for back in range(longest)]
-    )
-    angles = rope_angles(torch.arange(longest, device=q.device), real_speeds)
-    z = measures.mean_products(q, k)[:, None]
-    series = (z * torch.polar(torch.ones_like(angles), angles)).real.sum(-1)  # (270, longest)
-    profiles = torch.stack([measured.T, series.float()])
-    profiles = profiles - profiles.mean(-1, keepdim=True)
-    return profiles.prod(0).sum(-1) / profiles.norm(dim=-1).prod(0)
-
-
-# %% tags=["pretrained"]
-if model:
-    table = explorers.xray_table().sort_values(["layer", "head"])
-    parts = (table.filter(like=part).to_numpy() for part in ("position", "content"))
-    shipped = [torch.tensor(part, device=device).flatten() for part in parts]
-    pieces = {"its start": page[:900], "its end": page[-900:], "a story": story}
-    for name, piece in pieces.items():
-        q, k = recorded(model.encode(piece)[:, :160])
-        pairs = zip(measures.pair_shares(q, k, real_speeds), shipped, strict=True)
-        alike = [torch.corrcoef(torch.stack([new.flatten(), old]))[0, 1] for new, old in pairs]
-        count = int((foretold(q, k) > 0.9).sum())
-        print(f"{name:9}: alike {alike[0]:.1f} where, {alike[1]:.1f} what; foretold {count} of 270")
-
-# %% [markdown]
-# **Look:** on other texts the pairs do much the same. (These pieces are shorter than those of
-# lesson 05: slow waves look flat in them.) And in some seven of ten heads, mean query and mean key
-# alone, 32 numbers, say what the head thinks of each distance up to 48 tokens: the series of lesson
-# 05.
-#
-# Partial turning follows from lesson 05's bars: pairs that hardly turn may as well stand. GPT-J and
-# GPT-NeoX-20B turn only a quarter of each head. Barbero et al.'s p-RoPE never turns the slowest.
 #
 # One measurement more for the myth check, then the model goes.
 

@@ -41,14 +41,14 @@ const EXPLORER = {
   minWidth: 280,
   height: (width) => Math.min(330, width),
 
-  compute({ m, n, theta }) {
-    const query = turned(QUERY, m * theta);
-    const key = turned(KEY, n * theta);
+  compute({ p, r, theta }) {
+    const query = turned(QUERY, p * theta);
+    const key = turned(KEY, r * theta);
     const product = query[0] * key[0] + query[1] * key[1];
     return { query, key, products: productsAtAllPlaces(theta), product };
   },
 
-  draw([left, right], { query, key, products }, { m, n }) {
+  draw([left, right], { query, key, products }, { p, r }) {
     left.axes({
       x: [-1.3, 1.3], y: [-1.3, 1.3], equal: true, title: "turned (dotted: before)",
       xlabel: "first number", ylabel: "second number",
@@ -58,21 +58,21 @@ const EXPLORER = {
     drawTurn(left, KEY, key, 1);
     right.axes({
       x: [-0.5, PLACES - 0.5], y: [PLACES - 0.5, -0.5], equal: true, title: "q·k of all places",
-      xlabel: "n (key)", ylabel: "m (query)", bar: { signed: true, limit: 1 },
+      xlabel: "r (key)", ylabel: "p (query)", bar: { signed: true, limit: 1 },
     }).matrix(products, PLACES, { signed: true, limit: 1 })
-      .dots([n], [m], { mark: "square", size: 5.5, colour: "gold" });
+      .dots([r], [p], { mark: "square", size: 5.5, colour: "gold" });
   },
 
-  sentence: ({ product }, { m, n, theta }) =>
-    `The query has turned by ${fixed(m * theta, 2)} radians, the key by ${fixed(n * theta, 2)}. `
-    + `m − n = ${fixed(m - n, 0)}, q·k = ${fixed(product, 3)}.`,
+  sentence: ({ product }, { p, r, theta }) =>
+    `The query has turned by ${fixed(p * theta, 2)} radians, the key by ${fixed(r * theta, 2)}. `
+    + `p − r = ${fixed(p - r, 0)}, q·k = ${fixed(product, 3)}.`,
 
-  description({ query, key, product }, { m, n, theta }) {
+  description({ query, key, product }, { p, r, theta }) {
     const point = ([x, y]) => `(${fixed(x, 2)}, ${fixed(y, 2)})`;
     return "Left: a query and a key as arrows from the centre, dotted where they start and solid "
       + `where they are after turning by ${fixed(theta, 2)} radians a position. The query, at `
-      + `${m}, now ends at ${point(query)}, the key, at ${n}, at ${point(key)}. Right: their `
+      + `${p}, now ends at ${point(query)}, the key, at ${r}, at ${point(key)}. Right: their `
       + "product for all places from 0 to 40, as colours from −1 to 1. Each diagonal has one "
-      + `colour, since only m − n counts. A square marks this place: ${fixed(product, 3)}.`;
+      + `colour, since only p − r counts. A square marks this place: ${fixed(product, 3)}.`;
   },
 };
