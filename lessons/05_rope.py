@@ -208,8 +208,8 @@ for m in (0, 8, 16, 24, 31):  # of a head of width 64
     print(f"pair {m:2} takes {2 * math.pi / theta:8,.0f} positions for a turn")
 
 # %% [markdown]
-# (By these wishes no matrix does more. One that keeps lengths is, along suitable axes, turns of pairs,
-# and numbers that stay or flip. $W_q$ and $W_k$ can learn those axes.)
+# (By these wishes no matrix does more. One that keeps lengths is, along suitable axes, turns of
+# pairs, and numbers that stay or flip. $W_q$ and $W_k$ can learn those axes.)
 #
 # Position $p$ multiplies by a matrix of blocks, here for $d = 4$:
 #
