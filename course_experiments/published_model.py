@@ -5,7 +5,8 @@ its loss when positions or frequencies are not those of its training; ``pairs``,
 features that RoPE turns contributes to a head's scores; ``entropy``, how its heads spread their
 attention as the text grows; ``lengths``, its loss past its context, by each way to stretch RoPE;
 ``needles``, what it then knows of numbers that stand in the text; ``streams``, its loss when
-it sees the last tokens only, with the first few or without.
+it sees the last tokens only, with the first few or without. Two more are made if they are asked for
+by name, see ``published_groups``.
 """
 
 import functools
@@ -13,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from course_experiments import plugins, published_tables, streams
+from course_experiments import plugins, published_groups, published_tables, streams
 from course_experiments.published_changes import CHANGES, STRETCHES
 from course_experiments.published_needles import SHORTEST, haystack
 from course_experiments.published_tables import Row
@@ -50,7 +51,19 @@ TABLES = {
     "needles": Table(haystack, STRETCHES, {12_288: (1, 3, 5, 6)}, SHORTEST),
     "lengths": Table(published_tables.lengths, STRETCHES, {12_288: (1, 3, 5, 6), 16_384: (3,)}),
 }
-WAYS = tuple(dict.fromkeys(way for table in TABLES.values() for way in table.ways))
+BY_NAME_ALONE = {  # tables for ``group_runs``, which reads other texts too
+    "groups": Table(
+        published_groups.groups,
+        [AS_TRAINED, *published_groups.GROUP_WAYS],
+        {8000: (3, 6)},
+        published_groups.READ[0],
+    ),
+    "shares": Table(
+        published_groups.shares, [AS_TRAINED, published_groups.SHUFFLED], {512: (3, 6)}
+    ),
+}
+ALL_TABLES = TABLES | BY_NAME_ALONE
+WAYS = tuple(dict.fromkeys(way for table in ALL_TABLES.values() for way in table.ways))
 
 
 def jobs(
@@ -77,7 +90,7 @@ def jobs(
     }
     keyed_jobs: list[Job] = []
     for name in names:
-        table = TABLES[name]
+        table = ALL_TABLES[name]
         usual_seeds = next(iter(table.seeds.values()))
         table_ways = [way for way in table.ways if ways is None or way in ways]
         for read in lengths or table.seeds:
@@ -98,7 +111,7 @@ def _check(
     for seed in seeds:
         validation.below("seeds", validation.seed(seed), PLACES, "the number of places")
     for name in tables:
-        table = TABLES[validation.choice("tables", name, TABLES)]
+        table = ALL_TABLES[validation.choice("tables", name, ALL_TABLES)]
         for read in lengths:
             validation.integer("lengths", read, minimum=table.shortest)
 
@@ -113,7 +126,7 @@ def run(corpus: bytes, table: str, way: str, seed: int, read: int) -> dict[str, 
             f"seed {seed} on, got {read}"
         )
     about: Row = {"model": "SmolLM2-135M", "seed": seed, "start": start, "read": read, "way": way}
-    rows = TABLES[table].measure(model, tokens[:, start : start + read], way)
+    rows = ALL_TABLES[table].measure(model, tokens[:, start : start + read], way)
     last_columns = conditions(corpus, tokens.device)
     return {table: [{**about, **row, **last_columns} for row in rows]}
 

@@ -14,7 +14,12 @@ import torch
 from bad_calls import bad_calls
 from pairwise import some
 
-from course_experiments import published_model, published_needles, published_tables
+from course_experiments import (
+    published_groups,
+    published_model,
+    published_needles,
+    published_tables,
+)
 from course_experiments.__main__ import main
 from course_experiments.published_changes import CHANGES, CUT, STRETCHES, Rounded
 from course_utils import measures
@@ -30,7 +35,13 @@ from course_utils.encodings.rope import Rotary
 from course_utils.measures import entropy
 from course_utils.models.stretching import WAYS, scaling_for, way_to_stretch
 from course_utils.pretrained import SmolLM2, language_model, missing
-from course_utils.pretrained.ablation import LeftOutPairs, StoppedPairs
+from course_utils.pretrained.ablation import (
+    LeftOutPairs,
+    MeanKeyPairs,
+    StoppedPairs,
+    mean_keys,
+    recorded,
+)
 from course_utils.results import AS_TRAINED
 from course_utils.texts import data
 
@@ -174,6 +185,89 @@ def test_pairs_that_are_left_out_bring_nothing_to_the_scores_and_the_others_what
     assert not left_out[..., 8:].any()
     with pytest.raises(ValueError, match="layout 'half'"):
         LeftOutPairs(WIDE, 9, language_model.BASE, layout="half", first=4, last=31)
+
+
+def mean_keyed(model, tokens, **options):
+    keys = mean_keys(model, tokens)
+    return MeanKeyPairs(WIDE, 9, language_model.BASE, mean_keys=keys, **options)
+
+
+@pytest.mark.parametrize("keep_first", [True, False])
+def test_keys_are_the_mean_before_they_turn_in_these_pairs_and_their_own_in_the_others(
+    keep_first, model, tokens
+):
+    alike = mean_keyed(model, tokens, first=4, last=31, keep_first=keep_first)
+    ids = tokens.flip(1)[:, :20]
+    at = places_of(ids, None, None, None)
+    for layer, (_, keys) in enumerate(recorded(model, tokens)):
+        q, k = torch.randn(1, 9, 20, 64), torch.randn(1, 3, 20, 64)
+        queries, turned = alike.rotate(q, k, at)
+        expected = k.clone()
+        mean = keys[::3, 1:].mean(1)[:, None, 8:]
+        expected[:, :, int(keep_first) :, 8:] = mean
+        torch.testing.assert_close(turned, model.encoding.rotate(q, expected, at)[1])
+        torch.testing.assert_close(queries, model.encoding.rotate(q, k, at)[0])
+        assert alike.passes == layer + 1
+
+
+def test_queries_and_keys_are_recorded_layer_by_layer_as_the_heads_see_them(model, tokens):
+    layers = recorded(model, tokens)
+    x = model.blocks[0].attention_norm(model.embedding(tokens))[0]
+    k = model.blocks[0].attention.W_k(x).reshape(200, 3, 64)
+    torch.testing.assert_close(layers[0][1], k.transpose(0, 1).repeat_interleave(3, 0))
+    assert len(layers) == 2 and layers[1][0].shape == (9, 200, 64)
+
+
+@pytest.fixture
+def short(monkeypatch):
+    """Lengths for a text of 200 tokens."""
+    monkeypatch.setattr(published_groups, "READ", (40, 100, 200, 300))
+    monkeypatch.setattr(published_groups, "JUDGED", 40)
+
+
+def test_losses_by_length_are_those_of_the_last_tokens_before_each(model, tokens, short):
+    rows = published_groups.groups(model, tokens, "pairs 16-19 still")
+    losses = model.with_encoding(scaling=StoppedPairs(16, 19)).loss(tokens)[0]
+    assert [(row["length"], row["judged"]) for row in rows] == [(40, 39), (100, 40), (200, 40)]
+    for row in rows:
+        last = losses[: row["length"] - 1][-row["judged"] :]
+        assert row["loss"] == pytest.approx(float(last.mean()), abs=2e-5)
+
+
+def test_every_way_to_change_a_group_gives_another_loss(model, tokens, short, monkeypatch):
+    monkeypatch.setattr(published_groups, "_keys_elsewhere", lambda model: mean_keys(model, tokens))
+    group = "pairs 0-7"
+    ways = [AS_TRAINED, *(f"{group} {change}" for change in published_groups.CHANGES)]
+    losses = {published_groups.groups(model, tokens, way)[-1]["loss"] for way in ways}
+    assert len(losses) == len(ways)
+
+
+def test_shares_of_pairs_add_up_and_shuffling_moves_what_each_brings(model, tokens):
+    plain = pd.DataFrame(published_groups.shares(model, tokens, AS_TRAINED))
+    dealt = pd.DataFrame(published_groups.shares(model, tokens, published_groups.SHUFFLED))
+    for rows in (plain, dealt):
+        assert list(rows["pair"]) == [*range(32)]
+        assert rows[["position", "content"]].to_numpy().sum() == pytest.approx(1, abs=1e-3)
+    table = pd.DataFrame(published_tables.pairs(model, tokens))
+    of_heads = table.filter(regex="^position_").mean().to_numpy()
+    np.testing.assert_allclose(plain["position"], of_heads, atol=1e-3)
+    assert not np.allclose(plain["content"], dealt["content"], atol=1e-4)
+
+
+def test_pairs_dealt_out_keep_their_two_features_together():
+    x = torch.arange(2 * 3 * 8.0).reshape(2, 3, 8)
+    dealt = published_groups._reordered(x, [torch.tensor([3, 0, 1, 2]), torch.arange(4)])
+    assert dealt[0, 0].tolist() == [6, 7, 0, 1, 2, 3, 4, 5]
+    assert torch.equal(dealt[1], x[1])
+
+
+def test_the_shipped_losses_by_length_have_every_text_in_every_way():
+    rows = data.results("real_groups")
+    assert not rows.duplicated(["text", "way", "length"]).any()
+    assert rows["length"].isin(published_groups.READ).all()
+    assert {AS_TRAINED, "pairs 20-23 still"} <= {*rows["way"]}
+    counts = rows.groupby(["way", "length"])["text"].nunique()
+    assert (counts == counts.groupby("length").transform("max")).all()
 
 
 def test_the_shares_and_products_of_pairs_are_those_of_the_queries_and_keys_of_each_head(
