@@ -147,7 +147,7 @@ def four_panel(
         axes[1, 0],
         vectors,
         title="chosen positions: their sines",
-        xlabel="pair",
+        xlabel="hand",
         ylabel="value",
         legend=False,
     )
@@ -166,7 +166,7 @@ def _draw_table(ax: Axes, table: Tensor) -> None:
     ax.axvline(width / 2 - 0.5, color="black", linewidth=1)
     ax.set_xticks([width / 4, 3 * width / 4], [f"{width // 2} sines", f"{width // 2} cosines"])
     ax.tick_params(axis="x", length=0)
-    ax.set_xlabel("pair 0 at the left of each half")
+    ax.set_xlabel("hand 0 at the left of each half")
 
 
 def _draw_waves(ax: Axes, table: Tensor, dimensions: Sequence[int], fine: Tensor | None) -> None:
@@ -174,9 +174,9 @@ def _draw_waves(ax: Axes, table: Tensor, dimensions: Sequence[int], fine: Tensor
     places = torch.arange(len(drawn)) * (len(table) / len(drawn))
     lines(
         ax,
-        {f"dim {d}": drawn[:, d] for d in dimensions},
+        {f"column {d}": drawn[:, d] for d in dimensions},
         x=places,
-        title="chosen dimensions: waves",
+        title="chosen columns: waves",
         xlabel="position",
         ylabel="value",
         legend=False,
@@ -200,8 +200,8 @@ def _draw_wavelengths(ax: Axes, wavelengths: Tensor, length: int) -> None:
         ha="right",
         va="top",
     )
-    ax.set(xlabel="pair", ylabel="positions a turn")
-    ax.set_title("wavelength of each pair")
+    ax.set(xlabel="hand", ylabel="positions a turn")
+    ax.set_title("wavelength of each hand")
 
 
 def numbered(

@@ -60,6 +60,20 @@ def nearest_pair(table: Table, chunk: int = 256) -> NearestPair:
     return best
 
 
+def confused_ratio(similarity: Float[Tensor, " n"]) -> float:
+    """How well similarity tells distances 1, 2, …, n apart: the smaller, the better.
+
+    The largest ratio of two distances of which the farther is at least as similar. It is 1 where
+    similarity falls from each distance to the next. Between distances of a larger ratio the
+    farther is always less similar.
+    """
+    similarity = validation.tensor("similarity", similarity, "(n,)", ndim=1)
+    distances = torch.arange(1, len(similarity) + 1, device=similarity.device)
+    largest_from_here = similarity.flip(0).cummax(0).values.flip(0)  # falls, or stays
+    last = torch.searchsorted(-largest_from_here, -similarity, right=True)
+    return float((last / distances).max())
+
+
 def linear_probe(
     features: Float[Tensor, "n width"], targets: Float[Tensor, " n"], train: Bool[Tensor, " n"]
 ) -> Float[Tensor, " n"]:

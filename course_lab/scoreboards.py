@@ -32,7 +32,7 @@ WISHES = {  # wish → its yardstick
     "fixed width": f"any text, ≤ {WIDTH}",
     "told apart": "LayerNorm, ≥ 0.1",
     "distance alone": "to 1 %",
-    "nearer is more alike": "1, 8, 64 apart",
+    "nearer is more alike": "−1 % at 1, 8, 64",
     "a shift is one matrix": "to 1 % of a step",
 }
 YES, NO = "#c4dff0", "#fbe3c0"  # light blue and light orange, distinct to everybody, as are ✓ ✗
@@ -205,8 +205,11 @@ def _misfit(rows: Rows, shift: int) -> float:
     """The largest error of the best matrix from each row to the one ``shift`` later, in steps."""
     before, after = rows[:-shift], rows[shift:]
     predicted = before @ torch.linalg.lstsq(before, after, driver="gelsd").solution
-    mean_step = float((after - before).norm(dim=1).mean())
-    return float((predicted - after).norm(dim=1).max()) / max(mean_step, 1e-12)
+    error = float((predicted - after).norm(dim=1).max())
+    rounding = 1e-12 * float(rows.norm(dim=1).max())
+    if error <= rounding:  # of a code that never changes too, whose steps are 0
+        return 0.0
+    return error / max(float((after - before).norm(dim=1).mean()), rounding)
 
 
 def _as_percentage(share: float) -> str:

@@ -8,7 +8,7 @@ import pytest
 import torch
 from exercise_answers import right_answers, wrong_answers
 
-from course_lab.checks.lesson02 import check_before_after, check_tell_time
+from course_lab.checks.lesson02 import check_before_after, check_looking_back, check_tell_time
 from course_utils.encodings.functional import shift_matrix, sinusoidal_table
 
 TURN = 2 * math.pi
@@ -16,6 +16,52 @@ TURN = 2 * math.pi
 
 def speeds_of(vector, base):
     return [base ** (-2 * m / len(vector)) for m in range(len(vector) // 2)]
+
+
+# A head that looks back. Right answers
+
+
+def turn_of(k, d_model):
+    """A matrix that turns each hand on by k positions, written entry by entry."""
+    W = torch.zeros(d_model, d_model, dtype=torch.float64)
+    for m in range(d_model // 2):
+        angle = k * 10000 ** (-2 * m / d_model)
+        W[2 * m, 2 * m] = W[2 * m + 1, 2 * m + 1] = math.cos(angle)
+        W[2 * m, 2 * m + 1] = math.sin(angle)
+        W[2 * m + 1, 2 * m] = -math.sin(angle)
+    return W
+
+
+def keys_ahead(k, gain, d_model):
+    return gain * torch.eye(d_model), turn_of(k, d_model).float()
+
+
+def queries_back(k, gain, d_model):
+    return [gain * turn_of(-k, d_model), torch.eye(d_model, dtype=torch.float64)]
+
+
+def each_half_the_way(k, gain, d_model):
+    return gain**0.5 * turn_of(-k / 2, d_model), gain**0.5 * turn_of(k / 2, d_model)
+
+
+def turned_back_together(k, gain, d_model):
+    """Both go through one more rotation, which a dot product does not see."""
+    together = turn_of(11, d_model)
+    return together, gain * together @ turn_of(k, d_model)
+
+
+# A head that looks back. Wrong answers
+
+
+def reflected(k, gain, d_model):
+    W_k = turn_of(k, d_model)
+    W_k[:, 1::2] *= -1
+    return gain * torch.eye(d_model), W_k
+
+
+def sines_and_cosines_exchanged(k, gain, d_model):
+    swap = torch.eye(d_model).view(-1, 2, d_model).flip(1).flatten(0, 1)
+    return gain * torch.eye(d_model), swap @ turn_of(k, d_model).float() @ swap
 
 
 # Before or after? Right answers
@@ -28,20 +74,30 @@ def slowest_hand_only(d_model):
     return W
 
 
-def entry_by_entry(d_model):
+def a_faster_hand(d_model):
+    """The fastest hand that stays below half a turn over 99 positions."""
+    m = math.ceil(d_model * math.log(99 / math.pi) / math.log(10_000) / 2)
     rows = [[0.0] * d_model for _ in range(d_model)]
-    for m in range(0, d_model, 2):
-        rows[m][m + 1], rows[m + 1][m] = 5.0, -5.0
+    rows[2 * m][2 * m + 1], rows[2 * m + 1][2 * m] = 5.0, -5.0
     return torch.tensor(rows, dtype=torch.float64)
+
+
+def by_a_diagonal(d_model):
+    last = (torch.arange(d_model - 1) == d_model - 2).float()
+    return torch.diag(last, 1) - torch.diag(last, -1)
+
+
+# Right signs by more than is needed
 
 
 def by_kronecker_product(d_model):
     return torch.kron(torch.eye(d_model // 2), torch.tensor([[0.0, 1.0], [-1.0, 0.0]]))
 
 
-def by_diagonals(d_model):
-    every_other = 1.0 - torch.arange(d_model - 1) % 2
-    return torch.diag(every_other, 1) - torch.diag(every_other, -1)
+def slow_hands(d_model):
+    W = by_kronecker_product(d_model)
+    W[: d_model // 2] = 0
+    return W
 
 
 def by_small_shifts(d_model):
@@ -79,6 +135,42 @@ def in_float32(vector, base):
     return int(rough.round())
 
 
+# Tell the time. Wrong answers
+
+
+def refined(angles, speeds):
+    rough = angles[-1] / speeds[-1]
+    for angle, speed in list(zip(angles, speeds, strict=True))[-2::-1]:
+        rough = (angle + TURN * round((rough * speed - angle) / TURN)) / speed
+    return round(rough)
+
+
+def by_arcsine(vector, base):
+    angles = [math.asin(max(-1, min(1, sine))) for sine in vector[0::2].tolist()]
+    return refined(angles, speeds_of(vector, base))
+
+
+def by_arccosine(vector, base):
+    return refined(vector[1::2].clamp(-1, 1).acos().tolist(), speeds_of(vector, base))
+
+
+def by_arctangent(vector, base):
+    return refined((vector[0::2] / vector[1::2]).atan().tolist(), speeds_of(vector, base))
+
+
+def with_half_the_exponent(vector, base):
+    angles = torch.atan2(vector[0::2], vector[1::2]).tolist()
+    return refined(angles, [base ** (-m / len(vector)) for m in range(len(vector) // 2)])
+
+
+def slowest_angle_above_zero(vector, base):
+    angles = torch.atan2(vector[0::2], vector[1::2]) % TURN
+    return refined(angles.tolist(), speeds_of(vector, base))
+
+
+# One more right answer
+
+
 def nearest_of_few(vector, base):
     """The slower hands give a rough position; a few rows of the table the exact one."""
     rough = by_complex_numbers(vector, base)
@@ -88,27 +180,35 @@ def nearest_of_few(vector, base):
 
 test_right_answers_pass = right_answers(
     {
-        check_before_after: [
-            slowest_hand_only,
-            entry_by_entry,
-            by_kronecker_product,
-            by_diagonals,
-            by_small_shifts,
+        check_looking_back: [
+            keys_ahead,
+            queries_back,
+            each_half_the_way,
+            turned_back_together,
         ],
+        check_before_after: [slowest_hand_only, a_faster_hand, by_a_diagonal],
         check_tell_time: [by_complex_numbers, by_recursion, in_float32, nearest_of_few],
     }
 )
 test_wrong_answers_get_a_fitting_word = wrong_answers(
     "wrong",
     {
+        check_looking_back: [
+            (lambda k, gain, d: turn_of(k, d), "expected two tensors, W_q and W_k, got Tensor"),
+            (lambda k, gain, d: (gain, turn_of(k, d)), "W_q: expected a torch tensor, got float"),
+            (lambda k, gain, d: keys_ahead(k, gain, 128), "W_q: expected shape (64, 64)"),
+            (lambda k, gain, d: (torch.eye(d), torch.eye(d) * torch.nan), "W_k must hold finite"),
+            (lambda k, gain, d: turned_back_together(-k, gain, d), "largest score at key 35"),
+            (lambda k, gain, d: keys_ahead(k, gain + 1, d), "at the right key, 29. But the score"),
+            (reflected, "its largest score at key"),
+        ],
         check_before_after: [
+            (slow_hands, "all signs are right, but 32 entries are not 0. 2 are enough"),
+            (by_small_shifts, "all signs are right, but"),
             (lambda d: 3 * torch.eye(d), "query 0 and key 1 score"),
             (lambda d: torch.zeros(d, d), "clearly"),
             (lambda d: torch.full((d, d), torch.nan), "finite real"),
-            (
-                lambda d: slowest_hand_only(d).T,
-                "The key is later, so it has to be clearly below 0",
-            ),
+            (lambda d: -a_faster_hand(d), "The key is later, so it has to be clearly below 0"),
             (lambda d: slowest_hand_only(64), "expected shape (128, 128), got (64, 64)"),
             (lambda d: shift_matrix(5, d), "The sign is wrong for"),
             (lambda d: np.eye(d), "expected a torch tensor"),
@@ -122,6 +222,29 @@ test_wrong_answers_get_a_fitting_word = wrong_answers(
                 "expected 123456, got 123457",
             ),
             (lambda vector, base: vector[0], "called with"),
+        ],
+    },
+)
+
+
+test_known_mistakes_are_named_however_they_are_written = wrong_answers(
+    "mistake",
+    {
+        check_looking_back: [
+            (sines_and_cosines_exchanged, "the keys go k back"),
+            (lambda k, gain, d: (gain * turn_of(k, d), torch.eye(d)), "the queries go k ahead"),
+            (lambda k, gain, d: (torch.eye(d), turn_of(k, d)), "the gain is missing"),
+        ],
+        check_before_after: [
+            (lambda d: -slowest_hand_only(d), "the wrong way round"),
+            (by_kronecker_product, "with all hands at work"),
+        ],
+        check_tell_time: [
+            (by_arcsine, "from the sine alone"),
+            (by_arccosine, "from the cosine alone"),
+            (by_arctangent, "from sine / cosine alone"),
+            (with_half_the_exponent, "the exponent −m/D"),
+            (slowest_angle_above_zero, "between 0 and 2π"),
         ],
     },
 )
@@ -159,6 +282,27 @@ def search_by_a_loop(vector, base):
     return best[1]
 
 
+def search_by_turning_on(vector, base):
+    """The same few thousand, in a loop that calls nothing: each step turns all hands on."""
+    theta, row = speeds_of(vector, base), vector.view(-1, 2).tolist()
+    pull = [complex(cos, -sin) for sin, cos in row]
+    steps = [cmath.exp(1j * speed) for speed in theta]
+    middle = by_recursion(vector, base, max(0, len(theta) - 3)) if len(theta) > 3 else 0
+    reach = 0.15 / theta[-3] if len(theta) > 3 else base / 2
+    low, high = max(0, math.floor(middle - reach)), math.ceil(middle + reach)
+    hands = [cmath.exp(1j * speed * low) for speed in theta]
+    places = range(len(theta))
+    best, best_position = -math.inf, low
+    for p in range(low, high + 1):
+        score = 0.0
+        for m in places:
+            score += (pull[m] * hands[m]).real
+            hands[m] *= steps[m]
+        if score > best:
+            best, best_position = score, p
+    return best_position
+
+
 test_a_search_among_the_positions_breaks_the_rule = wrong_answers(
     "rule",
     {
@@ -166,6 +310,7 @@ test_a_search_among_the_positions_breaks_the_rule = wrong_answers(
             (search, "its largest tensor holds"),
             (search_with_numpy, "MB of memory"),
             (search_by_a_loop, "calls"),
+            (search_by_turning_on, "it runs"),
         ]
     },
 )

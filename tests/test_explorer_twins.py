@@ -69,7 +69,7 @@ def turned_pair(p: int, r: int, theta: float) -> Numbers:
     return {"query": q[p], "key": k[r], "products": q @ k.mT, "product": q[p] @ k[r]}
 
 
-def previous_token(k: int, gain: float) -> Numbers:
+def previous_token(k: int, gain: float, query: int) -> Numbers:
     table, shift = sinusoidal_table(places(48), 128), shift_matrix(k, 128, dtype=torch.float64)
     scores = gain * table @ (table @ shift.T).T / 128**0.5  # W_q = I, W_k = shift
     later = torch.ones(48, 48, dtype=torch.bool).triu(1)
@@ -77,8 +77,9 @@ def previous_token(k: int, gain: float) -> Numbers:
     return {
         "shift": shift[:12, :12],
         "weights": weights.masked_fill(later, math.nan),
-        "row": weights[-1],
-        "exact": weights[-1, 47 - k],
+        "row": weights[query, : query + 1],
+        "exact": weights[query, query - k] if query >= k else math.nan,
+        "favourite": int(weights[query].argmax()),
     }
 
 

@@ -9,7 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
-from course_lab.measures import diagonal_strength, linear_probe, nearest_pair, similarity_by_offset
+from course_lab.measures import (
+    confused_ratio,
+    diagonal_strength,
+    linear_probe,
+    nearest_pair,
+    similarity_by_offset,
+)
 from course_utils import measures
 from course_utils.attention import MultiHeadAttention
 from course_utils.encodings import NAMES, Places, PositionalEncoding, create
@@ -195,6 +201,27 @@ def test_a_collision_has_distance_zero():
     table = torch.randn(50, 8)
     table[41] = table[7]
     assert nearest_pair(table, chunk=16) == (0.0, 7, 41)
+
+
+# Distances that similarity confuses
+
+
+@given(seeds, st.integers(1, 30), st.booleans())
+def test_the_confused_ratio_agrees_with_trying_all_pairs(seed, n, with_ties):
+    similarity = torch.randn(n, generator=torch.Generator().manual_seed(seed))
+    similarity = (2 * similarity).round() if with_ties else similarity
+    ratios = [
+        far / near
+        for near in range(1, n + 1)
+        for far in range(near, n + 1)
+        if similarity[far - 1] >= similarity[near - 1]
+    ]
+    assert confused_ratio(similarity) == pytest.approx(max(ratios))
+
+
+def test_similarity_that_always_falls_confuses_no_distances():
+    assert confused_ratio(-torch.arange(50.0)) == 1
+    assert confused_ratio(torch.ones(50)) == 50
 
 
 # The linear probe

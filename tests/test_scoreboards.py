@@ -41,6 +41,8 @@ KNOWN = {  # code → the wishes that it grants, in their order
     "four hands": (lambda p: sinusoidal_table(p, 8), "111101"),
     "sinusoidal": (lambda p: sinusoidal_table(p, 128), "111111"),
     "other speeds": (lambda p: hands(p, HALF), "111111"),
+    "shear": (lambda p: torch.stack([p / 256, torch.ones_like(p)], 1), "110001"),
+    "slow falls too little": (lambda p: hands(p, torch.full((1,), 1 / 200)), "110101"),
     "too loud": (lambda p: 3 * sinusoidal_table(p, 128), "011111"),
     "too wide": (lambda p: sinusoidal_table(p, 130), "101111"),
     "random rows": (
@@ -48,6 +50,7 @@ KNOWN = {  # code → the wishes that it grants, in their order
         "111000",
     ),
     "constant": (lambda p: torch.ones(len(p), 2), "110101"),
+    "wide constant": (lambda p: torch.ones(len(p), 128), "110101"),
     "zeros": (lambda p: torch.zeros(len(p), 2), "110101"),
     "whole numbers": (lambda p: (p[:, None] % 2).long(), "110000"),
 }

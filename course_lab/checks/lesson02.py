@@ -1,4 +1,5 @@
-"""Checks for lesson 02: a score that tells before from after, the position of a noisy vector."""
+"""Checks for lesson 02: a head that looks back, the position of a noisy vector; and for its closer
+look: a score that tells before from after."""
 
 from __future__ import annotations
 
@@ -15,12 +16,180 @@ from torch import Tensor
 
 from course_lab.checks.calls import Function, call
 from course_lab.checks.core import Check, Mistake
-from course_lab.checks.rules import Case, Observation, Rule
+from course_lab.checks.rules import Case, Observation, Rule, Without
 from course_utils.encodings.functional import shift_matrix, sinusoidal_frequencies, sinusoidal_table
+
+# ★★ A head that looks back
+
+BASE = 10000.0
+TOKENS = 64  # positions at which a head's scores are judged
+Matrices = tuple[Tensor, Tensor]  # W_q and W_k
+
+
+def _turns(k: float, d_model: int, exponent: float = 2.0) -> Tensor:
+    """Return a block for each hand, which turns it on by k positions; (d_model / 2, 2, 2)."""
+    m = torch.arange(d_model // 2)
+    angles = k * BASE ** (-exponent * m / d_model)
+    cos, sin = angles.cos(), angles.sin()
+    return torch.stack([cos, sin, -sin, cos], dim=1).view(-1, 2, 2)
+
+
+def _looking_back(k: int, gain: float, d_model: int) -> Matrices:
+    return gain * torch.eye(d_model), torch.block_diag(*_turns(k, d_model))
+
+
+def _judge_head(matrices: Any, k: int, gain: float, d_model: int) -> str:
+    """Say at which key a head of these matrices looks, where its scores are wrong."""
+    if not isinstance(matrices, (tuple, list)) or len(matrices) != 2:
+        return f"expected two tensors, W_q and W_k, got {type(matrices).__name__}."
+    table = sinusoidal_table(torch.arange(TOKENS, dtype=torch.float64), d_model)
+    vectors = []
+    for name, W in zip(("W_q", "W_k"), matrices, strict=True):
+        if not isinstance(W, Tensor):
+            return f"{name}: expected a torch tensor, got {type(W).__name__}."
+        if tuple(W.shape) != (d_model, d_model):
+            return f"{name}: expected shape {(d_model, d_model)}, got {tuple(W.shape)}."
+        if W.is_complex() or not bool(W.isfinite().all()):
+            return f"{name} must hold finite real numbers."
+        vectors.append(table @ W.detach().cpu().double().T)
+    queries, keys = vectors
+    scores = queries @ keys.T / d_model**0.5
+    offsets = torch.arange(TOKENS)[:, None] - torch.arange(TOKENS) - k  # i − j − k
+    expected = gain * (offsets[..., None] * sinusoidal_frequencies(d_model)).cos().sum(-1)
+    expected /= d_model**0.5
+    if bool(((scores - expected).abs() <= 1e-3 * expected.max()).all()):
+        return ""
+    query = TOKENS // 2
+    key = int(scores[query].argmax())
+    if key != query - k:
+        return (
+            f"query {query} has its largest score at key {key}. It has to look {k} back, at key "
+            f"{query - k}."
+        )
+    return (
+        f"query {query} has its largest score at the right key, {key}. But the score there is "
+        f"{scores[query, key]:.3g}, and has to be {expected[query, key]:.3g}."
+    )
+
+
+def _with_blocks(blocks: Tensor, gain: float) -> Matrices:
+    """Return matrices of a head whose keys go through these blocks."""
+    W_k = torch.block_diag(*blocks)
+    return gain * torch.eye(len(W_k)), W_k
+
+
+def _only_hand_0(k: int, gain: float, d_model: int) -> Matrices:
+    blocks = torch.eye(2).repeat(d_model // 2, 1, 1)
+    blocks[0] = _turns(k, d_model)[0]
+    return _with_blocks(blocks, gain)
+
+
+def _one_sign_lost(k: int, gain: float, d_model: int) -> Matrices:
+    blocks = _turns(k, d_model)
+    blocks[:, 1, 0] *= -1
+    return _with_blocks(blocks, gain)
+
+
+def _as_halves(k: int, gain: float, d_model: int) -> Matrices:
+    cos, sin = (torch.diag(_turns(k, d_model)[:, 0, column]) for column in range(2))
+    W_k = torch.cat([torch.cat([cos, sin], dim=1), torch.cat([-sin, cos], dim=1)])
+    return gain * torch.eye(d_model), W_k
+
+
+check_looking_back = Check(
+    "looking_back",
+    _looking_back,
+    cases=[(3, 10.0, 128), (1, 1.0, 64), (16, 4.0, 128), (0, 2.0, 66), (7, 0.5, 256)],
+    judge=_judge_head,
+    mistakes=[
+        Mistake(
+            "the keys go k back, so that the best one is k ahead of the query",
+            "Apply your block to position 0, (0, 1). Is the hand at position k or at −k now?",
+            lambda k, gain, d: _with_blocks(_turns(-k, d), gain),
+        ),
+        Mistake(
+            "the queries go k ahead, so the best key is k ahead too",
+            "Which of the two has to move, or else which way?",
+            lambda k, gain, d: (gain * torch.block_diag(*_turns(k, d)), torch.eye(d)),
+        ),
+        Mistake(
+            "queries and keys both move by k, so each looks at itself again",
+            "Which differences of positions does a dot product see, when both have moved?",
+            lambda k, gain, d: (gain * torch.block_diag(*_turns(k, d)), _looking_back(k, 1, d)[1]),
+        ),
+        Mistake(
+            "the gain is missing",
+            "Which of the two matrices multiplies all scores?",
+            lambda k, gain, d: _looking_back(k, 1.0, d),
+        ),
+        Mistake(
+            "the gain is in both matrices",
+            "A score is a product of both. By what are the scores multiplied now?",
+            lambda k, gain, d: (gain * torch.eye(d), gain * _looking_back(k, 1.0, d)[1]),
+        ),
+        Mistake(
+            "the scores are divided by √D twice",
+            "Who divides by √D: your matrices or the head?",
+            lambda k, gain, d: _looking_back(k, gain / d**0.5, d),
+        ),
+        Mistake(
+            "all hands turn by the same angle",
+            "How far does hand m turn in k positions?",
+            lambda k, gain, d: _with_blocks(_turns(k, d)[:1].expand(d // 2, 2, 2), gain),
+        ),
+        Mistake(
+            "hand 0 alone moves on",
+            "What becomes of the other hands in k positions?",
+            _only_hand_0,
+        ),
+        Mistake(
+            "the exponent is −m/D",
+            "Which hand has speed 1/100 at base 10000, by the formula and by your code?",
+            lambda k, gain, d: _with_blocks(_turns(k, d, exponent=1.0), gain),
+        ),
+        Mistake(
+            "these blocks stretch the hands: one of the two sines has the wrong sign",
+            "How long is (0, 1) after your block, and (1, 1)?",
+            _one_sign_lost,
+        ),
+        Mistake(
+            "sines are taken for the first half of the columns, cosines for the second",
+            "Which two columns make up hand 0 in this lesson's table?",
+            _as_halves,
+        ),
+        Mistake(
+            "rows and columns of these matrices are columns of the table, and you moved them",
+            "Which numbers of the vector does entry (0, 1) of W_k multiply?",
+            lambda k, gain, d: (gain * torch.eye(d), torch.eye(d).roll(k, 0)),
+        ),
+    ],
+    hints=(
+        "Leave the queries as they are, times the gain, and move each key k positions on. How does "
+        "one hand move on?",
+        "The formula above has the block of one hand. Hand m turns by kθ, with "
+        "θ = 10000 ** (-2 * m / d_model).",
+        "W_q is gain · I. W_k is torch.block_diag(*blocks), with [[cos kθ, sin kθ], "
+        "[−sin kθ, cos kθ]] for each hand.",
+    ),
+    rules=[Without((shift_matrix,))],
+)
 
 # ★★ Before or after?
 
 POSITIONS = 100  # at which the signs of the scores are judged
+ENTRIES = 2  # of the matrix, that may differ from 0
+
+
+def _one_hand(m: int, d_model: int) -> Tensor:
+    """Return the matrix whose score is the sine of the angle between hand m of query and key."""
+    W = torch.zeros(d_model, d_model)
+    W[2 * m, 2 * m + 1] = 1.0
+    W[2 * m + 1, 2 * m] = -1.0
+    return W
+
+
+def _slowest_hand(d_model: int) -> Tensor:
+    return _one_hand(d_model // 2 - 1, d_model)
 
 
 def _quarter_turns(d_model: int) -> Tensor:
@@ -41,7 +210,10 @@ def _judge_signs(W: Any, d_model: int) -> str:
     clear = 1e-4 * scores.abs().max()  # more than rounding
     wrong = (is_earlier & (scores <= clear)) | (is_earlier.T & (scores >= -clear))
     if not bool(wrong.any()):
-        return ""
+        count = int(W.count_nonzero())
+        if count <= ENTRIES:
+            return ""
+        return f"all signs are right, but {count} entries are not 0. {ENTRIES} are enough."
     query, key = wrong.nonzero()[0].tolist()
     side, sign = ("earlier", "above") if key < query else ("later", "below")
     return (
@@ -58,15 +230,12 @@ def _pairs_by_halves(d_model: int) -> Tensor:
 
 
 def _fastest_hand_only(d_model: int) -> Tensor:
-    W = torch.zeros(d_model, d_model)
-    W[0, 1] = 1.0
-    W[1, 0] = -1.0
-    return W
+    return _one_hand(0, d_model)
 
 
 check_before_after = Check(
     "before_after",
-    _quarter_turns,
+    _slowest_hand,
     cases=[(64,), (128,), (256,), (66,)],
     judge=_judge_signs,
     mistakes=[
@@ -91,14 +260,29 @@ check_before_after = Check(
             lambda d: shift_matrix(math.pi / 2, d),
         ),
         Mistake(
+            "the signs are right, with all hands at work",
+            "Which hands would do alone? One of them is enough.",
+            _quarter_turns,
+        ),
+        Mistake(
             "it is the wrong way round: later keys score above 0",
             "Put in query 1 and key 0. Which of the two hands is ahead, and what is its sine?",
             lambda d: _quarter_turns(d).T,
         ),
         Mistake(
+            "it is the wrong way round: later keys score above 0",
+            "Put in query 1 and key 0. Which of the two hands is ahead, and what is its sine?",
+            lambda d: _slowest_hand(d).T,
+        ),
+        Mistake(
             "these scores depend on p + r, not on p − r",
-            "Your blocks reflect. What is the sign of the second term of sin(a − b)?",
+            "Your blocks reflect. What does query 5 score with key 5, and what should it?",
             lambda d: _quarter_turns(d).abs(),
+        ),
+        Mistake(
+            "this score depends on p + r, not on p − r",
+            "Your block reflects. What does query 5 score with key 5, and what should it?",
+            lambda d: _slowest_hand(d).abs(),
         ),
         Mistake(
             "sines are taken for the first half of the columns, cosines for the second",
@@ -117,9 +301,11 @@ check_before_after = Check(
         ),
     ],
     hints=(
-        "Look at one hand: which 2 × 2 block gives sin(a − b) from (sin a, cos a), (sin b, cos b)?",
-        "sin(a − b) = sin a · cos b − cos a · sin b. And W has such a block for each hand.",
-        "The block is [[0, 1], [−1, 0]], a quarter turn. torch.block_diag puts blocks together.",
+        "Look at one hand. Which function of its angle p·θ − r·θ changes its sign with the angle, "
+        "and which 2 × 2 block gives it?",
+        "sin(a − b) = sin a · cos b − cos a · sin b. Which hand makes less than half a turn in 99 "
+        "positions, at every width?",
+        "The block is [[0, 1], [−1, 0]], a quarter turn, at the last two rows and columns.",
     ),
 )
 
@@ -144,6 +330,49 @@ def _refined(vector: Tensor, base: float) -> float:
         turns = round((position * speed - angle) / (2 * math.pi))
         position = (angle + 2 * math.pi * turns) / speed
     return position
+
+
+def _by_angles(
+    angles: Tensor, vector: Tensor, base: float, exponent: float = 2.0, slowest_turns: float = 0.0
+) -> int:
+    """Return the position by the right steps from angles, speeds or a start that may be wrong."""
+    m = torch.arange(len(angles), dtype=torch.float64)
+    speeds = (base ** (-exponent * m / len(vector))).tolist()
+    position = (angles[-1].item() + 2 * math.pi * slowest_turns) / speeds[-1]
+    for angle, speed in reversed(list(zip(angles.tolist(), speeds, strict=True))[:-1]):
+        turns = round((position * speed - angle) / (2 * math.pi))
+        position = (angle + 2 * math.pi * turns) / speed
+    return round(position)
+
+
+def _by_arcsine(vector: Tensor, base: float) -> int:
+    return _by_angles(vector[0::2].double().asin(), vector, base)
+
+
+def _by_bounded_arcsine(vector: Tensor, base: float) -> int:
+    return _by_angles(vector[0::2].double().clamp(-1, 1).asin(), vector, base)
+
+
+def _by_arccosine(vector: Tensor, base: float) -> int:
+    return _by_angles(vector[1::2].double().acos(), vector, base)
+
+
+def _by_bounded_arccosine(vector: Tensor, base: float) -> int:
+    return _by_angles(vector[1::2].double().clamp(-1, 1).acos(), vector, base)
+
+
+def _by_arctangent(vector: Tensor, base: float) -> int:
+    return _by_angles((vector[0::2].double() / vector[1::2].double()).atan(), vector, base)
+
+
+def _half_the_exponent(vector: Tensor, base: float) -> int:
+    angles = torch.atan2(vector[0::2].double(), vector[1::2].double())
+    return _by_angles(angles, vector, base, exponent=1.0)
+
+
+def _slowest_angle_in_a_whole_turn(vector: Tensor, base: float) -> int:
+    angles = torch.atan2(vector[0::2].double(), vector[1::2].double())
+    return _by_angles(angles, vector, base, slowest_turns=float(angles[-1] < 0))
 
 
 def _slowest_hand_only(vector: Tensor, base: float) -> int:
@@ -196,21 +425,26 @@ class NoSearch(Rule):
         case: the arguments of the call that is observed.
         numbers: how many a tensor may hold.
         calls: how many of Python's and C's functions may be called.
+        lines: how many lines of the learner's notebook may run.
     """
 
     case: Case
     numbers: int
     calls: int
+    lines: int
 
     def broken(self, answer: Function, cases: Sequence[Case], seconds: float) -> str:
-        """Say by which of three signs a search was noticed."""
-        tensors = Observation(answer, self.case, seconds).tensors
-        largest = max((tensor.memory for tensor in tensors), default=0)
+        """Say by which of four signs a search was noticed."""
+        observation = Observation(answer, self.case, seconds)
+        largest = max((tensor.memory for tensor in observation.tensors), default=0)
+        lines = observation.lines.total()
         calls, memory = self._cost(answer, seconds)
         if largest > self.numbers:
             sign = f"its largest tensor holds {largest:,} numbers"
         elif calls > self.calls:
             sign = f"it takes {calls:,} calls"
+        elif lines > self.lines:
+            sign = f"it runs {lines:,} lines"
         elif memory > 8 * self.calls:
             sign = f"it fills {memory / 1e6:.1f} MB of memory"
         else:
@@ -258,7 +492,7 @@ check_tell_time = Check(
         _with_noise(4_999, 64, 1e4),
         _with_noise(86_028, 22, 5e5),
     ],
-    rules=[NoSearch(_with_noise(499_000, 16, 1e6), numbers=4096, calls=20_000)],
+    rules=[NoSearch(_with_noise(499_000, 16, 1e6), numbers=4096, calls=20_000, lines=20_000)],
     mistakes=[
         Mistake(
             "this is what the slowest hand alone says",
@@ -301,6 +535,39 @@ check_tell_time = Check(
             "How many turns of the fastest hand lie within the error of the slowest? Which hand "
             "has a smaller error?",
             _from_slowest_to_fastest,
+        ),
+        *(
+            Mistake(
+                "an angle comes from the sine alone",
+                "The hand passes each sine twice a turn. Which other number tells the two apart? "
+                "(And with noise a sine may be above 1.)",
+                answer,
+            )
+            for answer in (_by_arcsine, _by_bounded_arcsine)
+        ),
+        *(
+            Mistake(
+                "an angle comes from the cosine alone",
+                "The hand passes each cosine twice a turn. Which other number tells the two apart? "
+                "(And with noise a cosine may be above 1.)",
+                answer,
+            )
+            for answer in (_by_arccosine, _by_bounded_arccosine)
+        ),
+        Mistake(
+            "an angle comes from sine / cosine alone",
+            "Half a turn on, both have changed their signs. What has their quotient done?",
+            _by_arctangent,
+        ),
+        Mistake(
+            "the speeds have the exponent −m/D",
+            "Which speed has the slowest hand of a vector of 16 numbers, by the formula?",
+            _half_the_exponent,
+        ),
+        Mistake(
+            "the slowest hand's angle is taken between 0 and 2π",
+            "Just after position 0, noise may push this hand a little below 0. Where is it then?",
+            _slowest_angle_in_a_whole_turn,
         ),
     ],
     hints=(

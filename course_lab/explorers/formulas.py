@@ -25,9 +25,13 @@ previous_token = Explorer(
     "previous_token",
     "a head that looks k tokens back, without training",
     "Queries are the sinusoidal vectors of 48 positions, 128 wide, and keys the same vectors "
-    "shifted by k: a corner of the shift, the attention behind a causal mask, and the last query's "
+    "shifted by k: a corner of the shift, the attention behind a causal mask, and one query's "
     "weights.",
-    {"k": Slider(0, 16, 3, label="k (positions)"), "gain": Slider(0.5, 40.0, 10.0, step=0.5)},
+    {
+        "k": Slider(0, 16, 5, label="k (positions)"),
+        "gain": Slider(0.5, 40.0, 10.0, step=0.5),
+        "query": Slider(0, 47, 47),
+    },
 )
 
 turned_pair = Explorer(

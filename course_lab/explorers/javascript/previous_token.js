@@ -33,23 +33,28 @@ function causalWeights(scores) {
   return weights;
 }
 
+function largestAt(row) {
+  return row.indexOf(Math.max(...row));
+}
+
 const EXPLORER = {
   columns: [0.95, 1.1, 1],
   minWidth: 240,
   height: () => 280,
 
-  compute({ k, gain }) {
+  compute({ k, gain, query }) {
     const pairs = WIDTH / 2;
     const speeds = Array.from({ length: pairs }, (_, m) => 1e4 ** (-m / pairs));
     // PE of i times PE of j + k is a sum of cosines of i − j − k; here by distance i − j.
     const scores = Array.from({ length: TOKENS }, (_, distance) => gain / Math.sqrt(WIDTH)
       * speeds.reduce((sum, speed) => sum + Math.cos((distance - k) * speed), 0));
     const weights = causalWeights(scores);
-    const row = Array.from(weights.slice(-TOKENS));
-    return { shift: cornerOfShift(k, speeds), weights, row, exact: row[TOKENS - 1 - k] };
+    const row = Array.from(weights.slice(query * TOKENS, query * TOKENS + query + 1));
+    const exact = query < k ? NaN : row[query - k]; // the first queries have no key k back
+    return { shift: cornerOfShift(k, speeds), weights, row, exact, favourite: largestAt(row) };
   },
 
-  draw([left, middle, right], { shift, weights, row }, { k }) {
+  draw([left, middle, right], { shift, weights, row }, { k, query }) {
     left.axes({
       x: [-0.5, CORNER - 0.5], y: [CORNER - 0.5, -0.5], equal: true, title: `shift by ${k}`,
       xlabel: `first ${CORNER} of ${WIDTH} columns`, bar: { signed: true, limit: 1 },
@@ -57,24 +62,33 @@ const EXPLORER = {
     middle.axes({
       x: [-0.5, TOKENS - 0.5], y: [TOKENS - 0.5, -0.5], equal: true, title: "attention",
       xlabel: "key", ylabel: "query", bar: { limit: 1 },
-    }).matrix(weights, TOKENS, { limit: 1 });
+    }).matrix(weights, TOKENS, { limit: 1 }).across(query);
     right.axes({
-      x: [-0.5, TOKENS - 0.5], y: [0, 1.05], title: `weights of query ${TOKENS - 1}`,
+      x: [-0.5, TOKENS - 0.5], y: [0, 1.05], title: `weights of query ${query}`,
       xlabel: "key", ylabel: "weight",
-    }).upright(TOKENS - 1 - k).line(row.map((_, j) => j), row, { steps: true });
+    }).line(row.map((_, j) => j), row, { steps: true }).dots(row.map((_, j) => j), row);
+    if (query >= k) right.upright(query - k);
   },
 
-  sentence({ row, exact }, { k }) {
-    const key = TOKENS - 1 - k;
+  sentence({ row, exact, favourite }, { k, query }) {
+    if (query < k) {
+      return `Query ${query} has no key ${k} back. It gives most of its weight, `
+        + `${fixed(row[favourite], 2)}, to key ${favourite}.`;
+    }
+    const key = query - k;
     const neighbours = [row[key - 1], row[key + 1]].filter((weight) => weight >= 0);
-    return `The last query gives ${fixed(exact, 2)} of its weight to the key exactly ${k} back, `
-      + `and ${neighbours.map((weight) => fixed(weight, 2)).join(" and ")} to the next nearest.`;
+    const rest = neighbours.length
+      ? `, and ${neighbours.map((weight) => fixed(weight, 2)).join(" and ")} to the next nearest`
+      : "";
+    return `Query ${query} gives ${fixed(exact, 2)} of its weight to the key exactly ${k} back`
+      + `${rest}.`;
   },
 
-  description: ({ exact }, { k, gain }) =>
+  description: ({ row, favourite }, { k, gain, query }) =>
     `Left: a corner of the matrix that shifts the encoding by ${k}: blocks of two by two along the `
     + "diagonal, each a rotation, and 0 elsewhere. Middle: attention of 48 tokens with a causal "
     + `mask, with W_q = I, W_k this shift and scores times ${fixed(gain, 0, 2)}: a line ${k} below `
     + "the diagonal, darker for a larger gain. The first queries have no key so far back. Right: "
-    + `the weights of the last query, with a peak of ${fixed(exact, 2)} at key ${TOKENS - 1 - k}.`,
+    + `the weights of query ${query}, whose row is marked in the middle: the largest is `
+    + `${fixed(row[favourite], 2)}, at key ${favourite}.`,
 };
