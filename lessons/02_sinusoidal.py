@@ -16,9 +16,9 @@
 #
 # After this lesson you can
 #
-# - invent the sinusoidal encoding, and write its formula from memory;
+# - lead from six wishes to the sinusoidal encoding;
 # - say why no two positions share a vector, and what the dot product of two tells;
-# - build a head that looks $k$ tokens back, without training.
+# - build a head that looks $k$ tokens back, without training, and read a position from a noisy row.
 #
 # **Time:** {minutes}. **Builds on:** lesson 01, sin and cos. **Doors:** 1, token embeddings.
 
@@ -31,8 +31,7 @@ device = course_lab.start(doors=["embed"], title="Lesson 02: sinusoidal opens do
 # ## Six wishes
 #
 # Attention is blind to order. So let each position have a *code*, a row of numbers that we add to
-# the word there. Here are five ideas. Each gets the positions `p` = 0, 1, …, n − 1 of a text and
-# returns one row for each.
+# the word there. Five ideas, each from the positions `p` = 0, 1, …, n − 1 of a text to their rows:
 
 # %%
 import torch
@@ -66,13 +65,13 @@ guess = widgets.predict("Which of the five grants the most wishes?", list(codes)
 from course_lab.scoreboards import WISHES, draw_scoreboard, granted, scoreboard, scoreboard_text
 from course_utils import plots
 
-board = scoreboard(codes)
+board = scoreboard(codes | {"no code": lambda p: torch.zeros(len(p), 1)})
 wishes = granted(board)
-guess.reveal(max(wishes, key=wishes.get))
+guess.reveal(max(codes, key=wishes.get))
 
 # %% tags=["plumbing"]
 # The board
-fig = draw_scoreboard(board, WISHES, "Five codes, six wishes")
+fig = draw_scoreboard(board, WISHES, "Five codes and none, six wishes")
 plots.show(fig, scoreboard_text(board))
 
 # %% [markdown]
@@ -81,11 +80,13 @@ plots.show(fig, scoreboard_text(board))
 # needs a column for each position, and to it 1 step is as far as 64. Binary 7 and 8, 0111 and 1000,
 # are neighbours and have no 1 in common.
 #
+# And *no code*, just zeros, is level with one-hot: silence is small and even. Wishes 3 and 5 are
+# what a code is *for*.
+#
 # ## Your turn
 #
 # Can you do better? Change `mine` and run the cell, as often as you like. (`torch.stack([a, b], 1)`
-# makes two columns.) At first it is a number that dies away, and level with one-hot. Can you get
-# five?
+# makes two columns.) At first it is a number that dies away, and grants four. Can you get five?
 
 
 # %%
@@ -101,8 +102,9 @@ plots.show(fig, scoreboard_text(my_board))
 # ## A clock hand
 #
 # Wish 6 says a lot: each step is the same matrix. Applied again and again, a matrix can stretch a
-# vector, shear it, shrink it, or turn it. What is stretched or sheared goes on growing. What is
-# shrunk, as above, is soon forgotten. Only a turn goes on for ever at one size.
+# vector, shear it, shrink it, flip it or turn it. What is stretched or sheared goes on growing.
+# What is shrunk, as above, is soon forgotten. What is flipped goes to and fro. A turn goes on for
+# ever, at one size.
 #
 # So take a clock hand that turns by $\theta$ radians a step. Its tip has two coordinates,
 # $\sin p\theta$ and $\cos p\theta$. Both are needed: a sine alone takes most values twice a turn.
@@ -122,11 +124,11 @@ guess.reveal("never" if gap.min() > 0 else f"after {gap.argmin() + 1} steps")
 
 # %% [markdown]
 # **Look:** 710 steps are almost 113 turns. But if $p$ steps were ever exactly $n$ turns, $\pi$
-# would be the fraction $p / 2n$, and $\pi$ is irrational. By the formula, then, no two positions
-# ever share a code. Nearly the same is bad enough, though: noise would hide the difference.
+# would be the fraction $p / 2n$, and $\pi$ is irrational. So no two positions ever share a code.
+# Nearly the same is bad enough, though: noise would hide the difference.
 #
-# The repair: a second, slower hand. Where the first is back at its start, the second has moved on.
-# And a third, slower still, and so on.
+# The repair: a second, slower hand, which has moved on where the first is back at its start. And a
+# third, and so on.
 #
 # ## The formula
 #
@@ -141,8 +143,8 @@ guess.reveal("never" if gap.min() > 0 else f"after {gap.argmin() + 1} steps")
 
 # %%
 def sinusoidal_from_scratch(p, d_model, base=10000.0):
-    m = torch.arange(d_model // 2, dtype=torch.float64)  # (pairs,)
-    angles = p[:, None] * base ** (-2 * m / d_model)  # (n, pairs), in radians
+    m = torch.arange(d_model // 2, dtype=torch.float64)  # (hands,)
+    angles = p[:, None] * base ** (-2 * m / d_model)  # (n, hands), in radians
     table = torch.empty(len(p), d_model, dtype=torch.float64)
     table[:, 0::2] = angles.sin()  # even columns
     table[:, 1::2] = angles.cos()  # odd columns
@@ -165,25 +167,28 @@ from course_utils.encodings.functional import sinusoidal_table
 p = torch.arange(100, dtype=torch.float64)
 assert torch.allclose(sinusoidal_from_scratch(p, 128), sinusoidal_table(p, 128))
 
-board = scoreboard(
-    {
-        "1 hand": lambda p: sinusoidal_from_scratch(p, 2),
-        "3 hands": lambda p: sinusoidal_from_scratch(p, 6),
-        "4 hands": lambda p: sinusoidal_from_scratch(p, 8),
-        "64 hands": lambda p: sinusoidal_from_scratch(p, 128),
-    }
-)
+
+def with_hands(n):
+    return lambda p: sinusoidal_from_scratch(p, 2 * n)
+
+
+board = scoreboard({f"hands: {n}": with_hands(n) for n in (1, 2, 3, 4, 8, 64)})
 
 # %% tags=["plumbing"]
 # The board once more
+from course_utils.encodings.functional import wavelengths
+
 fig = draw_scoreboard(board, WISHES, "Clock hands, six wishes")
 plots.show(fig, scoreboard_text(board))
+for n, hand in ((4, 1), (8, 2)):
+    print(f"{n} hands: hand {hand} takes {wavelengths(2 * n)[hand]:.1f} steps for a turn")
 
 # %% [markdown]
-# **Look:** 64 hands grant all six wishes, and so do three. Four miss one by bad luck: 64 steps are
-# nearly a turn of hand 1. Why 64 hands, then? The end of the lesson asks for more than the wishes.
+# **Look:** 64 hands grant all six wishes. So do three! Four and eight miss one by bad luck: at 64
+# steps one of their hands is nearly back. Wish 5 looks at three distances only. The end of the
+# lesson asks for *all*.
 #
-# Now play with the hands at two positions. Hand 0 and a hand of your choice are drawn.
+# Now play: two positions, hand 0 and a hand of your choice.
 #
 # 1. Find two positions that hand 0 confuses (tips at most 0.05 apart) and hand 3 does not.
 # 2. How long must a table be for hand 12 to finish a turn? And at half the width?
@@ -196,23 +201,23 @@ explorers.frequencies()
 
 # %% tags=["plumbing"]
 # Three answers
-from course_utils.encodings.functional import wavelengths
-
 for k in (44, 710):
     start, later = sinusoidal_from_scratch(torch.tensor([0, k]), 64).view(2, 32, 2)
     tips = (later - start).norm(dim=1)  # (32,), one distance a hand
     print(f"{k:3} apart: tips of hand 0 {tips[0]:.2f}, of hand 3 {tips[3]:.2f}")
 for width in (64, 32):
     print(f"width {width}: hand 12 takes {wavelengths(width)[12]:,.0f} positions for a turn")
-fast = scoreboard({"64 hands, base 10": lambda p: sinusoidal_from_scratch(p, 128, base=10.0)})
-print(scoreboard_text(fast))
+for base in (10.0, 2.0):
+    fast = scoreboard({"fast": lambda p, base=base: sinusoidal_from_scratch(p, 128, base)})
+    alike = fast["fast"]["nearer is more alike"].shown
+    print(f"64 hands, base {base:.0f}: {granted(fast)['fast']} wishes; at 1, 8, 64: {alike} alike")
 
 # %% [markdown]
 # **Look:** any two positions 44 apart will do, or 710. A narrow table has fewer hands for the same
-# speeds, so each is slower. At base 10 no hand is slow, and 8 apart is no more alike than 64 apart:
-# slow hands are for what is far.
+# speeds, so hand 12 is slower. At base 10 no hand is slow, and 8 apart is no more alike than 64
+# apart. (At base 2 the three distances happen to pass.)
 #
-# And all 64 hands of a table 128 wide:
+# All 64 hands of a table 128 wide (first picture: sines left, cosines right):
 
 # %% tags=["plumbing"]
 # Four pictures of the table
@@ -228,15 +233,15 @@ fig = figures.four_panel(
     turns,
     dimensions=(0, 20, 60),
     positions=(0, 10, 50),
-    title="The sinusoidal encoding, 100 positions, 128 dimensions",
+    title="The sinusoidal encoding, 100 positions, 128 columns",
     fine=sinusoidal_table(torch.arange(1000) / 10, 128),
 )
 plots.show(
     fig,
     "Four panels. The table, sines left and cosines right: fast stripes at the left of each half, "
-    "almost constant columns at the right. Waves of dimensions 0, 20 and 60, with dots at whole "
+    "almost constant columns at the right. Waves of columns 0, 20 and 60, with dots at whole "
     "positions: from many turns to less than half a turn. Sines of positions 0, 10 and 50: they "
-    "differ for the first pairs and agree for the last. Wavelengths: a straight line on a "
+    "differ for the first hands and agree for the last. Wavelengths: a straight line on a "
     f"logarithmic axis from {turns[0]:.1f} to {turns[-1]:,.0f} positions. {unfinished} of 64 hands "
     f"do not finish a turn, and {nearly_constant} of 128 columns change by less than 0.1.",
 )
@@ -244,21 +249,23 @@ print(f"In 100 positions {unfinished} of 64 hands do not finish a turn. {in_firs
 print(f"finish half a turn, and {hardly_moving} move by less than 0.1 radians.")
 
 # %% [markdown]
-# **Look:** fast hands tell neighbours apart, slow hands tell chapters apart. A hand in its first
-# half turn is of use in a short text too: it always says which of two positions comes later. A
-# larger base makes all but hand 0 slower.
+# **Look:** fast hands tell neighbours apart, slow hands tell chapters apart. And a hand in its
+# first half turn says which of two positions comes later. A larger base makes all but hand 0
+# slower.
 #
 # ## How far, but which way?
 #
-# The dot product of two rows, pair by pair:
+# The dot product of two rows, hand by hand:
 #
 # $$PE_p \cdot PE_r = \sum_m \sin p\theta_m \sin r\theta_m + \cos p\theta_m \cos r\theta_m
 # = \sum_m \cos\big((p - r)\,\theta_m\big).$$
 #
-# Only $p - r$ is left. That is wish 4, with proof.
+# Only $p - r$ is left: wish 4, with proof.
 
 # %% tags=["plumbing"]
 # The dot product, as a matrix and by distance
+import itertools
+
 import matplotlib.pyplot as plt
 
 dots = table @ table.T
@@ -292,11 +299,17 @@ plots.show(
     f"by p − r, the same to both sides: {product[100]:.0f} at 0, {product[101]:.1f} at 1, "
     f"{product[103]:.1f} at 3, {product[200]:.1f} at 100, with ripples.",
 )
+by_distance = sinusoidal_table(torch.arange(10_000, dtype=torch.float64), 128)
+by_distance = by_distance @ by_distance[0]
+for k in (10, 30, 100):
+    first = int((by_distance <= by_distance[k]).nonzero()[0])
+    last = int((by_distance >= by_distance[k]).nonzero()[-1])
+    print(f"distance {k:3}: a product like that means a distance of {first} to {last}")
 
 # %% [markdown]
-# **Look:** it falls fast at first, then slowly and in ripples. And it is the same on both sides,
-# for $\cos(-x) = \cos x$. It says *how far*, not *which way*. "The word before me" cannot be asked
-# like this.
+# **Look:** it falls fast at first, then slowly and in ripples. So it says *how far*: sharply up to
+# some 30 positions, roughly beyond. And it is the same on both sides, for $\cos(-x) = \cos x$: it
+# does not say *which way*. "The word before me" cannot be asked like this.
 #
 # ## A shift is a rotation
 #
@@ -306,28 +319,47 @@ plots.show(
 # \begin{pmatrix} \cos k\theta & \sin k\theta \\ -\sin k\theta & \cos k\theta \end{pmatrix}
 # \begin{pmatrix} \sin p\theta \\ \cos p\theta \end{pmatrix}$$
 #
-# One such block a hand, and no $p$ in it.
-
-# %%
-from course_utils.encodings.functional import shift_matrix
-
-k, p = 3, torch.arange(10_000, dtype=torch.float64)
-shift = shift_matrix(k, 128, dtype=torch.float64)  # (128, 128), 64 blocks along the diagonal
-error = (sinusoidal_table(p, 128) @ shift.T - sinusoidal_table(p + k, 128)).abs().max()
-assert error < 1e-9
-print("one matrix shifts each of 10,000 positions by 3; error below 1e-9")
-
-# %% [markdown]
+# One such block a hand, and no $p$ in it: one matrix shifts every position.
+#
 # ## A head that looks back
 #
-# Now "3 back" can be asked. Move all keys 3 ahead, then compare. With $W_q$ = gain × $I$ and
-# $W_k$ = the shift by $k$, query $i$ and key $j$ score
+# Now "3 back" can be asked. A head compares $W_q PE_i$ with $W_k PE_j$, and you choose both
+# matrices.
 #
-# $$\frac{\text{gain}}{\sqrt D}\, PE_i \cdot PE_{j+k}
-# = \frac{\text{gain}}{\sqrt D} \sum_m \cos\big((i - j - k)\,\theta_m\big),$$
+# **Exercise 1 ★★ Look back.** Write `looking_back(k, gain, d_model)`: tensors $W_q$ and $W_k$, each
+# (d_model, d_model), with which query $i$ and key $j$ score
 #
-# which is largest at $j = i - k$. We write these two matrices into a real attention module. The
-# tokens are empty, so only positions speak.
+# $$\frac{W_q PE_i \cdot W_k PE_j}{\sqrt D}
+# = \frac{\text{gain}}{\sqrt D} \sum_m \cos\big((i - j - k)\,\theta_m\big).$$
+#
+# That is largest at $j = i - k$. The *gain* multiplies all scores: the larger, the sharper the
+# softmax. The head itself divides by $\sqrt D$; the base is 10000. `torch.block_diag(*blocks)`
+# puts blocks along a diagonal.
+
+
+# %% tags=["stub"]
+def looking_back(k, gain, d_model):
+    raise NotImplementedError("your turn")
+
+
+# %% tags=["solution"]
+def looking_back(k, gain, d_model):
+    blocks = []
+    for m in range(d_model // 2):
+        angle = torch.tensor(k * 10000.0 ** (-2 * m / d_model))
+        sin, cos = angle.sin(), angle.cos()
+        blocks.append(torch.stack([cos, sin, -sin, cos]).view(2, 2))
+    return gain * torch.eye(d_model), torch.block_diag(*blocks)  # the keys move k ahead
+
+
+# %%
+from course_lab.checks.lesson02 import check_looking_back, check_tell_time
+
+check_looking_back(looking_back)  # stuck? check_looking_back.hint(1), then 2 and 3
+
+# %% [markdown]
+# We write such matrices into a real attention module. The tokens are empty, so only positions
+# speak.
 
 # %%
 from course_utils.attention import MultiHeadAttention
@@ -337,13 +369,14 @@ encoding = create("sinusoidal", d_model=128, n_heads=1)
 head = MultiHeadAttention(128, 1, encoding, causal=True).requires_grad_(False)
 
 
-def looking_back(k, gain):
-    head.W_q.weight.copy_(gain * torch.eye(128))
-    head.W_k.weight.copy_(shift_matrix(k, 128))
+def weights_of_head(k, gain):
+    W_q, W_k = check_looking_back.reference(k, gain, 128)  # or looking_back, once it is right
+    head.W_q.weight.copy_(W_q)
+    head.W_k.weight.copy_(W_k)
     return head(torch.zeros(1, 48, 128), need_weights=True)[1][0, 0]  # (query, key)
 
 
-weights = looking_back(k=3, gain=10)
+weights = weights_of_head(k=3, gain=10)
 
 # %%
 guess = widgets.predict(
@@ -359,48 +392,31 @@ size = "three quarters" if peak > 0.5 else "a quarter" if peak > 0.1 else "1/48,
 guess.reveal(f"about {size}")
 
 # %% [markdown]
-# **Look:** nothing was trained. Move both sliders. What is a gain of 20 worth? And where do the
-# first queries look, who have no key $k$ back?
+# **Look:** nothing was trained. Move the sliders. What is a gain of 20 worth? And at $k$ = 16,
+# where do queries 5 and 14 look, who have no key 16 back?
 
 # %%
 explorers.previous_token()
 
 # %% tags=["plumbing"]
 # Answers to both questions
-far_back, stronger = looking_back(k=16, gain=10), looking_back(k=3, gain=20)
+far_back, stronger = weights_of_head(k=16, gain=10), weights_of_head(k=3, gain=20)
 favourites = far_back.argmax(1)
-fig, axes = plt.subplots(1, 2, figsize=(9.5, 3.7))
-figures.attention(axes[0], far_back, title="attention, k = 16, gain 10", unit="weight")
-bars = {"gain 20": stronger[47, 38:], "gain 10": weights[47, 38:]}
-for (name, row), width in zip(bars.items(), (0.8, 0.4), strict=True):
-    axes[1].bar(range(38, 48), row, width=width, label=name)
-axes[1].axhline(1 / 48, color="0.5", linewidth=1)
-axes[1].annotate("uniform", (38, 1 / 48), xytext=(0, 4), textcoords="offset points", color="0.35")
-axes[1].set(title="the last query, k = 3", xlabel="key", ylabel="weight", ylim=(0, 1))
-axes[1].set_xticks(range(38, 48, 3))
-axes[1].legend(loc="upper left")
-plots.show(
-    fig,
-    "Left: attention of 48 empty tokens behind a causal mask, k = 16: a line 16 below the "
-    f"diagonal. Above it, query 5 has most weight on key {favourites[5]}, query 14 on key "
-    f"{favourites[14]}. Right: the last ten weights of the last query at k = 3: a peak at key 44 "
-    f"of {peak:.2f} at gain 10 and of {stronger[47, 44]:.2f} at gain 20.",
-)
 print(f"gain 20: {stronger[47, 44]:.2f} of the weight 3 back")
 print(f"k = 16: query 14 favours key {favourites[14]}, query 5 key {favourites[5]}")
 
 # %% [markdown]
-# **Look:** gain sharpens the head. A query without a key $k$ back still has weights that sum to 1.
-# They go to some early key, and not always to the first.
+# **Look:** gain sharpens the head. A query without a key $k$ back still has weights, which go to
+# some early key, not always the first.
 #
 # Trained models have such *previous-token heads*; Olsson et al. (2022) show what they build with
-# them. With words in the tokens our head is disturbed, as $W_q = I$ compares the words too. The
-# [closer look](closer/02_word_and_place.ipynb) measures that.
+# them. Words in the tokens disturb our head, which compares them too: a
+# [closer look](closer/02_word_and_place.ipynb) measures it.
 #
 # ## The answer in one picture
 #
-# Back to the question. Fast hands come round again every few steps, so might two positions far
-# apart get nearly the same 128 numbers?
+# Fast hands come round again every few steps. Might two positions far apart get nearly the same
+# 128 numbers?
 
 # %%
 guess = widgets.predict(
@@ -409,83 +425,72 @@ guess = widgets.predict(
 )
 
 # %%
-from course_lab.measures import nearest_pair
-
-closest = {width: nearest_pair(sinusoidal_table(p, width)) for width in (2, 8, 128)}
-for width, pair in closest.items():
-    steps = pair.second - pair.first
-    print(f"{width // 2:2} hands: the closest two are {steps:4} apart, at {pair.distance:.4f}")
-far = closest[128].second - closest[128].first > 1
-guess.reveal("two far apart, where the fast hands meet again" if far else "two neighbours")
+distances = torch.arange(10_000, dtype=torch.float64)
+gaps = {}
+for n in (1, 2, 3, 4, 8, 64):
+    rows = sinusoidal_from_scratch(distances, 2 * n)
+    gaps[n] = (rows[1:] - rows[0]).norm(dim=1) / n**0.5  # by wish 4, row 0 may stand for any
+    closest = gaps[n].argmin() + 1
+    print(f"hands {n:2}: the closest two are {closest:4} apart, at {gaps[n].min():.4f}")
+far = "two far apart, where the fast hands meet again"
+guess.reveal("two neighbours" if closest == 1 else far)
 
 # %% tags=["plumbing"]
 # How far two vectors are, by the distance of their positions
-distances = torch.arange(1, 10_001)
-gaps = {}
-for width, name in ((2, "1 hand"), (8, "4 hands"), (128, "64 hands")):
-    start_row = sinusoidal_table(torch.zeros(1), width)
-    gaps[name] = (sinusoidal_table(distances, width) - start_row).norm(dim=1) / (width / 2) ** 0.5
+from course_lab.measures import confused_ratio
+
+edges = torch.logspace(2, 4, 61).round().long().tolist()
 fig, axes = plt.subplots(1, 3, figsize=(10.5, 3.3), sharey=True)
-for ax, name in zip(axes, gaps, strict=True):
-    gap = gaps[name]
-    ax.plot(distances, gap, linewidth=0.8 if name != "64 hands" else 1.8)
+for ax, n in zip(axes, (1, 4, 64), strict=True):
+    gap = gaps[n]
+    groups = [gap[low - 1 : high - 1] for low, high in itertools.pairwise(edges)]
+    lows, highs = [group.min() for group in groups], [group.max() for group in groups]
+    ax.plot(distances[1:101], gap[:100])
+    ax.stairs(highs, edges, baseline=lows, fill=True, color=ax.lines[0].get_color(), alpha=0.5)
     ax.axhline(gap[0], color="0.5", linewidth=1, linestyle="--")
-    ax.set(xscale="log", title=name, xlabel="positions apart", ylim=(0, 2.05))
+    ax.set(xscale="log", title=f"{n} hands" if n > 1 else "1 hand", ylim=(0, 2.05))
+    ax.set_xlabel("positions apart")
+    label = {"textcoords": "offset points", "fontsize": 9}
+    ax.annotate("neighbours", (1, gap[0]), xytext=(0, -12), **label)
+    label["bbox"] = {"facecolor": "white", "alpha": 0.8, "linewidth": 0, "pad": 1}
+    closest = int(gap.argmin()) + 1
+    if closest > 1:
+        lowest = (closest, gap.min())
+        ax.plot(*lowest, "o", color="black", markersize=4, clip_on=False)
+        ax.annotate(f"{closest}", lowest, xytext=(-5, 4), ha="right", **label)
 axes[0].set_ylabel("distance of vectors\n(1 = their length)")
-axes[2].annotate(
-    "neighbours",
-    (1e4, gaps["64 hands"][0]),
-    xytext=(0, -12),
-    ha="right",
-    textcoords="offset points",
-    color="0.35",
-    fontsize=10,
-)
-gap = gaps["64 hands"]
+gap = gaps[64]
 plots.show(
     fig,
     "Three panels, distance of two vectors against distance of their positions, on a logarithmic "
-    "axis from 1 to 10,000. One hand: it jumps between 0 and 2 all along. Four hands: it wavers, "
-    "and falls to a tenth at 6283. 64 hands: it climbs, "
-    + ", ".join(f"{gap[d - 1]:.2f} at {d:,}" for d in (1, 10, 100, 1000, 10_000))
+    "axis from 1 to 10,000; beyond 100 as a band. A dashed line at the distance of neighbours. One "
+    "hand: it jumps between 0 and 2 all along, and all but touches 0 at 710. Four hands: it "
+    "wavers, and falls to a tenth at 6283. 64 hands: it climbs, "
+    + ", ".join(f"{gap[d - 1]:.2f} at {d:,}" for d in (1, 10, 100, 1000, 9999))
     + ", and never comes back below its first value.",
 )
+fast_rows = sinusoidal_from_scratch(distances, 128, base=10.0)
+ratios = {f"hands {n:2}, base 10000": confused_ratio(-gap) for n, gap in gaps.items()}
+ratios["hands 64, base    10"] = confused_ratio((fast_rows @ fast_rows[0])[1:])
+for name, ratio in ratios.items():
+    print(f"{name}: some distance looks no farther than one {ratio:,.0f} times smaller")
 
 # %% [markdown]
-# **Look:** with one hand the curve tells nothing, and all but touches 0. With 64 it never returns
-# to the dashed line, the distance of neighbours: 128 numbers *name* the position. And it climbs,
-# with ripples, through four powers of ten: they say *how far*. Slow hands do that.
+# **Look:** with 64 hands the curve never returns to the dashed line, the distance of neighbours:
+# 128 numbers *name* the position. But eight hands do that too. *How far* is the wish that takes
+# many. With 64, no distance up to 10,000 looks as near as one 20 times smaller; with eight, one
+# looks as near as another 900 times smaller. Many hands average the ripples down, and slow ones
+# keep the curve climbing: at base 10 even 64 fail.
+#
+# So a dot product says how far, roughly. Who wants it exactly reads the clock.
 
 # %% [markdown]
 # ## Exercises
 #
-# **Exercise 1 ★★ Before or after?** The dot product does not know which way. A score may have any
-# matrix between: $PE_p^\top W\, PE_r$. Write `before_after(d_model)`: a (d_model, d_model) tensor
-# $W$ for which this score is above 0 whenever key $r$ is earlier than query $p$, and below 0
-# whenever it is later, for all positions below 100 and every even width from 64 on.
-
-
-# %% tags=["stub"]
-def before_after(d_model):
-    raise NotImplementedError("your turn")
-
-
-# %% tags=["solution"]
-def before_after(d_model):
-    quarter_turn = torch.tensor([[0.0, 1.0], [-1.0, 0.0]])  # cos becomes sin, which is odd
-    return torch.block_diag(*[quarter_turn] * (d_model // 2))
-
-
-# %%
-from course_lab.checks.lesson02 import check_before_after, check_tell_time
-
-check_before_after(before_after)  # stuck? check_before_after.hint(1), then 2 and 3
-
-# %% [markdown]
 # **Exercise 2 ★★★ Tell the time.** A row of the table comes over a noisy line: each number is off
 # by up to 0.1. Write `tell_time(vector, base)`: which position was it, as an int? The width is the
 # length of `vector`. The slowest hand is in its first half turn, but $p$ may be half a million, so
-# do not search among the positions. Read the clock.
+# do not search among the positions.
 
 
 # %% tags=["stub"]
@@ -510,21 +515,24 @@ check_tell_time(tell_time)
 # %% [markdown]
 # ## Myth check
 #
-# Guess first. In brackets: what the claim speaks of, and its yardstick. All is computed from the
-# formula. The closer look settles nine more.
+# Guess first. In brackets: what the claim speaks of, and its yardstick.
 
 # %% tags=["plumbing"]
 # Three claims
 from course_lab.claims import Claim, Myths
 
+WIDTHS = (64, 128, 512)
 myths = Myths(
     {
-        "C12": Claim(
-            "Dimension 0 has wavelength 1.", scope="in positions a turn", evidence="exact"
-        ),
         "C16": Claim(
             "The first row of the table starts 0.8415, 0.5403.",
-            scope="the row of position 0",
+            scope="the row that the first token gets, in code that alternates sines and cosines",
+            evidence="exact",
+            choice="the number of the first position",
+        ),
+        "C17": Claim(
+            "All encodings have the same length (norm).",
+            scope="widths 64–512, positions below 512; equal to 1e-5 of it",
             evidence="exact",
         ),
         "C19": Claim(
@@ -540,12 +548,24 @@ myths = Myths(
 # The three verdicts
 from course_utils.encodings.functional import sinusoidal_frequencies
 
-myths.settle("C12", {"D = 128": abs(turns[0].item() - 1) < 0.01}, f"It is {turns[0]:.3f}: 2π.")
-first_rows = table[:2, :2]
+first_rows = sinusoidal_table(torch.arange(2), 128)[:, :2]
+starts = torch.tensor([0.8415, 0.5403])
 myths.settle(
     "C16",
-    {"row 0": torch.allclose(first_rows[0], torch.tensor([0.8415, 0.5403]), atol=1e-3)},
+    {
+        f"counted from {position}": torch.allclose(row, starts, atol=1e-3)
+        for position, row in enumerate(first_rows)
+    },
     "Rows 0 and 1 start " + " and ".join(f"{sin:.4f}, {cos:.4f}" for sin, cos in first_rows) + ".",
+)
+lengths = {width: sinusoidal_table(torch.arange(512), width).norm(dim=1) for width in WIDTHS}
+uneven = {width: ((n.max() - n.min()) / n.max()).item() for width, n in lengths.items()}
+myths.settle(
+    "C17",
+    {f"D = {width}": spread < 1e-5 for width, spread in uneven.items()},
+    "Each hand adds sin² + cos² = 1, so the length is √(D/2): "
+    + ", ".join(f"{n.mean():.2f} at D = {width}" for width, n in lengths.items())
+    + ".",
 )
 changes = {}
 for base in (1_000.0, 100_000.0):
@@ -567,9 +587,10 @@ myths.table()
 #
 # - Each pair of columns is a clock hand; speeds fall from 1 radian a step by equal factors.
 # - No two positions share a vector; with 64 hands, no two of 10,000 are closer than neighbours.
-# - Dot products depend on the distance only, and do not know which way.
+# - Dot products depend on the distance only: sharp up to some 30 positions, rough beyond, and
+#   blind to which way.
 # - A shift by $k$ is one rotation, so two matrices make a head that looks $k$ back.
-# - Closer looks: [in practice](closer/02_in_practice.ipynb),
+# - Closer looks: [in practice, before or after](closer/02_in_practice.ipynb),
 #   [among words and in a real encoder](closer/02_word_and_place.ipynb).
 #
 # **Read next:** Vaswani et al. 2017, *Attention Is All You Need*, arXiv 1706.03762, section 3.5;

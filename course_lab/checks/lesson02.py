@@ -1,5 +1,7 @@
-"""Checks for lesson 02: a head that looks back, the position of a noisy vector; and for its closer
-look: a score that tells before from after."""
+"""Checks for lesson 02: a head that looks back, the position of a noisy vector.
+
+And for its closer look: a score that tells before from after.
+"""
 
 from __future__ import annotations
 

@@ -15,7 +15,8 @@
 # - base and width, narrow tables, odd widths;
 # - stored tables, float32 and bfloat16; which axis is the text;
 # - a power or exp, alternating or grouped columns; where sinusoids are in use;
-# - what it does to attention, with its fingerprint and passport.
+# - what it does to attention, with its fingerprint and passport;
+# - an exercise: before or after?
 #
 # Word and place in one sum, and other readers of the table, have
 # [a closer look](02_word_and_place.ipynb) of their own.
@@ -377,6 +378,36 @@ print(f"time on this machine: {facts['time_ratio']:.2f} × attention without enc
 # terms cancel. (The time shows only when you run the cell.)
 
 # %% [markdown]
+# ## Before or after?
+#
+# The dot product does not know which way. A score may have any matrix between:
+# $PE_p^\top W\, PE_r$.
+#
+# **Exercise 1 ★★ Before or after?** Write `before_after(d_model)`: a (d_model, d_model) tensor $W$
+# for which this score is above 0 whenever key $r$ is earlier than query $p$, and below 0 whenever
+# it is later, for all positions below 100 and every even width from 64 on. At most two entries may
+# differ from 0.
+
+
+# %% tags=["stub"]
+def before_after(d_model):
+    raise NotImplementedError("your turn")
+
+
+# %% tags=["solution"]
+def before_after(d_model):
+    W = torch.zeros(d_model, d_model)
+    W[-2, -1] = 1  # sin a · cos b − cos a · sin b = sin(a − b), of the slowest hand
+    W[-1, -2] = -1
+    return W
+
+
+# %%
+from course_lab.checks.lesson02 import check_before_after
+
+check_before_after(before_after)  # stuck? check_before_after.hint(1), then 2 and 3
+
+# %% [markdown]
 # ## Myth check
 #
 # Guess first. In brackets: what the claim speaks of, and by which yardstick it is judged.
@@ -393,6 +424,7 @@ def exact(text, scope):
 
 claims = {
     "C07": exact("Every position gets its own vector.", "widths 64–512, 10,000 positions, float32"),
+    "C12": exact("Dimension 0 has wavelength 1.", "D = 128, in positions a turn"),
     "C13": exact(
         "At D = 512 the slowest pair has 10000^(510/512) ≈ 9540 in its denominator.",
         "≈: at most 5 off",
@@ -413,7 +445,7 @@ claims |= {
 myths = Myths(claims)
 
 # %% tags=["plumbing"]
-# C07, C13, C14
+# C07, C12, C13, C14
 distinct = {}
 for width in WIDTHS:
     rows = sinusoidal_table(torch.arange(10_000), width)
@@ -423,6 +455,8 @@ myths.settle(
     {f"D = {width}": count == 10_000 for width, count in distinct.items()},
     f"Of 10,000 positions {min(distinct.values()):,} are different, at each width.",
 )
+turn_of_hand_0 = wavelengths(128)[0].item()
+myths.settle("C12", {"D = 128": abs(turn_of_hand_0 - 1) < 0.01}, f"It is {turn_of_hand_0:.3f}: 2π.")
 denominator = 1 / sinusoidal_frequencies(512)[-1].item()
 myths.settle(
     "C13", {"D = 512": abs(denominator - 9540) <= 5}, f"The denominator is {denominator:.1f}."
