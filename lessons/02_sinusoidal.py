@@ -76,12 +76,11 @@ plots.show(fig, scoreboard_text(board))
 
 # %% [markdown]
 # **Look:** each row fails somewhere. Plain numbers grow, and LayerNorm squeezes late neighbours
-# together. In $p/n$ the code of place 5 changes with the length of the text. One-hot does best, but
-# needs a column for each position, and to it 1 step is as far as 64. Binary 7 and 8, 0111 and 1000,
-# are neighbours and have no 1 in common.
+# together. In $p/n$ the code of place 5 changes with the length. One-hot does best, but needs a
+# column for each position, and to it 1 step is as far as 64. Binary 7 and 8, 0111 and 1000, are
+# neighbours without a common 1.
 #
-# And *no code*, just zeros, is level with one-hot: silence is small and even. Wishes 3 and 5 are
-# what a code is *for*.
+# And *no code*, just zeros, is level with one-hot! Wishes 3 and 5 are what a code is *for*.
 #
 # ## Your turn
 #
@@ -320,7 +319,17 @@ for k in (10, 30, 100):
 # \begin{pmatrix} \sin p\theta \\ \cos p\theta \end{pmatrix}$$
 #
 # One such block a hand, and no $p$ in it: one matrix shifts every position.
-#
+
+# %% tags=["plumbing"]
+# One matrix, 10,000 positions
+from course_utils.encodings.functional import shift_matrix
+
+p = torch.arange(10_000, dtype=torch.float64)
+shifted = sinusoidal_table(p, 128) @ shift_matrix(3, 128, dtype=torch.float64).T
+error = (shifted - sinusoidal_table(p + 3, 128)).abs().max().item()
+print(f"one matrix shifts {len(p):,} positions by 3; error below 1e-9: {error < 1e-9}")
+
+# %% [markdown]
 # ## A head that looks back
 #
 # Now "3 back" can be asked. A head compares $W_q PE_i$ with $W_k PE_j$, and you choose both
@@ -437,8 +446,6 @@ guess.reveal("two neighbours" if closest == 1 else far)
 
 # %% tags=["plumbing"]
 # How far two vectors are, by the distance of their positions
-from course_lab.measures import confused_ratio
-
 edges = torch.logspace(2, 4, 61).round().long().tolist()
 fig, axes = plt.subplots(1, 3, figsize=(10.5, 3.3), sharey=True)
 for ax, n in zip(axes, (1, 4, 64), strict=True):
@@ -469,6 +476,16 @@ plots.show(
     + ", ".join(f"{gap[d - 1]:.2f} at {d:,}" for d in (1, 10, 100, 1000, 9999))
     + ", and never comes back below its first value.",
 )
+
+# %% [markdown]
+# **Look:** with 64 hands the curve never returns to the dashed line, the distance of neighbours:
+# 128 numbers *name* the position. But eight hands do that too. *How far* is the wish that takes
+# many:
+
+# %% tags=["plumbing"]
+# How well the distance can be told
+from course_lab.measures import confused_ratio
+
 fast_rows = sinusoidal_from_scratch(distances, 128, base=10.0)
 ratios = {f"hands {n:2}, base 10000": confused_ratio(-gap) for n, gap in gaps.items()}
 ratios["hands 64, base    10"] = confused_ratio((fast_rows @ fast_rows[0])[1:])
@@ -476,20 +493,18 @@ for name, ratio in ratios.items():
     print(f"{name}: some distance looks no farther than one {ratio:,.0f} times smaller")
 
 # %% [markdown]
-# **Look:** with 64 hands the curve never returns to the dashed line, the distance of neighbours:
-# 128 numbers *name* the position. But eight hands do that too. *How far* is the wish that takes
-# many. With 64, no distance up to 10,000 looks as near as one 20 times smaller; with eight, one
-# looks as near as another 900 times smaller. Many hands average the ripples down, and slow ones
-# keep the curve climbing: at base 10 even 64 fail.
+# **Look:** with 64 hands, no distance up to 10,000 looks as near as one 20 times smaller. With
+# eight, one looks like another 900 times smaller. Many hands average the ripples down, and
+# slow ones keep the curve climbing: at base 10 even 64 fail.
 #
-# So a dot product says how far, roughly. Who wants it exactly reads the clock.
+# A dot product says how far, roughly. For more, read the clock.
 
 # %% [markdown]
 # ## Exercises
 #
 # **Exercise 2 ★★★ Tell the time.** A row of the table comes over a noisy line: each number is off
-# by up to 0.1. Write `tell_time(vector, base)`: which position was it, as an int? The width is the
-# length of `vector`. The slowest hand is in its first half turn, but $p$ may be half a million, so
+# by up to 0.1. Write `tell_time(vector, base)`: its position, an int. The width is the length of
+# `vector`. The slowest hand is in its first half turn, but $p$ may be half a million, so
 # do not search among the positions.
 
 
@@ -587,11 +602,10 @@ myths.table()
 #
 # - Each pair of columns is a clock hand; speeds fall from 1 radian a step by equal factors.
 # - No two positions share a vector; with 64 hands, no two of 10,000 are closer than neighbours.
-# - Dot products depend on the distance only: sharp up to some 30 positions, rough beyond, and
-#   blind to which way.
+# - Dot products depend on distance only: sharp up to some 30 positions, rough beyond.
 # - A shift by $k$ is one rotation, so two matrices make a head that looks $k$ back.
 # - Closer looks: [in practice, before or after](closer/02_in_practice.ipynb),
-#   [among words and in a real encoder](closer/02_word_and_place.ipynb).
+#   [among words, in a real encoder](closer/02_word_and_place.ipynb).
 #
 # **Read next:** Vaswani et al. 2017, *Attention Is All You Need*, arXiv 1706.03762, section 3.5;
 # Olsson et al. 2022, *In-context Learning and Induction Heads*, arXiv 2209.11895.

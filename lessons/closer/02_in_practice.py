@@ -378,36 +378,6 @@ print(f"time on this machine: {facts['time_ratio']:.2f} × attention without enc
 # terms cancel. (The time shows only when you run the cell.)
 
 # %% [markdown]
-# ## Before or after?
-#
-# The dot product does not know which way. A score may have any matrix between:
-# $PE_p^\top W\, PE_r$.
-#
-# **Exercise 1 ★★ Before or after?** Write `before_after(d_model)`: a (d_model, d_model) tensor $W$
-# for which this score is above 0 whenever key $r$ is earlier than query $p$, and below 0 whenever
-# it is later, for all positions below 100 and every even width from 64 on. At most two entries may
-# differ from 0.
-
-
-# %% tags=["stub"]
-def before_after(d_model):
-    raise NotImplementedError("your turn")
-
-
-# %% tags=["solution"]
-def before_after(d_model):
-    W = torch.zeros(d_model, d_model)
-    W[-2, -1] = 1  # sin a · cos b − cos a · sin b = sin(a − b), of the slowest hand
-    W[-1, -2] = -1
-    return W
-
-
-# %%
-from course_lab.checks.lesson02 import check_before_after
-
-check_before_after(before_after)  # stuck? check_before_after.hint(1), then 2 and 3
-
-# %% [markdown]
 # ## Myth check
 #
 # Guess first. In brackets: what the claim speaks of, and by which yardstick it is judged.
@@ -484,6 +454,36 @@ myths.settle(
 
 # %%
 myths.table()
+
+# %% [markdown]
+# ## Before or after?
+#
+# The dot product does not know which way. A score may have any matrix between:
+# $PE_p^\top W\, PE_r$.
+#
+# **Exercise 1 ★★ Before or after?** Write `before_after(d_model)`: a (d_model, d_model) tensor $W$
+# for which this score is above 0 whenever key $r$ is earlier than query $p$, and below 0 whenever
+# it is later, for all positions below 100 and every even width from 64 on. At most two entries may
+# differ from 0.
+
+
+# %% tags=["stub"]
+def before_after(d_model):
+    raise NotImplementedError("your turn")
+
+
+# %% tags=["solution"]
+def before_after(d_model):
+    W = torch.zeros(d_model, d_model)
+    W[-2, -1] = 1  # sin a · cos b − cos a · sin b = sin(a − b), of the slowest hand
+    W[-1, -2] = -1
+    return W
+
+
+# %%
+from course_lab.checks.lesson02 import check_before_after
+
+check_before_after(before_after)  # stuck? check_before_after.hint(1), then 2 and 3
 
 # %% [markdown]
 # ## In five lines
