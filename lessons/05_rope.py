@@ -283,16 +283,14 @@ def turned_by_halves(x, positions):
     return x * angles.cos() + rotate_half(x) * angles.sin()
 
 
-# %%
+# %% tags=["plumbing"]
+# Matrix, product, halves and the reference are one turn
+from course_utils.encodings.functional import apply_rope, rope_angles, rope_frequencies
+
 positions, x = torch.arange(100), torch.randn(2, 4, 100, 64)  # (batch, heads, n, d)
 order = torch.cat([torch.arange(0, 64, 2), torch.arange(1, 64, 2)])  # firsts, then seconds
 halves = turned_by_halves(x[..., order], positions)
 assert torch.allclose(halves, turned(x, positions)[..., order], atol=1e-4)
-
-# %% tags=["plumbing"]
-# The block matrix, and the reference
-from course_utils.encodings.functional import apply_rope, rope_angles, rope_frequencies
-
 angles = [9 * 10_000.0 ** (-2 * m / 64) for m in range(32)]  # at position 9
 blocks = [
     [[math.cos(angle), -math.sin(angle)], [math.sin(angle), math.cos(angle)]] for angle in angles
@@ -498,38 +496,68 @@ plots.show(fig, f"Dots are seeds, strokes their means, in four settings. {descri
 #
 # ## In a real model
 #
-# SmolLM2-135M-Instruct, its weights in 4 bits, reads eight texts of 512 tokens.
+# SmolLM2-135M-Instruct (its weights in 4 bits) was trained to read 8,192 tokens, at base 100,000.
+# Now we *stop* four of its 32 pairs: their angle stays 0. What does that cost at the end of a text?
+
+# %%
+guess = widgets.predict(
+    "Pairs 24 to 27 take 35,000 tokens and more for a turn. In texts of which length does stopping "
+    "them cost 0.1 nats a token or more?",
+    ["of none", "of 4,096 tokens, not of 512", "of 512 too"],
+)
 
 # %% tags=["plumbing"]
-# SmolLM2 with its rotation changed
-readings = data.results("real_positions").pivot(index="seed", columns="way", values="loss")
-changes = {
-    "as trained": "as trained",
-    "moved by 5000": "all positions + 5,000",
-    "no position": "nothing turns",
-}
-fig, ax = plt.subplots(figsize=(8, 2.1))
-strips(
-    ax,
-    {name: torch.tensor(readings[way].to_numpy()) for way, name in changes.items()},
-    title="SmolLM2: what its rotation carries; dots are texts",
-    xlabel="loss (nats a token)",
+# The answer, and the rise by group and length
+losses = data.results("real_groups").pivot(index=["text", "length"], columns="way", values="loss")
+rises = losses.sub(losses["as trained"], axis=0)
+groups = {f"{first}–{first + 3}": f"pairs {first}-{first + 3} still" for first in (16, 20, 24, 28)}
+means = rises[list(groups.values())].groupby("length").mean()
+costly = [bool(means.loc[length, groups["24–27"]] >= 0.1) for length in (512, 4096)]
+guess.reveal(
+    "of 512 too" if costly[0] else "of 4,096 tokens, not of 512" if costly[1] else "of none"
 )
-ax.set_xlim(2.5, 6.5)
-described = "; ".join(f"{name}: {readings[way].mean():.2f}" for way, name in changes.items())
-plots.show(fig, f"Rows of eight dots with their means, in nats a token. {described}.")
+fig, ax = plt.subplots(figsize=(8, 3.6))
+lengths = list(means.index)
+for number, (name, way) in enumerate(groups.items()):
+    turn = 2 * math.pi * 100_000 ** (2 * int(name[:2]) / 64)
+    at = torch.arange(len(lengths)) + 0.06 * (number - 1.5)
+    look = {"color": f"C{number}", "marker": "os^D"[number]}
+    ax.plot(at, means[way], label=f"{name}: {turn:,.0f} tokens a turn", **look)
+    for rises_of_a_text in rises[way].unstack("length").to_numpy():
+        ax.plot(at, rises_of_a_text, linestyle="", markersize=3, alpha=0.5, **look)
+ax.set_xticks(range(len(lengths)), [f"{length:,}" for length in lengths])
+ax.set(xlabel="tokens of the text", ylabel="rise of loss (nats a token)")
+ax.set_title(f"SmolLM2, four pairs stopped; small marks: {len(rises.unstack('length'))} texts")
+ax.legend(title="pairs, and their fastest one")
+described = "; ".join(
+    f"{name}: {', '.join(f'{rise:.2f}' for rise in means[way])}" for name, way in groups.items()
+)
+plots.show(
+    fig,
+    "Rise of the loss over the last 512 tokens of texts of 512, 2,048, 4,096 and 8,000 tokens, "
+    f"when four pairs are stopped. Means of {len(rises.unstack('length'))} texts, {described}.",
+)
+readings = data.results("real_positions").groupby("way")["loss"].mean()
+ways = {"as trained": "as trained", "moved by 5000": "5,000 on", "no position": "nothing turns"}
+print(
+    *(f"{name}: {readings[way]:.1f}" for way, name in ways.items()), sep=", ", end=" nats a token"
+)
 
 # %% [markdown]
-# **Look:** it can. Nothing is added, and without the turn the model's loss almost doubles. Moved as
-# a whole, the text reads the same.
+# **Look:** in 512 tokens these pairs might nearly as well stand. In 8,000, pairs 24 to 27 make less
+# than a quarter of a turn, and the model misses it. **How slow is slow depends on how long you
+# read.** (That shows that turns are used, not how.)
+#
+# And the title? It can. Nothing is added, the text reads the same 5,000 positions on, and without
+# any turn the loss of 512 tokens nearly doubles.
 #
 # ## Exercises
 #
-# Exercise 1 is above. **Exercise 2 ★ Forget the middle.** A chat has filled the cache. Its keys
+# **Exercise 2 ★ Forget the middle.** A chat has filled the cache. Its keys
 # were turned at positions 0, 1, 2, …, and the keys before the turn are gone. StreamingLLM (Xiao et
 # al. 2023) keeps the first tokens and the newest, and *closes* the gap. Write
 # `closed(keys, kept, base)`: from turned `keys` (…, n, d), neighbours as pairs, and the positions
-# `kept` (m,), ascending, make keys (…, m, d) that stand at 0 … m − 1. Your own RoPE may help.
+# `kept` (m,), ascending, make keys (…, m, d) that stand at 0 … m − 1.
 
 
 # %% tags=["stub"]
@@ -549,10 +577,9 @@ from course_lab.checks.lesson05 import check_closed, check_partners
 check_closed(closed)
 
 # %% [markdown]
-# **Exercise 3 ★★ Whose pairs?** Before you load weights into somebody's code, ask it which features
-# it pairs. `turn(x, p)` is somebody's RoPE for vectors `x` (…, d) at position `p`, a number. Write
-# `partners(turn, d)`: whole numbers (d,), for each feature the one that it is turned with; its own
-# number if it never turns.
+# **Exercise 3 ★★ Whose pairs?** Ask code which features it pairs. `turn(x, p)` is somebody's RoPE
+# for vectors `x` (…, d) at position `p`, a number. Write `partners(turn, d)`: whole numbers (d,),
+# for each feature the one that it is turned with; its own number if it never turns.
 
 
 # %% tags=["stub"]
