@@ -490,14 +490,14 @@ plots.show(fig, f"Dots are seeds, strokes their means, in four settings. {descri
 # %% [markdown]
 # **Look:** in three settings RoPE beats what is added to words, and is level with or ahead of T5's
 # *bias*, a learned number added to the score (lesson 04). In the fourth each model has read its
-# little text 19 times, and even no position does as well. So small runs say only so much.
-# EleutherAI (Biderman et al. 2021) trained 125 million weights on some 30 billion tokens. Their
-# losses: learned vectors 2.809, T5's bias 2.801, RoPE 2.759.
+# little text 19 times, and even no position does as well. Small runs say only so much. EleutherAI
+# (Biderman et al. 2021) trained 125 million weights on some 30 billion tokens. Their losses:
+# learned vectors 2.809, T5's bias 2.801, RoPE 2.759.
 #
 # ## In a real model
 #
-# SmolLM2-135M-Instruct (its weights in 4 bits) was trained to read 8,192 tokens, at base 100,000.
-# Now we *stop* four of its 32 pairs: their angle stays 0. What does that cost at the end of a text?
+# SmolLM2-135M-Instruct (in 4 bits) was trained to read 8,192 tokens, at base 100,000. We *stop*
+# four of its 32 pairs: their angle stays 0.
 
 # %%
 guess = widgets.predict(
@@ -537,19 +537,19 @@ plots.show(
     "Rise of the loss over the last 512 tokens of texts of 512, 2,048, 4,096 and 8,000 tokens, "
     f"when four pairs are stopped. Means of {len(rises.unstack('length'))} texts, {described}.",
 )
-readings = data.results("real_positions").groupby("way")["loss"].mean()
-ways = {"as trained": "as trained", "moved by 5000": "5,000 on", "no position": "nothing turns"}
-print(
-    *(f"{name}: {readings[way]:.1f}" for way, name in ways.items()), sep=", ", end=" nats a token"
-)
 
 # %% [markdown]
 # **Look:** in 512 tokens these pairs might nearly as well stand. In 8,000, pairs 24 to 27 make less
 # than a quarter of a turn, and the model misses it. **How slow is slow depends on how long you
 # read.** (That shows that turns are used, not how.)
-#
+
+# %%
+losses = data.results("real_positions").groupby("way")["loss"].mean()  # eight texts of 512 tokens
+print(losses[["as trained", "moved by 5000", "no position"]].round(1))
+
+# %% [markdown]
 # And the title? It can. Nothing is added, the text reads the same 5,000 positions on, and without
-# any turn the loss of 512 tokens nearly doubles.
+# any turn the loss nearly doubles.
 #
 # ## Exercises
 #

@@ -222,7 +222,7 @@ def _of_a_published_model() -> list[tuple[str, str]]:
     losses = last_third.groupby(["way", "seed"])["loss"].mean().reset_index()
     difference = results.change(losses, {"way": CUT}, {"way": "YaRN"})
     changed = data.results("real_groups").groupby(["way", "length"])["loss"].mean()
-    costs = changed["pairs 24-27 still"] - changed[results.AS_TRAINED]
+    costs = (changed["pairs 24-27 still"] - changed[results.AS_TRAINED]).round(2) + 0.0  # no -0.00
     return [
         (
             "SmolLM2-135M was made for 8,192 tokens. Over the last 4,096 of 12,288, YaRN's loss "
@@ -233,9 +233,9 @@ def _of_a_published_model() -> list[tuple[str, str]]:
         ),
         (
             "In the same model, RoPE's pairs 24 to 27 take 35,000 tokens and more for a turn. "
-            f"Stopped, they cost {abs(costs[512]):.2f} nats a token in texts of 512 tokens and "
-            f"{costs[8000]:.2f} at the end of 8,000: how slow is slow depends on how long you read.",
-            "the same, lesson 05",
+            f"Stopped, they cost {costs[512]:.2f} nats a token in texts of 512 tokens, and "
+            f"{costs[8000]:.2f} at the end of 8,000.",
+            "`python -m course_experiments.group_runs FOLDER`, lesson 05",
         ),
     ]
 
