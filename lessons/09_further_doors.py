@@ -15,14 +15,13 @@
 #
 # After this lesson you can
 #
-# - say how a network that was given no position finds one, and how to plug that leak;
-# - say what seven answers give, and what they lack;
-# - build a head that finds the third sentence from the end, by counting full stops.
+# - say how a network without positions finds one, and plug that leak;
+# - give patches of a page two numbers, and mend what that leaves;
+# - build a head that finds the second comma from the end, by counting.
 #
-# **Time:** {minutes}. **Builds on:** lessons 02, 04 and 07. **Doors:** 1, 2 and 3, or none.
-# **Left out:** other paddings, FLOATER's solver, CoPE and caches: the
-# [closer look](closer/09_leaks.ipynb). Recurrent networks, matched joinings, graphs:
-# [another](closer/09_more_doors.ipynb).
+# **Time:** {minutes}. **Builds on:** queries, keys and softmax; sinusoids (lesson 02).
+# **Doors:** 1, 2 and 3, or none. **Closer looks:** [paddings, FLOATER, CoPE's
+# cache](closer/09_leaks.ipynb); [recurrence, factors, graphs, waves](closer/09_more_doors.ipynb).
 
 # %% tags=["nbval-ignore-output"]
 import course_lab
@@ -32,25 +31,15 @@ device = course_lab.start(
     title="Lesson 09: answers at doors 1, 2 and 3, and with all doors shut",
 )
 
-# %% tags=["plumbing"]
-# The answers for text
-import torch
-
-from course_utils.encodings import create
-
-text_answers = ("none", "multiplicative", "floater", "complex_order", "cope")
-torch.manual_seed(0)
-text_encodings = {
-    name: create(name, d_model=128, n_heads=4, causal=True).to(device) for name in text_answers
-}
-
 # %% [markdown]
 # ## A leak
 #
-# A convolution does the same to each pixel: it looks at the 3 × 3 pixels around it. Nobody tells it
-# where it is. We ask it all the same. Six layers shall *paint position*: for each pixel of a
-# 24 × 24 page the number of its column, from −1 to 1, and of its row. The pages are noise, new ones
-# at each step.
+# So far a model was handed its positions: vectors, angles, prices. Does it need them? Ask one that
+# got none, on a *blank page*: all is equal there but the place.
+#
+# A convolution does the same to each pixel: it looks at the 3 × 3 pixels around it. Six layers
+# shall *paint position*: for each pixel of a 24 × 24 page the number of its column, from −1 to 1,
+# and of its row. They learn it from pages of noise.
 #
 # At the border there are no neighbours. *Zero padding* puts zeros there. *Circular* padding takes
 # the pixels of the opposite side. With *none*, each layer cuts a pixel off on each side.
@@ -143,13 +132,12 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** the border is painted, and the middle does not know where it is. With the other two the
-# page keeps one shade, trained or not. So the zeros are a *leak*: they are unlike the page, and
-# each layer carries news of them one pixel inwards. Islam et al. (2020) found this leak in
-# well-known image networks.
+# **Look:** the border is painted, the middle is not. With the other two the page keeps one shade,
+# trained or not. So the zeros are a *leak*: they are unlike the page, and each layer carries news
+# of them one pixel inwards. (Islam et al. 2020 found it in well-known image networks.)
 #
-# Press ▶, and the picture paints itself. Then take another padding: on which number does its one
-# shade settle, and why on that one?
+# Press ▶, and the picture paints itself. Then take another padding. Why does its one shade settle
+# near 0?
 
 # %% tags=["plumbing"]
 # A picture that paints itself: play it, or drag the step
@@ -197,7 +185,8 @@ def paint(fig, step, padding, shown):
 widgets.explore(paint, size=(6.0, 4.4), step=Player(), padding=list(films), shown=["column", "row"])
 
 # %% [markdown]
-# Who knows nothing paints the mean of all columns: 0.
+# Who cannot tell columns apart has one number for all of them, and is least wrong with their mean,
+# 0.
 #
 # How deep does the leak go? That needs no training:
 
@@ -210,14 +199,14 @@ for layers in (2, 6, 11, 12):
     print(f"{layers:2} layers: {int(equal.sum()):3} of {side * side} pixels equal the middle one")
 
 # %% [markdown]
-# The square of one shade loses a pixel on each side with each layer. At 12 layers the middle pixel
-# equals only itself.
+# With each layer the square of one shade loses a pixel on each side. At 12 layers only the middle
+# pixel is left.
 #
 # ## Nothing
 #
 # A text has a border too: its start. Behind a causal mask a token sees only itself and what came
-# before. Is that a leak? Lesson 07's table has a model with *no position* (NoPE), and it reads. So,
-# a blank page again: one word, 64 times.
+# before. Is that a leak? Take an untrained transformer with *no position* (NoPE), and a blank page
+# again: one word, 64 times.
 
 # %%
 from course_utils.models import TinyTransformer
@@ -234,22 +223,28 @@ marked = one_word.clone()
 marked[0, 0] = 0  # another word, at the start only
 output_steps = [model.hidden(text)[0].diff(dim=0).norm(dim=1) for text in (one_word, marked)]
 
+random_words = torch.randn(200, 64, 64, device=device)  # 200 texts of 64 words, no two alike
+sizes = model.blocks[0].attention(random_words)[0].norm(dim=-1).mean(0)  # (64,)
+
 # %% tags=["plumbing"]
-# The answer, and both texts
+# The answer, and three texts
 plain_steps, marked_steps = (
     steps_of_text.cpu() for steps_of_text in output_steps
 )  # (63,) each: how far the output moves from a token to the next
 guess.reveal("all equal" if plain_steps.max() < 1e-4 else "all different")
-fig, ax = plt.subplots(figsize=(8, 2.9))
+fig, (ax, size_ax) = plt.subplots(1, 2, figsize=(9.5, 3.2))
 ax.plot(range(1, 64), marked_steps, "o-", markersize=4, color="C0")
-ax.text(5, 0.4, "a start mark, then one word", color="C0")
-ax.plot(range(1, 64), plain_steps.clamp(min=1e-4), "s-", markersize=3, color="C1")
-ax.text(5, 1.8e-4, "one word only: nothing but rounding", color="C1")
-ax.set(xscale="log", yscale="log", ylim=(7e-5, 40), xlabel="position")
-ax.set_xticks([1, 2, 4, 8, 16, 32, 63], ["1", "2", "4", "8", "16", "32", "63"])
-ax.minorticks_off()
-ax.set_title("untrained, causal, no positions")
-ax.set_ylabel("change of output\nfrom token to token")
+ax.text(3.2, 1.2, "a start mark,\nthen one word", color="C0")
+ax.axhspan(1e-8, 1e-5, color="0.9")
+ax.text(1.1, 3e-7, "one word only: below $10^{-5}$, rounding", color="0.3")
+ax.set(xscale="log", yscale="log", ylim=(1e-8, 40), xlabel="position")
+ax.set_title("change of output\nfrom the token before")
+size_ax.plot(range(1, 65), sizes.cpu(), "o-", markersize=3, color="C2")
+size_ax.set(xscale="log", ylim=(0, None), xlabel="tokens so far")
+size_ax.set_title("size of what attention puts out,\nrandom words, no mark")
+for each in (ax, size_ax):
+    each.set_xticks([1, 2, 4, 8, 16, 32, 64], ["1", "2", "4", "8", "16", "32", "64"])
+    each.minorticks_off()
 fall = (
     "over a hundred times"
     if marked_steps[1] > 100 * marked_steps[-1]
@@ -257,22 +252,25 @@ fall = (
 )
 plots.show(
     fig,
-    "How far the output moves from one token to the next, by position, both axes logarithmic. One "
-    f"word only: not at all. With a start mark: a straight line down, {fall} from 2 to 63.",
+    "Left: how far the output moves from one token to the next, by position, both axes "
+    "logarithmic. One word only: "
+    f"{'rounding, no more' if plain_steps.max() < 1e-5 else 'more than rounding'}. With a start "
+    f"mark: a straight line down, {fall} from 2 to 63. Right: the size of what attention puts out "
+    f"for random words, the mean of 200 texts: {sizes[0]:.1f} at the first token, "
+    f"{sizes[3]:.1f} at the fourth, {sizes[63]:.1f} at the last.",
 )
 
 # %% [markdown]
-# **Look:** the mean of equal words is that word, however many. On a blank page an edge
-# leaks only if something there is *unlike* the rest, as the zeros were. A start mark will do: its
-# share of a mean is $1/(p+1)$. But from $p$ to $p+1$ that changes by about $1/p^2$: a leak tells
-# *roughly where*. So let us hand positions over.
+# **Look:** the mean of equal words is that word, however many. So on a blank page the mask tells
+# nothing. A *start mark* leaks: its share of the mean is $1/(p+1)$. And words that differ leak
+# without a mark: the mean of many is short (Chi et al. 2023). But far out neighbours hardly differ.
+# A leak tells *roughly where*. Let us hand positions over after all.
 #
 # ## Two numbers
 #
-# A vision transformer cuts a page into patches and counts them row by row. We could feed that
-# number to lesson 02's sinusoids. Or give half of the width to the row and half to the column (He
-# et al. 2022). *Axial* RoPE (Heo et al. 2024) turns half of the pairs by the row, half by the
-# column.
+# A vision transformer cuts a page into patches and counts them row by row. That number could go
+# into lesson 02's sinusoids. Or half of the width goes to the row, half to the column (He et al.
+# 2022). The nearer two patches, the larger should be their codes' dot product.
 
 # %%
 guess = widgets.predict(
@@ -292,213 +290,120 @@ mine = 16 * 8 + 8  # the patch in row 8, column 8
 
 # %% tags=["plumbing"]
 # The answer, and the page as each code sees it
-from course_utils.encodings import Places
-from course_utils.encodings.grid import AxialRotary
-
-one_patch, patches = torch.ones(1, 1, 256, 64, device=device), torch.arange(256, device=device)
-axial = AxialRotary(64, 1, 16).to(device)
-turned_q, turned_k = axial.rotate(one_patch, one_patch, Places(patches, patches))
 pages = {
-    "counted row by row": numbered @ numbered[mine] / 32,
-    "half row, half column": halves @ halves[mine] / 32,
-    "axial RoPE, equal q and k": turned_k[0, 0] @ turned_q[0, 0, mine] / 64,
+    "counted row by row": (numbered @ numbered[mine] / 32).view(16, 16).cpu(),
+    "half row, half column": (halves @ halves[mine] / 32).view(16, 16).cpu(),
 }
-cross = pages["half row, half column"].view(16, 16)
+cross = pages["half row, half column"]
 right_score, diagonal_score = cross[8, 15].item(), cross[11, 11].item()
 guess.reveal(
     "7 to the right" if right_score > diagonal_score else "3 to the right and 3 down, so 4.2 away"
 )
-fig, axes = plt.subplots(1, 3, figsize=(10, 3.5), sharey=True)
-for ax, name in zip(axes, pages, strict=True):
-    image = plots.heatmap(
-        ax, pages[name].view(16, 16), title=name, xlabel="column", limit=1, signed=True, equal=True
-    )
-    ax.plot(8, 8, "k+", markersize=9)
-    ax.plot([15, 11], [8, 11], "o", markersize=9, markerfacecolor="none", color="0.1")
+
+
+def draw_page(ax, page, title):
+    """Dot products with the patch in row 8, column 8; those of two others in numbers."""
+    image = plots.heatmap(ax, page, title=title, xlabel="column", limit=1, signed=True, equal=True)
+    ax.plot(8, 8, "w+", markersize=10, markeredgewidth=2)
+    for row, column in ((8, 15), (11, 11)):
+        ax.plot(column, row, "o", markersize=6, markerfacecolor="none", color="k")
+        ax.annotate(
+            f"{page[row, column]:.2f}",
+            (column, row),
+            xytext=(0, -7),
+            textcoords="offset points",
+            ha="right" if column == 15 else "center",
+            va="top",
+            fontweight="bold",
+        )
+    return image
+
+
+fig, axes = plt.subplots(1, 2, figsize=(8.5, 3.9), sharey=True)
+for ax, (name, page) in zip(axes, pages.items(), strict=True):
+    image = draw_page(ax, page, name)
 axes[0].set_ylabel("row")
-fig.colorbar(image, ax=axes, label="dot product\n(1 = with itself)", shrink=0.8)
-flat = pages["counted row by row"].view(16, 16)
+fig.colorbar(image, ax=axes, label="dot product\n(1: with itself)", shrink=0.8)
+flat = pages["counted row by row"]
 plots.show(
     fig,
     "The dot product of the code in row 8, column 8 with those of all 256 patches. Counted row by "
     f"row: stripes along the row; 1 down {flat[9, 8]:.2f}, 1 to the right {flat[8, 9]:.2f}. Half "
-    f"and half, and axial RoPE: a cross; 7 to the right {right_score:.2f}, 3 right and 3 down "
+    f"and half: a cross; 7 to the right {right_score:.2f}, 3 right and 3 down "
     f"{diagonal_score:.2f}.",
 )
 
-# %% [markdown]
-# **Look:** counted row by row, the patch below is a stranger. Two numbers make a page of it, with a
-# *cross*: the two halves are added, and along its own row a patch agrees fully in one of them.
-# Axial RoPE adds nothing to words, and has the same cross. Exercise 2 mends that.
-#
-# ## A factor
-#
-# These codes are added, or turn something. Why not *multiply*, entry by entry? Sums get diluted
-# when layer upon layer is added, it is said. So take random words and positions. A linear map,
-# which is all that $W_q$ and $W_k$ are, shall say which of 64 positions it is.
-
-# %%
-torch.manual_seed(0)
-words, places = torch.randn(1000, 128, device=device), torch.randn(64, 128, device=device)
-w, p = (torch.randint(n, (8000,), device=device) for n in (1000, 64))
-inputs = {"sum": words[w] + places[p], "product": words[w] * (1 + places[p] / 2)}
-for name, x in inputs.items():
-    target = F.one_hot(p[:6000], 64).float()
-    reader = torch.linalg.lstsq(x[:6000].cpu(), target.cpu()).solution.to(device)  # (128, 64)
-    accuracy = ((x[6000:] @ reader).argmax(1) == p[6000:]).float().mean()
-    print(f"{name}: {accuracy:.0%} of held-out positions right; by chance {1 / 64:.0%}")
+# %% tags=["plumbing"]
+# Another base
+for base in (100, 10_000):
+    table = sinusoidal_table(16 * rows + columns, 64, base=base)
+    below, beside = (table[mine + step] @ table[mine] / 32 for step in (16, 1))
+    print(f"row by row, base {base:6,}: 1 down {below:.2f}, 1 to the right {beside:.2f}")
 
 # %% [markdown]
-# It reads the sum nearly always, the product hardly ever. The entries of words are as often below 0
-# as above, and a factor takes on their signs. A linear map that does not know the word can hardly
-# see it.
-#
-# ## A time
-#
-# So we add. But a table of vectors ends. FLOATER (Liu et al. 2020) has none: a position is a
-# *time*, and its vector is where a particle has got to by then. A small network $f$ gives its
-# velocity:
-#
-# $$p(t) = p(0) + \int_0^t f(\tau, p(\tau))\,\mathrm{d}\tau$$
-
-# %%
-calls_of_f = ["4: one step of the solver", "44: about log₂ 2048 steps", "2,048: the whole way"]
-guess = widgets.predict(
-    "How many calls of f does one vector take, p for position 2048, where nothing is stored?",
-    calls_of_f,
-)
-
-# %%
-floater, calls = text_encodings["floater"].requires_grad_(False), []
-
-
-def f(t, p):
-    calls.append(t)
-    return floater.outer(floater.inner(torch.cat([p, p.new_tensor([t])])).tanh())
-
-
-def travel(to, h=4 * floater.delta):
-    """p at position `to`, a multiple of 4, by the Runge-Kutta method of order 4."""
-    p = floater.start
-    for t in (h * n for n in range(to // 4)):
-        a = f(t, p)
-        b = f(t + h / 2, p + h / 2 * a)
-        c = f(t + h / 2, p + h / 2 * b)
-        p = p + h / 6 * (a + 2 * b + 2 * c + f(t + h, p + h * c))
-    return p
-
-
-# %%
-position_2048 = travel(2048)
-path = floater.path(torch.arange(2049, device=device))  # the reference, all at once
-assert torch.allclose(position_2048, path[2048], rtol=1e-2, atol=1e-2)
-sizes = path.square().mean(1).sqrt()
-for p in (1, 64, 2048):
-    print(f"untrained, position {p:4}: entries of size {sizes[p]:.2f}, in words about 1")
+# **Look:** counted row by row, the patch below seems much further away than the one to the right,
+# at either base. Two numbers make a page of it, with a *cross*: the halves are added, and along its
+# own row a patch agrees fully in one of them. *Axial* RoPE turns half of the pairs by the row, half
+# by the column, and has the same cross. (Heo et al. 2024 compare it with their RoPE-Mixed, which
+# learns where waves run.) Exercise 2 mends it.
 
 # %% tags=["plumbing"]
-# The answer
-guess.reveal(calls_of_f[0 if len(calls) < 20 else 1 if len(calls) < 200 else 2])
+# The page of axial RoPE
+from course_utils.encodings import Places, create
+from course_utils.encodings.grid import AxialRotary
+
+equal_words = torch.ones(1, 1, 256, 64, device=device)
+patches = Places(torch.arange(256, device=device), torch.arange(256, device=device))
+turned_q, turned_k = AxialRotary(64, 1, 16).to(device).rotate(equal_words, equal_words, patches)
+axial_scores = (turned_k[0, 0] @ turned_q[0, 0, mine]).view(16, 16).cpu() / 64
+assert torch.allclose(axial_scores, cross, atol=1e-5)
+print("axial RoPE, equal q and k: the same page as half and half")
 
 # %% [markdown]
-# Its *cost*: calls of $f$, one after another, all the way. (Larger steps take fewer.) Its *start*:
-# near 0 this untrained path is a whisper beside the words, and far out it drowns them. The integral
-# goes on for ever. Whether a model can *use* it there is the myth check's question.
-#
-# ## A phase of the word
-#
-# Until now all words at $p$ got the same. In complex order (Wang et al. 2020) each *word* has its
-# own clock hands. Position turns its embedding, as RoPE turns queries, but at speeds that are the
-# word's own and learned. Let word 5 be a twin of word 3: the same vector, and hands a tenth slower.
-
-# %%
-turning = text_encodings["complex_order"].requires_grad_(False)
-turning.frequencies[5] = 0.9 * turning.frequencies[3]  # by hand; in a model, by training
-spots = torch.arange(512, device=device)[None]
-
-
-def everywhere(word):
-    """A word's embedding at 512 positions, (512, 128); all words get the same vector here."""
-    return turning.embed(words[0].expand(1, 512, -1), spots, torch.full_like(spots, word))[0]
-
-
-def three_back(word, other):
-    """Cosine of a word and another that stands 3 positions earlier, as both move on."""
-    return F.cosine_similarity(everywhere(word)[3:], everywhere(other)[:-3])
-
-
-meetings = {"it meets itself": three_back(3, 3), "it meets a twin": three_back(3, 5)}
-print(f"{turning.frequencies.numel():,} speeds for {turning.vocab_size} words")
-
-# %% tags=["plumbing"]
-# Both move on
-fig, ax = plt.subplots(figsize=(8, 2.9))
-plots.lines(
-    ax,
-    meetings,
-    x=torch.arange(3, 512),
-    title="the same vector 3 positions earlier: itself, or a twin with slower hands",
-    xlabel="position of the word",
-    ylabel="cosine",
-)
-ax.set_ylim(-0.1, 1.05)
-plots.show(
-    fig,
-    "Cosine of a word with another 3 positions earlier, while both move from 3 to 511. First and "
-    "last: "
-    + ", ".join(
-        f"{name} {cosines[0]:.2f} and {cosines[-1]:.2f}" for name, cosines in meetings.items()
-    )
-    + ".",
-)
-
-# %% [markdown]
-# **Look:** meeting itself, a word sees the offset alone, as with RoPE: a flat line. The twin drifts
-# off: the same offset, and a score that depends on *where* they stand. That is rich and dear: half
-# as many speeds as the embeddings have numbers.
-#
 # ## A count of content
 #
-# Every answer so far counts *tokens*. But who says "17 tokens ago"? We say "in the third sentence
-# from the end". CoPE (Golovneva et al. 2024) counts what the query asks for. Each key has a *gate*,
-# $\sigma(q_i \cdot k_t / \sqrt d)$, and its position is the number of open gates from it up to the
-# query. A count of 2.3 lies between entries 2 and 3 of a table.
+# But who says "17 tokens ago"? We say "in the third sentence from the end". CoPE (Golovneva et al.
+# 2024) counts what the query asks for. Each key has a *gate*, the sigmoid of its score
+# $q \cdot k / \sqrt d$: near 1 if it counts, near 0 if not. A key's position is the sum of the
+# gates from it to the end. The query has a *liking* for each count, its dot product with a row of
+# a table. A count of 2.3 lies between rows 2 and 3.
 
 
 # %%
-def cope_from_scratch(q, k, table):
-    """Queries, keys (n, d) of a head, table (m, d) → (n, n), to be added to the scores."""
-    gates = (q @ k.T / q.shape[1] ** 0.5).sigmoid().tril()  # (query, key), from 0 to 1
-    counts = gates.flip(1).cumsum(1).flip(1)  # from each key up to the query
-    counts = counts.clamp(max=len(table) - 1)
+def cope_from_scratch(scores, liking):
+    """Weights of the last token on all: scores (n,) of the keys, liking (m,) of counts 0, 1, …"""
+    gates = scores.sigmoid()
+    counts = gates.flip(0).cumsum(0).flip(0)  # from each key to the end
+    counts = counts.clamp(max=len(liking) - 1)
     low, high = counts.floor().long(), counts.ceil().long()
     share = counts - low
-    scores = q @ table.T  # (query, whole count)
-    return (1 - share) * scores.gather(1, low) + share * scores.gather(1, high)
+    return (scores + (1 - share) * liking[low] + share * liking[high]).softmax(0)
 
 
 # %%
-cope = text_encodings["cope"].requires_grad_(False)
+cope = create("cope", d_model=128, n_heads=4, causal=True).to(device).requires_grad_(False)
 q, k = torch.randn(2, 1, 4, 50, 32, device=device)
 first_50 = torch.arange(50, device=device)
-reference = cope.bias(q, k, Places(first_50, first_50))[0, 1]
-by_hand = cope_from_scratch(q[0, 1], k[0, 1], cope.table)
-assert torch.allclose(by_hand, reference.tril() + by_hand.triu(1), atol=1e-5)
-print("from scratch = reference, wherever a query may look")
+scores = q @ k.mT / 32**0.5  # (1, heads, 50, 50)
+reference = (scores + cope.bias(q, k, Places(first_50, first_50)))[0, 1, -1].softmax(0)
+by_hand = cope_from_scratch(scores[0, 1, -1], cope.table @ q[0, 1, -1])
+assert torch.allclose(by_hand, reference, atol=1e-5)
+print("from scratch = the reference's last row")
 
 # %% [markdown]
-# Now a head by hand. Gates open at full stops. Entry 3 of the table is what the query likes.
-# Nothing is trained.
+# Now a head by hand, with nothing trained. A full stop scores 4, any other token −4. The liking is
+# 12 for a count of 3, and 0 for all others.
 
 
-# %%
+# %% tags=["plumbing"]
+# Where the last word looks
 def head(text, gain=4.0):
-    """Weights of the last word on all words, (n,)."""
+    """Weights of the last word on all, and their counts, (n,) each."""
     stop = torch.tensor([word == "." for word in text.split()], device=device)
-    q, k, table = (torch.zeros(n, 16, device=device) for n in (len(stop), len(stop), 8))
-    q[:, 0], table[3, 0] = 4.0, 3.0
-    k[:, 0] = torch.where(stop, gain, -gain)  # a gate is σ(gain) or σ(−gain)
-    return (q @ k.T / 4 + cope_from_scratch(q, k, table))[-1].softmax(-1)
+    scores, liking = torch.where(stop, gain, -gain), torch.zeros(8, device=device)
+    liking[3] = 12.0
+    counts = scores.sigmoid().flip(0).cumsum(0).flip(0)
+    return cope_from_scratch(scores, liking), counts
 
 
 texts = (
@@ -506,34 +411,34 @@ texts = (
     "He ran . The old dog ran with him . He fell . It sat by him . All was well .",
     "I saw a fox . It hid . Then two of its cubs came . We went . No one spoke .",
 )
-
-# %% tags=["plumbing"]
-# Where the last word looks
-fig, axes = plt.subplots(3, 1, figsize=(10.5, 3.0))
+fig, axes = plt.subplots(3, 1, figsize=(10.5, 3.6))
 reached = []
 for ax, text in zip(axes, texts, strict=True):
-    tokens, weights = text.split(), head(text)
+    tokens, (weights, counts) = text.split(), head(text)
     plots.heatmap(ax, weights[None], limit=1, signed=False)
     ax.patch.set(hatch=None, facecolor="white")
     for place, token in enumerate(tokens):
         colour = "white" if weights[place] > 0.5 else "k"
         ax.text(place, 0, token, ha="center", va="center", color=colour)
-    ax.plot(len(tokens) - 7, -0.62, "v", color="C1", clip_on=False)
-    ax.set(xlim=(-0.5, 21.5), xticks=[], yticks=[], ylim=(0.5, -0.5))
+        ax.text(place, 0.62, f"{counts[place]:.1f}", ha="center", va="top", color="0.4", fontsize=9)
+    ax.text(21.6, 0.62, "count", va="top", color="0.4", fontsize=9)
+    back = len(tokens) - 1 - int(weights.argmax())
+    ax.text(21.6, 0, f"looks {back} back", va="center", fontweight="bold")
+    ax.set(xlim=(-0.5, 24.5), xticks=[], yticks=[], ylim=(1.1, -0.5))
     ax.spines[:].set_visible(False)
-    reached.append(f"{len(tokens) - 1 - int(weights.argmax())} back")
-fig.suptitle("The last full stop looks back (dark: weight 1; orange: always 6 back)")
+    reached.append(f"{back} back")
+fig.suptitle("The last full stop looks for the third from the end (dark: weight 1)")
 plots.show(
     fig,
-    "Three texts of five sentences as rows of words. One cell in each is dark, the full stop of "
-    f"the third sentence from the end: {', '.join(reached)}. A mark 6 back stands on it in the "
-    "first text only.",
+    "Three texts of five sentences as rows of words, and below each word its count to the end. One "
+    "cell in each is dark, the full stop of the third sentence from the end, where the count comes "
+    f"to 3: {', '.join(reached)}.",
 )
 
 # %% [markdown]
-# **Look:** always the full stop of the third sentence from the end, at another distance each time.
-# The last two texts are equally long, so a head that goes by places or offsets alone looks equally
-# far back in both. But gates do not shut quite. A word's is still open by 1.8 %.
+# **Look:** the third full stop from the end, each time at another distance. The last two texts are
+# equally long, so a head that goes by places or offsets alone looks equally far back in both. But
+# gates do not shut quite: at −4 they are open by 1.8 %.
 
 # %%
 guess = widgets.predict(
@@ -542,66 +447,89 @@ guess = widgets.predict(
     ["the third", "the second", "the fourth"],
 )
 
-# %%
+# %% tags=["plumbing"]
+# The answer
 long_text = ("word " * 30 + ". ") * 5
 names, chosen = {1: "first", 2: "second", 3: "third", 4: "fourth", 5: "fifth"}, {}
 for gain in (4.0, 8.0):
-    distance = len(long_text.split()) - 1 - int(head(long_text, gain).argmax())
+    distance = len(long_text.split()) - 1 - int(head(long_text, gain)[0].argmax())
     chosen[gain] = f"the {names[1 + distance // 31]}"
     gate = torch.tensor(-gain).sigmoid()
-    print(f"word gates open by {gate:.2%}: {chosen[gain]} full stop from the end")
+    print(
+        f"scores ±{gain:g}: 60 word gates add up to {60 * gate:.2f}; most weight for "
+        f"{chosen[gain]} full stop from the end"
+    )
 guess.reveal(chosen[4.0])
 
 # %% [markdown]
-# A leak once more: 60 words, each a little open, make a whole sentence too many.
+# A leak once more: 60 words make a whole sentence too many.
 #
+# That head, for any text: lower the gain until it misses. Then type your own, and count something
+# else.
+
+# %%
+from course_lab import explorers
+
+explorers.counting()
+
+# %% [markdown]
 # ## The answer in one picture
 #
-# The five that read text, in lesson 07's small model, with its text and training, five seeds.
-# Beside them two old friends, a vector added (*learned*) and an offset (*RoPE*). Each starts from
-# its usual size; the second closer look matches the starts of sum and product.
+# The closer looks take three more apart. *A factor*: the word times a learned row (an experiment of
+# this course). *A time*: in FLOATER (Liu et al. 2020) a position's vector is where a learned path
+# has got to by then. *A phase*: in complex order (Wang et al. 2020) position turns a word's
+# embedding, each word at speeds of its own.
+#
+# All in lesson 07's small model, with old friends beside them:
 
 # %%
 from course_utils.texts import data
 
-losses = data.results("extrapolation").query("reading == 'as trained' and read == 64")
-by_seed = losses.pivot(index="seed", columns="encoding", values="loss")
+results = data.results("extrapolation").query("reading == 'as trained'")
+by_seed = results.pivot(index="seed", columns=["read", "encoding"], values="loss")
 
 # %% tags=["plumbing"]
-# Seven answers, one model
+# Eight answers, one model, two lengths
 from course_lab.figures import strips
 
 answers = {
-    "none": "nothing",
-    "multiplicative": "a factor",
-    "complex_order": "a phase of the word",
-    "learned": "a vector, added",
-    "floater": "a time",
-    "cope": "a count of content",
-    "rope": "an offset",
+    "none": "nothing (none)",
+    "multiplicative": "a factor (multiplicative)",
+    "complex_order": "a phase (complex order)",
+    "learned": "a vector (learned)",
+    "floater": "a time (FLOATER)",
+    "alibi": "a price (ALiBi)",
+    "cope": "a count (CoPE)",
+    "rope": "an offset (RoPE)",
 }
-fig, ax = plt.subplots(figsize=(8, 3.3))
-losses_by_answer = {name: torch.tensor(by_seed[name].to_numpy()) for name in answers}
-strips(
-    ax,
-    losses_by_answer,
-    title="read at the trained length, 64 bytes; dots are five seeds",
-    xlabel="loss (nats a byte), less is better",
-)
-ax.set_yticks(range(len(answers)), [f"{answer} ({name})" for name, answer in answers.items()])
-described = "; ".join(
-    f"{answer} {losses_by_answer[name].mean():.2f}" for name, answer in answers.items()
-)
-plots.show(fig, f"Rows of five dots with their means, in nats a byte: {described}.")
+fig, axes = plt.subplots(1, 2, figsize=(10, 3.6), sharey=True)
+described = []
+for ax, read in zip(axes, (64, 2048), strict=True):
+    of_length = {name: torch.tensor(by_seed[read][name].to_numpy()) for name in answers}
+    nothing = float(of_length["none"].mean())
+    ax.axvline(nothing, color="0.8", linewidth=1, zorder=0)
+    strips(ax, of_length, title=f"read at {read:,} bytes", xlabel="loss (nats a byte)")
+    listed = "; ".join(f"{answers[name]} {losses.mean():.2f}" for name, losses in of_length.items())
+    described.append(f"At {read:,} bytes: {listed}.")
+axes[0].set_yticks(range(len(answers)), list(answers.values()))
+fig.suptitle("trained on 64 bytes; less is better; dots: five seeds; grey line: nothing")
+plots.show(fig, "Rows of five dots with their means, in nats a byte. " + " ".join(described))
 
 # %% [markdown]
-# **Look:** anything beats nothing, a factor only just. A phase and a time get about as far as a
-# plain vector. The best two of the seven enter the *comparison* of query and key: a count and an
-# offset. On a page: two numbers, or a leak.
+# **Look:** at 64 bytes anything beats nothing, a factor (as it starts here) only just. An offset
+# and a count come first. At 2,048 bytes only two are clearly better than nothing: the price, nearly
+# as good as before, and the count.
+#
+# So a position should be what is asked for: an edge, a row and a column, so many tokens or
+# sentences ago. And it should still mean the same at the length that you will read.
 #
 # ## Exercises
-#
-# **Exercise 1 ★★ A ruler made of padding.** No training, one channel, no ReLU. A page goes through
+
+# %%
+from course_lab.checks.lesson09 import check_comma_head, check_round_codes, check_ruler
+
+# %% [markdown]
+# **Exercise 1 ★ A ruler made of padding.** A page goes through
 # `y = F.conv2d(y, kernel[None, None], padding=1) + bias` again and again. Write `ruler(unit)`: the
 # `kernel` (3, 3) and the `bias`, a number, such that in the end each pixel holds `unit` times the
 # number of its column, 1, 2, 3, … from the left, on pages of any size and brightness.
@@ -620,16 +548,14 @@ def ruler(unit):
 
 
 # %%
-from course_lab.checks.lesson09 import check_round_codes, check_ruler
-
 check_ruler(ruler)  # stuck? check_ruler.hint(1), then 2 and 3
 
 # %% [markdown]
 # **Exercise 2 ★★ No cross.** Write `round_codes(rows, columns, d_model)`: codes (n, d_model) of
-# patches, from whole numbers (n,), such that the dot product of two goes by how far apart they are,
-# in whatever direction: 5 to the right as 3 right and 4 down. Yardsticks: for offsets up to 10 it
-# is the same all over the page and in all directions, to 5 % of that of a patch with itself. At 4
-# patches it is at most 0.8 of that. `d_model` is 64, 128 or 256.
+# patches, from whole numbers (n,), such that the dot product of two goes by how far apart they are:
+# 5 to the right as 3 right and 4 down. Yardsticks, with 1 for a patch with itself: up to a distance
+# of 10 the same to 0.05, wherever and in whatever direction; at 4 patches at most 0.8. `d_model` is
+# 64, 128 or 256.
 
 
 # %% tags=["stub"]
@@ -649,13 +575,62 @@ def round_codes(rows, columns, d_model):
 # %%
 check_round_codes(round_codes)
 
+# %% tags=["plumbing"]
+# Your page, beside the cross
+from course_lab.checks.lesson09 import dots_with
+
+page = dots_with(round_codes, rows.cpu(), columns.cpu(), mine)
+fig, axes = plt.subplots(1, 2, figsize=(8.5, 3.9), sharey=True)
+image = draw_page(axes[0], cross, "half row, half column")
+axes[0].set_ylabel("row")
+if page is None:
+    axes[1].set(title="your codes: none yet", xlabel="column", xlim=(-0.5, 15.5), aspect="equal")
+else:
+    draw_page(axes[1], page.view(16, 16), "your codes")
+fig.colorbar(image, ax=axes, label="dot product\n(1: with itself)", shrink=0.8)
+plots.show(
+    fig,
+    "The page as the patch in row 8, column 8 sees it: with half and half, a cross; with your "
+    + (
+        "codes, none yet."
+        if page is None
+        else "codes, at any direction the same if they are right."
+    ),
+)
+
+# %% [markdown]
+# Codes such as yours can turn RoPE's pairs as well (Heo et al. 2024, Xiong 2025).
+#
+# **Exercise 3 ★ The second comma from the end.** Write `comma_head(tokens)`: the `scores` (n,) and
+# the `liking` (m,) for `cope_from_scratch`, such that the last token gives at least 0.9 of its
+# weight to the second comma from the end. `tokens` is a list of words and signs. Equal tokens get
+# equal scores: a key knows no place. A hundred words may stand between two commas.
+
+
+# %% tags=["stub"]
+def comma_head(tokens):
+    raise NotImplementedError("your turn")
+
+
+# %% tags=["solution"]
+def comma_head(tokens):
+    comma = torch.tensor([token == "," for token in tokens])
+    scores = torch.where(comma, 10.0, -10.0)  # a word's gate: open by 0.005 %
+    liking = torch.zeros(4)
+    liking[2] = 12.0
+    return scores, liking
+
+
+# %%
+check_comma_head(comma_head)
+
 # %% [markdown]
 # ## Myth check
 #
-# Guess first. The closer look settles one more.
+# Guess first.
 
 # %% tags=["plumbing"]
-# Four claims
+# Two claims
 from course_lab.claims import Claim, Myths
 
 myths = Myths(
@@ -667,45 +642,30 @@ myths = Myths(
             evidence="shipped results",
             seeds=5,
         ),
-        "C53": Claim(
-            "FLOATER extrapolates because an ODE can be integrated to any time.",
-            scope="trained at 64 bytes, read at 2048; extrapolates: its loss is not clearly above "
-            "that of no position at all",
-            evidence="shipped results",
-            seeds=5,
-        ),
         "C54": Claim(
             "Relative position matters more than absolute.",
             scope="the best scheme that sees offsets only against the best that gives each token a "
-            "place, at door 1; more: a clearly lower loss, on text or in painting a blank page",
+            "place, at door 1; more: a clearly lower loss on text, or patches of a blank page "
+            "that attention tells apart",
             evidence="shipped results",
             seeds=5,
             choice="what is asked",
-        ),
-        "C55": Claim(
-            "Position encodings must have the width of the embedding.",
-            scope="what this lesson and lesson 06 use, in a model 128 wide with 4 heads",
-            evidence="exact",
         ),
     }
 )
 
 # %% tags=["plumbing"]
-# From lesson 07's results
+# From lesson 07's results, and from equal starts
 from course_utils.results import change
 
-results = data.results("extrapolation").query("reading == 'as trained'")
+
+def loss_gap(first, second):
+    """Loss of the second encoding less that of the first at 64 bytes, seed by seed."""
+    at_64 = results[results["read"] == 64]
+    return change(at_64, {"encoding": first}, {"encoding": second})
 
 
-def loss_gap(first, second, read):
-    """Loss of the second encoding less that of the first, seed by seed."""
-    return change(results, {"encoding": first, "read": read}, {"encoding": second, "read": read})
-
-
-factor_gap, floater_gap = (
-    loss_gap("learned", "multiplicative", 64),
-    loss_gap("none", "floater", 2048),
-)
+factor_gap = loss_gap("learned", "multiplicative")
 joining = data.results("joining")
 matched_gaps = [
     change(rows_of, {"operation": "sum"}, {"operation": "product"})
@@ -721,14 +681,11 @@ myths.settle(
     f"Factor less summand: {factor_gap} nats a byte. From equal starts, in {len(mean_gaps)} "
     f"settings of a smaller model: {min(mean_gaps):+.3f} to {max(mean_gaps):+.3f}.",
 )
-myths.settle(
-    "C53",
-    {"2048": not floater_gap.above(0)},
-    f"At 2048 it has {floater_gap} nats a byte more than no position.",
-)
 
 # %% tags=["plumbing"]
-# Offsets only, or not; and widths
+# Offsets only, or not
+from course_utils.attention import MultiHeadAttention
+
 means = results[results["read"] == 64].groupby("encoding")["loss"].mean()
 encodings = {
     name: create(name, d_model=128, n_heads=4, causal=True).to(device) for name in means.index
@@ -737,47 +694,35 @@ relative = means[[name for name, encoding in encodings.items() if encoding.offse
 absolute = means[
     [name for name, encoding in encodings.items() if "embed" in encoding.doors]
 ].idxmin()
-text_gap = loss_gap(relative, absolute, 64)
-contrast = {
-    padding: (films[padding][-1] - films[padding][-1].mean((1, 2), True)).abs().max()
-    for padding in films
-}
+text_gap = loss_gap(relative, absolute)
+one_patch = torch.randn(64, device=device).expand(1, 256, -1)  # a blank page
+by_offset = MultiHeadAttention(64, 1, AxialRotary(64, 1, 16)).to(device).requires_grad_(False)
+by_place = MultiHeadAttention(64, 1).to(device).requires_grad_(False)
+spreads = [
+    float((output - output.mean(1, keepdim=True)).abs().max())
+    for output in (by_offset(one_patch)[0], by_place(one_patch + halves)[0])
+]
+apart = [spread > 1e-4 for spread in spreads]
 myths.settle(
     "C54",
-    {
-        "text, 64 bytes": text_gap.above(0),
-        "columns of a blank page": bool(contrast["circular"] > contrast["zeros"]),
-    },
-    f"On text {absolute} has {text_gap} nats a byte more than {relative}. On a blank page "
-    "circular padding, which sees offsets only, paints one shade.",
-)
-alibi = create("alibi", d_model=128, n_heads=4).to(device)
-alibi_bias = alibi.bias(q, k, Places(first_50, first_50))
-widths = {
-    "a vector, added": text_encodings["floater"].path(spots[0]).shape[1],
-    "a row, of a patch": sinusoidal_grid(rows, columns, 128).shape[1] // 2,
-    "a count (CoPE)": cope.table.shape[1],
-    "a price (ALiBi)": alibi_bias[0, 0, 1, 0].numel(),
-}
-myths.settle(
-    "C55",
-    {name: width == 128 for name, width in widths.items()},
-    "Numbers: " + ", ".join(f"{name} {width}" for name, width in widths.items()) + ".",
+    {"text, 64 bytes": text_gap.above(0), "patches of a blank page": apart[0] or not apart[1]},
+    f"On text {absolute} has {text_gap} nats a byte more than {relative}. On a blank page axial "
+    f"RoPE gives {'different' if apart[0] else 'equal'} outputs to all patches, half and half "
+    f"{'different' if apart[1] else 'equal'} ones.",
 )
 myths.table()
 
 # %% [markdown]
 # ## In five lines
 #
-# - Zero padding tells a CNN where the border is; circular padding tells nothing.
-# - On a blank page an edge leaks only if something there is unlike the rest.
-# - A patch has two numbers; half the width for each leaves a cross.
-# - A factor hides behind the signs of words; a path to any time need not help.
-# - CoPE counts content, and its gates must shut.
+# - On a blank page zero padding tells a CNN where the border is, circular padding nothing.
+# - A causal mask leaks the start of a text, by a mark or words that differ.
+# - A patch has two numbers. Half the width for each leaves a cross.
+# - CoPE counts what the query asks for. Its gates must shut, or long sentences count.
+# - Here an offset and a count are best at 64 bytes, a price and a count at 2,048.
 #
-# **Read next:** Islam et al. 2020, *How Much Position Information Do Convolutional Neural Networks
-# Encode?*, arXiv 2001.08248; Golovneva et al. 2024, *Contextual Position Encoding*, 2405.18719; Heo
-# et al. 2024, 2403.13298, on waves in any direction.
+# **Read next:** Islam et al. 2020, arXiv 2001.08248 (padding); Chi et al. 2023, 2305.13571 (no
+# positions); Heo et al. 2024, 2403.13298, and [Xiong 2025](https://jerryxio.ng/posts/nd-rope)
+# (waves); Golovneva et al. 2024, 2405.18719.
 #
-# **Next:** [lesson 10](10_choosing.ipynb) chooses, or take the
-# closer looks first: [leaks](closer/09_leaks.ipynb), [more doors](closer/09_more_doors.ipynb).
+# **Next:** [lesson 10](10_choosing.ipynb) chooses.

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from course_lab.explorers.controls import Choice, Slider
+from course_lab.explorers.controls import Choice, Slider, Text
 from course_lab.explorers.explorer import Explorer
 
 # What the explorer says at each start, and its numbers or pictures; typed arrays become lists, NaN
@@ -77,6 +77,8 @@ def ends(explorer: Explorer) -> list[dict[str, Any]]:
     for name, control in explorer.controls.items():
         if isinstance(control, Slider):
             values[name] = (control.low, control.high)
+        elif isinstance(control, Text):
+            values[name] = (control.start, "")
         else:
             values[name] = control.options if isinstance(control, Choice) else (False, True)
     alone = [{name: value} for name, options in values.items() for value in options]

@@ -5,7 +5,12 @@ import math
 import torch
 from exercise_answers import right_answers, wrong_answers
 
-from course_lab.checks.lesson09 import check_round_codes, check_ruler
+from course_lab.checks.lesson09 import (
+    check_comma_head,
+    check_round_codes,
+    check_ruler,
+    dots_with,
+)
 from course_utils.encodings.functional import sinusoidal_grid, sinusoidal_table
 
 
@@ -39,6 +44,12 @@ def bells(rows, columns, d_model):
     return (-torch.cdist(patches, points).square() / 32).exp()
 
 
+def comma_head(tokens, commas, others, row=2, liking=12.0, rows=8):
+    """A score for commas and another for all else; one row of the table is liked."""
+    scores = [commas if token == "," else others for token in tokens]
+    return torch.tensor(scores), liking * torch.eye(rows)[row]
+
+
 test_right_answers_pass = right_answers(
     {
         check_ruler: [
@@ -53,6 +64,12 @@ test_right_answers_pass = right_answers(
             lambda r, c, d: waves(r, c, d, 4, fastest=0.6),
             lambda r, c, d: 7 * waves(r.double(), c.double(), d, 8, slowest=0.3),
             bells,
+        ],
+        check_comma_head: [
+            lambda tokens: comma_head(tokens, 7.0, -7.0),
+            lambda tokens: comma_head(tokens, 9, -9, rows=4),
+            lambda tokens: list(comma_head(tokens, 4.0, -12.0, liking=30.0, rows=100)),
+            lambda tokens: tuple(part.double() for part in comma_head(tokens, 50.0, -50.0)),
         ],
     }
 )
@@ -85,5 +102,25 @@ test_wrong_answers_get_a_fitting_word = wrong_answers(
             (lambda r, c, d: waves(r, c, d, 8) * math.nan, "finite real"),
             (lambda r, c, d: waves(r, c, d, 8).numpy(), "expected a torch tensor"),
         ],
+        check_comma_head: [
+            (lambda tokens: comma_head(tokens, 9.0, -9.0)[0], "return scores, liking"),
+            (lambda tokens: ([1.0] * len(tokens), torch.zeros(8)), "scores to be a tensor"),
+            (lambda tokens: (torch.zeros(3), torch.zeros(8)), "scores"),
+            (lambda tokens: (torch.zeros(len(tokens)), torch.zeros(1)), "at least 2 liking"),
+            (lambda tokens: comma_head(tokens, math.inf, -9.0), "finite numbers"),
+            (lambda tokens: (torch.arange(len(tokens)) / 9, torch.zeros(8)), "from place to place"),
+            (lambda tokens: comma_head(tokens, 9.0, -3.0), "by up to 0.0474"),
+            (lambda tokens: comma_head(tokens, 2.0, -2.0), "gates of commas are open by 0.881"),
+            (lambda tokens: comma_head(tokens, 9.0, -9.0, rows=3), "goes to “,”, 5 back"),
+            (lambda tokens: comma_head(tokens, 9.0, -9.0, row=0), "gets 0.33 of the weight"),
+        ],
     },
 )
+
+
+def test_a_page_is_drawn_of_any_codes_and_of_none_where_there_are_none():
+    rows, columns = torch.arange(6) // 3, torch.arange(6) % 3
+    page = dots_with(lambda r, c, d: 5 * waves(r, c, d, 8), rows, columns, 4)
+    assert page is not None and page.shape == (6,) and page[4] == page.max() == 1
+    for answer in (lambda r, c, d: None, lambda r, c, d: r / 0, lambda r, c, d: torch.zeros(2, 2)):
+        assert dots_with(answer, rows, columns, 4) is None

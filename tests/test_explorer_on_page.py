@@ -60,7 +60,7 @@ def test_a_phone_in_the_dark_shows_all_of_it(mounted, name):
 @EVERY
 def test_who_listens_is_told_every_controls_name_and_value_and_what_is_seen(mounted, name):
     page, explorer = mounted(name), explorers.ALL[name]
-    roles = {"range": "slider", "checkbox": "checkbox", None: "combobox"}
+    roles = {"range": "slider", "checkbox": "checkbox", "text": "textbox", None: "combobox"}
     for control in page.locator("input, select").all():
         label = control.evaluate("input => input.labels[0].firstChild.textContent")
         role = roles[control.get_attribute("type")]
@@ -98,12 +98,14 @@ SHAKE = """([count, seed]) => {
     for (let event = 0; event < count; event++) {
         const input = inputs[Math.floor(random() * inputs.length)];
         if (input.type === "checkbox") input.checked = !input.checked;
+        else if (input.type === "text") input.value = random().toString(36).replace(/[a-f]/g, " ");
         else if (input.options) input.selectedIndex = Math.floor(random() * input.options.length);
         else input.value = +input.min + Math.round(random() * (input.max - input.min));
         input.dispatchEvent(new Event("input", { bubbles: true }));
         const { state } = explorer;
         for (const { name, values, options } of controls) {
             const value = state[name], valid = values ?? options ?? [true, false];
+            if (typeof value === "string" && !options) continue;
             const inside = values && value >= values[0] && value <= values[values.length - 1];
             if (!inside && !valid.includes(value)) wrong.push(`${name}: ${value}`);
             if (!values) continue;

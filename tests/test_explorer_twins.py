@@ -4,6 +4,7 @@ Run in Node. The twin of an explorer is the function here that has its name.
 """
 
 import math
+import re
 from itertools import permutations
 from typing import Any
 
@@ -20,10 +21,12 @@ from course_lab.position_table import position_table
 from course_lab.sentences import CAT_ON_MAT, word_vectors
 from course_utils import measures
 from course_utils.encodings import Places, create
+from course_utils.encodings.cope import interpolated
 from course_utils.encodings.functional import (
     alibi_bias,
     alibi_slopes,
     apply_rope,
+    contextual_counts,
     offset_matrix,
     rope_angles,
     rope_frequencies,
@@ -152,6 +155,24 @@ def xray(place: int, first: int, last: int) -> Numbers:
         "kept": kept,
         "whole": parts.sum(1),
         "peak": int((kept > kept.max() - 1e-9).nonzero()[0]),
+    }
+
+
+def counting(text: str, counted: str, wanted: int, gain: float) -> Numbers:
+    tokens = re.findall(r"[\w'’-]+|\S", text) or [""]
+    chosen = torch.tensor([token.lower() == counted.strip().lower() for token in tokens])
+    scores, row = torch.where(chosen, gain, -gain).double(), torch.arange(len(tokens))
+    counts = contextual_counts(scores[None], row[-1:], row)[0]
+    liked = torch.zeros(250, dtype=torch.float64)
+    liked[wanted] = 12
+    weights = (scores + interpolated(liked, counts)).softmax(0)
+    places = chosen.nonzero()[:, 0].tolist()
+    return {
+        "gates": scores.sigmoid(),
+        "counts": counts,
+        "weights": weights,
+        "best": int((weights > weights.max() - 1e-12).nonzero()[0]),
+        "right": places[-wanted] if len(places) >= wanted else -1,
     }
 
 
@@ -293,6 +314,10 @@ INSIDE: dict[str, list[Numbers]] = {
     "buckets": [
         {"n_buckets": 4, "max_distance": 18, "direction": "behind only"},
         {"n_buckets": 6, "max_distance": 196},
+    ],
+    "counting": [
+        {"text": "  Ça va?  It's you – and you, and YOU ", "counted": " you", "gain": 2.0},
+        {"text": "no, no, no, no", "counted": "NO", "wanted": 4},
     ],
     "distance_cost": [{"heads": 12, "head": head} for head in (7, 8, 11)],
 }

@@ -11,7 +11,7 @@ from pairwise import each_once
 from test_widgets import instances
 
 from course_lab import explorers
-from course_lab.explorers.controls import Choice, Slider
+from course_lab.explorers.controls import Choice, Slider, Text
 from course_lab.explorers.explorer import JAVASCRIPT, KIT, Explorer
 from course_lab.widgets.output import WIDGET_VIEW
 from course_utils import encodings
@@ -149,6 +149,8 @@ def moved(explorer):
             yield {name: control.low if control.start != control.low else control.high}
         elif isinstance(control, Choice):
             yield {name: control.options[1]}
+        elif isinstance(control, Text):
+            yield {name: "a"}
         else:
             yield {name: not control.start}
 
@@ -211,6 +213,14 @@ SENTENCES: dict[str, list[tuple[dict[str, Any], str]]] = {
         ({"place": 0}, "Layer 16, head 0: distance alone explains 92 %"),
         ({"place": 0}, "77 % of its attention to the token before"),
         ({"first": 9, "last": 3}, "With pairs 9 to 9,"),
+    ],
+    "counting": [
+        ({}, "Most weight, 1.00, goes to “.”, 7 back, at a count of 3.04. That is number 3"),
+        ({"gain": 1}, "number 3 from the end stands 7 back"),
+        ({"wanted": 8}, "There is no number 8 from the end"),
+        ({"text": "one, two, three"}, "There is no number 3"),
+        ({"text": "one, two, three", "counted": ",", "wanted": 2}, "goes to “,”, 3 back"),
+        ({"text": ""}, "goes to “”, 0 back"),
     ],
     "components": [({"kept": 40}, "40 of 384 components hold")],
     "frequencies": [

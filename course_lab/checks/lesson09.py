@@ -1,21 +1,28 @@
-"""Checks for lesson 09: a ruler made of padding, and codes of patches without a cross."""
+"""Checks for lesson 09: a ruler made of padding, codes without a cross, a head that counts."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from course_lab.checks.calls import Function, call
 from course_lab.checks.core import Check, Mistake
 from course_lab.checks.rules import Case
-from course_utils.encodings.functional import sinusoidal_grid, sinusoidal_table
+from course_utils.encodings.cope import interpolated
+from course_utils.encodings.functional import (
+    contextual_counts,
+    sinusoidal_grid,
+    sinusoidal_table,
+)
 
 Pair = tuple[int, int]
 
-# ★★ A ruler made of padding
+# ★ A ruler made of padding
 
 PAGES = ((5, 7, 0.5), (1, 12, 0.0), (8, 3, -4.0))  # height, width, brightness
 STEPS = 500  # how often the layer is applied
@@ -133,6 +140,7 @@ check_ruler = Check(
 REACH = 10.0  # patches: longest offset that is judged
 SPREAD = 0.05  # most by which dot products of patches equally far apart may differ
 FAR = 4  # patches apart at which dot products must have fallen
+SECONDS_OF_PAGE = 5.0  # the longest that codes to be drawn may take
 FALLEN = 0.8  # most that may be left there, of the dot product of a patch with itself
 
 
@@ -178,6 +186,11 @@ def _cross_of_slow_waves(rows: Tensor, columns: Tensor, d_model: int) -> Tensor:
 def _turned_cross(rows: Tensor, columns: Tensor, d_model: int) -> Tensor:
     directions = torch.tensor([0.25, 0.75]) * math.pi
     return _waves(rows, columns, directions, _speeds(d_model // 4))
+
+
+def _two_crosses(rows: Tensor, columns: Tensor, d_model: int) -> Tensor:
+    straight = _cross(rows, columns, d_model // 2)
+    return torch.cat([straight, _turned_cross(rows, columns, d_model // 2)], dim=1)
 
 
 def _last_direction_repeated(rows: Tensor, columns: Tensor, d_model: int) -> Tensor:
@@ -285,6 +298,16 @@ check_round_codes = Check(
             lambda rows, columns, d: _even_directions(rows, columns, d, 4),
         ),
         Mistake(
+            "eight directions round a full circle are four, each there twice",
+            "A wave looks the same from behind. Which of your directions are one?",
+            lambda rows, columns, d: _even_directions(rows, columns, d, 8, 2 * math.pi),
+        ),
+        Mistake(
+            "a cross and a cross turned by 45 degrees make a star with eight rays",
+            "It is rounder than a cross. How could it be rounder still?",
+            _two_crosses,
+        ),
+        Mistake(
             "all waves run towards one quarter of the page",
             "A wave looks the same from behind. How far round must the directions go?",
             lambda rows, columns, d: _even_directions(rows, columns, d, 8, math.pi / 2),
@@ -295,8 +318,9 @@ check_round_codes = Check(
             _last_direction_repeated,
         ),
         Mistake(
-            "each speed runs in a direction of its own, so each alone prefers its direction",
-            "What must every speed do for the sum to be round?",
+            "each speed runs in a direction of its own. Such codes are in use, and cheap, but each "
+            "speed prefers its direction, by more than 5 %",
+            "What must every speed do for the sum to be rounder?",
             _one_direction_a_speed,
         ),
         Mistake(
@@ -320,5 +344,186 @@ check_round_codes = Check(
         "A wave in direction φ: cos and sin of θ · (row · sin φ + column · cos φ). Take several φ.",
         "8 directions, evenly over half a turn, without its end; each with the same d_model / 16 "
         "speeds, from 1 down to 0.1.",
+    ),
+)
+
+
+def dots_with(answer: Function, rows: Tensor, columns: Tensor, patch: int) -> Tensor | None:
+    """Return the dot products of one patch's code with all, (patches,), 1 with itself.
+
+    The codes are those of an answer to ``check_round_codes``, 128 wide; None if it gives none.
+    """
+    codes = call(answer, (rows, columns, 128), SECONDS_OF_PAGE).answer
+    if not isinstance(codes, Tensor) or codes.ndim != 2 or len(codes) != len(rows):
+        return None
+    dots = (codes @ codes[patch]).detach().float()
+    return dots / dots[patch] if dots.isfinite().all() and dots[patch] > 0 else None
+
+
+# ★ The second comma from the end
+
+SHARE = 0.9  # least weight that the second comma must get
+LONG = " ".join(["so"] * 100)  # words without a comma
+COMMAS = (
+    "one , two , three , four",
+    "He came , saw , and won . Then , he said , all was well .",
+    "a , b , c , d , e ,",
+    f"now , {LONG} , and {LONG} , then {LONG} .",
+    f"{LONG} , well , yes",
+)
+Head = tuple[Tensor, Tensor]
+
+
+def _head(
+    tokens: Sequence[str],
+    *,
+    comma: float = 10.0,
+    word: float = -10.0,
+    liked: int = 2,
+    by: float = 12.0,
+) -> Head:
+    """Return scores of commas and of all else, and a liking of one count."""
+    scores = torch.tensor([comma if token == "," else word for token in tokens])
+    return scores, _liking(liked, by)
+
+
+def _liking(count: int, by: float) -> Tensor:
+    liking = torch.zeros(8)
+    liking[count] = by
+    return liking
+
+
+def _full_stops(tokens: Sequence[str]) -> Head:
+    return _head(["," if token == "." else "" for token in tokens])
+
+
+def _from_two_on(tokens: Sequence[str]) -> Head:
+    scores, liking = _head(tokens)
+    liking[2:] = 12.0
+    return scores, liking
+
+
+def _table_ends_at_two(tokens: Sequence[str]) -> Head:
+    scores, liking = _head(tokens)
+    return scores, liking[:3]
+
+
+def _one_token_only(tokens: Sequence[str]) -> Head:
+    scores, liking = _head(tokens)
+    commas = (scores > 0).nonzero()
+    scores[:] = -10.0
+    scores[commas[-2]] = 10.0
+    return scores, liking
+
+
+def _judge_head(answer: Any, tokens: Sequence[str]) -> str:
+    """Say what is wrong with a head: its form, or how much the second comma gets, and why."""
+    if not isinstance(answer, (tuple, list)) or len(answer) != 2:
+        return "expected two results, `return scores, liking`."
+    scores, liking = answer
+    for name, vector, least in (("scores", scores, len(tokens)), ("liking", liking, 2)):
+        if not isinstance(vector, Tensor) or vector.ndim != 1:
+            return f"expected {name} to be a tensor with one axis."
+        if vector.dtype == torch.bool or not bool(vector.isfinite().all()):
+            return f"expected {name} to hold finite numbers, not True, infinite or NaN."
+        if len(vector) < least:
+            return f"expected at least {least} {name}, got {len(vector)}."
+    if len(scores) != len(tokens):
+        return f"expected {len(tokens)} scores, one for each token, got {len(scores)}."
+    scores, liking = scores.detach().cpu().double(), liking.detach().cpu().double()
+    for token in dict.fromkeys(tokens):
+        of_token = [float(scores[j]) for j, other in enumerate(tokens) if other == token]
+        if max(of_token) - min(of_token) > 1e-6:
+            return (
+                f"the scores of “{token}” differ from place to place. A key knows its token, not "
+                "where it stands: leave the counting to the gates."
+            )
+    return _weight_of_second_comma(scores, liking, tokens)
+
+
+def _weight_of_second_comma(scores: Tensor, liking: Tensor, tokens: Sequence[str]) -> str:
+    row = torch.arange(len(tokens))
+    counts = contextual_counts(scores[None], row[-1:], row)[0]
+    weights = (scores + interpolated(liking, counts)).softmax(0)
+    second = [j for j, token in enumerate(tokens) if token == ","][-2]
+    if weights[second] >= SHARE:
+        return ""
+    gates = scores.sigmoid()
+    words = [float(gates[j]) for j, token in enumerate(tokens) if token != ","]
+    best = int(weights.argmax())
+    return (
+        f"the second comma, {len(tokens) - 1 - second} back, gets {weights[second]:.2f} of the "
+        f"weight. Its count is {counts[second]:.2f}: gates of commas are open by "
+        f"{gates[second]:.3g}, those of other tokens by up to {max(words):.3g}. Most weight, "
+        f"{weights[best]:.2f}, goes to “{tokens[best]}”, {len(tokens) - 1 - best} back."
+    )
+
+
+check_comma_head = Check(
+    "comma_head",
+    _head,
+    cases=[(text.split(),) for text in COMMAS],
+    judge=_judge_head,
+    mistakes=[
+        Mistake(
+            "words score 0, and a gate at 0 is half open",
+            "What does the sigmoid make of 0? What score shuts a gate?",
+            lambda tokens: _head(tokens, word=0.0),
+        ),
+        Mistake(
+            "scores are gates already, and the sigmoid is applied to them once more",
+            "What does the sigmoid make of 0 and of 1?",
+            lambda tokens: _head(tokens, comma=1.0, word=0.0),
+        ),
+        Mistake(
+            "at −4 a gate is open by 1.8 %, and a hundred words are enough to count as a comma",
+            "How far must a gate be shut, so that 200 words do not count?",
+            lambda tokens: _head(tokens, comma=4.0, word=-4.0),
+        ),
+        Mistake(
+            "it counts full stops",
+            "Which token's gates should open?",
+            _full_stops,
+        ),
+        Mistake(
+            "all gates but those of commas are open",
+            "Is a gate open where the score is high or where it is low?",
+            lambda tokens: _head(tokens, comma=-10.0, word=10.0),
+        ),
+        Mistake(
+            "it likes the third comma",
+            "The last comma has the count 1, if all else is shut. What has the second?",
+            lambda tokens: _head(tokens, liked=3),
+        ),
+        Mistake(
+            "it likes the last comma",
+            "Row 0 of the table is for a count of 0. Which row is for a count of 2?",
+            lambda tokens: _head(tokens, liked=1),
+        ),
+        Mistake(
+            "all commas from the second on are liked alike",
+            "What has the second comma that the third has not?",
+            _from_two_on,
+        ),
+        Mistake(
+            "the liking ends at a count of 2, and all larger counts read its last row",
+            "What does the clamp in cope_from_scratch do to a count of 3?",
+            _table_ends_at_two,
+        ),
+        Mistake(
+            "the liking is too weak: other commas get a share",
+            "The softmax compares sums. How far apart must two of them be for nine to one?",
+            lambda tokens: _head(tokens, by=1.0),
+        ),
+        Mistake(
+            "only one comma has an open gate: you have looked for it yourself",
+            "A key knows its own token only. How does the count find the second comma?",
+            _one_token_only,
+        ),
+    ],
+    hints=(
+        "A token has two chances to stand out: its own score, and the liking of its count.",
+        "Commas need a high score, all other tokens a low one. Count how many words there may be.",
+        "Scores 10 and −10, and 12 at liking[2].",
     ),
 )

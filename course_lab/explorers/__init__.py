@@ -8,6 +8,7 @@ from course_lab.explorers.components import components
 from course_lab.explorers.explorer import Explorer
 from course_lab.explorers.formulas import (
     buckets,
+    counting,
     distance_cost,
     frequencies,
     previous_token,
@@ -27,6 +28,7 @@ __all__ = [
     "buckets",
     "chooser",
     "components",
+    "counting",
     "distance_cost",
     "frequencies",
     "ledger",

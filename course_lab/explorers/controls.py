@@ -1,4 +1,4 @@
-"""The controls of an explorer: sliders, lists of choices, boxes to tick."""
+"""The controls of an explorer: sliders, lists of choices, boxes to tick, lines of text."""
 
 import math
 from dataclasses import dataclass
@@ -83,4 +83,22 @@ class Tick:
         return validation.boolean(name, value)
 
 
-Control = Slider | Choice | Tick
+@dataclass(frozen=True)
+class Text:
+    """A line of text to type, of at most ``longest`` characters."""
+
+    start: str
+    longest: int
+    label: str = ""
+
+    def checked(self, name: str, value: Any) -> str:
+        """Return the value; raise TypeError or ValueError if it is no text or too long."""
+        validation.instance(name, value, str, "text")
+        if len(value) > self.longest:
+            raise ValueError(
+                f"{name} must have at most {self.longest} characters, got {len(value)}"
+            )
+        return value
+
+
+Control = Slider | Choice | Tick | Text

@@ -13,7 +13,7 @@ from typing import Any
 
 import IPython.display
 
-from course_lab.explorers.controls import Choice, Control, Slider
+from course_lab.explorers.controls import Choice, Control, Slider, Text
 from course_utils import validation
 
 JAVASCRIPT = Path(__file__).with_name("javascript")
@@ -106,6 +106,8 @@ class Explorer:
             spec["values"] = control.values()
         if isinstance(control, Choice):
             spec["options"] = control.options
+        if isinstance(control, Text):
+            spec["longest"] = control.longest
         return spec
 
     def _label(self, name: str) -> str:

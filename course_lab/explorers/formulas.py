@@ -1,6 +1,6 @@
 """Explorers that need no data: they compute a formula from their controls alone."""
 
-from course_lab.explorers.controls import Choice, Slider, Tick
+from course_lab.explorers.controls import Choice, Slider, Text, Tick
 from course_lab.explorers.explorer import Explorer
 
 BASE = Slider(2, 1_000_000, 10_000, ratio=True)
@@ -102,5 +102,21 @@ distance_cost = Explorer(
         "head": Slider(0, 31, 3),
         "length": Slider(16, 192, 96, step=8),
         "symmetric": Tick(),
+    },
+)
+
+counting = Explorer(
+    "counting",
+    "a CoPE head that counts a token",
+    "For each token of a text: its gate, the count from it to the end of the text, and the weight "
+    "that the last token gives it. The gates of the counted token open, all others shut, and the "
+    "last token likes one count.",
+    {
+        "text": Text(
+            "I saw a fox. It hid. Then two of its cubs came. We went. No one spoke.", longest=200
+        ),
+        "counted": Text(".", longest=20, label="count every"),
+        "wanted": Slider(1, 8, 3, label="wanted count"),
+        "gain": Slider(0.5, 10.0, 4.0, step=0.5),
     },
 )

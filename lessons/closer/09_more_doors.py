@@ -9,8 +9,8 @@
 # %% [markdown]
 # # 09 · Further doors: four more
 #
-# For those who build with it: a recurrent network below attention, three ways to join word and
-# place, places in a graph, and words that are waves. It builds on
+# For those who build with it: a recurrent network below attention, ways to join word and place,
+# places in a graph, and words that are waves. It builds on
 # [lesson 09](../09_further_doors.ipynb), and on sinusoids and their shift matrix from lesson 02.
 # Each section stands alone.
 #
@@ -214,13 +214,34 @@ print(f"the next token, rows of 64: the GRU is ahead of RoPE in {ahead} of 3 see
 # carried in 32 numbers, and after equal training RoPE is ahead.
 #
 # So networks with recurrent layers may leave positions out. The R-Transformer (Wang et al. 2019,
-# arXiv 1907.05572) does, with short recurrent networks below attention. Jamba (Lieber et al. 2024,
-# 2403.19887) mixes attention with recurrent (Mamba) layers, and did about equally well with RoPE
-# and without it. The price is FLOATER's: a state waits for the one before it.
+# arXiv 1907.05572) does. Jamba (Lieber et al. 2024, 2403.19887) mixes attention with recurrent
+# layers, and did about equally well with RoPE and without. The price: states wait for each other.
 #
 # ## Sum, product, bilinear
 #
-# Now door 1 once more. Lesson 09 compares a sum with a product. Their tables start like this:
+# At door 1 a row can be added to a word or multiplied with it, entry by entry. A linear map, as
+# $W_q$ and $W_k$ are, shall say which of 64 rows it was. Words are random, with mean 0 or 1.
+
+
+# %%
+def read_off(x, p):
+    """Share of held-out positions p (8000,) that a linear map names from x (8000, 128)."""
+    target = nn.functional.one_hot(p[:6000], 64).float()
+    reader = torch.linalg.lstsq(x[:6000], target).solution  # (128, 64)
+    return ((x[6000:] @ reader).argmax(1) == p[6000:]).float().mean()
+
+
+for mean in (0.0, 1.0):
+    words, places = torch.randn(1000, 128) + mean, torch.randn(64, 128)
+    w, p = (torch.randint(n, (8000,)) for n in (1000, 64))
+    added = read_off(words[w] + places[p], p)
+    multiplied = read_off(words[w] * (1 + places[p] / 2), p)
+    print(f"words of mean {mean:g}: sum {added:.0%}, product {multiplied:.0%} right; chance 2%")
+
+# %% [markdown]
+# A factor takes on the signs of the word. If these are as often − as +, a linear map that does not
+# know the word hardly sees it. With a common part it does. What does training make of it? Lesson 07
+# compares a sum with a product, whose tables start like this:
 
 # %%
 for name, options in (("learned", {"std": 1.0}), ("multiplicative", {})):  # as in lesson 07
@@ -520,3 +541,50 @@ plots.show(
 # frequency 0 does not care where it stands. In the paper the network behind it stays complex, too.
 # The course's version reads real and imaginary parts as two ordinary columns, and its network is
 # real.
+#
+# So the score of two words depends on their offset, and on *who* they are. Let word 5 be a twin of
+# word 3: the same vector, and speeds a tenth slower.
+
+# %%
+words_of_text = create("complex_order", d_model=128, n_heads=4).to(device).requires_grad_(False)
+words_of_text.frequencies[5] = 0.9 * words_of_text.frequencies[3]  # in a model, by training
+spots, vector = torch.arange(512, device=device)[None], torch.randn(128, device=device)
+
+
+def everywhere(word):
+    """A word's embedding at 512 positions, (512, 128); all words get the same vector here."""
+    return words_of_text.embed(vector.expand(1, 512, -1), spots, torch.full_like(spots, word))[0]
+
+
+def three_back(word, other):
+    """Cosine of a word and another that stands 3 positions earlier, as both move on."""
+    return nn.functional.cosine_similarity(everywhere(word)[3:], everywhere(other)[:-3])
+
+
+meetings = {"itself": three_back(3, 3), "its twin": three_back(3, 5)}
+
+# %% tags=["plumbing"]
+# Both move on
+fig, ax = plt.subplots(figsize=(8, 2.9))
+for (name, cosines), dash in zip(meetings.items(), ("-", "--"), strict=True):
+    ax.plot(range(3, 512), cosines.cpu(), dash, label=f"{name}, 3 positions earlier")
+ax.set(xlabel="position of the word", ylabel="cosine", ylim=(0, 1.05))
+ax.set_title("a word meets itself, and a twin whose hands are a tenth slower")
+ax.legend(loc="lower left")
+plots.show(
+    fig,
+    "Cosine of a word with another 3 positions earlier, while both move from 3 to 511. First and "
+    "last: "
+    + ", ".join(
+        f"{name} {cosines[0]:.2f} and {cosines[-1]:.2f}" for name, cosines in meetings.items()
+    )
+    + ".",
+)
+
+# %%
+print(f"{words_of_text.frequencies.numel():,} speeds for {words_of_text.vocab_size} words")
+
+# %% [markdown]
+# **Look:** meeting itself, a word sees the offset alone, as with RoPE: a flat line. The twin drifts
+# off: the same offset, and a score that depends on *where* they stand. That is dear: half as many
+# speeds as the embeddings have numbers.

@@ -34,6 +34,9 @@ const STYLE = `
   accent-color: var(--om-0); }
 .om-control select { grid-column: 2 / -1; max-width: 100%; justify-self: start; padding: 1px 4px;
   background: transparent; border: 1px solid var(--om-grey); border-radius: 4px; }
+.om-control input[type=text] { grid-column: 2 / -1; width: 100%; padding: 1px 4px;
+  background: transparent; border: 1px solid var(--om-grey); border-radius: 4px; }
+.om-wide { grid-column: 1 / -1; }
 .om-control option { color: #1f2328; background: #fff; }
 .om :focus-visible { outline: 2px solid var(--om-focus); outline-offset: 2px; border-radius: 3px; }
 .om-picture { display: flex; flex-wrap: wrap; gap: 4px; margin-top: 6px; }
@@ -56,6 +59,7 @@ const STYLE = `
 `;
 const REST = 600; // milliseconds without a change, after which the sentence is spoken
 const GAP = 4; // pixels between two panels
+const SHORT_TEXT = 30; // characters; a longer text has a row of controls to itself
 
 // Numbers, pictures and words at this state, without a page: for the page below, and for tests.
 function viewOf(explorer, spec, state, width, dark) {
@@ -128,6 +132,7 @@ function placeOf(value, values) {
 // The element of a control, and functions to write a state into it and to read it.
 function controlOf(control, id) {
   if (control.values) return sliderOf(control, id);
+  if (control.longest) return textOf(control, id);
   return control.options ? choiceOf(control, id) : tickOf(control, id);
 }
 
@@ -170,6 +175,21 @@ function tickOf({ name, label }, id) {
     input,
     write(state) { input.checked = state[name]; },
     read: () => input.checked,
+  };
+}
+
+function textOf({ name, label, longest }, id) {
+  const input = newElement("input", { type: "text", id, name, maxlength: longest,
+    autocomplete: "off", spellcheck: "false" });
+  const element = labelOf(label, input);
+  if (longest > SHORT_TEXT) element.classList.add("om-wide");
+  return {
+    element,
+    input,
+    write(state) {
+      if (input.value !== state[name]) input.value = state[name]; // writing moves the cursor
+    },
+    read: () => input.value,
   };
 }
 
