@@ -599,7 +599,8 @@ plots.show(
 )
 
 # %% [markdown]
-# Codes such as yours can turn RoPE's pairs as well (Heo et al. 2024, Xiong 2025).
+# If your codes are sines and cosines, their angles can turn RoPE's pairs as well (Heo et al. 2024,
+# Xiong 2025).
 #
 # **Exercise 3 ★ The second comma from the end.** Write `comma_head(tokens)`: the `scores` (n,) and
 # the `liking` (m,) for `cope_from_scratch`, such that the last token gives at least 0.9 of its
