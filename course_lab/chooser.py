@@ -1,13 +1,14 @@
 """Choosing an encoding: measured facts about each one, and the encodings that an answer rules out.
 
 The losses come from the results that the course ships. Everything else is measured by running each
-encoding in a small attention layer.
+encoding in a small attention layer. README, the site's page "Which encoding?", lesson 10 and its
+explorer all ask here, so that a question has one answer.
 """
 
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 from jaxtyping import Bool, Float
@@ -16,65 +17,146 @@ from torch import Tensor
 from course_utils import validation
 from course_utils.attention import MultiHeadAttention
 from course_utils.devices import isolated_rng
-from course_utils.encodings import create
+from course_utils.encodings import NAMES, PositionalEncoding, create
+from course_utils.encodings.positions import Places
 from course_utils.results import AS_TRAINED, change, summary
 from course_utils.texts import data
 
 if TYPE_CHECKING:
     import pandas as pd
 
-TRAINED = 64  # bytes in a training text of the course's experiment
+TRAINED = 64  # bytes in a training text of the course's experiments
 TOLERATED = 0.1  # nats a byte by which a loss may rise on texts longer than in training
 SHIFT = 999  # positions; odd, so no power-of-two period can hide, and far past the trained length
 ROUNDING = 1e-4  # of an attention weight or an output: smaller differences are rounding
 WIDTH, HEADS, WORDS = 16, 2, 16  # of the small attention layer and its text
 
+CAUSAL, BOTH_WAYS = "earlier words only", "both ways"
+TABLES = {CAUSAL: "extrapolation", BOTH_WAYS: "both_ways"}  # what a model reads → its losses
+MAY_CUT = "longer, but I may cut, stretch or train on"
+# The answers to "texts" → how many times the trained length the loss is judged at. A text that is
+# cut to the trained length is read at its loss.
+TIMES = {"as in training": 1, "4 times as long": 4, "16 times as long": 16, MAY_CUT: 1}
+TAKES_MASK, PLAIN = "fused, takes a mask", "plain fused"
 # Each question with its answers. The first answer rules out no encoding.
 QUESTIONS: dict[str, tuple[str, ...]] = {
-    "reads": ("earlier words only", "both ways"),
-    "texts": ("as in training", "4 times as long", "32 times as long"),
+    "reads": (CAUSAL, BOTH_WAYS),
+    "texts": tuple(TIMES),
     "starts": ("always at 0", "anywhere"),
-    "attention": ("any", "plain fused"),
+    "attention": ("any", TAKES_MASK, PLAIN),
 }
-TIMES = {"4 times as long": 4, "32 times as long": 32}
 BEHIND = "behind"  # the fifth question: by how many nats a loss may be above the lowest one
+# What an encoding adds to scores and sums: nothing, numbers that positions alone decide, or
+# something that each pair of words decides.
+NOTHING, NUMBERS, BY_WORD = "nothing", "numbers", "asks the word"
+
+
+class Default(NamedTuple):
+    """What to take if nothing speaks against it, and the answers for which the chooser says so."""
+
+    encoding: str
+    sentence: str
+    answers: dict[str, str]  # empty where this course has measured nothing
+
+
+DEFAULTS = {
+    "A language model": Default(
+        "rope",
+        "RoPE, trained at the length that you will read; for longer texts cut them, or stretch it "
+        "and train on.",
+        {"texts": MAY_CUT, "starts": "anywhere", "attention": PLAIN},
+    ),
+    "An encoder of texts": Default(
+        "rope",
+        "RoPE too; where the loss counts more than speed, Transformer-XL's way, which asks each "
+        "pair of words.",
+        {"reads": BOTH_WAYS, "texts": MAY_CUT, "starts": "anywhere", "attention": PLAIN},
+    ),
+    "Images": Default(
+        "rope",
+        "RoPE by row and by column. This course has not measured it: the advice rests on Heo et "
+        "al. 2024 and DINOv3.",
+        {},
+    ),
+}
 
 
 @cache
-def _facts() -> pd.DataFrame:
+def _facts(reads: str) -> pd.DataFrame:
     import pandas as pd
 
-    results = data.results("extrapolation")
-    as_trained = results[results["reading"] == AS_TRAINED]
-    losses = summary(as_trained, "encoding", "read")
+    results = data.results(TABLES[reads])
+    if "reading" in results:
+        results = results[results["reading"] == AS_TRAINED]
+    means = summary(results, "encoding", "read")["mean"]
+    measured = set(results["encoding"])
+    lowest = {n: means.xs(times_read(n), level="read").idxmin() for n in set(TIMES.values())}
     rows = []
-    for name in as_trained["encoding"].unique().tolist():
-        at_trained_length = {"encoding": name, "read": TRAINED}
-        row: dict[str, Any] = {"encoding": name, "loss": losses.loc[(name, TRAINED), "mean"]}
-        for times in TIMES.values():
-            longer = {"encoding": name, "read": times * TRAINED}
-            row[f"rise_{times}"] = change(as_trained, at_trained_length, longer)
+    for name in _encodings():
+        row: dict[str, Any] = {"encoding": name, "measured": name in measured}
+        for times in sorted(lowest) if name in measured else ():
+            at_length = {"encoding": name, "read": times_read(times)}
+            best = {"encoding": lowest[times], "read": times_read(times)}
+            row[f"loss_{times}"] = means[name, times_read(times)]
+            row[f"behind_{times}"] = change(results, best, at_length)
+            row[f"rise_{times}"] = change(results, {**at_length, "read": TRAINED}, at_length)
         rows.append(row | _measured_in_a_layer(name))
-    return pd.DataFrame(rows).set_index("encoding")
+    return pd.DataFrame(rows).set_index("encoding").assign(loss=lambda table: table["loss_1"])
 
 
-def facts() -> pd.DataFrame:
+def _encodings() -> list[str]:
+    """The encodings of the course's experiment, in its order."""
+    return [name for name in data.results("extrapolation")["encoding"].unique() if name in NAMES]
+
+
+def times_read(times: int) -> int:
+    """The length in bytes of a text that is so many times as long as in training."""
+    return times * TRAINED
+
+
+def facts(reads: str = CAUSAL) -> pd.DataFrame:
     """Return the facts that decide, one row for each encoding of the course's experiment.
 
-    - ``loss``: nats a byte at the trained length, mean over seeds;
-    - ``rise_4``, ``rise_32``: by how much it rises on texts 4 and 32 times as long, each a
-      ``results.Change``;
+    ``reads`` says which models the losses are of: those that see earlier words only, or masked ones
+    that see both ways.
+
+    - ``measured``: whether there are such models with it; where not, the losses are NaN;
+    - ``loss_1``, ``loss_4``, ``loss_16``: nats a byte on texts 1, 4 and 16 times as long as in
+      training, means over seeds; ``loss`` is the first of them;
+    - ``behind_1`` …: by how much that is above the lowest, each a ``results.Change``;
+    - ``rise_1`` …: by how much it is above that at the trained length;
     - ``mirror``: the largest difference between the output for a mirrored text and the mirrored
       output. 0 means that the encoding cannot tell before from after, NaN that it is for causal
       attention only;
     - ``shift``: the largest change of an attention weight when all positions move by 999, infinite
       if the encoding refuses such positions;
-    - ``plain``: whether it adds nothing to the scores or values, so that any fused attention kernel
-      can be used;
+    - ``adds``: what it adds to scores and sums: nothing, so that any fused attention kernel can be
+      used; numbers that positions alone decide, so that a kernel has to take them as a mask; or
+      something that asks the word;
     - ``doors``: the doors that it uses;
     - ``parameters``: how many numbers it learns.
     """
-    return _facts().copy()
+    return _facts(validation.choice("reads", reads, TABLES)).copy()
+
+
+def other_sizes() -> pd.DataFrame:
+    """Return the losses of the models whose training was another, a row for each of six encodings.
+
+    Each column is a mean over seeds in nats a byte at the trained length, NaN where it was not run.
+    """
+    import pandas as pd
+
+    results, usual = data.results("larger"), data.results("extrapolation")
+    of_english = results[results["corpus"] == usual["corpus"].iloc[0]]
+    more_steps = of_english["steps"] > usual["steps"].iloc[0]
+    columns = {}
+    for name, rows in (
+        ("pieces of 256", of_english[of_english["length"] > TRAINED]),
+        ("ten times the steps", of_english[more_steps]),
+    ):
+        trained = rows[(rows["reading"] == AS_TRAINED) & (rows["read"] == rows["length"])]
+        columns[name] = trained.groupby("encoding", sort=False)["loss"].mean()
+    return pd.DataFrame(columns)
 
 
 def _measured_in_a_layer(name: str) -> dict[str, Any]:
@@ -104,20 +186,40 @@ def _measured_in_a_layer(name: str) -> dict[str, Any]:
     return {
         "mirror": mirror,
         "shift": float((shifted_weights - weights).abs().max()),
-        "plain": not {"bias", "values"} & set(encoding.doors),
+        "adds": _adds(encoding),
         "doors": ", ".join(encoding.doors) or "none",
         "parameters": sum(parameter.numel() for parameter in encoding.parameters()),
     }
+
+
+def _adds(encoding: PositionalEncoding) -> str:
+    """What doors 3 and 4 add: whether the same for two draws of queries and keys."""
+    if not {"bias", "values"} & set(encoding.doors):
+        return NOTHING
+    positions, generator = torch.arange(WORDS), torch.Generator().manual_seed(0)
+    shape, at = (1, HEADS, WORDS, WIDTH // HEADS), Places(positions, positions)
+    with torch.no_grad():
+        first, second = (
+            encoding.bias(
+                torch.randn(shape, generator=generator), torch.randn(shape, generator=generator), at
+            )
+            for _ in range(2)
+        )
+    assert first is not None and second is not None
+    same = bool((first - second).abs().max() <= ROUNDING)
+    return NUMBERS if same and "values" not in encoding.doors else BY_WORD
 
 
 def struck(behind: float = 10.0, **answers: str) -> pd.DataFrame:
     """Return which question rules out which encoding.
 
     Args:
-        behind: by how many nats a byte a loss at the trained length may be above the lowest one.
+        behind: by how many nats a byte a loss may be above the lowest one, at the length that is
+            read. It rules out those of which the whole 95 % interval of the difference is above it.
         **answers: questions of ``QUESTIONS`` with one of their answers each. A question without an
-            answer rules out no encoding. The answer to ``texts`` rules out those whose loss rises
-            too much: the whole 95 % interval of the rise lies above ``TOLERATED``.
+            answer rules out no encoding, except that ``reads`` is then "earlier words only". "both
+            ways" rules out those that were not measured so. The answer to ``texts`` rules out those
+            whose loss rises too much: the whole 95 % interval of the rise lies above ``TOLERATED``.
 
     Returns:
         A row for each encoding and a column of bools for each question, True where it rules out.
@@ -128,24 +230,37 @@ def struck(behind: float = 10.0, **answers: str) -> pd.DataFrame:
         validation.choice("question", question, QUESTIONS)
         validation.choice(question, answer, QUESTIONS[question])
     validation.positive("behind", behind)
-    known = facts()
+    known, times = facts(answers.get("reads", CAUSAL)), _times(answers)
     columns = {name: pd.Series(False, known.index) for name in QUESTIONS}
-    if answers.get("reads") == "both ways":
-        columns["reads"] = ~(known["mirror"] > ROUNDING)
-    if times := TIMES.get(answers.get("texts", "")):
-        columns["texts"] = known[f"rise_{times}"].map(lambda rise: rise.above(TOLERATED))
+    columns["reads"] = ~known["measured"]
+    columns["texts"] = _above(known[f"rise_{times}"], TOLERATED)
     if answers.get("starts") == "anywhere":
         columns["starts"] = known["shift"] > ROUNDING
-    if answers.get("attention") == "plain fused":
-        columns["attention"] = ~known["plain"]
-    columns[BEHIND] = known["loss"] - known["loss"].min() > behind
+    allowed = {TAKES_MASK: (NOTHING, NUMBERS), PLAIN: (NOTHING,)}
+    if answers.get("attention") in allowed:
+        columns["attention"] = ~known["adds"].isin(allowed[answers["attention"]])
+    columns[BEHIND] = _above(known[f"behind_{times}"], behind)
     return pd.DataFrame(columns)
 
 
+def _times(answers: dict[str, str]) -> int:
+    """How many times the trained length the answers' losses are judged at."""
+    return TIMES[answers.get("texts", QUESTIONS["texts"][0])]
+
+
+def _above(changes: pd.Series[Any], yardstick: float) -> pd.Series[bool]:
+    """Which changes lie above a yardstick with their whole interval; none that is not measured."""
+    return changes.map(lambda each: isinstance(each, tuple) and each.above(yardstick))
+
+
 def remaining(behind: float = 10.0, **answers: str) -> list[str]:
-    """Return the encodings that five answers leave, lowest loss first; as in :func:`struck`."""
+    """Return the encodings that five answers leave, lowest loss first; as in :func:`struck`.
+
+    The loss is that at the length that is read.
+    """
     ruled_out = struck(behind, **answers).any(axis=1)
-    return facts()["loss"][~ruled_out].sort_values().index.tolist()
+    losses = facts(answers.get("reads", CAUSAL))[f"loss_{_times(answers)}"]
+    return losses[~ruled_out].sort_values().index.tolist()
 
 
 def undominated(costs: Float[Tensor, "candidates columns"]) -> Bool[Tensor, " candidates"]:

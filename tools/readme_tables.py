@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 import lesson_titles
 import notebook_budget
@@ -25,11 +25,9 @@ from course_utils.texts import data
 
 CUT = "direct, cut off"
 CUT_OFF, DIGITS = 4096, 4  # of the needles: tokens that are cut off, digits of a number
-# What a model reads → its table, and the lengths of the columns.
-READERS = {
-    "earlier words only": ("extrapolation", (64, 256, 2048)),
-    "both ways": ("both_ways", (64, 256, 1024)),
-}
+# The texts of "Which one?", a row each → their answers to the chooser's questions.
+TEXTS: dict[str, dict[str, str]] = {answer: {"texts": answer} for answer in chooser.TIMES}
+STREAM = {"a stream, its keys in a cache": {"texts": chooser.MAY_CUT, "starts": "anywhere"}}
 
 
 def install(project: Project) -> str:
@@ -60,27 +58,59 @@ def lessons(project: Project, paths: list[Path]) -> str:
     return "\n".join(rows) + "\n"
 
 
-def which_one(linked: Callable[[str, Best], str] = lambda reader, best: best.number) -> str:
-    """What to take: a row a way of reading, a column a length, and one for streams.
+def defaults() -> str:
+    """What to take if nothing speaks against it, a line a kind of model."""
+    return "".join(
+        f"- **{kind}:** {default.sentence}\n" for kind, default in chooser.DEFAULTS.items()
+    )
 
-    Each cell has the lowest mean loss, then the lowest of those that leave the kernel plain.
-    ``linked`` writes a number of a reader's row, with a link to where it comes from perhaps.
+
+class Best(NamedTuple):
+    """The encoding that the chooser names first: what it reads, how many times as long, its loss.
+
+    ``read`` is the length at which the loss is judged, in bytes.
     """
-    head = ["it reads", "as long as in training", "4 times", "32 times; both ways 16", "a stream"]
+
+    reads: str
+    name: str
+    read: int
+    mean: float
+    margin: float
+
+    @property
+    def number(self) -> str:
+        """The loss as it is written."""
+        return f"{self.mean:.3f} ± {self.margin:.3f}"
+
+
+def which_one(linked: Callable[[Best], str] = lambda best: best.number) -> str:
+    """What the chooser answers: a row for what is read, a column for each kind of kernel.
+
+    Each cell has the first of those that are left, and its loss. ``linked`` writes the number, with
+    a link perhaps.
+    """
+    kernels = chooser.QUESTIONS["attention"]
+    head = ["it reads", "texts", *(f"kernel: {kernel}" for kernel in kernels)]
     rows = [f"| {' | '.join(head)} |", "|" + "---|" * len(head)]
-    for reader, (table, lengths) in READERS.items():
-        losses = _losses(table)
-        pairs = [cell(losses, n, lengths[0]) for n in lengths]
-        if reader == "earlier words only":
-            pairs.append(stream(losses, lengths[0]))
-        cells = [
-            f"`{best.name}` {linked(reader, best)}; plain: `{plain.name}`{plain.how} "
-            + linked(reader, plain)
-            for best, plain in pairs
-        ]
-        row = [reader, *cells, *["–"] * (len(head) - 1 - len(cells))]
-        rows.append(f"| {' | '.join(row)} |")
+    for reads in chooser.TABLES:
+        texts = TEXTS | (STREAM if reads == chooser.CAUSAL else {})
+        for name, answers in texts.items():
+            cells = [reads, name]
+            for kernel in kernels:
+                best = first_left(reads, {**answers, "attention": kernel})
+                cells.append(f"`{best.name}` {linked(best)}" if best else "nobody")
+            rows.append(f"| {' | '.join(cells)} |")
     return "\n".join(rows) + "\n"
+
+
+def first_left(reads: str, answers: dict[str, str]) -> Best | None:
+    """The encoding of the lowest loss among those that the answers leave; None for nobody."""
+    left = chooser.remaining(reads=reads, **answers)
+    if not left:
+        return None
+    read = chooser.times_read(chooser.TIMES[answers["texts"]])
+    losses = _losses(chooser.TABLES[reads]).loc[(left[0], read)]
+    return Best(reads, left[0], read, float(losses["mean"]), float(losses["margin"]))
 
 
 def _as_trained(table: str) -> pd.DataFrame:
@@ -97,53 +127,6 @@ def _losses(table: str) -> pd.DataFrame:
 def _names(chosen: pd.Series[bool]) -> str:
     """The names for which it is true, as Markdown."""
     return ", ".join(f"`{name}`" for name in chosen[chosen].index) or "none of them"
-
-
-def _plain(names: pd.Index[str]) -> list[str]:
-    plain = chooser.facts()["plain"]
-    return [name for name in names if plain[name]]
-
-
-@dataclass(frozen=True)
-class Best:
-    """The lowest loss of some encodings at a length: mean, half of its interval, whose it is."""
-
-    mean: float
-    margin: float
-    name: str
-    read: int
-    how: str = ""
-
-    @property
-    def number(self) -> str:
-        """The loss as it is written."""
-        return f"{self.mean:.3f} ± {self.margin:.3f}"
-
-
-def _best(losses: pd.DataFrame, n: int, names: list[str] | None = None) -> Best:
-    rows = losses.xs(n, level="read")
-    if names is not None:
-        rows = rows.loc[names]
-    name = str(rows["mean"].idxmin())
-    return Best(float(rows["mean"][name]), float(rows["margin"][name]), name, n)
-
-
-def cell(losses: pd.DataFrame, n: int, trained: int) -> tuple[Best, Best]:
-    """The lowest loss at a length; and the lowest with a plain kernel, there or cut to trained."""
-    names = _plain(losses.index.unique("encoding"))
-    plain = _best(losses, n, names)
-    cut = _best(losses, trained, names)
-    if cut.mean < plain.mean:
-        plain = replace(cut, how=f", cut to {trained},")
-    return _best(losses, n), plain
-
-
-def stream(losses: pd.DataFrame, trained: int) -> tuple[Best, Best]:
-    """Keys stay in a cache while positions run on, so no weight may change with the start."""
-    unmoved = chooser.facts()["shift"] <= chooser.ROUNDING
-    names = [name for name in losses.index.unique("encoding") if unmoved[name]]
-    plain = _plain(losses.loc[names].index.unique("encoding"))
-    return _best(losses, trained, names), _best(losses, trained, plain)
 
 
 def findings() -> str:
@@ -255,6 +238,7 @@ def fill(text: str, project: Project, paths: list[Path]) -> str:
     makers: dict[str, Callable[[], str]] = {
         "install": lambda: install(project),
         "lessons": lambda: lessons(project, paths),
+        "defaults": defaults,
         "which": which_one,
         "findings": findings,
     }

@@ -43,13 +43,16 @@ KINDS = {
     "reverse": Kind("share right, reverse", "tasks", "accuracy", {"task": "reverse"}),
     "find": Kind("share right, find", "tasks", "accuracy", {"task": "find"}),
 }
-READERS = {"earlier words only": "causal", "both ways": "both"}
+READERS = {chooser.CAUSAL: "causal", chooser.BOTH_WAYS: "both"}
+OTHER_SIZES = {"pieces of 256": ("longer", 256), "ten times the steps": ("steps", 64)}
+KERNELS = {chooser.NOTHING: "plain", chooser.NUMBERS: "takes a mask", chooser.BY_WORD: "asks words"}
 
 
 def page(markdown: str) -> Page:
     """The page: its text with the tables and the explorer."""
     description = explorers.ALL[EXPLORER].describe()
     parts = {
+        "defaults": readme_tables.defaults(),
         "which": which(),
         EXPLORER: site_explorers.mount(EXPLORER, {}, description, ""),
         "encodings": encodings(chooser.facts().sort_values("loss")),
@@ -68,8 +71,8 @@ def page(markdown: str) -> Page:
 def which() -> str:
     """README's table, each number a link to its row."""
 
-    def linked(reader: str, best: readme_tables.Best) -> str:
-        row = anchor(READERS[reader], best.name, best.read)
+    def linked(best: readme_tables.Best) -> str:
+        row = anchor(READERS[best.reads], best.name, best.read)
         return tag("a", best.number, href=f"#{row}", class_="om-number")
 
     return readme_tables.which_one(linked)
@@ -80,24 +83,37 @@ def which() -> str:
 
 def encodings(facts: pd.DataFrame) -> str:
     """A row an encoding: losses with intervals, what it can do, what it costs."""
-    lengths = [chooser.TRAINED, *(times * chooser.TRAINED for times in chooser.TIMES.values())]
-    rows = [_encoding(str(name), fact) for name, fact in facts.iterrows()]
-    return macros("choose.html").encodings(rows, lengths)
+    longer = [times for times in sorted(set(chooser.TIMES.values())) if times > 1]
+    lengths = [chooser.times_read(times) for times in (1, *longer)]
+    masked, sizes = chooser.facts(chooser.BOTH_WAYS)["loss"], chooser.other_sizes()
+    rows = [
+        _encoding(str(name), fact, longer, masked[name], sizes) for name, fact in facts.iterrows()
+    ]
+    return macros("choose.html").encodings(rows, lengths, list(OTHER_SIZES))
 
 
-def _encoding(name: str, fact: "pd.Series[Any]") -> dict[str, Any]:
+def _encoding(
+    name: str, fact: "pd.Series[Any]", longer: list[int], masked: float, sizes: pd.DataFrame
+) -> dict[str, Any]:
     loss = fact["loss"]
     losses = [(f"{loss:.3f}", loss, anchor("causal", name, chooser.TRAINED))]
-    for times in chooser.TIMES.values():
-        rise, row = fact[f"rise_{times}"], anchor("causal", name, times * chooser.TRAINED)
-        losses.append((str(rise), rise.mean, row))
+    for times in longer:
+        row = anchor("causal", name, chooser.times_read(times))
+        losses.append((str(fact[f"rise_{times}"]), fact[f"rise_{times}"].mean, row))
+    others = [(masked, anchor("both", name, chooser.TRAINED))]
+    for size, (kind, read) in OTHER_SIZES.items():
+        others.append((sizes[size].get(name, float("nan")), anchor(kind, name, read)))
+    for mean, row in others:
+        losses.append(
+            ("not measured", float("inf"), "") if pd.isna(mean) else (f"{mean:.3f}", mean, row)
+        )
     return {
         "name": name,
         "doors": fact["doors"],
         "losses": losses,
-        "sides": "yes" if fact["mirror"] > chooser.ROUNDING else "no",
+        "masked": "measured" if not pd.isna(masked) else "not measured",
         "still": "yes" if fact["shift"] <= chooser.ROUNDING else "no",
-        "plain": "yes" if fact["plain"] else "no",
+        "kernel": KERNELS[fact["adds"]],
         "price": measures.passport(name, **PRICED),
     }
 

@@ -2,7 +2,9 @@
 
 from typing import Any
 
-from course_lab.chooser import BEHIND, QUESTIONS, ROUNDING, TIMES, TOLERATED, TRAINED, facts
+import pandas as pd
+
+from course_lab.chooser import BEHIND, QUESTIONS, ROUNDING, TABLES, TIMES, TOLERATED, facts
 from course_lab.explorers.controls import Choice, Slider
 from course_lab.explorers.explorer import Explorer
 
@@ -11,32 +13,48 @@ LABELS = {"reads": "it reads", "texts": "texts", "starts": "texts start", "atten
 
 def _facts_as_lists() -> dict[str, Any]:
     """Return a list for each fact, in the order of the encodings: lowest loss first."""
-    known = facts().sort_values("loss")
-    rises = {}
-    for answer, times in TIMES.items():
-        rise = known[f"rise_{times}"].tolist()
-        rises[answer] = {
-            "mean": [round(change.mean, 6) for change in rise],
-            "low": [round(change.mean - change.margin, 6) for change in rise],
-        }
+    order = facts().sort_values("loss").index
+    known = facts().loc[order]
     return {
-        "names": known.index.tolist(),
-        "loss": known["loss"].round(6).tolist(),
-        "rises": rises,
-        "sides": (known["mirror"] > ROUNDING).tolist(),
+        "names": order.tolist(),
+        "losses": {reads: _losses(facts(reads).loc[order]) for reads in TABLES},
+        "times": TIMES,
         "still": (known["shift"] <= ROUNDING).tolist(),
-        "plain": known["plain"].tolist(),
+        "adds": known["adds"].tolist(),
         "tolerated": TOLERATED,
-        "trained": TRAINED,
     }
+
+
+def _losses(known: pd.DataFrame) -> dict[str, Any]:
+    """Return the losses by times the trained length; None where nothing was measured.
+
+    ``behind`` and ``rise`` are the lower ends of their intervals.
+    """
+    lists: dict[str, Any] = {"measured": known["measured"].tolist()}
+    for times in sorted(set(TIMES.values())):
+        rows = known[[f"loss_{times}", f"behind_{times}", f"rise_{times}"]]
+        numbers = [
+            (loss, behind.mean - behind.margin, rise.mean - rise.margin, rise.mean)
+            if measured
+            else (None,) * 4
+            for measured, (loss, behind, rise) in zip(
+                known["measured"], rows.itertuples(index=False), strict=True
+            )
+        ]
+        names = ("loss", "behind", "rise", "mean_rise")
+        lists[str(times)] = {
+            name: [None if number is None else round(number, 6) for number in column]
+            for name, column in zip(names, zip(*numbers, strict=True), strict=True)
+        }
+    return lists
 
 
 chooser = Explorer(
     "chooser",
     "which encodings five answers leave",
     "A row an encoding and a column a question, with a cross where its answer strikes the encoding "
-    "out; and the loss of each at the trained length against how much it rises on longer texts, "
-    "those that are left in colour.",
+    "out; and the loss of each at the length that is read against how much it rises on longer "
+    "texts, those that are left in colour.",
     {
         **{name: Choice(QUESTIONS[name], label) for name, label in LABELS.items()},
         BEHIND: Slider(0.01, 1.0, 0.2, ratio=True, label="loss behind"),

@@ -239,7 +239,7 @@ def reverse_by_content(encoding, seed):
         text, output = different_symbols(32, generator)
         return cross_entropy(model(text, output[:, :-1]).flatten(0, 1), output[:, 1:].flatten())
 
-    fit(model, loss, 500, lr=0.005, bar=False, faster=learning_rates(model))
+    fit(model, loss, 250, lr=0.005, bar=False, faster=learning_rates(model))
     with torch.no_grad():
         text, output = different_symbols(300, generator)
         return share_right(model(text, output[:, :-1]), output[:, 1:])
@@ -378,16 +378,17 @@ def good_for(name):
     """What holds of an encoding, as lesson 10 measured it."""
     fact = facts.loc[name]
     properties = {
-        "both ways": fact["mirror"] > chooser.ROUNDING,
+        "telling sides": fact["mirror"] > chooser.ROUNDING,
         "any start": fact["shift"] <= chooser.ROUNDING,
-        "plain kernel": fact["plain"],
+        "plain kernel": fact["adds"] == chooser.NOTHING,
+        "a mask": fact["adds"] == chooser.NUMBERS,
     }
     return ", ".join(key for key, holds in properties.items() if holds)
 
 
 def cost(name, n):
     """What one causal layer pays for an encoding at n words."""
-    return measures.passport(name, length=n, batch=1, causal=True, max_len=n)
+    return measures.passport(name, length=n, batch=1, causal=True, device=device, max_len=n)
 
 
 costs = {name: cost(name, 256) for name in facts.index}

@@ -1,20 +1,31 @@
 // Five questions, and which encodings the answers leave.
 
 const QUESTIONS = ["reads", "texts", "starts", "attention", "behind"];
-const LABELS = ["reads", "texts", "starts", "fused", "loss"];
+const LABELS = ["reads", "texts", "starts", "kernel", "loss"];
+const ALLOWED = { // what a kernel lets an encoding add to the scores
+  "fused, takes a mask": ["nothing", "numbers"],
+  "plain fused": ["nothing"],
+};
 const FLOOR = 0.01; // nats, the least rise that is drawn; the axis is logarithmic
-const FEW = 5; // names that have room beside their dots
+const WIDEST = 1.2; // nats above the lowest loss, where the axis ends
+const LINE = 11; // pixels that a name takes from top to bottom
+
+// The losses of the models that read so, at the length that the texts have.
+function lossesOf({ reads, texts }, { losses, times }) {
+  return losses[reads][times[texts]];
+}
 
 // A function for each question: whether its answer strikes out encoding n.
-function rulesOf({ reads, texts, starts, attention, behind }, facts) {
-  const { loss, rises, sides, still, plain, tolerated } = facts;
-  const best = Math.min(...loss);
+function rulesOf(state, facts) {
+  const { loss, behind, rise } = lossesOf(state, facts);
+  const { still, adds, tolerated, losses } = facts;
+  const allowed = ALLOWED[state.attention];
   return [
-    (n) => reads === "both ways" && !sides[n],
-    (n) => texts in rises && rises[texts].low[n] > tolerated,
-    (n) => starts === "anywhere" && !still[n],
-    (n) => attention === "plain fused" && !plain[n],
-    (n) => loss[n] - best > behind,
+    (n) => !losses[state.reads].measured[n],
+    (n) => loss[n] !== null && rise[n] > tolerated,
+    (n) => state.starts === "anywhere" && !still[n],
+    (n) => allowed !== undefined && !allowed.includes(adds[n]),
+    (n) => loss[n] !== null && behind[n] > state.behind,
   ];
 }
 
@@ -26,9 +37,11 @@ const EXPLORER = {
   compute(state, facts) {
     const encodings = facts.names.map((_, n) => n);
     const rules = rulesOf(state, facts);
+    const { loss } = lossesOf(state, facts);
+    const left = encodings.filter((n) => !rules.some((strikesOut) => strikesOut(n)));
     return {
       out: encodings.flatMap((n) => rules.map((strikesOut) => Number(strikesOut(n)))), // by rows
-      left: encodings.filter((n) => !rules.some((strikesOut) => strikesOut(n))),
+      left: left.sort((a, b) => loss[a] - loss[b]),
       alone: rules.map((strikesOut) => encodings.filter(strikesOut).length),
     };
   },
@@ -39,12 +52,13 @@ const EXPLORER = {
   },
 
   sentence({ left, alone }, state) {
-    const { names, loss, trained } = SPEC.data;
+    const { names } = SPEC.data;
+    const { loss } = lossesOf(state, SPEC.data);
     const most = Math.max(...alone);
     const listed = left.map((n) => `${names[n]} (${fixed(loss[n], 2)})`).join(", ");
     const verb = left.length > 1 ? "are" : "is";
     const who = left.length
-      ? `${left.length} of ${names.length} ${verb} left, with the loss at ${trained} bytes: `
+      ? `${left.length} of ${names.length} ${verb} left, with the loss at the length that is read: `
         + `${listed}.`
       : `Nobody is left of ${names.length}. Which answer can you give up?`;
     if (!most) return `${who} No answer strikes anybody out.`;
@@ -52,14 +66,14 @@ const EXPLORER = {
   },
 
   description({ left, alone }, { reads, texts, starts, attention, behind }) {
-    const { names, trained } = SPEC.data;
+    const { names } = SPEC.data;
     const answers = [reads, texts, `start ${starts}`, `${attention} attention`,
       `at most ${fixed(behind, 0, 3)} nats behind`];
     const strikes = answers.map((answer, n) => `“${answer}” ${alone[n]}`).join(", ");
     return `Left: a board of ${names.length} rows, lowest loss on top, and five columns; a cross `
       + `for each answer that strikes an encoding out. Struck out: by ${strikes}. Right: each `
-      + `encoding's loss at ${trained} bytes against its rise on longer texts, on a logarithmic `
-      + "axis, with dashed lines at what is tolerated. In colour, those left: "
+      + "encoding's loss at the length that is read against its rise on longer texts, on a "
+      + "logarithmic axis, with dashed lines at what is tolerated. In colour, those left: "
       + `${left.map((n) => names[n]).join(", ") || "nobody"}.`;
   },
 };
@@ -84,34 +98,56 @@ function drawBoard(panel, { out, left }) {
   mark(cells.filter(({ struck }) => struck), { colour: 3, mark: "cross", size: 4 });
 }
 
-// Each encoding's loss against its rise.
-function drawMap(panel, { left }, { texts, behind }) {
-  const { names, loss, rises, tolerated, trained } = SPEC.data;
-  const longer = texts in rises ? texts : Object.keys(rises)[1];
-  const rise = rises[longer].mean.map((mean) => Math.max(mean, FLOOR));
-  const others = names.map((_, n) => n).filter((n) => !left.includes(n));
-  const limit = Math.min(...loss) + behind;
-  const mark = (marked, style) =>
-    panel.dots(marked.map((n) => loss[n]), marked.map((n) => rise[n]), style);
+// Each encoding's loss against its rise, and its name beside it.
+function drawMap(panel, { left }, state) {
+  const { names, losses, times, tolerated } = SPEC.data;
+  const { loss } = lossesOf(state, SPEC.data);
+  const longer = times[state.texts] > 1 ? times[state.texts] : Math.max(...Object.values(times));
+  const { mean_rise: means } = losses[state.reads][longer];
+  const measured = names.map((_, n) => n).filter((n) => loss[n] !== null);
+  const lowest = Math.min(...measured.map((n) => loss[n]));
+  const across = (n) => Math.min(loss[n], lowest + WIDEST); // those beyond stand at the edge
+  const up = (n) => Math.max(means[n], FLOOR);
+  const mark = (marked, style) => panel.dots(marked.map(across), marked.map(up), style);
   panel.axes({
-    x: [1.15, 2.15], y: [FLOOR * 0.8, 8], ylog: true, title: "what the losses say",
-    yticks: [[0.01, "≤ 0.01"], 0.1, 1], xlabel: `loss at ${trained} bytes (nats)`,
-    ylabel: `rise, ${longer} (nats)`,
+    x: [lowest - 0.05, lowest + WIDEST + 0.05], y: [FLOOR * 0.8, 8], ylog: true,
+    title: "what the losses say", yticks: [[0.01, "≤ 0.01"], 0.1, 1],
+    xlabel: "loss at the length read (nats)", ylabel: `rise, ${longer} times as long (nats)`,
   }).across(tolerated, { dash: "5 3" });
-  if (limit < 2.15) panel.upright(limit, { dash: "5 3" });
-  mark(others, { mark: "cross", colour: "grey", size: 3 });
+  if (state.behind < WIDEST) panel.upright(lowest + state.behind, { dash: "5 3" });
+  mark(measured.filter((n) => !left.includes(n)), { mark: "cross", colour: "grey", size: 3 });
   mark(left, { colour: 2, size: 5 });
-  if (left.length <= FEW) nameDots(panel, left.map((n) => [loss[n], rise[n], names[n]]));
+  nameDots(panel, [...left, ...measured.filter((n) => !left.includes(n))]
+    .map((n) => [across(n), up(n), names[n]]));
 }
 
-// Names beside dots, moved down where two would lie on each other.
+// Names beside dots, the first one's first; moved where two would lie on each other.
 function nameDots(panel, dots) {
-  let last = -Infinity;
-  for (const [x, y, name] of dots.sort((a, b) => b[1] - a[1])) {
-    last = Math.max(panel.py(y) + 4, last + 13);
-    const dot = panel.px(x);
-    const onTheLeft = dot > panel.box.width - textWidth(name) - 10;
-    panel.inside.push(`<text x="${(dot + (onTheLeft ? -9 : 9)).toFixed(1)}" y="${last.toFixed(1)}" `
-      + `class="${onTheLeft ? "om-end" : "om-start"}">${escaped(name)}</text>`);
+  const taken = dots.map(([x, y]) => (
+    { from: panel.px(x) - 5, to: panel.px(x) + 5, at: panel.py(y) }
+  ));
+  for (const [x, y, name] of dots) {
+    const place = freePlace(panel, panel.px(x), panel.py(y), textWidth(name), taken);
+    if (!place) continue;
+    taken.push(place);
+    const [edge, style] = place.onTheLeft ? [place.to, "om-end"] : [place.from, "om-start"];
+    panel.inside.push(`<text x="${edge.toFixed(1)}" y="${(place.at + 4).toFixed(1)}" `
+      + `class="${style}">${escaped(name)}</text>`);
   }
+}
+
+// The nearest place for a name, on the right of its dot or else on the left, that is not taken.
+function freePlace(panel, dotX, dotY, width, taken) {
+  for (let n = 0; n < 40; n += 1) {
+    const at = dotY + (n % 2 ? 1 : -1) * Math.ceil(n / 2) * 3;
+    for (const from of [dotX + 9, dotX - 9 - width]) {
+      const to = from + width;
+      const inside = from > 0 && to < panel.box.width && at > LINE / 2
+        && at < panel.box.height - LINE / 2;
+      const free = taken.every((other) => other.to < from || other.from > to
+        || Math.abs(other.at - at) >= LINE);
+      if (inside && free) return { from, to, at, onTheLeft: from < dotX };
+    }
+  }
+  return null;
 }
