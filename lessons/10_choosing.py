@@ -244,7 +244,7 @@ for question, answers in chooser.QUESTIONS.items():
     print(f"{question + ':':10}", " / ".join(answers))
 
 # %% [markdown]
-# Each answer strikes out those whose measurements do not allow it:
+# Each answer strikes out some:
 #
 # 1. **It reads** earlier words only, or both ways? The losses are of models that read so. Nine of
 #    the 17 were not trained both ways here: not measured, so struck out.
@@ -711,14 +711,13 @@ myths.table()
 #
 # - No encoding is best: each price that you add saves another.
 # - Numbers for each offset ride on a fused kernel as a mask; what asks the word costs.
-# - RoPE reads long texts badly, and is chosen by those who train there, cut, or stretch.
+# - RoPE reads long texts badly; those who train there, cut, or stretch do not pay for it.
 # - ALiBi does not break on long texts, nor gain from them.
 # - In 2026 the choice is: which base, how much of a head, which layers.
 #
-# **Read next:** Yang et al. 2025, on layers with RoPE and layers without, arXiv 2501.18795; Gelberg
-# et al. 2025, who drop RoPE after training, arXiv 2512.12167; Xiao et al. 2023, on attention sinks,
-# arXiv 2309.17453; Heo et al. 2024, on RoPE for images, arXiv 2403.13298.
+# **Read next:** on layers with RoPE and layers without, Yang et al. 2025, arXiv 2501.18795; on
+# dropping RoPE after training, Gelberg et al. 2025, 2512.12167; on streams, Xiao et al. 2023,
+# 2309.17453; on images, Heo et al. 2024, 2403.13298.
 #
-# **Next:** [lesson 11](11_capstone.ipynb) heals and invents. Or stay: all fingerprints, tasks and
-# the ledger of claims are in the [closer look](closer/10_in_practice.ipynb), attention between two
-# texts in [another](closer/10_two_texts.ipynb).
+# **Next:** [lesson 11](11_capstone.ipynb). Or stay: [fingerprints, tasks, the
+# ledger](closer/10_in_practice.ipynb), and [two texts](closer/10_two_texts.ipynb).

@@ -7,7 +7,16 @@ import pytest
 import torch
 
 from course_lab import chooser
-from course_lab.chooser import facts, remaining, struck, undominated
+from course_lab.chooser import (
+    BOTH_WAYS,
+    MAY_CUT,
+    PLAIN,
+    TAKES_MASK,
+    facts,
+    remaining,
+    struck,
+    undominated,
+)
 from course_utils.encodings import create
 from course_utils.results import AS_TRAINED
 from course_utils.texts import data
@@ -52,6 +61,59 @@ def test_each_encoding_of_the_experiment_has_a_row_with_its_mean_loss():
     assert all(abs(known.loss[name] - means[name]) < 1e-9 for name in known.index)
 
 
+def test_both_ways_is_judged_by_the_masked_models_and_the_others_are_not_measured():
+    results = data.results("both_ways")
+    known = facts(BOTH_WAYS)
+    measured = set(known.index[known["measured"]])
+    assert measured == set(results.encoding) and len(known) - len(measured) == 9
+    for name in measured:
+        at_64 = results[(results.encoding == name) & (results["read"] == 64)]
+        assert abs(known.loss[name] - at_64.loss.mean()) < 1e-9
+    assert set(remaining(reads=BOTH_WAYS)) == measured
+    assert known.loss.isna().sum() == 9
+
+
+def test_what_an_encoding_adds_is_nothing_numbers_or_something_that_asks_the_word():
+    adds = facts()["adds"]
+    kinds = {kind: set(adds.index[adds == kind]) for kind in adds.unique()}
+    assert kinds["numbers"] == {"t5", "alibi", "kerple", "fire", "sandwich"}
+    assert kinds["asks the word"] == {"shaw", "transformer_xl", "deberta", "cope"}
+    assert {"rope", "xpos", "none", "learned", "sinusoidal"} <= kinds["nothing"]
+
+
+def test_behind_has_an_interval_and_strikes_out_only_what_clearly_is():
+    known = facts(BOTH_WAYS)["behind_1"]["t5"]
+    assert known.mean > 0.2 and not known.above(0.2)
+    assert "t5" in remaining(0.2, reads=BOTH_WAYS)
+    assert "t5" not in remaining(0.05, reads=BOTH_WAYS)
+
+
+def test_those_left_are_sorted_by_the_loss_at_the_length_that_is_read():
+    assert remaining()[0] == remaining(texts=MAY_CUT)[0] == "deberta"
+    assert remaining(texts="16 times as long")[0] == "transformer_xl"
+
+
+def test_a_text_that_may_be_cut_strikes_out_nobody():
+    assert not struck(texts=MAY_CUT).any(axis=None)
+
+
+@pytest.mark.parametrize("kind", [k for k, default in chooser.DEFAULTS.items() if default.answers])
+def test_a_default_is_what_the_chooser_names_first(kind):
+    default = chooser.DEFAULTS[kind]
+    assert remaining(0.2, **default.answers)[0] == default.encoding
+    assert default.sentence
+
+
+def test_other_trainings_are_means_of_their_rows():
+    sizes, larger = chooser.other_sizes(), data.results("larger")
+    trained = larger[larger.reading == AS_TRAINED]
+    steps = trained[(trained.steps > 1200) & (trained["read"] == 64)]
+    pieces = trained[(trained.length == 256) & (trained["read"] == 256)]
+    for column, rows in (("ten times the steps", steps), ("pieces of 256", pieces)):
+        for name, loss in rows.groupby("encoding").loss.mean().items():
+            assert abs(sizes.loc[name, column] - loss) < 1e-9
+
+
 def test_facts_can_be_changed_without_changing_them_for_others():
     known = facts()
     known["loss"] = 0.0
@@ -84,11 +146,12 @@ def test_the_first_answers_strike_out_nobody():
 @pytest.mark.parametrize(
     ("answers", "out", "kept"),
     [
-        ({"reads": "both ways"}, {"none", "alibi", "xpos", "cope"}, {"rope", "t5", "learned"}),
+        ({"reads": "both ways"}, {"none", "shaw", "xpos", "cope"}, {"rope", "t5", "alibi"}),
         ({"texts": "4 times as long"}, {"rope", "learned"}, {"alibi", "t5", "cope", "shaw"}),
-        ({"texts": "32 times as long"}, {"rope", "learned", "cope", "shaw"}, {"alibi", "t5"}),
+        ({"texts": "16 times as long"}, {"rope", "learned", "cope", "fire"}, {"alibi", "t5"}),
         ({"starts": "anywhere"}, {"learned", "sinusoidal", "fire"}, {"rope", "none", "cope"}),
-        ({"attention": "plain fused"}, {"shaw", "alibi", "t5"}, {"rope", "learned", "none"}),
+        ({"attention": TAKES_MASK}, {"shaw", "deberta", "cope"}, {"rope", "alibi", "fire"}),
+        ({"attention": PLAIN}, {"shaw", "alibi", "t5"}, {"rope", "learned", "none"}),
         ({"behind": 0.1}, {"none", "alibi"}, {"rope", "deberta"}),
     ],
 )

@@ -198,8 +198,7 @@ plots.show(
 tasks = data.results("tasks")
 lengths = tasks[tasks["read"].isin([32, 256])]
 scores = lengths.pivot_table(index="encoding", columns=["task", "read"], values="accuracy")
-loss = chooser.facts()["loss"].sort_values()
-scores.loc[loss.index].assign(loss=loss).round(2)
+scores.loc[chooser.facts()["loss"].sort_values().index].round(2)  # the lowest loss first
 
 # %%
 for task in ("copy", "find", "reverse"):
@@ -210,8 +209,8 @@ for task in ("copy", "find", "reverse"):
 
 # %% [markdown]
 # **Look:** two ways to fail. `alibi`, `kerple` and `sandwich` find well, and have hardly learned to
-# copy: at 32 already they are far from 1. `fire`, `rope` and most others copy at 32, and not at
-# 256. If your task is like one of these, its columns are worth more to you than the loss.
+# copy: at 32 already they are far from 1. `fire`, `rope` and others copy at 32, and not at 256. If
+# your task is like one of these, its columns are worth more to you than the loss.
 #
 # ## Why not simply integers?
 #

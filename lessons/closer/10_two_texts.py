@@ -392,9 +392,9 @@ def cost(name, n):
 
 
 costs = {name: cost(name, 256) for name in facts.index}
-pd.set_option("display.max_colwidth", None)
 
 # %%
+pd.set_option("display.max_colwidth", None)
 rows = {
     name: {
         "adds": FORMULAS[name],

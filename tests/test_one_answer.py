@@ -1,0 +1,112 @@
+"""Chooser, explorer, README, the site's page and lesson 10 give one answer to one question."""
+
+import json
+import re
+from itertools import product
+from pathlib import Path
+
+import jupytext
+import nbformat
+import pytest
+import readme_tables
+import site_choose
+from explorer_modules import look
+
+from course_lab import chooser, explorers
+from course_utils import measures
+
+ROOT = Path(__file__).resolve().parents[1]
+NOTEBOOK = ROOT / "notebooks" / "solutions" / "10_choosing.ipynb"
+SITE_PAGE = ROOT / "site" / "pages" / "choose.md"
+CELL = re.compile(r"`(\w+)`")
+Answers = tuple[tuple[str, str], ...]  # what was answered to each question, in order
+
+
+def normalised(answers: dict[str, str]) -> Answers:
+    """The answers to all questions, the first one where none was given."""
+    return tuple(
+        (name, answers.get(name, first)) for name, (first, *_) in chooser.QUESTIONS.items()
+    )
+
+
+def in_table(markdown: str) -> dict[Answers, str | None]:
+    """Who stands in each cell of "Which one?"; None where it says nobody."""
+    texts = readme_tables.TEXTS | readme_tables.STREAM
+    kernels = chooser.QUESTIONS["attention"]
+    rows = [line.strip("| ").split(" | ") for line in markdown.splitlines()]
+    answers: dict[Answers, str | None] = {}
+    for reads, text, *cells in (row for row in rows if row[0] in chooser.TABLES):
+        for kernel, cell in zip(kernels, cells, strict=True):
+            name = CELL.search(cell)
+            assert name or cell == "nobody"
+            asked = {**texts[text], "reads": reads, "attention": kernel}
+            answers[normalised(asked)] = name[1] if name else None
+    assert len(answers) == 27
+    return answers
+
+
+def first(answers: Answers, behind: float = 10.0) -> str | None:
+    return next(iter(chooser.remaining(behind, **dict(answers))), None)
+
+
+def block(name: str) -> str:
+    readme = (ROOT / "README.md").read_text("utf-8")
+    return readme.partition(f"<!-- {name}:start -->")[2].partition(f"<!-- {name}:end -->")[0]
+
+
+@pytest.fixture(scope="module")
+def page():
+    prices = {"parameters": 1234, "extra_bytes": 5, "longest": None}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(measures, "passport", lambda name, **options: prices)
+        return site_choose.page(SITE_PAGE.read_text("utf-8")).markdown
+
+
+def test_readme_says_what_the_chooser_says():
+    for answers, name in in_table(block("which")).items():
+        assert name == first(answers), answers
+
+
+def test_the_sites_page_says_what_the_chooser_says(page):
+    table = page.partition("## The evidence")[2].partition("## Five questions")[0]
+    for answers, name in in_table(table).items():
+        assert name == first(answers), answers
+
+
+@pytest.mark.browser
+def test_the_explorer_says_what_the_chooser_says():
+    cases = [
+        dict(zip(chooser.QUESTIONS, case, strict=True))
+        for case in product(*chooser.QUESTIONS.values())
+    ]
+    starts = [{**case, "behind": 0.2} for case in cases]
+    explorer = explorers.ALL["chooser"]
+    names = chooser.facts().sort_values("loss").index
+    for case, view in zip(cases, look(explorer, starts, numbers=True), strict=True):
+        left = [names[n] for n in view["numbers"]["left"]]
+        assert left == chooser.remaining(0.2, **case), case
+
+
+def outputs(notebook: Path) -> str:
+    cells = nbformat.read(notebook, as_version=4).cells
+    texts = [json.dumps(cell.get("outputs", []), ensure_ascii=False) for cell in cells]
+    return "\n".join(texts)
+
+
+def test_the_lessons_board_says_what_the_chooser_says():
+    cells = jupytext.read(ROOT / "lessons" / "10_choosing.py").cells
+    (source,) = (cell.source for cell in cells if cell.source.startswith("jobs = {"))
+    scope = {"chooser": chooser}
+    exec(source.partition("for job, answers")[0], scope)
+    shown = outputs(NOTEBOOK)
+    for job, answers in scope["jobs"].items():
+        left = ", ".join(chooser.remaining(0.2, **answers)) or "nobody"
+        assert f"{job}: {left}" in shown
+
+
+def test_readme_site_and_lesson_have_the_same_default_sentences(page):
+    shown = outputs(NOTEBOOK)
+    for kind, default in chooser.DEFAULTS.items():
+        for text in (block("defaults"), page):
+            assert f"**{kind}:** {default.sentence}" in text
+        assert f"{kind}: {default.sentence}" in shown
