@@ -712,12 +712,12 @@ myths.table()
 # - No encoding is best: each price that you add saves another.
 # - Numbers for each offset ride on a fused kernel as a mask; what asks the word costs.
 # - RoPE reads long texts badly; those who train there, cut, or stretch do not pay for it.
-# - ALiBi does not break on long texts, nor gain from them.
-# - In 2026 the choice is: which base, how much of a head, which layers.
+# - ALiBi holds on long texts, and gains nothing.
+# - In 2026 one chooses a base, a part of each head, and layers.
 #
-# **Read next:** on layers with RoPE and layers without, Yang et al. 2025, arXiv 2501.18795; on
-# dropping RoPE after training, Gelberg et al. 2025, 2512.12167; on streams, Xiao et al. 2023,
-# 2309.17453; on images, Heo et al. 2024, 2403.13298.
+# **Read next:** layers with RoPE and without, Yang et al. 2025, arXiv 2501.18795; dropping RoPE after
+# training, Gelberg et al. 2025, 2512.12167; streams, Xiao et al. 2023, 2309.17453; images, Heo et
+# al. 2024, 2403.13298.
 #
 # **Next:** [lesson 11](11_capstone.ipynb). Or stay: [fingerprints, tasks, the
 # ledger](closer/10_in_practice.ipynb), and [two texts](closer/10_two_texts.ipynb).
