@@ -715,9 +715,9 @@ myths.table()
 # - ALiBi holds on long texts, and gains nothing.
 # - In 2026 one chooses a base, a part of each head, and layers.
 #
-# **Read next:** layers with RoPE and without, Yang et al. 2025, arXiv 2501.18795; dropping RoPE after
-# training, Gelberg et al. 2025, 2512.12167; streams, Xiao et al. 2023, 2309.17453; images, Heo et
-# al. 2024, 2403.13298.
+# **Read next:** layers with RoPE and without, Yang et al. 2025, arXiv 2501.18795; dropping RoPE
+# after training, Gelberg et al. 2025, 2512.12167; streams, Xiao et al. 2023, 2309.17453; images,
+# Heo et al. 2024, 2403.13298.
 #
 # **Next:** [lesson 11](11_capstone.ipynb). Or stay: [fingerprints, tasks, the
 # ledger](closer/10_in_practice.ipynb), and [two texts](closer/10_two_texts.ipynb).
