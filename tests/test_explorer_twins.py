@@ -21,12 +21,12 @@ from course_lab.position_table import position_table
 from course_lab.sentences import CAT_ON_MAT, word_vectors
 from course_utils import measures
 from course_utils.encodings import Places, create
-from course_utils.encodings.cope import interpolated
 from course_utils.encodings.functional import (
     alibi_bias,
     alibi_slopes,
     apply_rope,
     contextual_counts,
+    interpolated,
     offset_matrix,
     rope_angles,
     rope_frequencies,

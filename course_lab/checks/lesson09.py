@@ -13,9 +13,9 @@ from torch.nn import functional as F
 from course_lab.checks.calls import Function, call
 from course_lab.checks.core import Check, Mistake
 from course_lab.checks.rules import Case
-from course_utils.encodings.cope import interpolated
 from course_utils.encodings.functional import (
     contextual_counts,
+    interpolated,
     sinusoidal_grid,
     sinusoidal_table,
 )

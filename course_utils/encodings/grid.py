@@ -3,7 +3,8 @@
 Positions number the patches row by row: position p is row p // width, column p mod width.
 
 Source: sinusoidal: He et al. 2022 (MAE), arXiv 2111.06377, and Chen et al. 2021 (MoCo v3), arXiv
-2104.02057. RoPE: Heo et al. 2024, arXiv 2403.13298, section 3.2 ("axial frequency").
+2104.02057. RoPE: the "axial frequency" of Heo et al. 2024, arXiv 2403.13298, section 3.2, who
+compare it with their own RoPE-Mixed, whose directions are learned.
 """
 
 import torch
