@@ -231,12 +231,19 @@ def read_off(x, p):
     return ((x[6000:] @ reader).argmax(1) == p[6000:]).float().mean()
 
 
+def as_words(share):
+    return "above 90 %" if share > 0.9 else "below 10 %" if share < 0.1 else "in between"
+
+
+# %%
 for mean in (0.0, 1.0):
     words, places = torch.randn(1000, 128) + mean, torch.randn(64, 128)
     w, p = (torch.randint(n, (8000,)) for n in (1000, 64))
     added = read_off(words[w] + places[p], p)
     multiplied = read_off(words[w] * (1 + places[p] / 2), p)
-    print(f"words of mean {mean:g}: sum {added:.0%}, product {multiplied:.0%} right; chance 2%")
+    print(
+        f"mean {mean:g}: sum {as_words(added)} right, product {as_words(multiplied)}; chance: 2 %"
+    )
 
 # %% [markdown]
 # A factor takes on the signs of the word. If these are as often − as +, a linear map that does not
