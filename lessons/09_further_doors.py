@@ -262,9 +262,9 @@ plots.show(
 
 # %% [markdown]
 # **Look:** the mean of equal words is that word, however many. So on a blank page the mask tells
-# nothing. A *start mark* leaks: its share of the mean is about $1/(p+1)$. And words that differ leak
-# without a mark: the mean of many is short (Chi et al. 2023). But far out neighbours hardly differ.
-# A leak tells *roughly where*. Let us hand positions over after all.
+# nothing. A *start mark* leaks: its share of the mean is about $1/(p+1)$. And words that differ
+# leak without a mark: the mean of many is short (Chi et al. 2023). But far out neighbours hardly
+# differ. A leak tells *roughly where*. Let us hand positions over after all.
 #
 # ## Two numbers
 #
