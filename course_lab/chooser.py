@@ -19,7 +19,7 @@ from course_utils.attention import MultiHeadAttention
 from course_utils.devices import isolated_rng
 from course_utils.encodings import NAMES, PositionalEncoding, create
 from course_utils.encodings.positions import Places
-from course_utils.results import AS_TRAINED, change, summary
+from course_utils.results import AS_TRAINED, Change, change, summary
 from course_utils.texts import data
 
 if TYPE_CHECKING:
@@ -250,7 +250,7 @@ def _times(answers: dict[str, str]) -> int:
 
 def _above(changes: pd.Series[Any], yardstick: float) -> pd.Series[bool]:
     """Which changes lie above a yardstick with their whole interval; none that is not measured."""
-    return changes.map(lambda each: isinstance(each, tuple) and each.above(yardstick))
+    return changes.map(lambda each: isinstance(each, Change) and each.above(yardstick))
 
 
 def remaining(behind: float = 10.0, **answers: str) -> list[str]:

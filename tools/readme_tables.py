@@ -27,6 +27,7 @@ CUT = "direct, cut off"
 CUT_OFF, DIGITS = 4096, 4  # of the needles: tokens that are cut off, digits of a number
 # The texts of "Which one?", a row each → their answers to the chooser's questions.
 TEXTS: dict[str, dict[str, str]] = {answer: {"texts": answer} for answer in chooser.TIMES}
+NO_LIMIT = 10.0  # nats behind the best: whatever the loss
 STREAM = {"a stream, its keys in a cache": {"texts": chooser.MAY_CUT, "starts": "anywhere"}}
 
 
@@ -105,12 +106,13 @@ def which_one(linked: Callable[[Best], str] = lambda best: best.number) -> str:
 
 def first_left(reads: str, answers: dict[str, str]) -> Best | None:
     """The encoding of the lowest loss among those that the answers leave; None for nobody."""
-    left = chooser.remaining(reads=reads, **answers)
+    left = chooser.remaining(NO_LIMIT, reads=reads, **answers)
     if not left:
         return None
     read = chooser.times_read(chooser.TIMES[answers["texts"]])
-    losses = _losses(chooser.TABLES[reads]).loc[(left[0], read)]
-    return Best(reads, left[0], read, float(losses["mean"]), float(losses["margin"]))
+    losses = _losses(chooser.TABLES[reads]).xs(read, level="read")
+    mean, margin = (float(losses[column][left[0]]) for column in ("mean", "margin"))
+    return Best(reads, left[0], read, mean, margin)
 
 
 def _as_trained(table: str) -> pd.DataFrame:

@@ -87,7 +87,8 @@ def encodings(facts: pd.DataFrame) -> str:
     lengths = [chooser.times_read(times) for times in (1, *longer)]
     masked, sizes = chooser.facts(chooser.BOTH_WAYS)["loss"], chooser.other_sizes()
     rows = [
-        _encoding(str(name), fact, longer, masked[name], sizes) for name, fact in facts.iterrows()
+        _encoding(str(name), fact, longer, masked[str(name)], sizes)
+        for name, fact in facts.iterrows()
     ]
     return macros("choose.html").encodings(rows, lengths, list(OTHER_SIZES))
 

@@ -102,7 +102,8 @@ for ax, name in zip(axes.flat, names, strict=False):
     ax.set_title(f"{name}\n{size}", fontsize=9)
     ax.set(xticks=[], yticks=[])
 axes.flat[-1].axis("off")
-bar = fig.colorbar(image, ax=axes.flat[-1], location="left", ticks=[-1e-3, 0, 1e-3], fraction=0.5)
+place = axes.flat[-1].inset_axes((0.1, 0.1, 0.12, 0.8))
+bar = fig.colorbar(image, cax=place, ticks=[-1e-3, 0, 1e-3])
 bar.set_ticklabels(["− largest", "0", "largest"])
 plots.show(
     fig,
