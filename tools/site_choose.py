@@ -105,9 +105,7 @@ def _encoding(
     for size, (kind, read) in OTHER_SIZES.items():
         others.append((sizes[size].get(name, float("nan")), anchor(kind, name, read)))
     for mean, row in others:
-        losses.append(
-            ("not measured", float("inf"), "") if pd.isna(mean) else (f"{mean:.3f}", mean, row)
-        )
+        losses.append(("–", float("inf"), "") if pd.isna(mean) else (f"{mean:.3f}", mean, row))
     return {
         "name": name,
         "doors": fact["doors"],

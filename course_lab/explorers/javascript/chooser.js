@@ -62,7 +62,7 @@ const EXPLORER = {
         + `${listed}.`
       : `Nobody is left of ${names.length}. Which answer can you give up?`;
     if (!most) return `${who} No answer strikes anybody out.`;
-    return `${who} Most are struck out by “${QUESTIONS[alone.indexOf(most)]}”: ${most}.`;
+    return `${who} Most are struck out by “${LABELS[alone.indexOf(most)]}”: ${most}.`;
   },
 
   description({ left, alone }, { reads, texts, starts, attention, behind }) {
