@@ -415,8 +415,8 @@ print(f"gain 20: {stronger[47, 44]:.2f} of the weight 3 back")
 print(f"k = 16: query 14 favours key {favourites[14]}, query 5 key {favourites[5]}")
 
 # %% [markdown]
-# **Look:** gain sharpens the head. A query without a key $k$ back still has weights, which go to
-# some early key, not always the first.
+# **Look:** gain sharpens the head. A query without a key $k$ back still has weights that sum to 1,
+# and it favours some early key, not always the first.
 #
 # Trained models have such *previous-token heads*; Olsson et al. (2022) show what they build with
 # them. Words in the tokens disturb our head, which compares them too: a
@@ -504,8 +504,8 @@ for name, ratio in ratios.items():
 #
 # **Exercise 2 ★★★ Tell the time.** A row of the table comes over a noisy line: each number is off
 # by up to 0.1. Write `tell_time(vector, base)`: its position, an int. The width is the length of
-# `vector`. The slowest hand is in its first half turn, but $p$ may be half a million, so
-# do not search among the positions.
+# `vector`. The slowest hand is in its first half turn, but $p$ may be half a million, so do not
+# search among the positions.
 
 
 # %% tags=["stub"]

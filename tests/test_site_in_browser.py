@@ -15,6 +15,7 @@ from bs4 import BeautifulSoup
 from site_reader import PHONE, Reader, axe, cut_off, read_all
 
 import course_utils
+from course_lab.recorded_claims import read_claims
 
 pytestmark = pytest.mark.browser
 pytest.importorskip("sphinx", reason="the extra 'site' is not installed")
@@ -124,10 +125,14 @@ def test_a_number_is_right_within_a_tenth(opened, typed, response):
 
 def test_a_claims_verdict_unfolds_with_its_guess_and_the_table_with_the_last(opened):
     page = opened(WAVES)
-    table = page.locator(".om-sealed[data-asks='C12 C16 C19']")
-    for key, guess, sign in (("C12", "false", "✓"), ("C16", "true", "✗"), ("C19", "false", "✓")):
+    table = page.locator(".om-sealed[data-asks='C16 C17 C19']")
+    for key, guess, sign, words in (
+        ("C16", "depends", "✓", "DEPENDS on"),
+        ("C17", "false", "✗", "TRUE."),
+        ("C19", "false", "✓", "FALSE."),
+    ):
         card = page.locator(f"#claim-{key}")
-        verdict = card.get_by_text("FALSE.")
+        verdict = card.get_by_text(words)
         assert not verdict.is_visible() and not table.locator("table").is_visible()
         card.get_by_label(guess, exact=True).check()
         card.get_by_role("button", name="Guess").click()
@@ -147,7 +152,7 @@ def test_hints_unfold_one_by_one_and_a_solution_stands_last(opened):
     assert last.locator("> summary").text_content() == "A solution"
     assert not last.locator("pre").first.is_visible()
     last.locator("> summary").click()
-    assert "block_diag" in last.text_content() and "✓ before_after" in last.text_content()
+    assert "block_diag" in last.text_content() and "✓ looking_back" in last.text_content()
 
 
 def test_a_phone_in_the_dark_shows_all_and_pictures_with_words_without_scrolling_sideways(opened):
@@ -280,27 +285,29 @@ def test_results_are_filtered_sorted_and_found_from_their_number(opened):
 
 @pytest.mark.thorough
 def test_a_guess_in_a_lesson_counts_in_the_ledger_which_can_be_searched(opened, site):
+    claims = {claim["id"]: claim for claim in read_claims()}
+    cell = claims["C19"]["cell"]
     page = opened(WAVES)
-    card = page.locator("#claim-C12")
+    card = page.locator("#claim-C19")
     card.get_by_label("false", exact=True).check()
     card.get_by_role("button", name="Guess").click()
     page.goto(f"{site}/ledger.html")
-    assert "1 of 61, 1 right" in page.locator(".om-score").text_content()
+    assert f"1 of {len(claims)}, 1 right" in page.locator(".om-score").text_content()
     controls = page.locator(".om-filter")
     controls.get_by_label("my guess").select_option("right")
     shown = page.locator(".om-claim:visible").all()
-    assert [claim.get_attribute("id") for claim in shown] == ["claim-C12"]
+    assert [claim.get_attribute("id") for claim in shown] == ["claim-C19"]
     controls.get_by_role("button", name="Show all").click()
     controls.get_by_label("words").fill("PALM alibi")
-    assert "1 of 61" in controls.get_by_role("status").text_content()
+    assert f"1 of {len(claims)}" in controls.get_by_role("status").text_content()
     verdict = page.locator("#claim-C38 .om-sealed p").first
     assert not verdict.is_visible()
     controls.get_by_role("button", name="Unfold").click()
     assert verdict.is_visible() and verdict.text_content().startswith("FALSE.")
     assert not page.locator("#claim-C39 .om-sealed").get_attribute("open")
     controls.get_by_role("button", name="Show all").click()
-    page.locator("#claim-C12").get_by_role("link", name="cell l02-c048").click()
-    page.wait_for_url("**/02_sinusoidal.html#l02-c048")
+    page.locator("#claim-C19").get_by_role("link", name=f"cell {cell}").click()
+    page.wait_for_url(f"**/02_sinusoidal.html#{cell}")
 
 
 @pytest.mark.thorough

@@ -77,8 +77,8 @@ plots.show(
 # %% [markdown]
 # ## Narrow and odd tables
 #
-# The lesson found the closest two of 10,000 positions with 1, 4 and 64 hands. Here are all even
-# widths that are small.
+# The lesson found the closest two of 10,000 positions for some numbers of hands. Here are all even
+# widths up to 16.
 
 # %%
 from course_lab.measures import nearest_pair
