@@ -5,6 +5,8 @@ import math
 import pytest
 import torch
 from closeness import gap
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from layer_tests import (
     alone,
     copies,
@@ -252,6 +254,108 @@ class Unused(PositionalEncoding):
         self.forgotten = torch.nn.Parameter(torch.ones(3))
 
 
+class Leak(PositionalEncoding):
+    """Tells of the next token at one door, where length, position and that token's id allow it."""
+
+    def __init__(self, d_model, n_heads, door, lengths, first_position, ids):
+        super().__init__(d_model, n_heads)
+        self.door, self.lengths, self.ids = door, lengths, ids
+        self.first_position = first_position
+
+    def embed(self, x, positions, tokens=None):
+        in_length = self.lengths[0] <= x.shape[1] <= self.lengths[1]
+        next_id = torch.zeros(x.shape[:2], dtype=torch.int64) if tokens is None else tokens
+        next_id = next_id.roll(-1, 1)
+        allowed = (next_id >= self.ids[0]) & (next_id <= self.ids[1]) & in_length
+        allowed = allowed & (positions >= self.first_position)
+        allowed[:, -1] = False
+        self.allowed, self.hint = allowed, (allowed * (1 + next_id)).to(x) / 64
+        return x + self.hint[..., None] if self.door == "embed" else x
+
+    def rotate(self, q, k, at):
+        if self.door != "rotate" or q.shape[2] != k.shape[2]:
+            return q, k
+        return q + self.allowed[:, None, :, None] * k.roll(-1, 2), k
+
+    def bias(self, q, k, at):
+        bias = torch.zeros(1, 1, 1, at.k_len)
+        if self.door == "bias" and q.shape[2] == k.shape[2]:
+            bias = self.hint[:, None, :, None] * torch.arange(at.k_len)
+        return bias.to(q)
+
+    def values(self, weights, at):
+        added = weights.new_zeros(*weights.shape[:3], self.d_head)
+        if self.door == "values" and weights.shape[2] == weights.shape[3]:
+            of_next = weights.diagonal(0, 2, 3).roll(-1, -1)  # what the next query pays itself
+            added = added + (self.allowed[:, None] * of_next)[..., None]
+        return added
+
+
+class LeakByOffset(PositionalEncoding):
+    """A price by offset whose step depends on all ids of a text, so on later ones too."""
+
+    def __init__(self, d_model, n_heads, lengths, first_position, ids):
+        super().__init__(d_model, n_heads)
+        self.lengths, self.first_position, self.ids = lengths, first_position, ids
+
+    def embed(self, x, positions, tokens=None):
+        in_length = self.lengths[0] <= x.shape[1] <= self.lengths[1]
+        self.price = 0.1
+        if tokens is not None and in_length and bool((positions >= self.first_position).all()):
+            counted = (tokens >= self.ids[0]) & (tokens <= self.ids[1])
+            self.price += float((counted * tokens).double().mean()) / 64
+        return x
+
+    def bias_by_offset(self, offsets):
+        return -self.price * offsets.abs().expand(self.n_heads, -1)
+
+
+def windows(first, last, narrowest=0):
+    """Pairs (low, high) within first … last, at least ``narrowest`` apart."""
+    return st.integers(first, last - narrowest).flatmap(
+        lambda low: st.tuples(st.just(low), st.integers(low + narrowest, last))
+    )
+
+
+conditions = st.one_of(
+    st.fixed_dictionaries({"lengths": windows(12, 96)}),
+    st.fixed_dictionaries({"ids": windows(0, 255)}),
+    st.fixed_dictionaries({"first_position": st.integers(0, 8000)}),
+    st.fixed_dictionaries({"lengths": windows(12, 96), "first_position": st.integers(0, 8000)}),
+    st.fixed_dictionaries({"lengths": windows(12, 96), "ids": windows(0, 255, narrowest=127)}),
+)
+
+
+@pytest.mark.parametrize("door", ["embed", "rotate", "bias", "bias_by_offset", "values"])
+@settings(max_examples=6, deadline=None)
+@given(conditions)
+def test_an_encoding_that_tells_of_the_next_byte_is_never_sound(door, condition):
+    where = {"lengths": (12, 96), "first_position": 0, "ids": (0, 255)} | condition
+
+    def make(d_model, n_heads):
+        if door == "bias_by_offset":
+            return LeakByOffset(d_model, n_heads, **where)
+        return Leak(d_model, n_heads, door, **where)
+
+    assert not clinic.sound(clinic.properties(make))
+
+
+@pytest.mark.parametrize("length", [13, 37, 64, 95])
+def test_a_leak_at_a_single_length_is_found_there(length):
+    def make(d_model, n_heads):
+        return Leak(d_model, n_heads, "embed", (length, length), 0, (0, 255))
+
+    assert f"of {length} tokens" in clinic.properties(make)["causal"]
+
+
+def test_the_doors_of_the_leaks_are_sound_while_they_tell_nothing():
+    for make in (
+        lambda d, h: Leak(d, h, "nowhere", (12, 96), 0, (0, 255)),
+        lambda d, h: LeakByOffset(d, h, (5000, 5000), 0, (0, 255)),
+    ):
+        assert clinic.properties(make)["causal"] == ""
+
+
 @pytest.mark.parametrize(
     ("make", "broken", "words"),
     [
@@ -286,6 +390,57 @@ def test_a_broken_property_is_told_in_words_even_if_only_some_cases_show_it(make
 def test_a_fault_breaks_the_property_that_it_should(make, broken):
     problems = clinic.properties(make)
     assert {name for name, problem in problems.items() if problem} == broken, problems
+
+
+class Embedd(PositionalEncoding):
+    def embedd(self, x, positions, tokens=None):
+        return x + positions[:, None]
+
+
+class BiasByOffsets(PositionalEncoding):
+    def bias_by_offsets(self, offsets):
+        return -offsets.abs().expand(self.n_heads, -1)
+
+
+class NoDoor(PositionalEncoding):
+    pass
+
+
+class WithHelper(PositionalEncoding):
+    def rotated(self, x):
+        return x
+
+    def rotate(self, q, k, at):
+        return self.rotated(q), self.rotated(k)
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (Embedd, "no door is called embedd, so it stays shut; did you mean embed?"),
+        (BiasByOffsets, "did you mean bias_by_offset?"),
+        (NoDoor, "it opens no door"),
+    ],
+)
+def test_a_misspelled_door_is_named_and_a_class_without_one_too(make, words):
+    complaints = clinic.properties(make)
+    assert words in complaints["doors"] and not clinic.sound(complaints)
+
+
+def test_a_method_that_an_open_door_uses_may_have_nearly_its_name():
+    assert clinic.properties(WithHelper)["doors"] == ""
+
+
+@pytest.mark.parametrize("name", ["sinusoidal", "complex_order", "rope"])
+def test_an_encoder_owes_no_causality(name):
+    complaints = clinic.properties(name, causal=False)
+    assert set(complaints) == {"doors", "batch = alone", "dtype", "gradient", "shift"}
+    assert clinic.sound(complaints), complaints
+
+
+def test_a_promise_that_does_not_hold_leaves_an_encoding_sound():
+    complaints = clinic.properties("complex_order")
+    assert complaints["shift"] and clinic.sound(complaints), complaints
 
 
 def test_properties_of_a_layer_are_sentences_or_nothing():

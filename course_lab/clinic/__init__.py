@@ -9,7 +9,7 @@ a test, sick and healthy ones; ``open_patients`` are the six models that the lea
 from course_lab.clinic.held_back import FAULTS, Patient, accepts, grade, ward
 from course_lab.clinic.layers import layer, words
 from course_lab.clinic.open_patients import CASES, board, patient, twin, visit
-from course_lab.clinic.properties import PROPERTIES, properties
+from course_lab.clinic.properties import PROPERTIES, properties, sound
 
 __all__ = [
     "CASES",
@@ -22,6 +22,7 @@ __all__ = [
     "layer",
     "patient",
     "properties",
+    "sound",
     "twin",
     "visit",
     "ward",

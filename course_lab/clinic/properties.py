@@ -1,13 +1,15 @@
-"""What any encoding should keep to, whatever it computes: five duties and a promise, tried out.
+"""What any encoding should keep to, whatever it computes: six duties and a promise, tried out.
 
-Each property is a function that takes a causal attention layer and a length and says what is wrong,
-"" if nothing is.
+A property is a function that takes an attention layer, most of them a length too, and says what is
+wrong, "" if nothing is. An encoder owes neither "causal" nor "cache = whole".
 """
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+import difflib
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import torch
@@ -17,14 +19,17 @@ from course_lab.clinic.layers import layer, words
 from course_utils.attention import MultiHeadAttention
 from course_utils.attention.kv_cache import KVCache
 from course_utils.devices import isolated_rng
-from course_utils.encodings import Maker, PositionalEncoding, create
+from course_utils.encodings import Maker, NoEncoding, PositionalEncoding, create
+from course_utils.encodings.base import DOORS
 from course_utils.models import TinyTransformer
 
 LENGTH = 12  # tokens of a text, where no other length is given
-LENGTHS = (LENGTH, 96, 300)  # tokens; the last is more than attention reads in one block
+LENGTHS = (LENGTH, 96, 512)  # tokens; the last is more than attention reads in one block
+EVERY_LENGTH = range(LENGTH, 97)  # tokens of the texts whose later tokens are changed
 SHIFTS = (1000, 8000)  # positions by which a text is moved
-VOCABULARY = 16  # ids of tokens, for encodings that look at them
+VOCABULARY = 256  # ids of tokens, for encodings that look at them
 ROUNDING = 1e-4  # in an output: more than float32 loses, less than a fault changes
+DOOR_METHODS = (*DOORS, "bias_by_offset")
 
 
 def _ids(texts: int, length: int, seed: int = 0) -> Tensor:
@@ -34,6 +39,22 @@ def _ids(texts: int, length: int, seed: int = 0) -> Tensor:
 
 def _gap(first: Tensor, second: Tensor) -> float:
     return float((first.double() - second.double()).abs().max().nan_to_num(nan=torch.inf))
+
+
+def doors(examined: MultiHeadAttention) -> str:
+    """A door is open, and no method has nearly the name of a closed one."""
+    encoding = examined.encoding
+    if type(encoding) is NoEncoding:
+        return ""
+    for name in dir(type(encoding)):
+        if name.startswith("_") or hasattr(PositionalEncoding, name):
+            continue
+        nearest = difflib.get_close_matches(name.lower(), DOOR_METHODS, n=1, cutoff=0.8)
+        if nearest and not encoding._overrides(nearest[0]):
+            return f"no door is called {name}, so it stays shut; did you mean {nearest[0]}?"
+    if encoding.doors:
+        return ""
+    return f"it opens no door: none of {', '.join(DOOR_METHODS)} is defined"
 
 
 def causal(examined: MultiHeadAttention, length: int = LENGTH) -> str:
@@ -51,6 +72,49 @@ def causal(examined: MultiHeadAttention, length: int = LENGTH) -> str:
         if not gap < ROUNDING:
             return f"{name} after the first {half}, these come out otherwise, by up to {gap:.2g}"
     return ""
+
+
+def looks_ahead(examined: MultiHeadAttention) -> str:
+    """What later tokens change, in texts of every length from 12 to 96 that start anywhere.
+
+    The starts tile the positions from 0 to 8,160, so that no stretch of 100 of them is left out.
+    """
+    generator = torch.Generator().manual_seed(0)
+    weight = examined.W_q.weight
+    table = torch.randn(VOCABULARY, examined.d_model, generator=generator).to(weight)
+    for number, length in enumerate(EVERY_LENGTH):
+        tile = EVERY_LENGTH[-1] * (37 * number % len(EVERY_LENGTH))  # 37 shuffles the lengths
+        for start, n_cuts in ((0, 32), (tile, 12), (SHIFTS[-1], 12)):
+            ids, cuts = _changed_from(length, n_cuts, generator)
+            positions = torch.arange(length) + start
+            read = partial(_output, examined, table=table, positions=positions)
+            plain, changed = read(ids[:1]), read(ids[1:])
+            is_before = torch.arange(length) < cuts[:, None]
+            gap = float((changed - plain).abs().amax(-1)[is_before].max().nan_to_num(torch.inf))
+            if start == 0:  # far away, an integrated encoding rounds otherwise in a shorter text
+                shorter = length // 2
+                gap = max(gap, _gap(read(ids[:1, :shorter]), plain[:, :shorter]))
+            if not gap < ROUNDING:
+                place = f"of {length} tokens from position {start} on"
+                return f"{place}, later ones change what comes before them, by up to {gap:.2g}"
+    return ""
+
+
+def _changed_from(length: int, n_cuts: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+    """A text, and n_cuts copies with other tokens from some place on: ids, and those places."""
+    text = torch.randint(VOCABULARY, (length,), generator=generator)
+    others = torch.randint(1, VOCABULARY, (n_cuts, length), generator=generator)
+    cuts = torch.randint(1, length, (n_cuts,), generator=generator)
+    cuts[0] = length - 1
+    is_later = torch.arange(length) >= cuts[:, None]
+    changed = torch.where(is_later, (text + others) % VOCABULARY, text)
+    return torch.cat([text[None], changed]), cuts
+
+
+def _output(
+    examined: MultiHeadAttention, ids: Tensor, *, table: Tensor, positions: Tensor
+) -> Tensor:
+    return examined(table[ids], positions[: ids.shape[1]], tokens=ids)[0]
 
 
 def cached(examined: MultiHeadAttention, length: int = LENGTH) -> str:
@@ -122,7 +186,7 @@ def anywhere(examined: MultiHeadAttention, length: int = LENGTH) -> str:
 
 Property = Callable[[MultiHeadAttention, int], str]
 
-PROPERTIES: dict[str, Property] = {
+BY_LENGTH: dict[str, Property] = {
     "causal": causal,
     "cache = whole": cached,
     "batch = alone": batched,
@@ -130,35 +194,57 @@ PROPERTIES: dict[str, Property] = {
     "gradient": trained,
     "shift": anywhere,
 }
+PROPERTIES = ("doors", *BY_LENGTH)
+OF_DECODERS = ("causal", "cache = whole")  # what attention without a mask does not owe
 
 
-def properties(maker: str | Maker, d_model: int = 64, n_heads: int = 4) -> dict[str, str]:
+def properties(
+    maker: str | Maker, d_model: int = 64, n_heads: int = 4, *, causal: bool = True
+) -> dict[str, str]:
     """What is wrong with an encoding, by property; "" where it holds.
 
-    Each is tried at 12, 96 and 300 tokens, *causal* and *cache* in two layers too. ``maker`` is a
-    name or a class, as for ``create``. "shift" is no duty but a promise: schemes that see places,
-    such as sinusoids, break it and are right all the same. An error that the encoding raises is
-    what is wrong with it.
+    Each is tried at 12, 96 and 512 tokens, *causal* at every length from 12 to 96 and up to
+    position 8,160, *causal* and *cache = whole* in two layers too. ``maker`` is a name or a class,
+    as for ``create``. With ``causal=False`` it is examined for an encoder, which owes neither.
+    "shift" is no duty but a promise: schemes that see places, such as sinusoids, break it and are
+    right all the same. An error that the encoding raises is what is wrong with it.
     """
     sizes: dict[str, Any] = {"d_model": d_model, "n_heads": n_heads, "max_len": 2 * SHIFTS[-1]}
-    wrong = {name: _in_one_layer(holds, maker, sizes) for name, holds in PROPERTIES.items()}
-    for name, complaint in _in_two_layers(maker, sizes).items():
-        wrong[name] = wrong[name] or f"in two layers, {complaint}"
+    owed = {name: holds for name, holds in BY_LENGTH.items() if causal or name not in OF_DECODERS}
+    try:
+        examined = layer(create(maker, causal=causal, **sizes), causal=causal)
+    except Exception as error:  # it is somebody's first try
+        return dict.fromkeys(("doors", *owed), f"{type(error).__name__}: {error}")
+    wrong = {"doors": doors(examined)}
+    wrong |= {name: _at_all_lengths(holds, examined) for name, holds in owed.items()}
+    if causal:
+        if not wrong["causal"] and not wrong["batch = alone"]:  # texts are compared across batches
+            wrong["causal"] = _or_error(looks_ahead, examined)
+        for name, complaint in _in_two_layers(maker, sizes).items():
+            wrong[name] = wrong[name] or f"in two layers, {complaint}"
     return wrong
 
 
-def _in_one_layer(holds: Property, maker: str | Maker, sizes: dict[str, Any]) -> str:
+def sound(complaints: Mapping[str, str]) -> bool:
+    """Whether all holds that every encoding owes, by what :func:`properties` returned."""
+    return not any(complaint for name, complaint in complaints.items() if name != "shift")
+
+
+def _at_all_lengths(holds: Property, examined: MultiHeadAttention) -> str:
     """The first complaint about a property, from the shortest text on."""
-    encoding: PositionalEncoding | None = None
     for length in LENGTHS:
-        try:
-            encoding = encoding or create(maker, causal=True, **sizes)
-            complaint = holds(layer(encoding), length)
-        except Exception as error:  # it is somebody's first try
-            complaint = f"{type(error).__name__}: {error}"
+        complaint = _or_error(holds, examined, length)
         if complaint:
             return complaint if length == LENGTH else f"of {length} tokens, {complaint}"
     return ""
+
+
+def _or_error(holds: Callable[..., str], *arguments: Any) -> str:
+    """A complaint, or the error that came instead."""
+    try:
+        return holds(*arguments)
+    except Exception as error:  # it is somebody's first try
+        return f"{type(error).__name__}: {error}"
 
 
 def _in_two_layers(maker: str | Maker, sizes: dict[str, Any]) -> dict[str, str]:
