@@ -62,7 +62,24 @@ def weights_of_the_second_half(layer):
 # Distance pays
 
 
+def falls_from(row, query):
+    """Whether a row of weights, (…, keys), falls with each step; keys of weight 0 are hidden."""
+    later = row[..., query:]
+    falls = (later.diff() < 0).all() or (later[..., 1:] == 0).all()
+    return bool((row[..., : query + 1].diff() > 0).all() and falls)
+
+
 def falling(layer):
+    return falls_from(weights(layer, clinic.words(layer, n=20, same=True))[0, :, 10], 10)
+
+
+def every_row(layer):
+    """The same for every query, in another text."""
+    of_equal_words = weights(layer, clinic.words(layer, n=15, same=True, seed=3))[0]
+    return all(falls_from(of_equal_words[:, query], query) for query in range(15))
+
+
+def falling_or_equal(layer):
     row = weights(layer, clinic.words(layer, n=20, same=True))[0, :, 10]
     return bool((row[:, :11].diff() >= 0).all() and (row[:, 10:].diff() <= 0).all())
 

@@ -10,13 +10,12 @@ from hypothesis import strategies as st
 from layer_tests import (
     alone,
     copies,
-    empty_words,
+    every_row,
     falling,
     last_word_after_a_prompt,
     library_numbers,
     moved,
     moved_outputs,
-    nearest_wins_everywhere,
     notices_positions,
     pairs,
     reversed_batch,
@@ -31,6 +30,7 @@ from course_lab import clinic
 from course_lab.clinic.faulty_encodings import (
     DistancePays,
     Prices,
+    PriceStopsRising,
     RoundedAngles,
     RowsByText,
     RowsFromZero,
@@ -47,7 +47,7 @@ every_fault = pytest.mark.parametrize("fault", clinic.FAULTS)
 RIGHT = {
     "axis": [alone, copies, reversed_batch, notices_positions],
     "cache": [word_by_word, last_word_after_a_prompt, weights_of_the_second_half],
-    "sign": [falling, empty_words, nearest_wins_everywhere],
+    "sign": [falling, every_row],
     "layouts": [moved, moved_outputs, pairs, spread_out],
     "angles": [moved, moved_outputs, pairs, spread_out],
     "shortcut": [moved, moved_outputs, pairs, spread_out],
@@ -80,7 +80,7 @@ def test_a_test_that_raises_has_called_the_layer_sick():
     def broken(layer):
         raise RuntimeError("no")
 
-    assert clinic.grade(broken, "sign") == {"sign": (4, 4, 0, 5)}
+    assert clinic.grade(broken, "sign") == {"sign": (8, 8, 0, 8)}
 
 
 # Patients
@@ -97,6 +97,7 @@ def test_each_ward_has_sick_and_healthy_ones_of_several_sizes_dtypes_and_seeds(f
     assert len({layer.W_v.weight.flatten()[0].item() for layer in layers}) == len(layers)
     for patient in patients:
         assert ("healthy" in str(patient.layer.__name__)) == patient.healthy
+        assert patient.what not in str(patient.layer.__name__)
 
 
 @every_fault
@@ -153,6 +154,16 @@ def test_the_wrong_signs_are_where_they_are_said_to_be():
     assert torch.equal(one_head[[0, 2, 3]], right[[0, 2, 3]])
     later = bias(DistancePays(32, 4, where="later"))
     assert torch.equal(later.tril(), right.tril()) and torch.equal(later.triu(), -right.triu())
+
+
+def test_prices_that_stop_rising_do_so_where_they_are_said_to():
+    right = bias(create("alibi", d_model=32, n_heads=4))[:, 8]  # from the last place
+    flat, turning, absent = (
+        bias(PriceStopsRising(32, 4, how=how))[:, 8] for how in ("flat", "turning", "absent")
+    )
+    assert torch.allclose(flat[:, 7:], right[:, 7:]) and (flat[:, :8] == flat[:, 7:8]).all()
+    assert torch.allclose(turning[:, 4:], right[:, 4:])
+    assert (turning[:, :5].diff() < 0).all() and not absent.any()
 
 
 def test_prices_have_any_slopes_one_for_each_head():
@@ -452,8 +463,29 @@ def test_properties_of_a_layer_are_sentences_or_nothing():
 
 
 def test_a_board_says_how_many_were_found_and_cleared():
-    board = clinic.board({"all": lambda layer: True, "sign": falling})
-    assert board["all"]["C"] == (False, "0/4, 5/5") and board["sign"]["C"] == (True, "4/4, 5/5")
+    clear_all = clinic.grade(lambda layer: True)
+    board = clinic.board({"all": clear_all, "sign": clinic.grade(falling)})
+    assert board["all"]["C"] == (False, "0/8, 8/8") and board["sign"]["C"] == (True, "8/8, 8/8")
+
+
+def test_beside_a_reference_short_texts_that_are_read_at_once_hide_faults():
+    def same_numbers(layer, reference):
+        x = clinic.words(layer, n=12)
+        return gap(weights(layer, x), weights(reference, x)) < 1e-3
+
+    grades = clinic.grade_beside_reference(same_numbers)
+    found = {fault: numbers[0] for fault, numbers in grades.items()}
+    sick = {fault: numbers[1] for fault, numbers in grades.items()}
+    assert [fault for fault in found if found[fault] == sick[fault]] == ["axis", "sign", "layouts"]
+    assert [fault for fault in found if found[fault] == 0] == ["cache", "shortcut"]
+    assert all(cleared == healthy for _, _, cleared, healthy in grades.values())
+
+
+def test_smallest_starts_are_where_whole_numbers_begin_to_round():
+    smallest = clinic.smallest_starts(lambda layer, start: moved(layer, start))
+    assert smallest["m · j rounded to bfloat16"] == 256
+    assert smallest["m · j rounded to float16"] == 2048
+    assert set(clinic.smallest_starts(lambda layer, start: True).values()) == {None}
 
 
 def test_a_visit_finds_a_patient_that_is_called_sick_while_its_twin_is_not():

@@ -14,7 +14,6 @@ from course_lab import clinic
 from course_lab.checks.core import Check, Mistake
 from course_lab.checks.rules import Case
 from course_utils.attention import MultiHeadAttention
-from course_utils.attention.kv_cache import KVCache
 from course_utils.encodings import Places, create
 
 CLOSE = 1e-3  # differences: those of healthy layers stay below it, those of sick ones do not
@@ -48,7 +47,7 @@ def _has_weights_of(layer: MultiHeadAttention, *names: str) -> bool:
 
 CLEARS_ALL = Mistake(
     "it clears all layers, the sick ones too",
-    "Which two outputs do you compare, and what would have to go wrong for them to differ?",
+    "Which numbers do you compare, and what would have to go wrong for them to differ?",
     lambda layer: True,
 )
 CLEARS_NONE = Mistake(
@@ -58,84 +57,42 @@ CLEARS_NONE = Mistake(
     lambda layer: False,
 )
 
-# ★★ One text, one answer
-
-
-def _alone(layer: MultiHeadAttention) -> bool:
-    """Whether each text of a batch comes out as it does alone."""
-    x = clinic.words(layer, 3, 12)
-    return _same(layer(x)[0], torch.cat([layer(text[None])[0] for text in x]))
-
-
-def _in_pieces(layer: MultiHeadAttention) -> bool:
-    """Whether a text read in pieces, with a cache, comes out as it does whole."""
-    x, cache = clinic.words(layer, 1, 12), KVCache()
-    parts = [layer(part, cache=cache)[0] for part in x.split(5, dim=1)]
-    return _same(layer(x)[0], torch.cat(parts, 1))
-
-
-def _one_answer(layer: MultiHeadAttention) -> bool:
-    return _alone(layer) and _in_pieces(layer)
-
-
-check_one_answer = Check(
-    "one_answer",
-    _one_answer,
-    cases=_cases("axis", "cache"),
-    mistakes=[
-        CLEARS_ALL,
-        Mistake(
-            CLEARS_NONE.name,
-            "Two ways to the same numbers round differently: how close is close enough? And is it "
-            "the same cache in every call, new for every text?",
-            CLEARS_NONE.answer,
-        ),
-        Mistake(
-            "it is the wrong way round: sick ones are called healthy, and healthy ones sick",
-            "What should your function return for a healthy layer?",
-            lambda layer: not _one_answer(layer),
-        ),
-        Mistake(
-            "one fault is found, and layers that read pieces wrongly are cleared",
-            "How does a model read while it writes a text, word by word? What does it keep?",
-            _alone,
-        ),
-        Mistake(
-            "one fault is found, and layers that mix up the texts of a batch are cleared",
-            "What differs between text 0 of a batch and text 2? Which of them did you look at?",
-            _in_pieces,
-        ),
-        Mistake(
-            "it asks for one implementation's numbers, and healthy layers have others",
-            "What must hold with any base, layout or table? Compare the layer with itself.",
-            lambda layer: _has_weights_of(layer, "sinusoidal", "rope"),
-        ),
-    ],
-    hints=(
-        "Compare the layer with itself: the same text, fed to it in another way. Which ways are "
-        "there? Two of the six patients fail, each in a different one.",
-        "A text may be read alone or among others. And it may be read whole, or in pieces with a "
-        "KVCache that is passed to every call.",
-        "Feed three texts at once. Feed one of them, not the first, alone and in pieces of 5 words "
-        "with one cache; torch.cat the outputs along dimension 1, and compare with torch.allclose.",
-    ),
-)
-
 # ★★ Near before far
 
 
-def _falls(
-    layer: MultiHeadAttention, query: int, heads: slice = slice(None), same: bool = True
-) -> bool:
-    """Whether a query's weights fall with distance to both sides, in a text of equal words."""
-    weights = _weights(layer, clinic.words(layer, n=24, same=same))[0, heads, query]
-    rises_before = (weights[:, : query + 1].diff() >= 0).all()
-    falls_after = (weights[:, query:].diff() <= 0).all()
+def _row(layer: MultiHeadAttention, query: int = 12, same: bool = True) -> Tensor:
+    """A query's weights by head and key, in a text of 24 words that are all the same."""
+    return _weights(layer, clinic.words(layer, n=24, same=same))[0, :, query]
+
+
+def _falls(row: Tensor, query: int = 12) -> bool:
+    """Whether weights fall with each step away from the query; hidden keys, of weight 0, may not.
+
+    ``row`` is (heads, keys), or (keys,).
+    """
+    rises_before = (row[..., : query + 1].diff() > 0).all()
+    later = row[..., query:]
+    falls_after = (later.diff() < 0).all() or (later[..., 1:] == 0).all()
     return bool(rises_before and falls_after)
 
 
 def _near_first(layer: MultiHeadAttention) -> bool:
-    return _falls(layer, 12)
+    return _falls(_row(layer))
+
+
+def _or_equal(layer: MultiHeadAttention) -> bool:
+    row = _row(layer)
+    return bool((row[:, :13].diff() >= 0).all() and (row[:, 12:].diff() <= 0).all())
+
+
+def _without_a_mask(layer: MultiHeadAttention) -> bool:
+    row = _row(layer)
+    return bool((row[:, :13].diff() > 0).all() and (row[:, 12:].diff() < 0).all())
+
+
+def _beats_neighbours(layer: MultiHeadAttention) -> bool:
+    row = _row(layer)
+    return bool((row[:, 12] >= row[:, 11]).all() and (row[:, 12] >= row[:, 13]).all())
 
 
 def _bias_below_zero(layer: MultiHeadAttention) -> bool:
@@ -154,7 +111,7 @@ check_near_first = Check(
         Mistake(
             CLEARS_NONE.name,
             "What besides distance decides how much weight a key gets?",
-            lambda layer: _falls(layer, 12, same=False),
+            lambda layer: _falls(_row(layer, same=False)),
         ),
         Mistake(
             "it is the wrong way round: layers that reward distance are called healthy",
@@ -162,14 +119,40 @@ check_near_first = Check(
             lambda layer: not _near_first(layer),
         ),
         Mistake(
+            "it clears no layer with a causal mask",
+            "What weight do keys after the query get there, and must it fall?",
+            _without_a_mask,
+        ),
+        Mistake(
+            "it clears layers in which some step away costs nothing",
+            "The promise says that each step lowers the score. Is as much as before less?",
+            _or_equal,
+        ),
+        Mistake(
+            "it compares the query's own place with one or two others",
+            "May the price rise at first and fall later, or stop? Look at each step, from key to "
+            "key.",
+            _beats_neighbours,
+        ),
+        Mistake(
+            "it asks only which key gets most",
+            "The nearest key may win while all others cost the same. Look at each step.",
+            lambda layer: bool((_row(layer).argmax(-1) == 12).all()),
+        ),
+        Mistake(
             "it looks only at keys before the query",
             "Not every layer has a causal mask. Which query has keys on both sides?",
-            lambda layer: _falls(layer, 23),
+            lambda layer: _falls(_row(layer, 23), 23),
         ),
         Mistake(
             "it looks at a single head",
             "Each head has a price of its own. What if only one of them has the wrong sign?",
-            lambda layer: _falls(layer, 12, slice(0, 1)),
+            lambda layer: _falls(_row(layer)[:1]),
+        ),
+        Mistake(
+            "it looks at the mean of the heads",
+            "Each head has a price of its own. Can others hide one that has the wrong sign?",
+            lambda layer: _falls(_row(layer).mean(0)),
         ),
         Mistake(
             "it asks for ALiBi's own numbers, and healthy layers have other slopes",
@@ -186,13 +169,14 @@ check_near_first = Check(
     hints=(
         "Words get in the way: a far word may fit the query well. In which text can they not?",
         "If all words are the same, only positions are left. clinic.words has an option for it. "
-        "Then look at the row of one query, from key to key.",
+        "Then look at the row of one query, from key to key. Keys that a mask hides have weight 0.",
         "weights = layer(x, need_weights=True)[1][0] is (heads, query, key). Take a query in the "
-        "middle: up to it each head's weights must rise (diff), after it they must not.",
+        "middle: up to it each head's weights must rise (diff > 0), after it they must fall, or "
+        "all be 0.",
     ),
 )
 
-# ★★★ Anywhere
+# ★★ Anywhere
 
 
 def _anywhere(layer: MultiHeadAttention) -> bool:

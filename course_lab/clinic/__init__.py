@@ -6,7 +6,15 @@ a test, sick and healthy ones; ``open_patients`` are the six models that the lea
 ``properties`` says what an encoding of one's own must keep to. Use nothing of this in a model.
 """
 
-from course_lab.clinic.held_back import FAULTS, Patient, accepts, grade, ward
+from course_lab.clinic.held_back import (
+    FAULTS,
+    Patient,
+    accepts,
+    grade,
+    grade_beside_reference,
+    smallest_starts,
+    ward,
+)
 from course_lab.clinic.layers import layer, words
 from course_lab.clinic.open_patients import CASES, board, patient, twin, visit
 from course_lab.clinic.properties import PROPERTIES, properties, sound
@@ -19,9 +27,11 @@ __all__ = [
     "accepts",
     "board",
     "grade",
+    "grade_beside_reference",
     "layer",
     "patient",
     "properties",
+    "smallest_starts",
     "sound",
     "twin",
     "visit",

@@ -1,16 +1,21 @@
 """Encodings with a known fault each, for tests that learn to find it. Never use them in a model.
 
-Every fault is one that people have made. Beside the faulty encodings are two that look unusual and
-are right.
+Every fault is one that people have made. Each faulty encoding knows the one that was meant. Beside
+them are two that look unusual and are right.
 """
+
+from abc import abstractmethod
 
 import torch
 from torch import Tensor
 
 from course_utils import validation
+from course_utils.encodings import create
 from course_utils.encodings.base import (
+    BiasByOffset,
     Embeddings,
     Keys,
+    Offsets,
     PositionalEncoding,
     Queries,
     Tokens,
@@ -26,7 +31,18 @@ from course_utils.encodings.functional import (
 from course_utils.encodings.positions import Places, Positions
 
 
-class RowsByText(PositionalEncoding):
+class Faulty(PositionalEncoding):
+    """An encoding with a fault."""
+
+    @abstractmethod
+    def meant(self) -> PositionalEncoding:
+        """The library's encoding without the fault, with the same options."""
+
+    def _library(self, name: str, **options: object) -> PositionalEncoding:
+        return create(name, d_model=self.d_model, n_heads=self.n_heads, **options)
+
+
+class RowsByText(Faulty):
     """Sinusoids read along the wrong axis: text number n of a batch gets row n at every position.
 
     This is the result of ``table[: x.size(0)]`` where the first axis is the batch. ``how`` is "add"
@@ -45,8 +61,12 @@ class RowsByText(PositionalEncoding):
         rows = sinusoidal_table(numbers, self.d_model, self.base).to(x.dtype)[:, None]
         return x + rows if self.how == "add" else x * (1 + rows)
 
+    def meant(self) -> PositionalEncoding:
+        """Sinusoids, added."""
+        return self._library("sinusoidal", base=self.base)
 
-class RowsFromZero(PositionalEncoding):
+
+class RowsFromZero(Faulty):
     """Positions counted from 0 in each call, so that what follows a cache starts at 0 again.
 
     ``door`` is "rotate" for RoPE, or "embed" for sinusoids. Without a cache nothing is wrong.
@@ -75,17 +95,22 @@ class RowsFromZero(PositionalEncoding):
         angles = rope_angles(counted, rope_frequencies(self.d_head, self.base))
         return apply_rope(q, angles), apply_rope(k, angles)
 
+    def meant(self) -> PositionalEncoding:
+        """RoPE, or sinusoids."""
+        return self._library("rope" if self.door == "rotate" else "sinusoidal", base=self.base)
 
-class DistancePays(PositionalEncoding):
+
+class DistancePays(Faulty):
     """ALiBi's price with the wrong sign, so that distant keys are rewarded.
 
-    ``where`` is "everywhere"; "one head", in the second head only; or "later", only for keys after
-    the query, as in −m·(i − j).
+    ``where`` is "everywhere"; "one head", in the second head only; "last head"; or "later", only
+    for keys after the query, as in −m·(i − j).
     """
 
     def __init__(self, d_model: int, n_heads: int, where: str = "everywhere") -> None:
         super().__init__(d_model, n_heads)
-        self.where = validation.choice("where", where, ("everywhere", "one head", "later"))
+        valid = ("everywhere", "one head", "last head", "later")
+        self.where = validation.choice("where", where, valid)
 
     def bias(self, q: Queries, k: Keys, at: Places) -> Tensor:
         """Return +m · |j − i| where the sign is wrong, −m · |j − i| elsewhere."""
@@ -94,13 +119,46 @@ class DistancePays(PositionalEncoding):
         if self.where == "later":
             return slopes * at.offsets.to(dtype)
         sign = torch.ones_like(slopes)
-        if self.where == "one head":
+        if self.where != "everywhere":
             sign = -sign
-            sign[1] = 1
+            sign[1 if self.where == "one head" else -1] = 1
         return sign * slopes * at.offsets.abs().to(dtype)
 
+    def meant(self) -> PositionalEncoding:
+        """ALiBi."""
+        return self._library("alibi")
 
-class TwoLayouts(PositionalEncoding):
+
+class PriceStopsRising(Faulty):
+    """A price that is right for the first steps and does not rise with every step after them.
+
+    ``how`` is "flat", where it stays what it is after one step; "turning", where it falls again
+    after four; or "absent", where nothing has a price.
+    """
+
+    offsets_only = True
+
+    def __init__(self, d_model: int, n_heads: int, how: str = "flat") -> None:
+        super().__init__(d_model, n_heads)
+        self.how = validation.choice("how", how, ("flat", "turning", "absent"))
+
+    def bias_by_offset(self, offsets: Offsets) -> BiasByOffset:
+        """Return −m · the distance that is paid for."""
+        distances = offsets.abs().double()
+        paid = {
+            "flat": distances.clamp(max=1),
+            "turning": 4 - (distances - 4).abs(),
+            "absent": 0 * distances,
+        }
+        slopes = alibi_slopes(self.n_heads, dtype=torch.float64, device=offsets.device)
+        return -slopes[:, None] * paid[self.how]
+
+    def meant(self) -> PositionalEncoding:
+        """ALiBi."""
+        return self._library("alibi")
+
+
+class TwoLayouts(Faulty):
     """RoPE whose queries turn in pairs of neighbours, and whose keys in pairs across two halves."""
 
     static_keys = True
@@ -118,8 +176,12 @@ class TwoLayouts(PositionalEncoding):
         turned_q = apply_rope(q, rope_angles(at.q, speeds), self.queries)
         return turned_q, apply_rope(k, rope_angles(at.k, speeds), self.keys)
 
+    def meant(self) -> PositionalEncoding:
+        """RoPE in the layout of the queries."""
+        return self._library("rope", base=self.base, layout=self.queries)
 
-class RoundedAngles(PositionalEncoding):
+
+class RoundedAngles(Faulty):
     """RoPE whose angles are computed in half precision."""
 
     static_keys = True
@@ -145,8 +207,12 @@ class RoundedAngles(PositionalEncoding):
 
         return turn(q, at.q), turn(k, at.k)
 
+    def meant(self) -> PositionalEncoding:
+        """RoPE."""
+        return self._library("rope", base=self.base, layout=self.layout)
 
-class Shortcut(PositionalEncoding):
+
+class Shortcut(Faulty):
     """ALiBi as m · j, one row for all queries: with a causal mask, softmax makes no difference.
 
     ``rounding`` is the dtype of the product. In half precision distant keys tie; float64 is right
@@ -164,6 +230,10 @@ class Shortcut(PositionalEncoding):
         slopes = alibi_slopes(self.n_heads, dtype=self.rounding, device=q.device)
         price = slopes[:, None, None] * at.k.to(self.rounding)
         return price.double().to(bias_dtype(q)) if self.rounding != torch.float64 else price
+
+    def meant(self) -> PositionalEncoding:
+        """ALiBi."""
+        return self._library("alibi")
 
 
 class Prices(PositionalEncoding):

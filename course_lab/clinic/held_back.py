@@ -6,15 +6,19 @@ layer does. All layers of one ward promise the same; their sizes, numbers and dt
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
 
 from course_lab.clinic.faulty_encodings import (
     DistancePays,
+    Faulty,
     Prices,
+    PriceStopsRising,
     RoundedAngles,
     RowsByText,
     RowsFromZero,
@@ -29,12 +33,14 @@ from course_utils.encodings import PositionalEncoding, create
 from course_utils.encodings.functional import convert_layout
 
 Test = Callable[[MultiHeadAttention], bool]
+TestBesideReference = Callable[[MultiHeadAttention, MultiHeadAttention], bool]
+Grades = dict[str, tuple[int, int, int, int]]
 
 # What is wrong, in words, for each ward.
 FAULTS = {
     "axis": "rows of the table by the text's number in the batch",
     "cache": "what follows a cache is counted from 0 again",
-    "sign": "distance pays",
+    "sign": "distance pays, or costs nothing",
     "layouts": "queries and keys turn in different pairs",
     "angles": "angles rounded to half precision",
     "shortcut": "the price m · j rounded to half precision",
@@ -43,10 +49,21 @@ FAULTS = {
 
 @dataclass(frozen=True)
 class Patient:
-    """A layer, and whether it is healthy."""
+    """A layer, whether it is healthy, and what it is, in words that no message shows."""
 
     layer: MultiHeadAttention
     healthy: bool
+    what: str
+
+    @property
+    def reference(self) -> MultiHeadAttention:
+        """The same layer with the library's encoding that was meant; a healthy one, itself."""
+        encoding = self.layer.encoding
+        if self.healthy or not isinstance(encoding, Faulty):
+            return self.layer
+        right = copy.deepcopy(self.layer)
+        right.encoding = encoding.meant().to(self.layer.W_q.weight.dtype)
+        return right
 
 
 def ward(fault: str) -> list[Patient]:
@@ -54,10 +71,24 @@ def ward(fault: str) -> list[Patient]:
 
     ``fault`` is one of :data:`FAULTS`.
     """
-    return _WARDS[validation.choice("fault", fault, FAULTS)]()
+    patients = _WARDS[validation.choice("fault", fault, FAULTS)]()
+    for number, patient in enumerate(patients, start=1):
+        state = "healthy" if patient.healthy else "sick"
+        patient.layer.__name__ = f"{state} layer {number}"  # type: ignore[assignment]
+    return patients
 
 
-def grade(test: Test, *faults: str) -> dict[str, tuple[int, int, int, int]]:
+def grade_beside_reference(test: TestBesideReference) -> Grades:
+    """Grade a test that gets a layer and its reference, on all wards; see :func:`grade`."""
+    grades = {}
+    for fault in FAULTS:
+        patients = ward(fault)
+        passed = {p.layer: bool(test(p.layer, p.reference)) for p in patients}
+        grades[fault] = _counted(patients, passed)
+    return grades
+
+
+def grade(test: Test, *faults: str) -> Grades:
     """Grade a test on the wards of these faults, or on all.
 
     Returns:
@@ -67,15 +98,39 @@ def grade(test: Test, *faults: str) -> dict[str, tuple[int, int, int, int]]:
     grades = {}
     for fault in faults or FAULTS:
         patients = ward(fault)
-        sick_found = [not calls_healthy(test, p.layer) for p in patients if not p.healthy]
-        healthy_cleared = [calls_healthy(test, p.layer) for p in patients if p.healthy]
-        grades[fault] = (
-            sum(sick_found),
-            len(sick_found),
-            sum(healthy_cleared),
-            len(healthy_cleared),
-        )
+        passed = {p.layer: calls_healthy(test, p.layer) for p in patients}
+        grades[fault] = _counted(patients, passed)
     return grades
+
+
+def _counted(
+    patients: list[Patient], passed: dict[MultiHeadAttention, bool]
+) -> tuple[int, int, int, int]:
+    sick = [p.layer for p in patients if not p.healthy]
+    healthy = [p.layer for p in patients if p.healthy]
+    found = sum(not passed[layer] for layer in sick)
+    return found, len(sick), sum(passed[layer] for layer in healthy), len(healthy)
+
+
+def smallest_starts(test: Callable[[MultiHeadAttention, int], bool]) -> dict[str, int | None]:
+    """For each sick layer of "layouts", "angles" and "shortcut", where a test first finds it.
+
+    Returns:
+        What the layer is, and the smallest of the starts 1, 2, 4, …, 4096 and 8000 at which
+        ``test(layer, start)`` calls it sick; None where it calls it healthy at all of them.
+    """
+    starts = [2**power for power in range(13)] + [8000]
+    sick = [
+        patient
+        for fault in ("layouts", "angles", "shortcut")
+        for patient in ward(fault)
+        if not patient.healthy
+    ]
+    smallest: dict[str, int | None] = {}
+    for patient in sick:
+        finding = (n for n in starts if not calls_healthy(partial(test, start=n), patient.layer))
+        smallest[patient.what] = next(finding, None)
+    return smallest
 
 
 def accepts(test: Test, fault: str) -> bool:
@@ -93,13 +148,11 @@ def calls_healthy(test: Test, layer: MultiHeadAttention) -> bool:
 
 
 def _sick(encoding: PositionalEncoding, seed: int, name: str, **options: Any) -> Patient:
-    name = f"a sick layer: {name}"
-    return Patient(layer(encoding, seed, name=name, **options), healthy=False)
+    return Patient(layer(encoding, seed, **options), healthy=False, what=name)
 
 
 def _healthy(encoding: PositionalEncoding, seed: int, name: str, **options: Any) -> Patient:
-    name = f"a healthy layer: {name}"
-    return Patient(layer(encoding, seed, name=name, **options), healthy=True)
+    return Patient(layer(encoding, seed, **options), healthy=True, what=name)
 
 
 def _rope(
@@ -179,6 +232,13 @@ def _sign() -> list[Patient]:
         _healthy(kerple, 27, "KERPLE", dtype=torch.float64),
         _prices(28, causal=False),
         _sick(DistancePays(96, 8), 29, "distance pays, 8 heads", dtype=torch.float64),
+        _sick(PriceStopsRising(64, 4), 30, "after one step distance costs no more"),
+        _healthy(create("alibi", d_model=96, n_heads=8), 31, "ALiBi, 8 heads", causal=False),
+        _sick(PriceStopsRising(64, 4, how="turning"), 32, "after four steps distance pays"),
+        _sick(PriceStopsRising(64, 4, how="absent"), 33, "distance costs nothing", causal=False),
+        _prices(34, causal=False, dtype=torch.float64),
+        _sick(DistancePays(64, 4, where="last head"), 35, "in the last head distance pays"),
+        _alibi(36),
     ]
 
 
@@ -187,9 +247,14 @@ def _layouts() -> list[Patient]:
         _sick(TwoLayouts(64, 4), 31, FAULTS["layouts"]),
         _rope(32, "as published"),
         _rope(33, "in halves", layout="half"),
-        _sick(TwoLayouts(64, 4, queries="half"), 34, "the same, the other way round"),
+        _sick(TwoLayouts(64, 4, queries="half"), 34, "the same pairs, the other way round"),
         _converted(35),
-        _sick(TwoLayouts(48, 3, base=500.0), 36, "the same, base 500", dtype=torch.float64),
+        _sick(
+            TwoLayouts(48, 3, base=500.0),
+            36,
+            "queries and keys turn in different pairs, base 500",
+            dtype=torch.float64,
+        ),
         _rope(37, "half of each head turns", fraction=0.5),
     ]
 

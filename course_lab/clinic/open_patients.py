@@ -19,7 +19,7 @@ from course_lab.clinic.faulty_encodings import (
     Shortcut,
     TwoLayouts,
 )
-from course_lab.clinic.held_back import Test, calls_healthy, grade
+from course_lab.clinic.held_back import Grades, Test, calls_healthy
 from course_utils import validation
 from course_utils.devices import isolated_rng
 from course_utils.encodings import Maker
@@ -65,19 +65,21 @@ def _model(encoding: str | Maker, seed: int, **options: Any) -> TinyTransformer:
         return TinyTransformer(BYTES, encoding, **SIZES, **options)
 
 
-def board(tests: Mapping[str, Test]) -> dict[str, dict[str, tuple[bool, str]]]:
-    """Grade tests on the held-back layers with the fault of each open patient.
+def board(grades: Mapping[str, Grades]) -> dict[str, dict[str, tuple[bool, str]]]:
+    """What tests found on the held-back layers with the fault of each open patient.
+
+    Args:
+        grades: by the test's name, what :func:`~course_lab.clinic.grade` says of it.
 
     Returns:
         For each test and letter, whether the test is right about all layers, and a text such as
         "2/3, 4/4": sick layers found of all sick ones, then healthy layers cleared of all.
     """
     results: dict[str, dict[str, tuple[bool, str]]] = {}
-    for name, test in tests.items():
-        grades = grade(test)
+    for name, of_test in grades.items():
         results[name] = {}
         for letter, case in CASES.items():
-            sick_found, sick, cleared, healthy = grades[case.fault]
+            sick_found, sick, cleared, healthy = of_test[case.fault]
             all_right = sick_found == sick and cleared == healthy
             results[name][letter] = (all_right, f"{sick_found}/{sick}, {cleared}/{healthy}")
     return results
