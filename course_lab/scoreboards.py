@@ -214,3 +214,48 @@ def _misfit(rows: Rows, shift: int) -> float:
 
 def _as_percentage(share: float) -> str:
     return f"{100 * share:.0f} % off" if share < 9.995 else "over 999 % off"
+
+
+def draw_visits(
+    visits: Mapping[str, Mapping[str, tuple[bool, str]]], columns: Mapping[str, str], title: str
+) -> Figure:
+    """Draw what tests say of patients, as ``clinic.visit`` returns it.
+
+    Green: found; grey: cleared; hatched: the healthy twin is blamed too, so it made no promise.
+
+    Args:
+        visits: test → patient → (found, "found", "cleared" or "twin too").
+        columns: the patients and, under each, what to say of it.
+        title: over the whole.
+    """
+    looks = {
+        "found": {"facecolor": "#bfe3c0"},
+        "cleared": {"facecolor": "#ececec"},
+        "twin too": {"facecolor": "white", "hatch": "////", "edgecolor": "0.7"},
+    }
+    words = {"found": "found", "cleared": "cleared", "twin too": "not promised"}
+    fig, ax = plt.subplots(figsize=(2.0 + 1.45 * len(columns), 1.3 + 0.42 * len(visits)))
+    ax.set(xlim=(-0.5, len(columns) - 0.5), ylim=(len(visits) - 0.5, -0.5))
+    for row, verdicts in enumerate(visits.values()):
+        for column, patient in enumerate(columns):
+            outcome = verdicts[patient][1]
+            ax.add_patch(Rectangle((column - 0.48, row - 0.44), 0.96, 0.88, **looks[outcome]))
+            weight = "bold" if outcome == "found" else "normal"
+            box = {"facecolor": "white", "edgecolor": "none", "pad": 1.0}
+            ax.text(
+                column,
+                row,
+                words[outcome],
+                ha="center",
+                va="center",
+                weight=weight,
+                bbox=box if outcome == "twin too" else None,
+            )
+    names = [f"{patient}\n({columns[patient]})" for patient in columns]
+    ax.set_xticks(range(len(columns)), names, fontsize=10)
+    ax.set_yticks(range(len(visits)), list(visits), fontsize=11)
+    ax.xaxis.tick_top()
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
+    fig.suptitle(title)
+    return fig

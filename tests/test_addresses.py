@@ -19,10 +19,15 @@ HOSTS = re.compile(
 PAGES = re.compile(r"(?<![\w-])([\w-]+\.(?:github|gitlab)\.io/[\w-]*)")
 GENERATED = re.compile(r"<!-- (\w+):start -->.*?<!-- \1:end -->", re.DOTALL)
 CITED = {
+    "bigscience-workshop/Megatron-DeepSpeed": "a pull request that lesson 11 cites",
     "Dao-AILab/flash-attention": "an issue that lesson 10 cites",
+    "EleutherAI/gpt-neox": "an issue that lesson 11 cites",
     "googlecolab/backend-info": "Colab's list of versions, which a workflow reads each week",
-    "huggingface/transformers": "the code of T5, which lesson 10's closer look cites",
+    "huggingface/transformers": "T5's code, in lesson 10's closer look; issues in lesson 11",
     "jquesnelle/yarn": "an issue that lesson 08 cites",
+    "jzhang38/TinyLlama": "an issue that lesson 11 cites",
+    "Lightning-AI/pytorch-lightning": "an issue that lesson 11 cites",
+    "meta-pytorch/attention-gym": "a pull request that lesson 11 cites",
     "tiiuae/falcon-40b": "a discussion that lesson 10 cites",
 }
 STAND_INS = {"OWNER/REPO", "someone/tiny"}  # in tools' messages and tests

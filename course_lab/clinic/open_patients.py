@@ -31,21 +31,76 @@ SIZES: dict[str, Any] = {"d_model": 64, "n_layers": 1, "n_heads": 4, "max_len": 
 
 @dataclass(frozen=True)
 class OpenPatient:
-    """A patient's fault and encoding, and the encoding of its healthy twin."""
+    """A patient's fault and encoding, and the encoding of its healthy twin.
+
+    ``right_line`` and ``wrong_line`` are what was meant and what was written, in short; ``seen``
+    are public reports of such a mistake, name → address.
+    """
 
     fault: str
     encoding: Maker
     twin: str
+    right_line: str
+    wrong_line: str
+    seen: Mapping[str, str]
     options: Mapping[str, Any] = field(default_factory=dict)
 
 
 CASES = {
-    "A": OpenPatient("layouts", TwoLayouts, "rope"),
-    "B": OpenPatient("cache", RowsFromZero, "rope"),
-    "C": OpenPatient("sign", DistancePays, "alibi"),
-    "D": OpenPatient("angles", RoundedAngles, "rope"),
-    "E": OpenPatient("axis", RowsByText, "sinusoidal"),
-    "F": OpenPatient("shortcut", Shortcut, "alibi", {"rounding": torch.bfloat16}),
+    "A": OpenPatient(
+        "layouts",
+        TwoLayouts,
+        "rope",
+        "turn(q, halves), turn(k, halves)",
+        "turn(q, neighbours), turn(k, halves)",
+        {"TinyLlama 24": "https://github.com/jzhang38/TinyLlama/issues/24"},
+    ),
+    "B": OpenPatient(
+        "cache",
+        RowsFromZero,
+        "rope",
+        "n_cached + arange(n_new)",
+        "arange(n_new)",
+        {"transformers 19045": "https://github.com/huggingface/transformers/issues/19045"},
+    ),
+    "C": OpenPatient(
+        "sign",
+        DistancePays,
+        "alibi",
+        "slope * (j - i)",
+        "slope * (i - j)",
+        {"attention-gym 86": "https://github.com/meta-pytorch/attention-gym/pull/86"},
+    ),
+    "D": OpenPatient(
+        "angles",
+        RoundedAngles,
+        "rope",
+        "p.float() * theta.float()",
+        "p.bfloat16() * theta.bfloat16()",
+        {
+            "gpt-neox 1003": "https://github.com/EleutherAI/gpt-neox/issues/1003",
+            "transformers 29285": "https://github.com/huggingface/transformers/pull/29285",
+        },
+    ),
+    "E": OpenPatient(
+        "axis",
+        RowsByText,
+        "sinusoidal",
+        "x + pe[:, :x.size(1)]",
+        "x + pe[:x.size(0)]",
+        {"Lightning 19138": "https://github.com/Lightning-AI/pytorch-lightning/issues/19138"},
+    ),
+    "F": OpenPatient(
+        "shortcut",
+        Shortcut,
+        "alibi",
+        "(slope * j).float()",
+        "(slope * j).bfloat16()",
+        {
+            "Megatron-DeepSpeed 101": "https://github.com/bigscience-workshop/Megatron-DeepSpeed/pull/101",
+        },
+        {"rounding": torch.bfloat16},
+    ),
 }
 
 
