@@ -19,8 +19,7 @@
 # - say which properties every encoding owes, and which only some promise;
 # - invent an encoding, test it, train it, and place it among the others with an interval.
 #
-# **Time:** {minutes}, and some 20 for your own invention. **Builds on:** lessons 02, 05, 06 and 07.
-# **Doors:** yours to choose.
+# **Time:** {minutes}. **Builds on:** lessons 02, 05, 06 and 07. **Doors:** yours to choose.
 
 # %% tags=["nbval-ignore-output"]
 import course_lab
@@ -129,8 +128,7 @@ plots.show(
 
 # %% [markdown]
 # **Look:** three curves cover their twins', and there the middle row is all but empty: training
-# cannot see those mistakes. The others are a little worse, but alone each looks like a model that
-# learns, and who has a twin?
+# cannot see those mistakes. The others are a little worse, but who has a twin?
 #
 # So we need a *test*: a function that gets an attention layer and returns True if it is healthy. We
 # judge tests as we judge models, on cases held back: for each fault a *ward* of sick layers and at
@@ -210,15 +208,16 @@ plots.show(
 # no causal mask. They cannot be read in pieces, and never promised it.)
 #
 # ## Your test
-#
-# Your instruments, for a `MultiHeadAttention` of any size:
-#
-# | | |
-# |---|---|
-# | `x = clinic.words(layer, texts, n)` | made-up words that fit: (texts, n, d_model) |
-# | `layer(x, need_weights=True)[1]` | its weights: (texts, heads, queries, keys) |
-# | `layer(x, positions)` | reads them as if they stood there, not at 0, 1, 2, … |
-#
+
+# %%
+from course_utils.encodings import PositionalEncoding, create
+
+layer = clinic.layer(create("rope", d_model=64, n_heads=4))  # attention, as all that you will get
+x = clinic.words(layer, texts=1, n=16)  # made-up words that fit it: (1, 16, d_model)
+_, weights = layer(x, torch.arange(100, 116), need_weights=True)  # as if they stood there
+print(tuple(weights.shape))  # (texts, heads, queries, keys)
+
+# %% [markdown]
 # Healthy layers keep to what they promise within 0.001. Sick ones miss it by more than 0.01, if you
 # look in the right place.
 #
@@ -293,12 +292,11 @@ for letter, case in clinic.CASES.items():
 IPython.display.display(IPython.display.Markdown("\n".join(table)))
 
 # %% [markdown]
-# People made all six. (In A's case weights and code had two layouts. E is code for (seq, batch,
-# width), fed (batch, seq, width): see the [closer look at lesson 02](closer/02_in_practice.ipynb).)
+# People made all six. (E's axes are in a [closer look at lesson 02](closer/02_in_practice.ipynb).)
 #
 # ## Invent one
 #
-# Now the other side: make one. A class opens a door by defining its method:
+# Now make one. A class opens a door by defining its method:
 #
 # | door | returns |
 # |---|---|
@@ -308,12 +306,10 @@ IPython.display.display(IPython.display.Markdown("\n".join(table)))
 # | `bias(self, q, k, at)` | the same for each pair, (batch, heads, queries, keys) or broadcast |
 # | `values(self, weights, at)` | what is added to the sum, (batch, heads, queries, d_head) |
 #
-# `at.q` and `at.k` are the positions of queries and keys, `at.offsets` their differences. Door 4
-# may be `return weights @ self.rows[at.k]`, where `rows` has d_head numbers a position. Here are
+# `at.q` and `at.k` are the positions of queries and keys, `at.offsets` their differences. Here are
 # four starting points.
 
 # %%
-from course_utils.encodings import PositionalEncoding, create
 from course_utils.encodings.functional import apply_rope, rope_angles
 
 
@@ -392,8 +388,8 @@ for name in unsound:
 #
 # ## Your turn
 #
-# Take a start that you like, or none, and change what you want. The slope? The door? Two ideas in
-# one? Every cell below runs `Mine`.
+# **Exercise 2 ★★★ Mine.** Take a start that you like, or none, and change what you want. The slope?
+# The door? Two ideas in one? Every cell below runs `Mine`.
 
 
 # %%
@@ -614,26 +610,25 @@ for length, table in (("short", rows), ("long", full)):
 
 # %% [markdown]
 # **Look:** Peek is far ahead of all, and hollow. A full star left of `none` is a success, if the
-# interval of the difference leaves out 0. But `learned` does not beat `none` after 300 steps, and
-# does clearly in lesson 07's table: a place here is a place *in short training*. And an encoding
-# can keep all seven properties and be of no use, as `none` does.
+# interval of the difference leaves out 0. But `learned` beats `none` only in the long training: a
+# place here is a place *in short training*. And `none` keeps all seven properties.
 #
 # Judge your invention, a point a line:
 #
 # | | |
 # |---|---|
-# | **Sound** | the six owed properties hold, and what it promises beyond them |
-# | **Meant** | one sentence says what a position is to it, and why that should help |
+# | **Sound** | it keeps what it owes and what it promises |
+# | **Meant** | one sentence says why it should help |
 # | **Useful** | clearly better than `none` at 64, *or* you went the long way |
 # | **Honest** | three seeds or more, an interval, equal training |
-# | **Refutable** | you named a text or a length where it should fail, and tried it |
+# | **Refutable** | you tried it where it should fail |
 #
 # The long way starts in the [closer look](closer/11_near_and_long.ipynb).
 
 # %% [markdown]
 # ## Myth check
 #
-# Guess first. In brackets: what the claim speaks of, and its yardstick.
+# Guess first.
 
 # %% tags=["plumbing"]
 # Two claims
@@ -693,8 +688,8 @@ myths.table()
 # - A sound encoding may be useless: place it beside `none`, with an interval.
 #
 # **Read next:** a [closer look](closer/11_a_whole_block.ipynb) builds a model round attention;
-# Chen, Cheung and Yiu 1998, *Metamorphic testing: a new approach for generating next test cases*;
-# Ribeiro et al. 2020, *CheckList*, arXiv 2005.04118.
+# Chen, Cheung and Yiu 1998, *Metamorphic testing*; Ribeiro et al. 2020, *CheckList*, arXiv
+# 2005.04118.
 #
 # **Next:** this was the last lesson. [Lesson 07](07_train_short_test_long.ipynb) says how to doubt
 # what you found.

@@ -12,7 +12,7 @@
 # For those who read on: a test for the patient that got away, and the road into lesson 07's own
 # table for an encoding that you made. It builds on [lesson 11](../11_capstone.ipynb).
 #
-# **Time:** {minutes}, of which about 12 are for the exercise.
+# **Time:** {minutes}.
 
 # %% tags=["nbval-ignore-output"]
 import course_lab
