@@ -91,7 +91,8 @@ plots.show(
 
 # %% [markdown]
 # **Look:** on the right both arrows point elsewhere, but the angle *between* them is the same. A
-# dot product knows two lengths and that angle. If it was $\varphi$ before any turn, then
+# dot product knows two lengths and that angle. If it is $\varphi$ before any turn, from key to
+# query, then
 #
 # $$q_p \cdot k_r = |q|\,|k|\,\cos\big(\varphi + (p - r)\,\theta\big)$$
 #
@@ -100,10 +101,10 @@ plots.show(
 #
 # ## What adding costs
 #
-# Each position had a vector $a$ of its own, and word plus position went into attention. So a score
+# Each position had a vector $t$ of its own, and word plus position went into attention. So a score
 # has four parts:
 #
-# $$(x + a)\cdot(x' + a') = x\cdot x' + x\cdot a' + a\cdot x' + a\cdot a'$$
+# $$(x + t)\cdot(x' + t') = x\cdot x' + x\cdot t' + t\cdot x' + t\cdot t'$$
 #
 # (On the way each passes $W_q$ or $W_k$.) Here is one word a hundred times, so that all differences
 # are position's doing:
@@ -115,12 +116,12 @@ from course_utils.encodings.functional import sinusoidal_table
 
 W_q, W_k = torch.randn(2, 64, 64) / 8
 x = torch.randn(64).expand(100, -1)  # one word at 100 positions
-a = sinusoidal_table(torch.arange(100), 64)  # the vectors of 2017, one a position
+t = sinusoidal_table(torch.arange(100), 64)  # the vectors of 2017, one a position
 parts = {
     "word · word": (x @ W_q) @ (x @ W_k).T / 8,
-    "word · position": (x @ W_q) @ (a @ W_k).T / 8,
-    "position · word": (a @ W_q) @ (x @ W_k).T / 8,
-    "position · position": (a @ W_q) @ (a @ W_k).T / 8,
+    "word · position": (x @ W_q) @ (t @ W_k).T / 8,
+    "position · word": (t @ W_q) @ (x @ W_k).T / 8,
+    "position · position": (t @ W_q) @ (t @ W_k).T / 8,
 }
 score = sum(parts.values())  # (100, 100)
 
@@ -133,9 +134,9 @@ for ax, name in zip(axes, parts, strict=True):
 axes[0].set_ylabel("query")
 fig.colorbar(axes[-1].images[0], ax=axes, label="part of the score", shrink=0.8)
 change = (score[50:, 50:] - score[:50, :50]).abs().max()
-lengths = (x + a).norm(dim=1)
+lengths = (x + t).norm(dim=1)
 print("Both 50 positions on, a score changes by more than 1:", bool(change > 1))
-print("The length of x + a varies by more than 5 %:", bool(lengths.max() > 1.05 * lengths.min()))
+print("The length of x + t varies by more than 5 %:", bool(lengths.max() > 1.05 * lengths.min()))
 plots.show(
     fig,
     "Four squares of queries by keys. Word · word has one colour. Word · position has upright "
@@ -208,7 +209,7 @@ for m in (0, 8, 16, 24, 31):  # of a head of width 64
     print(f"pair {m:2} takes {2 * math.pi / theta:8,.0f} positions for a turn")
 
 # %% [markdown]
-# (By these wishes no matrix does more. One that keeps lengths is, along suitable axes, turns of
+# (By our wishes no matrix does more. One that keeps lengths is, along suitable axes, turns of
 # pairs, and numbers that stay or flip. $W_q$ and $W_k$ can learn those axes.)
 #
 # Position $p$ multiplies by a matrix of blocks, here for $d = 4$:
@@ -316,7 +317,7 @@ guess = widgets.predict(
 )
 
 # %%
-word = torch.randn(64).expand(100, -1)  # one word at 100 positions
+word, positions = torch.randn(64).expand(100, -1), torch.arange(100)
 x_turned = turned(word, positions)
 ways = {
     "q and k turned": (turned(word @ W_q, positions), turned(word @ W_k, positions)),
@@ -440,8 +441,8 @@ explorers.profile()
 # ## Why it won
 #
 # Jianlin Su described RoPE on his blog in early 2021 (kexue.fm/archives/8265), in Chinese, and in a
-# paper with colleagues that April. EleutherAI told it in English the same month, and built GPT-J
-# with it. PaLM (2022) and LLaMA (2023) followed.
+# paper with colleagues that April. EleutherAI told it in English the same month. GPT-J took it,
+# then PaLM (2022) and LLaMA (2023).
 #
 # It is easy to live with. *Fused* attention is fast since it never writes all $n \times n$ scores
 # down; RoPE is done before it begins. A model that writes keeps the keys of the text so far, its
@@ -527,7 +528,7 @@ for number, (name, way) in enumerate(groups.items()):
         ax.plot(at, rises_of_a_text, linestyle="", markersize=3, alpha=0.5, **look)
 ax.set_xticks(range(len(lengths)), [f"{length:,}" for length in lengths])
 ax.set(xlabel="tokens of the text", ylabel="rise of loss (nats a token)")
-ax.set_title(f"SmolLM2, four pairs stopped; small marks: {len(rises.unstack('length'))} texts")
+ax.set_title("SmolLM2, four pairs stopped; small marks are texts")
 ax.legend(title="pairs, and their fastest one")
 described = "; ".join(
     f"{name}: {', '.join(f'{rise:.2f}' for rise in means[way])}" for name, way in groups.items()
@@ -535,12 +536,12 @@ described = "; ".join(
 plots.show(
     fig,
     "Rise of the loss over the last 512 tokens of texts of 512, 2,048, 4,096 and 8,000 tokens, "
-    f"when four pairs are stopped. Means of {len(rises.unstack('length'))} texts, {described}.",
+    f"when four pairs are stopped. Texts: {len(rises.unstack('length'))}. Means, {described}.",
 )
 
 # %% [markdown]
-# **Look:** in 512 tokens these pairs might nearly as well stand. In 8,000, pairs 24 to 27 make less
-# than a quarter of a turn, and the model misses it. **How slow is slow depends on how long you
+# **Look:** in 512 tokens these pairs might nearly as well stand. In 4,096, pairs 24 to 27 make less
+# than an eighth of a turn, and the model misses it. **How slow is slow depends on how long you
 # read.** (That shows that turns are used, not how.)
 
 # %%
@@ -553,11 +554,11 @@ print(losses[["as trained", "moved by 5000", "no position"]].round(1))
 #
 # ## Exercises
 #
-# **Exercise 2 ★ Forget the middle.** A chat has filled the cache. Its keys
-# were turned at positions 0, 1, 2, …, and the keys before the turn are gone. StreamingLLM (Xiao et
-# al. 2023) keeps the first tokens and the newest, and *closes* the gap. Write
-# `closed(keys, kept, base)`: from turned `keys` (…, n, d), neighbours as pairs, and the positions
-# `kept` (m,), ascending, make keys (…, m, d) that stand at 0 … m − 1.
+# **Exercise 2 ★ Forget the middle.** A chat has filled the cache. Its keys were turned at positions
+# 0, 1, 2, …, and the keys before the turn are gone. StreamingLLM (Xiao et al. 2023) keeps the first
+# tokens and the newest, and *closes* the gap. Write `closed(keys, kept, base)`: from turned `keys`
+# (…, n, d), neighbours as pairs, and the positions `kept` (m,), ascending, make keys (…, m, d) that
+# stand at 0 … m − 1.
 
 
 # %% tags=["stub"]
