@@ -526,17 +526,17 @@ for number, (name, way) in enumerate(groups.items()):
     ax.plot(at, means[way], label=f"{name}: {turn:,.0f} tokens a turn", **look)
     for rises_of_a_text in rises[way].unstack("length").to_numpy():
         ax.plot(at, rises_of_a_text, linestyle="", markersize=3, alpha=0.5, **look)
-ax.set_xticks(range(len(lengths)), [f"{length:,}" for length in lengths])
+ax.set_xticks(range(len(lengths)), [f"{n:,}" for n in lengths])
 ax.set(xlabel="tokens of the text", ylabel="rise of loss (nats a token)")
-ax.set_title("SmolLM2, four pairs stopped; small marks are texts")
+ax.set_title("SmolLM2, four pairs stopped; small marks: three texts")
 ax.legend(title="pairs, and their fastest one")
 described = "; ".join(
     f"{name}: {', '.join(f'{rise:.2f}' for rise in means[way])}" for name, way in groups.items()
 )
 plots.show(
     fig,
-    "Rise of the loss over the last 512 tokens of texts of 512, 2,048, 4,096 and 8,000 tokens, "
-    f"when four pairs are stopped. Texts: {len(rises.unstack('length'))}. Means, {described}.",
+    "Rise of the loss over the last 512 tokens, in texts of 512, 2,048, 4,096 and 8,000 tokens, "
+    f"when four pairs are stopped. Means of three texts, {described}.",
 )
 
 # %% [markdown]
