@@ -18,7 +18,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional as F
 
-from course_experiments.published_tables import Row
+from course_experiments.published_tables import Row, rope_of
 from course_utils.encodings.rope import scaled_frequencies
 from course_utils.measures import pair_shares
 from course_utils.models.transformer import Tokens
@@ -71,7 +71,7 @@ def groups(model: SmolLM2, tokens: Tokens, way: str) -> list[Row]:
 def _changed(model: SmolLM2, way: str) -> SmolLM2:
     if way == AS_TRAINED:
         return model
-    rope = model.encoding
+    rope = rope_of(model)
     group, change = GROUP_WAYS[way]
     first, last = GROUPS[group]
     if change == STOPPED:
@@ -99,7 +99,7 @@ def shares(model: SmolLM2, tokens: Tokens, way: str) -> list[Row]:
     Where pairs are shuffled, ``pair`` tells the speed, and its features are another pair's in each
     head: what a speed keeps then, it brings by itself.
     """
-    rope = model.encoding
+    rope = rope_of(model)
     theta, _ = scaled_frequencies(rope.n_turned, rope.base, rope.scaling, device=tokens.device)
     generator = torch.Generator().manual_seed(0)
     means = []

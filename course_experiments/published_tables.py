@@ -44,6 +44,13 @@ def positions(model: SmolLM2, tokens: Tokens, way: str) -> list[Row]:
     return [{"loss": round(float(losses.mean()), 5), "judged": losses.numel()}]
 
 
+def rope_of(model: SmolLM2) -> Rotary:
+    """Its encoding; TypeError where it is no RoPE."""
+    if not isinstance(model.encoding, Rotary):
+        raise TypeError(f"model must turn by RoPE, got the encoding {model.encoding!r}")
+    return model.encoding
+
+
 def pairs(model: SmolLM2, tokens: Tokens, way: str = AS_TRAINED) -> list[Row]:
     """What each pair of features contributes to a head's scores; a row a layer and head.
 
@@ -52,9 +59,7 @@ def pairs(model: SmolLM2, tokens: Tokens, way: str = AS_TRAINED) -> list[Row]:
     features that turn are in a pair: where a model turns a part of each head, shares are of what
     that part brings.
     """
-    rope = model.encoding
-    if not isinstance(rope, Rotary):
-        raise TypeError(f"model must turn by RoPE, got the encoding {rope!r}")
+    rope = rope_of(model)
     recording = RecordingRotary(rope.d_model, rope.n_heads, **rope.options)
     recording.recorded = []
     model.with_encoding(recording).loss(tokens)

@@ -542,7 +542,8 @@ plots.show(
 # %% [markdown]
 # **Look:** in 512 tokens these pairs might nearly as well stand. In 4,096, pairs 24 to 27 make less
 # than an eighth of a turn, and the model misses it. **How slow is slow depends on how long you
-# read.** (That shows that turns are used, not how.)
+# read.** That shows that turns are used. What for is in the second closer look, [under the
+# X-ray](closer/05_under_the_x_ray.ipynb).
 
 # %%
 losses = data.results("real_positions").groupby("way")["loss"].mean()  # eight texts of 512 tokens

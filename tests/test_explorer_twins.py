@@ -133,7 +133,7 @@ def profile(heights: list[float], d_head: int, base: float, price: float, **_: A
     }
 
 
-def xray(place: int, first: int, last: int) -> Numbers:
+def xray(known: str, place: int, first: int, last: int) -> Numbers:
     table = data.results("real_pairs").groupby(["layer", "head"]).mean(numeric_only=True)
     explained = table.filter(like="position_").sum(axis=1)
     head = table.loc[explained.sort_values(ascending=False).index[place]]
@@ -144,7 +144,7 @@ def xray(place: int, first: int, last: int) -> Numbers:
 
     products = torch.complex(row("real", 3), row("imaginary", 3))
     waves = torch.polar(
-        torch.ones(97, 32).double(), rope_angles(places(97), rope_frequencies(64, 1e5))
+        torch.ones(513, 32).double(), rope_angles(places(513), rope_frequencies(64, 1e5))
     )
     parts = (products * waves).real
     parts = parts - parts.mean(0)

@@ -578,9 +578,9 @@ def test_eight_of_sixteen_cities_have_a_number_in_the_text_and_all_are_asked_for
 def test_a_question_has_the_loss_that_it_has_after_the_whole_text(model, story, monkeypatch):
     read, hidden = [], SmolLM2.hidden
 
-    def recorded(self, ids, **more):
+    def recorded(self, ids, *more, **options):
         read.append(ids)
-        return hidden(self, ids, **more)
+        return hidden(self, ids, *more, **options)
 
     monkeypatch.setattr(SmolLM2, "hidden", recorded)
     rows = known(model, story)

@@ -6,7 +6,7 @@ import base64
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from course_lab.explorers.controls import Slider
+from course_lab.explorers.controls import Choice, Slider
 from course_lab.explorers.explorer import Explorer
 from course_utils.texts import data
 
@@ -14,6 +14,13 @@ if TYPE_CHECKING:
     import pandas as pd
 
 HEADS, PAIRS = 270, 32
+BY_PLACE = "by place"
+# What a head is known for, and its layer and head.
+KNOWN = (
+    "charges by distance: 19.2",
+    "rests on the first token: 18.8",
+    "looks one token back: 16.0",
+)
 # How many integer steps stand for 1 in the packed columns.
 STEPS = {"position": 1e4, "content": 1e4, "real": 1e3, "imaginary": 1e3}
 
@@ -42,7 +49,7 @@ def _packed() -> dict[str, Any]:
     for name, steps in STEPS.items():
         values = steps * table[[f"{name}_{m}" for m in range(PAIRS)]].to_numpy()
         columns[name] = base64.b64encode(values.round().astype("<i2").tobytes()).decode()
-    return columns | {"steps": STEPS}
+    return columns | {"steps": STEPS, "by_place": BY_PLACE}
 
 
 xray = Explorer(
@@ -52,7 +59,8 @@ xray = Explorer(
     "alone explains of the scores, blue for the rest. One head's pairs as bars, and the score by "
     "distance of its mean query and mean key, from the pairs that are kept.",
     {
-        "place": Slider(0, HEADS - 1, 0, label="head, by place"),
+        "known": Choice((BY_PLACE, *KNOWN), label="head"),
+        "place": Slider(0, HEADS - 1, 0, label="its place"),
         "first": Slider(0, PAIRS - 1, 0, label="from pair"),
         "last": Slider(0, PAIRS - 1, PAIRS - 1, label="to pair"),
     },

@@ -3,7 +3,7 @@
 
 const BASE = 1e5;
 const PAIRS = 32;
-const FARTHEST = 96; // tokens
+const FARTHEST = 512; // tokens, as many as the X-rayed texts have
 const FULL_COLOUR = 0.2; // the share of the variance that has full colour
 const ORANGE = [222, 110, 0];
 const BLUE = [0, 92, 170];
@@ -18,6 +18,11 @@ function unpacked(data) { // 16-bit integers in base64
   return arrays;
 }
 
+// How much ink a share of the variance gets, from 0 to 1.
+function strengthOf(share) {
+  return Math.min(1, share / FULL_COLOUR) ** 0.7;
+}
+
 const xrays = new Map(); // dark or not → the X-ray as pixels
 
 // The mix of orange and blue says which part is larger, the strength how large both are together.
@@ -29,7 +34,7 @@ function xrayPixels({ position, content }, dark) {
     const byDistance = Math.max(0, share);
     const rest = Math.max(0, content[i]);
     const both = byDistance + rest;
-    const strength = Math.min(1, both / FULL_COLOUR) ** 0.7;
+    const strength = strengthOf(both);
     const part = byDistance / (both || 1);
     return pixelOfRgb([0, 1, 2].map((n) => {
       const ink = Math.min(255, brightness * (part * ORANGE[n] + (1 - part) * BLUE[n]));
@@ -54,16 +59,40 @@ function scoresByDistance(real, imaginary, first, last) {
   return sums.map((sum) => sum - mean);
 }
 
+// The row of a head that has a name, such as "rests on the first token: 18.8"; -1 for others.
+function placeOfKnown(known) {
+  const [layer, head] = (known.match(/(\d+)\.(\d+)$/) ?? []).slice(1).map(Number);
+  return SPEC.data.layer.findIndex((l, n) => l === layer && SPEC.data.head[n] === head);
+}
+
+// Colours and their strengths, as entries of a legend.
+const KEY = [
+  { name: "distance", colour: 1, width: 9 },
+  { name: "the rest", width: 9 },
+  ...[0.02, 0.05, FULL_COLOUR].map((share) => ({
+    name: `${fixed(100 * share, 0)} %`, colour: "ink", width: 9, fade: strengthOf(share),
+  })),
+];
+
 const EXPLORER = {
-  columns: [1, 1.1, 1.1],
+  columns: [1.1, 1.1, 1.1],
   minWidth: 240,
-  height: () => 300,
+  height: () => 400,
   limits: ({ first }) => ({ last: [first, PAIRS - 1] }),
   drag: {
     panel: 0,
     change([, y]) {
       return { place: Math.min(SPEC.data.layer.length - 1, Math.max(0, Math.round(y))) };
     },
+  },
+
+  initialise(state, start) {
+    if (start.known && start.place === undefined) this.follow(state, "known");
+  },
+
+  follow(state, name) {
+    if (name === "known" && placeOfKnown(state.known) >= 0) state.place = placeOfKnown(state.known);
+    if (name === "place") state.known = SPEC.data.by_place;
   },
 
   compute({ place, first, last }, data) {
@@ -87,7 +116,7 @@ const EXPLORER = {
     const heads = SPEC.data.layer.length;
     left.axes({
       x: [-0.5, PAIRS - 0.5], y: [heads - 0.5, -0.5], title: "all heads (click one)",
-      xlabel: "pair, fast to slow", ylabel: "head, by place",
+      xlabel: "pair, fast to slow", ylabel: "head, by place", legend: KEY,
     }).pixels(xrayPixels(arrays, left.dark), PAIRS).across(place, { colour: "ink", width: 1.5 });
 
     const pairs = Array.from(position, (_, m) => m);
