@@ -121,10 +121,9 @@ plots.show(
 
 # %% [markdown]
 # **Look:** over 512 tokens, the slow pairs seem to be idle. Over 4,096, stopping pairs 20 to 23
-# wrecks the model, and 24 to 27 matter too. Pairs 28 to 31 may stop at all these lengths: over
-# 8,000 tokens pair 28 turns by 19°. On the right, no group that turns less than 20° loses much. **A
-# pair tells place once the text is long enough to turn it.** How slow is slow depends on how long
-# you read.
+# wrecks the model, and 24 to 27 matter too. On the right, no group that turns less than 20° loses
+# much. **A pair tells place once the text is long enough to turn it.** How slow is slow depends on
+# how long you read.
 #
 # To turn is not enough: pairs 16 to 19 turn most of these, and cost far less than 20 to 23.
 
