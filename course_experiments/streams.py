@@ -1,6 +1,6 @@
 """A stream: text read byte by byte with a cache that holds the last few bytes and forgets the rest.
 
-Four ways to go on past what was trained on:
+Five ways to go on past what was trained on:
 
 - ``everything``: nothing is forgotten.
 - ``the last 64``: the cache slides. Keys were computed while earlier ones were in sight.
