@@ -150,7 +150,7 @@ written_out = (q @ k.mT / 32**0.5 + numbers).softmax(-1) @ v
 assert torch.allclose(fused(q, k, v, attn_mask=numbers), written_out, atol=1e-5)
 
 # %% [markdown]
-# The same numbers, then. And the same time? A whole layer, over one without an encoding:
+# The same numbers. The same time? A whole layer, over one without an encoding:
 
 # %% tags=["nbval-ignore-output", "plumbing"]
 # Rounds in which all take turns; the fastest of each ten, so three ratios
@@ -237,7 +237,7 @@ plots.show(
 #
 # ## Five questions
 #
-# So ask what the task needs: four questions with fixed answers, and one with a number.
+# So ask what the task needs:
 
 # %%
 for question, answers in chooser.QUESTIONS.items():
@@ -347,13 +347,13 @@ for title, rank in ranks.items():
 
 # %% [markdown]
 # **Look:** longer pieces keep the order. Ten times the steps do not: without any position a model
-# catches up, as it learns order from the mask late. So these losses are evidence about short
-# training. With two seeds the last column says *that* the order moves, and not how it ends.
+# catches up late. So these losses are evidence about short training; and two seeds say *that* the
+# order moves, not how it ends.
 #
 # ## Why so rarely ALiBi?
 #
-# It reads 16 times its length, learns nothing, and costs little. Four differences, seed by seed.
-# Each loss is the mean over the same bytes, however long the text that is read.
+# It reads 16 times its length, learns nothing, and costs little. Four differences, seed by seed,
+# each over the same bytes, however long the text that is read:
 
 # %%
 rope, alibi = {"encoding": "rope", "read": 64}, {"encoding": "alibi", "read": 64}
@@ -367,16 +367,14 @@ print("ALiBi at 2048, less ALiBi at 64:            ", change(trained, alibi, ali
 
 # %% [markdown]
 # **Look:** where both are at home, ALiBi is behind; after ten times the steps, two seeds cannot
-# tell. On long texts ALiBi holds but gains nothing, so whoever cuts RoPE's text reads better. The
-# makers of Falcon (arXiv 2311.16867) tried both on larger models, and [tell
-# why](https://huggingface.co/tiiuae/falcon-40b/discussions/17) they took RoPE: a lower loss, a
-# kernel of their own that made it fast enough, and that training on at longer texts "worked fine".
-# BLOOM and MPT took ALiBi.
+# tell. On long texts it holds but gains nothing, so whoever cuts RoPE's text reads better. Falcon's
+# makers (arXiv 2311.16867) tried both, and [tell
+# why](https://huggingface.co/tiiuae/falcon-40b/discussions/17) they took RoPE: a lower loss, a fast
+# kernel of their own, and that training on at longer texts "worked fine". BLOOM and MPT took ALiBi.
 #
 # ## What is chosen in 2026
 #
-# Ten models that people use, by year, each looked up in its configuration or report. Read down the
-# column *what turns*.
+# Ten models, each looked up in its configuration or report. Read down *what turns*.
 
 # %% tags=["plumbing"]
 # Each row was compared with the file or report that it names
@@ -478,6 +476,36 @@ print(", ".join(language.index[partly]))
 # *base*, far above 10,000 where much is seen (lesson 08); *how much* of a head turns; *which
 # layers*; and what the others see. Ten names are no census.
 #
+# ## Two of these choices, measured
+#
+# *Layers without.* Our models have four layers: RoPE in three, nothing in the fourth, five seeds.
+# The loss, less that with RoPE in all four:
+
+# %%
+mixed = data.results("extrapolation_mixed")
+either = pd.concat([trained, mixed[mixed.reading == AS_TRAINED]])
+for n in (64, 256, 1024):
+    all_layers, three_of_four = ({"encoding": name, "read": n} for name in ("rope", "rope_mixed"))
+    print(f"read at {n:4}: {change(either, all_layers, three_of_four)}")
+
+# %% [markdown]
+# **Look:** at the trained length the fourth layer does not miss its turns. At 1024 it is worse: the
+# mix alone does not help. Those who mix also train on long texts.
+#
+# *A stream* never ends, so a cache has to forget. SmolLM2 reads 2,048 tokens and sees the last 256;
+# or the first four and the last 252 (Xiao et al. 2023). The loss from token 512 on, less that with
+# all in sight, three texts:
+
+# %%
+streams = data.results("real_streams")
+late = streams[streams["first"] >= 512].groupby(["way", "seed"]).loss.mean().reset_index()
+for way in ("the last 256", "first 4 kept"):
+    print(f"{way}: {change(late, {'way': 'as trained'}, {'way': way})} nats a token")
+
+# %% [markdown]
+# **Look:** a bare window costs much. Many heads give the first token much of their attention, as a
+# *sink*, and miss it; four tokens repair most. So this model's stream wants a window and sinks.
+#
 # ## The answer in one picture
 #
 # Six jobs, and what each asks of position, as we read them; not clearly more than 0.2 nats behind.
@@ -541,9 +569,8 @@ for kind, default in chooser.DEFAULTS.items():
     print(f"{kind}: {default.sentence}")
 
 # %% [markdown]
-# The picture is evidence about small models; the list above shows what larger ones do. Where they
-# disagree, believe neither: measure. (Lesson 05's closer look turns by row and column. All 17 on
-# one page: [another closer look](closer/10_two_texts.ipynb).)
+# (Lesson 05's closer look turns by row and column. All 17 stand on one page in [another closer
+# look](closer/10_two_texts.ipynb).)
 
 # %% [markdown]
 # ## Exercises
