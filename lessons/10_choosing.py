@@ -504,7 +504,7 @@ for way in ("the last 256", "first 4 kept"):
 
 # %% [markdown]
 # **Look:** a bare window costs much. Many heads give the first token much of their attention, as a
-# *sink*, and miss it; four tokens repair most. So this model's stream wants a window and sinks.
+# *sink*; four tokens repair most. Our small models need none (lesson 07).
 #
 # ## The answer in one picture
 #
