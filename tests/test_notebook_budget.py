@@ -77,11 +77,13 @@ def test_a_lesson_is_counted_as_its_learner_sees_it():
     )
 
 
-def test_minutes_follow_the_courses_formula():
+def test_minutes_are_those_of_readers_with_a_clock():
     lesson = Budget(
         words=1500, cells=(100, 20), figures=8, predictions=4, explorers=2, stars=(1, 2, 3)
     )
-    assert lesson.minutes == 1500 / 150 + 120 / 12 + 8 / 2 + 4 / 2 + 2 * 2 + 4 + 7 + 10
+    assert lesson.thread == 1500 / 100 + 120 / 6 + 8 + 4 + 4 * 2
+    assert lesson.practice == 8 + 12 + 18
+    assert lesson.minutes == lesson.thread + lesson.practice
     assert Budget().minutes == 0
 
 
@@ -91,19 +93,20 @@ def test_minutes_follow_the_courses_formula():
 @pytest.mark.parametrize(
     ("budget", "columns"),
     [
-        (Budget(words=1400, cells=(8,), figures=8, predictions=5, explorers=2, claims=4), []),
-        (Budget(stars=(3, 3, 3)), []),
-        (Budget(stars=(3, 3, 3, 1)), ["exercises"]),
+        (Budget(words=1400, cells=(8,), figures=8, predictions=4, explorers=2, claims=4), []),
+        (Budget(stars=(3, 2)), []),
+        (Budget(stars=(3, 3)), ["practice"]),
+        (Budget(stars=(1, 1, 1, 1)), ["practice", "exercises"]),
         (Budget(words=1401), ["words"]),
         (Budget(cells=(8,) * 28), ["lines"]),
         (Budget(figures=9), ["figures"]),
-        (Budget(predictions=6), ["predictions"]),
+        (Budget(predictions=5), ["predictions"]),
         (Budget(explorers=3), ["explorers"]),
         (Budget(claims=5), ["claims"]),
         (Budget(cells=(9, 8)), ["mean cell"]),
         (Budget(cells=(16, 0)), ["longest"]),
-        (Budget(words=1400, cells=(8,) * 27, figures=8, predictions=5, stars=(3,)), []),
-        (Budget(words=1400, cells=(8,) * 27, figures=8, explorers=2, stars=(3, 1)), ["minutes"]),
+        (Budget(words=1400, cells=(8,) * 18, figures=8, predictions=4), []),
+        (Budget(words=1400, cells=(8,) * 18, figures=8, explorers=2), ["thread"]),
     ],
 )
 def test_a_core_lesson_has_a_limit_for_each_number(budget, columns):
@@ -111,7 +114,7 @@ def test_a_core_lesson_has_a_limit_for_each_number(budget, columns):
 
 
 def test_a_closer_look_may_take_an_hour_of_short_cells():
-    hour = Budget(words=6000, cells=(8,) * 27, figures=1, predictions=1, claims=9)
+    hour = Budget(words=2000, cells=(8,) * 27, figures=2, predictions=1, claims=9)
     assert 58 < hour.minutes < 60 and excess("x", hour, CLOSER_LIMITS) is None
     assert list(Budget(cells=(16, 1)).over(CLOSER_LIMITS)) == ["mean cell", "longest"]
     assert list(Budget(words=9001).over(CLOSER_LIMITS)) == ["minutes"]
@@ -129,21 +132,29 @@ def test_the_table_marks_numbers_above_the_limits_that_a_lesson_has():
     long = Budget(words=1500, cells=(4,), figures=2)
     text = table({"old": long, "new": long}, {"new": LIMITS})
     head, old, new, most = text.splitlines()
-    assert head.split()[:3] == ["minutes", "words", "lines"]
-    assert old.split()[:5] == ["old", "11.3", "1,500", "4", "2"]
-    assert new.split()[:5] == ["new", "11.3", "1,500!", "4", "2"]
-    assert most.split()[-10:-6] == ["45", "1,400", "220", "8"]
+    assert head.split()[:4] == ["minutes", "thread", "practice", "words"]
+    assert old.split()[:6] == ["old", "17.7", "17.7", "0", "1,500", "4"]
+    assert new.split()[:6] == ["new", "17.7", "17.7", "0", "1,500!", "4"]
+    assert most.split()[-11:-7] == ["50", "30", "1,400", "220"]
     assert len({len(line) for line in text.splitlines()}) == 1
 
 
 # In the build
 
 
-@pytest.mark.parametrize(("minutes", "stated"), [(1, 5), (42.4, 40), (42.6, 45), (104, 105)])
-def test_the_title_states_the_counted_time(minutes, stated):
+@pytest.mark.parametrize(
+    ("budget", "stated"),
+    [
+        (Budget(words=100), "about 5 minutes"),
+        (Budget(words=4240), "about 40 minutes"),
+        (Budget(words=4260), "about 45 minutes"),
+        (Budget(words=10_400, stars=(1, 2)), "about 105 minutes, and 20 for the exercises"),
+    ],
+)
+def test_the_title_states_the_counted_time(budget, stated):
     title = "# T\n\n**Time:** {minutes}. **Builds on:** 01. **Time:** is short"
-    assert with_time(title, minutes) == title.replace("{minutes}", f"about {stated} minutes")
-    assert with_time("# T", minutes) == "# T"
+    assert with_time(title, budget) == title.replace("{minutes}", stated)
+    assert with_time("# T", budget) == "# T"
 
 
 def words(n):
@@ -152,7 +163,7 @@ def words(n):
 
 def test_the_notebook_states_the_time_that_the_build_counted(tmp_path):
     title = prepared(course(tmp_path, LESSON + words(3000))).cells[0].source
-    assert "**Time:** about 20 minutes. **Builds on:** 01." in title
+    assert "**Time:** about 30 minutes. **Builds on:** 01." in title
 
 
 @pytest.mark.parametrize(("header", "fails"), [("", False), (EDITION, True)])
@@ -187,9 +198,9 @@ def test_a_closer_look_is_of_the_second_edition_whatever_its_header_says(tmp_pat
 
 
 def test_a_header_may_raise_a_limit(tmp_path):
-    longer = EDITION.replace("edition: 2", "edition: 2\n#     limits:\n#       minutes: 60")
+    longer = EDITION.replace("edition: 2", "edition: 2\n#     limits:\n#       thread: 60")
     root = course(tmp_path, longer + LESSON)
     path = root / "lessons/01_tiny.py"
-    assert notebook_source.limits(path) == {**LIMITS, "minutes": 60}
+    assert notebook_source.limits(path) == {**LIMITS, "thread": 60}
     path.write_text(EDITION + LESSON, encoding="utf-8")
     assert notebook_source.limits(path) == LIMITS

@@ -281,7 +281,7 @@ def test_teachers_find_each_lesson_with_its_minutes_its_mistakes_and_what_to_dis
     assert "<!--" not in page
     for name in lessons:
         section = sections[name[:2]]
-        assert re.search(r"About \d+ minutes\.", section)
+        assert re.search(r"About \d+ minutes(, and \d+ for the exercises)?\.", section)
         assert len(re.findall(r"(?m)^- ", section.partition("**To discuss**")[2])) >= 2
         text = " ".join(BeautifulSoup(section, "html.parser").text.split())
         for check in site_exercises.of_lesson(name[:2]).values():

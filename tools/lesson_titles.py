@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 QUESTION = re.compile(r"\*\*Question:\*\* (.+?)(?=\n\n|\Z)", re.DOTALL)
-TIME = re.compile(r"\*\*Time:\*\* ([^.\n]*?) minutes\.")
+TIME = re.compile(r"\*\*Time:\*\* about (\d+) minutes(?:, and (\d+) for the exercises)?\.")
 DOORS = re.compile(r"\*\*Doors:\*\* ([^.]+)\.")
 
 
@@ -14,7 +14,7 @@ class Title(NamedTuple):
 
     heading: str
     question: str
-    minutes: str
+    minutes: str  # of the thread, and of the exercises where there are any: "50 + 25"
     doors: str
 
 
@@ -28,7 +28,8 @@ def read(cell: str) -> Title:
     """Read the title cell of a built lesson, in which the minutes are filled in."""
     heading = cell.partition("\n")[0].removeprefix("# ")
     question = _first(QUESTION, cell)
-    minutes = _first(TIME, cell).removeprefix("about ")
+    time = TIME.search(cell)
+    minutes = " + ".join(filter(None, time.groups())) if time else ""
     return Title(heading, question[:1].upper() + question[1:], minutes, doors(_first(DOORS, cell)))
 
 

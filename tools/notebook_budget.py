@@ -3,7 +3,7 @@
 Words are those of Markdown cells, without formulas, addresses and comments. Lines of code are those
 that a learner sees: no plumbing, solution or set-up cell, no blank line, no line of comment. A
 figure is a call of ``plots.show`` or the strip of doors; an explorer is a call of
-``widgets.explore`` or of a function in ``explorers``.
+``widgets.explore`` or of a function in ``explorers``. The thread is all but the exercises.
 """
 
 import ast
@@ -15,17 +15,22 @@ import pandas as pd
 from nbformat import NotebookNode
 from notebook_folds import PLUMBING, called
 
-STARS = {1: 4, 2: 7, 3: 10}  # minutes that an exercise takes, by its stars
+# Minutes that each takes, as readers with a clock needed them.
+WORDS_A_MINUTE = 100
+LINES_A_MINUTE = 6
+EXPLORER = 4  # a figure and a prediction take one each
+STARS = {1: 8, 2: 12, 3: 18}  # an exercise, by its stars
 FORMULA = re.compile(r"\$\$.*?\$\$|\$.*?\$", re.DOTALL)
 NO_PROSE = re.compile(r"<!--.*?-->|(?<=\])\([^)]*\)|https?://\S+", re.DOTALL)
 MINUTES = "{minutes}"  # replaced by the counted time in a title cell
 # Of a core lesson, for each column of the table.
 LIMITS = {
-    "minutes": 45,
+    "thread": 50,
+    "practice": 30,
     "words": 1400,
     "lines": 220,
     "figures": 8,
-    "predictions": 5,
+    "predictions": 4,
     "explorers": 2,
     "exercises": 3,
     "claims": 4,
@@ -49,16 +54,27 @@ class Budget:
     claims: int = 0
 
     @property
+    def thread(self) -> float:
+        """Minutes for all but the exercises."""
+        reading = self.words / WORDS_A_MINUTE + sum(self.cells) / LINES_A_MINUTE
+        return reading + self.figures + self.predictions + EXPLORER * self.explorers
+
+    @property
+    def practice(self) -> int:
+        """Minutes for the exercises."""
+        return sum(STARS[stars] for stars in self.stars)
+
+    @property
     def minutes(self) -> float:
-        """The learner's time by the course's formula."""
-        looking = (self.figures + self.predictions) / 2 + 2 * self.explorers
-        working = sum(STARS[stars] for stars in self.stars)
-        return self.words / 150 + sum(self.cells) / 12 + looking + working
+        """Minutes for the whole lesson."""
+        return self.thread + self.practice
 
     def row(self) -> dict[str, float]:
         """The numbers of the table, by column."""
         return {
             "minutes": self.minutes,
+            "thread": self.thread,
+            "practice": self.practice,
             "words": self.words,
             "lines": sum(self.cells),
             "figures": self.figures,
@@ -114,10 +130,16 @@ def explorer_calls(source: str) -> list[ast.Call]:
     return [call for call in calls if ast.unparse(call.func).startswith("explorers.")]
 
 
-def with_time(title: str, minutes: float) -> str:
+def with_time(title: str, budget: Budget) -> str:
     """The title cell with the counted time, in steps of five minutes, in place of ``{minutes}``."""
-    stated = max(5, 5 * round(minutes / 5))
-    return title.replace(MINUTES, f"about {stated} minutes")
+    time = f"about {_in_fives(budget.thread)} minutes"
+    if budget.practice:
+        time += f", and {_in_fives(budget.practice)} for the exercises"
+    return title.replace(MINUTES, time)
+
+
+def _in_fives(minutes: float) -> int:
+    return max(5, 5 * round(minutes / 5))
 
 
 def table(budgets: dict[str, Budget], limits: dict[str, dict[str, int]]) -> str:

@@ -236,7 +236,7 @@ def edition(lesson: Path) -> int:
 def limits(lesson: Path) -> dict[str, int]:
     """What may not be exceeded; nothing in a lesson of the first edition.
 
-    A header may raise them under ``limits``, as that of the capstone does.
+    A header may raise them under ``limits``.
     """
     if is_closer(lesson):
         return notebook_budget.CLOSER_LIMITS
@@ -266,8 +266,7 @@ def setup_source(project: Project, models: list[str]) -> str:
 def inputs(target: Target) -> NotebookNode:
     """The notebook before it is run."""
     project, cells = target.project, read_lesson(target.lesson)
-    minutes = notebook_budget.count(cells).minutes
-    title = notebook_budget.with_time(cells[0].source, minutes)
+    title = notebook_budget.with_time(cells[0].source, notebook_budget.count(cells))
     cells[0].source = f"{title}\n\n{badge(project, target.name)}".rstrip()
     seal(cells)
     setup = new_code_cell(

@@ -46,8 +46,8 @@ def lessons(project: Project, paths: list[Path]) -> str:
         if is_closer(path):
             continue
         cells, page = read_lesson(path), f"notebooks/{path.stem}.ipynb"
-        minutes = notebook_budget.count(cells).minutes
-        title = lesson_titles.read(notebook_budget.with_time(cells[0].source, minutes))
+        opening = notebook_budget.with_time(cells[0].source, notebook_budget.count(cells))
+        title = lesson_titles.read(opening)
         looks = site_index.closer_looks(closer, path.stem)
         links = lesson_titles.closer_links([f"notebooks/{look}.ipynb" for look in looks])
         question = title.question + links

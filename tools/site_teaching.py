@@ -58,8 +58,8 @@ class Lesson:
 
     @property
     def minutes(self) -> int:
-        """How long it takes."""
-        return int(self.title.minutes)
+        """How long it takes, exercises included."""
+        return sum(map(int, self.title.minutes.split(" + ")))
 
     def count(self, kind: str) -> int:
         """How many items there are of a kind."""
