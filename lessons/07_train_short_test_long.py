@@ -498,8 +498,8 @@ runs = pd.concat([trained, mixed])
 mixed_means = summary(mixed, "encoding", "read")["mean"]["rope_mixed"]
 for n in (L, 2 * L, 2048):
     step = change(runs, {"encoding": "rope", "read": n}, {"encoding": "rope_mixed", "read": n})
-    print(f"at {n:4}: RoPE {means.loc[('rope', n), 'mean']:.3f}, mixed {mixed_means[n]:.3f};", end="")
-    print(f" difference {step}")
+    at_rope = means.loc[("rope", n), "mean"]
+    print(f"at {n:4}: RoPE {at_rope:.3f}, mixed {mixed_means[n]:.3f}; difference {step}")
 rises = {}
 for name in ("rope", "rope_mixed"):
     of_name = runs[runs.encoding == name].pivot(index="seed", columns="read", values="loss")

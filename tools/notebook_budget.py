@@ -149,7 +149,7 @@ def table(budgets: dict[str, Budget], limits: dict[str, dict[str, int]]) -> str:
         for name, budget in budgets.items()
     }
     rows["at most, in a core lesson"] = _row(dict(LIMITS), {})
-    return pd.DataFrame(rows.values(), index=list(rows)).to_string()
+    return pd.DataFrame(rows.values(), index=list(rows)).to_string(na_rep="")
 
 
 def _row(numbers: dict[str, float], marked: Iterable[str]) -> dict[str, str]:

@@ -141,9 +141,10 @@ for group in slow[1:]:
 
 # %% [markdown]
 # **Look:** the model falls apart. But any surgery takes it out of its training. So a rise proves
-# that the model *relies* on what was cut. It does not say what for. A good experiment has a control. So a third way: in these pairs, each key but the first
-# token's becomes the **mean key** of its head, taken over another text. It turns as ever, and
-# queries stay. Such a key cannot say what its token is.
+# that the model *relies* on what was cut. It does not say what for. A good experiment has a
+# control. So a third way: in these pairs, each key but the first token's becomes the **mean key**
+# of its head, taken over another text. It turns as ever, and queries stay. Such a key cannot say
+# what its token is.
 
 # %%
 answers = ["less than a third", "one to two thirds", "more than two thirds"]
@@ -365,7 +366,8 @@ z = torch.complex(numbers("real"), numbers("imaginary"))  # (270, 32)
 for m in (16, 20, 21, 22, 23, 24, 25, 28):
     strong = z[:, m].abs() > 5
     upright = (z[:, m].angle().rad2deg() - 90).abs() < 20
-    print(f"pair {m}, {8192 * speeds[m].rad2deg():5,.0f}° in 8,192 tokens: z longer than 5 ", end="")
+    turned = float(8192 * speeds[m].rad2deg())
+    print(f"pair {m}, {turned:5,.0f}° in 8,192 tokens: z longer than 5 ", end="")
     print(f"in {int(strong.sum()):2} heads, in {int((strong & upright).sum()):2} near 90°")
 
 # %% [markdown]
@@ -392,7 +394,7 @@ if model:
             for back, turn in zip(distances.tolist(), turns, strict=True)
         ]
     )  # (17, 270): means over the last 1,024 queries
-    number = torch.tensor([9 * layer + head for layer, head in zip(heads["layer"], heads["head"])])
+    number = torch.tensor((9 * heads["layer"] + heads["head"]).to_list())
     fall = (measured[0] - measured[-1])[number][z[:, 23].abs() > 5]  # rows as in the X-ray
     print(f"longer than 5: {int((fall > 0).sum())} of {len(fall)} heads score less 1,024 back")
 
