@@ -6,7 +6,7 @@ numbers a position, (n, width). It is called for ``SHORT`` and for ``LONG`` posi
 
 import textwrap
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import matplotlib.pyplot as plt
 import torch
@@ -228,7 +228,7 @@ def draw_visits(
         columns: the patients and, under each, what to say of it.
         title: over the whole.
     """
-    looks = {
+    looks: dict[str, dict[str, Any]] = {
         "found": {"facecolor": "#bfe3c0"},
         "cleared": {"facecolor": "#ececec"},
         "twin too": {"facecolor": "white", "hatch": "////", "edgecolor": "0.7"},

@@ -5,6 +5,7 @@ them are two that look unusual and are right.
 """
 
 from abc import abstractmethod
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -38,7 +39,7 @@ class Faulty(PositionalEncoding):
     def meant(self) -> PositionalEncoding:
         """The library's encoding without the fault, with the same options."""
 
-    def _library(self, name: str, **options: object) -> PositionalEncoding:
+    def _library(self, name: str, **options: Any) -> PositionalEncoding:
         return create(name, d_model=self.d_model, n_heads=self.n_heads, **options)
 
 

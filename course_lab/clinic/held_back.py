@@ -9,7 +9,6 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import torch
@@ -128,9 +127,14 @@ def smallest_starts(test: Callable[[MultiHeadAttention, int], bool]) -> dict[str
     ]
     smallest: dict[str, int | None] = {}
     for patient in sick:
-        finding = (n for n in starts if not calls_healthy(partial(test, start=n), patient.layer))
+        finding = (n for n in starts if not calls_healthy(_from(n, test), patient.layer))
         smallest[patient.what] = next(finding, None)
     return smallest
+
+
+def _from(start: int, test: Callable[[MultiHeadAttention, int], bool]) -> Test:
+    """The test of a layer with its start fixed."""
+    return lambda layer: test(layer, start)
 
 
 def accepts(test: Test, fault: str) -> bool:
