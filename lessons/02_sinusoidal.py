@@ -16,9 +16,10 @@
 #
 # After this lesson you can
 #
-# - lead from six wishes to the sinusoidal encoding;
+# - lead from six wishes to clock hands, and from a seventh to their many speeds;
 # - say why no two positions share a vector, and what the dot product of two tells;
-# - build a head that looks $k$ tokens back, without training, and read a position from a noisy row.
+# - build a head that looks $k$ tokens back, without training, and read a position from a noisy
+#   row.
 #
 # **Time:** {minutes}. **Builds on:** lesson 01, sin and cos. **Doors:** 1, token embeddings.
 
@@ -47,14 +48,14 @@ codes = {
 # %% [markdown]
 # Six wishes, each with a yardstick:
 #
-# 1. **Small numbers.** None above 2, or it drowns the word.
+# 1. **Small numbers.** None above 2, as the numbers of a word.
 # 2. **Fixed width.** At most 128 numbers, the same in short texts and long ones.
 # 3. **Told apart.** Add a word, apply LayerNorm: the closest two of 512 positions stay 0.1 apart.
 # 4. **Distance alone.** The dot product of two codes depends on their distance, not on the place
 #    (to 1 % of the largest).
 # 5. **Nearer is more alike.** The mean dot product falls, by 1 % or more, at distance 1, 8, 64.
 # 6. **A shift is one matrix.** It leads from the code of $p$ to that of $p + k$, for every $p$ (to
-#    1 % of the step). Learn "three later" once.
+#    1 % of the step).
 
 # %%
 from course_lab import widgets
@@ -171,7 +172,13 @@ def with_hands(n):
     return lambda p: sinusoidal_from_scratch(p, 2 * n)
 
 
-board = scoreboard({f"hands: {n}": with_hands(n) for n in (1, 2, 3, 4, 8, 64)})
+def at_even_speeds(p):  # 64 hands: 1/64, 2/64, … 1 radian a step
+    angles = p[:, None] * torch.arange(1, 65) / 64
+    return torch.cat([angles.sin(), angles.cos()], dim=1)
+
+
+hands = {f"hands: {n}": with_hands(n) for n in (1, 2, 3, 4, 8, 64)}
+board = scoreboard(hands | {"64, even speeds": at_even_speeds})
 
 # %% tags=["plumbing"]
 # The board once more
@@ -179,13 +186,16 @@ from course_utils.encodings.functional import wavelengths
 
 fig = draw_scoreboard(board, WISHES, "Clock hands, six wishes")
 plots.show(fig, scoreboard_text(board))
+numbers = {str(n): with_hands(n) for n in range(1, 65)}
+unlucky = [n for n, wishes in granted(scoreboard(numbers)).items() if wishes < 6]
+print("Of all numbers of hands from 1 to 64 these fail a wish:", ", ".join(unlucky))
 for n, hand in ((4, 1), (8, 2)):
     print(f"{n} hands: hand {hand} takes {wavelengths(2 * n)[hand]:.1f} steps for a turn")
 
 # %% [markdown]
-# **Look:** 64 hands grant all six wishes. So do three! Four and eight miss one by bad luck: at 64
-# steps one of their hands is nearly back. Wish 5 looks at three distances only. The end of the
-# lesson asks for *all*.
+# **Look:** nearly any number of hands grants all six. Four and eight miss one by bad luck: at 64
+# steps one of their hands is nearly back. Even speeds do as well as equal factors! So why factors?
+# Wish 5 looks at three distances only. The end of the lesson adds a seventh wish: *all*.
 #
 # Now play: two positions, hand 0 and a hand of your choice.
 #
@@ -206,15 +216,13 @@ for k in (44, 710):
     print(f"{k:3} apart: tips of hand 0 {tips[0]:.2f}, of hand 3 {tips[3]:.2f}")
 for width in (64, 32):
     print(f"width {width}: hand 12 takes {wavelengths(width)[12]:,.0f} positions for a turn")
-for base in (10.0, 2.0):
-    fast = scoreboard({"fast": lambda p, base=base: sinusoidal_from_scratch(p, 128, base)})
-    alike = fast["fast"]["nearer is more alike"].shown
-    print(f"64 hands, base {base:.0f}: {granted(fast)['fast']} wishes; at 1, 8, 64: {alike} alike")
+fast = scoreboard({"base 10": lambda p: sinusoidal_from_scratch(p, 128, 10.0)})
+alike = fast["base 10"]["nearer is more alike"].shown
+print(f"64 hands, base 10: {granted(fast)['base 10']} wishes; at 1, 8, 64: {alike} alike")
 
 # %% [markdown]
 # **Look:** any two positions 44 apart will do, or 710. A narrow table has fewer hands for the same
-# speeds, so hand 12 is slower. At base 10 no hand is slow, and 8 apart is no more alike than 64
-# apart. (At base 2 the three distances happen to pass.)
+# speeds. At base 10 no hand is slow, and 8 apart is no more alike than 64 apart.
 #
 # All 64 hands of a table 128 wide (first picture: sines left, cosines right):
 
@@ -306,9 +314,9 @@ for k in (10, 30, 100):
     print(f"distance {k:3}: a product like that means a distance of {first} to {last}")
 
 # %% [markdown]
-# **Look:** it falls fast at first, then slowly and in ripples. So it says *how far*: sharply up to
-# some 30 positions, roughly beyond. And it is the same on both sides, for $\cos(-x) = \cos x$: it
-# does not say *which way*. "The word before me" cannot be asked like this.
+# **Look:** it falls fast at first, then slowly and in ripples. So it says *how far*: sharply up
+# to some 30 positions, roughly beyond. And it is the same on both sides, for
+# $\cos(-x) = \cos x$: it does not say *which way*. "The word before me" cannot be asked like this.
 #
 # ## A shift is a rotation
 #
@@ -378,11 +386,12 @@ encoding = create("sinusoidal", d_model=128, n_heads=1)
 head = MultiHeadAttention(128, 1, encoding, causal=True).requires_grad_(False)
 
 
-def weights_of_head(k, gain):
+def weights_of_head(k, gain, words=None):
     W_q, W_k = check_looking_back.reference(k, gain, 128)  # or looking_back, once it is right
     head.W_q.weight.copy_(W_q)
     head.W_k.weight.copy_(W_k)
-    return head(torch.zeros(1, 48, 128), need_weights=True)[1][0, 0]  # (query, key)
+    words = torch.zeros(1, 48, 128) if words is None else words
+    return head(words, need_weights=True)[1][0, 0]  # (query, key)
 
 
 weights = weights_of_head(k=3, gain=10)
@@ -401,8 +410,8 @@ size = "three quarters" if peak > 0.5 else "a quarter" if peak > 0.1 else "1/48,
 guess.reveal(f"about {size}")
 
 # %% [markdown]
-# **Look:** nothing was trained. Move the sliders. What is a gain of 20 worth? And at $k$ = 16,
-# where do queries 5 and 14 look, who have no key 16 back?
+# **Look:** nothing was trained. What is a gain of 20 worth? And at $k$ = 16, where do queries 5 and
+# 14 look, who have no key 16 back?
 
 # %%
 explorers.previous_token()
@@ -413,14 +422,18 @@ far_back, stronger = weights_of_head(k=16, gain=10), weights_of_head(k=3, gain=2
 favourites = far_back.argmax(1)
 print(f"gain 20: {stronger[47, 44]:.2f} of the weight 3 back")
 print(f"k = 16: query 14 favours key {favourites[14]}, query 5 key {favourites[5]}")
+noise = torch.randn(1, 48, 128, generator=torch.Generator().manual_seed(0))
+for size in (0.0, 0.1, 1.0):
+    of_words = weights_of_head(3, 10, size * noise)
+    print(f"random words of size {size}: {of_words.diagonal(-3).mean():.1f} of the weight 3 back")
 
 # %% [markdown]
 # **Look:** gain sharpens the head. A query without a key $k$ back still has weights that sum to 1,
 # and it favours some early key, not always the first.
 #
-# Trained models have such *previous-token heads*; Olsson et al. (2022) show what they build with
-# them. Words in the tokens disturb our head, which compares them too: a
-# [closer look](closer/02_word_and_place.ipynb) measures it.
+# Our head compares words too: where they are as large as positions, it is lost. (More in a [closer
+# look](closer/02_word_and_place.ipynb).) Trained models do have such *previous-token heads*; Olsson
+# et al. (2022) show what they build with them.
 #
 # ## The answer in one picture
 #
@@ -489,23 +502,24 @@ from course_lab.measures import confused_ratio
 fast_rows = sinusoidal_from_scratch(distances, 128, base=10.0)
 ratios = {f"hands {n:2}, base 10000": confused_ratio(-gap) for n, gap in gaps.items()}
 ratios["hands 64, base    10"] = confused_ratio((fast_rows @ fast_rows[0])[1:])
+even_rows = at_even_speeds(distances)
+ratios["hands 64, even speeds"] = confused_ratio((even_rows @ even_rows[0])[1:])
 for name, ratio in ratios.items():
     print(f"{name}: some distance looks no farther than one {ratio:,.0f} times smaller")
 
 # %% [markdown]
 # **Look:** with 64 hands, no distance up to 10,000 looks as near as one 20 times smaller. With
-# eight, one looks like another 900 times smaller. Many hands average the ripples down, and
-# slow ones keep the curve climbing: at base 10 even 64 fail.
-#
-# A dot product says how far, roughly. For more, read the clock.
+# eight, one looks like another 900 times smaller. Many hands average the ripples down, and slow
+# ones keep the curve climbing. At base 10 or at even speeds, 64 fail. This is what equal factors
+# are for: they have hands for each scale.
 
 # %% [markdown]
 # ## Exercises
 #
 # **Exercise 2 ★★★ Tell the time.** A row of the table comes over a noisy line: each number is off
 # by up to 0.1. Write `tell_time(vector, base)`: its position, an int. The width is the length of
-# `vector`. The slowest hand is in its first half turn, but $p$ may be half a million, so do not
-# search among the positions.
+# `vector`. $p$ is below half the base, so the slowest hand is in its first half turn. But it may be
+# half a million: do not search among the positions.
 
 
 # %% tags=["stub"]
@@ -602,8 +616,9 @@ myths.table()
 #
 # - Each pair of columns is a clock hand; speeds fall from 1 radian a step by equal factors.
 # - No two positions share a vector; with 64 hands, no two of 10,000 are closer than neighbours.
-# - Dot products depend on distance only: sharp up to some 30 positions, rough beyond.
-# - A shift by $k$ is one rotation, so two matrices make a head that looks $k$ back.
+# - Dot products depend on distance only: at $D$ = 128 sharp up to some 30 positions, rough beyond.
+# - A shift by $k$ is one rotation, so two matrices make a head that looks $k$ back, if words are
+#   small beside positions.
 # - Closer looks: [in practice, before or after](closer/02_in_practice.ipynb),
 #   [among words, in a real encoder](closer/02_word_and_place.ipynb).
 #

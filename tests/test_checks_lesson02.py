@@ -190,6 +190,16 @@ test_right_answers_pass = right_answers(
         check_tell_time: [by_complex_numbers, by_recursion, in_float32, nearest_of_few],
     }
 )
+
+
+def from_the_fastest(vector, base):
+    position = 0.0
+    for m, theta in enumerate(speeds_of(vector, base)):
+        angle = math.atan2(vector[2 * m], vector[2 * m + 1])
+        position = (angle + TURN * round((position * theta - angle) / TURN)) / theta
+    return round(position)
+
+
 test_wrong_answers_get_a_fitting_word = wrong_answers(
     "wrong",
     {
@@ -198,7 +208,7 @@ test_wrong_answers_get_a_fitting_word = wrong_answers(
             (lambda k, gain, d: (gain, turn_of(k, d)), "W_q: expected a torch tensor, got float"),
             (lambda k, gain, d: keys_ahead(k, gain, 128), "W_q: expected shape (64, 64)"),
             (lambda k, gain, d: (torch.eye(d), torch.eye(d) * torch.nan), "W_k must hold finite"),
-            (lambda k, gain, d: turned_back_together(-k, gain, d), "largest score at key 35"),
+            (lambda k, gain, d: keys_ahead(k + 2, gain, d), "largest score at key 27"),
             (lambda k, gain, d: keys_ahead(k, gain + 1, d), "at the right key, 29. But the score"),
             (reflected, "its largest score at key"),
         ],
@@ -231,8 +241,11 @@ test_known_mistakes_are_named_however_they_are_written = wrong_answers(
     "mistake",
     {
         check_looking_back: [
-            (sines_and_cosines_exchanged, "the keys go k back"),
-            (lambda k, gain, d: (gain * turn_of(k, d), torch.eye(d)), "the queries go k ahead"),
+            (sines_and_cosines_exchanged, "the best key is k ahead"),
+            (lambda k, gain, d: (gain * turn_of(k, d), torch.eye(d)), "the best key is k ahead"),
+            (lambda k, gain, d: turned_back_together(-k, gain, d), "the best key is k ahead"),
+            (lambda k, gain, d: keys_ahead(k, gain * d**0.5, d), "are not divided by √D"),
+            (lambda k, gain, d: keys_ahead(0, gain, d), "looks at its own position"),
             (lambda k, gain, d: (torch.eye(d), turn_of(k, d)), "the gain is missing"),
         ],
         check_before_after: [
@@ -245,6 +258,7 @@ test_known_mistakes_are_named_however_they_are_written = wrong_answers(
             (by_arctangent, "from sine / cosine alone"),
             (with_half_the_exponent, "the exponent −m/D"),
             (slowest_angle_above_zero, "between 0 and 2π"),
+            (from_the_fastest, "from the fastest hand to the slowest"),
         ],
     },
 )
@@ -303,6 +317,23 @@ def search_by_turning_on(vector, base):
     return best_position
 
 
+def search_in_pieces(vector, base):
+    """All positions, some hundred at a time: the hands of a piece are those before, turned on."""
+    speeds = torch.tensor(speeds_of(vector, base), dtype=torch.float64)
+    piece = 2048 // len(speeds)
+    angles = torch.arange(piece)[:, None] * speeds
+    turns = torch.polar(torch.ones_like(angles), angles)
+    hands = torch.complex(vector[1::2].double(), -vector[0::2].double())
+    onward = torch.polar(torch.ones_like(speeds), piece * speeds)
+    best, best_position = -math.inf, 0
+    for first in range(0, int(base / 2) + 1, piece):
+        score, place = (turns @ hands).real[: int(base / 2) + 1 - first].max(0)
+        if score > best:
+            best, best_position = score.item(), first + int(place)
+        hands = hands * onward
+    return best_position
+
+
 test_a_search_among_the_positions_breaks_the_rule = wrong_answers(
     "rule",
     {
@@ -311,6 +342,7 @@ test_a_search_among_the_positions_breaks_the_rule = wrong_answers(
             (search_with_numpy, "MB of memory"),
             (search_by_a_loop, "calls"),
             (search_by_turning_on, "it runs"),
+            (search_in_pieces, "its tensors hold"),
         ]
     },
 )

@@ -30,7 +30,7 @@ from __future__ import annotations
 import contextlib
 import io
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -77,6 +77,8 @@ class Check:
         rules: what a right answer must keep to; see :mod:`course_lab.checks.rules`.
         judge: where many answers are right, a function of an answer and the arguments that returns
             what is wrong, or "". It accepts the reference's answers.
+        effect: where answers that differ do the same, a function of an answer and the arguments
+            that returns what it does. Known mistakes are recognised by it.
         seconds: the longest that one call may take.
     """
 
@@ -88,6 +90,7 @@ class Check:
     tolerance: float = TOLERANCE
     rules: Sequence[Rule] = ()
     judge: Callable[..., str] | None = None
+    effect: Callable[..., Any] | None = None
     seconds: float = SECONDS
 
     def __call__(self, answer: Any) -> None:
@@ -161,8 +164,10 @@ class Check:
         failing = [place for place, problem in enumerate(problems) if problem]
         if not failing:
             return None
-        candidates = self._candidates
-        if text := explanation(candidates, calls, failing, self._right_answers, self.tolerance):
+        right = self._effects(self._right_answers)
+        effects = self._effects([call.answer for call in calls])
+        seen = [replace(call, answer=effect) for call, effect in zip(calls, effects, strict=True)]
+        if text := explanation(self._candidates, seen, failing, right, self.tolerance):
             return self._wrong(text, "mistake")
         first = failing[0]
         result = calls[first].answer
@@ -197,9 +202,18 @@ class Check:
 
     @cached_property
     def _candidates(self) -> list[Candidate]:
+        candidates = []
+        for mistake in self.mistakes:
+            answers = self._answers(mistake.answer)
+            candidates.append(Candidate(mistake, answers, self._effects(answers), self._problems))
+        return candidates
+
+    def _effects(self, answers: Sequence[Any]) -> list[Any]:
+        if self.effect is None:
+            return list(answers)
         return [
-            Candidate(mistake, self._answers(mistake.answer), self._problems)
-            for mistake in self.mistakes
+            answer if isinstance(answer, BaseException) else self.effect(answer, *case)
+            for answer, case in zip(answers, self.cases, strict=True)
         ]
 
     def _answers(self, function: Function) -> list[Any]:

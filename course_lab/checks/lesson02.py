@@ -40,12 +40,10 @@ def _looking_back(k: int, gain: float, d_model: int) -> Matrices:
     return gain * torch.eye(d_model), torch.block_diag(*_turns(k, d_model))
 
 
-def _judge_head(matrices: Any, k: int, gain: float, d_model: int) -> str:
-    """Say at which key a head of these matrices looks, where its scores are wrong."""
+def _no_matrices(matrices: Any, d_model: int) -> str:
+    """Say why an answer is not two matrices of a head; "" if it is."""
     if not isinstance(matrices, (tuple, list)) or len(matrices) != 2:
         return f"expected two tensors, W_q and W_k, got {type(matrices).__name__}."
-    table = sinusoidal_table(torch.arange(TOKENS, dtype=torch.float64), d_model)
-    vectors = []
     for name, W in zip(("W_q", "W_k"), matrices, strict=True):
         if not isinstance(W, Tensor):
             return f"{name}: expected a torch tensor, got {type(W).__name__}."
@@ -53,9 +51,23 @@ def _judge_head(matrices: Any, k: int, gain: float, d_model: int) -> str:
             return f"{name}: expected shape {(d_model, d_model)}, got {tuple(W.shape)}."
         if W.is_complex() or not bool(W.isfinite().all()):
             return f"{name} must hold finite real numbers."
-        vectors.append(table @ W.detach().cpu().double().T)
-    queries, keys = vectors
-    scores = queries @ keys.T / d_model**0.5
+    return ""
+
+
+def _scores(matrices: Any, k: int, gain: float, d_model: int) -> Any:
+    """Return the scores of a head of these matrices; the answer itself if it is not matrices."""
+    if _no_matrices(matrices, d_model):
+        return matrices
+    table = sinusoidal_table(torch.arange(TOKENS, dtype=torch.float64), d_model)
+    queries, keys = (table @ W.detach().cpu().double().T for W in matrices)
+    return queries @ keys.T / d_model**0.5
+
+
+def _judge_head(matrices: Any, k: int, gain: float, d_model: int) -> str:
+    """Say at which key a head of these matrices looks, where its scores are wrong."""
+    if problem := _no_matrices(matrices, d_model):
+        return problem
+    scores = _scores(matrices, k, gain, d_model)
     offsets = torch.arange(TOKENS)[:, None] - torch.arange(TOKENS) - k  # i − j − k
     expected = gain * (offsets[..., None] * sinusoidal_frequencies(d_model)).cos().sum(-1)
     expected /= d_model**0.5
@@ -103,21 +115,18 @@ check_looking_back = Check(
     _looking_back,
     cases=[(3, 10.0, 128), (1, 1.0, 64), (16, 4.0, 128), (0, 2.0, 66), (7, 0.5, 256)],
     judge=_judge_head,
+    effect=_scores,
     mistakes=[
         Mistake(
-            "the keys go k back, so that the best one is k ahead of the query",
-            "Apply your block to position 0, (0, 1). Is the hand at position k or at −k now?",
+            "the best key is k ahead of the query: one side moves the wrong way",
+            "Apply your block to position 0, (0, 1). Is the hand at position k or at −k now? And "
+            "which way must queries go, which way keys?",
             lambda k, gain, d: _with_blocks(_turns(-k, d), gain),
         ),
         Mistake(
-            "the queries go k ahead, so the best key is k ahead too",
-            "Which of the two has to move, or else which way?",
-            lambda k, gain, d: (gain * torch.block_diag(*_turns(k, d)), torch.eye(d)),
-        ),
-        Mistake(
-            "queries and keys both move by k, so each looks at itself again",
-            "Which differences of positions does a dot product see, when both have moved?",
-            lambda k, gain, d: (gain * torch.block_diag(*_turns(k, d)), _looking_back(k, 1, d)[1]),
+            "each query looks at its own position: both sides move alike, or neither does",
+            "Which differences of positions does a dot product see, when both have moved by k?",
+            lambda k, gain, d: _looking_back(0, gain, d),
         ),
         Mistake(
             "the gain is missing",
@@ -133,6 +142,16 @@ check_looking_back = Check(
             "the scores are divided by √D twice",
             "Who divides by √D: your matrices or the head?",
             lambda k, gain, d: _looking_back(k, gain / d**0.5, d),
+        ),
+        Mistake(
+            "the scores are not divided by √D: your matrices undo what the head does",
+            "Which √D does the formula above have, and who divides by it?",
+            lambda k, gain, d: _looking_back(k, gain * d**0.5, d),
+        ),
+        Mistake(
+            "the exponent is +2m/D, so that later hands are faster",
+            "How far does the last hand turn in one step, by the formula and by your code?",
+            lambda k, gain, d: _with_blocks(_turns(k, d, exponent=-2.0), gain),
         ),
         Mistake(
             "all hands turn by the same angle",
@@ -419,6 +438,29 @@ def _with_noise(position: int, d_model: int, base: float) -> Case:
     return sinusoidal_table(torch.tensor([position]), d_model, base)[0] + noise, base
 
 
+def _from_fastest_to_slowest(vector: Tensor, base: float) -> int:
+    position = 0.0
+    for angle, speed in _hands(vector, base):
+        turns = round((position * speed - angle) / (2 * math.pi))
+        position = (angle + 2 * math.pi * turns) / speed
+    return round(position)
+
+
+def _by_halves(vector: Tensor, base: float) -> int:
+    half = len(vector) // 2
+    angles = torch.atan2(vector[:half].double(), vector[half:].double())
+    return _by_angles(angles, vector, base)
+
+
+def _without_the_fastest(vector: Tensor, base: float) -> int:
+    position = 0.0
+    hands = _hands(vector, base)
+    for angle, speed in reversed(hands[1:] or hands):
+        turns = round((position * speed - angle) / (2 * math.pi))
+        position = (angle + 2 * math.pi * turns) / speed
+    return round(position)
+
+
 @dataclass(frozen=True)
 class NoSearch(Rule):
     """No look at all positions: neither in a tensor or an array nor one after the other.
@@ -426,23 +468,28 @@ class NoSearch(Rule):
     Attributes:
         case: the arguments of the call that is observed.
         numbers: how many a tensor may hold.
+        in_all: how many all tensors together may hold.
         calls: how many of Python's and C's functions may be called.
         lines: how many lines of the learner's notebook may run.
     """
 
     case: Case
     numbers: int
+    in_all: int
     calls: int
     lines: int
 
     def broken(self, answer: Function, cases: Sequence[Case], seconds: float) -> str:
-        """Say by which of four signs a search was noticed."""
+        """Say by which of five signs a search was noticed."""
         observation = Observation(answer, self.case, seconds)
-        largest = max((tensor.memory for tensor in observation.tensors), default=0)
+        sizes = [tensor.memory for tensor in observation.tensors]
+        largest, in_all = max(sizes, default=0), sum(sizes)
         lines = observation.lines.total()
         calls, memory = self._cost(answer, seconds)
         if largest > self.numbers:
             sign = f"its largest tensor holds {largest:,} numbers"
+        elif in_all > self.in_all:
+            sign = f"its tensors hold {in_all:,} numbers in all"
         elif calls > self.calls:
             sign = f"it takes {calls:,} calls"
         elif lines > self.lines:
@@ -490,11 +537,20 @@ check_tell_time = Check(
         _with_noise(2, 2, 6.0),
         _with_noise(0, 16, 1e6),
         _with_noise(499_999, 16, 1e6),
+        _with_noise(400_001, 16, 1e6),  # hand 0 makes the difference
         _with_noise(77, 128, 1e4),
         _with_noise(4_999, 64, 1e4),
         _with_noise(86_028, 22, 5e5),
     ],
-    rules=[NoSearch(_with_noise(499_000, 16, 1e6), numbers=4096, calls=20_000, lines=20_000)],
+    rules=[
+        NoSearch(
+            _with_noise(499_000, 16, 1e6),
+            numbers=4096,
+            in_all=100_000,
+            calls=20_000,
+            lines=20_000,
+        )
+    ],
     mistakes=[
         Mistake(
             "this is what the slowest hand alone says",
@@ -511,6 +567,28 @@ check_tell_time = Check(
             "this is the mean of what all hands say, each in its first turn",
             "Which of them are still in their first turn?",
             _mean_of_hands,
+        ),
+        Mistake(
+            "you go from the fastest hand to the slowest",
+            "Which hand says roughly where p is, and which one can only be trusted once you know?",
+            _from_fastest_to_slowest,
+        ),
+        Mistake(
+            "the fastest hand is left out",
+            "Which hand has the smallest error in positions? Does your loop reach it?",
+            _without_the_fastest,
+        ),
+        Mistake(
+            "sines are taken from the first half of the vector, cosines from the second",
+            "Which two numbers make up hand 0 in this lesson's table?",
+            _by_halves,
+        ),
+        Mistake(
+            "the speeds have the exponent +2m/D",
+            "Which hand is the slowest, by the formula and by your code?",
+            lambda vector, base: _by_angles(
+                torch.atan2(vector[0::2].double(), vector[1::2].double()), vector, base, -2.0
+            ),
         ),
         Mistake(
             "the turns are rounded down",

@@ -51,6 +51,7 @@ class Candidate:
 
     mistake: Mistake
     answers: Sequence[Any]
+    effects: Sequence[Any]  # what these answers do, by which they are recognised
     problems: Callable[[Sequence[Any]], list[str]]
 
     @cached_property
@@ -70,7 +71,7 @@ class Candidate:
             return Evidence(len(failing), 0, 0) if shows else None
         same, same_shape = [], []
         for case in failing:
-            learners, known = calls[case].answer, self.answers[case]
+            learners, known = calls[case].answer, self.effects[case]
             if not difference(learners, known, tolerance, any_dtype=True):
                 same.append(case)
             if _same_wrong_shape(learners, known, right[case]):
