@@ -197,7 +197,7 @@ for n, hand in ((4, 1), (8, 2)):
 # steps one of their hands is nearly back. Even speeds do as well as equal factors! So why factors?
 # Wish 5 looks at three distances only. The end of the lesson adds a seventh wish: *all*.
 #
-# Now play: two positions, hand 0 and a hand of your choice.
+# Now play:
 #
 # 1. Find two positions that hand 0 confuses (tips at most 0.05 apart) and hand 3 does not.
 # 2. How long must a table be for hand 12 to finish a turn? And at half the width?
@@ -508,18 +508,17 @@ for name, ratio in ratios.items():
     print(f"{name}: some distance looks no farther than one {ratio:,.0f} times smaller")
 
 # %% [markdown]
-# **Look:** with 64 hands, no distance up to 10,000 looks as near as one 20 times smaller. With
-# eight, one looks like another 900 times smaller. Many hands average the ripples down, and slow
-# ones keep the curve climbing. At base 10 or at even speeds, 64 fail. This is what equal factors
-# are for: they have hands for each scale.
+# **Look:** with 64 hands, no distance up to 10,000 looks as near as one 20 times smaller. Many
+# hands average the ripples down, and slow ones keep the curve climbing. At base 10 or at even
+# speeds, 64 fail. This is what equal factors are for: hands for each scale.
 
 # %% [markdown]
 # ## Exercises
 #
 # **Exercise 2 ★★★ Tell the time.** A row of the table comes over a noisy line: each number is off
-# by up to 0.1. Write `tell_time(vector, base)`: its position, an int. The width is the length of
-# `vector`. $p$ is below half the base, so the slowest hand is in its first half turn. But it may be
-# half a million: do not search among the positions.
+# by up to 0.1. Write `tell_time(vector, base)`: its position $p$, an int. It is below half the
+# base, so the slowest hand is in its first half turn. But it may be half a million: do not search
+# among the positions.
 
 
 # %% tags=["stub"]
@@ -615,14 +614,13 @@ myths.table()
 # ## In five lines
 #
 # - Each pair of columns is a clock hand; speeds fall from 1 radian a step by equal factors.
-# - No two positions share a vector; with 64 hands, no two of 10,000 are closer than neighbours.
-# - Dot products depend on distance only: at $D$ = 128 sharp up to some 30 positions, rough beyond.
-# - A shift by $k$ is one rotation, so two matrices make a head that looks $k$ back, if words are
-#   small beside positions.
+# - No two positions share a vector. With 64 hands, no two of 10,000 are closer than neighbours.
+# - Dot products depend on distance only: at $D$ = 128 sharp up to some 30, rough beyond.
+# - A shift is one rotation, so two matrices make a head that looks back, if words are small.
 # - Closer looks: [in practice, before or after](closer/02_in_practice.ipynb),
 #   [among words, in a real encoder](closer/02_word_and_place.ipynb).
 #
 # **Read next:** Vaswani et al. 2017, *Attention Is All You Need*, arXiv 1706.03762, section 3.5;
-# Olsson et al. 2022, *In-context Learning and Induction Heads*, arXiv 2209.11895.
+# Olsson et al. 2022, *Induction Heads*, arXiv 2209.11895.
 #
-# **Next:** [lesson 03](03_learned.ipynb) lets the model choose its own vectors.
+# **Next:** [lesson 03](03_learned.ipynb): vectors that are learned.
