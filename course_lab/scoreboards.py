@@ -36,6 +36,7 @@ WISHES = {  # wish → its yardstick
     "a shift is one matrix": "to 1 % of a step",
 }
 YES, NO = "#c4dff0", "#fbe3c0"  # light blue and light orange, distinct to everybody, as are ✓ ✗
+UNKNOWN = "#ececec"
 
 
 class Score(NamedTuple):
@@ -114,29 +115,37 @@ def scoreboard_text(board: Board) -> str:
 
 
 def draw_scoreboard(
-    board: Mapping[str, Mapping[str, tuple[bool, str]] | str],
+    board: Mapping[str, Mapping[str, tuple[bool | None, str]] | str],
     columns: Mapping[str, str],
     title: str = "",
+    *,
+    totals: bool = True,
 ) -> Figure:
     """Draw a table of ✓ and ✗, each with its number, and how many ✓ each row has.
 
     Args:
-        board: row → column → (granted, the number as text); or a sentence in place of a row.
+        board: row → column → (granted, the number as text); or a sentence in place of a row. Where
+            granted is None, which means not known, the cell is grey and has no mark.
         columns: their names and, under each, a yardstick.
         title: over the whole.
+        totals: whether to write how many ✓ a row has.
     """
     if not board or not columns:
         raise ValueError(f"board and columns must not be empty, got {board!r} and {columns!r}")
     width, height = len(columns), len(board)
     fig, ax = plt.subplots(figsize=(2.2 + 1.45 * width, (1.3 if title else 0.9) + 0.42 * height))
-    ax.set(xlim=(-0.5, width + 0.2), ylim=(height - 0.5, -0.5))
+    ax.set(xlim=(-0.5, width + (0.2 if totals else -0.5)), ylim=(height - 0.5, -0.5))
     fig.suptitle(title)
     for row, scores in enumerate(board.values()):
         if isinstance(scores, str):
             sentence = textwrap.shorten(scores, 24 * width, placeholder=" …")
             ax.text(-0.45, row, sentence, va="center", fontsize=9.5, style="italic")
         else:
-            _draw_row(ax, row, [scores[column] for column in columns])
+            cells = [scores[column] for column in columns]
+            _draw_row(ax, row, cells)
+            if totals:
+                count = f"{sum(bool(granted) for granted, _ in cells)} of {width}"
+                ax.text(width - 0.4, row, count, va="center", weight="bold")
     names = [f"{textwrap.fill(column, 14)}\n({columns[column]})" for column in columns]
     ax.set_xticks(range(width), names, fontsize=9.5)
     ax.set_yticks(range(height), list(board), fontsize=11)
@@ -146,17 +155,12 @@ def draw_scoreboard(
     return fig
 
 
-def _draw_row(ax: Axes, row: int, scores: list[tuple[bool, str]]) -> None:
-    total = 0
-    for column, (is_granted, shown) in enumerate(scores):
-        colour = YES if is_granted else NO
+def _draw_row(ax: Axes, row: int, cells: list[tuple[bool | None, str]]) -> None:
+    for column, (is_granted, shown) in enumerate(cells):
+        colour, mark = {True: (YES, "✓"), False: (NO, "✗"), None: (UNKNOWN, "")}[is_granted]
         ax.add_patch(Rectangle((column - 0.48, row - 0.44), 0.96, 0.88, color=colour))
-        mark = "✓" if is_granted else "✗"
         ax.text(column - 0.44, row, mark, va="center", weight="bold")
         ax.text(column + 0.45, row, shown, va="center", ha="right", fontsize=9.5)
-        total += is_granted
-    count = f"{total} of {len(scores)}"
-    ax.text(len(scores) - 0.4, row, count, va="center", weight="bold")
 
 
 def _rows(code: Code, n: int) -> Rows:

@@ -59,12 +59,12 @@ order[["doors", "loss", "rise"]].round(3)
 
 # %% [markdown]
 # **Look:** `loss` is at 64 bytes, `rise` from there to 1024; after ± stands half of the 95 %
-# interval over seeds. Are all those who build large models wrong, or is this the wrong table?
+# interval over seeds. Are all who build large models wrong, or is this the wrong table?
 #
 # ## Strike out the beaten
 #
 # Add two prices: how many numbers an encoding learns, and how many bytes of tensors attention makes
-# because of it. Nothing here is typed in: `passport` runs each one.
+# because of it. `passport` measures both.
 
 # %%
 from course_utils import measures
@@ -119,6 +119,7 @@ guess.reveal("1 or 2" if front.sum() < 3 else "3 to 6" if front.sum() < 7 else "
 # share of symbols copied right, in rows of 256.
 
 # %%
+from course_utils.results import AS_TRAINED, change
 from course_utils.texts import data
 
 tasks = data.results("tasks")
@@ -131,7 +132,8 @@ print("above 0.99 in every seed:", ", ".join(copied.index[copied > 0.99]))
 # ## What a bias costs
 #
 # Fast attention is a *fused kernel*: one program makes scores, softmax and sum piece by piece, and
-# never stores all weights. PyTorch's takes a *mask* too: ready-made numbers, added to the scores.
+# never stores all weights. A *plain* one takes q, k, v, and hides later words. PyTorch's takes a
+# *mask* too: ready-made numbers, added to the scores.
 #
 # ALiBi, KERPLE, T5 and Sandwich add a number for each offset, the same in every text. A mask will
 # do. Shaw, Transformer-XL, DeBERTa and CoPE *ask the word*: for each pair of each text another
@@ -150,7 +152,19 @@ written_out = (q @ k.mT / 32**0.5 + numbers).softmax(-1) @ v
 assert torch.allclose(fused(q, k, v, attn_mask=numbers), written_out, atol=1e-5)
 
 # %% [markdown]
-# The same numbers. The same time? A whole layer, over one without an encoding:
+# ALiBi has a trick. What is the same for all keys of a query leaves softmax as it is. So slope ×
+# key's place serves as well as slope × offset: one more number in q and k.
+
+# %%
+slope = alibi_slopes(4).to(device).view(4, 1, 1)  # one a head
+wider_q = torch.cat([q, slope.expand(1, 4, 64, 1) * 32**0.5], dim=-1)
+wider_k = torch.cat([k, places.expand(1, 4, 64)[..., None].float()], dim=-1)
+by_trick = fused(wider_q, wider_k, v, is_causal=True, scale=32**-0.5)
+assert torch.allclose(by_trick, written_out, atol=1e-4)
+
+# %% [markdown]
+# So a plain kernel can do it, in float32. In bfloat16 far places tie (lesson 11), so here ALiBi
+# counts as a mask. Three times the same numbers. The same time? A whole layer:
 
 # %% tags=["nbval-ignore-output", "plumbing"]
 # Rounds in which all take turns; the fastest of each ten, so three ratios
@@ -182,6 +196,7 @@ def seconds(layer, x, weights):
 lengths = (128, 256, 512, 1024)
 kinds = {
     "none": ("none", False),
+    "none written out": ("none", True),
     "rope": ("rope", False),
     "alibi as a mask": (AsMask(128, 4), False),
     "alibi written out": ("alibi", True),
@@ -206,7 +221,7 @@ fig, ax = plt.subplots(figsize=(8.5, 3.6))
 curves = []
 for number, kind in enumerate(kinds):
     times = torch.stack([ratios[n][:, number] for n in lengths])  # (lengths, three times)
-    look = plots.identity("alibi" if kind.startswith("alibi") else kind)
+    look = plots.identity(kind.split()[0])
     dash = {"linestyle": ":"} if kind.endswith("out") else {}
     curves += ax.plot(lengths, times.median(1).values, **look.line(len(lengths)) | dash)
     ax.fill_between(lengths, times.amin(1), times.amax(1), color=look.colour, alpha=0.25)
@@ -227,13 +242,11 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** your machine, so your numbers. Compare `alibi as a mask` with `alibi written out`: the
-# same numbers, fused and not. Then find what asks the word. So "a bias is slow" is two sentences:
-# writing all weights out is slow, and asking the word is slow. Not every kernel takes every mask:
-# FlashAttention has ALiBi since 2.4 ([issue
+# **Look:** your machine, so your numbers. Dotted lines write all weights out: compare each with its
+# fused twin. Then find what asks the word. Both are slow; a mask is less so. But not every kernel
+# takes every mask: FlashAttention has ALiBi since 2.4 ([issue
 # 661](https://github.com/Dao-AILab/flash-attention/issues/661), 2023), FlashAttention-3 had not
 # ([issue 1666](https://github.com/Dao-AILab/flash-attention/issues/1666), 2025).
-# A plain kernel is everywhere.
 #
 # ## Five questions
 #
@@ -251,7 +264,7 @@ for question, answers in chooser.QUESTIONS.items():
 # 2. **Texts** longer than in training: the rise must not be clearly above 0.1 nats. Or you may cut
 #    them to the trained length: then nothing rises.
 # 3. **They start** anywhere: all positions move by 999, and no weight may change.
-# 4. **Attention** comes as any kernel, as a fused one that takes a mask, or as a plain fused one.
+# 4. **Attention** is any kernel, a fused one that takes a mask, or a plain fused one.
 # 5. **Loss**, at the length that is read: not clearly further behind the best than so many nats.
 
 # %%
@@ -266,28 +279,44 @@ print("left:", ", ".join(left) or "nobody")
 guess.reveal("nobody" if not left else "one or two" if len(left) < 3 else "three or more")
 
 # %% [markdown]
-# **Look:** among these 17, reading on as if nothing were, with a plain kernel, cannot be had. But
-# who says "as if nothing were"? A long text can be cut. RoPE can be stretched, and trained a little
-# more (lesson 08). With that answer, who is left?
+# **Look:** among these 17, reading on as if nothing were, with a plain kernel, cannot be had. But a
+# long text can be cut. RoPE can be stretched, and trained a little more (lesson 08).
 
 # %%
 guess = widgets.predict(
     "Longer texts, but you may cut; starting anywhere, plain fused attention, at most 0.1 nats "
     "behind the best. Who is left?",
-    ["sinusoidal", "those that turn: RoPE and its kin", "those that price distance: ALiBi and kin"],
+    [
+        "sinusoidal",
+        "those that turn: RoPE and its kin",
+        "those that price distance: ALiBi and kin",
+        "nobody",
+    ],
 )
 
 # %%
 left = chooser.remaining(0.1, texts=chooser.MAY_CUT, starts="anywhere", attention="plain fused")
 print("left:", ", ".join(left))
-turns = {"rotate": "those that turn: RoPE and its kin", "embed": "sinusoidal"}
+options = {"rotate": "those that turn: RoPE and its kin", "embed": "sinusoidal"}
 doors = set(facts.doors[left])
-guess.reveal(turns[doors.pop()] if len(doors) == 1 else ", ".join(left))
+guess.reveal(options[doors.pop()] if len(doors) == 1 else ", ".join(left) or "nobody")
 
 # %% [markdown]
-# The puzzle is solved: who trains at the length that is read, or cuts, or stretches and trains on,
-# does not pay for RoPE's bad place. Now answer for a task of yours. Can you find answers that leave
-# exactly one?
+# What does each way cost? Who cuts keeps the loss at 64. RoPE at 512 bytes, less that (lesson 08):
+
+# %% tags=["plumbing"]
+# Three ways to read 512 bytes
+stretched = data.results("stretching").query("reading == @AS_TRAINED")
+home = {"way": "direct", "read": 64, "tuned": 0}
+as_if_nothing = {"way": "direct", "read": 512, "tuned": 0}
+yarn = {"way": "YaRN", "factor": 8, "read": 512, "tuned": 0}
+print("as if nothing were:  ", change(stretched, home, as_if_nothing))
+print("YaRN:                ", change(stretched, home, yarn))
+print("YaRN, and 100 steps: ", change(stretched, home, yarn | {"tuned": 100}))
+
+# %% [markdown]
+# The puzzle is solved: who trains at the length that is read, cuts, or stretches and trains on,
+# hardly pays for RoPE's bad place. Now answer for a task of yours. Can you leave exactly one?
 
 # %%
 from course_lab import explorers
@@ -297,13 +326,11 @@ explorers.chooser()
 # %% [markdown]
 # ## Would more training say the same?
 #
-# These models are small, and 1,200 steps are few. Six of them were trained again: on pieces of 256
-# bytes, three seeds; or for ten times the steps, two seeds. Does the order stay?
+# 1,200 steps are few. Trained again were six on pieces of 256 bytes, three seeds; five of these for
+# ten times the steps, two seeds. Does the order stay?
 
 # %% tags=["plumbing"]
 # Each seed a dot, lines through the means
-from course_utils.results import AS_TRAINED, change
-
 results, larger = data.results("extrapolation"), data.results("larger")
 trained = results[results.reading == AS_TRAINED]
 again = larger[(larger.reading == AS_TRAINED) & (larger.corpus == results.corpus.iloc[0])]
@@ -313,7 +340,7 @@ others = {
     "12,000 steps": again[(again.length == 64) & (again["read"] == 64)],
 }
 ranks = {}
-fig, axes = plt.subplots(1, 2, figsize=(10, 3.8), sharey=True)
+fig, axes = plt.subplots(1, 2, figsize=(10, 3.8))
 for ax, (title, rows) in zip(axes, others.items(), strict=True):
     names, curves = list(rows.encoding.unique()), []
     before, after = (part.groupby("encoding").loss.mean()[names] for part in (usual, rows))
@@ -340,25 +367,27 @@ plots.show(
     + ".",
 )
 
-# %%
+# %% tags=["plumbing"]
+# The ranks, and what position is worth
 for title, rank in ranks.items():
     moves = [f"{name} {first} → {second}" for name, (first, second) in rank.items()]
     print(f"{title}, ranks: {', '.join(moves)}")
+tenfold = again[again.steps > trained.steps.iloc[0]]
+rope, none = {"encoding": "rope", "read": 64}, {"encoding": "none", "read": 64}
+print("none less RoPE, usual training:  ", change(trained, rope, none))
+print("none less RoPE, 12,000 steps:    ", change(tenfold, rope, none))
 
 # %% [markdown]
 # **Look:** longer pieces keep the order. Ten times the steps do not: without any position a model
-# catches up late. So these losses are evidence about short training; and two seeds say *that* the
-# order moves, not how it ends.
+# catches up late. So these losses are evidence about short training.
 #
 # ## Why so rarely ALiBi?
 #
 # It reads 16 times its length, learns nothing, and costs little. Four differences, seed by seed,
-# each over the same bytes, however long the text that is read:
+# over the same bytes:
 
 # %%
-rope, alibi = {"encoding": "rope", "read": 64}, {"encoding": "alibi", "read": 64}
-alibi_long = {"encoding": "alibi", "read": 2048}
-tenfold = again[again.steps > trained.steps.iloc[0]]
+alibi, alibi_long = {"encoding": "alibi", "read": 64}, {"encoding": "alibi", "read": 2048}
 print("at the trained length, ALiBi less RoPE:     ", change(trained, rope, alibi))
 later = change(tenfold, rope, alibi)
 print(f"the same after ten times the steps, {later.repeats} seeds:", later)
@@ -368,13 +397,13 @@ print("ALiBi at 2048, less ALiBi at 64:            ", change(trained, alibi, ali
 # %% [markdown]
 # **Look:** where both are at home, ALiBi is behind; after ten times the steps, two seeds cannot
 # tell. On long texts it holds but gains nothing, so whoever cuts RoPE's text reads better. Falcon's
-# makers (arXiv 2311.16867) tried both, and [tell
-# why](https://huggingface.co/tiiuae/falcon-40b/discussions/17) they took RoPE: a lower loss, a fast
-# kernel of their own, and that training on at longer texts "worked fine". BLOOM and MPT took ALiBi.
+# makers (arXiv 2311.16867) tried both and [took
+# RoPE](https://huggingface.co/tiiuae/falcon-40b/discussions/17): a lower loss, a fast kernel of
+# their own, and training on at longer texts "worked fine". BLOOM and MPT took ALiBi.
 #
 # ## What is chosen in 2026
 #
-# Ten models, each looked up in its configuration or report. Read down *what turns*.
+# Ten models, each by its configuration or report. Read down *what turns*.
 
 # %% tags=["plumbing"]
 # Each row was compared with the file or report that it names
@@ -391,9 +420,9 @@ MODELS = [
         "DeepSeek-V3",
         2024,
         "in all layers, 64 of a head's 192 numbers",
-        "",
-        "",
-        "configuration_deepseek_v3.py; arXiv 2412.19437",
+        "10,000",
+        "trained at 4,096; YaRN for 40 times that",
+        "inference/model.py of DeepSeek-V3; arXiv 2412.19437",
     ),
     (
         "Command A",
@@ -465,16 +494,17 @@ models = pd.DataFrame(MODELS, columns=columns).set_index("model")
 pd.set_option("display.max_colwidth", None)
 models
 
-# %%
+# %% tags=["plumbing"]
+# Who has layers without
 language = models.drop(["ModernBERT, encoder", "DINOv3, images"])
 partly = language["what turns"].str.startswith(("three layers", "none"))
 print(f"layers without RoPE in {partly.sum()} of {len(language)} language models:", end=" ")
 print(", ".join(language.index[partly]))
 
 # %% [markdown]
-# **Look:** nobody in this list chose another encoding than RoPE or nothing. What they choose is the
-# *base*, far above 10,000 where much is seen (lesson 08); *how much* of a head turns; *which
-# layers*; and what the others see. Ten names are no census.
+# **Look:** nobody here chose another encoding than RoPE or nothing. For long texts they raise the
+# *base* or stretch by YaRN (lesson 08), or both; they choose *how much* of a head turns, *which
+# layers*, and what each sees. Ten names are no census.
 #
 # ## Two of these choices, measured
 #
@@ -489,8 +519,8 @@ for n in (64, 256, 1024):
     print(f"read at {n:4}: {change(either, all_layers, three_of_four)}")
 
 # %% [markdown]
-# **Look:** at the trained length the fourth layer does not miss its turns. At 1024 it is worse: the
-# mix alone does not help. Those who mix also train on long texts.
+# **Look:** at the trained length the fourth layer does not miss its turns. At 1024 the mix alone
+# does not help. Those who mix also train on long texts.
 #
 # *A stream* never ends, so a cache has to forget. SmolLM2 reads 2,048 tokens and sees the last 256;
 # or the first four and the last 252 (Xiao et al. 2023). The loss from token 512 on, less that with
@@ -542,41 +572,41 @@ for job, answers in jobs.items():
             reasons["texts"] = f"rises {fact[f'rise_{times}'].mean:.2f}"
             reasons["behind"] = f"{behind.mean:+.2f} ± {behind.margin:.2f}"
         reasons["attention"] = short.get(fact["adds"])
-        first = next((reasons[question] for question in struck if struck.loc[name, question]), None)
-        scores[job] = (first is None, first or reasons["behind"])
+        crosses = [reasons[question] for question in struck if struck.loc[name, question]]
+        more = f" +{len(crosses) - 1}" if len(crosses) > 1 else ""
+        scores[job] = (not crosses, crosses[0] + more if crosses else reasons["behind"])
+        if not fact["measured"]:
+            scores[job] = (None, reasons["reads"])
 requirements = {
     job: ",\n".join(short.get(text, text.replace(" as long", "")) for text in answers.values())
     for job, answers in jobs.items()
 }
-fig = draw_scoreboard(board, requirements, "Six jobs: who is left, and how far behind the best")
-counts = {job: sum(scores[job][0] for scores in board.values()) for job in jobs}
+title = "Six jobs: who is left, and how far behind the best"
+fig = draw_scoreboard(board, requirements, title, totals=False)
+counts = {job: sum(bool(scores[job][0]) for scores in board.values()) for job in jobs}
 plots.show(
     fig,
     "A board of 17 encodings and six jobs. A tick, and how far the loss is behind the best, with "
-    "half of its 95 % interval, for those left; else a cross and the first reason: causal masks "
-    "only; not measured both ways; a rise in nats; weights that move with the start; a mask or a "
-    "look at the words, where the kernel takes none; or the loss. Left: "
-    + "; ".join(f"{job} {count}" for job, count in counts.items())
-    + ".",
+    "half of its 95 % interval, for those left; else a cross, the first reason and how many more "
+    "there are: a rise in nats; weights that move with the start; a mask or a look at the words, "
+    "where the kernel takes none; or the loss. Grey: for causal masks only, or not measured both "
+    "ways. Left: " + "; ".join(f"{job} {count}" for job, count in counts.items()) + ".",
 )
 
 # %% [markdown]
-# **Look:** read a column to choose, a cross to see which measurement decided. No row has a tick
-# everywhere. And if you want no board, one sentence each:
+# **Look:** read a column to choose, a cross to see which measurement decided; +1 is one more
+# reason. No row has a tick everywhere. And if you want no board, one sentence each (by row and
+# column: lesson 05's closer look):
 
 # %%
 for kind, default in chooser.DEFAULTS.items():
     print(f"{kind}: {default.sentence}")
 
 # %% [markdown]
-# (Lesson 05's closer look turns by row and column. All 17 stand on one page in [another closer
-# look](closer/10_two_texts.ipynb).)
-
-# %% [markdown]
 # ## Exercises
 #
-# **Exercise 1 ★★ The least regret.** You do not know how long your texts will be. Your *regret*,
-# at a length, is how many nats you lose there against the encoding that is best there. Write
+# **Exercise 1 ★★ The least regret.** You do not know how long your texts will be. Your *regret*, at
+# a length, is how many nats you lose there against the encoding that is best there. Write
 # `least_regret(losses)`: `losses` is a tensor (encodings, lengths). Return, as an int, the row
 # whose largest regret is the smallest; of equal ones the first.
 
@@ -608,10 +638,9 @@ if check_least_regret.verdict(least_regret).kind == "right":
 # %% [markdown]
 # **Exercise 2 ★★★ Somebody's favourite.** Say everybody adds up two costs with weights of their
 # own, $w$ and $1 - w$, with $0 < w < 1$. Nobody beats (6, 7) among (0, 10), (6, 7) and (10, 0). Is
-# it anybody's cheapest, for any $w$? Write `somebodys_favourite(costs)`: `costs` is a tensor
-# (rows, 2). Return a tensor of bools, one a row: True if some $w$ makes it the cheapest. No two
-# costs in a column are equal, and no three rows lie on a line. Some rows have their turn for very
-# few $w$.
+# it anybody's cheapest, for any $w$? Write `somebodys_favourite(costs)`: `costs` is a tensor (rows,
+# 2). Return a tensor of bools, one a row: True if some $w$ makes it the cheapest. No two costs in a
+# column are equal, and no three rows lie on a line. Some rows have their turn for very few $w$.
 
 
 # %% tags=["stub"]
@@ -738,7 +767,7 @@ myths.table()
 #
 # - No encoding is best: each price that you add saves another.
 # - Numbers for each offset ride on a fused kernel as a mask; what asks the word costs.
-# - RoPE reads long texts badly; those who train there, cut, or stretch do not pay for it.
+# - RoPE reads long texts badly; who trains there, cuts, or stretches and trains, hardly pays.
 # - ALiBi holds on long texts, and gains nothing.
 # - In 2026 one chooses a base, a part of each head, and layers.
 #
@@ -746,5 +775,5 @@ myths.table()
 # after training, Gelberg et al. 2025, 2512.12167; streams, Xiao et al. 2023, 2309.17453; images,
 # Heo et al. 2024, 2403.13298.
 #
-# **Next:** [lesson 11](11_capstone.ipynb). Or stay: [fingerprints, tasks, the
-# ledger](closer/10_in_practice.ipynb), and [two texts](closer/10_two_texts.ipynb).
+# **Next:** [lesson 11](11_capstone.ipynb). Or stay: [tasks, the
+# ledger](closer/10_in_practice.ipynb), [all 17 on one page](closer/10_two_texts.ipynb).

@@ -1,12 +1,13 @@
 """The scoreboard of lesson 02: codes whose scores are known, and codes that cannot be scored."""
 
-import matplotlib.pyplot as plt
 import pytest
 import torch
+from matplotlib.colors import to_rgba
 from matplotlib.patches import Rectangle
 
 from course_lab.scoreboards import (
     NO,
+    UNKNOWN,
     WISHES,
     YES,
     draw_scoreboard,
@@ -124,10 +125,22 @@ def test_the_figure_has_a_mark_and_a_number_a_cell_and_a_sum_a_row(board):
     assert texts[:5] == ["✓", "1.5", "✗", "off", "1 of 2"]
     assert texts[5].startswith("ValueError: no x x") and texts[5].endswith(" …")
     colours = [patch.get_facecolor() for patch in ax.patches if isinstance(patch, Rectangle)]
-    assert colours == [plt.matplotlib.colors.to_rgba(colour) for colour in (YES, NO)]
+    assert colours == [to_rgba(colour) for colour in (YES, NO)]
     assert [label.get_text() for label in ax.get_xticklabels()] == ["a\n(at most 2)", "b\n(none)"]
     assert fig.get_suptitle() == "title"
     assert plots.png(fig).startswith(b"\x89PNG")
+
+
+@pytest.mark.usefixtures("figures")
+def test_a_cell_that_is_not_known_is_grey_without_a_mark_and_counts_as_not_granted():
+    columns = {"a": "at most 2", "b": "none"}
+    board = {"row": {"a": (True, "1.5"), "b": (None, "not measured")}}
+    ax = draw_scoreboard(board, columns).axes[0]
+    assert [text.get_text() for text in ax.texts] == ["✓", "1.5", "", "not measured", "1 of 2"]
+    assert to_rgba(UNKNOWN) in [patch.get_facecolor() for patch in ax.patches]
+    assert "1 of 2" not in [
+        text.get_text() for text in draw_scoreboard(board, columns, totals=False).axes[0].texts
+    ]
 
 
 @pytest.mark.usefixtures("figures")

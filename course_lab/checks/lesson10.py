@@ -173,6 +173,13 @@ def _ladder(powers: int) -> Case:
     return (torch.cat([best, between]),)
 
 
+def _barely(first: float, last: float, place: float) -> Case:
+    """Return three rows. The middle one is best for a range of weights about 1e-7 wide."""
+    second = (1 - place) * 10.0 - 1e-6  # 1e-6 below the line between the two others
+    middle = [first + place * (last - first), second]
+    return _table([first, 10.0], middle, [last, 0.0])
+
+
 check_somebodys_favourite = Check(
     "somebodys_favourite",
     _somebodys_favourite,
@@ -187,6 +194,9 @@ check_somebodys_favourite = Check(
         _cloud(1, 60),
         _cloud(2, 200),
         _ladder(4),
+        _barely(0.0, 7.0, 0.37),
+        _barely(0.0, 0.03, 0.61),
+        _barely(0.0, 9100.0, 0.23),
     ],
     mistakes=[
         Mistake(
@@ -213,6 +223,11 @@ check_somebodys_favourite = Check(
             "a finer grid of weights still misses rows that are best for a short range only",
             "At which weight exactly do two rows cost the same?",
             _best_for_weights(torch.linspace(0, 1, 10_001)),
+        ),
+        Mistake(
+            "weights spaced by ratios miss rows that are best for a short range only",
+            "However fine: at which weight exactly do two rows cost the same?",
+            _best_for_weights(torch.linspace(-14, 14, 40_001, dtype=torch.float64).sigmoid()),
         ),
         Mistake(
             "the outline goes all the way round, past expensive rows too",

@@ -70,9 +70,10 @@ const EXPLORER = {
     const answers = [reads, texts, `start ${starts}`, `${attention} attention`,
       `at most ${fixed(behind, 0, 3)} nats behind`];
     const strikes = answers.map((answer, n) => `“${answer}” ${alone[n]}`).join(", ");
-    return `Left: a board of ${names.length} rows, lowest loss on top, and five columns; a cross `
-      + `for each answer that strikes an encoding out. Struck out: by ${strikes}. Right: each `
-      + "encoding's loss at the length that is read against its rise on longer texts, on a "
+    return `Left: a board of ${names.length} rows and five columns. The rows are ordered by the `
+      + "loss of causal models at the trained length, the lowest on top. A "
+      + `cross for each answer that strikes an encoding out. Struck out: by ${strikes}. Right: `
+      + "each encoding's loss at the length that is read against its rise on longer texts, on a "
       + "logarithmic axis, with dashed lines at what is tolerated. In colour, those left: "
       + `${left.map((n) => names[n]).join(", ") || "nobody"}.`;
   },
