@@ -116,6 +116,30 @@ def unchanged(control: Any, key: str) -> bool:
     )
 
 
+COUNTS = """window.jupyterapp.shell.currentWidget.content.widgets.map(
+    (cell) => cell.model.toJSON().execution_count)"""
+FOCUSED = "document.activeElement.closest('.jp-Cell') && !document.activeElement.closest('.om')"
+
+
+@pytest.mark.parametrize("keys, moves", [("Shift+Enter", 1), ("Control+Enter", 0), ("Escape", 0)])
+@pytest.mark.parametrize("kind", [".om input[type=range]", ".om select", ".noUi-handle"])
+def test_keys_that_run_a_cell_or_leave_it_work_in_an_explorer(page, kind, keys, moves):
+    control = page.locator(kind).first
+    control.scroll_into_view_if_needed()
+    control.focus()
+    before, place = page.evaluate(COUNTS), page.evaluate(ACTIVE)
+    control.press(keys)
+    page.wait_for_function(FOCUSED, timeout=10 * SECONDS)
+    assert page.evaluate(ACTIVE) == place + moves
+    if keys == "Escape":
+        assert page.evaluate(COUNTS) == before
+        return
+    page.wait_for_function(f"{COUNTS}[{place}] > {before[place]}", timeout=30 * SECONDS)
+    after = page.evaluate(COUNTS)[: len(before)]  # below the last cell a new one appears
+    changed = [n for n, pair in enumerate(zip(before, after, strict=True)) if len(set(pair)) > 1]
+    assert changed == [place]
+
+
 def test_the_sentence_is_spoken_once_the_slider_rests(page):
     root = explorer(page, "wanted_distance")
     slider, spoken = root.locator("input[type=range]").first, root.locator(SPOKEN)

@@ -238,10 +238,12 @@ function mountOn(explorer, givenSpec, element, start = {}) {
       set(change(view.panels[panel].valuesAt(left, top)));
     });
   }
-  // Notebooks act on keys and on dragging in their outputs. These are the explorer's own.
+  // Notebooks act on keys and on dragging in their outputs. These are the explorer's own, but for
+  // those that run a cell or leave the explorer.
   for (const kind of ["keydown", "pointerdown", "mousedown", "touchstart"]) {
     root.addEventListener(kind, (event) => event.stopPropagation(), { passive: true });
   }
+  root.addEventListener("keydown", handOver);
   const sizes = new ResizeObserver(() => {
     if (Math.floor(root.clientWidth) === width) return;
     width = Math.floor(root.clientWidth);
@@ -263,6 +265,16 @@ function mountOn(explorer, givenSpec, element, start = {}) {
     root.remove();
   };
   return { set, remove, get state() { return view?.state; } };
+}
+
+// Give JupyterLab's cell the keys that run it, and Escape; the cell has the focus from then on.
+function handOver(event) {
+  const runs = event.key === "Enter" && (event.shiftKey || event.ctrlKey || event.altKey);
+  const cell = event.target.closest(".jp-Cell");
+  if (!cell || (!runs && event.key !== "Escape")) return;
+  event.preventDefault();
+  cell.focus();
+  cell.dispatchEvent(new KeyboardEvent("keydown", event)); // a copy, with the same key
 }
 
 // The element of a panel: a canvas for its image below two layers of SVG.
