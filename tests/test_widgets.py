@@ -292,3 +292,26 @@ def test_a_reveal_says_what_was_measured_and_predicted_each_time(
     prediction.reveal(*measured)
     prediction.reveal(*measured)
     assert capsys.readouterr().out == 2 * printed
+
+
+def test_the_box_of_a_question_has_the_verdict_once_it_is_revealed(shown, capsys):
+    prediction, picker, note = ask_choice(shown)
+    picker.value = "left"
+    prediction.reveal("right")
+    assert "✗ Not left." in note.value and "Measured: <b>right</b>" in note.value
+    picker.value = "right"  # without running a cell again
+    assert "✓ Right:" in note.value and "✗" not in note.value
+
+
+def test_the_box_of_a_question_without_an_answer_waits_for_it_and_then_says_the_verdict(shown):
+    prediction, picker, note = ask_number(shown)
+    prediction.reveal(1.23456, "nats")
+    assert note.value == ""
+    picker.value = "2"
+    assert note.value == "You predicted 2. Measured: <b>1.235 nats</b>."
+
+
+def test_what_a_learner_types_is_shown_as_text(shown):
+    _, picker, note = ask_number(shown)
+    picker.value = "<b>many</b>"
+    assert "&lt;b&gt;many" in note.value
