@@ -5,7 +5,7 @@ import nbformat
 import notebook_folds
 import notebook_source
 import pytest
-from nbformat.v4 import new_code_cell, new_output
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_output
 from notebook_comparison import compare_outputs
 from notebook_source import BuildError
 from tiny_course import PNG, both, course, place
@@ -138,7 +138,40 @@ def test_learners_get_no_output_between_a_question_and_its_answer(built):
     ],
 )
 def test_outputs_wait_from_a_question_to_its_answer(sources, waiting):
-    assert notebook_folds.sealed(sources) == waiting
+    assert notebook_folds.sealed([new_code_cell(source) for source in sources]) == waiting
+
+
+DRAWS = new_code_cell("draw()", metadata={"tags": ["plumbing"]})
+LOOK = new_markdown_cell("**Look:** it is 42.\n\n## And then\n\nMore.")
+ASK, ANSWER = new_code_cell("g = predict(q)"), new_code_cell("g.reveal(1)")
+
+
+@pytest.mark.parametrize(
+    ("cells", "waiting"),
+    [
+        ([ASK, ANSWER, DRAWS, LOOK, LOOK], {1, 2, 3}),
+        ([ASK, ANSWER, LOOK, DRAWS], {1, 2}),
+        ([ASK, ANSWER, DRAWS, DRAWS, LOOK], {1, 2, 3, 4}),
+        ([ASK, ANSWER, new_markdown_cell("So it is."), DRAWS, LOOK], {1}),
+        ([ASK, ANSWER, new_code_cell("print(1)"), LOOK], {1}),
+        ([ASK, LOOK, ANSWER], {1, 2}),
+        ([DRAWS, LOOK], set()),
+        ([new_code_cell("m = Myths(c)"), new_code_cell("m.table()"), DRAWS, LOOK], {1}),
+    ],
+)
+def test_pictures_and_the_look_wait_that_follow_an_answer_at_once(cells, waiting):
+    assert notebook_folds.sealed(cells) == waiting
+
+
+def test_only_the_paragraph_of_a_look_is_folded():
+    cells = [nbformat.from_dict(cell) for cell in (ASK, ANSWER, LOOK, LOOK)]
+    notebook_folds.seal(cells)
+    for cell in cells:
+        notebook_folds.cover(cell)
+    folded, open_to_all = cells[2].source, cells[3].source
+    assert folded.startswith("<details>\n<summary>")
+    assert folded.endswith("\n\n**Look:** it is 42.\n\n</details>\n\n## And then\n\nMore.")
+    assert open_to_all == LOOK.source
 
 
 def test_a_withheld_answer_agrees_with_whatever_a_run_shows_and_nothing_else_does():

@@ -15,6 +15,8 @@ SEALED = "sealed"  # the build's tag: between a prediction and its answer
 QUESTIONS = {"predict", "predict_number", "Myths"}
 ANSWERS = {"reveal", "settle", "leave_open", "in_a_real_model", "table"}
 WAITING = "Guess first, then run this cell."
+LOOK = "**Look"  # how a text starts that says what was to be seen
+COVER = "<details>\n<summary>Look, once you have guessed</summary>\n\n{}\n\n</details>"
 
 
 def fold(cell: NotebookNode) -> None:
@@ -27,28 +29,49 @@ def fold(cell: NotebookNode) -> None:
 
 
 def seal(cells: Iterable[NotebookNode]) -> None:
-    """Tag the code cells whose outputs give away the answer to an open question."""
-    code = [cell for cell in cells if cell.cell_type == "code"]
-    for index in sealed([cell.source for cell in code]):
-        cell = code[index]
+    """Tag the cells that give away the answer to an open question."""
+    cells = list(cells)
+    for index in sealed(cells):
+        cell = cells[index]
         cell.metadata["tags"] = [*cell.metadata.get("tags", []), SEALED]
 
 
-def sealed(sources: Sequence[str]) -> set[int]:
-    """The indices of the cells after a question, up to and including the one that answers it.
+def sealed(cells: Sequence[NotebookNode]) -> set[int]:
+    """The indices of the cells that give away the answer to a question before them.
 
     ``guess = predict(…)`` asks and ``guess.reveal(…)`` answers; so do ``myths = Myths(…)`` and all
-    calls of ``myths.settle``, ``leave_open``, ``in_a_real_model`` and ``table``.
+    calls of ``myths.settle``, ``leave_open``, ``in_a_real_model`` and ``table``. All cells in
+    between are sealed. So are the pictures and the "Look" that follow a reveal at once.
     """
     questions: dict[str, int] = {}  # variable → index of the cell that asks
     waiting: set[int] = set()
-    for index, source in enumerate(sources):
-        for call in called(source):
+    before_reveals = False  # whether the cell before reveals, or draws what was revealed
+    for index, cell in enumerate(cells):
+        is_code = cell.cell_type == "code"
+        reveals, asks = False, _questions(cell.source) if is_code else []
+        for call in called(cell.source) if is_code else ():
             name, _, method = call.rpartition(".")
             if method in ANSWERS and name in questions:
                 waiting |= set(range(questions[name] + 1, index + 1))
-        questions |= dict.fromkeys(_questions(source), index)
+                reveals = reveals or method == "reveal"
+        draws = before_reveals and not asks and PLUMBING in cell.metadata.get("tags", [])
+        if draws or (before_reveals and is_look(cell)):
+            waiting.add(index)
+        before_reveals = reveals or draws
+        questions |= dict.fromkeys(asks, index)
     return waiting
+
+
+def is_look(cell: NotebookNode) -> bool:
+    """Whether a cell is a text that says what was to be seen."""
+    return cell.cell_type == "markdown" and cell.source.startswith(LOOK)
+
+
+def cover(cell: NotebookNode) -> None:
+    """Fold the first paragraph of a sealed "Look", so that it is read after the guess."""
+    if is_look(cell) and SEALED in cell.metadata.get("tags", []):
+        look, blank, rest = cell.source.partition("\n\n")
+        cell.source = COVER.format(look) + blank + rest
 
 
 def withhold(cell: NotebookNode) -> None:

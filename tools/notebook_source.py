@@ -20,7 +20,7 @@ import notebook_budget
 from nbconvert.preprocessors import TagRemovePreprocessor
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_notebook
-from notebook_folds import PLUMBING, fold, seal
+from notebook_folds import PLUMBING, cover, fold, seal
 
 HEADER_KEY = "order_matters"  # above a lesson's first cell: its edition and limits
 NBVAL_TAGS = {"nbval-ignore-output", "raises-exception"}
@@ -269,6 +269,8 @@ def inputs(target: Target) -> NotebookNode:
     title = notebook_budget.with_time(cells[0].source, notebook_budget.count(cells))
     cells[0].source = f"{title}\n\n{badge(project, target.name)}".rstrip()
     seal(cells)
+    for cell in () if target.solutions else cells:
+        cover(cell)
     setup = new_code_cell(
         setup_source(project, lesson_models.needed(cells)),
         id=f"{id_prefix(target.lesson)}-setup",

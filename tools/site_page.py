@@ -9,7 +9,7 @@ import site_live
 import site_questions
 from claims_table import claims_in
 from nbformat import NotebookNode
-from notebook_folds import PLUMBING
+from notebook_folds import PLUMBING, is_look
 from notebook_source import BuildError
 from site_exercises import SOLUTION, STUB
 from site_html import code_block, escaped, folded, tag
@@ -110,7 +110,7 @@ class _Writer:
         """A cell of text. In a fold it stays up to a heading, or the end of a "Look"."""
         text, fold = self._linked(cell.source), self._inside(cell)
         if fold:
-            ends = SECTION if not text.startswith(site_questions.LOOK) else PARAGRAPH
+            ends = PARAGRAPH if is_look(cell) else SECTION
             inside, *rest = ends.split(text, maxsplit=1)
             self._put([inside], fold)
             text = "".join(rest)

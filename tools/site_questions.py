@@ -13,7 +13,7 @@ from typing import Any
 
 from claims_table import claims_in
 from nbformat import NotebookNode
-from notebook_folds import PLUMBING, SEALED, sealed
+from notebook_folds import SEALED, sealed
 from notebook_source import BuildError
 from site_html import macros
 
@@ -22,7 +22,6 @@ OPTION = re.compile(r"^  \(\d+\) (.*)$", re.MULTILINE)
 NUMBER = re.compile(r"  \(a number(?: in (.*))?\)")
 CLAIM = re.compile(r"(C\d+): ")
 MEASURED = re.compile(r"^Measured: (.*)\. \(No prediction was made above\.\)$", re.MULTILINE)
-LOOK = "**Look"  # how the text starts that says what was to be seen
 END = "</details>"
 HTML = macros("questions.html")
 
@@ -71,20 +70,13 @@ def waiting(cells: Sequence[NotebookNode], lesson: str) -> dict[str, tuple[str, 
         BuildError: if a question is asked while another is open, which the page cannot show.
     """
     keys = [tuple(question.key for question in questions(cell, lesson)) for cell in cells]
-    sources = [cell.source if cell.cell_type == "code" else "" for cell in cells]
     asking = [number for number in range(len(cells)) if keys[number]]
     waits: dict[int, tuple[str, ...]] = {}
     for start, end in pairwise([*asking, len(cells)]):
-        waits |= {start + offset: keys[start] for offset in sealed(sources[start:end])}
+        waits |= {start + offset: keys[start] for offset in sealed(cells[start:end])}
     for number, cell in enumerate(cells):
         if cell.cell_type == "code" and (SEALED in _tags(cell)) != (number in waits):
             raise BuildError(f"{lesson}, cell {cell.id}: it is not clear which question it answers")
-    for number, cell in enumerate(cells):
-        follows = cell.source.startswith(LOOK) or PLUMBING in _tags(cell)
-        if number not in waits and follows and not keys[number]:
-            before = waits.get(number - 1, ())
-            if len(before) == 1 and not cells[number - 1].source.startswith(LOOK):
-                waits[number] = before
     return {cells[number].id: waited_for for number, waited_for in waits.items()}
 
 
