@@ -224,7 +224,8 @@ print(f"equivariance error: {measures.equivariance_error(attention, sentence):.0
 #
 # What if all tokens are the same? *Buffalo buffalo Buffalo buffalo buffalo buffalo Buffalo
 # buffalo* is a famous English sentence of eight (nearly) equal words. Attention sees eight
-# equal vectors, so eight equal keys.
+# equal vectors, so eight equal keys. *Entropy* says how widely weights are spread, in *nats*: 0
+# when one token gets everything.
 
 # %%
 guess = widgets.predict_number(

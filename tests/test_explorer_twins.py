@@ -17,6 +17,7 @@ from scipy import stats
 
 from course_lab import explorers
 from course_lab.chooser import facts, remaining, struck
+from course_lab.explorers.short_sentence import through_doors
 from course_lab.position_table import position_table
 from course_lab.sentences import CAT_ON_MAT, word_vectors
 from course_utils import measures
@@ -284,10 +285,9 @@ def ledger(lesson: str, claim: int, guess: str, **_: Any) -> Numbers:
     return {"results": results, "right": results.count(1), "wrong": results.count(0)}
 
 
-def sharpness(factor: float) -> Numbers:
-    vectors = word_vectors(CAT_ON_MAT, 32).double()
-    weights = (factor * vectors @ vectors[1] / 32**0.5).softmax(-1)
-    return {"weights": weights, "entropy": measures.entropy(weights[None])[0]}
+def doors(**opened: float) -> Numbers:
+    weights, brings = through_doors(**opened)
+    return {"weights": weights, "brings": brings}
 
 
 def shuffle(shuffle: int, encoding: str, causal: bool) -> Numbers:

@@ -15,6 +15,7 @@ from course_lab.explorers.controls import Choice, Slider, Text
 from course_lab.explorers.explorer import JAVASCRIPT, KIT, Explorer
 from course_lab.widgets.output import WIDGET_VIEW
 from course_utils import encodings
+from course_utils.encodings.base import DOORS
 from course_utils.texts import data
 
 EVERY = pytest.mark.parametrize("explorer", explorers.ALL.values(), ids=explorers.ALL)
@@ -202,8 +203,9 @@ SENTENCES: dict[str, list[tuple[dict[str, Any], str]]] = {
         ({}, "Largest difference after putting back: rounding noise"),
         ({"shuffle": 0, "causal": True}, "the cat sat on the mat. Largest difference"),
     ],
-    "sharpness": [
-        ({"factor": 0.0}, "Entropy 1.79 of at most 1.79 nats; largest weight 0.17"),
+    "doors": [
+        ({}, "“cat” cannot tell them apart"),
+        *(({name: 0.05}, "“cat” can tell them apart") for name in DOORS),
     ],
     "turned_pair": [
         ({"p": 0, "r": 0}, "p − r = 0, q·k = 0.160"),

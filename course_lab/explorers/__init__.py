@@ -18,11 +18,12 @@ from course_lab.explorers.formulas import (
 )
 from course_lab.explorers.ledger import ledger, ledger_rows
 from course_lab.explorers.lengths import VIEWS, lengths, measured
-from course_lab.explorers.short_sentence import playground_attention, sharpness, shuffle
+from course_lab.explorers.short_sentence import doors, playground_attention, shuffle
 from course_lab.explorers.stretched_waves import stretched_waves, unseen
 from course_lab.explorers.xray import xray, xray_table
 
 __all__ = [
+    "doors",
     "Explorer",
     "VIEWS",
     "buckets",
@@ -38,7 +39,6 @@ __all__ = [
     "playground_attention",
     "previous_token",
     "profile",
-    "sharpness",
     "shuffle",
     "stretched_waves",
     "turned_pair",

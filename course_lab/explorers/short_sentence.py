@@ -1,9 +1,11 @@
-"""Attention over one short sentence: its sharpness, and what a shuffle of the words does to it."""
+"""Attention over one short sentence: four doors for position, and what a shuffle does to it."""
 
 import math
 from typing import Any
 
 import torch
+from jaxtyping import Float
+from torch import Tensor
 
 from course_lab.explorers.controls import Choice, Slider, Tick
 from course_lab.explorers.explorer import Explorer
@@ -11,9 +13,16 @@ from course_lab.sentences import CAT_ON_MAT, word_vectors
 from course_utils.attention import MultiHeadAttention
 from course_utils.devices import isolated_rng
 from course_utils.encodings import create
-from course_utils.encodings.functional import sinusoidal_table
+from course_utils.encodings.base import DOORS
+from course_utils.encodings.functional import (
+    apply_rope,
+    rope_angles,
+    rope_frequencies,
+    sinusoidal_table,
+)
 
 WORDS = list(CAT_ON_MAT)
+CAT = 1  # its place
 D_MODEL, N_HEADS = 32, 2
 
 
@@ -24,10 +33,34 @@ def playground_attention(encoding: str, causal: bool) -> MultiHeadAttention:
         return MultiHeadAttention(D_MODEL, N_HEADS, positional, causal=causal)
 
 
-def _scores_of_cat() -> dict[str, Any]:
-    """Return the scores of "cat" with each word."""
-    vectors = word_vectors(WORDS, D_MODEL).double()
-    return {"words": WORDS, "scores": (vectors @ vectors[1] / math.sqrt(D_MODEL)).tolist()}
+def through_doors(
+    embed: float = 0.0, rotate: float = 0.0, bias: float = 0.0, values: float = 0.0
+) -> tuple[Float[Tensor, " words"], Float[Tensor, " words"]]:
+    """Attention of "cat" over the sentence, with each door open by so much.
+
+    Door 1 adds the sinusoidal rows, door 2 turns by RoPE's angles, door 3 charges for the distance
+    as ALiBi does, door 4 adds the offset to all values; each times its number.
+
+    Returns:
+        The weights, and the first number of each word's weight × value, both of shape (words,).
+    """
+    places = torch.arange(len(WORDS), dtype=torch.float64)
+    inputs = word_vectors(WORDS, D_MODEL).double() + embed * sinusoidal_table(places, D_MODEL)
+    turned = apply_rope(inputs, rope_angles(rotate * places, rope_frequencies(D_MODEL).double()))
+    offsets = places - places[CAT]
+    weights = (turned @ turned[CAT] / D_MODEL - bias * offsets.abs()).softmax(0)
+    return weights, weights * (inputs[:, 0] + values * offsets)
+
+
+def _word_and_place() -> dict[str, Any]:
+    """Return the words, and the vectors and angles with which positions enter."""
+    places = torch.arange(len(WORDS), dtype=torch.float64)
+    return {
+        "words": WORDS,
+        "vectors": word_vectors(WORDS, D_MODEL).double().tolist(),
+        "table": sinusoidal_table(places, D_MODEL).tolist(),
+        "speeds": rope_frequencies(D_MODEL).double().tolist(),
+    }
 
 
 def _score_terms() -> dict[str, Any]:
@@ -46,12 +79,16 @@ def _score_terms() -> dict[str, Any]:
     return {"words": WORDS, "scores": (q @ k.T / math.sqrt(d_head)).tolist()}
 
 
-sharpness = Explorer(
-    "sharpness",
-    "attention of “cat” over a sentence",
-    "A bar for each word: its weight when all scores are multiplied by a factor.",
-    {"factor": Slider(0.0, 1.5, 0.3, step=0.05)},
-    _scores_of_cat,
+doors = Explorer(
+    "doors",
+    "attention of “cat” over a sentence, through four doors",
+    "Two bars for each word: the attention that “cat” gives it, and what it brings to the sum. "
+    "With all doors shut the two “the” are alike in both.",
+    {
+        name: Slider(0.0, 1.0, 0.0, step=0.05, label=f"{number} {name}")
+        for number, name in enumerate(DOORS, 1)
+    },
+    _word_and_place,
 )
 
 shuffle = Explorer(
