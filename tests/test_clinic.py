@@ -38,7 +38,7 @@ from course_lab.clinic.faulty_encodings import (
     TwoLayouts,
 )
 from course_lab.clinic.properties import anywhere, batched, cached, causal
-from course_utils.encodings import NAMES, Places, PositionalEncoding, create
+from course_utils.encodings import NAMES, ALiBi, Places, PositionalEncoding, create
 from course_utils.models import TinyTransformer
 
 every_fault = pytest.mark.parametrize("fault", clinic.FAULTS)
@@ -95,9 +95,8 @@ def test_each_ward_has_sick_and_healthy_ones_of_several_sizes_dtypes_and_seeds(f
     assert len({layer.W_q.weight.dtype for layer in layers}) == 2
     assert len({layer.d_model for layer in layers}) >= 2
     assert len({layer.W_v.weight.flatten()[0].item() for layer in layers}) == len(layers)
-    for patient in patients:
-        assert ("healthy" in str(patient.layer.__name__)) == patient.healthy
-        assert patient.what not in str(patient.layer.__name__)
+    names = [str(patient.layer.__name__) for patient in patients]
+    assert names == [f"layer {number}" for number in range(1, len(names) + 1)], "no state, no fault"
 
 
 @every_fault
@@ -351,6 +350,21 @@ def test_an_encoding_that_tells_of_the_next_byte_is_never_sound(door, condition)
     assert not clinic.sound(clinic.properties(make))
 
 
+class AfterSpaces(PositionalEncoding):
+    """Tells of the next token after "e " or "s ", which random bytes hardly ever are."""
+
+    def embed(self, x, positions, tokens=None):
+        if tokens is None:
+            return x
+        pair = (tokens == 32) & ((tokens.roll(1, 1) == 101) | (tokens.roll(1, 1) == 115))
+        pair[:, [0, -1]] = False
+        return x + (pair * tokens.roll(-1, 1))[..., None].to(x) / 64
+
+
+def test_a_leak_that_only_english_shows_is_found():
+    assert "later ones change" in clinic.properties(AfterSpaces)["causal"]
+
+
 @pytest.mark.parametrize("length", [13, 37, 64, 95])
 def test_a_leak_at_a_single_length_is_found_there(length):
     def make(d_model, n_heads):
@@ -413,6 +427,13 @@ class BiasByOffsets(PositionalEncoding):
         return -offsets.abs().expand(self.n_heads, -1)
 
 
+class OfAnotherSpelling(ALiBi):
+    """The door of the class above stays open, and what is written here is never used."""
+
+    def bias_by_offsets(self, offsets):
+        return -offsets.abs().expand(self.n_heads, -1)
+
+
 class NoDoor(PositionalEncoding):
     pass
 
@@ -428,8 +449,9 @@ class WithHelper(PositionalEncoding):
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (Embedd, "no door is called embedd, so it stays shut; did you mean embed?"),
+        (Embedd, "no door is called embedd, so it is never used; did you mean embed?"),
         (BiasByOffsets, "did you mean bias_by_offset?"),
+        (OfAnotherSpelling, "no door is called bias_by_offsets, so it is never used"),
         (NoDoor, "it opens no door"),
     ],
 )
@@ -485,6 +507,7 @@ def test_smallest_starts_are_where_whole_numbers_begin_to_round():
     smallest = clinic.smallest_starts(lambda layer, start: moved(layer, start))
     assert smallest["m · j rounded to bfloat16"] == 256
     assert smallest["m · j rounded to float16"] == 2048
+    assert smallest["m · j rounded to bfloat16, in two heads"] == 256
     assert set(clinic.smallest_starts(lambda layer, start: True).values()) == {None}
 
 

@@ -104,13 +104,18 @@ def split_by_stubs(cells):
 
 
 def stubs(lesson):
-    """The names of the functions in stubs, each with its source."""
+    """The names of the functions in stubs, each with its source.
+
+    A stub may be a class that works, and that the learner changes: it has no check.
+    """
     sources = {}
     for cell in read_lesson(lesson):
         if "stub" in tags(cell):
             for part in ast.parse(cell.source).body:
-                assert isinstance(part, ast.FunctionDef), f"{cell.id}: a stub is a function"
-                sources[part.name] = ast.unparse(part)
+                kinds = (ast.FunctionDef, ast.ClassDef)
+                assert isinstance(part, kinds), f"{cell.id}: a stub is a function or a class"
+                if isinstance(part, ast.FunctionDef):
+                    sources[part.name] = ast.unparse(part)
     return sources
 
 
@@ -155,8 +160,10 @@ def test_every_cell_that_does_not_depend_on_a_stub_shows_the_same_in_both(lesson
         report = new_code_cell()
         same = compare_outputs(report, cell.outputs, solutions[cell.id].outputs)
         assert same, (cell.id, report.comparison_traceback)
-    # What is left out is a stub's check and pictures of the answer, not half a lesson.
-    assert len(dependent) <= 4 * len(stubs(lesson))
+    # What is left out is a stub's check and pictures of the answer, not half a lesson; but an
+    # encoding that the learner invents is what the rest of the capstone is about.
+    invents = lesson.name == "11_capstone.py"
+    assert len(dependent) <= 4 * len(stubs(lesson)) + 10 * invents
 
 
 @every_lesson

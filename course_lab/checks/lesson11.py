@@ -48,13 +48,13 @@ def _has_weights_of(layer: MultiHeadAttention, *names: str) -> bool:
 CLEARS_ALL = Mistake(
     "it clears all layers, the sick ones too",
     "Which numbers do you compare, and what would have to go wrong for them to differ?",
-    lambda layer: True,
+    lambda layer, *start: True,
 )
 CLEARS_NONE = Mistake(
     "it clears no layer, not even the healthy ones",
     "Two ways to the same numbers round differently. How close is close enough? And do you compare "
     "the same words of the same text?",
-    lambda layer: False,
+    lambda layer, *start: False,
 )
 
 # ★★ Near before far
@@ -179,55 +179,81 @@ check_near_first = Check(
 # ★★ Anywhere
 
 
-def _anywhere(layer: MultiHeadAttention) -> bool:
-    return _moved(layer, 8000)
+def _anywhere(layer: MultiHeadAttention, start: int) -> bool:
+    return _same(*_near_and_far(layer, start))
 
 
-def _moved(layer: MultiHeadAttention, start: int, close: float = CLOSE) -> bool:
+def _near_and_far(layer: MultiHeadAttention, start: int) -> tuple[Tensor, Tensor]:
+    """The weights of a text at 0 and at start, (1, heads, 16, 16)."""
     x = clinic.words(layer, n=16)
-    return bool((_weights(layer, x) - _weights(layer, x, start)).abs().max() < close)
+    return _weights(layer, x), _weights(layer, x, start)
+
+
+def _next(layer: MultiHeadAttention, start: int) -> Tensor:
+    """The weights of the same text one position further on."""
+    return _weights(layer, clinic.words(layer, n=16), start + 1)
+
+
+def _anywhere_cases() -> list[Case]:
+    """Each layer near the end of the promised range, and some where little is rounded yet."""
+    wards = {fault: clinic.ward(fault) for fault in ("layouts", "angles", "shortcut")}
+    cases: list[Case] = [(p.layer, 8000) for patients in wards.values() for p in patients]
+    nearer = {
+        "m · j rounded to bfloat16": 100,
+        "m · j rounded to float16": 1000,
+        "angles rounded to bfloat16": 500,
+        "the shortcut m · j, exact": 40,
+    }
+    by_name = {p.what: p.layer for patients in wards.values() for p in patients}
+    return cases + [(by_name[what], start) for what, start in nearer.items()]
 
 
 check_anywhere = Check(
     "anywhere",
     _anywhere,
-    cases=_cases("layouts", "angles", "shortcut"),
+    cases=_anywhere_cases(),
     mistakes=[
         CLEARS_ALL,
         CLEARS_NONE,
         Mistake(
-            "it is the wrong way round: sick ones are called healthy, and healthy ones sick",
-            "What should your function return for a healthy layer?",
-            lambda layer: not _anywhere(layer),
+            "it is the wrong way round: True where the weights changed",
+            "What should your function return where a text may begin at that start?",
+            lambda layer, start: not _anywhere(layer, start),
         ),
         Mistake(
-            "the text is moved by a few words, where two of the three faults are too small to see",
-            "Among which numbers is a rounded one far from the exact one: small or large ones?",
-            lambda layer: _moved(layer, 10, close=0.02),
+            "it says the same whatever the start is",
+            "Does your function use its argument start?",
+            lambda layer, start: _anywhere(layer, 8000),
         ),
         Mistake(
-            "the text is not moved far enough for one of the faults",
-            "Whole numbers up to 256 are exact in bfloat16, up to 2048 in float16. How long may a "
-            "text be?",
-            lambda layer: _moved(layer, 200),
+            "two far starts are compared with each other",
+            "Where numbers are rounded, neighbours may be rounded to the same one. Which start is "
+            "surely right?",
+            lambda layer, start: _same(_near_and_far(layer, start)[1], _next(layer, start)),
         ),
         Mistake(
-            "the text is moved far, but not to where float16 begins to round",
-            "Whole numbers up to 2048 are exact in float16. How long may a text be?",
-            lambda layer: _moved(layer, 1000),
+            "it blames a healthy layer for rounding",
+            "The same numbers by another way are never quite the same. By how much may they "
+            "differ? What does torch.allclose allow if you do not say?",
+            lambda layer, start: torch.allclose(*_near_and_far(layer, start)),
         ),
         Mistake(
             "it asks for one implementation's numbers, and healthy layers have others",
             "The promise names no base, no layout and no slope. Compare the layer with itself.",
-            lambda layer: _has_weights_of(layer, "rope", "alibi"),
+            lambda layer, start: _has_weights_of(layer, "rope", "alibi"),
+        ),
+        Mistake(
+            "it looks at a single head",
+            "Each head has speeds and slopes of its own. What if only one of them is rounded?",
+            lambda layer, start: _same(*(w[:, 0] for w in _near_and_far(layer, start))),
         ),
     ],
     hints=(
-        "All three are right near position 0. Relative schemes promise that it does not matter "
-        "where a text begins. How do you tell a layer where it begins?",
-        "layer(x, positions) takes any positions, such as torch.arange(16) + start. The attention "
-        "weights should stay what they were, up to rounding.",
-        "Compare the weights for start = 0 with those for a start near the end of the promised "
-        "range, with torch.allclose and atol=1e-3. A single far start finds all three.",
+        "All these layers are right near position 0. They promise that it does not matter where a "
+        "text begins. How do you tell a layer where it begins?",
+        "layer(x, positions) takes any whole numbers as positions. The attention weights of the "
+        "same words should stay what they were, up to rounding.",
+        "Compare the weights for torch.arange(16) with those for torch.arange(16) + start, all "
+        "heads and all queries, by torch.allclose with atol=1e-3.",
     ),
 )

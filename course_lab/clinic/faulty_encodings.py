@@ -183,7 +183,7 @@ class TwoLayouts(Faulty):
 
 
 class RoundedAngles(Faulty):
-    """RoPE whose angles are computed in half precision."""
+    """RoPE whose angles are computed in half precision: in all heads, or in the last ones only."""
 
     static_keys = True
 
@@ -194,17 +194,24 @@ class RoundedAngles(Faulty):
         rounding: torch.dtype = torch.bfloat16,
         base: float = 1e4,
         layout: str = "interleaved",
+        faulty_heads: int | None = None,
     ) -> None:
         super().__init__(d_model, n_heads)
         self.rounding, self.base, self.layout = rounding, base, layout
+        self.faulty_heads = n_heads if faulty_heads is None else faulty_heads
 
     def rotate(self, q: Queries, k: Keys, at: Places) -> tuple[Queries, Keys]:
-        """Return both turned by p · θ, rounded."""
-        speeds = rope_frequencies(self.d_head, self.base, device=q.device).to(self.rounding)
+        """Return both turned by p · θ, rounded in the faulty heads."""
+        speeds = rope_frequencies(self.d_head, self.base, device=q.device)
 
         def turn(x: Tensor, positions: Tensor) -> Tensor:
-            angles = positions.to(self.rounding)[..., None] * speeds
-            return apply_rope(x, angles.double(), self.layout)
+            rounded = positions.to(self.rounding)[..., None] * speeds.to(self.rounding)
+            turned = apply_rope(x, rope_angles(positions, speeds), self.layout)
+            is_healthy = (
+                torch.arange(self.n_heads, device=x.device) < self.n_heads - self.faulty_heads
+            )
+            faulty = apply_rope(x, rounded.double(), self.layout)
+            return torch.where(is_healthy[:, None, None], turned, faulty)
 
         return turn(q, at.q), turn(k, at.k)
 
@@ -217,20 +224,29 @@ class Shortcut(Faulty):
     """ALiBi as m · j, one row for all queries: with a causal mask, softmax makes no difference.
 
     ``rounding`` is the dtype of the product. In half precision distant keys tie; float64 is right
-    at every length that a model reads.
+    at every length that a model reads. With ``faulty_heads`` the last heads only are rounded.
     """
 
     causal = True
 
-    def __init__(self, d_model: int, n_heads: int, rounding: torch.dtype = torch.float64) -> None:
+    def __init__(
+        self,
+        d_model: int,
+        n_heads: int,
+        rounding: torch.dtype = torch.float64,
+        faulty_heads: int | None = None,
+    ) -> None:
         super().__init__(d_model, n_heads)
         self.rounding = rounding
+        self.faulty_heads = n_heads if faulty_heads is None else faulty_heads
 
     def bias(self, q: Queries, k: Keys, at: Places) -> Tensor:
-        """Return m · j, rounded, (heads, 1, k_len)."""
-        slopes = alibi_slopes(self.n_heads, dtype=self.rounding, device=q.device)
-        price = slopes[:, None, None] * at.k.to(self.rounding)
-        return price.double().to(bias_dtype(q)) if self.rounding != torch.float64 else price
+        """Return m · j, rounded in the faulty heads, (heads, 1, k_len)."""
+        slopes = alibi_slopes(self.n_heads, dtype=torch.float64, device=q.device)[:, None, None]
+        price = slopes * at.k.double()
+        sick = slice(-self.faulty_heads, None)
+        price[sick] = (slopes[sick].to(self.rounding) * at.k.to(self.rounding)).double()
+        return price if self.rounding == torch.float64 else price.to(bias_dtype(q))
 
     def meant(self) -> PositionalEncoding:
         """ALiBi."""

@@ -72,8 +72,7 @@ def ward(fault: str) -> list[Patient]:
     """
     patients = _WARDS[validation.choice("fault", fault, FAULTS)]()
     for number, patient in enumerate(patients, start=1):
-        state = "healthy" if patient.healthy else "sick"
-        patient.layer.__name__ = f"{state} layer {number}"  # type: ignore[assignment]
+        patient.layer.__name__ = f"layer {number}"  # type: ignore[assignment]
     return patients
 
 
@@ -266,12 +265,14 @@ def _layouts() -> list[Patient]:
 def _angles() -> list[Patient]:
     other_base = RoundedAngles(48, 3, layout="half", base=500.0)
     to_float16 = RoundedAngles(64, 4, rounding=torch.float16)
+    in_one_head = RoundedAngles(64, 4, faulty_heads=1)
     return [
         _rope(41, "base 500", base=500.0),
         _sick(RoundedAngles(64, 4), 42, "angles rounded to bfloat16"),
         _sick(other_base, 43, "angles rounded to bfloat16, base 500", dtype=torch.float64),
         _converted(44),
         _sick(to_float16, 45, "angles rounded to float16"),
+        _sick(in_one_head, 47, "angles rounded to bfloat16, in one head"),
         _rope(46, "float64", (48, 3), dtype=torch.float64),
     ]
 
@@ -280,6 +281,7 @@ def _shortcut() -> list[Patient]:
     to_bfloat16 = Shortcut(64, 4, rounding=torch.bfloat16)
     eight_heads = Shortcut(64, 8, rounding=torch.bfloat16)
     to_float16 = Shortcut(64, 4, rounding=torch.float16)
+    in_two_heads = Shortcut(64, 4, rounding=torch.bfloat16, faulty_heads=2)
     return [
         _healthy(Shortcut(64, 4), 51, "the shortcut m · j, exact"),
         _sick(to_bfloat16, 52, "m · j rounded to bfloat16"),
@@ -287,6 +289,7 @@ def _shortcut() -> list[Patient]:
         _sick(eight_heads, 54, "m · j rounded to bfloat16, 8 heads", dtype=torch.float64),
         _prices(55),
         _sick(to_float16, 56, "m · j rounded to float16"),
+        _sick(in_two_heads, 57, "m · j rounded to bfloat16, in two heads"),
     ]
 
 

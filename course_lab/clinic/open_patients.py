@@ -34,7 +34,7 @@ class OpenPatient:
     """A patient's fault and encoding, and the encoding of its healthy twin.
 
     ``right_line`` and ``wrong_line`` are what was meant and what was written, in short; ``seen``
-    are public reports of such a mistake, name → address.
+    are public reports of such a mistake or a relative of it, name → address.
     """
 
     fault: str
@@ -51,9 +51,11 @@ CASES = {
         "layouts",
         TwoLayouts,
         "rope",
-        "turn(q, halves), turn(k, halves)",
+        "turn(q, neighbours), turn(k, neighbours)",
         "turn(q, neighbours), turn(k, halves)",
-        {"TinyLlama 24": "https://github.com/jzhang38/TinyLlama/issues/24"},
+        {
+            "a relative, in converted weights: TinyLlama 24": "https://github.com/jzhang38/TinyLlama/issues/24"
+        },
     ),
     "B": OpenPatient(
         "cache",
@@ -88,7 +90,9 @@ CASES = {
         "sinusoidal",
         "x + pe[:, :x.size(1)]",
         "x + pe[:x.size(0)]",
-        {"Lightning 19138": "https://github.com/Lightning-AI/pytorch-lightning/issues/19138"},
+        {
+            "Lightning 19138, where the sum was dropped too": "https://github.com/Lightning-AI/pytorch-lightning/issues/19138"
+        },
     ),
     "F": OpenPatient(
         "shortcut",

@@ -22,6 +22,7 @@ from course_utils.devices import isolated_rng
 from course_utils.encodings import Maker, NoEncoding, PositionalEncoding, create
 from course_utils.encodings.base import DOORS
 from course_utils.models import TinyTransformer
+from course_utils.texts import text
 
 LENGTH = 12  # tokens of a text, where no other length is given
 LENGTHS = (LENGTH, 96, 512)  # tokens; the last is more than attention reads in one block
@@ -46,12 +47,15 @@ def doors(examined: MultiHeadAttention) -> str:
     encoding = examined.encoding
     if type(encoding) is NoEncoding:
         return ""
-    for name in dir(type(encoding)):
-        if name.startswith("_") or hasattr(PositionalEncoding, name):
-            continue
-        nearest = difflib.get_close_matches(name.lower(), DOOR_METHODS, n=1, cutoff=0.8)
-        if nearest and not encoding._overrides(nearest[0]):
-            return f"no door is called {name}, so it stays shut; did you mean {nearest[0]}?"
+    for kind in type(encoding).__mro__:
+        if kind is PositionalEncoding:
+            break
+        for name in vars(kind):
+            if name.startswith("_") or hasattr(PositionalEncoding, name):
+                continue
+            nearest = difflib.get_close_matches(name.lower(), DOOR_METHODS, n=1, cutoff=0.8)
+            if nearest and nearest[0] not in vars(kind):  # a helper beside its door is no mistake
+                return f"no door is called {name}, so it is never used; did you mean {nearest[0]}?"
     if encoding.doors:
         return ""
     return f"it opens no door: none of {', '.join(DOOR_METHODS)} is defined"
@@ -78,14 +82,19 @@ def looks_ahead(examined: MultiHeadAttention) -> str:
     """What later tokens change, in texts of every length from 12 to 96 that start anywhere.
 
     The starts tile the positions from 0 to 8,160, so that no stretch of 100 of them is left out.
+    Texts are of random bytes, and of English ones.
     """
     generator = torch.Generator().manual_seed(0)
+    english = text.documentation()
     weight = examined.W_q.weight
     table = torch.randn(VOCABULARY, examined.d_model, generator=generator).to(weight)
     for number, length in enumerate(EVERY_LENGTH):
         tile = EVERY_LENGTH[-1] * (37 * number % len(EVERY_LENGTH))  # 37 shuffles the lengths
-        for start, n_cuts in ((0, 32), (tile, 12), (SHIFTS[-1], 12)):
-            ids, cuts = _changed_from(length, n_cuts, generator)
+        excerpt = english[1000 * number : 1000 * number + length]
+        random = torch.randint(VOCABULARY, (length,), generator=generator)
+        passages = ((random, 0, 32), (random, tile, 12), (random, SHIFTS[-1], 12), (excerpt, 0, 12))
+        for passage, start, n_cuts in passages:
+            ids, cuts = _changed_from(passage, n_cuts, generator)
             positions = torch.arange(length) + start
             read = partial(_output, examined, table=table, positions=positions)
             plain, changed = read(ids[:1]), read(ids[1:])
@@ -100,15 +109,15 @@ def looks_ahead(examined: MultiHeadAttention) -> str:
     return ""
 
 
-def _changed_from(length: int, n_cuts: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+def _changed_from(ids: Tensor, n_cuts: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
     """A text, and n_cuts copies with other tokens from some place on: ids, and those places."""
-    text = torch.randint(VOCABULARY, (length,), generator=generator)
+    length = len(ids)
     others = torch.randint(1, VOCABULARY, (n_cuts, length), generator=generator)
     cuts = torch.randint(1, length, (n_cuts,), generator=generator)
     cuts[0] = length - 1
     is_later = torch.arange(length) >= cuts[:, None]
-    changed = torch.where(is_later, (text + others) % VOCABULARY, text)
-    return torch.cat([text[None], changed]), cuts
+    changed = torch.where(is_later, (ids + others) % VOCABULARY, ids)
+    return torch.cat([ids[None], changed]), cuts
 
 
 def _output(
