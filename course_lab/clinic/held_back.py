@@ -265,14 +265,14 @@ def _layouts() -> list[Patient]:
 def _angles() -> list[Patient]:
     other_base = RoundedAngles(48, 3, layout="half", base=500.0)
     to_float16 = RoundedAngles(64, 4, rounding=torch.float16)
-    in_one_head = RoundedAngles(64, 4, faulty_heads=1)
+    in_three_heads = RoundedAngles(64, 4, rounding=torch.float16, faulty_heads=3)
     return [
         _rope(41, "base 500", base=500.0),
         _sick(RoundedAngles(64, 4), 42, "angles rounded to bfloat16"),
         _sick(other_base, 43, "angles rounded to bfloat16, base 500", dtype=torch.float64),
         _converted(44),
         _sick(to_float16, 45, "angles rounded to float16"),
-        _sick(in_one_head, 47, "angles rounded to bfloat16, in one head"),
+        _sick(in_three_heads, 47, "angles rounded to float16, in three heads"),
         _rope(46, "float64", (48, 3), dtype=torch.float64),
     ]
 
