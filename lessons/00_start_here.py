@@ -96,7 +96,7 @@ for door in ("embed", "rotate", "bias", "values"):
 #
 # **Exercise 1 ★ Weights.** Write `my_weights(scores)`, the softmax: $e^{s}$ over the sum of all
 # $e^{s}$ along the last axis. Replace the `raise` line, run the cell, then the check. It knows the
-# usual mistakes, and asks you a question about yours.
+# usual mistakes, asks about yours, and has hints.
 
 
 # %% tags=["stub"]
@@ -114,7 +114,7 @@ def my_weights(scores):
 # %%
 from course_lab.checks.lesson00 import check_weights
 
-check_weights(my_weights)  # stuck? check_weights.hint(1), then 2 and 3
+check_weights(my_weights)
 
 # %% [markdown]
 # This answer forgets to divide:

@@ -372,7 +372,7 @@ def looking_back(k, gain, d_model):
 # %%
 from course_lab.checks.lesson02 import check_looking_back, check_tell_time
 
-check_looking_back(looking_back)  # stuck? check_looking_back.hint(1), then 2 and 3
+check_looking_back(looking_back)
 
 # %% [markdown]
 # We write such matrices into a real attention module. The tokens are empty, so only positions

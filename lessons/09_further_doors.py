@@ -548,7 +548,7 @@ def ruler(unit):
 
 
 # %%
-check_ruler(ruler)  # stuck? check_ruler.hint(1), then 2 and 3
+check_ruler(ruler)
 
 # %% [markdown]
 # **Exercise 2 ★★ No cross.** Write `round_codes(rows, columns, d_model)`: codes (n, d_model) of

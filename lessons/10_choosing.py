@@ -625,7 +625,7 @@ def least_regret(losses):
 # %%
 from course_lab.checks.lesson10 import check_least_regret, check_somebodys_favourite
 
-check_least_regret(least_regret)  # stuck? check_least_regret.hint(1), then 2 and 3
+check_least_regret(least_regret)
 
 # %%
 every_length = trained.groupby(["encoding", "read"]).loss.mean().unstack()  # 32 to 2048 bytes

@@ -243,7 +243,7 @@ def anywhere(layer, start):
 # %%
 from course_lab.checks.lesson11 import check_anywhere
 
-check_anywhere(anywhere)  # stuck? check_anywhere.hint(1), then 2 and 3
+check_anywhere(anywhere)
 
 # %% tags=["plumbing"]
 # How far each sick layer has to be moved until your test finds it

@@ -37,6 +37,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from course_lab.checks import hint_button
 from course_lab.checks.calls import Call, Function, OutOfTime, call, failing_line, stub_name
 from course_lab.checks.compare import TOLERANCE, describe, difference
 from course_lab.checks.mistakes import Candidate, Mistake, explanation
@@ -67,6 +68,8 @@ class Verdict:
 class Check:
     """``check(answer)`` prints its verdict; ``check.hint(1)`` prints the first of three hints.
 
+    In a notebook a button under the verdict shows the hints too, unless the answer is right.
+
     Attributes:
         name: the exercise's name in messages.
         reference: the right answer, a function. It raises what the exercise asks to be raised.
@@ -95,7 +98,10 @@ class Check:
 
     def __call__(self, answer: Any) -> None:
         """Print what is right or wrong with the function ``answer``."""
-        print(self.verdict(answer))
+        verdict = self.verdict(answer)
+        print(verdict)
+        if verdict.kind != "right":
+            hint_button.offer(self.hints)
 
     def hint(self, number: int = 1) -> None:
         """Print hint 1, 2 or 3."""

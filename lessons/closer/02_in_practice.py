@@ -483,7 +483,7 @@ def before_after(d_model):
 # %%
 from course_lab.checks.lesson02 import check_before_after
 
-check_before_after(before_after)  # stuck? check_before_after.hint(1), then 2 and 3
+check_before_after(before_after)
 
 # %% [markdown]
 # ## In five lines

@@ -58,7 +58,7 @@ def near_first(layer):
 # %%
 from course_lab.checks.lesson11 import check_near_first
 
-check_near_first(near_first)  # stuck? check_near_first.hint(1), then 2 and 3
+check_near_first(near_first)
 
 # %% [markdown]
 # Does it find C? Here are all six before any training, each beside its twin.
