@@ -403,7 +403,8 @@ print("ALiBi at 2048, less ALiBi at 64:            ", change(trained, alibi, ali
 #
 # ## What is chosen in 2026
 #
-# Ten models, each by its configuration or report. Read down *what turns*.
+# Ten models, each by its configuration or report: twelve of their layers, in order, and where the
+# numbers are from.
 
 # %% tags=["plumbing"]
 # Each row was compared with the file or report that it names
@@ -491,15 +492,58 @@ MODELS = [
 ]
 columns = ["model", "year", "what turns", "base", "for long texts", "source"]
 models = pd.DataFrame(MODELS, columns=columns).set_index("model")
-pd.set_option("display.max_colwidth", None)
-models
+# %% tags=["plumbing"]
+# Twelve layers of each; a pattern repeats from the first layer on
+PATTERNS = {
+    "ModernBERT, encoder": "aww",
+    "DeepSeek-V3": "p",
+    "Command A": "wwwn",
+    "Llama 4": "wwwn",
+    "Qwen3": "a",
+    "SmolLM3": "aaan",
+    "gpt-oss": "wa",
+    "DINOv3, images": "a",
+    "Kimi Linear": "rrrn",
+    "Gemma 4": "wwwwwp",
+}
+KINDS = {
+    "a": ("turns, sees all", "#0173b2"),
+    "p": ("turns in part, sees all", "#56b4e9"),
+    "w": ("turns, sees a window or chunk", "#cfe5f2"),
+    "n": ("no position, sees all", "#de8f05"),
+    "r": ("recurrent", "0.8"),
+}
+fig, ax = plt.subplots(figsize=(9, 4.2))
+for row, pattern in enumerate(PATTERNS.values()):
+    for layer in range(12):
+        colour = KINDS[pattern[layer % len(pattern)]][1]
+        ax.add_patch(plt.Rectangle((layer + 0.05, row - 0.4), 0.9, 0.8, color=colour))
+for label, colour in KINDS.values():
+    ax.scatter([], [], marker="s", s=80, color=colour, label=label)
+ax.set(xlim=(0, 12), ylim=(9.6, -0.6), xticks=[0.5, 5.5, 11.5], xlabel="layer")
+ax.set_xticklabels(["1", "6", "12"])
+ax.set_yticks(range(10), [f"{name} ({models.year[name]})" for name in PATTERNS])
+ax.spines[:].set_visible(False)
+ax.tick_params(length=0)
+ax.set_title("most layers turn; where all is seen, some have no position")
+ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
+patterns = "; ".join(
+    f"{name}: {', then '.join(KINDS[kind][0] for kind in dict.fromkeys(pattern))}"
+    for name, pattern in PATTERNS.items()
+)
+plots.show(
+    fig,
+    f"Twelve layers of ten models as squares in a row, coloured by what they do. {patterns}.",
+)
 
 # %% tags=["plumbing"]
-# Who has layers without
+# The sources, and who has layers without
 language = models.drop(["ModernBERT, encoder", "DINOv3, images"])
 partly = language["what turns"].str.startswith(("three layers", "none"))
 print(f"layers without RoPE in {partly.sum()} of {len(language)} language models:", end=" ")
 print(", ".join(language.index[partly]))
+pd.set_option("display.max_colwidth", None)
+models
 
 # %% [markdown]
 # **Look:** nobody here chose another encoding than RoPE or nothing. For long texts they raise the
