@@ -8,7 +8,12 @@ import pytest
 import torch
 from exercise_answers import right_answers, wrong_answers
 
-from course_lab.checks.lesson02 import check_before_after, check_looking_back, check_tell_time
+from course_lab.checks.lesson02 import (
+    check_before_after,
+    check_knows_its_axes,
+    check_looking_back,
+    check_tell_time,
+)
 from course_utils.encodings.functional import shift_matrix, sinusoidal_table
 
 TURN = 2 * math.pi
@@ -178,8 +183,23 @@ def nearest_of_few(vector, base):
     return near[(sinusoidal_table(near, len(vector), base) @ vector).argmax()].item()
 
 
+def one_random_word(module):
+    """Equal texts of one random word; places are compared by the differences of neighbours."""
+    out = module(torch.randn(8).expand(3, 6, 8).clone())
+    texts_agree = bool((out - out[0]).abs().max() < 1e-6)
+    return texts_agree and bool(out[0].diff(dim=0).abs().max() > 1e-6)
+
+
+def alone_or_second(module):
+    """A text alone, and as the second of a batch; then its words with one another."""
+    text = torch.full((1, 7, 8), 0.5)
+    alone, second = module(text)[0], module(torch.cat([text - 1, text]))[1]
+    return torch.allclose(alone, second) and len(alone.unique(dim=0)) > 1
+
+
 test_right_answers_pass = right_answers(
     {
+        check_knows_its_axes: [one_random_word, alone_or_second],
         check_looking_back: [
             keys_ahead,
             queries_back,
@@ -240,6 +260,11 @@ test_wrong_answers_get_a_fitting_word = wrong_answers(
 test_known_mistakes_are_named_however_they_are_written = wrong_answers(
     "mistake",
     {
+        check_knows_its_axes: [
+            (lambda module: alone_or_second(lambda x: 0 * x + module(0 * x)), "hide a factor"),
+            (lambda module: torch.equal(*module(torch.ones(2, 3, 8))), "without any position"),
+            (lambda module: bool(module(torch.ones(2, 3, 8))[0].var(0).any()), "both axes"),
+        ],
         check_looking_back: [
             (sines_and_cosines_exchanged, "the best key is k ahead"),
             (lambda k, gain, d: (gain * turn_of(k, d), torch.eye(d)), "the best key is k ahead"),

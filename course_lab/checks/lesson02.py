@@ -658,3 +658,111 @@ check_tell_time = Check(
         "rough = (a + 2π · turns) / θ.",
     ),
 )
+
+
+# ★ Its axes: which axis of its input a module counts along
+
+WORD_WIDTH = 8
+
+
+def _row_of_tokens(x: Tensor) -> Tensor:
+    return sinusoidal_table(torch.arange(x.shape[1]), WORD_WIDTH).to(x)  # (seq, 8)
+
+
+def _row_of_texts(x: Tensor) -> Tensor:
+    return sinusoidal_table(torch.arange(x.shape[0]), WORD_WIDTH).to(x)[:, None]  # (batch, 1, 8)
+
+
+# Modules by number, since a name would tell. True where places in the text count, and they alone.
+_MODULES: list[tuple[Function, bool]] = [
+    (lambda x: x + _row_of_tokens(x), True),
+    (lambda x: x + _row_of_texts(x), False),
+    (lambda x: x * (2 + _row_of_tokens(x)), True),
+    (lambda x: x * (2 + _row_of_texts(x)), False),
+    (lambda x: x + _row_of_tokens(x) + _row_of_texts(x), False),
+    (lambda x: x + 1, False),
+    (lambda x: x, False),
+    (lambda x: x + 0.1 * torch.arange(x.shape[1])[:, None] * torch.eye(WORD_WIDTH)[0], True),
+    (lambda x: x * (2 + _row_of_tokens(x)) * (2 + _row_of_texts(x)), False),
+    (lambda x: x + _row_of_tokens(x)[[0, 0, *range(1, x.shape[1] - 1)]], True),  # a mark in front
+]
+
+
+def _numbered_modules() -> list[Case]:
+    cases = []
+    for number, (module, _) in enumerate(_MODULES, start=1):
+        module.__name__ = f"module {number}"
+        cases.append((module,))
+    return cases
+
+
+def _knows_its_axes(module: Function) -> bool:
+    return _agree(module(torch.ones(4, 5, WORD_WIDTH)))
+
+
+def _agree(out: Tensor) -> bool:
+    same_texts = torch.allclose(out[1:], out[:-1])
+    return same_texts and not torch.allclose(out[:, 1:], out[:, :-1])
+
+
+def _same_texts(module: Function) -> bool:
+    out = module(torch.ones(4, 5, WORD_WIDTH))
+    return torch.allclose(out[1:], out[:-1])
+
+
+check_knows_its_axes = Check(
+    "knows_its_axes",
+    _knows_its_axes,
+    cases=_numbered_modules(),
+    mistakes=[
+        Mistake(
+            "it is the wrong way round: True where texts differ and tokens do not",
+            "What should two equal texts of a batch get, and what two equal words of a text?",
+            lambda module: not _knows_its_axes(module),
+        ),
+        Mistake(
+            "it asks only whether tokens differ",
+            "A module may count along both axes, which one text alone cannot show. What should two "
+            "equal texts get?",
+            lambda module: not torch.equal(*module(torch.ones(4, 5, WORD_WIDTH))[0, 1:3]),
+        ),
+        Mistake(
+            "it asks only whether equal texts get the same",
+            "A module without any position passes too. What should two equal words of a text get?",
+            lambda module: torch.allclose(*module(torch.ones(2, 5, WORD_WIDTH))),
+        ),
+        Mistake(
+            "words of zeros hide a factor",
+            "What is 0 times a position? Which words show it whether a module adds or multiplies?",
+            lambda module: _agree(module(torch.zeros(4, 5, WORD_WIDTH))),
+        ),
+        Mistake(
+            "the words themselves differ, so the texts differ whatever the module does",
+            "Take one word everywhere. What can then differ?",
+            lambda module: _agree(module(torch.randn(4, 5, WORD_WIDTH))),
+        ),
+        Mistake(
+            "it compares the first two tokens only",
+            "Some code gives a mark and the first word one place. Do all neighbours have to "
+            "differ, or some?",
+            lambda module: (
+                _same_texts(module)
+                and not torch.allclose(*module(torch.ones(4, 5, WORD_WIDTH))[0, :2])
+            ),
+        ),
+        Mistake(
+            "it expects the library's sinusoids",
+            "A table may be learned, and a module may multiply. Compare the module with itself.",
+            lambda module: torch.allclose(
+                module(torch.ones(4, 5, WORD_WIDTH)),
+                1 + _row_of_tokens(torch.ones(4, 5, WORD_WIDTH)).expand(4, -1, -1),
+            ),
+        ),
+    ],
+    hints=(
+        "Give the module words that are all the same. Whatever differs then is position's doing.",
+        "Compare texts of the batch with each other, and words of a text with each other.",
+        "With out = module(torch.ones(4, 5, 8)): out[1:] and out[:-1] must agree, out[:, 1:] and "
+        "out[:, :-1] must not.",
+    ),
+)

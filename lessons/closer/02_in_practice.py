@@ -209,24 +209,31 @@ guess.reveal("each text gets one position" if by_text else "each token gets its 
 
 # %% [markdown]
 # **Look:** no error, since the shapes fit. All tokens of a text stand at one place, and the model
-# is as blind to order as in lesson 01. Texts differ instead, by where they stand in the batch. A
-# test finds it in two lines: two texts that are the same have to get the same, and two tokens not.
+# is as blind to order as in lesson 01. Texts differ instead, by where they stand in the batch. In
+# lesson 11 you meet a patient with this fault. So write the test for it.
+#
+# **Exercise 1 ★ Its axes.** `module(x)` returns words with position in them, (batch, seq, 8), from
+# words `x` of that shape. It may add, multiply or turn. Write `knows_its_axes(module)`: True if
+# what a word gets depends on its place in its text, and not on the place of its text in the batch.
+
+
+# %% tags=["stub"]
+def knows_its_axes(module):
+    raise NotImplementedError("your turn")
+
+
+# %% tags=["solution"]
+def knows_its_axes(module):
+    texts = module(torch.ones(4, 5, 8))  # one word everywhere, so only places can differ
+    same_texts = torch.allclose(texts[1:], texts[:-1])
+    different_tokens = not torch.allclose(texts[:, 1:], texts[:, :-1])
+    return same_texts and different_tokens
 
 
 # %%
-def knows_its_axes(module):
-    """Whether position follows the tokens of a text, and not the texts of a batch."""
-    added = module(torch.zeros(2, 3, 8))
-    return bool(torch.equal(added[0], added[1]) and not torch.equal(added[0, 0], added[0, 1]))
+from course_lab.checks.lesson02 import check_before_after, check_knows_its_axes
 
-
-class BatchFirst(SequenceFirst):
-    def forward(self, x):
-        return x + self.table[: x.shape[1], 0]
-
-
-for kind in (SequenceFirst, BatchFirst):
-    print(f"{kind.__name__:14} knows its axes: {knows_its_axes(kind(8, max_len=5000))}")
+check_knows_its_axes(knows_its_axes)
 
 # %% [markdown]
 # ## A power, or exp of a logarithm?
@@ -461,7 +468,7 @@ myths.table()
 # The dot product does not know which way. A score may have any matrix between:
 # $PE_p^\top W\, PE_r$.
 #
-# **Exercise 1 ★★ Before or after?** Write `before_after(d_model)`: a (d_model, d_model) tensor $W$
+# **Exercise 2 ★★ Before or after?** Write `before_after(d_model)`: a (d_model, d_model) tensor $W$
 # for which this score is above 0 whenever key $r$ is earlier than query $p$, and below 0 whenever
 # it is later, for all positions below 100 and every even width from 64 on. At most two entries may
 # differ from 0.
@@ -481,8 +488,6 @@ def before_after(d_model):
 
 
 # %%
-from course_lab.checks.lesson02 import check_before_after
-
 check_before_after(before_after)
 
 # %% [markdown]
