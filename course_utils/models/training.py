@@ -69,7 +69,7 @@ def fit(
 
 def _progress(steps: int, name: str) -> Iterable[int]:
     try:
-        from tqdm import tqdm
+        from tqdm.auto import tqdm  # a widget in a notebook, which leaves nothing behind
     except ModuleNotFoundError:
         return range(steps)
     return tqdm(range(steps), desc=name, leave=False)
