@@ -28,12 +28,15 @@ def test_each_press_adds_the_next_hint_and_the_last_takes_the_button_away():
 @pytest.mark.parametrize(
     ("answer", "count"), [(lambda x: x + x, 0), (lambda x: x, 1), (NotImplemented, 1)]
 )
-def test_a_notebook_shows_it_where_the_answer_is_not_right(monkeypatch, answer, count):
+def test_a_notebook_shows_it_where_the_answer_is_not_right(monkeypatch, capsys, answer, count):
     shown = []
     monkeypatch.setattr(IPython, "get_ipython", lambda: object())
     monkeypatch.setattr(IPython.display, "display", lambda bundle, raw: shown.append(bundle))
     CHECK(answer)
     assert [list(bundle) for bundle in shown] == [[WIDGET_VIEW]] * count, "no words are stored"
+    printed = capsys.readouterr().out
+    colour = 33 if count else 32
+    assert printed.startswith(f"\x1b[1;{colour}m{'✗' if count else '✓'} total:\x1b[0m ")
 
 
 def test_outside_a_notebook_a_check_only_prints(capsys):

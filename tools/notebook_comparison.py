@@ -9,6 +9,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
+from nbconvert.filters import strip_ansi
 from notebook_folds import is_withheld
 from notebook_outputs import is_progress
 
@@ -57,7 +58,8 @@ def texts(outputs: list[Any]) -> dict[str, list[str]]:
     by_kind = defaultdict(list)
     for output in outputs:
         if output["output_type"] == "stream":
-            items = {output["name"]: output["text"]} if output["name"] != "stderr" else {}
+            text = strip_ansi(output["text"])
+            items = {output["name"]: text} if output["name"] != "stderr" else {}
         else:
             items = {} if is_progress(output) else output.get("data", output)
         for kind, text in items.items():

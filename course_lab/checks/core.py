@@ -34,6 +34,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+import IPython
 import torch
 from torch import Tensor
 
@@ -42,6 +43,7 @@ from course_lab.checks.calls import Call, Function, OutOfTime, call, failing_lin
 from course_lab.checks.compare import TOLERANCE, describe, difference
 from course_lab.checks.mistakes import Candidate, Mistake, explanation
 from course_lab.checks.rules import Case, Rule
+from course_lab.widgets import output
 
 SECONDS = 10.0  # the longest that one call may take
 
@@ -62,6 +64,16 @@ class Verdict:
 
     def __str__(self) -> str:
         return self.text
+
+    def coloured(self) -> str:
+        """The text with its mark and the exercise's name in colour, green if the answer is right.
+
+        The colours are ANSI's, which notebooks show in both themes.
+        """
+        if self.kind in ("untouched", "blocked"):
+            return self.text
+        name, colon, rest = self.text.partition(":")
+        return f"\x1b[1;{32 if self.kind == 'right' else 33}m{name}{colon}\x1b[0m{rest}"
 
 
 @dataclass(eq=False)
@@ -99,9 +111,10 @@ class Check:
     def __call__(self, answer: Any) -> None:
         """Print what is right or wrong with the function ``answer``."""
         verdict = self.verdict(answer)
-        print(verdict)
-        if verdict.kind != "right":
-            hint_button.offer(self.hints)
+        in_notebook = IPython.get_ipython() is not None
+        print(verdict.coloured() if in_notebook else verdict)
+        if verdict.kind != "right" and in_notebook:
+            output.show(hint_button.hint_button(self.hints))
 
     def hint(self, number: int = 1) -> None:
         """Print hint 1, 2 or 3."""

@@ -3,20 +3,11 @@
 import html
 from collections.abc import Sequence
 
-import IPython
 import ipywidgets
-
-from course_lab.widgets import output
-
-
-def offer(hints: Sequence[str]) -> None:
-    """Show a button that adds the next hint at each press. Outside a notebook nothing is shown."""
-    if IPython.get_ipython() is not None:
-        output.show(hint_button(hints))
 
 
 def hint_button(hints: Sequence[str]) -> ipywidgets.VBox:
-    """Return what :func:`offer` shows: a button, and the hints that were asked for."""
+    """Return a button that adds the next hint above it at each press."""
     button, box = ipywidgets.Button(), ipywidgets.VBox()
     box.children = [button]
 
