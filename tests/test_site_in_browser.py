@@ -275,7 +275,8 @@ def test_results_are_filtered_sorted_and_found_from_their_number(opened):
 
     page.locator("#encoding-alibi a[href='#causal-alibi-1024']").click()  # no filter shows it now
     row = page.locator("#causal-alibi-1024")
-    assert row.is_visible() and "extrapolation.csv" in row.text_content()
+    row.wait_for(timeout=20 * SECONDS)  # the page hears of the new place a moment later
+    assert "extrapolation.csv" in row.text_content()
     assert results.get_by_label("text length").input_value() == "1024"
 
     page.locator("form[data-rows=encodings]").get_by_label("kernel").select_option("plain")
