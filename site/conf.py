@@ -26,12 +26,29 @@ html_title = "Order Matters"
 html_static_path = ["static", "build/source/_static"]
 html_css_files = ["site.css"]
 html_favicon = "static/favicon.svg"
-html_js_files = [("site.js", {"defer": "defer"}), ("filters.js", {"defer": "defer"})]
+html_js_files = [
+    (file, {"defer": "defer"}) for file in ("questions.js", "site.js", "filters.js", "cards.js")
+]
 html_use_index = True
 html_domain_indices = False  # of modules: the reference lists them
 html_copy_source = html_show_sourcelink = False
 html_show_sphinx = html_show_copyright = False
-html_theme_options = {"navigation_with_keys": False}
+html_theme_options = {
+    "navigation_with_keys": False,
+    "light_logo": "mark.svg",
+    "dark_logo": "mark-dark.svg",
+    "light_css_variables": {
+        "color-brand-primary": "#8a1a5e",
+        "color-brand-content": "#8a1a5e",
+        "color-brand-visited": "#8a1a5e",
+        "font-stack": "Inter, 'Segoe UI', system-ui, sans-serif",
+    },
+    "dark_css_variables": {
+        "color-brand-primary": "#f49ac8",
+        "color-brand-content": "#f49ac8",
+        "color-brand-visited": "#f49ac8",
+    },
+}
 pygments_style = "a11y-high-contrast-light"
 pygments_dark_style = "a11y-high-contrast-dark"
 

@@ -7,6 +7,7 @@ import site_choose
 import site_glossary
 import site_index
 import site_ledger
+import site_myths
 import site_teaching
 from notebook_source import Project
 from site_page import Page
@@ -14,6 +15,7 @@ from site_page import Page
 # In the table of contents, after the lessons. A page in site/pages that is not named comes last.
 ORDER = (
     "choose",
+    "myths",
     "ledger",
     "glossary",
     "symbols",
@@ -33,6 +35,7 @@ def pages(project: Project, lessons: Sequence[Page]) -> list[Page]:
     others = {name: Page(name, "", text) for name, text in contents.items()}
     others["choose"] = site_choose.page(contents["choose"])
     others["ledger"] = site_ledger.page(contents["ledger"])
+    others["myths"] = site_myths.page(contents["myths"])
     others["teaching"] = site_teaching.page(contents["teaching"], project.root)
     order = sorted(others, key=lambda name: ORDER.index(name) if name in ORDER else len(ORDER))
     first = Page("index", "", site_index.first_page(index, titles, order))
