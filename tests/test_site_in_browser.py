@@ -320,3 +320,75 @@ def test_a_term_leads_to_the_glossary_and_back_to_the_lesson(opened):
     assert page.locator(":target h2").is_visible()
     page.get_by_role("link", name="Lesson 02", exact=True).first.click()
     page.get_by_role("heading", name="The formula").wait_for(timeout=10 * SECONDS)
+
+
+def test_on_the_first_page_attention_notices_a_moved_word_only_with_positions(opened):
+    page = opened("index")
+    toy = page.locator(".om-first")
+    heard = toy.locator(".om-heard")
+    toy.get_by_label("Your sentence").fill("dogs chase cats")
+    toy.get_by_role("button", name="dogs").focus()
+    page.keyboard.press("ArrowRight")
+    assert "0 of 9 weights have changed" in heard.text_content()
+    toy.get_by_text("RoPE").click()
+    assert "has noticed" in heard.text_content()
+    toy.get_by_text("no positions").click()
+    chip = toy.get_by_role("button", name="cats")
+    box, words = chip.bounding_box(), toy.locator(".om-words").bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 10)
+    page.mouse.down()
+    page.mouse.move(words["x"] + 5, box["y"] + 10, steps=5)
+    page.mouse.up()
+    assert "place 1 of 3" in chip.get_attribute("aria-label")
+    assert "0 of 9 weights have changed" in heard.text_content()
+
+
+def test_on_a_phone_a_swipe_over_the_words_scrolls_the_page(opened):
+    page = opened("index", viewport=PHONE, has_touch=True)
+    actions = page.locator(".om-chip").first.evaluate("chip => getComputedStyle(chip).touchAction")
+    assert actions == "pan-y"
+
+
+def test_cards_judge_each_tap_and_end_with_a_score(opened):
+    page = opened("myths")
+    truth = {claim["id"]: claim["verdict"] for claim in read_claims()}
+    cards = page.locator(".om-card:not(.om-end)")
+    count = cards.count()
+    for number in range(count):
+        card = page.locator(".om-card:not([hidden])")
+        key = card.locator(".om-guess").get_attribute("data-question")
+        verdict = truth[key] if number else {"true": "false"}.get(truth[key], "true")
+        card.get_by_role("button", name=verdict.replace("depends", "it depends")).click()
+        said = card.locator(".om-sealed b").first
+        assert said.is_visible() and said.text_content().startswith(truth[key].upper())
+        sign = "✓" if number else "✗"
+        assert card.locator(".om-said").text_content().startswith(sign)
+        card.get_by_role("button", name="My score" if number + 1 == count else "Next").click()
+    assert f"I told {count - 1} of {count} myths" in page.locator(".om-result").text_content()
+    page.get_by_role("button", name="Once more").click()
+    assert page.locator(".om-card:not([hidden])").count() == 1
+    assert page.locator(".om-card:not([hidden]) .om-answer").first.is_enabled()
+
+
+def test_the_sidebar_says_how_far_a_reader_is(opened):
+    page = opened(WAVES)
+    assert page.locator(".om-progress").count() == 0
+    form, _ = question(page, "A hand turns by 1 radian")
+    form.get_by_label("never").click()
+    mark = page.locator(".sidebar-tree .om-progress")
+    assert mark.text_content() == "1/7"
+    assert "Your course: 1 of" in page.locator(".om-course").text_content()
+
+
+def test_every_page_has_a_description_and_a_title_for_those_who_share_it(site_folder):
+    descriptions = {}
+    for path in [*site_folder.glob("*.html"), *site_folder.glob("closer/*.html")]:
+        if path.stem in ("genindex", "search"):
+            continue
+        head = BeautifulSoup(path.read_text("utf-8"), "html.parser").head
+        described = head.find("meta", attrs={"name": "description"})
+        title = head.find("meta", attrs={"property": "og:title"})
+        assert described and len(described["content"]) > 15, path.name
+        assert title and title["content"], path.name
+        descriptions[path.name] = described["content"]
+    assert len(set(descriptions.values())) == len(descriptions)

@@ -68,7 +68,7 @@ def sources(project: Project) -> dict[str, bytes]:
         markdown = site_head.with_head(page, project)
         files[f"{page.name}.md"] = "\n\n".join([markdown, *contents]).encode()
     asked = {page.name: site_questions.keys(page.markdown) for page in lessons}
-    files["_static/questions.js"] = f"const omQuestions = {json.dumps(asked)};\n".encode()
+    files["_static/questions.js"] = f"window.omQuestions = {json.dumps(asked)};\n".encode()
     for name in names:
         _, learners = notebooks(project, name)
         files[f"{site_page.NOTEBOOKS}/{name}.ipynb"] = learners.read_bytes()

@@ -32,7 +32,8 @@ def with_head(page: Page, project: Project) -> str:
 def description(page: Page) -> str:
     """A lesson's question, or the first paragraph of another page, in plain words."""
     question = lesson_titles.read(page.opening).question
-    paragraphs = page.markdown.split("\n\n")[1:]
+    blocks = page.markdown.split("\n\n")[1:]
+    paragraphs = [block for block in blocks if not block.startswith(("#", "```", "---", "|"))]
     plain = [MARKUP.sub(r"\1", paragraph) for paragraph in [question, *paragraphs]]
     text = next((" ".join(words.split()) for words in plain if words.strip()), "")
     return text if len(text) <= LONGEST else f"{text[:LONGEST].rpartition(' ')[0]} …"

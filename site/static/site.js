@@ -68,7 +68,9 @@ function showGuesses() {
 }
 
 function showForm(form) {
-  const { question } = form.dataset, mine = guesses[question], verdict = judged(form);
+  const { question, kind } = form.dataset, mine = guesses[question], verdict = judged(form);
+  // A claim's verdict unfolds in the same box; another question's answer may stand far below.
+  const answer = kind !== "claim" && verdict?.answer ? ` Measured: ${verdict.answer}.` : "";
   for (const input of form.querySelectorAll("input")) {
     if (input.type === "radio") input.checked = input.value === mine?.guess;
     else if (!mine || mine.guess) input.value = mine?.guess ?? "";
@@ -76,7 +78,7 @@ function showForm(form) {
   form.querySelector("fieldset").disabled = Boolean(mine);
   const response = form.querySelector(".om-said");
   if (mine?.shown) mark(response, { words: "Shown without a guess." });
-  else mark(response, verdict, verdict?.answer ? ` Measured: ${verdict.answer}.` : "");
+  else mark(response, verdict, answer);
   const reveal = revealOf(question);
   if (reveal) mark(reveal.querySelector(".om-verdict"), verdict);
 }
@@ -147,11 +149,12 @@ showGuesses();
 // questions.js, loaded before, has the questions of each page. What is done stands in the sidebar
 // and in the list of lessons.
 function showProgress() {
+  const questions = window.omQuestions ?? {};
   const done = (keys) => keys.filter((key) => guesses[key]).length;
   for (const place of all(".sidebar-tree a.internal, .om-lessons li")) {
     const page = place.dataset.page
       ?? new URL(place.href).pathname.replace(/\.html$/, "").split("/").slice(-2).join("/");
-    const keys = omQuestions[page] ?? omQuestions[page.split("/").pop()] ?? [];
+    const keys = questions[page] ?? questions[page.split("/").pop()] ?? [];
     place.querySelector(".om-progress")?.remove();
     if (!done(keys)) continue;
     const mark = document.createElement("span");
@@ -160,7 +163,7 @@ function showProgress() {
     mark.title = `${done(keys)} of ${keys.length} guesses`;
     place.append(mark);
   }
-  const every = [...new Set(Object.values(omQuestions).flat())];
+  const every = [...new Set(Object.values(questions).flat())];
   let bar = document.querySelector(".om-course");
   if (!bar) {
     bar = document.createElement("p");
