@@ -220,6 +220,13 @@ all(Object.keys(NAMES).join()).forEach((block) => sizes.observe(block));
 
 // ------------------------------------------------------------------- what Sphinx and furo left out
 
+// A page found by a search shows what was found, and does not light up each of its words.
+try {
+  localStorage.removeItem("sphinx_highlight_terms");
+} catch {
+  // a browser that keeps nothing
+}
+
 for (const caption of all(".caption[role=heading]")) caption.setAttribute("aria-level", "2");
 // A long signature is a list of definitions without terms: to a screen reader it is text.
 for (const list of all("dt.sig dl")) list.setAttribute("role", "presentation");
