@@ -133,7 +133,8 @@ print("from scratch = reference")
 # words, or move them with the arrow keys.
 #
 # 1. Make Anna love Mary more than John does. What becomes of the row of *loves*?
-# 2. Type a sentence of your own. Find an order in which some word gets another row.
+# 2. Type a sentence of your own, of up to nine words. Find an order in which some word gets another
+#    row.
 # 3. Tick *tell places*. Now each place has a vector too, added to the word there. Look again.
 
 # %%
@@ -192,23 +193,23 @@ for name, gap in comparisons.items():
 
 # %% [markdown]
 # **Look:** the output *has* changed: its rows have moved, as the words have. That is *equivariant*.
-# *Invariant* is what stays the same, such as the mean, which forgets which row is which. With $\pi$
-# for the shuffle,
+# *Invariant* is what stays, such as the mean, which forgets which row is which. With $\pi$ for the
+# shuffle,
 #
 # $$y^{\text{shuffled}}_i = y_{\pi(i)}, \qquad
 # w^{\text{shuffled}}_{ij} = w_{\pi(i)\,\pi(j)} .$$
 #
-# Layers that work on each row alone are equivariant too, and so is a stack of equivariant layers.
-# So this goes for a whole transformer without positions and mask. Can training help?
+# So is a whole transformer without positions and mask: its other layers work on each row alone. Can
+# training help?
 #
 # ## Exactly half
 #
-# Eight names of one group, eight of another, four verbs: *John loves Mary*, *Olga helps Paul*. The
-# task: does a name of the first group act? Each sentence is there in both orders, and no pair of
-# names is both in training and in the test.
+# Sentences such as *John loves Mary*, from two groups of eight names and four verbs, each in both
+# orders. The task: does a name of the first group act? The test has pairs of names that training
+# never saw.
 #
-# We train a transformer of one layer without positions, and a linear *reader* on top, which gets
-# one vector of the sentence. Three ways to make that vector:
+# A transformer of one layer without positions is trained with a linear *reader*, which gets one
+# vector. Three ways to make it:
 
 # %%
 readers = {
@@ -255,19 +256,19 @@ guess.reveal(passing[0] if passing else "none")
 # %% [markdown]
 # **Look:** not about half: *exactly*. The test has each sentence and its reversal. Mean and verb
 # get the same vector from both, so both get the same answer, and one of the two is wrong. No
-# training helps, however long.
+# training helps.
 #
-# And the last word? You told the model. Rows travel, so *which row you read* is a place, and that
-# row is Mary's in one sentence and John's in the other.
+# The last word? *You* told. Rows travel, so *which row you read* is a place: Mary's in one, John's
+# in the other.
 #
-# Then let nobody choose. End each sentence with a full stop and read *its* row: always the same
-# word, always there. Without a mask it is one more verb: exactly half.
+# End each sentence with a full stop and read *its* row. Without a mask it is one more verb: exactly
+# half.
 #
 # ## The mask
 #
-# Language models hide the future: query $i$ sees keys $j \le i$ only, by a *causal mask*. It uses
-# the order. (But it opens no door: it hides, it tells nothing.) A model with this mask and no
-# positions is called **NoPE**. The full stop sees everybody.
+# Language models hide the future: by a *causal mask* query $i$ sees keys $j \le i$ only. That uses
+# the order, but opens no door. A model with the mask and no positions is called **NoPE**. The full
+# stop sees everybody.
 
 # %%
 guess = widgets.predict(
@@ -301,8 +302,8 @@ guess.reveal(
 # last. Something has to read *those*. A second layer does, and all are right.
 #
 # What do those rows know? *Buffalo buffalo Buffalo buffalo buffalo buffalo Buffalo buffalo* is a
-# famous English sentence. (With a capital it is the city.) Were all eight the same word, each query
-# would share itself out evenly, 1/8 to each: equal scores, equal weights.
+# famous English sentence. (With a capital it is the city.) Were all eight the same, scores would be
+# equal, and each weight 1/8.
 #
 # How widely weights are spread is their **entropy**, $-\sum_j w_{ij} \log w_{ij}$, in *nats*: 0 if
 # one word gets all, and $\log n$, the most there is, if $n$ words get even shares.
@@ -348,11 +349,20 @@ guess.reveal(pairs[0] if pairs else "none")
 # %%
 explorers.masked_sentence()
 
+# %% tags=["plumbing"]
+# Two answers
+for text, layers in (("a b a b a b", 1), ("a b a b a b", 2), ("a a a b b b", 2)):
+    rows = word_vectors(text.split(), 32)[None]
+    for _ in range(layers):
+        rows = rows + causal(rows)[0]
+    near = torch.cdist(rows[0], rows[0]) < 1e-4
+    alike = [str(place) for place in range(6) if near[place].sum() > 1]
+    print(f"{text}, {layers} layer(s): alike are {', '.join(alike) or 'none'}")
+
 # %% [markdown]
-# (In *a b a b a b* the three *b* are alike. With two layers only places that have seen one word
-# over and over stay alike, such as in *a a a*.)
+# With two layers, places that have seen one word over and over are still alike.
 #
-# Is that order? Not yet: shares come back. But let a text begin with a mark that occurs once:
+# Is that order? Not quite: shares come back. But let a text begin with a mark that occurs once:
 
 # %%
 marked = ["<start>"] + ["buffalo"] * 7
@@ -386,12 +396,14 @@ if encoder is not None:
 
 # %% tags=["pretrained", "plumbing"]
 # The encoder's sentences, read
-def read_encoder(model, seed):
+def sentence_vectors(model):
+    """Vectors of the sentences for training and test."""
+    for sentences in (task.train, task.test):
+        yield model.embed([" ".join(task.words[i] for i in row) for row in sentences.tolist()])
+
+
+def read_encoder(train, test, seed):
     """Share of test sentences that a linear reader of the sentence vectors gets right."""
-    train, test = (
-        model.embed([" ".join(task.words[i] for i in row) for row in sentences.tolist()])
-        for sentences in (task.train, task.test)
-    )
     torch.manual_seed(seed)
     reader = torch.nn.Linear(384, 2).to(device)
     fit(reader, lambda: F.cross_entropy(reader(train), task.train_labels), steps=200, lr=0.1)
@@ -399,11 +411,10 @@ def read_encoder(model, seed):
 
 
 if encoder is not None:
-    for name, model in {
-        "encoder, places taken away": blind,
-        "encoder, as published": encoder,
-    }.items():
-        right[name] = [read_encoder(model, seed) for seed in range(5)]
+    encoders = {"encoder, places taken away": blind, "encoder, as published": encoder}
+    for name, model in encoders.items():
+        vectors = list(sentence_vectors(model))
+        right[name] = [read_encoder(*vectors, seed) for seed in range(5)]
 
 # %% tags=["plumbing"]
 # The picture
@@ -643,11 +654,11 @@ myths.table()
 # %% [markdown]
 # ## In five lines
 #
-# - Shuffle the words, and attention's rows are shuffled alike: it is *equivariant*, for all
-#   weights.
-# - So a reader that does not choose by place is right in exactly half, however long it trains.
+# - Shuffle the words, and attention's rows are shuffled alike: *equivariant*, for all weights.
+# - So a reader that chooses no place is right in half of all sentences and their reversals,
+#   exactly.
 # - Behind a causal mask rows know shares, and a second layer can read them.
-# - Let a mark occur once, at the start, and a share counts places.
+# - Let a mark occur once, at the start, and its share counts places.
 # - A famous encoder is told its places. Its vectors know the order; their cosine hardly does.
 #
 # **Read next:** Haviv et al. 2022, *Transformer Language Models without Positional Encodings Still

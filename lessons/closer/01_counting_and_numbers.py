@@ -342,40 +342,37 @@ myths.table()
 #
 # In these pairs the order carries the meaning. *The cat sat on the mat* turns into nonsense, *not
 # bad, good* into its opposite. 我爱你 (*wǒ ài nǐ*, I love you) turns into 你爱我 (you love me).
-# Below each sentence: the weights of its shuffle, put back in order, less its own.
 
-# %% tags=["plumbing"]
-# Four pairs
-from course_lab import figures
-from course_lab.chinese import PINYIN, labels
-from course_lab.sentences import reordering
-
+# %%
 pairs = [
     ("John loves Mary", "Mary loves John"),
     ("the cat sat on the mat", "the mat sat on the cat"),
     ("not bad , good", "not good , bad"),
     ("我 爱 你", "你 爱 我"),
 ]
-gaps = {}
-fig, axes = plt.subplots(2, 4, figsize=(12, 6.4))
-for column, pair in zip(axes.T, pairs, strict=True):
+
+# %% tags=["plumbing"]
+# Each shuffle put back in order, and the last pair as pictures
+from course_lab import figures
+from course_lab.chinese import PINYIN, labels
+from course_lab.sentences import reordering
+
+for pair in pairs:
     original, shuffled = (sentence.split() for sentence in pair)
     back = reordering(original, shuffled).argsort()
-    weights = weights_of(original)
-    change = weights_of(shuffled)[back][:, back] - weights
-    gaps[pair[0]] = change.abs().max().item()
-    figures.attention(column[0], weights, labels(original, PINYIN), title="weights")
-    plots.heatmap(
-        column[1], change, title="shuffled less original", limit=1, signed=True, equal=True
-    )
-    column[1].set_xticks(range(len(original)), labels(original, PINYIN), rotation=90)
-    column[1].set_yticks(range(len(original)), labels(original, PINYIN))
-same = all(gap < 1e-5 for gap in gaps.values())
-print("all four differences:", "rounding" if same else "more than rounding")
+    change = (weights_of(shuffled)[back][:, back] - weights_of(original)).abs().max()
+    verdict = "the same weights, elsewhere" if change < 1e-5 else "other weights"
+    print(f"{verdict}: {' '.join(original)} / {' '.join(shuffled)}")
+fig, axes = plt.subplots(1, 2, figsize=(7, 3.2))
+for ax, sentence in zip(axes, pairs[-1], strict=True):
+    words = sentence.split()
+    names = labels(words, PINYIN)
+    figures.attention(ax, weights_of(words), names, title=" ".join(names))
+fig.suptitle("The same nine weights, elsewhere")
 plots.show(
     fig,
-    "Attention matrices of four sentences. Below each, what a shuffle of its words changes once "
-    f"rows and columns are put back: {'nothing, four white squares' if same else 'something'}.",
+    "Attention weights of 我爱你 and of 你爱我, 3 by 3. The second has the numbers of the first, "
+    "with the first and last row and the first and last column exchanged.",
 )
 
 # %% [markdown]
