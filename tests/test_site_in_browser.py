@@ -20,7 +20,8 @@ from course_lab.recorded_claims import read_claims
 pytestmark = pytest.mark.browser
 pytest.importorskip("sphinx", reason="the extra 'site' is not installed")
 
-NUMBERS, WAVES = "01_attention_is_blind_to_order", "02_sinusoidal"
+ORDER, WAVES = "01_attention_is_blind_to_order", "02_sinusoidal"
+NUMBERS = "closer/01_counting_and_numbers"
 CLOSER = "closer/02_in_practice"
 FIRST_TEXT, ALL_OF_IT = 300_000, 2_500_000  # bytes of a page
 SLOW = 150_000  # bytes a second, so that what is loaded before the first text can be counted
@@ -109,11 +110,11 @@ def test_an_answer_shown_without_a_guess_does_not_count(opened):
 @pytest.mark.thorough
 @pytest.mark.parametrize(
     ("typed", "response"),
-    [("2,1", "✓ You said 2,1: right, to a tenth."), ("8", "✗ You said 8.")],
+    [("20,5", "✓ You said 20,5: right, to a tenth."), ("8", "✗ You said 8.")],
 )
 def test_a_number_is_right_within_a_tenth(opened, typed, response):
     page = opened(NUMBERS)
-    form, answer = question(page, "Eight identical tokens")
+    form, answer = question(page, "A second start mark")
     box = form.get_by_role("textbox", name="Your guess")
     box.fill("many")
     page.keyboard.press("Enter")
@@ -233,7 +234,7 @@ def test_a_page_is_light_and_its_text_comes_first(opened, site):
     wire.send("Network.enable")
     slow = {"offline": False, "latency": 20, "downloadThroughput": SLOW, "uploadThroughput": SLOW}
     wire.send("Network.emulateNetworkConditions", slow)
-    page.goto(f"{site}/{NUMBERS}.html")
+    page.goto(f"{site}/{ORDER}.html")
     paint = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime"
     page.wait_for_function(paint, timeout=30 * SECONDS)
     seconds = page.evaluate(paint) / 1000

@@ -14,6 +14,8 @@
 //   follow(state, name)              after control `name` has moved: changes other state with it
 //   drag                             {panel, change([x, y])}: the changes of the state while the
 //                                    pointer is down at these values in that panel
+//   tiles                            {label, list(state), move(state, from, to)}: a row of words,
+//                                    each {key, text}, to be moved by pointer or arrow keys
 
 const STYLE = `
 .om { --om-ink: #1f2328; --om-soft: #57606a; --om-grey: #8b929a; --om-0: #0173b2; --om-1: #de8f05;
@@ -37,6 +39,11 @@ const STYLE = `
 .om-control input[type=text] { grid-column: 2 / -1; width: 100%; padding: 1px 4px;
   background: transparent; border: 1px solid var(--om-grey); border-radius: 4px; }
 .om-wide { grid-column: 1 / -1; }
+.om-tiles { display: flex; flex-wrap: wrap; gap: 6px; margin: 8px 0 2px; }
+.om-tile { font: inherit; color: inherit; background: transparent; min-height: 32px; margin: 0;
+  padding: 2px 12px; border: 1.5px solid var(--om-grey); border-radius: 16px; cursor: grab;
+  touch-action: none; user-select: none; }
+.om-tile[data-held] { border-color: var(--om-3); cursor: grabbing; }
 .om-control option { color: #1f2328; background: #fff; }
 .om :focus-visible { outline: 2px solid var(--om-focus); outline-offset: 2px; border-radius: 3px; }
 .om-picture { display: flex; flex-wrap: wrap; gap: 4px; margin-top: 6px; }
@@ -201,7 +208,9 @@ function mountOn(explorer, givenSpec, element, start = {}) {
   const names = spec.controls.map(({ name }) => name);
   const controls = spec.controls.map((control) => controlOf(control, `${id}-${control.name}`));
   const boxes = explorer.columns.map(newBox);
-  const { root, sentence, spoken, description } = newPage(spec.title, id, controls, boxes);
+  const tiles = explorer.tiles && newTiles(explorer.tiles, moveTile);
+  const { root, sentence, spoken, description } =
+    newPage(spec.title, id, controls, boxes, tiles?.element);
   let view;
   let width = 0;
   let rest;
@@ -212,6 +221,7 @@ function mountOn(explorer, givenSpec, element, start = {}) {
     const dark = isDark();
     controls.forEach((control, n) => control.write(state, limits[names[n]]));
     root.dataset.theme = dark ? "dark" : "light";
+    tiles?.write(state);
     if (!width) return;
     view = viewOf(explorer, spec, state, width, dark);
     view.panels.forEach((panel, n) => paint(panel, boxes[n]));
@@ -227,6 +237,10 @@ function mountOn(explorer, givenSpec, element, start = {}) {
       explorer.follow?.(requested, name);
     }
     show();
+  }
+
+  function moveTile(from, to) {
+    set(explorer.tiles.move(requested, from, to));
   }
 
   controls.forEach((control, n) => {
@@ -285,7 +299,7 @@ function newBox() {
 }
 
 // All elements of an explorer: controls, panels, the sentence seen and spoken, the description.
-function newPage(title, id, controls, boxes) {
+function newPage(title, id, controls, boxes, tiles) {
   const picture = newElement(
     "div",
     { class: "om-picture", role: "img", "aria-label": title, "aria-describedby": `${id}-words` },
@@ -300,12 +314,69 @@ function newPage(title, id, controls, boxes) {
       "data-lm-suppress-shortcuts": "true" },
     newElement("style", {}, STYLE),
     newElement("div", { class: "om-controls" }, ...controls.map((control) => control.element)),
+    ...(tiles ? [tiles] : []),
     picture,
     sentence,
     spoken,
     newElement("details", {}, newElement("summary", {}, "In words"), description),
   );
   return { root, sentence, spoken, description };
+}
+
+// A row of buttons, one for each word. A button stays where it is and words change places between
+// them, so that the tab key follows the sentence. Only the buttons keep a finger from scrolling.
+function newTiles({ label, list }, move) {
+  const element = newElement("div", { class: "om-tiles", role: "group", "aria-label": label });
+  const buttons = () => [...element.children];
+  let held = -1; // the place of the word under the pointer
+
+  function hold(place) {
+    held = place;
+    buttons().forEach((button, n) => button.toggleAttribute("data-held", n === held));
+  }
+
+  function newTile() {
+    const button = newElement("button", { type: "button", class: "om-tile" });
+    button.addEventListener("pointerdown", (event) => {
+      button.setPointerCapture(event.pointerId);
+      hold(buttons().indexOf(button));
+    });
+    button.addEventListener("pointermove", ({ clientX, clientY }) => {
+      if (held < 0) return;
+      const place = buttons().findIndex((other) => {
+        const { left, right, top, bottom } = other.getBoundingClientRect();
+        return clientX >= left && clientX <= right && clientY >= top && clientY <= bottom;
+      });
+      if (place < 0 || place === held) return;
+      move(held, place);
+      hold(place);
+    });
+    for (const kind of ["pointerup", "pointercancel"]) {
+      button.addEventListener(kind, () => hold(-1));
+    }
+    button.addEventListener("keydown", (event) => {
+      const place = buttons().indexOf(button);
+      const to = place + { ArrowLeft: -1, ArrowUp: -1, ArrowRight: 1, ArrowDown: 1 }[event.key];
+      if (!buttons()[to]) return;
+      event.preventDefault();
+      move(place, to);
+      buttons()[to].focus();
+    });
+    return button;
+  }
+
+  function write(state) {
+    const words = list(state);
+    while (element.children.length < words.length) element.append(newTile());
+    while (element.children.length > words.length) element.lastChild.remove();
+    words.forEach(({ text }, n) => {
+      const button = element.children[n];
+      if (button.textContent !== text) button.textContent = text;
+      button.setAttribute("aria-label", `${text}, place ${n}; arrow keys move it`);
+    });
+  }
+
+  return { element, write };
 }
 
 // Call follow(left, top), in pixels of the element, while the pointer is down in it.
