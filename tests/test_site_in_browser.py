@@ -6,6 +6,7 @@ Three lessons stand for all; test_whole_site.py visits every page.
 import importlib
 import inspect
 import pkgutil
+import re
 import zlib
 from typing import Any
 
@@ -393,3 +394,39 @@ def test_every_page_has_a_description_and_a_title_for_those_who_share_it(site_fo
         assert title and title["content"], path.name
         descriptions[path.name] = described["content"]
     assert len(set(descriptions.values())) == len(descriptions)
+
+
+def test_a_link_shows_an_explorer_as_its_reader_left_it(opened):
+    page = opened(WAVES)
+    mount = page.locator(".om-mount").first
+    mount.scroll_into_view_if_needed()
+    slider = mount.get_by_role("slider", name="position", exact=True)
+    for _ in range(3):
+        slider.press("ArrowRight")
+    page.wait_for_function("location.search.includes('frequencies')")
+    value, address = slider.get_attribute("aria-valuetext"), page.url
+    page.goto(address)
+    mount.scroll_into_view_if_needed()
+    assert slider.get_attribute("aria-valuetext") == value
+    page.goto(re.sub(r"\?.*", "?frequencies=%7B%22first%22%3A%22far%22%7D", address))
+    mount.scroll_into_view_if_needed()
+    assert slider.get_attribute("aria-valuetext") == "10", "what cannot be is left out"
+
+
+def test_what_plays_moves_until_it_is_paused(opened):
+    page = opened("05_rope")
+    page.locator(".om-sealed > summary").first.click()
+    mount = page.locator(".om-mount").first
+    mount.scroll_into_view_if_needed()
+    query, key = (
+        mount.get_by_role("slider", name=name, exact=True) for name in ("p (query)", "r (key)")
+    )
+    before = int(query.get_attribute("aria-valuetext"))
+    button = mount.get_by_role("button", name="move both")
+    button.click()
+    page.wait_for_timeout(700)
+    button.click()
+    after = int(query.get_attribute("aria-valuetext"))
+    assert after > before and after - int(key.get_attribute("aria-valuetext")) == 3
+    page.wait_for_timeout(400)
+    assert int(query.get_attribute("aria-valuetext")) == after

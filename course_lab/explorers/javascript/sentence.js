@@ -113,6 +113,11 @@ const EXPLORER = {
     state.moved = -1;
   },
 
+  linked: {
+    order: (value, { text = "" }) => Array.isArray(value)
+      && [...value].sort((a, b) => a - b).join() === typedWords({ text }).map(({ key }) => key).join(),
+  },
+
   tiles: {
     label: "The sentence. Drag a word, or move it with the arrow keys.",
     list: tilesOf,

@@ -14,6 +14,10 @@
 //   follow(state, name)              after control `name` has moved: changes other state with it
 //   drag                             {panel, change([x, y])}: the changes of the state while the
 //                                    pointer is down at these values in that panel
+//   play                             {label, step(state)}: a button that makes these changes again
+//                                    and again, where time or a walk is the subject
+//   linked                           {name: valid(value, state)}: state that no control shows and
+//                                    that belongs into a link
 //   tiles                            {label, list(state), move(state, from, to)}: a row of words,
 //                                    each {key, text}, to be moved by pointer or arrow keys
 
@@ -46,6 +50,8 @@ const STYLE = `
 .om-tile[data-held] { border-color: var(--om-3); cursor: grabbing; }
 .om-control option { color: #1f2328; background: #fff; }
 .om :focus-visible { outline: 2px solid var(--om-focus); outline-offset: 2px; border-radius: 3px; }
+.om-play { font: inherit; color: inherit; background: transparent; cursor: pointer; min-height: 28px;
+  justify-self: start; padding: 1px 12px; border: 1px solid var(--om-grey); border-radius: 14px; }
 .om-picture { display: flex; flex-wrap: wrap; gap: 4px; margin-top: 6px; }
 .om-panel { position: relative; }
 .om-panel canvas { position: absolute; image-rendering: pixelated; }
@@ -62,8 +68,11 @@ const STYLE = `
 .om-spoken { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%);
   white-space: nowrap; }
 .om summary { cursor: pointer; color: var(--om-soft); width: fit-content; }
-@media print { .om-controls { display: none; } }
+@media (max-width: 480px) { .om-controls { position: sticky; z-index: 1; padding: 4px 0;
+  top: var(--header-height, 0px); background: var(--color-background-primary, Canvas); } }
+@media print { .om-controls, .om-play { display: none; } }
 `;
+const BEAT = 140; // milliseconds between two steps of what plays
 const REST = 600; // milliseconds without a change, after which the sentence is spoken
 const GAP = 4; // pixels between two panels
 const SHORT_TEXT = 30; // characters; a longer text has a row of controls to itself
@@ -203,7 +212,8 @@ function textOf({ name, label, longest }, id) {
 // Put an explorer into an element of any page; `start` has values of its controls. The result can
 // set() values, tell its state, and remove() itself.
 function mountOn(explorer, givenSpec, element, start = {}) {
-  const [requested, spec] = initial(explorer, givenSpec, start);
+  const link = linkOf(explorer, givenSpec, element);
+  const [requested, spec] = initial(explorer, givenSpec, { ...start, ...link?.read() });
   const id = `om-${Math.random().toString(36).slice(2)}`; // other modules may be on the page
   const names = spec.controls.map(({ name }) => name);
   const controls = spec.controls.map((control) => controlOf(control, `${id}-${control.name}`));
@@ -211,9 +221,13 @@ function mountOn(explorer, givenSpec, element, start = {}) {
   const tiles = explorer.tiles && newTiles(explorer.tiles, moveTile);
   const { root, sentence, spoken, description } =
     newPage(spec.title, id, controls, boxes, tiles?.element);
+  const player = explorer.play && newPlayer(explorer.play.label, () =>
+    set(explorer.play.step(view.state)));
+  if (player) root.querySelector(".om-controls").append(player.element);
   let view;
   let width = 0;
   let rest;
+  let touched = false; // by the reader: until then the address stays as it is
 
   function show() {
     const state = limited(explorer, spec, requested);
@@ -228,7 +242,10 @@ function mountOn(explorer, givenSpec, element, start = {}) {
     sentence.textContent = view.sentence;
     description.textContent = view.description;
     clearTimeout(rest);
-    rest = setTimeout(() => { spoken.textContent = view.sentence; }, REST);
+    rest = setTimeout(() => {
+      spoken.textContent = view.sentence;
+      if (touched) link?.write(view.state);
+    }, REST);
   }
 
   function set(changes) {
@@ -236,6 +253,7 @@ function mountOn(explorer, givenSpec, element, start = {}) {
       requested[name] = value;
       explorer.follow?.(requested, name);
     }
+    touched = true;
     show();
   }
 
@@ -273,12 +291,80 @@ function mountOn(explorer, givenSpec, element, start = {}) {
   show();
   const remove = () => {
     clearTimeout(rest);
+    player?.stop();
     sizes.disconnect();
     themes.disconnect();
     system.removeEventListener("change", show);
     root.remove();
   };
   return { set, remove, get state() { return view?.state; } };
+}
+
+// A button that plays and pauses.
+function newPlayer(label, step) {
+  const element = newElement("button", { type: "button", class: "om-play" }, `▶ ${label}`);
+  let timer = 0;
+  const stop = () => {
+    clearInterval(timer);
+    timer = 0;
+    element.textContent = `▶ ${label}`;
+  };
+  element.addEventListener("click", () => {
+    if (timer) {
+      stop();
+      return;
+    }
+    timer = setInterval(() => (element.isConnected ? step() : stop()), BEAT);
+    element.textContent = `❚❚ ${label}`;
+  });
+  return { element, stop };
+}
+
+// On a page of the site the state that a reader has set stands in the address, under the explorer's
+// name, so that a link shows what the reader sees. What the explorer cannot have is left out.
+function linkOf(explorer, spec, element) {
+  const mount = element.closest(".om-mount");
+  if (!mount) return null;
+  const mounts = [...document.querySelectorAll(".om-mount")];
+  const same = mounts.slice(0, mounts.indexOf(mount))
+    .filter(({ dataset }) => dataset.module === mount.dataset.module).length;
+  const key = same ? `${spec.name}-${same + 1}` : spec.name;
+  const names = [...spec.controls.map(({ name }) => name), ...Object.keys(explorer.linked ?? {})];
+  return {
+    read() {
+      let asked;
+      try {
+        asked = JSON.parse(new URLSearchParams(location.search).get(key)) ?? {};
+      } catch {
+        return {};
+      }
+      const state = {};
+      for (const control of spec.controls) {
+        if (isValid(control, asked[control.name])) state[control.name] = asked[control.name];
+      }
+      for (const [name, valid] of Object.entries(explorer.linked ?? {})) {
+        if (valid(asked[name], state)) state[name] = asked[name];
+      }
+      return state;
+    },
+    write(state) {
+      const address = new URL(location);
+      address.searchParams.set(key, JSON.stringify(state, names));
+      try {
+        history.replaceState(history.state, "", address);
+      } catch {
+        // a page from a file may not change its address
+      }
+    },
+  };
+}
+
+// Whether a control can have this value.
+function isValid({ values, options, longest }, value) {
+  if (values) return Number.isFinite(value) && value >= values[0] && value <= values.at(-1);
+  if (options) return options.includes(value);
+  if (longest) return typeof value === "string" && value.length <= longest;
+  return typeof value === "boolean";
 }
 
 // Give JupyterLab's cell the keys that run it, and Escape; the cell has the focus from then on.
