@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import torch
@@ -20,6 +20,7 @@ SECOND_GROUP = ("Mary", "Anna", "Aisha", "Mei", "Olga", "Ama", "Rosa", "Kim")
 VERBS = ("loves", "helps", "calls", "trusts")
 
 CAT_ON_MAT = ("the", "cat", "sat", "on", "the", "mat")
+BUFFALO = ("Buffalo", "buffalo", "Buffalo", *["buffalo"] * 3, "Buffalo", "buffalo")
 
 
 def word_vectors(words: Sequence[str], d_model: int) -> Float[Tensor, "words d_model"]:
@@ -54,9 +55,9 @@ class WhoLovesWhom(NamedTuple):
     """
 
     words: tuple[str, ...]  # the vocabulary; a token id is a place in it
-    train: Int[Tensor, "train 3"]  # token ids, a sentence a row
+    train: Int[Tensor, "train words"]  # token ids, a sentence a row
     train_labels: Int[Tensor, " train"]  # 1 if a name of the first group acts, else 0
-    test: Int[Tensor, "test 3"]
+    test: Int[Tensor, "test words"]
     test_labels: Int[Tensor, " test"]
 
     def to(self, device: torch.device) -> WhoLovesWhom:
@@ -64,10 +65,14 @@ class WhoLovesWhom(NamedTuple):
         return WhoLovesWhom(self.words, *(part.to(device) for part in self[1:]))
 
 
-def who_loves_whom(seed: int = 0) -> WhoLovesWhom:
-    """Sentences such as John loves Mary, both ways, for 8 × 8 names and 4 verbs, split 3 : 1."""
-    words = FIRST_GROUP + SECOND_GROUP + VERBS
+def who_loves_whom(seed: int = 0, full_stop: bool = False) -> WhoLovesWhom:
+    """Sentences such as John loves Mary, both ways, for 8 × 8 names and 4 verbs, split 3 : 1.
+
+    With ``full_stop`` each has a fourth token, which is always the same.
+    """
+    words = FIRST_GROUP + SECOND_GROUP + VERBS + (".",) * full_stop
     ids = {word: place for place, word in enumerate(words)}
+    ending = [ids["."]] if full_stop else []
     pairs = [(ids[a], ids[b]) for a in FIRST_GROUP for b in SECOND_GROUP]
     order = torch.randperm(len(pairs), generator=torch.Generator().manual_seed(seed)).tolist()
 
@@ -76,7 +81,8 @@ def who_loves_whom(seed: int = 0) -> WhoLovesWhom:
         for number in numbers:
             first, second = pairs[number]
             for verb in VERBS:
-                rows += [[first, ids[verb], second], [second, ids[verb], first]]
+                for actor, other in ((first, second), (second, first)):
+                    rows.append([actor, ids[verb], other, *ending])
                 labels += [1, 0]
         return torch.tensor(rows), torch.tensor(labels)
 
@@ -84,22 +90,33 @@ def who_loves_whom(seed: int = 0) -> WhoLovesWhom:
     return WhoLovesWhom(words, *sentences(order[:cut]), *sentences(order[cut:]))
 
 
-class SentenceClassifier(nn.Module):
-    """A TinyTransformer whose hidden states are averaged over the tokens and classified.
+def mean_row(rows: Float[Tensor, "batch seq d_model"]) -> Float[Tensor, "batch d_model"]:
+    """The mean of a text's rows, which forgets their order."""
+    return rows.mean(dim=1)
 
-    The average forgets the order of the tokens, so order can only come from the encoding.
+
+class SentenceClassifier(nn.Module):
+    """A TinyTransformer and a linear layer that classifies what ``read`` takes of its rows.
+
+    Args:
+        read: from the hidden states, (batch, seq, d_model), to one vector a text.
     """
 
-    def __init__(self, body: TinyTransformer, n_classes: int = 2) -> None:
+    def __init__(
+        self,
+        body: TinyTransformer,
+        read: Callable[[Tensor], Tensor] = mean_row,
+        n_classes: int = 2,
+    ) -> None:
         super().__init__()
-        self.body = body
+        self.body, self.read = body, read
         self.head = nn.Linear(body.embedding.embedding_dim, n_classes)
 
     def forward(
         self, tokens: Tokens, positions: Positions | None = None
     ) -> Float[Tensor, "batch n_classes"]:
         """One score a class for each sentence; positions are 0, 1, … if none are given."""
-        return self.head(self.body.hidden(tokens, positions).mean(dim=1))
+        return self.head(self.read(self.body.hidden(tokens, positions)))
 
     def accuracy(
         self, tokens: Tokens, labels: Int[Tensor, " batch"], positions: Positions | None = None

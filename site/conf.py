@@ -1,5 +1,6 @@
 """How Sphinx makes HTML of the pages that tools/build_site.py has written. Nothing is fetched."""
 
+import re
 from pathlib import Path
 
 project = "Order Matters"
@@ -26,18 +27,37 @@ html_title = "Order Matters"
 html_static_path = ["static", "build/source/_static"]
 html_css_files = ["site.css"]
 html_favicon = "static/favicon.svg"
-html_js_files = [("site.js", {"defer": "defer"}), ("filters.js", {"defer": "defer"})]
+html_js_files = [
+    (file, {"defer": "defer"}) for file in ("questions.js", "site.js", "filters.js", "cards.js")
+]
 html_use_index = True
 html_domain_indices = False  # of modules: the reference lists them
 html_copy_source = html_show_sourcelink = False
 html_show_sphinx = html_show_copyright = False
-html_theme_options = {"navigation_with_keys": False}
+html_theme_options = {
+    "navigation_with_keys": False,
+    "light_logo": "mark.svg",
+    "dark_logo": "mark-dark.svg",
+    "light_css_variables": {
+        "color-brand-primary": "#8a1a5e",
+        "color-brand-content": "#8a1a5e",
+        "color-brand-visited": "#8a1a5e",
+        "font-stack": "Inter, 'Segoe UI', system-ui, sans-serif",
+    },
+    "dark_css_variables": {
+        "color-brand-primary": "#f49ac8",
+        "color-brand-content": "#f49ac8",
+        "color-brand-visited": "#f49ac8",
+    },
+}
 pygments_style = "a11y-high-contrast-light"
 pygments_dark_style = "a11y-high-contrast-dark"
 
 # MathJax 3.2 takes what Sphinx writes for version 4. Formulas need no menu, and no tab stop each.
 mathjax_options = {"defer": "defer"}
 mathjax4_config = {"options": {"enableMenu": False}}
+
+LESSON = re.compile(r"\d\d_\w+")
 
 # The reference: types as they are written, a long signature with an argument a line.
 templates_path = [str(Path(__file__).parent / "templates")]  # of autosummary
@@ -48,13 +68,27 @@ napoleon_numpy_docstring = False
 
 
 def setup(app):
-    """In a docstring |j - i| is an absolute value; to Sphinx it would stand for something else."""
+    """Connect what this file adds to Sphinx."""
     app.connect("autodoc-process-docstring", escape_bars)
+    app.connect("html-page-context", lead_to_the_next_lesson)
 
 
 def escape_bars(app, what, name, obj, options, lines):
-    """Escape bars outside of code, in place, as Sphinx wants it."""
+    """Escape bars outside of code, in place: in a docstring |j - i| is an absolute value."""
     for number, line in enumerate(lines):
         parts = line.split("``")
         parts[::2] = [part.replace("|", r"\|") for part in parts[::2]]
         lines[number] = "``".join(parts)
+
+
+def lead_to_the_next_lesson(app, pagename, templatename, context, doctree):
+    """Next and Previous go from lesson to lesson; the order of pages has closer looks between."""
+    lessons = sorted(name for name in app.env.found_docs if LESSON.fullmatch(name))
+    if pagename not in lessons:
+        return
+    place = lessons.index(pagename)
+    for key, other in (("prev", place - 1), ("next", place + 1)):
+        if 0 <= other < len(lessons):
+            name = lessons[other]
+            link = app.builder.get_relative_uri(pagename, name)
+            context[key] = {"link": link, "title": app.env.titles[name].astext()}

@@ -5,7 +5,6 @@ Run in Node. The twin of an explorer is the function here that has its name.
 
 import math
 import re
-from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -17,9 +16,8 @@ from scipy import stats
 
 from course_lab import explorers
 from course_lab.chooser import facts, remaining, struck
-from course_lab.explorers.short_sentence import through_doors
+from course_lab.explorers.short_sentence import sentence_attention, through_doors
 from course_lab.position_table import position_table
-from course_lab.sentences import CAT_ON_MAT, word_vectors
 from course_utils import measures
 from course_utils.encodings import Places, create
 from course_utils.encodings.functional import (
@@ -290,22 +288,62 @@ def doors(**opened: float) -> Numbers:
     return {"weights": weights, "brings": brings}
 
 
-def shuffle(shuffle: int, encoding: str, causal: bool) -> Numbers:
-    order = torch.tensor(list(permutations(range(6)))[307 * shuffle % 720])
-    attention = explorers.playground_attention(encoding, causal).double()
-    x = 2 * word_vectors(CAT_ON_MAT, 32)[None].double()
-    with torch.no_grad():
-        original = attention(x, places(6), need_weights=True)[1][0, 0]
-        shuffled = attention(x[:, order], places(6), need_weights=True)[1][0, 0]
-    put_back = shuffled[order.argsort()][:, order.argsort()]
-    change = put_back - original
+def vector(word: str, width: int) -> torch.Tensor:
+    """The random numbers that the explorer gives a word: a hash, then a xorshift generator."""
+    seed = 2166136261
+    for unit in np.frombuffer(word.encode("utf-16-le"), dtype="<u2").tolist():
+        seed = (seed ^ unit) * 16777619 % 2**32
+    uniform = []
+    for _ in range(4 * width):
+        seed ^= seed << 13 & 0xFFFFFFFF
+        seed ^= seed >> 17
+        seed ^= seed << 5 & 0xFFFFFFFF
+        uniform.append(seed / 2**32)
+    sums = torch.tensor(uniform, dtype=torch.float64).view(width, 4).sum(1)
+    return math.sqrt(3) * (sums - 2)
+
+
+def masked_sentence(
+    text: str,
+    order: list[int],
+    mask: bool,
+    layers: int,
+    places: bool = False,
+    scale: int = 1,
+    **_: Any,
+) -> Numbers:
+    attention = sentence_attention(causal=mask).double()
+    words = (text.split() or [""])[:9]
+
+    def read(words: list[str]) -> tuple[torch.Tensor, torch.Tensor]:
+        x = scale * torch.stack([vector(word, 16) for word in words])[None]
+        if places:
+            x = x + sinusoidal_table(torch.arange(len(words), dtype=torch.float64), 16)
+        with torch.no_grad():
+            rows, weights = attention(x, need_weights=True)
+            if layers == 2:
+                rows, weights = attention(x + rows, need_weights=True)
+        return rows[0], weights[0, 0]
+
+    rows, weights = read([words[key] for key in order])
+    typed = read(words)[0]
+    gaps = (rows[:, None] - rows).abs().amax(-1)
+    later = torch.ones_like(weights).triu(1).bool()
     return {
-        "order": order,
-        "shuffled": shuffled,
-        "back": put_back,
-        "change": change,
-        "largest": change.abs().max(),
+        "weights": weights.masked_fill(later, math.nan) if mask else weights,
+        "rows": rows,
+        "mean": rows.mean(0),
+        "apart": (rows - typed[order]).abs().max(),
+        "pooled": (rows.mean(0) - typed.mean(0)).abs().max(),
+        "alike": [[j, i] for i in range(len(words)) for j in range(i) if gaps[i, j] < 1e-5],
     }
+
+
+def sentence(**state: Any) -> Numbers:
+    return masked_sentence(mask=False, layers=1, scale=2, **state)
+
+
+MOVED = {"text": "one two three two", "order": [2, 1, 0, 3], "moved": 2}
 
 
 # Beside the ends: where rounding in single precision decides on a bucket, and where heads are no
@@ -320,6 +358,8 @@ INSIDE: dict[str, list[Numbers]] = {
         {"text": "no, no, no, no", "counted": "NO", "wanted": 4},
     ],
     "distance_cost": [{"heads": 12, "head": head} for head in (7, 8, 11)],
+    "sentence": [MOVED, MOVED | {"places": True}, {"text": "我 爱 你 🦬"}],
+    "masked_sentence": [MOVED | {"layers": layers, "mask": True} for layers in (1, 2)],
 }
 
 

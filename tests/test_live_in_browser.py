@@ -21,6 +21,7 @@ STATIC = Path(__file__).resolve().parents[1] / "site" / "static"
 STYLES = Path(furo.__file__).parent / "theme" / "furo" / "static" / "styles"
 MODEL = "model.safetensors"
 LATE = 60 * SECONDS
+NAMES = [*(place.name for place in site_live.PLACES.values()), "surprise"]
 PAGE = """<!doctype html><html lang=en><title>{name}</title>
 <meta name=viewport content="width=device-width">
 <link rel=stylesheet href=furo.css><link rel=stylesheet href=site.css>
@@ -64,11 +65,10 @@ def site(tmp_path_factory):
     live_modules.write(folder)
     for path in (STYLES / "furo.css", STATIC / "site.css", STATIC / "site.js"):
         (folder / path.name).write_bytes(path.read_bytes())
-    for place in site_live.PLACES.values():
-        block = site_live.element(place.name, "")
-        block = block.replace(f"{site_live.folder()}/", "")
-        text = PAGE.format(name=place.name, block=block)
-        (folder / f"{place.name}.html").write_text(text, encoding="utf-8")
+    for name in NAMES:
+        block = site_live.element(name, "").replace(f"{site_live.folder()}/", "")
+        text = PAGE.format(name=name, block=block)
+        (folder / f"{name}.html").write_text(text, encoding="utf-8")
 
     with build_site.served(folder, Handler) as address:
         yield address
@@ -110,13 +110,14 @@ def rest(page: Any) -> None:
     page.get_by_text("All have read the whole passage.").wait_for(timeout=LATE)
 
 
-@pytest.mark.parametrize("name", [place.name for place in site_live.PLACES.values()])
+@pytest.mark.parametrize("name", NAMES)
 def test_nothing_of_the_model_is_loaded_before_it_is_asked_for(opened, name):
     page = opened(name)
     page.wait_for_load_state("networkidle")
     needs = {f"{name}.html", f"{name}.js", "panel.js", "live.css", "furo.css", "site.css"}
     assert set(Handler.requests) - {"favicon.ico"} == needs | {"site.js"}
-    load(page)
+    page.get_by_role("button", name=re.compile("MB$")).click()
+    page.locator(".om-live-controls").wait_for(timeout=LATE)
     assert {MODEL, "passage.json", "worker.js", "model.js"} <= set(Handler.requests)
     assert Handler.requests.count(MODEL) == 1
 
@@ -286,3 +287,30 @@ def test_without_javascript_a_page_says_what_would_be_there(site, browser):
     page.goto(f"{site}/stretch.html")
     assert page.get_by_text(site_live.NEEDS).is_visible()
     context.close()
+
+
+def test_text_is_coloured_by_surprise_which_grows_past_the_trained_length_until_stretched(opened):
+    page = opened("surprise")
+    page.get_by_role("button", name=re.compile("MB$")).click()
+    whole = page.get_by_text("over 768 of 768 bytes")
+    mean = page.locator(".om-read-mean b")
+
+    def loss() -> float:
+        whole.wait_for(timeout=LATE)
+        return float(mean.text_content())
+
+    trained = loss()
+    assert page.locator(".om-read-text span[style*='color-mix']").count() > 100
+    length = page.get_by_role("slider", name="It reads at once")
+    for _ in range(3):
+        length.press("ArrowRight")
+    page.get_by_text("over 64 of 768 bytes").or_(whole).first.wait_for(timeout=LATE)
+    page.wait_for_function("document.querySelector('output').textContent === '512 bytes'")
+    direct = loss()
+    page.get_by_label("stretched by YaRN").check()
+    stretched = loss()
+    assert trained < stretched < direct - 0.5
+    text = page.locator(".om-read-text")
+    text.focus()
+    page.keyboard.press("ArrowRight")
+    assert "Most expected" in page.locator(".om-read-detail").text_content()

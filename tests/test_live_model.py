@@ -116,6 +116,17 @@ def test_each_byte_is_read_as_torch_reads_it(read, name, n):
     torch.testing.assert_close(losses, expected, rtol=0, atol=CLOSE)
 
 
+def test_the_byte_expected_is_the_likeliest_by_torch(browser, tmp_path):
+    model, turning = way("direct")
+    first, n = 512, 64
+    request = {"first": first, "count": n // 2, "n": n, "turning": turning}
+    answer = live_modules.read(browser, tmp_path, [request])[0]
+    window = passage()[:, first - n // 2 : first + n // 2]
+    logits = model(window)
+    likeliest = logits[0, n // 2 :].argmax(-1)
+    assert [byte["expected"] for byte in answer] == likeliest.tolist()
+
+
 def test_settings_differ_by_more_than_that(read):
     plain = shipped.model("rope")
     for name in set(MAKERS) - {"as trained"}:

@@ -6,6 +6,7 @@ Three lessons stand for all; test_whole_site.py visits every page.
 import importlib
 import inspect
 import pkgutil
+import re
 import zlib
 from typing import Any
 
@@ -20,7 +21,8 @@ from course_lab.recorded_claims import read_claims
 pytestmark = pytest.mark.browser
 pytest.importorskip("sphinx", reason="the extra 'site' is not installed")
 
-NUMBERS, WAVES = "01_attention_is_blind_to_order", "02_sinusoidal"
+ORDER, WAVES = "01_attention_is_blind_to_order", "02_sinusoidal"
+NUMBERS = "closer/01_counting_and_numbers"
 CLOSER = "closer/02_in_practice"
 FIRST_TEXT, ALL_OF_IT = 300_000, 2_500_000  # bytes of a page
 SLOW = 150_000  # bytes a second, so that what is loaded before the first text can be counted
@@ -68,16 +70,19 @@ def test_a_guess_unfolds_the_answer_is_judged_and_remembered(opened):
     form, answer = question(page, "A hand turns by 1 radian")
     reveal = answer.locator(".om-reveal")
     assert not reveal.is_visible()
-    form.get_by_label("after 710 steps").check()
-    assert not reveal.is_visible()
-    page.keyboard.press("Enter")
+    form.get_by_label("after 710 steps").click()
     assert reveal.text_content() == "Measured: never. ✗ You said: after 710 steps."
+    assert form.locator(".om-said").text_content() == "✗ You said: after 710 steps. Measured: never."
     assert answer.get_by_text("**Look:**").count() == 0 and "irrational" in answer.text_content()
     assert reveal.is_visible() and not answer.locator("> summary").is_visible()
     other, sealed = question(page, "Which of the five grants")
-    other.get_by_label("one-hot").check()
+    other.get_by_role("radio").first.focus()
+    page.keyboard.press("ArrowDown")
+    assert not sealed.locator(".om-reveal").is_visible(), "arrow keys only choose"
+    other.get_by_label("one-hot").focus()
+    page.keyboard.press("Space")
     other.get_by_role("button", name="Guess").click()
-    assert "✓ You were right." in sealed.locator(".om-reveal").text_content()
+    assert "✓ You were right" in sealed.locator(".om-reveal").text_content()
 
     page.reload()
     score = page.locator(".om-score")
@@ -106,11 +111,11 @@ def test_an_answer_shown_without_a_guess_does_not_count(opened):
 @pytest.mark.thorough
 @pytest.mark.parametrize(
     ("typed", "response"),
-    [("2,1", "✓ You said 2,1: right, to a tenth."), ("8", "✗ You said 8.")],
+    [("20,5", "✓ You said 20,5: right, to a tenth."), ("8", "✗ You said 8.")],
 )
 def test_a_number_is_right_within_a_tenth(opened, typed, response):
     page = opened(NUMBERS)
-    form, answer = question(page, "Eight identical tokens")
+    form, answer = question(page, "A second start mark")
     box = form.get_by_role("textbox", name="Your guess")
     box.fill("many")
     page.keyboard.press("Enter")
@@ -134,8 +139,7 @@ def test_a_claims_verdict_unfolds_with_its_guess_and_the_table_with_the_last(ope
         card = page.locator(f"#claim-{key}")
         verdict = card.get_by_text(words)
         assert not verdict.is_visible() and not table.locator("table").is_visible()
-        card.get_by_label(guess, exact=True).check()
-        card.get_by_role("button", name="Guess").click()
+        card.get_by_label(guess, exact=True).click()
         assert verdict.is_visible()
         assert card.locator(".om-said").text_content().startswith(sign)
     assert table.locator("table").is_visible()
@@ -231,7 +235,7 @@ def test_a_page_is_light_and_its_text_comes_first(opened, site):
     wire.send("Network.enable")
     slow = {"offline": False, "latency": 20, "downloadThroughput": SLOW, "uploadThroughput": SLOW}
     wire.send("Network.emulateNetworkConditions", slow)
-    page.goto(f"{site}/{NUMBERS}.html")
+    page.goto(f"{site}/{ORDER}.html")
     paint = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime"
     page.wait_for_function(paint, timeout=30 * SECONDS)
     seconds = page.evaluate(paint) / 1000
@@ -290,8 +294,7 @@ def test_a_guess_in_a_lesson_counts_in_the_ledger_which_can_be_searched(opened, 
     cell = claims["C19"]["cell"]
     page = opened(WAVES)
     card = page.locator("#claim-C19")
-    card.get_by_label("false", exact=True).check()
-    card.get_by_role("button", name="Guess").click()
+    card.get_by_label("false", exact=True).click()
     page.goto(f"{site}/ledger.html")
     assert f"1 of {len(claims)}, 1 right" in page.locator(".om-score").text_content()
     controls = page.locator(".om-filter")
@@ -319,3 +322,111 @@ def test_a_term_leads_to_the_glossary_and_back_to_the_lesson(opened):
     assert page.locator(":target h2").is_visible()
     page.get_by_role("link", name="Lesson 02", exact=True).first.click()
     page.get_by_role("heading", name="The formula").wait_for(timeout=10 * SECONDS)
+
+
+def test_on_the_first_page_attention_notices_a_moved_word_only_with_positions(opened):
+    page = opened("index")
+    toy = page.locator(".om-first")
+    heard = toy.locator(".om-heard")
+    toy.get_by_label("Your sentence").fill("dogs chase cats")
+    toy.get_by_role("button", name="dogs").focus()
+    page.keyboard.press("ArrowRight")
+    assert "0 of 9 weights have changed" in heard.text_content()
+    toy.get_by_text("RoPE").click()
+    assert "has noticed" in heard.text_content()
+    toy.get_by_text("no positions").click()
+    chip = toy.get_by_role("button", name="cats")
+    box, words = chip.bounding_box(), toy.locator(".om-words").bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 10)
+    page.mouse.down()
+    page.mouse.move(words["x"] + 5, box["y"] + 10, steps=5)
+    page.mouse.up()
+    assert "place 1 of 3" in chip.get_attribute("aria-label")
+    assert "0 of 9 weights have changed" in heard.text_content()
+
+
+def test_on_a_phone_a_swipe_over_the_words_scrolls_the_page(opened):
+    page = opened("index", viewport=PHONE, has_touch=True)
+    actions = page.locator(".om-chip").first.evaluate("chip => getComputedStyle(chip).touchAction")
+    assert actions == "pan-y"
+
+
+def test_cards_judge_each_tap_and_end_with_a_score(opened):
+    page = opened("myths")
+    truth = {claim["id"]: claim["verdict"] for claim in read_claims()}
+    cards = page.locator(".om-card:not(.om-end)")
+    count = cards.count()
+    for number in range(count):
+        card = page.locator(".om-card:not([hidden])")
+        key = card.locator(".om-guess").get_attribute("data-question")
+        verdict = truth[key] if number else {"true": "false"}.get(truth[key], "true")
+        card.get_by_role("button", name=verdict.replace("depends", "it depends")).click()
+        said = card.locator(".om-sealed b").first
+        assert said.is_visible() and said.text_content().startswith(truth[key].upper())
+        sign = "✓" if number else "✗"
+        assert card.locator(".om-said").text_content().startswith(sign)
+        card.get_by_role("button", name="My score" if number + 1 == count else "Next").click()
+    assert f"I told {count - 1} of {count} myths" in page.locator(".om-result").text_content()
+    page.get_by_role("button", name="Once more").click()
+    assert page.locator(".om-card:not([hidden])").count() == 1
+    assert page.locator(".om-card:not([hidden]) .om-answer").first.is_enabled()
+
+
+def test_the_sidebar_says_how_far_a_reader_is(opened):
+    page = opened(WAVES)
+    assert page.locator(".om-progress").count() == 0
+    form, _ = question(page, "A hand turns by 1 radian")
+    form.get_by_label("never").click()
+    mark = page.locator(".sidebar-tree .om-progress")
+    assert mark.text_content() == "1/7"
+    assert "Your course: 1 of" in page.locator(".om-course").text_content()
+
+
+def test_every_page_has_a_description_and_a_title_for_those_who_share_it(site_folder):
+    descriptions = {}
+    for path in [*site_folder.glob("*.html"), *site_folder.glob("closer/*.html")]:
+        if path.stem in ("genindex", "search"):
+            continue
+        head = BeautifulSoup(path.read_text("utf-8"), "html.parser").head
+        described = head.find("meta", attrs={"name": "description"})
+        title = head.find("meta", attrs={"property": "og:title"})
+        assert described and len(described["content"]) > 15, path.name
+        assert title and title["content"], path.name
+        descriptions[path.name] = described["content"]
+    assert len(set(descriptions.values())) == len(descriptions)
+
+
+def test_a_link_shows_an_explorer_as_its_reader_left_it(opened):
+    page = opened(WAVES)
+    mount = page.locator(".om-mount").first
+    mount.scroll_into_view_if_needed()
+    slider = mount.get_by_role("slider", name="position", exact=True)
+    for _ in range(3):
+        slider.press("ArrowRight")
+    page.wait_for_function("location.search.includes('frequencies')")
+    value, address = slider.get_attribute("aria-valuetext"), page.url
+    page.goto(address)
+    mount.scroll_into_view_if_needed()
+    assert slider.get_attribute("aria-valuetext") == value
+    page.goto(re.sub(r"\?.*", "?frequencies=%7B%22first%22%3A%22far%22%7D", address))
+    mount.scroll_into_view_if_needed()
+    assert slider.get_attribute("aria-valuetext") == "10", "what cannot be is left out"
+
+
+def test_what_plays_moves_until_it_is_paused(opened):
+    page = opened("05_rope")
+    page.locator(".om-sealed > summary").first.click()
+    mount = page.locator(".om-mount").first
+    mount.scroll_into_view_if_needed()
+    query, key = (
+        mount.get_by_role("slider", name=name, exact=True) for name in ("p (query)", "r (key)")
+    )
+    before = int(query.get_attribute("aria-valuetext"))
+    button = mount.get_by_role("button", name="move both")
+    button.click()
+    page.wait_for_timeout(700)
+    button.click()
+    after = int(query.get_attribute("aria-valuetext"))
+    assert after > before and after - int(key.get_attribute("aria-valuetext")) == 3
+    page.wait_for_timeout(400)
+    assert int(query.get_attribute("aria-valuetext")) == after

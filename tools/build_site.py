@@ -6,6 +6,7 @@ nothing is fetched.
 """
 
 import argparse
+import json
 import shutil
 import sys
 import threading
@@ -19,10 +20,12 @@ from typing import Any
 
 import site_explorers
 import site_glossary
+import site_head
 import site_index
 import site_live
 import site_page
 import site_pages
+import site_questions
 from notebook_source import (
     BuildError,
     Project,
@@ -62,7 +65,10 @@ def sources(project: Project) -> dict[str, bytes]:
         files |= page.files | site_explorers.files(page.explorers)
         closer = site_index.closer_looks(names, page.name)
         contents = [site_index.toctree(closer)] if closer else []
-        files[f"{page.name}.md"] = "\n\n".join([page.markdown, *contents]).encode()
+        markdown = site_head.with_head(page, project)
+        files[f"{page.name}.md"] = "\n\n".join([markdown, *contents]).encode()
+    asked = {page.name: site_questions.keys(page.markdown) for page in lessons}
+    files["_static/questions.js"] = f"window.omQuestions = {json.dumps(asked)};\n".encode()
     for name in names:
         _, learners = notebooks(project, name)
         files[f"{site_page.NOTEBOOKS}/{name}.ipynb"] = learners.read_bytes()

@@ -7,7 +7,6 @@ a number is typed.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -16,10 +15,10 @@ import lesson_titles
 import notebook_budget
 import pandas as pd
 import site_index
+from findings import as_trained, cost_of_slow_pairs, rises_by_encoding, verdicts
 from notebook_source import Project, badge, is_closer, lesson_name, read_lesson
 
 from course_lab import chooser
-from course_lab.recorded_claims import read_claims
 from course_utils import results
 from course_utils.texts import data
 
@@ -115,15 +114,9 @@ def first_left(reads: str, answers: dict[str, str]) -> Best | None:
     return Best(reads, left[0], read, mean, margin)
 
 
-def _as_trained(table: str) -> pd.DataFrame:
-    """The rows of a shipped table in which a model reads as it was trained."""
-    rows = data.results(table)
-    return rows[rows["reading"] == results.AS_TRAINED] if "reading" in rows else rows
-
-
 def _losses(table: str) -> pd.DataFrame:
     """Mean and margin by encoding and length."""
-    return results.summary(_as_trained(table), "encoding", "read")
+    return results.summary(as_trained(table), "encoding", "read")
 
 
 def _names(chosen: pd.Series[bool]) -> str:
@@ -138,13 +131,7 @@ def findings() -> str:
 
 
 def _of_lengths() -> list[tuple[str, str]]:
-    trained = _as_trained("extrapolation")
-    rises = {
-        name: results.change(
-            trained, {"encoding": name, "read": 64}, {"encoding": name, "read": 2048}
-        )
-        for name in trained["encoding"].unique()
-    }
+    rises = rises_by_encoding()
     gains = [name for name, rise in rises.items() if rise.below()]
     holds = [name for name, rise in rises.items() if not rise.above(0.1)]
     command = "`make experiments`, lesson 07"
@@ -169,7 +156,7 @@ def _of_other_sizes() -> list[tuple[str, str]]:
     def at(rows: pd.DataFrame, n: int) -> pd.DataFrame:
         return rows[rows["read"] == n].pivot(index="seed", columns="encoding", values="loss")
 
-    usual, other = _as_trained("extrapolation"), _as_trained("larger")
+    usual, other = as_trained("extrapolation"), as_trained("larger")
     recipe = usual.iloc[0]
     longer = other[other["steps"] != recipe["steps"]]
     code = other[other["corpus"] != recipe["corpus"]]
@@ -206,8 +193,7 @@ def _of_a_published_model() -> list[tuple[str, str]]:
     last_third = lengths[(lengths["read"] == 12288) & (lengths["first"] >= 8192)]
     losses = last_third.groupby(["way", "seed"])["loss"].mean().reset_index()
     difference = results.change(losses, {"way": CUT}, {"way": "YaRN"})
-    changed = data.results("real_groups").groupby(["way", "length"])["loss"].mean()
-    costs = (changed["pairs 24-27 still"] - changed[results.AS_TRAINED]).round(2) + 0.0  # no -0.00
+    costs = cost_of_slow_pairs()
     return [
         (
             "SmolLM2-135M was made for 8,192 tokens. Over the last 4,096 of 12,288, YaRN's loss "
@@ -226,11 +212,11 @@ def _of_a_published_model() -> list[tuple[str, str]]:
 
 
 def _of_claims() -> tuple[str, str]:
-    verdicts = Counter(claim["verdict"] for claim in read_claims())
+    counts = verdicts()
     sentence = (
-        f"Of {verdicts.total()} claims about positional encodings {verdicts['false']} are false, "
-        f"{verdicts['true']} true, {verdicts['depends']} depend on a choice, and "
-        f"{verdicts['not tested']} is not tested here."
+        f"Of {counts.total()} claims about positional encodings {counts['false']} are false, "
+        f"{counts['true']} true, {counts['depends']} depend on a choice, and "
+        f"{counts['not tested']} is not tested here."
     )
     return sentence, "`make notebooks`, the ledger in lesson 10's closer look"
 

@@ -1,11 +1,25 @@
 """The site's first page and its table of contents, from the title cells of the lessons."""
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
+import findings
 import lesson_titles
+from markdown_it import MarkdownIt
+from markupsafe import Markup
 from notebook_source import CLOSER
+from site_html import macros
 
-HERE = "<!-- lessons -->"  # in site/pages/index.md, where the table of lessons goes
+HERE = "<!-- lessons -->"  # in site/pages/index.md, where the list of lessons goes
+FINDINGS = "<!-- findings -->"  # and where three findings go
+
+
+class Finding(NamedTuple):
+    """A number, what it is a number of, and the page that shows it."""
+
+    number: str
+    sentence: str
+    page: str
 
 
 def closer_looks(names: Sequence[str], lesson: str) -> list[str]:
@@ -24,21 +38,57 @@ def toctree(names: Sequence[str], caption: str = "") -> str:
     return "\n".join(["```{toctree}", options, *(f"/{name}" for name in names), "```"])
 
 
-def table(titles: Mapping[str, str]) -> str:
-    """A row a lesson, from its title cell: link, question, minutes, doors."""
-    rows = []
-    for name in lessons(list(titles)):
+def list_of_lessons(titles: Mapping[str, str]) -> str:
+    """An entry a lesson, from its title cell: link, question, minutes, doors, closer looks."""
+    names = list(titles)
+    entries = []
+    for name in lessons(names):
+        looks = closer_looks(names, name)
         title = lesson_titles.read(titles[name])
-        closer = [f"{look}.md" for look in closer_looks(list(titles), name)]
-        question = title.question + lesson_titles.closer_links(closer)
-        rows.append([f"[{title.heading}]({name}.md)", question, title.minutes, title.doors])
-    return lesson_titles.markdown_table(["lesson", "question", "minutes", "doors"], rows)
+        entries.append(
+            {
+                "name": name,
+                "title": title,
+                "question": Markup(MarkdownIt().renderInline(title.question)),
+                "closer": [(look, lesson_titles.read(titles[look]).heading) for look in looks],
+            }
+        )
+    return str(macros("index.html").lessons(entries))
+
+
+def three_findings() -> list[Finding]:
+    """What a visitor should hear first, computed from ``data``."""
+    rises, costs, counts = (
+        findings.rises_by_encoding(),
+        findings.cost_of_slow_pairs(),
+        findings.verdicts(),
+    )
+    return [
+        Finding(
+            f"+{rises['rope'].mean:.2f}",
+            "nats a byte: what RoPE's loss rises by when a small model trained on texts of 64 "
+            f"bytes reads 2,048. ALiBi's rises by {rises['alibi'].mean:.2f}.",
+            "07_train_short_test_long",
+        ),
+        Finding(
+            f"{costs[512]:.2f} → {costs[8000]:.2f}",
+            "nats a token: what SmolLM2 loses when four slow pairs of RoPE stand still, in texts "
+            "of 512 tokens and at the end of 8,000.",
+            "05_rope",
+        ),
+        Finding(
+            f"{counts['false']} of {counts.total()}",
+            "claims from tutorials and papers are false as they are usually told. Try ten.",
+            "myths",
+        ),
+    ]
 
 
 def first_page(template: str, titles: Mapping[str, str], others: Sequence[str]) -> str:
     """The first page; ``others`` are pages besides lessons."""
+    numbers = str(macros("index.html").findings(three_findings()))
     parts = [
-        template.replace(HERE, table(titles)),
+        template.replace(HERE, list_of_lessons(titles)).replace(FINDINGS, numbers),
         toctree(lessons(list(titles)), "Lessons"),
         toctree(others, "Beside the lessons"),
     ]

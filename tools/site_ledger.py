@@ -26,7 +26,7 @@ Claim = dict[str, str]  # a row of the file
 def page(markdown: str) -> Page:
     """The page, with all claims."""
     claims = read_claims()
-    entries = macros("ledger.html").claims([_entry(claim) for claim in claims])
+    entries = macros("ledger.html").claims([entry(claim) for claim in claims])
     files = {FILE: (data.folder() / "claims.csv").read_bytes()}
     return Page(
         "ledger", "", markdown.replace(HERE, entries).replace(COUNTS, counts(claims)), files
@@ -46,7 +46,7 @@ def counts(claims: Sequence[Claim]) -> str:
     return lesson_titles.markdown_table(["rests on", *VERDICTS], rows)
 
 
-def _entry(claim: Claim) -> dict[str, Any]:
+def entry(claim: Claim) -> dict[str, Any]:
     """What the list shows of a claim: its form, and its verdicts with that in a published model."""
     verdicts = [{**claim, "cases": {}, "model": ""}]
     if claim["model"]:

@@ -103,8 +103,11 @@ def element(name: str, root: str) -> str:
 
 def files(lessons: Iterable[str]) -> dict[str, bytes]:
     """What the live models of these lessons need, by path on the site; nothing if there is none."""
-    if not PLACES.keys() & set(lessons):
-        return {}
+    return assets() if PLACES.keys() & set(lessons) else {}
+
+
+def assets() -> dict[str, bytes]:
+    """All files of live models, by path on the site."""
     return {f"{folder()}/{name}": content for name, content in _assets().items()}
 
 
@@ -129,7 +132,6 @@ def _assets() -> dict[str, bytes]:
     return assets
 
 
-@cache
 def without_pairs() -> dict[str, float]:
     """Loss of the passage in pieces of 64, in nats a byte: all pairs on, and without some.
 

@@ -7,6 +7,8 @@ import site_choose
 import site_glossary
 import site_index
 import site_ledger
+import site_live
+import site_myths
 import site_teaching
 from notebook_source import Project
 from site_page import Page
@@ -14,6 +16,8 @@ from site_page import Page
 # In the table of contents, after the lessons. A page in site/pages that is not named comes last.
 ORDER = (
     "choose",
+    "myths",
+    "watch",
     "ledger",
     "glossary",
     "symbols",
@@ -33,6 +37,10 @@ def pages(project: Project, lessons: Sequence[Page]) -> list[Page]:
     others = {name: Page(name, "", text) for name, text in contents.items()}
     others["choose"] = site_choose.page(contents["choose"])
     others["ledger"] = site_ledger.page(contents["ledger"])
+    model = site_live.element("surprise", "")
+    text = contents["watch"].replace(site_live.HERE, model)
+    others["watch"] = Page("watch", "", text, site_live.assets())
+    others["myths"] = site_myths.page(contents["myths"])
     others["teaching"] = site_teaching.page(contents["teaching"], project.root)
     order = sorted(others, key=lambda name: ORDER.index(name) if name in ORDER else len(ORDER))
     first = Page("index", "", site_index.first_page(index, titles, order))

@@ -21,6 +21,7 @@ QUESTION = re.compile(r"Predict: (?P<question>.*?)\n(?P<answers>  \(.*)", re.DOT
 OPTION = re.compile(r"^  \(\d+\) (.*)$", re.MULTILINE)
 NUMBER = re.compile(r"  \(a number(?: in (.*))?\)")
 CLAIM = re.compile(r"(C\d+): ")
+ASKED = re.compile(r'class="om-guess" data-question="([^"]+)"')
 MEASURED = re.compile(r"^Measured: (.*)\. \(No prediction was made above\.\)$", re.MULTILINE)
 END = "</details>"
 HTML = macros("questions.html")
@@ -41,6 +42,11 @@ class Question:
     def is_claim(self) -> bool:
         """Whether it asks if a claim is true."""
         return bool(CLAIM.match(self.text))
+
+
+def keys(markdown: str) -> list[str]:
+    """The keys of the questions on a page, each once."""
+    return list(dict.fromkeys(ASKED.findall(markdown)))
 
 
 def questions(cell: NotebookNode, lesson: str) -> list[Question]:

@@ -18,7 +18,7 @@ from course_lab.explorers.formulas import (
 )
 from course_lab.explorers.ledger import ledger, ledger_rows
 from course_lab.explorers.lengths import VIEWS, lengths, measured
-from course_lab.explorers.short_sentence import doors, playground_attention, shuffle
+from course_lab.explorers.short_sentence import doors, masked_sentence, sentence
 from course_lab.explorers.stretched_waves import stretched_waves, unseen
 from course_lab.explorers.xray import xray, xray_table
 
@@ -35,11 +35,11 @@ __all__ = [
     "ledger",
     "ledger_rows",
     "lengths",
+    "masked_sentence",
     "measured",
-    "playground_attention",
     "previous_token",
     "profile",
-    "shuffle",
+    "sentence",
     "stretched_waves",
     "turned_pair",
     "unseen",

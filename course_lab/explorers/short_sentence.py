@@ -1,18 +1,18 @@
-"""Attention over one short sentence: four doors for position, and what a shuffle does to it."""
+"""Attention over one short sentence: four doors for position, and words that you move."""
 
 import math
+from functools import partial
 from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from course_lab.explorers.controls import Choice, Slider, Tick
+from course_lab.explorers.controls import Slider, Text, Tick
 from course_lab.explorers.explorer import Explorer
-from course_lab.sentences import CAT_ON_MAT, word_vectors
+from course_lab.sentences import BUFFALO, CAT_ON_MAT, word_vectors
 from course_utils.attention import MultiHeadAttention
 from course_utils.devices import isolated_rng
-from course_utils.encodings import create
 from course_utils.encodings.base import DOORS
 from course_utils.encodings.functional import (
     apply_rope,
@@ -23,14 +23,14 @@ from course_utils.encodings.functional import (
 
 WORDS = list(CAT_ON_MAT)
 CAT = 1  # its place
-D_MODEL, N_HEADS = 32, 2
+D_MODEL = 32
+WIDTH, MOST_WORDS = 16, 9  # of the sentence whose words move; its JavaScript cuts longer ones
 
 
-def playground_attention(encoding: str, causal: bool) -> MultiHeadAttention:
-    """Return the small random attention layer of :data:`shuffle`, the same at every call."""
+def sentence_attention(causal: bool = False) -> MultiHeadAttention:
+    """Return the small random attention layer of :data:`sentence`, the same at every call."""
     with isolated_rng(0):
-        positional = create(encoding, d_model=D_MODEL, n_heads=N_HEADS)
-        return MultiHeadAttention(D_MODEL, N_HEADS, positional, causal=causal)
+        return MultiHeadAttention(WIDTH, 1, causal=causal)
 
 
 def through_doors(
@@ -63,20 +63,19 @@ def _word_and_place() -> dict[str, Any]:
     }
 
 
-def _score_terms() -> dict[str, Any]:
-    """Return the scores of head 0 among words and positions, a (12, 12) matrix.
+def _matrices(scale: float) -> dict[str, Any]:
+    """Return what scores two words, what makes a word's value, and a vector for each place.
 
-    The score of two words at two positions is the sum of four of its entries, the four terms of
-    (x + p)·A·(x' + p').
+    ``scale`` is that of the words' vectors: the larger, the clearer are preferences.
     """
-    attention = playground_attention("none", causal=False).double()
-    d_head = attention.d_head
-    words = 2 * word_vectors(WORDS, D_MODEL).double()  # twice as long, for clearer preferences
-    positions = sinusoidal_table(torch.arange(len(WORDS), dtype=torch.float64), D_MODEL)
-    vectors = torch.cat([words, positions])
+    attention = sentence_attention().double()
     with torch.no_grad():
-        q, k = attention.W_q(vectors)[:, :d_head], attention.W_k(vectors)[:, :d_head]
-    return {"words": WORDS, "scores": (q @ k.T / math.sqrt(d_head)).tolist()}
+        scores = attention.W_k.weight.T @ attention.W_q.weight / math.sqrt(WIDTH)
+        outputs = attention.W_o.weight @ attention.W_v.weight
+    places = torch.arange(MOST_WORDS, dtype=torch.float64)
+    table = sinusoidal_table(places, WIDTH)
+    parts = {"scores": scores, "outputs": outputs, "table": table}
+    return {"scale": scale} | {name: part.tolist() for name, part in parts.items()}
 
 
 doors = Explorer(
@@ -91,15 +90,29 @@ doors = Explorer(
     _word_and_place,
 )
 
-shuffle = Explorer(
-    "shuffle",
-    "attention of a shuffled sentence",
-    "Three matrices of one head's weights: for the shuffled words, the same put back in order, and "
-    "that minus the weights of the sentence as it was. Shuffle 0 leaves the words in place.",
+sentence = Explorer(
+    "sentence",
+    "attention over a sentence whose words you move",
+    "The words as buttons to drag; the weights of one head with random matrices, as a square; its "
+    "output as a row of 16 numbers for each word, and the mean of the rows. The sentence says how "
+    "far each word's row is from what it was as typed.",
     {
-        "shuffle": Slider(0, 24, 3),
-        "encoding": Choice(("none", "sinusoidal")),
-        "causal": Tick(label="causal mask"),
+        "text": Text("John loves Mary more than Anna does", longest=80, label="sentence"),
+        "places": Tick(label="tell places"),
     },
-    _score_terms,
+    partial(_matrices, 2.0),
+)
+
+masked_sentence = Explorer(
+    "sentence",
+    "attention behind a causal mask, over a sentence whose words you move",
+    "The words as buttons to drag; the weights of one head with random matrices, as a square whose "
+    "hidden part is grey; its output as a row of 16 numbers for each word, and the mean of the "
+    "rows. The sentence names the places whose rows are the same.",
+    {
+        "text": Text(" ".join(BUFFALO), longest=80, label="sentence"),
+        "mask": Tick(True, label="causal mask"),
+        "layers": Slider(1, 2, 1),
+    },
+    partial(_matrices, 1.0),
 )

@@ -209,7 +209,8 @@ export function readModel(buffer) {
     addProduct(part(wide, from), block.narrow, part(x, from), rows, hidden, d);
   }
 
-  // Minus the log of the probability that each row gives to the byte that comes next.
+  // Of each row: minus the log of the probability that it gives to the byte that comes next, and the
+  // byte to which it gives most.
   function surprise({ x, normal, logits }, from, n, next) {
     const scores = rowsOf(logits, from, n).fill(0);
     normalise(rowsOf(x, from, n), rowsOf(normal, from, n), last);
@@ -218,12 +219,12 @@ export function readModel(buffer) {
       const given = scores.subarray(vocabulary * row, vocabulary * (row + 1));
       const largest = Math.max(...given);
       const sum = given.reduce((total, score) => total + Math.exp(score - largest), 0);
-      return largest + Math.log(sum) - given[byte];
+      return { loss: largest + Math.log(sum) - given[byte], expected: given.indexOf(largest) };
     });
   }
 
-  // The loss of each byte that the second half of a window predicts.
-  function windowLosses(text, start, n, room, turns, kept) {
+  // The surprise at each byte that the second half of a window predicts.
+  function readWindow(text, start, n, room, turns, kept) {
     const half = n / 2, { values } = room.x;
     for (let i = 0; i < values.length; i++) {
       const byte = text[start + Math.floor(i / d)];
@@ -236,7 +237,8 @@ export function readModel(buffer) {
   }
 
   /**
-   * The loss of each of `count` bytes of a text, in nats, with n/2 to n bytes of context.
+   * Each of `count` bytes of a text, with n/2 to n bytes of context: its `loss` in nats, and the
+   * byte that the model `expected`.
    *
    * As `measures.trained_models.sliding_loss` reads: in windows of n that advance by n/2, the
    * second half of each is judged. The first byte that predicts stands at `first`, the first that
@@ -245,7 +247,7 @@ export function readModel(buffer) {
    * speeds: radians a position, of each pair; kept: the share of q·k that each pair brings;
    * sharpness: multiplies all scores.
    */
-  function losses(text, first, count, n, { speeds, kept, sharpness }) {
+  function read(text, first, count, n, { speeds, kept, sharpness }) {
     const room = {
       x: matrix(n, d), normal: matrix(n, d), query: matrix(n, d), key: matrix(n, d),
       value: matrix(n, d), valueColumns: matrix(d, n), mixed: matrix(n, d),
@@ -259,10 +261,10 @@ export function readModel(buffer) {
     const scaled = kept.map((share) => share * sharpness / Math.sqrt(dHead));
     const half = n / 2, all = [];
     for (let start = first - half; start < first - half + count; start += half) {
-      all.push(...windowLosses(text, start, n, room, turns, scaled));
+      all.push(...readWindow(text, start, n, room, turns, scaled));
     }
     return all;
   }
 
-  return { pairs, losses };
+  return { pairs, read };
 }

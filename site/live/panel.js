@@ -37,8 +37,13 @@ export function estimate(losses, base, count) {
   return { loss: mean(losses) - mean(base.slice(0, losses.length)) + mean(base), done };
 }
 
-/** Put a live model into an element; `start` has the `bytes` of its file, and their `sha256`. */
-export function mountPanel(element, { bytes, sha256 }, live) {
+/**
+ * Put a live model into an element; `start` has the `bytes` of its file, and their `sha256`.
+ *
+ * `createView(ready, live, want, status)` makes what is seen once the model is there. It returns
+ * `controls`, the element; `first`, what gets the focus; `note(read)`, which hears the worker.
+ */
+export function mountPanel(element, { bytes, sha256 }, live, createView = createTable) {
   let worker = null, view = null;
   const size = (bytes / MEGABYTE).toFixed(2);
   const bar = create("progress", { max: bytes, value: 0, "aria-label": "Loading the model" });
@@ -84,7 +89,7 @@ export function mountPanel(element, { bytes, sha256 }, live) {
     } else if (ready) {
       const focused = loading.contains(document.activeElement);
       loading.hidden = true;
-      view = createTable(ready, live, (wanted) => worker.postMessage({ wanted }), status);
+      view = createView(ready, live, (wanted) => worker.postMessage({ wanted }), status);
       element.insertBefore(view.controls, status);
       if (focused) view.first.focus({ preventScroll: true });
     } else if (read) view.note(read);

@@ -2,8 +2,8 @@
 //
 // The page sends {load: {bytes, sha256}} once, and after each change {wanted: [{key, lengths,
 // turning}]}: what to read, in this order. Only the last list counts; what has been read is kept.
-// Answers: {loaded}, the bytes so far; {ready}, the passage; {read}, after each step; {failed}, in
-// words.
+// Answers: {loaded}, the bytes so far; {ready}, the passage; {read}, the losses and the expected
+// bytes so far, after each step; {failed}, in words.
 import { readModel } from "./model.js";
 
 const MODEL = new URL("model.safetensors", import.meta.url);
@@ -12,7 +12,7 @@ const SMALLEST_STEP = 64; // bytes; in windows of n at least n/2, which one wind
 
 let model, passage, text;
 let wanted = [], working = false;
-const results = new Map(); // key → {length: the loss of each byte so far}
+const results = new Map(); // key → {length: the loss of each byte so far, and the byte expected}
 
 class Failure extends Error {} // its message is for the reader
 const OTHER = "The file is not the one expected.";
@@ -68,12 +68,12 @@ async function load({ bytes, sha256 }) {
 function nextStep() {
   for (const { key, lengths, turning } of wanted) {
     if (!results.has(key)) results.set(key, {});
-    const losses = results.get(key);
-    for (const n of lengths) losses[n] ??= [];
-    const least = Math.min(...lengths.map((n) => losses[n].length));
+    const readings = results.get(key);
+    for (const n of lengths) readings[n] ??= { losses: [], expected: [] };
+    const least = Math.min(...lengths.map((n) => readings[n].losses.length));
     if (least < passage.count) {
-      const n = lengths.find((length) => losses[length].length === least);
-      return { key, turning, n, losses: losses[n] };
+      const n = lengths.find((length) => readings[length].losses.length === least);
+      return { key, turning, n, ...readings[n] };
     }
   }
   return null;
@@ -83,9 +83,12 @@ async function work() {
   if (working) return;
   working = true;
   for (let step = nextStep(); step; step = nextStep()) {
-    const { key, turning, n, losses } = step, count = Math.max(SMALLEST_STEP, n / 2);
-    losses.push(...model.losses(text, passage.first + losses.length, count, n, turning));
-    postMessage({ read: { key, n, losses } });
+    const { key, turning, n, losses, expected } = step, count = Math.max(SMALLEST_STEP, n / 2);
+    for (const byte of model.read(text, passage.first + losses.length, count, n, turning)) {
+      losses.push(byte.loss);
+      expected.push(byte.expected);
+    }
+    postMessage({ read: { key, n, losses, expected } });
     await new Promise((rest) => setTimeout(rest)); // so that a new list is heard
   }
   working = false;

@@ -29,6 +29,11 @@ function keep() {
   showGuesses();
 }
 
+function forget(questions) {
+  for (const question of questions) delete guesses[question];
+  keep();
+}
+
 function numberIn(text) {
   return text.trim() === "" ? NaN : Number(text.replace(",", "."));
 }
@@ -46,11 +51,11 @@ function judged(form) {
   if (answer === undefined || answer === "not tested") return { words: `You said: ${guess}.` };
   if (kind !== "number") {
     return guess === answer ? { right: true, words: "You were right." }
-      : { right: false, words: `You said: ${guess}.` };
+      : { right: false, words: `You said: ${guess}.`, answer };
   }
   const off = Math.abs(numberIn(guess) / parseFloat(answer) - 1);
   return off <= NEAR ? { right: true, words: `You said ${guess}: right, to a tenth.` }
-    : { right: false, words: `You said ${guess}.` };
+    : { right: false, words: `You said ${guess}.`, answer };
 }
 
 function showGuesses() {
@@ -59,10 +64,13 @@ function showGuesses() {
     fold.open = fold.dataset.asks.split(" ").every((key) => guesses[key]);
   }
   for (const line of all(".om-score")) showScore(line);
+  showProgress();
 }
 
 function showForm(form) {
   const { question, kind } = form.dataset, mine = guesses[question], verdict = judged(form);
+  // A claim's verdict unfolds in the same box; another question's answer may stand far below.
+  const answer = kind !== "claim" && verdict?.answer ? ` Measured: ${verdict.answer}.` : "";
   for (const input of form.querySelectorAll("input")) {
     if (input.type === "radio") input.checked = input.value === mine?.guess;
     else if (!mine || mine.guess) input.value = mine?.guess ?? "";
@@ -70,15 +78,14 @@ function showForm(form) {
   form.querySelector("fieldset").disabled = Boolean(mine);
   const response = form.querySelector(".om-said");
   if (mine?.shown) mark(response, { words: "Shown without a guess." });
-  else if (kind === "claim" || !mine) mark(response, verdict);
-  else mark(response, { words: `You said: ${mine.guess}. The answer is unfolded below.` });
+  else mark(response, verdict, answer);
   const reveal = revealOf(question);
   if (reveal) mark(reveal.querySelector(".om-verdict"), verdict);
 }
 
-function mark(element, verdict) {
+function mark(element, verdict, measured = "") {
   const sign = { true: "✓ ", false: "✗ " }[verdict?.right] ?? "";
-  element.textContent = verdict ? sign + verdict.words : "";
+  element.textContent = verdict ? sign + verdict.words + measured : "";
   element.dataset.right = verdict?.right ?? "";
 }
 
@@ -94,8 +101,7 @@ function showScore(line) {
   const button = document.createElement("button");
   button.textContent = "Forget them";
   button.addEventListener("click", () => {
-    for (const form of forms) delete guesses[form.dataset.question];
-    keep();
+    forget(forms.map((form) => form.dataset.question));
     line.tabIndex = -1;
     line.focus();
   });
@@ -103,6 +109,11 @@ function showScore(line) {
 }
 
 for (const form of all(".om-guess")) {
+  for (const radio of form.querySelectorAll("input[type=radio]")) {
+    // A tap is a guess. Arrow keys choose among the options, which the browser also calls a click,
+    // but without a count: there Enter or the button is the guess.
+    radio.addEventListener("click", (event) => { if (event.detail) form.requestSubmit(); });
+  }
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     const { question, kind } = form.dataset, response = form.querySelector(".om-said");
@@ -133,6 +144,37 @@ addEventListener("storage", (event) => { // the same lesson in another tab
 });
 showGuesses();
 
+// --------------------------------------------------------------------------------------- progress
+
+// questions.js, loaded before, has the questions of each page. What is done stands in the sidebar
+// and in the list of lessons.
+function showProgress() {
+  const questions = window.omQuestions ?? {};
+  const done = (keys) => keys.filter((key) => guesses[key]).length;
+  for (const place of all(".sidebar-tree a.internal, .om-lessons li")) {
+    const page = place.dataset.page
+      ?? new URL(place.href).pathname.replace(/\.html$/, "").split("/").slice(-2).join("/");
+    const keys = questions[page] ?? questions[page.split("/").pop()] ?? [];
+    place.querySelector(".om-progress")?.remove();
+    if (!done(keys)) continue;
+    const mark = document.createElement("span");
+    mark.className = "om-progress";
+    mark.textContent = done(keys) === keys.length ? "✓" : `${done(keys)}/${keys.length}`;
+    mark.title = `${done(keys)} of ${keys.length} guesses`;
+    place.append(mark);
+  }
+  const every = [...new Set(Object.values(questions).flat())];
+  let bar = document.querySelector(".om-course");
+  if (!bar) {
+    bar = document.createElement("p");
+    bar.className = "om-course";
+    document.querySelector(".sidebar-search-container")?.after(bar);
+  }
+  bar.hidden = !done(every);
+  bar.style.setProperty("--om-done", done(every) / every.length);
+  bar.textContent = `Your course: ${done(every)} of ${every.length} guesses`;
+}
+
 // -------------------------------------------------------------------------------------- explorers
 
 // An explorer, or the panel of a live model, is loaded shortly before it comes into view.
@@ -148,6 +190,11 @@ const near = new IntersectionObserver((entries) => {
   }
 }, { rootMargin: "600px" });
 all(".om-mount, .om-live").forEach((mount) => near.observe(mount));
+
+// The toy of the first page.
+for (const toy of all(".om-first")) {
+  import(new URL("_static/first_screen.js", document.baseURI)).then(({ mount }) => mount(toy), () => {});
+}
 
 // -------------------------------------------------------------------------------- what scrolls
 
@@ -172,6 +219,13 @@ const sizes = new ResizeObserver((entries) => {
 all(Object.keys(NAMES).join()).forEach((block) => sizes.observe(block));
 
 // ------------------------------------------------------------------- what Sphinx and furo left out
+
+// A page found by a search shows what was found, and does not light up each of its words.
+try {
+  localStorage.removeItem("sphinx_highlight_terms");
+} catch {
+  // a browser that keeps nothing
+}
 
 for (const caption of all(".caption[role=heading]")) caption.setAttribute("aria-level", "2");
 // A long signature is a list of definitions without terms: to a screen reader it is text.

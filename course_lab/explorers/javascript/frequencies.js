@@ -2,6 +2,7 @@
 
 const FIRST = { colour: 2 }; // of the two positions
 const SECOND = { colour: 3, dash: "4 3" };
+const LAST = 2000; // position
 
 function sinusoidalTable(length, d_model, speeds) {
   const table = new Float64Array(length * d_model);
@@ -32,6 +33,13 @@ const EXPLORER = {
   minWidth: 165,
   height: (width) => Math.min(270, Math.max(190, width)),
   limits: ({ d_model }) => ({ pair: [0, d_model / 2 - 1] }),
+  play: {
+    label: "let both positions run",
+    step: ({ first, second }) => { // at the last position, back to the first
+      const back = Math.max(first, second) === LAST ? Math.min(first, second) : -1;
+      return { first: first - back, second: second - back };
+    },
+  },
 
   compute({ base, d_model, length, pair, first, second }) {
     const speeds = Array.from({ length: d_model / 2 }, (_, m) => base ** (-2 * m / d_model));

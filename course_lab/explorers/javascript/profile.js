@@ -91,7 +91,13 @@ const EXPLORER = {
 
   initialise(state, start) {
     state.heights ??= Array.from({ length: POINTS }, (_, n) => WISHES[state.wish]?.(STEP * n) ?? 0);
-    this.follow(state, start.height === undefined ? "distance" : "height");
+    const drawn = start.height !== undefined && start.heights === undefined;
+    this.follow(state, drawn ? "height" : "distance");
+  },
+
+  linked: {
+    heights: (value) => Array.isArray(value) && value.length === POINTS
+      && value.every((height) => Math.abs(height) <= 1),
   },
 
   follow(state, name) {

@@ -14,6 +14,12 @@
 //   follow(state, name)              after control `name` has moved: changes other state with it
 //   drag                             {panel, change([x, y])}: the changes of the state while the
 //                                    pointer is down at these values in that panel
+//   play                             {label, step(state)}: a button that makes these changes again
+//                                    and again, where time or a walk is the subject
+//   linked                           {name: valid(value, state)}: state that no control shows and
+//                                    that belongs into a link
+//   tiles                            {label, list(state), move(state, from, to)}: a row of words,
+//                                    each {key, text}, to be moved by pointer or arrow keys
 
 const STYLE = `
 .om { --om-ink: #1f2328; --om-soft: #57606a; --om-grey: #8b929a; --om-0: #0173b2; --om-1: #de8f05;
@@ -37,8 +43,15 @@ const STYLE = `
 .om-control input[type=text] { grid-column: 2 / -1; width: 100%; padding: 1px 4px;
   background: transparent; border: 1px solid var(--om-grey); border-radius: 4px; }
 .om-wide { grid-column: 1 / -1; }
+.om-tiles { display: flex; flex-wrap: wrap; gap: 6px; margin: 8px 0 2px; }
+.om-tile { font: inherit; color: inherit; background: transparent; min-height: 32px; margin: 0;
+  padding: 2px 12px; border: 1.5px solid var(--om-grey); border-radius: 16px; cursor: grab;
+  touch-action: none; user-select: none; }
+.om-tile[data-held] { border-color: var(--om-3); cursor: grabbing; }
 .om-control option { color: #1f2328; background: #fff; }
 .om :focus-visible { outline: 2px solid var(--om-focus); outline-offset: 2px; border-radius: 3px; }
+.om-play { font: inherit; color: inherit; background: transparent; cursor: pointer; min-height: 28px;
+  justify-self: start; padding: 1px 12px; border: 1px solid var(--om-grey); border-radius: 14px; }
 .om-picture { display: flex; flex-wrap: wrap; gap: 4px; margin-top: 6px; }
 .om-panel { position: relative; }
 .om-panel canvas { position: absolute; image-rendering: pixelated; }
@@ -55,8 +68,11 @@ const STYLE = `
 .om-spoken { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%);
   white-space: nowrap; }
 .om summary { cursor: pointer; color: var(--om-soft); width: fit-content; }
-@media print { .om-controls { display: none; } }
+@media (max-width: 480px) { .om-controls { position: sticky; z-index: 1; padding: 4px 0;
+  top: var(--header-height, 0px); background: var(--color-background-primary, Canvas); } }
+@media print { .om-controls, .om-play { display: none; } }
 `;
+const BEAT = 140; // milliseconds between two steps of what plays
 const REST = 600; // milliseconds without a change, after which the sentence is spoken
 const GAP = 4; // pixels between two panels
 const SHORT_TEXT = 30; // characters; a longer text has a row of controls to itself
@@ -196,15 +212,22 @@ function textOf({ name, label, longest }, id) {
 // Put an explorer into an element of any page; `start` has values of its controls. The result can
 // set() values, tell its state, and remove() itself.
 function mountOn(explorer, givenSpec, element, start = {}) {
-  const [requested, spec] = initial(explorer, givenSpec, start);
+  const link = linkOf(explorer, givenSpec, element);
+  const [requested, spec] = initial(explorer, givenSpec, { ...start, ...link?.read() });
   const id = `om-${Math.random().toString(36).slice(2)}`; // other modules may be on the page
   const names = spec.controls.map(({ name }) => name);
   const controls = spec.controls.map((control) => controlOf(control, `${id}-${control.name}`));
   const boxes = explorer.columns.map(newBox);
-  const { root, sentence, spoken, description } = newPage(spec.title, id, controls, boxes);
+  const tiles = explorer.tiles && newTiles(explorer.tiles, moveTile);
+  const { root, sentence, spoken, description } =
+    newPage(spec.title, id, controls, boxes, tiles?.element);
+  const player = explorer.play && newPlayer(explorer.play.label, () =>
+    set(explorer.play.step(view.state)));
+  if (player) root.querySelector(".om-controls").append(player.element);
   let view;
   let width = 0;
   let rest;
+  let touched = false; // by the reader: until then the address stays as it is
 
   function show() {
     const state = limited(explorer, spec, requested);
@@ -212,13 +235,17 @@ function mountOn(explorer, givenSpec, element, start = {}) {
     const dark = isDark();
     controls.forEach((control, n) => control.write(state, limits[names[n]]));
     root.dataset.theme = dark ? "dark" : "light";
+    tiles?.write(state);
     if (!width) return;
     view = viewOf(explorer, spec, state, width, dark);
     view.panels.forEach((panel, n) => paint(panel, boxes[n]));
     sentence.textContent = view.sentence;
     description.textContent = view.description;
     clearTimeout(rest);
-    rest = setTimeout(() => { spoken.textContent = view.sentence; }, REST);
+    rest = setTimeout(() => {
+      spoken.textContent = view.sentence;
+      if (touched) link?.write(view.state);
+    }, REST);
   }
 
   function set(changes) {
@@ -226,7 +253,12 @@ function mountOn(explorer, givenSpec, element, start = {}) {
       requested[name] = value;
       explorer.follow?.(requested, name);
     }
+    touched = true;
     show();
+  }
+
+  function moveTile(from, to) {
+    set(explorer.tiles.move(requested, from, to));
   }
 
   controls.forEach((control, n) => {
@@ -259,12 +291,80 @@ function mountOn(explorer, givenSpec, element, start = {}) {
   show();
   const remove = () => {
     clearTimeout(rest);
+    player?.stop();
     sizes.disconnect();
     themes.disconnect();
     system.removeEventListener("change", show);
     root.remove();
   };
   return { set, remove, get state() { return view?.state; } };
+}
+
+// A button that plays and pauses.
+function newPlayer(label, step) {
+  const element = newElement("button", { type: "button", class: "om-play" }, `▶ ${label}`);
+  let timer = 0;
+  const stop = () => {
+    clearInterval(timer);
+    timer = 0;
+    element.textContent = `▶ ${label}`;
+  };
+  element.addEventListener("click", () => {
+    if (timer) {
+      stop();
+      return;
+    }
+    timer = setInterval(() => (element.isConnected ? step() : stop()), BEAT);
+    element.textContent = `❚❚ ${label}`;
+  });
+  return { element, stop };
+}
+
+// On a page of the site the state that a reader has set stands in the address, under the explorer's
+// name, so that a link shows what the reader sees. What the explorer cannot have is left out.
+function linkOf(explorer, spec, element) {
+  const mount = element.closest(".om-mount");
+  if (!mount) return null;
+  const mounts = [...document.querySelectorAll(".om-mount")];
+  const same = mounts.slice(0, mounts.indexOf(mount))
+    .filter(({ dataset }) => dataset.module === mount.dataset.module).length;
+  const key = same ? `${spec.name}-${same + 1}` : spec.name;
+  const names = [...spec.controls.map(({ name }) => name), ...Object.keys(explorer.linked ?? {})];
+  return {
+    read() {
+      let asked;
+      try {
+        asked = JSON.parse(new URLSearchParams(location.search).get(key)) ?? {};
+      } catch {
+        return {};
+      }
+      const state = {};
+      for (const control of spec.controls) {
+        if (isValid(control, asked[control.name])) state[control.name] = asked[control.name];
+      }
+      for (const [name, valid] of Object.entries(explorer.linked ?? {})) {
+        if (valid(asked[name], state)) state[name] = asked[name];
+      }
+      return state;
+    },
+    write(state) {
+      const address = new URL(location);
+      address.searchParams.set(key, JSON.stringify(state, names));
+      try {
+        history.replaceState(history.state, "", address);
+      } catch {
+        // a page from a file may not change its address
+      }
+    },
+  };
+}
+
+// Whether a control can have this value.
+function isValid({ values, options, longest }, value) {
+  if (values) return Number.isFinite(value) && value >= values[0] && value <= values.at(-1);
+  if (options) return options.includes(value);
+  if (longest) return typeof value === "string" && value.length <= longest;
+  return typeof value === "boolean";
 }
 
 // Give JupyterLab's cell the keys that run it, and Escape; the cell has the focus from then on.
@@ -285,7 +385,7 @@ function newBox() {
 }
 
 // All elements of an explorer: controls, panels, the sentence seen and spoken, the description.
-function newPage(title, id, controls, boxes) {
+function newPage(title, id, controls, boxes, tiles) {
   const picture = newElement(
     "div",
     { class: "om-picture", role: "img", "aria-label": title, "aria-describedby": `${id}-words` },
@@ -300,12 +400,69 @@ function newPage(title, id, controls, boxes) {
       "data-lm-suppress-shortcuts": "true" },
     newElement("style", {}, STYLE),
     newElement("div", { class: "om-controls" }, ...controls.map((control) => control.element)),
+    ...(tiles ? [tiles] : []),
     picture,
     sentence,
     spoken,
     newElement("details", {}, newElement("summary", {}, "In words"), description),
   );
   return { root, sentence, spoken, description };
+}
+
+// A row of buttons, one for each word. A button stays where it is and words change places between
+// them, so that the tab key follows the sentence. Only the buttons keep a finger from scrolling.
+function newTiles({ label, list }, move) {
+  const element = newElement("div", { class: "om-tiles", role: "group", "aria-label": label });
+  const buttons = () => [...element.children];
+  let held = -1; // the place of the word under the pointer
+
+  function hold(place) {
+    held = place;
+    buttons().forEach((button, n) => button.toggleAttribute("data-held", n === held));
+  }
+
+  function newTile() {
+    const button = newElement("button", { type: "button", class: "om-tile" });
+    button.addEventListener("pointerdown", (event) => {
+      button.setPointerCapture(event.pointerId);
+      hold(buttons().indexOf(button));
+    });
+    button.addEventListener("pointermove", ({ clientX, clientY }) => {
+      if (held < 0) return;
+      const place = buttons().findIndex((other) => {
+        const { left, right, top, bottom } = other.getBoundingClientRect();
+        return clientX >= left && clientX <= right && clientY >= top && clientY <= bottom;
+      });
+      if (place < 0 || place === held) return;
+      move(held, place);
+      hold(place);
+    });
+    for (const kind of ["pointerup", "pointercancel"]) {
+      button.addEventListener(kind, () => hold(-1));
+    }
+    button.addEventListener("keydown", (event) => {
+      const place = buttons().indexOf(button);
+      const to = place + { ArrowLeft: -1, ArrowUp: -1, ArrowRight: 1, ArrowDown: 1 }[event.key];
+      if (!buttons()[to]) return;
+      event.preventDefault();
+      move(place, to);
+      buttons()[to].focus();
+    });
+    return button;
+  }
+
+  function write(state) {
+    const words = list(state);
+    while (element.children.length < words.length) element.append(newTile());
+    while (element.children.length > words.length) element.lastChild.remove();
+    words.forEach(({ text }, n) => {
+      const button = element.children[n];
+      if (button.textContent !== text) button.textContent = text;
+      button.setAttribute("aria-label", `${text}, place ${n}; arrow keys move it`);
+    });
+  }
+
+  return { element, write };
 }
 
 // Call follow(left, top), in pixels of the element, while the pointer is down in it.

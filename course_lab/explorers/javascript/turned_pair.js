@@ -41,6 +41,14 @@ const EXPLORER = {
   minWidth: 280,
   height: (width) => Math.min(330, width),
 
+  play: {
+    label: "move both",
+    step: ({ p, r }) => { // at the end of the text, back to its start
+      const back = Math.max(p, r) === PLACES - 1 ? Math.min(p, r) : -1;
+      return { p: p - back, r: r - back };
+    },
+  },
+
   compute({ p, r, theta }) {
     const query = turned(QUERY, p * theta);
     const key = turned(KEY, r * theta);

@@ -1,0 +1,191 @@
+// Attention over a sentence whose words can be moved: what becomes of its weights and its rows.
+// One head with random matrices; each word has a vector of its own, wherever it stands.
+
+const MOST_WORDS = 9;
+const LONGEST_NAME = 9; // characters of a word on an axis
+const ROUNDING = 1e-5; // smaller differences are rounding noise
+const COLOUR_LIMIT = 2; // of a row's number, where colours end
+
+// The words as typed, with their number among them as `key`.
+function typedWords({ text }) {
+  const words = text.trim().split(/\s+/).slice(0, MOST_WORDS);
+  return words.map((word, key) => ({ key, text: word }));
+}
+
+function tilesOf(state) {
+  const words = typedWords(state);
+  return state.order.map((key) => words[key]);
+}
+
+// A vector for a word, the same at every call: random numbers that begin at a hash of the word.
+function vectorOf(word, { scale, outputs }) {
+  let seed = 2166136261; // FNV-1a
+  for (let i = 0; i < word.length; i++) {
+    seed = Math.imul(seed ^ word.charCodeAt(i), 16777619) >>> 0;
+  }
+  const uniform = () => { // xorshift
+    seed = (seed ^ seed << 13) >>> 0;
+    seed = (seed ^ seed >>> 17) >>> 0;
+    seed = (seed ^ seed << 5) >>> 0;
+    return seed / 2 ** 32;
+  };
+  const normal = () => Math.sqrt(3) * (uniform() + uniform() + uniform() + uniform() - 2);
+  return Array.from(outputs, () => scale * normal());
+}
+
+function times(matrix, vector) {
+  return matrix.map((row) => row.reduce((sum, factor, n) => sum + factor * vector[n], 0));
+}
+
+function dot(a, b) {
+  return a.reduce((sum, value, n) => sum + value * b[n], 0);
+}
+
+// One layer: the weights of each query, NaN where the mask hides a key, and the output rows.
+function attend(x, { scores, outputs }, mask) {
+  const values = x.map((row) => times(outputs, row));
+  const asked = x.map((row) => times(scores, row)); // the key that each query would like best
+  const weights = x.map((_, i) => {
+    const seen = mask ? x.slice(0, i + 1) : x;
+    const row = seen.map((key) => dot(asked[i], key));
+    const largest = Math.max(...row);
+    const powers = row.map((score) => Math.exp(score - largest));
+    const total = powers.reduce((sum, power) => sum + power, 0);
+    return x.map((_, j) => (j < powers.length ? powers[j] / total : NaN));
+  });
+  const rows = weights.map((row) => x[0].map((_, n) =>
+    row.reduce((sum, weight, j) => (Number.isNaN(weight) ? sum : sum + weight * values[j][n]), 0)));
+  return { weights, rows };
+}
+
+// Attention over words in this order. A second layer reads each word beside what the first made.
+function read(words, { places = false, mask = false, layers = 1 }, data) {
+  let x = words.map(({ text }, place) => {
+    const vector = vectorOf(text, data);
+    return places ? vector.map((value, n) => value + data.table[place][n]) : vector;
+  });
+  let result = attend(x, data, mask);
+  if (layers === 2) {
+    x = x.map((row, i) => row.map((value, n) => value + result.rows[i][n]));
+    result = attend(x, data, mask);
+  }
+  return result;
+}
+
+function meanOf(rows) {
+  return rows[0].map((_, n) => rows.reduce((sum, row) => sum + row[n], 0) / rows.length);
+}
+
+function largestGap(a, b) {
+  return Math.max(...a.map((value, n) => Math.abs(value - b[n])));
+}
+
+// What an axis calls a word; places count where the mask is.
+function nameOf(text, place, { mask }) {
+  const name = text.length > LONGEST_NAME ? `${text.slice(0, LONGEST_NAME - 1)}…` : text;
+  return mask === undefined ? name : `${place} ${name}`;
+}
+
+// A frame around row `place` of a matrix with so many columns.
+function frame(panel, place, columns, colour) {
+  const [left, right, top, bottom] = [-0.45, columns - 0.55, place - 0.47, place + 0.47];
+  const x = [left, right, right, left, left];
+  return panel.line(x, [top, top, bottom, bottom, top], { colour, width: 2.5 });
+}
+
+function inWords(gap) {
+  return gap < ROUNDING ? "rounding noise" : `up to ${fixed(gap, 2)}`;
+}
+
+const EXPLORER = {
+  columns: [1, 1.25],
+  minWidth: 280,
+  height: () => 310,
+
+  initialise(state) {
+    state.order ??= typedWords(state).map(({ key }) => key);
+    state.moved ??= -1;
+  },
+
+  follow(state, name) {
+    if (name !== "text") return;
+    state.order = typedWords(state).map(({ key }) => key);
+    state.moved = -1;
+  },
+
+  linked: {
+    order: (value, { text = "" }) => Array.isArray(value)
+      && [...value].sort((a, b) => a - b).join() === typedWords({ text }).map(({ key }) => key).join(),
+  },
+
+  tiles: {
+    label: "The sentence. Drag a word, or move it with the arrow keys.",
+    list: tilesOf,
+    move({ order }, from, to) {
+      const others = order.filter((_, place) => place !== from);
+      const moved = order[from];
+      return { order: [...others.slice(0, to), moved, ...others.slice(to)], moved };
+    },
+  },
+
+  compute(state, data) {
+    const words = tilesOf(state);
+    const { weights, rows } = read(words, state, data);
+    const typed = read(typedWords(state), state, data).rows;
+    const apart = rows.map((row, place) => largestGap(row, typed[state.order[place]]));
+    const alike = rows.flatMap((row, i) => rows.slice(0, i)
+      .flatMap((other, j) => (largestGap(row, other) < ROUNDING ? [[j, i]] : [])));
+    const mean = meanOf(rows);
+    const pooled = largestGap(mean, meanOf(typed));
+    return { weights, rows, mean, apart: Math.max(...apart), pooled, alike };
+  },
+
+  draw([left, right], { weights, rows, mean, alike }, state) {
+    const n = rows.length;
+    const width = mean.length;
+    const names = tilesOf(state).map(({ text }, place) => [place, nameOf(text, place, state)]);
+    const layer = state.layers === 2 ? "weights, layer 2" : "weights";
+    left.axes({
+      x: [-0.5, n - 0.5], y: [n - 0.5, -0.5], equal: true, upright: true, title: layer,
+      xlabel: "key", ylabel: "query", xticks: names, yticks: names,
+    }).matrix(weights.flat(), n);
+    const gap = Array(width).fill(NaN);
+    const colours = { signed: true, limit: COLOUR_LIMIT };
+    right.axes({
+      x: [-0.5, width - 0.5], y: [n + 1.5, -0.5], title: "output, a row for each word",
+      xlabel: "feature", xticks: [0, 5, 10, 15], yticks: [...names, [n + 1, "mean"]], bar: colours,
+    }).matrix([...rows, gap, mean].flat(), width, colours);
+    const twins = state.mask === undefined ? [] : new Set(alike.flat());
+    twins.forEach((place) => frame(right, place, width, 2));
+    const place = state.order.indexOf(state.moved);
+    if (place < 0) return;
+    frame(left, place, n, 3);
+    frame(right, place, width, 3);
+  },
+
+  sentence({ apart, pooled, alike }, state) {
+    const order = tilesOf(state).map(({ text }) => text).join(" ");
+    if (state.mask === undefined) {
+      return `${order}: each word's row differs from what it was as typed by ${inWords(apart)}, `
+        + `the mean by ${inWords(pooled)}.`;
+    }
+    const pairs = alike.map(([j, i]) => `${j} and ${i}`).join(", ");
+    return `${order}: ${pairs ? `the same row at places ${pairs}` : "no two rows are the same"}. `
+      + `Each word's row differs from what it was as typed by ${inWords(apart)}.`;
+  },
+
+  description({ apart, pooled, alike }, state) {
+    const words = tilesOf(state).map(({ text }) => text);
+    const mask = state.mask ? "behind a causal mask" : "without a mask";
+    const layers = state.layers === 2 ? "two layers" : "one layer";
+    const places = state.places ? "with a vector for its place added to each word" : "no positions";
+    const pairs = alike.map(([j, i]) => `${j} and ${i}`).join(", ") || "none";
+    const framed = state.mask === undefined ? "" : "Rows that are the same have a green frame. ";
+    return `Attention ${mask}, ${layers}, ${places}. Left: a square of weights, queries down and `
+      + `keys across, in the order ${words.join(" ")}. Right: the output as coloured rows of 16 `
+      + "numbers, a row for each word in the same order, and below them their mean. The row of the "
+      + `word that was moved last has a frame. ${framed}Against the order as typed, a word's row `
+      + `differs by ${inWords(apart)} and the mean by ${inWords(pooled)}. Places with the same `
+      + `row: ${pairs}.`;
+  },
+};

@@ -1,0 +1,285 @@
+// The toy of the first page: the words of a sentence, which can be moved, and one attention head
+// that reads them. Its weights are random and fixed; nothing is trained. `read` is the head,
+// without a page; tests compare it with course_utils. `mount` is what a reader moves.
+
+const WIDTH = 16; // of a word's vector
+const SHOWN = 8; // numbers of an output row that are drawn
+const GAIN = 1; // of queries and keys: at this size a word prefers some of the others, not one alone
+const SLOPE = 0.5; // ALiBi's price a position; the first of eight heads has this one
+const BASE = 10000;
+const LONGEST = 7; // words
+const SAME = 1e-9; // a smaller change is rounding
+const MOVES = 2; // that the page makes itself, to show that words can be moved
+const PAUSE = 1600; // milliseconds between them
+const SENTENCE = "John loves Mary";
+export const ENCODINGS = ["no positions", "sinusoidal", "RoPE", "ALiBi"];
+
+// -------------------------------------------------------------------------------------- the head
+
+// Random numbers of a normal distribution that only depend on the text.
+function normals(text, count) {
+  let state = 2166136261;
+  for (const letter of text) state = Math.imul(state ^ letter.codePointAt(0), 16777619) >>> 0;
+  const uniform = () => { // mulberry32
+    state = (state + 0x6D2B79F5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296;
+  };
+  return Array.from({ length: count }, () =>
+    Math.sqrt(-2 * Math.log(1 - uniform())) * Math.cos(2 * Math.PI * uniform()));
+}
+
+function matrix(name, size = 1) {
+  const numbers = normals(name, WIDTH * WIDTH);
+  return Array.from({ length: WIDTH }, (_, row) =>
+    numbers.slice(row * WIDTH, (row + 1) * WIDTH).map((number) => number * size / Math.sqrt(WIDTH)));
+}
+
+const W_q = matrix("queries", GAIN);
+const W_k = matrix("keys", GAIN);
+const W_v = matrix("values");
+
+const product = (vector, W) =>
+  W[0].map((_, column) => vector.reduce((sum, number, row) => sum + number * W[row][column], 0));
+const dot = (a, b) => a.reduce((sum, number, n) => sum + number * b[n], 0);
+const speed = (pair) => BASE ** (-2 * pair / WIDTH);
+
+// Sines and cosines of a position, alternating.
+function sinusoidal(position) {
+  return Array.from({ length: WIDTH }, (_, n) => {
+    const angle = position * speed(Math.floor(n / 2));
+    return n % 2 ? Math.cos(angle) : Math.sin(angle);
+  });
+}
+
+// Each pair of neighbouring numbers, turned by its angle at this position.
+function turned(vector, position) {
+  return vector.map((number, n) => {
+    const angle = position * speed(Math.floor(n / 2));
+    const partner = vector[n ^ 1];
+    const sign = n % 2 ? 1 : -1;
+    return number * Math.cos(angle) + sign * partner * Math.sin(angle);
+  });
+}
+
+// The head reads these words in this order: weights, a row for each word that asks, and what each
+// word takes home.
+export function read(words, encoding) {
+  const vectors = words.map((word, position) => {
+    const vector = normals(`word ${word.toLowerCase()}`, WIDTH);
+    if (encoding !== "sinusoidal") return vector;
+    const added = sinusoidal(position);
+    return vector.map((number, n) => number + added[n]);
+  });
+  const place = (vector, position) => (encoding === "RoPE" ? turned(vector, position) : vector);
+  const queries = vectors.map((vector, position) => place(product(vector, W_q), position));
+  const keys = vectors.map((vector, position) => place(product(vector, W_k), position));
+  const values = vectors.map((vector) => product(vector, W_v));
+  const weights = queries.map((query, i) => softmax(keys.map((key, j) => {
+    const price = encoding === "ALiBi" ? SLOPE * Math.abs(i - j) : 0;
+    return dot(query, key) / Math.sqrt(WIDTH) - price;
+  })));
+  const outputs = weights.map((row) =>
+    values[0].map((_, n) => row.reduce((sum, weight, j) => sum + weight * values[j][n], 0)));
+  return { vectors, weights, outputs, W_q, W_k, W_v };
+}
+
+function softmax(scores) {
+  const largest = Math.max(...scores);
+  const positive = scores.map((score) => Math.exp(score - largest));
+  const sum = positive.reduce((total, number) => total + number, 0);
+  return positive.map((number) => number / sum);
+}
+
+// How many weights differ between two orders of the same words, and the largest difference. `order`
+// says which word of the sentence as it was typed stands at each place.
+export function changes(words, order, encoding) {
+  const before = read(words, encoding).weights;
+  const after = read(order.map((n) => words[n]), encoding).weights;
+  const differences = order.flatMap((i, row) =>
+    order.map((j, column) => Math.abs(after[row][column] - before[i][j])));
+  return {
+    changed: differences.filter((difference) => difference > SAME).length,
+    of: differences.length,
+    largest: Math.max(...differences),
+  };
+}
+
+// ---------------------------------------------------------------------------------------- the page
+
+function shuffled(items) {
+  const mixed = [...items];
+  for (let last = mixed.length - 1; last > 0; last--) {
+    const other = Math.floor(Math.random() * (last + 1));
+    [mixed[last], mixed[other]] = [mixed[other], mixed[last]];
+  }
+  return mixed;
+}
+
+const create = (tag, attributes = {}, ...children) => {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  element.append(...children);
+  return element;
+};
+
+export function mount(element) {
+  let words = SENTENCE.split(" ");
+  let order = words.map((_, n) => n); // the word at each place
+  let asking = 1; // the word whose attention is drawn
+  let encoding = ENCODINGS[0];
+  let touched = false;
+
+  const input = create("input", { type: "text", value: SENTENCE, maxlength: 60,
+    "aria-label": "Your sentence", spellcheck: "false", autocomplete: "off" });
+  const options = ENCODINGS.map((name) => {
+    const radio = create("input", { type: "radio", name: "om-encoding", value: name });
+    radio.checked = name === encoding;
+    radio.addEventListener("change", () => { encoding = name; touched = true; draw(); });
+    return create("label", {}, radio, create("span", {}, name));
+  });
+  const switches = create("fieldset", { class: "om-switch" },
+    create("legend", {}, "Positions"), ...options);
+  const arcs = create("div", { class: "om-arcs", "aria-hidden": "true" });
+  const row = create("div", { class: "om-words", role: "group", "aria-label": "Words, to be moved" });
+  const shuffle = create("button", { type: "button" }, "Shuffle");
+  const verdict = create("p", { class: "om-heard", role: "status" });
+  element.replaceChildren(
+    create("div", { class: "om-typed" }, input, shuffle), arcs, row, verdict, switches);
+
+  // A chip for each word, in the order of the sentence as it was typed; `draw` puts them in place.
+  let chips = [];
+  function makeChips() {
+    chips = words.map((word, n) => {
+      const cells = Array.from({ length: SHOWN }, () => create("i"));
+      const bars = create("span", { class: "om-row", "aria-hidden": "true" }, ...cells);
+      const chip = create("button", { type: "button", class: "om-chip" },
+        create("b", {}, word), bars);
+      chip.addEventListener("pointerdown", (event) => drag(event, n));
+      chip.addEventListener("focus", () => { asking = n; draw(); });
+      chip.addEventListener("keydown", (event) => {
+        const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+        if (!step) return;
+        event.preventDefault();
+        touched = true;
+        move(n, order.indexOf(n) + step);
+        chip.focus();
+      });
+      return chip;
+    });
+    row.replaceChildren(...chips);
+  }
+
+  const centre = (place) => (place + 0.5) * row.clientWidth / words.length;
+
+  function move(n, place) {
+    const target = Math.max(0, Math.min(words.length - 1, place));
+    order = order.filter((other) => other !== n);
+    order.splice(target, 0, n);
+    draw();
+  }
+
+  // While the pointer is down, the word follows it sideways; a move up or down scrolls the page.
+  function drag(event, n) {
+    if (event.button) return;
+    touched = true;
+    const chip = chips[n];
+    const grabbed = event.clientX - (row.getBoundingClientRect().left + centre(order.indexOf(n)));
+    const follow = ({ clientX }) => {
+      const left = clientX - grabbed - row.getBoundingClientRect().left;
+      move(n, Math.floor(left / row.clientWidth * words.length));
+      chip.style.setProperty("--om-pull", `${left - centre(order.indexOf(n))}px`);
+    };
+    const drop = () => {
+      chip.classList.remove("om-held");
+      chip.style.removeProperty("--om-pull");
+      chip.removeEventListener("pointermove", follow);
+    };
+    chip.setPointerCapture(event.pointerId);
+    chip.classList.add("om-held");
+    chip.addEventListener("pointermove", follow);
+    for (const end of ["pointerup", "pointercancel"]) chip.addEventListener(end, drop, { once: true });
+  }
+
+  function draw() {
+    const { weights, outputs } = read(order.map((n) => words[n]), encoding);
+    const from = order.indexOf(asking);
+    chips.forEach((chip, n) => {
+      const place = order.indexOf(n);
+      chip.style.setProperty("--om-place", place);
+      chip.style.setProperty("--om-share", 1 / words.length);
+      chip.classList.toggle("om-asking", n === asking);
+      chip.setAttribute("aria-label", `${words[n]}, place ${place + 1} of ${words.length}. `
+        + "Arrow keys move it.");
+      chip.querySelectorAll("i").forEach((cell, number) => {
+        const value = Math.max(-1, Math.min(1, outputs[place][number] / 1.5));
+        cell.style.background = `color-mix(in srgb, var(--om-${value < 0 ? "cold" : "warm"}) `
+          + `${Math.round(100 * Math.abs(value))}%, transparent)`;
+      });
+    });
+    drawArcs(weights[from], from);
+    const { changed, of, largest } = changes(words, order, encoding);
+    const moved = order.some((n, place) => n !== place);
+    verdict.dataset.changed = changed > 0;
+    verdict.textContent = sentence(moved, changed, of, largest);
+  }
+
+  function sentence(moved, changed, of, largest) {
+    const reader = encoding === ENCODINGS[0] ? "Attention" : `Attention with ${encoding}`;
+    if (!moved) return `${reader} reads “${words.join(" ")}”. Now move a word.`;
+    if (!changed) return `${reader} has taken no notice: 0 of ${of} weights have changed.`;
+    return `${reader} has noticed: ${changed} of ${of} weights have changed, `
+      + `one by ${largest.toFixed(2)}.`;
+  }
+
+  function drawArcs(shares, from) {
+    const { clientWidth: width, clientHeight: height } = arcs;
+    const base = height - 4;
+    const paths = shares.map((share, to) => {
+      const thick = (1 + 13 * share).toFixed(1);
+      const [a, b] = [centre(from), centre(to)];
+      const rise = Math.min(height - 30, 26 + 0.28 * Math.abs(b - a));
+      const curve = from === to
+        ? `M${a - 12},${base}C${a - 34},${base - 52} ${a + 34},${base - 52} ${a + 12},${base}`
+        : `M${a},${base}C${a},${base - 1.33 * rise} ${b},${base - 1.33 * rise} ${b},${base}`;
+      const [x, y] = from === to ? [a, base - 44] : [(a + b) / 2, base - rise - 9];
+      return `<path d="${curve}" stroke-width="${thick}"/>`
+        + `<text x="${x}" y="${y}">${Math.round(100 * share)} %</text>`;
+    });
+    arcs.innerHTML = `<svg width="${width}" height="${height}">${paths.join("")}</svg>`;
+  }
+
+  input.addEventListener("input", () => {
+    touched = true;
+    const typed = input.value.trim().split(/\s+/).filter(Boolean).slice(0, LONGEST);
+    if (!typed.length) return;
+    words = typed;
+    order = words.map((_, n) => n);
+    asking = Math.min(asking, words.length - 1);
+    makeChips();
+    draw();
+  });
+  shuffle.addEventListener("click", () => {
+    touched = true;
+    if (new Set(words).size < 2) return;
+    const before = order.join();
+    while (order.join() === before) order = shuffled(order);
+    draw();
+  });
+  new ResizeObserver(draw).observe(row);
+  makeChips();
+  draw();
+
+  // Something moves at first, unless the reader has asked for stillness or moves something.
+  if (matchMedia("(prefers-reduced-motion: reduce)").matches) return;
+  let moves = 0;
+  const timer = setInterval(() => {
+    if (touched || moves === MOVES) {
+      clearInterval(timer);
+      return;
+    }
+    moves += 1;
+    move(order[0], words.length - 1);
+  }, PAUSE);
+}
