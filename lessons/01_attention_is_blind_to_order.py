@@ -15,7 +15,7 @@
 #
 # After this lesson you can
 #
-# - say what becomes of attention when words change places, for all weights it may have;
+# - say what becomes of attention when words change places, whatever its matrices are;
 # - find the readers that are right in exactly half of all cases, before you train them;
 # - say what a causal mask tells of the order, and what it does not.
 #
@@ -28,7 +28,7 @@ import course_lab
 device = course_lab.start(doors=[], title="Lesson 01: every door is shut")
 
 # %% [markdown]
-# ## The wrong page
+# ## A search
 #
 # A *sentence encoder* makes one vector of a text. A search shows the page first whose vector is
 # nearest to the query's, by the *cosine*: 1 if both point the same way. all-MiniLM-L6-v2 is a small
@@ -199,10 +199,10 @@ for name, gap in comparisons.items():
 # $$y^{\text{shuffled}}_i = y_{\pi(i)}, \qquad
 # w^{\text{shuffled}}_{ij} = w_{\pi(i)\,\pi(j)} .$$
 #
-# So is a whole transformer without positions and mask: its other layers work on each row alone. Can
-# training help?
+# A whole transformer without positions and mask is equivariant too: its other layers work on each
+# row alone.
 #
-# ## Exactly half
+# ## Can training help?
 #
 # Sentences such as *John loves Mary*, from two groups of eight names and four verbs, each in both
 # orders. The task: does a name of the first group act? The test has pairs of names that training
@@ -375,7 +375,7 @@ print([f"{value:.2f}" for value in (others / others[0]).tolist()])
 # mark's share at place $p$ is $1/(1 + c\,p)$, and $1/\text{share} - 1 = c\,p$, whatever the
 # matrices are. Trained NoPE models do know places (Haviv et al. 2022); the closer look trains one.
 #
-# ## Back to the page
+# ## Back to the search
 #
 # The encoder has no mask. Only its vectors for places can tell it the order. We replace all 512 by
 # their mean, so that no word knows where it stands:
@@ -447,9 +447,9 @@ plots.show(fig, f"Dots are seeds, a row for each reader. {listed}.")
 #
 # ## Exercises
 #
-# **Exercise 1 ★★ Find the bug.** Someone wrote the test below. It should say True for plain
-# attention and *every* shuffle, and False for any function that treats places differently. See
-# where it fails, then write it right.
+# **Exercise 1 ★★ Find the bug.** Someone wrote the test below. It should say whether `f` is
+# equivariant under the shuffle `perm`: True for plain attention, whatever the shuffle. See where it
+# fails, then write it right.
 
 
 # %%

@@ -129,6 +129,35 @@ def test_after_200_random_events_every_value_is_valid_and_the_picture_whole(moun
         assert page.evaluate(SHAKE, [200, seed]) == [], name
 
 
+def test_a_word_is_moved_by_pointer_and_by_arrow_keys_and_its_row_travels(mounted):
+    page = mounted("sentence", "{text: 'John loves Mary'}")
+    words = page.locator(".om-tile")
+    first, last = (words.nth(place).bounding_box() for place in (0, 2))
+    page.mouse.move(first["x"] + 9, first["y"] + 9)
+    page.mouse.down()
+    page.mouse.move(last["x"] + 9, last["y"] + 9, steps=9)
+    assert words.nth(2).get_attribute("data-held") == ""
+    page.mouse.up()
+    assert words.all_text_contents() == ["loves", "Mary", "John"]
+    page.keyboard.press("Tab")
+    words.nth(2).focus()
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("ArrowLeft")  # it stands first already
+    assert words.all_text_contents() == ["John", "loves", "Mary"]
+    assert page.evaluate("document.activeElement.getAttribute('aria-label')").startswith("John")
+    page.get_by_role("textbox", name="sentence").fill("a b")
+    assert words.all_text_contents() == ["a", "b"]
+    assert page.evaluate("explorer.state.order") == [0, 1]
+
+
+def test_only_the_words_keep_a_finger_from_scrolling(mounted):
+    page = mounted("sentence", viewport=PHONE, has_touch=True)
+    held = "[...document.querySelectorAll('.om, .om *')].filter(element =>"
+    held += " getComputedStyle(element).touchAction === 'none').map(element => element.className)"
+    assert set(page.evaluate(held)) == {"om-tile"}
+
+
 def test_two_explorers_on_a_page_do_not_meet(mounted):
     page = mounted("wanted_distance")
     page.evaluate("document.querySelector('main').append(document.createElement('div'))")
