@@ -46,11 +46,11 @@ codes = {
 }
 
 # %% [markdown]
-# Six wishes, each with a yardstick:
+# Six wishes, with yardsticks:
 #
 # 1. **Small numbers.** None above 2, as the numbers of a word.
 # 2. **Fixed width.** At most 128 numbers, the same in short texts and long ones.
-# 3. **Told apart.** Add a word, apply LayerNorm: the closest two of 512 positions stay 0.1 apart.
+# 3. **Told apart.** Add a word, apply LayerNorm: any two of 512 positions stay 0.1 apart.
 # 4. **Distance alone.** The dot product of two codes depends on their distance, not on the place
 #    (to 1 % of the largest).
 # 5. **Nearer is more alike.** The mean dot product falls from distance 0 to 1, to 8 and to 64, by
@@ -129,8 +129,17 @@ guess.reveal("never" if gap.min() > 0 else f"after {gap.argmin() + 1} steps")
 #
 # ## A seventh wish
 #
-# A second, slower hand has moved on where the first is back. Two hands, 1 and 1/50 radians a step,
-# grant all six wishes. So what are 128 numbers for? Our question asks for more:
+# A second, slower hand has moved on where the first is back. Do two grant the wishes?
+
+# %%
+def two_hands(p):
+    return torch.stack([p.sin(), p.cos(), (p / 50).sin(), (p / 50).cos()], dim=1)
+
+
+print("two hands grant", granted(scoreboard({"two": two_hands}))["two"], "of six wishes")
+
+# %% [markdown]
+# So what are 128 numbers for? Our question asks for more:
 #
 # 7. **How far.** If two vectors 300 positions apart are no farther from each other than two that
 #    are 100 positions apart, the code is *out by 3*. Up to 10,000 it may be out by 100 at most.
@@ -284,19 +293,16 @@ for k, first, last in alike:
     print(f"distance {k:5,}: a dot product like that means a distance of {first:,} to {last:,}")
 
 # %% [markdown]
-# **Look:** the dot product falls fast, then slowly and in ripples. So it says *how far*: sharply up
-# to some 30 positions, and vaguely beyond 100. And it is the same on both sides, for
-# $\cos(-x) = \cos x$: it does not say *which way*.
-
-# %% [markdown]
+# **Look:** the dot product says *how far*: sharply up to some 30 positions, vaguely beyond 100. And
+# both sides are alike, for $\cos(-x) = \cos x$: it does not say *which way*.
+#
 # ## A head that looks back
 #
-# How could "the word 3 back" be asked? By wish 6: move each key 3 steps on before you compare.
-# (This wish is one reason that Vaswani et al. give for sinusoids.) A head compares $W_q PE_i$ with
-# $W_k PE_j$, and you choose both matrices.
+# How could "the word 3 back" be asked? By wish 6: move each key 3 steps on before you compare. A
+# head compares $W_q PE_i$ with $W_k PE_j$, and you choose both matrices.
 #
 # **Exercise 1 ★★ Look back.** Write `looking_back(k, gain, d_model)`: tensors $W_q$ and $W_k$, each
-# (d_model, d_model), so that query $i$ scores highest at key $j = i - k$:
+# (d_model, d_model), so that query $i$ scores highest at key $i - k$:
 #
 # $$\frac{W_q PE_i \cdot W_k PE_j}{\sqrt D}
 # = \frac{\text{gain}}{\sqrt D} \sum_m \cos\big((i - j - k)\,\theta_m\big).$$
@@ -358,8 +364,8 @@ print("largest weight exactly 3 back:", all(weights[3:].argmax(1) == torch.arang
 explorers.previous_token(k=3)
 
 # %% [markdown]
-# **Look:** the left panel is a corner of $W_k$, one turn a hand. A query without a key $k$ back
-# still has weights that sum to 1, and spends them on other keys.
+# **Look:** the left panel is a corner of $W_k$, a turn by $k\theta$ for each hand. A query without
+# a key $k$ back still has weights that sum to 1, and spends them on other keys.
 #
 # Words in the tokens disturb this head: it compares them too (a [closer
 # look](closer/02_word_and_place.ipynb) measures how much). Trained models do have such
@@ -419,18 +425,17 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** four hands meet again after 6,283 steps: nearly 1,000, 100, 10 and 1 turns. With 64 hands
-# the curve never returns to the dashed line, the distance of neighbours: 128 numbers *name* the
-# position. And it goes on climbing, in ripples: they say *how far*, if roughly.
+# **Look:** four hands meet again after 6283 steps: nearly 1000, 100, 10 and 1 turns. With 64 the
+# curve never returns to the dashed line, the distance of neighbours: 128 numbers *name* the
+# position. And it climbs on, in ripples: they say *how far*, if roughly.
 
 # %% [markdown]
 # ## Exercises
 #
-# **Exercise 2 ★★★ Tell the time.** A row of the table comes over a noisy line: each number is off
-# by up to 0.1. Write `tell_time(vector, base)`: its position $p$, an int. It is below half the
-# base, and each hand is less than six times as slow as the one before. So the slowest hand is in
-# its first half turn. But $p$ may be half a million: do not search among the positions.
-# (`torch.atan2(sine, cosine)` is an angle between $-\pi$ and $\pi$.)
+# **Exercise 2 ★★★ Tell the time.** Each number of a row of the table is off by up to 0.1. Write
+# `tell_time(vector, base)`: its position $p$, an int. It is below half the base, and each hand less
+# than six times as slow as the last: so the slowest is in its first half turn. But $p$ may be half
+# a million: do not search. (`torch.atan2(sine, cosine)` is an angle from $-\pi$ to $\pi$.)
 
 
 # %% tags=["stub"]
@@ -512,12 +517,13 @@ myths.table()
 #
 # - Each pair of columns is a clock hand; speeds fall from 1 radian a step by equal factors.
 # - With 64 hands, no two of 10,000 positions are closer than neighbours.
-# - Dot products depend on distance only: at $D$ = 128 sharp up to some 30, vague beyond 100.
+# - Dot products depend on distance alone: sharp up to some 30, vague beyond 100.
 # - A shift is one rotation, so two matrices make a head that looks back, if words are small.
 # - Closer looks: [in practice, before or after](closer/02_in_practice.ipynb),
 #   [among words, in a real encoder](closer/02_word_and_place.ipynb).
 #
-# **Read next:** Vaswani et al. 2017, *Attention Is All You Need*, arXiv 1706.03762, section 3.5;
-# Olsson et al. 2022, *In-context Learning and Induction Heads*, arXiv 2209.11895.
+# **Read next:** Vaswani et al. 2017, *Attention Is All You Need*, arXiv 1706.03762, section 3.5,
+# where wish 6 comes from; Olsson et al. 2022, *In-context Learning and Induction Heads*, arXiv
+# 2209.11895.
 #
 # **Next:** [lesson 03](03_learned.ipynb): vectors that are learned.
