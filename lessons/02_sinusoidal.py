@@ -79,9 +79,8 @@ plots.show(fig, scoreboard_text(board))
 # %% [markdown]
 # **Look:** each row fails somewhere. Plain numbers grow, and LayerNorm squeezes late neighbours
 # together. In $p/n$ the code of place 5 changes with the length. One-hot does best, but needs a
-# column for each position, and to it 1 step is as far as 64.
-#
-# And *no code*, just zeros, is level with one-hot! Wishes 3 and 5 are what a code is *for*.
+# column for each position, and to it 1 step is as far as 64. And *no code*, just zeros, is level
+# with one-hot! Wishes 3 and 5 are what a code is *for*.
 #
 # ## Your turn
 #
@@ -130,6 +129,7 @@ guess.reveal("never" if gap.min() > 0 else f"after {gap.argmin() + 1} steps")
 # ## A seventh wish
 #
 # A second, slower hand has moved on where the first is back. Do two grant the wishes?
+
 
 # %%
 def two_hands(p):
