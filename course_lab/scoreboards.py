@@ -133,7 +133,9 @@ def draw_scoreboard(
     if not board or not columns:
         raise ValueError(f"board and columns must not be empty, got {board!r} and {columns!r}")
     width, height = len(columns), len(board)
-    fig, ax = plt.subplots(figsize=(2.2 + 1.45 * width, (1.3 if title else 0.9) + 0.42 * height))
+    names_width = 2.2 + 0.09 * max(0, max(map(len, board)) - 14)  # inches, with the totals
+    size = (names_width + 1.45 * width, (1.3 if title else 0.9) + 0.42 * height)
+    fig, ax = plt.subplots(figsize=size)
     ax.set(xlim=(-0.5, width + (0.2 if totals else -0.5)), ylim=(height - 0.5, -0.5))
     fig.suptitle(title)
     for row, scores in enumerate(board.values()):
@@ -160,7 +162,8 @@ def _draw_row(ax: Axes, row: int, cells: list[tuple[bool | None, str]]) -> None:
         colour, mark = {True: (YES, "✓"), False: (NO, "✗"), None: (UNKNOWN, "")}[is_granted]
         ax.add_patch(Rectangle((column - 0.48, row - 0.44), 0.96, 0.88, color=colour))
         ax.text(column - 0.44, row, mark, va="center", weight="bold")
-        ax.text(column + 0.45, row, shown, va="center", ha="right", fontsize=9.5)
+        fontsize = 8.5 if len(shown) > 14 else 9.5
+        ax.text(column + 0.45, row, shown, va="center", ha="right", fontsize=fontsize)
 
 
 def _rows(code: Code, n: int) -> Rows:

@@ -69,6 +69,28 @@ def sines_and_cosines_exchanged(k, gain, d_model):
     return gain * torch.eye(d_model), swap @ turn_of(k, d_model).float() @ swap
 
 
+def by_blocks(block_of, exponent=lambda m, d: -2 * m / d):
+    """An answer whose keys go through ``block_of(cos, sin)``, hand by hand."""
+
+    def answer(k, gain, d_model):
+        blocks = []
+        for m in range(d_model // 2):
+            angle = k * 10000 ** exponent(m, d_model)
+            blocks.append(torch.tensor(block_of(math.cos(angle), math.sin(angle))))
+        return gain * torch.eye(d_model), torch.block_diag(*blocks)
+
+    return answer
+
+
+def in_steps_of_two(k, gain, d_model):
+    W = torch.zeros(d_model, d_model)
+    for m in range(0, d_model, 2):
+        angle = k * 10000 ** (-2 * m / d_model)
+        sin, cos = math.sin(angle), math.cos(angle)
+        W[m : m + 2, m : m + 2] = torch.tensor([[cos, sin], [-sin, cos]])
+    return gain * torch.eye(d_model), W
+
+
 # Before or after? Right answers
 
 
@@ -141,6 +163,31 @@ def in_float32(vector, base):
 
 
 # Tell the time. Wrong answers
+
+
+def refining(turns_of, step=1, exponent=-2, turn=TURN):
+    """From slow to fast hands; ``turns_of(rough angle, measured angle)``."""
+
+    def answer(vector, base):
+        angles = torch.atan2(vector[0::2], vector[1::2]).tolist()
+        rough = 0.0
+        for m in reversed(range(0, len(angles), step)):
+            theta = base ** (exponent * m / len(vector))
+            rough = (angles[m] + turn * turns_of(rough * theta, angles[m])) / theta
+        return round(rough)
+
+    return answer
+
+
+def nearest_turns(rough, angle):
+    return round((rough - angle) / TURN)
+
+
+def mean_of_the_slower_half(vector, base):
+    angles = torch.atan2(vector[0::2], vector[1::2]).tolist()
+    places = [angle / speed for angle, speed in zip(angles, speeds_of(vector, base), strict=True)]
+    slow = places[len(places) // 2 :]
+    return round(sum(slow) / len(slow))
 
 
 def refined(angles, speeds):
@@ -231,6 +278,7 @@ test_wrong_answers_get_a_fitting_word = wrong_answers(
             (lambda k, gain, d: keys_ahead(k + 2, gain, d), "largest score at key 27"),
             (lambda k, gain, d: keys_ahead(k, gain + 1, d), "at the right key, 29. But the score"),
             (reflected, "its largest score at key"),
+            (by_blocks(lambda cos, sin: [[1, sin], [-sin, 1]]), "query 32 has its largest score"),
         ],
         check_before_after: [
             (slow_hands, "all signs are right, but 32 entries are not 0. 2 are enough"),
@@ -272,6 +320,19 @@ test_known_mistakes_are_named_however_they_are_written = wrong_answers(
             (lambda k, gain, d: keys_ahead(k, gain * d**0.5, d), "are not divided by √D"),
             (lambda k, gain, d: keys_ahead(0, gain, d), "looks at its own position"),
             (lambda k, gain, d: (torch.eye(d), turn_of(k, d)), "the gain is missing"),
+            (lambda k, gain, d: keys_ahead(1, gain, d), "the shift is by 1, whatever k"),
+            (in_steps_of_two, "your m goes up by 2 already"),
+            (by_blocks(lambda cos, sin: [[cos, sin], [-sin, cos]], lambda m, d: -2 * m // d), "//"),
+            (by_blocks(lambda cos, sin: [[cos, sin], [sin, cos]]), "stretch the hands"),
+            (by_blocks(lambda cos, sin: [[cos, -sin], [-sin, cos]]), "stretch the hands"),
+            (by_blocks(lambda cos, sin: [[sin, cos], [cos, -sin]]), "have changed places"),
+            (by_blocks(lambda cos, sin: [[sin, cos], [-cos, sin]]), "have changed places"),
+            (
+                lambda k, gain, d: (gain * turn_of(-k, d), turn_of(k, d)),
+                "the best key is 2k back",
+            ),
+            (lambda k, gain, d: (gain * torch.eye(d), k * turn_of(1, d)), "is multiplied by k"),
+            (lambda k, gain, d: (torch.eye(d) + gain, turn_of(k, d)), "the gain is added"),
         ],
         check_before_after: [
             (lambda d: -slowest_hand_only(d), "the wrong way round"),
@@ -284,6 +345,13 @@ test_known_mistakes_are_named_however_they_are_written = wrong_answers(
             (with_half_the_exponent, "the exponent −m/D"),
             (slowest_angle_above_zero, "between 0 and 2π"),
             (from_the_fastest, "from the fastest hand to the slowest"),
+            (refining(nearest_turns, exponent=-4), "the exponent −4m/D"),
+            (refining(nearest_turns, turn=1), "as if they were radians"),
+            (refining(lambda rough, angle: round(rough / TURN)), "from the rough value alone"),
+            (refining(lambda rough, angle: int(rough / TURN)), "from the rough value alone"),
+            (refining(lambda rough, angle: int((rough - angle) / TURN)), "of a turn is cut off"),
+            (refining(nearest_turns, step=2), "every other hand"),
+            (mean_of_the_slower_half, "what the slow hands say"),
         ],
     },
 )
@@ -359,16 +427,52 @@ def search_in_pieces(vector, base):
     return best_position
 
 
-test_a_search_among_the_positions_breaks_the_rule = wrong_answers(
+def search_in_arrays(size):
+    """All positions, so many in a NumPy array at a time."""
+
+    def answer(vector, base):
+        row, speeds = vector.double().numpy(), np.array(speeds_of(vector, base))
+        best, best_position = -math.inf, 0
+        for first in range(0, int(base / 2) + 1, size):
+            angles = np.arange(first, min(first + size, int(base / 2) + 1))[:, None] * speeds
+            scores = np.sin(angles) @ row[0::2] + np.cos(angles) @ row[1::2]
+            if scores.max() > best:
+                best, best_position = scores.max(), first + int(scores.argmax())
+        return best_position
+
+    return answer
+
+
+def from_the_check(vector, base):
+    return check_tell_time.reference(vector, base)
+
+
+def matrices_from_the_check(k, gain, d_model):
+    return check_looking_back.reference(k, gain, d_model)
+
+
+def from_the_library(k, gain, d_model):
+    return gain * torch.eye(d_model), shift_matrix(k, d_model)
+
+
+test_answers_by_forbidden_means_break_a_rule = wrong_answers(
     "rule",
     {
+        check_looking_back: [
+            (matrices_from_the_check, "it comes from _looking_back"),
+            (from_the_library, "it comes from shift_matrix"),
+        ],
         check_tell_time: [
+            (from_the_check, "it comes from _tell_time"),
+            (search_in_arrays(300), "calls"),
+            (search_in_arrays(1500), "MB of memory"),
+            (search_in_arrays(5000), "MB of memory"),
             (search, "its largest tensor holds"),
             (search_with_numpy, "MB of memory"),
             (search_by_a_loop, "calls"),
             (search_by_turning_on, "it runs"),
             (search_in_pieces, "its tensors hold"),
-        ]
+        ],
     },
 )
 

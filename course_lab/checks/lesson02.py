@@ -8,8 +8,9 @@ from __future__ import annotations
 import math
 import sys
 import tracemalloc
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from types import FrameType
 from typing import Any
 
@@ -98,10 +99,39 @@ def _only_hand_0(k: int, gain: float, d_model: int) -> Matrices:
     return _with_blocks(blocks, gain)
 
 
-def _one_sign_lost(k: int, gain: float, d_model: int) -> Matrices:
+def _one_sign_lost(k: int, gain: float, d_model: int, lost: float = 1.0) -> Matrices:
+    """Return blocks whose sines have the same sign, that of ``lost``."""
     blocks = _turns(k, d_model)
-    blocks[:, 1, 0] *= -1
+    blocks[:, 0, 1] *= lost
+    blocks[:, 1, 0] *= -lost
     return _with_blocks(blocks, gain)
+
+
+def _cosines_and_sines_exchanged(
+    k: int, gain: float, d_model: int, upper: float = 1.0, lower: float = 1.0
+) -> Matrices:
+    """Return blocks with sines on the diagonal, and cosines beside it with these signs."""
+    cos, sin = _turns(k, d_model)[:, 0].unbind(1)
+    blocks = torch.stack([sin, upper * cos, lower * cos, -upper * lower * sin], dim=1)
+    return _with_blocks(blocks.view(-1, 2, 2), gain)
+
+
+def _exponent_rounded_down(k: int, gain: float, d_model: int) -> Matrices:
+    angles = torch.tensor([k * BASE ** (-2 * m // d_model) for m in range(d_model // 2)])
+    cos, sin = angles.cos(), angles.sin()
+    return _with_blocks(torch.stack([cos, sin, -sin, cos], dim=1).view(-1, 2, 2), gain)
+
+
+def _k_times_one_step(k: int, gain: float, d_model: int) -> Matrices:
+    return _with_blocks(k * _turns(1, d_model), gain)
+
+
+def _both_sides_move(k: int, gain: float, d_model: int) -> Matrices:
+    return gain * torch.block_diag(*_turns(-k, d_model)), torch.block_diag(*_turns(k, d_model))
+
+
+def _gain_added(k: int, gain: float, d_model: int) -> Matrices:
+    return gain + torch.eye(d_model), torch.block_diag(*_turns(k, d_model))
 
 
 def _as_halves(k: int, gain: float, d_model: int) -> Matrices:
@@ -168,10 +198,52 @@ check_looking_back = Check(
             "Which hand has speed 1/100 at base 10000, by the formula and by your code?",
             lambda k, gain, d: _with_blocks(_turns(k, d, exponent=1.0), gain),
         ),
+        *(
+            Mistake(
+                "these blocks stretch the hands: one of the two sines has the wrong sign",
+                "How long is (1, 1) after your block, and (1, −1)?",
+                partial(_one_sign_lost, lost=sign),
+            )
+            for sign in (1.0, -1.0)
+        ),
+        *(
+            Mistake(
+                "cosines and sines have changed places in the blocks",
+                "At k = 0 nothing may move. What is your block then?",
+                partial(_cosines_and_sines_exchanged, upper=upper, lower=lower),
+            )
+            for upper in (1.0, -1.0)
+            for lower in (1.0, -1.0)
+        ),
         Mistake(
-            "these blocks stretch the hands: one of the two sines has the wrong sign",
-            "How long is (0, 1) after your block, and (1, 1)?",
-            _one_sign_lost,
+            "the shift is by 1, whatever k",
+            "Where does your block use k?",
+            lambda k, gain, d: _looking_back(1, gain, d),
+        ),
+        Mistake(
+            "the best key is 2k back: queries move back by k, and keys on by k",
+            "How far apart do the two moves bring a query and a key, together?",
+            _both_sides_move,
+        ),
+        Mistake(
+            "the block of one step is multiplied by k",
+            "How long is a hand after that? Which part of the block has to grow with k?",
+            _k_times_one_step,
+        ),
+        Mistake(
+            "the exponent is −4m/D: your m goes up by 2 already",
+            "Which m has the last hand, by the formula and by your code?",
+            lambda k, gain, d: _with_blocks(_turns(k, d, exponent=4.0), gain),
+        ),
+        Mistake(
+            "the exponent is rounded to a whole number: // is no /",
+            "What are -2 * 1 / 128 and -2 * 1 // 128 in Python?",
+            _exponent_rounded_down,
+        ),
+        Mistake(
+            "the gain is added to a matrix",
+            "What should W_q do with the row of a query, and what does it do at gain 1?",
+            _gain_added,
         ),
         Mistake(
             "sines are taken for the first half of the columns, cosines for the second",
@@ -185,14 +257,14 @@ check_looking_back = Check(
         ),
     ],
     hints=(
-        "Leave the queries as they are, times the gain, and move each key k positions on. How does "
-        "one hand move on?",
-        "The formula above has the block of one hand. Hand m turns by kθ, with "
-        "θ = 10000 ** (-2 * m / d_model).",
-        "W_q is gain · I. W_k is torch.block_diag(*blocks), with [[cos kθ, sin kθ], "
-        "[−sin kθ, cos kθ]] for each hand.",
+        "Leave the queries as they are, times the gain, and move each key k positions on. By which "
+        "angle does hand m go on, and what are its two numbers then?",
+        "sin(a + b) = sin a · cos b + cos a · sin b. cos(a + b) = cos a · cos b − sin a · sin b. "
+        "With a = pθ, what stands before sin pθ and before cos pθ in each?",
+        "Those four numbers are a hand's block: the first formula gives its upper row, the second "
+        "its lower one. Try it with k = 1 and one hand: (0, 1) has to become (sin θ, cos θ).",
     ),
-    rules=[Without((shift_matrix,))],
+    rules=[Without((shift_matrix, _looking_back))],
 )
 
 # ★★ Before or after?
@@ -452,6 +524,61 @@ def _by_halves(vector: Tensor, base: float) -> int:
     return _by_angles(angles, vector, base)
 
 
+def _refined_by(
+    vector: Tensor,
+    base: float,
+    turns_of: Callable[[float, float], float],
+    position_of: Callable[[float, float], float] = lambda angle, turns: angle + 2 * math.pi * turns,
+) -> int:
+    """Return the position from slow to fast hands, with turns and steps that may be wrong.
+
+    Args:
+        vector: the noisy row.
+        base: of its speeds.
+        turns_of: whole turns of a hand, from its rough angle and the measured one.
+        position_of: the refined angle, from the measured one and the turns.
+    """
+    position = 0.0
+    for angle, speed in reversed(_hands(vector, base)):
+        position = position_of(angle, turns_of(position * speed, angle)) / speed
+    return round(position)
+
+
+def _without_own_angle(vector: Tensor, base: float) -> int:
+    return _refined_by(vector, base, lambda rough, angle: round(rough / (2 * math.pi)))
+
+
+def _own_turns_cut_off(vector: Tensor, base: float) -> int:
+    return _refined_by(vector, base, lambda rough, angle: int(rough / (2 * math.pi)))
+
+
+def _difference_cut_off(vector: Tensor, base: float) -> int:
+    return _refined_by(vector, base, lambda rough, angle: int((rough - angle) / (2 * math.pi)))
+
+
+def _turns_not_in_radians(vector: Tensor, base: float) -> int:
+    return _refined_by(
+        vector,
+        base,
+        lambda rough, angle: round((rough - angle) / (2 * math.pi)),
+        lambda angle, turns: angle + turns,
+    )
+
+
+def _mean_of_slow_hands(vector: Tensor, base: float, share: float = 0.5) -> int:
+    hands = _hands(vector, base)
+    slow = hands[-max(1, round(share * len(hands))) :]
+    return round(sum(angle / speed for angle, speed in slow) / len(slow))
+
+
+def _every_other_hand(vector: Tensor, base: float) -> int:
+    position = 0.0
+    for angle, speed in reversed(_hands(vector, base)[::2]):
+        turns = round((position * speed - angle) / (2 * math.pi))
+        position = (angle + 2 * math.pi * turns) / speed
+    return round(position)
+
+
 def _without_the_fastest(vector: Tensor, base: float) -> int:
     position = 0.0
     hands = _hands(vector, base)
@@ -471,6 +598,7 @@ class NoSearch(Rule):
         in_all: how many all tensors together may hold.
         calls: how many of Python's and C's functions may be called.
         lines: how many lines of the learner's notebook may run.
+        memory: how many bytes Python and NumPy may fill.
     """
 
     case: Case
@@ -478,6 +606,7 @@ class NoSearch(Rule):
     in_all: int
     calls: int
     lines: int
+    memory: int
 
     def broken(self, answer: Function, cases: Sequence[Case], seconds: float) -> str:
         """Say by which of five signs a search was noticed."""
@@ -494,7 +623,7 @@ class NoSearch(Rule):
             sign = f"it takes {calls:,} calls"
         elif lines > self.lines:
             sign = f"it runs {lines:,} lines"
-        elif memory > 8 * self.calls:
+        elif memory > self.memory:
             sign = f"it fills {memory / 1e6:.1f} MB of memory"
         else:
             return ""
@@ -547,9 +676,11 @@ check_tell_time = Check(
             _with_noise(499_000, 16, 1e6),
             numbers=4096,
             in_all=100_000,
-            calls=20_000,
-            lines=20_000,
-        )
+            calls=2_000,
+            lines=1_500,
+            memory=64_000,
+        ),
+        Without((_tell_time,)),
     ],
     mistakes=[
         Mistake(
@@ -594,6 +725,47 @@ check_tell_time = Check(
             "the turns are rounded down",
             "A rough value just below a full turn, a hand just past it: how many turns is nearest?",
             _turns_rounded_down,
+        ),
+        *(
+            Mistake(
+                "turns are counted from the rough value alone",
+                "A hand has turned 2.6 times, by the rough value, and stands at −0.4 turns. Which "
+                "number of whole turns goes with that angle?",
+                answer,
+            )
+            for answer in (_without_own_angle, _own_turns_cut_off)
+        ),
+        Mistake(
+            "the fraction of a turn is cut off",
+            "Rough value and angle differ by 2.9 turns. How many whole turns is that, with noise?",
+            _difference_cut_off,
+        ),
+        Mistake(
+            "turns are added to an angle as if they were radians",
+            "By how many radians does a hand go on in one turn?",
+            _turns_not_in_radians,
+        ),
+        *(
+            Mistake(
+                "this is the mean of what the slow hands say, each in its first turn",
+                "By how many positions is each of them off, at 0.1 radians? Which hands are "
+                "more exact, and what do they need to know?",
+                partial(_mean_of_slow_hands, share=share),
+            )
+            for share in (0.5, 0.25)
+        ),
+        Mistake(
+            "every other hand is left out",
+            "By what factor do the speeds of your hands fall from one to the next? Is the error of "
+            "the slower one then less than half a turn of the faster?",
+            _every_other_hand,
+        ),
+        Mistake(
+            "the speeds have the exponent −4m/D",
+            "How long is the list of angles, and how long the vector?",
+            lambda vector, base: _by_angles(
+                torch.atan2(vector[0::2].double(), vector[1::2].double()), vector, base, 4.0
+            ),
         ),
         Mistake(
             "the last step cuts the fraction off",
@@ -651,11 +823,11 @@ check_tell_time = Check(
         ),
     ],
     hints=(
-        "torch.atan2(sine, cosine) is a hand's angle. The slowest says roughly where p is. What "
-        "can the next faster one add, if you know p roughly?",
+        "The slowest hand says roughly where p is. What can the next faster one add, if you know p "
+        "roughly?",
         "A hand at angle a has made some number of whole turns before. Your rough p says which.",
-        "From the slowest to the fastest: turns = round((rough · θ − a) / 2π), then "
-        "rough = (a + 2π · turns) / θ.",
+        "By your rough p, this hand has turned by rough · θ in all. By its own angle it is a, plus "
+        "whole turns of 2π. Take the turns that bring the two nearest: that is a better rough · θ.",
     ),
 )
 

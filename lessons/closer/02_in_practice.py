@@ -9,10 +9,9 @@
 # %% [markdown]
 # # 02 · Sinusoidal: a closer look
 #
-# For those who build with it: what [lesson 02](../02_sinusoidal.ipynb) left out. Each section
-# stands alone.
+# What [lesson 02](../02_sinusoidal.ipynb) left out. Each section stands alone.
 #
-# - base and width, narrow tables, odd widths;
+# - the table in four pictures, its base, narrow tables, odd widths;
 # - stored tables, float32 and bfloat16; which axis is the text;
 # - a power or exp, alternating or grouped columns; where sinusoids are in use;
 # - what it does to attention, with its fingerprint and passport;
@@ -38,19 +37,58 @@ device = course_lab.start()
 # | NeRF, views of a scene | coordinates; speeds double | Mildenhall et al. 2020, arXiv 2003.08934 |
 # | Whisper's encoder | stretches of sound | Radford et al. 2022, arXiv 2212.04356 |
 #
-# So the number that is encoded need not be a place in a text.
+# So it need not be a place in a text.
 #
-# ## Base and width
+# ## The table in pictures
 #
-# The lesson's explorer has a slider for each. Here are three bases, side by side.
+# | formula | code in the lesson | shape |
+# |---|---|---|
+# | $p$ | `p[:, None]` | (n, 1) |
+# | $m$ | `m` | (D/2,) |
+# | $\theta_m = b^{-2m/D}$ | `base ** (-2 * m / d_model)` | (D/2,) |
+# | $p\,\theta_m$ | `angles` | (n, D/2) |
+# | $PE_{p,\,2m}$ | `table[:, 0::2]` | (n, D/2) |
+# | $PE_{p,\,2m+1}$ | `table[:, 1::2]` | (n, D/2) |
+
+# %% tags=["plumbing"]
+# Four pictures of the table
+import torch
+
+from course_lab import figures
+from course_utils import plots
+from course_utils.encodings.functional import sinusoidal_table, wavelengths
+
+table, turns = sinusoidal_table(torch.arange(100), 128), wavelengths(128)
+unfinished = int((turns > 100).sum())
+nearly_constant = int((table.amax(0) - table.amin(0) < 0.1).sum())
+in_first_half = int((turns > 2 * 99).sum())
+hardly_moving = int((2 * torch.pi * 99 / turns < 0.1).sum())
+fig = figures.four_panel(
+    table,
+    turns,
+    dimensions=(0, 20, 60),
+    positions=(0, 10, 50),
+    title="The sinusoidal encoding, 100 positions, 128 columns",
+    fine=sinusoidal_table(torch.arange(1000) / 10, 128),
+)
+plots.show(
+    fig,
+    "Four panels. The table, sines left and cosines right: fast stripes at the left of each half, "
+    "almost constant columns at the right. Waves of columns 0, 20 and 60, with dots at whole "
+    "positions: from many turns to less than half a turn. Sines of positions 0, 10 and 50: they "
+    "differ for the first hands and agree for the last. Wavelengths: a straight line on a "
+    f"logarithmic axis from {turns[0]:.1f} to {turns[-1]:,.0f} positions. {unfinished} of 64 hands "
+    f"do not finish a turn, and {nearly_constant} of 128 columns change by less than 0.1.",
+)
+print(f"In 100 positions {unfinished} of 64 hands do not finish a turn. {in_first_half} do not")
+print(f"finish half a turn, and {hardly_moving} move by less than 0.1 radians.")
+
+# %% [markdown]
+# **Look:** a hand in its first half turn says which position comes later. Now three bases:
 
 # %% tags=["plumbing"]
 # Three bases, as still pictures
 import matplotlib.pyplot as plt
-import torch
-
-from course_utils import plots
-from course_utils.encodings.functional import sinusoidal_table, wavelengths
 
 bases = (10.0, 1_000.0, 1_000_000.0)
 fig, axes = plt.subplots(1, 3, figsize=(10, 3.2), sharey=True)
@@ -71,13 +109,12 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** a larger base leaves more columns nearly constant: idle on short texts, in reserve for
-# long ones.
+# **Look:** a larger base leaves more columns nearly constant.
 
 # %% [markdown]
 # ## Narrow and odd tables
 #
-# The lesson found the closest two of 10,000 positions for some numbers of hands. Here are all even
+# The lesson found the closest two of 10,000 positions for 1, 4 and 64 hands. Here are all even
 # widths up to 16.
 
 # %%
@@ -316,8 +353,6 @@ print(f"uniform: entropy {math.log(24):.2f}, weight {1 / 24:.3f}")
 
 # %% tags=["plumbing"]
 # Four heads
-from course_lab import figures
-
 fig, axes = plt.subplots(1, 4, figsize=(10.5, 3.1), sharey=True)
 top = with_pe.max().item()
 for head, ax in enumerate(axes):
@@ -410,6 +445,10 @@ claims = {
 
 # %%
 claims |= {
+    "C17": exact(
+        "All encodings have the same length (norm).",
+        "widths 64–512, positions below 512; equal to 1e-5 of it",
+    ),
     "C14": exact(
         "A module with a 5000-row buffer reads 6000 tokens without change.",
         "a module that cuts its stored table to the length of the text",
@@ -422,7 +461,7 @@ claims |= {
 myths = Myths(claims)
 
 # %% tags=["plumbing"]
-# C07, C12, C13, C14
+# C07, C12, C13, C14, C17
 distinct = {}
 for width in WIDTHS:
     rows = sinusoidal_table(torch.arange(10_000), width)
@@ -442,6 +481,15 @@ myths.settle(
     "C14",
     {"6000 tokens": buffer_rows == 6000},
     f"It has rows for {buffer_rows} of them, and stops.",
+)
+lengths = {width: sinusoidal_table(torch.arange(512), width).norm(dim=1) for width in WIDTHS}
+uneven = {width: ((n.max() - n.min()) / n.max()).item() for width, n in lengths.items()}
+myths.settle(
+    "C17",
+    {f"D = {width}": spread < 1e-5 for width, spread in uneven.items()},
+    "Each hand adds sin² + cos² = 1, so the length is √(D/2): "
+    + ", ".join(f"{n.mean():.2f} at D = {width}" for width, n in lengths.items())
+    + ".",
 )
 
 # %% tags=["plumbing"]

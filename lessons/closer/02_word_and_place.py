@@ -28,7 +28,7 @@ device = course_lab.start()
 # ## The head among words
 #
 # The head of the lesson saw empty tokens. Here are 48 different random words in them, of several
-# lengths. The position's own vector has length 8.
+# lengths, six draws each. The position's own vector has length 8.
 
 # %%
 import torch
@@ -39,20 +39,22 @@ from course_utils.encodings.functional import shift_matrix, sinusoidal_table
 
 head = MultiHeadAttention(128, 1, create("sinusoidal", d_model=128, n_heads=1), causal=True)
 head.requires_grad_(False)
-head.W_q.weight.copy_(10 * torch.eye(128))
 head.W_k.weight.copy_(shift_matrix(3, 128))
-words = torch.randn(48, 128, generator=torch.Generator().manual_seed(0))
-words = words / words.norm(dim=1, keepdim=True)  # (48, 128), each of length 1
+draws = torch.randn(6, 48, 128, generator=torch.Generator().manual_seed(0))
+draws = draws / draws.norm(dim=-1, keepdim=True)  # six times 48 words, each of length 1
 
 # %%
-for size in (0.25, 1.0, 8.0):
-    weights = head((size * words)[None], need_weights=True)[1][0, 0]
-    on_target = weights.diagonal(-3).mean()  # over the queries that have a key 3 back
-    print(f"words of length {size:4}: mean weight exactly 3 back {on_target:.2f}")
+for length in (0.0, 1.0, 2.0, 4.0, 8.0):
+    shares = {}
+    for gain in (40, 10):
+        head.W_q.weight.copy_(gain * torch.eye(128))
+        weights = head(length * draws, need_weights=True)[1][:, 0]  # (6, 48, 48)
+        shares[gain] = weights.diagonal(-3, 1, 2).mean()  # over queries that have a key 3 back
+    print(f"words of length {length}: weight 3 back {shares[10]:.1f}, at gain 40 {shares[40]:.1f}")
 
 # %%
 concatenated = torch.zeros(1, 48, 256)  # words in the first 128 columns, positions in the others
-concatenated[..., :128] = 8 * words
+concatenated[..., :128] = 8 * draws[0]
 concatenated[..., 128:] = sinusoidal_table(torch.arange(48), 128)
 reader = torch.eye(256)[128:]  # (128, 256), reads the positions only
 q, k = 10 * concatenated @ reader.T, concatenated @ reader.T @ shift_matrix(3, 128).T
@@ -60,9 +62,9 @@ scores = (q @ k.mT / 128**0.5).masked_fill(torch.ones(48, 48).triu(1).bool(), -t
 print(f"concatenated, length  8.0: {scores.softmax(-1)[0].diagonal(-3).mean():.2f}")
 
 # %% [markdown]
-# **Look:** small words hardly disturb it. Words as long as the position's vector ruin it, for
-# $W_q = I$ compares words with shifted words as well. If the two are concatenated, the head simply
-# leaves the words out. Must one concatenate, then?
+# **Look:** short words hardly disturb it. Half as long as the position's vector they take most of
+# its weight, at either gain, and as long as it nearly all: the head compares words as well. If the
+# two are concatenated, it leaves the words out. Must one concatenate, then?
 
 # %% [markdown]
 # ## Add or concatenate?
