@@ -277,7 +277,7 @@ size_ax.set_title("size of what attention puts out, no mark\n(mean of 200 texts,
 for each in (ax, size_ax):
     each.set_xticks([1, 2, 4, 8, 16, 32, 64], ["1", "2", "4", "8", "16", "32", "64"])
     each.minorticks_off()
-fall = "over twenty" if with_mark[1] > 20 * with_mark[-1] else "less than twenty"
+fall = "over ten" if with_mark[1] > 10 * with_mark[-1] else "less than ten"
 drawn, real = (float(row[:, -1].mean() / row[:, 0].mean()) for row in sizes.values())
 plots.show(
     fig,
