@@ -15,13 +15,14 @@
 #
 # After this lesson you can
 #
-# - say how a network without positions finds one, and plug that leak;
+# - say where a network without positions gets one from;
 # - give patches of a page two numbers, and mend what that leaves;
 # - build a head that finds the second comma from the end, by counting.
 #
-# **Time:** {minutes}. **Builds on:** queries, keys and softmax; sinusoids (lesson 02).
-# **Doors:** 1, 2 and 3, or none. **Closer looks:** [paddings, FLOATER, CoPE's
-# cache](closer/09_leaks.ipynb); [recurrence, factors, graphs, waves](closer/09_more_doors.ipynb).
+# **Time:** {minutes}. **Builds on:** queries, keys and softmax; sinusoids (lesson 02); for an aside
+# and the last picture RoPE (05), ALiBi (06) and the small model of 07. **Doors:** 1, 2 and 3, or
+# none. **Closer looks:** [paddings, FLOATER, CoPE's cache](closer/09_leaks.ipynb); [recurrence,
+# factors, graphs, waves](closer/09_more_doors.ipynb).
 
 # %% tags=["nbval-ignore-output"]
 import course_lab
@@ -110,34 +111,47 @@ from course_utils import plots
 column, middle = films["zeros"][-1, 0], films["zeros"][-1, 0, 6:18, 6:18]
 flat = (middle.amax() - middle.amin()).item() < 1e-4
 guess.reveal(paints[0] if column.amax() - column.amin() < 0.5 else paints[1] if flat else paints[2])
-shots = (0, 3, 6, steps // every)
-fig, axes = plt.subplots(3, 5, figsize=(9.5, 6.0))
-for row, padding in zip(axes, films, strict=True):
-    film = films[padding]
-    pictures = [film[shot, 0] for shot in shots] + [film[-1, 1]]
-    titles = [f"column, step {shot * every}" for shot in shots] + [f"row, step {steps}"]
-    for ax, picture, title in zip(row, pictures, titles, strict=True):
-        page = F.pad(picture, [(side - len(picture)) // 2] * 4, value=-torch.inf)
-        image = plots.heatmap(ax, page, limit=1, signed=True, equal=True)
-        ax.set(xticks=[], yticks=[], title=title if padding == "zeros" else "")
-    row[0].set_ylabel(f"padding: {padding}")
-fig.colorbar(image, ax=axes, label="painted", shrink=0.7)
+
+
+def shade(padding):
+    """The one shade of a painter's last column picture, if it has one only."""
+    picture = films[padding][-1, 0]
+    if picture.max() - picture.min() > 1e-4:
+        return "more than one shade"
+    return "one shade, near 0" if picture.mean().abs() < 0.1 else "one shade"
+
+
+panels = {f"column, step {shot * every}": films["zeros"][shot, 0] for shot in (0, 3, 6, 20)}
+panels["row, step 200"] = films["zeros"][-1, 1]
+for padding in ("circular", "none"):
+    panels[f"padding {padding}:\n{shade(padding)}"] = films[padding][-1, 0]
+panels["wanted: column"] = position[0].cpu()
+fig, axes = plt.subplots(2, 4, figsize=(9.5, 5.0))
+for ax, (title, picture) in zip(axes.flat, panels.items(), strict=True):
+    page = F.pad(picture, [(side - len(picture)) // 2] * 4, value=-torch.inf)
+    image = plots.heatmap(ax, page, limit=1, signed=True, equal=True)
+    ax.set(xticks=[], yticks=[], title=title)
+    ax.spines[:].set_visible(True)
+for ax in axes[:, 0]:
+    ax.set_ylabel("padding: zeros")
+fig.colorbar(image, ax=axes, label="painted", shrink=0.6)
 plots.show(
     fig,
-    "What the painters make of a blank page, at four steps of their training. Zero padding: the "
+    "What the painters make of a blank page. Zero padding, at four steps of the training: the "
     "columns appear along the border, blue at the left and red at the right, and a square of 12 × "
     f"12 pixels in the middle {'keeps one shade' if flat else 'changes too'}. The rows likewise, "
-    "from top to bottom. Circular padding and none: one "
-    "shade at every step; with none, the picture is smaller by 6 pixels on each side.",
+    "from top to bottom. Circular padding and none, at the end: "
+    + " and ".join(shade(padding) for padding in ("circular", "none"))
+    + "; with none, the picture is smaller by 6 pixels on each side. Last, what is wanted.",
 )
 
 # %% [markdown]
 # **Look:** the border is painted, the middle is not. With the other two the page keeps one shade,
-# trained or not. So the zeros are a *leak*: they are unlike the page, and each layer carries news
-# of them one pixel inwards. (Islam et al. 2020 found it in well-known image networks.)
+# trained or not. So the zeros are a *leak*: they are unlike this page, and each layer carries news
+# of them one pixel inwards. (Islam et al. 2020 found it in well-known image networks. Borders may
+# leak [in other ways](closer/09_leaks.ipynb), too.)
 #
-# Press ▶, and the picture paints itself. Then take another padding. Why does its one shade settle
-# near 0?
+# Press ▶, and the picture paints itself. Then take another padding.
 
 # %% tags=["plumbing"]
 # A picture that paints itself: play it, or drag the step
@@ -150,12 +164,12 @@ last = (len(films["zeros"]) - 1) * every
 class Player(ipywidgets.HBox):
     """A slider for the step, and buttons that move it."""
 
-    description, value = "step", traitlets.Int(last)
+    description, value = "step", traitlets.Int(0)
 
     def __init__(self):
-        slider = ipywidgets.IntSlider(last, max=last, step=every, description="step")
+        slider = ipywidgets.IntSlider(0, max=last, step=every, description="step")
         slider.style.description_width = "9em"  # as that of the menus below it
-        buttons = ipywidgets.Play(value=last, max=last, step=every, interval=250)
+        buttons = ipywidgets.Play(value=0, max=last, step=every, interval=250)
         super().__init__([slider, buttons])
         ipywidgets.jslink((buttons, "value"), (slider, "value"))
         traitlets.link((slider, "value"), (self, "value"))
@@ -185,28 +199,29 @@ def paint(fig, step, padding, shown):
 widgets.explore(paint, size=(6.0, 4.4), step=Player(), padding=list(films), shown=["column", "row"])
 
 # %% [markdown]
-# Who cannot tell columns apart has one number for all of them, and is least wrong with their mean,
-# 0.
+# The shade of the other two settles near 0: the mean of all columns is the least wrong.
 #
-# How deep does the leak go? That needs no training:
+# How deep does the leak go? Give random weights both borders, and compare what they paint:
 
 # %%
 exact = torch.device("cpu") if device.type == "mps" else device  # has float64, unlike Apple's GPUs
+page = blank.to(exact).double()
 for layers in (2, 6, 11, 12):
-    net = painter("zeros", layers, width=32).to(exact).double()
-    painted = net(blank.to(exact).double())[0, 0]
-    equal = (painted - painted[12, 12]).abs() < 1e-12
-    print(f"{layers:2} layers: {int(equal.sum()):3} of {side * side} pixels equal the middle one")
+    leaky = painter("zeros", layers, width=32).to(exact).double()
+    tight = painter("circular", layers, width=32).to(exact).double()
+    tight.load_state_dict(leaky.state_dict())  # the same weights
+    same = (leaky(page) - tight(page))[0, 0].abs() < 1e-12
+    print(f"{layers:2} layers: {int(same.sum()):3} of {side * side} pixels do not feel the zeros")
 
 # %% [markdown]
-# With each layer the square of one shade loses a pixel on each side. At 12 layers only the middle
-# pixel is left.
+# With each layer that square loses a pixel on each side. At 12 layers, half of the page's width,
+# none is left.
 #
 # ## Nothing
 #
 # A text has a border too: its start. Behind a causal mask a token sees only itself and what came
-# before. Is that a leak? Take an untrained transformer with *no position* (NoPE), and a blank page
-# again: one word, 64 times.
+# before. Is that a leak? Take an untrained transformer with *no position* (NoPE, Haviv et al.
+# 2022), and a blank page again: one word, 64 times.
 
 # %%
 from course_utils.models import TinyTransformer
@@ -217,66 +232,81 @@ guess = widgets.predict(
 )
 
 # %%
+from course_utils.texts import text
+
 model = TinyTransformer(32, "none", d_model=64, n_layers=2).to(device).eval().requires_grad_(False)
 one_word = torch.full((1, 64), 7, device=device)
 marked = one_word.clone()
 marked[0, 0] = 0  # another word, at the start only
-output_steps = [model.hidden(text)[0].diff(dim=0).norm(dim=1) for text in (one_word, marked)]
-
-random_words = torch.randn(200, 64, 64, device=device)  # 200 texts of 64 words, no two alike
-sizes = model.blocks[0].attention(random_words)[0].norm(dim=-1).mean(0)  # (64,)
+outputs = [model.hidden(words)[0] for words in (one_word, marked)]  # (64, 64) each
+unlike = [(output - outputs[0][0]).norm(dim=1) for output in outputs]  # unlike the first of all
 
 # %% tags=["plumbing"]
-# The answer, and three texts
-plain_steps, marked_steps = (
-    steps_of_text.cpu() for steps_of_text in output_steps
-)  # (63,) each: how far the output moves from a token to the next
-guess.reveal("all equal" if plain_steps.max() < 1e-4 else "all different")
-fig, (ax, size_ax) = plt.subplots(1, 2, figsize=(9.5, 3.2))
-ax.plot(range(1, 64), marked_steps, "o-", markersize=4, color="C0")
-ax.text(3.2, 1.2, "a start mark,\nthen one word", color="C0")
+# Texts without a mark
+held_out = text.split(text.documentation()).held_out  # lesson 07's text
+words = torch.randn(256, 64, device=device)  # a random vector for each of 256 bytes
+texts = {
+    "drawn at random": torch.randint(256, (200, 64), device=device),
+    "Python's documentation": held_out.view(-1, 64)[:200].to(device),
+}
+attention = model.blocks[0].attention
+sizes = {name: attention(words[ids])[0].norm(dim=-1) for name, ids in texts.items()}  # (200, 64)
+
+# %% tags=["plumbing"]
+# The answer, and four texts
+plain, with_mark = (distances.cpu() for distances in unlike)
+guess.reveal("all equal" if plain.max() < 1e-4 else "all different")
+fig, (ax, size_ax) = plt.subplots(1, 2, figsize=(9.5, 3.4))
+places = torch.arange(1, 65)
+ax.plot(places, with_mark, "o-", markersize=4, color="C0")
+ax.text(5, 3.4, "a start mark,\nthen one word", color="C0")
+ax.plot(places, with_mark[3] * 4 / places, "--", color="0.5", linewidth=1, zorder=0)
+ax.text(9, 0.12, "1 / place", color="0.4", ha="right")
 ax.axhspan(1e-8, 1e-5, color="0.9")
 ax.text(1.1, 3e-7, "one word only: below $10^{-5}$, rounding", color="0.3")
-ax.set(xscale="log", yscale="log", ylim=(1e-8, 40), xlabel="position")
-ax.set_title("change of output\nfrom the token before")
-size_ax.plot(range(1, 65), sizes.cpu(), "o-", markersize=3, color="C2")
-size_ax.set(xscale="log", ylim=(0, None), xlabel="tokens so far")
-size_ax.set_title("size of what attention puts out,\nrandom words, no mark")
+ax.set(xscale="log", yscale="log", ylim=(1e-8, 90), xlabel="place in the text")
+ax.set_title("how unlike a blank page\nthe output is")
+labels = {"drawn at random": (1.1, 0.55), "Python's documentation": (4.5, 1.95)}
+for colour, (name, row) in zip(("C1", "C2"), sizes.items(), strict=True):
+    low, mean, high = row.cpu().quantile(0.1, 0), row.cpu().mean(0), row.cpu().quantile(0.9, 0)
+    size_ax.plot(places, mean, "o-", markersize=3, color=colour)
+    size_ax.fill_between(places, low, high, color=colour, alpha=0.2, linewidth=0)
+    size_ax.text(*labels[name], name, color=colour)
+size_ax.set(xscale="log", ylim=(0, None), xlabel="bytes so far")
+size_ax.set_title("size of what attention puts out, no mark\n(mean of 200 texts, and 80 % of them)")
 for each in (ax, size_ax):
     each.set_xticks([1, 2, 4, 8, 16, 32, 64], ["1", "2", "4", "8", "16", "32", "64"])
     each.minorticks_off()
-fall = (
-    "over a hundred times"
-    if marked_steps[1] > 100 * marked_steps[-1]
-    else "less than a hundred times"
-)
+fall = "over ten" if with_mark[1] > 10 * with_mark[-1] else "less than ten"
+drawn, real = (float(row[:, -1].mean() / row[:, 0].mean()) for row in sizes.values())
 plots.show(
     fig,
-    "Left: how far the output moves from one token to the next, by position, both axes "
-    "logarithmic. One word only: "
-    f"{'rounding, no more' if plain_steps.max() < 1e-5 else 'more than rounding'}. With a start "
-    f"mark: a straight line down, {fall} from 2 to 63. Right: the size of what attention puts out "
-    f"for random words, the mean of 200 texts: {sizes[0]:.1f} at the first token, "
-    f"{sizes[3]:.1f} at the fourth, {sizes[63]:.1f} at the last.",
+    "Left: how far the output at each place is from that of a blank page, both axes logarithmic. "
+    f"One word only: {'rounding, no more' if plain.max() < 1e-5 else 'more than rounding'}. With a "
+    f"start mark: nearly a straight line down, {fall} times less at place 64 than at place 2, near "
+    "the dashed line for one over the place. Right: the size of what attention puts out. At 64 "
+    f"bytes {'less than a fifth' if drawn < 0.2 else 'a fifth or more'} of that at the first is "
+    f"left if bytes are drawn at random, {'more' if real > 0.2 else 'less'} than a fifth in "
+    "Python's documentation.",
 )
 
 # %% [markdown]
-# **Look:** the mean of equal words is that word, however many. So on a blank page the mask tells
-# nothing. A *start mark* leaks: its share of the mean is about $1/(p+1)$. And words that differ
-# leak without a mark: the mean of many is short (Chi et al. 2023). But far out neighbours hardly
-# differ. A leak tells *roughly where*. Let us hand positions over after all.
+# **Look:** the mean of equal words is that word, so the mask tells nothing here. A *start mark*
+# leaks: this untrained model looks about evenly, so the mark is about one in $p$ of what place $p$
+# gets. Words that differ leak, too: the more, the shorter their mean (Chi et al. 2023). A real text
+# shrinks less, for its bytes come again. Leaks tell *roughly where*. So let us hand positions over.
 #
 # ## Two numbers
 #
 # A vision transformer cuts a page into patches and counts them row by row. That number could go
-# into lesson 02's sinusoids. Or half of the width goes to the row, half to the column (He et al.
-# 2022). The nearer two patches, the larger should be their codes' dot product.
+# into lesson 02's sinusoids. Or half of the width goes to the row, half to the column (Chen et al.
+# 2021). Near patches should have the larger dot product.
 
 # %%
 guess = widgets.predict(
     "Half for the row, half for the column, base 100. Which patch's code has the larger dot "
     "product with mine?",
-    ["7 to the right", "3 to the right and 3 down, so 4.2 away"],
+    ["7 to the right", "3 to the right and 3 down"],
 )
 
 # %%
@@ -296,9 +326,7 @@ pages = {
 }
 cross = pages["half row, half column"]
 right_score, diagonal_score = cross[8, 15].item(), cross[11, 11].item()
-guess.reveal(
-    "7 to the right" if right_score > diagonal_score else "3 to the right and 3 down, so 4.2 away"
-)
+guess.reveal("7 to the right" if right_score > diagonal_score else "3 to the right and 3 down")
 
 
 def draw_page(ax, page, title):
@@ -333,40 +361,35 @@ plots.show(
     f"{diagonal_score:.2f}.",
 )
 
-# %% tags=["plumbing"]
-# Another base
-for base in (100, 10_000):
-    table = sinusoidal_table(16 * rows + columns, 64, base=base)
-    below, beside = (table[mine + step] @ table[mine] / 32 for step in (16, 1))
-    print(f"row by row, base {base:6,}: 1 down {below:.2f}, 1 to the right {beside:.2f}")
-
 # %% [markdown]
-# **Look:** counted row by row, the patch below seems much further away than the one to the right,
-# at either base. Two numbers make a page of it, with a *cross*: the halves are added, and along its
-# own row a patch agrees fully in one of them. *Axial* RoPE turns half of the pairs by the row, half
-# by the column, and has the same cross. (Heo et al. 2024 compare it with their RoPE-Mixed, which
-# learns where waves run.) Exercise 2 mends it.
+# **Look:** counted row by row, the patch below seems much further away than the one to the right.
+# Two numbers make a page of it, with a *cross*: the halves are added, and along its own row a patch
+# agrees fully in one of them. *Axial* RoPE turns half of the pairs by the row, half by the column.
+# Its scores are such sums, too. Exercise 2 mends the cross.
 
 # %% tags=["plumbing"]
 # The page of axial RoPE
 from course_utils.encodings import Places, create
 from course_utils.encodings.grid import AxialRotary
 
-equal_words = torch.ones(1, 1, 256, 64, device=device)
+q, k = torch.randn(2, 1, 1, 1, 64, device=device).expand(2, 1, 1, 256, 64)  # one query, one key
 patches = Places(torch.arange(256, device=device), torch.arange(256, device=device))
-turned_q, turned_k = AxialRotary(64, 1, 16).to(device).rotate(equal_words, equal_words, patches)
-axial_scores = (turned_k[0, 0] @ turned_q[0, 0, mine]).view(16, 16).cpu() / 64
-assert torch.allclose(axial_scores, cross, atol=1e-5)
-print("axial RoPE, equal q and k: the same page as half and half")
+turned_q, turned_k = AxialRotary(64, 1, 16).to(device).rotate(q, k, patches)
+page = (turned_k[0, 0] @ turned_q[0, 0, mine]).view(16, 16)
+assert torch.allclose(page, page[8:9] + page[:, 8:9] - page[8, 8], atol=1e-4)
+print("axial RoPE, any query and key: a number for the row plus a number for the column")
 
 # %% [markdown]
 # ## A count of content
 #
 # But who says "17 tokens ago"? We say "in the third sentence from the end". CoPE (Golovneva et al.
-# 2024) counts what the query asks for. Each key has a *gate*, the sigmoid of its score
-# $q \cdot k / \sqrt d$: near 1 if it counts, near 0 if not. A key's position is the sum of the
-# gates from it to the end. The query has a *liking* for each count, its dot product with a row of
-# a table. A count of 2.3 lies between rows 2 and 3.
+# 2024) counts what the query asks for:
+#
+# - Each key has a *gate*, the sigmoid of its score $q \cdot k / \sqrt d$: near 1 if it counts, near
+#   0 if not.
+# - Its *count* is the sum of the gates from it to the end. That is its position.
+# - The query has a *liking* for each count: its dot product with row 0, 1, 2, … of a learned table.
+#   It is added to the score. A count of 2.3 lies between rows 2 and 3.
 
 
 # %%
@@ -380,7 +403,8 @@ def cope_from_scratch(scores, liking):
     return (scores + (1 - share) * liking[low] + share * liking[high]).softmax(0)
 
 
-# %%
+# %% tags=["plumbing"]
+# The reference
 cope = create("cope", d_model=128, n_heads=4, causal=True).to(device).requires_grad_(False)
 q, k = torch.randn(2, 1, 4, 50, 32, device=device)
 first_50 = torch.arange(50, device=device)
@@ -391,15 +415,15 @@ assert torch.allclose(by_hand, reference, atol=1e-5)
 print("from scratch = the reference's last row")
 
 # %% [markdown]
-# Now a head by hand, with nothing trained. A full stop scores 4, any other token −4. The liking is
-# 12 for a count of 3, and 0 for all others.
+# Now a head by hand, with nothing trained. A full stop scores 4, any other token −4 (a *gain* of
+# 4). The liking is 12 for a count of 3, and 0 for all others.
 
 
 # %% tags=["plumbing"]
 # Where the last word looks
-def head(text, gain=4.0):
+def head(sentences, gain=4.0):
     """Weights of the last word on all, and their counts, (n,) each."""
-    stop = torch.tensor([word == "." for word in text.split()], device=device)
+    stop = torch.tensor([word == "." for word in sentences.split()], device=device)
     scores, liking = torch.where(stop, gain, -gain), torch.zeros(8, device=device)
     liking[3] = 12.0
     counts = scores.sigmoid().flip(0).cumsum(0).flip(0)
@@ -409,17 +433,17 @@ def head(text, gain=4.0):
 texts = (
     "It rained . We stayed in . I read . Then tea . Sam slept .",
     "He ran . The old dog ran with him . He fell . It sat by him . All was well .",
-    "I saw a fox . It hid . Then two of its cubs came . We went . No one spoke .",
+    "I saw a fox . It hid . Then two of its cubs ran . We went . No one left .",
 )
 fig, axes = plt.subplots(3, 1, figsize=(10.5, 3.6))
 reached = []
-for ax, text in zip(axes, texts, strict=True):
-    tokens, (weights, counts) = text.split(), head(text)
+for ax, sentences in zip(axes, texts, strict=True):
+    tokens, (weights, counts) = sentences.split(), head(sentences)
     plots.heatmap(ax, weights[None], limit=1, signed=False)
     ax.patch.set(hatch=None, facecolor="white")
     for place, token in enumerate(tokens):
         colour = "white" if weights[place] > 0.5 else "k"
-        ax.text(place, 0, token, ha="center", va="center", color=colour)
+        ax.text(place, 0, token, ha="center", va="center", color=colour, fontsize=9.5)
         ax.text(place, 0.62, f"{counts[place]:.1f}", ha="center", va="top", color="0.4", fontsize=9)
     ax.text(21.6, 0.62, "count", va="top", color="0.4", fontsize=9)
     back = len(tokens) - 1 - int(weights.argmax())
@@ -437,88 +461,96 @@ plots.show(
 
 # %% [markdown]
 # **Look:** the third full stop from the end, each time at another distance. The last two texts are
-# equally long, so a head that goes by places or offsets alone looks equally far back in both. But
-# gates do not shut quite: at −4 they are open by 1.8 %.
+# equally long: places or offsets alone would look equally far back in both. The word just before
+# that full stop has nearly the same count. Its score keeps it out, for scores are weighed as well.
+#
+# But gates do not shut quite: at −4 they are open by 1.8 %.
 
 # %%
 guess = widgets.predict(
-    "The same head. Now each sentence has 30 words and a full stop. Which full stop gets most "
+    "The same head. Now each sentence has 60 words and a full stop. Which full stop gets most "
     "weight, counted from the end?",
     ["the third", "the second", "the fourth"],
 )
 
 # %% tags=["plumbing"]
 # The answer
-long_text = ("word " * 30 + ". ") * 5
+long_text = ("word " * 60 + ". ") * 5
 names, chosen = {1: "first", 2: "second", 3: "third", 4: "fourth", 5: "fifth"}, {}
 for gain in (4.0, 8.0):
-    distance = len(long_text.split()) - 1 - int(head(long_text, gain)[0].argmax())
-    chosen[gain] = f"the {names[1 + distance // 31]}"
-    gate = torch.tensor(-gain).sigmoid()
+    weights, counts = head(long_text, gain)
+    chosen[gain] = f"the {names[1 + (len(weights) - 1 - int(weights.argmax())) // 61]}"
+    listed = ", ".join(f"{counts[-1 - 61 * n]:.1f}" for n in range(3))
     print(
-        f"scores ±{gain:g}: 60 word gates add up to {60 * gate:.2f}; most weight for "
-        f"{chosen[gain]} full stop from the end"
+        f"scores ±{gain:g}: the last three full stops have the counts {listed}; most weight for "
+        f"{chosen[gain]} from the end"
     )
 guess.reveal(chosen[4.0])
 
 # %% [markdown]
-# A leak once more: 60 words make a whole sentence too many.
+# The 60 gates of words together count one more: the second full stop has the count 3.
 #
-# That head, for any text: lower the gain until it misses. Then type your own, and count something
-# else.
+# That head in your hands. Here, too, it looks at the second: raise the gain until it finds the
+# third. Then type a text of your own, and count something else.
 
-# %%
+# %% tags=["plumbing"]
+# The head in your hands
 from course_lab import explorers
 
-explorers.counting()
+explorers.counting(
+    gain=2.0,
+    text="A fox ran up to the old oak tree and hid. We sat on a log and did not say a word. Then "
+    "two cubs came out and lay in the sun for an hour. At last it got so cold that we all went "
+    "home for tea.",
+)
 
 # %% [markdown]
 # ## The answer in one picture
 #
-# The closer looks take three more apart. *A factor*: the word times a learned row (an experiment of
-# this course). *A time*: in FLOATER (Liu et al. 2020) a position's vector is where a learned path
-# has got to by then. *A phase*: in complex order (Wang et al. 2020) position turns a word's
-# embedding, each word at speeds of its own.
-#
-# All in lesson 07's small model, with old friends beside them:
+# Lesson 07's small model reads far. (*A factor* is the word times a learned row, an experiment of
+# this course. Two more answers, a time and a phase, are in the closer looks.)
 
-# %%
+# %% tags=["plumbing"]
+# Seven answers, one model, two lengths
 from course_utils.texts import data
 
 results = data.results("extrapolation").query("reading == 'as trained'")
 by_seed = results.pivot(index="seed", columns=["read", "encoding"], values="loss")
-
-# %% tags=["plumbing"]
-# Eight answers, one model, two lengths
-from course_lab.figures import strips
-
 answers = {
-    "none": "nothing (none)",
-    "multiplicative": "a factor (multiplicative)",
-    "complex_order": "a phase (complex order)",
-    "learned": "a vector (learned)",
-    "floater": "a time (FLOATER)",
+    "transformer_xl": "an offset, in the score (Transformer-XL)",
     "alibi": "a price (ALiBi)",
     "cope": "a count (CoPE)",
-    "rope": "an offset (RoPE)",
+    "none": "nothing",
+    "multiplicative": "a factor",
+    "rope": "an offset, by turning (RoPE)",
+    "learned": "a vector (learned)",
 }
-fig, axes = plt.subplots(1, 2, figsize=(10, 3.6), sharey=True)
+fig, ax = plt.subplots(figsize=(9.5, 3.6))
 described = []
-for ax, read in zip(axes, (64, 2048), strict=True):
-    of_length = {name: torch.tensor(by_seed[read][name].to_numpy()) for name in answers}
-    nothing = float(of_length["none"].mean())
-    ax.axvline(nothing, color="0.8", linewidth=1, zorder=0)
-    strips(ax, of_length, title=f"read at {read:,} bytes", xlabel="loss (nats a byte)")
-    listed = "; ".join(f"{answers[name]} {losses.mean():.2f}" for name, losses in of_length.items())
-    described.append(f"At {read:,} bytes: {listed}.")
-axes[0].set_yticks(range(len(answers)), list(answers.values()))
-fig.suptitle("trained on 64 bytes; less is better; dots: five seeds; grey line: nothing")
-plots.show(fig, "Rows of five dots with their means, in nats a byte. " + " ".join(described))
+for row, (name, answer) in enumerate(answers.items()):
+    near, far = (by_seed[read][name].to_numpy() for read in (64, 2048))
+    colour = plots.identity(name).colour
+    ax.plot([near.mean(), far.mean()], [row, row], color=colour, linewidth=2, alpha=0.5)
+    ax.plot(far, [row] * len(far), "o", color=colour, markersize=6)
+    ax.plot(near, [row] * len(near), "o", color=colour, markerfacecolor="white", markersize=6)
+    described.append(f"{answer} {near.mean():.2f} and {far.mean():.2f}")
+for fill, read in (("white", "64"), ("0.3", "2,048")):
+    ax.plot([], [], "o", color="0.3", markerfacecolor=fill, label=f"read at {read} bytes")
+ax.legend(loc="upper right")
+ax.set_yticks(range(len(answers)), list(answers.values()))
+ax.set(ylim=(len(answers) - 0.5, -0.5), xlabel="loss (nats a byte), less is better; five seeds")
+ax.set_title("trained on 64 bytes, read at 64 and at 2,048")
+plots.show(
+    fig,
+    "For each answer five hollow dots, its loss at 64 bytes, and five full ones, at 2,048, joined "
+    "by a line between the means. These are, in nats a byte: " + "; ".join(described) + ".",
+)
 
 # %% [markdown]
-# **Look:** at 64 bytes anything beats nothing, a factor (as it starts here) only just. An offset
-# and a count come first. At 2,048 bytes only two are clearly better than nothing: the price, nearly
-# as good as before, and the count.
+# **Look:** at 64 bytes anything beats nothing, in this small model; a factor (as it starts here)
+# only just. (Larger models without positions compete: Haviv et al. 2022.) Two offsets and a count
+# are best. At 2,048 one offset holds, and the other is worse than nothing: one answer, put in two
+# ways. (Lesson 07 takes them apart.) The price loses little.
 #
 # So a position should be what is asked for: an edge, a row and a column, so many tokens or
 # sentences ago. And it should still mean the same at the length that you will read.
@@ -554,8 +586,8 @@ check_ruler(ruler)
 # **Exercise 2 ★★ No cross.** Write `round_codes(rows, columns, d_model)`: codes (n, d_model) of
 # patches, from whole numbers (n,), such that the dot product of two goes by how far apart they are:
 # 5 to the right as 3 right and 4 down. Yardsticks, with 1 for a patch with itself: up to a distance
-# of 10 the same to 0.05, wherever and in whatever direction; at 4 patches at most 0.8. `d_model` is
-# 64, 128 or 256.
+# of 10 the same to 0.05, wherever and in whatever direction; at 4 patches at most 0.8. A patch's
+# code depends on its own row and column only. `d_model` is 64, 128 or 256.
 
 
 # %% tags=["stub"]
@@ -580,32 +612,29 @@ check_round_codes(round_codes)
 from course_lab.checks.lesson09 import dots_with
 
 page = dots_with(round_codes, rows.cpu(), columns.cpu(), mine)
-fig, axes = plt.subplots(1, 2, figsize=(8.5, 3.9), sharey=True)
-image = draw_page(axes[0], cross, "half row, half column")
-axes[0].set_ylabel("row")
 if page is None:
-    axes[1].set(title="your codes: none yet", xlabel="column", xlim=(-0.5, 15.5), aspect="equal")
+    print("No codes yet.")
 else:
+    fig, axes = plt.subplots(1, 2, figsize=(8.5, 3.9), sharey=True)
+    image = draw_page(axes[0], cross, "half row, half column")
+    axes[0].set_ylabel("row")
     draw_page(axes[1], page.view(16, 16), "your codes")
-fig.colorbar(image, ax=axes, label="dot product\n(1: with itself)", shrink=0.8)
-plots.show(
-    fig,
-    "The page as the patch in row 8, column 8 sees it: with half and half, a cross; with your "
-    + (
-        "codes, none yet."
-        if page is None
-        else "codes, at any direction the same if they are right."
-    ),
-)
+    fig.colorbar(image, ax=axes, label="dot product\n(1: with itself)", shrink=0.8)
+    plots.show(
+        fig,
+        "The page as the patch in row 8, column 8 sees it: with half and half, a cross; with your "
+        "codes, at any direction the same if they are right.",
+    )
 
 # %% [markdown]
 # If your codes are sines and cosines, their angles can turn RoPE's pairs as well (Heo et al. 2024,
 # Xiong 2025).
 #
 # **Exercise 3 ★ The second comma from the end.** Write `comma_head(tokens)`: the `scores` (n,) and
-# the `liking` (m,) for `cope_from_scratch`, such that the last token gives at least 0.9 of its
-# weight to the second comma from the end. `tokens` is a list of words and signs. Equal tokens get
-# equal scores: a key knows no place. A hundred words may stand between two commas.
+# the `liking` (m,) of the counts 0 to m − 1 for `cope_from_scratch`, such that the last token gives
+# at least 0.9 of its weight to the second comma from the end. `tokens` is a list of words and
+# signs. Equal tokens get equal scores: a key knows no place. The liking is the same for every text.
+# A hundred words may stand between two commas.
 
 
 # %% tags=["stub"]
@@ -638,16 +667,17 @@ myths = Myths(
     {
         "C52": Claim(
             "Multiplying by position is better than adding because residuals dilute sums.",
-            scope="a learned factor against a learned summand, loss at 64 bytes, as lesson 07 "
-            "starts them and from equal starts; better: clearly lower",
+            scope="whether it is better, not why: a learned factor against a learned summand, loss "
+            "at 64 bytes, as lesson 07 starts them and from equal starts, there also between "
+            "learned matrices; better: clearly lower",
             evidence="shipped results",
             seeds=5,
         ),
         "C54": Claim(
             "Relative position matters more than absolute.",
-            scope="the best scheme that sees offsets only against the best that gives each token a "
-            "place, at door 1; more: a clearly lower loss on text, or patches of a blank page "
-            "that attention tells apart",
+            scope="of lesson 07's schemes the best at 64 bytes that sees offsets only, against the "
+            "best that gives each token a place, at door 1; more: a clearly lower loss on that "
+            "text, or patches of a blank page that attention, without a mask, tells apart",
             evidence="shipped results",
             seeds=5,
             choice="what is asked",
@@ -668,19 +698,30 @@ def loss_gap(first, second):
 
 factor_gap = loss_gap("learned", "multiplicative")
 joining = data.results("joining")
-matched_gaps = [
-    change(rows_of, {"operation": "sum"}, {"operation": "product"})
-    for _, rows_of in joining.groupby(["std", "lr"])
+
+
+def matched_gaps(added, multiplied):
+    """Loss of multiplying less that of adding, for each start and learning rate."""
+    return [
+        change(rows_of, {"operation": added}, {"operation": multiplied})
+        for _, rows_of in joining.groupby(["std", "lr"])
+    ]
+
+
+plain_gaps, matrix_gaps = matched_gaps("sum", "product"), matched_gaps("projected sum", "bilinear")
+ranges = [
+    f"{min(gap.mean for gap in gaps):+.3f} to {max(gap.mean for gap in gaps):+.3f}"
+    for gaps in (plain_gaps, matrix_gaps)
 ]
-mean_gaps = [gap.mean for gap in matched_gaps]
 myths.settle(
     "C52",
     {
         "lesson 07's starts": factor_gap.below(0),
-        "equal starts": any(gap.below(0) for gap in matched_gaps),
+        "equal starts": any(gap.below(0) for gap in plain_gaps),
+        "equal starts, between matrices": any(gap.below(0) for gap in matrix_gaps),
     },
-    f"Factor less summand: {factor_gap} nats a byte. From equal starts, in {len(mean_gaps)} "
-    f"settings of a smaller model: {min(mean_gaps):+.3f} to {max(mean_gaps):+.3f}.",
+    f"Factor less summand: {factor_gap} nats a byte. From equal starts, in {len(plain_gaps)} "
+    f"settings of a smaller model: {ranges[0]}; between matrices {ranges[1]}.",
 )
 
 # %% tags=["plumbing"]
@@ -697,18 +738,19 @@ absolute = means[
 ].idxmin()
 text_gap = loss_gap(relative, absolute)
 one_patch = torch.randn(64, device=device).expand(1, 256, -1)  # a blank page
-by_offset = MultiHeadAttention(64, 1, AxialRotary(64, 1, 16)).to(device).requires_grad_(False)
-by_place = MultiHeadAttention(64, 1).to(device).requires_grad_(False)
-spreads = [
-    float((output - output.mean(1, keepdim=True)).abs().max())
-    for output in (by_offset(one_patch)[0], by_place(one_patch + halves)[0])
-]
+spreads = []
+for name in (relative, absolute):
+    encoding = create(name, d_model=64, n_heads=4, causal=False).to(device).requires_grad_(False)
+    page = encoding.embed(one_patch, torch.arange(256, device=device)[None])
+    attention = MultiHeadAttention(64, 4, encoding).to(device).requires_grad_(False)
+    output = attention(page)[0]
+    spreads.append(float((output - output.mean(1, keepdim=True)).abs().max()))
 apart = [spread > 1e-4 for spread in spreads]
 myths.settle(
     "C54",
     {"text, 64 bytes": text_gap.above(0), "patches of a blank page": apart[0] or not apart[1]},
-    f"On text {absolute} has {text_gap} nats a byte more than {relative}. On a blank page axial "
-    f"RoPE gives {'different' if apart[0] else 'equal'} outputs to all patches, half and half "
+    f"On text {absolute} has {text_gap} nats a byte more than {relative}. To the patches of a "
+    f"blank page {relative} gives {'different' if apart[0] else 'equal'} outputs, {absolute} "
     f"{'different' if apart[1] else 'equal'} ones.",
 )
 myths.table()
@@ -720,10 +762,10 @@ myths.table()
 # - A causal mask leaks the start of a text, by a mark or words that differ.
 # - A patch has two numbers. Half the width for each leaves a cross.
 # - CoPE counts what the query asks for. Its gates must shut, or long sentences count.
-# - Here an offset and a count are best at 64 bytes, a price and a count at 2,048.
+# - At 64 bytes two offsets and a count are best of seven, at 2,048 one offset.
 #
-# **Read next:** Islam et al. 2020, arXiv 2001.08248 (padding); Chi et al. 2023, 2305.13571 (no
-# positions); Heo et al. 2024, 2403.13298, and [Xiong 2025](https://jerryxio.ng/posts/nd-rope)
-# (waves); Golovneva et al. 2024, 2405.18719.
+# **Read next:** Islam et al. 2020, arXiv 2001.08248; Haviv et al. 2022, 2203.16634; Chi et al.
+# 2023, 2305.13571; Heo et al. 2024, 2403.13298; [Xiong 2025](https://jerryxio.ng/posts/nd-rope);
+# Golovneva et al. 2024, 2405.18719.
 #
 # **Next:** [lesson 10](10_choosing.ipynb) chooses.

@@ -44,6 +44,49 @@ def bells(rows, columns, d_model):
     return (-torch.cdist(patches, points).square() / 32).exp()
 
 
+def in_directions(directions, speeds):
+    """Codes of waves in these directions (radians); cosine and sine stand side by side."""
+
+    def codes(rows, columns, d_model):
+        along = rows[:, None] * directions.sin() + columns[:, None] * directions.cos()
+        angles = (along[:, :, None] * speeds(d_model // 2 // len(directions))).flatten(1)
+        return torch.stack([angles.cos(), angles.sin()], dim=-1).flatten(1)
+
+    return codes
+
+
+def base_100(count):
+    return 100.0 ** (-torch.arange(count) / count)
+
+
+EIGHTHS = torch.arange(8) * math.pi / 8
+
+
+def cosines_only(rows, columns, d_model):
+    along = rows[:, None] * EIGHTHS.sin() + columns[:, None] * EIGHTHS.cos()
+    return (along[:, :, None] * base_100(d_model // 8)).flatten(1).cos()
+
+
+def each_with_each(rows, columns, d_model):
+    """Each number of the row's code times each of the column's."""
+    of_row = sinusoidal_table(rows, 8, 100.0)[:, :, None]
+    return (of_row * sinusoidal_table(columns, d_model // 8, 100.0)[:, None]).flatten(1)
+
+
+def from_distances_on_this_page(rows, columns, d_model):
+    """Codes whose dot products are bells of the distances of the patches that were given."""
+    places = torch.stack([rows, columns], dim=1).double()
+    values, vectors = torch.linalg.eigh((-torch.cdist(places, places).square() / 32).exp())
+    codes = (vectors * values.clamp(min=0).sqrt())[:, -d_model:]
+    return torch.cat([codes, codes.new_zeros(len(rows), d_model - codes.shape[1])], dim=1)
+
+
+def looked_up(tokens):
+    """All gates open, and a liking of the count that the second comma happens to have."""
+    second = [n for n, token in enumerate(tokens) if token == ","][-2]
+    return torch.full((len(tokens),), 10.0), 12.0 * torch.eye(400)[len(tokens) - second]
+
+
 def comma_head(tokens, commas, others, row=2, liking=12.0, rows=8):
     """A score for commas and another for all else; one row of the table is liked."""
     scores = [commas if token == "," else others for token in tokens]
@@ -64,6 +107,7 @@ test_right_answers_pass = right_answers(
             lambda r, c, d: waves(r, c, d, 4, fastest=0.6),
             lambda r, c, d: 7 * waves(r.double(), c.double(), d, 8, slowest=0.3),
             bells,
+            in_directions(EIGHTHS, base_100),
         ],
         check_comma_head: [
             lambda tokens: comma_head(tokens, 7.0, -7.0),
@@ -86,15 +130,32 @@ test_wrong_answers_get_a_fitting_word = wrong_answers(
             ),
             (lambda unit: (torch.full((3, 3), torch.nan), unit), "ends at nan"),
             (lambda unit: (torch.zeros(3, 3), unit), "row 1, column 2 ends at 1, not at 2"),
-            (lambda unit: (single_tap((2, 0)), unit), "row 1, column 6 ends at 5, not at 6"),
             (lambda unit: (-single_tap((1, 0)), unit), "column 2 ends at 0, not at 2"),
             (lambda unit: (torch.rand(3, 3), unit), "gives two different answers"),
         ],
         check_round_codes: [
-            (lambda r, c, d: sinusoidal_grid(r, c, d, 1000.0), "Both are"),
-            (lambda r, c, d: sinusoidal_grid(r, c, d).flip(0), "Both are"),
-            (lambda r, c, d: sinusoidal_table(r + c, d), "Both are"),
-            (lambda r, c, d: waves(r, c, d, 2), "Both are"),
+            (lambda r, c, d: sinusoidal_grid(r, c, d, 1000.0), "this is the cross"),
+            (lambda r, c, d: sinusoidal_grid(r, c, d, 50.0).flip(0), "this is the cross"),
+            (lambda r, c, d: sinusoidal_table(r + c, d), "apart, at 135° and at 45°"),
+            (lambda r, c, d: waves(r, c, d, 2), "In which directions"),
+            (in_directions(2 * EIGHTHS, base_100), "In which directions do your waves run"),
+            (in_directions(EIGHTHS.rad2deg(), base_100), "In which directions do your waves run"),
+            (in_directions(EIGHTHS / 2, base_100), "In which directions do your waves run"),
+            (in_directions(EIGHTHS[:6], base_100), "there is room for 64"),
+            (
+                lambda r, c, d: sinusoidal_table(r, d, 100.0) + sinusoidal_table(c, d, 100.0),
+                "the codes differ in length",
+            ),
+            (
+                lambda r, c, d: sinusoidal_table(r, d, 100.0) * sinusoidal_table(c, d, 100.0),
+                "the codes differ in length",
+            ),
+            (cosines_only, "Which two columns give a wave one length"),
+            (each_with_each, "For which curve f does f(a) · f(b)"),
+            (
+                lambda r, c, d: sinusoidal_table(r * c, d, 100.0),
+                "so it matters where the two stand",
+            ),
             (lambda r, c, d: torch.ones(len(r), d), "patches 4 apart still have 1.00"),
             (lambda r, c, d: waves(r, c, d, 8, 0.01, 0.001), "patches 4 apart still have"),
             (lambda r, c, d: torch.zeros(len(r), d), "all codes are 0"),
@@ -109,10 +170,44 @@ test_wrong_answers_get_a_fitting_word = wrong_answers(
             (lambda tokens: (torch.zeros(len(tokens)), torch.zeros(1)), "at least 2 liking"),
             (lambda tokens: comma_head(tokens, math.inf, -9.0), "finite numbers"),
             (lambda tokens: (torch.arange(len(tokens)) / 9, torch.zeros(8)), "from place to place"),
-            (lambda tokens: comma_head(tokens, 9.0, -3.0), "by up to 0.0474"),
-            (lambda tokens: comma_head(tokens, 2.0, -2.0), "gates of commas are open by 0.881"),
+            (lambda tokens: comma_head(tokens, 9.0, -math.inf), "they are dot products"),
+            (lambda tokens: comma_head(tokens, 9.0, -3.0), "each up to 0.0474"),
+            (lambda tokens: comma_head(tokens, 5.0, -5.0), "add 1.36 to the count"),
+            (lambda tokens: comma_head(tokens, 2.0, -2.0), "A comma's gate is open by 0.881"),
+            (lambda tokens: comma_head(tokens, 0.0, -20.0), "the sigmoid make of 0?"),
+            (lambda tokens: comma_head(tokens, 1.0, -10.0), "open by 0.731"),
+            (lambda tokens: comma_head(tokens, 0.99, 0.01), "Scores from 0 to 1 look like gates"),
+            (lambda tokens: comma_head(tokens, 9.0, -9.0, liking=2.0), "The count is right"),
             (lambda tokens: comma_head(tokens, 9.0, -9.0, rows=3), "goes to “,”, 5 back"),
             (lambda tokens: comma_head(tokens, 9.0, -9.0, row=0), "gets 0.33 of the weight"),
+        ],
+    },
+)
+
+test_exploits_break_a_rule = wrong_answers(
+    "rule",
+    {
+        check_round_codes: [(from_distances_on_this_page, "when half of the page is missing")],
+        check_comma_head: [(looked_up, "the liking changes from text to text")],
+    },
+)
+test_mistakes_in_other_words = wrong_answers(
+    "mistake",
+    {
+        check_ruler: [
+            (lambda unit: (single_tap((1, 0), 0.5) + single_tap((1, 1), 0.5), unit), "two units"),
+            (lambda unit: (single_tap((0, 0)), unit), "up and to the left"),
+            (lambda unit: (single_tap((2, 0)), unit), "zeros come in from below"),
+            (lambda unit: (single_tap((2, 1)), unit), "counts rows, from below"),
+            (lambda unit: (single_tap((1, 0)) - single_tap((1, 2)), unit), "right neighbour"),
+            (lambda unit: (torch.eye(3)[0].expand(3, 3), unit), "three pixels on the left"),
+        ],
+        check_round_codes: [
+            (in_directions(EIGHTHS[::4], base_100), "this is the cross"),
+            (
+                lambda r, c, d: sinusoidal_grid(r, c, d, 100.0).flip(1),
+                "this is the cross",
+            ),
         ],
     },
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -12,7 +12,7 @@ from torch.nn import functional as F
 
 from course_lab.checks.calls import Function, call
 from course_lab.checks.core import Check, Mistake
-from course_lab.checks.rules import Case
+from course_lab.checks.rules import Case, Rule
 from course_utils.encodings.functional import (
     contextual_counts,
     interpolated,
@@ -113,6 +113,54 @@ check_ruler = Check(
             lambda unit: _layer(unit, *[(row, 0, 1 / 3) for row in range(3)]),
         ),
         Mistake(
+            "it adds up the three pixels on the left, so the numbers grow without end",
+            "How many people should each hear?",
+            lambda unit: _layer(unit, *[(row, 0, 1.0) for row in range(3)]),
+        ),
+        Mistake(
+            "it looks up and to the left: zeros come in from the top, too",
+            "Which pixels are in the same row?",
+            lambda unit: _layer(unit, (0, 0, 1.0)),
+        ),
+        Mistake(
+            "it looks down and to the left: zeros come in from below, too",
+            "Which pixels are in the same row?",
+            lambda unit: _layer(unit, (2, 0, 1.0)),
+        ),
+        Mistake(
+            "it counts rows, from below",
+            "Which index of the kernel goes down, and which to the right?",
+            lambda unit: _layer(unit, (2, 1, 1.0)),
+        ),
+        Mistake(
+            "it takes away what the right neighbour has",
+            "A ruler starts at one border. Which neighbour does that border tell, and which should "
+            "have no say?",
+            lambda unit: _layer(unit, (1, 0, 1.0), (1, 2, -1.0)),
+        ),
+        Mistake(
+            "it counts down from the right border, and that starts anew with each width",
+            "Which border is always one column away from column 1?",
+            lambda unit: _layer(-unit, (1, 2, 1.0)),
+        ),
+        Mistake(
+            "it takes differences, and without a bias they all end at 0, or grow without end",
+            "What should a pixel forget, and whose number should it take over?",
+            lambda unit: _layer(0.0, (1, 0, -unit), (1, 1, unit)),
+        ),
+        Mistake(
+            "it takes what the left neighbour has from its own number",
+            "What should a pixel forget, and whose number should it take over?",
+            lambda unit: _layer(unit, (1, 1, 1.0), (1, 0, -1.0)),
+        ),
+        Mistake(
+            "each pixel goes half of the way to its neighbour's number, and then a whole unit on, "
+            "so two columns differ by two units",
+            "In the end nothing moves any more. By how much does such a layer then let neighbours "
+            "differ?",
+            lambda unit: _layer(unit, (1, 0, 0.5), (1, 1, 0.5)),
+        ),
+        Mistake(
             "the unit is always 1",
             "Where does your function use its argument?",
             lambda unit: _layer(1.0, (1, 0, 1.0)),
@@ -131,7 +179,8 @@ check_ruler = Check(
     hints=(
         "Count as people in a row do: each hears a neighbour's number and says another.",
         "The first has nobody on that side and hears the padding: 0. What must everybody add?",
-        "The kernel has a single 1, at the left neighbour: kernel[1, 0]. What is left is the bias.",
+        "One entry of the kernel is enough. Which pixel is it for? And must a number that is "
+        "passed on grow or shrink?",
     ),
 )
 
@@ -220,37 +269,136 @@ def _row_by_row(rows: Tensor, columns: Tensor, d_model: int) -> Tensor:
 def _judge_codes(codes: Any, rows: Tensor, columns: Tensor, d_model: int) -> str:
     """Say what is wrong with codes of patches.
 
-    If their dot products depend on direction, name the two pairs of patches equally far apart
-    whose dot products differ most.
+    If their dot products depend on more than distance, name two pairs of patches that show it, and
+    ask what it comes from.
     """
     if not isinstance(codes, Tensor):
         return f"expected a torch tensor, got {type(codes).__name__}."
     if tuple(codes.shape) != (len(rows), d_model):
-        return f"expected shape {(len(rows), d_model)}, got {tuple(codes.shape)}."
+        return (
+            f"expected shape {(len(rows), d_model)}, got {tuple(codes.shape)}. A wave takes two "
+            f"columns, a cosine and a sine: there is room for {d_model // 2}."
+        )
     if codes.is_complex() or not bool(codes.isfinite().all()):
         return "the codes must hold finite real numbers."
+    dots = _dot_products(codes)
+    if not bool(dots.isfinite().all()):
+        return "all codes are 0."
+    return (
+        _unequal_lengths(dots, rows, columns)
+        or _unlike_places(dots, rows, columns)
+        or _unlike_directions(dots, rows, columns)
+        or _too_alike(dots, rows, columns)
+    )
+
+
+def _dot_products(codes: Tensor) -> Tensor:
+    """Return the dot products of all pairs, divided by the mean of those of a code with itself."""
     codes = codes.detach().cpu().double()
     dots = codes @ codes.T
-    with_itself = float(dots.diagonal().mean())
-    if not with_itself > 0:
-        return "all codes are 0."
-    dots = dots / with_itself
+    return dots / dots.diagonal().mean()
+
+
+def _seen_as(codes: Any, rows: Tensor, columns: Tensor, d_model: int) -> Any:
+    """Return what codes do: their dot products, in whatever order their columns stand."""
+    if not isinstance(codes, Tensor) or tuple(codes.shape) != (len(rows), d_model):
+        return codes
+    return codes if codes.is_complex() else _dot_products(codes)
+
+
+def _unequal_lengths(dots: Tensor, rows: Tensor, columns: Tensor) -> str:
+    own = dots.diagonal()
+    longest, shortest = int(own.argmax()), int(own.argmin())
+    if own[longest] - own[shortest] <= SPREAD:
+        return ""
+    long, short = (_patch(patch, rows, columns) for patch in (longest, shortest))
+    return (
+        f"the codes differ in length: the dot product of patch {long} with itself is "
+        f"{own[longest]:.2f}, that of {short} {own[shortest]:.2f} (their mean: 1). Which two "
+        "columns give a wave one length wherever it stands? And what comes of it if waves of rows "
+        "and of columns share a column of the code?"
+    )
+
+
+def _unlike_places(dots: Tensor, rows: Tensor, columns: Tensor) -> str:
+    """Name two pairs with the same offset whose dot products differ."""
+    down, right = rows - rows[:, None], columns - columns[:, None]
+    offsets = down * 1000 + right
+    near = (down.square() + right.square() <= REACH**2) & (offsets > 0)
+    extremes = [_extremes(dots, offsets, offset) for offset in offsets[near].unique().tolist()]
+    high, low = max(extremes, key=lambda pair: dots[pair[0]] - dots[pair[1]])
+    if dots[high] - dots[low] <= SPREAD:
+        return ""
+    return (
+        f"{_two_pairs(dots, high, low, rows, columns)} The second patch is {int(down[high])} down "
+        f"and {int(right[high])} to the right both times, so it matters where the two stand. What "
+        "do cos a · cos b + sin a · sin b depend on? Has each of your cosines its sine?"
+    )
+
+
+def _unlike_directions(dots: Tensor, rows: Tensor, columns: Tensor) -> str:
+    """Name two pairs equally far apart whose dot products differ, and the pattern behind it."""
     squares = (rows[:, None] - rows).square() + (columns[:, None] - columns).square()
     extremes = [_extremes(dots, squares, square) for square in _squares_within(squares, REACH)]
     high, low = max(extremes, key=lambda pair: dots[pair[0]] - dots[pair[1]])
-    if dots[high] - dots[low] > SPREAD:
-        distance = float(squares[high]) ** 0.5
-        return (
-            f"patches {_patches(high, rows, columns)} have the dot product {dots[high]:.2f}, "
-            f"patches {_patches(low, rows, columns)} {dots[low]:.2f} (1: with itself). Both are "
-            f"{distance:.3g} apart."
+    if dots[high] - dots[low] <= SPREAD:
+        return ""
+    question = (
+        "In which directions do your waves run, in degrees? Are they many enough, evenly spread, "
+        "and does each have all speeds?"
+    )
+    if _joined(dots, rows, columns, lambda down, right: down + right - 1):
+        question = "Every wave runs down or across, so this is the cross. Where else could they?"
+    elif _joined(dots, rows, columns, lambda down, right: down * right):
+        question = (
+            "A curve for rows is multiplied by one for columns. For which curve f does f(a) · f(b) "
+            "depend on a² + b² alone?"
         )
+    return (
+        f"{_two_pairs(dots, high, low, rows, columns)} Both are {float(squares[high]) ** 0.5:.3g} "
+        f"apart, at {_degrees(high, rows, columns)}° and at {_degrees(low, rows, columns)}°. "
+        f"{question}"
+    )
+
+
+def _degrees(pair: Pair, rows: Tensor, columns: Tensor) -> int:
+    """Return in which direction one patch lies from the other, from 0 (right) to 179."""
+    first, second = pair
+    down, right = int(rows[second] - rows[first]), int(columns[second] - columns[first])
+    return round(math.degrees(math.atan2(down, right))) % 180
+
+
+def _joined(
+    dots: Tensor, rows: Tensor, columns: Tensor, join: Callable[[Tensor, Tensor], Tensor]
+) -> bool:
+    """Whether the first patch sees all others by joining what it sees down and to the right."""
+    of_first = {
+        place: dots[0, n]
+        for n, place in enumerate(zip(rows.tolist(), columns.tolist(), strict=True))
+    }
+    height, width = int(rows.max()) + 1, int(columns.max()) + 1
+    down = torch.stack([of_first[row, 0] for row in range(height)])
+    right = torch.stack([of_first[0, column] for column in range(width)])
+    page = torch.stack([torch.stack([of_first[r, c] for c in range(width)]) for r in range(height)])
+    return bool((page - join(down[:, None], right)).abs().max() < 1e-3)
+
+
+def _too_alike(dots: Tensor, rows: Tensor, columns: Tensor) -> str:
+    squares = (rows[:, None] - rows).square() + (columns[:, None] - columns).square()
     left = float(dots[squares == FAR**2].mean())
-    if left > FALLEN:
-        return (
-            f"patches {FAR} apart still have {left:.2f} of the dot product of a patch with itself."
-        )
-    return ""
+    if left <= FALLEN:
+        return ""
+    return (
+        f"patches {FAR} apart still have {left:.2f} of the dot product of a patch with itself. "
+        "What would faster waves do?"
+    )
+
+
+def _two_pairs(dots: Tensor, high: Pair, low: Pair, rows: Tensor, columns: Tensor) -> str:
+    return (
+        f"patches {_patches(high, rows, columns)} have the dot product {dots[high]:.2f}, patches "
+        f"{_patches(low, rows, columns)} {dots[low]:.2f} (1: with itself)."
+    )
 
 
 def _squares_within(squares: Tensor, reach: float) -> list[int]:
@@ -258,17 +406,38 @@ def _squares_within(squares: Tensor, reach: float) -> list[int]:
     return squares[squares <= reach**2].unique().tolist()
 
 
-def _extremes(dots: Tensor, squares: Tensor, square: int) -> tuple[Pair, Pair]:
-    """Return the two pairs of patches at one distance with the highest and lowest dot product."""
-    pairs = (squares == square).nonzero()
-    there = dots[squares == square]
+def _extremes(dots: Tensor, kinds: Tensor, kind: int) -> tuple[Pair, Pair]:
+    """Return the two pairs of patches of one kind with the highest and lowest dot product."""
+    pairs = (kinds == kind).nonzero()
+    there = dots[kinds == kind]
     first, second = pairs[there.argmax()].tolist()
     other_first, other_second = pairs[there.argmin()].tolist()
     return (first, second), (other_first, other_second)
 
 
 def _patches(pair: Pair, rows: Tensor, columns: Tensor) -> str:
-    return " and ".join(f"({int(rows[i])}, {int(columns[i])})" for i in pair)
+    return " and ".join(_patch(i, rows, columns) for i in pair)
+
+
+def _patch(patch: int, rows: Tensor, columns: Tensor) -> str:
+    return f"({int(rows[patch])}, {int(columns[patch])})"
+
+
+class OfItsOwn(Rule):
+    """A patch has the same code, whatever other patches are on the page."""
+
+    def broken(self, answer: Function, cases: Sequence[Case], seconds: float) -> str:
+        """Say so where half of the patches get other codes when they come alone."""
+        rows, columns, d_model = cases[0]
+        codes = call(answer, cases[0], seconds).answer
+        alone = call(answer, (rows[1::2], columns[1::2], d_model), seconds).answer
+        is_same = isinstance(alone, Tensor) and alone.shape == codes[1::2].shape
+        if is_same and torch.allclose(alone, codes[1::2], rtol=0, atol=1e-4):
+            return ""
+        return (
+            "patches get other codes when half of the page is missing. A patch's code should come "
+            "from its own row and column."
+        )
 
 
 check_round_codes = Check(
@@ -276,6 +445,8 @@ check_round_codes = Check(
     _even_directions,
     cases=[_page(16, 16, 128), _page(9, 14, 64), _page(12, 12, 256), _page(20, 4, 128)],
     judge=_judge_codes,
+    effect=_seen_as,
+    rules=[OfItsOwn()],
     mistakes=[
         Mistake(
             "this is the cross",
@@ -342,8 +513,8 @@ check_round_codes = Check(
     hints=(
         "Two numbers make a wave over the page. In the lesson's codes each runs down or across.",
         "A wave in direction φ: cos and sin of θ · (row · sin φ + column · cos φ). Take several φ.",
-        "8 directions, evenly over half a turn, without its end; each with the same d_model / 16 "
-        "speeds, from 1 down to 0.1.",
+        "A wave looks the same from behind, so half a turn of directions is enough. Four are too "
+        "few. Each direction gets all the speeds.",
     ),
 )
 
@@ -425,7 +596,10 @@ def _judge_head(answer: Any, tokens: Sequence[str]) -> str:
         if not isinstance(vector, Tensor) or vector.ndim != 1:
             return f"expected {name} to be a tensor with one axis."
         if vector.dtype == torch.bool or not bool(vector.isfinite().all()):
-            return f"expected {name} to hold finite numbers, not True, infinite or NaN."
+            return (
+                f"expected {name} to hold finite numbers, not True, infinite or NaN: they are dot "
+                "products."
+            )
         if len(vector) < least:
             return f"expected at least {least} {name}, got {len(vector)}."
     if len(scores) != len(tokens):
@@ -448,15 +622,48 @@ def _weight_of_second_comma(scores: Tensor, liking: Tensor, tokens: Sequence[str
     second = [j for j, token in enumerate(tokens) if token == ","][-2]
     if weights[second] >= SHARE:
         return ""
-    gates = scores.sigmoid()
-    words = [float(gates[j]) for j, token in enumerate(tokens) if token != ","]
     best = int(weights.argmax())
     return (
         f"the second comma, {len(tokens) - 1 - second} back, gets {weights[second]:.2f} of the "
-        f"weight. Its count is {counts[second]:.2f}: gates of commas are open by "
-        f"{gates[second]:.3g}, those of other tokens by up to {max(words):.3g}. Most weight, "
-        f"{weights[best]:.2f}, goes to “{tokens[best]}”, {len(tokens) - 1 - best} back."
+        f"weight. Its count is {counts[second]:.2f}. Most weight, {weights[best]:.2f}, goes to "
+        f"“{tokens[best]}”, {len(tokens) - 1 - best} back. {_question(scores, tokens, second)}"
     )
+
+
+def _question(scores: Tensor, tokens: Sequence[str], second: int) -> str:
+    """Ask about the gates if they miscount, else about the liking."""
+    gates = scores.sigmoid()
+    others = [float(gates[j]) for j in range(second, len(tokens)) if tokens[j] != ","]
+    if bool(((scores >= 0) & (scores <= 1)).all()):
+        return "Scores from 0 to 1 look like gates. What does the sigmoid make of 0, of ½ and of 1?"
+    if gates[second] < 0.95:
+        return (
+            f"A comma's gate is open by {gates[second]:.3g}, where it should count 1. What does "
+            f"the sigmoid make of {scores[second]:g}?"
+        )
+    if sum(others) > 0.05:
+        return (
+            f"The {len(others)} other tokens after it add {sum(others):.2f} to the count, each up "
+            f"to {max(others):.3g}. How far must their gates be shut?"
+        )
+    return (
+        "The count is right. Which row of the liking is read there, and how much more does the "
+        "second comma get than the others?"
+    )
+
+
+class SameLiking(Rule):
+    """The liking is the same for every text."""
+
+    def broken(self, answer: Function, cases: Sequence[Case], seconds: float) -> str:
+        """Say so where two texts get different ones."""
+        likings = [call(answer, case, seconds).answer[1].double() for case in cases]
+        if all(torch.equal(liking, likings[0]) for liking in likings):
+            return ""
+        return (
+            "the liking changes from text to text. It is a wish made before the text is known: "
+            "“the second comma”. Leave the counting to the gates."
+        )
 
 
 check_comma_head = Check(
@@ -464,6 +671,7 @@ check_comma_head = Check(
     _head,
     cases=[(text.split(),) for text in COMMAS],
     judge=_judge_head,
+    rules=[SameLiking()],
     mistakes=[
         Mistake(
             "words score 0, and a gate at 0 is half open",
@@ -524,6 +732,7 @@ check_comma_head = Check(
     hints=(
         "A token has two chances to stand out: its own score, and the liking of its count.",
         "Commas need a high score, all other tokens a low one. Count how many words there may be.",
-        "Scores 10 and −10, and 12 at liking[2].",
+        "Two hundred words must add far less than 1 to the count: each gate less than 0.0005, say. "
+        "Which score does that? Between commas, whose scores are equal, the liking decides.",
     ),
 )
