@@ -20,7 +20,9 @@
 # - say what happens past the last row, and let a table's clock run on.
 #
 # **Time:** {minutes}. **Builds on:** gradient descent. Lesson 02's clock hands help.
-# **Doors:** 1, token embeddings. **Beyond:** a [closer look](closer/03_rows_and_hands.ipynb).
+# **Doors:** 1, token embeddings. **Beyond:** closer looks at
+# [rows in training](closer/03_rows_in_training.ipynb) and
+# [past the end](closer/03_past_the_end.ipynb).
 
 # %% tags=["nbval-ignore-output"]
 import course_lab
@@ -30,7 +32,7 @@ device = course_lab.start(doors=["embed"], title="Lesson 03: learned opens door 
 # %% [markdown]
 # ## A ring nobody drew
 #
-# all-MiniLM-L6-v2 is a sentence encoder that many search engines use. To the word at position $p$
+# all-MiniLM-L6-v2 is a published sentence encoder, much used in search. To the word at position $p$
 # it adds row $p$ of a table: 512 rows of 384 numbers. Training chose them all. Nobody told it that
 # row 7 comes after row 6.
 #
@@ -67,21 +69,19 @@ angle = torch.atan2(y, x)
 step = (angle.diff() + math.pi) % (2 * math.pi) - math.pi
 laps = abs(step.sum().item()) / (2 * math.pi)
 guess.reveal("a ring, round and round" if laps > 2 else "an arc")
-fig, ax = plt.subplots(figsize=(5, 4.6))
-ax.plot(x, y, color="0.8", linewidth=0.8)
-dots = ax.scatter(x, y, c=range(1, 41), cmap="viridis", s=26, zorder=2)
-for p in range(8, 14):
-    ax.annotate(
-        f"{p}", (1.17 * x[p - 1], 1.17 * y[p - 1]), ha="center", va="center", fontsize=11
-    )
-fig.colorbar(dots, label="row")
+fig, ax = plt.subplots(figsize=(5.2, 4.2), layout="constrained")
+dots = ax.scatter(x, y, c=range(1, 41), cmap="viridis", s=28, zorder=2)
+ax.plot(x[7:14], y[7:14], color="0.55", linewidth=1, zorder=1)
+for p in range(8, 15):
+    ax.text(1.22 * x[p - 1], 1.22 * y[p - 1], f"{p}", ha="center", va="center", fontsize=11)
+fig.colorbar(dots, label="row", shrink=0.8, ticks=(1, 10, 20, 30, 40))
 ax.set(xlabel="main direction 1", ylabel="main direction 2", aspect="equal")
 ax.set(xlim=(-0.25, 0.25), ylim=(-0.25, 0.25), xticks=(-0.2, 0, 0.2), yticks=(-0.2, 0, 0.2))
-ax.set_title("Six rows make a lap")
+ax.set_title("A lap in about six rows")
 plots.show(
     fig,
     f"Rows 1 to 40 lie on a ring, and go round it {laps:.1f} times in order, one lap in about six "
-    "rows. Rows 8 to 13 carry their numbers.",
+    "rows. Rows 8 to 14, one lap, carry their numbers.",
 )
 
 # %% [markdown]
@@ -175,7 +175,9 @@ from course_lab import figures
 from course_lab.measures import similarity_by_offset
 from course_utils import measures
 
-fig, axes = plt.subplots(1, 4, figsize=(13, 3.2), gridspec_kw={"width_ratios": [1, 1, 1, 1.25]})
+fig, axes = plt.subplots(
+    1, 4, figsize=(12, 3), layout="constrained", gridspec_kw={"width_ratios": [1, 1, 1, 1.5]}
+)
 for ax, step in zip(axes, (0, 150, 400), strict=False):
     matrix = measures.similarity_matrix(tables["fill in"][step][:32])
     figures.similarity(ax, matrix, title=f"fill in, step {step}", signed=True)
@@ -183,7 +185,7 @@ shapes = {
     name: similarity_by_offset(measures.similarity_matrix(history[-1][:32]))[:24]
     for name, history in tables.items()
 }
-plots.lines(axes[3], shapes, title="each task leaves its own shape")
+plots.lines(axes[3], shapes, title="a task, a shape")
 axes[3].set(xlabel="distance (positions)", ylabel="mean cosine", ylim=(-1.05, 1.05))
 neighbours = {name: shape[1].item() for name, shape in shapes.items()}
 print("neighbours at least 0.8 alike:", *[name for name in TASKS if neighbours[name] > 0.8])
@@ -214,8 +216,8 @@ print("rows 32 to 63 have not moved:    ", bool((moved[32:] == 0).all()))
 # %%
 misfit = (table[1:-1] - (table[:-2] + table[2:]) / 2).norm(dim=1)  # of rows 1 to 510
 guess = widgets.predict(
-    "Which row in between (4 to 500) fits its neighbours worst, by far?",
-    ["none stands out", "row 64", "row 127", "row 255"],
+    "Does a row in between (4 to 500) stand out from all others?",
+    ["none does", "row 64", "row 127", "row 255"],
 )
 
 # %% tags=["plumbing"]
@@ -223,7 +225,7 @@ guess = widgets.predict(
 inner = misfit[3:500]
 worst = 4 + int(inner.argmax())
 others = torch.cat([misfit[3 : worst - 3], misfit[worst + 2 : 500]])
-guess.reveal(f"row {worst}" if inner.max() > 1.5 * others.max() else "none stands out")
+guess.reveal(f"row {worst}" if inner.max() > 1.5 * others.max() else "none does")
 fig, ax = plt.subplots(figsize=(8.5, 3))
 ax.plot(range(1, 511), misfit, linewidth=1.2)
 ax.annotate(
@@ -244,8 +246,8 @@ plots.show(
 
 # %% [markdown]
 # **Look:** rows count from 0, so row 127 is token 128. The model's card says that it was tuned on
-# texts *cut at 128*. A cut text ends there, with the mark [SEP]. Before that, BERT's way of
-# training had reached row 511. And token 513?
+# texts *cut at 128*. A cut text ends there, with the mark [SEP]. The training before that went to
+# row 511, and left a scar there too. And token 513?
 #
 # ## Past the end
 
@@ -253,10 +255,12 @@ plots.show(
 create("learned", d_model=32, n_heads=2, max_len=32).embed(torch.zeros(1, 64, 32), torch.arange(64))
 
 # %% [markdown]
-# An **error** is honest. People also **clamp** (all later tokens read the last row), **interpolate**
-# (squeeze the positions until they fit), leave **spare** rows that training never reaches, or
-# **decompose**: Su (2020) writes position $i n + j$ with two digits, $\alpha u_i + (1 - \alpha)
-# u_j$, where $u$ comes from the $n$ rows that there are. We read 64 tokens with our three models.
+# An **error** is honest. People also **clamp** (all later tokens read the last row),
+# **interpolate** (squeeze the positions until they fit), leave **spare** rows that training never
+# reaches, or **decompose**: Su (2020) writes position $i n + j$ with two digits,
+# $\alpha u_i + (1 - \alpha) u_j$, where $u$ comes from the $n$ rows that there are. We read 64
+# tokens with our three models.
+
 
 # %% tags=["plumbing"]
 # Right answers at places 32 to 63, four ways
@@ -289,14 +293,15 @@ late = {name: {way: late_accuracy(name, way) for way in WAYS} for name in TASKS}
 for name, shares in late.items():
     best = max(shares, key=shares.get)
     print(f"{name:13} best: {best if shares[best] > 0.5 else 'none is half right'}")
-fig, axes = plt.subplots(1, 3, figsize=(11, 2.7), sharey=True)
+fig, axes = plt.subplots(1, 3, figsize=(11, 3), sharey=True, layout="constrained")
 for ax, name in zip(axes, TASKS, strict=True):
     ax.bar(WAYS, late[name].values(), color=["C0", "C1", "C2", "C4"], width=0.7)
     ax.axhline(1 / 8, color="0.4", linestyle=":", linewidth=1.2)
     ax.set(title=name, ylim=(0, 1.05))
     ax.tick_params(axis="x", rotation=25)
 axes[0].set_ylabel("right at places 32–63")
-axes[0].text(3.45, 1 / 8 + 0.02, "a guess", ha="right", color="0.35", fontsize=9)
+axes[1].text(3.4, 1 / 8 + 0.02, "a guess", ha="right", color="0.35", fontsize=10)
+fig.suptitle("Past the trained rows no way wins everywhere")
 described = "; ".join(
     f"{name}: {', '.join(f'{way} {share:.1f}' for way, share in shares.items())}"
     for name, shares in late.items()
@@ -341,8 +346,8 @@ def missed(rows, known=255, count=10):
 
 
 # %% [markdown]
-# It is 0 for a perfect forecast, and 1 for "nothing moves". The decoys: a random walk; noise with as
-# much power at every period as the real table; lesson 02's sinusoidal table; plain noise.
+# It is 0 for a perfect forecast, and 1 for "nothing moves". The decoys: a random walk; noise with
+# as much power at every period as the real table; lesson 02's sinusoidal table; plain noise.
 
 # %%
 guess = widgets.predict(
@@ -362,16 +367,17 @@ answers = {
     (): "none",
 }
 guess.reveal(answers.get(tuple(passed), "all but the plain noise"))
-fig, ax = plt.subplots(figsize=(8, 2.9))
+fig, ax = plt.subplots(figsize=(8, 3.3))
 for height, (name, (first, later)) in enumerate(reversed(results.items())):
     colour = "C0" if name == "real" else "0.45"
     ax.plot([first, later], [height, height], color=colour, linewidth=1, zorder=1)
     ax.scatter(first, height, facecolor="white", edgecolor=colour, s=45)
     ax.scatter(later, height, color=colour, s=45)
 ax.axvline(1, color="0.4", linestyle=":", linewidth=1.2)
+ax.text(1.06, 4.35, "nothing moves", color="0.35", fontsize=10)
 ax.set_yticks(range(len(results)), list(results)[::-1])
-ax.set(xscale="log", xlim=(0.008, 12), ylim=(-0.6, 4.6), xlabel="share of the squared step missed")
-ax.set_xticks([0.01, 0.1, 1, 10], ["0.01", "0.1", "1: nothing moves", "10"])
+ax.set(xscale="log", xlim=(0.008, 12), ylim=(-0.6, 4.8), xlabel="share of the squared step missed")
+ax.set_xticks([0.01, 0.1, 1, 10], ["0.01", "0.1", "1", "10"])
 ax.set_title("Only the real table's first half foretells its second")
 ax.legend(
     handles=[
@@ -382,27 +388,41 @@ ax.legend(
 )
 described = "; ".join(f"{name} {a:.2f} and {b:.2f}" for name, (a, b) in results.items())
 plots.show(
-    fig, f"Share of the squared step missed, in the rows that were learned from and later: {described}."
+    fig,
+    f"Share of the squared step missed, in the rows that were learned from and later: {described}.",
 )
 
 # %% [markdown]
 # **Look:** the real clock misses under 2 %, in rows that it has never seen. The walk moved on. And
-# the sinusoidal table? It *is* a clock, but has 192 hands: ten directions of its first half are not
-# enough. Turn the hands yourself. Which real hand keeps its word longest, as you raise *rows ahead*?
-# Then choose the walk, with five hands as well, and *1* ahead.
+# the sinusoidal table? It *is* a clock, but has 192 hands: ten directions of its first half cannot
+# hold them. Turn the hands yourself. Which real ones keep their word 32 rows ahead? Then choose the
+# random walk, hand 2: a fine ring, until it leaves.
 
 # %%
 from course_lab import explorers
 
 explorers.clock_hands()
 
+# %% tags=["plumbing"]
+# The real hands, 32 rows ahead
+import cmath
+
+periods, pointing = explorers.hand_coordinates(rows)
+for period, hand in zip(periods.tolist(), pointing[:, 255:], strict=True):
+    foretold = hand[:-32] * cmath.exp(64j * math.pi / period)
+    way = (hand[32:] - hand[:-32]).abs().square().sum()
+    share = ((hand[32:] - foretold).abs().square().sum() / way).item()
+    print(f"{period:3.0f} positions a turn: misses {share:.1f} of its squared way, 32 rows ahead")
+
 # %% [markdown]
-# The real hands run unevenly: sines would miss nothing, 64 rows ahead.
+# The second and third keep their word. The fast two run unevenly and lose count: they are no sines.
+# And of the slowest 255 rows show less than a turn (all 511 make it 575), so it may still be a
+# ghost.
 #
 # ## Does the model read them?
 #
-# A pattern in weights proves no use. So we put changed tables back into the encoder, and see how
-# alike a text's vector is to the one that it had (a cosine). 57 texts: documentation, source code
+# A pattern in weights proves no use. So we put changed tables into the encoder, and see how alike
+# a text's vector stays to its own (a cosine). 57 texts: documentation, source code
 # and licences, each cut at four lengths. (`data/README.md` says how.)
 
 # %%
@@ -424,18 +444,17 @@ guess = widgets.predict(
 
 # %% tags=["plumbing"]
 # The answer to the lesson's question in one picture
-from course_lab.explorers import hand_coordinates
 from course_utils.results import interval
 
-periods, pointing = hand_coordinates(rows, learned=511)
+periods, pointing = explorers.hand_coordinates(rows, learned=511)
 names = [f"without hand {number}" for number in range(1, 6)]
 losses = 1 - reads.loc[names]
 long = losses[480].sort_values()
 choices = ["the slowest, 575", "155", "the middle one, 52", "17", "the fastest, 6 positions a turn"]
 clear = long.iloc[-1] > 1.3 * long.iloc[-2]
 guess.reveal(choices[names.index(long.index[-1])] if clear else "all alike")
-fig = plt.figure(figsize=(11, 5.6))
-grid = fig.add_gridspec(2, 5, height_ratios=[1, 1.25], hspace=0.35)
+fig = plt.figure(figsize=(11, 5.4), layout="constrained")
+grid = fig.add_gridspec(2, 5, height_ratios=[1, 1.25])
 for number, (period, hand) in enumerate(zip(periods.tolist(), pointing, strict=True)):
     ax = fig.add_subplot(grid[0, number])
     last = 511 if period > 30 else math.ceil(4 * period)
@@ -454,25 +473,28 @@ for number, way in enumerate(names):
     ]
     for place, (low, high) in zip(at, spans, strict=True):
         ax.plot([place, place], [low, high], color=f"C{number}", linewidth=3, alpha=0.35)
-    ax.plot(at, losses.loc[way], marker="os^Dv"[number], color=f"C{number}", label=f"{periods[number]:.0f}")
+    ax.plot(at, losses.loc[way], marker="os^Dv"[number], color=f"C{number}")
+ends, height = losses[480].sort_values(), -1.0
+for way, value in ends.items():
+    number, height = names.index(way), max(value, height + 0.007)
+    ax.text(3.2, height, f"{periods[number]:.0f}", color=f"C{number}", va="center", fontsize=11)
 ax.set_xticks(range(4), [f"{length} tokens" for length in losses.columns])
-ax.set(ylabel="change without it (1 − cosine)", ylim=(0, None))
-ax.legend(title="hand, positions a turn", ncols=5, loc="upper left")
-fig.suptitle("Five uneven clock hands, and the longer the text, the slower the hand that is missed")
+ax.set(ylabel="change without it (1 − cosine)", ylim=(0, None), xlim=(-0.3, 3.5))
+fig.suptitle("Five uneven hands: the longer the text, the slower the one it misses most")
 described = "; ".join(
     f"{periods[n]:.0f}: {', '.join(f'{value:.3f}' for value in losses.loc[way])}"
     for n, way in enumerate(names)
 )
 plots.show(
     fig,
-    "Top: the rows in the plane of each hand, circles drawn once to many times. Below: how much the "
-    "vectors of texts of 20, 60, 126 and 480 tokens change when one hand stands still, means of 57 "
-    f"texts with 95 % intervals. By positions a turn, {described}.",
+    "Top: the rows in the plane of each hand, circles drawn once to many times. Below: how much "
+    "the vectors of texts of 20, 60, 126 and 480 tokens change when one hand stands still, means "
+    f"of 57 texts with 95 % intervals. By positions a turn, {described}.",
 )
 
 # %% [markdown]
-# **Look:** that is what this model chose: five clock hands that nobody drew, not sines, uneven, and
-# read. How slow a hand is missed depends on how long you read.
+# **Look:** that is what this model chose: five clock hands that nobody drew, uneven, and *read*,
+# the slowest too. Which one it misses most depends on how long the text is.
 #
 # ## Exercises
 #
@@ -595,5 +617,4 @@ myths.table()
 # component analysis*; Su 2020, kexue.fm/archives/7947.
 #
 # **Next:** a table names each place, so "three to the left" is another pair of rows everywhere. Why
-# name places at all? [Lesson 04](04_relative.ipynb). The
-# [closer look](closer/03_rows_and_hands.ipynb) has rare rows, gears and other ways past the end.
+# name places at all? [Lesson 04](04_relative.ipynb).

@@ -62,9 +62,11 @@ test_rules_are_kept = wrong_answers(
     {
         check_hands: [
             (
-                lambda table, count: measures.hands(
-                    measures.turn((lambda pair: pair[0] @ pair[1].T)(main_axes(table, count)))
-                ).periods,
+                lambda table, count: (
+                    measures.hands(
+                        measures.turn((lambda pair: pair[0] @ pair[1].T)(main_axes(table, count)))
+                    ).periods
+                ),
                 "hands",
             )
         ]
