@@ -110,11 +110,11 @@ class LearnedFromScratch(torch.nn.Module):
 # %% tags=["plumbing"]
 # It is the reference
 learned = create("learned", d_model=32, n_heads=2, max_len=64)
-from_scratch = LearnedFromScratch(64, 32)
-from_scratch.load_state_dict(learned.state_dict())
+learned_from_scratch = LearnedFromScratch(64, 32)
+learned_from_scratch.load_state_dict(learned.state_dict())
 x, positions = torch.randn(2, 10, 32), torch.arange(10)
-assert torch.equal(from_scratch(x, positions), learned.embed(x, positions))
-weights = sum(parameter.numel() for parameter in from_scratch.parameters())
+assert torch.equal(learned_from_scratch(x, positions), learned.embed(x, positions))
+weights = sum(parameter.numel() for parameter in learned_from_scratch.parameters())
 print(f"from scratch = reference; 64 rows of 32 are {weights:,} weights")
 
 # %% [markdown]
@@ -155,19 +155,26 @@ print("the whole text  ", *answers[0].tolist())
 from course_utils.models import TinyTransformer
 from course_utils.models.training import fit
 
+
+def train(task, start, steps=400):
+    """The model, and its table before each step and at the end."""
+    sizes = {"d_model": 32, "n_layers": 1, "n_heads": 2, "max_len": 64, "causal": False}
+    model = TinyTransformer(9, "learned", **sizes, std=start).to(device)
+    generator, history = torch.Generator().manual_seed(2), []
+
+    def loss():
+        history.append(model.encoding.table.detach().cpu().clone())
+        return tasks.loss(model, task(32, 32, generator).to(device))
+
+    fit(model, loss, steps, lr=1e-2)
+    return model, [*history, model.encoding.table.detach().cpu()]
+
+
+# %%
 TASKS = {"fill in": (fill_in, 0.02), "token before": (token_before, 0.7), "place 3": (place_3, 0.7)}
 models, tables = {}, {}
-for name, (task, start) in TASKS.items():
-    sizes = {"d_model": 32, "n_layers": 1, "n_heads": 2, "max_len": 64, "causal": False}
-    models[name] = TinyTransformer(9, "learned", **sizes, std=start).to(device)
-    table_now, tables[name] = models[name].encoding.table, []
-
-    def loss(model=models[name], history=tables[name], rows_now=table_now, task=task):
-        history.append(rows_now.detach().cpu().clone())  # the table before each step
-        return tasks.loss(model, task(32, 32, torch.default_generator).to(device))
-
-    fit(models[name], loss, 400, lr=1e-2)
-    tables[name].append(table_now.detach().cpu().clone())
+for name, (task, start) in TASKS.items():  # start: standard deviation of the first rows
+    models[name], tables[name] = train(task, start)
 
 # %% tags=["plumbing"]
 # How alike the rows are: before, at 150, after; and by distance
@@ -327,10 +334,10 @@ held = 100 * held / held.sum()
 print("per cent of the variance, directions 1 to 12:", *[f"{share:.0f}" for share in held[:12]])
 
 # %% [markdown]
-# A cliff after ten. In ten dimensions every rotation turns five planes, each at its own speed: five
-# clock hands. So we *shall* find five hands. In a random walk, too: such ghosts have fooled people
-# (Shinn 2023). A ghost cannot foretell. So take directions and turn from rows 1 to 255 alone, and
-# ask about rows 256 to 511:
+# A cliff after ten, from 7 to 3. In ten dimensions every rotation turns five planes, each at its own
+# speed: five clock hands. So we *shall* find five hands. In a random walk, too: such ghosts have
+# fooled people (Shinn 2023). A ghost cannot foretell. So take directions and turn from rows 1 to
+# 255 alone, and ask about rows 256 to 511:
 
 # %%
 from course_lab.position_table import decoys
@@ -346,8 +353,8 @@ def missed(rows, known=255, count=10):
 
 
 # %% [markdown]
-# It is 0 for a perfect forecast, and 1 for "nothing moves". The decoys: a random walk; noise with
-# as much power at every period as the real table; lesson 02's sinusoidal table; plain noise.
+# It is 0 for a perfect forecast, and 1 for "nothing moves". The decoys: a random walk; noise
+# that is as strong at every period as the real table; lesson 02's sinusoidal table; plain noise.
 
 # %%
 guess = widgets.predict(
@@ -433,8 +440,9 @@ ways = ["mean row", "shuffled", "sinusoids", "10 directions", "11 directions"]
 print(reads.loc[ways].round(2).to_string())
 
 # %% [markdown]
-# Of 384 directions ten nearly do, and an eleventh is hardly to be told from the whole table. Now
-# hold one hand still, and let the other four turn.
+# Ten of 384 directions nearly do. With an eleventh the encoder hardly notices. And wrong places,
+# shuffled, are worse than none (the mean row) but in the longest texts. Now hold one hand still,
+# and let the other four turn.
 
 # %%
 guess = widgets.predict(
@@ -606,15 +614,14 @@ myths.table()
 # %% [markdown]
 # ## In five lines
 #
-# - A learned table is $L \cdot D$ weights, one row a position; only rows that are read learn.
+# - A learned table is $L \cdot D$ weights; only rows that are read learn.
 # - What order its rows have, the task has put there.
 # - Past the end every way is a guess, and only the error says so.
-# - Any smooth table shows clock hands. Those that foretell rows they have not seen are real.
-# - One encoder learned five, uneven ones. In long texts it misses the slowest most.
+# - Any smooth table shows clock hands. Real ones foretell rows that they have not seen.
+# - One encoder learned five. In long texts it misses the slowest most.
 #
-# **Read next:** Devlin et al. 2019, *BERT*, arXiv 1810.04805; Wang and Chen 2020, *What Do
-# Position Embeddings Learn?*, arXiv 2010.04903; Shinn 2023, *Phantom oscillations in principal
-# component analysis*; Su 2020, kexue.fm/archives/7947.
+# **Read next:** Wang and Chen 2020, *What Do Position Embeddings Learn?*, arXiv 2010.04903; Shinn
+# 2023, *Phantom oscillations in principal component analysis*; Su 2020, kexue.fm/archives/7947.
 #
-# **Next:** a table names each place, so "three to the left" is another pair of rows everywhere. Why
-# name places at all? [Lesson 04](04_relative.ipynb).
+# **Next:** in a table "three to the left" is another pair of rows everywhere. Why name places at
+# all? [Lesson 04](04_relative.ipynb).

@@ -48,6 +48,7 @@ second_half = pieces.targets.clone()
 second_half[:, :64] = IGNORED_TARGET
 
 
+# %%
 def decomposed(known, count, alpha=0.4):
     """Su's rows: p(i n + j) = α u(i) + (1 − α) u(j), the known ones first."""
     u, places = (known - alpha * known[:1]) / (1 - alpha), torch.arange(count)
@@ -138,6 +139,9 @@ rows = position_table()[1:].double()
 periods, pointing = hand_coordinates(rows, learned=511)
 phases = np.unwrap(pointing.angle().numpy(), axis=1) / (2 * math.pi)  # turns, (5, 511)
 gears = 3 * phases[:-1] - phases[1:]  # (4, 511)
+
+# %% tags=["plumbing"]
+# Gears beside hands
 late_rows = slice(110, 480)
 places = np.arange(511)
 
@@ -148,8 +152,6 @@ def strays(line):
     return float((line[late_rows] - np.polyval(fitted, places[late_rows])).std())
 
 
-# %% tags=["plumbing"]
-# Gears beside hands
 for number in range(4):
     slow, fast = periods[number].item(), periods[number + 1].item()
     alone, together = strays(phases[number + 1]), float(gears[number][late_rows].std())

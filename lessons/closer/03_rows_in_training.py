@@ -118,6 +118,7 @@ def repeats(length, generator):
     return tasks.token_at_offset(-1, length=length, **recipe)
 
 
+# %%
 def train_on_short(make_optimizer):
     """The table's rows before each of 201 steps: (201, 40, 32)."""
     torch.manual_seed(0)
