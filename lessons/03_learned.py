@@ -334,10 +334,10 @@ held = 100 * held / held.sum()
 print("per cent of the variance, directions 1 to 12:", *[f"{share:.0f}" for share in held[:12]])
 
 # %% [markdown]
-# A cliff after ten, from 7 to 3. In ten dimensions every rotation turns five planes, each at its own
-# speed: five clock hands. So we *shall* find five hands. In a random walk, too: such ghosts have
-# fooled people (Shinn 2023). A ghost cannot foretell. So take directions and turn from rows 1 to
-# 255 alone, and ask about rows 256 to 511:
+# A cliff after ten, from 7 to 3. In ten dimensions every rotation turns five planes, each at its
+# own speed: five clock hands. So we *shall* find five hands. In a random walk, too: such ghosts
+# have fooled people (Shinn 2023). A ghost cannot foretell. So take directions and turn from rows 1
+# to 255 alone, and ask about rows 256 to 511:
 
 # %%
 from course_lab.position_table import decoys
