@@ -37,10 +37,14 @@ def hand_coordinates(
 
 
 def explorer_tables() -> dict[str, Tensor]:
-    """The tables that the explorer offers, by name: rows 1 to 511."""
+    """The tables that the explorer offers, by name: rows 1 to 511, all as large as the real one."""
     rows = position_table()[1:].double()
     offered = {REAL: rows} | decoys(rows)
-    return {name: offered[name] for name in TABLES}
+    size = (rows - rows.mean(0)).norm()
+    return {
+        name: offered[name] * size / (offered[name] - offered[name].mean(0)).norm()
+        for name in TABLES
+    }
 
 
 def _data() -> dict[str, Any]:
