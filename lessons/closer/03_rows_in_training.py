@@ -77,15 +77,15 @@ for (name, seed), (_, losses) in runs.items():
     colour = {"learned from 0.02": "C0", "learned from 0.7": "C2", "sinusoidal": "C1"}[name]
     ax.plot(smoothed, color=colour, label=name if seed == 0 else None)
 ax.set(xlabel="training step", ylabel="loss (nats), mean of 10 steps", ylim=(0, None))
-ax.set_title("Rows that start small wait on a plateau")
+ax.set_title("Rows that start small wait longest")
 ax.legend()
 late = [halfway["learned from 0.02", seed] - halfway["learned from 0.7", seed] for seed in (0, 1)]
 n_late = sum(gap >= 20 for gap in late)
 print("from 0.02 is halfway at least 20 steps after from 0.7:", n_late, "of 2")
 plots.show(
     fig,
-    "Loss while the token before is learned, two seeds each. Rows from 0.02 wait on a plateau "
-    "first; rows from 0.7 and sinusoids fall at once.",
+    "Loss while the token before is learned, two seeds each. All wait on a plateau first; rows "
+    "from 0.7 and sinusoids leave it within 250 steps, rows from 0.02 later.",
 )
 
 # %% [markdown]
@@ -229,7 +229,7 @@ def train_sentences(encoding, latest, seed, **options):
 # %%
 guess = widgets.predict(
     "Learned table, always trained from position 0. Test sentences that begin at 10 are classified",
-    ["nearly as well as before, 0.8 at least", "no better than by a coin toss, 0.6 at most"],
+    ["nearly as well as before, 0.8 at least", "clearly worse, below 0.8"],
 )
 
 # %%
@@ -252,11 +252,7 @@ worst = {name: [min(row) for row in zip(*rows, strict=True)] for name, rows in r
 best = {name: [max(row) for row in zip(*rows, strict=True)] for name, rows in right.items()}
 at_10 = best["learned, from 0"][BEGIN.index(10)]
 guess.reveal(
-    "no better than by a coin toss, 0.6 at most"
-    if at_10 <= 0.6
-    else "nearly as well as before, 0.8 at least"
-    if worst["learned, from 0"][BEGIN.index(10)] >= 0.8
-    else "in between"
+    "clearly worse, below 0.8" if at_10 < 0.8 else "nearly as well as before, 0.8 at least"
 )
 fig, ax = plt.subplots(figsize=(7.5, 3.2))
 for number, (name, rows) in enumerate(right.items()):
@@ -281,7 +277,7 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** this is a table's own way to **overfit**: right wherever it was trained, a coin toss at
+# **Look:** this is a table's own way to **overfit**: right wherever it was trained, often wrong at
 # rows that it never read. Random starts in training cure it. It is the data that taught the place
 # instead of the order.
 #
@@ -337,8 +333,8 @@ axes[0].set_ylabel("position")
 for number, name in enumerate(("learned", "sinusoidal")):
     axes[3].plot(both[name].mean(1), color=f"C{number}", linestyle="--", label=f"{name}, mean")
     axes[3].plot(both[name].std(1), color=f"C{number}", label=f"{name}, spread")
-axes[3].set(title="mean and spread of a row", xlabel="position", ylim=(-0.6, 1.7))
-axes[3].legend(fontsize=8, ncols=2)
+axes[3].set(title="mean and spread of a row", xlabel="position", ylim=(-0.6, 2.2))
+axes[3].legend(fontsize=8)
 spread = {name: both[name].std(1).mean().item() for name in ("learned", "sinusoidal")}
 plots.show(
     fig,
