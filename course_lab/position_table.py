@@ -1,10 +1,12 @@
-"""The trained position table that lessons look into."""
+"""The trained position table that lessons look into, and tables that only look like it."""
 
 import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from course_utils import validation
+from course_utils.encodings.functional import sinusoidal_table
 from course_utils.texts import data
 
 
@@ -15,3 +17,25 @@ def position_table() -> Float[Tensor, "positions width"]:
     """
     with np.load(data.verified("position_table.npz"), allow_pickle=False) as arrays:
         return torch.from_numpy(arrays["table"].astype(np.float32))
+
+
+def decoys(
+    rows: Float[Tensor, "rows width"], seed: int = 0
+) -> dict[str, Float[Tensor, "rows width"]]:
+    """Tables as large as ``rows`` that nobody trained, by name.
+
+    A random walk; noise with as much power at each period as ``rows`` have; the sinusoidal
+    encoding of positions from 1 on; and plain noise.
+    """
+    validation.matrix("rows", rows, "(rows, width)")
+    noise = torch.randn(*rows.shape, generator=torch.Generator().manual_seed(seed)).to(rows)
+    spectrum = torch.fft.rfft(rows - rows.mean(0), dim=0)
+    size = spectrum.abs().square().sum(1, keepdim=True).sqrt()
+    smooth = torch.fft.irfft(torch.fft.rfft(noise, dim=0) * size, n=len(rows), dim=0)
+    positions = torch.arange(1, len(rows) + 1, dtype=rows.dtype)
+    return {
+        "random walk": noise.cumsum(0),
+        "noise as smooth": smooth,
+        "sinusoidal": sinusoidal_table(positions, rows.shape[1]),
+        "noise": noise,
+    }

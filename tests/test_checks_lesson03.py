@@ -1,30 +1,87 @@
 """Lesson 03's exercises: answers in other styles, and wrong ones that were once misjudged."""
 
+import math
+
 import numpy as np
+import torch
 from exercise_answers import right_answers, wrong_answers
 
-from course_lab.checks.lesson03 import check_pieces
+from course_lab.checks.lesson03 import check_carry_on, check_hands
+from course_utils import measures
+
+
+def main_axes(table, count):
+    centred = table - table.mean(0)
+    return centred, torch.linalg.svd(centred, full_matrices=False)[2][:count]
+
+
+def affine_step(coordinates):
+    ones = torch.ones(len(coordinates) - 1, 1, dtype=coordinates.dtype)
+    known = torch.cat([coordinates[:-1], ones], 1)
+    return torch.linalg.lstsq(known, coordinates[1:], driver="gelsd").solution
+
+
+def carried_by_any_matrix(rows, n, count):
+    centred, axes = main_axes(rows, count)
+    here = centred @ axes.T
+    step = affine_step(here)
+    here, later = here[-1], []
+    for _ in range(n):
+        here = here @ step[:-1] + step[-1]
+        later.append(rows.mean(0) + here @ axes)
+    return torch.stack(later)
+
+
+def carried_at_once(rows, n, count):
+    centred, axes = main_axes(rows, count)
+    clock = measures.turn(centred @ axes.T)
+    steps = [clock.onwards((centred @ axes.T)[-1:], k) for k in range(1, n + 1)]
+    return torch.cat(steps) @ axes + rows.mean(0)
+
+
+def hands_by_any_matrix(table, count):
+    centred, axes = main_axes(table, count)
+    values = np.linalg.eigvals(affine_step(centred @ axes.T)[:-1].numpy())
+    return torch.tensor(sorted(2 * np.pi / np.angle(values[values.imag > 1e-9]))[::-1])
+
+
+def hands_by_cosines(table, count):
+    centred, axes = main_axes(table, count)
+    cosines = torch.linalg.eigvals(measures.turn(centred @ axes.T).matrix).real
+    return (2 * math.pi / cosines.clamp(-1, 1).acos().sort().values)[::2]
+
 
 test_right_answers_pass = right_answers(
     {
-        check_pieces: [
-            lambda n, w, o: max(1, -(-(n - o) // (w - o))),
-            lambda n, w, o: len(range(0, max(n - o, 1), w - o)),
-        ]
+        check_carry_on: [carried_by_any_matrix, carried_at_once],
+        check_hands: [hands_by_any_matrix, hands_by_cosines],
     }
 )
 test_rules_are_kept = wrong_answers(
     "rule",
     {
-        check_pieces: [
+        check_hands: [
             (
-                lambda n, w, o: len([start for start in range(0, max(n - o, 1), w - o)]),
-                "there is a loop in it",
-            ),
-            (lambda n, w, o: len(list(range(0, max(n - o, 1), w - o))), "MemoryError"),
+                lambda table, count: (
+                    measures.hands(
+                        measures.turn((lambda pair: pair[0] @ pair[1].T)(main_axes(table, count)))
+                    ).periods
+                ),
+                "hands",
+            )
         ]
     },
 )
 test_other_wrong_answers_are_explained = wrong_answers(
-    "wrong", {check_pieces: [(lambda n, w, o: 1 + np.ceil(max(n - w, 0) / (w - o)), "as a float")]}
+    "mistake",
+    {
+        check_carry_on: [
+            (lambda rows, n, count: rows[-1:].repeat(n, 1), "a clamp"),
+            (lambda rows, n, count: rows[:1].repeat(n, 1) * 0 + rows[-1], "a clamp"),
+        ],
+        check_hands: [
+            (lambda table, count: hands_by_any_matrix(table, count).flip(0), "fastest"),
+            (lambda table, count: hands_by_any_matrix(table, count) / 2, "half turns"),
+        ],
+    },
 )

@@ -17,7 +17,6 @@ from scipy import stats
 from course_lab import explorers
 from course_lab.chooser import facts, remaining, struck
 from course_lab.explorers.short_sentence import sentence_attention, through_doors
-from course_lab.position_table import position_table
 from course_utils import measures
 from course_utils.encodings import Places, create
 from course_utils.encodings.functional import (
@@ -218,21 +217,27 @@ def stretched_waves(way: str, factor: int) -> Numbers:
     return {"plain": plain, "speeds": speeds, "unseen": new, "sharper": sharper}
 
 
-def components(position: int, kept: int) -> Numbers:
-    table = position_table()[1:].double()
-    centred = table - table.mean(0)
-    values, axes = torch.linalg.eigh(centred.T @ centred)  # ascending
-    rebuilt = centred @ axes[:, -kept:] @ axes[:, -kept:].T
-    similarity = measures.similarity_matrix(rebuilt)[position - 1]
-    component = centred @ axes[:, -kept]
-    others = similarity.clone()
-    others[position - 1] = -torch.inf
+def clock_hands(table: str, hand: int, ahead: int) -> Numbers:
+    rows = explorers.explorer_tables()[table]
+    known = rows[:255]
+    coordinates = (rows - known.mean(0)) @ measures.main_directions(known, 10).T
+    turn = measures.turn(coordinates[:255])
+    periods, pointing = explorers.hand_coordinates(rows)
+    angle = 2 * math.pi * ahead / periods[hand - 1]
+    mine = pointing[hand - 1]
+    foretold = torch.cat(
+        [torch.full((ahead,), complex(math.nan, math.nan)).to(mine), mine[:-ahead]]
+    ) * torch.polar(torch.ones_like(angle), angle)
+    later = mine[255:]
+    missed = (later[ahead:] - foretold[255 + ahead :]).abs().square().sum()
     return {
-        "similarity": similarity,
-        "component": component * component[99].sign(),
-        "held": values[-kept:].sum() / values.sum(),
-        "highest": others.max(),
-        "nearest": int((others > others.max() - 1e-9).nonzero()[0]) + 1,
+        "x": mine.real,
+        "y": mine.imag,
+        "foretoldX": foretold.real,
+        "foretoldY": foretold.imag,
+        "periods": periods,
+        "missed": missed / (later[ahead:] - later[:-ahead]).abs().square().sum(),
+        "allMissed": measures.missed_share(turn, coordinates[255:], ahead),
     }
 
 

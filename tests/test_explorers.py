@@ -235,7 +235,11 @@ SENTENCES: dict[str, list[tuple[dict[str, Any], str]]] = {
         ({"text": "one, two, three", "counted": ",", "wanted": 2}, "goes to “,”, 3 back"),
         ({"text": ""}, "goes to “”, 0 back"),
     ],
-    "components": [({"kept": 40}, "40 of 384 components hold")],
+    "clock_hands": [
+        ({"hand": 5, "ahead": 1}, "the real table: hand 5 takes 6 positions for a turn"),
+        ({"ahead": 1}, "all five together 0.02."),
+        ({"table": "sinusoidal", "ahead": 1}, "all five together 3.56."),
+    ],
     "frequencies": [
         ({"first": 0, "second": 710}, "for hand 0 they are 0.00 apart, for hand 3 1.78"),
         ({"first": 9, "second": 9}, "for all hands together 0.00"),

@@ -1,4 +1,4 @@
-"""Checks for lesson 03: a table's gradient, interpolation, pieces of a text, untrained rows."""
+"""Checks for lesson 03 and its closer look: a table's clock hands, its gradient, its rows."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from course_lab.checks.core import Check, Mistake, randn
-from course_lab.checks.rules import NoLoops
+from course_lab.checks.rules import Without
+from course_lab.explorers import hand_coordinates
+from course_utils import measures
+from course_utils.measures import main_directions, turn
 
 
 def _table_gradient(upstream: Tensor, max_len: int) -> Tensor:
@@ -75,142 +78,278 @@ check_table_gradient = Check(
 )
 
 
-def _at_fractions(table: Tensor, fractions: Tensor) -> Tensor:
-    """Return the table's rows at fractional row numbers, (n,)."""
-    below = fractions.long().clamp(max=len(table) - 1)
-    above = (below + 1).clamp(max=len(table) - 1)
-    return torch.lerp(table[below], table[above], (fractions - below)[:, None])
+def _planted(
+    periods: list[float], length: int, width: int, seed: int, start: float = 0.0
+) -> Tensor:
+    """Return a table of evenly turning hands, each in a plane and of a size of its own."""
+    generator = torch.Generator().manual_seed(seed)
+    double = {"generator": generator, "dtype": torch.float64}
+    planes = torch.linalg.qr(torch.randn(width, 2 * len(periods), **double))[0].T
+    places = start + torch.arange(length, dtype=torch.float64)
+    table = torch.randn(width, **double).expand(length, -1).clone()
+    for number, period in enumerate(periods):
+        angles = 2 * math.pi * places / period + number
+        size = 1 + 0.3 * number
+        table += size * angles.cos()[:, None] * planes[2 * number]
+        table += size * angles.sin()[:, None] * planes[2 * number + 1]
+    return table
 
 
-def _fractions(table: Tensor, n: int) -> Tensor:
-    """Return n row numbers from the first row to the last, in equal steps."""
-    return torch.linspace(0, len(table) - 1, n)
+def _coordinates(table: Tensor, count: int) -> tuple[Tensor, Tensor]:
+    """Return the rows along the main directions, and these directions."""
+    directions = main_directions(table, count)
+    return (table - table.mean(0)) @ directions.T, directions
 
 
-def _stretch(table: Tensor, n: int) -> Tensor:
-    return _at_fractions(table, _fractions(table, n))
+def _run(rows: Tensor, n: int, count: int, first: int = -1, backwards: bool = False) -> Tensor:
+    """Let the clock run from one of the rows; the rows after it, along the main directions."""
+    coordinates, _ = _coordinates(rows, count)
+    clock = turn(coordinates.flip(0) if backwards else coordinates)
+    later = [coordinates[first][None]]
+    for _ in range(n):
+        later.append(clock.onwards(later[-1]))
+    return torch.cat(later)
 
 
-def _stretch_with_swapped_weights(table: Tensor, n: int) -> Tensor:
-    fractions = _fractions(table, n)
-    below = fractions.long()
-    above = (below + 1).clamp(max=len(table) - 1)
-    return torch.lerp(table[above], table[below], (fractions - below)[:, None])
+def _back(rows: Tensor, coordinates: Tensor) -> Tensor:
+    return rows.mean(0) + coordinates @ main_directions(rows, coordinates.shape[1])
 
 
-def _stretch_like_a_picture(table: Tensor, n: int) -> Tensor:
-    return F.interpolate(table.T[None], size=n, mode="linear", align_corners=False)[0].T
+def _carry_on(rows: Tensor, n: int, count: int) -> Tensor:
+    return _back(rows, _run(rows, n, count)[1:])
 
 
-check_stretch = Check(
-    "stretch",
-    _stretch,
+def _turned_about_the_mean(rows: Tensor, n: int, count: int) -> Tensor:
+    coordinates, _ = _coordinates(rows, count)
+    matrix, later = turn(coordinates).matrix, [coordinates[-1:]]
+    for _ in range(n):
+        later.append(later[-1] @ matrix)
+    return _back(rows, torch.cat(later[1:]))
+
+
+def _straight_on(rows: Tensor, n: int, count: int) -> Tensor:
+    return rows[-1] + torch.arange(1, n + 1)[:, None] * (rows[-1] - rows[-2])
+
+
+def _around(rows: Tensor, n: int, count: int) -> Tensor:
+    return rows[torch.arange(n) % len(rows)]
+
+
+check_carry_on = Check(
+    "carry_on",
+    _carry_on,
     cases=[
-        (randn(4, 2), 8),
-        (randn(5, 3, seed=1), 9),
-        (randn(3, 2, seed=2), 7),
-        (randn(6, 2, seed=3), 6),
-        (randn(7, 2, seed=4), 4),
-        (randn(1, 3, seed=5), 3),
+        (_planted([12.0], 30, 4, seed=0), 6, 2),
+        (_planted([40.0, 9.3], 60, 16, seed=1), 25, 4),
+        (_planted([90.0, 31.7, 6.6], 80, 12, seed=2), 60, 6),
+        (_planted([7.7], 20, 2, seed=3), 1, 2),
+        (_planted([55.0, 13.0, 5.9, 3.2], 100, 24, seed=4, start=17), 120, 8),
     ],
     mistakes=[
         Mistake(
-            "rows are repeated, nothing is read between them",
-            "What should stand halfway between row 0 and row 1?",
-            lambda table, n: table[_fractions(table, n).round().long()],
+            "the first of your rows is the last of theirs",
+            "The last row that is known is number m − 1. Which is your first?",
+            lambda rows, n, count: _back(rows, _run(rows, n, count)[:-1]),
         ),
         Mistake(
-            "the table is clamped: everything past the end is the last row",
-            "The new rows should spread over the whole table. Where in the table does new row 1 "
-            "belong?",
-            lambda table, n: table[torch.arange(n).clamp(max=len(table) - 1)],
+            "all your rows are off by the same vector",
+            "What did you take off the rows before you turned them?",
+            lambda rows, n, count: _carry_on(rows, n, count) - rows.mean(0),
         ),
         Mistake(
-            "the step is rows/n, so the ends do not meet",
-            "From the first to the last of n places, how many steps is it?",
-            lambda table, n: _at_fractions(table, torch.arange(n) * len(table) / n),
+            "the hands turn about the mean of the rows",
+            "A hand that stands half a turn in the rows: is its centre their mean? What does the "
+            "formula have besides Q?",
+            _turned_about_the_mean,
         ),
         Mistake(
-            "only the row below is read",
-            "Row number 2.25 lies between two rows. What does your function take from row 3?",
-            lambda table, n: table[_fractions(table, n).long()],
+            "every new row is the same",
+            "What does your second step start from: the last known row, or your first new one?",
+            lambda rows, n, count: _carry_on(rows, 1, count).expand(n, -1),
         ),
         Mistake(
-            "the rows are read at the centres of cells, as when a picture is resized",
-            "Here the first new row is row 0 and the last is the last row. Are yours?",
-            _stretch_like_a_picture,
+            "the last row is repeated: a clamp",
+            "Where does each hand point one row after the last?",
+            lambda rows, n, count: rows[-1:].expand(n, -1),
         ),
         Mistake(
-            "the weights of the two rows are swapped",
-            "Just above row 2, which of rows 2 and 3 should weigh more?",
-            _stretch_with_swapped_weights,
+            "the last step is repeated, straight on",
+            "After a quarter of a turn, does a hand still move in the same direction?",
+            _straight_on,
+        ),
+        Mistake(
+            "the clock runs backwards",
+            "Which comes first in your pairs of rows: the one before, or the one after?",
+            lambda rows, n, count: _back(rows, _run(rows, n, count, backwards=True)[1:]),
+        ),
+        Mistake(
+            "the clock starts again at the first row",
+            "From which of the known rows do you begin to turn?",
+            lambda rows, n, count: _back(rows, _run(rows, n, count, first=0)[1:]),
+        ),
+        Mistake(
+            "the known rows begin again",
+            "Do all hands stand as at the start again, after m rows?",
+            _around,
+        ),
+        Mistake(
+            "the rows come out along the main directions",
+            "A row of the table has D numbers. How do you get back from `count`?",
+            lambda rows, n, count: _run(rows, n, count)[1:],
+        ),
+        Mistake(
+            "the known rows come out too",
+            "How many rows are asked for?",
+            lambda rows, n, count: torch.cat([rows, _carry_on(rows, n, count)]),
         ),
     ],
     hints=(
-        "First find, for each of the n new rows, its row number in the old table, a fraction.",
-        "The first is 0 and the last is len(table) − 1, in equal steps: torch.linspace.",
-        "At 2.25 there is 0.75 of row 2 and 0.25 of row 3. Take care that row 3 exists.",
+        "First along the main directions, then the turn, then one step after another, then back.",
+        "turn(coordinates) has the step from each row to the next; its onwards(…) takes one.",
+        "Start at the last row's coordinates, shape (1, count). After each step keep the result "
+        "and go on from it. Then @ axes, and add the mean.",
     ),
+    tolerance=1e-5,
 )
 
 
-def _pieces(n: int, window: int, overlap: int) -> int:
-    return 1 if n <= window else 1 + math.ceil((n - window) / (window - overlap))
+def _angles(table: Tensor, count: int) -> Tensor:
+    """Return the angles of the turn's eigenvalues, those above 0 ascending."""
+    angles = torch.linalg.eigvals(turn(_coordinates(table, count)[0]).matrix).angle()
+    return angles[angles > 0].sort().values
 
 
-check_pieces = Check(
-    "pieces",
-    _pieces,
+def _hands(table: Tensor, count: int) -> Tensor:
+    return 2 * math.pi / _angles(table, count)
+
+
+def _both_of_each_pair(table: Tensor, count: int) -> Tensor:
+    return _hands(table, count).repeat_interleave(2)
+
+
+def _power(table: Tensor) -> Tensor:
+    """Return the power at each number of turns in the table, from 1 on."""
+    return torch.fft.rfft(table - table.mean(0), dim=0).abs().square().sum(1)[1:]
+
+
+def _strongest_periods(table: Tensor, count: int) -> Tensor:
+    strongest = _power(table).topk(count // 2).indices
+    return (len(table) / (1.0 + strongest).double()).sort(descending=True).values
+
+
+def _peaks_of_power(table: Tensor, count: int) -> Tensor:
+    power = F.pad(_power(table), (1, 1), value=-1.0)
+    peak = (power[1:-1] > power[:-2]) & (power[1:-1] > power[2:])
+    strongest = torch.where(peak, power[1:-1], -1.0).topk(count // 2).indices
+    return (len(table) / (1.0 + strongest).double()).sort(descending=True).values
+
+
+def _period_of_each_direction(table: Tensor, count: int) -> Tensor:
+    power = torch.fft.rfft(_coordinates(table, count)[0], dim=0).abs()[1:]
+    return (len(table) / (1.0 + power.argmax(0)).double()).sort(descending=True).values
+
+
+def _without_shift(table: Tensor, count: int) -> Tensor:
+    coordinates, _ = _coordinates(table, count)
+    step = torch.linalg.lstsq(coordinates[:-1], coordinates[1:]).solution
+    angles = torch.linalg.eigvals(step).angle()
+    return (2 * math.pi / angles[angles > 1e-9]).sort(descending=True).values
+
+
+def _without_centring(table: Tensor, count: int) -> Tensor:
+    directions = torch.linalg.svd(table, full_matrices=False)[2][:count]
+    angles = torch.linalg.eigvals(turn(table @ directions.T).matrix).angle()
+    return (2 * math.pi / angles[angles > 0]).sort(descending=True).values
+
+
+def _in_all_columns(table: Tensor, count: int) -> Tensor:
+    angles = torch.linalg.eigvals(turn(table).matrix).angle()
+    return (2 * math.pi / angles[angles > 0]).sort(descending=True).values
+
+
+check_hands = Check(
+    "hands",
+    _hands,
     cases=[
-        (100, 512, 0),
-        (100, 512, 128),
-        (512, 512, 0),
-        (513, 512, 0),
-        (2000, 512, 128),
-        (896, 512, 128),
-        (3000, 512, 50),
+        (_planted([12.5], 40, 4, seed=0), 2),
+        (_planted([300.0, 47.3, 19.1, 6.6], 400, 24, seed=1), 8),
+        (_planted([35.0, 2.7], 50, 9, seed=2), 4),
+        (_planted([80.0, 25.0, 9.4], 60, 16, seed=3, start=5), 6),
+        (_planted([500.0, 150.0, 52.0, 17.0, 5.9], 511, 32, seed=4), 10),
     ],
     mistakes=[
         Mistake(
-            "the overlap is forgotten",
-            "By how many tokens does the window move from one piece to the next?",
-            lambda n, window, overlap: _pieces(n, window, 0),
+            "these periods divide the length of the table",
+            "A hand need not finish its last turn in the table. Can the strongest waves of a "
+            "Fourier transform say 47.3 in 400 rows?",
+            _strongest_periods,
         ),
         Mistake(
-            "the last tokens are dropped",
-            "513 tokens, window 512: where does token 512 go?",
-            lambda n, window, overlap: 1 if n <= window else 1 + (n - window) // (window - overlap),
+            "these are peaks of a spectrum, and fit a whole number of times into the table",
+            "A hand need not finish its last turn in the table. Can a Fourier transform say 47.3 "
+            "in 400 rows?",
+            _peaks_of_power,
         ),
         Mistake(
-            "there is one piece too many when the last one is exactly full",
-            "512 tokens, window 512: how many pieces?",
-            lambda n, window, overlap: 1 if n < window else 2 + (n - window) // (window - overlap),
+            "there is a period for each direction",
+            "How many directions does one hand need?",
+            _period_of_each_direction,
         ),
         Mistake(
-            "the first piece is counted as if it held only as many new tokens as a later one",
-            "How many new tokens does the first piece hold, and how many each later one?",
-            lambda n, window, overlap: math.ceil(n / (window - overlap)),
+            "each hand comes twice",
+            "A turn by α has two eigenvalues. What do they have in common?",
+            _both_of_each_pair,
         ),
         Mistake(
-            "a text shorter than the overlap gets no piece",
-            "Put in 100 tokens, a window of 512 and an overlap of 128. Can the answer be 0?",
-            lambda n, window, overlap: math.ceil((n - overlap) / (window - overlap)),
+            "these are angles",
+            "A hand turns by this much in one row. How many rows does a whole turn take?",
+            _angles,
         ),
         Mistake(
-            "the overlap is taken off on both sides",
-            "Pieces 1 and 2 share overlap tokens, pieces 2 and 3 as well. How far apart do two "
-            "pieces start?",
-            lambda n, window, overlap: (
-                1 if n <= window else 1 + math.ceil((n - window) / (window - 2 * overlap))
-            ),
+            "these are turns in one row",
+            "If a hand makes a tenth of a turn in one row, what is its period?",
+            lambda table, count: _angles(table, count) / (2 * math.pi),
+        ),
+        Mistake(
+            "the periods are too short by one factor",
+            "How many radians are a whole turn?",
+            lambda table, count: 1 / _angles(table, count),
+        ),
+        Mistake(
+            "these are half turns",
+            "How many radians are a whole turn?",
+            lambda table, count: math.pi / _angles(table, count),
+        ),
+        Mistake(
+            "the fastest hand comes first",
+            "In which order are the periods asked for?",
+            lambda table, count: _hands(table, count).flip(0),
+        ),
+        Mistake(
+            "the step from row to row has no shift",
+            "Where a hand does not finish its turn, its centre is not the mean of the rows. What "
+            "does the step need besides a matrix?",
+            _without_shift,
+        ),
+        Mistake(
+            "the main directions are those of rows with their mean in them",
+            "In which direction are the rows longest, if all have one vector in common?",
+            _without_centring,
+        ),
+        Mistake(
+            "the turn is taken in all columns",
+            "How many hands can there be in `count` directions?",
+            _in_all_columns,
         ),
     ],
     hints=(
-        "Draw a text of ten tokens, with a window of four and an overlap of one.",
-        "The first piece covers window tokens. Each later piece covers how many new ones?",
-        "Divide what is left after the first piece by window − overlap, and round up.",
+        "First along the main directions, then the turn that leads from each row to the next.",
+        "A rotation of many dimensions has eigenvalues cos α ± i sin α, a pair for each hand: "
+        "torch.linalg.eigvals.",
+        "Take their angles, keep those above 0, and ask how many rows make 2π. Sort.",
     ),
-    rules=[NoLoops((100, 32, 8), (10**18, 32, 8))],  # no list has so many pieces
+    tolerance=1e-3,
+    rules=[Without((measures.hands, hand_coordinates))],
 )
 
 

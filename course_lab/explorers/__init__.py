@@ -4,7 +4,7 @@ They compute and draw in the browser, see ``explorer``. ``ALL`` has them by name
 """
 
 from course_lab.explorers.chooser import chooser
-from course_lab.explorers.components import components
+from course_lab.explorers.clock_hands import clock_hands, explorer_tables, hand_coordinates
 from course_lab.explorers.explorer import Explorer
 from course_lab.explorers.formulas import (
     buckets,
@@ -28,10 +28,12 @@ __all__ = [
     "VIEWS",
     "buckets",
     "chooser",
-    "components",
+    "clock_hands",
     "counting",
     "distance_cost",
+    "explorer_tables",
     "frequencies",
+    "hand_coordinates",
     "ledger",
     "ledger_rows",
     "lengths",

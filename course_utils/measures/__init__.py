@@ -12,3 +12,7 @@ from course_utils.measures.matrices import toeplitz_error as toeplitz_error
 from course_utils.measures.passports import passport as passport
 from course_utils.measures.rotary import mean_products as mean_products
 from course_utils.measures.rotary import pair_shares as pair_shares
+from course_utils.measures.turns import hands as hands
+from course_utils.measures.turns import main_directions as main_directions
+from course_utils.measures.turns import missed_share as missed_share
+from course_utils.measures.turns import turn as turn

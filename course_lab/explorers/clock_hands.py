@@ -1,0 +1,73 @@
+"""The clock hands of a trained position table, and of tables that nobody trained."""
+
+import base64
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from course_lab.explorers.controls import Choice, Slider
+from course_lab.explorers.explorer import Explorer
+from course_lab.position_table import decoys, position_table
+from course_utils import measures
+
+LEARNED = 255  # rows that the turn is taken from: positions 1 to 255
+DIRECTIONS = 10
+REAL = "the real table"
+TABLES = (REAL, "random walk", "noise as smooth", "sinusoidal")
+
+
+def hand_coordinates(
+    rows: Tensor, learned: int = LEARNED, directions: int = DIRECTIONS
+) -> tuple[Tensor, Tensor]:
+    """Where each clock hand points in each row, told from the first ``learned`` rows alone.
+
+    Returns the periods, slowest first, and for each hand complex coordinates around its centre,
+    (hands, rows), real and positive in the last row that was learned from.
+    """
+    known = rows[:learned]
+    axes = measures.main_directions(known, directions)
+    coordinates = (rows - known.mean(0)) @ axes.T
+    turn = measures.turn(coordinates[:learned])
+    hands = measures.hands(turn)
+    centre = torch.linalg.solve(torch.eye(directions).to(turn.matrix) - turn.matrix.T, turn.shift)
+    pointing = ((coordinates - centre).to(hands.planes.dtype) @ hands.planes.T).T * 2**0.5
+    last = pointing[:, learned - 1 : learned]
+    return hands.periods, pointing * last.conj() / last.abs()
+
+
+def explorer_tables() -> dict[str, Tensor]:
+    """The tables that the explorer offers, by name: rows 1 to 511, all as large as the real one."""
+    rows = position_table()[1:].double()
+    offered = {REAL: rows} | decoys(rows)
+    size = (rows - rows.mean(0)).norm()
+    return {
+        name: offered[name] * size / (offered[name] - offered[name].mean(0)).norm()
+        for name in TABLES
+    }
+
+
+def _data() -> dict[str, Any]:
+    tables = {}
+    for name, rows in explorer_tables().items():
+        periods, pointing = hand_coordinates(rows)
+        numbers = torch.view_as_real(pointing.resolve_conj()).numpy().astype("<f4")
+        tables[name] = {
+            "periods": periods.tolist(),
+            "pointing": base64.b64encode(numbers.tobytes()).decode(),
+        }
+    return {"learned": LEARNED, "tables": tables}
+
+
+clock_hands = Explorer(
+    "clock_hands",
+    "five clock hands in a position table, and in its decoys",
+    "One hand as its plane and against the position, and where the turn that was learned from rows "
+    "1 to 255 foretells it to be, some rows ahead.",
+    {
+        "table": Choice(TABLES),
+        "hand": Slider(1, 5, 3, label="hand (1 slowest)"),
+        "ahead": Slider(1, 64, 8, label="rows ahead"),
+    },
+    _data,
+)

@@ -1,0 +1,102 @@
+// Five clock hands of a position table, foretold by the turn that its first rows teach.
+
+const HANDS = 5;
+const unpackedTables = new Map(); // by name: it takes a while
+
+function pointingOf(name, { pointing }) { // float32 in base64: hand by hand, row by row, x and y
+  if (!unpackedTables.has(name)) {
+    const bytes = Uint8Array.from(atob(pointing), (character) => character.charCodeAt(0));
+    unpackedTables.set(name, new Float32Array(bytes.buffer));
+  }
+  return unpackedTables.get(name);
+}
+
+// One hand: where it points in each row, and where it was foretold to, `ahead` rows before.
+function handOf(numbers, hand, period, ahead) {
+  const count = numbers.length / 2 / HANDS;
+  const at = (row) => 2 * ((hand - 1) * count + row);
+  const x = Float64Array.from({ length: count }, (_, row) => numbers[at(row)]);
+  const y = Float64Array.from({ length: count }, (_, row) => numbers[at(row) + 1]);
+  const cos = Math.cos(2 * Math.PI * ahead / period);
+  const sin = Math.sin(2 * Math.PI * ahead / period);
+  const foretoldX = x.map((_, row) =>
+    (row < ahead ? NaN : cos * x[row - ahead] - sin * y[row - ahead]));
+  const foretoldY = y.map((_, row) =>
+    (row < ahead ? NaN : sin * x[row - ahead] + cos * y[row - ahead]));
+  return { x, y, foretoldX, foretoldY };
+}
+
+// Squares of what is missed in the rows after the learned ones, and of the way made there.
+function missedAndWay({ x, y, foretoldX, foretoldY }, learned, ahead) {
+  let missed = 0;
+  let way = 0;
+  for (let row = learned + ahead; row < x.length; row++) {
+    missed += (x[row] - foretoldX[row]) ** 2 + (y[row] - foretoldY[row]) ** 2;
+    way += (x[row] - x[row - ahead]) ** 2 + (y[row] - y[row - ahead]) ** 2;
+  }
+  return [missed, way];
+}
+
+const EXPLORER = {
+  columns: [1, 1.5],
+  minWidth: 280,
+  height: (width) => Math.min(330, width),
+
+  compute({ table, hand, ahead }, { learned, tables }) {
+    const { periods } = tables[table];
+    const numbers = pointingOf(table, tables[table]);
+    const all = periods.map((period, n) => handOf(numbers, n + 1, period, ahead));
+    const sums = all.map((pointing) => missedAndWay(pointing, learned, ahead));
+    const [missed, way] = sums[hand - 1];
+    const total = (place) => sums.reduce((sum, pair) => sum + pair[place], 0);
+    return { ...all[hand - 1], periods, missed: missed / way, allMissed: total(0) / total(1) };
+  },
+
+  draw([left, right], { x, y, foretoldX, periods }, { hand, ahead }) {
+    const { learned } = SPEC.data;
+    const period = periods[hand - 1];
+    const half = Math.round(Math.min(255, Math.max(24, 2.5 * period)));
+    const size = 1.1 * Math.max(...x.map((value, row) => Math.hypot(value, y[row])));
+    left.axes({
+      x: [-size, size], y: [-size, size], equal: true, title: `hand ${hand} in its plane`,
+      legend: [{ name: "learned from" }, { name: "not seen", colour: 1 }],
+    }).line(x.slice(0, learned), y.slice(0, learned), { width: 1, fade: 0.8 })
+      .line(x.slice(learned), y.slice(learned), { width: 1, colour: 1, fade: 0.8 })
+      .dots([0], [0], { mark: "cross", size: 4, colour: "grey" });
+    const positions = Array.from(x, (_, row) => row + 1);
+    const first = Math.max(0, learned - half);
+    const last = Math.min(x.length, learned + half);
+    const inView = [...x.slice(first, last), ...foretoldX.slice(learned, last)]
+      .filter(Number.isFinite);
+    const low = Math.min(...inView);
+    const high = Math.max(...inView);
+    const room = 0.08 * (high - low);
+    right.axes({
+      x: [learned + 0.5 - half, learned + 0.5 + half], y: [low - room, high + room],
+      title: `the same against the position, foretold ${ahead} rows ahead`, xlabel: "position",
+      ylabel: "across",
+      legend: [{ name: "table" }, { name: "foretold", colour: 3, dash: "5 3" }],
+    }).upright(learned + 0.5)
+      .line(positions.slice(0, learned), x.slice(0, learned), { width: 1.6 })
+      .line(positions.slice(learned - 1), x.slice(learned - 1), { width: 1.6, colour: 1 })
+      .line(positions.slice(learned), foretoldX.slice(learned),
+        { width: 1.6, colour: 3, dash: "5 3" });
+  },
+
+  sentence: ({ periods, missed, allMissed }, { table, hand, ahead }) =>
+    `${table}: hand ${hand} takes ${fixed(periods[hand - 1], 0)} positions for a turn. `
+    + `${ahead} ahead in rows not seen, its forecast misses ${fixed(missed, 2)} of the squared `
+    + `way, all five together ${fixed(allMissed, 2)}. (1 is no better than to say that nothing `
+    + "moves.)",
+
+  description({ x, y, periods, allMissed }, { table, hand, ahead }) {
+    const turns = periods.map((period) => fixed(period, 0)).join(", ");
+    const reach = Math.max(...x.map((value, row) => Math.hypot(value, y[row])));
+    return `Left: where hand ${hand} of ${table} points in each of 511 rows, around a cross at `
+      + `its centre, at most ${fixed(reach, 2)} away; the first ${SPEC.data.learned} rows, which `
+      + "the turn was learned from, in one colour, the others in a second. Right: its value "
+      + "across against the position, and dashed where the turn foretold it to be, "
+      + `${ahead} rows before. The five hands take ${turns} positions for a turn. In rows not `
+      + `seen the forecast of all five misses ${fixed(allMissed, 2)} of the squared way.`;
+  },
+};
