@@ -180,8 +180,8 @@ from course_utils.attention.kv_cache import KVCache
 
 
 def same_numbers_elsewhere(layer, reference):
-    x, far, cache = clinic.words(layer, n=12), torch.arange(12) + 8000, KVCache()
-    n = 5 if layer.causal else 12  # without a causal mask, pieces make no sense
+    x, far = clinic.words(layer, n=12), torch.arange(12) + 8000
+    n, cache = (5, KVCache()) if layer.causal else (12, None)  # pieces need a causal mask
     parts = zip(x.split(n, dim=1), far.split(n), strict=True)
     out = torch.cat([layer(part, at, cache=cache)[0] for part, at in parts], dim=1)
     return torch.allclose(out.double(), reference(x.double(), far)[0], atol=5e-5)
@@ -677,10 +677,11 @@ places = ", ".join(
 print(f"five places or more, short → long, of {len(both)}: {places}")
 
 # %% [markdown]
-# **Look:** Peek is far ahead of all, and hollow. (It gains at 512: it cannot peek from the last byte
-# of a window. Of those judged that is one in 32 at 64, and one in 256 at 512.) A full star left of `none` is a success, if the
-# interval of the difference leaves out 0. But `learned` beats `none` only in the long training: a
-# place here is a place *in short training*. Judge your invention, a point a line:
+# **Look:** Peek is far ahead of all, and hollow. (It gains at 512: from the last byte of a window
+# it cannot peek. Of the bytes judged that is one in 32 at 64, and one in 256 at 512.) A full star
+# left of `none` is a success, if the interval of the difference leaves out 0. But `learned` beats
+# `none` only in the long training: a place here is a place *in short training*. Judge your
+# invention, a point a line:
 #
 # | | |
 # |---|---|

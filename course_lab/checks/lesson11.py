@@ -291,7 +291,7 @@ def _anywhere_cases() -> list[Case]:
         (clinic.layer(one_of_many, seed=61), 4000),
         (clinic.layer(the_first, seed=63), 8000),
         (silent, 8000),
-        (clinic.layer(create("none", d_model=64, n_heads=4), seed=65), 8000),
+        (clinic.layer(create("none", d_model=64, n_heads=4), seed=65, causal=False), 8000),
     )
     for number, (layer, _) in enumerate(more, start=len(by_name) + 1):
         layer.__name__ = f"layer {number}"  # type: ignore[assignment]
