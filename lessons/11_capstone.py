@@ -50,9 +50,9 @@ english = text.split(text.documentation())
 held_out = text.pieces(english.held_out[:2], length=32)
 
 
-def train(model):
-    """The loss of each of 120 steps."""
-    dice = torch.Generator().manual_seed(0)
+def train(model, seed=0):
+    """The loss of each of 120 steps; the seed shuffles the text."""
+    dice = torch.Generator().manual_seed(seed)
     draw = partial(text.draw, english.train, length=32, batch=8, generator=dice)
     return fit(model, lambda: tasks.loss(model, draw().to(device)), 120, lr=5e-3, bar=False)
 
@@ -70,6 +70,8 @@ patients = {letter: clinic.patient(letter) for letter in clinic.CASES}
 twins = {clinic.CASES[letter].twin: clinic.twin(letter) for letter in clinic.CASES}
 models = {name: model.to(device) for name, model in {**patients, **twins}.items()}
 curves = {name: train(model) for name, model in models.items()}
+other = clinic.twin("A").to(device)
+train(other, seed=1)  # A's healthy twin again, with the text in another order
 loss = {
     name: trained_models.losses(model, held_out).mean().item() for name, model in models.items()
 }
@@ -92,19 +94,22 @@ from course_utils import plots
 
 piece = english.held_out[:1, 300:324].to(device)
 with torch.no_grad():
-    weights = {name: model(piece, need_weights=True)[1] for name, model in models.items()}
+    every = {**models, "other": other}
+    weights = {name: model(piece, need_weights=True)[1] for name, model in every.items()}
 pictures = {name: layers[0][0].mean(0).cpu() for name, layers in weights.items()}
-fig, axes = plt.subplots(3, 6, figsize=(12.5, 6.4), sharey="row")
-for column, letter in enumerate(patients):
-    twin = clinic.CASES[letter].twin
+fig, axes = plt.subplots(3, 7, figsize=(13.5, 6.2), sharey="row")
+for column, letter in enumerate([*patients, "other"]):
+    twin = clinic.CASES["A" if letter == "other" else letter].twin
     difference = pictures[letter] - pictures[twin]
-    paid = figures.attention(
-        axes[0, column], pictures[letter], title=f"patient {letter}", limit=0.5
-    )
+    title = "healthy, other\norder of text" if letter == "other" else f"patient {letter}"
+    paid = figures.attention(axes[0, column], pictures[letter], title=title, limit=0.5)
     moved = plots.heatmap(axes[1, column], difference, signed=True, limit=0.5, equal=True)
     for ax in axes[:2, column]:
         ax.set(xticks=[], yticks=[], xlabel="key", ylabel="query" if letter == "A" else "")
     curve = axes[2, column]
+    if letter == "other":
+        curve.set_visible(False)
+        continue
     for name, label, colour, width in (
         (twin, "twin", "0.65", 3.5),
         (letter, "patient", "C0", 1.2),
@@ -119,17 +124,19 @@ axes[2, 0].set_ylabel("training loss\n(nats)")
 axes[2, 0].legend(fontsize=9)
 plots.show(
     fig,
-    "Six columns, A to F. Above, the attention that each model pays in 24 bytes of text, mean "
-    "of its heads; in the middle, that less its twin's; below, its training loss in blue over "
-    "that of its healthy twin in grey. Held-out loss less the twin's at the end: "
+    "Six columns, A to F, and a seventh: A's healthy twin, trained on the same text in another "
+    "order. Above, the attention that each model pays in 24 bytes of text, mean of its heads; in "
+    "the middle, that less its twin's; below, its training loss in blue over that of its "
+    "healthy twin in grey. Held-out loss less the twin's at the end: "
     + ", ".join(f"{letter} {gap:+.2f}" for letter, gap in beside.items())
     + ".",
 )
 
 # %% [markdown]
 # **Look:** three curves cover their twins', and there the middle row is all but empty. In texts of
-# 32 bytes, after 120 steps, training does not show those mistakes. The others are a little worse,
-# but who has a twin?
+# 32 bytes, after 120 steps, training does not show those mistakes. The others are a little worse.
+# But who has a twin? The last column is healthy: its text came in another order, and its attention
+# differs too.
 #
 # So we need a *test*: a function that gets an attention layer and returns True if it is healthy. We
 # judge tests as we judge models, on cases held back: for each fault a *ward* of sick and healthy
@@ -137,15 +144,16 @@ plots.show(
 #
 # ## The same numbers?
 #
-# First idea: a reference. Each sick layer comes with its copy in which the library's encoding does
-# what was meant, with the same options.
+# First idea: a reference. Each sick layer comes with a copy that does what was meant. It computes
+# in float64.
 
 
 # %%
 def same_numbers(layer, reference):
     x = clinic.words(layer, n=12)  # made-up words that fit: (1, 12, d_model)
-    weights, right = (each(x, need_weights=True)[1] for each in (layer, reference))
-    return torch.allclose(weights, right, atol=5e-4)
+    weights = layer(x, need_weights=True)[1].double()
+    right = reference(x.double(), need_weights=True)[1]
+    return torch.allclose(weights, right, atol=5e-5)
 
 
 # %%
@@ -163,22 +171,37 @@ share = n_found / n_sick
 guess.reveal("all" if share == 1 else "more than half" if share > 0.5 else "fewer than half")
 
 # %% [markdown]
-# The others have the right numbers, to 0.0005, in twelve words that are read at once from position
-# 0. There a comparison with any reference is blind. And what you invent has no reference at all.
-#
-# ## A promise
-#
-# Second idea: compare the layer with *itself*. If you cannot say what is right, say what must stay
-# the same. (Chen, Cheung and Yiu named this *metamorphic testing* in 1998.)
-#
-# A first promise: a text has one output, however it is fed. Alone or among others; whole or in
-# pieces. A model that writes reads in pieces: each new word passes attention alone. A `KVCache`
-# keeps the keys and values of the words before, and is passed along with each piece.
+# The others have the right numbers, to 0.00005, in twelve words that are read at once from position
+# 0. So read them elsewhere: from position 8,000, and in pieces. A model that writes reads in
+# pieces. A `KVCache` keeps the keys and values of the words before, and is passed along.
 
 # %%
 from course_utils.attention.kv_cache import KVCache
 
 
+def same_numbers_elsewhere(layer, reference):
+    x, far = clinic.words(layer, n=12), torch.arange(12) + 8000
+    n, cache = (5, KVCache()) if layer.causal else (12, None)  # pieces need a causal mask
+    parts = zip(x.split(n, dim=1), far.split(n), strict=True)
+    out = torch.cat([layer(part, at, cache=cache)[0] for part, at in parts], dim=1)
+    return torch.allclose(out.double(), reference(x.double(), far)[0], atol=5e-5)
+
+
+marks_elsewhere = clinic.grade_beside_reference(same_numbers_elsewhere)
+print("sick ones found:", sum(found for found, *_ in marks_elsewhere.values()), "of", n_sick)
+
+# %% [markdown]
+# The same reference now finds them all. What a test never varies is its hole. But what you invent
+# has no reference.
+#
+# ## A promise
+#
+# Second idea: compare the layer with *itself*. If you cannot say what is right, say what must stay
+# the same. (Chen, Cheung and Yiu named this *metamorphic testing* in 1998.) A first promise: a text
+# has one output, alone or among others, whole or in pieces.
+
+
+# %%
 def one_answer(layer):
     x, cache = clinic.words(layer, 3, 12), KVCache()  # three texts
     among_others = layer(x)[0][2:]
@@ -187,17 +210,24 @@ def one_answer(layer):
 
 
 # %% tags=["plumbing"]
-# How both tests do
+# How the tests do
 from course_lab.scoreboards import draw_scoreboard, draw_visits
 
 grades = clinic.grade(one_answer, "axis", "cache", "layouts", "angles", "shortcut")
 grades |= {"sign": clinic.grade(one_answer, "sign")["sign"]}
-board = clinic.board({"same numbers": marks, "one answer": grades})
+board = clinic.board(
+    {
+        "same numbers": marks,
+        "same numbers\nelsewhere": marks_elsewhere,
+        "one answer,\nno reference": grades,
+    }
+)
+board = {name.replace("\n", " "): row for name, row in board.items()}
 wards = {letter: "sick, healthy" for letter in clinic.CASES}
-fig = draw_scoreboard(board, wards, "Two tests, six faults: sick ones found, healthy ones cleared")
+fig = draw_scoreboard(board, wards, "Six faults: sick ones found, healthy ones cleared")
 plots.show(
     fig,
-    "A table of two tests and six faults. "
+    "A table of three tests and six faults. "
     + " ".join(
         f"{name}: " + ", ".join(f"{letter} {entry[1]}" for letter, entry in row.items()) + "."
         for name, row in board.items()
@@ -205,8 +235,8 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** the promise settles B and E, and the reference had missed B. (In ward C some layers have
-# no causal mask. They cannot be read in pieces, and never promised it.)
+# **Look:** without any reference, the promise settles B and E. (In ward C some layers have no
+# causal mask. They cannot be read in pieces, and never promised it.)
 #
 # ## Your test
 
@@ -252,9 +282,9 @@ for what, start in clinic.smallest_starts(anywhere).items() if solved else ():
     print(f"{what:52} {'never' if start is None else f'from {start:,} on'}")
 
 # %% [markdown]
-# How far is far enough? Of the starts 1, 2, 4, … a right test finds `m · j`, for slopes that are
-# powers of two, from 256 on in bfloat16 and from 2,048 on in float16. Beyond these, not all whole
-# numbers exist there.
+# How far is far enough? Of the starts 1, 2, 4, … a right test of 16 words finds `m · j`, for slopes
+# that are powers of two, from 256 on in bfloat16 and from 2,048 on in float16. Beyond these, not
+# all whole numbers exist there.
 #
 # ## Who has what?
 #
@@ -286,7 +316,33 @@ plots.show(
 # %% [markdown]
 # **Look:** once your test is right, five are found. C passes both tests, for it keeps both
 # promises. It breaks another, that near comes before far: an exercise of the [closer
-# look](closer/11_near_and_long.ipynb).
+# look](closer/11_near_and_long.ipynb). And what do those cost whose curves were level?
+
+
+# %% tags=["plumbing"]
+# The cost of B, D and F: more loss than the twin, on the same held-out text
+@torch.no_grad()
+def cost(letter, start=0, in_pieces=False):
+    losses = []
+    tokens, targets = (ids.to(device) for ids in (held_out.tokens, held_out.targets))
+    for model in (patients[letter], twins[clinic.CASES[letter].twin]):
+        if in_pieces:
+            cache = model.new_cache()
+            pieces = [model(one, cache=cache) for one in tokens.split(1, dim=1)]
+            logits = torch.cat(pieces, dim=1)
+        else:
+            logits = model(tokens, torch.arange(tokens.shape[1], device=device) + start)
+        losses.append(torch.nn.functional.cross_entropy(logits.flatten(0, 1), targets.flatten()))
+    return (losses[0] - losses[1]).item()
+
+
+for how, of_patient in (
+    ("whole, from position 0", {letter: cost(letter) for letter in "BDF"}),
+    ("whole, from position 8,000", {letter: cost(letter, start=8000) for letter in "BDF"}),
+    ("byte by byte, with a cache", {letter: cost(letter, in_pieces=True) for letter in "BDF"}),
+):
+    dear = [letter for letter, more in of_patient.items() if more > 0.01]
+    print(f"{how:27} worse than the twin by more than 0.01 nats: {', '.join(dear) or 'nobody'}")
 
 # %% tags=["plumbing"]
 # The files of the six: what was meant, what was written, and where it was seen
@@ -299,7 +355,8 @@ for letter, case in clinic.CASES.items():
 IPython.display.display(IPython.display.Markdown("\n".join(table)))
 
 # %% [markdown]
-# People made all six. (E's axes are in a [closer look at lesson 02](closer/02_in_practice.ipynb).)
+# People made these, or near relatives of them. (E's axes are in a [closer look at lesson
+# 02](closer/02_in_practice.ipynb).)
 #
 # ## Invent one
 #
@@ -310,14 +367,12 @@ IPython.display.display(IPython.display.Markdown("\n".join(table)))
 # | `embed(self, x, positions, tokens=None)` | words with position in them, (batch, seq, d_model) |
 # | `rotate(self, q, k, at)` | both turned, (batch, heads, seq, d_head) |
 # | `bias_by_offset(self, offsets)` | a number for each offset j − i, (heads, offsets) |
-# | `bias(self, q, k, at)` | the same for each pair, (batch, heads, queries, keys) or broadcast |
-# | `values(self, weights, at)` | what is added to the sum, (batch, heads, queries, d_head) |
 #
-# `at.q` and `at.k` are the positions of queries and keys, `at.offsets` their differences. Four
-# starting points:
+# `at.q` and `at.k` are the positions of queries and keys. (For two rarer doors call
+# `help(PositionalEncoding.bias)` and `help(PositionalEncoding.values)`.) Three starting points:
+
 
 # %%
-from course_utils.encodings.functional import apply_rope, rope_angles
 
 
 class Roots(PositionalEncoding):
@@ -329,14 +384,6 @@ class Roots(PositionalEncoding):
 
     def bias_by_offset(self, offsets):
         return -self.log_price.exp()[:, None] * offsets.abs().sqrt()
-
-
-class Doubling(PositionalEncoding):
-    """Hands like RoPE's, each half as fast as the one before."""
-
-    def rotate(self, q, k, at):
-        speeds = 0.5 ** torch.arange(self.d_head // 2, device=q.device)
-        return apply_rope(q, rope_angles(at.q, speeds)), apply_rope(k, rope_angles(at.k, speeds))
 
 
 # %%
@@ -353,11 +400,11 @@ class Share(PositionalEncoding):
 
 
 class Peek(PositionalEncoding):
-    """Adds a learned vector of the next byte. It will win the board."""
+    """Adds a learned vector of the next byte, at first 0. It will win the board."""
 
     def __init__(self, d_model, n_heads):
         super().__init__(d_model, n_heads)
-        self.vectors = torch.nn.Parameter(torch.randn(256, d_model))
+        self.vectors = torch.nn.Parameter(torch.zeros(256, d_model))
 
     def embed(self, x, positions, tokens=None):
         return x + self.vectors[tokens.roll(-1, dims=1)].to(x.dtype)
@@ -367,37 +414,40 @@ class Peek(PositionalEncoding):
 # `clinic.properties` tries seven properties. An encoding of a language model owes six: *doors* (one
 # is open, its name spelled right), *causal* (no later word changes an earlier output), the two of
 # our first test, *dtype* (words come out in the dtype in which they went in) and *gradient* (each
-# parameter gets one). *Shift* is a promise that only relative schemes make. Who keeps all six is
+# parameter gets one). *Shift* is a promise that many relative schemes make. Who keeps all six is
 # *sound*, as far as tried.
 
 # %%
 guess = widgets.predict(
     "Peek cheats. Which of the others breaks a property that every encoding owes?",
-    ["Roots", "Doubling", "Share", "none of them"],
+    ["Roots", "Share", "both", "none of them"],
 )
 
 # %%
-starts = {"Roots": Roots, "Doubling": Doubling, "Share": Share, "Peek": Peek}
+starts = {"Roots": Roots, "Share": Share, "Peek": Peek}
 torch.manual_seed(0)
 complaints = {name: clinic.properties(kind) for name, kind in starts.items()}
 unsound = [name for name in starts if not clinic.sound(complaints[name])]
-guess.reveal(" and ".join(name for name in unsound if name != "Peek") or "none of them")
+broken = [name for name in unsound if name != "Peek"]
+guess.reveal("both" if len(broken) == 2 else broken[0] if broken else "none of them")
 for name in unsound:
     for key, complaint in complaints[name].items():
         if complaint and key != "shift":
             print(f"{name}, {key}: {complaint}")
 
 # %% [markdown]
-# **Look:** *causal* exposes Peek. It changes later words, in texts of all lengths from 12 to 96,
-# near and far, random and English, and looks at what came before. A cache does too: there the next
-# byte is not known. *Share* breaks the same ones: which part of a text is over depends on where it
-# will end, and while a model writes nobody knows. The loss in training does not show it: there all
-# texts have one length, and a word's share says what its place says.
+# **Look:** *causal* exposes Peek. Its vectors start at 0, so untrained it does nothing. So the test
+# moves all parameters. Then it changes later words, in texts of all lengths from 12 to 96, and
+# looks at what came before. A cache exposes Peek too: there the next byte is not known. *Share*
+# breaks the same ones: which part of a text is over depends on where it will end, and while a model
+# writes nobody knows. The loss in training does not show it: there all texts have one length, and a
+# word's share says what its place says.
 #
 # ## Your turn
 #
 # **Exercise 2 ★★★ Mine.** Take a start that you like, or none, and change what you want. The slope?
-# The door? Two ideas in one? Every cell below runs `Mine`.
+# The door? Two ideas in one? Every cell below runs `Mine`. No idea yet? Repair Share: let it say
+# something that is known while a text is still being written.
 
 
 # %% tags=["stub"]
@@ -407,7 +457,7 @@ class Mine(Roots):
 
 # %% tags=["solution"]
 class Mine(PositionalEncoding):
-    """Head h looks h tokens back, for each step away from there has a price."""
+    """Head h looks h tokens back. Each step from there has a price, so far text never matters."""
 
     def bias_by_offset(self, offsets):
         back = torch.arange(self.n_heads, device=offsets.device)[:, None]
@@ -425,7 +475,7 @@ properties = {
     for name, of_kind in complaints.items()
 }
 columns = {key: "a promise" if key == "shift" else "owed" for key in clinic.PROPERTIES}
-fig = draw_scoreboard(properties, columns, "Five encodings, seven properties")
+fig = draw_scoreboard(properties, columns, "Four encodings, seven properties")
 plots.show(
     fig,
     "A table of encodings and properties. "
@@ -436,45 +486,46 @@ plots.show(
 )
 for complaint in dict.fromkeys(filter(None, complaints["Mine"].values())):
     broken = [key for key, text_of in complaints["Mine"].items() if text_of == complaint]
-    print(f"Mine, {', '.join(broken)}: {complaint}")
+    print(f"Mine, {', '.join(broken) if len(broken) < 7 else 'everywhere'}: {complaint}")
 
 # %% [markdown]
 # What does an untrained layer do with it? With one word repeated, only position speaks. **Find
-# out:** at 128 keys, in which heads does the last query still give the first word half of its fair
-# share, 1/256 = 0.0039? Compare `Mine` with ALiBi.
+# out:** in which heads does the last of 128 words still give the first one half of its fair share,
+# the dashed line? Compare `Mine` with ALiBi.
 
 # %% tags=["plumbing"]
-# Weights by query and key, beside a reference, with sliders
+# What the last query gives each key, by head, beside a reference
 shown = {**starts, **{name: name for name in ("alibi", "rope", "sinusoidal", "none")}}
 layers = {name: clinic.layer(create(kind, d_model=64, n_heads=4)) for name, kind in shown.items()}
 
 
-def weights_side_by_side(fig, encoding, beside, head, keys):
-    axes = fig.axes[:2] or fig.subplots(1, 2)
-    first_bar = len(fig.axes) < 3
+def last_rows(fig, encoding, beside, keys):
+    fig.clear()
+    axes = fig.subplots(1, 2, sharey=True)
+    half = 0.5 / keys
     sentences = []
     for ax, name in zip(axes, (encoding, beside), strict=True):
         words = clinic.words(layers[name], n=keys, same=True)
         ids = torch.zeros(1, keys, dtype=torch.int64)
         with torch.no_grad():
-            of_head = layers[name](words, need_weights=True, tokens=ids)[1][0, head]
-        ax.clear()
-        image = ax.imshow(of_head.log10().clamp(min=-4), vmin=-4, vmax=0, cmap="magma_r")
-        ax.set(title=f"{name}, head {head}", xlabel="key", ylabel="query")
-        sentences.append(f"{name}: the last query gives the first word {of_head[-1, 0]:.4f}.")
-    if first_bar:
-        fig.colorbar(image, ax=axes, label="weight (0.0001 or less is palest)").set_ticks(
-            [-4, -3, -2, -1, 0], labels=["0.0001", "0.001", "0.01", "0.1", "1"]
-        )
+            rows = layers[name](words, need_weights=True, tokens=ids)[1][0, :, -1]
+        for head, row in enumerate(rows):
+            ax.plot(row.clamp(min=1e-7), color=f"C{head}", label=f"head {head}")
+        ax.axhline(half, color="0.3", linestyle="--", linewidth=1, label="half a fair share")
+        ax.set(title=name, xlabel="key", yscale="log", ylim=(1e-7, 2))
+        above = [str(head) for head, row in enumerate(rows) if row[0] >= half]
+        sentences.append(f"{name}: the first word gets half, {half:.4f}, or more in ")
+        sentences[-1] += f"heads {', '.join(above)}." if above else "no head."
+    axes[0].set_ylabel("weight of the last query")
+    axes[1].legend(fontsize=8, loc="lower center", ncols=2)
     return " ".join(sentences)
 
 
 widgets.explore(
-    weights_side_by_side,
+    last_rows,
     encoding=["Mine", *list(starts)[:-1]],
     beside=["alibi", "rope", "sinusoidal", "none"],
-    head=(0, 3, 0),
-    keys=(8, 128, 32),
+    keys=(8, 256, 128),
 )
 
 # %% [markdown]
@@ -537,8 +588,8 @@ guess.reveal(names[1 + (mean_rise > 0.05) - (mean_rise < -0.05)])
 # ## The answer in one picture
 #
 # The best at 64 bytes on top, with 95 % intervals over seeds. A full star is sound, a hollow one is
-# not; a `Mine` that nobody changed has a cross. In the middle: what eight times the trained length
-# adds. To the right: ranks here, and in lesson 07's table.
+# not; a `Mine` that nobody changed has a cross. To the right: what eight times the trained length
+# adds.
 
 # %% tags=["plumbing"]
 # The leaderboard of short training
@@ -555,13 +606,8 @@ is_changed = any(callable(value) for value in vars(Mine).values())
 markers = {"mine": "*" if is_changed else "X", "peek": "*"}
 by_seed = rows.pivot(index=["encoding", "seed"], columns="read", values="loss")
 by_seed["rise"] = by_seed[512] - by_seed[64]
-full = data.results("extrapolation")
-full = full[full.reading == AS_TRAINED]
-long_at_64 = full[full["read"] == 64].groupby("encoding")["loss"].mean()
-both = [name for name in order if name in long_at_64.index]
-long_order = long_at_64[both].sort_values().index.to_list()
-fig, axes = plt.subplots(1, 3, figsize=(12.5, 5.6), width_ratios=[3, 3, 2])
-for ax, column in zip(axes, (64, "rise"), strict=False):
+fig, axes = plt.subplots(1, 2, figsize=(11, 5.6))
+for ax, column in zip(axes, (64, "rise"), strict=True):
     sns.pointplot(
         by_seed,
         x=column,
@@ -597,15 +643,6 @@ axes[1].set(title="at 512, less that at 64", xlabel="nats a byte (logarithmic fr
 axes[1].set_xticks([-0.1, 0, 0.1, 0.3, 1, 3], ["−0.1", "0", "0.1", "0.3", "1", "3"])
 axes[1].set_xticks([], minor=True)
 axes[1].set(yticks=[], ylabel="")
-for name in both:
-    ranks = both.index(name), long_order.index(name)
-    axes[2].plot((0, 1), ranks, color=looks[name].colour, linewidth=2, marker="o", markersize=4)
-    axes[2].text(-0.06, ranks[0], name, ha="right", va="center", fontsize=9)
-    axes[2].text(1.06, ranks[1], name, ha="left", va="center", fontsize=9)
-axes[2].set(title="rank at 64", xlim=(-0.9, 1.9), ylim=(len(both) - 0.5, -0.5), yticks=[])
-axes[2].set_xticks([0, 1], ["short", "long"])
-axes[2].spines[:].set_visible(False)
-axes[2].grid(visible=False)
 fig.suptitle("trained short: 300 steps, half width, half depth")
 places = ", ".join(f"{name} {at_64.loc[name, 'mean']:.2f} and {rise(name)}" for name in at_64.index)
 kinds = ", ".join(f"{name} {'full' if sound_names[name] else 'hollow'}" for name in stars)
@@ -613,13 +650,16 @@ kinds += "" if is_changed else "; mine, which nobody changed, is a cross"
 plots.show(
     fig,
     f"A row for each encoding, stars for mine and peek ({kinds}): its loss at 64 bytes, and its "
-    f"rise at 512. {places}. To the right, ranks after short and after long training: "
-    + ", ".join(f"{name} {both.index(name) + 1} → {long_order.index(name) + 1}" for name in both)
-    + ".",
+    f"rise at 512. {places}.",
 )
 
 # %% tags=["plumbing"]
-# Differences, with intervals
+# Differences, with intervals, and places after short and after long training
+full = data.results("extrapolation")
+full = full[full.reading == AS_TRAINED]
+long_at_64 = full[full["read"] == 64].groupby("encoding")["loss"].mean()
+both = [name for name in order if name in long_at_64.index]
+long_order = long_at_64[both].sort_values().index.to_list()
 for name in ("none", "alibi", "rope"):
     for n in (64, 512):
         difference = change(rows, {"encoding": name, "read": n}, {"encoding": "mine", "read": n})
@@ -629,11 +669,19 @@ for length, table in (("short", rows), ("long", full)):
         table, {"encoding": "none", "read": 64}, {"encoding": "learned", "read": 64}
     )
     print(f"learned less none at 64, {length} training: {difference}")
+places = ", ".join(
+    f"{name} {both.index(name) + 1} → {long_order.index(name) + 1}"
+    for name in both
+    if abs(both.index(name) - long_order.index(name)) >= 5
+)
+print(f"five places or more, short → long, of {len(both)}: {places}")
 
 # %% [markdown]
-# **Look:** Peek is far ahead of all, and hollow. A full star left of `none` is a success, if the
-# interval of the difference leaves out 0. But `learned` beats `none` only in the long training: a
-# place here is a place *in short training*. Judge your invention, a point a line:
+# **Look:** Peek is far ahead of all, and hollow. (It gains at 512: from the last byte of a window
+# it cannot peek. Of the bytes judged that is one in 32 at 64, and one in 256 at 512.) A full star
+# left of `none` is a success, if the interval of the difference leaves out 0. But `learned` beats
+# `none` only in the long training: a place here is a place *in short training*. Judge your
+# invention, a point a line:
 #
 # | | |
 # |---|---|
@@ -657,18 +705,17 @@ from course_lab.claims import Claim, Myths
 myths = Myths(
     {
         "C57": Claim(
-            "A wrong encoding shows in the loss curve or in the attention.",
+            "A wrong encoding shows in the loss curve.",
             scope="the six patients after 120 steps, in texts as long as in training, 32 bytes; "
-            "shows: beside the healthy twin, the held-out loss is higher by more than 0.005 nats, "
-            "or more than 5 % of the weight in the picture has moved",
+            "shows: the held-out loss is higher than the healthy twin's by more than 0.005 nats",
             evidence="trained here",
             seeds=1,
         ),
         "C58": Claim(
             "Code that gives the same numbers as a reference is right.",
             scope="the sick layers held back; reference: the library's encoding that was meant, "
-            "with the same options; the same: weights in a text of 12 words, read at once from "
-            "position 0, to 0.0005",
+            "in float64; the same: weights in a text of 12 words, read at once from position 0, "
+            "to 0.00005",
             evidence="exact",
         ),
     }
@@ -676,18 +723,12 @@ myths = Myths(
 
 # %% tags=["plumbing"]
 # The two verdicts
-moved_weight = {
-    letter: (picture - pictures[clinic.CASES[letter].twin]).abs().sum(-1).mean().item() / 2
-    for letter, picture in pictures.items()
-    if letter in patients
-}
-shows = {letter: letter not in level or moved_weight[letter] > 0.05 for letter in patients}
+shows = {letter: gap > 0.005 for letter, gap in beside.items()}
 hidden = [letter for letter, is_shown in shows.items() if not is_shown]
 myths.settle(
     "C57",
     {f"patient {letter}": is_shown for letter, is_shown in shows.items()},
-    f"In {len(hidden)} of {len(shows)} it does not show: at most "
-    f"{max([moved_weight[letter] for letter in hidden], default=0):.1%} of the weight has moved.",
+    f"In {len(hidden)} of {len(shows)} it does not show.",
 )
 myths.settle(
     "C58",
@@ -702,7 +743,7 @@ myths.table()
 # ## In five lines
 #
 # - Faults of position may leave no trace in training; a far place or a cache shows them.
-# - Test a promise, not numbers: compare the layer with itself where nothing should change.
+# - Where you have no right numbers, test a promise: compare the layer with itself.
 # - A test finds what it varies: feeding, starts, lengths, words. What it never varies is a hole.
 # - Every encoding of a language model owes six properties; shift is a promise that some give.
 # - A sound encoding may be useless: place it beside `none`, with an interval.

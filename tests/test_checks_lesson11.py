@@ -46,6 +46,85 @@ def outputs_at(layer, start):
     return torch.allclose(layer(x, p)[0], layer(x, p + start)[0], atol=1e-3)
 
 
+def loose(layer, start):
+    x, p = clinic.words(layer, n=12), torch.arange(12)
+    return torch.allclose(weights_at(layer, x, p), weights_at(layer, x, p + start), atol=1e-2)
+
+
+def looser(layer, start):
+    x, p = clinic.words(layer), torch.arange(16)
+    return torch.allclose(weights_at(layer, x, p), weights_at(layer, x, p + start), atol=0.1)
+
+
+def mean_difference(layer, start):
+    x, p = clinic.words(layer, n=14), torch.arange(14)
+    return (weights_at(layer, x, p) - weights_at(layer, x, p + start)).abs().mean() < 1e-3
+
+
+def winners(layer, start):
+    x, p = clinic.words(layer), torch.arange(16)
+    far = weights_at(layer, x, p + start)
+    return bool((weights_at(layer, x, p).argmax(-1) == far.argmax(-1)).all())
+
+
+def part_of_the_weights(*index):
+    """A test that compares weights[index] alone."""
+
+    def test(layer, start):
+        x, p = clinic.words(layer), torch.arange(16)
+        near, far = (weights_at(layer, x, p + moved)[index] for moved in (0, start))
+        return torch.allclose(near, far, atol=1e-3)
+
+    return test
+
+
+def mean_over_heads(layer, start):
+    x, p = clinic.words(layer), torch.arange(16)
+    near, far = (weights_at(layer, x, p + moved).mean(1) for moved in (0, start))
+    return torch.allclose(near, far, atol=1e-3)
+
+
+def one_query_alone(layer, start):
+    x = clinic.words(layer, n=2)
+    near, far = (weights_at(layer, x, torch.arange(2) + moved)[:, :, 1] for moved in (0, start))
+    return torch.allclose(near, far, atol=1e-3)
+
+
+def all_at_start(layer, start):
+    x, p = clinic.words(layer), torch.arange(16)
+    there = weights_at(layer, x, torch.full_like(p, start))
+    return torch.allclose(weights_at(layer, x, p), there, atol=1e-3)
+
+
+def stretched(layer, start):
+    x, p = clinic.words(layer), torch.arange(16)
+    return torch.allclose(weights_at(layer, x, p), weights_at(layer, x, p * start), atol=1e-3)
+
+
+def mean_rises_before(layer):
+    row = one_word_row(layer).mean(0)
+    return bool((row[:11].diff() > 0).all())
+
+
+def near_beats_far(layer):
+    row = one_word_row(layer)
+    return bool((row[:, 10] > row[:, 0]).all())
+
+
+def near_beats_far_on_both_sides(layer):
+    row = one_word_row(layer)
+    return bool((row[:, 10] > row[:, 0]).all() and (row[:, 10] > row[:, -1]).all())
+
+
+def beats_the_one_before(layer):
+    row = one_word_row(layer)
+    return bool((row[:, 10] > row[:, 9]).all())
+
+
+def bias_by_offset_rises(layer):
+    return bool((layer.encoding.bias_by_offset(torch.arange(-9, 1)).diff(dim=-1) > 0).all())
+
+
 def of_two_words(layer, start):
     """Every two words of a text by themselves: what the second gives the first."""
     x, first = clinic.words(layer, n=2), torch.tensor([0, 1])
@@ -54,6 +133,26 @@ def of_two_words(layer, start):
         < 1e-3
         for d in range(1, 15)
     )
+
+
+def longer_text(layer, start):
+    x, p = clinic.words(layer, 2, 40, seed=7), torch.arange(40)
+    near, far = weights_at(layer, x, p), weights_at(layer, x, p + start)
+    return bool((near - far).abs().max() < 1e-3)
+
+
+def other_words_at(layer, start):
+    x, p = clinic.words(layer, n=24, seed=3), torch.arange(24)
+    near, far = weights_at(layer, x, p), weights_at(layer, x, p + start)
+    return torch.allclose(near, far, atol=1e-3)
+
+
+def another_order(layer, start):
+    """Head by head and query by query, with Python's own numbers."""
+    x, p = clinic.words(layer, n=16), torch.arange(start, start + 16)
+    near, far = weights_at(layer, x, torch.arange(16)), weights_at(layer, x, p)
+    pairs = zip(near.flatten().tolist(), far.flatten().tolist(), strict=True)
+    return all(abs(a - b) < 1e-3 for a, b in pairs)
 
 
 def weights_at(layer, x, positions):
@@ -79,7 +178,7 @@ def one_step_on(layer, start):
 test_right_answers_pass = right_answers(
     {
         check_near_first: [falling, every_row],
-        check_anywhere: [moved, outputs_at, of_two_words],
+        check_anywhere: [moved, of_two_words, longer_text, other_words_at, another_order],
     }
 )
 test_natural_mistakes_are_named = wrong_answers(
@@ -89,16 +188,32 @@ test_natural_mistakes_are_named = wrong_answers(
             (mask_forgotten, "no layer with a causal mask"),
             (falling_or_equal, "costs nothing"),
             (empty_words, "one or two others"),
-            (nearest_wins_everywhere, "which key gets most"),
+            (nearest_wins_everywhere, "whether the nearest key wins"),
             (mean_of_heads, "mean of the heads"),
             (first_head, "single head"),
             (other_words, "no layer, not even"),
+            (mean_rises_before, "mean of the heads"),
+            (near_beats_far, "whether the nearest key"),
+            (near_beats_far_on_both_sides, "whether the nearest key"),
+            (beats_the_one_before, "one or two others"),
+            (bias_by_offset_rises, "not every encoding has"),
         ],
         check_anywhere: [
             (lambda layer, start: moved(layer, 8000), "whatever the start"),
             (without_tolerance, "for rounding"),
             (in_the_first_head, "a single head"),
             (one_step_on, "two far starts"),
+            (outputs_at, "compares outputs"),
+            (loose, "too coarse"),
+            (looser, "too coarse"),
+            (mean_difference, "averages over all"),
+            (winners, "which key gets most"),
+            (part_of_the_weights(slice(None), -1), "a single head, the last"),
+            (part_of_the_weights(slice(None), slice(None), -1), "a single query"),
+            (mean_over_heads, "mean of the heads"),
+            (one_query_alone, "two words only"),
+            (all_at_start, "one place"),
+            (stretched, "spread out"),
         ],
     },
 )

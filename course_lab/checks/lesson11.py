@@ -13,6 +13,7 @@ from torch import Tensor
 from course_lab import clinic
 from course_lab.checks.core import Check, Mistake
 from course_lab.checks.rules import Case
+from course_lab.clinic.faulty_encodings import Shortcut
 from course_utils.attention import MultiHeadAttention
 from course_utils.encodings import Places, create
 
@@ -85,6 +86,20 @@ def _or_equal(layer: MultiHeadAttention) -> bool:
     return bool((row[:, :13].diff() >= 0).all() and (row[:, 12:].diff() <= 0).all())
 
 
+def _mean_falls_before(layer: MultiHeadAttention) -> bool:
+    return bool((_row(layer).mean(0)[:13].diff() > 0).all())
+
+
+def _beats_the_farthest(layer: MultiHeadAttention) -> bool:
+    row = _row(layer)
+    return bool((row[:, 12] > row[:, 0]).all() and (row[:, 12] > row[:, -1]).all())
+
+
+def _rises_by_offset(layer: MultiHeadAttention) -> bool:
+    prices = layer.encoding.bias_by_offset(torch.arange(-12, 1))
+    return bool((prices.diff() > 0).all())  # type: ignore[union-attr]
+
+
 def _without_a_mask(layer: MultiHeadAttention) -> bool:
     row = _row(layer)
     return bool((row[:, :13].diff() > 0).all() and (row[:, 12:].diff() < 0).all())
@@ -135,9 +150,26 @@ check_near_first = Check(
             _beats_neighbours,
         ),
         Mistake(
-            "it asks only which key gets most",
+            "it compares the query's own place with one or two others",
+            "May the price rise at first and fall later, or stop? Look at each step, from key to "
+            "key, on both sides.",
+            lambda layer: bool((_row(layer)[:, 12] > _row(layer)[:, 11]).all()),
+        ),
+        Mistake(
+            "it asks only whether the nearest key wins",
             "The nearest key may win while all others cost the same. Look at each step.",
             lambda layer: bool((_row(layer).argmax(-1) == 12).all()),
+        ),
+        Mistake(
+            "it asks only whether the nearest key beats the farthest",
+            "May the price turn on the way, or stop? Look at each step, from key to key.",
+            _beats_the_farthest,
+        ),
+        Mistake(
+            "it asks only whether the nearest key beats the farthest",
+            "May the price turn on the way, or stop? And may a layer without a mask be wrong on "
+            "one side only? Look at each step.",
+            lambda layer: bool((_row(layer)[:, 12] > _row(layer)[:, 0]).all()),
         ),
         Mistake(
             "it looks only at keys before the query",
@@ -153,6 +185,17 @@ check_near_first = Check(
             "it looks at the mean of the heads",
             "Each head has a price of its own. Can others hide one that has the wrong sign?",
             lambda layer: _falls(_row(layer).mean(0)),
+        ),
+        Mistake(
+            "it looks at the mean of the heads",
+            "Each head has a price of its own. Can others hide one that has the wrong sign? And "
+            "does every layer hide the keys after the query?",
+            _mean_falls_before,
+        ),
+        Mistake(
+            "it asks the encoding for a number by offset, which not every encoding has",
+            "A price may come in by another method. What do all layers return that shows it?",
+            _rises_by_offset,
         ),
         Mistake(
             "it asks for ALiBi's own numbers, and healthy layers have other slopes",
@@ -189,23 +232,70 @@ def _near_and_far(layer: MultiHeadAttention, start: int) -> tuple[Tensor, Tensor
     return _weights(layer, x), _weights(layer, x, start)
 
 
+def _apart(layer: MultiHeadAttention, start: int) -> Tensor:
+    """How far each weight is off at start, (1, heads, 16, 16)."""
+    near, far = _near_and_far(layer, start)
+    return (near - far).abs()
+
+
 def _next(layer: MultiHeadAttention, start: int) -> Tensor:
     """The weights of the same text one position further on."""
     return _weights(layer, clinic.words(layer, n=16), start + 1)
+
+
+def _same_at(layer: MultiHeadAttention, near: Tensor, far: Tensor) -> bool:
+    """Whether 16 words have the same weights at these positions and at those."""
+    x = clinic.words(layer, n=16)
+    return _same(*(layer(x, positions, need_weights=True)[1] for positions in (near, far)))
+
+
+def _outputs_agree(layer: MultiHeadAttention, start: int) -> bool:
+    x, positions = clinic.words(layer, n=16), torch.arange(16)
+    return _same(layer(x, positions)[0], layer(x, positions + start)[0])
+
+
+def _two_words(layer: MultiHeadAttention, start: int) -> bool:
+    x = clinic.words(layer, n=2)
+    return _same(_weights(layer, x), _weights(layer, x, start))
+
+
+def _same_winners(layer: MultiHeadAttention, start: int) -> bool:
+    near, far = _near_and_far(layer, start)
+    return torch.equal(near.argmax(-1), far.argmax(-1))
 
 
 def _anywhere_cases() -> list[Case]:
     """Each layer near the end of the promised range, and some where little is rounded yet."""
     wards = {fault: clinic.ward(fault) for fault in ("layouts", "angles", "shortcut")}
     cases: list[Case] = [(p.layer, 8000) for patients in wards.values() for p in patients]
-    nearer = {
-        "m · j rounded to bfloat16": 100,
-        "m · j rounded to float16": 1000,
-        "angles rounded to bfloat16": 500,
-        "the shortcut m · j, exact": 40,
-    }
+    nearer = [
+        ("m · j rounded to bfloat16", 100),
+        ("m · j rounded to float16", 1000),
+        ("angles rounded to bfloat16", 500),
+        ("the shortcut m · j, exact", 40),
+        ("RoPE, base 500", 1),
+        ("angles rounded to bfloat16", 8),
+        ("m · j rounded to bfloat16", 256),
+        ("angles rounded to float16", 128),
+        ("angles rounded to float16, in three heads", 128),
+        ("m · j rounded to bfloat16, in two heads", 256),
+    ]
     by_name = {p.what: p.layer for patients in wards.values() for p in patients}
-    return cases + [(by_name[what], start) for what, start in nearer.items()]
+    cases += [(by_name[what], start) for what, start in nearer]
+    # One head of many, which a mean hides; the first head; an output of zeros; no position at all.
+    one_of_many = Shortcut(128, 16, rounding=torch.bfloat16, faulty_heads=1)
+    the_first = Shortcut(64, 4, rounding=torch.bfloat16, faulty_heads=-1)
+    silent = clinic.layer(Shortcut(64, 4, rounding=torch.bfloat16), seed=64)
+    silent.W_o.weight.zero_()
+    more = (
+        (clinic.layer(one_of_many, seed=61), 4000),
+        (clinic.layer(the_first, seed=63), 8000),
+        (silent, 8000),
+        (clinic.layer(create("none", d_model=64, n_heads=4), seed=65, causal=False), 8000),
+    )
+    for number, (layer, _) in enumerate(more, start=len(by_name) + 1):
+        layer.__name__ = f"layer {number}"  # type: ignore[assignment]
+    return cases + list(more)
 
 
 check_anywhere = Check(
@@ -232,6 +322,23 @@ check_anywhere = Check(
             lambda layer, start: _same(_near_and_far(layer, start)[1], _next(layer, start)),
         ),
         Mistake(
+            "all words are sent to one place",
+            "A text that begins at start goes on from there. Where does its second word stand?",
+            lambda layer, start: _same_at(layer, torch.arange(16), torch.full((16,), start)),
+        ),
+        Mistake(
+            "all words are sent to one place",
+            "A text that begins at start goes on from there. Where does its second word stand?",
+            lambda layer, start: _same_at(
+                layer, torch.zeros(16, dtype=torch.int64), torch.full((16,), start)
+            ),
+        ),
+        Mistake(
+            "the words are spread out, not moved",
+            "How far from each other are two neighbours at 0, and how far in your second text?",
+            lambda layer, start: _same_at(layer, torch.arange(16), torch.arange(16) * start),
+        ),
+        Mistake(
             "it blames a healthy layer for rounding",
             "The same numbers by another way are never quite the same. By how much may they "
             "differ? What does torch.allclose allow if you do not say?",
@@ -243,9 +350,54 @@ check_anywhere = Check(
             lambda layer, start: _has_weights_of(layer, "rope", "alibi"),
         ),
         Mistake(
+            "its tolerance is too coarse: small differences of a sick layer get through",
+            "By how much do healthy layers differ, and by how much sick ones, as the text says?",
+            lambda layer, start: bool(_apart(layer, start).max() < 10 * CLOSE),
+        ),
+        Mistake(
+            "its tolerance is too coarse: small differences of a sick layer get through",
+            "By how much do healthy layers differ, and by how much sick ones, as the text says?",
+            lambda layer, start: bool(_apart(layer, start).max() < 100 * CLOSE),
+        ),
+        Mistake(
+            "it averages over all weights, and most of them hardly differ",
+            "If a single weight is wrong, what does the mean of all say?",
+            lambda layer, start: bool(_apart(layer, start).mean() < CLOSE),
+        ),
+        Mistake(
+            "it asks only which key gets most",
+            "May the others' weights change while the winner stays?",
+            _same_winners,
+        ),
+        Mistake(
             "it looks at a single head",
             "Each head has speeds and slopes of its own. What if only one of them is rounded?",
             lambda layer, start: _same(*(w[:, 0] for w in _near_and_far(layer, start))),
+        ),
+        Mistake(
+            "it looks at a single head, the last",
+            "Each head has speeds and slopes of its own. What if only another one is rounded?",
+            lambda layer, start: _same(*(w[:, -1] for w in _near_and_far(layer, start))),
+        ),
+        Mistake(
+            "it looks at the mean of the heads",
+            "Each head has speeds and slopes of its own. Can many hide one that is rounded?",
+            lambda layer, start: _same(*(w.mean(1) for w in _near_and_far(layer, start))),
+        ),
+        Mistake(
+            "it looks at a single query, the last",
+            "The promise is about all weights. Which rows of them do you leave out?",
+            lambda layer, start: _same(*(w[:, :, -1] for w in _near_and_far(layer, start))),
+        ),
+        Mistake(
+            "it reads two words only",
+            "How many distances between two words does your text have?",
+            _two_words,
+        ),
+        Mistake(
+            "it compares outputs, and the promise is about weights",
+            "A fresh layer may begin with an output matrix of zeros. What would your test say?",
+            _outputs_agree,
         ),
     ],
     hints=(

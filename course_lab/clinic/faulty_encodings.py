@@ -5,13 +5,13 @@ them are two that look unusual and are right.
 """
 
 from abc import abstractmethod
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor
 
 from course_utils import validation
-from course_utils.encodings import create
+from course_utils.encodings import Multiplicative, create
 from course_utils.encodings.base import (
     BiasByOffset,
     Embeddings,
@@ -30,6 +30,8 @@ from course_utils.encodings.functional import (
     sinusoidal_table,
 )
 from course_utils.encodings.positions import Places, Positions
+
+POSITIONS = 8192  # that a faulty encoding's layer may be asked about
 
 
 class Faulty(PositionalEncoding):
@@ -63,8 +65,13 @@ class RowsByText(Faulty):
         return x + rows if self.how == "add" else x * (1 + rows)
 
     def meant(self) -> PositionalEncoding:
-        """Sinusoids, added."""
-        return self._library("sinusoidal", base=self.base)
+        """Sinusoids, added; or the vectors of a table that multiply, 1 + sinusoids."""
+        if self.how == "add":
+            return self._library("sinusoidal", base=self.base)
+        factors = cast(Multiplicative, self._library("multiplicative", max_len=POSITIONS))
+        rows = sinusoidal_table(torch.arange(POSITIONS), self.d_model, self.base)
+        factors.table = torch.nn.Parameter(1 + rows, requires_grad=False)
+        return factors
 
 
 class RowsFromZero(Faulty):
@@ -224,7 +231,8 @@ class Shortcut(Faulty):
     """ALiBi as m · j, one row for all queries: with a causal mask, softmax makes no difference.
 
     ``rounding`` is the dtype of the product. In half precision distant keys tie; float64 is right
-    at every length that a model reads. With ``faulty_heads`` the last heads only are rounded.
+    at every length that a model reads. With ``faulty_heads`` the last heads only are rounded, or,
+    where it is negative, the first ones.
     """
 
     causal = True
@@ -244,7 +252,8 @@ class Shortcut(Faulty):
         """Return m · j, rounded in the faulty heads, (heads, 1, k_len)."""
         slopes = alibi_slopes(self.n_heads, dtype=torch.float64, device=q.device)[:, None, None]
         price = slopes * at.k.double()
-        sick = slice(-self.faulty_heads, None)
+        n_faulty = self.faulty_heads
+        sick = slice(-n_faulty, None) if n_faulty > 0 else slice(-n_faulty)
         price[sick] = (slopes[sick].to(self.rounding) * at.k.to(self.rounding)).double()
         return price if self.rounding == torch.float64 else price.to(bias_dtype(q))
 

@@ -56,13 +56,14 @@ class Patient:
 
     @property
     def reference(self) -> MultiHeadAttention:
-        """The same layer with the library's encoding that was meant; a healthy one, itself."""
-        encoding = self.layer.encoding
-        if self.healthy or not isinstance(encoding, Faulty):
-            return self.layer
+        """The layer in float64, with the library's encoding that was meant, or a healthy one's own.
+
+        Its numbers are never quite the layer's, except where that is healthy and in float64 itself.
+        """
         right = copy.deepcopy(self.layer)
-        right.encoding = encoding.meant().to(self.layer.W_q.weight.dtype)
-        return right
+        if not self.healthy and isinstance(right.encoding, Faulty):
+            right.encoding = right.encoding.meant()
+        return right.double().requires_grad_(False)
 
 
 def ward(fault: str) -> list[Patient]:
@@ -194,8 +195,8 @@ def _prices(seed: int, **options: Any) -> Patient:
 
 def _axis() -> list[Patient]:
     with isolated_rng(1):
-        table = create("learned", d_model=64, n_heads=4, std=1.0)
-        factors = create("multiplicative", d_model=64, n_heads=4, std=1.0)
+        table = create("learned", d_model=64, n_heads=4, max_len=8192, std=1.0)
+        factors = create("multiplicative", d_model=64, n_heads=4, max_len=8192, std=1.0)
     other_base = RowsByText(96, 2, base=100.0)
     return [
         _sick(RowsByText(64, 4), 1, FAULTS["axis"]),

@@ -31,6 +31,7 @@ SHIFTS = (1000, 8000)  # positions by which a text is moved
 VOCABULARY = 256  # ids of tokens, for encodings that look at them
 ROUNDING = 1e-4  # in an output: more than float32 loses, less than a fault changes
 DOOR_METHODS = (*DOORS, "bias_by_offset")
+LEAST_MOVE = 0.5  # of each parameter of an encoding: what starts at 0 may do nothing there
 
 
 def _ids(texts: int, length: int, seed: int = 0) -> Tensor:
@@ -40,6 +41,29 @@ def _ids(texts: int, length: int, seed: int = 0) -> Tensor:
 
 def _gap(first: Tensor, second: Tensor) -> float:
     return float((first.double() - second.double()).abs().max().nan_to_num(nan=torch.inf))
+
+
+def _move(encoding: torch.nn.Module, sign: int) -> None:
+    """Move each parameter by 0.5 to 1, up or down at random; the other sign moves it oppositely."""
+    generator = torch.Generator().manual_seed(0)
+    with torch.no_grad():
+        for parameter in encoding.parameters():
+            step = LEAST_MOVE + (1 - LEAST_MOVE) * torch.rand(parameter.shape, generator=generator)
+            down = torch.rand(parameter.shape, generator=generator) < 0.5
+            parameter += sign * torch.where(down, -step, step).to(parameter)
+
+
+def _moved(examined: MultiHeadAttention, sign: int) -> MultiHeadAttention:
+    """A copy whose encoding has other parameters, as after some training."""
+    copied = copy.deepcopy(examined)
+    _move(copied.encoding, sign)
+    return copied
+
+
+def _as_made_and_moved(examined: MultiHeadAttention) -> list[MultiHeadAttention]:
+    """The layer, and two with moved parameters, if its encoding has any."""
+    signs = (1, -1) if any(True for _ in examined.encoding.parameters()) else ()
+    return [examined, *(_moved(examined, sign) for sign in signs)]
 
 
 def doors(examined: MultiHeadAttention) -> str:
@@ -82,8 +106,11 @@ def looks_ahead(examined: MultiHeadAttention) -> str:
     """What later tokens change, in texts of every length from 12 to 96 that start anywhere.
 
     The starts tile the positions from 0 to 8,160, so that no stretch of 100 of them is left out.
-    Texts are of random bytes, and of English ones.
+    Texts are of random bytes, and of English ones. If the encoding has parameters, some texts are
+    read with them as they are and others with moved ones.
     """
+    as_made, *moved = _as_made_and_moved(examined)
+    up, down = moved or (as_made, as_made)
     generator = torch.Generator().manual_seed(0)
     english = text.documentation()
     weight = examined.W_q.weight
@@ -92,11 +119,17 @@ def looks_ahead(examined: MultiHeadAttention) -> str:
         tile = EVERY_LENGTH[-1] * (37 * number % len(EVERY_LENGTH))  # 37 shuffles the lengths
         excerpt = english[1000 * number : 1000 * number + length]
         random = torch.randint(VOCABULARY, (length,), generator=generator)
-        passages = ((random, 0, 32), (random, tile, 12), (random, SHIFTS[-1], 12), (excerpt, 0, 12))
-        for passage, start, n_cuts in passages:
+        passages = [
+            (up, random, 0, 32),
+            (down, random, tile, 12),
+            (up, random, SHIFTS[-1], 12),
+            (down, excerpt, 0, 12),
+        ]
+        passages += [(as_made, random, 0, 12)] if moved else []
+        for reader, passage, start, n_cuts in passages:
             ids, cuts = _changed_from(passage, n_cuts, generator)
             positions = torch.arange(length) + start
-            read = partial(_output, examined, table=table, positions=positions)
+            read = partial(_output, reader, table=table, positions=positions)
             plain, changed = read(ids[:1]), read(ids[1:])
             is_before = torch.arange(length) < cuts[:, None]
             gap = float((changed - plain).abs().amax(-1)[is_before].max().nan_to_num(torch.inf))
@@ -204,6 +237,7 @@ BY_LENGTH: dict[str, Property] = {
     "shift": anywhere,
 }
 PROPERTIES = ("doors", *BY_LENGTH)
+OF_ALL_PARAMETERS = ("causal", "cache = whole", "batch = alone")  # with moved parameters too
 OF_DECODERS = ("causal", "cache = whole")  # what attention without a mask does not owe
 
 
@@ -213,8 +247,10 @@ def properties(
     """What is wrong with an encoding, by property; "" where it holds.
 
     Each is tried at 12, 96 and 512 tokens, *causal* at every length from 12 to 96 and up to
-    position 8,160, *causal* and *cache = whole* in two layers too. ``maker`` is a name or a class,
-    as for ``create``. With ``causal=False`` it is examined for an encoder, which owes neither.
+    position 8,160, *causal* and *cache = whole* in two layers too. These two and *batch = alone*
+    are tried with the encoding's parameters as they are and with two sets of moved ones, since what
+    starts at 0 does nothing there. ``maker`` is a name or a class, as for ``create``. With
+    ``causal=False`` it is examined for an encoder, which owes neither of the two.
     "shift" is no duty but a promise: schemes that see places, such as sinusoids, break it and are
     right all the same. An error that the encoding raises is what is wrong with it.
     """
@@ -226,6 +262,11 @@ def properties(
         return dict.fromkeys(("doors", *owed), f"{type(error).__name__}: {error}")
     wrong = {"doors": doors(examined)}
     wrong |= {name: _at_all_lengths(holds, examined) for name, holds in owed.items()}
+    for moved in _as_made_and_moved(examined)[1:]:
+        for name in OF_ALL_PARAMETERS:
+            if name in owed and not wrong[name]:
+                complaint = _at_all_lengths(owed[name], moved)
+                wrong[name] = complaint and f"with other parameters, {complaint}"
     if causal:
         if not wrong["causal"] and not wrong["batch = alone"]:  # texts are compared across batches
             wrong["causal"] = _or_error(looks_ahead, examined)
@@ -257,22 +298,27 @@ def _or_error(holds: Callable[..., str], *arguments: Any) -> str:
 
 
 def _in_two_layers(maker: str | Maker, sizes: dict[str, Any]) -> dict[str, str]:
-    """Complaints about a model of two layers, by property."""
+    """Complaints about a model of two layers, by property, with parameters as made and moved."""
     length = LENGTHS[1]
     ids, half = _ids(2, length), length // 2
     changed_later = torch.cat([ids[:, :half], (ids[:, half:] + 1) % VOCABULARY], 1)
-    try:
-        with isolated_rng(0), torch.no_grad():
-            model = TinyTransformer(VOCABULARY, maker, n_layers=2, **sizes).eval()
-            whole, cache = model(ids), model.new_cache()
-            pieces = [model(piece, cache=cache) for piece in ids.split((5, 1, length - 6), dim=1)]
-            leak = _gap(whole[:, :half], model(changed_later)[:, :half])
-            lost = _gap(whole, torch.cat(pieces, 1))
-    except Exception as error:  # it is somebody's first try
-        return {"causal": f"{type(error).__name__}: {error}"}
-    complaints = {}
-    if not leak < ROUNDING:
-        complaints["causal"] = f"later tokens change earlier logits, by up to {leak:.2g}"
-    if not lost < ROUNDING:
-        complaints["cache = whole"] = f"in pieces the logits differ by up to {lost:.2g}"
+    complaints: dict[str, str] = {}
+    for sign in (0, 1, -1):
+        try:
+            with isolated_rng(0), torch.no_grad():
+                model = TinyTransformer(VOCABULARY, maker, n_layers=2, **sizes).eval()
+                for module in model.modules():
+                    if isinstance(module, PositionalEncoding):
+                        _move(module, sign)
+                whole, cache = model(ids), model.new_cache()
+                parts = ids.split((5, 1, length - 6), dim=1)
+                pieces = [model(part, cache=cache) for part in parts]
+                leak = _gap(whole[:, :half], model(changed_later)[:, :half])
+                lost = _gap(whole, torch.cat(pieces, 1))
+        except Exception as error:  # it is somebody's first try
+            return {"causal": f"{type(error).__name__}: {error}"}
+        if not leak < ROUNDING:
+            complaints["causal"] = f"later tokens change earlier logits, by up to {leak:.2g}"
+        if not lost < ROUNDING:
+            complaints["cache = whole"] = f"in pieces the logits differ by up to {lost:.2g}"
     return complaints
