@@ -263,16 +263,18 @@ plots.show(
 #
 # ## Five questions
 #
-# Each answer strikes out some:
-#
-# 1. **It reads** earlier words only, or both ways? The losses are of models that read so. Nine of
-#    the 17 were not trained both ways here: not measured, so struck out.
-# 2. **Texts** longer than in training: the rise must not be clearly above 0.1 nats. Or you may cut
-#    them to the trained length: then nothing rises.
-# 3. **They start** anywhere: all positions move by 999, and no weight may change.
-# 4. **Attention** is any kernel, a fused one that takes a mask, or a plain fused one, whose q and k
-#    may get one number more.
-# 5. **Loss**, at the length that is read: not clearly further behind the best than so many nats.
+# So ask what the task needs:
+
+# %%
+for question, answers in chooser.QUESTIONS.items():
+    print(f"{question + ':':10}", " / ".join(answers))
+
+# %% [markdown]
+# Each answer strikes out some. *Both ways*: nine of the 17 were not trained so here, and drop out.
+# *Longer* texts: the loss must not rise clearly by more than 0.1 nats; a text that is cut does not
+# rise. *Anywhere*: all positions move by 999, and no weight may change. *Plain fused*: q and k may
+# get one number more. The fifth question is the loss, at the length that is read: not clearly
+# further behind the best than so many nats.
 
 # %%
 guess = widgets.predict(
@@ -714,6 +716,7 @@ if check_somebodys_favourite.verdict(somebodys_favourite).kind == "right":
             place = {"xytext": (-6, -11), "ha": "right"} if below else {"xytext": (6, 4)}
             ax.annotate(name, (n_bytes, loss), textcoords="offset points", size=9, **place)
     ax.set(xlabel="bytes made at 64 words", ylabel="loss (nats a byte)", xlim=(-3e4, 1.1e6))
+    ax.xaxis.set_major_formatter("{x:,.0f}")
     ax.set_title("full: somebody's favourite; all others lie above the edge")
     plots.show(
         fig,
@@ -809,13 +812,13 @@ myths.table()
 #
 # - No encoding is best: a table strikes out the beaten, and you say what you pay for.
 # - ALiBi is one number more in q and k, T5 a mask; what asks the word costs most.
-# - RoPE reads long texts badly; who cuts, or trains at that length, pays little for it.
+# - RoPE reads long texts badly; who cuts, or trains at that length, pays little.
 # - ALiBi holds on long texts, from a higher loss.
-# - Today one chooses a base, a part of each head, and layers.
+# - Today one chooses a base, a part of each head, layers.
 #
-# **Read next:** layers with RoPE and without, Yang et al. 2025, arXiv 2501.18795; dropping RoPE
-# after training, Gelberg et al. 2025, 2512.12167; streams, Xiao et al. 2023, 2309.17453; images,
-# Heo et al. 2024, 2403.13298.
+# **Read next:** RoPE in some layers, Yang et al. 2025, arXiv 2501.18795; dropped after training,
+# Gelberg et al. 2025, 2512.12167; streams, Xiao et al. 2023, 2309.17453; images, Heo et al. 2024,
+# 2403.13298.
 #
-# **Next:** [lesson 11](11_capstone.ipynb). Or stay: [tasks, the
-# ledger](closer/10_in_practice.ipynb), [all 17 on one page](closer/10_two_texts.ipynb).
+# **Next:** [lesson 11](11_capstone.ipynb). Or: [tasks, ledger](closer/10_in_practice.ipynb), [all
+# 17 on one page](closer/10_two_texts.ipynb).
