@@ -46,9 +46,13 @@ QUESTIONS: dict[str, tuple[str, ...]] = {
     "attention": ("any", TAKES_MASK, PLAIN),
 }
 BEHIND = "behind"  # the fifth question: by how many nats a loss may be above the lowest one
-# What an encoding adds to scores and sums: nothing, numbers that positions alone decide, or
-# something that each pair of words decides.
-NOTHING, NUMBERS, BY_WORD = "nothing", "numbers", "asks the word"
+# What an encoding adds to scores and sums: nothing; a price that rises by the same step from key to
+# key; other numbers that positions alone decide; or something that each pair of words decides.
+NOTHING, STRAIGHT, NUMBERS, BY_WORD = "nothing", "a straight price", "numbers", "asks the word"
+# Answers to "attention" → what such a kernel lets an encoding add. A straight price needs no mask:
+# softmax takes away what all keys of a query share, so one more number in queries and keys makes
+# it, as lesson 10 shows.
+ALLOWED = {TAKES_MASK: (NOTHING, STRAIGHT, NUMBERS), PLAIN: (NOTHING, STRAIGHT)}
 
 
 class Default(NamedTuple):
@@ -64,13 +68,13 @@ DEFAULTS = {
         "rope",
         "RoPE, trained at the length that you will read; for longer texts cut them, or stretch it "
         "and train on.",
-        {"texts": MAY_CUT, "starts": "anywhere", "attention": PLAIN},
+        {"texts": MAY_CUT, "attention": PLAIN},
     ),
     "An encoder of texts": Default(
         "rope",
         "RoPE too; where the loss counts more than speed, Transformer-XL's way, which asks each "
         "pair of words.",
-        {"reads": BOTH_WAYS, "texts": MAY_CUT, "starts": "anywhere", "attention": PLAIN},
+        {"reads": BOTH_WAYS, "texts": MAY_CUT, "attention": PLAIN},
     ),
     "Images": Default(
         "rope",
@@ -100,7 +104,7 @@ def _facts(reads: str) -> pd.DataFrame:
             row[f"loss_{times}"] = means[name, times_read(times)]
             row[f"behind_{times}"] = change(results, best, at_length)
             row[f"rise_{times}"] = change(results, {**at_length, "read": TRAINED}, at_length)
-        rows.append(row | _measured_in_a_layer(name))
+        rows.append(row | _measured_in_a_layer(name, reads))
     return pd.DataFrame(rows).set_index("encoding").assign(loss=lambda table: table["loss_1"])
 
 
@@ -131,8 +135,9 @@ def facts(reads: str = CAUSAL) -> pd.DataFrame:
     - ``shift``: the largest change of an attention weight when all positions move by 999, infinite
       if the encoding refuses such positions;
     - ``adds``: what it adds to scores and sums: nothing, so that any fused attention kernel can be
-      used; numbers that positions alone decide, so that a kernel has to take them as a mask; or
-      something that asks the word;
+      used; a straight price, which one more number in queries and keys makes; other numbers that
+      positions alone decide, so that a kernel has to take them as a mask; or something that asks
+      the word. A price of the distance is straight only where earlier words alone are read;
     - ``doors``: the doors that it uses;
     - ``parameters``: how many numbers it learns.
     """
@@ -159,7 +164,7 @@ def other_sizes() -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-def _measured_in_a_layer(name: str) -> dict[str, Any]:
+def _measured_in_a_layer(name: str, reads: str) -> dict[str, Any]:
     """Measure an encoding in an untrained attention layer that reads random words."""
     with isolated_rng(0):
         encoding = create(name, d_model=WIDTH, n_heads=HEADS, max_len=TRAINED)
@@ -186,14 +191,14 @@ def _measured_in_a_layer(name: str) -> dict[str, Any]:
     return {
         "mirror": mirror,
         "shift": float((shifted_weights - weights).abs().max()),
-        "adds": _adds(encoding),
+        "adds": _adds(encoding, reads),
         "doors": ", ".join(encoding.doors) or "none",
         "parameters": sum(parameter.numel() for parameter in encoding.parameters()),
     }
 
 
-def _adds(encoding: PositionalEncoding) -> str:
-    """What doors 3 and 4 add: whether the same for two draws of queries and keys."""
+def _adds(encoding: PositionalEncoding, reads: str) -> str:
+    """What doors 3 and 4 add, judged by two draws of queries and keys."""
     if not {"bias", "values"} & set(encoding.doors):
         return NOTHING
     positions, generator = torch.arange(WORDS), torch.Generator().manual_seed(0)
@@ -207,7 +212,19 @@ def _adds(encoding: PositionalEncoding) -> str:
         )
     assert first is not None and second is not None
     same = bool((first - second).abs().max() <= ROUNDING)
-    return NUMBERS if same and "values" not in encoding.doors else BY_WORD
+    if not same or "values" in encoding.doors:
+        return BY_WORD
+    return STRAIGHT if _is_straight(first, reads) else NUMBERS
+
+
+def _is_straight(bias: Float[Tensor, "... queries keys"], reads: str) -> bool:
+    """Whether the bias rises by one step from key to key, for every query of a head."""
+    steps = bias.diff(dim=-1)
+    visible = torch.ones(bias.shape[-2:], dtype=torch.bool)
+    if reads == CAUSAL:
+        visible = visible.tril()
+    of_visible_keys = steps[..., visible[:, 1:]]
+    return bool((of_visible_keys - of_visible_keys[..., :1]).abs().max() <= ROUNDING)
 
 
 def struck(behind: float = 10.0, **answers: str) -> pd.DataFrame:
@@ -236,9 +253,8 @@ def struck(behind: float = 10.0, **answers: str) -> pd.DataFrame:
     columns["texts"] = _above(known[f"rise_{times}"], TOLERATED)
     if answers.get("starts") == "anywhere":
         columns["starts"] = known["shift"] > ROUNDING
-    allowed = {TAKES_MASK: (NOTHING, NUMBERS), PLAIN: (NOTHING,)}
-    if answers.get("attention") in allowed:
-        columns["attention"] = ~known["adds"].isin(allowed[answers["attention"]])
+    if answers.get("attention") in ALLOWED:
+        columns["attention"] = ~known["adds"].isin(ALLOWED[answers["attention"]])
     columns[BEHIND] = _above(known[f"behind_{times}"], behind)
     return pd.DataFrame(columns)
 

@@ -37,6 +37,7 @@ WISHES = {  # wish → its yardstick
 }
 YES, NO = "#c4dff0", "#fbe3c0"  # light blue and light orange, distinct to everybody, as are ✓ ✗
 UNKNOWN = "#ececec"
+UNCLEAR = "unclear"  # in place of True or False: the measurement leaves it open
 
 
 class Score(NamedTuple):
@@ -115,7 +116,7 @@ def scoreboard_text(board: Board) -> str:
 
 
 def draw_scoreboard(
-    board: Mapping[str, Mapping[str, tuple[bool | None, str]] | str],
+    board: Mapping[str, Mapping[str, tuple[bool | None | str, str]] | str],
     columns: Mapping[str, str],
     title: str = "",
     *,
@@ -125,7 +126,8 @@ def draw_scoreboard(
 
     Args:
         board: row → column → (granted, the number as text); or a sentence in place of a row. Where
-            granted is None, which means not known, the cell is grey and has no mark.
+            granted is None, which means not known, the cell is grey and has no mark; where it is
+            ``UNCLEAR``, it is white and has "≈".
         columns: their names and, under each, a yardstick.
         title: over the whole.
         totals: whether to write how many ✓ a row has.
@@ -146,8 +148,8 @@ def draw_scoreboard(
             cells = [scores[column] for column in columns]
             _draw_row(ax, row, cells)
             if totals:
-                count = f"{sum(bool(granted) for granted, _ in cells)} of {width}"
-                ax.text(width - 0.4, row, count, va="center", weight="bold")
+                count = sum(granted != UNCLEAR and bool(granted) for granted, _ in cells)
+                ax.text(width - 0.4, row, f"{count} of {width}", va="center", weight="bold")
     names = [f"{textwrap.fill(column, 14)}\n({columns[column]})" for column in columns]
     ax.set_xticks(range(width), names, fontsize=9.5)
     ax.set_yticks(range(height), list(board), fontsize=11)
@@ -157,9 +159,10 @@ def draw_scoreboard(
     return fig
 
 
-def _draw_row(ax: Axes, row: int, cells: list[tuple[bool | None, str]]) -> None:
+def _draw_row(ax: Axes, row: int, cells: list[tuple[bool | None | str, str]]) -> None:
+    looks = {True: (YES, "✓"), False: (NO, "✗"), None: (UNKNOWN, ""), UNCLEAR: ("#ffffff", "≈")}
     for column, (is_granted, shown) in enumerate(cells):
-        colour, mark = {True: (YES, "✓"), False: (NO, "✗"), None: (UNKNOWN, "")}[is_granted]
+        colour, mark = looks[is_granted]
         ax.add_patch(Rectangle((column - 0.48, row - 0.44), 0.96, 0.88, color=colour))
         ax.text(column - 0.44, row, mark, va="center", weight="bold")
         fontsize = 8.5 if len(shown) > 14 else 9.5

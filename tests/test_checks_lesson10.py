@@ -28,6 +28,45 @@ def in_one_line(losses):
     return (losses - losses.amin(0)).amax(1).argmin().item()
 
 
+def squared(losses):
+    return int(((losses - losses.amin(0)) ** 2).mean(1).argmin())
+
+
+def median(losses):
+    return int((losses - losses.amin(0)).quantile(0.5, dim=1, interpolation="lower").argmin())
+
+
+def best_length_of_each(losses):
+    return int((losses - losses.amin(0)).amin(1).argmin())
+
+
+def against_one_row(losses):
+    return int((losses - losses[losses.mean(1).argmin()]).amax(1).argmin())
+
+
+def without_a_dimension(losses):
+    return (losses - losses.amin(0)).argmin().item()
+
+
+def place_of_the_largest(losses):
+    return int((losses - losses.amin(0)).argmax(1).argmin())
+
+
+test_wrong_answers_get_a_fitting_word = wrong_answers(
+    "mistake",
+    {
+        check_least_regret: [
+            (squared, "squared regrets"),
+            (median, "median regret"),
+            (best_length_of_each, "smallest of the smallest regrets"),
+            (against_one_row, "is that the best at every length?"),
+            (without_a_dimension, "cells of the whole table"),
+            (place_of_the_largest, "where each row has its largest regret"),
+        ]
+    },
+)
+
+
 def test_the_library_has_nothing_that_solves_it():
     for answer in (
         lambda losses: int(chooser.undominated(losses).int().argmax()),
@@ -83,6 +122,73 @@ def chain(costs):
     return is_favourite
 
 
+def bounds(costs):
+    """The excesses a and b over each rival, and the weight at which both cost the same."""
+    a, b = (costs[:, None] - costs[None]).double().unbind(-1)
+    return a, b, b / (b - a)
+
+
+def one_sided(costs):
+    a, b, tie = bounds(costs)
+    return torch.where(a != b, tie, torch.inf).amin(1) > 0
+
+
+def weights_of_any_size(costs):
+    a, b, tie = bounds(costs)
+    upper = torch.where(a > b, tie, torch.inf).amin(1)
+    return torch.where(a < b, tie, -torch.inf).amax(1) < upper
+
+
+def on_front(costs):
+    rows = chooser.undominated(costs.double()).nonzero()[:, 0]
+    return rows[costs[rows, 0].argsort()].tolist()
+
+
+def is_below(costs, row, left, right):
+    (x, y), (x0, y0), (x1, y1) = (costs[n].tolist() for n in (row, left, right))
+    return y < y0 + (y1 - y0) * (x - x0) / (x1 - x0)
+
+
+def one_pass(costs):
+    rows = on_front(costs)
+    middle = zip(rows, rows[1:], rows[2:], strict=False)
+    kept = [row for left, row, right in middle if is_below(costs, row, left, right)]
+    return torch.tensor([n in {rows[0], rows[-1], *kept} for n in range(len(costs))])
+
+
+def below_one_chord(costs):
+    rows = on_front(costs)
+    kept = [row for row in rows[1:-1] if is_below(costs, row, rows[0], rows[-1])]
+    return torch.tensor([n in {rows[0], rows[-1], *kept} for n in range(len(costs))])
+
+
+def normalised_grid(costs):
+    scaled = costs.double() - costs.double().amin(0)
+    scaled = scaled / scaled.amax(0).clamp(min=1e-9)
+    w = torch.linspace(0, 1, 500, dtype=torch.float64)
+    best = (scaled @ torch.stack([w, 1 - w])).argmin(0)
+    return torch.isin(torch.arange(len(costs)), best)
+
+
+def small_weights(costs):
+    w = torch.logspace(-5, 0, 300, dtype=torch.float64)
+    best = (costs.double() @ torch.stack([w, 1 - w])).argmin(0)
+    return torch.isin(torch.arange(len(costs)), best)
+
+
+test_wrong_favourites_get_a_fitting_word = wrong_answers(
+    "mistake",
+    {
+        check_somebodys_favourite: [
+            (one_sided, "from above and from below"),
+            (weights_of_any_size, "between 0 and 1"),
+            (one_pass, "neighbours only"),
+            (below_one_chord, "the line between the best of each column"),
+            (normalised_grid, "grid of weights"),
+            (small_weights, "grid of weights"),
+        ]
+    },
+)
 test_right_answers_pass = right_answers(
     {
         check_least_regret: [row_by_row, in_numpy, in_one_line],

@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 import torch
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.nn.functional import pad, scaled_dot_product_attention
 
 from course_lab import chooser
 from course_lab.chooser import (
@@ -17,7 +19,8 @@ from course_lab.chooser import (
     struck,
     undominated,
 )
-from course_utils.encodings import create
+from course_utils.encodings import Places, create
+from course_utils.encodings.functional import alibi_slopes
 from course_utils.results import AS_TRAINED
 from course_utils.texts import data
 
@@ -73,12 +76,36 @@ def test_both_ways_is_judged_by_the_masked_models_and_the_others_are_not_measure
     assert known.loss.isna().sum() == 9
 
 
-def test_what_an_encoding_adds_is_nothing_numbers_or_something_that_asks_the_word():
+def test_what_an_encoding_adds_is_nothing_a_price_numbers_or_something_that_asks_the_word():
     adds = facts()["adds"]
     kinds = {kind: set(adds.index[adds == kind]) for kind in adds.unique()}
-    assert kinds["numbers"] == {"t5", "alibi", "kerple", "fire", "sandwich"}
+    assert kinds["a straight price"] == {"alibi"}
+    assert kinds["numbers"] == {"t5", "kerple", "fire", "sandwich"}
     assert kinds["asks the word"] == {"shaw", "transformer_xl", "deberta", "cope"}
     assert {"rope", "xpos", "none", "learned", "sinusoidal"} <= kinds["nothing"]
+
+
+def test_a_price_of_the_distance_has_a_bend_where_a_model_reads_both_ways():
+    assert facts(BOTH_WAYS)["adds"]["alibi"] == "numbers"
+    assert "alibi" not in remaining(reads=BOTH_WAYS, attention=PLAIN)
+
+
+@pytest.mark.parametrize("n", [64, 700])
+def test_one_number_more_in_queries_and_keys_makes_a_straight_price(n):
+    generator = torch.Generator().manual_seed(0)
+    q, k, v = torch.randn(3, 1, 2, n, 8, generator=generator)
+    alibi, positions = create("alibi", d_model=16, n_heads=2), torch.arange(n)
+    bias = alibi.bias(q, k, Places(positions, positions))
+    later = positions > positions[:, None]
+    expected = (q @ k.mT / 8**0.5 + bias).masked_fill(later, -torch.inf).softmax(-1) @ v
+    slopes = alibi_slopes(2).view(1, 2, 1, 1) * 8**0.5
+    wider_q = torch.cat([q, slopes.expand(1, 2, n, 1)], -1)
+    wider_k = torch.cat([k, positions.float().view(n, 1).expand(1, 2, n, 1)], -1)
+    with sdpa_kernel(SDPBackend.FLASH_ATTENTION):
+        out = scaled_dot_product_attention(
+            wider_q, wider_k, pad(v, (0, 1)), is_causal=True, scale=8**-0.5
+        )
+    torch.testing.assert_close(out[..., :8], expected, atol=1e-4, rtol=0)
 
 
 def test_behind_has_an_interval_and_strikes_out_only_what_clearly_is():
@@ -152,7 +179,7 @@ def test_the_first_answers_strike_out_nobody():
         ({"texts": "16 times as long"}, {"rope", "learned", "cope", "fire"}, {"alibi", "t5"}),
         ({"starts": "anywhere"}, {"learned", "sinusoidal", "fire"}, {"rope", "none", "cope"}),
         ({"attention": TAKES_MASK}, {"shaw", "deberta", "cope"}, {"rope", "alibi", "fire"}),
-        ({"attention": PLAIN}, {"shaw", "alibi", "t5"}, {"rope", "learned", "none"}),
+        ({"attention": PLAIN}, {"shaw", "kerple", "t5"}, {"rope", "learned", "alibi"}),
         ({"behind": 0.1}, {"none", "alibi"}, {"rope", "deberta"}),
     ],
 )
@@ -170,7 +197,8 @@ def test_an_answer_strikes_out_those_whose_measurement_fails(answers, out, kept)
 def test_answers_add_up():
     left = remaining(0.1, starts="anywhere", attention="plain fused")
     assert left == ["rope", "xpos"]
-    assert remaining(texts="4 times as long", attention="plain fused") == []
+    assert remaining(texts="4 times as long", attention="plain fused") == ["alibi"]
+    assert remaining(reads=BOTH_WAYS, texts="4 times as long", attention="plain fused") == []
 
 
 @pytest.mark.usefixtures("plain_arguments")

@@ -7,6 +7,7 @@ from matplotlib.patches import Rectangle
 
 from course_lab.scoreboards import (
     NO,
+    UNCLEAR,
     UNKNOWN,
     WISHES,
     YES,
@@ -141,6 +142,13 @@ def test_a_cell_that_is_not_known_is_grey_without_a_mark_and_counts_as_not_grant
     assert "1 of 2" not in [
         text.get_text() for text in draw_scoreboard(board, columns, totals=False).axes[0].texts
     ]
+
+
+@pytest.mark.usefixtures("figures")
+def test_a_cell_that_a_measurement_leaves_open_has_its_own_mark_and_counts_as_not_granted():
+    board = {"row": {"a": (True, "1.5"), "b": (UNCLEAR, "+0.3 ± 0.2")}}
+    ax = draw_scoreboard(board, {"a": "at most 2", "b": "at most 0.2"}).axes[0]
+    assert [text.get_text() for text in ax.texts] == ["✓", "1.5", "≈", "+0.3 ± 0.2", "1 of 2"]
 
 
 @pytest.mark.usefixtures("figures")

@@ -45,7 +45,12 @@ KINDS = {
 }
 READERS = {chooser.CAUSAL: "causal", chooser.BOTH_WAYS: "both"}
 OTHER_SIZES = {"pieces of 256": ("longer", 256), "ten times the steps": ("steps", 64)}
-KERNELS = {chooser.NOTHING: "plain", chooser.NUMBERS: "takes a mask", chooser.BY_WORD: "asks words"}
+KERNELS = {
+    chooser.NOTHING: "plain",
+    chooser.STRAIGHT: "plain, one number more",
+    chooser.NUMBERS: "takes a mask",
+    chooser.BY_WORD: "asks words",
+}
 
 
 def page(markdown: str) -> Page:

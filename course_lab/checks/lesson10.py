@@ -10,7 +10,7 @@ from torch import Tensor
 from course_lab.checks.core import Check, Mistake
 from course_lab.checks.rules import Case
 
-# ★★ The least regret
+# ★ The least regret
 
 
 def _regrets(losses: Tensor) -> Tensor:
@@ -60,7 +60,8 @@ check_least_regret = Check(
         ),
         Mistake(
             "this row has the smallest mean loss, which is also the smallest mean regret",
-            "Does a mean protect the user who meets the worst length, or all users taken together?",
+            "Does a mean protect the user who meets the worst length? And if you compare with one "
+            "row: is that the best at every length?",
             lambda losses: int(losses.mean(1).argmin()),
         ),
         Mistake(
@@ -89,6 +90,33 @@ check_least_regret = Check(
             "regrets are ratios here",
             "The exercise asks for nats lost. Is 0.3 against 0.1 more than 9 against 4?",
             lambda losses: int((losses / losses.min(0).values).max(1).values.argmin()),
+        ),
+        Mistake(
+            "this row has the smallest sum of squared regrets",
+            "However you average, other lengths make up for a bad one. What does the user pay who "
+            "meets the bad one?",
+            lambda losses: int((_regrets(losses) ** 2).sum(1).argmin()),
+        ),
+        Mistake(
+            "this row has the smallest median regret",
+            "Half of the lengths may be worse than that. How bad is the worst?",
+            lambda losses: int(_regrets(losses).median(1).values.argmin()),
+        ),
+        Mistake(
+            "this row has the smallest of the smallest regrets",
+            "That is each row at its best length. Who decides which length the text has?",
+            lambda losses: int(_regrets(losses).min(1).values.argmin()),
+        ),
+        Mistake(
+            "this numbers the cells of the whole table, and not the rows",
+            "argmin without a dimension counts through all cells. Over which dimension do you take "
+            "the largest regret first?",
+            lambda losses: int(_regrets(losses).argmin()),
+        ),
+        Mistake(
+            "this is where each row has its largest regret, and not how large it is",
+            "`max` returns values and indices. Which of the two are nats?",
+            lambda losses: int(_regrets(losses).max(1).indices.argmin()),
         ),
         Mistake(
             "this is a regret, not the row that has it",
@@ -152,6 +180,60 @@ def _best_for_weights(weights: Tensor) -> Callable[[Tensor], Tensor]:
         return _marked(sums.argmin(0), len(costs))
 
     return answer
+
+
+def _bounds(costs: Tensor) -> tuple[Tensor, Tensor]:
+    """Return (row, rival): the excess w · slope of a row must not exceed, and where it turns."""
+    first, second = (costs[:, None] - costs[None]).double().unbind(-1)
+    slope = first - second
+    return slope, -second / torch.where(slope == 0, 1.0, slope)
+
+
+def _any_weight(costs: Tensor) -> Tensor:
+    """Return which rows cost least for some weight, whether between 0 and 1 or not."""
+    slope, bound = _bounds(costs)
+    upper = torch.where(slope > 0, bound, torch.inf).amin(1)
+    return torch.where(slope < 0, bound, -torch.inf).amax(1) <= upper
+
+
+def _signs_ignored(costs: Tensor) -> Tensor:
+    """Return what follows if every rival sets an upper bound."""
+    slope, bound = _bounds(costs)
+    upper = torch.where(slope != 0, bound, torch.inf).amin(1)
+    return upper > 0
+
+
+def _undominated_in_order(costs: Tensor) -> Tensor:
+    """Return the rows that no other dominates, by ascending first cost."""
+    rows = _undominated(costs).nonzero()[:, 0]
+    return rows[costs[rows, 0].argsort()]
+
+
+def _is_below(costs: Tensor, rows: Tensor, left: Tensor, right: Tensor) -> Tensor:
+    """Return whether each of these rows lies below the line from its left row to its right row."""
+    start, end, point = costs[left].double(), costs[right].double(), costs[rows].double()
+    step, way = end - start, point - start
+    return step[:, 0] * way[:, 1] - step[:, 1] * way[:, 0] < 0
+
+
+def _below_the_chord_of_neighbours(costs: Tensor) -> Tensor:
+    front = _undominated_in_order(costs)
+    inner = front[1:-1]
+    below = inner[_is_below(costs, inner, front[:-2], front[2:])]
+    return _marked(torch.cat([front[:1], below, front[-1:]]), len(costs))
+
+
+def _below_the_chord_of_the_ends(costs: Tensor) -> Tensor:
+    front = _undominated_in_order(costs)
+    inner = front[1:-1]
+    ends = front[:1].expand(len(inner)), front[-1:].expand(len(inner))
+    below = inner[_is_below(costs, inner, *ends)]
+    return _marked(torch.cat([front[:1], below, front[-1:]]), len(costs))
+
+
+def _rescaled_grid(costs: Tensor) -> Tensor:
+    spread = (costs.amax(0) - costs.amin(0)).clamp(min=1e-12)
+    return _best_for_weights(torch.linspace(0, 1, 1001))((costs - costs.amin(0)) / spread)
 
 
 def _whole_outline(costs: Tensor) -> Tensor:
@@ -230,9 +312,41 @@ check_somebodys_favourite = Check(
             _best_for_weights(torch.linspace(-14, 14, 40_001, dtype=torch.float64).sigmoid()),
         ),
         Mistake(
+            "weights spaced by ratios are dense near 0 only, and miss rows elsewhere",
+            "However fine: at which weight exactly do two rows cost the same?",
+            _best_for_weights(torch.logspace(-6, 0, 200, dtype=torch.float64)),
+        ),
+        Mistake(
             "the outline goes all the way round, past expensive rows too",
             "A cost with a negative weight would be welcome. Which part of the outline is left?",
             _whole_outline,
+        ),
+        Mistake(
+            "this asks more than a weight between 0 and 1 can give, or less",
+            "A bound may lie below 0 or above 1. Which weights are there at all?",
+            _any_weight,
+        ),
+        Mistake(
+            "each bound is taken as one from above and from below",
+            "Dividing by a negative number turns ≤ round. On what does it depend whether a rival "
+            "sets an upper bound or a lower one?",
+            _signs_ignored,
+        ),
+        Mistake(
+            "rows are compared with their neighbours only, and only once",
+            "After a row has gone, two others are neighbours. Is each that is left still below the "
+            "line between its new ones?",
+            _below_the_chord_of_neighbours,
+        ),
+        Mistake(
+            "these are the rows below the line between the best of each column",
+            "Several rows may lie below it. Does each of them have its turn?",
+            _below_the_chord_of_the_ends,
+        ),
+        Mistake(
+            "a grid of weights over rescaled columns still misses rows",
+            "However the columns are scaled: at which weight exactly do two rows cost the same?",
+            _rescaled_grid,
         ),
         Mistake(
             "these are somebody's favourites if more is better",
@@ -253,9 +367,9 @@ check_somebodys_favourite = Check(
     hints=(
         "Draw the rows as points. For given weights, equal sums lie on lines of one slope. Where "
         "does such a line, moved up from below, first touch a point?",
-        "For row i to cost no more than row j, w · (a − b) ≤ −b, where a and b are its first and "
-        "second cost minus those of j. That is a bound on w, from above or from below.",
-        "Collect the bounds over all j: the least upper bound and the greatest lower one. Is there "
-        "a w between them, above 0 and below 1?",
+        "Solve w · a + (1 − w) · b ≤ 0 for w. Is that a bound from above or from below? Try an a "
+        "larger than b, and a smaller one.",
+        "A row has its turn if some w, above 0 and below 1, keeps all its bounds. So of its upper "
+        "bounds only one counts, and of its lower ones.",
     ),
 )

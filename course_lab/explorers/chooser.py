@@ -4,7 +4,16 @@ from typing import Any
 
 import pandas as pd
 
-from course_lab.chooser import BEHIND, QUESTIONS, ROUNDING, TABLES, TIMES, TOLERATED, facts
+from course_lab.chooser import (
+    ALLOWED,
+    BEHIND,
+    QUESTIONS,
+    ROUNDING,
+    TABLES,
+    TIMES,
+    TOLERATED,
+    facts,
+)
 from course_lab.explorers.controls import Choice, Slider
 from course_lab.explorers.explorer import Explorer
 
@@ -20,7 +29,8 @@ def _facts_as_lists() -> dict[str, Any]:
         "losses": {reads: _losses(facts(reads).loc[order]) for reads in TABLES},
         "times": TIMES,
         "still": (known["shift"] <= ROUNDING).tolist(),
-        "adds": known["adds"].tolist(),
+        "adds": {reads: facts(reads).loc[order, "adds"].tolist() for reads in TABLES},
+        "allowed": ALLOWED,
         "tolerated": TOLERATED,
     }
 
@@ -53,8 +63,8 @@ chooser = Explorer(
     "chooser",
     "which encodings five answers leave",
     "A row an encoding and a column a question, with a cross where its answer strikes the encoding "
-    "out; and the loss of each at the length that is read against how much it rises on longer "
-    "texts, those that are left in colour.",
+    "out, or with “not measured”; and the loss of each at the length that is read against how much "
+    "it rises on longer texts, those that are left in colour.",
     {
         **{name: Choice(QUESTIONS[name], label) for name, label in LABELS.items()},
         BEHIND: Slider(0.01, 1.0, 0.2, ratio=True, label="loss behind"),

@@ -1,11 +1,7 @@
 // Five questions, and which encodings the answers leave.
 
 const QUESTIONS = ["reads", "texts", "starts", "attention", "behind"];
-const LABELS = ["reads", "texts", "starts", "kernel", "loss"];
-const ALLOWED = { // what a kernel lets an encoding add to the scores
-  "fused, takes a mask": ["nothing", "numbers"],
-  "plain fused": ["nothing"],
-};
+const LABELS = ["it reads", "texts", "start", "attention", "loss"];
 const FLOOR = 0.01; // nats, the least rise that is drawn; the axis is logarithmic
 const WIDEST = 1.2; // nats above the lowest loss, where the axis ends
 const LINE = 11; // pixels that a name takes from top to bottom
@@ -18,8 +14,9 @@ function lossesOf({ reads, texts }, { losses, times }) {
 // A function for each question: whether its answer strikes out encoding n.
 function rulesOf(state, facts) {
   const { loss, behind, rise } = lossesOf(state, facts);
-  const { still, adds, tolerated, losses } = facts;
-  const allowed = ALLOWED[state.attention];
+  const { still, tolerated, losses } = facts;
+  const adds = facts.adds[state.reads];
+  const allowed = facts.allowed[state.attention];
   return [
     (n) => !losses[state.reads].measured[n],
     (n) => loss[n] !== null && rise[n] > tolerated,
@@ -47,7 +44,7 @@ const EXPLORER = {
   },
 
   draw([board, map], numbers, state) {
-    drawBoard(board, numbers);
+    drawBoard(board, numbers, state);
     drawMap(map, numbers, state);
   },
 
@@ -72,7 +69,8 @@ const EXPLORER = {
     const strikes = answers.map((answer, n) => `“${answer}” ${alone[n]}`).join(", ");
     return `Left: a board of ${names.length} rows and five columns. The rows are ordered by the `
       + "loss of causal models at the trained length, the lowest on top. A "
-      + `cross for each answer that strikes an encoding out. Struck out: by ${strikes}. Right: `
+      + "cross for each answer that strikes an encoding out; “not measured” where there is no such "
+      + `model. Struck out: by ${strikes}. Right: `
       + "each encoding's loss at the length that is read against its rise on longer texts, on a "
       + "logarithmic axis, with dashed lines at what is tolerated. In colour, those left: "
       + `${left.map((n) => names[n]).join(", ") || "nobody"}.`;
@@ -80,10 +78,12 @@ const EXPLORER = {
 };
 
 // A row an encoding and a column a question.
-function drawBoard(panel, { out, left }) {
-  const { names } = SPEC.data;
+function drawBoard(panel, { out, left }, state) {
+  const { names, losses } = SPEC.data;
+  const { measured } = losses[state.reads];
   const count = QUESTIONS.length;
-  const cells = out.map((struck, i) => ({ x: i % count, y: Math.floor(i / count), struck }));
+  const cells = out.map((struck, i) => ({ x: i % count, y: Math.floor(i / count), struck }))
+    .filter(({ y }) => measured[y]);
   const mark = (marked, style) =>
     panel.dots(marked.map(({ x }) => x), marked.map(({ y }) => y), style);
   panel.axes({
@@ -93,6 +93,12 @@ function drawBoard(panel, { out, left }) {
     legend: [{ name: "struck out", colour: 3, mark: "cross" },
       { name: "left", colour: 2, mark: "dot" }],
   });
+  for (let n = 0; n < names.length; n += 1) {
+    if (!measured[n]) {
+      panel.inside.push(`<text x="${panel.px((count - 1) / 2).toFixed(1)}" `
+        + `y="${(panel.py(n) + 4).toFixed(1)}" class="om-label">not measured</text>`);
+    }
+  }
   const passed = cells.filter(({ y, struck }) => !struck && !left.includes(y));
   mark(passed, { colour: "grey", size: 1.5 });
   mark(cells.filter(({ y }) => left.includes(y)), { colour: 2, size: 4.5 });
