@@ -192,7 +192,8 @@ def paint(fig, step, padding, shown):
     ax.set_title(f"{shown} on a blank page, padding: {padding}, step {step}")
     painted, target = ends(picture), ends(line[inset : side - inset])
     one_shade = picture.max() - picture.min() < 1e-4
-    shade = f"one shade, {painted[0]}" if one_shade else " to ".join(painted)
+    shown_range = f"one shade, {painted[0]}" if one_shade else " to ".join(painted)
+    shade = shown_range if step else "what random weights happen to paint"
     return f"It paints {shade}; wanted: {' to '.join(target)}.".replace("-", "−")
 
 
