@@ -16,6 +16,7 @@ from course_lab.explorers.formulas import (
     turned_pair,
     wanted_distance,
 )
+from course_lab.explorers.ladder import ladder
 from course_lab.explorers.ledger import ledger, ledger_rows
 from course_lab.explorers.lengths import VIEWS, lengths, measured
 from course_lab.explorers.short_sentence import doors, playground_attention, shuffle
@@ -32,6 +33,7 @@ __all__ = [
     "counting",
     "distance_cost",
     "frequencies",
+    "ladder",
     "ledger",
     "ledger_rows",
     "lengths",
