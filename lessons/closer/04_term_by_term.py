@@ -209,6 +209,7 @@ top = max(term.abs().max().item() for term in scaled.values())
 for ax, name in zip(axes, scaled, strict=True):
     image = plots.heatmap(ax, scaled[name], title=name, xlabel="key", limit=top, equal=True)
 axes[0].set_ylabel("query")
+axes[0].set_yticks(range(0, n, 5))
 fig.colorbar(image, ax=axes, label="score", shrink=0.8)
 plots.show(
     fig,
