@@ -54,7 +54,7 @@ def test_a_place_takes_one_slope_more_than_its_number(place, slopes):
         weights = straight_weights(slopes, 9)
         return share_right(weights, best_readout(weights, keys), keys, texts, silence)
 
-    assert right(slopes) == 1
+    assert right(slopes) > 0.98
     assert place == 0 or right(slopes[1:]) < 0.6
 
 
