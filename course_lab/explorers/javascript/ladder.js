@@ -163,7 +163,8 @@ const EXPLORER = {
     return { last, readout, sum, accuracy, accuracies, trained };
   },
 
-  draw([left, middle, right], { last, sum, accuracies, trained }, { task }) {
+  draw([left, middle, right], { last, sum, accuracies, trained }, state) {
+    const { task, noise, first, second, third, fourth } = state;
     const keys = Array.from({ length: TOKENS }, (_, key) => key);
     left.axes({
       x: [-0.3, TOKENS - 0.7], y: [0, 1.05], title: "what each head weighs", xlabel: "key",
@@ -171,6 +172,8 @@ const EXPLORER = {
       legend: last.map((_, n) => ({ name: `head ${n + 1}`, colour: n })),
     });
     last.forEach((weights, n) => left.line(keys, weights, { colour: n, width: 4.5 - 1.1 * n }));
+    [first, second, third, fourth].slice(last.length).forEach((slope, n) => left.line(
+      keys, weightsOf(slope)[TOKENS - 1], { colour: last.length + n, dash: "2 4", fade: 0.5 }));
     const asked = keysAsked(TASKS[task]);
     const queries = keys.filter((query) => !Number.isNaN(asked[query]));
     middle.axes({
@@ -181,7 +184,7 @@ const EXPLORER = {
     const names = Object.keys(TASKS);
     const chosen = names.indexOf(task);
     right.axes({
-      x: [-0.6, names.length - 0.4], y: [0, 1.05], title: "right answers",
+      x: [-0.6, names.length - 0.4], y: [0, 1.05], title: noise === "none" ? "right answers" : `right, noise ${noise}`,
       xticks: names.map((name, n) => [n, name.replace("token ", "").replace("place ", "")]),
       xlabel: "token before · place 0, 1, 3", ylabel: "share",
       legend: [{ name: "by hand" }, { name: "T5, trained", mark: "cross", colour: "ink" }],
@@ -200,8 +203,9 @@ const EXPLORER = {
   },
 
   description: ({ last, accuracies }, { task, noise }) =>
-    `Left: the weights that the last of nine queries gives the keys, one line for each of `
-    + `${last.length} heads whose bias is a straight line; their largest weights are on key `
+    "Left: the weights that the last of nine queries gives the keys, one line for each of "
+    + `${last.length} heads whose bias is a straight line (faint: not used); their largest weights `
+    + "are on key "
     + `${last.map((weights) => weights.indexOf(Math.max(...weights))).join(", ")}. Middle: these `
     + `weights times the readout's factors, added up, for each query; squares mark the key that `
     + `“${task}” asks for, grey what is not asked or not seen. Right: bars of the share of right `
