@@ -184,7 +184,8 @@ const EXPLORER = {
     const names = Object.keys(TASKS);
     const chosen = names.indexOf(task);
     right.axes({
-      x: [-0.6, names.length - 0.4], y: [0, 1.05], title: noise === "none" ? "right answers" : `right, noise ${noise}`,
+      x: [-0.6, names.length - 0.4], y: [0, 1.05],
+      title: noise === "none" ? "right answers" : `right, noise ${noise}`,
       xticks: names.map((name, n) => [n, name.replace("token ", "").replace("place ", "")]),
       xlabel: "token before · place 0, 1, 3", ylabel: "share",
       legend: [{ name: "by hand" }, { name: "T5, trained", mark: "cross", colour: "ink" }],
