@@ -1,29 +1,53 @@
 """Lesson 04's exercises: answers in other styles, and wrong ones that were once misjudged."""
 
-import math
-
 import numpy as np
 import torch
 from exercise_answers import right_answers, wrong_answers
 from torch.nn import functional as F
 
 from course_lab.checks.lesson04 import (
-    check_causal_bucket,
     check_position_to_content,
+    check_shaw,
+    check_single_out,
     check_skew_new,
 )
-from course_utils.encodings.functional import t5_bucket
 
 # Right answers
 
 
-def bucket_by_a_loop(distance, n_buckets, r_max):
-    e = n_buckets // 2
-    buckets = []
-    for d in distance.flatten().tolist():
-        passed = (n_buckets - e) * math.log(max(d, e) / e) / math.log(r_max / e)
-        buckets.append(min(n_buckets - 1, e + int(passed)))
-    return torch.where(distance < e, distance, torch.tensor(buckets).reshape(distance.shape))
+def shaw_by_dealing_out(q, table):
+    k = len(table) // 2
+    places = torch.arange(len(q))
+    rows = (places - places[:, None]).clamp(-k, k) + k
+    return (q @ table.T).gather(1, rows)
+
+
+def shaw_by_strides(q, table):
+    n, k = len(q), len(table) // 2
+    products = (q @ table[torch.arange(1 - n, n).clamp(-k, k) + k].T).contiguous()
+    return products.as_strided((n, n), (2 * n - 2, 1), n - 1)
+
+
+def shaw_by_padding(q, table):
+    n, k = len(q), len(table) // 2
+    products = q @ table[torch.arange(1 - n, n).clamp(-k, k) + k].T
+    line = F.pad(products, (0, 1)).flatten()[: n * (2 * n - 1)]
+    return line.reshape(n, 2 * n - 1)[:, n - 1 :]
+
+
+def singled_out_by_the_inverse(slopes, n):
+    heads = len(slopes)
+    distance = n - 1 - torch.arange(n)
+    weights = torch.softmax(torch.outer(slopes, distance.double()), dim=1)
+    return torch.linalg.inv(weights[:, :heads])[-1]
+
+
+def singled_out_from_powers(slopes, n):
+    powers = (-slopes[:, None] * torch.arange(n)).exp()
+    weights = powers / powers.sum(1, keepdim=True)
+    wished = torch.zeros(len(slopes), 1, dtype=slopes.dtype)
+    wished[-1] = 1
+    return torch.linalg.lstsq(weights[:, : len(slopes)].T, wished).solution.squeeze(1)
 
 
 def skewed_by_strides(rows):
@@ -49,7 +73,8 @@ def position_to_content_by_gather(keys, table):
 
 test_right_answers_pass = right_answers(
     {
-        check_causal_bucket: [bucket_by_a_loop],
+        check_shaw: [shaw_by_dealing_out, shaw_by_strides, shaw_by_padding],
+        check_single_out: [singled_out_by_the_inverse, singled_out_from_powers],
         check_skew_new: [skewed_by_strides, skewed_by_padding_on_the_right],
         check_position_to_content: [position_to_content_by_gather],
     }
@@ -59,44 +84,46 @@ test_right_answers_pass = right_answers(
 # Wrong answers
 
 
-def bucket(distance, n_buckets, e, passed):
-    shared = (e + passed.long()).clamp(max=n_buckets - 1)
-    return torch.where(distance < e, distance, shared)
+def shaw_with_later_keys_first(q, table):
+    n, k = len(q), len(table) // 2
+    products = q @ table[torch.arange(n - 1, -n, -1).clamp(-k, k) + k].T
+    return products.flatten()[n - 1 : n * (2 * n - 1) - 1].reshape(n, -1)[:, :n]
 
 
-def share(distance, e, r_max):
-    return (distance.clamp(min=e) / e).log() / math.log(r_max / e)
-
-
-def bucket_rounded(distance, n, r_max):
-    return bucket(distance, n, n // 2, (share(distance, n // 2, r_max) * (n - n // 2)).round())
-
-
-def bucket_rounded_up(distance, n, r_max):
-    return bucket(distance, n, n // 2, (share(distance, n // 2, r_max) * (n - n // 2)).ceil())
-
-
-def bucket_without_division_by_e(distance, n, r_max):
-    passed = distance.clamp(min=1).log() / math.log(r_max / (n // 2)) * (n - n // 2)
-    return bucket(distance, n, n // 2, passed)
-
-
-def bucket_with_e_rounded_up(distance, n, r_max):
-    e = n - n // 2
-    return bucket(distance, n, e, share(distance, e, r_max) * (n // 2))
+def singled_out_with_distances_reversed(slopes, n):
+    weights = (slopes[:, None] * torch.arange(n)).softmax(-1)
+    wished = torch.eye(len(slopes), dtype=slopes.dtype)[-1]
+    return torch.linalg.solve(weights[:, : len(slopes)].T, wished)
 
 
 test_natural_mistakes_are_named = wrong_answers(
     "mistake",
     {
-        check_causal_bucket: [
-            (bucket_rounded, "rounded to the nearer"),
-            (bucket_rounded_up, "rounded up"),
-            (bucket_without_division_by_e, "not of its ratio to e"),
-            (bucket_with_e_rounded_up, "e is rounded up"),
-        ]
+        check_shaw: [(shaw_with_later_keys_first, "before and after")],
+        check_single_out: [(singled_out_with_distances_reversed, "favour near keys")],
     },
 )
+
+
+def shaw_through_the_large_tensor(q, table):
+    k = len(table) // 2
+    places = torch.arange(len(q))
+    vectors = table[(places - places[:, None]).clamp(-k, k) + k]
+    return (q[:, None] * vectors).sum(-1)
+
+
+def shaw_by_einsum(q, table):
+    k = len(table) // 2
+    places = torch.arange(len(q))
+    return torch.einsum("id,ijd->ij", q, table[(places - places[:, None]).clamp(-k, k) + k])
+
+
+def shaw_by_a_loop(q, table):
+    n, k = len(q), len(table) // 2
+    rows = []
+    for i in range(n):
+        rows.append(table[(torch.arange(n) - i).clamp(-k, k) + k] @ q[i])
+    return torch.stack(rows)
 
 
 def column_numbers(m, n):
@@ -132,8 +159,10 @@ def skewed_by_a_loop(rows):
 test_rules_are_kept = wrong_answers(
     "rule",
     {
-        check_causal_bucket: [
-            (lambda d, n, r_max: t5_bucket(-d, n, r_max, False), "comes from t5_bucket")
+        check_shaw: [
+            (shaw_through_the_large_tensor, "its largest tensor holds"),
+            (shaw_by_einsum, "its largest tensor holds"),
+            (shaw_by_a_loop, "for i in range(n):"),
         ],
         check_skew_new: [
             (skewed_by_gather, "comes from gather"),

@@ -5,6 +5,7 @@ Run in Node. The twin of an explorer is the function here that has its name.
 
 import math
 import re
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,9 @@ from scipy import stats
 
 from course_lab import explorers
 from course_lab.chooser import facts, remaining, struck
+from course_lab.explorers.ladder import trained
 from course_lab.explorers.short_sentence import sentence_attention, through_doors
+from course_lab.straight_heads import best_readout, keys_asked, share_right, straight_weights
 from course_utils import measures
 from course_utils.encodings import Places, create
 from course_utils.encodings.functional import (
@@ -40,6 +43,7 @@ from course_utils.texts import data
 pytestmark = pytest.mark.browser
 Numbers = dict[str, Any]
 CLOSE = 5e-7  # relative, and as much absolute
+SLOPES = ("first", "second", "third", "fourth")
 
 
 def places(count: int) -> torch.Tensor:
@@ -81,6 +85,40 @@ def previous_token(k: int, gain: float, query: int) -> Numbers:
         "row": weights[query, : query + 1],
         "exact": weights[query, query - k] if query >= k else math.nan,
         "favourite": int(weights[query].argmax()),
+    }
+
+
+@cache
+def texts_and_noise() -> tuple[torch.Tensor, torch.Tensor]:
+    """500 texts of nine tokens, and noise for each of their sums, from a congruential generator."""
+    state, uniform = 4, []
+    for _ in range(500 * 9 * 21):
+        state = (state * 1664525 + 1013904223) % 2**32
+        uniform.append(state / 2**32)
+    numbers = torch.tensor(uniform, dtype=torch.float64)
+    noise = math.sqrt(3) * (numbers[4500:].view(-1, 4).sum(-1) - 2)
+    return (5 * numbers[:4500]).long().view(500, 9), noise.view(500, 9, 5)
+
+
+def ladder(task: str, noise: str, heads: int, **slopes: float) -> Numbers:
+    sigma = 0.0 if noise == "none" else 1 / int(noise.removeprefix("1 in ").replace(",", ""))
+    weights = straight_weights(list(slopes.values())[:heads], 9)
+    texts, unit = texts_and_noise()
+    answers = {}
+    for name, place in {"token before": None, "place 0": 0, "place 1": 1, "place 3": 3}.items():
+        keys = keys_asked(place, 9)
+        readout = best_readout(weights, keys, sigma)
+        hidden = torch.ones(9, 9, dtype=torch.bool).triu(1) | (keys < 0)[:, None]
+        answers[name] = {
+            "readout": readout,
+            "sum": torch.einsum("h,hqk->qk", readout, weights).masked_fill(hidden, math.nan),
+            "accuracy": share_right(weights, readout, keys, texts, sigma * unit),
+        }
+    return {
+        **answers[task],
+        "last": weights[:, 8],
+        "accuracies": [answer["accuracy"] for answer in answers.values()],
+        **trained(),
     }
 
 
@@ -361,6 +399,11 @@ INSIDE: dict[str, list[Numbers]] = {
     "counting": [
         {"text": "  Ça va?  It's you – and you, and YOU ", "counted": " you", "gain": 2.0},
         {"text": "no, no, no, no", "counted": "NO", "wanted": 4},
+    ],
+    "ladder": [
+        {"task": "place 3", "heads": 4, **dict(zip(SLOPES, (5.0, 3.5, 2.5, 1.5), strict=True))},
+        {"task": "place 1", "noise": "1 in 100", "second": 1.0},
+        {"task": "token before", "noise": "1 in 1,000", "first": -4.0, "second": -1.0},
     ],
     "distance_cost": [{"heads": 12, "head": head} for head in (7, 8, 11)],
     "sentence": [MOVED, MOVED | {"places": True}, {"text": "我 爱 你 🦬"}],

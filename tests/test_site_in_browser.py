@@ -72,7 +72,9 @@ def test_a_guess_unfolds_the_answer_is_judged_and_remembered(opened):
     assert not reveal.is_visible()
     form.get_by_label("after 710 steps").click()
     assert reveal.text_content() == "Measured: never. ✗ You said: after 710 steps."
-    assert form.locator(".om-said").text_content() == "✗ You said: after 710 steps. Measured: never."
+    assert (
+        form.locator(".om-said").text_content() == "✗ You said: after 710 steps. Measured: never."
+    )
     assert answer.get_by_text("**Look:**").count() == 0 and "irrational" in answer.text_content()
     assert reveal.is_visible() and not answer.locator("> summary").is_visible()
     other, sealed = question(page, "Which of the five grants")

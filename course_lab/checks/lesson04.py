@@ -1,8 +1,10 @@
-"""Checks for lesson 04: T5's buckets, DeBERTa's third term, skewing while a text is generated."""
+"""Checks for lesson 04: Shaw's scores by skewing, one key singled out by straight slopes.
+
+Of its closer look: DeBERTa's third term, skewing while a text is generated.
+"""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 
 import torch
@@ -11,154 +13,256 @@ from torch.nn import functional as F
 
 from course_lab.checks.core import Check, Mistake, randn
 from course_lab.checks.rules import LEAVES_TORCH, LargestTensor, NoLoops, Without
-from course_utils.encodings.functional import deberta_scores, skew, t5_bucket, toeplitz
+from course_utils.encodings.functional import deberta_scores, shaw_scores, skew, toeplitz
 
 
-def _assigned(distance: Tensor, n_buckets: int, passed: Tensor, exact: int | None = None) -> Tensor:
-    """Return the bucket of each distance.
-
-    Args:
-        distance: positions between the query and each earlier key.
-        n_buckets: how many buckets there are.
-        passed: how many of the far buckets lie before each distance.
-        exact: e, how many distances have a bucket each; by default half of the buckets.
-    """
-    exact = n_buckets // 2 if exact is None else exact
-    far = (exact + passed.long()).clamp(max=n_buckets - 1)
-    return torch.where(distance < exact, distance, far)
+def _all_offsets(n: int) -> Tensor:
+    """The 2n − 1 offsets of n queries and keys, from the lowest on."""
+    return torch.arange(1 - n, n)
 
 
-def _share(distance: Tensor, max_distance: int, exact: int) -> Tensor:
-    """Return how much of the way from log e to log max_distance has been covered."""
-    return (distance.clamp(min=exact).double() / exact).log() / math.log(max_distance / exact)
+def _cut(products: Tensor, start: int) -> Tensor:
+    """From (n, 2n − 1) make (n, n): one line from ``start`` on, cut into rows one shorter."""
+    n = len(products)
+    padded = F.pad(products.flatten(), (0, 2 * n))
+    return padded[start:][: n * (2 * n - 2)].reshape(n, -1)[:, :n] if n > 1 else products
 
 
-def _with_exact(distance: Tensor, n_buckets: int, max_distance: int, exact: int) -> Tensor:
-    passed = _share(distance, max_distance, exact) * (n_buckets - exact)
-    return _assigned(distance, n_buckets, passed, exact)
+def _shaw_from_scratch(q: Tensor, table: Tensor) -> Tensor:
+    n, k = len(q), len(table) // 2
+    return _cut(q @ table[_all_offsets(n).clamp(-k, k) + k].T, start=n - 1)
 
 
-def _causal_bucket(distance: Tensor, n_buckets: int, max_distance: int) -> Tensor:
-    return _with_exact(distance, n_buckets, max_distance, n_buckets // 2)
+def _by_row(row: Callable[[Tensor, int], Tensor]) -> Callable[[Tensor, Tensor], Tensor]:
+    """Return an answer that looks rows up by offsets (n, n) and k; rows are taken modulo 2k + 1."""
+
+    def answer(q: Tensor, table: Tensor) -> Tensor:
+        positions = torch.arange(len(q))
+        rows = row(positions - positions[:, None], len(table) // 2) % len(table)
+        return (q @ table.T).gather(1, rows)
+
+    return answer
 
 
-def _split_evenly(distance: Tensor, n_buckets: int, max_distance: int) -> Tensor:
-    e = n_buckets // 2
-    return _assigned(distance, n_buckets, (distance - e) / (max_distance - e) * (n_buckets - e))
+def _not_moved(q: Tensor, table: Tensor) -> Tensor:
+    n, k = len(q), len(table) // 2
+    return q @ table[torch.arange(1 - n, 1).clamp(-k, k) + k].T
 
 
-def _doubling(distance: Tensor, n_buckets: int, max_distance: int) -> Tensor:
-    e = n_buckets // 2
-    return _assigned(distance, n_buckets, (distance.clamp(min=e) / e).log2())
+def _rolled_alike(q: Tensor, table: Tensor) -> Tensor:
+    n, k = len(q), len(table) // 2
+    return (q @ table[_all_offsets(n).clamp(-k, k) + k].T)[:, n - 1 :]
 
 
-def _without_a_last_bucket(distance: Tensor, n_buckets: int, max_distance: int) -> Tensor:
-    e = n_buckets // 2
-    far = e + (_share(distance, max_distance, e) * (n_buckets - e)).long()
-    return torch.where(distance < e, distance, far)
+def _cut_at(start: Callable[[int], int]) -> Callable[[Tensor, Tensor], Tensor]:
+    """Return an answer that begins the long line elsewhere, at ``start(n)``."""
+
+    def answer(q: Tensor, table: Tensor) -> Tensor:
+        n, k = len(q), len(table) // 2
+        return _cut(q @ table[_all_offsets(n).clamp(-k, k) + k].T, start(n))
+
+    return answer
 
 
-def _logarithm_of_the_distance(distance: Tensor, n_buckets: int, max_distance: int) -> Tensor:
-    e = n_buckets // 2
-    ratio = distance.clamp(min=e).log() / math.log(max_distance / e)
-    return _assigned(distance, n_buckets, ratio * (n_buckets - e))
-
-
-def _one_bucket_unused(distance: Tensor, n_buckets: int, max_distance: int) -> Tensor:
-    e = n_buckets // 2
-    return _assigned(distance, n_buckets, _share(distance, max_distance, e) * e)
-
-
-def _rounded_by(rounding: Callable[[Tensor], Tensor]) -> Callable[[Tensor, int, int], Tensor]:
-    """Return an answer that does not round fractions down."""
-
-    def bucket(distance: Tensor, n_buckets: int, max_distance: int) -> Tensor:
-        e = n_buckets // 2
-        passed = _share(distance, max_distance, e) * (n_buckets - e)
-        return _assigned(distance, n_buckets, rounding(passed))
-
-    return bucket
-
-
-def _table_of_blogs(distance: Tensor, n_buckets: int, max_distance: int) -> Tensor:
-    first_distances = torch.tensor([1, 2, 3, 4, 5, 6, 7, 8, 12, 20])
-    return (distance[..., None] >= first_distances).sum(-1)
-
-
-check_causal_bucket = Check(
-    "causal_bucket",
-    _causal_bucket,
+check_shaw = Check(
+    "shaw_from_scratch",
+    _shaw_from_scratch,
     cases=[
-        (torch.tensor([0, 1, 2, 3]), 8, 20),
-        (torch.tensor([3, 4, 5, 7, 11, 15, 19, 30]), 8, 20),
-        (torch.arange(0, 200, 7), 32, 128),
-        (torch.arange(0, 150, 9), 16, 100),
-        (torch.arange(40), 9, 30),
-        (torch.tensor([[0, 5], [6, 70]]), 5, 50),
+        (randn(3, 4), randn(9, 4, seed=1)),
+        (randn(7, 4, seed=2), randn(5, 4, seed=3)),
+        (randn(12, 6, seed=4), randn(3, 6, seed=5)),
+        (randn(5, 3, seed=6), randn(9, 3, seed=7)),
+        (randn(2, 3, seed=8), randn(5, 3, seed=9)),
+        (randn(1, 3, seed=10), randn(5, 3, seed=11)),
     ],
     mistakes=[
         Mistake(
-            "this is the simplified table of some blogs",
-            "Where does your function use n_buckets and max_distance?",
-            _table_of_blogs,
+            "before and after have changed places",
+            "The key after its query has offset 1. Which row of the table belongs to it?",
+            _by_row(lambda offsets, k: (-offsets).clamp(-k, k) + k),
         ),
         Mistake(
-            "far distances are split evenly",
-            "Should the bucket that starts at 100 be as wide as the one that starts at 20?",
-            _split_evenly,
+            "far offsets are not clipped",
+            "What does table[c + k] read when c is −k − 1?",
+            _by_row(lambda offsets, k: offsets + k),
         ),
         Mistake(
-            "the far buckets grow by a fixed factor of two",
-            "At which distance should the last bucket be full? Does your formula know it?",
-            _doubling,
+            "row 0 of the table is used for offset 0",
+            "The table begins at offset −k. Which row is the query's own position?",
+            _by_row(lambda offsets, k: offsets.clamp(-k, k)),
         ),
         Mistake(
-            "far distances go past the last bucket",
-            "How many rows does the table have, and which bucket do you return at distance 1000?",
-            _without_a_last_bucket,
+            "offsets are clipped at 0 and k",
+            "Which offsets do earlier keys have?",
+            _by_row(lambda offsets, k: offsets.clamp(0, k) + k),
         ),
         Mistake(
-            "only a quarter of the buckets hold one distance",
-            "Here all keys are earlier than the query. How many directions must the buckets serve?",
-            lambda distance, n, m: _with_exact(distance, n, m, n // 4),
+            "only distances count",
+            "Do the tokens before and after the query share a vector?",
+            _by_row(lambda offsets, k: offsets.abs().clamp(max=k) + k),
         ),
         Mistake(
-            "half of the buckets are kept for later keys",
-            "This model is causal. Which keys can it see?",
-            lambda distance, n, m: t5_bucket(-distance, n + n % 2, m, True),
-        ),
-        *(
-            Mistake(
-                f"fractions are rounded {direction}",
-                "The formula has ⌊ ⌋ around a fraction. What do these brackets make of 2.7?",
-                _rounded_by(rounding),
-            )
-            for direction, rounding in (("to the nearer bucket", torch.round), ("up", torch.ceil))
+            "the scores are divided by √d",
+            "What does `literal` return: scaled scores or not?",
+            lambda q, table: _shaw_from_scratch(q, table) / q.shape[-1] ** 0.5,
         ),
         Mistake(
-            "the logarithm is that of the distance, not of its ratio to e",
-            "At distance e no far bucket has been passed yet. What is your logarithm there?",
-            _logarithm_of_the_distance,
+            "queries and keys have changed places",
+            "Row i of the result belongs to query i. Whose vector is multiplied there?",
+            lambda q, table: _shaw_from_scratch(q, table).T,
         ),
         Mistake(
-            "with an odd number of buckets e is rounded up",
-            "What does ⌊9/2⌋ give, and how many distances have a bucket each then?",
-            lambda distance, n, m: _with_exact(distance, n, m, n - n // 2),
+            "every row moves by the same number of steps",
+            "In row i, offset 0 has to come to column i. By how far does each row move?",
+            _rolled_alike,
         ),
         Mistake(
-            "with an odd number of buckets one is never used",
-            "Of 9 buckets e = 4 hold one distance each. How many are left for the others?",
-            _one_bucket_unused,
+            "the columns still count offsets",
+            "Your last column is offset 0 for every query. At which key is it, for query 0?",
+            _not_moved,
+        ),
+        Mistake(
+            "the line is cut one place too early",
+            "The first row must begin at offset 0. In which column of the product is that?",
+            _cut_at(lambda n: n - 2),
+        ),
+        Mistake(
+            "the line is cut one place too late",
+            "The first row must begin at offset 0. In which column of the product is that?",
+            _cut_at(lambda n: n),
+        ),
+        Mistake(
+            "the line is not cut at its beginning",
+            "The first row must begin at offset 0. In which column of the product is that?",
+            _cut_at(lambda n: 0),
         ),
     ],
     hints=(
-        "Treat two kinds of distance: those below e = n_buckets // 2, and the rest.",
-        "For the rest, which share of the way from log e to log max_distance has been covered? "
-        "That share of the n_buckets − e far buckets is behind you.",
-        "Round down, add e, and see to it that nothing exceeds n_buckets − 1. Keep log away "
-        "from distance 0 with clamp(min=e).",
+        "Which offsets occur among n tokens? Multiply all queries with the vectors of these, and "
+        "write down for n = 3 which offset stands in which column.",
+        "Lay the rows out as one line of n · (2n − 1) numbers and drop the first n − 1. If you "
+        "cut the rest into rows one shorter, each row starts one offset earlier.",
+        "products.flatten()[n − 1 : n · (2n − 1) − 1].reshape(n, 2n − 2), and of that the first "
+        "n columns. A single token has nothing to cut.",
     ),
-    rules=[Without((t5_bucket,))],
+    rules=[
+        NoLoops((randn(3, 8), randn(5, 8)), (randn(20, 8), randn(5, 8))),
+        Without((shaw_scores, skew, toeplitz)),
+        LargestTensor(
+            (randn(40, 16), randn(9, 16)),
+            lambda q, table: 4 * len(q) ** 2,
+            why="Only 2n − 1 offsets occur. Which product has n · (2n − 1) numbers?",
+        ),
+    ],
+)
+
+
+def _last_weights(slopes: Tensor, n: int) -> Tensor:
+    """Weights that the last of n queries gives the keys, one row a slope, (heads, n)."""
+    return (slopes[:, None] * torch.arange(n - 1, -1, -1)).softmax(-1)
+
+
+def _factors(weights: Tensor, wished: int = -1) -> Tensor:
+    """The factors with which weights (heads, heads) add up to 1 at one key and to 0 elsewhere."""
+    target = torch.eye(len(weights), dtype=weights.dtype)[wished]
+    return torch.linalg.solve(weights.T, target)
+
+
+def _single_out(slopes: Tensor, n: int) -> Tensor:
+    return _factors(_last_weights(slopes, n)[:, : len(slopes)])
+
+
+def _near_keys_favoured(slopes: Tensor, n: int) -> Tensor:
+    return _single_out(-slopes, n)
+
+
+def _without_softmax(slopes: Tensor, n: int) -> Tensor:
+    powers = (slopes[:, None] * torch.arange(n - 1, -1, -1)).exp()
+    return _factors(powers[:, : len(slopes)])
+
+
+def _equations_of_heads(slopes: Tensor, n: int) -> Tensor:
+    return _factors(_last_weights(slopes, n)[:, : len(slopes)].T)
+
+
+def _least_squares(slopes: Tensor, n: int) -> Tensor:
+    target = torch.eye(n, dtype=slopes.dtype)[len(slopes) - 1]
+    return torch.linalg.lstsq(_last_weights(slopes, n).T, target[:, None]).solution[:, 0]
+
+
+def _first_keys_alone(slopes: Tensor, n: int) -> Tensor:
+    return _factors(_last_weights(slopes, len(slopes)))
+
+
+def _last_keys(slopes: Tensor, n: int) -> Tensor:
+    return _factors(_last_weights(slopes, n)[:, -len(slopes) :])
+
+
+def _row(*slopes: float) -> Tensor:
+    return torch.tensor(slopes, dtype=torch.float64)
+
+
+check_single_out = Check(
+    "single_out",
+    _single_out,
+    cases=[
+        (_row(2.0, 1.0), 9),
+        (_row(3.0, 2.0, 1.0), 9),
+        (_row(1.0, 3.0), 4),
+        (_row(1.5), 6),
+        (_row(5.0, 3.5, 2.5, 1.5), 12),
+        (_row(0.5, 0.0, 1.5), 5),
+    ],
+    mistakes=[
+        Mistake(
+            "the heads favour near keys",
+            "With a slope above 0, which key should have the largest weight?",
+            _near_keys_favoured,
+        ),
+        Mistake(
+            "key 0 is singled out",
+            "At which key should the sum be 1, and at which 0?",
+            lambda slopes, n: _factors(_last_weights(slopes, n)[:, : len(slopes)], wished=0),
+        ),
+        Mistake(
+            "these are not attention's weights",
+            "What do the weights of a head add up to?",
+            _without_softmax,
+        ),
+        Mistake(
+            "rows and columns of the system have changed places",
+            "Each key is an equation: what are the unknowns that it adds up?",
+            _equations_of_heads,
+        ),
+        Mistake(
+            "the sum is as near as it can be to 0 at all other keys",
+            "How many keys are asked for, and how many factors do you have?",
+            _least_squares,
+        ),
+        Mistake(
+            "the query sees the first keys alone",
+            "Over how many keys does the last query's softmax run?",
+            _first_keys_alone,
+        ),
+        Mistake(
+            "keys are counted from the end of the text",
+            "Which keys come first: those near the query or those near the edge?",
+            _last_keys,
+        ),
+        Mistake(
+            "the factors are scaled to add up to 1",
+            "What is the sum at key heads − 1 with your factors?",
+            lambda slopes, n: _single_out(slopes, n) / _single_out(slopes, n).sum(),
+        ),
+    ],
+    hints=(
+        "Write the weights of the last query as a matrix, a row a head. What does the sum at key "
+        "0 have to be, in these weights and the unknown factors?",
+        "Each of the first keys is one linear equation for the factors. With as many keys as "
+        "heads the matrix is square.",
+        "weights = (slopes[:, None] * distance).softmax(-1), with distance from n − 1 down to 0. "
+        "Then torch.linalg.solve of the first columns, transposed, and (0, …, 0, 1).",
+    ),
 )
 
 

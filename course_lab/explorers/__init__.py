@@ -16,6 +16,7 @@ from course_lab.explorers.formulas import (
     turned_pair,
     wanted_distance,
 )
+from course_lab.explorers.ladder import ladder
 from course_lab.explorers.ledger import ledger, ledger_rows
 from course_lab.explorers.lengths import VIEWS, lengths, measured
 from course_lab.explorers.short_sentence import doors, masked_sentence, sentence
@@ -34,6 +35,7 @@ __all__ = [
     "explorer_tables",
     "frequencies",
     "hand_coordinates",
+    "ladder",
     "ledger",
     "ledger_rows",
     "lengths",

@@ -44,6 +44,20 @@ def token_at_offset(
     return Examples(tokens, targets.masked_fill(outside, IGNORED_TARGET))
 
 
+def token_at_place(
+    place: int, *, length: int, batch: int, vocab_size: int, generator: torch.Generator
+) -> Examples:
+    """Every token from ``place`` on names the token at ``place``: a question about places only.
+
+    Arguments as :func:`token_at_offset`, with ``place`` from 0 to ``length`` − 1.
+    """
+    tokens = random_tokens(length, batch, vocab_size, generator)
+    validation.below("place", place, length, "the length")
+    targets = tokens[:, place : place + 1].expand(-1, length).clone()
+    targets[:, :place] = IGNORED_TARGET  # a causal model has not seen it yet
+    return Examples(tokens, targets)
+
+
 def loss(model: nn.Module, examples: Examples) -> Tensor:
     """Mean cross-entropy of the tokens that have a target, in nats."""
     logits = model(examples.tokens).flatten(0, 1)

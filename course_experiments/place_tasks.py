@@ -1,0 +1,130 @@
+"""Small tasks on nine tokens that ask for an offset or for a place, learned by one or two layers.
+
+    python -m course_experiments.place_tasks results/place_tasks
+
+writes results/place_tasks/place_tasks.csv, a row a run; about half an hour on one core.
+"""
+
+import itertools
+import sys
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import torch
+
+from course_utils.encodings import PositionalEncoding
+from course_utils.encodings.base import BiasByOffset, Offsets
+from course_utils.models import TinyTransformer
+from course_utils.models.training import fit
+from course_utils.texts import tasks
+
+LENGTH, SYMBOLS = 9, 5  # tokens of a row, and different tokens
+TASKS = {
+    "the token before": partial(tasks.token_at_offset, -1),
+    "place 0": partial(tasks.token_at_place, 0),
+    "place 1": partial(tasks.token_at_place, 1),
+    "place 3": partial(tasks.token_at_place, 3),
+}
+ENCODINGS = (
+    "none",
+    "learned",
+    "sinusoidal",
+    "rope",
+    "shaw",
+    "shaw, keys only",
+    "transformer_xl",
+    "t5",
+    "deberta",
+)
+SLOPES = {"place 1": (2.0, 1.0), "place 3": (5.0, 3.5, 2.5, 1.5)}  # that win by algebra
+MOVED = 50  # positions by which a trained model's text is moved
+HELD_OUT_SEED = 2**31  # seeds of the rows asked start here: no training has one of these
+
+
+class GivenSlopes(PositionalEncoding):
+    """The bias slope · (i − j) of each head, not learned: for a slope above 0 far keys gain."""
+
+    offsets_only = True
+
+    def __init__(self, d_model: int, n_heads: int, slopes: tuple[float, ...]) -> None:
+        super().__init__(d_model, n_heads)
+        self.register_buffer("slopes", torch.tensor(slopes))
+
+    def bias_by_offset(self, offsets: Offsets) -> BiasByOffset:
+        """Return slope · (i − j), (heads, n)."""
+        return -self.slopes[:, None] * offsets
+
+
+def learn(
+    encoding: Any, task: str, *, layers: int, heads: int, steps: int, seed: int, **options: Any
+) -> dict[str, float]:
+    """Train one model; the share of 500 held-out rows' answers that are right, and when moved."""
+    torch.manual_seed(seed)
+    model = TinyTransformer(SYMBOLS, encoding, 32, layers, heads, max_len=64, **options)
+    rates = {f"encoding.{name}": rate for name, rate in model.encoding.learning_rates.items()}
+    shape = {"length": LENGTH, "vocab_size": SYMBOLS}
+    train_rows, test_rows = (
+        partial(TASKS[task], **shape, generator=torch.Generator().manual_seed(start + seed))
+        for start in (0, HELD_OUT_SEED)
+    )
+    fit(
+        model,
+        lambda: tasks.loss(model, train_rows(batch=32)),
+        steps,
+        lr=1e-2,
+        bar=False,
+        faster=rates,
+    )
+    test = test_rows(batch=500)
+    moved = tasks.accuracy(model, test, torch.arange(LENGTH) + MOVED)
+    return {"accuracy": round(tasks.accuracy(model, test), 4), "moved": round(moved, 4)}
+
+
+def runs() -> Iterator[dict[str, Any]]:
+    """The settings of all runs: every short one, and the long ones that the lesson tells of."""
+
+    def seeds(count: int, encoding: str, task: str, layers: int, steps: int, heads: int = 2) -> Any:
+        setting = {"encoding": encoding, "task": task, "layers": layers, "heads": heads}
+        return [{**setting, "steps": steps, "seed": seed} for seed in range(count)]
+
+    for encoding, task in itertools.product(ENCODINGS, TASKS):
+        yield from seeds(3, encoding, task, 1, 150)
+    for steps, (task, slopes) in itertools.product((150, 1500), SLOPES.items()):
+        yield from seeds(5, "given slopes", task, 1, steps, len(slopes))
+    for task in TASKS:
+        yield from seeds(3, "t5", task, 1, 1500)
+    for encoding in ENCODINGS[3:]:
+        if encoding != "t5":
+            yield from seeds(3, encoding, "place 3", 1, 1500)
+    for encoding in ("shaw", "transformer_xl", "t5"):
+        yield from seeds(3, encoding, "place 3", 2, 1500)
+    yield from seeds(3, "given slopes", "place 3", 1, 5000, 4)
+
+
+def main(folder: Path) -> None:
+    """Run what the table lacks, and write it after each run."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "place_tasks.csv"
+    rows = pd.read_csv(path).to_dict("records") if path.exists() else []
+    for setting in list(runs())[len(rows) :]:
+        encoding, options = setting["encoding"], {}
+        if encoding == "given slopes":
+            encoding, options = GivenSlopes, {"slopes": SLOPES[setting["task"]]}
+        elif encoding == "shaw, keys only":
+            encoding, options = "shaw", {"use_values": False}
+        names = ("layers", "heads", "steps", "seed")
+        shares = learn(
+            encoding, setting["task"], **{name: setting[name] for name in names}, **options
+        )
+        rows.append({**setting, **shares, "torch": torch.__version__})
+        pd.DataFrame(rows).to_csv(path, index=False)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    torch.set_num_threads(1)
+    main(Path(sys.argv[1]))

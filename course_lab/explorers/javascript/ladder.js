@@ -1,0 +1,217 @@
+// Heads whose bias is a straight line, slope · distance, and the best linear readout of them.
+//
+// Nine tokens, five different ones. A head's output is the share of its weight on each token. A
+// readout adds the heads' outputs, each with a factor, and names the token with the largest sum.
+// By symmetry among tokens least squares over all texts needs the weights alone.
+
+const TOKENS = 9;
+const SYMBOLS = 5;
+const TEXTS = 500; // that the readout is judged on
+const TASKS = { "token before": null, "place 0": 0, "place 1": 1, "place 3": 3 };
+const NOISES = {
+  none: 0, "1 in 100,000": 1e-5, "1 in 10,000": 1e-4, "1 in 1,000": 1e-3, "1 in 100": 1e-2,
+};
+
+// Random numbers between 0 and 1, the same ones everywhere: a linear congruential generator.
+function uniformNumbers(count) {
+  let state = 4;
+  return Float64Array.from({ length: count }, () => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return state / 2 ** 32;
+  });
+}
+
+let drawn = null; // the texts, and noise of standard deviation 1 on each sum
+
+function textsAndNoise() {
+  if (drawn) return drawn;
+  const sums = TEXTS * TOKENS * SYMBOLS;
+  const uniform = uniformNumbers(TEXTS * TOKENS + 4 * sums);
+  const texts = uniform.slice(0, TEXTS * TOKENS).map((number) => Math.floor(SYMBOLS * number));
+  const noise = new Float64Array(sums).map((_, n) => {
+    const at = TEXTS * TOKENS + 4 * n;
+    return Math.sqrt(3) * (uniform[at] + uniform[at + 1] + uniform[at + 2] + uniform[at + 3] - 2);
+  });
+  drawn = { texts, noise };
+  return drawn;
+}
+
+// The key that each query is asked for; NaN where it is not asked.
+function keysAsked(place) {
+  return Array.from({ length: TOKENS }, (_, query) => {
+    if (place === null) return query > 0 ? query - 1 : NaN;
+    return query >= place ? place : NaN;
+  });
+}
+
+// Causal weights of one head, (query, key), with bias slope · (query − key).
+function weightsOf(slope) {
+  return Array.from({ length: TOKENS }, (_, query) => {
+    const powers = Array.from({ length: TOKENS }, (_, key) =>
+      (key > query ? 0 : Math.exp(slope * (slope > 0 ? -key : query - key))));
+    const total = powers.reduce((sum, power) => sum + power, 0);
+    return powers.map((power) => power / total);
+  });
+}
+
+// Least squares by modified Gram-Schmidt: the factors of the columns that come nearest to right.
+function leastSquares(columns, right) {
+  const basis = columns.map((column) => Float64Array.from(column));
+  const rest = Float64Array.from(right);
+  const dot = (u, v) => u.reduce((sum, number, n) => sum + number * v[n], 0);
+  const subtract = (u, factor, v) => { for (let n = 0; n < u.length; n++) u[n] -= factor * v[n]; };
+  const triangle = basis.map(() => []);
+  const projections = basis.map((unit, i) => {
+    const length = Math.sqrt(dot(unit, unit));
+    triangle[i][i] = length;
+    unit.forEach((number, n) => { unit[n] = number / length; });
+    for (let j = i + 1; j < basis.length; j++) {
+      triangle[i][j] = dot(unit, basis[j]);
+      subtract(basis[j], triangle[i][j], unit);
+    }
+    const projection = dot(unit, rest);
+    subtract(rest, projection, unit);
+    return projection;
+  });
+  const factors = new Float64Array(basis.length);
+  for (let i = basis.length - 1; i >= 0; i--) {
+    let sum = projections[i];
+    for (let j = i + 1; j < basis.length; j++) sum -= triangle[i][j] * factors[j];
+    factors[i] = sum / triangle[i][i];
+  }
+  return factors;
+}
+
+// The factor of each head that is best over all texts, if every output has noise of this size.
+// Heads of equal slopes share a factor.
+function readoutOf(slopes, asked, noise) {
+  const queries = asked.flatMap((key, query) => (Number.isNaN(key) ? [] : [query]));
+  const price = noise * SYMBOLS * Math.sqrt(queries.length / (SYMBOLS - 1));
+  const different = [...new Set(slopes)];
+  const counts = different.map((slope) => slopes.filter((other) => other === slope).length);
+  const columns = different.map((slope, n) => {
+    const weights = weightsOf(slope);
+    const prices = different.map((_, m) => (m === n ? price / Math.sqrt(counts[n]) : 0));
+    return [...queries.flatMap((query) => weights[query]), ...prices];
+  });
+  const right = [
+    ...queries.flatMap((query) => asked.map((_, key) => Number(key === asked[query]))),
+    ...different.map(() => 0),
+  ];
+  const factors = leastSquares(columns, right);
+  return Float64Array.from(slopes, (slope) => {
+    const n = different.indexOf(slope);
+    return factors[n] / counts[n];
+  });
+}
+
+// The heads' weights, added up: (query, key); NaN where nothing is asked or seen.
+function sumOf(heads, readout, asked) {
+  return asked.flatMap((target, query) => Array.from({ length: TOKENS }, (_, key) => {
+    if (key > query || Number.isNaN(target)) return NaN;
+    return heads.reduce((sum, weights, head) => sum + readout[head] * weights[query][key], 0);
+  }));
+}
+
+// The share of answers that are right. Tokens with equal sums share an answer.
+function accuracyOf(sum, asked, noise) {
+  const { texts, noise: unit } = textsAndNoise();
+  const equal = 1e-9 * Math.max(...sum.filter((number) => !Number.isNaN(number)).map(Math.abs));
+  let right = 0;
+  let count = 0;
+  for (let text = 0; text < TEXTS; text++) {
+    for (let query = 0; query < TOKENS; query++) {
+      if (Number.isNaN(asked[query])) continue;
+      const start = (text * TOKENS + query) * SYMBOLS;
+      const sums = Array.from({ length: SYMBOLS }, (_, n) => noise * unit[start + n]);
+      for (let key = 0; key <= query; key++) {
+        sums[texts[text * TOKENS + key]] += sum[query * TOKENS + key];
+      }
+      const least = Math.max(...sums) - equal;
+      const best = sums.filter((number) => number >= least).length;
+      if (sums[texts[text * TOKENS + asked[query]]] >= least) right += 1 / best;
+      count += 1;
+    }
+  }
+  return right / count;
+}
+
+function answer(slopes, task, noise) {
+  const heads = slopes.map(weightsOf);
+  const asked = keysAsked(TASKS[task]);
+  const readout = readoutOf(slopes, asked, noise);
+  const sum = sumOf(heads, readout, asked);
+  const size = Math.sqrt(readout.reduce((total, factor) => total + factor * factor, 0));
+  return { readout, sum, accuracy: accuracyOf(sum, asked, noise * size) };
+}
+
+function factor(number) {
+  return fixed(number, Math.abs(number) < 100 ? 1 : 0);
+}
+
+const EXPLORER = {
+  columns: [1.1, 1, 1],
+  minWidth: 240,
+  height: () => 290,
+
+  compute({ task, noise, heads: count, first, second, third, fourth }, { trained }) {
+    const slopes = [first, second, third, fourth].slice(0, count);
+    const answers = Object.keys(TASKS).map((name) => answer(slopes, name, NOISES[noise]));
+    const { readout, sum, accuracy } = answers[Object.keys(TASKS).indexOf(task)];
+    const last = slopes.map((slope) => weightsOf(slope)[TOKENS - 1]);
+    const accuracies = answers.map((each) => each.accuracy);
+    return { last, readout, sum, accuracy, accuracies, trained };
+  },
+
+  draw([left, middle, right], { last, sum, accuracies, trained }, state) {
+    const { task, noise, first, second, third, fourth } = state;
+    const keys = Array.from({ length: TOKENS }, (_, key) => key);
+    left.axes({
+      x: [-0.3, TOKENS - 0.7], y: [0, 1.05], title: "what each head weighs", xlabel: "key",
+      ylabel: "weight, last query",
+      legend: last.map((_, n) => ({ name: `head ${n + 1}`, colour: n })),
+    });
+    last.forEach((weights, n) => left.line(keys, weights, { colour: n, width: 4.5 - 1.1 * n }));
+    [first, second, third, fourth].slice(last.length).forEach((slope, n) => left.line(
+      keys, weightsOf(slope)[TOKENS - 1], { colour: last.length + n, dash: "2 4", fade: 0.5 }));
+    const asked = keysAsked(TASKS[task]);
+    const queries = keys.filter((query) => !Number.isNaN(asked[query]));
+    middle.axes({
+      x: [-0.5, TOKENS - 0.5], y: [TOKENS - 0.5, -0.5], equal: true, title: "read out: their sum",
+      xlabel: "key (squares: asked for)", ylabel: "query", bar: { signed: true, limit: 1 },
+    }).matrix(sum, TOKENS, { signed: true, limit: 1 })
+      .dots(queries.map((query) => asked[query]), queries, { mark: "square", size: 7, colour: 2 });
+    const names = Object.keys(TASKS);
+    const chosen = names.indexOf(task);
+    right.axes({
+      x: [-0.6, names.length - 0.4], y: [0, 1.05],
+      title: noise === "none" ? "right answers" : `right, noise ${noise}`,
+      xticks: names.map((name, n) => [n, name.replace("token ", "").replace("place ", "")]),
+      xlabel: "token before · place 0, 1, 3", ylabel: "share",
+      legend: [{ name: "by hand" }, { name: "T5, trained", mark: "cross", colour: "ink" }],
+    }).bars(names.map((_, n) => n), accuracies)
+      .bars([chosen], [accuracies[chosen]], { colour: 1 }).across(1 / SYMBOLS, { dash: "4 3" });
+    names.forEach((name, n) => right.dots(
+      trained[name].map(() => n), trained[name], { mark: "cross", size: 4, colour: "ink" }));
+  },
+
+  sentence({ readout, accuracy }, { task, noise }) {
+    const terms = Array.from(readout, (number, n) => `${factor(number)} × head ${n + 1}`);
+    const what = task === "token before" ? "The token before" : `The token at ${task}`;
+    const under = noise === "none" ? "" : ` with noise of ${noise}`;
+    return `${what} is named right in ${fixed(100 * accuracy, 0)} % of answers${under}; guessing `
+      + `gets 20 %. The readout adds ${terms.join(", ")}.`;
+  },
+
+  description: ({ last, accuracies }, { task, noise }) =>
+    "Left: the weights that the last of nine queries gives the keys, one line for each of "
+    + `${last.length} heads whose bias is a straight line (faint: not used); their largest weights `
+    + "are on key "
+    + `${last.map((weights) => weights.indexOf(Math.max(...weights))).join(", ")}. Middle: these `
+    + `weights times the readout's factors, added up, for each query; squares mark the key that `
+    + `“${task}” asks for, grey what is not asked or not seen. Right: bars of the share of right `
+    + `answers, noise: ${noise}: `
+    + `${Object.keys(TASKS).map((name, n) => `${name} ${fixed(accuracies[n], 2)}`).join(", ")}; `
+    + "crosses are T5's bias after 1,500 steps of training, three seeds; the dashed line is "
+    + "guessing.",
+};

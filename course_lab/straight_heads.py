@@ -1,0 +1,80 @@
+"""Heads whose bias is a straight line over the distance, and the best linear readout of them.
+
+A head's output is its share of weight on each kind of token. A readout multiplies the outputs of
+all heads with a factor each, adds them, and names the kind with the largest sum.
+"""
+
+import math
+from collections.abc import Sequence
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+from torch.nn import functional as F
+
+from course_utils import validation
+from course_utils.encodings.functional import offset_matrix
+
+NEGLIGIBLE = 1e-13  # of the largest singular value: heads of equal slopes share one factor
+
+
+def straight_weights(slopes: Sequence[float], length: int) -> Float[Tensor, "heads query key"]:
+    """Causal attention weights of heads with equal scores and bias slope · (i − j), in float64."""
+    places = torch.arange(validation.integer("length", length))
+    offsets = offset_matrix(places, places)
+    scores = -torch.tensor(slopes, dtype=torch.float64)[:, None, None] * offsets
+    return scores.masked_fill(offsets > 0, -math.inf).softmax(-1)
+
+
+def keys_asked(place: int | None, length: int) -> Int[Tensor, " query"]:
+    """The key that each query is asked for, −1 where it is not asked.
+
+    ``place`` is asked for from itself on; None asks for the token before.
+    """
+    queries = torch.arange(length)
+    if place is None:
+        return queries - 1
+    return torch.where(queries >= validation.below("place", place, length, "the length"), place, -1)
+
+
+def best_readout(
+    weights: Float[Tensor, "heads query key"],
+    keys: Int[Tensor, " query"],
+    noise: float = 0.0,
+    symbols: int = 5,
+) -> Float[Tensor, " heads"]:
+    """The factor of each head that is best over all texts, by least squares.
+
+    Tokens are independent and of ``symbols`` kinds, each as likely as the others. ``noise`` is the
+    standard deviation of what is added to each number of a head's output.
+    """
+    asked = keys >= 0
+    outputs = weights[:, asked].flatten(1).T  # (queries · keys, heads)
+    wished = F.one_hot(keys[asked], weights.shape[-1]).double().flatten()
+    # Noise adds this much for each unit of a factor, in units of a token's own variance.
+    price = noise * symbols * math.sqrt(int(asked.sum()) / (symbols - 1))
+    priced = torch.cat([outputs, price * torch.eye(len(weights), dtype=torch.float64)])
+    target = torch.cat([wished, torch.zeros(len(weights), dtype=torch.float64)])
+    fit = torch.linalg.lstsq(priced, target[:, None], rcond=NEGLIGIBLE, driver="gelsd")
+    return fit.solution[:, 0]
+
+
+def share_right(
+    weights: Float[Tensor, "heads query key"],
+    factors: Float[Tensor, " heads"],
+    keys: Int[Tensor, " query"],
+    texts: Int[Tensor, "texts key"],
+    noise: Float[Tensor, "texts query symbols"],
+) -> float:
+    """The share of answers that are right, 0 to 1; tokens with equal sums share an answer.
+
+    ``noise`` is that of each number of a head's output, as large as it is there.
+    """
+    asked = keys >= 0
+    combined = torch.einsum("h,hqk->qk", factors, weights)[asked]
+    one_hot = F.one_hot(texts, noise.shape[-1]).double()
+    sums = combined @ one_hot + factors.norm() * noise[:, asked]
+    equal = 1e-9 * combined.abs().max()
+    best = sums >= sums.amax(-1, keepdim=True) - equal
+    shares = best / best.sum(-1, keepdim=True)
+    return shares.gather(-1, texts[:, keys[asked], None]).mean().item()

@@ -1,0 +1,65 @@
+"""The small tasks of lesson 04, as its shipped table has them, and its straight heads."""
+
+import itertools
+
+import pytest
+import torch
+
+from course_experiments import place_tasks
+from course_lab.straight_heads import best_readout, keys_asked, share_right, straight_weights
+from course_utils.texts import data
+
+
+def test_the_shipped_table_has_the_settings_of_the_experiment():
+    table = data.results("place_tasks")
+    names = ["encoding", "task", "layers", "heads", "steps", "seed"]
+    shipped = table[names].to_dict("records")
+    assert shipped == list(place_tasks.runs())
+
+
+def test_relative_schemes_answer_alike_wherever_the_text_stands():
+    table = data.results("place_tasks")
+    absolute = table["encoding"].isin(["learned", "sinusoidal"])
+    gaps = (table["accuracy"] - table["moved"]).abs()
+    assert gaps[~absolute].max() < 0.005 and gaps[absolute].min() > 0.1
+
+
+def test_a_run_is_the_same_twice_and_given_slopes_stay():
+    setting = {"layers": 1, "heads": 2, "steps": 3, "seed": 0, "slopes": (2.0, 1.0)}
+    first, second = (
+        place_tasks.learn(place_tasks.GivenSlopes, "place 1", **setting) for _ in range(2)
+    )
+    assert first == second
+    bias = place_tasks.GivenSlopes(8, 2, (2.0, 1.0)).bias_by_offset(torch.tensor([-3, 0]))
+    assert bias.tolist() == [[6.0, 0.0], [3.0, 0.0]]
+
+
+def test_the_command_goes_on_where_the_table_ends(tmp_path, monkeypatch):
+    settings = list(itertools.islice(place_tasks.runs(), 2))
+    short = [{**setting, "steps": 1} for setting in settings]
+    for count in (1, 2):
+        monkeypatch.setattr(place_tasks, "runs", lambda count=count: iter(short[:count]))
+        place_tasks.main(tmp_path)
+    assert len((tmp_path / "place_tasks.csv").read_text().splitlines()) == 3
+
+
+@pytest.mark.parametrize(
+    ("place", "slopes"), [(0, (2,)), (1, (2, 1)), (2, (3, 2, 1)), (3, (5, 3.5, 2.5, 1.5))]
+)
+def test_a_place_takes_one_slope_more_than_its_number(place, slopes):
+    texts = torch.randint(5, (500, 9), generator=torch.Generator().manual_seed(0))
+    silence, keys = torch.zeros(500, 9, 5, dtype=torch.float64), keys_asked(place, 9)
+
+    def right(slopes):
+        weights = straight_weights(slopes, 9)
+        return share_right(weights, best_readout(weights, keys), keys, texts, silence)
+
+    assert right(slopes) > 0.98
+    assert place == 0 or right(slopes[1:]) < 0.6
+
+
+def test_heads_of_equal_slopes_share_a_factor():
+    factors = best_readout(straight_weights((2, 2, 1), 9), keys_asked(1, 9))
+    torch.testing.assert_close(factors[0], factors[1])
+    alone = best_readout(straight_weights((2, 1), 9), keys_asked(1, 9))
+    torch.testing.assert_close(factors[:2].sum(), alone[0])
