@@ -73,7 +73,7 @@ const EXPLORER = {
     return "Left: a query and a key as arrows from the centre, dotted where they start and solid "
       + `where they are after turning by ${fixed(theta, 2)} radians a position. The query, at `
       + `${p + both}, now ends at ${point(query)}, the key, at ${r + both}, at ${point(key)}. `
-      + "Right: their product for all places from 0 to 40, as colours from −1 to 1. Each diagonal has one "
-      + `colour, since only p − r counts. A square marks this place: ${fixed(product, 3)}.`;
+      + "Right: their product for all places from 0 to 40, as colours from −1 to 1. Each diagonal "
+      + `has one colour, since only p − r counts. A square marks this place: ${fixed(product, 3)}.`;
   },
 };
