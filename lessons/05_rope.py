@@ -215,7 +215,7 @@ for name, marks in granted.items():
 #
 # At $\theta = 0.3$, 21 positions are nearly a whole turn: one pair hardly tells distance 21 from 0.
 # So a head of width $d$ has $d/2$ pairs, each with its own speed. Su et al. took the speeds of the
-# vectors of 2017, with base $b = 10{,}000$:
+# sinusoidal vectors, with base $b = 10{,}000$:
 #
 # $$\theta_m = b^{-2m/d}, \qquad m = 0 \ldots d/2 - 1$$
 
@@ -471,10 +471,10 @@ print(f"After 12,000 steps: none {loss['none']:.2f}, rope {loss['rope']:.2f}")
 
 # %% [markdown]
 # **Look:** RoPE is well ahead of vectors that are added to words. Among the methods of lesson 04
-# (the last four rows) it is not the best, but near it. After ten times the steps no position at all
-# is level (two seeds): small runs say only so much. EleutherAI (Biderman et al. 2021, *Rotary
-# Embeddings*) trained 125 million weights: loss 2.809 with learned vectors, 2.801 with T5's bias,
-# 2.759 with RoPE.
+# (the last four rows) it is not the best, but near it. After ten times the steps a model without
+# positions is level (two seeds): small runs say only so much. EleutherAI (Biderman et al. 2021,
+# *Rotary Embeddings*) trained 125 million weights: loss 2.809 with learned vectors, 2.801 with T5's
+# bias, 2.759 with RoPE.
 #
 # ## In a real model
 #
@@ -539,9 +539,9 @@ print(losses[["as trained", "moved by 5000", "no position"]].round(1))
 #
 # **Exercise 2 ★ Forget the middle.** A chat has filled the cache. StreamingLLM (Xiao et al. 2023)
 # keeps the first tokens and the newest, and numbers them anew, without gaps. It stores keys
-# unturned. Hugging Face's SinkCache had turned ones. Do as it did: from `keys` (…, n, d), turned at
-# 0, 1, 2, …, and the positions `kept` (m,), ascending, make keys (…, m, d) that stand at 0 … m − 1.
-# You may use our `turned`.
+# unturned. Hugging Face's SinkCache had turned ones. Do as it did. Write `closed(keys, kept)`: from
+# `keys` (…, n, d), which our `turned` has turned at 0, 1, 2, …, and the positions `kept` (m,),
+# ascending, make keys (…, m, d) that stand at 0 … m − 1. You may use `turned`.
 
 
 # %% tags=["stub"]
