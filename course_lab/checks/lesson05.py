@@ -82,6 +82,10 @@ def _with_angles(
     return answer
 
 
+def _scaled_angles(positions: Tensor, speeds: Tensor, factor: float) -> Tensor:
+    return positions * speeds * factor
+
+
 def _written_with_quarter(
     angles: Callable[[Tensor, Tensor], Tensor], halves: bool
 ) -> Callable[[Tensor, Tensor, float], Tensor]:
@@ -236,7 +240,7 @@ check_rope = Check(
                 "pair 0 does not turn by 1 radian a position",
                 "The formula for θ is in radians, and so are torch's cos and sin. What else do "
                 "you multiply by?",
-                _with_angles(lambda positions, speeds, f=factor: positions * speeds * f),
+                _with_angles(partial(_scaled_angles, factor=factor)),
             )
             for factor in (math.pi / 180, 180 / math.pi, 2 * math.pi, 1 / (2 * math.pi))
         ),
@@ -505,8 +509,12 @@ def _partners(turn: Turn, d: int, least: float = 0.0) -> Tensor:
     return torch.where(largest > least, partner, torch.arange(d))
 
 
-def _one_direction(turn: Turn, d: int, sign: int) -> Tensor:
-    largest, partner = (sign * turn(torch.eye(d), 1.0)).fill_diagonal_(0).max(-1)
+def _one_direction(turn: Turn, d: int, sign: int, without_diagonal: bool) -> Tensor:
+    """Take the largest number of each row, or with sign −1 the smallest."""
+    turned = sign * turn(torch.eye(d), 1.0)
+    if not without_diagonal:
+        return turned.argmax(-1)
+    largest, partner = turned.fill_diagonal_(0).max(-1)
     return torch.where(largest > 0, partner, torch.arange(d))
 
 
@@ -599,13 +607,10 @@ check_partners = Check(
                 "one direction of each pair is missed",
                 "Turning (1, 0) makes the other number positive, turning (0, 1) makes it negative. "
                 "Do you notice both?",
-                wrong_answer,
+                partial(_one_direction, sign=sign, without_diagonal=without_diagonal),
             )
-            for wrong_answer in (
-                partial(_one_direction, sign=1),
-                partial(_one_direction, sign=-1),
-                lambda turn, d: turn(torch.eye(d), 1.0).argmin(-1),
-            )
+            for sign in (1, -1)
+            for without_diagonal in (True, False)
         ),
     ],
     hints=(
