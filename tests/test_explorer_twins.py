@@ -68,10 +68,11 @@ def frequencies(
     }
 
 
-def turned_pair(p: int, r: int, theta: float) -> Numbers:
+def turned_pair(p: int, r: int, both: int, theta: float) -> Numbers:
     rows = torch.tensor([[1.0, 0.4], [-0.2, 0.9]], dtype=torch.float64)[:, None].expand(2, 41, 2)
     q, k = apply_rope(rows, rope_angles(places(41), torch.tensor([theta], dtype=torch.float64)))
-    return {"query": q[p], "key": k[r], "products": q @ k.mT, "product": q[p] @ k[r]}
+    query, key = q[p + both], k[r + both]
+    return {"query": query, "key": key, "products": q @ k.mT, "product": query @ key}
 
 
 def previous_token(k: int, gain: float, query: int) -> Numbers:

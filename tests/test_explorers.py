@@ -219,8 +219,10 @@ SENTENCES: dict[str, list[tuple[dict[str, Any], str]]] = {
         *(({name: 0.05}, "“cat” can tell them apart") for name in DOORS),
     ],
     "turned_pair": [
-        ({"p": 0, "r": 0}, "p − r = 0, q·k = 0.160"),
-        ({"p": 3, "r": 9}, "p − r = −6"),
+        ({"p": 0, "r": 0}, "Distance 0, q·k = 0.160"),
+        ({"p": 3, "r": 9}, "Distance −6"),
+        ({"p": 0, "r": 0, "both": 20}, "at 20 and has turned by 6.00 radians, the key at 20"),
+        ({"p": 0, "r": 0, "both": 20}, "Distance 0, q·k = 0.160"),
     ],
     "xray": [
         ({"place": 0}, "Layer 16, head 0: distance alone explains 92 %"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import partial
 
@@ -68,6 +69,50 @@ def _angles_of_halves(x: Tensor, positions: Tensor, base: float) -> Tensor:
     a, b = x[..., 0::2], x[..., 1::2]
     quarter = torch.stack([-b, a], dim=-1).flatten(-2)
     return (x * angles.cos() + quarter * angles.sin()).to(x.dtype)
+
+
+def _with_angles(
+    angles: Callable[[Tensor, Tensor], Tensor],
+) -> Callable[[Tensor, Tensor, float], Tensor]:
+    """Return an answer that turns by angles (n, d/2), made from positions and speeds."""
+
+    def answer(x: Tensor, positions: Tensor, base: float) -> Tensor:
+        return apply_rope(x, angles(positions[:, None], rope_frequencies(x.shape[-1], base)))
+
+    return answer
+
+
+def _scaled_angles(positions: Tensor, speeds: Tensor, factor: float) -> Tensor:
+    return positions * speeds * factor
+
+
+def _written_with_quarter(
+    angles: Callable[[Tensor, Tensor], Tensor], halves: bool
+) -> Callable[[Tensor, Tensor, float], Tensor]:
+    """Return x·cos + quarter(x)·sin, with angles (n, d) made from positions and the exponents.
+
+    Args:
+        angles: a function of positions, (n, 1), and of base ** (−m/d) at m = 0 … d − 1, (d,).
+        halves: whether a quarter turn takes halves of a row for pairs, or neighbours.
+    """
+
+    def answer(x: Tensor, positions: Tensor, base: float) -> Tensor:
+        d = x.shape[-1]
+        exponents = torch.arange(d, dtype=torch.float64) / d
+        all_angles = angles(positions[:, None], base**-exponents)
+        if halves:
+            a, b = x.chunk(2, dim=-1)
+            quarter = torch.cat([-b, a], dim=-1)
+        else:
+            quarter = torch.stack([-x[..., 1::2], x[..., 0::2]], dim=-1).flatten(-2)
+        return (x * all_angles.cos() + quarter * all_angles.sin()).to(x.dtype)
+
+    return answer
+
+
+def _halves_in_neighbours_out(x: Tensor, positions: Tensor, base: float) -> Tensor:
+    a, b = x.chunk(2, dim=-1)
+    return _turn(torch.stack([a, b], dim=-1).flatten(-2), positions, base)
 
 
 def _one_speed(d: int) -> Tensor:
@@ -156,6 +201,65 @@ check_rope = Check(
             _angles_of_halves,
         ),
         Mistake(
+            "halves of a row are swapped, and the angles are in the order of neighbours",
+            "Which two features share an angle in your code, and which two are mixed?",
+            _written_with_quarter(
+                lambda positions, powers: positions * powers[::2].repeat_interleave(2), halves=True
+            ),
+        ),
+        Mistake(
+            "pairs are taken from two halves of a row, and put back as neighbours",
+            "From which two features of x do you make pair 0?",
+            _halves_in_neighbours_out,
+        ),
+        *(
+            Mistake(
+                "each feature turns at a speed of its own",
+                "Both features of a pair turn by one angle. How many speeds are there at d = 4?",
+                _written_with_quarter(lambda positions, powers: positions * powers, halves),
+            )
+            for halves in (False, True)
+        ),
+        Mistake(
+            "the last pair turns at 1/base",
+            "At d = 4 pair 1 turns by 1/√base a position. What does your code say?",
+            _with_speeds(lambda d: -_even(d) / 2 / (d // 2 - 1)),
+        ),
+        Mistake(
+            "the division rounds",
+            "What are 2 // 8 and -2 // 8 in Python?",
+            _with_speeds(lambda d: -_even(d) // d),
+        ),
+        Mistake(
+            "each row turns by one position too many",
+            "By how much does the row at position 0 turn?",
+            _with_angles(lambda positions, speeds: (positions + 1) * speeds),
+        ),
+        *(
+            Mistake(
+                "pair 0 does not turn by 1 radian a position",
+                "The formula for θ is in radians, and so are torch's cos and sin. What else do "
+                "you multiply by?",
+                _with_angles(partial(_scaled_angles, factor=factor)),
+            )
+            for factor in (math.pi / 180, 180 / math.pi, 2 * math.pi, 1 / (2 * math.pi))
+        ),
+        Mistake(
+            "cos and sin are added to x",
+            "RoPE adds nothing. What does a turn do to the row (0, 0)?",
+            _with_parts(lambda a, b, cos, sin: (a + cos, b + sin)),
+        ),
+        Mistake(
+            "the two features of a pair never meet",
+            "Where does (1, 0) go in a quarter of a turn? What does your code make of it?",
+            _with_parts(lambda a, b, cos, sin: (a * cos, b * sin)),
+        ),
+        Mistake(
+            "the two features of a pair never meet",
+            "Where does (1, 0) go in a quarter of a turn? What does your code make of it?",
+            _with_parts(lambda a, b, cos, sin: (a * cos + a * sin, b * cos + b * sin)),
+        ),
+        Mistake(
             "nothing has turned",
             "What does the row at position 1 look like after its turn?",
             lambda x, positions, base: x.clone(),
@@ -172,43 +276,86 @@ check_rope = Check(
 )
 
 
+BASE = 10_000.0  # of the cache
+
+
 def _new_positions(kept: Tensor) -> Tensor:
     return torch.arange(len(kept))
 
 
-def _turned_by(steps: Callable[[Tensor], Tensor]) -> Callable[[Tensor, Tensor, float], Tensor]:
+def _turned_by(steps: Callable[[Tensor], Tensor]) -> Callable[[Tensor, Tensor], Tensor]:
     """Return an answer that picks the kept keys and turns them by so many positions."""
-    return lambda keys, kept, base: _turn(keys[..., kept, :], steps(kept), base)
+    return lambda keys, kept: _turn(keys[..., kept, :], steps(kept), BASE)
 
 
-def _closed(keys: Tensor, kept: Tensor, base: float, layout: str = "interleaved") -> Tensor:
-    return _turn(keys[..., kept, :], _new_positions(kept) - kept, base, layout)
+def _closed(keys: Tensor, kept: Tensor, layout: str = "interleaved") -> Tensor:
+    return _turn(keys[..., kept, :], _new_positions(kept) - kept, BASE, layout)
 
 
-def _moved_by_one_distance(keys: Tensor, kept: Tensor, base: float) -> Tensor:
-    dropped = keys.shape[-2] - len(kept)
-    return _turn(keys[..., kept, :], torch.full_like(kept, -dropped), base)
+def _dropped(keys: Tensor, kept: Tensor) -> int:
+    return keys.shape[-2] - len(kept)
 
 
-def _first_rows(keys: Tensor, kept: Tensor, base: float) -> Tensor:
-    return _turn(keys[..., : len(kept), :], torch.zeros_like(kept), base)
+def _moved_by_one_distance(keys: Tensor, kept: Tensor) -> Tensor:
+    return _turn(keys[..., kept, :], torch.full_like(kept, -_dropped(keys, kept)), BASE)
 
 
-def _cache(*size: int, base: float = 10_000.0, seed: int = 0) -> Tensor:
+def _after_first_gap_by(
+    distance: Callable[[Tensor, Tensor], int],
+) -> Callable[[Tensor, Tensor], Tensor]:
+    """Return an answer that moves all keys after the first gap back by one distance."""
+
+    def answer(keys: Tensor, kept: Tensor) -> Tensor:
+        moves = torch.where(kept > _new_positions(kept), -distance(keys, kept), 0)
+        return _turn(keys[..., kept, :], moves, BASE)
+
+    return answer
+
+
+def _size_of_first_gap(keys: Tensor, kept: Tensor) -> int:
+    missing = kept - _new_positions(kept)
+    return int(missing[missing > 0][0]) if missing.any() else 0
+
+
+def _missing_before_the_last(keys: Tensor, kept: Tensor) -> int:
+    return int(kept[-1]) - len(kept) + 1
+
+
+def _largest_gap(keys: Tensor, kept: Tensor) -> int:
+    return int(kept.diff(prepend=torch.tensor([-1])).max()) - 1
+
+
+def _towards_the_end(keys: Tensor, kept: Tensor) -> Tensor:
+    return _turn(keys[..., kept, :], _new_positions(kept) + _dropped(keys, kept) - kept, BASE)
+
+
+def _first_rows(keys: Tensor, kept: Tensor) -> Tensor:
+    return _turn(keys[..., : len(kept), :], torch.zeros_like(kept), BASE)
+
+
+def _picked_by(pick: Callable[[Tensor, Tensor], Tensor]) -> Callable[[Tensor, Tensor], Tensor]:
+    """Return an answer that picks rows in some way and turns them by the right moves.
+
+    It uses PyTorch alone, so that its errors are a learner's.
+    """
+    return lambda keys, kept: _written_out(pick(keys, kept), _new_positions(kept) - kept, BASE)
+
+
+def _cache(*size: int, seed: int = 0) -> Tensor:
     """Return random keys, turned at positions 0, 1, 2 and so on."""
-    return _turn(randn(*size, seed=seed), torch.arange(size[-2]), base)
+    return _turn(randn(*size, seed=seed), torch.arange(size[-2]), BASE)
 
 
 check_closed = Check(
     "closed",
     _closed,
     cases=[
-        (_cache(6, 2), torch.tensor([0, 1, 4, 5]), 10_000.0),
-        (_cache(2, 40, 16, seed=1), torch.tensor([0, 1, 2, 3, *range(25, 40)]), 10_000.0),
-        (_cache(1, 3, 30, 8, base=500.0, seed=2), torch.tensor([2, 3, 11, 12, 20, 29]), 500.0),
-        (_cache(12, 64, seed=3), torch.arange(5, 12), 10_000.0),
-        (_cache(2, 5, 4, seed=4), torch.arange(5), 10_000.0),
-        (_cache(3, 9, 8, base=100.0, seed=5), torch.tensor([8]), 100.0),
+        (_cache(6, 2), torch.tensor([0, 1, 4, 5])),
+        (_cache(2, 40, 16, seed=1), torch.tensor([0, 1, 2, 3, *range(25, 40)])),
+        (_cache(1, 3, 30, 8, seed=2), torch.tensor([2, 3, 11, 12, 20, 28])),
+        (_cache(12, 64, seed=3), torch.tensor([0, 1, 2, 5, 6, 9, 11])),
+        (_cache(2, 5, 4, seed=4), torch.arange(5)),
+        (_cache(3, 9, 8, seed=5), torch.tensor([8])),
     ],
     mistakes=[
         Mistake(
@@ -229,7 +376,7 @@ check_closed = Check(
         Mistake(
             "the rows are picked, and each still stands at its old position",
             "Is the key from 25 turned by its position among the kept keys, or by its old one?",
-            lambda keys, kept, base: keys[..., kept, :].clone(),
+            lambda keys, kept: keys[..., kept, :].clone(),
         ),
         Mistake(
             "all keys move by one distance",
@@ -242,15 +389,46 @@ check_closed = Check(
             "By how much must the last of the kept keys move?",
             _turned_by(lambda kept: -kept[:1].expand(len(kept))),
         ),
+        *(
+            Mistake(
+                "all keys after the first gap move by one distance",
+                "There may be several gaps. How many tokens are missing before each key?",
+                _after_first_gap_by(distance),
+            )
+            for distance in (_dropped, _size_of_first_gap, _missing_before_the_last, _largest_gap)
+        ),
         Mistake(
-            "the base is not used",
-            "How fast do the pairs turn when the base is 500?",
-            lambda keys, kept, base: _closed(keys, kept, 10_000.0),
+            "the gaps are closed towards the end",
+            "Which position is the first of the kept keys to have?",
+            _towards_the_end,
+        ),
+        Mistake(
+            "the new positions begin at 1",
+            "Where is the first of the kept keys to stand?",
+            _turned_by(lambda kept: _new_positions(kept) + 1 - kept),
+        ),
+        Mistake(
+            "the kept rows are never picked",
+            "`keys` has n rows, and how many moves are there? Which rows do they belong to?",
+            _picked_by(lambda keys, kept: keys),
+        ),
+        *(
+            Mistake(
+                "rows are picked on a fixed axis, counted from the front",
+                "There may be a batch and heads in front, or none. Which axis of (…, n, d) holds "
+                "the positions, counted from the end?",
+                _picked_by(pick),
+            )
+            for pick in (
+                lambda keys, kept: keys[kept],
+                lambda keys, kept: keys[:, kept],
+                lambda keys, kept: keys[:, :, kept],
+            )
         ),
         Mistake(
             "features are paired by halves",
             "Which two features form pair 0 in the layout of the exercise?",
-            lambda keys, kept, base: _closed(keys, kept, base, "half"),
+            lambda keys, kept: _closed(keys, kept, "half"),
         ),
         Mistake(
             "the first rows are kept, not the ones in `kept`",
@@ -268,7 +446,8 @@ check_closed = Check(
         "should it have turned in all?",
         "Two turns one after the other are a single turn, by the sum of both angles. Turns may be "
         "negative.",
-        "Pick the rows `kept` on the last axis but one, then turn row n by n − kept[n] positions.",
+        "keys[..., kept, :] picks the rows. The one from 25 that is to stand at 4 has turned by 25 "
+        "θ and should have turned by 4 θ. How many positions must you turn it by?",
     ),
 )
 
@@ -276,8 +455,8 @@ check_closed = Check(
 Turn = Callable[[Tensor, float], Tensor]
 
 
-class _Rope:
-    """RoPE in a layout of its own: any two features may be a pair, and some need not turn.
+def _rope(first: list[int], second: list[int], speeds: Tensor, name: str) -> Turn:
+    """Return RoPE in a layout of its own: any two features may be a pair, and some need not turn.
 
     Args:
         first, second: the features of each pair.
@@ -285,39 +464,38 @@ class _Rope:
         name: what messages call it.
     """
 
-    def __init__(self, first: list[int], second: list[int], speeds: Tensor, name: str) -> None:
-        self.first, self.second, self.speeds, self.__name__ = first, second, speeds, name
-
-    def __call__(self, x: Tensor, position: float) -> Tensor:
-        """Return vectors (…, d), all turned as at this position."""
-        cos = torch.cos(position * self.speeds).to(x.dtype)
-        sin = torch.sin(position * self.speeds).to(x.dtype)
-        a, b = x[..., self.first], x[..., self.second]
+    def turn(x: Tensor, position: float) -> Tensor:
+        cos = torch.cos(position * speeds).to(x.dtype)
+        sin = torch.sin(position * speeds).to(x.dtype)
+        a, b = x[..., first], x[..., second]
         out = x.clone()
-        out[..., self.first] = a * cos - b * sin
-        out[..., self.second] = a * sin + b * cos
+        out[..., first] = a * cos - b * sin
+        out[..., second] = a * sin + b * cos
         return out
 
+    turn.__name__ = name
+    return turn
 
-def _neighbours(d: int, turning: int | None = None) -> _Rope:
+
+def _neighbours(d: int, turning: int | None = None) -> Turn:
     """Pairs of neighbours among the first ``turning`` features; the others do not turn."""
     turning = turning or d
     first, second = list(range(0, turning, 2)), list(range(1, turning, 2))
-    return _Rope(first, second, rope_frequencies(turning), "neighbours")
+    return _rope(first, second, rope_frequencies(turning), "neighbours")
 
 
-def _halves(d: int, backwards: bool = False) -> _Rope:
+def _halves(d: int, backwards: bool = False) -> Turn:
     """Pairs of a feature in the first half and one in the second."""
     speeds = rope_frequencies(d) * (-1 if backwards else 1)
-    return _Rope(list(range(d // 2)), list(range(d // 2, d)), speeds, "halves")
+    return _rope(list(range(d // 2)), list(range(d // 2, d)), speeds, "halves")
 
 
-def _shuffled(d: int, still: int) -> _Rope:
+def _shuffled(d: int, still: int) -> Turn:
     """Pairs of any two features; the slowest ``still`` pairs do not turn."""
     order = torch.randperm(d, generator=torch.Generator().manual_seed(d)).tolist()
     speeds = rope_frequencies(d, 500_000.0)
     speeds[len(speeds) - still :] = 0
-    return _Rope(order[::2], order[1::2], speeds, "shuffled")
+    return _rope(order[::2], order[1::2], speeds, "shuffled")
 
 
 def _spread(turn: Turn, d: int, position: float) -> Tensor:
@@ -331,9 +509,28 @@ def _partners(turn: Turn, d: int, least: float = 0.0) -> Tensor:
     return torch.where(largest > least, partner, torch.arange(d))
 
 
-def _one_direction(turn: Turn, d: int) -> Tensor:
-    largest, partner = turn(torch.eye(d), 1.0).fill_diagonal_(0).max(-1)
+def _one_direction(turn: Turn, d: int, sign: int, without_diagonal: bool) -> Tensor:
+    """Take the largest number of each row, or with sign −1 the smallest."""
+    turned = sign * turn(torch.eye(d), 1.0)
+    if not without_diagonal:
+        return turned.argmax(-1)
+    largest, partner = turned.fill_diagonal_(0).max(-1)
     return torch.where(largest > 0, partner, torch.arange(d))
+
+
+def _second_largest(turn: Turn, d: int, still: bool) -> Tensor:
+    largest, features = turn(torch.eye(d), 1.0).abs().topk(2)
+    partner = features[:, 1]
+    return torch.where(largest[:, 1] > 0, partner, torch.arange(d)) if still else partner
+
+
+def _by_lengths(turn: Turn, d: int, least: float) -> Tensor:
+    """Take two features for a pair if their length is the same before and after."""
+    x = randn(d)
+    before, after = x.square(), turn(x, 1.0).square()
+    change = (before[:, None] + before - after[:, None] - after).abs().fill_diagonal_(torch.inf)
+    smallest, partner = change.min(-1)
+    return torch.where(smallest < least, partner, torch.arange(d))
 
 
 check_partners = Check(
@@ -362,17 +559,38 @@ check_partners = Check(
         *(
             Mistake(
                 "slow pairs are treated as if they stood still",
-                "In one step the slowest pair turns by 0.0001 or less. How much of it reaches its "
-                "partner, and where does your code draw the line?",
+                "In one step the slowest pair turns by less than 0.00001. How much of it reaches "
+                "its partner, and where does your code draw the line?",
                 partial(_partners, least=least),
             )
-            for least in (0.1, 0.01, 0.001)
+            for least in (0.1, 0.01, 0.001, 1e-4, 1e-5)
         ),
-        Mistake(
-            "a feature's own number comes out where it still points mostly to itself",
-            "After a small turn, which is the largest number in a row: the feature itself, or its "
-            "partner? Which of the two is asked for?",
-            lambda turn, d: turn(torch.eye(d), 1.0).abs().argmax(-1),
+        *(
+            Mistake(
+                "a feature's own number comes out where it still points mostly to itself",
+                "Which is the largest number in a row after a small turn, or after nearly half a "
+                "circle: the feature itself, or its partner? Which of the two is asked for?",
+                lambda turn, d, p=position: turn(torch.eye(d), p).abs().argmax(-1),
+            )
+            for position in (1.0, 2.0, 10.0, 100.0, 1000.0, 10_000.0)
+        ),
+        *(
+            Mistake(
+                "the second largest number of each row is taken",
+                "Pair 0 turns by more than an eighth of a circle in a step. Which of its two "
+                "numbers is the larger one then?",
+                partial(_second_largest, still=still),
+            )
+            for still in (True, False)
+        ),
+        *(
+            Mistake(
+                "lengths are compared in one random vector",
+                "Slow pairs change so little that rounding hides it, and features that stand "
+                "still keep any length. Which vector would show one feature alone?",
+                partial(_by_lengths, least=least),
+            )
+            for least in (torch.inf, 1e-3, 1e-4, 1e-5, 1e-6)
         ),
         Mistake(
             "features that never turn get feature 0 as their partner",
@@ -384,18 +602,22 @@ check_partners = Check(
             "By how much does anything turn at position 0?",
             lambda turn, d: torch.arange(d),
         ),
-        Mistake(
-            "one direction of each pair is missed",
-            "Turning (1, 0) makes the other number positive, turning (0, 1) makes it negative. Do "
-            "you notice both?",
-            _one_direction,
+        *(
+            Mistake(
+                "one direction of each pair is missed",
+                "Turning (1, 0) makes the other number positive, turning (0, 1) makes it negative. "
+                "Do you notice both?",
+                partial(_one_direction, sign=sign, without_diagonal=without_diagonal),
+            )
+            for sign in (1, -1)
+            for without_diagonal in (True, False)
         ),
     ],
     hints=(
         "You may give `turn` any vector you like. Which vector shows where feature 0 goes?",
         "The rows of torch.eye(d) are vectors with a single 1. After the turn, where else is a row "
         "not 0?",
-        "Take turn(torch.eye(d), 1), without signs, set the diagonal to 0, and see where each row "
-        "is largest. Rows of zeros belong to features that never turn.",
+        "Row a of turn(torch.eye(d), 1) is 0 but for a and its partner. The sign does not matter, "
+        "nor what stands on the diagonal. What is left in the row of a feature that never turns?",
     ),
 )

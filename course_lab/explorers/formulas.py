@@ -38,10 +38,11 @@ turned_pair = Explorer(
     "turned_pair",
     "one pair of numbers that RoPE turns",
     "A query and a key as arrows, before and after they turn with their positions p and r by θ "
-    "radians a position, and their product at all places.",
+    "radians a position, and their product at all places. One slider moves both.",
     {
-        "p": Slider(0, 40, 12, label="p (query)"),
-        "r": Slider(0, 40, 9, label="r (key)"),
+        "p": Slider(0, 20, 12, label="p (query)"),
+        "r": Slider(0, 20, 9, label="r (key)"),
+        "both": Slider(0, 20, 0, label="both moved on by"),
         "theta": Slider(0.05, 1.5, 0.3, step=0.05, label="θ"),
     },
 )

@@ -601,7 +601,7 @@ model = reordered = ways = logits = None  # frees half a gigabyte; the first cel
 # Guess first. The verdicts come from the measurements above.
 
 # %% tags=["plumbing"]
-# Four claims
+# Five claims
 from course_lab.claims import Claim, Myths
 
 myths = Myths(
@@ -627,6 +627,7 @@ myths = Myths(
             scope="positions 0 to 1023 stay different; neighbours' score moves by 0.01 at most",
             evidence="exact",
         ),
+        "C38": Claim("PaLM uses ALiBi.", scope="PaLM as its paper has it", evidence="source"),
     }
 )
 
@@ -710,8 +711,16 @@ if real:
         "SmolLM2-135M-Instruct",
     )
 
+# %% tags=["plumbing"]
+# By the source
+myths.settle(
+    "C38",
+    {"Chowdhery et al. 2022, arXiv 2204.02311, section 2": False},
+    "By the source, not by a run: Chowdhery et al. 2022, arXiv 2204.02311, section 2, lists RoPE.",
+)
+
 # %% tags=["pretrained", "plumbing"]
-# All four
+# All five
 myths.table()
 
 # %% [markdown]

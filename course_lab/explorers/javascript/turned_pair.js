@@ -1,6 +1,7 @@
 // RoPE: one pair of numbers that turns.
 
 const PLACES = 41; // positions 0 to 40
+const FARTHEST_MOVE = 20; // positions that both can be moved on by
 const QUERY = [1, 0.4];
 const KEY = [-0.2, 0.9];
 
@@ -43,20 +44,17 @@ const EXPLORER = {
 
   play: {
     label: "move both",
-    step: ({ p, r }) => { // at the end of the text, back to its start
-      const back = Math.max(p, r) === PLACES - 1 ? Math.min(p, r) : -1;
-      return { p: p - back, r: r - back };
-    },
+    step: ({ both }) => ({ both: both === FARTHEST_MOVE ? 0 : both + 1 }),
   },
 
-  compute({ p, r, theta }) {
-    const query = turned(QUERY, p * theta);
-    const key = turned(KEY, r * theta);
+  compute({ p, r, both, theta }) {
+    const query = turned(QUERY, (p + both) * theta);
+    const key = turned(KEY, (r + both) * theta);
     const product = query[0] * key[0] + query[1] * key[1];
     return { query, key, products: productsAtAllPlaces(theta), product };
   },
 
-  draw([left, right], { query, key, products }, { p, r }) {
+  draw([left, right], { query, key, products }, { p, r, both }) {
     left.axes({
       x: [-1.3, 1.3], y: [-1.3, 1.3], equal: true, title: "turned (dotted: before)",
       xlabel: "first number", ylabel: "second number",
@@ -66,21 +64,22 @@ const EXPLORER = {
     drawTurn(left, KEY, key, 1);
     right.axes({
       x: [-0.5, PLACES - 0.5], y: [PLACES - 0.5, -0.5], equal: true, title: "q·k of all places",
-      xlabel: "r (key)", ylabel: "p (query)", bar: { signed: true, limit: 1 },
+      xlabel: "place of the key", ylabel: "place of the query", bar: { signed: true, limit: 1 },
     }).matrix(products, PLACES, { signed: true, limit: 1 })
-      .dots([r], [p], { mark: "square", size: 5.5, colour: "gold" });
+      .dots([r + both], [p + both], { mark: "square", size: 5.5, colour: "gold" });
   },
 
-  sentence: ({ product }, { p, r, theta }) =>
-    `The query has turned by ${fixed(p * theta, 2)} radians, the key by ${fixed(r * theta, 2)}. `
-    + `p − r = ${fixed(p - r, 0)}, q·k = ${fixed(product, 3)}.`,
+  sentence: ({ product }, { p, r, both, theta }) =>
+    `The query stands at ${fixed(p + both, 0)} and has turned by `
+    + `${fixed((p + both) * theta, 2)} radians, the key at ${fixed(r + both, 0)} by `
+    + `${fixed((r + both) * theta, 2)}. Distance ${fixed(p - r, 0)}, q·k = ${fixed(product, 3)}.`,
 
-  description({ query, key, product }, { p, r, theta }) {
+  description({ query, key, product }, { p, r, both, theta }) {
     const point = ([x, y]) => `(${fixed(x, 2)}, ${fixed(y, 2)})`;
     return "Left: a query and a key as arrows from the centre, dotted where they start and solid "
       + `where they are after turning by ${fixed(theta, 2)} radians a position. The query, at `
-      + `${p}, now ends at ${point(query)}, the key, at ${r}, at ${point(key)}. Right: their `
-      + "product for all places from 0 to 40, as colours from −1 to 1. Each diagonal has one "
-      + `colour, since only p − r counts. A square marks this place: ${fixed(product, 3)}.`;
+      + `${p + both}, now ends at ${point(query)}, the key, at ${r + both}, at ${point(key)}. `
+      + "Right: their product for all places from 0 to 40, as colours from −1 to 1. Each diagonal "
+      + `has one colour, since only p − r counts. A square marks this place: ${fixed(product, 3)}.`;
   },
 };
