@@ -146,8 +146,11 @@ def test_a_cell_that_is_not_known_is_grey_without_a_mark_and_counts_as_not_grant
 
 @pytest.mark.usefixtures("figures")
 def test_a_cell_that_a_measurement_leaves_open_has_its_own_mark_and_counts_as_not_granted():
-    board = {"row": {"a": (True, "1.5"), "b": (UNCLEAR, "+0.3 ± 0.2")}}
-    ax = draw_scoreboard(board, {"a": "at most 2", "b": "at most 0.2"}).axes[0]
+    scores: dict[str, tuple[bool | str | None, str]] = {
+        "a": (True, "1.5"),
+        "b": (UNCLEAR, "+0.3 ± 0.2"),
+    }
+    ax = draw_scoreboard({"row": scores}, {"a": "at most 2", "b": "at most 0.2"}).axes[0]
     assert [text.get_text() for text in ax.texts] == ["✓", "1.5", "≈", "+0.3 ± 0.2", "1 of 2"]
 
 
