@@ -133,14 +133,13 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** three curves cover their twins', and there the middle row is all but empty. In texts of
-# 32 bytes, after 120 steps, training does not show those mistakes. The others are a little worse.
-# But who has a twin? The last column is healthy: its text came in another order, and its attention
-# differs too.
+# **Look:** three curves cover their twins', and there the middle row is all but empty. In 32
+# bytes, training does not show those mistakes. The others are a little worse. But who has a
+# twin? The last column is healthy: its text came in another order, and its attention differs too.
 #
 # So we need a *test*: a function that gets an attention layer and returns True if it is healthy. We
 # judge tests as we judge models, on cases held back: for each fault a *ward* of sick and healthy
-# layers, of other sizes, bases, slopes and layouts, in float32 and float64.
+# layers, of other sizes, numbers and dtypes.
 #
 # ## The same numbers?
 #
@@ -437,17 +436,15 @@ for name in unsound:
 
 # %% [markdown]
 # **Look:** *causal* exposes Peek. Its vectors start at 0, so untrained it does nothing. So the test
-# moves all parameters. Then it changes later words, in texts of all lengths from 12 to 96, and
-# looks at what came before. A cache exposes Peek too: there the next byte is not known. *Share*
-# breaks the same ones: which part of a text is over depends on where it will end, and while a model
-# writes nobody knows. The loss in training does not show it: there all texts have one length, and a
-# word's share says what its place says.
+# moves all parameters. Then it changes later words, and looks at what came before. *Share* breaks
+# the same ones: which part of a text is over depends on where it will end, and while a model writes
+# nobody knows. The loss in training does not show it: there all texts have one length, and a word's
+# share says what its place says.
 #
 # ## Your turn
 #
 # **Exercise 2 ★★★ Mine.** Take a start that you like, or none, and change what you want. The slope?
-# The door? Two ideas in one? Every cell below runs `Mine`. No idea yet? Repair Share: let it say
-# something that is known while a text is still being written.
+# The door? Two ideas in one? Every cell below runs `Mine`. No idea yet? Repair Share.
 
 
 # %% tags=["stub"]
@@ -677,21 +674,18 @@ places = ", ".join(
 print(f"five places or more, short → long, of {len(both)}: {places}")
 
 # %% [markdown]
-# **Look:** Peek is far ahead of all, and hollow. (It gains at 512: from the last byte of a window
-# it cannot peek. Of the bytes judged that is one in 32 at 64, and one in 256 at 512.) A full star
-# left of `none` is a success, if the interval of the difference leaves out 0. But `learned` beats
-# `none` only in the long training: a place here is a place *in short training*. Judge your
-# invention, a point a line:
+# **Look:** Peek is far ahead of all, and hollow. (It gains at 512, where fewer of the bytes are the
+# last of a window.) A full star left of `none` is a success, if the interval of the difference
+# leaves out 0. But `learned` beats `none` only in the long training: a place here is a place *in
+# short training*. Judge your invention:
 #
 # | | |
 # |---|---|
 # | **Sound** | it keeps what it owes and what it promises |
 # | **Meant** | one sentence says why it should help |
-# | **Useful** | clearly better than `none` at 64, *or* you went the long way |
+# | **Useful** | clearly beats `none` at 64, *or* on the [long way](closer/11_near_and_long.ipynb) |
 # | **Honest** | three fresh seeds or more, an interval, equal training, how many you tried |
 # | **Refutable** | you tried it where it should fail |
-#
-# The long way starts in the [closer look](closer/11_near_and_long.ipynb).
 
 # %% [markdown]
 # ## Myth check

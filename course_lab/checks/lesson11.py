@@ -90,11 +90,6 @@ def _mean_falls_before(layer: MultiHeadAttention) -> bool:
     return bool((_row(layer).mean(0)[:13].diff() > 0).all())
 
 
-def _beats_the_farthest(layer: MultiHeadAttention) -> bool:
-    row = _row(layer)
-    return bool((row[:, 12] > row[:, 0]).all() and (row[:, 12] > row[:, -1]).all())
-
-
 def _rises_by_offset(layer: MultiHeadAttention) -> bool:
     prices = layer.encoding.bias_by_offset(torch.arange(-12, 1))
     return bool((prices.diff() > 0).all())  # type: ignore[union-attr]
@@ -157,13 +152,9 @@ check_near_first = Check(
         ),
         Mistake(
             "it asks only whether the nearest key wins",
-            "The nearest key may win while all others cost the same. Look at each step.",
+            "May the price stop after one step, or turn on the way? Look at each step, from key to "
+            "key.",
             lambda layer: bool((_row(layer).argmax(-1) == 12).all()),
-        ),
-        Mistake(
-            "it asks only whether the nearest key beats the farthest",
-            "May the price turn on the way, or stop? Look at each step, from key to key.",
-            _beats_the_farthest,
         ),
         Mistake(
             "it asks only whether the nearest key beats the farthest",
