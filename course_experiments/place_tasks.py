@@ -14,6 +14,7 @@ from typing import Any
 
 import pandas as pd
 import torch
+from torch import Tensor
 
 from course_utils.encodings import PositionalEncoding
 from course_utils.encodings.base import BiasByOffset, Offsets
@@ -48,6 +49,8 @@ class GivenSlopes(PositionalEncoding):
     """The bias slope · (i − j) of each head, not learned: for a slope above 0 far keys gain."""
 
     offsets_only = True
+
+    slopes: Tensor
 
     def __init__(self, d_model: int, n_heads: int, slopes: tuple[float, ...]) -> None:
         super().__init__(d_model, n_heads)
@@ -108,17 +111,17 @@ def main(folder: Path) -> None:
     """Run what the table lacks, and write it after each run."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "place_tasks.csv"
-    rows = pd.read_csv(path).to_dict("records") if path.exists() else []
+    rows: list[dict[Any, Any]] = pd.read_csv(path).to_dict("records") if path.exists() else []
     for setting in list(runs())[len(rows) :]:
-        encoding, options = setting["encoding"], {}
+        encoding: Any = setting["encoding"]
+        options: dict[str, Any] = {}
         if encoding == "given slopes":
             encoding, options = GivenSlopes, {"slopes": SLOPES[setting["task"]]}
         elif encoding == "shaw, keys only":
             encoding, options = "shaw", {"use_values": False}
         names = ("layers", "heads", "steps", "seed")
-        shares = learn(
-            encoding, setting["task"], **{name: setting[name] for name in names}, **options
-        )
+        sizes = {name: setting[name] for name in names}
+        shares = learn(encoding, setting["task"], **sizes, **options)
         rows.append({**setting, **shares, "torch": torch.__version__})
         pd.DataFrame(rows).to_csv(path, index=False)
 

@@ -1,6 +1,7 @@
 """The small tasks of lesson 04, as its shipped table has them, and its straight heads."""
 
 import itertools
+from typing import Any
 
 import pytest
 import torch
@@ -25,7 +26,7 @@ def test_relative_schemes_answer_alike_wherever_the_text_stands():
 
 
 def test_a_run_is_the_same_twice_and_given_slopes_stay():
-    setting = {"layers": 1, "heads": 2, "steps": 3, "seed": 0, "slopes": (2.0, 1.0)}
+    setting: dict[str, Any] = {"layers": 1, "heads": 2, "steps": 3, "seed": 0, "slopes": (2.0, 1.0)}
     first, second = (
         place_tasks.learn(place_tasks.GivenSlopes, "place 1", **setting) for _ in range(2)
     )

@@ -146,7 +146,7 @@ def test_a_cell_that_is_not_known_is_grey_without_a_mark_and_counts_as_not_grant
 
 @pytest.mark.usefixtures("figures")
 def test_a_cell_that_a_measurement_leaves_open_has_its_own_mark_and_counts_as_not_granted():
-    scores: dict[str, tuple[bool | str | None, str]] = {
+    scores: dict[str, tuple[bool | None | str, str]] = {
         "a": (True, "1.5"),
         "b": (UNCLEAR, "+0.3 ± 0.2"),
     }

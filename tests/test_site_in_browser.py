@@ -390,6 +390,7 @@ def test_every_page_has_a_description_and_a_title_for_those_who_share_it(site_fo
         if path.stem in ("genindex", "search"):
             continue
         head = BeautifulSoup(path.read_text("utf-8"), "html.parser").head
+        assert head is not None
         described = head.find("meta", attrs={"name": "description"})
         title = head.find("meta", attrs={"property": "og:title"})
         assert described and len(described["content"]) > 15, path.name

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -83,10 +84,10 @@ def _planted(
 ) -> Tensor:
     """Return a table of evenly turning hands, each in a plane and of a size of its own."""
     generator = torch.Generator().manual_seed(seed)
-    double = {"generator": generator, "dtype": torch.float64}
-    planes = torch.linalg.qr(torch.randn(width, 2 * len(periods), **double))[0].T
+    draw = partial(torch.randn, generator=generator, dtype=torch.float64)
+    planes = torch.linalg.qr(draw(width, 2 * len(periods)))[0].T
     places = start + torch.arange(length, dtype=torch.float64)
-    table = torch.randn(width, **double).expand(length, -1).clone()
+    table = draw(width).expand(length, -1).clone()
     for number, period in enumerate(periods):
         angles = 2 * math.pi * places / period + number
         size = 1 + 0.3 * number
