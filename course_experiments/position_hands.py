@@ -119,7 +119,7 @@ def vectors(encoder: pretrained.MiniLM, texts: Tensor) -> Tensor:
 def main(folder: Path) -> None:
     """Write the folder's table."""
     encoder = pretrained.minilm()
-    table = encoder.encoding.table.detach().double()
+    table = torch.as_tensor(encoder.encoding.table).detach().double()
     changed = {way: encoder.with_table(other.float()) for way, other in tables(table)}
     rows = []
     for kind, files in KINDS.items():
