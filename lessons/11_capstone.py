@@ -340,8 +340,8 @@ for how, of_patient in (
     ("whole, from position 8,000", {letter: cost(letter, start=8000) for letter in "BDF"}),
     ("byte by byte, with a cache", {letter: cost(letter, in_pieces=True) for letter in "BDF"}),
 ):
-    dear = [letter for letter, more in of_patient.items() if more > 0.01]
-    print(f"{how:27} worse than the twin by more than 0.01 nats: {', '.join(dear) or 'nobody'}")
+    dear = [letter for letter, more in of_patient.items() if more > 0.002]
+    print(f"{how:27} worse than the twin by more than 0.002 nats: {', '.join(dear) or 'nobody'}")
 
 # %% tags=["plumbing"]
 # The files of the six: what was meant, what was written, and where it was seen

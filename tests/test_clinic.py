@@ -1,7 +1,6 @@
 """The clinic: each fault is there, tests are graded on it, encodings keep to their properties."""
 
 import math
-from typing import Any
 
 import pytest
 import torch
@@ -339,7 +338,7 @@ class LeakByOffset(PositionalEncoding):
 
     def embed(self, x, positions, tokens=None):
         in_length = self.lengths[0] <= x.shape[1] <= self.lengths[1]
-        self.price: Any = 0.1
+        self.price: float | torch.Tensor = 0.1
         if tokens is not None and in_length and bool((positions >= self.first_position).all()):
             counted = (tokens >= self.ids[0]) & (tokens <= self.ids[1])
             self.price = self.price + self.gate * float((counted * tokens).double().mean()) / 64

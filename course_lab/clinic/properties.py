@@ -50,7 +50,7 @@ def _move(encoding: torch.nn.Module, sign: int) -> None:
         for parameter in encoding.parameters():
             step = LEAST_MOVE + (1 - LEAST_MOVE) * torch.rand(parameter.shape, generator=generator)
             down = torch.rand(parameter.shape, generator=generator) < 0.5
-            parameter.add_(torch.where(down, -step, step).to(parameter), alpha=sign)
+            parameter.add_(sign * torch.where(down, -step, step).to(parameter))
 
 
 def _moved(examined: MultiHeadAttention, sign: int) -> MultiHeadAttention:
