@@ -115,6 +115,12 @@ def _halves_in_neighbours_out(x: Tensor, positions: Tensor, base: float) -> Tens
     return _turn(torch.stack([a, b], dim=-1).flatten(-2), positions, base)
 
 
+def _divided_after_the_power(positions: Tensor, speeds: Tensor) -> Tensor:
+    """Return positions · base ** (−2m) / d, where ``speeds`` are base ** (−2m/d)."""
+    d = 2 * len(speeds)
+    return positions * speeds**d / d
+
+
 def _one_speed(d: int) -> Tensor:
     return torch.zeros(d // 2, dtype=torch.float64)
 
@@ -181,6 +187,16 @@ check_rope = Check(
             _with_parts(lambda a, b, cos, sin: (a * cos + b * sin, a * sin + b * cos)),
         ),
         Mistake(
+            "each pair is mirrored, not turned",
+            "At position 0 nothing turns. What does your code make of (0, 1) there?",
+            _with_parts(lambda a, b, cos, sin: (a * cos + b * sin, a * sin - b * cos)),
+        ),
+        Mistake(
+            "the minus is in the second feature's row, and its terms are exchanged",
+            "Where does (1, 0) go in a quarter of a turn: to (0, 1) or to (0, −1)?",
+            _with_parts(lambda a, b, cos, sin: (a * cos - b * sin, b * cos - a * sin)),
+        ),
+        Mistake(
             "a is overwritten before b is made from it",
             "Which a does the second feature need: the one before the turn, or after?",
             _with_parts(_overwriting),
@@ -226,9 +242,24 @@ check_rope = Check(
             _with_speeds(lambda d: -_even(d) / 2 / (d // 2 - 1)),
         ),
         Mistake(
+            "pairs are counted from 1",
+            "By how much does pair 0 turn at position 1?",
+            _with_speeds(lambda d: -(_even(d) + 2) / d),
+        ),
+        Mistake(
+            "base ** (−2m) is divided by d, not the exponent",
+            "Which comes first in Python, ** or /? What is θ of pair 0?",
+            _with_angles(_divided_after_the_power),
+        ),
+        Mistake(
             "the division rounds",
             "What are 2 // 8 and -2 // 8 in Python?",
             _with_speeds(lambda d: -_even(d) // d),
+        ),
+        Mistake(
+            "the first row is taken for position 0",
+            "The text may begin at 30. By how much does its first row turn?",
+            _with_angles(lambda positions, speeds: (positions - positions[0]) * speeds),
         ),
         Mistake(
             "each row turns by one position too many",
@@ -248,6 +279,16 @@ check_rope = Check(
             "cos and sin are added to x",
             "RoPE adds nothing. What does a turn do to the row (0, 0)?",
             _with_parts(lambda a, b, cos, sin: (a + cos, b + sin)),
+        ),
+        Mistake(
+            "cos and sin are added to x",
+            "RoPE adds nothing. What does a turn do to the row (0, 0)?",
+            _with_parts(lambda a, b, cos, sin: (a + sin, b + cos)),
+        ),
+        Mistake(
+            "the two features of a pair never meet",
+            "Where does (1, 0) go in a quarter of a turn? What does your code make of it?",
+            _with_parts(lambda a, b, cos, sin: (a * sin, b * cos)),
         ),
         Mistake(
             "the two features of a pair never meet",
@@ -398,6 +439,28 @@ check_closed = Check(
             for distance in (_dropped, _size_of_first_gap, _missing_before_the_last, _largest_gap)
         ),
         Mistake(
+            "each key moves by the gap right before it alone",
+            "There may be several gaps. How many tokens are missing before each key, in all?",
+            _turned_by(lambda kept: -(kept.diff(prepend=torch.tensor([-1])) - 1)),
+        ),
+        Mistake(
+            "gaps are counted more than once",
+            "How many tokens are missing before the second of the kept keys? And before the third?",
+            _turned_by(lambda kept: -(kept - _new_positions(kept)).cumsum(0)),
+        ),
+        Mistake(
+            "the first kept key stays where it was",
+            "Where is the first of the kept keys to stand?",
+            _turned_by(lambda kept: _new_positions(kept) - kept + kept[0]),
+        ),
+        Mistake(
+            "the first rows are kept, not the ones in `kept`",
+            "Which rows of the cache does `kept` name?",
+            lambda keys, kept: _turn(keys, -torch.arange(keys.shape[-2]), BASE)[
+                ..., : len(kept), :
+            ],
+        ),
+        Mistake(
             "the gaps are closed towards the end",
             "Which position is the first of the kept keys to have?",
             _towards_the_end,
@@ -518,6 +581,12 @@ def _one_direction(turn: Turn, d: int, sign: int, without_diagonal: bool) -> Ten
     return torch.where(largest > 0, partner, torch.arange(d))
 
 
+def _where_two_have_changed(turn: Turn, d: int) -> Tensor:
+    changed = turn(torch.eye(d), 1.0) != torch.eye(d)
+    other = changed.clone().fill_diagonal_(False).int().argmax(-1)
+    return torch.where(changed.sum(-1) == 2, other, torch.arange(d))
+
+
 def _second_largest(turn: Turn, d: int, still: bool) -> Tensor:
     largest, features = turn(torch.eye(d), 1.0).abs().topk(2)
     partner = features[:, 1]
@@ -591,6 +660,17 @@ check_partners = Check(
                 partial(_by_lengths, least=least),
             )
             for least in (torch.inf, 1e-3, 1e-4, 1e-5, 1e-6)
+        ),
+        Mistake(
+            "the first feature that differs is taken, and each feature differs from itself",
+            "Does a feature's own number change in a turn, too? Which of the two is asked for?",
+            lambda turn, d: (turn(torch.eye(d), 1.0) != torch.eye(d)).int().argmax(-1),
+        ),
+        Mistake(
+            "a turn is known by both numbers, and one of them may round to what it was",
+            "The cosine of a small angle rounds to 1. In the row of a slow feature, how many "
+            "numbers have changed?",
+            _where_two_have_changed,
         ),
         Mistake(
             "features that never turn get feature 0 as their partner",
