@@ -103,7 +103,7 @@ test_right_answers_pass = right_answers(
         ],
         check_round_codes: [
             lambda r, c, d: waves(r, c, d, 8),
-            lambda r, c, d: waves(r, c, d, 16),
+            lambda r, c, d: waves(r, c, d, d // 2, fastest=0.3),  # one slow speed
             lambda r, c, d: waves(r, c, d, 4, fastest=0.6),
             lambda r, c, d: 7 * waves(r.double(), c.double(), d, 8, slowest=0.3),
             bells,
@@ -114,6 +114,8 @@ test_right_answers_pass = right_answers(
             lambda tokens: comma_head(tokens, 9, -9, rows=4),
             lambda tokens: list(comma_head(tokens, 4.0, -12.0, liking=30.0, rows=100)),
             lambda tokens: tuple(part.double() for part in comma_head(tokens, 50.0, -50.0)),
+            lambda tokens: comma_head(tokens, 9.0, -9.0, rows=len(tokens)),
+            lambda tokens: comma_head(tokens, 9.0, -9.0, rows=tokens.count(",") + 2),
         ],
     }
 )
@@ -132,6 +134,18 @@ test_wrong_answers_get_a_fitting_word = wrong_answers(
             (lambda unit: (torch.zeros(3, 3), unit), "row 1, column 2 ends at 1, not at 2"),
             (lambda unit: (-single_tap((1, 0)), unit), "column 2 ends at 0, not at 2"),
             (lambda unit: (torch.rand(3, 3), unit), "gives two different answers"),
+            (lambda unit: (torch.ones(3, 3), unit), "What do the weights of a pixel add up to"),
+            (
+                lambda unit: (single_tap((1, 0)) + single_tap((1, 2)), unit),
+                "What do the weights of a pixel add up to",
+            ),
+            (lambda unit: (single_tap((1, 0)), 1 / unit), "In the first column"),
+            (lambda unit: (single_tap((1, 0)), 2 * unit), "In the first column"),
+            (
+                lambda unit: (0.99 * single_tap((1, 1)) + 0.01 * single_tap((1, 0)), 0.01 * unit),
+                "in pass 1, and in pass 500",
+            ),
+            (lambda unit: (-single_tap((1, 0)), unit), "What does the second make of"),
         ],
         check_round_codes: [
             (lambda r, c, d: sinusoidal_grid(r, c, d, 1000.0), "this is the cross"),
@@ -158,6 +172,8 @@ test_wrong_answers_get_a_fitting_word = wrong_answers(
             ),
             (lambda r, c, d: torch.ones(len(r), d), "patches 4 apart still have 1.00"),
             (lambda r, c, d: waves(r, c, d, 8, 0.01, 0.001), "patches 4 apart still have"),
+            (lambda r, c, d: waves(r, c, d, d // 2, 0.6), "A wave comes round again"),
+            (lambda r, c, d: waves(r, c, d, 16), "Which speeds does each of your directions"),
             (lambda r, c, d: torch.zeros(len(r), d), "all codes are 0"),
             (lambda r, c, d: waves(r, c, 64, 8), "expected shape (256, 128), got (256, 64)"),
             (lambda r, c, d: waves(r, c, d, 8) * math.nan, "finite real"),

@@ -59,9 +59,21 @@ def _judge_ruler(answer: Any, unit: float) -> str:
             return (
                 f"on a page of {height} × {width} pixels, each {brightness:g} at first, the pixel "
                 f"in row {row + 1}, column {column + 1} ends at {page[0, 0, row, column]:.4g}, "
-                f"not at {expected[row, column]:g}."
+                f"not at {expected[row, column]:g}. {_ask_ruler(page[0, 0, row], unit)}"
             )
     return ""
+
+
+def _ask_ruler(ended: Tensor, unit: float) -> str:
+    """Return a question on one row of a page (width,) that did not end as a ruler."""
+    if not float(ended.abs().max()) < 1e6:
+        return "What do the weights of a pixel add up to? What then becomes of a number each time?"
+    if abs(float(ended[0]) - unit) > 1e-3 * abs(unit):
+        return (
+            "In the first column the pixel on the left is padding. What does a pixel there get in "
+            f"pass 1, and in pass {STEPS}?"
+        )
+    return "The first column is right. What does the second make of the number in the first?"
 
 
 check_ruler = Check(
@@ -252,6 +264,10 @@ def _one_direction_a_speed(rows: Tensor, columns: Tensor, d_model: int) -> Tenso
     return _codes_of_angles(_along(rows, columns, directions) * _speeds(pairs))
 
 
+def _one_speed(rows: Tensor, columns: Tensor, d_model: int) -> Tensor:
+    return _waves(rows, columns, torch.arange(d_model // 2) * 2 * math.pi / d_model, torch.ones(1))
+
+
 def _random_waves(rows: Tensor, columns: Tensor, d_model: int) -> Tensor:
     generator = torch.Generator().manual_seed(0)
     waves = 0.4 * torch.randn(2, d_model // 2, generator=generator)
@@ -289,6 +305,7 @@ def _judge_codes(codes: Any, rows: Tensor, columns: Tensor, d_model: int) -> str
         or _unlike_places(dots, rows, columns)
         or _unlike_directions(dots, rows, columns)
         or _too_alike(dots, rows, columns)
+        or _come_round(dots, rows, columns)
     )
 
 
@@ -394,6 +411,23 @@ def _too_alike(dots: Tensor, rows: Tensor, columns: Tensor) -> str:
     )
 
 
+def _come_round(dots: Tensor, rows: Tensor, columns: Tensor) -> str:
+    """Name two distances of which the longer has the larger dot product, on average."""
+    squares = (rows[:, None] - rows).square() + (columns[:, None] - columns).square()
+    rings = _squares_within(squares, REACH)
+    means = torch.stack([dots[squares == square].mean() for square in rings])
+    rises = means - means.cummin(0).values
+    far = int(rises.argmax())
+    if rises[far] <= SPREAD:
+        return ""
+    near = int(means[:far].argmin())
+    return (
+        f"patches {rings[far] ** 0.5:.3g} apart have {means[far]:.2f} on average, patches "
+        f"{rings[near] ** 0.5:.3g} apart {means[near]:.2f}. A wave comes round again. Which "
+        "speeds does each of your directions have, and where do they all agree?"
+    )
+
+
 def _two_pairs(dots: Tensor, high: Pair, low: Pair, rows: Tensor, columns: Tensor) -> str:
     return (
         f"patches {_patches(high, rows, columns)} have the dot product {dots[high]:.2f}, patches "
@@ -493,6 +527,12 @@ check_round_codes = Check(
             "speed prefers its direction, by more than 5 %",
             "What must every speed do for the sum to be rounder?",
             _one_direction_a_speed,
+        ),
+        Mistake(
+            "all waves have one speed, and they come round again: patches 7 apart have more than "
+            "patches 3 apart",
+            "What would spread the returns?",
+            _one_speed,
         ),
         Mistake(
             "directions and speeds are random, and so few of them are not spread evenly",
@@ -658,7 +698,10 @@ class SameLiking(Rule):
     def broken(self, answer: Function, cases: Sequence[Case], seconds: float) -> str:
         """Say so where two texts get different ones."""
         likings = [call(answer, case, seconds).answer[1].double() for case in cases]
-        if all(torch.equal(liking, likings[0]) for liking in likings):
+        longest = max(len(liking) for liking in likings)
+        # Larger counts read the last entry, so a longer liking that repeats it is the same wish.
+        same = [torch.cat([x, x[-1:].expand(longest - len(x))]) for x in likings]
+        if all(torch.equal(liking, same[0]) for liking in same):
             return ""
         return (
             "the liking changes from text to text. It is a wish made before the text is known: "
