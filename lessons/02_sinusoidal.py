@@ -53,8 +53,8 @@ codes = {
 # 3. **Told apart.** Add a word, apply LayerNorm: any two of 512 positions stay 0.1 apart.
 # 4. **Distance alone.** The dot product of two codes depends on their distance, not on the place
 #    (to 1 % of the largest).
-# 5. **Nearer is more alike.** From distance 0 to 1, to 8 and to 64 the mean dot product falls by
-#    1 % or more each time. (In between it may ripple.)
+# 5. **Nearer is more alike.** At distances 0, 1, 8 and 64 the mean dot product falls, by 1 % or
+#    more each time.
 # 6. **A shift is one matrix.** It leads from the code of $p$ to that of $p + k$, for every $p$ (to
 #    1 % of the step).
 
@@ -305,9 +305,8 @@ for k, first, last in alike:
     print(f"distance {k}: up to 10,000, such a dot product means a distance of {first} to {last:,}")
 
 # %% [markdown]
-# **Look:** the dot product says *how far*: sharply up to some 30 positions (but for small ripples,
-# as at 12), vaguely beyond 100. And both sides are alike, for $\cos(-x) = \cos x$: it does not say
-# *which way*.
+# **Look:** the dot product says *how far*: sharply up to some 30 positions, ripples apart, vaguely
+# beyond 100. And both sides are alike, for $\cos(-x) = \cos x$: it does not say *which way*.
 #
 # ## A head that looks back
 #
@@ -379,12 +378,11 @@ explorers.previous_token(k=3)
 # %% [markdown]
 # **Look:** the left panel is a corner of $W_k$, a turn by $k\theta$ for each hand. A query without
 # a key $k$ back still has weights that sum to 1. At gain 10 query 14 spends nearly all on key 0.
-# Query 5 shares out most among keys 0, 1 and 2, and key 1 gets a hair more than key 0: a ripple.
+# Query 5 shares out most among keys 0, 1 and 2; by a ripple, key 1 gets more than key 0.
 #
-# Words in the tokens disturb this head: it compares them too. In a [closer
-# look](closer/02_word_and_place.ipynb) random words half as long as a position's row take most of
-# its weight. Trained models have *previous-token heads* too; Olsson et al. (2022) show what they
-# build with them.
+# Words in the tokens disturb this head: random words half as long as a position's row take most of
+# its weight ([closer look](closer/02_word_and_place.ipynb)). Trained models have *previous-token
+# heads* too (Olsson et al. 2022).
 #
 # ## The answer in one picture
 #
@@ -441,9 +439,8 @@ plots.show(
 
 # %% [markdown]
 # **Look:** four hands meet again after 6283 steps: nearly 1000, 100, 10 and 1 turns. With six the
-# curve never returns to the dashed line, the distance of neighbours: 12 numbers *name* each of
-# 10,000 positions. But it wavers. With 64 it climbs, in ripples: 128 numbers also say *how far*, if
-# roughly.
+# curve never returns to the dashed line of neighbours: 12 numbers *name* each of 10,000 positions.
+# With 64 it also climbs: they say *how far*, if roughly.
 
 # %% [markdown]
 # ## Exercises
@@ -534,14 +531,13 @@ myths.table()
 # ## In five lines
 #
 # - Each pair of columns is a clock hand; speeds fall from 1 radian a step by equal factors.
-# - With 6 hands as with 64, no two of 10,000 positions are closer than neighbours.
+# - With 6 hands or 64, no two of 10,000 positions are closer than neighbours.
 # - With 64, dot products tell the distance: sharply up to some 30, vaguely beyond 100.
-# - A shift is one rotation, so two matrices make a head that looks back, where words are short.
+# - A shift is one rotation, so two matrices make a head that looks back, if words are short.
 # - Closer looks: [in practice, before or after](closer/02_in_practice.ipynb),
 #   [among words, in a real encoder](closer/02_word_and_place.ipynb).
 #
-# **Read next:** Vaswani et al. 2017, *Attention Is All You Need*, arXiv 1706.03762, section 3.5,
-# where wish 6 comes from; Olsson et al. 2022, *In-context Learning and Induction Heads*, arXiv
-# 2209.11895.
+# **Read next:** Vaswani et al. 2017, *Attention Is All You Need*, arXiv 1706.03762, section 3.5
+# (wish 6); Olsson et al. 2022, *In-context Learning and Induction Heads*, arXiv 2209.11895.
 #
 # **Next:** [lesson 03](03_learned.ipynb): vectors that are learned.
