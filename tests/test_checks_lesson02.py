@@ -82,6 +82,35 @@ def by_blocks(block_of, exponent=lambda m, d: -2 * m / d):
     return answer
 
 
+def a_turn(cos, sin):
+    return [[cos, sin], [-sin, cos]]
+
+
+def a_turn_in_degrees(cos, sin):
+    angle = math.radians(math.atan2(sin, cos) % TURN)
+    return a_turn(math.cos(angle), math.sin(angle))
+
+
+def fitted_to_rows(k, gain, d_model):
+    """The shift by least squares on some rows of the table, without a sine."""
+    table = sinusoidal_table(torch.arange(200 + k, dtype=torch.float64), d_model)
+    shift = torch.linalg.lstsq(table[:200], table[k:], driver="gelsd").solution
+    return gain * torch.eye(d_model), shift.T
+
+
+def fitted_to_scores(k, gain, d_model):
+    """Keys as they are, and queries that give the right scores at the first positions."""
+    table = sinusoidal_table(torch.arange(64, dtype=torch.float64), d_model)
+    wanted = gain * table @ (table @ turn_of(k, d_model).T).T
+    return (torch.linalg.pinv(table) @ wanted @ torch.linalg.pinv(table).T).T, torch.eye(d_model)
+
+
+def at_other_speeds(k, gain, d_model):
+    angles = 1.003 * k * 10000.0 ** (-2 * torch.arange(d_model // 2) / d_model)
+    blocks = [torch.tensor(a_turn(math.cos(a), math.sin(a))) for a in angles.tolist()]
+    return gain * torch.eye(d_model), torch.block_diag(*blocks)
+
+
 def in_steps_of_two(k, gain, d_model):
     W = torch.zeros(d_model, d_model)
     for m in range(0, d_model, 2):
@@ -190,6 +219,37 @@ def mean_of_the_slower_half(vector, base):
     return round(sum(slow) / len(slow))
 
 
+def in_whole_wavelengths(vector, base):
+    angles = torch.atan2(vector[0::2], vector[1::2]).tolist()
+    rough = angles[-1] / speeds_of(vector, base)[-1]
+    for angle, speed in list(zip(angles, speeds_of(vector, base), strict=True))[-2::-1]:
+        wavelength = TURN / speed
+        rough = rough // wavelength * wavelength + angle / speed
+    return round(rough)
+
+
+def with_two_angles(vector, base):
+    rough = 0.0
+    angles = torch.atan2(vector[0::2], vector[1::2]).tolist()
+    for angle, speed in reversed(list(zip(angles, speeds_of(vector, base), strict=True))):
+        rough = (angle % TURN + TURN * nearest_turns(rough * speed, angle)) / speed
+    return round(rough)
+
+
+def with_m_from_1(vector, base):
+    angles = torch.atan2(vector[0::2], vector[1::2]).tolist()
+    return refined(angles, [base ** (-2 * (m + 1) / len(vector)) for m in range(len(angles))])
+
+
+def mean_of_refined(vector, base):
+    angles = torch.atan2(vector[0::2], vector[1::2]).tolist()
+    rough, values = 0.0, []
+    for angle, speed in reversed(list(zip(angles, speeds_of(vector, base), strict=True))):
+        rough = (angle + TURN * nearest_turns(rough * speed, angle)) / speed
+        values.append(rough)
+    return round(sum(values) / len(values))
+
+
 def refined(angles, speeds):
     rough = angles[-1] / speeds[-1]
     for angle, speed in list(zip(angles, speeds, strict=True))[-2::-1]:
@@ -272,11 +332,15 @@ test_wrong_answers_get_a_fitting_word = wrong_answers(
     {
         check_looking_back: [
             (lambda k, gain, d: turn_of(k, d), "expected two tensors, W_q and W_k, got Tensor"),
-            (lambda k, gain, d: (gain, turn_of(k, d)), "W_q: expected a torch tensor, got float"),
+            (lambda k, gain, d: (gain, turn_of(k, d)), "W_q is the number 10. Which matrix"),
+            (lambda k, gain, d: (None, turn_of(k, d)), "W_q: expected a torch tensor, got NoneTyp"),
             (lambda k, gain, d: keys_ahead(k, gain, 128), "W_q: expected shape (64, 64)"),
             (lambda k, gain, d: (torch.eye(d), torch.eye(d) * torch.nan), "W_k must hold finite"),
             (lambda k, gain, d: keys_ahead(k + 2, gain, d), "largest score at key 27"),
             (lambda k, gain, d: keys_ahead(k, gain + 1, d), "at the right key, 29. But the score"),
+            (fitted_to_rows, "0 to 63, but not from 5,000 on"),
+            (fitted_to_scores, "0 to 63, but not from 5,000 on"),
+            (at_other_speeds, "and has to be"),
             (reflected, "its largest score at key"),
             (by_blocks(lambda cos, sin: [[1, sin], [-sin, 1]]), "query 32 has its largest score"),
         ],
@@ -322,6 +386,10 @@ test_known_mistakes_are_named_however_they_are_written = wrong_answers(
             (lambda k, gain, d: (torch.eye(d), turn_of(k, d)), "the gain is missing"),
             (lambda k, gain, d: keys_ahead(1, gain, d), "the shift is by 1, whatever k"),
             (in_steps_of_two, "your m goes up by 2 already"),
+            (by_blocks(a_turn, lambda m, d: -2 * (m + 1) / d), "m runs from 1"),
+            (by_blocks(a_turn, lambda m, d: -m / (d // 2 - 1)), "−m/(D/2 − 1)"),
+            (by_blocks(a_turn_in_degrees), "taken for degrees"),
+            (lambda k, gain, d: keys_ahead(k, gain**0.5, d), "√gain stands in one"),
             (by_blocks(lambda cos, sin: [[cos, sin], [-sin, cos]], lambda m, d: -2 * m // d), "//"),
             (by_blocks(lambda cos, sin: [[cos, sin], [sin, cos]]), "stretch the hands"),
             (by_blocks(lambda cos, sin: [[cos, -sin], [-sin, cos]]), "stretch the hands"),
@@ -350,6 +418,14 @@ test_known_mistakes_are_named_however_they_are_written = wrong_answers(
             (refining(lambda rough, angle: round(rough / TURN)), "from the rough value alone"),
             (refining(lambda rough, angle: int(rough / TURN)), "from the rough value alone"),
             (refining(lambda rough, angle: int((rough - angle) / TURN)), "of a turn is cut off"),
+            (refining(lambda rough, angle: rough // TURN), "from the rough value alone"),
+            (in_whole_wavelengths, "from the rough value alone"),
+            (refining(lambda rough, angle: (rough - angle) // TURN), "of a turn is cut off"),
+            (refining(lambda rough, angle: math.ceil((rough - angle) / TURN)), "rounded up"),
+            (refining(lambda rough, angle: nearest_turns(angle, rough)), "the wrong way round"),
+            (with_two_angles, "and one between 0 and 2π is added"),
+            (with_m_from_1, "the speeds start at m = 1"),
+            (mean_of_refined, "rough and refined values are averaged"),
             (refining(nearest_turns, step=2), "every other hand"),
             (mean_of_the_slower_half, "what the slow hands say"),
         ],

@@ -195,7 +195,7 @@ SENTENCES: dict[str, list[tuple[dict[str, Any], str]]] = {
     "previous_token": [
         ({"k": 3}, "Query 47 gives 0.73 of its weight to the key exactly 3 back, and 0.13 and"),
         ({"gain": 40}, "gives 1.00 of its weight to the key exactly 5 back"),
-        ({"k": 16, "query": 5}, "Query 5 has no key 16 back. It gives most of its weight"),
+        ({"k": 16, "query": 5}, "Query 5 has no key 16 back. Its largest weight, 0.28, goes"),
         ({"k": 16, "query": 14}, "to key 0."),
         ({"k": 0, "query": 0}, "Query 0 gives 1.00 of its weight to the key exactly 0 back."),
     ],

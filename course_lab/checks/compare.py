@@ -101,7 +101,7 @@ def _compare_numbers(actual: Any, expected: Any, tolerance: float, any_dtype: bo
         kind = "True or False" if isinstance(expected, bool) else "a number"
         return f"expected {kind}, got {_describe_value(actual)}."
     if not _is_close(actual, expected, tolerance):
-        actual_text, expected_text = _distinct_texts(actual, expected)
+        actual_text, expected_text = distinct_texts(actual, expected)
         return f"expected {expected_text}, got {actual_text}."
     if not any_dtype and isinstance(expected, bool) != isinstance(actual, bool):
         return f"expected {expected}, got {actual!r}."
@@ -154,7 +154,7 @@ def _first_difference(actual: Tensor, expected: Tensor, tolerance: float) -> str
     if not len(differing):
         return ""
     index = tuple(differing[0].tolist())
-    actual_text, expected_text = _distinct_texts(
+    actual_text, expected_text = distinct_texts(
         actual_exact[index].item(), expected_exact[index].item()
     )
     place = ", ".join(map(str, index))
@@ -182,9 +182,11 @@ def _kind(values: Tensor) -> str:
     return "float" if values.is_floating_point() else "int"
 
 
-def _distinct_texts(actual: Any, expected: Any) -> tuple[str, str]:
+def distinct_texts(
+    actual: Any, expected: Any, digits_tried: Sequence[int] = (6, 9, 17)
+) -> tuple[str, str]:
     """Return two numbers as texts with as many digits as it takes to tell them apart."""
-    for digits in (6, 9, 17):
+    for digits in digits_tried:
         texts = _as_text(actual, digits), _as_text(expected, digits)
         if texts[0] != texts[1]:
             break

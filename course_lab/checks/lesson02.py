@@ -18,6 +18,7 @@ import torch
 from torch import Tensor
 
 from course_lab.checks.calls import Function, call
+from course_lab.checks.compare import distinct_texts
 from course_lab.checks.core import Check, Mistake
 from course_lab.checks.rules import Case, Observation, Rule, Without
 from course_utils.encodings.functional import shift_matrix, sinusoidal_frequencies, sinusoidal_table
@@ -25,16 +26,21 @@ from course_utils.encodings.functional import shift_matrix, sinusoidal_frequenci
 # ★★ A head that looks back
 
 BASE = 10000.0
-TOKENS = 64  # positions at which a head's scores are judged
+TOKENS = 64  # positions in a row at which a head's scores are judged
+FAR = 5000  # the first position of a second such row
 Matrices = tuple[Tensor, Tensor]  # W_q and W_k
 
 
-def _turns(k: float, d_model: int, exponent: float = 2.0) -> Tensor:
-    """Return a block for each hand, which turns it on by k positions; (d_model / 2, 2, 2)."""
-    m = torch.arange(d_model // 2)
-    angles = k * BASE ** (-exponent * m / d_model)
+def _blocks(angles: Tensor) -> Tensor:
+    """Return a block for each hand, which turns it on by its angle; (d_model / 2, 2, 2)."""
     cos, sin = angles.cos(), angles.sin()
     return torch.stack([cos, sin, -sin, cos], dim=1).view(-1, 2, 2)
+
+
+def _turns(k: float, d_model: int, exponent: float = 2.0, first: int = 0) -> Tensor:
+    """Return a block for each hand, which turns it on by k positions; (d_model / 2, 2, 2)."""
+    m = torch.arange(d_model // 2) + first
+    return _blocks(k * BASE ** (-exponent * m / d_model))
 
 
 def _looking_back(k: int, gain: float, d_model: int) -> Matrices:
@@ -46,20 +52,22 @@ def _no_matrices(matrices: Any, d_model: int) -> str:
     if not isinstance(matrices, (tuple, list)) or len(matrices) != 2:
         return f"expected two tensors, W_q and W_k, got {type(matrices).__name__}."
     for name, W in zip(("W_q", "W_k"), matrices, strict=True):
+        if isinstance(W, (int, float)):
+            return f"{name} is the number {W:g}. Which matrix multiplies each vector by it?"
         if not isinstance(W, Tensor):
             return f"{name}: expected a torch tensor, got {type(W).__name__}."
         if tuple(W.shape) != (d_model, d_model):
             return f"{name}: expected shape {(d_model, d_model)}, got {tuple(W.shape)}."
         if W.is_complex() or not bool(W.isfinite().all()):
-            return f"{name} must hold finite real numbers."
+            return f"{name} must hold finite real numbers. How large is the angle of each hand?"
     return ""
 
 
-def _scores(matrices: Any, k: int, gain: float, d_model: int) -> Any:
+def _scores(matrices: Any, k: int, gain: float, d_model: int, first: int = 0) -> Any:
     """Return the scores of a head of these matrices; the answer itself if it is not matrices."""
     if _no_matrices(matrices, d_model):
         return matrices
-    table = sinusoidal_table(torch.arange(TOKENS, dtype=torch.float64), d_model)
+    table = sinusoidal_table(torch.arange(TOKENS, dtype=torch.float64) + first, d_model)
     queries, keys = (table @ W.detach().cpu().double().T for W in matrices)
     return queries @ keys.T / d_model**0.5
 
@@ -72,8 +80,15 @@ def _judge_head(matrices: Any, k: int, gain: float, d_model: int) -> str:
     offsets = torch.arange(TOKENS)[:, None] - torch.arange(TOKENS) - k  # i − j − k
     expected = gain * (offsets[..., None] * sinusoidal_frequencies(d_model)).cos().sum(-1)
     expected /= d_model**0.5
-    if bool(((scores - expected).abs() <= 1e-3 * expected.max()).all()):
-        return ""
+    allowed = 1e-3 * expected.max()
+    if bool(((scores - expected).abs() <= allowed).all()):
+        far = _scores(matrices, k, gain, d_model, first=FAR)
+        if bool(((far - expected).abs() <= allowed).all()):
+            return ""
+        return (
+            f"all scores are right at positions 0 to {TOKENS - 1}, but not from {FAR:,} on. Is "
+            "your block the same whatever p?"
+        )
     query = TOKENS // 2
     key = int(scores[query].argmax())
     if key != query - k:
@@ -81,9 +96,13 @@ def _judge_head(matrices: Any, k: int, gain: float, d_model: int) -> str:
             f"query {query} has its largest score at key {key}. It has to look {k} back, at key "
             f"{query - k}."
         )
+    i, j = divmod(int((scores - expected).abs().argmax()), TOKENS)
+    actual_text, expected_text = distinct_texts(
+        scores[i, j].item(), expected[i, j].item(), (3, 6, 17)
+    )
     return (
-        f"query {query} has its largest score at the right key, {key}. But the score there is "
-        f"{scores[query, key]:.3g}, and has to be {expected[query, key]:.3g}."
+        f"query {query} has its largest score at the right key, {key}. But the score of query {i} "
+        f"with key {j} is {actual_text}, and has to be {expected_text}."
     )
 
 
@@ -118,8 +137,17 @@ def _cosines_and_sines_exchanged(
 
 def _exponent_rounded_down(k: int, gain: float, d_model: int) -> Matrices:
     angles = torch.tensor([k * BASE ** (-2 * m // d_model) for m in range(d_model // 2)])
-    cos, sin = angles.cos(), angles.sin()
-    return _with_blocks(torch.stack([cos, sin, -sin, cos], dim=1).view(-1, 2, 2), gain)
+    return _with_blocks(_blocks(angles), gain)
+
+
+def _speeds_end_at_the_base(k: int, gain: float, d_model: int) -> Matrices:
+    m = torch.arange(d_model // 2)
+    return _with_blocks(_blocks(k * BASE ** (-m / (d_model // 2 - 1))), gain)
+
+
+def _in_degrees(k: int, gain: float, d_model: int) -> Matrices:
+    m = torch.arange(d_model // 2)
+    return _with_blocks(_blocks((k * BASE ** (-2 * m / d_model)).deg2rad()), gain)
 
 
 def _k_times_one_step(k: int, gain: float, d_model: int) -> Matrices:
@@ -149,8 +177,8 @@ check_looking_back = Check(
     mistakes=[
         Mistake(
             "the best key is k ahead of the query: one side moves the wrong way",
-            "Apply your block to position 0, (0, 1). Is the hand at position k or at −k now? And "
-            "which way must queries go, which way keys?",
+            "Which matrix comes first in your answer? Which way must queries go, which way keys? "
+            "Apply your block to position 0, (0, 1): is the hand at position k or at −k now?",
             lambda k, gain, d: _with_blocks(_turns(-k, d), gain),
         ),
         Mistake(
@@ -167,6 +195,11 @@ check_looking_back = Check(
             "the gain is in both matrices",
             "A score is a product of both. By what are the scores multiplied now?",
             lambda k, gain, d: (gain * torch.eye(d), gain * _looking_back(k, 1.0, d)[1]),
+        ),
+        Mistake(
+            "√gain stands in one of the matrices alone",
+            "A score is a product of both. By what are the scores multiplied now?",
+            lambda k, gain, d: _looking_back(k, gain**0.5, d),
         ),
         Mistake(
             "the scores are divided by √D twice",
@@ -229,6 +262,21 @@ check_looking_back = Check(
             "the block of one step is multiplied by k",
             "How long is a hand after that? Which part of the block has to grow with k?",
             _k_times_one_step,
+        ),
+        Mistake(
+            "m runs from 1 to D/2",
+            "What is the speed of hand 0, by the formula and by your code?",
+            lambda k, gain, d: _with_blocks(_turns(k, d, first=1), gain),
+        ),
+        Mistake(
+            "the exponent is −m/(D/2 − 1), as in some code",
+            "What is the speed of the last hand, by the formula and by your code?",
+            _speeds_end_at_the_base,
+        ),
+        Mistake(
+            "the angles are taken for degrees",
+            "In which unit does the formula give an angle, and in which does your cosine take it?",
+            _in_degrees,
         ),
         Mistake(
             "the exponent is −4m/D: your m goes up by 2 already",
@@ -544,6 +592,82 @@ def _refined_by(
     return round(position)
 
 
+def _from_the_slowest(
+    vector: Tensor, base: float, turns_of: Callable[[float, float], float]
+) -> int:
+    """Return the position like ``_refined_by``, but with the slowest hand taken as it is."""
+    hands = _hands(vector, base)
+    position = hands[-1][0] / hands[-1][1]
+    for angle, speed in reversed(hands[:-1]):
+        turns = turns_of(position * speed, angle)
+        position = (angle + 2 * math.pi * turns) / speed
+    return round(position)
+
+
+def _own_turns_rounded_down(vector: Tensor, base: float) -> int:
+    return _refined_by(vector, base, lambda rough, angle: rough // (2 * math.pi))
+
+
+def _own_turns_rounded_down_later(vector: Tensor, base: float) -> int:
+    return _from_the_slowest(vector, base, lambda rough, angle: rough // (2 * math.pi))
+
+
+def _difference_rounded_down(vector: Tensor, base: float) -> int:
+    return _refined_by(vector, base, lambda rough, angle: (rough - angle) // (2 * math.pi))
+
+
+def _difference_rounded_down_later(vector: Tensor, base: float) -> int:
+    return _from_the_slowest(vector, base, lambda rough, angle: (rough - angle) // (2 * math.pi))
+
+
+def _difference_rounded_up(vector: Tensor, base: float) -> int:
+    return _refined_by(vector, base, lambda rough, angle: -((angle - rough) // (2 * math.pi)))
+
+
+def _difference_rounded_up_later(vector: Tensor, base: float) -> int:
+    return _from_the_slowest(vector, base, lambda rough, angle: -((angle - rough) // (2 * math.pi)))
+
+
+def _turns_the_wrong_way(vector: Tensor, base: float) -> int:
+    return _refined_by(vector, base, lambda rough, angle: round((angle - rough) / (2 * math.pi)))
+
+
+def _two_angles(vector: Tensor, base: float) -> int:
+    return _refined_by(
+        vector,
+        base,
+        lambda rough, angle: round((rough - angle) / (2 * math.pi)),
+        lambda angle, turns: angle % (2 * math.pi) + 2 * math.pi * turns,
+    )
+
+
+def _m_from_1(vector: Tensor, base: float) -> int:
+    slower = base ** (2 / len(vector))
+    position = 0.0
+    for angle, speed in reversed(_hands(vector, base)):
+        turns = round((position * speed / slower - angle) / (2 * math.pi))
+        position = (angle + 2 * math.pi * turns) * slower / speed
+    return round(position)
+
+
+def _mean_of_refined(vector: Tensor, base: float) -> int:
+    position, positions = 0.0, []
+    for angle, speed in reversed(_hands(vector, base)):
+        turns = round((position * speed - angle) / (2 * math.pi))
+        position = (angle + 2 * math.pi * turns) / speed
+        positions.append(position)
+    return round(sum(positions) / len(positions))
+
+
+def _half_rough_half_new(vector: Tensor, base: float) -> int:
+    hands = _hands(vector, base)
+    position = hands[-1][0] / hands[-1][1]
+    for angle, speed in reversed(hands[:-1]):
+        turns = round((position * speed - angle) / (2 * math.pi))
+        position = (position + (angle + 2 * math.pi * turns) / speed) / 2
+    return round(position)
+
+
 def _without_own_angle(vector: Tensor, base: float) -> int:
     return _refined_by(vector, base, lambda rough, angle: round(rough / (2 * math.pi)))
 
@@ -733,12 +857,57 @@ check_tell_time = Check(
                 "number of whole turns goes with that angle?",
                 answer,
             )
-            for answer in (_without_own_angle, _own_turns_cut_off)
+            for answer in (
+                _without_own_angle,
+                _own_turns_cut_off,
+                _own_turns_rounded_down,
+                _own_turns_rounded_down_later,
+            )
+        ),
+        *(
+            Mistake(
+                "the fraction of a turn is cut off",
+                "Rough value and angle differ by 2.9 turns. How many whole turns is that, with "
+                "noise?",
+                answer,
+            )
+            for answer in (
+                _difference_cut_off,
+                _difference_rounded_down,
+                _difference_rounded_down_later,
+            )
+        ),
+        *(
+            Mistake(
+                "the turns are rounded up",
+                "Rough value and angle differ by 2.1 turns. How many whole turns is that, with "
+                "noise?",
+                answer,
+            )
+            for answer in (_difference_rounded_up, _difference_rounded_up_later)
         ),
         Mistake(
-            "the fraction of a turn is cut off",
-            "Rough value and angle differ by 2.9 turns. How many whole turns is that, with noise?",
-            _difference_cut_off,
+            "turns are counted the wrong way round",
+            "The rough value is 20 radians, the angle 1. How many turns lead from 1 to near 20?",
+            _turns_the_wrong_way,
+        ),
+        Mistake(
+            "an angle between −π and π gives the turns, and one between 0 and 2π is added to them",
+            "An angle of −1: how large is the sum of angle and turns, and how large was it meant?",
+            _two_angles,
+        ),
+        *(
+            Mistake(
+                "rough and refined values are averaged",
+                "How far off is a rough value, and how far the one refined from it?",
+                answer,
+            )
+            for answer in (_mean_of_refined, _half_rough_half_new)
+        ),
+        Mistake(
+            "the speeds start at m = 1",
+            "What is the speed of hand 0, by the formula and by your code?",
+            _m_from_1,
         ),
         Mistake(
             "turns are added to an angle as if they were radians",

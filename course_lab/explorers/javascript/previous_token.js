@@ -72,8 +72,8 @@ const EXPLORER = {
 
   sentence({ row, exact, favourite }, { k, query }) {
     if (query < k) {
-      return `Query ${query} has no key ${k} back. It gives most of its weight, `
-        + `${fixed(row[favourite], 2)}, to key ${favourite}.`;
+      return `Query ${query} has no key ${k} back. Its largest weight, `
+        + `${fixed(row[favourite], 2)}, goes to key ${favourite}.`;
     }
     const key = query - k;
     const neighbours = [row[key - 1], row[key + 1]].filter((weight) => weight >= 0);
