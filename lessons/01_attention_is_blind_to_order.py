@@ -41,7 +41,7 @@ pages = [
     "convert PDF to Excel",
     "how to convert PDF to Word",
     "convert Word to PDF",
-    "make a Word file from a PDF",
+    "convert PDF to Word online",
 ]
 guess = widgets.predict("“convert PDF to Word”: which page is shown first?", pages)
 
@@ -102,7 +102,7 @@ if encoder is not None:
     guess.reveal(max(pages, key=cosines.get))
 
 # %% [markdown]
-# **Look:** the opposite comes first, before *how to convert PDF to Word*. In fifteen queries of
+# **Look:** the opposite comes first, before two pages that repeat the query. In fifteen queries of
 # ours it always beats a page that fits in other words. The words may do that. So put both in other
 # words, *get euros for dollars* and *get dollars for euros*: little better than a coin.
 #
@@ -212,7 +212,7 @@ for name, gap in comparisons.items():
     print(f"{name:21}", "the same" if gap.abs().max() < 1e-5 else "another")
 
 # %% [markdown]
-# **Look:** the output *has* changed: its rows have moved, as the words have. That is *equivariant*.
+# **Look:** the output *has* changed: its rows have moved with the words. That is *equivariant*.
 # *Invariant* is what stays, such as the mean, which forgets which row is which. If the word at
 # place $i$ has come from place $\pi(i)$,
 #
@@ -281,8 +281,7 @@ guess.reveal(passing[0] if passing else "none")
 # The last word? There *you* tell the order. The row that you read is Mary's in one sentence and
 # John's in the other.
 #
-# End each sentence with a full stop and read *its* row. Without a mask that too is the same for
-# both: exactly half.
+# End each sentence with a full stop and read *its* row. Without a mask: exactly half.
 #
 # ## The mask
 #
@@ -375,14 +374,15 @@ for text, layers in (("a b a b a b", 1), ("a b a b a b", 2), ("a a a b b b", 2))
 # Is that order? Not quite: shares come back. But let a text begin with a mark that occurs once:
 
 # %%
-marked = ["<start>"] + ["buffalo"] * 7
-weights = causal(2 * word_vectors(marked, 32)[None], need_weights=True)[1][0, 0]
-others = 1 / weights[1:, 0] - 1  # what all others get, against the mark
-print([f"{value:.2f}" for value in (others / others[0]).tolist()])
+for text in ("buffalo " * 7, "the cat sat on the mat today"):
+    marked = ["<start>", *text.split()]
+    weights = causal(2 * word_vectors(marked, 32)[None], need_weights=True)[1][0, 0]
+    others = 1 / weights[1:, 0] - 1  # what all others get, against the mark
+    print([f"{value:.2f}" for value in (others / others[0]).tolist()])
 
 # %% [markdown]
-# **Look:** an untrained head *counts*. Say each buffalo gets $c$ times the mark's weight. Then the
-# mark's share at place $p$ is $1/(1 + c\,p)$, and $1/\text{share} - 1 = c\,p$, whatever the
+# **Look:** an untrained head *counts* buffaloes. Say each gets $c$ times the mark's weight. Then
+# the mark's share at place $p$ is $1/(1 + c\,p)$, and $1/\text{share} - 1 = c\,p$, whatever the
 # matrices are. Different words have different $c$, unless the head's queries are 0: then all
 # weights are even, and $c = 1$. Trained NoPE models do know places (Haviv et al. 2022); the closer
 # look trains one.
@@ -469,15 +469,15 @@ plots.show(fig, f"A row for each reader, a dot for each training. {listed}.")
 # one has the order from somewhere.
 #
 # The encoder can tell these sentences. Its reader goes by who stands *first*: of the passive ones,
-# which it never saw in training, it gets fewer than half. That order is in the vectors, in a part
-# so small that a cosine hardly sees it. So vectors for places work. What should be in them?
+# which it never saw in training, it gets fewer than half. That order is in the vectors, and the
+# cosine of John and Mary's two hardly shows it. So vectors for places work. What should be
+# in them?
 #
 # ## Exercises
 #
 # **Exercise 1 ★★ Find the bug.** All our shuffles were reversals, and a reversal hides a bug. The
-# test below should say whether `f` is equivariant under any shuffle `perm`. (Row $i$ of `x[perm]`
-# is row `perm[i]` of `x`.) For plain attention that is True. See where it fails, then write it
-# right.
+# test below should say whether `f` is equivariant under any shuffle `perm`. Plain attention is. See
+# where it fails, then write it right.
 
 
 # %%
@@ -525,8 +525,8 @@ attend = CausalAttend(torch.tensor([2, 0, 3, 1]))  # stored: Mary John today lov
 # %% [markdown]
 # Can each word find the word before it? Write `previous(attend, x, start)`: for each row of x, (n,
 # d), the row of the word before it. The first word gets itself. `start`, (n,), is 1 at the first
-# word and 0 elsewhere. Rows may meet in `attend` only: return what one call of it gave. Two calls
-# are enough: in the first each word learns its place. Up to 64 words must work.
+# word and 0 elsewhere. Rows of x may meet in `attend` only: return what one call of it gave. Two
+# calls are enough: in the first each word learns its place. Up to 64 words must work.
 
 
 # %% tags=["stub"]
@@ -690,15 +690,11 @@ myths.table()
 # %% [markdown]
 # ## In five lines
 #
-# - Without places and mask attention is *equivariant*: shuffle the words, and its rows are shuffled
-#   alike, for all weights.
-# - A reader that chooses no place then answers a sentence and its reversal alike. Where the truth
-#   differs, exactly half is right.
-# - In one layer a causal mask changes nothing for the last word. Other rows change, and who reads
-#   them can tell.
+# - Without places and mask attention is *equivariant*: its rows are shuffled as the words are.
+# - Where a reversal changes the answer, a reader that chooses no place then gets exactly half.
+# - In one layer a causal mask changes nothing for the last row. Others tell the order.
 # - Where all weights are even, the share of a mark at the start counts places.
-# - A famous encoder is told its places. Its vectors tell who stands first; their cosine hardly
-#   does.
+# - Our encoder's vectors tell who stands first; their cosine hardly does.
 #
 # **Read next:** Haviv et al. 2022, *Transformer Language Models without Positional Encodings Still
 # Learn Positional Information*, arXiv 2203.16634.
