@@ -39,9 +39,9 @@ from course_lab import widgets
 
 pages = [
     "convert PDF to Excel",
-    "how to turn PDF into Word",
+    "how to convert PDF to Word",
     "convert Word to PDF",
-    "make a Word file from a PDF",
+    "convert PDF to Word online",
 ]
 guess = widgets.predict("“convert PDF to Word”: which page is shown first?", pages)
 
@@ -58,38 +58,53 @@ def cosine(model, text, other):
 
 
 # %% tags=["pretrained", "plumbing"]
-# The answer, and fourteen more queries, each with a page that fits and one that is the opposite
+# The answer, and more queries: a page that fits, the opposite, and the opposite in other words
 queries = """\
-flights from London to Paris | plane tickets from London to Paris | flights from Paris to London
-trains from Rome to Milan | railway tickets from Rome to Milan | trains from Milan to Rome
-translate English to French | an English text, put into French | translate French to English
-from Celsius to Fahrenheit | turn Celsius into Fahrenheit | from Fahrenheit to Celsius
-change dollars to euros | get euros for dollars | change euros to dollars
-convert MP3 to WAV | make a WAV file from an MP3 | convert WAV to MP3
-miles to kilometres | how many kilometres are in a mile | kilometres to miles
-move files from phone to laptop | copy phone files onto a laptop | move files from laptop to phone
-switch from Android to iPhone | replace my Android with an iPhone | switch from iPhone to Android
-money from Anna to Paul | Paul gets money from Anna | money from Paul to Anna
-dog bites man | a man was bitten by a dog | man bites dog
-John loves Mary | Mary is loved by John | Mary loves John
-the cat chases the mouse | the mouse is being chased by the cat | the mouse chases the cat
-England beats Germany | Germany loses to England | Germany beats England"""
+convert PDF to Word | turn PDF into Word | convert Word to PDF | turn Word into PDF
+flights from London to Paris | plane tickets from London to Paris | flights from Paris to London \
+| plane tickets from Paris to London
+trains from Rome to Milan | railway tickets from Rome to Milan | trains from Milan to Rome \
+| railway tickets from Milan to Rome
+translate English to French | an English text, put into French | translate French to English \
+| a French text, put into English
+from Celsius to Fahrenheit | turn Celsius into Fahrenheit | from Fahrenheit to Celsius \
+| turn Fahrenheit into Celsius
+change dollars to euros | get euros for dollars | change euros to dollars | get dollars for euros
+convert MP3 to WAV | make a WAV file from an MP3 | convert WAV to MP3 | make an MP3 file from a WAV
+miles to kilometres | how many kilometres are in a mile | kilometres to miles \
+| how many miles are in a kilometre
+move files from phone to laptop | copy phone files onto a laptop | move files from laptop to phone \
+| copy laptop files onto a phone
+switch from Android to iPhone | replace my Android with an iPhone | switch from iPhone to Android \
+| replace my iPhone with an Android
+money from Anna to Paul | Paul gets money from Anna | money from Paul to Anna \
+| Anna gets money from Paul
+dog bites man | a man was bitten by a dog | man bites dog | a dog was bitten by a man
+John loves Mary | Mary is loved by John | Mary loves John | John is loved by Mary
+the cat chases the mouse | the mouse is being chased by the cat | the mouse chases the cat \
+| the cat is being chased by the mouse
+England beats Germany | Germany loses to England | Germany beats England \
+| England loses to Germany"""
 if encoder is not None:
     cosines = {page: cosine(encoder, "convert PDF to Word", page) for page in pages}
     for page in sorted(pages, key=cosines.get, reverse=True):
-        print(f"{cosines[page]:.2f}  {page}")
-    triples = [line.split(" | ") for line in queries.splitlines()]
-    wrong = sum(
-        cosine(encoder, query, opposite) > cosine(encoder, query, fitting)
-        for query, fitting, opposite in triples
+        print(f"{cosines[page]:.3f}  {page}")
+    rows = [line.split(" | ") for line in queries.splitlines()]
+    near = [[cosine(encoder, query, page) for page in others] for query, *others in rows]
+    same_words = sum(opposite > fitting for fitting, opposite, _ in near)
+    other_words = sum(fitting > opposite for fitting, _, opposite in near)
+    print(
+        f"A page that fits, in other words, is behind the opposite in {same_words} of {len(near)}."
     )
-    print(f"In {wrong} of {len(triples)} other queries the opposite is ahead of a page that fits.")
+    print(
+        f"With both pages in other words the one that fits leads in {other_words} of {len(near)}."
+    )
     guess.reveal(max(pages, key=cosines.get))
 
 # %% [markdown]
-# **Look:** the page that does the opposite comes first, and so it goes for *dollars to euros* and
-# *dog bites man*. (The queries and pages are ours. Pages that repeat the query's words in its order
-# do better.)
+# **Look:** the opposite comes first, before two pages that repeat the query. In fifteen queries of
+# ours it always beats a page that fits in other words. The words may do that. So put both in other
+# words, *get euros for dollars* and *get dollars for euros*: little better than a coin.
 #
 # Has attention no idea of order, then? This encoder is *told*: a vector for each place is added to
 # each word. The end of this lesson takes that away. First, attention alone.
@@ -150,28 +165,34 @@ from course_lab import figures
 from course_utils import plots
 
 orders = ["John loves Mary".split(), "Mary loves John".split()]
-fig, axes = plt.subplots(1, 4, figsize=(12, 2.9), width_ratios=[1, 1.2, 1, 1.2])
+fig, axes = plt.subplots(1, 4, figsize=(12, 3), width_ratios=[1, 1.15, 1, 1.35])
 results = []
 for words, pair in zip(orders, axes.reshape(2, 2), strict=True):
     rows, weights = attention_from_scratch(2 * word_vectors(words, 32), *matrices)
     results.append((rows, weights))
     figures.attention(pair[0], weights, words, title=f"{' '.join(words)}: weights")
-    plots.heatmap(pair[1], rows[:, :12], title="output", signed=True, limit=2.5)
+    unit = "value" if words == orders[-1] else ""  # one colour bar for both
+    plots.heatmap(pair[1], rows[:, :12], title="output", signed=True, limit=2.5, unit=unit)
     pair[1].set_yticks(range(3), words)
     pair[1].set(xlabel="feature, the first 12", xticks=(0, 5, 10))
-fig.suptitle("The same rows, elsewhere")
+    for ax, edge, columns in ((pair[0], 0, 3), (pair[1], -0.5, 12)):
+        corner = (edge + 0.03, words.index("John") + edge + 0.03)
+        look = {"fill": False, "edgecolor": "C1", "linewidth": 3}
+        ax.add_patch(plt.Rectangle(corner, columns - 0.06, 0.94, **look))
+fig.suptitle("The same rows, elsewhere. John's has a frame")
 pairs = zip(orders, results, strict=True)
 given = [weights[1, words.index("John")].item() for words, (_, weights) in pairs]
 plots.show(
     fig,
     f"Weights and output rows of two orders. Loves gives John {given[0]:.2f} in one and "
-    f"{given[1]:.2f} in the other. Each word has the same row of colours in both, elsewhere.",
+    f"{given[1]:.2f} in the other. Each word has the same row of colours in both. John's, framed, "
+    "is on top in one and at the bottom in the other.",
 )
 
 # %% [markdown]
 # **Look:** weights and rows travel with their words. *loves* gives John the same weight wherever he
-# stands, and its row stays as it was. No order of any sentence changes a row, until places are
-# told.
+# stands, and its row stays as it was. No order of any sentence changes the row of a word, until
+# places are told.
 #
 # Does that hold for all matrices? Yes. A score depends on its two words. A row adds up what one
 # word makes of all words, and a sum does not care in which order it adds.
@@ -181,20 +202,19 @@ plots.show(
 # So has nothing changed? "Attention does not care about order" can mean two things.
 
 # %%
-perm = torch.tensor([2, 1, 0])  # word i of the second order is word perm[i] of the first
 y, y_shuffled = results[0][0], results[1][0]
 comparisons = {
     "row by row": y_shuffled - y,
-    "y[perm], row by row": y_shuffled - y[perm],
+    "reversed, row by row": y_shuffled - y.flip(0),
     "the mean of all rows": y_shuffled.mean(0) - y.mean(0),
 }
 for name, gap in comparisons.items():
     print(f"{name:21}", "the same" if gap.abs().max() < 1e-5 else "another")
 
 # %% [markdown]
-# **Look:** the output *has* changed: its rows have moved, as the words have. That is *equivariant*.
-# *Invariant* is what stays, such as the mean, which forgets which row is which. With $\pi$ for the
-# shuffle,
+# **Look:** the output *has* changed: its rows have moved with the words. That is *equivariant*.
+# *Invariant* is what stays, such as the mean, which forgets which row is which. If the word at
+# place $i$ has come from place $\pi(i)$,
 #
 # $$y^{\text{shuffled}}_i = y_{\pi(i)}, \qquad
 # w^{\text{shuffled}}_{ij} = w_{\pi(i)\,\pi(j)} .$$
@@ -258,11 +278,10 @@ guess.reveal(passing[0] if passing else "none")
 # get the same vector from both, so both get the same answer, and one of the two is wrong. No
 # training helps.
 #
-# The last word? *You* told. Rows travel, so *which row you read* is a place: Mary's in one, John's
-# in the other.
+# The last word? There *you* tell the order. The row that you read is Mary's in one sentence and
+# John's in the other.
 #
-# End each sentence with a full stop and read *its* row. Without a mask it is one more verb: exactly
-# half.
+# End each sentence with a full stop and read *its* row. Without a mask: exactly half.
 #
 # ## The mask
 #
@@ -278,44 +297,32 @@ guess = widgets.predict(
 
 # %%
 stopped = who_loves_whom(full_stop=True).to(device)
+full_stop, mean = "the row of the full stop", "the mean of all rows"
+readers[full_stop] = lambda rows: rows[:, 3]
 settings = {
-    "full stop, no mask": {"n_layers": 1, "causal": False},
-    "full stop, mask, one layer": {"n_layers": 1, "causal": True},
-    "full stop, mask, two layers": {"n_layers": 2, "causal": True},
+    "full stop, no mask": (full_stop, one_layer),
+    "full stop, mask, one layer": (full_stop, {"n_layers": 1, "causal": True}),
+    "full stop, mask, two layers": (full_stop, {"n_layers": 2, "causal": True}),
+    "mean, mask, one layer": (mean, {"n_layers": 1, "causal": True}),
 }
-for name, options in settings.items():
-    right[name] = [share_right(stopped, lambda rows: rows[:, 3], s, **options) for s in SEEDS]
+for name, (reader, options) in settings.items():
+    right[name] = [share_right(stopped, readers[reader], seed, **options) for seed in SEEDS]
 
 # %% tags=["plumbing"]
 # The answer
 for name in settings:
     print(f"{name:28} right in three seeds: {min(right[name]):.3f} to {max(right[name]):.3f}")
-half, nearly_all = (max(right[name]) < 0.51 for name in list(settings)[1:])
-lowest = min(right["full stop, mask, one layer"])
-guess.reveal(
-    "exactly half" if half else "nearly all" if lowest > 0.9 else "a little more than half"
-)
+shares = right["full stop, mask, one layer"]
+nearly_all = "nearly all" if min(shares) > 0.9 else "a little more than half"
+guess.reveal("exactly half" if max(shares) < 0.51 else nearly_all)
 
 # %% [markdown]
-# **Look:** still half. The mask hides nothing from the full stop, so its row is the old sum.
-# *Other* rows have changed: John sees only himself if he comes first, and Mary too if he comes
-# last. Something has to read *those*. A second layer does, and all are right.
+# **Look:** still half. The mask hides nothing from the full stop, so its row is what it was
+# without. *Other* rows have changed: John sees only himself if he comes first, and Mary too if he
+# comes last. Read *those*, by a second layer or simply by the mean, and all are right.
 #
 # What do those rows know? *Buffalo buffalo Buffalo buffalo buffalo buffalo Buffalo buffalo* is a
-# famous English sentence. (With a capital it is the city.) Were all eight the same, scores would be
-# equal, and each weight 1/8.
-#
-# How widely weights are spread is their **entropy**, $-\sum_j w_{ij} \log w_{ij}$, in *nats*: 0 if
-# one word gets all, and $\log n$, the most there is, if $n$ words get even shares.
-
-# %%
-import math
-
-from course_lab.sentences import BUFFALO
-from course_utils import measures
-
-even = reference(word_vectors(["buffalo"] * 8, 32)[None], need_weights=True)[1][0, 0]
-print(f"eight equal words: {measures.entropy(even)[0]:.3f} nats, log 8 = {math.log(8):.3f}")
+# famous English sentence. (With a capital it is the city.)
 
 # %%
 guess = widgets.predict(
@@ -325,6 +332,8 @@ guess = widgets.predict(
 )
 
 # %%
+from course_lab.sentences import BUFFALO
+
 causal = MultiHeadAttention(d_model=32, n_heads=1, causal=True).requires_grad_(False)
 rows = causal(2 * word_vectors(BUFFALO, 32)[None])[0][0]  # (8, 32)
 gaps = torch.cdist(rows, rows)  # (8, 8), how far apart any two rows are
@@ -342,7 +351,7 @@ guess.reveal(pairs[0] if pairs else "none")
 # **Look:** places 1 and 3 hold the same word, and it sees the same *shares*: one of two, two of
 # four. A weighted mean sees shares and nothing else.
 #
-# 1. Write six words so that three places get the same row.
+# 1. Write six words so that exactly three places get the same row, and no two are neighbours.
 # 2. Take two layers. Which sentence still has equal rows?
 # 3. Untick the mask.
 
@@ -365,15 +374,18 @@ for text, layers in (("a b a b a b", 1), ("a b a b a b", 2), ("a a a b b b", 2))
 # Is that order? Not quite: shares come back. But let a text begin with a mark that occurs once:
 
 # %%
-marked = ["<start>"] + ["buffalo"] * 7
-weights = causal(2 * word_vectors(marked, 32)[None], need_weights=True)[1][0, 0]
-others = 1 / weights[1:, 0] - 1  # what all others get, against the mark
-print([f"{value:.2f}" for value in (others / others[0]).tolist()])
+for text in ("buffalo " * 7, "the cat sat on the mat today"):
+    marked = ["<start>", *text.split()]
+    weights = causal(2 * word_vectors(marked, 32)[None], need_weights=True)[1][0, 0]
+    others = 1 / weights[1:, 0] - 1  # what all others get, against the mark
+    print([f"{value:.2f}" for value in (others / others[0]).tolist()])
 
 # %% [markdown]
-# **Look:** an untrained head *counts*. Say each buffalo gets $c$ times the mark's weight. Then the
-# mark's share at place $p$ is $1/(1 + c\,p)$, and $1/\text{share} - 1 = c\,p$, whatever the
-# matrices are. Trained NoPE models do know places (Haviv et al. 2022); the closer look trains one.
+# **Look:** an untrained head *counts* buffaloes. Say each gets $c$ times the mark's weight. Then
+# the mark's share at place $p$ is $1/(1 + c\,p)$, and $1/\text{share} - 1 = c\,p$, whatever the
+# matrices are. Different words have different $c$, unless the head's queries are 0: then all
+# weights are even, and $c = 1$. Trained NoPE models do know places (Haviv et al. 2022); the closer
+# look trains one.
 #
 # ## Back to the search
 #
@@ -391,36 +403,51 @@ if encoder is not None:
 
 # %% [markdown]
 # Now the title's question, to all of them. (The encoder stays as it is. A linear reader of its
-# vectors is trained from five seeds.)
+# vectors is trained, five times, each time with other pairs of names for the test.)
 
 
 # %% tags=["pretrained", "plumbing"]
 # The encoder's sentences, read
-def sentence_vectors(model):
-    """Vectors of the sentences for training and test."""
-    for sentences in (task.train, task.test):
-        yield model.embed([" ".join(task.words[i] for i in row) for row in sentences.tolist()])
+PASSIVE = {"loves": "loved", "helps": "helped", "calls": "called", "trusts": "trusted"}
+splits = [who_loves_whom(seed) for seed in range(5)]
+sentences = [tuple(row) for row in torch.cat([splits[0].train, splits[0].test]).tolist()]
+words_of = {sentence: [task.words[i] for i in sentence] for sentence in sentences}
 
 
-def read_encoder(train, test, seed):
-    """Share of test sentences that a linear reader of the sentence vectors gets right."""
-    torch.manual_seed(seed)
-    reader = torch.nn.Linear(384, 2).to(device)
-    fit(reader, lambda: F.cross_entropy(reader(train), task.train_labels), steps=200, lr=0.1)
-    return (reader(test).argmax(1) == task.test_labels).float().mean().item()
+def read_encoder(vectors, others, split):
+    """Shares right of a linear reader: of the test sentences, and of the same in other words."""
+    train, test, other_words = (
+        torch.stack([table[tuple(row)] for row in rows.tolist()])
+        for table, rows in ((vectors, split.train), (vectors, split.test), (others, split.test))
+    )
+    torch.manual_seed(0)
+    reader, labels = torch.nn.Linear(384, 2).to(device), split.train_labels.to(device)
+    fit(reader, lambda: F.cross_entropy(reader(train), labels), steps=200, lr=0.1)
+    answers = (reader(rows).argmax(1).cpu() for rows in (test, other_words))
+    return [(answer == split.test_labels).float().mean().item() for answer in answers]
 
 
 if encoder is not None:
     encoders = {"encoder, places taken away": blind, "encoder, as published": encoder}
+    passives = [f"{c} is {PASSIVE[verb]} by {a}" for a, verb, c in words_of.values()]
     for name, model in encoders.items():
-        vectors = list(sentence_vectors(model))
-        right[name] = [read_encoder(*vectors, seed) for seed in range(5)]
+        active = model.embed([" ".join(words) for words in words_of.values()])
+        both = [
+            dict(zip(sentences, vectors, strict=True))
+            for vectors in (active, model.embed(passives))
+        ]
+        right[name], right_passive = zip(*(read_encoder(*both, s) for s in splits), strict=True)
+    print(
+        f"As published: {min(right[name]):.2f} to {max(right[name]):.2f} right. Of “Mary is loved "
+        f"by John” and the like {min(right_passive):.2f} to {max(right_passive):.2f}."
+    )
 
 # %% tags=["plumbing"]
 # The picture
 tells = {
     "the row of the last word": "you chose a row by its place",
-    "full stop, mask, two layers": "a mask, and a layer to read it",
+    "full stop, mask, two layers": "a mask, and a layer that reads other rows",
+    "mean, mask, one layer": "a mask, and a mean that reads other rows",
     "encoder, as published": "a vector for each place",
 }
 fig, ax = plt.subplots(figsize=(9, 4))
@@ -433,23 +460,24 @@ for row, (name, shares) in enumerate(right.items()):
 ax.axvline(0.5, color="0.6", linewidth=1, zorder=0)
 ax.set_yticks(range(len(right)), right)
 ax.set(xlim=(0.45, 1.02), ylim=(len(right) - 0.5, -0.5), xlabel="share of test sentences right")
-ax.set_title("Who loves whom? Exactly half, unless something tells a place")
+ax.set_title("Who loves whom? Exactly half, unless something tells the order")
 listed = "; ".join(f"{name}: {min(s):.2f} to {max(s):.2f}" for name, s in right.items())
-plots.show(fig, f"Dots are seeds, a row for each reader. {listed}.")
+plots.show(fig, f"A row for each reader, a dot for each training. {listed}.")
 
 # %% [markdown]
 # **Look:** *can attention tell?* By itself, no: blue readers are right in exactly half. Each orange
-# one had a place from somewhere.
+# one has the order from somewhere.
 #
-# The encoder can tell, and its search still shows the wrong page. The order is in its vectors, in a
-# part so small that a cosine hardly sees it. (Perhaps as texts with the same words mostly do mean
-# the same.) So vectors for places work. What should be in them?
+# The encoder can tell these sentences. Its reader goes by who stands *first*: of the passive ones,
+# which it never saw in training, it gets fewer than half. That order is in the vectors, and the
+# cosine of John and Mary's two hardly shows it. So vectors for places work. What should be
+# in them?
 #
 # ## Exercises
 #
-# **Exercise 1 ★★ Find the bug.** Someone wrote the test below. It should say whether `f` is
-# equivariant under the shuffle `perm`: True for plain attention, whatever the shuffle. See where it
-# fails, then write it right.
+# **Exercise 1 ★★ Find the bug.** All our shuffles were reversals, and a reversal hides a bug. The
+# test below should say whether `f` is equivariant under any shuffle `perm`. Plain attention is. See
+# where it fails, then write it right.
 
 
 # %%
@@ -497,8 +525,8 @@ attend = CausalAttend(torch.tensor([2, 0, 3, 1]))  # stored: Mary John today lov
 # %% [markdown]
 # Can each word find the word before it? Write `previous(attend, x, start)`: for each row of x, (n,
 # d), the row of the word before it. The first word gets itself. `start`, (n,), is 1 at the first
-# word and 0 elsewhere. Rows may meet in `attend` only: return what one call of it gave. Call it as
-# often as you like. Up to 64 words must work.
+# word and 0 elsewhere. Rows of x may meet in `attend` only: return what one call of it gave. Two
+# calls are enough: in the first each word learns its place. Up to 64 words must work.
 
 
 # %% tags=["stub"]
@@ -522,7 +550,8 @@ check_previous(previous)
 # %% [markdown]
 # ## Myth check
 #
-# Guess first.
+# Guess first. (How widely weights are spread is their **entropy**, $-\sum_j w_{ij} \log w_{ij}$, in
+# *nats*: 0 if one word gets all, $\log n$ if $n$ words get even shares.)
 
 # %% tags=["plumbing"]
 # Four claims
@@ -562,36 +591,43 @@ myths.settle(
     {"the output, row by row": rows_kept < 1e-5},
     f"Rows differ by up to {rows_kept:.1f}. Only their mean stays, up to rounding.",
 )
-changes = {}
+changes, perm = {}, torch.tensor([1, 2, 0])  # John loves Mary → loves Mary John
+x = 2 * word_vectors("John loves Mary".split(), 32)
 for name, module in {"no mask": reference, "causal mask": causal}.items():
-    weights, shuffled = (
-        module(2 * word_vectors(words, 32)[None], need_weights=True)[1][0, 0] for words in orders
-    )
+    weights, shuffled = (module(rows[None], need_weights=True)[1][0, 0] for rows in (x, x[perm]))
     changes[name] = (shuffled - weights[perm][:, perm]).abs().max().item()
 myths.settle(
     "C02",
     {name: change < 1e-5 for name, change in changes.items()},
-    "John loves Mary, reversed. Without a mask the largest difference is rounding; with one a word "
-    f"that came earlier is hidden now, and a weight changes by {changes['causal mask']:.1f}.",
+    "John loves Mary, and loves Mary John. Without a mask the largest difference is rounding; "
+    "with one a word that came earlier is hidden now, and a weight changes by "
+    f"{changes['causal mask']:.1f}.",
 )
 
 # %% tags=["plumbing"]
-# An untrained layer that counts: its queries are 0, so all weights are even
+# A layer that counts: its queries are 0, so all weights are even, and it copies what it reads
 counter = MultiHeadAttention(d_model=32, n_heads=1, causal=True).requires_grad_(False)
 counter.W_q.weight.zero_()
-words = torch.cat([torch.zeros(1, 32), torch.randn(1000, 32)])  # the mark's vector does not matter
-share = counter(words[None], need_weights=True)[1][0, 0, :, 0]
+for copying in (counter.W_v, counter.W_o):
+    copying.weight.copy_(torch.eye(32))
+words = torch.randn(1001, 32)
+words[:, 0] = 0
+words[0, 0] = 1  # a feature that only the mark has
+share = counter(words[None])[0][0, :, 0]  # of the output
 miss = (1 / share - 1 - torch.arange(1001)).abs().max().item()
 myths.settle(
     "C03",
     {"one layer whose queries are 0": miss > 0.5},
-    "All weights even, the mark's share at place p is 1/(p + 1): that tells each of 1,000 places "
-    f"{'to less than' if miss < 0.01 else 'not to'} 0.01. Whether training finds it is in the "
-    "closer look.",
+    "All weights even, a feature that only the mark has is 1/(p + 1) in the output at p. That "
+    f"tells each of 1,000 places {'to less than' if miss < 0.01 else 'not to'} 0.01. Whether "
+    "training finds it is in the closer look.",
 )
 
 # %% tags=["plumbing"]
 # Four heads of random attention over eight equal tokens, with positions
+import math
+
+from course_utils import measures
 from course_utils.encodings import create
 
 with_position = MultiHeadAttention(64, 4, create("sinusoidal", d_model=64, n_heads=4))
@@ -620,7 +656,7 @@ class HideLater(PositionalEncoding):
 
 if encoder is not None:
     tokens, _ = encoder.encode("John loves Mary")  # (1, 5), a mark at each end
-    order = torch.tensor([0, 3, 2, 1, 4])
+    order = torch.tensor([0, 2, 3, 1, 4])  # loves Mary John
     encodings = {"no mask": create("none", d_model=384, n_heads=12), "mask": HideLater(384, 12)}
     row_changes, weight_changes = {}, {}  # largest differences, also of the mean row
     for name, encoding in encodings.items():
@@ -654,12 +690,11 @@ myths.table()
 # %% [markdown]
 # ## In five lines
 #
-# - Shuffle the words, and attention's rows are shuffled alike: *equivariant*, for all weights.
-# - So a reader that chooses no place is right in half of all sentences and their reversals,
-#   exactly.
-# - Behind a causal mask rows know shares, and a second layer can read them.
-# - Let a mark occur once, at the start, and its share counts places.
-# - A famous encoder is told its places. Its vectors know the order; their cosine hardly does.
+# - Without places and mask attention is *equivariant*: its rows are shuffled as the words are.
+# - Where a reversal changes the answer, a reader that chooses no place then gets exactly half.
+# - In one layer a causal mask changes nothing for the last row. Others tell the order.
+# - Where all weights are even, the share of a mark at the start counts places.
+# - Our encoder's vectors tell who stands first; their cosine hardly does.
 #
 # **Read next:** Haviv et al. 2022, *Transformer Language Models without Positional Encodings Still
 # Learn Positional Information*, arXiv 2203.16634.

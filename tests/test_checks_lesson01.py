@@ -51,6 +51,21 @@ def previous_with_rounded_positions(attend, x, start):
     return attend(q, torch.stack([constant, p, p * p], 1), x)
 
 
+def previous_without_a_parabola(attend, x, start):
+    """A line over the keys, and the word itself out of reach."""
+    p = position_of_each_row(attend, start)[:, None]
+    out_of_reach = torch.where(start[:, None] > 0, 0.0, -1e4) * torch.eye(len(x))
+    keys = torch.cat([p, torch.eye(len(x))], 1)
+    return attend(torch.cat([50 * torch.ones_like(p), out_of_reach], 1), keys, x)
+
+
+def previous_in_double_precision(attend, x, start):
+    """Places in float64, the rows as they are."""
+    p = position_of_each_row(attend, start.double())[:, None].double()
+    q = 1e6 * torch.cat([2 * (p - 1), -torch.ones_like(p)], 1)
+    return attend(q, torch.cat([p, p**2], 1), x)
+
+
 def previous_by_one_hot(attend, x, start):
     position = position_of_each_row(attend, start).round().long()
     target = F.one_hot((position - 1).clamp(min=0), 64).float()
@@ -65,7 +80,12 @@ test_right_answers_pass = right_answers(
             equivariant_with_tolerances,
             equivariant_in_numpy,
         ],
-        check_previous: [previous_with_rounded_positions, previous_by_one_hot],
+        check_previous: [
+            previous_with_rounded_positions,
+            previous_by_one_hot,
+            previous_without_a_parabola,
+            previous_in_double_precision,
+        ],
     }
 )
 
@@ -87,9 +107,48 @@ def previous_by_positions(count):
     """An answer that looks for the word before by positions of its own."""
 
     def answer(attend, x, start):
-        p = count(start)
+        p = count(start).float()
         q = 20 * torch.stack([2 * (p - 1), -torch.ones_like(p)], 1)
         return attend(q, torch.stack([p, p * p], 1), x)
+
+    return answer
+
+
+def previous_by_parabola(factor=20.0, scale=1.0, columns=None):
+    """An answer with another factor, with places divided by a scale, or with other columns."""
+
+    def answer(attend, x, start):
+        p = position_of_each_row(attend, start)[:, None]
+        if columns is not None:
+            q, k = columns(p)
+        else:
+            p = p / scale
+            q = torch.cat([2 * (p - 1 / scale), -torch.ones_like(p)], 1)
+            k = torch.cat([p, p**2], 1)
+        return attend(factor * q, k, x)
+
+    return answer
+
+
+def previous_with_places_by(place):
+    """The parabola, with places made of the first word's share."""
+
+    def answer(attend, x, start):
+        zeros = torch.zeros(len(x), 1)
+        p = place(attend(zeros, zeros, start[:, None])).float()
+        q = 20 * torch.cat([2 * (p - 1), -torch.ones_like(p)], 1)
+        return attend(q, torch.cat([p, p**2], 1), x)
+
+    return answer
+
+
+def previous_counting_with(queries):
+    """The parabola, with places from weights that these queries and the rows as keys make."""
+
+    def answer(attend, x, start):
+        p = 1 / attend(queries(x), x, start[:, None]) - 1
+        q = 20 * torch.cat([2 * (p - 1), -torch.ones_like(p)], 1)
+        return attend(q, torch.cat([p, p**2], 1), x)
 
     return answer
 
@@ -111,6 +170,15 @@ test_natural_mistakes_are_named = wrong_answers(
             (compared_by(lambda a, b: torch.allclose(a, b, atol=0.01)), "far above rounding"),
             (lambda f, x, perm: close(f(x[perm])[perm], f(x)), "its inverse or once more"),
             (lambda f, x, perm: close(f(x[perm]), f(x)[perm.argsort()]), "its inverse or once"),
+            (lambda f, x, perm: close(f(x[perm]), x[perm]), "compared with the input"),
+            (compared_by(lambda a, b: close(F.normalize(a), F.normalize(b))), "the directions"),
+            (
+                compared_by(lambda a, b: torch.cosine_similarity(a, b).mean() > 0.99999),
+                "the directions",
+            ),
+            (compared_by(lambda a, b: close(a.sort(0)[0], b.sort(0)[0])), "which rows there are"),
+            (compared_by(lambda a, b: torch.cdist(a, b).amin(1).max() < 0.01), "which rows there"),
+            (compared_by(lambda a, b: torch.isclose(a, b, atol=1e-5).any()), "a single number"),
         ],
         check_previous: [
             (
@@ -121,6 +189,37 @@ test_natural_mistakes_are_named = wrong_answers(
                 previous_by_positions(lambda start: start.cumsum(0)),
                 "counted in the order of storage",
             ),
+            *(
+                (previous_by_parabola(factor), "mixed with its neighbours")
+                for factor in (0.5, 1, 2, 3, 4, 5, 7, 8)
+            ),
+            *((previous_by_parabola(1, scale), "mixed with") for scale in (2, 64)),
+            (
+                previous_by_parabola(
+                    columns=lambda p: (
+                        torch.cat([p - 1, -torch.ones_like(p)], 1),
+                        torch.cat([p, p**2], 1),
+                    )
+                ),
+                "half-way back",
+            ),
+            (
+                previous_by_parabola(
+                    5.0,
+                    columns=lambda p: (
+                        torch.cat([2 * (p - 1), torch.ones_like(p)], 1),
+                        torch.cat([-p, p**2], 1),
+                    ),
+                ),
+                "lowest where they should be highest",
+            ),
+            (previous_by_parabola(columns=lambda p: (p - 1, p)), "rise all the way"),
+            (previous_by_parabola(1.0, columns=lambda p: (p - 1, p)), "rise all the way"),
+            (previous_with_places_by(lambda share: share), "the share itself"),
+            (previous_with_places_by(lambda share: (1 / share - 1).long()), "cut off to whole"),
+            (previous_counting_with(lambda x: x), "uneven weights"),
+            (previous_counting_with(torch.ones_like), "uneven weights"),
+            (lambda attend, x, start: attend(x.roll(1, 0), x, x), "stored before its own"),
         ],
     },
 )
@@ -142,6 +241,28 @@ def picked_and_passed_through_attend(attend, x, start):
     return attend(one_hot, one_hot, picked_by_positions(attend, x, start))
 
 
+def order_read_off(name):
+    """The place of each row from an attribute of attend."""
+
+    def answer(attend, x, start):
+        p = getattr(attend, name)[:, None].float()
+        q = 20 * torch.cat([2 * (p - 1), -torch.ones_like(p)], 1)
+        return attend(q, torch.cat([p, p**2], 1), x)
+
+    return answer
+
+
+def overwritten(attend, x, start):
+    """What attend gave for the rows, overwritten by rows picked by their place."""
+    rows = picked_by_positions(attend, x, start)
+    return attend(torch.zeros(len(x), 1), torch.zeros(len(x), 1), x).copy_(rows)
+
+
+def test_attend_shows_nothing_but_its_calls():
+    attend = check_previous.cases[0][0]
+    assert [name for name in dir(attend) if not name.startswith("_")] == []
+
+
 test_rules_are_kept = wrong_answers(
     "rule",
     {
@@ -152,6 +273,8 @@ test_rules_are_kept = wrong_answers(
         check_previous: [
             (picked_by_positions, "no call of attend gave these rows"),
             (picked_and_passed_through_attend, "no call of attend gave these rows"),
+            (overwritten, "no call of attend gave these rows"),
+            (order_read_off("_order"), "more of attend than what a call of it returns"),
         ],
     },
 )

@@ -200,7 +200,7 @@ SENTENCES: dict[str, list[tuple[dict[str, Any], str]]] = {
         ({"k": 0, "query": 0}, "Query 0 gives 1.00 of its weight to the key exactly 0 back."),
     ],
     "sentence": [
-        ({}, "Anna does: each word's row differs from what it was as typed by rounding noise"),
+        ({}, "Anna does: 7 words, as typed. Move one."),
         ({"text": "a b c", "order": [2, 1, 0]}, "c b a: each word's row differs"),
         ({"text": "a b c", "order": [2, 1, 0]}, "the mean by rounding noise."),
         ({"text": "a b", "order": [1, 0], "places": True}, "as typed by up to "),

@@ -118,6 +118,7 @@ check_is_equivariant = Check(
             (probes.reverse_rows, _few_rows, _cycle),
             (probes.double, _few_rows, _cycle),
             (probes.double, _few_rows, torch.arange(7)),
+            (probes.keep, _few_rows, _cycle),
             (probes.roll_rows, _few_rows, _cycle),
             (probes.roll_rows, _few_rows, _swap),
             (probes.double_row_5, _few_rows, _swap),
@@ -159,6 +160,22 @@ check_is_equivariant = Check(
             _judged_by(lambda a, b: torch.allclose(a.sum(0), b.sum(0), atol=1e-3)),
         ),
         Mistake(
+            "the output is compared with the input",
+            "Two things are compared: shuffle then f, and f then shuffle. Where is the second?",
+            lambda f, x, perm: _close(f(x[perm]), x[perm]),
+        ),
+        *(
+            Mistake(
+                "only which rows there are is compared, not where they are",
+                "A function may reverse its rows, whatever it is given. Would your test notice?",
+                _judged_by(same_rows),
+            )
+            for same_rows in (
+                lambda a, b: _close(a.sort(0).values, b.sort(0).values),
+                lambda a, b: bool(torch.cdist(a, b).amin(1).max() < 1e-2),
+            )
+        ),
+        Mistake(
             "not every row counts",
             "A function may treat all rows alike but one. Would your test notice that one?",
             _judged_by(lambda a, b: _close(a[0], b[0])),
@@ -169,9 +186,19 @@ check_is_equivariant = Check(
             _judged_by(lambda a, b: bool((a - b).abs().amax(1).min() < 1e-5)),
         ),
         Mistake(
+            "a single number that fits is enough",
+            "How many numbers have to be in their places, one or all?",
+            _judged_by(lambda a, b: bool(torch.isclose(a, b, atol=1e-5).any())),
+        ),
+        Mistake(
             "not every feature counts",
             "A row is a whole vector. Which of its numbers does your test look at?",
             _judged_by(lambda a, b: _close(a[:, 0], b[:, 0])),
+        ),
+        Mistake(
+            "only the directions of the rows are compared",
+            "Two vectors may point the same way. What else must agree?",
+            _judged_by(lambda a, b: bool(torch.cosine_similarity(a, b).min() > 1 - 1e-5)),
         ),
         Mistake(
             "only the lengths of the rows are compared",
@@ -214,7 +241,8 @@ check_is_equivariant = Check(
     hints=(
         "Write down what happens to token 0 on each side of the comparison.",
         "Two orders of work: shuffle then f, or f then shuffle. They should give the same rows.",
-        "Each side of the comparison is indexed by perm exactly once.",
+        "On one side the rows are shuffled before f sees them, on the other after it. Is either "
+        "shuffled twice?",
     ),
 )
 
@@ -250,6 +278,31 @@ def _secret_order(n: int, seed: int) -> Case:
     return probes.CausalAttend(order), randn(n, 6, seed=seed), (order == 0).float()
 
 
+def _scores(
+    attend: probes.CausalAttend,
+    x: Tensor,
+    start: Tensor,
+    pair: Callable[[Tensor], tuple[Tensor, Tensor]],
+) -> Tensor:
+    """Return what attend gives for the query and key, a number each, made of the position."""
+    return attend(*pair(_positions(attend, start)), x)
+
+
+def _looked(where: Callable[[Tensor, Tensor, Tensor], bool]) -> Callable[[Case], bool]:
+    """Return a trace from (place, place looked at most, weight there) of each word, in order."""
+
+    def trace(arguments: Case) -> bool:
+        look = probes.last_look(arguments[0])
+        return look is not None and where(torch.arange(len(look[0])), *look)
+
+    return trace
+
+
+def _uneven(attend: probes.CausalAttend, x: Tensor, start: Tensor) -> Tensor:
+    share = attend(x, x, start[:, None])
+    return _look(attend, x, start, positions=1 / share.clamp(min=1e-9) - 1)
+
+
 def _from_storage(count: Callable[[Tensor], Tensor]) -> Callable[..., Tensor]:
     """Return an answer whose positions are counted in the order of storage."""
     return lambda attend, x, start: _look(attend, x, start, positions=count(start[:, None]))
@@ -267,9 +320,24 @@ check_previous = Check(
     ],
     mistakes=[
         Mistake(
-            "each word gets the row that is stored before its own",
-            "The rows lie in a secret order. Which function alone knows which word came before?",
-            lambda attend, x, start: x.roll(1, 0),
+            "the share of the first word comes from uneven weights",
+            "It is 1/(p + 1) only where a word looks at all words so far alike. Which q and k make "
+            "it do so?",
+            _uneven,
+            trace=lambda arguments: probes.counts_unevenly(arguments[0], arguments[2]),
+        ),
+        *(
+            Mistake(
+                "each word gets the row that is stored before its own",
+                "The rows lie in a secret order. Which function alone knows what came before?",
+                answer,
+            )
+            for answer in (
+                lambda attend, x, start: x.roll(1, 0),
+                lambda attend, x, start: torch.cat([x[:1], x[:-1]]),
+                lambda attend, x, start: attend(x.roll(1, 0), x, x),
+                lambda attend, x, start: attend(20 * x.roll(1, 0), x, x),
+            )
         ),
         *(
             Mistake(
@@ -283,15 +351,72 @@ check_previous = Check(
                 lambda start: start.cumsum(0),
             )
         ),
+        *(
+            Mistake(
+                "the share itself is taken for the place",
+                "Shares of the places 0, 1, 2, 3 are 1, 1/2, 1/3, 1/4. How do you get 3 from 1/4?",
+                answer,
+            )
+            for answer in (
+                lambda attend, x, start: _scores(
+                    attend, x, start, lambda p: (20 / (1 + p), 1 / (1 + p))
+                ),
+                lambda attend, x, start: _look(
+                    attend, x, start, positions=1 / (1 + _positions(attend, start))
+                ),
+            )
+        ),
+        Mistake(
+            "places are cut off to whole numbers",
+            "What does .long() make of 6.9999995?",
+            lambda attend, x, start: _look(
+                attend, x, start, positions=_positions(attend, start).long().float()
+            ),
+        ),
+        Mistake(
+            "the first word gets zeros",
+            "What should the first word get, as none comes before it?",
+            lambda attend, x, start: _look(attend, x, start) * (1 - start[:, None]),
+        ),
         Mistake(
             "each word gets itself",
             "Your scores are largest at the query's own position. Where should their peak be?",
             lambda attend, x, start: _look(attend, x, start, back=0.0),
+            trace=_looked(lambda place, peak, _: torch.equal(peak, place)),
         ),
         Mistake(
             "each word gets the average of all words so far",
             "Equal scores give an average. Which scores make attention pick a single word?",
             lambda attend, x, start: _look(attend, x, start, sharpness=0.0),
+        ),
+        Mistake(
+            "the scores rise all the way to the word itself",
+            "A product of two positions is a line over the keys. Which curve has its peak before "
+            "the end?",
+            lambda attend, x, start: _scores(attend, x, start, lambda p: (20 * (p - 1), p)),
+            trace=_looked(
+                lambda place, peak, weight: (
+                    torch.equal(peak[2:], place[2:])
+                    and len(place) > 1
+                    and abs(float(weight[1]) - 0.5) < 1e-3
+                )
+            ),
+        ),
+        Mistake(
+            "the scores are lowest where they should be highest",
+            "Does your parabola open upwards or downwards?",
+            lambda attend, x, start: _look(attend, x, start, sharpness=-20.0),
+            trace=_looked(
+                lambda place, peak, _: bool((peak[:2] == place[:2]).all() and (peak[3:] == 0).all())
+            ),
+        ),
+        Mistake(
+            "it looks half-way back",
+            "Multiply out −(j − (i − 1))². What stands before j?",
+            lambda attend, x, start: _look(attend, x, start, own_factor=0.5, back=0.5),
+            trace=_looked(
+                lambda place, peak, _: bool(((2 * peak - place + 1)[1:].abs() <= 1).all())
+            ),
         ),
         Mistake(
             "each word gets the first word",
@@ -307,6 +432,11 @@ check_previous = Check(
             "the word before is mixed with its neighbours",
             "Its score is only a few points higher than theirs. How much higher is enough?",
             lambda attend, x, start: _look(attend, x, start, sharpness=1.0),
+            trace=_looked(
+                lambda place, peak, weight: (
+                    torch.equal(peak, (place - 1).clamp(min=0)) and bool(weight.min() < 0.9999)
+                )
+            ),
         ),
     ],
     hints=(
@@ -314,8 +444,9 @@ check_previous = Check(
         "if only the first word contributes a 1?",
         "Then which function of a key's position j is largest at j = i − 1? A dot product can make "
         "a parabola: multiply out −(j − (i − 1))². One of its terms does not matter to softmax.",
-        "Call attend with zeros for q and k and with start[:, None]: that is 1/(i + 1). Then with "
-        "q = 20 · (2(i − 1), −1) and k = (j, j²), column by column.",
+        "Call attend with zeros for q and k and with start[:, None]: that is 1/(i + 1). For the "
+        "second call give the key two columns, j and j². Which two numbers of the query make a "
+        "parabola with its peak at i − 1? Then make all scores so large that one word gets all.",
     ),
     tolerance=1e-3,
     rules=[probes.ComesFromAttend()],

@@ -1,8 +1,9 @@
-"""Functions that lesson 01's exercises are given. They record their inputs or outputs."""
+"""Functions that lesson 01's exercises are given. They record how they are called."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -11,6 +12,7 @@ from course_lab.checks.calls import call
 from course_lab.checks.rules import Case, Rule
 
 Function = Callable[[Tensor], Tensor]
+AttendFunction = Callable[[Tensor, Tensor, Tensor], Tensor]
 
 
 class Recorded:
@@ -78,8 +80,22 @@ def add_first(x: Tensor) -> Tensor:
     return x + x[0, 0]
 
 
+def keep(x: Tensor) -> Tensor:
+    """The rows as they are: equivariant."""
+    return x.clone()
+
+
+class AttendCall(NamedTuple):
+    """What one call of attend was given and what it made of it."""
+
+    v: Tensor  # (n, m), rows as they are stored
+    weights: Tensor  # (n, n), rows and columns in the order of the text
+
+
 class CausalAttend:
-    """Causal attention, not scaled, over rows whose order only it knows. It records its outputs.
+    """Causal attention, not scaled, over rows whose order only it knows.
+
+    It computes in float64, so that sharp scores lose nothing, and remembers its calls.
 
     Args:
         order: the position of each row, (n,).
@@ -88,19 +104,60 @@ class CausalAttend:
     __name__ = "attend"
 
     def __init__(self, order: Tensor) -> None:
-        self.order = order
-        self.outputs: list[tuple[Tensor, Tensor]] = []  # v and what came of it, for each call
+        self._order = order
+        self._calls: list[AttendCall] = []
 
     def __call__(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         """Return (n, m) from queries and keys (n, e) and values (n, m) of n words."""
-        n = len(self.order)
+        n = len(self._order)
         for name, rows in (("q", q), ("k", k), ("v", v)):
             if rows.ndim != 2 or len(rows) != n:
                 raise ValueError(f"{name} must be (n, width), n = {n}, got {tuple(rows.shape)}")
-        later = self.order[None, :] > self.order[:, None]
-        out = (q @ k.T).masked_fill(later, -torch.inf).softmax(-1) @ v
-        self.outputs.append((v, out))
+        if q.shape != k.shape:
+            raise ValueError(f"q {tuple(q.shape)} and k {tuple(k.shape)} must be of one width")
+        later = self._order[None, :] > self._order[:, None]
+        scores = (q.double() @ k.double().T).masked_fill(later, -torch.inf)
+        weights = scores.softmax(-1)
+        in_text = self._order.argsort()
+        self._calls.append(AttendCall(v.detach().clone(), weights[in_text][:, in_text]))
+        return (weights @ v.double()).to(v.dtype if v.is_floating_point() else torch.float32)
+
+
+def twin(attend: CausalAttend, outputs: list[tuple[Tensor, Tensor]]) -> AttendFunction:
+    """Return a function that does the same and tells nothing else.
+
+    It appends v and what came of it to ``outputs``, copies of both.
+    """
+    inner = CausalAttend(attend._order)
+
+    def recorded(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        out = inner(q, k, v)
+        outputs.append((v.detach().clone(), out.detach().clone()))
         return out
+
+    recorded.__name__ = "attend"
+    return recorded
+
+
+def last_look(attend: CausalAttend) -> tuple[Tensor, Tensor] | None:
+    """Where each word looked most in the last call, and with which weight, both (n,).
+
+    Words and places are in the order of the text. None if there was no call.
+    """
+    if not attend._calls:
+        return None
+    weights = attend._calls[-1].weights
+    return weights.argmax(1), weights.amax(1)
+
+
+def counts_unevenly(attend: CausalAttend, start: Tensor) -> bool:
+    """Whether ``start`` alone was averaged, and each time by weights that were not even."""
+    even = []
+    for v, weights in attend._calls:
+        if v.shape[1] == 1 and torch.equal(v[:, 0].double(), start.double()):
+            share = 1 / torch.arange(1, len(weights) + 1)[:, None]
+            even.append(bool(((weights - share).abs() * (weights > 0)).max() < 1e-3))
+    return bool(even) and not any(even)
 
 
 class ComesFromAttend(Rule):
@@ -108,11 +165,16 @@ class ComesFromAttend(Rule):
 
     def broken(self, answer: Callable[..., Tensor], cases: Sequence[Case], seconds: float) -> str:
         """Say so where it does not."""
-        for case in cases:
-            outcome = call(answer, case, seconds)
-            attend, x, _ = outcome.arguments
-            from_x = [out for v, out in attend.outputs if torch.equal(v, x)]
-            if not any(torch.allclose(out.double(), outcome.answer.double()) for out in from_x):
+        for attend, x, start in cases:
+            outputs: list[tuple[Tensor, Tensor]] = []
+            result = call(answer, (twin(attend, outputs), x, start), seconds).answer
+            if isinstance(result, BaseException):
+                return (
+                    "it needs more of attend than what a call of it returns: "
+                    f"{type(result).__name__} {result}."
+                )
+            from_x = [out for v, out in outputs if torch.equal(v.double(), x.double())]
+            if not any(torch.allclose(out.double(), result.double()) for out in from_x):
                 return (
                     "no call of attend gave these rows for x. Rows may meet in attend only: which "
                     "q and k make it look at the word before?"

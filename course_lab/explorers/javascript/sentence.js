@@ -4,6 +4,7 @@
 const MOST_WORDS = 9;
 const LONGEST_NAME = 9; // characters of a word on an axis
 const ROUNDING = 1e-5; // smaller differences are rounding noise
+const GROUP_COLOURS = [2, 0, 1]; // of frames around rows that are the same
 const COLOUR_LIMIT = 2; // of a row's number, where colours end
 
 // The words as typed, with their number among them as `key`.
@@ -155,8 +156,17 @@ const EXPLORER = {
       x: [-0.5, width - 0.5], y: [n + 1.5, -0.5], title: "output, a row for each word",
       xlabel: "feature", xticks: [0, 5, 10, 15], yticks: [...names, [n + 1, "mean"]], bar: colours,
     }).matrix([...rows, gap, mean].flat(), width, colours);
-    const twins = state.mask === undefined ? [] : new Set(alike.flat());
-    twins.forEach((place) => frame(right, place, width, 2));
+    if (state.mask !== undefined) {
+      const firstLike = new Map(); // a place → the first with the same row
+      alike.forEach(([j, i]) => {
+        if (!firstLike.has(j)) firstLike.set(j, j);
+        if (!firstLike.has(i)) firstLike.set(i, j);
+      });
+      const groups = [...new Set(firstLike.values())];
+      firstLike.forEach((first, twin) => frame(
+        right, twin, width, GROUP_COLOURS[groups.indexOf(first) % GROUP_COLOURS.length],
+      ));
+    }
     const place = state.order.indexOf(state.moved);
     if (place < 0) return;
     frame(left, place, n, 3);
@@ -165,13 +175,19 @@ const EXPLORER = {
 
   sentence({ apart, pooled, alike }, state) {
     const order = tilesOf(state).map(({ text }) => text).join(" ");
+    const moved = state.order.some((key, place) => key !== place);
+    if (state.mask === undefined && !moved) {
+      return `${order}: ${state.order.length} words, as typed. Move one.`;
+    }
     if (state.mask === undefined) {
       return `${order}: each word's row differs from what it was as typed by ${inWords(apart)}, `
         + `the mean by ${inWords(pooled)}.`;
     }
     const pairs = alike.map(([j, i]) => `${j} and ${i}`).join(", ");
     return `${order}: ${pairs ? `the same row at places ${pairs}` : "no two rows are the same"}. `
-      + `Each word's row differs from what it was as typed by ${inWords(apart)}.`;
+      + (moved
+        ? `Each word's row differs from what it was as typed by ${inWords(apart)}.`
+        : `${state.order.length} words, as typed.`);
   },
 
   description({ apart, pooled, alike }, state) {
@@ -180,7 +196,7 @@ const EXPLORER = {
     const layers = state.layers === 2 ? "two layers" : "one layer";
     const places = state.places ? "with a vector for its place added to each word" : "no positions";
     const pairs = alike.map(([j, i]) => `${j} and ${i}`).join(", ") || "none";
-    const framed = state.mask === undefined ? "" : "Rows that are the same have a green frame. ";
+    const framed = state.mask === undefined ? "" : "Rows that are the same have frames of one colour. ";
     return `Attention ${mask}, ${layers}, ${places}. Left: a square of weights, queries down and `
       + `keys across, in the order ${words.join(" ")}. Right: the output as coloured rows of 16 `
       + "numbers, a row for each word in the same order, and below them their mean. The row of the "
