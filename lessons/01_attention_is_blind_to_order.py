@@ -378,7 +378,7 @@ for text in ("buffalo " * 7, "the cat sat on the mat today"):
     marked = ["<start>", *text.split()]
     weights = causal(2 * word_vectors(marked, 32)[None], need_weights=True)[1][0, 0]
     others = 1 / weights[1:, 0] - 1  # what all others get, against the mark
-    print([f"{value:.2f}" for value in (others / others[0]).tolist()])
+    print([f"{value:.0f}" for value in (others / others[0]).tolist()])
 
 # %% [markdown]
 # **Look:** an untrained head *counts* buffaloes. Say each gets $c$ times the mark's weight. Then
