@@ -82,20 +82,6 @@ table.sort_values("loss").round(3)  # sort by what you like
 # One encoding *beats* another if it is at most as high in every column, and lower in one. Who is
 # beaten by nobody is *on the Pareto front*.
 
-
-# %%
-import torch
-
-
-def undominated_from_scratch(costs):
-    undominated = []
-    for row in costs:
-        at_most = (costs <= row).all(1)
-        lower = (costs < row).any(1)
-        undominated.append(not bool((at_most & lower).any()))
-    return torch.tensor(undominated)
-
-
 # %%
 guess = widgets.predict(
     "By these four columns, how many of the 17 are beaten by nobody?",
@@ -103,9 +89,10 @@ guess = widgets.predict(
 )
 
 # %%
+import torch
+
 costs = torch.tensor(table.to_numpy())
-front = undominated_from_scratch(costs)
-assert torch.equal(front, chooser.undominated(costs))
+front = chooser.undominated(costs)  # True for rows that no other beats
 by_two = chooser.undominated(costs[:, :2])
 print(f"by loss and rise alone {int(by_two.sum())}:", ", ".join(table.index[by_two.numpy()]))
 print(f"by all four {int(front.sum())}; beaten:", ", ".join(table.index[~front.numpy()]))
