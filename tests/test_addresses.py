@@ -28,7 +28,6 @@ CITED = {
     "jzhang38/TinyLlama": "an issue that lesson 11 cites",
     "Lightning-AI/pytorch-lightning": "an issue that lesson 11 cites",
     "meta-pytorch/attention-gym": "a pull request that lesson 11 cites",
-    "tiiuae/falcon-40b": "a discussion that lesson 10 cites",
 }
 STAND_INS = {"OWNER/REPO", "someone/tiny"}  # in tools' messages and tests
 PLANTED = "order-matters" + "/course"  # in two parts, so that this file does not name it

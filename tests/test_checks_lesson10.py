@@ -52,6 +52,24 @@ def place_of_the_largest(losses):
     return int((losses - losses.amin(0)).argmax(1).argmin())
 
 
+def sign_turned(losses):
+    return int((losses.amin(0) - losses).amax(1).argmin())
+
+
+def against_second_best(losses):
+    ordered = losses.sort(0).values
+    return int((losses - ordered[1 if len(losses) > 1 else 0]).amax(1).argmin())
+
+
+def by_ranks(losses):
+    return int(losses.argsort(0).argsort(0).amax(1).argmin())
+
+
+def last_of_equals(losses):
+    regret = (losses - losses.amin(0)).amax(1).tolist()
+    return len(regret) - 1 - regret[::-1].index(min(regret))
+
+
 test_wrong_answers_get_a_fitting_word = wrong_answers(
     "mistake",
     {
@@ -62,6 +80,10 @@ test_wrong_answers_get_a_fitting_word = wrong_answers(
             (against_one_row, "is that the best at every length?"),
             (without_a_dimension, "cells of the whole table"),
             (place_of_the_largest, "where each row has its largest regret"),
+            (sign_turned, "negative or 0"),
+            (against_second_best, "second best"),
+            (by_ranks, "places are compared"),
+            (last_of_equals, "this is the last"),
         ]
     },
 )
@@ -176,6 +198,46 @@ def small_weights(costs):
     return torch.isin(torch.arange(len(costs)), best)
 
 
+def bounds_with_itself(costs):
+    """Divide 0 by 0 for a row and itself: every bound is nan."""
+    a, b = (costs[:, None] - costs[None]).double().unbind(-1)
+    bound = -b / (a - b)
+    upper = torch.where(a >= b, bound, torch.inf).amin(1).clamp(max=1)
+    return torch.where(a < b, bound, -torch.inf).amax(1).clamp(min=0) < upper
+
+
+def inside(upper, lower):
+    return lower.amax(1).clamp(min=0) < upper.amin(1).clamp(max=1)
+
+
+def sides_by_a(costs):
+    a, b, tie = bounds(costs)
+    return inside(torch.where(a > 0, tie, torch.inf), torch.where(a < 0, tie, -torch.inf))
+
+
+def signs_slipped(costs):
+    a, b, tie = bounds(costs)
+    return inside(torch.where(a > b, -tie, torch.inf), torch.where(a < b, -tie, -torch.inf))
+
+
+def exchanged(costs):
+    a, b, tie = bounds(costs)
+    return inside(torch.where(a < b, tie, torch.inf), torch.where(a > b, tie, -torch.inf))
+
+
+def hull_to_the_right_end(costs):
+    rows = costs.double().tolist()
+    hull: list[int] = []
+    for row in sorted(range(len(rows)), key=lambda n: rows[n]):
+        while len(hull) > 1:
+            (x0, y0), (x1, y1), (x, y) = rows[hull[-2]], rows[hull[-1]], rows[row]
+            if (x1 - x0) * (y - y0) - (y1 - y0) * (x - x0) > 0:
+                break
+            hull.pop()
+        hull.append(row)
+    return torch.tensor([n in hull for n in range(len(rows))])
+
+
 test_wrong_favourites_get_a_fitting_word = wrong_answers(
     "mistake",
     {
@@ -186,6 +248,11 @@ test_wrong_favourites_get_a_fitting_word = wrong_answers(
             (below_one_chord, "the line between the best of each column"),
             (normalised_grid, "grid of weights"),
             (small_weights, "grid of weights"),
+            (bounds_with_itself, "no row at all"),
+            (sides_by_a, "by the first cost alone"),
+            (signs_slipped, "wrong sign"),
+            (exchanged, "bounds are exchanged"),
+            (hull_to_the_right_end, "goes on after"),
         ]
     },
 )

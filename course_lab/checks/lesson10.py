@@ -21,6 +21,20 @@ def _least_regret(losses: Tensor) -> int:
     return int(_regrets(losses).max(1).values.argmin())
 
 
+def _last_of_equals(losses: Tensor) -> int:
+    largest = _regrets(losses).max(1).values
+    return int((largest == largest.min()).nonzero()[-1])
+
+
+def _against_the_second_best(losses: Tensor) -> int:
+    second_best = losses.sort(0).values[min(1, len(losses) - 1)]
+    return int((losses - second_best).max(1).values.argmin())
+
+
+def _ranks(losses: Tensor) -> int:
+    return int(losses.argsort(0).argsort(0).max(1).values.argmin())
+
+
 def _table(*rows: list[float]) -> Case:
     return (torch.tensor(rows, dtype=torch.float64),)
 
@@ -44,6 +58,15 @@ check_least_regret = Check(
         _table([0.1, 4.0], [0.3, 3.0], [0.9, 2.9]),
         _table([3.0, 1.0], [2.0, 1.4], [2.3, 1.2]),  # the last length is the easier one
         _table([7.0, 4.0, 1.0], [5.0, 6.0, 2.0], [5.5, 4.4, 1.7]),
+        # Ranks, means and regrets name three rows.
+        _table(
+            *([1.2, 1.7, 5.7], [1.5, 4.7, 6.3], [2.1, 1.3, 1.0], [1.1, 1.6, 4.1]),
+            *([8.3, 2.1, 2.5], [1.0, 3.3, 5.3], [1.7, 1.0, 2.4]),
+        ),
+        _table(
+            *([5.3, 1.7, 6.7], [1.3, 3.2, 4.9], [4.4, 1.6, 1.5], [3.8, 1.2, 8.1]),
+            *([5.0, 1.8, 4.7], [1.0, 1.3, 5.0], [1.1, 8.0, 4.0]),
+        ),
         _table([5.0, 6.0, 7.0]),
         _table([2.0], [1.0], [3.0]),
         _table([1.0, 3.0], [2.0, 2.0], [1.0, 3.0]),  # equal regrets: the first
@@ -85,6 +108,27 @@ check_least_regret = Check(
             "each loss is compared with the mean of its length",
             "Regret looks at the best loss that you could have had. Is that the mean?",
             lambda losses: int((losses - losses.mean(0)).max(1).values.argmin()),
+        ),
+        Mistake(
+            "each loss is taken from the best, so each regret is negative or 0",
+            "Whoever loses 3 nats more than the best: is the regret 3 or −3? And which of them is "
+            "then the largest?",
+            lambda losses: int((losses.min(0).values - losses).max(1).values.argmin()),
+        ),
+        Mistake(
+            "each loss is compared with the second best of its length",
+            "What if you had chosen the very best there?",
+            _against_the_second_best,
+        ),
+        Mistake(
+            "places are compared, not nats",
+            "The third may be a hair behind the first, or miles. Which would you regret?",
+            _ranks,
+        ),
+        Mistake(
+            "of rows with the same largest regret this is the last",
+            "Two rows are equally good here. Which of them does the exercise ask for?",
+            _last_of_equals,
         ),
         Mistake(
             "regrets are ratios here",
@@ -201,6 +245,31 @@ def _signs_ignored(costs: Tensor) -> Tensor:
     slope, bound = _bounds(costs)
     upper = torch.where(slope != 0, bound, torch.inf).amin(1)
     return upper > 0
+
+
+def _between(costs: Tensor, bound: Tensor, is_upper: Tensor, is_lower: Tensor) -> Tensor:
+    """Return what follows if these rivals set upper bounds and those set lower ones."""
+    most = torch.where(is_upper, bound, torch.inf).amin(1).clamp(max=1)
+    return torch.where(is_lower, bound, -torch.inf).amax(1).clamp(min=0) < most
+
+
+def _sides_by_the_first_cost(costs: Tensor) -> Tensor:
+    """Return what follows if the sign of a alone says which side a bound is on."""
+    slope, bound = _bounds(costs)
+    first = (costs[:, None] - costs[None]).double()[..., 0]
+    return _between(costs, bound, (first > 0) & (slope != 0), (first < 0) & (slope != 0))
+
+
+def _sign_slip(costs: Tensor) -> Tensor:
+    """Return what follows from bounds of the wrong sign."""
+    slope, bound = _bounds(costs)
+    return _between(costs, -bound, slope > 0, slope < 0)
+
+
+def _lower_outline(costs: Tensor) -> Tensor:
+    """Return the lower part of the hull, from the leftmost row to the rightmost."""
+    mirrored = costs * torch.tensor([-1.0, 1.0], dtype=costs.dtype)
+    return _somebodys_favourite(costs) | _somebodys_favourite(mirrored)
 
 
 def _undominated_in_order(costs: Tensor) -> Tensor:
@@ -322,6 +391,27 @@ check_somebodys_favourite = Check(
             _whole_outline,
         ),
         Mistake(
+            "the outline goes on after the row that is cheapest in the second cost",
+            "Both weights are above 0. Who would pay more of both?",
+            _lower_outline,
+        ),
+        Mistake(
+            "no row at all is marked",
+            "Everybody has a cheapest row. If you divide: what do a row and itself give, and what "
+            "does a comparison with that say?",
+            lambda costs: torch.zeros(len(costs), dtype=torch.bool),
+        ),
+        Mistake(
+            "whether a bound is an upper one is decided by the first cost alone",
+            "Put w · a + (1 − w) · b as a multiple of w and a rest. By what do you divide?",
+            _sides_by_the_first_cost,
+        ),
+        Mistake(
+            "the bounds have the wrong sign",
+            "Set your bound in for w. Is w · a + (1 − w) · b 0 there?",
+            _sign_slip,
+        ),
+        Mistake(
             "this asks more than a weight between 0 and 1 can give, or less",
             "A bound may lie below 0 or above 1. Which weights are there at all?",
             _any_weight,
@@ -349,8 +439,8 @@ check_somebodys_favourite = Check(
             _rescaled_grid,
         ),
         Mistake(
-            "these are somebody's favourites if more is better",
-            "Are these costs or scores?",
+            "these are favourites if more is better, or upper and lower bounds are exchanged",
+            "Are these costs or scores? And for an a larger than b: may w be as large as you like?",
             lambda costs: _somebodys_favourite(-costs),
         ),
         Mistake(

@@ -12,10 +12,10 @@
 # For those who have to decide at work: what [lesson 10](../10_choosing.ipynb) left out. Each
 # section stands alone.
 #
-# - what models that people use have chosen since 2017, with sources;
+# - what models that people use have chosen since 2017, and ten since 2024 layer by layer;
 # - the fingerprints of all encodings;
 # - eight encodings in models that look both ways;
-# - memory against length, and the tasks that tell encodings apart;
+# - memory against length, the time of a bias, and the tasks that tell encodings apart;
 # - five questions that come up at work, each answered by a cell;
 # - the ledger of every claim in this course, to guess and to filter.
 #
@@ -30,7 +30,7 @@ device = course_lab.start()
 # ## What models have chosen
 #
 # Model, year, what it reads with, and where that is written. Most of the papers say it in their
-# section on architecture. (Lesson 10 has ten models from 2024 to 2026, layer by layer.)
+# section on architecture.
 
 # %% tags=["plumbing"]
 # Models that people use, by the year of their report
@@ -72,6 +72,160 @@ print(late.encoding.value_counts().to_string())
 # A list of names is no census: it has those that this course speaks of. SmolLM2 and a child of BERT
 # come with the course, and lessons 03 and 05 look inside.
 #
+# ## What ten models chose, 2024 to 2026
+#
+# Twelve layers of each, in order: which turn, how fast, how far each sees. The table under it has
+# the sources.
+
+# %% tags=["plumbing"]
+# Each row was compared with the file or report that it names
+TEN = [
+    (
+        "ModernBERT, encoder",
+        2024,
+        "all layers; two of three see 128 tokens",
+        "10,000; 160,000 where all is seen",
+        "",
+        "configuration_modernbert.py; arXiv 2412.13663",
+    ),
+    (
+        "DeepSeek-V3",
+        2024,
+        "in all layers, 64 of a head's 192 numbers",
+        "10,000",
+        "trained at 4,096; YaRN, factor 40, to 128K",
+        "inference/model.py of DeepSeek-V3; arXiv 2412.19437",
+    ),
+    (
+        "Command A",
+        2025,
+        "three layers of four, which see a window",
+        "",
+        "the fourth sees all, without position",
+        "modular_cohere2.py; arXiv 2504.00698",
+    ),
+    (
+        "Llama 4",
+        2025,
+        "three layers of four, which see chunks of 8,192",
+        "500,000",
+        "the fourth sees all, without position; its scores grow with the length",
+        "configuration_llama4.py",
+    ),
+    (
+        "Qwen3",
+        2025,
+        "all layers",
+        "1,000,000",
+        "trained at 32,768; YaRN for four times that",
+        "config.json of Qwen3-8B; arXiv 2505.09388",
+    ),
+    (
+        "SmolLM3",
+        2025,
+        "three layers of four",
+        "5,000,000",
+        "trained at 65,536; YaRN for twice that",
+        "layers: configuration_smollm3.py; base: its makers' blog",
+    ),
+    (
+        "gpt-oss",
+        2025,
+        "all layers; every second sees 128 tokens",
+        "150,000",
+        "YaRN from 4,096 to 131,072; each head has a learned sink",
+        "gpt_oss/torch/model.py; configuration_gpt_oss.py",
+    ),
+    (
+        "DINOv3, images",
+        2025,
+        "all layers, by row and by column",
+        "100",
+        "places from −1 to 1, rescaled at random in training",
+        "configuration_dinov3_vit.py; arXiv 2508.10104",
+    ),
+    (
+        "Kimi Linear",
+        2025,
+        "none",
+        "",
+        "three layers of four are recurrent; the fourth attends without position",
+        "the page on it in transformers' documentation; arXiv 2510.26692",
+    ),
+    (
+        "Gemma 4",
+        2026,
+        "all layers; five of six see a window (E2B: four of five), in the last a quarter turns",
+        "10,000; 1,000,000 where all is seen",
+        "",
+        "configuration_gemma4.py",
+    ),
+]
+columns = ["model", "year", "what turns", "base", "for long texts", "source"]
+ten = pd.DataFrame(TEN, columns=columns).set_index("model")
+
+# %% tags=["plumbing"]
+# Twelve layers of each; a pattern repeats from the first layer on
+import matplotlib.pyplot as plt
+
+from course_utils import plots
+
+PATTERNS = {
+    "ModernBERT, encoder": "aww",
+    "DeepSeek-V3": "p",
+    "Command A": "wwwn",
+    "Llama 4": "wwwn",
+    "Qwen3": "a",
+    "SmolLM3": "aaan",
+    "gpt-oss": "wa",
+    "DINOv3, images": "a",
+    "Kimi Linear": "rrrn",
+    "Gemma 4": "wwwwwp",
+}
+KINDS = {
+    "a": ("turns, sees all", "#0173b2"),
+    "p": ("turns in part, sees all", "#56b4e9"),
+    "w": ("turns, sees a window or chunk", "#cfe5f2"),
+    "n": ("no position, sees all", "#de8f05"),
+    "r": ("recurrent", "0.8"),
+}
+fig, ax = plt.subplots(figsize=(9, 4.2))
+for row, pattern in enumerate(PATTERNS.values()):
+    for layer in range(12):
+        colour = KINDS[pattern[layer % len(pattern)]][1]
+        ax.add_patch(plt.Rectangle((layer + 0.05, row - 0.4), 0.9, 0.8, color=colour))
+for label, colour in KINDS.values():
+    ax.scatter([], [], marker="s", s=80, color=colour, label=label)
+ax.set(xlim=(0, 12), ylim=(9.6, -0.6), xticks=[0.5, 5.5, 11.5], xlabel="layer")
+ax.set_xticklabels(["1", "6", "12"])
+ax.set_yticks(range(10), [f"{name} ({ten.year[name]})" for name in PATTERNS])
+ax.spines[:].set_visible(False)
+ax.tick_params(length=0)
+ax.set_title("most layers turn; where all is seen, some have no position")
+ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
+patterns = "; ".join(
+    f"{name}: {', then '.join(KINDS[kind][0] for kind in dict.fromkeys(pattern))}"
+    for name, pattern in PATTERNS.items()
+)
+plots.show(
+    fig,
+    f"Twelve layers of ten models as squares in a row, coloured by what they do. {patterns}.",
+)
+
+# %% tags=["plumbing"]
+# The sources, and who has layers without
+language = ten.drop(["ModernBERT, encoder", "DINOv3, images"])
+partly = language["what turns"].str.startswith(("three layers", "none"))
+print(f"layers without RoPE in {partly.sum()} of {len(language)} language models:", end=" ")
+print(", ".join(language.index[partly]))
+pd.set_option("display.max_colwidth", None)
+ten
+
+# %% [markdown]
+# **Look:** all attention here has RoPE or no position of its own. (Kimi Linear's recurrent layers
+# decay, and so keep an order.) What differs is the *base*, *how much* of a head turns, *which
+# layers*, and what each sees. Ten names are no census.
+#
 # ## Seventeen at a glance
 #
 # All encodings of the course before training: the scores among 32 identical words, in one head. So
@@ -80,11 +234,10 @@ print(late.encoding.value_counts().to_string())
 
 # %% tags=["plumbing"]
 # The fingerprints, each on a scale of its own
-import matplotlib.pyplot as plt
 import torch
 
 from course_lab import chooser
-from course_utils import measures, plots
+from course_utils import measures
 from course_utils.encodings import create
 
 names = chooser.facts().index
@@ -189,6 +342,97 @@ plots.show(
 # **Look:** RoPE's bytes grow about as the text does. This course's attention makes a bias in blocks
 # and throws it away, so ALiBi's do as well. What asks each pair of words, as Transformer-XL and
 # CoPE do, costs many times more.
+#
+# ## The time of a bias
+#
+# Lesson 10's ways through a fused kernel, and four that ask the word: the time of attention over
+# 1024 words, against plain attention without a position. All take turns, 40 times.
+
+# %% tags=["nbval-ignore-output", "plumbing"]
+# Rounds in which all take turns: the median of each way's ratios, and the middle half of them
+from time import perf_counter
+
+from torch.nn.functional import pad
+from torch.nn.functional import scaled_dot_product_attention as attend
+
+from course_utils.encodings import Places
+from course_utils.encodings.functional import alibi_slopes
+
+words = torch.arange(1024, device=device)
+at = Places(words, words)
+hidden = torch.zeros(1024, 1024, device=device).masked_fill(words > words[:, None], -torch.inf)
+asking = ("shaw", "transformer_xl", "deberta", "cope")
+encodings = {
+    name: create(name, d_model=128, n_heads=4, max_len=1024, causal=True).to(device)
+    for name in ("rope", "alibi", *asking)
+}
+blank = torch.zeros(1, 4, 1024, 32, device=device)
+ready = encodings["alibi"].bias(blank, blank, at).detach().view(1, 4, 1024, 1024) + hidden
+slope = alibi_slopes(4).to(device).view(4, 1, 1) * 32**0.5
+
+
+def one_number_more(q, k, v):
+    wider_q = pad(torch.cat([q, slope.expand(1, 4, 1024, 1)], dim=-1), (0, 7))
+    wider_k = pad(torch.cat([k, words.expand(1, 4, 1024)[..., None].float()], dim=-1), (0, 7))
+    return attend(wider_q, wider_k, pad(v, (0, 8)), is_causal=True, scale=32**-0.5)[..., :32]
+
+
+def ask_the_word(name):
+    return lambda q, k, v: attend(q, k, v, attn_mask=encodings[name].bias(q, k, at) + hidden)
+
+
+kinds = {
+    "none": ("none", lambda q, k, v: attend(q, k, v, is_causal=True)),
+    "rope": (
+        "rope",
+        lambda q, k, v: attend(*encodings["rope"].rotate(q, k, at), v, is_causal=True),
+    ),
+    "alibi, one number more": ("alibi", one_number_more),
+    "alibi, a ready mask": ("alibi", lambda q, k, v: attend(q, k, v, attn_mask=ready)),
+} | {name: (name, ask_the_word(name)) for name in asking}
+
+
+def seconds(function):
+    vectors = torch.randn(3, 1, 4, 1024, 32, device=device)
+    if device.type == "cuda":
+        torch.cuda.synchronize()
+    begin = perf_counter()
+    function(*vectors)
+    if device.type == "cuda":
+        torch.cuda.synchronize()
+    return perf_counter() - begin
+
+
+with torch.no_grad():
+    rounds = [[seconds(function) for _, function in kinds.values()] for _ in range(41)]
+times = torch.tensor(rounds[1:])  # (rounds, kinds)
+low, middle, high = (times / times[:, :1]).quantile(torch.tensor([0.25, 0.5, 0.75]), dim=0)
+fig, ax = plt.subplots(figsize=(8, 3.2))
+ax.axvspan(0.7, 2.5, color="0.95")
+for row, (encoding, _) in enumerate(kinds.values()):
+    look = plots.identity(encoding)
+    ax.plot((low[row], high[row]), (row, row), color=look.colour, alpha=0.5)
+    ax.plot(middle[row], row, color=look.colour, marker=look.marker)
+ax.set(xscale="log", xlabel="time / time of plain attention", title="attention over 1024 words")
+ax.set_xticks([1, 2, 4, 8, 16], ["1", "2", "4", "8", "16"])
+ax.minorticks_off()
+ax.set_yticks(range(len(kinds)), list(kinds))
+ax.invert_yaxis()
+ax.grid(axis="x", color="0.9")
+plots.show(
+    fig,
+    "Eight ways, and the time of each over that of plain attention without a position, on a "
+    "logarithmic axis: a marker at the median, a line over the middle half of 40 rounds. The grey "
+    "band holds ways that this measurement does not tell apart. The medians: "
+    + ", ".join(f"{kind} {ratio:.1f}" for kind, ratio in zip(kinds, middle, strict=True))
+    + ".",
+)
+
+# %% [markdown]
+# **Look:** your machine, so your numbers. Do not rank what lies in the grey band: neighbours on the
+# machine move it as much. In our run the four that ask the word lay right of it. (PyTorch's
+# FlexAttention compiles a kernel for a rule that you write. FlashAttention has ALiBi since 2.4,
+# [FlashAttention-3 had not](https://github.com/Dao-AILab/flash-attention/issues/1666) in 2025.)
 #
 # ## Tasks that tell them apart
 #
