@@ -617,8 +617,8 @@ sources = {
 myths.settle(
     "C24",
     dict.fromkeys(sources, True),
-    f"By papers and code: {'; '.join(sources.values())}. (GPT-2 and GPT-3 are built like GPT of 2018, "
-    "whose paper says it.)",
+    f"By papers and code: {'; '.join(sources.values())}. (GPT-2 and GPT-3 are built like GPT of "
+    "2018, whose paper says it.)",
 )
 myths.table()
 
