@@ -260,7 +260,8 @@ def clock_hands(table: str, hand: int, ahead: int) -> Numbers:
     periods, pointing = explorers.hand_coordinates(explorers.explorer_tables()[table])
     period, mine = periods[hand - 1].item(), pointing[hand - 1]
     rows = min(200, max(1, math.floor(ahead * period / 8 + 0.5)))
-    turn = torch.polar(torch.ones(1).to(periods), torch.tensor([2 * math.pi * rows / period]))
+    angle = 2 * math.pi * rows / periods[hand - 1]
+    turn = torch.polar(torch.ones_like(angle), angle)
     unknown = torch.full((rows,), complex(math.nan, math.nan)).to(mine)
     foretold = torch.cat([unknown, mine[:-rows]]) * turn.to(mine)
     later, guess = mine[255 + rows :], foretold[255 + rows :]
