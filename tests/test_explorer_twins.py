@@ -257,26 +257,23 @@ def stretched_waves(way: str, factor: int) -> Numbers:
 
 
 def clock_hands(table: str, hand: int, ahead: int) -> Numbers:
-    rows = explorers.explorer_tables()[table]
-    known = rows[:255]
-    coordinates = (rows - known.mean(0)) @ measures.main_directions(known, 10).T
-    turn = measures.turn(coordinates[:255])
-    periods, pointing = explorers.hand_coordinates(rows)
-    angle = 2 * math.pi * ahead / periods[hand - 1]
-    mine = pointing[hand - 1]
-    foretold = torch.cat(
-        [torch.full((ahead,), complex(math.nan, math.nan)).to(mine), mine[:-ahead]]
-    ) * torch.polar(torch.ones_like(angle), angle)
-    later = mine[255:]
-    missed = (later[ahead:] - foretold[255 + ahead :]).abs().square().sum()
+    periods, pointing = explorers.hand_coordinates(explorers.explorer_tables()[table])
+    period, mine = periods[hand - 1].item(), pointing[hand - 1]
+    rows = min(200, max(1, math.floor(ahead * period / 8 + 0.5)))
+    angle = 2 * math.pi * rows / periods[hand - 1]
+    turn = torch.polar(torch.ones_like(angle), angle)
+    unknown = torch.full((rows,), complex(math.nan, math.nan)).to(mine)
+    foretold = torch.cat([unknown, mine[:-rows]]) * turn.to(mine)
+    later, guess = mine[255 + rows :], foretold[255 + rows :]
     return {
         "x": mine.real,
         "y": mine.imag,
         "foretoldX": foretold.real,
         "foretoldY": foretold.imag,
         "periods": periods,
-        "missed": missed / (later[ahead:] - later[:-ahead]).abs().square().sum(),
-        "allMissed": measures.missed_share(turn, coordinates[255:], ahead),
+        "rows": rows,
+        "missed": (later - guess).abs().square().sum()
+        / (later.abs().square() + guess.abs().square()).sum(),
     }
 
 

@@ -238,9 +238,9 @@ SENTENCES: dict[str, list[tuple[dict[str, Any], str]]] = {
         ({"text": ""}, "goes to “”, 0 back"),
     ],
     "clock_hands": [
-        ({"hand": 5, "ahead": 1}, "the real table: hand 5 takes 6 positions for a turn"),
-        ({"ahead": 1}, "all five together 0.02."),
-        ({"table": "sinusoidal", "ahead": 1}, "all five together 3.56."),
+        ({"hand": 5}, "the real table: hand 5 takes 6 positions for a turn. 3 ahead"),
+        ({"hand": 1}, "its forecast misses 0.13."),
+        ({"table": "sinusoidal", "hand": 5}, "its forecast misses 1.95."),
     ],
     "frequencies": [
         ({"first": 0, "second": 710}, "for hand 0 they are 0.00 apart, for hand 3 1.78"),

@@ -1,5 +1,6 @@
 """The turn between a table's rows: found where it was planted, and told from ghosts."""
 
+import cmath
 import math
 
 import pytest
@@ -68,6 +69,20 @@ def test_only_the_real_tables_first_half_foretells_its_second(seed):
         inside = (table - known.mean(0)) @ measures.main_directions(known, 10).T
         missed = measures.missed_share(measures.turn(inside[:255]), inside[255:])
         assert (missed < 0.02) == (name == "real") and (missed > 0.3) == (name != "real"), name
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_each_real_hand_foretells_half_a_turn_and_most_ghosts_do_not(seed):
+    rows = position_table()[1:].double()
+    for name, table in ({"real": rows} | decoys(rows, seed)).items():
+        periods, pointing = hand_coordinates(table)
+        right = 0
+        for period, hand in zip(periods.tolist(), pointing[:, 255:], strict=True):
+            ahead = min(round(period / 2), 200)
+            foretold = hand[:-ahead] * cmath.exp(2j * math.pi * ahead / period)
+            missed = (hand[ahead:] - foretold).abs().square().sum()
+            right += bool(missed < 0.2 * (hand[ahead:].abs() ** 2 + foretold.abs() ** 2).sum())
+        assert right == 5 if name == "real" else right <= 2, name
 
 
 def test_bad_input_is_named():

@@ -128,6 +128,39 @@ def _turned_about_the_mean(rows: Tensor, n: int, count: int) -> Tensor:
     return _back(rows, torch.cat(later[1:]))
 
 
+def _carried_in_all_columns(rows: Tensor, n: int, count: int) -> Tensor:
+    return _carry_on(rows, n, rows.shape[1])
+
+
+def _run_uncentred(rows: Tensor, n: int, count: int, part: str) -> Tensor:
+    """Let the clock run from the last row with its mean in it; learned from such rows, if "all"."""
+    centred, directions = _coordinates(rows, count)
+    coordinates = rows @ directions.T
+    clock = turn(coordinates if part == "all" else centred)
+    later = [coordinates[-1:]]
+    for _ in range(n):
+        later.append(clock.onwards(later[-1]))
+    return torch.cat(later[1:])
+
+
+def _turned_the_other_way(rows: Tensor, n: int, count: int) -> Tensor:
+    coordinates, _ = _coordinates(rows, count)
+    clock, later = turn(coordinates), [coordinates[-1:]]
+    for _ in range(n):
+        later.append(later[-1] @ clock.matrix.T + clock.shift)
+    return _back(rows, torch.cat(later[1:]))
+
+
+def _one_step_each(rows: Tensor, n: int, count: int) -> Tensor:
+    coordinates, _ = _coordinates(rows, count)
+    return turn(coordinates).onwards(coordinates[-n:])
+
+
+def _all_carried_at_once(rows: Tensor, n: int, count: int) -> Tensor:
+    coordinates, _ = _coordinates(rows, count)
+    return _back(rows, turn(coordinates).onwards(coordinates[-n:], n))
+
+
 def _straight_on(rows: Tensor, n: int, count: int) -> Tensor:
     return rows[-1] + torch.arange(1, n + 1)[:, None] * (rows[-1] - rows[-2])
 
@@ -145,8 +178,46 @@ check_carry_on = Check(
         (_planted([90.0, 31.7, 6.6], 80, 12, seed=2), 60, 6),
         (_planted([7.7], 20, 2, seed=3), 1, 2),
         (_planted([55.0, 13.0, 5.9, 3.2], 100, 24, seed=4, start=17), 120, 8),
+        (_planted([6.0, 12.0, 30.0], 60, 10, seed=5), 7, 4),  # the first, weak, is left out
     ],
     mistakes=[
+        Mistake(
+            "the turn is taken in all columns",
+            "How many directions does the clock have? Where do the rows stay outside them?",
+            _carried_in_all_columns,
+        ),
+        Mistake(
+            "the row that you start from is not centred",
+            "The turn was learned from rows less their mean. What does it need to start from?",
+            lambda rows, n, count: _back(rows, _run_uncentred(rows, n, count, "start")),
+        ),
+        Mistake(
+            "the turn is taken of rows with their mean in them, and the mean comes in twice",
+            "What did you take off the rows before you turned them?",
+            lambda rows, n, count: _back(rows, _run_uncentred(rows, n, count, "all")),
+        ),
+        Mistake(
+            "the rows keep only that part of their mean that lies along the main directions",
+            "Do the main directions hold what all rows have in common?",
+            lambda rows, n, count: (
+                _run_uncentred(rows, n, count, "all") @ main_directions(rows, count)
+            ),
+        ),
+        Mistake(
+            "each step turns the other way",
+            "In the formula, does the row stand left or right of Q?",
+            _turned_the_other_way,
+        ),
+        Mistake(
+            "each of the last n known rows takes one step",
+            "From which row does your second step start?",
+            lambda rows, n, count: _back(rows, _one_step_each(rows, n, count)),
+        ),
+        Mistake(
+            "the last n known rows are carried on, and there are only m of them",
+            "What if more rows are asked for than are known?",
+            _all_carried_at_once,
+        ),
         Mistake(
             "the first of your rows is the last of theirs",
             "The last row that is known is number m − 1. Which is your first?",
@@ -224,6 +295,19 @@ def _hands(table: Tensor, count: int) -> Tensor:
     return 2 * math.pi / _angles(table, count)
 
 
+def _sines(table: Tensor, count: int) -> Tensor:
+    """Return the imaginary parts of the turn's eigenvalues, those above 0 ascending."""
+    sines = torch.linalg.eigvals(turn(_coordinates(table, count)[0]).matrix).imag
+    return sines[sines > 0].sort().values.clamp(max=1)
+
+
+def _angles_of_pairs(table: Tensor, count: int) -> Tensor:
+    pairs = _coordinates(table, count)[0].unflatten(1, (count // 2, 2))
+    step = torch.atan2(pairs[..., 1], pairs[..., 0]).diff(dim=0)
+    step = (step + math.pi) % (2 * math.pi) - math.pi
+    return (2 * math.pi / step.mean(0).abs()).sort(descending=True).values
+
+
 def _both_of_each_pair(table: Tensor, count: int) -> Tensor:
     return _hands(table, count).repeat_interleave(2)
 
@@ -290,6 +374,26 @@ check_hands = Check(
             "A hand need not finish its last turn in the table. Can a Fourier transform say 47.3 "
             "in 400 rows?",
             _peaks_of_power,
+        ),
+        Mistake(
+            "main directions are taken in pairs, a hand each",
+            "Two hands of like size: do the main directions keep them apart?",
+            _angles_of_pairs,
+        ),
+        Mistake(
+            "the eigenvalues' imaginary part is taken for the angle",
+            "An eigenvalue is cos α + i sin α. Which of its parts is α?",
+            lambda table, count: 2 * math.pi / _sines(table, count),
+        ),
+        Mistake(
+            "hands that turn by more than a quarter in one row come out too slow",
+            "Which two angles below half a turn have the same sine?",
+            lambda table, count: 2 * math.pi / _sines(table, count).asin(),
+        ),
+        Mistake(
+            "the angle is in radians, the whole turn in degrees",
+            "In which unit does torch give an angle?",
+            lambda table, count: 360 / _angles(table, count),
         ),
         Mistake(
             "there is a period for each direction",

@@ -63,11 +63,11 @@ clock_hands = Explorer(
     "clock_hands",
     "five clock hands in a position table, and in its decoys",
     "One hand as its plane and against the position, and where the turn that was learned from rows "
-    "1 to 255 foretells it to be, some rows ahead.",
+    "1 to 255 foretells it to be, some part of its own turn ahead.",
     {
         "table": Choice(TABLES),
         "hand": Slider(1, 5, 3, label="hand (1 slowest)"),
-        "ahead": Slider(1, 64, 8, label="rows ahead"),
+        "ahead": Slider(1, 16, 4, label="eighths of its turn ahead"),
     },
     _data,
 )

@@ -26,16 +26,20 @@ function handOf(numbers, hand, period, ahead) {
   return { x, y, foretoldX, foretoldY };
 }
 
-// Squares of what is missed in the rows after the learned ones, and of the way made there.
-function missedAndWay({ x, y, foretoldX, foretoldY }, learned, ahead) {
+// What is missed in the rows after the learned ones. 0: exact, 1: nothing in common, 2: opposite.
+function missedShare({ x, y, foretoldX, foretoldY }, learned, ahead) {
   let missed = 0;
-  let way = 0;
+  let size = 0;
   for (let row = learned + ahead; row < x.length; row++) {
     missed += (x[row] - foretoldX[row]) ** 2 + (y[row] - foretoldY[row]) ** 2;
-    way += (x[row] - x[row - ahead]) ** 2 + (y[row] - y[row - ahead]) ** 2;
+    size += x[row] ** 2 + y[row] ** 2 + foretoldX[row] ** 2 + foretoldY[row] ** 2;
   }
-  return [missed, way];
+  return missed / size;
 }
+
+// Rows in so many eighths of a turn; at most 200, so that some remain to be judged.
+const rowsAhead = (eighths, period) =>
+  Math.min(200, Math.max(1, Math.round(eighths * period / 8)));
 
 const EXPLORER = {
   columns: [1, 1.5],
@@ -44,15 +48,12 @@ const EXPLORER = {
 
   compute({ table, hand, ahead }, { learned, tables }) {
     const { periods } = tables[table];
-    const numbers = pointingOf(table, tables[table]);
-    const all = periods.map((period, n) => handOf(numbers, n + 1, period, ahead));
-    const sums = all.map((pointing) => missedAndWay(pointing, learned, ahead));
-    const [missed, way] = sums[hand - 1];
-    const total = (place) => sums.reduce((sum, pair) => sum + pair[place], 0);
-    return { ...all[hand - 1], periods, missed: missed / way, allMissed: total(0) / total(1) };
+    const rows = rowsAhead(ahead, periods[hand - 1]);
+    const pointing = handOf(pointingOf(table, tables[table]), hand, periods[hand - 1], rows);
+    return { ...pointing, periods, rows, missed: missedShare(pointing, learned, rows) };
   },
 
-  draw([left, right], { x, y, foretoldX, periods }, { hand, ahead }) {
+  draw([left, right], { x, y, foretoldX, periods, rows }, { hand }) {
     const { learned } = SPEC.data;
     const period = periods[hand - 1];
     const half = Math.round(Math.min(255, Math.max(24, 2.5 * period)));
@@ -73,7 +74,7 @@ const EXPLORER = {
     const room = 0.08 * (high - low);
     right.axes({
       x: [learned + 0.5 - half, learned + 0.5 + half], y: [low - room, high + room],
-      title: `the same against the position, foretold ${ahead} rows ahead`, xlabel: "position",
+      title: `the same against the position, foretold ${rows} rows ahead`, xlabel: "position",
       ylabel: "across",
       legend: [{ name: "table" }, { name: "foretold", colour: 3, dash: "5 3" }],
     }).upright(learned + 0.5)
@@ -83,20 +84,19 @@ const EXPLORER = {
         { width: 1.6, colour: 3, dash: "5 3" });
   },
 
-  sentence: ({ periods, missed, allMissed }, { table, hand, ahead }) =>
+  sentence: ({ periods, rows, missed }, { table, hand }) =>
     `${table}: hand ${hand} takes ${fixed(periods[hand - 1], 0)} positions for a turn. `
-    + `${ahead} ahead in rows not seen, its forecast misses ${fixed(missed, 2)} of the squared `
-    + `way, all five together ${fixed(allMissed, 2)}. (1 is no better than to say that nothing `
-    + "moves.)",
+    + `${rows} ahead in rows not seen, its forecast misses ${fixed(missed, 2)}. (0 is exact, 1 is `
+    + "nothing in common, 2 is the opposite.)",
 
-  description({ x, y, periods, allMissed }, { table, hand, ahead }) {
+  description({ x, y, periods, rows, missed }, { table, hand }) {
     const turns = periods.map((period) => fixed(period, 0)).join(", ");
     const reach = Math.max(...x.map((value, row) => Math.hypot(value, y[row])));
     return `Left: where hand ${hand} of ${table} points in each of 511 rows, around a cross at `
       + `its centre, at most ${fixed(reach, 2)} away; the first ${SPEC.data.learned} rows, which `
       + "the turn was learned from, in one colour, the others in a second. Right: its value "
       + "across against the position, and dashed where the turn foretold it to be, "
-      + `${ahead} rows before. The five hands take ${turns} positions for a turn. In rows not `
-      + `seen the forecast of all five misses ${fixed(allMissed, 2)} of the squared way.`;
+      + `${rows} rows before. The five hands take ${turns} positions for a turn. In rows not `
+      + `seen the forecast of this hand misses ${fixed(missed, 2)}.`;
   },
 };
