@@ -474,7 +474,7 @@ print(
 
 # %% [markdown]
 # **Look:** RoPE is well ahead of vectors that are added to words. Among the methods of lesson 04
-# (the last four rows) it is not the best, but near it. After ten times the steps two seeds cannot
+# (the last four rows) it is near the best. After ten times the steps two seeds cannot
 # tell RoPE from no position at all, which a causal mask makes possible (lesson 01). Small runs say
 # only so much. EleutherAI (Biderman et al. 2021, *Rotary Embeddings*) trained 125 million weights:
 # loss 2.809 with learned vectors, 2.801 with T5's bias, 2.759 with RoPE.
@@ -529,7 +529,7 @@ plots.show(
 # make less than an eighth of a turn, and the model misses it. In these
 # three texts of Python, **how slow is slow depends on how long you read.** But speed is not all:
 # pairs 20 to 23 cost most, and in 4,096 and 8,000 tokens pairs 16 to 19 turn further still, and
-# cost less. (What pairs do: [under the X-ray](closer/05_under_the_x_ray.ipynb).)
+# cost less. (More: [under the X-ray](closer/05_under_the_x_ray.ipynb).)
 
 # %%
 losses = data.results("real_positions").groupby("way")["loss"].mean()  # eight texts of 512 tokens
