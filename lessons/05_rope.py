@@ -476,7 +476,7 @@ print(
 # **Look:** RoPE is well ahead of vectors that are added to words. Among the methods of lesson 04
 # (the last four rows) it is near the best. After ten times the steps two seeds cannot
 # tell RoPE from no position at all, which a causal mask makes possible (lesson 01). Small runs say
-# only so much. EleutherAI (Biderman et al. 2021, *Rotary Embeddings*) trained 125 million weights:
+# little. EleutherAI (Biderman et al. 2021, *Rotary Embeddings*) trained 125 million weights:
 # loss 2.809 with learned vectors, 2.801 with T5's bias, 2.759 with RoPE.
 #
 # ## In a real model
