@@ -228,10 +228,9 @@ for name, weights in {
 #
 # **Go on climbing** in the explorer.
 #
-# 1. Choose place 3. How many heads does it take? (Slopes between 1 and 6.)
-# 2. Look at the readout's factors in the sentence below it. Then add noise of 1 in 1,000 to the
-#    heads' outputs.
-# 3. Choose the token before. Which side must two slopes have? Does it survive noise of 1 in 100?
+# 1. Choose place 3. How many heads does it take? (Slopes between 1 and 6.) Then look at the
+#    factors in the sentence below it, and add noise of 1 in 1,000 to the heads' outputs.
+# 2. Choose the token before. Which side must two slopes have? Does it survive noise of 1 in 100?
 
 # %% tags=["plumbing"]
 # The ladder
@@ -301,9 +300,9 @@ for row, right in enumerate(shares.values()):
 ax.set_yticks(range(len(shares)), list(shares))
 ax.set(ylim=(len(shares) - 0.5, -0.5), xlim=(0, 1.05), xlabel="right answers")
 ax.set_title("trained to name place 3, four heads, 1,500 steps; dots are seeds")
-for share, what in ((0.2, "guessing"), (frequent, "most frequent token so far")):
+for share, what in ((0.2, "guessing"), (frequent, "most frequent\ntoken so far")):
     ax.axvline(share, color="0.5", linestyle=":")
-    ax.text(share - 0.01, 6.3, what, ha="right", fontsize=9, color="0.35")
+    ax.text(share - 0.01, 6, what, ha="right", va="center", fontsize=9, color="0.35")
 described = ", ".join(f"{name} {min(s):.2f} to {max(s):.2f}" for name, s in shares.items())
 plots.show(
     fig,
@@ -313,8 +312,8 @@ plots.show(
 
 # %% [markdown]
 # **Look:** offsets alone *can* name place 3. Given the slopes, training climbed to place 1, but in
-# 5,000 steps not to place 3. T5's numbers, learned, ended a little higher, and not there either.
-# Shaw's scheme, told below, gained by door 4. Two layers of it named place 3 in 3 of 3 seeds.
+# 5,000 steps not to place 3. T5's learned numbers, in one layer, did not get there either. Shaw's
+# scheme, told below, gained by door 4. Two layers of it named place 3 in 3 of 3 seeds.
 #
 # The learned table did it in 150 steps. So why not name the places?
 #
@@ -486,7 +485,7 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** the row `none` is the floor. On the left only named places find place 3. Trained at
+# **Look:** the row `none` knows no position. On the left only named places find place 3. Trained at
 # places 0 to 8, they have lost even the token before on the right. The relative schemes, with one
 # layer, did not find place 3, but answer alike wherever the text stands.
 #
