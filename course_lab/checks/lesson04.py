@@ -82,11 +82,6 @@ def _rows_of_n(q: Tensor, table: Tensor) -> Tensor:
     return _line(q, table)[n - 1 :][: n * n].reshape(n, n)
 
 
-def _long_rows(q: Tensor, table: Tensor) -> Tensor:
-    n = len(q)
-    return F.pad(_line(q, table)[n - 1 :], (0, n - 1)).reshape(n, -1)[:, :n]
-
-
 def _causal_skew(q: Tensor, table: Tensor) -> Tensor:
     return _shifted_line(_not_moved(q, table), dropped=len(q))
 
@@ -194,11 +189,6 @@ check_shaw = Check(
             "From offset 0 of one row to offset 0 of the next: how many steps along the line? "
             "And from key 0 of one query to key 0 of the next?",
             _rows_of_n,
-        ),
-        Mistake(
-            "the line is cut into rows as long as before",
-            "How far does each row have to move, seen from the row before it?",
-            _long_rows,
         ),
     ],
     hints=(
