@@ -105,6 +105,9 @@ def runs() -> Iterator[dict[str, Any]]:
     for encoding in ("shaw", "transformer_xl", "t5"):
         yield from seeds(3, encoding, "place 3", 2, 1500)
     yield from seeds(3, "given slopes", "place 3", 1, 5000, 4)
+    for encoding in ("t5", "shaw, keys only", "shaw", "none"):  # as many heads as given slopes
+        yield from seeds(3, encoding, "place 3", 1, 1500, 4)
+    yield from seeds(3, "learned", "place 3", 1, 150, 4)
 
 
 def main(folder: Path) -> None:

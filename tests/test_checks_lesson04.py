@@ -11,6 +11,7 @@ from course_lab.checks.lesson04 import (
     check_single_out,
     check_skew_new,
 )
+from course_lab.straight_heads import best_readout, keys_asked, straight_weights
 
 # Right answers
 
@@ -96,11 +97,69 @@ def singled_out_with_distances_reversed(slopes, n):
     return torch.linalg.solve(weights[:, : len(slopes)].T, wished)
 
 
+def shaw_products(q, table):
+    n, k = len(q), len(table) // 2
+    return q @ table[torch.arange(1 - n, n).clamp(-k, k) + k].T
+
+
+def shaw_causal(q, table):
+    return shaw_by_strides(q, table).tril()
+
+
+def shaw_by_skewing_as_huang_does(q, table):
+    n = len(q)
+    earlier = shaw_products(q, table)[:, :n]
+    return F.pad(earlier, (1, 0)).reshape(n + 1, n)[1:]
+
+
+def shaw_from_the_last_columns(q, table):
+    n = len(q)
+    return shaw_products(q, table).flatten()[n - 1 : -1].reshape(n, -1)[:, -n:]
+
+
+def shaw_in_rows_of_n(q, table):
+    n = len(q)
+    return shaw_products(q, table).flatten()[n - 1 : n - 1 + n * n].reshape(n, n)
+
+
+def singled_out_for_all_queries(slopes, n):
+    weights = straight_weights(slopes.tolist(), n)
+    return best_readout(weights, keys_asked(len(slopes) - 1, n))
+
+
+def singled_out_from_shares_of_heads(slopes, n):
+    shares = (slopes[:, None] * torch.arange(n - 1, -1, -1)).softmax(0)
+    wished = torch.eye(len(slopes), dtype=slopes.dtype)[-1]
+    return torch.linalg.solve(shares[:, : len(slopes)].T, wished)
+
+
+def singled_out_by_the_largest(slopes, n):
+    factors = singled_out_by_the_inverse(slopes, n)
+    return factors / factors.abs().max()
+
+
+def singled_out_from_key_1(slopes, n):
+    weights = (slopes[:, None] * torch.arange(n - 1, -1, -1)).softmax(-1)
+    return torch.linalg.inv(weights[:, 1 : len(slopes) + 1])[-1]
+
+
 test_natural_mistakes_are_named = wrong_answers(
     "mistake",
     {
-        check_shaw: [(shaw_with_later_keys_first, "before and after")],
-        check_single_out: [(singled_out_with_distances_reversed, "favour near keys")],
+        check_shaw: [
+            (shaw_with_later_keys_first, "before and after"),
+            (shaw_causal, "later keys are hidden"),
+            (shaw_by_skewing_as_huang_does, "leftovers"),
+            (shaw_from_the_last_columns, "wrong columns"),
+            (shaw_in_rows_of_n, "into rows of n"),
+        ],
+        check_single_out: [
+            (singled_out_with_distances_reversed, "favour near keys"),
+            (singled_out_for_all_queries, "all queries have a say"),
+            (singled_out_from_shares_of_heads, "over the heads"),
+            (singled_out_by_the_largest, "scaled"),
+            (singled_out_from_key_1, "counted from 1"),
+        ],
     },
 )
 

@@ -17,7 +17,6 @@ from scipy import stats
 
 from course_lab import explorers
 from course_lab.chooser import facts, remaining, struck
-from course_lab.explorers.ladder import trained
 from course_lab.explorers.short_sentence import sentence_attention, through_doors
 from course_lab.straight_heads import best_readout, keys_asked, share_right, straight_weights
 from course_utils import measures
@@ -119,7 +118,6 @@ def ladder(task: str, noise: str, heads: int, **slopes: float) -> Numbers:
         **answers[task],
         "last": weights[:, 8],
         "accuracies": [answer["accuracy"] for answer in answers.values()],
-        **trained(),
     }
 
 

@@ -5,6 +5,7 @@ Of its closer look: DeBERTa's third term, skewing while a text is generated.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import torch
@@ -13,6 +14,7 @@ from torch.nn import functional as F
 
 from course_lab.checks.core import Check, Mistake, randn
 from course_lab.checks.rules import LEAVES_TORCH, LargestTensor, NoLoops, Without
+from course_lab.straight_heads import best_readout, keys_asked, straight_weights
 from course_utils.encodings.functional import deberta_scores, shaw_scores, skew, toeplitz
 
 
@@ -25,7 +27,7 @@ def _cut(products: Tensor, start: int) -> Tensor:
     """From (n, 2n − 1) make (n, n): one line from ``start`` on, cut into rows one shorter."""
     n = len(products)
     padded = F.pad(products.flatten(), (0, 2 * n))
-    return padded[start:][: n * (2 * n - 2)].reshape(n, -1)[:, :n] if n > 1 else products
+    return padded[start:][: n * (2 * n - 2)].reshape(n, -1)[:, :n]
 
 
 def _shaw_from_scratch(q: Tensor, table: Tensor) -> Tensor:
@@ -42,6 +44,12 @@ def _by_row(row: Callable[[Tensor, int], Tensor]) -> Callable[[Tensor, Tensor], 
         return (q @ table.T).gather(1, rows)
 
     return answer
+
+
+def _line(q: Tensor, table: Tensor) -> Tensor:
+    """All products of queries and offsets, row after row."""
+    n, k = len(q), len(table) // 2
+    return (q @ table[_all_offsets(n).clamp(-k, k) + k].T).flatten()
 
 
 def _not_moved(q: Tensor, table: Tensor) -> Tensor:
@@ -64,6 +72,20 @@ def _cut_at(start: Callable[[int], int]) -> Callable[[Tensor, Tensor], Tensor]:
     return answer
 
 
+def _last_columns(q: Tensor, table: Tensor) -> Tensor:
+    n = len(q)
+    return _line(q, table)[n - 1 : n * (2 * n - 1) - 1].reshape(n, -1)[:, -n:]
+
+
+def _rows_of_n(q: Tensor, table: Tensor) -> Tensor:
+    n = len(q)
+    return _line(q, table)[n - 1 :][: n * n].reshape(n, n)
+
+
+def _causal_skew(q: Tensor, table: Tensor) -> Tensor:
+    return _shifted_line(_not_moved(q, table), dropped=len(q))
+
+
 check_shaw = Check(
     "shaw_from_scratch",
     _shaw_from_scratch,
@@ -73,7 +95,6 @@ check_shaw = Check(
         (randn(12, 6, seed=4), randn(3, 6, seed=5)),
         (randn(5, 3, seed=6), randn(9, 3, seed=7)),
         (randn(2, 3, seed=8), randn(5, 3, seed=9)),
-        (randn(1, 3, seed=10), randn(5, 3, seed=11)),
     ],
     mistakes=[
         Mistake(
@@ -136,14 +157,47 @@ check_shaw = Check(
             "The first row must begin at offset 0. In which column of the product is that?",
             _cut_at(lambda n: 0),
         ),
+        Mistake(
+            "later keys are hidden",
+            "What does `literal` return for a key after its query?",
+            lambda q, table: _shaw_from_scratch(q, table).tril(),
+        ),
+        Mistake(
+            "later keys are hidden",
+            "What does `literal` return for a key after its query?",
+            lambda q, table: _shaw_from_scratch(q, table).masked_fill(
+                torch.ones(len(q), len(q), dtype=torch.bool).triu(1), -math.inf
+            ),
+        ),
+        Mistake(
+            "later keys hold leftovers of other rows",
+            "Which offsets do keys after their query have? Are they among your columns?",
+            _causal_skew,
+        ),
+        Mistake(
+            "the last offset is never used",
+            "Which row of the table belongs to offset k?",
+            _by_row(lambda offsets, k: offsets.clamp(-k, k - 1) + k),
+        ),
+        Mistake(
+            "the wrong columns of each row are kept",
+            "The first row begins at offset 0. Where in it are the keys of query 0?",
+            _last_columns,
+        ),
+        Mistake(
+            "the line is cut into rows of n",
+            "From offset 0 of one row to offset 0 of the next: how many steps along the line? "
+            "And from key 0 of one query to key 0 of the next?",
+            _rows_of_n,
+        ),
     ],
     hints=(
         "Which offsets occur among n tokens? Multiply all queries with the vectors of these, and "
         "write down for n = 3 which offset stands in which column.",
-        "Lay the rows out as one line of n · (2n − 1) numbers and drop the first n − 1. If you "
-        "cut the rest into rows one shorter, each row starts one offset earlier.",
+        "Lay the rows out as one line of n · (2n − 1) numbers and drop the first n − 1 and the "
+        "last one. If you cut the rest into rows one shorter, each row starts one offset earlier.",
         "products.flatten()[n − 1 : n · (2n − 1) − 1].reshape(n, 2n − 2), and of that the first "
-        "n columns. A single token has nothing to cut.",
+        "n columns.",
     ),
     rules=[
         NoLoops((randn(3, 8), randn(5, 8)), (randn(20, 8), randn(5, 8))),
@@ -196,6 +250,19 @@ def _first_keys_alone(slopes: Tensor, n: int) -> Tensor:
 
 def _last_keys(slopes: Tensor, n: int) -> Tensor:
     return _factors(_last_weights(slopes, n)[:, -len(slopes) :])
+
+
+def _all_queries(slopes: Tensor, n: int) -> Tensor:
+    return best_readout(straight_weights(slopes.tolist(), n), keys_asked(len(slopes) - 1, n))
+
+
+def _softmax_over_heads(slopes: Tensor, n: int) -> Tensor:
+    shares = (slopes[:, None] * torch.arange(n - 1, -1, -1)).softmax(0)
+    return _factors(shares[:, : len(slopes)])
+
+
+def _one_key_late(slopes: Tensor, n: int) -> Tensor:
+    return _factors(_last_weights(slopes, n)[:, 1 : len(slopes) + 1])
 
 
 def _row(*slopes: float) -> Tensor:
@@ -253,6 +320,31 @@ check_single_out = Check(
             "the factors are scaled to add up to 1",
             "What is the sum at key heads − 1 with your factors?",
             lambda slopes, n: _single_out(slopes, n) / _single_out(slopes, n).sum(),
+        ),
+        Mistake(
+            "the factors are scaled",
+            "What is the sum at key heads − 1 with your factors?",
+            lambda slopes, n: _single_out(slopes, n) / _single_out(slopes, n)[0],
+        ),
+        Mistake(
+            "the factors are scaled",
+            "What is the sum at key heads − 1 with your factors?",
+            lambda slopes, n: _single_out(slopes, n) / _single_out(slopes, n).abs().max(),
+        ),
+        Mistake(
+            "all queries have a say",
+            "Of how many queries should the weights add up to 0 and 1?",
+            _all_queries,
+        ),
+        Mistake(
+            "the softmax runs over the heads",
+            "Among what does a head share out its weight?",
+            _softmax_over_heads,
+        ),
+        Mistake(
+            "the keys are counted from 1",
+            "With two heads, which two keys are asked for?",
+            _one_key_late,
         ),
     ],
     hints=(

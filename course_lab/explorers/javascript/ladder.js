@@ -82,7 +82,7 @@ function leastSquares(columns, right) {
   return factors;
 }
 
-// The factor of each head that is best over all texts, if every output has noise of this size.
+// The factor of each head by least squares over all texts, if every output has noise of this size.
 // Heads of equal slopes share a factor.
 function readoutOf(slopes, asked, noise) {
   const queries = asked.flatMap((key, query) => (Number.isNaN(key) ? [] : [query]));
@@ -154,16 +154,16 @@ const EXPLORER = {
   minWidth: 240,
   height: () => 290,
 
-  compute({ task, noise, heads: count, first, second, third, fourth }, { trained }) {
+  compute({ task, noise, heads: count, first, second, third, fourth }) {
     const slopes = [first, second, third, fourth].slice(0, count);
     const answers = Object.keys(TASKS).map((name) => answer(slopes, name, NOISES[noise]));
     const { readout, sum, accuracy } = answers[Object.keys(TASKS).indexOf(task)];
     const last = slopes.map((slope) => weightsOf(slope)[TOKENS - 1]);
     const accuracies = answers.map((each) => each.accuracy);
-    return { last, readout, sum, accuracy, accuracies, trained };
+    return { last, readout, sum, accuracy, accuracies };
   },
 
-  draw([left, middle, right], { last, sum, accuracies, trained }, state) {
+  draw([left, middle, right], { last, sum, accuracies }, state) {
     const { task, noise, first, second, third, fourth } = state;
     const keys = Array.from({ length: TOKENS }, (_, key) => key);
     left.axes({
@@ -188,11 +188,8 @@ const EXPLORER = {
       title: noise === "none" ? "right answers" : `right, noise ${noise}`,
       xticks: names.map((name, n) => [n, name.replace("token ", "").replace("place ", "")]),
       xlabel: "token before · place 0, 1, 3", ylabel: "share",
-      legend: [{ name: "by hand" }, { name: "T5, trained", mark: "cross", colour: "ink" }],
     }).bars(names.map((_, n) => n), accuracies)
       .bars([chosen], [accuracies[chosen]], { colour: 1 }).across(1 / SYMBOLS, { dash: "4 3" });
-    names.forEach((name, n) => right.dots(
-      trained[name].map(() => n), trained[name], { mark: "cross", size: 4, colour: "ink" }));
   },
 
   sentence({ readout, accuracy }, { task, noise }) {
@@ -212,6 +209,5 @@ const EXPLORER = {
     + `“${task}” asks for, grey what is not asked or not seen. Right: bars of the share of right `
     + `answers, noise: ${noise}: `
     + `${Object.keys(TASKS).map((name, n) => `${name} ${fixed(accuracies[n], 2)}`).join(", ")}; `
-    + "crosses are T5's bias after 1,500 steps of training, three seeds; the dashed line is "
-    + "guessing.",
+    + "the dashed line is guessing.",
 };
