@@ -678,10 +678,10 @@ for length, table in (("short", rows), ("long", full)):
     print(f"learned less none at 64, {length} training: {difference}")
 
 # %% [markdown]
-# **Look:** Peek is far ahead of all, and hollow. (It gains at 512 and uses no far text: fewer of
-# the bytes are the last of a window there.) A full star left of `none` is a success, if the
-# interval of the difference leaves out 0. But `learned` beats `none` only in the long training: a
-# place here is a place *in short training*. Judge your invention:
+# **Look:** Peek is far ahead of all, and hollow. (It gains at 512, where fewer of the bytes are the
+# last of a window.) A full star left of `none` is a success, if the interval of the difference
+# leaves out 0. But `learned` beats `none` only in the long training: a place here is a place *in
+# short training*. Judge your invention:
 #
 # | | |
 # |---|---|
