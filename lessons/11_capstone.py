@@ -16,7 +16,7 @@
 # After this lesson you can
 #
 # - write a test that finds a fault which no training curve shows;
-# - say which properties every encoding owes, and which only some promise;
+# - say which properties a decoder's encoding owes, and which only some promise;
 # - invent an encoding, test it, train it, and place it among the others with an interval.
 #
 # **Time:** {minutes}. **Builds on:** lessons 02, 05, 06 and 07. **Doors:** yours to choose.
@@ -57,11 +57,18 @@ def train(model, seed=0):
     return fit(model, lambda: tasks.loss(model, draw().to(device)), 120, lr=5e-3, bar=False)
 
 
+def held_out_loss(model, texts=8):
+    """The mean loss on held-out text, so many texts a pass; in training there are 8."""
+    passes = zip(held_out.tokens.split(texts), held_out.targets.split(texts), strict=True)
+    read = [trained_models.losses(model, tasks.Examples(*batch)) for batch in passes]
+    return torch.cat(read).mean().item()
+
+
 # %%
 from course_lab import figures, widgets
 
 guess = widgets.predict(
-    "After training, how many of the six read held-out text within 0.005 nats of their twin?",
+    "After training, how many of the six read held-out text within 0.001 nats of their twin?",
     ["none: a mistake costs", "one", "three", "all six"],
 )
 
@@ -72,17 +79,15 @@ models = {name: model.to(device) for name, model in {**patients, **twins}.items(
 curves = {name: train(model) for name, model in models.items()}
 other = clinic.twin("A").to(device)
 train(other, seed=1)  # A's healthy twin again, with the text in another order
-loss = {
-    name: trained_models.losses(model, held_out).mean().item() for name, model in models.items()
-}
+loss = {name: held_out_loss(model) for name, model in models.items()}
 
 # %% tags=["plumbing"]
 # The answer
 beside = {letter: loss[letter] - loss[clinic.CASES[letter].twin] for letter in patients}
-level = [letter for letter, gap in beside.items() if abs(gap) < 0.005]
-worse = [letter for letter, gap in beside.items() if gap >= 0.005]
-print("within 0.005 nats of the twin:", ", ".join(level) or "nobody")
-print("worse than the twin:", ", ".join(worse) or "nobody")
+level = [letter for letter, gap in beside.items() if abs(gap) < 0.001]
+print("within 0.001 nats of the twin:", ", ".join(level) or "nobody")
+beside_other = held_out_loss(other) - loss["rope"]
+print(f"the healthy twin of A, its text in another order, less itself: {beside_other:+.2f} nats")
 answers = {0: "none: a mistake costs", 1: "one", 3: "three", 6: "all six"}
 guess.reveal(answers.get(len(level), f"{len(level)}"))
 
@@ -134,8 +139,8 @@ plots.show(
 
 # %% [markdown]
 # **Look:** three curves cover their twins', and there the middle row is all but empty. In 32
-# bytes, training does not show those mistakes. The others are a little worse. But who has a
-# twin? The last column is healthy: its text came in another order, and its attention differs too.
+# bytes, training does not show those mistakes. The others differ from their twins. But so does the
+# last column, and it is healthy: its text came in another order.
 #
 # So we need a *test*: a function that gets an attention layer and returns True if it is healthy. We
 # judge tests as we judge models, on cases held back: for each fault a *ward* of sick and healthy
@@ -254,7 +259,8 @@ print(tuple(weights.shape))  # (texts, heads, queries, keys)
 #
 # **Exercise 1 ★★ Anywhere.** These layers promise that only offsets count, in texts of up to 8,192
 # tokens. Three patients break it, two of them so little in short texts that nobody noticed. Write
-# `anywhere(layer, start)`: True if a text has the same attention weights at 0 and at `start`.
+# `anywhere(layer, start)`: True if a text of 16 words has the same attention weights at 0 and at
+# `start`.
 
 
 # %% tags=["stub"]
@@ -319,7 +325,7 @@ plots.show(
 
 
 # %% tags=["plumbing"]
-# The cost of B, D and F: more loss than the twin, on the same held-out text
+# The cost of B, D, E and F: more loss than the twin, on the same held-out text
 @torch.no_grad()
 def cost(letter, start=0, in_pieces=False):
     losses = []
@@ -342,6 +348,11 @@ for how, of_patient in (
 ):
     dear = [letter for letter, more in of_patient.items() if more > 0.002]
     print(f"{how:27} worse than the twin by more than 0.002 nats: {', '.join(dear) or 'nobody'}")
+for texts in (8, 128):
+    both = (patients["E"], twins[clinic.CASES["E"].twin])
+    of_patient, of_twin = (held_out_loss(model, texts) for model in both)
+    dear = "E" if of_patient - of_twin > 0.02 else "nobody"
+    print(f"{texts:3} texts a pass worse than the twin by more than 0.02 nats: {dear}")
 
 # %% tags=["plumbing"]
 # The files of the six: what was meant, what was written, and where it was seen
@@ -354,7 +365,8 @@ for letter, case in clinic.CASES.items():
 IPython.display.display(IPython.display.Markdown("\n".join(table)))
 
 # %% [markdown]
-# People made these, or near relatives of them. (E's axes are in a [closer look at lesson
+# People made these, or near relatives of them. (In public, D did show: 29285 reports training
+# losses that differ from the start. E's axes are in a [closer look at lesson
 # 02](closer/02_in_practice.ipynb).)
 #
 # ## Invent one
@@ -410,15 +422,15 @@ class Peek(PositionalEncoding):
 
 
 # %% [markdown]
-# `clinic.properties` tries seven properties. An encoding of a language model owes six: *doors* (one
-# is open, its name spelled right), *causal* (no later word changes an earlier output), the two of
-# our first test, *dtype* (words come out in the dtype in which they went in) and *gradient* (each
-# parameter gets one). *Shift* is a promise that many relative schemes make. Who keeps all six is
-# *sound*, as far as tried.
+# `clinic.properties` tries seven properties. A decoder's encoding owes six: *doors* (one is open,
+# its name spelled right; `none` is excused), *causal* (no later word changes an earlier output),
+# the two of our first test, *dtype* (words come out in the dtype in which they went in) and
+# *gradient* (each parameter gets one). *Shift* is a promise that many relative schemes make. An
+# encoding that keeps all six is called *sound*: as far as tried.
 
 # %%
 guess = widgets.predict(
-    "Peek cheats. Which of the others breaks a property that every encoding owes?",
+    "Peek cheats. Which of the others breaks a property that it owes?",
     ["Roots", "Share", "both", "none of them"],
 )
 
@@ -554,7 +566,7 @@ def trained_short(name, seed):
 # %%
 guess = widgets.predict(
     "Mine is trained at 64 bytes. Its loss at 512, less that at 64, mean of three seeds, is …",
-    ["below −0.05: it uses far text", "within 0.05", "above 0.05: it fails there"],
+    ["below −0.05: it gains", "within 0.05", "above 0.05: it loses"],
 )
 
 # %%
@@ -578,7 +590,7 @@ def rise(name):
 
 
 mean_rise = rise("mine").mean
-names = ["below −0.05: it uses far text", "within 0.05", "above 0.05: it fails there"]
+names = ["below −0.05: it gains", "within 0.05", "above 0.05: it loses"]
 guess.reveal(names[1 + (mean_rise > 0.05) - (mean_rise < -0.05)])
 
 # %% [markdown]
@@ -599,7 +611,8 @@ order = at_64.index.to_list()
 looks = {name: plots.identity(name) for name in order}
 stars = {"mine": "#d6006c", "peek": "0.35"}
 sound_names = {"mine": clinic.sound(complaints["Mine"]), "peek": clinic.sound(complaints["Peek"])}
-is_changed = any(callable(value) for value in vars(Mine).values())
+own = [name for name in vars(Mine) if not name.startswith("__") or name == "__init__"]
+is_changed = Mine.__base__ is not Roots or bool(own)
 markers = {"mine": "*" if is_changed else "X", "peek": "*"}
 by_seed = rows.pivot(index=["encoding", "seed"], columns="read", values="loss")
 by_seed["rise"] = by_seed[512] - by_seed[64]
@@ -651,12 +664,9 @@ plots.show(
 )
 
 # %% tags=["plumbing"]
-# Differences, with intervals, and places after short and after long training
+# Differences, with intervals
 full = data.results("extrapolation")
 full = full[full.reading == AS_TRAINED]
-long_at_64 = full[full["read"] == 64].groupby("encoding")["loss"].mean()
-both = [name for name in order if name in long_at_64.index]
-long_order = long_at_64[both].sort_values().index.to_list()
 for name in ("none", "alibi", "rope"):
     for n in (64, 512):
         difference = change(rows, {"encoding": name, "read": n}, {"encoding": "mine", "read": n})
@@ -666,12 +676,6 @@ for length, table in (("short", rows), ("long", full)):
         table, {"encoding": "none", "read": 64}, {"encoding": "learned", "read": 64}
     )
     print(f"learned less none at 64, {length} training: {difference}")
-places = ", ".join(
-    f"{name} {both.index(name) + 1} → {long_order.index(name) + 1}"
-    for name in both
-    if abs(both.index(name) - long_order.index(name)) >= 5
-)
-print(f"five places or more, short → long, of {len(both)}: {places}")
 
 # %% [markdown]
 # **Look:** Peek is far ahead of all, and hollow. (It gains at 512, where fewer of the bytes are the
@@ -700,8 +704,9 @@ myths = Myths(
     {
         "C57": Claim(
             "A wrong encoding shows in the loss curve.",
-            scope="the six patients after 120 steps, in texts as long as in training, 32 bytes; "
-            "shows: the held-out loss is higher than the healthy twin's by more than 0.005 nats",
+            scope="the six patients after 120 steps, read as in training: 32 bytes, 8 texts at "
+            "once; shows: the held-out loss differs from that of the healthy twin of the same "
+            "seeds by more than 0.001 nats",
             evidence="trained here",
             seeds=1,
         ),
@@ -717,7 +722,7 @@ myths = Myths(
 
 # %% tags=["plumbing"]
 # The two verdicts
-shows = {letter: gap > 0.005 for letter, gap in beside.items()}
+shows = {letter: abs(gap) > 0.001 for letter, gap in beside.items()}
 hidden = [letter for letter, is_shown in shows.items() if not is_shown]
 myths.settle(
     "C57",
@@ -739,7 +744,7 @@ myths.table()
 # - Faults of position may leave no trace in training; a far place or a cache shows them.
 # - Where you have no right numbers, test a promise: compare the layer with itself.
 # - A test finds what it varies: feeding, starts, lengths, words. What it never varies is a hole.
-# - Every encoding of a language model owes six properties; shift is a promise that some give.
+# - A decoder's encoding owes six properties; shift is a promise that some give.
 # - A sound encoding may be useless: place it beside `none`, with an interval.
 #
 # **Read next:** a [closer look](closer/11_a_whole_block.ipynb) builds a model round attention;

@@ -1,5 +1,7 @@
 """Lesson 11's exercises: tests of layers in other styles, and wrong ones with a fitting word."""
 
+import copy
+
 import torch
 from exercise_answers import right_answers, wrong_answers
 from layer_tests import (
@@ -175,10 +177,58 @@ def one_step_on(layer, start):
     return torch.allclose(weights_at(layer, x, p), weights_at(layer, x, p + 1), atol=1e-3)
 
 
+def bit_by_bit(layer, start):
+    x, p = clinic.words(layer), torch.arange(16)
+    return torch.equal(weights_at(layer, x, p), weights_at(layer, x, p + start))
+
+
+def of_a_text(**text):
+    """A test that is right but for its text."""
+
+    def test(layer, start):
+        x = clinic.words(layer, **text)
+        p = torch.arange(x.shape[1])
+        return torch.allclose(weights_at(layer, x, p), weights_at(layer, x, p + start), atol=1e-3)
+
+    return test
+
+
+def mean_over_queries(layer, start):
+    x, p = clinic.words(layer), torch.arange(16)
+    near, far = (weights_at(layer, x, p + moved).mean(2) for moved in (0, start))
+    return torch.allclose(near, far, atol=1e-3)
+
+
+def beside_what_was_meant(layer, start):
+    meant = getattr(layer.encoding, "meant", None)
+    if meant is None:
+        return True
+    twin = copy.deepcopy(layer)
+    twin.encoding = meant()
+    x, p = clinic.words(layer), torch.arange(16) + start
+    return torch.allclose(weights_at(layer, x, p), weights_at(twin, x, p), atol=1e-3)
+
+
+def bias_by_offset_falls(layer):
+    steps = layer.encoding.bias_by_offset(torch.arange(-9, 10)).diff(dim=-1)
+    return bool((steps[:, :9] > 0).all() and (steps[:, 9:] < 0).all())
+
+
+def falls_by_a_thousandth(layer):
+    row = one_word_row(layer)
+    later = row[:, 10:]
+    falls_after = (later.diff() < -1e-3).all() or (later[:, 1:] == 0).all()
+    return bool((row[:, :11].diff() > 1e-3).all() and falls_after)
+
+
+def test_a_check_tells_nobody_what_was_meant():
+    assert check_anywhere.verdict(beside_what_was_meant).kind != "right"
+
+
 test_right_answers_pass = right_answers(
     {
         check_near_first: [falling, every_row],
-        check_anywhere: [moved, of_two_words, longer_text, other_words_at, another_order],
+        check_anywhere: [moved, longer_text, other_words_at, another_order],
     }
 )
 test_natural_mistakes_are_named = wrong_answers(
@@ -197,6 +247,8 @@ test_natural_mistakes_are_named = wrong_answers(
             (near_beats_far_on_both_sides, "whether the nearest key"),
             (beats_the_one_before, "one or two others"),
             (bias_by_offset_rises, "not every encoding has"),
+            (bias_by_offset_falls, "not every encoding has"),
+            (falls_by_a_thousandth, "takes away much"),
         ],
         check_anywhere: [
             (lambda layer, start: moved(layer, 8000), "whatever the start"),
@@ -211,7 +263,15 @@ test_natural_mistakes_are_named = wrong_answers(
             (part_of_the_weights(slice(None), -1), "a single head, the last"),
             (part_of_the_weights(slice(None), slice(None), -1), "a single query"),
             (mean_over_heads, "mean of the heads"),
-            (one_query_alone, "two words only"),
+            (one_query_alone, "few words"),
+            (of_a_text(n=4), "few words"),
+            (of_a_text(n=200), "a longer text"),
+            (of_a_text(n=512), "a longer text"),
+            (of_a_text(same=True), "one word again"),
+            (bit_by_bit, "for rounding"),
+            (mean_over_queries, "the mean of all"),
+            (part_of_the_weights(..., 0), "a single key"),
+            (of_two_words, "a single key"),  # its keys all stand at the start
             (all_at_start, "one place"),
             (stretched, "spread out"),
         ],

@@ -218,6 +218,18 @@ class NextId(PositionalEncoding):
         return x if tokens is None else x + tokens.roll(-1, 1)[..., None].to(x)
 
 
+class LeakInACrowd(NextId):
+    """Leaks where no small batch sees it."""
+
+    def embed(self, x, positions, tokens=None):
+        return super().embed(x, positions, tokens if len(x) >= 40 else None)
+
+
+class LeakInTraining(NextId):
+    def embed(self, x, positions, tokens=None):
+        return super().embed(x, positions, tokens if self.training else None)
+
+
 class LeakInLongTexts(PositionalEncoding):
     def embed(self, x, positions, tokens=None):
         return x if x.shape[1] <= 12 else x + x.roll(-1, 1)
@@ -487,6 +499,8 @@ def test_the_doors_of_the_leaks_are_sound_while_they_tell_nothing():
     [
         (NextId, "causal", "with other words"),
         (LeakInLongTexts, "causal", "of 96 tokens"),
+        (LeakInACrowd, "causal", "of 130 texts at once"),
+        (LeakInTraining, "causal", "at once in training"),
         (RowsOfTheBlock, "cache = whole", "in pieces"),
         (RowsOfTheTable, "batch = alone", "must broadcast to"),
         (FarTurn, "shift", "moved by 8000"),

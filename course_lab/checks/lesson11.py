@@ -20,8 +20,16 @@ from course_utils.encodings import Places, create
 CLOSE = 1e-3  # differences: those of healthy layers stay below it, those of sick ones do not
 
 
+def _ward(fault: str) -> list[clinic.Patient]:
+    """A ward whose encodings no longer tell what was meant: only what they do may be judged."""
+    patients = clinic.ward(fault)
+    for patient in patients:
+        patient.layer.encoding.meant = None
+    return patients
+
+
 def _cases(*faults: str) -> list[Case]:
-    return [(patient.layer,) for fault in faults for patient in clinic.ward(fault)]
+    return [(patient.layer,) for fault in faults for patient in _ward(fault)]
 
 
 def _weights(layer: MultiHeadAttention, x: Tensor, start: int = 0) -> Tensor:
@@ -88,6 +96,17 @@ def _or_equal(layer: MultiHeadAttention) -> bool:
 
 def _mean_falls_before(layer: MultiHeadAttention) -> bool:
     return bool((_row(layer).mean(0)[:13].diff() > 0).all())
+
+
+def _falls_by_offset(layer: MultiHeadAttention) -> bool:
+    steps = layer.encoding.bias_by_offset(torch.arange(-12, 13)).diff()  # type: ignore[union-attr]
+    return bool((steps[:, :12] > 0).all() and (steps[:, 12:] < 0).all())
+
+
+def _falls_by_much(layer: MultiHeadAttention) -> bool:
+    row = _row(layer)
+    falls_after = (row[:, 12:].diff() < -CLOSE).all() or not row[:, 13:].any()
+    return bool((row[:, :13].diff() > CLOSE).all() and falls_after)
 
 
 def _rises_by_offset(layer: MultiHeadAttention) -> bool:
@@ -189,6 +208,16 @@ check_near_first = Check(
             _rises_by_offset,
         ),
         Mistake(
+            "it asks the encoding for a number by offset, which not every encoding has",
+            "A price may come in by another method. What do all layers return that shows it?",
+            _falls_by_offset,
+        ),
+        Mistake(
+            "it asks that each step takes away much",
+            "How much weight is left for the farthest key? How large can its last step be?",
+            _falls_by_much,
+        ),
+        Mistake(
             "it asks for ALiBi's own numbers, and healthy layers have other slopes",
             "The promise names no slope. What does it say about a near key and a far one?",
             lambda layer: _has_weights_of(layer, "alibi"),
@@ -217,9 +246,11 @@ def _anywhere(layer: MultiHeadAttention, start: int) -> bool:
     return _same(*_near_and_far(layer, start))
 
 
-def _near_and_far(layer: MultiHeadAttention, start: int) -> tuple[Tensor, Tensor]:
-    """The weights of a text at 0 and at start, (1, heads, 16, 16)."""
-    x = clinic.words(layer, n=16)
+def _near_and_far(
+    layer: MultiHeadAttention, start: int, n: int = 16, same: bool = False
+) -> tuple[Tensor, Tensor]:
+    """The weights of a text at 0 and at start, (1, heads, n, n)."""
+    x = clinic.words(layer, n=n, same=same)
     return _weights(layer, x), _weights(layer, x, start)
 
 
@@ -257,7 +288,7 @@ def _same_winners(layer: MultiHeadAttention, start: int) -> bool:
 
 def _anywhere_cases() -> list[Case]:
     """Each layer near the end of the promised range, and some where little is rounded yet."""
-    wards = {fault: clinic.ward(fault) for fault in ("layouts", "angles", "shortcut")}
+    wards = {fault: _ward(fault) for fault in ("layouts", "angles", "shortcut")}
     cases: list[Case] = [(p.layer, 8000) for patients in wards.values() for p in patients]
     nearer = [
         ("m · j rounded to bfloat16", 100),
@@ -273,12 +304,15 @@ def _anywhere_cases() -> list[Case]:
     ]
     by_name = {p.what: p.layer for patients in wards.values() for p in patients}
     cases += [(by_name[what], start) for what, start in nearer]
-    # One head of many, which a mean hides; the first head; an output of zeros; no position at all.
+    # One head of many, which a mean hides; the first head; an output of zeros; no position at all;
+    # a price so steep that the first key gets nothing where keys begin to be rounded.
     one_of_many = Shortcut(128, 16, rounding=torch.bfloat16, faulty_heads=1)
     the_first = Shortcut(64, 4, rounding=torch.bfloat16, faulty_heads=-1)
     silent = clinic.layer(Shortcut(64, 4, rounding=torch.bfloat16), seed=64)
     silent.W_o.weight.zero_()
+    steep = Shortcut(64, 4, rounding=torch.bfloat16, steeper=512.0)
     more = (
+        (clinic.layer(steep, seed=66), 250),
         (clinic.layer(one_of_many, seed=61), 4000),
         (clinic.layer(the_first, seed=63), 8000),
         (silent, 8000),
@@ -286,6 +320,7 @@ def _anywhere_cases() -> list[Case]:
     )
     for number, (layer, _) in enumerate(more, start=len(by_name) + 1):
         layer.__name__ = f"layer {number}"  # type: ignore[assignment]
+        layer.encoding.meant = None  # type: ignore[assignment]
     return cases + list(more)
 
 
@@ -336,6 +371,23 @@ check_anywhere = Check(
             lambda layer, start: torch.allclose(*_near_and_far(layer, start)),
         ),
         Mistake(
+            "it blames a healthy layer for rounding",
+            "The same numbers by another way are never quite the same. By how much may they "
+            "differ?",
+            lambda layer, start: torch.equal(*_near_and_far(layer, start)),
+        ),
+        Mistake(
+            "it reads a longer text than the exercise asks for",
+            "How far beyond start does your last word stand, and how far does the exercise's?",
+            lambda layer, start: _same(*_near_and_far(layer, start, n=200)),
+        ),
+        Mistake(
+            "its text says one word again and again",
+            "If all keys are the same but for their place, which faults leave the weights as they "
+            "were?",
+            lambda layer, start: _same(*_near_and_far(layer, start, same=True)),
+        ),
+        Mistake(
             "it asks for one implementation's numbers, and healthy layers have others",
             "The promise names no base, no layout and no slope. Compare the layer with itself.",
             lambda layer, start: _has_weights_of(layer, "rope", "alibi"),
@@ -376,14 +428,24 @@ check_anywhere = Check(
             lambda layer, start: _same(*(w.mean(1) for w in _near_and_far(layer, start))),
         ),
         Mistake(
-            "it looks at a single query, the last",
-            "The promise is about all weights. Which rows of them do you leave out?",
+            "it looks at a single query, the last, or at the mean of all",
+            "The promise is about all weights. What does one row, or their mean, leave out?",
             lambda layer, start: _same(*(w[:, :, -1] for w in _near_and_far(layer, start))),
         ),
         Mistake(
-            "it reads two words only",
+            "it looks at a single key, the first",
+            "The promise is about all weights. Which columns of them do you leave out?",
+            lambda layer, start: _same(*(w[..., 0] for w in _near_and_far(layer, start))),
+        ),
+        Mistake(
+            "it reads few words",
             "How many distances between two words does your text have?",
             _two_words,
+        ),
+        Mistake(
+            "it reads few words",
+            "How many distances between two words does your text have?",
+            lambda layer, start: _same(*_near_and_far(layer, start, n=4)),
         ),
         Mistake(
             "it compares outputs, and the promise is about weights",

@@ -232,7 +232,8 @@ class Shortcut(Faulty):
 
     ``rounding`` is the dtype of the product. In half precision distant keys tie; float64 is right
     at every length that a model reads. With ``faulty_heads`` the last heads only are rounded, or,
-    where it is negative, the first ones.
+    where it is negative, the first ones. ``steeper`` multiplies all slopes, of
+    which ``meant`` knows nothing.
     """
 
     causal = True
@@ -243,14 +244,16 @@ class Shortcut(Faulty):
         n_heads: int,
         rounding: torch.dtype = torch.float64,
         faulty_heads: int | None = None,
+        steeper: float = 1.0,
     ) -> None:
         super().__init__(d_model, n_heads)
-        self.rounding = rounding
+        self.rounding, self.steeper = rounding, steeper
         self.faulty_heads = n_heads if faulty_heads is None else faulty_heads
 
     def bias(self, q: Queries, k: Keys, at: Places) -> Tensor:
         """Return m · j, rounded in the faulty heads, (heads, 1, k_len)."""
         slopes = alibi_slopes(self.n_heads, dtype=torch.float64, device=q.device)[:, None, None]
+        slopes = self.steeper * slopes
         price = slopes * at.k.double()
         n_faulty = self.faulty_heads
         sick = slice(-n_faulty, None) if n_faulty > 0 else slice(-n_faulty)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import difflib
+import itertools
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
@@ -29,6 +30,7 @@ LENGTHS = (LENGTH, 96, 512)  # tokens; the last is more than attention reads in 
 EVERY_LENGTH = range(LENGTH, 97)  # tokens of the texts whose later tokens are changed
 SHIFTS = (1000, 8000)  # positions by which a text is moved
 VOCABULARY = 256  # ids of tokens, for encodings that look at them
+CROWDS = ((130, 96), (64, 64), (8, 64), (8, 512))  # texts in one batch, tokens of each
 ROUNDING = 1e-4  # in an output: more than float32 loses, less than a fault changes
 DOOR_METHODS = (*DOORS, "bias_by_offset")
 LEAST_MOVE = 0.5  # of each parameter of an encoding: what starts at 0 may do nothing there
@@ -142,6 +144,31 @@ def looks_ahead(examined: MultiHeadAttention) -> str:
     return ""
 
 
+def leaks_in_a_crowd(examined: MultiHeadAttention) -> str:
+    """What later tokens change in many texts at once, in training mode too.
+
+    The crowds are those in which lesson 11 trains and judges, and a larger one. Both readings draw
+    the same random numbers, for an encoding that draws some in training.
+    """
+    generator = torch.Generator().manual_seed(0)
+    weight = examined.W_q.weight
+    table = torch.randn(VOCABULARY, examined.d_model, generator=generator).to(weight)
+    for training, (texts, length) in itertools.product((False, True), CROWDS):
+        ids, half = _ids(texts, length), length // 2
+        changed = torch.cat([ids[:, :half], (ids[:, half:] + 1) % VOCABULARY], 1)
+        for reader in _as_made_and_moved(examined):
+            able = copy.deepcopy(reader).train(training)
+            outs = []
+            for tokens in (ids, changed):
+                with isolated_rng(0):
+                    outs.append(able(table[tokens], tokens=tokens)[0][:, :half])
+            gap = _gap(*outs)
+            if not gap < ROUNDING:
+                crowd = f"of {texts} texts at once{' in training' * training}"
+                return f"{crowd}, later tokens change what comes before them, by up to {gap:.2g}"
+    return ""
+
+
 def _changed_from(ids: Tensor, n_cuts: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
     """A text, and n_cuts copies with other tokens from some place on: ids, and those places."""
     length = len(ids)
@@ -247,9 +274,10 @@ def properties(
     """What is wrong with an encoding, by property; "" where it holds.
 
     Each is tried at 12, 96 and 512 tokens, *causal* at every length from 12 to 96 and up to
-    position 8,160, *causal* and *cache = whole* in two layers too. These two and *batch = alone*
-    are tried with the encoding's parameters as they are and with two sets of moved ones, since what
-    starts at 0 does nothing there. ``maker`` is a name or a class, as for ``create``. With
+    position 8,160, and in up to 130 texts at once, in training mode too; *causal* and
+    *cache = whole* in two layers. These two and *batch = alone* are tried with the encoding's
+    parameters as they are and with two sets of moved ones, since what starts at 0 does nothing
+    there. ``maker`` is a name or a class, as for ``create``. With
     ``causal=False`` it is examined for an encoder, which owes neither of the two.
     "shift" is no duty but a promise: schemes that see places, such as sinusoids, break it and are
     right all the same. An error that the encoding raises is what is wrong with it.
@@ -270,6 +298,8 @@ def properties(
     if causal:
         if not wrong["causal"] and not wrong["batch = alone"]:  # texts are compared across batches
             wrong["causal"] = _or_error(looks_ahead, examined)
+        if not wrong["causal"]:
+            wrong["causal"] = _or_error(leaks_in_a_crowd, examined)
         for name, complaint in _in_two_layers(maker, sizes).items():
             wrong[name] = wrong[name] or f"in two layers, {complaint}"
     return wrong

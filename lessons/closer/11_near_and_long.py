@@ -23,7 +23,7 @@ device = course_lab.start()
 # ## Near before far
 #
 # Patient C reads in pieces as it reads whole, and begins wherever you like. It even keeps all that
-# every encoding of a language model owes:
+# a decoder's encoding owes:
 
 # %%
 from course_lab import clinic
