@@ -209,8 +209,8 @@ export function readModel(buffer) {
     addProduct(part(wide, from), block.narrow, part(x, from), rows, hidden, d);
   }
 
-  // Of each row: minus the log of the probability that it gives to the byte that comes next, and the
-  // byte to which it gives most.
+  // Of each row: minus the log of the probability that it gives to the byte that comes next, and
+  // the byte to which it gives most.
   function surprise({ x, normal, logits }, from, n, next) {
     const scores = rowsOf(logits, from, n).fill(0);
     normalise(rowsOf(x, from, n), rowsOf(normal, from, n), last);

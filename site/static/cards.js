@@ -1,5 +1,5 @@
-// A deck of claims, one card at a time: a tap is a guess, the verdict stands in the card, and at the
-// end there is a score to share. Without it the cards stand one below the other, as in the ledger.
+// A deck of claims, one card at a time: a tap is a guess, the verdict stands in the card, and at
+// the end there is a score to share. Without it the cards stand one below the other, as in the ledger.
 // site.js, loaded before, keeps the guesses and writes the verdicts.
 "use strict";
 for (const deck of document.querySelectorAll(".om-deck")) {
@@ -77,7 +77,8 @@ for (const deck of document.querySelectorAll(".om-deck")) {
     + "guess, then see what was measured.";
 
   share.addEventListener("click", async () => {
-    const text = `${score.textContent} ${location.protocol === "file:" ? "" : location.href}`.trim();
+    const address = location.protocol === "file:" ? "" : location.href;
+    const text = `${score.textContent} ${address}`.trim();
     try {
       if (navigator.share) await navigator.share({ text });
       else await navigator.clipboard.writeText(text);

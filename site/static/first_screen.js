@@ -4,7 +4,7 @@
 
 const WIDTH = 16; // of a word's vector
 const SHOWN = 8; // numbers of an output row that are drawn
-const GAIN = 1; // of queries and keys: at this size a word prefers some of the others, not one alone
+const GAIN = 1; // of queries and keys: at this size a word prefers some of the others, not one
 const SLOPE = 0.5; // ALiBi's price a position; the first of eight heads has this one
 const BASE = 10000;
 const LONGEST = 7; // words
@@ -33,7 +33,8 @@ function normals(text, count) {
 function matrix(name, size = 1) {
   const numbers = normals(name, WIDTH * WIDTH);
   return Array.from({ length: WIDTH }, (_, row) =>
-    numbers.slice(row * WIDTH, (row + 1) * WIDTH).map((number) => number * size / Math.sqrt(WIDTH)));
+    numbers.slice(row * WIDTH, (row + 1) * WIDTH)
+      .map((number) => number * size / Math.sqrt(WIDTH)));
 }
 
 const W_q = matrix("queries", GAIN);
@@ -142,7 +143,8 @@ export function mount(element) {
   const switches = create("fieldset", { class: "om-switch" },
     create("legend", {}, "Positions"), ...options);
   const arcs = create("div", { class: "om-arcs", "aria-hidden": "true" });
-  const row = create("div", { class: "om-words", role: "group", "aria-label": "Words, to be moved" });
+  const row = create("div", { class: "om-words", role: "group",
+    "aria-label": "Words, to be moved" });
   const shuffle = create("button", { type: "button" }, "Shuffle");
   const verdict = create("p", { class: "om-heard", role: "status" });
   element.replaceChildren(
@@ -199,7 +201,9 @@ export function mount(element) {
     chip.setPointerCapture(event.pointerId);
     chip.classList.add("om-held");
     chip.addEventListener("pointermove", follow);
-    for (const end of ["pointerup", "pointercancel"]) chip.addEventListener(end, drop, { once: true });
+    for (const end of ["pointerup", "pointercancel"]) {
+      chip.addEventListener(end, drop, { once: true });
+    }
   }
 
   function draw() {

@@ -193,7 +193,8 @@ all(".om-mount, .om-live").forEach((mount) => near.observe(mount));
 
 // The toy of the first page.
 for (const toy of all(".om-first")) {
-  import(new URL("_static/first_screen.js", document.baseURI)).then(({ mount }) => mount(toy), () => {});
+  const module = new URL("_static/first_screen.js", document.baseURI);
+  import(module).then(({ mount }) => mount(toy), () => {});
 }
 
 // -------------------------------------------------------------------------------- what scrolls

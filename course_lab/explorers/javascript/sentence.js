@@ -116,7 +116,8 @@ const EXPLORER = {
 
   linked: {
     order: (value, { text = "" }) => Array.isArray(value)
-      && [...value].sort((a, b) => a - b).join() === typedWords({ text }).map(({ key }) => key).join(),
+      && [...value].sort((a, b) => a - b).join()
+        === typedWords({ text }).map(({ key }) => key).join(),
   },
 
   tiles: {
@@ -196,7 +197,8 @@ const EXPLORER = {
     const layers = state.layers === 2 ? "two layers" : "one layer";
     const places = state.places ? "with a vector for its place added to each word" : "no positions";
     const pairs = alike.map(([j, i]) => `${j} and ${i}`).join(", ") || "none";
-    const framed = state.mask === undefined ? "" : "Rows that are the same have frames of one colour. ";
+    const framed = state.mask === undefined ? ""
+      : "Rows that are the same have frames of one colour. ";
     return `Attention ${mask}, ${layers}, ${places}. Left: a square of weights, queries down and `
       + `keys across, in the order ${words.join(" ")}. Right: the output as coloured rows of 16 `
       + "numbers, a row for each word in the same order, and below them their mean. The row of the "
