@@ -350,8 +350,8 @@ plots.show(
 
 # %% [markdown]
 # **Look:** it would not. On the right two matrices stand between the turns, which no longer cancel.
-# So RoPE comes last: on $q$ and $k$, in each head of every layer. The values $v$ stay. Turned, they would hand on
-# something else when the text moves (unless the output is turned back).
+# So RoPE comes last: on $q$ and $k$, in each head of every layer. The values $v$ stay. Turned, they
+# would hand on something else when the text moves (unless the output is turned back).
 #
 # **That is RoPE.** If you came for it this evening, you have it. The rest is what a head and a real
 # model do with it, and how well it trains.
@@ -536,8 +536,8 @@ losses = data.results("real_positions").groupby("way")["loss"].mean()  # eight t
 print(losses[["as trained", "moved by 5000", "no position"]].round(1))
 
 # %% [markdown]
-# And the title? It can. Nothing is added. With precise angles the text reads the same 5,000 positions
-# on. Without any turn the loss nearly doubles in this model, trained with RoPE.
+# And the title? It can. Nothing is added. With precise angles the text reads the same 5,000
+# positions on. Without any turn the loss nearly doubles in this model, trained with RoPE.
 #
 # ## Exercises
 #
