@@ -24,7 +24,7 @@ def _ward(fault: str) -> list[clinic.Patient]:
     """A ward whose encodings no longer tell what was meant: only what they do may be judged."""
     patients = clinic.ward(fault)
     for patient in patients:
-        patient.layer.encoding.meant = None
+        patient.layer.encoding.__dict__["meant"] = None  # hides the method of the class
     return patients
 
 
