@@ -51,7 +51,8 @@ const STYLE = `
 .om-control option { color: #1f2328; background: #fff; }
 .om :focus-visible { outline: 2px solid var(--om-focus); outline-offset: 2px; border-radius: 3px; }
 .om-play { font: inherit; color: inherit; background: transparent; cursor: pointer;
-  min-height: 28px; justify-self: start; padding: 1px 12px; border: 1px solid var(--om-grey); border-radius: 14px; }
+  min-height: 28px; justify-self: start; padding: 1px 12px;
+  border: 1px solid var(--om-grey); border-radius: 14px; }
 .om-picture { display: flex; flex-wrap: wrap; gap: 4px; margin-top: 6px; }
 .om-panel { position: relative; }
 .om-panel canvas { position: absolute; image-rendering: pixelated; }
