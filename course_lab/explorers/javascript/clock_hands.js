@@ -74,7 +74,7 @@ const EXPLORER = {
     const room = 0.08 * (high - low);
     right.axes({
       x: [learned + 0.5 - half, learned + 0.5 + half], y: [low - room, high + room],
-      title: `the same against the position, foretold ${rows} rows ahead`, xlabel: "position",
+      title: `by position; foretold ${rows} rows ahead`, xlabel: "position",
       ylabel: "across",
       legend: [{ name: "table" }, { name: "foretold", colour: 3, dash: "5 3" }],
     }).upright(learned + 0.5)
