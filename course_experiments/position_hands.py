@@ -18,7 +18,8 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from course_utils import measures, pretrained
-from course_utils.encodings.functional import sinusoidal_table
+from course_utils.encodings import Learned
+from course_utils.encodings.functional import decomposed_table, sinusoidal_table
 from course_utils.texts import data
 
 LENGTHS = (20, 60, 126, 480)  # tokens, [CLS] and [SEP] among them
@@ -30,20 +31,12 @@ KINDS = {
     "licences": [data.CLONE / "LICENSE-Apache-2.0", data.CLONE / "LICENSE-PSF-2.0"],
 }
 KNOWN = 256  # rows that the ways to go on past the end may see
-ALPHA = 0.4  # of Su's decomposition, as in his text
 
 
 def without(rows: Tensor, plane: Tensor) -> Tensor:
     """The rows with what lies in one plane replaced by its mean."""
     complex_rows = (rows - rows.mean(0)).to(plane.dtype)
     return rows - 2 * ((complex_rows @ plane)[:, None] * plane.conj()).real
-
-
-def decomposed(known: Tensor, count: int, alpha: float = ALPHA) -> Tensor:
-    """Su's p(i n + j) = α u(i) + (1 − α) u(j), which leaves the first n rows as they are."""
-    u = (known - alpha * known[:1]) / (1 - alpha)
-    places = torch.arange(count)
-    return alpha * u[places // len(known)] + (1 - alpha) * u[places % len(known)]
 
 
 def tables(table: Tensor) -> Iterator[tuple[str, Tensor]]:
@@ -84,8 +77,8 @@ def continued(table: Tensor) -> Iterator[tuple[str, Tensor]]:
     yield "turned on", torch.cat([known, mean + torch.cat(later[1:]) @ directions])
     yield "clamped", torch.cat([known, known[-1:].expand(missing, -1)])
     yield "interpolated", squeezed(known, count)
-    yield "decomposed", decomposed(known, count)
-    yield "decomposed from row 1", torch.cat([known[:1], decomposed(rows, count - 1)])
+    yield "decomposed", decomposed_table(known, count)
+    yield "decomposed from row 1", torch.cat([known[:1], decomposed_table(rows, count - 1)])
     yield "mean row", torch.cat([known, mean.expand(missing, -1)])
     spare = 0.02 * torch.randn(
         missing, table.shape[1], dtype=table.dtype, generator=torch.Generator().manual_seed(1)
@@ -95,9 +88,10 @@ def continued(table: Tensor) -> Iterator[tuple[str, Tensor]]:
 
 def squeezed(known: Tensor, count: int) -> Tensor:
     """``count`` rows read linearly between the known ones, the first and last kept."""
-    places = torch.linspace(0, len(known) - 1, count, dtype=known.dtype)
-    below = places.long().clamp(max=len(known) - 2)
-    return torch.lerp(known[below], known[below + 1], (places - below)[:, None])
+    encoding = Learned(known.shape[1], 1, max_len=len(known), beyond="interpolate").double()
+    with torch.no_grad():
+        encoding.table.copy_(known)
+        return encoding.rows(torch.arange(count))
 
 
 def tokens(encoder: pretrained.MiniLM, files: list[Path], length: int) -> Tensor:

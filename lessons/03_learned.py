@@ -267,10 +267,7 @@ create("learned", d_model=32, n_heads=2, max_len=32).embed(torch.zeros(1, 64, 32
 
 # %% tags=["plumbing"]
 # Right answers at places 32 to 63, four ways
-def decomposed(known, count, alpha=0.4):
-    """Su's rows, of which the first len(known) are the known ones: (count, d_model)."""
-    u, places = (known - alpha * known[:1]) / (1 - alpha), torch.arange(count)
-    return alpha * u[places // len(known)] + (1 - alpha) * u[places % len(known)]
+from course_utils.encodings.functional import decomposed_table
 
 
 def late_accuracy(name, way):
@@ -283,7 +280,7 @@ def late_accuracy(name, way):
     beyond = way if way in ("clamp", "interpolate") else "error"
     sizes = {"d_model": 32, "n_heads": 2, "max_len": 64 if beyond == "error" else 32}
     continued = create("learned", **sizes, beyond=beyond).to(device)
-    filled = {"spare rows": own.table, "decompose": decomposed(known, 64)}
+    filled = {"spare rows": own.table, "decompose": decomposed_table(known, 64)}
     continued.table.data.copy_(filled.get(way, known))
     attention.encoding = continued
     share = tasks.accuracy(model, examples)

@@ -168,10 +168,10 @@ guess = widgets.predict(
 
 # %%
 marks = clinic.grade_beside_reference(same_numbers)
-n_found = sum(found for found, sick, cleared, healthy in marks.values())
-n_sick = sum(sick for found, sick, cleared, healthy in marks.values())
-print(f"sick ones found: {n_found} of {n_sick}")
-share = n_found / n_sick
+n_named = sum(named for named, sick, cleared, healthy in marks.values())
+n_sick = sum(sick for named, sick, cleared, healthy in marks.values())
+print(f"sick ones found: {n_named} of {n_sick}")
+share = n_named / n_sick
 guess.reveal("all" if share == 1 else "more than half" if share > 0.5 else "fewer than half")
 
 # %% [markdown]
@@ -192,7 +192,7 @@ def same_numbers_elsewhere(layer, reference):
 
 
 marks_elsewhere = clinic.grade_beside_reference(same_numbers_elsewhere)
-print("sick ones found:", sum(found for found, *_ in marks_elsewhere.values()), "of", n_sick)
+print("sick ones found:", sum(named for named, *_ in marks_elsewhere.values()), "of", n_sick)
 
 # %% [markdown]
 # The same reference now finds them all. What a test never varies is its hole. But what you invent
@@ -333,7 +333,7 @@ def cost(letter, start=0, in_pieces=False):
     for model in (patients[letter], twins[clinic.CASES[letter].twin]):
         if in_pieces:
             cache = model.new_cache()
-            pieces = [model(one, cache=cache) for one in tokens.split(1, dim=1)]
+            pieces = [model(token, cache=cache) for token in tokens.split(1, dim=1)]
             logits = torch.cat(pieces, dim=1)
         else:
             logits = model(tokens, torch.arange(tokens.shape[1], device=device) + start)
@@ -731,8 +731,8 @@ myths.settle(
 )
 myths.settle(
     "C58",
-    {f"ward {fault}": found == sick for fault, (found, sick, _, _) in marks.items()},
-    f"{n_sick - n_found} of {n_sick} sick layers have the reference's numbers there.",
+    {f"ward {fault}": named == sick for fault, (named, sick, _, _) in marks.items()},
+    f"{n_sick - n_named} of {n_sick} sick layers have the reference's numbers there.",
 )
 
 # %%

@@ -16,6 +16,7 @@ from transformers.models.vit_mae.modeling_vit_mae import build_2d_sinusoidal_pos
 
 from course_utils.encodings import ComplexOrder, Learned, Multiplicative, Sinusoidal, Sinusoidal2D
 from course_utils.encodings.functional import (
+    decomposed_table,
     sinusoidal_frequencies,
     sinusoidal_grid,
     sinusoidal_table,
@@ -30,6 +31,16 @@ shapes = pytest.mark.parametrize(("batch", "seq", "d_model"), SHAPES)
 def applied(encoding, x, rows):
     """What an encoding makes of x and the rows of its table."""
     return x + rows if isinstance(encoding, Learned) else x * rows
+
+
+@given(st.integers(2, 9), st.integers(0, 80), st.floats(0.1, 0.9))
+def test_a_decomposed_table_keeps_its_rows_and_has_two_digits_beyond(n, row, alpha):
+    table = torch.randn(n, 5, generator=torch.Generator().manual_seed(n)).double()
+    row = row % (n * n)
+    longer = decomposed_table(table, n * n, alpha)
+    assert gap(longer[:n], table) < 1e-12
+    digits = [(table[digit] - alpha * table[0]) / (1 - alpha) for digit in divmod(row, n)]
+    assert gap(longer[row], alpha * digits[0] + (1 - alpha) * digits[1]) < 1e-12
 
 
 def shuffled_alike(encoding, x, row, order, tokens=None):

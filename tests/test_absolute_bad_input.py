@@ -4,7 +4,7 @@ import torch
 from bad_calls import bad_calls
 
 from course_utils.encodings import ComplexOrder, Floater, Learned, Multiplicative, Sinusoidal2D
-from course_utils.encodings.functional import sinusoidal_grid
+from course_utils.encodings.functional import decomposed_table, sinusoidal_grid
 
 NAN, INF = float("nan"), float("inf")
 ROW = torch.arange(4)
@@ -36,8 +36,14 @@ def grid(rows=ROW, columns=ROW, d_model=8, base=10.0):
     return sinusoidal_grid(rows, columns, d_model, base)
 
 
+def decomposed(rows=3, count=9, alpha=0.4):
+    return decomposed_table(torch.zeros(rows, 2), count, alpha)
+
+
 BAD = [
     # learned tables
+    (lambda: decomposed(count=10), ValueError, "count", "at most 9", "got 10"),
+    (lambda: decomposed(alpha=1.0), ValueError, "alpha", "below 1", "got 1.0"),
     (lambda: learned(ROW + 2), ValueError, "positions", "from 0 to 4", "5 at place 3"),
     (lambda: learned(ROW - 1), ValueError, "positions", "from 0 to 4", "-1 at place 0"),
     (lambda: learned(ROW / 2), ValueError, "positions", "whole", "0.5 at place 1"),

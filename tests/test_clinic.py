@@ -611,11 +611,11 @@ def test_beside_a_reference_short_texts_that_are_read_at_once_hide_faults():
         return gap(weights(layer, x).double(), weights(reference, x.double())) < 5e-5
 
     grades = clinic.grade_beside_reference(same_numbers)
-    found = {fault: numbers[0] for fault, numbers in grades.items()}
+    named = {fault: numbers[0] for fault, numbers in grades.items()}
     sick = {fault: numbers[1] for fault, numbers in grades.items()}
-    complete = [fault for fault in found if found[fault] == sick[fault]]
+    complete = [fault for fault in named if named[fault] == sick[fault]]
     assert complete == ["axis", "sign", "layouts", "angles"]
-    assert [fault for fault in found if found[fault] == 0] == ["cache", "shortcut"]
+    assert [fault for fault in named if named[fault] == 0] == ["cache", "shortcut"]
     assert all(cleared == healthy for _, _, cleared, healthy in grades.values())
 
 
@@ -627,10 +627,10 @@ def test_beside_a_reference_far_texts_that_are_read_in_pieces_show_them_all():
         outs = [layer(part, at, cache=cache)[0] for part, at in parts]
         return gap(torch.cat(outs, 1).double(), reference(x.double(), far)[0]) < 5e-5
 
-    for found, sick, cleared, healthy in clinic.grade_beside_reference(
+    for named, sick, cleared, healthy in clinic.grade_beside_reference(
         same_numbers_elsewhere
     ).values():
-        assert (found, cleared) == (sick, healthy)
+        assert (named, cleared) == (sick, healthy)
 
 
 def test_smallest_starts_are_where_whole_numbers_begin_to_round():

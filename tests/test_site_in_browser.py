@@ -415,6 +415,21 @@ def test_a_link_shows_an_explorer_as_its_reader_left_it(opened):
     assert slider.get_attribute("aria-valuetext") == "10", "what cannot be is left out"
 
 
+def test_explorers_that_share_a_picture_have_links_of_their_own(opened):
+    page = opened("01_attention_is_blind_to_order")
+    page.evaluate("document.querySelectorAll('.om-sealed > summary').forEach((s) => s.click())")
+    for name, text in (("sentence", "dogs chase cats"), ("masked_sentence", "a a b b")):
+        mount = page.locator(f".om-mount[data-module*='/{name}.js']")
+        mount.scroll_into_view_if_needed()
+        mount.get_by_role("textbox").fill(text)
+        page.wait_for_function("(key) => new URLSearchParams(location.search).has(key)", arg=name)
+    page.goto(page.url)
+    for name, text in (("sentence", "dogs chase cats"), ("masked_sentence", "a a b b")):
+        mount = page.locator(f".om-mount[data-module*='/{name}.js']")
+        mount.scroll_into_view_if_needed()
+        assert mount.get_by_role("textbox").input_value() == text
+
+
 def test_what_plays_moves_until_it_is_paused(opened):
     page = opened("05_rope")
     page.locator(".om-sealed > summary").first.click()

@@ -15,6 +15,7 @@ from course_utils.encodings.kerple import kerple_power as kerple_power
 from course_utils.encodings.layouts import LAYOUTS as LAYOUTS
 from course_utils.encodings.layouts import convert_layout as convert_layout
 from course_utils.encodings.layouts import layout_order as layout_order
+from course_utils.encodings.learned import decomposed_table as decomposed_table
 from course_utils.encodings.log_n import log_n_factor as log_n_factor
 from course_utils.encodings.offsets import offset_matrix as offset_matrix
 from course_utils.encodings.offsets import skew as skew

@@ -1,7 +1,8 @@
 """Learned absolute positions: x + table[position].
 
 Source: Devlin et al. 2019 (BERT), arXiv 1810.04805; Radford et al. 2019 (GPT-2). Interpolation:
-Dosovitskiy et al. 2021 (ViT), arXiv 2010.11929, section 3.2, in two dimensions.
+Dosovitskiy et al. 2021 (ViT), arXiv 2010.11929, section 3.2, in two dimensions. Decomposition:
+Su 2020, kexue.fm/archives/7947.
 """
 
 from typing import Any
@@ -15,6 +16,28 @@ from course_utils.encodings.base import Embeddings, Look, PositionalEncoding, To
 from course_utils.encodings.positions import Positions, angle_dtype
 
 BEYOND = ("error", "clamp", "interpolate")
+
+
+def decomposed_table(
+    table: Float[Tensor, "n d"], count: int, alpha: float = 0.4
+) -> Float[Tensor, "count d"]:
+    """The table continued to ``count`` rows, of which the first n are its own (Su 2020).
+
+    Position i n + j gets α u(i) + (1 − α) u(j), where u(j) = (table[j] − α table[0]) / (1 − α).
+
+    Raises:
+        ValueError: if ``count`` is above n², where two digits end, or ``alpha`` is not above 0 and
+            below 1.
+    """
+    n = len(table)
+    validation.integer("count", count)
+    if count > n * n:
+        raise ValueError(f"count must be at most {n * n}, the square of the rows, got {count}")
+    if not 0 < alpha < 1:
+        raise ValueError(f"alpha must be above 0 and below 1, got {alpha}")
+    u = (table - alpha * table[:1]) / (1 - alpha)
+    positions = torch.arange(count, device=table.device)
+    return alpha * u[positions // n] + (1 - alpha) * u[positions % n]
 
 
 class Table(PositionalEncoding):

@@ -29,6 +29,7 @@ from course_lab import figures, widgets
 from course_lab.position_table import position_table
 from course_utils import plots
 from course_utils.encodings import create
+from course_utils.encodings.functional import decomposed_table
 
 # %% [markdown]
 # ## Two models
@@ -49,12 +50,6 @@ second_half[:, :64] = IGNORED_TARGET
 
 
 # %%
-def decomposed(known, count, alpha=0.4):
-    """Su's rows: p(i n + j) = α u(i) + (1 − α) u(j), the known ones first."""
-    u, places = (known - alpha * known[:1]) / (1 - alpha), torch.arange(count)
-    return alpha * u[places // len(known)] + (1 - alpha) * u[places % len(known)]
-
-
 def loss_with(rows, beyond="error"):
     """Loss at bytes 64 to 127 with these rows."""
     options = {"d_model": 128, "n_heads": 4, "max_len": len(rows), "beyond": beyond}
@@ -69,7 +64,7 @@ with torch.no_grad():
     byte_losses = {
         "clamp": loss_with(known, "clamp"),
         "interpolate": loss_with(known, "interpolate"),
-        "decompose": loss_with(decomposed(known, 128)),
+        "decompose": loss_with(decomposed_table(known, 128)),
         "mean row": loss_with(torch.cat([known, known.mean(0).expand(64, -1)])),
     }
     model.blocks[0].attention.encoding = create("learned", d_model=128, n_heads=4, max_len=64)

@@ -321,15 +321,16 @@ function newPlayer(label, step) {
   return { element, stop };
 }
 
-// On a page of the site the state that a reader has set stands in the address, under the explorer's
-// name, so that a link shows what the reader sees. What the explorer cannot have is left out.
+// On a page of the site the state that a reader has set stands in the address, under the name of
+// the explorer's module, so that a link shows what the reader sees. What cannot be is left out.
 function linkOf(explorer, spec, element) {
   const mount = element.closest(".om-mount");
   if (!mount) return null;
   const mounts = [...document.querySelectorAll(".om-mount")];
   const same = mounts.slice(0, mounts.indexOf(mount))
     .filter(({ dataset }) => dataset.module === mount.dataset.module).length;
-  const key = same ? `${spec.name}-${same + 1}` : spec.name;
+  const [, name] = mount.dataset.module.match(/(\w+)\.js/); // two explorers may share a picture
+  const key = same ? `${name}-${same + 1}` : name;
   const names = [...spec.controls.map(({ name }) => name), ...Object.keys(explorer.linked ?? {})];
   return {
     read() {
