@@ -125,7 +125,6 @@ print(f"from scratch = reference; 64 rows of 32 are {weights:,} weights")
 
 # %% tags=["plumbing"]
 # Three tasks
-from course_lab.tasks import token_at_place
 from course_utils.texts import tasks
 from course_utils.texts.tasks import IGNORED_TARGET, Examples
 
@@ -144,7 +143,7 @@ def token_before(length, batch, generator):
 
 
 def place_3(length, batch, generator):
-    return token_at_place(3, length=length, batch=batch, vocab_size=9, generator=generator)
+    return tasks.token_at_place(3, length=length, batch=batch, vocab_size=9, generator=generator)
 
 
 example = fill_in(24, 1, torch.Generator().manual_seed(0))

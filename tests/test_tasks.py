@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from course_experiments.tasks import backwards, token_after_marker
-from course_lab.tasks import token_at_place
 from course_utils.models import TinyTransformer
 from course_utils.models.training import fit
 from course_utils.texts import tasks
@@ -30,7 +29,7 @@ def test_the_answer_stands_at_the_offset(offset, seed):
 
 @given(st.integers(0, 8), st.integers(0, 2**16))
 def test_the_answer_stands_at_the_place(place, seed):
-    examples = token_at_place(place, **SMALL, generator=seeded(seed))
+    examples = tasks.token_at_place(place, **SMALL, generator=seeded(seed))
     for tokens, targets in zip(*examples, strict=True):
         for i in range(9):
             assert targets[i] == (tokens[place] if i >= place else tasks.IGNORED_TARGET)
@@ -60,7 +59,7 @@ def test_the_marker_stands_at_every_place_where_a_symbol_follows():
     assert (examples.tokens == 5).nonzero()[:, 1].unique().tolist() == list(range(7))
 
 
-@pytest.mark.parametrize("task", [tasks.token_at_offset, token_at_place])
+@pytest.mark.parametrize("task", [tasks.token_at_offset, tasks.token_at_place])
 def test_the_same_seed_draws_the_same_batch_and_the_next_draw_another(task):
     generator = seeded()
     first, second, again = (task(2, **SMALL, generator=g) for g in (generator, generator, seeded()))
@@ -77,7 +76,7 @@ def test_guessing_is_right_as_often_as_there_are_words():
 
 def test_tokens_that_are_not_asked_count_neither_in_loss_nor_in_accuracy():
     model = TinyTransformer(5, "none", d_model=8, n_layers=1, n_heads=1).eval()
-    examples = token_at_place(6, **SMALL, generator=seeded())
+    examples = tasks.token_at_place(6, **SMALL, generator=seeded())
     logits = model(examples.tokens)[:, 6:].flatten(0, 1)
     expected = torch.nn.functional.cross_entropy(logits, examples.targets[:, 6:].flatten())
     assert float(tasks.loss(model, examples).detach()) == pytest.approx(float(expected.detach()))
@@ -100,7 +99,7 @@ def test_a_model_that_sees_offsets_learns_to_name_the_token_before():
 
 
 def test_examples_move_to_a_device():
-    examples = token_at_place(1, **SMALL, generator=seeded()).to(torch.device("meta"))
+    examples = tasks.token_at_place(1, **SMALL, generator=seeded()).to(torch.device("meta"))
     assert {part.device.type for part in examples} == {"meta"}
 
 
@@ -118,8 +117,8 @@ test_bad_input_names_the_argument_and_what_it_got = bad_calls(
         (lambda: at_offset(-12), ValueError, "offset", "got -12"),
         (lambda: at_offset(1.0), TypeError, "offset", "float 1.0"),
         (lambda: at_offset(True), TypeError, "offset", "bool True"),
-        (lambda: draw(token_at_place, 9), ValueError, "place", "got 9"),
-        (lambda: draw(token_at_place, -1), ValueError, "place", "got -1"),
+        (lambda: draw(tasks.token_at_place, 9), ValueError, "place", "got 9"),
+        (lambda: draw(tasks.token_at_place, -1), ValueError, "place", "got -1"),
         (lambda: at_offset(length=0), ValueError, "length", "got 0"),
         (lambda: at_offset(batch=0), ValueError, "batch", "got 0"),
         (lambda: at_offset(vocab_size=1), ValueError, "vocab_size", "got 1"),
