@@ -29,7 +29,7 @@ LESSONS = sorted((ROOT / "notebooks" / "solutions").rglob("*.ipynb"))
 QUICK = "06_alibi"
 # What a page shows of each picture: the words folded out under it, None where there are none.
 WORDS = """() => [...document.querySelectorAll('.jp-OutputArea-child')]
-    .filter(part => part.querySelector('.jp-RenderedImage img'))
+    .filter(part => part.querySelector('.jp-RenderedImage img, .jp-RenderedSVG'))
     .map(part => {
         const below = part.nextElementSibling?.querySelector('details');
         return below && below.querySelector('summary').textContent === 'In words'
@@ -92,7 +92,7 @@ def test_every_figure_has_its_words_in_jupyterlab(open_notebook, path):
     texts = described(nbformat.read(path, as_version=4))
     page = open_notebook(path)
     page.wait_for_function(
-        "count => document.querySelectorAll('.jp-RenderedImage img').length >= count",
+        "count => document.querySelectorAll('.jp-RenderedImage, .jp-RenderedSVG').length >= count",
         arg=len(texts),
         timeout=30 * SECONDS,
     )
@@ -121,9 +121,9 @@ def test_every_figure_has_its_words_on_a_page(browser, tmp_path, path):
 def test_every_figure_has_an_alternative_text_on_a_classic_page(tmp_path, path):
     notebook = nbformat.read(path, as_version=4)
     page = converted(notebook, "classic", tmp_path).read_text(encoding="utf-8")
-    pictures = BeautifulSoup(page, "html.parser").select(".output_png img")
+    pictures = BeautifulSoup(page, "html.parser").select(".output_svg svg, .output_png img")
     missing = "No description has been provided for this image"
-    texts = [picture["alt"] for picture in pictures]
+    texts = [picture.get("aria-label") or picture["alt"] for picture in pictures]
     assert [None if text == missing else text for text in texts] == described(notebook)
 
 

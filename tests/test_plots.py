@@ -404,6 +404,7 @@ def test_show_displays_a_picture_and_its_description(shown):
     plots.show(fig, "Two curves\n   that cross at 0.4. ")
     bundle, words = shown
     assert digest(bundle.pop("image/png")) == expected
+    assert bundle.pop("image/svg+xml").startswith("<svg ")
     assert bundle == {"text/plain": "Two curves that cross at 0.4."}
     folded = "<details><summary>In words</summary>Two curves that cross at 0.4.</details>"
     assert words == {"text/html": folded}
@@ -417,7 +418,8 @@ def test_a_description_may_hold_signs_that_html_reserves(shown):
 
 def test_show_gives_the_picture_its_alternative_text(shown, shown_metadata):
     plots.show(plt.figure(), "a line")
-    assert shown_metadata[0] == {"image/png": {"alt": "a line"}}
+    words = {"alt": "a line"}
+    assert shown_metadata[0] == {"image/png": words, "image/svg+xml": words}
 
 
 def test_show_closes_its_figure_and_no_other(shown):

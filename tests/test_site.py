@@ -142,10 +142,41 @@ def test_a_picture_is_a_file_with_its_words_and_its_size_and_is_loaded_late():
     assert 'alt="Two waves, one above “the” other."' in tag
 
 
-def test_in_the_dark_a_picture_whose_words_speak_of_shades_stays_as_it_was_drawn():
-    markdown = page(code("a", picture("A dark band.")), code("b", picture("A darkroom."))).markdown
-    kinds = re.findall('<div class="(om-figure.*?)">', markdown)
-    assert kinds == ["om-figure om-as-drawn", "om-figure"]
+def drawing(views: int) -> str:
+    boxes = "".join(
+        f'<view id="panel-{k}" viewBox="0 0 {90 + k} 60" />' for k in range(1, views + 1)
+    )
+    return f'<svg xmlns="http://www.w3.org/2000/svg" width="180pt" height="60pt">{boxes}</svg>'
+
+
+def drawn(views: int) -> dict[str, str]:
+    both = {"image/png": base64.b64encode(PNG).decode(), "image/svg+xml": drawing(views)}
+    return shown("Two waves.", **both)
+
+
+def test_a_figure_is_the_drawing_where_the_notebook_has_both_and_has_the_size_of_its_paper():
+    with_drawing = page(code("show()", drawn(1)))
+    (path,) = with_drawing.files
+    assert with_drawing.files[path] == drawing(1).encode()
+    (tag,) = re.findall("<img .*?>", with_drawing.markdown)
+    for part in (f'src="{path}"', 'width="240"', 'height="80"', 'alt="Two waves."'):
+        assert part in tag
+
+
+def test_the_panels_of_a_figure_stand_below_each_other_too_and_its_words_are_read_once():
+    markdown = page(code("show()", drawn(3))).markdown
+    whole, *panels = re.findall("<img .*?>", markdown)
+    assert 'alt="Two waves."' in whole
+    for number, panel in enumerate(panels, start=1):
+        assert f'.svg#panel-{number}"' in panel and f"aspect-ratio: {90 + number} / 60" in panel
+        assert " alt " in panel
+    assert len(panels) == 3
+    assert re.search('class="om-panels" role="img" aria-label="Two waves."', markdown)
+
+
+def test_a_drawing_without_a_size_is_refused():
+    with pytest.raises(BuildError, match="without width and height"):
+        page(code("show()", shown("Two waves.", **{"image/svg+xml": "<svg></svg>"})))
 
 
 def test_an_explorer_that_needs_a_kernel_says_where_it_moves():

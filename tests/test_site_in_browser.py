@@ -5,6 +5,7 @@ Three lessons stand for all; test_whole_site.py visits every page.
 
 import importlib
 import inspect
+import io
 import pkgutil
 import re
 import zlib
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 from browser import SECONDS
 from bs4 import BeautifulSoup
+from PIL import Image
 from site_reader import PHONE, Reader, axe, cut_off, read_all
 
 import course_utils
@@ -167,12 +169,35 @@ def test_a_phone_in_the_dark_shows_all_and_pictures_with_words_without_scrolling
     for scroller in page.locator(".highlight pre[tabindex]").all()[:3]:
         assert scroller.get_attribute("aria-label") in ("Code", "Output")
     assert page.locator(".highlight pre[aria-label=Code]").count() > 3
-    pictures = page.locator("article img")
+    pictures = page.locator("article .om-figure:visible img, article .om-panels:visible")
     assert pictures.count() > 2
     for picture in pictures.all():
-        assert len(picture.get_attribute("alt").split()) > 4
-        size = picture.evaluate("(image) => [image.naturalWidth, image.naturalHeight]")
-        assert size == [int(picture.get_attribute(side)) for side in ("width", "height")]
+        words = picture.get_attribute("alt") or picture.get_attribute("aria-label")
+        assert len(words.split()) > 4
+    panels = page.locator("article .om-panels:visible img")
+    assert panels.count() > 3
+    for panel in panels.all():  # each as wide as the page, and not as all panels together
+        assert 300 < panel.bounding_box()["width"] <= PHONE["width"]
+
+
+@pytest.mark.parametrize(("scheme", "is_dark"), [("light", False), ("dark", True)])
+def test_a_figure_is_drawn_once_and_follows_light_and_dark(opened, scheme, is_dark):
+    page = opened(WAVES, color_scheme=scheme)
+    read_all(page)
+    figure = page.locator("article .om-figure:visible img").first
+    size = figure.evaluate("(image) => [image.naturalWidth, image.naturalHeight]")
+    assert size == [int(figure.get_attribute(side)) for side in ("width", "height")]
+    assert figure.evaluate("(image) => getComputedStyle(image).filter") == "none"
+    assert (paper(figure) < 100) is is_dark
+    if is_dark:
+        page.evaluate("document.body.dataset.theme = 'light'")
+        assert paper(figure) > 200
+
+
+def paper(figure: Any) -> float:
+    """The brightness of a figure's upper left corner, 0 to 255."""
+    shot = Image.open(io.BytesIO(figure.screenshot())).convert("L")
+    return float(shot.getpixel((3, 3)))
 
 
 def test_a_block_that_scrolls_is_moved_by_keyboard(opened):

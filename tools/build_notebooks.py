@@ -26,7 +26,7 @@ from nbclient.exceptions import CellControlSignal, CellExecutionError
 from nbconvert.filters import strip_ansi
 from nbformat import NotebookNode
 from notebook_folds import withhold
-from notebook_outputs import clean, complaint, oversize, written
+from notebook_outputs import clean, complaint, oversize, without_drawings, written
 from notebook_source import (
     VOLATILE,
     BuildError,
@@ -134,6 +134,7 @@ def build_one(target: Target) -> str:
             cell.outputs = [] if volatile else clean(cell.outputs)
             if not target.solutions:
                 withhold(cell)
+                without_drawings(cell)  # the site alone needs them stored
     content = written(notebook)
     if problem := oversize(notebook, len(content)):
         raise BuildError(f"{target.name} is {problem}")

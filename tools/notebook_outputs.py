@@ -48,6 +48,14 @@ def clean(outputs: list[NotebookNode]) -> list[NotebookNode]:
     return kept
 
 
+def without_drawings(cell: NotebookNode) -> None:
+    """Leave out each SVG that has a PNG beside it, in place."""
+    for output in cell.get("outputs", []):
+        if "image/png" in output.get("data", {}):
+            output.data.pop("image/svg+xml", None)
+            output.metadata.pop("image/svg+xml", None)
+
+
 def complaint(cell: NotebookNode, root: Path) -> str | None:
     """The reason not to publish the outputs of a cell; None where there is none."""
     streams = [output for output in cell.outputs if output.output_type == "stream"]

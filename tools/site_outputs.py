@@ -16,8 +16,9 @@ from course_lab.claims import CLAIM_MIME
 
 PICTURES = "_static/pictures"
 PNG_SIZE = slice(16, 24)  # the bytes of a PNG with its width and height
-# In the dark the site turns pictures light on dark, but for those whose words speak of shades.
-SHADES = re.compile(r"\b(dark|darker|pale|paler|bright|brighter|white|black)\b")
+SVG_SIZE = re.compile(r'<svg [^>]*width="([\d.]+)pt" height="([\d.]+)pt"')
+PIXELS = 96 / 72  # of CSS, to a point
+PANEL = re.compile(r'<view id="(panel-\d+)" viewBox="\S+ \S+ (\S+) (\S+)"')
 STYLE = re.compile(r"<style.*?</style>", re.DOTALL)
 
 
@@ -55,6 +56,8 @@ class Outputs:
         text = data.get("text/plain", "")
         if CLAIM_MIME in data or site_questions.QUESTION.fullmatch(text):
             return []
+        if "image/svg+xml" in data:
+            return self._drawing(cell, data["image/svg+xml"], text)
         if "image/png" in data:
             picture = self._picture(cell, base64.b64decode(data["image/png"]), text)
             moves = text.startswith(site_explorers.IN_KERNEL)
@@ -68,18 +71,42 @@ class Outputs:
             return [site_explorers.mount(name, start, text, self.root)]
         return [_printed(text)] if text else []
 
+    def _drawing(self, cell: NotebookNode, svg: str, description: str) -> list[str]:
+        """A figure whole and, if it has several panels, one below the other for a phone."""
+        address = self._file(cell, "svg", svg.encode())
+        words = self._words(cell, description)
+        size = SVG_SIZE.search(svg)
+        if size is None:
+            raise BuildError(f"{self.lesson}, cell {cell.id} shows an SVG without width and height")
+        width, height = (round(float(points) * PIXELS) for points in size.groups())
+        whole = opening("img", src=address, alt=words, width=width, height=height, loading="lazy")
+        panels = PANEL.findall(svg)
+        if len(panels) < 2:
+            return [tag("div", whole, class_="om-figure")]
+        parts = "".join(
+            opening("img", src=f"{address}#{name}", alt="", style=f"aspect-ratio: {w} / {h}")
+            for name, w, h in panels
+        )
+        stacked = tag("div", parts, class_="om-panels", role="img", aria_label=words)
+        return [tag("div", whole, class_="om-figure om-whole"), stacked]
+
     def _picture(self, cell: NotebookNode, png: bytes, description: str) -> str:
+        address, words = self._file(cell, "png", png), self._words(cell, description)
+        width, height = struct.unpack(">II", png[PNG_SIZE])
+        picture = opening("img", src=address, alt=words, width=width, height=height, loading="lazy")
+        return tag("div", picture, class_="om-figure")
+
+    def _file(self, cell: NotebookNode, kind: str, content: bytes) -> str:
+        """The address, seen from the page, of a picture that becomes a file of the site."""
+        path = f"{PICTURES}/{cell.id}-{len(self.files)}.{kind}"
+        self.files[path] = content
+        return self.root + path
+
+    def _words(self, cell: NotebookNode, description: str) -> str:
         words = " ".join(description.split())
         if not words or words.startswith("<"):
             raise BuildError(f"{self.lesson}, cell {cell.id} shows a picture without a description")
-        kind = "om-figure om-as-drawn" if SHADES.search(words) else "om-figure"
-        path = f"{PICTURES}/{cell.id}-{len(self.files)}.png"
-        self.files[path] = png
-        width, height = struct.unpack(">II", png[PNG_SIZE])
-        picture = opening(
-            "img", src=self.root + path, alt=words, width=width, height=height, loading="lazy"
-        )
-        return tag("div", picture, class_=kind)
+        return words
 
 
 def _printed(text: str) -> str:

@@ -19,3 +19,4 @@ from course_utils.plots.style import png as png
 from course_utils.plots.style import quick_png as quick_png
 from course_utils.plots.style import show as show
 from course_utils.plots.style import use_style as use_style
+from course_utils.plots.vector import svg as svg

@@ -45,7 +45,7 @@ def heatmap(
         np.ma.masked_array(values, mask),
         **colours,
         aspect="equal" if equal else "auto",
-        interpolation="nearest",
+        interpolation="none",  # SVG then holds the matrix itself, a pixel a cell
     )
     hatch(ax)
     ax.set(title=title, xlabel=xlabel, ylabel=ylabel)

@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from course_utils import validation
+from course_utils.plots.vector import svg
 
 DIVERGING = "RdBu_r"  # signed quantities, centred at zero
 SEQUENTIAL = "YlGnBu"  # weights and other quantities from zero upwards
@@ -30,7 +31,7 @@ STYLE: dict[str, Any] = {  # where it differs from seaborn's "ticks"
     "figure.dpi": 80,
     "savefig.dpi": 80,
     "figure.constrained_layout.use": True,
-    "image.interpolation": "nearest",
+    "image.interpolation": "none",
 }
 
 
@@ -93,16 +94,17 @@ def show(fig: Figure, description: str) -> None:
     """Display the figure once and close it, with its description folded under it.
 
     The description says what the picture shows, with its key numbers, for readers who cannot see
-    it. Nearly every front end shows one kind of an output only, so it is an output of its own, as
-    HTML, which untrusted notebooks show too. It is the picture's text/plain and alternative text
-    too, where those are read.
+    it. It is the alternative text of both pictures, of which a front end takes the SVG if it can,
+    and an output of its own as HTML, since nearly every front end shows one kind of an output.
     """
     from IPython.display import display
 
     validation.sentence("description", description)
     words = " ".join(description.split())
-    bundle: dict[str, Any] = {"image/png": png(fig), "text/plain": words}
-    display(bundle, metadata={"image/png": {"alt": words}}, raw=True)
+    raster = png(fig)  # first: it gives the colour bars their ticks
+    bundle = {"image/png": raster, "image/svg+xml": svg(fig, words), "text/plain": words}
+    alternative = {kind: {"alt": words} for kind in ("image/png", "image/svg+xml")}
+    display(bundle, metadata=alternative, raw=True)
     folded = f"<details><summary>In words</summary>{html.escape(words, quote=False)}</details>"
     display({"text/html": folded}, raw=True)
     plt.close(fig)

@@ -1,0 +1,175 @@
+"""A figure as SVG: sharp at any size, with light and dark colours, and a view for each panel."""
+
+import io
+import re
+import zlib
+from collections.abc import Iterator
+from xml.etree import ElementTree
+
+import matplotlib as mpl
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_svg import FigureCanvasSVG
+from matplotlib.collections import QuadMesh
+from matplotlib.colors import to_hex, to_rgb
+from matplotlib.figure import Figure
+from matplotlib.transforms import Bbox
+from seaborn.utils import relative_luminance
+
+from course_utils import validation
+
+SVG = "http://www.w3.org/2000/svg"
+XLINK = "http://www.w3.org/1999/xlink"
+FONTS = "'DejaVu Sans', Verdana, sans-serif"  # Verdana's letters are as wide
+POINTS = 72  # an inch
+AS_DRAWN = "as-drawn"  # marks what keeps its colours in the dark
+COLOUR = re.compile(r"#([0-9a-f]{6})\b")
+COORDINATES = ("d", "x", "y", "points")
+NUMBER = re.compile(r"-?\d+\.\d+")
+REFERENCE = re.compile(r"(?:^#|url\(#)([\w.-]+)")
+PAPER, INK = 0x18, 0xF0  # greys in the dark
+CONTRAST = 4.5  # of a colour on dark paper at least, as WCAG asks of words
+
+
+def svg(fig: Figure, description: str = "") -> str:
+    """The figure as SVG, which follows the reader's light or dark colour scheme.
+
+    A ``description`` says what it shows to those who cannot see it.
+
+    In the dark a grey (paper, ink, ticks, grids) becomes its opposite, and a colour too dark for
+    it is lightened. Matrices, and all else whose colours are values, stay as they were drawn.
+    The view ``panel-1`` shows the first panel with its labels and its colour bar alone,
+    ``panel-2`` the second, and so on.
+    """
+    validation.instance("fig", fig, Figure, "a matplotlib Figure")
+    buffer = io.StringIO()
+    kept = list(_coloured_by_value(fig))
+    names = [artist.get_gid() for artist in kept]
+    for artist in kept:
+        artist.set_gid(AS_DRAWN)
+    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "figure"}):  # words, same names
+        FigureCanvasSVG(fig).print_svg(buffer, metadata={"Date": None, "Creator": None})
+    for artist, name in zip(kept, names, strict=True):
+        artist.set_gid(name)
+    root = ElementTree.fromstring(buffer.getvalue())
+    metadata, styles = root[0], root[1]  # Matplotlib's own, always first
+    root.remove(metadata)
+    root.remove(styles)
+    colours = _simplify(root)
+    _drop_unused_names(root)
+    views = [_view(number, box, fig) for number, box in enumerate(_panels(fig), start=1)]
+    name = f"figure-{zlib.crc32(buffer.getvalue().encode()):08x}"
+    root[:0] = [_style(colours, name), *views]
+    root.set("id", name)
+    if description:
+        root.set("role", "img")
+        root.set("aria-label", description)
+    ElementTree.register_namespace("", SVG)
+    ElementTree.register_namespace("xlink", XLINK)
+    return ElementTree.tostring(root, encoding="unicode")
+
+
+def _panels(fig: Figure) -> list[Bbox]:
+    """The box of each panel with its labels and its colour bar, in pixels of a drawn figure."""
+    bars = {bar.ax: ax for ax in fig.axes for bar in _colour_bars(ax)}
+    boxes: dict[Axes, list[Bbox]] = {
+        ax: [] for ax in fig.axes if ax not in bars and ax.get_visible()
+    }
+    for ax in fig.axes:
+        box = ax.get_tightbbox()
+        if box is not None and (panel := bars.get(ax, ax)) in boxes:
+            boxes[panel].append(box)
+    return [Bbox.union(parts) for parts in boxes.values() if parts]
+
+
+def _colour_bars(ax: Axes) -> list:
+    drawn = (artist.colorbar for artist in (*ax.images, *ax.collections))
+    return [bar for bar in drawn if bar is not None]
+
+
+def _coloured_by_value(fig: Figure) -> Iterator[Artist]:
+    """Cells and points whose colours are values, and the words upon cells, which suit theirs."""
+    for ax in fig.axes:
+        valued = [drawn for drawn in ax.collections if drawn.get_array() is not None]
+        yield from valued
+        if ax.images or any(isinstance(drawn, QuadMesh) for drawn in valued):
+            yield from ax.texts
+
+
+def _simplify(root: ElementTree.Element) -> set[str]:
+    """Shorten numbers, name fonts and make colours variables, in place; returns the colours."""
+    colours: set[str] = set()
+
+    def as_variable(match: re.Match[str]) -> str:
+        colours.add(match[1])
+        return f"var(--c{match[1]}, {match[0]})"
+
+    def walk(element: ElementTree.Element, is_kept: bool) -> None:
+        if element.get("id") == AS_DRAWN:
+            element.set("class", AS_DRAWN)
+            is_kept = True
+        for key, value in element.items():
+            if key in COORDINATES:
+                value = NUMBER.sub(lambda match: f"{float(match[0]):.1f}".removesuffix(".0"), value)
+            elif key == "style":
+                value = value.replace("'DejaVu Sans'", FONTS)
+                value = value if is_kept else COLOUR.sub(as_variable, value)
+            element.set(key, " ".join(value.split()))
+        if element.tag != f"{{{SVG}}}text" and element.text and not element.text.strip():
+            element.text = None
+        for child in element:
+            child.tail = (child.tail or "").strip()
+            walk(child, is_kept)
+
+    walk(root, is_kept=False)
+    return colours
+
+
+def _drop_unused_names(root: ElementTree.Element) -> None:
+    used = {
+        name
+        for element in root.iter()
+        for value in (element.get(f"{{{XLINK}}}href", ""), *element.attrib.values())
+        for name in REFERENCE.findall(value)
+    }
+    for element in root.iter():
+        if element.get("id") not in used:
+            element.attrib.pop("id", None)
+
+
+def _style(colours: set[str], name: str) -> ElementTree.Element:
+    """The rules of the drawing of this name, and of no other on the same page."""
+    style = ElementTree.Element(f"{{{SVG}}}style")
+    dark = ";".join(f"--c{c}:{_in_the_dark('#' + c)}" for c in sorted({*colours, "000000"}))
+    style.text = (
+        f"#{name}{{color-scheme:light dark;fill:var(--c000000,#000)}}"  # Matplotlib omits black
+        f"#{name} *{{stroke-linejoin:round;stroke-linecap:butt}}"  # what its own style says
+        f"#{name} .{AS_DRAWN}{{fill:#000}}"
+        f"@media(prefers-color-scheme:dark){{#{name}{{{dark}}}}}"
+    )
+    return style
+
+
+def _in_the_dark(colour: str) -> str:
+    """The opposite of a grey; another colour, mixed with as much white as contrast needs."""
+    red, green, blue = to_rgb(colour)
+    if red == green == blue:
+        level = (INK - (INK - PAPER) * red) / 0xFF
+        return to_hex((level, level, level))
+    paper = relative_luminance([PAPER / 0xFF] * 3) + 0.05
+    while (relative_luminance((red, green, blue)) + 0.05) / paper < CONTRAST:
+        red, green, blue = (0.95 * part + 0.05 for part in (red, green, blue))
+    return to_hex((red, green, blue))
+
+
+def _view(number: int, box: Bbox, fig: Figure) -> ElementTree.Element:
+    """A named window on the drawing, cut to the paper, a little wider than its panel."""
+    scale, margin = POINTS / fig.dpi, 3.0
+    width, height = POINTS * fig.get_size_inches()
+    left, right = max(0.0, box.x0 * scale - margin), min(width, box.x1 * scale + margin)
+    top, bottom = (
+        max(0.0, height - box.y1 * scale - margin),
+        min(height, height - box.y0 * scale + margin),
+    )
+    window = f"{left:.0f} {top:.0f} {right - left:.0f} {bottom - top:.0f}"
+    return ElementTree.Element(f"{{{SVG}}}view", id=f"panel-{number}", viewBox=window)

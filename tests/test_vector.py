@@ -1,0 +1,115 @@
+"""Figures as SVG: the same picture in light and in dark, sharp, and panel by panel."""
+
+import base64
+import io
+import re
+from xml.etree import ElementTree
+
+import matplotlib.pyplot as plt
+import pytest
+import seaborn as sns
+import torch
+from matplotlib.figure import Figure
+from PIL import Image
+
+from course_utils import plots
+
+BLUE = "#0173b2"  # 3.5 times as bright as the dark paper: too little for words
+
+
+@pytest.fixture(autouse=True)
+def _style():
+    plots.use_style()
+    yield
+    plt.close("all")
+
+
+def two_panels() -> Figure:
+    fig, (left, right) = plt.subplots(1, 2, figsize=(8, 3))
+    left.plot([0.0, 1.0], [0.0, 2.0], color=BLUE)
+    left.set(title="a line", ylabel="loss")
+    plots.heatmap(right, torch.eye(3), title="a matrix", unit="weight")
+    return fig
+
+
+def counterparts(svg: str) -> dict[str, str]:
+    """The colour in the dark of each colour that changes there."""
+    return {f"#{old}": new for old, new in re.findall(r"--c(\w{6}):(#\w{6})", svg)}
+
+
+def test_the_same_figure_gives_the_same_svg_without_a_date():
+    assert plots.svg(two_panels()) == plots.svg(two_panels())
+    assert "date" not in plots.svg(two_panels()).lower()
+
+
+def test_it_is_xml_with_the_size_of_the_figure_in_points_and_the_words_as_words():
+    root = ElementTree.fromstring(plots.svg(two_panels()))
+    assert (root.get("width"), root.get("height")) == ("576pt", "216pt")
+    words = {element.text for element in root.iter("{http://www.w3.org/2000/svg}text")}
+    assert {"a line", "loss", "a matrix", "weight"} <= words
+
+
+def test_it_says_what_it_shows_if_a_description_is_given():
+    root = ElementTree.fromstring(plots.svg(two_panels(), 'a line & a "matrix"'))
+    assert (root.get("role"), root.get("aria-label")) == ("img", 'a line & a "matrix"')
+    assert ElementTree.fromstring(plots.svg(two_panels())).get("role") is None
+
+
+def test_within_a_page_its_rules_touch_nothing_else():
+    root = ElementTree.fromstring(plots.svg(two_panels()))
+    (style,) = root.iter("{http://www.w3.org/2000/svg}style")
+    selectors = re.findall(r"(?:^|[{}])([^{}@]+)\{", style.text)
+    assert len(selectors) == 4
+    assert all(selector.startswith(f"#{root.get('id')}") for selector in selectors)
+    assert root.get("id") != ElementTree.fromstring(plots.svg(bright())).get("id")
+
+
+def test_each_panel_has_a_view_with_its_colour_bar_and_no_view_shows_another_panels_axes():
+    boxes = re.findall(
+        r'<view id="(panel-\d)" viewBox="(\S+) (\S+) (\S+) (\S+)"', plots.svg(two_panels())
+    )
+    assert [name for name, *_ in boxes] == ["panel-1", "panel-2"]
+    (left, right) = ([float(number) for number in numbers] for _, *numbers in boxes)
+    assert left[0] + left[2] <= right[0] + 6  # the margins of both
+    assert right[0] + right[2] == pytest.approx(576, abs=8)  # the bar stands at the far right
+
+
+def test_in_the_dark_paper_and_ink_change_places_and_a_dark_colour_is_lightened():
+    dark = counterparts(plots.svg(two_panels()))
+    assert dark["#ffffff"] == "#181818" and dark["#000000"] == "#f0f0f0"
+    assert sum(int(dark[BLUE][i : i + 2], 16) for i in (1, 3, 5)) > 0x01 + 0x73 + 0xB2
+    assert counterparts(plots.svg(bright()))["#ffcc00"] == "#ffcc00"
+
+
+def bright() -> Figure:
+    fig, ax = plt.subplots()
+    ax.plot([0, 1], color="#ffcc00")
+    return fig
+
+
+def test_cells_and_the_words_upon_them_keep_their_colours_in_the_dark():
+    fig, ax = plt.subplots()
+    sns.heatmap([[0.0, 1.0]], annot=True, ax=ax, cmap="Greys")
+    kept = re.findall(r'class="as-drawn".*?style="([^"]*)"', plots.svg(fig))
+    assert len(kept) >= 3  # the cells and two numbers
+    assert not any("var(" in style for style in kept)
+
+
+def test_names_of_the_figures_own_parts_are_as_before():
+    fig, ax = plt.subplots()
+    sns.heatmap([[0.0, 1.0]], annot=True, ax=ax)
+    ax.texts[0].set_gid("mine")
+    plots.svg(fig)
+    assert ax.texts[0].get_gid() == "mine" and ax.texts[1].get_gid() is None
+
+
+def test_a_matrix_is_held_with_a_pixel_for_each_cell():
+    fig, ax = plt.subplots(figsize=(6, 6))
+    plots.heatmap(ax, torch.rand(24, 16))
+    (held,) = re.findall(r'"data:image/png;base64,\s*(\S+?)"', plots.svg(fig))
+    assert Image.open(io.BytesIO(base64.b64decode(held))).size == (16, 24)
+
+
+def test_what_is_no_figure_is_refused():
+    with pytest.raises(TypeError, match="fig"):
+        plots.svg("fig")  # type: ignore[arg-type]
