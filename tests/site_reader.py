@@ -130,7 +130,7 @@ def cut_off(page: Any) -> list[str]:
 
 
 def axe(page: Any, *rules: str, code: bool = True) -> list[str]:
-    """Serious findings of axe on a page as it is shown, but for the upstream ones.
+    """Moderate and serious findings of axe on a page as it is shown, but for the upstream ones.
 
     ``rules`` are those to try, in place of all. ``code=False`` leaves letters of code out: their
     colours are the same on every page and take four times as long as all the rest.
@@ -149,7 +149,7 @@ def axe(page: Any, *rules: str, code: bool = True) -> list[str]:
         rule = violation["id"]
         for node in violation["nodes"]:
             upstream = rule in UPSTREAM and UPSTREAM[rule][0] in node["html"]
-            if violation["impact"] in ("serious", "critical") and not upstream:
+            if violation["impact"] != "minor" and not upstream:
                 selector = " ".join(map(str, node["target"]))
                 findings.append(f"{rule}: {violation['help']}: {node['html'][:200]} {selector}")
     return findings

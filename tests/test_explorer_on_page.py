@@ -1,5 +1,6 @@
 """Explorers on a plain page without a kernel: on a phone, in the dark, for those who listen."""
 
+import re
 from typing import Any
 
 import pytest
@@ -149,6 +150,24 @@ def test_a_word_is_moved_by_pointer_and_by_arrow_keys_and_its_row_travels(mounte
     page.get_by_role("textbox", name="sentence").fill("a b")
     assert words.all_text_contents() == ["a", "b"]
     assert page.evaluate("explorer.state.order") == [0, 1]
+
+
+def test_a_cell_says_its_value_under_the_pointer(mounted):
+    page = mounted("turned_pair", "{p: 12, r: 9}")
+    picture = page.locator(".om-panel").nth(1).bounding_box()
+    cells = page.locator(".om-panel canvas").nth(1).bounding_box()
+    size = cells["width"] / 41  # places 0 to 40
+    page.mouse.move(cells["x"] + 9.5 * size, cells["y"] + 12.5 * size)
+    tip = page.locator(".om-tip:visible")
+    words = re.fullmatch(r"place of the query 12 · place of the key 9: (\S+)", tip.text_content())
+    exact = re.search(r"q·k = (\S+)\.$", page.locator(".om-sentence").text_content())
+    assert words and exact and words[1] == f"{float(exact[1]):.2f}"
+    page.mouse.move(picture["x"] + 2, picture["y"] + 2)  # beside the cells
+    assert tip.count() == 0
+    page.mouse.move(picture["x"] + 200, picture["y"] + 150)
+    assert tip.count() == 1
+    page.mouse.move(1, 1)
+    assert tip.count() == 0
 
 
 def test_only_the_words_keep_a_finger_from_scrolling(mounted):

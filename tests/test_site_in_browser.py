@@ -276,10 +276,24 @@ def test_a_page_is_light_and_its_text_comes_first(opened, site):
     assert 5 * first < total < ALL_OF_IT
 
 
-def test_the_search_finds_a_word_of_a_lesson(opened, site):
+@pytest.mark.parametrize(
+    ("word", "title", "sentence"),
+    [
+        ("equivariant", "01 · Attention is blind to order", r"[A-Z“].*quivariant.*[.?!:]"),
+        ("irrational", "02 · Sinusoidal", r"In an answer of this section\."),  # no spoiler
+    ],
+)
+def test_the_search_shows_a_sentence_and_leads_to_its_section(opened, site, word, title, sentence):
     page = opened("index")
-    page.goto(f"{site}/search.html?q=irrational")
-    page.get_by_role("link", name="02 · Sinusoidal").last.wait_for(timeout=20 * SECONDS)
+    page.goto(f"{site}/search.html?q={word}")
+    result = page.locator("#search-results li", has=page.get_by_role("link", name=title)).last
+    text = result.locator(".context").text_content(timeout=20 * SECONDS)
+    assert re.fullmatch(sentence, text, re.DOTALL), text
+    link = result.get_by_role("link")
+    page.wait_for_function("(link) => link.hash", arg=link.element_handle())
+    link.click()
+    page.wait_for_function("scrollY > 300", timeout=20 * SECONDS)  # not at the top of the page
+    assert page.locator(".highlighted").count() == 0
 
 
 def shown_rows(page: Any, table: str) -> list[str]:

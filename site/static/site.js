@@ -219,6 +219,46 @@ const sizes = new ResizeObserver((entries) => {
 });
 all(Object.keys(NAMES).join()).forEach((block) => sizes.observe(block));
 
+// ------------------------------------------------------------------------------------- the search
+
+// A result shows the first sentence with a word of the search, and leads to its section. Sphinx
+// alone cuts 240 letters out of the page, code and hidden answers too, and leads to the page's top.
+const HIDDEN = ".om-sealed, .om-hint";
+const SENTENCES = /(?<=[.?!])\s+/;
+
+function firstWith(words, page) {
+  const has = (text) => words.some((word) => text.toLowerCase().includes(word));
+  const parts = [...page.querySelectorAll("p, li, dd, td, summary")];
+  const headings = [...page.querySelectorAll("h1, h2, h3")];
+  for (const part of [...parts, ...headings]) {
+    const text = part.textContent.replaceAll(/¶|\\[()]/g, "");
+    if (!has(text) || part.querySelector("p, li")) continue;
+    const hidden = part.closest(HIDDEN);
+    const sentence = hidden ? "In an answer of this section." : text.split(SENTENCES).find(has);
+    return { sentence: (sentence ?? text).trim(), section: part.closest("section[id]")?.id };
+  }
+  return null;
+}
+
+if (typeof Search === "object") {
+  const cutOut = Search.makeSearchSummary;
+  Search.makeSearchSummary = (html, keywords, anchor) => {
+    const page = new DOMParser().parseFromString(html, "text/html");
+    const place = anchor ? page.querySelector(anchor) : page.querySelector("[role=main]");
+    const words = [...keywords].map((word) => word.toLowerCase());
+    const match = firstWith(words, place ?? page);
+    if (!match) return cutOut(html, keywords, anchor);
+    const summary = document.createElement("p");
+    summary.className = "context";
+    summary.textContent = match.sentence;
+    queueMicrotask(() => { // by then it stands in its result
+      const link = summary.parentElement?.querySelector("a");
+      if (link && !anchor && match.section) link.hash = match.section;
+    });
+    return summary;
+  };
+}
+
 // ------------------------------------------------------------------- what Sphinx and furo left out
 
 // A page found by a search shows what was found, and does not light up each of its words.

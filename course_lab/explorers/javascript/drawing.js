@@ -14,6 +14,11 @@ function escaped(text) {
   return String(text).replace(/[&<>"]/g, (character) => `&#${character.charCodeAt(0)};`);
 }
 
+// The word that stands at a place of an axis, or the place's number.
+function labelAt(ticks, place) {
+  return ticks.find(([value]) => value === place)?.[1] ?? place;
+}
+
 function textWidth(text) {
   return CHARACTER_WIDTH * String(text).length;
 }
@@ -56,7 +61,7 @@ class Panel {
       left, top, width: this.width - left - right, height: this.height - top - bottom,
     };
     const box = rounded(equal ? withEqualUnits(room, x, y) : room);
-    Object.assign(this, { box, xs: x, ys: y, xlog, ylog });
+    Object.assign(this, { box, xs: x, ys: y, xlog, ylog, xlabel, ylabel, rowTicks, columnTicks });
     this.frame(columnTicks, rowTicks, upright);
     const middle = box.left + box.width / 2;
     if (title) this.write(middle, 15, title, "om-title");
@@ -207,7 +212,21 @@ class Panel {
       const place = Math.round((values[i] - low) * stepsPerUnit);
       pixels[i] = colours[Number.isNaN(place) ? HIDDEN : Math.min(Math.max(place, 0), 255)];
     }
-    return this.pixels(pixels, columns);
+    this.pixels(pixels, columns);
+    this.image.values = values;
+    return this;
+  }
+
+  // The cell at a place in pixels of this panel in words: "query 3 · key 1: 0.42"; "" beside cells.
+  cellAt(left, top) {
+    if (!this.image?.values) return "";
+    const { columns, rows, values } = this.image;
+    const [column, row] = this.valuesAt(left, top).map(Math.round);
+    if (column < 0 || column >= columns || row < 0 || row >= rows) return "";
+    const value = values[row * columns + column];
+    const down = `${this.ylabel} ${labelAt(this.rowTicks, row)}`.trim();
+    const across = `${this.xlabel} ${labelAt(this.columnTicks, column)}`.trim();
+    return `${down} · ${across}: ${Number.isNaN(value) ? "hidden" : fixed(value, 2)}`;
   }
 
   // An image by rows, one pixel a cell.

@@ -58,6 +58,8 @@ const STYLE = `
 .om-panel canvas { position: absolute; image-rendering: pixelated; }
 .om-panel > div { position: absolute; }
 .om-panel svg { display: block; overflow: hidden; font-size: 11px; }
+.om-panel > .om-tip { z-index: 1; padding: 1px 7px; border-radius: 4px; pointer-events: none;
+  font-size: 12px; white-space: nowrap; color: Canvas; background: var(--om-ink); }
 .om-draggable { cursor: crosshair; touch-action: none; }
 .om text { fill: var(--om-soft); text-anchor: middle; }
 .om text.om-title { fill: var(--om-ink); font-size: 13px; font-weight: 600; }
@@ -271,6 +273,7 @@ function mountOn(explorer, givenSpec, element, start = {}) {
       set(change(view.panels[panel].valuesAt(left, top)));
     });
   }
+  boxes.forEach(({ element }, n) => newTip(element, (...place) => view.panels[n].cellAt(...place)));
   // Notebooks act on keys and on dragging in their outputs. These are the explorer's own, but for
   // those that run a cell or leave the explorer.
   for (const kind of ["keydown", "pointerdown", "mousedown", "touchstart"]) {
@@ -299,6 +302,23 @@ function mountOn(explorer, givenSpec, element, start = {}) {
     root.remove();
   };
   return { set, remove, get state() { return view?.state; } };
+}
+
+// Words at the pointer that say the value of the cell under it; `textAt` gives them.
+function newTip(element, textAt) {
+  const tip = newElement("div", { class: "om-tip", hidden: "" });
+  element.append(tip);
+  const follow = (event) => {
+    const { left, top, width } = element.getBoundingClientRect();
+    const [x, y] = [event.clientX - left, event.clientY - top];
+    tip.textContent = textAt(x, y);
+    tip.hidden = !tip.textContent;
+    tip.style.top = `${y + 14}px`;
+    tip.style.left = x < width / 2 ? `${x + 10}px` : "";
+    tip.style.right = x < width / 2 ? "" : `${width - x + 10}px`;
+  };
+  for (const kind of ["pointermove", "pointerdown"]) element.addEventListener(kind, follow);
+  element.addEventListener("pointerleave", () => { tip.hidden = true; });
 }
 
 // A button that plays and pauses.
