@@ -177,6 +177,27 @@ def test_only_the_words_keep_a_finger_from_scrolling(mounted):
     assert set(page.evaluate(held)) == {"om-tile"}
 
 
+def test_a_finger_that_swipes_over_a_picture_scrolls_and_changes_nothing_but_a_tap_does(mounted):
+    page = mounted("previous_token", viewport=PHONE, has_touch=True)
+    panel = page.locator(".om-draggable")
+    panel.scroll_into_view_if_needed()
+    assert panel.evaluate("(element) => getComputedStyle(element).touchAction") == "pan-y"
+    box, query = panel.bounding_box(), "explorer.state.query"
+    place = {"x": box["x"] + 0.4 * box["width"], "y": box["y"] + 0.4 * box["height"]}
+    wire, before = page.context.new_cdp_session(page), page.evaluate(query)
+    touch = "Input.dispatchTouchEvent"
+    wire.send(touch, {"type": "touchStart", "touchPoints": [place]})
+    for step in range(1, 8):
+        there = {**place, "y": place["y"] - 15 * step}
+        wire.send(touch, {"type": "touchMove", "touchPoints": [there]})
+    wire.send(touch, {"type": "touchEnd", "touchPoints": []})
+    assert page.evaluate(query) == before
+    panel.scroll_into_view_if_needed()
+    box = panel.bounding_box()
+    page.touchscreen.tap(box["x"] + 0.4 * box["width"], box["y"] + 0.4 * box["height"])
+    assert page.evaluate(query) < before
+
+
 def test_two_explorers_on_a_page_do_not_meet(mounted):
     page = mounted("wanted_distance")
     page.evaluate("document.querySelector('main').append(document.createElement('div'))")

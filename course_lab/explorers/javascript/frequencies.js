@@ -33,6 +33,10 @@ const EXPLORER = {
   minWidth: 165,
   height: (width) => Math.min(270, Math.max(190, width)),
   limits: ({ d_model }) => ({ pair: [0, d_model / 2 - 1] }),
+  drag: { // choose a hand
+    panel: 2,
+    change: ([x], { d_model }) => ({ pair: Math.min(d_model / 2 - 1, Math.max(0, Math.round(x))) }),
+  },
   play: {
     label: "let both positions run",
     step: ({ first, second }) => { // at the last position, back to the first

@@ -42,6 +42,11 @@ const EXPLORER = {
   minWidth: 240,
   height: () => 280,
 
+  drag: {
+    panel: 1,
+    change: ([, y]) => ({ query: Math.min(TOKENS - 1, Math.max(0, Math.round(y))) }),
+  },
+
   compute({ k, gain, query }) {
     const pairs = WIDTH / 2;
     const speeds = Array.from({ length: pairs }, (_, m) => 1e4 ** (-m / pairs));

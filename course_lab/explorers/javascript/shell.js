@@ -12,8 +12,8 @@
 //   limits(state)                    {control: [low, high]}, where one control narrows another
 //   initialise(state, start)         fills in state that no control shows
 //   follow(state, name)              after control `name` has moved: changes other state with it
-//   drag                             {panel, change([x, y])}: the changes of the state while the
-//                                    pointer is down at these values in that panel
+//   drag                             {panel, change([x, y], state)}: the changes of the state while
+//                                    the pointer is down at these values in that panel
 //   play                             {label, step(state)}: a button that makes these changes again
 //                                    and again, where time or a walk is the subject
 //   linked                           {name: valid(value, state)}: state that no control shows and
@@ -60,7 +60,7 @@ const STYLE = `
 .om-panel svg { display: block; overflow: hidden; font-size: 11px; }
 .om-panel > .om-tip { z-index: 1; padding: 1px 7px; border-radius: 4px; pointer-events: none;
   font-size: 12px; white-space: nowrap; color: Canvas; background: var(--om-ink); }
-.om-draggable { cursor: crosshair; touch-action: none; }
+.om-draggable { cursor: crosshair; touch-action: pan-y; }
 .om text { fill: var(--om-soft); text-anchor: middle; }
 .om text.om-title { fill: var(--om-ink); font-size: 13px; font-weight: 600; }
 .om text.om-label { font-size: 12px; }
@@ -270,7 +270,7 @@ function mountOn(explorer, givenSpec, element, start = {}) {
   if (explorer.drag) {
     const { panel, change } = explorer.drag;
     onDrag(boxes[panel].element, (left, top) => {
-      set(change(view.panels[panel].valuesAt(left, top)));
+      set(change(view.panels[panel].valuesAt(left, top), view.state));
     });
   }
   boxes.forEach(({ element }, n) => newTip(element, (...place) => view.panels[n].cellAt(...place)));
@@ -487,20 +487,28 @@ function newTiles({ label, list }, move) {
   return { element, write };
 }
 
-// Call follow(left, top), in pixels of the element, while the pointer is down in it.
+// Call follow(left, top), in pixels of the element, while the pointer is down in it. A finger that
+// moves up or down scrolls the page; it acts by a tap or sideways.
 function onDrag(element, follow) {
   const handle = (event) => {
-    if (!(event.buttons & 1)) return;
     const { left, top } = element.getBoundingClientRect();
     follow(event.clientX - left, event.clientY - top);
   };
+  let start = null;
+  const isSwipe = ({ pointerType, clientX, clientY }) => pointerType === "touch"
+    && Math.abs(clientX - start.clientX) <= Math.abs(clientY - start.clientY);
   element.classList.add("om-draggable");
   element.addEventListener("pointerdown", (event) => {
+    start = event;
+    if (event.pointerType === "touch") return;
     element.setPointerCapture(event.pointerId);
     event.preventDefault(); // no text is selected
     handle(event);
   });
-  element.addEventListener("pointermove", handle);
+  element.addEventListener("pointermove", (event) => {
+    if (event.buttons & 1 && start && !isSwipe(event)) handle(event);
+  });
+  element.addEventListener("click", handle);
 }
 
 function paint(panel, { element, canvas, layers }) {
