@@ -21,7 +21,7 @@ PORT = 8000
 # what it computes once. pytest-xdist starts with the files that have most tests.
 WORKERS = -n auto --dist loadfile
 
-.PHONY: help lab test test-browser test-all lint check-notebooks rehearse notebooks site site-serve book \
+.PHONY: help lab test test-browser test-all lint check-notebooks rehearse notebooks stills site site-serve book \
 	wheel colab try-colab release experiments bench clean
 .NOTPARALLEL:
 
@@ -33,6 +33,7 @@ help:
 	@echo "make lint       check style (ruff) and types (mypy)"
 	@echo "make rehearse   run every lesson again under other seeds and arithmetic (half an hour)"
 	@echo "make notebooks  build notebooks/ from lessons/ (make check-notebooks: compare only)"
+	@echo "make stills     draw the explorers anew, for those who have not run them (Chromium)"
 	@echo "make site       build site/build/html from notebooks/ (make site-serve: and show it)"
 	@echo "make book       site/build/order-matters.pdf and .epub (make wheel: the package, into dist)"
 	@echo "make colab      what to upload to Colab or Kaggle, into dist/colab"
@@ -84,6 +85,9 @@ rehearse:
 
 notebooks:
 	$(IN_VENV) author models -- tools/build_notebooks.py $(if $(LESSONS),--lessons $(LESSONS))
+
+stills:
+	$(IN_VENV) lab test author -- tools/stills.py
 
 site:
 	$(IN_VENV) site -- tools/build_site.py $(SITE_ARGS)

@@ -194,6 +194,12 @@ def test_an_explorer_is_mounted_where_it_starts_and_described_without_javascript
     assert "hands of a clock" in mounted.markdown and "Run the cell" not in mounted.markdown
 
 
+def test_the_picture_of_an_explorer_that_was_not_run_gives_way_to_the_explorer():
+    still = shown("Explorer: hands.", **{"image/png": base64.b64encode(PNG).decode()})
+    markdown = page(code("explorers.frequencies()", still)).markdown
+    assert "om-mount" in markdown and "<img" not in markdown
+
+
 # ------------------------------------------------------------------------- predictions
 
 

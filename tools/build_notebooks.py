@@ -18,6 +18,7 @@ from typing import Any
 import lesson_models
 import nbformat
 import notebook_budget
+import stills
 from ipykernel.kernelspec import get_kernel_dict
 from jupyter_client import AsyncKernelManager
 from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
@@ -132,6 +133,7 @@ def build_one(target: Target) -> str:
                 raise BuildError(f"{target.name}, cell {cell.id} {problem}")
             volatile = VOLATILE in cell.metadata.get("tags", [])
             cell.outputs = [] if volatile else clean(cell.outputs)
+            stills.put_into(cell, target.project.root)
             if not target.solutions:
                 withhold(cell)
                 without_drawings(cell)  # the site alone needs them stored

@@ -1,20 +1,18 @@
 """Explorers on a page: which a cell shows, where it is mounted, and the files of their modules."""
 
-import ast
 import hashlib
 import json
 from collections.abc import Iterable
 from functools import cache
 
+import stills
 from nbformat import NotebookNode
-from notebook_budget import explorer_calls
 from notebook_source import BuildError
 from site_html import escaped, tag
 
 from course_lab import explorers
 
 FOLDER = "_static/explorers"
-INTRODUCTION = "Explorer: "  # how the text of one starts; see course_lab.explorers.explorer
 IN_KERNEL = "Explorer with sliders"  # the same for one that needs Python; course_lab.widgets
 RUN = "Run the cell to move them."
 MOVES_ELSEWHERE = "This picture moves with sliders where Python runs: in JupyterLab or Colab."
@@ -22,17 +20,13 @@ MOVES_ELSEWHERE = "This picture moves with sliders where Python runs: in Jupyter
 
 def shown(cell: NotebookNode, lesson: str) -> list[tuple[str, dict[str, object]]]:
     """The explorers that a cell shows, with the values from which their controls start."""
-    mounts = []
-    for call in explorer_calls(cell.source):
-        try:
-            start = {str(word.arg): ast.literal_eval(word.value) for word in call.keywords}
-        except ValueError:
-            raise BuildError(
-                f"{lesson}, cell {cell.id}: {ast.unparse(call)} cannot be shown on the site, "
-                "where no Python runs: its values must be written out"
-            ) from None
-        mounts.append((ast.unparse(call.func).removeprefix("explorers."), start))
-    return mounts
+    try:
+        return list(stills.calls(cell.source))
+    except ValueError:
+        raise BuildError(
+            f"{lesson}, cell {cell.id}: an explorer cannot be shown on the site, where no Python "
+            "runs: its values must be written out"
+        ) from None
 
 
 def mount(name: str, start: dict[str, object], description: str, root: str) -> str:

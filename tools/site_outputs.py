@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 import site_explorers
 import site_questions
+import stills
 from nbformat import NotebookNode
 from notebook_source import BuildError
 from site_html import code_block, opening, tag
@@ -56,6 +57,10 @@ class Outputs:
         text = data.get("text/plain", "")
         if CLAIM_MIME in data or site_questions.QUESTION.fullmatch(text):
             return []
+        if text.startswith(stills.INTRODUCTION):
+            name, start = next(mounts)
+            self.explorers.add(name)
+            return [site_explorers.mount(name, start, text, self.root)]
         if "image/svg+xml" in data:
             return self._drawing(cell, data["image/svg+xml"], text)
         if "image/png" in data:
@@ -65,10 +70,6 @@ class Outputs:
             return [picture, note] if moves else [picture]
         if "text/html" in data:
             return [_html(data["text/html"])]
-        if text.startswith(site_explorers.INTRODUCTION):
-            name, start = next(mounts)
-            self.explorers.add(name)
-            return [site_explorers.mount(name, start, text, self.root)]
         return [_printed(text)] if text else []
 
     def _drawing(self, cell: NotebookNode, svg: str, description: str) -> list[str]:
