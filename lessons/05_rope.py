@@ -95,7 +95,9 @@ plots.show(
 # **Look:** on the right both arrows point elsewhere, but the angle *between* them is the same. A
 # dot product knows two lengths and that angle. Say it is $\varphi$ before any turn, from key to
 # query. The turns add $(p - r)\,\theta$:
+#
 # $$q_p \cdot k_r = |q|\,|k|\,\cos\big(\varphi + (p - r)\,\theta\big)$$
+#
 # Of the two positions only the **distance** is left. That is RoPE's promise, and its proof.
 #
 # ## What adding costs
@@ -209,18 +211,16 @@ for name, marks in granted.items():
 #
 # Change `yours`. Can you get three ticks without a turn?
 #
-# **No**, and here is why. Say position $p$ applies one matrix $R_p$ to query or key, and position 0
-# none. Wish 2, from positions $(0, r)$ to $(s, s + r)$, says $R_r = R_s^\top R_{s+r}$. By wish 1
-# $R_s^\top$ undoes $R_s$, so $R_{s+r} = R_s R_r$: many steps are one step, repeated. A step that
-# keeps lengths in the plane is a turn or a mirror, and the table shows what a mirror breaks.
+# **No.** Say position $p$ applies one matrix $R_p$ to query or key, and position 0 none. Wish 2,
+# from positions $(0, r)$ to $(s, s + r)$, says $R_r = R_s^\top R_{s+r}$. By wish 1 $R_s^\top$
+# undoes $R_s$, so $R_{s+r} = R_s R_r$: many steps are one step, repeated. A step that keeps lengths
+# in the plane is a turn or a mirror, and the table shows what a mirror breaks.
 #
 # ## Many pairs
 #
-# At $\theta = 0.3$, 21 positions are nearly a whole turn: one pair hardly tells 21 from 0.
-# Clocks have hands for seconds, minutes, hours. A head of width $d$ has $d/2$ pairs, each slower
-# than the last by one factor. (Pairs are enough: in some basis, which $W_q$ and $W_k$ can learn, a
-# step that keeps lengths turns separate planes, besides axes that stay or flip.)
-# Su et al. took the speeds of 2017, with base $b = 10{,}000$:
+# At $\theta = 0.3$, 21 positions are nearly a whole turn: one pair hardly tells 21 from 0. Clocks
+# have hands for seconds, minutes, hours. A head of width $d$ has $d/2$ pairs, with the speeds of
+# 2017 (base $b = 10{,}000$):
 #
 # $$\theta_m = b^{-2m/d}, \qquad m = 0 \ldots d/2 - 1$$
 
@@ -230,7 +230,10 @@ for m in (0, 8, 16, 24, 31):  # of a head of width 64
     print(f"pair {m:2} takes {2 * math.pi / theta:8,.0f} positions for a turn")
 
 # %% [markdown]
-# So the slowest comes round after more than 40,000 positions; a larger base slows it further.
+# Each is slower than the last by one factor. The slowest comes round after more than 40,000
+# positions; a larger base slows it further. And pairs are enough: in some basis, which $W_q$ and
+# $W_k$ can learn, a step that keeps lengths turns separate planes, besides axes that stay or flip.
+#
 # Position $p$ multiplies by a matrix of blocks, here for $d = 4$:
 #
 # $$R_p = \begin{pmatrix} \cos p\theta_0 & -\sin p\theta_0 & & \\
@@ -476,8 +479,13 @@ explorers.profile()
 # %% [markdown]
 # ## Is it better?
 #
-# Small models (four layers) differ in their encoding only: 1,200 steps on pieces of 64
-# bytes, five seeds, paired differences. (A *nat* is 1.44 bits.)
+# It is easy to live with. Fast, *fused* attention never writes all $n \times n$ scores down:
+# T5's bias must get in there, RoPE is done before. A key's turn depends on its own position only,
+# so a model that writes can keep it turned, in its *cache*. (Jianlin Su described RoPE in 2021, on
+# kexue.fm/archives/8265.)
+#
+# And its loss? Small models (four layers) differ in their encoding only: 1,200 steps on
+# pieces of 64 bytes, five seeds, paired differences. (A *nat* is 1.44 bits.)
 
 # %% tags=["plumbing"]
 # RoPE's loss and that of others
@@ -500,11 +508,6 @@ for name, losses in longer.groupby("encoding")["loss"]:
 # *trained* without positions, which a causal mask makes possible (lesson 01). EleutherAI (Biderman
 # et al. 2021, *Rotary Embeddings*) trained 125 million weights: loss 2.809 with learned vectors,
 # 2.801 with T5's bias, 2.759 with RoPE. On T5's bias the two disagree.
-#
-# It is easy to live with. Fast, *fused* attention never writes all $n \times n$ scores down:
-# T5's bias must get in there, RoPE is done before. A key's turn depends on its own position only,
-# so a model that writes can keep it turned, in its *cache*. (Jianlin Su described RoPE in 2021, on
-# kexue.fm/archives/8265.)
 #
 # ## In a real model
 #
@@ -681,7 +684,9 @@ myths.settle(
 myths.table()
 
 # %% [markdown]
-# ## In two more lines
+# ## In five lines
+#
+# The three above, and:
 #
 # - A score by distance is a sum of waves. Past the context they go on.
 # - In a short text a slow pair's turn is of little use. How much a turn is used is up to the model.
