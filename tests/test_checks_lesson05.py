@@ -247,6 +247,16 @@ def rope_that_multiplies(x, positions, base):
     return x * torch.stack([turns.cos(), turns.sin()], dim=-1).flatten(-2)
 
 
+def twice_too_far(positions, base, d):
+    return 2 * positions * speeds(base, d)
+
+
+def rope_without_a_table(x, positions, base):
+    return rope_with(lambda positions, base, d: positions[:, 0] * speeds(base, d))(
+        x, positions, base
+    )
+
+
 def turned_as_in_the_lesson(x, positions, base):
     return rope_with_complex_numbers(x, positions, 10_000.0)
 
@@ -300,6 +310,14 @@ def closed_on_the_second_axis(keys, kept):
     return turned(keys[:, kept], torch.arange(len(kept)) - kept)
 
 
+def turned_back_by_new_positions(keys, kept):
+    return turned(keys[..., kept, :], -torch.arange(len(kept)))
+
+
+def first_rows_by_the_right_moves(keys, kept):
+    return turned(keys[..., : len(kept), :], torch.arange(len(kept)) - kept)
+
+
 def first_large_neighbour(turn, d):
     moved = turn(torch.eye(d), 1).abs()
     moved.fill_diagonal_(0)
@@ -313,6 +331,15 @@ def first_neighbour_above(least):
         return torch.where(moved.amax(1) > least, moved.argmax(1), torch.arange(d))
 
     return partners
+
+
+def by_the_distance_of_feature_0(turn, d):
+    moved = turn(torch.eye(d)[0], 1).abs()
+    moved[0] = 0
+    distance = moved.argmax().item()
+    features = torch.arange(d)
+    is_first = features // distance % 2 == 0
+    return torch.where(is_first, features + distance, features - distance)
 
 
 def second_largest(turn, d):
@@ -349,6 +376,8 @@ test_natural_mistakes_are_named = wrong_answers(
             (rope_with(in_turns), "pair 0 does not turn by 1 radian"),
             (rope_that_adds, "cos and sin are added to x"),
             (rope_that_multiplies, "never meet"),
+            (rope_with(twice_too_far), "pair 0 does not turn by 1 radian"),
+            (rope_without_a_table, "not a table of positions by pairs"),
             (turned_as_in_the_lesson, "the base is not used"),
         ],
         check_closed: [
@@ -360,6 +389,8 @@ test_natural_mistakes_are_named = wrong_answers(
             (closed_towards_the_end, "closed towards the end"),
             (closed_from_position_one, "the new positions begin at 1"),
             (closed_without_picking, "never picked"),
+            (turned_back_by_new_positions, "turned back by its new position"),
+            (first_rows_by_the_right_moves, "the first rows are kept"),
             (closed_on_the_first_axis, "on a fixed axis"),
             (closed_on_the_second_axis, "on a fixed axis"),
         ],
@@ -367,6 +398,8 @@ test_natural_mistakes_are_named = wrong_answers(
             (first_large_neighbour, "slow pairs are treated as if they stood still"),
             (first_neighbour_above(1e-4), "slow pairs are treated as if they stood still"),
             (first_neighbour_above(1e-5), "slow pairs are treated as if they stood still"),
+            (first_neighbour_above(0.5), "slow pairs are treated as if they stood still"),
+            (by_the_distance_of_feature_0, "asked of feature 0 alone"),
             (second_largest, "the second largest number"),
             (smallest_number, "one direction of each pair is missed"),
             (largest_far_out, "a feature's own number comes out"),

@@ -221,8 +221,13 @@ SENTENCES: dict[str, list[tuple[dict[str, Any], str]]] = {
     "turned_pair": [
         ({"p": 0, "r": 0}, "Distance 0, q·k = 0.160"),
         ({"p": 3, "r": 9}, "Distance −6"),
+        ({"p": 12, "r": 9, "both": 10}, "Between them are 0.51 radians."),
         ({"p": 0, "r": 0, "both": 20}, "at 20 and has turned by 6.00 radians, the key at 20"),
         ({"p": 0, "r": 0, "both": 20}, "Distance 0, q·k = 0.160"),
+    ],
+    "profile": [
+        ({"wish": "12 back", "d_head": 8}, "the score is highest at 12, with 0.21."),
+        ({"wish": "12 back", "d_head": 128}, "the score is highest at 12, with 0.87."),
     ],
     "xray": [
         ({"place": 0}, "Layer 16, head 0: distance alone explains 92 %"),

@@ -174,6 +174,13 @@ def test_only_the_paragraph_of_a_look_is_folded():
     assert open_to_all == LOOK.source
 
 
+def test_a_formula_that_goes_on_from_a_look_is_folded_with_what_follows():
+    look = new_markdown_cell("**Look:** it is\n\n$$42$$\n\nas it was.\n\nMore.")
+    look.metadata["tags"] = [notebook_folds.SEALED]
+    notebook_folds.cover(look)
+    assert look.source.endswith("it is\n\n$$42$$\n\nas it was.\n\n</details>\n\nMore.")
+
+
 def test_a_withheld_answer_agrees_with_whatever_a_run_shows_and_nothing_else_does():
     cell = new_code_cell(metadata={"tags": ["sealed"]})
     cell.outputs = run = [new_output("stream", text="Measured: 42\n")]

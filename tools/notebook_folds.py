@@ -68,10 +68,17 @@ def is_look(cell: NotebookNode) -> bool:
 
 
 def cover(cell: NotebookNode) -> None:
-    """Fold the first paragraph of a sealed "Look", so that it is read after the guess."""
+    """Fold the first paragraph of a sealed "Look", so that it is read after the guess.
+
+    A formula right after it, and the paragraph that goes on from there, are folded too.
+    """
     if is_look(cell) and SEALED in cell.metadata.get("tags", []):
-        look, blank, rest = cell.source.partition("\n\n")
-        cell.source = COVER.format(look) + blank + rest
+        paragraphs = cell.source.split("\n\n")
+        end = 1
+        while end < len(paragraphs) and paragraphs[end].startswith("$$"):
+            end += 2
+        folded = COVER.format("\n\n".join(paragraphs[:end]))
+        cell.source = "\n\n".join([folded, *paragraphs[end:]])
 
 
 def withhold(cell: NotebookNode) -> None:

@@ -121,6 +121,15 @@ def _divided_after_the_power(positions: Tensor, speeds: Tensor) -> Tensor:
     return positions * speeds**d / d
 
 
+def _without_a_table(x: Tensor, positions: Tensor, base: float) -> Tensor:
+    """Multiply positions (n,) by speeds (d/2,), in PyTorch alone: its errors are a learner's."""
+    angles = positions * base ** (-_even(x.shape[-1]) / x.shape[-1])
+    a, b = x[..., 0::2], x[..., 1::2]
+    first = a * angles.cos() - b * angles.sin()
+    second = a * angles.sin() + b * angles.cos()
+    return torch.stack([first, second], dim=-1).flatten(-2)
+
+
 def _one_speed(d: int) -> Tensor:
     return torch.zeros(d // 2, dtype=torch.float64)
 
@@ -257,6 +266,11 @@ check_rope = Check(
             _with_speeds(lambda d: -_even(d) // d),
         ),
         Mistake(
+            "angles are a row of numbers, not a table of positions by pairs",
+            "How many angles do 5 positions and 1 pair make? And 6 positions and 4 pairs?",
+            _without_a_table,
+        ),
+        Mistake(
             "the first row is taken for position 0",
             "The text may begin at 30. By how much does its first row turn?",
             _with_angles(lambda positions, speeds: (positions - positions[0]) * speeds),
@@ -273,7 +287,7 @@ check_rope = Check(
                 "you multiply by?",
                 _with_angles(partial(_scaled_angles, factor=factor)),
             )
-            for factor in (math.pi / 180, 180 / math.pi, 2 * math.pi, 1 / (2 * math.pi))
+            for factor in (math.pi / 180, 180 / math.pi, 2 * math.pi, 1 / (2 * math.pi), 2, 1 / 2)
         ),
         Mistake(
             "cos and sin are added to x",
@@ -410,6 +424,11 @@ check_closed = Check(
             _turned_by(_new_positions),
         ),
         Mistake(
+            "each key is turned back by its new position",
+            "The key at position 25 has turned by 25 θ. By how much in all, after your turn?",
+            _turned_by(lambda kept: -_new_positions(kept)),
+        ),
+        Mistake(
             "the keys are back where they were before any turn",
             "You undo the old turn. What about the new position?",
             _turned_by(lambda kept: -kept),
@@ -497,6 +516,11 @@ check_closed = Check(
             "the first rows are kept, not the ones in `kept`",
             "Which rows of the cache does `kept` name?",
             _first_rows,
+        ),
+        Mistake(
+            "the first rows are kept, not the ones in `kept`",
+            "Which rows of the cache does `kept` name?",
+            _picked_by(lambda keys, kept: keys[..., : len(kept), :]),
         ),
         Mistake(
             "the rows are turned by other tokens' moves",
@@ -602,6 +626,13 @@ def _by_lengths(turn: Turn, d: int, least: float) -> Tensor:
     return torch.where(smallest < least, partner, torch.arange(d))
 
 
+def _as_far_as_feature_0(turn: Turn, d: int) -> Tensor:
+    features = torch.arange(d)
+    distance = int(_spread(turn, d, 1.0)[0].argmax())
+    first = features % (2 * distance) < distance if distance else features < 0
+    return torch.where(first, features + distance, features - distance)
+
+
 check_partners = Check(
     "partners",
     _partners,
@@ -632,7 +663,12 @@ check_partners = Check(
                 "its partner, and where does your code draw the line?",
                 partial(_partners, least=least),
             )
-            for least in (0.1, 0.01, 0.001, 1e-4, 1e-5)
+            for least in (0.5, 0.1, 0.01, 0.001, 1e-4, 1e-5)
+        ),
+        Mistake(
+            "the distance between partners is asked of feature 0 alone",
+            "Partners may be any two features. How far apart are the two of another pair?",
+            _as_far_as_feature_0,
         ),
         *(
             Mistake(

@@ -167,8 +167,10 @@ const EXPLORER = {
     const place = CONTEXT + 1 + beyond.indexOf(highest);
     const squares = wish.reduce((sum, height, n) => sum + (score[n] - height) ** 2, 0);
     const root = Math.sqrt(squares / wish.length);
-    return `Up to distance ${CONTEXT} the score misses the wish by ${fixed(root, 2)} (root mean `
-      + `square), at most by ${fixed(miss, 2)}. Farther away, where nothing was wished, it reaches `
+    const near = score.slice(0, CONTEXT + 1);
+    const peak = Math.max(...near);
+    return `Up to distance ${CONTEXT} the score is highest at ${near.indexOf(peak)}, with `
+      + `${fixed(peak, 2)}. It misses the wish by ${fixed(root, 2)} (root mean square), at most by ${fixed(miss, 2)}. Farther away, where nothing was wished, it reaches `
       + `${fixed(highest, 2)} at distance ${place}.`;
   },
 

@@ -37,6 +37,20 @@ function drawTurn(panel, before, after, colour) {
     .dots([after[0]], [after[1]], { colour, size: 4 });
 }
 
+// Radians from the query to the key, the shorter way.
+function angleBetween([a, b], [x, y]) {
+  return Math.atan2(a * y - b * x, a * x + b * y);
+}
+
+// The angle between both arrows, as an arc.
+function drawAngle(panel, query, key) {
+  const start = Math.atan2(query[1], query[0]);
+  const between = angleBetween(query, key);
+  const angles = Array.from({ length: 25 }, (_, i) => start + i / 24 * between);
+  panel.line(angles.map((a) => 0.45 * Math.cos(a)), angles.map((a) => 0.45 * Math.sin(a)),
+    { colour: "grey", width: 2 });
+}
+
 const EXPLORER = {
   columns: [1, 1],
   minWidth: 280,
@@ -62,6 +76,7 @@ const EXPLORER = {
     });
     drawTurn(left, QUERY, query, 0);
     drawTurn(left, KEY, key, 1);
+    drawAngle(left, query, key);
     right.axes({
       x: [-0.5, PLACES - 0.5], y: [PLACES - 0.5, -0.5], equal: true, title: "q·k of all places",
       xlabel: "place of the key", ylabel: "place of the query", bar: { signed: true, limit: 1 },
@@ -69,16 +84,19 @@ const EXPLORER = {
       .dots([r + both], [p + both], { mark: "square", size: 5.5, colour: "gold" });
   },
 
-  sentence: ({ product }, { p, r, both, theta }) =>
+  sentence: ({ query, key, product }, { p, r, both, theta }) =>
     `The query stands at ${fixed(p + both, 0)} and has turned by `
     + `${fixed((p + both) * theta, 2)} radians, the key at ${fixed(r + both, 0)} by `
-    + `${fixed((r + both) * theta, 2)}. Distance ${fixed(p - r, 0)}, q·k = ${fixed(product, 3)}.`,
+    + `${fixed((r + both) * theta, 2)}. Between them are `
+    + `${fixed(Math.abs(angleBetween(query, key)), 2)} radians. Distance ${fixed(p - r, 0)}, `
+    + `q·k = ${fixed(product, 3)}.`,
 
   description({ query, key, product }, { p, r, both, theta }) {
     const point = ([x, y]) => `(${fixed(x, 2)}, ${fixed(y, 2)})`;
     return "Left: a query and a key as arrows from the centre, dotted where they start and solid "
       + `where they are after turning by ${fixed(theta, 2)} radians a position. The query, at `
-      + `${p + both}, now ends at ${point(query)}, the key, at ${r + both}, at ${point(key)}. `
+      + `${p + both}, now ends at ${point(query)}, the key, at ${r + both}, at ${point(key)}. An `
+      + "arc shows the angle between them. "
       + "Right: their product for all places from 0 to 40, as colours from −1 to 1. Each diagonal "
       + `has one colour, since only p − r counts. A square marks this place: ${fixed(product, 3)}.`;
   },
