@@ -6,6 +6,7 @@ import re
 from xml.etree import ElementTree
 
 import matplotlib.pyplot as plt
+import numpy as np
 import pytest
 import seaborn as sns
 import torch
@@ -103,11 +104,16 @@ def test_names_of_the_figures_own_parts_are_as_before():
     assert ax.texts[0].get_gid() == "mine" and ax.texts[1].get_gid() is None
 
 
-def test_a_matrix_is_held_with_a_pixel_for_each_cell():
+def test_a_matrix_is_held_with_a_pixel_for_each_cell_in_its_exact_colours():
     fig, ax = plt.subplots(figsize=(6, 6))
-    plots.heatmap(ax, torch.rand(24, 16))
+    matrix = torch.rand(24, 16).masked_fill(torch.eye(24, 16) > 0, -torch.inf)
+    image = plots.heatmap(ax, matrix)
     (held,) = re.findall(r'"data:image/png;base64,\s*(\S+?)"', plots.svg(fig))
-    assert Image.open(io.BytesIO(base64.b64decode(held))).size == (16, 24)
+    pixels = np.asarray(Image.open(io.BytesIO(base64.b64decode(held))).convert("RGBA"))
+    expected = image.to_rgba(image.get_array(), bytes=True)
+    assert pixels.shape == (24, 16, 4)
+    seen = expected[..., 3] > 0  # the colour of a hidden cell is no one's
+    assert (pixels[..., 3] == expected[..., 3]).all() and (pixels[seen] == expected[seen]).all()
 
 
 def test_what_is_no_figure_is_refused():

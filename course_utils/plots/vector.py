@@ -1,5 +1,6 @@
 """A figure as SVG: sharp at any size, with light and dark colours, and a view for each panel."""
 
+import base64
 import io
 import re
 import zlib
@@ -7,6 +8,7 @@ from collections.abc import Iterator
 from xml.etree import ElementTree
 
 import matplotlib as mpl
+import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
@@ -14,12 +16,15 @@ from matplotlib.collections import QuadMesh
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.transforms import Bbox
+from PIL import Image
 from seaborn.utils import relative_luminance
 
 from course_utils import validation
 
 SVG = "http://www.w3.org/2000/svg"
 XLINK = "http://www.w3.org/1999/xlink"
+HREF = f"{{{XLINK}}}href"
+PICTURE = "data:image/png;base64,"
 FONTS = "'DejaVu Sans', Verdana, sans-serif"  # Verdana's letters are as wide
 POINTS = 72  # an inch
 AS_DRAWN = "as-drawn"  # marks what keeps its colours in the dark
@@ -114,6 +119,8 @@ def _simplify(root: ElementTree.Element) -> set[str]:
             elif key == "style":
                 value = value.replace("'DejaVu Sans'", FONTS)
                 value = value if is_kept else COLOUR.sub(as_variable, value)
+            elif key == HREF and value.startswith(PICTURE):
+                value = PICTURE + _with_palette(value.removeprefix(PICTURE))
             element.set(key, " ".join(value.split()))
         if element.tag != f"{{{SVG}}}text" and element.text and not element.text.strip():
             element.text = None
@@ -125,11 +132,26 @@ def _simplify(root: ElementTree.Element) -> set[str]:
     return colours
 
 
+def _with_palette(encoded: str) -> str:
+    """The same picture, as base64, in fewer bytes if it has at most 256 colours."""
+    picture = Image.open(io.BytesIO(base64.b64decode(encoded))).convert("RGBA")
+    height, width = picture.height, picture.width
+    pixels = np.asarray(picture).reshape(-1, 4)
+    colours, places = np.unique(pixels, axis=0, return_inverse=True)
+    if len(colours) > 256:
+        return encoded
+    indices = places.reshape(height, width).astype(np.uint8)
+    smaller, buffer = Image.fromarray(indices, "P"), io.BytesIO()
+    smaller.putpalette(colours[:, :3].tobytes())
+    smaller.save(buffer, "png", optimize=True, transparency=colours[:, 3].tobytes())
+    return base64.b64encode(buffer.getvalue()).decode()
+
+
 def _drop_unused_names(root: ElementTree.Element) -> None:
     used = {
         name
         for element in root.iter()
-        for value in (element.get(f"{{{XLINK}}}href", ""), *element.attrib.values())
+        for value in (element.get(HREF, ""), *element.attrib.values())
         for name in REFERENCE.findall(value)
     }
     for element in root.iter():
