@@ -23,7 +23,7 @@
 # %% [markdown]
 # Run cells from top to bottom with **Shift + Enter**.
 
-# %% tags=["nbval-ignore-output"]
+# %% tags=["nbval-ignore-output", "picture"]
 import course_lab
 
 device = course_lab.start(

@@ -6,6 +6,7 @@
 #       format_name: percent
 #   order_matters:
 #     edition: 2
+#     lines: [2, 3]
 # ---
 
 # %% [markdown]
@@ -442,7 +443,7 @@ if encoder is not None:
         f"by John” and the like {min(right_passive):.2f} to {max(right_passive):.2f}."
     )
 
-# %% tags=["plumbing"]
+# %% tags=["plumbing", "picture"]
 # The picture
 tells = {
     "the row of the last word": "you chose a row by its place",

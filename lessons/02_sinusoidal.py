@@ -6,6 +6,7 @@
 #       format_name: percent
 #   order_matters:
 #     edition: 2
+#     lines: [2, 3]
 # ---
 
 # %% [markdown]
@@ -404,7 +405,7 @@ for n in (4, 6, 64):
 far = "two far apart, where all hands meet again"
 guess.reveal("two neighbours" if gaps[4].argmin() == 0 else far)
 
-# %% tags=["plumbing"]
+# %% tags=["plumbing", "picture"]
 # How far two vectors are, by the distance of their positions
 edges = torch.logspace(2, 4, 61).round().long().tolist()
 fig, axes = plt.subplots(1, 3, figsize=(10.5, 3.3), sharey=True)

@@ -6,6 +6,7 @@
 #       format_name: percent
 #   order_matters:
 #     edition: 2
+#     lines: [4, 5]
 # ---
 
 # %% [markdown]
@@ -454,7 +455,7 @@ guess = widgets.predict(
     ["the fastest, 6 positions a turn", "the middle one, 52", "the slowest, 575", "all alike"],
 )
 
-# %% tags=["plumbing"]
+# %% tags=["plumbing", "picture"]
 # The answer to the lesson's question in one picture
 from course_utils.results import interval
 

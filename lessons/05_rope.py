@@ -521,7 +521,7 @@ guess = widgets.predict(
     ["of none", "of 4,096 tokens, not of 512", "of 512 too"],
 )
 
-# %% tags=["plumbing"]
+# %% tags=["plumbing", "picture"]
 # The answer, and the rise by group and length
 losses = data.results("real_groups").pivot(index=["text", "length"], columns="way", values="loss")
 rises = losses.sub(losses["as trained"], axis=0)

@@ -6,6 +6,7 @@
 #       format_name: percent
 #   order_matters:
 #     edition: 2
+#     lines: [4, 5]
 # ---
 
 # %% [markdown]
@@ -513,7 +514,7 @@ explorers.counting(
 # Lesson 07's small model reads far. (*A factor* is the word times a learned row, an experiment of
 # this course.)
 
-# %% tags=["plumbing"]
+# %% tags=["plumbing", "picture"]
 # Seven answers, one model, two lengths
 from course_utils.texts import data
 

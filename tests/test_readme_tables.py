@@ -10,8 +10,6 @@ from findings import as_trained
 from notebook_source import Project, find_lessons, read_project
 
 from course_lab import chooser
-from course_utils import results
-from course_utils.texts import data
 
 ROOT = Path(__file__).parents[1]
 
@@ -60,27 +58,10 @@ def test_a_block_is_replaced_and_what_stands_around_it_stays():
     text = "before\n<!-- findings:start -->\nyesterday's\n<!-- findings:end -->\nafter\n"
     project = read_project(ROOT)
     filled = readme_tables.fill(text, project, find_lessons(ROOT))
-    assert filled.startswith("before\n<!-- findings:start -->\n- Trained at 64 bytes")
+    assert filled.startswith("before\n<!-- findings:start -->\n- [00 · Start here]")
     assert filled.endswith("<!-- findings:end -->\nafter\n") and "yesterday" not in filled
     assert readme_tables.fill(filled, project, find_lessons(ROOT)) == filled
     assert readme_tables.fill("no block", project, []) == "no block"
-
-
-def test_what_other_sizes_change_follows_the_data(monkeypatch):
-    tables = {name: data.results(name).copy() for name in ("extrapolation", "larger")}
-    steps, code = (sentence for sentence, _ in readme_tables._of_other_sizes())
-    rows, usual = tables["larger"], tables["extrapolation"].iloc[0]
-    more = rows["steps"] != usual["steps"]
-    longer = rows[more & (rows["reading"] == results.AS_TRAINED) & (rows["read"] == 64)]
-    assert f"and {longer[longer['encoding'] == 'none']['loss'].mean():.2f} after ten times" in steps
-    assert "makes `none`, `rope` worse in every seed, and `alibi`, `t5` better" in steps
-    assert "as they do on English: `transformer_xl`" in code
-    rows.loc[more, "loss"] = 1.0  # better than any
-    rows.loc[rows["corpus"] != usual["corpus"], "loss"] *= -1  # the other way round
-    monkeypatch.setattr(data, "results", tables.__getitem__)
-    steps, code = (sentence for sentence, _ in readme_tables._of_other_sizes())
-    assert "1.00 after ten times" in steps and "makes none of them worse" in steps
-    assert "otherwise than on English: `sinusoidal`" in code
 
 
 def test_the_install_command_names_the_version_or_takes_the_clone():

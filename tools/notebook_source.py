@@ -25,7 +25,15 @@ from notebook_folds import PLUMBING, cover, fold, seal
 HEADER_KEY = "order_matters"  # above a lesson's first cell: its edition and limits
 NBVAL_TAGS = {"nbval-ignore-output", "raises-exception"}
 VOLATILE = "volatile"  # shows times, which differ in each run: neither saved nor compared
-KNOWN_TAGS = {"solution", "stub", "readme", VOLATILE, PLUMBING, lesson_models.TAG} | NBVAL_TAGS
+KNOWN_TAGS = {
+    "solution",
+    "stub",
+    "readme",
+    "picture",
+    VOLATILE,
+    PLUMBING,
+    lesson_models.TAG,
+} | NBVAL_TAGS
 LESSON_NAME = re.compile(r"\d\d_[a-z0-9_]+\.py")
 CLOSER = "closer"  # the folder of closer looks, which tell engineers what a lesson leaves out
 
@@ -243,6 +251,11 @@ def limits(lesson: Path) -> dict[str, int]:
     if edition(lesson) < 2:
         return {}
     return {**notebook_budget.LIMITS, **_header(lesson).get("limits", {})}
+
+
+def lines_beside_picture(lesson: Path) -> list[int]:
+    """Which of a lesson's last lines stand beside its picture on other pages, counted from 1."""
+    return _header(lesson).get("lines", [1, 2])
 
 
 def _header(lesson: Path) -> dict[str, Any]:

@@ -15,15 +15,13 @@ import lesson_titles
 import notebook_budget
 import pandas as pd
 import site_index
-from findings import as_trained, cost_of_slow_pairs, rises_by_encoding, verdicts
+import twelve_pictures
+from findings import as_trained
 from notebook_source import Project, badge, is_closer, lesson_name, read_lesson
 
 from course_lab import chooser
 from course_utils import results
-from course_utils.texts import data
 
-CUT = "direct, cut off"
-CUT_OFF, DIGITS = 4096, 4  # of the needles: tokens that are cut off, digits of a number
 # The texts of "Which one?", a row each → their answers to the chooser's questions.
 TEXTS: dict[str, dict[str, str]] = {answer: {"texts": answer} for answer in chooser.TIMES}
 NO_LIMIT = 10.0  # nats behind the best: whatever the loss
@@ -119,108 +117,6 @@ def _losses(table: str) -> pd.DataFrame:
     return results.summary(as_trained(table), "encoding", "read")
 
 
-def _names(chosen: pd.Series[bool]) -> str:
-    """The names for which it is true, as Markdown."""
-    return ", ".join(f"`{name}`" for name in chosen[chosen].index) or "none of them"
-
-
-def findings() -> str:
-    """What the course has found: sentences with their numbers, and where those come from."""
-    rows = [*_of_lengths(), *_of_other_sizes(), *_of_a_published_model(), _of_claims()]
-    return "".join(f"- {sentence} ({source})\n" for sentence, source in rows)
-
-
-def _of_lengths() -> list[tuple[str, str]]:
-    rises = rises_by_encoding()
-    gains = [name for name, rise in rises.items() if rise.below()]
-    holds = [name for name, rise in rises.items() if not rise.above(0.1)]
-    command = "`make experiments`, lesson 07"
-    return [
-        (
-            f"Trained at 64 bytes and read at 2048, the loss of {len(rises) - len(holds)} of "
-            f"{len(rises)} encodings rises clearly by more than 0.1 nats a byte. RoPE's rises by "
-            f"{rises['rope']}, ALiBi's by {rises['alibi']}.",
-            command,
-        ),
-        (
-            f"Of all {len(rises)}, {len(gains) or 'none'} gain{'s' if len(gains) == 1 else ''} "
-            "clearly from the longer text. To survive is not to use.",
-            command,
-        ),
-    ]
-
-
-def _of_other_sizes() -> list[tuple[str, str]]:
-    """What more steps do to models without positions and beyond 64, and another text to ranks."""
-
-    def at(rows: pd.DataFrame, n: int) -> pd.DataFrame:
-        return rows[rows["read"] == n].pivot(index="seed", columns="encoding", values="loss")
-
-    usual, other = as_trained("extrapolation"), as_trained("larger")
-    recipe = usual.iloc[0]
-    longer = other[other["steps"] != recipe["steps"]]
-    code = other[other["corpus"] != recipe["corpus"]]
-    before, after = at(usual, 64).mean(), at(longer, 64).mean()
-    rises = (at(longer, 2048) - at(usual, 2048)).dropna(how="all").dropna(axis=1, how="all")
-    risen, fallen = _names((rises > 0).all()), _names((rises < 0).all())
-    ranks = list(at(code, 2048).mean().sort_values().index)
-    english = usual[usual["encoding"].isin(ranks)]
-    same = ranks == list(at(english, 2048).mean().sort_values().index)
-    command = "`make experiments EXPERIMENT=larger`, lesson 07"
-    return [
-        (
-            f"Without positions a model learns order late. At 64 bytes its loss is "
-            f"{before['none']:.2f} after {recipe['steps']:,} steps and {after['none']:.2f} "
-            f"after ten times as many, RoPE's {before['rope']:.2f} and {after['rope']:.2f}. "
-            f"At 2048 bytes the longer training makes {risen} worse in every seed, and {fallen} "
-            "better.",
-            command,
-        ),
-        (
-            "Trained on source code, six encodings rank by their mean loss at 2048 bytes "
-            f"{'as they do' if same else 'otherwise than'} on English: "
-            f"{', '.join(f'`{name}`' for name in ranks)}.",
-            command,
-        ),
-    ]
-
-
-def _of_a_published_model() -> list[tuple[str, str]]:
-    needles = data.results("real_needles")
-    cut_off = needles[needles["place"].between(0, CUT_OFF - 1)]
-    right = cut_off.groupby(["way", "seed"])["right"].mean().groupby("way").mean() / DIGITS
-    lengths = data.results("real_lengths")
-    last_third = lengths[(lengths["read"] == 12288) & (lengths["first"] >= 8192)]
-    losses = last_third.groupby(["way", "seed"])["loss"].mean().reset_index()
-    difference = results.change(losses, {"way": CUT}, {"way": "YaRN"})
-    costs = cost_of_slow_pairs()
-    return [
-        (
-            "SmolLM2-135M was made for 8,192 tokens. Over the last 4,096 of 12,288, YaRN's loss "
-            f"less that of cutting off the first 4,096 is {difference} nats a token. Asked for "
-            f"numbers told in that first part, YaRN has {right['YaRN']:.0%} of the digits right, "
-            f"cutting off {right[CUT]:.0%}; a guess has 10%. Equal loss is not equal use.",
-            "`make experiments EXPERIMENT=real`, lesson 08",
-        ),
-        (
-            "In the same model, RoPE's pairs 24 to 27 take 35,000 tokens and more for a turn. "
-            f"Stopped, they cost {costs[512]:.2f} nats a token in texts of 512 tokens, and "
-            f"{costs[8000]:.2f} at the end of 8,000.",
-            "`python -m course_experiments.group_runs FOLDER`, lesson 05",
-        ),
-    ]
-
-
-def _of_claims() -> tuple[str, str]:
-    counts = verdicts()
-    sentence = (
-        f"Of {counts.total()} claims about positional encodings {counts['false']} are false, "
-        f"{counts['true']} true, {counts['depends']} depend on a choice, and "
-        f"{counts['not tested']} is not tested here."
-    )
-    return sentence, "`make notebooks`, the ledger in lesson 10's closer look"
-
-
 def fill(text: str, project: Project, paths: list[Path]) -> str:
     """README with new blocks: what stands between <!-- name:start --> and its end."""
     makers: dict[str, Callable[[], str]] = {
@@ -228,7 +124,7 @@ def fill(text: str, project: Project, paths: list[Path]) -> str:
         "lessons": lambda: lessons(project, paths),
         "defaults": defaults,
         "which": which_one,
-        "findings": findings,
+        "findings": lambda: twelve_pictures.readme_list(project.root),
     }
 
     def renewed(block: re.Match[str]) -> str:

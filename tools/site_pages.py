@@ -9,12 +9,14 @@ import site_index
 import site_ledger
 import site_live
 import site_myths
+import site_pictures
 import site_teaching
 from notebook_source import Project
 from site_page import Page
 
 # In the table of contents, after the lessons. A page in site/pages that is not named comes last.
 ORDER = (
+    "pictures",
     "choose",
     "myths",
     "watch",
@@ -41,6 +43,7 @@ def pages(project: Project, lessons: Sequence[Page]) -> list[Page]:
     text = contents["watch"].replace(site_live.HERE, model)
     others["watch"] = Page("watch", "", text, site_live.assets())
     others["myths"] = site_myths.page(contents["myths"])
+    others["pictures"] = site_pictures.page(contents["pictures"], project.root)
     others["teaching"] = site_teaching.page(contents["teaching"], project.root)
     order = sorted(others, key=lambda name: ORDER.index(name) if name in ORDER else len(ORDER))
     first = Page("index", "", site_index.first_page(index, titles, order))

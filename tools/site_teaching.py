@@ -16,13 +16,13 @@ from nbformat import NotebookNode
 from notebook_source import find_lessons, is_closer, read_notebook
 from site_html import anchor, macros
 from site_page import Page
+from twelve_pictures import TAG
 
 from course_lab import explorers
 from course_lab.checks import Check
 
 HERE = "<!-- lessons -->"
 HEADING = re.compile(r"^##+ (.+)$", re.MULTILINE)
-PICTURE = "The answer in one picture"  # the section that a lesson of the second edition ends with
 BUILDS = re.compile(r"\*\*Builds on:\*\* ([^*]+?)\.(?= \*\*|\s*$|\n)", re.DOTALL)
 
 
@@ -102,6 +102,5 @@ def _items(notebook: NotebookNode, name: str) -> Iterator[Item]:
                 yield Item("Ask", question.text, section, cell.id)
         for explorer, _ in site_explorers.shown(cell, name):
             yield Item("Move", explorers.ALL[explorer].title, section, cell.id)
-        pictures = any("image/png" in output.get("data", {}) for output in cell.outputs)
-        if section == PICTURE and pictures:
+        if TAG in cell.metadata.get("tags", []):
             yield Item("Picture", "the answer", section, cell.id)

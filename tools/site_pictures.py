@@ -1,0 +1,21 @@
+"""The page "The course in twelve pictures"."""
+
+from pathlib import Path
+
+from site_outputs import Outputs
+from site_page import Page
+from twelve_pictures import HERE, lessons, picture_cell
+
+
+def page(text: str, root: Path) -> Page:
+    """The page, from what is written by hand on it."""
+    files: dict[str, bytes] = {}
+    entries = []
+    for lesson in lessons(root):
+        outputs = Outputs(lesson.name, "")
+        shown = outputs.blocks(picture_cell(root, lesson.name))
+        pictures = [block for block in shown if "<img" in block]
+        files |= outputs.files
+        heading = f"## [{lesson.title.heading}]({lesson.name}.md)"
+        entries += [heading, f"*{lesson.title.question}*", *pictures, " ".join(lesson.sentences)]
+    return Page("pictures", "", text.replace(HERE, "\n\n".join(entries)), files)
