@@ -211,3 +211,8 @@ def test_the_epub_is_what_readers_expect(book):
             if kind == "img":
                 assert len(element.get("alt", "").split()) > 4
     assert not [name for name in names if name.endswith(".js")]
+
+
+def test_a_figure_stands_in_the_book_once():
+    whole, panels = '<img class="whole"/>', '<div class="om-panels"><img/><img/></div>'
+    assert book_page.on_paper(f"<section>{whole}{panels}</section>").count("<img") == 1

@@ -1,4 +1,4 @@
-"""Numbers of the course that README and the site's first page tell, computed from ``data``."""
+"""Numbers of the course that the site's first page tells, computed from ``data``."""
 
 from __future__ import annotations
 
