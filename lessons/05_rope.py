@@ -78,7 +78,7 @@ for ax, pair in zip(axes, ((0, 0), (12, 9), (22, 19)), strict=True):
     degrees = [180 / cmath.pi * radians for radians in (start, end)]
     ax.add_patch(Arc((0, 0), 0.9, 0.9, theta1=degrees[0], theta2=degrees[1], color="0.25", lw=2))
     middle = 0.66 * cmath.exp(0.5j * (start + end))
-    angle = f"{abs(between):.2f}"
+    angle = f"{-between:.2f}".replace("-", "−")  # from key to query
     ax.text(middle.real, middle.imag, angle, fontsize=9, ha="center", va="center")
     ax.set(xlim=(-1.6, 1.6), ylim=(-1.6, 1.6), aspect="equal")
     ax.set(xticks=(-1, 0, 1), yticks=(-1, 0, 1))
@@ -94,7 +94,7 @@ plots.show(
 # %% [markdown]
 # **Look:** on the right both arrows point elsewhere, but the angle *between* them is the same. A
 # dot product knows two lengths and that angle. Say it is $\varphi$ before any turn, from key to
-# query. The turns add $(p - r)\,\theta$:
+# query: −1.41 in the first panel. The turns add $(p - r)\,\theta$, here 0.9:
 #
 # $$q_p \cdot k_r = |q|\,|k|\,\cos\big(\varphi + (p - r)\,\theta\big)$$
 #
@@ -196,8 +196,8 @@ for name, step in steps.items():
     queries, keys = (torch.stack([power @ vector for power in powers]) for vector in (q, k))
     scores = queries @ keys.T  # (12, 12)
     granted[name] = (
-        bool(queries.norm(dim=1).std() < 0.01),
-        measures.toeplitz_error(scores) < 0.01,  # 0 if each diagonal has one value
+        all(bool(turned.norm(dim=1).std() < 1e-9) for turned in (queries, keys)),
+        measures.toeplitz_error(scores) < 1e-9,  # 0 if each diagonal has one value
         len(scores[:, 0].round(decimals=6).unique()) == 12,
     )
 broken = [wish for wish, kept in zip(columns[1:], granted["mirror"][1:], strict=True) if not kept]
@@ -231,8 +231,8 @@ for m in (0, 8, 16, 24, 31):  # of a head of width 64
 
 # %% [markdown]
 # Each is slower than the last by one factor. The slowest comes round after more than 40,000
-# positions; a larger base slows it further. And pairs are enough: in some basis, which $W_q$ and
-# $W_k$ can learn, a step that keeps lengths turns separate planes, besides axes that stay or flip.
+# positions; a larger base slows it further. (More numbers bring nothing but more turns: a matrix
+# that keeps lengths turns planes, and leaves or flips what remains.)
 #
 # Position $p$ multiplies by a matrix of blocks, here for $d = 4$:
 #
@@ -467,8 +467,8 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** past 64 nobody fixed the waves, and here they come back. Where 0 was wished up to 256,
-# they stay low (green). More in lessons 07 and 08.
+# **Look:** past 64 nobody fixed the waves, and here they come back. Wish for 0 up to 256 (green),
+# and they stay low as far as that. More in lessons 07 and 08.
 #
 # **Draw your own:** a wish that is met, and one that is not. How high is the top of "12 back" at
 # head width 8, and at 128?
@@ -496,18 +496,12 @@ rows = data.results("extrapolation").query("reading == 'as trained' and read == 
 for name in ("none", "learned", "sinusoidal", "t5", "shaw", "transformer_xl", "deberta"):
     gain = results.change(rows, {"encoding": name}, {"encoding": "rope"})
     print(f"RoPE's loss less that of {name:14}: {gain} nats a byte")
-longer = data.results("larger").query("steps == 12000 and reading == 'as trained' and read == 64")
-print("After 12,000 steps, two seeds:")
-for name, losses in longer.groupby("encoding")["loss"]:
-    if name in ("none", "rope", "t5"):
-        print(f"  {name:5}", " and ".join(f"{loss:.2f}" for loss in losses))
 
 # %% [markdown]
 # **Look:** it is well ahead of vectors that are added to words, and not ahead of the methods of
-# lesson 04 (the last four rows). After ten times the steps two seeds cannot tell it from a model
-# *trained* without positions, which a causal mask makes possible (lesson 01). EleutherAI (Biderman
-# et al. 2021, *Rotary Embeddings*) trained 125 million weights: loss 2.809 with learned vectors,
-# 2.801 with T5's bias, 2.759 with RoPE. On T5's bias the two disagree.
+# lesson 04 (the last four rows). EleutherAI (Biderman et al. 2021, *Rotary Embeddings*) trained 125
+# million weights: loss 2.809 with learned vectors, 2.801 with T5's bias, 2.759 with RoPE. (Another
+# text and another unit: compare the order only.)
 #
 # ## In a real model
 #

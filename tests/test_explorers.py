@@ -221,7 +221,7 @@ SENTENCES: dict[str, list[tuple[dict[str, Any], str]]] = {
     "turned_pair": [
         ({"p": 0, "r": 0}, "Distance 0, q·k = 0.160"),
         ({"p": 3, "r": 9}, "Distance −6"),
-        ({"p": 12, "r": 9, "both": 10}, "Between them are 0.51 radians."),
+        ({"p": 12, "r": 9, "both": 10}, "From key to query it is −0.51 radians."),
         ({"p": 0, "r": 0, "both": 20}, "at 20 and has turned by 6.00 radians, the key at 20"),
         ({"p": 0, "r": 0, "both": 20}, "Distance 0, q·k = 0.160"),
     ],

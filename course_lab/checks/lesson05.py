@@ -186,6 +186,11 @@ check_rope = Check(
             _with_speeds(lambda d: _even(d) / d),
         ),
         Mistake(
+            "the last pair is the fastest",
+            "By how much does pair 0 turn at position 1? And the last pair?",
+            _with_speeds(lambda d: -_even(d).flip(0) / d),
+        ),
+        Mistake(
             "all pairs turn at one speed",
             "What is θ of pair 0, and what of pair 1?",
             _with_speeds(_one_speed),
@@ -488,6 +493,11 @@ check_closed = Check(
             "the new positions begin at 1",
             "Where is the first of the kept keys to stand?",
             _turned_by(lambda kept: _new_positions(kept) + 1 - kept),
+        ),
+        Mistake(
+            "the newest rows are kept, not the ones in `kept`",
+            "Which rows of the cache does `kept` name? Are they all at the end?",
+            _picked_by(lambda keys, kept: keys[..., -len(kept) :, :]),
         ),
         Mistake(
             "the kept rows are never picked",

@@ -38,7 +38,7 @@ turned_pair = Explorer(
     "turned_pair",
     "one pair of numbers that RoPE turns",
     "A query and a key as arrows, before and after they turn with their positions p and r by θ "
-    "radians a position, and their product at all places. One slider moves both.",
+    "radians a position, and their product at all positions. One slider moves both.",
     {
         "p": Slider(0, 20, 12, label="p (query)"),
         "r": Slider(0, 20, 9, label="r (key)"),
@@ -75,7 +75,7 @@ profile = Explorer(
                 "my own",
             )
         ),
-        "d_head": Slider(4, 64, 64, step=2, label="head width"),
+        "d_head": Slider(4, 128, 64, step=2, label="head width"),
         "base": LARGER_BASE,
         "price": Slider(0.001, 10, 0.1, ratio=True, label="price of size"),
         "distance": Slider(0, 64, 12, step=4, label="point at"),

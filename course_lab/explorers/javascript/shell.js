@@ -24,9 +24,11 @@
 const STYLE = `
 .om { --om-ink: #1f2328; --om-soft: #57606a; --om-grey: #8b929a; --om-0: #0173b2; --om-1: #de8f05;
   --om-2: #029e73; --om-3: #d55e00; --om-gold: #b08800; --om-focus: #0b57d0;
+  --om-paper: #fff;
   color: var(--om-ink); font: 14px/1.45 system-ui, sans-serif; max-width: 60rem; margin: 4px 0; }
 .om[data-theme=dark] { --om-ink: #e6e8eb; --om-soft: #b3bac2; --om-grey: #8b929a; --om-0: #56b4e9;
   --om-1: #f2ab3c; --om-2: #35c99b; --om-3: #ff8d4d; --om-gold: #ffd54a; --om-focus: #8ab4f8;
+  --om-paper: #111;
   color-scheme: dark; }
 .om *, .om *::before { box-sizing: border-box; }
 .om-controls { display: grid; gap: 2px 24px;

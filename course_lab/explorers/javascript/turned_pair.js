@@ -51,11 +51,19 @@ function drawAngle(panel, query, key) {
     { colour: "grey", width: 2 });
 }
 
+function within(position) {
+  return Math.min(FARTHEST_MOVE, Math.max(0, Math.round(position)));
+}
+
 const EXPLORER = {
   columns: [1, 1],
   minWidth: 280,
   height: (width) => Math.min(330, width),
 
+  drag: { // choose the positions of query and key
+    panel: 1,
+    change: ([x, y]) => ({ p: within(y), r: within(x), both: 0 }),
+  },
   play: {
     label: "move both",
     step: ({ both }) => ({ both: both === FARTHEST_MOVE ? 0 : both + 1 }),
@@ -78,17 +86,19 @@ const EXPLORER = {
     drawTurn(left, KEY, key, 1);
     drawAngle(left, query, key);
     right.axes({
-      x: [-0.5, PLACES - 0.5], y: [PLACES - 0.5, -0.5], equal: true, title: "q·k of all places",
-      xlabel: "place of the key", ylabel: "place of the query", bar: { signed: true, limit: 1 },
+      x: [-0.5, PLACES - 0.5], y: [PLACES - 0.5, -0.5], equal: true, title: "q·k of all positions",
+      xlabel: "position of the key", ylabel: "position of the query",
+      bar: { signed: true, limit: 1 },
     }).matrix(products, PLACES, { signed: true, limit: 1 })
-      .dots([r + both], [p + both], { mark: "square", size: 5.5, colour: "gold" });
+      .dots([r + both], [p + both], { mark: "square", size: 5, colour: "paper" })
+      .dots([r + both], [p + both], { mark: "square", size: 7, colour: "ink" });
   },
 
   sentence: ({ query, key, product }, { p, r, both, theta }) =>
     `The query stands at ${fixed(p + both, 0)} and has turned by `
     + `${fixed((p + both) * theta, 2)} radians, the key at ${fixed(r + both, 0)} by `
-    + `${fixed((r + both) * theta, 2)}. Between them are `
-    + `${fixed(Math.abs(angleBetween(query, key)), 2)} radians. Distance ${fixed(p - r, 0)}, `
+    + `${fixed((r + both) * theta, 2)}. From key to query it is `
+    + `${fixed(-angleBetween(query, key), 2)} radians. Distance ${fixed(p - r, 0)}, `
     + `q·k = ${fixed(product, 3)}.`,
 
   description({ query, key, product }, { p, r, both, theta }) {
@@ -97,7 +107,7 @@ const EXPLORER = {
       + `where they are after turning by ${fixed(theta, 2)} radians a position. The query, at `
       + `${p + both}, now ends at ${point(query)}, the key, at ${r + both}, at ${point(key)}. An `
       + "arc shows the angle between them. "
-      + "Right: their product for all places from 0 to 40, as colours from −1 to 1. Each diagonal "
-      + `has one colour, since only p − r counts. A square marks this place: ${fixed(product, 3)}.`;
+      + "Right: their product for all positions from 0 to 40, as colours from −1 to 1. Each diagonal "
+      + `has one colour, since only p − r counts. A square marks this pair: ${fixed(product, 3)}.`;
   },
 };
