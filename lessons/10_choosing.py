@@ -272,7 +272,8 @@ print("behind:    by how many nats may the loss lie above the lowest?")
 # %% [markdown]
 # - *Both ways*: nine of the 17 were not trained so here, and drop out.
 # - *Longer* texts: out if the loss rises clearly by more than 0.1 nats. If you cut, it does not.
-# - *Anywhere*: all positions move by 999, and no weight may change.
+# - *Anywhere*: all positions move by 999, and no weight may change. A stream asks that. (SmolLM2
+#   needs its first tokens kept, too: [closer look](closer/10_in_practice.ipynb).)
 # - *Plain fused*: at most one number more, in q and k. *Takes a mask*: one for all texts.
 # - *Behind*: at the length that you read. *Clearly* is with the whole 95 % interval.
 #
