@@ -166,8 +166,8 @@ print(f"beaten by nobody, on average: {sum(counts) / len(counts):.1f}")
 #
 # ## What a rise costs
 #
-# What would RoPE's rise cost you? Nothing, if you *cut*: read windows of 64 bytes, each from
-# position 0. Or train a little more, on longer texts:
+# How would you get rid of RoPE's rise? You can *cut*: read windows of 64 bytes, each from position
+# 0. Then nothing rises, and nothing further back is seen. Or train a little more, on longer texts:
 
 # %%
 guess = widgets.predict(
@@ -208,23 +208,17 @@ for n in (64, 512):
 # %% [markdown]
 # **Look:** of what is left, more than half is what such steps cost at 64 too. ALiBi holds at 512
 # without any of this, but from a higher loss. Whoever can cut or train on has little reason to pay
-# that. That is why so few use ALiBi, and it solves the puzzle: few read far past their training.
-# (All of this is after short training. Ten times as much: the
+# that: perhaps that is why so few use ALiBi. The rise counts for those who read far past the
+# training and do nothing about it. (Ten times the training:
 # [closer look](closer/10_in_practice.ipynb).)
 #
 # ## What a bias costs
 #
-# Fast attention is a *fused kernel*: one program that never stores all weights. In PyTorch it is
-# `scaled_dot_product_attention`. We call it *plain* if it gets q, k and v, and hides later words.
-# RoPE needs no more: it turns q and k before.
+# Fast attention is a *fused kernel*: one program that never stores all weights, in PyTorch
+# `scaled_dot_product_attention`. A *plain* one gets q, k and v, and hides later words. RoPE needs
+# no more: it turns q and k before.
 #
-# ALiBi adds $-m(i - j)$ to a score. Its part $-m i$ is the same for all keys of a query, so softmax
-# takes it away. What remains is $m j$:
-#
-# $$\frac{q \cdot k}{\sqrt d} + m j = \frac{q \cdot k + (m \sqrt d)\, j}{\sqrt d}$$
-#
-# One number more: $m \sqrt d$ in each query, $j$ in each key. (Zeros fill up to 40, as a multiple
-# of 8 suits fast kernels.)
+# ALiBi adds a bias. Written out:
 
 # %%
 from torch.nn.attention import SDPBackend, sdpa_kernel
@@ -238,6 +232,15 @@ m, places = alibi_slopes(4).to(device), torch.arange(64, device=device)
 offsets = places - places[:, None]  # key less query
 bias = alibi_bias(offsets, m).masked_fill(offsets > 0, -torch.inf)
 written_out = (q @ k.mT / 32**0.5 + bias).softmax(-1) @ v
+
+# %% [markdown]
+# A score gets $-m(i - j)$ more. Its part $-m i$ is the same for all keys of a query, so softmax
+# takes it away. What remains is $m j$:
+#
+# $$\frac{q \cdot k}{\sqrt d} + m j = \frac{q \cdot k + (m \sqrt d)\, j}{\sqrt d}$$
+#
+# One number more: $m \sqrt d$ in each query, $j$ in each key. (Zeros fill up to 40, as a multiple
+# of 8 suits fast kernels.)
 
 # %%
 more_of_q = (m * 32**0.5).view(4, 1, 1).expand(1, 4, 64, 1)
@@ -278,7 +281,7 @@ print("behind:    by how many nats may the loss lie above the lowest?")
 # - *Behind*: at the length that you read. *Clearly* is with the whole 95 % interval.
 #
 # Your turn. Nobody is left below: which answer would you give up? Six encodings can come out
-# *first*, each by other answers. The explorer counts them. Can you find all six?
+# *first*, each by other answers. Can you find all six?
 
 # %%
 from course_lab import explorers
@@ -361,9 +364,10 @@ for nats in (0.05, 0.1, 0.15, 0.2):
     print(f"chat, code, {nats} nats behind:", *chooser.remaining(nats, **jobs["chat, code"]))
 
 # %% [markdown]
-# **Look:** read a column to choose, a cross to see what decided. No row has a tick everywhere. For
-# search RoPE wins against two only, which in so few steps hardly learned. And 0.1 is our choice: at
-# 0.2 three more are left for chat. Who comes first there stays the same.
+# **Look:** read a column to choose, a cross to see what decided; ≈ is a mean above 0.1, but not
+# clearly. No row has a tick everywhere. For search RoPE wins against two only, which in so few
+# steps hardly learned. And 0.1 is our choice: at 0.2 three more are left for chat. Who comes first
+# there stays the same.
 #
 # One sentence each, if you want no board:
 
@@ -410,9 +414,6 @@ if check_least_regret.verdict(least_regret).kind == "right":
         print(f"{who}: {names[row]}, at most {regret:.3f} nats from the best of these")
 
 # %% [markdown]
-# **Look:** who must read at every length from 32 to 2048 regrets Transformer-XL least, and of those
-# for a plain kernel ALiBi. "Most use it" and "I would regret it least" are two questions.
-#
 # **Exercise 2 ★★★ Somebody's favourite.** Say everybody adds up two costs with weights of their
 # own, $w$ and $1 - w$, with $0 < w < 1$. Nobody beats (6, 7) among (0, 10), (6, 7) and (10, 0). Is
 # it the cheapest for any $w$? Write `somebodys_favourite(costs)`: `costs` is a tensor (rows, 2).

@@ -565,10 +565,10 @@ for steps, rows in trainings.items():
         print(f"    {name:14} {behind!s:15}   rises {change(rows, at_64, at_256)}")
 
 # %% [markdown]
-# **Look:** `none` was far behind, and after ten times the steps its loss is about RoPE's. ALiBi's
-# gap has a smaller mean, but two seeds cannot tell whether it has closed, or shrunk at all. So the
-# order of losses after 1,200 steps may be one of short training. The rises part: RoPE's has the
-# larger mean after more steps, and those of `alibi`, `t5` and `transformer_xl` stay below a tenth.
+# **Look:** the surprise is `none`: it was far behind, and two seeds no longer tell it from RoPE.
+# ALiBi's gap has a smaller mean, but they cannot tell whether it has closed, or shrunk at all. So
+# the order of losses after 1,200 steps may be one of short training. The rises part: those of
+# `rope` and `none` have grown, those of `alibi`, `t5` and `transformer_xl` are below a tenth.
 #
 # ## A cache that forgets the first tokens
 #

@@ -80,9 +80,9 @@ const EXPLORER = {
     const answers = [reads, texts, `start ${starts}`, `${attention} attention`,
       `at most ${fixed(behind, 0, 3)} nats behind`];
     const strikes = answers.map((answer, n) => `“${answer}” ${alone[n]}`).join(", ");
-    return `Left: a board of ${names.length} rows and five columns, those that are left on top, the `
-      + "lowest loss first, then those that are struck out. A "
-      + "cross for each answer that strikes an encoding out; “not measured” where there is no such "
+    return `Left: a board of ${names.length} rows and five columns, those that are left on top, `
+      + "the lowest loss first, then those that are struck out. A cross for "
+      + "each answer that strikes an encoding out; “not measured” where there is no such "
       + `model. Struck out: by ${strikes}. Right: how far `
       + "each is behind the lowest loss at the length that is read, against its rise on longer "
       + "texts, on a logarithmic axis, with dashed lines where an answer strikes out. In colour, "
@@ -107,9 +107,9 @@ function drawBoard(panel, { out, left }, state) {
   const { measured } = losses[state.reads];
   const { loss } = lossesOf(state, SPEC.data);
   const count = QUESTIONS.length;
-  const struck = names.map((_, n) => n).filter((n) => !left.includes(n))
+  const gone = names.map((_, n) => n).filter((n) => !left.includes(n))
     .sort((a, b) => (loss[a] ?? Infinity) - (loss[b] ?? Infinity) || a - b);
-  const order = [...left, ...struck];
+  const order = [...left, ...gone];
   const cells = order.flatMap((n, y) => LABELS.map((_, x) => (
     { x, y, n, struck: out[n * count + x] }
   ))).filter(({ n }) => measured[n]);
@@ -130,7 +130,8 @@ function drawBoard(panel, { out, left }, state) {
   if (left.length && left.length < names.length) { // a line under those that are left
     panel.across(left.length - 0.5, { dash: "2 3" });
   }
-  mark(cells.filter(({ n, struck }) => !struck && !left.includes(n)), { colour: "grey", size: 1.5 });
+  const passed = cells.filter(({ n, struck }) => !struck && !left.includes(n));
+  mark(passed, { colour: "grey", size: 1.5 });
   mark(cells.filter(({ n }) => left.includes(n)), { colour: 2, size: 4.5 });
   mark(cells.filter(({ struck }) => struck), { colour: 3, mark: "cross", size: 4 });
 }
@@ -182,8 +183,9 @@ function nameDots(panel, dots) {
     taken.push(place);
     const [edge, style] = place.onTheLeft ? [place.to, "om-end"] : [place.from, "om-start"];
     if (Math.abs(place.at - panel.py(y)) > LINE / 2) {
-      panel.inside.push(`<path d="M${panel.px(x).toFixed(1)},${panel.py(y).toFixed(1)}`
-        + `L${edge.toFixed(1)},${place.at.toFixed(1)}" ${stroke({ colour: "grey", width: 0.8 })}/>`);
+      const [dotX, dotY] = [panel.px(x), panel.py(y)].map((pixels) => pixels.toFixed(1));
+      const path = `M${dotX},${dotY}L${edge.toFixed(1)},${place.at.toFixed(1)}`;
+      panel.inside.push(`<path d="${path}" ${stroke({ colour: "grey", width: 0.8 })}/>`);
     }
     panel.inside.push(`<text x="${edge.toFixed(1)}" y="${(place.at + 4).toFixed(1)}" `
       + `class="${style}">${escaped(name)}</text>`);
