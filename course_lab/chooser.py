@@ -47,11 +47,12 @@ QUESTIONS: dict[str, tuple[str, ...]] = {
 }
 BEHIND = "behind"  # the fifth question: by how many nats a loss may be above the lowest one
 # What an encoding adds to scores and sums: nothing; a price that rises by the same step from key to
-# key; other numbers that positions alone decide; or something that each pair of words decides.
+# key; other numbers that positions alone decide; or something that depends on the words.
 NOTHING, STRAIGHT, NUMBERS, BY_WORD = "nothing", "a straight price", "numbers", "asks the word"
-# Answers to "attention" → what such a kernel lets an encoding add. A straight price needs no mask:
-# softmax takes away what all keys of a query share, so one more number in queries and keys makes
-# it, as lesson 10 shows.
+# Answers to "attention" → what such a kernel lets an encoding add. One that takes a mask takes a
+# ready one, the same for every text. A plain one takes queries and keys with at most one number
+# more a head, and that makes a straight price: softmax takes away what all keys of a query share,
+# as lesson 10 shows. (Sandwich and Transformer-XL take as many numbers more as their waves have.)
 ALLOWED = {TAKES_MASK: (NOTHING, STRAIGHT, NUMBERS), PLAIN: (NOTHING, STRAIGHT)}
 
 
@@ -72,14 +73,14 @@ DEFAULTS = {
     ),
     "An encoder of texts": Default(
         "rope",
-        "RoPE too; where the loss counts more than speed, Transformer-XL's way, which asks each "
-        "pair of words.",
+        "RoPE too; in this course's short training Transformer-XL's way, which asks the words, has "
+        "the lower loss, but needs more than a plain kernel.",
         {"reads": BOTH_WAYS, "texts": MAY_CUT, "attention": PLAIN},
     ),
     "Images": Default(
         "rope",
-        "RoPE by row and by column. This course has not measured it: the advice rests on Heo et "
-        "al. 2024 and DINOv3.",
+        "RoPE by row and by column, as in DINOv3. This course has not measured it; past the "
+        "trained size Heo et al. 2024 found learned directions better.",
         {},
     ),
 }

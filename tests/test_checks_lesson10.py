@@ -70,6 +70,31 @@ def last_of_equals(losses):
     return len(regret) - 1 - regret[::-1].index(min(regret))
 
 
+def first_length_alone(losses):
+    return losses[:, 0].argmin().item()
+
+
+def hardest_length_alone(losses):
+    return losses[:, losses.amin(0).argmax()].argmin().item()
+
+
+def against_the_first_length(losses):
+    return (losses - losses[:, :1]).amax(1).argmin().item()
+
+
+def last_less_first(losses):
+    return (losses[:, -1] - losses[:, 0]).argmin().item()
+
+
+def against_the_worst(losses):
+    return (losses.amax(0) - losses).amax(1).argmin().item()
+
+
+def most_even(losses):
+    regret = losses - losses.amin(0)
+    return (regret - regret.mean(1, keepdim=True)).square().sum(1).argmin().item()
+
+
 test_wrong_answers_get_a_fitting_word = wrong_answers(
     "mistake",
     {
@@ -84,6 +109,12 @@ test_wrong_answers_get_a_fitting_word = wrong_answers(
             (against_second_best, "second best"),
             (by_ranks, "places are compared"),
             (last_of_equals, "this is the last"),
+            (first_length_alone, "only the first length"),
+            (hardest_length_alone, "hardest for all"),
+            (against_the_first_length, "at the first length"),
+            (last_less_first, "the last loss is above the first"),
+            (against_the_worst, "the highest of its length"),
+            (most_even, "differ least"),
         ]
     },
 )
@@ -238,6 +269,61 @@ def hull_to_the_right_end(costs):
     return torch.tensor([n in hull for n in range(len(rows))])
 
 
+def upper_and_lower(costs):
+    a, b, tie = bounds(costs)
+    return torch.where(a > b, tie, torch.inf).amin(1), torch.where(a < b, tie, -torch.inf).amax(1)
+
+
+def upper_not_cut(costs):
+    upper, lower = upper_and_lower(costs)
+    return lower.clamp(min=0) < upper
+
+
+def lower_not_cut(costs):
+    upper, lower = upper_and_lower(costs)
+    return lower < upper.clamp(max=1)
+
+
+def both_inside(costs):
+    upper, lower = upper_and_lower(costs)
+    return (lower > 0) & (lower < upper) & (upper < 1)
+
+
+def loosest(costs):
+    a, b, tie = bounds(costs)
+    upper = torch.where(a > b, tie, -torch.inf).amax(1).clamp(max=1)
+    lower = torch.where(a < b, tie, torch.inf).amin(1).clamp(min=0)
+    return lower < upper
+
+
+def loosest_with_itself(costs):
+    a, b, tie = bounds(costs)
+    upper = torch.where(a > b, tie, torch.inf).amax(1).clamp(max=1)
+    return torch.where(a < b, tie, -torch.inf).amin(1).clamp(min=0) < upper
+
+
+def sum_for_difference(costs):
+    a, b, _ = bounds(costs)
+    tie = -b / torch.where(a + b == 0, 1.0, a + b)
+    return inside(torch.where(a + b > 0, tie, torch.inf), torch.where(a + b < 0, tie, -torch.inf))
+
+
+def with_a_tolerance(costs):
+    upper, lower = upper_and_lower(costs)
+    return upper.clamp(max=1) - lower.clamp(min=0) > 1e-6
+
+
+def exactly_at_its_bounds(costs):
+    rows = costs.double()
+    is_favourite = torch.zeros(len(rows), dtype=torch.bool)
+    for n, row in enumerate(rows):
+        a, b = (row - rows).unbind(-1)
+        weights = [0.0, 1.0, *(-b / torch.where(a == b, 1.0, a - b)).tolist()]
+        tried = [w for w in weights if 0 <= w <= 1]
+        is_favourite[n] = any(bool((w * a + (1 - w) * b <= 0).all()) for w in tried)
+    return is_favourite
+
+
 test_wrong_favourites_get_a_fitting_word = wrong_answers(
     "mistake",
     {
@@ -253,6 +339,14 @@ test_wrong_favourites_get_a_fitting_word = wrong_answers(
             (signs_slipped, "wrong sign"),
             (exchanged, "bounds are exchanged"),
             (hull_to_the_right_end, "goes on after"),
+            (upper_not_cut, "weights above 1"),
+            (lower_not_cut, "weights below 0"),
+            (both_inside, "both bounds have to lie"),
+            (loosest, "the highest counts"),
+            (loosest_with_itself, "all rows are marked"),
+            (sum_for_difference, "a + b"),
+            (with_a_tolerance, "short ranges"),
+            (exactly_at_its_bounds, "rounding"),
         ]
     },
 )

@@ -1,6 +1,7 @@
 """The chooser: facts about encodings are measured, and answers strike out by these facts."""
 
 import math
+from itertools import product
 from typing import Any
 
 import pytest
@@ -19,8 +20,9 @@ from course_lab.chooser import (
     struck,
     undominated,
 )
+from course_lab.explorers.chooser import tops
 from course_utils.encodings import Places, create
-from course_utils.encodings.functional import alibi_slopes
+from course_utils.encodings.functional import alibi_slopes, sinusoidal_table
 from course_utils.results import AS_TRAINED
 from course_utils.texts import data
 
@@ -106,6 +108,27 @@ def test_one_number_more_in_queries_and_keys_makes_a_straight_price(n):
             wider_q, wider_k, pad(v, (0, 1)), is_causal=True, scale=8**-0.5
         )
     torch.testing.assert_close(out[..., :8], expected, atol=1e-4, rtol=0)
+
+
+def test_sandwich_can_be_split_into_queries_and_keys_by_as_many_numbers_as_its_waves_have():
+    positions = torch.arange(64)
+    places, nothing = Places(positions, positions), torch.zeros(1, 2, 64, 8)
+    bias = create("sandwich", d_model=16, n_heads=2).bias(nothing, nothing, places).double()
+    waves = sinusoidal_table(positions.double(), 128)
+    for head in bias.flatten(0, -3):
+        later = head - head[0, 0]  # what all scores share does not count
+        expected = waves @ waves.T - 64
+        ratio = later[0, 1] / expected[0, 1]
+        torch.testing.assert_close(later, expected * ratio, atol=1e-4, rtol=0)
+
+
+@pytest.mark.parametrize("behind", [0.01, 0.05, 0.1, 0.14, 0.25, 0.5])
+def test_a_stricter_fifth_answer_brings_up_nobody_new(behind):
+    listed = set(tops())
+    assert len(listed) == 6
+    for case in product(*chooser.QUESTIONS.values()):
+        answers = dict(zip(chooser.QUESTIONS, case, strict=True))
+        assert set(remaining(behind, **answers)[:1]) <= listed
 
 
 def test_behind_has_an_interval_and_strikes_out_only_what_clearly_is():

@@ -299,10 +299,11 @@ def lengths(encoding: str, beside: str, view: str, doublings: int) -> Numbers:
     return {"first": drawn(encoding), "second": drawn(beside)}
 
 
-def chooser(behind: float, **answers: str) -> Numbers:
+def chooser(behind: float, reached: list[int], **answers: str) -> Numbers:
     known = facts().sort_values("loss")
     out = struck(behind, **answers).loc[known.index]
     names = remaining(behind, **answers)
+    assert reached == [known.index.get_loc(name) for name in names[:1]]  # the first, remembered
     return {
         "out": torch.tensor(out.to_numpy()).flatten(),
         "left": [known.index.get_loc(name) for name in names],

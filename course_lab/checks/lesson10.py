@@ -35,6 +35,11 @@ def _ranks(losses: Tensor) -> int:
     return int(losses.argsort(0).argsort(0).max(1).values.argmin())
 
 
+def _best_at_the_hardest(losses: Tensor) -> int:
+    hardest = int(losses.min(0).values.argmax())
+    return int(losses[:, hardest].argmin())
+
+
 def _table(*rows: list[float]) -> Case:
     return (torch.tensor(rows, dtype=torch.float64),)
 
@@ -177,6 +182,41 @@ check_least_regret = Check(
             "What if the text turns out to be short?",
             lambda losses: int(losses[:, -1].argmin()),
         ),
+        Mistake(
+            "only the first length counts here",
+            "What if the text turns out to be long?",
+            lambda losses: int(losses[:, 0].argmin()),
+        ),
+        Mistake(
+            "only the length that is hardest for all counts here",
+            "What if the text has another length? You do not know it when you choose.",
+            _best_at_the_hardest,
+        ),
+        Mistake(
+            "each loss is compared with that of its row at the first length",
+            "That is how much a row rises. Which row would you rather have had at this length?",
+            lambda losses: int((losses - losses[:, :1]).max(1).values.argmin()),
+        ),
+        Mistake(
+            "this is how much the last loss is above the first",
+            "That is how much a row rises. Which row would you rather have had at each length?",
+            lambda losses: int((losses[:, -1] - losses[:, 0]).argmin()),
+        ),
+        Mistake(
+            "each loss is compared with the highest of its length",
+            "That is what you gain over the worst choice. And what do you lose to the best one?",
+            lambda losses: int((losses.max(0).values - losses).max(1).values.argmin()),
+        ),
+        Mistake(
+            "this row gains most over the highest loss, where it gains least",
+            "That is what you gain over the worst choice. And what do you lose to the best one?",
+            lambda losses: int((losses.max(0).values - losses).min(1).values.argmax()),
+        ),
+        Mistake(
+            "this row's regrets differ least",
+            "A row may be far behind everywhere, and evenly so. Would you choose it?",
+            lambda losses: int(_regrets(losses).std(1, correction=0).argmin()),
+        ),
     ],
     hints=(
         "Suppose the text turns out to have the second length. How much does row i cost you there?",
@@ -251,6 +291,70 @@ def _between(costs: Tensor, bound: Tensor, is_upper: Tensor, is_lower: Tensor) -
     """Return what follows if these rivals set upper bounds and those set lower ones."""
     most = torch.where(is_upper, bound, torch.inf).amin(1).clamp(max=1)
     return torch.where(is_lower, bound, -torch.inf).amax(1).clamp(min=0) < most
+
+
+def _limits(costs: Tensor) -> tuple[Tensor, Tensor]:
+    """Return each row's lowest upper bound and its highest lower one, not yet within 0 and 1."""
+    slope, bound = _bounds(costs)
+    return (
+        torch.where(slope > 0, bound, torch.inf).amin(1),
+        torch.where(slope < 0, bound, -torch.inf).amax(1),
+    )
+
+
+def _any_weight_below_one(costs: Tensor) -> Tensor:
+    upper, lower = _limits(costs)
+    return lower < upper.clamp(max=1)
+
+
+def _any_weight_above_zero(costs: Tensor) -> Tensor:
+    upper, lower = _limits(costs)
+    return lower.clamp(min=0) < upper
+
+
+def _both_bounds_inside(costs: Tensor) -> Tensor:
+    upper, lower = _limits(costs)
+    return (lower > 0) & (upper < 1) & (lower < upper)
+
+
+def _loosest_bounds(costs: Tensor) -> Tensor:
+    """Return what follows if of upper bounds the highest counts and of lower ones the lowest."""
+    slope, bound = _bounds(costs)
+    upper = torch.where(slope > 0, bound, -torch.inf).amax(1)
+    lower = torch.where(slope < 0, bound, torch.inf).amin(1)
+    return lower.clamp(min=0) < upper.clamp(max=1)
+
+
+def _sum_for_difference(costs: Tensor) -> Tensor:
+    """Return what follows if w is divided by a + b."""
+    first, second = (costs[:, None] - costs[None]).double().unbind(-1)
+    total = first + second
+    bound = -second / torch.where(total == 0, 1.0, total)
+    return _between(costs, bound, total > 0, total < 0)
+
+
+def _wide_ranges(margin: float) -> Callable[[Tensor], Tensor]:
+    """Return an answer that asks for ranges of weights wider than this."""
+
+    def answer(costs: Tensor) -> Tensor:
+        upper, lower = _limits(costs)
+        return upper.clamp(max=1) - lower.clamp(min=0) > margin
+
+    return answer
+
+
+def _at_its_own_bounds(costs: Tensor) -> Tensor:
+    """Return which rows cost exactly least at one of their own bounds, without room for rounding.
+
+    A row's excess over a rival is 0 at their bound, but in floating point a little more or less.
+    """
+    first, second = (costs[:, None] - costs[None]).double().unbind(-1)
+    weights = _bounds(costs)[1]  # (row, rival)
+    weights = torch.where((weights >= 0) & (weights <= 1), weights, 0.0)
+    weights = torch.cat([weights, torch.ones_like(weights[:, :1])], dim=1)
+    w = weights[:, :, None]  # (row, weight, rival)
+    excess = w * first[:, None] + (1 - w) * second[:, None]
+    return (excess <= 0).all(2).any(1)
 
 
 def _sides_by_the_first_cost(costs: Tensor) -> Tensor:
@@ -412,6 +516,48 @@ check_somebodys_favourite = Check(
             _sign_slip,
         ),
         Mistake(
+            "weights above 1 are let in here",
+            "An upper bound may lie above 1. Which weights are there at all?",
+            _any_weight_above_zero,
+        ),
+        Mistake(
+            "weights below 0 are let in here",
+            "A lower bound may lie below 0. Which weights are there at all?",
+            _any_weight_below_one,
+        ),
+        Mistake(
+            "both bounds have to lie between 0 and 1 here",
+            "The cheapest row in the first cost: is there an upper bound for it at all?",
+            _both_bounds_inside,
+        ),
+        Mistake(
+            "of the upper bounds the highest counts here, and of the lower ones the lowest",
+            "Two rivals say w ≤ 0.3 and w ≤ 0.6. Which of them decides?",
+            _loosest_bounds,
+        ),
+        Mistake(
+            "all rows are marked",
+            "In (0, 10), (6, 7) and (10, 0), for which weight is the middle row the cheapest? If "
+            "you look for bounds: which of a row's upper bounds decides?",
+            lambda costs: torch.ones(len(costs), dtype=torch.bool),
+        ),
+        Mistake(
+            "w is divided by a + b here",
+            "Put w · a + (1 − w) · b as a multiple of w and a rest. What multiplies w?",
+            _sum_for_difference,
+        ),
+        Mistake(
+            "short ranges of weights are left out",
+            "How short may a range be and still hold a weight?",
+            _wide_ranges(1e-6),
+        ),
+        Mistake(
+            "whoever costs exactly the same at a bound is left out, or let in, by rounding",
+            "At the bound itself two sums should be equal, and computed they differ in the last "
+            "digit. Is there a weight next to it, inside, at which nothing is that close?",
+            _at_its_own_bounds,
+        ),
+        Mistake(
             "this asks more than a weight between 0 and 1 can give, or less",
             "A bound may lie below 0 or above 1. Which weights are there at all?",
             _any_weight,
@@ -460,6 +606,7 @@ check_somebodys_favourite = Check(
         "Solve w · a + (1 − w) · b ≤ 0 for w. Is that a bound from above or from below? Try an a "
         "larger than b, and a smaller one.",
         "A row has its turn if some w, above 0 and below 1, keeps all its bounds. So of its upper "
-        "bounds only one counts, and of its lower ones.",
+        "bounds only one counts, and of its lower ones. (At a bound two sums are equal on paper; a "
+        "computer rounds them.)",
     ),
 )

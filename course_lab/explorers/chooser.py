@@ -1,5 +1,6 @@
 """Five questions, and the encodings that the answers leave."""
 
+from itertools import product
 from typing import Any
 
 import pandas as pd
@@ -13,10 +14,12 @@ from course_lab.chooser import (
     TIMES,
     TOLERATED,
     facts,
+    remaining,
 )
 from course_lab.explorers.controls import Choice, Slider
 from course_lab.explorers.explorer import Explorer
 
+BEHIND_SLIDER = Slider(0.01, 1.0, 0.1, ratio=True, label="loss behind")
 LABELS = {"reads": "it reads", "texts": "texts", "starts": "texts start", "attention": "attention"}
 
 
@@ -32,7 +35,17 @@ def _facts_as_lists() -> dict[str, Any]:
         "adds": {reads: facts(reads).loc[order, "adds"].tolist() for reads in TABLES},
         "allowed": ALLOWED,
         "tolerated": TOLERATED,
+        "tops": tops(),
     }
+
+
+def tops() -> list[str]:
+    """Return the encodings that come out first by some answers, in alphabetical order.
+
+    The fifth question has its most lenient answer: a stricter one brings up nobody else.
+    """
+    cases = (dict(zip(QUESTIONS, case, strict=True)) for case in product(*QUESTIONS.values()))
+    return sorted({name for case in cases for name in remaining(BEHIND_SLIDER.high, **case)[:1]})
 
 
 def _losses(known: pd.DataFrame) -> dict[str, Any]:
@@ -63,11 +76,11 @@ chooser = Explorer(
     "chooser",
     "which encodings five answers leave",
     "A row an encoding and a column a question, with a cross where its answer strikes the encoding "
-    "out, or with “not measured”; and the loss of each at the length that is read against how much "
-    "it rises on longer texts, those that are left in colour.",
+    "out, or with “not measured”, and those that are left on top; and how far each is behind the "
+    "lowest loss at the length that is read, against how much its loss rises on longer texts.",
     {
         **{name: Choice(QUESTIONS[name], label) for name, label in LABELS.items()},
-        BEHIND: Slider(0.01, 1.0, 0.2, ratio=True, label="loss behind"),
+        BEHIND: BEHIND_SLIDER,
     },
     _facts_as_lists,
 )

@@ -423,7 +423,7 @@ print("of these with a plain kernel:", ", ".join(holds.index.intersection(plain.
 #
 # - you train at the length that you read, and want a plain kernel: those that turn;
 # - you read far longer texts, and cannot train on: a bias that holds, at its price;
-# - the loss alone counts: what asks each pair of words leads, at many times the bytes of a turn;
+# - the loss alone counts: what asks the words leads, at many times the bytes of a turn;
 # - two texts: each as above, and mostly nothing across.
 #
 # A bias of the distance alone is not good for both ways, since before and after look alike to it;

@@ -3,7 +3,7 @@
 const QUESTIONS = ["reads", "texts", "starts", "attention", "behind"];
 const LABELS = ["it reads", "texts", "start", "attention", "loss"];
 const FLOOR = 0.01; // nats, the least rise that is drawn; the axis is logarithmic
-const WIDEST = 1.2; // nats above the lowest loss, where the axis ends
+const WIDEST = 1.2; // nats behind the lowest loss, where the axis ends
 const LINE = 11; // pixels that a name takes from top to bottom
 
 // The losses of the models that read so, at the length that the texts have.
@@ -26,19 +26,33 @@ function rulesOf(state, facts) {
   ];
 }
 
+// Those that no rule strikes out, lowest loss first. Without a rule, if one is given up.
+function leftBy(state, facts, givenUp = -1) {
+  const rules = rulesOf(state, facts).filter((_, question) => question !== givenUp);
+  const { loss } = lossesOf(state, facts);
+  const left = facts.names.map((_, n) => n).filter((n) => !rules.some((rule) => rule(n)));
+  return left.filter((n) => loss[n] !== null).sort((a, b) => loss[a] - loss[b]);
+}
+
+// The state remembers who has come out first so far.
+function remember(state) {
+  const [first] = leftBy(state, SPEC.data);
+  state.reached = [...new Set([...(state.reached ?? []), ...(first === undefined ? [] : [first])])];
+}
+
 const EXPLORER = {
   columns: [1, 1],
   minWidth: 280,
-  height: () => 360,
+  height: () => 370,
+  initialise: remember,
+  follow: remember,
 
   compute(state, facts) {
     const encodings = facts.names.map((_, n) => n);
     const rules = rulesOf(state, facts);
-    const { loss } = lossesOf(state, facts);
-    const left = encodings.filter((n) => !rules.some((strikesOut) => strikesOut(n)));
     return {
       out: encodings.flatMap((n) => rules.map((strikesOut) => Number(strikesOut(n)))), // by rows
-      left: left.sort((a, b) => loss[a] - loss[b]),
+      left: leftBy(state, facts),
       alone: rules.map((strikesOut) => encodings.filter(strikesOut).length),
     };
   },
@@ -48,18 +62,17 @@ const EXPLORER = {
     drawMap(map, numbers, state);
   },
 
-  sentence({ left, alone }, state) {
-    const { names } = SPEC.data;
+  sentence({ left }, state) {
+    const { names, tops } = SPEC.data;
     const { loss } = lossesOf(state, SPEC.data);
-    const most = Math.max(...alone);
-    const listed = left.map((n) => `${names[n]} (${fixed(loss[n], 2)})`).join(", ");
-    const verb = left.length > 1 ? "are" : "is";
-    const who = left.length
-      ? `${left.length} of ${names.length} ${verb} left, with the loss at the length that is read: `
-        + `${listed}.`
-      : `Nobody is left of ${names.length}. Which answer can you give up?`;
-    if (!most) return `${who} No answer strikes anybody out.`;
-    return `${who} Most are struck out by “${LABELS[alone.indexOf(most)]}”: ${most}.`;
+    const reached = state.reached.map((n) => names[n]).filter((name) => tops.includes(name));
+    const score = `First so far: ${reached.length} of ${tops.length}`
+      + (reached.length ? ` (${reached.join(", ")})` : "")
+      + (reached.length === tops.length ? ". You have them all." : ".");
+    if (!left.length) return `Nobody is left of ${names.length}. ${waysOut(state)} ${score}`;
+    const [first, ...others] = left.map((n) => `${names[n]} (${fixed(loss[n], 2)})`);
+    const rest = others.length ? `, then ${others.join(", ")}` : "";
+    return `${left.length} of ${names.length} left, lowest loss first: ${first}${rest}. ${score}`;
   },
 
   description({ left, alone }, { reads, texts, starts, attention, behind }) {
@@ -67,68 +80,99 @@ const EXPLORER = {
     const answers = [reads, texts, `start ${starts}`, `${attention} attention`,
       `at most ${fixed(behind, 0, 3)} nats behind`];
     const strikes = answers.map((answer, n) => `“${answer}” ${alone[n]}`).join(", ");
-    return `Left: a board of ${names.length} rows and five columns. The rows are ordered by the `
-      + "loss of causal models at the trained length, the lowest on top. A "
-      + "cross for each answer that strikes an encoding out; “not measured” where there is no such "
-      + `model. Struck out: by ${strikes}. Right: `
-      + "each encoding's loss at the length that is read against its rise on longer texts, on a "
-      + "logarithmic axis, with dashed lines at what is tolerated. In colour, those left: "
-      + `${left.map((n) => names[n]).join(", ") || "nobody"}.`;
+    return `Left: a board of ${names.length} rows and five columns, those that are left on top, `
+      + "the lowest loss first, then those that are struck out. A cross for "
+      + "each answer that strikes an encoding out; “not measured” where there is no such "
+      + `model. Struck out: by ${strikes}. Right: how far `
+      + "each is behind the lowest loss at the length that is read, against its rise on longer "
+      + "texts, on a logarithmic axis, with dashed lines where an answer strikes out. In colour, "
+      + `those left: ${left.map((n) => names[n]).join(", ") || "nobody"}. A line leads from a dot `
+      + "past a dashed line to the lower end of its interval.";
   },
 };
 
-// A row an encoding and a column a question.
+// Which single answer can be given up so that somebody is left, and who that is.
+function waysOut(state) {
+  const { names } = SPEC.data;
+  const ways = LABELS.map((label, question) => [label, leftBy(state, SPEC.data, question)[0]])
+    .filter(([, first]) => first !== undefined)
+    .map(([label, first]) => `“${label}” (then ${names[first]} is first)`);
+  return ways.length ? `Which would you give up: ${ways.join(", ")}?`
+    : "No single answer, given up, would leave somebody.";
+}
+
+// A row an encoding, those left on top, and a column a question.
 function drawBoard(panel, { out, left }, state) {
   const { names, losses } = SPEC.data;
   const { measured } = losses[state.reads];
+  const { loss } = lossesOf(state, SPEC.data);
   const count = QUESTIONS.length;
-  const cells = out.map((struck, i) => ({ x: i % count, y: Math.floor(i / count), struck }))
-    .filter(({ y }) => measured[y]);
+  const gone = names.map((_, n) => n).filter((n) => !left.includes(n))
+    .sort((a, b) => (loss[a] ?? Infinity) - (loss[b] ?? Infinity) || a - b);
+  const order = [...left, ...gone];
+  const cells = order.flatMap((n, y) => LABELS.map((_, x) => (
+    { x, y, n, struck: out[n * count + x] }
+  ))).filter(({ n }) => measured[n]);
   const mark = (marked, style) =>
     panel.dots(marked.map(({ x }) => x), marked.map(({ y }) => y), style);
   panel.axes({
     x: [-0.5, count - 0.5], y: [names.length - 0.5, -0.5],
-    title: "who is struck out, and by what",
-    xticks: LABELS.map((name, n) => [n, name]), yticks: names.map((name, n) => [n, name]),
+    title: left.length ? `first: ${names[left[0]]}` : "nobody is left",
+    xticks: LABELS.map((name, n) => [n, name]), yticks: order.map((n, y) => [y, names[n]]),
     legend: [{ name: "struck out", colour: 3, mark: "cross" },
-      { name: "left", colour: 2, mark: "dot" }],
+      { name: "left", colour: 2, mark: "dot", hollow: false }],
   });
-  for (let n = 0; n < names.length; n += 1) {
-    if (!measured[n]) {
-      panel.inside.push(`<text x="${panel.px((count - 1) / 2).toFixed(1)}" `
-        + `y="${(panel.py(n) + 4).toFixed(1)}" class="om-label">not measured</text>`);
-    }
+  order.forEach((n, y) => {
+    if (measured[n]) return;
+    panel.inside.push(`<text x="${panel.px((count - 1) / 2).toFixed(1)}" `
+      + `y="${(panel.py(y) + 4).toFixed(1)}" class="om-label">not measured</text>`);
+  });
+  if (left.length && left.length < names.length) { // a line under those that are left
+    panel.across(left.length - 0.5, { dash: "2 3" });
   }
-  const passed = cells.filter(({ y, struck }) => !struck && !left.includes(y));
+  const passed = cells.filter(({ n, struck }) => !struck && !left.includes(n));
   mark(passed, { colour: "grey", size: 1.5 });
-  mark(cells.filter(({ y }) => left.includes(y)), { colour: 2, size: 4.5 });
+  mark(cells.filter(({ n }) => left.includes(n)), { colour: 2, size: 4.5 });
   mark(cells.filter(({ struck }) => struck), { colour: 3, mark: "cross", size: 4 });
 }
 
-// Each encoding's loss against its rise, and its name beside it.
+// How far each is behind, against its rise, and its name beside it.
 function drawMap(panel, { left }, state) {
   const { names, losses, times, tolerated } = SPEC.data;
-  const { loss } = lossesOf(state, SPEC.data);
-  const longer = times[state.texts] > 1 ? times[state.texts] : Math.max(...Object.values(times));
+  const { loss, behind, rise } = lossesOf(state, SPEC.data);
+  const isLonger = times[state.texts] > 1;
+  const longer = isLonger ? times[state.texts] : Math.max(...Object.values(times));
   const { mean_rise: means } = losses[state.reads][longer];
   const measured = names.map((_, n) => n).filter((n) => loss[n] !== null);
   const lowest = Math.min(...measured.map((n) => loss[n]));
-  const across = (n) => Math.min(loss[n], lowest + WIDEST); // those beyond stand at the edge
+  const across = (n) => Math.min(loss[n] - lowest, WIDEST); // those beyond stand at the edge
   const up = (n) => Math.max(means[n], FLOOR);
   const mark = (marked, style) => panel.dots(marked.map(across), marked.map(up), style);
+  const tooFar = left.filter((n) => across(n) > state.behind);
+  const tooHigh = isLonger ? left.filter((n) => means[n] > tolerated) : [];
+  const legend = [{ name: "struck out", colour: "grey", mark: "cross" },
+    { name: "left", colour: 2, mark: "dot", hollow: false }];
+  if (tooFar.length || tooHigh.length) legend.push({ name: "not clearly beyond", colour: 2 });
   panel.axes({
-    x: [lowest - 0.05, lowest + WIDEST + 0.05], y: [FLOOR * 0.8, 8], ylog: true,
+    x: [-0.05, WIDEST + 0.05], y: [FLOOR * 0.8, 8], ylog: true, legend,
     title: "what the losses say", yticks: [[0.01, "≤ 0.01"], 0.1, 1],
-    xlabel: "loss at the length read (nats)", ylabel: `rise, ${longer} times as long (nats)`,
-  }).across(tolerated, { dash: "5 3" });
-  if (state.behind < WIDEST) panel.upright(lowest + state.behind, { dash: "5 3" });
+    xticks: [0, 0.2, 0.4, 0.6, 0.8, 1, [WIDEST, `≥ ${WIDEST}`]],
+    xlabel: "nats behind the lowest loss", ylabel: `rise, ${longer} times as long (nats)`,
+  });
+  if (isLonger) panel.across(tolerated, { dash: "5 3" });
+  if (state.behind < WIDEST) panel.upright(state.behind, { dash: "5 3" });
+  for (const n of tooFar) panel.line([behind[n], across(n)], [up(n), up(n)], { colour: 2 });
+  for (const n of tooHigh) {
+    panel.line([across(n), across(n)], [Math.max(rise[n], FLOOR), up(n)], { colour: 2 });
+  }
   mark(measured.filter((n) => !left.includes(n)), { mark: "cross", colour: "grey", size: 3 });
   mark(left, { colour: 2, size: 5 });
   nameDots(panel, [...left, ...measured.filter((n) => !left.includes(n))]
     .map((n) => [across(n), up(n), names[n]]));
 }
 
-// Names beside dots, the first one's first; moved where two would lie on each other.
+// Names beside dots, the first one's first; moved where two would lie on each other, and then with
+// a thin line to the dot.
 function nameDots(panel, dots) {
   const taken = dots.map(([x, y]) => (
     { from: panel.px(x) - 5, to: panel.px(x) + 5, at: panel.py(y) }
@@ -138,6 +182,11 @@ function nameDots(panel, dots) {
     if (!place) continue;
     taken.push(place);
     const [edge, style] = place.onTheLeft ? [place.to, "om-end"] : [place.from, "om-start"];
+    if (Math.abs(place.at - panel.py(y)) > LINE / 2) {
+      const [dotX, dotY] = [panel.px(x), panel.py(y)].map((pixels) => pixels.toFixed(1));
+      const path = `M${dotX},${dotY}L${edge.toFixed(1)},${place.at.toFixed(1)}`;
+      panel.inside.push(`<path d="${path}" ${stroke({ colour: "grey", width: 0.8 })}/>`);
+    }
     panel.inside.push(`<text x="${edge.toFixed(1)}" y="${(place.at + 4).toFixed(1)}" `
       + `class="${style}">${escaped(name)}</text>`);
   }

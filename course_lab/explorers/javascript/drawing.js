@@ -45,7 +45,7 @@ class Panel {
   // xticks, yticks: numbers or [number, label] pairs, in place of round numbers.
   // equal: a unit is as long upwards as across.
   // upright: labels of x are turned by a quarter.
-  // legend: [{name, colour, dash, mark}].
+  // legend: [{name, colour, dash, mark, hollow}]; a mark is hollow unless that is false.
   // bar: {signed, limit, unit}, the colours of a matrix.
   axes({ x, y, title = "", xlabel = "", ylabel = "", xlog = false, ylog = false, xticks, yticks,
     equal = false, upright = false, legend = [], bar = null }) {
@@ -100,7 +100,9 @@ class Panel {
     let x = Math.max(4, (this.width - total) / 2);
     for (const entry of entries) {
       const path = entry.mark ? MARKS[entry.mark](3.5) : "M-11,0h22";
-      const mark = `<path transform="translate(${x + 11},${y})" d="${path}" ${stroke(entry)}/>`;
+      const filled = entry.hollow === false ? `var(--om-${entry.colour ?? 0})` : "none";
+      const look = stroke(entry).replace("fill:none", `fill:${filled}`);
+      const mark = `<path transform="translate(${x + 11},${y})" d="${path}" ${look}/>`;
       this.around.push(`${mark}<text x="${x + 27}" y="${y + 4}" class="om-start">`
         + `${escaped(entry.name)}</text>`);
       x += entry.room;

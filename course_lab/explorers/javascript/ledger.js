@@ -71,7 +71,7 @@ const EXPLORER = {
       x: [-0.7, Math.max(...squares.map(({ x }) => x)) + 0.7], y: [lessons.length - 0.5, -0.5],
       xticks: [], yticks: lessons.map((number, n) => [n, number]), ylabel: "lesson",
       title: "each square is a claim (click one)",
-      legend: [{ name: "right", colour: 2, mark: "dot" },
+      legend: [{ name: "right", colour: 2, mark: "dot", hollow: false },
         { name: "wrong", colour: 3, mark: "cross" },
         { name: "no guess", colour: "grey", mark: "square" }],
     });
