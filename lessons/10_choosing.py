@@ -303,7 +303,7 @@ jobs = {
     "long, uncut, both ways": {"reads": "both ways", "texts": "16 times as long"},
 }
 
-# %% tags=["plumbing", "readme"]
+# %% tags=["plumbing", "readme", "picture"]
 # Who is left for which job, and if not, why not
 from course_lab.scoreboards import UNCLEAR, draw_scoreboard
 

@@ -159,7 +159,8 @@ def test_a_cell_says_its_value_under_the_pointer(mounted):
     size = cells["width"] / 41  # places 0 to 40
     page.mouse.move(cells["x"] + 9.5 * size, cells["y"] + 12.5 * size)
     tip = page.locator(".om-tip:visible")
-    words = re.fullmatch(r"position of the query 12 · position of the key 9: (\S+)", tip.text_content())
+    named = r"position of the query 12 · position of the key 9: (\S+)"
+    words = re.fullmatch(named, tip.text_content())
     exact = re.search(r"q·k = (\S+)\.$", page.locator(".om-sentence").text_content())
     assert words and exact and words[1] == f"{float(exact[1]):.2f}"
     page.mouse.move(picture["x"] + 2, picture["y"] + 2)  # beside the cells
