@@ -574,7 +574,7 @@ def last_rows(fig, encoding, beside, keys):
         for head, row in enumerate(rows):
             ax.plot(row.clamp(min=1e-7), color=f"C{head}", label=f"head {head}")
         ax.axhline(half, color="0.3", linestyle="--", linewidth=1, label="half a fair share")
-        ax.set(title=name, xlabel="key", yscale="log", ylim=(1e-7, 2))
+        ax.set(title=name, xlabel="key", yscale="log", ylim=(1e-4, 2))
         first = ", ".join(f"{row[0]:.4f}" for row in rows)
         sentences.append(f"{name}: the first word gets {first} of heads 0 to 3.")
     sentences.append(f"Half a fair share: {half:.4f}.")

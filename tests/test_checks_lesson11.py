@@ -356,7 +356,7 @@ test_natural_mistakes_are_named = wrong_answers(
             (pairs_of_results, "compares pairs"),
             (of_fixed_words, "fit some layers"),
             (part_of_the_weights(slice(None), slice(None), 8), "a single query"),
-            (part_of_the_weights(slice(None), slice(None), 2), "a single query"),
+            (part_of_the_weights(slice(None), slice(None), 4), "a single query"),
             (part_of_the_weights(..., 8), "a single key"),
             (part_of_the_weights(slice(None), 1), "a single head"),
             (all_at_start, "one place"),

@@ -314,15 +314,16 @@ def _same_winners(layer: MultiHeadAttention, start: int) -> bool:
 
 
 class _Bump(PositionalEncoding):
-    """A reward for keys at some positions, and for no others."""
+    """A reward for keys at some positions, and for no others; not for late queries."""
 
-    def __init__(self, first: int, last: int) -> None:
+    def __init__(self, first: int, last: int, last_query: int = 8191) -> None:
         super().__init__(64, 4)
-        self.first, self.last = first, last
+        self.first, self.last, self.last_query = first, last, last_query
 
     def bias(self, q: Queries, k: Keys, at: Places) -> Tensor:
-        """Return 2 for keys from first to last, 0 for others."""
-        return 2.0 * ((at.k >= self.first) & (at.k <= self.last)).to(q.dtype)
+        """Return 2 for keys from first to last and queries up to last_query, 0 for others."""
+        is_rewarded = (at.k >= self.first) & (at.k <= self.last)
+        return 2.0 * (is_rewarded & (at.q <= self.last_query)[:, None]).to(q.dtype)
 
 
 class _FarFirst(PositionalEncoding):
@@ -365,13 +366,17 @@ def _anywhere_cases() -> list[Case]:
     silent = clinic.layer(Shortcut(64, 4, rounding=torch.bfloat16), seed=64)
     silent.W_o.weight.zero_()
     steep = Shortcut(64, 4, rounding=torch.bfloat16, steeper=512.0)
-    # The same weights at other keys; a fault at the first place alone, and halfway alone.
+    # The same weights at other keys; a fault at the first place alone, halfway alone, and in the
+    # first rows alone.
     mirrored = clinic.layer(_FarFirst(), seed=67)
     mirrored.W_q.weight.zero_()
+    halfway = clinic.layer(_Bump(3000, 4005), seed=69)
     more = (
         (mirrored, 8000),
         (clinic.layer(_Bump(0, 0), seed=68), 8000),
-        (clinic.layer(_Bump(3000, 5000), seed=69), 8000),
+        (halfway, 8000),
+        (halfway, 4000),
+        (clinic.layer(_Bump(8001, 8001, last_query=8006), seed=70), 8000),
         (clinic.layer(steep, seed=66), 250),
         (clinic.layer(one_of_many, seed=61), 4000),
         (clinic.layer(the_first, seed=63), 8000),
@@ -566,22 +571,6 @@ check_anywhere = Check(
             "Each head has speeds and slopes of its own. Can many hide one that is rounded?",
             lambda layer, start: _same(*(w.mean(1) for w in _near_and_far(layer, start))),
         ),
-        *(
-            Mistake(
-                "it looks at a single query, or at the mean of all",
-                "The promise is about all weights. What does one row, or their mean, leave out?",
-                partial(_of_part, part=(..., query, slice(None))),
-            )
-            for query in (-1, 2, 4, 8, 12)
-        ),
-        *(
-            Mistake(
-                "it looks at a single key",
-                "The promise is about all weights. Which columns of them do you leave out?",
-                partial(_of_part, part=(..., key)),
-            )
-            for key in (0, 8)
-        ),
         Mistake(
             "it reads few words",
             "How many distances between two words does your text have?",
@@ -591,6 +580,22 @@ check_anywhere = Check(
             "it reads few words",
             "How many distances between two words does your text have?",
             lambda layer, start: _same(*_near_and_far(layer, start, n=4)),
+        ),
+        *(
+            Mistake(
+                "it looks at a single query, or at the mean of all",
+                "The promise is about all weights. What does one row, or their mean, leave out?",
+                partial(_of_part, part=(..., query, slice(None))),
+            )
+            for query in (-1, 4, 8, 12)
+        ),
+        *(
+            Mistake(
+                "it looks at a single key",
+                "The promise is about all weights. Which columns of them do you leave out?",
+                partial(_of_part, part=(..., key)),
+            )
+            for key in (0, 8)
         ),
         Mistake(
             "it compares outputs, and the promise is about weights",

@@ -74,8 +74,8 @@ class Candidate:
             shows = all(self.mistake.trace(calls[case].arguments) for case in failing)
             return Evidence(len(failing), 0, 0) if shows else None
         if self.mistake.raises:
-            says = (_says(calls[case].answer, self.mistake.raises) for case in failing)
-            return Evidence(len(failing), 0, 0) if all(says) else None
+            count = sum(_says(calls[case].answer, self.mistake.raises) for case in failing)
+            return Evidence(count, 0, 0) if 2 * count >= len(failing) else None
         same, same_shape = [], []
         for case in failing:
             learners, known = calls[case].answer, self.effects[case]
