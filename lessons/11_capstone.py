@@ -712,20 +712,6 @@ plots.show(
     f"rise at 512. {places}.",
 )
 
-# %% tags=["plumbing"]
-# Differences, with intervals
-full = data.results("extrapolation")
-full = full[full.reading == AS_TRAINED]
-for name in ("none", "alibi", "rope"):
-    for n in (64, 512):
-        difference = change(rows, {"encoding": name, "read": n}, {"encoding": "mine", "read": n})
-        print(f"mine less {name} at {n}: {difference}")
-for length, table in (("short", rows), ("long", full)):
-    difference = change(
-        table, {"encoding": "none", "read": 64}, {"encoding": "learned", "read": 64}
-    )
-    print(f"learned less none at 64, {length} training: {difference}")
-
 # %% [markdown]
 # **Look:** Peek is far ahead of all, and hollow. (It gains at 512, where fewer of the bytes are the
 # last of a window.) A full star left of `none` is the least: most of the library's encodings stand
@@ -739,6 +725,20 @@ for length, table in (("short", rows), ("long", full)):
 # | **Useful** | clearly beats `none` at 64, *or* on the [long way](closer/11_near_and_long.ipynb) |
 # | **Honest** | three seeds or more, an interval, equal training, how many you tried |
 # | **Refutable** | you tried it where it should fail |
+
+# %% tags=["plumbing"]
+# Differences, with intervals
+full = data.results("extrapolation")
+full = full[full.reading == AS_TRAINED]
+for name in ("none", "alibi", "rope"):
+    for n in (64, 512):
+        difference = change(rows, {"encoding": name, "read": n}, {"encoding": "mine", "read": n})
+        print(f"mine less {name} at {n}: {difference}")
+for length, table in (("short", rows), ("long", full)):
+    difference = change(
+        table, {"encoding": "none", "read": 64}, {"encoding": "learned", "read": 64}
+    )
+    print(f"learned less none at 64, {length} training: {difference}")
 
 # %% [markdown]
 # ## In five lines
