@@ -409,8 +409,7 @@ IPython.display.display(IPython.display.Markdown("\n".join(table)))
 
 # %% [markdown]
 # People made these, or near relatives of them. (In public, D did show: 29285 reports training
-# losses that differ from the start. E's axes are in a [closer look at lesson
-# 02](closer/02_in_practice.ipynb).)
+# losses that differ from the start.)
 #
 # ## Invent one
 #
@@ -424,8 +423,7 @@ IPython.display.display(IPython.display.Markdown("\n".join(table)))
 #
 # `at.q` and `at.k` are the positions of queries and keys: (seq,), or (batch, seq) in padded texts;
 # `at.q[..., None, :, None]` fits both. In a decoder offsets are 0 or negative: their plain root or
-# logarithm is nan or infinite. (`help(PositionalEncoding)` has two rarer doors.) Three starting
-# points:
+# logarithm is nan or infinite. Three starting points:
 
 
 # %%
