@@ -221,6 +221,75 @@ def falls_by_a_thousandth(layer):
     return bool((row[:, :11].diff() > 1e-3).all() and falls_after)
 
 
+def mean_square(layer, start):
+    x, p = clinic.words(layer), torch.arange(16)
+    return ((weights_at(layer, x, p) - weights_at(layer, x, p + start)) ** 2).mean() < 1e-3
+
+
+def coarse_relative(layer, start):
+    x, p = clinic.words(layer), torch.arange(16)
+    near, far = weights_at(layer, x, p), weights_at(layer, x, p + start)
+    return torch.allclose(near, far, rtol=0.1, atol=1e-3)
+
+
+def half_a_hundredth(layer, start):
+    x, p = clinic.words(layer), torch.arange(16)
+    near, far = weights_at(layer, x, p), weights_at(layer, x, p + start)
+    return torch.allclose(near, far, atol=5e-3)
+
+
+def compared(part):
+    """A test that compares what a function makes of the weights."""
+
+    def test(layer, start):
+        x, p = clinic.words(layer), torch.arange(16)
+        near, far = (part(weights_at(layer, x, p + moved)) for moved in (0, start))
+        return torch.allclose(near, far, atol=1e-3)
+
+    return test
+
+
+def some_head(layer, start):
+    x, p = clinic.words(layer), torch.arange(16)
+    near, far = weights_at(layer, x, p)[0], weights_at(layer, x, p + start)[0]
+    return any(torch.allclose(a, b, atol=1e-3) for a, b in zip(near, far, strict=True))
+
+
+def from_one(layer, start):
+    x, p = clinic.words(layer), torch.arange(16)
+    near, far = weights_at(layer, x, p + 1), weights_at(layer, x, p + start)
+    return torch.allclose(near, far, atol=1e-3)
+
+
+def halfway_too(layer, start):
+    return moved(layer, start) and moved(layer, start // 2)
+
+
+def far_away_too(layer, start):
+    return moved(layer, start) and moved(layer, 8000)
+
+
+def not_asked_for(layer, start):
+    x, p = clinic.words(layer), torch.arange(16)
+    return torch.allclose(layer(x, p)[1], layer(x, p + start)[1], atol=1e-3)
+
+
+def subtracted_without_asking(layer, start):
+    x, p = clinic.words(layer), torch.arange(16)
+    return (layer(x, p)[1] - layer(x, p + start)[1]).abs().max() < 1e-3
+
+
+def pairs_of_results(layer, start):
+    x, p = clinic.words(layer), torch.arange(16)
+    near, far = (layer(x, p + moved, need_weights=True) for moved in (0, start))
+    return torch.allclose(near, far, atol=1e-3)
+
+
+def of_fixed_words(layer, start):
+    x, p = torch.randn(1, 16, 64, generator=torch.Generator().manual_seed(0)), torch.arange(16)
+    return torch.allclose(weights_at(layer, x, p), weights_at(layer, x, p + start), atol=1e-3)
+
+
 def test_a_check_tells_nobody_what_was_meant():
     assert check_anywhere.verdict(beside_what_was_meant).kind != "right"
 
@@ -258,9 +327,9 @@ test_natural_mistakes_are_named = wrong_answers(
             (outputs_at, "compares outputs"),
             (loose, "too coarse"),
             (looser, "too coarse"),
-            (mean_difference, "averages over all"),
+            (mean_difference, "mean of all differences"),
             (winners, "which key gets most"),
-            (part_of_the_weights(slice(None), -1), "a single head, the last"),
+            (part_of_the_weights(slice(None), -1), "a single head"),
             (part_of_the_weights(slice(None), slice(None), -1), "a single query"),
             (mean_over_heads, "mean of the heads"),
             (one_query_alone, "few words"),
@@ -272,6 +341,24 @@ test_natural_mistakes_are_named = wrong_answers(
             (mean_over_queries, "the mean of all"),
             (part_of_the_weights(..., 0), "a single key"),
             (of_two_words, "a single key"),  # its keys all stand at the start
+            (mean_square, "mean of all differences"),
+            (coarse_relative, "too coarse"),
+            (half_a_hundredth, "too coarse"),
+            (compared(lambda weights: weights.amax(-1)), "only the sizes"),
+            (compared(lambda weights: weights.sort(-1).values), "only the sizes"),
+            (compared(lambda weights: weights.diagonal(0, 2, 3)), "each word gives itself"),
+            (some_head, "content with one head"),
+            (from_one, "does not begin at 0"),
+            (halfway_too, "other starts too"),
+            (far_away_too, "other starts too"),
+            (not_asked_for, "gets no weights"),
+            (subtracted_without_asking, "gets no weights"),
+            (pairs_of_results, "compares pairs"),
+            (of_fixed_words, "fit some layers"),
+            (part_of_the_weights(slice(None), slice(None), 8), "a single query"),
+            (part_of_the_weights(slice(None), slice(None), 4), "a single query"),
+            (part_of_the_weights(..., 8), "a single key"),
+            (part_of_the_weights(slice(None), 1), "a single head"),
             (all_at_start, "one place"),
             (stretched, "spread out"),
         ],

@@ -290,6 +290,36 @@ class Upcast(PositionalEncoding):
         return torch.zeros(len(weights), self.n_heads, at.q_len, self.d_head, dtype=torch.float64)
 
 
+class WordStart(PositionalEncoding):
+    """Whether a word begins here. With a cache the first token of a piece has none before it."""
+
+    def __init__(self, d_model, n_heads):
+        super().__init__(d_model, n_heads)
+        self.vector = torch.nn.Parameter(torch.randn(d_model))
+
+    def embed(self, x, positions, tokens=None):
+        begins = torch.zeros_like(tokens)
+        begins[:, 1:] = tokens[:, :-1] == 32
+        return x + (begins[..., None] * self.vector).to(x)
+
+
+class SignedRoot(PositionalEncoding):
+    def bias_by_offset(self, offsets):
+        return -offsets.sqrt().expand(self.n_heads, -1)
+
+
+class NoHeads(PositionalEncoding):
+    def bias_by_offset(self, offsets):
+        return -offsets.abs()
+
+
+class TurnedWithoutPadding(PositionalEncoding):
+    """Right for positions (seq,), and not for (batch, seq)."""
+
+    def rotate(self, q, k, at):
+        return q * torch.ones_like(at.q)[..., None], k * torch.ones_like(at.k)[..., None]
+
+
 class Unused(PositionalEncoding):
     def __init__(self, d_model, n_heads):
         super().__init__(d_model, n_heads)
@@ -510,6 +540,10 @@ def test_the_doors_of_the_leaks_are_sound_while_they_tell_nothing():
         (Ahead, "causal", "with other words"),
         (Upcast, "dtype", "RuntimeError"),
         (Unused, "gradient", "forgotten gets no gradient"),
+        (WordStart, "cache = whole", "token by token"),
+        (SignedRoot, "causal", "it gives nan"),
+        (NoHeads, "shift", "bias_by_offset"),
+        (TurnedWithoutPadding, "batch = alone", "at.q and at.k are (batch, seq)"),
         (lambda d_model, n_heads: 1 / 0, "causal", "ZeroDivisionError"),
     ],
 )
@@ -549,6 +583,16 @@ class OfAnotherSpelling(ALiBi):
         return -offsets.abs().expand(self.n_heads, -1)
 
 
+class OfItsOwnName(ALiBi):
+    def turn(self, q, k, at):
+        return q, k
+
+
+class Forward(ALiBi):
+    def forward(self, x):
+        return x
+
+
 class NoDoor(PositionalEncoding):
     pass
 
@@ -567,12 +611,18 @@ class WithHelper(PositionalEncoding):
         (Embedd, "no door is called embedd, so it is never used; did you mean embed?"),
         (BiasByOffsets, "did you mean bias_by_offset?"),
         (OfAnotherSpelling, "no door is called bias_by_offsets, so it is never used"),
+        (OfItsOwnName, "no door is called turn, so it is never used; doors: embed"),
+        (Forward, "no door is called forward"),
         (NoDoor, "it opens no door"),
     ],
 )
 def test_a_misspelled_door_is_named_and_a_class_without_one_too(make, words):
     complaints = clinic.properties(make)
     assert words in complaints["doors"] and not clinic.sound(complaints)
+
+
+def test_a_parameter_that_only_english_uses_is_trained():
+    assert clinic.properties(WordStart)["gradient"] == ""
 
 
 def test_a_method_that_an_open_door_uses_may_have_nearly_its_name():

@@ -6,6 +6,8 @@ The lesson calls them sick and healthy, see :mod:`course_lab.clinic`.
 from __future__ import annotations
 
 import copy
+from functools import partial
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -15,7 +17,8 @@ from course_lab.checks.core import Check, Mistake
 from course_lab.checks.rules import Case
 from course_lab.clinic.faulty_encodings import Shortcut
 from course_utils.attention import MultiHeadAttention
-from course_utils.encodings import Places, create
+from course_utils.encodings import Places, PositionalEncoding, create
+from course_utils.encodings.base import Keys, Queries
 
 CLOSE = 1e-3  # differences: those of healthy layers stay below it, those of sick ones do not
 
@@ -271,6 +274,30 @@ def _same_at(layer: MultiHeadAttention, near: Tensor, far: Tensor) -> bool:
     return _same(*(layer(x, positions, need_weights=True)[1] for positions in (near, far)))
 
 
+def _far(layer: MultiHeadAttention, start: int) -> Tensor:
+    return _near_and_far(layer, start)[1]
+
+
+def _at_parts(layer: MultiHeadAttention, start: int, parts: tuple[int, ...]) -> bool:
+    """Whether a text may begin at start, and at these parts of it."""
+    return all(_anywhere(layer, start // part) for part in (1, *parts))
+
+
+def _mean_below(layer: MultiHeadAttention, start: int, power: int) -> bool:
+    return bool((_apart(layer, start) ** power).mean() < CLOSE)
+
+
+def _of_part(layer: MultiHeadAttention, start: int, part: tuple[Any, ...]) -> bool:
+    """Whether some of the weights, such as those of one head, stay what they were."""
+    return _same(*(weights[part] for weights in _near_and_far(layer, start)))
+
+
+def _divergence(layer: MultiHeadAttention, start: int) -> Tensor:
+    """Kullback and Leibler's divergence of each query's weights, in nats, (1, heads, 16)."""
+    near, far = (weights.clamp(min=1e-30) for weights in _near_and_far(layer, start))
+    return (near * (near / far).log()).sum(-1)
+
+
 def _outputs_agree(layer: MultiHeadAttention, start: int) -> bool:
     x, positions = clinic.words(layer, n=16), torch.arange(16)
     return _same(layer(x, positions)[0], layer(x, positions + start)[0])
@@ -284,6 +311,34 @@ def _two_words(layer: MultiHeadAttention, start: int) -> bool:
 def _same_winners(layer: MultiHeadAttention, start: int) -> bool:
     near, far = _near_and_far(layer, start)
     return torch.equal(near.argmax(-1), far.argmax(-1))
+
+
+class _Bump(PositionalEncoding):
+    """A reward for keys at some positions, and for no others; not for late queries."""
+
+    def __init__(self, first: int, last: int, last_query: int = 8191) -> None:
+        super().__init__(64, 4)
+        self.first, self.last, self.last_query = first, last, last_query
+
+    def bias(self, q: Queries, k: Keys, at: Places) -> Tensor:
+        """Return 2 for keys from first to last and queries up to last_query, 0 for others."""
+        is_rewarded = (at.k >= self.first) & (at.k <= self.last)
+        return 2.0 * (is_rewarded & (at.q <= self.last_query)[:, None]).to(q.dtype)
+
+
+class _FarFirst(PositionalEncoding):
+    """A price of distance that changes its sign at position 4096.
+
+    Where words do not matter, a query's weights are then the same numbers at other keys.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(64, 4)
+
+    def bias(self, q: Queries, k: Keys, at: Places) -> Tensor:
+        """Return −|j − i| / 8 before position 4096, its opposite from there on."""
+        sign = torch.where(at.q < 4096, -1.0, 1.0).to(q.dtype)
+        return sign[:, None] * at.offsets.abs().to(q.dtype) / 8
 
 
 def _anywhere_cases() -> list[Case]:
@@ -311,7 +366,17 @@ def _anywhere_cases() -> list[Case]:
     silent = clinic.layer(Shortcut(64, 4, rounding=torch.bfloat16), seed=64)
     silent.W_o.weight.zero_()
     steep = Shortcut(64, 4, rounding=torch.bfloat16, steeper=512.0)
+    # The same weights at other keys; a fault at the first place alone, halfway alone, and in the
+    # first rows alone.
+    mirrored = clinic.layer(_FarFirst(), seed=67)
+    mirrored.W_q.weight.zero_()
+    halfway = clinic.layer(_Bump(3000, 4005), seed=69)
     more = (
+        (mirrored, 8000),
+        (clinic.layer(_Bump(0, 0), seed=68), 8000),
+        (halfway, 8000),
+        (halfway, 4000),
+        (clinic.layer(_Bump(8001, 8001, last_query=8006), seed=70), 8000),
         (clinic.layer(steep, seed=66), 250),
         (clinic.layer(one_of_many, seed=61), 4000),
         (clinic.layer(the_first, seed=63), 8000),
@@ -337,9 +402,55 @@ check_anywhere = Check(
             lambda layer, start: not _anywhere(layer, start),
         ),
         Mistake(
+            "it gets no weights",
+            "A layer returns None in their place unless it is asked for them. By which argument?",
+            lambda layer, start: _same(*(layer(clinic.words(layer))[1] for _ in range(2))),
+            raises="NoneType",
+        ),
+        Mistake(
+            "it compares pairs",
+            "A layer returns its output and its weights. Which of the two is the promise about?",
+            lambda layer, start: torch.allclose(*[layer(clinic.words(layer))] * 2),
+            raises="not tuple|'tuple'",
+        ),
+        Mistake(
+            "its words fit some layers and not others",
+            "Each layer has a width and a dtype of its own. Which words fit the one that you get?",
+            lambda layer, start: layer(torch.zeros(1, 16, 8))[1] is None,
+            raises="x must have shape|dtype",
+        ),
+        Mistake(
             "it says the same whatever the start is",
             "Does your function use its argument start?",
             lambda layer, start: _anywhere(layer, 8000),
+        ),
+        Mistake(
+            "it tries other starts too",
+            "A layer may be right at the start that you get and wrong elsewhere. Which one is "
+            "asked about?",
+            lambda layer, start: _anywhere(layer, start) and _anywhere(layer, 8000),
+        ),
+        *(
+            Mistake(
+                "it tries other starts too",
+                "A layer may be right at the start that you get and wrong elsewhere. Which one is "
+                "asked about?",
+                partial(_at_parts, parts=parts),
+            )
+            for parts in ((2,), (2, 4))
+        ),
+        Mistake(
+            "its first text does not begin at 0",
+            "What does the exercise compare start with? May the first place be the odd one out?",
+            lambda layer, start: _same(_weights(layer, clinic.words(layer), 1), _far(layer, start)),
+        ),
+        *(
+            Mistake(
+                "it takes the mean of all differences, and most weights hardly differ",
+                "If a single weight is wrong, what does a mean say?",
+                partial(_mean_below, power=power),
+            )
+            for power in (1, 2)
         ),
         Mistake(
             "two far starts are compared with each other",
@@ -402,10 +513,40 @@ check_anywhere = Check(
             "By how much do healthy layers differ, and by how much sick ones, as the text says?",
             lambda layer, start: bool(_apart(layer, start).max() < 100 * CLOSE),
         ),
+        *(
+            Mistake(
+                "its tolerance is too coarse: small differences of a sick layer get through",
+                "By how much do healthy layers differ, and by how much sick ones, as the text "
+                "says?",
+                test,
+            )
+            for test in (
+                lambda layer, start: bool(_apart(layer, start).max() < 5 * CLOSE),
+                lambda layer, start: torch.allclose(
+                    *_near_and_far(layer, start), rtol=0.1, atol=CLOSE
+                ),
+                lambda layer, start: bool(_divergence(layer, start).max() < CLOSE),
+            )
+        ),
         Mistake(
-            "it averages over all weights, and most of them hardly differ",
-            "If a single weight is wrong, what does the mean of all say?",
-            lambda layer, start: bool(_apart(layer, start).mean() < CLOSE),
+            "it compares only the sizes of weights, not whose they are",
+            "Which key gets the largest weight? Could the same numbers stand at other keys?",
+            lambda layer, start: _same(*(w.sort(-1).values for w in _near_and_far(layer, start))),
+        ),
+        Mistake(
+            "it compares only the sizes of weights, not whose they are",
+            "Which key gets the largest weight? Could the same numbers stand at other keys?",
+            lambda layer, start: _same(*(w.amax(-1) for w in _near_and_far(layer, start))),
+        ),
+        Mistake(
+            "it is content with one head that keeps the promise",
+            "Each head has speeds and slopes of its own. How many of them have promised?",
+            lambda layer, start: bool((_apart(layer, start).amax((0, 2, 3)) < CLOSE).any()),
+        ),
+        Mistake(
+            "it looks at what each word gives itself",
+            "The promise is about all weights. At which offsets do you look?",
+            lambda layer, start: _same(*(w.diagonal(0, 2, 3) for w in _near_and_far(layer, start))),
         ),
         Mistake(
             "it asks only which key gets most",
@@ -417,25 +558,18 @@ check_anywhere = Check(
             "Each head has speeds and slopes of its own. What if only one of them is rounded?",
             lambda layer, start: _same(*(w[:, 0] for w in _near_and_far(layer, start))),
         ),
-        Mistake(
-            "it looks at a single head, the last",
-            "Each head has speeds and slopes of its own. What if only another one is rounded?",
-            lambda layer, start: _same(*(w[:, -1] for w in _near_and_far(layer, start))),
+        *(
+            Mistake(
+                "it looks at a single head",
+                "Each head has speeds and slopes of its own. What if only another one is rounded?",
+                partial(_of_part, part=(slice(None), head)),
+            )
+            for head in (-1, 1, 2)
         ),
         Mistake(
             "it looks at the mean of the heads",
             "Each head has speeds and slopes of its own. Can many hide one that is rounded?",
             lambda layer, start: _same(*(w.mean(1) for w in _near_and_far(layer, start))),
-        ),
-        Mistake(
-            "it looks at a single query, the last, or at the mean of all",
-            "The promise is about all weights. What does one row, or their mean, leave out?",
-            lambda layer, start: _same(*(w[:, :, -1] for w in _near_and_far(layer, start))),
-        ),
-        Mistake(
-            "it looks at a single key, the first",
-            "The promise is about all weights. Which columns of them do you leave out?",
-            lambda layer, start: _same(*(w[..., 0] for w in _near_and_far(layer, start))),
         ),
         Mistake(
             "it reads few words",
@@ -446,6 +580,22 @@ check_anywhere = Check(
             "it reads few words",
             "How many distances between two words does your text have?",
             lambda layer, start: _same(*_near_and_far(layer, start, n=4)),
+        ),
+        *(
+            Mistake(
+                "it looks at a single query, or at the mean of all",
+                "The promise is about all weights. What does one row, or their mean, leave out?",
+                partial(_of_part, part=(..., query, slice(None))),
+            )
+            for query in (-1, 4, 8, 12)
+        ),
+        *(
+            Mistake(
+                "it looks at a single key",
+                "The promise is about all weights. Which columns of them do you leave out?",
+                partial(_of_part, part=(..., key)),
+            )
+            for key in (0, 8)
         ),
         Mistake(
             "it compares outputs, and the promise is about weights",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -24,12 +25,15 @@ class Mistake:
         trace: for answers that say little, such as True. Whether the arguments of a call (functions
             that record their input, say) show that this mistake was made; the answer itself then
             does not count.
+        raises: for answers that end with an error: a regular expression that its message contains.
+            The error's type alone then does not count.
     """
 
     name: str
     question: str
     answer: Function
     trace: Callable[[tuple[Any, ...]], bool] | None = None
+    raises: str = ""
 
 
 class Evidence(NamedTuple):
@@ -69,6 +73,9 @@ class Candidate:
         if self.mistake.trace:
             shows = all(self.mistake.trace(calls[case].arguments) for case in failing)
             return Evidence(len(failing), 0, 0) if shows else None
+        if self.mistake.raises:
+            count = sum(_says(calls[case].answer, self.mistake.raises) for case in failing)
+            return Evidence(count, 0, 0) if 2 * count >= len(failing) else None
         same, same_shape = [], []
         for case in failing:
             learners, known = calls[case].answer, self.effects[case]
@@ -113,6 +120,11 @@ def explanation(
     if evidence.explained < len(failing):
         text += f" (That explains {evidence.explained} of the {len(failing)} wrong answers.)"
     return text
+
+
+def _says(answer: Any, words: str) -> bool:
+    """Whether an answer is an error whose message contains a regular expression."""
+    return isinstance(answer, BaseException) and bool(re.search(words, str(answer)))
 
 
 def _same_wrong_shape(learners: Any, known: Any, right: Any) -> bool:
