@@ -1,0 +1,107 @@
+"""A pair of RoPE in a published model, replaced by a straight price on distance, head for head.
+
+    python -m course_experiments.pair_prices results/pair_prices
+
+writes real_prices.csv there: the loss of SmolLM2 where pair 23 no longer turns, and where each
+head gets a straight price in its place. The price is the line that comes nearest to what the
+head's mean query and mean key score by distance in this pair, measured at places of
+documentation.txt from which no text is read. About half an hour on one core; the same command goes
+on where it was stopped.
+"""
+
+import math
+import sys
+import sysconfig
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from course_experiments.published_groups import STOPPED, groups
+from course_utils import pretrained
+from course_utils.encodings.functional import rope_frequencies
+from course_utils.pretrained import SmolLM2
+from course_utils.pretrained.ablation import PricedPair, StoppedPairs
+from course_utils.results import AS_TRAINED
+from course_utils.texts import data
+
+PAIR = 23
+READ = 4096  # tokens
+PLACES = 8  # of real_pairs.csv, evenly spread over the documentation
+LIBRARY = Path(sysconfig.get_path("stdlib"))
+# A text → its files and the place where the reading begins.
+TEXTS = {
+    "documentation 1": ([data.CLONE / "documentation.txt"], 3),
+    "argparse.py": ([LIBRARY / "argparse.py"], 0),
+    "licences": ([data.CLONE / "LICENSE-Apache-2.0", data.CLONE.parent / "LICENSE-text"], 0),
+    "documentation 2": ([data.CLONE / "documentation.txt"], 6),
+}
+PRICE, FIRST_PAYS, SHUFFLED = "price", "price, first token pays", "price of other heads"
+WAYS = (AS_TRAINED, STOPPED, PRICE, SHUFFLED, FIRST_PAYS)
+
+
+def slopes(places: list[int]) -> Float[Tensor, "layers heads"]:
+    """The straight price of pair 23 in each head, in score per position, below 0 for a price.
+
+    The least-squares line through what the mean query and the mean key score by distance, from 0
+    to ``READ`` − 1, their product a mean over these places.
+    """
+    rows = data.results("real_pairs").query("seed in @places")
+    means = rows.groupby(["layer", "head"])[[f"real_{PAIR}", f"imaginary_{PAIR}"]].mean()
+    n_layers, n_heads = len(means.index.levels[0]), len(means.index.levels[1])
+    product = torch.complex(*(torch.tensor(means[column].to_numpy()) for column in means))
+    theta = rope_frequencies(64, base=100_000.0)[PAIR]
+    distance = torch.arange(READ, dtype=torch.float64)
+    scores = (product[:, None] * torch.exp(1j * theta * distance)).real  # (heads, distances)
+    centred = distance - distance.mean()
+    lines = scores @ centred / centred.square().sum()
+    return lines.view(n_layers, n_heads)
+
+
+def changed(model: SmolLM2, way: str, prices: Float[Tensor, "layers heads"]) -> SmolLM2:
+    """The model with its pair as one of ``WAYS`` says."""
+    rope = model.encoding
+    if way == AS_TRAINED:
+        return model
+    if way == STOPPED:
+        return model.with_encoding(scaling=StoppedPairs(PAIR, PAIR))
+    if way == SHUFFLED:
+        order = torch.randperm(prices.numel(), generator=torch.Generator().manual_seed(0))
+        prices = prices.flatten()[order].view(prices.shape)
+    sizes: Any = (rope.d_model, rope.n_heads, rope.options["base"])
+    first_pays = way == FIRST_PAYS
+    return model.with_encoding(
+        PricedPair(*sizes, slopes=prices, pair=PAIR, first_pays=first_pays)
+    )
+
+
+def main(folder: Path) -> None:
+    """Run what the table lacks, and write it after each reading."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "real_prices.csv"
+    rows: list[dict[Any, Any]] = pd.read_csv(path).to_dict("records") if path.exists() else []
+    done = {(row["text"], row["way"]) for row in rows}
+    model = pretrained.smollm2()
+    for text, (files, place) in TEXTS.items():
+        content = "\n".join(file.read_text(encoding="utf-8") for file in files)
+        tokens = model.encode(content)
+        start = place * tokens.shape[1] // PLACES
+        tokens = tokens[:, start : start + READ]
+        covered = [place] if "documentation" in text else []
+        prices = slopes([other for other in range(PLACES) if other not in covered])
+        for way in WAYS:
+            if (text, way) not in done:
+                losses = groups(changed(model, way, prices), tokens, AS_TRAINED)
+                about = {"model": "SmolLM2-135M", "text": text, "read": tokens.shape[1]}
+                rows += [{**about, "way": way, **row, "torch": torch.__version__} for row in losses]
+                pd.DataFrame(rows).to_csv(path, index=False)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    torch.set_num_threads(1)
+    main(Path(sys.argv[1]))
