@@ -9,7 +9,7 @@ documentation.txt from which no text is read. About half an hour on one core; th
 on where it was stopped.
 """
 
-import math
+import itertools
 import sys
 import sysconfig
 from pathlib import Path
@@ -23,6 +23,7 @@ from torch import Tensor
 from course_experiments.published_groups import STOPPED, groups
 from course_utils import pretrained
 from course_utils.encodings.functional import rope_frequencies
+from course_utils.models.transformer import Tokens
 from course_utils.pretrained import SmolLM2
 from course_utils.pretrained.ablation import PricedPair, StoppedPairs
 from course_utils.results import AS_TRAINED
@@ -34,10 +35,9 @@ PLACES = 8  # of real_pairs.csv, evenly spread over the documentation
 LIBRARY = Path(sysconfig.get_path("stdlib"))
 # A text → its files and the place where the reading begins.
 TEXTS = {
-    "documentation 1": ([data.CLONE / "documentation.txt"], 3),
+    "documentation": ([data.CLONE / "documentation.txt"], 3),
     "argparse.py": ([LIBRARY / "argparse.py"], 0),
     "licences": ([data.CLONE / "LICENSE-Apache-2.0", data.CLONE.parent / "LICENSE-text"], 0),
-    "documentation 2": ([data.CLONE / "documentation.txt"], 6),
 }
 PRICE, FIRST_PAYS, SHUFFLED = "price", "price, first token pays", "price of other heads"
 WAYS = (AS_TRAINED, STOPPED, PRICE, SHUFFLED, FIRST_PAYS)
@@ -61,6 +61,16 @@ def slopes(places: list[int]) -> Float[Tensor, "layers heads"]:
     return lines.view(n_layers, n_heads)
 
 
+def reading(model: SmolLM2, text: str) -> tuple[Tokens, Float[Tensor, "layers heads"]]:
+    """The tokens of a text, and the prices measured where it does not begin."""
+    files, place = TEXTS[text]
+    tokens = model.encode("\n".join(file.read_text(encoding="utf-8") for file in files))
+    start = place * tokens.shape[1] // PLACES
+    covered = [place] if text == "documentation" else []
+    prices = slopes([other for other in range(PLACES) if other not in covered])
+    return tokens[:, start : start + READ], prices
+
+
 def changed(model: SmolLM2, way: str, prices: Float[Tensor, "layers heads"]) -> SmolLM2:
     """The model with its pair as one of ``WAYS`` says."""
     rope = model.encoding
@@ -73,9 +83,7 @@ def changed(model: SmolLM2, way: str, prices: Float[Tensor, "layers heads"]) -> 
         prices = prices.flatten()[order].view(prices.shape)
     sizes: Any = (rope.d_model, rope.n_heads, rope.options["base"])
     first_pays = way == FIRST_PAYS
-    return model.with_encoding(
-        PricedPair(*sizes, slopes=prices, pair=PAIR, first_pays=first_pays)
-    )
+    return model.with_encoding(PricedPair(*sizes, slopes=prices, pair=PAIR, first_pays=first_pays))
 
 
 def main(folder: Path) -> None:
@@ -85,19 +93,14 @@ def main(folder: Path) -> None:
     rows: list[dict[Any, Any]] = pd.read_csv(path).to_dict("records") if path.exists() else []
     done = {(row["text"], row["way"]) for row in rows}
     model = pretrained.smollm2()
-    for text, (files, place) in TEXTS.items():
-        content = "\n".join(file.read_text(encoding="utf-8") for file in files)
-        tokens = model.encode(content)
-        start = place * tokens.shape[1] // PLACES
-        tokens = tokens[:, start : start + READ]
-        covered = [place] if "documentation" in text else []
-        prices = slopes([other for other in range(PLACES) if other not in covered])
-        for way in WAYS:
-            if (text, way) not in done:
-                losses = groups(changed(model, way, prices), tokens, AS_TRAINED)
-                about = {"model": "SmolLM2-135M", "text": text, "read": tokens.shape[1]}
-                rows += [{**about, "way": way, **row, "torch": torch.__version__} for row in losses]
-                pd.DataFrame(rows).to_csv(path, index=False)
+    for way, text in itertools.product(WAYS, TEXTS):
+        if (text, way) in done:
+            continue
+        tokens, prices = reading(model, text)
+        losses = groups(changed(model, way, prices), tokens, AS_TRAINED)
+        about = {"model": "SmolLM2-135M", "text": text, "read": tokens.shape[1], "way": way}
+        rows += [{**about, **row, "torch": torch.__version__} for row in losses]
+        pd.DataFrame(rows).to_csv(path, index=False)
 
 
 if __name__ == "__main__":

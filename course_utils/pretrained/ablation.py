@@ -165,5 +165,5 @@ class PricedPair(Rotary):
     def bias(self, q: Queries, k: Keys, at: Places) -> Bias:
         """Return slope · (i − j) in the layer whose queries and keys were rotated last."""
         slopes = self.slopes[(self.passes - 1) % len(self.slopes)].to(q)
-        price = -slopes[:, None, None] * at.offsets
+        price = -slopes[None, :, None, None] * at.offsets
         return price if self.first_pays else price.masked_fill(at.k == 0, 0)
