@@ -55,9 +55,9 @@ style = {"signed": False, "equal": True}
 for column, head in enumerate((0, 2, 4, 7)):
     upper, lower = axes[:, column]
     title = f"head {head}, slope 1/{1 / slopes[head]:.0f}"
-    price = bias[head].clamp(min=-6).masked_fill(hidden, math.nan)
+    price = bias[head].clamp(min=-6).masked_fill(hidden, -torch.inf)
     costs = plots.heatmap(upper, price, title=title, limit=6, **style)
-    seen = attention[head].masked_fill(hidden, math.nan)
+    seen = attention[head].masked_fill(hidden, -torch.inf)
     weights = plots.heatmap(lower, seen, xlabel="key", limit=0.4, **style)
 fig.supylabel("query")
 fig.colorbar(costs, ax=axes[0], label="price, cut at −6", shrink=0.8)

@@ -129,16 +129,14 @@ without = min(timeit.repeat(lambda: fused(q, k, v, is_causal=True), number=1, re
 print(f"with a bias {with_bias / without:.1f} times as long as without")
 
 # %% [markdown]
-# This library hands over the bias in blocks of queries, so that the large tensor never exists as a
-# whole. FlexAttention and FlashAttention compute each number where it is used, from a formula or
-# from the slopes. Cheap is possible. Free it is not.
+# This library hands over the bias in blocks of queries. FlexAttention and FlashAttention compute
+# each number where it is used. Cheap is possible. Free it is not.
 #
-# **Exercise 1 ★★★ ALiBi without the bill.** Neither scores nor bias need ever exist as a whole.
-# Write `blockwise(q, k, v, slopes, q_pos, k_pos, causal, block)`: the output of attention with
-# ALiBi, (heads, queries, d), from q of that shape and k, v of (heads, keys, d), with q · k divided
-# by √d. Take `block` keys at a time: no tensor may be larger than the inputs or the scores of one
-# block. Scores may be large, and keys are stored in any order. If `causal`, a query sees no later
-# key; one key at least is left to it.
+# **Exercise 1 ★★★ ALiBi without the bill.** Write `blockwise(q, k, v, slopes, q_pos, k_pos, causal,
+# block)`: the output of attention with ALiBi, (heads, queries, d), from q of that shape and k, v of
+# (heads, keys, d), q · k divided by √d. Take `block` keys at a time: no tensor may be larger than
+# the inputs or the scores of one block. Scores may be large, and keys stand in any order. If
+# `causal`, a query sees no later key; one at least is left to it.
 
 
 # %% tags=["stub"]
