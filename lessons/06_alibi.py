@@ -64,7 +64,7 @@ bend = (middle - slopes[:, None] * centred)[dear].abs().amax(1)
 share_bent = (bend / (4096 * slopes[dear].abs())).max().item()
 print(f"one turn of pair 23: {2 * torch.pi / theta:,.0f} tokens")
 print(f"it falls by more than 1 in 1,000 tokens in {dear.sum()} of {len(slopes)} heads;")
-print(f"there no point is off a straight line by {100 * share_bent:.0f} % of the fall or more")
+print(f"there each point is on a straight line to a tenth of the fall: {share_bent < 0.1}")
 fig, ax = plt.subplots(figsize=(8, 3.6))
 curves = (added - added[:, :1])[:, ::64].T
 ax.plot(distance[::64], curves[:, ~dear], color="0.65", linewidth=0.6, alpha=0.5)
