@@ -48,8 +48,8 @@ const EXPLORER = {
   initialise(state, start) {
     state.prices ??= alibi();
     if (start.prices === undefined) {
-      if (start.peak !== undefined) this.follow(state, "peak");
-      if (start.slope !== undefined) this.follow(state, "slope");
+      state.prices = state.prices.map(([peak, slope], n) =>
+        (n === state.head - 1 ? [start.peak ?? peak, start.slope ?? slope] : [peak, slope]));
     }
     this.follow(state, "head");
   },
