@@ -51,14 +51,13 @@ def slopes(places: list[int]) -> Float[Tensor, "layers heads"]:
     """
     rows = data.results("real_pairs").query("seed in @places")
     means = rows.groupby(["layer", "head"])[[f"real_{PAIR}", f"imaginary_{PAIR}"]].mean()
-    n_layers, n_heads = len(means.index.levels[0]), len(means.index.levels[1])
     product = torch.complex(*(torch.tensor(means[column].to_numpy()) for column in means))
     theta = rope_frequencies(64, base=100_000.0)[PAIR]
     distance = torch.arange(READ, dtype=torch.float64)
     scores = (product[:, None] * torch.exp(1j * theta * distance)).real  # (heads, distances)
     centred = distance - distance.mean()
     lines = scores @ centred / centred.square().sum()
-    return lines.view(n_layers, n_heads)
+    return lines.view(-1, len(means.loc[0]))  # means.loc[0] has the heads of layer 0
 
 
 def reading(model: SmolLM2, text: str) -> tuple[Tokens, Float[Tensor, "layers heads"]]:
