@@ -388,9 +388,9 @@ eight = results.change(short, alibi_64, {"encoding": "alibi8", "read": 64})
 print(f"the same, ALiBi with 8 heads less ALiBi with 4: {eight}; runs: {eight.repeats}")
 
 # %% [markdown]
-# **Look:** it sees less and reads better, at both lengths. In so few steps these models learn what
-# near bytes tell, and flat heads are of little use for that. (With eight heads ALiBi has steeper
-# ones too, and gains.)
+# **Look:** it sees less and reads better: in one run at both lengths, and in three smaller ones. In
+# so few steps these models learn what near bytes tell, and flat heads are of little use for that.
+# (With eight heads ALiBi has steeper ones too, and gains.)
 #
 # ## What no price knows
 #
@@ -539,10 +539,10 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** every price holds at 1,024, and so does RoPE once it may only look near. The tents lead
-# here, and in the whole table only DeBERTa is as low at 64. Is that a triumph? To the tents, what
-# stands farther back might as well not be there. And these trainings are short: near bytes are most
-# of what they learn. A longer one may rank them otherwise.
+# **Look:** every price holds at 1,024, and so does RoPE once it may only look near. In this one run
+# the tents lead, and in the whole table only DeBERTa is as low at 64. Is that a triumph? To the
+# tents, what stands farther back might as well not be there. And these trainings are short: near
+# bytes are most of what they learn. A longer one may rank them otherwise.
 #
 # So if distance is a cost, a model can read any length, because it looks near. It *survives*
 # sixteen lengths. Does it *read* them?
