@@ -175,9 +175,9 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** training does not draw ALiBi. A byte tells little of the next one that the layer does
-# not know already without attention, so its head looks one back. The tents of the lesson do by hand
-# what T5 finds.
+# **Look:** training does not draw ALiBi. In neither seed does a head like its own byte best. (What
+# that byte tells, a layer knows without attention.) Most look one back, as one of the lesson's
+# tents does.
 #
 # ## A model without a price
 #
