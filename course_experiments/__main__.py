@@ -16,6 +16,7 @@ import pandas as pd
 from course_experiments import (
     both_ways,
     checkpoints,
+    drawn_prices,
     extrapolation,
     larger_runs,
     mixed_layers,
@@ -97,6 +98,12 @@ EXPERIMENTS = {
         "the same for a mixed model: RoPE in three layers of four, no position in the fourth.",
         extrapolation.jobs,
         encodings=[mixed_layers.NAME],
+        seeds=(0, 1, 2, 3, 4),
+    ),
+    "extrapolation-prices": Experiment(
+        "the same for prices on distance that lesson 06 draws, and for ALiBi with eight heads.",
+        extrapolation.price_jobs,
+        encodings=[drawn_prices.TENTS, drawn_prices.STEEP, "alibi"],
         seeds=(0, 1, 2, 3, 4),
     ),
     "streams": Experiment(

@@ -5,6 +5,7 @@ in windows of n bytes that advance by n/2, and the second half of each window is
 every n the same bytes are judged, and each has between n/2 and n bytes of context.
 """
 
+import dataclasses
 import time
 from collections.abc import Iterable, Sequence
 from functools import partial
@@ -12,7 +13,7 @@ from typing import Any
 
 import torch
 
-from course_experiments import mixed_layers
+from course_experiments import drawn_prices, mixed_layers
 from course_experiments.kept_weights import TrainingJob, Weights, packed, unpack, weights_bytes
 from course_experiments.run_keys import columns, conditions, digest, key, run_device, training_key
 from course_experiments.sweep import Job
@@ -34,7 +35,10 @@ POSITION_BLOCKS = 6
 
 Row = dict[str, Any]
 
-register(mixed_layers.NAME, mixed_layers.rope_mixed)  # here, since workers import this module
+# Here, since workers import this module.
+register(mixed_layers.NAME, mixed_layers.rope_mixed)
+register(drawn_prices.TENTS, drawn_prices.Tents)
+register(drawn_prices.STEEP, drawn_prices.steep)
 
 
 def jobs(
@@ -70,6 +74,23 @@ def fire_jobs(recipes: Iterable[Recipe], corpus: bytes, lengths: Sequence[int]) 
         start = dict(recipe.options).get("original_len", max(1, recipe.length // 4))
         keyed_jobs += jobs([recipe], corpus, lengths, original_len=start)
     return keyed_jobs
+
+
+def price_jobs(recipes: Iterable[Recipe], corpus: bytes, lengths: Sequence[int]) -> list[Job]:
+    """Prices on distance, drawn by hand, beside ALiBi with eight heads in place of four.
+
+    The tents of seed 0 are trained once more with ten times the steps.
+    """
+    recipes = [
+        dataclasses.replace(recipe, n_heads=8) if recipe.encoding == "alibi" else recipe
+        for recipe in recipes
+    ]
+    longer = [
+        dataclasses.replace(recipe, steps=10 * recipe.steps)
+        for recipe in recipes
+        if (recipe.encoding, recipe.seed) == (drawn_prices.TENTS, 0)
+    ]
+    return jobs([*recipes, *longer], corpus, lengths)
 
 
 def run(

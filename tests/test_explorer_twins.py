@@ -246,6 +246,19 @@ def distance_cost(heads: int, head: int, length: int, symmetric: bool) -> Number
     }
 
 
+def price(prices: list[list[float]], keys: int, **_: Any) -> Numbers:
+    peaks, slopes = torch.tensor(prices, dtype=torch.float64).T[..., None]
+    costs = -slopes * (torch.arange(max(keys, 17)) - peaks).abs()
+    weights = costs[:, :keys].softmax(-1)
+    return {
+        "lines": costs[:, :17],
+        "weights": weights[:, :17],
+        "tops": weights.argmax(-1),
+        "largest": weights.amax(-1),
+        "reach": (weights.cumsum(-1) < 0.95).sum(-1) + 1,
+    }
+
+
 def stretched_waves(way: str, factor: int) -> Numbers:
     plain = rope_frequencies(128, 10_000.0)
     scaling = way_to_stretch(way, factor, 4096, 128)
@@ -401,6 +414,10 @@ INSIDE: dict[str, list[Numbers]] = {
         {"task": "place 3", "heads": 4, **dict(zip(SLOPES, (5.0, 3.5, 2.5, 1.5), strict=True))},
         {"task": "place 1", "noise": "1 in 100", "second": 1.0},
         {"task": "token before", "noise": "1 in 1,000", "first": -4.0, "second": -1.0},
+    ],
+    "price": [
+        {"prices": [[peak, 2.0] for peak in range(4)], "head": 3},
+        {"head": 4, "peak": 9, "slope": 0.5, "keys": 16},
     ],
     "distance_cost": [{"heads": 12, "head": head} for head in (7, 8, 11)],
     "sentence": [MOVED, MOVED | {"places": True}, {"text": "我 爱 你 🦬"}],

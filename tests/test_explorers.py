@@ -173,6 +173,12 @@ SENTENCES: dict[str, list[tuple[dict[str, Any], str]]] = {
         ({"direction": "behind only"}, "all from 113 on share one"),
         ({"n_buckets": 64, "max_distance": 8, "direction": "behind only"}, "all from 33"),
     ],
+    "price": [
+        ({}, "likes its own token best and gives it 22 % of its weight. Of 64 keys the nearest 12"),
+        ({"head": 3, "peak": 2, "slope": 2.0}, "Head 3 likes the key 2 back best"),
+        ({"head": 3, "peak": 2, "slope": 2.0}, "peaks = (0, 0, 2, 0), slopes = (0.25, 0.0625, 2,"),
+        ({"peak": 16, "keys": 16}, "likes the key 15 back best"),
+    ],
     "distance_cost": [
         ({"head": 0}, "Slope 0.5000"),
         ({"head": 0}, "at most 5 positions away"),  # six keys with its own place

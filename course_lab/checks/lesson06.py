@@ -1,7 +1,11 @@
-"""Checks for lesson 06: slopes for any number of heads, ALiBi's cost, attention in blocks."""
+"""Checks for lesson 06: ALiBi from memory.
+
+Of its closer look: slopes for any number of heads, attention in blocks.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -101,53 +105,72 @@ check_any_slopes = Check(
 )
 
 
-def _cost(slopes: Tensor, q_pos: Tensor, k_pos: Tensor) -> Tensor:
-    return -slopes[:, None, None] * offset_matrix(q_pos, k_pos).abs()
+def _alibi(n_heads: int, q_pos: Tensor, k_pos: Tensor) -> Tensor:
+    return -_formula(n_heads)[:, None, None] * offset_matrix(q_pos, k_pos).abs()
 
 
-def _signed_cost(slopes: Tensor, q_pos: Tensor, k_pos: Tensor) -> Tensor:
+def _with_slopes(slopes: Callable[[int], Tensor]) -> Callable[[int, Tensor, Tensor], Tensor]:
+    """Return an answer with other slopes."""
+
+    def answer(n_heads: int, q_pos: Tensor, k_pos: Tensor) -> Tensor:
+        return -slopes(n_heads)[:, None, None] * offset_matrix(q_pos, k_pos).abs()
+
+    return answer
+
+
+def _signed(n_heads: int, q_pos: Tensor, k_pos: Tensor) -> Tensor:
     """Return m · (j − i): right for earlier keys only."""
-    return slopes[:, None, None] * offset_matrix(q_pos, k_pos)
+    return _formula(n_heads)[:, None, None] * offset_matrix(q_pos, k_pos)
 
 
-def _without_the_query(slopes: Tensor, q_pos: Tensor, k_pos: Tensor) -> Tensor:
-    return slopes[:, None, None] * k_pos.expand(len(q_pos), -1)
+def _without_the_query(n_heads: int, q_pos: Tensor, k_pos: Tensor) -> Tensor:
+    return _formula(n_heads)[:, None, None] * k_pos.expand(len(q_pos), -1)
 
 
-def _positions_counted(slopes: Tensor, q_pos: Tensor, k_pos: Tensor) -> Tensor:
-    return _cost(slopes, torch.arange(len(q_pos)), torch.arange(len(k_pos)))
+def _positions_counted(n_heads: int, q_pos: Tensor, k_pos: Tensor) -> Tensor:
+    return _alibi(n_heads, torch.arange(len(q_pos)), torch.arange(len(k_pos)))
 
 
-check_cost = Check(
-    "cost",
-    _cost,
+def _later_keys_hidden(hidden: float) -> Callable[[int, Tensor, Tensor], Tensor]:
+    """Return an answer with this number in place of the price of later keys."""
+
+    def answer(n_heads: int, q_pos: Tensor, k_pos: Tensor) -> Tensor:
+        bias = _alibi(n_heads, q_pos, k_pos)
+        return bias.masked_fill(offset_matrix(q_pos, k_pos) > 0, hidden)
+
+    return answer
+
+
+check_alibi = Check(
+    "alibi_from_scratch",
+    _alibi,
     cases=[
-        (alibi_slopes(2), torch.arange(4), torch.arange(4)),
-        (alibi_slopes(4), torch.tensor([5]), torch.arange(6)),
-        (alibi_slopes(4), torch.arange(3) + 100, torch.arange(5) + 98),
-        (alibi_slopes(2), torch.tensor([7, 2, 0]), torch.tensor([7, 2, 0])),
+        (4, torch.arange(4), torch.arange(4)),
+        (8, torch.tensor([5]), torch.arange(6)),
+        (2, torch.arange(3) + 100, torch.arange(5) + 98),
+        (4, torch.tensor([7, 2, 0]), torch.tensor([7, 2, 0, 3])),
+        (1, torch.tensor([9]), torch.tensor([9])),
     ],
     mistakes=[
         Mistake(
-            "this is the published line, which pays for distance",
-            "Which key gets the highest number in row 3 of your matrix: the nearest or the "
-            "farthest?",
-            lambda slopes, q_pos, k_pos: -_signed_cost(slopes, q_pos, k_pos),
+            "the farther key gets the higher score",
+            "Which key gets the highest number in the last row of your first head: the nearest "
+            "or the farthest?",
+            lambda n_heads, q_pos, k_pos: -_signed(n_heads, q_pos, k_pos),
         ),
         Mistake(
             "the sign is that of a reward",
             "Should a key 10 positions away get a higher or a lower score than a neighbour?",
-            lambda slopes, q_pos, k_pos: -_cost(slopes, q_pos, k_pos),
+            lambda n_heads, q_pos, k_pos: -_alibi(n_heads, q_pos, k_pos),
         ),
         Mistake(
             "keys later than the query are rewarded",
             "This is right where a mask hides later keys. What does your row 0 look like?",
-            _signed_cost,
+            _signed,
         ),
         Mistake(
-            "this is the shortcut that leaves the query out",
-            "Does your answer know where the query stands? Is it to be added to scores that have "
-            "no mask?",
+            "the query is left out",
+            "Does your answer know where the query stands? Is every query as far from key 0?",
             _without_the_query,
         ),
         Mistake(
@@ -158,16 +181,45 @@ check_cost = Check(
         Mistake(
             "queries and keys have changed places",
             "The result is (heads, queries, keys). What does your axis 1 count?",
-            lambda slopes, q_pos, k_pos: _cost(slopes, q_pos, k_pos).mT,
+            lambda n_heads, q_pos, k_pos: _alibi(n_heads, q_pos, k_pos).mT,
+        ),
+        Mistake(
+            "heads are counted from 0",
+            "What is the formula's slope of the first head: 1, or less?",
+            _with_slopes(lambda n: 2 ** (-8 * torch.arange(n) / n)),
+        ),
+        Mistake(
+            "the slopes do not know how many heads there are",
+            "With 8 heads the first slope is 1/2. And with 4?",
+            _with_slopes(lambda n: 2.0 ** -torch.arange(1, n + 1)),
+        ),
+        Mistake(
+            "the slopes come in reverse order",
+            "Which head is the steepest, by the formula: the first or the last?",
+            _with_slopes(lambda n: _formula(n).flip(0)),
+        ),
+        Mistake(
+            "the slopes are powers of e",
+            "What is the base of the power in the formula?",
+            _with_slopes(lambda n: torch.exp(-8 * torch.arange(1, n + 1) / n)),
+        ),
+        *(
+            Mistake(
+                "later keys are hidden",
+                "Whose task is it to hide later keys: the price's or the mask's?",
+                _later_keys_hidden(hidden),
+            )
+            for hidden in (-torch.inf, 0.0)
         ),
     ],
     hints=(
-        "Take a query at position 5 and keys 3, 5 and 7. Which three numbers should come out?",
+        "Take a query at position 5 and keys 3, 5 and 7. Which three numbers should come out, for "
+        "slope 1/2?",
         "Later keys cost as much as earlier ones. Which function forgets the sign of an offset?",
-        "k_pos[None, :] − q_pos[:, None] is (queries, keys); slopes[:, None, None] is (heads, 1, "
-        "1). Multiply, and mind the minus sign.",
+        "k_pos[None, :] − q_pos[:, None] is (queries, keys), slopes[:, None, None] is (heads, 1, "
+        "1), with slopes = 2 ** (−8 · torch.arange(1, H + 1) / H). Mind the minus sign.",
     ),
-    rules=[Without((alibi_bias,))],
+    rules=[Without((alibi_bias, alibi_slopes))],
 )
 
 

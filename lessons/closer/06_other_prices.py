@@ -1,0 +1,243 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+# ---
+
+# %% [markdown]
+# # 06 · ALiBi: other prices
+#
+# What becomes of the price when it is learned, or never written down: the kin, the price that T5
+# draws for itself, and a model that has none. It builds on [lesson 06](../06_alibi.ipynb). Each
+# section stands alone.
+#
+# **Time:** {minutes}.
+
+# %% tags=["nbval-ignore-output"]
+import course_lab
+
+device = course_lab.start()
+
+# %%
+import math
+
+import matplotlib.pyplot as plt
+import torch
+
+from course_lab import explorers, widgets
+from course_utils import plots
+from course_utils.encodings import Places, create
+from course_utils.encodings.functional import alibi_bias, alibi_slopes, offset_matrix
+
+places = torch.arange(48)
+offsets = offset_matrix(places, places)
+slopes = alibi_slopes(8)
+bias = alibi_bias(offsets, slopes)  # (8, 48, 48)
+hidden = offsets > 0  # the causal mask
+
+# %% [markdown]
+# ## Heads as pictures
+#
+# - 8 heads, head 0, then head 7. Which has an entropy near the largest possible?
+# - 12 heads: go through heads 6 to 9. What happens to the slope?
+# - Tick "symmetric": where is the other half of the weight?
+
+# %%
+explorers.distance_cost()
+
+# %% tags=["plumbing"]
+# Bias and attention of four heads
+attention = bias.masked_fill(hidden, -torch.inf).softmax(-1)  # all q · k equal
+fig, axes = plt.subplots(2, 4, figsize=(11, 5.6), sharex=True, sharey=True)
+style = {"signed": False, "equal": True}
+for column, head in enumerate((0, 2, 4, 7)):
+    upper, lower = axes[:, column]
+    title = f"head {head}, slope 1/{1 / slopes[head]:.0f}"
+    price = bias[head].clamp(min=-6).masked_fill(hidden, -torch.inf)
+    costs = plots.heatmap(upper, price, title=title, limit=6, **style)
+    seen = attention[head].masked_fill(hidden, -torch.inf)
+    weights = plots.heatmap(lower, seen, xlabel="key", limit=0.4, **style)
+fig.supylabel("query")
+fig.colorbar(costs, ax=axes[0], label="price, cut at −6", shrink=0.8)
+fig.colorbar(weights, ax=axes[1], label="weight, to 0.4", shrink=0.8)
+described = ", ".join(f"head {h}: {bias[h].min():.1f}" for h in (0, 2, 4, 7))
+plots.show(
+    fig,
+    "Upper row: the price of four of eight heads on 48 tokens, nothing on the diagonal and more "
+    f"away from it. Highest prices: {described}. Lower row: the causal attention that it makes of "
+    "equal scores: a thin line along the diagonal in head 0, a band in head 2, a faint slope in "
+    "head 4, nearly even rows in head 7.",
+)
+
+# %% [markdown]
+# ## Prices that are learned
+#
+# - **KERPLE** (Chi et al. 2022, 2205.09921): $-r_1 \log(1 + r_2 |j - i|)$, or
+#   $-r_1 |j - i|^{r_2}$, with $r_1, r_2$ learned for each head.
+# - **Sandwich** (Chi et al. 2022, 2212.10356):
+#   $\frac{H}{8h} \big(\sum_m \cos((i - j)\omega_m) - \bar d/2\big)$, the product of two sinusoidal
+#   vectors (width $\bar d$, speeds $\omega_m$) less its value at distance 0. Nothing is learned.
+# - **FIRE** (Li et al. 2023, 2310.04418): a small network of $\psi(i - j)\,/\,\psi(\max(i, L_0))$,
+#   with $\psi(x) = \log(cx + 1)$. Network, $c$ and $L_0$ are learned.
+
+# %%
+KIN = ("alibi", "sandwich", "kerple", "fire")
+torch.manual_seed(0)
+kin = {name: create(name, d_model=64, n_heads=8).requires_grad_(False) for name in KIN}
+q, k = torch.zeros(1, 8, 1, 8), torch.zeros(1, 8, 1024, 8)
+curves = {}  # name → (8, 1024), by distance from a query at position 1023
+for name, encoding in kin.items():
+    costs = encoding.bias(q, k, Places(torch.tensor([1023]), torch.arange(1024)))[0, :, 0].flip(-1)
+    curves[name] = costs - costs[:, :1]
+    near, far = curves[name][3, 100].item(), (curves[name][3, 1000] - curves[name][3, 900]).item()
+    print(f"{name:8} head 3, fresh: 100 steps change the score by {near:7.2f} near,", end=" ")
+    print(f"{far:7.2f} far")
+
+# %% tags=["plumbing"]
+# Four prices
+fig, axes = plt.subplots(1, 4, figsize=(10.5, 3.3))
+for ax, name in zip(axes, KIN, strict=True):
+    rows = {f"head {head}": curves[name][head, :1001:4] for head in (1, 3, 5)}
+    plots.lines(ax, rows, x=torch.arange(0, 1001, 4), title=name, legend=False)
+    ax.set_xlabel("distance (positions)")
+axes[0].set_ylim(-60, 2)
+axes[0].set_ylabel("bias − bias at 0")
+fig.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
+ends = {name: curves[name][3, 1000] for name in KIN}
+plots.show(
+    fig,
+    "Bias against distance 0 to 1000 for heads 1, 3 and 5, fresh values. ALiBi: straight lines, "
+    "cut at −60. Sandwich: a steep fall, then slow with ripples. KERPLE: a logarithm. FIRE, "
+    "untrained: small bent curves. Head 3 at the end: "
+    + ", ".join(f"{name} {value:.1f}" for name, value in ends.items())
+    + ".",
+)
+
+# %% [markdown]
+# **Look:** mind the different axes. Near the query all but FIRE charge for distance. Far away only
+# ALiBi charges as much. A fresh FIRE has to learn its price.
+#
+# With $r_1 = m_h$ and $r_2 = 1$ KERPLE's power kind *is* ALiBi. And FIRE is the only one that asks
+# where the query stands.
+
+# %%
+from course_utils.encodings.functional import fire_share, kerple_power
+
+as_power = kerple_power(offsets, slopes, torch.ones(8))
+print("KERPLE's power with r2 = 1 is ALiBi:", torch.allclose(as_power, bias))
+for i in (600, 6000):
+    share = fire_share(torch.tensor([i]), torch.tensor([i - 500]), 0.1, 512.0).item()
+    print(f"FIRE, key 500 back, query at {i}: the network sees {share:.2f}")
+
+# %% [markdown]
+# ## Let training draw
+#
+# T5 has a free number for each near distance (lesson 04). So training may draw any price. We train
+# a small model, as in the lesson's last exercise.
+
+# %%
+guess = widgets.predict(
+    "Two layers, four heads, one table of numbers for both. Which distance do most heads come to "
+    "like best?",
+    ["0, their own byte, as ALiBi's do", "1", "2 or more"],
+)
+
+# %%
+from course_utils.models.training import Recipe, train_on_text
+from course_utils.texts import text
+
+english = text.split(text.documentation())
+recipes = [Recipe("t5", seed=seed, steps=300, d_model=64, n_layers=2) for seed in (0, 1)]
+models = [train_on_text(recipe, english, device, bar=False) for recipe in recipes]
+drawn = torch.stack([m.encoding.bias_by_offset(-torch.arange(13)) for m in models])
+drawn = (drawn - drawn[..., :1]).detach().cpu()  # (seeds, heads, distances), less that at 0
+
+# %% tags=["plumbing"]
+# The answer, and the drawn prices
+best = drawn.argmax(-1).flatten().tolist()
+choices = ["0, their own byte, as ALiBi's do", "1", "2 or more"]
+places_of_tops = [min(distance, 2) for distance in best]
+guess.reveal(choices[max(range(3), key=places_of_tops.count)])
+print("heads that like their own byte best:", best.count(0))
+fig, axes = plt.subplots(1, 2, figsize=(9, 3.3), sharey=True)
+for seed, ax in enumerate(axes):
+    for head, line in enumerate(drawn[seed]):
+        ax.plot(line, "os^D"[head] + "-", color=f"C{head}", label=f"head {head}")
+    ax.set(title=f"what T5 drew, seed {seed}", xlabel="distance back (positions)")
+axes[0].set_ylabel("learned number − that at 0")
+axes[1].legend()
+plots.show(
+    fig,
+    "T5's learned numbers at distances 0 to 12, less that at 0, four heads, two seeds. The "
+    f"highest is at distances {', '.join(map(str, best))}.",
+)
+
+# %% [markdown]
+# **Look:** training does not draw ALiBi. In neither seed does a head like its own byte best. (What
+# that byte tells, a layer knows without attention.) Most look one back, as one of the lesson's
+# tents does.
+#
+# ## A model without a price
+#
+# RoPE has no price on all distances. Has a model with RoPE made one? SmolLM2-135M (30 layers of 9
+# heads) read three texts of 8,192 tokens, and we kept what its last 32 queries did at 64, 128 …
+# 8,192 keys.
+
+# %%
+guess = widgets.predict_number(
+    "8192 keys: which part of the weight do the nearest 64 hold, mean over heads? (All keys "
+    "alike: 0.8 %)",
+    "%",
+)
+
+# %%
+from course_utils.texts import data
+
+real = data.results("real_entropy")
+mean = real.groupby("keys")[["entropy", "near"]].mean()  # over texts, layers and heads
+for n in (64, 512, 8192):
+    entropy, share = mean.loc[n]
+    print(f"{n:4} keys: entropy {entropy:.2f} nats of {math.log(n):.2f} at most;", end=" ")
+    print(f"the nearest 64 hold {100 * share:.0f} %")
+guess.reveal(round(100 * mean["near"][8192]), "%")
+
+# %% tags=["plumbing"]
+# Entropy by head, and the share of near keys
+heads = real.groupby(["layer", "head", "keys"])[["entropy", "near", "first"]].mean().unstack()
+grown = heads["entropy"][8192] - heads["entropy"][1024]  # log n grows by 2.08
+level, near = heads[grown < 0.2], heads["near"][8192]
+print(f"level, by less than 0.2 nats from 1024 to 8192 keys: {len(level)} of {len(heads)} heads")
+print(f"    {(level['near'][8192] > 0.5).sum()} give more than half to the nearest 64 keys,")
+print(f"    {(level['first'][8192] > 0.5).sum()} more than half to the first token of the text")
+fig, axes = plt.subplots(1, 2, figsize=(10.5, 3.9))
+axes[0].plot(mean.index, heads["entropy"].T, color="C0", linewidth=0.5, alpha=0.25)
+axes[0].plot(mean["entropy"], color="0.1", linewidth=2, label="mean")
+axes[0].plot(mean.index, [math.log(n) for n in mean.index], "--", color="0.4", label="log n")
+axes[0].set(title="entropy of 270 heads", xlabel="keys", ylabel="entropy (nats)")
+axes[0].set_xscale("log", base=2)
+axes[0].set_xticks(mean.index, mean.index)
+axes[0].legend()
+alibi_shares = [1 - math.exp(-64 * m) for m in slopes.tolist()]
+axes[1].hist(near, torch.linspace(0, 1, 21), label="SmolLM2's heads")
+axes[1].plot(alibi_shares, [1] * 8, "^", color="C3", label="ALiBi's 8 slopes, equal scores")
+axes[1].set(title="held by the nearest 64 of 8192 keys", xlabel="share", ylabel="heads")
+axes[1].legend(fontsize=9)
+plots.show(
+    fig,
+    "Left: entropy against keys, a thin line a head, spread out below the dashed log n; the mean "
+    f"rises from {mean.entropy[64]:.1f} to {mean.entropy[8192]:.1f}. Right: heads by the share of "
+    f"the nearest 64 keys, {near.min():.2f} to {near.max():.2f}, most below a half. ALiBi's "
+    f"slopes: {', '.join(f'{share:.2f}' for share in alibi_shares)}.",
+)
+
+# %% [markdown]
+# **Look:** 128 times as many keys, and the mean entropy grows by a third of what $\log n$ does. So
+# near keys weigh more here too. Pair 23 charges for distance in a third of the heads. But few heads
+# are level *and* near. More are level because they rest on one far key, the first token, which
+# ALiBi would charge most of all. Lesson 07 looks at it.
+
+# %% [markdown]
+# **Back:** [lesson 06](../06_alibi.ipynb). **Next:**
+# [lesson 07](../07_train_short_test_long.ipynb).

@@ -1,0 +1,135 @@
+"""Prices on distance: those that lesson 06 draws, what is said of a learner's, a pair replaced."""
+
+import math
+
+import pytest
+import torch
+
+from course_experiments import drawn_prices, extrapolation, pair_prices
+from course_lab import prices
+from course_utils.encodings import ALiBi, Places, PositionalEncoding, Rotary
+from course_utils.models.training import Recipe
+from course_utils.pretrained.ablation import PricedPair
+
+STEEP = torch.tensor(drawn_prices.STEEP_SLOPES)
+WON = [(1.70, 1.70), (1.72, 1.73)]  # losses at 64 and at 512, of two seeds
+STEEP_LOSSES = [1.84, 1.89]
+
+
+def drawn(by_distance):
+    """A price whose four heads add ``by_distance(distance)``, (4, n)."""
+
+    class Drawn(PositionalEncoding):
+        def bias_by_offset(self, offsets):
+            return by_distance(offsets.abs().float())
+
+    return Drawn
+
+
+def test_tents_without_peaks_are_alibi():
+    offsets = torch.arange(-9, 10)
+    slopes = [2.0**-2, 2.0**-4, 2.0**-6, 2.0**-8]
+    lines = drawn_prices.Tents(8, 4, peaks=(0, 0, 0, 0), slopes=slopes)
+    assert torch.equal(lines.bias_by_offset(offsets), ALiBi(8, 4).bias_by_offset(offsets))
+
+
+def test_a_tent_is_dearer_by_its_slope_for_each_step_off_its_peak():
+    tents = drawn_prices.Tents(8, 2, peaks=(0, 3), slopes=(1.0, 0.5))
+    expected = [[-5.0, -3.0, 0.0], [-1.0, 0.0, -1.5]]
+    assert tents.bias_by_offset(torch.tensor([-5, -3, 0])).tolist() == expected
+
+
+@pytest.mark.parametrize("name", ["peaks", "slopes"])
+def test_tents_want_a_number_a_head(name):
+    with pytest.raises(ValueError, match=f"{name} must have 2 numbers, one a head, got"):
+        drawn_prices.Tents(8, 2, **{"peaks": (0, 1), "slopes": (1, 1), name: (1, 2, 3)})
+
+
+def test_drawn_prices_are_trained_and_read_as_encodings_are():
+    recipes = [
+        Recipe(name, length=8, steps=2, batch=2, d_model=16, n_layers=1)
+        for name in (drawn_prices.TENTS, drawn_prices.STEEP, "alibi")
+    ]
+    corpus = bytes(range(256)) * 400
+    jobs = extrapolation.price_jobs(recipes, corpus, [8, 16])
+    settings = [(key["encoding"], key["n_heads"], key["steps"]) for key, _ in jobs]
+    assert settings == [("tents", 4, 2), ("steep", 4, 2), ("alibi", 8, 2), ("tents", 4, 20)]
+    rows = extrapolation.run(recipes[0], corpus, [8, 16], bar=False)["losses"]
+    assert all(math.isfinite(row["loss"]) for row in rows)
+
+
+# ------------------------------------------------------------------- what a learner's price is told
+
+
+def test_a_price_that_wins_and_lasts_is_told_so():
+    text = prices.scored(drawn_prices.Tents, WON, STEEP_LOSSES)
+    assert "in 2 of 2 seeds" in text and text.endswith("lasts.")
+    assert "head 3: likes the key 2 back best" in text
+
+
+MISTAKES = {
+    "unchanged": (lambda d: -STEEP[:, None] * d, "likes its own byte best"),
+    "a reward": (lambda d: STEEP[:, None] * d, "What do they cost"),
+    "nothing": (lambda d: torch.zeros(4, len(d)), "What do they cost"),
+    "a plateau": (lambda d: -(d.clamp(max=3)).expand(4, -1), "What do they cost"),
+    "all alike": (lambda d: -(2 * d).expand(4, -1), "same keys"),
+    "not its own key": (
+        lambda d: torch.where(d == torch.arange(1, 5)[:, None], 0, -math.inf),
+        "may a head forbid".capitalize(),
+    ),
+    "divides by 0": (lambda d: (0 / d).expand(4, -1), "nan or inf"),
+    "far peaks": (lambda d: -2.0 * (d - 16 * torch.arange(4)[:, None]).abs(), "48 back best"),
+    "flat": (lambda d: -0.1 * (d - torch.arange(4)[:, None]).abs(), "nearest four keys"),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_a_price_that_does_not_win_gets_the_question_that_helps(name):
+    by_distance, question = MISTAKES[name]
+    text = prices.scored(drawn(by_distance), [(1.9, 1.95), (1.9, 1.9)], STEEP_LOSSES)
+    assert "in 0 of 2 seeds" in text and "in 1 of 2" in text
+    assert question.lower() in text.lower() and text.count("?") >= 1
+
+
+def test_a_price_may_look_at_more_than_the_offset():
+    class ByQuery(PositionalEncoding):
+        def bias(self, q, k, at):
+            return -2.0 * at.offsets.abs() * torch.ones(self.n_heads, 1, 1)
+
+    assert prices.price_by_distance(ByQuery, 8)[0].tolist() == [-2.0 * d for d in range(8)]
+    assert prices.price_by_distance(PositionalEncoding, 8).tolist() == [[0.0] * 8] * 4
+
+
+# ------------------------------------------------------------------------------- a pair of RoPE
+
+
+def test_a_priced_pair_stands_still_and_each_layer_has_its_prices():
+    slopes = -torch.arange(1.0, 5.0).view(2, 2)  # layers, heads
+    encoding = PricedPair(16, 2, slopes=slopes, pair=1)
+    at = Places(torch.arange(5))
+    q, k = torch.randn(2, 1, 2, 5, 8)
+    for layer in (0, 1, 0):
+        turned_q, _ = encoding.rotate(q, k, at)
+        assert torch.allclose(turned_q[..., 2:4], q[..., 2:4])
+        assert not torch.allclose(turned_q[..., 0:2], q[..., 0:2])
+        bias = encoding.bias(q, k, at)
+        expected = slopes[layer][:, None, None] * (at.q[:, None] - at.k)
+        assert torch.allclose(bias[0, ..., 1:], expected[..., 1:])
+        assert bias[..., 0].abs().max() == 0  # the first token is free
+    paying = PricedPair(16, 2, slopes=slopes, pair=1, first_pays=True)
+    paying.rotate(q, k, at)
+    assert torch.allclose(paying.bias(q, k, at)[0, :, :, 0], slopes[0][:, None] * at.q)
+
+
+def test_the_prices_of_a_published_model_are_the_lines_nearest_to_its_pair():
+    lines = pair_prices.slopes([0, 1, 2])
+    assert lines.shape == (30, 9)
+    assert 0.2 < (lines < -0.001).double().mean() < 0.5 and lines.max() < 0.001
+
+
+def test_rope_without_a_price_is_rope():
+    q, k, at = *torch.randn(2, 1, 2, 6, 8), Places(torch.arange(6))
+    free = PricedPair(16, 2, slopes=torch.zeros(1, 2), pair=3)
+    rope = Rotary(16, 2, layout="interleaved")
+    same = [0, 1, 2, 3, 4, 5]  # all but the pair that stands still
+    assert torch.allclose(free.rotate(q, k, at)[0][..., same], rope.rotate(q, k, at)[0][..., same])
