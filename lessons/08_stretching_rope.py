@@ -44,12 +44,11 @@ rope_scaling = {
 
 # %% [markdown]
 # The model first learned to read 8,192 tokens, and is offered for 131,072. What do these numbers do
-# to it? (Even 8 · 8,192 is only half of that.) At the end you can read this line. To get there we
-# stretch a small model.
+# to it? (Even 8 · 8,192 is only half of that.) At the end you can read this line.
 #
-# RoPE turns pair $m$ of queries and keys by $p\,\theta_m$ at position $p$, with
-# $\theta_m = b^{-2m/d}$. Think of each pair as the **hand** of a clock. The model of lesson 07 has
-# 16 hands, and learned on pieces of 64 bytes. Now it reads 512, eight times as far.
+# RoPE turns pair $m$ of queries and keys by $p\,\theta_m$ at position $p$, with $\theta_m =
+# b^{-2m/d}$. Think of each pair as the **hand** of a clock. The course's small model has 16 hands,
+# and learned on pieces of 64 bytes. We make it read 512, eight times as far.
 
 # %%
 import math
@@ -89,8 +88,8 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** five hands went round in training, so they have pointed everywhere. Eleven meet new
-# angles at 512 bytes. Read there, the model is lost: its loss rises by more than 1.5 nats a byte.
+# **Look:** five hands went round in training and have pointed everywhere. Eleven meet new angles at
+# 512 bytes. There the model is lost: its loss rises by more than 1.5 nats a byte.
 #
 # ## One hand
 #
@@ -139,17 +138,16 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** hand 5, which had made a little more than half a turn. It helps more than all others.
-# Hands 8 to 15 meet new angles too, but these are small, and the model does not care. So new angles
-# are a suspect, not the verdict: how *far* a hand leaves what it knew counts.
+# **Look:** hand 5, which had made a little more than half a turn. It helps more than any other.
+# Hands 8 to 15 meet new angles too, yet the model does not care: so new angles alone do no harm.
 #
-# And hand 0? It has seen all angles. Slowed, it does harm even so. Why? What if we slow all?
+# And hand 0? It has seen all angles. Slowed, it does harm. What if we slow all?
 #
 # ## All hands
 #
-# The plainest way divides every position by 8, so that 512 bytes lie where 64 lay. Chen et al.
-# (2023) call it **position interpolation**: $p \to p/s$, or $\theta_m \to \theta_m/s$. Nothing is
-# new, for any hand.
+# The plainest way divides every position by 8: 512 bytes lie where 64 lay. Chen et al. (2023) call
+# it **position interpolation**, $p \to p/s$ or $\theta_m \to \theta_m/s$. No hand meets anything
+# new.
 
 # %%
 guess = widgets.predict(
@@ -189,11 +187,11 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** fast hands tell neighbours apart. For hand 0 the byte before is one radian away. Slowed,
-# it is an eighth of one, and the model has learned what a radian means. (Larger models suffer less:
-# LLaMA 7B, by Chen et al., went from perplexity 7.2 at 2,048 tokens to 16.1 at 8,192.)
+# **Look:** fast hands tell neighbours apart. To hand 0 the byte before is one radian away, and the
+# model has learned what a radian means. Slowed, it is an eighth of one. (Larger models suffer less:
+# LLaMA 7B went from perplexity 7.2 at 2,048 tokens to 16.1 at 8,192, by Chen et al.)
 #
-# So the slow hands need it and the fast ones must not have it. And those between?
+# So slow the slow hands, and spare the fast. And those between?
 #
 # ## By parts
 #
@@ -206,8 +204,8 @@ plots.show(
 #
 # Such a mix is called a **ramp**.
 #
-# **Exercise 1 ★★ Write the line.** `theta` (pairs,) are the speeds in training. Return the new ones.
-# Take all four numbers from the arguments.
+# **Exercise 1 ★★ Write the line.** `theta` (pairs,) are the speeds in training. Return the new
+# ones. Take all four numbers from the arguments.
 
 
 # %% tags=["stub"]
@@ -228,18 +226,18 @@ from course_lab.checks.lesson08 import check_by_parts, check_clamped_scores
 check_by_parts(by_parts)
 
 # %% [markdown]
-# Others draw the line elsewhere. In a few words:
+# Others draw the line elsewhere:
 #
 # - **NTK-aware** (bloc97 2023): a larger base. Hand 0 keeps its speed, the last is slowed by $s$,
-#   the others by a power of $s$ between.
-# - **YaRN** (Peng et al. 2023): a ramp from 32 turns to 1, even in $m$ in its code, and scores times
-#   $(0.1 \ln s + 1)^2$. Below, *by parts* is its ramp alone.
-# - **Step:** hands that finished a turn keep their speed, the others get $1/s$.
+#   those between by a power of $s$.
+# - **YaRN** (Peng et al. 2023): a ramp from 32 turns to 1, even in $m$ in its code; all scores are
+#   sharpened too. Below, *by parts* is its ramp alone.
+# - **Step:** hands that finished a turn keep their speed, the others are slowed by $s$.
 #
 # ## Tune your own
 #
-# Which is best? Try. Each slider says by how much a hand is slowed. The model reads a small text
-# anew, right here. The picture starts *direct*: nothing is slowed.
+# Which is best? Each slider says by how much a hand is slowed, and the model reads a small text
+# anew. It starts *direct*: nothing is slowed.
 #
 # 1. Slow hand 5 to an eighth. Then 6, then 7. When does it stop helping?
 # 2. Come below the dashed line: rise at 64 plus rise at 512 less than YaRN's. How low can you go?
@@ -253,8 +251,8 @@ from course_lab import explorers
 explorers.stretch()
 
 # %% [markdown]
-# Did you win, or did you learn this text by heart? Write your setting here. Five other texts judge
-# it, and two other models: the same recipe, other seeds.
+# Or did you learn this text by heart? Write your setting here. Five other texts judge it, and two
+# other models: the same recipe, other seeds.
 
 # %%
 mine = {5: 8, 6: 8, 7: 8}  # hand → how many times slower; put yours here
@@ -277,7 +275,9 @@ def rises(scaling, seed, which):
     """How much the loss rises at 64 and at 512 bytes, by text: (texts, 2)."""
     readers = [shipped.model("rope", seed=seed, scaling=way).to(device) for way in (None, scaling)]
     plain, new = (
-        torch.tensor([[sliding_loss(m, blocks[n][None], r, LONG)[0] for r in (64, LONG)] for n in which])
+        torch.tensor(
+            [[sliding_loss(m, blocks[n][None], r, LONG)[0] for r in (64, LONG)] for n in which]
+        )
         for m in readers
     )
     return new - plain[:, :1]
@@ -296,17 +296,15 @@ for referee, (seed, which) in referees.items():
     print(f"{referee:39}" + "".join(f"{value:10.1f}" for value in sums))
 
 # %% [markdown]
-# **Look:** the lowest row total on one text is not always the lowest on another model. What three
-# models agree on is coarse: spare the fast hands, slow those around one turn. A table of sixteen
-# searched factors (LongRoPE ships such tables) belongs to *one* model. The
-# [closer look](closer/08_more_stretches.ipynb) lets a search do it.
+# **Look:** what wins on one text by a little need not win on another model. What all three agree on
+# is coarse: spare the fast hands, slow those around one turn. Sixteen searched numbers (LongRoPE
+# ships such) belong to *one* model: a [closer look](closer/08_search_and_needles.ipynb) tries it.
 #
 # ## Against just cutting
 #
-# What are all these ways worth? Lesson 07 had a cruel yardstick: **just cut**. Read the last 64
-# bytes only. And it had a second trick: leave the hands alone, but let no key *seem* farther away
-# than 63. Beyond that, all stand at 63. This **clamp** is ReRoPE (Su 2023), and near kin of
-# Self-Extend (Jin et al. 2024).
+# What are these ways worth? The cruel yardstick is to **just cut**: read the last 64 bytes only.
+# And there is a trick that slows nothing: let no key *seem* farther away than 63. All beyond stand
+# at 63. This **clamp** is ReRoPE (Su 2023), and near kin of Self-Extend (Jin et al. 2024).
 
 # %% tags=["plumbing"]
 # All ways against just cutting
@@ -335,27 +333,27 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** a sober picture. Nothing lies left of the line, and the clamp, which trains nothing and
-# slows nothing, comes nearest. So why stretch? Because loss hardly asks for anything far away
-# (lesson 07). Ask for a **needle**: small models learned to name the symbol behind a marker, in
-# rows of up to 32. Now the row has 256.
+# **Look:** nothing lies left of the line, and the clamp comes nearest. So why stretch? Because loss
+# hardly asks for anything far away (lesson 07). Ask for a **needle**: small models learned to name
+# the symbol behind a marker, in rows of up to 32. Now the row has 256.
 
 # %% tags=["plumbing"]
 # Needles for small models
 needles = data.results("stretching_needles").query("read == 256")
 found = needles.groupby(["way", "seed"])["accuracy"].mean()
-print("share found in rows of 256, means over five depths (a guess has 0.06); seeds from low to high")
+print(
+    "share found in rows of 256, means over five depths (a guess has 0.06); seeds from low to high"
+)
 for way in ("direct", "interpolation", "NTK-aware", "by parts", "clamped"):
     print(f"{way:14}", " ".join(f"{share:.1f}" for share in sorted(found[way])))
 
 # %% [markdown]
 # NEEDLE-LOOK
 #
-# **Exercise 2 ★★ Clamp it.** Write the scores of the clamp. `q` and `k` (n, d) are not turned yet,
-# queries and keys at positions 0 to n − 1. Return scores (n, n), scaled by $1/\sqrt d$: RoPE's
-# where the key is at most `farthest` back, and beyond that those of a key exactly `farthest` back.
-# Keys ahead of a query do not matter, as they are masked. Turn with `turned(x, positions)`; tensors
-# of (n, n, d) are too large.
+# **Exercise 2 ★★ Clamp it.** `q` and `k` (n, d), not turned yet, stand at positions 0 to n − 1.
+# Return scores (n, n), scaled by $1/\sqrt d$: RoPE's where the key is at most `farthest` back, and
+# beyond that those of a key exactly `farthest` back. Keys ahead of a query do not matter. Turn with
+# `turned(x, positions)`.
 
 # %%
 from course_utils.encodings.functional import apply_rope, rope_angles
@@ -384,12 +382,12 @@ def clamped_scores(q, k, farthest):
 check_clamped_scores(clamped_scores)
 
 # %% [markdown]
-# Two products in place of one: that is the clamp's price, and fast attention code does not have it.
+# Two products in place of one: that is the clamp's price.
 #
 # ## Train on
 #
-# People who stretch a model do not stop there: they train it on, on long texts. Here each way gets
-# 100 more steps on pieces of 512 bytes, a twelfth of its training.
+# Whoever stretches a model mostly trains it on, on long texts. Here each way gets 100 more steps on
+# pieces of 512 bytes, a twelfth of its training.
 
 # %%
 guess = widgets.predict(
@@ -439,28 +437,29 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** *direct*, which had failed, is level. A hundred steps that showed the new angles were
-# enough here. So a low loss after training on does not prove that the stretch was needed. In the
-# paper it is the other way round: LLaMA 7B trained on *directly* for 10,000 steps reached only 2,560
-# tokens from 2,048, and interpolated it was quick (Chen et al.). Its hands differ:
+# **Look:** *direct*, which had failed, is level: a hundred steps that showed the new angles were
+# enough. So a low loss after training on does not prove that the stretch was needed. In the paper
+# it is the other way round: trained on *directly*, LLaMA 7B got from 2,048 to only 2,560 tokens in
+# 10,000 steps, and interpolated it was quick (Chen et al.). Its hands differ:
 
 # %%
 for name, speeds, length in (("ours", theta, 64), ("LLaMA 7B", rope_frequencies(128), 2048)):
     for s in (1, 8):
         finished = int((length / s * speeds / (2 * math.pi) >= 1).sum())
-        print(f"{name}, slowed by {s}: {finished} of {len(speeds)} hands finish a turn in {length:,}")
+        print(
+            f"{name}, slowed by {s}: {finished} of {len(speeds)} hands finish a turn in {length:,}"
+        )
 
 # %% [markdown]
-# Interpolated, LLaMA still has 31 hands to tell near places apart; ours has one. That is a likely
-# reason, which we did not test. Others raise the base and train on: Code Llama, Xiong et al. 2023,
-# and Llama 3 itself, with some 800 billion tokens of longer and longer texts.
+# That is a likely reason, which we did not test. Others raise the base and train on: Code Llama,
+# Xiong et al. (2023), and Llama 3, with some 800 billion tokens of longer and longer texts.
 #
 # ## A real model
 #
 # SmolLM2-135M learned to read 8,192 tokens. It read texts of 12,288, stretched by 1.5 and not
-# trained on. *Just cut* reads the last 8,192. Into each text we put eight numbers, such as "The
-# secret number of Lima is 4829.", and asked for them at its end. Just cut never saw those before
-# token 4,096.
+# trained on; just cut reads the last 8,192. Eight numbers stand in each text, such as "The secret
+# number of Lima is 4829.", and are asked for at its end. Just cut never saw those before token
+# 4,096.
 
 # %%
 guess = widgets.predict(
@@ -490,7 +489,9 @@ table = {
 }
 first = table["YaRN"].loc[384].mean()
 levels = {"as often as of later ones (half or more)": first >= 0.5, "hardly ever": first < 0.25}
-guess.reveal(next((level for level, met in levels.items() if met), "sometimes (a quarter to a half)"))
+guess.reveal(
+    next((level for level, met in levels.items() if met), "sometimes (a quarter to a half)")
+)
 late = both_kinds("real_lengths").query("read == 12288 and first >= 8192")
 losses = late.pivot_table(index=["kind", "text", "first"], columns="way", values="loss")
 fig, axes = plt.subplots(1, 2, figsize=(11, 3.8))
@@ -528,9 +529,9 @@ plots.show(
 
 # %% [markdown]
 # **Look:** by loss YaRN gains nothing over just cutting. But it knows numbers that just cut never
-# read, at token 3,456. **Equal loss is not equal use.** And the number at the start is lost to both.
-# Just cut has trouble near the start of *its* window too, at token 4,992: reach has an end even at
-# home. "Reads 12,288 tokens" can mean any of these.
+# read, at token 3,456. **Equal loss is not equal use.** The number at the start is lost to both.
+# And just cut loses the first one in *its* window too, at 4,992. "Reads 12,288" can mean any of
+# these.
 #
 # ## Read the line
 #
@@ -575,11 +576,9 @@ plots.show(
 # %% [markdown]
 # So models that learned at 4k or 8k read 128k like this: **keep the hands that went round, slow
 # those that did not, and train on.** Where the dash lies on the dot, a hand meets nothing new at
-# 65,536 tokens. At 131,072 it goes twice as far, so the line alone does not explain "128k". The
-# training does its part, and no line tells how much. Nor does it tell whether a number from the
-# start is still found. Ask for it.
-#
-# A hand says *where*, by an angle. We stretched it. What else could a position be?
+# 65,536 tokens. At 131,072 it goes twice as far: the line alone does not explain "128k". Training
+# does its part, and no line tells how much. Nor whether a number from the start is found. Ask for
+# it.
 #
 # ## Myth check
 #

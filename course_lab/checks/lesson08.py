@@ -584,17 +584,18 @@ check_cached_scores = Check(
 )
 
 
-# Nats above the shipped model's loss as it was trained, at its own 64 bytes.
-MOST_AT_64, MOST_AT_512 = 0.15, 0.45
+# Nats above a shipped model's loss as it was trained, at its own 64 bytes, by its seed: at 64 and
+# at 512 bytes. At 512 the step has 0.49 with both.
+MOST = {0: (0.15, 0.45), 1: (0.15, 0.485)}
 _BASE = 10_000.0
 
 
 @cache
-def _losses(factors: tuple[float, ...] | None) -> tuple[float, float]:
-    """Return the shipped model's loss at 64 and 512 bytes, on text that the lesson never shows."""
+def _losses(factors: tuple[float, ...] | None, seed: int) -> tuple[float, float]:
+    """Return a shipped model's loss at 64 and 512 bytes, on text that the lesson never shows."""
     trained = shipped.length("rope")
     scaling = None if factors is None else LongRoPE(list(factors), 1.0, trained)
-    model = shipped.model("rope", scaling=scaling)
+    model = shipped.model("rope", seed=seed, scaling=scaling)
     passages = text.split(text.documentation()).held_out[[1, 3, 4], :1025]
     at_64, _ = sliding_loss(model, passages, 64, 512)
     at_512, _ = sliding_loss(model, passages, 512, 512)
@@ -631,14 +632,16 @@ def _judge_factors(factors: Any, turns: Tensor, s: float) -> str:
 
 
 def _judge_by_losses(factors: Tensor) -> str:
-    unchanged, _ = _losses(None)
-    at_64, at_512 = _losses(tuple(factors.tolist()))
-    if at_64 - unchanged <= MOST_AT_64 and at_512 - unchanged <= MOST_AT_512:
-        return ""
-    return (
-        f"the shipped model loses {at_64 - unchanged:.2f} nats at 64 bytes and "
-        f"{at_512 - unchanged:.2f} at 512. At most {MOST_AT_64} and {MOST_AT_512} are allowed."
-    )
+    for seed, (most_at_64, most_at_512) in MOST.items():
+        unchanged, _ = _losses(None, seed)
+        at_64, at_512 = _losses(tuple(factors.tolist()), seed)
+        if at_64 - unchanged > most_at_64 or at_512 - unchanged > most_at_512:
+            return (
+                f"the shipped model of seed {seed} loses {at_64 - unchanged:.2f} nats at 64 bytes "
+                f"and {at_512 - unchanged:.2f} at 512. At most {most_at_64} and {most_at_512} are "
+                "allowed."
+            )
+    return ""
 
 
 def _ramp(turns: Tensor, s: float) -> Tensor:
@@ -687,7 +690,7 @@ check_factors = Check(
             lambda turns, s: torch.where(torch.arange(len(turns)) < 3, 1.0, s),
         ),
         Mistake(
-            "this is the step from above",
+            "this is the step",
             "It is good at 64 bytes and a little too high at 512. Where it jumps, could a pair be "
             "slowed by something between 1 and s?",
             _step,
@@ -700,8 +703,8 @@ check_factors = Check(
     ],
     hints=(
         "At the two ends there is no choice. Print the turns: which three or four pairs are left?",
-        "Change one pair at a time with loss_with. What does the pair that makes 1.02 turns like, "
-        "and the next one, with 0.57?",
+        "Change one pair at a time with both_losses. What does the pair that makes 1.02 turns "
+        "like, and the next one, with 0.57?",
         "Between 1 and s, a ramp: from 1 for pairs with 5.7 turns to s for those with half a turn, "
         "in the logarithm of the turns. Or the step, but with 0.57 turns slowed by 6, not by 8.",
     ),

@@ -1,4 +1,4 @@
-"""Sixteen hands of the course's RoPE model, each slowed as a reader wishes, and what it reads then."""
+"""Sixteen hands of a RoPE model, slowed as a reader wishes, and what the model reads then."""
 
 import base64
 import math

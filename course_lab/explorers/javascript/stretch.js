@@ -66,15 +66,15 @@ const EXPLORER = {
     return { losses, turns, seen, unseen };
   },
 
-  draw([left, right], { losses, turns, seen, unseen }) {
+  draw([left, right], { losses, turns, seen, unseen }, { slower }) {
     const { rivals, trained, long } = SPEC.data;
     const [home] = rivals.direct;
     const risesOf = ([short, far]) => [short - home, far - home];
     const goal = risesOf(rivals.YaRN).reduce((sum, rise) => sum + rise, 0);
     const [x, y] = risesOf(losses);
-    const right_ = Math.max(0.6, 1.15 * x), top = Math.max(2, 1.15 * y);
+    const width = Math.max(0.6, 1.15 * x), top = Math.max(2, 1.15 * y);
     left.axes({
-      x: [-0.04 * right_, right_], y: [0, top], title: "how much worse it reads",
+      x: [-0.04 * width, width], y: [0, top], title: "how much worse it reads",
       xlabel: `rise at ${trained} bytes (nats a byte)`, ylabel: `rise at ${long} bytes`,
       legend: [{ name: "yours", colour: 3, mark: "dot" },
         { name: "together as much as YaRN", colour: "grey", dash: "4 3" }],
@@ -82,7 +82,7 @@ const EXPLORER = {
     for (const [name, pair] of Object.entries(rivals)) {
       const [across, up] = risesOf(pair);
       left.dots([across], [up], { colour: 0, size: 3.5 });
-      left.write(across + 0.02 * right_, up + 0.03 * top, name, "om-start");
+      left.write(across + 0.02 * width, up + 0.03 * top, name, "om-start");
     }
     left.dots([x], [y], { colour: 3, size: 6 });
 
@@ -91,7 +91,8 @@ const EXPLORER = {
     right.axes({
       x: [-0.5, pairs.length - 0.5], xticks: pairs.filter((pair) => pair % 5 === 0), ylog: true,
       y: [1e-3, 200], yticks: [[0.01, "0.01"], [0.1, "0.1"], [1, "1"], [10, "10"], [100, "100"]],
-      title: `turns within ${long} bytes`, xlabel: "hand, fast to slow", ylabel: "turns",
+      title: `turns within ${long} bytes`, ylabel: "turns",
+      xlabel: slower ? "hand; one takes all slower ones along" : "hand, fast to slow",
       legend: [{ name: `within ${trained}, in training`, colour: "soft", dash: "2 4" },
         { name: "new angles", colour: 3, mark: "cross" }],
     }).across(1, { colour: "grey" }).line(pairs, seen, { dash: "2 4", colour: "soft" })
@@ -115,7 +116,7 @@ const EXPLORER = {
     const [home] = rivals.direct;
     const points = Object.entries({ yours: losses, ...rivals }).map(([name, [short, far]]) =>
       `${name} ${fixed(short - home, 2)} and ${fixed(far - home, 2)}`);
-    const crossed = unseen.flatMap((new_, pair) => (new_ ? [pair] : []));
+    const crossed = unseen.flatMap((isNew, pair) => (isNew ? [pair] : []));
     return `Left: points, how much the loss rises at ${trained} bytes across and at ${long} up: `
       + `${points.join("; ")}. A dashed line joins what adds up to as much as YaRN. Right: turns `
       + `of each hand within ${long} bytes, beside those within ${trained} in training; hands with `
