@@ -2,8 +2,8 @@
 
     python -m course_experiments.code_runs results/code
 
-writes real_lengths_code.csv and real_needles_code.csv there: the first 12,288 tokens of three files
-of this Python's standard library, read in some of the ways. It takes an hour on one core. Stop it
+writes real_needles_code.csv and real_lengths_code.csv there: the first 12,288 tokens of three files
+of this Python's standard library, read in some of the ways. It takes half an hour on one core. Stop it
 whenever you like: the same command goes on.
 """
 

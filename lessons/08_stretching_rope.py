@@ -15,9 +15,9 @@
 #
 # After this lesson you can
 #
-# - say which of RoPE's hands fail on a longer text, and which must be left alone;
+# - say which of RoPE's hands fail on a longer text, and which must not be slowed;
 # - write what a model's `rope_scaling` line does, and read such a line;
-# - judge a claim of long context: against just cutting, against training on, and by needles.
+# - judge a claim of long context: against just cutting, training on, and by needles.
 #
 # **Time:** {minutes}. **Builds on:** RoPE (lesson 05); lesson 07 helps. **Doors:** 2, queries and
 # keys. **Beyond:** a [closer look](closer/08_more_stretches.ipynb).
@@ -585,7 +585,7 @@ plots.show(
 #
 # ## Myth check
 #
-# Guess first. "Clear" means: the 95 % interval over seeds, or texts, leaves out the yardstick.
+# Guess first. "Clear": the 95 % interval over seeds, or texts, leaves out the yardstick.
 
 # %% tags=["plumbing"]
 # Four claims

@@ -23,7 +23,7 @@ from course_utils import results
 from course_utils.texts import data
 
 CUT = "direct, cut off"
-CUT_OFF, DIGITS = 4096, 4  # of the needles: tokens that are cut off, digits of a number
+TOLD, DIGITS = (384, 3456), 4  # of two needles: where they are told, digits of a number
 # The texts of "Which one?", a row each → their answers to the chooser's questions.
 TEXTS: dict[str, dict[str, str]] = {answer: {"texts": answer} for answer in chooser.TIMES}
 NO_LIMIT = 10.0  # nats behind the best: whatever the loss
@@ -187,8 +187,8 @@ def _of_other_sizes() -> list[tuple[str, str]]:
 
 def _of_a_published_model() -> list[tuple[str, str]]:
     needles = data.results("real_needles")
-    cut_off = needles[needles["place"].between(0, CUT_OFF - 1)]
-    right = cut_off.groupby(["way", "seed"])["right"].mean().groupby("way").mean() / DIGITS
+    right = needles.groupby(["way", "place"])["right"].mean() / DIGITS
+    early, late = TOLD
     lengths = data.results("real_lengths")
     last_third = lengths[(lengths["read"] == 12288) & (lengths["first"] >= 8192)]
     losses = last_third.groupby(["way", "seed"])["loss"].mean().reset_index()
@@ -197,9 +197,11 @@ def _of_a_published_model() -> list[tuple[str, str]]:
     return [
         (
             "SmolLM2-135M was made for 8,192 tokens. Over the last 4,096 of 12,288, YaRN's loss "
-            f"less that of cutting off the first 4,096 is {difference} nats a token. Asked for "
-            f"numbers told in that first part, YaRN has {right['YaRN']:.0%} of the digits right, "
-            f"cutting off {right[CUT]:.0%}; a guess has 10%. Equal loss is not equal use.",
+            f"less that of cutting off the first 4,096 is {difference} nats a token. Of a number "
+            f"told at token {late:,}, YaRN has {right['YaRN', late]:.0%} of the digits right in the "
+            f"end, of one told at token {early}, {right['YaRN', early]:.0%}; cutting off, which saw "
+            f"neither, {right[CUT, late]:.0%} and {right[CUT, early]:.0%}. Equal loss is not equal "
+            "use.",
             "`make experiments EXPERIMENT=real`, lesson 08",
         ),
         (
