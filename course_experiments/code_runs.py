@@ -2,9 +2,9 @@
 
     python -m course_experiments.code_runs results/code
 
-writes real_needles_code.csv and real_lengths_code.csv there: the first 12,288 tokens of three files
-of this Python's standard library, read in some of the ways. It takes half an hour on one core. Stop it
-whenever you like: the same command goes on.
+writes real_needles_code.csv and real_lengths_code.csv there: the first 12,288 tokens of files of
+this Python's standard library, read in some of the ways. It takes half an hour on one core. Stop
+it whenever you like: the same command goes on.
 """
 
 import sys

@@ -138,10 +138,9 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** hand 5, which had made a little more than half a turn. It helps more than any other.
-# Hands 8 to 15 meet new angles too, yet the model does not care: so new angles alone do no harm.
-#
-# And hand 0? It has seen all angles. Slowed, it does harm. What if we slow all?
+# **Look:** hand 5, which had made a little more than half a turn. New angles are not the whole
+# story: hands 8 to 15 meet some, and the model does not care. Hand 3 meets none, and slowed it
+# helps a little. Hand 0 does harm. What if we slow all?
 #
 # ## All hands
 #
@@ -192,9 +191,8 @@ plots.show(
 # %% [markdown]
 # **Look:** alone, only hand 0 is missed. But the five that went round do nearly all of the harm
 # together, the slow eleven hardly any. Fast hands tell neighbours apart: to hand 0 the byte before
-# is one radian away, and the model has learned what that means. Slowed, it is an eighth of one.
-# (Larger models suffer less: LLaMA 7B went from perplexity 7.2 at 2,048 tokens to 16.1 at 8,192, by
-# Chen et al.)
+# is one radian away, and the model has learned what that means. Slowed, it is an eighth of one. (By
+# Chen et al., LLaMA 7B went from perplexity 7.2 at 2,048 tokens to 16.1 at 8,192.)
 #
 # So slow the slow hands, and spare the fast. And those between?
 #
@@ -244,7 +242,7 @@ check_by_parts(by_parts)
 # slowed.
 #
 # 1. Slow hand 5 to an eighth. Then 6, then 7. When does it stop helping?
-# 2. Come below the dashed line, where both rises together are less than YaRN's.
+# 2. Come below the dashed line, where both rises together are less than the step's.
 #
 # <details><summary>A hint</summary>Hands 5 to 7 first. Then hands 3 and 4, at half speed.</details>
 
@@ -392,7 +390,7 @@ def clamped_scores(q, k, farthest):
 check_clamped_scores(clamped_scores)
 
 # %% [markdown]
-# Every score twice: that is its price, in each layer. A stretch costs nothing.
+# Every score twice: that is its price, in each layer. A stretch takes no time.
 #
 # ## Train on
 #
@@ -459,7 +457,7 @@ for name, speeds, length in (("ours", theta, 64), ("LLaMA 7B", rope_frequencies(
 
 # %% [markdown]
 # That is a likely reason, which we did not test. Others raise the base and train on: Code Llama,
-# Xiong et al. (2023), and Llama 3, with some 800 billion tokens of longer and longer texts.
+# Xiong et al. (2023), and Llama 3 (2407.21783), with some 800 billion tokens of longer texts.
 #
 # ## A real model
 #

@@ -245,8 +245,9 @@ SENTENCES: dict[str, list[tuple[dict[str, Any], str]]] = {
         ({"table": "sinusoidal", "hand": 5}, "its forecast misses 1.95."),
     ],
     "stretch": [
-        ({}, "+0.00 at 64 bytes, +1.78 at 512, together 1.78; YaRN 0.67. YaRN reads better. 11"),
-        ({"set": "step"}, "together 0.60; YaRN 0.67. You read better than YaRN. 0 hands"),
+        ({}, "+0.00 at 64 bytes, +1.78 at 512, together 1.78; the step 0.60. Not below it yet. 11"),
+        ({"set": "step"}, "together 0.60; the step 0.60. Not below it yet. 0 hands"),
+        ({"hand5": 8.0, "hand6": 8.0}, "Not below it yet. 9 hands"),
         ({"hand5": 8.0}, "+0.06 at 64 bytes, +0.90 at 512"),
     ],
     "frequencies": [

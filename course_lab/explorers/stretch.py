@@ -1,7 +1,6 @@
 """Sixteen hands of a RoPE model, slowed as a reader wishes, and what the model reads then."""
 
 import base64
-import math
 from functools import cache
 from typing import Any
 
@@ -53,21 +52,19 @@ def _data() -> dict[str, Any]:
     }
 
 
-def _hand(pair: int) -> Slider:
-    turns = TRAINED * float(rope_frequencies(WIDTH, BASE)[pair]) / (2 * math.pi)
-    return Slider(1.0, 8.0, 1.0, step=0.5, label=f"{pair}: {turns:.2g} turns")
-
-
 stretch = Explorer(
     "stretch",
     "sixteen hands, each slowed as you wish, and what the model reads then",
-    "Sliders slow the hands of a trained RoPE model; a label says how often a hand turns within "
-    "64 bytes. Left: how much the loss rises at 64 and at 512 bytes, with four known ways. Right: "
-    "how far each hand turns within 512 bytes, and what it had seen.",
+    "Sliders say by how much each hand of a trained RoPE model is slowed. Left: how much the loss "
+    "rises at 64 and at 512 bytes, with four known ways. Right: how far each hand turns within 512 "
+    "bytes, and what it had seen.",
     {
         "set": Choice((*WAYS, OWN), label="set all as"),
         "slower": Tick(label="and all slower"),
-        **{f"hand{pair}": _hand(pair) for pair in range(WIDTH // 2)},
+        **{
+            f"hand{pair}": Slider(1.0, 8.0, 1.0, step=0.5, label=f"hand {pair}")
+            for pair in range(16)
+        },
     },
     _data,
     parts=("model",),

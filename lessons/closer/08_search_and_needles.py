@@ -62,9 +62,9 @@ print("searched:", {m: factor for m, factor in enumerate(searched) if factor != 
 
 # %%
 guess = widgets.predict(
-    "On its own text the search is better than the step. On two models of other seeds, five other "
-    "texts?",
-    ["better on both, by as much or more", "better, but by less, or not on both", "worse on both"],
+    "On its own text the search beats the step. On five other texts, read by two models of other "
+    "seeds, how much of that gain is left?",
+    ["half or more, on both", "half or more, on one of them", "less than half, on both"],
 )
 
 # %% tags=["plumbing"]
@@ -73,20 +73,17 @@ gains = {"its own text": both_losses(step, own) - both_losses(searched, own)}
 for seed in (0, 1, 2):
     name = "five other texts" if seed == 0 else f"model {seed}, five other texts"
     gains[name] = both_losses(step, others, seed) - both_losses(searched, others, seed)
-unseen = [gains[f"model {seed}, five other texts"] for seed in (1, 2)]
+kept = sum(gains[f"model {m}, five other texts"] >= gains["its own text"] / 2 for m in (1, 2))
 guess.reveal(
-    "worse on both"
-    if max(unseen) < 0
-    else "better on both, by as much or more"
-    if min(unseen) >= gains["its own text"]
-    else "better, but by less, or not on both"
+    ["less than half, on both", "half or more, on one of them", "half or more, on both"][kept]
 )
 for name, gain in gains.items():
-    print(f"{name:26} {gain:+.2f} nats better than the step (both lengths added)")
+    print(f"{name:26} {gain:+.1f} nats better than the step (both lengths added)")
 
 # %% [markdown]
-# **Look:** what a search finds on 256 bytes is in part these bytes, and in part this model.
-# LongRoPE searches with more text, ships the factors with *its* model, and trains on.
+# **Look:** five other texts of the *same* model gain as much: 256 bytes were enough text. But the
+# other models gain hardly anything. Searched factors belong to one model. LongRoPE ships its
+# factors with *its* model, and trains on.
 #
 # **Exercise 1 ★★★ A rule.** Numbers belong to one model; a rule has to serve all. Write
 # `factors(turns, s)`: from the turns of each pair within the trained length, (pairs,), the factor
