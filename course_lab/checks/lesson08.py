@@ -14,7 +14,8 @@ from torch import Tensor
 
 from course_lab.checks.compare import difference
 from course_lab.checks.core import Check, Mistake, randn
-from course_utils.encodings import DynamicNTK, Linear, LongRoPE, Scaling
+from course_lab.checks.rules import Without
+from course_utils.encodings import DynamicNTK, Linear, Llama3, LongRoPE, Scaling
 from course_utils.encodings.functional import (
     apply_rope,
     rope_angles,
@@ -198,6 +199,7 @@ check_by_parts = Check(
         "turns = trained · theta / 2π; kept = ((turns − low) / (high − low)).clamp(0, 1); the new "
         "speed is kept · theta + (1 − kept) · theta / factor.",
     ),
+    rules=[Without((Llama3.frequencies,))],
 )
 
 
