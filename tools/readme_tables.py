@@ -199,9 +199,9 @@ def _of_a_published_model() -> list[tuple[str, str]]:
             "SmolLM2-135M was made for 8,192 tokens. Over the last 4,096 of 12,288, YaRN's loss "
             f"less that of cutting off the first 4,096 is {difference} nats a token. Of a number "
             f"told at token {late:,}, YaRN has {right['YaRN', late]:.0%} of the digits right in "
-            f"the end, of one told at token {early}, {right['YaRN', early]:.0%}; cutting off, which "
-            f"saw neither, {right[CUT, late]:.0%} and {right[CUT, early]:.0%}. Equal loss is not "
-            "equal use.",
+            f"the end, of one told at token {early}, {right['YaRN', early]:.0%}; cutting off, "
+            f"which saw neither, {right[CUT, late]:.0%} and {right[CUT, early]:.0%}. Equal loss "
+            "is not equal use.",
             "`make experiments EXPERIMENT=real`, lesson 08",
         ),
         (

@@ -78,7 +78,7 @@ guess.reveal(
     ["less than half, on both", "half or more, on one of them", "half or more, on both"][kept]
 )
 for name, gain in gains.items():
-    print(f"{name:26} {gain:+.1f} nats better than the step (both lengths added)")
+    print(f"{name:26} {round(gain, 1) + 0:.1f} nats better than the step (both lengths added)")
 
 # %% [markdown]
 # **Look:** five other texts of the *same* model gain as much: 256 bytes were enough text. But the
