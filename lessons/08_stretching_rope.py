@@ -200,7 +200,14 @@ plots.show(
 #
 # Look at the line again. Count each hand's turns within the trained length,
 # $r_m = L\,\theta_m / 2\pi$.
-#
+
+# %%
+llama = rope_frequencies(128, rope_theta)  # (64,): the hands of Llama 3.1
+llama_turns = 8192 * llama / (2 * math.pi)
+for m in (0, 28, 32, 35, 63):
+    print(f"hand {m:2} of Llama 3.1: {llama_turns[m]:8.3f} turns in 8,192 tokens")
+
+# %% [markdown]
 # - More than 4 turns (`high_freq_factor`): keep the speed $\theta_m$.
 # - Less than 1 turn (`low_freq_factor`): slow it to $\theta_m / s$, where $s$ is `factor`.
 # - Between, a **ramp**: mix both. The share of $\theta_m$ rises evenly with the turns, from 0 at 1
@@ -211,12 +218,12 @@ plots.show(
 
 
 # %% tags=["stub"]
-def by_parts(theta, factor, low, high, trained):
+def by_parts_from_scratch(theta, factor, low, high, trained):
     raise NotImplementedError("your turn")
 
 
 # %% tags=["solution"]
-def by_parts(theta, factor, low, high, trained):
+def by_parts_from_scratch(theta, factor, low, high, trained):
     turns = trained * theta / (2 * math.pi)
     kept = ((turns - low) / (high - low)).clamp(0, 1)
     return kept * theta + (1 - kept) * theta / factor
@@ -225,17 +232,29 @@ def by_parts(theta, factor, low, high, trained):
 # %%
 from course_lab.checks.lesson08 import check_by_parts, check_clamped_scores
 
-check_by_parts(by_parts)
+check_by_parts(by_parts_from_scratch)
 
 # %% [markdown]
 # Others draw the line elsewhere:
 #
-# - **NTK-aware** (bloc97 2023): a larger base. Hand 0 keeps its speed, the last is slowed by $s$,
-#   those between by a power of $s$.
+# - **NTK-aware** (bloc97 2023): a larger base. Hand 0 keeps its speed, the last is slowed by $s$.
 # - **YaRN** (Peng et al. 2023): a ramp from 32 turns to 1, even in $m$ in its code; all scores are
 #   sharpened too. Below, *by parts* is its ramp alone.
 # - **Step:** hands that finished a turn keep their speed, the others are slowed by $s$.
-#
+
+# %%
+import torch
+
+from course_utils.encodings import NTK
+
+
+def ntk_from_scratch(theta, factor):
+    return theta * factor ** (-torch.arange(len(theta)) / (len(theta) - 1))
+
+
+assert torch.allclose(ntk_from_scratch(theta, 8), NTK(8).frequencies(theta, 10_000.0)[0])
+
+# %% [markdown]
 # ## Tune your own
 #
 # Each slider slows a hand, and the model reads a small text anew. It starts *direct*: nothing is
@@ -260,8 +279,6 @@ mine = {5: 8, 6: 8, 7: 8}  # hand → how many times slower; put yours here
 
 # %% tags=["plumbing"]
 # The referees
-import torch
-
 from course_lab.explorers.stretch import BLOCK, LONG, factors_of
 from course_utils.encodings import LongRoPE, YaRN
 from course_utils.measures.trained_models import sliding_loss
@@ -356,41 +373,7 @@ print(f"the clamp finds more than by parts in {more.sum()} of {len(more)} seeds"
 # **Look:** far text counts now, and ways differ. By parts finds more than interpolation and NTK,
 # and the clamp more than all. (Its author has LLaMA 2 13B at 8,192 tokens: loss 1.43 clamped, 1.54
 # NTK-aware, github.com/bojone/rerope.) What does it cost? Beyond `farthest` all keys stand alike,
-# so their order is lost. The other price you meet by writing it.
-#
-# **Exercise 2 ★★ Clamp it.** `q` and `k` (n, d), not turned yet, stand at positions 0 to n − 1.
-# Return scores (n, n), scaled by $1/\sqrt d$: RoPE's where the key is at most `farthest` back, and
-# beyond that those of a key exactly `farthest` back. Keys ahead of a query do not matter. Turn with
-# `turned(x, positions)`.
-
-# %%
-from course_utils.encodings.functional import apply_rope, rope_angles
-
-
-def turned(x, positions):  # (n, d), (n,) → (n, d)
-    return apply_rope(x, rope_angles(positions, rope_frequencies(x.shape[-1])))
-
-
-# %% tags=["stub"]
-def clamped_scores(q, k, farthest):
-    raise NotImplementedError("your turn")
-
-
-# %% tags=["solution"]
-def clamped_scores(q, k, farthest):
-    n, d = q.shape
-    positions = torch.arange(n)
-    near = turned(q, positions) @ turned(k, positions).T
-    far = turned(q, torch.full((n,), farthest)) @ k.T  # keys stay, so all are `farthest` back
-    back = positions[:, None] - positions
-    return torch.where(back > farthest, far, near) / d**0.5
-
-
-# %%
-check_clamped_scores(clamped_scores)
-
-# %% [markdown]
-# Every score twice: that is its price, in each layer. A stretch takes no time.
+# so their order is lost. And every score is computed twice, in each layer.
 #
 # ## Train on
 #
@@ -543,10 +526,8 @@ plots.show(
 # The line, hand by hand
 from course_utils.encodings import Llama3
 
-llama = rope_frequencies(128, rope_theta)
 slowed, _ = Llama3(8.0, 8192).frequencies(llama, rope_theta)
 share = slowed / llama
-llama_turns = 8192 * llama / (2 * math.pi)
 parts = {
     "keep their speed": share > 0.999,
     "between": (share <= 0.999) & (share > 0.1251),
@@ -581,6 +562,42 @@ plots.show(
 # 65,536 tokens. At 131,072 it goes twice as far: the line alone does not explain "128k". Training
 # does its part. And whether a number from the start is found, no line tells. Ask for it.
 #
+# ## Exercises
+
+# %%
+from course_utils.encodings.functional import apply_rope, rope_angles
+
+
+def turned(x, positions):  # (n, d), (n,) → (n, d)
+    return apply_rope(x, rope_angles(positions, rope_frequencies(x.shape[-1])))
+
+
+# %% [markdown]
+# **Exercise 2 ★★ Clamp it.** `q` and `k` (n, d), not turned yet, stand at positions 0 to n − 1.
+# Return scores (n, n), scaled by $1/\sqrt d$: RoPE's where the key is at most `farthest` back, and
+# beyond that those of a key exactly `farthest` back. Keys ahead of a query do not matter. Turn with
+# `turned(x, positions)`.
+
+
+# %% tags=["stub"]
+def clamped_scores(q, k, farthest):
+    raise NotImplementedError("your turn")
+
+
+# %% tags=["solution"]
+def clamped_scores(q, k, farthest):
+    n, d = q.shape
+    positions = torch.arange(n)
+    near = turned(q, positions) @ turned(k, positions).T
+    far = turned(q, torch.full((n,), farthest)) @ k.T  # keys stay, so all are `farthest` back
+    back = positions[:, None] - positions
+    return torch.where(back > farthest, far, near) / d**0.5
+
+
+# %%
+check_clamped_scores(clamped_scores)
+
+# %% [markdown]
 # ## Myth check
 #
 # Guess first. "Clear": the 95 % interval over seeds, or texts, leaves out the yardstick.
@@ -620,7 +637,7 @@ myths = Myths(
 
 # %% tags=["plumbing"]
 # The verdicts on formulas
-from course_utils.encodings import NTK, Linear
+from course_utils.encodings import Linear
 
 tokens, model = blocks[:1, :256], shipped.model("rope").to(device)
 with torch.no_grad():

@@ -115,7 +115,7 @@ def _of_the_long_text(
 
 
 check_by_parts = Check(
-    "by_parts",
+    "by_parts_from_scratch",
     _by_parts,
     cases=[
         (rope_frequencies(128, 500_000.0), 8.0, 1.0, 4.0, 8192),

@@ -82,10 +82,9 @@ for name, gain in gains.items():
 
 # %% [markdown]
 # **Look:** five other texts of the *same* model gain as much: 256 bytes were enough text. But the
-# other models gain hardly anything. Searched factors belong to one model. LongRoPE ships its
-# factors with *its* model, and trains on.
+# other models gain hardly anything. Searched factors belong to one model.
 #
-# **Exercise 1 ★★★ A rule.** Numbers belong to one model; a rule has to serve all. Write
+# **Exercise 1 ★★★ A rule.** Write
 # `factors(turns, s)`: from the turns of each pair within the trained length, (pairs,), the factor
 # by which each is slowed, (pairs,), to read s times as far. The check puts yours into two shipped
 # models, with passages that this notebook does not show: on each at most 0.15 nats above the
