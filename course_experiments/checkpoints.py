@@ -19,7 +19,7 @@ def make(
     A file of another recipe, or a damaged one, is replaced. If the training is stopped, nothing is
     written.
     """
-    path = folder / shipped.file_name(recipe.encoding)
+    path = folder / shipped.file_name(recipe.encoding, recipe.seed)
     columns = recipe_columns(recipe)
     with suppress(OSError):  # the file is missing or damaged
         if saving.about(path)["notes"].get("recipe") == columns:

@@ -10,12 +10,14 @@ import torch
 from course_experiments.run_keys import columns, run_device
 from course_experiments.task_lengths import HELD_OUT_SEED, SYMBOLS, learn
 from course_experiments.tasks import token_after_marker
-from course_utils.models.stretching import stretched
+from course_utils.models import TinyTransformer
+from course_utils.models.stretching import ClampedRotary, stretched
 from course_utils.models.training import Recipe
 from course_utils.texts import tasks
 from course_utils.texts.tasks import Examples
 
-WAYS = ("direct", "interpolation", "NTK-aware", "by parts", "YaRN")
+CLAMPED = "clamped"  # offsets beyond the trained ones are read as the farthest of them
+WAYS = ("direct", "interpolation", "NTK-aware", "by parts", "YaRN", CLAMPED)
 FACTORS = (1, 2, 4, 8)  # of the rows' lengths, in trained lengths
 DEPTHS = (0.0, 0.25, 0.5, 0.75, 1.0)  # 0 is next to the question, 1 the start of the row
 ROWS = 256  # of each length and depth
@@ -31,7 +33,7 @@ def run(recipe: Recipe, *, bar: bool = True) -> list[dict[str, Any]]:
     results = []
     for way in WAYS:
         for factor in FACTORS:
-            reader = stretched(model, way, factor, recipe.length)
+            reader = _reader(model, way, factor, recipe.length)
             read = factor * recipe.length
             for depth in DEPTHS:
                 examples = needle(read, depth).to(device)
@@ -39,6 +41,12 @@ def run(recipe: Recipe, *, bar: bool = True) -> list[dict[str, Any]]:
                 row = {"way": way, "factor": factor, "read": read, "depth": depth}
                 results.append({**columns(recipe, model), **row, "accuracy": accuracy})
     return results
+
+
+def _reader(model: TinyTransformer, way: str, factor: int, trained: int) -> TinyTransformer:
+    if way == CLAMPED:
+        return model.changed(encoding=ClampedRotary, farthest=trained - 1)
+    return stretched(model, way, factor, trained)
 
 
 def needle(length: int, depth: float, rows: int = ROWS) -> Examples:

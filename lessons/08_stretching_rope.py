@@ -4,21 +4,23 @@
 #     text_representation:
 #       extension: .py
 #       format_name: percent
+#   order_matters:
+#     edition: 2
 # ---
 
 # %% [markdown]
 # # 08 · Stretching RoPE
 #
-# **Question:** how do models trained at 4k read 128k? We try it on a small scale: 64 bytes to 512.
+# **Question:** how do models trained at 4k read 128k?
 #
 # After this lesson you can
 #
-# - see a position as digits, and each way to stretch as a way of counting;
-# - write interpolation, NTK-aware scaling and YaRN's ramp from memory, the right way round;
-# - say which pairs a longer text harms, and which pairs must be left alone;
-# - judge a claim about "long context": by loss, after fine-tuning, and by a needle.
+# - say which of RoPE's hands fail on a longer text, and which must not be slowed;
+# - write what a model's `rope_scaling` line does, and read such a line;
+# - judge a claim of long context: against just cutting, training on, and by needles.
 #
-# **Time:** {minutes}. **Builds on:** lessons 05 and 07. **Doors:** 2, queries and keys.
+# **Time:** {minutes}. **Builds on:** RoPE (lesson 05); lesson 07 helps. **Doors:** 2, queries and
+# keys. **Beyond:** a [closer look](closer/08_more_stretches.ipynb).
 
 # %% tags=["nbval-ignore-output"]
 import course_lab
@@ -26,953 +28,624 @@ import course_lab
 device = course_lab.start(doors=["rotate"], title="Lesson 08: door 2, at another speed")
 
 # %% [markdown]
-# ## A counter with too few digits
+# ## A line in a file
 #
-# Take a counter with three wheels: ones, tens, hundreds. In training it ran from 0 to 99. Now it
-# must count to 799, eight times as far.
+# Beside its weights Llama 3.1 has a file `config.json`. In it stands
 
 # %%
-from course_lab import figures, widgets
-
-guess = widgets.predict(
-    "Just let it run on to 799. How many of the wheels show a digit that they never showed?",
-    ["none", "one", "two", "three"],
-)
+rope_theta = 500_000.0  # the base b
+rope_scaling = {
+    "rope_type": "llama3",
+    "factor": 8.0,
+    "low_freq_factor": 1.0,
+    "high_freq_factor": 4.0,
+    "original_max_position_embeddings": 8192,
+}
 
 # %% [markdown]
-# Digit $m$ of position $p$ in base $\beta$ is
+# The model first learned to read 8,192 tokens, and is offered for 131,072. (Even 8 · 8,192 is only
+# half of that.) At the end you can read this line.
 #
-# $$\Big\lfloor \frac{p}{\beta^m} \Big\rfloor \bmod \beta, \qquad m = 0, 1, 2, \dots$$
-#
-# RoPE turns pair $m$ by the angle $p\,\theta_m = p / \beta^m$ with $\beta = b^{2/d}$: the same
-# quotient (Su, kexue.fm 9675). This is an analogy. Hands glide where wheels click, and an angle
-# counts modulo $2\pi$, not modulo $\beta$. But a wheel that never went round is much like a slow
-# pair that never finished its turn.
+# RoPE turns pair $m$ of queries and keys by $p\,\theta_m$ at position $p$, with $\theta_m =
+# b^{-2m/d}$. Think of each pair as the **hand** of a clock. The course's small model has 16 hands,
+# and learned on pieces of 64 bytes. We make it read 512, eight times as far.
 
 # %%
 import math
 
+from course_utils.encodings.functional import rope_frequencies
+
+theta = rope_frequencies(32)  # (16,): radians a position
+turns = 64 * theta / (2 * math.pi)
+print("turns within 64 bytes:", ", ".join(f"{count:.2g}" for count in turns[:8].tolist()), "…")
+print("hands that finish a turn:", int((turns >= 1).sum()), "of", len(turns))
+
+# %% tags=["plumbing"]
+# Sixteen clocks
+import matplotlib.pyplot as plt
+from matplotlib.patches import Circle, Wedge
+
+from course_utils import plots
+
+fig, ax = plt.subplots(figsize=(9, 3.1))
+for m, speed in enumerate(theta.tolist()):
+    x, y = m % 8, -1.25 * (m // 8)
+    seen = math.degrees(min(2 * math.pi, 63 * speed))
+    swept = math.degrees(min(2 * math.pi, 511 * speed))
+    ax.add_patch(Circle((x, y), 0.4, fill=False, color="0.6"))
+    ax.add_patch(Wedge((x, y), 0.4, 90 - seen, 90, color="C0", alpha=0.35))
+    if seen < 360:
+        ax.add_patch(Wedge((x, y), 0.4, 90 - swept, 90 - seen, color="C3", alpha=0.6))
+    ax.text(x, y - 0.6, f"hand {m}", ha="center", fontsize=8)
+ax.set(xlim=(-0.5, 7.5), ylim=(-2.0, 0.5), aspect="equal")
+ax.set_title("blue: seen in training, at 64 bytes. Red: new at 512")
+ax.axis("off")
+plots.show(
+    fig,
+    "Sixteen clocks, hands 0 to 15, each starting at twelve. Blue, what 64 positions showed: all "
+    "round for hands 0 to 4, about half for hand 5, then ever thinner slices. Red, what 512 "
+    "positions add: the rest of the circle for hands 5 to 8, smaller slices for the slower ones.",
+)
+
+# %% [markdown]
+# **Look:** five hands went round in training and have pointed everywhere. Eleven meet new angles at
+# 512 bytes. There the model is lost: its loss rises by more than 1.5 nats a byte.
+#
+# ## One hand
+#
+# Slow a hand to an eighth, and at 512 bytes it points nowhere that it has not been at 64. You may
+# slow **one**.
+
+# %%
+from course_lab import widgets
+
+guess = widgets.predict(
+    "Which one helps most at 512 bytes? (That is, in 3 of 3 models.)",
+    [
+        "hand 0, the fastest",
+        "hand 5, the first that finished no turn",
+        "hand 10, amid those with new angles",
+        "hand 15, the slowest",
+    ],
+)
+
+# %% tags=["plumbing"]
+# The answer: each hand alone, three models, six texts
+from course_utils.texts import data
+
+hands = data.results("stretching_hands").groupby(["way", "read", "seed"])["loss"].mean()
+home = hands["direct", 64]  # by seed, as below
+rise = {(way, n): hands[way, n] - home for way, n in hands.index.droplevel("seed").unique()}
+gain = {m: rise[f"pair {m}", 512] - rise["direct", 512] for m in range(16)}
+best = {min(gain, key=lambda m: gain[m][seed]) for seed in home.index}
+labels = {0: "the fastest", 5: "the first that finished no turn", 15: "the slowest"}
+guess.reveal(", ".join(f"hand {m}, {labels.get(m, 'another')}" for m in sorted(best)))
+together = rise["pairs 8-15", 512] - rise["direct", 512]
+print("hands 8 to 15 slowed together change less than 0.1:", bool((together.abs() < 0.1).all()))
+fig, ax = plt.subplots(figsize=(8.5, 3.2))
+for m, changes in gain.items():
+    ax.bar(m, changes.mean(), color="C3" if m in best else "C0", alpha=0.4)
+    ax.plot([m] * len(changes), changes, "o", color="C3" if m in best else "C0", markersize=4)
+ax.axhline(0, color="0.5", linewidth=1)
+ax.set_xticks(range(16))
+ax.set(xlabel="the hand that is slowed to an eighth", ylabel="change of loss, nats a byte")
+ax.set_title("At 512 bytes one hand does most. Dots are three models")
+plots.show(
+    fig,
+    "Change of the loss at 512 bytes when one hand is slowed to an eighth, means of three models: "
+    + ", ".join(f"hand {m} {changes.mean():+.2f}" for m, changes in gain.items())
+    + ".",
+)
+
+# %% [markdown]
+# **Look:** hand 5, which had made a little more than half a turn. New angles are not the whole
+# story: hands 8 to 15 meet some, and the model does not care. Hand 3 meets none, and slowed it
+# helps a little. Hand 0 does harm. What if we slow all?
+#
+# ## All hands
+#
+# The plainest way divides every position by 8: 512 bytes lie where 64 lay. Chen et al. (2023) call
+# it **position interpolation**, $p \to p/s$ or $\theta_m \to \theta_m/s$. No hand meets anything
+# new.
+
+# %%
+guess = widgets.predict(
+    "All sixteen hands at an eighth. Now the model reads its own 64 bytes. Its loss there …",
+    [
+        "stays (within 0.1): nothing is new",
+        "rises by 0.1 to 1: angles are closer",
+        "rises by more than 1: it is lost",
+    ],
+)
+
+# %% tags=["plumbing"]
+# The answer, and each hand alone at 64 bytes
+at_home = rise["interpolation", 64]
+guess.reveal(
+    "rises by more than 1: it is lost"
+    if at_home.min() > 1
+    else "stays (within 0.1): nothing is new"
+    if at_home.max() < 0.1
+    else "rises by 0.1 to 1: angles are closer"
+)
+single = {m: rise[f"pair {m}", 64] for m in range(16)}
+missed = [m for m, rises in single.items() if (rises > 0.1).all()]
+print("slowed alone, more than 0.1 at 64 bytes, 3 of 3 models: hand", *missed)
+for name in ("pairs 0-4", "pairs 5-15"):
+    least, most = rise[name, 64].min(), rise[name, 64].max()
+    print(f"slowed together, 64 bytes, {name.replace('pairs', 'hands')}: {least:.1f} to {most:.1f}")
+fig, ax = plt.subplots(figsize=(8.5, 3.2))
+for m, rises in single.items():
+    ax.bar(m, rises.mean(), color="C0", alpha=0.4)
+    ax.plot([m] * len(rises), rises, "o", color="C0", markersize=4)
+ax.set_xticks(range(16))
+ax.set(xlabel="the hand that is slowed to an eighth", ylabel="rise of loss, nats a byte")
+ax.set_title("At home, 64 bytes: alone, only the fastest hand is missed")
+plots.show(
+    fig,
+    "Rise of the loss at 64 bytes when one hand is slowed to an eighth, means of three models: "
+    + ", ".join(f"hand {m} {rises.mean():+.2f}" for m, rises in single.items())
+    + f". All sixteen together: {at_home.mean():+.1f}.",
+)
+
+# %% [markdown]
+# **Look:** alone, only hand 0 is missed. But the five that went round do nearly all of the harm
+# together, the slow eleven hardly any. Fast hands tell neighbours apart: to hand 0 the byte before
+# is one radian away, and the model has learned what that means. Slowed, it is an eighth of one. (By
+# Chen et al., LLaMA 7B went from perplexity 7.2 at 2,048 tokens to 16.1 at 8,192.)
+#
+# So slow the slow hands, and spare the fast. And those between?
+#
+# ## By parts
+#
+# Look at the line again. Count each hand's turns within the trained length,
+# $r_m = L\,\theta_m / 2\pi$.
+
+# %%
+llama = rope_frequencies(128, rope_theta)  # (64,): the hands of Llama 3.1
+llama_turns = 8192 * llama / (2 * math.pi)
+for m in (0, 28, 32, 35, 63):
+    print(f"hand {m:2} of Llama 3.1: {llama_turns[m]:8.3f} turns in 8,192 tokens")
+
+# %% [markdown]
+# - More than 4 turns (`high_freq_factor`): keep the speed $\theta_m$.
+# - Less than 1 turn (`low_freq_factor`): slow it to $\theta_m / s$, where $s$ is `factor`.
+# - Between, a **ramp**: mix both. The share of $\theta_m$ rises evenly with the turns, from 0 at 1
+#   to 1 at 4.
+#
+# **Exercise 1 ★★ Write the line.** `theta` (pairs,) are the speeds in training. Return the new
+# ones. Take all four numbers from the arguments.
+
+
+# %% tags=["stub"]
+def by_parts_from_scratch(theta, factor, low, high, trained):
+    raise NotImplementedError("your turn")
+
+
+# %% tags=["solution"]
+def by_parts_from_scratch(theta, factor, low, high, trained):
+    turns = trained * theta / (2 * math.pi)
+    kept = ((turns - low) / (high - low)).clamp(0, 1)
+    return kept * theta + (1 - kept) * theta / factor
+
+
+# %%
+from course_lab.checks.lesson08 import check_by_parts, check_clamped_scores
+
+check_by_parts(by_parts_from_scratch)
+
+# %% [markdown]
+# Others draw the line elsewhere:
+#
+# - **NTK-aware** (bloc97 2023): a larger base. Hand 0 keeps its speed, the last is slowed by $s$.
+# - **YaRN** (Peng et al. 2023): a ramp from 32 turns to 1, even in $m$ in its code; all scores are
+#   sharpened too. Below, *by parts* is its ramp alone.
+# - **Step:** hands that finished a turn keep their speed, the others are slowed by $s$.
+
+# %%
 import torch
 
-
-def digits_from_scratch(p, units, beta=10):
-    """What each wheel shows at position p, if wheel m moves on by 1 in units[m] positions."""
-    return [p / unit % beta for unit in units]
+from course_utils.encodings import NTK
 
 
-assert [int(shown) for shown in digits_from_scratch(637, (1, 10, 100))] == [7, 3, 6]
+def ntk_from_scratch(theta, factor):
+    return theta * factor ** (-torch.arange(len(theta)) / (len(theta) - 1))
 
-# %%
-s = 8
-counters = {  # positions in which a wheel moves on by 1: ones, tens, hundreds
-    "direct": (1, 10, 100),
-    "interpolation": (s, 10 * s, 100 * s),
-    "NTK-aware": (1, 10 * s**0.5, 100 * s),
-    "by parts": (1, 10 * (1 + s) / 2, 100 * s),
-}
-new_wheels = {}
-print("637 on hundreds, tens, ones; neighbours apart on the ones; wheels with a new digit")
-for name, units in counters.items():
-    new_wheels[name] = sum(  # it had not shown all digits by 99, and now it gets further
-        99 // trained_unit < 9 and 799 // unit > 99 // trained_unit
-        for trained_unit, unit in zip(counters["direct"], units, strict=True)
-    )
-    shown = ", ".join(f"{digit:4.1f}" for digit in digits_from_scratch(637, units)[::-1])
-    print(f"{name:14} {shown};  {1 / units[0]:.2f} apart;  {new_wheels[name]} new")
-guess.reveal(["none", "one", "two", "three"][new_wheels["direct"]])
+
+assert torch.allclose(ntk_from_scratch(theta, 8), NTK(8).frequencies(theta, 10_000.0)[0])
 
 # %% [markdown]
-# **Look:** four ways to count.
+# ## Tune your own
 #
-# - **Direct:** count on. The hundreds show what training never showed.
-# - **Interpolation:** slow all wheels by $s$. Nothing is new, but neighbours are only $1/s$ apart.
-# - **NTK-aware:** a larger base. The ones keep their speed, the hundreds are slowed by $s$, and
-#   wheels between by less.
-# - **By parts:** decide wheel by wheel. Those that went round in training may keep their speed.
+# Each slider slows a hand, and the model reads a small text anew. It starts *direct*: nothing is
+# slowed.
 #
-# ## The ways as formulas
+# 1. Slow hand 5 to an eighth. Then 6, then 7. When does it stop helping?
+# 2. Come below the dashed line, where both rises together are less than the step's.
 #
-# Let $L = L_\text{train}$ and $s = L_\text{test} / L_\text{train}$. In training, pair $m$ makes
-# $L\theta_m / 2\pi$ turns. Each way has its own new speeds:
-#
-# $$\begin{aligned}
-# \text{interpolation:}\quad & \theta_m / s && \text{the same as } p \to p \cdot L_\text{train} /
-# L_\text{test} \\
-# \text{NTK-aware:}\quad & b \to b \cdot s^{d/(d-2)} && \text{so } \theta_m \to \theta_m \cdot
-# s^{-2m/(d-2)} \\
-# \text{YaRN, by parts:}\quad & \gamma_m \theta_m + (1 - \gamma_m)\,\theta_m / s
-# && \gamma_m: 1 \to 0 \text{ from 32 turns to 1}
-# \end{aligned}$$
-#
-# YaRN's *ramp* $\gamma$ is straight in the index $m$, as in its released code. (The paper's is
-# straight in the turns: github.com/jquesnelle/yarn, issue 60.)
-
-# %%
-from course_utils.encodings import NTK, Linear, YaRN
-from course_utils.encodings.functional import rope_frequencies, scaled_frequencies
-
-
-def stretch_from_scratch(way, theta, s, L, b=10_000.0):
-    """The stretched speed of each pair: (pairs,)."""
-    m, d = torch.arange(len(theta)), 2 * len(theta)
-    if way == "interpolation":
-        return theta / s
-    if way == "NTK-aware":
-        return theta * s ** (-2 * m / (d - 2))
-    # The m, a fraction, of a pair that makes 32 turns within L, or one.
-    fast, slow = (d / 2 * math.log(L / (2 * math.pi * turns), b) for turns in (32, 1))
-    last_kept, first_slowed = max(math.floor(fast), 0), math.ceil(slow)
-    gamma = 1 - ((m - last_kept) / (first_slowed - last_kept)).clamp(0, 1)
-    return gamma * theta + (1 - gamma) * theta / s
-
-
-# %%
-theta = rope_frequencies(128)
-for d, L in ((128, 4096), (32, 64)):  # Llama 2's heads, and ours
-    scalings = {"interpolation": Linear(8), "NTK-aware": NTK(8), "YaRN": YaRN(8, L)}
-    for way, scaling in scalings.items():
-        ours = stretch_from_scratch(way, rope_frequencies(d), 8, L)
-        assert torch.allclose(ours, scaled_frequencies(d, 10_000.0, scaling)[0])
-print("from scratch = reference, three ways, two heads")
-
-# %% [markdown]
-# The other ways in words:
-#
-# - **Dynamic NTK:** NTK-aware with $s = n/L$ for the $n$ tokens read so far: the speeds change as a
-#   text grows. Up to $L$ nothing changes.
-# - **YaRN:** the ramp, and all scores are multiplied by $(0.1 \ln s + 1)^2$, a *temperature* that
-#   sharpens attention. "By parts" is the ramp alone.
-# - **Llama 3.1:** another ramp, straight in the turns, from 4 to 1. No temperature.
-# - **Step:** pairs that do not finish a turn are slowed by $s$, the others not at all. No
-#   temperature. (LongRoPE *searches* a factor for each pair; we do not.)
-
-# %%
-from course_utils.models.stretching import WAYS, way_to_stretch
-
-for way in WAYS:
-    speed, factor = scaled_frequencies(128, 10_000.0, way_to_stretch(way, 8, 4096, 128), 8 * 4096)
-    n_kept = int((speed > 0.99 * theta).sum())
-    print(f"{way:14} {n_kept:2} of 64 pairs keep their speed; scores × {factor**2:.2f}")
-
-# %% [markdown]
-# ## Turn the knobs
-#
-# A head of Llama 2: 64 pairs, trained at 4,096 (the solid line; the dashed one is the new length).
-# A cross marks *new angles*: the pair did not finish a turn in training, and now turns further
-# than it did there.
-#
-# - "interpolation", factor 8: which pairs keep their speed?
-# - "NTK-aware": are there crosses? Compare with "interpolation".
-# - "YaRN", then "Llama 3.1": where does each begin to slow?
+# <details><summary>A hint</summary>Hands 5 to 7 first. Then hands 3 and 4, at half speed.</details>
 
 # %%
 from course_lab import explorers
 
-explorers.stretched_waves()
-
-# %%
-import matplotlib.pyplot as plt
-
-drawn = [way for way in WAYS if way not in ("dynamic NTK", "by parts")]
-speeds = {
-    way: scaled_frequencies(128, 10_000.0, way_to_stretch(way, 8, 4096, 128), 8 * 4096)[0]
-    for way in drawn
-}
-n_new = {way: int(explorers.unseen(theta, v, 4096, 8 * 4096).sum()) for way, v in speeds.items()}
-print("pairs that reach new angles:", ", ".join(f"{way} {count}" for way, count in n_new.items()))
-
-# %%
-from course_utils import plots
-
-fig, ax = plt.subplots(figsize=(8.5, 3.9))
-plots.lines(
-    ax,
-    {way: speed / theta for way, speed in speeds.items()},
-    title="Llama 2's head, stretched 8 times",
-    xlabel="pair, fast to slow",
-    ylabel="speed / trained speed",
-)
-ax.set_yscale("log", base=2)
-ax.set_yticks([1, 1 / 2, 1 / 4, 1 / 8], ["1", "1/2", "1/4", "1/8"])
-plots.show(
-    fig,
-    "Speed of each pair against the trained one. Direct: level at 1. Interpolation: level at 1/8. "
-    "NTK-aware: a straight slope from 1 to 1/8. YaRN and Llama 3.1: level at 1, a fall, level at "
-    "1/8; step: one jump from 1 to 1/8. Pair 32 keeps "
-    + ", ".join(f"{way} {speed[32] / theta[32]:.2f}" for way, speed in speeds.items())
-    + ".",
-)
+explorers.stretch()
 
 # %% [markdown]
-# **Look:** all ways but direct agree on the slowest pair, 1/8. They differ in whom they spare.
-# NTK-aware spares fast pairs, but in between it slows some too little: its slope leaves pairs with
-# new angles. The YaRN paper says that its factor must be above the extension wanted. We test that
-# below.
-#
-# ## The course's own model
-#
-# Now a real one: the RoPE model of lesson 07. Four layers, heads of 32 features, so 16 pairs,
-# trained on pieces of 64 bytes.
+# Write your setting here. Five other texts judge it, and two other models: the same recipe, other
+# seeds.
 
 # %%
-from course_utils.models import shipped
-from course_utils.texts import data, text
+mine = {5: 8, 6: 8, 7: 8}  # hand → how many times slower; put yours here
 
-model, L = shipped.model("rope").to(device), shipped.length("rope")
-own_speeds = rope_frequencies(32)  # (16,)
-turns = L * own_speeds / (2 * torch.pi)
-finished = int((turns >= 1).sum())
-print("turns within 64 bytes:", ", ".join(f"{t:.2g}" for t in turns[:8].tolist()), "…")
-print(f"{finished} of {len(own_speeds)} pairs finish a turn, {len(own_speeds) - finished} never do")
-kept_shares = scaled_frequencies(32, 10_000.0, YaRN(8, L))[0] / own_speeds
-print("YaRN leaves the first pairs", ", ".join(f"{k:.2f}" for k in kept_shares[:6].tolist()), "…")
-
-# %% [markdown]
-# No pair of ours makes 32 turns. So YaRN's ramp starts at the fastest pair, and spares only that
-# one wholly.
-
-# %%
-from matplotlib.patches import Circle, Wedge
-
-
-def clock(ax, x, y, trained_arc, angle, passes_it):
-    """A hand at an angle; blue: the arc that training showed; orange: the rest that it passes."""
-    ax.add_patch(Circle((x, y), 0.4, fill=False, color="0.6"))
-    ax.add_patch(Wedge((x, y), 0.4, 0, math.degrees(trained_arc), color="C0", alpha=0.25))
-    if passes_it:
-        end = math.degrees(min(angle, 2 * math.pi))
-        ax.add_patch(Wedge((x, y), 0.4, math.degrees(trained_arc), end, color="C3", alpha=0.5))
-    tip = x + 0.4 * math.cos(angle), y + 0.4 * math.sin(angle)
-    ax.plot([x, tip[0]], [y, tip[1]], color="0.1", linewidth=1.5)
-
-
-# %%
-pairs, four_ways, p = (0, 2, 4, 5, 7, 9), ("direct", "interpolation", "NTK-aware", "YaRN"), 511
-fig, ax = plt.subplots(figsize=(8, 5.2))
-beyond = {}
-for down, way in enumerate(four_ways):
-    new_speeds = scaled_frequencies(32, 10_000.0, way_to_stretch(way, 8, L, 32))[0]
-    beyond[way] = explorers.unseen(own_speeds, new_speeds, L, p + 1)
-    for across, m in enumerate(pairs):
-        trained_arc = min(2 * math.pi, (L - 1) * own_speeds[m].item())
-        clock(ax, across, -down, trained_arc, p * new_speeds[m].item(), beyond[way][m].item())
-ax.set(xlim=(-0.6, 5.6), ylim=(-3.6, 0.6), aspect="equal", title="from position 0 to 511")
-ax.set_xticks(range(6), [f"pair {m}" for m in pairs])
-ax.set_yticks([0, -1, -2, -3], four_ways)
-described = ", ".join(f"{way} {int(passed.sum())}" for way, passed in beyond.items())
-plots.show(
-    fig,
-    "Four rows of six clocks, a hand each, at position 511. Blue: the arc that 64 positions "
-    "showed, the whole circle for pairs 0 to 4, thin slices further right. Orange: what a hand "
-    f"passes beyond it. Pairs of all 16 that pass beyond: {described}.",
-)
-
-# %% [markdown]
-# **Look:** where the disc is all blue, training showed every angle. Where it is a slice, only a
-# slow hand stays inside. Orange is what a hand passes on its way to 511, and never did in training.
-# Interpolation and YaRN have none. But in interpolation the *fast* hands are slow as well, so
-# neighbours may be harder to tell apart.
-#
-# ## Eight ways, no training
-#
-# As in lesson 07: the same recipe, sliding windows, the same bytes judged at every length, several
-# seeds; behind the ± stands half of a 95 % interval. Each way gets the factor 8, made for 512
-# bytes. The numbers are in `data/`, made by
-#
-# `make experiments EXPERIMENT=stretching`
-
-# %%
-guess = widgets.predict(
-    "512 bytes, factor 8, not trained any further: which has the lowest loss?",
-    ["direct", "interpolation", "NTK-aware", "YaRN"],
-)
-
-# %%
-from course_utils.models.stretching import WITHOUT_FACTOR
-from course_utils.results import AS_TRAINED, average, change, summary
-
-results = data.results("stretching")
-LENGTHS = sorted(results.read.unique().tolist())
-FACTOR, STEPS = 8, int(results.tuned.max())  # of the stretching, of the fine-tuning
-fixed = results[results.factor.isin([1, FACTOR])]  # 1: direct and dynamic NTK are told none
-plain = fixed[(fixed.reading == AS_TRAINED) & (fixed.tuned == 0)]
-untuned = summary(plain, "way", "read")
-
-
-def cells(table):
-    """Mean ± half of its 95 % interval, ways down and lengths across."""
-    text = table["mean"].map("{:.3f}".format) + table["margin"].map(" ± {:.3f}".format)
-    return text.unstack("read").loc[list(WAYS)]
-
-
-# %%
-four_ways = ("direct", "interpolation", "NTK-aware", "YaRN")
-guess.reveal(min(four_ways, key=lambda way: untuned.loc[(way, 512), "mean"]))
-print(f"{results.seed.nunique()} seeds; loss in nats a byte by bytes read")
-own_rows = plain[(plain.way == "direct") & (plain["read"] == L)]
-earlier = data.results("extrapolation").query("encoding == 'rope' and read == @L")
-for name, rows in (("here", own_rows), ("in lesson 07", earlier)):
-    print(f"direct at 64, {name}: {rows.loss.mean():.2f}, on {rows.judged.iloc[0]:,} bytes")
-cells(untuned)
-
-# %%
-fig, ax = plt.subplots(figsize=(9, 4.2))
-plots.seed_curves(
-    ax,
-    untuned,
-    drawn,
-    title="trained at 64, stretched 8 times, no fine-tuning",
-    xlabel="bytes read",
-    ylabel="loss (nats a byte)",
-)
-ax.axvline(L, color="0.5", linewidth=1)
-ax.axvline(FACTOR * L, color="0.5", linewidth=1, linestyle=":")
-plots.show(
-    fig,
-    "Loss against bytes read, 64 to 1024, six curves with bars of 95 % intervals; grey lines "
-    "at 64 and 512. At 512: "
-    + ", ".join(f"{way} {untuned.loc[(way, 512), 'mean']:.1f}" for way in WAYS)
-    + ".",
-)
-
-
-# %%
-def at(way, n, tuned=0, s=FACTOR, reading=AS_TRAINED, tuned_at=FACTOR * L):
-    """What tells one row a seed apart in the table."""
-    condition = {"way": way, "factor": 1 if way in WITHOUT_FACTOR else s, "reading": reading}
-    return {**condition, "read": n, "tuned": tuned, "tuned_at": tuned_at if tuned else 0}
-
-
-for label, n in (("made for 512, read at 64", 64), ("read at 512", 512), ("beyond, at 1024", 1024)):
-    base = at("direct", L)
-    gaps = {way: change(results, base, at(way, n)) for way in WAYS if (way, n) != ("direct", L)}
-    order = sorted(gaps, key=lambda way: gaps[way].mean)
-    print(f"{label}, above the unstretched model at 64:")
-    print("   " + ", ".join(f"{way} {gaps[way]}" for way in order))
-
-# %% [markdown]
-# **Look:** at three places. (The figure draws six ways, the table and the list have all eight.)
-#
-# - **At 64** the unstretched model is at home. (Its loss is lower than in lesson 07, because fewer
-#   and other bytes are judged.) A fixed factor costs something there, interpolation most. Dynamic
-#   NTK is the only one that costs nothing: at 64 it changes nothing.
-# - **At 512** compare the ways that spare the fast pairs with those that do not.
-# - **At 1024** the factor 8 is used up. The hands leave their arcs again.
-#
-# A fairer test for small steps: the factor that fits, $s = n/64$.
-
-# %%
-guess = widgets.predict(
-    "128 bytes, interpolation by 2, no fine-tuning. Against NTK-aware by 2 it reads …",
-    ["better", "no clear difference (the 95 % interval holds 0)", "worse"],
-)
-
-# %%
-fits = results[(results.reading == AS_TRAINED) & (results.tuned == 0)]
-fits = fits[(fits.factor * L == fits["read"]) | (fits.factor == 1)]
-fitted = summary(fits, "way", "read")
-ntk_gaps = {
-    n: change(results, at("interpolation", n, s=n // L), at("NTK-aware", n, s=n // L))
-    for n in LENGTHS[1:]
-}
-for n, gap in ntk_gaps.items():
-    print(f"{n:4} bytes, s = {n // L:2}: NTK-aware less interpolation {gap}")
-guess.reveal(
-    "worse"
-    if ntk_gaps[128].below()
-    else "better"
-    if ntk_gaps[128].above()
-    else "no clear difference (the 95 % interval holds 0)"
-)
-cells(fitted).fillna("")
-
-# %% [markdown]
-# Here dynamic NTK *is* NTK-aware: a window of $n$ read at once has $s = n/L$. They part when the
-# factor is fixed, as above, or when a text grows token by token, as in exercise 2.
-#
-# Does NTK-aware need a factor above the extension? We sweep it.
-
-# %%
-for n in LENGTHS[1:]:
-    fit = at("NTK-aware", n, s=n / L)
-    gaps = {k: change(results, fit, at("NTK-aware", n, s=k * n / L)) for k in (1.25, 1.5, 2, 3, 4)}
-    best = min(gaps, key=lambda k: gaps[k].mean)
-    rest_gap = change(results, at("by parts", n, s=n / L), at("NTK-aware", n, s=best * n / L))
-    print(f"{n} bytes, NTK-aware, factor {n // L} × k less factor {n // L}:")
-    print("   " + ", ".join(f"k = {k:g}: {gap}" for k, gap in gaps.items()))
-    print(f"   k = {best:g} less by parts, which has the factor {n // L}: {rest_gap}")
-
-# %% [markdown]
-# **Look:** it does here: at every length some factor above the extension reads clearly better.
-# Which one, differs, and 1.5 times can do harm. At 128 the best of them even beats by parts.
-# Further out by parts, with the plain factor, is clearly better than the best.
-#
-# ## Which hands must not be slowed?
-#
-# An experiment on the shipped model. We slow only the five pairs that finish a turn, or only the
-# eleven that do not.
-
-# %%
-guess = widgets.predict(
-    "64 bytes: which slowing by 8 does more damage?",
-    ["of the 5 fast pairs", "of the 11 slow pairs", "about the same (within 0.3 nats)"],
-)
-
-# %%
-from course_utils.encodings import LongRoPE
+# %% tags=["plumbing"]
+# The referees
+from course_lab.explorers.stretch import BLOCK, LONG, factors_of
+from course_utils.encodings import LongRoPE, YaRN
 from course_utils.measures.trained_models import sliding_loss
+from course_utils.models import shipped
+from course_utils.texts import text
 
-corpus = text.split(text.documentation())
-held_out = text.spread(corpus.held_out, 3)[:, : 3 * LENGTHS[-1] + 1]  # as for the table
-passage = held_out[1:2]  # one of three, for speed
-keep_all, slow_all = [1.0] * len(own_speeds), [8.0] * len(own_speeds)
-slowings = {
-    "none": keep_all,
-    "fast pairs": slow_all[:finished] + keep_all[finished:],
-    "slow pairs": keep_all[:finished] + slow_all[finished:],  # the step
-    "all pairs": slow_all,
+blocks = text.split(text.documentation()).held_out[:, : LONG + 1].to(device)
+others = [n for n in range(len(blocks)) if n != BLOCK]
+
+
+def rises(scaling, seed, which):
+    """How much the loss rises at 64 and at 512 bytes, by text: (texts, 2)."""
+    readers = [shipped.model("rope", seed=seed, scaling=way).to(device) for way in (None, scaling)]
+    plain, new = (
+        torch.tensor(
+            [[sliding_loss(m, blocks[n][None], r, LONG)[0] for r in (64, LONG)] for n in which]
+        )
+        for m in readers
+    )
+    return new - plain[:, :1]
+
+
+settings = {
+    "mine": LongRoPE([float(mine.get(m, 1)) for m in range(16)], 1.0, 64),
+    "step": LongRoPE(factors_of("step"), 1.0, 64),
+    "YaRN": YaRN(8, 64),
 }
+referees = {"this text": (0, [BLOCK]), "five other texts": (0, others)}
+referees |= {f"model {seed}, five texts": (seed, others) for seed in (1, 2)}
+print("rise at 64 + rise at 512, nats a byte   " + "".join(f"{name:>10}" for name in settings))
+for referee, (seed, which) in referees.items():
+    sums = [rises(scaling, seed, which).mean(0).sum().item() for scaling in settings.values()]
+    print(f"{referee:39}" + "".join(f"{value:10.2f}" for value in sums))
 
+# %% [markdown]
+# **Look:** what wins on one text by a little need not win on another model. What all three agree on
+# is coarse: spare the fast hands, slow those around one turn. Sixteen searched numbers (LongRoPE
+# ships such) belong to *one* model: a [closer look](closer/08_search_and_needles.ipynb) tries it.
+#
+# ## Against just cutting
+#
+# What are these ways worth? The cruel yardstick is to **just cut**: read the last 64 bytes only.
+# And there is a trick that slows nothing: let no key *seem* farther away than 63. All beyond stand
+# at 63. This **clamp** is ReRoPE (Su 2023), and near kin of Self-Extend (Jin et al. 2024).
 
-# %%
-def loss_with(factors, n):
-    """Loss of the shipped model at n bytes, pair m slowed by factors[m]."""
-    scaling = LongRoPE(factors, 1.0, L)  # factor 1: no temperature
-    slowed = shipped.model("rope", scaling=scaling).to(device)
-    return sliding_loss(slowed, passage, n, LENGTHS[-1])[0]
-
-
-slowed = {name: {n: loss_with(factors, n) for n in (64, 512)} for name, factors in slowings.items()}
-for name, losses in slowed.items():
-    print(f"slowed: {name:17}  64 bytes {losses[64]:.1f}   512 bytes {losses[512]:.1f}")
-fast, slow = slowed["fast pairs"][64], slowed["slow pairs"][64]
-guess.reveal(
-    "about the same (within 0.3 nats)"
-    if abs(fast - slow) < 0.3
-    else "of the 5 fast pairs"
-    if fast > slow
-    else "of the 11 slow pairs"
+# %% tags=["plumbing"]
+# All ways against just cutting
+names = ["interpolation", "direct", "NTK-aware", "Llama 3.1", "step", "YaRN", "by parts"]
+against = {name: rise[name, 512] for name in names} | {"clamp at 63": rise["clamped 63", 512]}
+fig, ax = plt.subplots(figsize=(8.5, 3.6))
+for row, (name, values) in enumerate(against.items()):
+    colour = "C2" if name == "clamp at 63" else "C0"
+    ax.plot(values, [row] * len(values), "o", color=colour, alpha=0.7)
+    ax.text(values.max() + 0.05, row, f"{values.mean():+.2f}", va="center", fontsize=9)
+ax.axvline(0, color="0.4")
+ax.text(0.02, -0.75, "just cut: read the last 64 bytes", fontsize=9, color="0.35")
+ax.set_yticks(range(len(against)), list(against))
+ax.set(ylim=(len(against) - 0.4, -1.1), xlim=(-0.1, 2.7), xlabel="loss above just cut, nats a byte")
+ax.set_title("512 bytes: no way reads better than just cutting")
+worse = all(bool((values > 0).all()) for values in against.values())
+stretches = [values for name, values in against.items() if name != "clamp at 63"]
+print("every way is above just cut in 3 of 3 models:", worse)
+beaten = all(bool((against["clamp at 63"] < 0.2 * values).all()) for values in stretches)
+print("the clamp has less than a fifth of the rise of any stretch, in 3 of 3 models:", beaten)
+plots.show(
+    fig,
+    "Loss at 512 bytes above just cutting to 64, three models as dots, means: "
+    + ", ".join(f"{name} {values.mean():+.2f}" for name, values in against.items())
+    + ".",
 )
 
 # %% [markdown]
-# **Look:** slow the slow pairs and the long text becomes readable, at a small price on the short
-# one. Slow the fast pairs and even 64 bytes are lost. Interpolation is right for one part of the
-# pairs only.
+# **Look:** nothing lies left of the line, and the clamp comes nearest. So why stretch? Because loss
+# hardly asks for anything far away (lesson 07). Ask for a **needle**: small models learned to name
+# the symbol behind a marker, in rows of up to 32. Now the row has 256.
+
+# %% tags=["plumbing"]
+# Needles for small models
+from course_utils.results import AS_TRAINED, change
+
+needles = data.results("stretching_needles").query("read == 256")
+found = needles.groupby(["way", "seed"])["accuracy"].mean()
+print(
+    "share found in rows of 256, means over five depths (a guess has 0.06); seeds from low to high"
+)
+for way in ("direct", "interpolation", "NTK-aware", "by parts", "clamped"):
+    print(f"{way:14}", " ".join(f"{share:.1f}" for share in sorted(found[way])))
+more = found["clamped"] > found["by parts"]
+print(f"the clamp finds more than by parts in {more.sum()} of {len(more)} seeds")
+
+# %% [markdown]
+# **Look:** far text counts now, and ways differ. By parts finds more than interpolation and NTK,
+# and the clamp more than all. (Its author has LLaMA 2 13B at 8,192 tokens: loss 1.43 clamped, 1.54
+# NTK-aware, github.com/bojone/rerope.) What does it cost? Beyond `farthest` all keys stand alike,
+# so their order is lost. And every score is computed twice, in each layer.
 #
-# A large model suffers less: LLaMA 7B, by the interpolation paper, has perplexity 7.20 on PG-19 at
-# its own 2,048 tokens, and 16.10 at 8,192, interpolated by 4 and not trained further.
+# ## Train on
 #
-# ## A short fine-tuning
-#
-# Now each way is trained on for 100 steps on pieces of 512 bytes, one a step: training's bytes a
-# step, a twelfth of its steps, half its learning rate.
+# Stretched models are mostly trained on. Here each way gets 100 more steps, on pieces of 512 bytes.
 
 # %%
 guess = widgets.predict(
-    "After 100 steps at 512, which is worst at 512?",
+    "After these 100 steps, which is worst at 512 bytes?",
     ["direct", "interpolation", "NTK-aware", "YaRN"],
 )
 
-# %%
-tuned_rows = fixed[(fixed.reading == AS_TRAINED) & (fixed.tuned_at == FACTOR * L)]
-tuned = summary(tuned_rows, "way", "read")
-guess.reveal(max(four_ways, key=lambda way: tuned.loc[(way, 512), "mean"]))
-cells(tuned)
+# %% tags=["plumbing"]
+# The answer, with its control
+results = data.results("stretching")
+LENGTHS = (64, 128, 256, 512, 1024)
+
+
+def at(way, n, tuned=0, s=8, tuned_at=512):
+    """What tells one row a seed apart in the table."""
+    about = {"way": way, "factor": 1 if way == "direct" else s, "reading": AS_TRAINED}
+    return {**about, "read": n, "tuned": tuned, "tuned_at": tuned_at if tuned else 0}
+
+
+control = at("direct", 64, 100, tuned_at=64)
+ways = ("direct", "interpolation", "NTK-aware", "Llama 3.1", "step", "YaRN", "by parts")
+before = {way: change(results, control, at(way, 512)) for way in ways}
+after = {way: change(results, control, at(way, 512, 100)) for way in ways}
+guess.reveal(max(("direct", "interpolation", "NTK-aware", "YaRN"), key=lambda w: after[w].mean))
+fig, ax = plt.subplots(figsize=(8.5, 3.4))
+for row, way in enumerate(ways):
+    ends = [before[way].mean, after[way].mean]
+    ax.annotate("", (ends[1], row), (ends[0], row), arrowprops={"arrowstyle": "->", "color": "0.6"})
+    ax.plot(*ends[:1], row, "o", color="C0")
+    ax.plot(*ends[1:], row, "o", color="C2")
+    ax.text(ends[0] + 0.04, row, "before" if row == 0 else "", fontsize=9, va="center")
+ax.axvline(0, color="0.4")
+ax.text(0.02, -0.7, "control: as many steps, 64 bytes, not stretched", fontsize=9, color="0.35")
+ax.set_yticks(range(len(ways)), ways)
+ax.set(ylim=(len(ways) - 0.4, -1.1), xlabel="loss at 512 bytes above the control, nats a byte")
+ax.set_title("After 100 steps (green) all but interpolation are level")
+level = [way for way in ways if way != "interpolation" and after[way].mean < 0.05]
+print(f"within 0.05 nats of the control: {', '.join(level)}; {results.seed.nunique()} seeds")
+plots.show(
+    fig,
+    "Loss at 512 bytes above a control that read 64 bytes for as many steps, before and after "
+    "100 steps at 512: "
+    + ", ".join(f"{way} {before[way].mean:+.2f} to {after[way].mean:+.2f}" for way in ways)
+    + ".",
+)
+
+# %% [markdown]
+# **Look:** *direct*, which had failed, is level: a hundred steps that showed the new angles were
+# enough. So a low loss after training on does not prove that the stretch was needed. In the paper
+# it is the other way round: trained on *directly*, LLaMA 7B got from 2,048 to only 2,560 tokens in
+# 10,000 steps, and interpolated it was quick (Chen et al.). Its hands differ:
 
 # %%
+for name, speeds, length in (("ours", theta, 64), ("LLaMA 7B", rope_frequencies(128), 2048)):
+    for s in (1, 8):
+        finished = int((length / s * speeds / (2 * math.pi) >= 1).sum())
+        print(
+            f"{name}, slowed by {s}: {finished} of {len(speeds)} hands finish a turn in {length:,}"
+        )
+
+# %% [markdown]
+# That is a likely reason, which we did not test. Others raise the base and train on: Code Llama,
+# Xiong et al. (2023), and Llama 3 (2407.21783), with some 800 billion tokens of longer texts.
+#
+# ## A real model
+#
+# SmolLM2-135M learned to read 8,192 tokens. It read texts of 12,288, stretched by 1.5 and not
+# trained on; just cut reads the last 8,192. Eight numbers stand in each text, such as "The secret
+# number of Lima is 4829.", and are asked for at its end. Just cut never saw those before token
+# 4,096.
+
+# %%
+guess = widgets.predict(
+    "How often does YaRN know a digit of the number told at token 384, right at the start?",
+    ["as often as of later ones (half or more)", "sometimes (a quarter to a half)", "hardly ever"],
+)
+
+# %% tags=["plumbing"]
+# The answer: loss, and needles by place, on texts of two kinds
 import pandas as pd
 
-curves = pd.concat({"before": untuned, "after 100 steps at 512": tuned}, names=["when"])
-grid = figures.facets(curves.reset_index(), "when", height=4.4, aspect=1.2)
-for when, ax in grid.axes_dict.items():
-    plots.seed_curves(ax, curves.loc[when], drawn, title=when, legend=when != "before")
-    ax.axvline(FACTOR * L, color="0.5", linewidth=1, linestyle=":")
-grid.set_axis_labels("bytes read", "loss (nats a byte)")
-plots.show(
-    grid.figure,
-    "The curves of six ways, before and after. After, at 512: "
-    + ", ".join(f"{way} {tuned.loc[(way, 512), 'mean']:.1f}" for way in WAYS)
-    + "; at 1024: "
-    + ", ".join(f"{way} {tuned.loc[(way, 1024), 'mean']:.1f}" for way in WAYS)
-    + ".",
-)
+CUT = "direct, cut off"
 
-# %% [markdown]
-# A control: the same 100 steps on the same bytes, but each 512 of them cut into eight pieces of 64.
-# Nothing is stretched. What do the steps alone do?
 
-# %%
-control = at("direct", L, STEPS, tuned_at=L)
-print("at 64, control less the model before:", change(results, at("direct", L), control))
-for way in WAYS:
-    gap = change(results, control, at(way, 512, STEPS))
-    word = "above" if gap.above() else "below" if gap.below() else "no clear difference"
-    rise = change(results, at(way, 512, STEPS), at(way, 1024, STEPS))
-    scaling = way_to_stretch(way, 8, L, 32)
-    speeds_512, speeds_1024 = (scaled_frequencies(32, 10_000.0, scaling, n)[0] for n in (512, 1024))
-    n_new = int(explorers.unseen(speeds_512, speeds_1024, 512, 1024).sum())
-    print(f"{way:14} at 512, less the control at 64: {gap}, {word}")
-    print(f"{'':14} from 512 to 1024: {rise}; {n_new:2} pairs reach new angles")
-
-# %% [markdown]
-# **Look:** *direct*, which had failed, is now nearly level with ways that had not. A hundred steps
-# that show the new angles can be enough, for a small model on this text. So a low loss after
-# fine-tuning does not prove that a way was needed. And if they end above the loss at 64, that
-# is mostly the steps' doing: the control, which stretches nothing, does too. (Adam starts anew, and
-# each step sees one place of the text only.)
-#
-# Interpolation is last. In its paper it is the other way round: LLaMA 7B, fine-tuned *directly*,
-# reached only 2,560 tokens after 10,000 steps, from 2,048, and interpolation was quick. What is
-# different here?
-
-# %%
-for name, speed, length in (("ours", own_speeds, L), ("LLaMA 7B", rope_frequencies(128), 2048)):
-    n_finished = {s: int((length / s * speed / (2 * math.pi) >= 1).sum()) for s in (1, 8)}
-    print(
-        f"{name}: {n_finished[1]} of {len(speed)} pairs finish a turn within {length:,},", end=" "
-    )
-    print(f"{n_finished[8]} if slowed by 8")
-
-# %% [markdown]
-# LLaMA keeps many fast hands even when all are slowed; ours keep one. And the paper measured
-# *reach*, by a hidden passkey, and reach is not loss. Two likely reasons; we tested neither.
-#
-# At 1024 direct and the NTK ways lead. New angles explain that only in part: direct has many, and
-# rises by little.
-#
-# Do it yourself: 30 steps for two ways, on the shipped model.
-
-# %%
-from course_utils.models.stretching import stretched
-from course_utils.models.training import Recipe, fine_tune
-
-for way in ("interpolation", "YaRN"):
-    copy = stretched(model, way, FACTOR, L)
-    before = sliding_loss(copy, held_out, 512, LENGTHS[-1])[0]
-    fine_tune(copy, Recipe("rope"), corpus, length=512, steps=30)
-    after = sliding_loss(copy, held_out, 512, LENGTHS[-1])[0]
-    print(f"{way:14} {before:.1f} before, {after:.1f} after 30 steps")
-
-# %% [markdown]
-# ## Does log-n help?
-#
-# A longer text means more keys to share the weight. YaRN and LongRoPE sharpen all scores by one
-# number; log-n sharpens by $\log n / \log L$, query by query (lesson 07). Here it is on top of each
-# way, before fine-tuning.
-
-# %%
-log_n_gaps = {way: change(results, at(way, 512), at(way, 512, reading="log-n")) for way in WAYS}
-for way, gap in log_n_gaps.items():
-    word = "lower" if gap.below() else "higher" if gap.above() else "no clear change"
-    print(f"{way:14} log-n changes the loss at 512 by {gap}: {word}")
-temperature_gap = change(results, at("by parts", 512), at("YaRN", 512))
-print(f"YaRN's own temperature, at the same ramp: {temperature_gap}")
-
-# %%
-from course_lab.measures import entropy_by_query
-
-sample = held_out[:2, :1024]
-shapes = {"direct": {}, "interpolation": {}, "YaRN": {}, "YaRN + log-n": {"log_n": L}}
-nats = {
-    name: entropy_by_query(stretched(model, name.split(" + ")[0], FACTOR, L, **options), sample)
-    for name, options in shapes.items()
-}  # name → (layers, heads, 1024)
-fig, ax = plt.subplots(figsize=(8.5, 3.9))
-smooth = {name: entropy.mean((0, 1)).unfold(0, 32, 8).mean(1) for name, entropy in nats.items()}
-figures.entropy(ax, smooth, math.log(1024), title="entropy of attention, mean of layers and heads")
-for line in ax.lines[: len(smooth)]:
-    line.set_xdata(16 + 8 * torch.arange(len(line.get_xdata())))
-ax.set_xlim(0, 1024)
-ax.legend(loc="center right", bbox_to_anchor=(1.0, 0.6))
-plots.show(
-    fig,
-    "Entropy against query position 0 to 1023. Near 64 and near 1000 keys: "
-    + ", ".join(f"{name} {curve[6]:.1f} and {curve[-1]:.1f}" for name, curve in smooth.items())
-    + ".",
-)
-
-# %% [markdown]
-# **Look:** compare each curve's two ends. Direct climbs: far queries spread their weight over more
-# keys. YaRN, ramp and temperature together, climbs less. But a sharper attention need not be a
-# better one: log-n makes YaRN's curve the lowest, and the list above says what that does to the
-# loss. (We only read with these factors. A model trained with one may gain.)
-#
-# ## A needle
-#
-# A low loss does not show that far text is *used*. Do our models use it? Compare the same bytes,
-# read in windows of 512 bytes and of 64.
-
-# %%
-for way in ("direct", "YaRN"):
-    gap = change(results, at(way, 64, STEPS), at(way, 512, STEPS))
-    print(f"{way}, fine-tuned: windows of 512 instead of 64 change the loss by {gap}")
-
-# %%
-guess = widgets.predict_number(
-    "The shipped model, at its own 64 bytes, reads 12 random letters twice. By how much is the "
-    "second time cheaper?",
-    "nats a letter",
-)
-
-# %%
-letters = torch.Generator().manual_seed(0)
-word, other_word = torch.randint(97, 123, (2, 128, 12), generator=letters)
-filler = held_out[:, :3072].reshape(-1, 64)[:128].clone()
-filler[:, 51:63] = word  # the last bytes; asked from the fourth letter on
-losses = {}
-for name, earlier_word in {"seen before": word, "new": other_word}.items():
-    rows = filler.clone()
-    rows[:, 10:22] = earlier_word
-    with torch.no_grad():
-        logits = model(rows.to(device))[:, 53:62].cpu()
-    losses[name] = torch.nn.functional.cross_entropy(
-        logits.transpose(1, 2), rows[:, 54:63], reduction="none"
-    ).mean(1)
-cheaper = losses["new"] - losses["seen before"]
-print(f"less costly by {average(cheaper)} nats a letter, of {losses['new'].mean():.1f}")
-guess.reveal(abs(round(cheaper.mean().item(), 1)), "nats a letter")
-
-# %% [markdown]
-# Far text does not lower the loss, and the second reading costs as much as the first. A model that
-# cannot repeat twelve letters at home has no needle to lose. So we take models that can: small ones
-# (two layers), trained on lesson 07's `find` task at up to 32 tokens. A row holds a marker, and at
-# its end the question: *which symbol stood after the marker?* Now the row is up to 8 times as long,
-# each way has the factor that fits, and the marker lies at a chosen depth. Chance is one in 16.
-
-# %%
-
-guess = widgets.predict(
-    "256 tokens, 8 times the length, mean over depths: who finds most?",
-    ["direct", "interpolation", "NTK-aware", "by parts"],
-)
-
-# %%
-needles = data.results("stretching_needles")
-ways = needles.way.unique().tolist()
-accuracy = summary(needles, "way", "read", "depth", of="accuracy")
-sizes, depths = sorted(needles.read.unique().tolist()), sorted(needles.depth.unique().tolist())
-by_length = needles.groupby(["way", "read", "seed"], as_index=False).accuracy.mean()
-overall = summary(by_length, "way", "read", of="accuracy")
-fig, axes = plt.subplots(1, 5, figsize=(12, 3.2), sharey=True)
-for ax, way in zip(axes, ways, strict=True):
-    grid = torch.tensor(accuracy.loc[way, "mean"].unstack("read").loc[depths, sizes].to_numpy())
-    figures.numbered(ax, grid, depths, sizes, limit=1.0, form=".1f", title=way, xlabel="tokens")
-axes[0].set_ylabel("depth (1 = start of the row)")
-longest = sizes[-1]
-plots.show(
-    fig,
-    "Five tables of the share found, by depth and length; redder is more. The widest 95 % interval "
-    f"of a cell is ± {accuracy.margin.max():.1f}. Mean over depths at {longest} tokens: "
-    + ", ".join(f"{w} {overall.loc[(w, longest), 'mean']:.2f}" for w in ways)
-    + ".",
-)
-guess.reveal(max(ways[:-1], key=lambda way: overall.loc[(way, longest), "mean"]))
-
-# %%
-shares = overall["mean"].map("{:.3f}".format) + overall["margin"].map(" ± {:.3f}".format)
-pairs = [(other, "by parts") for other in four_ways[:-1]] + [("by parts", "YaRN")]
-for other, way in pairs:
-    ends = {"way": other, "read": longest}, {"way": way, "read": longest}
-    gap = change(by_length, *ends, of="accuracy")
-    verdict = "clear" if gap.above() or gap.below() else "not clear"
-    print(f"{longest} tokens, share found, {way} less {other}: {gap}; {verdict}")
-shares.unstack("read").loc[ways]
-
-# %% [markdown]
-# **Look:** direct loses nearly all but the nearest needles, NTK-aware the far ones, interpolation
-# most but the nearest. By parts finds clearly more than each of them. YaRN's temperature on top
-# makes no clear difference: it is the ramp that helps. One reading: a find takes two steps. A
-# symbol must know its left neighbour, for which fast pairs are needed. And the question must reach
-# far back without meeting new angles, a matter of slow pairs. The ramp spares both, and yet loses a
-# part. At 8 times the length no way keeps all that the model could do at 32.
-#
-# ## Fingerprint and passports
-
-# %%
-from course_utils import measures
-from course_utils.encodings import create
-
-fingerprints = {
-    way: measures.fingerprint(
-        create("rope", d_model=128, n_heads=4, scaling=way_to_stretch(way, 8, L, 32)), 192
-    )
-    for way in four_ways
+tables = {"documentation": data.results("real_needles"), "code": data.results("real_needles_code")}
+tables["documentation"]["text"] = "text " + tables["documentation"]["seed"].astype(str)
+asked = pd.concat(tables, names=["kind"]).reset_index("kind").query("place >= 0")
+shares = asked.assign(share=asked["right"] / 4).set_index("way")
+table = {
+    way: shares.loc[way].pivot(index="place", columns="text", values="share")
+    for way in (CUT, "YaRN")
 }
+first = table["YaRN"].loc[384].mean()
+levels = {"as often as of later ones (half or more)": first >= 0.5, "hardly ever": first < 0.25}
+guess.reveal(
+    next((level for level, met in levels.items() if met), "sometimes (a quarter to a half)")
+)
+late = data.results("real_lengths").query("read == 12288 and first >= 8192")
+losses = late.pivot(index=["seed", "first"], columns="way", values="loss")
+fig, axes = plt.subplots(1, 2, figsize=(11, 3.8))
+for _, rows in losses.groupby("seed"):
+    middle = rows.index.get_level_values("first") + 512
+    for way, colour in (("direct", "C3"), ("YaRN", "C0")):
+        axes[0].plot(middle, rows[way] - rows[CUT], "o-", ms=3, color=colour, alpha=0.7)
+axes[0].axhline(0, color="0.4")
+axes[0].text(11_100, 1.0, "direct", color="C3", ha="right")
+axes[0].text(11_800, 0.1, "YaRN", color="C0", ha="right")
+axes[0].text(8300, -0.25, "just cut", fontsize=9, color="0.35")
+axes[0].set(xlabel="token", ylabel="loss above just cut, nats", ylim=(-0.4, None))
+axes[0].set_title("Loss: YaRN is level with just cut")
+for way, colour, name in ((CUT, "0.4", "just cut"), ("YaRN", "C0", "YaRN")):
+    axes[1].plot(table[way].index, table[way].mean(axis=1), "-o", color=colour)
+    axes[1].text(
+        3600 if way == "YaRN" else 5700, 0.95 if way == "YaRN" else 0.4, name, color=colour
+    )
+axes[1].axhline(0.1, color="0.5", linestyle=":")
+axes[1].text(12_200, 0.12, "guess", fontsize=9, color="0.35", ha="right")
+axes[1].set(ylim=(-0.05, 1.05), xlabel="token at which the number is told", ylabel="right digits")
+axes[1].set_title("Use: YaRN knows more, but not the start")
+kinds = asked.groupby("kind")["text"].nunique().to_dict()
+print(f"loss: {late['seed'].nunique()} texts of documentation; needles by kind of text: {kinds}")
+by_kind = asked.query("way == 'YaRN' and place == 3456").groupby("kind")["right"].mean() / 4
+print("YaRN, right digits at token 3,456:", {kind: f"{s:.2f}" for kind, s in by_kind.items()})
+plots.show(
+    fig,
+    "Left: loss above just cutting, tokens 8192 to 12,287, by text. Direct rises from about 10,000 "
+    "on, YaRN stays near 0. Right: share of right digits by the token at which the number is told: "
+    + "; ".join(
+        f"{place:,}: YaRN {table['YaRN'].loc[place].mean():.1f}, "
+        f"just cut {table[CUT].loc[place].mean():.1f}"
+        for place in table[CUT].index
+    )
+    + ".",
+)
 
-# %%
-fig, axes = plt.subplots(1, 4, figsize=(11.5, 3.4), sharey=True)
-top = max(scores[0].abs().max().item() for scores in fingerprints.values())
-style = {"signed": False, "limit": top, "equal": True}
-for ax, way in zip(axes, fingerprints, strict=True):
-    image = plots.heatmap(ax, fingerprints[way][0], title=way, xlabel="key", **style)
-fig.colorbar(image, ax=axes, label="score", shrink=0.8)
-axes[0].set_ylabel("query")
-width = {
-    way: int((v[0, 0] > v[0, 0, 0] / 2).long().cumprod(0).sum()) for way, v in fingerprints.items()
+# %% [markdown]
+# **Look:** by loss YaRN gains nothing over just cutting. But it knows numbers that just cut never
+# read, at token 3,456. **Equal loss is not equal use.** The number at the start is lost to both.
+# "Reads 12,288" can mean any of these.
+#
+# ## Read the line
+#
+# Now the line of Llama 3.1. Its heads have 128 features, so 64 hands.
+
+# %% tags=["plumbing"]
+# The line, hand by hand
+from course_utils.encodings import Llama3
+
+slowed, _ = Llama3(8.0, 8192).frequencies(llama, rope_theta)
+share = slowed / llama
+parts = {
+    "keep their speed": share > 0.999,
+    "between": (share <= 0.999) & (share > 0.1251),
+    "slowed by 8": share <= 0.1251,
 }
+print(", ".join(f"{int(which.sum())} {name}" for name, which in parts.items()))
+print("hands that finish a turn in 8,192 tokens:", int((llama_turns >= 1).sum()))
+fig, ax = plt.subplots(figsize=(9, 3.6))
+for (name, which), colour in zip(parts.items(), ("C0", "C1", "C3"), strict=True):
+    places = which.nonzero().flatten()
+    ax.plot(places, llama_turns[which], "o", color=colour, markersize=4)
+    ax.plot(places, 8 * llama_turns[which], "o", color=colour, markersize=3, alpha=0.25)
+    ax.plot(places, 8 * (share * llama_turns)[which], "_", color=colour, markersize=8)
+    middle = places[len(places) // 2]
+    ax.text(middle, 6e4, f"{len(places)} {name}", color=colour, ha="center")
+ax.axhline(1, color="0.5", linestyle=":")
+ax.text(63, 1.3, "one turn", ha="right", fontsize=9, color="0.35")
+ax.set_yscale("log")
+ax.set(xlabel="hand, fast to slow", ylabel="turns", ylim=(1e-3, 2e5))
+ax.set_title("Llama 3.1: dots, turns in 8,192 tokens; dashes, in 65,536 after the line")
 plots.show(
     fig,
-    "Fingerprint of head 0 on 192 tokens, four ways: bands along the diagonal. Positions until the "
-    "score has fallen to half: " + ", ".join(f"{way} {n}" for way, n in width.items()) + ".",
+    "Turns of 64 hands on a log axis: within 8,192 tokens as dots, within 65,536 after scaling as "
+    "dashes, without it as faint dots. "
+    + ", ".join(f"{int(which.sum())} {name}" for name, which in parts.items())
+    + ". Where hands are slowed by 8 the dash lies on the dot: nothing new.",
 )
-
-# %%
-passports = {way: measures.passport("rope", scaling=way_to_stretch(way, 8, L, 32)) for way in WAYS}
-columns = ["parameters", "shift_error", "extra_flops", "extra_bytes", "longest"]
-compared = pd.DataFrame(passports).T[columns]
-compared["shift_error"] = [f"{value:.0e}" for value in compared.shift_error]
-compared["longest"] = ["no limit found" if v is None else v for v in compared.longest]
-compared
 
 # %% [markdown]
-# **Look:** interpolation zooms the whole print, so its diagonal is broad. NTK-aware and YaRN keep
-# the narrow line, and their far field is higher than direct's. The passports are nearly the same
-# but for one thing: dynamic NTK changes when all positions move, since it reads the length off
-# them. No way adds parameters.
-#
-# ## In a real model
-#
-# SmolLM2-135M (RoPE, 32 pairs a head) was trained to read 8,192 tokens. It read texts of 12,288, by
-# factors of 1.5 and without fine-tuning. A simple rival: **cut off** the first 4,096 and read the
-# last 8,192 directly. No model is loaded here.
-
-# %%
-guess = widgets.predict(
-    "Tokens 8192–12287: which ways read them clearly better than cutting off does?",
-    ["none", "YaRN alone", "all but direct and interpolation", "all but direct"],
-)
-
-# %%
-real, CUT = data.results("real_lengths"), "direct, cut off"
-
-
-def gap_between(read, way, other, tokens):
-    """Mean loss of some tokens by one way less that by the other, text by text."""
-    rows = real[(real["read"] == read) & real["first"].isin(tokens)]
-    rows = rows.groupby(["way", "seed"], as_index=False).loss.mean()
-    return change(rows, {"way": other}, {"way": way})
-
-
-others = [way for way in real.way.unique() if way != CUT]
-late_gaps = {way: gap_between(12_288, way, CUT, range(8192, 12_288)) for way in others}
-print(f"nats a token, {real[real['read'] == 12_288].seed.nunique()} texts of 12,288:")
-for way in others:
-    home = gap_between(12_288, way, "direct", range(8192))
-    print(f"{way:16} up to 8191, less direct {home}; then, less cut off {late_gaps[way]}")
-better = [way for way in others if late_gaps[way].below()]
-answers = {(): "none", ("YaRN",): "YaRN alone"}
-guess.reveal(answers.get(tuple(better), ", ".join(better)))
-
-# %%
-rows = real[real["read"] == 12_288].pivot(index=["first", "seed"], columns="way", values="loss")
-within = rows.index.get_level_values("first") < 8192
-gaps = rows.sub(rows["direct"].where(within, rows[CUT]), axis=0)[others]
-curves = summary(gaps.stack().rename("loss").reset_index(), "way", "first")
-six_ways = [way for way in drawn + ["dynamic NTK"] if way in others]
-fig, ax = plt.subplots(figsize=(9, 4.2))
-plots.seed_curves(
-    ax, curves, six_ways, xlabel="first of 1,024 tokens", ylabel="nats above", doubling=False
-)
-ax.set_title("SmolLM2's loss above direct (to 8191) and cut off (from 8192)")
-ax.axvline(8192, color="0.5", linewidth=1)
-ax.set_ylim(-0.1, 2.0)
-ends = ", ".join(f"{way} {curves.loc[(way, 11_264), 'mean']:.2f}" for way in six_ways)
-plots.show(
-    fig,
-    "Six curves against the token, 0 to 12,287, a grey line at 8192. Interpolation is high all the "
-    "way. Direct is at 0, and shoots up from about 10,000 on. The other four lie on each other, "
-    f"close to 0. At the end: {ends}.",
-)
-
-# %%
-print("twice the trained length, s = 2, not fine-tuned")
-for way in ("direct", "interpolation", "NTK-aware", "dynamic NTK", "YaRN", "Llama 3.1"):
-    our_gap = change(results, at("direct", L), at(way, 2 * L, s=2))
-    real_gap = gap_between(16_384, way, CUT, range(12_288, 16_384))
-    print(f"{way:14} ours, above the loss at 64: {our_gap};", end=" ")
-    print(f"SmolLM2, last 4096 tokens, above cut off: {real_gap}")
-wider_gap = gap_between(12_288, "NTK-aware, wider", "NTK-aware", range(8192, 12_288))
-print(f"SmolLM2 at 12,288, NTK-aware by 2 less NTK-aware by 1.5: {wider_gap}")
-
-# %% [markdown]
-# **Look:** up to token 8,191 every way but interpolation reads about as direct does. After that
-# direct holds for a thousand tokens or two, then it breaks. The others hold to the end. Yet none is
-# clearly better than forgetting the first 4,096 tokens: they survive, as lesson 07's models did.
-# (Four texts, and one of 16,384.)
-#
-# But equal loss is not equal use. Eight sentences were put into each text, such as "The secret
-# number of Lima is 4829." At its end we ask for the numbers. Three were told in the part that is
-# cut off. A guess gets one digit in ten.
-
-# %%
-needles = data.results("real_needles")
-needles["told"] = needles["place"].lt(4096).map({True: "in the first 4096", False: "later"})
-needles["loss"] = needles["right"] / 4
-needles = (
-    needles[needles["place"] >= 0].groupby(["told", "way", "seed"], as_index=False).loss.mean()
-)
-print(f"share of digits that are right; {needles.seed.nunique()} texts")
-for way in real.way.unique():
-    parts = []
-    for place, rows in needles.groupby("told"):
-        mean = rows[rows["way"] == way].loss.mean()
-        gain = change(rows, {"way": CUT}, {"way": way})
-        verdict = (
-            "clearly more" if gain.above() else "clearly less" if gain.below() else "not clear"
-        )
-        parts.append(f"told {place}: {mean:.2f}" + (f" ({verdict})" if way != CUT else ""))
-    print(f"{way:16} {', '.join(parts)}")
-print("in brackets: against cutting off")
-
-# %% [markdown]
-# **Look:** of the numbers that it never read, cutting off gets no more than a guess. Every way that
-# stretches, interpolation apart, gets clearly more. The loss had hidden it: few tokens hang
-# on something that far back.
-#
-# Of the ways that change frequencies, interpolation costs most in both models. At twice the length
-# ours read better directly, SmolLM2 far worse.
+# So models that learned at 4k or 8k read 128k like this: **keep the hands that went round, slow
+# those that did not, and train on.** Where the dash lies on the dot, a hand meets nothing new at
+# 65,536 tokens. At 131,072 it goes twice as far: the line alone does not explain "128k". Training
+# does its part. And whether a number from the start is found, no line tells. Ask for it.
 #
 # ## Exercises
-#
-# **Exercise 1 ★★ How much NTK?** Some pairs of a head of d features make no whole turn in `trained`
-# positions. Write `ntk_factor(d, base, trained, target)`: the smallest factor of NTK-aware scaling,
-# a float of at least 1, with which none of them turns further in `target` positions than in
-# training. (The fastest pair always makes a turn.)
-
-
-# %% tags=["stub"]
-def ntk_factor(d, base, trained, target):
-    raise NotImplementedError("your turn")
-
-
-# %% tags=["solution"]
-def ntk_factor(d, base, trained, target):
-    for m in range(d // 2):
-        if trained * base ** (-2 * m / d) < 2 * math.pi:  # the fastest of them is slowed least
-            return (target / trained) ** ((d - 2) / (2 * m))
-    return 1.0
-
 
 # %%
-from course_lab.checks.lesson08 import check_cached_scores, check_factors, check_ntk_factor
-
-check_ntk_factor(ntk_factor)
-
-# %% [markdown]
-# **Exercise 2 ★★ Find the bug: a cache under dynamic NTK.** The base changes with every token past
-# $L$. Suppose someone turns each key when it comes and keeps it, as caches do. Here L is 8, and the
-# newest of 24 tokens looks back. By the angle between it and a key, how far off does the key seem?
-
-# %%
-from course_utils.encodings import DynamicNTK
 from course_utils.encodings.functional import apply_rope, rope_angles
 
-slowest = {n: scaled_frequencies(8, 100.0, DynamicNTK(1.0, 8), n)[0][-1] for n in range(1, 25)}
-for place in (0, 8, 16, 20, 23):
-    angle = 23 * slowest[24] - place * slowest[place + 1]
-    print(f"{23 - place:2} positions back: seems {angle / slowest[24]:5.1f} to the slowest pair")
+
+def turned(x, positions):  # (n, d), (n,) → (n, d)
+    return apply_rope(x, rope_angles(positions, rope_frequencies(x.shape[-1])))
+
 
 # %% [markdown]
-# Write `cached_scores(q, keys, trained, base)`: the right scores, divided by $\sqrt d$, of the
-# newest query with all $n$ keys. `q` is (d,), `keys` (n, d), both not turned yet; the last key is
-# the query's own. Use `DynamicNTK(1.0, trained)`, `scaled_frequencies(d, base, scaling, n)`, which
-# gives the speeds first, and `apply_rope(x, rope_angles(positions, speeds))`.
+# **Exercise 2 ★★ Clamp it.** `q` and `k` (n, d), not turned yet, stand at positions 0 to n − 1.
+# Return scores (n, n), scaled by $1/\sqrt d$: RoPE's where the key is at most `farthest` back, and
+# beyond that those of a key exactly `farthest` back. Keys ahead of a query do not matter. Turn with
+# `turned(x, positions)`.
 
 
 # %% tags=["stub"]
-def cached_scores(q, keys, trained, base):
+def clamped_scores(q, k, farthest):
     raise NotImplementedError("your turn")
 
 
 # %% tags=["solution"]
-def cached_scores(q, keys, trained, base):
-    n, d = keys.shape
-    speeds = scaled_frequencies(d, base, DynamicNTK(1.0, trained), n)[0]
-    turned = apply_rope(keys, rope_angles(torch.arange(n), speeds))
-    query = apply_rope(q[None], rope_angles(torch.tensor([n - 1]), speeds))[0]
-    return turned @ query / d**0.5
+def clamped_scores(q, k, farthest):
+    n, d = q.shape
+    positions = torch.arange(n)
+    near = turned(q, positions) @ turned(k, positions).T
+    far = turned(q, torch.full((n,), farthest)) @ k.T  # keys stay, so all are `farthest` back
+    back = positions[:, None] - positions
+    return torch.where(back > farthest, far, near) / d**0.5
 
 
 # %%
-check_cached_scores(cached_scores)
-
-# %% [markdown]
-# **Exercise 3 ★★★ Stretch it yourself.** Can you beat the step? Write `factors(turns, s)`: from the
-# turns of each pair within the trained length, (pairs,), the factor by which each is slowed,
-# (pairs,), to read s times as far. The check puts yours into the shipped model, with passages that
-# this notebook does not show: at 64 bytes at most 0.15 nats above the unstretched model at 64, at
-# 512 bytes at most 0.45. Then it asks for heads of 64 pairs. Try ideas with `loss_with`. The step,
-# on this notebook's passage:
-
-# %%
-for name in ("none", "slow pairs"):
-    gaps = {n: slowed[name][n] - slowed["none"][64] for n in (64, 512)}
-    print(f"slowed: {name:10}  64 bytes {gaps[64]:+.2f}, 512 bytes {gaps[512]:+.2f}")
-
-
-# %% tags=["stub"]
-def factors(turns, s):
-    raise NotImplementedError("your turn")
-
-
-# %% tags=["solution"]
-def factors(turns, s):
-    kept = ((turns / 0.5).log() / math.log(5.7 / 0.5)).clamp(0, 1)  # a ramp, found by trying
-    return 1 / (kept + (1 - kept) / s)
-
-
-# %%
-check_factors(factors)
+check_clamped_scores(clamped_scores)
 
 # %% [markdown]
 # ## Myth check
 #
-# Guess first. "Clear" means: the 95 % interval over seeds leaves out the yardstick.
+# Guess first. "Clear": the 95 % interval over seeds, or texts, leaves out the yardstick.
 
-# %%
+# %% tags=["plumbing"]
+# Four claims
 from course_lab.claims import Claim, Myths
 
-formulas = {
-    "C46": Claim(
-        "Position interpolation multiplies positions by L_test/L_train.",
-        scope="interpolation as Chen et al. define it",
-        evidence="exact",
-    ),
-    "C47": Claim(
-        "NTK-aware scaling multiplies θ_m by s^(+2m/d).",
-        scope="NTK-aware scaling as YaRN's paper defines it, heads of 32 and 128",
-        evidence="exact",
-    ),
-}
-
-# %%
 runs = {"evidence": "shipped results", "seeds": results.seed.nunique()}
-losses = {
-    "C48": Claim(
-        "Interpolation needs no fine-tuning.",
-        scope="64 bytes to 128 … 1024 (a real model: 8,192 tokens to 12,288): not clearly 0.1 nats "
-        "above what it reads within its length",
-        **runs,
-    ),
-    "C49": Claim(
-        "NTK-aware scaling beats plain interpolation without fine-tuning.",
-        scope="64 bytes to 128 … 1024 (a real model: 8,192 tokens to 12,288), both with s that "
-        "fits: clearly lower loss",
-        choice="the length",
-        **runs,
-    ),
-}
-myths = Myths({**formulas, **losses})
+myths = Myths(
+    {
+        "C46": Claim(
+            "Position interpolation multiplies positions by L_test/L_train.",
+            scope="interpolation as Chen et al. define it",
+            evidence="exact",
+        ),
+        "C47": Claim(
+            "NTK-aware scaling multiplies θ_m by s^(+2m/d).",
+            scope="NTK-aware scaling as YaRN's paper defines it, heads of 32 and 128",
+            evidence="exact",
+        ),
+        "C48": Claim(
+            "Interpolation needs no fine-tuning.",
+            scope="64 bytes to 128 … 1024 (a real model: 8,192 tokens to 12,288): not clearly 0.1 "
+            "nats above what it reads within its length",
+            **runs,
+        ),
+        "C49": Claim(
+            "NTK-aware scaling beats plain interpolation without fine-tuning.",
+            scope="64 bytes to 128 … 1024 (a real model: 8,192 tokens to 12,288), both with s that "
+            "fits: clearly lower loss",
+            choice="the length",
+            **runs,
+        ),
+    }
+)
 
-# %%
-tokens = held_out[:1, :256].to(device)
+# %% tags=["plumbing"]
+# The verdicts on formulas
+from course_utils.encodings import Linear
+
+tokens, model = blocks[:1, :256], shipped.model("rope").to(device)
 with torch.no_grad():
     stretched_out = shipped.model("rope", scaling=Linear(4)).to(device)(tokens)
-    gap = {
-        name: (model(tokens, torch.arange(256) * by) - stretched_out).abs().max().item()
+    agrees = {
+        name: bool((model(tokens, torch.arange(256) * by) - stretched_out).abs().max() < 1e-3)
         for name, by in {"L_test/L_train": 4.0, "L_train/L_test": 0.25}.items()
     }
-agrees = {name: value < 1e-3 for name, value in gap.items()}
 myths.settle(
     "C46",
     {"the model's outputs at 256": agrees["L_test/L_train"]},
@@ -980,17 +653,13 @@ myths.settle(
     f"rounding: {agrees['L_train/L_test']}; those of positions times L_test/L_train: "
     f"{agrees['L_test/L_train']}.",
 )
-
-# %%
-by_hand = rope_frequencies(32, 10_000.0 * 8 ** (32 / 30)) / own_speeds
+by_hand = rope_frequencies(32, 10_000.0 * 8 ** (32 / 30)) / theta
 claimed = {}
 for d in (32, 128):
-    before = rope_frequencies(d)
-    ratio = NTK(8).frequencies(before, 10_000.0)[0] / before
+    plain = rope_frequencies(d)
+    ratio = NTK(8).frequencies(plain, 10_000.0)[0] / plain
     claimed[d] = torch.allclose(ratio, 8.0 ** (2 * torch.arange(d // 2, dtype=ratio.dtype) / d))
-agrees_by_hand = torch.allclose(
-    by_hand, 8.0 ** (-2 * torch.arange(16, dtype=own_speeds.dtype) / 30)
-)
+agrees_by_hand = torch.allclose(by_hand, 8.0 ** (-2 * torch.arange(16, dtype=theta.dtype) / 30))
 myths.settle(
     "C47",
     {f"heads of {d}": correct for d, correct in claimed.items()},
@@ -999,58 +668,58 @@ myths.settle(
     f"it {8 ** (30 / 32):.1f} times as fast.",
 )
 
-# %%
-own_loss = at("direct", L)
-price = {n: change(results, own_loss, at("interpolation", n, s=n // L)) for n in LENGTHS[1:]}
+# %% tags=["plumbing"]
+# The verdicts on losses
+own_loss = at("direct", 64)
+price = {n: change(results, own_loss, at("interpolation", n, s=n // 64)) for n in LENGTHS[1:]}
 myths.settle(
     "C48",
-    {f"s = {n // L}": not gap.above(0.1) for n, gap in price.items()},
+    {f"s = {n // 64}": not gap.above(0.1) for n, gap in price.items()},
     "Without fine-tuning, each length with its own factor, above the model's loss at 64: "
     + ", ".join(f"{gap} at {n}" for n, gap in price.items())
-    + f" (0.1 was allowed). After {STEPS} steps with s = 8, at 512: "
-    f"{change(results, own_loss, at('interpolation', 512, STEPS))}.",
+    + " (0.1 was allowed). After 100 steps with s = 8, at 512: "
+    f"{change(results, own_loss, at('interpolation', 512, 100))}.",
 )
-
-# %%
+ntk = {
+    n: change(results, at("interpolation", n, s=n // 64), at("NTK-aware", n, s=n // 64))
+    for n in LENGTHS[1:]
+}
 myths.settle(
     "C49",
-    {f"s = {n // L}": gap.below() for n, gap in ntk_gaps.items()},
+    {f"s = {n // 64}": gap.below() for n, gap in ntk.items()},
     "NTK-aware less interpolation, both with the fitting factor: "
-    + ", ".join(f"{gap} at {n}" for n, gap in ntk_gaps.items())
+    + ", ".join(f"{gap} at {n}" for n, gap in ntk.items())
     + " nats.",
 )
-
-# %%
-model, far = "SmolLM2-135M", range(8192, 12_288)
-gap = late_gaps["interpolation"]
+documents = data.results("real_lengths").query("read == 12288 and first >= 8192")
+by_text = documents.groupby(["way", "seed"], as_index=False)["loss"].mean()
+gap = change(by_text, {"way": CUT}, {"way": "interpolation"})
 myths.in_a_real_model(
     "C48",
     {"s = 1.5": not gap.above(0.1)},
     f"Tokens 8192 to 12,287, above what it reads of them within its context: {gap}.",
-    model,
+    "SmolLM2-135M",
 )
-gap = gap_between(12_288, "NTK-aware", "interpolation", far)
+gap = change(by_text, {"way": "interpolation"}, {"way": "NTK-aware"})
 myths.in_a_real_model(
     "C49",
     {"s = 1.5": gap.below()},
     f"NTK-aware less interpolation, tokens 8192 to 12,287: {gap} nats.",
-    model,
+    "SmolLM2-135M",
 )
-
-# %%
 myths.table()
 
 # %% [markdown]
 # ## In five lines
 #
-# - Think of digits: RoPE's hands are the wheels, and slow ones never went round.
-# - Interpolation slows all hands, NTK-aware slow ones most, by parts those in need.
-# - Slow the fast hands, and this model is lost.
-# - From 4k to 128k (YaRN, Llama 2): slow the slow pairs, then fine-tune. Others raise the base and
-#   train on (Code Llama; Xiong et al. 2023, arXiv 2309.16039).
-# - Low loss on a long text is not use of it: hide a needle.
+# - On a longer text slow hands meet new angles; one of ours did most of the harm.
+# - Fast hands tell neighbours apart. Slow them, and the model is lost at home.
+# - A `rope_scaling` line is a ramp: keep the fast, slow the slow, mix between.
+# - Tuned hands belong to one model. Loss does not show the use of far text; needles do.
+# - Training on does the rest, and may do without the stretch.
 #
-# **Read next:** Peng et al. 2023, *YaRN*, arXiv 2309.00071, sections 2 and 3. Then Chen et al.
-# 2023, *Position Interpolation*, 2306.15595.
+# **Read next:** Peng et al. 2023, *YaRN*, arXiv 2309.00071, sections 2 and 3; Chen et al. 2023,
+# *Position Interpolation*, 2306.15595; Jin et al. 2024, *Self-Extend*, 2401.01325.
 #
-# **Next:** [lesson 09](09_further_doors.ipynb) opens further doors: what else has been tried?
+# **Next:** [lesson 09](09_further_doors.ipynb): what else could a position be? Or the
+# [closer look](closer/08_more_stretches.ipynb).

@@ -70,8 +70,14 @@ def node() -> str:
     return str(Path(playwright.__file__).with_name("driver") / "node")
 
 
+MANY = 8  # controls whose ends are still combined
+
+
 def ends(explorer: Explorer) -> list[dict[str, Any]]:
-    """The start, each choice alone, and all combinations of the controls' ends."""
+    """The start, each choice alone, and all combinations of the controls' ends.
+
+    Where there are many controls, only all their first and all their last ends are combined.
+    """
 
     values: dict[str, tuple[Any, ...]] = {}
     for name, control in explorer.controls.items():
@@ -82,5 +88,6 @@ def ends(explorer: Explorer) -> list[dict[str, Any]]:
         else:
             values[name] = control.options if isinstance(control, Choice) else (False, True)
     alone = [{name: value} for name, options in values.items() for value in options]
-    corners = product(*((options[0], options[-1]) for options in values.values()))
+    sides = [(options[0], options[-1]) for options in values.values()]
+    corners = product(*sides) if len(sides) <= MANY else zip(*sides, strict=True)
     return [{}, *alone, *(dict(zip(values, corner, strict=True)) for corner in corners)]

@@ -5,7 +5,64 @@ import math
 import torch
 from exercise_answers import right_answers, wrong_answers
 
-from course_lab.checks.lesson08 import check_factors, check_ntk_factor
+from course_lab.checks.lesson08 import (
+    check_by_parts,
+    check_clamped_scores,
+    check_factors,
+    check_ntk_factor,
+)
+from course_utils.encodings import Llama3
+from course_utils.encodings.functional import apply_rope, rope_angles, rope_frequencies
+
+
+def by_parts_as_a_library_writes_it(theta, factor, low, high, trained):
+    wavelength = 2 * math.pi / theta
+    smooth = (trained / wavelength - low) / (high - low)
+    new = torch.where(wavelength > trained / low, theta / factor, theta)
+    mixed = (1 - smooth) * theta / factor + smooth * theta
+    between = (wavelength <= trained / low) & (wavelength >= trained / high)
+    return torch.where(between, mixed, new)
+
+
+def by_parts_with_a_loop(theta, factor, low, high, trained):
+    new = []
+    for speed in theta.tolist():
+        kept = min(1, max(0, (trained * speed / (2 * math.pi) - low) / (high - low)))
+        new.append(kept * speed + (1 - kept) * speed / factor)
+    return torch.tensor(new, dtype=theta.dtype)
+
+
+def by_parts_of_the_package(theta, factor, low, high, trained):
+    return Llama3(factor, trained, low, high).frequencies(theta, 10_000.0)[0]
+
+
+def clamped_pair_by_pair(q, k, farthest):
+    n, d = q.shape
+    speeds = rope_frequencies(d)
+    scores = torch.full((n, n), -math.inf)
+    for i in range(n):
+        for j in range(i + 1):
+            back = torch.tensor([min(i - j, farthest)])
+            query = apply_rope(q[i : i + 1], rope_angles(back, speeds))[0]
+            scores[i, j] = query @ k[j] / d**0.5
+    return scores
+
+
+def clamped_on_both_sides(q, k, farthest):
+    """Keys ahead are clamped as well, which nobody asks."""
+    n, d = q.shape
+    offsets = (torch.arange(n) - torch.arange(n)[:, None]).clamp(-farthest, farthest)
+    angles = -offsets[..., None] * rope_frequencies(d)
+    turned = torch.stack([apply_rope(q[i].expand(n, d), angles[i]) for i in range(n)])
+    return (turned * k).sum(-1) / d**0.5
+
+
+def clamped_with_keys_turned_back(q, k, farthest):
+    n, d = q.shape
+    speeds, places = rope_frequencies(d), torch.arange(n)
+    near = apply_rope(q, rope_angles(places, speeds)) @ apply_rope(k, rope_angles(places, speeds)).T
+    back = apply_rope(k, rope_angles(torch.full((n,), -farthest), speeds))
+    return torch.where(places[:, None] - places >= farthest, q @ back.T, near) / math.sqrt(d)
 
 
 def ntk_factor_in_float32(d, base, trained, target):
@@ -42,6 +99,15 @@ def factors_in_three_steps(turns, s):
 
 test_right_answers_pass = right_answers(
     {
+        check_by_parts: [
+            by_parts_as_a_library_writes_it,
+            by_parts_with_a_loop,
+        ],
+        check_clamped_scores: [
+            clamped_pair_by_pair,
+            clamped_on_both_sides,
+            clamped_with_keys_turned_back,
+        ],
         check_ntk_factor: [ntk_factor_in_float32, ntk_factor_by_bisection],
         check_factors: [factors_in_three_steps],
     }
@@ -59,6 +125,9 @@ test_natural_mistakes_are_named = wrong_answers(
             ),
         ]
     },
+)
+test_the_rule_is_kept = wrong_answers(
+    "rule", {check_by_parts: [(by_parts_of_the_package, "frequencies")]}
 )
 test_other_wrong_answers_are_explained = wrong_answers(
     "wrong",

@@ -3,7 +3,6 @@
 import json
 import re
 import threading
-import time
 from pathlib import Path
 from typing import Any
 
@@ -183,38 +182,6 @@ def test_pairs_are_switched_off_by_keyboard_and_by_groups(opened):
     assert losses(page, "stopped") == [trained], "what was read once is at hand"
 
 
-def test_hands_are_slowed_by_keyboard_and_losses_follow(opened):
-    page = opened("stretch")
-    load(page)
-    assert page.get_by_role("slider").count() == 17
-    hand = page.get_by_role("slider", name="pair 5, 0.57 turns in training")
-    assert hand.get_attribute("aria-valuetext") == "as trained"
-    all_known = "!document.querySelector('.om-live-own').innerText.includes('…')"
-    page.wait_for_function(all_known, timeout=LATE)
-    before, start = losses(page, "yours"), time.perf_counter()
-    hand.focus()
-    for _ in range(12):
-        page.keyboard.press("ArrowRight")
-    assert hand.get_attribute("aria-valuetext") == "slowed 2.8 times"
-    seconds = []
-    for column, n in enumerate((64, 256, 512)):
-        new = f"!document.querySelectorAll('.om-live-own td')[{column}].className.endsWith('old')"
-        page.wait_for_function(new, timeout=LATE)
-        seconds.append(f"{n} bytes {time.perf_counter() - start:.2f} s")
-    print("first losses after twelve steps of a slider:", ", ".join(seconds))
-    assert float(losses(page, "yours")[1]) < float(before[1]) - 0.1
-
-    page.get_by_role("button", name="YaRN").click()
-    assert hand.get_attribute("aria-valuetext") == "slowed 8 times"
-    other = page.get_by_role("slider", name="pair 3, 1.8 turns in training")
-    assert other.get_attribute("aria-valuetext") == "slowed 2.1 times"
-    scores = page.get_by_role("slider", name="all scores")
-    assert scores.get_attribute("aria-valuetext") == "times 1.46"
-    page.get_by_role("button", name="Reset").click()
-    every = page.get_by_role("slider").all()
-    assert {slider.get_attribute("aria-valuetext") for slider in every} == {"as trained", "times 1"}
-
-
 # Sends to a worker of its own; `answers` are its messages, answer() waits for one.
 IN_WORKER = """async (start) => {
   const worker = new Worker("worker.js", { type: "module" }), answers = [];
@@ -241,7 +208,7 @@ def test_the_worker_drops_what_is_no_longer_wanted(opened):
     }
     await answer(({ read }) => read?.key === "YaRN" && read.losses.length === 128);
     return answers.filter(({ read }) => read).map(({ read }) => read.key);"""
-    read = in_worker(opened("stretch"), ask)
+    read = in_worker(opened("pairs_off"), ask)
     assert read[-2:] == ["YaRN", "YaRN"] and len(read) <= 4, (
         "a step of each at most, then two of the last"
     )
@@ -249,11 +216,11 @@ def test_the_worker_drops_what_is_no_longer_wanted(opened):
 
 def test_a_worker_that_cannot_go_on_says_so(opened):
     ask = 'want("no speeds", {}); return (await answer(({ failed }) => failed)).failed;'
-    assert "TypeError" in in_worker(opened("stretch"), ask)
+    assert "TypeError" in in_worker(opened("pairs_off"), ask)
 
 
 def test_an_estimate_knows_how_hard_the_parts_are(opened):
-    page = opened("stretch")
+    page = opened("pairs_off")
     estimated = """async () => {
       const { estimate } = await import("/panel.js");
       return [estimate([1, 2], [1, 1, 4], 3), estimate([1, 2], [1], 3), estimate([], [], 3),
@@ -269,9 +236,8 @@ def test_an_estimate_knows_how_hard_the_parts_are(opened):
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("name", ["stretch", "pairs_off"])
-def test_a_phone_shows_all_of_it_legibly(opened, name, scheme):
-    page = opened(name, viewport=PHONE, color_scheme=scheme)
+def test_a_phone_shows_all_of_it_legibly(opened, scheme):
+    page = opened("pairs_off", viewport=PHONE, color_scheme=scheme)
     load(page)
     page.locator(".om-live-bar").first.wait_for(timeout=LATE)
     assert cut_off(page) == []
@@ -284,7 +250,7 @@ def test_a_phone_shows_all_of_it_legibly(opened, name, scheme):
 def test_without_javascript_a_page_says_what_would_be_there(site, browser):
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
-    page.goto(f"{site}/stretch.html")
+    page.goto(f"{site}/pairs_off.html")
     assert page.get_by_text(site_live.NEEDS).is_visible()
     context.close()
 

@@ -27,6 +27,7 @@ from course_utils.encodings import (
     create,
 )
 from course_utils.models import TinyTransformer, from_file, saving, shipped
+from course_utils.texts import data
 
 ROPE: dict[str, Any] = {"layout": "half", "base": 500.0, "scaling": YaRN(4, 64)}
 
@@ -524,6 +525,16 @@ def test_a_shipped_model_is_what_its_name_says(name):
     assert shipped.length(name) == model.settings["max_len"] == 64
     assert not model.training and model.embedding.weight.dtype == torch.float32
     assert attention(shipped.model(name, log_n=64), 0).log_n == 64
+
+
+def test_other_seeds_of_a_shipped_model_have_other_weights_of_the_same_recipe():
+    models = [shipped.model("rope", seed=seed) for seed in shipped.SEEDS["rope"]]
+    assert len({model.embedding.weight.sum().item() for model in models}) == len(models)
+    for seed in shipped.SEEDS["rope"]:
+        path = data.verified(shipped.file_name("rope", seed))
+        assert saving.about(path)["notes"]["recipe"]["seed"] == seed
+    with pytest.raises(ValueError, match=r"seed must be one of \(0,\) for alibi, got 1"):
+        shipped.model("alibi", seed=1)
 
 
 def test_a_model_that_is_not_shipped_is_named():

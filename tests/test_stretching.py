@@ -9,15 +9,20 @@ import torch
 from bad_calls import bad_calls
 
 from course_experiments import __main__ as command
-from course_experiments import stretching_needles, stretching_runs, task_lengths
+from course_experiments import (
+    stretched_hands,
+    stretching_needles,
+    stretching_runs,
+    task_lengths,
+)
 from course_experiments.store import Store
 from course_lab import explorers
 from course_utils.encodings import NTK, YaRN
 from course_utils.encodings.functional import rope_frequencies, scaled_frequencies
 from course_utils.measures.trained_models import sliding_loss
-from course_utils.models import TinyTransformer, stretching, training
+from course_utils.models import TinyTransformer, shipped, stretching, training
 from course_utils.models.training import Recipe, fine_tune
-from course_utils.texts import tasks, text
+from course_utils.texts import data, tasks, text
 
 CORPUS = bytes(torch.randint(97, 123, (70_000,), generator=torch.Generator()).tolist())
 TINY = {"length": 8, "steps": 3, "batch": 16, "d_model": 16, "n_layers": 1, "n_heads": 2}
@@ -251,3 +256,31 @@ test_bad_input_names_the_argument_and_what_it_got = bad_calls(
         (lambda: stretching_needles.needle(8, 1.5), ValueError, "depth", "1.5"),
     ]
 )
+
+
+# Clamped, and hand by hand
+
+
+def test_clamped_attention_is_plain_within_reach_and_sees_all_keys_alike_beyond():
+    plain = TinyTransformer(16, "rope", d_model=16, n_layers=1, n_heads=2).eval()
+    clamped = plain.changed(encoding=stretching.ClampedRotary, farthest=5)
+    tokens = torch.randint(16, (1, 12), generator=torch.Generator().manual_seed(0))
+    swapped = tokens[:, [1, 0, *range(2, 12)]]  # 10 and 11 back for the last query
+    with torch.no_grad():
+        near = [model(tokens[:, :6]) for model in (plain, clamped)]
+        last = [model(row)[:, -1] for model in (clamped, plain) for row in (tokens, swapped)]
+    torch.testing.assert_close(*near, atol=1e-5, rtol=1e-4)
+    torch.testing.assert_close(*last[:2], atol=1e-5, rtol=1e-4)
+    assert not torch.allclose(*last[2:], atol=1e-5)
+
+
+def test_shipped_rows_of_single_hands_are_those_of_the_shipped_models():
+    table = data.results("stretching_hands")
+    model, blocks = shipped.model("rope", seed=1), text.split(text.documentation()).held_out
+    readers = dict(stretched_hands.readers(model, 64))
+    assert set(table.way) == set(readers) and set(table.seed) == set(stretched_hands.SEEDS)
+    block = blocks[2:3, : stretched_hands.BYTES]
+    for way in ("direct", "pair 5", "clamped 63"):
+        loss, judged = sliding_loss(readers[way], block, 512, stretched_hands.LONGEST)
+        row = table.query("seed == 1 and text == 2 and read == 512 and way == @way")
+        assert row.loss.item() == pytest.approx(loss, abs=2e-3) and row.judged.item() == judged

@@ -20,6 +20,7 @@ from nbformat.v4 import new_markdown_cell
 from notebook_source import BuildError
 from site_html import tag
 
+from course_lab.explorers.explorer import JAVASCRIPT
 from course_utils.encodings.functional import scaled_frequencies
 from course_utils.measures import trained_models
 from course_utils.models import shipped
@@ -31,7 +32,7 @@ SOURCE = Path(__file__).resolve().parents[1] / "site" / "live"
 MODEL = "rope"
 HERE = "<!-- model -->"  # in NAME.md, where it does not stand last
 NEEDS = "A trained model reads here where JavaScript runs, and no Python."
-# What lesson 08 reads: one of three passages, the longest window in bytes, the factor of all ways.
+# Of what stretching.csv judges: one of three passages, its longest window, the factor of all ways.
 PASSAGES, PASSAGE, LONGEST, FACTOR = 3, 1, 1024, 8
 WAYS = ("direct", "interpolation", "NTK-aware", "YaRN", "step")
 
@@ -46,7 +47,6 @@ class Place:
 
 PLACES = {
     "05_rope": Place("pairs_off", "## Exercises"),
-    "08_stretching_rope": Place("stretch", "## A short fine-tuning"),
 }
 
 
@@ -127,6 +127,7 @@ def _assets() -> dict[str, bytes]:
         for path in sorted(SOURCE.iterdir())
         if path.suffix in (".js", ".css")
     }
+    assets["model.js"] = (JAVASCRIPT / "model.js").read_bytes()
     assets["model.safetensors"] = data.verified(shipped.file_name(MODEL)).read_bytes()
     assets["passage.json"] = json.dumps(passage()).encode()
     return assets
@@ -154,7 +155,7 @@ def without_pairs() -> dict[str, float]:
 
 
 def passage() -> dict[str, Any]:
-    """What the model reads, as lesson 08 cuts it, and the ways to stretch that it compares.
+    """What the model reads, and the ways to stretch that a page may choose.
 
     ``count`` bytes are predicted, the first of them by the byte at ``first``.
     """

@@ -1,4 +1,7 @@
-"""Checks for lesson 08: NTK's factor, a cache under dynamic NTK, factors of the learner's own."""
+"""Checks for lesson 08: the ramp of a rope_scaling line, scores whose offsets are clamped.
+
+Of its closer look: NTK's factor, a cache under dynamic NTK, factors of the learner's own.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from course_lab.checks.compare import difference
 from course_lab.checks.core import Check, Mistake, randn
-from course_utils.encodings import DynamicNTK, Linear, LongRoPE, Scaling
+from course_lab.checks.rules import Without
+from course_utils.encodings import DynamicNTK, Linear, Llama3, LongRoPE, Scaling
 from course_utils.encodings.functional import (
     apply_rope,
     rope_angles,
@@ -20,6 +25,351 @@ from course_utils.encodings.functional import (
 from course_utils.measures.trained_models import sliding_loss
 from course_utils.models import shipped
 from course_utils.texts import text
+
+
+def _turns_of(theta: Tensor, trained: float) -> Tensor:
+    """Return how many turns each hand makes in training, (pairs,)."""
+    return trained * theta / (2 * math.pi)
+
+
+def _mixed(theta: Tensor, factor: float, kept: Tensor) -> Tensor:
+    return kept * theta + (1 - kept) * theta / factor
+
+
+def _by_parts(theta: Tensor, factor: float, low: float, high: float, trained: float) -> Tensor:
+    share = (_turns_of(theta, trained) - low) / (high - low)
+    return _mixed(theta, factor, share.clamp(0, 1))
+
+
+def _not_clamped(theta: Tensor, factor: float, low: float, high: float, trained: float) -> Tensor:
+    return _mixed(theta, factor, (_turns_of(theta, trained) - low) / (high - low))
+
+
+def _fast_slowed(theta: Tensor, factor: float, low: float, high: float, trained: float) -> Tensor:
+    share = (_turns_of(theta, trained) - low) / (high - low)
+    return _mixed(theta, factor, 1 - share.clamp(0, 1))
+
+
+def _sped_up(theta: Tensor, factor: float, low: float, high: float, trained: float) -> Tensor:
+    return _by_parts(theta, 1 / factor, low, high, trained)
+
+
+def _radians(theta: Tensor, factor: float, low: float, high: float, trained: float) -> Tensor:
+    return _by_parts(theta, factor, low, high, 2 * math.pi * trained)
+
+
+def _even_in_wavelength(
+    theta: Tensor, factor: float, low: float, high: float, trained: float
+) -> Tensor:
+    positions = 2 * math.pi / theta
+    share = (trained / low - positions) / (trained / low - trained / high)
+    return _mixed(theta, factor, share.clamp(0, 1))
+
+
+def _even_in_logarithm(
+    theta: Tensor, factor: float, low: float, high: float, trained: float
+) -> Tensor:
+    share = (_turns_of(theta, trained) / low).log() / math.log(high / low)
+    return _mixed(theta, factor, share.clamp(0, 1))
+
+
+def _even_in_pairs(theta: Tensor, factor: float, low: float, high: float, trained: float) -> Tensor:
+    turns = _turns_of(theta, trained)
+    between = ((turns > low) & (turns < high)).nonzero().flatten()
+    kept = (turns >= high).to(theta.dtype)
+    steps = torch.arange(len(between), 0, -1, dtype=theta.dtype) / (len(between) + 1)
+    return _mixed(theta, factor, kept.index_copy(0, between, steps))
+
+
+def _without_between(
+    theta: Tensor, factor: float, low: float, high: float, trained: float
+) -> Tensor:
+    return torch.where(_turns_of(theta, trained) > high, theta, theta / factor)
+
+
+def _slowed_below_low(
+    theta: Tensor, factor: float, low: float, high: float, trained: float
+) -> Tensor:
+    return torch.where(_turns_of(theta, trained) < low, theta / factor, theta)
+
+
+def _periods_mixed(theta: Tensor, factor: float, low: float, high: float, trained: float) -> Tensor:
+    kept = ((_turns_of(theta, trained) - low) / (high - low)).clamp(0, 1)
+    return 1 / (kept / theta + (1 - kept) * factor / theta)
+
+
+def _shares(theta: Tensor, factor: float, low: float, high: float, trained: float) -> Tensor:
+    return _by_parts(theta, factor, low, high, trained) / theta
+
+
+def _numbers_of_the_line(
+    theta: Tensor, factor: float, low: float, high: float, trained: float
+) -> Tensor:
+    return _by_parts(theta, 8.0, 1.0, 4.0, 8192)
+
+
+def _of_the_long_text(
+    theta: Tensor, factor: float, low: float, high: float, trained: float
+) -> Tensor:
+    return _by_parts(theta, factor, low, high, factor * trained)
+
+
+check_by_parts = Check(
+    "by_parts_from_scratch",
+    _by_parts,
+    cases=[
+        (rope_frequencies(128, 500_000.0), 8.0, 1.0, 4.0, 8192),
+        (rope_frequencies(32), 8.0, 1.0, 4.0, 64),
+        (rope_frequencies(64).float(), 4.0, 2.0, 32.0, 2048),
+        (rope_frequencies(16, 100.0), 2.0, 0.5, 3.0, 100),
+        (torch.tensor([1.0, 0.25]), 16.0, 1.0, 4.0, 64),
+    ],
+    mistakes=[
+        Mistake(
+            "the fast hands are slowed, and the slow ones keep their speed",
+            "Which hands may not be slowed, those with more than `high` turns or the others?",
+            _fast_slowed,
+        ),
+        Mistake(
+            "the share is not held between 0 and 1",
+            "What is your share of a hand that makes 100 turns, and of one that makes none?",
+            _not_clamped,
+        ),
+        Mistake(
+            "hands turn faster, not slower",
+            "A hand that is slowed by 8: what becomes of its speed?",
+            _sped_up,
+        ),
+        Mistake(
+            "radians are taken for turns",
+            "By which angle has a hand gone round once?",
+            _radians,
+        ),
+        Mistake(
+            "the share rises evenly with the length of a turn",
+            "It is to rise evenly with the number of turns. How are the two related?",
+            _even_in_wavelength,
+        ),
+        Mistake(
+            "the share rises evenly with the logarithm of the turns",
+            "Halfway between `low` and `high` turns, what is the share?",
+            _even_in_logarithm,
+        ),
+        Mistake(
+            "the share rises evenly from hand to hand",
+            "Do the hands between stand at even distances in turns?",
+            _even_in_pairs,
+        ),
+        Mistake(
+            "hands between the two bounds are slowed wholly",
+            "What of a hand with two turns, if `low` is 1 and `high` is 4?",
+            _without_between,
+        ),
+        Mistake(
+            "hands between the two bounds keep their speed",
+            "What of a hand with two turns, if `low` is 1 and `high` is 4?",
+            _slowed_below_low,
+        ),
+        Mistake(
+            "lengths of a turn are mixed, not speeds",
+            "At a share of one half, is the new speed the mean of the two speeds?",
+            _periods_mixed,
+        ),
+        Mistake(
+            "this is the new speed as a share of the old one",
+            "What does the exercise ask for, and what is still missing?",
+            _shares,
+        ),
+        Mistake(
+            "the numbers of Llama 3.1's line are built in",
+            "Which of your numbers should come from the arguments?",
+            _numbers_of_the_line,
+        ),
+        Mistake(
+            "turns are counted within the long text",
+            "Which length did a hand have to show its angles in?",
+            _of_the_long_text,
+        ),
+    ],
+    hints=(
+        "Begin with the number of turns of each hand within `trained` positions, one line. Print "
+        "it for theta of 16 hands and 64.",
+        "The share kept is 0 at `low` turns, 1 at `high`, and a straight line between. What does "
+        "that line give outside, and which method of a tensor cuts it off there?",
+        "turns = trained · theta / 2π; kept = ((turns − low) / (high − low)).clamp(0, 1); the new "
+        "speed is kept · theta + (1 − kept) · theta / factor.",
+    ),
+    rules=[Without((Llama3.frequencies,))],
+)
+
+
+def _at(x: Tensor, positions: Tensor) -> Tensor:
+    """Turn (n, d) at these positions."""
+    return apply_rope(x, rope_angles(positions, rope_frequencies(x.shape[-1])))
+
+
+def _pieced(q: Tensor, k: Tensor, farthest: int, far: Tensor) -> Tensor:
+    """RoPE's scores up to ``farthest`` back, and ``far`` (n, n), unscaled, beyond."""
+    positions = torch.arange(len(q))
+    near = _at(q, positions) @ _at(k, positions).T
+    back = positions[:, None] - positions
+    return torch.where(back > farthest, far, near) / q.shape[-1] ** 0.5
+
+
+def _clamped_scores(q: Tensor, k: Tensor, farthest: int) -> Tensor:
+    return _pieced(q, k, farthest, _at(q, torch.full((len(q),), farthest)) @ k.T)
+
+
+def _clamped_positions(q: Tensor, k: Tensor, farthest: int) -> Tensor:
+    positions = torch.arange(len(q)).clamp(max=farthest)
+    return _at(q, positions) @ _at(k, positions).T / q.shape[-1] ** 0.5
+
+
+def _not_clamped_scores(q: Tensor, k: Tensor, farthest: int) -> Tensor:
+    return _pieced(q, k, len(q), q @ k.T)
+
+
+def _other_side(q: Tensor, k: Tensor, farthest: int) -> Tensor:
+    return _pieced(q, k, farthest, q @ _at(k, torch.full((len(q),), farthest)).T)
+
+
+def _far_at_no_distance(q: Tensor, k: Tensor, farthest: int) -> Tensor:
+    return _pieced(q, k, farthest, q @ k.T)
+
+
+def _hidden(q: Tensor, k: Tensor, farthest: int) -> Tensor:
+    return _pieced(q, k, farthest, torch.full((len(q), len(q)), -math.inf))
+
+
+def _zeros(q: Tensor, k: Tensor, farthest: int) -> Tensor:
+    return _pieced(q, k, farthest, torch.zeros(len(q), len(q)))
+
+
+def _one_too_near(q: Tensor, k: Tensor, farthest: int) -> Tensor:
+    return _pieced(q, k, farthest, _at(q, torch.full((len(q),), farthest - 1)) @ k.T)
+
+
+def _one_too_far(q: Tensor, k: Tensor, farthest: int) -> Tensor:
+    return _pieced(q, k, farthest, _at(q, torch.full((len(q),), farthest + 1)) @ k.T)
+
+
+def _unscaled(q: Tensor, k: Tensor, farthest: int) -> Tensor:
+    return _clamped_scores(q, k, farthest) * q.shape[-1] ** 0.5
+
+
+def _far_half_scaled(q: Tensor, k: Tensor, farthest: int) -> Tensor:
+    scale = q.shape[-1] ** 0.5
+    return _pieced(q, k, farthest, _at(q, torch.full((len(q),), farthest)) @ k.T * scale)
+
+
+def _all_far(q: Tensor, k: Tensor, farthest: int) -> Tensor:
+    return _at(q, torch.full((len(q),), farthest)) @ k.T / q.shape[-1] ** 0.5
+
+
+def _squeezed(q: Tensor, k: Tensor, farthest: int) -> Tensor:
+    positions = torch.arange(len(q)) * min(1.0, farthest / max(1, len(q) - 1))
+    return _at(q, positions) @ _at(k, positions).T / q.shape[-1] ** 0.5
+
+
+def _turned_twice(q: Tensor, k: Tensor, farthest: int) -> Tensor:
+    positions = torch.arange(len(q))
+    query = _at(_at(q, positions), torch.full((len(q),), farthest))
+    return _pieced(q, k, farthest, query @ _at(k, positions).T)
+
+
+def _seen(scores: Any, *_: Any) -> Any:
+    """The scores of keys that are not ahead, the others 0; what is no matrix stays."""
+    return scores.tril() if isinstance(scores, Tensor) and scores.ndim == 2 else scores
+
+
+def _judge_clamped(scores: Any, q: Tensor, k: Tensor, farthest: int) -> str:
+    return difference(_seen(scores), _seen(_clamped_scores(q, k, farthest)))
+
+
+check_clamped_scores = Check(
+    "clamped_scores",
+    _clamped_scores,
+    cases=[
+        (randn(12, 8, seed=11), randn(12, 8, seed=12), 4),
+        (randn(20, 16, seed=13), randn(20, 16, seed=14), 7),
+        (randn(6, 8, seed=15), randn(6, 8, seed=16), 1),
+        (randn(5, 4, seed=17), randn(5, 4, seed=18), 9),
+        (randn(1, 4, seed=19), randn(1, 4, seed=20), 3),
+    ],
+    mistakes=[
+        Mistake(
+            "positions are clamped, not distances",
+            "With your positions, how far apart do the last two tokens of a long text stand?",
+            _clamped_positions,
+        ),
+        Mistake(
+            "no distance is clamped",
+            "Take the last query and the first key. At which distance should their score be?",
+            _not_clamped_scores,
+        ),
+        Mistake(
+            "far keys are turned ahead of the query, not back",
+            "Turn the key on, and it stands after the query. Which of the two has to turn?",
+            _other_side,
+        ),
+        Mistake(
+            "far keys stand at the query's own place",
+            "With neither turned, how far apart do they seem?",
+            _far_at_no_distance,
+        ),
+        Mistake(
+            "far keys are hidden",
+            "This is just cutting. A far key is to be seen, as if it stood nearer.",
+            _hidden,
+        ),
+        Mistake(
+            "far keys have the score 0",
+            "A score of 0 is a score. Which one would the key have at `farthest`?",
+            _zeros,
+        ),
+        Mistake(
+            "far keys stand one step too near",
+            "Compare a key exactly `farthest` back with one beyond. What differs?",
+            _one_too_near,
+        ),
+        Mistake(
+            "far keys stand one step too far",
+            "Compare a key exactly `farthest` back with one beyond. What differs?",
+            _one_too_far,
+        ),
+        Mistake("the scores are not scaled", "By what does RoPE's score get divided?", _unscaled),
+        Mistake(
+            "only the near scores are scaled",
+            "Do both kinds of scores get the same factor?",
+            _far_half_scaled,
+        ),
+        Mistake(
+            "all keys stand at `farthest`, the near ones too",
+            "What of a key two steps back?",
+            _all_far,
+        ),
+        Mistake(
+            "all distances are squeezed: this is interpolation",
+            "A near key should stay where it is. Does the one before?",
+            _squeezed,
+        ),
+        Mistake(
+            "the far query is turned on from where it stands",
+            "By which offset do your far query and key differ, seen from each other?",
+            _turned_twice,
+        ),
+    ],
+    hints=(
+        "A score under RoPE knows the difference of two turns only. Which two turns give exactly "
+        "`farthest`, for every query and every key?",
+        "Make two matrices of scores, one for near keys and one for far ones, and choose between "
+        "them with torch.where.",
+        "far = turned(q, torch.full((n,), farthest)) @ k.T: the query turns by `farthest`, keys "
+        "not at all. It holds where positions[:, None] − positions > farthest.",
+    ),
+    judge=_judge_clamped,
+    effect=_seen,
+)
 
 
 def _first_unfinished(d: int, base: float, trained: float, angle: float = 2 * math.pi) -> int:
@@ -236,17 +586,18 @@ check_cached_scores = Check(
 )
 
 
-# Nats above the shipped model's loss as it was trained, at its own 64 bytes.
-MOST_AT_64, MOST_AT_512 = 0.15, 0.45
+# Nats above a shipped model's loss as it was trained, at its own 64 bytes, by its seed: at 64 and
+# at 512 bytes. At 512 the step has 0.49 with both.
+MOST = {0: (0.15, 0.45), 1: (0.15, 0.485)}
 _BASE = 10_000.0
 
 
 @cache
-def _losses(factors: tuple[float, ...] | None) -> tuple[float, float]:
-    """Return the shipped model's loss at 64 and 512 bytes, on text that the lesson never shows."""
+def _losses(factors: tuple[float, ...] | None, seed: int) -> tuple[float, float]:
+    """Return a shipped model's loss at 64 and 512 bytes, on text that the lesson never shows."""
     trained = shipped.length("rope")
     scaling = None if factors is None else LongRoPE(list(factors), 1.0, trained)
-    model = shipped.model("rope", scaling=scaling)
+    model = shipped.model("rope", seed=seed, scaling=scaling)
     passages = text.split(text.documentation()).held_out[[1, 3, 4], :1025]
     at_64, _ = sliding_loss(model, passages, 64, 512)
     at_512, _ = sliding_loss(model, passages, 512, 512)
@@ -283,14 +634,16 @@ def _judge_factors(factors: Any, turns: Tensor, s: float) -> str:
 
 
 def _judge_by_losses(factors: Tensor) -> str:
-    unchanged, _ = _losses(None)
-    at_64, at_512 = _losses(tuple(factors.tolist()))
-    if at_64 - unchanged <= MOST_AT_64 and at_512 - unchanged <= MOST_AT_512:
-        return ""
-    return (
-        f"the shipped model loses {at_64 - unchanged:.2f} nats at 64 bytes and "
-        f"{at_512 - unchanged:.2f} at 512. At most {MOST_AT_64} and {MOST_AT_512} are allowed."
-    )
+    for seed, (most_at_64, most_at_512) in MOST.items():
+        unchanged, _ = _losses(None, seed)
+        at_64, at_512 = _losses(tuple(factors.tolist()), seed)
+        if at_64 - unchanged > most_at_64 or at_512 - unchanged > most_at_512:
+            return (
+                f"the shipped model of seed {seed} loses {at_64 - unchanged:.2f} nats at 64 bytes "
+                f"and {at_512 - unchanged:.2f} at 512. At most {most_at_64} and {most_at_512} are "
+                "allowed."
+            )
+    return ""
 
 
 def _ramp(turns: Tensor, s: float) -> Tensor:
@@ -339,7 +692,7 @@ check_factors = Check(
             lambda turns, s: torch.where(torch.arange(len(turns)) < 3, 1.0, s),
         ),
         Mistake(
-            "this is the step from above",
+            "this is the step",
             "It is good at 64 bytes and a little too high at 512. Where it jumps, could a pair be "
             "slowed by something between 1 and s?",
             _step,
@@ -352,8 +705,8 @@ check_factors = Check(
     ],
     hints=(
         "At the two ends there is no choice. Print the turns: which three or four pairs are left?",
-        "Change one pair at a time with loss_with. What does the pair that makes 1.02 turns like, "
-        "and the next one, with 0.57?",
+        "Change one pair at a time with both_losses. What does the pair that makes 1.02 turns "
+        "like, and the next one, with 0.57?",
         "Between 1 and s, a ramp: from 1 for pairs with 5.7 turns to s for those with half a turn, "
         "in the logarithm of the turns. Or the step, but with 0.57 turns slowed by 6, not by 8.",
     ),

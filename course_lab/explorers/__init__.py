@@ -21,6 +21,7 @@ from course_lab.explorers.ladder import ladder
 from course_lab.explorers.ledger import ledger, ledger_rows
 from course_lab.explorers.lengths import VIEWS, lengths, measured
 from course_lab.explorers.short_sentence import doors, masked_sentence, sentence
+from course_lab.explorers.stretch import stretch
 from course_lab.explorers.stretched_waves import stretched_waves, unseen
 from course_lab.explorers.xray import xray, xray_table
 
@@ -46,6 +47,7 @@ __all__ = [
     "price",
     "profile",
     "sentence",
+    "stretch",
     "stretched_waves",
     "turned_pair",
     "unseen",

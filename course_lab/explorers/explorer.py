@@ -6,7 +6,7 @@ JavaScript module that needs no network.
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -37,6 +37,7 @@ class Explorer:
         controls: the controls by name; or a function that returns them, called at first use, where
             they depend on data that has to be read.
         data: returns what the explorer needs besides its controls, as JSON can hold it.
+        parts: further files of ``javascript`` that it builds on, by name.
     """
 
     def __init__(
@@ -46,8 +47,10 @@ class Explorer:
         text: str,
         controls: Mapping[str, Control] | Callable[[], Mapping[str, Control]],
         data: Callable[[], Any] | None = None,
+        parts: Sequence[str] = (),
     ) -> None:
         self.name, self.title, self.text, self.data = name, title, text, data
+        self.parts = tuple(parts)
         self._controls = controls
         self.__doc__ = f"{title[0].upper()}{title[1:]}. {text}"
 
@@ -94,7 +97,7 @@ class Explorer:
         }
         # "</script>" in a text must not end the script that the module is embedded in.
         as_json = json.dumps(spec, ensure_ascii=False, allow_nan=False).replace("</", "<\\/")
-        kit = [(JAVASCRIPT / f"{name}.js").read_text("utf-8") for name in KIT]
+        kit = [(JAVASCRIPT / f"{name}.js").read_text("utf-8") for name in (*KIT, *self.parts)]
         explorer = (JAVASCRIPT / f"{self.name}.js").read_text("utf-8")
         return "\n".join([*kit, f"const SPEC = {as_json};\n", explorer, EXPORTS.lstrip()])
 

@@ -3,6 +3,8 @@
 import math
 from typing import Any
 
+import torch
+
 from course_utils import validation
 from course_utils.encodings import (
     NTK,
@@ -10,12 +12,19 @@ from course_utils.encodings import (
     Linear,
     Llama3,
     LongRoPE,
+    Places,
     PositionalEncoding,
     Rotary,
     Scaling,
     YaRN,
 )
-from course_utils.encodings.functional import rope_frequencies, scaled_frequencies
+from course_utils.encodings.base import Bias, Keys, Queries
+from course_utils.encodings.functional import (
+    apply_rope,
+    rope_angles,
+    rope_frequencies,
+    scaled_frequencies,
+)
 from course_utils.models import TinyTransformer
 
 WAYS = (
@@ -79,6 +88,46 @@ def scaling_for(
     if not isinstance(encoding, Rotary):
         raise TypeError(f"encoding must be RoPE, of the class Rotary, got {encoding!r}")
     return way_to_stretch(way, factor, original_len, encoding.n_turned, encoding.base)
+
+
+class ClampedRotary(Rotary):
+    """RoPE that sees no key farther back than ``farthest`` positions: all beyond seem that far.
+
+    For attention to earlier keys only. Nothing is fused: the scores are computed twice.
+
+    Source: Su 2023, github.com/bojone/rerope (kexue.fm 9708), without its factor on long texts.
+    Jin et al. 2024, arXiv 2401.01325, group far offsets in place of clamping them.
+
+    Args:
+        farthest: positions; 63 for a model that was trained on pieces of 64.
+        d_model, base, scaling: as for RoPE, in whole heads and the interleaved layout.
+    """
+
+    examples = ()
+
+    def __init__(
+        self,
+        d_model: int,
+        n_heads: int,
+        farthest: int,
+        base: float = BASE,
+        scaling: Scaling | None = None,
+    ) -> None:
+        super().__init__(d_model, n_heads, base, scaling=scaling)
+        self.farthest = validation.integer("farthest", farthest)
+
+    def rotate(self, q: Queries, k: Keys, at: Places) -> tuple[Queries, Keys]:
+        """Leave both as they are: door 3 makes the scores."""
+        return q, k
+
+    def bias(self, q: Queries, k: Keys, at: Places) -> Bias:
+        """What turns q·k into the clamped scores, (batch, heads, q_len, k_len)."""
+        theta, _ = scaled_frequencies(self.n_turned, self.base, self.scaling, device=q.device)
+        near = apply_rope(q, rope_angles(at.q, theta)) @ apply_rope(k, rope_angles(at.k, theta)).mT
+        there = torch.full_like(at.q, self.farthest)
+        far = apply_rope(q, rope_angles(there, theta)) @ k.mT  # a turn by `farthest`, keys by none
+        scores = torch.where(at.offsets < -self.farthest, far, near)
+        return (scores - q @ k.mT) * self.scale(self.d_head)
 
 
 def stretched(

@@ -16,6 +16,8 @@
 //                                    the pointer is down at these values in that panel
 //   play                             {label, step(state)}: a button that makes these changes again
 //                                    and again, where time or a walk is the subject
+//   slow                             true where compute() takes long: it then waits until the
+//                                    controls rest
 //   linked                           {name: valid(value, state)}: state that no control shows and
 //                                    that belongs into a link
 //   tiles                            {label, list(state), move(state, from, to)}: a row of words,
@@ -75,11 +77,14 @@ const STYLE = `
 .om summary { cursor: pointer; color: var(--om-soft); width: fit-content; }
 @media (max-width: 480px) { .om-controls { position: sticky; z-index: 1; padding: 4px 0;
   top: var(--header-height, 0px); background: var(--color-background-primary, Canvas); } }
+@media (max-width: 480px) { .om-controls.om-many { position: static; } }
 @media print { .om-controls, .om-play { display: none; } }
 `;
 const BEAT = 140; // milliseconds between two steps of what plays
 const REST = 600; // milliseconds without a change, after which the sentence is spoken
+const PAUSE = 150; // milliseconds without a change, after which a slow explorer computes
 const GAP = 4; // pixels between two panels
+const MANY = 8; // controls; more would cover a phone's screen if they stayed in sight
 const SHORT_TEXT = 30; // characters; a longer text has a row of controls to itself
 
 // Numbers, pictures and words at this state, without a page: for the page below, and for tests.
@@ -231,7 +236,7 @@ function mountOn(explorer, givenSpec, element, start = {}) {
   if (player) root.querySelector(".om-controls").append(player.element);
   let view;
   let width = 0;
-  let rest;
+  let rest, pause;
   let touched = false; // by the reader: until then the address stays as it is
 
   function show() {
@@ -259,7 +264,14 @@ function mountOn(explorer, givenSpec, element, start = {}) {
       explorer.follow?.(requested, name);
     }
     touched = true;
-    show();
+    if (!explorer.slow) {
+      show();
+      return;
+    }
+    controls.forEach((control) => control.write(requested));
+    sentence.textContent = "Reading …";
+    clearTimeout(pause);
+    pause = setTimeout(show, PAUSE);
   }
 
   function moveTile(from, to) {
@@ -297,6 +309,7 @@ function mountOn(explorer, givenSpec, element, start = {}) {
   show();
   const remove = () => {
     clearTimeout(rest);
+    clearTimeout(pause);
     player?.stop();
     sizes.disconnect();
     themes.disconnect();
@@ -423,7 +436,8 @@ function newPage(title, id, controls, boxes, tiles) {
     { class: "om", role: "group", "aria-label": `Explorer: ${title}`,
       "data-lm-suppress-shortcuts": "true" },
     newElement("style", {}, STYLE),
-    newElement("div", { class: "om-controls" }, ...controls.map((control) => control.element)),
+    newElement("div", { class: `om-controls${controls.length > MANY ? " om-many" : ""}` },
+      ...controls.map((control) => control.element)),
     ...(tiles ? [tiles] : []),
     picture,
     sentence,
