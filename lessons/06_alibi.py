@@ -6,6 +6,7 @@
 #       format_name: percent
 #   order_matters:
 #     edition: 2
+#     lines: [3, 4]
 # ---
 
 # %% [markdown]
@@ -465,7 +466,7 @@ print(scored(Mine, my_losses, [steep[0], steep[1]]))
 # sum of cosines of the distance, KERPLE a logarithm with two learned numbers a head (both Chi et
 # al. 2022). T5 learns a number for each range of distances (lesson 04).
 
-# %% tags=["plumbing"]
+# %% tags=["plumbing", "picture"]
 # Loss at 64 and at 1,024, and of small models
 NAMES = {
     "rope": "RoPE",

@@ -6,6 +6,7 @@
 #       format_name: percent
 #   order_matters:
 #     edition: 2
+#     lines: [1, 4]
 # ---
 
 # %% [markdown]
@@ -324,7 +325,7 @@ for referee, (seed, which) in referees.items():
 # And there is a trick that slows nothing: let no key *seem* farther away than 63. All beyond stand
 # at 63. This **clamp** is ReRoPE (Su 2023), and near kin of Self-Extend (Jin et al. 2024).
 
-# %% tags=["plumbing"]
+# %% tags=["plumbing", "picture"]
 # All ways against just cutting
 names = ["interpolation", "direct", "NTK-aware", "Llama 3.1", "step", "YaRN", "by parts"]
 against = {name: rise[name, 512] for name in names} | {"clamp at 63": rise["clamped 63", 512]}

@@ -121,7 +121,7 @@ print(f"the healthy twin of A, its text in another order, less itself: {beside_o
 answers = {0: "none: a mistake costs", 1: "one", 3: "three", 6: "all six"}
 guess.reveal(answers.get(len(level), f"{len(level)}"))
 
-# %% tags=["plumbing"]
+# %% tags=["plumbing", "picture"]
 # What there is to see of each patient
 import matplotlib.pyplot as plt
 
