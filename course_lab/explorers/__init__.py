@@ -19,6 +19,7 @@ from course_lab.explorers.formulas import (
 from course_lab.explorers.ladder import ladder
 from course_lab.explorers.ledger import ledger, ledger_rows
 from course_lab.explorers.lengths import VIEWS, lengths, measured
+from course_lab.explorers.referee import referee
 from course_lab.explorers.short_sentence import doors, masked_sentence, sentence
 from course_lab.explorers.stretched_waves import stretched_waves, unseen
 from course_lab.explorers.xray import xray, xray_table
@@ -43,6 +44,7 @@ __all__ = [
     "measured",
     "previous_token",
     "profile",
+    "referee",
     "sentence",
     "stretched_waves",
     "turned_pair",
