@@ -40,7 +40,7 @@ def _as_runs(rows: pd.DataFrame, protocol: str, name: str | None = None) -> list
             "protocol": protocol,
             "judged": int(row["judged"]),
             "read": int(row["read"]),
-            "loss": float(row["loss"]),
+            "loss": round(float(row["loss"]), 5),
         }
         for row in rows.to_dict("records")
     ]

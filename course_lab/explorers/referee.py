@@ -33,15 +33,15 @@ def _rows() -> dict[str, Any]:
 referee = Explorer(
     "referee",
     "a table of results, and what is left of its ranking",
-    "Left the order in which the table was published, right the order once the runs of all rows "
-    "are equal in what is ticked. Rows are counted from 1, the lowest number.",
+    "Left the order in which the table was published, right the order once each row that is wrong "
+    "in what is ticked has been replaced by fair runs. Row 1 has the lowest number.",
     {
         "order": Choice(ORDERS, label="ranked by"),
-        "steps": Tick(label="equal steps"),
-        "lr": Tick(label="equal lr"),
-        "judged": Tick(label="equal judged"),
-        "protocol": Tick(label="equal protocol"),
-        "seed": Tick(label="equal seed lists"),
+        "steps": Tick(label="mend steps"),
+        "lr": Tick(label="mend lr"),
+        "judged": Tick(label="mend judged"),
+        "protocol": Tick(label="mend protocol"),
+        "seed": Tick(label="mend seeds"),
         "cut": Tick(label="add a row: just cut to 64"),
     },
     _rows,

@@ -1,4 +1,4 @@
-// A published table of results, ranked before and after what is ticked was made equal.
+// A published table of results, ranked before and after the rows that are wrong in what is ticked were mended.
 
 const KEYS = ["steps", "lr", "judged", "protocol", "seed"];
 const COLUMNS = {
@@ -51,7 +51,7 @@ const EXPLORER = {
     const ticked = KEYS.filter((key) => state[key]);
     panel.axes({
       x: [-1, 2], y: [count + 0.6, 0.4], title: `ranked by ${order}, lowest first`,
-      xticks: [[0, "as published"], [1, ticked.length ? `equal: ${ticked.join(", ")}` : "as published"]],
+      xticks: [[0, "as published"], [1, ticked.length ? `mended: ${ticked.join(", ")}` : "as published"]],
       yticks: Array.from({ length: count }, (_, n) => [n + 1, String(n + 1)]),
     });
     const label = (x, y, text, kind) => panel.write(
