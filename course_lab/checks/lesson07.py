@@ -65,7 +65,7 @@ def _blocks_after_each_other(loss_of: LossOf, block: Tensor, n: int) -> Tensor:
 
 
 check_sliding = Check(
-    "sliding",
+    "sliding_from_scratch",
     _windows(),
     cases=[
         (by_context, _bytes(33), 8),

@@ -333,6 +333,7 @@ from course_utils.models.training import fit
 from course_utils.texts import tasks
 
 
+# %%
 def two_back(encoding, common, seed):
     """Share right after 200 steps; ``common`` is added to all word vectors at the start."""
     torch.manual_seed(seed)
@@ -437,15 +438,14 @@ for name in ("none", "alibi", "kerple"):
 # distance has no peak there. (A guess is right in one of 16.)
 #
 # Kazemnejad et al. (2023, arXiv 2305.19466) find NoPE ahead of T5, ALiBi and RoPE on ten tasks with
-# longer rows. Here it learns only to find, and keeps less than half of that, where T5 and ALiBi
-# keep nearly all. Their models are far larger and their tasks others, such as sums and sorting.
+# longer rows, such as sums and sorting, with far larger models. Here it learns only to find, and
+# loses most of that.
 #
 # ## In a real model
 #
-# Ours only survive. What of a model that was trained to read long? SmolLM2-135M (RoPE, 30 layers of
-# 9 heads, trained to read 8,192 tokens; Instruct, 4 bits) read our text, from three places. First
-# its attention: that of the last 32 queries at 64 to 8192 keys (`data/README.md`). No model is
-# loaded here.
+# And a model that was trained to read long? SmolLM2-135M (RoPE, 30 layers of 9 heads, 8,192 tokens;
+# Instruct, 4 bits) read our text, from three places. First the attention of its last 32 queries, at
+# 64 to 8192 keys.
 
 # %%
 guess = widgets.predict_number(

@@ -179,9 +179,6 @@ for name in tested["ten times the steps"]:
 # both are worse than before. ALiBi and T5 are better at both. Source code gives the same order by
 # the mean of three seeds.
 #
-# "Nobody gains from 512 to 2048" is not "nobody uses far bytes": models trained on pieces of 256 do
-# use bytes 65 to 128, see the lesson.
-#
 # ## Position in three layers of four
 #
 # Some models of today leave position out of every fourth layer. NoPE rose little from 64 to 2048
@@ -238,7 +235,8 @@ for name in ("rope", "rope_mixed", "alibi"):
 # %% [markdown]
 # **Look:** with a window alone these models read as well as with 64 bytes read anew: they need no
 # first bytes. Kept at their own positions, those harm RoPE, as they are further away than any byte
-# of its training; moved along they do not. SmolLM2 does need them ([lesson 10](10_choosing.ipynb)).
+# of its training; moved along they do not. SmolLM2 does need them
+# ([lesson 10](../10_choosing.ipynb)).
 
 # %% [markdown]
 # ## The table, once more
