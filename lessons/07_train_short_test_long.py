@@ -331,7 +331,7 @@ hidden = [over_texts("alibi", seed, "window", 64, less="whole") for seed in SEED
 falls, climbs = all(gap.below() for gap in hidden), all(gap.above() for gap in hidden)
 answer = "falls clearly" if falls else "does not clearly change"
 guess.reveal("rises clearly: it used some of them" if climbs else answer)
-print("hidden less whole, ALiBi, six texts, three models:", ", ".join(map(str, hidden)))
+print("hidden less whole, ALiBi, six texts, each model:", ", ".join(map(str, hidden)))
 fig, ax = plt.subplots(figsize=(8.5, 3.9))
 keys_seen = sorted(at_512.query("way == 'window'")["keys"].unique().tolist())
 described = []
@@ -358,7 +358,8 @@ ax.legend()
 plots.show(
     fig,
     f"Loss at 512 bytes above that of cutting to 64, against the number of keys in sight, "
-    f"{', '.join(map(str, keys_seen))} and all; means of six texts, three seeds each. Seed 0: "
+    f"{', '.join(map(str, keys_seen))} and all; means of six texts. Models: "
+    f"{', '.join(f'{name} {len(seeds)}' for name, seeds in SEEDS.items())}. Seed 0: "
     f"{'; '.join(described)}. RoPE's curve leaves 0 beyond 64, the others hardly do.",
 )
 
@@ -402,7 +403,7 @@ for what, visible in (("512 keys", back < 512), (" 64 keys", few)):
     print(f"{what}: offsets up to 63 {at_most_63:.1f} nats; with new offsets {new:.1f}")
 
 # %% tags=["plumbing"]
-# The same for six texts and three models
+# The same for six texts, and each model that was trained
 for seed in SEEDS["rope"]:
     many, new, both = (
         over_texts("rope", seed, way) for way in ("clamped", "near and far", "whole")
