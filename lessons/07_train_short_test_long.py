@@ -231,7 +231,7 @@ def two_maps(title):
                     fontsize=10,
                 )
     axes[0].text(1.62, 1.33, "just cut to 64", color="0.35")
-    axes[1].text(1.48, 1.4, "just cut to 64", ha="right", color="0.35")
+    axes[1].text(1.48, 1.35, "just cut to 64", ha="right", color="0.35")
     fig.suptitle(title)
     return fig, axes
 

@@ -50,8 +50,9 @@ const EXPLORER = {
     const count = SPEC.data.rows.length + 1;
     const ticked = KEYS.filter((key) => state[key]);
     panel.axes({
-      x: [-1, 2], y: [count + 0.6, 0.4], title: `ranked by ${order}, lowest first`,
-      xticks: [[0, "as published"], [1, ticked.length ? `mended: ${ticked.join(", ")}` : "as published"]],
+      x: [-1.6, 2.6], y: [count + 0.6, 0.4], title: `ranked by ${order}, lowest first`,
+      xticks: [[0, "published"], [1, "mended"]],
+      xlabel: ticked.length ? `mended: ${ticked.join(", ")}` : "nothing is mended yet",
       yticks: Array.from({ length: count }, (_, n) => [n + 1, String(n + 1)]),
     });
     const label = (x, y, text, kind) => panel.write(
