@@ -294,7 +294,8 @@ print(f"just cut to 64: {trained_models.losses(rope, cut)[cut.targets >= 0].mean
 print(f"ALiBi, from 64 to 512 bytes, five seeds: {rise('alibi', 512)}")
 
 # %% [markdown]
-# One mask, and RoPE is cured. ALiBi was hardly ill.
+# One mask, and RoPE is cured. (Layer by layer, what is further back could still be passed on.)
+# ALiBi was hardly ill.
 
 # %%
 guess = widgets.predict(
@@ -536,7 +537,7 @@ plots.show(
 # %% [markdown]
 # **None of the seventeen uses the longer text.** Some survive it. None does better than to throw it
 # away, and the simplest memory does. That was measured on one text, with small models and one short
-# training length; README tells of others.
+# training length; [other recipes](closer/07_other_recipes.ipynb) were tried too.
 #
 # ## Referee mode
 #

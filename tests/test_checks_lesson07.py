@@ -27,8 +27,10 @@ def objections_in_pandas(runs):
     table = pd.DataFrame(runs)
     free = {"encoding", "seed", "read", "loss", "parameters", "seconds"}
     wrong = {key for key in table.columns if key not in free and table[key].nunique() > 1}
-    seeds = table.groupby(["encoding", "read"])["seed"].agg(lambda row: tuple(sorted(set(row))))
-    if seeds.nunique() > 1 or seeds.map(len).min() < 3:
+    seeds = table.groupby(["encoding", "read"])["seed"].agg(
+        lambda row: " ".join(map(str, sorted(set(row))))
+    )
+    if seeds.nunique() > 1 or seeds.str.split().map(len).min() < 3:
         wrong.add("seed")
     if "just cut to 64" not in set(table["encoding"]):
         wrong.add("cut")
@@ -68,7 +70,7 @@ def objections_to_known_keys(runs):
     wrong = [
         key for key in ("steps", "lr", "protocol", "judged") if len({run[key] for run in runs}) > 1
     ]
-    seeds = {}
+    seeds: dict[tuple[str, int], set[int]] = {}
     for run in runs:
         seeds.setdefault((run["encoding"], run["read"]), set()).add(run["seed"])
     if any(row != {0, 1, 2} for row in seeds.values()):

@@ -1,4 +1,5 @@
-// A published table of results, ranked before and after the rows that are wrong in what is ticked were mended.
+// A published table of results, ranked before and after rows that are wrong in what is ticked were
+// mended.
 
 const KEYS = ["steps", "lr", "judged", "protocol", "seed"];
 const COLUMNS = {
@@ -75,15 +76,15 @@ const EXPLORER = {
     const was = `${nameOf(before[0])} (${written(published[before[0]], order)})`;
     const is = `${nameOf(after[0])} (${written(mended[after[0]], order)})`;
     const names = changedRows(state).map(nameOf);
-    const moved = names.length ? `Other numbers now: ${names.join(", ")}.` : "No number has changed.";
+    const moved = names.length ? `Other numbers now: ${names.join(", ")}.` : "No number is new.";
     return `First by ${order}: ${was} as published, ${is} mended. ${moved}`;
   },
 
   description({ published, mended, before, after }, { order }) {
     const listed = (rows, losses) =>
       rows.map((row) => `${nameOf(row)} ${written(losses[row], order)}`).join(", ");
-    return `Two columns of names, ranked by ${order}, the lowest first, and a line from each name's `
-      + `place on the left to that on the right. As published: ${listed(before, published)}. `
+    return `Two columns of names, ranked by ${order}, the lowest first, and a line from each name `
+      + `on the left to the same one on the right. As published: ${listed(before, published)}. `
       + `Mended: ${listed(after, mended)}.`;
   },
 };
