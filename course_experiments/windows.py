@@ -3,8 +3,8 @@
     python -m course_experiments.windows results/windows
 
 writes results/windows/windows.csv, a row a model, text and way. Models of the recipe of
-``extrapolation.csv``, three seeds of each. Seed 0 of RoPE and ALiBi is shipped, the rest is
-trained. Half an hour on one core.
+``extrapolation.csv``: two seeds of RoPE and ALiBi, one of Transformer-XL. Seed 0 of the first two
+is shipped, the others are trained. A quarter of an hour on one core.
 """
 
 import sys
@@ -25,8 +25,7 @@ from course_utils.models.training import Recipe, train_on_text
 from course_utils.texts import text
 from course_utils.texts.tasks import IGNORED_TARGET, Examples
 
-ENCODINGS = ("rope", "alibi", "transformer_xl")
-SEEDS = 3
+SEEDS = {"rope": 2, "alibi": 2, "transformer_xl": 1}
 FIRST, END = 1024, 7169  # of each held-out block: the bytes that extrapolation.csv judges
 LENGTHS = (512, 2048)  # the longer one for seed 0 only
 PIECES = (64, 1024)  # that do not overlap, all judged: an unfair reading
@@ -160,8 +159,8 @@ def rows(encoding: str, seed: int) -> Iterator[dict[str, Any]]:
 
 def models() -> Iterator[tuple[str, int]]:
     """Encoding and seed of each model, all first seeds first."""
-    for seed in range(SEEDS):
-        yield from ((encoding, seed) for encoding in ENCODINGS)
+    for seed in range(max(SEEDS.values())):
+        yield from ((encoding, seed) for encoding, count in SEEDS.items() if seed < count)
 
 
 def main(folder: Path, measure: Callable[[str, int], Iterator[dict[str, Any]]] = rows) -> None:

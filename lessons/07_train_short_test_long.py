@@ -365,8 +365,8 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** to hide far keys harms none of the three, and helps ALiBi clearly. But the mask took
-# both suspects away. To part them, take each without the other:
+# **Look:** to hide far keys harms none of the five models, and helps both with ALiBi clearly. But
+# the mask took both suspects away. To part them, take each without the other:
 #
 # - **Many keys, no new offsets.** All keys stay, and distances grow up to 63 and no further: every
 #   key beyond looks as if it were 63 back. This is the **clamp** (Su's ReRoPE does so).
@@ -496,8 +496,8 @@ for name in SEEDS:
 # training never showed, these models do not use.
 #
 # The last lines say how the best survivor does it. At 512 bytes RoPE gives most of its weight to
-# keys that it cannot judge. Transformer-XL hardly looks there: it **survives by not looking**.
-# ALiBi does look, most of all in its flattest head. Hide those keys, and it reads a little better.
+# keys that it cannot judge. Transformer-XL (one model) hardly looks: it **survives by not
+# looking**. ALiBi does look, most of all in its flattest head. Hide those keys, and it reads a little better.
 #
 # ## Which of these extrapolate?
 
