@@ -88,16 +88,7 @@ plots.show(
 #
 # A fairer way: let windows of $n$ bytes **slide** on by $n/2$, and judge the second half of each.
 # Then every judged byte has at least half a window before it, and none is judged twice.
-
-# %%
-from course_lab import widgets
-
-guess = widgets.predict(
-    "The same model, windows that slide. From 64 to 256 bytes the loss …",
-    ["still falls", "stays (within 0.005)", "rises"],
-)
-
-# %% [markdown]
+#
 # **Exercise 1 ★★ Slide.** Write `sliding_from_scratch(loss_of, block, n)`: the loss of each judged
 # byte of one block, in order. `loss_of(tokens, targets)` takes n bytes and the n that follow each
 # of them, and returns n losses. The first window starts at byte 0. `block` is a tensor of whole
@@ -122,6 +113,14 @@ def sliding_from_scratch(loss_of, block, n):
 from course_lab.checks.lesson07 import check_objections, check_sliding
 
 check_sliding(sliding_from_scratch)
+
+# %%
+from course_lab import widgets
+
+guess = widgets.predict(
+    "The same model, windows that slide. From 64 to 256 bytes the loss …",
+    ["still falls", "stays (within 0.005)", "rises"],
+)
 
 # %%
 fair = {}  # by the course's own code, where all windows start so that the same bytes are judged
