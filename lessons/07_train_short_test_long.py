@@ -82,17 +82,17 @@ plots.show(
 )
 
 # %% [markdown]
-# The first bytes of each piece cost most, as next to nothing stands before them. Longer pieces have
-# fewer first bytes. So the mean falls even if nothing is read better (Press et al. 2020,
-# *Shortformer*, arXiv 2012.15832, call it the *early token curse*).
+# The first bytes cost most, as next to nothing stands before them, and longer pieces have fewer of
+# them. So the mean falls even if nothing is read better: the *early token curse* (Press et al.
+# 2020, arXiv 2012.15832).
 #
-# A fairer way: let windows of $n$ bytes **slide** on by $n/2$, and judge the second half of each.
-# Then every judged byte has at least half a window before it, and none is judged twice.
+# Fairer: let windows of $n$ bytes **slide** on by $n/2$, and judge the second half of each. Then
+# half a window or more stands before each judged byte, and none is judged twice.
 #
 # **Exercise 1 ★★ Slide.** Write `sliding_from_scratch(loss_of, block, n)`: the loss of each judged
-# byte of one block, in order. `loss_of(tokens, targets)` takes n bytes and the n that follow each
-# of them, and returns n losses. The first window starts at byte 0. `block` is a tensor of whole
-# numbers, n is even; a window that does not fit any more is left out.
+# byte of one block, in order. `loss_of(tokens, targets)` takes n bytes and the n that follow them,
+# and returns n losses. The first window starts at byte 0; one that does not fit is left out. n is
+# even.
 
 
 # %% tags=["stub"]
