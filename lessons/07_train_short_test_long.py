@@ -87,7 +87,7 @@ plots.show(
 # 2020, arXiv 2012.15832).
 #
 # Fairer: let windows of $n$ bytes **slide** on by $n/2$, and judge the second half of each. Then
-# half a window or more stands before each judged byte, and none is judged twice.
+# half a window or more stands before each judged byte.
 #
 # **Exercise 1 ★★ Slide.** Write `sliding_from_scratch(loss_of, block, n)`: the loss of each judged
 # byte of one block, in order. `loss_of(tokens, targets)` takes n bytes and the n that follow them,
