@@ -64,6 +64,7 @@ class NGrams:
         first: int | None = None,
         cache: int = 0,
         weight: float = 0.1,
+        decoy: text.Bytes | None = None,
     ) -> float:
         """Mean loss of a text, in nats a byte.
 
@@ -74,6 +75,8 @@ class NGrams:
             cache: how many bytes before the judged one are counted too, in tables of their own, as
                 far as the block has them; 0 for none.
             weight: of the cache's probability, below 1; the rest is for the known text's.
+            decoy: bytes to count in place of those before the judged one, the same for all; not
+                together with a cache.
         """
         if validation.integer("order", order, minimum=0) > self.order:
             raise ValueError(f"order must be at most {self.order}, that of the tables, got {order}")
@@ -82,14 +85,19 @@ class NGrams:
         validation.integer("cache", cache, minimum=0)
         if not 0 <= validation.number("weight", weight) < 1:
             raise ValueError(f"weight must be at least 0 and below 1, got {weight}")
+        if cache and decoy is not None:
+            raise ValueError(f"decoy must be None beside a cache, got one of {len(decoy)} bytes")
+        unrelated = bytes(decoy.tolist()) if decoy is not None else b""
         losses = []
         for row in blocks.tolist():
             block = bytes(row)
             recent = _FollowerCounts(order)
+            for at in range(len(unrelated)):
+                recent.add(unrelated, at)
             for at in range(0 if cache else first, len(block)):
                 if at >= first:
                     probability = self._counts.probability(block, at, order)
-                    if cache:
+                    if cache or unrelated:
                         of_recent = recent.probability(block, at, order)
                         probability = (1 - weight) * probability + weight * of_recent
                     losses.append(-math.log(probability))

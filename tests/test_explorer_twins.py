@@ -16,6 +16,7 @@ from explorer_modules import ends, look
 from scipy import stats
 
 from course_lab import explorers
+from course_lab import referee as runs_of
 from course_lab.chooser import facts, remaining, struck
 from course_lab.explorers.short_sentence import sentence_attention, through_doors
 from course_lab.explorers.stretch import RIVALS, passage
@@ -122,6 +123,32 @@ def ladder(task: str, noise: str, heads: int, **slopes: float) -> Numbers:
         **answers[task],
         "last": weights[:, 8],
         "accuracies": [answer["accuracy"] for answer in answers.values()],
+    }
+
+
+def referee(order: str, cut: bool, **ticks: bool) -> Numbers:
+    def losses(name: str, mended: bool) -> list[float]:
+        runs = runs_of.fair_runs(name) if mended else runs_of.flawed_runs(name)
+        rows = pd.DataFrame(runs)
+        return rows.groupby("read")["loss"].mean().loc[[64, 1024]].to_list()
+
+    def ranks(rows: list[list[float]]) -> list[int]:
+        column = {"rise": [long - short for short, long in rows]}
+        column["loss at 64"], column["loss at 1,024"] = map(list, zip(*rows, strict=True))
+        return np.argsort(column[order], kind="stable").tolist()
+
+    published = [losses(name, False) for name in runs_of.ENCODINGS]
+    mended = [
+        losses(name, ticks.get(runs_of.FLAWS.get(name, ""), False)) for name in runs_of.ENCODINGS
+    ]
+    if cut:
+        best = min(losses(name, True)[0] for name in runs_of.ENCODINGS)
+        mended.append([best, best])
+    return {
+        "published": published,
+        "mended": mended,
+        "before": ranks(published),
+        "after": ranks(mended),
     }
 
 

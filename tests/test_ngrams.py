@@ -87,3 +87,13 @@ test_bad_arguments = bad_calls(
         (lambda: cached(FEW, ASKED, 1, first=1, weight=1.0), ValueError, "weight", "got 1.0"),
     ]
 )
+
+
+def test_a_decoy_is_counted_in_place_of_the_bytes_before():
+    known, block = letters(500), letters(80, 3)[None]
+    counts = NGrams(known, 2)
+    alike = counts.loss(block, 2, decoy=block[0], weight=0.5)
+    other = counts.loss(block, 2, decoy=block[0] + 10, weight=0.5)
+    assert alike < counts.loss(block, 2) < other
+    with pytest.raises(ValueError, match="decoy"):
+        counts.loss(block, 2, cache=4, decoy=block[0])

@@ -1,129 +1,419 @@
-"""Checks for lesson 07: context in sight, a fair average, paired seeds, log-n scaling."""
+"""Checks for lesson 07: windows that slide, objections to a table of results.
+
+Of its closer looks: paired seeds, log-n scaling.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from course_lab.checks.core import Check, Mistake, randn
+from course_lab.referee import CUT, Run
+
+LossOf = Callable[[Tensor, Tensor], Tensor]
 
 
-def _fewest(n: int, sliding: bool) -> int:
-    """Return how many bytes the judged prediction with the least context sees."""
-    return n // 2 + 1 if sliding else 1
+def by_context(tokens: Tensor, targets: Tensor) -> Tensor:
+    """Losses (n,) that depend on all tokens before, on the targets and on the place."""
+    if tokens.ndim != 1 or tokens.shape != targets.shape:
+        raise ValueError(
+            "loss_of takes tokens (n,) and targets (n,), "
+            f"got {tuple(tokens.shape)} and {tuple(targets.shape)}"
+        )
+    places = torch.arange(len(tokens))
+    return (tokens.cumsum(0) * 3 + targets * 17 + places**2).float() % 101
 
 
-def _in_sight(n: int, sliding: bool) -> float:
-    return (_fewest(n, sliding) + n) / 2
+def _bytes(count: int, seed: int = 0) -> Tensor:
+    return torch.randint(256, (count,), generator=torch.Generator().manual_seed(seed))
 
 
-check_in_sight = Check(
-    "in_sight",
-    _in_sight,
-    cases=[(64, False), (64, True), (4, False), (2, True), (2048, True)],
+def _windows(
+    *,
+    step: Callable[[int], int] = lambda n: n // 2,
+    judged: Callable[[Tensor, int], Tensor] = lambda losses, n: losses[n // 2 :],
+    last: Callable[[Tensor, int], int] = lambda block, n: len(block) - n,
+    longer: int = 1,
+    follow: Callable[[Tensor], tuple[Tensor, Tensor]] = lambda window: (window[:-1], window[1:]),
+    joined: Callable[[list[Tensor]], Any] = torch.cat,
+) -> Callable[[LossOf, Tensor, int], Any]:
+    """Return an answer to the exercise; the arguments are what may go wrong in it."""
+
+    def answer(loss_of: LossOf, block: Tensor, n: int) -> Any:
+        losses = []
+        for start in range(0, last(block, n), step(n)):
+            window = block[start : start + n + longer]
+            losses.append(judged(loss_of(*follow(window)), n))
+        return joined(losses)
+
+    return answer
+
+
+def _first_window_whole(loss_of: LossOf, block: Tensor, n: int) -> Tensor:
+    first = loss_of(block[:n], block[1 : n + 1])[: n // 2]
+    return torch.cat([first, _windows()(loss_of, block, n)])
+
+
+def _blocks_after_each_other(loss_of: LossOf, block: Tensor, n: int) -> Tensor:
+    losses = loss_of(block[:-1], block[1:])
+    return losses[n // 2 : len(_windows()(loss_of, block, n)) + n // 2]
+
+
+check_sliding = Check(
+    "sliding_from_scratch",
+    _windows(),
+    cases=[
+        (by_context, _bytes(33), 8),
+        (by_context, _bytes(20, 1), 4),
+        (by_context, _bytes(17, 2), 16),
+        (by_context, _bytes(47, 3), 6),
+        (by_context, _bytes(30, 4), 10),
+    ],
     mistakes=[
         Mistake(
-            "a byte is missing",
-            "The first prediction of a piece comes after one byte has been read. Which number do "
-            "you count for it?",
-            lambda n, sliding: _in_sight(n, sliding) - 1,
+            "the first half of each window is judged",
+            "Which half has at least n/2 bytes before it?",
+            _windows(judged=lambda losses, n: losses[: n // 2]),
         ),
         Mistake(
-            "half a byte is missing",
-            "For pieces of 4, write down the four numbers and take their mean. What does your "
-            "function return?",
-            lambda n, sliding: _in_sight(n, sliding) - 0.5,
+            "whole windows are judged",
+            "How often does a byte in the middle of the block come up in your result?",
+            _windows(judged=lambda losses, n: losses),
         ),
         Mistake(
-            "sliding makes no difference",
-            "Where does your function use `sliding`? Which predictions of a window are judged?",
-            lambda n, sliding: _in_sight(n, False),
+            "whole windows are judged, side by side",
+            "What does the first byte of such a window have to go by?",
+            _windows(step=lambda n: n, judged=lambda losses, n: losses),
         ),
         Mistake(
-            "the two protocols have changed places",
-            "Which of the two discards the predictions with little context?",
-            lambda n, sliding: _in_sight(n, not sliding),
+            "bytes are left out",
+            "The first window judges n/2 … n − 1. Where must the next one start to go on at n?",
+            _windows(step=lambda n: n),
         ),
         Mistake(
-            "this is the most that any prediction sees",
-            "The last prediction of a window sees n bytes. And the first that is judged?",
-            lambda n, sliding: n,
+            "windows advance by one byte",
+            "By how much do windows move on? How often is each byte judged then?",
+            _windows(step=lambda n: 1),
         ),
         Mistake(
-            "this is the fewest that any prediction sees",
-            "That is where the judged predictions start. Where do they end? What is the middle?",
-            _fewest,
+            "the first half of the first window is judged too",
+            "How many bytes stand before the first prediction of the block?",
+            _first_window_whole,
         ),
         Mistake(
-            "the first half of a window is not seen",
-            "The first half of a window is not judged. Is it read?",
-            lambda n, sliding: _in_sight(n // 2 if sliding else n, False),
+            "a byte is to be named that the model has just read",
+            "The target of each byte is the one after it. Which slice of the block is that?",
+            _windows(longer=0, follow=lambda window: (window, window)),
+        ),
+        Mistake(
+            "tokens and targets have changed places",
+            "Which of the two stands one byte further on in the block?",
+            _windows(follow=lambda window: (window[1:], window[:-1])),
+        ),
+        Mistake(
+            "the windows are a byte too short",
+            "n tokens and the byte after the last of them: how many bytes does that take?",
+            _windows(longer=0),
+        ),
+        Mistake(
+            "the last window is missing",
+            "A block of n + 1 bytes has room for one window. What is your range then?",
+            _windows(last=lambda block, n: len(block) - n - 1),
+        ),
+        Mistake(
+            "the last windows are missing",
+            "Where may the last window start, if it needs n + 1 bytes?",
+            _windows(last=lambda block, n: max(1, len(block) - n - n // 2)),
+        ),
+        Mistake(
+            "the block is read whole",
+            "How many bytes does `loss_of` see at once? And how many should it?",
+            _blocks_after_each_other,
+        ),
+        Mistake(
+            "each window has a row of its own",
+            "The result has one axis. How do you put pieces end to end?",
+            _windows(joined=torch.stack),
+        ),
+        Mistake(
+            "this is the mean",
+            "How many numbers does the result hold: one, or one for each judged byte?",
+            _windows(joined=lambda losses: torch.cat(losses).mean()),
         ),
     ],
     hints=(
-        "Take n = 4 and write down what each judged prediction sees, for both protocols.",
-        "The numbers rise by one from prediction to prediction. So the mean needs two of them.",
-        "It is (fewest + most) / 2. The most is n. The formula above has the fewest for windows.",
+        "For n = 8 write down by hand where the first three windows start, and which of their "
+        "predictions are judged.",
+        "A window takes n + 1 bytes of the block. Its tokens are all but the last, its targets all "
+        "but the first.",
+        "Loop over range(0, len(block) - n, n // 2), keep loss_of(…)[n // 2 :] of each window, and "
+        "join them with torch.cat.",
     ),
 )
 
 
-def _losses(*shape: int, seed: int = 0) -> Tensor:
-    """Return losses of which no two ways of averaging agree by chance."""
-    return torch.rand(*shape, generator=torch.Generator().manual_seed(seed)) * 3
+# Objections to a table
+
+FREE = ("encoding", "seed", "read", "loss", "parameters", "seconds")  # may differ, the seed by rule
+USUAL = {"steps": 1200, "lr": 0.002, "protocol": "sliding windows", "judged": 18432}
 
 
-check_long_enough = Check(
-    "long_enough",
-    lambda losses, fewest: losses[:, fewest - 1 :].mean(),
-    cases=[(_losses(5, 8), 3), (_losses(3, 8, seed=1), 1), (_losses(4, 16, seed=2), 16)],
+def _runs(
+    encoding: str, seeds: Iterable[int] = (0, 1, 2), reads: Sequence[int] = (64, 1024), **other: Any
+) -> list[Run]:
+    number = sum(map(ord, encoding))
+    return [
+        {
+            "encoding": encoding,
+            "seed": seed,
+            **USUAL,
+            "parameters": 824064 if encoding == CUT else 824064 + number,
+            "seconds": 60.0 + (number + 7 * seed) % 31,
+            "read": read,
+            "loss": round(1.2 + (number + 3 * seed + read) % 97 / 500, 3),
+            **other,
+        }
+        for seed in seeds
+        for read in reads
+    ]
+
+
+def _changed(runs: list[Run], **changes: Any) -> list[Run]:
+    return [{**run, **changes} for run in runs]
+
+
+_SOUND = [*_runs("shaw"), *_runs("xpos"), *_runs("fire"), *_runs(CUT)]
+PILES = [
+    _SOUND,
+    [*_runs("shaw"), *_runs("xpos", steps=2400), *_runs("fire"), *_runs(CUT)],
+    [  # longer training behind one column only
+        *_runs("shaw"),
+        *_runs("fire", reads=[64]),
+        *_runs("fire", reads=[1024], steps=12000),
+        *_runs(CUT),
+    ],
+    [*_runs("shaw"), *_runs("xpos", seeds=(1, 1, 1)), *_runs("fire"), *_runs(CUT)],
+    [*_runs("shaw", seeds=(0,)), *_runs("xpos", seeds=(0,)), *_runs(CUT, seeds=(0,))],
+    [*_runs("shaw"), *_runs("xpos", seeds=(3, 4, 5)), *_runs(CUT)],
+    [  # two seeds at the longer length
+        *_runs("shaw"),
+        *_runs("fire", reads=[64]),
+        *_runs("fire", reads=[1024], seeds=(0, 1)),
+        *_runs(CUT),
+    ],
+    _changed([*_runs("shaw"), *_runs("fire"), *_runs("xpos")], corpus="docs"),
+    [
+        *_changed([*_runs("shaw"), *_runs("fire"), *_runs(CUT)], corpus="docs"),
+        *_runs("xpos", corpus="code"),
+    ],
+    [*_runs("shaw"), *_runs("fire", protocol="pieces", judged=21504), *_runs("xpos")],
+    [  # the last run alone was read another way
+        *_runs("shaw"),
+        *_runs(CUT),
+        *_runs("fire")[:-1],
+        {**_runs("fire")[-1], "judged": 7680},
+    ],
+]
+
+
+def _sets(runs: list[Run], *by: str) -> list[set[int]]:
+    """The different seeds of the runs that share these keys."""
+    seeds: dict[Any, set[int]] = {}
+    for run in runs:
+        seeds.setdefault(tuple(run[key] for key in by), set()).add(run["seed"])
+    return list(seeds.values())
+
+
+def _differing(runs: list[Run], free: Iterable[str] = FREE) -> set[str]:
+    keys = {key for run in runs for key in run} - set(free)
+    return {key for key in keys if len({run.get(key) for run in runs}) > 1}
+
+
+def _too_few(sets: list[set[int]]) -> set[str]:
+    return {"seed"} if any(len(seeds) < 3 or seeds != sets[0] for seeds in sets) else set()
+
+
+def _no_cut(runs: list[Run]) -> set[str]:
+    return set() if any(run["encoding"] == CUT for run in runs) else {"cut"}
+
+
+def _objections(runs: list[Run]) -> list[str]:
+    seeds = _too_few(_sets(runs, "encoding", "read"))
+    return sorted(_differing(runs) | seeds | _no_cut(runs))
+
+
+def _with_seeds(rule: Callable[[list[Run]], set[str]]) -> Callable[[list[Run]], list[str]]:
+    """Return an answer with another rule for seeds."""
+    return lambda runs: sorted(_differing(runs) | rule(runs) | _no_cut(runs))
+
+
+def _with_keys(rule: Callable[[list[Run]], set[str]]) -> Callable[[list[Run]], list[str]]:
+    """Return an answer with another rule for the keys that must not differ."""
+
+    def answer(runs: list[Run]) -> list[str]:
+        seeds = _too_few(_sets(runs, "encoding", "read"))
+        return sorted(rule(runs) | seeds | _no_cut(runs))
+
+    return answer
+
+
+def _rows_counted(runs: list[Run]) -> set[str]:
+    rows: dict[Any, int] = {}
+    for run in runs:
+        place = run["encoding"], run["read"]
+        rows[place] = rows.get(place, 0) + 1
+    return {"seed"} if min(rows.values()) < 3 else set()
+
+
+def _first_of_each(runs: list[Run]) -> set[str]:
+    return _differing(list({run["encoding"]: run for run in reversed(runs)}.values()))
+
+
+def _at_64(runs: list[Run]) -> list[str]:
+    return _objections([run for run in runs if run["read"] == 64])
+
+
+def _names(answer: Any) -> list[str] | None:
+    """The names that an answer holds; None if it is no list of names."""
+    if not isinstance(answer, (list, tuple, set, frozenset)):
+        return None
+    names = [name for name in answer if isinstance(name, str)]
+    return names if len(names) == len(answer) else None
+
+
+def _flags(answer: Any, runs: list[Run]) -> Any:
+    """Which names an answer holds, as numbers; the last one counts those that are none."""
+    objections = _names(answer)
+    if objections is None:
+        return answer
+    names = [*sorted({key for run in runs for key in run}), "cut"]
+    unknown = sum(name not in names for name in objections)
+    return torch.tensor([float(name in objections) for name in names] + [float(unknown)])
+
+
+def _judged(answer: Any, runs: list[Run]) -> str:
+    objections = _names(answer)
+    if objections is None:
+        return f"return a list of names, got {answer!r:.60}."
+    right, named = set(_objections(runs)), set(objections)
+    missing, unfounded = len(right - named), len(named - right)
+    if not (missing or unfounded):
+        return ""
+    encodings = ", ".join(dict.fromkeys(run["encoding"] for run in runs))
+    return (
+        f"on {len(runs)} runs of {encodings} it misses {missing} and raises {unfounded} that "
+        "no referee would."
+    )
+
+
+check_objections = Check(
+    "objections",
+    _objections,
+    cases=[(pile,) for pile in PILES],
     mistakes=[
         Mistake(
-            "the prediction that sees exactly `fewest` is left out",
-            "The prediction at position 0 sees 1 byte. Which position sees `fewest`?",
-            lambda losses, fewest: losses[:, fewest:].mean(),
+            "it raises a false alarm over what belongs to an encoding, or comes out of a run",
+            "Must all encodings have as many parameters? Is a time set beforehand, or measured?",
+            _with_keys(lambda runs: _differing(runs, ("encoding", "seed", "read", "loss"))),
         ),
         Mistake(
-            "this is the published mean over everything",
-            "Where does your function use `fewest`?",
-            lambda losses, fewest: losses.mean(),
+            "it raises a false alarm over a number of parameters",
+            "A learned table has more of them than RoPE. Is that unfair, or is it the encoding?",
+            _with_keys(lambda runs: _differing(runs, set(FREE) - {"parameters"})),
         ),
         Mistake(
-            "pieces are left out, not positions",
-            "Rows are pieces, columns are positions. Which of them did you cut?",
-            lambda losses, fewest: losses[fewest - 1 :].mean(),
+            "it raises a false alarm over times",
+            "Does a machine that is busy change what a model has learned?",
+            _with_keys(lambda runs: _differing(runs, set(FREE) - {"seconds"})),
         ),
         Mistake(
-            "these are the predictions with too little context",
-            "At the start of a piece, does a prediction see much or little?",
-            lambda losses, fewest: losses[:, : fewest - 1].mean(),
+            "it only knows the keys of the first table",
+            "What if the next table's runs have a key of which yours never heard?",
+            _with_keys(lambda runs: _differing(runs) & set(USUAL)),
         ),
         Mistake(
-            "it divides by all predictions",
-            "You add up some of the losses. By how many do you divide?",
-            lambda losses, fewest: losses[:, fewest - 1 :].sum() / losses.numel(),
+            "it looks at one column of the table only",
+            "A run belongs to an encoding and a length. Which lengths does your function look at?",
+            _at_64,
         ),
         Mistake(
-            "this counts from the end of a piece",
-            "You take the last `fewest` columns. How much do the predictions before them see?",
-            lambda losses, fewest: losses[:, -fewest:].mean(),
+            "it looks at one run of each encoding",
+            "A row is a mean. Were all the runs behind it made alike?",
+            _with_keys(_first_of_each),
         ),
         Mistake(
-            "this is one mean for each position",
-            "How many numbers does the table of results hold for one length?",
-            lambda losses, fewest: losses[:, fewest - 1 :].mean(0),
+            "it counts rows as seeds",
+            "Three copies of one run: how many seeds are these?",
+            _with_seeds(_rows_counted),
+        ),
+        Mistake(
+            "seeds may be other ones from row to row",
+            "You count seeds. Does each encoding have the *same* ones?",
+            _with_seeds(
+                lambda runs: (
+                    {"seed"} if min(map(len, _sets(runs, "encoding", "read"))) < 3 else set()
+                )
+            ),
+        ),
+        Mistake(
+            "one seed is enough if it is the same for all",
+            "You compare the seeds. Do you count them too?",
+            _with_seeds(
+                lambda runs: (
+                    {"seed"}
+                    if any(
+                        seeds != _sets(runs, "encoding", "read")[0]
+                        for seeds in _sets(runs, "encoding", "read")
+                    )
+                    else set()
+                )
+            ),
+        ),
+        Mistake(
+            "seeds of all lengths are thrown together",
+            "May a mean at 1,024 have fewer seeds than the one at 64?",
+            _with_seeds(lambda runs: _too_few(_sets(runs, "encoding"))),
+        ),
+        Mistake(
+            "seeds are not looked at",
+            "What stands behind a mean?",
+            _with_seeds(lambda runs: set()),
+        ),
+        Mistake(
+            "any two seeds make it object",
+            "Should all runs of a table have one seed?",
+            _with_seeds(lambda runs: {"seed"} if len({run["seed"] for run in runs}) > 1 else set()),
+        ),
+        Mistake(
+            "it never misses the simplest row",
+            "What would a table without the row “just cut to 64” hide?",
+            lambda runs: sorted(_differing(runs) | _too_few(_sets(runs, "encoding", "read"))),
+        ),
+        Mistake(
+            "it always misses the simplest row",
+            "In which key of a run does the name of its row stand?",
+            lambda runs: sorted({*_objections(runs), "cut"}),
         ),
     ],
     hints=(
-        "In a piece of 4 predictions see 1, 2, 3 and 4 bytes. Which columns stay if fewest = 3?",
-        "Column i sees i + 1 bytes. From which i on is that at least `fewest`?",
-        "Cut the columns with losses[:, first:], then take one mean over all that is left.",
+        "Write down which keys may vary in a fair table: those that name a row or a column, those "
+        "that belong to the encoding, and those that are measured. All others must be equal.",
+        "For each other key that any run has, make the set of its values: one value, or more? For "
+        "seeds make a set for each encoding and length.",
+        'seeds.setdefault((run["encoding"], run["read"]), set()).add(run["seed"]) gathers them. '
+        "Then all sets must be equal and hold three or more.",
     ),
+    judge=_judged,
+    effect=_flags,
 )
+
+
+# Closer looks
 
 
 def _standard_error(changes: Tensor) -> Tensor:

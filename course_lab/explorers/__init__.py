@@ -20,6 +20,7 @@ from course_lab.explorers.formulas import (
 from course_lab.explorers.ladder import ladder
 from course_lab.explorers.ledger import ledger, ledger_rows
 from course_lab.explorers.lengths import VIEWS, lengths, measured
+from course_lab.explorers.referee import referee
 from course_lab.explorers.short_sentence import doors, masked_sentence, sentence
 from course_lab.explorers.stretch import stretch
 from course_lab.explorers.stretched_waves import stretched_waves, unseen
@@ -46,6 +47,7 @@ __all__ = [
     "previous_token",
     "price",
     "profile",
+    "referee",
     "sentence",
     "stretch",
     "stretched_waves",

@@ -1,0 +1,90 @@
+// A published table of results, ranked before and after rows that are wrong in what is ticked were
+// mended.
+
+const KEYS = ["steps", "lr", "judged", "protocol", "seed"];
+const COLUMNS = {
+  rise: ([short, long]) => long - short,
+  "loss at 64": ([short]) => short,
+  "loss at 1,024": ([, long]) => long,
+};
+
+// The numbers of the rows in the order of a column, the lowest first.
+function ranking(losses, order) {
+  const values = losses.map(COLUMNS[order]);
+  return values.map((_, row) => row).sort((first, second) => values[first] - values[second]);
+}
+
+function nameOf(row) {
+  return SPEC.data.rows[row]?.name ?? SPEC.data.cutName;
+}
+
+function written(losses, order) {
+  const value = COLUMNS[order](losses);
+  return (order === "rise" && value >= 0 ? "+" : "") + fixed(value, 3, 3);
+}
+
+// The rows whose flaw is ticked.
+function changedRows(state) {
+  return SPEC.data.rows.flatMap(({ key }, row) => (key && state[key] ? [row] : []));
+}
+
+const EXPLORER = {
+  columns: [1],
+  minWidth: 300,
+  height: () => 310,
+
+  compute(state, { rows, cut }) {
+    const published = rows.map((row) => row.published);
+    const mended = rows.map((row) => (row.key && state[row.key] ? row.mended : row.published));
+    if (state.cut) mended.push(cut);
+    return {
+      published,
+      mended,
+      before: ranking(published, state.order),
+      after: ranking(mended, state.order),
+    };
+  },
+
+  draw([panel], { published, mended, before, after }, state) {
+    const { order } = state;
+    const changed = changedRows(state);
+    const count = SPEC.data.rows.length + 1;
+    const ticked = KEYS.filter((key) => state[key]);
+    panel.axes({
+      x: [-1.6, 2.6], y: [count + 0.6, 0.4], title: `ranked by ${order}, lowest first`,
+      xticks: [[0, "published"], [1, "mended"]],
+      xlabel: ticked.length ? `mended: ${ticked.join(", ")}` : "nothing is mended yet",
+      yticks: Array.from({ length: count }, (_, n) => [n + 1, String(n + 1)]),
+    });
+    const label = (x, y, text, kind) => panel.write(
+      panel.box.left + panel.px(x), panel.box.top + panel.py(y) + 4, text, kind);
+    before.forEach((row, n) => {
+      const place = after.indexOf(row);
+      const style = changed.includes(row) ? { colour: 1, width: 3.5 } : { colour: "grey" };
+      panel.line([0, 1], [n + 1, place + 1], style)
+        .dots([0, 1], [n + 1, place + 1], { colour: style.colour, size: 4 });
+      label(-0.05, n + 1, `${nameOf(row)} ${written(published[row], order)}`, "om-end");
+    });
+    after.forEach((row, n) => {
+      if (row === before.length) panel.dots([1], [n + 1], { colour: 2, mark: "square", size: 5 });
+      label(1.05, n + 1, `${written(mended[row], order)} ${nameOf(row)}`, "om-start");
+    });
+  },
+
+  sentence({ published, mended, before, after }, state) {
+    const { order } = state;
+    const was = `${nameOf(before[0])} (${written(published[before[0]], order)})`;
+    const is = `${nameOf(after[0])} (${written(mended[after[0]], order)})`;
+    const names = changedRows(state).map(nameOf);
+    const moved = names.length ? `Other numbers now: ${names.join(", ")}.` : "No number is new.";
+    return `First by ${order}: ${was} as published, ${is} mended. ${moved}`;
+  },
+
+  description({ published, mended, before, after }, { order }) {
+    const listed = (rows, losses) =>
+      rows.map((row) => `${nameOf(row)} ${written(losses[row], order)}`).join(", ");
+    return `Two columns of names, ranked by ${order}, the lowest first, and a line from each name `
+      + `on the left to the same one on the right. As published: ${listed(before, published)}. `
+      + `Mended: ${listed(after, mended)}.`;
+  },
+};

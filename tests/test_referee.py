@@ -1,0 +1,49 @@
+"""The table that lesson 07's referee is sent: each flaw in it changes a ranking."""
+
+import pytest
+
+from course_lab import referee
+
+COLUMNS = ("at 64", "at 1,024", "rise")
+
+
+def ranks(runs):
+    table = referee.table(runs)
+    return {column: list(table[column].sort_values().index) for column in COLUMNS}
+
+
+def runs_with(flawed):
+    """The runs of all rows, of which only these have their flaw."""
+    return [
+        run
+        for name in referee.ENCODINGS
+        for run in (referee.flawed_runs(name) if name in flawed else referee.fair_runs(name))
+    ]
+
+
+@pytest.mark.parametrize("name", referee.FLAWS)
+def test_each_flaw_alone_changes_a_ranking(name):
+    assert ranks(runs_with([name])) != ranks(runs_with([]))
+
+
+@pytest.mark.parametrize("name", referee.FLAWS)
+def test_each_repair_alone_changes_a_ranking(name):
+    others = [flaw for flaw in referee.FLAWS if flaw != name]
+    assert ranks(runs_with(others)) != ranks(referee.published())
+
+
+@pytest.mark.parametrize(("name", "key"), referee.FLAWS.items())
+def test_a_flaw_is_in_the_key_that_it_is_said_to_be_in(name, key):
+    flawed = {run[key] for run in referee.flawed_runs(name)}
+    assert flawed != {run[key] for run in referee.fair_runs(name)}
+
+
+def test_the_row_that_is_missing_is_first_at_1024():
+    runs = runs_with([]) + referee.cut_runs()
+    assert ranks(runs)["at 1,024"][0] == referee.CUT
+    assert ranks(runs_with([]))["at 1,024"][0] == "transformer_xl"
+
+
+def test_as_published_alibi_gains():
+    table = referee.table(referee.published())
+    assert table.index[0] == "alibi" and table["rise"].iloc[0] < 0
