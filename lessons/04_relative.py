@@ -261,7 +261,7 @@ for place, slopes in RUNGS:
 # before is easier. With slopes below 0 the query itself is the edge, and the token before it is one
 # step away.
 #
-# So a model with four heads *can* name place 3, from offsets and a mask. Let us help it learn that.
+# So a model with four heads *can* name place 3, from offsets and a mask. Will it learn to?
 #
 # ## Will training climb?
 #
@@ -408,14 +408,10 @@ from course_lab.checks.lesson04 import check_shaw, check_single_out
 check_shaw(shaw_from_scratch)
 
 # %% [markdown]
-# Huang et al. (2018) do not clip, and need no index table either: they *skew*
-# ([closer look](closer/04_term_by_term.ipynb)).
-#
 # ## A number for each bucket
 #
-# T5 (Raffel et al. 2019) went back to one number for every word alike, like our first class. It
-# spends few on far offsets. Near ones have a number each. Farther ones share **buckets**, roughly
-# logarithmic in the distance.
+# T5 (Raffel et al. 2019) went back to one number for every word alike, like our first class. Near
+# offsets have a number each. Farther ones share **buckets**, roughly logarithmic in the distance.
 
 # %%
 from course_utils.encodings.functional import t5_bucket
@@ -478,7 +474,7 @@ plots.show(
 # **Look:** no single layer did. Door 4 helped Shaw's. Two layers of Shaw's scheme named place 3 in
 # 3 of 3 seeds, two of T5's did not. And see the printed lines: two layers *without any encoding*
 # named place 0 and the token before. A mask tells places too, if a second layer reads on (Haviv et
-# al. 2022, arXiv 2203.16634).
+# al. 2022).
 #
 # ## Say it, and move
 #
@@ -537,7 +533,7 @@ n = 1024
 print(f"{n:,} tokens: {n:,} places, {n * n:,} pairs, only {2 * n - 1:,} different offsets")
 
 # %% [markdown]
-# Can one have the offset for the price of the place? That is lesson 05.
+# Can one have the offset for the price of the place?
 #
 # ## Exercises
 #
@@ -629,7 +625,6 @@ myths.table()
 # - An offset belongs to a pair: $n^2$ scores, though only $2n - 1$ offsets occur.
 #
 # **Read next:** Shaw et al. 2018, arXiv 1803.02155, section 3; Raffel et al. 2019, 1910.10683,
-# section 2.1.
+# section 2.1; Haviv et al. 2022, 2203.16634.
 #
-# **Next:** [lesson 05](05_rope.ipynb) turns queries and keys, once a token. Or the
-# [closer look](closer/04_term_by_term.ipynb).
+# **Next:** [lesson 05](05_rope.ipynb) turns queries and keys, once a token.

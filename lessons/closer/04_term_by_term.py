@@ -130,13 +130,9 @@ print("stopped: exactly 0", stopped_gradient == 0)
 #
 # ## Skew while generating
 #
-# Lesson 04 picked products by an index table. Huang et al. (2018, arXiv 1809.04281) do not clip, so
-# each offset has a vector of its own. They multiply queries with all of these. Then columns count
-# offsets, and should count keys. So each row moves to the left by another number of steps. They do
-# it by reshaping, without a table, and call it *skewing*.
-#
-# Take a model that writes: it has read all but the last m of n words. Their queries stand at places
-# n − m to n − 1, and behind a mask only offsets −(n − 1) to 0 occur:
+# Lesson 04 picked products by an index table. Huang et al. (2018, arXiv 1809.04281) move rows
+# instead, by reshaping: *skewing*. A model that writes has read all but the last m of n words.
+# Their queries stand at places n − m to n − 1, and behind a mask only offsets −(n − 1) to 0 occur:
 
 # %%
 m, n = 2, 4
@@ -145,8 +141,8 @@ print(torch.arange(1 - n, 1).expand(m, n))  # which offset stands where, before 
 # %% [markdown]
 # **Exercise 1 ★★ The newest queries.** Write `skew_new(rows)`: from (m, n), columns counting those
 # offsets from the lowest, to (m, n), columns counting keys, and 0 where the key is later than the
-# query. It must serve every m from 1 to n. No loops, no index tables. (Lay the rows out as one long
-# line. What would you add to each row first, and where would you cut?)
+# query. It must serve every m from 1 to n. No loops, no index tables. (What if the rows
+# were one long line, cut elsewhere?)
 
 
 # %% tags=["stub"]
