@@ -2,7 +2,7 @@
 
     python -m course_experiments.place_tasks results/place_tasks
 
-writes results/place_tasks/place_tasks.csv, a row a run; about half an hour on one core.
+writes results/place_tasks/place_tasks.csv, a row a run; about forty minutes on one core.
 """
 
 import itertools
@@ -108,6 +108,8 @@ def runs() -> Iterator[dict[str, Any]]:
     for encoding in ("t5", "shaw, keys only", "shaw", "none"):  # as many heads as given slopes
         yield from seeds(3, encoding, "place 3", 1, 1500, 4)
     yield from seeds(3, "learned", "place 3", 1, 150, 4)
+    for task in ("place 0", "the token before", "place 3"):  # a mask and nothing else
+        yield from seeds(3, "none", task, 2, 1500)
 
 
 def main(folder: Path) -> None:

@@ -38,24 +38,16 @@ def keys_asked(place: int | None, length: int) -> Int[Tensor, " query"]:
 
 
 def best_readout(
-    weights: Float[Tensor, "heads query key"],
-    keys: Int[Tensor, " query"],
-    noise: float = 0.0,
-    symbols: int = 5,
+    weights: Float[Tensor, "heads query key"], keys: Int[Tensor, " query"]
 ) -> Float[Tensor, " heads"]:
     """The factor of each head that is best over all texts, by least squares.
 
-    Tokens are independent and of ``symbols`` kinds, each as likely as the others. ``noise`` is the
-    standard deviation of what is added to each number of a head's output.
+    Tokens are independent and each kind is as likely as the others.
     """
     asked = keys >= 0
     outputs = weights[:, asked].flatten(1).T  # (queries · keys, heads)
     wished = F.one_hot(keys[asked], weights.shape[-1]).double().flatten()
-    # Noise adds this much for each unit of a factor, in units of a token's own variance.
-    price = noise * symbols * math.sqrt(int(asked.sum()) / (symbols - 1))
-    priced = torch.cat([outputs, price * torch.eye(len(weights), dtype=torch.float64)])
-    target = torch.cat([wished, torch.zeros(len(weights), dtype=torch.float64)])
-    fit = torch.linalg.lstsq(priced, target[:, None], rcond=NEGLIGIBLE, driver="gelsd")
+    fit = torch.linalg.lstsq(outputs, wished[:, None], rcond=NEGLIGIBLE, driver="gelsd")
     return fit.solution[:, 0]
 
 

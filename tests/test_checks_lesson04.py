@@ -143,6 +143,55 @@ def singled_out_from_key_1(slopes, n):
     return torch.linalg.inv(weights[:, 1 : len(slopes) + 1])[-1]
 
 
+def shaw_unclipped_by_gather(q, table):
+    places = torch.arange(len(q))
+    return (q @ table.T).gather(1, places - places[:, None] + len(table) // 2)
+
+
+def shaw_unclipped_by_rows(q, table):
+    i, j = torch.meshgrid(torch.arange(len(q)), torch.arange(len(q)), indexing="ij")
+    return (q @ table.T)[i, j - i + len(table) // 2]
+
+
+def shaw_with_nothing_beyond_k(q, table):
+    k = len(table) // 2
+    places = torch.arange(len(q))
+    c = places - places[:, None]
+    return torch.where(c.abs() > k, 0.0, shaw_by_dealing_out(q, table))
+
+
+def shaw_product_with_the_table(q, table):
+    return torch.einsum("id,rd->ir", q, table)
+
+
+def singled_out_by_elimination(slopes, n):
+    factors = singled_out_by_the_inverse(slopes, n)
+    return factors / factors[-1]
+
+
+def singled_out_from_numerators(slopes, n):
+    powers = torch.exp(-torch.outer(slopes, torch.arange(n).double()))
+    return torch.linalg.inv(powers[:, : len(slopes)])[-1]
+
+
+def singled_out_with_ones(slopes, n):
+    weights = (slopes[:, None] * torch.arange(n - 1, -1, -1)).softmax(-1)
+    return torch.linalg.inv(weights[:, : len(slopes)]).sum(0)
+
+
+def singled_out_with_the_sign_turned(slopes, n):
+    return -singled_out_by_the_inverse(slopes, n)
+
+
+def singled_out_in_sorted_order(slopes, n):
+    return singled_out_by_the_inverse(slopes.sort(descending=False).values, n)
+
+
+def singled_out_from_n_down_to_0(slopes, n):
+    weights = (slopes[:, None] * torch.arange(n, -1, -1)).softmax(-1)
+    return torch.linalg.inv(weights[:, : len(slopes)])[-1]
+
+
 test_natural_mistakes_are_named = wrong_answers(
     "mistake",
     {
@@ -152,6 +201,11 @@ test_natural_mistakes_are_named = wrong_answers(
             (shaw_by_skewing_as_huang_does, "leftovers"),
             (shaw_from_the_last_columns, "wrong columns"),
             (shaw_in_rows_of_n, "into rows of n"),
+            (shaw_unclipped_by_gather, "not clipped"),
+            (shaw_unclipped_by_rows, "not clipped"),
+            (shaw_with_nothing_beyond_k, "count as nothing"),
+            (shaw_product_with_the_table, "count the table's rows"),
+            (shaw_products, "columns count offsets"),
         ],
         check_single_out: [
             (singled_out_with_distances_reversed, "favour near keys"),
@@ -159,6 +213,12 @@ test_natural_mistakes_are_named = wrong_answers(
             (singled_out_from_shares_of_heads, "over the heads"),
             (singled_out_by_the_largest, "scaled"),
             (singled_out_from_key_1, "counted from 1"),
+            (singled_out_by_elimination, "scaled"),
+            (singled_out_from_numerators, "numerators"),
+            (singled_out_with_ones, "1 at each"),
+            (singled_out_with_the_sign_turned, "sign"),
+            (singled_out_in_sorted_order, "sorted"),
+            (singled_out_from_n_down_to_0, "one key too many"),
         ],
     },
 )
@@ -175,6 +235,15 @@ def shaw_by_einsum(q, table):
     k = len(table) // 2
     places = torch.arange(len(q))
     return torch.einsum("id,ijd->ij", q, table[(places - places[:, None]).clamp(-k, k) + k])
+
+
+def shaw_by_vmap(q, table):
+    n, k = len(q), len(table) // 2
+
+    def row(query, i):
+        return (table[(torch.arange(n) - i).clamp(-k, k) + k] * query).sum(-1)
+
+    return torch.vmap(row)(q, torch.arange(n))
 
 
 def shaw_by_a_loop(q, table):
@@ -221,6 +290,7 @@ test_rules_are_kept = wrong_answers(
         check_shaw: [
             (shaw_through_the_large_tensor, "its largest tensor holds"),
             (shaw_by_einsum, "its largest tensor holds"),
+            (shaw_by_vmap, "comes from vmap"),
             (shaw_by_a_loop, "for i in range(n):"),
         ],
         check_skew_new: [

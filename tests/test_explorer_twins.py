@@ -110,9 +110,9 @@ def ladder(task: str, noise: str, heads: int, **slopes: float) -> Numbers:
     weights = straight_weights(list(slopes.values())[:heads], 9)
     texts, unit = texts_and_noise()
     answers = {}
-    for name, place in {"token before": None, "place 0": 0, "place 1": 1, "place 3": 3}.items():
+    for name, place in {"token before": None, **{f"place {n}": n for n in range(4)}}.items():
         keys = keys_asked(place, 9)
-        readout = best_readout(weights, keys, sigma)
+        readout = best_readout(weights, keys)
         hidden = torch.ones(9, 9, dtype=torch.bool).triu(1) | (keys < 0)[:, None]
         answers[name] = {
             "readout": readout,

@@ -1,4 +1,4 @@
-"""Checks for lesson 04: Shaw's scores by skewing, one key singled out by straight slopes.
+"""Checks for lesson 04: Shaw's scores in little memory, one key singled out by straight slopes.
 
 Of its closer look: DeBERTa's third term, skewing while a text is generated.
 """
@@ -30,17 +30,21 @@ def _cut(products: Tensor, start: int) -> Tensor:
     return padded[start:][: n * (2 * n - 2)].reshape(n, -1)[:, :n]
 
 
+def _offsets(n: int) -> Tensor:
+    """Return j − i of query i and key j, (n, n)."""
+    return torch.arange(n) - torch.arange(n)[:, None]
+
+
 def _shaw_from_scratch(q: Tensor, table: Tensor) -> Tensor:
     n, k = len(q), len(table) // 2
-    return _cut(q @ table[_all_offsets(n).clamp(-k, k) + k].T, start=n - 1)
+    return (q @ table.T).gather(1, _offsets(n).clamp(-k, k) + k)
 
 
 def _by_row(row: Callable[[Tensor, int], Tensor]) -> Callable[[Tensor, Tensor], Tensor]:
     """Return an answer that looks rows up by offsets (n, n) and k; rows are taken modulo 2k + 1."""
 
     def answer(q: Tensor, table: Tensor) -> Tensor:
-        positions = torch.arange(len(q))
-        rows = row(positions - positions[:, None], len(table) // 2) % len(table)
+        rows = row(_offsets(len(q)), len(table) // 2) % len(table)
         return (q @ table.T).gather(1, rows)
 
     return answer
@@ -82,6 +86,20 @@ def _rows_of_n(q: Tensor, table: Tensor) -> Tensor:
     return _line(q, table)[n - 1 :][: n * n].reshape(n, n)
 
 
+def _zero_beyond_k(q: Tensor, table: Tensor) -> Tensor:
+    far = _offsets(len(q)).abs() > len(table) // 2
+    return _shaw_from_scratch(q, table).masked_fill(far, 0)
+
+
+def _unclipped_gather(q: Tensor, table: Tensor) -> Tensor:
+    return (q @ table.T).gather(1, _offsets(len(q)) + len(table) // 2)
+
+
+def _unclipped_indices(q: Tensor, table: Tensor) -> Tensor:
+    queries = torch.arange(len(q))[:, None]
+    return (q @ table.T)[queries, _offsets(len(q)) + len(table) // 2]
+
+
 def _causal_skew(q: Tensor, table: Tensor) -> Tensor:
     return _shifted_line(_not_moved(q, table), dropped=len(q))
 
@@ -106,6 +124,32 @@ check_shaw = Check(
             "far offsets are not clipped",
             "What does table[c + k] read when c is −k − 1?",
             _by_row(lambda offsets, k: offsets + k),
+        ),
+        Mistake(
+            "far offsets are not clipped",
+            "Which row of the table does c + k ask for when c is k + 1?",
+            _unclipped_gather,
+        ),
+        Mistake(
+            "far offsets are not clipped",
+            "Which row of the table does c + k ask for when c is k + 1?",
+            _unclipped_indices,
+        ),
+        Mistake(
+            "offsets beyond k count as nothing",
+            "What is clip(k + 1, −k, k), and which vector belongs to it?",
+            _zero_beyond_k,
+        ),
+        Mistake(
+            "the columns count the table's rows",
+            "Column c of your result belongs to row c of the table. Which column does query i need "
+            "for key j?",
+            lambda q, table: q @ table.T,
+        ),
+        Mistake(
+            "the columns count offsets",
+            "Your columns count all offsets. Which of them does query i need for key j?",
+            lambda q, table: _line(q, table).reshape(len(q), -1),
         ),
         Mistake(
             "row 0 of the table is used for offset 0",
@@ -192,20 +236,21 @@ check_shaw = Check(
         ),
     ],
     hints=(
-        "Which offsets occur among n tokens? Multiply all queries with the vectors of these, and "
-        "write down for n = 3 which offset stands in which column.",
-        "Lay the rows out as one line of n · (2n − 1) numbers and drop the first n − 1 and the "
-        "last one. If you cut the rest into rows one shorter, each row starts one offset earlier.",
-        "products.flatten()[n − 1 : n · (2n − 1) − 1].reshape(n, 2n − 2), and of that the first "
-        "n columns.",
+        "How many different vectors does the table hold? What would each query's product with each "
+        "of them be good for?",
+        "q @ table.T is (n, 2k + 1): row i holds query i's products with all vectors. Which of its "
+        "columns belongs to key 0, which to key 1? Write them down for n = 3 and k = 1.",
+        "The columns wanted form an (n, n) tensor of numbers. torch.gather picks along axis 1 by "
+        "such a tensor.",
     ),
     rules=[
-        NoLoops((randn(3, 8), randn(5, 8)), (randn(20, 8), randn(5, 8))),
         Without((shaw_scores, skew, toeplitz)),
+        Without((torch.vmap,), why="It makes the large tensor too, out of sight."),
+        NoLoops((randn(3, 8), randn(5, 8)), (randn(20, 8), randn(5, 8))),
         LargestTensor(
             (randn(40, 16), randn(9, 16)),
             lambda q, table: 4 * len(q) ** 2,
-            why="Only 2n − 1 offsets occur. Which product has n · (2n − 1) numbers?",
+            why="How many different vectors does the table hold?",
         ),
     ],
 )
@@ -233,6 +278,19 @@ def _near_keys_favoured(slopes: Tensor, n: int) -> Tensor:
 def _without_softmax(slopes: Tensor, n: int) -> Tensor:
     powers = (slopes[:, None] * torch.arange(n - 1, -1, -1)).exp()
     return _factors(powers[:, : len(slopes)])
+
+
+def _numerators(slopes: Tensor, n: int) -> Tensor:
+    return _factors((-slopes[:, None] * torch.arange(n)).exp()[:, : len(slopes)])
+
+
+def _one_at_every_key(slopes: Tensor, n: int) -> Tensor:
+    weights = _last_weights(slopes, n)[:, : len(slopes)]
+    return torch.linalg.solve(weights.T, torch.ones_like(slopes))
+
+
+def _one_key_more(slopes: Tensor, n: int) -> Tensor:
+    return _factors(_last_weights(slopes, n + 1)[:, : len(slopes)])
 
 
 def _equations_of_heads(slopes: Tensor, n: int) -> Tensor:
@@ -297,6 +355,31 @@ check_single_out = Check(
             _without_softmax,
         ),
         Mistake(
+            "these are the numerators alone",
+            "What do the weights of a head add up to?",
+            _numerators,
+        ),
+        Mistake(
+            "the sum is 1 at each of the first keys",
+            "What should the sum be at key 0, if there is more than one head?",
+            _one_at_every_key,
+        ),
+        Mistake(
+            "the sign is turned",
+            "What is the sum at key heads − 1 with your factors?",
+            lambda slopes, n: -_single_out(slopes, n),
+        ),
+        Mistake(
+            "the factors are in the order of sorted slopes",
+            "Which head does your first factor belong to?",
+            lambda slopes, n: _single_out(slopes.sort().values, n),
+        ),
+        Mistake(
+            "the softmax runs over one key too many",
+            "How many keys does the last of n queries see, itself included?",
+            _one_key_more,
+        ),
+        Mistake(
             "rows and columns of the system have changed places",
             "Each key is an equation: what are the unknowns that it adds up?",
             _equations_of_heads,
@@ -328,6 +411,11 @@ check_single_out = Check(
         ),
         Mistake(
             "the factors are scaled",
+            "Their ratios are right. What is the sum at key heads − 1 with your factors?",
+            lambda slopes, n: _single_out(slopes, n) / _single_out(slopes, n)[-1],
+        ),
+        Mistake(
+            "the factors are scaled",
             "What is the sum at key heads − 1 with your factors?",
             lambda slopes, n: _single_out(slopes, n) / _single_out(slopes, n).abs().max(),
         ),
@@ -352,8 +440,8 @@ check_single_out = Check(
         "0 have to be, in these weights and the unknown factors?",
         "Each of the first keys is one linear equation for the factors. With as many keys as "
         "heads the matrix is square.",
-        "weights = (slopes[:, None] * distance).softmax(-1), with distance from n − 1 down to 0. "
-        "Then torch.linalg.solve of the first columns, transposed, and (0, …, 0, 1).",
+        "The weights are a softmax over n distances, from n − 1 down to 0. torch.linalg.solve "
+        "takes a square matrix, a row for each equation, and what the equations should give.",
     ),
 )
 

@@ -98,7 +98,10 @@ class Observation(TorchFunctionMode):
 
 def _memory(x: Tensor) -> int:
     """Return how many numbers a tensor holds, without those that ``expand`` repeats."""
-    return min(x.numel(), x.untyped_storage().nbytes() // x.element_size())
+    try:
+        return min(x.numel(), x.untyped_storage().nbytes() // x.element_size())
+    except NotImplementedError:  # one of torch.vmap's, which show no storage
+        return x.numel()
 
 
 def _holds_row_numbers(index: Any) -> bool:

@@ -12,9 +12,9 @@ ladder = Explorer(
     "ladder",
     "heads with straight biases, and what can be read out of them",
     "Each head adds its slope times the distance to the scores of nine tokens. The weights of each "
-    "head; their sum, by least squares; and how many answers are right in four tasks.",
+    "head; their sum, by least squares; and how many answers are right in five tasks.",
     {
-        "task": Choice(("place 1", "place 0", "place 3", "token before")),
+        "task": Choice(("place 1", "place 0", "place 2", "place 3", "token before")),
         "noise": Choice(("none", "1 in 100,000", "1 in 10,000", "1 in 1,000", "1 in 100")),
         "heads": Slider(1, 4, 2, label="heads used"),
         "first": _slope("slope, head 1", 2.0),

@@ -130,7 +130,8 @@ print("stopped: exactly 0", stopped_gradient == 0)
 #
 # ## Skew while generating
 #
-# Lesson 04 skewed for all queries. A model that writes has read all but the last m of n words.
+# Lesson 04 picked products by an index table. Huang et al. (2018, arXiv 1809.04281) move rows
+# instead, by reshaping: *skewing*. A model that writes has read all but the last m of n words.
 # Their queries stand at places n − m to n − 1, and behind a mask only offsets −(n − 1) to 0 occur:
 
 # %%
@@ -140,7 +141,8 @@ print(torch.arange(1 - n, 1).expand(m, n))  # which offset stands where, before 
 # %% [markdown]
 # **Exercise 1 ★★ The newest queries.** Write `skew_new(rows)`: from (m, n), columns counting those
 # offsets from the lowest, to (m, n), columns counting keys, and 0 where the key is later than the
-# query. It must serve every m from 1 to n. No loops, no index tables.
+# query. It must serve every m from 1 to n. No loops, no index tables. (What if the rows
+# were one long line, cut elsewhere?)
 
 
 # %% tags=["stub"]

@@ -7,7 +7,8 @@
 const TOKENS = 9;
 const SYMBOLS = 5;
 const TEXTS = 500; // that the readout is judged on
-const TASKS = { "token before": null, "place 0": 0, "place 1": 1, "place 3": 3 };
+const TASKS = { "token before": null, "place 0": 0, "place 1": 1, "place 2": 2, "place 3": 3 };
+const FAINTEST = 1e-8; // weight that is drawn
 const NOISES = {
   none: 0, "1 in 100,000": 1e-5, "1 in 10,000": 1e-4, "1 in 1,000": 1e-3, "1 in 100": 1e-2,
 };
@@ -82,26 +83,19 @@ function leastSquares(columns, right) {
   return factors;
 }
 
-// The factor of each head by least squares over all texts, if every output has noise of this size.
-// Heads of equal slopes share a factor.
-function readoutOf(slopes, asked, noise) {
+// The factor of each head by least squares over all texts. Heads of equal slopes share a factor.
+function readoutOf(slopes, asked) {
   const queries = asked.flatMap((key, query) => (Number.isNaN(key) ? [] : [query]));
-  const price = noise * SYMBOLS * Math.sqrt(queries.length / (SYMBOLS - 1));
   const different = [...new Set(slopes)];
-  const counts = different.map((slope) => slopes.filter((other) => other === slope).length);
-  const columns = different.map((slope, n) => {
+  const columns = different.map((slope) => {
     const weights = weightsOf(slope);
-    const prices = different.map((_, m) => (m === n ? price / Math.sqrt(counts[n]) : 0));
-    return [...queries.flatMap((query) => weights[query]), ...prices];
+    return queries.flatMap((query) => weights[query]);
   });
-  const right = [
-    ...queries.flatMap((query) => asked.map((_, key) => Number(key === asked[query]))),
-    ...different.map(() => 0),
-  ];
+  const right = queries.flatMap((query) => asked.map((_, key) => Number(key === asked[query])));
   const factors = leastSquares(columns, right);
   return Float64Array.from(slopes, (slope) => {
-    const n = different.indexOf(slope);
-    return factors[n] / counts[n];
+    const sharing = slopes.filter((other) => other === slope).length;
+    return factors[different.indexOf(slope)] / sharing;
   });
 }
 
@@ -139,7 +133,7 @@ function accuracyOf(sum, asked, noise) {
 function answer(slopes, task, noise) {
   const heads = slopes.map(weightsOf);
   const asked = keysAsked(TASKS[task]);
-  const readout = readoutOf(slopes, asked, noise);
+  const readout = readoutOf(slopes, asked);
   const sum = sumOf(heads, readout, asked);
   const size = Math.sqrt(readout.reduce((total, factor) => total + factor * factor, 0));
   return { readout, sum, accuracy: accuracyOf(sum, asked, noise * size) };
@@ -167,8 +161,9 @@ const EXPLORER = {
     const { task, noise, first, second, third, fourth } = state;
     const keys = Array.from({ length: TOKENS }, (_, key) => key);
     left.axes({
-      x: [-0.3, TOKENS - 0.7], y: [0, 1.05], title: "what each head weighs", xlabel: "key",
-      ylabel: "weight, last query",
+      x: [-0.3, TOKENS - 0.7], y: [FAINTEST, 3], ylog: true,
+      yticks: [[1, "1"], [1e-2, "0.01"], [1e-4, "10⁻⁴"], [1e-6, "10⁻⁶"], [1e-8, "10⁻⁸"]],
+      title: "what each head weighs", xlabel: "key", ylabel: "weight, last query (log axis)",
       legend: last.map((_, n) => ({ name: `head ${n + 1}`, colour: n })),
     });
     last.forEach((weights, n) => left.line(keys, weights, { colour: n, width: 4.5 - 1.1 * n }));
@@ -180,30 +175,33 @@ const EXPLORER = {
       x: [-0.5, TOKENS - 0.5], y: [TOKENS - 0.5, -0.5], equal: true, title: "read out: their sum",
       xlabel: "key (squares: asked for)", ylabel: "query", bar: { signed: true, limit: 1 },
     }).matrix(sum, TOKENS, { signed: true, limit: 1 })
-      .dots(queries.map((query) => asked[query]), queries, { mark: "square", size: 7, colour: 2 });
+      .dots(queries.map((query) => asked[query]), queries, {
+        mark: "square", size: 7, colour: "gold",
+      });
     const names = Object.keys(TASKS);
     const chosen = names.indexOf(task);
     right.axes({
       x: [-0.6, names.length - 0.4], y: [0, 1.05],
       title: noise === "none" ? "right answers" : `right, noise ${noise}`,
       xticks: names.map((name, n) => [n, name.replace("token ", "").replace("place ", "")]),
-      xlabel: "token before · place 0, 1, 3", ylabel: "share",
-    }).bars(names.map((_, n) => n), accuracies)
-      .bars([chosen], [accuracies[chosen]], { colour: 1 }).across(1 / SYMBOLS, { dash: "4 3" });
+      xlabel: "token before · place 0, 1, 2, 3", ylabel: "share",
+    }).bars(names.map((_, n) => n), accuracies, { colour: "grey" })
+      .bars([chosen], [accuracies[chosen]], { colour: "gold" })
+      .across(1 / SYMBOLS, { dash: "4 3" });
   },
 
   sentence({ readout, accuracy }, { task, noise }) {
     const terms = Array.from(readout, (number, n) => `${factor(number)} × head ${n + 1}`);
     const what = task === "token before" ? "The token before" : `The token at ${task}`;
-    const under = noise === "none" ? "" : ` with noise of ${noise}`;
+    const under = noise === "none" ? "" : ` with noise of ${noise} on each output`;
     return `${what} is named right in ${fixed(100 * accuracy, 0)} % of answers${under}; guessing `
       + `gets 20 %. The readout adds ${terms.join(", ")}.`;
   },
 
   description: ({ last, accuracies }, { task, noise }) =>
-    "Left: the weights that the last of nine queries gives the keys, one line for each of "
-    + `${last.length} heads whose bias is a straight line (faint: not used); their largest weights `
-    + "are on key "
+    "Left: the weights that the last of nine queries gives the keys, on a log axis, one line for "
+    + `each of ${last.length} heads whose bias is a straight line (faint: not used); their largest `
+    + "weights are on key "
     + `${last.map((weights) => weights.indexOf(Math.max(...weights))).join(", ")}. Middle: these `
     + `weights times the readout's factors, added up, for each query; squares mark the key that `
     + `“${task}” asks for, grey what is not asked or not seen. Right: bars of the share of right `
