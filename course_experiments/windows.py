@@ -17,10 +17,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from course_utils.encodings import Places
-from course_utils.encodings.base import Bias, Keys, Queries
-from course_utils.encodings.rope import Rotary, apply_rope, rope_angles, rope_frequencies
 from course_utils.models import TinyTransformer, shipped
+from course_utils.models.stretching import ClampedRotary
 from course_utils.models.training import Recipe, train_on_text
 from course_utils.texts import text
 from course_utils.texts.tasks import IGNORED_TARGET, Examples
@@ -34,23 +32,6 @@ CLIP = 63  # the largest distance in training
 FEW = 32  # near keys, and as many far ones, of the way "32 near, 32 far"
 FAR = 192  # how far back the nearest of those far ones is
 AT_ONCE = 4096  # bytes that a model reads in one pass
-
-
-class Clamped(Rotary):
-    """RoPE whose distances grow no further than ``CLIP``: all keys beyond look equally far."""
-
-    def rotate(self, q: Queries, k: Keys, at: Places) -> tuple[Queries, Keys]:
-        """Leave both as they are: door 3 makes the scores."""
-        return q, k
-
-    def bias(self, q: Queries, k: Keys, at: Places) -> Bias:
-        """Return the scores of clamped distances, less those that q · k gives."""
-        theta = rope_frequencies(self.n_turned, self.base)
-        there = torch.full_like(at.q, CLIP)
-        near = apply_rope(q, rope_angles(at.q, theta)) @ apply_rope(k, rope_angles(at.k, theta)).mT
-        far = apply_rope(q, rope_angles(there, theta)) @ k.mT
-        scores = torch.where(at.offsets > -CLIP, near, far)
-        return (scores - q @ k.mT) * self.scale(self.d_head)
 
 
 def window(back: Tensor, keys: int) -> Tensor:
@@ -120,7 +101,7 @@ def trained(encoding: str, seed: int) -> TinyTransformer:
 def rows(encoding: str, seed: int) -> Iterator[dict[str, Any]]:
     """All rows of one model."""
     model = trained(encoding, seed)
-    clamped = model.changed(encoding=Clamped) if encoding == "rope" else None
+    clamped = model.changed(encoding=ClampedRotary, farthest=CLIP) if encoding == "rope" else None
     for number, block in enumerate(text.split(text.documentation()).held_out):
         about = {"encoding": encoding, "seed": seed, "text": number}
 

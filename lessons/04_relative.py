@@ -6,6 +6,7 @@
 #       format_name: percent
 #   order_matters:
 #     edition: 2
+#     lines: [2, 4]
 # ---
 
 # %% [markdown]
@@ -428,7 +429,7 @@ for number in (0, 15, 16, 17, 20, 24, 28, 31):
 #
 # Do they climb to place 3, where four given lines did not?
 
-# %% tags=["plumbing"]
+# %% tags=["plumbing", "picture"]
 # Shaw, T5, and a second layer
 from course_lab import figures
 

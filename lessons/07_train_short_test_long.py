@@ -6,6 +6,7 @@
 #       format_name: percent
 #   order_matters:
 #     edition: 2
+#     lines: [3, 4]
 # ---
 
 # %% [markdown]
@@ -372,28 +373,12 @@ plots.show(
 # - **New offsets, not many keys.** A query sees its last 32 keys, and 32 that are 192 to 223 back:
 #   64 keys, as in training.
 #
-# RoPE turns query and key by their positions. For a key that shall look 63 back, turn the query by
-# 63 and the key not at all:
+# (How to write the clamp is an exercise of lesson 08. Here the reference does it.)
 
 # %%
-from course_utils.encodings import PositionalEncoding
-from course_utils.encodings.functional import apply_rope, rope_angles, rope_frequencies
+from course_utils.models.stretching import ClampedRotary
 
-
-def clamped_scores(q, k, i, j, clip):  # queries at i, keys at j; not yet scaled
-    theta = rope_frequencies(q.shape[-1])
-    near = apply_rope(q, rope_angles(i, theta)) @ apply_rope(k, rope_angles(j, theta)).mT
-    far = apply_rope(q, rope_angles(torch.full_like(i, clip), theta)) @ k.mT
-    return torch.where(i[:, None] - j < clip, near, far)  # (…, queries, keys)
-
-
-class Clamped(PositionalEncoding):
-    def bias(self, q, k, at):  # door 3, where attention adds q · k itself
-        return (clamped_scores(q, k, at.q, at.k, 63) - q @ k.mT) * self.scale(self.d_head)
-
-
-# %%
-clamped = rope.changed(encoding=Clamped)  # the same weights
+clamped = rope.changed(encoding=ClampedRotary, farthest=63)  # the same weights
 piece = windows.tokens[:, :64]
 assert torch.allclose(clamped(piece), rope(piece), atol=1e-3)  # at 64 bytes nothing is clamped
 
@@ -501,7 +486,7 @@ for name in SEEDS:
 #
 # ## Which of these extrapolate?
 
-# %% tags=["plumbing"]
+# %% tags=["plumbing", "picture"]
 # One picture
 fig, axes = two_maps("fail, survive, use: trained at 64 bytes, read at 2,048")
 axes[0].annotate("fail", (2.05, 6.3), ha="right", fontsize=13, color="0.35")
