@@ -562,6 +562,7 @@ def _rope(first: list[int], second: list[int], speeds: Tensor, name: str) -> Tur
     """
 
     def turn(x: Tensor, position: float) -> Tensor:
+        x = x.to(torch.promote_types(x.dtype, torch.float32))  # whole numbers can be turned too
         cos = torch.cos(position * speeds).to(x.dtype)
         sin = torch.sin(position * speeds).to(x.dtype)
         a, b = x[..., first], x[..., second]
@@ -585,6 +586,12 @@ def _halves(d: int, backwards: bool = False) -> Turn:
     """Pairs of a feature in the first half and one in the second."""
     speeds = rope_frequencies(d) * (-1 if backwards else 1)
     return _rope(list(range(d // 2)), list(range(d // 2, d)), speeds, "halves")
+
+
+def _in_step(d: int) -> Turn:
+    """Pairs of halves, of which two each turn at one speed."""
+    speeds = rope_frequencies(d // 2).repeat_interleave(2)
+    return _rope(list(range(d // 2)), list(range(d // 2, d)), speeds, "halves, two at one speed")
 
 
 def _shuffled(d: int, still: int) -> Turn:
@@ -643,6 +650,13 @@ def _as_far_as_feature_0(turn: Turn, d: int) -> Tensor:
     return torch.where(first, features + distance, features - distance)
 
 
+def _alike_on_the_diagonal(turn: Turn, d: int) -> Tensor:
+    """Take the feature whose own number has changed most nearly as much."""
+    own = turn(torch.eye(d), 100.0).diagonal()
+    gaps = (own[:, None] - own).abs().fill_diagonal_(torch.inf)
+    return torch.where(own == 1, torch.arange(d), gaps.argmin(-1))
+
+
 check_partners = Check(
     "partners",
     _partners,
@@ -654,6 +668,7 @@ check_partners = Check(
         (_neighbours(16, turning=4), 16),
         (_shuffled(32, still=0), 32),
         (_shuffled(12, still=2), 12),
+        (_in_step(8), 8),
     ],
     mistakes=[
         Mistake(
@@ -722,6 +737,11 @@ check_partners = Check(
             "features that never turn get feature 0 as their partner",
             "What does argmax return for a row that holds nothing but zeros?",
             lambda turn, d: _spread(turn, d, 1.0).argmax(-1),
+        ),
+        Mistake(
+            "two pairs that turn at one speed are mixed up",
+            "Partners turn alike, but so may others. Where does feature 0 go when it turns?",
+            _alike_on_the_diagonal,
         ),
         Mistake(
             "nothing has turned",
