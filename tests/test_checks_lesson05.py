@@ -97,6 +97,12 @@ def partners_far_out(turn, d):
     return torch.where(away.any(1), away.abs().argmax(1), torch.arange(d))
 
 
+def partners_of_whole_numbers(turn, d):
+    moved = turn(torch.nn.functional.one_hot(torch.arange(d), d), 1).abs().fill_diagonal_(0)
+    largest, partner = moved.max(-1)
+    return torch.where(largest > 0, partner, torch.arange(d))
+
+
 def partners_by_probing_each_other_feature(turn, d):
     partners = torch.arange(d)
     for a in range(d):
@@ -124,6 +130,7 @@ test_right_answers_pass = right_answers(
             partners_one_by_one,
             partners_by_both_directions,
             partners_far_out,
+            partners_of_whole_numbers,
             partners_by_probing_each_other_feature,
         ],
     }
