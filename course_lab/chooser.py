@@ -74,7 +74,7 @@ DEFAULTS = {
     "An encoder of texts": Default(
         "rope",
         "RoPE too; in this course's short training Transformer-XL's way, which asks the words, has "
-        "the lower loss, but needs more than a plain kernel.",
+        "the lower loss, but needs far wider queries and keys, or a mask for each text.",
         {"reads": BOTH_WAYS, "texts": MAY_CUT, "attention": PLAIN},
     ),
     "Images": Default(

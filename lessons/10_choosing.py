@@ -16,7 +16,7 @@
 # After this lesson you can
 #
 # - say why no table of results names one best encoding, and what a table is good for;
-# - say what a bias asks of a fast kernel, and prove that ALiBi asks for one number;
+# - say what a bias asks of a fast kernel, and prove what ALiBi's comes down to;
 # - answer five questions about your own task, and find the measured rows that decide.
 #
 # **Time:** {minutes}. **Builds on:** lessons 02 to 08. **Doors:** all four.
@@ -194,23 +194,23 @@ share = after.mean / before.mean
 guess.reveal(
     "less than a tenth" if share < 0.1 else "more than half" if share > 0.5 else "a tenth to a half"
 )
-print("loss less that of RoPE at 64, five seeds:")
+print("loss less that of RoPE at 64, five seeds; RoPE judged on 7,680 bytes:")
 for way, difference in changes.items():
     print(f"    {way:28}", difference)
 
 # %%
+print("on 18,432 bytes, its own RoPE beside it:")
 results = data.results("extrapolation")
 trained = results[results.reading == AS_TRAINED]
-for n in (64, 512):
-    less_rope = change(trained, {"encoding": "rope", "read": 64}, {"encoding": "alibi", "read": n})
-    print(f"    {f'ALiBi at {n}':28}", less_rope)
+for name, n in (("rope", 512), ("alibi", 64), ("alibi", 512)):
+    less_rope = change(trained, {"encoding": "rope", "read": 64}, {"encoding": name, "read": n})
+    print(f"    {f'{name} at {n}':28}", less_rope)
 
 # %% [markdown]
-# **Look:** of what is left, more than half is what such steps cost at 64 too. ALiBi holds at 512
-# without any of this, but from a higher loss. Whoever can cut or train on has little reason to pay
-# that: perhaps that is why so few use ALiBi. The rise counts for those who read far past the
-# training and do nothing about it. (Ten times the training:
-# [closer look](closer/10_in_practice.ipynb).)
+# **Look:** of what is left, about half is what such steps cost at 64 too. ALiBi holds at 512
+# without any of this, but from a higher loss. So the rise counts for those who read far past the
+# training and do nothing about it. (After ten times the training two seeds no longer tell ALiBi's
+# loss from RoPE's: [closer look](closer/10_in_practice.ipynb).)
 #
 # ## What a bias costs
 #
@@ -252,16 +252,17 @@ with sdpa_kernel([SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION]): 
 print("the same, but for rounding:", torch.allclose(fused, written_out, atol=1e-4))
 
 # %% [markdown]
-# That needs later words hidden. And in bfloat16 a $j$ past 256 is rounded. What the others add:
+# That needs later words hidden. In bfloat16 it takes two numbers, $j$ past 256 being rounded: the
+# rest of $j$ by 256, and what remains. What the others add:
 
 # %%
 for kind, rows in facts.groupby("adds", sort=False):
     print(f"{kind + ':':18}", ", ".join(rows.index))
 
 # %% [markdown]
-# *Numbers* are the same for every text: a *mask*, made once, which some kernels take. What *asks
-# the word* depends on the words too, and is made anew for each text. (Sandwich and Transformer-XL
-# can be split like ALiBi, but into as many numbers more as their waves have.)
+# *Numbers* are the same for every text: one *mask* for all of them, which some kernels take. What
+# *asks the word* depends on the words too: a mask for each text, which has to be stored. (Sandwich
+# and Transformer-XL can be split like ALiBi, but into as many numbers more as their waves have.)
 #
 # ## Five questions
 #
@@ -473,7 +474,7 @@ if check_somebodys_favourite.verdict(somebodys_favourite).kind == "right":
     ax.set(xlabel="bytes made at 64 words", ylabel="loss (nats a byte)", xlim=(-3e4, 1.1e6))
     ax.set_ylim(1.2, 1.5)
     ax.xaxis.set_major_formatter("{x:,.0f}")
-    ax.set_title("full: somebody's favourite; all others lie above the edge")
+    ax.set_title("at 64 words. full: somebody's favourite; all others lie above the edge")
     plots.show(
         fig,
         "Encodings as points, bytes to the right, loss upwards; those with more bytes or a loss "
@@ -489,7 +490,7 @@ if check_somebodys_favourite.verdict(somebodys_favourite).kind == "right":
 # **Look:** a favourite is always on the front (why?), but not the other way round. Favourites
 # depend on the unit, too: square both costs of the example, (0, 100), (36, 49) and (100, 0), and
 # the middle one is the cheapest at equal weights. The front stays. And RoPE lies nearer to the edge
-# than five seeds can tell.
+# than five seeds can tell. (The bytes are those of 64 words; at other lengths others are chosen.)
 
 # %% [markdown]
 # ## Myth check
@@ -548,7 +549,7 @@ myths.settle(
     + ", ".join(f"{name} {gap}" for name, gap in behind.items() if gap.mean > 0)
     + f". Over all {len(rises)} the rank correlation of loss and rise, 1 if both have one order, "
     f"is {rank_correlation(list(rises)):.2f}, and among the {len(with_bias)} with a bias "
-    f"{rank_correlation(with_bias):.2f}: no rule either way.",
+    f"{rank_correlation(with_bias):.2f}: too few to tell a rule.",
 )
 mirror = facts["mirror"][["alibi", "kerple", "sandwich"]]
 myths.settle(
@@ -577,7 +578,7 @@ myths.table()
 # - Columns save anybody: two random ones do so for six or seven of 15.
 # - RoPE reads long texts badly: cut them, or train at their length.
 # - ALiBi holds on long texts, after short training from a higher loss.
-# - To a kernel RoPE is nothing, ALiBi one number more, T5 a mask.
+# - To a kernel RoPE is nothing, ALiBi a number or two more, T5 a mask.
 #
 # **Read next:** RoPE in some layers, Yang et al. 2025, arXiv 2501.18795; dropped after training,
 # Gelberg et al. 2025, 2512.12167; images, Heo et al. 2024, 2403.13298.

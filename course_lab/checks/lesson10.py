@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -228,15 +229,21 @@ check_least_regret = Check(
 # ★★★ Somebody's favourite
 
 
-def _somebodys_favourite(costs: Tensor) -> Tensor:
-    """Return which rows cost least for some weight w of the first cost, 0 < w < 1."""
+def _somebodys_favourite(
+    costs: Tensor, above: bool = True, below: bool = True, parallel: bool = True
+) -> Tensor:
+    """Return which rows cost least for some weight w of the first cost, 0 < w < 1.
+
+    Each rival sets a bound of w from above, or one from below, or, where it is as much cheaper or
+    dearer in both costs, decides alone: the flags leave out these three in turn.
+    """
     first, second = (costs[:, None] - costs[None]).double().unbind(-1)  # (row, rival), row's excess
     slope = first - second  # w · slope ≤ −second must hold for some w
     bound = -second / torch.where(slope == 0, 1.0, slope)
-    upper = torch.where(slope > 0, bound, torch.inf).amin(1)
-    lower = torch.where(slope < 0, bound, -torch.inf).amax(1)
-    never_beaten = ((slope != 0) | (second <= 0)).all(1)
-    return never_beaten & (lower <= upper) & (upper > 0) & (lower < 1)
+    upper = torch.where((slope > 0) & above, bound, torch.inf).amin(1)
+    lower = torch.where((slope < 0) & below, bound, -torch.inf).amax(1)
+    allowed = ((slope != 0) | (second <= 0)).all(1) | (not parallel)
+    return allowed & (lower <= upper) & (upper > 0) & (lower < 1)
 
 
 def _undominated(costs: Tensor) -> Tensor:
@@ -443,6 +450,7 @@ check_somebodys_favourite = Check(
         (torch.tensor([[0.0, 10.0], [6.0, 7.0], [10.0, 0.0]]),),
         (torch.tensor([[0.0, 10.0], [4.0, 5.0], [10.0, 0.0], [5.0, 4.5]]),),
         (torch.tensor([[3.0, 4.0]]),),
+        (torch.tensor([[1.0, 3.0], [2.0, 4.0], [0.0, 9.0]]),),  # row 1 is dearer by 1 in both
         (torch.tensor([[1.0, 1.0], [2.0, 3.0], [3.0, 2.0]]),),  # one beats all
         (torch.tensor([[5.0, 1.0], [1.0, 5.5], [9.0, 9.5], [2.0, 2.5], [4.0, 3.0]]),),
         _cloud(0, 17),
@@ -458,6 +466,20 @@ check_somebodys_favourite = Check(
             "these are all rows that no other beats in both costs",
             "Take (0, 10), (6, 7) and (10, 0). At which weight is the middle row the cheapest?",
             _undominated,
+        ),
+        Mistake(
+            "a rival that is cheaper by the same amount in both costs is passed over",
+            "Take (1, 3), (2, 4) and (0, 9). At which weight does the middle row beat the first? "
+            "And what is a − b there?",
+            partial(_somebodys_favourite, parallel=False),
+        ),
+        *(
+            Mistake(
+                "only rivals that bound w from one side are asked",
+                "A rival with a > b sets a largest w. What does one with a < b set?",
+                partial(_somebodys_favourite, **{side: False}),
+            )
+            for side in ("above", "below")
         ),
         Mistake(
             "these are the best of each column alone",
