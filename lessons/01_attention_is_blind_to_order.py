@@ -112,7 +112,8 @@ if encoder is not None:
 #
 # ## Ten lines, and your sentence
 #
-# Each word $i$ is a vector $x_i$. Three matrices make a query, a key and a value of it. Then
+# Each word $i$ is a vector $x_i$. Three matrices make a query, a key and a value of it. One set of
+# three is a *head*; models have many. Then
 #
 # $$w_{ij} = \operatorname{softmax}_j\!\left(\frac{q_i \cdot k_j}{\sqrt d}\right), \qquad
 # y_i = \sum_j w_{ij}\, v_j .$$

@@ -541,4 +541,4 @@ myths.table()
 # **Read next:** Vaswani et al. 2017, *Attention Is All You Need*, arXiv 1706.03762, section 3.5
 # (wish 6); Olsson et al. 2022, *In-context Learning and Induction Heads*, arXiv 2209.11895.
 #
-# **Next:** [lesson 03](03_learned.ipynb): vectors that are learned.
+# **Next:** these vectors were chosen. What would a model choose? [Lesson 03](03_learned.ipynb).

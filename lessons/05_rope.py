@@ -98,13 +98,14 @@ plots.show(
 #
 # $$q_p \cdot k_r = |q|\,|k|\,\cos\big(\varphi + (p - r)\,\theta\big)$$
 #
-# Of the two positions only the **distance** is left. That is RoPE's promise, and its proof.
+# Of the two positions only $p - r$ is left, how far and on which side: the **distance**. That is
+# RoPE's promise, and its proof.
 #
 # ## What adding costs
 #
-# But why turn? For years something was *added*. Each position had a vector $t$ of its own, in 2017
-# of sines and cosines, from fast to slow (left, below). Word plus position went into the first
-# layer, so a score there has four parts:
+# But why turn? For years something was *added* (as in lesson 04). Each position had a vector $t$ of
+# its own, in 2017 of sines and cosines, from fast to slow (left, below). Word plus position went
+# into the first layer, so a score there has four parts:
 #
 # $$(x + t)\cdot(x' + t') = x\cdot x' + x\cdot t' + t\cdot x' + t\cdot t'$$
 #
@@ -231,8 +232,7 @@ for m in (0, 8, 16, 24, 31):  # of a head of width 64
 
 # %% [markdown]
 # Each is slower than the last by one factor. The slowest comes round after more than 40,000
-# positions; a larger base slows it further. (More numbers bring nothing but more turns: a matrix
-# that keeps lengths turns planes, and leaves or flips what remains.)
+# positions; a larger base slows it further.
 #
 # Position $p$ multiplies by a matrix of blocks, here for $d = 4$:
 #
@@ -468,7 +468,7 @@ plots.show(
 
 # %% [markdown]
 # **Look:** past 64 nobody fixed the waves, and here they come back. Wish for 0 up to 256 (green),
-# and they stay low as far as that. More in lessons 07 and 08.
+# and they stay low as far as that.
 #
 # **Draw your own:** a wish that is met, and one that is not. How high is the top of "12 back" at
 # head width 8, and at 128?
@@ -479,13 +479,15 @@ explorers.profile()
 # %% [markdown]
 # ## Is it better?
 #
-# It is easy to live with. Fast, *fused* attention never writes all $n \times n$ scores down:
-# T5's bias must get in there, RoPE is done before. A key's turn depends on its own position only,
-# so a model that writes can keep it turned, in its *cache*. (Jianlin Su described RoPE in 2021, on
+# It is easy to live with: a turn is made once a token, not once a pair of query and key. Fast,
+# *fused* attention never writes all $n \times n$ scores down:
+# T5's bias must get in there, RoPE is done before. A model that writes can keep turned keys, in its
+# *cache*. (Jianlin Su described RoPE in 2021, on
 # kexue.fm/archives/8265.)
 #
-# And its loss? Small models (four layers) differ in their encoding only: 1,200 steps on
-# pieces of 64 bytes, five seeds, paired differences. (A *nat* is 1.44 bits.)
+# And its *loss*: how surprised a model is by each next byte? Small models (four layers) differ in
+# their encoding only: 1,200 steps on pieces of 64 bytes, five seeds, paired differences. (A *nat*
+# is 1.44 bits; ± is half of a 95 % interval.)
 
 # %% tags=["plumbing"]
 # RoPE's loss and that of others
@@ -498,10 +500,10 @@ for name in ("none", "learned", "sinusoidal", "t5", "shaw", "transformer_xl", "d
     print(f"RoPE's loss less that of {name:14}: {gain} nats a byte")
 
 # %% [markdown]
-# **Look:** it is well ahead of vectors that are added to words, and not ahead of the methods of
-# lesson 04 (the last four rows). EleutherAI (Biderman et al. 2021, *Rotary Embeddings*) trained 125
-# million weights: loss 2.809 with learned vectors, 2.801 with T5's bias, 2.759 with RoPE. (Another
-# text and another unit: compare the order only.)
+# **Look:** it is well ahead of vectors that are added to words, and not ahead of the four that tell
+# offsets by numbers or vectors (lesson 04 and its closer look). EleutherAI (Biderman et al. 2021,
+# *Rotary Embeddings*) trained 125 million weights: loss 2.809 with learned vectors, 2.801 with T5's
+# bias, 2.759 with RoPE. (On another text, in another unit.)
 #
 # ## In a real model
 #
@@ -688,4 +690,4 @@ myths.table()
 #
 # **Read next:** Su et al. 2021, arXiv 2104.09864, section 3; Barbero et al. 2024, arXiv 2410.06205.
 #
-# **Next:** [lesson 06](06_alibi.ipynb) makes distance a plain cost.
+# **Next:** what if distance were simply a cost? [Lesson 06](06_alibi.ipynb).

@@ -265,8 +265,8 @@ for cut, whole in (("rope", "alibi"), ("rope", "transformer_xl"), ("deberta", "t
 # ## Two suspects
 #
 # A long text brings **many keys**: a query has to choose among 512 in place of 64. And it brings
-# **new offsets**, of 64 and more. First take both away. A mask hides all keys but the last 64 of
-# each query.
+# **new offsets**, of −64 and beyond. First take both away, as lesson 06 did for RoPE: a mask hides
+# all keys but the last 64 of each query.
 
 # %%
 from torch.nn.functional import cross_entropy
@@ -294,8 +294,8 @@ print(f"just cut to 64: {trained_models.losses(rope, cut)[cut.targets >= 0].mean
 print(f"ALiBi, from 64 to 512 bytes, five seeds: {rise('alibi', 512)}")
 
 # %% [markdown]
-# One mask, and RoPE is cured. (Layer by layer, what is further back could still be passed on.)
-# ALiBi was hardly ill.
+# One mask, and RoPE is cured, here too. (Layer by layer, what is further back could still be passed
+# on.) ALiBi was hardly ill.
 
 # %%
 guess = widgets.predict(
@@ -397,7 +397,7 @@ for seed in SEEDS["rope"]:
 
 # %% [markdown]
 # Many keys cost hundredths of a nat, new offsets cost tenths and more. **RoPE fails where its hands
-# stand as they never stood in training.** In training no pair was ever seen further apart than 63.
+# stand as they never stood in training.** There no query and key were further apart than 63.
 #
 # So far keys brought these three models nothing, or harm. Is there nothing to be had from them?
 #
@@ -520,9 +520,10 @@ plots.show(
 )
 
 # %% [markdown]
-# **None of the seventeen uses the longer text.** Some survive it. None does better than to throw it
-# away, and the simplest memory does. That was measured on one text, with small models and one short
-# training length; [other recipes](closer/07_other_recipes.ipynb) were tried too.
+# Which *extrapolate*? If it means to survive, some do. **None of the seventeen uses the longer
+# text.** None does better than to throw it away, and the simplest memory does. That was measured on
+# one text, with small models and one short training length; [other
+# recipes](closer/07_other_recipes.ipynb) were tried too.
 #
 # ## Referee mode
 #

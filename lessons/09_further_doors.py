@@ -222,8 +222,8 @@ for layers in (2, 6, 11, 12):
 # ## Nothing
 #
 # A text has a border too: its start. Behind a causal mask a token sees only itself and what came
-# before. Is that a leak? Take an untrained transformer with *no position* (NoPE, Haviv et al.
-# 2022), and a blank page again: one word, 64 times.
+# before. Is that a leak? Take an untrained transformer with *no position* (NoPE, as in lesson 01;
+# Haviv et al. 2022), and a blank page again: one word, 64 times.
 
 # %%
 from course_utils.models import TinyTransformer
@@ -767,4 +767,4 @@ myths.table()
 # 2023, 2305.13571; Heo et al. 2024, 2403.13298; [Xiong 2025](https://jerryxio.ng/posts/nd-rope);
 # Golovneva et al. 2024, 2405.18719.
 #
-# **Next:** [lesson 10](10_choosing.ipynb) chooses.
+# **Next:** so many. Which one should you use? [Lesson 10](10_choosing.ipynb).

@@ -42,15 +42,14 @@ myths = Myths(
         "C57": Claim(
             "A wrong encoding shows in the loss curve.",
             scope="six small models, each with another mistake, after 120 steps; shows: the "
-            "held-out loss differs from a healthy twin's by more than 0.1 nats, because another "
-            "order of the text alone moves a healthy model by up to 0.08",
+            "held-out loss is not that of a healthy twin, to 0.001 nats a byte",
             evidence="trained here",
             seeds=1,
         ),
         "C58": Claim(
             "Code that gives the same numbers as a reference is right.",
-            scope="attention layers with a known mistake; reference: what was meant, in float64; "
-            "the same: weights in a text of 12 words, read at once from position 0, to 0.00005",
+            scope="attention layers with a known mistake, beside a copy in float64 that does what "
+            "was meant, on a text of 12 words from position 0; the same: to 0.00005",
             evidence="exact",
         ),
     }
@@ -147,7 +146,7 @@ for column, letter in enumerate([*patients, "other"]):
     steps = torch.arange(len(smoothed)) * 5 + 5
     axes[2, column].axhline(0, color="0.65", linewidth=1)
     axes[2, column].plot(steps, smoothed - of_twin)
-    axes[2, column].set(xlabel="step", ylim=(-0.5, 0.5))
+    axes[2, column].set(xlabel="step", ylim=(-0.3, 0.3))
 fig.colorbar(paid, ax=axes[0], label="weight", aspect=8)
 fig.colorbar(moved, ax=axes[1], label="patient\nminus twin", aspect=8)
 axes[2, 0].set_ylabel("training loss\nminus twin's\n(nats)")
@@ -161,19 +160,17 @@ plots.show(
 
 # %% tags=["plumbing"]
 # The first verdict
-shows = {letter: abs(gap) > 0.1 for letter, gap in beside.items()}
-hidden = [letter for letter, is_shown in shows.items() if not is_shown]
 myths.settle(
     "C57",
-    {f"patient {letter}": is_shown for letter, is_shown in shows.items()},
-    f"In {len(hidden)} of {len(shows)} it does not show; in {len(level)} of {len(shows)} not even "
-    "by 0.001 nats.",
+    {f"patient {letter}": letter not in level for letter in beside},
+    f"In {len(level)} of {len(beside)} it does not show.",
 )
 
 # %% [markdown]
 # **Look:** three are level with their twins, and their middle panels are all but empty. In 32
-# bytes, training does not show those mistakes. The other three differ from their twins. But so does
-# the last column, and it is healthy: its text came in another order.
+# bytes, training does not show those mistakes. The other three differ from their twins. But who
+# trains a model has no twin beside it, and the last column differs too: it is healthy, and its text
+# came in another order.
 #
 # So we need a *test*: a function that gets an attention layer and returns True if it is healthy. We
 # judge tests as we judge models, on cases held back: for each fault a *ward* of sick and healthy
@@ -211,7 +208,10 @@ guess.reveal("all" if share == 1 else "more than half" if share > 0.5 else "fewe
 # The second verdict
 myths.settle(
     "C58",
-    {f"ward {fault}": named == sick for fault, (named, sick, _, _) in marks.items()},
+    {
+        f"ward {number}": named == sick
+        for number, (named, sick, _, _) in enumerate(marks.values(), start=1)
+    },
     f"{n_sick - n_named} of {n_sick} sick layers have the reference's numbers there.",
 )
 
@@ -408,8 +408,7 @@ for letter, case in clinic.CASES.items():
 IPython.display.display(IPython.display.Markdown("\n".join(table)))
 
 # %% [markdown]
-# People made these, or near relatives of them. (In public, D did show: 29285 reports training
-# losses that differ from the start.)
+# People made these, or near relatives of them.
 #
 # ## Invent one
 #
@@ -422,8 +421,8 @@ IPython.display.display(IPython.display.Markdown("\n".join(table)))
 # | `bias_by_offset(self, offsets)` | a number for each offset j − i, (heads, offsets) |
 #
 # `at.q` and `at.k` are the positions of queries and keys: (seq,), or (batch, seq) in padded texts;
-# `at.q[..., None, :, None]` fits both. In a decoder offsets are 0 or negative: their plain root or
-# logarithm is nan or infinite. Three starting points:
+# `at.q[..., None, :, None]` fits both. In a decoder offsets are 0 or negative: the root of −1 is
+# nan, the logarithm of 0 infinite. Three starting points:
 
 
 # %%
@@ -498,7 +497,7 @@ for name in unsound:
 # ## Your turn
 #
 # **Exercise 2 ★★★ Mine.** Take a start that you like, or none, and change what you want. The slope?
-# The door? Two ideas in one? Every cell below runs `Mine`. No idea yet? Repair Share.
+# The door? Your price from lesson 06? Every cell below runs `Mine`. No idea yet? Repair Share.
 
 
 # %% tags=["stub"]
@@ -541,7 +540,7 @@ for complaint in dict.fromkeys(filter(None, complaints["Mine"].values())):
 
 # %% [markdown]
 # What does an untrained layer do with it? With one word repeated, only position speaks. The fair
-# share of n keys is 1/n. ALiBi's price in head 2 is 1/64 a step.
+# share of n keys is 1/n. ALiBi's price in head 2 (of 0 to 3) is 1/64 a step.
 
 # %%
 guess = widgets.predict_number(

@@ -287,6 +287,12 @@ def _mean_below(layer: MultiHeadAttention, start: int, power: int) -> bool:
     return bool((_apart(layer, start) ** power).mean() < CLOSE)
 
 
+def _largest_step(layer: MultiHeadAttention, start: int, sign: int) -> bool:
+    """Whether no weight falls by much at start, or with sign −1 none rises."""
+    near, far = _near_and_far(layer, start)
+    return bool((sign * (near - far)).max() < CLOSE)
+
+
 def _of_part(layer: MultiHeadAttention, start: int, part: tuple[Any, ...]) -> bool:
     """Whether some of the weights, such as those of one head, stay what they were."""
     return _same(*(weights[part] for weights in _near_and_far(layer, start)))
@@ -316,14 +322,15 @@ def _same_winners(layer: MultiHeadAttention, start: int) -> bool:
 class _Bump(PositionalEncoding):
     """A reward for keys at some positions, and for no others; not for late queries."""
 
-    def __init__(self, first: int, last: int, last_query: int = 8191) -> None:
+    def __init__(self, first: int, last: int, last_query: int = 8191, reward: float = 2.0) -> None:
         super().__init__(64, 4)
         self.first, self.last, self.last_query = first, last, last_query
+        self.reward = reward
 
     def bias(self, q: Queries, k: Keys, at: Places) -> Tensor:
-        """Return 2 for keys from first to last and queries up to last_query, 0 for others."""
+        """Return reward for keys from first to last and queries up to last_query, else 0."""
         is_rewarded = (at.k >= self.first) & (at.k <= self.last)
-        return 2.0 * (is_rewarded & (at.q <= self.last_query)[:, None]).to(q.dtype)
+        return self.reward * (is_rewarded & (at.q <= self.last_query)[:, None]).to(q.dtype)
 
 
 class _FarFirst(PositionalEncoding):
@@ -371,7 +378,15 @@ def _anywhere_cases() -> list[Case]:
     mirrored = clinic.layer(_FarFirst(), seed=67)
     mirrored.W_q.weight.zero_()
     halfway = clinic.layer(_Bump(3000, 4005), seed=69)
+    # One key gets a little more, or less: the others of its row lose, or win, next to nothing.
+    a_little_more, a_little_less = (
+        clinic.layer(_Bump(8004, 8004, reward=least), seed=71) for least in (0.02, -0.02)
+    )
+    for layer in (a_little_more, a_little_less):
+        layer.W_q.weight.zero_()
     more = (
+        (a_little_more, 8000),
+        (a_little_less, 8000),
         (mirrored, 8000),
         (clinic.layer(_Bump(0, 0), seed=68), 8000),
         (halfway, 8000),
@@ -451,6 +466,19 @@ check_anywhere = Check(
                 partial(_mean_below, power=power),
             )
             for power in (1, 2)
+        ),
+        *(
+            Mistake(
+                "the sign of a difference decides",
+                "A weight may grow, or shrink. Which of the two does your function notice?",
+                partial(_largest_step, sign=sign),
+            )
+            for sign in (1, -1)
+        ),
+        Mistake(
+            "it takes the median of all differences, and most weights hardly differ",
+            "If a single weight is wrong, what does a median say?",
+            lambda layer, start: bool(_apart(layer, start).median() < CLOSE),
         ),
         Mistake(
             "two far starts are compared with each other",

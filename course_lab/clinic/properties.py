@@ -43,6 +43,13 @@ def _ids(texts: int, length: int, seed: int = 0) -> Tensor:
     return torch.randint(VOCABULARY, (texts, length), generator=generator)
 
 
+def _english(texts: int, length: int) -> Tensor:
+    """Ids of excerpts of the documentation, each from another place."""
+    english = text.documentation()
+    starts = [1000 * (row + 1) for row in range(texts)]
+    return torch.stack([english[start : start + length] for start in starts])
+
+
 def _english_and_random(texts: int, length: int) -> Tensor:
     """Ids of texts, by turns English and random bytes: some schemes look at spaces alone."""
     ids, english = _ids(texts, length), text.documentation()
@@ -187,9 +194,11 @@ def leaks_in_a_crowd(examined: MultiHeadAttention) -> str:
     weight = examined.W_q.weight
     table = torch.randn(VOCABULARY, examined.d_model, generator=generator).to(weight)
     for training, (texts, length) in itertools.product((False, True), CROWDS):
-        ids, half = _ids(texts, length), length // 2
-        changed = torch.cat([ids[:, :half], (ids[:, half:] + 1) % VOCABULARY], 1)
-        for reader in _as_made_and_moved(examined):
+        half = length // 2
+        for ids, reader in itertools.product(
+            (_ids(texts, length), _english(texts, length)), _as_made_and_moved(examined)
+        ):
+            changed = torch.cat([ids[:, :half], (ids[:, half:] + 1) % VOCABULARY], 1)
             able = copy.deepcopy(reader).train(training)
             outs = []
             for tokens in (ids, changed):
