@@ -455,11 +455,11 @@ described = "; ".join(
 plots.show(fig, f"Each hand's worst miss, slowest first: {described}.")
 
 # %% [markdown]
-# **Look:** learned from 255 rows four real hands pass. The slowest fails, and half a turn ahead
-# only 70 rows are left to judge it. But three hands pass in most draws of *phases by chance* too,
-# now and then four: so three fast hands only say that the table holds a few narrow bands. Hand 2 is
-# what sets it apart, and learned from 200 rows that one fails. A hint, no proof. (The sinusoidal
-# table *is* a clock, but of 192 hands: too many for ten directions.)
+# **Look:** learned from 255 rows four real hands pass. The slowest fails, but only 70 rows judge
+# its half turn. But three hands pass in most draws of *phases by chance* too, now and then four:
+# three fast hands only say that a table has a few narrow bands. Hand 2 sets the real one apart, and
+# learned from 200 rows it fails. A hint, no proof. (The sinusoidal table *is* a clock, but of 192
+# hands: too many for ten directions.)
 #
 # Turn the hands yourself: which real one misses most a quarter turn (2 eighths) ahead? Then choose
 # the random walk, hand 2: a fine ring in the rows learned from, and then it stops.
@@ -683,10 +683,10 @@ myths.table()
 # ## In five lines
 #
 # - A learned table is $L \cdot D$ weights; only rows that are read learn.
-# - From one start, three tasks made three orders of rows.
+# - From one start, three tasks made three orders.
 # - Past the end every way is a guess, and only the error says so.
 # - Any smooth table shows clock hands. Ask each to foretell rows not seen, up to half a turn.
-# - In one encoder's table four of five did. At 480 tokens it misses the slowest most.
+# - In one encoder's table four of five did. At 480 tokens the slowest matters most.
 #
 # **Read next:** Wang and Chen 2020, *What Do Position Embeddings Learn?*, arXiv 2010.04903; Shinn
 # 2023, *Phantom oscillations in principal component analysis*; Su 2020, kexue.fm/archives/7947.
