@@ -1,5 +1,7 @@
 """The trained position table that lessons look into, and tables that only look like it."""
 
+import math
+
 import numpy as np
 import torch
 from jaxtyping import Float
@@ -39,3 +41,22 @@ def decoys(
         "sinusoidal": sinusoidal_table(positions, rows.shape[1]),
         "noise": noise,
     }
+
+
+def with_random_phases(
+    rows: Float[Tensor, "rows width"], seed: int = 0
+) -> Float[Tensor, "rows width"]:
+    """``rows`` with every wave in them shifted at random, by the same angle in all columns.
+
+    Each column keeps its mean and its power at each period, and each two columns what they share.
+    Only how the waves stand to each other is left to chance.
+
+    Source: Prichard and Theiler 1994, "Generating surrogate data for time series with several
+    simultaneously measured variables".
+    """
+    validation.matrix("rows", rows, "(rows, width)")
+    spectrum = torch.fft.rfft(rows - rows.mean(0), dim=0)
+    generator = torch.Generator().manual_seed(seed)
+    angles = 2 * math.pi * torch.rand(len(spectrum), 1, generator=generator).to(rows)
+    shifted = spectrum * torch.polar(torch.ones_like(angles), angles)
+    return torch.fft.irfft(shifted, n=len(rows), dim=0) + rows.mean(0)

@@ -160,6 +160,7 @@ from course_utils.models.training import fit
 def train(task, steps=600):
     """The model, and its table before and after training."""
     sizes = {"d_model": 32, "n_layers": 1, "n_heads": 2, "max_len": 64, "causal": False}
+    torch.manual_seed(1)
     model = TinyTransformer(9, "learned", **sizes, std=0.02).to(device)
     generator = torch.Generator().manual_seed(2)
     before = model.encoding.table.detach().cpu().clone()
@@ -174,36 +175,44 @@ for name, task in TASKS.items():  # the same start and as many steps
     models[name], tables[name] = train(task)
 
 # %% tags=["plumbing"]
-# How alike the rows are after training, and by distance
+# How alike the rows are after training
 from course_lab import figures
-from course_lab.measures import similarity_by_offset
 from course_utils import measures
 
+assert all(torch.equal(before, tables["fill in"][0]) for before, _ in tables.values())
 alike = {name: measures.similarity_matrix(after[:32]) for name, (_, after) in tables.items()}
 fig, axes = plt.subplots(
-    1, 4, figsize=(12, 3), layout="constrained", gridspec_kw={"width_ratios": [1, 1, 1, 1.5]}
+    1, 4, figsize=(12, 3), layout="constrained", gridspec_kw={"width_ratios": [1, 1, 1, 1.1]}
 )
 for ax, (name, matrix) in zip(axes, alike.items(), strict=False):
     figures.similarity(ax, matrix, title=name, signed=True)
-shapes = {name: similarity_by_offset(matrix)[:24] for name, matrix in alike.items()}
-plots.lines(axes[3], shapes, title="one start, three shapes")
-axes[3].set(xlabel="distance (positions)", ylabel="mean cosine", ylim=(-1.05, 1.05))
-neighbours = {name: shape[1].item() for name, shape in shapes.items()}
+ours = tables["fill in"][1][:32]
+x, y = measures.main_directions(ours, 2) @ (ours - ours.mean(0)).T
+axes[3].plot(x, y, color="0.75", linewidth=1, zorder=1)
+axes[3].scatter(x, y, c=range(32), cmap="viridis", s=22, zorder=2)
+for p in (0, 8, 16, 24, 31):
+    axes[3].text(1.22 * x[p], 1.22 * y[p], f"{p}", ha="center", va="center", fontsize=10)
+reach = 1.4 * max(x.abs().max().item(), y.abs().max().item())
+axes[3].set(aspect="equal", xlim=(-reach, reach), ylim=(-reach, reach), xticks=[], yticks=[])
+axes[3].set(title="fill in: its rows", xlabel="main direction 1", ylabel="main direction 2")
+fig.suptitle("One start, three tables")
+neighbours = {name: matrix.diagonal(1).mean().item() for name, matrix in alike.items()}
 print("neighbours at least half alike:", ", ".join(n for n in TASKS if neighbours[n] > 0.5))
 plots.show(
     fig,
     "Cosines of rows 0 to 31 of three tables after training. Fill in: a broad band around the "
-    "diagonal. Token before: a diagonal alone. Place 3: all rows alike but row 3. Right, their "
-    "mean against distance: a fall from near 1, a line near 0, and a plateau.",
+    "diagonal. Token before: a diagonal alone. Place 3: all rows alike but row 3. Right, the rows "
+    "of fill in along its two main directions, in order along one ring.",
 )
 
 # %% [markdown]
-# **Look:** all three started alike: small and random. *Fill in* made a band, since near tokens give
-# near clues. For *token before*, each row must be told from its neighbours. For *place 3*, only
-# row 3 from all others. (Three other seeds gave neighbours
-# like these.)
+# **Look:** all three started alike: small and random. *Fill in* made a band, since near tokens
+# give near clues. Rows some 16 apart came out opposite (blue): along two directions that is nearly
+# one lap of a ring, one clock hand! (Of nine starts all made the band, and five so clean a ring.)
+# For *token before*, each row must be told from its neighbours. For *place 3*, only row 3 from all
+# others.
 #
-# ## Scars
+# ## Which rows were read?
 #
 # A row that is not read gets no gradient. Our texts reach row 31; the table has 64.
 
@@ -270,6 +279,15 @@ create("learned", d_model=32, n_heads=2, max_len=32).embed(torch.zeros(1, 64, 32
 from course_utils.encodings.functional import decomposed_table
 
 
+def without_places(name):
+    """Share of right answers at places 32 to 63 if the text's commonest token is always named."""
+    examples = TASKS[name](64, 256, torch.Generator().manual_seed(1))
+    counts = torch.nn.functional.one_hot(examples.tokens, 9)[..., 1:].sum(1)
+    answers, late_targets = 1 + counts.argmax(1, keepdim=True), examples.targets[:, 32:]
+    asked = late_targets != IGNORED_TARGET
+    return ((late_targets == answers) & asked).sum().item() / asked.sum().item()
+
+
 def late_accuracy(name, way):
     """Share of right answers at places 32 to 63 of 256 fresh texts of 64 tokens."""
     model, task = models[name], TASKS[name]
@@ -296,11 +314,18 @@ for name, shares in late.items():
 fig, axes = plt.subplots(1, 3, figsize=(11, 3), sharey=True, layout="constrained")
 for ax, name in zip(axes, TASKS, strict=True):
     ax.bar(WAYS, late[name].values(), color=["C0", "C1", "C2", "C4"], width=0.7)
-    ax.axhline(1 / 8, color="0.4", linestyle=":", linewidth=1.2)
+    ax.axhline(without_places(name), color="0.4", linestyle=":", linewidth=1.2)
     ax.set(title=name, ylim=(0, 1.05))
     ax.tick_params(axis="x", rotation=25)
 axes[0].set_ylabel("right at places 32–63")
-axes[1].text(3.4, 1 / 8 + 0.02, "a guess", ha="right", color="0.35", fontsize=10)
+axes[1].text(
+    3.4,
+    without_places("token before") + 0.12,
+    "dotted: the commonest token",
+    ha="right",
+    color="0.35",
+    fontsize=10,
+)
 fig.suptitle("Past the trained rows no way wins everywhere")
 described = "; ".join(
     f"{name}: {', '.join(f'{way} {share:.1f}' for way, share in shares.items())}"
@@ -310,8 +335,8 @@ plots.show(fig, f"Share of right answers past the trained rows, four ways: {desc
 
 # %% [markdown]
 # **Look:** no way wins everywhere. Interpolation keeps near tokens near, so it suits *fill in*; it
-# halves the step to the token before. One last row for all says "not place 3". But all four guess
-# row 512. Is there a *rule* that leads from row to row?
+# halves the step to the token before. For *place 3* it helps not to look like row 3. But all four
+# guess row 512. Is there a *rule* that leads from row to row?
 #
 # ## One turn
 #
@@ -344,40 +369,45 @@ print("its step was", f"{(coordinates[300] - coordinates[299]).norm():.2f}")
 
 # %% [markdown]
 # One row ahead the fastest hand makes nearly all of the step. To be fair to each hand, ask for
-# *half of its own turn* ahead: it must then be on the other side.
+# every step up to *half of its own turn*, where it must be on the other side. The worst step
+# counts. (A whole turn ahead is no test: a hand that stands still is right there too.)
 
 # %%
 import cmath
 
 from course_lab import explorers
-from course_lab.position_table import decoys
+from course_lab.position_table import decoys, with_random_phases
 
 
 def missed(rows, known=255):
-    """Each hand's forecast half a turn ahead in the rows not seen, slowest first. 0: exact,
-    1: forecast and hand have nothing in common, 2: the opposite."""
+    """Each hand's worst forecast, slowest first. 0: exact, 1: nothing in common, 2: opposite."""
     periods, pointing = explorers.hand_coordinates(rows, known)  # around its centre, complex
-    shares = []
+    worst = []
     for period, hand in zip(periods.tolist(), pointing[:, known:], strict=True):
-        ahead = min(round(period / 2), 200)  # rows; at most 200, so that some remain
-        foretold = hand[:-ahead] * cmath.exp(2j * math.pi * ahead / period)
-        size = (hand[ahead:].abs().square() + foretold.abs().square()).sum()
-        shares.append(((hand[ahead:] - foretold).abs().square().sum() / size).item())
-    return shares
+        shares = []
+        for ahead in range(1, min(round(period / 2), 200) + 1):  # so that some rows remain
+            foretold = hand[:-ahead] * cmath.exp(2j * math.pi * ahead / period)
+            size = (hand[ahead:].abs().square() + foretold.abs().square()).sum()
+            shares.append(((hand[ahead:] - foretold).abs().square().sum() / size).item())
+        worst.append(max(shares))
+    return worst
 
 
 # %% [markdown]
-# The decoys: a random walk; noise that is as strong at every period as the real table; lesson 02's
-# sinusoidal table; plain noise.
+# The decoys: a random walk; noise as strong at every period as the real table, all columns
+# together; lesson 02's sinusoidal table; plain noise. The hardest is *phases by chance*: the real
+# table's own waves, each column's as strong as it is, but each period shifted at random (Prichard
+# and Theiler 1994).
 
 # %%
 guess = widgets.predict(
-    "How many of the real table's five hands miss less than 0.2, half a turn ahead?",
+    "How many of the real table's five hands miss less than 0.2 at every step to half a turn?",
     ["none", "the fastest alone", "all but the slowest", "all five"],
 )
 
 # %%
-results = {name: missed(other) for name, other in ({"real": rows} | decoys(rows)).items()}
+offered = {"real": rows, "phases by chance": with_random_phases(rows)} | decoys(rows)
+results = {name: missed(other) for name, other in offered.items()}
 
 # %% tags=["plumbing"]
 # The answer, and every hand
@@ -391,8 +421,11 @@ def passing(rows, known=255):
     return [number for number, share in enumerate(missed(rows, known), 1) if share < 0.2]
 
 
-ghosts = [passing(decoy) for seed in range(20) for decoy in decoys(rows, seed).values()]
-print("20 draws of each decoy, more than three hands pass:", max(map(len, ghosts)) > 3)
+ghosts = [passing(decoy) for seed in range(10) for decoy in decoys(rows, seed).values()]
+hard = [len(passing(with_random_phases(rows, seed))) for seed in range(40)]
+print("10 draws of the four other decoys, more than two hands pass:", max(map(len, ghosts)) > 2)
+print("40 draws of phases by chance, hands that pass most often:", max(set(hard), key=hard.count))
+print("  four or more pass in less than a third of them:", sum(n > 3 for n in hard) < 40 / 3)
 print("real, learned from 200 rows, these pass:", passing(rows, 200))
 print("real, backwards, these pass:", passing(rows.flip(0)))
 fig, ax = plt.subplots(figsize=(8, 3.3))
@@ -401,10 +434,12 @@ for height, shares in enumerate(reversed(results.values())):
         ax.scatter(share, height, color=f"C{number}", s=55, marker="os^Dv"[number], alpha=0.85)
 ax.axvline(0.2, color="0.4", linestyle="--", linewidth=1.2)
 ax.axvline(1, color="0.4", linestyle=":", linewidth=1.2)
-ax.text(1.02, 4.35, "nothing in common", color="0.35", fontsize=10)
+ax.text(1.02, 5.35, "nothing in common", color="0.35", fontsize=10)
 ax.set_yticks(range(len(results)), list(results)[::-1])
-ax.set(xlim=(0, 2.05), ylim=(-0.6, 4.8), xlabel="missed, half a turn ahead, rows 256 to 511")
-ax.set_title("All real hands keep their word for half a turn")
+ax.set(
+    xlim=(0, 2.05), ylim=(-0.6, 5.8), xlabel="worst miss up to half a turn ahead, rows 256 to 511"
+)
+ax.set_title("Four real hands keep their word for half a turn, the slowest does not")
 ax.legend(
     handles=[
         plt.Line2D([], [], marker="os^Dv"[number], color=f"C{number}", ls="", label=label)
@@ -417,14 +452,17 @@ ax.legend(
 described = "; ".join(
     f"{name} {', '.join(f'{share:.2f}' for share in shares)}" for name, shares in results.items()
 )
-plots.show(fig, f"What each hand's forecast misses, slowest first: {described}.")
+plots.show(fig, f"Each hand's worst miss, slowest first: {described}.")
 
 # %% [markdown]
-# **Look:** all five real hands pass, and no ghost here. Over 20 draws no decoy passed with more
-# than three. The slowest hands are judged on few rows: learned from 200 rows two of them fail, and
-# backwards one. The sinusoidal table *is* a clock, but has 192 hands:
-# ten directions of its first half cannot hold them. Turn the hands yourself: how far ahead does
-# each keep its word? Then choose the random walk, hand 2: a fine ring, until it leaves.
+# **Look:** learned from 255 rows four real hands pass. The slowest fails, but only 70 rows judge
+# its half turn. But three hands pass in most draws of *phases by chance* too, now and then four:
+# three fast hands only say that a table has a few narrow bands. Hand 2 sets the real one apart, and
+# learned from 200 rows it fails. A hint, no proof. (The sinusoidal table *is* a clock, but of 192
+# hands: too many for ten directions.)
+#
+# Turn the hands yourself: which real one misses most a quarter turn (2 eighths) ahead? Then choose
+# the random walk, hand 2: a fine ring in the rows learned from, and then it stops.
 
 # %%
 explorers.clock_hands()
@@ -447,7 +485,8 @@ print(reads.loc[ways].round(2).to_string())
 # %% [markdown]
 # Ten of 384 directions nearly do. With an eleventh the encoder hardly notices. And wrong places,
 # shuffled, are worse than none (the mean row) but in the longest texts. Now hold one hand still,
-# and let the other four turn.
+# and let the other four turn. (Hands of all 511 rows now. The slowest makes less than one turn in
+# them, and its period comes out as 575, not as the explorer's 373.)
 
 # %%
 guess = widgets.predict(
@@ -470,8 +509,9 @@ fig = plt.figure(figsize=(11, 5.4), layout="constrained")
 grid = fig.add_gridspec(2, 5, height_ratios=[1, 1.25])
 for number, (period, hand) in enumerate(zip(periods.tolist(), pointing, strict=True)):
     ax = fig.add_subplot(grid[0, number])
-    last = 511 if period > 30 else math.ceil(4 * period)
-    dots = ax.scatter(hand.real[:last], hand.imag[:last], c=range(last), cmap="viridis", s=5)
+    last, every = (511, 3) if period > 30 else (math.ceil(4 * period), 1)
+    shown = hand[:last:every]
+    ax.scatter(shown.real, shown.imag, c=range(0, last, every), cmap="viridis", s=6)
     reach = 1.1 * hand[:last].abs().max()
     ax.set(aspect="equal", xticks=[], yticks=[], xlim=(-reach, reach), ylim=(-reach, reach))
     ax.set_title(f"{period:.0f} positions a turn", color=f"C{number}", fontsize=11)
@@ -500,15 +540,15 @@ described = "; ".join(
 )
 plots.show(
     fig,
-    "Top: the rows in the plane of each hand, circles drawn once to many times. Below: how much "
+    "Top: the rows in the plane of each hand: a knot and an arc for the slowest, circles for the "
+    "others. Below: how much "
     "the vectors of texts of 20, 60, 126 and 480 tokens change when one hand stands still, means "
     f"of 57 texts with 95 % intervals. By positions a turn, {described}.",
 )
 
 # %% [markdown]
-# **Look:** five clock hands that nobody drew. At 480 tokens the model misses the slowest most; at
-# 20, 60 and 126 it misses that one least. In short texts a slow hand hardly moves: what you see of
-# it there is little more than a constant offset.
+# **Look:** four clock hands that nobody drew, and a slow one that failed our test. At 480 tokens
+# the model misses that one most; at 20, 60 and 126 it misses it least.
 #
 # ## Exercises
 #
@@ -574,8 +614,9 @@ myths = Myths(
     {
         "C21": Claim(
             "A trained table ends up looking like sinusoids.",
-            scope="the encoder's table and two of ours; like sinusoids: neighbours at least 0.8 "
-            "alike, and distance alone explains 99 % of how the cosines differ",
+            scope="whatever the task, so one table that does not refutes it; tables: the "
+            "encoder's, and ours of token before and place 3; like sinusoids: neighbours at least "
+            "0.8 alike, and distance alone explains 99 % of how the cosines differ",
             evidence="trained here",
             seeds=1,
         ),
@@ -592,29 +633,37 @@ myths = Myths(
 from course_utils.encodings.functional import sinusoidal_table
 
 
-def like_sinusoids(matrix):
-    """Whether neighbours are alike, and cosines the same wherever the distance is."""
+def explained_by_distance(matrix):
+    """The share of the cosines' variance, off the diagonal, that their distance explains."""
     places = torch.arange(len(matrix))
     distance = (places[:, None] - places).abs()
     means = torch.stack([matrix[distance == d].mean() for d in range(len(matrix))])
     apart = distance > 0
     unexplained = (matrix - means[distance])[apart].square().sum()
     spread = (matrix[apart] - matrix[apart].mean()).square().sum()
-    return bool(means[1] >= 0.8 and unexplained <= 0.01 * spread)
+    return 1 - (unexplained / spread).item()
+
+
+def like_sinusoids(matrix):
+    """Whether neighbours are alike, and cosines the same wherever the distance is."""
+    alike_enough = bool(matrix.diagonal(1).mean() >= 0.8)
+    return alike_enough and explained_by_distance(matrix) >= 0.99
 
 
 for width in (32, 384):  # the yardstick accepts the table that it is named after
     sines = sinusoidal_table(torch.arange(511).double(), width)
     assert like_sinusoids(measures.similarity_matrix(sines))
+encoder = measures.similarity_matrix(rows)
 myths.settle(
     "C21",
     {
         "our table of token before": like_sinusoids(alike["token before"]),
         "our table of place 3": like_sinusoids(alike["place 3"]),
-        "the encoder's table": like_sinusoids(measures.similarity_matrix(rows)),
+        "the encoder's table": like_sinusoids(encoder),
     },
-    "The sinusoidal table itself passes, 32 or 384 wide. Our table of fill in passes with some "
-    "seeds and fails with others.",
+    f"In the encoder's table distance explains {100 * explained_by_distance(encoder):.0f} %. The "
+    "sinusoidal table itself passes, 32 or 384 wide. So does our table of fill in from some "
+    "starts, not from others: that is chance and no choice.",
 )
 sources = {
     "BERT": "google-research/bert, modeling.py",
@@ -634,10 +683,10 @@ myths.table()
 # ## In five lines
 #
 # - A learned table is $L \cdot D$ weights; only rows that are read learn.
-# - From one start, three tasks made three orders of rows.
+# - From one start, three tasks made three orders.
 # - Past the end every way is a guess, and only the error says so.
-# - Any smooth table shows clock hands. Ask each to foretell half a turn in rows not seen.
-# - One encoder learned five. At 480 tokens it misses the slowest most.
+# - Any smooth table shows clock hands. Ask each to foretell rows not seen, up to half a turn.
+# - In one encoder's table four of five did. At 480 tokens the slowest matters most.
 #
 # **Read next:** Wang and Chen 2020, *What Do Position Embeddings Learn?*, arXiv 2010.04903; Shinn
 # 2023, *Phantom oscillations in principal component analysis*; Su 2020, kexue.fm/archives/7947.

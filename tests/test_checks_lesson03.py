@@ -51,6 +51,41 @@ def hands_by_cosines(table, count):
     return (2 * math.pi / cosines.clamp(-1, 1).acos().sort().values)[::2]
 
 
+def carried_from_the_last_row(rows, n, count):
+    centred, axes = main_axes(rows, count)
+    clock = measures.turn(centred @ axes.T)
+    here, later, new = (centred @ axes.T)[-1:], [], rows[-1]
+    for _ in range(n):
+        there = clock.onwards(here)
+        new, here = new + (there - here)[0] @ axes, there
+        later.append(new)
+    return torch.stack(later)
+
+
+def eigenvalues(table, count):
+    centred, axes = main_axes(table, count)
+    values = torch.linalg.eigvals(measures.turn(centred @ axes.T).matrix)
+    return values[values.imag > 0]
+
+
+def slowest_first(periods):
+    return periods.sort(descending=True).values
+
+
+def hands_by_slopes(table, count):
+    values = eigenvalues(table, count)
+    return slowest_first(2 * math.pi / (values.imag / values.real).atan())
+
+
+def hands_by_slopes_sorted_as_angles(table, count):
+    values = eigenvalues(table, count)
+    return 2 * math.pi / (values.imag / values.real).atan().sort().values
+
+
+def hands_of_real_parts(table, count):
+    return slowest_first(2 * math.pi / eigenvalues(table, count).real)
+
+
 test_right_answers_pass = right_answers(
     {
         check_carry_on: [carried_by_any_matrix, carried_at_once],
@@ -78,10 +113,16 @@ test_other_wrong_answers_are_explained = wrong_answers(
         check_carry_on: [
             (lambda rows, n, count: rows[-1:].repeat(n, 1), "a clamp"),
             (lambda rows, n, count: rows[:1].repeat(n, 1) * 0 + rows[-1], "a clamp"),
+            (carried_from_the_last_row, "part outside"),
+            (lambda rows, n, count: carried_at_once(rows, n, count)[-1:], "rows on the way"),
+            (lambda rows, n, count: carried_at_once(rows, n, count)[-1], "rows on the way"),
         ],
         check_hands: [
             (lambda table, count: hands_by_any_matrix(table, count).flip(0), "fastest"),
             (lambda table, count: hands_by_any_matrix(table, count) / 2, "half turns"),
+            (hands_by_slopes, "above a quarter turn"),
+            (hands_by_slopes_sorted_as_angles, "above a quarter turn"),
+            (hands_of_real_parts, "real part"),
         ],
     },
 )

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from course_lab.explorers import hand_coordinates
-from course_lab.position_table import decoys, position_table
+from course_lab.position_table import decoys, position_table, with_random_phases
 from course_utils import measures
 
 PERIODS = [300.0, 47.3, 19.1, 6.6]
@@ -83,6 +83,16 @@ def test_each_real_hand_foretells_half_a_turn_and_most_ghosts_do_not(seed):
             missed = (hand[ahead:] - foretold).abs().square().sum()
             right += bool(missed < 0.2 * (hand[ahead:].abs() ** 2 + foretold.abs() ** 2).sum())
         assert right == 5 if name == "real" else right <= 2, name
+
+
+def test_random_phases_keep_means_and_what_columns_share():
+    rows = position_table()[1:].double()
+    shifted = with_random_phases(rows, seed=1)
+    assert not torch.allclose(shifted, rows, atol=0.05)
+    torch.testing.assert_close(shifted.mean(0), rows.mean(0))
+    torch.testing.assert_close(torch.cov(shifted.T), torch.cov(rows.T))
+    power = torch.fft.rfft(rows - rows.mean(0), dim=0).abs()
+    torch.testing.assert_close(torch.fft.rfft(shifted - rows.mean(0), dim=0).abs(), power)
 
 
 def test_bad_input_is_named():

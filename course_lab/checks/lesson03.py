@@ -161,6 +161,13 @@ def _all_carried_at_once(rows: Tensor, n: int, count: int) -> Tensor:
     return _back(rows, turn(coordinates).onwards(coordinates[-n:], n))
 
 
+def _last_rows_part_outside(rows: Tensor, n: int, count: int) -> Tensor:
+    """Keep what the last row has outside the main directions."""
+    coordinates, directions = _coordinates(rows, count)
+    outside = rows[-1] - rows.mean(0) - coordinates[-1] @ directions
+    return _carry_on(rows, n, count) + outside
+
+
 def _straight_on(rows: Tensor, n: int, count: int) -> Tensor:
     return rows[-1] + torch.arange(1, n + 1)[:, None] * (rows[-1] - rows[-2])
 
@@ -235,6 +242,21 @@ check_carry_on = Check(
             _turned_about_the_mean,
         ),
         Mistake(
+            "the last row's part outside the main directions is carried on",
+            "Outside the main directions, where do the new rows stay: where the last row was?",
+            _last_rows_part_outside,
+        ),
+        Mistake(
+            "only the last of the new rows comes out",
+            "You have gone n steps. What became of the rows on the way?",
+            lambda rows, n, count: _carry_on(rows, n, count)[-1:],
+        ),
+        Mistake(
+            "only the last of the new rows comes out",
+            "You have gone n steps. What became of the rows on the way?",
+            lambda rows, n, count: _carry_on(rows, n, count)[-1],
+        ),
+        Mistake(
             "every new row is the same",
             "What does your second step start from: the last known row, or your first new one?",
             lambda rows, n, count: _carry_on(rows, 1, count).expand(n, -1),
@@ -299,6 +321,15 @@ def _sines(table: Tensor, count: int) -> Tensor:
     """Return the imaginary parts of the turn's eigenvalues, those above 0 ascending."""
     sines = torch.linalg.eigvals(turn(_coordinates(table, count)[0]).matrix).imag
     return sines[sines > 0].sort().values.clamp(max=1)
+
+
+def _tangents(table: Tensor, count: int) -> Tensor:
+    """Return the slopes of the turn's eigenvalues in the plane, in the order of their angles."""
+    return _angles(table, count).tan()
+
+
+def _sorted_periods(angles: Tensor) -> Tensor:
+    return (2 * math.pi / angles).sort(descending=True).values
 
 
 def _angles_of_pairs(table: Tensor, count: int) -> Tensor:
@@ -384,6 +415,28 @@ check_hands = Check(
             "the eigenvalues' imaginary part is taken for the angle",
             "An eigenvalue is cos α + i sin α. Which of its parts is α?",
             lambda table, count: 2 * math.pi / _sines(table, count),
+        ),
+        Mistake(
+            "the eigenvalues' real part is taken for the angle",
+            "An eigenvalue is cos α + i sin α. Which of its parts is α?",
+            lambda table, count: _sorted_periods(_angles(table, count).cos()),
+        ),
+        Mistake(
+            "an angle above a quarter turn comes out negative, and so does its period",
+            "Two numbers in opposite directions have the same sin α / cos α. What tells them "
+            "apart?",
+            lambda table, count: _sorted_periods(_tangents(table, count).atan()),
+        ),
+        Mistake(
+            "an angle above a quarter turn comes out negative, and its hand comes first",
+            "Two numbers in opposite directions have the same sin α / cos α. What tells them "
+            "apart?",
+            lambda table, count: 2 * math.pi / _tangents(table, count).atan().sort().values,
+        ),
+        Mistake(
+            "the slope sin α / cos α is taken for the angle",
+            "An eigenvalue is cos α + i sin α. Is their quotient α?",
+            lambda table, count: _sorted_periods(_tangents(table, count)),
         ),
         Mistake(
             "hands that turn by more than a quarter in one row come out too slow",

@@ -67,7 +67,7 @@ clock_hands = Explorer(
     {
         "table": Choice(TABLES),
         "hand": Slider(1, 5, 3, label="hand (1 slowest)"),
-        "ahead": Slider(1, 16, 4, label="eighths of its turn ahead"),
+        "ahead": Slider(1, 4, 4, label="eighths of its turn ahead"),
     },
     _data,
 )
