@@ -441,15 +441,15 @@ plots.show(
 
 # %% [markdown]
 # **Look:** *direct*, which had failed, is level by loss. So a low loss after training on does not
-# prove that the stretch was needed. Nor that far text is used: asked for a needle, LLaMA 7B trained
-# on *directly* got from 2,048 to only 2,560 tokens in 10,000 steps (Chen et al.).
+# prove that the stretch was needed. Nor that far text is used: in a needle test LLaMA 7B, trained on
+# *directly*, got from 2,048 to only 2,560 tokens in 10,000 steps (Chen et al.).
 #
 # ## A real model
 #
 # SmolLM2-135M (the instruct model, 4-bit weights) learned to read 8,192 tokens. It read texts of
 # 12,288, stretched by 1.5 and not trained on; just cut reads the last 8,192. Eight numbers stand in
 # each text, such as "The secret number of Lima is 4829.", and are asked for at its end. Just cut
-# never saw those before token 4,096.
+# never saw the first three.
 
 # %%
 guess = widgets.predict(
@@ -486,9 +486,9 @@ for _, rows in losses.groupby("seed"):
         axes[0].plot(middle, rows[way] - rows[CUT], "o-", ms=3, color=colour, alpha=0.7)
 axes[0].axhline(0, color="0.4")
 axes[0].text(11_100, 1.0, "direct", color="C3", ha="right")
-axes[0].text(8300, 1.0, "interpolation", color="C1")
+axes[0].text(8700, 0.95, "interpolation", color="C1")
 axes[0].text(11_800, 0.1, "YaRN", color="C0", ha="right")
-axes[0].text(8300, -0.25, "just cut", fontsize=9, color="0.35")
+axes[0].text(8700, -0.2, "just cut", fontsize=9, color="0.35")
 axes[0].set(xlabel="token", ylabel="loss above just cut, nats", ylim=(-0.4, None))
 axes[0].set_title("Loss: YaRN is level with just cut")
 for way, colour, name in ((CUT, "0.4", "just cut"), ("YaRN", "C0", "YaRN")):
@@ -723,11 +723,11 @@ myths.table()
 # %% [markdown]
 # ## In five lines
 #
-# - On a longer text slow hands meet new angles. At 512 bytes one did about half of the harm.
-# - Fast hands tell neighbours apart. Slow them, and our model is lost at home.
+# - On a longer text slow hands meet new angles; in our models one did about half of the harm.
+# - Fast hands tell neighbours apart. Slowed, they lose our models at home.
 # - Llama 3.1's `rope_scaling` line is a ramp: keep the fast, slow the slow, mix between.
 # - Equal loss is not equal use. Ask by needles, place by place, with a control.
-# - A low loss after training on does not prove the stretch: *direct* was level too.
+# - After training on, *direct* was level too, by loss.
 #
 # **Read next:** Peng et al. 2023, *YaRN*, arXiv 2309.00071, sections 2 and 3; Chen et al. 2023,
 # *Position Interpolation*, 2306.15595; Jin et al. 2024, *Self-Extend*, 2401.01325.
