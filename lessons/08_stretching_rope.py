@@ -441,8 +441,8 @@ plots.show(
 
 # %% [markdown]
 # **Look:** *direct*, which had failed, is level by loss. So a low loss after training on does not
-# prove that the stretch was needed. Nor that far text is used: in a needle test LLaMA 7B, trained on
-# *directly*, got from 2,048 to only 2,560 tokens in 10,000 steps (Chen et al.).
+# prove that the stretch was needed. Nor that far text is used: in a needle test LLaMA 7B, trained
+# on *directly*, got from 2,048 to only 2,560 tokens in 10,000 steps (Chen et al.).
 #
 # ## A real model
 #
