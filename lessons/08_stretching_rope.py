@@ -17,7 +17,7 @@
 # After this lesson you can
 #
 # - say which of RoPE's hands fail on a longer text, and which must not be slowed;
-# - write what a model's `rope_scaling` line does, and read such a line;
+# - write what Llama 3.1's `rope_scaling` line does, and read it hand by hand;
 # - judge a claim of long context: against just cutting, training on, and by needles.
 #
 # **Time:** {minutes}. **Builds on:** RoPE (lesson 05); lesson 07 helps. **Doors:** 2, queries and
@@ -79,18 +79,19 @@ for m, speed in enumerate(theta.tolist()):
         ax.add_patch(Wedge((x, y), 0.4, 90 - swept, 90 - seen, color="C3", alpha=0.6))
     ax.text(x, y - 0.6, f"hand {m}", ha="center", fontsize=8)
 ax.set(xlim=(-0.5, 7.5), ylim=(-2.0, 0.5), aspect="equal")
-ax.set_title("blue: seen in training, at 64 bytes. Red: new at 512")
+ax.set_title("Blue: seen in training, at 64 bytes. Red: new at 512")
 ax.axis("off")
 plots.show(
     fig,
     "Sixteen clocks, hands 0 to 15, each starting at twelve. Blue, what 64 positions showed: all "
     "round for hands 0 to 4, about half for hand 5, then ever thinner slices. Red, what 512 "
-    "positions add: the rest of the circle for hands 5 to 8, smaller slices for the slower ones.",
+    "positions add: the rest of the circle for hands 5 to 7, most of it for hand 8, then smaller "
+    "slices.",
 )
 
 # %% [markdown]
 # **Look:** five hands went round in training and have pointed everywhere. Eleven meet new angles at
-# 512 bytes. There the model is lost: its loss rises by more than 1.5 nats a byte.
+# 512 bytes. There the model is lost: its loss rises by about 1.5 nats a byte, or more.
 #
 # ## One hand
 #
@@ -104,8 +105,8 @@ guess = widgets.predict(
     "Which one helps most at 512 bytes? (That is, in 3 of 3 models.)",
     [
         "hand 0, the fastest",
+        "hand 3, which went round",
         "hand 5, the first that finished no turn",
-        "hand 10, amid those with new angles",
         "hand 15, the slowest",
     ],
 )
@@ -119,10 +120,17 @@ home = hands["direct", 64]  # by seed, as below
 rise = {(way, n): hands[way, n] - home for way, n in hands.index.droplevel("seed").unique()}
 gain = {m: rise[f"pair {m}", 512] - rise["direct", 512] for m in range(16)}
 best = {min(gain, key=lambda m: gain[m][seed]) for seed in home.index}
-labels = {0: "the fastest", 5: "the first that finished no turn", 15: "the slowest"}
+labels = {
+    0: "the fastest",
+    3: "which went round",
+    5: "the first that finished no turn",
+    15: "the slowest",
+}
 guess.reveal(", ".join(f"hand {m}, {labels.get(m, 'another')}" for m in sorted(best)))
+taken = -gain[min(best)] / rise["direct", 512]
+print(f"hand {min(best)} takes {taken.min():.1f} to {taken.max():.1f} of the rise away")
 together = rise["pairs 8-15", 512] - rise["direct", 512]
-print("hands 8 to 15 slowed together change less than 0.1:", bool((together.abs() < 0.1).all()))
+print("only hands 8 to 15 slowed: a change below 0.1:", bool((together.abs() < 0.1).all()))
 fig, ax = plt.subplots(figsize=(8.5, 3.2))
 for m, changes in gain.items():
     ax.bar(m, changes.mean(), color="C3" if m in best else "C0", alpha=0.4)
@@ -130,7 +138,7 @@ for m, changes in gain.items():
 ax.axhline(0, color="0.5", linewidth=1)
 ax.set_xticks(range(16))
 ax.set(xlabel="the hand that is slowed to an eighth", ylabel="change of loss, nats a byte")
-ax.set_title("At 512 bytes one hand does most. Dots are three models")
+ax.set_title("At 512 bytes hand 5 helps most (below 0 is better). Dots: three models")
 plots.show(
     fig,
     "Change of the loss at 512 bytes when one hand is slowed to an eighth, means of three models: "
@@ -139,15 +147,16 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** hand 5, which had made a little more than half a turn. New angles are not the whole
-# story: hands 8 to 15 meet some, and the model does not care. Hand 3 meets none, and slowed it
-# helps a little. Hand 0 does harm. What if we slow all?
+# **Look:** hand 5, which had made a little more than half a turn. Slowed, it takes away about half
+# of the rise. New angles are not the whole story: hands 8 to 15 meet some, and slowed alone they
+# change hardly anything, on average. Hand 3 meets none, and helps more than hand 7. Hand 0 does
+# harm. What if we slow all?
 #
 # ## All hands
 #
 # The plainest way divides every position by 8: 512 bytes lie where 64 lay. Chen et al. (2023) call
-# it **position interpolation**, $p \to p/s$ or $\theta_m \to \theta_m/s$. No hand meets anything
-# new.
+# it **position interpolation**, $p \to p/s$ or $\theta_m \to \theta_m/s$. No hand leaves the arc
+# that it has seen.
 
 # %%
 guess = widgets.predict(
@@ -192,12 +201,11 @@ plots.show(
 # %% [markdown]
 # **Look:** alone, only hand 0 is missed. But the five that went round do nearly all of the harm
 # together, the slow eleven hardly any. Fast hands tell neighbours apart: to hand 0 the byte before
-# is one radian away, and the model has learned what that means. Slowed, it is an eighth of one. (By
-# Chen et al., LLaMA 7B went from perplexity 7.2 at 2,048 tokens to 16.1 at 8,192.)
+# is one radian away, and the model has learned what that means. Slowed, it is an eighth of one.
 #
 # So slow the slow hands, and spare the fast. And those between?
 #
-# ## By parts
+# ## Llama's ramp
 #
 # Look at the line again. Count each hand's turns within the trained length,
 # $r_m = L\,\theta_m / 2\pi$.
@@ -215,32 +223,32 @@ for m in (0, 28, 32, 35, 63):
 #   to 1 at 4.
 #
 # **Exercise 1 ★★ Write the line.** `theta` (pairs,) are the speeds in training. Return the new
-# ones. Take all four numbers from the arguments.
+# ones. Take all four numbers from the arguments; `low` and `high` are in turns.
 
 
 # %% tags=["stub"]
-def by_parts_from_scratch(theta, factor, low, high, trained):
+def ramp_from_scratch(theta, factor, low, high, trained):
     raise NotImplementedError("your turn")
 
 
 # %% tags=["solution"]
-def by_parts_from_scratch(theta, factor, low, high, trained):
+def ramp_from_scratch(theta, factor, low, high, trained):
     turns = trained * theta / (2 * math.pi)
     kept = ((turns - low) / (high - low)).clamp(0, 1)
     return kept * theta + (1 - kept) * theta / factor
 
 
 # %%
-from course_lab.checks.lesson08 import check_by_parts, check_clamped_scores
+from course_lab.checks.lesson08 import check_clamped_scores, check_ramp
 
-check_by_parts(by_parts_from_scratch)
+check_ramp(ramp_from_scratch)
 
 # %% [markdown]
-# Others draw the line elsewhere:
+# What you wrote is called *Llama 3.1* below. Others draw the line elsewhere:
 #
 # - **NTK-aware** (bloc97 2023): a larger base. Hand 0 keeps its speed, the last is slowed by $s$.
 # - **YaRN** (Peng et al. 2023): a ramp from 32 turns to 1, even in $m$ in its code; all scores are
-#   sharpened too. Below, *by parts* is its ramp alone.
+#   sharpened too. *By parts* is YaRN's ramp without that.
 # - **Step:** hands that finished a turn keep their speed, the others are slowed by $s$.
 
 # %%
@@ -261,10 +269,11 @@ assert torch.allclose(ntk_from_scratch(theta, 8), NTK(8).frequencies(theta, 10_0
 # Each slider slows a hand, and the model reads a small text anew. It starts *direct*: nothing is
 # slowed.
 #
-# 1. Slow hand 5 to an eighth. Then 6, then 7. When does it stop helping?
+# 1. Slow hand 5 to an eighth. Then 6, 7, 8 and 9 too. When does it stop helping?
 # 2. Come below the dashed line, where both rises together are less than the step's.
 #
-# <details><summary>A hint</summary>Hands 5 to 7 first. Then hands 3 and 4, at half speed.</details>
+# <details><summary>A hint</summary>Hands 5 to 7 to an eighth. Then 3 and 4 to half speed, both: one
+# of them alone makes it worse.</details>
 
 # %%
 from course_lab import explorers
@@ -272,8 +281,8 @@ from course_lab import explorers
 explorers.stretch()
 
 # %% [markdown]
-# Write your setting here. Five other texts judge it, and two other models: the same recipe, other
-# seeds.
+# Hand 8 still helped a little, hand 9 no more. Now write your setting. Five other texts judge it,
+# and two other models: the same recipe, other seeds.
 
 # %%
 mine = {5: 8, 6: 8, 7: 8}  # hand → how many times slower; put yours here
@@ -302,8 +311,12 @@ def rises(scaling, seed, which):
     return new - plain[:, :1]
 
 
+hint = {3: 2, 4: 2, 5: 8, 6: 8, 7: 8}
 settings = {
-    "mine": LongRoPE([float(mine.get(m, 1)) for m in range(16)], 1.0, 64),
+    name: LongRoPE([float(hands.get(m, 1)) for m in range(16)], 1.0, 64)
+    for name, hands in (("mine", mine), ("the hint", hint))
+}
+settings |= {
     "step": LongRoPE(factors_of("step"), 1.0, 64),
     "YaRN": YaRN(8, 64),
 }
@@ -315,35 +328,36 @@ for referee, (seed, which) in referees.items():
     print(f"{referee:39}" + "".join(f"{value:10.2f}" for value in sums))
 
 # %% [markdown]
-# **Look:** what wins on one text by a little need not win on another model. What all three agree on
-# is coarse: spare the fast hands, slow those around one turn. Sixteen searched numbers (LongRoPE
-# ships such) belong to *one* model: a [closer look](closer/08_search_and_needles.ipynb) tries it.
+# **Look:** the hint was tuned on one text of one model, and is below the step with all four
+# referees. These models share a recipe; another was not asked. LongRoPE *searches* such numbers:
+# see a [closer look](closer/08_search_and_needles.ipynb).
 #
 # ## Against just cutting
 #
 # What are these ways worth? The cruel yardstick is to **just cut**: read the last 64 bytes only.
-# And there is a trick that slows nothing: let no key *seem* farther away than 63. All beyond stand
-# at 63. This **clamp** is ReRoPE (Su 2023), and near kin of Self-Extend (Jin et al. 2024).
+# And there is a trick that slows nothing: let no key *seem* farther away than 63, or 31. All beyond
+# stand there. This **clamp** is ReRoPE (Su 2023), and near kin of Self-Extend (Jin et al. 2024).
 
 # %% tags=["plumbing", "picture"]
 # All ways against just cutting
 names = ["interpolation", "direct", "NTK-aware", "Llama 3.1", "step", "YaRN", "by parts"]
-against = {name: rise[name, 512] for name in names} | {"clamp at 63": rise["clamped 63", 512]}
+against = {name: rise[name, 512] for name in names}
+against |= {f"clamp at {far}": rise[f"clamped {far}", 512] for far in (63, 31)}
 fig, ax = plt.subplots(figsize=(8.5, 3.6))
 for row, (name, values) in enumerate(against.items()):
-    colour = "C2" if name == "clamp at 63" else "C0"
+    colour = "C2" if name.startswith("clamp") else "C0"
     ax.plot(values, [row] * len(values), "o", color=colour, alpha=0.7)
     ax.text(values.max() + 0.05, row, f"{values.mean():+.2f}", va="center", fontsize=9)
 ax.axvline(0, color="0.4")
 ax.text(0.02, -0.75, "just cut: read the last 64 bytes", fontsize=9, color="0.35")
 ax.set_yticks(range(len(against)), list(against))
 ax.set(ylim=(len(against) - 0.4, -1.1), xlim=(-0.1, 2.7), xlabel="loss above just cut, nats a byte")
-ax.set_title("512 bytes: no way reads better than just cutting")
+ax.set_title("512 bytes: none of these ways reads better than just cutting")
 worse = all(bool((values > 0).all()) for values in against.values())
-stretches = [values for name, values in against.items() if name != "clamp at 63"]
+stretches = [values for name, values in against.items() if name in names]
 print("every way is above just cut in 3 of 3 models:", worse)
 beaten = all(bool((against["clamp at 63"] < 0.2 * values).all()) for values in stretches)
-print("the clamp has less than a fifth of the rise of any stretch, in 3 of 3 models:", beaten)
+print("clamped at 63, less than a fifth of any stretch's rise, in 3 of 3 models:", beaten)
 plots.show(
     fig,
     "Loss at 512 bytes above just cutting to 64, three models as dots, means: "
@@ -352,30 +366,30 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** nothing lies left of the line, and the clamp comes nearest. So why stretch? Because loss
-# hardly asks for anything far away (lesson 07). Ask for a **needle**: small models learned to name
-# the symbol behind a marker, in rows of up to 32. Now the row has 256.
+# **Look:** nothing lies left of the line, and the clamps come nearest. So why stretch? The loss of
+# *these* models hardly asks for anything far away (lesson 07). Ask for a **needle**: small models
+# learned to name the symbol behind a marker, in rows of up to 32. Now the row has 256.
 
 # %% tags=["plumbing"]
 # Needles for small models
 from course_utils.results import AS_TRAINED, change
 
 needles = data.results("stretching_needles").query("read == 256")
-found = needles.groupby(["way", "seed"])["accuracy"].mean()
+by_depth = needles.groupby(["way", "depth"])["accuracy"].mean().unstack()
+print(f"share found in rows of 256, mean of {needles.seed.nunique()} seeds (a guess has 0.06)")
 print(
-    "share found in rows of 256, means over five depths (a guess has 0.06); seeds from low to high"
+    f"{'needle told':14}" + "".join(f"{name:>8}" for name in ("last", "…", "middle", "…", "first"))
 )
-for way in ("direct", "interpolation", "NTK-aware", "by parts", "clamped"):
-    print(f"{way:14}", " ".join(f"{share:.1f}" for share in sorted(found[way])))
-more = found["clamped"] > found["by parts"]
-print(f"the clamp finds more than by parts in {more.sum()} of {len(more)} seeds")
+for way in ("direct", "interpolation", "NTK-aware", "YaRN", "by parts", "clamped"):
+    print(f"{way:14}" + "".join(f"{share:8.2f}" for share in by_depth.loc[way]))
 
 # %% [markdown]
-# **Look:** far text counts now, and ways differ. By parts finds more than interpolation and NTK,
-# and the clamp more than all. (Its author has LLaMA 2 13B at 8,192 tokens: loss 1.43 clamped, 1.54
-# NTK-aware, github.com/bojone/rerope.) What does it cost? Beyond `farthest` all keys stand alike,
-# so their order is lost. And every score is computed twice, in each layer.
-#
+# **Look:** far text counts now, and ways differ by place. Interpolation finds the last needle and
+# few others. By parts finds about half or more at each place; the clamp, here at 31, more than
+# three quarters. Its cost: each score is computed twice (exercise 2), and to one query in one layer
+# all keys beyond stand alike.
+
+# %% [markdown]
 # ## Train on
 #
 # Stretched models are mostly trained on. Here each way gets 100 more steps, on pieces of 512 bytes.
@@ -426,29 +440,16 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** *direct*, which had failed, is level: a hundred steps that showed the new angles were
-# enough. So a low loss after training on does not prove that the stretch was needed. In the paper
-# it is the other way round: trained on *directly*, LLaMA 7B got from 2,048 to only 2,560 tokens in
-# 10,000 steps, and interpolated it was quick (Chen et al.). Its hands differ:
-
-# %%
-for name, speeds, length in (("ours", theta, 64), ("LLaMA 7B", rope_frequencies(128), 2048)):
-    for s in (1, 8):
-        finished = int((length / s * speeds / (2 * math.pi) >= 1).sum())
-        print(
-            f"{name}, slowed by {s}: {finished} of {len(speeds)} hands finish a turn in {length:,}"
-        )
-
-# %% [markdown]
-# That is a likely reason, which we did not test. Others raise the base and train on: Code Llama,
-# Xiong et al. (2023), and Llama 3 (2407.21783), with some 800 billion tokens of longer texts.
+# **Look:** *direct*, which had failed, is level by loss. So a low loss after training on does not
+# prove that the stretch was needed. Nor that far text is used: in a needle test LLaMA 7B, trained
+# on *directly*, got from 2,048 to only 2,560 tokens in 10,000 steps (Chen et al.).
 #
 # ## A real model
 #
-# SmolLM2-135M learned to read 8,192 tokens. It read texts of 12,288, stretched by 1.5 and not
-# trained on; just cut reads the last 8,192. Eight numbers stand in each text, such as "The secret
-# number of Lima is 4829.", and are asked for at its end. Just cut never saw those before token
-# 4,096.
+# SmolLM2-135M (the instruct model, 4-bit weights) learned to read 8,192 tokens. It read texts of
+# 12,288, stretched by 1.5 and not trained on; just cut reads the last 8,192. Eight numbers stand in
+# each text, such as "The secret number of Lima is 4829.", and are asked for at its end. Just cut
+# never saw the first three.
 
 # %%
 guess = widgets.predict(
@@ -481,12 +482,13 @@ losses = late.pivot(index=["seed", "first"], columns="way", values="loss")
 fig, axes = plt.subplots(1, 2, figsize=(11, 3.8))
 for _, rows in losses.groupby("seed"):
     middle = rows.index.get_level_values("first") + 512
-    for way, colour in (("direct", "C3"), ("YaRN", "C0")):
+    for way, colour in (("direct", "C3"), ("interpolation", "C1"), ("YaRN", "C0")):
         axes[0].plot(middle, rows[way] - rows[CUT], "o-", ms=3, color=colour, alpha=0.7)
 axes[0].axhline(0, color="0.4")
 axes[0].text(11_100, 1.0, "direct", color="C3", ha="right")
+axes[0].text(8700, 0.95, "interpolation", color="C1")
 axes[0].text(11_800, 0.1, "YaRN", color="C0", ha="right")
-axes[0].text(8300, -0.25, "just cut", fontsize=9, color="0.35")
+axes[0].text(8700, -0.2, "just cut", fontsize=9, color="0.35")
 axes[0].set(xlabel="token", ylabel="loss above just cut, nats", ylim=(-0.4, None))
 axes[0].set_title("Loss: YaRN is level with just cut")
 for way, colour, name in ((CUT, "0.4", "just cut"), ("YaRN", "C0", "YaRN")):
@@ -497,15 +499,22 @@ for way, colour, name in ((CUT, "0.4", "just cut"), ("YaRN", "C0", "YaRN")):
 axes[1].axhline(0.1, color="0.5", linestyle=":")
 axes[1].text(12_200, 0.12, "guess", fontsize=9, color="0.35", ha="right")
 axes[1].set(ylim=(-0.05, 1.05), xlabel="token at which the number is told", ylabel="right digits")
-axes[1].set_title("Use: YaRN knows more, but not the start")
+axes[1].axvspan(0, 4096, color="0.92", zorder=0)
+axes[1].text(150, 0.72, "not read\nby just cut", fontsize=9, color="0.35")
+axes[1].set_xlim(0, 12_288)
+axes[1].set_title("Use: YaRN knows numbers that just cut never read")
 kinds = asked.groupby("kind")["text"].nunique().to_dict()
 print(f"loss: {late['seed'].nunique()} texts of documentation; needles by kind of text: {kinds}")
 by_kind = asked.query("way == 'YaRN' and place == 3456").groupby("kind")["right"].mean() / 4
 print("YaRN, right digits at token 3,456:", {kind: f"{s:.2f}" for kind, s in by_kind.items()})
+for way, slowed, place in ((CUT, 1, 4992), *(("YaRN", 1.5, place) for place in (384, 1920, 3456))):
+    far = f"{place:,}, {(12_288 - place) / slowed:,.0f} from the end as its slow hands count"
+    print(f"{way.replace(CUT, 'just cut'):8} told at {far}: {table[way].loc[place].mean():.1f}")
 plots.show(
     fig,
     "Left: loss above just cutting, tokens 8192 to 12,287, by text. Direct rises from about 10,000 "
-    "on, YaRN stays near 0. Right: share of right digits by the token at which the number is told: "
+    "on and ends above interpolation, YaRN stays near 0. Right: share of right digits by the token "
+    "at which the number is told: "
     + "; ".join(
         f"{place:,}: YaRN {table['YaRN'].loc[place].mean():.1f}, "
         f"just cut {table[CUT].loc[place].mean():.1f}"
@@ -516,8 +525,9 @@ plots.show(
 
 # %% [markdown]
 # **Look:** by loss YaRN gains nothing over just cutting. But it knows numbers that just cut never
-# read, at token 3,456. **Equal loss is not equal use.** The number at the start is lost to both.
-# "Reads 12,288" can mean any of these.
+# read, at token 3,456. **Equal loss is not equal use.** It does not know the number at the start.
+# But just cut *did* read token 4,992, unstretched, and hardly knows that one. The model's own
+# reach, on these texts, is less than 8,192. The stretch multiplied that reach; it did not mend it.
 #
 # ## Read the line
 #
@@ -558,10 +568,10 @@ plots.show(
 )
 
 # %% [markdown]
-# So models that learned at 4k or 8k read 128k like this: **keep the hands that went round, slow
-# those that did not, and train on.** Where the dash lies on the dot, a hand meets nothing new at
-# 65,536 tokens. At 131,072 it goes twice as far: the line alone does not explain "128k". Training
-# does its part. And whether a number from the start is found, no line tells. Ask for it.
+# So Llama 3.1 reads 128k like this: **keep the fast hands, slow those that did not go round, mix
+# between, and train on.** Where the dash lies on the dot, a hand meets nothing new at 65,536. At
+# 131,072 it goes twice as far: the line alone does not explain "128k". Some 800 billion tokens of
+# training did their part (2407.21783). How much of a long text is then used, no line tells.
 #
 # ## Exercises
 
@@ -576,8 +586,8 @@ def turned(x, positions):  # (n, d), (n,) → (n, d)
 # %% [markdown]
 # **Exercise 2 ★★ Clamp it.** `q` and `k` (n, d), not turned yet, stand at positions 0 to n − 1.
 # Return scores (n, n), scaled by $1/\sqrt d$: RoPE's where the key is at most `farthest` back, and
-# beyond that those of a key exactly `farthest` back. Keys ahead of a query do not matter. Turn with
-# `turned(x, positions)`.
+# beyond, the score that the same key would have if it stood exactly `farthest` back. Keys ahead of
+# a query do not matter. Turn with `turned(x, positions)`.
 
 
 # %% tags=["stub"]
@@ -713,11 +723,11 @@ myths.table()
 # %% [markdown]
 # ## In five lines
 #
-# - On a longer text slow hands meet new angles; one of ours did most of the harm.
-# - Fast hands tell neighbours apart. Slow them, and the model is lost at home.
-# - A `rope_scaling` line is a ramp: keep the fast, slow the slow, mix between.
-# - Tuned hands belong to one model. Loss does not show the use of far text; needles do.
-# - Training on does the rest, and may do without the stretch.
+# - On a longer text slow hands meet new angles; in our models one did about half of the harm.
+# - Fast hands tell neighbours apart. Slowed, they lose our models at home.
+# - Llama 3.1's `rope_scaling` line is a ramp: keep the fast, slow the slow, mix between.
+# - Equal loss is not equal use. Ask by needles, place by place, with a control.
+# - After training on, *direct* was level too, by loss.
 #
 # **Read next:** Peng et al. 2023, *YaRN*, arXiv 2309.00071, sections 2 and 3; Chen et al. 2023,
 # *Position Interpolation*, 2306.15595; Jin et al. 2024, *Self-Extend*, 2401.01325.

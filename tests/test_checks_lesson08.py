@@ -6,16 +6,16 @@ import torch
 from exercise_answers import right_answers, wrong_answers
 
 from course_lab.checks.lesson08 import (
-    check_by_parts,
     check_clamped_scores,
     check_factors,
     check_ntk_factor,
+    check_ramp,
 )
-from course_utils.encodings import Llama3
+from course_utils.encodings import Llama3, YaRN, scaling
 from course_utils.encodings.functional import apply_rope, rope_angles, rope_frequencies
 
 
-def by_parts_as_a_library_writes_it(theta, factor, low, high, trained):
+def ramp_as_a_library_writes_it(theta, factor, low, high, trained):
     wavelength = 2 * math.pi / theta
     smooth = (trained / wavelength - low) / (high - low)
     new = torch.where(wavelength > trained / low, theta / factor, theta)
@@ -24,7 +24,7 @@ def by_parts_as_a_library_writes_it(theta, factor, low, high, trained):
     return torch.where(between, mixed, new)
 
 
-def by_parts_with_a_loop(theta, factor, low, high, trained):
+def ramp_with_a_loop(theta, factor, low, high, trained):
     new = []
     for speed in theta.tolist():
         kept = min(1, max(0, (trained * speed / (2 * math.pi) - low) / (high - low)))
@@ -32,8 +32,89 @@ def by_parts_with_a_loop(theta, factor, low, high, trained):
     return torch.tensor(new, dtype=theta.dtype)
 
 
-def by_parts_of_the_package(theta, factor, low, high, trained):
+def ramp_of_the_package(theta, factor, low, high, trained):
     return Llama3(factor, trained, low, high).frequencies(theta, 10_000.0)[0]
+
+
+def ramp_of_yarns_paper(theta, factor, low, high, trained):
+    return YaRN(factor, trained, high, low, released_code=False).frequencies(theta, 10_000.0)[0]
+
+
+def ramp_of_helpers(theta, factor, low, high, trained):
+    return scaling._blend(theta, factor, scaling._ramp_over_turns(theta, trained, low, high))
+
+
+def ramp_of_the_check(theta, factor, low, high, trained):
+    return check_ramp.reference(theta, factor, low, high, trained)
+
+
+def kept(theta, low, high, trained):
+    return ((trained * theta / (2 * math.pi) - low) / (high - low)).clamp(0, 1)
+
+
+def ramp_mixed_by_powers(theta, factor, low, high, trained):
+    return theta / factor ** (1 - kept(theta, low, high, trained))
+
+
+def ramp_half_and_half(theta, factor, low, high, trained):
+    turns = trained * theta / (2 * math.pi)
+    mixed = torch.where(turns < low, theta / factor, (theta + theta / factor) / 2)
+    return torch.where(turns > high, theta, mixed)
+
+
+def ramp_with_both_ends(theta, factor, low, high, trained):
+    turns = trained * theta / (2 * math.pi)
+    share = (turns >= high).to(theta.dtype)
+    between = (turns > low) & (turns < high)
+    share[between] = torch.linspace(1, 0, int(between.sum()), dtype=theta.dtype)
+    return share * theta + (1 - share) * theta / factor
+
+
+def ramp_from_1_to_4(theta, factor, low, high, trained):
+    share = kept(theta, 1, 4, trained)
+    return share * theta + (1 - share) * theta / factor
+
+
+def ramp_with_8(theta, factor, low, high, trained):
+    share = kept(theta, low, high, trained)
+    return share * theta + (1 - share) * theta / 8
+
+
+def turned(x, positions):
+    return apply_rope(x, rope_angles(positions, rope_frequencies(x.shape[-1])))
+
+
+def clamped(q, k, farthest, far):
+    places = torch.arange(len(q))
+    near = turned(q, places) @ turned(k, places).T
+    return torch.where(places[:, None] - places > farthest, far, near) / q.shape[-1] ** 0.5
+
+
+def clamped_by_copies(q, k, farthest):
+    places = torch.arange(len(q))
+    scores = turned(q, places) @ turned(k, places).T
+    for i in range(farthest + 1, len(q)):
+        scores[i, : i - farthest] = scores[i, i - farthest].clone()
+    return scores / q.shape[-1] ** 0.5
+
+
+def clamped_with_keys_still_turned(q, k, farthest):
+    far = turned(q, torch.full((len(q),), farthest)) @ turned(k, torch.arange(len(k))).T
+    return clamped(q, k, farthest, far)
+
+
+def clamped_with_keys_not_turned(q, k, farthest):
+    return clamped(q, k, farthest, turned(q, torch.arange(len(q))) @ k.T)
+
+
+def clamped_for_the_last_query(q, k, farthest):
+    places = torch.arange(len(q))
+    moved = torch.maximum(places, places[-1] - farthest)
+    return turned(q, places) @ turned(k, moved).T / q.shape[-1] ** 0.5
+
+
+def clamped_of_the_check(q, k, farthest):
+    return check_clamped_scores.reference(q, k, farthest)
 
 
 def clamped_pair_by_pair(q, k, farthest):
@@ -99,9 +180,9 @@ def factors_in_three_steps(turns, s):
 
 test_right_answers_pass = right_answers(
     {
-        check_by_parts: [
-            by_parts_as_a_library_writes_it,
-            by_parts_with_a_loop,
+        check_ramp: [
+            ramp_as_a_library_writes_it,
+            ramp_with_a_loop,
         ],
         check_clamped_scores: [
             clamped_pair_by_pair,
@@ -115,6 +196,19 @@ test_right_answers_pass = right_answers(
 test_natural_mistakes_are_named = wrong_answers(
     "mistake",
     {
+        check_ramp: [
+            (ramp_mixed_by_powers, "by multiplying"),
+            (ramp_half_and_half, "the same mixture"),
+            (ramp_with_both_ends, "down to 0 at the last"),
+            (ramp_from_1_to_4, "1 and 4"),
+            (ramp_with_8, "the factor, 8"),
+        ],
+        check_clamped_scores: [
+            (clamped_by_copies, "repeat the score"),
+            (clamped_with_keys_still_turned, "by their own positions"),
+            (clamped_with_keys_not_turned, "not at all"),
+            (clamped_for_the_last_query, "the last query only"),
+        ],
         check_ntk_factor: [
             (lambda d, base, trained, target: target // trained, "the slowest pair"),
             (
@@ -123,11 +217,20 @@ test_natural_mistakes_are_named = wrong_answers(
                 ),
                 "between two pairs",
             ),
-        ]
+        ],
     },
 )
 test_the_rule_is_kept = wrong_answers(
-    "rule", {check_by_parts: [(by_parts_of_the_package, "frequencies")]}
+    "rule",
+    {
+        check_ramp: [
+            (ramp_of_the_package, "frequencies"),
+            (ramp_of_yarns_paper, "it comes from"),
+            (ramp_of_helpers, "it comes from"),
+            (ramp_of_the_check, "it comes from"),
+        ],
+        check_clamped_scores: [(clamped_of_the_check, "it comes from")],
+    },
 )
 test_other_wrong_answers_are_explained = wrong_answers(
     "wrong",

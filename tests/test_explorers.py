@@ -257,7 +257,11 @@ SENTENCES: dict[str, list[tuple[dict[str, Any], str]]] = {
     ],
     "stretch": [
         ({}, "+0.00 at 64 bytes, +1.78 at 512, together 1.78; the step 0.60. Not below it yet. 11"),
-        ({"set": "step"}, "together 0.60; the step 0.60. Not below it yet. 0 hands"),
+        ({"set": "step"}, "together 0.596; the step 0.596. You are level with it. 0 hands"),
+        (
+            {f"hand{pair}": 8.0 for pair in range(5, 9)},
+            "together 0.599; the step 0.596. Not below it yet. 7 hands",
+        ),
         ({"hand5": 8.0, "hand6": 8.0}, "Not below it yet. 9 hands"),
         ({"hand5": 8.0}, "+0.06 at 64 bytes, +0.90 at 512"),
     ],

@@ -15,7 +15,15 @@ from torch import Tensor
 from course_lab.checks.compare import difference
 from course_lab.checks.core import Check, Mistake, randn
 from course_lab.checks.rules import Without
-from course_utils.encodings import DynamicNTK, Linear, Llama3, LongRoPE, Scaling
+from course_utils.encodings import (
+    DynamicNTK,
+    Linear,
+    Llama3,
+    LongRoPE,
+    Scaling,
+    YaRN,
+)
+from course_utils.encodings import scaling as scalings
 from course_utils.encodings.functional import (
     apply_rope,
     rope_angles,
@@ -36,7 +44,7 @@ def _mixed(theta: Tensor, factor: float, kept: Tensor) -> Tensor:
     return kept * theta + (1 - kept) * theta / factor
 
 
-def _by_parts(theta: Tensor, factor: float, low: float, high: float, trained: float) -> Tensor:
+def _ramp_of_turns(theta: Tensor, factor: float, low: float, high: float, trained: float) -> Tensor:
     share = (_turns_of(theta, trained) - low) / (high - low)
     return _mixed(theta, factor, share.clamp(0, 1))
 
@@ -51,11 +59,11 @@ def _fast_slowed(theta: Tensor, factor: float, low: float, high: float, trained:
 
 
 def _sped_up(theta: Tensor, factor: float, low: float, high: float, trained: float) -> Tensor:
-    return _by_parts(theta, 1 / factor, low, high, trained)
+    return _ramp_of_turns(theta, 1 / factor, low, high, trained)
 
 
 def _radians(theta: Tensor, factor: float, low: float, high: float, trained: float) -> Tensor:
-    return _by_parts(theta, factor, low, high, 2 * math.pi * trained)
+    return _ramp_of_turns(theta, factor, low, high, 2 * math.pi * trained)
 
 
 def _even_in_wavelength(
@@ -99,24 +107,82 @@ def _periods_mixed(theta: Tensor, factor: float, low: float, high: float, traine
 
 
 def _shares(theta: Tensor, factor: float, low: float, high: float, trained: float) -> Tensor:
-    return _by_parts(theta, factor, low, high, trained) / theta
+    return _ramp_of_turns(theta, factor, low, high, trained) / theta
 
 
 def _numbers_of_the_line(
     theta: Tensor, factor: float, low: float, high: float, trained: float
 ) -> Tensor:
-    return _by_parts(theta, 8.0, 1.0, 4.0, 8192)
+    return _ramp_of_turns(theta, 8.0, 1.0, 4.0, 8192)
+
+
+def _bounds_of_the_line(
+    theta: Tensor, factor: float, low: float, high: float, trained: float
+) -> Tensor:
+    return _ramp_of_turns(theta, factor, 1.0, 4.0, trained)
+
+
+def _factor_of_the_line(
+    theta: Tensor, factor: float, low: float, high: float, trained: float
+) -> Tensor:
+    return _ramp_of_turns(theta, 8.0, low, high, trained)
+
+
+def _length_of_the_line(
+    theta: Tensor, factor: float, low: float, high: float, trained: float
+) -> Tensor:
+    return _ramp_of_turns(theta, factor, low, high, 8192)
+
+
+def _geometric(theta: Tensor, factor: float, low: float, high: float, trained: float) -> Tensor:
+    kept = ((_turns_of(theta, trained) - low) / (high - low)).clamp(0, 1)
+    return theta * factor ** (kept - 1)
+
+
+def _half_and_half(theta: Tensor, factor: float, low: float, high: float, trained: float) -> Tensor:
+    turns = _turns_of(theta, trained)
+    return _mixed(theta, factor, ((turns > low).to(theta.dtype) + (turns > high)) / 2)
+
+
+def _even_in_pairs_with_both_ends(
+    theta: Tensor, factor: float, low: float, high: float, trained: float
+) -> Tensor:
+    turns = _turns_of(theta, trained)
+    between = ((turns > low) & (turns < high)).nonzero().flatten()
+    kept = (turns >= high).to(theta.dtype)
+    steps = torch.linspace(1, 0, len(between), dtype=theta.dtype)
+    return _mixed(theta, factor, kept.index_copy(0, between, steps))
+
+
+def _from_no_turn(theta: Tensor, factor: float, low: float, high: float, trained: float) -> Tensor:
+    return _mixed(theta, factor, (_turns_of(theta, trained) / high).clamp(0, 1))
+
+
+def _over_high(theta: Tensor, factor: float, low: float, high: float, trained: float) -> Tensor:
+    return _mixed(theta, factor, ((_turns_of(theta, trained) - low) / high).clamp(0, 1))
+
+
+def _half_turns(theta: Tensor, factor: float, low: float, high: float, trained: float) -> Tensor:
+    return _ramp_of_turns(theta, factor, low, high, 2 * trained)
+
+
+def _share_kept(theta: Tensor, factor: float, low: float, high: float, trained: float) -> Tensor:
+    return ((_turns_of(theta, trained) - low) / (high - low)).clamp(0, 1)
+
+
+def _divisors(theta: Tensor, factor: float, low: float, high: float, trained: float) -> Tensor:
+    return theta / _ramp_of_turns(theta, factor, low, high, trained)
 
 
 def _of_the_long_text(
     theta: Tensor, factor: float, low: float, high: float, trained: float
 ) -> Tensor:
-    return _by_parts(theta, factor, low, high, factor * trained)
+    return _ramp_of_turns(theta, factor, low, high, factor * trained)
 
 
-check_by_parts = Check(
-    "by_parts_from_scratch",
-    _by_parts,
+check_ramp = Check(
+    "ramp_from_scratch",
+    _ramp_of_turns,
     cases=[
         (rope_frequencies(128, 500_000.0), 8.0, 1.0, 4.0, 8192),
         (rope_frequencies(32), 8.0, 1.0, 4.0, 64),
@@ -185,6 +251,58 @@ check_by_parts = Check(
             "Which of your numbers should come from the arguments?",
             _numbers_of_the_line,
         ),
+        *(
+            Mistake(
+                f"{what} of Llama 3.1's line {verb} built in",
+                "Which of your numbers should come from the arguments?",
+                answer,
+            )
+            for what, verb, answer in (
+                ("the bounds, 1 and 4,", "are", _bounds_of_the_line),
+                ("the factor, 8,", "is", _factor_of_the_line),
+                ("the trained length, 8192,", "is", _length_of_the_line),
+            )
+        ),
+        Mistake(
+            "speeds are mixed by multiplying: half the share is not halfway between",
+            "Where the share is one half, is your new speed the mean of the two speeds?",
+            _geometric,
+        ),
+        Mistake(
+            "hands between the two bounds all get the same mixture",
+            "Is the share of a hand with 1.1 turns that of one with 3.9?",
+            _half_and_half,
+        ),
+        Mistake(
+            "the share goes evenly from hand to hand, down to 0 at the last one between",
+            "By what does the text let the share rise, by the hand or by its turns?",
+            _even_in_pairs_with_both_ends,
+        ),
+        Mistake(
+            "the share begins at no turn",
+            "At `low` turns, which share does the text ask for, and which one is yours?",
+            _from_no_turn,
+        ),
+        Mistake(
+            "the share does not reach 1 at `high` turns",
+            "Put a hand with exactly `high` turns in. What is its share?",
+            _over_high,
+        ),
+        Mistake(
+            "half turns are counted",
+            "By which angle has a hand gone round once?",
+            _half_turns,
+        ),
+        Mistake(
+            "this is the share kept",
+            "What does the exercise ask for, and what is still missing?",
+            _share_kept,
+        ),
+        Mistake(
+            "these are factors by which hands are slowed",
+            "What does the exercise ask for: a speed, or what to divide it by?",
+            _divisors,
+        ),
         Mistake(
             "turns are counted within the long text",
             "Which length did a hand have to show its angles in?",
@@ -199,7 +317,17 @@ check_by_parts = Check(
         "turns = trained · theta / 2π; kept = ((turns − low) / (high − low)).clamp(0, 1); the new "
         "speed is kept · theta + (1 − kept) · theta / factor.",
     ),
-    rules=[Without((Llama3.frequencies,))],
+    rules=[
+        Without(
+            (
+                Llama3.frequencies,
+                YaRN.frequencies,
+                scalings._ramp_over_turns,
+                scalings._blend,
+                _ramp_of_turns,
+            )
+        )
+    ],
 )
 
 
@@ -275,6 +403,33 @@ def _turned_twice(q: Tensor, k: Tensor, farthest: int) -> Tensor:
     positions = torch.arange(len(q))
     query = _at(_at(q, positions), torch.full((len(q),), farthest))
     return _pieced(q, k, farthest, query @ _at(k, positions).T)
+
+
+def _copied(q: Tensor, k: Tensor, farthest: int) -> Tensor:
+    positions = torch.arange(len(q))
+    near = _at(q, positions) @ _at(k, positions).T
+    there = (positions - farthest).clamp(min=0)
+    return _pieced(q, k, farthest, near.gather(1, there[:, None]).expand_as(near))
+
+
+def _far_keys_still_turned(q: Tensor, k: Tensor, farthest: int) -> Tensor:
+    far = _at(q, torch.full((len(q),), farthest)) @ _at(k, torch.arange(len(k))).T
+    return _pieced(q, k, farthest, far)
+
+
+def _only_far_keys_unturned(q: Tensor, k: Tensor, farthest: int) -> Tensor:
+    return _pieced(q, k, farthest, _at(q, torch.arange(len(q))) @ k.T)
+
+
+def _far_keys_at_farthest(q: Tensor, k: Tensor, farthest: int) -> Tensor:
+    far = _at(q, torch.arange(len(q))) @ _at(k, torch.full((len(k),), farthest)).T
+    return _pieced(q, k, farthest, far)
+
+
+def _keys_moved_to_the_last_query(q: Tensor, k: Tensor, farthest: int) -> Tensor:
+    positions = torch.arange(len(q))
+    moved = positions.clamp(min=len(q) - 1 - farthest)
+    return _at(q, positions) @ _at(k, moved).T / q.shape[-1] ** 0.5
 
 
 def _seen(scores: Any, *_: Any) -> Any:
@@ -354,6 +509,31 @@ check_clamped_scores = Check(
             _squeezed,
         ),
         Mistake(
+            "far keys repeat the score of another key, the one that stands `farthest` back",
+            "Whose content should a far score show, and which of its parts alone is moved?",
+            _copied,
+        ),
+        Mistake(
+            "the far query is turned by `farthest`, and far keys by their own positions",
+            "By which offset do your far query and key differ? Does the key's place still count?",
+            _far_keys_still_turned,
+        ),
+        Mistake(
+            "the far query is turned by its own position, and far keys not at all",
+            "By which offset do your far query and key differ? Does the query's place still count?",
+            _only_far_keys_unturned,
+        ),
+        Mistake(
+            "far keys stand at position `farthest`, not `farthest` back",
+            "By which offset do your far query and key differ? Does the query's place still count?",
+            _far_keys_at_farthest,
+        ),
+        Mistake(
+            "far keys are moved up for the last query only",
+            "With your keys, how far back does the first one seem to a query in the middle?",
+            _keys_moved_to_the_last_query,
+        ),
+        Mistake(
             "the far query is turned on from where it stands",
             "By which offset do your far query and key differ, seen from each other?",
             _turned_twice,
@@ -367,6 +547,7 @@ check_clamped_scores = Check(
         "far = turned(q, torch.full((n,), farthest)) @ k.T: the query turns by `farthest`, keys "
         "not at all. It holds where positions[:, None] − positions > farthest.",
     ),
+    rules=[Without((_clamped_scores,))],
     judge=_judge_clamped,
     effect=_seen,
 )

@@ -137,7 +137,7 @@ class Without(Rule):
             banned.pop(getattr(inspect.unwrap(answer), "__code__", None), None)
         for case in cases:
             observation = Observation(answer, case, seconds)
-            names = [banned[code] for code in observation.codes if code in banned]
+            names = [name for code, name in banned.items() if code in observation.codes]
             names += [name for name in observation.operations if name in self.operations]
             if names:
                 return f"it comes from {names[0]}. {self.why}"

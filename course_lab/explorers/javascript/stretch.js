@@ -107,11 +107,13 @@ const EXPLORER = {
     const [home] = rivals.direct;
     const [x, y] = losses.map((loss) => loss - home);
     const goal = rivals.step[0] + rivals.step[1] - 2 * home;
-    const isBelow = x + y < goal - ROUNDING;
-    const verdict = isBelow ? "You are below the line." : "Not below it yet.";
+    const ahead = goal - (x + y);
+    const verdict = ahead > ROUNDING ? "You are below the line."
+      : ahead < -ROUNDING ? "Not below it yet." : "You are level with it.";
+    const digits = Math.abs(ahead) < 0.01 ? 3 : 2; // what tells two close sums apart
     return `Loss above the unstretched model at ${trained}: ${signedRise(x)} at ${trained} bytes, `
-      + `${signedRise(y)} at ${long}, together ${fixed(x + y, 2)}; the step ${fixed(goal, 2)}. `
-      + `${verdict} ${unseen.filter(Boolean).length} hands reach new angles.`;
+      + `${signedRise(y)} at ${long}, together ${fixed(x + y, digits)}; the step `
+      + `${fixed(goal, digits)}. ${verdict} ${unseen.filter(Boolean).length} hands reach new angles.`;
   },
 
   description({ losses, unseen }, state) {
