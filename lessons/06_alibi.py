@@ -136,9 +136,8 @@ described = "; ".join(
 plots.show(fig, f"Rise of the loss over the last 512 of 4,096 tokens, in three texts. {described}.")
 
 # %% [markdown]
-# **Look:** with a price of its own in each head, and the first token free, most of the rise is
-# gone, though the model never trained with a price. The prices of other heads do much less. So
-# here a price can stand for a pair. What if a price were all?
+# **Look:** with its own price in each head, the first token free, most of the rise is gone. The
+# prices of other heads do much less. What if a price were all?
 #
 # ## A price for each step
 #
@@ -320,21 +319,17 @@ print(", ".join(f"{10 * round(10 * float(share))} %" for share in far.mean(0)), 
 
 # %% [markdown]
 # **Look:** through a window this RoPE reads 1,024 bytes as well as 64. To hold there takes no
-# price. Is it enough to look near? Not for the sinusoidal model: it adds the places themselves, and
-# those past 64 are new to it. And this ALiBi does not look near with all heads: the flat ones look
-# a good deal where no text in training reached. It loses a little at 1,024, and nothing once the
-# far keys are hidden. (Windows are also how Chi et al., 2212.10356, took ALiBi apart. Lesson 07
-# puts more models behind one.)
+# price. Nor is it enough to look near: the sinusoidal model adds places, and those past 64 are new.
+# And the flat heads of this ALiBi look far. It loses a little by that.
 #
-# So RoPE and ALiBi can do without far keys here. What should a price do with the near ones?
+# What should a price do with near keys?
 #
 # ## Draw your own
 #
-# ALiBi draws straight lines from the own token on. Draw others. Choose a head. Pull its line up or
-# down, or drag its top, the circle, sideways.
+# Pull a head's line up or down, or its top, the circle, sideways.
 #
 # 1. Give all heads a slope of at least 1/4. How many keys hold 95 % now?
-# 2. Put a head's top at 8. How much of its weight does that key get, with slope 1/16, and with 2?
+# 2. Put a top at 8. How much weight does that key get, with slope 1/16, and with 2?
 
 # %%
 from course_lab import explorers
@@ -369,8 +364,9 @@ for name, slopes in tries.items():
     print(f"slopes {name:9} change the loss at 64 by {change:+.2f}")
 
 # %% [markdown]
-# Slopes a little steeper even help; those far from its own do harm. But that is unfair: these
-# weights have learned *with* their own lines. What if a model learns with the steep ones?
+# This model gains a little by slopes a little steeper, and loses by those far from its own. But
+# that is unfair: its weights have learned *with* their own lines. What if a model learns with the
+# steep ones?
 
 # %%
 guess = widgets.predict(
@@ -578,12 +574,11 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** of the prices shown all but FIRE hold at 1,024, and RoPE in a window does. So to be a
-# price is not enough: FIRE learned its own from 64 bytes. The tents lead among those shown. Is that
-# a triumph? To them, what stands farther back might as well not be there. And these trainings are
-# short. A longer one may rank them otherwise.
+# **Look:** from 64 to 1,024 all prices shown but FIRE rise by less than 0.1, as does RoPE in a
+# window. So to be a price is not enough: FIRE learned its own from 64 bytes. The tents lead among
+# those shown. Is that a triumph? They hardly see beyond five keys, and these trainings are short.
 #
-# ALiBi *survives* sixteen times its length. Does it *read* what stands there?
+# ALiBi *survives* 1,024. Does it *read* what stands there?
 #
 # ## Myth check
 #
@@ -648,14 +643,14 @@ myths.table()
 # %% [markdown]
 # ## In five lines
 #
-# - In SmolLM2 a price on distance, each head its own, can stand for one pair of RoPE.
+# - In SmolLM2 a price on distance can stand for one pair of RoPE, with the first token free.
 # - ALiBi is a price alone: $m_h\,|j - i|$ off each score, the nearest $3/m_h$ equal keys hold 95 %.
 # - Trained at 64 bytes, ALiBi holds at 1,024. So does RoPE in a window of 64; sinusoidal does not.
-# - Steep prices, which see a few near bytes, win short trainings. A longer one may rank otherwise.
-# - By $|j - i|$ alone, with no mask and no fixed token, a text and its mirror are the same.
+# - Steep prices win short trainings. Longer ones may differ.
+# - By $|j - i|$ alone, with no mask or fixed token, a text and its mirror are the same.
 #
 # **Read next:** Press et al. 2021, *Train Short, Test Long*, arXiv 2108.12409, sections 3 and 4.
-# Then Chi et al. 2022, *Dissecting Transformer Length Extrapolation*, 2212.10356.
+# Then Chi et al. 2022, 2212.10356.
 #
 # **Next:** [lesson 07](07_train_short_test_long.ipynb) asks who *reads* a long text. Closer looks:
 # [in practice](closer/06_price_in_practice.ipynb), [other prices](closer/06_other_prices.ipynb).
