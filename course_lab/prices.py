@@ -13,6 +13,8 @@ TRAINED = 64  # bytes of a text in training
 READ = 512  # bytes of the longest text that is read
 GAIN, RISE = 0.03, 0.02  # nats a byte: what a price has to win, and may lose up to ``READ``
 FAR_SHARE = 0.05  # of a head's weight, on keys that no training text had
+BLUNT = 0.4  # a head's largest weight, of equal scores, below which it does not single out a key
+OUT_OF_REACH = 30.0  # points of score that no query and key make up for
 
 Price = type[PositionalEncoding]
 
@@ -56,7 +58,29 @@ def question(price: Price) -> str:
         return (
             "No head gives half of its weight to the nearest four keys. Which ones foretell a byte?"
         )
+    best = weights.argmax(-1)
+    if (best == 0).all():
+        return "Every head likes its own byte best. Which other bytes would you want to see?"
+    blunt = int(weights.amax(-1).argmin())
+    if weights[blunt].max() < BLUNT:
+        return (
+            f"Head {blunt + 1} gives its best key {100 * weights[blunt].max():.0f} % of its "
+            "weight. How sharply should it see that key?"
+        )
+    if len(best.unique()) < len(best):
+        return "Some heads like the same key best. What could each do that no other does?"
+    if best.max() >= len(best):
+        return (
+            f"A head likes the key {int(best.max())} back best, and a nearer one is no head's "
+            "best. Which of the two tells more about the next byte?"
+        )
     return ""
+
+
+def heads_nailed_down(price: Price) -> int:
+    """How many heads put all their weight on one key, whatever queries and keys are."""
+    first, second = price_by_distance(price).topk(2, dim=-1).values.T
+    return int((first - second > OUT_OF_REACH).sum())
 
 
 def scored(price: Price, losses: Sequence[tuple[float, float]], steep: Sequence[float]) -> str:
@@ -75,9 +99,17 @@ def scored(price: Price, losses: Sequence[tuple[float, float]], steep: Sequence[
         keys = int((row.cumsum(-1) < 0.95).sum()) + 1
         best = int(row.argmax())
         where = "its own key" if best == 0 else f"the key {best} back"
+        alike = int((row > row.max() - 1e-6).sum())
+        likes = f"likes {where} best" if alike == 1 else f"likes {alike} keys alike"
         lines.append(
-            f"head {head}: likes {where} best; 95 % of the weight within {keys} "
+            f"head {head}: {likes}; 95 % of the weight within {keys} "
             f"{'key' if keys == 1 else 'keys'}"
+        )
+    nailed = heads_nailed_down(price)
+    if nailed:
+        lines.append(
+            f"{nailed} of {len(weights)} heads put all their weight on one key, whatever the "
+            "bytes: there q · k does nothing. How much attention is left?"
         )
     won = [near < other - GAIN for (near, _), other in zip(losses, steep, strict=True)]
     level = [far < near + RISE for near, far in losses]
@@ -89,9 +121,7 @@ def scored(price: Price, losses: Sequence[tuple[float, float]], steep: Sequence[
         lines.append("✓ Your price beats the steep lines, and lasts.")
     else:
         reason = question(price) or (
-            "Every head likes its own byte best. Which other bytes would you want to see?"
-            if (weights.argmax(-1) == 0).all()
-            else "Two heads may look at nearly the same. How sharply does each see its key?"
+            "The shape alone does not tell why. Change one head at a time: which change helps?"
         )
         lines.append(f"… Not yet. {reason}")
     return "\n".join(lines)

@@ -48,12 +48,13 @@ def look(
 ) -> list[dict[str, Any]]:
     """What the explorer says and draws, or computes, at each of these starts; width in pixels."""
     request = {"starts": starts, "width": width, "dark": dark, "wantsNumbers": numbers}
+    return run_module(NODE, request, {"module.mjs": explorer.module})
+
+
+def run_module(main: str, request: Any, others: dict[str, str] | None = None) -> Any:
+    """What a module prints as JSON. Beside it lie request.json and the other files."""
     with tempfile.TemporaryDirectory() as folder:
-        texts = {
-            "module.mjs": explorer.module,
-            "main.mjs": NODE,
-            "request.json": json.dumps(request),
-        }
+        texts = {"main.mjs": main, "request.json": json.dumps(request), **(others or {})}
         for name, text in texts.items():
             (Path(folder) / name).write_text(text, encoding="utf-8")
         command = [node(), "main.mjs"]

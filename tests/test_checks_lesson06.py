@@ -5,7 +5,7 @@ import math
 import torch
 from exercise_answers import right_answers, wrong_answers
 
-from course_lab.checks.lesson06 import check_any_slopes, check_blockwise
+from course_lab.checks.lesson06 import check_alibi, check_any_slopes, check_blockwise
 from course_utils.encodings import Places, create
 from course_utils.encodings.functional import alibi_slopes
 
@@ -64,11 +64,50 @@ def in_blocks(rescaled):
     return answer
 
 
+def price(n, q_pos, k_pos):
+    slopes = [2 ** (-8 * (head + 1) / n) for head in range(n)]
+    return torch.stack([-slope * (q_pos[:, None] - k_pos).abs() for slope in slopes])
+
+
+def price_with_mask(lowest):
+    """The price, and a large negative number added for later keys."""
+    return lambda n, q_pos, k_pos: price(n, q_pos, k_pos) + lowest * (k_pos > q_pos[:, None])
+
+
+def whole_exponents(n, q_pos, k_pos):
+    slopes = 2.0 ** -(8 * torch.arange(1, n + 1) // n)
+    return -slopes[:, None, None] * (q_pos[:, None] - k_pos).abs()
+
+
+def later_keys_free(n, q_pos, k_pos):
+    slopes = 2 ** (-8 * torch.arange(1, n + 1) / n)
+    return -slopes[:, None, None] * (q_pos[:, None] - k_pos).clamp(min=0)
+
+
+def heads_last(n, q_pos, k_pos):
+    return price(n, q_pos, k_pos).permute(1, 2, 0)
+
+
 test_right_answers_pass = right_answers(
-    {check_blockwise: [in_two_passes, by_logsumexp, in_blocks(lambda shrink: shrink)]}
+    {
+        check_alibi: [price],
+        check_blockwise: [in_two_passes, by_logsumexp, in_blocks(lambda shrink: shrink)],
+    }
 )
 test_natural_mistakes_are_named = wrong_answers(
-    "mistake", {check_blockwise: [(in_blocks(lambda shrink: 1.0), "keeps another scale")]}
+    "mistake",
+    {
+        check_alibi: [
+            (whole_exponents, "rounded to whole numbers"),
+            (later_keys_free, "later keys cost nothing"),
+            (price_with_mask(-1e9), "later keys are hidden"),
+            (price_with_mask(torch.finfo(torch.float32).min), "later keys are hidden"),
+        ],
+        check_blockwise: [(in_blocks(lambda shrink: 1.0), "keeps another scale")],
+    },
+)
+test_axes_in_another_order_are_a_matter_of_shape = wrong_answers(
+    "wrong", {check_alibi: [(heads_last, "(4, 5, 3)")]}
 )
 
 

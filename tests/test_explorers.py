@@ -6,7 +6,7 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
-from explorer_modules import ends, look
+from explorer_modules import ends, look, run_module
 from pairwise import each_once
 from test_widgets import instances
 
@@ -301,3 +301,25 @@ def test_a_wider_head_comes_nearer_to_the_wish_and_a_price_on_size_makes_it_smal
     narrow, wide, priced = (view["numbers"] for view in views)
     assert narrow["miss"] > wide["miss"]
     assert max(wide["sizes"]) > max(priced["sizes"])
+
+
+@pytest.mark.parametrize("head", [1, 2, 3, 4])
+def test_a_line_that_is_pulled_down_bends_and_only_the_circle_moves_the_top(head):
+    follow = """
+import { readFileSync } from "node:fs";
+const { head, pulls } = JSON.parse(readFileSync("request.json", "utf-8"));
+const state = { prices: alibi(), head };
+const steps = pulls.map((pointer) => {
+  EXPLORER.follow(Object.assign(state, { pointer }), "pointer");
+  return state.prices[head - 1];
+});
+process.stdout.write(JSON.stringify(steps));
+"""
+    down = [[8, price] for price in (-0.1, -0.5, -2.0, -6.0, 0.3)]
+    sideways = [[0.4 * step, -0.2] for step in range(11)]
+    request = {"head": head, "pulls": down + sideways}
+    steps = run_module(explorers.ALL["price"].module + follow, request)
+    assert [peak for peak, _ in steps[:5]] == [0] * 5
+    assert [slope for _, slope in steps[1:4]] == pytest.approx([0.0625, 0.25, 0.75], rel=0.1)
+    assert steps[4][1] == pytest.approx(1 / 256, rel=0.1)
+    assert steps[-1][0] == 4 and {slope for _, slope in steps[5:]} == {steps[4][1]}

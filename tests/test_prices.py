@@ -79,6 +79,23 @@ MISTAKES = {
     ),
     "divides by 0": (lambda d: (0 / d).expand(4, -1), "nan or inf"),
     "far peaks": (lambda d: -2.0 * (d - 16 * torch.arange(4)[:, None]).abs(), "48 back best"),
+    "blunt": (lambda d: -0.5 * (d - torch.arange(4)[:, None]).abs(), "How sharply"),
+    "twice the same": (
+        lambda d: -2.0 * (d - torch.tensor([0, 1, 1, 2])[:, None]).abs(),
+        "like the same key",
+    ),
+    "gaps": (
+        lambda d: -1.0 * (d - torch.tensor([1, 2, 4, 8])[:, None]).abs(),
+        "8 back best, and a nearer",
+    ),
+    "no visible fault": (
+        lambda d: -2.0 * (d - torch.arange(4)[:, None]).abs(),
+        "does not tell why",
+    ),
+    "four keys alike": (
+        lambda d: torch.where(d < 4, 0.0, -math.inf).expand(4, -1),
+        "likes 4 keys alike",
+    ),
     "flat": (lambda d: -0.1 * (d - torch.arange(4)[:, None]).abs(), "nearest four keys"),
 }
 
@@ -89,6 +106,15 @@ def test_a_price_that_does_not_win_gets_the_question_that_helps(name):
     text = prices.scored(drawn(by_distance), [(1.9, 1.95), (1.9, 1.9)], STEEP_LOSSES)
     assert "in 0 of 2 seeds" in text and "in 1 of 2" in text
     assert question.lower() in text.lower() and text.count("?") >= 1
+
+
+def test_weights_that_no_query_can_change_are_named_also_where_they_win():
+    def one_hot(distance):
+        return torch.where(distance == torch.arange(4)[:, None], 0.0, -1e9)
+
+    text = prices.scored(drawn(one_hot), WON, STEEP_LOSSES)
+    assert "4 of 4 heads put all their weight on one key" in text and text.endswith("lasts.")
+    assert prices.heads_nailed_down(drawn_prices.Tents) == 0
 
 
 def test_a_price_may_look_at_more_than_the_offset():

@@ -131,7 +131,7 @@ def _positions_counted(n_heads: int, q_pos: Tensor, k_pos: Tensor) -> Tensor:
     return _alibi(n_heads, torch.arange(len(q_pos)), torch.arange(len(k_pos)))
 
 
-def _later_keys_hidden(hidden: float) -> Callable[[int, Tensor, Tensor], Tensor]:
+def _later_keys_cost(hidden: float) -> Callable[[int, Tensor, Tensor], Tensor]:
     """Return an answer with this number in place of the price of later keys."""
 
     def answer(n_heads: int, q_pos: Tensor, k_pos: Tensor) -> Tensor:
@@ -145,11 +145,12 @@ check_alibi = Check(
     "alibi_from_scratch",
     _alibi,
     cases=[
-        (4, torch.arange(4), torch.arange(4)),
+        (4, torch.arange(5), torch.arange(3)),
         (8, torch.tensor([5]), torch.arange(6)),
         (2, torch.arange(3) + 100, torch.arange(5) + 98),
         (4, torch.tensor([7, 2, 0]), torch.tensor([7, 2, 0, 3])),
         (1, torch.tensor([9]), torch.tensor([9])),
+        (16, torch.arange(3) + 4, torch.arange(9)),
     ],
     mistakes=[
         Mistake(
@@ -172,6 +173,11 @@ check_alibi = Check(
             "the query is left out",
             "Does your answer know where the query stands? Is every query as far from key 0?",
             _without_the_query,
+        ),
+        Mistake(
+            "the query is left out",
+            "Does your answer know where the query stands? Is every query as far from key 0?",
+            lambda n_heads, q_pos, k_pos: -_without_the_query(n_heads, q_pos, k_pos),
         ),
         Mistake(
             "the positions are counted, not read",
@@ -207,9 +213,38 @@ check_alibi = Check(
             Mistake(
                 "later keys are hidden",
                 "Whose task is it to hide later keys: the price's or the mask's?",
-                _later_keys_hidden(hidden),
+                _later_keys_cost(hidden),
             )
-            for hidden in (-torch.inf, 0.0)
+            for hidden in (-torch.inf, -1e9, torch.finfo(torch.float32).min, -1e4)
+        ),
+        Mistake(
+            "later keys cost nothing",
+            "What does a key 3 later than the query cost? And one 3 earlier?",
+            _later_keys_cost(0.0),
+        ),
+        *(
+            Mistake(
+                "the exponents are rounded to whole numbers",
+                "With 16 heads, are all your slopes different? What does // do to 8 · h / H?",
+                _with_slopes(slopes),
+            )
+            for slopes in (
+                lambda n: 2.0 ** (-8 * torch.arange(1, n + 1) // n),
+                lambda n: 2.0 ** -(8 * torch.arange(1, n + 1) // n),
+                lambda n: 2.0 ** -(8 // n * torch.arange(1, n + 1)),
+            )
+        ),
+        Mistake(
+            "the price grows with the square of the distance",
+            "By how much does the score fall from 1 step away to 2, and from 2 to 3?",
+            lambda n_heads, q_pos, k_pos: (
+                _alibi(n_heads, q_pos, k_pos) * offset_matrix(q_pos, k_pos).abs()
+            ),
+        ),
+        Mistake(
+            "this is the factor on the weight, not the price",
+            "It is added to the scores, before the softmax. What does the softmax do to it?",
+            lambda n_heads, q_pos, k_pos: _alibi(n_heads, q_pos, k_pos).exp(),
         ),
     ],
     hints=(

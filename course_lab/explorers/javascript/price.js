@@ -4,7 +4,7 @@
 const HEADS = 4;
 const DRAWN = 16; // positions up to which prices and weights are drawn
 const LOWEST = -8; // of the drawn prices: a key down there weighs e⁻⁸ of the best
-const NEAR_TOP = 0.7; // a pointer this near to a price of 0 moves the top, else it bends the lines
+const NEAR_TOP = [1.5, 0.7]; // a pointer this near moves the top, else it bends the lines
 const SHARE = 0.95; // of a query's weight
 const SLOPES = [1 / 256, 4]; // lowest and highest
 const STEPS = 20; // of the slopes, in a factor of ten
@@ -70,7 +70,7 @@ const EXPLORER = {
       const [distance, price] = state.pointer;
       const peak = state.prices[chosen][0];
       const away = Math.abs(distance - peak);
-      if (price > -NEAR_TOP) change(0, within(Math.round(distance), [0, DRAWN]));
+      if (away <= NEAR_TOP[0] && price > -NEAR_TOP[1]) change(0, within(Math.round(distance), [0, DRAWN]));
       else if (away > 0.5) change(1, nearestSlope(-price / away));
     }
     if (name === "peak") change(0, state.peak);
