@@ -113,9 +113,10 @@ def test_one_number_more_in_queries_and_keys_makes_a_straight_price(n):
 def test_sandwich_can_be_split_into_queries_and_keys_by_as_many_numbers_as_its_waves_have():
     positions = torch.arange(64)
     places, nothing = Places(positions, positions), torch.zeros(1, 2, 64, 8)
-    bias = create("sandwich", d_model=16, n_heads=2).bias(nothing, nothing, places).double()
+    bias = create("sandwich", d_model=16, n_heads=2).bias(nothing, nothing, places)
+    assert bias is not None
     waves = sinusoidal_table(positions.double(), 128)
-    for head in bias.flatten(0, -3):
+    for head in bias.double().flatten(0, -3):
         later = head - head[0, 0]  # what all scores share does not count
         expected = waves @ waves.T - 64
         ratio = later[0, 1] / expected[0, 1]

@@ -149,7 +149,7 @@ def drawing(views: int) -> str:
     return f'<svg xmlns="http://www.w3.org/2000/svg" width="180pt" height="60pt">{boxes}</svg>'
 
 
-def drawn(views: int) -> dict[str, str]:
+def drawn(views: int) -> NotebookNode:
     both = {"image/png": base64.b64encode(PNG).decode(), "image/svg+xml": drawing(views)}
     return shown("Two waves.", **both)
 

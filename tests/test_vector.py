@@ -59,7 +59,7 @@ def test_it_says_what_it_shows_if_a_description_is_given():
 def test_within_a_page_its_rules_touch_nothing_else():
     root = ElementTree.fromstring(plots.svg(two_panels()))
     (style,) = root.iter("{http://www.w3.org/2000/svg}style")
-    selectors = re.findall(r"(?:^|[{}])([^{}@]+)\{", style.text)
+    selectors = re.findall(r"(?:^|[{}])([^{}@]+)\{", style.text or "")
     assert len(selectors) == 4
     assert all(selector.startswith(f"#{root.get('id')}") for selector in selectors)
     assert root.get("id") != ElementTree.fromstring(plots.svg(bright())).get("id")
@@ -110,7 +110,9 @@ def test_a_matrix_is_held_with_a_pixel_for_each_cell_in_its_exact_colours():
     image = plots.heatmap(ax, matrix)
     (held,) = re.findall(r'"data:image/png;base64,\s*(\S+?)"', plots.svg(fig))
     pixels = np.asarray(Image.open(io.BytesIO(base64.b64decode(held))).convert("RGBA"))
-    expected = image.to_rgba(image.get_array(), bytes=True)
+    values = image.get_array()
+    assert values is not None
+    expected = image.to_rgba(values, bytes=True)
     assert pixels.shape == (24, 16, 4)
     seen = expected[..., 3] > 0  # the colour of a hidden cell is no one's
     assert (pixels[..., 3] == expected[..., 3]).all() and (pixels[seen] == expected[seen]).all()

@@ -52,7 +52,7 @@ def test_the_shipped_table_is_of_these_models_and_ways():
     shipped_models = set(table[["encoding", "seed"]].itertuples(index=False, name=None))
     assert shipped_models == set(windows.models())
     for (encoding, seed), rows in table.groupby(["encoding", "seed"]):
-        assert seed in range(windows.SEEDS[encoding])
+        assert seed in range(windows.SEEDS[str(encoding)])
         assert sorted(rows["text"].unique()) == list(range(6))
         at_512 = rows[(rows["read"] == 512) & (rows["way"] == "window")]
         assert sorted(at_512["keys"].unique()) == list(windows.WINDOWS)

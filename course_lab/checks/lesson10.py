@@ -477,9 +477,12 @@ check_somebodys_favourite = Check(
             Mistake(
                 "only rivals that bound w from one side are asked",
                 "A rival with a > b sets a largest w. What does one with a < b set?",
-                partial(_somebodys_favourite, **{side: False}),
+                one_sided,
             )
-            for side in ("above", "below")
+            for one_sided in (
+                partial(_somebodys_favourite, above=False),
+                partial(_somebodys_favourite, below=False),
+            )
         ),
         Mistake(
             "these are the best of each column alone",
