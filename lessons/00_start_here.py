@@ -65,7 +65,7 @@ guess.reveal(options[2 if same else 0 if weights[0] > weights[4] else 1])
 #
 # ## Four doors
 #
-# (Models read *tokens*, words or parts of words. We say word while each token is one.)
+# (Models read *tokens*, words or parts of words; here words.)
 #
 # So position has to be let in. Attention compares a *query* $q$, here of "cat", with the *key* $k$
 # of each word, and adds up *value vectors* $v$ by weight. Four doors:

@@ -535,10 +535,10 @@ myths.table()
 # - With 6 hands or 64, no two of 10,000 positions are closer than neighbours.
 # - With 64, dot products tell the distance: sharply up to some 30, vaguely beyond 100.
 # - A shift is one rotation, so two matrices make a head that looks back, if words are short.
-# - Closer looks: [in practice, before or after](closer/02_in_practice.ipynb),
+# - Closer looks: [in practice](closer/02_in_practice.ipynb),
 #   [among words, in a real encoder](closer/02_word_and_place.ipynb).
 #
 # **Read next:** Vaswani et al. 2017, *Attention Is All You Need*, arXiv 1706.03762, section 3.5
 # (wish 6); Olsson et al. 2022, *In-context Learning and Induction Heads*, arXiv 2209.11895.
 #
-# **Next:** these vectors were chosen. What would a model choose? [Lesson 03](03_learned.ipynb).
+# **Next:** what would a model choose? [Lesson 03](03_learned.ipynb).

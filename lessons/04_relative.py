@@ -628,4 +628,4 @@ myths.table()
 # **Read next:** Shaw et al. 2018, arXiv 1803.02155, section 3; Raffel et al. 2019, 1910.10683,
 # section 2.1; Haviv et al. 2022, 2203.16634.
 #
-# **Next:** an offset for the price of a place, once a token? [Lesson 05](05_rope.ipynb) turns.
+# **Next:** an offset for a place's price? [Lesson 05](05_rope.ipynb).

@@ -98,14 +98,14 @@ plots.show(
 #
 # $$q_p \cdot k_r = |q|\,|k|\,\cos\big(\varphi + (p - r)\,\theta\big)$$
 #
-# Of the two positions only $p - r$ is left, how far and on which side: the **distance**. That is
-# RoPE's promise, and its proof.
+# Of the two positions only $p - r$ is left, sign and all: the **distance**. That is RoPE's promise,
+# and its proof.
 #
 # ## What adding costs
 #
-# But why turn? For years something was *added* (as in lesson 04). Each position had a vector $t$ of
-# its own, in 2017 of sines and cosines, from fast to slow (left, below). Word plus position went
-# into the first layer, so a score there has four parts:
+# But why turn? For years something was *added*. Each position had a vector $t$ of its own, in 2017
+# of sines and cosines (left, below). Word plus position went into the first layer, so a score there
+# has four parts:
 #
 # $$(x + t)\cdot(x' + t') = x\cdot x' + x\cdot t' + t\cdot x' + t\cdot t'$$
 #

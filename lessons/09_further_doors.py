@@ -767,4 +767,4 @@ myths.table()
 # 2023, 2305.13571; Heo et al. 2024, 2403.13298; [Xiong 2025](https://jerryxio.ng/posts/nd-rope);
 # Golovneva et al. 2024, 2405.18719.
 #
-# **Next:** so many. Which one should you use? [Lesson 10](10_choosing.ipynb).
+# **Next:** which one? [Lesson 10](10_choosing.ipynb).

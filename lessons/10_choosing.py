@@ -583,6 +583,6 @@ myths.table()
 # **Read next:** RoPE in some layers, Yang et al. 2025, arXiv 2501.18795; dropped after training,
 # Gelberg et al. 2025, 2512.12167; images, Heo et al. 2024, 2403.13298.
 #
-# **Next:** chosen, or made yourself: is it sound? [Lesson 11](11_capstone.ipynb). Or: [ten models
+# **Next:** is yours sound? [Lesson 11](11_capstone.ipynb). Or: [ten models
 # layer by layer, tasks, ledger](closer/10_in_practice.ipynb), [all 17 on one
 # page](closer/10_two_texts.ipynb).

@@ -29,33 +29,6 @@ device = course_lab.start(
 )
 
 # %% [markdown]
-# ## Myth check
-#
-# Two sayings. Guess now; the clinic will settle them.
-
-# %% tags=["plumbing"]
-# Two claims
-from course_lab.claims import Claim, Myths
-
-myths = Myths(
-    {
-        "C57": Claim(
-            "A wrong encoding shows in the loss curve.",
-            scope="six small models, each with another mistake, after 120 steps; shows: the "
-            "held-out loss is not that of a healthy twin, to 0.001 nats a byte",
-            evidence="trained here",
-            seeds=1,
-        ),
-        "C58": Claim(
-            "Code that gives the same numbers as a reference is right.",
-            scope="attention layers with a known mistake, beside a copy in float64 that does what "
-            "was meant, on a text of 12 words from position 0; the same: to 0.00005",
-            evidence="exact",
-        ),
-    }
-)
-
-# %% [markdown]
 # ## Six patients
 #
 # Suppose someone wrote six encodings, with a mistake in each. Here they are, A to F, in small
@@ -158,19 +131,10 @@ plots.show(
     f"There and in the middle {', '.join(level)} show nothing. The last column differs in both.",
 )
 
-# %% tags=["plumbing"]
-# The first verdict
-myths.settle(
-    "C57",
-    {f"patient {letter}": letter not in level for letter in beside},
-    f"In {len(level)} of {len(beside)} it does not show.",
-)
-
 # %% [markdown]
 # **Look:** three are level with their twins, and their middle panels are all but empty. In 32
 # bytes, training does not show those mistakes. The other three differ from their twins. But who
-# trains a model has no twin beside it, and the last column differs too: it is healthy, and its text
-# came in another order.
+# trains has no twin, and the last column differs too: healthy, its text in another order.
 #
 # So we need a *test*: a function that gets an attention layer and returns True if it is healthy. We
 # judge tests as we judge models, on cases held back: for each fault a *ward* of sick and healthy
@@ -203,17 +167,6 @@ n_sick = sum(sick for named, sick, cleared, healthy in marks.values())
 print(f"sick ones found: {n_named} of {n_sick}")
 share = n_named / n_sick
 guess.reveal("all" if share == 1 else "more than half" if share > 0.5 else "fewer than half")
-
-# %% tags=["plumbing"]
-# The second verdict
-myths.settle(
-    "C58",
-    {
-        f"ward {number}": named == sick
-        for number, (named, sick, _, _) in enumerate(marks.values(), start=1)
-    },
-    f"{n_sick - n_named} of {n_sick} sick layers have the reference's numbers there.",
-)
 
 # %% [markdown]
 # The others have the right numbers, to 0.00005, in twelve words that are read at once from position
@@ -736,6 +689,50 @@ for length, table in (("short", rows), ("long", full)):
         table, {"encoding": "none", "read": 64}, {"encoding": "learned", "read": 64}
     )
     print(f"learned less none at 64, {length} training: {difference}")
+
+# %% [markdown]
+# ## Myth check
+#
+# Guess first.
+
+# %% tags=["plumbing"]
+# Two claims
+from course_lab.claims import Claim, Myths
+
+myths = Myths(
+    {
+        "C57": Claim(
+            "A wrong encoding shows in the loss curve.",
+            scope="six small models, each with another mistake, after 120 steps; shows: the "
+            "held-out loss is not that of a healthy twin, to 0.001 nats a byte",
+            evidence="trained here",
+            seeds=1,
+        ),
+        "C58": Claim(
+            "Code that gives the same numbers as a reference is right.",
+            scope="attention layers with a known mistake, beside a copy in float64 that does what "
+            "was meant, on a text of 12 words from position 0; the same: to 0.00005",
+            evidence="exact",
+        ),
+    }
+)
+
+# %% tags=["plumbing"]
+# The verdicts
+myths.settle(
+    "C57",
+    {f"patient {letter}": letter not in level for letter in beside},
+    f"In {len(level)} of {len(beside)} it does not show.",
+)
+myths.settle(
+    "C58",
+    {
+        f"ward {number}": named == sick
+        for number, (named, sick, _, _) in enumerate(marks.values(), start=1)
+    },
+    f"{n_sick - n_named} of {n_sick} sick layers have the reference's numbers there.",
+)
+myths.table()
 
 # %% [markdown]
 # ## In five lines

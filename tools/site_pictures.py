@@ -13,8 +13,9 @@ def page(text: str, root: Path) -> Page:
     entries = []
     for lesson in lessons(root):
         outputs = Outputs(lesson.name, "")
-        shown = outputs.blocks(picture_cell(root, lesson.name))
-        pictures = [block for block in shown if "<img" in block]
+        cell = picture_cell(root, lesson.name)
+        cell.outputs = [part for part in cell.outputs if "image/png" in part.get("data", {})]
+        pictures = outputs.blocks(cell)
         files |= outputs.files
         heading = f"## [{lesson.title.heading}]({lesson.name}.md)"
         entries += [heading, f"*{lesson.title.question}*", *pictures, " ".join(lesson.sentences)]

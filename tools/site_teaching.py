@@ -102,5 +102,5 @@ def _items(notebook: NotebookNode, name: str) -> Iterator[Item]:
                 yield Item("Ask", question.text, section, cell.id)
         for explorer, _ in site_explorers.shown(cell, name):
             yield Item("Move", explorers.ALL[explorer].title, section, cell.id)
-        if TAG in cell.metadata.get("tags", []):
+        if section and TAG in cell.metadata.get("tags", []):
             yield Item("Picture", "the answer", section, cell.id)

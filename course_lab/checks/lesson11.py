@@ -320,17 +320,25 @@ def _same_winners(layer: MultiHeadAttention, start: int) -> bool:
 
 
 class _Bump(PositionalEncoding):
-    """A reward for keys at some positions, and for no others; not for late queries."""
+    """A reward for keys at some positions, and for no others; for some queries only."""
 
-    def __init__(self, first: int, last: int, last_query: int = 8191, reward: float = 2.0) -> None:
+    def __init__(
+        self,
+        first: int,
+        last: int,
+        first_query: int = 0,
+        last_query: int = 8191,
+        reward: float = 2.0,
+    ) -> None:
         super().__init__(64, 4)
-        self.first, self.last, self.last_query = first, last, last_query
-        self.reward = reward
+        self.first, self.last, self.reward = first, last, reward
+        self.first_query, self.last_query = first_query, last_query
 
     def bias(self, q: Queries, k: Keys, at: Places) -> Tensor:
-        """Return reward for keys from first to last and queries up to last_query, else 0."""
+        """Return reward for keys from first to last where the query is in its range, else 0."""
         is_rewarded = (at.k >= self.first) & (at.k <= self.last)
-        return self.reward * (is_rewarded & (at.q <= self.last_query)[:, None]).to(q.dtype)
+        asks = (at.q >= self.first_query) & (at.q <= self.last_query)
+        return self.reward * (is_rewarded & asks[:, None]).to(q.dtype)
 
 
 class _FarFirst(PositionalEncoding):
@@ -380,7 +388,8 @@ def _anywhere_cases() -> list[Case]:
     halfway = clinic.layer(_Bump(3000, 4005), seed=69)
     # One key gets a little more, or less: the others of its row lose, or win, next to nothing.
     a_little_more, a_little_less = (
-        clinic.layer(_Bump(8004, 8004, reward=least), seed=71) for least in (0.02, -0.02)
+        clinic.layer(_Bump(8004, 8004, first_query=8005, reward=least), seed=71)
+        for least in (0.02, -0.02)
     )
     for layer in (a_little_more, a_little_less):
         layer.W_q.weight.zero_()

@@ -95,7 +95,7 @@ class ClampedRotary(Rotary):
 
     For attention to earlier keys only. Nothing is fused: the scores are computed twice.
 
-    Source: Su 2023, github.com/bojone/rerope (kexue.fm 9708), without its factor on long texts.
+    Source: Su 2023, ReRoPE (kexue.fm, archives 9708), without its factor on long texts.
     Jin et al. 2024, arXiv 2401.01325, group far offsets in place of clamping them.
 
     Args:

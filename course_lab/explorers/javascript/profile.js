@@ -170,7 +170,8 @@ const EXPLORER = {
     const near = score.slice(0, CONTEXT + 1);
     const peak = Math.max(...near);
     return `Up to distance ${CONTEXT} the score is highest at ${near.indexOf(peak)}, with `
-      + `${fixed(peak, 2)}. It misses the wish by ${fixed(root, 2)} (root mean square), at most by ${fixed(miss, 2)}. Farther away, where nothing was wished, it reaches `
+      + `${fixed(peak, 2)}. It misses the wish by ${fixed(root, 2)} (root mean square), at most by `
+      + `${fixed(miss, 2)}. Farther away, where nothing was wished, it reaches `
       + `${fixed(highest, 2)} at distance ${place}.`;
   },
 

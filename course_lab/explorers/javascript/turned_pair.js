@@ -107,7 +107,8 @@ const EXPLORER = {
       + `where they are after turning by ${fixed(theta, 2)} radians a position. The query, at `
       + `${p + both}, now ends at ${point(query)}, the key, at ${r + both}, at ${point(key)}. An `
       + "arc shows the angle between them. "
-      + "Right: their product for all positions from 0 to 40, as colours from −1 to 1. Each diagonal "
-      + `has one colour, since only p − r counts. A square marks this pair: ${fixed(product, 3)}.`;
+      + "Right: their product for all positions from 0 to 40, as colours from −1 to 1. Each "
+      + "diagonal has one colour, since only p − r counts. A square marks this pair: "
+      + `${fixed(product, 3)}.`;
   },
 };
