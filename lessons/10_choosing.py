@@ -576,13 +576,13 @@ myths.table()
 #
 # - No encoding is best: a table strikes out the beaten, and you say what you pay for.
 # - Columns save anybody: two random ones do so for six or seven of 15.
-# - RoPE reads long texts badly: cut them, or train at their length.
+# - RoPE reads long texts badly: cut, or train at their length.
 # - ALiBi holds on long texts, after short training from a higher loss.
 # - To a kernel RoPE is nothing, ALiBi a number or two more, T5 a mask.
 #
 # **Read next:** RoPE in some layers, Yang et al. 2025, arXiv 2501.18795; dropped after training,
 # Gelberg et al. 2025, 2512.12167; images, Heo et al. 2024, 2403.13298.
 #
-# **Next:** is yours sound? [Lesson 11](11_capstone.ipynb). Or: [ten models
+# **Next:** is it sound? [Lesson 11](11_capstone.ipynb). Or: [ten models
 # layer by layer, tasks, ledger](closer/10_in_practice.ipynb), [all 17 on one
 # page](closer/10_two_texts.ipynb).

@@ -70,8 +70,9 @@ const EXPLORER = {
       const [distance, price] = state.pointer;
       const peak = state.prices[chosen][0];
       const away = Math.abs(distance - peak);
-      if (away <= NEAR_TOP[0] && price > -NEAR_TOP[1]) change(0, within(Math.round(distance), [0, DRAWN]));
-      else if (away > 0.5) change(1, nearestSlope(-price / away));
+      if (away <= NEAR_TOP[0] && price > -NEAR_TOP[1]) {
+        change(0, within(Math.round(distance), [0, DRAWN]));
+      } else if (away > 0.5) change(1, nearestSlope(-price / away));
     }
     if (name === "peak") change(0, state.peak);
     if (name === "slope") change(1, state.slope);
@@ -119,7 +120,8 @@ const EXPLORER = {
     const where = top === 0 ? "its own token" : `the key ${top} back`;
     const number = (count, word) => `${count} ${word}${count === 1 ? "" : "s"}`;
     return `Head ${head} likes ${where} best and gives it ${fixed(share, share < 10 ? 1 : 0)} % `
-      + `of its weight. Of ${keys} keys the nearest ${number(reach[head - 1], "key")} hold 95 %; by `
+      + `of its weight. Of ${keys} keys the nearest ${number(reach[head - 1], "key")} hold 95 %; `
+      + `by `
       + `head: ${reach.join(", ")}. peaks = (${row(0)}), slopes = (${row(1)}).`;
   },
 

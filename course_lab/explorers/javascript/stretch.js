@@ -113,7 +113,8 @@ const EXPLORER = {
     const digits = Math.abs(ahead) < 0.01 ? 3 : 2; // what tells two close sums apart
     return `Loss above the unstretched model at ${trained}: ${signedRise(x)} at ${trained} bytes, `
       + `${signedRise(y)} at ${long}, together ${fixed(x + y, digits)}; the step `
-      + `${fixed(goal, digits)}. ${verdict} ${unseen.filter(Boolean).length} hands reach new angles.`;
+      + `${fixed(goal, digits)}. ${verdict} ${unseen.filter(Boolean).length} hands reach `
+      + "new angles.";
   },
 
   description({ losses, unseen }, state) {
@@ -123,7 +124,8 @@ const EXPLORER = {
       `${name} ${fixed(short - home, 2)} and ${fixed(far - home, 2)}`);
     const crossed = unseen.flatMap((isNew, pair) => (isNew ? [pair] : []));
     return `Left: points, how much the loss rises at ${trained} bytes across and at ${long} up: `
-      + `${points.join("; ")}. A dashed line joins what adds up to as much as the step. Right: turns `
+      + `${points.join("; ")}. A dashed line joins what adds up to as much as the step. `
+      + `Right: turns `
       + `of each hand within ${long} bytes, beside those within ${trained} in training; hands with `
       + `new angles: ${crossed.join(", ") || "none"}. Set as: ${state.set}.`;
   },
