@@ -7,6 +7,7 @@ this Python's standard library, read in some of the ways. It takes half an hour 
 it whenever you like: the same command goes on.
 """
 
+import itertools
 import sys
 import sysconfig
 from pathlib import Path
@@ -19,31 +20,22 @@ from course_experiments.published_changes import CUT
 LIBRARY = Path(sysconfig.get_path("stdlib"))
 TEXTS = ("argparse.py", "tarfile.py", "typing.py")
 READ = 12_288  # tokens
-# What matters most comes first.
-SWEEPS = (
-    ("needles", TEXTS[:1], ["YaRN", CUT]),
-    ("needles", TEXTS[1:2], ["YaRN", CUT]),
-    ("lengths", TEXTS[:1], ["direct", CUT, "YaRN"]),
-    ("lengths", TEXTS[1:2], ["direct", CUT, "YaRN"]),
-    ("needles", TEXTS[2:], ["YaRN", CUT]),
-    ("lengths", TEXTS[2:], ["direct", CUT, "YaRN"]),
-)
+WAYS = {"needles": ["YaRN", CUT], "lengths": ["direct", CUT, "YaRN"]}  # of each table
 
 
 def main(folder: Path) -> int:
     """Run the sweeps; returns the exit status of the first that fails, else 0."""
     tables: dict[str, list[pd.DataFrame]] = {"lengths": [], "needles": []}
-    for name, texts, ways in SWEEPS:
-        for text in texts:
-            words = ["real", "--tables", name, "--corpus", str(LIBRARY / text), "--ways", *ways]
-            words += ["--seeds", "0", "--lengths", str(READ), "--jobs", "1"]
-            runs = folder / "runs" / text
-            if status := command.main([*words, "--folder", str(runs)]):
-                return status
-            table = pd.read_csv(runs / f"real_{name}.csv").query("way in @ways")
-            table.insert(1, "text", text)
-            tables[name].append(table)
-            pd.concat(tables[name]).to_csv(folder / f"real_{name}_code.csv", index=False)
+    for text, (name, ways) in itertools.product(TEXTS, WAYS.items()):
+        words = ["real", "--tables", name, "--corpus", str(LIBRARY / text), "--ways", *ways]
+        words += ["--seeds", "0", "--lengths", str(READ), "--jobs", "1"]
+        runs = folder / "runs" / text
+        if status := command.main([*words, "--folder", str(runs)]):
+            return status
+        table = pd.read_csv(runs / f"real_{name}.csv").query("way in @ways")
+        table.insert(1, "text", text)
+        tables[name].append(table)
+        pd.concat(tables[name]).to_csv(folder / f"real_{name}_code.csv", index=False)
     return 0
 
 

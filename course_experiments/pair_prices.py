@@ -15,17 +15,19 @@ import sysconfig
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from course_experiments.growing_table import GrowingTable
 from course_experiments.published_groups import STOPPED, groups
 from course_utils import pretrained
+from course_utils.encodings import Places, Rotary
+from course_utils.encodings.base import Bias, Keys, Queries
 from course_utils.encodings.functional import rope_frequencies
 from course_utils.models.transformer import Tokens
 from course_utils.pretrained import SmolLM2
-from course_utils.pretrained.ablation import PricedPair, StoppedPairs
+from course_utils.pretrained.ablation import StoppedPairs
 from course_utils.results import AS_TRAINED
 from course_utils.texts import data
 
@@ -43,7 +45,38 @@ PRICE, FIRST_PAYS, SHUFFLED = "price", "price, first token pays", "price of othe
 WAYS = (AS_TRAINED, STOPPED, PRICE, SHUFFLED, FIRST_PAYS)
 
 
-def slopes(places: list[int]) -> Float[Tensor, "layers heads"]:
+class PricedPair(Rotary):
+    """RoPE whose pair of neighbours ``pair`` does not turn, with a price on distance in its place.
+
+    Each head adds slope · (i − j) to the score of key j for query i: a price where its slope is
+    below 0. The first token of a text is free of it, unless ``first_pays``. Texts are read from
+    their first token on, without a cache.
+
+    Args:
+        slopes: in score per position, one a head.
+        pair: its number, 0 the fastest. The others are as for ``Rotary``.
+    """
+
+    def __init__(
+        self,
+        d_model: int,
+        n_heads: int,
+        base: float = 10000.0,
+        *,
+        slopes: Float[Tensor, " n_heads"],
+        pair: int = 0,
+        first_pays: bool = False,
+    ) -> None:
+        super().__init__(d_model, n_heads, base, "interleaved", scaling=StoppedPairs(pair, pair))
+        self.slopes, self.pair, self.first_pays = slopes, pair, first_pays
+
+    def bias(self, q: Queries, k: Keys, at: Places) -> Bias:
+        """Return slope · (i − j), (1, heads, q_len, k_len)."""
+        price = -self.slopes.to(q)[:, None, None] * at.offsets
+        return price[None] if self.first_pays else price.masked_fill(at.k == 0, 0)[None]
+
+
+def slopes_of_pair(places: list[int]) -> Float[Tensor, "layers heads"]:
     """The straight price of pair 23 in each head, in score per position, below 0 for a price.
 
     The least-squares line through what the mean query and the mean key score by distance, from 0
@@ -66,7 +99,7 @@ def reading(model: SmolLM2, text: str) -> tuple[Tokens, Float[Tensor, "layers he
     tokens = model.encode("\n".join(file.read_text(encoding="utf-8") for file in files))
     start = place * tokens.shape[1] // PLACES
     covered = [place] if text == "documentation" else []
-    prices = slopes([other for other in range(PLACES) if other not in covered])
+    prices = slopes_of_pair([other for other in range(PLACES) if other not in covered])
     return tokens[:, start : start + READ], prices
 
 
@@ -81,25 +114,23 @@ def changed(model: SmolLM2, way: str, prices: Float[Tensor, "layers heads"]) -> 
         order = torch.randperm(prices.numel(), generator=torch.Generator().manual_seed(0))
         prices = prices.flatten()[order].view(prices.shape)
     sizes: Any = (rope.d_model, rope.n_heads, rope.options["base"])
-    first_pays = way == FIRST_PAYS
-    return model.with_encoding(PricedPair(*sizes, slopes=prices, pair=PAIR, first_pays=first_pays))
+    priced = model.with_encoding(scaling=StoppedPairs(PAIR, PAIR))
+    for block, slopes in zip(priced.blocks, prices, strict=True):
+        encoding = PricedPair(*sizes, slopes=slopes, pair=PAIR, first_pays=way == FIRST_PAYS)
+        block.attention.encoding = encoding
+    return priced
 
 
 def main(folder: Path) -> None:
     """Run what the table lacks, and write it after each reading."""
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / "real_prices.csv"
-    rows: list[dict[Any, Any]] = pd.read_csv(path).to_dict("records") if path.exists() else []
-    done = {(row["text"], row["way"]) for row in rows}
+    table = GrowingTable(folder / "real_prices.csv")
     model = pretrained.smollm2()
     for way, text in itertools.product(WAYS, TEXTS):
-        if (text, way) in done:
-            continue
-        tokens, prices = reading(model, text)
-        losses = groups(changed(model, way, prices), tokens, AS_TRAINED)
-        about = {"model": "SmolLM2-135M", "text": text, "read": tokens.shape[1], "way": way}
-        rows += [{**about, **row, "torch": torch.__version__} for row in losses]
-        pd.DataFrame(rows).to_csv(path, index=False)
+        if not table.has(text=text, way=way):
+            tokens, prices = reading(model, text)
+            losses = groups(changed(model, way, prices), tokens, AS_TRAINED)
+            about = {"model": "SmolLM2-135M", "text": text, "read": tokens.shape[1], "way": way}
+            table.add({**about, **row} for row in losses)
 
 
 if __name__ == "__main__":

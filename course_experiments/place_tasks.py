@@ -12,10 +12,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import torch
 from torch import Tensor
 
+from course_experiments.growing_table import GrowingTable
 from course_utils.encodings import PositionalEncoding
 from course_utils.encodings.base import BiasByOffset, Offsets
 from course_utils.models import TinyTransformer
@@ -114,10 +114,8 @@ def runs() -> Iterator[dict[str, Any]]:
 
 def main(folder: Path) -> None:
     """Run what the table lacks, and write it after each run."""
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / "place_tasks.csv"
-    rows: list[dict[Any, Any]] = pd.read_csv(path).to_dict("records") if path.exists() else []
-    for setting in list(runs())[len(rows) :]:
+    table = GrowingTable(folder / "place_tasks.csv")
+    for setting in list(runs())[len(table.rows) :]:
         encoding: Any = setting["encoding"]
         options: dict[str, Any] = {}
         if encoding == "given slopes":
@@ -127,8 +125,7 @@ def main(folder: Path) -> None:
         names = ("layers", "heads", "steps", "seed")
         sizes = {name: setting[name] for name in names}
         shares = learn(encoding, setting["task"], **sizes, **options)
-        rows.append({**setting, **shares, "torch": torch.__version__})
-        pd.DataFrame(rows).to_csv(path, index=False)
+        table.add([{**setting, **shares}])
 
 
 if __name__ == "__main__":

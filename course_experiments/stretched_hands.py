@@ -2,8 +2,8 @@
 
     python -m course_experiments.stretched_hands results/hands
 
-writes results/hands/stretching_hands.csv, a row a model, text, way and length: the shipped model of
-seed 0, and two that are trained by its recipe. Half an hour on one core.
+writes results/hands/stretching_hands.csv, a row a model, text, way and length, for the three
+shipped models. Half an hour on one core.
 """
 
 import sys
@@ -11,9 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-import torch
-
+from course_experiments.growing_table import GrowingTable
 from course_experiments.stretching_needles import CLAMPED
 from course_utils.encodings import LongRoPE
 from course_utils.measures.trained_models import sliding_loss
@@ -21,7 +19,6 @@ from course_utils.models import TinyTransformer, shipped
 from course_utils.models.stretching import ClampedRotary, stretched
 from course_utils.texts import text
 
-SEEDS = (0, 1, 2)
 FACTOR, PAIRS = 8, 16
 READ = (64, 512)  # bytes
 LONGEST = 1024  # what is judged fits windows of this length
@@ -56,18 +53,15 @@ def rows(seed: int) -> Iterator[dict[str, Any]]:
             for read in READ:
                 loss, judged = sliding_loss(reader, block[None], read, LONGEST)
                 row = {"seed": seed, "text": number, "way": way, "read": read}
-                yield {**row, "loss": round(loss, 5), "judged": judged, "torch": torch.__version__}
+                yield {**row, "loss": round(loss, 5), "judged": judged}
 
 
 def main(folder: Path) -> None:
     """Measure the models that the table lacks, and write it after each."""
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / "stretching_hands.csv"
-    table: list[dict[Any, Any]] = pd.read_csv(path).to_dict("records") if path.exists() else []
-    for seed in SEEDS:
-        if seed not in {row["seed"] for row in table}:
-            table += list(rows(seed))
-            pd.DataFrame(table).to_csv(path, index=False)
+    table = GrowingTable(folder / "stretching_hands.csv")
+    for seed in shipped.SEEDS["rope"]:
+        if not table.has(seed=seed):
+            table.add(rows(seed))
 
 
 if __name__ == "__main__":

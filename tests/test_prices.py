@@ -7,9 +7,9 @@ import torch
 
 from course_experiments import drawn_prices, extrapolation, pair_prices
 from course_lab import prices
+from course_utils import pretrained
 from course_utils.encodings import ALiBi, Places, PositionalEncoding, Rotary
 from course_utils.models.training import Recipe
-from course_utils.pretrained.ablation import PricedPair
 
 STEEP = torch.tensor(drawn_prices.STEEP_SLOPES)
 WON = [(1.70, 1.70), (1.72, 1.73)]  # losses at 64 and at 512, of two seeds
@@ -129,33 +129,46 @@ def test_a_price_may_look_at_more_than_the_offset():
 # ------------------------------------------------------------------------------- a pair of RoPE
 
 
-def test_a_priced_pair_stands_still_and_each_layer_has_its_prices():
-    slopes = -torch.arange(1.0, 5.0).view(2, 2)  # layers, heads
-    encoding = PricedPair(16, 2, slopes=slopes, pair=1)
+def test_a_priced_pair_stands_still_and_charges_by_distance():
+    slopes = torch.tensor([-1.0, -2.0])
+    encoding = pair_prices.PricedPair(16, 2, slopes=slopes, pair=1)
     at = Places(torch.arange(5))
     q, k = torch.randn(2, 1, 2, 5, 8)
-    for layer in (0, 1, 0):
-        turned_q, _ = encoding.rotate(q, k, at)
-        assert torch.allclose(turned_q[..., 2:4], q[..., 2:4])
-        assert not torch.allclose(turned_q[..., 0:2], q[..., 0:2])
-        bias = encoding.bias(q, k, at)
-        expected = slopes[layer][:, None, None] * (at.q[:, None] - at.k)
-        assert torch.allclose(bias[0, ..., 1:], expected[..., 1:])
-        assert bias[..., 0].abs().max() == 0  # the first token is free
-    paying = PricedPair(16, 2, slopes=slopes, pair=1, first_pays=True)
-    paying.rotate(q, k, at)
-    assert torch.allclose(paying.bias(q, k, at)[0, :, :, 0], slopes[0][:, None] * at.q)
+    turned_q, _ = encoding.rotate(q, k, at)
+    assert torch.allclose(turned_q[..., 2:4], q[..., 2:4])
+    assert not torch.allclose(turned_q[..., 0:2], q[..., 0:2])
+    bias = encoding.bias(q, k, at)
+    expected = slopes[:, None, None] * (at.q[:, None] - at.k)
+    assert torch.allclose(bias[0, ..., 1:], expected[..., 1:])
+    assert bias[..., 0].abs().max() == 0  # the first token is free
+    paying = pair_prices.PricedPair(16, 2, slopes=slopes, pair=1, first_pays=True)
+    assert torch.allclose(paying.bias(q, k, at)[0, :, :, 0], slopes[:, None] * at.q)
+
+
+@pytest.mark.skipif(bool(pretrained.missing()), reason="SmolLM2 is not installed")
+def test_each_layer_of_a_published_model_has_its_own_prices():
+    model, prices = pretrained.smollm2(), torch.arange(270.0).view(30, 9)
+    priced = pair_prices.changed(model, pair_prices.PRICE, prices)
+    for block, slopes in zip(priced.blocks, prices, strict=True):
+        assert torch.equal(block.attention.encoding.slopes, slopes)
+    tokens = model.encode("A price on distance, head for head.")
+    free = pair_prices.changed(model, pair_prices.PRICE, 0 * prices)
+    still = pair_prices.changed(model, pair_prices.STOPPED, prices)
+    with torch.no_grad():
+        torch.testing.assert_close(free(tokens), still(tokens), atol=1e-3, rtol=1e-3)
+        assert not torch.allclose(priced(tokens), still(tokens), atol=0.1)
+        assert model.blocks[0].attention.encoding is model.encoding  # as it was
 
 
 def test_the_prices_of_a_published_model_are_the_lines_nearest_to_its_pair():
-    lines = pair_prices.slopes([0, 1, 2])
+    lines = pair_prices.slopes_of_pair([0, 1, 2])
     assert lines.shape == (30, 9)
     assert 0.2 < (lines < -0.001).double().mean() < 0.5 and lines.max() < 0.001
 
 
 def test_rope_without_a_price_is_rope():
     q, k, at = *torch.randn(2, 1, 2, 6, 8), Places(torch.arange(6))
-    free = PricedPair(16, 2, slopes=torch.zeros(1, 2), pair=3)
+    free = pair_prices.PricedPair(16, 2, slopes=torch.zeros(2), pair=3)
     rope = Rotary(16, 2, layout="interleaved")
     same = [0, 1, 2, 3, 4, 5]  # all but the pair that stands still
     assert torch.allclose(free.rotate(q, k, at)[0][..., same], rope.rotate(q, k, at)[0][..., same])

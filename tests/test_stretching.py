@@ -279,7 +279,7 @@ def test_shipped_rows_of_single_hands_are_those_of_the_shipped_models():
     table = data.results("stretching_hands")
     model, blocks = shipped.model("rope", seed=1), text.split(text.documentation()).held_out
     readers = dict(stretched_hands.readers(model, 64))
-    assert set(table.way) == set(readers) and set(table.seed) == set(stretched_hands.SEEDS)
+    assert set(table.way) == set(readers) and set(table.seed) == set(shipped.SEEDS["rope"])
     block = blocks[2:3, : stretched_hands.BYTES]
     for way in ("direct", "pair 5", "clamped 63"):
         loss, judged = sliding_loss(readers[way], block, 512, stretched_hands.LONGEST)

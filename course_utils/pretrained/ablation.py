@@ -8,7 +8,7 @@ from torch import Tensor
 
 from course_utils import validation
 from course_utils.encodings import Places, Rotary, Scaling
-from course_utils.encodings.base import Bias, Keys, Queries, for_each_head
+from course_utils.encodings.base import Keys, Queries, for_each_head
 from course_utils.encodings.scaling import Length, Pairs, Scaled
 from course_utils.models.transformer import Tokens
 from course_utils.pretrained.language_model import SmolLM2
@@ -129,41 +129,3 @@ def _is_between(first: int, last: int, pairs: Pairs) -> Tensor:
     """Which of the pairs are from ``first`` to ``last``, (pairs,)."""
     number = torch.arange(len(pairs), device=pairs.device)
     return (first <= number) & (number <= last)
-
-
-class PricedPair(Rotary):
-    """RoPE whose pair of neighbours ``pair`` does not turn, with a price on distance in its place.
-
-    Each head adds slope · (i − j) to the score of key j for query i: a price where its slope is
-    below 0. The first token of a text is free of it, unless ``first_pays``. Texts are read from
-    their first token on, without a cache.
-
-    Args:
-        slopes: in score per position, (layers, n_heads).
-        pair: its number, 0 the fastest. The others are as for ``Rotary``.
-    """
-
-    def __init__(
-        self,
-        d_model: int,
-        n_heads: int,
-        base: float = 10000.0,
-        *,
-        slopes: Float[Tensor, "layers n_heads"],
-        pair: int = 0,
-        first_pays: bool = False,
-    ) -> None:
-        super().__init__(d_model, n_heads, base, "interleaved", scaling=StoppedPairs(pair, pair))
-        self.slopes, self.pair, self.first_pays = slopes, pair, first_pays
-        self.passes = 0  # calls of rotate so far: a pass through the model makes one a layer
-
-    def rotate(self, q: Queries, k: Keys, at: Places) -> tuple[Queries, Keys]:
-        """As RoPE, with this pair as it is."""
-        self.passes += 1
-        return super().rotate(q, k, at)
-
-    def bias(self, q: Queries, k: Keys, at: Places) -> Bias:
-        """Return slope · (i − j) in the layer whose queries and keys were rotated last."""
-        slopes = self.slopes[(self.passes - 1) % len(self.slopes)].to(q)
-        price = -slopes[None, :, None, None] * at.offsets
-        return price if self.first_pays else price.masked_fill(at.k == 0, 0)
