@@ -67,9 +67,9 @@ print(f"one turn of pair 23: {2 * torch.pi / theta:,.0f} tokens")
 print(f"it falls by more than 1 in 1,000 tokens in {dear.sum()} of {len(slopes)} heads;")
 print(f"there each point is on a straight line to a tenth of the fall: {share_bent < 0.1}")
 fig, ax = plt.subplots(figsize=(8, 3.6))
-curves = (added - added[:, :1])[:, ::64].T
-ax.plot(distance[::64], curves[:, ~dear], color="0.65", linewidth=0.6, alpha=0.5)
-ax.plot(distance[::64], curves[:, dear], color="C0", linewidth=0.7, alpha=0.6)
+curves = (added - added[:, :1])[:, ::256].T
+ax.plot(distance[::256], curves[:, ~dear], color="0.65", linewidth=0.6, alpha=0.5)
+ax.plot(distance[::256], curves[:, dear], color="C0", linewidth=0.7, alpha=0.6)
 ax.set(xlabel="distance (tokens)", ylabel="added, less that at 0")
 ax.set_title("In a third of the heads, pair 23 charges for distance")
 ax.set_xlim(0, 4700)

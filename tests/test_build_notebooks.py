@@ -174,11 +174,11 @@ def test_widgets_bars_and_tracebacks_do_not_reach_the_notebook():
 
 def test_notebook_over_the_limit_is_refused_with_its_largest_cells(tmp_path):
     notebook = prepared(course(tmp_path))
-    notebook.cells[2].outputs = [new_output("display_data", {"image/png": "a" * 700_000})]
+    notebook.cells[2].outputs = [new_output("display_data", {"image/png": "a" * 500_000})]
     problem = notebook_outputs.oversize(notebook, len(notebook_outputs.written(notebook)))
     assert problem is not None
-    message = r"70\d kB, more than 600; the largest cells: l01-c002 700 kB, "
-    assert re.match(message, problem), "700 and the other cells' few"
+    message = r"50\d kB, more than 400; the largest cells: l01-c002 500 kB, "
+    assert re.match(message, problem), "500 and the other cells' few"
     assert notebook_outputs.oversize(notebook, notebook_outputs.SIZE_LIMIT) is None
 
 

@@ -9,7 +9,7 @@ import nbformat
 from nbconvert.filters import strip_ansi
 from nbformat import NotebookNode
 
-SIZE_LIMIT = 600_000  # bytes of one notebook file, in which each figure is a PNG and an SVG
+SIZE_LIMIT = 400_000  # bytes of one notebook file
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 # A tqdm bar as text: "30%|██   | 3/10 [00:00<00:01, 9.1it/s]"; without total "3it [00:00, 9.1it/s]"
 PROGRESS = re.compile(r"\d%\||\[(?:\d+:)?\d\d:\d\d[<,]")

@@ -29,6 +29,7 @@ FONTS = "'DejaVu Sans', Verdana, sans-serif"  # Verdana's letters are as wide
 POINTS = 72  # an inch
 AS_DRAWN = "as-drawn"  # marks what keeps its colours in the dark
 COLOUR = re.compile(r"#([0-9a-f]{6})\b")
+BLACK = "000000"
 COORDINATES = ("d", "x", "y", "points")
 NUMBER = re.compile(r"-?\d+\.\d+")
 REFERENCE = re.compile(r"(?:^#|url\(#)([\w.-]+)")
@@ -60,11 +61,12 @@ def svg(fig: Figure, description: str = "") -> str:
     metadata, styles = root[0], root[1]  # Matplotlib's own, always first
     root.remove(metadata)
     root.remove(styles)
-    colours = _simplify(root)
+    _simplify(root)
+    rules, colours = _rules(root)
     _drop_unused_names(root)
     views = [_view(number, box, fig) for number, box in enumerate(_panels(fig), start=1)]
     name = f"figure-{zlib.crc32(buffer.getvalue().encode()):08x}"
-    root[:0] = [_style(colours, name), *views]
+    root[:0] = [_style(rules, colours, name), *views]
     root.set("id", name)
     if description:
         root.set("role", "img")
@@ -101,35 +103,49 @@ def _coloured_by_value(fig: Figure) -> Iterator[Artist]:
             yield from ax.texts
 
 
-def _simplify(root: ElementTree.Element) -> set[str]:
-    """Shorten numbers, name fonts and make colours variables, in place; returns the colours."""
+def _simplify(element: ElementTree.Element) -> None:
+    """Shorten numbers and pictures, and leave out what draws nothing, in place."""
+    for key, value in element.items():
+        if key in COORDINATES:
+            value = NUMBER.sub(lambda match: f"{float(match[0]):.1f}".removesuffix(".0"), value)
+        elif key == HREF and value.startswith(PICTURE):
+            value = PICTURE + _with_palette(value.removeprefix(PICTURE))
+        element.set(key, " ".join(value.split()))
+    if element.tag != f"{{{SVG}}}text" and element.text and not element.text.strip():
+        element.text = None
+    for child in list(element):
+        child.tail = (child.tail or "").strip()
+        _simplify(child)
+        is_empty_group = child.tag == f"{{{SVG}}}g" and not len(child)
+        if is_empty_group or child.get("d") == "":
+            element.remove(child)
+
+
+def _rules(root: ElementTree.Element) -> tuple[dict[str, str], set[str]]:
+    """Turn each style into a class, in place; returns the styles' classes, and the colours.
+
+    Colours become variables, but for those of what keeps its own.
+    """
+    rules: dict[str, str] = {}
     colours: set[str] = set()
 
     def as_variable(match: re.Match[str]) -> str:
         colours.add(match[1])
-        return f"var(--c{match[1]}, {match[0]})"
+        return f"var(--c{match[1]})"
 
     def walk(element: ElementTree.Element, is_kept: bool) -> None:
         if element.get("id") == AS_DRAWN:
             element.set("class", AS_DRAWN)
             is_kept = True
-        for key, value in element.items():
-            if key in COORDINATES:
-                value = NUMBER.sub(lambda match: f"{float(match[0]):.1f}".removesuffix(".0"), value)
-            elif key == "style":
-                value = value.replace("'DejaVu Sans'", FONTS)
-                value = value if is_kept else COLOUR.sub(as_variable, value)
-            elif key == HREF and value.startswith(PICTURE):
-                value = PICTURE + _with_palette(value.removeprefix(PICTURE))
-            element.set(key, " ".join(value.split()))
-        if element.tag != f"{{{SVG}}}text" and element.text and not element.text.strip():
-            element.text = None
+        if look := element.attrib.pop("style", ""):
+            look = look.replace("'DejaVu Sans'", FONTS)
+            look = look if is_kept else COLOUR.sub(as_variable, look)
+            element.set("class", rules.setdefault(look, f"s{len(rules)}"))
         for child in element:
-            child.tail = (child.tail or "").strip()
             walk(child, is_kept)
 
     walk(root, is_kept=False)
-    return colours
+    return rules, colours
 
 
 def _with_palette(encoded: str) -> str:
@@ -138,12 +154,14 @@ def _with_palette(encoded: str) -> str:
     height, width = picture.height, picture.width
     pixels = np.asarray(picture).reshape(-1, 4)
     colours, places = np.unique(pixels, axis=0, return_inverse=True)
+    buffer = io.BytesIO()
     if len(colours) > 256:
-        return encoded
-    indices = places.reshape(height, width).astype(np.uint8)
-    smaller, buffer = Image.fromarray(indices, "P"), io.BytesIO()
-    smaller.putpalette(colours[:, :3].tobytes())
-    smaller.save(buffer, "png", optimize=True, transparency=colours[:, 3].tobytes())
+        picture.save(buffer, "png", optimize=True)
+    else:
+        indices = places.reshape(height, width).astype(np.uint8)
+        smaller = Image.fromarray(indices, "P")
+        smaller.putpalette(colours[:, :3].tobytes())
+        smaller.save(buffer, "png", optimize=True, transparency=colours[:, 3].tobytes())
     return base64.b64encode(buffer.getvalue()).decode()
 
 
@@ -159,15 +177,18 @@ def _drop_unused_names(root: ElementTree.Element) -> None:
             element.attrib.pop("id", None)
 
 
-def _style(colours: set[str], name: str) -> ElementTree.Element:
+def _style(rules: dict[str, str], colours: set[str], name: str) -> ElementTree.Element:
     """The rules of the drawing of this name, and of no other on the same page."""
     style = ElementTree.Element(f"{{{SVG}}}style")
-    dark = ";".join(f"--c{c}:{_in_the_dark('#' + c)}" for c in sorted({*colours, "000000"}))
+    names = sorted({*colours, BLACK})
+    light = ";".join(f"--c{colour}:#{colour}" for colour in names)
+    dark = ";".join(f"--c{colour}:{_in_the_dark('#' + colour)}" for colour in names)
     style.text = (
-        f"#{name}{{color-scheme:light dark;fill:var(--c000000,#000)}}"  # Matplotlib omits black
+        f"#{name}{{color-scheme:light dark;fill:var(--c{BLACK});{light}}}"  # Matplotlib omits black
         f"#{name} *{{stroke-linejoin:round;stroke-linecap:butt}}"  # what its own style says
-        f"#{name} .{AS_DRAWN}{{fill:#000}}"
-        f"@media(prefers-color-scheme:dark){{#{name}{{{dark}}}}}"
+        f"#{name} .{AS_DRAWN}{{fill:#{BLACK}}}"
+        + "".join(f"#{name} .{kind}{{{look}}}" for look, kind in rules.items())
+        + f"@media(prefers-color-scheme:dark){{#{name}{{{dark}}}}}"
     )
     return style
 
