@@ -433,6 +433,7 @@ for height, shares in enumerate(reversed(results.values())):
     for number, share in enumerate(shares):
         ax.scatter(share, height, color=f"C{number}", s=55, marker="os^Dv"[number], alpha=0.85)
 ax.axvline(0.2, color="0.4", linestyle="--", linewidth=1.2)
+ax.text(0.22, 5.35, "0.2", color="0.35", fontsize=10)
 ax.axvline(1, color="0.4", linestyle=":", linewidth=1.2)
 ax.text(1.02, 5.35, "nothing in common", color="0.35", fontsize=10)
 ax.set_yticks(range(len(results)), list(results)[::-1])

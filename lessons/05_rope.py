@@ -77,9 +77,8 @@ for ax, pair in zip(axes, ((0, 0), (12, 9), (22, 19)), strict=True):
     start, end = sorted((cmath.phase(query), cmath.phase(query) + between))
     degrees = [180 / cmath.pi * radians for radians in (start, end)]
     ax.add_patch(Arc((0, 0), 0.9, 0.9, theta1=degrees[0], theta2=degrees[1], color="0.25", lw=2))
-    middle = 0.66 * cmath.exp(0.5j * (start + end))
-    angle = f"{-between:.2f}".replace("-", "−")  # from key to query
-    ax.text(middle.real, middle.imag, angle, fontsize=9, ha="center", va="center")
+    angle = f"{-between:.2f}".replace("-", "−")
+    ax.text(-1.5, -1.5, f"from key to query: {angle}", fontsize=10)
     ax.set(xlim=(-1.6, 1.6), ylim=(-1.6, 1.6), aspect="equal")
     ax.set(xticks=(-1, 0, 1), yticks=(-1, 0, 1))
     ax.set_title(f"query at {p}, key at {r}: q·k = {products[-1]:.2f}")

@@ -217,6 +217,7 @@ plots.lines(
     ylabel="share of the weight",
 )
 ax.axhline(0.95, color="0.5", linewidth=1)
+ax.text(1.1, 0.97, "95 %", color="0.35", va="bottom")
 ax.set_xscale("log")
 reached = ", ".join(f"{window[head]} for slope 1/{1 / m[head]:.0f}" for head in (0, 2, 4, 6, 7))
 plots.show(

@@ -189,6 +189,8 @@ SHIFTS = {  # where a name stands beside its mark, in points
     "deberta": (-8, 0, "right"),
     "transformer_xl": (-8, -3, "right"),
     "sandwich": (8, 5, "left"),
+    "kerple": (-8, 0, "right"),
+    "alibi": (-8, 3, "right"),
     "fire": (8, 5, "left"),
     "cope": (-8, 3, "right"),
     "none": (-8, -9, "right"),

@@ -79,12 +79,12 @@ for m, speed in enumerate(theta.tolist()):
         ax.add_patch(Wedge((x, y), 0.4, 90 - swept, 90 - seen, color="C3", alpha=0.6))
     ax.text(x, y - 0.6, f"hand {m}", ha="center", fontsize=8)
 ax.set(xlim=(-0.5, 7.5), ylim=(-2.0, 0.5), aspect="equal")
-ax.set_title("Blue: seen in training, at 64 bytes. Red: new at 512")
+ax.set_title("Blue: seen in training, at 64 bytes. Orange: new at 512")
 ax.axis("off")
 plots.show(
     fig,
     "Sixteen clocks, hands 0 to 15, each starting at twelve. Blue, what 64 positions showed: all "
-    "round for hands 0 to 4, about half for hand 5, then ever thinner slices. Red, what 512 "
+    "round for hands 0 to 4, about half for hand 5, then ever thinner slices. Orange, what 512 "
     "positions add: the rest of the circle for hands 5 to 7, most of it for hand 8, then smaller "
     "slices.",
 )
@@ -570,8 +570,8 @@ plots.show(
 # %% [markdown]
 # So Llama 3.1 reads 128k like this: **keep the fast hands, slow those that did not go round, mix
 # between, and train on.** Where the dash lies on the dot, a hand meets nothing new at 65,536. At
-# 131,072 it goes twice as far: the line alone does not explain "128k". Some 800 billion tokens of
-# training did their part (2407.21783). How much of a long text is then used, no line tells.
+# 131,072 it goes twice as far: the line alone does not explain "128k". Training on did its part
+# (2407.21783). How much of a long text is then used, no line tells.
 #
 # ## Exercises
 

@@ -474,7 +474,7 @@ if check_somebodys_favourite.verdict(somebodys_favourite).kind == "right":
     ax.set(xlabel="bytes made at 64 words", ylabel="loss (nats a byte)", xlim=(-3e4, 1.1e6))
     ax.set_ylim(1.2, 1.5)
     ax.xaxis.set_major_formatter("{x:,.0f}")
-    ax.set_title("at 64 words. full: somebody's favourite; all others lie above the edge")
+    ax.set_title("Full: somebody's favourite, at 64 words; all others lie above the edge")
     plots.show(
         fig,
         "Encodings as points, bytes to the right, loss upwards; those with more bytes or a loss "
