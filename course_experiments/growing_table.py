@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 import torch
 
-Row = Mapping[str, Any]
+Row = Mapping[Any, Any]
 
 
 class GrowingTable:
@@ -20,7 +20,9 @@ class GrowingTable:
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         self.path = path
-        self.rows: list[Row] = pd.read_csv(path).to_dict("records") if path.exists() else []
+        self.rows: list[Row] = []
+        if path.exists():
+            self.rows += pd.read_csv(path).to_dict("records")
 
     def has(self, **columns: Any) -> bool:
         """Whether some row has these values."""

@@ -115,7 +115,8 @@ def changed(model: SmolLM2, way: str, prices: Float[Tensor, "layers heads"]) -> 
         prices = prices.flatten()[order].view(prices.shape)
     sizes: Any = (rope.d_model, rope.n_heads, rope.options["base"])
     priced = model.with_encoding(scaling=StoppedPairs(PAIR, PAIR))
-    for block, slopes in zip(priced.blocks, prices, strict=True):
+    blocks: Any = priced.blocks
+    for block, slopes in zip(blocks, prices, strict=True):
         encoding = PricedPair(*sizes, slopes=slopes, pair=PAIR, first_pays=way == FIRST_PAYS)
         block.attention.encoding = encoding
     return priced

@@ -483,8 +483,8 @@ for name in SEEDS:
 #
 # The last lines say how the best survivor does it. At 512 bytes RoPE gives most of its weight to
 # keys that it cannot judge. Transformer-XL (one model) hardly looks: it **survives by not
-# looking**. ALiBi does look, most of all in its flattest head. Hide those keys, and it reads a
-# little better.
+# looking**. ALiBi does look, most of all in one head. Hide those keys, and it reads a little
+# better.
 #
 # ## Which of these extrapolate?
 

@@ -1,6 +1,7 @@
 """Prices on distance: those that lesson 06 draws, what is said of a learner's, a pair replaced."""
 
 import math
+from typing import Any
 
 import pytest
 import torch
@@ -149,7 +150,8 @@ def test_a_priced_pair_stands_still_and_charges_by_distance():
 def test_each_layer_of_a_published_model_has_its_own_prices():
     model, prices = pretrained.smollm2(), torch.arange(270.0).view(30, 9)
     priced = pair_prices.changed(model, pair_prices.PRICE, prices)
-    for block, slopes in zip(priced.blocks, prices, strict=True):
+    blocks: Any = priced.blocks
+    for block, slopes in zip(blocks, prices, strict=True):
         assert torch.equal(block.attention.encoding.slopes, slopes)
     tokens = model.encode("A price on distance, head for head.")
     free = pair_prices.changed(model, pair_prices.PRICE, 0 * prices)
@@ -157,7 +159,8 @@ def test_each_layer_of_a_published_model_has_its_own_prices():
     with torch.no_grad():
         torch.testing.assert_close(free(tokens), still(tokens), atol=1e-3, rtol=1e-3)
         assert not torch.allclose(priced(tokens), still(tokens), atol=0.1)
-        assert model.blocks[0].attention.encoding is model.encoding  # as it was
+        unchanged: Any = model.blocks[0]
+        assert unchanged.attention.encoding is model.encoding
 
 
 def test_the_prices_of_a_published_model_are_the_lines_nearest_to_its_pair():

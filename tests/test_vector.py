@@ -93,11 +93,11 @@ def test_cells_and_the_words_upon_them_keep_their_colours_in_the_dark():
     fig, ax = plt.subplots()
     sns.heatmap([[0.0, 1.0]], annot=True, ax=ax, cmap="Greys")
     drawing = plots.svg(fig)
-    classes = re.findall(r'class="as-drawn">.*?class="(s\d+)"', drawing)
-    assert len(classes) >= 3  # the cells and two numbers
-    for kind in classes:
-        (look,) = re.findall(rf"\.{kind}\{{([^}}]*)\}}", drawing)
-        assert "#" in look and "var(" not in look
+    looks = re.findall(r'class="as-drawn">.*?(?:class|style)="(.*?)"', drawing)
+    assert len(looks) >= 3  # the cells and two numbers
+    for look in looks:
+        rule = re.findall(rf"\.{look}\{{([^}}]*)\}}", drawing) if look[0] == "s" else [look]
+        assert "#" in rule[0] and "var(" not in rule[0]
 
 
 def test_names_of_the_figures_own_parts_are_as_before():
@@ -130,6 +130,16 @@ def test_a_matrix_is_held_with_a_pixel_for_each_cell_in_its_exact_colours():
     assert pixels.shape == (24, 16, 4)
     seen = expected[..., 3] > 0  # the colour of a hidden cell is no one's
     assert (pixels[..., 3] == expected[..., 3]).all() and (pixels[seen] == expected[seen]).all()
+
+
+def test_two_pictures_upon_one_pair_of_axes_are_held_each_by_its_cells():
+    fig, ax = plt.subplots()
+    for left in (0, 8):
+        ax.imshow(np.eye(8), extent=(left, left + 8, 0, 8))
+    ax.set(xlim=(0, 16))
+    held = re.findall(r'"data:image/png;base64,\s*(\S+?)"', plots.svg(fig))
+    sizes = [Image.open(io.BytesIO(base64.b64decode(picture))).size for picture in held]
+    assert sizes == [(8, 8), (8, 8)]
 
 
 def test_what_is_no_figure_is_refused():

@@ -4,7 +4,9 @@ import base64
 import io
 import re
 import zlib
+from collections import Counter
 from collections.abc import Iterator
+from typing import Any
 from xml.etree import ElementTree
 
 import matplotlib as mpl
@@ -27,6 +29,11 @@ HREF = f"{{{XLINK}}}href"
 PICTURE = "data:image/png;base64,"
 FONTS = "'DejaVu Sans', Verdana, sans-serif"  # Verdana's letters are as wide
 POINTS = 72  # an inch
+SETTINGS: Any = {  # of Matplotlib
+    "svg.fonttype": "none",  # words as words
+    "svg.hashsalt": "figure",  # the same names in every run
+    "image.composite_image": False,  # each picture by its own cells, not by pixels of all together
+}
 AS_DRAWN = "as-drawn"  # marks what keeps its colours in the dark
 COLOUR = re.compile(r"#([0-9a-f]{6})\b")
 BLACK = "000000"
@@ -53,7 +60,7 @@ def svg(fig: Figure, description: str = "") -> str:
     names = [artist.get_gid() for artist in kept]
     for artist in kept:
         artist.set_gid(AS_DRAWN)
-    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "figure"}):  # words, same names
+    with mpl.rc_context(SETTINGS):
         FigureCanvasSVG(fig).print_svg(buffer, metadata={"Date": None, "Creator": None})
     for artist, name in zip(kept, names, strict=True):
         artist.set_gid(name)
@@ -122,10 +129,11 @@ def _simplify(element: ElementTree.Element) -> None:
 
 
 def _rules(root: ElementTree.Element) -> tuple[dict[str, str], set[str]]:
-    """Turn each style into a class, in place; returns the styles' classes, and the colours.
+    """Turn each style that recurs into a class, in place; returns the classes, and the colours.
 
     Colours become variables, but for those of what keeps its own.
     """
+    counts = Counter(element.get("style") for element in root.iter())
     rules: dict[str, str] = {}
     colours: set[str] = set()
 
@@ -137,10 +145,13 @@ def _rules(root: ElementTree.Element) -> tuple[dict[str, str], set[str]]:
         if element.get("id") == AS_DRAWN:
             element.set("class", AS_DRAWN)
             is_kept = True
-        if look := element.attrib.pop("style", ""):
-            look = look.replace("'DejaVu Sans'", FONTS)
+        if style := element.attrib.pop("style", ""):
+            look = style.replace("'DejaVu Sans'", FONTS)
             look = look if is_kept else COLOUR.sub(as_variable, look)
-            element.set("class", rules.setdefault(look, f"s{len(rules)}"))
+            if counts[style] > 1:
+                element.set("class", rules.setdefault(look, f"s{len(rules)}"))
+            else:
+                element.set("style", look)
         for child in element:
             walk(child, is_kept)
 

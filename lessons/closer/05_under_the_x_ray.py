@@ -301,8 +301,7 @@ orange, blue = (torch.tensor(to_rgb(ink)) for ink in ("#de6e00", "#005caa"))
 parts = torch.stack([by_distance, by_content]).clamp(min=0).float()[..., None]  # (2, 270, 32, 1)
 ink = (parts[0] * orange + parts[1] * blue) / parts.sum(0).clamp(min=1e-9)
 image = 1 + (parts.sum(0) / 0.2).clamp(max=1) ** 0.7 * (ink - 1)
-image = image.repeat_interleave(20, dim=1)  # so that rows are blended, and pairs are not
-ax.imshow(image, aspect="auto", interpolation="antialiased", extent=(-0.5, 31.5, 270, 0))
+ax.imshow(image, aspect="auto", interpolation="none", extent=(-0.5, 31.5, 270, 0))
 for name, column, shift, colour in (
     ("explained by distance", "position", -0.2, orange),
     ("the rest: content", "content", 0.2, blue),
