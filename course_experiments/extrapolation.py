@@ -77,20 +77,12 @@ def fire_jobs(recipes: Iterable[Recipe], corpus: bytes, lengths: Sequence[int]) 
 
 
 def price_jobs(recipes: Iterable[Recipe], corpus: bytes, lengths: Sequence[int]) -> list[Job]:
-    """Prices on distance, drawn by hand, beside ALiBi with eight heads in place of four.
-
-    The tents of seed 0 are trained once more with ten times the steps.
-    """
+    """Prices on distance, drawn by hand, beside ALiBi with eight heads in place of four."""
     recipes = [
         dataclasses.replace(recipe, n_heads=8) if recipe.encoding == "alibi" else recipe
         for recipe in recipes
     ]
-    longer = [
-        dataclasses.replace(recipe, steps=10 * recipe.steps)
-        for recipe in recipes
-        if (recipe.encoding, recipe.seed) == (drawn_prices.TENTS, 0)
-    ]
-    return jobs([*recipes, *longer], corpus, lengths)
+    return jobs(recipes, corpus, lengths)
 
 
 def run(

@@ -34,7 +34,7 @@ device = course_lab.start(doors=["embed"], title="Lesson 03: learned opens door 
 # %% [markdown]
 # ## Rows of a real table
 #
-# all-MiniLM-L6-v2 is a published sentence encoder, much used in search. To the word at position $p$
+# all-MiniLM-L6-v2 is the sentence encoder that lesson 01 searched with. To the word at position $p$
 # it adds row $p$ of a table: 512 rows of 384 numbers. Training chose them all. Nobody told it that
 # row 7 comes after row 6.
 #

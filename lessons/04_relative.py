@@ -38,8 +38,9 @@ device = course_lab.start(
 # ## A number for each offset
 #
 # An **offset** is $j - i$: where key $j$ stands, seen from query $i$. Here $-1$ is the token before
-# and $-3$ is three to the left. The plainest way to tell attention is a learned number for each
-# offset, added to the score before softmax. Each head has its own.
+# and $-3$ is three to the left. Without its sign it is a **distance**. The plainest way to tell
+# attention is a learned number for each offset, added to the score before softmax. Each head has
+# its own.
 
 # %%
 import torch
@@ -159,12 +160,12 @@ plots.show(
 #
 # ## Straight lines
 #
-# Make the head on the right as simple as can be. Let its number be a straight line, slope $s$ times
+# Make the head on the right as simple as can be. Let its number be a straight line, slope $m$ times
 # the distance $i - j$. If nothing else is in the scores, its weights are
 #
-# $$\frac{e^{s(i-j)}}{\sum_{j' \le i} e^{s(i-j')}} = \frac{e^{-sj}}{\sum_{j' \le i} e^{-sj'}}$$
+# $$\frac{e^{m(i-j)}}{\sum_{j' \le i} e^{m(i-j')}} = \frac{e^{-mj}}{\sum_{j' \le i} e^{-mj'}}$$
 #
-# $e^{si}$ cancels! The query's place is gone from the top, and the key's *place* $j$ is left.
+# $e^{mi}$ cancels! The query's place is gone from the top, and the key's *place* $j$ is left.
 
 # %%
 distance = torch.arange(8, -1, -1.0)  # of the last query to keys 0 to 8
@@ -313,52 +314,39 @@ for name, shares in {
 #
 # ## Move the text
 #
-# Encodings that name places add a vector $p$ to each word $x$. So a score has four terms:
+# Encodings that name places add a vector $E_i$ to each word $x_i$. So a score has four terms:
 #
-# $$x_iW_q \cdot x_jW_k + x_iW_q \cdot p_jW_k + p_iW_q \cdot x_jW_k + p_iW_q \cdot p_jW_k$$
+# $$x_iW_q \cdot x_jW_k + x_iW_q \cdot E_jW_k + E_iW_q \cdot x_jW_k + E_iW_q \cdot E_jW_k$$
 #
-# Take sinusoids, random $W_q$ and $W_k$, and move a text by 100. (Each row's mean is taken off, as
-# softmax does not see it.)
+# Move the text by 100, and other vectors $E$ stand in three of them. What a model learned of
+# neighbours at 0 to 8 need not hold at 100. Offsets do not change when a text moves:
 
 # %%
-from course_utils.encodings.functional import sinusoidal_table
+from course_utils.encodings.functional import offset_matrix
 
-words = torch.randn(9, 64)
-W_q, W_k = torch.randn(2, 64, 64) / 8
-
-
-def four_terms(places):
-    sides = {"word": words, "place": sinusoidal_table(places, 64)}
-    return {
-        f"{left} · {right}": (sides[left] @ W_q) @ (sides[right] @ W_k).T / 8
-        for left in sides
-        for right in sides
-    }
-
-
-at_start, moved = four_terms(torch.arange(9)), four_terms(torch.arange(9) + 100)
-for name, term in at_start.items():
-    change = moved[name] - term
-    print(f"{name:13} changes: {bool((change - change.mean(1, keepdim=True)).abs().max() > 0.1)}")
+at_start, moved = torch.arange(9), torch.arange(9) + 100
+same = torch.equal(offset_matrix(at_start, at_start), offset_matrix(moved, moved))
+print("100 positions on, every offset is the same:", same)
 
 # %% [markdown]
-# Three terms change. What a model learned of neighbours at places 0 to 8 need not hold at 100. An
-# offset does not change when both tokens move. So keep the first term, and let the rest know
-# $j - i$ only. That is what **relative** means.
+# So keep the first term, and let the rest know $j - i$ only. That is what **relative** means.
+# *Transformer-XL* (Dai et al. 2019) puts a vector of the offset where $E_j$ stood. *DeBERTa* (He et
+# al. 2020) does so in the middle two, and drops the last
+# ([closer look](closer/04_term_by_term.ipynb)).
 #
 # ## A vector for each offset
 #
-# One number treats all words alike. So Shaw et al. (2018) learn a *vector* for each offset, and the
+# One number treats all words alike. Shaw et al. (2018) learn a *vector* for each offset, and the
 # query picks:
 #
-# $$e_{ij} = \frac{q_i \cdot (k_j + a^K_c)}{\sqrt d}, \qquad
-# z_i = \sum_j \alpha_{ij}\,(v_j + a^V_c), \qquad c = \operatorname{clip}(j - i, -k, k)$$
+# $$s_{ij} = \frac{q_i \cdot (k_j + a^K_c)}{\sqrt d}, \qquad
+# y_i = \sum_j w_{ij}\,(v_j + a^V_c), \qquad c = \operatorname{clip}(j - i, -k, k)$$
 #
 # The first is door 3. The second is door 4: the output says also *where* something was found.
 # Offsets beyond $k$ share the last vector of their side. As it stands:
 
 # %%
-from course_utils.encodings.functional import offset_matrix, shaw_scores, shaw_values
+from course_utils.encodings.functional import shaw_scores, shaw_values
 
 
 def literal(q, table):  # (n, d) and (2k + 1, d) → (n, n), unscaled
@@ -369,10 +357,10 @@ def literal(q, table):  # (n, d) and (2k + 1, d) → (n, n), unscaled
 
 
 q, table, offsets = torch.randn(12, 16), torch.randn(9, 16), offset_matrix(*[torch.arange(12)] * 2)
-alpha = literal(q, table).softmax(-1)
-door_4 = (alpha[..., None] * table[offsets.clamp(-4, 4) + 4]).sum(1)  # (n, d)
+w = literal(q, table).softmax(-1)
+door_4 = (w[..., None] * table[offsets.clamp(-4, 4) + 4]).sum(1)  # (n, d)
 assert torch.allclose(literal(q, table), shaw_scores(q, table, offsets), atol=1e-4)
-assert torch.allclose(door_4, shaw_values(alpha, table, offsets), atol=1e-4)
+assert torch.allclose(door_4, shaw_values(w, table, offsets), atol=1e-4)
 
 # %%
 guess = widgets.predict_number(
@@ -480,7 +468,8 @@ plots.show(
 # ## Say it, and move
 #
 # One layer, 150 steps, the worst of three seeds. Then each trained model reads the same texts, 50
-# positions on; place 3 is still the text's fourth token. (The learned table has rows there, but
+# positions on. (A **place** is counted from the text's first token; a **position** is the number
+# that the model is given. Place 3 is still the fourth token. The learned table has rows there, but
 # nothing trained them.)
 
 # %% tags=["plumbing"]
@@ -522,16 +511,16 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** on the left only named places find place 3. Trained at places 0 to 8, they have lost
+# **Look:** on the left only named places find place 3. Trained at positions 0 to 8, they have lost
 # even the token before on the right. The relative schemes answer alike wherever the text stands.
 # (`none`, one layer, sees which tokens are there, not their order.)
 #
 # So why not say "three to the left"? It has a price. A place is added once a token. An offset
-# belongs to a *pair*, and enters each score of each layer:
+# belongs to a query *and* a key, and enters each score of each layer:
 
 # %%
 n = 1024
-print(f"{n:,} tokens: {n:,} places, {n * n:,} pairs, only {2 * n - 1:,} different offsets")
+print(f"{n:,} tokens: {n:,} places, {n * n:,} scores, only {2 * n - 1:,} different offsets")
 
 # %% [markdown]
 # Can one have the offset for the price of the place?
@@ -623,7 +612,7 @@ myths.table()
 # - Behind a mask the farthest key is place 0. The edge of the text is a place.
 # - Straight slopes climb from there: here a head more for each place, and larger factors.
 # - Algebra named place 3 from four given slopes. Training, given the same four, did not.
-# - An offset belongs to a pair: $n^2$ scores, though only $2n - 1$ offsets occur.
+# - An offset belongs to a score: $n^2$ of them, though only $2n - 1$ offsets occur.
 #
 # **Read next:** Shaw et al. 2018, arXiv 1803.02155, section 3; Raffel et al. 2019, 1910.10683,
 # section 2.1; Haviv et al. 2022, 2203.16634.

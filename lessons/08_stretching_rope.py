@@ -48,8 +48,8 @@ rope_scaling = {
 # half of that.) At the end you can read this line.
 #
 # RoPE turns pair $m$ of queries and keys by $p\,\theta_m$ at position $p$, with $\theta_m =
-# b^{-2m/d}$. Think of each pair as the **hand** of a clock. The course's small model has 16 hands,
-# and learned on pieces of 64 bytes. We make it read 512, eight times as far.
+# b^{-2m/d}$: each pair is the **hand** of a clock, as in lesson 02. The course's small model has 16
+# hands, and learned on pieces of 64 bytes. We make it read 512, eight times as far.
 
 # %%
 import math
@@ -155,8 +155,8 @@ plots.show(
 # ## All hands
 #
 # The plainest way divides every position by 8: 512 bytes lie where 64 lay. Chen et al. (2023) call
-# it **position interpolation**, $p \to p/s$ or $\theta_m \to \theta_m/s$. No hand leaves the arc
-# that it has seen.
+# it **position interpolation**, $p \to p/s$ or $\theta_m \to \theta_m/s$. (Lesson 03 squeezed a
+# table so.) No hand leaves the arc that it has seen.
 
 # %%
 guess = widgets.predict(
@@ -446,8 +446,8 @@ plots.show(
 #
 # ## A real model
 #
-# SmolLM2-135M (the instruct model, 4-bit weights) learned to read 8,192 tokens. It read texts of
-# 12,288, stretched by 1.5 and not trained on; just cut reads the last 8,192. Eight numbers stand in
+# SmolLM2-135M of lessons 05 and 06 learned to read 8,192 tokens. It read texts of 12,288, stretched
+# by 1.5 and not trained on; just cut reads the last 8,192. Eight numbers stand in
 # each text, such as "The secret number of Lima is 4829.", and are asked for at its end. Just cut
 # never saw the first three.
 
