@@ -344,7 +344,7 @@ plots.show(fig, f"Share of right answers past the trained rows, four ways: {desc
 #
 # $$E_{p+1} \approx E_p\,Q + s, \qquad Q \text{ a rotation.}$$
 #
-# How many directions should it have?
+# (Lesson 02's sixth wish, but for the shift $s$: a step is one matrix.) How many directions should it have?
 
 # %%
 held = torch.linalg.svdvals(rows - rows.mean(0)).square()
@@ -692,5 +692,5 @@ myths.table()
 # **Read next:** Wang and Chen 2020, *What Do Position Embeddings Learn?*, arXiv 2010.04903; Shinn
 # 2023, *Phantom oscillations in principal component analysis*; Su 2020, kexue.fm/archives/7947.
 #
-# **Next:** in a table "three to the left" is another pair of rows everywhere. Why name places at
-# all? [Lesson 04](04_relative.ipynb).
+# **Next:** a table names places, and ends. Why not say "three to the left"?
+# [Lesson 04](04_relative.ipynb).

@@ -732,5 +732,5 @@ myths.table()
 # **Read next:** Peng et al. 2023, *YaRN*, arXiv 2309.00071, sections 2 and 3; Chen et al. 2023,
 # *Position Interpolation*, 2306.15595; Jin et al. 2024, *Self-Extend*, 2401.01325.
 #
-# **Next:** [lesson 09](09_further_doors.ipynb): what else could a position be? Or the
+# **Next:** what should a position be? [Lesson 09](09_further_doors.ipynb). Or the
 # [closer look](closer/08_more_stretches.ipynb).
