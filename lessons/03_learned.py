@@ -344,7 +344,8 @@ plots.show(fig, f"Share of right answers past the trained rows, four ways: {desc
 #
 # $$E_{p+1} \approx E_p\,Q + s, \qquad Q \text{ a rotation.}$$
 #
-# (Lesson 02's sixth wish, but for the shift $s$: a step is one matrix.) How many directions should it have?
+# (Lesson 02's sixth wish, but for the shift $s$: a step is one matrix.) How many directions should
+# it have?
 
 # %%
 held = torch.linalg.svdvals(rows - rows.mean(0)).square()
@@ -352,10 +353,10 @@ held = 100 * held / held.sum()
 print("per cent of the variance, directions 1 to 12:", *[f"{share:.0f}" for share in held[:12]])
 
 # %% [markdown]
-# A cliff after ten, from 7 to 3. In ten dimensions every rotation turns five planes, each at its
-# own speed: five clock hands. So we *shall* find five hands, in any table. Those of a table that
-# has no clock are *ghosts*, and such ghosts have fooled people (Shinn 2023). Take directions and
-# turn from rows 1 to 255 alone:
+# A cliff after ten, from 7 to 3. A rotation in ten dimensions turns up to five planes, each at a
+# speed of its own: five clock hands. So we *shall* find hands, in nearly any table. Those of a
+# table that has no clock are *ghosts*, and such ghosts have fooled people (Shinn 2023). Take
+# directions and turn from rows 1 to 255. (All rows told us the number, ten.)
 
 # %%
 from course_utils.measures import main_directions, turn
@@ -686,7 +687,7 @@ myths.table()
 # - A learned table is $L \cdot D$ weights; only rows that are read learn.
 # - From one start, three tasks made three orders.
 # - Past the end every way is a guess, and only the error says so.
-# - Any smooth table shows clock hands. Ask each to foretell rows not seen, up to half a turn.
+# - A fit finds clock hands in nearly any table. Let them foretell rows, up to half a turn.
 # - In one encoder's table four of five did. At 480 tokens the slowest matters most.
 #
 # **Read next:** Wang and Chen 2020, *What Do Position Embeddings Learn?*, arXiv 2010.04903; Shinn

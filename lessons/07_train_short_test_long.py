@@ -372,8 +372,8 @@ plots.show(
 #
 # - **Many keys, no new offsets.** All keys stay, and distances grow up to 63 and no further: every
 #   key beyond looks as if it were 63 back. This is the **clamp** (Su's ReRoPE does so).
-# - **New offsets, not many keys.** A query sees its last 32 keys, and 32 that are 192 to 223 back:
-#   64 keys, as in training.
+# - **New offsets, not many keys.** A query sees its last 32 keys, and a band of 32 further back: 64
+#   keys, as in training.
 #
 # (How to write the clamp is an exercise of lesson 08. Here the reference does it.)
 
@@ -384,22 +384,45 @@ clamped = rope.changed(encoding=ClampedRotary, farthest=63)  # the same weights
 piece = windows.tokens[:, :64]
 assert torch.allclose(clamped(piece), rope(piece), atol=1e-3)  # at 64 bytes nothing is clamped
 
-few = (back < 32) | ((back >= 192) & (back < 224))
-for what, visible in (("512 keys", back < 512), (" 64 keys", few)):
-    at_most_63, new = loss_of(clamped, visible), loss_of(rope, visible)
-    print(f"{what}: offsets up to 63 {at_most_63:.1f} nats; with new offsets {new:.1f}")
+
+def with_band(first):  # the last 32 keys, and 32 from `first` back on
+    return (back < 32) | ((back >= first) & (back < first + 32))
+
+
+STARTS = [32, 64, 80, 96, 128, 144, 160, 176, 192, 224, 256, 288, 320, 352, 384, 416]
+models = [shipped.model("rope", seed=seed) for seed in (0, 1, 2)]
+bands = torch.tensor([[loss_of(model, with_band(a)) for a in STARTS] for model in models])
 
 # %% tags=["plumbing"]
-# The same for six texts, and each model that was trained
+# Many keys, for six texts; and the band, for one
 for seed in SEEDS["rope"]:
-    many, new, both = (
-        over_texts("rope", seed, way) for way in ("clamped", "near and far", "whole")
-    )
-    print(f"seed {seed}, above cutting to 64: many keys {many}; new offsets {new}; both {both}")
+    many, both = (over_texts("rope", seed, way) for way in ("clamped", "whole"))
+    print(f"seed {seed}, above cutting to 64: clamped, so many keys alone {many}; both {both}")
+costs = bands - bands[:, :1]  # above a band that training knew, 32 to 63 back
+fig, ax = plt.subplots(figsize=(8.5, 3.2))
+for seed, cost in enumerate(costs):
+    ax.plot(STARTS, cost, "os^"[seed] + "-", color=f"C{seed}", markersize=5, label=f"seed {seed}")
+ax.axhline(0, color="0.4", linewidth=1)
+ax.set(
+    title="64 keys, half of them far: RoPE's loss goes up and down",
+    xlabel="the 32 far keys begin so many bytes back",
+    ylabel="loss above a band\nat 32 to 63 back",
+)
+ax.set_xticks([32, 64, 128, 192, 256, 320, 384])
+ax.legend()
+dear, cheap = costs[:, STARTS.index(192)], costs[:, STARTS.index(256)]
+print(f"band from 192 back: {dear.min():.1f} or more; from 256 back: {cheap.max():.1f} or less")
+plots.show(
+    fig,
+    "Cost of a band of 32 far keys by where it begins, three models with RoPE, one text. Means: "
+    + ", ".join(f"{a} {cost:.2f}" for a, cost in zip(STARTS, costs.mean(0), strict=True))
+    + ".",
+)
 
 # %% [markdown]
-# Many keys cost hundredths of a nat, new offsets cost tenths and more. **RoPE fails where its hands
-# stand as they never stood in training.** There no query and key were further apart than 63.
+# **Look:** many keys cost hundredths of a nat. New offsets cost from next to nothing to about one
+# nat, in waves, alike in three models. **RoPE fails by distances that it never met, if not by each
+# of them.** In training no two bytes were further apart than 63.
 #
 # So far keys brought these three models nothing, or harm. Is there nothing to be had from them?
 #
@@ -477,9 +500,9 @@ for name in SEEDS:
     print(f"    {name:14} {shares}")
 
 # %% [markdown]
-# **Look:** pieces of 64 never pay for a look further back, and no run gained from one. Pieces of
-# 256 do, and three of four encodings trained on them use bytes 65 to 128 (three seeds). What
-# training never showed, these models do not use.
+# **Look:** pieces of 64 never pay for a look further back, and no run was better at 2,048 bytes.
+# Pieces of 256 do pay, and three of four encodings trained on them are clearly better at 128 bytes
+# than at 64 (three seeds; RoPE's gain is as large, and less sure).
 #
 # The last lines say how the best survivor does it. At 512 bytes RoPE gives most of its weight to
 # keys that it cannot judge. Transformer-XL (one model) hardly looks: it **survives by not
@@ -522,8 +545,8 @@ plots.show(
 )
 
 # %% [markdown]
-# Which *extrapolate*? If it means to survive, some do. **None of the seventeen uses the longer
-# text.** None does better than to throw it away, and the simplest memory does. That was measured on
+# Which *extrapolate*? If it means to survive, some do. **None of the seventeen uses 2,048 bytes.**
+# None does better than to throw it away, and the simplest memory does. That was measured on
 # one text, with small models and one short training length; [other
 # recipes](closer/07_other_recipes.ipynb) were tried too.
 #

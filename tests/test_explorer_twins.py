@@ -139,7 +139,8 @@ def referee(order: str, cut: bool, **ticks: bool) -> Numbers:
 
     published = [losses(name, False) for name in runs_of.ENCODINGS]
     mended = [
-        losses(name, ticks.get(runs_of.FLAWS.get(name, ""), False)) for name in runs_of.ENCODINGS
+        losses(name, any(ticks.get(key) for key in runs_of.wrong_keys(name)))
+        for name in runs_of.ENCODINGS
     ]
     if cut:
         best = min(losses(name, True)[0] for name in runs_of.ENCODINGS)

@@ -17,11 +17,11 @@ def _losses(runs: list[runs_of.Run]) -> list[float]:
 
 
 def _rows() -> dict[str, Any]:
-    """Each row's losses as published and as mended, and the key that mends it, if one does."""
+    """Each row's losses as published and as mended, and the keys that it is wrong in."""
     rows = [
         {
             "name": name,
-            "key": runs_of.FLAWS.get(name),
+            "wrong": runs_of.wrong_keys(name),
             "published": _losses(runs_of.flawed_runs(name)),
             "mended": _losses(runs_of.fair_runs(name)),
         }

@@ -23,9 +23,13 @@ function written(losses, order) {
   return (order === "rise" && value >= 0 ? "+" : "") + fixed(value, 3, 3);
 }
 
-// The rows whose flaw is ticked.
+// Whether a row is wrong in something that is ticked.
+function isMended(row, state) {
+  return row.wrong.some((key) => state[key]);
+}
+
 function changedRows(state) {
-  return SPEC.data.rows.flatMap(({ key }, row) => (key && state[key] ? [row] : []));
+  return SPEC.data.rows.flatMap((row, number) => (isMended(row, state) ? [number] : []));
 }
 
 const EXPLORER = {
@@ -35,7 +39,7 @@ const EXPLORER = {
 
   compute(state, { rows, cut }) {
     const published = rows.map((row) => row.published);
-    const mended = rows.map((row) => (row.key && state[row.key] ? row.mended : row.published));
+    const mended = rows.map((row) => (isMended(row, state) ? row.mended : row.published));
     if (state.cut) mended.push(cut);
     return {
       published,
