@@ -578,8 +578,9 @@ explorers.referee()
 # **Exercise 2 ★★★ Objections.** Be the referee of *any* table. Write `objections(runs)`: from a
 # list of such dictionaries, the list of names that you object to:
 #
-# - each key whose values should be equal in all runs, and are not. Which keys these are is for you
-#   to say. Another table may have keys that this one lacks: such a key is a setting, like `lr`.
+# - each key whose values should be equal in all runs, and are not, or that some runs lack. Which
+#   keys these are is for you to say. Another table may have keys that this one has not: such a key
+#   is a setting, like `lr`.
 # - `"seed"`, unless each encoding has the same three or more seeds at each length;
 # - `"cut"`, if no run is of the encoding `"just cut to 64"`.
 

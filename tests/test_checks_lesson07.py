@@ -26,7 +26,7 @@ def sliding_by_ends(loss_of, block, n):
 def objections_in_pandas(runs):
     table = pd.DataFrame(runs)
     free = {"encoding", "seed", "read", "loss", "parameters", "seconds"}
-    wrong = {key for key in table.columns if key not in free and table[key].nunique() > 1}
+    wrong = {key for key in table.columns if key not in free and table[key].nunique(False) > 1}
     seeds = table.groupby(["encoding", "read"])["seed"].agg(
         lambda row: " ".join(map(str, sorted(set(row))))
     )

@@ -218,6 +218,20 @@ PILES = [
         *_runs("fire")[:-1],
         {**_runs("fire")[-1], "judged": 7680},
     ],
+    [*_runs("shaw"), *_runs("xpos", lr=1e-3), *_runs("fire"), *_runs(CUT)],
+    [*_runs("shaw", seeds=(0, 1)), *_runs("xpos", seeds=(0, 1)), *_runs(CUT, seeds=(0, 1))],
+    [*_runs("shaw"), *_runs("xpos", seeds=(0, 1, 2, 3)), *_runs(CUT)],
+    [  # each column fair in itself, and read in another way
+        *(run for name in ("shaw", "fire", CUT) for run in _runs(name, reads=[64])),
+        *_changed(
+            [run for name in ("shaw", "fire", CUT) for run in _runs(name, reads=[1024])],
+            protocol="pieces",
+        ),
+    ],
+    [*_runs("shaw"), *_changed(_runs("fire"), corpus="docs"), *_runs(CUT)],
+    [*_changed(_runs("shaw"), corpus="docs"), *_runs("fire"), *_runs(CUT)],
+    [*_runs("shaw"), *_runs("fire"), *_runs(CUT, steps=2400)],
+    [*_runs("shaw"), *_runs("shortcut"), *_runs("fire")],
 ]
 
 
@@ -272,6 +286,11 @@ def _rows_counted(runs: list[Run]) -> set[str]:
 
 def _first_of_each(runs: list[Run]) -> set[str]:
     return _differing(list({run["encoding"]: run for run in reversed(runs)}.values()))
+
+
+def _in_each_column(runs: list[Run]) -> set[str]:
+    lengths = {run["read"] for run in runs}
+    return {key for n in lengths for key in _differing([run for run in runs if run["read"] == n])}
 
 
 def _at_64(runs: list[Run]) -> list[str]:
@@ -342,6 +361,31 @@ check_objections = Check(
             _at_64,
         ),
         Mistake(
+            "it compares within each length only",
+            "A rise is a difference of two columns. May they have been read in two ways?",
+            _with_keys(_in_each_column),
+        ),
+        Mistake(
+            "it knows the keys of the first run only",
+            "Where do your keys come from? Has each run the same ones?",
+            _with_keys(lambda runs: _differing(runs) & set(runs[0])),
+        ),
+        Mistake(
+            "it passes over keys that some runs lack",
+            "A setting that is told of some runs only: are the others known to be alike?",
+            _with_keys(lambda runs: {k for k in _differing(runs) if all(k in run for run in runs)}),
+        ),
+        Mistake(
+            "the learning rate may differ",
+            "Is a learning rate a property of the encoding, or a choice of who trained it?",
+            _with_keys(lambda runs: _differing(runs, {*FREE, "lr"})),
+        ),
+        Mistake(
+            "the row that is cut need not be made like the others",
+            "Which rows does your function compare?",
+            _with_keys(lambda runs: _differing([run for run in runs if run["encoding"] != CUT])),
+        ),
+        Mistake(
             "it looks at one run of each encoding",
             "A row is a mean. Were all the runs behind it made alike?",
             _with_keys(_first_of_each),
@@ -375,6 +419,31 @@ check_objections = Check(
             ),
         ),
         Mistake(
+            "two seeds are enough if they are the same for all",
+            "How many seeds does the rule ask for?",
+            _with_seeds(
+                lambda runs: (
+                    {"seed"}
+                    if any(
+                        len(seeds) < 2 or seeds != _sets(runs, "encoding", "read")[0]
+                        for seeds in _sets(runs, "encoding", "read")
+                    )
+                    else set()
+                )
+            ),
+        ),
+        Mistake(
+            "one row may have more seeds than another",
+            "Three seeds in common: are these the *same* seeds, if one row has four?",
+            _with_seeds(
+                lambda runs: (
+                    {"seed"}
+                    if len(set.intersection(*_sets(runs, "encoding", "read"))) < 3
+                    else set()
+                )
+            ),
+        ),
+        Mistake(
             "seeds of all lengths are thrown together",
             "May a mean at 1,024 have fewer seeds than the one at 64?",
             _with_seeds(lambda runs: _too_few(_sets(runs, "encoding"))),
@@ -393,6 +462,15 @@ check_objections = Check(
             "it never misses the simplest row",
             "What would a table without the row “just cut to 64” hide?",
             lambda runs: sorted(_differing(runs) | _too_few(_sets(runs, "encoding", "read"))),
+        ),
+        Mistake(
+            "any name with “cut” in it is taken for the simplest row",
+            "How exactly is the row called?",
+            lambda runs: sorted(
+                _differing(runs)
+                | _too_few(_sets(runs, "encoding", "read"))
+                | (set() if any("cut" in run["encoding"] for run in runs) else {"cut"})
+            ),
         ),
         Mistake(
             "it always misses the simplest row",
