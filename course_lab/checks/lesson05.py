@@ -121,13 +121,23 @@ def _divided_after_the_power(positions: Tensor, speeds: Tensor) -> Tensor:
     return positions * speeds**d / d
 
 
-def _without_a_table(x: Tensor, positions: Tensor, base: float) -> Tensor:
-    """Multiply positions (n,) by speeds (d/2,), in PyTorch alone: its errors are a learner's."""
-    angles = positions * base ** (-_even(x.shape[-1]) / x.shape[-1])
+def _in_parts(x: Tensor, angles: Tensor) -> Tensor:
+    """Turn in PyTorch alone, as a learner writes it."""
     a, b = x[..., 0::2], x[..., 1::2]
     first = a * angles.cos() - b * angles.sin()
     second = a * angles.sin() + b * angles.cos()
     return torch.stack([first, second], dim=-1).flatten(-2)
+
+
+def _without_a_table(x: Tensor, positions: Tensor, base: float) -> Tensor:
+    """Multiply positions (n,) by speeds (d/2,), in PyTorch alone: its errors are a learner's."""
+    return _in_parts(x, positions * base ** (-_even(x.shape[-1]) / x.shape[-1]))
+
+
+def _faster_in_float32(x: Tensor, positions: Tensor, base: float) -> Tensor:
+    """Forget the minus of the exponent, in float32: large angles lose digits as a learner's do."""
+    d = x.shape[-1]
+    return _in_parts(x, positions[:, None] * base ** (torch.arange(0, d, 2) / d))
 
 
 def _one_speed(d: int) -> Tensor:
@@ -184,6 +194,11 @@ check_rope = Check(
             "later pairs turn faster",
             "Is the exponent of the base above or below 0?",
             _with_speeds(lambda d: _even(d) / d),
+        ),
+        Mistake(
+            "later pairs turn faster",
+            "Is the exponent of the base above or below 0?",
+            _faster_in_float32,
         ),
         Mistake(
             "the last pair is the fastest",
