@@ -34,24 +34,6 @@ device = course_lab.start(
 # LLaMA, Mistral, Qwen, Gemma, SmolLM: these language models use RoPE in their attention layers, in
 # all or in most. Lesson 07 trained 17 encodings on texts of 64 bytes and read longer ones. Sort
 # them by how much the loss rises at 1024 bytes, the smallest rise first.
-#
-# <details><summary>The 17, a few words each</summary>
-#
-# *Into the embeddings:* `none` nothing; `sinusoidal` waves, added; `learned` a row of a table,
-# added; `multiplicative` such a row, multiplied (this course's experiment); `floater` a path, added
-# in each layer, whose slope a small network learns; `complex_order` turns each word's pairs, at
-# speeds that the word learns.
-#
-# *Into queries and keys:* `rope` turns them; `xpos` is RoPE whose scores also fade with distance.
-#
-# *Into scores, by offset:* `alibi` a straight price; `kerple` a logarithmic one, learned;
-# `sandwich` a sum of cosines; `t5` a learned number for each bucket; `fire` a small network of the
-# distance, as a share of the way back.
-#
-# *Into scores, by offset and word:* `shaw` learned vectors, in values too; `transformer_xl` waves;
-# `deberta` a table that query and key both ask; `cope` counts the keys that matter.
-#
-# </details>
 
 # %%
 from course_lab import widgets
@@ -60,6 +42,23 @@ guess = widgets.predict(
     "Texts 16 times as long as in training: where does RoPE stand?",
     ["among the first five", "in the middle", "among the last five"],
 )
+
+# %% [markdown]
+# <details><summary>The 17, a few words each</summary>
+#
+# *Embeddings:* `sinusoidal` waves, added; `learned` a table's row, added; `multiplicative` one as a
+# factor (our own experiment); `floater` a path, added in each layer, whose slope a network
+# learns; `complex_order` turns words, each at its own speeds.
+#
+# *Queries and keys:* `rope` turns them; `xpos` is RoPE whose scores also fade with distance.
+#
+# *Scores, by position:* `alibi` a straight price; `kerple` a learned logarithm; `sandwich` a sum of
+# cosines; `t5` a number for each bucket; `fire` a network of the share of the way back.
+#
+# *Scores, by word too:* `shaw` learned vectors, in values also; `transformer_xl` waves; `deberta` a
+# table that query and key ask; `cope` counts keys that matter.
+#
+# </details>
 
 # %%
 from course_lab import chooser
@@ -270,8 +269,8 @@ print("the same, but for rounding:", same)
 guess.reveal("one" if same else "no number will do: the bias has to be passed")
 
 # %% [markdown]
-# One number: $m \sqrt d$ in each query, $j$ in each key. It needs later words hidden, since behind
-# the query the price falls again.
+# One number: $m \sqrt d$ in each query, $j$ in each key. It needs later words hidden: $m j$ goes on
+# rising there.
 #
 # <details><summary>In 16 bits, and for two others</summary>
 #
@@ -304,9 +303,8 @@ print("behind:    by how many nats may the loss lie above the lowest?")
 # %% [markdown]
 # - *Both ways*: nine of the 17 were not trained so here, and drop out.
 # - *Longer* texts: out if the loss rises clearly by more than 0.1 nats. If you cut, it does not.
-#   (To *stretch* is to slow RoPE's turning: lesson 08.)
 # - *Anywhere*: all positions move by 999, and no weight may change. A stream asks that: it keeps
-#   the last words alone, and positions run on. (Its loss is taken from texts of 64 here.)
+#   the last words alone, and positions run on.
 # - *Plain fused*: at most one number more, in q and k. *Takes a bias*: one for all texts.
 # - *Behind*: at the length that you read. *Clearly* is with the whole 95 % interval.
 #
@@ -374,7 +372,7 @@ for job, answers in jobs.items():
     seeds[job] = max(known["behind_1"][known["measured"]], key=lambda gap: gap.repeats).repeats
 requirements = {
     job: ",\n".join(short.get(text, text.replace(" as long", "")) for text in answers.values())
-    + f")\n({measured[job]} measured, {seeds[job]} seeds"
+    + f")\n({measured[job]} measured,\n{seeds[job]} seeds"
     for job, answers in jobs.items()
 }
 title = "After 1,200 steps at 64 bytes: who is left, and how far behind the best (nats a byte)"
@@ -606,11 +604,11 @@ myths.table()
 # %% [markdown]
 # ## In five lines
 #
-# - A table strikes out the beaten. By four columns it left 12 of 17: you say what you pay for.
+# - A table strikes out the beaten. By four columns 12 of 17 stayed: you say what counts.
 # - After ten times the steps two seeds told none of six from RoPE at the trained length.
-# - RoPE as trained reads long texts badly: cut, or train at their length.
-# - ALiBi's loss hardly rises; after short training it starts from a higher one.
-# - To a plain kernel RoPE is nothing, ALiBi one number more, in bfloat16 two; T5 needs a bias.
+# - RoPE reads long texts badly: cut, or train at their length.
+# - ALiBi's loss hardly rises; after short training it starts higher.
+# - A plain kernel: RoPE as it is, ALiBi with one number more (bfloat16: two).
 #
 # **Read next:** RoPE in some layers, Yang et al. 2025, arXiv 2501.18795; dropped after training,
 # Gelberg et al. 2025, 2512.12167; images, Heo et al. 2024, 2403.13298.
