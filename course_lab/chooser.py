@@ -37,23 +37,23 @@ MAY_CUT = "longer, but I may cut, stretch or train on"
 # The answers to "texts" → how many times the trained length the loss is judged at. A text that is
 # cut to the trained length is read at its loss.
 TIMES = {"as in training": 1, "4 times as long": 4, "16 times as long": 16, MAY_CUT: 1}
-TAKES_MASK, PLAIN = "fused, takes a mask", "plain fused"
+TAKES_BIAS, PLAIN = "fused, takes a bias", "plain fused"
 # Each question with its answers. The first answer rules out no encoding.
 QUESTIONS: dict[str, tuple[str, ...]] = {
     "reads": (CAUSAL, BOTH_WAYS),
     "texts": tuple(TIMES),
     "starts": ("always at 0", "anywhere"),
-    "attention": ("any", TAKES_MASK, PLAIN),
+    "attention": ("any", TAKES_BIAS, PLAIN),
 }
 BEHIND = "behind"  # the fifth question: by how many nats a loss may be above the lowest one
 # What an encoding adds to scores and sums: nothing; a price that rises by the same step from key to
 # key; other numbers that positions alone decide; or something that depends on the words.
 NOTHING, STRAIGHT, NUMBERS, BY_WORD = "nothing", "a straight price", "numbers", "asks the word"
-# Answers to "attention" → what such a kernel lets an encoding add. One that takes a mask takes a
+# Answers to "attention" → what such a kernel lets an encoding add. One that takes a bias takes a
 # ready one, the same for every text. A plain one takes queries and keys with at most one number
 # more a head, and that makes a straight price: softmax takes away what all keys of a query share,
 # as lesson 10 shows. (Sandwich and Transformer-XL take as many numbers more as their waves have.)
-ALLOWED = {TAKES_MASK: (NOTHING, STRAIGHT, NUMBERS), PLAIN: (NOTHING, STRAIGHT)}
+ALLOWED = {TAKES_BIAS: (NOTHING, STRAIGHT, NUMBERS), PLAIN: (NOTHING, STRAIGHT)}
 
 
 class Default(NamedTuple):
@@ -74,7 +74,7 @@ DEFAULTS = {
     "An encoder of texts": Default(
         "rope",
         "RoPE too; in this course's short training Transformer-XL's way, which asks the words, has "
-        "the lower loss, but needs far wider queries and keys, or a mask for each text.",
+        "the lower loss, but needs far wider queries and keys, or a bias for each text.",
         {"reads": BOTH_WAYS, "texts": MAY_CUT, "attention": PLAIN},
     ),
     "Images": Default(
@@ -137,7 +137,7 @@ def facts(reads: str = CAUSAL) -> pd.DataFrame:
       if the encoding refuses such positions;
     - ``adds``: what it adds to scores and sums: nothing, so that any fused attention kernel can be
       used; a straight price, which one more number in queries and keys makes; other numbers that
-      positions alone decide, so that a kernel has to take them as a mask; or something that asks
+      positions alone decide, so that a kernel has to take them as a bias; or something that asks
       the word. A price of the distance is straight only where earlier words alone are read;
     - ``doors``: the doors that it uses;
     - ``parameters``: how many numbers it learns.

@@ -95,6 +95,29 @@ def most_even(losses):
     return (regret - regret.mean(1, keepdim=True)).square().sum(1).argmin().item()
 
 
+def smallest_above_zero(losses):
+    regret = losses - losses.amin(0)
+    return regret.masked_fill(regret == 0, torch.inf).amin(1).argmin().item()
+
+
+def nearly_the_largest(losses):
+    return (losses - losses.amin(0)).quantile(0.9, dim=1).argmin().item()
+
+
+def by_the_second_regret(losses):
+    rows = (losses - losses.amin(0)).sort(1, descending=True).values.tolist()
+    return rows.index(min(rows))
+
+
+def against_the_median(losses):
+    return (losses - losses.median(0).values).amax(1).argmin().item()
+
+
+def over_the_range(losses):
+    lowest, highest = losses.amin(0), losses.amax(0)
+    return ((losses - lowest) / (highest - lowest).clamp(min=1e-9)).amax(1).argmin().item()
+
+
 test_wrong_answers_get_a_fitting_word = wrong_answers(
     "mistake",
     {
@@ -115,6 +138,11 @@ test_wrong_answers_get_a_fitting_word = wrong_answers(
             (last_less_first, "the last loss is above the first"),
             (against_the_worst, "the highest of its length"),
             (most_even, "differ least"),
+            (smallest_above_zero, "that is not 0"),
+            (nearly_the_largest, "quantile"),
+            (by_the_second_regret, "second largest"),
+            (against_the_median, "the median of its length"),
+            (over_the_range, "divided by the range"),
         ]
     },
 )
@@ -308,6 +336,68 @@ def sum_for_difference(costs):
     return inside(torch.where(a + b > 0, tie, torch.inf), torch.where(a + b < 0, tie, -torch.inf))
 
 
+def sum_with_the_sides_right(costs):
+    a, b, _ = bounds(costs)
+    tie = -b / torch.where(a + b == 0, 1.0, a + b)
+    return inside(torch.where(a > b, tie, torch.inf), torch.where(a < b, tie, -torch.inf))
+
+
+def divided_by_a(costs):
+    a, b, _ = bounds(costs)
+    tie = -b / torch.where(a == 0, 1.0, a)
+    return inside(torch.where(a > 0, tie, torch.inf), torch.where(a < 0, tie, -torch.inf))
+
+
+def sides_by_b(costs):
+    a, b, tie = bounds(costs)
+    return inside(torch.where(b < 0, tie, torch.inf), torch.where(b > 0, tie, -torch.inf))
+
+
+def cheapest_near_ties(step):
+    def answer(costs):
+        rows, (_, _, ties) = costs.double(), bounds(costs)
+        is_favourite = torch.zeros(len(rows), dtype=torch.bool)
+        for tie in ties.flatten().tolist():
+            for w in (tie - step, tie + step):
+                if 0 < w < 1:
+                    is_favourite[(w * rows[:, 0] + (1 - w) * rows[:, 1]).argmin()] = True
+        return is_favourite
+
+    return answer
+
+
+def beaten_in_both_passed_over(costs):
+    a, b, tie = bounds(costs)
+    upper = torch.where((a > 0) & (b < 0), tie, torch.inf)
+    return inside(upper, torch.where((a < 0) & (b > 0), tie, -torch.inf))
+
+
+def smallest_product(costs):
+    return torch.arange(len(costs)) == costs.prod(1).argmin()
+
+
+def below_every_chord(costs):
+    """Struck out if dominated, or above a chord of any two: three plain loops."""
+    rows, n = costs.double().tolist(), len(costs)
+    is_favourite = torch.ones(n, dtype=torch.bool)
+    for i in range(n):
+        x, y = rows[i]
+        if any(p <= x and q <= y and (p, q) != (x, y) for p, q in rows):
+            is_favourite[i] = False
+            continue
+        for p, q in rows:
+            for r, s in rows:
+                if p < x < r and y > q + (s - q) * (x - p) / (r - p):
+                    is_favourite[i] = False
+    return is_favourite
+
+
+def over_the_wrong_dimension(costs):
+    a, b, tie = bounds(costs)
+    upper = torch.where(a > b, tie, torch.inf).amin(0).clamp(max=1)
+    return torch.where(a < b, tie, -torch.inf).amax(0).clamp(min=0) < upper
+
+
 def with_a_tolerance(costs):
     upper, lower = upper_and_lower(costs)
     return upper.clamp(max=1) - lower.clamp(min=0) > 1e-6
@@ -347,13 +437,22 @@ test_wrong_favourites_get_a_fitting_word = wrong_answers(
             (sum_for_difference, "a + b"),
             (with_a_tolerance, "short ranges"),
             (exactly_at_its_bounds, "rounding"),
+            (sum_with_the_sides_right, "a + b"),
+            (divided_by_a, "by a alone"),
+            (sides_by_b, "by the second cost alone"),
+            (cheapest_near_ties(0.0), "cost the same"),
+            (cheapest_near_ties(1e-6), "jumps over"),
+            (cheapest_near_ties(1e-9), "jumps over"),
+            (beaten_in_both_passed_over, "cheaper in both costs"),
+            (smallest_product, "product"),
+            (over_the_wrong_dimension, "which dimension"),
         ]
     },
 )
 test_right_answers_pass = right_answers(
     {
         check_least_regret: [row_by_row, in_numpy, in_one_line],
-        check_somebodys_favourite: [at_every_tie, chain],
+        check_somebodys_favourite: [at_every_tie, chain, below_every_chord],
     }
 )
 test_the_lessons_own_function_does_not_pass = wrong_answers(

@@ -48,7 +48,7 @@ OTHER_SIZES = {"pieces of 256": ("longer", 256), "ten times the steps": ("steps"
 KERNELS = {
     chooser.NOTHING: "plain",
     chooser.STRAIGHT: "plain, one number more",
-    chooser.NUMBERS: "takes a mask",
+    chooser.NUMBERS: "takes a bias",
     chooser.BY_WORD: "asks words",
 }
 

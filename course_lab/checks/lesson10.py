@@ -36,6 +36,25 @@ def _ranks(losses: Tensor) -> int:
     return int(losses.argsort(0).argsort(0).max(1).values.argmin())
 
 
+def _smallest_regret_above_zero(losses: Tensor) -> int:
+    regrets = _regrets(losses)
+    return int(torch.where(regrets > 0, regrets, torch.inf).min(1).values.argmin())
+
+
+def _nearly_the_largest_regret(losses: Tensor) -> int:
+    return int(_regrets(losses).quantile(0.9, dim=1).argmin())
+
+
+def _equals_by_their_second_regret(losses: Tensor) -> int:
+    ordered = _regrets(losses).sort(1, descending=True).values
+    return min(range(len(losses)), key=lambda row: ordered[row].tolist())
+
+
+def _share_of_the_range(losses: Tensor) -> int:
+    spread = (losses.amax(0) - losses.amin(0)).clamp(min=1e-12)
+    return int((_regrets(losses) / spread).amax(1).argmin())
+
+
 def _best_at_the_hardest(losses: Tensor) -> int:
     hardest = int(losses.min(0).values.argmax())
     return int(losses[:, hardest].argmin())
@@ -76,6 +95,8 @@ check_least_regret = Check(
         _table([5.0, 6.0, 7.0]),
         _table([2.0], [1.0], [3.0]),
         _table([1.0, 3.0], [2.0, 2.0], [1.0, 3.0]),  # equal regrets: the first
+        _table([1.0] * 11 + [6.0], [2.0] * 11 + [1.0]),  # one bad length of twelve
+        _table([1.0, 3.0, 1.5], [2.0, 2.0, 1.0]),  # the second has the smaller second regret
         _random(0, 17, 6),
         _random(1, 5, 9),
         _random(2, 40, 3),
@@ -114,6 +135,31 @@ check_least_regret = Check(
             "each loss is compared with the mean of its length",
             "Regret looks at the best loss that you could have had. Is that the mean?",
             lambda losses: int((losses - losses.mean(0)).max(1).values.argmin()),
+        ),
+        Mistake(
+            "each loss is compared with the median of its length",
+            "Regret looks at the best loss that you could have had. Is that the median?",
+            lambda losses: int((losses - losses.median(0).values).max(1).values.argmin()),
+        ),
+        Mistake(
+            "each regret is divided by the range of its length",
+            "The exercise asks for nats lost. Does a nat weigh less where losses differ more?",
+            _share_of_the_range,
+        ),
+        Mistake(
+            "this row has the smallest regret that is not 0",
+            "That is each row at its second best. Who decides which length the text has?",
+            _smallest_regret_above_zero,
+        ),
+        Mistake(
+            "of rows with the same largest regret this one has the smaller second largest",
+            "Two rows are equally good here. Which of them does the exercise ask for?",
+            _equals_by_their_second_regret,
+        ),
+        Mistake(
+            "a quantile of the regrets leaves out the very largest",
+            "The user may meet just the length that is left out. What does it cost there?",
+            _nearly_the_largest_regret,
         ),
         Mistake(
             "each loss is taken from the best, so each regret is negative or 0",
@@ -340,6 +386,42 @@ def _sum_for_difference(costs: Tensor) -> Tensor:
     return _between(costs, bound, total > 0, total < 0)
 
 
+def _sum_with_the_sides_right(costs: Tensor) -> Tensor:
+    """Return what follows if w is divided by a + b, and a > b says which side a bound is on."""
+    first, second = (costs[:, None] - costs[None]).double().unbind(-1)
+    total = first + second
+    bound = -second / torch.where(total == 0, 1.0, total)
+    return _between(costs, bound, first > second, first < second)
+
+
+def _divided_by_the_first_cost(costs: Tensor) -> Tensor:
+    """Return what follows from w · a + b ≤ 0, the −w · b forgotten."""
+    first, second = (costs[:, None] - costs[None]).double().unbind(-1)
+    bound = -second / torch.where(first == 0, 1.0, first)
+    return _between(costs, bound, first > 0, first < 0)
+
+
+def _sides_by_the_second_cost(costs: Tensor) -> Tensor:
+    slope, bound = _bounds(costs)
+    second = (costs[:, None] - costs[None]).double()[..., 1]
+    return _between(costs, bound, (second < 0) & (slope != 0), (second > 0) & (slope != 0))
+
+
+def _cheapest_at_the_bounds(costs: Tensor, step: float = 0.0) -> Tensor:
+    """Return the cheapest row at each weight so far below and above a bound."""
+    bounds = _bounds(costs)[1].flatten()
+    weights = torch.cat([bounds - step, bounds + step]).unique()
+    return _best_for_weights(weights[(weights > 0) & (weights < 1)])(costs)
+
+
+def _opposite_signs_alone(costs: Tensor) -> Tensor:
+    """Return what follows if rivals that are cheaper in both costs are passed over."""
+    first, second = (costs[:, None] - costs[None]).double().unbind(-1)
+    slope, bound = _bounds(costs)
+    asked = first * second < 0
+    return _between(costs, bound, asked & (slope > 0), asked & (slope < 0))
+
+
 def _wide_ranges(margin: float) -> Callable[[Tensor], Tensor]:
     """Return an answer that asks for ranges of weights wider than this."""
 
@@ -436,7 +518,7 @@ def _ladder(powers: int) -> Case:
 
 
 def _barely(first: float, last: float, place: float) -> Case:
-    """Return three rows. The middle one is best for a range of weights about 1e-7 wide."""
+    """Return three rows. The middle one is best for a range of weights from 1e-10 to 1e-7 wide."""
     second = (1 - place) * 10.0 - 1e-6  # 1e-6 below the line between the two others
     middle = [first + place * (last - first), second]
     return _table([first, 10.0], middle, [last, 0.0])
@@ -455,7 +537,7 @@ check_somebodys_favourite = Check(
         (torch.tensor([[5.0, 1.0], [1.0, 5.5], [9.0, 9.5], [2.0, 2.5], [4.0, 3.0]]),),
         _cloud(0, 17),
         _cloud(1, 60),
-        _cloud(2, 200),
+        _cloud(2, 80),
         _ladder(4),
         _barely(0.0, 7.0, 0.37),
         _barely(0.0, 0.03, 0.61),
@@ -572,6 +654,11 @@ check_somebodys_favourite = Check(
             _sum_for_difference,
         ),
         Mistake(
+            "w is divided by a + b here",
+            "Put w · a + (1 − w) · b as a multiple of w and a rest. What multiplies w?",
+            _sum_with_the_sides_right,
+        ),
+        Mistake(
             "short ranges of weights are left out",
             "How short may a range be and still hold a weight?",
             _wide_ranges(1e-6),
@@ -579,8 +666,43 @@ check_somebodys_favourite = Check(
         Mistake(
             "whoever costs exactly the same at a bound is left out, or let in, by rounding",
             "At the bound itself two sums should be equal, and computed they differ in the last "
-            "digit. Is there a weight next to it, inside, at which nothing is that close?",
+            "digit. Do you need the sums, or is it enough to compare bounds with each other?",
             _at_its_own_bounds,
+        ),
+        Mistake(
+            "at a bound two rows cost the same, and only one of them is marked",
+            "Between two bounds one row is the cheapest. Which weights lie there?",
+            _cheapest_at_the_bounds,
+        ),
+        Mistake(
+            "so small a step from each bound still jumps over rows with a shorter range",
+            "Do you need a step? What do a row's bounds say to each other?",
+            partial(_cheapest_at_the_bounds, step=1e-6),
+        ),
+        Mistake(
+            "so small a step from each bound still jumps over rows with a shorter range",
+            "Do you need a step? What do a row's bounds say to each other?",
+            partial(_cheapest_at_the_bounds, step=1e-9),
+        ),
+        Mistake(
+            "rivals that are cheaper in both costs set no bound here",
+            "What does a row that is beaten in both have to wait for?",
+            _opposite_signs_alone,
+        ),
+        Mistake(
+            "w is divided by a alone",
+            "Put w · a + (1 − w) · b as a multiple of w and a rest. Where does −w · b go?",
+            _divided_by_the_first_cost,
+        ),
+        Mistake(
+            "whether a bound is an upper one is decided by the second cost alone",
+            "Put w · a + (1 − w) · b as a multiple of w and a rest. By what do you divide?",
+            _sides_by_the_second_cost,
+        ),
+        Mistake(
+            "these rows have the smallest product of costs",
+            "Everybody adds up the two costs here. Which row has the smallest sum?",
+            lambda costs: _marked(costs.prod(1).argmin()[None], len(costs)),
         ),
         Mistake(
             "this asks more than a weight between 0 and 1 can give, or less",
@@ -610,8 +732,9 @@ check_somebodys_favourite = Check(
             _rescaled_grid,
         ),
         Mistake(
-            "these are favourites if more is better, or upper and lower bounds are exchanged",
-            "Are these costs or scores? And for an a larger than b: may w be as large as you like?",
+            "these are favourites if more is better, or bounds are exchanged, or taken over rows",
+            "Costs or scores? For an a larger than b: may w be as large as you like? And which "
+            "dimension of a holds the rivals?",
             lambda costs: _somebodys_favourite(-costs),
         ),
         Mistake(

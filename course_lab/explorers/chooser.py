@@ -35,6 +35,8 @@ def _facts_as_lists() -> dict[str, Any]:
         "adds": {reads: facts(reads).loc[order, "adds"].tolist() for reads in TABLES},
         "allowed": ALLOWED,
         "tolerated": TOLERATED,
+        "lenient": {name: answers[0] for name, answers in QUESTIONS.items()}
+        | {BEHIND: BEHIND_SLIDER.high},
         "tops": tops(),
     }
 

@@ -389,7 +389,7 @@ kinds = {
         lambda q, k, v: attend(*encodings["rope"].rotate(q, k, at), v, is_causal=True),
     ),
     "alibi, one number more": ("alibi", one_number_more),
-    "alibi, a ready mask": ("alibi", lambda q, k, v: attend(q, k, v, attn_mask=ready)),
+    "alibi, a ready bias": ("alibi", lambda q, k, v: attend(q, k, v, attn_mask=ready)),
 } | {name: (name, ask_the_word(name)) for name in asking}
 
 

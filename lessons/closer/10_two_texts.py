@@ -381,7 +381,7 @@ def good_for(name):
         "telling sides": fact["mirror"] > chooser.ROUNDING,
         "any start": fact["shift"] <= chooser.ROUNDING,
         "plain kernel": fact["adds"] == chooser.NOTHING,
-        "a mask": fact["adds"] == chooser.NUMBERS,
+        "a bias": fact["adds"] == chooser.NUMBERS,
     }
     return ", ".join(key for key, holds in properties.items() if holds)
 

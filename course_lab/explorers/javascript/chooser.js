@@ -26,9 +26,9 @@ function rulesOf(state, facts) {
   ];
 }
 
-// Those that no rule strikes out, lowest loss first. Without a rule, if one is given up.
-function leftBy(state, facts, givenUp = -1) {
-  const rules = rulesOf(state, facts).filter((_, question) => question !== givenUp);
+// Those that no rule strikes out, lowest loss first.
+function leftBy(state, facts) {
+  const rules = rulesOf(state, facts);
   const { loss } = lossesOf(state, facts);
   const left = facts.names.map((_, n) => n).filter((n) => !rules.some((rule) => rule(n)));
   return left.filter((n) => loss[n] !== null).sort((a, b) => loss[a] - loss[b]);
@@ -91,14 +91,14 @@ const EXPLORER = {
   },
 };
 
-// Which single answer can be given up so that somebody is left, and who that is.
+// Which single answers, each replaced by the most lenient one, would leave somebody.
 function waysOut(state) {
-  const { names } = SPEC.data;
-  const ways = LABELS.map((label, question) => [label, leftBy(state, SPEC.data, question)[0]])
-    .filter(([, first]) => first !== undefined)
-    .map(([label, first]) => `“${label}” (then ${names[first]} is first)`);
-  return ways.length ? `Which would you give up: ${ways.join(", ")}?`
-    : "No single answer, given up, would leave somebody.";
+  const { lenient } = SPEC.data;
+  const ways = QUESTIONS
+    .filter((question) => leftBy({ ...state, [question]: lenient[question] }, SPEC.data).length)
+    .map((question) => `“${LABELS[QUESTIONS.indexOf(question)]}”`);
+  if (!ways.length) return "No single answer, given up, would leave somebody.";
+  return `Somebody would be left if you gave up ${ways.join(" or ")}.`;
 }
 
 // A row an encoding, those left on top, and a column a question.
