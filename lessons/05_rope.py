@@ -91,15 +91,14 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** on the right both arrows point elsewhere, but the angle *between* them is the same. A
+# **Look:** on the right both arrows point elsewhere, but the angle *between* them stays. A
 # dot product knows two lengths and that angle. Say it is $\varphi$ before any turn, from key to
 # query: −1.41 in the first panel. The turns add $(p - r)\,\theta$, here 0.9:
 #
 # $$q_p \cdot k_r = |q|\,|k|\,\cos\big(\varphi + (p - r)\,\theta\big)$$
 #
-# Of the two positions only $p - r$ is left: how far the query stands after the key. Here it is
-# called the **distance**, and has a sign. (Lesson 04's offset is its opposite.) That is RoPE's
-# promise, and its proof.
+# Of the two positions only $p - r$ is left, the **distance** of the query after the key. That is
+# RoPE's promise, and its proof.
 #
 # ## What adding costs
 #
