@@ -232,8 +232,8 @@ for steps, rows in runs.groupby("steps"):
 # %% [markdown]
 # **Look:** after 1,200 steps `none` is far above RoPE at 64 bytes, and `tents` would beat all 17 in
 # both columns, by the means. After 12,000 `none` is within 0.1 of RoPE in both runs, and `tents`
-# are worse than before. More training, or one text too often? We cannot tell: all losses here are
-# of short trainings. RoPE's rise is clear both times.
+# are worse than before. More training, or one text too often? We cannot tell: these are losses of
+# short training. RoPE's rise stays.
 #
 # ## What a bias asks
 #
