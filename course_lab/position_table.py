@@ -25,31 +25,27 @@ def decoys(
 ) -> dict[str, Float[Tensor, "rows width"]]:
     """Tables as large as ``rows`` in which nothing turns, by name.
 
-    A random walk; noise with as much power at each period as ``rows`` have; and the waves of the
-    ten main directions of ``rows``, each direction's shifted at random on its own, so that no two
-    of them keep step. (Waves shifted alike in all directions are no decoy: a clock so treated is
-    still a clock.)
+    A random walk; noise in a running mean of 20 rows; and the waves of the ten main directions of
+    ``rows``, each direction's shifted at random on its own, so that no two of them keep step.
+    (Waves shifted alike in all directions are no decoy: a clock so treated is still a clock. Nor is
+    noise with the power of ``rows`` at each period: from a clock it has a clock's narrow waves.)
     """
     validation.matrix("rows", rows, "(rows, width)")
     generator = torch.Generator().manual_seed(seed)
-    noise = torch.randn(*rows.shape, generator=generator).to(rows)
-    spectrum = torch.fft.rfft(rows - rows.mean(0), dim=0)
-    size = spectrum.abs().square().sum(1, keepdim=True).sqrt()
-    smooth = torch.fft.irfft(torch.fft.rfft(noise, dim=0) * size, n=len(rows), dim=0)
+    steps = torch.randn(*rows.shape, generator=generator).to(rows)
+    noise = torch.randn(len(rows) + 19, rows.shape[1], generator=generator).to(rows)
     axes = measures.main_directions(rows, 10)
-    waves = spectrum @ axes.T.to(spectrum.dtype)
+    waves = torch.fft.rfft((rows - rows.mean(0)) @ axes.T, dim=0)
     angles = 2 * math.pi * torch.rand(waves.shape, generator=generator).to(rows)
     shifted = waves * torch.polar(torch.ones_like(angles), angles)
     return {
-        "random walk": noise.cumsum(0),
-        "noise as smooth": smooth,
+        "random walk": steps.cumsum(0),
+        "smooth noise": noise.unfold(0, 20, 1).mean(-1),
         "waves out of step": torch.fft.irfft(shifted, n=len(rows), dim=0) @ axes,
     }
 
 
-def planted_clock(
-    rows: Float[Tensor, "rows width"], seed: int = 0
-) -> Float[Tensor, "rows width"]:
+def planted_clock(rows: Float[Tensor, "rows width"], seed: int = 0) -> Float[Tensor, "rows width"]:
     """A table as large as ``rows`` in which five hands turn evenly, at the speeds of its hands.
 
     Their planes, where they start and the noise are drawn. Noise has as much of the variance as
@@ -67,4 +63,6 @@ def planted_clock(
     table = torch.cat([angles.cos(), angles.sin()], 1) @ planes
     noise = torch.randn(*rows.shape, generator=generator).to(rows)
     share = 1 - inside.square().sum() / (rows - rows.mean(0)).square().sum()
-    return table + noise * (share / (1 - share)).sqrt() * (table - table.mean(0)).norm() / noise.norm()
+    return (
+        table + noise * (share / (1 - share)).sqrt() * (table - table.mean(0)).norm() / noise.norm()
+    )

@@ -17,7 +17,7 @@ LINE_UP = {
     "A": "random walk",
     "B": "waves out of step",
     "C": "the real table",
-    "D": "noise as smooth",
+    "D": "smooth noise",
     "E": "planted clock",
 }
 
