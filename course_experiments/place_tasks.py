@@ -2,7 +2,7 @@
 
     python -m course_experiments.place_tasks results/place_tasks
 
-writes results/place_tasks/place_tasks.csv, a row a run; about forty minutes on one core.
+writes results/place_tasks/place_tasks.csv, a row a run; about fifty minutes on one core.
 """
 
 import itertools
@@ -42,8 +42,8 @@ ENCODINGS = (
 )
 SLOPES = {"place 1": (2.0, 1.0), "place 3": (5.0, 3.5, 2.5, 1.5)}  # that win by algebra
 MOVED = 50  # positions by which a trained model's text is moved
-# Text that starts anywhere from 0 to these in training: the first leaves the moved text's positions
-# untrained, the second has trained them.
+# Last starts of texts in training, for two controls: the first leaves the moved text's positions
+# untrained, the second trains them.
 STARTS = (MOVED - LENGTH, MOVED + 5)
 HELD_OUT_SEED = 2**31  # seeds of the rows asked start here: no training has one of these
 
