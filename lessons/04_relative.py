@@ -266,9 +266,9 @@ for place, slopes in RUNGS:
 
 # %% [markdown]
 # A ladder: each place further from the edge has one slope more here, and larger factors, which
-# multiply noise as well. How large depends on the slopes: see the two rows for place 3. The token
-# before is place 1 in a mirror: with slopes below 0 the query itself is the edge, and the factors
-# are as large.
+# multiply noise too. How large depends on the slopes: see place 3's two rows. The token before is
+# place 1 in a mirror: with slopes below 0 the query itself is the edge, and the factors are as
+# large.
 #
 # So four heads *can* name place 3, from offsets and an edge. Will a model learn to?
 #
@@ -333,12 +333,12 @@ for place, slopes in ((1, (2, 1)), (3, (5, 3.5, 2.5, 1.5))):
     print(f"place {place}: {told}, in 3 of 3 seeds")
 
 # %% [markdown]
-# Given two slopes, training climbed to place 1. Given these four, it did not climb to place 3. Half
-# of the reason is in the last lines. Leave *only* the factors to learn: place 1's two are found,
-# place 3's four are not. So finding the factors is enough to stop such steps. Whether that alone
-# stops the whole model, we do not know.
+# Given two slopes, training climbed to place 1. Given these four, it did not climb to place 3.
+# Leave *only* the factors to learn (last lines): place 1's two are found, place 3's four are not.
+# So finding the factors is enough to stop such steps. Whether it alone stops the whole model, we do
+# not know.
 #
-# A learned table, which names each place, did it in 150 steps. So why not name the places?
+# A learned table did it in 150 steps. So why not name the places?
 #
 # ## Move the text
 #
@@ -357,7 +357,7 @@ same = torch.equal(offset_matrix(at_start, at_start), offset_matrix(moved, moved
 print("100 positions on, every offset is the same:", same)
 
 # %% [markdown]
-# So keep the first term, and let the rest know $j - i$ only. That is what **relative** means.
+# So keep the first term, and let the rest know $j - i$ only: that is **relative**.
 #
 # | term | Transformer-XL (Dai et al. 2019) | DeBERTa (He et al. 2020) |
 # |---|---|---|
@@ -366,19 +366,19 @@ print("100 positions on, every offset is the same:", same)
 # | 3 | $u$ for $E_iW_q$ | $R$ for $E_i$ |
 # | 4 | $v$ for $E_iW_q$, $R$ for $E_j$ | dropped |
 #
-# $R$ is a vector of the offset, with matrices of its own: sinusoids in Transformer-XL, learned in
-# DeBERTa. $u$ and $v$ are learned, the same for every query
+# $R$ is a vector of the offset, sinusoidal in Transformer-XL, learned in DeBERTa, with matrices of
+# its own. $u$ and $v$ are learned, the same for every query
 # ([closer look](closer/04_term_by_term.ipynb)).
 #
 # ## A vector for each offset
 #
-# Shaw et al. (2018) have the first two. They learn a vector for each offset, which the query meets:
+# Shaw et al. (2018) have the first two terms, with a learned vector for each offset:
 #
 # $$s_{ij} = \frac{q_i \cdot (k_j + a^K_c)}{\sqrt d}, \qquad
 # y_i = \sum_j w_{ij}\,(v_j + a^V_c), \qquad c = \operatorname{clip}(j - i, -k, k)$$
 #
-# The score is door 3. The sum is door 4: the output says also *where* something was found. Offsets
-# beyond $k$ share the last vector of their side. As it stands:
+# The score is door 3. The sum is door 4: it says also *where* something was found. Offsets beyond
+# $k$ share the last vector of their side. As it stands:
 
 # %%
 from course_utils.encodings.functional import shaw_scores, shaw_values
@@ -508,17 +508,17 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** no single layer did. Door 4 helped Shaw's, but not at queries 5 and 6. Two layers of
-# Shaw's scheme named place 3 in 3 of 3 seeds, two of T5's did not. And two layers *without any
-# encoding* named place 0 and the token before. A mask tells places too, if a second layer reads on
-# (Haviv et al. 2022).
+# **Look:** no single layer did. Door 4 helped Shaw's, but queries 5 and 6 miss often. Two
+# layers of Shaw's scheme named place 3 in 3 of 3 seeds, two of T5's did not. And two layers
+# *without any encoding* named place 0 and the token before. A mask tells places too, if a second
+# layer reads on (Haviv et al. 2022).
 #
 # ## Say it, and move
 #
 # One layer, two heads, 150 steps, the worst of three seeds. Then each trained model reads the same
-# texts, 50 positions on. (A **place** is counted from the text's first token; a **position** is the
-# number that the model is given.) Last, a control: each training text starts at random, at 0 to 55,
-# with 1,500 steps.
+# texts, 50 positions on. (A **place** counts from the text's first token; a **position** is the
+# number that the model is given.) Last, a control: training texts start anywhere from 0 to 55,
+# 1,500 steps.
 
 # %% tags=["plumbing"]
 # The grid
