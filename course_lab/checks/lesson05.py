@@ -296,6 +296,37 @@ check_rope = Check(
             _with_angles(lambda positions, speeds: (positions - positions[0]) * speeds),
         ),
         Mistake(
+            "rows are counted on from the first position",
+            "Positions may skip, or go down. Where does row 2 stand, if they are 30, 5, 90?",
+            _with_angles(
+                lambda positions, speeds: (
+                    (positions[:1] + torch.arange(len(positions))[:, None]) * speeds
+                )
+            ),
+        ),
+        Mistake(
+            "every pair turns by 0.3 a position",
+            "That was one pair's speed, to try it. What is θ of pair 0 here, and of pair 1?",
+            _with_angles(lambda positions, speeds: positions * torch.full_like(speeds, 0.3)),
+        ),
+        Mistake(
+            "positions are added up",
+            "Is `positions` where each row stands, or how far it is from the row before?",
+            _with_angles(lambda positions, speeds: positions.cumsum(0) * speeds),
+        ),
+        Mistake(
+            "positions are taken from their mean",
+            "By how much does the row at position 0 turn?",
+            _with_angles(
+                lambda positions, speeds: (positions - positions.double().mean()) * speeds
+            ),
+        ),
+        Mistake(
+            "angles are rounded to half precision",
+            "At position 3,000, by how much does float16 round an angle?",
+            _with_angles(lambda positions, speeds: (positions * speeds).half().to(speeds.dtype)),
+        ),
+        Mistake(
             "each row turns by one position too many",
             "By how much does the row at position 0 turn?",
             _with_angles(lambda positions, speeds: (positions + 1) * speeds),
@@ -421,6 +452,13 @@ def _cache(*size: int, seed: int = 0) -> Tensor:
     return _turn(randn(*size, seed=seed), torch.arange(size[-2]), BASE)
 
 
+def _four_sinks(keys: Tensor, kept: Tensor) -> Tensor:
+    """Keep the first four as they are, and move the others by as many as are missing in all."""
+    missing = _missing_before_the_last(keys, kept)
+    moves = torch.where(torch.arange(len(kept)) < 4, 0, -missing)
+    return _turn(keys[..., kept, :], moves, BASE)
+
+
 check_closed = Check(
     "closed",
     _closed,
@@ -442,6 +480,26 @@ check_closed = Check(
             "keys that had turned already are turned by their new positions on top",
             "The key at position 25 has turned by 25 θ. By how much in all, after your turn?",
             _turned_by(_new_positions),
+        ),
+        Mistake(
+            "the keys are turned by their old positions once more",
+            "`turned` with p turns forwards by p. How do you undo a turn with it?",
+            _turned_by(lambda kept: kept),
+        ),
+        Mistake(
+            "the keys are turned by their old positions once more, and by their new ones",
+            "`turned` with p turns forwards by p. How do you undo a turn with it?",
+            _turned_by(lambda kept: kept + _new_positions(kept)),
+        ),
+        Mistake(
+            "the first four stay, and all others move by one distance",
+            "Are the first tokens always four? And is there always one gap? `kept` says which.",
+            _four_sinks,
+        ),
+        Mistake(
+            "the kept rows come out in reversed order",
+            "`kept` is ascending. Which row is to stand at 0?",
+            lambda keys, kept: _closed(keys, kept).flip(-2),
         ),
         Mistake(
             "each key is turned back by its new position",
@@ -637,6 +695,11 @@ def _one_direction(turn: Turn, d: int, sign: int, without_diagonal: bool) -> Ten
     return torch.where(largest > 0, partner, torch.arange(d))
 
 
+def _largest_other(turn: Turn, d: int, own: float) -> Tensor:
+    """Take the largest number of each row, its sign counted, after setting the row's own number."""
+    return turn(torch.eye(d), 1.0).fill_diagonal_(own).argmax(-1)
+
+
 def _where_two_have_changed(turn: Turn, d: int) -> Tensor:
     changed = turn(torch.eye(d), 1.0) != torch.eye(d)
     other = changed.clone().fill_diagonal_(False).int().argmax(-1)
@@ -772,6 +835,23 @@ check_partners = Check(
             )
             for sign in (1, -1)
             for without_diagonal in (True, False)
+        ),
+        *(
+            Mistake(
+                "the largest number of a row is taken with its sign, and every feature gets a "
+                "partner",
+                "Feature 0 goes to +sin at its partner. Where does the partner go? And what of a "
+                "feature that never turns?",
+                partial(_largest_other, own=own),
+            )
+            for own in (0.0, -torch.inf)
+        ),
+        Mistake(
+            "features that never turn get −1",
+            "What does the exercise ask for where a feature never turns?",
+            lambda turn, d: torch.where(
+                _spread(turn, d, 1.0).amax(-1) > 0, _partners(turn, d), torch.tensor(-1)
+            ),
         ),
     ],
     hints=(
