@@ -6,6 +6,7 @@ They compute and draw in the browser, see ``explorer``. ``ALL`` has them by name
 from course_lab.explorers.chooser import chooser
 from course_lab.explorers.clock_hands import clock_hands, explorer_tables, hand_coordinates
 from course_lab.explorers.explorer import Explorer
+from course_lab.explorers.far_bands import far_bands
 from course_lab.explorers.formulas import (
     buckets,
     counting,
@@ -36,6 +37,7 @@ __all__ = [
     "counting",
     "distance_cost",
     "explorer_tables",
+    "far_bands",
     "frequencies",
     "hand_coordinates",
     "ladder",
