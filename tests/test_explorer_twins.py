@@ -159,6 +159,7 @@ def far_bands(model: str, first: int, whole: bool, tried: list[int]) -> Numbers:
     bands = [start for start in STARTS if start >= 32]
     shown = bands if whole else tried
     rows = data.results("far_bands").set_index(["encoding", "seed", "first", "text"])["loss"]
+    rows = rows.sort_index()
 
     def costs(name: str, start: int) -> np.ndarray:
         of_model = rows.loc[BANDED[name]]

@@ -21,14 +21,14 @@ MODELS = {  # as the table has them
 
 def _data() -> dict[str, Any]:
     """The losses of each model by text and by where the band begins, that of training first."""
-    rows = data.results("far_bands").query("first >= @KEYS")
-    losses = rows.set_index(["encoding", "seed", "text", "first"])["loss"].unstack("first")
-    return {
-        "losses": {name: losses.loc[key].to_numpy().tolist() for name, key in MODELS.items()},
-        "firsts": losses.columns.tolist(),
-        "keys": KEYS,
-        "trained": TRAINED,
-    }
+    table = data.results("far_bands").query("first >= @KEYS")
+    losses = {}
+    for name, (encoding, seed) in MODELS.items():
+        rows = table[(table["encoding"] == encoding) & (table["seed"] == seed)]
+        by_text = rows.pivot(index="text", columns="first", values="loss")
+        losses[name] = by_text.to_numpy().tolist()
+    firsts = sorted(table["first"].unique().tolist())
+    return {"losses": losses, "firsts": firsts, "keys": KEYS, "trained": TRAINED}
 
 
 far_bands = Explorer(

@@ -10,6 +10,12 @@ function costsAt(place, texts) {
   return texts.map((losses) => losses[place] - losses[0]);
 }
 
+// Whether a band begins where the one after another does: only such two are joined by a line.
+function isNext(first, other) {
+  const { firsts } = SPEC.data;
+  return firsts.indexOf(first) - firsts.indexOf(other) === 1;
+}
+
 const EXPLORER = {
   columns: [1],
   minWidth: 280,
@@ -76,7 +82,9 @@ const EXPLORER = {
       const style = isRope(names[n]) ? { colour: 0, dash: "4 3", fade: 0.6 } : { colour: "grey" };
       panel.line(shown.map(middle), costs, { width: 1.3, ...style });
     });
-    panel.line(shown.map(middle), curve, { colour: 0, width: whole ? 2.4 : 1 })
+    const joined = shown.flatMap((start, n) => (isNext(start, shown[n - 1]) ? [n] : [NaN, n]));
+    panel.line(joined.map((n) => middle(shown[n])), joined.map((n) => curve[n]),
+      { colour: 0, width: whole ? 2.4 : 1 })
       .dots(shown.map(middle), curve, { colour: 0, size: 3.5 })
       .dots(texts.map(() => middle(first)), texts, { colour: 3, size: 3, hollow: true })
       .line([0, end], [FIRST_ROW, FIRST_ROW], { colour: "grey", width: 1 })
@@ -87,7 +95,7 @@ const EXPLORER = {
     const isFar = first > end / 2; // then there is more room before the band
     panel.write(panel.box.left + panel.px(isFar ? first : first + keys) + (isFar ? -6 : 6), row - 8,
       "drag the band", isFar ? "om-end" : "om-start");
-    panel.write(panel.box.left + panel.box.width - 4, panel.box.top + panel.py(0) - 6,
+    panel.write(panel.box.left + panel.box.width - 4, panel.box.top + panel.py(0) + 13,
       "0: as with keys 32 to 63 back", "om-end");
     panel.write(panel.box.left + panel.px(trained) + 4, panel.box.top + 12, "new from here on",
       "om-start");
