@@ -429,13 +429,13 @@ dearest = (of_rope.idxmax(axis=1) == 304).sum()
 print(f"dearest of all 25 bands: 304 back for {dearest} of {len(of_rope)} models and texts")
 alike = torch.corrcoef(torch.tensor(of_rope.loc[:, 64:].to_numpy())).min()
 print(f"correlation of two of these {len(of_rope)} curves, from 64 back on: {alike:.2f} or more")
-gains = [
+helpful = [
     (name, seed, first)
     for (name, seed), rows in costs.groupby(["encoding", "seed"])
     for first in costs.columns[1:]
     if average(torch.tensor(rows[first].to_list())).below()
 ]
-print(f"bands clearly better than keys 32 to 63 back: {len(gains)} of {6 * 24}")
+print(f"bands clearly better than keys 32 to 63 back: {len(helpful)} of {6 * 24}")
 
 # %% [markdown]
 # **Look:** many keys cost hundredths of a nat. New offsets cost RoPE from hundredths to more than
@@ -519,7 +519,7 @@ for name in SEEDS:
 # than at 64 (three seeds; RoPE's gain is as large, and less sure).
 #
 # The last lines ask three encodings where they look. At 512 bytes RoPE gives most of its weight to
-# keys that it cannot judge. Transformer-XL (one model) **survives by not looking**. ALiBi (two
+# distances that it never met. Transformer-XL (one model) **survives by not looking**. ALiBi (two
 # models) survives and does look, most of all in one head; hide those keys, and it reads a little
 # better. The other survivors were not asked.
 #
@@ -678,13 +678,13 @@ myths.settle(
     {f"{n} bytes": not rise("alibi", n).above() for n in LONGER},
     f"{ends['alibi']} above the own loss at 64. The price is small, but clear.",
 )
-shares = beyond.loc["alibi"]["beyond"]
+far_shares = beyond.loc["alibi"]["beyond"]
 myths.settle(
     "C41",
     {"ALiBi gains": rises["alibi"].below()},
     f"Its premise fails: there is no gain to explain, but {rises['alibi']} at 2048 bytes. The gain "
     "in pieces was one of first bytes. It does not look at near tokens only: at 512 bytes "
-    f"{100 * shares.min():.0f} % or more of its weight is 64 or more back.",
+    f"{100 * far_shares.min():.0f} % or more of its weight is 64 or more back.",
 )
 silent = {name for name in names if "embed" not in create(name, **SIZES).doors}
 missed = sorted(silent ^ set(holding))
