@@ -144,11 +144,6 @@ guess.reveal("still falls" if gain < -0.005 else "rises" if gain > 0.005 else sa
 # texts, trained at 64 bytes, five seeds each. All judge the same bytes. We compare each model with
 # *itself*; "±" is half of a 95 % interval over seeds. A change is *clear* if its interval leaves
 # out 0.
-#
-# Three words, fixed before we look. From 64 to 2,048 bytes a model **fails** if its loss clearly
-# rises by more than 0.1 nats, **uses** the text if its loss clearly falls, and **survives** if it
-# does neither. Whoever reads only the last 64 bytes survives too. So to extrapolate in earnest is
-# to *use*.
 
 # %%
 from course_utils.results import change, summary
@@ -163,6 +158,14 @@ def rise(name, n):
     return change(trained, {"encoding": name, "read": 64}, {"encoding": name, "read": n})
 
 
+# %% [markdown]
+# Three words, fixed before we look. From 64 to 2,048 bytes a model **fails** if its loss clearly
+# rises by more than 0.1 nats, **uses** the text if its loss clearly falls, and **survives** if it
+# does neither. Whoever reads only the last 64 bytes survives too. So to extrapolate in earnest is
+# to *use*.
+
+
+# %%
 def outcome(name, n=2048):
     """Fail, use or survive, by the yardstick above."""
     if rise(name, n).above(0.1):
@@ -439,17 +442,16 @@ print(f"bands clearly better than keys 32 to 63 back: {len(helpful)} of {6 * 24}
 
 # %% [markdown]
 # **Look:** many keys cost hundredths of a nat. New offsets cost RoPE from hundredths to more than
-# one, up and down with the distance. *Where* a band is dear is much the same in three models and
-# six texts; *how* dear differs between texts, more than twofold. The other three models pay 0.13
-# at most, mean of six texts. **RoPE fails by distances that it never met, if not by each of them.**
+# one, up and down. *Where* a band is dear is much the same in three models and six texts; *how*
+# dear is not. The other models pay 0.13 or less, on average. **RoPE fails by distances that it
+# never met, not by each of them.**
 #
-# No far band helped any of these models. Is there nothing to be had from far keys?
+# No far band helped any model. Is nothing to be had from far keys?
 #
 # ## A memory of counts
 #
-# Take no network at all. A table says how often each byte followed the five before it, in the
-# training text. Beside it stands a **memory**: the same counts of the bytes read just before, with
-# a tenth of the say.
+# Take no network at all. A table says how often each byte followed the five before it, in training.
+# Beside it stands a **memory**: the same counts of the bytes just read, with a tenth of the say.
 
 # %%
 guess = widgets.predict(
@@ -518,10 +520,10 @@ for name in SEEDS:
 # Pieces of 256 do pay, and three of four encodings trained on them are clearly better at 128 bytes
 # than at 64 (three seeds; RoPE's gain is as large, and less sure).
 #
-# The last lines ask three encodings where they look. At 512 bytes RoPE gives most of its weight to
-# distances that it never met. Transformer-XL (one model) **survives by not looking**. ALiBi (two
-# models) survives and does look, most of all in one head; hide those keys, and it reads a little
-# better. The other survivors were not asked.
+# The last lines ask three encodings where they look. RoPE gives most of its weight to distances
+# that it never met. Transformer-XL (one model) **survives by not looking**. ALiBi (two models)
+# survives and does look, most of all in one head; hide those keys, and it reads a little better.
+# The other survivors were not asked.
 #
 # ## Which of these extrapolate?
 
@@ -718,7 +720,7 @@ myths.table()
 # - "At length n" needs a protocol: which bytes are judged, and what stands before them.
 # - Compare with the cheapest way: cut the text, and forget the rest.
 # - One mask and one clamp part two suspects. RoPE fails by new offsets, hardly by many keys.
-# - To survive a long text is not to use it. Six of seventeen survive 2,048 bytes, none uses them.
+# - To survive a long text is not to use it: six of seventeen survive, none uses it.
 # - Before you read a ranking, ask in what its rows differ.
 #
 # **Read next:** Press et al. 2021, arXiv 2108.12409, appendix B, on early tokens; Su's ReRoPE,
