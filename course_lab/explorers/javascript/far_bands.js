@@ -105,11 +105,12 @@ const EXPLORER = {
     const { firsts, keys } = SPEC.data;
     const cost = curve[shown.indexOf(first)];
     const dearest = shown[curve.indexOf(Math.max(...curve))];
-    const count = whole ? "" : ` You have tried ${tried.length} of ${firsts.length} bands; the `
-      + `dearest so far begins ${dearest} back.`;
+    const best = whole ? `The dearest begins ${dearest} back.`
+      : `You have tried ${tried.length} of ${firsts.length} bands; the dearest so far begins `
+        + `${dearest} back.`;
     return `${model}, 32 near keys and those ${first} to ${first + keys - 1} back: `
       + `${fixed(cost, 2)} above keys 32 to 63 back, in the texts ${fixed(Math.min(...texts), 2)} `
-      + `to ${fixed(Math.max(...texts), 2)}.${whole ? ` The dearest begins ${dearest} back.` : count}`;
+      + `to ${fixed(Math.max(...texts), 2)}. ${best}`;
   },
 
   description({ shown, curve, others }, { model, first, whole }) {
