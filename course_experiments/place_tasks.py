@@ -2,7 +2,7 @@
 
     python -m course_experiments.place_tasks results/place_tasks
 
-writes results/place_tasks/place_tasks.csv, a row a run; about forty minutes on one core.
+writes results/place_tasks/place_tasks.csv, a row a run; about fifty minutes on one core.
 """
 
 import itertools
@@ -42,6 +42,9 @@ ENCODINGS = (
 )
 SLOPES = {"place 1": (2.0, 1.0), "place 3": (5.0, 3.5, 2.5, 1.5)}  # that win by algebra
 MOVED = 50  # positions by which a trained model's text is moved
+# Last starts of texts in training, for two controls: the first leaves the moved text's positions
+# untrained, the second trains them.
+STARTS = (MOVED - LENGTH, MOVED + 5)
 HELD_OUT_SEED = 2**31  # seeds of the rows asked start here: no training has one of these
 
 
@@ -62,9 +65,21 @@ class GivenSlopes(PositionalEncoding):
 
 
 def learn(
-    encoding: Any, task: str, *, layers: int, heads: int, steps: int, seed: int, **options: Any
-) -> dict[str, float]:
-    """Train one model; the share of 500 held-out rows' answers that are right, and when moved."""
+    encoding: Any,
+    task: str,
+    *,
+    layers: int,
+    heads: int,
+    steps: int,
+    seed: int,
+    starts: int = 0,
+    **options: Any,
+) -> dict[str, Any]:
+    """Train one model; the share of 500 held-out rows' answers that are right, and when moved.
+
+    In training each row begins at a position from 0 to ``starts``. ``by_query`` has the share at
+    each query that is asked, as text.
+    """
     torch.manual_seed(seed)
     model = TinyTransformer(SYMBOLS, encoding, 32, layers, heads, max_len=64, **options)
     rates = {f"encoding.{name}": rate for name, rate in model.encoding.learning_rates.items()}
@@ -73,25 +88,49 @@ def learn(
         partial(TASKS[task], **shape, generator=torch.Generator().manual_seed(start + seed))
         for start in (0, HELD_OUT_SEED)
     )
-    fit(
-        model,
-        lambda: tasks.loss(model, train_rows(batch=32)),
-        steps,
-        lr=1e-2,
-        bar=False,
-        faster=rates,
-    )
+    drawn = torch.Generator().manual_seed(seed)
+
+    def loss() -> Tensor:
+        if not starts:
+            return tasks.loss(model, train_rows(batch=32))
+        first = torch.randint(starts + 1, (32, 1), generator=drawn)
+        return tasks.loss(model, train_rows(batch=32), first + torch.arange(LENGTH))
+
+    fit(model, loss, steps, lr=1e-2, bar=False, faster=rates)
     test = test_rows(batch=500)
-    moved = tasks.accuracy(model, test, torch.arange(LENGTH) + MOVED)
-    return {"accuracy": round(tasks.accuracy(model, test), 4), "moved": round(moved, 4)}
+    asked = (test.targets[0] != tasks.IGNORED_TARGET).nonzero()[:, 0]
+    by_query = [
+        tasks.accuracy(model, tasks.Examples(test.tokens, _only(test.targets, query)))
+        for query in asked.tolist()
+    ]
+    return {
+        "accuracy": round(tasks.accuracy(model, test), 4),
+        "moved": round(tasks.accuracy(model, test, torch.arange(LENGTH) + MOVED), 4),
+        "by_query": " ".join(f"{share:.3f}" for share in by_query),
+    }
+
+
+def _only(targets: Tensor, query: int) -> Tensor:
+    """The targets of one query, and no question for the others."""
+    alone = torch.full_like(targets, tasks.IGNORED_TARGET)
+    alone[:, query] = targets[:, query]
+    return alone
 
 
 def runs() -> Iterator[dict[str, Any]]:
     """The settings of all runs: every short one, and the long ones that the lesson tells of."""
 
-    def seeds(count: int, encoding: str, task: str, layers: int, steps: int, heads: int = 2) -> Any:
+    def seeds(
+        count: int,
+        encoding: str,
+        task: str,
+        layers: int,
+        steps: int,
+        heads: int = 2,
+        starts: int = 0,
+    ) -> Any:
         setting = {"encoding": encoding, "task": task, "layers": layers, "heads": heads}
-        return [{**setting, "steps": steps, "seed": seed} for seed in range(count)]
+        return [{**setting, "steps": steps, "seed": n, "starts": starts} for n in range(count)]
 
     for encoding, task in itertools.product(ENCODINGS, TASKS):
         yield from seeds(3, encoding, task, 1, 150)
@@ -110,6 +149,9 @@ def runs() -> Iterator[dict[str, Any]]:
     yield from seeds(3, "learned", "place 3", 1, 150, 4)
     for task in ("place 0", "the token before", "place 3"):  # a mask and nothing else
         yield from seeds(3, "none", task, 2, 1500)
+    for starts, encoding in itertools.product(STARTS, ("learned", "sinusoidal")):
+        for task in ("the token before", "place 0", "place 3"):
+            yield from seeds(3, encoding, task, 1, 1500, starts=starts)
 
 
 def main(folder: Path) -> None:
@@ -122,9 +164,11 @@ def main(folder: Path) -> None:
             encoding, options = GivenSlopes, {"slopes": SLOPES[setting["task"]]}
         elif encoding == "shaw, keys only":
             encoding, options = "shaw", {"use_values": False}
-        names = ("layers", "heads", "steps", "seed")
+        names = ("layers", "heads", "steps", "seed", "starts")
         sizes = {name: setting[name] for name in names}
         shares = learn(encoding, setting["task"], **sizes, **options)
+        if (setting["heads"], setting["steps"]) != (4, 1500):
+            del shares["by_query"]  # kept for the runs that the lesson compares at place 3
         table.add([{**setting, **shares}])
 
 

@@ -58,7 +58,7 @@ def tables(table: Tensor) -> Iterator[tuple[str, Tensor]]:
     sines = sinusoidal_table(torch.arange(1, count, dtype=table.dtype), table.shape[1])
     sines = sines - sines.mean(0)
     changed["sinusoids"] = mean + sines * (rows - mean).norm() / sines.norm()
-    for number, plane in enumerate(hands.planes, 1):
+    for number, plane in enumerate(hands.planes):
         changed[f"without hand {number}"] = without(rows, plane @ ten.to(plane.dtype))
     yield from ((way, torch.cat([first, other])) for way, other in changed.items())
     yield from ((f"{way} past {KNOWN}", other) for way, other in continued(table))

@@ -45,7 +45,8 @@ QUESTIONS: dict[str, tuple[str, ...]] = {
     "starts": ("always at 0", "anywhere"),
     "attention": ("any", TAKES_BIAS, PLAIN),
 }
-BEHIND = "behind"  # the fifth question: by how many nats a loss may be above the lowest one
+# The fifth question: by how many nats a loss may be above the lowest that the other answers leave.
+BEHIND = "behind"
 # What an encoding adds to scores and sums: nothing; a price that rises by the same step from key to
 # key; other numbers that positions alone decide; or something that depends on the words.
 NOTHING, STRAIGHT, NUMBERS, BY_WORD = "nothing", "a straight price", "numbers", "asks the word"
@@ -87,12 +88,17 @@ DEFAULTS = {
 
 
 @cache
+def _results(reads: str) -> pd.DataFrame:
+    """The losses of the models that read so, as they were trained."""
+    results = data.results(TABLES[reads])
+    return results[results["reading"] == AS_TRAINED] if "reading" in results else results
+
+
+@cache
 def _facts(reads: str) -> pd.DataFrame:
     import pandas as pd
 
-    results = data.results(TABLES[reads])
-    if "reading" in results:
-        results = results[results["reading"] == AS_TRAINED]
+    results = _results(reads)
     means = summary(results, "encoding", "read")["mean"]
     measured = set(results["encoding"])
     lowest = {n: means.xs(times_read(n), level="read").idxmin() for n in set(TIMES.values())}
@@ -128,7 +134,7 @@ def facts(reads: str = CAUSAL) -> pd.DataFrame:
     - ``measured``: whether there are such models with it; where not, the losses are NaN;
     - ``loss_1``, ``loss_4``, ``loss_16``: nats a byte on texts 1, 4 and 16 times as long as in
       training, means over seeds; ``loss`` is the first of them;
-    - ``behind_1`` …: by how much that is above the lowest, each a ``results.Change``;
+    - ``behind_1`` …: by how much that is above the lowest of all, each a ``results.Change``;
     - ``rise_1`` …: by how much it is above that at the trained length;
     - ``mirror``: the largest difference between the output for a mirrored text and the mirrored
       output. 0 means that the encoding cannot tell before from after, NaN that it is for causal
@@ -232,8 +238,9 @@ def struck(behind: float = 10.0, **answers: str) -> pd.DataFrame:
     """Return which question rules out which encoding.
 
     Args:
-        behind: by how many nats a byte a loss may be above the lowest one, at the length that is
-            read. It rules out those of which the whole 95 % interval of the difference is above it.
+        behind: by how many nats a byte a loss may be above the lowest of those that the other
+            answers leave, at the length that is read. It rules out those of which the whole 95 %
+            interval of the difference is above it.
         **answers: questions of ``QUESTIONS`` with one of their answers each. A question without an
             answer rules out no encoding, except that ``reads`` is then "earlier words only". "both
             ways" rules out those that were not measured so. The answer to ``texts`` rules out those
@@ -242,12 +249,56 @@ def struck(behind: float = 10.0, **answers: str) -> pd.DataFrame:
     Returns:
         A row for each encoding and a column of bools for each question, True where it rules out.
     """
+    validation.positive("behind", behind)
+    table = _struck_by_answers(answers)
+    table[BEHIND] = _above(behind_best(**answers), behind)
+    return table
+
+
+def behind_best(**answers: str) -> pd.Series[Any]:
+    """Return by how much each loss is above the lowest of those that these answers leave.
+
+    The loss is that at the length that is read. Those that the answers strike out may lie below 0.
+
+    Args:
+        **answers: as in :func:`struck`.
+
+    Returns:
+        For each encoding a ``results.Change``, or None where nothing was measured, or where the
+        answers leave nobody.
+    """
+    import pandas as pd
+
+    ruled_out = _struck_by_answers(answers).any(axis=1)
+    reads, times = answers.get("reads", CAUSAL), _times(answers)
+    losses = facts(reads)[f"loss_{times}"]
+    left = losses[~ruled_out]
+    if left.empty:
+        return pd.Series([None] * len(losses), losses.index, dtype=object)
+    return _behind(reads, times, str(left.idxmin())).copy()
+
+
+@cache
+def _behind(reads: str, times: int, best: str) -> pd.Series[Any]:
+    """By how much each loss is above that of one encoding; None where it was not measured."""
+    import pandas as pd
+
+    results, known = _results(reads), facts(reads)
+    of_best = {"encoding": best, "read": times_read(times)}
+    changes = [
+        change(results, of_best, {**of_best, "encoding": name}) if measured else None
+        for name, measured in known["measured"].items()
+    ]
+    return pd.Series(changes, known.index, dtype=object)
+
+
+def _struck_by_answers(answers: dict[str, str]) -> pd.DataFrame:
+    """Which of the first four questions rules out which encoding."""
     import pandas as pd
 
     for question, answer in answers.items():
         validation.choice("question", question, QUESTIONS)
         validation.choice(question, answer, QUESTIONS[question])
-    validation.positive("behind", behind)
     known, times = facts(answers.get("reads", CAUSAL)), _times(answers)
     columns = {name: pd.Series(False, known.index) for name in QUESTIONS}
     columns["reads"] = ~known["measured"]
@@ -256,7 +307,6 @@ def struck(behind: float = 10.0, **answers: str) -> pd.DataFrame:
         columns["starts"] = known["shift"] > ROUNDING
     if answers.get("attention") in ALLOWED:
         columns["attention"] = ~known["adds"].isin(ALLOWED[answers["attention"]])
-    columns[BEHIND] = _above(known[f"behind_{times}"], behind)
     return pd.DataFrame(columns)
 
 

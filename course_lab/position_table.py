@@ -7,8 +7,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from course_utils import validation
-from course_utils.encodings.functional import sinusoidal_table
+from course_utils import measures, validation
 from course_utils.texts import data
 
 
@@ -24,39 +23,46 @@ def position_table() -> Float[Tensor, "positions width"]:
 def decoys(
     rows: Float[Tensor, "rows width"], seed: int = 0
 ) -> dict[str, Float[Tensor, "rows width"]]:
-    """Tables as large as ``rows`` that nobody trained, by name.
+    """Tables as large as ``rows`` in which nothing turns, by name.
 
-    A random walk; noise with as much power at each period as ``rows`` have; the sinusoidal
-    encoding of positions from 1 on; and plain noise.
+    A random walk; noise in a running mean of 20 rows; and the waves of the ten main directions of
+    ``rows``, each direction's shifted at random on its own, so that no two of them keep step.
+    (Waves shifted alike in all directions are no decoy: a clock so treated is still a clock. Nor is
+    noise with the power of ``rows`` at each period: from a clock it has a clock's narrow waves.)
     """
     validation.matrix("rows", rows, "(rows, width)")
-    noise = torch.randn(*rows.shape, generator=torch.Generator().manual_seed(seed)).to(rows)
-    spectrum = torch.fft.rfft(rows - rows.mean(0), dim=0)
-    size = spectrum.abs().square().sum(1, keepdim=True).sqrt()
-    smooth = torch.fft.irfft(torch.fft.rfft(noise, dim=0) * size, n=len(rows), dim=0)
-    positions = torch.arange(1, len(rows) + 1, dtype=rows.dtype)
+    generator = torch.Generator().manual_seed(seed)
+    steps = torch.randn(*rows.shape, generator=generator).to(rows)
+    noise = torch.randn(len(rows) + 19, rows.shape[1], generator=generator).to(rows)
+    axes = measures.main_directions(rows, 10)
+    waves = torch.fft.rfft((rows - rows.mean(0)) @ axes.T, dim=0)
+    angles = 2 * math.pi * torch.rand(waves.shape, generator=generator).to(rows)
+    shifted = waves * torch.polar(torch.ones_like(angles), angles)
     return {
-        "random walk": noise.cumsum(0),
-        "noise as smooth": smooth,
-        "sinusoidal": sinusoidal_table(positions, rows.shape[1]),
-        "noise": noise,
+        "random walk": steps.cumsum(0),
+        "smooth noise": noise.unfold(0, 20, 1).mean(-1),
+        "waves out of step": torch.fft.irfft(shifted, n=len(rows), dim=0) @ axes,
     }
 
 
-def with_random_phases(
-    rows: Float[Tensor, "rows width"], seed: int = 0
-) -> Float[Tensor, "rows width"]:
-    """``rows`` with every wave in them shifted at random, by the same angle in all columns.
+def planted_clock(rows: Float[Tensor, "rows width"], seed: int = 0) -> Float[Tensor, "rows width"]:
+    """A table as large as ``rows`` in which five hands turn evenly, at the speeds of its hands.
 
-    Each column keeps its mean and its power at each period, and each two columns what they share.
-    Only how the waves stand to each other is left to chance.
-
-    Source: Prichard and Theiler 1994, "Generating surrogate data for time series with several
-    simultaneously measured variables".
+    Their planes, where they start and the noise are drawn. Noise has as much of the variance as
+    ``rows`` have outside their ten main directions.
     """
     validation.matrix("rows", rows, "(rows, width)")
-    spectrum = torch.fft.rfft(rows - rows.mean(0), dim=0)
     generator = torch.Generator().manual_seed(seed)
-    angles = 2 * math.pi * torch.rand(len(spectrum), 1, generator=generator).to(rows)
-    shifted = spectrum * torch.polar(torch.ones_like(angles), angles)
-    return torch.fft.irfft(shifted, n=len(rows), dim=0) + rows.mean(0)
+    inside = (rows - rows.mean(0)) @ measures.main_directions(rows, 10).T
+    periods = measures.hands(measures.turn(inside)).periods
+    draw = torch.randn(rows.shape[1], 10, generator=generator).to(rows)
+    planes = torch.linalg.qr(draw)[0].T
+    starts = torch.rand(len(periods), generator=generator).to(rows)
+    positions = torch.arange(len(rows)).to(rows)
+    angles = 2 * math.pi * (positions[:, None] / periods + starts)  # (rows, hands)
+    table = torch.cat([angles.cos(), angles.sin()], 1) @ planes
+    noise = torch.randn(*rows.shape, generator=generator).to(rows)
+    share = 1 - inside.square().sum() / (rows - rows.mean(0)).square().sum()
+    return (
+        table + noise * (share / (1 - share)).sqrt() * (table - table.mean(0)).norm() / noise.norm()
+    )

@@ -91,18 +91,18 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** on the right both arrows point elsewhere, but the angle *between* them is the same. A
+# **Look:** on the right both arrows point elsewhere, but the angle *between* them stays. A
 # dot product knows two lengths and that angle. Say it is $\varphi$ before any turn, from key to
 # query: −1.41 in the first panel. The turns add $(p - r)\,\theta$, here 0.9:
 #
 # $$q_p \cdot k_r = |q|\,|k|\,\cos\big(\varphi + (p - r)\,\theta\big)$$
 #
-# Of the two positions only $p - r$ is left, sign and all: the **distance**. That is RoPE's promise,
-# and its proof.
+# Of the two positions only $p - r$ is left, the **distance** of the query after the key. That is
+# RoPE's promise, and its proof.
 #
 # ## What adding costs
 #
-# But why turn? For years something was *added*. Each position had a vector $t$ of its own, in 2017
+# But why turn? Before, something was *added*. Each position had a vector $t$ of its own, in 2017
 # of sines and cosines (left, below). Word plus position went into the first layer, so a score there
 # has four parts:
 #
@@ -188,18 +188,19 @@ guess = widgets.predict(
 # The answer, and which step grants which wish
 from course_utils import measures
 
-q, k = torch.tensor([[1.0, 0.4], [-0.2, 0.9]], dtype=torch.float64)
+vectors = torch.tensor([[1.0, 0.4], [-0.2, 0.9], [0.9, 0.2]], dtype=torch.float64)  # q, two keys
 columns = ("lengths stay", "a shared move cancels", "distances differ")
 granted = {}
 for name, step in steps.items():
     R = torch.tensor(step, dtype=torch.float64)
-    powers = [R.matrix_power(p) for p in range(12)]
-    queries, keys = (torch.stack([power @ vector for power in powers]) for vector in (q, k))
-    scores = queries @ keys.T  # (12, 12)
+    powers = torch.stack([R.matrix_power(p) for p in range(12)])
+    queries, *keys = (powers @ vector for vector in vectors)  # (12, 2) each
+    scores = [queries @ key.T for key in keys]  # (12, 12) each
+    by_distance = torch.stack([score[:, 0] for score in scores], dim=1)
     granted[name] = (
-        all(bool(turned.norm(dim=1).std() < 1e-9) for turned in (queries, keys)),
-        measures.toeplitz_error(scores) < 1e-9,  # 0 if each diagonal has one value
-        len(scores[:, 0].round(decimals=3).unique()) == 12,
+        all(bool(moved.norm(dim=1).std() < 1e-9) for moved in (queries, *keys)),
+        all(measures.toeplitz_error(score) < 1e-9 for score in scores),  # 0: even diagonals
+        bool(torch.pdist(by_distance).min() > 1e-2),  # of 12 distances, no two have equal scores
     )
 broken = [wish for wish, kept in zip(columns[1:], granted["mirror"][1:], strict=True) if not kept]
 guess.reveal("both" if len(broken) == 2 else broken[0] if broken else "neither")
@@ -391,8 +392,6 @@ print("Without the turns it is another:", not torch.allclose(here, nowhere, atol
 # - Turn query and key by their positions, and the dot product sees only the distance.
 # - Many pairs, many speeds. Turn $q$ and $k$, after the matrices.
 #
-# The rest is what heads and models do with it.
-#
 # ## A score is a sum of waves
 #
 # By our first formula each pair brings a wave. At distance $\Delta = p - r$
@@ -413,7 +412,7 @@ print("sum of 32 waves = q·k, turned, at distances 0 to 256")
 
 # %% [markdown]
 # So a head can *wish* for a score at each distance, and take the heights and phases that come
-# nearest (least squares, with a small price on height). Training may do otherwise.
+# nearest (least squares, with a small price on height).
 
 # %%
 guess = widgets.predict(

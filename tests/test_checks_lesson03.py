@@ -42,13 +42,13 @@ def carried_at_once(rows, n, count):
 def hands_by_any_matrix(table, count):
     centred, axes = main_axes(table, count)
     values = np.linalg.eigvals(affine_step(centred @ axes.T)[:-1].numpy())
-    return torch.tensor(sorted(2 * np.pi / np.angle(values[values.imag > 1e-9]))[::-1])
+    return torch.tensor(sorted(2 * np.pi / np.angle(values[values.imag > 1e-9])))
 
 
 def hands_by_cosines(table, count):
     centred, axes = main_axes(table, count)
     cosines = torch.linalg.eigvals(measures.turn(centred @ axes.T).matrix).real
-    return (2 * math.pi / cosines.clamp(-1, 1).acos().sort().values)[::2]
+    return (2 * math.pi / cosines.clamp(-1, 1).acos().sort(descending=True).values)[::2]
 
 
 def carried_from_the_last_row(rows, n, count):
@@ -68,23 +68,179 @@ def eigenvalues(table, count):
     return values[values.imag > 0]
 
 
-def slowest_first(periods):
-    return periods.sort(descending=True).values
+def fastest_first(periods):
+    return periods.sort().values
 
 
 def hands_by_slopes(table, count):
     values = eigenvalues(table, count)
-    return slowest_first(2 * math.pi / (values.imag / values.real).atan())
+    return fastest_first(2 * math.pi / (values.imag / values.real).atan())
 
 
 def hands_by_slopes_sorted_as_angles(table, count):
     values = eigenvalues(table, count)
-    return 2 * math.pi / (values.imag / values.real).atan().sort().values
+    return 2 * math.pi / (values.imag / values.real).atan().sort(descending=True).values
 
 
 def hands_of_real_parts(table, count):
-    return slowest_first(2 * math.pi / eigenvalues(table, count).real)
+    return fastest_first(2 * math.pi / eigenvalues(table, count).real)
 
+
+def carried(rows, n, count, step, start=slice(-1, None), back=None):
+    """The rows after the known ones by any step from ``start``, brought back by ``back``."""
+    centred, axes = main_axes(rows, count)
+    clock, here, later = measures.turn(centred @ axes.T), (centred @ axes.T)[start], []
+    for number in range(1, n + 1):
+        here = step(clock, here, number)
+        later.append(here)
+    return rows.mean(0) + torch.cat(later) @ axes if back is None else back(later, axes)
+
+
+def one_step(clock, here, number):
+    return here @ clock.matrix + clock.shift
+
+
+WRONG_CARRIED = [
+    (lambda rows, n, count: carried(rows, n, count // 2, one_step), "half of its directions"),
+    (
+        lambda rows, n, count: carried(rows, n, min(10, rows.shape[1]), one_step),
+        "more directions than",
+    ),
+    (
+        lambda rows, n, count: carried(
+            rows, n, count, one_step, back=lambda later, axes: rows[-1] + torch.cat(later) @ axes
+        ),
+        "counted from a point",
+    ),
+    (
+        lambda rows, n, count: carried(
+            rows, n, count, one_step, back=lambda later, axes: rows[0] + torch.cat(later) @ axes
+        ),
+        "counted from a point",
+    ),
+    (
+        lambda rows, n, count: carried(
+            rows,
+            n,
+            count,
+            one_step,
+            back=lambda later, axes: rows.mean(0) + torch.stack(later) @ axes,
+        ),
+        "an axis too many",
+    ),
+    (lambda rows, n, count: carried(rows, n, count, one_step).flip(0), "comes first"),
+    (
+        lambda rows, n, count: carried(rows, n, count, one_step, start=slice(-2, -1)),
+        "the last of theirs",
+    ),
+    (
+        lambda rows, n, count: carried(
+            rows, n, count, lambda clock, here, _: (here + clock.shift) @ clock.matrix
+        ),
+        "shift is turned",
+    ),
+    (
+        lambda rows, n, count: carried(
+            rows, n, count, lambda clock, here, _: here @ clock.matrix - clock.shift
+        ),
+        "wrong direction",
+    ),
+    (
+        lambda rows, n, count: carried(
+            rows, n, count, lambda clock, here, _: here @ clock.matrix.T + clock.shift
+        ),
+        "the other way",
+    ),
+    (
+        lambda rows, n, count: carried(
+            rows, n, count, lambda clock, here, number: clock.onwards(here, number)
+        ),
+        "longer and longer",
+    ),
+    (
+        lambda rows, n, count: carried(rows, n + len(rows), count, one_step, slice(1))[-n:],
+        "second of theirs",
+    ),
+    (
+        lambda rows, n, count: torch.cat([rows[-1:], carried(rows, n, count, one_step)]),
+        "one of the n after it",
+    ),
+    (lambda rows, n, count: carried(rows, n, count, one_step)[:-1], "is missing"),
+    (
+        lambda rows, n, count: carried(
+            rows, n, count, lambda clock, _, __: clock.onwards(rows[-1:])
+        ),
+        "shapes do not fit",
+    ),
+]
+
+
+def periods(angles):
+    return fastest_first(2 * math.pi / angles[angles > 0])
+
+
+def step_matrix(table, count):
+    centred, axes = main_axes(table, count)
+    return measures.turn(centred @ axes.T).matrix
+
+
+WRONG_HANDS = [
+    (
+        lambda table, count: (lambda a: 2 * math.pi / a[a > 0])(
+            torch.linalg.eigvals(step_matrix(table, count)).angle()
+        ),
+        "in no order",
+    ),
+    (
+        lambda table, count: (
+            2 * math.pi / torch.linalg.svdvals(step_matrix(table, count))[: count // 2]
+        ),
+        "is 2π",
+    ),
+    (
+        lambda table, count: fastest_first(
+            2 * math.pi / torch.linalg.eigvalsh(step_matrix(table, count)).clamp(-1, 1).acos()
+        )[::2],
+        "symmetric",
+    ),
+    (lambda table, count: 2 * math.pi / eigenvalues(table, count).log(), "complex"),
+    (lambda table, count: periods(eigenvalues(table, count // 2).angle()), "missing"),
+    (
+        lambda table, count: periods(eigenvalues(table, min(10, table.shape[1])).angle()),
+        "ten directions",
+    ),
+    (lambda table, count: periods(eigenvalues(table, count).angle()).round(), "whole number"),
+    (
+        lambda table, count: fastest_first(
+            2 * math.pi / torch.rad2deg(eigenvalues(table, count).angle())
+        ),
+        "in degrees",
+    ),
+    (
+        lambda table, count: fastest_first(2 * math.pi * eigenvalues(table, count).angle()),
+        "longer period",
+    ),
+    (
+        lambda table, count: fastest_first(
+            2
+            * math.pi
+            / torch.linalg.eigvals(step_matrix(table, count)).angle()[: count // 2].abs()
+        ),
+        "others not at all",
+    ),
+    (
+        lambda table, count: (lambda a: fastest_first(2 * math.pi / a[a < 0]).flip(0))(
+            torch.linalg.eigvals(step_matrix(table, count)).angle()
+        ),
+        "negative",
+    ),
+    (
+        lambda table, count: (lambda a: fastest_first(2 * math.pi / a.abs()))(
+            torch.linalg.eigvals(step_matrix(table, count)).angle()
+        ),
+        "comes twice",
+    ),
+]
 
 test_right_answers_pass = right_answers(
     {
@@ -116,13 +272,15 @@ test_other_wrong_answers_are_explained = wrong_answers(
             (carried_from_the_last_row, "part outside"),
             (lambda rows, n, count: carried_at_once(rows, n, count)[-1:], "rows on the way"),
             (lambda rows, n, count: carried_at_once(rows, n, count)[-1], "rows on the way"),
+            *WRONG_CARRIED,
         ],
         check_hands: [
-            (lambda table, count: hands_by_any_matrix(table, count).flip(0), "fastest"),
+            (lambda table, count: hands_by_any_matrix(table, count).flip(0), "slowest"),
             (lambda table, count: hands_by_any_matrix(table, count) / 2, "half turns"),
             (hands_by_slopes, "above a quarter turn"),
             (hands_by_slopes_sorted_as_angles, "above a quarter turn"),
             (hands_of_real_parts, "real part"),
+            *WRONG_HANDS,
         ],
     },
 )

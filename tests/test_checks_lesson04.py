@@ -192,6 +192,132 @@ def singled_out_from_n_down_to_0(slopes, n):
     return torch.linalg.inv(weights[:, : len(slopes)])[-1]
 
 
+def numbers_of_rows(q, table):
+    k = len(table) // 2
+    places = torch.arange(len(q))
+    return (places - places[:, None]).clamp(-k, k) + k
+
+
+def shaw_picked_along_the_queries(q, table):
+    return (q @ table.T).gather(0, numbers_of_rows(q, table))
+
+
+def shaw_without_adding_k(q, table):
+    k = len(table) // 2
+    return (q @ table.T).gather(1, numbers_of_rows(q, table) - k)
+
+
+def shaw_with_k_too_large(q, table):
+    k = len(table) - 1
+    places = torch.arange(len(q))
+    return (q @ table.T).gather(1, (places - places[:, None]).clamp(-k, k) + k)
+
+
+def shaw_indexed_by_all_rows(q, table):
+    return (q @ table.T)[:, numbers_of_rows(q, table)]
+
+
+def shaw_taken_from_the_line(q, table):
+    return torch.take(q @ table.T, numbers_of_rows(q, table))
+
+
+def shaw_by_distance(q, table):
+    places = torch.arange(len(q))
+    distance = (places - places[:, None]).abs().clamp(max=len(table) // 2)
+    return (q @ table.T).gather(1, distance)
+
+
+def shaw_of_the_keys(q, table):
+    return (table @ q.T).gather(0, numbers_of_rows(q, table))
+
+
+def shaw_vectors_alone(q, table):
+    return table[numbers_of_rows(q, table)]
+
+
+def shaw_as_weights(q, table):
+    return torch.softmax(shaw_by_dealing_out(q, table), dim=-1)
+
+
+def shaw_with_content(q, table):
+    return q @ q.T + shaw_by_dealing_out(q, table)
+
+
+def shaw_of_sums(q, table):
+    return q.sum(1)[:, None] * table.sum(1)[numbers_of_rows(q, table)]
+
+
+def matrix_of_weights(slopes, n):
+    return (slopes[:, None] * torch.arange(n - 1, -1, -1)).softmax(-1)
+
+
+def singled_out_as_the_inverse(slopes, n):
+    return torch.linalg.inv(matrix_of_weights(slopes, n)[:, : len(slopes)])
+
+
+def singled_out_in_a_column(slopes, n):
+    wished = torch.eye(len(slopes), dtype=slopes.dtype)[-1:]
+    return torch.linalg.solve(matrix_of_weights(slopes, n)[:, : len(slopes)].T, wished.T)
+
+
+def singled_out_from_scores(slopes, n):
+    scores = slopes[:, None] * torch.arange(n - 1, -1, -1)
+    return torch.linalg.inv(scores[:, : len(slopes)])[-1]
+
+
+def singled_out_in_two_dtypes(slopes, n):
+    weights = matrix_of_weights(slopes, n)[:, : len(slopes)]
+    wished = torch.zeros(len(slopes))
+    wished[-1] = 1
+    return torch.linalg.solve(weights.T, wished)
+
+
+def singled_out_and_summed(slopes, n):
+    return singled_out_by_the_inverse(slopes, n) @ matrix_of_weights(slopes, n)
+
+
+def singled_out_to_length_1(slopes, n):
+    factors = singled_out_by_the_inverse(slopes, n)
+    return factors / factors.norm()
+
+
+def singled_out_one_key_short(slopes, n):
+    return singled_out_by_the_inverse(slopes, n - 1)
+
+
+def singled_out_from_the_steepest(slopes, n):
+    return singled_out_by_the_inverse(slopes.sort(descending=True).values, n)
+
+
+def skewed_with_infinity(rows):
+    m, n = rows.shape
+    later = torch.ones(m, n, dtype=torch.bool).triu(n - m + 1)
+    return skewed_by_strides(rows).masked_fill(later, -float("inf"))
+
+
+def skewed_in_reverse(rows):
+    return skewed_by_strides(rows).flip(0)
+
+
+def skewed_with_the_mask_of_the_other_sign(rows):
+    m, n = rows.shape
+    return F.pad(rows, (1, 0)).flatten()[m:].reshape(m, n).tril(m - n)
+
+
+def position_to_content_without_k(keys, table):
+    n, k = len(keys), len(table) // 2
+    positions = torch.arange(n)
+    return (keys @ table.T).gather(1, (positions[:, None] - positions).clamp(0, 2 * k - 1)).T
+
+
+def position_to_content_scaled(keys, table):
+    return position_to_content_by_gather(keys, table) / (3 * keys.shape[1]) ** 0.5
+
+
+def position_to_content_from_the_end(keys, table):
+    return position_to_content_by_gather(keys, table.flip(0))
+
+
 test_natural_mistakes_are_named = wrong_answers(
     "mistake",
     {
@@ -206,6 +332,18 @@ test_natural_mistakes_are_named = wrong_answers(
             (shaw_with_nothing_beyond_k, "count as nothing"),
             (shaw_product_with_the_table, "count the table's rows"),
             (shaw_products, "columns count offsets"),
+            (shaw_picked_along_the_queries, "along the wrong axis"),
+            (shaw_without_adding_k, "row 0 of the table"),
+            (shaw_with_k_too_large, "that the table lacks"),
+            (shaw_indexed_by_all_rows, "row numbers of all queries"),
+            (shaw_taken_from_the_line, "as one line"),
+            (shaw_by_distance, "only distances"),
+            (shaw_of_the_keys, "key's vector"),
+            (shaw_vectors_alone, "offsets' vectors"),
+            (numbers_of_rows, "rows' numbers"),
+            (shaw_as_weights, "these are weights"),
+            (shaw_with_content, "words' own products"),
+            (shaw_of_sums, "before they are multiplied"),
         ],
         check_single_out: [
             (singled_out_with_distances_reversed, "favour near keys"),
@@ -219,6 +357,24 @@ test_natural_mistakes_are_named = wrong_answers(
             (singled_out_with_the_sign_turned, "sign"),
             (singled_out_in_sorted_order, "sorted"),
             (singled_out_from_n_down_to_0, "one key too many"),
+            (singled_out_as_the_inverse, "whole inverse"),
+            (singled_out_in_a_column, "in a column"),
+            (singled_out_from_scores, "not weights"),
+            (singled_out_in_two_dtypes, "different dtypes"),
+            (singled_out_and_summed, "sum at each key"),
+            (singled_out_to_length_1, "length 1"),
+            (singled_out_one_key_short, "one key too few"),
+            (singled_out_from_the_steepest, "sorted"),
+        ],
+        check_skew_new: [
+            (skewed_with_infinity, "by −∞"),
+            (skewed_in_reverse, "reverse order"),
+            (skewed_with_the_mask_of_the_other_sign, "too much is hidden"),
+        ],
+        check_position_to_content: [
+            (position_to_content_without_k, "k is not added"),
+            (position_to_content_scaled, "scaled"),
+            (position_to_content_from_the_end, "from its end"),
         ],
     },
 )
@@ -252,6 +408,21 @@ def shaw_by_a_loop(q, table):
     for i in range(n):
         rows.append(table[(torch.arange(n) - i).clamp(-k, k) + k] @ q[i])
     return torch.stack(rows)
+
+
+def shaw_by_numpy(q, table):
+    rows = numbers_of_rows(q, table).numpy()
+    return torch.from_numpy((q.numpy()[:, None] * table.numpy()[rows]).sum(-1))
+
+
+def shaw_by_asarray(q, table):
+    vectors = np.asarray(table)[np.asarray(numbers_of_rows(q, table))]
+    return torch.as_tensor(np.einsum("id,ijd->ij", np.asarray(q), vectors))
+
+
+def shaw_by_dlpack(q, table):
+    vectors = np.from_dlpack(table)[np.from_dlpack(numbers_of_rows(q, table))]
+    return torch.from_dlpack((np.from_dlpack(q)[:, None] * vectors).sum(-1))
 
 
 def column_numbers(m, n):
@@ -292,6 +463,9 @@ test_rules_are_kept = wrong_answers(
             (shaw_by_einsum, "its largest tensor holds"),
             (shaw_by_vmap, "comes from vmap"),
             (shaw_by_a_loop, "for i in range(n):"),
+            (shaw_by_numpy, "That leaves PyTorch"),
+            (shaw_by_asarray, "That leaves PyTorch"),
+            (shaw_by_dlpack, "That leaves PyTorch"),
         ],
         check_skew_new: [
             (skewed_by_gather, "comes from gather"),

@@ -118,6 +118,27 @@ def over_the_range(losses):
     return ((losses - lowest) / (highest - lowest).clamp(min=1e-9)).amax(1).argmin().item()
 
 
+def smallest_loss_of_all(losses):
+    return int(losses.argmin()) // losses.shape[1]
+
+
+def sum_of_ranks(losses):
+    return int(losses.argsort(0).argsort(0).double().mean(1).argmin())
+
+
+def against_row_0(losses):
+    return int((losses - losses[:1]).amax(1).argmin())
+
+
+def both_ends(losses):
+    regret = losses - losses.amin(0)
+    return int(torch.maximum(regret[:, 0], regret[:, -1]).argmin())
+
+
+def from_one(losses):
+    return int((losses - losses.amin(0)).amax(1).argmin()) + 1
+
+
 test_wrong_answers_get_a_fitting_word = wrong_answers(
     "mistake",
     {
@@ -143,6 +164,11 @@ test_wrong_answers_get_a_fitting_word = wrong_answers(
             (by_the_second_regret, "second largest"),
             (against_the_median, "the median of its length"),
             (over_the_range, "divided by the range"),
+            (smallest_loss_of_all, "smallest single loss"),
+            (sum_of_ranks, "places are added up"),
+            (against_row_0, "first row"),
+            (both_ends, "the first and the last length"),
+            (from_one, "from 1"),
         ]
     },
 )
@@ -414,6 +440,49 @@ def exactly_at_its_bounds(costs):
     return is_favourite
 
 
+def open_grid(costs):
+    w = torch.arange(0.01, 1, 0.01, dtype=torch.float64)
+    best = (costs.double() @ torch.stack([w, 1 - w])).argmin(0)
+    return torch.isin(torch.arange(len(costs)), best)
+
+
+def random_weights(costs):
+    w = torch.rand(100, dtype=torch.float64, generator=torch.Generator().manual_seed(3))
+    best = (costs.double() @ torch.stack([w, 1 - w])).argmin(0)
+    return torch.isin(torch.arange(len(costs)), best)
+
+
+def nearly_cheapest(tolerance):
+    def answer(costs):
+        rows, (_, _, ties) = costs.double(), bounds(costs)
+        ties = ties[(ties > 0) & (ties < 1)].tolist()
+        is_favourite = torch.zeros(len(rows), dtype=torch.bool)
+        for w in [1e-9, *ties, 1 - 1e-9]:
+            sums = w * rows[:, 0] + (1 - w) * rows[:, 1]
+            is_favourite |= sums <= sums.min() + tolerance
+        return is_favourite
+
+    return answer
+
+
+def front_on_the_hull(costs):
+    from scipy.spatial import ConvexHull, QhullError
+
+    front = chooser.undominated(costs.double())
+    try:
+        corners = torch.tensor(ConvexHull(costs.double().numpy()).vertices)
+    except (QhullError, ValueError):
+        corners = torch.arange(len(costs))
+    return front & torch.isin(torch.arange(len(costs)), corners)
+
+
+def below_the_line(costs):
+    (x0, y0), (x1, y1) = (costs[row].tolist() for row in costs.argmin(0))
+    return torch.tensor(
+        [(y - y0) * (x1 - x0) <= (y1 - y0) * (x - x0) or (x, y) == (x0, y0) for x, y in costs]
+    )
+
+
 test_wrong_favourites_get_a_fitting_word = wrong_answers(
     "mistake",
     {
@@ -446,6 +515,13 @@ test_wrong_favourites_get_a_fitting_word = wrong_answers(
             (beaten_in_both_passed_over, "cheaper in both costs"),
             (smallest_product, "product"),
             (over_the_wrong_dimension, "which dimension"),
+            (open_grid, "grid of weights"),
+            (random_weights, "by chance"),
+            (nearly_cheapest(1e-8), "tolerance"),
+            (nearly_cheapest(1e-6), "tolerance"),
+            (nearly_cheapest(1e-5), "tolerance"),
+            (front_on_the_hull, "one of its sides"),
+            (below_the_line, "on or below the line"),
         ]
     },
 )

@@ -691,6 +691,24 @@ def test_smallest_starts_are_where_whole_numbers_begin_to_round():
     assert set(clinic.smallest_starts(lambda layer, start: True).values()) == {None}
 
 
+def test_of_four_unnamed_layers_each_sick_one_breaks_its_promise_in_one_way_of_reading():
+    positions, broken = torch.arange(16), {}
+    for name, patient in clinic.unnamed_layers().items():
+        layer = patient.layer
+        texts = clinic.words(layer, texts=3, n=16)
+        x = texts[2:]
+        plain, cache = layer(x)[0], KVCache()
+        halves = zip(x.split(8, dim=1), positions.split(8), strict=True)
+        others = {
+            "far": layer(x, positions + 8000)[0],
+            "pieces": torch.cat([layer(half, at, cache=cache)[0] for half, at in halves], 1),
+            "company": layer(texts)[0][2:],
+        }
+        broken[name] = [how for how, out in others.items() if gap(out, plain) > 1e-3]
+        assert patient.healthy == (not broken[name])
+    assert broken == {"P": ["far"], "Q": ["company"], "R": [], "S": ["pieces"]}
+
+
 def test_a_visit_finds_a_patient_that_is_called_sick_while_its_twin_is_not():
     models = {letter: clinic.patient(letter) for letter in clinic.CASES}
     models |= {clinic.CASES[letter].twin: clinic.twin(letter) for letter in clinic.CASES}

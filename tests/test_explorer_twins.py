@@ -322,9 +322,9 @@ def stretched_waves(way: str, factor: int) -> Numbers:
 
 def clock_hands(table: str, hand: int, ahead: int) -> Numbers:
     periods, pointing = explorers.hand_coordinates(explorers.explorer_tables()[table])
-    period, mine = periods[hand - 1].item(), pointing[hand - 1]
+    period, mine = periods[hand].item(), pointing[hand]
     rows = min(200, max(1, math.floor(ahead * period / 8 + 0.5)))
-    angle = 2 * math.pi * rows / periods[hand - 1]
+    angle = 2 * math.pi * rows / periods[hand]
     turn = torch.polar(torch.ones_like(angle), angle)
     unknown = torch.full((rows,), complex(math.nan, math.nan)).to(mine)
     foretold = torch.cat([unknown, mine[:-rows]]) * turn.to(mine)

@@ -258,9 +258,9 @@ SENTENCES: dict[str, list[tuple[dict[str, Any], str]]] = {
         ({"text": ""}, "goes to “”, 0 back"),
     ],
     "clock_hands": [
-        ({"hand": 5}, "the real table: hand 5 takes 6 positions for a turn. 3 ahead"),
-        ({"hand": 1}, "its forecast misses 0.13."),
-        ({"table": "sinusoidal", "hand": 5}, "its forecast misses 1.95."),
+        ({"table": "C", "hand": 0}, "Table C: hand 0 takes 6 positions for a turn. 3 ahead"),
+        ({"table": "C", "hand": 4}, "its forecast misses 0.13."),
+        ({}, "its forecast misses 1.78."),
     ],
     "stretch": [
         ({}, "+0.00 at 64 bytes, +1.78 at 512, together 1.78; the step 0.60. Not below it yet. 11"),

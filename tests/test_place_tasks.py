@@ -7,13 +7,19 @@ import pytest
 import torch
 
 from course_experiments import place_tasks
-from course_lab.straight_heads import best_readout, keys_asked, share_right, straight_weights
+from course_lab.straight_heads import (
+    best_readout,
+    keys_asked,
+    learned_readouts,
+    share_right,
+    straight_weights,
+)
 from course_utils.texts import data
 
 
 def test_the_shipped_table_has_the_settings_of_the_experiment():
     table = data.results("place_tasks")
-    names = ["encoding", "task", "layers", "heads", "steps", "seed"]
+    names = ["encoding", "task", "layers", "heads", "steps", "seed", "starts"]
     shipped = table[names].to_dict("records")
     assert shipped == list(place_tasks.runs())
 
@@ -21,8 +27,22 @@ def test_the_shipped_table_has_the_settings_of_the_experiment():
 def test_relative_schemes_answer_alike_wherever_the_text_stands():
     table = data.results("place_tasks")
     absolute = table["encoding"].isin(["learned", "sinusoidal"])
+    from_0 = absolute & (table["starts"] == 0)
     gaps = (table["accuracy"] - table["moved"]).abs()
-    assert gaps[~absolute].max() < 0.005 and gaps[absolute].min() > 0.1
+    assert gaps[~absolute].max() < 0.005 and gaps[from_0].min() > 0.1
+
+
+def test_models_trained_at_any_start_name_the_token_before_where_the_text_is_moved():
+    table = data.results("place_tasks")
+    trained_there = table["starts"] == place_tasks.STARTS[1]
+    assert table.loc[trained_there & (table["task"] == "the token before"), "moved"].min() > 0.98
+
+
+def test_shares_by_query_have_the_mean_of_all_answers():
+    table = data.results("place_tasks").query("heads == 4 and steps == 1500")
+    for shares, accuracy in zip(table["by_query"], table["accuracy"], strict=True):
+        by_query = [float(share) for share in shares.split()]
+        assert sum(by_query) / len(by_query) == pytest.approx(accuracy, abs=1e-3)
 
 
 def test_a_run_is_the_same_twice_and_given_slopes_stay():
@@ -31,6 +51,8 @@ def test_a_run_is_the_same_twice_and_given_slopes_stay():
         place_tasks.learn(place_tasks.GivenSlopes, "place 1", **setting) for _ in range(2)
     )
     assert first == second
+    moved = place_tasks.learn("learned", "place 1", layers=1, heads=2, steps=3, seed=0, starts=5)
+    assert moved.keys() == first.keys() and moved != first
     bias = place_tasks.GivenSlopes(8, 2, (2.0, 1.0)).bias_by_offset(torch.tensor([-3, 0]))
     assert bias.tolist() == [[6.0, 0.0], [3.0, 0.0]]
 
@@ -57,6 +79,20 @@ def test_a_place_takes_one_slope_more_than_its_number(place, slopes):
 
     assert right(slopes) > 0.98
     assert place == 0 or right(slopes[1:]) < 0.6
+
+
+def test_learning_finds_the_factors_of_place_1_and_not_those_of_place_3():
+    texts = torch.randint(5, (500, 9), generator=torch.Generator().manual_seed(0))
+    silence = torch.zeros(500, 9, 5, dtype=torch.float64)
+
+    def right(slopes, place):
+        weights, keys = straight_weights(slopes, 9), keys_asked(place, 9)
+        seeded = torch.Generator().manual_seed(0)
+        found = learned_readouts(weights, keys, (0.1, 1.0), 300, seeded)
+        return max(share_right(weights, factors, keys, texts, silence) for factors in found)
+
+    assert right((2, 1), 1) > 0.98
+    assert right((5, 3.5, 2.5, 1.5), 3) < 0.5
 
 
 def test_heads_of_equal_slopes_share_a_factor():

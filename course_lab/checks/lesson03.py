@@ -15,6 +15,7 @@ from course_lab.checks.rules import Without
 from course_lab.explorers import hand_coordinates
 from course_utils import measures
 from course_utils.measures import main_directions, turn
+from course_utils.measures.turns import Turn
 
 
 def _table_gradient(upstream: Tensor, max_len: int) -> Tensor:
@@ -176,6 +177,68 @@ def _around(rows: Tensor, n: int, count: int) -> Tensor:
     return rows[torch.arange(n) % len(rows)]
 
 
+def _by_steps(step: Callable[[Turn, Tensor, int], Tensor]) -> Callable[[Tensor, int, int], Tensor]:
+    """Return an answer that goes from row to row by a step of its own, counted from 1."""
+
+    def carry(rows: Tensor, n: int, count: int) -> Tensor:
+        coordinates, _ = _coordinates(rows, count)
+        clock, later = turn(coordinates), [coordinates[-1:]]
+        for number in range(1, n + 1):
+            later.append(step(clock, later[-1], number))
+        return _back(rows, torch.cat(later[1:]))
+
+    return carry
+
+
+def _shift_once(rows: Tensor, n: int, count: int) -> Tensor:
+    coordinates, _ = _coordinates(rows, count)
+    clock = turn(coordinates)
+    powers = [torch.linalg.matrix_power(clock.matrix, number) for number in range(1, n + 1)]
+    return _back(rows, torch.cat([coordinates[-1:] @ power + clock.shift for power in powers]))
+
+
+def _every_known_row_carried(rows: Tensor, n: int, count: int) -> Tensor:
+    coordinates, _ = _coordinates(rows, count)
+    return _back(rows, turn(coordinates).onwards(coordinates, n))
+
+
+def _from_the_mean(rows: Tensor, n: int, count: int) -> Tensor:
+    coordinates, _ = _coordinates(rows, count)
+    clock, later = turn(coordinates), [torch.zeros_like(coordinates[-1:])]
+    for _ in range(n):
+        later.append(clock.onwards(later[-1]))
+    return _back(rows, torch.cat(later[1:]))
+
+
+def _along_uncentred_directions(rows: Tensor, n: int, count: int) -> Tensor:
+    directions = torch.linalg.svd(rows, full_matrices=False)[2][:count]
+    coordinates = rows @ directions.T
+    clock, later = turn(coordinates), [coordinates[-1:]]
+    for _ in range(n):
+        later.append(clock.onwards(later[-1]))
+    return torch.cat(later[1:]) @ directions
+
+
+def _in_first_columns(rows: Tensor, n: int, count: int) -> Tensor:
+    coordinates = (rows - rows.mean(0))[:, :count]
+    clock, later = turn(coordinates), [coordinates[-1:]]
+    for _ in range(n):
+        later.append(clock.onwards(later[-1]))
+    new = rows.mean(0).repeat(n, 1)
+    new[:, :count] += torch.cat(later[1:])
+    return new
+
+
+def _mean_step(rows: Tensor, n: int, count: int) -> Tensor:
+    coordinates, _ = _coordinates(rows, count)
+    step = coordinates.diff(dim=0).mean(0)
+    return _back(rows, coordinates[-1] + torch.arange(1, n + 1)[:, None] * step)
+
+
+def _without_a_way_between_shapes(rows: Tensor, n: int, count: int) -> Tensor:
+    return turn(_coordinates(rows, count)[0]).onwards(rows[-1:], n)
+
+
 check_carry_on = Check(
     "carry_on",
     _carry_on,
@@ -183,13 +246,13 @@ check_carry_on = Check(
         (_planted([12.0], 30, 4, seed=0), 6, 2),
         (_planted([40.0, 9.3], 60, 16, seed=1), 25, 4),
         (_planted([90.0, 31.7, 6.6], 80, 12, seed=2), 60, 6),
-        (_planted([7.7], 20, 2, seed=3), 1, 2),
+        (_planted([7.7], 20, 3, seed=3), 1, 2),
         (_planted([55.0, 13.0, 5.9, 3.2], 100, 24, seed=4, start=17), 120, 8),
         (_planted([6.0, 12.0, 30.0], 60, 10, seed=5), 7, 4),  # the first, weak, is left out
     ],
     mistakes=[
         Mistake(
-            "the turn is taken in all columns",
+            "the turn is taken in more directions than `count`",
             "How many directions does the clock have? Where do the rows stay outside them?",
             _carried_in_all_columns,
         ),
@@ -262,6 +325,103 @@ check_carry_on = Check(
             lambda rows, n, count: _carry_on(rows, 1, count).expand(n, -1),
         ),
         Mistake(
+            "the clock has only half of its directions",
+            "`count` is a number of directions. How many does one hand need?",
+            lambda rows, n, count: _carry_on(rows, n, count // 2),
+        ),
+        Mistake(
+            "all your rows are off by one and the same vector",
+            "Coordinates are counted from a point. From which row, or from what else?",
+            lambda rows, n, count: _carry_on(rows, n, count) - rows.mean(0) + rows[-1],
+        ),
+        Mistake(
+            "all your rows are off by one and the same vector",
+            "Coordinates are counted from a point. From which row, or from what else?",
+            lambda rows, n, count: _carry_on(rows, n, count) - rows.mean(0) + rows[0],
+        ),
+        Mistake(
+            "there is an axis too many",
+            "Each step has shape (1, count). Do torch.stack and torch.cat join such steps alike?",
+            lambda rows, n, count: _carry_on(rows, n, count)[:, None],
+        ),
+        Mistake(
+            "the last of the new rows comes first",
+            "Which of your rows follows the last known one?",
+            lambda rows, n, count: _carry_on(rows, n, count).flip(0),
+        ),
+        Mistake(
+            "the hands do not set out from where they stand",
+            "Where do they point in the last known row?",
+            _from_the_mean,
+        ),
+        Mistake(
+            "every new row is the same, n steps on",
+            "You ask for n steps at once. Which steps do the rows before need?",
+            lambda rows, n, count: _carry_on(rows, n, count)[-1:].expand(n, -1),
+        ),
+        Mistake(
+            "there is a new row for each known one",
+            "How many rows are asked for, and which known row do they follow?",
+            _every_known_row_carried,
+        ),
+        Mistake(
+            "the shift is turned as well",
+            "By the formula, what comes first in a step?",
+            _by_steps(lambda clock, here, _: (here + clock.shift) @ clock.matrix),
+        ),
+        Mistake(
+            "each step goes off in a wrong direction after its turn",
+            "By the formula, what happens after the turn?",
+            _by_steps(lambda clock, here, _: here @ clock.matrix - clock.shift),
+        ),
+        Mistake(
+            "your first row is right, the second is not",
+            "Write the formula down for two steps. How often does s come in, and is it turned?",
+            _shift_once,
+        ),
+        Mistake(
+            "your steps grow longer and longer",
+            "When you make your third row: from where do you go, and how far?",
+            _by_steps(lambda clock, here, number: clock.onwards(here, number)),
+        ),
+        Mistake(
+            "your first row is the second of theirs",
+            "How many steps is your first row after the last known one?",
+            lambda rows, n, count: _carry_on(rows, n + 1, count)[1:],
+        ),
+        Mistake(
+            "the main directions are those of rows with their mean in them",
+            "In which direction are the rows longest, if all have one vector in common?",
+            _along_uncentred_directions,
+        ),
+        Mistake(
+            "the turn is taken in the first columns",
+            "Does a hand of this table move in `count` of its columns alone?",
+            _in_first_columns,
+        ),
+        Mistake(
+            "the last known row comes out too",
+            "Is the last known row one of the n after it?",
+            lambda rows, n, count: torch.cat([rows[-1:], _carry_on(rows, n, count)]),
+        ),
+        Mistake(
+            "the last of the new rows is missing",
+            "How often must you step for n rows?",
+            lambda rows, n, count: _carry_on(rows, n, count)[:-1],
+        ),
+        Mistake(
+            "the mean step is repeated, straight on",
+            "After a quarter of a turn, does a hand still move in the same direction?",
+            _mean_step,
+        ),
+        Mistake(
+            "two shapes do not fit",
+            "A row of the table has D numbers, the turn takes `count`. Where do you go from the "
+            "one to the other, and back?",
+            _without_a_way_between_shapes,
+            raises="shapes cannot be multiplied",
+        ),
+        Mistake(
             "the last row is repeated: a clamp",
             "Where does each hand point one row after the last?",
             lambda rows, n, count: rows[-1:].expand(n, -1),
@@ -308,9 +468,9 @@ check_carry_on = Check(
 
 
 def _angles(table: Tensor, count: int) -> Tensor:
-    """Return the angles of the turn's eigenvalues, those above 0 ascending."""
+    """Return the angles of the turn's eigenvalues, those above 0 descending."""
     angles = torch.linalg.eigvals(turn(_coordinates(table, count)[0]).matrix).angle()
-    return angles[angles > 0].sort().values
+    return angles[angles > 0].sort(descending=True).values
 
 
 def _hands(table: Tensor, count: int) -> Tensor:
@@ -318,9 +478,9 @@ def _hands(table: Tensor, count: int) -> Tensor:
 
 
 def _sines(table: Tensor, count: int) -> Tensor:
-    """Return the imaginary parts of the turn's eigenvalues, those above 0 ascending."""
+    """Return the imaginary parts of the turn's eigenvalues, those above 0 descending."""
     sines = torch.linalg.eigvals(turn(_coordinates(table, count)[0]).matrix).imag
-    return sines[sines > 0].sort().values.clamp(max=1)
+    return sines[sines > 0].sort(descending=True).values.clamp(max=1)
 
 
 def _tangents(table: Tensor, count: int) -> Tensor:
@@ -329,14 +489,14 @@ def _tangents(table: Tensor, count: int) -> Tensor:
 
 
 def _sorted_periods(angles: Tensor) -> Tensor:
-    return (2 * math.pi / angles).sort(descending=True).values
+    return (2 * math.pi / angles).sort().values
 
 
 def _angles_of_pairs(table: Tensor, count: int) -> Tensor:
     pairs = _coordinates(table, count)[0].unflatten(1, (count // 2, 2))
     step = torch.atan2(pairs[..., 1], pairs[..., 0]).diff(dim=0)
     step = (step + math.pi) % (2 * math.pi) - math.pi
-    return (2 * math.pi / step.mean(0).abs()).sort(descending=True).values
+    return (2 * math.pi / step.mean(0).abs()).sort().values
 
 
 def _both_of_each_pair(table: Tensor, count: int) -> Tensor:
@@ -350,37 +510,92 @@ def _power(table: Tensor) -> Tensor:
 
 def _strongest_periods(table: Tensor, count: int) -> Tensor:
     strongest = _power(table).topk(count // 2).indices
-    return (len(table) / (1.0 + strongest).double()).sort(descending=True).values
+    return (len(table) / (1.0 + strongest).double()).sort().values
 
 
 def _peaks_of_power(table: Tensor, count: int) -> Tensor:
     power = F.pad(_power(table), (1, 1), value=-1.0)
     peak = (power[1:-1] > power[:-2]) & (power[1:-1] > power[2:])
     strongest = torch.where(peak, power[1:-1], -1.0).topk(count // 2).indices
-    return (len(table) / (1.0 + strongest).double()).sort(descending=True).values
+    return (len(table) / (1.0 + strongest).double()).sort().values
 
 
 def _period_of_each_direction(table: Tensor, count: int) -> Tensor:
     power = torch.fft.rfft(_coordinates(table, count)[0], dim=0).abs()[1:]
-    return (len(table) / (1.0 + power.argmax(0)).double()).sort(descending=True).values
+    return (len(table) / (1.0 + power.argmax(0)).double()).sort().values
 
 
 def _without_shift(table: Tensor, count: int) -> Tensor:
     coordinates, _ = _coordinates(table, count)
     step = torch.linalg.lstsq(coordinates[:-1], coordinates[1:]).solution
     angles = torch.linalg.eigvals(step).angle()
-    return (2 * math.pi / angles[angles > 1e-9]).sort(descending=True).values
+    return (2 * math.pi / angles[angles > 1e-9]).sort().values
 
 
 def _without_centring(table: Tensor, count: int) -> Tensor:
     directions = torch.linalg.svd(table, full_matrices=False)[2][:count]
     angles = torch.linalg.eigvals(turn(table @ directions.T).matrix).angle()
-    return (2 * math.pi / angles[angles > 0]).sort(descending=True).values
+    return (2 * math.pi / angles[angles > 0]).sort().values
 
 
 def _in_all_columns(table: Tensor, count: int) -> Tensor:
     angles = torch.linalg.eigvals(turn(table).matrix).angle()
-    return (2 * math.pi / angles[angles > 0]).sort(descending=True).values
+    return (2 * math.pi / angles[angles > 0]).sort().values
+
+
+def _eigenvalues(table: Tensor, count: int) -> Tensor:
+    return torch.linalg.eigvals(turn(_coordinates(table, count)[0]).matrix)
+
+
+def _of_symmetric(table: Tensor, count: int) -> Tensor:
+    """Return the eigenvalues that the turn would have were it symmetric, ascending."""
+    return torch.linalg.eigvalsh(turn(_coordinates(table, count)[0]).matrix)
+
+
+def _cosines_of_symmetric(table: Tensor, count: int) -> Tensor:
+    return _sorted_periods(_of_symmetric(table, count).clamp(-1, 1).acos())[::2]
+
+
+def _of_covariance(table: Tensor, count: int) -> Tensor:
+    centred = table - table.mean(0)
+    return 2 * math.pi / torch.linalg.eigvalsh(centred.T @ centred).flip(0)[:count:2]
+
+
+def _unwrapped_angles_of_pairs(table: Tensor, count: int) -> Tensor:
+    pairs = _coordinates(table, count)[0].unflatten(1, (count // 2, 2))
+    angles = torch.atan2(pairs[..., 1], pairs[..., 0])
+    return _sorted_periods(angles.diff(dim=0).abs().mean(0))
+
+
+def _without_shift_or_centring(table: Tensor, count: int) -> Tensor:
+    coordinates = table @ main_directions(table, count).T
+    step = torch.linalg.lstsq(coordinates[:-1], coordinates[1:]).solution
+    angles = torch.linalg.eigvals(step).angle()
+    return _sorted_periods(angles[angles > 1e-9])
+
+
+def _two_rows_on(table: Tensor, count: int) -> Tensor:
+    coordinates, _ = _coordinates(table, count)
+    before, after = coordinates[:-2], coordinates[2:]
+    step = torch.linalg.lstsq(before - before.mean(0), after - after.mean(0)).solution
+    angles = torch.linalg.eigvals(step).angle()
+    return _sorted_periods(angles[angles > 0])
+
+
+def _read_in_blocks(table: Tensor, count: int) -> Tensor:
+    matrix = turn(_coordinates(table, count)[0]).matrix
+    angles = torch.atan2(matrix[::2, 1::2].diagonal(), matrix[::2, ::2].diagonal())
+    return _sorted_periods(angles.abs())
+
+
+def _traces_of_blocks(table: Tensor, count: int) -> Tensor:
+    diagonal = turn(_coordinates(table, count)[0]).matrix.diagonal()
+    return _sorted_periods(diagonal.unflatten(0, (-1, 2)).mean(1).clamp(-1, 1).acos())
+
+
+def _one_for_all(table: Tensor, count: int) -> Tensor:
+    centred = table - table.mean(0)
+    return 2 * math.pi / F.cosine_similarity(centred[1:], centred[:-1]).acos().mean().view(1)
 
 
 check_hands = Check(
@@ -392,6 +607,7 @@ check_hands = Check(
         (_planted([35.0, 2.7], 50, 9, seed=2), 4),
         (_planted([80.0, 25.0, 9.4], 60, 16, seed=3, start=5), 6),
         (_planted([500.0, 150.0, 52.0, 17.0, 5.9], 511, 32, seed=4), 10),
+        (_planted([3.0, 17.0, 2.2, 60.0], 120, 16, seed=5), 8),  # eigvals come in another order
     ],
     mistakes=[
         Mistake(
@@ -428,10 +644,12 @@ check_hands = Check(
             lambda table, count: _sorted_periods(_tangents(table, count).atan()),
         ),
         Mistake(
-            "an angle above a quarter turn comes out negative, and its hand comes first",
+            "an angle above a quarter turn comes out negative, and its hand comes last",
             "Two numbers in opposite directions have the same sin α / cos α. What tells them "
             "apart?",
-            lambda table, count: 2 * math.pi / _tangents(table, count).atan().sort().values,
+            lambda table, count: (
+                2 * math.pi / _tangents(table, count).atan().sort(descending=True).values
+            ),
         ),
         Mistake(
             "the slope sin α / cos α is taken for the angle",
@@ -479,9 +697,120 @@ check_hands = Check(
             lambda table, count: math.pi / _angles(table, count),
         ),
         Mistake(
-            "the fastest hand comes first",
+            "the slowest hand comes first",
             "In which order are the periods asked for?",
             lambda table, count: _hands(table, count).flip(0),
+        ),
+        Mistake(
+            "the periods come in no order",
+            "Does anybody promise you that eigenvalues come sorted?",
+            lambda table, count: (lambda angles: 2 * math.pi / angles[angles > 0])(
+                _eigenvalues(table, count).angle()
+            ),
+        ),
+        Mistake(
+            "every period is 2π",
+            "A turn leaves lengths alone. What of an eigenvalue does its size say?",
+            lambda table, count: 2 * math.pi / _eigenvalues(table, count).abs()[::2],
+        ),
+        Mistake(
+            "these eigenvalues are real",
+            "Is a rotation a symmetric matrix? Which function takes those that are not?",
+            lambda table, count: _sorted_periods(_of_symmetric(table, count).abs())[: count // 2],
+        ),
+        Mistake(
+            "these eigenvalues are real",
+            "Is a rotation a symmetric matrix? Which function takes those that are not?",
+            _cosines_of_symmetric,
+        ),
+        Mistake(
+            "the periods are complex",
+            "Which part of your complex number counts radians?",
+            lambda table, count: (lambda values: 2 * math.pi / values[values.imag > 0].log())(
+                _eigenvalues(table, count)
+            ),
+        ),
+        Mistake(
+            "hands are missing",
+            "How many directions does one hand need?",
+            lambda table, count: _hands(table, count // 2),
+        ),
+        Mistake(
+            "there are ten directions, whatever `count` is",
+            "Which of your numbers belongs to the lesson's table, and not to this one?",
+            lambda table, count: _hands(table, min(10, table.shape[1])),
+        ),
+        Mistake(
+            "there are too many directions, and of their hands the slowest are left out",
+            "`count` is a number of directions. Is it one of hands too?",
+            lambda table, count: _hands(table, min(2 * count, table.shape[1]))[: count // 2],
+        ),
+        Mistake(
+            "there are too many directions, and of their hands the fastest are left out",
+            "`count` is a number of directions. Is it one of hands too?",
+            lambda table, count: _hands(table, min(2 * count, table.shape[1]))[-(count // 2) :],
+        ),
+        Mistake(
+            "the periods are whole numbers",
+            "Must a hand be back after a whole number of rows?",
+            lambda table, count: _hands(table, count).round(),
+        ),
+        Mistake(
+            "these come from how far the rows spread",
+            "Which matrix leads from a row to the next?",
+            _of_covariance,
+        ),
+        Mistake(
+            "main directions are taken in pairs, a hand each, and angles jump from π to −π",
+            "Two hands of like size: do the main directions keep them apart?",
+            _unwrapped_angles_of_pairs,
+        ),
+        Mistake(
+            "the step from row to row has no shift, and the rows are counted from 0",
+            "If a hand turns around a centre, how does the matrix learn where that is?",
+            _without_shift_or_centring,
+        ),
+        Mistake(
+            "the angle is in degrees, the whole turn in radians",
+            "In which unit is your whole turn?",
+            lambda table, count: _hands(table, count) * math.pi / 180,
+        ),
+        Mistake(
+            "slow hands come out with short periods",
+            "A faster hand has the larger angle. Has it the longer period?",
+            lambda table, count: (2 * math.pi * _angles(table, count)).sort().values,
+        ),
+        Mistake(
+            "some hands come twice, and others not at all",
+            "In the list of eigenvalues, where does the second of a pair stand?",
+            lambda table, count: _sorted_periods(
+                _eigenvalues(table, count).angle()[: count // 2].abs()
+            ),
+        ),
+        Mistake(
+            "all periods are about half as long as they should be",
+            "How many rows lie between your rows before and your rows after?",
+            _two_rows_on,
+        ),
+        Mistake(
+            "the turn's matrix is read in blocks of two by two",
+            "Which plane does a hand turn in: need two main directions span it?",
+            _read_in_blocks,
+        ),
+        Mistake(
+            "the turn's matrix is read in blocks of two by two",
+            "Which plane does a hand turn in: need two main directions span it?",
+            _traces_of_blocks,
+        ),
+        Mistake(
+            "the periods are negative",
+            "The eigenvalues of a hand are a pair. Which of the two do you keep?",
+            lambda table, count: -_hands(table, count),
+        ),
+        Mistake(
+            "there is one period for the whole table",
+            "In a step all hands move. How can you look at each alone?",
+            _one_for_all,
         ),
         Mistake(
             "the step from row to row has no shift",

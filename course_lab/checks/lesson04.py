@@ -100,6 +100,30 @@ def _unclipped_indices(q: Tensor, table: Tensor) -> Tensor:
     return (q @ table.T)[queries, _offsets(len(q)) + len(table) // 2]
 
 
+def _rows(q: Tensor, table: Tensor) -> Tensor:
+    """The row of the table for each query and key, (n, n)."""
+    k = len(table) // 2
+    return _offsets(len(q)).clamp(-k, k) + k
+
+
+def _with_k(k_of: Callable[[Tensor], int]) -> Callable[[Tensor, Tensor], Tensor]:
+    """Return an answer that takes another number for k."""
+
+    def answer(q: Tensor, table: Tensor) -> Tensor:
+        k = k_of(table)
+        return (q @ table.T).gather(1, _offsets(len(q)).clamp(-k, k) + k)
+
+    return answer
+
+
+def _without_plus_k(q: Tensor, table: Tensor) -> Tensor:
+    return (q @ table.T).gather(1, _rows(q, table) - len(table) // 2)
+
+
+def _distances_alone(q: Tensor, table: Tensor) -> Tensor:
+    return (q @ table.T).gather(1, _offsets(len(q)).abs().clamp(max=len(table) // 2))
+
+
 def _causal_skew(q: Tensor, table: Tensor) -> Tensor:
     return _shifted_line(_not_moved(q, table), dropped=len(q))
 
@@ -134,6 +158,76 @@ check_shaw = Check(
             "far offsets are not clipped",
             "Which row of the table does c + k ask for when c is k + 1?",
             _unclipped_indices,
+        ),
+        Mistake(
+            "a row is asked for that the table lacks",
+            "A table for offsets −1, 0 and 1 has three rows. What is k there, and what is it for r "
+            "rows?",
+            _with_k(len),
+            raises=r"index \d+ is out of bounds for dimension 1",
+        ),
+        Mistake(
+            "row 0 of the table is used for offset 0",
+            "The table begins at offset −k. Which row is the query's own position?",
+            _without_plus_k,
+            raises=r"index -\d+ is out of bounds for dimension 1",
+        ),
+        Mistake(
+            "only distances count",
+            "Do the tokens before and after the query share a vector?",
+            _distances_alone,
+        ),
+        Mistake(
+            "gather picks along the wrong axis",
+            "In q @ table.T, which axis counts queries and which the table's vectors? Along which "
+            "do you pick?",
+            lambda q, table: (q @ table.T).gather(0, _rows(q, table)),
+            raises="out of bounds for dimension 0|apart from dimension 0",
+        ),
+        Mistake(
+            "the key's vector is multiplied",
+            "Row i of the result belongs to query i. Whose vector meets the offset's there?",
+            lambda q, table: (table @ q.T).gather(0, _rows(q, table)),
+        ),
+        Mistake(
+            "each query meets the row numbers of all queries",
+            "Your result has three axes. Query i needs row i of c + k alone: how do you pair them?",
+            lambda q, table: (q @ table.T)[:, _rows(q, table)],
+        ),
+        Mistake(
+            "all products are counted as one line",
+            "`take` counts along the flattened tensor. At which number does query 1 begin there?",
+            lambda q, table: (q @ table.T).take(_rows(q, table)),
+        ),
+        Mistake(
+            "these are the offsets' vectors",
+            "What does each query do with the vector of an offset?",
+            lambda q, table: table[_rows(q, table)],
+        ),
+        Mistake(
+            "these are the rows' numbers",
+            "You know which row each query and key need. What is multiplied with that row?",
+            lambda q, table: _rows(q, table),
+        ),
+        Mistake(
+            "the queries have no say",
+            "With the same offset, should two different queries get the same score?",
+            lambda q, table: table.sum(-1)[_rows(q, table)],
+        ),
+        Mistake(
+            "vectors are added up before they are multiplied",
+            "What is the product of two vectors: a product of sums, or a sum of products?",
+            lambda q, table: q.sum(-1, keepdim=True) * table.sum(-1)[_rows(q, table)],
+        ),
+        Mistake(
+            "these are weights",
+            "What does `literal` return: scores or their softmax?",
+            lambda q, table: _shaw_from_scratch(q, table).softmax(-1),
+        ),
+        Mistake(
+            "the words' own products are added",
+            "What does `literal` multiply a query with: the key, its offset's vector, or both?",
+            lambda q, table: _shaw_from_scratch(q, table) + q @ q.T,
         ),
         Mistake(
             "offsets beyond k count as nothing",
@@ -246,6 +340,11 @@ check_shaw = Check(
     rules=[
         Without((shaw_scores, skew, toeplitz)),
         Without((torch.vmap,), why="It makes the large tensor too, out of sight."),
+        Without(
+            operations=LEAVES_TORCH,
+            why="That leaves PyTorch, and the size of what is made there is out of sight. Which "
+            "product of two PyTorch tensors holds all numbers that you need?",
+        ),
         NoLoops((randn(3, 8), randn(5, 8)), (randn(20, 8), randn(5, 8))),
         LargestTensor(
             (randn(40, 16), randn(9, 16)),
@@ -323,6 +422,26 @@ def _one_key_late(slopes: Tensor, n: int) -> Tensor:
     return _factors(_last_weights(slopes, n)[:, 1 : len(slopes) + 1])
 
 
+def _two_heads_alone(slopes: Tensor, n: int) -> Tensor:
+    factors = torch.zeros_like(slopes)
+    factors[:2] = _single_out(slopes[:2], n)
+    return factors
+
+
+def _of_scores(slopes: Tensor, n: int) -> Tensor:
+    scores = slopes[:, None] * torch.arange(n - 1, -1, -1)
+    return _factors(scores[:, : len(slopes)])
+
+
+def _inverse(slopes: Tensor, n: int) -> Tensor:
+    return torch.linalg.inv(_last_weights(slopes, n)[:, : len(slopes)])
+
+
+def _float32_target(slopes: Tensor, n: int) -> Tensor:
+    weights = _last_weights(slopes, n)[:, : len(slopes)]
+    return torch.linalg.solve(weights.T, torch.eye(len(slopes))[-1])
+
+
 def _row(*slopes: float) -> Tensor:
     return torch.tensor(slopes, dtype=torch.float64)
 
@@ -375,9 +494,51 @@ check_single_out = Check(
             lambda slopes, n: _single_out(slopes.sort().values, n),
         ),
         Mistake(
+            "the factors are in the order of sorted slopes",
+            "Which head does your first factor belong to?",
+            lambda slopes, n: _single_out(slopes.sort(descending=True).values, n),
+        ),
+        Mistake(
             "the softmax runs over one key too many",
             "How many keys does the last of n queries see, itself included?",
             _one_key_more,
+        ),
+        Mistake(
+            "the softmax runs over one key too few",
+            "How many keys does the last of n queries see, itself included?",
+            lambda slopes, n: _factors(_last_weights(slopes, n - 1)[:, : len(slopes)]),
+        ),
+        Mistake(
+            "these are scores, not weights",
+            "What does attention do with scores before it adds anything up?",
+            _of_scores,
+        ),
+        Mistake(
+            "this is the whole inverse",
+            "It holds the factors for each of the first keys. Which of them is asked for?",
+            _inverse,
+        ),
+        Mistake(
+            "the factors stand in a column",
+            "One number a head is asked for, (heads,). Which axis is too many?",
+            lambda slopes, n: _single_out(slopes, n)[:, None],
+        ),
+        Mistake(
+            "this is the sum at each key",
+            "Your sum has one number a key. What did you multiply each head's weights with?",
+            lambda slopes, n: _single_out(slopes, n) @ _last_weights(slopes, n),
+        ),
+        Mistake(
+            "the two sides of the system have different dtypes",
+            "The slopes are float64. What is the dtype of torch.eye and torch.zeros, if you do not "
+            "say?",
+            _float32_target,
+            raises="have the same dtype",
+        ),
+        Mistake(
+            "all factors are 0",
+            "They make 0 everywhere. What should the sum be at key heads − 1?",
+            lambda slopes, n: torch.zeros_like(slopes),
         ),
         Mistake(
             "rows and columns of the system have changed places",
@@ -418,6 +579,16 @@ check_single_out = Check(
             "the factors are scaled",
             "What is the sum at key heads − 1 with your factors?",
             lambda slopes, n: _single_out(slopes, n) / _single_out(slopes, n).abs().max(),
+        ),
+        Mistake(
+            "the factors are scaled to length 1",
+            "What is the sum at key heads − 1 with your factors?",
+            lambda slopes, n: F.normalize(_single_out(slopes, n), dim=0),
+        ),
+        Mistake(
+            "only the first two heads are used",
+            "Two factors make 0 at key 0. How many keys have to be 0 with three heads?",
+            _two_heads_alone,
         ),
         Mistake(
             "all queries have a say",
@@ -461,6 +632,18 @@ def _skew_new(rows: Tensor) -> Tensor:
     return _hide_later_keys(_shifted_line(rows, dropped=len(rows)))
 
 
+def _cut_line(rows: Tensor, start: int) -> Tensor:
+    """As ``_shifted_line``, with zeros where the line is too short."""
+    line = F.pad(F.pad(rows, (1, 0)).flatten()[start:], (0, 2 * len(rows)))
+    return line[: rows.numel()].reshape(rows.shape)
+
+
+def _later(rows: Tensor) -> Tensor:
+    """Whether the key is later than the query, True or False, (m, n)."""
+    n_queries, n_keys = rows.shape
+    return torch.ones_like(rows, dtype=torch.bool).triu(n_keys - n_queries + 1)
+
+
 def _padded_on_the_right(rows: Tensor) -> Tensor:
     line = F.pad(rows, (0, 1)).flatten()
     return _hide_later_keys(line[: rows.numel()].reshape(rows.shape))
@@ -496,6 +679,40 @@ check_skew_new = Check(
             "later keys hold leftovers",
             "Which offset would a key later than its query have, and is it in the input?",
             lambda rows: _shifted_line(rows, dropped=len(rows)),
+        ),
+        Mistake(
+            "nothing has moved",
+            "The last column of the input is offset 0, a query and itself. In which column of the "
+            "result is the key at the first query's own position?",
+            lambda rows: rows.clone(),
+        ),
+        Mistake(
+            "later keys are hidden by −∞",
+            "What does the exercise ask for where the key is later than the query?",
+            lambda rows: _skew_new(rows).masked_fill(_later(rows), -math.inf),
+        ),
+        Mistake(
+            "too much is hidden",
+            "With 3 new queries of 8, how many keys does the first of them see? Which sign has the "
+            "diagonal that ends there?",
+            lambda rows: _shifted_line(rows, dropped=len(rows)).tril(rows.shape[0] - rows.shape[1]),
+        ),
+        Mistake(
+            "the line is cut one number too early",
+            "Which number of the line is the first query's product with key 0? Write the line down "
+            "for 2 queries of 4 keys.",
+            lambda rows: _hide_later_keys(_cut_line(rows, len(rows) - 1)),
+        ),
+        Mistake(
+            "the line is cut one number too late",
+            "Which number of the line is the first query's product with key 0? Write the line down "
+            "for 2 queries of 4 keys.",
+            lambda rows: _hide_later_keys(_cut_line(rows, len(rows) + 1)),
+        ),
+        Mistake(
+            "the queries are in reverse order",
+            "Which query is in the first row of the input, the oldest or the newest?",
+            lambda rows: _skew_new(rows).flip(0),
         ),
         Mistake(
             "the mask treats the first new query as the first of the text",
@@ -559,6 +776,12 @@ def _keys_at_the_query(keys: Tensor, table: Tensor) -> Tensor:
     return (table[rows] * keys[:, None]).sum(-1)
 
 
+def _distance_rows(keys: Tensor, table: Tensor) -> Tensor:
+    k = len(table) // 2
+    rows = (_row_numbers(keys, table) - k).abs() + k
+    return _products(keys, table, _clamped(rows, table))
+
+
 def _cut_off_late(keys: Tensor, table: Tensor) -> Tensor:
     return _products(keys, table, _row_numbers(keys, table).clamp(0, len(table)))
 
@@ -593,6 +816,49 @@ check_position_to_content = Check(
             "each row is one too low",
             "Which row does δ name for a key at the query's own position?",
             lambda keys, table: _position_to_content(keys, table, shift=-1),
+        ),
+        Mistake(
+            "each row is one too high",
+            "Which row does δ name for a key at the query's own position?",
+            lambda keys, table: _position_to_content(keys, table, shift=1),
+        ),
+        Mistake(
+            "k is not added",
+            "Which row does δ name for a key at the query's own position?",
+            lambda keys, table: _position_to_content(keys, table, shift=-(len(table) // 2)),
+        ),
+        Mistake(
+            "only distances count",
+            "Do a key before its query and one after it, equally far, have the same row?",
+            _distance_rows,
+        ),
+        Mistake(
+            "the last row is never read",
+            "δ is cut off at 2k − 1. What is it for a key far after its query?",
+            lambda keys, table: _products(
+                keys, table, _row_numbers(keys, table).clamp(0, len(table) - 2)
+            ),
+        ),
+        Mistake(
+            "the table is read from its end",
+            "Row 0 belongs to the lowest δ. For which keys is δ(j, i) low, those before or after "
+            "their query?",
+            lambda keys, table: _position_to_content(keys, table.flip(0)),
+        ),
+        Mistake(
+            "the term is scaled",
+            "Does the exercise ask for the term with √(3d) below it, or without?",
+            lambda keys, table: _position_to_content(keys, table) / (3 * keys.shape[-1]) ** 0.5,
+        ),
+        Mistake(
+            "the term is scaled",
+            "Does the exercise ask for the term divided by √d, or as it is?",
+            lambda keys, table: _position_to_content(keys, table) / keys.shape[-1] ** 0.5,
+        ),
+        Mistake(
+            "the columns count the table's rows",
+            "Your columns count rows of the table. Which row does query i need for key j?",
+            lambda keys, table: keys @ table.T,
         ),
         Mistake(
             "the content is that of the query's position",

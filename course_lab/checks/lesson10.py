@@ -60,6 +60,10 @@ def _best_at_the_hardest(losses: Tensor) -> int:
     return int(losses[:, hardest].argmin())
 
 
+def _first_and_last(losses: Tensor) -> int:
+    return _least_regret(losses[:, [0, -1]])
+
+
 def _table(*rows: list[float]) -> Case:
     return (torch.tensor(rows, dtype=torch.float64),)
 
@@ -192,6 +196,36 @@ check_least_regret = Check(
             "However you average, other lengths make up for a bad one. What does the user pay who "
             "meets the bad one?",
             lambda losses: int((_regrets(losses) ** 2).sum(1).argmin()),
+        ),
+        Mistake(
+            "this row has the smallest single loss of the whole table",
+            "That is one row at its best length. Who decides which length the text has?",
+            lambda losses: int(losses.amin(1).argmin()),
+        ),
+        Mistake(
+            "places are added up, not nats",
+            "The third may be a hair behind the first, or miles. Which would you regret?",
+            lambda losses: int(losses.argsort(0).argsort(0).sum(1).argmin()),
+        ),
+        Mistake(
+            "each loss is compared with that of the first row",
+            "Is the first row the best one at every length?",
+            lambda losses: int((losses - losses[0]).max(1).values.argmin()),
+        ),
+        Mistake(
+            "only the first and the last length count here",
+            "What if the text's length lies between them?",
+            _first_and_last,
+        ),
+        Mistake(
+            "this numbers the lengths, by their worst loss",
+            "Rows are encodings. Over which dimension do you look for the largest?",
+            lambda losses: int(losses.amax(0).argmax()),
+        ),
+        Mistake(
+            "rows are counted from 1 here",
+            "What does row 0 of a tensor get?",
+            lambda losses: _least_regret(losses) + 1,
         ),
         Mistake(
             "this row has the smallest median regret",
@@ -493,6 +527,34 @@ def _below_the_chord_of_the_ends(costs: Tensor) -> Tensor:
     return _marked(torch.cat([front[:1], below, front[-1:]]), len(costs))
 
 
+def _below_the_line_of_the_best(costs: Tensor) -> Tensor:
+    """Return which rows lie on or below the line between the best of each column."""
+    first, second = (costs[row].double() for row in costs.argmin(0))
+    step = second - first
+    away = costs.double() - first
+    return away[:, 1] * step[0] - away[:, 0] * step[1] <= 0
+
+
+def _front_and_outline(costs: Tensor) -> Tensor:
+    """Return which rows are beaten by nobody and lie on the outline of all, on whichever side."""
+    return _undominated(costs) & _whole_outline(costs)
+
+
+def _sums_at_bounds(costs: Tensor, tolerance: float) -> Tensor:
+    """Return which rows cost at most so much more than any rival, at 0, at 1 or at a bound."""
+    rows = costs.double()
+    _, bound = _bounds(costs)
+    weights = torch.cat([torch.tensor([0.0, 1.0]).double(), bound.flatten()])
+    weights = weights[(weights >= 0) & (weights <= 1)]
+    sums = rows @ torch.stack([weights, 1 - weights])  # (rows, weights)
+    return (sums <= sums.amin(0) + tolerance).any(1)
+
+
+def _below_the_mean(costs: Tensor) -> Tensor:
+    """Return which rows cost less than the mean of all for some weight."""
+    return ((costs - costs.mean(0)) < 0).any(1)
+
+
 def _rescaled_grid(costs: Tensor) -> Tensor:
     spread = (costs.amax(0) - costs.amin(0)).clamp(min=1e-12)
     return _best_for_weights(torch.linspace(0, 1, 1001))((costs - costs.amin(0)) / spread)
@@ -517,9 +579,12 @@ def _ladder(powers: int) -> Case:
     return (torch.cat([best, between]),)
 
 
-def _barely(first: float, last: float, place: float) -> Case:
-    """Return three rows. The middle one is best for a range of weights from 1e-10 to 1e-7 wide."""
-    second = (1 - place) * 10.0 - 1e-6  # 1e-6 below the line between the two others
+def _barely(first: float, last: float, place: float, above: float = -1e-6) -> Case:
+    """Return three rows, the middle one so far above the line between the two others.
+
+    At 1e-6 below it the middle one is best for a range of weights from 1e-10 to 1e-7 wide.
+    """
+    second = (1 - place) * 10.0 + above
     middle = [first + place * (last - first), second]
     return _table([first, 10.0], middle, [last, 0.0])
 
@@ -542,6 +607,8 @@ check_somebodys_favourite = Check(
         _barely(0.0, 7.0, 0.37),
         _barely(0.0, 0.03, 0.61),
         _barely(0.0, 9100.0, 0.23),
+        _barely(0.0, 10.0, 0.5, above=1e-6),  # and these are nobody's, by as little
+        _barely(0.0, 7.0, 0.41, above=1e-9),
     ],
     mistakes=[
         Mistake(
@@ -585,6 +652,49 @@ check_somebodys_favourite = Check(
             "a finer grid of weights still misses rows that are best for a short range only",
             "At which weight exactly do two rows cost the same?",
             _best_for_weights(torch.linspace(0, 1, 10_001)),
+        ),
+        *(
+            Mistake(
+                "a grid of weights misses rows that are best for a short range only",
+                "Between which two weights is a row the best? Which rows take over at these "
+                "weights?",
+                _best_for_weights(weights),
+            )
+            for weights in (
+                torch.arange(1, 100) / 100,
+                torch.arange(1, 10) / 10,
+                torch.linspace(0.05, 0.95, 19),
+                torch.arange(1, 1000) / 1000,
+            )
+        ),
+        Mistake(
+            "weights by chance miss rows that are best for a short range only",
+            "However many: at which weight exactly do two rows cost the same?",
+            _best_for_weights(torch.rand(100, generator=torch.Generator().manual_seed(0))),
+        ),
+        *(
+            Mistake(
+                "a tolerance lets in rows that are never the cheapest, only nearly so",
+                "Do you need the sums, or is it enough to compare bounds with each other?",
+                partial(_sums_at_bounds, tolerance=tolerance),
+            )
+            for tolerance in (1e-8, 1e-6, 1e-5, 1e-4)
+        ),
+        Mistake(
+            "the rows on the outline are the right ones, but only on one of its sides",
+            "On which side of the outline does a row lie whose sum is the smallest? Take (0, 10), "
+            "(6, 7) and (10, 0).",
+            _front_and_outline,
+        ),
+        Mistake(
+            "these are the rows on or below the line between the best of each column",
+            "Several rows may lie below it, expensive ones too. Does each of them have its turn?",
+            _below_the_line_of_the_best,
+        ),
+        Mistake(
+            "rows are compared with the mean of all",
+            "Who is below the mean may still be above one rival. Is it then the cheapest?",
+            _below_the_mean,
         ),
         Mistake(
             "weights spaced by ratios miss rows that are best for a short range only",

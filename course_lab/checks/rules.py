@@ -21,7 +21,12 @@ from course_lab.checks.compare import describe
 
 Case = tuple[Any, ...]
 EXPONENTIALS = ("exp", "exp2", "exp_", "softmax", "log_softmax", "pow", "__pow__", "__rpow__")
-LEAVES_TORCH = ("numpy", "__array__", "tolist")  # what follows them cannot be observed
+LEAVES_TORCH = (
+    "numpy",
+    "__array__",
+    "__dlpack__",
+    "tolist",
+)  # what follows them cannot be observed
 
 
 class Rule(ABC):

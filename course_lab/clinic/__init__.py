@@ -13,6 +13,7 @@ from course_lab.clinic.held_back import (
     grade,
     grade_beside_reference,
     smallest_starts,
+    unnamed_layers,
     ward,
 )
 from course_lab.clinic.layers import layer, words
@@ -34,6 +35,7 @@ __all__ = [
     "smallest_starts",
     "sound",
     "twin",
+    "unnamed_layers",
     "visit",
     "ward",
     "words",

@@ -111,6 +111,21 @@ def _counted(
     return found, len(sick), sum(passed[layer] for layer in healthy), len(healthy)
 
 
+def unnamed_layers() -> dict[str, Patient]:
+    """Return four layers, P to S, which say that a text has one output, however it is read.
+
+    Three of them break that promise, each in one way of reading: from a far start, in two pieces,
+    or among other texts.
+    """
+    rounded = Shortcut(64, 4, rounding=torch.bfloat16, faulty_heads=2)
+    return {
+        "P": _sick(rounded, 61, FAULTS["shortcut"]),
+        "Q": _sick(RowsByText(64, 4), 62, FAULTS["axis"]),
+        "R": _converted(63),
+        "S": _sick(RowsFromZero(64, 4), 64, FAULTS["cache"]),
+    }
+
+
 def smallest_starts(test: Callable[[MultiHeadAttention, int], bool]) -> dict[str, int | None]:
     """For each sick layer of "layouts", "angles" and "shortcut", where a test first finds it.
 

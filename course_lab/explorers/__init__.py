@@ -4,7 +4,12 @@ They compute and draw in the browser, see ``explorer``. ``ALL`` has them by name
 """
 
 from course_lab.explorers.chooser import chooser
-from course_lab.explorers.clock_hands import clock_hands, explorer_tables, hand_coordinates
+from course_lab.explorers.clock_hands import (
+    LINE_UP,
+    clock_hands,
+    explorer_tables,
+    hand_coordinates,
+)
 from course_lab.explorers.explorer import Explorer
 from course_lab.explorers.far_bands import far_bands
 from course_lab.explorers.formulas import (
@@ -28,6 +33,7 @@ from course_lab.explorers.stretched_waves import stretched_waves, unseen
 from course_lab.explorers.xray import xray, xray_table
 
 __all__ = [
+    "LINE_UP",
     "doors",
     "Explorer",
     "VIEWS",

@@ -1,9 +1,8 @@
 """Five questions, and the encodings that the answers leave."""
 
+import math
 from itertools import product
 from typing import Any
-
-import pandas as pd
 
 from course_lab.chooser import (
     ALLOWED,
@@ -13,13 +12,16 @@ from course_lab.chooser import (
     TABLES,
     TIMES,
     TOLERATED,
+    TRAINED,
+    behind_best,
     facts,
     remaining,
 )
 from course_lab.explorers.controls import Choice, Slider
 from course_lab.explorers.explorer import Explorer
+from course_utils.results import Change
 
-BEHIND_SLIDER = Slider(0.01, 1.0, 0.1, ratio=True, label="loss behind")
+BEHIND_SLIDER = Slider(0.01, 1.0, 0.1, ratio=True, label="behind")
 LABELS = {"reads": "it reads", "texts": "texts", "starts": "texts start", "attention": "attention"}
 
 
@@ -29,8 +31,9 @@ def _facts_as_lists() -> dict[str, Any]:
     known = facts().loc[order]
     return {
         "names": order.tolist(),
-        "losses": {reads: _losses(facts(reads).loc[order]) for reads in TABLES},
+        "losses": {reads: _losses(reads, order.tolist()) for reads in TABLES},
         "times": TIMES,
+        "trained": TRAINED,
         "still": (known["shift"] <= ROUNDING).tolist(),
         "adds": {reads: facts(reads).loc[order, "adds"].tolist() for reads in TABLES},
         "allowed": ALLOWED,
@@ -44,42 +47,59 @@ def _facts_as_lists() -> dict[str, Any]:
 def tops() -> list[str]:
     """Return the encodings that come out first by some answers, in alphabetical order.
 
-    The fifth question has its most lenient answer: a stricter one brings up nobody else.
+    The fifth question changes no first place: the first is never behind.
     """
-    cases = (dict(zip(QUESTIONS, case, strict=True)) for case in product(*QUESTIONS.values()))
-    return sorted({name for case in cases for name in remaining(BEHIND_SLIDER.high, **case)[:1]})
+    return sorted({name for case in _cases() for name in remaining(**case)[:1]})
 
 
-def _losses(known: pd.DataFrame) -> dict[str, Any]:
+def _cases() -> list[dict[str, str]]:
+    """Return all answers to the first four questions."""
+    return [dict(zip(QUESTIONS, case, strict=True)) for case in product(*QUESTIONS.values())]
+
+
+def _losses(reads: str, order: list[str]) -> dict[str, Any]:
     """Return the losses by times the trained length; None where nothing was measured.
 
-    ``behind`` and ``rise`` are the lower ends of their intervals.
+    ``behind`` is, for each encoding that comes out first by some answers, by how much the others'
+    losses are above its own. ``behind`` and ``rise`` are the lower ends of their intervals.
     """
+    known = facts(reads).loc[order]
     lists: dict[str, Any] = {"measured": known["measured"].tolist()}
     for times in sorted(set(TIMES.values())):
-        rows = known[[f"loss_{times}", f"behind_{times}", f"rise_{times}"]]
-        numbers = [
-            (loss, behind.mean - behind.margin, rise.mean - rise.margin, rise.mean)
-            if measured
-            else (None,) * 4
-            for measured, (loss, behind, rise) in zip(
-                known["measured"], rows.itertuples(index=False), strict=True
-            )
-        ]
-        names = ("loss", "behind", "rise", "mean_rise")
+        rises = known[f"rise_{times}"]
         lists[str(times)] = {
-            name: [None if number is None else round(number, 6) for number in column]
-            for name, column in zip(names, zip(*numbers, strict=True), strict=True)
+            "loss": [_rounded(loss) for loss in known[f"loss_{times}"]],
+            "rise": [_rounded(_lower_end(rise)) for rise in rises],
+            "mean_rise": [_rounded(rise.mean) if _is_measured(rise) else None for rise in rises],
+            "behind": {},
         }
+    for case in _cases():
+        first = remaining(**case)[:1]
+        if case["reads"] == reads and first:
+            gaps = behind_best(**case)[order]
+            of_length = lists[str(TIMES[case["texts"]])]["behind"]
+            of_length[first[0]] = [_rounded(_lower_end(gap)) for gap in gaps]
     return lists
+
+
+def _is_measured(difference: Any) -> bool:
+    return isinstance(difference, Change)
+
+
+def _lower_end(difference: Any) -> float | None:
+    return difference.mean - difference.margin if _is_measured(difference) else None
+
+
+def _rounded(number: float | None) -> float | None:
+    return None if number is None or math.isnan(number) else round(number, 6)
 
 
 chooser = Explorer(
     "chooser",
     "which encodings five answers leave",
     "A row an encoding and a column a question, with a cross where its answer strikes the encoding "
-    "out, or with “not measured”, and those that are left on top; and how far each is behind the "
-    "lowest loss at the length that is read, against how much its loss rises on longer texts.",
+    "out, or with “not measured”, and those that are left on top; and the loss of each at the "
+    "length that is read, against how much it rises on longer texts.",
     {
         **{name: Choice(QUESTIONS[name], label) for name, label in LABELS.items()},
         BEHIND: BEHIND_SLIDER,

@@ -1,4 +1,4 @@
-"""The clock hands of a trained position table, and of tables that nobody trained."""
+"""The clock hands of a trained position table, in a line-up with a planted clock and decoys."""
 
 import base64
 from typing import Any
@@ -8,13 +8,18 @@ from torch import Tensor
 
 from course_lab.explorers.controls import Choice, Slider
 from course_lab.explorers.explorer import Explorer
-from course_lab.position_table import decoys, position_table
+from course_lab.position_table import decoys, planted_clock, position_table
 from course_utils import measures
 
 LEARNED = 255  # rows that the turn is taken from: positions 1 to 255
 DIRECTIONS = 10
-REAL = "the real table"
-TABLES = (REAL, "random walk", "noise as smooth", "sinusoidal")
+LINE_UP = {
+    "A": "random walk",
+    "B": "waves out of step",
+    "C": "the real table",
+    "D": "smooth noise",
+    "E": "planted clock",
+}
 
 
 def hand_coordinates(
@@ -22,7 +27,7 @@ def hand_coordinates(
 ) -> tuple[Tensor, Tensor]:
     """Where each clock hand points in each row, told from the first ``learned`` rows alone.
 
-    Returns the periods, slowest first, and for each hand complex coordinates around its centre,
+    Returns the periods, fastest first, and for each hand complex coordinates around its centre,
     (hands, rows), real and positive in the last row that was learned from.
     """
     known = rows[:learned]
@@ -37,13 +42,13 @@ def hand_coordinates(
 
 
 def explorer_tables() -> dict[str, Tensor]:
-    """The tables that the explorer offers, by name: rows 1 to 511, all as large as the real one."""
+    """The tables of the line-up, by letter: rows 1 to 511, all as large as the real one."""
     rows = position_table()[1:].double()
-    offered = {REAL: rows} | decoys(rows)
+    offered = {"the real table": rows, "planted clock": planted_clock(rows)} | decoys(rows)
     size = (rows - rows.mean(0)).norm()
     return {
-        name: offered[name] * size / (offered[name] - offered[name].mean(0)).norm()
-        for name in TABLES
+        letter: offered[name] * size / (offered[name] - offered[name].mean(0)).norm()
+        for letter, name in LINE_UP.items()
     }
 
 
@@ -61,12 +66,12 @@ def _data() -> dict[str, Any]:
 
 clock_hands = Explorer(
     "clock_hands",
-    "five clock hands in a position table, and in its decoys",
-    "One hand as its plane and against the position, and where the turn that was learned from rows "
-    "1 to 255 foretells it to be, some part of its own turn ahead.",
+    "five tables in a line-up: two are clocks",
+    "One of a table's five hands, in its plane and against the position, and where the turn that "
+    "was learned from rows 1 to 255 foretells it to be, some part of its own turn ahead.",
     {
-        "table": Choice(TABLES),
-        "hand": Slider(1, 5, 3, label="hand (1 slowest)"),
+        "table": Choice(tuple(LINE_UP)),
+        "hand": Slider(0, 4, 2, label="hand (0 fastest)"),
         "ahead": Slider(1, 4, 4, label="eighths of its turn ahead"),
     },
     _data,

@@ -37,7 +37,7 @@ class Turn(NamedTuple):
 
 
 class Hands(NamedTuple):
-    """The planes of a turn, slowest first: ``periods`` in rows for a whole turn, ``planes``.
+    """The planes of a turn, fastest first: ``periods`` in rows for a whole turn, ``planes``.
 
     A plane (width,) is complex, of length 1: ``rows @ plane`` are numbers a + b i, √½ of the rows'
     coordinates in it, which the turn multiplies by exp(2πi / period).
@@ -70,7 +70,7 @@ def hands(rotation: Turn) -> Hands:
     eigenvalues, vectors = torch.linalg.eig(rotation.matrix)
     angles = eigenvalues.angle()
     forward = [n for n in range(len(angles)) if angles[n] > 0]  # one of each conjugate pair
-    forward.sort(key=lambda n: float(angles[n]))
+    forward.sort(key=lambda n: float(angles[n]), reverse=True)
     return Hands(2 * math.pi / angles[forward], vectors.T[forward])
 
 

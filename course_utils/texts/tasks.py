@@ -58,9 +58,9 @@ def token_at_place(
     return Examples(tokens, targets)
 
 
-def loss(model: nn.Module, examples: Examples) -> Tensor:
+def loss(model: nn.Module, examples: Examples, positions: Positions | None = None) -> Tensor:
     """Mean cross-entropy of the tokens that have a target, in nats."""
-    logits = model(examples.tokens).flatten(0, 1)
+    logits = model(examples.tokens, positions).flatten(0, 1)
     return F.cross_entropy(logits, examples.targets.flatten(), ignore_index=IGNORED_TARGET)
 
 

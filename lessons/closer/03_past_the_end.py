@@ -133,7 +133,7 @@ from course_lab.explorers import hand_coordinates
 rows = position_table()[1:].double()
 periods, pointing = hand_coordinates(rows, learned=511)
 phases = np.unwrap(pointing.angle().numpy(), axis=1) / (2 * math.pi)  # turns, (5, 511)
-gears = 3 * phases[:-1] - phases[1:]  # (4, 511)
+gears = 3 * phases[1:] - phases[:-1]  # (4, 511): a hand's with the next faster one's
 
 # %% tags=["plumbing"]
 # Gears beside hands
@@ -148,8 +148,8 @@ def strays(line):
 
 
 for number in range(4):
-    slow, fast = periods[number].item(), periods[number + 1].item()
-    alone, together = strays(phases[number + 1]), float(gears[number][late_rows].std())
+    fast, slow = periods[number].item(), periods[number + 1].item()
+    alone, together = strays(phases[number]), float(gears[number][late_rows].std())
     print(f"hand {fast:3.0f} strays by {alone:.2f} turns; 3 × {slow:3.0f} less it: {together:.2f}")
 fig, axes = plt.subplots(1, 2, figsize=(10.5, 3.4))
 for number in range(5):
@@ -161,8 +161,8 @@ axes[0].set(title="each hand runs unevenly", xlabel="row", ylabel="turns ahead o
 axes[0].legend(title="positions a turn", fontsize=9)
 for number in range(4):
     gear = gears[number] - gears[number][late_rows].mean()
-    name = f"3 × {periods[number]:.0f} less {periods[number + 1]:.0f}"
-    axes[1].plot(places + 1, gear, color=f"C{number + 1}", label=name)
+    name = f"3 × {periods[number + 1]:.0f} less {periods[number]:.0f}"
+    axes[1].plot(places + 1, gear, color=f"C{number}", label=name)
 axes[1].set(
     title="yet from row 110 on some are geared 3 to 1", xlabel="row", ylabel="turns", ylim=(-1, 1)
 )

@@ -32,9 +32,9 @@ from course_utils.encodings.functional import offset_matrix, sinusoidal_table, t
 # %% [markdown]
 # ## Transformer-XL: the four terms, made relative
 #
-# Dai et al. (2019, arXiv 1901.02860) keep all four terms of the score. They replace $p_j$ by a
+# Dai et al. (2019, arXiv 1901.02860) have all four terms of the score. They replace $E_j$ by a
 # sinusoidal vector $R_{i-j}$ (they count backwards) with a matrix $W_r$ of its own. What remains of
-# $p_i$ would be a place. So two learned vectors $u$ and $v$ stand there, the same for every query:
+# $E_i$ would be a place. So two learned vectors $u$ and $v$ stand there, the same for every query:
 #
 # $$\frac{q_i \cdot k_j + q_i \cdot W_r R_{i-j} + u \cdot k_j + v \cdot W_r R_{i-j}}{\sqrt d}$$
 

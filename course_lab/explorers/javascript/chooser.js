@@ -1,9 +1,9 @@
 // Five questions, and which encodings the answers leave.
 
 const QUESTIONS = ["reads", "texts", "starts", "attention", "behind"];
-const LABELS = ["it reads", "texts", "start", "attention", "loss"];
+const LABELS = ["it reads", "texts", "start", "attention", "behind"];
 const FLOOR = 0.01; // nats, the least rise that is drawn; the axis is logarithmic
-const WIDEST = 1.2; // nats behind the lowest loss, where the axis ends
+const WIDEST = 1.2; // nats above the lowest loss, where the axis ends
 const LINE = 11; // pixels that a name takes from top to bottom
 
 // The losses of the models that read so, at the length that the texts have.
@@ -11,9 +11,9 @@ function lossesOf({ reads, texts }, { losses, times }) {
   return losses[reads][times[texts]];
 }
 
-// A function for each question: whether its answer strikes out encoding n.
+// A function for each of the first four questions: whether its answer strikes out encoding n.
 function rulesOf(state, facts) {
-  const { loss, behind, rise } = lossesOf(state, facts);
+  const { loss, rise } = lossesOf(state, facts);
   const { still, tolerated, losses } = facts;
   const adds = facts.adds[state.reads];
   const allowed = facts.allowed[state.attention];
@@ -22,13 +22,29 @@ function rulesOf(state, facts) {
     (n) => loss[n] !== null && rise[n] > tolerated,
     (n) => state.starts === "anywhere" && !still[n],
     (n) => allowed !== undefined && !allowed.includes(adds[n]),
-    (n) => loss[n] !== null && behind[n] > state.behind,
   ];
+}
+
+// Of those that the first four answers leave, the one with the lowest loss; undefined if none is
+// left.
+function bestOf(state, facts) {
+  const rules = rulesOf(state, facts);
+  const { loss } = lossesOf(state, facts);
+  const passing = facts.names.map((_, n) => n).filter((n) => !rules.some((rule) => rule(n)));
+  return passing.sort((a, b) => loss[a] - loss[b])[0];
+}
+
+// A function for each of the five questions.
+function allRulesOf(state, facts) {
+  const best = bestOf(state, facts);
+  const behind = lossesOf(state, facts).behind[facts.names[best]];
+  const isTooFar = (n) => behind !== undefined && behind[n] !== null && behind[n] > state.behind;
+  return [...rulesOf(state, facts), isTooFar];
 }
 
 // Those that no rule strikes out, lowest loss first.
 function leftBy(state, facts) {
-  const rules = rulesOf(state, facts);
+  const rules = allRulesOf(state, facts);
   const { loss } = lossesOf(state, facts);
   const left = facts.names.map((_, n) => n).filter((n) => !rules.some((rule) => rule(n)));
   return left.filter((n) => loss[n] !== null).sort((a, b) => loss[a] - loss[b]);
@@ -49,7 +65,7 @@ const EXPLORER = {
 
   compute(state, facts) {
     const encodings = facts.names.map((_, n) => n);
-    const rules = rulesOf(state, facts);
+    const rules = allRulesOf(state, facts);
     return {
       out: encodings.flatMap((n) => rules.map((strikesOut) => Number(strikesOut(n)))), // by rows
       left: leftBy(state, facts),
@@ -78,14 +94,14 @@ const EXPLORER = {
   description({ left, alone }, { reads, texts, starts, attention, behind }) {
     const { names } = SPEC.data;
     const answers = [reads, texts, `start ${starts}`, `${attention} attention`,
-      `at most ${fixed(behind, 0, 3)} nats behind`];
+      `at most ${fixed(behind, 0, 3)} nats behind the best left`];
     const strikes = answers.map((answer, n) => `“${answer}” ${alone[n]}`).join(", ");
     return `Left: a board of ${names.length} rows and five columns, those that are left on top, `
       + "the lowest loss first, then those that are struck out. A cross for "
       + "each answer that strikes an encoding out; “not measured” where there is no such "
-      + `model. Struck out: by ${strikes}. Right: how far `
-      + "each is behind the lowest loss at the length that is read, against its rise on longer "
-      + "texts, on a logarithmic axis, with dashed lines where an answer strikes out. In colour, "
+      + `model. Struck out: by ${strikes}. Right: the `
+      + "loss of each at the length that is read, against its rise on longer texts, on a "
+      + "logarithmic axis, with dashed lines where an answer strikes out. In colour, "
       + `those left: ${left.map((n) => names[n]).join(", ") || "nobody"}. A line leads from a dot `
       + "past a dashed line to the lower end of its interval.";
   },
@@ -136,32 +152,39 @@ function drawBoard(panel, { out, left }, state) {
   mark(cells.filter(({ struck }) => struck), { colour: 3, mark: "cross", size: 4 });
 }
 
-// How far each is behind, against its rise, and its name beside it.
+// The loss of each, against its rise, and its name beside it.
 function drawMap(panel, { left }, state) {
   const { names, losses, times, tolerated } = SPEC.data;
   const { loss, behind, rise } = lossesOf(state, SPEC.data);
+  const best = bestOf(state, SPEC.data);
+  const behindBest = behind[names[best]] ?? [];
   const isLonger = times[state.texts] > 1;
   const longer = isLonger ? times[state.texts] : Math.max(...Object.values(times));
   const { mean_rise: means } = losses[state.reads][longer];
   const measured = names.map((_, n) => n).filter((n) => loss[n] !== null);
   const lowest = Math.min(...measured.map((n) => loss[n]));
-  const across = (n) => Math.min(loss[n] - lowest, WIDEST); // those beyond stand at the edge
+  const farthest = lowest + WIDEST;
+  const across = (n) => Math.min(loss[n], farthest); // those beyond stand at the edge
   const up = (n) => Math.max(means[n], FLOOR);
   const mark = (marked, style) => panel.dots(marked.map(across), marked.map(up), style);
-  const tooFar = left.filter((n) => across(n) > state.behind);
+  const yardstick = loss[best] + state.behind; // NaN if nobody is left
+  const tooFar = left.filter((n) => across(n) > yardstick);
   const tooHigh = isLonger ? left.filter((n) => means[n] > tolerated) : [];
   const legend = [{ name: "struck out", colour: "grey", mark: "cross" },
     { name: "left", colour: 2, mark: "dot", hollow: false }];
   if (tooFar.length || tooHigh.length) legend.push({ name: "not clearly beyond", colour: 2 });
   panel.axes({
-    x: [-0.05, WIDEST + 0.05], y: [FLOOR * 0.8, 8], ylog: true, legend,
+    x: [lowest - 0.05, farthest + 0.05], y: [FLOOR * 0.8, 8], ylog: true, legend,
     title: "what the losses say", yticks: [[0.01, "≤ 0.01"], 0.1, 1],
-    xticks: [0, 0.2, 0.4, 0.6, 0.8, 1, [WIDEST, `≥ ${WIDEST}`]],
-    xlabel: "nats behind the lowest loss", ylabel: `rise, ${longer} times as long (nats)`,
+    xticks: [...fifthsFrom(lowest), [farthest, `≥ ${fixed(farthest, 1)}`]],
+    xlabel: `loss at ${times[state.texts] * SPEC.data.trained} bytes (nats a byte)`,
+    ylabel: `rise, ${longer} times as long (nats)`,
   });
   if (isLonger) panel.across(tolerated, { dash: "5 3" });
-  if (state.behind < WIDEST) panel.upright(state.behind, { dash: "5 3" });
-  for (const n of tooFar) panel.line([behind[n], across(n)], [up(n), up(n)], { colour: 2 });
+  if (yardstick < farthest) panel.upright(yardstick, { dash: "5 3" });
+  for (const n of tooFar) {
+    panel.line([loss[best] + behindBest[n], across(n)], [up(n), up(n)], { colour: 2 });
+  }
   for (const n of tooHigh) {
     panel.line([across(n), across(n)], [Math.max(rise[n], FLOOR), up(n)], { colour: 2 });
   }
@@ -169,6 +192,12 @@ function drawMap(panel, { left }, state) {
   mark(left, { colour: 2, size: 5 });
   nameDots(panel, [...left, ...measured.filter((n) => !left.includes(n))]
     .map((n) => [across(n), up(n), names[n]]));
+}
+
+// Five multiples of 0.2 from a loss on, where the axis has room for them.
+function fifthsFrom(lowest) {
+  const first = Math.ceil(lowest * 5);
+  return [0, 1, 2, 3, 4].map((step) => (first + step) / 5);
 }
 
 // Names beside dots, the first one's first; moved where two would lie on each other, and then with

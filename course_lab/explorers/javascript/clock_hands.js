@@ -14,7 +14,7 @@ function pointingOf(name, { pointing }) { // float32 in base64: hand by hand, ro
 // One hand: where it points in each row, and where it was foretold to, `ahead` rows before.
 function handOf(numbers, hand, period, ahead) {
   const count = numbers.length / 2 / HANDS;
-  const at = (row) => 2 * ((hand - 1) * count + row);
+  const at = (row) => 2 * (hand * count + row);
   const x = Float64Array.from({ length: count }, (_, row) => numbers[at(row)]);
   const y = Float64Array.from({ length: count }, (_, row) => numbers[at(row) + 1]);
   const cos = Math.cos(2 * Math.PI * ahead / period);
@@ -48,14 +48,14 @@ const EXPLORER = {
 
   compute({ table, hand, ahead }, { learned, tables }) {
     const { periods } = tables[table];
-    const rows = rowsAhead(ahead, periods[hand - 1]);
-    const pointing = handOf(pointingOf(table, tables[table]), hand, periods[hand - 1], rows);
+    const rows = rowsAhead(ahead, periods[hand]);
+    const pointing = handOf(pointingOf(table, tables[table]), hand, periods[hand], rows);
     return { ...pointing, periods, rows, missed: missedShare(pointing, learned, rows) };
   },
 
   draw([left, right], { x, y, foretoldX, periods, rows }, { hand }) {
     const { learned } = SPEC.data;
-    const period = periods[hand - 1];
+    const period = periods[hand];
     const half = Math.round(Math.min(255, Math.max(24, 2.5 * period)));
     const size = 1.1 * Math.max(...x.map((value, row) => Math.hypot(value, y[row])));
     left.axes({
@@ -85,16 +85,16 @@ const EXPLORER = {
   },
 
   sentence: ({ periods, rows, missed }, { table, hand }) =>
-    `${table}: hand ${hand} takes ${fixed(periods[hand - 1], 0)} positions for a turn. `
+    `Table ${table}: hand ${hand} takes ${fixed(periods[hand], 0)} positions for a turn. `
     + `${rows} ahead in rows not seen, its forecast misses ${fixed(missed, 2)}. (0 is exact, 1 is `
     + "nothing in common, 2 is the opposite.)",
 
   description({ x, y, periods, rows, missed }, { table, hand }) {
     const turns = periods.map((period) => fixed(period, 0)).join(", ");
     const reach = Math.max(...x.map((value, row) => Math.hypot(value, y[row])));
-    return `Left: where hand ${hand} of ${table} points in each of 511 rows, around a cross at `
-      + `its centre, at most ${fixed(reach, 2)} away; the first ${SPEC.data.learned} rows, which `
-      + "the turn was learned from, in one colour, the others in a second. Right: its value "
+    return `Left: where hand ${hand} of table ${table} points in each of 511 rows, around a cross `
+      + `at its centre, at most ${fixed(reach, 2)} away; the first ${SPEC.data.learned} rows, `
+      + "which the turn was learned from, in one colour, the others in a second. Right: its value "
       + "across against the position, and dashed where the turn foretold it to be, "
       + `${rows} rows before. The five hands take ${turns} positions for a turn. In rows not `
       + `seen the forecast of this hand misses ${fixed(missed, 2)}.`;
