@@ -147,7 +147,7 @@ def test_behind_is_judged_among_those_that_the_other_answers_leave():
 
 def test_nobody_is_behind_where_the_other_answers_leave_nobody():
     answers = {"reads": BOTH_WAYS, "texts": "4 times as long", "attention": PLAIN}
-    assert remaining(**answers) == []
+    assert remaining(10.0, **answers) == []
     assert behind_best(**answers).isna().all() and not struck(0.01, **answers)["behind"].any()
 
 
@@ -155,7 +155,7 @@ def test_nobody_is_behind_where_the_other_answers_leave_nobody():
 def test_the_fifth_question_leaves_the_best_of_those_that_the_others_leave(behind):
     for case in product(*chooser.QUESTIONS.values()):
         answers = dict(zip(chooser.QUESTIONS, case, strict=True))
-        assert remaining(behind, **answers)[:1] == remaining(**answers)[:1]
+        assert remaining(behind, **answers)[:1] == remaining(10.0, **answers)[:1]
 
 
 def test_those_left_are_sorted_by_the_loss_at_the_length_that_is_read():

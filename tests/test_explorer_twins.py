@@ -15,9 +15,11 @@ import torch
 from explorer_modules import ends, look
 from scipy import stats
 
+from course_experiments.far_bands import STARTS
 from course_lab import explorers
 from course_lab import referee as runs_of
 from course_lab.chooser import facts, remaining, struck
+from course_lab.explorers.far_bands import MODELS as BANDED
 from course_lab.explorers.short_sentence import sentence_attention, through_doors
 from course_lab.explorers.stretch import RIVALS, passage
 from course_lab.straight_heads import best_readout, keys_asked, share_right, straight_weights
@@ -150,6 +152,25 @@ def referee(order: str, cut: bool, **ticks: bool) -> Numbers:
         "mended": mended,
         "before": ranks(published),
         "after": ranks(mended),
+    }
+
+
+def far_bands(model: str, first: int, whole: bool, tried: list[int]) -> Numbers:
+    bands = [start for start in STARTS if start >= 32]
+    shown = bands if whole else tried
+    rows = data.results("far_bands").set_index(["encoding", "seed", "first", "text"])["loss"]
+    rows = rows.sort_index()
+
+    def costs(name: str, start: int) -> np.ndarray:
+        of_model = rows.loc[BANDED[name]]
+        return of_model[start].to_numpy() - of_model[32].to_numpy()
+
+    curves = {name: [costs(name, start).mean() for start in shown] for name in BANDED}
+    return {
+        "shown": shown,
+        "curve": curves.pop(model),
+        "texts": costs(model, first).tolist(),
+        "others": list(curves.values()) if whole else [],
     }
 
 
@@ -473,6 +494,10 @@ INSIDE: dict[str, list[Numbers]] = {
     "price": [
         {"prices": [[peak, 2.0] for peak in range(4)], "head": 3},
         {"head": 4, "peak": 9, "slope": 0.5, "keys": 16},
+    ],
+    "far_bands": [
+        {"first": 304, "tried": [64, 96, 304], "model": "RoPE, seed 2"},
+        {"first": 96, "model": "no encoding", "whole": True},
     ],
     "distance_cost": [{"heads": 12, "head": head} for head in (7, 8, 11)],
     "stretch": [{"hand5": 8.0, "hand6": 8.0, "hand4": 2.0}],

@@ -59,6 +59,29 @@ def _first_window_whole(loss_of: LossOf, block: Tensor, n: int) -> Tensor:
     return torch.cat([first, _windows()(loss_of, block, n)])
 
 
+def _last_window_moved_back(loss_of: LossOf, block: Tensor, n: int) -> Tensor:
+    rest = (len(block) - 1) % (n // 2)
+    judged = _windows()(loss_of, block, n)
+    end = block[len(block) - n - 1 :]
+    return torch.cat([judged, loss_of(end[:-1], end[1:])[n // 2 :]]) if rest else judged
+
+
+def _in_place(loss_of: LossOf, block: Tensor, n: int) -> Tensor:
+    judged, places = _windows()(loss_of, block, n), torch.zeros(len(block))
+    places[n // 2 : n // 2 + len(judged)] = judged
+    return places
+
+
+def _first_window_alone(loss_of: LossOf, block: Tensor, n: int) -> Tensor:
+    return _windows()(loss_of, block, n)[: n // 2]
+
+
+def _targets_beyond_the_end(loss_of: LossOf, block: Tensor, n: int) -> Tensor:
+    starts = range(0, len(block), n // 2)
+    pairs = [(block[start : start + n], block[start + 1 : start + n + 1]) for start in starts]
+    return torch.cat([loss_of(*pair)[n // 2 :] for pair in pairs])
+
+
 def _blocks_after_each_other(loss_of: LossOf, block: Tensor, n: int) -> Tensor:
     losses = loss_of(block[:-1], block[1:])
     return losses[n // 2 : len(_windows()(loss_of, block, n)) + n // 2]
@@ -96,7 +119,7 @@ check_sliding = Check(
             _windows(step=lambda n: n),
         ),
         Mistake(
-            "windows advance by one byte",
+            "windows advance by less than half of themselves",
             "By how much do windows move on? How often is each byte judged then?",
             _windows(step=lambda n: 1),
         ),
@@ -131,9 +154,94 @@ check_sliding = Check(
             _windows(last=lambda block, n: max(1, len(block) - n - n // 2)),
         ),
         Mistake(
-            "the block is read whole",
+            "more than n bytes are read at once",
             "How many bytes does `loss_of` see at once? And how many should it?",
             _blocks_after_each_other,
+        ),
+        Mistake(
+            "a window that does not fit is kept",
+            "The window that starts last: how many bytes has it? How many does a window take?",
+            _windows(last=lambda block, n: len(block)),
+        ),
+        Mistake(
+            "the range goes one byte too far",
+            "Let a block have n bytes, one too few for a window. What does your range give?",
+            _windows(last=lambda block, n: len(block) - n + 1),
+        ),
+        Mistake(
+            "a window does not fit, so its targets end before its tokens",
+            "The targets reach one byte further than the tokens. Where may the last window start?",
+            _targets_beyond_the_end,
+            raises=r"got \((\d+),\) and \((?!\1,)\d+,\)",
+        ),
+        Mistake(
+            "a window is moved back until it fits",
+            "Which bytes does your last window judge that were judged before?",
+            _last_window_moved_back,
+        ),
+        Mistake(
+            "the first window starts too late",
+            "Which byte of the block does your first window start at?",
+            lambda loss_of, block, n: _windows()(loss_of, block[n // 2 :], n),
+        ),
+        Mistake(
+            "a byte of each window is left out",
+            "The first window judges n/2 … n − 1. How many bytes are that?",
+            _windows(judged=lambda losses, n: losses[n // 2 + 1 :]),
+        ),
+        Mistake(
+            "each window judges a byte too many",
+            "How many bytes does a window judge, and by how many does it move on?",
+            _windows(judged=lambda losses, n: losses[n // 2 - 1 :]),
+        ),
+        Mistake(
+            "the second half is taken for the targets of the first",
+            "`loss_of` takes n bytes, and of each the byte after it. Which one follows byte 0?",
+            _windows(
+                judged=lambda losses, n: losses,
+                follow=lambda window: (window[: len(window) // 2], window[len(window) // 2 : -1]),
+            ),
+        ),
+        Mistake(
+            "the judged half is read without the half before it",
+            "What stands before the first judged byte of a window, in what `loss_of` is given?",
+            _windows(
+                judged=lambda losses, n: losses,
+                follow=lambda window: (
+                    window[len(window) // 2 : -1],
+                    window[len(window) // 2 + 1 :],
+                ),
+            ),
+        ),
+        Mistake(
+            "windows have half of their bytes",
+            "How many bytes does `loss_of` see at once? And how many should it?",
+            lambda loss_of, block, n: torch.cat(
+                [
+                    loss_of(block[a : a + n // 2], block[a + 1 : a + n // 2 + 1])
+                    for a in range(0, len(block) - n // 2, n // 2)
+                ]
+            ),
+        ),
+        Mistake(
+            "only the first window is judged",
+            "How often does your loop run before the function returns?",
+            _first_window_alone,
+        ),
+        Mistake(
+            "each window gives one number, a mean",
+            "A window judges n/2 bytes. How many losses should it give?",
+            _windows(judged=lambda losses, n: losses[n // 2 :].mean()[None]),
+        ),
+        Mistake(
+            "each window gives one loss, its last",
+            "A window judges n/2 bytes. How many losses should it give?",
+            _windows(judged=lambda losses, n: losses[-1:]),
+        ),
+        Mistake(
+            "bytes that no window judged have a number too",
+            "Your result has a place for each byte of the block. Which of them were judged?",
+            _in_place,
         ),
         Mistake(
             "each window has a row of its own",
@@ -144,6 +252,11 @@ check_sliding = Check(
             "this is the mean",
             "How many numbers does the result hold: one, or one for each judged byte?",
             _windows(joined=lambda losses: torch.cat(losses).mean()),
+        ),
+        Mistake(
+            "this is the sum",
+            "How many numbers does the result hold: one, or one for each judged byte?",
+            _windows(joined=lambda losses: torch.cat(losses).sum()),
         ),
     ],
     hints=(
@@ -185,6 +298,16 @@ def _runs(
 
 def _changed(runs: list[Run], **changes: Any) -> list[Run]:
     return [{**run, **changes} for run in runs]
+
+
+class Pile(list[Run]):
+    """A list of runs that messages call by its encodings."""
+
+    @property
+    def __name__(self) -> str:
+        """What :func:`course_lab.checks.compare.describe` writes."""
+        encodings = ", ".join(dict.fromkeys(run["encoding"] for run in self))
+        return f"{len(self)} runs of {encodings}"
 
 
 _SOUND = [*_runs("shaw"), *_runs("xpos"), *_runs("fire"), *_runs(CUT)]
@@ -232,6 +355,12 @@ PILES = [
     [*_changed(_runs("shaw"), corpus="docs"), *_runs("fire"), *_runs(CUT)],
     [*_runs("shaw"), *_runs("fire"), *_runs(CUT, steps=2400)],
     [*_runs("shaw"), *_runs("shortcut"), *_runs("fire")],
+    _changed(_SOUND, steps=2400, lr=1e-3, protocol="pieces", judged=7680),  # sound
+    [run for name in ("shaw", "fire", CUT) for run in _runs(name, seeds=range(5))],  # sound
+    [run for name in ("shaw", "xpos", CUT) for run in _runs(name, seeds=(3, 4, 5))],  # sound
+    [*_runs("shaw"), *reversed(_runs("xpos")), *_runs(CUT)],  # sound
+    [*_runs("shaw"), *_runs("fire"), *_runs(CUT, seeds=(0,))],
+    [*_runs("shaw"), *_runs("fire", seeds=(0, 1), steps=2400)],  # wrong in three ways
 ]
 
 
@@ -250,6 +379,10 @@ def _differing(runs: list[Run], free: Iterable[str] = FREE) -> set[str]:
 
 def _too_few(sets: list[set[int]]) -> set[str]:
     return {"seed"} if any(len(seeds) < 3 or seeds != sets[0] for seeds in sets) else set()
+
+
+def _all_alike(sets: list[set[int]]) -> bool:
+    return all(seeds == sets[0] for seeds in sets)
 
 
 def _no_cut(runs: list[Run]) -> set[str]:
@@ -293,6 +426,38 @@ def _in_each_column(runs: list[Run]) -> set[str]:
     return {key for n in lengths for key in _differing([run for run in runs if run["read"] == n])}
 
 
+def _within_each_encoding(runs: list[Run]) -> set[str]:
+    names = {run["encoding"] for run in runs}
+    return {key for name in names for key in _differing([r for r in runs if r["encoding"] == name])}
+
+
+def _unlike_the_first_table(runs: list[Run]) -> set[str]:
+    usual = {key for run in runs for key, value in USUAL.items() if run[key] != value}
+    return usual | (_differing(runs) - set(USUAL))
+
+
+def _seeds_in_order(runs: list[Run]) -> set[str]:
+    rows: dict[Any, list[int]] = {}
+    for run in runs:
+        rows.setdefault((run["encoding"], run["read"]), []).append(run["seed"])
+    first = next(iter(rows.values()))
+    return {"seed"} if len(set(first)) < 3 or any(row != first for row in rows.values()) else set()
+
+
+def _without_cut(runs: list[Run]) -> list[Run]:
+    return [run for run in runs if run["encoding"] != CUT]
+
+
+def _first_kind(runs: list[Run]) -> list[str]:
+    seeds = _too_few(_sets(runs, "encoding", "read"))
+    return sorted(_differing(runs) or seeds or _no_cut(runs))
+
+
+def _asked_of_each(runs: list[Run]) -> set[str]:
+    keys = {key for run in runs for key in run} - set(FREE)
+    return {key for key in keys if len({run[key] for run in runs}) > 1}
+
+
 def _at_64(runs: list[Run]) -> list[str]:
     return _objections([run for run in runs if run["read"] == 64])
 
@@ -319,21 +484,29 @@ def _judged(answer: Any, runs: list[Run]) -> str:
     objections = _names(answer)
     if objections is None:
         return f"return a list of names, got {answer!r:.60}."
+    names = {key for run in runs for key in run} | {"cut"}
+    if unknown := sorted(set(objections) - names):
+        return (
+            f"{_listed(unknown)}: no run has such a key. A name is a key as the runs spell it, or "
+            '"cut".'
+        )
     right, named = set(_objections(runs)), set(objections)
-    missing, unfounded = len(right - named), len(named - right)
-    if not (missing or unfounded):
-        return ""
-    encodings = ", ".join(dict.fromkeys(run["encoding"] for run in runs))
-    return (
-        f"on {len(runs)} runs of {encodings} it misses {missing} and raises {unfounded} that "
-        "no referee would."
-    )
+    missing, unfounded = len(right - named), sorted(named - right)
+    parts = [f"it misses {missing} objection{'s' if missing > 1 else ''}"] if missing else []
+    if unfounded:
+        parts.append(f"it objects to {_listed(unfounded)}, and no referee would")
+    return f"{'; '.join(parts)}." if parts else ""
+
+
+def _listed(names: list[str]) -> str:
+    quoted = [f'"{name:.40}"' for name in names[:4]]
+    return ", ".join(quoted) + (" …" if len(names) > 4 else "")
 
 
 check_objections = Check(
     "objections",
     _objections,
-    cases=[(pile,) for pile in PILES],
+    cases=[(Pile(pile),) for pile in PILES],
     mistakes=[
         Mistake(
             "it raises a false alarm over what belongs to an encoding, or comes out of a run",
@@ -349,6 +522,47 @@ check_objections = Check(
             "it raises a false alarm over times",
             "Does a machine that is busy change what a model has learned?",
             _with_keys(lambda runs: _differing(runs, set(FREE) - {"seconds"})),
+        ),
+        Mistake(
+            "it objects to losses",
+            "Is a loss chosen before a run, or is it what the run is made for?",
+            _with_keys(lambda runs: _differing(runs, set(FREE) - {"loss"})),
+        ),
+        Mistake(
+            "it objects to the columns of a table",
+            "Two columns of one row: which key must differ between them?",
+            _with_keys(lambda runs: _differing(runs, set(FREE) - {"read"})),
+        ),
+        Mistake(
+            "it objects to all that differs",
+            "What would a table be in which nothing differs? Why does one look at a table at all?",
+            _with_keys(lambda runs: _differing(runs, ())),
+        ),
+        Mistake(
+            "it expects the values of the first table",
+            "Others train all of their models for 2,400 steps. Is their table unfair?",
+            _with_keys(_unlike_the_first_table),
+        ),
+        Mistake(
+            "it compares the runs of an encoding with one another only",
+            "Two rows stand one above the other. Where does your function compare them?",
+            _with_keys(_within_each_encoding),
+        ),
+        Mistake(
+            "it asks each run for each key",
+            "What does your function do with a key that some runs lack? What does it tell of them?",
+            _with_keys(_asked_of_each),
+            raises=r"^'\w+'$",
+        ),
+        Mistake(
+            "it stops at the first kind of objection",
+            "A table may be wrong in three ways. How many of them does your function tell?",
+            _first_kind,
+        ),
+        Mistake(
+            "it returns one objection at most",
+            "A table may be wrong in three ways. How many of them does your function tell?",
+            lambda runs: _objections(runs)[:1],
         ),
         Mistake(
             "it only knows the keys of the first table",
@@ -381,9 +595,29 @@ check_objections = Check(
             _with_keys(lambda runs: _differing(runs, {*FREE, "lr"})),
         ),
         Mistake(
+            "a key is free that changes over what a mean is taken",
+            "Of each key that you leave free: could two rows differ by it alone, and mislead?",
+            _with_keys(lambda runs: _differing(runs, {*FREE, "judged"})),
+        ),
+        Mistake(
+            "a key is free that decides what stands before a byte",
+            "How did this lesson come by its first gain, the one that was none?",
+            _with_keys(lambda runs: _differing(runs, {*FREE, "protocol"})),
+        ),
+        Mistake(
+            "a key is free that somebody chose before training",
+            "Of each key that you leave free: who decides on it, the encoding or its trainer?",
+            _with_keys(lambda runs: _differing(runs, {*FREE, "steps"})),
+        ),
+        Mistake(
             "the row that is cut need not be made like the others",
             "Which rows does your function compare?",
-            _with_keys(lambda runs: _differing([run for run in runs if run["encoding"] != CUT])),
+            _with_keys(lambda runs: _differing(_without_cut(runs))),
+        ),
+        Mistake(
+            "the seeds of the row that is cut do not count",
+            "How many seeds stand behind the row that all others are measured by?",
+            _with_seeds(lambda runs: _too_few(_sets(_without_cut(runs), "encoding", "read"))),
         ),
         Mistake(
             "it looks at one run of each encoding",
@@ -408,14 +642,7 @@ check_objections = Check(
             "one seed is enough if it is the same for all",
             "You compare the seeds. Do you count them too?",
             _with_seeds(
-                lambda runs: (
-                    {"seed"}
-                    if any(
-                        seeds != _sets(runs, "encoding", "read")[0]
-                        for seeds in _sets(runs, "encoding", "read")
-                    )
-                    else set()
-                )
+                lambda runs: set() if _all_alike(_sets(runs, "encoding", "read")) else {"seed"}
             ),
         ),
         Mistake(
@@ -431,6 +658,51 @@ check_objections = Check(
                     else set()
                 )
             ),
+        ),
+        Mistake(
+            "there must be three seeds and no more",
+            "The rule asks for three seeds *or more*. May all rows have five?",
+            _with_seeds(
+                lambda runs: (
+                    set()
+                    if {3} == set(map(len, _sets(runs, "encoding", "read")))
+                    and _all_alike(_sets(runs, "encoding", "read"))
+                    else {"seed"}
+                )
+            ),
+        ),
+        Mistake(
+            "it asks for more than three seeds",
+            "What does your rule say of exactly three?",
+            _with_seeds(
+                lambda runs: (
+                    {"seed"}
+                    if min(map(len, _sets(runs, "encoding", "read"))) <= 3
+                    or not _all_alike(_sets(runs, "encoding", "read"))
+                    else set()
+                )
+            ),
+        ),
+        Mistake(
+            "the seeds must be 0, 1 and 2",
+            "A seed is a name of a random start. Does it matter which three these are?",
+            _with_seeds(
+                lambda runs: (
+                    {"seed"}
+                    if any(s != {0, 1, 2} for s in _sets(runs, "encoding", "read"))
+                    else set()
+                )
+            ),
+        ),
+        Mistake(
+            "the order of the runs counts",
+            "Are 0, 1, 2 and 2, 1, 0 the same seeds?",
+            _with_seeds(_seeds_in_order),
+        ),
+        Mistake(
+            "seeds of all encodings are thrown together",
+            "A mean is one encoding's at one length. Which runs stand behind it?",
+            _with_seeds(lambda runs: {"seed"} if len({r["seed"] for r in runs}) < 3 else set()),
         ),
         Mistake(
             "one row may have more seeds than another",

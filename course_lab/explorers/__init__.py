@@ -11,6 +11,7 @@ from course_lab.explorers.clock_hands import (
     hand_coordinates,
 )
 from course_lab.explorers.explorer import Explorer
+from course_lab.explorers.far_bands import far_bands
 from course_lab.explorers.formulas import (
     buckets,
     counting,
@@ -42,6 +43,7 @@ __all__ = [
     "counting",
     "distance_cost",
     "explorer_tables",
+    "far_bands",
     "frequencies",
     "hand_coordinates",
     "ladder",

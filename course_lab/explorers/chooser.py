@@ -49,7 +49,7 @@ def tops() -> list[str]:
 
     The fifth question changes no first place: the first is never behind.
     """
-    return sorted({name for case in _cases() for name in remaining(**case)[:1]})
+    return sorted({name for case in _cases() for name in remaining(BEHIND_SLIDER.high, **case)[:1]})
 
 
 def _cases() -> list[dict[str, str]]:
@@ -74,7 +74,7 @@ def _losses(reads: str, order: list[str]) -> dict[str, Any]:
             "behind": {},
         }
     for case in _cases():
-        first = remaining(**case)[:1]
+        first = remaining(BEHIND_SLIDER.high, **case)[:1]
         if case["reads"] == reads and first:
             gaps = behind_best(**case)[order]
             of_length = lists[str(TIMES[case["texts"]])]["behind"]

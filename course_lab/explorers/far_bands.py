@@ -1,0 +1,46 @@
+"""A band of far keys, moved by the reader, and what it costs trained models."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from course_lab.explorers.controls import Choice, Slider, Tick
+from course_lab.explorers.explorer import Explorer
+from course_utils.texts import data
+
+KEYS, TRAINED = 32, 64  # keys of a band; bytes of a piece in training
+MODELS = {  # as the table has them
+    "RoPE, seed 0": ("rope", 0),
+    "RoPE, seed 1": ("rope", 1),
+    "RoPE, seed 2": ("rope", 2),
+    "Transformer-XL": ("transformer_xl", 0),
+    "ALiBi": ("alibi", 0),
+    "no encoding": ("none", 0),
+}
+
+
+def _data() -> dict[str, Any]:
+    """The losses of each model by text and by where the band begins, that of training first."""
+    table = data.results("far_bands").query("first >= @KEYS")
+    losses = {}
+    for name, (encoding, seed) in MODELS.items():
+        rows = table[(table["encoding"] == encoding) & (table["seed"] == seed)]
+        by_text = rows.pivot(index="text", columns="first", values="loss")
+        losses[name] = by_text.to_numpy().tolist()
+    firsts = sorted(table["first"].unique().tolist())
+    return {"losses": losses, "firsts": firsts, "keys": KEYS, "trained": TRAINED}
+
+
+far_bands = Explorer(
+    "far_bands",
+    "32 near keys and a band of 32 far ones, moved away",
+    "Keys by how far back they are: the nearest 32 and a band are seen, all others hidden. Above "
+    "the band, what it costs a model trained at 64 bytes, in each of six texts: its loss less that "
+    "with the keys 32 to 63 back. Bands that were tried leave their means; a box shows all.",
+    {
+        "first": Slider(32, 416, 64, step=16, label="band begins"),
+        "model": Choice(tuple(MODELS)),
+        "whole": Tick(label="all bands"),
+    },
+    _data,
+)

@@ -1,0 +1,126 @@
+// A band of far keys that the reader moves: what it costs trained models, from the course's table.
+
+const FIRST_ROW = -0.3; // where the keys are drawn, below the costs
+
+const isRope = (name) => name.startsWith("RoPE");
+const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
+
+// What a model loses by a band in each text, above the first band; nats a byte.
+function costsAt(place, texts) {
+  return texts.map((losses) => losses[place] - losses[0]);
+}
+
+// Whether a band begins where the one after another does: only such two are joined by a line.
+function isNext(first, other) {
+  const { firsts } = SPEC.data;
+  return firsts.indexOf(first) - firsts.indexOf(other) === 1;
+}
+
+const EXPLORER = {
+  columns: [1],
+  minWidth: 280,
+  height: (width) => Math.min(380, 0.9 * width),
+
+  // The places of the bands that the reader has been to.
+  initialise(state) {
+    state.tried ??= [];
+    EXPLORER.follow(state, "first");
+  },
+
+  linked: {
+    tried: (value) => Array.isArray(value) && value.every((first) =>
+      SPEC.data.firsts.includes(first)),
+  },
+
+  follow(state, name) {
+    if (name === "first" && !state.tried.includes(state.first)) {
+      state.tried = [...state.tried, state.first].sort((a, b) => a - b);
+    }
+  },
+
+  drag: {
+    panel: 0,
+    change([back]) {
+      const { firsts, keys } = SPEC.data;
+      const gaps = firsts.map((first) => Math.abs(first + keys / 2 - back));
+      return { first: firsts[gaps.indexOf(Math.min(...gaps))] };
+    },
+  },
+
+  compute({ model, first, whole, tried }, { firsts, losses }) {
+    const shown = whole ? firsts : tried;
+    const costs = Object.fromEntries(Object.entries(losses).map(([name, texts]) =>
+      [name, shown.map((other) => mean(costsAt(firsts.indexOf(other), texts)))]));
+    return {
+      shown,
+      curve: costs[model],
+      texts: costsAt(firsts.indexOf(first), losses[model]),
+      others: whole ? Object.keys(losses).filter((name) => name !== model)
+        .map((name) => costs[name]) : [],
+    };
+  },
+
+  draw([panel], { shown, curve, texts, others }, { model, first, whole }) {
+    const { firsts, keys, trained, losses } = SPEC.data;
+    const end = firsts.at(-1) + keys;
+    const middle = (start) => start + (keys - 1) / 2;
+    const names = Object.keys(losses).filter((name) => name !== model);
+    const legend = [{ name: `${model}, mean of the texts`, colour: 0 },
+      { name: "this band, each text", colour: 3, mark: "dot" }];
+    if (whole) {
+      legend.push({ name: isRope(model) ? "RoPE, the other two" : "RoPE, all three", colour: 0,
+        dash: "4 3", fade: 0.6 });
+      legend.push({ name: "no RoPE", colour: "grey" });
+    }
+    panel.axes({
+      x: [0, end], y: [-0.5, 2], legend, title: "what the band costs",
+      xlabel: "positions back from the query", ylabel: "loss, more (nats a byte)",
+      xticks: Array.from({ length: Math.floor(end / 64) + 1 }, (_, n) => 64 * n),
+      yticks: [0, 0.5, 1, 1.5],
+    }).across(0).upright(trained, { dash: "2 4" });
+    others.forEach((costs, n) => {
+      const style = isRope(names[n]) ? { colour: 0, dash: "4 3", fade: 0.6 } : { colour: "grey" };
+      panel.line(shown.map(middle), costs, { width: 1.3, ...style });
+    });
+    const joined = shown.flatMap((start, n) => (isNext(start, shown[n - 1]) ? [n] : [NaN, n]));
+    panel.line(joined.map((n) => middle(shown[n])), joined.map((n) => curve[n]),
+      { colour: 0, width: whole ? 2.4 : 1 })
+      .dots(shown.map(middle), curve, { colour: 0, size: 3.5 })
+      .dots(texts.map(() => middle(first)), texts, { colour: 3, size: 3, hollow: true })
+      .line([0, end], [FIRST_ROW, FIRST_ROW], { colour: "grey", width: 1 })
+      .line([0, keys], [FIRST_ROW, FIRST_ROW], { colour: 2, width: 13 })
+      .line([first, first + keys], [FIRST_ROW, FIRST_ROW], { colour: 3, width: 13 });
+    const row = panel.box.top + panel.py(FIRST_ROW);
+    panel.write(panel.box.left + 4, row - 12, "near keys", "om-start");
+    const isFar = first > end / 2; // then there is more room before the band
+    panel.write(panel.box.left + panel.px(isFar ? first : first + keys) + (isFar ? -6 : 6), row - 8,
+      "drag the band", isFar ? "om-end" : "om-start");
+    panel.write(panel.box.left + panel.box.width - 4, panel.box.top + panel.py(0) + 13,
+      "0: as with keys 32 to 63 back", "om-end");
+    panel.write(panel.box.left + panel.px(trained) + 4, panel.box.top + 12, "new from here on",
+      "om-start");
+  },
+
+  sentence({ shown, curve, texts }, { model, first, whole, tried }) {
+    const { firsts, keys } = SPEC.data;
+    const cost = curve[shown.indexOf(first)];
+    const dearest = shown[curve.indexOf(Math.max(...curve))];
+    const best = whole ? `The dearest begins ${dearest} back.`
+      : `You have tried ${tried.length} of ${firsts.length} bands; the dearest so far begins `
+        + `${dearest} back.`;
+    return `${model}, 32 near keys and those ${first} to ${first + keys - 1} back: `
+      + `${fixed(cost, 2)} above keys 32 to 63 back, in the texts ${fixed(Math.min(...texts), 2)} `
+      + `to ${fixed(Math.max(...texts), 2)}. ${best}`;
+  },
+
+  description({ shown, curve, others }, { model, first, whole }) {
+    const { keys, losses } = SPEC.data;
+    const listed = shown.map((start, n) => `${start} back ${fixed(curve[n], 2)}`).join(", ");
+    const names = Object.keys(losses).filter((name) => name !== model);
+    const most = others.map((costs, n) => `${names[n]} ${fixed(Math.max(...costs), 2)}`).join(", ");
+    return "Along the bottom the keys by how far back they are: the nearest 32, and a band of "
+      + `${keys} from ${first} back on; all others are hidden. Above, what such a band costs `
+      + `${model}, mean of six texts, by where it begins: ${listed}.`
+      + (whole ? ` The dearest band of the others costs ${most}.` : "");
+  },
+};
