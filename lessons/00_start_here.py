@@ -34,8 +34,8 @@ device = course_lab.start(
 # ## First you predict
 #
 # Each different word of *the cat sat on the mat* is a vector of 32 random numbers. "cat" scores all
-# six words by a dot product. The *softmax* turns scores into *weights*, which sum to 1: how it shares
-# out its attention. Guess first, however wildly: you notice what you believed.
+# six words by a dot product. The *softmax* turns scores into *weights*, which sum to 1: how "cat"
+# shares out its attention. Guess first, however wildly: you notice what you believed.
 
 # %%
 from course_lab import widgets
