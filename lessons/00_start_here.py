@@ -61,23 +61,21 @@ guess.reveal(options[2 if same else 0 if weights[0] > weights[4] else 1])
 
 # %% [markdown]
 # **Look:** both "the" are one vector, so they get one score. A dot product does not say where words
-# stand. So far attention sees a bag of words.
+# stand.
 #
 # ## Four doors
 #
-# (Models read *tokens*, words or parts of words; here words.)
-#
-# So position has to be let in. Attention compares a *query* $q$, here of "cat", with the *key* $k$
-# of each word, and adds up *value vectors* $v$ by weight. Position enters this course's models by
-# four doors. (Decoders also have a mask, which lesson 01 tells apart.)
+# Attention compares a *query* $q$, here of "cat", with the *key* $k$ of each word (or *token*, part
+# of a word), and adds up *value vectors* $v$ by weight. Position enters by four doors. (The mask of
+# decoders is for lesson 01.)
 #
 # 1. **embed**: add something to each word's vector.
 # 2. **rotate**: turn queries and keys, later ones further.
 # 3. **bias**: add something to each score, $\operatorname{softmax}(q \cdot k + \text{bias})$.
 # 4. **values**: add something, $r$, to what is summed, $\sum \text{weight} \cdot (v + r)$.
 #
-# Open one at a time. Left are the weights; right is what each word brings, the first number of
-# weight × value. Look for a door that tells the two "the" apart and leaves all weights as they are.
+# Open one at a time. Left are weights, right the first number of weight × value. Which tells the
+# two "the" apart and changes no weight?
 
 # %%
 from course_lab import explorers
@@ -86,7 +84,7 @@ explorers.doors()
 
 # %%
 doors = ["embed", "rotate", "bias", "values"]
-guess = widgets.predict("Which door tells the two apart, and leaves all weights?", doors)
+guess = widgets.predict("Which door tells the two apart and changes no weight?", doors)
 
 # %% tags=["plumbing"]
 # Each door alone

@@ -105,8 +105,8 @@ if encoder is not None:
 
 # %% [markdown]
 # **Look:** the opposite comes first, before two pages that repeat the query. In fifteen queries of
-# ours it always beats a page that fits in other words. The words may do that. So put both in other
-# words, *get euros for dollars* and *get dollars for euros*: little better than a coin.
+# ours it always beats a page that fits in other words. With both in other words it is little better
+# than a coin.
 #
 # Yet this encoder is *told* the order, by a vector for each place that is added to each word. The
 # end of this lesson takes them away. First, attention alone.
@@ -189,8 +189,8 @@ for name, gap in comparisons.items():
 
 # %% [markdown]
 # **Look:** the output *has* changed: its rows have moved with the words. That is *equivariant*.
-# *Invariant* is what stays, such as the mean, which forgets which row is which. If the word at
-# place $i$ has come from place $\pi(i)$,
+# *Invariant* is what stays, such as the mean. If the word at place $i$ has come from place
+# $\pi(i)$,
 #
 # $$y^{\text{shuffled}}_i = y_{\pi(i)}, \qquad
 # w^{\text{shuffled}}_{ij} = w_{\pi(i)\,\pi(j)} .$$
@@ -200,9 +200,9 @@ for name, gap in comparisons.items():
 #
 # ## Can training help?
 #
-# Sentences such as *John loves Mary*, each in both orders. John, Paul … Sam are one group of names,
-# Mary, Anna … Kim the other. The task: does one of the first act, yes or no? The test has pairs of
-# names that training never saw.
+# Sentences like *John loves Mary*, in both orders. John, Paul … Sam are one group of names,
+# Mary, Anna … Kim the other. The task: does one of the first act, yes or no? Test pairs of names
+# are never trained.
 #
 # A transformer of one layer without positions is trained from three random starts (*seeds*). A
 # linear *reader* gets one vector of it. Three ways to make that:
@@ -251,8 +251,7 @@ guess.reveal(passing[0] if passing else "none")
 
 # %% [markdown]
 # **Look:** not about half: *exactly*. The test has each sentence and its reversal. Mean and verb
-# get the same vector from both, so both get the same answer, and one of the two is wrong. No
-# training helps.
+# get one vector from both, so one answer, and one of the two is wrong. No training helps.
 #
 # The last word? There *you* tell the order. The row that you read is Mary's in one sentence and
 # John's in the other. So let each sentence end with a full stop, and read *its* row.
@@ -261,7 +260,7 @@ guess.reveal(passing[0] if passing else "none")
 #
 # Language models hide the future: by a *causal mask* query $i$ sees keys $j \le i$ only. It is a
 # bias of $-\infty$ on later words. We count it apart from the doors, since decoders have it anyway.
-# With the mask and no positions a model is called **NoPE**. The full stop sees everybody.
+# A model with the mask alone is called **NoPE**. The full stop sees everybody.
 
 # %%
 guess = widgets.predict(
@@ -622,12 +621,12 @@ myths.table()
 #
 # - Without places and mask attention is *equivariant*: its rows are shuffled as the words are.
 # - Where a reversal turns yes into no, a reader with one vector for both gets exactly half.
-# - In one layer a causal mask changes nothing for the last row. Others tell the order.
+# - In one layer a causal mask leaves the last row as it was. Others tell the order.
 # - Where all weights are even, the share of a mark at the start counts places.
-# - With a vector for each place our encoder tells who loves whom; its cosine hardly does.
+# - With a vector for each place our encoder tells who loves whom.
 #
 # **Read next:** Haviv et al. 2022, *Transformer Language Models without Positional Encodings Still
 # Learn Positional Information*, arXiv 2203.16634.
 #
-# **Next:** [lesson 02](02_sinusoidal.ipynb). A vector for each place: how can 128 numbers name any
-# place and also say how far apart two places are?
+# **Next:** [lesson 02](02_sinusoidal.ipynb). How can 128 numbers name any place and also say how
+# far apart two places are?

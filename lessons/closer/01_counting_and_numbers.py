@@ -496,9 +496,8 @@ if encoder is not None:
 
 # %% [markdown]
 # **Look:** trained on actives alone, the reader is right on passives less often than a coin. It
-# leans on who stands first, and was never shown a passive. Trained on both, it reads both. So the
-# vectors tell who acts; what went by the order was the reader's training set. (One encoder, four
-# verbs, five splits of the names.)
+# leans on who stands first, and was never shown a passive. Trained on both, it reads both: the
+# vectors tell who acts. (One encoder, four verbs, five splits of the names.)
 #
 # ## Fingerprint and passport
 #
