@@ -18,7 +18,7 @@
 # - predict, run, look, move an explorer, check an exercise;
 # - name four doors through which position enters attention.
 #
-# **Time:** {minutes}. **Builds on:** basic Python. **Doors:** all four.
+# **Time:** {minutes}. **Builds on:** PyTorch tensors. **Doors:** all four.
 
 # %% [markdown]
 # Run cells from top to bottom with **Shift + Enter**.
@@ -33,9 +33,9 @@ device = course_lab.start(
 # %% [markdown]
 # ## First you predict
 #
-# Each word of *the cat sat on the mat* is a vector of 32 random numbers. "cat" scores all six words
-# by a dot product. From the scores come *weights*, which sum to 1: how it shares out its attention.
-# Guess first, however wildly: you notice what you believed.
+# Each different word of *the cat sat on the mat* is a vector of 32 random numbers. "cat" scores all
+# six words by a dot product. The *softmax* turns scores into *weights*, which sum to 1: how "cat"
+# shares out its attention. Guess first, however wildly: you notice what you believed.
 
 # %%
 from course_lab import widgets
@@ -47,7 +47,7 @@ guess = widgets.predict("Which “the” gets more attention from “cat”?", o
 from course_lab.sentences import CAT_ON_MAT, word_vectors
 
 words = word_vectors(CAT_ON_MAT, 32)  # (6, 32), a vector a word
-scores = words @ words[1] / 32  # (6,), "cat" with each word
+scores = words @ words[1] / 32  # (6,), "cat" with each; undivided, one word would get nearly all
 weights = scores.softmax(0)
 
 # %% tags=["plumbing"]
@@ -61,35 +61,43 @@ guess.reveal(options[2 if same else 0 if weights[0] > weights[4] else 1])
 
 # %% [markdown]
 # **Look:** both "the" are one vector, so they get one score. A dot product does not say where words
-# stand. Attention sees a bag of words.
+# stand.
 #
 # ## Four doors
 #
-# (Models read *tokens*, words or parts of words; here words.)
-#
-# So position has to be let in. Attention compares a *query* $q$, here of "cat", with the *key* $k$
-# of each word, and adds up *value vectors* $v$ by weight. Four doors:
+# Attention compares a *query* $q$, here of "cat", with the *key* $k$ of each word (or *token*, part
+# of a word), and adds up *value vectors* $v$ by weight. Position enters by four doors. (The mask of
+# decoders is for lesson 01.)
 #
 # 1. **embed**: add something to each word's vector.
 # 2. **rotate**: turn queries and keys, later ones further.
 # 3. **bias**: add something to each score, $\operatorname{softmax}(q \cdot k + \text{bias})$.
-# 4. **values**: add something to what is summed, $\sum \text{weight} \cdot (v + \text{values})$.
+# 4. **values**: add something, $r$, to what is summed, $\sum \text{weight} \cdot (v + r)$.
 #
-# Open one at a time. Which tells the two "the" apart, and leaves all weights as they are?
+# Open one at a time. Left are weights, right the first number of weight × value. Which tells the
+# two "the" apart and changes no weight?
 
 # %%
 from course_lab import explorers
 
 explorers.doors()
 
+# %%
+doors = ["embed", "rotate", "bias", "values"]
+guess = widgets.predict("Which door tells the two apart and changes no weight?", doors)
+
 # %% tags=["plumbing"]
 # Each door alone
 from course_lab.explorers.short_sentence import through_doors
 
-for door in ("embed", "rotate", "bias", "values"):
+shut, fitting = through_doors()[0], []
+for door in doors:
     through, brings = through_doors(**{door: 1.0})
     print(f"{door:6} weights of the two: {through[0]:.3f} and {through[4]:.3f};", end=" ")
     print(f"they bring {brings[0]:+.3f} and {brings[4]:+.3f}")
+    if torch.allclose(through, shut) and not torch.isclose(brings[0], brings[4]):
+        fitting.append(door)
+guess.reveal(fitting[0])
 
 # %% [markdown]
 # **Look:** door 4. Each lesson begins with the strip of doors, and opens its own.
@@ -97,8 +105,8 @@ for door in ("embed", "rotate", "bias", "values"):
 # ## Exercises
 #
 # **Exercise 1 ★ Weights.** Write `my_weights(scores)`, the softmax: $e^{s}$ over the sum of all
-# $e^{s}$ along the last axis. Replace the `raise` line, run the cell, then the check. It knows the
-# usual mistakes, asks about yours, and has hints.
+# $e^{s}$ along the last axis. Replace the `raise` line, run the cell, then the check. It knows many
+# mistakes, asks about yours, and has hints.
 
 
 # %% tags=["stub"]
@@ -128,9 +136,9 @@ check_weights(lambda scores: scores.exp())
 # ## In five lines
 #
 # - A dot product of two words does not say where they stand.
-# - Position has four doors: embeddings, queries and keys, scores, values.
+# - Position enters our models by four doors: embeddings, queries and keys, scores, values.
 # - A lesson is a row of experiments: predict, run, look.
-# - Checks name your mistake; `notebooks/solutions/` has solutions.
+# - Checks know many mistakes and ask about yours; `notebooks/solutions/` has solutions.
 # - A number has a cell that computes it, or a source.
 #
 # **Read next:** Vaswani et al. 2017, arXiv 1706.03762, section 3.2.

@@ -33,18 +33,19 @@ device = course_lab.start(doors=[], title="Lesson 01: every door is shut")
 #
 # A *sentence encoder* makes one vector of a text. A search shows the page first whose vector is
 # nearest to the query's, by the *cosine*: 1 if both point the same way. all-MiniLM-L6-v2 is a small
-# one in wide use, six layers of attention. Somebody types *convert PDF to Word*.
+# one in wide use, six layers of attention. Somebody types *flights from London to Paris*.
 
 # %%
 from course_lab import widgets
 
+query = "flights from London to Paris"
 pages = [
-    "convert PDF to Excel",
-    "how to convert PDF to Word",
-    "convert Word to PDF",
-    "convert PDF to Word online",
+    "flights from London to Rome",
+    "cheap flights from London to Paris",
+    "flights from Paris to London",
+    "flights from London to Paris today",
 ]
-guess = widgets.predict("“convert PDF to Word”: which page is shown first?", pages)
+guess = widgets.predict(f"“{query}”: which page is shown first?", pages)
 
 # %% tags=["pretrained"]
 from course_lab.session import if_installed
@@ -87,11 +88,11 @@ the cat chases the mouse | the mouse is being chased by the cat | the mouse chas
 England beats Germany | Germany loses to England | Germany beats England \
 | England loses to Germany"""
 if encoder is not None:
-    cosines = {page: cosine(encoder, "convert PDF to Word", page) for page in pages}
+    cosines = {page: cosine(encoder, query, page) for page in pages}
     for page in sorted(pages, key=cosines.get, reverse=True):
         print(f"{cosines[page]:.3f}  {page}")
     rows = [line.split(" | ") for line in queries.splitlines()]
-    near = [[cosine(encoder, query, page) for page in others] for query, *others in rows]
+    near = [[cosine(encoder, typed, page) for page in others] for typed, *others in rows]
     same_words = sum(opposite > fitting for fitting, opposite, _ in near)
     other_words = sum(fitting > opposite for fitting, _, opposite in near)
     print(
@@ -104,11 +105,11 @@ if encoder is not None:
 
 # %% [markdown]
 # **Look:** the opposite comes first, before two pages that repeat the query. In fifteen queries of
-# ours it always beats a page that fits in other words. The words may do that. So put both in other
-# words, *get euros for dollars* and *get dollars for euros*: little better than a coin.
+# ours it always beats a page that fits in other words. With both in other words it is little better
+# than a coin.
 #
-# Has attention no idea of order, then? This encoder is *told*: a vector for each place is added to
-# each word. The end of this lesson takes that away. First, attention alone.
+# Yet this encoder is *told* the order, by a vector for each place that is added to each word. The
+# end of this lesson takes them away. First, attention alone.
 #
 # ## Ten lines, and your sentence
 #
@@ -152,59 +153,32 @@ print("from scratch = reference")
 # 1. Make Anna love Mary more than John does. What becomes of the row of *loves*?
 # 2. Type a sentence of your own, of up to nine words. Find an order in which some word gets another
 #    row.
-# 3. Tick *tell places*. Now each place has a vector too, added to the word there. Look again.
+# 3. Tick *tell places*. Now each place has a vector too, added to the word there.
 
 # %%
 from course_lab import explorers
 
 explorers.sentence()
 
-# %% tags=["plumbing"]
-# Two orders, as pictures
-import matplotlib.pyplot as plt
-
-from course_lab import figures
-from course_utils import plots
-
-orders = ["John loves Mary".split(), "Mary loves John".split()]
-fig, axes = plt.subplots(1, 4, figsize=(12, 3), width_ratios=[1, 1.15, 1, 1.35])
-results = []
-for words, pair in zip(orders, axes.reshape(2, 2), strict=True):
-    rows, weights = attention_from_scratch(2 * word_vectors(words, 32), *matrices)
-    results.append((rows, weights))
-    figures.attention(pair[0], weights, words, title=f"{' '.join(words)}: weights")
-    unit = "value" if words == orders[-1] else ""  # one colour bar for both
-    plots.heatmap(pair[1], rows[:, :12], title="output", signed=True, limit=2.5, unit=unit)
-    pair[1].set_yticks(range(3), words)
-    pair[1].set(xlabel="feature, the first 12", xticks=(0, 5, 10))
-    for ax, edge, columns in ((pair[0], 0, 3), (pair[1], -0.5, 12)):
-        corner = (edge + 0.03, words.index("John") + edge + 0.03)
-        look = {"fill": False, "edgecolor": "C1", "linewidth": 3}
-        ax.add_patch(plt.Rectangle(corner, columns - 0.06, 0.94, **look))
-fig.suptitle("The same rows, elsewhere. John's has a frame")
-pairs = zip(orders, results, strict=True)
-given = [weights[1, words.index("John")].item() for words, (_, weights) in pairs]
-plots.show(
-    fig,
-    f"Weights and output rows of two orders. Loves gives John {given[0]:.2f} in one and "
-    f"{given[1]:.2f} in the other. Each word has the same row of colours in both. John's, framed, "
-    "is on top in one and at the bottom in the other.",
-)
-
 # %% [markdown]
-# **Look:** weights and rows travel with their words. *loves* gives John the same weight wherever he
-# stands, and its row stays as it was. No order of any sentence changes the row of a word, until
-# places are told.
+# <details><summary>Once you have tried</summary>
 #
-# Does that hold for all matrices? Yes. A score depends on its two words. A row adds up what one
-# word makes of all words, and a sum does not care in which order it adds.
+# Weights and rows travel with their words. No order of any sentence changes the row of a word,
+# until places are told.
+#
+# </details>
+#
+# So it is for all matrices. A score depends on its two words. A row adds up what one word makes of
+# all words, and a sum does not care in which order it adds.
 #
 # ## Equivariant, invariant
 #
 # So has nothing changed? "Attention does not care about order" can mean two things.
 
 # %%
-y, y_shuffled = results[0][0], results[1][0]
+sentences = ("John loves Mary".split(), "Mary loves John".split())
+inputs = [2 * word_vectors(words, 32) for words in sentences]  # each (3, 32)
+y, y_shuffled = (attention_from_scratch(x, *matrices)[0] for x in inputs)
 comparisons = {
     "row by row": y_shuffled - y,
     "reversed, row by row": y_shuffled - y.flip(0),
@@ -215,8 +189,8 @@ for name, gap in comparisons.items():
 
 # %% [markdown]
 # **Look:** the output *has* changed: its rows have moved with the words. That is *equivariant*.
-# *Invariant* is what stays, such as the mean, which forgets which row is which. If the word at
-# place $i$ has come from place $\pi(i)$,
+# *Invariant* is what stays, such as the mean. If the word at place $i$ has come from place
+# $\pi(i)$,
 #
 # $$y^{\text{shuffled}}_i = y_{\pi(i)}, \qquad
 # w^{\text{shuffled}}_{ij} = w_{\pi(i)\,\pi(j)} .$$
@@ -226,12 +200,12 @@ for name, gap in comparisons.items():
 #
 # ## Can training help?
 #
-# Sentences such as *John loves Mary*, from two groups of eight names and four verbs, each in both
-# orders. The task: does a name of the first group act? The test has pairs of names that training
-# never saw.
+# Sentences like *John loves Mary*, in both orders. John, Paul … Sam are one group of names,
+# Mary, Anna … Kim the other. The task: does one of the first act, yes or no? Test pairs of names
+# are never trained.
 #
-# A transformer of one layer without positions is trained with a linear *reader*, which gets one
-# vector. Three ways to make it:
+# A transformer of one layer without positions is trained from three random starts (*seeds*). A
+# linear *reader* gets one vector of it. Three ways to make that:
 
 # %%
 readers = {
@@ -277,19 +251,16 @@ guess.reveal(passing[0] if passing else "none")
 
 # %% [markdown]
 # **Look:** not about half: *exactly*. The test has each sentence and its reversal. Mean and verb
-# get the same vector from both, so both get the same answer, and one of the two is wrong. No
-# training helps.
+# get one vector from both, so one answer, and one of the two is wrong. No training helps.
 #
 # The last word? There *you* tell the order. The row that you read is Mary's in one sentence and
-# John's in the other.
-#
-# End each sentence with a full stop and read *its* row. Without a mask: exactly half.
+# John's in the other. So let each sentence end with a full stop, and read *its* row.
 #
 # ## The mask
 #
-# Language models hide the future: by a *causal mask* query $i$ sees keys $j \le i$ only. That uses
-# the order, but opens no door. A model with the mask and no positions is called **NoPE**. The full
-# stop sees everybody.
+# Language models hide the future: by a *causal mask* query $i$ sees keys $j \le i$ only. It is a
+# bias of $-\infty$ on later words. We count it apart from the doors, since decoders have it anyway.
+# A model with the mask alone is called **NoPE**. The full stop sees everybody.
 
 # %%
 guess = widgets.predict(
@@ -324,24 +295,25 @@ guess.reveal("exactly half" if max(shares) < 0.51 else nearly_all)
 # comes last. Read *those*, by a second layer or simply by the mean, and all are right.
 #
 # What do those rows know? *Buffalo buffalo Buffalo buffalo buffalo buffalo Buffalo buffalo* is a
-# famous English sentence. (With a capital it is the city.)
+# famous English sentence. (With a capital it is the city.) One random layer behind the mask reads
+# it.
 
 # %%
 guess = widgets.predict(
-    "With the capitals, one random layer behind the mask: which two places (from 0 on) get the "
-    "same row?",
+    "Which two places (from 0 on) get the same row?",
     ["none", "0 and 2", "1 and 3", "3 and 4", "5 and 7"],
 )
 
 # %%
-from course_lab.sentences import BUFFALO
-
-causal = MultiHeadAttention(d_model=32, n_heads=1, causal=True).requires_grad_(False)
-rows = causal(2 * word_vectors(BUFFALO, 32)[None])[0][0]  # (8, 32)
-gaps = torch.cdist(rows, rows)  # (8, 8), how far apart any two rows are
+explorers.masked_sentence()
 
 # %% tags=["plumbing"]
 # The answer
+from course_lab.sentences import BUFFALO
+
+causal = MultiHeadAttention(d_model=32, n_heads=1, causal=True).requires_grad_(False)
+rows = causal(2 * word_vectors(BUFFALO, 32)[None])[0][0]
+gaps = torch.cdist(rows, rows)
 pairs = [f"{i} and {j}" for i in range(8) for j in range(i + 1, 8) if gaps[i, j] < 1e-4]
 for place, word in enumerate(BUFFALO):
     capitals = sum(seen == "Buffalo" for seen in BUFFALO[: place + 1])
@@ -353,41 +325,27 @@ guess.reveal(pairs[0] if pairs else "none")
 # **Look:** places 1 and 3 hold the same word, and it sees the same *shares*: one of two, two of
 # four. A weighted mean sees shares and nothing else.
 #
-# 1. Write six words so that exactly three places get the same row, and no two are neighbours.
-# 2. Take two layers. Which sentence still has equal rows?
-# 3. Untick the mask.
-
-# %%
-explorers.masked_sentence()
-
-# %% tags=["plumbing"]
-# Two answers
-for text, layers in (("a b a b a b", 1), ("a b a b a b", 2), ("a a a b b b", 2)):
-    rows = word_vectors(text.split(), 32)[None]
-    for _ in range(layers):
-        rows = rows + causal(rows)[0]
-    near = torch.cdist(rows[0], rows[0]) < 1e-4
-    alike = [str(place) for place in range(6) if near[place].sum() > 1]
-    print(f"{text}, {layers} layer(s): alike are {', '.join(alike) or 'none'}")
-
-# %% [markdown]
-# With two layers, places that have seen one word over and over are still alike.
+# Type six words above, so that exactly three places get the same row, and no two are neighbours.
 #
-# Is that order? Not quite: shares come back. But let a text begin with a mark that occurs once:
+# <details><summary>Once you have tried</summary>
+#
+# *a b a b a b*: places 1, 3 and 5 see as many a as b.
+#
+# </details>
+#
+# So shares are not yet order: they come back. But let a text begin with a mark that occurs once:
 
 # %%
-for text in ("buffalo " * 7, "the cat sat on the mat today"):
-    marked = ["<start>", *text.split()]
-    weights = causal(2 * word_vectors(marked, 32)[None], need_weights=True)[1][0, 0]
-    others = 1 / weights[1:, 0] - 1  # what all others get, against the mark
-    print([f"{value:.0f}" for value in (others / others[0]).tolist()])
+marked = ["<start>", *["buffalo"] * 7]
+weights = causal(2 * word_vectors(marked, 32)[None], need_weights=True)[1][0, 0]  # (8, 8)
+others = 1 / weights[1:, 0] - 1  # what all buffaloes get, against the mark
+print([f"{value:.0f}" for value in (others / others[0]).tolist()])
 
 # %% [markdown]
 # **Look:** an untrained head *counts* buffaloes. Say each gets $c$ times the mark's weight. Then
-# the mark's share at place $p$ is $1/(1 + c\,p)$, and $1/\text{share} - 1 = c\,p$, whatever the
-# matrices are. Different words have different $c$, unless the head's queries are 0: then all
-# weights are even, and $c = 1$. Trained NoPE models do know places (Haviv et al. 2022); the closer
-# look trains one.
+# the mark's share at place $p$ is $1/(1 + c\,p)$, and $1/\text{share} - 1 = c\,p$. Different words
+# have different $c$, unless all scores are equal. Trained NoPE models do know places (Haviv et al.
+# 2022); the closer look trains one.
 #
 # ## Back to the search
 #
@@ -399,53 +357,47 @@ if encoder is not None:
     table = encoder.encoding.table  # (512, 384), a row for each place
     blind = encoder.with_table(table.mean(0).expand(512, -1))
     for model, name in ((blind, "places taken away"), (encoder, "as published")):
-        to_word = cosine(model, "convert PDF to Word", "convert Word to PDF")
+        flights = cosine(model, query, "flights from Paris to London")
         loves = cosine(model, "John loves Mary", "Mary loves John")
-        print(f"{name:18} cosine {to_word:.3f} and, for John and Mary, {loves:.3f}")
+        print(f"{name:18} cosine {flights:.3f} and, for John and Mary, {loves:.3f}")
 
 # %% [markdown]
-# Now the title's question, to all of them. (The encoder stays as it is. A linear reader of its
-# vectors is trained, five times, each time with other pairs of names for the test.)
+# Now the title's question, to all of them. (Of the encoder only a linear reader is trained, five
+# times, each time with other pairs of names for the test.)
 
 
 # %% tags=["pretrained", "plumbing"]
 # The encoder's sentences, read
-PASSIVE = {"loves": "loved", "helps": "helped", "calls": "called", "trusts": "trusted"}
 splits = [who_loves_whom(seed) for seed in range(5)]
 sentences = [tuple(row) for row in torch.cat([splits[0].train, splits[0].test]).tolist()]
-words_of = {sentence: [task.words[i] for i in sentence] for sentence in sentences}
+texts = [" ".join(task.words[i] for i in sentence) for sentence in sentences]
 
 
-def read_encoder(vectors, others, split):
-    """Shares right of a linear reader: of the test sentences, and of the same in other words."""
-    train, test, other_words = (
-        torch.stack([table[tuple(row)] for row in rows.tolist()])
-        for table, rows in ((vectors, split.train), (vectors, split.test), (others, split.test))
+def read_encoder(vectors, split):
+    """The share right of a linear reader of the encoder's vectors."""
+    train, test = (
+        torch.stack([vectors[tuple(row)] for row in rows.tolist()])
+        for rows in (split.train, split.test)
     )
     torch.manual_seed(0)
     reader, labels = torch.nn.Linear(384, 2).to(device), split.train_labels.to(device)
     fit(reader, lambda: F.cross_entropy(reader(train), labels), steps=200, lr=0.1)
-    answers = (reader(rows).argmax(1).cpu() for rows in (test, other_words))
-    return [(answer == split.test_labels).float().mean().item() for answer in answers]
+    return (reader(test).argmax(1).cpu() == split.test_labels).float().mean().item()
 
 
 if encoder is not None:
     encoders = {"encoder, places taken away": blind, "encoder, as published": encoder}
-    passives = [f"{c} is {PASSIVE[verb]} by {a}" for a, verb, c in words_of.values()]
     for name, model in encoders.items():
-        active = model.embed([" ".join(words) for words in words_of.values()])
-        both = [
-            dict(zip(sentences, vectors, strict=True))
-            for vectors in (active, model.embed(passives))
-        ]
-        right[name], right_passive = zip(*(read_encoder(*both, s) for s in splits), strict=True)
-    print(
-        f"As published: {min(right[name]):.2f} to {max(right[name]):.2f} right. Of “Mary is loved "
-        f"by John” and the like {min(right_passive):.2f} to {max(right_passive):.2f}."
-    )
+        vectors = dict(zip(sentences, model.embed(texts), strict=True))
+        right[name] = [read_encoder(vectors, split) for split in splits]
+        print(f"{name:26} right: {min(right[name]):.2f} to {max(right[name]):.2f}")
 
 # %% tags=["plumbing", "picture"]
 # The picture
+import matplotlib.pyplot as plt
+
+from course_utils import plots
+
 tells = {
     "the row of the last word": "you chose a row by its place",
     "full stop, mask, two layers": "a mask, and a layer that reads other rows",
@@ -470,16 +422,14 @@ plots.show(fig, f"A row for each reader, a dot for each training. {listed}.")
 # **Look:** *can attention tell?* By itself, no: blue readers are right in exactly half. Each orange
 # one has the order from somewhere.
 #
-# The encoder can tell these sentences. Its reader goes by who stands *first*: of the passive ones,
-# which it never saw in training, it gets fewer than half. That order is in the vectors, and the
-# cosine of John and Mary's two hardly shows it. So vectors for places work. What should be
-# in them?
+# The encoder's vectors tell these sentences apart, though the cosine of John and Mary's two hardly
+# does. So vectors for places work. What should be in them?
 #
 # ## Exercises
 #
-# **Exercise 1 ★★ Find the bug.** All our shuffles were reversals, and a reversal hides a bug. The
-# test below should say whether `f` is equivariant under any shuffle `perm`. Plain attention is. See
-# where it fails, then write it right.
+# **Exercise 1 ★★ Find the bug.** Each shuffle in our cells so far is its own inverse, and that
+# hides a bug. The test below should say whether `f` is equivariant under any shuffle `perm`. Plain
+# attention is. See where it fails, then write it right.
 
 
 # %%
@@ -528,7 +478,8 @@ attend = CausalAttend(torch.tensor([2, 0, 3, 1]))  # stored: Mary John today lov
 # Can each word find the word before it? Write `previous(attend, x, start)`: for each row of x, (n,
 # d), the row of the word before it. The first word gets itself. `start`, (n,), is 1 at the first
 # word and 0 elsewhere. Rows of x may meet in `attend` only: return what one call of it gave. Two
-# calls are enough: in the first each word learns its place. Up to 64 words must work.
+# calls are enough: in the first each word learns its place. Up to 64 words must work. (Without
+# hints this is half an hour.)
 
 
 # %% tags=["stub"]
@@ -552,11 +503,10 @@ check_previous(previous)
 # %% [markdown]
 # ## Myth check
 #
-# Guess first. (How widely weights are spread is their **entropy**, $-\sum_j w_{ij} \log w_{ij}$, in
-# *nats*: 0 if one word gets all, $\log n$ if $n$ words get even shares.)
+# Guess first.
 
 # %% tags=["plumbing"]
-# Four claims
+# Three claims
 from course_lab.claims import Claim, Myths
 
 myths = Myths(
@@ -575,11 +525,6 @@ myths = Myths(
         "C03": Claim(
             "A causal decoder without position encoding cannot know where it is.",
             scope="a start mark, then random words; to know: within half a place, 1,000 places",
-            evidence="exact",
-        ),
-        "C06": Claim(
-            "Adding position encoding to identical tokens raises the attention's entropy.",
-            scope="no mask, sinusoidal positions",
             evidence="exact",
         ),
     }
@@ -625,30 +570,12 @@ myths.settle(
     "training finds it is in the closer look.",
 )
 
-# %% tags=["plumbing"]
-# Four heads of random attention over eight equal tokens, with positions
-import math
-
-from course_utils import measures
-from course_utils.encodings import create
-
-with_position = MultiHeadAttention(64, 4, create("sinusoidal", d_model=64, n_heads=4))
-same_tokens = word_vectors(["buffalo"] * 8, 64)[None]
-with torch.no_grad():
-    per_head = measures.entropy(with_position(same_tokens, need_weights=True)[1])[0].mean(-1)
-myths.settle(
-    "C06",
-    {f"head {head}": bool(nats > math.log(8)) for head, nats in enumerate(per_head)},
-    f"Without positions it is log 8 = {math.log(8):.2f} nats, the most that there is. Nothing can "
-    f"raise it. With them it is lower in {int((per_head < math.log(8)).sum())} of 4 heads.",
-)
-
 # %% [markdown]
-# The first two once more, in the encoder without its places. (A bias of −∞ makes the mask.)
+# The first two once more, in the encoder without its places.
 
 # %% tags=["pretrained", "plumbing"]
 # The encoder without places, with and without a mask
-from course_utils.encodings import PositionalEncoding
+from course_utils.encodings import PositionalEncoding, create
 
 
 class HideLater(PositionalEncoding):
@@ -693,13 +620,13 @@ myths.table()
 # ## In five lines
 #
 # - Without places and mask attention is *equivariant*: its rows are shuffled as the words are.
-# - Where a reversal changes the answer, a reader that chooses no place then gets exactly half.
-# - In one layer a causal mask changes nothing for the last row. Others tell the order.
+# - Where a reversal turns yes into no, a reader with one vector for both gets exactly half.
+# - In one layer a causal mask leaves the last row as it was. Others tell the order.
 # - Where all weights are even, the share of a mark at the start counts places.
-# - Our encoder's vectors tell who stands first; their cosine hardly does.
+# - With a vector for each place our encoder tells who loves whom.
 #
 # **Read next:** Haviv et al. 2022, *Transformer Language Models without Positional Encodings Still
 # Learn Positional Information*, arXiv 2203.16634.
 #
-# **Next:** [lesson 02](02_sinusoidal.ipynb). A vector for each place: how can 128 numbers name any
-# place and also say how far apart two places are?
+# **Next:** [lesson 02](02_sinusoidal.ipynb). How can 128 numbers name any place and also say how
+# far apart two places are?

@@ -72,6 +72,20 @@ def previous_by_one_hot(attend, x, start):
     return attend(100 * target, F.one_hot(position, 64).float(), x)
 
 
+def previous_with_places_beside_the_rows(attend, x, start):
+    """The values have a further column, which is cut off."""
+    p = position_of_each_row(attend, start)[:, None]
+    q = 20 * torch.cat([2 * (p - 1), -torch.ones_like(p)], 1)
+    return attend(q, torch.cat([p, p**2], 1), torch.cat([x, p], 1))[:, : x.shape[1]]
+
+
+def previous_by_logarithms(attend, x, start):
+    """A scale that is not even, with the step that it has there."""
+    p = position_of_each_row(attend, start)[:, None]
+    q = 1e6 * torch.cat([2 * p.clamp(min=1).log(), -torch.ones_like(p)], 1)
+    return attend(q, torch.cat([p.log1p(), p.log1p() ** 2], 1), x)
+
+
 test_right_answers_pass = right_answers(
     {
         check_entropy: [entropy_of_a_distribution, entropy_with_a_small_number],
@@ -85,6 +99,8 @@ test_right_answers_pass = right_answers(
             previous_by_one_hot,
             previous_without_a_parabola,
             previous_in_double_precision,
+            previous_with_places_beside_the_rows,
+            previous_by_logarithms,
         ],
     }
 )
@@ -142,6 +158,37 @@ def previous_with_places_by(place):
     return answer
 
 
+def previous_with_values(values):
+    """The parabola, and other values than the rows of x."""
+
+    def answer(attend, x, start):
+        p = position_of_each_row(attend, start)[:, None]
+        q = 20 * torch.cat([2 * (p - 1), -torch.ones_like(p)], 1)
+        return attend(q, torch.cat([p, p**2], 1), values(x))
+
+    return answer
+
+
+def previous_by_cut_off_one_hot(attend, x, start):
+    place = position_of_each_row(attend, start).long()
+    target = F.one_hot((place - 1).clamp(min=0), 64).float()
+    return attend(50 * target, F.one_hot(place, 64).float(), x)
+
+
+def previous_by_one_hot_of_minus_one(attend, x, start):
+    place = position_of_each_row(attend, start).round().long()
+    return attend(F.one_hot(place - 1, 64).float(), F.one_hot(place, 64).float(), x)
+
+
+def picked_by_stored_places(attend, x, start):
+    return x[(position_of_each_row(attend, start).round().long() - 1).clamp(min=0)]
+
+
+def mean_of_the_earlier(attend, x, start):
+    p, zeros = position_of_each_row(attend, start)[:, None], torch.zeros(len(x), 1)
+    return ((p + 1) * attend(zeros, zeros, x) - x) / p
+
+
 def previous_counting_with(queries):
     """The parabola, with places from weights that these queries and the rows as keys make."""
 
@@ -179,6 +226,48 @@ test_natural_mistakes_are_named = wrong_answers(
             (compared_by(lambda a, b: close(a.sort(0)[0], b.sort(0)[0])), "which rows there are"),
             (compared_by(lambda a, b: torch.cdist(a, b).amin(1).max() < 0.01), "which rows there"),
             (compared_by(lambda a, b: torch.isclose(a, b, atol=1e-5).any()), "a single number"),
+            *(
+                (compared_by(lambda a, b, rows=rows: close(a[rows], b[rows])), "not every row")
+                for rows in (
+                    -1,
+                    [0, -1],
+                    slice(None, None, 2),
+                    slice(1, None, 2),
+                    slice(1, None),
+                    slice(-1),
+                    slice(3),
+                )
+            ),
+            (compared_by(lambda a, b: close(a[:, -1], b[:, -1])), "not every feature"),
+            (compared_by(lambda a, b: close(a.diag(), b.diag())), "only the diagonal"),
+            (compared_by(lambda a, b: close(a.sum(1), b.sum(1))), "of each row only one number"),
+            (compared_by(lambda a, b: close(a.amax(1), b.amax(1))), "of each row only one number"),
+            (
+                compared_by(lambda a, b: torch.equal(a.argmax(1), b.argmax(1))),
+                "of each row only one number",
+            ),
+            (compared_by(lambda a, b: close(a @ a.T, b @ b.T)), "how the rows lie to one another"),
+            (
+                compared_by(lambda a, b: torch.isclose(a, b, atol=1e-5).float().mean() > 0.95),
+                "most of it is enough",
+            ),
+            (compared_by(lambda a, b: close(a.norm(), b.norm())), "one number of the whole"),
+            (lambda f, x, perm: close(f(f(x[perm])), f(f(x))[perm]), "applied twice"),
+            (lambda f, x, perm: close(f(f(x[perm])), f(f(x)[perm])), "applied twice"),
+            (
+                lambda f, x, perm: close(f(x[perm]), f(x)[perm]) or close(f(x[perm])[perm], f(x)),
+                "either of two",
+            ),
+            (
+                lambda f, x, perm: close(f(x[perm]), f(x)[perm]) or close(f(x[perm]), f(x)),
+                "either of two",
+            ),
+            (lambda f, x, perm: close(f(x[perm]), f(x)[perm[perm]]), "once more"),
+            (lambda f, x, perm: close(f(x[perm][perm]), f(x)[perm][perm]), "shuffled twice"),
+            (lambda f, x, perm: not close(f(x[perm]), f(x)[perm]), "are exchanged"),
+            (lambda f, x, perm: close(f(x[:, perm]), f(x)[:, perm]), "the features are shuffled"),
+            (lambda f, x, perm: f(x[perm]) - f(x)[perm], "not a verdict"),
+            (lambda f, x, perm: torch.isclose(f(x[perm]), f(x)[perm], atol=1e-5), "not a verdict"),
         ],
         check_previous: [
             (
@@ -220,6 +309,28 @@ test_natural_mistakes_are_named = wrong_answers(
             (previous_counting_with(lambda x: x), "uneven weights"),
             (previous_counting_with(torch.ones_like), "uneven weights"),
             (lambda attend, x, start: attend(x.roll(1, 0), x, x), "stored before its own"),
+            (lambda attend, x, start: attend(x, x, x), "made of words know"),
+            (lambda attend, x, start: attend(100 * x, x, x), "made of words know"),
+            (previous_with_places_by(lambda share: 1 - share), "the share itself"),
+            (previous_with_places_by(lambda share: 100 * (1 - share)), "the share itself"),
+            (previous_with_places_by(lambda share: len(share) * share), "the share itself"),
+            (previous_with_places_by(lambda share: -share.log()), "not equally far apart"),
+            (previous_with_places_by(lambda share: -100 * share.log2()), "not equally far apart"),
+            (previous_by_parabola(columns=lambda p: (p.sqrt(), p.sqrt())), "not equally far"),
+            (previous_by_cut_off_one_hot, "cut off to whole"),
+            (previous_by_one_hot_of_minus_one, "a place below 0"),
+            (mean_of_the_earlier, "of all earlier words"),
+            (
+                previous_by_parabola(1.0, columns=lambda p: ((p - 1).cos(), p.cos())),
+                "one number each",
+            ),
+            (previous_by_parabola(columns=lambda p: (p - 1, 1 / p)), "not a finite number"),
+            (previous_with_values(torch.ones_like), "added up are not the rows"),
+            (picked_by_stored_places, "taken for a place in storage"),
+            (
+                lambda attend, x, start: position_of_each_row(attend, start)[:, None],
+                "one number comes back",
+            ),
         ],
     },
 )

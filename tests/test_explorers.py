@@ -223,7 +223,10 @@ SENTENCES: dict[str, list[tuple[dict[str, Any], str]]] = {
     "masked_sentence": [
         ({}, "the same row at places 1 and 3."),
         ({"layers": 2}, "no two rows are the same"),
-        ({"mask": False}, "the same row at places 0 and 2, 1 and 3, 1 and 4, 3 and 4"),
+        ({"mask": False}, "the same row at places 0, 2 and 6; and at 1, 3, 4, 5 and 7."),
+        ({"text": "a b a b a b"}, "the same row at places 1, 3 and 5."),
+        ({"text": "a b a b a b", "layers": 2}, "no two rows are the same"),
+        ({"text": "a a a b b b", "layers": 2}, "the same row at places 0, 1 and 2."),
         (
             {"text": "a b", "order": [1, 0]},
             "b a: no two rows are the same. Each word's row",

@@ -7,6 +7,7 @@ from functools import partial
 
 import torch
 from torch import Tensor
+from torch.nn.functional import one_hot
 
 from course_lab.checks import probes
 from course_lab.checks.core import Check, Mistake, randn
@@ -76,7 +77,8 @@ _roll = torch.arange(40).roll(1)
 _flip = torch.arange(40).flip(0)
 _mixed = torch.randperm(40, generator=torch.Generator().manual_seed(5))
 _cycle = torch.arange(7).roll(1)
-_swap = torch.tensor([0, 1, 2, 3, 4, 6, 5])
+_swap = probes.exchanged(7, 5, 6)
+_many_rows = randn(200, 4, seed=6)
 
 
 def _judged_by(agree: Callable[[Tensor, Tensor], bool]) -> Callable[..., bool]:
@@ -86,6 +88,23 @@ def _judged_by(agree: Callable[[Tensor, Tensor], bool]) -> Callable[..., bool]:
 
 def _close(a: Tensor, b: Tensor) -> bool:
     return torch.allclose(a, b, atol=1e-5)
+
+
+def _judged_on(part: Callable[[Tensor], Tensor]) -> Callable[..., bool]:
+    """Return an answer that compares only this of the right two tensors."""
+    return _judged_by(lambda a, b: _close(part(a), part(b)))
+
+
+def _mostly_close(share: float, a: Tensor, b: Tensor) -> bool:
+    return torch.isclose(a, b, atol=1e-5).float().mean().item() > share
+
+
+def _small(of_all: Callable[[Tensor], Tensor], a: Tensor, b: Tensor) -> bool:
+    return bool(of_all(a - b) < 1e-3)
+
+
+def _same_directions(of_all: Callable[[Tensor], Tensor], gap: float, a: Tensor, b: Tensor) -> bool:
+    return bool(of_all(torch.cosine_similarity(a, b)) > 1 - gap)
 
 
 def _no_larger(sign: int, a: Tensor, b: Tensor) -> bool:
@@ -128,6 +147,16 @@ check_is_equivariant = Check(
             (probes.add_first, _few_rows, _cycle),
             (probes.add_first, _few_rows, _cycle.flip(0)),
             (probes.add_first, -_few_rows, _cycle),
+            (probes.double_row_3, _few_rows, probes.exchanged(7, 1, 3)),
+            (probes.double_row_2, _few_rows, probes.exchanged(7, 2, 4)),
+            (probes.add_row_1_to(0), _few_rows, probes.exchanged(7, 1, 2)),
+            (probes.add_row_1_to(1), _few_rows, probes.exchanged(7, 1, 2)),
+            (probes.add_row_1_to(0.5), _many_rows, probes.exchanged(200, 1, 2)),
+            (probes.mark_first_feature, _few_rows, _cycle),
+            (probes.roll_features, _few_rows, _cycle),
+            (probes.flip_by_ends, _few_rows, _cycle),
+            (probes.sort_rows, _few_rows, _cycle),
+            (probes.count_rows, _few_rows, _cycle),
         ]
     ],
     mistakes=[
@@ -136,6 +165,68 @@ check_is_equivariant = Check(
             "Follow row 0 of x through both sides. For which shuffles is the inverse the shuffle "
             "itself?",
             lambda f, x, perm: _close(f(x), f(x[perm])[perm]),
+        ),
+        Mistake(
+            "both sides are shuffled twice",
+            "The question is about perm. Which shuffle do you test, if perm is a reversal?",
+            lambda f, x, perm: _close(f(x[perm][perm]), f(x)[perm][perm]),
+        ),
+        Mistake(
+            "either of two comparisons is enough",
+            "One of your two is the right one. Which functions pass the other and should not?",
+            lambda f, x, perm: _close(f(x), f(x[perm])[perm]) or _close(f(x[perm]), f(x)[perm]),
+        ),
+        Mistake(
+            "either of two comparisons is enough",
+            "A function may give the same rows for every order. Is it equivariant?",
+            lambda f, x, perm: _close(f(x), f(x[perm])) or _close(f(x[perm]), f(x)[perm]),
+        ),
+        *(
+            Mistake(
+                "f is applied twice",
+                "A function may undo itself, or change nothing the second time. How often should "
+                "it see the rows?",
+                answer,
+            )
+            for answer in (
+                lambda f, x, perm: _close(f(f(x[perm])), f(f(x))[perm]),
+                lambda f, x, perm: _close(f(f(x[perm])), f(f(x)[perm])),
+                lambda f, x, perm: _close(f(x[perm]), f(f(x)[perm])),
+            )
+        ),
+        Mistake(
+            "True and False are exchanged",
+            "What should the answer be for a function that doubles each row?",
+            lambda f, x, perm: not _close(f(x[perm]), f(x)[perm]),
+        ),
+        Mistake(
+            "the features are shuffled, not the words",
+            "x has a row for each word and a column for each feature. Which of them does perm "
+            "move?",
+            lambda f, x, perm: _close(f(x[:, perm]), f(x)[:, perm]),
+            raises="is out of bounds for dimension",
+        ),
+        *(
+            Mistake(
+                "the comparison comes back, not a verdict",
+                "Yours are many answers, or a number. The question is a yes or no to all of it: "
+                "when is it yes?",
+                answer,
+            )
+            for answer in (
+                lambda f, x, perm: f(x[perm]) - f(x)[perm],
+                lambda f, x, perm: f(x)[perm] - f(x[perm]),
+                lambda f, x, perm: (f(x[perm]) - f(x)[perm]).abs(),
+                lambda f, x, perm: (f(x[perm]) - f(x)[perm]).abs().max(),
+                lambda f, x, perm: (f(x[perm]) - f(x)[perm]).abs().sum(),
+                lambda f, x, perm: (f(x[perm]) - f(x)[perm]).norm(),
+                lambda f, x, perm: torch.isclose(f(x[perm]), f(x)[perm], atol=1e-5),
+                lambda f, x, perm: torch.isclose(f(x[perm]), f(x)[perm], atol=1e-5).all(1),
+                lambda f, x, perm: f(x[perm]) == f(x)[perm],
+                lambda f, x, perm: [
+                    _close(row, other) for row, other in zip(f(x[perm]), f(x)[perm], strict=True)
+                ],
+            )
         ),
         Mistake(
             "f is given rows in an order that perm does not make",
@@ -148,6 +239,17 @@ check_is_equivariant = Check(
             "Two things are compared: shuffle then f, and f then shuffle. Where is the first?",
             lambda f, x, perm: _close(f(x), f(x)[perm]),
             trace=_never_shuffled,
+        ),
+        *(
+            Mistake(
+                "one side is shuffled by perm, the other by its inverse or once more",
+                "Follow row 0 of x through both sides. How often is it moved on each?",
+                answer,
+            )
+            for answer in (
+                lambda f, x, perm: _close(f(x[perm]), f(x)[perm][perm]),
+                lambda f, x, perm: _close(f(x[perm][perm]), f(x)[perm]),
+            )
         ),
         Mistake(
             "this asks for invariance",
@@ -173,12 +275,90 @@ check_is_equivariant = Check(
             for same_rows in (
                 lambda a, b: _close(a.sort(0).values, b.sort(0).values),
                 lambda a, b: bool(torch.cdist(a, b).amin(1).max() < 1e-2),
+                lambda a, b: torch.allclose(a.T @ a, b.T @ b, atol=1e-3),
             )
         ),
         Mistake(
             "not every row counts",
             "A function may treat all rows alike but one. Would your test notice that one?",
             _judged_by(lambda a, b: _close(a[0], b[0])),
+        ),
+        *(
+            Mistake(
+                "not every row counts",
+                "A function may be wrong in a row that your test leaves out. Which rows are left "
+                "out?",
+                _judged_on(rows),
+            )
+            for rows in (
+                lambda rows: rows[-1],
+                lambda rows: rows[[0, -1]],
+                lambda rows: rows[::2],
+                lambda rows: rows[1::2],
+                lambda rows: rows[1:],
+                lambda rows: rows[:-1],
+                lambda rows: rows[1:-1],
+                lambda rows: rows[: len(rows) // 2],
+                lambda rows: rows[len(rows) // 2 :],
+                lambda rows: rows[len(rows) // 2],
+                lambda rows: rows[1],
+            )
+        ),
+        Mistake(
+            "only the diagonal is compared",
+            "The diagonal has one number of each row. What of the others?",
+            _judged_by(lambda a, b: _close(a.diag(), b.diag())),
+        ),
+        *(
+            Mistake(
+                "most of it is enough",
+                "Of 200 rows one may be wrong in one number. Is such a function equivariant?",
+                _judged_by(partial(_mostly_close, most)),
+            )
+            for most in (0.5, 0.8, 0.9, 0.99)
+        ),
+        *(
+            Mistake(
+                "of each row only one number is compared, such as its sum or its largest",
+                "A function may shuffle the numbers within a row. Would your test notice?",
+                _judged_on(of_row),
+            )
+            for of_row in (
+                lambda rows: rows.sum(1),
+                lambda rows: rows.mean(1),
+                lambda rows: rows.amax(1),
+                lambda rows: rows.amin(1),
+                lambda rows: rows.argmax(1),
+                lambda rows: rows.sort(1).values,
+            )
+        ),
+        *(
+            Mistake(
+                "only how the rows lie to one another is compared",
+                "Change the signs of all numbers of an output. Would your test notice?",
+                _judged_on(products),
+            )
+            for products in (
+                lambda rows: rows @ rows.T,
+                lambda rows: (rows[:, None] - rows).norm(dim=2),
+            )
+        ),
+        *(
+            Mistake(
+                "one number of the whole output is compared",
+                "Rows in other places have the same length together, and the same largest number. "
+                "What else must agree?",
+                _judged_on(number),
+            )
+            for number in (torch.norm, torch.max, torch.min)
+        ),
+        *(
+            Mistake(
+                "differences cancel",
+                "What is the mean of −5 and 5, and are they close to 0?",
+                _judged_by(partial(_small, of_all)),
+            )
+            for of_all in (torch.mean, torch.sum)
         ),
         Mistake(
             "a single row that fits is enough",
@@ -196,14 +376,28 @@ check_is_equivariant = Check(
             _judged_by(lambda a, b: _close(a[:, 0], b[:, 0])),
         ),
         Mistake(
-            "only the directions of the rows are compared",
-            "Two vectors may point the same way. What else must agree?",
-            _judged_by(lambda a, b: bool(torch.cosine_similarity(a, b).min() > 1 - 1e-5)),
+            "not every feature counts",
+            "A row is a whole vector. Which of its numbers does your test leave out?",
+            _judged_by(lambda a, b: _close(a[:, -1], b[:, -1])),
+        ),
+        *(
+            Mistake(
+                "only the directions of the rows are compared",
+                "Two vectors may point the same way. What else must agree?",
+                _judged_by(partial(_same_directions, of_all, gap)),
+            )
+            for of_all in (torch.min, torch.mean)
+            for gap in (1e-5, 1e-4, 1e-3)
         ),
         Mistake(
             "only the lengths of the rows are compared",
             "Two vectors of the same length may point anywhere. What else must agree?",
             _judged_by(lambda a, b: _close(a.norm(dim=1), b.norm(dim=1))),
+        ),
+        Mistake(
+            "the signs of the numbers do not count",
+            "A function may change signs. Would your test notice?",
+            _judged_by(lambda a, b: _close(a.abs(), b.abs())),
         ),
         *(
             Mistake(
@@ -298,9 +492,113 @@ def _looked(where: Callable[[Tensor, Tensor, Tensor], bool]) -> Callable[[Case],
     return trace
 
 
+def _spaced(uneven_as: Callable[[Tensor], bool]) -> Callable[[Case], bool]:
+    """Return a trace from the steps between neighbouring places on the scale of the keys.
+
+    The scale must rise or fall all the way.
+    """
+
+    def trace(arguments: Case) -> bool:
+        attend, x, _ = arguments
+        scale = probes.scale_of_places(attend)
+        if scale is None:
+            return len(x) < 3 and probes.last_call(attend) is not None
+        steps = scale.diff()
+        monotone = bool((steps > 0).all() or (steps < 0).all())
+        return monotone and bool(steps.isfinite().all()) and uneven_as(steps / steps[0])
+
+    return trace
+
+
+def _like_shares(steps: Tensor) -> bool:
+    places = torch.arange(1.0, len(steps) + 2, dtype=torch.float64)
+    of_shares = (1 / places).diff()
+    return torch.allclose(steps, of_shares / of_shares[0], rtol=1e-2, atol=1e-4)
+
+
+def _wrong_step(arguments: Case) -> bool:
+    """Whether scores are parabolas with their peaks n, or 1/n, of a word before the query."""
+    attend, x, _ = arguments
+    last, n = probes.last_call(attend), len(x)
+    if last is None or n < 3:
+        return last is not None
+    first, second = last.scores.diff(dim=1), last.scores.diff(n=2, dim=1)
+    if not bool((second < 0).all()) or not torch.allclose(second, second[:1, :1], rtol=1e-2):
+        return False
+    back = torch.arange(n) - (0.5 - first[:, 0] / second[0, 0])
+    likely = (n, n - 1, 1 / n, 1 / (n - 1))
+    return any(bool((back - distance).abs().max() < 0.02 * max(1, distance)) for distance in likely)
+
+
+def _line_over_keys(arguments: Case) -> bool:
+    """Whether scores are lines over the keys, and words from the third on look at themselves."""
+    attend, _, _ = arguments
+    last, look = probes.last_call(attend), probes.last_look(attend)
+    if last is None or look is None:
+        return False
+    places = torch.arange(len(last.scores))
+    steps = last.scores.diff(dim=1)
+    lines = len(places) < 3 or torch.allclose(steps, steps[:, :1], rtol=1e-3, atol=1e-3)
+    return lines and torch.equal(look[0][2:], places[2:])
+
+
+def _words_ask(arguments: Case) -> bool:
+    """Whether the last call's queries and keys are multiples of the words' own vectors."""
+    attend, x, _ = arguments
+    last = probes.last_call(attend)
+    return last is not None and all(
+        rows.shape == x.shape
+        and bool(rows.any())
+        and torch.allclose(rows * (x[0, 0] / rows[0, 0]), x, rtol=1e-3)
+        for rows in (last.q, last.k)
+    )
+
+
+def _one_column(arguments: Case) -> bool:
+    """Whether rows of x are summed by scores that are a product of two numbers."""
+    attend, x, _ = arguments
+    last = probes.last_call(attend)
+    return last is not None and last.q.shape[1] == 1 and probes.columns_of(last.v, x) is not None
+
+
+def _not_finite(arguments: Case) -> bool:
+    last = probes.last_call(arguments[0])
+    return last is not None and bool(last.weights.isnan().any())
+
+
+def _other_values(arguments: Case) -> bool:
+    """Whether no call summed rows of x, while the last one summed as many columns."""
+    attend, x, _ = arguments
+    last = probes.last_call(attend)
+    called_with_x = any(probes.columns_of(v, x) is not None for _, _, v, _, _ in attend._calls)
+    return last is not None and not called_with_x and last.v.shape[1] >= x.shape[1]
+
+
+def _of_all_earlier(attend: probes.CausalAttend, x: Tensor, start: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the sum of all words before each, (n, d), and how many there are, (n, 1)."""
+    p, equal = _positions(attend, start), torch.zeros(len(x), 1)
+    return (p + 1) * attend(equal, equal, x) - x, p
+
+
+def _by_one_hot(
+    attend: probes.CausalAttend, x: Tensor, start: Tensor, *, n_classes: int = 64, lowest: int = 0
+) -> Tensor:
+    """Look for the word before by a column for each place, which is cut off."""
+    place = _positions(attend, start)[:, 0].long()
+    wanted = one_hot((place - 1).clamp(min=lowest), n_classes).float()
+    return attend(100 * wanted, one_hot(place, n_classes).float(), x)
+
+
 def _uneven(attend: probes.CausalAttend, x: Tensor, start: Tensor) -> Tensor:
     share = attend(x, x, start[:, None])
     return _look(attend, x, start, positions=1 / share.clamp(min=1e-9) - 1)
+
+
+def _placed_by(place: Callable[[Tensor], Tensor]) -> Callable[..., Tensor]:
+    """Return an answer that makes these numbers of the positions, and goes on with them."""
+    return lambda attend, x, start: _look(
+        attend, x, start, positions=place(_positions(attend, start))
+    )
 
 
 def _from_storage(count: Callable[[Tensor], Tensor]) -> Callable[..., Tensor]:
@@ -350,6 +648,91 @@ check_previous = Check(
                 lambda start: torch.ones_like(start).cumsum(0) - 1,
                 lambda start: start.cumsum(0),
             )
+        ),
+        Mistake(
+            "one number comes back for each word",
+            "What does that number tell a word, and what can it ask for in a next call?",
+            lambda attend, x, start: attend(
+                torch.zeros(len(x), 1), torch.zeros(len(x), 1), start[:, None]
+            ),
+        ),
+        Mistake(
+            "a place in the text is taken for a place in storage",
+            "Is row 3 of x the fourth word of the text?",
+            lambda attend, x, start: x[
+                (_positions(attend, start)[:, 0].round().long() - 1).clamp(min=0)
+            ],
+        ),
+        Mistake(
+            "the words' own vectors make the weights",
+            "Do q and k that are made of words know where a word stands?",
+            lambda attend, x, start: attend(x, x, x),
+            trace=_words_ask,
+        ),
+        *(
+            Mistake(
+                "each word gets the sum or the average of all earlier words",
+                "Which scores leave only the last of them?",
+                answer,
+            )
+            for answer in (
+                lambda attend, x, start: _of_all_earlier(attend, x, start)[0],
+                lambda attend, x, start: _of_all_earlier(attend, x, start)[0] + x,
+                lambda attend, x, start: torch.div(*_of_all_earlier(attend, x, start)),
+                lambda attend, x, start: (
+                    _of_all_earlier(attend, x, start)[0]
+                    / _of_all_earlier(attend, x, start)[1].clamp(min=1)
+                ),
+            )
+        ),
+        Mistake(
+            "places are cut off to whole numbers",
+            "What does .long() make of 6.9999995?",
+            _by_one_hot,
+        ),
+        Mistake(
+            "a place below 0 is asked for",
+            "The first word has no word before it. Which place does yours look for, and which "
+            "should it?",
+            partial(_by_one_hot, lowest=-1),
+            raises="must be non-negative",
+        ),
+        Mistake(
+            "there are more places than columns",
+            "How many words must work?",
+            partial(_by_one_hot, n_classes=1),
+            raises="must be smaller than num_classes",
+        ),
+        Mistake(
+            "a score is not a finite number",
+            "What are 1/p and log p at the first word?",
+            lambda attend, x, start: _scores(attend, x, start, lambda p: (p - 1, 1 / p)),
+            trace=_not_finite,
+        ),
+        *(
+            Mistake(
+                "the share itself is taken for the place",
+                "Shares of the places 0, 1, 2, 3 are 1, 1/2, 1/3, 1/4. How do you get 3 from 1/4?",
+                _placed_by(place),
+                trace=_spaced(_like_shares),
+            )
+            for place in (lambda p: 1 - 1 / (1 + p), lambda p: len(p) / (1 + p))
+        ),
+        Mistake(
+            "neighbours are not equally far apart on the scale of the places",
+            "How far apart are the first two words on your scale, and how far the 60th and 61st?",
+            _placed_by(torch.log1p),
+            trace=_spaced(lambda steps: bool(steps.max() > 1.1 * steps.min())),
+        ),
+        *(
+            Mistake(
+                "a step of one word has another size on this scale",
+                "You multiply or divide the places by a number. How far apart are two neighbours "
+                "then?",
+                _placed_by(place),
+                trace=_wrong_step,
+            )
+            for place in (lambda p: len(p) * p, lambda p: p / len(p))
         ),
         *(
             Mistake(
@@ -429,6 +812,17 @@ check_previous = Check(
             lambda attend, x, start: _look(attend, x, start, back=2.0),
         ),
         Mistake(
+            "the scores rise all the way to the word itself",
+            "Yours are a line over the keys. Which curve has its peak before the end?",
+            lambda attend, x, start: _scores(
+                attend,
+                x,
+                start,
+                lambda p: (20 * torch.cat([2 * (p - 1), -(p**0)], 1), p.repeat(1, 2)),
+            ),
+            trace=_line_over_keys,
+        ),
+        Mistake(
             "the word before is mixed with its neighbours",
             "Its score is only a few points higher than theirs. How much higher is enough?",
             lambda attend, x, start: _look(attend, x, start, sharpness=1.0),
@@ -437,6 +831,26 @@ check_previous = Check(
                     torch.equal(peak, (place - 1).clamp(min=0)) and bool(weight.min() < 0.9999)
                 )
             ),
+        ),
+        Mistake(
+            "no word has looked at another",
+            "The rows lie in a secret order. Which function alone knows it?",
+            lambda attend, x, start: x,
+        ),
+        Mistake(
+            "query and key have one number each",
+            "For a given query such a score only rises or only falls with the key's number. Where "
+            "is its peak?",
+            lambda attend, x, start: _scores(
+                attend, x, start, lambda p: (100 * (p - 1).cos(), p.cos())
+            ),
+            trace=_one_column,
+        ),
+        Mistake(
+            "what is added up are not the rows of x",
+            "Which of attend's three arguments does it add up, and what have you put there?",
+            lambda attend, x, start: _look(attend, torch.ones_like(x), start),
+            trace=_other_values,
         ),
     ],
     hints=(

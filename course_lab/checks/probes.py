@@ -80,6 +80,62 @@ def add_first(x: Tensor) -> Tensor:
     return x + x[0, 0]
 
 
+def exchanged(n: int, one: int, other: int) -> Tensor:
+    """Return the permutation of n rows that exchanges two of them."""
+    perm = torch.arange(n)
+    perm[one], perm[other] = other, one
+    return perm
+
+
+def double_row_2(x: Tensor) -> Tensor:
+    """Not equivariant, which an exchange of rows 2 and 4 shows in these two only."""
+    return x * torch.where(torch.arange(len(x)) == 2, 2.0, 1.0)[:, None]
+
+
+def double_row_3(x: Tensor) -> Tensor:
+    """Not equivariant, which an exchange of rows 1 and 3 shows in these two only."""
+    return x * torch.where(torch.arange(len(x)) == 3, 2.0, 1.0)[:, None]
+
+
+def add_row_1_to(place: float) -> Function:
+    """Not equivariant, which an exchange of rows 1 and 2 shows in one number, the second of a row.
+
+    The row is the first one for place 0, the middle one for 0.5 and the last one for 1.
+    """
+
+    def add_row_1(x: Tensor) -> Tensor:
+        y = x.clone()
+        y[round(place * (len(x) - 1)), 1] += x[1, 0]
+        return y
+
+    return add_row_1
+
+
+def mark_first_feature(x: Tensor) -> Tensor:
+    """Not equivariant, which shows in the first feature and in no other."""
+    return torch.cat([x[:, :1] + torch.arange(len(x))[:, None], x[:, 1:]], 1)
+
+
+def roll_features(x: Tensor) -> Tensor:
+    """Not equivariant, though each row keeps its numbers: their sum, the largest, the length."""
+    return torch.stack([row.roll(place) for place, row in enumerate(x)])
+
+
+def flip_by_ends(x: Tensor) -> Tensor:
+    """Not equivariant, though all products of two rows stay the same."""
+    return x if x[0, 0] < x[-1, 0] else -x
+
+
+def sort_rows(x: Tensor) -> Tensor:
+    """Invariant, so not equivariant: the rows in the order of their first numbers."""
+    return x[x[:, 0].argsort()]
+
+
+def count_rows(x: Tensor) -> Tensor:
+    """Not equivariant: each row becomes its place, whatever it was. Once more changes nothing."""
+    return torch.arange(float(len(x)))[:, None].expand_as(x).clone()
+
+
 def keep(x: Tensor) -> Tensor:
     """The rows as they are: equivariant."""
     return x.clone()
@@ -88,7 +144,10 @@ def keep(x: Tensor) -> Tensor:
 class AttendCall(NamedTuple):
     """What one call of attend was given and what it made of it."""
 
-    v: Tensor  # (n, m), rows as they are stored
+    q: Tensor  # (n, e), rows as they are stored, as are those of k and v
+    k: Tensor  # (n, e)
+    v: Tensor  # (n, m)
+    scores: Tensor  # (n, n), of hidden keys too, rows and columns in the order of the text
     weights: Tensor  # (n, n), rows and columns in the order of the text
 
 
@@ -116,10 +175,12 @@ class CausalAttend:
         if q.shape != k.shape:
             raise ValueError(f"q {tuple(q.shape)} and k {tuple(k.shape)} must be of one width")
         later = self._order[None, :] > self._order[:, None]
-        scores = (q.double() @ k.double().T).masked_fill(later, -torch.inf)
-        weights = scores.softmax(-1)
+        scores = q.double() @ k.double().T
+        weights = scores.masked_fill(later, -torch.inf).softmax(-1)
         in_text = self._order.argsort()
-        self._calls.append(AttendCall(v.detach().clone(), weights[in_text][:, in_text]))
+        stored = (rows.detach().clone() for rows in (q, k, v))
+        squares = (square[in_text][:, in_text].detach() for square in (scores, weights))
+        self._calls.append(AttendCall(*stored, *squares))
         return (weights @ v.double()).to(v.dtype if v.is_floating_point() else torch.float32)
 
 
@@ -153,11 +214,38 @@ def last_look(attend: CausalAttend) -> tuple[Tensor, Tensor] | None:
 def counts_unevenly(attend: CausalAttend, start: Tensor) -> bool:
     """Whether ``start`` alone was averaged, and each time by weights that were not even."""
     even = []
-    for v, weights in attend._calls:
+    for attend_call in attend._calls:
+        v, weights = attend_call.v, attend_call.weights
         if v.shape[1] == 1 and torch.equal(v[:, 0].double(), start.double()):
             share = 1 / torch.arange(1, len(weights) + 1)[:, None]
             even.append(bool(((weights - share).abs() * (weights > 0)).max() < 1e-3))
     return bool(even) and not any(even)
+
+
+def last_call(attend: CausalAttend) -> AttendCall | None:
+    """The last call, or None if there was none."""
+    return attend._calls[-1] if attend._calls else None
+
+
+def scale_of_places(attend: CausalAttend) -> Tensor | None:
+    """The numbers that keys have for their places in the last call, (n,), up to a line.
+
+    Where a score is −(f(j) − t(i))² or f(j)·t(i), two queries' scores differ by a multiple of f.
+    None if there are fewer than three words, or no call.
+    """
+    attend_call = last_call(attend)
+    if attend_call is None or len(attend_call.scores) < 3:
+        return None
+    return attend_call.scores[2] - attend_call.scores[1]
+
+
+def columns_of(v: Tensor, x: Tensor) -> int | None:
+    """The first column of x in v, which may hold other columns too; None if x is not in it."""
+    width = x.shape[1]
+    for column in range(v.shape[1] - width + 1):
+        if torch.equal(v[:, column : column + width].double(), x.double()):
+            return column
+    return None
 
 
 class ComesFromAttend(Rule):
@@ -173,7 +261,9 @@ class ComesFromAttend(Rule):
                     "it needs more of attend than what a call of it returns: "
                     f"{type(result).__name__} {result}."
                 )
-            from_x = [out for v, out in outputs if torch.equal(v.double(), x.double())]
+            first_columns = [(columns_of(v, x), out) for v, out in outputs]
+            width = x.shape[1]
+            from_x = [out[:, c : c + width] for c, out in first_columns if c is not None]
             if not any(torch.allclose(out.double(), result.double()) for out in from_x):
                 return (
                     "no call of attend gave these rows for x. Rows may meet in attend only: which "

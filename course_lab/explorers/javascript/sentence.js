@@ -94,6 +94,25 @@ function frame(panel, place, columns, colour) {
   return panel.line(x, [top, top, bottom, bottom, top], { colour, width: 2.5 });
 }
 
+// Places whose rows are the same, group by group: "0, 2 and 6; and at 1 and 3".
+function groupsOf(alike) {
+  const firstLike = new Map(); // a place → the first with the same row
+  alike.forEach(([j, i]) => {
+    if (!firstLike.has(j)) firstLike.set(j, j);
+    if (!firstLike.has(i)) firstLike.set(i, firstLike.get(j));
+  });
+  const groups = new Map();
+  [...firstLike].forEach(([place, first]) => {
+    groups.set(first, [...(groups.get(first) ?? []), place].sort((a, b) => a - b));
+  });
+  return [...groups.values()];
+}
+
+function namesOf(groups) {
+  const names = groups.map((group) => `${group.slice(0, -1).join(", ")} and ${group.at(-1)}`);
+  return names.join("; and at ");
+}
+
 function inWords(gap) {
   return gap < ROUNDING ? "rounding noise" : `up to ${fixed(gap, 2)}`;
 }
@@ -149,8 +168,8 @@ const EXPLORER = {
     const layer = state.layers === 2 ? "weights, layer 2" : "weights";
     left.axes({
       x: [-0.5, n - 0.5], y: [n - 0.5, -0.5], equal: true, upright: true, title: layer,
-      xlabel: "key", ylabel: "query", xticks: names, yticks: names,
-    }).matrix(weights.flat(), n);
+      xlabel: "key", ylabel: "query", xticks: names, yticks: names, bar: { limit: 1 },
+    }).matrix(weights.flat(), n, { limit: 1 });
     const gap = Array(width).fill(NaN);
     const colours = { signed: true, limit: COLOUR_LIMIT };
     right.axes({
@@ -158,15 +177,9 @@ const EXPLORER = {
       xlabel: "feature", xticks: [0, 5, 10, 15], yticks: [...names, [n + 1, "mean"]], bar: colours,
     }).matrix([...rows, gap, mean].flat(), width, colours);
     if (state.mask !== undefined) {
-      const firstLike = new Map(); // a place → the first with the same row
-      alike.forEach(([j, i]) => {
-        if (!firstLike.has(j)) firstLike.set(j, j);
-        if (!firstLike.has(i)) firstLike.set(i, j);
-      });
-      const groups = [...new Set(firstLike.values())];
-      firstLike.forEach((first, twin) => frame(
-        right, twin, width, GROUP_COLOURS[groups.indexOf(first) % GROUP_COLOURS.length],
-      ));
+      groupsOf(alike).forEach((group, number) => group.forEach((twin) => frame(
+        right, twin, width, GROUP_COLOURS[number % GROUP_COLOURS.length],
+      )));
     }
     const place = state.order.indexOf(state.moved);
     if (place < 0) return;
@@ -184,8 +197,8 @@ const EXPLORER = {
       return `${order}: each word's row differs from what it was as typed by ${inWords(apart)}, `
         + `the mean by ${inWords(pooled)}.`;
     }
-    const pairs = alike.map(([j, i]) => `${j} and ${i}`).join(", ");
-    return `${order}: ${pairs ? `the same row at places ${pairs}` : "no two rows are the same"}. `
+    const groups = namesOf(groupsOf(alike));
+    return `${order}: ${groups ? `the same row at places ${groups}` : "no two rows are the same"}. `
       + (moved
         ? `Each word's row differs from what it was as typed by ${inWords(apart)}.`
         : `${state.order.length} words, as typed.`);
@@ -196,7 +209,7 @@ const EXPLORER = {
     const mask = state.mask ? "behind a causal mask" : "without a mask";
     const layers = state.layers === 2 ? "two layers" : "one layer";
     const places = state.places ? "with a vector for its place added to each word" : "no positions";
-    const pairs = alike.map(([j, i]) => `${j} and ${i}`).join(", ") || "none";
+    const groups = namesOf(groupsOf(alike)) || "none";
     const framed = state.mask === undefined ? ""
       : "Rows that are the same have frames of one colour. ";
     return `Attention ${mask}, ${layers}, ${places}. Left: a square of weights, queries down and `
@@ -204,6 +217,6 @@ const EXPLORER = {
       + "numbers, a row for each word in the same order, and below them their mean. The row of the "
       + `word that was moved last has a frame. ${framed}Against the order as typed, a word's row `
       + `differs by ${inWords(apart)} and the mean by ${inWords(pooled)}. Places with the same `
-      + `row: ${pairs}.`;
+      + `row: ${groups}.`;
   },
 };
