@@ -15,7 +15,7 @@
 #
 # After this lesson you can
 #
-# - derive rotary position embedding (RoPE) from three wishes, and write it;
+# - derive the turn of rotary position embedding (RoPE) from three wishes, and write it;
 # - recognise it in libraries;
 # - draw a score by distance, and see what it does past the context.
 #
@@ -458,7 +458,7 @@ axes[0].axvline(256, color="C2", linewidth=1, linestyle=":")
 axes[0].set(ylabel="score", ylim=(-1.3, 1.8))
 for ax in axes:
     ax.legend(loc="lower right", ncols=3, fontsize=8)
-top = {name: int(profile[:65].argmax()) for name, profile in profiles.items()}
+top = {name: int(profile[:300].argmax()) for name, profile in profiles.items()}
 plots.show(
     fig,
     "Two wished profiles over distances 0 to 64 and the fitted scores up to 512. The nearest 16: "
@@ -476,15 +476,15 @@ plots.show(
 # head width 8, and at 128?
 
 # %%
-explorers.profile(wish="every eighth")
+explorers.profile()
 
 # %% [markdown]
 # ## Is it better?
 #
-# It is easy to live with: a turn is made once a token, not once for a query *and* a key. Fast,
-# *fused* attention never writes all $n \times n$ scores down: T5's bias must get in there, RoPE is
-# done before. A model that writes can keep turned keys, in its *cache*. (RoPE is of Jianlin Su,
-# 2021, kexue.fm/archives/8265.)
+# It is easy to live with: in a layer a turn is made once a token, not for a query *and* a key.
+# Fast, *fused* attention never writes all $n \times n$ scores down: T5's bias must get in there,
+# RoPE is done before. A model that writes can keep turned keys, in its *cache*. (RoPE is of Jianlin
+# Su, 2021, kexue.fm/archives/8265.)
 #
 # And its *loss*: how surprised a model is by each next byte? Small models (four layers) differ in
 # their encoding only: 1,200 steps on pieces of 64 bytes, five seeds, paired differences. (A *nat*

@@ -231,6 +231,7 @@ def test_keys_and_presses_on_an_explorer_do_not_reach_the_page(mounted):
 
 def test_a_point_of_the_profile_is_set_by_keyboard_too(mounted):
     page = mounted("profile")
+    page.get_by_role("combobox", name="wish").select_option("12 back")
     page.get_by_role("slider", name="point at").focus()
     page.keyboard.press("Home")
     page.get_by_role("slider", name="its height").focus()

@@ -67,11 +67,11 @@ profile = Explorer(
     {
         "wish": Choice(
             (
+                "every eighth",
                 "12 back",
                 "the nearest 16",
                 "a price on distance",
                 "8 or 40 back",
-                "every eighth",
                 "my own",
             )
         ),
@@ -79,7 +79,7 @@ profile = Explorer(
         "base": LARGER_BASE,
         "price": Slider(0.001, 10, 0.1, ratio=True, label="price of size"),
         "distance": Slider(0, 64, 12, step=4, label="point at"),
-        "height": Slider(-1.0, 1.0, 1.0, step=0.05, label="its height"),
+        "height": Slider(-1.0, 1.0, 0.0, step=0.05, label="its height"),
     },
 )
 
