@@ -223,6 +223,11 @@ check_least_regret = Check(
             lambda losses: int(losses.amax(0).argmax()),
         ),
         Mistake(
+            "these are the largest regrets of all rows",
+            "Each row has its largest regret now. Which row would you like to have?",
+            lambda losses: _regrets(losses).max(1).values,
+        ),
+        Mistake(
             "rows are counted from 1 here",
             "What does row 0 of a tensor get?",
             lambda losses: _least_regret(losses) + 1,
@@ -550,6 +555,13 @@ def _sums_at_bounds(costs: Tensor, tolerance: float) -> Tensor:
     return (sums <= sums.amin(0) + tolerance).any(1)
 
 
+def _parallel_rivals_turned_round(costs: Tensor) -> Tensor:
+    """Strike out a row with a rival that is dearer, not cheaper, by the same amount in both."""
+    first, second = (costs[:, None] - costs[None]).double().unbind(-1)
+    struck = ((first == second) & (second < 0)).any(1)
+    return _somebodys_favourite(costs, parallel=False) & ~struck
+
+
 def _below_the_mean(costs: Tensor) -> Tensor:
     """Return which rows cost less than the mean of all for some weight."""
     return ((costs - costs.mean(0)) < 0).any(1)
@@ -690,6 +702,16 @@ check_somebodys_favourite = Check(
             "these are the rows on or below the line between the best of each column",
             "Several rows may lie below it, expensive ones too. Does each of them have its turn?",
             _below_the_line_of_the_best,
+        ),
+        Mistake(
+            "a rival that is dearer by the same amount in both costs strikes out a row",
+            "Where a = b, the excess is b for every weight. Which sign of b is bad for the row?",
+            _parallel_rivals_turned_round,
+        ),
+        Mistake(
+            "these are two bounds a row, and not yet an answer",
+            "Between a row's bounds: when is there a weight?",
+            lambda costs: torch.stack(_limits(costs), dim=1),
         ),
         Mistake(
             "rows are compared with the mean of all",
