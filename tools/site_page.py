@@ -9,7 +9,7 @@ import site_live
 import site_questions
 from claims_table import claims_in
 from nbformat import NotebookNode
-from notebook_folds import PLUMBING, is_look
+from notebook_folds import OF_A_QUESTION, PLUMBING, TITLE, is_look
 from notebook_source import BuildError
 from site_exercises import SOLUTION, STUB
 from site_html import code_block, escaped, folded, tag
@@ -174,11 +174,10 @@ class _Writer:
 
 
 def _folded_source(cell: NotebookNode) -> list[str]:
-    """A cell's code, to unfold; plumbing has a title in its first line."""
-    title, code = "Code of the question", cell.source
-    if _has(cell, PLUMBING):
-        title, _, code = cell.source.partition("\n")
-        title = title.removeprefix("#@title ")
+    """A cell's code, to unfold; what notebooks fold has a title in its first line."""
+    title, code = OF_A_QUESTION, cell.source
+    if code.startswith(TITLE):
+        title, _, code = code.removeprefix(TITLE).partition("\n")
     summary = title if title.startswith("Code") else f"Code: {title}"
     return folded(escaped(summary), [code_block(code)], class_="om-code")
 
