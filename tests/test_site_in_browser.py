@@ -15,7 +15,7 @@ import pytest
 from browser import SECONDS
 from bs4 import BeautifulSoup
 from PIL import Image
-from site_reader import PHONE, Reader, axe, cut_off, read_all
+from site_reader import DESKTOP, PHONE, Reader, axe, cut_off, read_all
 
 import course_utils
 from course_lab.recorded_claims import read_claims
@@ -65,6 +65,27 @@ def test_an_explorer_moves_by_keyboard(opened):
     assert int(after[0]) == int(before[0]) + 1
     assert after[1] != before[1]
     assert mount.locator(".om-fallback").count() == 0
+
+
+def test_the_picture_of_the_doors_stands_in_the_first_screen_and_no_settings_above_it(opened):
+    page = opened("05_rope")
+    doors = page.locator(".om-figure").first.bounding_box()
+    assert doors["y"] + doors["height"] < DESKTOP["height"]
+    assert not page.get_by_text("device cpu").is_visible()
+    aims = page.locator(".om-aims")
+    assert not aims.locator("li").first.is_visible()
+    aims.locator("summary").click()
+    assert aims.locator("li").first.is_visible()
+
+
+def test_an_explorer_stands_in_a_card_under_its_title_and_its_call_is_folded(opened):
+    page = opened(WAVES)
+    card = page.locator(".om-explorer").first
+    assert card.locator(".om-explorer-title").text_content()
+    assert card.locator(".om-mount").count() == 1
+    assert card.evaluate("(card) => getComputedStyle(card).borderTopWidth") == "1px"
+    call = page.locator("details.om-code", has_text="explorers.frequencies()")
+    assert call.count() == 1 and not call.locator("pre").is_visible()
 
 
 def test_a_guess_unfolds_the_answer_is_judged_and_remembered(opened):
