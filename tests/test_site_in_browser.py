@@ -318,6 +318,44 @@ def test_the_search_shows_a_sentence_and_leads_to_its_section(opened, site, word
     assert page.locator(".highlighted").count() == 0
 
 
+FOUND = "#search-results ul.search li"
+
+
+def search_for(page: Any, site: str, words: str) -> list[str]:
+    """The titles of what a search finds, in order."""
+    page.goto(f"{site}/search.html?q={words}")
+    done = page.get_by_text(re.compile("Search finished|No page has"))
+    done.wait_for(timeout=20 * SECONDS)
+    return page.locator(f"{FOUND} > a").all_text_contents()
+
+
+def test_a_search_finds_lessons_before_objects_of_the_reference(opened, site):
+    titles = search_for(opened("index"), site, "yarn")
+    lessons = [n for n, title in enumerate(titles) if re.match(r"\d\d · ", title)]
+    objects = [n for n, title in enumerate(titles) if title.startswith("course_utils.")]
+    assert lessons and objects and max(lessons) < min(objects)
+
+
+def test_a_search_finds_a_number_with_and_without_its_comma(opened, site):
+    page = opened("index")
+    with_comma, without = (search_for(page, site, text) for text in ("10,000", "10000"))
+    assert with_comma == without and any(title.startswith("02") for title in without)
+
+
+def test_a_summary_of_a_search_has_no_tex_and_does_not_end_at_et_al(opened, site):
+    page = opened("index")
+    search_for(page, site, "yarn")
+    summaries = page.locator(f"{FOUND} .context").all_text_contents()
+    assert summaries and not [text for text in summaries if "\\" in text or text.endswith("al.")]
+    assert not page.get_by_role("heading", name="Search Results").is_visible()
+
+
+def test_a_search_in_vain_says_what_to_try(opened, site):
+    page = opened("index")
+    assert search_for(page, site, "xylophone") == []
+    assert page.get_by_text("Try one of them alone").is_visible()
+
+
 def shown_rows(page: Any, table: str) -> list[str]:
     return page.locator(f"#{table} .om-row:visible th").all_text_contents()
 

@@ -24,6 +24,7 @@ NOTEBOOKS = "_static/notebooks"
 AIMS = re.compile(r"\n\n(After this lesson you can)\n\n((?:- .*\n|  .*\n)+)")
 FACTS = re.compile(r"^\*\*Time:\*\* .*(?:\n.+)*", re.MULTILINE)
 OF_AN_EXPLORER = "Code: show the explorer"
+HOW_TO_RUN = "Run cells from top to bottom"  # how a paragraph for notebooks alone starts
 START = "course_lab.start("  # in the cell that each lesson starts with
 SECTION, PARAGRAPH = re.compile(r"^(?=#+ )", re.MULTILINE), re.compile(r"\n\n")
 
@@ -93,7 +94,8 @@ class _Writer:
             before = self.cells[number - 1]
             after = self.cells[number + 1] if number + 1 < len(self.cells) else None
             if cell.cell_type == "markdown":
-                self._text(cell)
+                if not cell.source.startswith(HOW_TO_RUN):
+                    self._text(cell)
             elif _has(cell, SOLUTION):
                 self._put(self._exercise(cell, after))
             elif not (_has(before, SOLUTION) and self._check(cell)):
