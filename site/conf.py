@@ -3,6 +3,8 @@
 import re
 from pathlib import Path
 
+from sphinx.search.en import SearchEnglish
+
 project = "Order Matters"
 author = "The Order Matters authors"
 language = "en"
@@ -30,6 +32,7 @@ html_favicon = "static/favicon.svg"
 html_js_files = [
     (file, {"defer": "defer"}) for file in ("questions.js", "site.js", "filters.js", "cards.js")
 ]
+html_search_scorer = str(Path(__file__).parent / "search.js")
 html_use_index = True
 html_domain_indices = False  # of modules: the reference lists them
 html_copy_source = html_show_sourcelink = False
@@ -67,8 +70,19 @@ autodoc_member_order = "bysource"
 napoleon_numpy_docstring = False
 
 
+class SearchWords(SearchEnglish):
+    """English words, and numbers of three digits and more, in which 10,000 is 10000."""
+
+    def split(self, input):
+        return super().split(re.sub(r"(?<=\d),(?=\d{3})", "", input))
+
+    def word_filter(self, word):
+        return super().word_filter(word) or (word.isdigit() and len(word) >= 3)
+
+
 def setup(app):
     """Connect what this file adds to Sphinx."""
+    app.add_search_language(SearchWords)
     app.connect("autodoc-process-docstring", escape_bars)
     app.connect("html-page-context", lead_to_the_next_lesson)
 

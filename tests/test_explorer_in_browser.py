@@ -170,6 +170,13 @@ def test_the_theme_of_jupyterlab_is_followed(page):
         assert (root.evaluate(PICTURE) == light) == (expected == "light")
 
 
+@pytest.mark.parametrize("kind", [".om-tile", ".om-play"])
+def test_words_to_move_and_the_button_that_plays_are_round(page, kind):
+    button = page.locator(kind).first
+    radius = button.evaluate("button => parseFloat(getComputedStyle(button).borderRadius)")
+    assert radius >= 14 and radius >= button.bounding_box()["height"] / 2 - 2
+
+
 def test_a_learners_profile_is_drawn_with_the_mouse(page):
     root = explorer(page, "profile")
     panel = root.locator(".om-draggable")

@@ -21,6 +21,7 @@ from notebook_folds import fold
 from notebook_source import METADATA
 from site_reader import screenshot
 
+from course_lab import scoreboards
 from course_utils import plots
 
 pytestmark = pytest.mark.browser
@@ -187,6 +188,49 @@ def test_a_page_with_a_figure_without_words_is_noticed(browser, tmp_path, monkey
     page = visit(browser, converted(notebook, "lab", tmp_path))
     assert page.evaluate(WORDS) == [description, None]
     assert html.unescape(outputs[1].data["text/html"]).count("<script>") == 1
+
+
+# The contrast of each word of an SVG with what was last filled below its middle.
+CONTRASTS = """() => {
+    const parts = [...document.querySelectorAll('svg path, svg text')];
+    const linear = (part) => part <= 0.04 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
+    const luminance = (element) => {
+        const [red, green, blue] = getComputedStyle(element).fill.match(/[\\d.]+/g)
+            .slice(0, 3).map((part) => linear(part / 255));
+        return 0.2126 * red + 0.7152 * green + 0.0722 * blue + 0.05;
+    };
+    return parts.filter(({ tagName }) => tagName === 'text').map((word) => {
+        const box = word.getBoundingClientRect();
+        const [x, y] = [(box.left + box.right) / 2, (box.top + box.bottom) / 2];
+        const below = parts.slice(0, parts.indexOf(word)).filter((part) => {
+            const { left, right, top, bottom } = part.getBoundingClientRect();
+            return part.tagName === 'path' && getComputedStyle(part).fill !== 'none'
+                && left < x && x < right && top < y && y < bottom;
+        });
+        const pair = [luminance(word), luminance(below.at(-1))];
+        return [word.textContent, Math.max(...pair) / Math.min(...pair)];
+    });
+}"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_word_of_a_board_can_be_read_upon_its_patch(browser, scheme):
+    plots.use_style()
+    scores = {"a": (True, "0.89"), "b": (False, "5 % off"), "c": (None, "not measured")}
+    board = scoreboards.draw_scoreboard(
+        {"rope": {**scores, "d": (scoreboards.UNCLEAR, "0.1")}},
+        dict.fromkeys("abcd", "a yardstick"),
+        "The board",
+    )
+    outcomes = {"A": (True, "found"), "B": (False, "cleared")}
+    visits = scoreboards.draw_visits({"a test": outcomes}, {"A": "deaf", "B": "well"}, "The ward")
+    page = browser.new_page(color_scheme=scheme)
+    for figure in (board, visits):
+        page.set_content(plots.svg(figure))
+        contrasts = page.evaluate(CONTRASTS)
+        assert len(contrasts) > 6
+        assert [pair for pair in contrasts if pair[1] < 4.5] == []
+    page.close()
 
 
 def _text(value: Any) -> str:

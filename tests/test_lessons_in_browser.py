@@ -81,7 +81,7 @@ def test_every_explorer_is_drawn_and_those_of_the_kernel_follow_the_keyboard(pag
 
 
 def test_every_prediction_can_be_made_and_is_recorded(page):
-    questions = page.locator(".widget-vbox", has=page.get_by_text("Predict."))
+    questions = page.locator(".om-question")
     assert questions.count() >= code(page).count("widgets.predict")
     for question in questions.all():
         options = question.locator("input[type=radio]")

@@ -20,7 +20,8 @@ STATIC = Path(__file__).resolve().parents[1] / "site" / "static"
 STYLES = Path(furo.__file__).parent / "theme" / "furo" / "static" / "styles"
 MODEL = "model.safetensors"
 LATE = 60 * SECONDS
-NAMES = [*(place.name for place in site_live.PLACES.values()), "surprise"]
+ASKED_FOR = [place.name for place in site_live.PLACES.values()]
+AT_ONCE = "surprise"  # what is loaded without being asked for
 PAGE = """<!doctype html><html lang=en><title>{name}</title>
 <meta name=viewport content="width=device-width">
 <link rel=stylesheet href=furo.css><link rel=stylesheet href=site.css>
@@ -64,7 +65,7 @@ def site(tmp_path_factory):
     live_modules.write(folder)
     for path in (STYLES / "furo.css", STATIC / "site.css", STATIC / "site.js"):
         (folder / path.name).write_bytes(path.read_bytes())
-    for name in NAMES:
+    for name in (*ASKED_FOR, AT_ONCE):
         block = site_live.element(name, "").replace(f"{site_live.folder()}/", "")
         text = PAGE.format(name=name, block=block)
         (folder / f"{name}.html").write_text(text, encoding="utf-8")
@@ -82,7 +83,10 @@ def opened(browser, site):
     def open_page(name: str, **options: Any) -> Any:
         readers.append(Reader(browser, site, **options))
         page = readers[-1].open(name)
-        page.get_by_role("button", name="Load the model, 1.65 MB").wait_for(timeout=LATE)
+        if name == AT_ONCE:
+            page.locator(".om-live-controls").wait_for(timeout=LATE)
+        else:
+            page.get_by_role("button", name="Load the model, 1.65 MB").wait_for(timeout=LATE)
         return page
 
     yield open_page
@@ -109,7 +113,7 @@ def rest(page: Any) -> None:
     page.get_by_text("All have read the whole passage.").wait_for(timeout=LATE)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", ASKED_FOR)
 def test_nothing_of_the_model_is_loaded_before_it_is_asked_for(opened, name):
     page = opened(name)
     page.wait_for_load_state("networkidle")
@@ -256,8 +260,7 @@ def test_without_javascript_a_page_says_what_would_be_there(site, browser):
 
 
 def test_text_is_coloured_by_surprise_which_grows_past_the_trained_length_until_stretched(opened):
-    page = opened("surprise")
-    page.get_by_role("button", name=re.compile("MB$")).click()
+    page = opened(AT_ONCE)
     whole = page.get_by_text("over 768 of 768 bytes")
     mean = page.locator(".om-read-mean b")
 
@@ -267,11 +270,11 @@ def test_text_is_coloured_by_surprise_which_grows_past_the_trained_length_until_
 
     trained = loss()
     assert page.locator(".om-read-text span[style*='color-mix']").count() > 100
-    length = page.get_by_role("slider", name="It reads at once")
+    page.get_by_label("64", exact=True).focus()
     for _ in range(3):
-        length.press("ArrowRight")
+        page.keyboard.press("ArrowRight")
     page.get_by_text("over 64 of 768 bytes").or_(whole).first.wait_for(timeout=LATE)
-    page.wait_for_function("document.querySelector('output').textContent === '512 bytes'")
+    assert page.get_by_label("512", exact=True).is_checked()
     direct = loss()
     page.get_by_label("stretched by YaRN").check()
     stretched = loss()
@@ -280,3 +283,49 @@ def test_text_is_coloured_by_surprise_which_grows_past_the_trained_length_until_
     text.focus()
     page.keyboard.press("ArrowRight")
     assert "Most expected" in page.locator(".om-read-detail").text_content()
+
+
+def test_who_saves_on_data_is_asked_before_the_model_comes(browser, site):
+    page = browser.new_page()
+    page.add_init_script(
+        "Object.defineProperty(navigator, 'connection', { value: { saveData: true } })"
+    )
+    page.goto(f"{site}/{AT_ONCE}.html")
+    page.get_by_role("button", name="Load the model, 1.65 MB").wait_for(timeout=LATE)
+    page.close()
+
+
+INKS = """() => {
+    const linear = (part) => part <= 0.04 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
+    const canvas = document.createElement('canvas')
+        .getContext('2d', { willReadFrequently: true });
+    const page = getComputedStyle(document.querySelector('.om-read-text')).backgroundColor;
+    const luminance = (...colours) => { // each over the one before
+        for (const colour of colours) {
+            canvas.fillStyle = colour;
+            canvas.fillRect(0, 0, 1, 1);
+        }
+        const [red, green, blue] = [...canvas.getImageData(0, 0, 1, 1).data]
+            .map((part) => linear(part / 255));
+        return 0.2126 * red + 0.7152 * green + 0.0722 * blue + 0.05;
+    };
+    return Math.min(...[...document.querySelectorAll('.om-read-text span')].map((span) => {
+        const { color, backgroundColor } = getComputedStyle(span);
+        const pair = [luminance(color), luminance(page, backgroundColor)];
+        return Math.max(...pair) / Math.min(...pair);
+    }));
+}"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_byte_can_be_read_however_strong_its_colour(opened, scheme):
+    page = opened(AT_ONCE, color_scheme=scheme)
+    page.get_by_text("over 768 of 768 bytes").wait_for(timeout=LATE)
+    page.get_by_label("1024", exact=True).check(force=True)
+    page.get_by_text("over 64 of 768 bytes").or_(
+        page.get_by_text("over 768 of 768 bytes")
+    ).first.wait_for(timeout=LATE)
+    page.get_by_text("over 768 of 768 bytes").wait_for(timeout=LATE)
+    page.wait_for_function("!document.getAnimations().length", timeout=LATE)
+    assert page.locator(".om-read-strong").count() > 100
+    assert page.evaluate(INKS) >= 4.5

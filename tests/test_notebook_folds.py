@@ -86,6 +86,27 @@ def test_plumbing_and_the_set_up_cell_are_folded_in_jupyterlab_and_colab(built, 
         assert cell.source.startswith("#@title ")
 
 
+def test_a_cell_that_only_asks_is_folded_since_its_box_has_the_question(built):
+    for cells in by_end(built):
+        cell = cells["c003"]
+        assert cell.metadata.jupyter == {"source_hidden": True}
+        assert cell.source.startswith("#@title Code of the question\nguess = predict(")
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("guess = widgets.predict('?', ['a', 'b'])", True),
+        ("from course_lab import widgets\nways = ['a', 'b']\ng = predict('?', ways)", True),
+        ("table = load()\ng = predict('?', ['a', 'b'])", False),
+        ("g = predict('?', ['a', 'b'])\nprint(1)", False),
+        ("ways = ['a', 'b']", False),
+    ],
+)
+def test_what_else_a_cell_does_is_not_folded_with_its_question(source, expected):
+    assert notebook_folds.only_asks(new_code_cell(source)) == expected
+
+
 def test_what_a_learner_should_read_is_not_folded(built):
     for cells in by_end(built):
         for number in ("c002", "c004", "c007"):

@@ -15,7 +15,7 @@ import pytest
 from browser import SECONDS
 from bs4 import BeautifulSoup
 from PIL import Image
-from site_reader import PHONE, Reader, axe, cut_off, read_all
+from site_reader import DESKTOP, PHONE, Reader, axe, cut_off, read_all
 
 import course_utils
 from course_lab.recorded_claims import read_claims
@@ -65,6 +65,27 @@ def test_an_explorer_moves_by_keyboard(opened):
     assert int(after[0]) == int(before[0]) + 1
     assert after[1] != before[1]
     assert mount.locator(".om-fallback").count() == 0
+
+
+def test_the_picture_of_the_doors_stands_in_the_first_screen_and_no_settings_above_it(opened):
+    page = opened("05_rope")
+    doors = page.locator(".om-figure").first.bounding_box()
+    assert doors["y"] + doors["height"] < DESKTOP["height"]
+    assert not page.get_by_text("device cpu").is_visible()
+    aims = page.locator(".om-aims")
+    assert not aims.locator("li").first.is_visible()
+    aims.locator("summary").click()
+    assert aims.locator("li").first.is_visible()
+
+
+def test_an_explorer_stands_in_a_card_under_its_title_and_its_call_is_folded(opened):
+    page = opened(WAVES)
+    card = page.locator(".om-explorer").first
+    assert card.locator(".om-explorer-title").text_content()
+    assert card.locator(".om-mount").count() == 1
+    assert card.evaluate("(card) => getComputedStyle(card).borderTopWidth") == "1px"
+    call = page.locator("details.om-code", has_text="explorers.frequencies()")
+    assert call.count() == 1 and not call.locator("pre").is_visible()
 
 
 def test_a_guess_unfolds_the_answer_is_judged_and_remembered(opened):
@@ -295,6 +316,44 @@ def test_the_search_shows_a_sentence_and_leads_to_its_section(opened, site, word
     link.click()
     page.wait_for_function("scrollY > 300", timeout=20 * SECONDS)  # not at the top of the page
     assert page.locator(".highlighted").count() == 0
+
+
+FOUND = "#search-results ul.search li"
+
+
+def search_for(page: Any, site: str, words: str) -> list[str]:
+    """The titles of what a search finds, in order."""
+    page.goto(f"{site}/search.html?q={words}")
+    done = page.get_by_text(re.compile("Search finished|No page has"))
+    done.wait_for(timeout=20 * SECONDS)
+    return page.locator(f"{FOUND} > a").all_text_contents()
+
+
+def test_a_search_finds_lessons_before_objects_of_the_reference(opened, site):
+    titles = search_for(opened("index"), site, "yarn")
+    lessons = [n for n, title in enumerate(titles) if re.match(r"\d\d · ", title)]
+    objects = [n for n, title in enumerate(titles) if title.startswith("course_utils.")]
+    assert lessons and objects and max(lessons) < min(objects)
+
+
+def test_a_search_finds_a_number_with_and_without_its_comma(opened, site):
+    page = opened("index")
+    with_comma, without = (search_for(page, site, text) for text in ("10,000", "10000"))
+    assert with_comma == without and any(title.startswith("02") for title in without)
+
+
+def test_a_summary_of_a_search_has_no_tex_and_does_not_end_at_et_al(opened, site):
+    page = opened("index")
+    search_for(page, site, "yarn")
+    summaries = page.locator(f"{FOUND} .context").all_text_contents()
+    assert summaries and not [text for text in summaries if "\\" in text or text.endswith("al.")]
+    assert not page.get_by_role("heading", name="Search Results").is_visible()
+
+
+def test_a_search_in_vain_says_what_to_try(opened, site):
+    page = opened("index")
+    assert search_for(page, site, "xylophone") == []
+    assert page.get_by_text("Try one of them alone").is_visible()
 
 
 def shown_rows(page: Any, table: str) -> list[str]:

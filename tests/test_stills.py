@@ -73,6 +73,21 @@ def test_each_picture_is_what_the_explorer_draws_today(browser):
         assert difference.mean() < FAR, f"{name}: make stills"
 
 
+@pytest.mark.browser
+def test_a_picture_says_that_it_is_a_still_on_light_paper(browser):
+    page = browser.new_page()
+    page.set_content(
+        stills.PAGE.format(note=stills.NOTE, module="const mount = () => {};", start=1)
+    )
+    main = page.locator("main")
+    note = main.evaluate("main => getComputedStyle(main, '::before').content")
+    assert "Run this cell" in note
+    page.close()
+    png = stills.drawn(browser, "ladder", STARTS["ladder"])
+    pixels = np.asarray(Image.open(io.BytesIO(png)).convert("L"))
+    assert np.median(pixels) > 240 and pixels[0].max() < 200, "white paper, in a frame"
+
+
 @pytest.mark.skipif(find_chromium() is None, reason="Chromium is not installed")
 @pytest.mark.browser
 def test_a_picture_of_another_start_would_be_noticed(browser):

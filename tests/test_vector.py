@@ -100,6 +100,27 @@ def test_cells_and_the_words_upon_them_keep_their_colours_in_the_dark():
         assert "#" in rule[0] and "var(" not in rule[0]
 
 
+def test_words_beside_the_cells_turn_light_in_the_dark():
+    fig, ax = plt.subplots()
+    ax.imshow([[0.0, 1.0]])
+    ax.set(xlim=(-0.5, 4.0))
+    ax.text(0, 0, "upon")
+    ax.text(3, 0, "beside")
+    drawing = plots.svg(fig)
+    kept = re.findall(r'class="as-drawn">(.*?)</g>', drawing)
+    assert any(">upon<" in part for part in kept)
+    assert not any(">beside<" in part for part in kept)
+
+
+def test_a_pale_tint_becomes_a_dark_one_of_the_same_hue():
+    fig, ax = plt.subplots()
+    ax.bar([0, 1], [1, 1], color=["#c4dff0", "#fbe3c0"])
+    dark = counterparts(plots.svg(fig))
+    for tint, brightest in (("#c4dff0", 2), ("#fbe3c0", 0)):
+        parts = [int(dark[tint][i : i + 2], 16) for i in (1, 3, 5)]
+        assert max(parts) < 0x80 and parts.index(max(parts)) == brightest
+
+
 def test_names_of_the_figures_own_parts_are_as_before():
     fig, ax = plt.subplots()
     sns.heatmap([[0.0, 1.0]], annot=True, ax=ax)

@@ -28,9 +28,9 @@ def no_answers(monkeypatch):
     monkeypatch.setattr(predictions, "_answers", {})
 
 
-def children(bundle):
-    """The widgets inside the box that a display bundle points to."""
-    return instances[bundle[WIDGET_VIEW]["model_id"]].children
+def box_of(bundle):
+    """The widget that a display bundle points to."""
+    return instances[bundle[WIDGET_VIEW]["model_id"]]
 
 
 def pixels(data):
@@ -42,7 +42,7 @@ class Explorer:
 
     def __init__(self, bundles, number=0):
         self.bundle = bundles[number]
-        *self.controls, self.image, self.sentence = children(self.bundle)
+        *self.controls, self.image, self.sentence = box_of(self.bundle).children
 
     @property
     def picture(self):
@@ -204,17 +204,15 @@ def test_a_logarithmic_slider_runs_over_its_range_in_equal_ratios():
 
 
 def ask_choice(shown, *args):
-    """A question with two answers: the prediction, its widget, and the note under it."""
+    """A question with two answers: the prediction, and its box."""
     prediction = widgets.predict(*(args or (QUESTION, ["left", "right"])))
-    title, picker, note = children(shown[-1])
-    return prediction, picker, note
+    return prediction, box_of(shown[-1])
 
 
 def ask_number(shown, unit=""):
     """A question for a number, in the same parts."""
     prediction = widgets.predict_number("How many?", unit)
-    title, picker, note = children(shown[-1])
-    return prediction, picker, note
+    return prediction, box_of(shown[-1])
 
 
 def test_without_a_kernel_a_question_is_a_text_with_its_choices_or_its_unit(shown):
@@ -228,11 +226,11 @@ def test_without_a_kernel_a_question_is_a_text_with_its_choices_or_its_unit(show
 
 
 def test_a_pick_is_recorded_and_acknowledged_and_the_last_counts(shown):
-    prediction, picker, note = ask_choice(shown)
-    assert picker.value is prediction.answer is None
-    picker.value = "right"
-    assert prediction.answer == "right" and "Recorded" in note.value
-    picker.value = "left"
+    prediction, box = ask_choice(shown)
+    assert (box.answer, prediction.answer) == ("", None)
+    box.answer = "right"
+    assert prediction.answer == "right" and "Recorded" in box.note
+    box.answer = "left"
     assert prediction.answer == "left"
 
 
@@ -240,18 +238,18 @@ def test_a_pick_is_recorded_and_acknowledged_and_the_last_counts(shown):
     ("ask", "answer", "typed"), [(ask_choice, "right", "right"), (ask_number, 2.5, "2.5")]
 )
 def test_an_answer_survives_running_the_cell_again(shown, ask, answer, typed):
-    ask(shown)[1].value = typed
-    prediction, picker, _ = ask(shown)
-    assert (prediction.answer, picker.value) == (answer, typed)
+    ask(shown)[1].answer = typed
+    prediction, box = ask(shown)
+    assert (prediction.answer, box.answer) == (answer, typed)
 
 
 def test_an_answer_that_is_no_longer_a_choice_is_not_picked(shown):
-    ask_choice(shown)[1].value = "right"
-    assert ask_choice(shown, QUESTION, ["up", "down"])[1].value is None
+    ask_choice(shown)[1].answer = "right"
+    assert ask_choice(shown, QUESTION, ["up", "down"])[1].answer == ""
 
 
 def test_two_questions_do_not_share_an_answer(shown):
-    ask_choice(shown)[1].value = "right"
+    ask_choice(shown)[1].answer = "right"
     assert ask_choice(shown, "Another?", ["left", "right"])[0].answer is None
 
 
@@ -259,18 +257,18 @@ def test_two_questions_do_not_share_an_answer(shown):
     ("typed", "answer"), [("3", 3.0), ("2.5", 2.5), ("2,5", 2.5), (" 1e3 ", 1000.0), ("-4", -4.0)]
 )
 def test_a_typed_number_is_recorded(shown, typed, answer):
-    prediction, picker, note = ask_number(shown, "nats")
-    picker.value = typed
+    prediction, box = ask_number(shown, "nats")
+    box.answer = typed
     assert prediction.answer == answer
-    assert "Recorded" in note.value
+    assert "Recorded" in box.note
 
 
 @pytest.mark.parametrize("typed", ["many", "3 or 4", "--"])
 def test_what_is_no_number_is_said_to_be_none_and_not_recorded(shown, typed):
-    prediction, picker, note = ask_number(shown, "nats")
-    picker.value = typed
+    prediction, box = ask_number(shown, "nats")
+    box.answer = typed
     assert prediction.answer is None
-    assert "is not a number yet" in note.value and typed in note.value
+    assert "is not a number yet" in box.note and typed in box.note
 
 
 @pytest.mark.parametrize(
@@ -286,32 +284,32 @@ def test_what_is_no_number_is_said_to_be_none_and_not_recorded(shown, typed):
 def test_a_reveal_says_what_was_measured_and_predicted_each_time(
     shown, capsys, ask, guess, measured, printed
 ):
-    prediction, picker, _ = ask(shown)
+    prediction, box = ask(shown)
     if guess is not None:
-        picker.value = guess
+        box.answer = guess
     prediction.reveal(*measured)
     prediction.reveal(*measured)
     assert capsys.readouterr().out == 2 * printed
 
 
 def test_the_box_of_a_question_has_the_verdict_once_it_is_revealed(shown, capsys):
-    prediction, picker, note = ask_choice(shown)
-    picker.value = "left"
+    prediction, box = ask_choice(shown)
+    box.answer = "left"
     prediction.reveal("right")
-    assert "✗ Not left." in note.value and "Measured: <b>right</b>" in note.value
-    picker.value = "right"  # without running a cell again
-    assert "✓ Right:" in note.value and "✗" not in note.value
+    assert "✗ Not left." in box.note and "Measured: <b>right</b>" in box.note
+    box.answer = "right"  # without running a cell again
+    assert "✓ Right:" in box.note and "✗" not in box.note
 
 
 def test_the_box_of_a_question_without_an_answer_waits_for_it_and_then_says_the_verdict(shown):
-    prediction, picker, note = ask_number(shown)
+    prediction, box = ask_number(shown)
     prediction.reveal(1.23456, "nats")
-    assert note.value == ""
-    picker.value = "2"
-    assert note.value == "You predicted 2. Measured: <b>1.235 nats</b>."
+    assert box.note == ""
+    box.answer = "2"
+    assert box.note == "You predicted 2. Measured: <b>1.235 nats</b>."
 
 
 def test_what_a_learner_types_is_shown_as_text(shown):
-    _, picker, note = ask_number(shown)
-    picker.value = "<b>many</b>"
-    assert "&lt;b&gt;many" in note.value
+    _, box = ask_number(shown)
+    box.answer = "<b>many</b>"
+    assert "&lt;b&gt;many" in box.note

@@ -14,18 +14,41 @@ PLUMBING = "plumbing"  # an author's tag: draws, describes or judges; nothing th
 SEALED = "sealed"  # the build's tag: between a prediction and its answer
 QUESTIONS = {"predict", "predict_number", "Myths"}
 ANSWERS = {"reveal", "settle", "leave_open", "in_a_real_model", "table"}
+TITLE = "#@title "  # how Colab marks the title of a folded cell
+OF_A_QUESTION = "Code of the question"
 WAITING = "Guess first, then run this cell."
 LOOK = "**Look"  # how a text starts that says what was to be seen
 COVER = "<details>\n<summary>Look, once you have guessed</summary>\n\n{}\n\n</details>"
 
 
-def fold(cell: NotebookNode) -> None:
+def fold(cell: NotebookNode, untitled: str = "Code behind this output") -> None:
     """Hide the source of a code cell; a comment in its first line becomes the visible title."""
     first, _, rest = cell.source.partition("\n")
     title = first.removeprefix("#").strip() if first.startswith("# ") else ""
     body = rest if title else cell.source
-    cell.source = f"#@title {title or 'Code behind this output'}\n{body}"
+    cell.source = f"{TITLE}{title or untitled}\n{body}"
     cell.metadata.update(jupyter={"source_hidden": True}, cellView="form")
+
+
+def only_asks(cell: NotebookNode) -> bool:
+    """Whether a cell does nothing but ask: its box shows all that a learner needs of it."""
+    if cell.cell_type != "code" or not _questions(cell.source):
+        return False
+    return all(
+        isinstance(statement, ast.Import | ast.ImportFrom) or _asks(statement) or _names(statement)
+        for statement in ast.parse(cell.source).body
+    )
+
+
+def _names(statement: ast.stmt) -> bool:
+    """Whether a statement gives a name to something written out, such as a list of answers."""
+    if not isinstance(statement, ast.Assign):
+        return False
+    try:
+        ast.literal_eval(statement.value)
+    except ValueError:
+        return False
+    return True
 
 
 def seal(cells: Iterable[NotebookNode]) -> None:
@@ -100,13 +123,21 @@ def called(source: str) -> list[str]:
     return [ast.unparse(node.func) for node in nodes if isinstance(node, ast.Call)]
 
 
+def _asks(node: ast.AST) -> bool:
+    """Whether a statement assigns a question to a variable."""
+    return (
+        isinstance(node, ast.Assign)
+        and isinstance(node.value, ast.Call)
+        and ast.unparse(node.value.func).rpartition(".")[2] in QUESTIONS
+    )
+
+
 def _questions(source: str) -> list[str]:
     """The variables to which a cell assigns a question."""
     return [
         target.id
         for node in ast.walk(ast.parse(source))
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call)
-        if ast.unparse(node.value.func).rpartition(".")[2] in QUESTIONS
+        if isinstance(node, ast.Assign) and _asks(node)
         for target in node.targets
         if isinstance(target, ast.Name)
     ]

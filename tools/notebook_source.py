@@ -20,7 +20,7 @@ import notebook_budget
 from nbconvert.preprocessors import TagRemovePreprocessor
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_notebook
-from notebook_folds import PLUMBING, cover, fold, seal
+from notebook_folds import OF_A_QUESTION, PLUMBING, cover, fold, only_asks, seal
 
 HEADER_KEY = "order_matters"  # above a lesson's first cell: its edition and limits
 NBVAL_TAGS = {"nbval-ignore-output", "raises-exception"}
@@ -292,6 +292,9 @@ def inputs(target: Target) -> NotebookNode:
     plumbing = [cell for cell in cells if PLUMBING in cell.metadata.get("tags", [])]
     for cell in (setup, *plumbing):
         fold(cell)
+    for cell in cells:
+        if only_asks(cell) and cell not in plumbing:
+            fold(cell, OF_A_QUESTION)
     notebook = new_notebook(cells=[cells[0], setup, *cells[1:]], metadata=deepcopy(METADATA))
     notebook.nbformat_minor = 5
     left_out = "stub" if target.solutions else "solution"

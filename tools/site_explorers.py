@@ -30,14 +30,19 @@ def shown(cell: NotebookNode, lesson: str) -> list[tuple[str, dict[str, object]]
 
 
 def mount(name: str, start: dict[str, object], description: str, root: str) -> str:
-    """Where ``site.js`` puts an explorer, with its description for those without JavaScript.
+    """A card with an explorer's title, and where ``site.js`` puts the explorer itself.
+
+    There its description stands for those without JavaScript.
 
     ``root`` leads from the page to the site's first page.
     """
     text = escaped(description.replace(RUN, "").strip())
     fallback = tag("p", f"{text} (It moves where JavaScript runs.)", class_="om-fallback")
     values, address = json.dumps(start, ensure_ascii=False), f"{root}{path(name)}"
-    return tag("div", fallback, class_="om-mount", data_module=address, data_start=values)
+    place = tag("div", fallback, class_="om-mount", data_module=address, data_start=values)
+    title = explorers.ALL[name].title
+    heading = tag("p", escaped(title[0].upper() + title[1:]), class_="om-explorer-title")
+    return tag("div", heading + place, class_="om-explorer")
 
 
 def path(name: str) -> str:

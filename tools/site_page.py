@@ -1,5 +1,6 @@
 """A notebook as a page of the site: Markdown, and the files that it needs."""
 
+import ast
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -9,10 +10,10 @@ import site_live
 import site_questions
 from claims_table import claims_in
 from nbformat import NotebookNode
-from notebook_folds import PLUMBING, is_look
+from notebook_folds import OF_A_QUESTION, PLUMBING, TITLE, is_look
 from notebook_source import BuildError
 from site_exercises import SOLUTION, STUB
-from site_html import code_block, escaped, folded, tag
+from site_html import code_block, escaped, folded, opening, tag
 from site_outputs import Outputs
 
 from course_lab.checks import Check
@@ -20,6 +21,11 @@ from course_lab.checks import Check
 BADGE = re.compile(r"^\[!\[Open in Colab\]\([^)]*\)\]\(([^)]*)\)$", re.MULTILINE)
 TO_NOTEBOOK = re.compile(r"\]\(([\w./-]+)\.ipynb(#[^)]*)?\)")
 NOTEBOOKS = "_static/notebooks"
+AIMS = re.compile(r"\n\n(After this lesson you can)\n\n((?:- .*\n|  .*\n)+)")
+FACTS = re.compile(r"^\*\*Time:\*\* .*(?:\n.+)*", re.MULTILINE)
+OF_AN_EXPLORER = "Code: show the explorer"
+HOW_TO_RUN = "Run cells from top to bottom"  # how a paragraph for notebooks alone starts
+START = "course_lab.start("  # in the cell that each lesson starts with
 SECTION, PARAGRAPH = re.compile(r"^(?=#+ )", re.MULTILINE), re.compile(r"\n\n")
 
 
@@ -88,7 +94,8 @@ class _Writer:
             before = self.cells[number - 1]
             after = self.cells[number + 1] if number + 1 < len(self.cells) else None
             if cell.cell_type == "markdown":
-                self._text(cell)
+                if not cell.source.startswith(HOW_TO_RUN):
+                    self._text(cell)
             elif _has(cell, SOLUTION):
                 self._put(self._exercise(cell, after))
             elif not (_has(before, SOLUTION) and self._check(cell)):
@@ -122,7 +129,7 @@ class _Writer:
         return keys if keys == self.fold else ()
 
     def _opening(self, title: str) -> list[str]:
-        """The first cell, ways to run the notebook, and the score."""
+        """The first cell, with what a lesson is for in few lines; ways to run it, and the score."""
         file = f"{self.root}{NOTEBOOKS}/{self.name}.ipynb"
         links = [tag("a", "Notebook", href=file, download="")]
         if self.badge:
@@ -132,7 +139,13 @@ class _Writer:
             question for cell in self.code for question in site_questions.questions(cell, self.name)
         ]
         score = [site_questions.HTML.score(len(questions))] if questions else []
-        return [self._linked(BADGE.sub("", title)), ways, *score]
+        aims, text = AIMS.search(title), AIMS.sub("\n\n", BADGE.sub("", title))
+        question, facts, rest = _around(FACTS, text)
+        blocks = [self._linked(question), opening("div", class_="om-facts")]
+        blocks += [*map(self._linked, facts), ways, *score, "</div>"]
+        if aims:
+            blocks += folded(aims[1], [self._linked(aims[2])], class_="om-aims")
+        return [*blocks, *map(self._linked, rest)]
 
     def _linked(self, markdown: str) -> str:
         """Text, with links to pages in place of notebooks, and to the glossary."""
@@ -140,16 +153,27 @@ class _Writer:
 
     def _cell(self, cell: NotebookNode) -> None:
         """A cell of code: its source, the questions it asks, what it has shown."""
+        if START in cell.source:
+            self._put(self._start(cell))
+            return
         questions = site_questions.questions(cell, self.name)
         keys = self.waiting.get(cell.id, ())
         shown = self.outputs.blocks(cell, keys)
-        folds = questions or _has(cell, PLUMBING)
+        folds = questions or _has(cell, PLUMBING) or _only_explores(cell)
         source = _folded_source(cell) if folds else [code_block(cell.source)]
         self._put([*source, *self._settled(cell)], self._inside(cell))
         for question in questions:
             self._put([site_questions.asks(question, self.verdicts.get(question.key, []))])
         if shown:
             self._put(shown, keys)
+
+    def _start(self, cell: NotebookNode) -> list[str]:
+        """The cell that starts a lesson: its picture, and a fold with the code and the settings."""
+        drawn, printed = NotebookNode(cell), NotebookNode(cell)
+        drawn.outputs = [out for out in cell.outputs if out.output_type != "stream"]
+        printed.outputs = [out for out in cell.outputs if out.output_type == "stream"]
+        settings = [code_block(cell.source), *self.outputs.blocks(printed)]
+        return [*self.outputs.blocks(drawn), *folded("Code: the start", settings, class_="om-code")]
 
     def _settled(self, cell: NotebookNode) -> list[str]:
         """Where to find the verdicts that a cell gives: they stand with the claims."""
@@ -173,12 +197,29 @@ class _Writer:
         return site_exercises.checked(cell, self.checks)
 
 
+def _around(pattern: re.Pattern[str], text: str) -> tuple[str, list[str], list[str]]:
+    """What stands before the pattern's first match, the match, and what stands after it."""
+    match = pattern.search(text)
+    if match is None:
+        return text, [], []
+    after = text[match.end() :].strip()
+    return text[: match.start()], [match[0]], [after] if after else []
+
+
+def _only_explores(cell: NotebookNode) -> bool:
+    """Whether a cell does nothing but show an explorer, which stands on the page itself."""
+    statements = ast.parse(cell.source).body
+    calls = [part for part in statements if not isinstance(part, ast.Import | ast.ImportFrom)]
+    return bool(calls) and all(
+        isinstance(part, ast.Expr) and ast.unparse(part).startswith("explorers.") for part in calls
+    )
+
+
 def _folded_source(cell: NotebookNode) -> list[str]:
-    """A cell's code, to unfold; plumbing has a title in its first line."""
-    title, code = "Code of the question", cell.source
-    if _has(cell, PLUMBING):
-        title, _, code = cell.source.partition("\n")
-        title = title.removeprefix("#@title ")
+    """A cell's code, to unfold; what notebooks fold has a title in its first line."""
+    title, code = OF_AN_EXPLORER if _only_explores(cell) else OF_A_QUESTION, cell.source
+    if code.startswith(TITLE):
+        title, _, code = code.removeprefix(TITLE).partition("\n")
     summary = title if title.startswith("Code") else f"Code: {title}"
     return folded(escaped(summary), [code_block(code)], class_="om-code")
 

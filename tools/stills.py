@@ -1,7 +1,8 @@
 """Draw each explorer of the lessons as it starts: `python tools/stills.py`, or `make stills`.
 
 The pictures, in docs/explorers, stand in the notebooks where an explorer was not run: in
-JupyterLab, on GitHub, in previews. Chromium draws them.
+JupyterLab, on GitHub, in previews. Each says that it is a still, and has paper of its own, so that
+it can be read on a dark page. Chromium draws them.
 """
 
 import ast
@@ -23,7 +24,13 @@ from course_utils.plots.style import shrink
 ROOT = Path(__file__).resolve().parents[1]
 INTRODUCTION = "Explorer: "  # how the text of an explorer starts
 WIDTH = 820  # pixels, as wide as an output of JupyterLab on a laptop
-PAGE = """<meta name=viewport content='width=device-width'><main></main><script type=module>
+NOTE = "A still. Run this cell, and it moves."
+PAGE = """<meta name=viewport content='width=device-width'><style>
+body {{ margin: 0; }}
+main {{ padding: 8px 12px; background: #fff; border: 1px solid #8b929a; }}
+main::before {{ content: "{note}"; color: #57606a; font: italic 14px system-ui, sans-serif; }}
+.om > :not(.om-picture) {{ display: none; }}
+</style><main></main><script type=module>
 {module}
 mount(document.querySelector("main"), {start});
 </script>"""
@@ -49,12 +56,12 @@ def of_the_lessons(root: Path) -> dict[str, dict[str, Any]]:
 
 
 def drawn(browser: Any, name: str, start: dict[str, Any]) -> bytes:
-    """A PNG of the explorer's panels, without the controls, which a picture does not have."""
+    """A PNG of the explorer's panels under a note, without controls, which would do nothing."""
     page = browser.new_page(viewport={"width": WIDTH, "height": 900}, color_scheme="light")
-    page.set_content(PAGE.format(module=explorers.ALL[name].module, start=json.dumps(start)))
-    picture = page.locator(".om-picture")
-    picture.locator("svg").first.wait_for(timeout=10 * SECONDS)
-    content = picture.screenshot()
+    module, values = explorers.ALL[name].module, json.dumps(start)
+    page.set_content(PAGE.format(module=module, start=values, note=NOTE))
+    page.locator(".om-picture svg").first.wait_for(timeout=10 * SECONDS)
+    content = page.locator("main").screenshot()
     page.close()
     return shrink(content)
 

@@ -5,23 +5,28 @@ from collections.abc import Sequence
 
 import ipywidgets
 
+HIDE = "Hide the hints"
+
 
 def hint_button(hints: Sequence[str]) -> ipywidgets.VBox:
-    """Return a button that adds the next hint above it at each press."""
-    button, box = ipywidgets.Button(), ipywidgets.VBox()
-    box.children = [button]
+    """Return a button that adds the next hint above it at each press, and then hides them again.
 
-    def name_the_next() -> None:
-        count = len(box.children) - 1
-        button.description = f"Hint {count + 1} of {len(hints)}"
-        button.layout.display = None if count < len(hints) else "none"
+    The button stays where it is: JupyterLab takes Shift+Enter only while something in the notebook
+    has the focus, and a button that was pressed has it.
+    """
+    shown, button = ipywidgets.HTML(), ipywidgets.Button()
+    count = 0
 
-    def add(_: ipywidgets.Button) -> None:
-        count = len(box.children) - 1
-        text = f"<b>Hint {count + 1} of {len(hints)}:</b> {html.escape(hints[count])}"
-        box.children = [*box.children[:-1], ipywidgets.HTML(text), button]
-        name_the_next()
+    def show(number: int) -> None:
+        nonlocal count
+        count = number
+        shown.value = "<br>".join(
+            f"<b>Hint {n} of {len(hints)}:</b> {html.escape(hint)}"
+            for n, hint in enumerate(hints[:count], start=1)
+        )
+        shown.layout.display = None if count else "none"
+        button.description = HIDE if count == len(hints) else f"Hint {count + 1} of {len(hints)}"
 
-    button.on_click(add)
-    name_the_next()
-    return box
+    button.on_click(lambda _: show((count + 1) % (len(hints) + 1)))
+    show(0)
+    return ipywidgets.VBox([shown, button])

@@ -3,17 +3,30 @@
 import html
 import math
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
-import ipywidgets
+import anywidget
+import IPython.display
+import traitlets
 
-from course_lab.widgets import output
 from course_utils import validation
 
 _answers: dict[str, Any] = {}  # the learner's answers by question: they survive a re-run
 # JupyterLab's own colours, which follow its theme; elsewhere ones that fit light and dark
 RIGHT = "var(--jp-success-color1, #2e8540)"
 OTHER = "var(--jp-warn-color1, #c05600)"
+
+
+class Question(anywidget.AnyWidget):
+    """A question in a box: with options to choose among, or without any a field for a number."""
+
+    _esm = Path(__file__).with_name("question.js").read_text("utf-8")
+    question = traitlets.Unicode().tag(sync=True)
+    options = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    placeholder = traitlets.Unicode().tag(sync=True)  # in the empty field
+    answer = traitlets.Unicode().tag(sync=True)  # picked or typed; "" at first
+    note = traitlets.Unicode().tag(sync=True)  # on the answer, as HTML
 
 
 class Prediction:
@@ -23,14 +36,12 @@ class Prediction:
     has the verdict too, and keeps it up to date.
     """
 
-    def __init__(self, question: str, entry: ipywidgets.RadioButtons | ipywidgets.Text) -> None:
-        self.question = question
-        self._note = ipywidgets.HTML()
+    def __init__(self, box: Question) -> None:
+        self.question = box.question
+        self._box: Any = box
         self._measured: str | None = None  # the text that reveal() showed
         self._right_answer: Any = None  # as reveal() got it
-        entry.observe(self._record, names="value")
-        title = ipywidgets.HTML(f"<b>Predict.</b> {question}")
-        self._box = ipywidgets.VBox([title, entry, self._note])
+        box.observe(self._record, names="answer")
 
     @property
     def answer(self) -> Any:
@@ -53,36 +64,37 @@ class Prediction:
         self._show_verdict()
 
     def _record(self, change: dict[str, Any]) -> None:
-        answer = change["new"]
-        if isinstance(change["owner"], ipywidgets.Text):
-            answer = _parse_number(change["new"])
+        entered = change["new"]
+        answer = entered if self._box.options else _parse_number(entered)
         if answer is None:
             _answers.pop(self.question, None)
-            typed = html.escape(change["new"].strip()) if change["new"] else ""
-            self._note.value = f"'{typed}' is not a number yet." if typed else ""
+            typed = html.escape(entered.strip())
+            self._box.note = f"'{typed}' is not a number yet." if typed else ""
             return
         _answers[self.question] = answer
         if self._measured is None:
             number = f": {answer:g}" if isinstance(answer, float) else ""
-            self._note.value = f"Recorded{number}. Now run the next cell."
+            self._box.note = f"Recorded{number}. Now run the next cell."
         else:
             self._show_verdict()
 
     def _show_verdict(self) -> None:
         measured = html.escape(str(self._measured))
         if self.answer is None:
-            self._note.value = ""
+            self._box.note = ""
         elif not isinstance(self.answer, str):
-            self._note.value = f"You predicted {self.answer:.4g}. Measured: <b>{measured}</b>."
+            self._box.note = f"You predicted {self.answer:.4g}. Measured: <b>{measured}</b>."
         elif self.answer == self._right_answer:
-            self._note.value = f"<b style='color:{RIGHT}'>✓ Right:</b> {measured}."
+            self._box.note = f"<b style='color:{RIGHT}'>✓ Right:</b> {measured}."
         else:
             guess = html.escape(self.answer)
             verdict = f"<b style='color:{OTHER}'>✗ Not {guess}.</b>"
-            self._note.value = f"{verdict} Measured: <b>{measured}</b>."
+            self._box.note = f"{verdict} Measured: <b>{measured}</b>."
 
     def _display(self, options: str) -> None:
-        output.show(self._box, f"Predict: {self.question}\n{options}")
+        bundle, metadata = self._box._repr_mimebundle_()
+        bundle["text/plain"] = f"Predict: {self.question}\n{options}"
+        IPython.display.display(bundle, metadata=metadata, raw=True)
 
 
 def predict(question: str, choices: Sequence[str]) -> Prediction:
@@ -97,11 +109,9 @@ def predict(question: str, choices: Sequence[str]) -> Prediction:
     if len(set(options)) != len(options) or len(options) < 2:
         raise ValueError(f"choices must be at least two different ones, got {choices!r}")
     earlier = _answers.get(question)
-    # Nothing is picked until the learner picks. ipywidgets 7 and 8 both accept None here.
-    picker = ipywidgets.RadioButtons(options=options, value=earlier if earlier in options else None)
-    picker.layout.width = "auto"
+    answer = earlier if earlier in options else ""
+    prediction = Prediction(Question(question=question, options=options, answer=answer))
     numbered = [f"  ({number}) {option}" for number, option in enumerate(options, start=1)]
-    prediction = Prediction(question, picker)
     prediction._display("\n".join(numbered))
     return prediction
 
@@ -110,10 +120,10 @@ def predict_number(question: str, unit: str = "") -> Prediction:
     """Ask for a number and record it in this kernel; otherwise like :func:`predict`."""
     validation.sentence("question", question)
     earlier = _answers.get(question)
-    field = ipywidgets.Text(
-        value="" if earlier is None else f"{earlier:g}", placeholder=f"your guess {unit}".strip()
-    )
-    prediction = Prediction(question, field)
+    answer = "" if earlier is None else f"{earlier:g}"
+    placeholder = f"your guess {unit}".strip()
+    box = Question(question=question, placeholder=placeholder, answer=answer)
+    prediction = Prediction(box)
     prediction._display(f"  (a number{' in ' + unit if unit else ''})")
     return prediction
 

@@ -1,6 +1,7 @@
 """A figure as SVG: sharp at any size, with light and dark colours, and a view for each panel."""
 
 import base64
+import colorsys
 import io
 import re
 import zlib
@@ -41,6 +42,7 @@ COORDINATES = ("d", "x", "y", "points")
 NUMBER = re.compile(r"-?\d+\.\d+")
 REFERENCE = re.compile(r"(?:^#|url\(#)([\w.-]+)")
 PAPER, INK = 0x18, 0xF0  # greys in the dark
+PALE = 0.7  # red, green and blue of a tint that words stand upon, at least
 CONTRAST = 4.5  # of a colour on dark paper at least, as WCAG asks of words
 
 
@@ -49,8 +51,9 @@ def svg(fig: Figure, description: str = "") -> str:
 
     A ``description`` says what it shows to those who cannot see it.
 
-    In the dark a grey (paper, ink, ticks, grids) becomes its opposite, and a colour too dark for
-    it is lightened. Matrices, and all else whose colours are values, stay as they were drawn.
+    In the dark a grey (paper, ink, ticks, grids) becomes its opposite, a pale tint under words a
+    dark one, and a colour too dark for it is lightened. Matrices, and all else whose colours are
+    values, stay as they were drawn.
     The view ``panel-1`` shows the first panel with its labels and its colour bar alone,
     ``panel-2`` the second, and so on.
     """
@@ -106,8 +109,13 @@ def _coloured_by_value(fig: Figure) -> Iterator[Artist]:
     for ax in fig.axes:
         valued = [drawn for drawn in ax.collections if drawn.get_array() is not None]
         yield from valued
-        if ax.images or any(isinstance(drawn, QuadMesh) for drawn in valued):
-            yield from ax.texts
+        meshes = [drawn for drawn in valued if isinstance(drawn, QuadMesh)]
+        cells = [image.get_window_extent() for image in ax.images]
+        cells += [ax.transData.transform_bbox(mesh.get_datalim(ax.transData)) for mesh in meshes]
+        for words in ax.texts:
+            x, y = words.get_transform().transform(words.get_unitless_position())
+            if any(box.contains(x, y) for box in cells):
+                yield words
 
 
 def _simplify(element: ElementTree.Element) -> None:
@@ -205,11 +213,12 @@ def _style(rules: dict[str, str], colours: set[str], name: str) -> ElementTree.E
 
 
 def _in_the_dark(colour: str) -> str:
-    """The opposite of a grey; another colour, mixed with as much white as contrast needs."""
+    """The opposite of a grey or a pale tint; another colour, with as much white as it needs."""
     red, green, blue = to_rgb(colour)
-    if red == green == blue:
-        level = (INK - (INK - PAPER) * red) / 0xFF
-        return to_hex((level, level, level))
+    hue, lightness, saturation = colorsys.rgb_to_hls(red, green, blue)
+    if saturation == 0 or min(red, green, blue) > PALE:
+        level = (INK - (INK - PAPER) * lightness) / 0xFF
+        return to_hex(colorsys.hls_to_rgb(hue, level, saturation))
     paper = relative_luminance([PAPER / 0xFF] * 3) + 0.05
     while (relative_luminance((red, green, blue)) + 0.05) / paper < CONTRAST:
         red, green, blue = (0.95 * part + 0.05 for part in (red, green, blue))

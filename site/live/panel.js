@@ -42,24 +42,27 @@ export function estimate(losses, base, count) {
  *
  * `createView(ready, live, want, status)` makes what is seen once the model is there. It returns
  * `controls`, the element; `first`, what gets the focus; `note(read)`, which hears the worker.
+ * The model is loaded when the reader asks, or `atOnce` where readers do not save on data.
  */
-export function mountPanel(element, { bytes, sha256 }, live, createView = createTable) {
+export function mountPanel(element, { bytes, sha256 }, live, createView = createTable,
+  atOnce = false) {
   let worker = null, view = null;
   const size = (bytes / MEGABYTE).toFixed(2);
   const bar = create("progress", { max: bytes, value: 0, "aria-label": "Loading the model" });
   const count = create("span"), status = create("p", { class: "om-live-said", role: "status" });
-  const button = create("button", { type: "button", onclick: load }, `Load the model, ${size} MB`);
+  const button = create("button", { type: "button", onclick: () => { load(); cancel.focus(); } },
+    `Load the model, ${size} MB`);
   const cancel = create("button", { type: "button",
     onclick: () => stopped("Cancelled. Nothing is kept.") }, "Cancel");
   const loading = create("div", { class: "om-live-loading", hidden: "" }, bar, count, cancel);
   element.append(create("link", { rel: "stylesheet", href: new URL("live.css", import.meta.url) }),
     button, loading, status);
+  if (atOnce && !navigator.connection?.saveData) load();
 
   function load() {
     status.textContent = "";
     show(0);
     button.hidden = !(loading.hidden = false);
-    cancel.focus();
     worker = new Worker(new URL("worker.js", import.meta.url), { type: "module" });
     worker.addEventListener("message", receive);
     worker.addEventListener("error", () => stopped("The model could not be started."));

@@ -3,7 +3,9 @@
 import { create, mountPanel } from "./panel.js";
 
 const LENGTHS = [64, 128, 256, 512, 1024];
-const SHOWN = 768; // bytes of the passage that are coloured
+const NARROW = matchMedia("(max-width: 40rem)").matches;
+const SHOWN = NARROW ? 384 : 768; // bytes of the passage that are coloured
+const DARK_INK = 0.66; // share of the strongest colour from which black is easier to read on it
 const STRONGEST = 4; // nats, the strongest colour
 const STRETCHED = "YaRN";
 
@@ -19,10 +21,9 @@ function createText({ text, first, trained, ways }, _, want, status) {
   const read = new Map(); // key → {losses, expected}
   let length = LENGTHS[0], stretched = false, cursor = 0;
 
-  const value = create("output", { for: "om-read-length" });
-  const slider = create("input", { type: "range", id: "om-read-length", min: 0,
-    max: LENGTHS.length - 1, step: 1, value: 0,
-    oninput: () => { length = LENGTHS[Number(slider.value)]; changed(); } });
+  const lengths = LENGTHS.map((n) => create("input", { type: "radio", name: "om-read-length",
+    value: n, onchange: () => { length = n; changed(); } }));
+  lengths[0].checked = true;
   const tick = create("input", { type: "checkbox",
     onchange: () => { stretched = tick.checked; changed(); } });
   const mean = create("b"), note = create("span");
@@ -43,8 +44,6 @@ function createText({ text, first, trained, ways }, _, want, status) {
   const key = () => `${way()} ${length}`;
 
   function changed() {
-    value.textContent = `${length} bytes`;
-    slider.setAttribute("aria-valuetext", `${length} bytes`);
     const { speeds, sharpness } = ways[way()];
     const turning = { speeds, sharpness, kept: speeds.map(() => 1) };
     want([{ key: key(), lengths: [length], turning }]);
@@ -77,6 +76,7 @@ function createText({ text, first, trained, ways }, _, want, status) {
       const share = losses[n] === undefined ? 0 : Math.min(1, losses[n] / STRONGEST);
       span.style.background = share
         ? `color-mix(in srgb, var(--om-warm) ${Math.round(85 * share)}%, transparent)` : "";
+      span.classList.toggle("om-read-strong", share >= DARK_INK);
     });
     const count = Math.min(losses.length, SHOWN);
     const sum = losses.slice(0, count).reduce((total, loss) => total + loss, 0);
@@ -91,7 +91,8 @@ function createText({ text, first, trained, ways }, _, want, status) {
 
   const controls = create("div", { class: "om-live-controls om-read" },
     create("div", { class: "om-read-set" },
-      create("label", { for: "om-read-length" }, "It reads at once"), slider, value,
+      create("fieldset", { class: "om-switch" }, create("legend", {}, "Bytes read at once"),
+        ...lengths.map((input) => create("label", {}, input, create("span", {}, input.value)))),
       create("label", { class: "om-read-tick" }, tick, `stretched by ${STRETCHED}`)),
     create("p", { class: "om-read-mean" }, mean, note), page, detail,
     create("p", { class: "om-note" }, `Trained on texts of ${trained} bytes. The stronger the `
@@ -99,7 +100,7 @@ function createText({ text, first, trained, ways }, _, want, status) {
   changed();
   return {
     controls,
-    first: slider,
+    first: lengths[0],
     note({ key: name, n, losses, expected }) {
       read.set(name, { losses, expected });
       if (name === key() && n === length) draw();
@@ -107,4 +108,4 @@ function createText({ text, first, trained, ways }, _, want, status) {
   };
 }
 
-export const mount = (element, start) => mountPanel(element, start, {}, createText);
+export const mount = (element, start) => mountPanel(element, start, {}, createText, true);

@@ -224,14 +224,25 @@ all(Object.keys(NAMES).join()).forEach((block) => sizes.observe(block));
 // A result shows the first sentence with a word of the search, and leads to its section. Sphinx
 // alone cuts 240 letters out of the page, code and hidden answers too, and leads to the page's top.
 const HIDDEN = ".om-sealed, .om-hint";
-const SENTENCES = /(?<=[.?!])\s+/;
+const SENTENCES = /(?<=[.?!])(?<!\b(?:al|e\.g|i\.e|eq|Eq)\.)\s+/;
+const NOTHING = "Your search did not match any documents. Please make sure that all words are "
+  + "spelled correctly and that you've selected enough categories."; // Sphinx's
+
+// A text as it is read: without what formulas need in TeX, and without signs beside headings.
+function read(text) {
+  return text.replaceAll(/\\\((.*?)\\\)/gs, (_, tex) => tex.replaceAll(/\\[a-z]*frac|[\\{}]/g, ""))
+    .replaceAll("¶", "");
+}
 
 function firstWith(words, page) {
-  const has = (text) => words.some((word) => text.toLowerCase().includes(word));
+  const has = (text) => {
+    const searched = text.toLowerCase().replaceAll(/(?<=\d),(?=\d{3})/g, ""); // as in search.js
+    return words.some((word) => searched.includes(word));
+  };
   const parts = [...page.querySelectorAll("p, li, dd, td, summary")];
   const headings = [...page.querySelectorAll("h1, h2, h3")];
   for (const part of [...parts, ...headings]) {
-    const text = part.textContent.replaceAll(/¶|\\[()]/g, "");
+    const text = read(part.textContent);
     if (!has(text) || part.querySelector("p, li")) continue;
     const hidden = part.closest(HIDDEN);
     const sentence = hidden ? "In an answer of this section." : text.split(SENTENCES).find(has);
@@ -241,6 +252,15 @@ function firstWith(words, page) {
 }
 
 if (typeof Search === "object") {
+  Documentation.TRANSLATIONS[NOTHING] = "No page has all of these words. Try one of them alone.";
+  const parse = Search._parseQuery; // it leaves numbers out
+  Search._parseQuery = (query) => {
+    const parsed = parse(query);
+    for (const number of splitQuery(query).filter((word) => /^\d{3,}$/.test(word))) {
+      for (const words of [parsed[1], parsed[3]]) words.add(number); // to find, and to show
+    }
+    return parsed;
+  };
   const cutOut = Search.makeSearchSummary;
   Search.makeSearchSummary = (html, keywords, anchor) => {
     const page = new DOMParser().parseFromString(html, "text/html");

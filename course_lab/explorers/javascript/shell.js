@@ -79,6 +79,7 @@ const STYLE = `
   top: var(--header-height, 0px); background: var(--color-background-primary, Canvas); } }
 @media (max-width: 480px) { .om-controls.om-many { position: static; } }
 @media print { .om-controls, .om-play { display: none; } }
+.om .om-tile, .om .om-play { border-radius: 16px; } /* JupyterLab has a rule for all buttons */
 `;
 const BEAT = 140; // milliseconds between two steps of what plays
 const REST = 600; // milliseconds without a change, after which the sentence is spoken

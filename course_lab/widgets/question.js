@@ -1,0 +1,84 @@
+// A question as a form: options to choose among, or a field for a number. The model has its
+// `question`, its `options` or a `placeholder`, the learner's `answer`, and from the kernel a
+// `note` on it.
+
+const STYLE = `
+.om-question { --om-line: var(--jp-border-color1, #8c95a080);
+  --om-brand: var(--jp-brand-color1, #0173b2); margin: 4px 0;
+  padding: 10px 16px; max-width: 46rem; border: 1px solid var(--om-line); border-left: 4px solid var(--om-brand);
+  border-radius: 6px; color: var(--jp-content-font-color1, inherit);
+  font: 14px/1.45 var(--jp-content-font-family, system-ui), sans-serif; }
+.om-question fieldset { border: 0; margin: 0; padding: 0; min-width: 0; }
+.om-question legend { padding: 0 0 4px; font-size: inherit; color: inherit; }
+.om-question label { display: flex; gap: 10px; align-items: center; min-height: 32px; margin: 0;
+  width: fit-content; cursor: pointer; font-weight: normal; }
+.om-question input[type=radio] { flex: none; width: 16px; height: 16px; margin: 0; }
+.om-question input[type=text] { font: inherit; color: inherit; padding: 3px 8px; width: 14rem;
+  max-width: 100%; background: transparent; border: 1px solid var(--om-line); border-radius: 4px; }
+.om-question input { accent-color: var(--om-brand); }
+.om-question :focus-visible { outline: 2px solid var(--om-brand);
+  outline-offset: 2px; }
+.om-question p { margin: 6px 0 0; }
+.om-question p:empty { display: none; }
+`;
+
+function newElement(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  element.append(...children);
+  return element;
+}
+
+// Give JupyterLab's cell the keys that run it, and Escape, as explorers do.
+function handOver(event) {
+  const runs = event.key === "Enter" && (event.shiftKey || event.ctrlKey || event.altKey);
+  const cell = event.target.closest(".jp-Cell");
+  if (!cell || (!runs && event.key !== "Escape")) return;
+  event.preventDefault();
+  cell.focus();
+  cell.dispatchEvent(new KeyboardEvent("keydown", event));
+}
+
+function render({ model, el }) {
+  const group = `om-${Math.random().toString(36).slice(2)}`;
+  const title = newElement("legend", {}, newElement("b", {}, "Predict."), " ",
+    model.get("question"));
+  const entries = model.get("options").map((value) =>
+    newElement("input", { type: "radio", name: group, value }));
+  const labels = entries.map((entry) => newElement("label", {}, entry, entry.value));
+  if (!entries.length) {
+    const placeholder = model.get("placeholder");
+    entries.push(newElement("input", { type: "text", autocomplete: "off", spellcheck: "false",
+      placeholder, "aria-label": placeholder }));
+    labels.push(entries[0]);
+  }
+  const note = newElement("p", { role: "status" });
+  const root = newElement("div",
+    { class: "om-question", "data-lm-suppress-shortcuts": "true" }, newElement("style", {}, STYLE),
+    newElement("fieldset", {}, title, ...labels), note);
+
+  function show() {
+    const answer = model.get("answer");
+    for (const entry of entries) {
+      if (entry.type === "radio") entry.checked = entry.value === answer;
+      else if (entry.value !== answer) entry.value = answer;
+    }
+    note.innerHTML = model.get("note");
+  }
+
+  root.addEventListener("input", ({ target }) => {
+    model.set("answer", target.value);
+    model.save_changes();
+  });
+  // What a key or a press does here is the form's own: arrows choose, "d d" deletes no cell.
+  for (const kind of ["keydown", "pointerdown", "mousedown", "touchstart"]) {
+    root.addEventListener(kind, (event) => event.stopPropagation(), { passive: true });
+  }
+  root.addEventListener("keydown", handOver);
+  model.on("change:answer change:note", show);
+  show();
+  el.append(root);
+  return () => model.off("change:answer change:note", show);
+}
+
+export default { render };

@@ -1,0 +1,13 @@
+// How the site's search ranks what it finds, and where it cuts a query into words. Sphinx puts this
+// into language_data.js; conf.py cuts the pages in the same way.
+
+var Scorer = {
+  // Objects of the reference, and entries of its index, come after all text; lessons come first.
+  score: ([page, , , , score, , kind]) =>
+    score + (kind === "object" || kind === "index" ? -1000 : /^\d\d_/.test(page) ? 3 : 0),
+  objNameMatch: 11, objPartialMatch: 6, objPrio: {}, objPrioDefault: 0, // Sphinx's own from here
+  title: 15, partialTitle: 7, term: 5, partialTerm: 2,
+};
+
+var splitQuery = (query) => query.replaceAll(/(?<=\d),(?=\d{3})/g, "") // 10,000 is 10000
+  .split(/[^\p{Letter}\p{Number}_\p{Emoji_Presentation}]+/gu).filter((word) => word);
