@@ -11,7 +11,7 @@ import live_modules
 import pytest
 import site_live
 from browser import SECONDS
-from site_reader import PHONE, Reader, axe, cut_off
+from site_reader import PHONE, Reader, axe, cut_off, swipe
 
 pytestmark = pytest.mark.browser
 furo = pytest.importorskip("furo", reason="the extra 'site' is not installed")
@@ -280,3 +280,19 @@ def test_text_is_coloured_by_surprise_which_grows_past_the_trained_length_until_
     text.focus()
     page.keyboard.press("ArrowRight")
     assert "Most expected" in page.locator(".om-read-detail").text_content()
+
+
+def test_a_finger_that_swipes_over_the_length_scrolls_the_page_and_leaves_it(opened):
+    page = opened("surprise", viewport=PHONE, has_touch=True, is_mobile=True)
+    page.get_by_role("button", name=re.compile("MB$")).click()
+    length = page.get_by_role("slider", name="It reads at once")
+    length.wait_for(timeout=LATE)
+    page.add_style_tag(content="article { padding-bottom: 900px }")
+    box = length.bounding_box()
+    place = {"x": box["x"] + 0.8 * box["width"], "y": box["y"] + box["height"] / 2}
+    swipe(page, place, up=200)
+    page.wait_for_function("scrollY > 20", timeout=10 * SECONDS)
+    assert length.get_attribute("aria-valuetext") == "64 bytes"
+    box = length.bounding_box()
+    page.touchscreen.tap(box["x"] + 0.8 * box["width"], box["y"] + box["height"] / 2)
+    assert length.get_attribute("aria-valuetext") == "512 bytes"

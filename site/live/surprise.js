@@ -23,6 +23,13 @@ function createText({ text, first, trained, ways }, _, want, status) {
   const slider = create("input", { type: "range", id: "om-read-length", min: 0,
     max: LENGTHS.length - 1, step: 1, value: 0,
     oninput: () => { length = LENGTHS[Number(slider.value)]; changed(); } });
+  // A finger that swipes over the slider scrolls the page, and the slider goes back.
+  let before = slider.value;
+  slider.addEventListener("pointerdown", () => { before = slider.value; });
+  slider.addEventListener("pointercancel", () => {
+    slider.value = before;
+    slider.dispatchEvent(new Event("input"));
+  });
   const tick = create("input", { type: "checkbox",
     onchange: () => { stretched = tick.checked; changed(); } });
   const mean = create("b"), note = create("span");
