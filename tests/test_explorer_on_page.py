@@ -302,6 +302,36 @@ def test_a_point_of_the_profile_is_set_by_keyboard_too(mounted):
     assert page.evaluate("explorer.state.height") == 0
 
 
+SLOWED = """() => {
+    const slider = document.querySelector("input[name=slowed]");
+    slider.value = slider.max;
+    slider.dispatchEvent(new Event("input"));
+    return [explorer.state.factors, document.querySelector(".om-sentence").textContent];
+}"""
+
+
+def test_hands_are_slowed_by_drawing_bars_which_do_not_wait_for_the_model(mounted):
+    page = mounted("stretch")
+    before = page.locator(".om-panel").first.inner_html()
+    factors, sentence = page.evaluate(SLOWED)
+    assert factors == [1] * 5 + [8] + [1] * 10 and sentence == "Reading …"
+    assert page.locator(".om-panel").first.inner_html() != before
+    page.get_by_text("Hand 5 turns 8 times slower.").wait_for(timeout=10 * SECONDS)
+    panel = page.locator(".om-panel").first.bounding_box()
+    page.mouse.move(panel["x"] + 0.9 * panel["width"], panel["y"] + 60)
+    page.mouse.down()
+    page.mouse.move(panel["x"] + panel["width"] + 40, panel["y"] - 40, steps=3)  # past its corner
+    page.mouse.up()
+    assert page.evaluate("[explorer.state.hand, explorer.state.factors[15]]") == [15, 8]
+    page.get_by_role("combobox", name="set all as").select_option("direct")
+    assert page.evaluate("explorer.state.factors") == [1] * 16
+    assert page.get_by_role("slider", name="times slower").get_attribute("aria-valuetext") == "1"
+    page.get_by_role("checkbox", name="and all slower").check()
+    page.get_by_role("slider", name="hand").press("Home")
+    page.get_by_role("slider", name="times slower").press("End")
+    assert page.evaluate("explorer.state.factors") == [8] * 16
+
+
 def test_nothing_moves_by_itself(mounted):
     """So a reader who wants less motion gets none."""
     page = mounted("turned_pair")

@@ -16,8 +16,8 @@
 //                                    the pointer is down at these values in that panel
 //   play                             {label, step(state)}: a button that makes these changes again
 //                                    and again, where time or a walk is the subject
-//   slow                             true where compute() takes long: it then waits until the
-//                                    controls rest
+//   meanwhile(state, data, before)   numbers until the controls rest, made from those before, where
+//                                    compute() takes long: it then waits
 //   linked                           {name: valid(value, state)}: state that no control shows and
 //                                    that belongs into a link
 //   tiles                            {label, list(state), move(state, from, to)}: a row of words,
@@ -110,8 +110,10 @@ const MOST = 0.5; // of such a screen that controls may cover if they stay in si
 const SHORT_TEXT = 30; // characters; a longer text has a row of controls to itself
 
 // Numbers, pictures and words at this state, without a page: for the page below, and for tests.
-function viewOf(explorer, spec, state, width, dark) {
-  const numbers = explorer.compute(state, spec.data);
+// With the numbers `before` a slow explorer does not compute yet.
+function viewOf(explorer, spec, state, width, dark, before = null) {
+  const numbers = before ? explorer.meanwhile(state, spec.data, before)
+    : explorer.compute(state, spec.data);
   const panels = panelsOf(explorer, width, dark);
   explorer.draw(panels, numbers, state);
   const sentence = explorer.sentence(numbers, state);
@@ -279,6 +281,10 @@ function mountOn(explorer, givenSpec, element, start = {}) {
   let touched = false; // by the reader: until then the address stays as it is
 
   function show() {
+    draw();
+  }
+
+  function draw(before) {
     const state = limited(explorer, spec, requested);
     const limits = explorer.limits?.(requested) ?? {};
     const dark = isDark();
@@ -286,7 +292,7 @@ function mountOn(explorer, givenSpec, element, start = {}) {
     root.dataset.theme = dark ? "dark" : "light";
     tiles?.write(state);
     if (!width) return;
-    view = viewOf(explorer, spec, state, width, dark);
+    view = viewOf(explorer, spec, state, width, dark, before);
     view.panels.forEach((panel, n) => paint(panel, boxes[n]));
     tabs.write(view.panels);
     sentence.textContent = view.sentence;
@@ -320,13 +326,13 @@ function mountOn(explorer, givenSpec, element, start = {}) {
       explorer.follow?.(requested, name);
     }
     touched = true;
-    if (!explorer.slow) {
+    clearTimeout(pause);
+    if (!explorer.meanwhile || !view) {
       show();
       return;
     }
-    controls.forEach((control) => control.write(requested));
+    draw(view.numbers);
     sentence.textContent = "Reading …";
-    clearTimeout(pause);
     pause = setTimeout(show, PAUSE);
   }
 
@@ -537,7 +543,8 @@ function newTabs(boxes) {
 // A row of buttons, one for each word. A button stays where it is and words change places between
 // them, so that the tab key follows the sentence. Only the buttons keep a finger from scrolling.
 function newTiles({ label, list }, move) {
-  const element = newElement("div", { class: "om-wide om-tiles", role: "group", "aria-label": label });
+  const element = newElement("div",
+    { class: "om-wide om-tiles", role: "group", "aria-label": label });
   const buttons = () => [...element.children];
   let held = -1; // the place of the word under the pointer
 
