@@ -176,8 +176,30 @@ def test_a_phone_in_the_dark_shows_all_and_pictures_with_words_without_scrolling
         assert len(words.split()) > 4
     panels = page.locator("article .om-panels:visible img")
     assert panels.count() > 3
-    for panel in panels.all():  # each as wide as the page, and not as all panels together
-        assert 300 < panel.bounding_box()["width"] <= PHONE["width"]
+    for panel in panels.all():  # larger than in a row of all, but not blown up
+        drawn = panel.evaluate("panel => parseFloat(panel.style.getPropertyValue('--om-drawn'))")
+        width = panel.bounding_box()["width"]
+        assert 150 < width <= min(PHONE["width"], 1.6 * drawn + 1)
+
+
+def test_on_a_phone_formulas_and_lines_fit_and_what_goes_on_fades_until_its_end(opened):
+    page = opened(WAVES, viewport=PHONE)
+    read_all(page)
+    page.locator("mjx-container").first.wait_for(timeout=20 * SECONDS)
+    page.evaluate("MathJax.startup.promise.then(() => true)")
+    page.wait_for_function(  # three formulas of this lesson are wider than a phone
+        "document.querySelectorAll('div.math wbr').length > 1", timeout=20 * SECONDS
+    )
+    wide = "all => all.filter(part => part.scrollWidth > part.clientWidth + 1).length"
+    assert page.locator("div.math").evaluate_all(wide) == 0
+    assert page.locator(".om-lines pre").count() > 2
+    assert page.locator(".om-lines pre").evaluate_all(wide) == 0
+    code = page.locator(".highlight pre.om-more").first.element_handle()
+    assert code.evaluate("pre => getComputedStyle(pre).maskImage").startswith("linear-gradient")
+    code.evaluate("pre => pre.scrollTo({ left: pre.scrollWidth, behavior: 'instant' })")
+    page.wait_for_function(
+        "pre => !pre.classList.contains('om-more')", arg=code, timeout=10 * SECONDS
+    )
 
 
 @pytest.mark.parametrize(("scheme", "is_dark"), [("light", False), ("dark", True)])

@@ -150,8 +150,9 @@ const EXPLORER = {
     const slowed = state.factors.map((factor) => fixed(factor, 0, 2)).join(", ");
     return `Left: a bar for each hand, how many times slower it is: ${slowed}; hand ${state.hand} `
       + `is chosen. Middle: points, how much the loss rises at ${trained} bytes across and at `
-      + `${long} up: ${points.join("; ")}. A dashed line joins what adds up to as much as the step. `
-      + `Right: turns of each hand within ${long} bytes, beside those within ${trained} in training; hands with `
+      + `${long} up: ${points.join("; ")}. A dashed line joins what adds up to as much as the `
+      + `step. Right: turns of each hand within ${long} bytes, beside those within ${trained} in `
+      + "training; hands with "
       + `new angles: ${crossed.join(", ") || "none"}. Set as: ${state.set}.`;
   },
 };
