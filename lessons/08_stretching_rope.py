@@ -266,8 +266,8 @@ assert torch.allclose(ntk_from_scratch(theta, 8), NTK(8).frequencies(theta, 10_0
 # %% [markdown]
 # ## Tune your own
 #
-# Each slider slows a hand, and the model reads a small text anew. It starts *direct*: nothing is
-# slowed.
+# Draw the bar of a hand up to slow it, or set it with the sliders, and the model reads a small text
+# anew. It starts *direct*: nothing is slowed.
 #
 # 1. Slow hand 5 to an eighth. Then 6, 7, 8 and 9 too. When does it stop helping?
 # 2. Come below the dashed line, where both rises together are less than the step's.

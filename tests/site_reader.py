@@ -47,6 +47,17 @@ def screenshot(page: Any, name: str) -> None:
         page.screenshot(path=Path(folder) / f"{name.replace('/', '-')}.png")
 
 
+def swipe(page: Any, place: dict[str, float], up: float = 0, right: float = 0) -> None:
+    """A finger goes down at a place of the screen, moves so many pixels, and is lifted."""
+    wire, touch, steps = page.context.new_cdp_session(page), "Input.dispatchTouchEvent", 7
+    wire.send(touch, {"type": "touchStart", "touchPoints": [place]})
+    for step in range(1, steps + 1):
+        part = step / steps
+        there = {"x": place["x"] + part * right, "y": place["y"] - part * up}
+        wire.send(touch, {"type": "touchMove", "touchPoints": [there]})
+    wire.send(touch, {"type": "touchEnd", "touchPoints": []})
+
+
 OF_THE_KERNEL = ".jp-OutputArea-child:has(img.widget-image)"  # explorers in JupyterLab
 
 

@@ -1,10 +1,12 @@
 """Explorers on a plain page without a kernel: on a phone, in the dark, for those who listen."""
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from browser import SECONDS
+from site_reader import swipe
 
 from course_lab import explorers
 
@@ -54,8 +56,52 @@ def test_a_phone_in_the_dark_shows_all_of_it(mounted, name):
         return inner.left < outer.left - 1 || inner.right > outer.right + 1
             || inner.bottom > outer.bottom + 1;
     }).map(text => text.textContent)"""
-    for panel in page.locator(".om-panel").all():
-        assert panel.evaluate(cut) == []
+    for _ in each_picture(page):
+        for panel in page.locator(".om-panel").all():
+            assert panel.evaluate(cut) == []
+
+
+def each_picture(page: Any) -> Iterator[None]:
+    """Goes to each row of panels, where a phone shows one at a time."""
+    tabs = page.locator(".om-tabs button").all()
+    if not tabs:
+        yield
+    for tab in tabs:
+        tab.click()
+        yield
+
+
+@EVERY
+def test_on_a_phone_controls_are_large_and_share_the_screen_with_each_picture(mounted, name):
+    page = mounted(name, viewport=PHONE, has_touch=True, is_mobile=True)
+    rest = page.locator("summary, .om-tile, .om-play, .om-tabs button").all()
+    for control in [*page.locator("input:not([type=checkbox]), select").all(), *rest]:
+        assert control.bounding_box() is None or control.bounding_box()["height"] >= 36
+    for slider in page.locator("input[type=range]").all():
+        assert slider.bounding_box()["width"] > 0.9 * PHONE["width"]
+    panels = page.locator(".om-panel")
+    seen = set()
+    for _ in each_picture(page):
+        top = page.locator(".om-controls").bounding_box()["y"]
+        picture = page.locator(".om-picture").bounding_box()
+        assert picture["y"] + picture["height"] - top <= PHONE["height"]
+        seen |= {n for n in range(panels.count()) if panels.nth(n).is_visible()}
+        pressed = page.locator(".om-tabs button[aria-pressed=true]")
+        assert pressed.count() <= 1
+    assert len(seen) == panels.count()
+
+
+def test_pictures_that_fit_the_screen_with_their_controls_stand_below_each_other(mounted):
+    for height, tabs in ((800, 3), (1000, 0)):
+        page = mounted("previous_token", viewport={"width": 390, "height": height})
+        assert page.locator(".om-tabs button:visible").count() == tabs
+        assert page.locator(".om-panel:visible").count() == (1 if tabs else 3)
+        page.set_viewport_size({"width": 1000, "height": height})
+        page.wait_for_function(
+            "document.querySelectorAll('.om-tabs button').length === 0 ||"
+            " document.querySelector('.om-tabs').hidden"
+        )
+        assert page.locator(".om-panel:visible").count() == 3
 
 
 @EVERY
@@ -178,20 +224,34 @@ def test_only_the_words_keep_a_finger_from_scrolling(mounted):
     assert set(page.evaluate(held)) == {"om-tile"}
 
 
+def test_a_finger_that_swipes_over_a_slider_scrolls_and_leaves_it_but_sideways_it_moves(mounted):
+    page = mounted("turned_pair", viewport=PHONE, has_touch=True, is_mobile=True)
+    page.add_style_tag(content="main { padding-bottom: 900px }")
+    slider = page.get_by_role("slider", name="p (query)")
+    box, state = slider.bounding_box(), "explorer.state.p"
+    place = {"x": box["x"] + 0.8 * box["width"], "y": box["y"] + 0.6 * box["height"]}
+    before, words = page.evaluate(state), page.locator(".om-sentence").text_content()
+    swipe(page, place, up=200)
+    page.wait_for_function("scrollY > 50", timeout=10 * SECONDS)
+    assert page.evaluate(state) == before == int(slider.get_attribute("aria-valuetext"))
+    assert page.locator(".om-sentence").text_content() == words
+    page.evaluate("scrollTo(0, 0)")
+    swipe(page, place, right=40)
+    assert page.evaluate(state) > before
+    page.touchscreen.tap(box["x"] + 0.2 * box["width"], place["y"])
+    assert page.evaluate(state) < before
+
+
 def test_a_finger_that_swipes_over_a_picture_scrolls_and_changes_nothing_but_a_tap_does(mounted):
     page = mounted("previous_token", viewport=PHONE, has_touch=True)
+    page.get_by_role("button", name="attention").click()
     panel = page.locator(".om-draggable")
     panel.scroll_into_view_if_needed()
     assert panel.evaluate("(element) => getComputedStyle(element).touchAction") == "pan-y"
     box, query = panel.bounding_box(), "explorer.state.query"
     place = {"x": box["x"] + 0.4 * box["width"], "y": box["y"] + 0.4 * box["height"]}
-    wire, before = page.context.new_cdp_session(page), page.evaluate(query)
-    touch = "Input.dispatchTouchEvent"
-    wire.send(touch, {"type": "touchStart", "touchPoints": [place]})
-    for step in range(1, 8):
-        there = {**place, "y": place["y"] - 15 * step}
-        wire.send(touch, {"type": "touchMove", "touchPoints": [there]})
-    wire.send(touch, {"type": "touchEnd", "touchPoints": []})
+    before = page.evaluate(query)
+    swipe(page, place, up=105)
     assert page.evaluate(query) == before
     panel.scroll_into_view_if_needed()
     box = panel.bounding_box()
@@ -214,7 +274,7 @@ def test_narrowing_the_page_moves_panels_below_each_other(mounted):
     tops = "[...document.querySelectorAll('.om-panel')].map(box => box.getBoundingClientRect().top)"
     rows, panels = len(set(page.evaluate(tops))), len(page.evaluate(tops))
     assert rows < panels
-    page.set_viewport_size(PHONE)
+    page.set_viewport_size({**PHONE, "height": 1200})
     page.wait_for_function(f"new Set({tops}).size > {rows}", timeout=10 * SECONDS)
 
 
@@ -241,6 +301,36 @@ def test_a_point_of_the_profile_is_set_by_keyboard_too(mounted):
     page.get_by_role("combobox", name="wish").select_option("8 or 40 back")
     assert page.evaluate("explorer.state.heights.slice(0, 4)") == [0, 0, 1, 0]
     assert page.evaluate("explorer.state.height") == 0
+
+
+SLOWED = """() => {
+    const slider = document.querySelector("input[name=slowed]");
+    slider.value = slider.max;
+    slider.dispatchEvent(new Event("input"));
+    return [explorer.state.factors, document.querySelector(".om-sentence").textContent];
+}"""
+
+
+def test_hands_are_slowed_by_drawing_bars_which_do_not_wait_for_the_model(mounted):
+    page = mounted("stretch")
+    before = page.locator(".om-panel").first.inner_html()
+    factors, sentence = page.evaluate(SLOWED)
+    assert factors == [1] * 5 + [8] + [1] * 10 and sentence == "Reading …"
+    assert page.locator(".om-panel").first.inner_html() != before
+    page.get_by_text("Hand 5 turns 8 times slower.").wait_for(timeout=10 * SECONDS)
+    panel = page.locator(".om-panel").first.bounding_box()
+    page.mouse.move(panel["x"] + 0.9 * panel["width"], panel["y"] + 60)
+    page.mouse.down()
+    page.mouse.move(panel["x"] + panel["width"] + 40, panel["y"] - 40, steps=3)  # past its corner
+    page.mouse.up()
+    assert page.evaluate("[explorer.state.hand, explorer.state.factors[15]]") == [15, 8]
+    page.get_by_role("combobox", name="set all as").select_option("direct")
+    assert page.evaluate("explorer.state.factors") == [1] * 16
+    assert page.get_by_role("slider", name="times slower").get_attribute("aria-valuetext") == "1"
+    page.get_by_role("checkbox", name="and all slower").check()
+    page.get_by_role("slider", name="hand").press("Home")
+    page.get_by_role("slider", name="times slower").press("End")
+    assert page.evaluate("explorer.state.factors") == [8] * 16
 
 
 def test_nothing_moves_by_itself(mounted):

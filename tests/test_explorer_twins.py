@@ -390,7 +390,7 @@ def ledger(lesson: str, claim: int, guess: str, **_: Any) -> Numbers:
 
 
 def stretch(**state: Any) -> Numbers:
-    factors = [state[f"hand{pair}"] for pair in range(16)]
+    factors = state["factors"]
     model = shipped.model("rope", scaling=LongRoPE(factors, 1.0, 64))
     plain = rope_frequencies(32)
     seen = 64 * plain / (2 * math.pi)
@@ -500,7 +500,10 @@ INSIDE: dict[str, list[Numbers]] = {
         {"first": 96, "model": "no encoding", "whole": True},
     ],
     "distance_cost": [{"heads": 12, "head": head} for head in (7, 8, 11)],
-    "stretch": [{"hand5": 8.0, "hand6": 8.0, "hand4": 2.0}],
+    "stretch": [
+        {"hand": 4, "slowed": 2.0},
+        {"factors": [1.0] * 4 + [2.0, 8.0, 8.0] + [1.0] * 9, "hand": 5},
+    ],
     "sentence": [MOVED, MOVED | {"places": True}, {"text": "我 爱 你 🦬"}],
     "masked_sentence": [MOVED | {"layers": layers, "mask": True} for layers in (1, 2)],
 }

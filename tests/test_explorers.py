@@ -267,13 +267,15 @@ SENTENCES: dict[str, list[tuple[dict[str, Any], str]]] = {
     ],
     "stretch": [
         ({}, "+0.00 at 64 bytes, +1.78 at 512, together 1.78; the step 0.60. Not below it yet. 11"),
+        ({}, "Hand 5 keeps its speed."),
         ({"set": "step"}, "together 0.596; the step 0.596. You are level with it. 0 hands"),
         (
-            {f"hand{pair}": 8.0 for pair in range(5, 9)},
+            {"factors": [1.0] * 5 + [8.0] * 4 + [1.0] * 7},
             "together 0.599; the step 0.596. Not below it yet. 7 hands",
         ),
-        ({"hand5": 8.0, "hand6": 8.0}, "Not below it yet. 9 hands"),
-        ({"hand5": 8.0}, "+0.06 at 64 bytes, +0.90 at 512"),
+        ({"factors": [1.0] * 5 + [8.0] * 2 + [1.0] * 9}, "Not below it yet. 9 hands"),
+        ({"hand": 5, "slowed": 8.0}, "Hand 5 turns 8 times slower."),
+        ({"hand": 5, "slowed": 8.0}, "+0.06 at 64 bytes, +0.90 at 512"),
     ],
     "frequencies": [
         ({"first": 0, "second": 710}, "for hand 0 they are 0.00 apart, for hand 3 1.78"),

@@ -169,9 +169,22 @@ def test_the_panels_of_a_figure_stand_below_each_other_too_and_its_words_are_rea
     assert 'alt="Two waves."' in whole
     for number, panel in enumerate(panels, start=1):
         assert f'.svg#panel-{number}"' in panel and f"aspect-ratio: {90 + number} / 60" in panel
-        assert " alt " in panel
+        assert " alt " in panel and f"--om-drawn: {round((90 + number) * 96 / 72)}px" in panel
     assert len(panels) == 3
     assert re.search('class="om-panels" role="img" aria-label="Two waves."', markdown)
+
+
+@pytest.mark.parametrize(
+    ("text", "breaks"),
+    [
+        ("windows of  64: 1.400 nats, 18,432 bytes judged", True),
+        ("a  b  c\n1  2  3", False),
+        ("asked      slopes", False),
+        ("    a line set in", True),
+    ],
+)
+def test_lines_of_printed_text_may_break_where_there_are_no_columns(text, breaks):
+    assert (":class: om-output om-lines" in page(code("show()", printed(text))).markdown) is breaks
 
 
 def test_a_drawing_without_a_size_is_refused():

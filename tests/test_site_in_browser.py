@@ -197,8 +197,30 @@ def test_a_phone_in_the_dark_shows_all_and_pictures_with_words_without_scrolling
         assert len(words.split()) > 4
     panels = page.locator("article .om-panels:visible img")
     assert panels.count() > 3
-    for panel in panels.all():  # each as wide as the page, and not as all panels together
-        assert 300 < panel.bounding_box()["width"] <= PHONE["width"]
+    for panel in panels.all():  # larger than in a row of all, but not blown up
+        drawn = panel.evaluate("panel => parseFloat(panel.style.getPropertyValue('--om-drawn'))")
+        width = panel.bounding_box()["width"]
+        assert 150 < width <= min(PHONE["width"], 1.6 * drawn + 1)
+
+
+def test_on_a_phone_formulas_and_lines_fit_and_what_goes_on_fades_until_its_end(opened):
+    page = opened(WAVES, viewport=PHONE)
+    read_all(page)
+    page.locator("mjx-container").first.wait_for(timeout=20 * SECONDS)
+    page.evaluate("MathJax.startup.promise.then(() => true)")
+    page.wait_for_function(  # three formulas of this lesson are wider than a phone
+        "document.querySelectorAll('div.math wbr').length > 1", timeout=20 * SECONDS
+    )
+    wide = "all => all.filter(part => part.scrollWidth > part.clientWidth + 1).length"
+    assert page.locator("div.math").evaluate_all(wide) == 0
+    assert page.locator(".om-lines pre").count() > 2
+    assert page.locator(".om-lines pre").evaluate_all(wide) == 0
+    code = page.locator(".highlight pre.om-more").first.element_handle()
+    assert code.evaluate("pre => getComputedStyle(pre).maskImage").startswith("linear-gradient")
+    code.evaluate("pre => pre.scrollTo({ left: pre.scrollWidth, behavior: 'instant' })")
+    page.wait_for_function(
+        "pre => !pre.classList.contains('om-more')", arg=code, timeout=10 * SECONDS
+    )
 
 
 @pytest.mark.parametrize(("scheme", "is_dark"), [("light", False), ("dark", True)])
@@ -388,6 +410,25 @@ def test_results_are_filtered_sorted_and_found_from_their_number(opened):
     assert "alibi" not in shown_rows(page, "encodings")
 
 
+TOO_LOW = """() => [...document.querySelectorAll('.om-row')]
+    .filter((row) => row.scrollHeight > row.clientHeight + 1).map((row) => row.outerHTML)"""
+EDGES = "(row) => [...row.cells].map((cell) => Math.round(cell.getBoundingClientRect().left))"
+
+
+@pytest.mark.parametrize(("name", "tables"), [("ledger", []), ("choose", ["encodings", "results"])])
+def test_rows_are_as_high_as_what_they_hold_and_headings_stand_above_their_columns(
+    opened, name, tables
+):
+    page = opened(name)
+    assert page.locator(".om-row:visible").count() > 30
+    assert page.evaluate(TOO_LOW) == []
+    for table in tables:
+        headings, rows = page.locator(f"#{table} thead tr"), page.locator(f"#{table} .om-row")
+        columns = headings.evaluate(EDGES)
+        assert len(set(columns)) == len(columns) > 5
+        assert rows.locator("visible=true").first.evaluate(EDGES) == columns
+
+
 @pytest.mark.thorough
 def test_a_guess_in_a_lesson_counts_in_the_ledger_which_can_be_searched(opened, site):
     claims = {claim["id"]: claim for claim in read_claims()}
@@ -445,10 +486,80 @@ def test_on_the_first_page_attention_notices_a_moved_word_only_with_positions(op
     assert "0 of 9 weights have changed" in heard.text_content()
 
 
+@pytest.mark.parametrize("viewport", [PHONE, DESKTOP], ids=["phone", "desktop"])
+def test_a_typed_sentence_stands_in_one_line_and_who_types_more_is_told(opened, viewport):
+    page = opened("index", viewport=viewport, reduced_motion="reduce")
+    toy = page.locator(".om-first")
+    toy.get_by_label("Your sentence").fill(
+        "a very extraordinarily complicated sentence with 2 more"
+    )
+    chips, words = toy.locator(".om-chip"), toy.locator(".om-words").bounding_box()
+    assert chips.count() == 7
+    boxes = [chip.bounding_box() for chip in chips.all()]
+    assert len({box["height"] for box in boxes}) == 1
+    assert boxes[0]["height"] <= words["height"]
+    assert boxes[0]["width"] < boxes[2]["width"]
+    page.wait_for_function("!document.getAnimations().length")  # they move to their places
+    boxes = [chip.bounding_box() for chip in chips.all()]
+    edges = [edge for box in boxes for edge in (box["x"], box["x"] + box["width"])]
+    assert edges == pytest.approx(sorted(edges), abs=0.1)
+    assert words["x"] - 1 < edges[0] and edges[-1] < words["x"] + words["width"] + 1
+    assert "at most 7 words" in toy.locator(".om-heard").text_content()
+    toy.get_by_text("ALiBi").click()
+    numbers = [number.bounding_box() for number in toy.locator(".om-arcs text").all()]
+    assert 1 < len(numbers) < 7, "those of thin arcs are left out"
+    numbers.sort(key=lambda box: box["x"])
+    for left, right in zip(numbers, numbers[1:], strict=False):
+        apart = left["x"] + left["width"] <= right["x"]
+        assert apart or abs(left["y"] - right["y"]) >= left["height"]
+
+
 def test_on_a_phone_a_swipe_over_the_words_scrolls_the_page(opened):
     page = opened("index", viewport=PHONE, has_touch=True)
     actions = page.locator(".om-chip").first.evaluate("chip => getComputedStyle(chip).touchAction")
     assert actions == "pan-y"
+
+
+def seen(page: Any, mount: Any, below: int) -> None:
+    """Scroll until the top of an explorer is so many pixels above the screen's."""
+    mount.scroll_into_view_if_needed()
+    mount.locator("svg").first.wait_for(timeout=20 * SECONDS)
+    page.evaluate(
+        "([mount, below]) => scrollBy({ top: mount.getBoundingClientRect().top + below,"
+        " behavior: 'instant' })",
+        [mount.element_handle(), below],
+    )
+
+
+@pytest.mark.parametrize("name", [ORDER, WAVES])
+def test_on_a_phone_controls_stay_below_the_header_while_the_picture_scrolls(opened, name):
+    page = opened(name, viewport=PHONE, has_touch=True, is_mobile=True)
+    mount = page.locator(".om-mount").first
+    seen(page, mount, 200)
+    header, controls = page.locator(".mobile-header").bounding_box(), mount.locator(".om-controls")
+    box = controls.bounding_box()
+    assert box["y"] == header["y"] + header["height"]
+    assert mount.locator(".om-picture").bounding_box()["y"] < box["y"] + box["height"] - 50
+    assert page.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
+    if name == ORDER:
+        tiles = mount.locator(".om-tile")
+        assert all(controls.bounding_box()["y"] < tile.bounding_box()["y"] for tile in tiles.all())
+
+
+SMALL = """() => [...document.querySelectorAll(
+    'article :is(button, summary, select, input[type=text], input[type=search], .om-switch span,'
+        + ' .om-options label)')]
+    .filter(({ offsetHeight }) => offsetHeight && offsetHeight < 38).map((part) => part.outerHTML)
+"""
+
+
+@pytest.mark.parametrize("name", ["index", "myths", "ledger", "choose", WAVES])
+def test_on_a_phone_whatever_a_finger_hits_is_large(opened, name):
+    page = opened(name, viewport=PHONE, has_touch=True, is_mobile=True)
+    if name == "index":
+        page.locator(".om-switch").wait_for()
+    assert page.locator("article :is(button, summary, select)").count() > 2
+    assert page.evaluate(SMALL) == []
 
 
 def test_cards_judge_each_tap_and_end_with_a_score(opened):

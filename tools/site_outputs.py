@@ -20,6 +20,9 @@ PNG_SIZE = slice(16, 24)  # the bytes of a PNG with its width and height
 SVG_SIZE = re.compile(r'<svg [^>]*width="([\d.]+)pt" height="([\d.]+)pt"')
 PIXELS = 96 / 72  # of CSS, to a point
 PANEL = re.compile(r'<view id="(panel-\d+)" viewBox="\S+ \S+ (\S+) (\S+)"')
+COLUMNS = re.compile(
+    r"\S {4,}\S|\S {2,}\S(?:.*\S)? {2,}\S"
+)  # in a line: gaps that stand in a table
 STYLE = re.compile(r"<style.*?</style>", re.DOTALL)
 
 
@@ -73,7 +76,7 @@ class Outputs:
         return [_printed(text)] if text else []
 
     def _drawing(self, cell: NotebookNode, svg: str, description: str) -> list[str]:
-        """A figure whole and, if it has several panels, one below the other for a phone."""
+        """A figure whole and, if it has several panels, each by itself for a phone."""
         address = self._file(cell, "svg", svg.encode())
         words = self._words(cell, description)
         size = SVG_SIZE.search(svg)
@@ -85,7 +88,7 @@ class Outputs:
         if len(panels) < 2:
             return [tag("div", whole, class_="om-figure")]
         parts = "".join(
-            opening("img", src=f"{address}#{name}", alt="", style=f"aspect-ratio: {w} / {h}")
+            opening("img", src=f"{address}#{name}", alt="", style=_size(w, h))
             for name, w, h in panels
         )
         stacked = tag("div", parts, class_="om-panels", role="img", aria_label=words)
@@ -110,8 +113,14 @@ class Outputs:
         return words
 
 
+def _size(width: str, height: str) -> str:
+    """The style of a panel of this size in points: its shape, and its width as it was drawn."""
+    return f"aspect-ratio: {width} / {height}; --om-drawn: {round(float(width) * PIXELS)}px"
+
+
 def _printed(text: str) -> str:
-    return code_block(text, "text", "om-output")
+    """Printed text; without columns its lines may break."""
+    return code_block(text, "text", "om-output" if COLUMNS.search(text) else "om-output om-lines")
 
 
 def _stream(text: str, keys: tuple[str, ...]) -> list[str]:

@@ -55,16 +55,14 @@ def _data() -> dict[str, Any]:
 stretch = Explorer(
     "stretch",
     "sixteen hands, each slowed as you wish, and what the model reads then",
-    "Sliders say by how much each hand of a trained RoPE model is slowed. Left: how much the loss "
-    "rises at 64 and at 512 bytes, with four known ways. Right: how far each hand turns within 512 "
-    "bytes, and what it had seen.",
+    "Bars to draw say by how much each hand of a trained RoPE model is slowed. Middle: how much "
+    "the loss rises at 64 and at 512 bytes, with four known ways. Right: how far each hand turns "
+    "within 512 bytes, and what it had seen.",
     {
         "set": Choice((*WAYS, OWN), label="set all as"),
+        "hand": Slider(0, WIDTH // 2 - 1, 5, label="hand"),
+        "slowed": Slider(1.0, 8.0, 1.0, step=0.5, label="times slower"),
         "slower": Tick(label="and all slower"),
-        **{
-            f"hand{pair}": Slider(1.0, 8.0, 1.0, step=0.5, label=f"hand {pair}")
-            for pair in range(16)
-        },
     },
     _data,
     parts=("model",),

@@ -8,6 +8,9 @@ const GAIN = 1; // of queries and keys: at this size a word prefers some of the 
 const SLOPE = 0.5; // ALiBi's price a position; the first of eight heads has this one
 const BASE = 10000;
 const LONGEST = 7; // words
+const LETTERS = { smallest: 12, largest: 20 }; // sizes in pixels
+const FRAME = 12; // pixels of a word's frame, left and right
+const SPOKEN = 0.05; // a smaller share has an arc, and no number
 const SAME = 1e-9; // a smaller change is rounding
 const MOVES = 2; // that the page makes itself, to show that words can be moved
 const PAUSE = 1600; // milliseconds between them
@@ -118,6 +121,17 @@ function shuffled(items) {
   return mixed;
 }
 
+// How wide each word may be, if they share this room: long words give way first.
+function shared(widths, room) {
+  let left = room;
+  for (const [n, width] of [...widths].sort((a, b) => a - b).entries()) {
+    const most = left / (widths.length - n);
+    if (width > most) return widths.map((wanted) => Math.min(wanted, most));
+    left -= width;
+  }
+  return widths;
+}
+
 const create = (tag, attributes = {}, ...children) => {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
@@ -155,7 +169,7 @@ export function mount(element) {
   function makeChips() {
     chips = words.map((word, n) => {
       const cells = Array.from({ length: SHOWN }, () => create("i"));
-      const bars = create("span", { class: "om-row", "aria-hidden": "true" }, ...cells);
+      const bars = create("span", { class: "om-bars", "aria-hidden": "true" }, ...cells);
       const chip = create("button", { type: "button", class: "om-chip" },
         create("b", {}, word), bars);
       chip.addEventListener("pointerdown", (event) => drag(event, n));
@@ -173,7 +187,26 @@ export function mount(element) {
     row.replaceChildren(...chips);
   }
 
-  const centre = (place) => (place + 0.5) * row.clientWidth / words.length;
+  // The size of the letters, and the left edge and the width of each word of the sentence as it
+  // was typed, where it stands now. All in pixels.
+  const pen = create("canvas").getContext("2d");
+  function layout() {
+    const room = row.clientWidth - FRAME * words.length;
+    pen.font = `bold ${LETTERS.largest}px ${getComputedStyle(row).fontFamily}`;
+    const widest = words.map((word) => Math.ceil(pen.measureText(word).width));
+    const sum = widest.reduce((total, width) => total + width, 0);
+    const scale = Math.max(LETTERS.smallest / LETTERS.largest, Math.min(1, room / sum));
+    const fitting = shared(widest.map((width) => scale * width), room);
+    const spare = (room - fitting.reduce((total, width) => total + width, 0)) / words.length;
+    const widths = fitting.map((width) => width + FRAME + spare);
+    const lefts = [];
+    order.reduce((left, n) => {
+      lefts[n] = left;
+      return left + widths[n];
+    }, 0);
+    return { letters: scale * LETTERS.largest, widths, lefts,
+      centres: lefts.map((left, n) => left + widths[n] / 2) };
+  }
 
   function move(n, place) {
     const target = Math.max(0, Math.min(words.length - 1, place));
@@ -187,11 +220,11 @@ export function mount(element) {
     if (event.button) return;
     touched = true;
     const chip = chips[n];
-    const grabbed = event.clientX - (row.getBoundingClientRect().left + centre(order.indexOf(n)));
+    const grabbed = event.clientX - layout().centres[n];
     const follow = ({ clientX }) => {
-      const left = clientX - grabbed - row.getBoundingClientRect().left;
-      move(n, Math.floor(left / row.clientWidth * words.length));
-      chip.style.setProperty("--om-pull", `${left - centre(order.indexOf(n))}px`);
+      const middle = clientX - grabbed;
+      move(n, layout().centres.filter((centre, m) => m !== n && centre < middle).length);
+      chip.style.setProperty("--om-pull", `${middle - layout().centres[n]}px`);
     };
     const drop = () => {
       chip.classList.remove("om-held");
@@ -208,11 +241,13 @@ export function mount(element) {
 
   function draw() {
     const { weights, outputs } = read(order.map((n) => words[n]), encoding);
+    const { letters, widths, lefts, centres } = layout();
     const from = order.indexOf(asking);
+    row.style.setProperty("--om-letters", `${letters}px`);
     chips.forEach((chip, n) => {
       const place = order.indexOf(n);
-      chip.style.setProperty("--om-place", place);
-      chip.style.setProperty("--om-share", 1 / words.length);
+      chip.style.setProperty("--om-left", `${lefts[n]}px`);
+      chip.style.width = `${widths[n]}px`;
       chip.classList.toggle("om-asking", n === asking);
       chip.setAttribute("aria-label", `${words[n]}, place ${place + 1} of ${words.length}. `
         + "Arrow keys move it.");
@@ -222,7 +257,7 @@ export function mount(element) {
           + `${Math.round(100 * Math.abs(value))}%, transparent)`;
       });
     });
-    drawArcs(weights[from], from);
+    drawArcs(weights[from], from, order.map((n) => centres[n]));
     const { changed, of, largest } = changes(words, order, encoding);
     const moved = order.some((n, place) => n !== place);
     verdict.dataset.changed = changed > 0;
@@ -231,32 +266,39 @@ export function mount(element) {
 
   function sentence(moved, changed, of, largest) {
     const reader = encoding === ENCODINGS[0] ? "Attention" : `Attention with ${encoding}`;
-    if (!moved) return `${reader} reads “${words.join(" ")}”. Now move a word.`;
+    const only = typedWords().length > LONGEST ? `at most ${LONGEST} words: ` : "";
+    if (!moved) return `${reader} reads ${only}“${words.join(" ")}”. Now move a word.`;
     if (!changed) return `${reader} has taken no notice: 0 of ${of} weights have changed.`;
     return `${reader} has noticed: ${changed} of ${of} weights have changed, `
       + `one by ${largest.toFixed(2)}.`;
   }
 
-  function drawArcs(shares, from) {
+  // Each number stands upon its arc, above the word that the arc leads to.
+  function drawArcs(shares, from, centres) {
     const { clientWidth: width, clientHeight: height } = arcs;
     const base = height - 4;
     const paths = shares.map((share, to) => {
-      const thick = (1 + 13 * share).toFixed(1);
-      const [a, b] = [centre(from), centre(to)];
-      const rise = Math.min(height - 30, 26 + 0.28 * Math.abs(b - a));
+      const [a, b] = [centres[from], centres[to]];
+      const rise = 1.33 * Math.min(height - 30, 26 + 0.28 * Math.abs(b - a));
       const curve = from === to
         ? `M${a - 12},${base}C${a - 34},${base - 52} ${a + 34},${base - 52} ${a + 12},${base}`
-        : `M${a},${base}C${a},${base - 1.33 * rise} ${b},${base - 1.33 * rise} ${b},${base}`;
-      const [x, y] = from === to ? [a, base - 44] : [(a + b) / 2, base - rise - 9];
-      return `<path d="${curve}" stroke-width="${thick}"/>`
-        + `<text x="${x}" y="${y}">${Math.round(100 * share)} %</text>`;
+        : `M${a},${base}C${a},${base - rise} ${b},${base - rise} ${b},${base}`;
+      return `<path d="${curve}" stroke-width="${(1 + 13 * share).toFixed(1)}"/>`;
     });
-    arcs.innerHTML = `<svg width="${width}" height="${height}">${paths.join("")}</svg>`;
+    const numbers = shares.map((share, to) => (share < SPOKEN ? ""
+      : `<text x="${centres[to]}" y="${base - (from === to ? 34 : 9)}">${Math.round(100 * share)} %`
+        + "</text>"));
+    arcs.innerHTML = `<svg width="${width}" height="${height}">${[...paths, ...numbers].join("")}`
+      + "</svg>";
+  }
+
+  function typedWords() {
+    return input.value.trim().split(/\s+/).filter(Boolean);
   }
 
   input.addEventListener("input", () => {
     touched = true;
-    const typed = input.value.trim().split(/\s+/).filter(Boolean).slice(0, LONGEST);
+    const typed = typedWords().slice(0, LONGEST);
     if (!typed.length) return;
     words = typed;
     order = words.map((_, n) => n);

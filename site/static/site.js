@@ -204,8 +204,11 @@ const NAMES = {
   ".om-output pre": "Output", ".highlight pre": "Code", ".table-wrapper": "Table",
   ".om-figure": "Picture", "div.math": "Formula",
 };
+const SMALLEST = 0.85; // of a formula's letters, before it breaks or scrolls
 const sizes = new ResizeObserver((entries) => {
   for (const { target } of entries) {
+    if (target.matches("div.math")) fit(target);
+    showMore(target);
     const scrolls = target.scrollWidth > target.clientWidth;
     const name = Object.keys(NAMES).find((selector) => target.matches(selector));
     if (scrolls) {
@@ -217,7 +220,37 @@ const sizes = new ResizeObserver((entries) => {
     }
   }
 });
-all(Object.keys(NAMES).join()).forEach((block) => sizes.observe(block));
+for (const block of all(Object.keys(NAMES).join())) {
+  sizes.observe(block);
+  block.addEventListener("scroll", () => showMore(block), { passive: true });
+}
+
+// Its right edge fades while there is more to the right.
+function showMore(block) {
+  const { scrollLeft, clientWidth, scrollWidth } = block;
+  block.classList.toggle("om-more", scrollLeft + clientWidth < scrollWidth - 1);
+}
+
+// A formula that is too wide becomes a little smaller, or breaks: after wide spaces, else before
+// relations, else before a plus. What MathJax has set as one piece scrolls.
+const WIDE = 14; // pixels; a narrower space is no place to break
+const BREAKS = [
+  ["mjx-mstyle:has(> mjx-mspace)", "after"], ["mjx-mo[space='4']", "before"],
+  ["mjx-mo[space='3']:has(.mjx-c2B)", "before"],
+];
+function fit(formula) {
+  const share = () => formula.clientWidth / formula.scrollWidth;
+  formula.style.fontSize = "";
+  for (const [part, side] of BREAKS) {
+    if (share() >= SMALLEST) break;
+    for (const place of formula.querySelectorAll(`mjx-math > ${part}:not([data-breaks])`)) {
+      if (side === "after" && place.offsetWidth < WIDE) continue;
+      place[side](document.createElement("wbr"));
+      place.dataset.breaks = "";
+    }
+  }
+  if (share() < 1) formula.style.fontSize = `${Math.max(SMALLEST, 0.99 * share())}em`;
+}
 
 // ------------------------------------------------------------------------------------- the search
 

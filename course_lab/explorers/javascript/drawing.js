@@ -61,7 +61,8 @@ class Panel {
       left, top, width: this.width - left - right, height: this.height - top - bottom,
     };
     const box = rounded(equal ? withEqualUnits(room, x, y) : room);
-    Object.assign(this, { box, xs: x, ys: y, xlog, ylog, xlabel, ylabel, rowTicks, columnTicks });
+    Object.assign(this, { box, title, xs: x, ys: y, xlog, ylog, xlabel, ylabel, rowTicks,
+      columnTicks });
     this.frame(columnTicks, rowTicks, upright);
     const middle = box.left + box.width / 2;
     if (title) this.write(middle, 15, title, "om-title");

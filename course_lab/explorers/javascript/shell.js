@@ -16,8 +16,8 @@
 //                                    the pointer is down at these values in that panel
 //   play                             {label, step(state)}: a button that makes these changes again
 //                                    and again, where time or a walk is the subject
-//   slow                             true where compute() takes long: it then waits until the
-//                                    controls rest
+//   meanwhile(state, data, before)   numbers until the controls rest, made from those before, where
+//                                    compute() takes long: it then waits
 //   linked                           {name: valid(value, state)}: state that no control shows and
 //                                    that belongs into a link
 //   tiles                            {label, list(state), move(state, from, to)}: a row of words,
@@ -39,7 +39,8 @@ const STYLE = `
   align-items: center; margin: 0; font-weight: normal; color: inherit; }
 .om-control output { font-variant-numeric: tabular-nums; text-align: left; color: inherit; }
 .om-control input, .om-control select { margin: 0; font: inherit; color: inherit; }
-.om-control input[type=range] { width: 100%; accent-color: var(--om-0); height: 22px; }
+.om-control input[type=range] { width: 100%; accent-color: var(--om-0); height: 22px;
+  touch-action: pan-y; }
 .om-control input[type=checkbox] { justify-self: start; width: 18px; height: 18px;
   accent-color: var(--om-0); }
 .om-control select { grid-column: 2 / -1; max-width: 100%; justify-self: start; padding: 1px 4px;
@@ -57,6 +58,13 @@ const STYLE = `
 .om-play { font: inherit; color: inherit; background: transparent; cursor: pointer;
   min-height: 28px; justify-self: start; padding: 1px 12px;
   border: 1px solid var(--om-grey); border-radius: 14px; }
+.om-tabs { display: grid; grid-auto-flow: column; grid-auto-columns: minmax(0, 1fr); gap: 6px;
+  margin-top: 6px; }
+.om-tabs[hidden] { display: none; }
+.om-tabs button { font: inherit; font-size: 12px; line-height: 1.2; color: inherit; margin: 0;
+  background: transparent; min-height: 40px; padding: 2px 4px; cursor: pointer; border: 0;
+  border-bottom: 3px solid transparent; }
+.om-tabs button[aria-pressed=true] { font-weight: 600; border-color: var(--om-0); }
 .om-picture { display: flex; flex-wrap: wrap; gap: 4px; margin-top: 6px; }
 .om-panel { position: relative; }
 .om-panel canvas { position: absolute; image-rendering: pixelated; }
@@ -77,20 +85,36 @@ const STYLE = `
 .om summary { cursor: pointer; color: var(--om-soft); width: fit-content; }
 @media (max-width: 480px) { .om-controls { position: sticky; z-index: 1; padding: 4px 0;
   top: var(--header-height, 0px); background: var(--color-background-primary, Canvas); } }
-@media (max-width: 480px) { .om-controls.om-many { position: static; } }
-@media print { .om-controls, .om-play { display: none; } }
+@media (max-width: 480px) { .om-controls.om-high { position: static; } }
+@media print { .om-controls, .om-tabs, .om-play { display: none; } }
 .om .om-tile, .om .om-play { border-radius: 16px; } /* JupyterLab has a rule for all buttons */
+@media (pointer: coarse) {
+  .om-controls { row-gap: 0; }
+  .om-control { min-height: 44px; }
+  .om-control select, .om-control input[type=text] { font-size: 16px; height: 40px; }
+  .om-control input[type=checkbox] { width: 24px; height: 24px; }
+  .om-control.om-slider { grid-template: 16px 28px / 1fr auto; gap: 0; font-size: 13px; }
+  .om-slider > output { grid-area: 1 / 2; }
+  .om-control.om-slider > input { grid-area: 1 / 1 / -1 / -1; height: 36px; margin-top: 8px; }
+  .om-slider > span { grid-area: 1 / 1; }
+  .om-tile, .om-play { min-height: 40px; border-radius: 20px; }
+  .om-tile { min-width: 40px; }
+  .om summary { min-height: 40px; padding: 10px 0; }
+}
 `;
 const BEAT = 140; // milliseconds between two steps of what plays
 const REST = 600; // milliseconds without a change, after which the sentence is spoken
 const PAUSE = 150; // milliseconds without a change, after which a slow explorer computes
 const GAP = 4; // pixels between two panels
-const MANY = 8; // controls; more would cover a phone's screen if they stayed in sight
+const PHONE = 480; // pixels; narrower screens have their controls stay in sight
+const MOST = 0.5; // of such a screen that controls may cover if they stay in sight
 const SHORT_TEXT = 30; // characters; a longer text has a row of controls to itself
 
 // Numbers, pictures and words at this state, without a page: for the page below, and for tests.
-function viewOf(explorer, spec, state, width, dark) {
-  const numbers = explorer.compute(state, spec.data);
+// With the numbers `before` a slow explorer does not compute yet.
+function viewOf(explorer, spec, state, width, dark, before = null) {
+  const numbers = before ? explorer.meanwhile(state, spec.data, before)
+    : explorer.compute(state, spec.data);
   const panels = panelsOf(explorer, width, dark);
   explorer.draw(panels, numbers, state);
   const sentence = explorer.sentence(numbers, state);
@@ -107,7 +131,8 @@ function panelsOf({ columns, minWidth, height }, width, dark) {
     const row = columns.slice(first, first + perRow);
     const sum = row.reduce((total, other) => total + other, 0);
     const panelWidth = Math.floor((width - GAP * (row.length - 1)) * share / sum);
-    return new Panel(panelWidth, Math.round(height(panelWidth)), dark);
+    const panel = new Panel(panelWidth, Math.round(height(panelWidth)), dark);
+    return Object.assign(panel, { row: first / perRow });
   });
 }
 
@@ -170,8 +195,11 @@ function labelOf(label, ...children) {
 function sliderOf({ name, label, values }, id) {
   const output = newElement("output", { for: id });
   const input = newElement("input", { type: "range", id, step: 1, name });
+  const element = labelOf(label, input, output);
+  element.classList.add("om-slider");
+  stayInSwipe(input);
   return {
-    element: labelOf(label, input, output),
+    element,
     input,
     write(state, [low, high] = [-Infinity, Infinity]) {
       const valid = values.filter((value) => value >= low && value <= high);
@@ -183,6 +211,18 @@ function sliderOf({ name, label, values }, id) {
     },
     read: () => values[Number(input.value)],
   };
+}
+
+// A finger that swipes over a slider scrolls the page, and the slider, which moved at its touch, is
+// put back.
+function stayInSwipe(input) {
+  let before;
+  input.addEventListener("pointerdown", () => { before = input.value; });
+  input.addEventListener("pointercancel", () => {
+    if (input.value === before) return;
+    input.value = before;
+    input.dispatchEvent(new Event("input"));
+  });
 }
 
 function choiceOf({ name, label, options }, id) {
@@ -230,17 +270,22 @@ function mountOn(explorer, givenSpec, element, start = {}) {
   const controls = spec.controls.map((control) => controlOf(control, `${id}-${control.name}`));
   const boxes = explorer.columns.map(newBox);
   const tiles = explorer.tiles && newTiles(explorer.tiles, moveTile);
-  const { root, sentence, spoken, description } =
-    newPage(spec.title, id, controls, boxes, tiles?.element);
+  const tabs = newTabs(boxes);
+  const { root, bar, sentence, spoken, description } =
+    newPage(spec.title, id, controls, boxes, tabs.element, tiles?.element);
   const player = explorer.play && newPlayer(explorer.play.label, () =>
     set(explorer.play.step(view.state)));
-  if (player) root.querySelector(".om-controls").append(player.element);
+  if (player) bar.append(player.element);
   let view;
   let width = 0;
   let rest, pause;
   let touched = false; // by the reader: until then the address stays as it is
 
   function show() {
+    draw();
+  }
+
+  function draw(before) {
     const state = limited(explorer, spec, requested);
     const limits = explorer.limits?.(requested) ?? {};
     const dark = isDark();
@@ -248,8 +293,9 @@ function mountOn(explorer, givenSpec, element, start = {}) {
     root.dataset.theme = dark ? "dark" : "light";
     tiles?.write(state);
     if (!width) return;
-    view = viewOf(explorer, spec, state, width, dark);
+    view = viewOf(explorer, spec, state, width, dark, before);
     view.panels.forEach((panel, n) => paint(panel, boxes[n]));
+    tabs.write(view.panels);
     sentence.textContent = view.sentence;
     description.textContent = view.description;
     clearTimeout(rest);
@@ -259,19 +305,35 @@ function mountOn(explorer, givenSpec, element, start = {}) {
     }, REST);
   }
 
+  // After a change of the width. On a phone high controls do not stay in sight, and panels that
+  // have no room below the controls are shown one row at a time.
+  function fit() {
+    width = Math.floor(root.clientWidth);
+    show();
+    if (!width) return;
+    const screen = innerHeight, controls = bar.offsetHeight;
+    const header = parseFloat(getComputedStyle(bar).top) || 0;
+    const rows = view.panels.reduce((heights, { row, height }) =>
+      Object.assign(heights, { [row]: height + GAP }), []);
+    const all = rows.reduce((sum, height) => sum + height, header + controls);
+    bar.classList.toggle("om-high", controls > MOST * screen);
+    tabs.inTurn(width < PHONE && rows.length > 1 && all > screen);
+    tabs.write(view.panels);
+  }
+
   function set(changes) {
     for (const [name, value] of Object.entries(changes)) {
       requested[name] = value;
       explorer.follow?.(requested, name);
     }
     touched = true;
-    if (!explorer.slow) {
+    clearTimeout(pause);
+    if (!explorer.meanwhile || !view) {
       show();
       return;
     }
-    controls.forEach((control) => control.write(requested));
+    draw(view.numbers);
     sentence.textContent = "Reading …";
-    clearTimeout(pause);
     pause = setTimeout(show, PAUSE);
   }
 
@@ -296,9 +358,7 @@ function mountOn(explorer, givenSpec, element, start = {}) {
   }
   root.addEventListener("keydown", handOver);
   const sizes = new ResizeObserver(() => {
-    if (Math.floor(root.clientWidth) === width) return;
-    width = Math.floor(root.clientWidth);
-    show();
+    if (Math.floor(root.clientWidth) !== width) fit();
   });
   const themes = new MutationObserver(show);
   const system = matchMedia("(prefers-color-scheme: dark)");
@@ -306,8 +366,7 @@ function mountOn(explorer, givenSpec, element, start = {}) {
   system.addEventListener("change", show);
   element.append(root);
   sizes.observe(root);
-  width = Math.floor(root.clientWidth);
-  show();
+  fit();
   const remove = () => {
     clearTimeout(rest);
     clearTimeout(pause);
@@ -423,7 +482,9 @@ function newBox() {
 }
 
 // All elements of an explorer: controls, panels, the sentence seen and spoken, the description.
-function newPage(title, id, controls, boxes, tiles) {
+function newPage(title, id, controls, boxes, tabs, tiles) {
+  const bar = newElement("div", { class: "om-controls" },
+    ...controls.map((control) => control.element), ...(tiles ? [tiles] : []));
   const picture = newElement(
     "div",
     { class: "om-picture", role: "img", "aria-label": title, "aria-describedby": `${id}-words` },
@@ -437,21 +498,54 @@ function newPage(title, id, controls, boxes, tiles) {
     { class: "om", role: "group", "aria-label": `Explorer: ${title}`,
       "data-lm-suppress-shortcuts": "true" },
     newElement("style", {}, STYLE),
-    newElement("div", { class: `om-controls${controls.length > MANY ? " om-many" : ""}` },
-      ...controls.map((control) => control.element)),
-    ...(tiles ? [tiles] : []),
+    bar,
+    tabs,
     picture,
     sentence,
     spoken,
     newElement("details", {}, newElement("summary", {}, "In words"), description),
   );
-  return { root, sentence, spoken, description };
+  return { root, bar, sentence, spoken, description };
+}
+
+// A button for each row of panels, where one row is in sight at a time.
+function newTabs(boxes) {
+  const element = newElement("div", { class: "om-tabs", role: "group", "aria-label": "Pictures" });
+  let panels = [], chosen = 0;
+  element.hidden = true;
+
+  function newTab(row) {
+    const button = newElement("button", { type: "button" });
+    button.addEventListener("click", () => {
+      chosen = row;
+      write(panels);
+    });
+    return button;
+  }
+
+  function write(drawn) {
+    panels = drawn;
+    boxes.forEach((box, n) => {
+      box.element.hidden = !element.hidden && panels[n].row !== chosen;
+    });
+    if (element.hidden) return;
+    const rows = panels.at(-1).row + 1;
+    while (element.children.length < rows) element.append(newTab(element.children.length));
+    [...element.children].forEach((button, row) => {
+      const titles = panels.filter((panel) => panel.row === row).map(({ title }) => title);
+      button.textContent = titles.filter(Boolean).join(" · ") || `picture ${row + 1}`;
+      button.setAttribute("aria-pressed", row === chosen);
+    });
+  }
+
+  return { element, write, inTurn: (needed) => { element.hidden = !needed; } };
 }
 
 // A row of buttons, one for each word. A button stays where it is and words change places between
 // them, so that the tab key follows the sentence. Only the buttons keep a finger from scrolling.
 function newTiles({ label, list }, move) {
-  const element = newElement("div", { class: "om-tiles", role: "group", "aria-label": label });
+  const element = newElement("div",
+    { class: "om-wide om-tiles", role: "group", "aria-label": label });
   const buttons = () => [...element.children];
   let held = -1; // the place of the word under the pointer
 

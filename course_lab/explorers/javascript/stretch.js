@@ -4,7 +4,7 @@
 const WHOLE = 2 * Math.PI;
 const OWN_WAY = "your own"; // the last choice
 const ROUNDING = 0.002; // nats a byte
-const HAND = /^hand(\d+)$/;
+const SLOWEST = 8; // times slower
 
 let reader = null; // the model, once it has been unpacked
 const known = new Map(); // losses of the settings that have been read
@@ -14,8 +14,13 @@ function readerOf({ weights }) {
   return reader;
 }
 
-function factorsOf(state, { speeds }) {
-  return speeds.map((_, pair) => state[`hand${pair}`]);
+// How far each hand turns, what it had turned in training, and whether that is new to it.
+function turningOf(factors, { speeds, trained, long }) {
+  const turns = speeds.map((speed, pair) => long * speed / factors[pair] / WHOLE);
+  const seen = speeds.map((speed) => trained * speed / WHOLE);
+  // A hand that finished a turn has seen every angle; 1 % more is rounding.
+  const unseen = turns.map((turn, pair) => Number(seen[pair] < 1 && turn > 1.01 * seen[pair]));
+  return { turns, seen, unseen };
 }
 
 // The mean loss of the judged bytes in windows of n, in nats a byte.
@@ -29,52 +34,70 @@ function lossAt(n, speeds, data) {
 const signedRise = (rise) => `${rise < 0 ? "" : "+"}${fixed(rise, 2)}`;
 
 const EXPLORER = {
-  slow: true, // a change takes a quarter of a second
-  columns: [1, 1],
-  minWidth: 280,
+  columns: [1, 1, 1],
+  minWidth: 240,
   height: () => 300,
 
   initialise(state, start) {
-    if (Object.keys(start).some((name) => HAND.test(name))) state.set = OWN_WAY;
-    else EXPLORER.follow(state, "set");
+    const { ways, speeds } = SPEC.data;
+    if (start.factors && start.set === undefined) state.set = OWN_WAY;
+    state.factors ??= ways[state.set] ?? speeds.map(() => 1);
+    const slowed = start.slowed !== undefined && start.factors === undefined;
+    this.follow(state, slowed ? "slowed" : "hand");
+  },
+
+  linked: {
+    factors: (value) => Array.isArray(value) && value.length === SPEC.data.speeds.length
+      && value.every((factor) => factor > 0.99 && factor < SLOWEST + 0.01),
   },
 
   follow(state, name) {
-    const hand = name.match(HAND);
-    const { ways, speeds } = SPEC.data;
-    if (name === "set" && ways[state.set]) {
-      ways[state.set].forEach((factor, pair) => { state[`hand${pair}`] = factor; });
+    const { hand, slowed, slower } = state;
+    if (name === "slowed") {
+      state.set = OWN_WAY;
+      state.factors = state.factors.map((factor, pair) =>
+        (pair === hand || (slower && pair > hand) ? slowed : factor));
     }
-    if (!hand) return;
-    state.set = OWN_WAY;
-    if (!state.slower) return;
-    for (let pair = Number(hand[1]) + 1; pair < speeds.length; pair++) {
-      state[`hand${pair}`] = state[name];
-    }
+    if (name === "set") state.factors = SPEC.data.ways[state.set] ?? state.factors;
+    state.slowed = Math.round(100 * state.factors[hand]) / 100;
   },
 
-  compute(state, data) {
-    const factors = factorsOf(state, data);
+  drag: {
+    panel: 0,
+    change([x, y], { factors }) {
+      return {
+        hand: Math.min(factors.length - 1, Math.max(0, Math.round(x))),
+        slowed: Math.round(2 * Math.min(SLOWEST, Math.max(1, y))) / 2,
+      };
+    },
+  },
+
+  compute({ factors }, data) {
     const speeds = data.speeds.map((speed, pair) => speed / factors[pair]);
     const key = factors.join();
     const lengths = [data.trained, data.long];
     if (!known.has(key)) known.set(key, lengths.map((n) => lossAt(n, speeds, data)));
-    const losses = known.get(key);
-    const turns = speeds.map((speed) => data.long * speed / WHOLE);
-    const seen = data.speeds.map((speed) => data.trained * speed / WHOLE);
-    // A hand that finished a turn has seen every angle; 1 % more is rounding.
-    const unseen = turns.map((turn, pair) => Number(seen[pair] < 1 && turn > 1.01 * seen[pair]));
-    return { losses, turns, seen, unseen };
+    return { losses: known.get(key), ...turningOf(factors, data) };
   },
 
-  draw([left, right], { losses, turns, seen, unseen }, { slower }) {
+  meanwhile: ({ factors }, data, { losses }) => ({ losses, ...turningOf(factors, data) }),
+
+  draw([left, middle, right], { losses, turns, seen, unseen }, { factors, hand, slower }) {
     const { rivals, trained, long } = SPEC.data;
+    const pairs = turns.map((_, pair) => pair);
+    const hands = { x: [-0.7, pairs.length - 0.3], xticks: pairs.filter((n) => n % 5 === 0) };
+    left.axes({
+      ...hands, y: [0, SLOWEST + 0.4], title: "draw here: how much slower", ylabel: "times slower",
+      xlabel: slower ? "hand; one takes all slower ones along" : "hand, fast to slow",
+    }).bars(pairs, factors).across(1)
+      .dots([hand], [factors[hand]], { colour: 1, size: 6, hollow: true });
+
     const [home] = rivals.direct;
     const risesOf = ([short, far]) => [short - home, far - home];
     const goal = risesOf(rivals.step).reduce((sum, rise) => sum + rise, 0);
     const [x, y] = risesOf(losses);
     const width = Math.max(0.6, 1.15 * x), top = Math.max(2, 1.15 * y);
-    left.axes({
+    middle.axes({
       x: [-0.04 * width, width], y: [0, top], title: "how much worse it reads",
       xlabel: `rise at ${trained} bytes (nats a byte)`, ylabel: `rise at ${long} bytes`,
       legend: [{ name: "yours", colour: 3, mark: "dot" },
@@ -82,19 +105,17 @@ const EXPLORER = {
     }).line([0, goal], [goal, 0], { dash: "4 3", colour: "grey" });
     for (const [name, pair] of Object.entries(rivals)) {
       const [across, up] = risesOf(pair);
-      left.dots([across], [up], { colour: 0, size: 3.5 });
-      left.write(left.box.left + left.px(across) + 8,
-        left.box.top + left.py(up) + (name === "step" ? 15 : -5), name, "om-start");
+      middle.dots([across], [up], { colour: 0, size: 3.5 });
+      middle.write(middle.box.left + middle.px(across) + 8,
+        middle.box.top + middle.py(up) + (name === "step" ? 15 : -5), name, "om-start");
     }
-    left.dots([x], [y], { colour: 3, size: 6 });
+    middle.dots([x], [y], { colour: 3, size: 6 });
 
-    const pairs = turns.map((_, pair) => pair);
     const crossed = pairs.filter((pair) => unseen[pair]);
     right.axes({
-      x: [-0.5, pairs.length - 0.5], xticks: pairs.filter((pair) => pair % 5 === 0), ylog: true,
-      y: [1e-3, 200], yticks: [[0.01, "0.01"], [0.1, "0.1"], [1, "1"], [10, "10"], [100, "100"]],
-      title: `turns within ${long} bytes`, ylabel: "turns",
-      xlabel: slower ? "hand; one takes all slower ones along" : "hand, fast to slow",
+      ...hands, ylog: true, y: [1e-3, 200],
+      yticks: [[0.01, "0.01"], [0.1, "0.1"], [1, "1"], [10, "10"], [100, "100"]],
+      title: `turns within ${long} bytes`, ylabel: "turns", xlabel: "hand, fast to slow",
       legend: [{ name: `within ${trained}, in training`, colour: "soft", dash: "2 4" },
         { name: "new angles", colour: 3, mark: "cross" }, { name: "one turn", colour: "grey" }],
     }).across(1, { colour: "grey" }).line(pairs, seen, { dash: "2 4", colour: "soft" })
@@ -102,7 +123,7 @@ const EXPLORER = {
       .dots(crossed, crossed.map((pair) => turns[pair]), { mark: "cross", colour: 3, size: 4 });
   },
 
-  sentence({ losses, unseen }) {
+  sentence({ losses, unseen }, { hand, factors }) {
     const { rivals, trained, long } = SPEC.data;
     const [home] = rivals.direct;
     const [x, y] = losses.map((loss) => loss - home);
@@ -111,7 +132,10 @@ const EXPLORER = {
     const verdict = ahead > ROUNDING ? "You are below the line."
       : ahead < -ROUNDING ? "Not below it yet." : "You are level with it.";
     const digits = Math.abs(ahead) < 0.01 ? 3 : 2; // what tells two close sums apart
-    return `Loss above the unstretched model at ${trained}: ${signedRise(x)} at ${trained} bytes, `
+    const speed = factors[hand] === 1 ? "keeps its speed"
+      : `turns ${fixed(factors[hand], 0, 2)} times slower`;
+    return `Hand ${hand} ${speed}. Loss above the unstretched `
+      + `model at ${trained}: ${signedRise(x)} at ${trained} bytes, `
       + `${signedRise(y)} at ${long}, together ${fixed(x + y, digits)}; the step `
       + `${fixed(goal, digits)}. ${verdict} ${unseen.filter(Boolean).length} hands reach `
       + "new angles.";
@@ -123,10 +147,12 @@ const EXPLORER = {
     const points = Object.entries({ yours: losses, ...rivals }).map(([name, [short, far]]) =>
       `${name} ${fixed(short - home, 2)} and ${fixed(far - home, 2)}`);
     const crossed = unseen.flatMap((isNew, pair) => (isNew ? [pair] : []));
-    return `Left: points, how much the loss rises at ${trained} bytes across and at ${long} up: `
-      + `${points.join("; ")}. A dashed line joins what adds up to as much as the step. `
-      + `Right: turns `
-      + `of each hand within ${long} bytes, beside those within ${trained} in training; hands with `
+    const slowed = state.factors.map((factor) => fixed(factor, 0, 2)).join(", ");
+    return `Left: a bar for each hand, how many times slower it is: ${slowed}; hand ${state.hand} `
+      + `is chosen. Middle: points, how much the loss rises at ${trained} bytes across and at `
+      + `${long} up: ${points.join("; ")}. A dashed line joins what adds up to as much as the `
+      + `step. Right: turns of each hand within ${long} bytes, beside those within ${trained} in `
+      + "training; hands with "
       + `new angles: ${crossed.join(", ") || "none"}. Set as: ${state.set}.`;
   },
 };
