@@ -11,7 +11,7 @@ import live_modules
 import pytest
 import site_live
 from browser import SECONDS
-from site_reader import PHONE, Reader, axe, cut_off, swipe
+from site_reader import PHONE, Reader, axe, cut_off
 
 pytestmark = pytest.mark.browser
 furo = pytest.importorskip("furo", reason="the extra 'site' is not installed")
