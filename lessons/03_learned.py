@@ -628,7 +628,7 @@ from course_lab.checks.lesson03 import check_carry_on, check_hands
 check_carry_on(carry_on)
 
 # %% [markdown]
-# Now the real table. Guess: from rows 1 to 255, for how many rows does your clock beat a clamp?
+# Now the real table: how far does your clock lead, from rows 1 to 255?
 
 # %% tags=["plumbing"]
 # Your rows beside the real ones, and what the encoder makes of such rows
@@ -649,8 +649,8 @@ if check_carry_on.verdict(carry_on).kind == "right":
     print(f"turned on is nearer than interpolated in {won.sum()} of {len(won)}")
 
 # %% [markdown]
-# **Look:** nearly right for five rows, ahead of the clamp up to about row 315, then lost. Yet of four
-# ways to fill rows 256 to 511 it brings the encoder's vectors nearest to its own, by a little.
+# **Look:** nearly right for five rows, ahead of the clamp up to about row 315, then lost. Yet of
+# four ways to fill rows 256 to 511 it brings the encoder's vectors nearest to its own, by a little.
 #
 # **Exercise 2 ★★★ Find the hands.** A turn by $\alpha$ in one plane has the eigenvalues
 # $\cos\alpha \pm i \sin\alpha$. Write `hands(table, count)`: the periods of the `count / 2`
