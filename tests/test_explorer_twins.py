@@ -320,10 +320,10 @@ def stretched_waves(way: str, factor: int) -> Numbers:
     return {"plain": plain, "speeds": speeds, "unseen": new, "sharper": sharper}
 
 
-def clock_hands(table: str, hand: int, ahead: int) -> Numbers:
+def clock_hands(table: str, hand: int, ahead: float) -> Numbers:
     periods, pointing = explorers.hand_coordinates(explorers.explorer_tables()[table])
     period, mine = periods[hand].item(), pointing[hand]
-    rows = min(200, max(1, math.floor(ahead * period / 8 + 0.5)))
+    rows = min(200, max(1, math.floor(ahead * period + 0.5)))
     angle = 2 * math.pi * rows / periods[hand]
     turn = torch.polar(torch.ones_like(angle), angle)
     unknown = torch.full((rows,), complex(math.nan, math.nan)).to(mine)

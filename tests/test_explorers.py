@@ -261,7 +261,8 @@ SENTENCES: dict[str, list[tuple[dict[str, Any], str]]] = {
         ({"text": ""}, "goes to “”, 0 back"),
     ],
     "clock_hands": [
-        ({"table": "C", "hand": 0}, "Table C: hand 0 takes 6 positions for a turn. 3 ahead"),
+        ({"table": "C", "hand": 0}, "from the table's own row 3 before (0.52 turns)"),
+        ({"table": "B", "hand": 4}, "own row 200 before (0.09 turns)"),
         ({"table": "C", "hand": 4}, "its forecast misses 0.13."),
         ({}, "its forecast misses 1.78."),
     ],

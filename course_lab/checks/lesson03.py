@@ -543,6 +543,10 @@ def _in_all_columns(table: Tensor, count: int) -> Tensor:
     return (2 * math.pi / angles[angles > 0]).sort().values
 
 
+def _fastest_of_all_columns(table: Tensor, count: int) -> Tensor:
+    return _in_all_columns(table, count)[: count // 2]
+
+
 def _eigenvalues(table: Tensor, count: int) -> Tensor:
     return torch.linalg.eigvals(turn(_coordinates(table, count)[0]).matrix)
 
@@ -827,6 +831,12 @@ check_hands = Check(
             "the turn is taken in all columns",
             "How many hands can there be in `count` directions?",
             _in_all_columns,
+        ),
+        Mistake(
+            "the turn is taken in all columns, and its fastest hands are kept",
+            "Where a table has only noise, does a fit find hands there too? Which directions keep "
+            "them out?",
+            _fastest_of_all_columns,
         ),
     ],
     hints=(

@@ -68,11 +68,12 @@ clock_hands = Explorer(
     "clock_hands",
     "five tables in a line-up: two are clocks",
     "One of a table's five hands, in its plane and against the position, and where the turn that "
-    "was learned from rows 1 to 255 foretells it to be, some part of its own turn ahead.",
+    "was learned from rows 1 to 255 foretells it to be, some part of its own turn (and at most 200 "
+    "rows) ahead.",
     {
         "table": Choice(tuple(LINE_UP)),
         "hand": Slider(0, 4, 2, label="hand (0 fastest)"),
-        "ahead": Slider(1, 4, 4, label="eighths of its turn ahead"),
+        "ahead": Slider(0.125, 0.5, 0.5, 0.125, label="turns ahead"),
     },
     _data,
 )

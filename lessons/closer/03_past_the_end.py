@@ -81,8 +81,8 @@ for name, value in byte_losses.items():
 
 # %%
 guess = widgets.predict(
-    "Which way comes nearest to the whole table?",
-    ["let the clock turn on", "interpolate", "decompose", "repeat the last row"],
+    "One way is far worse than even the mean row. Which?",
+    ["untrained rows", "repeat the last row", "interpolate", "decompose, from row 0"],
 )
 
 # %% tags=["plumbing"]
@@ -102,8 +102,7 @@ cosines = {
     for way, label in ways.items()
 }
 means = {label: values.mean().item() for label, values in cosines.items()}
-nearest = max(means, key=means.get)
-guess.reveal(nearest.split(",")[0])
+guess.reveal(min(means, key=means.get))
 pairs = cosines["let the clock turn on"] - cosines["interpolate"]
 print(
     "The clock is nearer than interpolation in", int((pairs > 0).sum()), "of", len(pairs), "texts"

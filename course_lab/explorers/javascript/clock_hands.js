@@ -37,9 +37,10 @@ function missedShare({ x, y, foretoldX, foretoldY }, learned, ahead) {
   return missed / size;
 }
 
-// Rows in so many eighths of a turn; at most 200, so that some remain to be judged.
-const rowsAhead = (eighths, period) =>
-  Math.min(200, Math.max(1, Math.round(eighths * period / 8)));
+// Rows in such a part of a turn; at most 200, so that some remain to be judged.
+const rowsAhead = (part, period) => Math.min(200, Math.max(1, Math.round(part * period)));
+
+const turnsIn = (rows, period) => `${fixed(rows / period, 2)} turns`;
 
 const EXPLORER = {
   columns: [1, 1.5],
@@ -53,13 +54,14 @@ const EXPLORER = {
     return { ...pointing, periods, rows, missed: missedShare(pointing, learned, rows) };
   },
 
-  draw([left, right], { x, y, foretoldX, periods, rows }, { hand }) {
+  draw([left, right], { x, y, foretoldX, periods, rows }, { table, hand }) {
     const { learned } = SPEC.data;
     const period = periods[hand];
     const half = Math.round(Math.min(255, Math.max(24, 2.5 * period)));
     const size = 1.1 * Math.max(...x.map((value, row) => Math.hypot(value, y[row])));
     left.axes({
-      x: [-size, size], y: [-size, size], equal: true, title: `hand ${hand} in its plane`,
+      x: [-size, size], y: [-size, size], equal: true,
+      title: `table ${table}, hand ${hand} in its plane`,
       legend: [{ name: "learned from" }, { name: "not seen", colour: 1 }],
     }).line(x.slice(0, learned), y.slice(0, learned), { width: 1, fade: 0.8 })
       .line(x.slice(learned), y.slice(learned), { width: 1, colour: 1, fade: 0.8 })
@@ -74,20 +76,22 @@ const EXPLORER = {
     const room = 0.08 * (high - low);
     right.axes({
       x: [learned + 0.5 - half, learned + 0.5 + half], y: [low - room, high + room],
-      title: `by position; foretold ${rows} rows ahead`, xlabel: "position",
-      ylabel: "across",
-      legend: [{ name: "table" }, { name: "foretold", colour: 3, dash: "5 3" }],
+      title: `foretold ${rows} rows ahead (${turnsIn(rows, period)})`, xlabel: "position",
+      ylabel: "its horizontal part",
+      legend: [{ name: "learned from" }, { name: "not seen", colour: 1 },
+        { name: "foretold", colour: "ink", dash: "5 3" }],
     }).upright(learned + 0.5)
       .line(positions.slice(0, learned), x.slice(0, learned), { width: 1.6 })
       .line(positions.slice(learned - 1), x.slice(learned - 1), { width: 1.6, colour: 1 })
       .line(positions.slice(learned), foretoldX.slice(learned),
-        { width: 1.6, colour: 3, dash: "5 3" });
+        { width: 1.6, colour: "ink", dash: "5 3" });
   },
 
   sentence: ({ periods, rows, missed }, { table, hand }) =>
     `Table ${table}: hand ${hand} takes ${fixed(periods[hand], 0)} positions for a turn. `
-    + `${rows} ahead in rows not seen, its forecast misses ${fixed(missed, 2)}. (0 is exact, 1 is `
-    + "nothing in common, 2 is the opposite.)",
+    + `Each dashed point is foretold from the table's own row ${rows} before `
+    + `(${turnsIn(rows, periods[hand])}). In rows not seen its forecast misses `
+    + `${fixed(missed, 2)}. (0 is exact, 1 is nothing in common, 2 is the opposite.)`,
 
   description({ x, y, periods, rows, missed }, { table, hand }) {
     const turns = periods.map((period) => fixed(period, 0)).join(", ");
@@ -95,8 +99,8 @@ const EXPLORER = {
     return `Left: where hand ${hand} of table ${table} points in each of 511 rows, around a cross `
       + `at its centre, at most ${fixed(reach, 2)} away; the first ${SPEC.data.learned} rows, `
       + "which the turn was learned from, in one colour, the others in a second. Right: its value "
-      + "across against the position, and dashed where the turn foretold it to be, "
-      + `${rows} rows before. The five hands take ${turns} positions for a turn. In rows not `
+      + "horizontal part against the position, and dashed where the turn foretold it to be, from "
+      + `the table's row ${rows} before (${turnsIn(rows, periods[hand])}). The five hands take ${turns} positions for a turn. In rows not `
       + `seen the forecast of this hand misses ${fixed(missed, 2)}.`;
   },
 };
