@@ -21,8 +21,8 @@
 # - write Shaw's scores without their large tensor.
 #
 # **Time:** {minutes}. **Builds on:** attention with a causal mask, which hides later tokens.
-# **Doors** (where an encoding may enter attention): 3, a number added to scores; 4, a vector added
-# to what is summed. **Beyond:** a [closer look](closer/04_term_by_term.ipynb).
+# **Doors:** 3, a number added to scores; 4, a vector added to what is summed. (Doors are where
+# encodings enter.) **Beyond:** a [closer look](closer/04_term_by_term.ipynb).
 
 # %% tags=["nbval-ignore-output"]
 import course_lab
@@ -160,8 +160,8 @@ plots.show(
 #
 # ## Straight lines
 #
-# Let a head's number be a straight line, slope $m$ times the distance $i - j$. If nothing else is in
-# the scores, its weights are
+# Let a head's number be a straight line, slope $m$ times the distance $i - j$. If the scores hold
+# nothing else, its weights are
 #
 # $$\frac{e^{m(i-j)}}{\sum_{j' \le i} e^{m(i-j')}} = \frac{e^{-mj}}{\sum_{j' \le i} e^{-mj'}}$$
 #
@@ -318,7 +318,8 @@ ax.semilogy([count - 1 for count in heads], largest, "o-", color="C1")
 for name, dtype in digits.items():
     limit = 1 / torch.finfo(dtype).eps
     ax.axhline(limit, color="0.5", linestyle=":")
-    ax.text(1, 1.3 * limit, f"1 / rounding step of {name}", va="bottom", fontsize=9, color="0.35")
+    x, side = (7, "right") if name == "bfloat16" else (1, "left")  # where the curve is not
+    ax.text(x, 2 * limit, f"1 / rounding step of {name}", ha=side, fontsize=9, color="0.35")
 ax.set(xlabel="place named (one head more each)", ylabel="largest factor", ylim=(1, 1e18))
 plots.show(
     fig,
@@ -509,8 +510,13 @@ for name, number, look in (
     ("Shaw, k = 16: vector", back.clamp(max=16), plots.identity("shaw")),
 ):
     ax.step(back, number, where="mid", color=look.colour, label=name)
-    ax.annotate("", (168, number[-1]), (158, number[-1]), arrowprops={"arrowstyle": "->"})
-ax.set(xlabel="distance to an earlier key (positions)", ylabel="number of the bucket\nor vector")
+    arrow = {"arrowstyle": "->", "color": look.colour, "lw": 1.5}
+    ax.annotate("", (172, number[-1]), (158, number[-1]), arrowprops=arrow)
+ax.set(
+    xlim=(-4, 176),
+    xlabel="distance to an earlier key (positions)",
+    ylabel="number of the bucket\nor vector",
+)
 ax.legend(loc="lower right")
 plots.show(
     fig,
@@ -674,7 +680,7 @@ plots.show(
 # print.) Shaw and T5 answer alike wherever the text stands.
 #
 # So why not say "three to the left"? It has a price. A place is added once a token. An offset
-# belongs to a query *and* a key, and enters each score of each layer:
+# belongs to a query *and* a key, and enters each score, each layer:
 
 # %%
 n = 1024

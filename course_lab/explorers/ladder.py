@@ -11,8 +11,8 @@ def _slope(label: str, start: float) -> Slider:
 ladder = Explorer(
     "ladder",
     "heads with straight biases, and what can be read out of them",
-    "Each head adds its slope times the distance to the scores of nine tokens. Least squares sets a "
-    "factor for each head. The last query's weights times these factors, and their sum; the sums "
+    "Each head adds its slope times the distance to the scores of nine tokens. Least squares sets "
+    "a factor for each head. The last query's weights times these factors, and their sum; the sums "
     "of all queries; and how many answers are right in five tasks.",
     {
         "task": Choice(("place 1", "place 0", "place 2", "place 3", "token before")),
