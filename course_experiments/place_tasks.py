@@ -45,6 +45,9 @@ MOVED = 50  # positions by which a trained model's text is moved
 # Last starts of texts in training, for two controls: the first leaves the moved text's positions
 # untrained, the second trains them.
 STARTS = (MOVED - LENGTH, MOVED + 5)
+# Encoding, layers, heads, steps of the runs whose wrong answers and last weights are told.
+TOLD = {("shaw", 1, 4, 1500), ("shaw", 2, 2, 1500)}
+WRONG_ANSWERS = ("wrong_key", "wrong_share", "wrong_gap", "key_weight")
 HELD_OUT_SEED = 2**31  # seeds of the rows asked start here: no training has one of these
 
 
@@ -78,7 +81,7 @@ def learn(
     """Train one model; the share of 500 held-out rows' answers that are right, and when moved.
 
     In training each row begins at a position from 0 to ``starts``. ``by_query`` has the share at
-    each query that is asked, as text.
+    each query that is asked, as text; so have the columns of :func:`_wrong_answers`.
     """
     torch.manual_seed(seed)
     model = TinyTransformer(SYMBOLS, encoding, 32, layers, heads, max_len=64, **options)
@@ -103,11 +106,38 @@ def learn(
         tasks.accuracy(model, tasks.Examples(test.tokens, _only(test.targets, query)))
         for query in asked.tolist()
     ]
-    return {
+    shares = {
         "accuracy": round(tasks.accuracy(model, test), 4),
         "moved": round(tasks.accuracy(model, test, torch.arange(LENGTH) + MOVED), 4),
         "by_query": " ".join(f"{share:.3f}" for share in by_query),
     }
+    if task == "place 3":
+        shares |= _wrong_answers(model, test, asked)
+    return shares
+
+
+@torch.no_grad()
+def _wrong_answers(model: TinyTransformer, test: tasks.Examples, asked: Tensor) -> dict[str, str]:
+    """What wrong answers at place 3 name, and where the last layer looks; a number a query as text.
+
+    ``wrong_key``: the key whose token most wrong answers name; ``wrong_share``: how many of them;
+    ``wrong_gap``: by how much a head weighs that key and key 3 differently, mean over texts, in the
+    head where this is most; ``key_weight``: key 3's mean weight, in the head where it is most.
+    """
+    answers = model(test.tokens).argmax(-1)
+    weights = model.hidden_and_weights(test.tokens)[1][-1]  # (texts, heads, query, key)
+    columns: dict[str, list[str]] = {name: [] for name in WRONG_ANSWERS}
+    for query in asked.tolist():
+        wrong = answers[:, query] != test.targets[:, query]
+        named = (answers[wrong, query, None] == test.tokens[wrong, : query + 1]).float().sum(0)
+        key = int(named.argmax())
+        gap = (weights[:, :, query, key] - weights[:, :, query, 3]).abs().mean(0).max()
+        share = named[key] / wrong.sum().clamp(min=1)
+        key_weight = weights[:, :, query, 3].mean(0).max()
+        numbers = (f"{key}", f"{share:.3f}", f"{gap:.3f}", f"{key_weight:.3f}")
+        for name, number in zip(WRONG_ANSWERS, numbers, strict=True):
+            columns[name].append(number)
+    return {name: " ".join(numbers) for name, numbers in columns.items()}
 
 
 def _only(targets: Tensor, query: int) -> Tensor:
@@ -169,6 +199,8 @@ def main(folder: Path) -> None:
         shares = learn(encoding, setting["task"], **sizes, **options)
         if (setting["heads"], setting["steps"]) != (4, 1500):
             del shares["by_query"]  # kept for the runs that the lesson compares at place 3
+        if tuple(setting[name] for name in ("encoding", "layers", "heads", "steps")) not in TOLD:
+            shares = {name: share for name, share in shares.items() if name not in WRONG_ANSWERS}
         table.add([{**setting, **shares}])
 
 

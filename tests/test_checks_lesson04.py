@@ -247,6 +247,14 @@ def shaw_of_sums(q, table):
     return q.sum(1)[:, None] * table.sum(1)[numbers_of_rows(q, table)]
 
 
+def shaw_indexed_by_rows_first(q, table):
+    return (q @ table.T)[numbers_of_rows(q, table)]
+
+
+def singled_out_as_the_text_does(slopes, n):
+    return torch.tensor([-0.73, 1.0])
+
+
 def matrix_of_weights(slopes, n):
     return (slopes[:, None] * torch.arange(n - 1, -1, -1)).softmax(-1)
 
@@ -333,6 +341,7 @@ test_natural_mistakes_are_named = wrong_answers(
             (shaw_product_with_the_table, "count the table's rows"),
             (shaw_products, "columns count offsets"),
             (shaw_picked_along_the_queries, "along the wrong axis"),
+            (shaw_indexed_by_rows_first, "along the wrong axis"),
             (shaw_without_adding_k, "row 0 of the table"),
             (shaw_with_k_too_large, "that the table lacks"),
             (shaw_indexed_by_all_rows, "row numbers of all queries"),
@@ -348,6 +357,7 @@ test_natural_mistakes_are_named = wrong_answers(
         check_single_out: [
             (singled_out_with_distances_reversed, "favour near keys"),
             (singled_out_for_all_queries, "all queries have a say"),
+            (singled_out_as_the_text_does, "lesson's two factors"),
             (singled_out_from_shares_of_heads, "over the heads"),
             (singled_out_by_the_largest, "scaled"),
             (singled_out_from_key_1, "counted from 1"),

@@ -124,6 +124,7 @@ def ladder(task: str, noise: str, heads: int, **slopes: float) -> Numbers:
     return {
         **answers[task],
         "last": weights[:, 8],
+        "parts": answers[task]["readout"][:, None] * weights[:, 8],
         "accuracies": [answer["accuracy"] for answer in answers.values()],
     }
 

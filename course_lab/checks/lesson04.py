@@ -178,11 +178,17 @@ check_shaw = Check(
             _distances_alone,
         ),
         Mistake(
-            "gather picks along the wrong axis",
+            "rows of the table are picked along the wrong axis",
             "In q @ table.T, which axis counts queries and which the table's vectors? Along which "
             "do you pick?",
             lambda q, table: (q @ table.T).gather(0, _rows(q, table)),
             raises="out of bounds for dimension 0|apart from dimension 0",
+        ),
+        Mistake(
+            "rows of the table are picked along the wrong axis",
+            "In q @ table.T, which axis counts queries and which the table's vectors? Along which "
+            "do you pick?",
+            lambda q, table: (q @ table.T)[_rows(q, table)],
         ),
         Mistake(
             "the key's vector is multiplied",
@@ -589,6 +595,12 @@ check_single_out = Check(
             "only the first two heads are used",
             "Two factors make 0 at key 0. How many keys have to be 0 with three heads?",
             _two_heads_alone,
+        ),
+        Mistake(
+            "these are the lesson's two factors",
+            "They make 0 at key 0. What is the sum at key 1 with them, and should it be that? And "
+            "with other slopes, is key 0 still gone?",
+            lambda slopes, n: _row(-0.73, 1.0),
         ),
         Mistake(
             "all queries have a say",

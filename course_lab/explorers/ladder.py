@@ -11,15 +11,16 @@ def _slope(label: str, start: float) -> Slider:
 ladder = Explorer(
     "ladder",
     "heads with straight biases, and what can be read out of them",
-    "Each head adds its slope times the distance to the scores of nine tokens. The weights of each "
-    "head; their sum, by least squares; and how many answers are right in five tasks.",
+    "Each head adds its slope times the distance to the scores of nine tokens. Least squares sets "
+    "a factor for each head. The last query's weights times these factors, and their sum; the sums "
+    "of all queries; and how many answers are right in five tasks.",
     {
         "task": Choice(("place 1", "place 0", "place 2", "place 3", "token before")),
-        "noise": Choice(("none", "1 in 100,000", "1 in 10,000", "1 in 1,000", "1 in 100")),
         "heads": Slider(1, 4, 2, label="heads used"),
         "first": _slope("slope, head 1", 2.0),
         "second": _slope("slope, head 2", 2.0),
         "third": _slope("slope, head 3", 0.0),
         "fourth": _slope("slope, head 4", 0.0),
+        "noise": Choice(("1 in 100", "1 in 1,000", "1 in 10,000", "1 in 100,000", "none")),
     },
 )

@@ -125,8 +125,8 @@ print("stopped: exactly 0", stopped_gradient == 0)
 
 # %% [markdown]
 # So a step's memory and time do not grow with the number of pieces, and a later piece still *reads*
-# earlier ones. (Theirs keeps hidden states and computes keys anew, so $W_k$ learns from them too.
-# Ours keeps keys.) Theirs keeps one piece. Each layer then reaches one further back.
+# earlier ones. (Theirs keeps one piece's hidden states and computes keys anew, so $W_k$ learns from
+# them too.)
 #
 # ## Skew while generating
 #
@@ -165,13 +165,20 @@ check_skew_new(skew_new)
 # %% [markdown]
 # ## DeBERTa: three terms, and √(3d)
 #
-# He et al. (2020, arXiv 2006.03654) keep word–word, word–place and place–word. A table of offset
-# vectors is projected twice, into keys $K^r$ and queries $Q^r$:
+# He et al. (2020, arXiv 2006.03654) keep three terms. A table of offset vectors is projected twice,
+# into keys $K^r$ and queries $Q^r$:
 #
 # $$\frac{q_i \cdot k_j + q_i \cdot K^r_{\delta(i,j)} + k_j \cdot Q^r_{\delta(j,i)}}{\sqrt{3d}}$$
 #
 # $\delta(i,j) = i - j + k$, cut off at 0 and $2k - 1$. Note $\delta(j,i)$ in the last term: the key
-# asks, so the offset is seen from the key. Place–place is left out.
+# asks, so the offset is seen from the key.
+#
+# | term | Transformer-XL | DeBERTa |
+# |---|---|---|
+# | $x_iW_q \cdot x_jW_k$ | kept | kept |
+# | $x_iW_q \cdot E_jW_k$ | $R$ for $E_j$ | $R$ for $E_j$ |
+# | $E_iW_q \cdot x_jW_k$ | $u$ for $E_iW_q$ | $R$ for $E_i$ |
+# | $E_iW_q \cdot E_jW_k$ | $v$ for $E_iW_q$, $R$ for $E_j$ | dropped |
 
 # %%
 guess = widgets.predict(

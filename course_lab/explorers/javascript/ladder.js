@@ -8,7 +8,7 @@ const TOKENS = 9;
 const SYMBOLS = 5;
 const TEXTS = 500; // that the readout is judged on
 const TASKS = { "token before": null, "place 0": 0, "place 1": 1, "place 2": 2, "place 3": 3 };
-const FAINTEST = 1e-8; // weight that is drawn
+const COLOURS = [0, 1, 2, "soft"]; // of heads
 const NOISES = {
   none: 0, "1 in 100,000": 1e-5, "1 in 10,000": 1e-4, "1 in 1,000": 1e-3, "1 in 100": 1e-2,
 };
@@ -143,38 +143,64 @@ function factor(number) {
   return fixed(number, Math.abs(number) < 100 ? 1 : 0);
 }
 
+// The heads' weights times their factors, above 0 or below it, added up from head to head: what to
+// draw so that they stand upon one another.
+function stacked(parts, sign) {
+  const total = new Float64Array(TOKENS);
+  return parts.map((part) => {
+    part.forEach((number, key) => { total[key] += Math.max(0, sign * number); });
+    return total.map((number) => sign * number);
+  });
+}
+
 const EXPLORER = {
   columns: [1.1, 1, 1],
   minWidth: 240,
   height: () => 290,
+
+  // The slope of a head that is not used cannot be moved.
+  limits(state) {
+    const unused = ["first", "second", "third", "fourth"].slice(state.heads);
+    return Object.fromEntries(unused.map((name) => [name, [state[name], state[name]]]));
+  },
 
   compute({ task, noise, heads: count, first, second, third, fourth }) {
     const slopes = [first, second, third, fourth].slice(0, count);
     const answers = Object.keys(TASKS).map((name) => answer(slopes, name, NOISES[noise]));
     const { readout, sum, accuracy } = answers[Object.keys(TASKS).indexOf(task)];
     const last = slopes.map((slope) => weightsOf(slope)[TOKENS - 1]);
+    const parts = last.map((weights, head) => weights.map((weight) => readout[head] * weight));
     const accuracies = answers.map((each) => each.accuracy);
-    return { last, readout, sum, accuracy, accuracies };
+    return { last, parts, readout, sum, accuracy, accuracies };
   },
 
-  draw([left, middle, right], { last, sum, accuracies }, state) {
-    const { task, noise, first, second, third, fourth } = state;
+  draw([left, middle, right], { parts, sum, accuracies }, { task, noise }) {
     const keys = Array.from({ length: TOKENS }, (_, key) => key);
+    const [above, below] = [stacked(parts, 1), stacked(parts, -1)];
+    const lastSum = sum.slice(-TOKENS);
+    const highest = Math.max(0.2, ...above.at(-1));
+    const lowest = Math.min(-0.2 * highest, ...below.at(-1));
     left.axes({
-      x: [-0.3, TOKENS - 0.7], y: [FAINTEST, 3], ylog: true,
-      yticks: [[1, "1"], [1e-2, "0.01"], [1e-4, "10⁻⁴"], [1e-6, "10⁻⁶"], [1e-8, "10⁻⁸"]],
-      title: "what each head weighs", xlabel: "key", ylabel: "weight, last query (log axis)",
-      legend: last.map((_, n) => ({ name: `head ${n + 1}`, colour: n })),
+      x: [-0.6, TOKENS - 0.4], y: [1.08 * lowest, 1.08 * highest], xticks: keys,
+      title: "the last query: factor × weight", xlabel: "key", ylabel: "added up",
+      legend: [...parts.map((_, n) => ({
+        name: n ? `${n + 1}` : "head 1", colour: COLOURS[n], mark: "square", hollow: false,
+      })), { name: "sum", colour: "ink", mark: "dot", hollow: false }],
     });
-    last.forEach((weights, n) => left.line(keys, weights, { colour: n, width: 4.5 - 1.1 * n }));
-    [first, second, third, fourth].slice(last.length).forEach((slope, n) => left.line(
-      keys, weightsOf(slope)[TOKENS - 1], { colour: last.length + n, dash: "2 4", fade: 0.5 }));
+    for (let n = parts.length - 1; n >= 0; n--) {
+      left.bars(keys, above[n], { colour: COLOURS[n] }).bars(keys, below[n], { colour: COLOURS[n] });
+    }
+    left.across(0).dots(keys, lastSum, { colour: "paper", size: 5 })
+      .dots(keys, lastSum, { colour: "ink", size: 3.5 });
     const asked = keysAsked(TASKS[task]);
     const queries = keys.filter((query) => !Number.isNaN(asked[query]));
     middle.axes({
       x: [-0.5, TOKENS - 0.5], y: [TOKENS - 0.5, -0.5], equal: true, title: "read out: their sum",
       xlabel: "key (squares: asked for)", ylabel: "query", bar: { signed: true, limit: 1 },
     }).matrix(sum, TOKENS, { signed: true, limit: 1 })
+      .dots(queries.map((query) => asked[query]), queries, {
+        mark: "square", size: 7, colour: "paper", width: 5,
+      })
       .dots(queries.map((query) => asked[query]), queries, {
         mark: "square", size: 7, colour: "gold",
       });
@@ -198,14 +224,15 @@ const EXPLORER = {
       + `gets 20 %. The readout adds ${terms.join(", ")}.`;
   },
 
-  description: ({ last, accuracies }, { task, noise }) =>
-    "Left: the weights that the last of nine queries gives the keys, on a log axis, one line for "
-    + `each of ${last.length} heads whose bias is a straight line (faint: not used); their largest `
-    + "weights are on key "
-    + `${last.map((weights) => weights.indexOf(Math.max(...weights))).join(", ")}. Middle: these `
-    + `weights times the readout's factors, added up, for each query; squares mark the key that `
-    + `“${task}” asks for, grey what is not asked or not seen. Right: bars of the share of right `
-    + `answers, noise: ${noise}: `
+  description: ({ last, parts, sum, accuracies }, { task, noise }) =>
+    "Left: bars of the weights that the last of nine queries gives the keys, times the factors, one "
+    + `upon another, one colour for each of ${last.length} heads whose bias is a straight line; `
+    + "their largest weights are on key "
+    + `${last.map((weights) => weights.indexOf(Math.max(...weights))).join(", ")}. At key 0 the `
+    + `heads add ${parts.map((part) => factor(part[0])).join(", ")}. Dots: the sums, at keys 0 to 8 `
+    + `${sum.slice(-TOKENS).map((number) => fixed(number, 2)).join(", ")}. Middle: the sums of each `
+    + `query; squares mark the key that “${task}” asks for, grey what is not asked or not seen. `
+    + `Right: bars of the share of right answers, noise: ${noise}: `
     + `${Object.keys(TASKS).map((name, n) => `${name} ${fixed(accuracies[n], 2)}`).join(", ")}; `
     + "the dashed line is guessing.",
 };
