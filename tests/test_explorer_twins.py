@@ -111,7 +111,7 @@ def ladder(task: str, noise: str, heads: int, **slopes: float) -> Numbers:
     sigma = 0.0 if noise == "none" else 1 / int(noise.removeprefix("1 in ").replace(",", ""))
     weights = straight_weights(list(slopes.values())[:heads], 9)
     texts, unit = texts_and_noise()
-    answers = {}
+    answers: dict[str, dict[str, Any]] = {}
     for name, place in {"token before": None, **{f"place {n}": n for n in range(4)}}.items():
         keys = keys_asked(place, 9)
         readout = best_readout(weights, keys)
