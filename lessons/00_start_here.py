@@ -105,8 +105,8 @@ guess.reveal(fitting[0])
 # ## Exercises
 #
 # **Exercise 1 ★ Weights.** Write `my_weights(scores)`, the softmax: $e^{s}$ over the sum of all
-# $e^{s}$ along the last axis. Replace the `raise` line, run the cell, then the check. It knows many
-# mistakes, asks about yours, and has hints.
+# $e^{s}$ along the last axis, for scores of 100 too. Replace the `raise` line, run the cell, then
+# the check. It knows many mistakes, asks about yours, and has hints.
 
 
 # %% tags=["stub"]

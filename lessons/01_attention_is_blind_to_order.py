@@ -105,8 +105,8 @@ if encoder is not None:
 
 # %% [markdown]
 # **Look:** the opposite comes first, before two pages that repeat the query. In fifteen queries of
-# ours it always beats a page that fits in other words. With both in other words it is little better
-# than a coin.
+# ours the opposite always beats a page that fits in other words. With both in other words, which of
+# them leads is little better than a coin.
 #
 # Yet this encoder is *told* the order, by a vector for each place that is added to each word. The
 # end of this lesson takes them away. First, attention alone.
@@ -343,9 +343,9 @@ print([f"{value:.0f}" for value in (others / others[0]).tolist()])
 
 # %% [markdown]
 # **Look:** an untrained head *counts* buffaloes. Say each gets $c$ times the mark's weight. Then
-# the mark's share at place $p$ is $1/(1 + c\,p)$, and $1/\text{share} - 1 = c\,p$. Different words
-# have different $c$, unless all scores are equal. Trained NoPE models do know places (Haviv et al.
-# 2022); the closer look trains one.
+# the mark's share at place $p$ is $1/(1 + c\,p)$, and $1/\text{share} - 1 = c\,p$. For other
+# words $c$ is another, unless all scores are equal. Trained NoPE models know roughly where they are
+# (Haviv et al. 2022); the closer look trains one.
 #
 # ## Back to the search
 #
@@ -536,7 +536,8 @@ rows_kept, rows_moved, pooled = (gap.abs().max().item() for gap in comparisons.v
 myths.settle(
     "C01",
     {"the output, row by row": rows_kept < 1e-5},
-    f"Rows differ by up to {rows_kept:.1f}. Only their mean stays, up to rounding.",
+    f"The two rows of names change places, up to {rows_kept:.1f} apart. That of the word between "
+    "them stays, and so does the mean, up to rounding.",
 )
 changes, perm = {}, torch.tensor([1, 2, 0])  # John loves Mary → loves Mary John
 x = 2 * word_vectors("John loves Mary".split(), 32)
