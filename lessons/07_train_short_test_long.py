@@ -659,7 +659,7 @@ myths.settle(
     {"ALiBi gains": rises["alibi"].below()},
     f"Its premise fails: there is no gain to explain, but {rises['alibi']} at 2048 bytes. The gain "
     "in pieces was one of first bytes. Does it look at near tokens only? With far keys hidden at "
-    f"512 bytes its loss changes by {', '.join(map(str, hidden))} in two models: it does not.",
+    f"512 bytes its loss changes by {', '.join(map(str, hidden))} in two models, so it does not.",
 )
 silent = [name for name in names if "embed" not in create(name, **SIZES).doors]
 failing = [name for name in silent if name not in holding]
