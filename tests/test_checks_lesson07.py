@@ -26,15 +26,36 @@ def sliding_by_ends(loss_of, block, n):
 def objections_in_pandas(runs):
     table = pd.DataFrame(runs)
     free = {"encoding", "seed", "read", "loss", "parameters", "seconds"}
-    wrong = {key for key in table.columns if key not in free and table[key].nunique(False) > 1}
-    seeds = table.groupby(["encoding", "read"])["seed"].agg(
-        lambda row: " ".join(map(str, sorted(set(row))))
-    )
-    if seeds.nunique() > 1 or seeds.str.split().map(len).min() < 3:
+    settings = [key for key in table if key not in free]
+    told = [{key: repr(run.get(key, "lacking")) for key in settings} for run in runs]
+    wrong = {key for key, count in pd.DataFrame(told).nunique().items() if count > 1}
+    counts = pd.crosstab([table["encoding"], table["read"]], table["seed"]) > 0
+    places = table["encoding"].nunique() * table["read"].nunique()
+    if len(counts) < places or counts.nunique().max() > 1 or counts.sum(axis=1).min() < 3:
         wrong.add("seed")
     if "just cut to 64" not in set(table["encoding"]):
         wrong.add("cut")
     return wrong
+
+
+def objections_by_comparing_pairs(runs):
+    free = ("encoding", "seed", "read", "loss", "parameters", "seconds")
+    others = [{key: run[key] for key in run if key not in free} for run in runs]
+    wrong = {
+        key
+        for first, second in zip(others, others[1:], strict=False)
+        for key in {*first, *second}
+        if (key in first, first.get(key)) != (key in second, second.get(key))
+    }
+    names, lengths = {run["encoding"] for run in runs}, {run["read"] for run in runs}
+    seeds = [
+        {run["seed"] for run in runs if (run["encoding"], run["read"]) == (name, n)}
+        for name in names
+        for n in lengths
+    ]
+    if any(row != seeds[0] for row in seeds) or len(seeds[0]) < 3:
+        wrong.add("seed")
+    return wrong if "just cut to 64" in names else wrong | {"cut"}
 
 
 def objections_of_reordered_runs(runs):
@@ -49,7 +70,11 @@ def paired_in_numpy(short, long):
 test_right_answers_pass = right_answers(
     {
         check_sliding: [sliding_by_unfold, sliding_by_ends],
-        check_objections: [objections_in_pandas, objections_of_reordered_runs],
+        check_objections: [
+            objections_in_pandas,
+            objections_by_comparing_pairs,
+            objections_of_reordered_runs,
+        ],
         check_paired: [paired_in_numpy],
     }
 )
@@ -98,9 +123,11 @@ def objections_by_counting(runs):
 def objections_by_another_rule_for_seeds(rule):
     def objections(runs):
         wrong = objections_in_pandas(runs) - {"seed"}
-        rows: dict[tuple[str, int], list[int]] = {}
+        rows: dict[tuple[str, int], list[int]] = {
+            (row["encoding"], column["read"]): [] for row in runs for column in runs
+        }
         for run in runs:
-            rows.setdefault((run["encoding"], run["read"]), []).append(run["seed"])
+            rows[run["encoding"], run["read"]].append(run["seed"])
         return wrong if rule(rows) else wrong | {"seed"}
 
     return objections
@@ -153,6 +180,121 @@ def objections_by_rows(runs):
     return {run["encoding"] for run in runs if run["steps"] != usual["steps"]}
 
 
+def objections_of_the_first_edition(runs):
+    free = {"encoding", "seed", "read", "loss", "parameters", "seconds"}
+    settings = {key for run in runs for key in run} - free
+    wrong = [key for key in settings if len({str(run.get(key)) for run in runs}) > 1]
+    seeds: dict[tuple[str, int], set[int]] = {}
+    for run in runs:
+        seeds.setdefault((run["encoding"], run["read"]), set()).add(run["seed"])
+    first, *others = seeds.values()
+    if len(first) < 3 or any(other != first for other in others):
+        wrong.append("seed")
+    if "just cut to 64" not in {run["encoding"] for run in runs}:
+        wrong.append("cut")
+    return wrong
+
+
+def objections_of_places_that_occur(runs):
+    wrong = objections_by_comparing_pairs(runs) - {"seed"}
+    seeds: dict[tuple[str, int], set[int]] = {}
+    for run in runs:
+        seeds.setdefault((run["encoding"], run["read"]), set()).add(run["seed"])
+    first, *others = seeds.values()
+    return wrong | ({"seed"} if len(first) < 3 or any(row != first for row in others) else set())
+
+
+def objections_without_a_question_whether_a_key_is_there(runs):
+    wrong = objections_by_comparing_pairs(runs) & {"seed", "cut"}
+    free = {"encoding", "seed", "read", "loss", "parameters", "seconds"}
+    keys = {key for run in runs for key in run} - free
+    return wrong | {key for key in keys if len({str(run.get(key)) for run in runs}) > 1}
+
+
+def objections_in_a_set_of_values(runs):
+    wrong = objections_by_comparing_pairs(runs) & {"seed", "cut"}
+    free = {"encoding", "seed", "read", "loss", "parameters", "seconds"}
+    keys = {key for run in runs for key in run} - free
+    return wrong | {key for key in keys if len({run.get(key, "?") for run in runs}) > 1}
+
+
+objections_to_copies = objections_by_another_rule_for_seeds(
+    lambda rows: (
+        len({tuple(sorted(row)) for row in rows.values()}) == 1
+        and len(set(next(iter(rows.values())))) >= 3
+    )
+)
+
+
+def objections_to_an_absent_prefix(runs):
+    there = any(run["encoding"].startswith("just cut") for run in runs)
+    wrong = objections_by_comparing_pairs(runs) - {"cut"}
+    return wrong if there else wrong | {"cut"}
+
+
+def objections_to_a_first_run_that_is_not_cut(runs):
+    there = runs[0]["encoding"] == "just cut to 64"
+    wrong = objections_by_comparing_pairs(runs) - {"cut"}
+    return wrong if there else wrong | {"cut"}
+
+
+def objections_to_encodings(runs):
+    return objections_by_comparing_pairs(runs) | {"encoding"}
+
+
+def three_objections(runs):
+    return sorted(objections_by_comparing_pairs(runs))[:3]
+
+
+def objections_to_lacking_seconds(runs):
+    keys = {key for run in runs for key in run}
+    lacking = {key for key in keys if any(key not in run for run in runs)}
+    return objections_by_comparing_pairs(runs) | lacking
+
+
+def objections_between_sets_of_encodings(runs):
+    wrong = objections_by_comparing_pairs(runs) & {"seed", "cut"}
+    free = {"encoding", "seed", "read", "loss", "parameters", "seconds"}
+    for key in {key for run in runs for key in run} - free:
+        values: dict[str, set[str]] = {}
+        for run in runs:
+            values.setdefault(run["encoding"], set()).add(repr(run.get(key, "lacking")))
+        if any(some != values[runs[0]["encoding"]] for some in values.values()):
+            wrong.add(key)
+    return wrong
+
+
+def sliding_with_the_target_inside(loss_of, block, n):
+    windows = block.unfold(0, n, n // 2)
+    return torch.cat([loss_of(row[:-1], row[1:])[-(n // 2) :] for row in windows])
+
+
+def sliding_by_one(loss_of, block, n):
+    starts = range(len(block) - n)
+    return torch.stack([loss_of(block[a : a + n], block[a + 1 : a + n + 1])[-1] for a in starts])
+
+
+def sliding_in_one_pass(loss_of, block, n):
+    return loss_of(block[:-1], block[1:])[n // 2 :]
+
+
+def sliding_over_rolled_targets(loss_of, block, n):
+    rows = zip(block.unfold(0, n, n // 2), block.roll(-1).unfold(0, n, n // 2), strict=True)
+    return torch.cat([loss_of(tokens, targets)[n // 2 :] for tokens, targets in rows])
+
+
+def sliding_with_one_loss_each(loss_of, block, n):
+    half = n // 2
+    windows = block.unfold(0, n + 1, half)
+    return torch.cat([loss_of(row[:-1], row[1:])[half : half + 1] for row in windows])
+
+
+def sliding_with_zeros_at_the_end(loss_of, block, n):
+    judged, losses = sliding_by_unfold(loss_of, block, n), torch.zeros(len(block))
+    losses[: len(judged)] = judged
+    return losses
+
+
 def sliding_beyond_the_end(loss_of, block, n):
     losses = []
     for start in range(0, len(block), n // 2):
@@ -188,12 +330,17 @@ def sliding_one_too_far(loss_of, block, n):
     return torch.cat(losses)
 
 
+def test_the_solution_of_the_first_edition_is_refused():
+    assert check_objections.verdict(objections_of_the_first_edition).kind != "right"
+
+
 test_wrong_names_are_told = wrong_answers(
     "wrong",
     {
         check_objections: [
             (objections_in_the_plural, '"seeds": no run has such a key'),
             (objections_by_rows, '"xpos": no run has such a key'),
+            (lambda runs: [], "your list is empty here"),
             (objections_to_all_but_names, 'it objects to "loss", "parameters", "seconds", "seed"'),
         ]
     },
@@ -210,6 +357,12 @@ test_natural_mistakes_are_named = wrong_answers(
             (sliding_without_context, "without the half before it"),
             (sliding_returned_at_once, "only the first window"),
             (sliding_one_too_far, "one byte too far"),
+            (sliding_with_the_target_inside, "n bytes with their last target"),
+            (sliding_by_one, "a window of its own"),
+            (sliding_in_one_pass, "read at once"),
+            (sliding_over_rolled_targets, "the first byte of the block"),
+            (sliding_with_one_loss_each, "one loss, the first that it judges"),
+            (sliding_with_zeros_at_the_end, "places are left over"),
         ],
         check_objections: [
             (objections_to_known_keys, "only knows the keys"),
@@ -220,6 +373,17 @@ test_natural_mistakes_are_named = wrong_answers(
             (without_the_row_that_is_cut, "the row that is cut do not count"),
             (objections_to_unusual_values, "values of the first table"),
             (the_first_objection, "one objection at most"),
+            (objections_of_places_that_occur, "a column without a run"),
+            (objections_without_a_question_whether_a_key_is_there, "taken for None"),
+            (objections_in_a_set_of_values, "a list cannot be put into one"),
+            (objections_to_copies, "a copy of a run"),
+            (objections_to_an_absent_prefix, "another name is taken"),
+            (objections_to_a_first_run_that_is_not_cut, "in one run only"),
+            (objections_to_encodings, "objects to encodings"),
+            (three_objections, "3 objections at most"),
+            (objections_to_lacking_seconds, "lacking that may differ"),
+            (objections_between_sets_of_encodings, "not run with run"),
+            (lambda runs: ["cut", "judged", "protocol", "seed", "steps"], "same of every table"),
         ],
     },
 )

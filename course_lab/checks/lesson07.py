@@ -5,6 +5,7 @@ Of its closer looks: paired seeds, log-n scaling.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -82,6 +83,29 @@ def _targets_beyond_the_end(loss_of: LossOf, block: Tensor, n: int) -> Tensor:
     return torch.cat([loss_of(*pair)[n // 2 :] for pair in pairs])
 
 
+def _in_place_from_the_start(
+    spare: Callable[[int], int],
+) -> Callable[[LossOf, Tensor, int], Tensor]:
+    """Return an answer whose result has places left over, zeros behind the losses."""
+
+    def answer(loss_of: LossOf, block: Tensor, n: int) -> Tensor:
+        judged = _windows()(loss_of, block, n)
+        places = torch.zeros(max(spare(len(block)), len(judged)))
+        places[: len(judged)] = judged
+        return places
+
+    return answer
+
+
+def _targets_by_rolling(loss_of: LossOf, block: Tensor, n: int) -> Tensor:
+    targets, starts = block.roll(-1), range(0, len(block) - n + 1, n // 2)
+    return torch.cat([loss_of(block[a : a + n], targets[a : a + n])[n // 2 :] for a in starts])
+
+
+def _one_pass(loss_of: LossOf, block: Tensor, n: int) -> Tensor:
+    return loss_of(block[:-1], block[1:])[n // 2 :]
+
+
 def _blocks_after_each_other(loss_of: LossOf, block: Tensor, n: int) -> Tensor:
     losses = loss_of(block[:-1], block[1:])
     return losses[n // 2 : len(_windows()(loss_of, block, n)) + n // 2]
@@ -144,6 +168,30 @@ check_sliding = Check(
             _windows(longer=0),
         ),
         Mistake(
+            "the windows have n bytes with their last target",
+            "`loss_of` takes n tokens. With the byte that follows the last: how many is a window?",
+            _windows(
+                longer=0,
+                last=lambda block, n: len(block) - n + 1,
+                judged=lambda losses, n: losses[n // 2 - 1 :],
+            ),
+        ),
+        Mistake(
+            "the windows have n bytes with their last target",
+            "`loss_of` takes n tokens. With the byte that follows the last: how many is a window?",
+            _windows(longer=0, judged=lambda losses, n: losses[n // 2 - 1 :]),
+        ),
+        Mistake(
+            "each byte has a window of its own",
+            "That is the usual way, and a dear one. By how much are windows to move on here?",
+            _windows(step=lambda n: 1, judged=lambda losses, n: losses[-1:]),
+        ),
+        Mistake(
+            "the last target is the first byte of the block",
+            "`roll` brings a byte round from the other end. Which window has that one as a target?",
+            _targets_by_rolling,
+        ),
+        Mistake(
             "the last window is missing",
             "A block of n + 1 bytes has room for one window. What is your range then?",
             _windows(last=lambda block, n: len(block) - n - 1),
@@ -157,6 +205,11 @@ check_sliding = Check(
             "more than n bytes are read at once",
             "How many bytes does `loss_of` see at once? And how many should it?",
             _blocks_after_each_other,
+        ),
+        Mistake(
+            "the block is read at once",
+            "How many bytes does `loss_of` see at once? And how many should it?",
+            _one_pass,
         ),
         Mistake(
             "a window that does not fit is kept",
@@ -239,6 +292,19 @@ check_sliding = Check(
             _windows(judged=lambda losses, n: losses[-1:]),
         ),
         Mistake(
+            "each window gives one loss, the first that it judges",
+            "A window judges n/2 bytes. How many losses should it give?",
+            _windows(judged=lambda losses, n: losses[n // 2 : n // 2 + 1]),
+        ),
+        *(
+            Mistake(
+                "places are left over at the end of the result",
+                "Your result has more places than bytes were judged. What stands in the others?",
+                _in_place_from_the_start(spare),
+            )
+            for spare in (lambda size: size, lambda size: size - 1)
+        ),
+        Mistake(
             "bytes that no window judged have a number too",
             "Your result has a place for each byte of the block. Which of them were judged?",
             _in_place,
@@ -298,6 +364,10 @@ def _runs(
 
 def _changed(runs: list[Run], **changes: Any) -> list[Run]:
     return [{**run, **changes} for run in runs]
+
+
+def _lacking(runs: list[Run], key: str) -> list[Run]:
+    return [{name: value for name, value in run.items() if name != key} for run in runs]
 
 
 class Pile(list[Run]):
@@ -361,20 +431,49 @@ PILES = [
     [*_runs("shaw"), *reversed(_runs("xpos")), *_runs(CUT)],  # sound
     [*_runs("shaw"), *_runs("fire"), *_runs(CUT, seeds=(0,))],
     [*_runs("shaw"), *_runs("fire", seeds=(0, 1), steps=2400)],  # wrong in three ways
+    [*_runs("shaw"), *_runs("fire", reads=[64]), *_runs(CUT)],  # no run at 1,024
+    [*_runs("shaw"), *_runs("fire"), *_runs(CUT, reads=[64])],
+    [*_runs("shaw"), *_runs("fire", seeds=(0, 1, 2, 2)), *_runs(CUT)],  # sound: a copy
+    [*_runs("shaw"), *_runs("fire"), *_runs("just cut to 641")],
+    [*_runs("shaw"), *_runs("xpos", (0,), steps=2400, lr=1e-3, protocol="pieces", judged=7680)],
+    [*_runs("shaw", seeds=(1, 2, 3)), *_runs("fire", seeds=(0, 2, 3)), *_runs(CUT, (1, 2, 3))],
+    [*_runs("shaw", seeds=(1, 2, 3)), *_runs("fire", seeds=(0, 1, 5)), *_runs(CUT, (1, 2, 3))],
+    [*_changed(_SOUND[1:], dropout=None), _SOUND[0]],
+    [_SOUND[0], *_changed(_SOUND[1:], dropout=None)],
+    _changed(_SOUND, dropout=None),  # sound
+    _changed(_SOUND, betas=[0.9, 0.99]),  # sound
+    [*_changed(_SOUND[6:], betas=[0.9, 0.99]), *_changed(_SOUND[:6], betas=[0.9, 0.95])],
+    [*_lacking(_SOUND[:7], "seconds"), *_lacking(_SOUND[7:], "parameters")],  # sound
+    [{**run, "steps": 1200 * (1 + run["seed"])} for run in _SOUND],  # each row is a mixture
+    [*_runs(CUT), *_runs("shaw"), *_runs("fire")],  # sound: the row that is cut comes first
 ]
 
 
 def _sets(runs: list[Run], *by: str) -> list[set[int]]:
-    """The different seeds of the runs that share these keys."""
-    seeds: dict[Any, set[int]] = {}
+    """The different seeds of each combination of these keys' values, empty where it has no run."""
+    values = [dict.fromkeys(run[key] for run in runs) for key in by]
+    seeds: dict[Any, set[int]] = {place: set() for place in itertools.product(*values)}
     for run in runs:
-        seeds.setdefault(tuple(run[key] for key in by), set()).add(run["seed"])
+        seeds[tuple(run[key] for key in by)].add(run["seed"])
     return list(seeds.values())
 
 
 def _differing(runs: list[Run], free: Iterable[str] = FREE) -> set[str]:
+    """The keys that are not free and that some runs lack or have another value of."""
     keys = {key for run in runs for key in run} - set(free)
-    return {key for key in keys if len({run.get(key) for run in runs}) > 1}
+    return {
+        key for key in keys if any(key not in run or run[key] != runs[0].get(key) for run in runs)
+    }
+
+
+def _where_told(runs: list[Run], free: Iterable[str] = FREE) -> set[str]:
+    """The keys that differ between the runs that have them; one that some lack does not count."""
+    told = {key: [run[key] for run in runs if key in run] for run in runs for key in run}
+    return {
+        key
+        for key, values in told.items()
+        if key not in free and any(value != values[0] for value in values)
+    }
 
 
 def _too_few(sets: list[set[int]]) -> set[str]:
@@ -455,7 +554,62 @@ def _first_kind(runs: list[Run]) -> list[str]:
 
 def _asked_of_each(runs: list[Run]) -> set[str]:
     keys = {key for run in runs for key in run} - set(FREE)
-    return {key for key in keys if len({run[key] for run in runs}) > 1}
+    return {key for key in keys if any(run[key] != runs[0][key] for run in runs)}
+
+
+def _lacking_is_none(runs: list[Run]) -> set[str]:
+    keys = {key for run in runs for key in run} - set(FREE)
+    return {key for key in keys if any(run.get(key) != runs[0].get(key) for run in runs)}
+
+
+def _values_hashed(runs: list[Run]) -> set[str]:
+    keys = {key for run in runs for key in run} - set(FREE)
+    return {key for key in keys if len({run.get(key, "none at all") for run in runs}) > 1}
+
+
+def _sets_of_rows(runs: list[Run]) -> set[str]:
+    """The keys of which two encodings have different sets of values."""
+    found = set()
+    for key in {key for run in runs for key in run} - set(FREE):
+        values: dict[str, set[str]] = {}
+        for run in runs:
+            values.setdefault(run["encoding"], set()).add(repr(run.get(key, "none at all")))
+        if len(set(map(frozenset, values.values()))) > 1:
+            found.add(key)
+    return found
+
+
+def _pairs_that_occur(runs: list[Run]) -> set[str]:
+    return _too_few([seeds for seeds in _sets(runs, "encoding", "read") if seeds])
+
+
+def _copies_count(runs: list[Run]) -> set[str]:
+    rows: dict[Any, list[int]] = {}
+    for run in runs:
+        rows.setdefault((run["encoding"], run["read"]), []).append(run["seed"])
+    alike = len(set(map(tuple, map(sorted, rows.values())))) == 1
+    return _too_few(_sets(runs, "encoding", "read")) | (set() if alike else {"seed"})
+
+
+def _seeds_by(one_number: Callable[[set[int]], int]) -> Callable[[list[Run]], set[str]]:
+    """Return a rule for seeds that compares one number of each set."""
+
+    def rule(runs: list[Run]) -> set[str]:
+        sets = _sets(runs, "encoding", "read")
+        few = any(len(seeds) < 3 for seeds in sets)
+        return {"seed"} if few or len(set(map(one_number, sets))) > 1 else set()
+
+    return rule
+
+
+def _with_cut(rule: Callable[[list[Run]], bool]) -> Callable[[list[Run]], list[str]]:
+    """Return an answer with another rule for when the simplest row is there."""
+
+    def answer(runs: list[Run]) -> list[str]:
+        seeds = _too_few(_sets(runs, "encoding", "read"))
+        return sorted(_differing(runs) | seeds | (set() if rule(runs) else {"cut"}))
+
+    return answer
 
 
 def _at_64(runs: list[Run]) -> list[str]:
@@ -493,9 +647,11 @@ def _judged(answer: Any, runs: list[Run]) -> str:
     right, named = set(_objections(runs)), set(objections)
     missing, unfounded = len(right - named), sorted(named - right)
     parts = [f"it misses {missing} objection{'s' if missing > 1 else ''}"] if missing else []
+    if missing and not named:
+        parts.append("your list is empty here. Is there a table for which it is not")
     if unfounded:
         parts.append(f"it objects to {_listed(unfounded)}, and no referee would")
-    return f"{'; '.join(parts)}." if parts else ""
+    return f"{'; '.join(parts)}{'.' if named else '?'}" if parts else ""
 
 
 def _listed(names: list[str]) -> str:
@@ -555,6 +711,43 @@ check_objections = Check(
             raises=r"^'\w+'$",
         ),
         Mistake(
+            "it puts values into a set, and a list cannot be put into one",
+            "A setting may be any value. Which comparison works for lists too?",
+            _with_keys(_values_hashed),
+            raises="unhashable type",
+        ),
+        Mistake(
+            "a key that is lacking is taken for None",
+            "Some runs say dropout None, another says nothing. Is that the same? How do you ask "
+            "whether a run has a key?",
+            _with_keys(_lacking_is_none),
+        ),
+        Mistake(
+            "it objects where a key is lacking that may differ",
+            "A run without its seconds: is that a setting which nobody knows?",
+            _with_keys(
+                lambda runs: (
+                    _differing(runs) | {key for run in runs for key in FREE if key not in run}
+                )
+            ),
+        ),
+        Mistake(
+            "it objects to encodings that differ",
+            "Which key names the rows? What would a table be in which that one is always equal?",
+            _with_keys(lambda runs: _differing(runs, set(FREE) - {"encoding"})),
+        ),
+        *(
+            Mistake(
+                "it says the same of every table",
+                "Which line of your function looks at `runs`?",
+                lambda runs, names=names: list(names),
+            )
+            for names in (
+                ("cut", "judged", "protocol", "seed", "steps"),
+                ("judged", "protocol", "seed", "steps"),
+            )
+        ),
+        Mistake(
             "it stops at the first kind of objection",
             "A table may be wrong in three ways. How many of them does your function tell?",
             _first_kind,
@@ -563,6 +756,14 @@ check_objections = Check(
             "it returns one objection at most",
             "A table may be wrong in three ways. How many of them does your function tell?",
             lambda runs: _objections(runs)[:1],
+        ),
+        *(
+            Mistake(
+                f"it returns {count} objections at most",
+                "Is there a limit to what may be wrong with one table?",
+                lambda runs, count=count: _objections(runs)[:count],
+            )
+            for count in (2, 3, 4, 5)
         ),
         Mistake(
             "it only knows the keys of the first table",
@@ -580,6 +781,11 @@ check_objections = Check(
             _with_keys(_in_each_column),
         ),
         Mistake(
+            "it compares what values each encoding has, and not run with run",
+            "Each encoding was read in the same two ways. Was each of its runs read in one?",
+            _with_keys(_sets_of_rows),
+        ),
+        Mistake(
             "it knows the keys of the first run only",
             "Where do your keys come from? Has each run the same ones?",
             _with_keys(lambda runs: _differing(runs) & set(runs[0])),
@@ -587,7 +793,7 @@ check_objections = Check(
         Mistake(
             "it passes over keys that some runs lack",
             "A setting that is told of some runs only: are the others known to be alike?",
-            _with_keys(lambda runs: {k for k in _differing(runs) if all(k in run for run in runs)}),
+            _with_keys(_where_told),
         ),
         Mistake(
             "the learning rate may differ",
@@ -721,6 +927,25 @@ check_objections = Check(
             _with_seeds(lambda runs: _too_few(_sets(runs, "encoding"))),
         ),
         Mistake(
+            "a column without a run is passed over",
+            "An encoding with no run at 1,024 at all: how many seeds has it there? Does your loop "
+            "come by that place?",
+            _with_seeds(_pairs_that_occur),
+        ),
+        Mistake(
+            "a copy of a run makes it object",
+            "Seeds 0, 1, 2 and once more 2: which different seeds are these?",
+            _with_seeds(_copies_count),
+        ),
+        *(
+            Mistake(
+                "different seeds are taken for the same",
+                "You compare one number of each row. Can two other sets of seeds share it?",
+                _with_seeds(_seeds_by(number)),
+            )
+            for number in (max, sum, len)
+        ),
+        Mistake(
             "seeds are not looked at",
             "What stands behind a mean?",
             _with_seeds(lambda runs: set()),
@@ -735,14 +960,37 @@ check_objections = Check(
             "What would a table without the row “just cut to 64” hide?",
             lambda runs: sorted(_differing(runs) | _too_few(_sets(runs, "encoding", "read"))),
         ),
+        *(
+            Mistake(
+                "another name is taken for that of the simplest row",
+                "How exactly is the row called? Which other names would pass?",
+                _with_cut(rule),
+            )
+            for rule in (
+                lambda runs: any("cut" in run["encoding"] for run in runs),
+                lambda runs: any(CUT in run["encoding"] for run in runs),
+                lambda runs: any("just cut" in run["encoding"] for run in runs),
+            )
+        ),
         Mistake(
-            "any name with “cut” in it is taken for the simplest row",
-            "How exactly is the row called?",
-            lambda runs: sorted(
-                _differing(runs)
-                | _too_few(_sets(runs, "encoding", "read"))
-                | (set() if any("cut" in run["encoding"] for run in runs) else {"cut"})
+            "the simplest row has to be at each length",
+            "It is there, but not at each length. Which of the two rules is broken then?",
+            _with_cut(
+                lambda runs: all(
+                    any(run["encoding"] == CUT and run["read"] == n for run in runs)
+                    for n in {run["read"] for run in runs}
+                )
             ),
+        ),
+        Mistake(
+            "it looks for the simplest row in one run only",
+            "Where may the row stand in the list? How many runs do you look at?",
+            _with_cut(lambda runs: runs[0]["encoding"] == CUT),
+        ),
+        Mistake(
+            "it looks for the simplest row in one run only",
+            "Where may the row stand in the list? How many runs do you look at?",
+            _with_cut(lambda runs: runs[-1]["encoding"] == CUT),
         ),
         Mistake(
             "it always misses the simplest row",
@@ -753,10 +1001,10 @@ check_objections = Check(
     hints=(
         "Write down which keys may vary in a fair table: those that name a row or a column, those "
         "that belong to the encoding, and those that are measured. All others must be equal.",
-        "For each other key that any run has, make the set of its values: one value, or more? For "
-        "seeds make a set for each encoding and length.",
-        'seeds.setdefault((run["encoding"], run["read"]), set()).add(run["seed"]) gathers them. '
-        "Then all sets must be equal and hold three or more.",
+        "For each other key that any run has, compare each run with the first: is the key in it, "
+        "with the same value? For seeds make a set for each encoding and length, empty at first.",
+        '{(row["encoding"], column["read"]): set() for row in runs for column in runs} has them '
+        "all. Add each run's seed to its own. Then all sets must be equal and hold three or more.",
     ),
     judge=_judged,
     effect=_flags,

@@ -10,8 +10,8 @@
 # # 07 · Other recipes: a closer look
 #
 # For those who doubt or repeat the table: all its numbers, learning rates, longer pieces, more
-# steps, another text, a mixed model, streams, an interpolated table, FIRE's start, the ALiBi paper
-# beside it, and one row made again. It builds on
+# steps, another text, where the weight goes, a mixed model, streams, an interpolated table, FIRE's
+# start, the ALiBi paper beside it, and one row made again. It builds on
 # [lesson 07](../07_train_short_test_long.ipynb). Each section stands alone.
 #
 # **Time:** {minutes}.
@@ -178,6 +178,50 @@ for name in tested["ten times the steps"]:
 # NoPE the order: its weakness at 64 was a matter of time. There it stands beside RoPE, but at 2048
 # both are worse than before. ALiBi and T5 are better at both. Source code gives the same order by
 # the mean of three seeds.
+#
+# Who is trained on 64 bytes has no reason to look further back. Are those of 256 better at 128 than
+# at 64? And is the best use of them better than a model trained on 64, of which one cuts the text?
+
+# %% tags=["plumbing"]
+# Pieces of 256, beside the model of 64 that is cut
+long_rows = settings["pieces of 256 bytes"]
+usual_batch, long_batch = int(usual_run.batch), int(long_rows["batch"].iloc[0])
+print(f"pieces of 256 in batches of {long_batch}, those of {L} in batches of {usual_batch}")
+print(f"{'':14} from 64 to 128      {'':14} at 256, less trained on {L} and cut to it")
+for name in tested["pieces of 256 bytes"]:
+    of_256 = long_rows[long_rows.encoding == name].pivot(index="seed", columns="read")["loss"]
+    of_64 = trained[trained.encoding == name].pivot(index="seed", columns="read")["loss"]
+    step = average(torch.tensor((of_256[2 * L] - of_256[L]).to_list()))
+    over_cut = average(torch.tensor((of_256[256] - of_64.loc[of_256.index, L]).to_list()))
+    word = "better" if step.below() else "worse" if step.above() else "not clear"
+    print(f"{name:14} {step} {word:14} {over_cut}", "worse" if over_cut.above() else "")
+
+# %% [markdown]
+# **Look:** three of six are clearly better at 128 bytes than at 64, and NoPE is clearly worse
+# (three seeds). So longer pieces teach some encodings to use them. But none beats the model trained
+# on 64 and cut to 64, and four are clearly worse, with as many bytes a step and as many steps.
+#
+# ## Where the weight goes
+#
+# Three encodings trained at 64 bytes read 512. How much of the attention weight of the judged
+# queries is on keys 64 or more back?
+
+# %% tags=["plumbing"]
+# Shares of the weight
+windows = data.results("windows").query("read == 512 and way == 'window' and `keys` == 64")
+beyond = windows.groupby(["encoding", "seed"], sort=False)[["beyond", "beyond_most"]].mean()
+equal = sum((seen - 64) / seen for seen in range(257, 513)) / 256  # the judged queries
+print("mean of 16 heads (largest head), each model:")
+print(f"    {'equal weights':14} {equal:.2f}")
+for name in beyond.index.unique("encoding"):
+    shares = ", ".join(f"{a:.2f} ({b:.2f})" for a, b in beyond.loc[name].to_numpy())
+    print(f"    {name:14} {shares}")
+
+# %% [markdown]
+# **Look:** RoPE gives most of its weight to distances that it never met, though less than equal
+# weights would. Transformer-XL (one model) survives by not looking. ALiBi (two models) survives and
+# does look, most of all in one head; hide those keys, and it reads a little better. The other
+# survivors were not asked.
 #
 # ## Position in three layers of four
 #
