@@ -398,7 +398,7 @@ for place, slopes in ((1, (2, 1)), (3, (5, 3.5, 2.5, 1.5))):
 
 # %% [markdown]
 # Given two slopes, training climbed to place 1. Given these four, it did not climb to place 3.
-# Leave *only* factors to learn (last lines): place 1's two are found, place 3's four are not.
+# Leave *only* factors to learn: place 1's two are found, place 3's four are not.
 # So that is enough to stop such steps. Whether it alone stops the whole model, we do not know.
 #
 # A learned table did it in 150 steps. So why not name the places?
@@ -406,13 +406,13 @@ for place, slopes in ((1, (2, 1)), (3, (5, 3.5, 2.5, 1.5))):
 # ## Move the text
 #
 # Encodings that name places add a vector $E_i$ to each word $x_i$. Matrices $W_q$ and $W_k$ make
-# queries and keys of the sums. So a score has four terms, three of them with places:
+# queries and keys of the sums. A score has four terms, three with places:
 #
 # $$x_iW_q \cdot x_jW_k + \underline{x_iW_q \cdot E_jW_k} + \underline{E_iW_q \cdot x_jW_k}
 # + \underline{E_iW_q \cdot E_jW_k}$$
 #
-# Move the text by 100, and other vectors $E$ stand in these three. What a model learned at 0 to 8
-# need not hold there. Offsets do not change:
+# Moved by 100, these three have other vectors $E$. What a model learned at 0 to 8 need not hold
+# there. Offsets do not change:
 
 # %%
 from course_utils.encodings.functional import offset_matrix
@@ -470,26 +470,6 @@ print("vectors, with d = 64 in float32:", 4 * 1024 * 1024 * 64 // 2**20, "MB for
 
 # %% [markdown]
 # One for each row of the table.
-#
-# **Exercise 2 ★ Without the large tensor.** Write `shaw_from_scratch(q, table)`: what `literal`
-# returns, in PyTorch, without any array of $n \cdot n \cdot d$ numbers, and no loops.
-
-
-# %% tags=["stub"]
-def shaw_from_scratch(q, table):
-    raise NotImplementedError("your turn")
-
-
-# %% tags=["solution"]
-def shaw_from_scratch(q, table):
-    n, k = len(q), len(table) // 2
-    c = (torch.arange(n) - torch.arange(n)[:, None]).clamp(-k, k)  # (n, n)
-    products = q @ table.T  # (n, 2k + 1): each query meets each vector once
-    return products.gather(1, c + k)
-
-
-# %%
-check_shaw(shaw_from_scratch)
 
 # %% [markdown]
 # ## A number for each bucket
@@ -571,12 +551,6 @@ for query in (5, 6):
         f"query {query}: at least {share.min():.2f} of wrong answers name key {key}, offset "
         f"{key - query}; key 3 has offset {3 - query}. Weights differ by at most {gap.max():.2f}"
     )
-least = told("key_weight", 2).min()
-print(f"Shaw, two layers: from every query a head of layer 2 weighs key 3 at least {least:.2f}")
-for task in ("place 0", "the token before"):
-    right = shares_right("none", layers=2, heads=2, task=task)
-    solved = (right >= 0.98).sum()
-    print(f"no encoding, two layers: {task} named in {solved} of {len(right)} seeds")
 _, frequent = by_hand((0,), 3)  # slope 0 weighs all tokens so far alike
 fig, (ax, right_ax) = plt.subplots(1, 2, figsize=(10, 3.6), width_ratios=(2, 1))
 looks = {"none": "none", "t5": "t5", "shaw": "shaw", "shaw, keys only": "shaw"}
@@ -608,7 +582,17 @@ plots.show(
 # **Look:** no single layer did. Door 4 helped. Queries 5 and 6 mistake another key for key 3: the
 # two are at offsets −3 and −2, and every head gives both nearly the same weight. Both arrive, and
 # nothing says which is which. (Why these two offsets, we do not know.)
-#
+
+# %% tags=["plumbing"]
+# The second layer
+least = told("key_weight", 2).min()
+print(f"Shaw, two layers: from every query a head of layer 2 weighs key 3 at least {least:.2f}")
+for task in ("place 0", "the token before"):
+    right = shares_right("none", layers=2, heads=2, task=task)
+    solved = (right >= 0.98).sum()
+    print(f"no encoding, two layers: {task} named in {solved} of {len(right)} seeds")
+
+# %% [markdown]
 # Two layers of Shaw's did: each query of layer 2 finds key 3, at six different offsets, so layer 1
 # must have told places. Two layers *without any encoding* named place 0 and the token before: a
 # mask tells places too, if a second layer reads on (Haviv et al. 2022).
@@ -690,6 +674,28 @@ print(f"behind a causal mask: {n * (n + 1) // 2:,} scores, only {n:,} different 
 
 # %% [markdown]
 # Can one have the offset for the price of the place?
+#
+# ## Exercises
+#
+# **Exercise 2 ★ Without the large tensor.** Write `shaw_from_scratch(q, table)`: what `literal`
+# returns, in PyTorch, without any array of $n \cdot n \cdot d$ numbers, and no loops.
+
+
+# %% tags=["stub"]
+def shaw_from_scratch(q, table):
+    raise NotImplementedError("your turn")
+
+
+# %% tags=["solution"]
+def shaw_from_scratch(q, table):
+    n, k = len(q), len(table) // 2
+    c = (torch.arange(n) - torch.arange(n)[:, None]).clamp(-k, k)  # (n, n)
+    products = q @ table.T  # (n, 2k + 1): each query meets each vector once
+    return products.gather(1, c + k)
+
+
+# %%
+check_shaw(shaw_from_scratch)
 
 # %% [markdown]
 # ## Myth check
