@@ -151,7 +151,7 @@ print("by loss and rise, beaten by nobody:", ", ".join(facts.index[front.numpy()
 # %% [markdown]
 # All others can go? Add two costs, of a layer 128 wide with 4 heads: how many numbers an encoding
 # learns, and how many bytes of tensors attention makes because of it, over 64 words, as this course
-# writes it out.
+# computes it.
 
 # %%
 from course_utils import measures
@@ -410,6 +410,16 @@ requirements = {
 }
 nowhere = [name for name in board if name not in often]
 shown = {name: board[name] for name in board if name in often}
+short_runs = runs[runs.steps == usual.steps.iloc[0]]  # with the drawn prices
+shown["steep"] = {}
+for job, answers in jobs.items():
+    if answers.get("reads", chooser.CAUSAL) != chooser.CAUSAL:
+        shown["steep"][job] = (None, "not measured")
+        continue
+    read = chooser.times_read(chooser.TIMES[answers.get("texts", "as in training")])
+    of_best, of_steep = ({"encoding": name, "read": read} for name in (left[job][0], "steep"))
+    behind = change(short_runs, of_best, of_steep)
+    shown["steep"][job] = (not behind.above(YARDSTICK), f"{behind.mean:+.2f} ± {behind.margin:.2f}")
 title = (
     "Left for which job, and how far behind the best left (nats). "
     f"Left for no job: {', '.join(nowhere)}"
@@ -421,21 +431,21 @@ plots.show(
     "A tick, and how far the loss is behind the best left, with half of its 95 % interval, for "
     "those left; ≈ for those left whose mean is above 0.1, but not clearly; else a cross and the "
     "first reason: a rise in nats; weights that move with the start; a bias, or a look at the "
-    "words; or the loss. Grey: for causal masks only, or not measured both ways. Left, the lowest "
-    "loss first: "
+    "words; or the loss. Grey: for causal masks only, or not measured both ways. Last row: steep, "
+    "which is none of the 17. Left, the lowest loss first: "
     + "; ".join(f"{job}: {', '.join(names) or 'nobody'}" for job, names in left.items())
     + ".",
 )
 
 # %% [markdown]
 # **Look:** read a column to choose, a cross to see what decided. ≈ is a mean above 0.1, but not
-# clearly. No row has a tick everywhere.
+# clearly. No row of the 17 has a tick everywhere.
 #
-# For chat RoPE and `xpos` are left, RoPE whose scores also fade with distance: five seeds cannot
-# tell them apart. Long, uncut, with a plain kernel: ALiBi alone, with its usual slopes. (See
-# `steep` above.) Both ways `kerple`, `alibi` and the two of door 1 lie more than 0.5 nats behind;
-# the first two cannot tell before from after (C64). A published search encoder had ALiBi all the
-# same, Jina Embeddings 2 (arXiv 2310.19923). The next one has RoPE (2409.10173).
+# For chat RoPE and `xpos` are left: five seeds cannot tell them apart. Long, uncut, with a plain
+# kernel: ALiBi alone of the 17. But `steep`, ALiBi with other slopes, is left for each of the four
+# causal jobs, after this short training. Both ways `kerple`, `alibi` and the two of door 1 lie more
+# than 0.5 nats behind. A published search encoder had ALiBi all the same, Jina Embeddings 2 (arXiv
+# 2310.19923). The next one has RoPE (2409.10173).
 #
 # One sentence each, if you want no board:
 
@@ -517,13 +527,13 @@ check_somebodys_favourite(somebodys_favourite)
 # %% tags=["plumbing"]
 # Whose favourite is RoPE?
 if check_somebodys_favourite.verdict(somebodys_favourite).kind == "right":
-    costs = torch.tensor(table[["loss", "bytes"]].to_numpy())
-    chosen, front = somebodys_favourite(costs), chooser.undominated(costs)
+    two_costs = torch.tensor(table[["loss", "bytes"]].to_numpy())
+    chosen, on_front = somebodys_favourite(two_costs), chooser.undominated(two_costs)
     print("by loss and bytes, somebody's favourite:", ", ".join(table.index[chosen.numpy()]))
-    print("beaten by nobody, and nobody's:", ", ".join(table.index[(front & ~chosen).numpy()]))
+    print("beaten by nobody, and nobody's:", ", ".join(table.index[(on_front & ~chosen).numpy()]))
     by_seed = trained[trained.read == 64].pivot(index="encoding", columns="seed", values="loss")
     rows = [torch.tensor(by_seed[seed][table.index].to_numpy()) for seed in by_seed]
-    wins = [somebodys_favourite(torch.stack([losses, costs[:, 1]], dim=1)) for losses in rows]
+    wins = [somebodys_favourite(torch.stack([losses, two_costs[:, 1]], dim=1)) for losses in rows]
     rope_wins = sum(bool(win[table.index.get_loc("rope")]) for win in wins)
     print(f"with the losses of one seed, RoPE is a favourite in {rope_wins} of {len(wins)}")
     over_256 = [
@@ -540,13 +550,13 @@ if check_somebodys_favourite.verdict(somebodys_favourite).kind == "right":
 # Loss and bytes as points, and the edge where favourites lie
 if check_somebodys_favourite.verdict(somebodys_favourite).kind == "right":
     fig, ax = plt.subplots(figsize=(9, 5))
-    edge = costs[chosen][costs[chosen][:, 1].argsort()]
+    edge = two_costs[chosen][two_costs[chosen][:, 1].argsort()]
     ax.plot(edge[:, 1], edge[:, 0], color="0.6", linewidth=1)
-    for name, (loss, n_bytes), is_chosen in zip(table.index, costs, chosen, strict=True):
+    for name, (loss, n_bytes), is_chosen in zip(table.index, two_costs, chosen, strict=True):
         look = plots.identity(name)
         if n_bytes < 1.1e6 and loss < 1.5:
             face = look.colour if is_chosen else "none"
-            beaten = not (is_chosen or front[table.index.get_loc(name)])
+            beaten = not (is_chosen or on_front[table.index.get_loc(name)])
             style = {"marker": "x", "color": "0.6"} if beaten else {"edgecolor": look.colour}
             ax.scatter(n_bytes, loss, s=55, **style, **({} if beaten else {"facecolor": face}))
             below = bool(is_chosen) and n_bytes > 0
@@ -563,14 +573,14 @@ if check_somebodys_favourite.verdict(somebodys_favourite).kind == "right":
         "all points: "
         + ", ".join(table.index[chosen.numpy()])
         + ". Above it, beaten by nobody and nobody's favourite: "
-        + ", ".join(table.index[(front & ~chosen).numpy()])
+        + ", ".join(table.index[(on_front & ~chosen).numpy()])
         + ".",
     )
 
 # %% [markdown]
 # **Look:** a favourite is always on the front, but not the other way round. RoPE lies close to the
-# edge, at 64 words: which seed you ask decides. What turning makes grows with the length, a bias
-# with its square: at 256 words ALiBi's has overtaken it.
+# edge, at 64 words: which seed you ask decides. At 256 words ALiBi's price makes more bytes than
+# RoPE's turns, as this course computes them.
 
 # %% [markdown]
 # ## Myth check
@@ -658,7 +668,7 @@ myths.table()
 # - These are losses of short trainings: ten times the steps changed the order.
 # - RoPE reads long texts badly: cut, or train at their length.
 # - ALiBi's loss hardly rises; with its usual slopes it starts higher after short training.
-# - A plain kernel: RoPE as it is, ALiBi with one number more (bfloat16: two).
+# - A plain causal kernel: RoPE as it is, ALiBi with one number more (bfloat16: two).
 #
 # **Read next:** RoPE in some layers, Yang et al. 2025, arXiv 2501.18795; dropped after training,
 # Gelberg et al. 2025, 2512.12167; images, Heo et al. 2024, 2403.13298.
