@@ -665,7 +665,7 @@ myths.table()
 # ## In five lines
 #
 # - A table strikes out the beaten. By four columns 12 of 17 stayed: you say what counts.
-# - These are losses of short trainings: ten times the steps changed the order.
+# - Losses of short trainings: ten times the steps changed the order.
 # - RoPE reads long texts badly: cut, or train at their length.
 # - ALiBi's loss hardly rises; with its usual slopes it starts higher after short training.
 # - A plain causal kernel: RoPE as it is, ALiBi with one number more (bfloat16: two).
