@@ -456,8 +456,8 @@ print(f"bands clearly better than keys 32 to 63 back: {len(helpful)} of {6 * 24}
 #
 # ## A memory of counts
 #
-# No network now. A table says how often each byte followed the five before it, in training. Beside
-# it stands a **memory**: the same counts of the bytes just read, with a tenth of the say.
+# A table says how often each byte followed the five before it, in training. Beside it stands a
+# **memory**: the same counts of the bytes just read, with a tenth of the say.
 
 # %%
 guess = widgets.predict(
