@@ -447,18 +447,17 @@ helpful = [
 print(f"bands clearly better than keys 32 to 63 back: {len(helpful)} of {6 * 24}")
 
 # %% [markdown]
-# **Look:** many keys alone cost RoPE hundredths of a nat, at 2,048 bytes (one model) more than at
-# 512; both together cost far more. A far band costs it from hundredths to more than one, up and
-# down, much at the same places in three models and six texts. The others pay 0.13 or less, on
-# average. **RoPE fails by distances that it never met, not by each of them.** (Others fail
-# otherwise: `none` has no offsets.)
+# **Look:** many keys alone cost RoPE hundredths, at 2,048 bytes (one model) more than at 512; both
+# together cost far more. A far band costs it from hundredths to more than one, much at the same
+# places in three models and six texts. The others pay 0.13 or less. **RoPE fails by distances that
+# it never met, not by each of them.** (Others fail otherwise: `none` has no offsets.)
 #
-# No far band helped any model. Is nothing to be had from far keys?
+# No far band helped any model. Is far text worth nothing?
 #
 # ## A memory of counts
 #
-# Take no network at all. A table says how often each byte followed the five before it, in training.
-# Beside it stands a **memory**: the same counts of the bytes just read, with a tenth of the say.
+# A table says how often each byte followed the five before it, in training. Beside it stands a
+# **memory**: the same counts of the bytes just read, with a tenth of the say.
 
 # %%
 guess = widgets.predict(
@@ -558,14 +557,14 @@ print(runs[0])
 # %% [markdown]
 # ## Exercises
 #
-# **Exercise 2 ★★★ Objections.** Be the referee of *any* table. Write `objections(runs)`: from a
-# list of such dictionaries, the names that you object to:
+# **Exercise 2 ★★★ Objections.** Write `objections(runs)`: from any list of such dictionaries, the
+# names that you object to:
 #
 # - each **setting** that some run lacks, or that is not equal (`==`) in all. A setting is any key
 #   that must be equal in a fair table: of the keys above, you say which. A key that is not above is
 #   one too; its values may be lists. (A key that is no setting may be lacking.)
-# - `"seed"`, unless each encoding of the table has the same three or more different seeds at each
-#   length of the table. No run counts as no seeds; a run listed twice counts once.
+# - `"seed"`, unless each encoding has the same three or more different seeds at each length of the
+#   table. No run counts as no seeds; a run listed twice counts once.
 # - `"cut"`, if no run at all is of the encoding `"just cut to 64"`.
 
 
