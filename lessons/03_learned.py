@@ -493,7 +493,7 @@ plots.show(fig, f"Each hand's worst miss, fastest first: {described}.")
 # %% [markdown]
 # **Look:** C is the real table. No planted clock was refused, no decoy let through. From 200, 255
 # or 300 rows, hands 0 to 2 of C pass, backwards too (from 180 not). But that is half a turn: hand 0
-# is right 3 rows ahead, half lost at 11, and lost at 17. It does not turn evenly.
+# is right 3 rows ahead, half lost at 11, and lost at 17.
 #
 # ## Does the model read them?
 #

@@ -332,7 +332,7 @@ plots.show(
 
 # %% [markdown]
 # **Look:** here each place multiplies the factor by at least 20. At a dotted line rounding, times
-# the factor, is as large as the answer.
+# the factor, can be as large as the answer.
 #
 # So four heads *can* name place 3, from offsets and an edge. Will a model learn to?
 #
@@ -398,14 +398,14 @@ for place, slopes in ((1, (2, 1)), (3, (5, 3.5, 2.5, 1.5))):
 
 # %% [markdown]
 # Given two slopes, training climbed to place 1. Given these four, it did not climb to place 3.
-# Leave *only* factors to learn: place 1's two are found, place 3's four are not.
-# So that is enough to stop such steps. Whether it alone stops the whole model, we do not know.
+# Leave *only* factors to learn: Adam's steps find place 1's two, not place 3's four. Is that what
+# stops the whole model? We do not know.
 #
 # A learned table did it in 150 steps. So why not name the places?
 #
 # ## Move the text
 #
-# Encodings that name places add a vector $E_i$ to each word $x_i$. Matrices $W_q$ and $W_k$ make
+# The two that name places add a vector $E_i$ to each word $x_i$. Matrices $W_q$ and $W_k$ make
 # queries and keys of the sums. A score has four terms, three with places:
 #
 # $$x_iW_q \cdot x_jW_k + \underline{x_iW_q \cdot E_jW_k} + \underline{E_iW_q \cdot x_jW_k}
@@ -422,9 +422,10 @@ same = torch.equal(offset_matrix(at_start, at_start), offset_matrix(moved, moved
 print("100 positions on, every offset is the same:", same)
 
 # %% [markdown]
-# So keep the first term, and let the rest know $j - i$ only: that is **relative**. Transformer-XL
-# (Dai et al. 2019) keeps four terms, DeBERTa (He et al. 2020) three, with vectors of the offset for
-# $E$ ([closer look](closer/04_term_by_term.ipynb)).
+# So keep the first term, and let the rest know $j - i$ at most: that is **relative**.
+# Transformer-XL (Dai et al. 2019) keeps four terms, with a vector of the offset for $E_j$ and
+# learned constants for $E_i$; DeBERTa (He et al. 2020) three ([closer
+# look](closer/04_term_by_term.ipynb)).
 #
 # ## A vector for each offset
 #
@@ -500,7 +501,7 @@ ax.set(
 ax.legend(loc="lower right")
 plots.show(
     fig,
-    "Bucket over distance. T5's rises by one a position to 15, then in ever longer steps to its "
+    "Bucket over distance. T5's rises by one a position to 15, then in longer steps to its "
     f"last, 31, from distance {last} on. Shaw's vector changes with each position up to "
     "16, then no more.",
 )
@@ -712,8 +713,8 @@ myths = Myths(
         "C29": Claim(
             "Relative schemes have fewer parameters than a learned table.",
             scope="the four relative schemes of this lesson; 12 layers, width 768, 12 heads; Shaw "
-            "with k = 16, its tables for each layer, or for each head of it; DeBERTa with k = 64. "
-            "Yardstick: all learned numbers that tell positions, matrices for offsets' vectors "
+            "with k = 16, its tables for each layer, or for each head of it; DeBERTa with k = 64, a "
+            "table for each layer. Yardstick: all learned numbers that tell positions, matrices for offsets' vectors "
             "included, against one learned table of 512 positions for all layers",
             evidence="exact",
             choice="the scheme, and what its layers and heads share",
@@ -762,7 +763,7 @@ myths.table()
 # - An offset is told by a number (T5) or a vector (Shaw), in the score; it survives a move.
 # - The farthest earlier key is place 0. The edge of the text is a place.
 # - Straight slopes climb from there: here a head more for each place, and larger factors.
-# - Algebra named place 3 from four given slopes. Training, given these, did not in 5,000 steps.
+# - Algebra named place 3 from four given slopes. Adam, given these, did not in 5,000 steps.
 # - An offset belongs to a score: $n^2$ of them without a mask, though only $2n - 1$ offsets occur.
 #
 # **Read next:** Shaw et al. 2018, arXiv 1803.02155, section 3; Raffel et al. 2019, 1910.10683,
