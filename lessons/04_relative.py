@@ -713,9 +713,10 @@ myths = Myths(
         "C29": Claim(
             "Relative schemes have fewer parameters than a learned table.",
             scope="the four relative schemes of this lesson; 12 layers, width 768, 12 heads; Shaw "
-            "with k = 16, its tables for each layer, or for each head of it; DeBERTa with k = 64, a "
-            "table for each layer. Yardstick: all learned numbers that tell positions, matrices for offsets' vectors "
-            "included, against one learned table of 512 positions for all layers",
+            "with k = 16, its tables for each layer, or for each head of it; DeBERTa with k = 64, "
+            "a table for each layer. Yardstick: all learned numbers that tell positions, matrices "
+            "for offsets' vectors included, against one learned table of 512 positions for all "
+            "layers",
             evidence="exact",
             choice="the scheme, and what its layers and heads share",
         ),
