@@ -832,6 +832,13 @@ def test_a_visit_finds_a_patient_that_is_called_sick_while_its_twin_is_not():
     assert outcomes["C and its twin"]["F"] == (False, "cleared")
 
 
+def test_tests_of_layers_may_be_asked_about_an_encoding():
+    tests = {"moved": moved, "word by word": word_by_word}
+    assert clinic.healthy(tests, ALiBi) == {"moved": True, "word by word": True}
+    assert clinic.healthy(tests, RowsFromZero) == {"moved": True, "word by word": False}
+    assert not any(clinic.healthy(tests, lambda d_model, n_heads: 1 / 0).values())
+
+
 def test_an_open_patient_is_a_model_of_bytes():
     assert isinstance(clinic.patient("A"), TinyTransformer)
     with pytest.raises(ValueError, match="letter"):
