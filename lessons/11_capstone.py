@@ -674,6 +674,7 @@ stars = {"mine": "#d6006c", "peek": "0.35"}
 sound_names = {"mine": clinic.sound(complaints["Mine"]), "peek": clinic.sound(complaints["Peek"])}
 own = [name for name in vars(Mine) if not name.startswith("__") or name == "__init__"]
 is_changed = Mine.__base__ is not Roots or bool(own)
+UNFILLED = "1234x+"  # markers of strokes, which have to be larger to be seen
 markers = {"mine": "*" if is_changed else "X", "peek": "*"}
 by_seed = rows.pivot(index=["encoding", "seed"], columns="read", values="loss")
 by_seed["rise"] = by_seed[512] - by_seed[64]
@@ -706,6 +707,9 @@ for ax, column in zip(axes, (64, "rise"), strict=True):
         if not math.isfinite(mean):
             where = ax.get_yaxis_transform()
             ax.text(0.02, place, "no number: nan", transform=where, va="center", color=colour)
+    for name in (name for name, look in looks.items() if look.marker in UNFILLED):
+        middle = by_seed.loc[name, column].mean(), order.index(name)
+        ax.plot(*middle, looks[name].marker, color=looks[name].colour, ms=13, mew=3)
     of_none = by_seed.loc["none", column].mean()
     ax.axvline(of_none, color="0.35", linestyle=":", linewidth=1.2, zorder=0)
 axes[0].set(title="loss at 64 bytes", xlabel="nats a byte", ylabel="")
@@ -730,7 +734,7 @@ legend = {
 }
 for name, line in legend.items():
     line.set(markersize=12, linestyle=":" if name == "none" else "none")
-axes[1].legend(list(legend.values()), list(legend), loc="lower right")
+axes[0].legend(list(legend.values()), list(legend), loc="lower left")
 fig.suptitle("trained short: 300 steps, half width, half depth")
 places = ", ".join(f"{name} {at_64.loc[name, 'mean']:.2f} and {rise(name)}" for name in at_64.index)
 kinds = ", ".join(f"{name} {'full' if sound_names[name] else 'hollow'}" for name in stars)

@@ -397,9 +397,9 @@ test_natural_mistakes_are_named = wrong_answers(
             (of_a_text(n=512), "a longer text"),
             (of_a_text(same=True), "one word again"),
             (bit_by_bit, "for rounding"),
-            (mean_over_queries, "the mean of all"),
+            (mean_over_queries, "takes a mean"),
             (part_of_the_weights(..., 0), "a single key"),
-            (of_two_words, "a single key"),  # its keys all stand at the start
+            (of_two_words, "a single"),  # its keys all stand at the start
             (mean_square, "takes a mean"),
             (coarse_relative, "too coarse"),
             (half_a_hundredth, "too coarse"),

@@ -653,7 +653,7 @@ check_anywhere = Check(
                 "How far beyond start does your last word stand, and how far does the exercise's?",
                 partial(_of_n_words, n=n),
             )
-            for n in (200, 20, 64)
+            for n in (200, 17, 20, 64)
         ),
         Mistake(
             "its text says one word again and again",
