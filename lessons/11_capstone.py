@@ -482,11 +482,7 @@ IPython.display.display(IPython.display.Markdown("\n".join(table)))
 # | `bias(self, q, k, at)` | the same for each query and key, (batch, heads, q_len, k_len) |
 # | `values(self, weights, at)` | what is added to the output, as q |
 #
-# `at.q` and `at.k` are the positions of queries and keys: (seq,), or (batch, seq) in padded texts;
-# `at.q[..., None, :, None]` fits both. Offsets run from −(n − 1) to n − 1: later keys are asked for
-# too, and the mask hides them afterwards. So `offsets.abs().clamp(max=63)` picks one of 64 learned
-# rows. The root of −1 is nan, the logarithm of 0 infinite. Three starting points:
-
+# A starting point:
 
 # %%
 
@@ -500,6 +496,13 @@ class Roots(PositionalEncoding):
 
     def bias_by_offset(self, offsets):
         return -self.log_price.exp()[:, None] * offsets.abs().sqrt()
+
+
+# %% [markdown]
+# Offsets run from −(n − 1) to n − 1: later keys are asked for too, and the mask hides them
+# afterwards. So `offsets.abs().clamp(max=63)` picks one of 64 learned rows. The root of −1 is nan,
+# the logarithm of 0 infinite. `at.q` and `at.k` are the positions of queries and keys: (seq,), or
+# (batch, seq) in padded texts; `at.q[..., None, :, None]` fits both. Two more starting points:
 
 
 # %%
