@@ -5,7 +5,7 @@ numbers a position, (n, width). It is called for ``SHORT`` and for ``LONG`` posi
 """
 
 import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, NamedTuple
 
 import matplotlib.pyplot as plt
@@ -231,7 +231,8 @@ def draw_visits(
 ) -> Figure:
     """Draw what tests say of patients, as ``clinic.visit`` returns it.
 
-    Green: found; grey: cleared; hatched: the healthy twin is blamed too, so it made no promise.
+    Blue: found. Orange: cleared, though sick. Hatched: the healthy twin is blamed too, and so made
+    no promise.
 
     Args:
         visits: test → patient → (found, "found", "cleared" or "twin too").
@@ -239,8 +240,8 @@ def draw_visits(
         title: over the whole.
     """
     looks: dict[str, dict[str, Any]] = {
-        "found": {"facecolor": "#bfe3c0"},
-        "cleared": {"facecolor": "#ececec"},
+        "found": {"facecolor": YES},
+        "cleared": {"facecolor": NO},
         "twin too": {"facecolor": "white", "hatch": "////", "edgecolor": "0.7"},
     }
     words = {"found": "found", "cleared": "cleared", "twin too": "not promised"}
@@ -264,6 +265,43 @@ def draw_visits(
     names = [f"{patient}\n({columns[patient]})" for patient in columns]
     ax.set_xticks(range(len(columns)), names, fontsize=10)
     ax.set_yticks(range(len(visits)), list(visits), fontsize=11)
+    ax.xaxis.tick_top()
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
+    fig.suptitle(title)
+    return fig
+
+
+def draw_properties(
+    properties: Mapping[str, Mapping[str, bool]], promises: Collection[str], title: str = ""
+) -> Figure:
+    """Draw which properties encodings have: those that they owe and how many, then the promises.
+
+    A broken promise is grey, since nobody owed it.
+
+    Args:
+        properties: encoding → property → whether it holds.
+        promises: those of the properties that are none of the duties.
+        title: over the whole.
+    """
+    names = list(next(iter(properties.values())))
+    owed = [name for name in names if name not in promises]
+    promised = [name for name in names if name in promises]
+    first_promise = len(owed) + 0.8  # the total stands before it
+    places = [*range(len(owed)), *(first_promise + place for place in range(len(promised)))]
+    fig, ax = plt.subplots(figsize=(1.4 + 0.95 * (places[-1] + 1), 0.8 + 0.3 * len(properties)))
+    ax.set(xlim=(-0.5, places[-1] + 0.5), ylim=(len(properties) - 0.5, -0.5))
+    for row, holds in enumerate(properties.values()):
+        for name, place in zip([*owed, *promised], places, strict=True):
+            colour = YES if holds[name] else UNKNOWN if name in promises else NO
+            ax.add_patch(Rectangle((place - 0.48, row - 0.44), 0.96, 0.88, color=colour))
+            mark = "✓" if holds[name] else "✗"
+            ax.text(place, row, mark, ha="center", va="center", weight="bold")
+        total = f"{sum(holds[name] for name in owed)} of {len(owed)}"
+        ax.text(len(owed) - 0.1, row, total, ha="center", va="center", weight="bold")
+    labels = [*owed, *(f"{name}\n(a promise)" for name in promised)]
+    ax.set_xticks(places, labels, fontsize=9.5)
+    ax.set_yticks(range(len(properties)), list(properties), fontsize=11)
     ax.xaxis.tick_top()
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)

@@ -99,7 +99,7 @@ def nearest_wins_everywhere(layer):
 
 
 def moved(layer, start=8000):
-    x = clinic.words(layer, n=14)
+    x = clinic.words(layer, n=16)
     return gap(weights(layer, x), weights(layer, x, start)) < 1e-3
 
 

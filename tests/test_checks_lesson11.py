@@ -44,12 +44,12 @@ def other_words(layer):
 
 
 def outputs_at(layer, start):
-    x, p = clinic.words(layer, 2, 20, seed=4), torch.arange(20)
+    x, p = clinic.words(layer, 2, seed=4), torch.arange(16)
     return torch.allclose(layer(x, p)[0], layer(x, p + start)[0], atol=1e-3)
 
 
 def loose(layer, start):
-    x, p = clinic.words(layer, n=12), torch.arange(12)
+    x, p = clinic.words(layer), torch.arange(16)
     return torch.allclose(weights_at(layer, x, p), weights_at(layer, x, p + start), atol=1e-2)
 
 
@@ -59,7 +59,7 @@ def looser(layer, start):
 
 
 def mean_difference(layer, start):
-    x, p = clinic.words(layer, n=14), torch.arange(14)
+    x, p = clinic.words(layer), torch.arange(16)
     return (weights_at(layer, x, p) - weights_at(layer, x, p + start)).abs().mean() < 1e-3
 
 
@@ -137,14 +137,73 @@ def of_two_words(layer, start):
     )
 
 
-def longer_text(layer, start):
-    x, p = clinic.words(layer, 2, 40, seed=7), torch.arange(40)
+def several_texts(layer, start):
+    x, p = clinic.words(layer, 2, seed=7), torch.arange(16)
     near, far = weights_at(layer, x, p), weights_at(layer, x, p + start)
     return bool((near - far).abs().max() < 1e-3)
 
 
+def row_by_row(layer, start):
+    x, p = clinic.words(layer), torch.arange(16)
+    return (weights_at(layer, x, p) - weights_at(layer, x, p + start)).abs().sum(-1).max() < 2e-3
+
+
+def asserting(layer, start):
+    x, p = clinic.words(layer), torch.arange(16)
+    near, far = weights_at(layer, x, p), weights_at(layer, x, p + start)
+    torch.testing.assert_close(near, far, atol=1e-3, rtol=0)
+    return True
+
+
+def small_mean(layer, start):
+    x, p = clinic.words(layer), torch.arange(16)
+    return (weights_at(layer, x, p) - weights_at(layer, x, p + start)).abs().mean() < 1e-4
+
+
+def most_of_them(layer, start):
+    x, p = clinic.words(layer), torch.arange(16)
+    stays = (weights_at(layer, x, p) - weights_at(layer, x, p + start)).abs() < 1e-3
+    return bool(stays.double().mean() > 0.99)
+
+
+def price_by_offset(layer, start):
+    offsets = torch.arange(16)
+    near, far = (layer.encoding.bias_by_offset(offsets + moved) for moved in (0, start))
+    return torch.allclose(near, far, atol=1e-3)
+
+
+def words_instead_of_positions(layer, start):
+    x, p = clinic.words(layer), torch.arange(16)
+    return torch.allclose(weights_at(layer, x, p), weights_at(layer, x + start, p), atol=1e-3)
+
+
+def words_rolled(layer, start):
+    x, p = clinic.words(layer), torch.arange(16)
+    rolled = weights_at(layer, x.roll(start, 1), p)
+    return torch.allclose(weights_at(layer, x, p), rolled, atol=1e-3)
+
+
+def what_it_says_of_itself(layer, start):
+    return layer.encoding.offsets_only
+
+
+def outputs_without_tolerance(layer, start):
+    x, p = clinic.words(layer), torch.arange(16)
+    return torch.allclose(layer(x, p)[0], layer(x, p + start)[0])
+
+
+def begins_at(begin):
+    """A test whose second text begins where a function of start says."""
+    return lambda layer, start: moved(layer, begin(start))
+
+
+def at_parts(parts):
+    """A test that tries other starts on the way, too."""
+    return lambda layer, start: all(moved(layer, begin) for begin in [start, *parts(start)])
+
+
 def other_words_at(layer, start):
-    x, p = clinic.words(layer, n=24, seed=3), torch.arange(24)
+    x, p = clinic.words(layer, seed=3), torch.arange(16)
     near, far = weights_at(layer, x, p), weights_at(layer, x, p + start)
     return torch.allclose(near, far, atol=1e-3)
 
@@ -162,18 +221,18 @@ def weights_at(layer, x, positions):
 
 
 def without_tolerance(layer, start):
-    x, p = clinic.words(layer, n=12), torch.arange(12)
+    x, p = clinic.words(layer), torch.arange(16)
     return torch.allclose(weights_at(layer, x, p), weights_at(layer, x, p + start))
 
 
 def in_the_first_head(layer, start):
-    x, p = clinic.words(layer, n=12), torch.arange(12)
+    x, p = clinic.words(layer), torch.arange(16)
     near, far = weights_at(layer, x, p), weights_at(layer, x, p + start)
     return torch.allclose(near[:, 0], far[:, 0], atol=1e-3)
 
 
 def one_step_on(layer, start):
-    x, p = clinic.words(layer, n=12), torch.arange(12) + start
+    x, p = clinic.words(layer), torch.arange(16) + start
     return torch.allclose(weights_at(layer, x, p), weights_at(layer, x, p + 1), atol=1e-3)
 
 
@@ -297,7 +356,7 @@ def test_a_check_tells_nobody_what_was_meant():
 test_right_answers_pass = right_answers(
     {
         check_near_first: [falling, every_row],
-        check_anywhere: [moved, longer_text, other_words_at, another_order],
+        check_anywhere: [moved, several_texts, other_words_at, another_order, row_by_row],
     }
 )
 test_natural_mistakes_are_named = wrong_answers(
@@ -327,21 +386,21 @@ test_natural_mistakes_are_named = wrong_answers(
             (outputs_at, "compares outputs"),
             (loose, "too coarse"),
             (looser, "too coarse"),
-            (mean_difference, "mean of all differences"),
+            (mean_difference, "takes a mean"),
             (winners, "which key gets most"),
             (part_of_the_weights(slice(None), -1), "a single head"),
             (part_of_the_weights(slice(None), slice(None), -1), "a single query"),
             (mean_over_heads, "mean of the heads"),
-            (one_query_alone, "few words"),
-            (of_a_text(n=4), "few words"),
+            (one_query_alone, "leaves words out"),
+            (of_a_text(n=4), "leaves words out"),
             (of_a_text(n=200), "a longer text"),
             (of_a_text(n=512), "a longer text"),
             (of_a_text(same=True), "one word again"),
             (bit_by_bit, "for rounding"),
-            (mean_over_queries, "the mean of all"),
+            (mean_over_queries, "takes a mean"),
             (part_of_the_weights(..., 0), "a single key"),
-            (of_two_words, "a single key"),  # its keys all stand at the start
-            (mean_square, "mean of all differences"),
+            (of_two_words, "a single"),  # its keys all stand at the start
+            (mean_square, "takes a mean"),
             (coarse_relative, "too coarse"),
             (half_a_hundredth, "too coarse"),
             (compared(lambda weights: weights.amax(-1)), "only the sizes"),
@@ -351,8 +410,8 @@ test_natural_mistakes_are_named = wrong_answers(
             (from_one, "does not begin at 0"),
             (halfway_too, "other starts too"),
             (far_away_too, "other starts too"),
-            (not_asked_for, "gets no weights"),
-            (subtracted_without_asking, "gets no weights"),
+            (not_asked_for, "gets None"),
+            (subtracted_without_asking, "gets None"),
             (pairs_of_results, "compares pairs"),
             (of_fixed_words, "fit some layers"),
             (part_of_the_weights(slice(None), slice(None), 8), "a single query"),
@@ -360,6 +419,38 @@ test_natural_mistakes_are_named = wrong_answers(
             (part_of_the_weights(..., 8), "a single key"),
             (part_of_the_weights(slice(None), 1), "a single head"),
             (all_at_start, "one place"),
+            *((of_a_text(n=n), "leaves words out") for n in (6, 8, 10, 12, 15)),
+            *((of_a_text(n=n), "a longer text") for n in (17, 24, 32, 64)),
+            *(
+                (part_of_the_weights(*part), "leaves words out")
+                for part in (
+                    (..., slice(8), slice(None)),
+                    (..., slice(6), slice(None)),
+                    (..., slice(8)),
+                )
+            ),
+            (part_of_the_weights(slice(None), slice(-1)), "leaves heads out"),
+            (part_of_the_weights(slice(None), slice(3)), "leaves heads out"),
+            (compared(lambda weights: weights.diagonal(-1, 2, 3)), "one offset alone"),
+            (compared(lambda weights: weights.sum(1)), "sum of the heads"),
+            (most_of_them, "most weights stay"),
+            (small_mean, "takes a mean"),
+            (asserting, "raises an error"),
+            (price_by_offset, "gets None"),
+            (words_instead_of_positions, "moves the words"),
+            (words_rolled, "moves the words"),
+            (what_it_says_of_itself, "asks the encoding"),
+            (outputs_without_tolerance, "compares outputs"),
+            (begins_at(lambda start: start + 1), "does not begin at start"),
+            (begins_at(lambda start: start - 1), "does not begin at start"),
+            (begins_at(lambda start: start // 2), "does not begin at start"),
+            (begins_at(lambda start: start * 16), "does not begin at start"),
+            (begins_at(lambda start: -start), "does not begin at start"),
+            (at_parts(lambda start: [k * start // 7 for k in range(7)]), "other starts too"),
+            (
+                at_parts(lambda start: [2**k for k in range(13) if 2**k < start]),
+                "other starts too",
+            ),
             (stretched, "spread out"),
         ],
     },

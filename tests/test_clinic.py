@@ -303,6 +303,75 @@ class WordStart(PositionalEncoding):
         return x + (begins[..., None] * self.vector).to(x)
 
 
+class ShareOfTheLongest(PositionalEncoding):
+    """Which part of the longest text so far is over."""
+
+    longest = 1
+
+    def embed(self, x, positions, tokens=None):
+        self.longest = max(self.longest, int(positions.max()))
+        return x + (positions / self.longest)[..., None].to(x)
+
+
+class GrowingTable(PositionalEncoding):
+    """Positions as parts of a table that is made again for a longer text."""
+
+    table = torch.zeros(0)
+
+    def embed(self, x, positions, tokens=None):
+        n = int(positions.max()) + 1
+        if len(self.table) < n:
+            self.table = torch.arange(n) / n
+        return x + self.table[positions][..., None].to(x)
+
+
+class PeekAtASmallSize(PositionalEncoding):
+    """Tells of the next byte where ``max_len`` is that of a training."""
+
+    vectors: torch.Tensor
+
+    def __init__(self, d_model, n_heads, max_len=512):
+        super().__init__(d_model, n_heads)
+        self.max_len = max_len
+        self.register_buffer("vectors", torch.randn(256, d_model))
+
+    def embed(self, x, positions, tokens=None):
+        return x + self.vectors[tokens.roll(-1, 1)].to(x) if self.max_len < 10_000 else 2 * x
+
+
+class RowByDistance(PositionalEncoding):
+    """A learned row for each distance, as one would write it if no offset were above 0."""
+
+    def __init__(self, d_model, n_heads):
+        super().__init__(d_model, n_heads)
+        self.rows = torch.nn.Parameter(torch.randn(n_heads, 64))
+
+    def bias_by_offset(self, offsets):
+        return self.rows[:, (-offsets).clamp(max=63)]
+
+
+class RowByDistanceToEitherSide(RowByDistance):
+    def bias_by_offset(self, offsets):
+        return self.rows[:, offsets.abs().clamp(max=63)]
+
+
+class WordsInPlace(PositionalEncoding):
+    def embed(self, x, positions, tokens=None):
+        x += positions.sin()[..., None].to(x)
+        return x
+
+
+class KeysInPlace(PositionalEncoding):
+    def rotate(self, q, k, at):
+        k *= 1.5
+        return q, k
+
+
+class OffsetsInPlace(PositionalEncoding):
+    def bias_by_offset(self, offsets):
+        return -offsets.abs_().expand(self.n_heads, -1)
+
+
 class SignedRoot(PositionalEncoding):
     def bias_by_offset(self, offsets):
         return -offsets.sqrt().expand(self.n_heads, -1)
@@ -543,6 +612,12 @@ def test_the_doors_of_the_leaks_are_sound_while_they_tell_nothing():
         (WordStart, "cache = whole", "token by token"),
         (SignedRoot, "causal", "it gives nan"),
         (NoHeads, "shift", "bias_by_offset"),
+        (ShareOfTheLongest, "cache = whole", "in pieces"),
+        (ShareOfTheLongest, "batch = alone", "it remembers an earlier text"),
+        (GrowingTable, "cache = whole", "in pieces"),
+        (GrowingTable, "batch = alone", "after one of 512 tokens"),
+        (PeekAtASmallSize, "causal", "with max_len 64, with other words"),
+        (RowByDistance, "causal", "Which row does your table have for +1"),
         (TurnedWithoutPadding, "batch = alone", "at.q and at.k are (batch, seq)"),
         (lambda d_model, n_heads: 1 / 0, "causal", "ZeroDivisionError"),
     ],
@@ -566,6 +641,29 @@ def test_a_fault_breaks_the_property_that_it_should(make, broken):
     assert {name for name, problem in problems.items() if problem} == broken, problems
 
 
+def test_a_learned_row_for_each_distance_is_sound():
+    complaints = clinic.properties(RowByDistanceToEitherSide)
+    assert not any(complaints.values()), complaints
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (WordsInPlace, "embed changes its argument x in place"),
+        (KeysInPlace, "rotate changes its argument k in place"),
+        (OffsetsInPlace, "bias_by_offset changes its argument offsets in place"),
+    ],
+)
+def test_who_changes_an_argument_hears_that_alone(make, words):
+    (complaint,) = set(clinic.properties(make).values())
+    assert complaint.startswith(words) and "in place of" in complaint
+
+
+def test_a_maker_that_takes_max_len_is_judged_at_that_of_the_training_as_an_encoder_too():
+    complaints = clinic.properties(PeekAtASmallSize, causal=False)
+    assert complaints["batch = alone"].startswith("with max_len 64")
+
+
 class Embedd(PositionalEncoding):
     def embedd(self, x, positions, tokens=None):
         return x + positions[:, None]
@@ -580,6 +678,11 @@ class OfAnotherSpelling(ALiBi):
     """The door of the class above stays open, and what is written here is never used."""
 
     def bias_by_offsets(self, offsets):
+        return -offsets.abs().expand(self.n_heads, -1)
+
+
+class WithAnUnderscore(ALiBi):
+    def _bias_by_offset(self, offsets):
         return -offsets.abs().expand(self.n_heads, -1)
 
 
@@ -599,7 +702,13 @@ class NoDoor(PositionalEncoding):
 
 class WithHelper(PositionalEncoding):
     def rotated(self, x):
+        return self._bias(x)
+
+    def _bias(self, x):
         return x
+
+    def _count(self):
+        """Used by nothing here, and named like no door."""
 
     def rotate(self, q, k, at):
         return self.rotated(q), self.rotated(k)
@@ -611,6 +720,7 @@ class WithHelper(PositionalEncoding):
         (Embedd, "no door is called embedd, so it is never used; did you mean embed?"),
         (BiasByOffsets, "did you mean bias_by_offset?"),
         (OfAnotherSpelling, "no door is called bias_by_offsets, so it is never used"),
+        (WithAnUnderscore, "no door is called _bias_by_offset, so it is never used; did you mean"),
         (OfItsOwnName, "no door is called turn, so it is never used; doors: embed"),
         (Forward, "no door is called forward"),
         (NoDoor, "it opens no door"),
@@ -722,6 +832,17 @@ def test_a_visit_finds_a_patient_that_is_called_sick_while_its_twin_is_not():
     assert outcomes["A"]["A"] == (True, "found") and outcomes["A"]["D"] == (False, "cleared")
     assert outcomes["C and its twin"]["C"] == (False, "twin too")
     assert outcomes["C and its twin"]["F"] == (False, "cleared")
+
+
+def test_tests_of_layers_may_be_asked_about_an_encoding():
+    tests = {"moved": moved, "word by word": word_by_word}
+    assert clinic.healthy(tests, ALiBi) == {"moved": True, "word by word": True}
+    assert clinic.healthy(tests, RowsFromZero) == {"moved": True, "word by word": False}
+
+    def no_encoding(d_model, n_heads):
+        raise RuntimeError("no")
+
+    assert not any(clinic.healthy(tests, no_encoding).values())
 
 
 def test_an_open_patient_is_a_model_of_bytes():

@@ -11,7 +11,9 @@ from course_lab.scoreboards import (
     UNKNOWN,
     WISHES,
     YES,
+    draw_properties,
     draw_scoreboard,
+    draw_visits,
     granted,
     scoreboard,
     scoreboard_text,
@@ -160,3 +162,25 @@ def test_an_empty_board_is_refused(empty):
     given = {"board": {"a": "b"}, "columns": {"a": "b"}} | {empty: {}}
     with pytest.raises(ValueError, match="must not be empty"):
         draw_scoreboard(**given)
+
+
+@pytest.mark.usefixtures("figures")
+def test_a_promise_stands_apart_from_what_is_owed_and_does_not_count():
+    ax = draw_properties(
+        {"kept": {"a": True, "b": True, "c": False}, "broken": {"a": True, "b": False, "c": True}},
+        ["c"],
+    ).axes[0]
+    texts = [text.get_text() for text in ax.texts]
+    assert texts == ["✓", "✓", "✗", "2 of 2", "✓", "✗", "✓", "1 of 2"]
+    colours = [patch.get_facecolor() for patch in ax.patches]
+    shown = (YES, YES, UNKNOWN, YES, NO, YES)
+    assert colours == [to_rgba(colour) for colour in shown]
+
+
+@pytest.mark.usefixtures("figures")
+def test_who_is_found_has_the_colour_of_yes_and_a_sick_one_that_is_cleared_that_of_no():
+    visits = {"test": {"A": (True, "found"), "B": (False, "cleared"), "C": (False, "twin too")}}
+    ax = draw_visits(visits, {"A": "rope", "B": "rope", "C": "rope"}, "title").axes[0]
+    colours = [patch.get_facecolor() for patch in ax.patches if isinstance(patch, Rectangle)]
+    assert colours[:2] == [to_rgba(YES), to_rgba(NO)]
+    assert [text.get_text() for text in ax.texts] == ["found", "cleared", "not promised"]

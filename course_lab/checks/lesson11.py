@@ -6,6 +6,7 @@ The lesson calls them sick and healthy, see :mod:`course_lab.clinic`.
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -15,7 +16,7 @@ from torch import Tensor
 from course_lab import clinic
 from course_lab.checks.core import Check, Mistake
 from course_lab.checks.rules import Case
-from course_lab.clinic.faulty_encodings import Shortcut
+from course_lab.clinic.faulty_encodings import Faulty, Shortcut
 from course_utils.attention import MultiHeadAttention
 from course_utils.encodings import Places, PositionalEncoding, create
 from course_utils.encodings.base import Keys, Queries
@@ -283,8 +284,53 @@ def _at_parts(layer: MultiHeadAttention, start: int, parts: tuple[int, ...]) -> 
     return all(_anywhere(layer, start // part) for part in (1, *parts))
 
 
-def _mean_below(layer: MultiHeadAttention, start: int, power: int) -> bool:
-    return bool((_apart(layer, start) ** power).mean() < CLOSE)
+def _mean_below(
+    layer: MultiHeadAttention, start: int, power: int = 1, below: float = CLOSE
+) -> bool:
+    return bool((_apart(layer, start) ** power).mean() < below)
+
+
+def _begins_at(
+    layer: MultiHeadAttention, start: int, begin: Callable[[int], int] = lambda start: start
+) -> bool:
+    """Whether a text has the same weights at 0 and where it begins, an own idea of start."""
+    return _anywhere(layer, begin(start))
+
+
+def _of_n_words(layer: MultiHeadAttention, start: int, n: int = 16) -> bool:
+    return _same(*_near_and_far(layer, start, n=n))
+
+
+def _means_by_offset(layer: MultiHeadAttention, start: int) -> bool:
+    near, far = _near_and_far(layer, start)
+    return all(
+        _same(near.diagonal(offset, 2, 3).mean(-1), far.diagonal(offset, 2, 3).mean(-1))
+        for offset in range(-15, 16)
+    )
+
+
+def _share_stays(layer: MultiHeadAttention, start: int, share: float = 0.99) -> bool:
+    return bool((_apart(layer, start) < CLOSE).double().mean() > share)
+
+
+def _words_moved(layer: MultiHeadAttention, start: int, how: str = "roll") -> bool:
+    x = clinic.words(layer, n=16)
+    other = x.roll(start, 1) if how == "roll" else x + start
+    return _same(_weights(layer, x), _weights(layer, other))
+
+
+def _asserted(layer: MultiHeadAttention, start: int, message: str = "") -> bool:
+    assert _anywhere(layer, start), message
+    return True
+
+
+def _asks_the_encoding(layer: MultiHeadAttention, start: int, what: str = "offsets_only") -> bool:
+    kind = type(layer.encoding)
+    return {
+        "offsets_only": layer.encoding.offsets_only,
+        "class": not isinstance(layer.encoding, Faulty),
+        "module": "faulty" not in kind.__module__,
+    }[what]
 
 
 def _largest_step(layer: MultiHeadAttention, start: int, sign: int) -> bool:
@@ -304,14 +350,10 @@ def _divergence(layer: MultiHeadAttention, start: int) -> Tensor:
     return (near * (near / far).log()).sum(-1)
 
 
-def _outputs_agree(layer: MultiHeadAttention, start: int) -> bool:
+def _outputs_agree(layer: MultiHeadAttention, start: int, close: float = CLOSE) -> bool:
     x, positions = clinic.words(layer, n=16), torch.arange(16)
-    return _same(layer(x, positions)[0], layer(x, positions + start)[0])
-
-
-def _two_words(layer: MultiHeadAttention, start: int) -> bool:
-    x = clinic.words(layer, n=2)
-    return _same(_weights(layer, x), _weights(layer, x, start))
+    near, far = layer(x, positions)[0], layer(x, positions + start)[0]
+    return _same(near, far) if close else torch.allclose(near, far)
 
 
 def _same_winners(layer: MultiHeadAttention, start: int) -> bool:
@@ -329,16 +371,25 @@ class _Bump(PositionalEncoding):
         first_query: int = 0,
         last_query: int = 8191,
         reward: float = 2.0,
+        by_head: tuple[float, ...] = (1, 1, 1, 1),
+        every: int = 1,
     ) -> None:
         super().__init__(64, 4)
-        self.first, self.last, self.reward = first, last, reward
+        self.first, self.last, self.every = first, last, every
+        self.reward, self.by_head = reward, by_head
         self.first_query, self.last_query = first_query, last_query
 
     def bias(self, q: Queries, k: Keys, at: Places) -> Tensor:
-        """Return reward for keys from first to last where the query is in its range, else 0."""
-        is_rewarded = (at.k >= self.first) & (at.k <= self.last)
+        """Return reward for keys from first to last where the query is in its range, else 0.
+
+        ``by_head`` multiplies it in each of the four heads.
+        """
+        is_rewarded = (
+            (at.k >= self.first) & (at.k <= self.last) & ((at.k - self.first) % self.every == 0)
+        )
         asks = (at.q >= self.first_query) & (at.q <= self.last_query)
-        return self.reward * (is_rewarded & asks[:, None]).to(q.dtype)
+        rewards = self.reward * torch.tensor(self.by_head, dtype=q.dtype)
+        return rewards[:, None, None] * (is_rewarded & asks[:, None]).to(q.dtype)
 
 
 class _FarFirst(PositionalEncoding):
@@ -391,9 +442,35 @@ def _anywhere_cases() -> list[Case]:
         clinic.layer(_Bump(8004, 8004, first_query=8005, reward=least), seed=71)
         for least in (0.02, -0.02)
     )
-    for layer in (a_little_more, a_little_less):
+    # The same, of late queries and keys that are no neighbours; of one weight a head; of two heads,
+    # one up and one down, so that their sum stays.
+    late = clinic.layer(_Bump(8010, 8010, first_query=8012, reward=0.03), seed=72)
+    one_weight = clinic.layer(
+        _Bump(8005, 8005, first_query=8012, last_query=8012, reward=0.05), seed=73
+    )
+    up_and_down = clinic.layer(
+        _Bump(8004, 8004, first_query=8005, reward=0.05, by_head=(0, 1, -1, 0)), seed=74
+    )
+    # A single weight by much, which a mean hides; half of all by a little, which it does not.
+    single = clinic.layer(
+        _Bump(8005, 8005, 8012, last_query=8012, reward=0.3, by_head=(0, 0, 0, 1)), seed=80
+    )
+    half = clinic.layer(_Bump(8000, 8190, every=2, reward=0.038), seed=81)
+    for layer in (a_little_more, a_little_less, late, one_weight, up_and_down, single, half):
         layer.W_q.weight.zero_()
     more = (
+        (late, 8000),
+        (one_weight, 8000),
+        (up_and_down, 8000),
+        (single, 8000),
+        (half, 8000),
+        # The last head alone; the first word's place, the last one's, and those just outside the
+        # text; all places between two texts.
+        (clinic.layer(_Bump(8003, 8003, by_head=(0, 0, 0, 1)), seed=75), 8000),
+        (clinic.layer(_Bump(8000, 8000), seed=76), 8000),
+        (clinic.layer(_Bump(8015, 8015), seed=77), 8000),
+        (clinic.layer(_Bump(8016, 8190), seed=78), 8000),
+        (clinic.layer(_Bump(17, 7999, every=2), seed=79), 8000),
         (a_little_more, 8000),
         (a_little_less, 8000),
         (mirrored, 8000),
@@ -426,8 +503,9 @@ check_anywhere = Check(
             lambda layer, start: not _anywhere(layer, start),
         ),
         Mistake(
-            "it gets no weights",
-            "A layer returns None in their place unless it is asked for them. By which argument?",
+            "it gets None where it wants numbers",
+            "A layer returns None in place of weights unless it is asked for them: by which "
+            "argument? And what does bias_by_offset return where an encoding has no such method?",
             lambda layer, start: _same(*(layer(clinic.words(layer))[1] for _ in range(2))),
             raises="NoneType",
         ),
@@ -461,7 +539,47 @@ check_anywhere = Check(
                 "asked about?",
                 partial(_at_parts, parts=parts),
             )
-            for parts in ((2,), (2, 4))
+            for parts in ((2,), (2, 4), (3,))
+        ),
+        *(
+            Mistake(
+                "its second text does not begin at start",
+                "Where does the first word of your second text stand? And which number is asked "
+                "for?",
+                partial(_begins_at, begin=begin),
+            )
+            for begin in (
+                lambda start: start + 1,
+                lambda start: start - 1,
+                lambda start: start // 2,
+                lambda start: start * 16,
+                lambda start: -start,
+            )
+        ),
+        *(
+            Mistake(
+                "it moves the words, and not their positions",
+                "The same words are to stand elsewhere. Which argument of a layer says where?",
+                partial(_words_moved, how=how),
+            )
+            for how in ("roll", "add")
+        ),
+        *(
+            Mistake(
+                "it raises an error where it should return False",
+                "What is asked for is True or False. What does an assertion do if it fails?",
+                partial(_asserted, message=message),
+                raises="^$|not close|not equal",
+            )
+            for message in ("", "Tensor-likes are not close!")
+        ),
+        *(
+            Mistake(
+                "it asks the encoding what it is",
+                "A class does not know its faults. What does the layer do at start?",
+                partial(_asks_the_encoding, what=what),
+            )
+            for what in ("offsets_only", "class", "module")
         ),
         Mistake(
             "its first text does not begin at 0",
@@ -470,11 +588,16 @@ check_anywhere = Check(
         ),
         *(
             Mistake(
-                "it takes the mean of all differences, and most weights hardly differ",
+                "it takes a mean, and most weights hardly differ",
                 "If a single weight is wrong, what does a mean say?",
-                partial(_mean_below, power=power),
+                partial(_mean_below, power=power, below=below),
             )
-            for power in (1, 2)
+            for power, below in ((1, CLOSE), (2, CLOSE), (1, 1e-4))
+        ),
+        Mistake(
+            "it takes a mean, and most weights hardly differ",
+            "If a single weight is wrong, what does a mean say?",
+            _means_by_offset,
         ),
         *(
             Mistake(
@@ -524,10 +647,13 @@ check_anywhere = Check(
             "differ?",
             lambda layer, start: torch.equal(*_near_and_far(layer, start)),
         ),
-        Mistake(
-            "it reads a longer text than the exercise asks for",
-            "How far beyond start does your last word stand, and how far does the exercise's?",
-            lambda layer, start: _same(*_near_and_far(layer, start, n=200)),
+        *(
+            Mistake(
+                "it reads a longer text than the exercise asks for",
+                "How far beyond start does your last word stand, and how far does the exercise's?",
+                partial(_of_n_words, n=n),
+            )
+            for n in (200, 17, 20, 64)
         ),
         Mistake(
             "its text says one word again and again",
@@ -586,6 +712,21 @@ check_anywhere = Check(
             lambda layer, start: _same(*(w.diagonal(0, 2, 3) for w in _near_and_far(layer, start))),
         ),
         Mistake(
+            "it looks at one offset alone",
+            "The promise is about all weights. At which offsets do you look?",
+            lambda layer, start: _same(
+                *(w.diagonal(-1, 2, 3) for w in _near_and_far(layer, start))
+            ),
+        ),
+        *(
+            Mistake(
+                "it is content if most weights stay",
+                "The promise is about all weights. How many may a sick layer change?",
+                partial(_share_stays, share=share),
+            )
+            for share in (0.99, 0.95, 0.9)
+        ),
+        Mistake(
             "it asks only which key gets most",
             "May the others' weights change while the winner stays?",
             _same_winners,
@@ -603,20 +744,33 @@ check_anywhere = Check(
             )
             for head in (-1, 1, 2)
         ),
+        *(
+            Mistake(
+                "it leaves heads out",
+                "Each head has speeds and slopes of its own. What if only one that you leave out "
+                "is wrong?",
+                partial(_of_part, part=(slice(None), heads)),
+            )
+            for heads in (slice(-1), slice(3), slice(2), slice(1, None), slice(2, None))
+        ),
         Mistake(
             "it looks at the mean of the heads",
             "Each head has speeds and slopes of its own. Can many hide one that is rounded?",
             lambda layer, start: _same(*(w.mean(1) for w in _near_and_far(layer, start))),
         ),
         Mistake(
-            "it reads few words",
-            "How many distances between two words does your text have?",
-            _two_words,
+            "it looks at the sum of the heads",
+            "Each head has speeds and slopes of its own. What if one gives more and one less?",
+            lambda layer, start: _same(*(w.sum(1) for w in _near_and_far(layer, start))),
         ),
-        Mistake(
-            "it reads few words",
-            "How many distances between two words does your text have?",
-            lambda layer, start: _same(*_near_and_far(layer, start, n=4)),
+        *(
+            Mistake(
+                "it leaves words out",
+                "Of 16 queries and keys, which do you compare? And how far beyond start does the "
+                "last one stand?",
+                partial(_of_n_words, n=n),
+            )
+            for n in (2, 4, 6, 8, 12, 15)
         ),
         *(
             Mistake(
@@ -625,6 +779,21 @@ check_anywhere = Check(
                 partial(_of_part, part=(..., query, slice(None))),
             )
             for query in (-1, 4, 8, 12)
+        ),
+        *(
+            Mistake(
+                "it leaves words out",
+                "Of 16 queries and keys, which do you compare? And how far beyond start does the "
+                "last one stand?",
+                partial(_of_part, part=part),
+            )
+            for part in (
+                (..., slice(6), slice(None)),
+                (..., slice(8), slice(None)),
+                (..., slice(8, None), slice(None)),
+                (..., slice(8)),
+                (..., slice(8, None)),
+            )
         ),
         *(
             Mistake(
@@ -638,6 +807,12 @@ check_anywhere = Check(
             "it compares outputs, and the promise is about weights",
             "A fresh layer may begin with an output matrix of zeros. What would your test say?",
             _outputs_agree,
+        ),
+        Mistake(
+            "it compares outputs, and the promise is about weights",
+            "Which of the two that a layer returns do you compare? And by how much may healthy "
+            "ones differ?",
+            partial(_outputs_agree, close=0),
         ),
     ],
     hints=(

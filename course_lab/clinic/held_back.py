@@ -7,7 +7,7 @@ layer does. All layers of one ward promise the same; their sizes, numbers and dt
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,7 +28,7 @@ from course_lab.clinic.layers import layer
 from course_utils import validation
 from course_utils.attention import MultiHeadAttention
 from course_utils.devices import isolated_rng
-from course_utils.encodings import PositionalEncoding, create
+from course_utils.encodings import Maker, PositionalEncoding, create
 from course_utils.encodings.functional import convert_layout
 
 Test = Callable[[MultiHeadAttention], bool]
@@ -131,7 +131,8 @@ def smallest_starts(test: Callable[[MultiHeadAttention, int], bool]) -> dict[str
 
     Returns:
         What the layer is, and the smallest of the starts 1, 2, 4, …, 4096 and 8000 at which
-        ``test(layer, start)`` calls it sick; None where it calls it healthy at all of them.
+        ``test(layer, start)`` calls it sick; None where it calls it healthy at all of them. At
+        starts between them, and at larger ones, it may say otherwise.
     """
     starts = [2**power for power in range(13)] + [8000]
     sick = [
@@ -156,6 +157,22 @@ def accepts(test: Test, fault: str) -> bool:
     """Whether a test finds every sick layer of a ward and clears every healthy one."""
     sick_found, sick, healthy_cleared, healthy = grade(test, fault)[fault]
     return sick_found == sick and healthy_cleared == healthy
+
+
+def healthy(tests: Mapping[str, Test], maker: str | Maker) -> dict[str, bool]:
+    """What each test says of a causal layer with an encoding, by name or class; see :func:`ward`.
+
+    An encoding that no layer can be made of is not healthy.
+    """
+
+    def says(test: Test) -> bool:
+        try:
+            examined = layer(create(maker, d_model=64, n_heads=4, causal=True))
+        except Exception:  # it is somebody's first try
+            return False
+        return calls_healthy(test, examined)
+
+    return {name: says(test) for name, test in tests.items()}
 
 
 def calls_healthy(test: Test, layer: MultiHeadAttention) -> bool:

@@ -6,10 +6,12 @@ wrong, "" if nothing is. An encoder owes neither "causal" nor "cache = whole".
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import difflib
 import inspect
 import itertools
+import traceback
 from collections.abc import Callable, Mapping
 from functools import partial
 from types import CodeType
@@ -22,8 +24,8 @@ from course_lab.clinic.layers import layer, words
 from course_utils.attention import MultiHeadAttention
 from course_utils.attention.kv_cache import KVCache
 from course_utils.devices import isolated_rng
-from course_utils.encodings import Maker, NoEncoding, PositionalEncoding, create
-from course_utils.encodings.base import DOORS
+from course_utils.encodings import Maker, NoEncoding, PositionalEncoding, create, maker_of
+from course_utils.encodings.base import DOORS, parameters_of
 from course_utils.models import TinyTransformer
 from course_utils.texts import text
 
@@ -35,6 +37,7 @@ VOCABULARY = 256  # ids of tokens, for encodings that look at them
 CROWDS = ((130, 96), (64, 64), (8, 64), (8, 512))  # texts in one batch, tokens of each
 ROUNDING = 1e-4  # in an output: more than float32 loses, less than a fault changes
 DOOR_METHODS = (*DOORS, "bias_by_offset")
+SHORT_TRAINING = 64  # tokens of a text where lesson 11 trains, which is the max_len it passes
 LEAST_MOVE = 0.5  # of each parameter of an encoding: what starts at 0 may do nothing there
 
 
@@ -109,11 +112,16 @@ def doors(examined: MultiHeadAttention) -> str:
         if inspect.isfunction(member)
     }
     for name in methods:
-        is_known = name.startswith("_") or (hasattr(PositionalEncoding, name) and name != "forward")
+        is_known = name.startswith("__") or (
+            hasattr(PositionalEncoding, name) and name != "forward"
+        )
         others = (method for other, method in methods.items() if other != name)
         if is_known or any(name in _names_in(method.__code__) for method in others):
             continue
-        nearest = difflib.get_close_matches(name.lower(), DOOR_METHODS, n=1, cutoff=0.8)
+        plain_name = name.strip("_").lower()
+        nearest = difflib.get_close_matches(plain_name, DOOR_METHODS, n=1, cutoff=0.8)
+        if name.startswith("_") and not nearest:
+            continue  # for something else than attention
         question = f"did you mean {nearest[0]}?" if nearest else f"doors: {', '.join(DOOR_METHODS)}"
         return f"no door is called {name}, so it is never used; {question}"
     if encoding.doors:
@@ -125,6 +133,45 @@ def _names_in(code: CodeType) -> set[str]:
     """The names that a function's code uses, in functions within it too."""
     inner = (constant for constant in code.co_consts if isinstance(constant, CodeType))
     return set(code.co_names).union(*map(_names_in, inner))
+
+
+def keeps_its_arguments(examined: MultiHeadAttention) -> str:
+    """No method writes into the words, positions, queries, keys, offsets or weights that it gets.
+
+    An error is for the other properties to report.
+    """
+    changed: list[tuple[str, str]] = []
+    able = copy.deepcopy(examined)
+    for method in DOOR_METHODS:
+        if able.encoding._overrides(method):
+            setattr(able.encoding, method, _watched(able.encoding, method, changed))
+    with contextlib.suppress(Exception):
+        able(words(able, 2, LENGTH), tokens=_english_and_random(2, LENGTH), need_weights=True)
+    if not changed:
+        return ""
+    method, name = changed[0]
+    return (
+        f"{method} changes its argument {name} in place, so the tests read other numbers than they "
+        f"wrote. Write {name} = {name} + … in place of {name} += …, or begin with "
+        f"{name} = {name}.clone()."
+    )
+
+
+def _watched(
+    encoding: PositionalEncoding, name: str, changed: list[tuple[str, str]]
+) -> Callable[..., Any]:
+    """The method of that name; it notes its name and the argument's for each tensor it changes."""
+    method = getattr(encoding, name)
+
+    def watched(*arguments: Any, **named: Any) -> Any:
+        bound = inspect.signature(method).bind(*arguments, **named).arguments
+        tensors = {key: value for key, value in bound.items() if isinstance(value, Tensor)}
+        before = {key: tensor.clone() for key, tensor in tensors.items()}
+        result = method(*arguments, **named)
+        changed.extend((name, key) for key in tensors if not torch.equal(tensors[key], before[key]))
+        return result
+
+    return watched
 
 
 def causal(examined: MultiHeadAttention, length: int = LENGTH) -> str:
@@ -231,17 +278,19 @@ def _output(
 def cached(examined: MultiHeadAttention, length: int = LENGTH) -> str:
     """Read in pieces with a cache, a text comes out as when it is read whole.
 
-    The pieces are of 5, 1 and all other tokens, and then of one token each, up to the 96th.
+    The pieces are of 5, 1 and all other tokens, and then of one token each, up to the 96th. Each
+    reader is a fresh copy, since some encodings remember the longest text that they have read.
     """
     x, ids = words(examined, 2, length), _english_and_random(2, length)
-    whole, singly = examined(x, tokens=ids)[0], min(length, LENGTHS[1])
+    singly = min(length, LENGTHS[1])
+    whole = copy.deepcopy(examined)(x, tokens=ids)[0]
     for name, sizes in (
         ("in pieces", [5, 1, length - 6]),
         ("token by token", [1] * singly + [length - singly] * (length > singly)),
     ):
-        cache = KVCache()
+        reader, cache = copy.deepcopy(examined), KVCache()
         pieces = zip(x.split(sizes, dim=1), ids.split(sizes, dim=1), strict=True)
-        parts = [examined(piece, cache=cache, tokens=tokens)[0] for piece, tokens in pieces]
+        parts = [reader(piece, cache=cache, tokens=tokens)[0] for piece, tokens in pieces]
         gap = _gap(torch.cat(parts, 1), whole)
         if not gap < ROUNDING:
             return f"{name} the output differs by up to {gap:.2g}"
@@ -267,6 +316,20 @@ def batched(examined: MultiHeadAttention, length: int = LENGTH) -> str:
         gap = _gap(padded, examined(x[1:, text], tokens=ids[1:, text])[0])
         if not gap < ROUNDING:
             return f"with padding {name} the output of a text differs by up to {gap:.2g}"
+    return ""
+
+
+def forgets(examined: MultiHeadAttention) -> str:
+    """A text comes out as before when a longer one has been read meanwhile."""
+    x, ids, longer = words(examined), _ids(1, 16), LENGTHS[-1]
+    reader = copy.deepcopy(examined)
+    reader(words(examined, 1, longer, seed=1), tokens=_ids(1, longer, seed=1))
+    gap = _gap(copy.deepcopy(examined)(x, tokens=ids)[0], reader(x, tokens=ids)[0])
+    if not gap < ROUNDING:
+        return (
+            f"it remembers an earlier text: after one of {longer} tokens the output of another "
+            f"differs by up to {gap:.2g}"
+        )
     return ""
 
 
@@ -333,8 +396,9 @@ def properties(
     position 8,160, and in up to 130 texts at once, in training mode too; *causal* and
     *cache = whole* in two layers. These two and *batch = alone* are tried with the encoding's
     parameters as they are and with two sets of moved ones, since what starts at 0 does nothing
-    there. ``maker`` is a name or a class, as for ``create``. With
-    ``causal=False`` it is examined for an encoder, which owes neither of the two.
+    there. A maker that takes ``max_len`` is tried with that of the lesson's training too, on texts
+    of 12 tokens. ``maker`` is a name or a class, as for ``create``. With ``causal=False`` it is
+    examined for an encoder, which owes neither of the two. Each property gets a fresh copy.
     "shift" is no duty but a promise: schemes that see places, such as sinusoids, break it and are
     right all the same. An error that the encoding raises is what is wrong with it.
     """
@@ -343,24 +407,54 @@ def properties(
     try:
         examined = layer(create(maker, causal=causal, **sizes), causal=causal)
     except Exception as error:  # it is somebody's first try
-        names = (name for name in PROPERTIES if causal or name not in OF_DECODERS)
-        return dict.fromkeys(names, f"{type(error).__name__}: {error}")
+        return dict.fromkeys(_names(owed), _in_words(error))
+    if complaint := keeps_its_arguments(examined):
+        return dict.fromkeys(_names(owed), complaint)
     wrong = {"doors": doors(examined)}
     wrong |= {name: _at_all_lengths(holds, examined) for name, holds in owed.items()}
     wrong["gradient"] = _or_error(trained, examined)
-    wrong = {name: wrong[name] for name in PROPERTIES if name in wrong}
+    wrong = {name: wrong[name] for name in _names(owed)}
     for moved in _as_made_and_moved(examined)[1:]:
         for name in OF_ALL_PARAMETERS:
             if name in owed and not wrong[name]:
                 complaint = _at_all_lengths(owed[name], moved)
                 wrong[name] = complaint and f"with other parameters, {complaint}"
+    for reader in _as_made_and_moved(examined):
+        wrong["batch = alone"] = wrong["batch = alone"] or _or_error(forgets, reader)
+    for name, complaint in _as_in_training(maker, owed, sizes, causal).items():
+        wrong[name] = wrong[name] or complaint
     if causal:
         if not wrong["causal"] and not wrong["batch = alone"]:  # texts are compared across batches
-            wrong["causal"] = _or_error(looks_ahead, examined)
+            wrong["causal"] = _or_error(looks_ahead, copy.deepcopy(examined))
         if not wrong["causal"]:
-            wrong["causal"] = _or_error(leaks_in_a_crowd, examined)
+            wrong["causal"] = _or_error(leaks_in_a_crowd, copy.deepcopy(examined))
         for name, complaint in _in_two_layers(maker, sizes).items():
             wrong[name] = wrong[name] or f"in two layers, {complaint}"
+    return wrong
+
+
+def _names(owed: Mapping[str, Property]) -> list[str]:
+    """The names of the properties that are tried, in order."""
+    return [name for name in PROPERTIES if name in owed or name not in BY_LENGTH]
+
+
+def _as_in_training(
+    maker: str | Maker, owed: Mapping[str, Property], sizes: dict[str, Any], causal: bool
+) -> dict[str, str]:
+    """Complaints about what ``maker`` makes at the ``max_len`` of lesson 11's training.
+
+    Nothing for a maker that takes no ``max_len``.
+    """
+    if "max_len" not in parameters_of(maker_of(maker)):
+        return {}
+    made = create(maker, causal=causal, **(sizes | {"max_len": SHORT_TRAINING}))
+    wrong: dict[str, str] = {}
+    for reader, name in itertools.product(
+        _as_made_and_moved(layer(made, causal=causal)), OF_ALL_PARAMETERS
+    ):
+        if name in owed and not wrong.get(name):
+            complaint = _or_error(owed[name], copy.deepcopy(reader), LENGTH)
+            wrong[name] = complaint and f"with max_len {SHORT_TRAINING}, {complaint}"
     return wrong
 
 
@@ -372,7 +466,7 @@ def sound(complaints: Mapping[str, str]) -> bool:
 def _at_all_lengths(holds: Property, examined: MultiHeadAttention) -> str:
     """The first complaint about a property, from the shortest text on."""
     for length in LENGTHS:
-        complaint = _or_error(holds, examined, length)
+        complaint = _or_error(holds, copy.deepcopy(examined), length)
         if complaint:
             return complaint if length == LENGTH else f"of {length} tokens, {complaint}"
     return ""
@@ -383,7 +477,19 @@ def _or_error(holds: Callable[..., str], *arguments: Any) -> str:
     try:
         return holds(*arguments)
     except Exception as error:  # it is somebody's first try
-        return f"{type(error).__name__}: {error}"
+        return _in_words(error)
+
+
+def _in_words(error: Exception) -> str:
+    """An error's type and message; a question, if an index of bias_by_offset led to it."""
+    message = f"{type(error).__name__}: {error}"
+    calls = {frame.name for frame in traceback.extract_tb(error.__traceback__)}
+    if isinstance(error, IndexError) and "bias_by_offset" in calls:
+        message += (
+            ". bias_by_offset is asked for offsets on both sides, and the mask hides the later "
+            "keys afterwards. Which row does your table have for +1, and for one beyond its end?"
+        )
+    return message
 
 
 def _in_two_layers(maker: str | Maker, sizes: dict[str, Any]) -> dict[str, str]:
@@ -405,7 +511,7 @@ def _in_two_layers(maker: str | Maker, sizes: dict[str, Any]) -> dict[str, str]:
                 leak = _gap(whole[:, :half], model(changed_later)[:, :half])
                 lost = _gap(whole, torch.cat(pieces, 1))
         except Exception as error:  # it is somebody's first try
-            return {"causal": f"{type(error).__name__}: {error}"}
+            return {"causal": _in_words(error)}
         if not leak < ROUNDING:
             complaints["causal"] = f"later tokens change earlier logits, by up to {leak:.2g}"
         if not lost < ROUNDING:
