@@ -98,9 +98,10 @@ const EXPLORER = {
     const reach = Math.max(...x.map((value, row) => Math.hypot(value, y[row])));
     return `Left: where hand ${hand} of table ${table} points in each of 511 rows, around a cross `
       + `at its centre, at most ${fixed(reach, 2)} away; the first ${SPEC.data.learned} rows, `
-      + "which the turn was learned from, in one colour, the others in a second. Right: its value "
+      + "which the turn was learned from, in one colour, the others in a second. Right: its "
       + "horizontal part against the position, and dashed where the turn foretold it to be, from "
-      + `the table's row ${rows} before (${turnsIn(rows, periods[hand])}). The five hands take ${turns} positions for a turn. In rows not `
-      + `seen the forecast of this hand misses ${fixed(missed, 2)}.`;
+      + `the table's row ${rows} before (${turnsIn(rows, periods[hand])}). The five hands take `
+      + `${turns} positions for a turn. In rows not seen the forecast of this hand misses `
+      + `${fixed(missed, 2)}.`;
   },
 };

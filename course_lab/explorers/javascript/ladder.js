@@ -188,7 +188,8 @@ const EXPLORER = {
       })), { name: "sum", colour: "ink", mark: "dot", hollow: false }],
     });
     for (let n = parts.length - 1; n >= 0; n--) {
-      left.bars(keys, above[n], { colour: COLOURS[n] }).bars(keys, below[n], { colour: COLOURS[n] });
+      const colour = COLOURS[n];
+      left.bars(keys, above[n], { colour }).bars(keys, below[n], { colour });
     }
     left.across(0).dots(keys, lastSum, { colour: "paper", size: 5 })
       .dots(keys, lastSum, { colour: "ink", size: 3.5 });
@@ -225,13 +226,15 @@ const EXPLORER = {
   },
 
   description: ({ last, parts, sum, accuracies }, { task, noise }) =>
-    "Left: bars of the weights that the last of nine queries gives the keys, times the factors, one "
-    + `upon another, one colour for each of ${last.length} heads whose bias is a straight line; `
+    "Left: bars of the weights that the last of nine queries gives the keys, times the factors, "
+    + `one upon another, one colour for each of ${last.length} heads whose bias is a straight `
+    + "line; "
     + "their largest weights are on key "
     + `${last.map((weights) => weights.indexOf(Math.max(...weights))).join(", ")}. At key 0 the `
-    + `heads add ${parts.map((part) => factor(part[0])).join(", ")}. Dots: the sums, at keys 0 to 8 `
-    + `${sum.slice(-TOKENS).map((number) => fixed(number, 2)).join(", ")}. Middle: the sums of each `
-    + `query; squares mark the key that “${task}” asks for, grey what is not asked or not seen. `
+    + `heads add ${parts.map((part) => factor(part[0])).join(", ")}. Dots: the sums, at keys 0 to `
+    + `8 ${sum.slice(-TOKENS).map((number) => fixed(number, 2)).join(", ")}. Middle: the sums of `
+    + `each query; squares mark the key that “${task}” asks for, grey what is not asked or not `
+    + "seen. "
     + `Right: bars of the share of right answers, noise: ${noise}: `
     + `${Object.keys(TASKS).map((name, n) => `${name} ${fixed(accuracies[n], 2)}`).join(", ")}; `
     + "the dashed line is guessing.",
