@@ -390,7 +390,7 @@ for what, start in clinic.smallest_starts(anywhere).items() if solved else ():
 #
 # ## Who has what?
 #
-# Now your test visits all six, each beside its twin.
+# Now your test visits all six. Found is who fails, if the healthy twin passes.
 
 # %%
 tests = {"one answer": one_answer}
@@ -793,8 +793,9 @@ myths = Myths(
         "C57": Claim(
             "A wrong encoding shows in the loss curve.",
             scope="six small models, each with another mistake, after 120 steps; shows: in the "
-            "mean of three trainings the held-out loss is more than 0.03 nats a byte above a "
-            "healthy twin's; so much a healthy one's may differ from training to training",
+            "mean of three trainings the held-out loss, read as in training, is more than 0.03 "
+            "nats a byte above a healthy twin's; so much a healthy one's may differ from training "
+            "to training",
             evidence="trained here",
             seeds=len(SEEDS),
         ),
