@@ -102,8 +102,8 @@ def test_every_control_works_by_keyboard_and_the_notebook_stays_where_it_is(page
 
 
 def changes(root: Any, before: str) -> bool:
-    """Whether an explorer's page changes within two seconds."""
-    end = time.monotonic() + 2
+    """Whether an explorer's page changes within ten seconds; a busy machine may need some."""
+    end = time.monotonic() + 10
     while root.evaluate(CONTENT) == before and time.monotonic() < end:
         root.page.wait_for_timeout(20)
     return bool(root.evaluate(CONTENT) != before)
