@@ -386,15 +386,17 @@ def only_factors(slopes, place, seed):
     """The share right where nothing but the factors is learned, best of three learning rates."""
     weights, keys = straight_weights(slopes, 9), keys_asked(place, 9)
     generator = torch.Generator().manual_seed(seed)
-    found = learned_readouts(weights, keys, (0.01, 0.1, 1.0), 1500, generator)
-    return max(share_right(weights, factors, keys, texts, 0 * unit_noise) for factors in found)
+    readouts = learned_readouts(weights, keys, (0.01, 0.1, 1.0), 1500, generator)
+    return max(share_right(weights, factors, keys, texts, 0 * unit_noise) for factors in readouts)
 
 
 print("only the factors to learn, 1,500 steps, best of three learning rates:")
 for place, slopes in ((1, (2, 1)), (3, (5, 3.5, 2.5, 1.5))):
     shares = [only_factors(slopes, place, seed) for seed in range(3)]
-    told = "at least 0.98" if min(shares) >= 0.98 else "at most 0.5" if max(shares) <= 0.5 else "?"
-    print(f"place {place}: {told}, in 3 of 3 seeds")
+    outcome = (
+        "at least 0.98" if min(shares) >= 0.98 else "at most 0.5" if max(shares) <= 0.5 else "?"
+    )
+    print(f"place {place}: {outcome}, in 3 of 3 seeds")
 
 # %% [markdown]
 # Given two slopes, training climbed to place 1. Given these four, it did not climb to place 3.
@@ -539,15 +541,18 @@ by_query = torch.tensor(
 print("Shaw, one layer, queries 3 to 8:", *(f"{share:.2f}" for share in by_query.mean(0)))
 
 
-def told(column, layers):
+def measured_column(column, layers):
     """A column of Shaw's runs, one number a query, (seeds, queries 3 to 8)."""
     rows = rows_of("shaw", layers=layers, heads=4 // layers)[column]
     return torch.tensor([[float(number) for number in row.split()] for row in rows])
 
 
 for query in (5, 6):
-    (key,) = set(told("wrong_key", 1)[:, query - 3].int().tolist())
-    share, gap = told("wrong_share", 1)[:, query - 3], told("wrong_gap", 1)[:, query - 3]
+    (key,) = set(measured_column("wrong_key", 1)[:, query - 3].int().tolist())
+    share, gap = (
+        measured_column("wrong_share", 1)[:, query - 3],
+        measured_column("wrong_gap", 1)[:, query - 3],
+    )
     print(
         f"query {query}: at least {share.min():.2f} of wrong answers name key {key}, offset "
         f"{key - query}; key 3 has offset {3 - query}. Weights differ by at most {gap.max():.2f}"
@@ -586,7 +591,7 @@ plots.show(
 
 # %% tags=["plumbing"]
 # The second layer
-least = told("key_weight", 2).min()
+least = measured_column("key_weight", 2).min()
 print(f"Shaw, two layers: from every query a head of layer 2 weighs key 3 at least {least:.2f}")
 for task in ("place 0", "the token before"):
     right = shares_right("none", layers=2, heads=2, task=task)

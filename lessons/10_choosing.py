@@ -540,8 +540,8 @@ if check_somebodys_favourite.verdict(somebodys_favourite).kind == "right":
         measures.passport(name, length=256, batch=1, causal=True, max_len=256)["extra_bytes"]
         for name in table.index
     ]
-    for words, made in ((64, table["bytes"].to_list()), (256, over_256)):
-        by_name = dict(zip(table.index, made, strict=True))
+    for words, n_bytes in ((64, table["bytes"].to_list()), (256, over_256)):
+        by_name = dict(zip(table.index, n_bytes, strict=True))
         print(f"{words} words: RoPE {by_name['rope']:,.0f} bytes, ALiBi {by_name['alibi']:,.0f}")
     at_256 = somebodys_favourite(torch.tensor([*zip(table["loss"], over_256, strict=True)]))
     print("by loss and the bytes of 256 words:", ", ".join(table.index[at_256.numpy()]))

@@ -27,8 +27,8 @@ def objections_in_pandas(runs):
     table = pd.DataFrame(runs)
     free = {"encoding", "seed", "read", "loss", "parameters", "seconds"}
     settings = [key for key in table if key not in free]
-    told = [{key: repr(run.get(key, "lacking")) for key in settings} for run in runs]
-    wrong = {key for key, count in pd.DataFrame(told).nunique().items() if count > 1}
+    settings_of_runs = [{key: repr(run.get(key, "lacking")) for key in settings} for run in runs]
+    wrong = {key for key, count in pd.DataFrame(settings_of_runs).nunique().items() if count > 1}
     counts = pd.crosstab([table["encoding"], table["read"]], table["seed"]) > 0
     places = table["encoding"].nunique() * table["read"].nunique()
     if len(counts) < places or counts.nunique().max() > 1 or counts.sum(axis=1).min() < 3:

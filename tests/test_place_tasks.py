@@ -88,8 +88,8 @@ def test_learning_finds_the_factors_of_place_1_and_not_those_of_place_3():
     def right(slopes, place):
         weights, keys = straight_weights(slopes, 9), keys_asked(place, 9)
         seeded = torch.Generator().manual_seed(0)
-        found = learned_readouts(weights, keys, (0.1, 1.0), 300, seeded)
-        return max(share_right(weights, factors, keys, texts, silence) for factors in found)
+        readouts = learned_readouts(weights, keys, (0.1, 1.0), 300, seeded)
+        return max(share_right(weights, factors, keys, texts, silence) for factors in readouts)
 
     assert right((2, 1), 1) > 0.98
     assert right((5, 3.5, 2.5, 1.5), 3) < 0.5

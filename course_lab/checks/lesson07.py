@@ -466,12 +466,12 @@ def _differing(runs: list[Run], free: Iterable[str] = FREE) -> set[str]:
     }
 
 
-def _where_told(runs: list[Run], free: Iterable[str] = FREE) -> set[str]:
+def _where_present(runs: list[Run], free: Iterable[str] = FREE) -> set[str]:
     """The keys that differ between the runs that have them; one that some lack does not count."""
-    told = {key: [run[key] for run in runs if key in run] for run in runs for key in run}
+    values_of = {key: [run[key] for run in runs if key in run] for run in runs for key in run}
     return {
         key
-        for key, values in told.items()
+        for key, values in values_of.items()
         if key not in free and any(value != values[0] for value in values)
     }
 
@@ -569,14 +569,14 @@ def _values_hashed(runs: list[Run]) -> set[str]:
 
 def _sets_of_rows(runs: list[Run]) -> set[str]:
     """The keys of which two encodings have different sets of values."""
-    found = set()
+    wrong_keys = set()
     for key in {key for run in runs for key in run} - set(FREE):
         values: dict[str, set[str]] = {}
         for run in runs:
             values.setdefault(run["encoding"], set()).add(repr(run.get(key, "none at all")))
         if len(set(map(frozenset, values.values()))) > 1:
-            found.add(key)
-    return found
+            wrong_keys.add(key)
+    return wrong_keys
 
 
 def _pairs_that_occur(runs: list[Run]) -> set[str]:
@@ -792,8 +792,8 @@ check_objections = Check(
         ),
         Mistake(
             "it passes over keys that some runs lack",
-            "A setting that is told of some runs only: are the others known to be alike?",
-            _with_keys(_where_told),
+            "A setting that is values_of of some runs only: are the others known to be alike?",
+            _with_keys(_where_present),
         ),
         Mistake(
             "the learning rate may differ",

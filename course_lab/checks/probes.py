@@ -80,10 +80,10 @@ def add_first(x: Tensor) -> Tensor:
     return x + x[0, 0]
 
 
-def exchanged(n: int, one: int, other: int) -> Tensor:
+def exchanged(n: int, first: int, second: int) -> Tensor:
     """Return the permutation of n rows that exchanges two of them."""
     perm = torch.arange(n)
-    perm[one], perm[other] = other, one
+    perm[first], perm[second] = second, first
     return perm
 
 

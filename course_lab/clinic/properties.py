@@ -447,10 +447,10 @@ def _as_in_training(
     """
     if "max_len" not in parameters_of(maker_of(maker)):
         return {}
-    made = create(maker, causal=causal, **(sizes | {"max_len": SHORT_TRAINING}))
+    encoding = create(maker, causal=causal, **(sizes | {"max_len": SHORT_TRAINING}))
     wrong: dict[str, str] = {}
     for reader, name in itertools.product(
-        _as_made_and_moved(layer(made, causal=causal)), OF_ALL_PARAMETERS
+        _as_made_and_moved(layer(encoding, causal=causal)), OF_ALL_PARAMETERS
     ):
         if name in owed and not wrong.get(name):
             complaint = _or_error(owed[name], copy.deepcopy(reader), LENGTH)
