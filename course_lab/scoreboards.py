@@ -153,10 +153,15 @@ def draw_scoreboard(
     names = [f"{textwrap.fill(column, 14)}\n({columns[column]})" for column in columns]
     ax.set_xticks(range(width), names, fontsize=9.5)
     ax.set_yticks(range(height), list(board), fontsize=11)
+    _without_lines(ax)
+    return fig
+
+
+def _without_lines(ax: Axes) -> None:
+    """Make axes the frame of a table: names of columns on top, no ticks and no border."""
     ax.xaxis.tick_top()
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
-    return fig
 
 
 def _draw_row(ax: Axes, row: int, cells: list[tuple[bool | None | str, str]]) -> None:
@@ -265,9 +270,7 @@ def draw_visits(
     names = [f"{patient}\n({columns[patient]})" for patient in columns]
     ax.set_xticks(range(len(columns)), names, fontsize=10)
     ax.set_yticks(range(len(visits)), list(visits), fontsize=11)
-    ax.xaxis.tick_top()
-    ax.tick_params(length=0)
-    ax.spines[:].set_visible(False)
+    _without_lines(ax)
     fig.suptitle(title)
     return fig
 
@@ -299,11 +302,10 @@ def draw_properties(
             ax.text(place, row, mark, ha="center", va="center", weight="bold")
         total = f"{sum(holds[name] for name in owed)} of {len(owed)}"
         ax.text(len(owed) - 0.1, row, total, ha="center", va="center", weight="bold")
-    labels = [*owed, *(f"{name}\n(a promise)" for name in promised)]
+    labels = [name.replace(" = ", "\n= ") for name in owed]
+    labels += [f"{name}\n(a promise)" for name in promised]
     ax.set_xticks(places, labels, fontsize=9.5)
     ax.set_yticks(range(len(properties)), list(properties), fontsize=11)
-    ax.xaxis.tick_top()
-    ax.tick_params(length=0)
-    ax.spines[:].set_visible(False)
+    _without_lines(ax)
     fig.suptitle(title)
     return fig
