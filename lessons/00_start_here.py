@@ -34,8 +34,8 @@ device = course_lab.start(
 # ## First you predict
 #
 # Each different word of *the cat sat on the mat* is a vector of 32 random numbers. "cat" scores all
-# six words by a dot product. The *softmax* turns scores into *weights*, which sum to 1: how "cat"
-# shares out its attention. Guess first, however wildly: you notice what you believed.
+# six words by a dot product. The *softmax*, $e^{s}$ over the sum of all $e^{s}$, turns scores into
+# *weights*: how "cat" shares out its attention.
 
 # %%
 from course_lab import widgets
@@ -47,99 +47,104 @@ guess = widgets.predict("Which “the” gets more attention from “cat”?", o
 from course_lab.sentences import CAT_ON_MAT, word_vectors
 
 words = word_vectors(CAT_ON_MAT, 32)  # (6, 32), a vector a word
-scores = words @ words[1] / 32  # (6,), "cat" with each; undivided, one word would get nearly all
-weights = scores.softmax(0)
+weights = (words @ words[1] / 32).softmax(0)  # "cat" is word 1; undivided, one word gets nearly all
 
 # %% tags=["plumbing"]
 # The answer
 import torch
 
-for word, weight in zip(CAT_ON_MAT, weights, strict=True):
-    print(f"{word:4} {weight:.3f}")
+
+def show(weights):
+    for word, weight in zip(CAT_ON_MAT, weights, strict=True):
+        print(f"{word:4} {weight:.3f}")
+
+
+show(weights)
 same = torch.isclose(weights[0], weights[4])
 guess.reveal(options[2 if same else 0 if weights[0] > weights[4] else 1])
 
 # %% [markdown]
-# **Look:** both "the" are one vector, so they get one score. A dot product does not say where words
-# stand.
+# **Look:** both "the" are one vector, so they get one weight.
 #
 # ## Four doors
 #
 # Attention compares a *query* $q$, here of "cat", with the *key* $k$ of each word (or *token*, part
-# of a word), and adds up *value vectors* $v$ by weight. Position enters by four doors. (The mask of
-# decoders is for lesson 01.)
+# of a word), and adds up *value vectors* $v$ by weight. Position enters by four doors:
 #
-# 1. **embed**: add something to each word's vector.
-# 2. **rotate**: turn queries and keys, later ones further.
-# 3. **bias**: add something to each score, $\operatorname{softmax}(q \cdot k + \text{bias})$.
-# 4. **values**: add something, $r$, to what is summed, $\sum \text{weight} \cdot (v + r)$.
+# 1. **embed**: add to each word's vector;
+# 2. **rotate**: turn queries and keys, later ones further;
+# 3. **bias**: add to each score, $\operatorname{softmax}(q \cdot k + \text{bias})$;
+# 4. **values**: add $r$ to what is summed, $\sum \text{weight} \cdot (v + r)$.
 #
-# Open one at a time. Left are weights, right the first number of weight × value. Which tells the
-# two "the" apart and changes no weight?
+# Left are weights, right the first number of weight × value. **Which door tells the two "the" apart
+# and changes no weight?** Open one at a time.
 
 # %%
 from course_lab import explorers
 
 explorers.doors()
 
-# %%
-doors = ["embed", "rotate", "bias", "values"]
-guess = widgets.predict("Which door tells the two apart and changes no weight?", doors)
-
 # %% tags=["plumbing"]
-# Each door alone
+# The answer: each door alone
 from course_lab.explorers.short_sentence import through_doors
 
-shut, fitting = through_doors()[0], []
-for door in doors:
+shut = through_doors()[0]
+for door in ["embed", "rotate", "bias", "values"]:
     through, brings = through_doors(**{door: 1.0})
-    print(f"{door:6} weights of the two: {through[0]:.3f} and {through[4]:.3f};", end=" ")
-    print(f"they bring {brings[0]:+.3f} and {brings[4]:+.3f}")
-    if torch.allclose(through, shut) and not torch.isclose(brings[0], brings[4]):
-        fitting.append(door)
-guess.reveal(fitting[0])
+    changed = "the same" if torch.allclose(through, shut) else "changed"
+    print(f"{door:6} weights {changed:8}  the two bring {brings[0]:+.3f} and {brings[4]:+.3f}")
 
 # %% [markdown]
-# **Look:** door 4. Each lesson begins with the strip of doors, and opens its own.
+# **Look:** that door changes what is summed, not the shares. Each lesson begins with the strip of
+# doors, and opens its own.
 #
 # ## Exercises
 #
-# **Exercise 1 ★ Weights.** Write `my_weights(scores)`, the softmax: $e^{s}$ over the sum of all
-# $e^{s}$ along the last axis, for scores of 100 too. Replace the `raise` line, run the cell, then
-# the check. It knows many mistakes, asks about yours, and has hints.
+# **Exercise 1 ★ Your first encoding.** Write `my_marks(n, width)` for door 1: a tensor of shape
+# `(n, width)`, whose row $p$ is added to the word at place $p$. Any numbers will do, if no two rows
+# are equal and no row changes when the sentence grows. Replace the `raise` line, run the cell, then
+# the check.
 
 
 # %% tags=["stub"]
-def my_weights(scores):
+def my_marks(n, width):
     raise NotImplementedError("your turn")
 
 
 # %% tags=["solution"]
-def my_weights(scores):
-    shifted = scores - scores.amax(-1, keepdim=True)  # keeps exp from overflowing
-    positive = shifted.exp()
-    return positive / positive.sum(-1, keepdim=True)
+def my_marks(n, width):
+    return torch.arange(n)[:, None] * torch.ones(width)  # place p adds p to every number
 
 
 # %%
-from course_lab.checks.lesson00 import check_weights
+from course_lab.checks.lesson00 import check_marks
 
-check_weights(my_weights)
+check_marks(my_marks)
 
 # %% [markdown]
-# This answer forgets to divide:
+# A wrong answer gets a question:
 
 # %%
-check_weights(lambda scores: scores.exp())
+check_marks(lambda n, width: torch.ones(n, width))
+
+# %% tags=["plumbing"]
+# What “cat” sees with your marks
+solved = check_marks.verdict(my_marks).kind == "right"
+marked = words + (my_marks if solved else check_marks.reference)(6, 32)
+print("with your marks" if solved else "with p added at place p, until yours pass the check")
+show((marked @ marked[1] / 32).softmax(0))
 
 # %% [markdown]
+# **Look:** the two "the" part. Adding $p$ at place $p$ lets the last words win, whatever they say.
+# Which marks are good? Lesson 02 builds some.
+#
 # ## In five lines
 #
 # - A dot product of two words does not say where they stand.
 # - Position enters our models by four doors: embeddings, queries and keys, scores, values.
+# - Marks that differ, added to the words, tell equal words apart.
 # - A lesson is a row of experiments: predict, run, look.
-# - Checks know many mistakes and ask about yours; `notebooks/solutions/` has solutions.
-# - A number has a cell that computes it, or a source.
+# - Checks ask about mistakes; `notebooks/solutions/` has solutions.
 #
 # **Read next:** Vaswani et al. 2017, arXiv 1706.03762, section 3.2.
 #

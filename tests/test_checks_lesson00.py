@@ -1,74 +1,91 @@
-"""Lesson 00's exercise: answers in other styles, and wrong ones that were once misjudged."""
+"""Lesson 00's exercise: marks in other styles, and natural ones that do not tell places apart."""
+
+import math
 
 import torch
 from exercise_answers import right_answers, wrong_answers
-from torch.nn import functional as F
 
-from course_lab.checks.lesson00 import check_weights
-
-
-def by_logsumexp(scores):
-    return (scores - scores.logsumexp(-1, keepdim=True)).exp()
+from course_lab.checks.lesson00 import check_marks
 
 
-def less_the_largest_of_all(scores):
-    return less_the_rows_largest(scores - scores.max())
+def in_the_first_column(n, width):
+    marks = torch.zeros(n, width)
+    marks[:, 0] = torch.arange(n)
+    return marks
 
 
-def less_the_rows_mean(scores):
-    positive = (scores - scores.mean(-1, keepdim=True)).exp()
-    return positive / positive.sum(-1, keepdim=True)
+def seeded(n, width):
+    return torch.stack(
+        [torch.randn(width, generator=torch.Generator().manual_seed(p)) for p in range(n)]
+    )
 
 
-def less_the_rows_largest(scores):
-    positive = (scores - scores.amax(-1, keepdim=True)).exp()
-    return positive / positive.sum(-1, keepdim=True)
+def waves(n, width):
+    return (torch.arange(n)[:, None] * 0.5 ** torch.arange(width)).sin()
 
 
-def shares(positive):
-    return positive / positive.sum(-1, keepdim=True)
+def shares(n, width):
+    return (torch.arange(n)[:, None] / n).expand(n, width)
 
 
-def by_attention_over_unit_vectors(scores):
-    n = scores.shape[-1]
-    queries, units = scores.reshape(1, -1, n), torch.eye(n)[None]
-    return F.scaled_dot_product_attention(queries, units, units, scale=1.0).reshape(scores.shape)
+def centred(n, width):
+    return (torch.arange(n) - n // 2)[:, None].expand(n, width)
 
 
 test_right_answers_pass = right_answers(
-    {check_weights: [by_logsumexp, less_the_largest_of_all, less_the_rows_mean]}
+    {
+        check_marks: [
+            in_the_first_column,
+            seeded,
+            waves,
+            lambda n, width: torch.arange(n).repeat(width, 1).T,
+            lambda n, width: torch.arange(n).unsqueeze(1).expand(n, width),
+            lambda n, width: torch.arange(n * width).view(n, width),
+            lambda n, width: torch.tensor([[p] * width for p in range(n)]),
+            lambda n, width: 0.9 ** torch.arange(n)[:, None] * torch.ones(width),
+            lambda n, width: (
+                torch.arange(n, dtype=torch.float32)[:, None] * torch.ones(width)
+            ).sin(),
+        ]
+    }
 )
 test_natural_mistakes_are_named = wrong_answers(
     "mistake",
     {
-        check_weights: [
-            (lambda s: s.exp() / s.exp().sum(-1), "an axis has got lost"),
-            (lambda s: shares((s - s.amax(-1)).exp()), "an axis has got lost"),
-            (lambda s: shares((s - s.max(-1, keepdim=True)).exp()), "comes with its place"),
-            (lambda s: s.exp() / s.exp().sum(1, keepdim=True), "from the front"),
-            (lambda s: s.exp() / len(s), "do not sum to 1"),
-            (lambda s: s.exp() / s.exp().max(), "do not sum to 1"),
-            (lambda s: s.exp() / s.exp().mean(-1, keepdim=True), "number of its scores"),
-            (lambda s: F.normalize(s.exp(), dim=-1), "do not sum to 1"),
-            (lambda s: s.exp() / s.sum(-1), "a sum of the scores themselves"),
-            (lambda s: (s / s.sum()).exp(), "divided before the exponential"),
-            (lambda s: shares((s / s.max()).exp()), "divided before the exponential"),
-            (lambda s: shares((s / s.shape[-1] ** 0.5).exp()), "divided before"),
-            (lambda s: shares(2**s), "the base is 2"),
-            (torch.sigmoid, "by itself"),
-            (lambda s: shares(torch.sigmoid(s)), "by itself"),
-            (lambda s: shares(s.clamp(max=50).exp()), "cut off"),
-            (lambda s: shares(s.exp().nan_to_num()), "painted over"),
-            (lambda s: torch.ones_like(s) / s.shape[-1], "are equal"),
+        check_marks: [
+            (lambda n, width: torch.arange(width)[None].expand(n, width), "each row is the same"),
+            (lambda n, width: torch.ones(width, n), "exchanged"),
+            (lambda n, width: torch.arange(n).float(), "one number"),
+            (lambda n, width: torch.arange(n).view(-1, 1), "a row of one number"),
+            (lambda n, width: torch.ones(n, width), "all marks are the same"),
+            (lambda n, width: torch.zeros(n, width), "all marks are 0"),
+            (lambda n, width: torch.eye(n, width), "beyond the width"),
         ]
     },
 )
-test_rules_are_kept = wrong_answers(
+test_other_wrong_marks_are_explained = wrong_answers(
+    "wrong",
+    {
+        check_marks: [
+            (lambda n, width: torch.full((n, width), 7.0), "places 0 and 1"),
+            (lambda n, width: (torch.arange(n) % 5)[:, None].expand(n, width), "places 0 and 5"),
+            (lambda n, width: torch.randn(n, width), "two different answers"),
+            (lambda n, width: print(n), "Is a `return` missing?"),
+            (lambda n, width: [[p] * width for p in range(n)], "expected a torch tensor, got list"),
+            (lambda n, width: 1 / torch.arange(n)[:, None].expand(n, width), "not finite"),
+            (lambda n, width: torch.arange(n) * torch.ones(width), "must match the size"),
+            (lambda n, width: math.nan * torch.ones(n, width), "not finite"),
+        ]
+    },
+)
+test_a_mark_does_not_depend_on_later_words = wrong_answers(
     "rule",
     {
-        check_weights: [
-            (lambda scores: scores.softmax(-1), "yours to write"),
-            (by_attention_over_unit_vectors, "yours to write"),
+        check_marks: [
+            (shares, "place 1 changes when the sentence grows from 6 to 15"),
+            (centred, "place 0 changes"),
+            (lambda n, width: torch.arange(n).flip(0)[:, None].expand(n, width), "place 0 changes"),
+            (lambda n, width: torch.linspace(0, 1, n)[:, None].expand(n, width), "place 1 changes"),
         ]
     },
 )

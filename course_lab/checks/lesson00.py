@@ -2,222 +2,122 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from course_lab.checks.core import Check, Mistake, randn
-from course_lab.checks.rules import Without
+from course_lab.checks.calls import Function, call
+from course_lab.checks.core import Check, Mistake
+from course_lab.checks.rules import Case, Rule
+
+DISTINCT = 1e-4  # by how much the marks of two places have to differ, somewhere
+LONGER = 9  # words by which a sentence grows
 
 
-def _reduced(scores: Tensor) -> Tensor:
-    """Return the scores, each less the largest of its row."""
-    return scores - scores.amax(-1, keepdim=True)
+def _marks(n: int, width: int) -> Tensor:
+    """Return place p as the mark of place p, in every column."""
+    return torch.arange(n)[:, None] * torch.ones(width)
 
 
-def _weights(scores: Tensor) -> Tensor:
-    positive = _reduced(scores).exp()
-    return positive / positive.sum(-1, keepdim=True)
+def _judge_marks(marks: Any, n: int, width: int) -> str:
+    """Say why these cannot be added to words, or name two places with the same mark."""
+    if marks is None:
+        return "your function returns None. Is a `return` missing?"
+    if not isinstance(marks, Tensor):
+        return f"expected a torch tensor, got {type(marks).__name__}."
+    if tuple(marks.shape) != (n, width):
+        return f"expected shape {(n, width)}, a row for each place, got {tuple(marks.shape)}."
+    marks = marks.detach().cpu().double()
+    if not bool(marks.isfinite().all()):
+        return "a mark is not finite. Do you divide by 0, or raise a number to a high power?"
+    gaps = (marks[:, None] - marks).abs().amax(-1) + torch.eye(n)  # 1 on the diagonal
+    if bool((gaps >= DISTINCT).all()):
+        return ""
+    first, second = divmod(int((gaps < DISTINCT).int().argmax()), n)
+    return (
+        f"places {first} and {second} get the same mark. Equal words that stand there stay equal: "
+        "what differs between the two places, whatever the words are?"
+    )
 
 
-def _softmax_by(positive: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
-    """Return an answer that divides these positive numbers by their sum."""
-    return lambda scores: positive(scores) / positive(scores).sum(-1, keepdim=True)
+@dataclass(frozen=True)
+class MarkStays(Rule):
+    """The mark of a place is the same in a longer sentence."""
+
+    def broken(self, answer: Function, cases: Sequence[Case], seconds: float) -> str:
+        """Name the first place whose mark changes when words are added at the end."""
+        for n, width in cases:
+            short = call(answer, (n, width), seconds).answer
+            long = call(answer, (n + LONGER, width), seconds).answer
+            if isinstance(long, BaseException):
+                error = f"{type(long).__name__}: {long}".strip()
+                return f"for a sentence of {n + LONGER} words it ends with {error}."
+            differ = (short - long[:n]).abs().amax(-1) >= DISTINCT
+            if bool(differ.any()):
+                return (
+                    f"the mark of place {int(differ.int().argmax())} changes when the sentence "
+                    f"grows from {n} to {n + LONGER} words. Which part of your mark knows how many "
+                    "words follow? Does it have to?"
+                )
+        return ""
 
 
-def _divided_by(divisor: Callable[[Tensor], Tensor]) -> list[Callable[[Tensor], Tensor]]:
-    """Return answers that divide the exponentials by this, of plain scores and of reduced ones."""
-
-    def reduced(scores: Tensor) -> Tensor:
-        positive = _reduced(scores).exp()
-        return positive / divisor(positive)
-
-    return [lambda scores: scores.exp() / divisor(scores.exp()), reduced]
-
-
-check_weights = Check(
-    "weights",
-    _weights,
-    cases=[
-        (torch.tensor([0.0, 0.0, 0.0, 0.0]),),
-        (torch.tensor([2.0, 1.0, -1.0]),),
-        (torch.tensor([[1.0, 0.5, 3.0], [0.2, 4.0, 1.0]]),),
-        (torch.tensor([100.0, 99.0]),),
-        (randn(2, 3, 4),),
-    ],
+check_marks = Check(
+    "marks",
+    _marks,
+    cases=[(6, 32), (2, 3), (5, 5), (40, 8)],
+    judge=_judge_marks,
     mistakes=[
         Mistake(
-            "the weights of a row do not sum to 1",
-            "You take the exponential. What do you divide by?",
-            lambda scores: scores.exp(),
-        ),
-        *(
-            Mistake(
-                "the weights of a row do not sum to 1",
-                "Add up a row of yours. By what must you divide it, so that the sum is 1?",
-                answer,
-            )
-            for divisor in (
-                lambda positive: positive.shape[-1],
-                lambda positive: positive.amax(-1, keepdim=True),
-                lambda positive: positive.norm(dim=-1, keepdim=True),
-            )
-            for answer in _divided_by(divisor)
-        ),
-        *(
-            Mistake(
-                "each row sums to the number of its scores, not to 1",
-                "What is the sum of numbers that you have divided by their mean?",
-                answer,
-            )
-            for answer in _divided_by(lambda positive: positive.mean(-1, keepdim=True))
+            "each column has a number of its own, and each row is the same",
+            "The rows are the places. Along which axis do your numbers count?",
+            lambda n, width: torch.arange(width).repeat(n, 1),
         ),
         Mistake(
-            "all weights of a row are equal",
-            "Of the scores 2 and −1, which should weigh more?",
-            lambda scores: torch.full_like(scores, 1 / scores.shape[-1]),
+            "the rows and the columns are exchanged",
+            "Words come as one row each. How many rows has a sentence of n words?",
+            lambda n, width: torch.arange(n).repeat(width, 1),
         ),
         Mistake(
-            "the exponentials are divided by a sum of the scores themselves",
-            "Weights share a whole. Of which numbers are they shares, of the scores or of their "
-            "exponentials?",
-            lambda scores: scores.exp() / scores.sum(-1, keepdim=True),
+            "each place has one number, and it should have a row of them",
+            "A mark is added to a word's vector. How many numbers has that vector?",
+            lambda n, width: torch.arange(n),
         ),
         Mistake(
-            "an axis has got lost",
-            "What shape has the sum, or the largest number, of each row of a (2, 3) tensor? Can it "
-            "stand beside the rows themselves?",
-            lambda scores: _reduced(scores).exp() / _reduced(scores).exp().sum(-1),
-            raises="must match the size of tensor",
+            "each place has a row of one number",
+            "How do you repeat that number, so that the row is as wide as a word's vector?",
+            lambda n, width: torch.arange(n)[:, None],
         ),
         Mistake(
-            "the largest score comes with its place",
-            "max along an axis returns two things. What are they, and which do you need?",
-            lambda scores: scores - scores.max(-1, keepdim=True),
-            raises=r"return_types\.max",
+            "all marks are the same",
+            "You add the same to every word. Which two words does that tell apart?",
+            lambda n, width: torch.ones(n, width),
         ),
         Mistake(
-            "an axis is named by its number from the front",
-            "Scores may have one axis, two or three. Which number means the last of them, however "
-            "many there are?",
-            lambda scores: _reduced(scores).exp() / _reduced(scores).exp().sum(2, keepdim=True),
-            raises="Dimension out of range",
+            "all marks are 0",
+            "What does a word's vector become, if you add 0 to it?",
+            lambda n, width: torch.zeros(n, width),
         ),
         Mistake(
-            "each score is looked at by itself",
-            "A sigmoid knows one score. What must a weight know of the other scores of its row?",
-            lambda scores: scores.sigmoid(),
+            "the marks only say whether a place is even or odd",
+            "What do places 0 and 2 have in common, and how would you tell them apart?",
+            lambda n, width: (torch.arange(n) % 2)[:, None] * torch.ones(width),
         ),
         Mistake(
-            "each score is looked at by itself",
-            "How far apart are the sigmoids of 100 and 99, and how far their exponentials?",
-            _softmax_by(torch.sigmoid),
-        ),
-        Mistake(
-            "the signs of the scores are gone",
-            "Of the scores 2 and −1, which should weigh more, and of 2 and −2? e to any number is "
-            "positive already.",
-            _softmax_by(lambda scores: _reduced(scores.abs()).exp()),
-        ),
-        Mistake(
-            "the largest score gets all",
-            "May a score that is a little lower than the largest weigh nothing at all?",
-            lambda scores: torch.eye(scores.shape[-1])[scores.argmax(-1)],
-        ),
-        Mistake(
-            "large scores are cut off",
-            "Is 100 worth more than 99? The softmax does not change when every score of a row is "
-            "reduced by the same amount: which amount is safe?",
-            lambda scores: _softmax_by(torch.exp)(scores.clamp(max=80)),
-        ),
-        Mistake(
-            "nan is painted over",
-            "What should the weights of 100 and 99 sum to? The softmax does not change when every "
-            "score of a row is reduced by the same amount: which amount is safe?",
-            lambda scores: _softmax_by(torch.exp)(scores).nan_to_num(),
-        ),
-        Mistake(
-            "the base is 2",
-            "Which number is raised to the scores, in the formula and in your code?",
-            _softmax_by(lambda scores: torch.exp2(_reduced(scores))),
-        ),
-        Mistake(
-            "the scores are divided before the exponential",
-            "Does the formula change the scores before it raises e to them?",
-            lambda scores: (scores / scores.shape[-1] ** 0.5).softmax(-1),
-        ),
-        *(
-            Mistake(
-                "the scores are divided before the exponential",
-                "To reduce all scores by the same amount, do you divide them, or do you subtract?",
-                answer,
-            )
-            for answer in (
-                lambda scores: (scores / scores.amax(-1, keepdim=True)).softmax(-1),
-                lambda scores: (scores / scores.sum(-1, keepdim=True)).softmax(-1),
-                lambda scores: (scores / scores.sum(-1, keepdim=True)).exp(),
-            )
-        ),
-        Mistake(
-            "the exponential is missing",
-            "Dividing by the sum makes rows sum to 1. What happens to a negative score?",
-            lambda scores: scores / scores.sum(-1, keepdim=True),
-        ),
-        Mistake(
-            "the exponential is missing",
-            "You reduce the scores by the largest of their row. Which numbers are shared out then?",
-            _reduced,
-        ),
-        Mistake(
-            "all rows together sum to 1",
-            "Over which axis do you sum, and what should sum to 1?",
-            lambda scores: scores.exp() / scores.exp().sum(),
-        ),
-        Mistake(
-            "large scores give nan",
-            "exp(100) is too large for float32. The softmax does not change when every score "
-            "of a row is reduced by the same amount: which amount is safe?",
-            lambda scores: scores.exp() / scores.exp().sum(-1, keepdim=True),
-        ),
-        Mistake(
-            "the sum runs along the wrong axis",
-            "Add up a row of your result, then a column. Which of the two should give 1?",
-            lambda scores: scores.softmax(0),
-        ),
-        Mistake(
-            "the sum runs along the wrong axis",
-            "You reduce the scores row by row. Do you add up row by row too?",
-            lambda scores: _reduced(scores).exp() / _reduced(scores).exp().sum(0, keepdim=True),
-        ),
-        Mistake(
-            "a high score gets a small weight",
-            "Of the scores 2 and −1, which should weigh more?",
-            lambda scores: (-scores).softmax(-1),
-        ),
-        Mistake(
-            "these are the logarithms of the weights",
-            "Are your numbers between 0 and 1?",
-            lambda scores: scores.log_softmax(-1),
+            "a place beyond the width of a vector gets no mark",
+            "There are only so many columns. What do you do with place 20, if a vector has 8 "
+            "numbers?",
+            lambda n, width: torch.eye(n, width),
         ),
     ],
     hints=(
-        "The result has the shape of the scores, no number is negative, and each row sums to 1.",
-        "Two steps: make every score positive with the exponential, then divide by the row's sum.",
-        "Subtract the row's largest score before the exponential: scores.amax(-1, keepdim=True). "
-        "The axis to work along is the last one, for the sum too.",
+        "torch.arange(n) counts the places, from 0 to n − 1.",
+        "The simplest mark of place p is the number p itself, in each of its columns.",
+        "torch.arange(n)[:, None] is a column of places, of shape (n, 1). Multiply it by a row of "
+        "`width` ones: what shape comes out?",
     ),
-    rules=[
-        Without(
-            operations=(
-                "softmax",
-                "log_softmax",
-                "special_softmax",
-                "special_log_softmax",
-                "softmin",
-                "scaled_dot_product_attention",
-            ),
-            why="Here it is yours to write, with exp and sum.",
-        )
-    ],
+    rules=[MarkStays()],
 )
