@@ -100,6 +100,41 @@ def one_step(clock, here, number):
     return here @ clock.matrix + clock.shift
 
 
+def onwards_along(centred, axes, n):
+    here, later = centred @ axes.T, []
+    clock, place = measures.turn(here), here[-1:]
+    for _ in range(n):
+        place = clock.onwards(place)
+        later.append(place)
+    return torch.cat(later) @ axes
+
+
+def along_columns_of_v(rows, n, count):
+    centred = rows - rows.mean(0)
+    return rows.mean(0) + onwards_along(centred, torch.linalg.svd(centred)[2][:, :count].T, n)
+
+
+def less_one_number(rows, n, count):
+    centred = rows - rows.mean()
+    axes = torch.linalg.svd(centred, full_matrices=False)[2][:count]
+    return onwards_along(centred, axes, n) + rows.mean()
+
+
+def hand_by_hand(rows, n, count):
+    centred, axes = main_axes(rows, count)
+    parts = [onwards_along(centred, axes[first : first + 2], n) for first in range(0, count, 2)]
+    return rows.mean(0) + sum(parts)
+
+
+def overwritten(rows, n, count):
+    centred, axes = main_axes(rows, count)
+    clock, here, later = measures.turn(centred @ axes.T), (centred @ axes.T)[-1], []
+    for _ in range(n):
+        here[:] = clock.onwards(here[None])[0]
+        later.append(here)
+    return rows.mean(0) + torch.stack(later) @ axes
+
+
 WRONG_CARRIED = [
     (lambda rows, n, count: carried(rows, n, count // 2, one_step), "half of its directions"),
     (
@@ -172,6 +207,37 @@ WRONG_CARRIED = [
         ),
         "shapes do not fit",
     ),
+    (
+        lambda rows, n, count: carried(
+            rows, n, count, lambda clock, here, number: here @ clock.matrix + number * clock.shift
+        ),
+        "the shift grows",
+    ),
+    (
+        lambda rows, n, count: carried(
+            rows, n, count, lambda clock, here, _: clock.onwards(clock.onwards(here))
+        ),
+        "every second row",
+    ),
+    (
+        lambda rows, n, count: carried(
+            rows,
+            n,
+            count,
+            lambda clock, here, _: torch.nn.functional.normalize(clock.onwards(here)) * here.norm(),
+        ),
+        "to the length of the one before",
+    ),
+    (
+        lambda rows, n, count: carried(
+            rows, n, count, lambda clock, here, _: clock.onwards(here, torch.arange(1, n + 1))
+        ),
+        "many steps at once",
+    ),
+    (along_columns_of_v, "SVD's last matrix"),
+    (less_one_number, "less one number"),
+    (hand_by_hand, "in pairs, a hand each"),
+    (overwritten, "each step overwrites"),
 ]
 
 
@@ -239,6 +305,32 @@ WRONG_HANDS = [
             torch.linalg.eigvals(step_matrix(table, count)).angle()
         ),
         "comes twice",
+    ),
+    (
+        lambda table, count: (
+            2
+            * math.pi
+            / (torch.linalg.eigvals(step_matrix(table, count)).angle() % (2 * math.pi))
+            .sort(descending=True)
+            .values[: count // 2]
+        ),
+        "the long way round",
+    ),
+    (
+        lambda table, count: periods(
+            torch.linalg.eigvals(measures.turn((table - table.mean(0))[:, :count]).matrix).angle()
+        ),
+        "first columns",
+    ),
+    (
+        lambda table, count: 2 * math.pi / eigenvalues(table, count).angle().sort(descending=True),
+        "two things",
+    ),
+    (
+        lambda table, count: torch.linalg.eigvals(
+            measures.turn((lambda pair: pair[0] @ pair[1].T)(main_axes(table, count)))
+        ),
+        "more than a matrix",
     ),
 ]
 

@@ -239,6 +239,54 @@ def _without_a_way_between_shapes(rows: Tensor, n: int, count: int) -> Tensor:
     return turn(_coordinates(rows, count)[0]).onwards(rows[-1:], n)
 
 
+def _less_the_mean_of_all_numbers(rows: Tensor, n: int, count: int) -> Tensor:
+    return _along(rows - rows.mean(), n, count) + rows.mean()
+
+
+def _along(centred: Tensor, n: int, count: int, columns: bool = False) -> Tensor:
+    """Let the clock run along the directions of an SVD: its rows, or by mistake its columns."""
+    last = torch.linalg.svd(centred, full_matrices=True)[2]
+    directions = last[:, :count].T if columns else last[:count]
+    coordinates = centred @ directions.T
+    clock, later = turn(coordinates), [coordinates[-1:]]
+    for _ in range(n):
+        later.append(clock.onwards(later[-1]))
+    return torch.cat(later[1:]) @ directions
+
+
+def _along_columns(rows: Tensor, n: int, count: int) -> Tensor:
+    mean = rows.mean(0)
+    return mean + _along(rows - mean, n, count, columns=True)
+
+
+def _hand_by_hand(rows: Tensor, n: int, count: int) -> Tensor:
+    """Turn main directions 0 and 1, 2 and 3 … as if each pair were the plane of one hand."""
+    coordinates, _ = _coordinates(rows, count)
+    later = []
+    for first in range(0, count, 2):
+        pair = coordinates[:, first : first + 2]
+        clock, places = turn(pair), [pair[-1:]]
+        for _ in range(n):
+            places.append(clock.onwards(places[-1]))
+        later.append(torch.cat(places[1:]))
+    return _back(rows, torch.cat(later, dim=1))
+
+
+def _as_long_as_the_last(clock: Turn, here: Tensor, _: int) -> Tensor:
+    new = clock.onwards(here)
+    return new * here.norm() / new.norm()
+
+
+def _other_way_with_its_shift(rows: Tensor, n: int, count: int) -> Tensor:
+    coordinates, _ = _coordinates(rows, count)
+    matrix = turn(coordinates).matrix.T
+    shift = (coordinates[1:] - coordinates[:-1] @ matrix).mean(0)
+    later = [coordinates[-1:]]
+    for _ in range(n):
+        later.append(later[-1] @ matrix + shift)
+    return _back(rows, torch.cat(later[1:]))
+
+
 check_carry_on = Check(
     "carry_on",
     _carry_on,
@@ -356,7 +404,7 @@ check_carry_on = Check(
         ),
         Mistake(
             "every new row is the same, n steps on",
-            "You ask for n steps at once. Which steps do the rows before need?",
+            "Do you ask for n steps at once, or keep one tensor that each step overwrites?",
             lambda rows, n, count: _carry_on(rows, n, count)[-1:].expand(n, -1),
         ),
         Mistake(
@@ -393,6 +441,54 @@ check_carry_on = Check(
             "the main directions are those of rows with their mean in them",
             "In which direction are the rows longest, if all have one vector in common?",
             _along_uncentred_directions,
+        ),
+        Mistake(
+            "the rows are taken less one number, the mean of the whole table",
+            "The mean of all rows is a row. How many numbers has it?",
+            _less_the_mean_of_all_numbers,
+        ),
+        Mistake(
+            "the directions are columns of the SVD's last matrix",
+            "What does torch.linalg.svd return last: V, or V transposed? Where is a direction in "
+            "it, down or across?",
+            _along_columns,
+        ),
+        Mistake(
+            "main directions are taken in pairs, a hand each",
+            "Two hands of like size: do the main directions keep them apart?",
+            _hand_by_hand,
+        ),
+        Mistake(
+            "every new row is brought to the length of the one before",
+            "The rows are counted from their mean. Is the mean the centre of each hand?",
+            _by_steps(_as_long_as_the_last),
+        ),
+        Mistake(
+            "each step turns the other way, with a shift of its own",
+            "In the formula, does the row stand left or right of Q?",
+            _other_way_with_its_shift,
+        ),
+        Mistake(
+            "the shift grows from step to step",
+            "By the formula, does the step from row to row know how many came before?",
+            _by_steps(lambda clock, here, number: here @ clock.matrix + number * clock.shift),
+        ),
+        Mistake(
+            "every second row is left out",
+            "How many rows on does each of your steps go?",
+            _by_steps(lambda clock, here, _: clock.onwards(here, 2)),
+        ),
+        Mistake(
+            "onwards gets many steps at once",
+            "onwards takes one number of steps. How do you get a row for each step?",
+            lambda rows, n, count: _back(
+                rows,
+                turn(_coordinates(rows, count)[0]).onwards(
+                    _coordinates(rows, count)[0][-1:],
+                    torch.arange(1, n + 1),  # type: ignore[arg-type]
+                ),
+            ),
+            raises="only integer tensors of a single element|parameter 'steps'",
         ),
         Mistake(
             "the turn is taken in the first columns",
@@ -600,6 +696,31 @@ def _traces_of_blocks(table: Tensor, count: int) -> Tensor:
 def _one_for_all(table: Tensor, count: int) -> Tensor:
     centred = table - table.mean(0)
     return 2 * math.pi / F.cosine_similarity(centred[1:], centred[:-1]).acos().mean().view(1)
+
+
+def _half_of(angles: Tensor, count: int) -> Tensor:
+    """Return periods of the first half of these angles, the largest first."""
+    return 2 * math.pi / angles.sort(descending=True).values[: count // 2]
+
+
+def _in_first_columns_alone(table: Tensor, count: int) -> Tensor:
+    angles = torch.linalg.eigvals(turn(table[:, :count]).matrix).angle()
+    return _sorted_periods(angles[angles > 0])
+
+
+def _by_crossings(table: Tensor, count: int) -> Tensor:
+    """Return twice the mean way between two changes of sign, of every second main direction."""
+    above = _coordinates(table, count)[0][:, ::2] > 0
+    crossings = (above[1:] != above[:-1]).sum(0).clamp(min=1)
+    return (2 * (len(table) - 1) / crossings.double()).sort().values
+
+
+def _by_autocorrelation(table: Tensor, count: int) -> Tensor:
+    """Return the shift at which every second main direction is most like itself."""
+    coordinates = _coordinates(table, count)[0][:, ::2]
+    shifts = range(2, len(table) // 2)
+    alike = [F.cosine_similarity(coordinates[n:], coordinates[:-n], dim=0) for n in shifts]
+    return (2.0 + torch.stack(alike).argmax(0).double()).sort().values
 
 
 check_hands = Check(
@@ -837,6 +958,48 @@ check_hands = Check(
             "Where a table has only noise, does a fit find hands there too? Which directions keep "
             "them out?",
             _fastest_of_all_columns,
+        ),
+        Mistake(
+            "the turn is taken in the first columns",
+            "Does a hand of this table move in `count` of its columns alone?",
+            _in_first_columns_alone,
+        ),
+        Mistake(
+            "of each pair you keep the angle that goes the long way round",
+            "An eigenvalue and its partner turn by α and by −α. As angles from 0 to 2π, which of "
+            "the two is the larger, and which is the hand's?",
+            lambda table, count: _half_of(
+                _eigenvalues(table, count).angle() % (2 * math.pi), count
+            ),
+        ),
+        Mistake(
+            "each direction is taken for a hand, and its changes of sign are counted",
+            "Several hands move in one main direction. What does its sign say of each?",
+            _by_crossings,
+        ),
+        Mistake(
+            "each direction is taken for a hand, and compared with itself later",
+            "Several hands move in one main direction. When are they all back at once?",
+            _by_autocorrelation,
+        ),
+        Mistake(
+            "rows and directions are exchanged",
+            "turn looks for the step from each row to the next. What are the rows of your tensor?",
+            lambda table, count: _sorted_periods(
+                torch.linalg.eigvals(turn(_coordinates(table, count)[0].T).matrix).angle().abs()
+            ),
+        ),
+        Mistake(
+            "the sorted numbers come with their places",
+            "sort returns two things. What are they, and which do you need?",
+            lambda table, count: 2 * math.pi / _angles(table, count).sort(),
+            raises=r"return_types\.sort",
+        ),
+        Mistake(
+            "eigvals gets the turn itself",
+            "turn returns more than a matrix. Which of its parts turns?",
+            lambda table, count: torch.linalg.eigvals(turn(_coordinates(table, count)[0])),
+            raises="must be Tensor, not Turn",
         ),
     ],
     hints=(

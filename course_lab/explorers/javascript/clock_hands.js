@@ -87,11 +87,10 @@ const EXPLORER = {
         { width: 1.6, colour: "ink", dash: "5 3" });
   },
 
-  sentence: ({ periods, rows, missed }, { table, hand }) =>
+  sentence: ({ periods, rows }, { table, hand }) =>
     `Table ${table}: hand ${hand} takes ${fixed(periods[hand], 0)} positions for a turn. `
     + `Each dashed point is foretold from the table's own row ${rows} before `
-    + `(${turnsIn(rows, periods[hand])}). In rows not seen its forecast misses `
-    + `${fixed(missed, 2)}. (0 is exact, 1 is nothing in common, 2 is the opposite.)`,
+    + `(${turnsIn(rows, periods[hand])}).`,
 
   description({ x, y, periods, rows, missed }, { table, hand }) {
     const turns = periods.map((period) => fixed(period, 0)).join(", ");
