@@ -543,7 +543,7 @@ fig = plt.figure(figsize=(11, 5.4), layout="constrained")
 grid = fig.add_gridspec(2, 5, height_ratios=[1, 1.25])
 for number, (period, hand) in enumerate(zip(periods.tolist(), pointing, strict=True)):
     ax = fig.add_subplot(grid[0, number])
-    last, every = (511, 3) if period > 30 else (math.ceil(4 * period), 1)
+    last, every = (511, 4) if period > 30 else (math.ceil(4 * period), 1)
     shown = hand[:last:every]
     ax.scatter(shown.real, shown.imag, c=range(0, last, every), cmap="viridis", s=6)
     reach = 1.1 * hand[:last].abs().max()
