@@ -269,7 +269,7 @@ SENTENCES: dict[str, list[tuple[dict[str, Any], str]]] = {
     "clock_hands": [
         ({"table": "C", "hand": 0}, "from the table's own row 3 before (0.52 turns)"),
         ({"table": "B", "hand": 4}, "own row 200 before (0.09 turns)"),
-        ({"table": "C", "hand": 4}, "hand 4 takes 372 positions for a turn"),
+        ({"table": "C", "hand": 4}, "hand 4 takes 373 positions for a turn"),
     ],
     "stretch": [
         ({}, "+0.00 at 64 bytes, +1.78 at 512, together 1.78; the step 0.60. Not below it yet. 11"),
