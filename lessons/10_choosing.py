@@ -413,6 +413,12 @@ for kind, rows in facts.groupby("adds", sort=False):
 # 1. Change *one* answer so that `alibi` comes first. Say which before you touch it.
 # 2. Leave exactly three, each time with another first. Six encodings can come first. One of them
 #    is never the first of three: which, and why?
+#
+# <details><summary>Answers</summary>
+#
+# 1: *reads*. 2: `alibi`; where it comes first, nobody else is left.
+#
+# </details>
 
 # %%
 from course_lab import explorers
@@ -514,13 +520,13 @@ plots.show(
 # clearly. For chat RoPE and `xpos` are left: five seeds cannot tell them apart. For search one
 # published encoder had ALiBi, Jina Embeddings 2 (arXiv 2310.19923); the next has RoPE (2409.10173).
 #
-# ## What speaks against it
+# ## What speaks against RoPE
 
 # %%
 print("A language model:", chooser.DEFAULTS["A language model"].sentence)
 
 # %% [markdown]
-# The one thing that this table says against RoPE is the board's last row:
+# In a plain kernel one thing in this table speaks against it, the board's last row:
 
 # %% tags=["plumbing"]
 # ALiBi with steep slopes: its loss, its rise, its reach
@@ -534,9 +540,9 @@ print(f"    there, above {best}:", change(trained_shortly, at[best, 1024], steep
 print("    its least slope takes from the score of a key 40 words back:", 40 * 0.25)
 
 # %% [markdown]
-# **Look:** the same plain kernel, as low a loss, no rise. But a key 40 words back needs a score
-# higher by 10 to count as much, so `steep` hardly looks there. At 1024 bytes it is as good as the
-# best of the 17 all the same: these losses ask for little that is far away. Who would find it? The
+# **Look:** as low a loss, no rise. But a key 40 words back needs a score higher by 10 to count as
+# much, so a layer of `steep` can hardly look there. At 1024 bytes it is as good as the best of the
+# 17 all the same: these losses seem to ask for little that is far away. Who would find it? The
 # table cannot tell. Take a task that asks (closer look), and *your* texts.
 
 # %% [markdown]
@@ -762,7 +768,7 @@ myths.table()
 # - Losses of short trainings: ten times the steps changed the order.
 # - RoPE reads long texts badly: cut, or train at their length.
 # - A plain kernel that hides later words takes RoPE as it is, ALiBi with one number more.
-# - Steep ALiBi was as low there, without a rise. So these losses ask for little that is far away.
+# - Steep ALiBi was as low, and did not rise: these losses seem to ask for little from far away.
 #
 # **Read next:** RoPE in some layers, Yang et al. 2025, arXiv 2501.18795; dropped after training,
 # Gelberg et al. 2025, 2512.12167; images, Heo et al. 2024, 2403.13298.
