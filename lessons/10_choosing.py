@@ -84,15 +84,15 @@ from course_utils import plots
 
 # Where a name stands from its dot, in points, where it does not stand on the right
 BESIDE = {
-    "deberta": (-9, -2, "right"),
+    "deberta": (-6, -3, "right"),
     "transformer_xl": (9, 4, "left"),
-    "sandwich": (2, -16, "left"),
+    "sandwich": (2, -19, "left"),
     "t5": (8, 4, "left"),
     "rope": (9, 3, "left"),
     "xpos": (-8, 4, "right"),
     "cope": (-8, -9, "right"),
     "fire": (8, 1, "left"),
-    "shaw": (-8, 2, "right"),
+    "shaw": (8, 2, "left"),
     "learned": (6, 4, "left"),
     "sinusoidal": (-8, -10, "right"),
     "multiplicative": (-8, 5, "right"),
@@ -101,8 +101,8 @@ BESIDE = {
 EDGE = 1.56  # nats; whoever has a higher loss stands here
 
 
-def draw_losses_and_rises(faint=()):
-    """Draw each of the 17 as a point, these ones grey; returns the figure and its axes."""
+def draw_losses_and_rises(faint=(), beside=1.0):
+    """Draw each of the 17 as a point, some grey, names so far beside; returns figure and axes."""
     fig, ax = plt.subplots(figsize=(9, 4.6))
     for name, row in facts.iterrows():
         look = plots.identity(name)
@@ -113,7 +113,9 @@ def draw_losses_and_rises(faint=()):
         x, y, side = BESIDE.get(name, (8, -3, "left"))
         label = name if row.loss < EDGE else f"{name}, at {row.loss:.2f} →"
         style = {"color": "0.6"} if name in faint else {}
-        ax.annotate(label, at, (x, y), textcoords="offset points", ha=side, size=9, **style)
+        ax.annotate(
+            label, at, (beside * x, y), textcoords="offset points", ha=side, size=9, **style
+        )
     ax.set(yscale="log", xlim=(1.19, 1.58), ylabel="rise to 1024 bytes (nats)")
     ax.set_xlabel("loss at 64 bytes, as in training (nats a byte)")
     ax.set_yticks([0.01, 0.1, 1], ["0.01", "0.1", "1"])
@@ -193,7 +195,7 @@ saved = {
     for cost, columns in by_cost.items()
 }
 beaten = set(table.index[~front.numpy()])
-fig, ax = draw_losses_and_rises(beaten)
+fig, ax = draw_losses_and_rises(beaten, beside=1.5)  # room for rings
 steps = facts[front_of_two.numpy()].sort_values("loss")
 stairs = [(steps.loss.iloc[0], 9), *zip(steps.loss, steps.rise, strict=True)]
 ax.step(*zip(*stairs, (1.58, steps.rise.iloc[-1]), strict=True), where="post", color="0.4", lw=1)
@@ -285,9 +287,10 @@ for name in sorted(seven, key=lambda name: seven[name][1][0].mean()):
     for x, losses in enumerate((early, late)):
         ax.plot([x] * len(losses), losses, "o", color=look.colour, markersize=4, clip_on=True)
     lowest_label = max(late.mean(), lowest_label + 0.017)
-    ax.text(1.03, lowest_label, name, va="center", size=10)
+    weight = "bold" if name == "rope" else "normal"
+    ax.text(1.03, lowest_label, name, va="center", size=10, weight=weight)
     rises = f"{first_rise:.2f} → {last_rise:.2f}".replace("-0.00", "0.00")
-    ax.text(1.31, lowest_label, rises, va="center", size=10)
+    ax.text(1.31, lowest_label, rises, va="center", size=10, weight=weight)
 ax.text(1.31, 1.475, "rise to 1024,\nbefore → after", va="bottom", size=10)
 at_top = (2.06 - 1.46) / (seven["none"][0][0].mean() - seven["none"][1][0].mean())
 ax.text(at_top + 0.02, 1.445, f"none, from {seven['none'][0][0].mean():.2f}", size=10)
@@ -352,8 +355,8 @@ guess.reveal("one" if same else "no number will do: the bias has to be passed")
 
 # %% tags=["plumbing"]
 # One number more, as cells
-fig, ax = plt.subplots(figsize=(9, 2.9))
-ax.set(xlim=(-1.9, 14.4), ylim=(-2.75, 2.6))
+fig, ax = plt.subplots(figsize=(9, 2.4))
+ax.set(xlim=(-1.9, 14.4), ylim=(-1.6, 2.3))
 ax.set_axis_off()
 for y, name, more in ((1.2, "query $i$", "$m\\sqrt{d}$"), (0, "key $j$", "$j$")):
     ax.text(-0.3, y + 0.4, name, ha="right", va="center", size=12)
@@ -395,30 +398,17 @@ for kind, rows in facts.groupby("adds", sort=False):
     print(f"{kind + ':':18}", ", ".join(rows.index))
 
 # %% [markdown]
-# *Numbers* are the same for every text: once trained, they are handed over as a ready bias. What
-# *asks the word* needs a new one for each text, and `shaw` adds to the sum too.
+# *Numbers* are the same for every text: once trained, a ready bias. What *asks the word* needs a new
+# one for each text, and `shaw` adds to the sum too.
 #
 # ## Five questions
 #
-# - **reads**: nine of the 17 were not trained both ways, and drop out.
+# - **reads**: nine of the 17 were not trained both ways: out.
 # - **texts**: out if the loss rises clearly by more than 0.1 nats. If you may cut, it does not.
 # - **starts**: *anywhere*: all positions move by 999, and no weight may change. An endless chat
-#   asks that: its cache forgets old words, and positions run on.
+#   asks that: its cache forgets words, positions run on.
 # - **attention**: *plain fused*, at most one number more in q and k; *takes a bias*, a ready one.
-# - **behind**: nats above the best of those left, at the length that you read. *Clearly*: with the
-#   whole 95 % interval.
-#
-# Nobody is left below.
-#
-# 1. Change *one* answer so that `alibi` comes first. Say which before you touch it.
-# 2. Leave exactly three, each time with another first. Six encodings can come first. One of them
-#    is never the first of three: which, and why?
-#
-# <details><summary>Answers</summary>
-#
-# 1: *reads*. 2: `alibi`; where it comes first, nobody else is left.
-#
-# </details>
+# - **behind**: nats above the best of those left. *Clearly*: with the whole 95 % interval.
 
 # %%
 from course_lab import explorers
@@ -426,6 +416,18 @@ from course_lab import explorers
 explorers.chooser(reads="both ways", texts="4 times as long", attention="plain fused")
 
 # %% [markdown]
+# Nobody is left.
+#
+# 1. Change *one* answer so that `alibi` comes first. Say which before you touch it.
+# 2. Leave exactly three, with other firsts. Six encodings can come first. One is never the first of
+#    three: which, and why?
+#
+# <details><summary>Answers</summary>
+#
+# 1: *reads*. 2: `alibi`; where it comes first, nobody else is left.
+#
+# </details>
+#
 # ## The answer in one picture
 #
 # Six jobs, as we read them; the loss not clearly more than 0.1 nats behind. Put in yours. (Both
@@ -540,10 +542,9 @@ print(f"    there, above {best}:", change(trained_shortly, at[best, 1024], steep
 print("    its least slope takes from the score of a key 40 words back:", 40 * 0.25)
 
 # %% [markdown]
-# **Look:** as low a loss, no rise. But a key 40 words back needs a score higher by 10 to count as
-# much, so a layer of `steep` can hardly look there. At 1024 bytes it is as good as the best of the
-# 17 all the same: these losses seem to ask for little that is far away. Who would find it? The
-# table cannot tell. Take a task that asks (closer look), and *your* texts.
+# **Look:** as low a loss, no rise. But 40 words back a key needs a score higher by 10, so a layer
+# can hardly look there. Still `steep` is at 1024 bytes as good as the best of the 17: these losses
+# may ask for little that is far away. Take a task that asks (closer look), and *your* texts.
 
 # %% [markdown]
 # ## Exercises
@@ -658,7 +659,7 @@ if check_somebodys_favourite.verdict(somebodys_favourite).kind == "right":
                 place, size = {"xytext": (10, 8)}, 13
             ax.annotate(name, (n_bytes, loss), textcoords="offset points", size=size, **place)
     cheapest = table.index[int(two_costs[:, 1].argmin())]
-    ax.annotate(f"↑ to {cheapest}", (0, 1.5), (6, -14), textcoords="offset points", size=9)
+    ax.text(7.5e4, 1.485, f"↑ to {cheapest}", size=9)
     ax.set(xlabel="bytes made at 64 words", ylabel="loss (nats a byte)", xlim=(-3e4, 1.1e6))
     ax.set_ylim(1.2, 1.5)
     ax.xaxis.set_major_formatter("{x:,.0f}")
@@ -765,10 +766,10 @@ myths.table()
 # ## In five lines
 #
 # - A table strikes out the beaten. By four columns 12 of 17 stayed: you say what counts.
-# - Losses of short trainings: ten times the steps changed the order.
-# - RoPE reads long texts badly: cut, or train at their length.
+# - Ten times the steps changed the order of losses.
+# - RoPE reads long texts badly: cut, or train longer.
 # - A plain kernel that hides later words takes RoPE as it is, ALiBi with one number more.
-# - Steep ALiBi was as low, and did not rise: these losses seem to ask for little from far away.
+# - Steep ALiBi was as low, and did not rise: losses may ask for little from far away.
 #
 # **Read next:** RoPE in some layers, Yang et al. 2025, arXiv 2501.18795; dropped after training,
 # Gelberg et al. 2025, 2512.12167; images, Heo et al. 2024, 2403.13298.
