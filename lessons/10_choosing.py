@@ -398,8 +398,8 @@ for kind, rows in facts.groupby("adds", sort=False):
     print(f"{kind + ':':18}", ", ".join(rows.index))
 
 # %% [markdown]
-# *Numbers* are the same for every text: once trained, a ready bias. What *asks the word* needs a new
-# one for each text, and `shaw` adds to the sum too.
+# *Numbers* are the same for every text: once trained, a ready bias. What *asks the word* needs a
+# new one for each text, and `shaw` adds to the sum too.
 #
 # ## Five questions
 #
@@ -543,8 +543,8 @@ print("    its least slope takes from the score of a key 40 words back:", 40 * 0
 
 # %% [markdown]
 # **Look:** as low a loss, no rise. But 40 words back a key needs a score higher by 10, so a layer
-# can hardly look there. Still `steep` is at 1024 bytes as good as the best of the 17: these losses
-# may ask for little that is far away. Take a task that asks (closer look), and *your* texts.
+# can hardly look there. At 1024 bytes `steep` is still as good as the best of the 17: these losses
+# may ask for little that is far away. Take a task that does (closer look), *your* texts.
 
 # %% [markdown]
 # ## Exercises
