@@ -594,27 +594,23 @@ if check_least_regret.verdict(least_regret).kind == "right":
 # the cheapest for any $w$? Write `somebodys_favourite(costs)`: `costs` is a tensor (rows, 2).
 # Return a tensor of bools, one a row: True if some $w$ makes it the cheapest.
 #
-# `excesses` is there: how much *more* each row costs than each rival, $a$ and $b$, and the $w$ at
+# Given are how much *more* each row costs than each rival, $a$ and $b$, and the $w$ at
 # which $w a + (1 - w) b = 0$. Where $a > b$, the row is no dearer up to that $w$; where $a < b$,
 # from it on. (In the check $a$ and $b$ differ but for a row and itself; some rows have their turn
 # for very few $w$.)
 
 
-# %%
-def excesses(costs):
-    a, b = (costs[:, None] - costs).double().unbind(-1)  # (row, rival)
-    return a, b, b / (b - a)  # the last is nan for a row and itself
-
-
 # %% tags=["stub"]
 def somebodys_favourite(costs):
-    a, b, equal = excesses(costs)  # each (row, rival)
+    a, b = (costs[:, None] - costs).double().unbind(-1)  # (row, rival); 0 for a row and itself
+    # b / (b - a) is the w at which both cost the same; nan for a row and itself
     raise NotImplementedError("your turn")
 
 
 # %% tags=["solution"]
 def somebodys_favourite(costs):
-    a, b, equal = excesses(costs)  # each (row, rival)
+    a, b = (costs[:, None] - costs).double().unbind(-1)  # (row, rival); 0 for a row and itself
+    equal = b / (b - a)  # the w at which both cost the same; nan for a row and itself
     up_to = torch.where(a > b, equal, torch.inf).amin(1).clamp(max=1)
     from_there = torch.where(a < b, equal, -torch.inf).amax(1).clamp(min=0)
     return from_there < up_to
