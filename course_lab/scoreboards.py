@@ -36,7 +36,7 @@ WISHES = {  # wish → its yardstick
     "a shift is one matrix": "to 1 % of a step",
 }
 YES, NO = "#c4dff0", "#fbe3c0"  # light blue and light orange, distinct to everybody, as are ✓ ✗
-UNKNOWN = "#ececec"
+MAYBE, UNKNOWN = "#e6f2f9", "#ececec"
 UNCLEAR = "unclear"  # in place of True or False: the measurement leaves it open
 
 
@@ -127,7 +127,7 @@ def draw_scoreboard(
     Args:
         board: row → column → (granted, the number as text); or a sentence in place of a row. Where
             granted is None, which means not known, the cell is grey and has no mark; where it is
-            ``UNCLEAR``, it is white and has "≈".
+            ``UNCLEAR``, it is pale blue and has "≈".
         columns: their names and, under each, a yardstick.
         title: over the whole.
         totals: whether to write how many ✓ a row has.
@@ -165,7 +165,7 @@ def _without_lines(ax: Axes) -> None:
 
 
 def _draw_row(ax: Axes, row: int, cells: list[tuple[bool | None | str, str]]) -> None:
-    looks = {True: (YES, "✓"), False: (NO, "✗"), None: (UNKNOWN, ""), UNCLEAR: ("#ffffff", "≈")}
+    looks = {True: (YES, "✓"), False: (NO, "✗"), None: (UNKNOWN, ""), UNCLEAR: (MAYBE, "≈")}
     for column, (is_granted, shown) in enumerate(cells):
         colour, mark = looks[is_granted]
         ax.add_patch(Rectangle((column - 0.48, row - 0.44), 0.96, 0.88, color=colour))

@@ -139,6 +139,38 @@ def from_one(losses):
     return int((losses - losses.amin(0)).amax(1).argmin()) + 1
 
 
+def rounded(losses):
+    regret = (losses - losses.amin(0)).round(decimals=1)
+    return regret.amax(1).argmin().item()
+
+
+def without_the_first(losses):
+    kept = losses[:, 1:] if losses.shape[1] > 1 else losses
+    return (kept - kept.amin(0)).amax(1).argmin().item()
+
+
+def later_half(losses):
+    kept = losses[:, losses.shape[1] // 2 :]
+    return (kept - kept.amin(0)).amax(1).argmin().item()
+
+
+def lowest_so_far(losses):
+    return (losses - losses.cummin(0)[0]).amax(1).argmin().item()
+
+
+def lowest_of_the_row_so_far(losses):
+    return (losses - losses.cummin(1)[0]).amax(1).argmin().item()
+
+
+def against_the_row_above(losses):
+    rise = losses - torch.cat([losses[:1], losses[:-1]])
+    return rise.amax(1).argmin().item()
+
+
+def all_largest_regrets(losses):
+    return (losses - losses.amin(0)).amax(1)
+
+
 test_wrong_answers_get_a_fitting_word = wrong_answers(
     "mistake",
     {
@@ -169,6 +201,13 @@ test_wrong_answers_get_a_fitting_word = wrong_answers(
             (against_row_0, "first row"),
             (both_ends, "the first and the last length"),
             (from_one, "from 1"),
+            (rounded, "rounded"),
+            (without_the_first, "some lengths are left out"),
+            (later_half, "some lengths are left out"),
+            (lowest_so_far, "rows above it"),
+            (lowest_of_the_row_so_far, "how much a row rises"),
+            (against_the_row_above, "the one above it"),
+            (all_largest_regrets, "the largest regrets of all rows"),
         ]
     },
 )
@@ -483,6 +522,89 @@ def below_the_line(costs):
     )
 
 
+def mark(costs, rows):
+    return torch.tensor([n in rows for n in range(len(costs))])
+
+
+def chain_with_if(costs):
+    """The walk along the sorted rows, in which `if` stands for `while`."""
+    rows = costs.double().tolist()
+    hull: list[int] = []
+    for row in sorted(range(len(rows)), key=lambda n: rows[n]):
+        if len(hull) > 1:
+            (x0, y0), (x1, y1), (x, y) = rows[hull[-2]], rows[hull[-1]], rows[row]
+            if (x1 - x0) * (y - y0) - (y1 - y0) * (x - x0) <= 0:
+                hull.pop()
+        hull.append(row)
+    return mark(costs, hull)
+
+
+def chain_with_if_to_the_cheapest(costs):
+    cheapest = costs[costs[:, 1].argmin()]
+    return chain_with_if(costs) & (costs[:, 0] <= cheapest[0])
+
+
+def one_step_between_the_ends(costs):
+    rows, kept = costs.double(), set(costs.argmin(0).tolist())
+    left, right = (rows[n] for n in costs.argmin(0))
+    normal = torch.stack([left[1] - right[1], right[0] - left[0]])
+    return mark(costs, kept | {int((rows @ normal).argmin())})
+
+
+def ends_of_edges(costs):
+    """Each pair of rows with no other below its line, the two costs' weights being above 0."""
+    rows, kept = costs.double(), set()
+    for i, first in enumerate(rows):
+        for j, second in enumerate(rows):
+            normal = torch.stack([first[1] - second[1], second[0] - first[0]])
+            if (normal > 0).all() and (rows @ normal >= first @ normal - 1e-12).all():
+                kept |= {i, j}
+    return mark(costs, kept)
+
+
+def cheapest_at(weight_of):
+    def answer(costs):
+        rows, kept = costs.double(), set()
+        for n, row in enumerate(rows):
+            w = weight_of(rows, n)
+            sums = w * rows[:, 0] + (1 - w) * rows[:, 1]
+            if w * row[0] + (1 - w) * row[1] <= sums.min():
+                kept.add(n)
+        return mark(costs, kept)
+
+    return answer
+
+
+def mean_of_bounds(rows, n):
+    a, b = (rows[n] - rows).unbind(-1)
+    bounds = (b / (b - a))[torch.arange(len(rows)) != n]
+    return bounds.mean().clamp(0, 1) if len(bounds) else 0.5
+
+
+def share_of_the_second(rows, n):
+    return rows[n, 1] / rows[n].sum()
+
+
+def nearest_to_the_ideal(costs):
+    ideal = costs.amin(0)
+    return mark(costs, {int(((costs - ideal) ** 2).sum(1).argmin())})
+
+
+def flattest_first(costs):
+    rows = costs.double()
+    at, end = int(rows[:, 0].argmin()), int(rows[:, 1].argmin())
+    kept = {at}
+    while at != end:
+        on = [n for n in on_front(costs) if rows[n, 0] > rows[at, 0]]
+        at = max(on, key=lambda n: ((rows[n, 1] - rows[at, 1]) / (rows[n, 0] - rows[at, 0])).item())
+        kept.add(at)
+    return mark(costs, kept)
+
+
+def pairs_of_bounds(costs):
+    return torch.stack(upper_and_lower(costs)[::-1], dim=1)
+
+
 test_wrong_favourites_get_a_fitting_word = wrong_answers(
     "mistake",
     {
@@ -522,6 +644,15 @@ test_wrong_favourites_get_a_fitting_word = wrong_answers(
             (nearly_cheapest(1e-5), "tolerance"),
             (front_on_the_hull, "one of its sides"),
             (below_the_line, "on or below the line"),
+            (chain_with_if, "one earlier row at most"),
+            (chain_with_if_to_the_cheapest, "one earlier row at most"),
+            (one_step_between_the_ends, "and then no other"),
+            (ends_of_edges, "one row is the best in both"),
+            (cheapest_at(mean_of_bounds), "one weight is tried for each row"),
+            (cheapest_at(share_of_the_second), "one weight is tried for each row"),
+            (nearest_to_the_ideal, "nearest to the best"),
+            (flattest_first, "flattest"),
+            (pairs_of_bounds, "two bounds a row"),
         ]
     },
 )
@@ -547,10 +678,11 @@ def test_no_grid_of_weights_passes(count):
     assert check_somebodys_favourite.verdict(grid).kind != "right"
 
 
-def test_no_three_rows_of_a_case_lie_on_a_line_and_no_two_costs_are_equal():
+def test_no_three_rows_of_a_case_lie_on_a_line_and_no_two_costs_or_differences_are_equal():
     for (costs,) in check_somebodys_favourite.cases:
         assert all(len(set(column)) == len(costs) for column in costs.T.tolist())
         steps = costs[:, None].double() - costs[None].double()  # (i, j, 2)
+        assert int((steps[..., 0] == steps[..., 1]).sum()) == len(costs)  # a row and itself
         cross = steps[:, :, None, 0] * steps[:, None, :, 1]
         cross = cross - steps[:, :, None, 1] * steps[:, None, :, 0]  # (i, j, k), 0 on a line
         n = torch.arange(len(costs))

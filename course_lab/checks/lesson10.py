@@ -64,6 +64,10 @@ def _first_and_last(losses: Tensor) -> int:
     return _least_regret(losses[:, [0, -1]])
 
 
+def _at_some_lengths(losses: Tensor, first: Callable[[int], int]) -> int:
+    return _least_regret(losses[:, first(losses.shape[1]) :])
+
+
 def _table(*rows: list[float]) -> Case:
     return (torch.tensor(rows, dtype=torch.float64),)
 
@@ -203,6 +207,34 @@ check_least_regret = Check(
             lambda losses: int(losses.amin(1).argmin()),
         ),
         Mistake(
+            "regrets are rounded, so some that differ are equal here",
+            "Which of two rows would you take whose largest regrets are 0.31 and 0.34?",
+            lambda losses: int((_regrets(losses).amax(1) * 10).round().argmin()),
+        ),
+        *(
+            Mistake(
+                "some lengths are left out",
+                "You do not know how long your texts will be. May it be a length left out here?",
+                partial(_at_some_lengths, first=first),
+            )
+            for first in (lambda count: min(1, count - 1), lambda count: count // 2)
+        ),
+        Mistake(
+            "each loss is compared with the lowest of the rows above it",
+            "A row further down may be better. Over all rows, which is the best at this length?",
+            lambda losses: int((losses - losses.cummin(0).values).amax(1).argmin()),
+        ),
+        Mistake(
+            "each row is compared with the one above it",
+            "Is the row above the best one at every length?",
+            lambda losses: int((losses - losses.roll(1, 0)).amax(1).argmin()),
+        ),
+        Mistake(
+            "each row is compared with the one above it",
+            "Is the row above the best one at every length?",
+            lambda losses: int(losses.diff(dim=0, prepend=losses[:1]).amax(1).argmin()),
+        ),
+        Mistake(
             "places are added up, not nats",
             "The third may be a hair behind the first, or miles. Which would you regret?",
             lambda losses: int(losses.argsort(0).argsort(0).sum(1).argmin()),
@@ -314,20 +346,18 @@ check_least_regret = Check(
 # ★★★ Somebody's favourite
 
 
-def _somebodys_favourite(
-    costs: Tensor, above: bool = True, below: bool = True, parallel: bool = True
-) -> Tensor:
+def _somebodys_favourite(costs: Tensor, above: bool = True, below: bool = True) -> Tensor:
     """Return which rows cost least for some weight w of the first cost, 0 < w < 1.
 
-    Each rival sets a bound of w from above, or one from below, or, where it is as much cheaper or
-    dearer in both costs, decides alone: the flags leave out these three in turn.
+    Each rival sets a bound of w from above or one from below: the flags leave out these two in
+    turn. A rival that is as much cheaper or dearer in both costs decides alone; no case has one.
     """
     first, second = (costs[:, None] - costs[None]).double().unbind(-1)  # (row, rival), row's excess
     slope = first - second  # w · slope ≤ −second must hold for some w
     bound = -second / torch.where(slope == 0, 1.0, slope)
     upper = torch.where((slope > 0) & above, bound, torch.inf).amin(1)
     lower = torch.where((slope < 0) & below, bound, -torch.inf).amax(1)
-    allowed = ((slope != 0) | (second <= 0)).all(1) | (not parallel)
+    allowed = ((slope != 0) | (second <= 0)).all(1)
     return allowed & (lower <= upper) & (upper > 0) & (lower < 1)
 
 
@@ -555,13 +585,6 @@ def _sums_at_bounds(costs: Tensor, tolerance: float) -> Tensor:
     return (sums <= sums.amin(0) + tolerance).any(1)
 
 
-def _parallel_rivals_turned_round(costs: Tensor) -> Tensor:
-    """Strike out a row with a rival that is dearer, not cheaper, by the same amount in both."""
-    first, second = (costs[:, None] - costs[None]).double().unbind(-1)
-    struck = ((first == second) & (second < 0)).any(1)
-    return _somebodys_favourite(costs, parallel=False) & ~struck
-
-
 def _below_the_mean(costs: Tensor) -> Tensor:
     """Return which rows cost less than the mean of all for some weight."""
     return ((costs - costs.mean(0)) < 0).any(1)
@@ -576,6 +599,83 @@ def _whole_outline(costs: Tensor) -> Tensor:
     """Return which rows cost least for weights of any sign: the whole convex hull."""
     signs = torch.tensor([(1.0, 1.0), (1.0, -1.0), (-1.0, 1.0), (-1.0, -1.0)])
     return torch.stack([_somebodys_favourite(costs * pair) for pair in signs]).any(0)
+
+
+def _at_one_weight(weight_of: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
+    """Return an answer that tries one weight for each row, (rows,), and asks if it is cheapest."""
+
+    def answer(costs: Tensor) -> Tensor:
+        rows = costs.double()
+        w = weight_of(rows)[:, None]
+        sums = w * rows[:, 0] + (1 - w) * rows[:, 1]  # (row whose weight it is, rival)
+        return sums.diagonal() <= sums.amin(1)
+
+    return answer
+
+
+def _own_bounds(rows: Tensor) -> Tensor:
+    """Return (row, rival): the weight at which both cost the same, nan for a row and itself."""
+    slope, bound = _bounds(rows)
+    return bound.masked_fill(slope == 0, torch.nan)
+
+
+def _mean_of_bounds(rows: Tensor) -> Tensor:
+    return _own_bounds(rows).nanmean(1).nan_to_num(0.5).clamp(0, 1)
+
+
+def _median_of_bounds(rows: Tensor) -> Tensor:
+    return _own_bounds(rows).nanmedian(1).values.nan_to_num(0.5).clamp(0, 1)
+
+
+def _nearest_to_the_best_of_both(costs: Tensor) -> Tensor:
+    return _marked((costs - costs.amin(0)).norm(dim=1).argmin()[None], len(costs))
+
+
+def _walk(costs: Tensor, steepest: bool) -> Tensor:
+    """Return the rows of a walk along the front, on by the steepest or the flattest way down."""
+    front = _undominated_in_order(costs).tolist()
+    row, visited = front[0], [front[0]]
+    while row != front[-1]:
+        rest = front[front.index(row) + 1 :]
+        across, down = (costs[rest] - costs[row]).double().unbind(1)
+        slopes = down / across
+        row = rest[int(slopes.argmin() if steepest else slopes.argmax())]
+        visited.append(row)
+    return _marked(torch.tensor(visited), len(costs))
+
+
+def _chain_without_going_back(costs: Tensor) -> Tensor:
+    """Return a lower hull in which a new row takes away one earlier row at most."""
+    chain: list[int] = []
+    for row in costs[:, 0].argsort().tolist():
+        if len(chain) > 1:
+            rows, left, right = (torch.tensor([n]) for n in (chain[-1], chain[-2], row))
+            if not bool(_is_below(costs, rows, left, right)):
+                chain.pop()
+        chain.append(row)
+    return _marked(torch.tensor(chain), len(costs))
+
+
+def _chain_to_the_cheapest(costs: Tensor) -> Tensor:
+    """Return that chain up to the row that is cheapest in the second cost."""
+    return _chain_without_going_back(costs) & (costs[:, 0] <= costs[costs[:, 1].argmin(), 0])
+
+
+def _one_row_between(costs: Tensor) -> Tensor:
+    """Return the best of each column, and the row farthest below the line between them."""
+    first, second = (costs[row].double() for row in costs.argmin(0))
+    step = second - first
+    away = costs.double() - first
+    below = away[:, 0] * step[1] - away[:, 1] * step[0]
+    return _best_of_each_column(costs) | (
+        _marked(below.argmax()[None], len(costs)) if bool(below.max() > 0) else False
+    )
+
+
+def _edges_alone(costs: Tensor) -> Tensor:
+    """Return the ends of the edges of the lower left outline; a single row is no edge's end."""
+    favourites = _somebodys_favourite(costs)
+    return favourites & (favourites.sum() > 1)
 
 
 def _cloud(seed: int, count: int) -> Case:
@@ -609,9 +709,9 @@ check_somebodys_favourite = Check(
         (torch.tensor([[0.0, 10.0], [6.0, 7.0], [10.0, 0.0]]),),
         (torch.tensor([[0.0, 10.0], [4.0, 5.0], [10.0, 0.0], [5.0, 4.5]]),),
         (torch.tensor([[3.0, 4.0]]),),
-        (torch.tensor([[1.0, 3.0], [2.0, 4.0], [0.0, 9.0]]),),  # row 1 is dearer by 1 in both
+        (torch.tensor([[1.0, 3.0], [2.0, 5.0], [0.0, 9.0]]),),  # row 1 is dearer in both
         (torch.tensor([[1.0, 1.0], [2.0, 3.0], [3.0, 2.0]]),),  # one beats all
-        (torch.tensor([[5.0, 1.0], [1.0, 5.5], [9.0, 9.5], [2.0, 2.5], [4.0, 3.0]]),),
+        (torch.tensor([[5.0, 1.0], [1.0, 5.5], [9.0, 9.25], [2.0, 2.5], [4.0, 3.0]]),),
         _cloud(0, 17),
         _cloud(1, 60),
         _cloud(2, 80),
@@ -627,12 +727,6 @@ check_somebodys_favourite = Check(
             "these are all rows that no other beats in both costs",
             "Take (0, 10), (6, 7) and (10, 0). At which weight is the middle row the cheapest?",
             _undominated,
-        ),
-        Mistake(
-            "a rival that is cheaper by the same amount in both costs is passed over",
-            "Take (1, 3), (2, 4) and (0, 9). At which weight does the middle row beat the first? "
-            "And what is a − b there?",
-            partial(_somebodys_favourite, parallel=False),
         ),
         *(
             Mistake(
@@ -686,7 +780,8 @@ check_somebodys_favourite = Check(
         ),
         *(
             Mistake(
-                "a tolerance lets in rows that are never the cheapest, only nearly so",
+                "a tolerance, a solver's or float32's too, lets in rows that are nearly the "
+                "cheapest, and never quite",
                 "Do you need the sums, or is it enough to compare bounds with each other?",
                 partial(_sums_at_bounds, tolerance=tolerance),
             )
@@ -704,14 +799,53 @@ check_somebodys_favourite = Check(
             _below_the_line_of_the_best,
         ),
         Mistake(
-            "a rival that is dearer by the same amount in both costs strikes out a row",
-            "Where a = b, the excess is b for every weight. Which sign of b is bad for the row?",
-            _parallel_rivals_turned_round,
-        ),
-        Mistake(
             "these are two bounds a row, and not yet an answer",
             "Between a row's bounds: when is there a weight?",
             lambda costs: torch.stack(_limits(costs), dim=1),
+        ),
+        *(
+            Mistake(
+                "one weight is tried for each row, from its own costs or the middle of its bounds",
+                "A row's turn may lie elsewhere. From which weight on is it the cheapest, and up "
+                "to which?",
+                _at_one_weight(weight_of),
+            )
+            for weight_of in (
+                _mean_of_bounds,
+                _median_of_bounds,
+                lambda rows: rows[:, 1] / rows.sum(1),
+                lambda rows: rows[:, 0] / rows.sum(1),
+            )
+        ),
+        Mistake(
+            "this is the row nearest to the best of both columns",
+            "Everybody adds up the two costs. Do all of them choose the same row?",
+            _nearest_to_the_best_of_both,
+        ),
+        Mistake(
+            "this walk along the front takes the flattest way down each time",
+            "From the row that is cheapest in the first cost: who is the next to take over, the "
+            "row that saves most of the second cost for a little of the first, or least?",
+            partial(_walk, steepest=False),
+        ),
+        *(
+            Mistake(
+                "a new row takes away one earlier row at most",
+                "After a row has gone, two others are neighbours. Is the one before still below "
+                "the line between its new ones?",
+                chain,
+            )
+            for chain in (_chain_without_going_back, _chain_to_the_cheapest)
+        ),
+        Mistake(
+            "one row is looked for between the best of each column, and then no other",
+            "Between the new row and each of the ends: may there be more?",
+            _one_row_between,
+        ),
+        Mistake(
+            "only where one row is the best in both columns something is missing",
+            "How many edges has an outline of one row? And is that row nobody's favourite?",
+            _edges_alone,
         ),
         Mistake(
             "rows are compared with the mean of all",
@@ -790,10 +924,13 @@ check_somebodys_favourite = Check(
             "Put w · a + (1 − w) · b as a multiple of w and a rest. What multiplies w?",
             _sum_with_the_sides_right,
         ),
-        Mistake(
-            "short ranges of weights are left out",
-            "How short may a range be and still hold a weight?",
-            _wide_ranges(1e-6),
+        *(
+            Mistake(
+                "short ranges of weights are left out",
+                "How short may a range be and still hold a weight?",
+                _wide_ranges(margin),
+            )
+            for margin in (1e-6, 1e-8)
         ),
         Mistake(
             "whoever costs exactly the same at a bound is left out, or let in, by rounding",
@@ -883,10 +1020,9 @@ check_somebodys_favourite = Check(
     hints=(
         "Draw the rows as points. For given weights, equal sums lie on lines of one slope. Where "
         "does such a line, moved up from below, first touch a point?",
-        "Solve w · a + (1 − w) · b ≤ 0 for w. Is that a bound from above or from below? Try an a "
-        "larger than b, and a smaller one.",
-        "A row has its turn if some w, above 0 and below 1, keeps all its bounds. So of its upper "
-        "bounds only one counts, and of its lower ones. (At a bound two sums are equal on paper; a "
-        "computer rounds them.)",
+        "Each rival with an a larger than b says: at most this w. Each with a smaller one says: at "
+        "least this w. Which of the first decides, and which of the second?",
+        "A row has its turn if some w, above 0 and below 1, keeps all its bounds. Fill with ±inf "
+        "where a rival sets none. (At a bound two sums are equal on paper; computers round them.)",
     ),
 )

@@ -21,8 +21,7 @@ from course_lab.explorers.controls import Choice, Slider
 from course_lab.explorers.explorer import Explorer
 from course_utils.results import Change
 
-BEHIND_SLIDER = Slider(0.01, 1.0, 0.1, ratio=True, label="behind")
-LABELS = {"reads": "it reads", "texts": "texts", "starts": "texts start", "attention": "attention"}
+BEHIND_SLIDER = Slider(0.01, 1.0, 0.1, ratio=True, label=BEHIND)
 
 
 def _facts_as_lists() -> dict[str, Any]:
@@ -98,10 +97,11 @@ chooser = Explorer(
     "chooser",
     "which encodings five answers leave",
     "A row an encoding and a column a question, with a cross where its answer strikes the encoding "
-    "out, or with “not measured”, and those that are left on top; and the loss of each at the "
-    "length that is read, against how much it rises on longer texts.",
+    "out, or with “not measured”, and those that are left on top, with how far they are behind the "
+    "first; and the loss of each at the length that is read, against how much it rises on longer "
+    "texts.",
     {
-        **{name: Choice(QUESTIONS[name], label) for name, label in LABELS.items()},
+        **{name: Choice(answers, name) for name, answers in QUESTIONS.items()},
         BEHIND: BEHIND_SLIDER,
     },
     _facts_as_lists,

@@ -1,9 +1,9 @@
 // Five questions, and which encodings the answers leave.
 
 const QUESTIONS = ["reads", "texts", "starts", "attention", "behind"];
-const LABELS = ["it reads", "texts", "start", "attention", "behind"];
 const FLOOR = 0.01; // nats, the least rise that is drawn; the axis is logarithmic
-const WIDEST = 1.2; // nats above the lowest loss, where the axis ends
+const WIDEST = 0.25; // nats above the best left, where the axis ends, or more for a wider yardstick
+const MARGIN = 0.03; // nats, left of the lowest loss and right of the axis's end
 const LINE = 11; // pixels that a name takes from top to bottom
 
 // The losses of the models that read so, at the length that the texts have.
@@ -93,11 +93,13 @@ const EXPLORER = {
 
   description({ left, alone }, { reads, texts, starts, attention, behind }) {
     const { names } = SPEC.data;
-    const answers = [reads, texts, `start ${starts}`, `${attention} attention`,
+    const answers = [reads, texts, `starts ${starts}`, `${attention} attention`,
       `at most ${fixed(behind, 0, 3)} nats behind the best left`];
     const strikes = answers.map((answer, n) => `“${answer}” ${alone[n]}`).join(", ");
     return `Left: a board of ${names.length} rows and five columns, those that are left on top, `
-      + "the lowest loss first, then those that are struck out. A cross for "
+      + "the lowest loss first, each with its distance from the first and half of the 95 % "
+      + "interval, ≈ where it is above the yardstick, but not clearly; then those struck out. A "
+      + "cross for "
       + "each answer that strikes an encoding out; “not measured” where there is no such "
       + `model. Struck out: by ${strikes}. Right: the `
       + "loss of each at the length that is read, against its rise on longer texts, on a "
@@ -112,7 +114,7 @@ function waysOut(state) {
   const { lenient } = SPEC.data;
   const ways = QUESTIONS
     .filter((question) => leftBy({ ...state, [question]: lenient[question] }, SPEC.data).length)
-    .map((question) => `“${LABELS[QUESTIONS.indexOf(question)]}”`);
+    .map((question) => `“${question}”`);
   if (!ways.length) return "No single answer, given up, would leave somebody.";
   return `Somebody would be left if you gave up ${ways.join(" or ")}.`;
 }
@@ -126,7 +128,7 @@ function drawBoard(panel, { out, left }, state) {
   const gone = names.map((_, n) => n).filter((n) => !left.includes(n))
     .sort((a, b) => (loss[a] ?? Infinity) - (loss[b] ?? Infinity) || a - b);
   const order = [...left, ...gone];
-  const cells = order.flatMap((n, y) => LABELS.map((_, x) => (
+  const cells = order.flatMap((n, y) => QUESTIONS.map((_, x) => (
     { x, y, n, struck: out[n * count + x] }
   ))).filter(({ n }) => measured[n]);
   const mark = (marked, style) =>
@@ -134,22 +136,33 @@ function drawBoard(panel, { out, left }, state) {
   panel.axes({
     x: [-0.5, count - 0.5], y: [names.length - 0.5, -0.5],
     title: left.length ? `first: ${names[left[0]]}` : "nobody is left",
-    xticks: LABELS.map((name, n) => [n, name]), yticks: order.map((n, y) => [y, names[n]]),
+    xticks: QUESTIONS.map((name, n) => [n, name]), yticks: order.map((n, y) => [y, names[n]]),
     legend: [{ name: "struck out", colour: 3, mark: "cross" },
-      { name: "left", colour: 2, mark: "dot", hollow: false }],
+      { name: "left, and by how much behind", colour: 2, mark: "dot", hollow: false }],
   });
   order.forEach((n, y) => {
-    if (measured[n]) return;
+    if (measured[n] && !left.includes(n)) return;
+    const text = measured[n] ? behindFirst(n, left[0], state) : "not measured";
     panel.inside.push(`<text x="${panel.px((count - 1) / 2).toFixed(1)}" `
-      + `y="${(panel.py(y) + 4).toFixed(1)}" class="om-label">not measured</text>`);
+      + `y="${(panel.py(y) + 4).toFixed(1)}" class="om-label">${text}</text>`);
   });
   if (left.length && left.length < names.length) { // a line under those that are left
     panel.across(left.length - 0.5, { dash: "2 3" });
   }
   const passed = cells.filter(({ n, struck }) => !struck && !left.includes(n));
   mark(passed, { colour: "grey", size: 1.5 });
-  mark(cells.filter(({ n }) => left.includes(n)), { colour: 2, size: 4.5 });
+  mark(left.map((_, y) => ({ x: 0, y })), { colour: 2, size: 4.5 });
   mark(cells.filter(({ struck }) => struck), { colour: 3, mark: "cross", size: 4 });
+}
+
+// How far one of those left is behind the first of them, as text.
+function behindFirst(n, first, state) {
+  const { loss, behind } = lossesOf(state, SPEC.data);
+  if (n === first) return `first, at ${fixed(loss[n], 2)} nats`;
+  const gap = loss[n] - loss[first];
+  const margin = gap - behind[SPEC.data.names[first]][n]; // the interval's mean less its lower end
+  const sign = gap > state.behind ? "≈ +" : "+";
+  return `${sign}${fixed(gap, 2)} ± ${fixed(margin, 2)}`;
 }
 
 // The loss of each, against its rise, and its name beside it.
@@ -163,7 +176,7 @@ function drawMap(panel, { left }, state) {
   const { mean_rise: means } = losses[state.reads][longer];
   const measured = names.map((_, n) => n).filter((n) => loss[n] !== null);
   const lowest = Math.min(...measured.map((n) => loss[n]));
-  const farthest = lowest + WIDEST;
+  const farthest = (loss[best] ?? lowest) + Math.max(WIDEST, 1.25 * state.behind);
   const across = (n) => Math.min(loss[n], farthest); // those beyond stand at the edge
   const up = (n) => Math.max(means[n], FLOOR);
   const mark = (marked, style) => panel.dots(marked.map(across), marked.map(up), style);
@@ -174,38 +187,48 @@ function drawMap(panel, { left }, state) {
     { name: "left", colour: 2, mark: "dot", hollow: false }];
   if (tooFar.length || tooHigh.length) legend.push({ name: "not clearly beyond", colour: 2 });
   panel.axes({
-    x: [lowest - 0.05, farthest + 0.05], y: [FLOOR * 0.8, 8], ylog: true, legend,
+    x: [lowest - MARGIN, farthest + MARGIN], y: [FLOOR * 0.8, 8], ylog: true, legend,
     title: "what the losses say", yticks: [[0.01, "≤ 0.01"], 0.1, 1],
-    xticks: [...fifthsFrom(lowest), [farthest, `≥ ${fixed(farthest, 1)}`]],
+    xticks: [...roundLosses(lowest, farthest), [farthest, `≥ ${fixed(farthest, 2)}`]],
     xlabel: `loss at ${times[state.texts] * SPEC.data.trained} bytes (nats a byte)`,
     ylabel: `rise, ${longer} times as long (nats)`,
   });
   if (isLonger) panel.across(tolerated, { dash: "5 3" });
   if (yardstick < farthest) panel.upright(yardstick, { dash: "5 3" });
-  for (const n of tooFar) {
-    panel.line([loss[best] + behindBest[n], across(n)], [up(n), up(n)], { colour: 2 });
-  }
-  for (const n of tooHigh) {
-    panel.line([across(n), across(n)], [Math.max(rise[n], FLOOR), up(n)], { colour: 2 });
-  }
+  const intervals = [
+    ...tooFar.map((n) => [[loss[best] + behindBest[n], across(n)], [up(n), up(n)]]),
+    ...tooHigh.map((n) => [[across(n), across(n)], [Math.max(rise[n], FLOOR), up(n)]]),
+  ];
+  for (const [xs, ys] of intervals) panel.line(xs, ys, { colour: 2 });
   mark(measured.filter((n) => !left.includes(n)), { mark: "cross", colour: "grey", size: 3 });
   mark(left, { colour: 2, size: 5 });
-  nameDots(panel, [...left, ...measured.filter((n) => !left.includes(n))]
-    .map((n) => [across(n), up(n), names[n]]));
+  const named = [...left, ...measured.filter((n) => !left.includes(n))];
+  nameDots(panel, named.map((n) => [across(n), up(n), names[n]]), intervals);
 }
 
-// Five multiples of 0.2 from a loss on, where the axis has room for them.
-function fifthsFrom(lowest) {
-  const first = Math.ceil(lowest * 5);
-  return [0, 1, 2, 3, 4].map((step) => (first + step) / 5);
+// Multiples of 0.1, or of 0.2 on a wide axis, from a loss up to where the last tick needs room.
+function roundLosses(lowest, farthest) {
+  const tenths = farthest - lowest > 0.6 ? 2 : 1;
+  const first = Math.ceil(lowest * 10 / tenths);
+  const steps = Array.from({ length: 12 }, (_, step) => (first + step) * tenths / 10);
+  return steps.filter((tick) => tick < farthest - 0.07 * tenths);
 }
 
 // Names beside dots, the first one's first; moved where two would lie on each other, and then with
-// a thin line to the dot.
-function nameDots(panel, dots) {
+// a thin line to the dot. No name lies on one of the intervals, each [[x0, x1], [y0, y1]].
+function nameDots(panel, dots, intervals) {
   const taken = dots.map(([x, y]) => (
     { from: panel.px(x) - 5, to: panel.px(x) + 5, at: panel.py(y) }
   ));
+  for (const [xs, ys] of intervals) {
+    const [from, to] = xs.map((x) => panel.px(x));
+    const [low, high] = ys.map((y) => panel.py(y));
+    const steps = Math.ceil(Math.abs(high - low) / LINE);
+    for (let step = 0; step <= steps; step += 1) {
+      const at = low + (high - low) * step / Math.max(1, steps);
+      taken.push({ from: from - 2, to: to + 2, at });
+    }
+  }
   for (const [x, y, name] of dots) {
     const place = freePlace(panel, panel.px(x), panel.py(y), textWidth(name), taken);
     if (!place) continue;
