@@ -18,4 +18,5 @@ class Peek(PositionalEncoding):
         self.vectors = torch.nn.Parameter(torch.zeros(256, d_model))
 
     def embed(self, x, positions, tokens=None):  # type: ignore[no-untyped-def]
+        """Return the words with their next byte's vector added, (batch, seq, d_model)."""
         return x + self.vectors[tokens.roll(-1, dims=1)].to(x.dtype)

@@ -33,8 +33,8 @@ device = course_lab.start(
 #
 # Suppose someone wrote six encodings, with a mistake in each. Here they are, A to F, in small
 # language models. Each has a healthy twin without the mistake, with the same first weights, text
-# and steps. The course trained each pair five times, from other first weights and with the text in
-# another order. The first of these trainings you run here: 120 steps on 32 bytes.
+# and steps. The course trained each pair five times, from other weights and with the text in
+# another order. You run the first of these trainings: 120 steps.
 
 # %%
 from course_lab import clinic, figures, widgets
@@ -135,8 +135,7 @@ plots.show(
 #
 # ## The same numbers?
 #
-# First idea: a reference. Each sick layer comes with a copy that does what was meant. It computes
-# in float64.
+# First idea: a reference. Each sick layer comes with a copy in float64 that does what was meant.
 
 
 # %%
@@ -223,9 +222,9 @@ plots.show(
 #
 # ## Four layers in your hands
 #
-# Now read for yourself. P, Q, R and S say that a text has one output: wherever it starts, whole or
-# in pieces, alone or among others. Three of them lie, each in one way only. First P: at which start
-# does it first break its word, and in how many of 16 words?
+# P, Q, R and S say that a text has one output: wherever it starts, whole or in pieces, alone or
+# among others. Three of them lie, each in one way only. First P: at which start does it first
+# break its word, and in how many of 16 words?
 
 # %% tags=["plumbing"]
 # A text of 16 words, read as you like
@@ -364,9 +363,9 @@ for what, start in clinic.smallest_starts(anywhere).items() if solved else ():
     print(f"{what:52} {'none' if start is None else f'{start:,}'}")
 
 # %% [markdown]
-# **Look:** of the starts 1, 2, 4, … a right test first finds `m · j` at 256 in bfloat16 and at 2,048
-# in float16, in these layers. Beyond these, not all whole numbers exist there. Rounded angles may
-# look healthy again a little further on.
+# **Look:** of the starts 1, 2, 4, … a right test first finds `m · j` at 256 in bfloat16 and at
+# 2,048 in float16, in these layers. Beyond these, not all whole numbers exist there. Rounded angles
+# may look healthy again a little further on.
 #
 # ## Who has what?
 #
@@ -400,8 +399,7 @@ plots.show(
 # **Look:** once your test is right, five are found. E passes `anywhere`, and its healthy twin does
 # not: sinusoids never promised it. Passing is not health. C passes both tests, for it keeps both
 # promises. It breaks another, that near comes before far: an exercise of the [closer
-# look](closer/11_near_and_long.ipynb). And what do B, D and F cost, which were level, and E, which
-# came near?
+# look](closer/11_near_and_long.ipynb). And what do B, D, F and E cost?
 
 
 # %% tags=["plumbing"]
@@ -431,7 +429,7 @@ for letter, case in clinic.CASES.items():
 IPython.display.display(IPython.display.Markdown("\n".join(table)))
 
 # %% [markdown]
-# The costs are the smallest and the largest of the five trainings. People made these mistakes, or near
+# These are the smallest and the largest cost of five trainings. People made such mistakes, or near
 # relatives of them.
 #
 # ## Invent one
@@ -484,12 +482,11 @@ class Peek(PositionalEncoding):
 
 # %% [markdown]
 # `clinic.properties` tries seven properties, some seconds for each class. A decoder's encoding owes
-# six: *doors* (one is open, no method is left unused; `none` is excused), *causal* (no later word
-# changes an earlier output), *cache = whole* and *batch = alone* (in pieces or among others, a text
-# has one output, whatever was read before), *dtype* (words keep theirs) and *gradient* (each
-# parameter gets one). *Shift* is a promise that many relative schemes make. An encoding that keeps
-# all six is called *sound*: as far as tried. Of promises that no test here knows, like C's, it says
-# nothing.
+# six: *doors* (one is open, no method is unused), *causal* (no later word changes an earlier
+# output), *cache = whole* and *batch = alone* (in pieces or among others, a text has one output,
+# whatever was read before), *dtype* (words keep theirs) and *gradient* (each parameter gets one).
+# *Shift* is a promise that many relative schemes make. An encoding that keeps all six is called
+# *sound*: as far as tried. Of promises that no test here knows, like C's, that says nothing.
 
 # %%
 guess = widgets.predict(
@@ -517,9 +514,9 @@ for name in unsound:
 #
 # ## Your turn
 #
-# **Exercise 2 ★★★ Mine.** Take a start that you like, or none, and change what you want. The slope?
-# The door? Your price from lesson 06, where training is the same? The cells below train and judge
-# `Mine`. No idea yet? Repair Share.
+# **Exercise 2 ★★★ Mine.** Take a start that you like, or none, and change the slope, the door, or
+# all. Or take your price from lesson 06. The cells below train and judge `Mine`. No idea yet?
+# Repair Share.
 #
 # <details><summary>The doors in small print</summary>
 #
@@ -532,9 +529,9 @@ for name in unsound:
 # | `values(self, weights, at)` | what is added to the output, as q |
 #
 # Offsets run from −(n − 1) to n − 1: later keys are asked for too, and the mask hides them
-# afterwards. So `offsets.abs().clamp(max=63)` picks one of 64 learned rows. The root of −1 is nan,
-# the logarithm of 0 infinite. `at.q` and `at.k` are the positions of queries and keys: (seq,), or
-# (batch, seq) in padded texts; `at.q[..., None, :, None]` fits both.
+# afterwards. So `offsets.abs().clamp(max=63)` picks one of 64 learned rows. `at.q` and `at.k` are
+# the positions of queries and keys: (seq,), or (batch, seq) in padded texts;
+# `at.q[..., None, :, None]` fits both.
 #
 # </details>
 
@@ -550,8 +547,8 @@ class Mine(PositionalEncoding):
 
     Meant: lesson 06's tents won, each head at a distance fixed by hand; let training move them.
     Sound and Useful: see the boards below.
-    Honest: the sixth of six that I tried with one seed. Two of them had three seeds, this one and
-    tents twice as steep, and which is better they leave open: that it learns has not helped.
+    Honest: one of six tried, each with one seed. This one and tents twice as steep had three,
+    which leave open which is better. So that it learns may not be what helps.
     Refutable: no head looks far, so a longer text must not help. It does not: see its rise at 512.
     """
 
@@ -595,8 +592,8 @@ for name, healthy in clinic.healthy(tests, Mine).items():
 # ## Train it, short
 #
 # Lesson 07's recipe has 1,200 steps. Here is a **shorter** one: 300 steps, half of the width, half
-# of the layers. The course ships other encodings trained just as short, on the same text, judged on
-# the same bytes. Peek is among them.
+# of the layers. The course ships others trained just as short, on the same text and judged on the
+# same bytes, Peek among them.
 
 # %%
 from course_utils.encodings import register
@@ -736,8 +733,8 @@ plots.show(
 # %% [markdown]
 # **Look:** Peek is far ahead of all, and not sound. (It gains at 512, where fewer of the bytes are
 # the last of a window.) To be sound and left of `none` is the least: most of the library's
-# encodings are. And `learned` beats `none` only in the longer training of the larger model: a place here is
-# a place *in this training*. Judge your invention:
+# encodings are. And `learned` beats `none` only in the longer training of the larger model: a place
+# here is a place *in this training*. Judge your invention:
 #
 # | | |
 # |---|---|

@@ -28,6 +28,7 @@ from layer_tests import (
 from pairwise import some
 
 from course_lab import clinic
+from course_lab.clinic import trainings
 from course_lab.clinic.faulty_encodings import (
     DistancePays,
     Prices,
@@ -38,7 +39,6 @@ from course_lab.clinic.faulty_encodings import (
     Shortcut,
     TwoLayouts,
 )
-from course_lab.clinic import trainings
 from course_lab.clinic.properties import anywhere, batched, cached, causal
 from course_utils.attention.kv_cache import KVCache
 from course_utils.encodings import NAMES, ALiBi, Places, PositionalEncoding, create
