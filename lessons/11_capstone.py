@@ -179,8 +179,8 @@ print("sick ones found:", sum(named for named, *_ in marks_elsewhere.values()), 
 # ## A promise
 #
 # Second idea: compare the layer with *itself*. If you cannot say what is right, say what must stay
-# the same. (Chen, Cheung and Yiu named this *metamorphic testing* in 1998.) A first promise: a text
-# has one output, alone or among others, whole or in pieces.
+# the same. (This is *metamorphic testing*.) A first promise: a text has one output, alone or among
+# others, whole or in pieces.
 
 
 # %%
@@ -434,8 +434,8 @@ IPython.display.display(IPython.display.Markdown("\n".join(table)))
 #
 # ## Invent one
 #
-# Now make one. A class opens a door by defining its method: `embed`, `rotate`, `bias`,
-# `bias_by_offset` or `values`. Three starting points:
+# A class opens a door by defining its method: `embed`, `rotate`, `bias`, `bias_by_offset` or
+# `values`. Three starting points:
 
 # %%
 
@@ -647,7 +647,7 @@ def rise(name):
 # ## The answer in one picture
 #
 # The best at 64 bytes on top, with 95 % intervals over seeds; `tents` and `steep` are the prices
-# that lesson 06 drew. To the right: what eight times the trained length adds.
+# that lesson 06 drew.
 
 # %% tags=["plumbing"]
 # The leaderboard of short training
