@@ -130,8 +130,8 @@ plots.show(
 # trained again.
 #
 # So we need a *test*: a function that gets an attention layer and returns True if it is healthy. We
-# judge tests as we judge models, on cases held back: for each fault a *ward* of sick and healthy
-# layers, of other sizes, numbers and dtypes.
+# judge tests as models, on cases held back: for each fault a *ward* of sick and healthy layers, of
+# other sizes, numbers and dtypes.
 #
 # ## The same numbers?
 #
@@ -517,23 +517,6 @@ for name in unsound:
 # **Exercise 2 ★★★ Mine.** Take a start that you like, or none, and change the slope, the door, or
 # all. Or take your price from lesson 06. The cells below train and judge `Mine`. No idea yet?
 # Repair Share.
-#
-# <details><summary>The doors in small print</summary>
-#
-# | door | returns |
-# |---|---|
-# | `embed(self, x, positions, tokens=None)` | words with position in them, (batch, seq, d_model) |
-# | `rotate(self, q, k, at)` | both turned, (batch, heads, seq, d_head) |
-# | `bias_by_offset(self, offsets)` | a number for each offset j − i, (heads, offsets) |
-# | `bias(self, q, k, at)` | the same for each query and key, (batch, heads, q_len, k_len) |
-# | `values(self, weights, at)` | what is added to the output, as q |
-#
-# Offsets run from −(n − 1) to n − 1: later keys are asked for too, and the mask hides them
-# afterwards. So `offsets.abs().clamp(max=63)` picks one of 64 learned rows. `at.q` and `at.k` are
-# the positions of queries and keys: (seq,), or (batch, seq) in padded texts;
-# `at.q[..., None, :, None]` fits both.
-#
-# </details>
 
 
 # %% tags=["stub"]
@@ -562,6 +545,24 @@ class Mine(PositionalEncoding):
         beyond = (distance - 7).clamp(min=0) / 4
         return 10 * self.near[:, distance.clamp(max=7)] - beyond  # times 10: it learns faster
 
+
+# %% [markdown]
+# <details><summary>The doors in small print</summary>
+#
+# | door | returns |
+# |---|---|
+# | `embed(self, x, positions, tokens=None)` | words with position in them, (batch, seq, d_model) |
+# | `rotate(self, q, k, at)` | both turned, (batch, heads, seq, d_head) |
+# | `bias_by_offset(self, offsets)` | a number for each offset j − i, (heads, offsets) |
+# | `bias(self, q, k, at)` | the same for each query and key, (batch, heads, q_len, k_len) |
+# | `values(self, weights, at)` | what is added to the output, as q |
+#
+# Offsets run from −(n − 1) to n − 1: later keys are asked for too, and the mask hides them
+# afterwards. So `offsets.abs().clamp(max=63)` picks one of 64 learned rows. `at.q` and `at.k` are
+# the positions of queries and keys: (seq,), or (batch, seq) in padded texts;
+# `at.q[..., None, :, None]` fits both.
+#
+# </details>
 
 # %%
 starts["Mine"] = Mine

@@ -38,12 +38,13 @@ def _english() -> text.Text:
 
 
 def trained(
-    name: str, seed: int = 0, *, bar: bool = False, device: str | torch.device = "cpu"
+    name: str, seed: int = 0, *, bar: bool = False, device: torch.device | None = None
 ) -> TinyTransformer:
     """A patient, by its letter, or a twin, by the name of its encoding, after 120 steps.
 
     The seed decides the first weights and the order of the text.
     """
+    device = device or torch.device("cpu")
     letters = {case.twin: letter for letter, case in CASES.items()}
     model = (twin(letters[name], seed) if name in letters else patient(name, seed)).to(device)
     dice = torch.Generator().manual_seed(seed)
