@@ -557,9 +557,9 @@ class Mine(PositionalEncoding):
 # | `bias(self, q, k, at)` | the same for each query and key, (batch, heads, q_len, k_len) |
 # | `values(self, weights, at)` | what is added to the output, as q |
 #
-# Offsets run from −(n − 1) to n − 1; the mask hides later keys afterwards. `at.q` and `at.k` are the
-# positions of queries and keys: (seq,), or (batch, seq) in padded texts; `at.q[..., None, :, None]`
-# fits both.
+# Offsets run from −(n − 1) to n − 1; the mask hides later keys afterwards. `at.q` and `at.k` are
+# the positions of queries and keys: (seq,), or (batch, seq) in padded texts;
+# `at.q[..., None, :, None]` fits both.
 #
 # </details>
 
