@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from course_experiments import drawn_prices, mixed_layers
+from course_experiments import drawn_prices, mixed_layers, peek
 from course_experiments.kept_weights import TrainingJob, Weights, packed, unpack, weights_bytes
 from course_experiments.run_keys import columns, conditions, digest, key, run_device, training_key
 from course_experiments.sweep import Job
@@ -39,6 +39,7 @@ Row = dict[str, Any]
 register(mixed_layers.NAME, mixed_layers.rope_mixed)
 register(drawn_prices.TENTS, drawn_prices.Tents)
 register(drawn_prices.STEEP, drawn_prices.steep)
+register(peek.NAME, peek.Peek)
 
 
 def jobs(

@@ -234,23 +234,30 @@ def _as_percentage(share: float) -> str:
 def draw_visits(
     visits: Mapping[str, Mapping[str, tuple[bool, str]]], columns: Mapping[str, str], title: str
 ) -> Figure:
-    """Draw what tests say of patients, as ``clinic.visit`` returns it.
+    """Draw what tests say of patients and of their healthy twins, as ``clinic.visit`` returns it.
 
-    Blue: found. Orange: cleared, though sick. Hatched: the healthy twin is blamed too, and so made
-    no promise.
+    Blue: found. Orange: it passes, though sick. Hatched: the healthy twin fails, and so made no
+    promise.
 
     Args:
-        visits: test → patient → (found, "found", "cleared" or "twin too").
+        visits: test → patient → (found, "found", "cleared", "alone cleared" or "twin too").
         columns: the patients and, under each, what to say of it.
         title: over the whole.
     """
+    hatched = {"hatch": "////", "edgecolor": "0.7"}
     looks: dict[str, dict[str, Any]] = {
         "found": {"facecolor": YES},
         "cleared": {"facecolor": NO},
-        "twin too": {"facecolor": "white", "hatch": "////", "edgecolor": "0.7"},
+        "alone cleared": {"facecolor": NO} | hatched,
+        "twin too": {"facecolor": "white"} | hatched,
     }
-    words = {"found": "found", "cleared": "cleared", "twin too": "not promised"}
-    fig, ax = plt.subplots(figsize=(2.0 + 1.45 * len(columns), 1.3 + 0.42 * len(visits)))
+    words = {
+        "found": "found",
+        "cleared": "passes",
+        "alone cleared": "passes,\ntwin fails",
+        "twin too": "both fail",
+    }
+    fig, ax = plt.subplots(figsize=(2.0 + 1.45 * len(columns), 1.3 + 0.5 * len(visits)))
     ax.set(xlim=(-0.5, len(columns) - 0.5), ylim=(len(visits) - 0.5, -0.5))
     for row, verdicts in enumerate(visits.values()):
         for column, patient in enumerate(columns):
@@ -265,7 +272,8 @@ def draw_visits(
                 ha="center",
                 va="center",
                 weight=weight,
-                bbox=box if outcome == "twin too" else None,
+                fontsize=9.5,
+                bbox=box if "hatch" in looks[outcome] else None,
             )
     names = [f"{patient}\n({columns[patient]})" for patient in columns]
     ax.set_xticks(range(len(columns)), names, fontsize=10)

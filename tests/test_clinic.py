@@ -1,5 +1,6 @@
 """The clinic: each fault is there, tests are graded on it, encodings keep to their properties."""
 
+import itertools
 import math
 
 import pytest
@@ -27,6 +28,7 @@ from layer_tests import (
 from pairwise import some
 
 from course_lab import clinic
+from course_lab.clinic import trainings
 from course_lab.clinic.faulty_encodings import (
     DistancePays,
     Prices,
@@ -42,6 +44,7 @@ from course_utils.attention.kv_cache import KVCache
 from course_utils.encodings import NAMES, ALiBi, Places, PositionalEncoding, create
 from course_utils.encodings.functional import sinusoidal_table
 from course_utils.models import TinyTransformer
+from course_utils.texts import data
 
 every_fault = pytest.mark.parametrize("fault", clinic.FAULTS)
 
@@ -831,7 +834,20 @@ def test_a_visit_finds_a_patient_that_is_called_sick_while_its_twin_is_not():
     outcomes = clinic.visit(tests, models)
     assert outcomes["A"]["A"] == (True, "found") and outcomes["A"]["D"] == (False, "cleared")
     assert outcomes["C and its twin"]["C"] == (False, "twin too")
-    assert outcomes["C and its twin"]["F"] == (False, "cleared")
+    assert outcomes["C and its twin"]["F"] == (False, "alone cleared")
+
+
+def test_the_shipped_losses_of_patients_are_those_of_their_trainings():
+    table = data.results("patients")
+    names = table[["model", "seed", "reading"]].to_records(index=False).tolist()
+    models = [*clinic.CASES, "rope", "alibi", "sinusoidal"]
+    assert set(names) == set(itertools.product(models, trainings.SEEDS, trainings.READINGS))
+    assert len(names) == len(set(names))
+    run = table[(table["model"] == "E") & (table["seed"] == 0)].set_index("reading")["loss"]
+    model = trainings.trained("E")
+    for reading in (trainings.AS_IN_TRAINING, "128 texts a pass"):
+        loss = trainings.held_out_loss(model, **trainings.READINGS[reading])
+        assert math.isclose(loss, run[reading], abs_tol=0.02)
 
 
 def test_tests_of_layers_may_be_asked_about_an_encoding():

@@ -183,4 +183,4 @@ def test_who_is_found_has_the_colour_of_yes_and_a_sick_one_that_is_cleared_that_
     ax = draw_visits(visits, {"A": "rope", "B": "rope", "C": "rope"}, "title").axes[0]
     colours = [patch.get_facecolor() for patch in ax.patches if isinstance(patch, Rectangle)]
     assert colours[:2] == [to_rgba(YES), to_rgba(NO)]
-    assert [text.get_text() for text in ax.texts] == ["found", "cleared", "not promised"]
+    assert [text.get_text() for text in ax.texts] == ["found", "passes", "both fail"]

@@ -2,7 +2,8 @@
 
 The lesson speaks of a clinic: a faulty layer is sick, a test is a diagnosis. ``faulty_encodings``
 are the faults and ``layers`` makes attention layers with them. ``held_back`` are layers that grade
-a test, sick and healthy ones; ``open_patients`` are the six models that the learner may look at.
+a test, sick and healthy ones; ``open_patients`` are the six models that the learner may look at,
+trained by ``trainings``.
 ``properties`` says what an encoding of one's own must keep to. Use nothing of this in a model.
 """
 

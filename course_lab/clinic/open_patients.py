@@ -156,7 +156,8 @@ def visit(
         models: the patients by letter, and their twins by the name of their encoding.
 
     Returns:
-        For each test and letter, whether the patient is found, and the outcome in words.
+        For each test and letter, whether the patient is found, and the outcome: "found", "cleared"
+        with its twin or "alone cleared", or "twin too" where both are called sick.
     """
     attention = {name: cast(Block, model.blocks[0]).attention for name, model in models.items()}
     results: dict[str, dict[str, tuple[bool, str]]] = {}
@@ -165,7 +166,8 @@ def visit(
         results[name] = {}
         for letter, case in CASES.items():
             if healthy[letter]:
-                results[name][letter] = (False, "cleared")
+                outcome = "cleared" if healthy[case.twin] else "alone cleared"
+                results[name][letter] = (False, outcome)
             elif healthy[case.twin]:
                 results[name][letter] = (True, "found")
             else:
