@@ -42,12 +42,16 @@ function revealOf(question) {
   return all(".om-reveal").find((reveal) => reveal.dataset.question === question);
 }
 
+function answerOf({ dataset: { question, measured } }) {
+  return measured ?? revealOf(question)?.dataset.measured;
+}
+
 // What a question's guess came to: its words, and whether it was right; null without a judgement.
 function judged(form) {
-  const { question, kind, measured } = form.dataset;
+  const { question, kind } = form.dataset;
   const guess = guesses[question]?.guess;
   if (guess === undefined) return null;
-  const answer = measured ?? revealOf(question)?.dataset.measured;
+  const answer = answerOf(form);
   if (answer === undefined || answer === "not tested") return { words: `You said: ${guess}.` };
   if (kind !== "number") {
     return guess === answer ? { right: true, words: "You were right." }
@@ -72,7 +76,7 @@ function showForm(form) {
   // A claim's verdict unfolds in the same box; another question's answer may stand far below.
   const answer = kind !== "claim" && verdict?.answer ? ` Measured: ${verdict.answer}.` : "";
   for (const input of form.querySelectorAll("input")) {
-    if (input.type === "radio") input.checked = input.value === mine?.guess;
+    if (input.type === "radio") showOption(input, form, mine);
     else if (!mine || mine.guess) input.value = mine?.guess ?? "";
   }
   form.querySelector("fieldset").disabled = Boolean(mine);
@@ -81,6 +85,14 @@ function showForm(form) {
   else mark(response, verdict, answer);
   const reveal = revealOf(question);
   if (reveal) mark(reveal.querySelector(".om-verdict"), verdict);
+}
+
+// Once a question is answered, the right option is marked, and a guess that was another.
+function showOption(radio, form, mine) {
+  radio.checked = radio.value === mine?.guess;
+  const isRight = Boolean(mine) && radio.value === answerOf(form);
+  const isWrong = radio.checked && !isRight && judged(form)?.right === false;
+  radio.parentElement.dataset.right = isRight ? "true" : isWrong ? "false" : "";
 }
 
 function mark(element, verdict, measured = "") {
