@@ -16,9 +16,7 @@ CAPTIONS = {
     "values": "what is\nsummed",
 }
 OPEN_COLOUR, SHUT_COLOUR, LEAF_COLOUR = "#0173b2", "0.88", "#de8f05"
-QUIET_INK = (
-    "0.35"  # of what is shut; upon its door it has a contrast of 4.5 and more, in the dark too
-)
+QUIET_INK = "0.35"  # of what is shut; its contrast is 4.5 and more, in the dark too
 
 
 def door_strip(doors: Iterable[str], title: str = "") -> Figure:

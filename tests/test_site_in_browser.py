@@ -203,7 +203,7 @@ def test_a_phone_in_the_dark_shows_all_and_pictures_with_words_without_scrolling
     for scroller in page.locator(".highlight pre[tabindex]").all()[:3]:
         assert scroller.get_attribute("aria-label") in ("Code", "Output")
     assert page.locator(".highlight pre[aria-label=Code]").count() > 3
-    pictures = page.locator("article .om-figure:visible img, article .om-panels:visible")
+    pictures = page.locator("article .om-figure > :is(img, .om-panels):visible")
     assert pictures.count() > 2
     for picture in pictures.all():
         words = picture.get_attribute("alt") or picture.get_attribute("aria-label")

@@ -91,8 +91,8 @@ def which_one() -> str:
 def which_rows(shown: Callable[[Best], str]) -> list[list[str]]:
     """What the chooser answers: headings, then a row for what is read and how long the texts are.
 
-    Each column is a kind of kernel. A cell has the first of those that are left, and its loss, which
-    ``shown`` writes, with a link perhaps.
+    Each column is a kind of kernel. A cell has the first of those that are left, and its loss,
+    which ``shown`` writes, with a link perhaps.
     """
     kernels = chooser.QUESTIONS["attention"]
     rows = [["it reads", "texts", *(f"kernel: {kernel}" for kernel in kernels)]]

@@ -96,7 +96,8 @@ function createText({ text, first, trained, ways }, _, want, status) {
   const controls = create("div", { class: "om-live-controls om-read" },
     create("div", { class: "om-read-set" },
       create("fieldset", { class: "om-switch" }, create("legend", {}, "Bytes read at once"),
-        ...lengths.map((input) => create("label", {}, input, create("span", {}, Number(input.value).toLocaleString("en"))))),
+        ...lengths.map((input, n) => create("label", {}, input,
+          create("span", {}, LENGTHS[n].toLocaleString("en"))))),
       create("label", { class: "om-read-tick" }, tick, `stretched by ${STRETCHED}`)),
     create("p", { class: "om-read-mean" }, mean, note), page, detail,
     create("p", { class: "om-note" }, `Trained on texts of ${trained} bytes. The stronger the `

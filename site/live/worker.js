@@ -1,7 +1,8 @@
 // Reads for the page, out of its way: it loads the model and predicts the passage step by step.
 //
-// The page sends {load: {bytes, sha256, passage}} once, and after each change {wanted: [{key, lengths,
-// turning}]}: what to read, in this order. Only the last list counts; what has been read is kept.
+// The page sends {load: {bytes, sha256, passage}} once, and after each change {wanted: [{key,
+// lengths, turning}]}: what to read, in this order. Only the last list counts; what has been read
+// is kept.
 // Answers: {loaded}, the bytes so far; {ready}, the passage; {read}, the losses and the expected
 // bytes so far, after each step; {failed}, in words.
 import { readModel } from "./model.js";
