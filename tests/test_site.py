@@ -176,6 +176,13 @@ def test_the_panels_of_a_figure_stand_below_each_other_too_and_its_words_are_rea
     assert "--om-scale: 1.1" in markdown, "narrow ones are not blown up"
 
 
+def test_a_table_in_markdown_is_a_table_of_the_page():
+    table = "| a | b |\n|---|---|\n| 1 | 2 |"
+    output = shown("<IPython.core.display.Markdown object>", **{"text/markdown": table})
+    markdown = page(code("display(Markdown(table))", output)).markdown
+    assert f"\n\n{table}\n" in markdown and "IPython" not in markdown
+
+
 @pytest.mark.parametrize(
     ("text", "breaks"),
     [

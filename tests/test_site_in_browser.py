@@ -215,7 +215,7 @@ def test_a_phone_in_the_dark_shows_all_and_pictures_with_words_without_scrolling
         assert max(scales) < 1.02 * min(scales), "their axes and colours compare"
         assert min(scales) > 0.69 and max(scales) < 1.11
     for figure in page.locator("article .om-figure > img:visible").all():
-        assert figure.evaluate(f"image => ({SCALES})([image])[0]") > 0.69, "its words are read"
+        assert figure.evaluate(f"image => ({SCALES})([image])[0]") > 0.61, "its words are read"
 
 
 def test_a_phone_shows_of_twelve_figures_what_the_sentences_are_about(opened):
@@ -393,6 +393,14 @@ def test_a_summary_of_a_search_has_no_tex_and_does_not_end_at_et_al(opened, site
     summaries = page.locator(f"{FOUND} .context").all_text_contents()
     assert summaries and not [text for text in summaries if "\\" in text or text.endswith("al.")]
     assert not page.get_by_role("heading", name="Search Results").is_visible()
+
+
+def test_a_summary_of_a_search_shows_no_code_and_no_word_of_the_page_itself(opened, site):
+    page = opened("index")
+    search_for(page, site, "rotate")
+    lesson = page.locator(FOUND, has_text=re.compile("^01"))
+    text = lesson.locator(".context").text_content(timeout=20 * SECONDS)
+    assert text == "The four doors embed, rotate, bias and values, all shut."
 
 
 def test_a_search_in_vain_says_what_to_try(opened, site):

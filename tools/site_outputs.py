@@ -77,6 +77,8 @@ class Outputs:
             moves = text.startswith(site_explorers.IN_KERNEL)
             note = tag("p", site_explorers.MOVES_ELSEWHERE, class_="om-note")
             return [picture, note] if moves else [picture]
+        if "text/markdown" in data:
+            return [data["text/markdown"]]
         if "text/html" in data:
             return [_html(data["text/html"])]
         return [_printed(text)] if text else []

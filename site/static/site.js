@@ -253,16 +253,18 @@ const BREAKS = [
 function fit(formula) {
   const share = () => formula.clientWidth / formula.scrollWidth;
   formula.style.fontSize = "";
+  for (const place of formula.querySelectorAll("wbr")) place.remove();
   for (const [part, side] of BREAKS) {
     if (share() >= SMALLEST) break;
-    for (const place of formula.querySelectorAll(`mjx-math > ${part}:not([data-breaks])`)) {
+    for (const place of formula.querySelectorAll(`mjx-math > ${part}`)) {
       if (side === "after" && place.offsetWidth < WIDE) continue;
       place[side](document.createElement("wbr"));
-      place.dataset.breaks = "";
     }
   }
   if (share() < 1) formula.style.fontSize = `${Math.max(SMALLEST, 0.99 * share())}em`;
 }
+// Letters are as wide as they are once their fonts are there.
+document.fonts.addEventListener("loadingdone", () => all("div.math").forEach(fit));
 
 // ------------------------------------------------------------------------------------- the search
 
@@ -284,11 +286,12 @@ function firstWith(words, page) {
     const searched = text.toLowerCase().replaceAll(/(?<=\d),(?=\d{3})/g, ""); // as in search.js
     return words.some((word) => searched.includes(word));
   };
-  const parts = [...page.querySelectorAll("p, li, dd, td, summary")];
-  const headings = [...page.querySelectorAll("h1, h2, h3")];
-  for (const part of [...parts, ...headings]) {
-    const text = read(part.textContent);
-    if (!has(text) || part.querySelector("p, li")) continue;
+  const places = ["p, li, dd, td, summary", "h1, h2, h3", "details"]; // the best first
+  for (const part of places.flatMap((place) => [...page.querySelectorAll(place)])) {
+    if (part.querySelector("p, li, pre")) continue;
+    const summary = part.querySelector("summary")?.textContent ?? ""; // of a figure in words
+    const text = read(part.textContent.slice(summary.length));
+    if (!has(text)) continue;
     const hidden = part.closest(HIDDEN);
     const sentence = hidden ? "In an answer of this section." : text.split(SENTENCES).find(has);
     return { sentence: (sentence ?? text).trim(), section: part.closest("section[id]")?.id };
