@@ -25,7 +25,8 @@ AT_ONCE = "surprise"  # what is loaded without being asked for
 PAGE = """<!doctype html><html lang=en><title>{name}</title>
 <meta name=viewport content="width=device-width">
 <link rel=stylesheet href=furo.css><link rel=stylesheet href=site.css>
-<body style="margin: 16px"><article>{block}</article><script src=site.js defer></script>"""
+<body style="margin: 16px"><main><h1>{name}</h1><article>{block}</article></main>
+<script src=site.js defer></script>"""
 
 
 class Handler(build_site.Handler):

@@ -449,6 +449,11 @@ def test_a_phone_has_a_block_for_each_row_of_the_evidence(opened):
     for row in table.locator("tbody tr").all():
         tops = [cell.bounding_box()["y"] for cell in row.locator("td").all()[2:]]
         assert len(set(tops)) == len(tops) == 3
+    heights = "rows => Math.max(...rows.map(row => row.offsetHeight))"
+    for name in ("encodings", "results"):  # which scroll, under a first column that stays
+        rows = page.locator(f"#{name} tbody tr:visible")
+        assert rows.evaluate_all(heights) < 45
+        assert rows.locator("th").first.evaluate("th => getComputedStyle(th).position") == "sticky"
     heading = "cell => getComputedStyle(cell, '::before').content"
     assert "plain" in table.locator("td:last-child").first.evaluate(heading)
 
@@ -494,7 +499,7 @@ def test_a_guess_in_a_lesson_counts_in_the_ledger_which_can_be_searched(opened, 
     assert verdict.is_visible() and verdict.text_content().startswith("FALSE.")
     assert not page.locator("#claim-C39 .om-sealed").get_attribute("open")
     controls.get_by_role("button", name="Show all").click()
-    page.locator("#claim-C19").get_by_role("link", name=f"cell {cell}").click()
+    page.locator("#claim-C19").get_by_role("link", name="where it is settled").click()
     page.wait_for_url(f"**/02_sinusoidal.html#{cell}")
 
 
