@@ -63,6 +63,7 @@ mathjax4_config = {"options": {"enableMenu": False}}
 
 LESSON = re.compile(r"\d\d_\w+")
 CLOSER = re.compile(r"closer/(\d\d)_\w+")
+EMPTY_HEADING = '<th class="head"><p></p></th>'
 NEXT_LINK = re.compile(r"\]\(([\w./]+)\.md")
 
 # The reference: types as they are written, a long signature with an argument a line.
@@ -88,6 +89,7 @@ def setup(app):
     app.add_search_language(SearchWords)
     app.connect("autodoc-process-docstring", escape_bars)
     app.connect("html-page-context", lead_to_the_next_lesson)
+    app.connect("html-page-context", head_nothing_without_words)
 
 
 def escape_bars(app, what, name, obj, options, lines):
@@ -96,6 +98,12 @@ def escape_bars(app, what, name, obj, options, lines):
         parts = line.split("``")
         parts[::2] = [part.replace("|", r"\|") for part in parts[::2]]
         lines[number] = "``".join(parts)
+
+
+def head_nothing_without_words(app, pagename, templatename, context, doctree):
+    """The corner of a table that has no words is a cell, not a heading."""
+    if "body" in context:
+        context["body"] = context["body"].replace(EMPTY_HEADING, "<td></td>")
 
 
 def lead_to_the_next_lesson(app, pagename, templatename, context, doctree):

@@ -657,6 +657,12 @@ def test_the_sidebar_says_how_far_a_reader_is(opened):
     assert "Your course: 1 of" in page.locator(".om-course").text_content()
 
 
+def test_no_heading_of_a_table_is_empty(site_folder):
+    for path in [*site_folder.glob("*.html"), *site_folder.glob("closer/*.html")]:
+        page = BeautifulSoup(path.read_text("utf-8"), "html.parser")
+        assert [heading for heading in page.find_all("th") if not heading.text.strip()] == []
+
+
 def test_every_page_has_a_description_and_a_title_for_those_who_share_it(site_folder):
     descriptions = {}
     for path in [*site_folder.glob("*.html"), *site_folder.glob("closer/*.html")]:
