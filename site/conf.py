@@ -1,5 +1,6 @@
 """How Sphinx makes HTML of the pages that tools/build_site.py has written. Nothing is fetched."""
 
+import posixpath
 import re
 from pathlib import Path
 
@@ -61,6 +62,9 @@ mathjax_options = {"defer": "defer"}
 mathjax4_config = {"options": {"enableMenu": False}}
 
 LESSON = re.compile(r"\d\d_\w+")
+CLOSER = re.compile(r"closer/(\d\d)_\w+")
+EMPTY_HEADING = '<th class="head"><p></p></th>'
+NEXT_LINK = re.compile(r"\]\(([\w./]+)\.md")
 
 # The reference: types as they are written, a long signature with an argument a line.
 templates_path = [str(Path(__file__).parent / "templates")]  # of autosummary
@@ -85,6 +89,7 @@ def setup(app):
     app.add_search_language(SearchWords)
     app.connect("autodoc-process-docstring", escape_bars)
     app.connect("html-page-context", lead_to_the_next_lesson)
+    app.connect("html-page-context", head_nothing_without_words)
 
 
 def escape_bars(app, what, name, obj, options, lines):
@@ -95,14 +100,33 @@ def escape_bars(app, what, name, obj, options, lines):
         lines[number] = "``".join(parts)
 
 
+def head_nothing_without_words(app, pagename, templatename, context, doctree):
+    """The corner of a table that has no words is a cell, not a heading."""
+    if "body" in context:
+        context["body"] = context["body"].replace(EMPTY_HEADING, "<td></td>")
+
+
 def lead_to_the_next_lesson(app, pagename, templatename, context, doctree):
-    """Next and Previous go from lesson to lesson; the order of pages has closer looks between."""
+    """Next and Previous go from lesson to lesson; the order of pages has closer looks between.
+
+    A closer look leads back to its lesson, and on to where its last lines say, else to the next.
+    """
     lessons = sorted(name for name in app.env.found_docs if LESSON.fullmatch(name))
-    if pagename not in lessons:
+    thread = [*lessons, "pictures"]
+    own = CLOSER.match(pagename)
+    if own:
+        back = next(name for name in lessons if name.startswith(own[1]))
+        text = Path(app.env.doc2path(pagename)).read_text("utf-8").rpartition("**Next:**")[2]
+        named = [posixpath.normpath(f"{pagename}/../{link}") for link in NEXT_LINK.findall(text)]
+        on = thread[thread.index(back) + 1]
+        others = {"prev": back, "next": next((name for name in named if name != back), on)}
+    elif pagename in lessons:
+        place = lessons.index(pagename)
+        others = {"next": thread[place + 1]} | ({"prev": lessons[place - 1]} if place else {})
+    elif pagename == "pictures":
+        others = {"prev": lessons[-1]}
+    else:
         return
-    place = lessons.index(pagename)
-    for key, other in (("prev", place - 1), ("next", place + 1)):
-        if 0 <= other < len(lessons):
-            name = lessons[other]
-            link = app.builder.get_relative_uri(pagename, name)
-            context[key] = {"link": link, "title": app.env.titles[name].astext()}
+    for key, name in others.items():
+        link = app.builder.get_relative_uri(pagename, name)
+        context[key] = {"link": link, "title": app.env.titles[name].astext()}

@@ -214,5 +214,5 @@ def test_the_epub_is_what_readers_expect(book):
 
 
 def test_a_figure_stands_in_the_book_once():
-    whole, panels = '<img class="whole"/>', '<div class="om-panels"><img/><img/></div>'
+    whole, panels = '<img class="whole"/>', '<div class="om-stacked"><img/><img/></div>'
     assert book_page.on_paper(f"<section>{whole}{panels}</section>").count("<img") == 1

@@ -22,6 +22,7 @@ from notebook_source import METADATA
 from site_reader import screenshot
 
 from course_lab import scoreboards
+from course_lab.door_strip import door_strip
 from course_utils import plots
 
 pytestmark = pytest.mark.browser
@@ -214,7 +215,7 @@ CONTRASTS = """() => {
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_every_word_of_a_board_can_be_read_upon_its_patch(browser, scheme):
+def test_every_word_of_a_board_or_a_door_can_be_read_upon_its_patch(browser, scheme):
     plots.use_style()
     scores = {"a": (True, "0.89"), "b": (False, "5 % off"), "c": (None, "not measured")}
     board = scoreboards.draw_scoreboard(
@@ -223,9 +224,10 @@ def test_every_word_of_a_board_can_be_read_upon_its_patch(browser, scheme):
         "The board",
     )
     outcomes = {"A": (True, "found"), "B": (False, "cleared")}
+    doors = door_strip(["rotate"], "The doors")
     visits = scoreboards.draw_visits({"a test": outcomes}, {"A": "deaf", "B": "well"}, "The ward")
     page = browser.new_page(color_scheme=scheme)
-    for figure in (board, visits):
+    for figure in (board, visits, doors):
         page.set_content(plots.svg(figure))
         contrasts = page.evaluate(CONTRASTS)
         assert len(contrasts) > 6

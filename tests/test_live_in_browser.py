@@ -25,7 +25,8 @@ AT_ONCE = "surprise"  # what is loaded without being asked for
 PAGE = """<!doctype html><html lang=en><title>{name}</title>
 <meta name=viewport content="width=device-width">
 <link rel=stylesheet href=furo.css><link rel=stylesheet href=site.css>
-<body style="margin: 16px"><article>{block}</article><script src=site.js defer></script>"""
+<body style="margin: 16px"><main><h1>{name}</h1><article>{block}</article></main>
+<script src=site.js defer></script>"""
 
 
 class Handler(build_site.Handler):
@@ -66,7 +67,8 @@ def site(tmp_path_factory):
     for path in (STYLES / "furo.css", STATIC / "site.css", STATIC / "site.js"):
         (folder / path.name).write_bytes(path.read_bytes())
     for name in (*ASKED_FOR, AT_ONCE):
-        block = site_live.element(name, "").replace(f"{site_live.folder()}/", "")
+        reads = site_live.PROSE if name == AT_ONCE else site_live.READ
+        block = site_live.element(name, "", reads).replace(f"{site_live.folder()}/", "")
         text = PAGE.format(name=name, block=block)
         (folder / f"{name}.html").write_text(text, encoding="utf-8")
 
@@ -285,6 +287,15 @@ def test_text_is_coloured_by_surprise_which_grows_past_the_trained_length_until_
     assert "Most expected" in page.locator(".om-read-detail").text_content()
 
 
+def test_a_phone_shows_sentences_in_lines_as_long_as_it_is_wide(opened):
+    page = opened(AT_ONCE, viewport=PHONE)
+    page.get_by_text("over 476 of 476 bytes").wait_for(timeout=LATE)
+    text = page.locator(".om-read-text").inner_text()
+    assert "|" not in text and "---" not in text
+    assert text.startswith("The ") and len(text.strip().splitlines()) == 2, "two paragraphs"
+    assert cut_off(page) == []
+
+
 def test_who_saves_on_data_is_asked_before_the_model_comes(browser, site):
     page = browser.new_page()
     page.add_init_script(
@@ -321,7 +332,7 @@ INKS = """() => {
 def test_every_byte_can_be_read_however_strong_its_colour(opened, scheme):
     page = opened(AT_ONCE, color_scheme=scheme)
     page.get_by_text("over 768 of 768 bytes").wait_for(timeout=LATE)
-    page.get_by_label("1024", exact=True).check(force=True)
+    page.get_by_label("1,024", exact=True).check(force=True)
     page.get_by_text("over 64 of 768 bytes").or_(
         page.get_by_text("over 768 of 768 bytes")
     ).first.wait_for(timeout=LATE)

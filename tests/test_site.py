@@ -168,10 +168,19 @@ def test_the_panels_of_a_figure_stand_below_each_other_too_and_its_words_are_rea
     whole, *panels = re.findall("<img .*?>", markdown)
     assert 'alt="Two waves."' in whole
     for number, panel in enumerate(panels, start=1):
-        assert f'.svg#panel-{number}"' in panel and f"aspect-ratio: {90 + number} / 60" in panel
-        assert " alt " in panel and f"--om-drawn: {round((90 + number) * 96 / 72)}px" in panel
+        width = round((90 + number) * 96 / 72)
+        assert f'.svg#panel-{number}"' in panel and f"aspect-ratio: {width} / 80" in panel
+        assert " alt " in panel and f"--om-drawn: {width}" in panel
     assert len(panels) == 3
     assert re.search('class="om-panels" role="img" aria-label="Two waves."', markdown)
+    assert "--om-scale: 1.1" in markdown, "narrow ones are not blown up"
+
+
+def test_a_table_in_markdown_is_a_table_of_the_page():
+    table = "| a | b |\n|---|---|\n| 1 | 2 |"
+    output = shown("<IPython.core.display.Markdown object>", **{"text/markdown": table})
+    markdown = page(code("display(Markdown(table))", output)).markdown
+    assert f"\n\n{table}\n" in markdown and "IPython" not in markdown
 
 
 @pytest.mark.parametrize(

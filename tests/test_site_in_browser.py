@@ -100,7 +100,15 @@ def test_a_guess_unfolds_the_answer_is_judged_and_remembered(opened):
     )
     assert answer.get_by_text("**Look:**").count() == 0 and "irrational" in answer.text_content()
     assert reveal.is_visible() and not answer.locator("> summary").is_visible()
+    marked = form.locator("label[data-right=true], label[data-right=false]")
+    assert [label.get_attribute("data-right") for label in marked.all()] == ["false", "true"]
+    assert [label.inner_text().strip() for label in marked.all()] == ["after 710 steps", "never"]
+    colours = marked.locator("input").evaluate_all(
+        "radios => radios.map(radio => getComputedStyle(radio).borderColor)"
+    )
+    assert colours == marked.evaluate_all("all => all.map(label => getComputedStyle(label).color)")
     other, sealed = question(page, "Which of the five grants")
+    assert not other.get_by_role("button", name="Guess").is_visible(), "a tap is enough"
     other.get_by_role("radio").first.focus()
     page.keyboard.press("ArrowDown")
     assert not sealed.locator(".om-reveal").is_visible(), "arrow keys only choose"
@@ -183,6 +191,11 @@ def test_hints_unfold_one_by_one_and_a_solution_stands_last(opened):
     assert "block_diag" in last.text_content() and "✓ looking_back" in last.text_content()
 
 
+# How large pictures are, compared with how they were drawn.
+SCALES = """images => images.map((image) =>
+    image.getBoundingClientRect().width / image.style.getPropertyValue('--om-drawn'))"""
+
+
 def test_a_phone_in_the_dark_shows_all_and_pictures_with_words_without_scrolling_sideways(opened):
     page = opened(WAVES, viewport=PHONE, color_scheme="dark")
     read_all(page)
@@ -190,17 +203,27 @@ def test_a_phone_in_the_dark_shows_all_and_pictures_with_words_without_scrolling
     for scroller in page.locator(".highlight pre[tabindex]").all()[:3]:
         assert scroller.get_attribute("aria-label") in ("Code", "Output")
     assert page.locator(".highlight pre[aria-label=Code]").count() > 3
-    pictures = page.locator("article .om-figure:visible img, article .om-panels:visible")
+    pictures = page.locator("article .om-figure > :is(img, .om-panels):visible")
     assert pictures.count() > 2
     for picture in pictures.all():
         words = picture.get_attribute("alt") or picture.get_attribute("aria-label")
         assert len(words.split()) > 4
     panels = page.locator("article .om-panels:visible img")
     assert panels.count() > 3
-    for panel in panels.all():  # larger than in a row of all, but not blown up
-        drawn = panel.evaluate("panel => parseFloat(panel.style.getPropertyValue('--om-drawn'))")
-        width = panel.bounding_box()["width"]
-        assert 150 < width <= min(PHONE["width"], 1.6 * drawn + 1)
+    for rows in page.locator("article .om-panels:visible").all():
+        scales = rows.locator("img").evaluate_all(SCALES)
+        assert max(scales) < 1.02 * min(scales), "their axes and colours compare"
+        assert min(scales) > 0.69 and max(scales) < 1.11
+    for figure in page.locator("article .om-figure > img:visible").all():
+        assert figure.evaluate(f"image => ({SCALES})([image])[0]") > 0.61, "its words are read"
+
+
+def test_a_phone_shows_of_twelve_figures_what_the_sentences_are_about(opened):
+    page = opened("pictures", viewport=PHONE)
+    read_all(page)
+    assert page.locator("article .om-figure:visible").count() == 12
+    assert page.locator("article .om-panels:visible img").count() < 8
+    assert page.evaluate("document.documentElement.scrollHeight") < 8000
 
 
 def test_on_a_phone_formulas_and_lines_fit_and_what_goes_on_fades_until_its_end(opened):
@@ -372,6 +395,14 @@ def test_a_summary_of_a_search_has_no_tex_and_does_not_end_at_et_al(opened, site
     assert not page.get_by_role("heading", name="Search Results").is_visible()
 
 
+def test_a_summary_of_a_search_shows_no_code_and_no_word_of_the_page_itself(opened, site):
+    page = opened("index")
+    search_for(page, site, "rotate")
+    lesson = page.locator(FOUND, has_text=re.compile("^01"))
+    text = lesson.locator(".context").text_content(timeout=20 * SECONDS)
+    assert text == "The four doors embed, rotate, bias and values, all shut."
+
+
 def test_a_search_in_vain_says_what_to_try(opened, site):
     page = opened("index")
     assert search_for(page, site, "xylophone") == []
@@ -408,6 +439,23 @@ def test_results_are_filtered_sorted_and_found_from_their_number(opened):
     page.locator("form[data-rows=encodings]").get_by_label("kernel").select_option("plain")
     assert "rope" in shown_rows(page, "encodings")
     assert "alibi" not in shown_rows(page, "encodings")
+
+
+def test_a_phone_has_a_block_for_each_row_of_the_evidence(opened):
+    page = opened("choose", viewport=PHONE)
+    table = page.locator(".om-blocks")
+    right = "all => Math.max(...all.map(cell => cell.getBoundingClientRect().right))"
+    assert table.locator("td").evaluate_all(right) < PHONE["width"]
+    for row in table.locator("tbody tr").all():
+        tops = [cell.bounding_box()["y"] for cell in row.locator("td").all()[2:]]
+        assert len(set(tops)) == len(tops) == 3
+    heights = "rows => Math.max(...rows.map(row => row.offsetHeight))"
+    for name in ("encodings", "results"):  # which scroll, under a first column that stays
+        rows = page.locator(f"#{name} tbody tr:visible")
+        assert rows.evaluate_all(heights) < 45
+        assert rows.locator("th").first.evaluate("th => getComputedStyle(th).position") == "sticky"
+    heading = "cell => getComputedStyle(cell, '::before').content"
+    assert "plain" in table.locator("td:last-child").first.evaluate(heading)
 
 
 TOO_LOW = """() => [...document.querySelectorAll('.om-row')]
@@ -451,7 +499,7 @@ def test_a_guess_in_a_lesson_counts_in_the_ledger_which_can_be_searched(opened, 
     assert verdict.is_visible() and verdict.text_content().startswith("FALSE.")
     assert not page.locator("#claim-C39 .om-sealed").get_attribute("open")
     controls.get_by_role("button", name="Show all").click()
-    page.locator("#claim-C19").get_by_role("link", name=f"cell {cell}").click()
+    page.locator("#claim-C19").get_by_role("link", name="where it is settled").click()
     page.wait_for_url(f"**/02_sinusoidal.html#{cell}")
 
 
@@ -576,11 +624,27 @@ def test_cards_judge_each_tap_and_end_with_a_score(opened):
         assert said.is_visible() and said.text_content().startswith(truth[key].upper())
         sign = "✓" if number else "✗"
         assert card.locator(".om-said").text_content().startswith(sign)
-        card.get_by_role("button", name="My score" if number + 1 == count else "Next").click()
+        last = number + 1 == count
+        card.locator(".om-claim").get_by_role("button", name="My score" if last else "Next").click()
     assert f"I told {count - 1} of {count} myths" in page.locator(".om-result").text_content()
     page.get_by_role("button", name="Once more").click()
     assert page.locator(".om-card:not([hidden])").count() == 1
     assert page.locator(".om-card:not([hidden]) .om-answer").first.is_enabled()
+
+
+def test_next_leads_where_a_lesson_and_a_closer_look_say(site_folder):
+    for name, previous, following in (
+        ("05_rope", "04_relative", "06_alibi"),
+        ("11_capstone", "10_choosing", "pictures"),
+        ("closer/02_in_practice", "02_sinusoidal", "closer/02_word_and_place"),
+        ("closer/08_search_and_needles", "08_stretching_rope", "09_further_doors"),
+    ):
+        page = BeautifulSoup((site_folder / f"{name}.html").read_text("utf-8"), "html.parser")
+        for way, other in (("prev", previous), ("next", following)):
+            link = page.select_one(f"a.{way}-page")
+            assert link, name
+            target = (site_folder / name).parent / str(link["href"])
+            assert target.resolve() == (site_folder / f"{other}.html").resolve()
 
 
 def test_the_sidebar_says_how_far_a_reader_is(opened):
@@ -591,6 +655,12 @@ def test_the_sidebar_says_how_far_a_reader_is(opened):
     mark = page.locator(".sidebar-tree .om-progress")
     assert mark.text_content() == "1/6"
     assert "Your course: 1 of" in page.locator(".om-course").text_content()
+
+
+def test_no_heading_of_a_table_is_empty(site_folder):
+    for path in [*site_folder.glob("*.html"), *site_folder.glob("closer/*.html")]:
+        page = BeautifulSoup(path.read_text("utf-8"), "html.parser")
+        assert [heading for heading in page.find_all("th") if not heading.text.strip()] == []
 
 
 def test_every_page_has_a_description_and_a_title_for_those_who_share_it(site_folder):

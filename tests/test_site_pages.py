@@ -12,6 +12,7 @@ import pytest
 import site_choose
 import site_exercises
 import site_glossary
+import site_html
 import site_ledger
 import site_page
 import site_pages
@@ -100,6 +101,17 @@ def test_a_link_into_the_repository_is_its_words_until_there_is_an_address(addre
     project = dataclasses.replace(PROJECT, address=address, version="1.2.3")
     text = "See [the code]({files}/course_utils)."
     assert site_pages.with_address(text, project) == shown
+
+
+def test_without_an_address_the_first_page_names_no_book_and_no_repository():
+    text = site_pages.texts(dataclasses.replace(PROJECT, address=""))["index"]
+    assert "PDF" not in text and "repository" not in text and "where published" not in text
+
+
+def test_small_numbers_are_written_out():
+    assert site_html.plain("their mean by 2e-07, to 1e-5; l2e-c001") == (
+        "their mean by 0.0000002, to 0.00001; l2e-c001"
+    )
 
 
 def test_once_there_is_an_address_the_first_page_says_where_the_book_is():

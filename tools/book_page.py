@@ -22,7 +22,7 @@ IN_WORDS = "In words"  # a description, which the picture itself carries for tho
 VERDICTS = "Verdicts: "  # the links of a cell that settles claims; its code is left out
 LEFT_OUT = (
     "details.om-code, .om-score, .om-verdict, .om-guess button, .om-links a[download], "
-    "input, select, textarea, button, canvas, script, .om-panels"
+    "input, select, textarea, button, canvas, script, .om-stacked"
 )
 ONLY_ON_SCREEN = ("role", "loading", "tabindex")  # attributes
 NOTE = "Hints and a solution stand at the end of the chapter."

@@ -81,24 +81,30 @@ class Best(NamedTuple):
         return f"{self.mean:.3f} ± {self.margin:.3f}"
 
 
-def which_one(linked: Callable[[Best], str] = lambda best: best.number) -> str:
-    """What the chooser answers: a row for what is read, a column for each kind of kernel.
+def which_one() -> str:
+    """What the chooser answers, as a table for README."""
+    head, *rows = which_rows(lambda best: best.number)
+    lines = [f"| {' | '.join(cells)} |" for cells in (head, *rows)]
+    return "\n".join([lines[0], "|" + "---|" * len(head), *lines[1:]]) + "\n"
 
-    Each cell has the first of those that are left, and its loss. ``linked`` writes the number, with
-    a link perhaps.
+
+def which_rows(shown: Callable[[Best], str]) -> list[list[str]]:
+    """What the chooser answers: headings, then a row for what is read and how long the texts are.
+
+    Each column is a kind of kernel. A cell has the first of those that are left, and its loss,
+    which ``shown`` writes, with a link perhaps.
     """
     kernels = chooser.QUESTIONS["attention"]
-    head = ["it reads", "texts", *(f"kernel: {kernel}" for kernel in kernels)]
-    rows = [f"| {' | '.join(head)} |", "|" + "---|" * len(head)]
+    rows = [["it reads", "texts", *(f"kernel: {kernel}" for kernel in kernels)]]
     for reads in chooser.TABLES:
         texts = TEXTS | (STREAM if reads == chooser.CAUSAL else {})
         for name, answers in texts.items():
             cells = [reads, name]
             for kernel in kernels:
                 best = first_left(reads, {**answers, "attention": kernel})
-                cells.append(f"`{best.name}` {linked(best)}" if best else "nobody")
-            rows.append(f"| {' | '.join(cells)} |")
-    return "\n".join(rows) + "\n"
+                cells.append(f"`{best.name}` {shown(best)}" if best else "nobody")
+            rows.append(cells)
+    return rows
 
 
 def first_left(reads: str, answers: dict[str, str]) -> Best | None:

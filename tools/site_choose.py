@@ -3,12 +3,14 @@
 Losses and their intervals come from data/, prices from running each encoding.
 """
 
+import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import pandas as pd
 import readme_tables
 import site_explorers
+from markupsafe import Markup
 from site_html import macros, tag
 from site_page import Page
 
@@ -18,6 +20,7 @@ from course_utils import results as measured
 from course_utils.texts import data
 
 EXPLORER = "chooser"
+CODE = re.compile("`(.*?)`")
 FILES = "_static/data"
 SOURCE_CODE = "11fac7920fef1d73"  # the corpus of data/larger.csv that is not English
 # What a price is measured on, as in lesson 10.
@@ -74,13 +77,15 @@ def page(markdown: str) -> Page:
 
 
 def which() -> str:
-    """README's table, each number a link to its row."""
+    """README's table, each number a link to its row; a phone shows a block a row."""
 
     def linked(best: readme_tables.Best) -> str:
         row = anchor(READERS[best.reads], best.name, best.read)
         return tag("a", best.number, href=f"#{row}", class_="om-number")
 
-    return readme_tables.which_one(linked)
+    head, *rows = readme_tables.which_rows(linked)
+    as_html = [[Markup(CODE.sub(r"<code>\1</code>", cell)) for cell in row] for row in rows]
+    return str(macros("choose.html").which(head, as_html))
 
 
 # ------------------------------------------------------------------------- every encoding

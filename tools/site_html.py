@@ -7,6 +7,7 @@ them: an empty line within a block would end it.
 import html
 import re
 from collections.abc import Iterable
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import jinja2
 from jinja2.ext import Extension
 
 LINE_BREAKS = re.compile(r"\s*\n\s*")
+POWER = re.compile(r"\b\d(?:\.\d+)?e-\d+\b")
 TICKS = re.compile(r"^\s*(`{3,})", re.MULTILINE)
 
 
@@ -33,6 +35,14 @@ TEMPLATES = jinja2.Environment(
     trim_blocks=True,
     finalize=lambda value: LINE_BREAKS.sub(" ", value) if type(value) is str else value,
 )
+
+
+def plain(text: str) -> str:
+    """A text whose small numbers are written out: 0.0000002 in place of 2e-07."""
+    return POWER.sub(lambda match: f"{Decimal(match[0]):f}", text)
+
+
+TEMPLATES.filters["plain"] = plain
 
 
 def macros(name: str) -> Any:

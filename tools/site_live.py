@@ -35,6 +35,9 @@ NEEDS = "A trained model reads here where JavaScript runs, and no Python."
 # Of what stretching.csv judges: one of three passages, its longest window, the factor of all ways.
 PASSAGES, PASSAGE, LONGEST, FACTOR = 3, 1, 1024, 8
 WAYS = ("direct", "interpolation", "NTK-aware", "YaRN", "step")
+READ, PROSE = "passage.json", "prose.json"  # what the lessons' models read, and what one watches
+# Prose of another passage, and how many bytes: most of the one above is tables.
+PROSE_PASSAGE, PROSE_STARTS, PROSE_BYTES = 0, b'The "*" (multiplication)', 768
 
 
 @dataclass(frozen=True)
@@ -92,11 +95,12 @@ def block(name: str, root: str) -> str:
     return "\n\n".join(blocks)
 
 
-def element(name: str, root: str) -> str:
-    """The element that the module fills."""
+def element(name: str, root: str, reads: str = READ) -> str:
+    """The element that the module fills, and the file of what its model reads."""
     fallback = tag("p", NEEDS, class_="om-fallback")
     model = _assets()["model.safetensors"]
-    start = json.dumps({"bytes": len(model), "sha256": hashlib.sha256(model).hexdigest()})
+    digest = hashlib.sha256(model).hexdigest()
+    start = json.dumps({"bytes": len(model), "sha256": digest, "passage": reads})
     module = f"{root}{folder()}/{name}.js"
     return tag("div", fallback, class_="om-live", data_module=module, data_start=start)
 
@@ -129,7 +133,8 @@ def _assets() -> dict[str, bytes]:
     }
     assets["model.js"] = (JAVASCRIPT / "model.js").read_bytes()
     assets["model.safetensors"] = data.verified(shipped.file_name(MODEL)).read_bytes()
-    assets["passage.json"] = json.dumps(passage()).encode()
+    assets[READ] = json.dumps(passage()).encode()
+    assets[PROSE] = json.dumps(prose()).encode()
     return assets
 
 
@@ -159,19 +164,33 @@ def passage() -> dict[str, Any]:
 
     ``count`` bytes are predicted, the first of them by the byte at ``first``.
     """
-    model, trained = shipped.model(MODEL), shipped.length(MODEL)
+    content, first = _held_out(PASSAGE), LONGEST // 2
+    return _reading(content, first, len(content) - 1 - first)
+
+
+def prose() -> dict[str, Any]:
+    """The same for the page on which one watches it read: sentences, and no tables."""
+    content = _held_out(PROSE_PASSAGE)
+    return _reading(content, content.index(PROSE_STARTS) - 1, PROSE_BYTES)
+
+
+def _held_out(number: int) -> bytes:
+    """A passage that no model has seen."""
     held_out = text.spread(text.split(text.documentation()).held_out, PASSAGES)
-    content = bytes(held_out[PASSAGE, : 3 * LONGEST + 1].tolist())
+    return bytes(held_out[number, : 3 * LONGEST + 1].tolist())
+
+
+def _reading(content: bytes, first: int, count: int) -> dict[str, Any]:
+    model, trained = shipped.model(MODEL), shipped.length(MODEL)
     d_head, ways = model.encoding.d_head, {}
     for way in WAYS:
         scaling = way_to_stretch(way, FACTOR, trained, d_head)
         speeds, factor = scaled_frequencies(d_head, BASE, scaling)
         ways[way] = {"speeds": speeds.tolist(), "sharpness": factor**2}
-    first = LONGEST // 2
     return {
         "text": content.decode("latin-1"),
         "first": first,
-        "count": len(content) - 1 - first,
+        "count": count,
         "trained": trained,
         "ways": ways,
     }

@@ -1,9 +1,11 @@
 """What a cell has shown, as blocks of a page: texts, tables, pictures in files of their own."""
 
 import base64
+import math
 import re
+import statistics
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import site_explorers
@@ -19,6 +21,8 @@ PICTURES = "_static/pictures"
 PNG_SIZE = slice(16, 24)  # the bytes of a PNG with its width and height
 SVG_SIZE = re.compile(r'<svg [^>]*width="([\d.]+)pt" height="([\d.]+)pt"')
 PIXELS = 96 / 72  # of CSS, to a point
+PHONE, GAP = 358, 7  # pixels across a phone's page, and between two panels there
+SMALLEST, LARGEST = 0.7, 1.1  # of a panel there, compared with how it was drawn
 PANEL = re.compile(r'<view id="(panel-\d+)" viewBox="\S+ \S+ (\S+) (\S+)"')
 COLUMNS = re.compile(
     r"\S {4,}\S|\S {2,}\S(?:.*\S)? {2,}\S"
@@ -30,11 +34,13 @@ STYLE = re.compile(r"<style.*?</style>", re.DOTALL)
 class Outputs:
     """Turns the outputs of a page's cells into blocks, and collects the files that they need.
 
-    ``root`` leads from the page to the site's first page.
+    ``root`` leads from the page to the site's first page. ``on_phones`` are the numbers of the
+    panels that a phone shows of a figure, each by itself; without them, of all.
     """
 
     lesson: str
     root: str
+    on_phones: Sequence[int] | None = None
     files: dict[str, bytes] = field(default_factory=dict)  # by their paths on the site
     explorers: set[str] = field(default_factory=set)
 
@@ -71,6 +77,8 @@ class Outputs:
             moves = text.startswith(site_explorers.IN_KERNEL)
             note = tag("p", site_explorers.MOVES_ELSEWHERE, class_="om-note")
             return [picture, note] if moves else [picture]
+        if "text/markdown" in data:
+            return [data["text/markdown"]]
         if "text/html" in data:
             return [_html(data["text/html"])]
         return [_printed(text)] if text else []
@@ -83,22 +91,28 @@ class Outputs:
         if size is None:
             raise BuildError(f"{self.lesson}, cell {cell.id} shows an SVG without width and height")
         width, height = (round(float(points) * PIXELS) for points in size.groups())
-        whole = opening("img", src=address, alt=words, width=width, height=height, loading="lazy")
+        whole = _image(address, words, width, height)
         panels = PANEL.findall(svg)
-        if len(panels) < 2:
+        if self.on_phones is not None:
+            panels = [panels[number - 1] for number in self.on_phones]
+        elif len(panels) < 2:
+            panels = []
+        if not panels:
             return [tag("div", whole, class_="om-figure")]
+        sizes = [(float(width) * PIXELS, float(height) * PIXELS) for _, width, height in panels]
         parts = "".join(
-            opening("img", src=f"{address}#{name}", alt="", style=_size(w, h))
-            for name, w, h in panels
+            opening("img", src=f"{address}#{name}", alt="", style=_style(*size))
+            for (name, *_), size in zip(panels, sizes, strict=True)
         )
-        stacked = tag("div", parts, class_="om-panels", role="img", aria_label=words)
+        scale = f"--om-scale: {_scale([width for width, _ in sizes])}"
+        rows = tag("div", parts, class_="om-panels", role="img", aria_label=words, style=scale)
+        stacked = tag("div", rows, class_="om-figure om-stacked")
         return [tag("div", whole, class_="om-figure om-whole"), stacked]
 
     def _picture(self, cell: NotebookNode, png: bytes, description: str) -> str:
         address, words = self._file(cell, "png", png), self._words(cell, description)
         width, height = struct.unpack(">II", png[PNG_SIZE])
-        picture = opening("img", src=address, alt=words, width=width, height=height, loading="lazy")
-        return tag("div", picture, class_="om-figure")
+        return tag("div", _image(address, words, width, height), class_="om-figure")
 
     def _file(self, cell: NotebookNode, kind: str, content: bytes) -> str:
         """The address, seen from the page, of a picture that becomes a file of the site."""
@@ -113,9 +127,25 @@ class Outputs:
         return words
 
 
-def _size(width: str, height: str) -> str:
-    """The style of a panel of this size in points: its shape, and its width as it was drawn."""
-    return f"aspect-ratio: {width} / {height}; --om-drawn: {round(float(width) * PIXELS)}px"
+def _image(address: str, words: str, width: int, height: int) -> str:
+    style = f"--om-drawn: {width}"  # again, for site.css
+    size: dict[str, int] = {"width": width, "height": height}
+    return opening("img", src=address, alt=words, loading="lazy", style=style, **size)
+
+
+def _style(width: float, height: float) -> str:
+    """The shape of a panel, and its width as it was drawn."""
+    return f"aspect-ratio: {width:.0f} / {height:.0f}; --om-drawn: {width:.0f}"
+
+
+def _scale(widths: Sequence[float]) -> float:
+    """How large a phone shows panels that were drawn so wide.
+
+    Two of them stand in a row where that leaves their words legible, else one.
+    """
+    in_pairs = (PHONE - GAP) / (2 * statistics.median(widths))
+    alone = max(SMALLEST, PHONE / max(widths))
+    return math.floor(100 * min(LARGEST, in_pairs if in_pairs >= SMALLEST else alone)) / 100
 
 
 def _printed(text: str) -> str:

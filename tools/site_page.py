@@ -159,13 +159,17 @@ class _Writer:
         questions = site_questions.questions(cell, self.name)
         keys = self.waiting.get(cell.id, ())
         shown = self.outputs.blocks(cell, keys)
-        folds = questions or _has(cell, PLUMBING) or _only_explores(cell)
-        source = _folded_source(cell) if folds else [code_block(cell.source)]
-        self._put([*source, *self._settled(cell)], self._inside(cell))
+        if questions or _has(cell, PLUMBING) or _only_explores(cell):
+            before, after = [], _folded_source(cell)  # quietly, below what it is the code of
+        else:
+            before, after = [code_block(cell.source)], []
+        inside = self._inside(cell)
+        self._put([*before, *self._settled(cell)], inside)
         for question in questions:
             self._put([site_questions.asks(question, self.verdicts.get(question.key, []))])
         if shown:
             self._put(shown, keys)
+        self._put(after, keys if shown else () if questions else inside)
 
     def _start(self, cell: NotebookNode) -> list[str]:
         """The cell that starts a lesson: its picture, and a fold with the code and the settings."""

@@ -28,6 +28,7 @@ ORDER = (
     "how_we_know",
     "changelog",
 )
+OF_THE_REPOSITORY = re.compile(r"^<!-- where published -->\n(?:.+\n)+\n?", re.MULTILINE)
 TO_REPOSITORY = re.compile(r"\[([^]]*)\]\(\{(?:address|files)\}[^)]*\)")
 
 
@@ -39,7 +40,7 @@ def pages(project: Project, lessons: Sequence[Page]) -> list[Page]:
     others = {name: Page(name, "", text) for name, text in contents.items()}
     others["choose"] = site_choose.page(contents["choose"])
     others["ledger"] = site_ledger.page(contents["ledger"])
-    model = site_live.element("surprise", "")
+    model = site_live.element("surprise", "", site_live.PROSE)
     text = contents["watch"].replace(site_live.HERE, model)
     others["watch"] = Page("watch", "", text, site_live.assets())
     others["myths"] = site_myths.page(contents["myths"])
@@ -60,8 +61,11 @@ def texts(project: Project) -> dict[str, str]:
 
 
 def with_address(text: str, project: Project) -> str:
-    """Text with its links into the repository; while that has no address, with their words."""
+    """Text with its links into the repository.
+
+    While that has no address, their words are left, and paragraphs that only it needs are left out.
+    """
     if not project.address:
-        return TO_REPOSITORY.sub(r"\1", text)
+        return TO_REPOSITORY.sub(r"\1", OF_THE_REPOSITORY.sub("", text))
     files = f"{project.address}/blob/{project.tag}"
     return text.replace("{address}", project.address).replace("{files}", files)

@@ -38,13 +38,14 @@ export function estimate(losses, base, count) {
 }
 
 /**
- * Put a live model into an element; `start` has the `bytes` of its file, and their `sha256`.
+ * Put a live model into an element; `start` has the `bytes` of its file, their `sha256`, and
+ * the file of the `passage` that it reads.
  *
  * `createView(ready, live, want, status)` makes what is seen once the model is there. It returns
  * `controls`, the element; `first`, what gets the focus; `note(read)`, which hears the worker.
  * The model is loaded when the reader asks, or `atOnce` where readers do not save on data.
  */
-export function mountPanel(element, { bytes, sha256 }, live, createView = createTable,
+export function mountPanel(element, { bytes, sha256, passage }, live, createView = createTable,
   atOnce = false) {
   let worker = null, view = null;
   const size = (bytes / MEGABYTE).toFixed(2);
@@ -66,7 +67,7 @@ export function mountPanel(element, { bytes, sha256 }, live, createView = create
     worker = new Worker(new URL("worker.js", import.meta.url), { type: "module" });
     worker.addEventListener("message", receive);
     worker.addEventListener("error", () => stopped("The model could not be started."));
-    worker.postMessage({ load: { bytes, sha256 } });
+    worker.postMessage({ load: { bytes, sha256, passage } });
   }
 
   function show(loaded) {

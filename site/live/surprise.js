@@ -4,20 +4,24 @@ import { create, mountPanel } from "./panel.js";
 
 const LENGTHS = [64, 128, 256, 512, 1024];
 const NARROW = matchMedia("(max-width: 40rem)").matches;
-const SHOWN = NARROW ? 384 : 768; // bytes of the passage that are coloured
+const SHOWN = NARROW ? 476 : 768; // bytes of the passage that are coloured
 const DARK_INK = 0.66; // share of the strongest colour from which black is easier to read on it
 const STRONGEST = 4; // nats, the strongest colour
 const STRETCHED = "YaRN";
+
+const END = 10; // the byte that ends a line
+
+// Lines are as long as the page is wide: only an empty one ends a paragraph.
+const newline = (isEmptyLine) => (isEmptyLine ? "↵\n" : "↵\u200b");
 
 // A byte as a reader sees it.
 const glyph = (byte) => ({ 10: "↵", 32: "␣" }[byte] ?? String.fromCharCode(byte));
 
 function createText({ text, first, trained, ways }, _, want, status) {
   const bytes = Uint8Array.from(text, (character) => character.charCodeAt(0));
-  const spans = Array.from({ length: SHOWN }, (_, n) => {
-    const byte = bytes[first + 1 + n];
-    return create("span", { "data-byte": n }, byte === 10 ? "↵\n" : String.fromCharCode(byte));
-  });
+  const shown = bytes.subarray(first + 1, first + 1 + SHOWN);
+  const spans = Array.from(shown, (byte, n) => create("span", { "data-byte": n },
+    byte === END ? newline(shown[n - 1] === END) : String.fromCharCode(byte)));
   const read = new Map(); // key → {losses, expected}
   let length = LENGTHS[0], stretched = false, cursor = 0;
 
@@ -92,7 +96,8 @@ function createText({ text, first, trained, ways }, _, want, status) {
   const controls = create("div", { class: "om-live-controls om-read" },
     create("div", { class: "om-read-set" },
       create("fieldset", { class: "om-switch" }, create("legend", {}, "Bytes read at once"),
-        ...lengths.map((input) => create("label", {}, input, create("span", {}, input.value)))),
+        ...lengths.map((input, n) => create("label", {}, input,
+          create("span", {}, LENGTHS[n].toLocaleString("en"))))),
       create("label", { class: "om-read-tick" }, tick, `stretched by ${STRETCHED}`)),
     create("p", { class: "om-read-mean" }, mean, note), page, detail,
     create("p", { class: "om-note" }, `Trained on texts of ${trained} bytes. The stronger the `

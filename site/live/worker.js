@@ -1,13 +1,13 @@
 // Reads for the page, out of its way: it loads the model and predicts the passage step by step.
 //
-// The page sends {load: {bytes, sha256}} once, and after each change {wanted: [{key, lengths,
-// turning}]}: what to read, in this order. Only the last list counts; what has been read is kept.
+// The page sends {load: {bytes, sha256, passage}} once, and after each change {wanted: [{key,
+// lengths, turning}]}: what to read, in this order. Only the last list counts; what has been read
+// is kept.
 // Answers: {loaded}, the bytes so far; {ready}, the passage; {read}, the losses and the expected
 // bytes so far, after each step; {failed}, in words.
 import { readModel } from "./model.js";
 
 const MODEL = new URL("model.safetensors", import.meta.url);
-const PASSAGE = new URL("passage.json", import.meta.url);
 const SMALLEST_STEP = 64; // bytes; in windows of n at least n/2, which one window judges
 
 let model, passage, text;
@@ -50,13 +50,13 @@ async function isIntact(file, sha256) {
   return sha256 === Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-async function load({ bytes, sha256 }) {
+async function load({ bytes, sha256, passage: file }) {
   try {
-    passage = await (await request(PASSAGE)).json();
+    passage = await (await request(new URL(file, import.meta.url))).json();
     text = Uint8Array.from(passage.text, (character) => character.charCodeAt(0));
-    const file = await bytesOf(await request(MODEL), bytes);
-    if (!await isIntact(file, sha256)) throw new Failure("The file is damaged.");
-    model = readModel(file);
+    const weights = await bytesOf(await request(MODEL), bytes);
+    if (!await isIntact(weights, sha256)) throw new Failure("The file is damaged.");
+    model = readModel(weights);
     postMessage({ ready: passage });
   } catch (error) {
     postMessage({ failed: error instanceof Failure ? error.message : String(error) });

@@ -28,7 +28,7 @@ for (const deck of document.querySelectorAll(".om-deck")) {
     const next = make("button", "om-button om-next", n + 1 < cards.length ? "Next" : "My score");
     next.type = "button";
     next.addEventListener("click", () => show(n + 1, true));
-    card.append(next);
+    card.querySelector(".om-claim").append(next);
     return next;
   });
 

@@ -42,12 +42,16 @@ function revealOf(question) {
   return all(".om-reveal").find((reveal) => reveal.dataset.question === question);
 }
 
+function answerOf({ dataset: { question, measured } }) {
+  return measured ?? revealOf(question)?.dataset.measured;
+}
+
 // What a question's guess came to: its words, and whether it was right; null without a judgement.
 function judged(form) {
-  const { question, kind, measured } = form.dataset;
+  const { question, kind } = form.dataset;
   const guess = guesses[question]?.guess;
   if (guess === undefined) return null;
-  const answer = measured ?? revealOf(question)?.dataset.measured;
+  const answer = answerOf(form);
   if (answer === undefined || answer === "not tested") return { words: `You said: ${guess}.` };
   if (kind !== "number") {
     return guess === answer ? { right: true, words: "You were right." }
@@ -72,7 +76,7 @@ function showForm(form) {
   // A claim's verdict unfolds in the same box; another question's answer may stand far below.
   const answer = kind !== "claim" && verdict?.answer ? ` Measured: ${verdict.answer}.` : "";
   for (const input of form.querySelectorAll("input")) {
-    if (input.type === "radio") input.checked = input.value === mine?.guess;
+    if (input.type === "radio") showOption(input, form, mine);
     else if (!mine || mine.guess) input.value = mine?.guess ?? "";
   }
   form.querySelector("fieldset").disabled = Boolean(mine);
@@ -81,6 +85,14 @@ function showForm(form) {
   else mark(response, verdict, answer);
   const reveal = revealOf(question);
   if (reveal) mark(reveal.querySelector(".om-verdict"), verdict);
+}
+
+// Once a question is answered, the right option is marked, and a guess that was another.
+function showOption(radio, form, mine) {
+  radio.checked = radio.value === mine?.guess;
+  const isRight = Boolean(mine) && radio.value === answerOf(form);
+  const isWrong = radio.checked && !isRight && judged(form)?.right === false;
+  radio.parentElement.dataset.right = isRight ? "true" : isWrong ? "false" : "";
 }
 
 function mark(element, verdict, measured = "") {
@@ -241,16 +253,18 @@ const BREAKS = [
 function fit(formula) {
   const share = () => formula.clientWidth / formula.scrollWidth;
   formula.style.fontSize = "";
+  for (const place of formula.querySelectorAll("wbr")) place.remove();
   for (const [part, side] of BREAKS) {
     if (share() >= SMALLEST) break;
-    for (const place of formula.querySelectorAll(`mjx-math > ${part}:not([data-breaks])`)) {
+    for (const place of formula.querySelectorAll(`mjx-math > ${part}`)) {
       if (side === "after" && place.offsetWidth < WIDE) continue;
       place[side](document.createElement("wbr"));
-      place.dataset.breaks = "";
     }
   }
   if (share() < 1) formula.style.fontSize = `${Math.max(SMALLEST, 0.99 * share())}em`;
 }
+// Letters are as wide as they are once their fonts are there.
+document.fonts.addEventListener("loadingdone", () => all("div.math").forEach(fit));
 
 // ------------------------------------------------------------------------------------- the search
 
@@ -272,11 +286,12 @@ function firstWith(words, page) {
     const searched = text.toLowerCase().replaceAll(/(?<=\d),(?=\d{3})/g, ""); // as in search.js
     return words.some((word) => searched.includes(word));
   };
-  const parts = [...page.querySelectorAll("p, li, dd, td, summary")];
-  const headings = [...page.querySelectorAll("h1, h2, h3")];
-  for (const part of [...parts, ...headings]) {
-    const text = read(part.textContent);
-    if (!has(text) || part.querySelector("p, li")) continue;
+  const places = ["p, li, dd, td, summary", "h1, h2, h3", "details"]; // the best first
+  for (const part of places.flatMap((place) => [...page.querySelectorAll(place)])) {
+    if (part.querySelector("p, li, pre")) continue;
+    const summary = part.querySelector("summary")?.textContent ?? ""; // of a figure in words
+    const text = read(part.textContent.slice(summary.length));
+    if (!has(text)) continue;
     const hidden = part.closest(HIDDEN);
     const sentence = hidden ? "In an answer of this section." : text.split(SENTENCES).find(has);
     return { sentence: (sentence ?? text).trim(), section: part.closest("section[id]")?.id };
