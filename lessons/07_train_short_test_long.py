@@ -145,9 +145,10 @@ guess.reveal("still falls" if gain < -0.005 else "rises" if gain > 0.005 else sa
 #
 # ## Seventeen points
 #
-# Whose loss does not rise, if all are measured so? One model for each encoding of this course: the same width, steps, order of texts and learning
-# rate, trained at 64 bytes, five seeds each. **But two were helped**, as training ends too soon for
-# them: T5's table learns 30 times as fast, and learned rows start larger.
+# Whose loss does not rise, if all are measured so? One model for each encoding of this course: the
+# same width, steps, order of texts and learning rate, trained at 64 bytes, five seeds each. **But
+# two were helped**, as training ends too soon for them: T5's table learns 30 times as fast, and
+# learned rows start larger.
 #
 # All judge the same bytes. We compare each model with *itself*; "±" is half of a 95 % interval over
 # seeds. A change is *clear* if its interval leaves out 0.
@@ -454,11 +455,10 @@ print(f"RoPE {beyond['rope', 0]:.2f}, Transformer-XL {beyond['transformer_xl', 0
 print(f"if all weighed the same {equal:.2f}")
 
 # %% [markdown]
-# **Look:** many keys alone cost RoPE hundredths. A far band costs from hundredths to more than one
-# nat; where it is dear, it draws about half of the weight from the near keys. **RoPE fails by
-# distances that it never met, not by each of them.** Transformer-XL (one model) survives by hardly
-# looking. Models without RoPE pay 0.13 or less for a band, on the mean of six texts. (They may fail
-# otherwise: `none` has no offsets.)
+# **Look:** many keys alone cost RoPE hundredths. A far band costs up to 1.4 nats; where it is dear,
+# it draws about half of the weight from the near keys. **RoPE fails by distances that it never met,
+# not by each of them.** Transformer-XL (one model) survives by hardly looking. Without RoPE a band
+# costs 0.13 or less, on the mean of six texts. (`none`, without offsets, fails otherwise.)
 #
 # No far band clearly helped any model. Is far text worth nothing?
 #

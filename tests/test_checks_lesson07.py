@@ -364,6 +364,8 @@ test_natural_mistakes_are_named = wrong_answers(
     {
         check_sliding: [
             (sliding_of_everything, "whole windows are judged"),
+            (sliding_windows_filled_up, "zeros are put behind the block"),
+            (sliding_to_a_list, "this is a list"),
             (sliding_without_a_last, "missing"),
             (sliding_beyond_the_end, "a window does not fit"),
             (sliding_from_the_middle, "starts too late"),

@@ -99,8 +99,8 @@ def test_a_decoy_is_counted_in_place_of_the_bytes_before():
 
 def test_beside_a_cache_a_decoy_stands_for_the_bytes_further_back():
     known, block = letters(500), letters(80, 3)[None]
-    counts, judged = NGrams(known, 0), {"first": 60, "weight": 0.5}
-    whole = counts.loss(block[:, :61], 0, cache=60, **judged)
-    parts = counts.loss(block[:, :61], 0, cache=20, decoy=block[0, :40], **judged)
+    counts, block = NGrams(known, 0), block[:, :61]
+    whole = counts.loss(block, 0, first=60, cache=60)
+    parts = counts.loss(block, 0, first=60, cache=20, decoy=block[0, :40])
     assert parts == pytest.approx(whole)
-    assert counts.loss(block, 0, cache=20, decoy=block[0] + 10, **judged) > whole
+    assert counts.loss(block, 0, first=60, cache=20, decoy=block[0, :40] + 10) != whole
