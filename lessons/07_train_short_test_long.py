@@ -456,9 +456,9 @@ print(f"if all weighed the same {equal:.2f}")
 
 # %% [markdown]
 # **Look:** many keys alone cost RoPE hundredths. A far band costs up to 1.4 nats; where it is dear,
-# it draws about half of the weight from the near keys. **RoPE fails by distances that it never met,
-# not by each of them.** Transformer-XL (one model) survives by hardly looking. Without RoPE a band
-# costs 0.13 or less, on the mean of six texts. (`none`, without offsets, fails otherwise.)
+# it draws about half of the weight. **RoPE fails by distances never met, not by each of them.**
+# Transformer-XL (one model) survives by hardly looking. Without RoPE a band costs 0.13 or less, on
+# the mean of six texts. (`none`, without offsets, fails otherwise.)
 #
 # No far band clearly helped any model. Is far text worth nothing?
 #
