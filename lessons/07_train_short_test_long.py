@@ -670,9 +670,9 @@ fair = [run for name in referee.ENCODINGS for run in referee.fair_runs(name)]
 referee.table(fair + referee.cut_runs()).round(3)
 
 # %% [markdown]
-# **Look:** by rise and at 1,024 *just cut* stands before all seven. ALiBi falls from first to third of them, and its
-# gain is gone. T5's low loss was ten times the steps, RoPE's easier bytes. One objection no key
-# shows: T5's table still learns faster.
+# **Look:** by rise and at 1,024 *just cut* stands before all seven. ALiBi falls from first to third
+# of them, and its gain is gone. T5's low loss was ten times the steps, RoPE's easier bytes. One
+# objection no key shows: T5's table still learns faster.
 
 # %% [markdown]
 # ## Myth check
