@@ -75,8 +75,8 @@ class NGrams:
             cache: how many bytes before the judged one are counted too, in tables of their own, as
                 far as the block has them; 0 for none.
             weight: of the cache's probability, below 1; the rest is for the known text's.
-            decoy: bytes to count in place of those before the judged one, the same for all; not
-                together with a cache.
+            decoy: bytes to count in place of those before the judged one, the same for all; with a
+                cache, in place of those further back than it.
         """
         if validation.integer("order", order, minimum=0) > self.order:
             raise ValueError(f"order must be at most {self.order}, that of the tables, got {order}")
@@ -85,8 +85,6 @@ class NGrams:
         validation.integer("cache", cache, minimum=0)
         if not 0 <= validation.number("weight", weight) < 1:
             raise ValueError(f"weight must be at least 0 and below 1, got {weight}")
-        if cache and decoy is not None:
-            raise ValueError(f"decoy must be None beside a cache, got one of {len(decoy)} bytes")
         unrelated = bytes(decoy.tolist()) if decoy is not None else b""
         losses = []
         for row in blocks.tolist():

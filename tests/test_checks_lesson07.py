@@ -83,6 +83,19 @@ test_right_answers_pass = right_answers(
 # Wrong answers
 
 
+def sliding_windows_filled_up(loss_of, block, n):
+    losses = []
+    for start in range(0, len(block), n // 2):
+        window = block[start : start + n + 1]
+        window = torch.nn.functional.pad(window, (0, n + 1 - len(window)))
+        losses.append(loss_of(window[:-1], window[1:])[n // 2 :])
+    return torch.cat(losses)
+
+
+def sliding_to_a_list(loss_of, block, n):
+    return sliding_by_unfold(loss_of, block, n).tolist()
+
+
 def sliding_of_everything(loss_of, block, n):
     rows = block.unfold(0, n + 1, n // 2)
     return torch.cat([loss_of(row[:-1], row[1:]) for row in rows])
@@ -351,6 +364,8 @@ test_natural_mistakes_are_named = wrong_answers(
     {
         check_sliding: [
             (sliding_of_everything, "whole windows are judged"),
+            (sliding_windows_filled_up, "zeros are put behind the block"),
+            (sliding_to_a_list, "this is a list"),
             (sliding_without_a_last, "missing"),
             (sliding_beyond_the_end, "a window does not fit"),
             (sliding_from_the_middle, "starts too late"),

@@ -95,5 +95,12 @@ def test_a_decoy_is_counted_in_place_of_the_bytes_before():
     alike = counts.loss(block, 2, decoy=block[0], weight=0.5)
     other = counts.loss(block, 2, decoy=block[0] + 10, weight=0.5)
     assert alike < counts.loss(block, 2) < other
-    with pytest.raises(ValueError, match="decoy"):
-        counts.loss(block, 2, cache=4, decoy=block[0])
+
+
+def test_beside_a_cache_a_decoy_stands_for_the_bytes_further_back():
+    known, block = letters(500), letters(80, 3)[None]
+    counts, block = NGrams(known, 0), block[:, :61]
+    whole = counts.loss(block, 0, first=60, cache=60)
+    parts = counts.loss(block, 0, first=60, cache=20, decoy=block[0, :40])
+    assert parts == pytest.approx(whole)
+    assert counts.loss(block, 0, first=60, cache=20, decoy=block[0, :40] + 10) != whole

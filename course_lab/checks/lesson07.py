@@ -106,6 +106,16 @@ def _one_pass(loss_of: LossOf, block: Tensor, n: int) -> Tensor:
     return loss_of(block[:-1], block[1:])[n // 2 :]
 
 
+def _padded(spare: Callable[[int, int], int]) -> Callable[[LossOf, Tensor, int], Tensor]:
+    """Return an answer that puts zeros behind the block, ``spare(length, n)`` of them."""
+
+    def answer(loss_of: LossOf, block: Tensor, n: int) -> Tensor:
+        zeros = torch.zeros(spare(len(block), n), dtype=block.dtype)
+        return _windows()(loss_of, torch.cat([block, zeros]), n)
+
+    return answer
+
+
 def _blocks_after_each_other(loss_of: LossOf, block: Tensor, n: int) -> Tensor:
     losses = loss_of(block[:-1], block[1:])
     return losses[n // 2 : len(_windows()(loss_of, block, n)) + n // 2]
@@ -216,6 +226,20 @@ check_sliding = Check(
             "The window that starts last: how many bytes has it? How many does a window take?",
             _windows(last=lambda block, n: len(block)),
         ),
+        *(
+            Mistake(
+                "zeros are put behind the block, so that more windows fit",
+                "What is the target of the block's last byte, in what `loss_of` is given?",
+                _padded(spare),
+            )
+            for spare in (
+                lambda size, n: n,
+                lambda size, n: n // 2,
+                lambda size, n: -(size - 1) % (n // 2),  # no more than the last window lacks
+                lambda size, n: -(size - 1) % n,
+                lambda size, n: -size % n,
+            )
+        ),
         Mistake(
             "the range goes one byte too far",
             "Let a block have n bytes, one too few for a window. What does your range give?",
@@ -313,6 +337,12 @@ check_sliding = Check(
             "each window has a row of its own",
             "The result has one axis. How do you put pieces end to end?",
             _windows(joined=torch.stack),
+        ),
+        *(
+            Mistake(
+                "this is a list", "How does torch make one tensor of it?", _windows(joined=kept)
+            )
+            for kept in (list, lambda losses: torch.cat(losses).tolist())
         ),
         Mistake(
             "this is the mean",

@@ -35,10 +35,11 @@ far_bands = Explorer(
     "far_bands",
     "32 near keys and a band of 32 far ones, moved away",
     "Keys by how far back they are: the nearest 32 and a band are seen, all others hidden. Above "
-    "the band, what it costs a model trained at 64 bytes, in each of six texts: its loss less that "
-    "with the keys 32 to 63 back. Bands that were tried leave their means; a box shows all.",
+    "where the band begins, what it costs a model trained at 64 bytes, in each of six texts: its "
+    "loss less that with the keys 32 to 63 back. Bands that were tried leave their means; a box "
+    "shows all.",
     {
-        "first": Slider(32, 416, 64, step=16, label="band begins"),
+        "first": Slider(32, 416, 416, step=16, label="band begins"),
         "model": Choice(tuple(MODELS)),
         "whole": Tick(label="all bands"),
     },

@@ -34,7 +34,7 @@ referee = Explorer(
     "referee",
     "a table of results, and what is left of its ranking",
     "Left the order in which the table was published, right the order once each row that is wrong "
-    "in what is ticked has been replaced by fair runs. Row 1 has the lowest number.",
+    "in what is ticked has been replaced, as a whole, by fair runs. Row 1 has the lowest number.",
     {
         "order": Choice(ORDERS, label="ranked by"),
         "steps": Tick(label="mend steps"),

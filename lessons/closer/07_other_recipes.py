@@ -52,9 +52,10 @@ def rise(name, n):
 # ## All numbers
 #
 # Not all is equal in this table. Some encodings bring parameters of their own. Tables fit the
-# trained length. And two were helped: T5's table learns faster and learned rows start larger, as
-# else they are not done when training ends (`course_experiments/recipe.py`). Rows are sorted by
-# the rise from 64 to 2048.
+# trained length. And two were helped: T5's table learns 30 times as fast and learned rows start
+# larger, as else they are not done when training ends (`learning_rates` in
+# `course_utils/encodings/t5.py`, `fair_options` in `learned.py`). Rows are sorted by the rise from
+# 64 to 2048.
 
 # %%
 order = sorted(names, key=lambda name: rise(name, 2048).mean)

@@ -1,6 +1,8 @@
 // A band of far keys that the reader moves: what it costs trained models, from the course's table.
 
 const FIRST_ROW = -0.3; // where the keys are drawn, below the costs
+const ALREADY_TRIED = [32, 64]; // the bands that are drawn before the reader moves one
+const ROPE = 3, BAND = 0, NEAR = 2; // colours; RoPE's is orange in all of the course
 
 const isRope = (name) => name.startsWith("RoPE");
 const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
@@ -21,9 +23,8 @@ const EXPLORER = {
   minWidth: 280,
   height: (width) => Math.min(380, 0.9 * width),
 
-  // The places of the bands that the reader has been to.
   initialise(state) {
-    state.tried ??= [];
+    state.tried ??= ALREADY_TRIED; // and the bands that the reader has been to
     EXPLORER.follow(state, "first");
   },
 
@@ -41,8 +42,8 @@ const EXPLORER = {
   drag: {
     panel: 0,
     change([back]) {
-      const { firsts, keys } = SPEC.data;
-      const gaps = firsts.map((first) => Math.abs(first + keys / 2 - back));
+      const { firsts } = SPEC.data;
+      const gaps = firsts.map((first) => Math.abs(first - back));
       return { first: firsts[gaps.indexOf(Math.min(...gaps))] };
     },
   },
@@ -63,40 +64,38 @@ const EXPLORER = {
   draw([panel], { shown, curve, texts, others }, { model, first, whole }) {
     const { firsts, keys, trained, losses } = SPEC.data;
     const end = firsts.at(-1) + keys;
-    const middle = (start) => start + (keys - 1) / 2;
+    const colour = isRope(model) ? ROPE : "ink";
     const names = Object.keys(losses).filter((name) => name !== model);
-    const legend = [{ name: `${model}, mean of the texts`, colour: 0 },
-      { name: "this band, each text", colour: 3, mark: "dot" }];
+    const legend = [{ name: `${model}, mean of the texts`, colour, mark: "dot", hollow: false },
+      { name: "this band, each text", colour: BAND, mark: "dot" }];
     if (whole) {
-      legend.push({ name: isRope(model) ? "RoPE, the other two" : "RoPE, all three", colour: 0,
+      legend.push({ name: isRope(model) ? "RoPE, the other two" : "RoPE, all three", colour: ROPE,
         dash: "4 3", fade: 0.6 });
       legend.push({ name: "no RoPE", colour: "grey" });
     }
     panel.axes({
-      x: [0, end], y: [-0.5, 2], legend, title: "what the band costs",
-      xlabel: "positions back from the query", ylabel: "loss, more (nats a byte)",
+      x: [0, end], y: [-0.5, 2], legend, title: "what the band costs, where it begins",
+      xlabel: "positions back from the query", ylabel: "loss above that with keys 32–63 back",
       xticks: Array.from({ length: Math.floor(end / 64) + 1 }, (_, n) => 64 * n),
       yticks: [0, 0.5, 1, 1.5],
     }).across(0).upright(trained, { dash: "2 4" });
     others.forEach((costs, n) => {
-      const style = isRope(names[n]) ? { colour: 0, dash: "4 3", fade: 0.6 } : { colour: "grey" };
-      panel.line(shown.map(middle), costs, { width: 1.3, ...style });
+      const style = isRope(names[n]) ? { colour: ROPE, dash: "4 3", fade: 0.6 } : { colour: "grey" };
+      panel.line(shown, costs, { width: 1.3, ...style });
     });
     const joined = shown.flatMap((start, n) => (isNext(start, shown[n - 1]) ? [n] : [NaN, n]));
-    panel.line(joined.map((n) => middle(shown[n])), joined.map((n) => curve[n]),
-      { colour: 0, width: whole ? 2.4 : 1 })
-      .dots(shown.map(middle), curve, { colour: 0, size: 3.5 })
-      .dots(texts.map(() => middle(first)), texts, { colour: 3, size: 3, hollow: true })
+    panel.line(joined.map((n) => shown[n] ?? NaN), joined.map((n) => curve[n]),
+      { colour, width: whole ? 2.4 : 1 })
+      .dots(shown, curve, { colour, size: 3.5 })
+      .dots(texts.map(() => first), texts, { colour: BAND, size: 3, hollow: true })
       .line([0, end], [FIRST_ROW, FIRST_ROW], { colour: "grey", width: 1 })
-      .line([0, keys], [FIRST_ROW, FIRST_ROW], { colour: 2, width: 13 })
-      .line([first, first + keys], [FIRST_ROW, FIRST_ROW], { colour: 3, width: 13 });
+      .line([0, keys], [FIRST_ROW, FIRST_ROW], { colour: NEAR, width: 13 })
+      .line([first, first + keys], [FIRST_ROW, FIRST_ROW], { colour: BAND, width: 13 });
     const row = panel.box.top + panel.py(FIRST_ROW);
     panel.write(panel.box.left + 4, row - 12, "near keys", "om-start");
     const isFar = first > end / 2; // then there is more room before the band
     panel.write(panel.box.left + panel.px(isFar ? first : first + keys) + (isFar ? -6 : 6), row - 8,
       "drag the band", isFar ? "om-end" : "om-start");
-    panel.write(panel.box.left + panel.box.width - 4, panel.box.top + panel.py(0) + 13,
-      "0: as with keys 32 to 63 back", "om-end");
     panel.write(panel.box.left + panel.px(trained) + 4, panel.box.top + 12, "new from here on",
       "om-start");
   },

@@ -52,8 +52,8 @@ const EXPLORER = {
   draw([panel], { published, mended, before, after }, state) {
     const { order } = state;
     const changed = changedRows(state);
-    const count = SPEC.data.rows.length + 1;
-    const ticked = KEYS.filter((key) => state[key]);
+    const count = after.length;
+    const ticked = [...KEYS, "cut"].filter((key) => state[key]);
     panel.axes({
       x: [-1.6, 2.6], y: [count + 0.6, 0.4], title: `ranked by ${order}, lowest first`,
       xticks: [[0, "published"], [1, "mended"]],
@@ -79,8 +79,14 @@ const EXPLORER = {
     const { order } = state;
     const was = `${nameOf(before[0])} (${written(published[before[0]], order)})`;
     const is = `${nameOf(after[0])} (${written(mended[after[0]], order)})`;
-    const names = changedRows(state).map(nameOf);
-    const moved = names.length ? `Other numbers now: ${names.join(", ")}.` : "No number is new.";
+    const replaced = changedRows(state).map((row) => {
+      const also = SPEC.data.rows[row].wrong.filter((key) => !state[key]);
+      return nameOf(row) + (also.length ? ` (wrong in ${also.join(" and ")} too)` : "");
+    });
+    const idle = KEYS.filter((key) => state[key]
+      && !SPEC.data.rows.some(({ wrong }) => wrong.includes(key)));
+    const moved = (replaced.length ? `Whole rows replaced: ${replaced.join(", ")}.`
+      : "No row is replaced.") + idle.map((key) => ` No row is wrong in ${key}.`).join("");
     return `First by ${order}: ${was} as published, ${is} mended. ${moved}`;
   },
 
