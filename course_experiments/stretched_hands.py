@@ -92,6 +92,15 @@ def slowed(model: TinyTransformer, trained: int, factors: list[float]) -> TinyTr
     return model.changed(scaling=LongRoPE(factors, 1.0, trained))
 
 
+def _by_distance(
+    model: TinyTransformer,
+    pairs: tuple[int, int],
+    distances: tuple[int, int],
+    factor: float | None,
+) -> TinyTransformer:
+    return model.changed(encoding=_ByDistance, pairs=pairs, distances=distances, factor=factor)
+
+
 def readers(model: TinyTransformer, trained: int) -> Iterator[tuple[str, TinyTransformer]]:
     """Each way's name, and the model that reads so."""
     for way in WAYS:
@@ -102,13 +111,12 @@ def readers(model: TinyTransformer, trained: int) -> Iterator[tuple[str, TinyTra
     for farthest in (trained - 1, trained // 2 - 1):
         yield f"{CLAMPED} {farthest}", model.changed(encoding=ClampedRotary, farthest=farthest)
     for first, last in CLAMPED_ALONE:
-        options = {"pairs": (first, last), "distances": (trained, BYTES), "factor": None}
         name = f"{CLAMPED} {trained - 1}, {_pairs(first, last)}"
-        yield name, model.changed(encoding=_ByDistance, **options)
+        yield name, _by_distance(model, (first, last), (trained, BYTES), None)
     for first, last, near, far in SLOWED_AT:
-        options = {"pairs": (first, last), "distances": (near, far), "factor": float(FACTOR)}
         where = f"at most {far} back" if near == 0 else f"at least {near} back"
-        yield f"{_pairs(first, last)}, {where}", model.changed(encoding=_ByDistance, **options)
+        reader = _by_distance(model, (first, last), (near, far), FACTOR)
+        yield f"{_pairs(first, last)}, {where}", reader
 
 
 def _pairs(first: int, last: int) -> str:
