@@ -1042,7 +1042,7 @@ check_clamped_scores = Check(
             "one position is given for all rows",
             "How many positions does `turned` want for n rows?",
             _one_position,
-            raises="angles must have shape",
+            raises="angles must have shape|parameter 'angles'",
         ),
     ],
     hints=(
