@@ -31,7 +31,7 @@ device = course_lab.start(doors=["rotate"], title="Lesson 08: door 2, at another
 # %% [markdown]
 # ## A line in a file
 #
-# Beside its weights Llama 3.1 has a file `config.json`. In it stands
+# In the file `config.json` of Llama 3.1 stands
 
 # %%
 rope_theta = 500_000.0  # the base b
@@ -44,8 +44,8 @@ rope_scaling = {
 }
 
 # %% [markdown]
-# The model first learned to read 8,192 tokens, and is offered for 131,072. (Even 8 · 8,192 is only
-# half of that.) At the end you can read this line.
+# The model first learned to read 8,192 tokens, and is offered for 131,072. At the end you can read
+# this line.
 #
 # RoPE turns pair $m$ of queries and keys by $p\,\theta_m$ at position $p$, with $\theta_m =
 # b^{-2m/d}$: each pair is the **hand** of a clock, as in lesson 02. The course's small model has 16
@@ -91,12 +91,12 @@ plots.show(
 
 # %% [markdown]
 # **Look:** five hands went round in training and have pointed everywhere. Eleven meet new angles at
-# 512 bytes. There the model is lost: on text of its own kind its loss rises by about 1.5 nats a
-# byte, or more.
+# 512 bytes. There, on text of its own kind, the model's loss rises by about 1.5 nats a byte or
+# more.
 #
 # ## One hand
 #
-# Slow a hand to an eighth, and at 512 bytes it stays on the arc that it has seen at 64, but for less
+# Slow a hand to an eighth, and at 512 bytes it stays on the arc that it saw at 64, but for less
 # than one position. You may slow **one**.
 
 # %%
@@ -148,16 +148,15 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** hand 5, which had made a little more than half a turn. Slowed, it takes away about half
-# of the rise at 512. New angles are not the whole story: hands 8 to 15 meet some, and slowed they
-# change hardly anything, on average. Hand 3 meets none, and helps more than hand 7. Hand 0 does
-# harm. What if we slow all?
+# **Look:** hand 5. Slowed, it takes away about half of the rise at 512. New angles are not the
+# whole story: hands 8 to 15 meet some, and slowed they change hardly anything, on average. Hand 3
+# meets none, and helps more than hand 7. Hand 0 does harm.
 #
 # ## All hands
 #
 # The plainest way divides every position by 8: 512 bytes lie where 64 lay. Chen et al. (2023) call
-# it **position interpolation**, $p \to p/s$ or $\theta_m \to \theta_m/s$. (Lesson 03 squeezed a
-# table so.) No hand leaves its arc, but for less than one position.
+# it **position interpolation**, $p \to p/s$ or $\theta_m \to \theta_m/s$. No hand leaves its arc,
+# but for less than one position.
 
 # %%
 guess = widgets.predict(
@@ -209,14 +208,14 @@ plots.show(
 # %% [markdown]
 # **Look:** alone, only hand 0 costs more than 0.1. Together the five that went round do nearly all
 # of the harm, the slow eleven about 0.1. Hand 0 tells the last four bytes apart: slowed for these
-# keys only, it does nearly all of its harm. The five tell more: slowed only for keys 9 or more
-# back, they still cost about 1 nat.
+# keys only, it does nearly all of its harm. The five tell more: slowed for keys 9 or more back
+# only, they still cost about 1.
 #
 # So slow the slow hands, and spare the fast. And those between?
 #
 # ## Llama's ramp
 #
-# Look at the line again. Count each hand's turns within the trained length,
+# Count each hand's turns within the trained length,
 # $r_m = L\,\theta_m / 2\pi$.
 
 # %%
@@ -232,7 +231,7 @@ for m in (0, 28, 32, 35, 63):
 #   to 1 at 4.
 #
 # **Exercise 1 ★★ Write the line.** `theta` (pairs,) are the speeds in training. Return the new
-# ones. Take all four numbers from the arguments; `low` and `high` are in turns.
+# ones. `low` and `high` are in turns.
 
 
 # %% tags=["stub"]
@@ -253,7 +252,7 @@ from course_lab.checks.lesson08 import check_clamped_scores, check_ramp
 check_ramp(ramp_from_scratch)
 
 # %% [markdown]
-# What you wrote is called *Llama 3.1* below. Others draw the line elsewhere:
+# Yours is *Llama 3.1* below. Others draw the line elsewhere:
 #
 # - **NTK-aware** (bloc97 2023): a larger base. Hand 0 keeps its speed, the last is slowed by $s$.
 # - **YaRN** (Peng et al. 2023): a ramp from 32 turns to 1, even in $m$ in its code; and all scores
@@ -275,12 +274,12 @@ assert torch.allclose(ntk_from_scratch(theta, 8), NTK(8).frequencies(theta, 10_0
 # %% [markdown]
 # ## Tune your own
 #
-# Draw the bar of a hand up to slow it, or set it with the sliders, and the model reads a small text
-# anew. It starts *direct*: nothing is slowed.
+# Draw the bar of a hand up to slow it, and the model reads a small text anew. It starts *direct*:
+# nothing is slowed.
 #
 # 1. Slow hand 5 to an eighth. Then 6, 7, 8 and 9 too. When does it stop helping?
-# 2. Now you are close to the dashed line, where both rises together are the step's. Move **one** bar
-#    to come clearly below, by 0.1. Does its hand meet new angles then?
+# 2. Move **one** bar to come 0.1 below the dashed line, where both rises together are the step's.
+#    Does its hand meet new angles then?
 # 3. Go lower still.
 #
 # <details><summary>A hint for 3</summary>Hands 3 and 4 to half speed, both: one of them alone makes
@@ -292,8 +291,8 @@ from course_lab import explorers
 explorers.stretch()
 
 # %% [markdown]
-# Hand 8 still helped a little, hand 9 no more. Now five other texts judge your setting, and two
-# other models, of other seeds. Your ramp of exercise 1 is judged too. That takes some 20 seconds.
+# Hand 8 still helped a little, hand 9 no more. Now five other texts and two other models judge your
+# setting, and your ramp. That takes some 20 seconds.
 
 # %%
 mine = {5: 8, 6: 8, 7: 8, 8: 8, 9: 8}  # hand → how many times slower; put yours here
@@ -333,19 +332,19 @@ for referee, (seed, which) in referees.items():
     print(f"{referee:39}" + "".join(f"{value:10.2f}" for value in sums), flush=True)
 
 # %% [markdown]
-# **Look:** one bar is hand 5 at 6 in place of 8: it meets *new* angles, and reads better. That was
-# found on one text of one model, and is below the step with all four referees, as the hint is.
-# (These models share a recipe; another was not asked.) LongRoPE *searches* such numbers: see a
+# **Look:** "one bar" is hand 5 at 6 in place of 8. It meets *new* angles, and the model reads
+# better. Found on one text of one model, it is below the step with all four referees (which share a
+# recipe). LongRoPE *searches* such numbers: see a
 # [closer look](closer/08_search_and_needles.ipynb).
 #
 # ## Against just cutting
 #
 # What are these ways worth? The cruel yardstick is to **just cut**: read the last 64 bytes only.
-# And there is a trick that slows nothing: let no key *seem* farther away than 63, or 31. All beyond
-# stand there. This **clamp** is ReRoPE (Su 2023), and near kin of Self-Extend (Jin et al. 2024).
+# And a trick slows nothing: let no key *seem* farther away than 63. This **clamp** is ReRoPE (Su
+# 2023), and near kin of Self-Extend (Jin et al. 2024).
 #
 # Ask by loss, and by a **needle**: small models learned to name the symbol behind a marker, in rows
-# of up to 32. Now the row has 256; just cut reads the last 32 (and the clamp is at 31).
+# of up to 32. Now the row has 256. Just cut reads 32; the clamp stands at 31.
 
 # %% tags=["plumbing", "picture"]
 # All ways against just cutting, and needles for small models
@@ -367,7 +366,7 @@ axes[0].text(0.02, -0.75, "just cut: read the last 64 bytes", fontsize=9, color=
 axes[0].set_yticks(range(len(against)), list(against))
 axes[0].set(ylim=(len(against) - 0.4, -1.2), xlim=(-0.1, 2.7))
 axes[0].set(xlabel="loss above just cut, nats a byte; dots: three models")
-axes[0].set_title("Loss at 512: nothing beats just cutting")
+axes[0].set_title("Loss at 512: none of these beats just cutting")
 needles = data.results("stretching_needles")
 at_256 = needles.query("read == 256").groupby(["way", "depth"])["accuracy"].mean().unstack()
 last = needles.query("read == 32 and depth == 0 and way == 'direct'")["accuracy"].mean()
@@ -405,20 +404,18 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** by loss nothing beats just cutting; these models hardly ask for anything far (lesson 07).
-# The clamps come nearest. Clamp only hands 0 to 4, which meet no new angle, and about half of the
-# rise is gone: *an old angle at a new distance harms too.* No slowing mends that.
+# **Look:** by loss none of these beats just cutting: these models hardly ask for anything far
+# (lesson 07). Clamp only hands 0 to 4, which meet no new angle, and about half of the rise is gone:
+# an **old angle at a new distance** harms too.
 #
-# By needles just cut is lost beyond its reach. Interpolation finds the last needle and few others.
+# By needles just cut guesses beyond its reach. Interpolation finds the last needle and few others.
 # By parts finds about half or more at each place, the clamp more than three quarters, on average;
-# one model of five finds much less. The clamp computes each score twice (exercise 2), and to one
-# query in one layer all keys beyond stand alike.
+# one of five models finds much less. The clamp computes scores twice (exercise 2).
 
 # %% [markdown]
 # ## Train on
 #
-# Llama 3.1 was trained on after its stretch. Here each way gets 100 more steps, on pieces of 512
-# bytes, a twelfth of its training.
+# Llama 3.1 was trained on, too. Here each way gets 100 more steps (after 1,200), on 512 bytes.
 
 # %%
 guess = widgets.predict(
@@ -469,12 +466,8 @@ axes[1].set(xlabel="loss after 100 steps above the control; bars: 95 %, over see
 axes[1].set_title("At 1,024 direct reads best")
 level = [way for way in ways if way != "interpolation" and after[way].mean < 0.05]
 print(f"within 0.05 nats of the control: {', '.join(level)}; {results.seed.nunique()} seeds")
-for n in (512, 1024):
-    gaps = {w: change(results, at(w, n, 100), at("direct", n, 100)) for w in level[1:]}
-    words = {
-        w: "lower" if g.below() else "higher" if g.above() else "level" for w, g in gaps.items()
-    }
-    print(f"direct at {n}, against", ", ".join(f"{w}: {word}" for w, word in words.items()))
+gaps = [change(results, at(way, 1024, 100), at("direct", 1024, 100)) for way in ways[1:]]
+print("direct is clearly below each other way at 1,024:", all(gap.below() for gap in gaps))
 plots.show(
     fig,
     "Left: loss at 512 bytes above a control that read 64 bytes for as many steps, before and "
@@ -486,17 +479,16 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** *direct*, which had failed, is level with the others at 512, and at 1,024, twice what all
-# were trained on and stretched for, it reads best. So a low loss after training on does not prove
-# that the stretch was needed. Nor that far text is used: in a needle test LLaMA 7B, trained on
-# *directly*, got from 2,048 to only 2,560 tokens in 10,000 steps (Chen et al.).
+# **Look:** *direct*, which had failed, is within 0.05 of all but interpolation at 512. At 1,024,
+# twice what the others were stretched for, it reads best. So a low loss after training on does not
+# prove that the stretch was needed. Nor that far text is used: in a needle test LLaMA 7B, trained
+# on *directly*, got from 2,048 to only 2,560 tokens in 10,000 steps (Chen et al.).
 #
 # ## A real model
 #
 # SmolLM2-135M of lessons 05 and 06 learned to read 8,192 tokens. It read texts of 12,288, stretched
-# by 1.5 and not trained on; just cut reads the last 8,192. Eight numbers stand in
-# each text, such as "The secret number of Lima is 4829.", and are asked for at its end. Just cut
-# never saw the first three.
+# by 1.5 and not trained on; just cut reads the last 8,192. Eight numbers stand in each text, such
+# as "The secret number of Lima is 4829.", and are asked for at its end. Just cut never saw three.
 
 # %%
 guess = widgets.predict(
@@ -573,14 +565,13 @@ plots.show(
 
 # %% [markdown]
 # **Look:** by loss YaRN gains nothing over just cutting. But it knows numbers that just cut never
-# read, at token 3,456. **Equal loss is not equal use.** It does not know the number at the start.
-# But just cut *did* read token 4,992, unstretched, and hardly knows that one. Two stories fit: the
-# model's own reach is below 8,192, and the stretch multiplied it; or the start of whatever is read
-# is lost. Shorter texts would tell.
+# read, at token 3,456. **Equal loss is not equal use.** It does not know the one at the start. But
+# just cut *did* read token 4,992, unstretched, and hardly knows it. Two stories fit: the model's
+# own reach is below 8,192 and was multiplied, or the start of whatever is read is lost.
 #
 # ## Read the line
 #
-# Now the line of Llama 3.1. Its heads have 128 features, so 64 hands.
+# Llama 3.1's heads have 128 features, so 64 hands.
 
 # %% tags=["plumbing"]
 # The line, hand by hand
@@ -604,7 +595,7 @@ for times, colour in ((16, "0.55"), (8, "0.1")):
     ax.plot(times * share, "o-", color=colour, markersize=3)
     ax.text(0, times * 0.82, f"at {times * 8192:,} tokens", color=colour, fontsize=9, va="top")
 ax.axhline(1, color="C3", linestyle=":")
-ax.text(0, 1.07, "nothing new", fontsize=9, color="C3", va="bottom")
+ax.text(0, 1.07, "as in training", fontsize=9, color="C3", va="bottom")
 unfinished = int((llama_turns >= 1).sum())
 ax.text(
     17, 3, "went round at 8,192:\nhave pointed everywhere", ha="center", fontsize=9, color="0.35"
@@ -613,7 +604,7 @@ ax.set_yscale("log", base=2)
 ax.set_yticks([1, 2, 4, 8, 16], ["1", "2", "4", "8", "16"])
 ax.set(xlabel="hand, fast to slow", ylabel="× what it turned in training", ylim=(0.8, 32))
 ax.set_title(
-    f"Llama 3.1: from hand {unfinished} on, nothing new at 65,536; twice the arc at 131,072"
+    f"Llama 3.1: from hand {unfinished} on the arc of training at 65,536, twice that at 131,072"
 )
 plots.show(
     fig,
@@ -626,9 +617,9 @@ plots.show(
 
 # %% [markdown]
 # So Llama 3.1 reads 128k like this: **keep the fast hands, slow those that did not go round, mix
-# between, and train on.** At 65,536 the slow hands meet nothing new. At 131,072 they go twice as
-# far: the line alone does not explain "128k". Training on did its part (Meta's paper, 2407.21783).
-# How much of a long text is then used, no line tells.
+# between, and train on.** At 65,536 the slow hands keep to their arc, but for less than one token.
+# At 131,072 they go twice as far: the line alone does not explain "128k". Training on did its part
+# (Meta's paper, 2407.21783).
 #
 # ## Exercises
 
@@ -668,7 +659,7 @@ check_clamped_scores(clamped_scores)
 # %% [markdown]
 # ## Myth check
 #
-# Guess first. "Clear": the 95 % interval over seeds, or texts, leaves out the yardstick.
+# Guess first. "Clear": the 95 % interval over seeds or texts leaves out the yardstick.
 
 # %% tags=["plumbing"]
 # Four claims
@@ -784,9 +775,9 @@ myths.table()
 # - Slow the fast hands too, and our models are lost at home.
 # - Llama 3.1's `rope_scaling` line is a ramp: keep the fast, slow the slow, mix between.
 # - Equal loss is not equal use. Ask by needles, place by place, with a control.
-# - After training on at 512, *direct* was level there too, and best at 1,024, by loss.
+# - After training on, *direct* read as well at 512, and best at 1,024.
 #
-# **Read next:** Peng et al. 2023, *YaRN*, arXiv 2309.00071, sections 2 and 3; Chen et al. 2023,
+# **Read next:** Peng et al. 2023, *YaRN*, arXiv 2309.00071; Chen et al. 2023,
 # *Position Interpolation*, 2306.15595; Jin et al. 2024, *Self-Extend*, 2401.01325.
 #
 # **Next:** what should a position be? [Lesson 09](09_further_doors.ipynb). Or the
