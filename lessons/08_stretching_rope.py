@@ -31,7 +31,7 @@ device = course_lab.start(doors=["rotate"], title="Lesson 08: door 2, at another
 # %% [markdown]
 # ## A line in a file
 #
-# In the file `config.json` of Llama 3.1 stands
+# Llama 3.1's `config.json` says
 
 # %%
 rope_theta = 500_000.0  # the base b
@@ -48,7 +48,7 @@ rope_scaling = {
 # this line.
 #
 # RoPE turns pair $m$ of queries and keys by $p\,\theta_m$ at position $p$, with $\theta_m =
-# b^{-2m/d}$: each pair is the **hand** of a clock, as in lesson 02. The course's small model has 16
+# b^{-2m/d}$: each pair is the **hand** of a clock. The course's small model has 16
 # hands, and learned on pieces of 64 bytes. We make it read 512, eight times as far.
 
 # %%
@@ -211,7 +211,7 @@ plots.show(
 # keys only, it does nearly all of its harm. The five tell more: slowed for keys 9 or more back
 # only, they still cost about 1.
 #
-# So slow the slow hands, and spare the fast. And those between?
+# So slow the slow hands, and spare the fast. And between?
 #
 # ## Llama's ramp
 #
@@ -292,7 +292,7 @@ explorers.stretch()
 
 # %% [markdown]
 # Hand 8 still helped a little, hand 9 no more. Now five other texts and two other models judge your
-# setting, and your ramp. That takes some 20 seconds.
+# setting, and your ramp (some 20 seconds).
 
 # %%
 mine = {5: 8, 6: 8, 7: 8, 8: 8, 9: 8}  # hand → how many times slower; put yours here

@@ -1350,7 +1350,7 @@ check_factors = Check(
     mistakes=[
         Mistake(
             "all pairs are slowed: this is interpolation",
-            "Which pairs tell neighbours apart, and what becomes of 64 bytes without them?",
+            "What becomes of the loss at 64 bytes if the fast pairs are slowed too?",
             lambda turns, s: torch.full_like(turns, s),
         ),
         Mistake(
