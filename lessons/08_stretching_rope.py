@@ -333,18 +333,17 @@ for referee, (seed, which) in referees.items():
 
 # %% [markdown]
 # **Look:** "one bar" is hand 5 at 6 in place of 8. It meets *new* angles, and the model reads
-# better. Found on one text of one model, it is below the step with all four referees (which share a
-# recipe). LongRoPE *searches* such numbers: see a
-# [closer look](closer/08_search_and_needles.ipynb).
+# better. Found on one text, it is below the step with all four referees (which share a recipe).
+# LongRoPE *searches* such numbers: see a [closer look](closer/08_search_and_needles.ipynb).
 #
 # ## Against just cutting
 #
-# What are these ways worth? The cruel yardstick is to **just cut**: read the last 64 bytes only.
-# And a trick slows nothing: let no key *seem* farther away than 63. This **clamp** is ReRoPE (Su
-# 2023), and near kin of Self-Extend (Jin et al. 2024).
+# The cruel yardstick is to **just cut**: read the last 64 bytes only. And a trick slows nothing:
+# let no key *seem* farther away than 63. This **clamp** is ReRoPE (Su 2023), and near kin of
+# Self-Extend (Jin et al. 2024).
 #
 # Ask by loss, and by a **needle**: small models learned to name the symbol behind a marker, in rows
-# of up to 32. Now the row has 256. Just cut reads 32; the clamp stands at 31.
+# of up to 32. Now the row has 256, of which just cut reads 32.
 
 # %% tags=["plumbing", "picture"]
 # All ways against just cutting, and needles for small models
@@ -371,10 +370,10 @@ needles = data.results("stretching_needles")
 at_256 = needles.query("read == 256").groupby(["way", "depth"])["accuracy"].mean().unstack()
 last = needles.query("read == 32 and depth == 0 and way == 'direct'")["accuracy"].mean()
 found = {name: at_256.loc[name] for name in ("interpolation", "NTK-aware", "YaRN", "by parts")}
-found["clamp"] = at_256.loc["clamped"]
+found["clamp at 31"] = at_256.loc["clamped"]
 colours = ("C1", "C4", "C5", "C0", "C2")
 for (name, shares), colour in zip(found.items(), colours, strict=True):
-    way = "clamped" if name == "clamp" else name
+    way = "clamped" if name == "clamp at 31" else name
     seeds = needles.query("read == 256 and way == @way").pivot(
         index="depth", columns="seed", values="accuracy"
     )
@@ -480,15 +479,15 @@ plots.show(
 
 # %% [markdown]
 # **Look:** *direct*, which had failed, is within 0.05 of all but interpolation at 512. At 1,024,
-# twice what the others were stretched for, it reads best. So a low loss after training on does not
-# prove that the stretch was needed. Nor that far text is used: in a needle test LLaMA 7B, trained
-# on *directly*, got from 2,048 to only 2,560 tokens in 10,000 steps (Chen et al.).
+# twice that, it reads best. So a low loss after training on proves neither that the stretch was
+# needed, nor that far text is used: in a needle test LLaMA 7B, trained on *directly*, got from
+# 2,048 to only 2,560 tokens in 10,000 steps (Chen et al.).
 #
 # ## A real model
 #
-# SmolLM2-135M of lessons 05 and 06 learned to read 8,192 tokens. It read texts of 12,288, stretched
-# by 1.5 and not trained on; just cut reads the last 8,192. Eight numbers stand in each text, such
-# as "The secret number of Lima is 4829.", and are asked for at its end. Just cut never saw three.
+# SmolLM2-135M learned to read 8,192 tokens. It read texts of 12,288, stretched by 1.5 and not
+# trained on; just cut reads the last 8,192. Eight numbers stand in each text, such as "The secret
+# number of Lima is 4829.", and are asked for at its end.
 
 # %%
 guess = widgets.predict(

@@ -144,13 +144,13 @@ def clamped(q, k, farthest, far):
     return torch.where(places[:, None] - places > farthest, far, near) / q.shape[-1] ** 0.5
 
 
-def at_places(queries, keys, back=None):
-    """Scores of queries and keys at these positions; ``back`` chooses where, the rest is RoPE's."""
+def at_places(queries, keys, *, only_far=False):
+    """Scores of queries and keys at these positions, for all keys or only for far ones."""
 
     def scores(q, k, farthest):
         places = torch.arange(len(q))
         far = turned(q, queries(places, farthest)) @ turned(k, keys(places, farthest)).T
-        if back is None:
+        if not only_far:
             return far / q.shape[-1] ** 0.5
         return clamped(q, k, farthest, far)
 
@@ -386,19 +386,21 @@ test_natural_mistakes_are_named = wrong_answers(
             (at_places(own, lambda places, far: (places - far).clamp(0)), "the near ones too"),
             (at_places(*[lambda places, far: places % far] * 2), "begin anew"),
             (at_places(*[lambda places, far: places % (far + 1)] * 2), "begin anew"),
-            (at_places(*[lambda places, far: places // far] * 2, back=True), "Self-Extend"),
+            (at_places(*[lambda places, far: places // far] * 2, only_far=True), "Self-Extend"),
             (
                 at_places(
-                    everywhere(lambda _, far: far), everywhere(lambda _, far: -far), back=True
+                    everywhere(lambda _, far: far), everywhere(lambda _, far: -far), only_far=True
                 ),
                 "one way and the far key the other",
             ),
             (
-                at_places(own, everywhere(lambda places, far: len(places) - 1 - far), back=True),
+                at_places(
+                    own, everywhere(lambda places, far: len(places) - 1 - far), only_far=True
+                ),
                 "at one place in the text",
             ),
             (
-                at_places(own, lambda places, far: (places - far).clamp(0), back=True),
+                at_places(own, lambda places, far: (places - far).clamp(0), only_far=True),
                 "each from where it stands",
             ),
         ],
