@@ -332,14 +332,14 @@ for referee, (seed, which) in referees.items():
     print(f"{referee:39}" + "".join(f"{value:10.2f}" for value in sums), flush=True)
 
 # %% [markdown]
-# **Look:** "one bar" is hand 5 at 6 in place of 8. It meets *new* angles, and the model reads
+# **Look:** "one bar" is hand 5 at 6 in place of 8. It meets *new* angles, and reads
 # better. Found on one text, it is below the step with all four referees (which share a recipe).
 # LongRoPE *searches* such numbers: see a [closer look](closer/08_search_and_needles.ipynb).
 #
 # ## Against just cutting
 #
 # The cruel yardstick is to **just cut**: read the last 64 bytes only. And a trick slows nothing:
-# let no key *seem* farther away than 63. This **clamp** is ReRoPE (Su 2023), and near kin of
+# let no key *seem* farther away than 63. This **clamp** is ReRoPE (Su 2023), kin of
 # Self-Extend (Jin et al. 2024).
 #
 # Ask by loss, and by a **needle**: small models learned to name the symbol behind a marker, in rows
@@ -352,7 +352,8 @@ from course_utils.results import AS_TRAINED, change
 names = ["interpolation", "direct", "NTK-aware", "Llama 3.1", "step", "YaRN", "by parts"]
 against = {name: rise[name, 512] for name in names}
 against |= {
-    f"clamp, hands {hands}": rise[f"clamped 63, pairs {hands}", 512] for hands in ("0-4", "5-15")
+    f"clamp only hands {hands}": rise[f"clamped 63, pairs {hands}", 512]
+    for hands in ("0-4", "5-15")
 }
 against |= {f"clamp at {far}": rise[f"clamped {far}", 512] for far in (63, 31)}
 fig, axes = plt.subplots(1, 2, figsize=(12, 4), gridspec_kw={"width_ratios": [1.25, 1]})
@@ -390,7 +391,7 @@ worse = all(bool((values > 0).all()) for values in against.values())
 print("every way is above just cut in 3 of 3 models:", worse)
 beaten = all(bool((against["clamp at 63"] < 0.2 * against[name]).all()) for name in names)
 print("clamped at 63, less than a fifth of any stretch's rise, in 3 of 3 models:", beaten)
-taken = 1 - against["clamp, hands 0-4"] / against["direct"]
+taken = 1 - against["clamp only hands 0-4"] / against["direct"]
 print(f"only hands 0 to 4 clamped: {taken.min():.1f} to {taken.max():.1f} of the rise is gone")
 plots.show(
     fig,
@@ -414,7 +415,8 @@ plots.show(
 # %% [markdown]
 # ## Train on
 #
-# Llama 3.1 was trained on, too. Here each way gets 100 more steps (after 1,200), on 512 bytes.
+# Llama 3.1 was trained on, too. Here each way gets 100 more steps (after 1,200), on 512 bytes;
+# $s$ stays 8.
 
 # %%
 guess = widgets.predict(
@@ -481,7 +483,7 @@ plots.show(
 # **Look:** *direct*, which had failed, is within 0.05 of all but interpolation at 512. At 1,024,
 # twice that, it reads best. So a low loss after training on proves neither that the stretch was
 # needed, nor that far text is used: in a needle test LLaMA 7B, trained on *directly*, got from
-# 2,048 to only 2,560 tokens in 10,000 steps (Chen et al.).
+# 2,048 to 2,560 tokens in 10,000 steps (Chen et al.).
 #
 # ## A real model
 #
