@@ -11,8 +11,9 @@ from course_lab.checks.lesson08 import (
     check_ntk_factor,
     check_ramp,
 )
-from course_utils.encodings import Llama3, YaRN, scaling
+from course_utils.encodings import Llama3, Places, YaRN, scaling
 from course_utils.encodings.functional import apply_rope, rope_angles, rope_frequencies
+from course_utils.models.stretching import ClampedRotary
 
 
 def ramp_as_a_library_writes_it(theta, factor, low, high, trained):
@@ -80,6 +81,59 @@ def ramp_with_8(theta, factor, low, high, trained):
     return share * theta + (1 - share) * theta / 8
 
 
+def turns_of(theta, trained):
+    return trained * theta / (2 * math.pi)
+
+
+def mixed(share):
+    """The ramp with a share kept of the turns and the two bounds."""
+
+    def ramp(theta, factor, low, high, trained):
+        kept = share(turns_of(theta, trained), low, high)
+        return kept * theta + (1 - kept) * theta / factor
+
+    return ramp
+
+
+def counted(turns):
+    def ramp(theta, factor, low, high, trained):
+        kept = ((turns(theta, trained) - low) / (high - low)).clamp(0, 1)
+        return kept * theta + (1 - kept) * theta / factor
+
+    return ramp
+
+
+def pieced(middle, fast=lambda theta, factor: theta, slow=lambda theta, factor: theta / factor):
+    """Three cases, as the text has them, with ``middle`` between the bounds."""
+
+    def ramp(theta, factor, low, high, trained):
+        turns = turns_of(theta, trained)
+        share = (turns - low) / (high - low)
+        new = torch.where(turns < low, slow(theta, factor), middle(theta, factor, share, turns))
+        return torch.where(turns > high, fast(theta, factor), new)
+
+    return ramp
+
+
+def ramp_without_the_rest(theta, factor, low, high, trained):
+    return kept(theta, low, high, trained) * theta
+
+
+def ramp_on_top(theta, factor, low, high, trained):
+    return kept(theta, low, high, trained) * theta + theta / factor
+
+
+def ramp_of_a_larger_base(theta, factor, low, high, trained):
+    d = 2 * len(theta)
+    return theta * factor ** (-2 * torch.arange(len(theta)) / max(d - 2, 1))
+
+
+def ramp_of_other_speeds(theta, factor, low, high, trained):
+    theta = rope_frequencies(2 * len(theta))
+    share = kept(theta, low, high, trained)
+    return share * theta + (1 - share) * theta / factor
+
+
 def turned(x, positions):
     return apply_rope(x, rope_angles(positions, rope_frequencies(x.shape[-1])))
 
@@ -88,6 +142,66 @@ def clamped(q, k, farthest, far):
     places = torch.arange(len(q))
     near = turned(q, places) @ turned(k, places).T
     return torch.where(places[:, None] - places > farthest, far, near) / q.shape[-1] ** 0.5
+
+
+def at_places(queries, keys, *, only_far=False):
+    """Scores of queries and keys at these positions, for all keys or only for far ones."""
+
+    def scores(q, k, farthest):
+        places = torch.arange(len(q))
+        far = turned(q, queries(places, farthest)) @ turned(k, keys(places, farthest)).T
+        if not only_far:
+            return far / q.shape[-1] ** 0.5
+        return clamped(q, k, farthest, far)
+
+    return scores
+
+
+def everywhere(position):
+    return lambda places, farthest: torch.full_like(places, position(places, farthest))
+
+
+def own(places, farthest):
+    return places
+
+
+def clamped_where(condition):
+    def scores(q, k, farthest):
+        d, places = q.shape[-1], torch.arange(len(q))
+        near = turned(q, places) @ turned(k, places).T
+        far = turned(q, torch.full((len(q),), farthest)) @ k.T
+        return torch.where(condition(places[:, None] - places, farthest), far, near) / math.sqrt(d)
+
+    return scores
+
+
+right_clamp = clamped_where(lambda back, farthest: back > farthest)
+
+
+def clamped_with_one_position(q, k, farthest):
+    return clamped(q, k, farthest, turned(q, torch.tensor([farthest])) @ k.T)
+
+
+def clamped_behind_a_wall(q, k, farthest):
+    return clamped(q, k, farthest, torch.full((len(q), len(q)), -1e9))
+
+
+def clamped_row(q, k, farthest):
+    places = torch.arange(len(q))
+    row = (turned(q, places) @ turned(k, places).T)[min(farthest, len(q) - 1)]
+    return clamped(q, k, farthest, row.expand(len(q), -1))
+
+
+def clamped_near_unturned(q, k, farthest):
+    places = torch.arange(len(q))
+    far = turned(q, torch.full((len(q),), farthest)) @ k.T
+    return torch.where(places[:, None] - places > farthest, far, q @ k.T) / q.shape[-1] ** 0.5
+
+
+def clamped_of_the_package(q, k, farthest):
+    places = Places(torch.arange(len(q)))
+    bias = ClampedRotary(q.shape[-1], 1, farthest).bias(q[None, None], k[None, None], places)
+    return q @ k.T / q.shape[-1] ** 0.5 + bias[0, 0]
 
 
 def clamped_by_copies(q, k, farthest):
@@ -202,12 +316,93 @@ test_natural_mistakes_are_named = wrong_answers(
             (ramp_with_both_ends, "down to 0 at the last"),
             (ramp_from_1_to_4, "1 and 4"),
             (ramp_with_8, "the factor, 8"),
+            (lambda theta, *_: theta * 1.0, "this is *direct*"),
+            (lambda theta, factor, *_: theta / factor, "this is interpolation"),
+            (ramp_of_a_larger_base, "NTK-aware"),
+            (counted(lambda theta, trained: theta / (2 * math.pi)), "By your count"),
+            (counted(lambda theta, trained: trained / theta), "By your count"),
+            (counted(lambda theta, trained: 2 * math.pi * trained * theta), "multiplied by 2π"),
+            (counted(lambda theta, trained: 2 * math.pi / (trained * theta)), "upside down"),
+            (counted(lambda theta, trained: trained * theta / 360), "360"),
+            (counted(lambda theta, trained: turns_of(theta, trained - 1)), "another length"),
+            (counted(lambda theta, trained: turns_of(theta, trained).floor()), "whole turns"),
+            (counted(lambda theta, trained: trained * theta), "radians are taken for turns"),
+            (mixed(lambda t, low, high: ((t - low) / (high - low)).clamp(max=1)), "falls below 0"),
+            (mixed(lambda t, low, high: ((t - low) / (high - low)).clamp(min=0)), "grows above 1"),
+            (mixed(lambda t, low, high: ((t - low) / high - low).clamp(0, 1)), "the order of"),
+            (mixed(lambda t, low, high: (t - low / (high - low)).clamp(0, 1)), "the order of"),
+            (mixed(lambda t, low, high: (t / (high - low)).clamp(0, 1)), "does not begin at `low`"),
+            (mixed(lambda t, low, high: (t > (low + high) / 2).double()), "a step in the middle"),
+            (mixed(lambda t, low, high: (t >= 1).double()), "this is the step"),
+            (ramp_without_the_rest, "gets no speed at all"),
+            (ramp_on_top, "on top"),
+            (ramp_of_other_speeds, "from outside"),
+            (
+                pieced(
+                    lambda theta, factor, share, _: share * theta / factor + (1 - share) * theta
+                ),
+                "the share falls",
+            ),
+            (
+                pieced(lambda theta, factor, share, _: theta / factor ** (1 - share)),
+                "by multiplying",
+            ),
+            (
+                pieced(
+                    lambda theta, factor, share, _: share * theta + (1 - share) * theta / factor,
+                    fast=lambda theta, factor: theta / factor,
+                    slow=lambda theta, factor: theta,
+                ),
+                "two sides of it are exchanged",
+            ),
         ],
         check_clamped_scores: [
             (clamped_by_copies, "repeat the score"),
             (clamped_with_keys_still_turned, "by their own positions"),
             (clamped_with_keys_not_turned, "not at all"),
             (clamped_for_the_last_query, "the last query only"),
+            (clamped_where(lambda back, farthest: back <= farthest), "near and far are exchanged"),
+            (clamped_where(lambda back, farthest: back > farthest + 1), "too many counts as near"),
+            (clamped_where(lambda back, farthest: back >= farthest - 1), "too many counts as far"),
+            (clamped_where(lambda back, farthest: -back > farthest), "What does your code do"),
+            (lambda q, k, farthest: right_clamp(q, k, 99).clamp(max=farthest), "score values"),
+            (lambda q, k, farthest: right_clamp(q, k, farthest) / len(q[0]) ** 0.5, "too often"),
+            (lambda q, k, farthest: right_clamp(q, k, farthest) * len(q[0]), "multiplied where"),
+            (
+                lambda q, k, farthest: right_clamp(q, k, farthest) * (len(q[0]) / len(q)) ** 0.5,
+                "the length of the text",
+            ),
+            (lambda q, k, farthest: right_clamp(k, q, farthest), "changed places"),
+            (lambda q, k, farthest: right_clamp(q, k, farthest).T, "on their side"),
+            (lambda q, k, farthest: right_clamp(q, k, farthest).softmax(-1), "these are weights"),
+            (lambda q, k, farthest: q @ k.T / len(q[0]) ** 0.5, "no score knows"),
+            (clamped_near_unturned, "near scores know no"),
+            (clamped_with_one_position, "one position is given"),
+            (clamped_behind_a_wall, "far keys are hidden"),
+            (clamped_row, "the row of another query"),
+            (at_places(lambda places, far: places.clamp(max=far), own), "queries stand at"),
+            (at_places(own, lambda places, far: places.clamp(max=far)), "keys stand at"),
+            (at_places(own, lambda places, far: places.clamp(min=far)), "the near ones too"),
+            (at_places(own, lambda places, far: (places - far).clamp(0)), "the near ones too"),
+            (at_places(*[lambda places, far: places % far] * 2), "begin anew"),
+            (at_places(*[lambda places, far: places % (far + 1)] * 2), "begin anew"),
+            (at_places(*[lambda places, far: places // far] * 2, only_far=True), "Self-Extend"),
+            (
+                at_places(
+                    everywhere(lambda _, far: far), everywhere(lambda _, far: -far), only_far=True
+                ),
+                "one way and the far key the other",
+            ),
+            (
+                at_places(
+                    own, everywhere(lambda places, far: len(places) - 1 - far), only_far=True
+                ),
+                "at one place in the text",
+            ),
+            (
+                at_places(own, lambda places, far: (places - far).clamp(0), only_far=True),
+                "each from where it stands",
+            ),
         ],
         check_ntk_factor: [
             (lambda d, base, trained, target: target // trained, "the slowest pair"),
@@ -229,7 +424,10 @@ test_the_rule_is_kept = wrong_answers(
             (ramp_of_helpers, "it comes from"),
             (ramp_of_the_check, "it comes from"),
         ],
-        check_clamped_scores: [(clamped_of_the_check, "it comes from")],
+        check_clamped_scores: [
+            (clamped_of_the_check, "it comes from"),
+            (clamped_of_the_package, "it comes from bias"),
+        ],
     },
 )
 test_other_wrong_answers_are_explained = wrong_answers(

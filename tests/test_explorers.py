@@ -280,6 +280,10 @@ SENTENCES: dict[str, list[tuple[dict[str, Any], str]]] = {
             "together 0.599; the step 0.596. Not below it yet. 7 hands",
         ),
         ({"factors": [1.0] * 5 + [8.0] * 2 + [1.0] * 9}, "Not below it yet. 9 hands"),
+        (
+            {"factors": [1.0] * 5 + [6.0] + [8.0] * 4 + [1.0] * 6},
+            "together 0.49; the step 0.60. You are below the line. 7 hands",
+        ),
         ({"hand": 5, "slowed": 8.0}, "Hand 5 turns 8 times slower."),
         ({"hand": 5, "slowed": 8.0}, "+0.06 at 64 bytes, +0.90 at 512"),
     ],

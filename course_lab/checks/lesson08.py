@@ -6,6 +6,7 @@ Of its closer look: NTK's factor, a cache under dynamic NTK, factors of the lear
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -32,6 +33,7 @@ from course_utils.encodings.functional import (
 )
 from course_utils.measures.trained_models import sliding_loss
 from course_utils.models import shipped
+from course_utils.models.stretching import ClampedRotary
 from course_utils.texts import text
 
 
@@ -180,6 +182,72 @@ def _of_the_long_text(
     return _ramp_of_turns(theta, factor, low, high, factor * trained)
 
 
+def _smooth(share: Tensor) -> Tensor:
+    return share * share * (3 - 2 * share)
+
+
+def _shared(
+    share: Callable[[Tensor, float, float], Tensor], *, cut: bool = True
+) -> Callable[..., Tensor]:
+    """Return the ramp whose share kept is this function of a hand's turns, ``low`` and ``high``."""
+
+    def ramp(theta: Tensor, factor: float, low: float, high: float, trained: float) -> Tensor:
+        kept = share(_turns_of(theta, trained), low, high)
+        return _mixed(theta, factor, kept.clamp(0, 1) if cut else kept)
+
+    return ramp
+
+
+def _counted(turns: Callable[[Tensor, float], Tensor]) -> Callable[..., Tensor]:
+    """Return the ramp over another count of turns, from speeds and trained length."""
+
+    def ramp(theta: Tensor, factor: float, low: float, high: float, trained: float) -> Tensor:
+        return _mixed(theta, factor, ((turns(theta, trained) - low) / (high - low)).clamp(0, 1))
+
+    return ramp
+
+
+def _between(middle: Callable[..., Tensor], *, swapped: bool = False) -> Callable[..., Tensor]:
+    """Return an answer with the text's speeds outside the two bounds, and ``middle`` between."""
+
+    def speeds(theta: Tensor, factor: float, low: float, high: float, trained: float) -> Tensor:
+        turns = _turns_of(theta, trained)
+        slow, fast = (theta, theta / factor) if swapped else (theta / factor, theta)
+        mixed = middle(theta, factor, low, high, trained)
+        return torch.where(turns > high, fast, torch.where(turns < low, slow, mixed))
+
+    return speeds
+
+
+def _ntk_speeds(theta: Tensor, factor: float, low: float, high: float, trained: float) -> Tensor:
+    pairs = torch.arange(len(theta), dtype=theta.dtype)
+    return theta * factor ** (-pairs / max(1, len(theta) - 1))
+
+
+def _kept_part_alone(
+    theta: Tensor, factor: float, low: float, high: float, trained: float
+) -> Tensor:
+    return _share_kept(theta, factor, low, high, trained) * theta
+
+
+def _slow_part_whole(
+    theta: Tensor, factor: float, low: float, high: float, trained: float
+) -> Tensor:
+    return _kept_part_alone(theta, factor, low, high, trained) + theta / factor
+
+
+def _speed_cut_off(theta: Tensor, factor: float, low: float, high: float, trained: float) -> Tensor:
+    return _not_clamped(theta, factor, low, high, trained).clamp(0, 1)
+
+
+def _speeds_from_outside(
+    theta: Tensor, factor: float, low: float, high: float, trained: float
+) -> Tensor:
+    return _ramp_of_turns(
+        rope_frequencies(2 * len(theta)).to(theta.dtype), factor, low, high, trained
+    )
+
+
 check_ramp = Check(
     "ramp_from_scratch",
     _ramp_of_turns,
@@ -308,14 +376,163 @@ check_ramp = Check(
             "Which length did a hand have to show its angles in?",
             _of_the_long_text,
         ),
+        Mistake(
+            "no hand is slowed: this is *direct*",
+            "By your count, if you have one: how many turns did the slowest hand make in training?",
+            lambda theta, *_: theta.clone(),
+        ),
+        Mistake(
+            "all hands are slowed: this is interpolation",
+            "By your count, if you have one: how many turns did the fastest hand make in training?",
+            lambda theta, factor, *_: theta / factor,
+        ),
+        Mistake(
+            "this is NTK-aware scaling, which counts hands and not turns",
+            "Which of your arguments never come into it?",
+            _ntk_speeds,
+        ),
+        Mistake(
+            "turns are multiplied by 2π",
+            "A hand moves by one radian a position. How many turns is that in 64 positions?",
+            _counted(lambda theta, trained: 2 * math.pi * trained * theta),
+        ),
+        *(
+            Mistake(
+                "your count of turns is upside down",
+                "Does a faster hand make more turns with your formula, or fewer?",
+                answer,
+            )
+            for answer in (_counted(lambda theta, trained: 2 * math.pi / (trained * theta)),)
+        ),
+        Mistake(
+            "a turn has 360 of another unit",
+            "In which unit is `theta`: what does a hand with speed 1 do from byte to byte?",
+            _counted(lambda theta, trained: trained * theta / 360),
+        ),
+        *(
+            Mistake(
+                "turns are counted over another length",
+                "Print your count for a hand of one radian a position, trained at 64. Is it the "
+                "r of the text?",
+                answer,
+            )
+            for answer in (
+                _counted(lambda theta, trained: _turns_of(theta, trained - 1)),
+                _counted(lambda theta, trained: _turns_of(theta, trained + 1)),
+            )
+        ),
+        Mistake(
+            "only whole turns count",
+            "Two hands make 2.1 and 2.9 turns. Is their share the same?",
+            _counted(lambda theta, trained: _turns_of(theta, trained).floor()),
+        ),
+        Mistake(
+            "the bounds are turned into radians, the turns are not",
+            "In which unit do `low` and `high` come, and in which is what you compare with them?",
+            _shared(
+                lambda turns, low, high: (turns - 2 * math.pi * low) / (2 * math.pi * (high - low))
+            ),
+        ),
+        Mistake(
+            "the share grows above 1",
+            "What is your share of a hand that makes 100 turns?",
+            _shared(
+                lambda turns, low, high: ((turns - low) / (high - low)).clamp(min=0), cut=False
+            ),
+        ),
+        Mistake(
+            "the share falls below 0",
+            "What is your share of a hand that makes next to no turn?",
+            _shared(
+                lambda turns, low, high: ((turns - low) / (high - low)).clamp(max=1), cut=False
+            ),
+        ),
+        Mistake(
+            "the new speed is held between 0 and 1, not the share",
+            "What is your share of a hand that makes 100 turns, and of one that makes none?",
+            _speed_cut_off,
+        ),
+        Mistake(
+            "the part that is not kept gets no speed at all",
+            "A hand has less than `low` turns. Which speed does yours give it?",
+            _kept_part_alone,
+        ),
+        Mistake(
+            "every hand gets the slowed speed in full, and its kept part on top",
+            "A hand has more than `high` turns. Is its new speed still the old one?",
+            _slow_part_whole,
+        ),
+        *(
+            Mistake(
+                "the order of your subtraction and division is not the one you mean",
+                "Which share does your line give to a hand with exactly `low` turns, and with "
+                "exactly `high`?",
+                answer,
+            )
+            for answer in (
+                _shared(lambda turns, low, high: (turns - low) / high - low),
+                _shared(lambda turns, low, high: turns - low / (high - low)),
+                _shared(lambda turns, low, high: turns - low / high - low),
+            )
+        ),
+        Mistake(
+            "the share does not begin at `low` turns",
+            "Put a hand with exactly `low` turns in. What is its share?",
+            _shared(lambda turns, low, high: turns / (high - low)),
+        ),
+        *(
+            Mistake(
+                "the share rises, but not evenly",
+                "A quarter of the way from `low` to `high`: what is your share there?",
+                _shared(bent),
+            )
+            for bent in (
+                lambda turns, low, high: _smooth(((turns - low) / (high - low)).clamp(0, 1)),
+                lambda turns, low, high: ((turns - low) / (high - low)).clamp(0, 1) ** 2,
+                lambda turns, low, high: ((turns - low) / (high - low)).clamp(0, 1).sqrt(),
+            )
+        ),
+        Mistake(
+            "there is a step in the middle of the ramp",
+            "Two hands stand a little below and a little above the middle of the bounds. How far "
+            "apart are their shares?",
+            _shared(lambda turns, low, high: (turns >= (low + high) / 2).to(turns.dtype)),
+        ),
+        Mistake(
+            "this is the step: a hand keeps its speed from one turn on",
+            "Which of your arguments never come into it?",
+            _shared(lambda turns, low, high: (turns >= 1).to(turns.dtype)),
+        ),
+        Mistake(
+            "between the bounds the share falls where it should rise",
+            "A hand has just less than `high` turns. Is your speed near the old one or the slowed?",
+            _between(_fast_slowed),
+        ),
+        Mistake(
+            "the ramp is right, but the two sides of it are exchanged",
+            "A hand makes 100 turns. Which speed does yours give it?",
+            _between(_ramp_of_turns, swapped=True),
+        ),
+        Mistake(
+            "between the bounds the speed is shrunk by the turns, not mixed",
+            "A hand has just more than `low` turns. Is your speed near the slowed one?",
+            _between(
+                lambda theta, factor, low, high, trained: theta * _turns_of(theta, trained) / high
+            ),
+        ),
+        Mistake(
+            "the speeds come from outside the function",
+            "Which of your arguments never come into it?",
+            _speeds_from_outside,
+        ),
     ],
     hints=(
         "Begin with the number of turns of each hand within `trained` positions, one line. Print "
         "it for theta of 16 hands and 64.",
         "The share kept is 0 at `low` turns, 1 at `high`, and a straight line between. What does "
         "that line give outside, and which method of a tensor cuts it off there?",
-        "turns = trained · theta / 2π; kept = ((turns − low) / (high − low)).clamp(0, 1); the new "
-        "speed is kept · theta + (1 − kept) · theta / factor.",
+        "Name the share kept, one number a hand. Two speeds are mixed, `theta` and "
+        "`theta / factor`. What are their weights if the first is the share, and they add up to 1?",
     ),
     rules=[
         Without(
@@ -394,9 +611,13 @@ def _all_far(q: Tensor, k: Tensor, farthest: int) -> Tensor:
     return _at(q, torch.full((len(q),), farthest)) @ k.T / q.shape[-1] ** 0.5
 
 
-def _squeezed(q: Tensor, k: Tensor, farthest: int) -> Tensor:
-    positions = torch.arange(len(q)) * min(1.0, farthest / max(1, len(q) - 1))
+def _squeezed_by(factor: float, q: Tensor, k: Tensor) -> Tensor:
+    positions = torch.arange(len(q)) * factor
     return _at(q, positions) @ _at(k, positions).T / q.shape[-1] ** 0.5
+
+
+def _squeezed(q: Tensor, k: Tensor, farthest: int) -> Tensor:
+    return _squeezed_by(min(1.0, farthest / max(1, len(q) - 1)), q, k)
 
 
 def _turned_twice(q: Tensor, k: Tensor, farthest: int) -> Tensor:
@@ -432,6 +653,104 @@ def _keys_moved_to_the_last_query(q: Tensor, k: Tensor, farthest: int) -> Tensor
     return _at(q, positions) @ _at(k, moved).T / q.shape[-1] ** 0.5
 
 
+def _where(
+    is_far: Callable[[Tensor, int], Tensor], *, near: Callable[..., Tensor] | None = None
+) -> Callable[[Tensor, Tensor, int], Tensor]:
+    """Return an answer with right far scores, at ``is_far`` of the steps back; perhaps other near.
+
+    ``near`` gets q and k and returns scores that are not scaled.
+    """
+
+    def scores(q: Tensor, k: Tensor, farthest: int) -> Tensor:
+        positions = torch.arange(len(q))
+        plain = near(q, k) if near else _at(q, positions) @ _at(k, positions).T
+        far = _at(q, torch.full((len(q),), farthest)) @ k.T
+        back = positions[:, None] - positions
+        return torch.where(is_far(back, farthest), far, plain) / q.shape[-1] ** 0.5
+
+    return scores
+
+
+def _placed(
+    queries: Callable[[Tensor, int], Tensor], keys: Callable[[Tensor, int], Tensor]
+) -> Callable[[Tensor, Tensor, int], Tensor]:
+    """Return RoPE's scores with queries and keys at other positions, near and far alike."""
+
+    def scores(q: Tensor, k: Tensor, farthest: int) -> Tensor:
+        positions = torch.arange(len(q))
+        turned = _at(q, queries(positions, farthest)), _at(k, keys(positions, farthest))
+        return turned[0] @ turned[1].T / q.shape[-1] ** 0.5
+
+    return scores
+
+
+def _far_placed(
+    queries: Callable[[Tensor, int], Tensor], keys: Callable[[Tensor, int], Tensor]
+) -> Callable[[Tensor, Tensor, int], Tensor]:
+    """Return right near scores, and far ones with queries and keys at these positions."""
+
+    def scores(q: Tensor, k: Tensor, farthest: int) -> Tensor:
+        positions = torch.arange(len(q))
+        far = _at(q, queries(positions, farthest)) @ _at(k, keys(positions, farthest)).T
+        return _pieced(q, k, farthest, far)
+
+    return scores
+
+
+def _own(positions: Tensor, _: int) -> Tensor:
+    return positions
+
+
+def _grouped(positions: Tensor, farthest: int) -> Tensor:
+    return positions // farthest
+
+
+def _scaled_by(
+    factor: Callable[[Tensor], float],
+) -> Callable[[Tensor, Tensor, int], Tensor]:
+    """Return the right scores times another factor of q, (n, d)."""
+    return lambda q, k, farthest: _clamped_scores(q, k, farthest) * factor(q)
+
+
+def _far_scaled_by(power: float) -> Callable[[Tensor, Tensor, int], Tensor]:
+    def scores(q: Tensor, k: Tensor, farthest: int) -> Tensor:
+        far = _at(q, torch.full((len(q),), farthest)) @ k.T
+        return _pieced(q, k, farthest, far * q.shape[-1] ** power)
+
+    return scores
+
+
+def _only_far_scaled(q: Tensor, k: Tensor, farthest: int) -> Tensor:
+    return _far_scaled_by(-0.5)(q, k, farthest) * q.shape[-1] ** 0.5
+
+
+def _hidden_by(low: float) -> Callable[[Tensor, Tensor, int], Tensor]:
+    return lambda q, k, farthest: _pieced(q, k, farthest, torch.full((len(q), len(q)), low))
+
+
+def _hidden_after(low: float) -> Callable[[Tensor, Tensor, int], Tensor]:
+    return lambda q, k, farthest: _hidden(q, k, farthest).clamp(min=low)
+
+
+def _one_row(q: Tensor, k: Tensor, farthest: int) -> Tensor:
+    positions = torch.arange(len(q))
+    near = _at(q, positions) @ _at(k, positions).T
+    return _pieced(q, k, farthest, near[min(farthest, len(q) - 1)].expand_as(near))
+
+
+def _plain(q: Tensor, k: Tensor) -> Tensor:
+    return q @ k.T
+
+
+def _weights(q: Tensor, k: Tensor, farthest: int) -> Tensor:
+    hidden = torch.ones(len(q), len(q), dtype=torch.bool).triu(1)
+    return _clamped_scores(q, k, farthest).masked_fill(hidden, -math.inf).softmax(-1)
+
+
+def _one_position(q: Tensor, k: Tensor, farthest: int) -> Tensor:
+    raise ValueError("angles must have shape, one position for all rows")
+
+
 def _seen(scores: Any, *_: Any) -> Any:
     """The scores of keys that are not ahead, the others 0; what is no matrix stays."""
     return scores.tril() if isinstance(scores, Tensor) and scores.ndim == 2 else scores
@@ -458,8 +777,8 @@ check_clamped_scores = Check(
             _clamped_positions,
         ),
         Mistake(
-            "no distance is clamped",
-            "Take the last query and the first key. At which distance should their score be?",
+            "no key that a query may see is clamped",
+            "Take the last query and the first key. What does your code do with this pair?",
             _not_clamped_scores,
         ),
         Mistake(
@@ -509,6 +828,11 @@ check_clamped_scores = Check(
             _squeezed,
         ),
         Mistake(
+            "all distances are squeezed: this is interpolation",
+            "A near key should stay where it is. Does the one before?",
+            lambda q, k, farthest: _squeezed_by(farthest / len(q), q, k),
+        ),
+        Mistake(
             "far keys repeat the score of another key, the one that stands `farthest` back",
             "Whose content should a far score show, and which of its parts alone is moved?",
             _copied,
@@ -538,16 +862,198 @@ check_clamped_scores = Check(
             "By which offset do your far query and key differ, seen from each other?",
             _turned_twice,
         ),
+        Mistake(
+            "near and far are exchanged",
+            "A key stands one step back. From which of your two matrices does it get its score?",
+            _where(lambda back, farthest: back <= farthest),
+        ),
+        Mistake(
+            "one distance too many counts as near",
+            "Which key is the first that your condition calls far, and which one does the text?",
+            _where(lambda back, farthest: back > farthest + 1),
+        ),
+        Mistake(
+            "one distance too many counts as far",
+            "Which key is the first that your condition calls far, and which one does the text?",
+            _where(lambda back, farthest: back >= farthest - 1),
+        ),
+        Mistake(
+            "score values are held below `farthest`, not distances",
+            "What is `farthest` a number of, and what is a score?",
+            lambda q, k, farthest: _not_clamped_scores(q, k, farthest).clamp(max=farthest),
+        ),
+        *(
+            Mistake(
+                "the scores are divided once too often",
+                "By what does RoPE's score get divided, and how often do you do it?",
+                _scaled_by(factor),
+            )
+            for factor in (lambda q: q.shape[-1] ** -0.5, lambda q: 1 / q.shape[-1])
+        ),
+        Mistake(
+            "the scores are multiplied where they should be divided",
+            "Should scores of wider heads grow?",
+            _scaled_by(lambda q: q.shape[-1]),
+        ),
+        Mistake(
+            "the scale follows the length of the text",
+            "Two texts of different length begin alike. Should the same two tokens differ in "
+            "their score?",
+            _scaled_by(lambda q: (q.shape[-1] / len(q)) ** 0.5),
+        ),
+        Mistake(
+            "only the far scores are scaled",
+            "Do both kinds of scores get the same factor?",
+            _only_far_scaled,
+        ),
+        Mistake(
+            "the far scores are scaled twice",
+            "Do both kinds of scores get the same factor?",
+            _far_scaled_by(-0.5),
+        ),
+        Mistake(
+            "queries stand at `farthest` at most, keys where they are",
+            "With yours, how far apart are the last query and the key of the same token?",
+            _placed(lambda positions, farthest: positions.clamp(max=farthest), _own),
+        ),
+        Mistake(
+            "keys stand at `farthest` at most, queries where they are",
+            "With yours, how far apart are the last query and the key of the same token?",
+            _placed(_own, lambda positions, farthest: positions.clamp(max=farthest)),
+        ),
+        *(
+            Mistake(
+                "keys are moved, the near ones too",
+                "With yours, how far apart are a query and the key of the same token?",
+                _placed(_own, keys),
+            )
+            for keys in (
+                lambda positions, farthest: positions.clamp(min=farthest),
+                lambda positions, farthest: (positions - farthest).clamp(min=0),
+                lambda positions, farthest: positions - farthest,
+            )
+        ),
+        *(
+            Mistake(
+                "positions begin anew after `farthest`",
+                "Two neighbours stand on the two sides of such a beginning. How far apart do they "
+                "seem?",
+                _placed(again, again),
+            )
+            for again in (
+                lambda positions, farthest: positions % farthest,
+                lambda positions, farthest: positions % (farthest + 1),
+            )
+        ),
+        *(
+            Mistake(
+                "far positions are divided: this is the grouping of Self-Extend",
+                "Do all far keys stand equally far from a query with yours?",
+                answer,
+            )
+            for answer in (
+                _far_placed(_grouped, _grouped),
+                _far_placed(
+                    lambda positions, farthest: _grouped(positions, farthest) + farthest,
+                    _grouped,
+                ),
+            )
+        ),
+        Mistake(
+            "both are turned, the far query one way and the far key the other",
+            "By how much do the turns of your far query and key differ?",
+            _far_placed(
+                lambda positions, farthest: torch.full_like(positions, farthest),
+                lambda positions, farthest: torch.full_like(positions, -farthest),
+            ),
+        ),
+        Mistake(
+            "far keys are turned to the other side, and the query by its own position",
+            "By which offset do your far query and key differ? Does the query's place still count?",
+            _far_placed(_own, lambda positions, farthest: torch.full_like(positions, -farthest)),
+        ),
+        *(
+            Mistake(
+                "all far keys stand at one place in the text",
+                "How far back is that place for the last query, and for one in the middle?",
+                _far_placed(_own, keys),
+            )
+            for keys in (
+                lambda positions, farthest: torch.full_like(
+                    positions, len(positions) - 1 - farthest
+                ),
+                lambda positions, farthest: torch.full_like(positions, len(positions) - farthest),
+            )
+        ),
+        Mistake(
+            "far keys are moved back, each from where it stands",
+            "By which offset do your far query and key differ? Does the key's place still count?",
+            _far_placed(_own, lambda positions, farthest: (positions - farthest).clamp(min=0)),
+        ),
+        Mistake(
+            "far scores repeat the row of another query",
+            "Whose question should a far score hold, and which of its parts alone is moved?",
+            _one_row,
+        ),
+        *(
+            Mistake(
+                "far keys are hidden",
+                "This is just cutting. A far key is to be seen, as if it stood nearer.",
+                answer,
+            )
+            for low in (-1e9, -1e4, float(torch.finfo(torch.float32).min))
+            for answer in (_hidden_by(low), _hidden_after(low))
+        ),
+        Mistake(
+            "query and key have changed places",
+            "Whose row is it in the scores, the query's or the key's?",
+            lambda q, k, farthest: _clamped_scores(k, q, farthest),
+        ),
+        Mistake(
+            "the scores lie on their side",
+            "Whose row is it in the scores, the query's or the key's?",
+            lambda q, k, farthest: _clamped_scores(q, k, farthest).T,
+        ),
+        Mistake(
+            "near scores know no positions",
+            "Two keys of the same content stand one and two steps back. What makes their scores "
+            "differ?",
+            _where(lambda back, farthest: back > farthest, near=_plain),
+        ),
+        Mistake(
+            "no score knows a position",
+            "Two keys of the same content stand one and two steps back. What makes their scores "
+            "differ?",
+            lambda q, k, farthest: q @ k.T / q.shape[-1] ** 0.5,
+        ),
+        *(
+            Mistake(
+                "these are weights",
+                "Which step of attention have you taken that the text does not ask for?",
+                answer,
+            )
+            for answer in (
+                _weights,
+                lambda q, k, farthest: _clamped_scores(q, k, farthest).softmax(-1),
+                lambda q, k, farthest: _seen(_clamped_scores(q, k, farthest)).softmax(-1),
+            )
+        ),
+        Mistake(
+            "one position is given for all rows",
+            "How many positions does `turned` want for n rows?",
+            _one_position,
+            raises="angles must have shape|parameter 'angles'",
+        ),
     ],
     hints=(
         "A score under RoPE knows the difference of two turns only. Which two turns give exactly "
         "`farthest`, for every query and every key?",
         "Make two matrices of scores, one for near keys and one for far ones, and choose between "
         "them with torch.where.",
-        "far = turned(q, torch.full((n,), farthest)) @ k.T: the query turns by `farthest`, keys "
-        "not at all. It holds where positions[:, None] − positions > farthest.",
+        "For the far matrix give every query one and the same turn, and every key one and the "
+        "same, two turns that differ by `farthest`. Steps back are positions[:, None] − positions.",
     ),
-    rules=[Without((_clamped_scores,))],
+    rules=[Without((_clamped_scores, ClampedRotary.bias))],
     judge=_judge_clamped,
     effect=_seen,
 )
@@ -844,7 +1350,7 @@ check_factors = Check(
     mistakes=[
         Mistake(
             "all pairs are slowed: this is interpolation",
-            "Which pairs tell neighbours apart, and what becomes of 64 bytes without them?",
+            "What becomes of the loss at 64 bytes if the fast pairs are slowed too?",
             lambda turns, s: torch.full_like(turns, s),
         ),
         Mistake(

@@ -100,14 +100,16 @@ const EXPLORER = {
     middle.axes({
       x: [-0.04 * width, width], y: [0, top], title: "how much worse it reads",
       xlabel: `rise at ${trained} bytes (nats a byte)`, ylabel: `rise at ${long} bytes`,
-      legend: [{ name: "yours", colour: 3, mark: "dot" },
+      legend: [{ name: "yours", colour: 3, mark: "dot", hollow: false },
         { name: "together as much as the step", colour: "grey", dash: "4 3" }],
     }).line([0, goal], [goal, 0], { dash: "4 3", colour: "grey" });
     for (const [name, pair] of Object.entries(rivals)) {
       const [across, up] = risesOf(pair);
       middle.dots([across], [up], { colour: 0, size: 3.5 });
-      middle.write(middle.box.left + middle.px(across) + 8,
-        middle.box.top + middle.py(up) + (name === "step" ? 15 : -5), name, "om-start");
+      // Above the dashed line, on which the step itself stands.
+      const [right, above] = name === "step" ? [-4, 11] : [8, 5];
+      middle.write(middle.box.left + middle.px(across) + right,
+        middle.box.top + middle.py(up) - above, name, "om-start");
     }
     middle.dots([x], [y], { colour: 3, size: 6 });
 
