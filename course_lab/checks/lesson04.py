@@ -117,6 +117,10 @@ def _with_k(k_of: Callable[[Tensor], int]) -> Callable[[Tensor, Tensor], Tensor]
     return answer
 
 
+def _with_fixed_k(k: int) -> Callable[[Tensor, Tensor], Tensor]:
+    return _with_k(lambda _: k)
+
+
 def _without_plus_k(q: Tensor, table: Tensor) -> Tensor:
     return (q @ table.T).gather(1, _rows(q, table) - len(table) // 2)
 
@@ -249,7 +253,7 @@ check_shaw = Check(
             Mistake(
                 "k is fixed",
                 "Tables of several lengths come in. Up to which offset does one of 9 rows go?",
-                _with_k(lambda _, k=k: k),
+                _with_fixed_k(k),
             )
             for k in (1, 2)
         ),
