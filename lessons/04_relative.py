@@ -576,12 +576,12 @@ plots.show(
 # %% [markdown]
 # **Look:** no single layer did. Door 4 helped. Queries 5 and 6 mistake another key for key 3: the
 # two are at offsets −3 and −2, and every head gives both nearly the same weight. Their sum does not
-# say which is which. (Why these offsets, we do not know.)
+# say which is which.
 
 # %% tags=["plumbing"]
 # The second layer
 least = measured_column("key_weight", 2).min()
-print(f"Shaw, two layers: from every query a head of layer 2 weighs key 3 at least {least:.2f}")
+print(f"Shaw, two layers: from every query a head of layer 2 weighs key 3 {least:.3f} or more")
 for task in ("place 0", "the token before"):
     right = shares_right("none", layers=2, heads=2, task=task)
     solved = (right >= 0.98).sum()
@@ -589,8 +589,8 @@ for task in ("place 0", "the token before"):
 
 # %% [markdown]
 # Two layers of Shaw's did: each query of layer 2 finds key 3. Query 4 has to prefer offset −1 to
-# −2, query 5 the other way about. One head's vectors cannot, and random tokens are no help. So
-# layer 1 told more. (What, we did not measure.)
+# −2, query 5 the other way about. One head's vectors cannot do both, nor two heads' all six
+# queries, and random tokens are no help. So layer 1 told more. (What, we did not measure.)
 #
 # Two layers *without any encoding* named place 0 and the token before: a mask tells places too, if
 # a second layer reads on (Haviv et al. 2022).
@@ -655,8 +655,8 @@ plots.show(
 
 # %% [markdown]
 # **Look:** at 0 to 8 all four name the token before; only named places find place 3. Moved, named
-# places lose even the token before. More steps do not help; training from anywhere does, but then
-# place 3 is missed on both sides. Shaw and T5 answer alike wherever the text stands.
+# places lose even the token before. More steps do not help the learned table; training from
+# anywhere does, but then place 3 is missed on both sides. Shaw and T5 answer alike wherever the text stands.
 #
 # So why not say "three to the left"? It has a price. A place is added once a token. An offset
 # belongs to a query *and* a key, and enters each score, each layer:
