@@ -411,19 +411,17 @@ steeper = min(contrasts) > 1e7
 print("the loss bends over 10 million times more one way than another:", bool(steeper))
 
 # %% [markdown]
-# Given two slopes, training climbed to place 1. Given these four, it did not climb to place 3 in
-# 5,000 steps. Leave *only* the factors to learn: Adam finds place 1's two, not place 3's four.
-# **One step of Newton's method finds them.** At the start the loss bends over ten million times
-# more along one direction than along another. Newton's step allows for that, Adam's did not. Is
-# that what stops the whole model? We do not know.
+# Given two slopes, training climbed to place 1. Given these four, not to place 3, in 5,000 steps.
+# Leave *only* the factors to learn: Adam finds place 1's two, not place 3's four. **One step of
+# Newton's method finds them.** At the start the loss bends over ten million times more one way than
+# another, and Newton's step allows for that. Whether that stops the whole model, we do not know.
 #
 # A learned table did it in 150 steps. So why not name the places?
 #
 # ## Move the text
 #
-# The two encodings so far that name places add a vector $E_i$ to the word at place $i$. Move the
-# text by 100, and the words have other vectors. What a model learned at 0 to 8 need not hold there.
-# Offsets do not change:
+# Encodings that named places so far add a vector $E_i$ to the word at place $i$. Moved by 100,
+# words have other vectors: what was learned need not hold. Offsets do not change:
 
 # %%
 from course_utils.encodings.functional import offset_matrix
@@ -576,22 +574,26 @@ plots.show(
 # %% [markdown]
 # **Look:** no single layer did. Door 4 helped. Queries 5 and 6 mistake another key for key 3: the
 # two are at offsets −3 and −2, and every head gives both nearly the same weight. Their sum does not
-# say which is which.
+# say which is which. (Why these two offsets, we do not know.)
 
 # %% tags=["plumbing"]
 # The second layer
 least = measured_column("key_weight", 2).min()
-print(f"Shaw, two layers: from every query a head of layer 2 weighs key 3 {least:.3f} or more")
+print("Shaw, two layers: from every query a head of layer 2 weighs key 3 over 0.99:", least > 0.99)
+
+# %% [markdown]
+# Two layers of Shaw's did: each query of layer 2 finds key 3. Query 4 has to prefer offset −1 to
+# −2, query 5 the other way about. One head's vectors cannot do both, nor two heads' all six
+# queries, and random tokens are no help. So layer 1 told more. (What, we did not measure.)
+
+# %% tags=["plumbing"]
+# A second layer without any encoding
 for task in ("place 0", "the token before"):
     right = shares_right("none", layers=2, heads=2, task=task)
     solved = (right >= 0.98).sum()
     print(f"no encoding, two layers: {task} named in {solved} of {len(right)} seeds")
 
 # %% [markdown]
-# Two layers of Shaw's did: each query of layer 2 finds key 3. Query 4 has to prefer offset −1 to
-# −2, query 5 the other way about. One head's vectors cannot do both, nor two heads' all six
-# queries, and random tokens are no help. So layer 1 told more. (What, we did not measure.)
-#
 # Two layers *without any encoding* named place 0 and the token before: a mask tells places too, if
 # a second layer reads on (Haviv et al. 2022).
 #
@@ -656,7 +658,8 @@ plots.show(
 # %% [markdown]
 # **Look:** at 0 to 8 all four name the token before; only named places find place 3. Moved, named
 # places lose even the token before. More steps do not help the learned table; training from
-# anywhere does, but then place 3 is missed on both sides. Shaw and T5 answer alike wherever the text stands.
+# anywhere does, but then place 3 is missed, on both sides. Shaw and T5 answer alike wherever they
+# read.
 #
 # So why not say "three to the left"? It has a price. A place is added once a token. An offset
 # belongs to a query *and* a key, and enters each score, each layer:

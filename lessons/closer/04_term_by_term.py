@@ -82,7 +82,7 @@ plots.show(
 # %% [markdown]
 # **Look:** $u \cdot k$ has upright stripes: which words are worth a look from anywhere. $v \cdot
 # W_rR$ has one colour a diagonal: which offsets are, for any word. In the second picture each word
-# asks for its own offsets.
+# asks for its own offsets. Sinusoids need no clipping.
 #
 # ## A text in pieces
 #
