@@ -510,14 +510,14 @@ dots = {
     name: shares_right(encoding, layers=layers, heads=4 // layers)
     for name, (encoding, layers) in settings.items()
 }
-solved = {name for name, shares in dots.items() if shares.min() >= 0.98}
+in_all_seeds = {name for name, shares in dots.items() if shares.min() >= 0.98}
 guess.reveal(
     "both, with two"
-    if "T5, two layers" in solved
+    if "T5, two layers" in in_all_seeds
     else "Shaw's with one layer or two"
-    if "Shaw, scores and values" in solved
+    if "Shaw, scores and values" in in_all_seeds
     else "Shaw's with two layers alone"
-    if "Shaw, two layers" in solved
+    if "Shaw, two layers" in in_all_seeds
     else "none"
 )
 alone, both = dots["Shaw, scores alone"], dots["Shaw, scores and values"]
@@ -590,8 +590,8 @@ print("Shaw, two layers: from every query a head of layer 2 weighs key 3 over 0.
 # A second layer without any encoding
 for task in ("place 0", "the token before"):
     right = shares_right("none", layers=2, heads=2, task=task)
-    solved = (right >= 0.98).sum()
-    print(f"no encoding, two layers: {task} named in {solved} of {len(right)} seeds")
+    right_in = (right >= 0.98).sum()
+    print(f"no encoding, two layers: {task} named in {right_in} of {len(right)} seeds")
 
 # %% [markdown]
 # Two layers *without any encoding* named place 0 and the token before: a mask tells places too, if
