@@ -305,29 +305,31 @@ import itertools
 
 solved = check_single_out.verdict(single_out).kind == "right"
 factors_of = single_out if solved else check_single_out.reference
-heads = range(2, 9)
+counts = range(2, 9)
 largest = [
     factors_of(torch.linspace(6, 1, count, dtype=torch.float64), 9).abs().max().item()
-    for count in heads
+    for count in counts
 ]
 print("largest factor, 2 to 8 slopes from 6 to 1:", *(f"{size:,.0f}" for size in largest))
 growth = min(after / before for before, after in itertools.pairwise(largest))
 print(f"each at least {growth:.0f} times the one before")
-digits = {"bfloat16": torch.bfloat16, "float32": torch.float32, "float64": torch.float64}
+dtypes = {"bfloat16": torch.bfloat16, "float32": torch.float32, "float64": torch.float64}
 fig, ax = plt.subplots(figsize=(6.5, 3.2))
-ax.semilogy([count - 1 for count in heads], largest, "o-", color="C1")
-for name, dtype in digits.items():
+ax.semilogy([count - 1 for count in counts], largest, "o-", color="C1")
+for dtype_name, dtype in dtypes.items():
     limit = 1 / torch.finfo(dtype).eps
     ax.axhline(limit, color="0.5", linestyle=":")
-    x, side = (7, "right") if name == "bfloat16" else (1, "left")  # where the curve is not
-    ax.text(x, 2 * limit, f"1 / rounding step of {name}", ha=side, fontsize=9, color="0.35")
+    x, side = (7, "right") if dtype_name == "bfloat16" else (1, "left")  # where the curve is not
+    ax.text(x, 2 * limit, f"1 / rounding step of {dtype_name}", ha=side, fontsize=9, color="0.35")
 ax.set(xlabel="place named (one head more each)", ylabel="largest factor", ylim=(1, 1e18))
 plots.show(
     fig,
     "The largest factor for places 1 to 7, log axis; slopes evenly from 6 to 1, nine tokens: "
     + ", ".join(f"{size:.1e}" for size in largest)
     + ". Dotted, where a rounding error times the factor is as large as 1: "
-    + ", ".join(f"{name} {1 / torch.finfo(dtype).eps:.1e}" for name, dtype in digits.items())
+    + ", ".join(
+        f"{dtype_name} {1 / torch.finfo(dtype).eps:.1e}" for dtype_name, dtype in dtypes.items()
+    )
     + ".",
 )
 
