@@ -182,6 +182,9 @@ def runs() -> Iterator[dict[str, Any]]:
     for starts, encoding in itertools.product(STARTS, ("learned", "sinusoidal")):
         for task in ("the token before", "place 0", "place 3"):
             yield from seeds(3, encoding, task, 1, 1500, starts=starts)
+    for encoding, task in itertools.product(("learned", "sinusoidal"), TASKS):
+        if task != "place 1":  # as many steps as the controls, from 0 alone
+            yield from seeds(3, encoding, task, 1, 1500)
 
 
 def main(folder: Path) -> None:

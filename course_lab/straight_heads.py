@@ -78,6 +78,30 @@ def learned_readouts(
     return torch.stack(factors).detach()
 
 
+def newton_step(
+    weights: Float[Tensor, "heads query key"],
+    keys: Int[Tensor, " query"],
+    texts: Int[Tensor, "texts key"],
+) -> tuple[Float[Tensor, " heads"], Float[Tensor, " heads"]]:
+    """The factors after one step of Newton's method from 0, and the loss's curvatures at 0.
+
+    The loss is that of :func:`learned_readouts` on these texts. The curvatures are its second
+    derivatives along the directions in which it curves least to most.
+    """
+    asked = keys >= 0
+    outputs = torch.einsum("hqk,tks->tqsh", weights[:, asked], F.one_hot(texts, 5).double())
+    answers = texts[:, keys[asked]].flatten()
+
+    def loss(factors: Tensor) -> Tensor:
+        return F.cross_entropy((outputs @ factors).flatten(0, 1), answers)
+
+    start = torch.zeros(len(weights), dtype=weights.dtype, requires_grad=True)
+    (slope,) = torch.autograd.grad(loss(start), start)
+    curvature = torch.autograd.functional.hessian(loss, start)
+    step = torch.linalg.solve(curvature, slope)
+    return start.detach() - step, torch.linalg.eigvalsh(curvature)
+
+
 def share_right(
     weights: Float[Tensor, "heads query key"],
     factors: Float[Tensor, " heads"],

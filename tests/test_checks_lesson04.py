@@ -297,6 +297,139 @@ def singled_out_from_the_steepest(slopes, n):
     return singled_out_by_the_inverse(slopes.sort(descending=True).values, n)
 
 
+def singled_out_at_key_1(slopes, n):
+    wished = torch.zeros(n, dtype=slopes.dtype)
+    wished[1] = 1
+    weights = matrix_of_weights(slopes, n)[:, : len(slopes)]
+    return torch.linalg.solve(weights.T, wished[: len(slopes)])
+
+
+def singled_out_by_the_lessons_way(slopes, n):
+    at_key_0 = matrix_of_weights(slopes, n)[:, 0]
+    factors = -at_key_0[-1] / at_key_0 / max(len(slopes) - 1, 1)
+    factors[-1] = 1
+    return factors
+
+
+def singled_out_by_the_lessons_way_and_scaled(slopes, n):
+    factors = singled_out_by_the_lessons_way(slopes, n)
+    return factors / (factors @ matrix_of_weights(slopes, n)[:, len(slopes) - 1])
+
+
+def singled_out_by_the_lessons_way_each(slopes, n):
+    at_key_0 = matrix_of_weights(slopes, n)[:, 0]
+    factors = -at_key_0[slopes.argmin()] / at_key_0
+    factors[slopes.argmin()] = 1
+    return factors
+
+
+def singled_out_by_two_equations(slopes, n):
+    keys = sorted({0, len(slopes) - 1})
+    return torch.linalg.pinv(matrix_of_weights(slopes, n)[:, keys].T)[:, -1]
+
+
+def singled_out_at(key, more_keys=0):
+    def answer(slopes, n):
+        keys = max(1, len(slopes) + more_keys)
+        wished = torch.zeros(keys, 1, dtype=slopes.dtype)
+        wished[max(0, len(slopes) + key)] = 1
+        weights = matrix_of_weights(slopes, n)[:, :keys]
+        return (torch.linalg.pinv(weights.T) @ wished)[:, 0]
+
+    return answer
+
+
+def singled_out_of_the_first_two(slopes, n):
+    return singled_out_by_the_inverse(slopes[:2], n)
+
+
+def singled_out_by_the_last_two(slopes, n):
+    factors = torch.zeros_like(slopes)
+    factors[-2:] = singled_out_by_the_inverse(slopes[-2:], n)
+    return factors
+
+
+def singled_out_of_nine(slopes, n):
+    return singled_out_by_the_inverse(slopes, 9)
+
+
+def singled_out_twice(slopes, n):
+    return 2 * singled_out_by_the_inverse(slopes, n)
+
+
+def singled_out_from_log_weights(slopes, n):
+    weights = torch.log_softmax(slopes[:, None] * torch.arange(n - 1, -1, -1), -1)
+    return torch.linalg.inv(weights[:, : len(slopes)])[-1]
+
+
+def singled_out_among_all_keys(slopes, n):
+    wished = torch.eye(n, dtype=slopes.dtype)[len(slopes) - 1]
+    return torch.linalg.solve(matrix_of_weights(slopes, n).T, wished)
+
+
+def singled_out_in_reverse(slopes, n):
+    return singled_out_by_the_inverse(slopes, n).flip(0)
+
+
+def singled_out_in_a_row(slopes, n):
+    return singled_out_by_the_inverse(slopes, n)[None]
+
+
+def square_of_weights(slopes, n):
+    return matrix_of_weights(slopes, n)[:, : len(slopes)]
+
+
+def by_columns(columns):
+    """An answer that picks these columns of the products for every query."""
+
+    def answer(q, table):
+        return (q @ table.T)[:, columns(numbers_of_rows(q, table))]
+
+    return answer
+
+
+def by_offsets(rows):
+    """An answer that looks rows up by offsets (n, n) and k."""
+
+    def answer(q, table):
+        n = len(q)
+        offsets = torch.arange(n) - torch.arange(n)[:, None]
+        return (q @ table.T)[torch.arange(n)[:, None], rows(offsets, len(table) // 2)]
+
+    return answer
+
+
+def shaw_with_k_of_the_width(q, table):
+    n, k = len(q), q.shape[1] // 2
+    places = torch.arange(n)
+    rows = (places - places[:, None]).clamp(-k, k) + k
+    return (q @ table.T)[torch.arange(n)[:, None], rows % len(table)]
+
+
+def shaw_of_the_words(q, table):
+    return q @ q.T
+
+
+def shaw_summed_over_keys(q, table):
+    return (q[:, None] * table[numbers_of_rows(q, table)]).sum(1)
+
+
+def shaw_of_query_0(q, table):
+    return table[numbers_of_rows(q, table)] @ q[0]
+
+
+def shaw_without_transposing(q, table):
+    return q @ table
+
+
+def shaw_table_first(q, table):
+    return table @ q.T
+
+
+def offsets_alone(q, table):
+    return torch.arange(len(q)) - torch.arange(len(q))[:, None]
+
+
 def skewed_with_infinity(rows):
     m, n = rows.shape
     later = torch.ones(m, n, dtype=torch.bool).triu(n - m + 1)
@@ -345,7 +478,7 @@ test_natural_mistakes_are_named = wrong_answers(
             (shaw_without_adding_k, "row 0 of the table"),
             (shaw_with_k_too_large, "that the table lacks"),
             (shaw_indexed_by_all_rows, "row numbers of all queries"),
-            (shaw_taken_from_the_line, "as one line"),
+            (shaw_taken_from_the_line, "those of query 0"),
             (shaw_by_distance, "only distances"),
             (shaw_of_the_keys, "key's vector"),
             (shaw_vectors_alone, "offsets' vectors"),
@@ -353,11 +486,31 @@ test_natural_mistakes_are_named = wrong_answers(
             (shaw_as_weights, "these are weights"),
             (shaw_with_content, "words' own products"),
             (shaw_of_sums, "before they are multiplied"),
+            (by_columns(lambda rows: rows[len(rows) // 2]), "share the middle query's"),
+            (by_columns(lambda rows: rows[0]), "share query 0's"),
+            (by_columns(lambda rows: rows[-1]), "share the last query's"),
+            (by_offsets(lambda c, k: (c + 1).clamp(-k, k) + k), "one too high"),
+            (by_offsets(lambda c, k: (c - 1).clamp(-k, k) + k), "one too low"),
+            (by_offsets(lambda c, k: c.clamp(-k, k) + k - 1), "one too low"),
+            (by_offsets(lambda c, k: (c.clamp(-k, k) + k + 1) % (2 * k + 1)), "one too high"),
+            (by_offsets(lambda c, k: c % (2 * k + 1)), "wrap around"),
+            (by_offsets(lambda c, k: c.clamp(max=k) + k), "on one side"),
+            (by_offsets(lambda c, k: (c.clamp(min=-k) + k) % (2 * k + 1)), "on one side"),
+            (by_offsets(lambda c, k: c.clamp(-1, 1) + 1), "k is fixed"),
+            (shaw_with_k_of_the_width, "queries' width"),
+            (shaw_of_the_words, "words' own products"),
+            (shaw_summed_over_keys, "added up over the keys"),
+            (shaw_of_query_0, "those of query 0"),
+            (shaw_without_transposing, "do not fit"),
+            (shaw_table_first, "rows count the table's vectors"),
+            (offsets_alone, "these are the offsets"),
+            (lambda q, table: shaw_by_dealing_out(q, table).triu(), "earlier keys are hidden"),
+            (lambda q, table: -shaw_by_dealing_out(q, table), "sign is turned"),
         ],
         check_single_out: [
             (singled_out_with_distances_reversed, "favour near keys"),
             (singled_out_for_all_queries, "all queries have a say"),
-            (singled_out_as_the_text_does, "lesson's two factors"),
+            (singled_out_as_the_text_does, "two factors, whatever"),
             (singled_out_from_shares_of_heads, "over the heads"),
             (singled_out_by_the_largest, "scaled"),
             (singled_out_from_key_1, "counted from 1"),
@@ -375,6 +528,25 @@ test_natural_mistakes_are_named = wrong_answers(
             (singled_out_to_length_1, "length 1"),
             (singled_out_one_key_short, "one key too few"),
             (singled_out_from_the_steepest, "sorted"),
+            (singled_out_at_key_1, "key 1 is singled out"),
+            (singled_out_by_the_lessons_way, "key 0 alone"),
+            (singled_out_by_the_lessons_way_and_scaled, "key 0 alone"),
+            (singled_out_by_the_lessons_way_each, "key 0 alone"),
+            (singled_out_by_two_equations, "only key 0 and the key asked for"),
+            (singled_out_at(-1, more_keys=1), "one key too many"),
+            (singled_out_at(0, more_keys=1), "key after the one"),
+            (singled_out_at(-2), "key before the one"),
+            (singled_out_at(-2, more_keys=-1), "one key too few"),
+            (singled_out_of_the_first_two, "only two heads"),
+            (singled_out_by_the_last_two, "only two heads"),
+            (singled_out_of_nine, "n is fixed"),
+            (singled_out_twice, "doubled"),
+            (singled_out_from_log_weights, "logarithms"),
+            (singled_out_among_all_keys, "not square"),
+            (singled_out_in_reverse, "reverse order"),
+            (singled_out_in_a_row, "matrix of one row"),
+            (matrix_of_weights, "heads' weights"),
+            (square_of_weights, "heads' weights"),
         ],
         check_skew_new: [
             (skewed_with_infinity, "by −∞"),
@@ -385,6 +557,48 @@ test_natural_mistakes_are_named = wrong_answers(
             (position_to_content_without_k, "k is not added"),
             (position_to_content_scaled, "scaled"),
             (position_to_content_from_the_end, "from its end"),
+        ],
+    },
+)
+
+
+def singled_out_and_rounded(slopes, n):
+    return singled_out_by_the_inverse(slopes, n).round(decimals=1)
+
+
+def singled_out_in_too_few_steps(slopes, n):
+    weights = matrix_of_weights(slopes, n)[:, : len(slopes)]
+    factors = torch.zeros_like(slopes)
+    for _ in range(100):
+        sums = factors @ weights
+        sums[-1] -= 1
+        factors = factors - 0.1 * weights @ sums
+    return factors
+
+
+def shaw_divided_by_n(q, table):
+    return shaw_by_dealing_out(q, table) / len(q) ** 0.5
+
+
+def shaw_turned_about(q, table):
+    return shaw_by_dealing_out(q, table).flip(1)
+
+
+def shaw_by_cosines(q, table):
+    return shaw_by_dealing_out(F.normalize(q, dim=1), F.normalize(table, dim=1))
+
+
+test_other_wrong_numbers_get_a_question = wrong_answers(
+    "wrong",
+    {
+        check_single_out: [
+            (singled_out_and_rounded, "the sum at keys 0, 1 is -0.02437, 0.9964. What should it"),
+            (singled_out_in_too_few_steps, "What should it be at each?"),
+        ],
+        check_shaw: [
+            (shaw_divided_by_n, "times what `literal` returns"),
+            (shaw_turned_about, "yours[0, 0] is query 0 times row 6 of the table"),
+            (shaw_by_cosines, "no product of a query with a row"),
         ],
     },
 )
@@ -418,6 +632,28 @@ def shaw_by_a_loop(q, table):
     for i in range(n):
         rows.append(table[(torch.arange(n) - i).clamp(-k, k) + k] @ q[i])
     return torch.stack(rows)
+
+
+def shaw_by_a_loop_over_features(q, table):
+    rows = numbers_of_rows(q, table)
+    out = torch.zeros(len(q), len(q))
+    for feature in range(q.shape[1]):
+        out += q[:, feature, None] * table[:, feature][rows]
+    return out
+
+
+def shaw_by_a_loop_over_rows(q, table):
+    rows, products = numbers_of_rows(q, table), q @ table.T
+    parts = [torch.where(rows == row, products[:, row, None], 0) for row in range(len(table))]
+    return sum(parts)
+
+
+def shaw_by_the_checks_own(q, table):
+    return check_shaw.reference(q, table)
+
+
+def singled_out_by_the_checks_own(slopes, n):
+    return check_single_out.reference(slopes, n)
 
 
 def shaw_by_numpy(q, table):
@@ -473,10 +709,14 @@ test_rules_are_kept = wrong_answers(
             (shaw_by_einsum, "its largest tensor holds"),
             (shaw_by_vmap, "comes from vmap"),
             (shaw_by_a_loop, "for i in range(n):"),
+            (shaw_by_a_loop_over_features, "for feature in range"),
+            (shaw_by_a_loop_over_rows, "for row in range(len(table))"),
+            (shaw_by_the_checks_own, "Here it is yours to write"),
             (shaw_by_numpy, "That leaves PyTorch"),
             (shaw_by_asarray, "That leaves PyTorch"),
             (shaw_by_dlpack, "That leaves PyTorch"),
         ],
+        check_single_out: [(singled_out_by_the_checks_own, "Here it is yours to write")],
         check_skew_new: [
             (skewed_by_gather, "comes from gather"),
             (skewed_by_numpy, "comes from numpy"),

@@ -11,6 +11,7 @@ from course_lab.straight_heads import (
     best_readout,
     keys_asked,
     learned_readouts,
+    newton_step,
     share_right,
     straight_weights,
 )
@@ -93,6 +94,16 @@ def test_learning_finds_the_factors_of_place_1_and_not_those_of_place_3():
 
     assert right((2, 1), 1) > 0.98
     assert right((5, 3.5, 2.5, 1.5), 3) < 0.5
+
+
+def test_one_step_of_newtons_method_finds_the_factors_of_place_3():
+    texts = torch.randint(5, (500, 9), generator=torch.Generator().manual_seed(0))
+    silence = torch.zeros(500, 9, 5, dtype=torch.float64)
+    weights, keys = straight_weights((5, 3.5, 2.5, 1.5), 9), keys_asked(3, 9)
+    drawn = torch.randint(5, (300, 9), generator=torch.Generator().manual_seed(1))
+    factors, curvatures = newton_step(weights, keys, drawn)
+    assert share_right(weights, factors, keys, texts, silence) > 0.98
+    assert 0 < 1e7 * curvatures[0] < curvatures[-1]
 
 
 def test_heads_of_equal_slopes_share_a_factor():

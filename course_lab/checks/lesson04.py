@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from course_lab.checks.compare import difference
 from course_lab.checks.core import Check, Mistake, randn
 from course_lab.checks.rules import LEAVES_TORCH, LargestTensor, NoLoops, Without
 from course_lab.straight_heads import best_readout, keys_asked, straight_weights
@@ -116,6 +117,10 @@ def _with_k(k_of: Callable[[Tensor], int]) -> Callable[[Tensor, Tensor], Tensor]
     return answer
 
 
+def _with_fixed_k(k: int) -> Callable[[Tensor, Tensor], Tensor]:
+    return _with_k(lambda _: k)
+
+
 def _without_plus_k(q: Tensor, table: Tensor) -> Tensor:
     return (q @ table.T).gather(1, _rows(q, table) - len(table) // 2)
 
@@ -126,6 +131,47 @@ def _distances_alone(q: Tensor, table: Tensor) -> Tensor:
 
 def _causal_skew(q: Tensor, table: Tensor) -> Tensor:
     return _shifted_line(_not_moved(q, table), dropped=len(q))
+
+
+def _clipped_on_one_side(q: Tensor, table: Tensor) -> Tensor:
+    queries, k = torch.arange(len(q))[:, None], len(table) // 2
+    return (q @ table.T)[queries, _offsets(len(q)).clamp(max=k) + k]
+
+
+def _summed_over_keys(q: Tensor, table: Tensor) -> Tensor:
+    return (q[:, None] * table[_rows(q, table)]).sum(1)
+
+
+def _what_shaw_lacks(answer: Tensor, q: Tensor, table: Tensor) -> str:
+    """Say which product the first wrong score is, or that it is none; "" where all are right."""
+    right = _shaw_from_scratch(q, table)
+    text = difference(answer, right)
+    if not text or not isinstance(answer, Tensor) or answer.shape != right.shape:
+        return text
+    if answer.dtype != right.dtype:
+        return text
+    factor = (answer * right).sum() / (right * right).sum()
+    if not difference(answer, factor * right):
+        return (
+            f"each number is {factor:.3g} times what `literal` returns. Which of your operations "
+            "is not one of its?"
+        )
+    wrong = ~torch.isclose(answer, right, rtol=1e-4, atol=1e-4)
+    query, key = wrong.nonzero()[0].tolist() if wrong.any() else (0, 0)
+    entry = answer[query, key]
+    same = torch.isclose(q @ table.T, entry, rtol=1e-5, atol=1e-5)
+    same_query = same[query].nonzero()
+    pair = [query, int(same_query[0])] if len(same_query) else same.nonzero().flatten()[:2].tolist()
+    if not pair:
+        return (
+            f"yours[{query}, {key}] is no product of a query with a row of the table. What does "
+            "`literal` multiply there?"
+        )
+    return (
+        f"yours[{query}, {key}] is query {pair[0]} times row {pair[1]} of the table, where row 0 "
+        f"belongs to offset −{len(table) // 2}. Which query is asked for there, and which offset "
+        f"has key {key} from it?"
+    )
 
 
 check_shaw = Check(
@@ -161,10 +207,106 @@ check_shaw = Check(
         ),
         Mistake(
             "a row is asked for that the table lacks",
-            "A table for offsets −1, 0 and 1 has three rows. What is k there, and what is it for r "
-            "rows?",
+            "How many columns has what you pick from, and which are they? A table for offsets −1, "
+            "0 and 1 has three rows: what is k there, and what is it for r rows?",
             _with_k(len),
             raises=r"index \d+ is out of bounds for dimension 1",
+        ),
+        Mistake(
+            "offsets are clipped on one side alone",
+            "Which row does c + k ask for when c is −k − 1?",
+            _clipped_on_one_side,
+        ),
+        Mistake(
+            "offsets are clipped on one side alone",
+            "Which row does c + k ask for when c is −k − 1?",
+            _by_row(lambda offsets, k: offsets.clamp(max=k) + k),
+        ),
+        Mistake(
+            "offsets are clipped on one side alone",
+            "Which row does c + k ask for when c is k + 1?",
+            _by_row(lambda offsets, k: offsets.clamp(min=-k) + k),
+        ),
+        Mistake(
+            "far offsets wrap around",
+            "Offset k is in the table's last row. In which row should k + 1 be looked up?",
+            _by_row(lambda offsets, k: offsets),
+        ),
+        Mistake(
+            "k comes from the queries' width",
+            "Which of the two arguments knows up to which offset there are vectors?",
+            lambda q, table: _with_k(lambda _: q.shape[1] // 2)(q, table),
+        ),
+        Mistake(
+            "rows and queries do not fit",
+            "Which two axes does a product of matrices add up over, and which two hold the "
+            "features?",
+            lambda q, table: q @ table,
+            raises="shapes cannot be multiplied",
+        ),
+        Mistake(
+            "all queries share the middle query's offsets",
+            "Is a key as far from query 0 as from the middle one?",
+            lambda q, table: (q @ table.T)[:, _rows(q, table)[len(q) // 2]],
+        ),
+        *(
+            Mistake(
+                "k is fixed",
+                "Tables of several lengths come in. Up to which offset does one of 9 rows go?",
+                _with_fixed_k(k),
+            )
+            for k in (1, 2)
+        ),
+        Mistake(
+            "each offset is one too high",
+            "Which offset has a key from the query at its own position?",
+            _by_row(lambda offsets, k: (offsets + 1).clamp(-k, k) + k),
+        ),
+        Mistake(
+            "each offset is one too low",
+            "Which offset has a key from the query at its own position?",
+            _by_row(lambda offsets, k: (offsets - 1).clamp(-k, k) + k),
+        ),
+        Mistake(
+            "the row is one too high",
+            "Row 0 belongs to offset −k. Which belongs to offset 0?",
+            _by_row(lambda offsets, k: offsets.clamp(-k, k) + k + 1),
+        ),
+        Mistake(
+            "the row is one too low",
+            "Row 0 belongs to offset −k. Which belongs to offset 0?",
+            _by_row(lambda offsets, k: offsets.clamp(-k, k) + k - 1),
+        ),
+        Mistake(
+            "these are the words' own products",
+            "What does `literal` multiply a query with?",
+            lambda q, table: q @ q.T,
+        ),
+        Mistake(
+            "the products are added up over the keys",
+            "`literal` returns one number for each query and key. Over which axis does it add up?",
+            _summed_over_keys,
+        ),
+        Mistake(
+            "rows count the table's vectors",
+            "Row i of the result belongs to query i, column j to key j. What do your rows and "
+            "columns count?",
+            lambda q, table: table @ q.T,
+        ),
+        Mistake(
+            "these are weights",
+            "What does `literal` return: scores or their softmax?",
+            lambda q, table: _shaw_from_scratch(q, table).softmax(0),
+        ),
+        Mistake(
+            "earlier keys are hidden",
+            "What does `literal` return for a key before its query?",
+            lambda q, table: _shaw_from_scratch(q, table).triu(),
+        ),
+        Mistake(
+            "the sign is turned",
+            "What does `literal` return where a query and its offset's vector point the same way?",
+            lambda q, table: -_shaw_from_scratch(q, table),
         ),
         Mistake(
             "row 0 of the table is used for offset 0",
@@ -201,8 +343,9 @@ check_shaw = Check(
             lambda q, table: (q @ table.T)[:, _rows(q, table)],
         ),
         Mistake(
-            "all products are counted as one line",
-            "`take` counts along the flattened tensor. At which number does query 1 begin there?",
+            "all products are those of query 0",
+            "Whose products should stand in row 1? (`take` counts along the flattened tensor: at "
+            "which number does query 1 begin there?)",
             lambda q, table: (q @ table.T).take(_rows(q, table)),
         ),
         Mistake(
@@ -214,6 +357,16 @@ check_shaw = Check(
             "these are the rows' numbers",
             "You know which row each query and key need. What is multiplied with that row?",
             lambda q, table: _rows(q, table),
+        ),
+        Mistake(
+            "these are the offsets",
+            "You know which offset each key has. What is multiplied with its vector?",
+            lambda q, table: _offsets(len(q)),
+        ),
+        Mistake(
+            "these are the offsets",
+            "You know which offset each key has. What is multiplied with its vector?",
+            lambda q, table: _offsets(len(q)).clamp(-(len(table) // 2), len(table) // 2),
         ),
         Mistake(
             "the queries have no say",
@@ -277,12 +430,13 @@ check_shaw = Check(
             lambda q, table: _shaw_from_scratch(q, table).T,
         ),
         Mistake(
-            "every row moves by the same number of steps",
-            "In row i, offset 0 has to come to column i. By how far does each row move?",
+            "all queries share query 0's offsets",
+            "Is a key as far from query 0 as from the others? In row i, in which column is offset "
+            "0?",
             _rolled_alike,
         ),
         Mistake(
-            "the columns still count offsets",
+            "all queries share the last query's offsets",
             "Your last column is offset 0 for every query. At which key is it, for query 0?",
             _not_moved,
         ),
@@ -344,20 +498,21 @@ check_shaw = Check(
         "such a tensor.",
     ),
     rules=[
-        Without((shaw_scores, skew, toeplitz)),
+        Without((shaw_scores, skew, toeplitz, _shaw_from_scratch)),
         Without((torch.vmap,), why="It makes the large tensor too, out of sight."),
         Without(
             operations=LEAVES_TORCH,
             why="That leaves PyTorch, and the size of what is made there is out of sight. Which "
             "product of two PyTorch tensors holds all numbers that you need?",
         ),
-        NoLoops((randn(3, 8), randn(5, 8)), (randn(20, 8), randn(5, 8))),
+        NoLoops((randn(3, 4), randn(5, 4)), (randn(20, 24), randn(13, 24))),
         LargestTensor(
             (randn(40, 16), randn(9, 16)),
             lambda q, table: 4 * len(q) ** 2,
             why="How many different vectors does the table hold?",
         ),
     ],
+    judge=_what_shaw_lacks,
 )
 
 
@@ -448,6 +603,102 @@ def _float32_target(slopes: Tensor, n: int) -> Tensor:
     return torch.linalg.solve(weights.T, torch.eye(len(slopes))[-1])
 
 
+def _wished_at(key: Callable[[int], int], among: Callable[[int], int]) -> Callable[..., Tensor]:
+    """Return an answer with 1 at ``key(heads)`` and 0 at the other first ``among(heads)`` keys.
+
+    By least squares, the smallest factors where there are several.
+    """
+
+    def answer(slopes: Tensor, n: int) -> Tensor:
+        heads = len(slopes)
+        keys = min(among(heads), n)
+        wished = torch.zeros(keys, dtype=slopes.dtype)
+        wished[max(0, min(key(heads), keys - 1))] = 1
+        return torch.linalg.pinv(_last_weights(slopes, n)[:, :keys].T) @ wished
+
+    return answer
+
+
+def _ends_alone(slopes: Tensor, n: int) -> Tensor:
+    heads = len(slopes)
+    asked = _last_weights(slopes, n)[:, sorted({0, heads - 1})]
+    return torch.linalg.pinv(asked.T)[:, -1]
+
+
+def _key_0_alone(
+    kept: Callable[[Tensor], int] = lambda slopes: len(slopes) - 1,
+    shared: bool = True,
+    scaled_at: Callable[[int], int] | None = None,
+) -> Callable[[Tensor, int], Tensor]:
+    """Return an answer that keeps one head and subtracts the others until key 0 is gone.
+
+    Args:
+        kept: the head that is kept.
+        shared: whether each of the others cancels its share of key 0, or all of it.
+        scaled_at: the key, of a number of heads, where the sum is 1 in the end.
+    """
+
+    def answer(slopes: Tensor, n: int) -> Tensor:
+        weights, head, heads = _last_weights(slopes, n), kept(slopes), len(slopes)
+        share = max(heads - 1, 1) if shared else 1
+        factors = -weights[head, 0] / weights[:, 0] / share
+        factors[head] = 1
+        return factors if scaled_at is None else factors / (factors @ weights[:, scaled_at(heads)])
+
+    return answer
+
+
+def _gentlest(slopes: Tensor) -> int:
+    return int(slopes.argmin())
+
+
+def _in_a_chain(slopes: Tensor, n: int) -> Tensor:
+    ratios = _last_weights(slopes, n)[:, 0]
+    signs = (-1.0) ** torch.arange(len(slopes) - 1, -1, -1)
+    return signs.to(slopes.dtype) * ratios[-1] / ratios
+
+
+def _two_heads_of(first: int, second: int) -> Callable[[Tensor, int], Tensor]:
+    """Return an answer that leaves all heads but two out."""
+
+    def answer(slopes: Tensor, n: int) -> Tensor:
+        if len(slopes) == 1:
+            return _single_out(slopes, n)
+        factors = torch.zeros_like(slopes)
+        factors[[first, second]] = _single_out(slopes[[first, second]], n)
+        return factors
+
+    return answer
+
+
+def _log_weights(slopes: Tensor, n: int) -> Tensor:
+    weights = (slopes[:, None] * torch.arange(n - 1, -1, -1)).log_softmax(-1)
+    return _factors(weights[:, : len(slopes)])
+
+
+def _alternating(slopes: Tensor, n: int) -> Tensor:
+    return (-1.0) ** torch.arange(len(slopes) - 1, -1, -1, dtype=slopes.dtype)
+
+
+def _all_keys(slopes: Tensor, n: int) -> Tensor:
+    return torch.linalg.solve(_last_weights(slopes, n).T, torch.eye(n, dtype=slopes.dtype)[0])
+
+
+def _what_single_out_lacks(answer: Tensor, slopes: Tensor, n: int) -> str:
+    """Say what the sum is at each of the first keys; "" where the factors are right."""
+    right = _single_out(slopes, n)
+    text = difference(answer, right)
+    if not text or not isinstance(answer, Tensor) or answer.shape != right.shape:
+        return text
+    sums = answer.detach().double() @ _last_weights(slopes, n)[:, : len(slopes)]
+    rounded = [number if abs(number) > 1e-9 else 0.0 for number in sums.tolist()]
+    keys = ", ".join(str(key) for key in range(len(slopes)))
+    return (
+        f"with your factors the sum at key{'s' if len(slopes) > 1 else ''} {keys} is "
+        f"{', '.join(f'{number:.4g}' for number in rounded)}. What should it be at each?"
+    )
+
+
 def _row(*slopes: float) -> Tensor:
     return torch.tensor(slopes, dtype=torch.float64)
 
@@ -466,7 +717,8 @@ check_single_out = Check(
     mistakes=[
         Mistake(
             "the heads favour near keys",
-            "With a slope above 0, which key should have the largest weight?",
+            "With a slope above 0, which key should have the largest weight? And which keys does "
+            "your system speak of?",
             _near_keys_favoured,
         ),
         Mistake(
@@ -578,7 +830,7 @@ check_single_out = Check(
         ),
         Mistake(
             "the factors are scaled",
-            "Their ratios are right. What is the sum at key heads − 1 with your factors?",
+            "What is the sum at key heads − 1 with your factors?",
             lambda slopes, n: _single_out(slopes, n) / _single_out(slopes, n)[-1],
         ),
         Mistake(
@@ -597,10 +849,161 @@ check_single_out = Check(
             _two_heads_alone,
         ),
         Mistake(
-            "these are the lesson's two factors",
-            "They make 0 at key 0. What is the sum at key 1 with them, and should it be that? And "
-            "with other slopes, is key 0 still gone?",
+            "these are two factors, whatever the slopes",
+            "Slopes of 2 and 1 left 0.73 of the steep head to take away. What do other slopes "
+            "leave at key 0, and what should the sum at key 1 be?",
             lambda slopes, n: _row(-0.73, 1.0),
+        ),
+        Mistake(
+            "only two heads have a factor",
+            "One number a head is asked for. How many keys have to be 0 with three heads?",
+            lambda slopes, n: _single_out(slopes[:2], n),
+        ),
+        Mistake(
+            "only two heads are used",
+            "Two factors make 0 at one key. How many keys have to be 0 with three heads?",
+            _two_heads_of(-2, -1),
+        ),
+        Mistake(
+            "only two heads are used",
+            "Two factors make 0 at one key. How many keys have to be 0 with three heads?",
+            _two_heads_of(0, -1),
+        ),
+        *(
+            Mistake(
+                "key 0 alone is cancelled",
+                "With three heads, what is left of the sum at key 1? And is it 1 where it should "
+                "be?",
+                answer,
+            )
+            for answer in (
+                _key_0_alone(),
+                _key_0_alone(shared=False),
+                _key_0_alone(_gentlest),
+                _key_0_alone(_gentlest, shared=False),
+                _key_0_alone(scaled_at=lambda heads: heads - 1),
+                _key_0_alone(scaled_at=lambda heads: min(heads - 1, 1)),
+                _key_0_alone(shared=False, scaled_at=lambda heads: heads - 1),
+                _key_0_alone(_gentlest, scaled_at=lambda heads: heads - 1),
+                _in_a_chain,
+            )
+        ),
+        Mistake(
+            "only key 0 and the key asked for have an equation",
+            "With three heads, what is the sum at key 1?",
+            _ends_alone,
+        ),
+        Mistake(
+            "key 1 is singled out, however many heads there are",
+            "Two heads reach key 1. Which key do three reach?",
+            _wished_at(lambda heads: 1, lambda heads: heads),
+        ),
+        Mistake(
+            "the first two keys alone have an equation",
+            "With three heads, how many keys are spoken of?",
+            _wished_at(lambda heads: 1, lambda heads: min(heads, 2)),
+        ),
+        Mistake(
+            "key 1 is singled out among all keys",
+            "How many keys are spoken of, and how many factors do you have?",
+            _wished_at(lambda heads: 1, lambda heads: 10**6),
+        ),
+        Mistake(
+            "the key before the one asked for is singled out",
+            "At which key should the sum be 1, with two heads?",
+            _wished_at(lambda heads: heads - 2, lambda heads: heads),
+        ),
+        Mistake(
+            "one key too few has an equation",
+            "With two heads, at which keys is the sum prescribed?",
+            _wished_at(lambda heads: heads - 2, lambda heads: max(heads - 1, 1)),
+        ),
+        Mistake(
+            "one key too many has an equation",
+            "Beyond key heads − 1 the sum may be anything. How many keys are left?",
+            _wished_at(lambda heads: heads - 1, lambda heads: heads + 1),
+        ),
+        Mistake(
+            "the key after the one asked for is singled out",
+            "At which key should the sum be 1, with two heads?",
+            _wished_at(lambda heads: heads, lambda heads: heads + 1),
+        ),
+        Mistake(
+            "the key after the one asked for is singled out",
+            "At which key should the sum be 1, with two heads?",
+            _wished_at(lambda heads: heads, lambda heads: 10**6),
+        ),
+        Mistake(
+            "the last key is singled out",
+            "Which keys do straight lines with slopes above 0 reach first?",
+            _wished_at(lambda heads: 10**6, lambda heads: 10**6),
+        ),
+        Mistake(
+            "these are logarithms of weights",
+            "What do the weights of a head add up to?",
+            _log_weights,
+        ),
+        Mistake(
+            "n is fixed",
+            "A query that sees other keys has other weights. Where does your function read n?",
+            lambda slopes, n: _single_out(slopes, 9),
+        ),
+        Mistake(
+            "heads are subtracted as they are",
+            "A steep head has more of key 0 than a gentle one. What is left there?",
+            _alternating,
+        ),
+        Mistake(
+            "the factors have lost their signs",
+            "All weights are above 0. How can a sum of them be 0 at key 0?",
+            lambda slopes, n: _single_out(slopes, n).abs(),
+        ),
+        Mistake(
+            "each head is scaled on its own",
+            "Each of your heads alone makes 1 at its key. What is their sum at key 0?",
+            lambda slopes, n: 1 / _last_weights(slopes, n)[:, len(slopes) - 1],
+        ),
+        Mistake(
+            "each head is scaled on its own",
+            "Each of your heads alone makes a share of 1. What is their sum at key 0?",
+            lambda slopes, n: 1 / _last_weights(slopes, n)[:, len(slopes) - 1] / len(slopes),
+        ),
+        Mistake(
+            "the factors are doubled",
+            "What is the sum at key heads − 1 with your factors?",
+            lambda slopes, n: 2 * _single_out(slopes, n),
+        ),
+        Mistake(
+            "these are the heads' weights",
+            "You have what each head gives each key. What makes their sum 0 at key 0?",
+            _last_weights,
+        ),
+        Mistake(
+            "these are the heads' weights",
+            "You have what each head gives each key. What makes their sum 0 at key 0?",
+            lambda slopes, n: _last_weights(slopes, n)[:, : len(slopes)],
+        ),
+        Mistake(
+            "this is a matrix of factors, not one factor a head",
+            "It holds factors for each of the keys. Which of them is asked for, and of how many "
+            "keys do you speak?",
+            lambda slopes, n: torch.linalg.pinv(_last_weights(slopes, n)),
+        ),
+        Mistake(
+            "the factors stand in a matrix of one row",
+            "One number a head is asked for, (heads,). Which axis is too many?",
+            lambda slopes, n: _single_out(slopes, n)[None],
+        ),
+        Mistake(
+            "the system is not square",
+            "You have one unknown a head. At how many keys is the sum prescribed?",
+            _all_keys,
+            raises="must be batches of square matrices",
+        ),
+        Mistake(
+            "the factors are in reverse order",
+            "Which head does your first factor belong to?",
+            lambda slopes, n: _single_out(slopes, n).flip(0),
         ),
         Mistake(
             "all queries have a say",
@@ -626,6 +1029,8 @@ check_single_out = Check(
         "The weights are a softmax over n distances, from n − 1 down to 0. torch.linalg.solve "
         "takes a square matrix, a row for each equation, and what the equations should give.",
     ),
+    rules=[Without((_single_out,))],
+    judge=_what_single_out_lacks,
 )
 
 

@@ -9,8 +9,8 @@
 # %% [markdown]
 # # 04 · Relative: a closer look
 #
-# For those who read or build such models: Transformer-XL and DeBERTa term by term, a cache that
-# reads in pieces, code that disagrees with its paper, and T5's buckets against a simpler table. It
+# For those who read or build such models: Transformer-XL and DeBERTa term by term, code that
+# disagrees with its paper, a cache that reads in pieces, T5's buckets against a simpler table. It
 # builds on [lesson 04](../04_relative.ipynb). Each section stands alone.
 #
 # **Time:** {minutes}.
@@ -32,9 +32,14 @@ from course_utils.encodings.functional import offset_matrix, sinusoidal_table, t
 # %% [markdown]
 # ## Transformer-XL: the four terms, made relative
 #
-# Dai et al. (2019, arXiv 1901.02860) have all four terms of the score. They replace $E_j$ by a
-# sinusoidal vector $R_{i-j}$ (they count backwards) with a matrix $W_r$ of its own. What remains of
-# $E_i$ would be a place. So two learned vectors $u$ and $v$ stand there, the same for every query:
+# Let words with named places be $x_i + E_i$, and matrices $W_q$, $W_k$ make queries and keys of
+# them. A score has four terms:
+#
+# $$x_iW_q \cdot x_jW_k + x_iW_q \cdot E_jW_k + E_iW_q \cdot x_jW_k + E_iW_q \cdot E_jW_k$$
+#
+# Dai et al. (2019, arXiv 1901.02860) keep all four. They replace $E_j$ by a sinusoidal vector
+# $R_{i-j}$ (they count backwards) with a matrix $W_r$ of its own. For $E_iW_q$ stand two learned
+# vectors $u$ and $v$, the same for every query:
 #
 # $$\frac{q_i \cdot k_j + q_i \cdot W_r R_{i-j} + u \cdot k_j + v \cdot W_r R_{i-j}}{\sqrt d}$$
 
@@ -77,7 +82,7 @@ plots.show(
 # %% [markdown]
 # **Look:** $u \cdot k$ has upright stripes: which words are worth a look from anywhere. $v \cdot
 # W_rR$ has one colour a diagonal: which offsets are, for any word. In the second picture each word
-# asks for its own offsets, as with Shaw. Sinusoids need no clipping.
+# asks for its own offsets. Sinusoids need no clipping.
 #
 # ## A text in pieces
 #
