@@ -40,6 +40,20 @@ def test_a_tent_is_dearer_by_its_slope_for_each_step_off_its_peak():
     assert tents.bias_by_offset(torch.tensor([-5, -3, 0])).tolist() == expected
 
 
+def test_near_is_alibi_without_its_far_keys():
+    near = drawn_prices.Near(8, 4).bias_by_offset(torch.arange(-20, 1))
+    alibi = ALiBi(8, 4).bias_by_offset(torch.arange(-20, 1))
+    assert torch.equal(near[:, -12:], alibi[:, -12:]) and (near[:, :-12] == -math.inf).all()
+
+
+def test_a_fixed_head_looks_at_one_key_and_at_its_own_where_there_is_none():
+    weights = drawn_prices.Fixed(8, 4).bias_by_offset(torch.arange(-9, 1)).softmax(-1)
+    assert weights.argmax(-1).tolist() == [9, 8, 7, 6]
+    assert prices.heads_nailed_down(drawn_prices.Fixed) == 4
+    first = drawn_prices.Fixed(8, 4).bias_by_offset(torch.tensor([-1, 0])).softmax(-1)
+    assert first.argmax(-1).tolist() == [1, 0, 1, 1]
+
+
 @pytest.mark.parametrize("name", ["peaks", "slopes"])
 def test_tents_want_a_number_a_head(name):
     with pytest.raises(ValueError, match=f"{name} must have 2 numbers, one a head, got"):
