@@ -182,7 +182,8 @@ SENTENCES: dict[str, list[tuple[dict[str, Any], str]]] = {
         ({"n_buckets": 64, "max_distance": 8, "direction": "behind only"}, "all from 33"),
     ],
     "price": [
-        ({}, "likes its own token best and gives it 22 % of its weight. Of 1024 keys the nearest 12"),
+        ({}, "likes its own token best and gives it 22 % of its weight."),
+        ({}, "Of 1024 keys the nearest 12 keys hold 95 %"),
         ({"head": 3, "peak": 2, "slope": 2.0}, "Head 3 likes the key 2 back best"),
         ({"head": 3, "peak": 2, "slope": 2.0}, "peaks = (0, 0, 2, 0), slopes = (0.25, 0.0625, 2,"),
         ({"peak": 16, "keys": 16}, "likes the key 15 back best"),
