@@ -130,11 +130,8 @@ for length in (2048, 4096):
         of_text = ", ".join(f"{name} {100 * share:.0f} %" for name, share in shares)
         print(f"{length:,} tokens, {label} price takes back: {of_text}")
 largest = rises_at[512]["still"].max()
-print(
-    f"at 512 tokens stopping costs at most {largest:.3f}, and the price takes nothing back:",
-    end=" ",
-)
-print((back_at[512]["price"] < 0).all())
+helped = (back_at[512]["price"] > 0).sum()
+print(f"512 tokens: stopping costs at most {largest:.3f}; the price helps in {helped} of 3 texts")
 ways = {
     "still": "stopped",
     "price of other heads": "stopped, another head's price",
@@ -238,9 +235,10 @@ plots.lines(
 )
 for head in (0, 2, 4, 6, 7):
     ax.plot([window[head]] * 2, [0, 0.95], ":", color="0.6", linewidth=1)
-    ax.text(window[head], 0.01, f" {window[head]}", color="0.35", fontsize=9, va="bottom")
+    ax.text(window[head], 1.05, f"{window[head]}", color="0.35", fontsize=9, ha="center")
 ax.axhline(0.95, color="0.5", linewidth=1)
-ax.text(1.1, 0.97, "95 %", color="0.35", va="bottom")
+ax.text(1.0, 0.93, "95 % within", color="0.35", va="top")
+ax.set_ylim(top=1.17)
 ax.set_xscale("log")
 reached = ", ".join(f"{window[head]} for slope 1/{1 / m[head]:.0f}" for head in (0, 2, 4, 6, 7))
 plots.show(
@@ -548,7 +546,8 @@ def draw_losses(ax, row, name, near, far):
         (right_edge, row),
         (right_edge - 0.06, row),
         va="center",
-        backgroundcolor="white",
+        fontsize=9,
+        bbox={"facecolor": "white", "edgecolor": "none", "pad": 1},
         arrowprops={"arrowstyle": "->", "color": colour},
     )
 
@@ -564,9 +563,7 @@ for row, name in enumerate(NAMES):
     if name not in runs.index:
         axes[1].text(1.16, row, "not run", color="0.5", va="center", fontsize=9)
         continue
-    for near, far, shift in zip(
-        *runs.loc[name, [64, 1024]].to_numpy().T, (-0.13, 0.13), strict=True
-    ):
+    for near, far, shift in zip(*runs.loc[name, [64, 1024]].to_numpy().T, (-0.2, 0.2), strict=True):
         draw_losses(axes[1], row + shift, name, near, far)
 axes[1].plot([], [], "o", color="0.4", label="at 64")
 axes[1].plot([], [], "s", color="0.4", markerfacecolor="none", label="at 1,024")
@@ -575,7 +572,7 @@ axes[0].set(xlim=(1.14, right_edge + 0.01), ylim=(len(NAMES) - 0.5, -0.5))
 axes[0].set_title("1,200 steps at 64 bytes: tents lead those shown")
 axes[1].set_title("Ten times the steps: tents are worse than before")
 fig.supxlabel("loss (nats a byte)")
-axes[1].legend(loc="upper left")
+axes[1].legend(loc="lower right")
 print(f"left: means of {len(seeds)} seeds, of the window one; right: two seeds each")
 for n in (64, 1024):
     others = means[n].drop([*NAMES])
