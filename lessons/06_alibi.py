@@ -154,8 +154,8 @@ described = "; ".join(
 plots.show(fig, f"Rise of the loss over the last 512 of 4,096 tokens, in three texts. {described}.")
 
 # %% [markdown]
-# **Look:** in long texts, with its own price in each head, most of the rise is gone. The prices of
-# other heads do much less. (At 512 tokens there is hardly a rise.) What if a price were all?
+# **Look:** in long texts a head's own price takes back most of the rise, another head's much less.
+# (At 512 tokens there is hardly a rise.) What if a price were all?
 #
 # ## A price for each step
 #
@@ -342,8 +342,7 @@ print(", ".join(f"{10 * round(10 * float(share))} %" for share in far.mean(0)), 
 # %% [markdown]
 # **Look:** through a window this RoPE reads 1,024 bytes as well as 64. To hold there takes no
 # slope: 64 keys free, and then a wall. Nor is it enough to look near: the sinusoidal model adds
-# places, and those past 64 are new. And the flat heads of this ALiBi look far. It loses a little by
-# that.
+# places, and those past 64 are new. This ALiBi's flat heads look far, and it loses a little by that.
 #
 # What should a price do with near keys?
 #
@@ -604,12 +603,11 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** from 64 to 1,024 all prices shown on the left but FIRE rise by less than 0.1, as does
-# RoPE in a window. So to be a price is not enough. The tents lead there. Is that a triumph? Small
-# models do nearly as well with each head's weight on one key, whatever queries and keys say. And
-# after ten times the steps (some 19 readings of the text) the tents' own loss has risen, a sign of
-# overfitting. In both runs they are behind ALiBi at 64, ahead of it at 1,024, and behind the steep
-# lines and T5 at both.
+# **Look:** left, all prices but FIRE rise by less than 0.1 from 64 to 1,024, as does RoPE in a
+# window. To be a price is not enough. The tents lead. Is that a triumph? Small models do nearly as
+# well with each head's weight on one key, whatever queries and keys say. And after ten times the
+# steps (some 19 readings of the text) the tents' own loss has risen, a sign of overfitting. In both
+# runs they are behind ALiBi at 64 and ahead at 1,024, and behind the steep lines and T5 at both.
 #
 # ALiBi *survives* 1,024. Does it *read* what stands there?
 #
@@ -683,6 +681,5 @@ myths.table()
 # - By $|j - i|$ alone, with no mask or fixed token, a text and its mirror are the same.
 #
 # **Read next:** Press et al. 2021, *Train Short, Test Long*, arXiv 2108.12409, sections 3 and 4.
-# Then Chi et al. 2022, 2212.10356.
 #
 # **Next:** [lesson 07](07_train_short_test_long.ipynb) asks who *reads* a long text.
