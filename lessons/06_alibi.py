@@ -342,7 +342,7 @@ print(", ".join(f"{10 * round(10 * float(share))} %" for share in far.mean(0)), 
 # %% [markdown]
 # **Look:** through a window this RoPE reads 1,024 bytes as well as 64. To hold there takes no
 # slope: 64 keys free, and then a wall. Nor is it enough to look near: the sinusoidal model adds
-# places, and those past 64 are new. This ALiBi's flat heads look far, and it loses a little by that.
+# places, and those past 64 are new. This ALiBi's flat heads look far, and it loses a little by it.
 #
 # What should a price do with near keys?
 #
