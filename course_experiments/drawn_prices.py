@@ -1,18 +1,23 @@
 """Prices on distance that lesson 06 draws: tents, and straight lines steeper than ALiBi's.
 
-They are no encodings of the course, which names what papers define.
+And what tells their parts apart: only near, only sharp, only a look off the own token, and no
+attention at all. They are no encodings of the course, which names what papers define.
 """
 
+import math
 from collections.abc import Sequence
 
 import torch
 from torch import Tensor
 
-from course_utils.encodings import PositionalEncoding
+from course_utils.encodings import ALiBi, PositionalEncoding
 from course_utils.encodings.base import BiasByOffset, Offsets, bias_dtype
 
 TENTS, STEEP = "tents", "steep"
+NEAR, SHARP, ONE_BACK, FIXED = "near", "sharp", "one_back", "fixed"
 STEEP_SLOPES = (2.0, 1.0, 0.5, 0.25)  # of four heads, in score per position
+SHARP_SLOPES = (2.0, 1.0, 1 / 64, 1 / 256)  # two of the steep lines, and ALiBi's two flattest
+NEAREST = 12  # keys in sight of `near`: as many as hold 95 % of equal weight at a slope of 1/4
 
 
 class Tents(PositionalEncoding):
@@ -52,3 +57,37 @@ class Tents(PositionalEncoding):
 def steep(d_model: int, n_heads: int) -> Tents:
     """Straight lines with slopes 2, 1, 1/2 and 1/4, for four heads."""
     return Tents(d_model, n_heads, (0.0,) * len(STEEP_SLOPES), STEEP_SLOPES)
+
+
+def sharp(d_model: int, n_heads: int) -> Tents:
+    """Two heads as steep as the steepest of `steep`, two as flat as ALiBi's, for four heads."""
+    return Tents(d_model, n_heads, (0.0,) * len(SHARP_SLOPES), SHARP_SLOPES)
+
+
+def one_back(d_model: int, n_heads: int) -> Tents:
+    """The steep lines, with the top of each one back."""
+    return Tents(d_model, n_heads, (1.0,) * len(STEEP_SLOPES), STEEP_SLOPES)
+
+
+class Near(ALiBi):
+    """ALiBi, with nothing in sight but the nearest 12 keys."""
+
+    def bias_by_offset(self, offsets: Offsets) -> BiasByOffset:
+        """Return ALiBi's price, −inf from 12 positions on, (heads, n)."""
+        return super().bias_by_offset(offsets).masked_fill(offsets.abs() >= NEAREST, -math.inf)
+
+
+class Fixed(PositionalEncoding):
+    """Head h has all its weight on the key h back, h = 0 …, whatever query and keys say.
+
+    A query that has fewer keys in sight looks at its own, which is least hidden.
+    """
+
+    offsets_only = True
+
+    def bias_by_offset(self, offsets: Offsets) -> BiasByOffset:
+        """Return 0 at the key of each head, −100 at the own one and −200 elsewhere, (heads, n)."""
+        back = torch.arange(self.n_heads, device=offsets.device)[:, None]
+        bias = torch.full((self.n_heads, len(offsets)), -200.0, device=offsets.device)
+        bias = bias.to(bias_dtype(offsets)).masked_fill(offsets == 0, -100.0)
+        return bias.masked_fill(offsets.abs() == back, 0.0)

@@ -40,6 +40,10 @@ register(mixed_layers.NAME, mixed_layers.rope_mixed)
 register(drawn_prices.TENTS, drawn_prices.Tents)
 register(drawn_prices.STEEP, drawn_prices.steep)
 register(peek.NAME, peek.Peek)
+register(drawn_prices.NEAR, drawn_prices.Near)
+register(drawn_prices.SHARP, drawn_prices.sharp)
+register(drawn_prices.ONE_BACK, drawn_prices.one_back)
+register(drawn_prices.FIXED, drawn_prices.Fixed)
 
 
 def jobs(

@@ -1,5 +1,6 @@
 """What a price on distance, drawn by a learner, makes four heads look at, and how it trains."""
 
+import copy
 import math
 from collections.abc import Sequence
 
@@ -16,7 +17,48 @@ FAR_SHARE = 0.05  # of a head's weight, on keys that no training text had
 BLUNT = 0.4  # a head's largest weight, of equal scores, below which it does not single out a key
 OUT_OF_REACH = 30.0  # points of score that no query and key make up for
 
-Price = type[PositionalEncoding]
+Price = type[PositionalEncoding] | PositionalEncoding  # or one that was trained
+
+
+def usable(price: type[PositionalEncoding]) -> type[PositionalEncoding]:
+    """The price; raises ValueError if a model could not add it to its scores.
+
+    This is for answers of whole numbers and of another shape, which fail late and deep inside.
+    """
+    encoding = price(64, 4).requires_grad_(False)
+    if not encoding.bias_needs_offsets_only:
+        return price
+    offsets = torch.arange(-6, 1)
+    try:
+        bias = encoding.bias_by_offset(offsets)
+    except RuntimeError as error:
+        if "must match" not in str(error):
+            raise
+        raise ValueError(
+            f"shapes do not fit: {error}. distance is (n,), and numbers of four heads are (4,): "
+            "write numbers[:, None] * distance"
+        ) from error
+    if bias is None:
+        return price
+    if not bias.is_floating_point():
+        raise ValueError(f"a price must be of floats, got {bias.dtype}: write 2.0 in place of 2")
+    if bias.shape != (4, len(offsets)):
+        raise ValueError(f"of n offsets a price must be (4, n), got {(*bias.shape,)} of n = 7")
+    return price
+
+
+def _instance(price: Price) -> PositionalEncoding:
+    encoding = price(64, 4) if isinstance(price, type) else copy.deepcopy(price).cpu()
+    return encoding.requires_grad_(False)
+
+
+def _likes_later_keys(price: Price) -> bool:
+    """Whether a head's best key is one that the mask hides."""
+    encoding = _instance(price)
+    if not encoding.bias_needs_offsets_only:
+        return False
+    bias = encoding.bias_by_offset(torch.arange(-8, 9))
+    return bias is not None and bool((bias[:, 9:].amax(-1) > bias[:, :9].amax(-1)).any())
 
 
 def price_by_distance(price: Price, keys: int = READ) -> Float[Tensor, "heads keys"]:
@@ -24,7 +66,7 @@ def price_by_distance(price: Price, keys: int = READ) -> Float[Tensor, "heads ke
 
     The query is the last of so many positions.
     """
-    encoding = price(64, 4).requires_grad_(False)
+    encoding = _instance(price)
     q, k = torch.zeros(1, 4, 1, 16), torch.zeros(1, 4, keys, 16)
     bias = encoding.bias(q, k, Places(torch.tensor([keys - 1]), torch.arange(keys)))
     if bias is None:
@@ -49,6 +91,14 @@ def question(price: Price) -> str:
             f"those {TRAINED} and more back. What do they cost, and was any text in training so "
             "long?"
         )
+    if _likes_later_keys(price):
+        return (
+            "A head likes a key best that is later than the query, and hidden. Earlier keys have "
+            "offsets −1, −2, … Where is its top?"
+        )
+    best = weights.argmax(-1)
+    if (best == 0).all() and (bias[:, 0] > bias[:, 1]).all():
+        return "Every head likes its own byte best. Which other bytes would you want to see?"
     if all(torch.allclose(weights[0], row, atol=1e-3) for row in weights[1:]):
         return "All four heads look at the same keys. What could each do that no other does?"
     if (weights.argmax(-1) >= 16).any():
@@ -58,9 +108,6 @@ def question(price: Price) -> str:
         return (
             "No head gives half of its weight to the nearest four keys. Which ones foretell a byte?"
         )
-    best = weights.argmax(-1)
-    if (best == 0).all():
-        return "Every head likes its own byte best. Which other bytes would you want to see?"
     blunt = int(weights.amax(-1).argmin())
     if weights[blunt].max() < BLUNT:
         return (
@@ -87,7 +134,7 @@ def scored(price: Price, losses: Sequence[tuple[float, float]], steep: Sequence[
     """What the heads look at, how it trained, and a question where it falls short.
 
     Args:
-        price: the class that was trained.
+        price: the class, or an encoding of it that was trained.
         losses: of each seed, at 64 and at 512 bytes, in nats a byte.
         steep: of each seed, that of the steep lines at 64.
     """

@@ -84,6 +84,21 @@ def later_keys_free(n, q_pos, k_pos):
     return -slopes[:, None, None] * (q_pos[:, None] - k_pos).clamp(min=0)
 
 
+def aligned_to_the_end(n, q_pos, k_pos):
+    rows, columns = len(q_pos), len(k_pos)
+    return price(n, torch.arange(columns - rows, columns), torch.arange(columns))
+
+
+def with_eight_heads_ends(n, q_pos, k_pos):
+    slopes = torch.linspace(1 / 2, 1 / 256, n)
+    return -slopes[:, None, None] * (q_pos[:, None] - k_pos).abs()
+
+
+def upside_down(n, q_pos, k_pos):
+    slopes = 2 ** (-8 / torch.arange(1, n + 1))
+    return -slopes[:, None, None] * (q_pos[:, None] - k_pos).abs()
+
+
 def heads_last(n, q_pos, k_pos):
     return price(n, q_pos, k_pos).permute(1, 2, 0)
 
@@ -101,13 +116,15 @@ test_natural_mistakes_are_named = wrong_answers(
             (whole_exponents, "rounded to whole numbers"),
             (later_keys_free, "later keys cost nothing"),
             (price_with_mask(-1e9), "later keys are hidden"),
+            (price_with_mask(-1e10), "later keys are hidden"),
+            (heads_last, "axis of the heads comes last"),
+            (aligned_to_the_end, "queries are taken for the last positions"),
+            (with_eight_heads_ends, "from 1/2 to 1/256"),
+            (upside_down, "slopes are not those of the formula"),
             (price_with_mask(torch.finfo(torch.float32).min), "later keys are hidden"),
         ],
         check_blockwise: [(in_blocks(lambda shrink: 1.0), "keeps another scale")],
     },
-)
-test_axes_in_another_order_are_a_matter_of_shape = wrong_answers(
-    "wrong", {check_alibi: [(heads_last, "(4, 5, 3)")]}
 )
 
 

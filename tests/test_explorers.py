@@ -182,7 +182,8 @@ SENTENCES: dict[str, list[tuple[dict[str, Any], str]]] = {
         ({"n_buckets": 64, "max_distance": 8, "direction": "behind only"}, "all from 33"),
     ],
     "price": [
-        ({}, "likes its own token best and gives it 22 % of its weight. Of 64 keys the nearest 12"),
+        ({}, "likes its own token best and gives it 22 % of its weight."),
+        ({}, "Of 1024 keys the nearest 12 keys hold 95 %"),
         ({"head": 3, "peak": 2, "slope": 2.0}, "Head 3 likes the key 2 back best"),
         ({"head": 3, "peak": 2, "slope": 2.0}, "peaks = (0, 0, 2, 0), slopes = (0.25, 0.0625, 2,"),
         ({"peak": 16, "keys": 16}, "likes the key 15 back best"),
@@ -326,22 +327,26 @@ def test_a_wider_head_comes_nearer_to_the_wish_and_a_price_on_size_makes_it_smal
 
 
 @pytest.mark.parametrize("head", [1, 2, 3, 4])
-def test_a_line_that_is_pulled_down_bends_and_only_the_circle_moves_the_top(head):
+def test_the_nearest_line_bends_when_pulled_and_only_the_circle_moves_a_top(head):
     follow = """
 import { readFileSync } from "node:fs";
-const { head, pulls } = JSON.parse(readFileSync("request.json", "utf-8"));
-const state = { prices: alibi(), head };
+const { pulls } = JSON.parse(readFileSync("request.json", "utf-8"));
+const state = { prices: alibi(), head: 1 };
 const steps = pulls.map((pointer) => {
   EXPLORER.follow(Object.assign(state, { pointer }), "pointer");
-  return state.prices[head - 1];
+  return [...state.prices[state.head - 1], state.head];
 });
 process.stdout.write(JSON.stringify(steps));
 """
-    down = [[8, price] for price in (-0.1, -0.5, -2.0, -6.0, 0.3)]
-    sideways = [[0.4 * step, -0.2] for step in range(11)]
-    request = {"head": head, "pulls": down + sideways}
+    on_line = [12, max(-12 / 4**head, -7), True]  # where a pointer goes down
+    down = [[8, price, False] for price in (-0.1, -0.5, -2.0, -6.0, 0.3)]
+    on_circle = [[0.1, -0.1, True]]
+    sideways = [[0.4 * step, -0.2, False] for step in range(11)]
+    request = {"pulls": [on_line, *down, *on_circle, *sideways]}
     steps = run_module(explorers.ALL["price"].module + follow, request)
-    assert [peak for peak, _ in steps[:5]] == [0] * 5
-    assert [slope for _, slope in steps[1:4]] == pytest.approx([0.0625, 0.25, 0.75], rel=0.1)
-    assert steps[4][1] == pytest.approx(1 / 256, rel=0.1)
-    assert steps[-1][0] == 4 and {slope for _, slope in steps[5:]} == {steps[4][1]}
+    assert {held for _, _, held in steps} == {head}
+    assert {peak for peak, _, _ in steps[:6]} == {0}
+    assert [slope for _, slope, _ in steps[2:5]] == pytest.approx([0.0625, 0.25, 0.75], rel=0.1)
+    assert [slope for _, slope, _ in steps[2:4]] == [1 / 16, 1 / 4]  # powers of two, exactly
+    assert {slope for _, slope, _ in steps[5:]} == {1 / 256}
+    assert steps[-1][0] == 4

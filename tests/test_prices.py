@@ -1,6 +1,7 @@
 """Prices on distance: those that lesson 06 draws, what is said of a learner's, a pair replaced."""
 
 import math
+import re
 from typing import Any
 
 import pytest
@@ -40,6 +41,20 @@ def test_a_tent_is_dearer_by_its_slope_for_each_step_off_its_peak():
     assert tents.bias_by_offset(torch.tensor([-5, -3, 0])).tolist() == expected
 
 
+def test_near_is_alibi_without_its_far_keys():
+    near = drawn_prices.Near(8, 4).bias_by_offset(torch.arange(-20, 1))
+    alibi = ALiBi(8, 4).bias_by_offset(torch.arange(-20, 1))
+    assert torch.equal(near[:, -12:], alibi[:, -12:]) and (near[:, :-12] == -math.inf).all()
+
+
+def test_a_fixed_head_looks_at_one_key_and_at_its_own_where_there_is_none():
+    weights = drawn_prices.Fixed(8, 4).bias_by_offset(torch.arange(-9, 1)).softmax(-1)
+    assert weights.argmax(-1).tolist() == [9, 8, 7, 6]
+    assert prices.heads_nailed_down(drawn_prices.Fixed) == 4
+    first = drawn_prices.Fixed(8, 4).bias_by_offset(torch.tensor([-1, 0])).softmax(-1)
+    assert first.argmax(-1).tolist() == [1, 0, 1, 1]
+
+
 @pytest.mark.parametrize("name", ["peaks", "slopes"])
 def test_tents_want_a_number_a_head(name):
     with pytest.raises(ValueError, match=f"{name} must have 2 numbers, one a head, got"):
@@ -73,7 +88,8 @@ MISTAKES = {
     "a reward": (lambda d: STEEP[:, None] * d, "What do they cost"),
     "nothing": (lambda d: torch.zeros(4, len(d)), "What do they cost"),
     "a plateau": (lambda d: -(d.clamp(max=3)).expand(4, -1), "What do they cost"),
-    "all alike": (lambda d: -(2 * d).expand(4, -1), "same keys"),
+    "all alike": (lambda d: -(2 * d).expand(4, -1), "likes its own byte best"),
+    "all one back": (lambda d: -(2 * (d - 1).abs()).expand(4, -1), "same keys"),
     "not its own key": (
         lambda d: torch.where(d == torch.arange(1, 5)[:, None], 0, -math.inf),
         "may a head forbid".capitalize(),
@@ -107,6 +123,37 @@ def test_a_price_that_does_not_win_gets_the_question_that_helps(name):
     text = prices.scored(drawn(by_distance), [(1.9, 1.95), (1.9, 1.9)], STEEP_LOSSES)
     assert "in 0 of 2 seeds" in text and "in 1 of 2" in text
     assert question.lower() in text.lower() and text.count("?") >= 1
+
+
+def test_a_sign_slip_and_a_trained_price_are_told_of_their_own():
+    class Slip(PositionalEncoding):
+        def bias_by_offset(self, offsets):
+            return -2.0 * (offsets - torch.arange(4)[:, None]).abs()
+
+    assert "Where is its top?" in prices.question(Slip)
+    trained = drawn_prices.Tents(64, 4)
+    trained.peaks = (5.0, 1.0, 2.0, 3.0)
+    assert "head 1: likes the key 5 back best" in prices.scored(trained, WON, STEEP_LOSSES)
+
+
+UNUSABLE = {
+    "whole numbers": (lambda d: -2 * (d - torch.arange(4)[:, None]).abs(), "write 2.0"),
+    "no axis": (lambda d: -torch.ones(4) * d, "[:, None]"),
+    "one row": (lambda d: -2.0 * d, "must be (4, n)"),
+}
+
+
+@pytest.mark.parametrize("name", UNUSABLE)
+def test_a_price_that_no_model_could_add_is_refused_at_once(name):
+    by_distance, words = UNUSABLE[name]
+
+    class Drawn(PositionalEncoding):
+        def bias_by_offset(self, offsets):
+            return by_distance(offsets.abs())
+
+    with pytest.raises(ValueError, match=re.escape(words)):
+        prices.usable(Drawn)
+    assert prices.usable(drawn_prices.Tents) is drawn_prices.Tents
 
 
 def test_weights_that_no_query_can_change_are_named_also_where_they_win():

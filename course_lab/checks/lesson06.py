@@ -131,6 +131,27 @@ def _positions_counted(n_heads: int, q_pos: Tensor, k_pos: Tensor) -> Tensor:
     return _alibi(n_heads, torch.arange(len(q_pos)), torch.arange(len(k_pos)))
 
 
+def _aligned_to_the_end(n_heads: int, q_pos: Tensor, k_pos: Tensor) -> Tensor:
+    """Return the price where queries are taken for the last positions, and keys are counted."""
+    rows, columns = len(q_pos), len(k_pos)
+    return _alibi(n_heads, torch.arange(rows) + columns - rows, torch.arange(columns))
+
+
+def _from_the_last_query(n_heads: int, q_pos: Tensor, k_pos: Tensor) -> Tensor:
+    return _alibi(n_heads, q_pos[-1:], k_pos).expand(-1, len(q_pos), -1)
+
+
+def _of_distance(
+    function: Callable[[Tensor], Tensor],
+) -> Callable[[int, Tensor, Tensor], Tensor]:
+    """Return an answer that charges for another function of the distance."""
+
+    def answer(n_heads: int, q_pos: Tensor, k_pos: Tensor) -> Tensor:
+        return -_formula(n_heads)[:, None, None] * function(offset_matrix(q_pos, k_pos).abs())
+
+    return answer
+
+
 def _later_keys_cost(hidden: float) -> Callable[[int, Tensor, Tensor], Tensor]:
     """Return an answer with this number in place of the price of later keys."""
 
@@ -215,12 +236,125 @@ check_alibi = Check(
                 "Whose task is it to hide later keys: the price's or the mask's?",
                 _later_keys_cost(hidden),
             )
-            for hidden in (-torch.inf, -1e9, torch.finfo(torch.float32).min, -1e4)
+            for hidden in (
+                *(-torch.inf, torch.finfo(torch.float32).min),
+                *(-(10.0**power) for power in (3, 4, 5, 6, 8, 9, 10, 12)),
+            )
+        ),
+        *(
+            Mistake(
+                "later keys cost nothing",
+                "What does a key 3 later than the query cost? And one 3 earlier?",
+                answer,
+            )
+            for answer in (
+                _later_keys_cost(0.0),
+                lambda n_heads, q_pos, k_pos: _alibi(n_heads, q_pos, k_pos).tril(),
+            )
         ),
         Mistake(
-            "later keys cost nothing",
-            "What does a key 3 later than the query cost? And one 3 earlier?",
-            _later_keys_cost(0.0),
+            "earlier keys cost nothing",
+            "What does a key 3 earlier than the query cost? Which sign has its offset j − i?",
+            lambda n_heads, q_pos, k_pos: (
+                -_formula(n_heads)[:, None, None] * offset_matrix(q_pos, k_pos).clamp(min=0)
+            ),
+        ),
+        Mistake(
+            "queries are taken for the last positions",
+            "That is where they stand in many caches. Here q_pos tells it. Which do you read?",
+            _aligned_to_the_end,
+        ),
+        Mistake(
+            "all queries are taken for the last one",
+            "Is a key as far from the first query as from the last? What differs in your rows?",
+            _from_the_last_query,
+        ),
+        *(
+            Mistake(
+                "the slopes are not those of the formula",
+                "Print your slopes for 8 heads: are they 1/2, 1/4 … 1/256? And for 4 heads, by "
+                "the formula?",
+                _with_slopes(slopes),
+            )
+            for slopes in (
+                lambda n: 2 ** (-8 / torch.arange(1, n + 1)),
+                lambda n: 2 ** (-8 * n / torch.arange(1, n + 1)),
+                lambda n: 2 ** (8 * torch.arange(1, n + 1) / n),
+                lambda n: 2.0 ** (-8 * torch.arange(1, n + 1)),
+                lambda n: 2**-8 * torch.arange(1, n + 1) / n,
+                lambda n: 1 / (2.0 * torch.arange(1, n + 1)),
+                lambda n: torch.ones(n),
+            )
+        ),
+        *(
+            Mistake(
+                "these slopes go from 1/2 to 1/256, however many heads there are",
+                "These are the ends for 8 heads. What is the formula's first slope of 4 heads?",
+                _with_slopes(slopes),
+            )
+            for slopes in (
+                lambda n: torch.linspace(1 / 2, 1 / 256, n),
+                lambda n: torch.logspace(-1, -8, n, base=2),
+            )
+        ),
+        Mistake(
+            "the own key is charged for a step",
+            "How far is a query from its own key?",
+            _of_distance(lambda distance: distance + 1),
+        ),
+        *(
+            Mistake(
+                "the price is no straight line",
+                "By how much does the score fall from 1 step away to 2, and from 2 to 3?",
+                _of_distance(function),
+            )
+            for function in (torch.log1p, torch.sqrt)
+        ),
+        Mistake(
+            "the price is divided by the number of keys",
+            "Does a key 3 steps away cost less in a longer text?",
+            lambda n_heads, q_pos, k_pos: _alibi(n_heads, q_pos, k_pos) / len(k_pos),
+        ),
+        *(
+            Mistake(
+                "these are weights, not what is added to the scores",
+                "Who applies the softmax: the price, or attention, after adding it?",
+                answer,
+            )
+            for answer in (
+                lambda n_heads, q_pos, k_pos: _alibi(n_heads, q_pos, k_pos).softmax(-1),
+                lambda n_heads, q_pos, k_pos: (
+                    _alibi(n_heads, q_pos, k_pos)
+                    .masked_fill(offset_matrix(q_pos, k_pos) > 0, -torch.inf)
+                    .softmax(-1)
+                ),
+            )
+        ),
+        *(
+            Mistake(
+                name,
+                "The result is (heads, queries, keys). Which axis belongs to your slopes?",
+                answer,
+            )
+            for name, answer in (
+                (
+                    "the axis of the heads comes last",
+                    lambda n_heads, q_pos, k_pos: _alibi(n_heads, q_pos, k_pos).permute(1, 2, 0),
+                ),
+                (
+                    "the axis of the heads is missing",
+                    lambda n_heads, q_pos, k_pos: _alibi(n_heads, q_pos, k_pos)[0],
+                ),
+                (
+                    "there is an axis too many",
+                    lambda n_heads, q_pos, k_pos: _alibi(n_heads, q_pos, k_pos)[None],
+                ),
+            )
+        ),
+        Mistake(
+            "a head is missing",
+            "What are the first and the last number of your range? How many are there?",
+            lambda n_heads, q_pos, k_pos: _alibi(n_heads, q_pos, k_pos)[:-1],
         ),
         *(
             Mistake(
@@ -235,7 +369,7 @@ check_alibi = Check(
             )
         ),
         Mistake(
-            "the price grows with the square of the distance",
+            "the price is no straight line",
             "By how much does the score fall from 1 step away to 2, and from 2 to 3?",
             lambda n_heads, q_pos, k_pos: (
                 _alibi(n_heads, q_pos, k_pos) * offset_matrix(q_pos, k_pos).abs()

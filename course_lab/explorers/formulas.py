@@ -115,7 +115,7 @@ price = Explorer(
         "head": Slider(1, 4, 1, label="head to draw"),
         "peak": Slider(0, 16, 0, label="it likes (back)"),
         "slope": Slider(1 / 256, 4.0, 0.25, ratio=True, label="price a step"),
-        "keys": Slider(16, 1024, 64, step=16, label="keys in sight"),
+        "keys": Slider(16, 1024, 1024, step=16, label="keys in sight"),
     },
 )
 

@@ -4,7 +4,8 @@
 const HEADS = 4;
 const DRAWN = 16; // positions up to which prices and weights are drawn
 const LOWEST = -8; // of the drawn prices: a key down there weighs e⁻⁸ of the best
-const NEAR_TOP = [1.5, 0.7]; // a pointer this near moves the top, else it bends the lines
+const PANEL = [DRAWN + 0.8, 0.8 - LOWEST]; // width and height, in positions and score
+const CIRCLE = 0.06; // of the panel: a pointer this near to a circle holds the top
 const SHARE = 0.95; // of a query's weight
 const SLOPES = [1 / 256, 4]; // lowest and highest
 const STEPS = 20; // of the slopes, in a factor of ten
@@ -15,10 +16,29 @@ const within = (value, [low, high]) => Math.min(high, Math.max(low, value));
 // What a head adds to the score of a key at this distance.
 const priceAt = ([peak, slope], distance) => -slope * Math.abs(distance - peak);
 
-// The nearest slope that the slider has.
+// The nearest power of two, or the nearest slope that the slider has, where that is nearer.
 function nearestSlope(slope) {
-  const step = Math.round(STEPS * Math.log10(within(slope, SLOPES))) / STEPS;
+  const inside = within(slope, SLOPES);
+  const power = 2 ** Math.round(Math.log2(inside));
+  if (Math.abs(Math.log10(power / inside)) <= 0.5 / STEPS + 1e-9) return power;
+  const step = Math.round(STEPS * Math.log10(inside)) / STEPS;
   return within(Number((10 ** step).toPrecision(2)), SLOPES);
+}
+
+// How far apart two points [distance, score] are on the panel, as a share of its sides.
+const apart = (one, other) => Math.hypot(...PANEL.map((side, n) => (one[n] - other[n]) / side));
+
+// What the pointer holds: of the nearest head its top, or its line. The chosen head is the first.
+function heldAt(pointer, prices, chosen) {
+  const order = [chosen, ...prices.keys()].filter((n, at, all) => all.indexOf(n) === at);
+  const nearest = (gaps) => gaps.reduce((best, gap, n) => (gap < gaps[best] - 1e-9 ? n : best), 0);
+  const tops = order.map((n) => apart(pointer, [prices[n][0], 0]));
+  const top = nearest(tops);
+  if (tops[top] <= CIRCLE) return { held: order[top], byTop: true };
+  const points = Array.from({ length: 8 * DRAWN + 1 }, (_, n) => n / 8);
+  const lines = order.map((n) => Math.min(...points.map((distance) =>
+    apart(pointer, [distance, Math.max(LOWEST, priceAt(prices[n], distance))]))));
+  return { held: order[nearest(lines)], byTop: false };
 }
 
 // The weights of so many keys with equal scores, nearest first.
@@ -61,6 +81,10 @@ const EXPLORER = {
   },
 
   follow(state, name) {
+    if (name === "pointer" && state.pointer[2]) {
+      Object.assign(state, heldAt(state.pointer, state.prices, state.head - 1));
+      state.head = state.held + 1;
+    }
     const chosen = state.head - 1;
     const change = (place, value) => {
       state.prices = state.prices.map((price, n) =>
@@ -68,18 +92,16 @@ const EXPLORER = {
     };
     if (name === "pointer") {
       const [distance, price] = state.pointer;
-      const peak = state.prices[chosen][0];
-      const away = Math.abs(distance - peak);
-      if (away <= NEAR_TOP[0] && price > -NEAR_TOP[1]) {
-        change(0, within(Math.round(distance), [0, DRAWN]));
-      } else if (away > 0.5) change(1, nearestSlope(-price / away));
+      const away = Math.abs(distance - state.prices[chosen][0]);
+      if (state.byTop) change(0, within(Math.round(distance), [0, DRAWN]));
+      else if (away > 0.5) change(1, nearestSlope(-price / away));
     }
     if (name === "peak") change(0, state.peak);
-    if (name === "slope") change(1, state.slope);
+    if (name === "slope") change(1, nearestSlope(state.slope));
     [state.peak, state.slope] = state.prices[chosen];
   },
 
-  drag: { panel: 0, change: (pointer) => ({ pointer }) },
+  drag: { panel: 0, change: (values, _, begins) => ({ pointer: [...values, begins] }) },
 
   compute({ prices, keys }) {
     const weights = prices.map((price) => weightsOf(price, keys));
@@ -93,7 +115,7 @@ const EXPLORER = {
     };
   },
 
-  draw([left, right], { lines, weights }, { prices, head }) {
+  draw([left, right], { lines, weights, largest }, { prices, head }) {
     const chosen = head - 1;
     const look = (n) => ({ colour: n, width: n === chosen ? 3.2 : 1.6 });
     const legend = lines.map((_, n) => ({ name: `head ${n + 1}`, colour: n }));
@@ -104,10 +126,13 @@ const EXPLORER = {
     });
     // A tent's top may lie between two keys, where only its lines show it.
     lines.forEach((line, n) => left.line(distances, line, look(n)));
-    left.dots([prices[chosen][0]], [0], { colour: chosen, size: 7, hollow: true });
+    prices.forEach(([peak], n) => left.dots([peak], [0],
+      { colour: n, size: n === chosen ? 7 : 4, hollow: true }));
+    const highest = Math.max(...largest);
     right.axes({
-      x: [-0.4, DRAWN + 0.4], y: [0, 1.05], title: "weights, all scores equal",
-      xlabel: "distance back (positions)", ylabel: "share of the weight", legend,
+      x: [-0.4, DRAWN + 0.4], y: [0, 1.05 * [0.25, 0.5, 1].find((top) => highest <= top)],
+      title: "weights, all scores equal",
+      xlabel: "distance back (positions)", ylabel: "share of the weight",
     });
     weights.forEach((row, n) => right.line(row.map((_, distance) => distance), row, look(n)));
     weights.forEach((row, n) => right.dots(row.map((_, distance) => distance), row,
@@ -130,7 +155,7 @@ const EXPLORER = {
       `head ${n + 1} is 0 at distance ${fixed(peak, 0, 2)} and falls by ${fixed(slope, 0, 4)} a `
       + "position on both sides");
     return `Left: what four heads add to the score of a key by its distance, 0 to ${DRAWN} back: `
-      + `${heads.join("; ")}. Head ${head} is chosen; a circle marks its top. Right: the weights `
+      + `${heads.join("; ")}. Head ${head} is chosen; circles mark the tops. Right: the weights `
       + `that this makes of ${keys} equal scores, largest at distance ${tops.join(", ")}; 95 % of `
       + `the weight is on the nearest ${reach.join(", ")} keys.`;
   },

@@ -12,8 +12,9 @@
 //   limits(state)                    {control: [low, high]}, where one control narrows another
 //   initialise(state, start)         fills in state that no control shows
 //   follow(state, name)              after control `name` has moved: changes other state with it
-//   drag                             {panel, change([x, y], state)}: the changes of the state while
-//                                    the pointer is down at these values in that panel
+//   drag                             {panel, change([x, y], state, begins)}: the changes of the
+//                                    state while the pointer is down at these values in that
+//                                    panel; at its first place it begins
 //   play                             {label, step(state)}: a button that makes these changes again
 //                                    and again, where time or a walk is the subject
 //   meanwhile(state, data, before)   numbers until the controls rest, made from those before, where
@@ -346,8 +347,8 @@ function mountOn(explorer, givenSpec, element, start = {}) {
   });
   if (explorer.drag) {
     const { panel, change } = explorer.drag;
-    onDrag(boxes[panel].element, (left, top) => {
-      set(change(view.panels[panel].valuesAt(left, top), view.state));
+    onDrag(boxes[panel].element, (left, top, begins) => {
+      set(change(view.panels[panel].valuesAt(left, top), view.state, begins));
     });
   }
   boxes.forEach(({ element }, n) => newTip(element, (...place) => view.panels[n].cellAt(...place)));
@@ -598,19 +599,21 @@ function newTiles({ label, list }, move) {
   return { element, write };
 }
 
-// Call follow(left, top), in pixels of the element, while the pointer is down in it. A finger that
-// moves up or down scrolls the page; it acts by a tap or sideways.
+// Call follow(left, top, begins), in pixels of the element, while the pointer is down in it, and
+// whether it is the first call since it went down. A finger that moves up or down scrolls the page;
+// it acts by a tap or sideways.
 function onDrag(element, follow) {
+  let start = null, begins = true;
   const handle = (event) => {
     const { left, top } = element.getBoundingClientRect();
-    follow(event.clientX - left, event.clientY - top);
+    follow(event.clientX - left, event.clientY - top, begins);
+    begins = false;
   };
-  let start = null;
   const isSwipe = ({ pointerType, clientX, clientY }) => pointerType === "touch"
     && Math.abs(clientX - start.clientX) <= Math.abs(clientY - start.clientY);
   element.classList.add("om-draggable");
   element.addEventListener("pointerdown", (event) => {
-    start = event;
+    [start, begins] = [event, true];
     if (event.pointerType === "touch") return;
     element.setPointerCapture(event.pointerId);
     event.preventDefault(); // no text is selected
