@@ -214,8 +214,8 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** *fill in* made a band, since near tokens give clues, and nearly one lap of a ring: one
-# clock hand! (All of nine starts made the band, not all so clean a ring.) *Token before* must tell
+# **Look:** *fill in* made a band, since near tokens give clues, and nearly one lap of a ring, like
+# a slow hand. (All of nine starts made the band, not all so clean a ring.) *Token before* must tell
 # each row from its neighbours; *place 3* only row 3 from the others.
 #
 # ## Which rows were read?
@@ -269,8 +269,8 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** all 512 were read: but for 127 and the ends, none is as far off as random rows. Row 127
-# is token 128. By its model card it was tuned on texts *cut at 128*, and a cut text ends with the
+# **Look:** the rows between were read: but for 127, none is as far off as random ones. Row 127 is
+# token 128. By its model card it was tuned on texts *cut at 128*, and a cut text ends with the
 # mark [SEP]. That fits; so would earlier training on texts of 128. And token 513?
 #
 # ## Past the end
@@ -457,7 +457,7 @@ print(f"decoys, three hands or more pass: {sum(n > 2 for n in ghosts)} of {3 * D
 periods, pointing = explorers.hand_coordinates(rows)
 fastest = {ahead: miss(pointing[0, 255:], periods[0].item(), ahead) for ahead in (3, 11, 17)}
 print("real, hand 0:", ", ".join(f"{n} rows ahead {share:.2f}" for n, share in fastest.items()))
-for count in (180, 200, 255, 300):
+for count in (180, 200, 255, 300, 350):
     print(f"real, learned from {count} rows, hands that pass: {passing(rows, count)}", end="; ")
     print(f"backwards: {passing(rows.flip(0), count)}")
 fig, ax = plt.subplots(figsize=(8, 3.3))
@@ -494,8 +494,8 @@ plots.show(fig, f"Each hand's worst miss, fastest first: {described}.")
 
 # %% [markdown]
 # **Look:** C is the real table. No planted clock was refused, no decoy let through. From 200, 255
-# or 300 rows, hands 0 to 2 of C pass, backwards too (from 180 not). But that is half a turn: hand 0
-# is right 3 rows ahead, half lost at 11, and lost at 17.
+# or 300 rows, hands 0 to 2 of C pass, backwards too (from 180 or 350 not). And it is half a turn:
+# hand 0 is right 3 rows ahead, half lost at 11, and lost at 17.
 #
 # ## Does the model read them?
 #
@@ -508,12 +508,12 @@ plots.show(fig, f"Each hand's worst miss, fastest first: {described}.")
 from course_utils.texts import data
 
 reads = data.results("real_hands").pivot_table("cosine", "way", "length")
-print(reads.loc[["mean row", "shuffled", "10 directions"]].round(2).to_string())
+print(reads.loc[["mean row", "shuffled", "10 directions", "11 directions"]].round(2).to_string())
 
 # %% [markdown]
-# Ten of 384 directions nearly suffice. Wrong places (shuffled) are worse than none (the mean row),
-# except in the longest texts. Now keep one hand at its mean, and let the other four turn. (The
-# hands are those of all 511 rows.)
+# Ten of 384 directions nearly suffice; an eleventh, no hand, adds most in short texts. Wrong places
+# (shuffled among all 511) are worse than none (the mean row), except in the longest texts. Now keep
+# one hand at its mean, and let the other four turn. (The hands are those of all 511 rows.)
 
 # %%
 guess = widgets.predict(
@@ -587,8 +587,8 @@ plots.show(
 # **Look:** this model learned four hands, each about three times as slow as the one before, and an
 # arc of less than one turn. (Lesson 02's speeds were *chosen*. Three hands here are
 # [geared](closer/03_past_the_end.ipynb).) At 480 tokens the slowest is missed most, at 20, 60 and
-# 126, least: within a short text it hardly moves (the knot), within 480 tokens it strays as far as
-# others.
+# 126, least: within a short text it hardly moves (the knot). Within 480 tokens it strays as far as
+# others; why it is then missed more, that does not say.
 #
 # ## Exercises
 #
@@ -677,8 +677,8 @@ if check_hands.verdict(hands).kind == "right":
             print(f"{name:12} {known_rows} rows:", *[f"{period:7.1f}" for period in periods])
 
 # %% [markdown]
-# **Look:** as rows are added, four periods of the real table move by a tenth or so. The slowest grows
-# with the table, and so do all five of the walk. That is another way to know a ghost.
+# **Look:** as rows are added, four periods of the real table move by a tenth or so. The slowest
+# grows with the table, and so do all five of the walk.
 #
 # ## Myth check
 #
@@ -764,8 +764,8 @@ myths.table()
 # - From one start, three tasks made three orders.
 # - Past the end every way is a guess, and only the error says so.
 # - A fit finds clock hands in any table. Let them foretell rows that it has not seen.
-# - In one encoder's table four of five did, half a turn ahead. At 480 tokens the slowest matters
-#   most.
+# - In one encoder's table, from half its rows, four of five did, half a turn ahead. At 480 tokens
+#   the slowest matters most.
 #
 # **Read next:** Wang and Chen 2020, *What Do Position Embeddings Learn?*, arXiv 2010.04903; Shinn
 # 2023, *Phantom oscillations in principal component analysis*; Su 2020, kexue.fm/archives/7947.

@@ -992,7 +992,7 @@ check_hands = Check(
         Mistake(
             "the sorted numbers come with their places",
             "sort returns two things. What are they, and which do you need?",
-            lambda table, count: 2 * math.pi / _angles(table, count).sort(),
+            lambda table, count: 2 * math.pi / _angles(table, count).sort(),  # type: ignore[operator]
             raises=r"return_types\.sort",
         ),
         Mistake(
