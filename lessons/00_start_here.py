@@ -69,30 +69,38 @@ guess.reveal(options[2 if same else 0 if weights[0] > weights[4] else 1])
 # ## Four doors
 #
 # Attention compares a *query* $q$, here of "cat", with the *key* $k$ of each word (or *token*, part
-# of a word), and adds up *value vectors* $v$ by weight. Position enters by four doors:
+# of a word), and adds up *value vectors* $v$ by weight. Position enters by four doors (a mask tells
+# some too: lesson 01):
 #
 # 1. **embed**: add to each word's vector;
 # 2. **rotate**: turn queries and keys, later ones further;
 # 3. **bias**: add to each score, $\operatorname{softmax}(q \cdot k + \text{bias})$;
-# 4. **values**: add $r$ to what is summed, $\sum \text{weight} \cdot (v + r)$.
+# 4. **values**: add a number or vector $r$ to what is summed, $\sum \text{weight} \cdot (v + r)$.
 #
-# Left are weights, right the first number of weight × value. **Which door tells the two "the" apart
-# and changes no weight?** Open one at a time.
+# Left are weights, right the first number of weight × value. Open one door at a time.
 
 # %%
 from course_lab import explorers
 
 explorers.doors()
 
+# %%
+doors = ["embed", "rotate", "bias", "values"]
+guess = widgets.predict("Which door tells the two apart and changes no weight?", doors)
+
 # %% tags=["plumbing"]
-# The answer: each door alone
+# Each door alone
 from course_lab.explorers.short_sentence import through_doors
 
-shut = through_doors()[0]
-for door in ["embed", "rotate", "bias", "values"]:
+shut, fitting = through_doors()[0], []
+for door in doors:
     through, brings = through_doors(**{door: 1.0})
-    changed = "the same" if torch.allclose(through, shut) else "changed"
-    print(f"{door:6} weights {changed:8}  the two bring {brings[0]:+.3f} and {brings[4]:+.3f}")
+    same = torch.allclose(through, shut)
+    print(f"{door:6} weights {'the same' if same else 'changed ':8}", end="  ")
+    print(f"the two bring {brings[0]:+.3f} and {brings[4]:+.3f}")
+    if same and not torch.isclose(brings[0], brings[4]):
+        fitting.append(door)
+guess.reveal(fitting[0])
 
 # %% [markdown]
 # **Look:** that door changes what is summed, not the shares. Each lesson begins with the strip of
@@ -101,8 +109,8 @@ for door in ["embed", "rotate", "bias", "values"]:
 # ## Exercises
 #
 # **Exercise 1 ★ Your first encoding.** Write `my_marks(n, width)` for door 1: a tensor of shape
-# `(n, width)`, whose row $p$ is added to the word at place $p$. Any numbers will do, if no two rows
-# are equal and no row changes when the sentence grows. Replace the `raise` line, run the cell, then
+# `(n, width)`, for any n and width, whose row $p$ is added to the word at place $p$. Any numbers will
+# do, if no two rows are equal and no row changes when the sentence grows. Replace the `raise` line, run the cell, then
 # the check.
 
 
@@ -135,8 +143,8 @@ print("with your marks" if solved else "with p added at place p, until yours pas
 show((marked @ marked[1] / 32).softmax(0))
 
 # %% [markdown]
-# **Look:** the two "the" part. Adding $p$ at place $p$ lets the last words win, whatever they say.
-# Which marks are good? Lesson 02 builds some.
+# **Look:** the two "the" part. Adding $p$ at place $p$ lets "cat" look to the end, almost whatever
+# stands there. Which marks are good? Lesson 02 builds some.
 #
 # ## In five lines
 #

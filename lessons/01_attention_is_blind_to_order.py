@@ -343,8 +343,8 @@ print([f"{value:.0f}" for value in (others / others[0]).tolist()])
 
 # %% [markdown]
 # **Look:** an untrained head *counts* buffaloes. Say each gets $c$ times the mark's weight. Then
-# the mark's share at place $p$ is $1/(1 + c\,p)$, and $1/\text{share} - 1 = c\,p$. For other
-# words $c$ is another, unless all scores are equal. Trained NoPE models know roughly where they are
+# the mark's share at place $p$ is $1/(1 + c\,p)$, and $1/\text{share} - 1 = c\,p$. For another word
+# $c$ is another, unless all words score alike. Trained NoPE models know roughly where they are
 # (Haviv et al. 2022); the closer look trains one.
 #
 # ## Back to the search
@@ -623,8 +623,8 @@ myths.table()
 # - Without places and mask attention is *equivariant*: its rows are shuffled as the words are.
 # - Where a reversal turns yes into no, a reader with one vector for both gets exactly half.
 # - In one layer a causal mask leaves the last row as it was. Others tell the order.
-# - Where all weights are even, the share of a mark at the start counts places.
-# - With a vector for each place our encoder tells who loves whom.
+# - Where all words score alike, the share of a mark at the start counts places.
+# - With a vector for each place our encoder tells who loves whom, for names that it was shown.
 #
 # **Read next:** Haviv et al. 2022, *Transformer Language Models without Positional Encodings Still
 # Learn Positional Information*, arXiv 2203.16634.

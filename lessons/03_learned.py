@@ -90,7 +90,8 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** the rows turn like the hand of a clock, once in about six words. How did that get there?
+# **Look:** the rows turn like the hand of a clock, once in about six tokens. How did that get
+# there?
 #
 # ## A table and nothing else
 #

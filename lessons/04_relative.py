@@ -422,8 +422,8 @@ print("the loss bends over 10 million times more one way than another:", bool(st
 #
 # ## Move the text
 #
-# Encodings that named places so far add a vector $E_i$ to the word at place $i$. Moved by 100,
-# words have other vectors: what was learned need not hold. Offsets do not change:
+# Encodings that named positions so far add a vector $E_i$ to the word at position $i$. Moved by
+# 100, words have other vectors: what was learned need not hold. Offsets do not change:
 
 # %%
 from course_utils.encodings.functional import offset_matrix
@@ -433,7 +433,7 @@ same = torch.equal(offset_matrix(at_start, at_start), offset_matrix(moved, moved
 print("100 positions on, every offset is the same:", same)
 
 # %% [markdown]
-# A scheme that sees of places only $j - i$ is **relative**. (So are Transformer-XL and
+# A scheme that sees of positions only $j - i$ is **relative**. (So are Transformer-XL and
 # DeBERTa: [closer look](closer/04_term_by_term.ipynb).)
 #
 # ## A vector for each offset
@@ -658,12 +658,12 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** at 0 to 8 all four name the token before; only named places find place 3. Moved, named
-# places lose even the token before. More steps do not help the learned table; training from
+# **Look:** at 0 to 8 all four name the token before; only named positions find place 3. Moved, they
+# lose even the token before. More steps do not help the learned table; training from
 # anywhere does, but then place 3 is missed, on both sides. Shaw and T5 answer alike wherever they
 # read.
 #
-# So why not say "three to the left"? It has a price. A place is added once a token. An offset
+# So why not say "three to the left"? It has a price. A position is added once a token. An offset
 # belongs to a query *and* a key, and enters each score, each layer:
 
 # %%

@@ -97,14 +97,14 @@ plots.show(
 #
 # $$q_p \cdot k_r = |q|\,|k|\,\cos\big(\varphi + (p - r)\,\theta\big)$$
 #
-# Of the two positions only $p - r$ is left, the **distance** of the query after the key. That is
-# RoPE's promise, and its proof.
+# Of the two positions only $p - r$ is left, how far back the key is. That is RoPE's promise, and
+# its proof. (Lesson 04's offset with the sign turned: RoPE is *relative*.)
 #
 # ## What adding costs
 #
 # But why turn? Before, something was *added*. Each position had a vector $t$ of its own, in 2017
-# of sines and cosines (left, below). Word plus position went into the first layer, so a score there
-# has four parts:
+# lesson 02's sines and cosines (left, below). Word plus position went into the first layer, so a
+# score there has four parts:
 #
 # $$(x + t)\cdot(x' + t') = x\cdot x' + x\cdot t' + t\cdot x' + t\cdot t'$$
 #
@@ -515,7 +515,7 @@ for name in ("none", "learned", "sinusoidal", "t5", "shaw", "transformer_xl", "d
 # %% [markdown]
 # **Look:** at 64 bytes, as trained, it is well ahead of vectors that are added to words. T5 and
 # Shaw (lesson 04) are level with it, two larger models of their kin a little ahead. At 256 it is
-# behind all four, and even behind no position at all: lessons 07 and 08.
+# behind all four, and even behind no position at all: lesson 07.
 #
 # ## In a real model
 #

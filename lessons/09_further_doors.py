@@ -511,8 +511,8 @@ explorers.counting(
 # %% [markdown]
 # ## The answer in one picture
 #
-# Lesson 07's small model reads far. (*A factor* is the word times a learned row, an experiment of
-# this course.)
+# Lesson 07's small model reads 2,048 bytes. (*A factor* is the word times a learned row, an
+# experiment of this course.)
 
 # %% tags=["plumbing", "picture"]
 # Seven answers, one model, two lengths

@@ -763,7 +763,7 @@ myths.table()
 #
 # - A table strikes out the beaten. By four columns 12 of 17 stayed: you say what counts.
 # - Ten times the steps changed the order of losses.
-# - RoPE reads long texts badly: cut, or train longer.
+# - RoPE reads long texts badly: cut them, or stretch it and train on.
 # - A plain kernel that hides later words takes RoPE as it is, ALiBi with one number more.
 # - Steep ALiBi was as low, and did not rise: losses may ask for little from far away.
 #

@@ -20,6 +20,14 @@ def seeded(n, width):
     )
 
 
+def binary_digits(n, width):
+    return (torch.arange(n)[:, None] >> torch.arange(width)) % 2 == 1
+
+
+def seeded_once(n, width):
+    return torch.randn(n, width, generator=torch.Generator().manual_seed(0))
+
+
 def waves(n, width):
     return (torch.arange(n)[:, None] * 0.5 ** torch.arange(width)).sin()
 
@@ -36,6 +44,7 @@ test_right_answers_pass = right_answers(
     {
         check_marks: [
             in_the_first_column,
+            binary_digits,
             seeded,
             waves,
             lambda n, width: torch.arange(n).repeat(width, 1).T,
@@ -67,7 +76,10 @@ test_other_wrong_marks_are_explained = wrong_answers(
     "wrong",
     {
         check_marks: [
-            (lambda n, width: torch.full((n, width), 7.0), "places 0 and 1"),
+            (
+                lambda n, width: torch.full((n, width), 7.0),
+                "places 0 and 1 are the same, or differ by less",
+            ),
             (lambda n, width: (torch.arange(n) % 5)[:, None].expand(n, width), "places 0 and 5"),
             (lambda n, width: torch.randn(n, width), "two different answers"),
             (lambda n, width: print(n), "Is a `return` missing?"),
@@ -75,6 +87,11 @@ test_other_wrong_marks_are_explained = wrong_answers(
             (lambda n, width: 1 / torch.arange(n)[:, None].expand(n, width), "not finite"),
             (lambda n, width: torch.arange(n) * torch.ones(width), "must match the size"),
             (lambda n, width: math.nan * torch.ones(n, width), "not finite"),
+            (
+                lambda n, width: 0.5 ** torch.arange(n)[:, None] * torch.ones(width),
+                "less than 0.0001",
+            ),
+            (lambda n, width: (1j * torch.arange(n)).exp()[:, None].repeat(1, width), "complex"),
         ]
     },
 )
@@ -84,6 +101,7 @@ test_a_mark_does_not_depend_on_later_words = wrong_answers(
         check_marks: [
             (shares, "place 1 changes when the sentence grows from 6 to 15"),
             (centred, "place 0 changes"),
+            (seeded_once, "another order"),
             (lambda n, width: torch.arange(n).flip(0)[:, None].expand(n, width), "place 0 changes"),
             (lambda n, width: torch.linspace(0, 1, n)[:, None].expand(n, width), "place 1 changes"),
         ]

@@ -30,6 +30,8 @@ def _judge_marks(marks: Any, n: int, width: int) -> str:
         return f"expected a torch tensor, got {type(marks).__name__}."
     if tuple(marks.shape) != (n, width):
         return f"expected shape {(n, width)}, a row for each place, got {tuple(marks.shape)}."
+    if marks.is_complex():
+        return "your marks are complex numbers. Words are real: what would their sum be?"
     marks = marks.detach().cpu().double()
     if not bool(marks.isfinite().all()):
         return "a mark is not finite. Do you divide by 0, or raise a number to a high power?"
@@ -38,8 +40,9 @@ def _judge_marks(marks: Any, n: int, width: int) -> str:
         return ""
     first, second = divmod(int((gaps < DISTINCT).int().argmax()), n)
     return (
-        f"places {first} and {second} get the same mark. Equal words that stand there stay equal: "
-        "what differs between the two places, whatever the words are?"
+        f"the marks of places {first} and {second} are the same, or differ by less than "
+        f"{DISTINCT}. Equal words that stand there stay equal: what differs between the two "
+        "places, whatever the words are?"
     )
 
 
@@ -55,12 +58,13 @@ class MarkStays(Rule):
             if isinstance(long, BaseException):
                 error = f"{type(long).__name__}: {long}".strip()
                 return f"for a sentence of {n + LONGER} words it ends with {error}."
-            differ = (short - long[:n]).abs().amax(-1) >= DISTINCT
+            differ = (short.double() - long[:n].double()).abs().amax(-1) >= DISTINCT
             if bool(differ.any()):
                 return (
                     f"the mark of place {int(differ.int().argmax())} changes when the sentence "
                     f"grows from {n} to {n + LONGER} words. Which part of your mark knows how many "
-                    "words follow? Does it have to?"
+                    "words follow? (Random numbers with a fixed seed may come in another order, if "
+                    "more are asked for.)"
                 )
         return ""
 
