@@ -229,8 +229,8 @@ print(f"beaten by nobody, shuffled: {sum(counts) / len(counts):.1f} on average; 
 print(f"unshuffled, or more, in {as_many} of {len(counts)} shuffles")
 
 # %% [markdown]
-# **Look:** any columns save some; few shuffles save as many. Among those left the table does not choose:
-# that depends on what *you* pay for.
+# **Look:** any columns save some; few shuffles save as many. Among those left the table does not
+# choose: that depends on what *you* pay for.
 #
 # ## What a rise costs
 #
@@ -543,9 +543,9 @@ print(f"    there, above {best}:", change(trained_shortly, at[best, 1024], steep
 print("    its least slope takes from the score of a key 40 words back:", 40 * 0.25)
 
 # %% [markdown]
-# **Look:** as low a loss after short training, no rise. (After 12,000 steps it is above RoPE in both
-# runs: the chart.) But 40 words back a key needs a score higher by 10, so a layer can hardly look
-# there. At 1024 bytes `steep` is still as good as the best of the 17: these losses may ask for
+# **Look:** as low a loss after short training, no rise. (After 12,000 steps it is above RoPE in
+# both runs: the chart.) But 40 words back a key needs a score higher by 10, so a layer can hardly
+# look there. At 1024 bytes `steep` is still as good as the best of the 17: these losses may ask for
 # little that is far away. Take a task that does (closer look), *your* texts.
 
 # %% [markdown]
