@@ -305,7 +305,7 @@ for name, patient in unnamed.items():
 for start in range(0, 8001, 50):
     change = (read(unnamed["P"].layer, start) - read(unnamed["P"].layer)).abs().amax(1)
     if change.max() > ROUNDING:
-        print(f"P first at {start:,}: {int((change > ROUNDING).sum())} of 16")
+        print(f"P, in steps of 50, first at {start:,}: {int((change > ROUNDING).sum())} of 16")
         break
 guess.reveal(", ".join(kept))
 
@@ -352,7 +352,7 @@ check_anywhere(anywhere)
 
 # %% [markdown]
 # How far is far enough? `m · j` is ALiBi's price without m · i, which is the same for all keys of a
-# query, so softmax ignores it. In bfloat16, from which start does it break: 16, 256, 4,096?
+# query, so softmax ignores it. In bfloat16, which of these starts breaks it first: 16, 256, 4,096?
 
 # %% tags=["plumbing"]
 # Where your test first finds each sick layer
@@ -516,7 +516,7 @@ for name in unsound:
 #
 # **Exercise 2 ★★★ Mine.** Take a start that you like, or none, and change the slope, the door, or
 # all. Or take your price from lesson 06. The cells below train and judge `Mine`. No idea yet?
-# Repair Share.
+# Repair Share; sound need not mean good.
 
 
 # %% tags=["stub"]
