@@ -589,7 +589,7 @@ plots.show(
 # arc of less than one turn. (Lesson 02's speeds were *chosen*. Three hands here are
 # [geared](closer/03_past_the_end.ipynb).) At 480 tokens the slowest is missed most, at 20, 60 and
 # 126, least: within a short text it hardly moves (the knot). Within 480 tokens it strays as far as
-# others; why it is then missed more, that does not say.
+# others; that alone does not explain it.
 #
 # ## Exercises
 #

@@ -97,14 +97,13 @@ plots.show(
 #
 # $$q_p \cdot k_r = |q|\,|k|\,\cos\big(\varphi + (p - r)\,\theta\big)$$
 #
-# Of the two positions only $p - r$ is left, how far back the key is. That is RoPE's promise, and
-# its proof. (Lesson 04's offset with the sign turned: RoPE is *relative*.)
+# Of the two positions only $p - r$ is left, how far back the key is: minus lesson 04's offset.
+# RoPE is *relative*.
 #
 # ## What adding costs
 #
 # But why turn? Before, something was *added*. Each position had a vector $t$ of its own, in 2017
-# lesson 02's sines and cosines (left, below). Word plus position went into the first layer, so a
-# score there has four parts:
+# lesson 02's sines and cosines (left, below). In the first layer a score has four parts:
 #
 # $$(x + t)\cdot(x' + t') = x\cdot x' + x\cdot t' + t\cdot x' + t\cdot t'$$
 #

@@ -165,8 +165,7 @@ plots.show(fig, f"Rise of the loss over the last 512 of 4,096 tokens, in three t
 # $$s_{ij} = \frac{q_i \cdot k_j}{\sqrt d} - m_h\,|j - i|, \qquad m_h = 2^{-8h/H}, \quad
 # h = 1 \dots H$$
 #
-# Nothing is learned. Eight heads have slopes 1/2, 1/4 … 1/256. It is lesson 04's straight line with
-# the sign turned: there slopes above 0 liked far keys, here a price likes near ones.
+# Nothing is learned. Eight heads have slopes 1/2, 1/4 … 1/256. (Lesson 04's line, sign turned.)
 #
 # **Exercise 1 ★ From memory.** Write `alibi_from_scratch(n_heads, q_pos, k_pos)`: what is added to
 # the scores, (heads, queries, keys). `n_heads` is a power of two. With a cache, queries and keys
@@ -607,9 +606,8 @@ plots.show(
 # **Look:** left, all prices but FIRE rise by less than 0.1 from 64 to 1,024, as does RoPE in a
 # window. To be a price is not enough. The tents lead. Is that a triumph? Small models do nearly as
 # well with each head's weight on one key, whatever queries and keys say. And after ten times the
-# steps (some 19 readings of the text) the tents' own loss has risen; too much training, or one text
-# too often, we cannot tell. In both runs they are behind ALiBi at 64 and ahead at 1,024, and behind
-# the steep lines and T5 at both.
+# steps (some 19 readings of the text) the tents' own loss has risen (lesson 10). In both runs they
+# are behind ALiBi at 64 and ahead at 1,024, and behind the steep lines and T5 at both.
 #
 # ALiBi *survives* 1,024. Does it *read* what stands there?
 #

@@ -406,7 +406,7 @@ for kind, rows in facts.groupby("adds", sort=False):
 # - **reads**: nine of the 17 were not trained both ways: out.
 # - **texts**: out if the loss rises clearly by more than 0.1 nats. If you may cut, it does not.
 # - **starts**: *anywhere*: all positions move by 999, and no weight may change. An endless chat
-#   asks that, where its cache forgets words and positions run on.
+#   asks that, if its positions run on.
 # - **attention**: *plain fused*, at most one number more in q and k; *takes a bias*, a ready one.
 # - **behind**: nats above the best of those left. *Clearly*: with the whole 95 % interval.
 
@@ -543,10 +543,10 @@ print(f"    there, above {best}:", change(trained_shortly, at[best, 1024], steep
 print("    its least slope takes from the score of a key 40 words back:", 40 * 0.25)
 
 # %% [markdown]
-# **Look:** as low a loss after short training, no rise. (After 12,000 steps it is above RoPE in
-# both runs: the chart.) But 40 words back a key needs a score higher by 10, so a layer can hardly
-# look there. At 1024 bytes `steep` is still as good as the best of the 17: these losses may ask for
-# little that is far away. Take a task that does (closer look), *your* texts.
+# **Look:** as low a loss after short training, no rise. (Not after 12,000 steps: the chart.) But 40
+# words back a key needs a score higher by 10, so a layer can hardly look there. At 1024 bytes
+# `steep` is still as good as the best of the 17: these losses may ask for little that is far away.
+# Take a task that does.
 
 # %% [markdown]
 # ## Exercises
@@ -766,8 +766,8 @@ myths.table()
 # - A table strikes out the beaten. By four columns 12 of 17 stayed: you say what counts.
 # - Ten times the steps changed the order of losses.
 # - RoPE reads long texts badly: cut them, or stretch it and train on.
-# - A plain kernel that hides later words takes RoPE as it is, ALiBi with a number or two more.
-# - Trained short, steep ALiBi was as low, and did not rise: losses may ask for little from afar.
+# - A plain kernel that hides later words takes RoPE, or ALiBi with a number or two more.
+# - Trained short, steep ALiBi was as low, and did not rise.
 #
 # **Read next:** RoPE in some layers, Yang et al. 2025, arXiv 2501.18795; dropped after training,
 # Gelberg et al. 2025, 2512.12167; images, Heo et al. 2024, 2403.13298.

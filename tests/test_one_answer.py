@@ -10,6 +10,7 @@ import nbformat
 import pytest
 import readme_tables
 import site_choose
+from bs4 import BeautifulSoup
 from explorer_modules import look
 
 from course_lab import chooser, explorers
@@ -29,11 +30,24 @@ def normalised(answers: dict[str, str]) -> Answers:
     )
 
 
-def in_table(markdown: str) -> dict[Answers, str | None]:
+def rows_of_markdown(text: str) -> list[list[str]]:
+    """The cells of each line of a table in Markdown."""
+    return [line.strip("| ").split(" | ") for line in text.splitlines()]
+
+
+def rows_of_html(text: str) -> list[list[str]]:
+    """The cells of each row of a table in HTML, with names of encodings in backticks."""
+    page = BeautifulSoup(text, "html.parser")
+    for name in page.find_all("code"):
+        name.replace_with(f"`{name.get_text()}`")
+    rows = [row.find_all("td") for row in page.find_all("tr")]
+    return [[cell.get_text().strip() for cell in cells] for cells in rows if cells]
+
+
+def in_table(rows: list[list[str]]) -> dict[Answers, str | None]:
     """Who stands in each cell of "Which one?"; None where it says nobody."""
     texts = readme_tables.TEXTS | readme_tables.STREAM
     kernels = chooser.QUESTIONS["attention"]
-    rows = [line.strip("| ").split(" | ") for line in markdown.splitlines()]
     answers: dict[Answers, str | None] = {}
     for reads, text, *cells in (row for row in rows if row[0] in chooser.TABLES):
         for kernel, cell in zip(kernels, cells, strict=True):
@@ -63,13 +77,13 @@ def page():
 
 
 def test_readme_says_what_the_chooser_says():
-    for answers, name in in_table(block("which")).items():
+    for answers, name in in_table(rows_of_markdown(block("which"))).items():
         assert name == first(answers), answers
 
 
 def test_the_sites_page_says_what_the_chooser_says(page):
     table = page.partition("## The evidence")[2].partition("## Five questions")[0]
-    for answers, name in in_table(table).items():
+    for answers, name in in_table(rows_of_html(table)).items():
         assert name == first(answers), answers
 
 
