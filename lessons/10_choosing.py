@@ -543,10 +543,9 @@ print(f"    there, above {best}:", change(trained_shortly, at[best, 1024], steep
 print("    its least slope takes from the score of a key 40 words back:", 40 * 0.25)
 
 # %% [markdown]
-# **Look:** as low a loss after short training, no rise. (Not after 12,000 steps: the chart.) But 40
-# words back a key needs a score higher by 10, so a layer can hardly look there. At 1024 bytes
-# `steep` is still as good as the best of the 17: these losses may ask for little that is far away.
-# Take a task that does.
+# **Look:** as low a loss after short training (not after 12,000 steps: the chart), no rise. But 40
+# words back a key needs a score higher by 10: a layer can hardly look there. At 1024 bytes `steep`
+# is as good as the best of the 17: these losses may ask for little that is far away.
 
 # %% [markdown]
 # ## Exercises
