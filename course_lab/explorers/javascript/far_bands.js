@@ -80,7 +80,8 @@ const EXPLORER = {
       yticks: [0, 0.5, 1, 1.5],
     }).across(0).upright(trained, { dash: "2 4" });
     others.forEach((costs, n) => {
-      const style = isRope(names[n]) ? { colour: ROPE, dash: "4 3", fade: 0.6 } : { colour: "grey" };
+      const rope = { colour: ROPE, dash: "4 3", fade: 0.6 };
+      const style = isRope(names[n]) ? rope : { colour: "grey" };
       panel.line(shown, costs, { width: 1.3, ...style });
     });
     const joined = shown.flatMap((start, n) => (isNext(start, shown[n - 1]) ? [n] : [NaN, n]));
