@@ -772,7 +772,8 @@ myths.table()
 # %% [markdown]
 # ## In five lines
 #
-# - On a longer text slow hands meet new angles; at 512 bytes slowing one took about half the harm.
+# - On a longer text slow hands meet new angles; at 512 bytes, slowing one took about half of the
+#   rise away.
 # - Slow the fast hands too, and our models are lost at home.
 # - Llama 3.1's `rope_scaling` line is a ramp: keep the fast, slow the slow, mix between.
 # - Equal loss is not equal use. Ask by needles, place by place, with a control.

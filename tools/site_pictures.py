@@ -13,6 +13,7 @@ ON_PHONES: dict[str, list[int]] = {
     "04_relative": [1],
     "06_alibi": [1],
     "07_train_short_test_long": [2],
+    "08_stretching_rope": [2],
     "11_capstone": [15, 16],
 }
 
