@@ -593,12 +593,12 @@ if check_least_regret.verdict(least_regret).kind == "right":
 # **Exercise 2 ★★★ Somebody's favourite.** Everybody adds up two costs with weights of their own,
 # $w$ and $1 - w$, with $0 < w < 1$. Nobody beats (6, 7) among (0, 10), (6, 7) and (10, 0). Is it
 # the cheapest for any $w$? Write `somebodys_favourite(costs)`: `costs` is a tensor (rows, 2).
-# Return a tensor of bools, one a row: True if some $w$ makes it the cheapest.
+# Return a tensor of bools, one a row: True if for some $w$ it costs less than all others.
 #
 # Given are how much *more* each row costs than each rival, $a$ and $b$, and the $w$ at
-# which $w a + (1 - w) b = 0$. Where $a > b$, the row is no dearer up to that $w$; where $a < b$,
-# from it on. (In the check $a$ and $b$ differ but for a row and itself; some rows have their turn
-# for very few $w$.)
+# which $w a + (1 - w) b = 0$. Where $a > b$, the row is cheaper up to that $w$; where $a < b$, from
+# it on. (In the check no two costs are equal, $a$ and $b$ differ but for a row and itself, no three
+# rows lie on a line; some have their turn for very few $w$.)
 
 
 # %% tags=["stub"]

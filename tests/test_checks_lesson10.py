@@ -605,11 +605,18 @@ def pairs_of_bounds(costs):
     return torch.stack(upper_and_lower(costs)[::-1], dim=1)
 
 
+def one_bound_for_all(costs):
+    a, b = (costs[:, None] - costs).double().unbind(-1)
+    w = b / (b - a)
+    return w[a < b].amax() < w[a > b].amin() if len(costs) > 1 else torch.ones(1).bool()
+
+
 test_wrong_favourites_get_a_fitting_word = wrong_answers(
     "mistake",
     {
         check_somebodys_favourite: [
             (one_sided, "from above and from below"),
+            (one_bound_for_all, "one long list"),
             (weights_of_any_size, "between 0 and 1"),
             (one_pass, "neighbours only"),
             (below_one_chord, "the line between the best of each column"),

@@ -347,18 +347,18 @@ check_least_regret = Check(
 
 
 def _somebodys_favourite(costs: Tensor, above: bool = True, below: bool = True) -> Tensor:
-    """Return which rows cost least for some weight w of the first cost, 0 < w < 1.
+    """Return which rows cost less than all others for some weight w of the first, 0 < w < 1.
 
     Each rival sets a bound of w from above or one from below: the flags leave out these two in
     turn. A rival that is as much cheaper or dearer in both costs decides alone; no case has one.
     """
     first, second = (costs[:, None] - costs[None]).double().unbind(-1)  # (row, rival), row's excess
-    slope = first - second  # w · slope ≤ −second must hold for some w
+    slope = first - second  # w · slope < −second must hold for some w
     bound = -second / torch.where(slope == 0, 1.0, slope)
-    upper = torch.where((slope > 0) & above, bound, torch.inf).amin(1)
-    lower = torch.where((slope < 0) & below, bound, -torch.inf).amax(1)
+    upper = torch.where((slope > 0) & above, bound, torch.inf).amin(1).clamp(max=1)
+    lower = torch.where((slope < 0) & below, bound, -torch.inf).amax(1).clamp(min=0)
     allowed = ((slope != 0) | (second <= 0)).all(1)
-    return allowed & (lower <= upper) & (upper > 0) & (lower < 1)
+    return allowed & (lower < upper)
 
 
 def _undominated(costs: Tensor) -> Tensor:
@@ -710,7 +710,7 @@ check_somebodys_favourite = Check(
         (torch.tensor([[0.0, 10.0], [4.0, 5.0], [10.0, 0.0], [5.0, 4.5]]),),
         (torch.tensor([[3.0, 4.0]]),),
         (torch.tensor([[1.0, 3.0], [2.0, 5.0], [0.0, 9.0]]),),  # row 1 is dearer in both
-        (torch.tensor([[1.0, 1.0], [2.0, 3.0], [3.0, 2.0]]),),  # one beats all
+        (torch.tensor([[1.0, 1.0], [2.0, 3.0], [3.0, 2.0]]),),  # row 0 beats all
         (torch.tensor([[5.0, 1.0], [1.0, 5.5], [9.0, 9.25], [2.0, 2.5], [4.0, 3.0]]),),
         _cloud(0, 17),
         _cloud(1, 60),
@@ -1010,6 +1010,11 @@ check_somebodys_favourite = Check(
             "these are the other rows",
             "True is for rows that are somebody's favourite. Which rows have you marked?",
             lambda costs: ~_somebodys_favourite(costs),
+        ),
+        Mistake(
+            "the rows have got lost: all of them share one answer",
+            "w[a > b] is one long list. Which of its numbers belong to which row?",
+            lambda costs: _bounds(costs)[1].amin() > 0,
         ),
         Mistake(
             "these are row numbers, not a bool for each row",
