@@ -240,7 +240,8 @@ def draw_visits(
     promise.
 
     Args:
-        visits: test → patient → (found, "found", "cleared", "alone cleared" or "twin too").
+        visits: test → patient → (whether it is found, the outcome: "found", "cleared", "alone
+            cleared" or "twin too").
         columns: the patients and, under each, what to say of it.
         title: over the whole.
     """

@@ -370,10 +370,10 @@ axes[0].set_title("Loss at 512: none of these beats just cutting")
 needles = data.results("stretching_needles")
 at_256 = needles.query("read == 256").groupby(["way", "depth"])["accuracy"].mean().unstack()
 last = needles.query("read == 32 and depth == 0 and way == 'direct'")["accuracy"].mean()
-found = {name: at_256.loc[name] for name in ("interpolation", "NTK-aware", "YaRN", "by parts")}
-found["clamp at 31"] = at_256.loc["clamped"]
+shares_of = {name: at_256.loc[name] for name in ("interpolation", "NTK-aware", "YaRN", "by parts")}
+shares_of["clamp at 31"] = at_256.loc["clamped"]
 colours = ("C1", "C4", "C5", "C0", "C2")
-for (name, shares), colour in zip(found.items(), colours, strict=True):
+for (name, shares), colour in zip(shares_of.items(), colours, strict=True):
     way = "clamped" if name == "clamp at 31" else name
     seeds = needles.query("read == 256 and way == @way").pivot(
         index="depth", columns="seed", values="accuracy"
@@ -399,7 +399,7 @@ plots.show(
     + ", ".join(f"{name} {values.mean():+.2f}" for name, values in against.items())
     + f". Right: share of needles found in rows of 256, means of {needles.seed.nunique()} seeds, "
     "the needle told last, …, first: "
-    + "; ".join(f"{name} " + ", ".join(f"{x:.2f}" for x in row) for name, row in found.items())
+    + "; ".join(f"{name} " + ", ".join(f"{x:.2f}" for x in row) for name, row in shares_of.items())
     + f"; just cut {last:.2f}, then a guess, 0.06.",
 )
 

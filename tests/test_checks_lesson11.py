@@ -353,6 +353,37 @@ def test_a_check_tells_nobody_what_was_meant():
     assert check_anywhere.verdict(beside_what_was_meant).kind != "right"
 
 
+def near_and_far(layer, start):
+    x, positions = clinic.words(layer, n=16), torch.arange(16)
+    return [layer(x, positions + first, need_weights=True) for first in (0, start)]
+
+
+def tiny_mean_difference(layer, start):
+    (_, near), (_, far) = near_and_far(layer, start)
+    return bool((near - far).abs().mean() < 1e-5)
+
+
+def same_order_of_keys(layer, start):
+    (_, near), (_, far) = near_and_far(layer, start)
+    return torch.equal(near.argsort(stable=True), far.argsort(stable=True))
+
+
+def earlier_keys(layer, start):
+    (_, near), (_, far) = near_and_far(layer, start)
+    return torch.allclose(near.tril(), far.tril(), atol=1e-3)
+
+
+def outputs_and_mean_of_heads(layer, start):
+    (out, near), (moved_out, far) = near_and_far(layer, start)
+    means_agree = torch.allclose(near.mean(1), far.mean(1), atol=1e-3)
+    return means_agree and torch.allclose(out, moved_out, atol=1e-3)
+
+
+def nearly_all_close(layer, start):
+    (_, near), (_, far) = near_and_far(layer, start)
+    return bool(((near - far).abs() < 1e-3).double().mean() > 0.999)
+
+
 test_right_answers_pass = right_answers(
     {
         check_near_first: [falling, every_row],
@@ -387,6 +418,11 @@ test_natural_mistakes_are_named = wrong_answers(
             (loose, "too coarse"),
             (looser, "too coarse"),
             (mean_difference, "takes a mean"),
+            (tiny_mean_difference, "takes a mean"),
+            (same_order_of_keys, "in which order"),
+            (earlier_keys, "earlier keys only"),
+            (outputs_and_mean_of_heads, "compares outputs, and the mean"),
+            (nearly_all_close, "most weights hardly differ"),
             (winners, "which key gets most"),
             (part_of_the_weights(slice(None), -1), "a single head"),
             (part_of_the_weights(slice(None), slice(None), -1), "a single query"),

@@ -14,14 +14,14 @@ def methods(path: str) -> dict[str, str]:
     """The methods of the class Peek in a file, without docstrings."""
     tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
     (kind,) = (node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == "Peek")
-    found = [node for node in kind.body if isinstance(node, ast.FunctionDef)]
-    for method in found:
+    defined = [node for node in kind.body if isinstance(node, ast.FunctionDef)]
+    for method in defined:
         method.body = [
             part
             for part in method.body
             if not (isinstance(part, ast.Expr) and isinstance(part.value, ast.Constant))
         ]
-    return {method.name: ast.unparse(method) for method in found}
+    return {method.name: ast.unparse(method) for method in defined}
 
 
 def test_the_lesson_shows_the_class_that_was_trained():

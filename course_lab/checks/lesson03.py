@@ -211,12 +211,7 @@ def _from_the_mean(rows: Tensor, n: int, count: int) -> Tensor:
 
 
 def _along_uncentred_directions(rows: Tensor, n: int, count: int) -> Tensor:
-    directions = torch.linalg.svd(rows, full_matrices=False)[2][:count]
-    coordinates = rows @ directions.T
-    clock, later = turn(coordinates), [coordinates[-1:]]
-    for _ in range(n):
-        later.append(clock.onwards(later[-1]))
-    return torch.cat(later[1:]) @ directions
+    return _along(rows, n, count)
 
 
 def _in_first_columns(rows: Tensor, n: int, count: int) -> Tensor:

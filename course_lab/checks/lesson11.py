@@ -361,6 +361,21 @@ def _same_winners(layer: MultiHeadAttention, start: int) -> bool:
     return torch.equal(near.argmax(-1), far.argmax(-1))
 
 
+def _same_ranks(layer: MultiHeadAttention, start: int) -> bool:
+    near, far = _near_and_far(layer, start)
+    return torch.equal(near.argsort(stable=True), far.argsort(stable=True))
+
+
+def _same_earlier_keys(layer: MultiHeadAttention, start: int) -> bool:
+    near, far = _near_and_far(layer, start)
+    return _same(near.tril(), far.tril())
+
+
+def _same_outputs_and_means(layer: MultiHeadAttention, start: int) -> bool:
+    near, far = _near_and_far(layer, start)
+    return _same(near.mean(1), far.mean(1)) and _outputs_agree(layer, start)
+
+
 class _Bump(PositionalEncoding):
     """A reward for keys at some positions, and for no others; for some queries only."""
 
@@ -374,7 +389,7 @@ class _Bump(PositionalEncoding):
         by_head: tuple[float, ...] = (1, 1, 1, 1),
         every: int = 1,
     ) -> None:
-        super().__init__(64, 4)
+        super().__init__(16 * len(by_head), len(by_head))
         self.first, self.last, self.every = first, last, every
         self.reward, self.by_head = reward, by_head
         self.first_query, self.last_query = first_query, last_query
@@ -382,7 +397,7 @@ class _Bump(PositionalEncoding):
     def bias(self, q: Queries, k: Keys, at: Places) -> Tensor:
         """Return reward for keys from first to last where the query is in its range, else 0.
 
-        ``by_head`` multiplies it in each of the four heads.
+        ``by_head`` multiplies it in each head.
         """
         is_rewarded = (
             (at.k >= self.first) & (at.k <= self.last) & ((at.k - self.first) % self.every == 0)
@@ -456,14 +471,33 @@ def _anywhere_cases() -> list[Case]:
         _Bump(8005, 8005, 8012, last_query=8012, reward=0.3, by_head=(0, 0, 0, 1)), seed=80
     )
     half = clinic.layer(_Bump(8000, 8190, every=2, reward=0.038), seed=81)
-    for layer in (a_little_more, a_little_less, late, one_weight, up_and_down, single, half):
+    # A single row of one head of 16; heads up and down, in a layer without an output.
+    one_row = clinic.layer(
+        _Bump(8005, 8005, 8012, last_query=8012, reward=0.03, by_head=(1, *15 * (0,))), seed=82
+    )
+    silent_up_and_down = clinic.layer(
+        _Bump(8004, 8004, first_query=8005, reward=0.05, by_head=(1, 1, -1, -1)), seed=83
+    )
+    silent_up_and_down.W_o.weight.zero_()
+    # A later key, in a layer without a mask: earlier keys lose next to nothing.
+    later = clinic.layer(_Bump(8012, 8012, last_query=8008, reward=0.05), seed=84, causal=False)
+    for layer in (
+        *(a_little_more, a_little_less, late, one_weight, up_and_down, single, half),
+        *(one_row, silent_up_and_down, later),
+    ):
         layer.W_q.weight.zero_()
+    # The key that gets most anyway.
+    winner = clinic.layer(_Bump(8000, 8000, 8001, last_query=8001, reward=0.3), seed=85)
     more = (
         (late, 8000),
         (one_weight, 8000),
         (up_and_down, 8000),
         (single, 8000),
         (half, 8000),
+        (one_row, 8000),
+        (silent_up_and_down, 8000),
+        (later, 8000),
+        (winner, 8000),
         # The last head alone; the first word's place, the last one's, and those just outside the
         # text; all places between two texts.
         (clinic.layer(_Bump(8003, 8003, by_head=(0, 0, 0, 1)), seed=75), 8000),
@@ -592,12 +626,17 @@ check_anywhere = Check(
                 "If a single weight is wrong, what does a mean say?",
                 partial(_mean_below, power=power, below=below),
             )
-            for power, below in ((1, CLOSE), (2, CLOSE), (1, 1e-4))
+            for power, below in ((1, CLOSE), (2, CLOSE), (1, 1e-4), (1, 1e-5))
         ),
         Mistake(
             "it takes a mean, and most weights hardly differ",
             "If a single weight is wrong, what does a mean say?",
             _means_by_offset,
+        ),
+        Mistake(
+            "it takes a mean, and most weights hardly differ",
+            "If a single weight is wrong, what does a mean say?",
+            lambda layer, start: _same(*(w.mean(2) for w in _near_and_far(layer, start))),
         ),
         *(
             Mistake(
@@ -730,6 +769,22 @@ check_anywhere = Check(
             "it asks only which key gets most",
             "May the others' weights change while the winner stays?",
             _same_winners,
+        ),
+        Mistake(
+            "it asks only in which order the keys are",
+            "May weights change while their order stays?",
+            _same_ranks,
+        ),
+        Mistake(
+            "it looks at earlier keys only",
+            "In a layer without a mask, which keys get weight besides?",
+            _same_earlier_keys,
+        ),
+        Mistake(
+            "it compares outputs, and the mean of the heads",
+            "Two heads may err in opposite ways, and an output may be zero. Of which numbers is "
+            "the promise?",
+            _same_outputs_and_means,
         ),
         Mistake(
             "it looks at a single head",

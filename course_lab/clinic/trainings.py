@@ -62,7 +62,7 @@ def held_out_loss(
 
     Args:
         model: reads them.
-        texts: read in one pass; so many as in training unless it is told.
+        texts: read in one pass.
         start: the position of each text's first byte.
         in_pieces: whether to read byte by byte, with a cache.
     """

@@ -26,7 +26,7 @@ function nearestSlope(slope) {
 }
 
 // How far apart two points [distance, score] are on the panel, as a share of its sides.
-const apart = (one, other) => Math.hypot(...PANEL.map((side, n) => (one[n] - other[n]) / side));
+const apart = (a, b) => Math.hypot(...PANEL.map((side, n) => (a[n] - b[n]) / side));
 
 // What the pointer holds: of the nearest head its top, or its line. The chosen head is the first.
 function heldAt(pointer, prices, chosen) {
