@@ -68,7 +68,7 @@ def _draw_door(ax: Axes, number: int, door: str, is_open: bool) -> None:
         weight="bold" if is_open else "normal",
     )
     caption_colour = "black" if is_open else QUIET_INK
-    ax.text(left + 1.4, 1.75, CAPTIONS[door], va="center", fontsize=10.5, color=caption_colour)
+    ax.text(left + 1.3, 1.75, CAPTIONS[door], va="center", fontsize=9.5, color=caption_colour)
     method = f"{door}()\n{'open' if is_open else 'shut'}"
     method_colour = OPEN_COLOUR if is_open else QUIET_INK
-    ax.text(left + 1.4, 0.75, method, va="center", fontsize=9, color=method_colour)
+    ax.text(left + 1.3, 0.75, method, va="center", fontsize=9, color=method_colour)

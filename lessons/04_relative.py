@@ -322,6 +322,7 @@ for dtype_name, dtype in dtypes.items():
     x, side = (7, "right") if dtype_name == "bfloat16" else (1, "left")  # where the curve is not
     ax.text(x, 2 * limit, f"1 / rounding step of {dtype_name}", ha=side, fontsize=9, color="0.35")
 ax.set(xlabel="place named (one head more each)", ylabel="largest factor", ylim=(1, 1e18))
+ax.set_title("Factors soon pass what a number's precision bears")
 plots.show(
     fig,
     "The largest factor for places 1 to 7, log axis; slopes evenly from 6 to 1, nine tokens: "

@@ -202,7 +202,7 @@ ax.step(*zip(*stairs, (1.58, steps.rise.iloc[-1]), strict=True), where="post", c
 for (cost, names), size, colour in zip(saved.items(), (22, 17), ("tab:orange", "k"), strict=True):
     places = [(min(facts.loss[name], EDGE), facts.rise[name]) for name in names]
     ax.plot(*zip(*places, strict=True), "o", mfc="none", mec=colour, ms=size, label=cost)
-ax.legend(title="saved by", loc="center", bbox_to_anchor=(0.6, 0.5))
+ax.legend(title="saved by", loc="upper left", bbox_to_anchor=(1.0, 1.0), labelspacing=1.2)
 n_saved = len(facts) - len(beaten) - len(steps)
 ax.set_title(f"{len(steps)} on the front of loss and rise; two more costs save {n_saved}")
 plots.show(
