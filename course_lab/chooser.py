@@ -45,6 +45,7 @@ QUESTIONS: dict[str, tuple[str, ...]] = {
     "starts": ("always at 0", "anywhere"),
     "attention": ("any", TAKES_BIAS, PLAIN),
 }
+STEEP = "steep"  # none of the encodings of facts(): see steep()
 # The fifth question: by how many nats a loss may be above the lowest that the other answers leave.
 BEHIND = "behind"
 # What an encoding adds to scores and sums: nothing; a price that rises by the same step from key to
@@ -328,6 +329,54 @@ def remaining(behind: float = 10.0, **answers: str) -> list[str]:
     ruled_out = struck(behind, **answers).any(axis=1)
     losses = facts(answers.get("reads", CAUSAL))[f"loss_{_times(answers)}"]
     return losses[~ruled_out].sort_values().index.tolist()
+
+
+class Steep(NamedTuple):
+    """How ALiBi with the slopes 2, 1, ½, ¼ does by the same answers.
+
+    This course drew it, so it is no row of :func:`facts`.
+    """
+
+    loss: float  # nats a byte at the length that is read, mean over seeds
+    rise: Change  # by how much that is above its loss at the trained length
+    behind: Change | None  # by how much it is above the lowest of those that the answers leave
+    struck: dict[str, bool]  # question → whether its answer rules it out
+
+
+def steep(behind: float = 10.0, **answers: str) -> Steep | None:
+    """Return how ALiBi with the slopes 2, 1, ½, ¼ does; arguments as in :func:`struck`.
+
+    None where no model was trained or read so: both ways, and on texts 4 times as long. It adds
+    what ALiBi adds, so no answer to "starts" and "attention" rules it out.
+    """
+    validation.positive("behind", behind)
+    left = remaining(**answers)
+    read, results = times_read(_times(answers)), _results_with_steep()
+    if answers.get("reads", CAUSAL) != CAUSAL or read not in set(_steep_rows()["read"]):
+        return None
+    at_length = {"encoding": STEEP, "read": read}
+    rise = change(results, {**at_length, "read": TRAINED}, at_length)
+    gap = change(results, {**at_length, "encoding": left[0]}, at_length) if left else None
+    ruled_out = dict.fromkeys([*QUESTIONS, BEHIND], False)
+    ruled_out["texts"] = rise.above(TOLERATED)
+    ruled_out[BEHIND] = gap is not None and gap.above(behind)
+    rows = _steep_rows()
+    return Steep(float(rows[rows["read"] == read]["loss"].mean()), rise, gap, ruled_out)
+
+
+@cache
+def _steep_rows() -> pd.DataFrame:
+    """The losses of ``steep`` after as many steps as those of the other encodings."""
+    drawn, usual = data.results("extrapolation_prices"), _results(CAUSAL)
+    same = (drawn["steps"] == usual["steps"].iloc[0]) & (drawn["corpus"] == usual["corpus"].iloc[0])
+    return drawn[same & (drawn["encoding"] == STEEP)]
+
+
+@cache
+def _results_with_steep() -> pd.DataFrame:
+    import pandas as pd
+
+    return pd.concat([_results(CAUSAL), _steep_rows()])
 
 
 def undominated(costs: Float[Tensor, "candidates columns"]) -> Bool[Tensor, " candidates"]:

@@ -167,6 +167,42 @@ def against_the_row_above(losses):
     return rise.amax(1).argmin().item()
 
 
+def without_the_last(losses):
+    kept = losses[:, :-1] if losses.shape[1] > 1 else losses
+    return (kept - kept.amin(0)).amax(1).argmin().item()
+
+
+def without_the_last_in_regrets(losses):
+    regret = losses - losses.amin(0)
+    return regret[:, :-1].amax(1).argmin().item() if losses.shape[1] > 1 else 0
+
+
+def every_other(losses):
+    return (losses - losses.amin(0))[:, ::2].amax(1).argmin().item()
+
+
+def second_largest(losses):
+    ordered = (losses - losses.amin(0)).sort(1).values
+    return ordered[:, -min(2, losses.shape[1])].argmin().item()
+
+
+def second_by_topk(losses):
+    return (losses - losses.amin(0)).topk(min(2, losses.shape[1]), dim=1).values[:, -1].argmin()
+
+
+def without_the_last_row(losses):
+    rows = losses[:-1] if len(losses) > 1 else losses
+    return (losses - rows.amin(0)).amax(1).argmin().item()
+
+
+def p_norm(losses):
+    return ((losses - losses.amin(0)) ** 8).sum(1).argmin().item()
+
+
+def soft_maximum(scale):
+    return lambda losses: int((scale * (losses - losses.amin(0))).exp().sum(1).log().argmin())
+
+
 def all_largest_regrets(losses):
     return (losses - losses.amin(0)).amax(1)
 
@@ -193,7 +229,7 @@ test_wrong_answers_get_a_fitting_word = wrong_answers(
             (most_even, "differ least"),
             (smallest_above_zero, "that is not 0"),
             (nearly_the_largest, "quantile"),
-            (by_the_second_regret, "second largest"),
+            (by_the_second_regret, "their other regrets"),
             (against_the_median, "the median of its length"),
             (over_the_range, "divided by the range"),
             (smallest_loss_of_all, "smallest single loss"),
@@ -208,6 +244,15 @@ test_wrong_answers_get_a_fitting_word = wrong_answers(
             (lowest_of_the_row_so_far, "how much a row rises"),
             (against_the_row_above, "the one above it"),
             (all_largest_regrets, "the largest regrets of all rows"),
+            (without_the_last, "the last length is left out"),
+            (without_the_last_in_regrets, "the last length is left out"),
+            (every_other, "every other length"),
+            (second_largest, "second largest regret is the smallest"),
+            (second_by_topk, "second largest regret is the smallest"),
+            (without_the_last_row, "the last row is left out"),
+            (p_norm, "their other regrets"),
+            (soft_maximum(1), "regrets of all lengths count"),
+            (soft_maximum(40), "regrets of all lengths count"),
         ]
     },
 )
@@ -611,6 +656,86 @@ def one_bound_for_all(costs):
     return w[a < b].amax() < w[a > b].amin() if len(costs) > 1 else torch.ones(1).bool()
 
 
+def cut_first(costs):
+    a, b, tie = bounds(costs)
+    tie = tie.clamp(0, 1)
+    upper = torch.where(a > b, tie, torch.inf).amin(1)
+    return torch.where(a < b, tie, -torch.inf).amax(1) < upper
+
+
+def cut_first_and_equal(costs):
+    a, b, tie = bounds(costs)
+    upper = torch.where(a > b, tie.clamp(0, 1), 1).amin(1)
+    return torch.where(a < b, tie.clamp(0, 1), 0).amax(1) <= upper
+
+
+def weight_of_the_other(costs):
+    a, b = (costs[:, None] - costs).double().unbind(-1)
+    w = a / (a - b)
+    return inside(torch.where(a > b, w, torch.inf), torch.where(a < b, w, -torch.inf))
+
+
+def amin_for_both(costs):
+    a, b, tie = bounds(costs)
+    upper = torch.where(a > b, tie, torch.inf).amin(1).clamp(max=1)
+    return torch.where(a < b, tie, torch.inf).amin(1).clamp(min=0) < upper
+
+
+def amax_for_both(costs):
+    a, b, tie = bounds(costs)
+    upper = torch.where(a > b, tie, -torch.inf).amax(1).clamp(max=1)
+    return torch.where(a < b, tie, -torch.inf).amax(1).clamp(min=0) < upper
+
+
+def a_over_b(costs):
+    a, b, _ = bounds(costs)
+    w = a / torch.where(b == 0, 1.0, b)
+    return inside(torch.where(a > b, w, torch.inf), torch.where(a < b, w, -torch.inf))
+
+
+def upper_of_all_rows(costs):
+    a, b, tie = bounds(costs)
+    upper = torch.where(a > b, tie, torch.inf).amin().clamp(max=1)
+    return torch.where(a < b, tie, -torch.inf).amax(1).clamp(min=0) < upper
+
+
+def lower_of_all_rows(costs):
+    a, b, tie = bounds(costs)
+    upper = torch.where(a > b, tie, torch.inf).amin(1).clamp(max=1)
+    return torch.where(a < b, tie, -torch.inf).amax().clamp(min=0) < upper
+
+
+def both_of_all_rows(costs):
+    a, b, tie = bounds(costs)
+    upper = torch.where(a > b, tie, torch.inf).amin().clamp(max=1)
+    lower = torch.where(a < b, tie, -torch.inf).amax().clamp(min=0)
+    return (lower < upper).repeat(len(costs))
+
+
+def half_between_all(costs):
+    _, _, tie = bounds(costs)
+    tie = tie.fill_diagonal_(0.5)
+    return (tie.amin(1) < 0.5) & (tie.amax(1) > 0.5)
+
+
+def middle_of_each_side(costs):
+    a, b, tie = bounds(costs)
+    upper = torch.where(a > b, tie, torch.nan).nanmedian(1).values
+    return torch.where(a < b, tie, torch.nan).nanmedian(1).values < upper
+
+
+def more_than_half(costs):
+    a, b, _ = bounds(costs)
+    return ((a < 0) | (b < 0)).double().mean(1) > 0.5
+
+
+def million(costs):
+    w = torch.linspace(0, 1, 1_000_001, dtype=torch.float64)
+    rows = costs.double()
+    best = [(rows @ torch.stack([part, 1 - part])).argmin(0).unique() for part in w.split(50_000)]
+    return torch.isin(torch.arange(len(costs)), torch.cat(best))
+
+
 test_wrong_favourites_get_a_fitting_word = wrong_answers(
     "mistake",
     {
@@ -660,6 +785,19 @@ test_wrong_favourites_get_a_fitting_word = wrong_answers(
             (nearest_to_the_ideal, "nearest to the best"),
             (flattest_first, "flattest"),
             (pairs_of_bounds, "two bounds a row"),
+            (cut_first, "±inf is filled in afterwards"),
+            (cut_first_and_equal, "once they are cut"),
+            (weight_of_the_other, "7/11 or 4/11"),
+            (amin_for_both, "both sides take their lowest"),
+            (amax_for_both, "both sides take their highest"),
+            (a_over_b, "w is a / b"),
+            (upper_of_all_rows, "one bound is the same for all"),
+            (lower_of_all_rows, "one bound is the same for all"),
+            (both_of_all_rows, "have got lost"),
+            (half_between_all, "thrown together"),
+            (middle_of_each_side, "the middle bound"),
+            (more_than_half, "rivals are counted"),
+            (million, "a million weights"),
         ]
     },
 )

@@ -185,6 +185,29 @@ def test_other_trainings_are_means_of_their_rows():
         assert all(abs(sizes[column][name] - means[name]) < 1e-9 for name in means.index)
 
 
+def test_steep_is_measured_as_the_others_are_and_is_none_of_them():
+    assert chooser.STEEP not in facts().index
+    rows = data.results("extrapolation_prices").query("encoding == 'steep' and steps == 1200")
+    for texts, read in (("as in training", 64), (MAY_CUT, 64), ("16 times as long", 1024)):
+        known = chooser.steep(texts=texts, attention=PLAIN)
+        assert known is not None and known.behind is not None
+        assert abs(known.loss - rows[rows["read"] == read].loss.mean()) < 1e-9
+        first = remaining(texts=texts, attention=PLAIN)[0]
+        gap = known.loss - facts()[f"loss_{read // 64}"][first]
+        assert abs(known.behind.mean - gap) < 1e-6
+
+
+def test_steep_was_not_read_so_by_every_answer():
+    assert chooser.steep(reads=BOTH_WAYS) is None
+    assert chooser.steep(texts="4 times as long") is None
+
+
+def test_steep_is_struck_out_by_how_far_it_is_behind():
+    near, far = chooser.steep(1.0), chooser.steep(0.01)  # behind deberta, whatever the kernel
+    assert near is not None and far is not None
+    assert not any(near.struck.values()) and far.struck["behind"]
+
+
 def test_facts_can_be_changed_without_changing_them_for_others():
     known = facts()
     known["loss"] = 0.0

@@ -18,7 +18,7 @@ from scipy import stats
 from course_experiments.far_bands import STARTS
 from course_lab import explorers
 from course_lab import referee as runs_of
-from course_lab.chooser import facts, remaining, struck
+from course_lab.chooser import facts, remaining, steep, struck
 from course_lab.explorers.far_bands import MODELS as BANDED
 from course_lab.explorers.short_sentence import sentence_attention, through_doors
 from course_lab.explorers.stretch import RIVALS, passage
@@ -375,6 +375,7 @@ def chooser(behind: float, reached: list[int], **answers: str) -> Numbers:
         "out": torch.tensor(out.to_numpy()).flatten(),
         "left": [known.index.get_loc(name) for name in names],
         "alone": list(out.sum()),
+        "drawn": list(drawn.struck.values()) if (drawn := steep(behind, **answers)) else [],
     }
 
 

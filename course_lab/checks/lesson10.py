@@ -68,6 +68,26 @@ def _at_some_lengths(losses: Tensor, first: Callable[[int], int]) -> int:
     return _least_regret(losses[:, first(losses.shape[1]) :])
 
 
+def _nearly_largest_twice(losses: Tensor) -> int:
+    """Return the row whose second largest regret is the smallest; with one length, the largest."""
+    ordered = _regrets(losses).sort(1, descending=True).values
+    return int(ordered[:, min(1, losses.shape[1] - 1)].argmin())
+
+
+def _last_row_not_asked(losses: Tensor) -> int:
+    """Return what follows if the best of a length is looked for in all rows but the last."""
+    asked = losses[: max(1, len(losses) - 1)]
+    return int((losses - asked.amin(0)).amax(1).argmin())
+
+
+def _all_but_the_last(losses: Tensor) -> Tensor:
+    return losses[:, : max(1, losses.shape[1] - 1)]
+
+
+def _at_kept_lengths(losses: Tensor, kept: Callable[[Tensor], Tensor]) -> int:
+    return _least_regret(kept(losses))
+
+
 def _table(*rows: list[float]) -> Case:
     return (torch.tensor(rows, dtype=torch.float64),)
 
@@ -160,8 +180,8 @@ check_least_regret = Check(
             _smallest_regret_above_zero,
         ),
         Mistake(
-            "of rows with the same largest regret this one has the smaller second largest",
-            "Two rows are equally good here. Which of them does the exercise ask for?",
+            "two rows have the same largest regret, and their other regrets have decided",
+            "Only the largest regret of a row counts. Which of the two does the exercise ask for?",
             _equals_by_their_second_regret,
         ),
         Mistake(
@@ -218,6 +238,41 @@ check_least_regret = Check(
                 partial(_at_some_lengths, first=first),
             )
             for first in (lambda count: min(1, count - 1), lambda count: count // 2)
+        ),
+        *(
+            Mistake(
+                name,
+                "You do not know how long your texts will be. May it be a length left out here?",
+                partial(_at_kept_lengths, kept=kept),
+            )
+            for name, kept in (
+                ("the last length is left out", _all_but_the_last),
+                ("every other length is left out", lambda losses: losses[:, ::2]),
+                ("every other length is left out", lambda losses: losses[:, 1::2]),
+            )
+        ),
+        Mistake(
+            "this row's second largest regret is the smallest, and the largest does not count",
+            "The user may meet just the length where it is largest. What does it cost there?",
+            _nearly_largest_twice,
+        ),
+        Mistake(
+            "the last row is left out where the best of a length is looked for",
+            "May the last row be the best there? It is one of those that you could have chosen.",
+            _last_row_not_asked,
+        ),
+        *(
+            Mistake(
+                "regrets of all lengths count here, the largest more than others",
+                "A user meets one length. Do the regrets at the other lengths make it any dearer?",
+                soft,
+            )
+            for soft in (
+                lambda losses: int(_regrets(losses).norm(8, dim=1).argmin()),
+                lambda losses: int(_regrets(losses).logsumexp(1).argmin()),
+                lambda losses: int((50 * _regrets(losses)).logsumexp(1).argmin()),
+                lambda losses: int((_regrets(losses).amax(1) + _regrets(losses).mean(1)).argmin()),
+            )
         ),
         Mistake(
             "each loss is compared with the lowest of the rows above it",
@@ -447,6 +502,69 @@ def _loosest_bounds(costs: Tensor) -> Tensor:
     return lower.clamp(min=0) < upper.clamp(max=1)
 
 
+def _cut_before_the_filling(costs: Tensor) -> Tensor:
+    """Return what follows if bounds are cut to 0 … 1 first, and then filled with ±inf."""
+    slope, bound = _bounds(costs)
+    bound = bound.clamp(0, 1)
+    upper = torch.where(slope > 0, bound, torch.inf).amin(1)
+    return torch.where(slope < 0, bound, -torch.inf).amax(1) < upper
+
+
+def _same_end_of_both(costs: Tensor, lowest: bool) -> Tensor:
+    """Return what follows if both sides take their lowest bound, or both their highest."""
+    slope, bound = _bounds(costs)
+    fill = torch.inf if lowest else -torch.inf
+    upper, lower = (torch.where(side, bound, fill) for side in (slope > 0, slope < 0))
+    if lowest:
+        return lower.amin(1).clamp(min=0) < upper.amin(1).clamp(max=1)
+    return lower.amax(1).clamp(min=0) < upper.amax(1).clamp(max=1)
+
+
+def _divided_by_the_second_cost(costs: Tensor) -> Tensor:
+    """Return what follows from w = a / b."""
+    first, second = (costs[:, None] - costs[None]).double().unbind(-1)
+    bound = first / torch.where(second == 0, 1.0, second)
+    return _between(costs, bound, first > second, first < second)
+
+
+def _extremes_of_all_rows(costs: Tensor) -> Tensor:
+    """Return what follows if the lowest and the highest bound of the whole table count."""
+    slope, bound = _bounds(costs)
+    one_upper = torch.where(slope > 0, bound, torch.inf).amin()
+    one_lower = torch.where(slope < 0, bound, -torch.inf).amax()
+    return (one_lower.clamp(min=0) < one_upper.clamp(max=1)).expand(len(costs))
+
+
+def _one_side_of_all_rows(costs: Tensor, side: str) -> Tensor:
+    """Return what follows if one of the two sides takes its extreme over the whole table."""
+    upper, lower = _limits(costs)
+    upper = upper.amin() if side == "upper" else upper
+    lower = lower.amax() if side == "lower" else lower
+    return torch.as_tensor(lower.clamp(min=0) < upper.clamp(max=1)).expand(len(costs))
+
+
+def _middle_between_all_bounds(costs: Tensor) -> Tensor:
+    """Return which rows have bounds on either side of one half, whichever side they are for."""
+    bound = _own_bounds(costs)
+    bound = torch.where(bound.isnan(), 0.5, bound)
+    return (bound.amin(1) < 0.5) & (bound.amax(1) > 0.5)
+
+
+def _middle_bounds(costs: Tensor) -> Tensor:
+    """Return what follows if of each side the middle bound counts."""
+    slope, bound = _bounds(costs)
+    upper, lower = (
+        torch.where(side, bound, torch.nan).nanmedian(1).values for side in (slope > 0, slope < 0)
+    )
+    return lower < upper
+
+
+def _cheaper_than_most(costs: Tensor) -> Tensor:
+    """Return which rows are cheaper in some cost than more than half of all."""
+    cheaper = (costs[:, None] < costs[None]).any(-1)  # (row, rival)
+    return cheaper.double().mean(1) > 0.5
+
+
 def _sum_for_difference(costs: Tensor) -> Tensor:
     """Return what follows if w is divided by a + b."""
     first, second = (costs[:, None] - costs[None]).double().unbind(-1)
@@ -588,6 +706,13 @@ def _sums_at_bounds(costs: Tensor, tolerance: float) -> Tensor:
 def _below_the_mean(costs: Tensor) -> Tensor:
     """Return which rows cost less than the mean of all for some weight."""
     return ((costs - costs.mean(0)) < 0).any(1)
+
+
+def _on_a_grid(costs: Tensor, steps: int) -> Tensor:
+    """Return which rows a grid of so many steps finds, by their bounds: the sums would be large."""
+    upper, lower = _limits(costs)
+    upper, lower = upper.clamp(max=1), lower.clamp(min=0)
+    return (lower < upper) & ((lower * steps).ceil() <= upper * steps)
 
 
 def _rescaled_grid(costs: Tensor) -> Tensor:
@@ -974,8 +1099,9 @@ check_somebodys_favourite = Check(
             lambda costs: _marked(costs.prod(1).argmin()[None], len(costs)),
         ),
         Mistake(
-            "this asks more than a weight between 0 and 1 can give, or less",
-            "A bound may lie below 0 or above 1. Which weights are there at all?",
+            "some rows are let in that are beaten in both costs",
+            "Such a row's bounds lie outside 0 and 1, or are 1 and 1 once they are cut. Which "
+            "weights are between 0 and 1, and between these two?",
             _any_weight,
         ),
         Mistake(
@@ -1001,10 +1127,63 @@ check_somebodys_favourite = Check(
             _rescaled_grid,
         ),
         Mistake(
-            "these are favourites if more is better, or bounds are exchanged, or taken over rows",
-            "Costs or scores? For an a larger than b: may w be as large as you like? And which "
-            "dimension of a holds the rivals?",
+            "upper and lower bounds are exchanged: these would be favourites if more were better",
+            "By hand: (6, 7) costs less than (10, 0) from w = 7/11 on. Does your code say 7/11 or "
+            "4/11, from there on or up to there? And which dimension of a holds the rivals?",
             lambda costs: _somebodys_favourite(-costs),
+        ),
+        Mistake(
+            "bounds are cut to 0 and 1 first, and ±inf is filled in afterwards",
+            "A row that is beaten in both costs has its turn from w = 1 on, and perhaps no upper "
+            "bound. May its w be as large as you like?",
+            _cut_before_the_filling,
+        ),
+        *(
+            Mistake(
+                f"both sides take their {which} bound",
+                "Two rivals say w ≤ 0.3 and w ≤ 0.6; two others w ≥ 0.1 and w ≥ 0.2. Which of each "
+                "two decides?",
+                partial(_same_end_of_both, lowest=which == "lowest"),
+            )
+            for which in ("lowest", "highest")
+        ),
+        Mistake(
+            "w is a / b here",
+            "Set your w in. Is w · a + (1 − w) · b 0 there? Try a = −4 and b = 7.",
+            _divided_by_the_second_cost,
+        ),
+        *(
+            Mistake(
+                "the rows have got lost: one bound is the same for all of them",
+                "amin and amax without a dimension look at the whole table. Over which dimension "
+                "are a row's rivals?",
+                answer,
+            )
+            for answer in (
+                _extremes_of_all_rows,
+                partial(_one_side_of_all_rows, side="upper"),
+                partial(_one_side_of_all_rows, side="lower"),
+            )
+        ),
+        Mistake(
+            "bounds from both sides are thrown together",
+            "One rival says w ≤ 0.6, another w ≥ 0.2. May you take the lowest of both kinds?",
+            _middle_between_all_bounds,
+        ),
+        Mistake(
+            "of each side the middle bound counts",
+            "Two of three rivals are content with w = 0.5. Does the row cost less than all?",
+            _middle_bounds,
+        ),
+        Mistake(
+            "rivals are counted",
+            "Is the row cheaper than all of them, and at one and the same w?",
+            _cheaper_than_most,
+        ),
+        Mistake(
+            "a grid of a million weights still misses rows that are best for a short range only",
+            "However fine: at which weight exactly do two rows cost the same?",
+            partial(_on_a_grid, steps=1_000_000),
         ),
         Mistake(
             "these are the other rows",
@@ -1025,9 +1204,9 @@ check_somebodys_favourite = Check(
     hints=(
         "Draw the rows as points. For given weights, equal sums lie on lines of one slope. Where "
         "does such a line, moved up from below, first touch a point?",
-        "Each rival with an a larger than b says: at most this w. Each with a smaller one says: at "
-        "least this w. Which of the first decides, and which of the second?",
+        "Solve w · a + (1 − w) · b = 0 for w. Each rival with an a larger than b says: at most "
+        "this w. Each with a smaller one says: at least this w. Which of each kind decides?",
         "A row has its turn if some w, above 0 and below 1, keeps all its bounds. Fill with ±inf "
-        "where a rival sets none. (At a bound two sums are equal on paper; computers round them.)",
+        "where a rival sets none; a row and itself divide 0 by 0, which is nan, so leave it out.",
     ),
 )

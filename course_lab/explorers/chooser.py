@@ -9,6 +9,7 @@ from course_lab.chooser import (
     BEHIND,
     QUESTIONS,
     ROUNDING,
+    STEEP,
     TABLES,
     TIMES,
     TOLERATED,
@@ -16,6 +17,7 @@ from course_lab.chooser import (
     behind_best,
     facts,
     remaining,
+    steep,
 )
 from course_lab.explorers.controls import Choice, Slider
 from course_lab.explorers.explorer import Explorer
@@ -40,7 +42,34 @@ def _facts_as_lists() -> dict[str, Any]:
         "lenient": {name: answers[0] for name, answers in QUESTIONS.items()}
         | {BEHIND: BEHIND_SLIDER.high},
         "tops": tops(),
+        "drawn": {"name": STEEP, "at": _drawn()},
     }
+
+
+def _drawn() -> dict[str, Any]:
+    """Return the losses of the encoding that this course drew, for texts so many times as long.
+
+    ``behind`` is, for each encoding that comes out first by some answers, by how much the loss is
+    above that encoding's: the mean, and the lower end of the interval.
+    """
+    lists: dict[str, Any] = {}
+    for case in _cases():
+        known = steep(**case)
+        if known is None:
+            continue
+        of_length = lists.setdefault(
+            str(TIMES[case["texts"]]),
+            {
+                "loss": _rounded(known.loss),
+                "rise": _rounded(_lower_end(known.rise)),
+                "mean_rise": _rounded(known.rise.mean),
+                "behind": {},
+            },
+        )
+        if known.behind is not None:
+            (first, *_) = remaining(BEHIND_SLIDER.high, **case)
+            of_length["behind"][first] = _rounded(_lower_end(known.behind))
+    return lists
 
 
 def tops() -> list[str]:
@@ -98,8 +127,8 @@ chooser = Explorer(
     "which encodings five answers leave",
     "A row an encoding and a column a question, with a cross where its answer strikes the encoding "
     "out, or with “not measured”, and those that are left on top, with how far they are behind the "
-    "first; and the loss of each at the length that is read, against how much it rises on longer "
-    "texts.",
+    "first; apart from them one that this course drew; and the loss of each at the length that is "
+    "read, against how much it rises on longer texts.",
     {
         **{name: Choice(answers, name) for name, answers in QUESTIONS.items()},
         BEHIND: BEHIND_SLIDER,

@@ -3,7 +3,9 @@
 const QUESTIONS = ["reads", "texts", "starts", "attention", "behind"];
 const FLOOR = 0.01; // nats, the least rise that is drawn; the axis is logarithmic
 const WIDEST = 0.25; // nats above the best left, where the axis ends, or more for a wider yardstick
-const MARGIN = 0.03; // nats, left of the lowest loss and right of the axis's end
+const FARTHEST = 2; // nats above the lowest, where the axis ends at most if nobody is left
+const MARGIN = 0.03; // of the axis, left of the lowest loss and right of its end
+const BESIDE = -0.8; // column of the dots of those left, beside their names
 const LINE = 11; // pixels that a name takes from top to bottom
 
 // The losses of the models that read so, at the length that the texts have.
@@ -42,6 +44,21 @@ function allRulesOf(state, facts) {
   return [...rulesOf(state, facts), isTooFar];
 }
 
+// The losses of the one that this course drew, which is never among those left; undefined where
+// there is no such model.
+function drawnOf({ reads, texts }, { drawn, times, lenient }) {
+  return reads === lenient.reads ? drawn.at[times[texts]] : undefined;
+}
+
+// Whether each of the five questions would strike it out, as 0 or 1. What it adds to scores is what
+// ALiBi adds, so no kernel and no start does.
+function strikesDrawn(state, facts) {
+  const known = drawnOf(state, facts);
+  if (!known) return [];
+  const gap = known.behind[facts.names[bestOf(state, facts)]];
+  return [0, known.rise > facts.tolerated, 0, 0, gap > state.behind].map(Number);
+}
+
 // Those that no rule strikes out, lowest loss first.
 function leftBy(state, facts) {
   const rules = allRulesOf(state, facts);
@@ -59,7 +76,7 @@ function remember(state) {
 const EXPLORER = {
   columns: [1, 1],
   minWidth: 280,
-  height: () => 370,
+  height: () => 395,
   initialise: remember,
   follow: remember,
 
@@ -70,6 +87,7 @@ const EXPLORER = {
       out: encodings.flatMap((n) => rules.map((strikesOut) => Number(strikesOut(n)))), // by rows
       left: leftBy(state, facts),
       alone: rules.map((strikesOut) => encodings.filter(strikesOut).length),
+      drawn: strikesDrawn(state, facts),
     };
   },
 
@@ -91,7 +109,7 @@ const EXPLORER = {
     return `${left.length} of ${names.length} left, lowest loss first: ${first}${rest}. ${score}`;
   },
 
-  description({ left, alone }, { reads, texts, starts, attention, behind }) {
+  description({ left, alone, drawn }, { reads, texts, starts, attention, behind }) {
     const { names } = SPEC.data;
     const answers = [reads, texts, `starts ${starts}`, `${attention} attention`,
       `at most ${fixed(behind, 0, 3)} nats behind the best left`];
@@ -101,7 +119,7 @@ const EXPLORER = {
       + "interval, ≈ where it is above the yardstick, but not clearly; then those struck out. A "
       + "cross for "
       + "each answer that strikes an encoding out; “not measured” where there is no such "
-      + `model. Struck out: by ${strikes}. Right: the `
+      + `model. Struck out: by ${strikes}. Below a dashed line, ${drawnInWords(drawn)}. Right: the `
       + "loss of each at the length that is read, against its rise on longer texts, on a "
       + "logarithmic axis, with dashed lines where an answer strikes out. In colour, "
       + `those left: ${left.map((n) => names[n]).join(", ") || "nobody"}. A line leads from a dot `
@@ -119,8 +137,16 @@ function waysOut(state) {
   return `Somebody would be left if you gave up ${ways.join(" or ")}.`;
 }
 
-// A row an encoding, those left on top, and a column a question.
-function drawBoard(panel, { out, left }, state) {
+// What the last row says.
+function drawnInWords(struck) {
+  const name = `${SPEC.data.drawn.name}, drawn by this course and not one of the others`;
+  if (!struck.length) return `${name}: not measured`;
+  const by = QUESTIONS.filter((_, n) => struck[n]);
+  return `${name}: ${by.length ? `struck out by ${by.join(", ")}` : "left"}`;
+}
+
+// A row an encoding, those left on top, and a column a question; under them the one that was drawn.
+function drawBoard(panel, { out, left, drawn }, state) {
   const { names, losses } = SPEC.data;
   const { measured } = losses[state.reads];
   const { loss } = lossesOf(state, SPEC.data);
@@ -134,25 +160,47 @@ function drawBoard(panel, { out, left }, state) {
   const mark = (marked, style) =>
     panel.dots(marked.map(({ x }) => x), marked.map(({ y }) => y), style);
   panel.axes({
-    x: [-0.5, count - 0.5], y: [names.length - 0.5, -0.5],
+    x: [BESIDE - 0.3, count - 0.5], y: [names.length + 1.6, -0.5],
     title: left.length ? `first: ${names[left[0]]}` : "nobody is left",
-    xticks: QUESTIONS.map((name, n) => [n, name]), yticks: order.map((n, y) => [y, names[n]]),
+    xticks: QUESTIONS.map((name, n) => [n, name]),
+    yticks: [...order.map((n, y) => [y, names[n]]), [names.length + 1, SPEC.data.drawn.name]],
     legend: [{ name: "struck out", colour: 3, mark: "cross" },
       { name: "left, and by how much behind", colour: 2, mark: "dot", hollow: false }],
   });
+  const say = (y, text) => panel.inside.push(
+    `<text x="${panel.px((count - 1) / 2).toFixed(1)}" y="${(panel.py(y) + 4).toFixed(1)}" `
+      + `class="om-label">${text}</text>`,
+  );
   order.forEach((n, y) => {
-    if (measured[n] && !left.includes(n)) return;
-    const text = measured[n] ? behindFirst(n, left[0], state) : "not measured";
-    panel.inside.push(`<text x="${panel.px((count - 1) / 2).toFixed(1)}" `
-      + `y="${(panel.py(y) + 4).toFixed(1)}" class="om-label">${text}</text>`);
+    if (!measured[n]) say(y, "not measured");
+    if (left.includes(n)) say(y, behindFirst(n, left[0], state));
   });
   if (left.length && left.length < names.length) { // a line under those that are left
     panel.across(left.length - 0.5, { dash: "2 3" });
   }
   const passed = cells.filter(({ n, struck }) => !struck && !left.includes(n));
   mark(passed, { colour: "grey", size: 1.5 });
-  mark(left.map((_, y) => ({ x: 0, y })), { colour: 2, size: 4.5 });
+  mark(left.map((_, y) => ({ x: BESIDE, y })), { colour: 2, size: 4.5 });
   mark(cells.filter(({ struck }) => struck), { colour: 3, mark: "cross", size: 4 });
+  panel.across(names.length - 0.4, { dash: "5 3" });
+  say(names.length, `drawn by this course, not one of the ${names.length}:`);
+  const isLeft = drawn.length && !drawn.some(Boolean);
+  if (!drawn.length) say(names.length + 1, "not measured");
+  if (isLeft) {
+    say(names.length + 1, drawnBeside(left[0], state));
+    mark([{ x: BESIDE, y: names.length + 1 }], { colour: 2, size: 4, hollow: true });
+  }
+  mark(drawn.flatMap((struck, x) => (struck ? [{ x, y: names.length + 1 }] : [])),
+    { colour: 3, mark: "cross", size: 4 });
+}
+
+// How far the one that was drawn is from the first of those left, as text.
+function drawnBeside(first, state) {
+  const known = drawnOf(state, SPEC.data);
+  const gap = known.loss - lossesOf(state, SPEC.data).loss[first];
+  const margin = gap - known.behind[SPEC.data.names[first]];
+  const side = gap < 0 ? "below" : "above";
+  return `${fixed(Math.abs(gap), 2)} ± ${fixed(margin, 2)} ${side} the first`;
 }
 
 // How far one of those left is behind the first of them, as text.
@@ -176,7 +224,11 @@ function drawMap(panel, { left }, state) {
   const { mean_rise: means } = losses[state.reads][longer];
   const measured = names.map((_, n) => n).filter((n) => loss[n] !== null);
   const lowest = Math.min(...measured.map((n) => loss[n]));
-  const farthest = (loss[best] ?? lowest) + Math.max(WIDEST, 1.25 * state.behind);
+  const highest = Math.max(...measured.map((n) => loss[n]));
+  const farthest = best === undefined
+    ? Math.min(highest, lowest + FARTHEST)
+    : loss[best] + Math.max(WIDEST, 1.25 * state.behind);
+  const margin = MARGIN * Math.max(1, 3 * (farthest - lowest));
   const across = (n) => Math.min(loss[n], farthest); // those beyond stand at the edge
   const up = (n) => Math.max(means[n], FLOOR);
   const mark = (marked, style) => panel.dots(marked.map(across), marked.map(up), style);
@@ -187,9 +239,10 @@ function drawMap(panel, { left }, state) {
     { name: "left", colour: 2, mark: "dot", hollow: false }];
   if (tooFar.length || tooHigh.length) legend.push({ name: "not clearly beyond", colour: 2 });
   panel.axes({
-    x: [lowest - MARGIN, farthest + MARGIN], y: [FLOOR * 0.8, 8], ylog: true, legend,
+    x: [lowest - margin, farthest + margin], y: [FLOOR * 0.8, 8], ylog: true, legend,
     title: "what the losses say", yticks: [[0.01, "≤ 0.01"], 0.1, 1],
-    xticks: [...roundLosses(lowest, farthest), [farthest, `≥ ${fixed(farthest, 2)}`]],
+    xticks: [...roundLosses(lowest, farthest),
+      ...(highest > farthest ? [[farthest, `≥ ${fixed(farthest, 2)}`]] : [])],
     xlabel: `loss at ${times[state.texts] * SPEC.data.trained} bytes (nats a byte)`,
     ylabel: `rise, ${longer} times as long (nats)`,
   });
@@ -202,13 +255,23 @@ function drawMap(panel, { left }, state) {
   for (const [xs, ys] of intervals) panel.line(xs, ys, { colour: 2 });
   mark(measured.filter((n) => !left.includes(n)), { mark: "cross", colour: "grey", size: 3 });
   mark(left, { colour: 2, size: 5 });
-  const named = [...left, ...measured.filter((n) => !left.includes(n))];
-  nameDots(panel, named.map((n) => [across(n), up(n), names[n]]), intervals);
+  const named = [...left, ...measured.filter((n) => !left.includes(n))]
+    .map((n) => [across(n), up(n), names[n]]);
+  const drawn = drawnOf(state, SPEC.data);
+  if (drawn) { // its rise on texts as long as those of the others
+    const { mean_rise: itsRise } = SPEC.data.drawn.at[longer];
+    const place = [Math.min(drawn.loss, farthest), Math.max(itsRise, FLOOR)];
+    panel.dots([place[0]], [place[1]], { colour: "soft", size: 4, hollow: true, dash: "2 2" });
+    named.push([...place, SPEC.data.drawn.name]);
+  }
+  nameDots(panel, named, intervals);
 }
 
-// Multiples of 0.1, or of 0.2 on a wide axis, from a loss up to where the last tick needs room.
+// Multiples of 0.1, of 0.2 or of 0.5, the wider the axis, from a loss up to where the last tick
+// needs room.
 function roundLosses(lowest, farthest) {
-  const tenths = farthest - lowest > 0.6 ? 2 : 1;
+  const range = farthest - lowest;
+  const tenths = range > 1.2 ? 5 : range > 0.6 ? 2 : 1;
   const first = Math.ceil(lowest * 10 / tenths);
   const steps = Array.from({ length: 12 }, (_, step) => (first + step) * tenths / 10);
   return steps.filter((tick) => tick < farthest - 0.07 * tenths);
