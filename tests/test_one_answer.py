@@ -118,6 +118,44 @@ def test_the_lessons_board_says_what_the_chooser_says():
         assert re.search(rf"{re.escape(job)}: {left}[;.]", shown), job
 
 
+def test_the_closer_looks_board_has_the_lessons_jobs():
+    jobs = []
+    for name in ("10_choosing", "closer/10_in_practice"):
+        cells = jupytext.read(ROOT / "lessons" / f"{name}.py").cells
+        (source,) = (
+            cell.source[cell.source.index("jobs = {") :]
+            for cell in cells
+            if "\njobs = {" in f"\n{cell.source}"
+        )
+        scope = {"chooser": chooser}
+        exec(source, scope)
+        jobs.append(scope["jobs"])
+    assert jobs[0] == jobs[1]
+
+
+def test_the_closing_lines_name_whom_the_chooser_names_first():
+    (lines,) = (
+        cell.source.partition("## In five lines")[2].partition("**Read next:**")[0]
+        for cell in jupytext.read(ROOT / "lessons" / "10_choosing.py").cells
+        if "## In five lines" in cell.source
+    )
+    model, uncut, wider, encoder, _ = re.split(r"^- ", lines, flags=re.MULTILINE)[1:]
+    plain, takes_bias = {"attention": chooser.PLAIN}, {"attention": chooser.TAKES_BIAS}
+    long, both = {"texts": "16 times as long"}, {"reads": chooser.BOTH_WAYS}
+    names = {"rope": "RoPE", "alibi": "ALiBi", "sandwich": "Sandwich", "deberta": "DeBERTa"}
+    names |= {"transformer_xl": "Transformer-XL"}
+    for line, cases in (
+        (model, [plain, plain | {"texts": chooser.MAY_CUT}]),
+        (uncut, [plain | long]),
+        (wider, [takes_bias, takes_bias | long, {}, long]),
+        (encoder, [plain | both, both]),
+    ):
+        for answers in cases:
+            assert names[chooser.remaining(**answers)[0]] in line, (line, answers)
+    known = chooser.behind_best(**plain)["alibi"]
+    assert f"{known.mean:.2f} nats a byte behind RoPE" in uncut
+
+
 def test_readme_site_and_lesson_have_the_same_default_sentences(page):
     for kind, default in chooser.DEFAULTS.items():
         for text in (block("defaults"), page):

@@ -15,6 +15,7 @@
 # - what models that people use have chosen since 2017, and ten since 2024 layer by layer;
 # - the fingerprints of all encodings;
 # - eight encodings in models that look both ways;
+# - six jobs: who is struck out, and by what;
 # - memory against length, the time of a bias, and the tasks that tell encodings apart;
 # - five questions that come up at work, each answered by a cell;
 # - ten times the training, and what a cache that forgets the first tokens costs;
@@ -306,6 +307,102 @@ for name in best_first:
 # the same, at a loss far above. A table and waves are hardly learned in so few steps, and at 1024
 # know little more than how often each byte occurs.
 #
+# ## Six jobs, and what strikes out the others
+#
+# Lesson 10 shows who is left for six jobs. Here are the others too, each with the first answer that
+# strikes it out. Out is who is clearly more than 0.1 nats behind:
+
+# %%
+from course_lab import chooser
+
+jobs = {
+    "chat, code": {"texts": chooser.MAY_CUT, "attention": "plain fused"},
+    "search: the encoder": {"reads": "both ways", "attention": "plain fused"},
+    "long, uncut": {"texts": "16 times as long", "attention": "plain fused"},
+    "long, uncut, a bias": {"texts": "16 times as long", "attention": "fused, takes a bias"},
+    "positions run on": {"texts": chooser.MAY_CUT, "starts": "anywhere"},
+    "translation: the encoder": {"reads": "both ways"},
+}
+
+# %% tags=["plumbing"]
+# Who is left for which job, and if not, why not
+from course_lab.scoreboards import UNCLEAR, draw_scoreboard
+
+YARDSTICK = 0.1
+SHORT = {
+    chooser.MAY_CUT: "may cut",
+    chooser.NUMBERS: "a bias",
+    chooser.BY_WORD: "asks words",
+    "16 times as long": "16 times",
+    chooser.TAKES_BIAS: "takes a bias",
+    "plain fused": "plain",
+}
+
+
+def why_not(name, job, struck, gaps):
+    """Return the cell of an encoding: whether it is left for this job, and a number or reason."""
+    answers = jobs[job]
+    fact = chooser.facts(answers.get("reads", chooser.CAUSAL)).loc[name]
+    if not fact["measured"]:
+        return None, "causal only" if pd.isna(fact["mirror"]) else "not measured"
+    times, gap = chooser.TIMES[answers.get("texts", "as in training")], gaps[name]
+    in_words = {
+        "texts": f"rises {fact[f'rise_{times}'].mean:.2f}",
+        "starts": "moves",
+        "attention": SHORT.get(fact["adds"]),
+        "behind": f"{gap.mean:+.2f} ± {gap.margin:.2f}",
+    }
+    reasons = [in_words[question] for question in struck if struck.loc[name, question]]
+    if reasons:
+        return False, reasons[0]
+    if gap.mean == 0:
+        return True, "the best left"
+    return UNCLEAR if gap.mean > YARDSTICK else True, in_words["behind"]
+
+
+board = {name: {} for name in chooser.facts().sort_values("loss").index}
+steep = {}
+for job, answers in jobs.items():
+    struck, gaps = chooser.struck(YARDSTICK, **answers), chooser.behind_best(**answers)
+    for name, row in board.items():
+        row[job] = why_not(name, job, struck, gaps)
+    drawn = chooser.steep(YARDSTICK, **answers)
+    steep[job] = (None, "not measured")
+    if drawn and drawn.behind:
+        gap = drawn.behind
+        in_words = f"{gap.mean:+.2f} ± {gap.margin:.2f}".replace("-", "−")
+        if gap.below():
+            in_words = f"{-gap.mean:.2f} below it"
+        steep[job] = (not any(drawn.struck.values()), in_words)
+often = {name: sum(bool(mark) for mark, _ in row.values()) for name, row in board.items()}
+shown = {name: board[name] for name in sorted(board, key=often.get, reverse=True) if often[name]}
+nowhere = [name for name in board if not often[name]]
+rule = len(shown) - 0.5
+shown[""] = "under the line: drawn by this course, not one of the 17"
+asked = {
+    job: ",\n".join(SHORT.get(answer, answer) for answer in answers.values())
+    for job, answers in jobs.items()
+}
+title = f"Left for some job; {len(nowhere)} are left for none"
+fig = draw_scoreboard(shown | {"steep": steep}, asked, title, totals=False)
+fig.axes[0].axhline(rule, color="0.2", linewidth=1.5)
+plots.show(
+    fig,
+    "A board of the encodings that are left for some of six jobs, those left for the most on top. "
+    "A tick, and how far the loss is behind the best left, with half of its 95 % interval, for "
+    "those left; ≈ for those left whose mean is above 0.1, but not clearly; else a cross and the "
+    "first reason: a rise in nats; weights that move with the start; a bias, or a look at the "
+    "words; or the loss. Grey: for causal masks only, or not measured both ways. Under a line "
+    "steep, which this course drew, beside the best left: "
+    + "; ".join(f"{job} {words}" for job, (_, words) in steep.items())
+    + f". Left for no job: {', '.join(nowhere)}.",
+)
+
+# %% [markdown]
+# **Look:** a cross says which answer to give up. `steep` is ALiBi with the slopes 2, 1, ½, ¼; it
+# stands apart, since it has no paper and was trained for one setting. Where positions run on, a
+# tick is not enough: [below](#a-cache-that-forgets-the-first-tokens).
+#
 # ## Memory against length
 #
 # How many bytes of tensors does attention make beyond those that it makes without an encoding? Each
@@ -594,9 +691,12 @@ for steps, rows in trainings.items():
 #
 # ## A cache that forgets the first tokens
 #
+# Where positions run on, weights must stay the same wherever a text starts, and that is not enough.
 # SmolLM2 reads 2,048 tokens at once. In each layer every token sees the last 256 alone, or the
-# first four and the last 252 (arXiv 2309.17453). The loss from token 512 on, less that with all in
-# sight, three texts:
+# first four and the last 252, at their own positions. (StreamingLLM, arXiv 2309.17453, keeps the
+# first four too, and numbers what is in the cache afresh: section 3.2. Then no encoding has to
+# stand positions that run on.) The loss from token 512 on, less that with all in sight, three
+# texts:
 
 # %%
 streams = data.results("real_streams")

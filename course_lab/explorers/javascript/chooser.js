@@ -160,10 +160,10 @@ function drawBoard(panel, { out, left, drawn }, state) {
   const mark = (marked, style) =>
     panel.dots(marked.map(({ x }) => x), marked.map(({ y }) => y), style);
   panel.axes({
-    x: [BESIDE - 0.3, count - 0.5], y: [names.length + 1.6, -0.5],
+    x: [BESIDE - 0.3, count - 0.5], y: [names.length + 1.7, -0.5],
     title: left.length ? `first: ${names[left[0]]}` : "nobody is left",
     xticks: QUESTIONS.map((name, n) => [n, name]),
-    yticks: [...order.map((n, y) => [y, names[n]]), [names.length + 1, SPEC.data.drawn.name]],
+    yticks: [...order.map((n, y) => [y, names[n]]), [names.length + 1.1, SPEC.data.drawn.name]],
     legend: [{ name: "struck out", colour: 3, mark: "cross" },
       { name: "left, and by how much behind", colour: 2, mark: "dot", hollow: false }],
   });
@@ -182,15 +182,15 @@ function drawBoard(panel, { out, left, drawn }, state) {
   mark(passed, { colour: "grey", size: 1.5 });
   mark(left.map((_, y) => ({ x: BESIDE, y })), { colour: 2, size: 4.5 });
   mark(cells.filter(({ struck }) => struck), { colour: 3, mark: "cross", size: 4 });
-  panel.across(names.length - 0.4, { dash: "5 3" });
-  say(names.length, `drawn by this course, not one of the ${names.length}:`);
+  panel.across(names.length - 0.5, { dash: "5 3" });
+  say(names.length + 0.15, `drawn by this course, not one of the ${names.length}:`);
   const isLeft = drawn.length && !drawn.some(Boolean);
-  if (!drawn.length) say(names.length + 1, "not measured");
+  if (!drawn.length) say(names.length + 1.1, "not measured");
   if (isLeft) {
-    say(names.length + 1, drawnBeside(left[0], state));
-    mark([{ x: BESIDE, y: names.length + 1 }], { colour: 2, size: 4, hollow: true });
+    say(names.length + 1.1, drawnBeside(left[0], state));
+    mark([{ x: BESIDE, y: names.length + 1.1 }], { colour: 2, size: 4, hollow: true });
   }
-  mark(drawn.flatMap((struck, x) => (struck ? [{ x, y: names.length + 1 }] : [])),
+  mark(drawn.flatMap((struck, x) => (struck ? [{ x, y: names.length + 1.1 }] : [])),
     { colour: 3, mark: "cross", size: 4 });
 }
 
