@@ -350,7 +350,7 @@ def steep(behind: float = 10.0, **answers: str) -> Steep | None:
     what ALiBi adds, so no answer to "starts" and "attention" rules it out.
     """
     validation.positive("behind", behind)
-    left = remaining(**answers)
+    left = remaining(10.0, **answers)
     read, results = times_read(_times(answers)), _results_with_steep()
     if answers.get("reads", CAUSAL) != CAUSAL or read not in set(_steep_rows()["read"]):
         return None

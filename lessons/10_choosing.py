@@ -34,8 +34,8 @@ device = course_lab.start(
 # LLaMA, Mistral, Qwen, Gemma, SmolLM: these language models use RoPE in their attention layers, in
 # all or in most. Lesson 07 trained small models with 17 encodings on texts of 64 bytes; a *word*
 # here is a byte. The loss is in *nats a byte*: minus the natural logarithm of the chance given to
-# the right byte. The *rise* is the loss on the second half of 1024 bytes less that of 64. Sort the
-# 17 by their rise, the smallest first.
+# the right byte. The *rise* is the loss at 1024 bytes less that at 64, each judged on the second
+# half. Sort the 17 by their rise, the smallest first.
 
 # %%
 from course_lab import widgets
@@ -339,9 +339,6 @@ guess = widgets.predict(
     ["one", "as many as there are words", "no number will do: the bias has to be passed"],
 )
 
-# %% [markdown]
-# Written out, and by a plain call:
-
 # %%
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.functional import pad
@@ -415,21 +412,20 @@ for kind, rows in facts.groupby("adds", sort=False):
     print(f"{kind + ':':18}", ", ".join(rows.index))
 
 # %% [markdown]
-# *Numbers* are the same for every text: a ready bias. What *asks the word* needs a new one for
-# each.
+# *Numbers* are a ready bias; what *asks the word* needs a new one for each text.
 #
 # ## Five questions
 #
-# Length becomes *texts*, the kernel *attention*, training *behind*; two more join. Answers strike
-# out encodings; the others are *left*.
+# Length becomes *texts*, the kernel *attention*, training *behind*; two more join. Whom no answer
+# strikes out is *left*.
 #
 # - **reads**: nine were not trained both ways.
 # - **texts**: out if the loss *clearly* (the whole 95 % interval) rises by more than 0.1 nats;
 #   never if you may cut.
-# - **starts**: *anywhere*: all positions move by 999, no weight may change. Where positions run on,
+# - **starts**: *anywhere*: positions move by 999, no weight may change. Where positions run on,
 #   that is needed, not enough. StreamingLLM (arXiv 2309.17453) numbers its cache afresh.
-# - **attention**: *plain fused*: at most one number more in q and k; *takes a bias*: a ready one.
-# - **behind**: out if clearly more nats above the best left.
+# - **attention**: *plain fused*: one number more in q and k at most; *takes a bias*: a ready one.
+# - **behind**: out if clearly more above the best left.
 
 # %%
 from course_lab import explorers
@@ -556,9 +552,9 @@ print("nats a byte; 1,200 steps, five seeds")
 for name in ("alibi", "steep"):
     gap = change(trained_shortly, at["rope", 64], at[name, 64])
     rise = change(trained_shortly, at[name, 64], at[name, 1024])
-    print(f"    {name + ':':6} at 64 bytes {gap} against RoPE; rise to 1024 {rise}")
+    print(f"    {name}: at 64 bytes {gap} against RoPE; rise to 1024 {rise}")
 gap = change(trained_shortly, at[names[-1], 1024], at["steep", 1024])
-print(f"    steep:  at 1024 {gap} against {names[-1]}, the lowest of the 17")
+print(f"    steep: at 1024 {gap} against {names[-1]}, the lowest of the 17")
 longer = trained_longer[trained_longer["read"] == 64].pivot(
     index="seed", columns="encoding", values="loss"
 )
@@ -569,9 +565,8 @@ print("steep's least slope takes from the score of a key 40 words back:", 40 * 0
 
 # %% [markdown]
 # **Look:** would one try `steep`? Yes, for long texts, uncut, in a plain kernel, if what matters is
-# near. No, if something far back has to be found: 40 words back a key needs a score higher by 10,
-# so one layer can hardly look there. These losses may ask for little that is far. We have tried
-# neither larger models nor such tasks.
+# near. No, if something far back has to be found: 40 words back a key needs a score higher by 10.
+# These losses may ask for little that is far. We have tried neither larger models nor such tasks.
 
 # %% [markdown]
 # ## Exercises
@@ -682,7 +677,11 @@ if check_somebodys_favourite.verdict(somebodys_favourite).kind == "right":
             ax.annotate(name, (n_bytes, loss), textcoords="offset points", size=size, **place)
     cheapest = table.index[int(two_costs[:, 1].argmin())]
     ax.text(7.5e4, 1.485, f"↑ to {cheapest}", size=9)
-    ax.set(xlabel="bytes made at 64 words", ylabel="loss (nats a byte)", xlim=(-3e4, 1.1e6))
+    ax.set(
+        xlabel="bytes made at 64 words (by alibi: in a plain call)",
+        ylabel="loss (nats a byte)",
+        xlim=(-3e4, 1.1e6),
+    )
     ax.set_ylim(1.2, 1.5)
     ax.xaxis.set_major_formatter("{x:,.0f}")
     at_rope = table.index.get_loc("rope")
@@ -785,15 +784,14 @@ myths.table()
 # %% [markdown]
 # ## In five lines
 #
-# - A language model: RoPE, trained at the length you will read; cut longer texts, or stretch it and
-#   train on. In our small models it leads in a plain kernel.
-# - Long texts uncut, in a plain kernel: ALiBi, 0.14 nats a byte behind RoPE at the trained length.
+# - A language model: RoPE, trained at the length you read; cut longer texts, or stretch it and
+#   train on. In a plain kernel none of the 17 is clearly better.
+# - Long texts uncut, in a plain kernel: ALiBi, 0.14 nats a byte behind RoPE at 64 bytes.
 # - With a ready bias: Sandwich. In any kernel: DeBERTa, or Transformer-XL for long texts.
 # - An encoder, texts as in training: RoPE in a plain kernel, Transformer-XL in any (of eight).
-# - Nobody measured large models or images here; ten times the steps changed the order of losses.
+# - Not measured: large models, images. Ten times the steps changed the order of losses.
 #
-# **Read next:** RoPE in some layers, Yang et al. 2025, arXiv 2501.18795; dropped after training,
-# Gelberg et al. 2025, 2512.12167; images, Heo et al. 2024, 2403.13298.
+# **Read next:** RoPE in some layers, Yang et al. 2025, arXiv 2501.18795.
 #
-# **Next:** is it sound? [Lesson 11](11_capstone.ipynb). Or: [why the others are out, ten
-# models](closer/10_in_practice.ipynb), [all 17 on one page](closer/10_two_texts.ipynb).
+# **Next:** [Lesson 11](11_capstone.ipynb). Or: [why others are out](closer/10_in_practice.ipynb),
+# [all on a page](closer/10_two_texts.ipynb).

@@ -54,7 +54,7 @@ def _drawn() -> dict[str, Any]:
     """
     lists: dict[str, Any] = {}
     for case in _cases():
-        known = steep(**case)
+        known = steep(BEHIND_SLIDER.high, **case)
         if known is None:
             continue
         of_length = lists.setdefault(

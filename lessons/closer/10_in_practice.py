@@ -691,12 +691,8 @@ for steps, rows in trainings.items():
 #
 # ## A cache that forgets the first tokens
 #
-# Where positions run on, weights must stay the same wherever a text starts, and that is not enough.
-# SmolLM2 reads 2,048 tokens at once. In each layer every token sees the last 256 alone, or the
-# first four and the last 252, at their own positions. (StreamingLLM, arXiv 2309.17453, keeps the
-# first four too, and numbers what is in the cache afresh: section 3.2. Then no encoding has to
-# stand positions that run on.) The loss from token 512 on, less that with all in sight, three
-# texts:
+# In each layer of SmolLM2 every token sees the last 256 alone, or the first four and the last 252,
+# at their own positions. The loss from token 512 to 2,048 less that with all in sight, three texts:
 
 # %%
 streams = data.results("real_streams")
@@ -706,7 +702,9 @@ for way in ("the last 256", "first 4 kept"):
 
 # %% [markdown]
 # **Look:** the bare window is clearly worse, and four first tokens mend most of it: many heads put
-# their weight there, on a *sink*. This is not what a cut costs. A text that is cut is read anew, so
+# their weight there, on a *sink*. So where positions run on it is not enough that weights stay the
+# same wherever a text starts. StreamingLLM (arXiv 2309.17453, section 3.2) keeps the first tokens
+# and numbers the cache afresh. This is not what a cut costs. A text that is cut is read anew, so
 # each piece has a first token of its own.
 #
 # ## The ledger
