@@ -729,8 +729,12 @@ def more_than_half(costs):
     return ((a < 0) | (b < 0)).double().mean(1) > 0.5
 
 
-def million(costs):
-    w = torch.linspace(0, 1, 1_000_001, dtype=torch.float64)
+def million_inside(costs):
+    return million(costs, slice(1, -1))
+
+
+def million(costs, kept=slice(None)):
+    w = torch.linspace(0, 1, 1_000_001, dtype=torch.float64)[kept]
     rows = costs.double()
     best = [(rows @ torch.stack([part, 1 - part])).argmin(0).unique() for part in w.split(50_000)]
     return torch.isin(torch.arange(len(costs)), torch.cat(best))
@@ -768,6 +772,7 @@ test_wrong_favourites_get_a_fitting_word = wrong_answers(
             (cheapest_near_ties(1e-9), "jumps over"),
             (beaten_in_both_passed_over, "cheaper in both costs"),
             (smallest_product, "product"),
+            (lambda costs: costs.prod(1) == costs.prod(1).amin(), "product"),
             (over_the_wrong_dimension, "which dimension"),
             (open_grid, "grid of weights"),
             (random_weights, "by chance"),
@@ -797,7 +802,8 @@ test_wrong_favourites_get_a_fitting_word = wrong_answers(
             (half_between_all, "thrown together"),
             (middle_of_each_side, "the middle bound"),
             (more_than_half, "rivals are counted"),
-            (million, "a million weights"),
+            (million, "however fine, misses"),
+            (million_inside, "however fine, misses"),
         ]
     },
 )

@@ -268,10 +268,8 @@ check_least_regret = Check(
                 soft,
             )
             for soft in (
-                lambda losses: int(_regrets(losses).norm(8, dim=1).argmin()),
                 lambda losses: int(_regrets(losses).logsumexp(1).argmin()),
                 lambda losses: int((50 * _regrets(losses)).logsumexp(1).argmin()),
-                lambda losses: int((_regrets(losses).amax(1) + _regrets(losses).mean(1)).argmin()),
             )
         ),
         Mistake(
@@ -978,7 +976,7 @@ check_somebodys_favourite = Check(
             _below_the_mean,
         ),
         Mistake(
-            "weights spaced by ratios miss rows that are best for a short range only",
+            "a grid of weights, however fine, misses rows that are best for a short range only",
             "However fine: at which weight exactly do two rows cost the same?",
             _best_for_weights(torch.linspace(-14, 14, 40_001, dtype=torch.float64).sigmoid()),
         ),
@@ -1093,10 +1091,16 @@ check_somebodys_favourite = Check(
             "Put w · a + (1 − w) · b as a multiple of w and a rest. By what do you divide?",
             _sides_by_the_second_cost,
         ),
-        Mistake(
-            "these rows have the smallest product of costs",
-            "Everybody adds up the two costs here. Which row has the smallest sum?",
-            lambda costs: _marked(costs.prod(1).argmin()[None], len(costs)),
+        *(
+            Mistake(
+                "these rows have the smallest product of costs",
+                "Everybody adds up the two costs here. Which row has the smallest sum?",
+                smallest,
+            )
+            for smallest in (
+                lambda costs: _marked(costs.prod(1).argmin()[None], len(costs)),
+                lambda costs: costs.prod(1) == costs.prod(1).min(),
+            )
         ),
         Mistake(
             "some rows are let in that are beaten in both costs",
@@ -1181,7 +1185,7 @@ check_somebodys_favourite = Check(
             _cheaper_than_most,
         ),
         Mistake(
-            "a grid of a million weights still misses rows that are best for a short range only",
+            "a grid of weights, however fine, misses rows that are best for a short range only",
             "However fine: at which weight exactly do two rows cost the same?",
             partial(_on_a_grid, steps=1_000_000),
         ),
