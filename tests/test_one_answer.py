@@ -151,7 +151,7 @@ def test_the_closing_lines_name_whom_the_chooser_names_first():
         (encoder, [plain | both, both]),
     ):
         for answers in cases:
-            assert names[chooser.remaining(**answers)[0]] in line, (line, answers)
+            assert names[chooser.remaining(10.0, **answers)[0]] in line, (line, answers)
     known = chooser.behind_best(**plain)["alibi"]
     assert f"{known.mean:.2f} nats a byte behind RoPE" in uncut
 
