@@ -258,9 +258,10 @@ guess.reveal(passing[0] if passing else "none")
 #
 # ## The mask
 #
-# Language models hide the future: by a *causal mask* query $i$ sees keys $j \le i$ only. It is a
-# bias of $-\infty$ on later words. We count it apart from the doors, since decoders have it anyway.
-# A model with the mask alone is called **NoPE**. The full stop sees everybody.
+# Models that write text hide the future: by a *causal mask* query $i$ sees keys $j \le i$ only. It
+# is a bias of $-\infty$ on later words. We count it apart from the doors, since decoders have it
+# anyway. A model with the mask alone is called **NoPE**, no position encoding. The full stop sees
+# everybody.
 
 # %%
 guess = widgets.predict(
@@ -294,7 +295,7 @@ guess.reveal("exactly half" if max(shares) < 0.51 else nearly_all)
 # without. *Other* rows have changed: John sees only himself if he comes first, and Mary too if he
 # comes last. Read *those*, by a second layer or simply by the mean, and all are right.
 #
-# What do those rows know? *Buffalo buffalo Buffalo buffalo buffalo buffalo Buffalo buffalo* is a
+# What *exactly* do those rows know of the order? *Buffalo buffalo Buffalo buffalo buffalo buffalo Buffalo buffalo* is a
 # famous English sentence. (With a capital it is the city.) One random layer behind the mask reads
 # it.
 

@@ -64,7 +64,7 @@ class NumberByOffset(PositionalEncoding):
 # - the token at **place 0**, from every token;
 # - the token at **place 3**, from there on.
 #
-# Nobody tells it a place. There are 150 steps; the offsets' numbers learn 30 times faster than the
+# A **place** counts from the text's first token. Nobody tells it one. There are 150 steps; the offsets' numbers learn 30 times faster than the
 # rest. (Nine runs, about half a minute.)
 
 # %%
@@ -603,9 +603,8 @@ for task in ("place 0", "the token before"):
 # ## Move the text, measured
 #
 # One layer, two heads, 150 steps, the worst of three seeds. Then each model reads the same texts,
-# 50 positions on. (A **place** counts from the text's first token; a **position** is the number
-# that the model is given.) Last, two controls: more steps, and training from
-# anywhere, 0 to 55.
+# 50 positions on: the places stay, the **positions**, the numbers that the model is given, do not.
+# Last, two controls: more steps, and training from anywhere, 0 to 55.
 
 # %% tags=["plumbing"]
 # The grid

@@ -293,6 +293,25 @@ class Upcast(PositionalEncoding):
         return torch.zeros(len(weights), self.n_heads, at.q_len, self.d_head, dtype=torch.float64)
 
 
+class PriceWithoutPadding(PositionalEncoding):
+    """A price that takes positions for (seq,)."""
+
+    def bias(self, q, k, at):
+        return -(at.q[:, None] - at.k).abs().to(q.dtype)
+
+
+class PriceWithoutHeads(PositionalEncoding):
+    """A number a head, times a number an offset, in the wrong shapes."""
+
+    def bias_by_offset(self, offsets):
+        return -torch.ones(self.n_heads) * offsets.abs()
+
+
+class TurnInFloat32(PositionalEncoding):
+    def rotate(self, q, k, at):
+        return q @ torch.eye(self.d_head), k
+
+
 class WordStart(PositionalEncoding):
     """Whether a word begins here. With a cache the first token of a piece has none before it."""
 
@@ -622,6 +641,9 @@ def test_the_doors_of_the_leaks_are_sound_while_they_tell_nothing():
         (PeekAtASmallSize, "causal", "with max_len 64, with other words"),
         (RowByDistance, "causal", "Which row does your table have for +1"),
         (TurnedWithoutPadding, "batch = alone", "at.q and at.k are (batch, seq)"),
+        (PriceWithoutPadding, "batch = alone", "at.q[..., None, :, None] fits both"),
+        (PriceWithoutHeads, "causal", "needs [:, None]"),
+        (TurnInFloat32, "dtype", "do your tensors follow x.dtype"),
         (lambda d_model, n_heads: 1 / 0, "causal", "ZeroDivisionError"),
     ],
 )
@@ -642,6 +664,15 @@ def test_a_broken_property_is_told_in_words_even_if_only_some_cases_show_it(make
 def test_a_fault_breaks_the_property_that_it_should(make, broken):
     problems = clinic.properties(make)
     assert {name for name, problem in problems.items() if problem} == broken, problems
+
+
+def test_the_shortcut_takes_positions_of_each_text():
+    examined = clinic.layer(Shortcut(64, 4, rounding=torch.bfloat16, faulty_heads=2))
+    x, starts = clinic.words(examined, texts=2, n=16), torch.tensor([[0], [4096]])
+    _, weights = examined(x, starts + torch.arange(16), need_weights=True)
+    for row, start in enumerate((0, 4096)):
+        alone = examined(x[row : row + 1], torch.arange(16) + start, need_weights=True)[1]
+        assert torch.allclose(weights[row], alone[0], atol=1e-6)
 
 
 def test_a_learned_row_for_each_distance_is_sound():

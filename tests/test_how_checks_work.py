@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from torch import nn
 from torch.nn import functional as F
 
 from course_lab.checks import Check, Mistake, calls
@@ -178,6 +179,19 @@ def test_arguments_that_are_changed_in_place_are_named():
     assert verdict.kind == "rule" and "argument x in place" in verdict.text
     text = toy(lambda x: 0, [([1, 2],)]).verdict(lambda row: 0 * len(row.__iadd__([3]))).text
     assert "argument row in place" in text
+
+
+@pytest.mark.parametrize(
+    "change", [lambda layer: layer.double(), lambda layer: layer.weight.mul_(2), nn.Module.eval]
+)
+def test_a_layer_that_is_changed_in_place_is_named(change):
+    def answer(layer):
+        with torch.no_grad():
+            change(layer)
+        return 0
+
+    verdict = toy(lambda layer: 0, [(nn.Linear(2, 2),)]).verdict(answer)
+    assert verdict.kind == "rule" and "argument layer in place" in verdict.text
 
 
 def test_a_memory_from_call_to_call_is_reported():

@@ -146,6 +146,16 @@ def _is_same(before: Any, after: Any) -> bool:
         )
     if isinstance(before, np.ndarray):
         return np.array_equal(before, after)
+    if isinstance(before, torch.nn.Module):
+        old, new = before.state_dict(), after.state_dict()
+        return (
+            before.training == after.training
+            and old.keys() == new.keys()
+            and all(
+                old[name].dtype == new[name].dtype and torch.equal(old[name], new[name])
+                for name in old
+            )
+        )
     return not isinstance(before, (list, dict, set)) or before == after
 
 

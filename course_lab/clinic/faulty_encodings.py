@@ -251,13 +251,15 @@ class Shortcut(Faulty):
         self.faulty_heads = n_heads if faulty_heads is None else faulty_heads
 
     def bias(self, q: Queries, k: Keys, at: Places) -> Tensor:
-        """Return m · j, rounded in the faulty heads, (heads, 1, k_len)."""
+        """Return m · j, rounded in the faulty heads, (heads, 1, k_len), or (batch, heads, …)."""
         slopes = alibi_slopes(self.n_heads, dtype=torch.float64, device=q.device)[:, None, None]
         slopes = self.steeper * slopes
-        price = slopes * at.k.double()
+        keys = at.k[..., None, None, :]  # (1, 1, k_len), or (batch, 1, 1, k_len)
+        price = slopes * keys.double()
         n_faulty = self.faulty_heads
         sick = slice(-n_faulty, None) if n_faulty > 0 else slice(-n_faulty)
-        price[sick] = (slopes[sick].to(self.rounding) * at.k.to(self.rounding)).double()
+        rounded = slopes[sick].to(self.rounding) * keys.to(self.rounding)
+        price[..., sick, :, :] = rounded.double()
         return price if self.rounding == torch.float64 else price.to(bias_dtype(q))
 
     def meant(self) -> PositionalEncoding:

@@ -38,6 +38,10 @@ CROWDS = ((130, 96), (64, 64), (8, 64), (8, 512))  # texts in one batch, tokens 
 ROUNDING = 1e-4  # in an output: more than float32 loses, less than a fault changes
 DOOR_METHODS = (*DOORS, "bias_by_offset")
 SHORT_TRAINING = 64  # tokens of a text where lesson 11 trains, which is the max_len it passes
+FITS_BOTH = (
+    "bias returns (batch, heads, q_len, k_len), and positions come as (seq,) or (batch, seq). "
+    "at.q[..., None, :, None] fits both, and so does at.k[..., None, None, :]."
+)
 LEAST_MOVE = 0.5  # of each parameter of an encoding: what starts at 0 may do nothing there
 
 
@@ -312,7 +316,8 @@ def batched(examined: MultiHeadAttention, length: int = LENGTH) -> str:
         try:
             padded = examined(x, tokens=ids, attention_mask=mask)[0][1:, text]
         except (RuntimeError, ValueError) as error:
-            return f"with padding, where at.q and at.k are (batch, seq), it fails: {error}"
+            message = f"with padding, where at.q and at.k are (batch, seq), it fails: {error}"
+            return f"{message}. {FITS_BOTH}" if "broadcast" in str(error) else message
         gap = _gap(padded, examined(x[1:, text], tokens=ids[1:, text])[0])
         if not gap < ROUNDING:
             return f"with padding {name} the output of a text differs by up to {gap:.2g}"
@@ -481,9 +486,19 @@ def _or_error(holds: Callable[..., str], *arguments: Any) -> str:
 
 
 def _in_words(error: Exception) -> str:
-    """An error's type and message; a question, if an index of bias_by_offset led to it."""
+    """An error's type and message; a question, if a usual slip led to it."""
     message = f"{type(error).__name__}: {error}"
     calls = {frame.name for frame in traceback.extract_tb(error.__traceback__)}
+    if isinstance(error, RuntimeError) and "must match the size" in str(error):
+        if "bias_by_offset" in calls:
+            message += (
+                ". bias_by_offset returns (heads, offsets): which of your numbers, one a head, "
+                "needs [:, None]?"
+            )
+        elif "bias" in calls:
+            message += f". {FITS_BOTH}"
+    if isinstance(error, RuntimeError) and any(word in str(error) for word in ("dtype", "scalar")):
+        message += ". Words come in float32, float64 or bfloat16: do your tensors follow x.dtype?"
     if isinstance(error, IndexError) and "bias_by_offset" in calls:
         message += (
             ". bias_by_offset is asked for offsets on both sides, and the mask hides the later "
