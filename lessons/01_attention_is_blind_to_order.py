@@ -259,9 +259,8 @@ guess.reveal(passing[0] if passing else "none")
 # ## The mask
 #
 # Models that write text hide the future: by a *causal mask* query $i$ sees keys $j \le i$ only. It
-# is a bias of $-\infty$ on later words. We count it apart from the doors, since decoders have it
-# anyway. A model with the mask alone is called **NoPE**, no position encoding. The full stop sees
-# everybody.
+# is a bias of $-\infty$ on later words. We count it apart from the doors: decoders have it anyway.
+# With the mask alone a model is called **NoPE**, no position encoding.
 
 # %%
 guess = widgets.predict(
