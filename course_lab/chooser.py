@@ -352,7 +352,7 @@ def steep(behind: float = 10.0, **answers: str) -> Steep | None:
     validation.positive("behind", behind)
     left = remaining(10.0, **answers)
     read, results = times_read(_times(answers)), _results_with_steep()
-    if answers.get("reads", CAUSAL) != CAUSAL or read not in set(_steep_rows()["read"]):
+    if answers.get("reads", CAUSAL) != CAUSAL or read not in set(steep_rows()["read"]):
         return None
     at_length = {"encoding": STEEP, "read": read}
     rise = change(results, {**at_length, "read": TRAINED}, at_length)
@@ -360,12 +360,12 @@ def steep(behind: float = 10.0, **answers: str) -> Steep | None:
     ruled_out = dict.fromkeys([*QUESTIONS, BEHIND], False)
     ruled_out["texts"] = rise.above(TOLERATED)
     ruled_out[BEHIND] = gap is not None and gap.above(behind)
-    rows = _steep_rows()
+    rows = steep_rows()
     return Steep(float(rows[rows["read"] == read]["loss"].mean()), rise, gap, ruled_out)
 
 
 @cache
-def _steep_rows() -> pd.DataFrame:
+def steep_rows() -> pd.DataFrame:
     """The losses of ``steep`` after as many steps as those of the other encodings."""
     drawn, usual = data.results("extrapolation_prices"), _results(CAUSAL)
     same = (drawn["steps"] == usual["steps"].iloc[0]) & (drawn["corpus"] == usual["corpus"].iloc[0])
@@ -376,7 +376,7 @@ def _steep_rows() -> pd.DataFrame:
 def _results_with_steep() -> pd.DataFrame:
     import pandas as pd
 
-    return pd.concat([_results(CAUSAL), _steep_rows()])
+    return pd.concat([_results(CAUSAL), steep_rows()])
 
 
 def undominated(costs: Float[Tensor, "candidates columns"]) -> Bool[Tensor, " candidates"]:

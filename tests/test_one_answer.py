@@ -87,6 +87,13 @@ def test_the_sites_page_says_what_the_chooser_says(page):
         assert name == first(answers), answers
 
 
+def test_readme_and_the_sites_page_tell_of_the_price_outside_the_table(page):
+    losses = chooser.steep_rows().groupby("read")["loss"].mean()
+    for text in (block("which"), page.partition("## The evidence")[2]):
+        sentence = text.partition("Outside the table")[2].partition("Lesson 10")[0]
+        assert f"{losses[64]:.3f}" in sentence and f"{losses[1024]:.3f}" in sentence
+
+
 @pytest.mark.browser
 def test_the_explorer_says_what_the_chooser_says():
     cases = [

@@ -62,6 +62,7 @@ def page(markdown: str) -> Page:
     parts = {
         "defaults": readme_tables.defaults(),
         "which": which(),
+        "outside": readme_tables.outside(),
         EXPLORER: site_explorers.mount(EXPLORER, {}, description, ""),
         "encodings": encodings(chooser.facts().sort_values("loss")),
         "results": macros("choose.html").results([row for key in KINDS for row in _results(key)]),
