@@ -294,9 +294,9 @@ guess.reveal("exactly half" if max(shares) < 0.51 else nearly_all)
 # without. *Other* rows have changed: John sees only himself if he comes first, and Mary too if he
 # comes last. Read *those*, by a second layer or simply by the mean, and all are right.
 #
-# What *exactly* do those rows know of the order? *Buffalo buffalo Buffalo buffalo buffalo buffalo Buffalo buffalo* is a
-# famous English sentence. (With a capital it is the city.) One random layer behind the mask reads
-# it.
+# What *exactly* do those rows know of the order? *Buffalo buffalo Buffalo buffalo buffalo buffalo
+# Buffalo buffalo* is a famous English sentence. (With a capital it is the city.) One random layer
+# behind the mask reads it.
 
 # %%
 guess = widgets.predict(

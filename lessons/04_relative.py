@@ -64,8 +64,8 @@ class NumberByOffset(PositionalEncoding):
 # - the token at **place 0**, from every token;
 # - the token at **place 3**, from there on.
 #
-# A **place** counts from the text's first token. Nobody tells it one. There are 150 steps; the offsets' numbers learn 30 times faster than the
-# rest. (Nine runs, about half a minute.)
+# A **place** counts from the text's first token. Nobody tells it one. There are 150 steps; the
+# offsets' numbers learn 30 times faster than the rest. (Nine runs, about half a minute.)
 
 # %%
 from course_lab import widgets
