@@ -338,6 +338,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.functional import pad
 from torch.nn.functional import scaled_dot_product_attention as attend
 
+from course_utils.encodings import create
 from course_utils.encodings.functional import alibi_bias, alibi_slopes
 
 q, k, v = torch.randn(3, 1, 4, 64, 32, device=device)  # 4 heads, 64 words, 32 numbers
@@ -394,12 +395,14 @@ plots.show(
 # %%
 for kind, rows in facts.groupby("adds", sort=False):
     print(f"{kind + ':':18}", ", ".join(rows.index))
+n_waves = create("sandwich", d_model=128, n_heads=4).d_bar // 2
+print(f"Sandwich: a cosine and a sine for each of {n_waves} waves, so {2 * n_waves} numbers more")
 
 # %% [markdown]
 # **Look:** *nothing* and *a straight price* fit a plain kernel. *Numbers* are a ready bias, the
-# same for every text, which some kernels take. What *asks the word* needs a bias for each text, or
-# far wider q and k. (With 128 numbers more Sandwich, too, fits a plain kernel. We allow one.) So
-# ask: which *attention* have I?
+# same for every text, which some kernels take. What *asks the word* needs a bias for each text, or,
+# as Transformer-XL, far wider q and k. (With 128 numbers more Sandwich, too, fits a plain kernel.
+# We allow one.) So ask: which *attention* have I?
 #
 # ## Five questions
 #
@@ -522,7 +525,7 @@ note = f"± half of the 95 % interval ({counts[0]}; both ways {counts[1]}). "
 note += "≈: above 0.1, but not clearly"
 note += "\nModels that read both ways guess hidden bytes: their losses are not those of the others."
 ax.text(-3.0, len(jobs) - 0.2, note, size=8.5, color="0.4", va="center")
-ax.set_title("In a plain kernel: RoPE where you may cut, ALiBi where you may not")
+ax.set_title("In a plain kernel: RoPE for short or cut texts, ALiBi for long, uncut ones")
 plots.show(
     fig,
     "A row a job: who is left, the lowest loss first, each with its distance from the first and "
@@ -534,8 +537,8 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** in a plain kernel one or two are left: RoPE where you may cut, ALiBi where you may not.
-# Else several are, and by the means the second is less than 0.1 behind.
+# **Look:** in a plain kernel one or two are left: RoPE for short or cut texts, ALiBi for long ones,
+# uncut. Else several are, and by the means the second is less than 0.1 behind.
 #
 # ## Which one?
 #
@@ -607,7 +610,7 @@ every_length = trained.groupby(["encoding", "read"]).loss.mean().unstack()  # 32
 if check_least_regret.verdict(least_regret).kind == "right":
     among = {
         "of the 17": every_length.index,
-        "plain": chooser.remaining(attention="plain"),
+        "in a plain kernel": chooser.remaining(attention="plain"),
         "of two": ["kerple", "shaw"],
     }
     for who, names in among.items():
@@ -661,8 +664,8 @@ if check_somebodys_favourite.verdict(somebodys_favourite).kind == "right":
         of_seeds[..., 0] = torch.tensor(by_seed.loc[table.index].to_numpy()).T
         of_seeds[:, at_rope, 1] = memory
         wins[memory] = sum(bool(somebodys_favourite(costs)[at_rope]) for costs in of_seeds)
-        print(f"with {memory:.0f} KiB for RoPE and the losses of one seed, RoPE is a favourite in")
-        print(f"    {wins[memory]} of {len(of_seeds)}")
+        in_words = f"{wins[memory]} of {len(of_seeds)} seeds"
+        print(f"with {memory:.0f} KiB for RoPE: a favourite in {in_words}")
 
 # %% tags=["plumbing"]
 # Loss and memory as points, and the edge where favourites lie
@@ -708,7 +711,7 @@ if check_somebodys_favourite.verdict(somebodys_favourite).kind == "right":
 
 # %% [markdown]
 # **Look:** a favourite is always on the front, but not the other way round. And memory is a matter
-# of code: RoPE, if it turned q and k in place, is a favourite.
+# of code: if RoPE took none, it would be a favourite.
 
 # %% [markdown]
 # ## Myth check
@@ -780,7 +783,7 @@ myths.table()
 # - A language model: RoPE, trained at the length you read; cut longer texts, or stretch and train
 #   on. In a plain kernel no other was clearly better.
 # - Long texts uncut, in a plain kernel: ALiBi, 0.14 nats a byte behind RoPE at 64 bytes, 0.05 after
-#   12,000 steps (two seeds). Our `steep` matched RoPE after 1,200.
+#   12,000 steps (two seeds). Our `steep` slopes matched RoPE after 1,200.
 # - With a bias: Sandwich or T5. In any kernel: DeBERTa or Transformer-XL.
 # - An encoder, texts as in training: RoPE in a plain kernel; in any, Transformer-XL or DeBERTa.
 # - Not measured: large models, images.
