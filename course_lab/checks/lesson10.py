@@ -32,6 +32,14 @@ def _against_the_second_best(losses: Tensor) -> int:
     return int((losses - second_best).max(1).values.argmin())
 
 
+def _apart_from_the_mean(losses: Tensor) -> int:
+    return int((losses - losses.mean(0)).abs().amax(1).argmin())
+
+
+def _apart_from_the_median(losses: Tensor) -> int:
+    return int((losses - losses.median(0).values).abs().amax(1).argmin())
+
+
 def _apart_from_the_second_best(losses: Tensor) -> int:
     second_best = losses.sort(0).values[min(1, len(losses) - 1)]
     return int((losses - second_best).abs().amax(1).argmin())
@@ -191,11 +199,8 @@ check_least_regret = Check(
                 apart,
             )
             for name, apart in (
-                ("mean", lambda losses: int((losses - losses.mean(0)).abs().amax(1).argmin())),
-                (
-                    "median",
-                    lambda losses: int((losses - losses.median(0).values).abs().amax(1).argmin()),
-                ),
+                ("mean", _apart_from_the_mean),
+                ("median", _apart_from_the_median),
                 ("second best", _apart_from_the_second_best),
             )
         ),
