@@ -710,6 +710,39 @@ def test_explorers_that_share_a_picture_have_links_of_their_own(opened):
         assert mount.get_by_role("textbox").input_value() == text
 
 
+STILL = """() => new Promise((done) => {
+    let before = null, frames = 0; // of stillness
+    const look = () => {
+        const now = scrollY + document.body.scrollHeight;
+        frames = now === before ? frames + 1 : 0;
+        before = now;
+        frames > 40 ? done() : requestAnimationFrame(look);
+    };
+    look();
+})"""
+TOP = "(part) => part.getBoundingClientRect().top"
+
+
+@pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
+@pytest.mark.parametrize("anchor", ["exercises", "is-it-better"])
+def test_a_link_leads_to_its_heading_though_explorers_above_it_grow(
+    opened, site, viewport, anchor
+):
+    page = opened("index", viewport=viewport)
+    page.goto(f"{site}/05_rope.html#{anchor}")
+    page.wait_for_load_state("networkidle")
+    page.evaluate(STILL)
+    section = page.locator(f"#{anchor}")
+    assert -5 < section.evaluate(TOP) < 100
+    article = page.locator("article").bounding_box()
+    page.mouse.move(article["x"] + 100, 400)
+    page.mouse.wheel(0, 300)  # from here on the reader decides
+    page.wait_for_function(f"section => ({TOP})(section) < -100", arg=section.element_handle())
+    page.evaluate("document.querySelector('article').style.paddingBottom = '50px'")
+    page.evaluate(STILL)
+    assert section.evaluate(TOP) < -100
+
+
 def test_what_plays_moves_until_it_is_paused(opened):
     page = opened("05_rope")
     page.locator(".om-sealed > summary").first.click()

@@ -203,6 +203,22 @@ const near = new IntersectionObserver((entries) => {
 }, { rootMargin: "600px" });
 all(".om-mount, .om-live").forEach((mount) => near.observe(mount));
 
+// Where a link leads stays at the top of the screen while what stands above it is loaded and grows,
+// until the reader moves. A page that is loaded again stays where its reader was.
+let led = null;
+const lead = () => {
+  const id = decodeURIComponent(location.hash.slice(1));
+  led = id ? document.getElementById(id) : null;
+};
+const [{ type: arrival }] = performance.getEntriesByType("navigation");
+if (arrival === "navigate") lead();
+addEventListener("hashchange", lead);
+for (const moves of ["wheel", "touchmove", "pointerdown", "keydown"]) {
+  addEventListener(moves, () => { led = null; }, { passive: true });
+}
+const growing = new ResizeObserver(() => led?.scrollIntoView({ behavior: "instant" }));
+all("article").forEach((article) => growing.observe(article));
+
 // The toy of the first page.
 for (const toy of all(".om-first")) {
   const module = new URL("_static/first_screen.js", document.baseURI);
