@@ -534,6 +534,30 @@ def test_on_the_first_page_attention_notices_a_moved_word_only_with_positions(op
     assert "0 of 9 weights have changed" in heard.text_content()
 
 
+def test_on_the_first_page_a_dragged_word_only_moves_and_a_tapped_one_asks(opened):
+    page = opened("index", reduced_motion="reduce")
+    toy = page.locator(".om-first")
+    asking = toy.locator(".om-asking")
+    numbers = toy.locator(".om-arcs text")
+    assert asking.text_content() == "loves"
+    shares = set(numbers.all_text_contents())
+    page.wait_for_function("!document.getAnimations().length")  # words move to their places
+    box = toy.get_by_role("button", name="Mary").bounding_box()
+    words = toy.locator(".om-words").bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 10)
+    page.mouse.down()
+    page.mouse.move(words["x"] + 5, box["y"] + 10, steps=5)
+    page.mouse.up()
+    assert "place 1 of 3" in toy.get_by_role("button", name="Mary").get_attribute("aria-label")
+    assert asking.text_content() == "loves"
+    assert set(numbers.all_text_contents()) == shares, "no weight has changed, and none seems to"
+    page.wait_for_function("!document.getAnimations().length")
+    toy.get_by_role("button", name="Mary").click()
+    assert asking.text_content() == "Mary"
+    toy.get_by_text("RoPE").click()
+    assert re.search(r"“\w+” → “\w+”: [\d.]+ % before", toy.locator(".om-heard").text_content())
+
+
 @pytest.mark.parametrize("viewport", [PHONE, DESKTOP], ids=["phone", "desktop"])
 def test_a_typed_sentence_stands_in_one_line_and_who_types_more_is_told(opened, viewport):
     page = opened("index", viewport=viewport, reduced_motion="reduce")
