@@ -84,8 +84,45 @@ def test_an_explorer_stands_in_a_card_under_its_title_and_its_call_is_folded(ope
     assert card.locator(".om-explorer-title").text_content()
     assert card.locator(".om-mount").count() == 1
     assert card.evaluate("(card) => getComputedStyle(card).borderTopWidth") == "1px"
+    label = "(title) => getComputedStyle(title, '::after')"
+    title = card.locator(".om-explorer-title")
+    assert title.evaluate(f"title => ({label})(title).content") == '"it moves"'
+    assert title.evaluate(f"title => ({label})(title).borderTopWidth") == "0px", "no button"
     call = page.locator("details.om-code", has_text="explorers.frequencies()")
-    assert call.count() == 1 and not call.locator("pre").is_visible()
+    assert call.count() == 1 and not call.is_visible()
+
+
+SUMMARIES = "article details > summary"
+
+
+@pytest.mark.parametrize("name", ["05_rope", "09_further_doors", "11_capstone"])
+def test_code_that_only_draws_asks_or_judges_is_out_of_the_way_until_it_is_wanted(opened, name):
+    page = opened(name)
+    code = page.locator(".om-code:not(.om-sealed *)")
+    folds = page.locator(f"{SUMMARIES}:visible").count()
+    assert 5 < code.count() and folds < 24
+    assert page.locator(".om-code:visible").count() == 0
+    switch = page.get_by_role("button", name="Show the code")
+    switch.click()
+    assert switch.get_attribute("aria-pressed") == "true"
+    assert page.locator(f"{SUMMARIES}:visible").count() == folds + code.count() > 1.4 * folds
+    assert all(pre.is_visible() for pre in code.locator("pre").all())
+    page.reload()
+    assert code.first.locator("pre").first.is_visible(), "and on the next page"
+    switch.click()
+    assert page.locator(".om-code:visible").count() == 0
+
+
+@pytest.mark.parametrize("name", ["05_rope", "11_capstone"])
+def test_a_phone_shows_four_doors_in_two_rows_large_enough_to_be_read(opened, name):
+    page = opened(name, viewport=PHONE)
+    strip = page.locator(".om-figure:visible").first
+    doors = strip.locator("img")
+    assert doors.count() == 2 and min(doors.evaluate_all(SCALES)) > 0.85
+    boxes = [half.bounding_box() for half in doors.all()]
+    assert boxes[0]["y"] + boxes[0]["height"] <= boxes[1]["y"]
+    assert max(box["x"] + box["width"] for box in boxes) <= PHONE["width"]
+    assert "doors" in strip.locator("[role=img]").get_attribute("aria-label")
 
 
 def test_a_guess_unfolds_the_answer_is_judged_and_remembered(opened):
@@ -240,10 +277,17 @@ def test_on_a_phone_formulas_and_lines_fit_and_what_goes_on_fades_until_its_end(
     assert page.locator(".om-lines pre").evaluate_all(wide) == 0
     code = page.locator(".highlight pre.om-more").first.element_handle()
     assert code.evaluate("pre => getComputedStyle(pre).maskImage").startswith("linear-gradient")
+    arrow = "(pre) => getComputedStyle(pre, '::after').content"
+    assert code.evaluate(arrow) == '"→"'
+    wide = "all => all.filter(part => part.scrollWidth > part.clientWidth + 1)"
+    shown = f"{wide}.every(part => ({arrow})(part) === '\"→\"')"
+    scrollers = page.locator(".highlight pre:visible, .om-figure:visible")
+    assert scrollers.evaluate_all(shown)
     code.evaluate("pre => pre.scrollTo({ left: pre.scrollWidth, behavior: 'instant' })")
     page.wait_for_function(
         "pre => !pre.classList.contains('om-more')", arg=code, timeout=10 * SECONDS
     )
+    assert code.evaluate(arrow) == "none"
 
 
 @pytest.mark.parametrize(("scheme", "is_dark"), [("light", False), ("dark", True)])
@@ -749,9 +793,7 @@ TOP = "(part) => part.getBoundingClientRect().top"
 
 @pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
 @pytest.mark.parametrize("anchor", ["exercises", "is-it-better"])
-def test_a_link_leads_to_its_heading_though_explorers_above_it_grow(
-    opened, site, viewport, anchor
-):
+def test_a_link_leads_to_its_heading_though_explorers_above_it_grow(opened, site, viewport, anchor):
     page = opened("index", viewport=viewport)
     page.goto(f"{site}/05_rope.html#{anchor}")
     page.wait_for_load_state("networkidle")

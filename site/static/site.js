@@ -187,6 +187,32 @@ function showProgress() {
   bar.textContent = `Your course: ${done(every)} of ${every.length} guesses`;
 }
 
+// ------------------------------------------------------------------------------------------- code
+
+// Code that only draws, asks or judges is out of the way until a reader wants it, on all pages.
+const CODE = "order-matters code";
+function showCode(shown) {
+  document.documentElement.classList.toggle("om-code-shown", shown);
+  for (const button of all(".om-all-code")) button.setAttribute("aria-pressed", shown);
+  for (const fold of all(".om-code")) fold.open = shown;
+}
+for (const button of all(".om-all-code")) {
+  button.addEventListener("click", () => {
+    const shown = button.getAttribute("aria-pressed") === "false";
+    showCode(shown);
+    try {
+      localStorage.setItem(CODE, shown);
+    } catch {
+      // then it is for this page
+    }
+  });
+}
+try {
+  if (localStorage.getItem(CODE) === "true") showCode(true);
+} catch {
+  // a browser that keeps nothing
+}
+
 // -------------------------------------------------------------------------------------- explorers
 
 // An explorer, or the panel of a live model, is loaded shortly before it comes into view.
@@ -253,10 +279,12 @@ for (const block of all(Object.keys(NAMES).join())) {
   block.addEventListener("scroll", () => showMore(block), { passive: true });
 }
 
-// Its right edge fades while there is more to the right.
+// Its right edge fades while there is more to the right; an arrow says so until it was moved.
 function showMore(block) {
   const { scrollLeft, clientWidth, scrollWidth } = block;
-  block.classList.toggle("om-more", scrollLeft + clientWidth < scrollWidth - 1);
+  const more = scrollLeft + clientWidth < scrollWidth - 1;
+  block.classList.toggle("om-more", more);
+  block.classList.toggle("om-unmoved", more && scrollLeft < 1);
 }
 
 // A formula that is too wide becomes a little smaller, or breaks: after wide spaces, else before
