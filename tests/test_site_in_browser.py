@@ -683,6 +683,9 @@ def test_cards_judge_each_tap_and_end_with_a_score(opened):
     truth = {claim["id"]: claim["verdict"] for claim in read_claims()}
     cards = page.locator(".om-card:not(.om-end)")
     count = cards.count()
+    keys = cards.locator(".om-guess").evaluate_all("all => all.map(({ dataset }) => dataset.question)")
+    verdicts = [truth[key] for key in keys]
+    assert count == 10 and max(map(verdicts.count, verdicts)) < 5, "one answer to all is no strategy"
     for number in range(count):
         card = page.locator(".om-card:not([hidden])")
         key = card.locator(".om-guess").get_attribute("data-question")
@@ -694,6 +697,10 @@ def test_cards_judge_each_tap_and_end_with_a_score(opened):
         assert card.locator(".om-said").text_content().startswith(sign)
         last = number + 1 == count
         card.locator(".om-claim").get_by_role("button", name="My score" if last else "Next").click()
+    marks = page.locator(".om-dots span")
+    assert "".join(marks.all_text_contents()) == "✗" + "✓" * (count - 1)
+    colours = marks.evaluate_all("all => all.map((mark) => getComputedStyle(mark).color)")
+    assert colours[0] != colours[1]
     assert f"I told {count - 1} of {count} myths" in page.locator(".om-result").text_content()
     page.get_by_role("button", name="Once more").click()
     assert page.locator(".om-card:not([hidden])").count() == 1
