@@ -282,6 +282,7 @@ def test_text_is_coloured_by_surprise_which_grows_past_the_trained_length_until_
     stretched = loss()
     assert trained < stretched < direct - 0.5
     text = page.locator(".om-read-text")
+    assert "Point at a byte" in page.locator(".om-read-detail").text_content()
     text.focus()
     page.keyboard.press("ArrowRight")
     assert "Most expected" in page.locator(".om-read-detail").text_content()

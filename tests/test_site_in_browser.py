@@ -52,6 +52,19 @@ def question(page: Any, text: str) -> tuple[Any, Any]:
     return form, page.locator(f".om-sealed[data-asks='{key}']").first
 
 
+# Waits until the page neither scrolls nor grows.
+STILL = """() => new Promise((done) => {
+    let before = null, frames = 0; // of stillness
+    const look = () => {
+        const now = scrollY + document.body.scrollHeight;
+        frames = now === before ? frames + 1 : 0;
+        before = now;
+        frames > 40 ? done() : requestAnimationFrame(look);
+    };
+    look();
+})"""
+
+
 def test_an_explorer_moves_by_keyboard(opened):
     page = opened(WAVES)
     mount = page.locator(".om-mount").first
@@ -404,6 +417,14 @@ def test_the_search_shows_a_sentence_and_leads_to_its_section(opened, site, word
     page.wait_for_function("(link) => link.hash", arg=link.element_handle())
     link.click()
     page.wait_for_function("scrollY > 300", timeout=20 * SECONDS)  # not at the top of the page
+    page.wait_for_load_state("networkidle")
+    page.evaluate(STILL)
+    section = page.evaluate("document.getElementById(location.hash.slice(1)).textContent")
+    assert word in section.lower()
+    top = page.evaluate(
+        "document.getElementById(location.hash.slice(1)).getBoundingClientRect().top"
+    )
+    assert -5 < top < 100
     assert page.locator(".highlighted").count() == 0
 
 
@@ -445,6 +466,18 @@ def test_a_summary_of_a_search_shows_no_code_and_no_word_of_the_page_itself(open
     lesson = page.locator(FOUND, has_text=re.compile("^01"))
     text = lesson.locator(".context").text_content(timeout=20 * SECONDS)
     assert text == "The four doors embed, rotate, bias and values, all shut."
+
+
+def test_a_hit_in_the_glossary_looks_like_the_others_and_says_what_the_word_means(opened, site):
+    page = opened("index")
+    search_for(page, site, "yarn")
+    hit = page.locator(FOUND, has=page.locator("a[href*='glossary.html#yarn']")).first
+    text = hit.locator(".context").text_content(timeout=20 * SECONDS)
+    assert len(text.split()) > 5 and text.endswith((".", ":"))
+    colours = page.locator(f"{FOUND} > a").evaluate_all(
+        "all => all.map((link) => getComputedStyle(link).color)"
+    )
+    assert len(set(colours)) == 1
 
 
 def test_a_search_in_vain_says_what_to_try(opened, site):
@@ -600,6 +633,8 @@ def test_on_the_first_page_a_dragged_word_only_moves_and_a_tapped_one_asks(opene
     assert asking.text_content() == "Mary"
     toy.get_by_text("RoPE").click()
     assert re.search(r"“\w+” → “\w+”: [\d.]+ % before", toy.locator(".om-heard").text_content())
+    toy.get_by_label("Your sentence").fill("")
+    assert "Type a word" in toy.locator(".om-heard").text_content()
 
 
 @pytest.mark.parametrize("viewport", [PHONE, DESKTOP], ids=["phone", "desktop"])
@@ -675,6 +710,8 @@ def test_on_a_phone_whatever_a_finger_hits_is_large(opened, name):
     if name == "index":
         page.locator(".om-switch").wait_for()
     assert page.locator("article :is(button, summary, select)").count() > 2
+    icons = page.locator(".mobile-header .header-right :is(button, label):visible")
+    assert min(icons.evaluate_all("all => all.map(({ offsetWidth }) => offsetWidth)")) >= 40
     assert page.evaluate(SMALL) == []
 
 
@@ -683,9 +720,13 @@ def test_cards_judge_each_tap_and_end_with_a_score(opened):
     truth = {claim["id"]: claim["verdict"] for claim in read_claims()}
     cards = page.locator(".om-card:not(.om-end)")
     count = cards.count()
-    keys = cards.locator(".om-guess").evaluate_all("all => all.map(({ dataset }) => dataset.question)")
+    keys = cards.locator(".om-guess").evaluate_all(
+        "all => all.map(({ dataset }) => dataset.question)"
+    )
     verdicts = [truth[key] for key in keys]
-    assert count == 10 and max(map(verdicts.count, verdicts)) < 5, "one answer to all is no strategy"
+    assert count == 10 and max(map(verdicts.count, verdicts)) < 5, (
+        "one answer to all is no strategy"
+    )
     for number in range(count):
         card = page.locator(".om-card:not([hidden])")
         key = card.locator(".om-guess").get_attribute("data-question")
@@ -785,16 +826,6 @@ def test_explorers_that_share_a_picture_have_links_of_their_own(opened):
         assert mount.get_by_role("textbox").input_value() == text
 
 
-STILL = """() => new Promise((done) => {
-    let before = null, frames = 0; // of stillness
-    const look = () => {
-        const now = scrollY + document.body.scrollHeight;
-        frames = now === before ? frames + 1 : 0;
-        before = now;
-        frames > 40 ? done() : requestAnimationFrame(look);
-    };
-    look();
-})"""
 TOP = "(part) => part.getBoundingClientRect().top"
 
 

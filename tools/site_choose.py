@@ -88,8 +88,8 @@ def bridge() -> str:
     left = steps["rope"] - steps[next_one]
     return (
         f"Below, `{first}` has the lowest loss, {ahead[first]:.3f} nats a byte ahead of RoPE. That is "
-        "a small model after a short training, and it asks the words for each price, which no plain "
-        "fused kernel does; RoPE turns queries and keys before any kernel, at little cost. Nor need "
+        f"a small model after a short training, and `{first}` asks the words, which no plain fused "
+        "kernel does; RoPE turns queries and keys before any kernel, at little cost. Nor need "
         f"a lead last: that of `{next_one}` over RoPE, {ahead[next_one]:.3f} here, is {left:.3f} "
         "after ten times the steps."
     )

@@ -28,7 +28,8 @@ function createText({ text, first, trained, ways }, _, want, status, put) {
   let shown, spans;
   let version = 0; // of the text
   const read = new Map(); // key → {losses, expected}
-  let length = LENGTHS[0], stretched = false, cursor = 0;
+  let length = LENGTHS[0], stretched = false;
+  let cursor = -1; // the byte that was pointed at
 
   const lengths = LENGTHS.map((n) => create("input", { type: "radio", name: "om-read-length",
     value: n, onchange: () => { length = n; changed(); } }));
@@ -85,7 +86,7 @@ function createText({ text, first, trained, ways }, _, want, status, put) {
   function show(bytes) {
     shown = bytes;
     version += 1;
-    cursor = 0;
+    cursor = -1;
     spans = Array.from(shown, (byte, n) => create("span", { "data-byte": n },
       byte === END ? newline(shown[n - 1] === END) : letter(byte)));
     page.replaceChildren(...spans);
@@ -106,7 +107,7 @@ function createText({ text, first, trained, ways }, _, want, status, put) {
 
   function point(span) {
     if (span.dataset.byte === undefined) return;
-    spans[cursor].classList.remove("om-read-cursor");
+    spans[cursor]?.classList.remove("om-read-cursor");
     cursor = Number(span.dataset.byte);
     span.classList.add("om-read-cursor");
     tell();

@@ -319,7 +319,10 @@ export function mount(element) {
   input.addEventListener("input", () => {
     touched = true;
     const typed = typedWords().slice(0, LONGEST);
-    if (!typed.length) return;
+    if (!typed.length) {
+      verdict.textContent = "Type a word or two: until then the last ones stand here.";
+      return;
+    }
     words = typed;
     order = words.map((_, n) => n);
     asking = Math.min(asking, words.length - 1);

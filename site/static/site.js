@@ -337,7 +337,10 @@ function firstWith(words, page) {
     const text = read(part.textContent.slice(summary.length));
     if (!has(text)) continue;
     const hidden = part.closest(HIDDEN);
-    const sentence = hidden ? "In an answer of this section." : text.split(SENTENCES).find(has);
+    const heads = part.matches("h1, h2, h3"); // then what stands below it says more
+    const told = heads ? read(part.parentElement.querySelector("p")?.textContent ?? text) : text;
+    const sentences = told.split(SENTENCES);
+    const sentence = hidden ? "In an answer of this section." : sentences.find(has) ?? sentences[0];
     return { sentence: (sentence ?? text).trim(), section: part.closest("section[id]")?.id };
   }
   return null;
