@@ -87,9 +87,9 @@ def bridge() -> str:
     ahead = {name: short["rope"] - short[name] for name in (first, next_one)}
     left = steps["rope"] - steps[next_one]
     return (
-        f"Below, `{first}` has the lowest loss, {ahead[first]:.3f} nats a byte ahead of RoPE. That is "
-        f"a small model after a short training, and `{first}` asks the words, which no plain fused "
-        "kernel does; RoPE turns queries and keys before any kernel, at little cost. Nor need "
+        f"Below, `{first}` has the lowest loss, {ahead[first]:.3f} nats a byte ahead of RoPE. It "
+        f"is a small model after a short training, and `{first}` asks the words, which no plain "
+        "fused kernel does; RoPE turns queries and keys before any kernel, at little cost. Nor need "
         f"a lead last: that of `{next_one}` over RoPE, {ahead[next_one]:.3f} here, is {left:.3f} "
         "after ten times the steps."
     )

@@ -99,7 +99,7 @@ async function work() {
   working = false;
 }
 
-// The passage again, or a reader's bytes; what follows them, so that windows are full, is not heard.
+// The passage again, or the bytes of a reader; spaces after them fill windows and are not heard.
 function replace({ bytes, turning, more }) {
   results.clear();
   wanted = [];
