@@ -89,9 +89,9 @@ def bridge() -> str:
     return (
         f"Below, `{first}` has the lowest loss, {ahead[first]:.3f} nats a byte ahead of RoPE. It "
         f"is a small model after a short training, and `{first}` asks the words, which no plain "
-        "fused kernel does; RoPE turns queries and keys before any kernel, at little cost. Nor need "
-        f"a lead last: that of `{next_one}` over RoPE, {ahead[next_one]:.3f} here, is {left:.3f} "
-        "after ten times the steps."
+        "fused kernel does; RoPE turns queries and keys before any kernel, at little cost. Nor "
+        f"need a lead last: that of `{next_one}` over RoPE, {ahead[next_one]:.3f} here, is "
+        f"{left:.3f} after ten times the steps."
     )
 
 
