@@ -289,7 +289,7 @@ def _judge_ramp(
     problem = difference(speeds, right)
     if not problem or not isinstance(speeds, Tensor) or speeds.shape != theta.shape:
         return problem
-    off = ~(((speeds - right) / right).abs() <= TOLERANCE)
+    error = ((speeds - right) / right).abs().nan_to_num(nan=math.inf)
     turns = _turns_of(theta, trained)
     for group, where, question in (
         (turns > high, f"more than {high:g}", "Does it keep its speed?"),
@@ -300,8 +300,9 @@ def _judge_ramp(
             "Which share of `theta` does the text give it, and which yours?",
         ),
     ):
-        if bool((off & group).any()):
-            m = int((off & group).int().argmax())
+        worst = float((error * group).nan_to_num(nan=0.0).max())
+        if worst > TOLERANCE:
+            m = int((group & (error >= worst / 2)).int().argmax())  # where it is plain to see
             return (
                 f"hand {m} makes {turns[m]:.3g} turns, {where}. Expected {right[m]:.4g}, "
                 f"{right[m] / theta[m]:.3g} of its old speed, got {speeds[m]:.4g}, "
