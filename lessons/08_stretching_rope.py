@@ -400,8 +400,8 @@ plots.show(
 # ## Train on
 #
 # Llama 3.1 was trained on, too. Here each way gets 100 more steps (after 1,200), on 512 bytes;
-# $s$ stays 8, whose arcs end at 512. Only *dynamic NTK* takes its $s$ from the length that it
-# reads.
+# $s$ stays 8, made for 512. Only *dynamic NTK* takes its $s$ from the length that it reads, and is
+# NTK-aware otherwise.
 
 # %%
 guess = widgets.predict(
@@ -473,9 +473,10 @@ plots.show(
 # %% [markdown]
 # **Look:** at 512 *direct*, which had failed, is within 0.05 of the control, as are all but
 # interpolation: a low loss after training on does not show that a stretch was needed. At 1,024
-# *direct* beats each way whose $s$ stays 8, but not dynamic NTK, whose $s$ grew to 16.
+# *direct* beats each way whose $s$ stays 8, but not dynamic NTK, whose $s$ grew to 16. Llama's ramp
+# has caught up with the step.
 #
-# In LLaMA 7B it went the other way round:
+# In LLaMA 7B interpolation and *direct* change places:
 
 # %% tags=["plumbing"]
 # Chen et al. 2023, tables 4 and 1 (books: PG19)

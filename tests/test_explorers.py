@@ -275,7 +275,7 @@ SENTENCES: dict[str, list[tuple[dict[str, Any], str]]] = {
     "stretch": [
         (
             {},
-            "+0.00 at 64 bytes, +1.78 at 512, together 1.78; the step 0.60. You are 1.19 above it. 11",
+            "+0.00 at 64 bytes, +1.78 at 512, together 1.78; the step 0.60. You are 1.19 above it.",
         ),
         ({}, "Hand 5 keeps its speed."),
         ({"set": "step"}, "together 0.596; the step 0.596. You are level with it. 0 hands"),
