@@ -288,8 +288,8 @@ plots.show(
     f"start mark: nearly a straight line down, {fall} times less after 64 tokens than after 2, "
     "near the dashed line for one over the tokens so far. Right: the size of what attention puts "
     f"out. At 64 bytes {'less than a fifth' if drawn < 0.2 else 'a fifth or more'} of that at the "
-    f"first is left if bytes are drawn at random, {'more' if real > 0.2 else 'less'} than a fifth in "
-    "Python's documentation.",
+    f"first is left if bytes are drawn at random, {'more' if real > 0.2 else 'less'} than a fifth "
+    "in Python's documentation.",
 )
 
 # %% [markdown]
