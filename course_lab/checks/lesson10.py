@@ -73,6 +73,10 @@ def _best_at_the_hardest(losses: Tensor) -> int:
     return int(losses[:, hardest].argmin())
 
 
+def _smallest_soft_maximum(losses: Tensor, sharpness: int) -> int:
+    return int((sharpness * _regrets(losses)).logsumexp(1).argmin())
+
+
 def _smallest_norm(losses: Tensor, power: int) -> int:
     return int(_regrets(losses).norm(power, dim=1).argmin())
 
@@ -298,8 +302,7 @@ check_least_regret = Check(
                 soft,
             )
             for soft in (
-                lambda losses: int(_regrets(losses).logsumexp(1).argmin()),
-                lambda losses: int((50 * _regrets(losses)).logsumexp(1).argmin()),
+                *(partial(_smallest_soft_maximum, sharpness=sharpness) for sharpness in (1, 50)),
                 *(partial(_smallest_norm, power=power) for power in (4, 10, 30)),
             )
         ),
