@@ -153,9 +153,9 @@ plots.show(
 #
 # ## All hands
 #
-# The plainest way divides every position by 8: 512 bytes lie where 64 lay. Chen et al. (2023) call
-# it **position interpolation**, $p \to p/s$ or $\theta_m \to \theta_m/s$. No hand leaves its arc,
-# but for less than one position.
+# The plainest way squeezes positions, as lesson 03 did: divide each by 8, and 512 bytes lie where
+# 64 lay. Chen et al. (2023) call it **position interpolation**, $p \to p/s$ or $\theta_m \to
+# \theta_m/s$. No hand leaves its arc, but for less than one position.
 
 # %%
 guess = widgets.predict(
@@ -321,8 +321,8 @@ for seed, (name, which) in product(shipped.SEEDS["rope"], texts.items()):
 #
 # ## Against just cutting
 #
-# The cruel yardstick: **just cut**, read the last 64 bytes only. And a trick slows nothing:
-# let no key *seem* farther away than 63. This **clamp** is ReRoPE (Su 2023).
+# The cruel yardstick: **just cut**, read the last 64 bytes only. And lesson 07's **clamp** slows
+# nothing: no key *seems* farther away than 63 (ReRoPE, Su 2023).
 
 # %% tags=["plumbing"]
 # All ways against just cutting, by loss
@@ -778,7 +778,7 @@ myths.table()
 # %% [markdown]
 # ## In five lines
 #
-# - On a longer text slow hands meet new angles; at 512 bytes, slowing one to an eighth took about
+# - On longer texts slow hands meet new angles; at 512 bytes, slowing one to an eighth took about
 #   half of the rise away.
 # - Slow the fast hands too, and our models are lost at home.
 # - Llama 3.1's `rope_scaling` line is a ramp: keep the fast, slow the slow, mix between.
@@ -788,4 +788,5 @@ myths.table()
 # **Read next:** Peng et al. 2023, *YaRN*, arXiv 2309.00071; Chen et al. 2023,
 # *Position Interpolation*, 2306.15595; Jin et al. 2024, *Self-Extend*, 2401.01325.
 #
-# **Next:** what should a position be? [Lesson 09](09_further_doors.ipynb).
+# **Next:** what could a position be, if not a number of tokens?
+# [Lesson 09](09_further_doors.ipynb).
