@@ -7,31 +7,67 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence, Set
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
+from course_lab.checks.compare import difference
 from course_lab.checks.core import Check, Mistake, randn
+from course_lab.checks.rules import Without
 from course_lab.referee import CUT, Run
+from course_utils.measures import trained_models
+from course_utils.texts import text
 
 LossOf = Callable[[Tensor, Tensor], Tensor]
 
 
-def by_context(tokens: Tensor, targets: Tensor) -> Tensor:
-    """Losses (n,) that depend on all tokens before, on the targets and on the place."""
+CODES = 64  # bytes of a case are 1 … 63, and no two of a block are equal
+
+
+def telling_loss(tokens: Tensor, targets: Tensor) -> Tensor:
+    """Losses (n,), each with its place in the window, the window's first byte and its target.
+
+    So :func:`_origin` can say where a loss comes from.
+    """
     if tokens.ndim != 1 or tokens.shape != targets.shape:
         raise ValueError(
             "loss_of takes tokens (n,) and targets (n,), "
             f"got {tuple(tokens.shape)} and {tuple(targets.shape)}"
         )
     places = torch.arange(len(tokens))
-    return (tokens.cumsum(0) * 3 + targets * 17 + places**2).float() % 101
+    return ((places * CODES + tokens[:1]) * CODES + targets).float()
 
 
 def _bytes(count: int, seed: int = 0) -> Tensor:
-    return torch.randint(256, (count,), generator=torch.Generator().manual_seed(seed))
+    """Different bytes, none of them 0, which padding is made of."""
+    return torch.randperm(CODES - 1, generator=torch.Generator().manual_seed(seed))[:count] + 1
+
+
+class Origin(NamedTuple):
+    """Where a loss comes from: places in the block, but for ``place``, which is in the window."""
+
+    start: int  # of the window
+    place: int
+    target: int
+
+    @property
+    def byte(self) -> int:
+        """The last byte that was read for it."""
+        return self.start + self.place
+
+
+def _origin(loss: float, block: Tensor) -> Origin | None:
+    """Return where a value of :func:`telling_loss` comes from; None if it is none of this block."""
+    index = {code: place for place, code in enumerate(block.tolist())}
+    if not math.isfinite(loss) or loss != int(loss) or loss < 0:
+        return None
+    rest, target = divmod(int(loss), CODES)
+    place, first = divmod(rest, CODES)
+    if first not in index or target not in index:
+        return None
+    return Origin(index[first], place, index[target])
 
 
 def _windows(
@@ -121,17 +157,192 @@ def _blocks_after_each_other(loss_of: LossOf, block: Tensor, n: int) -> Tensor:
     return losses[n // 2 : len(_windows()(loss_of, block, n)) + n // 2]
 
 
+def _whole_windows_in_place(loss_of: LossOf, block: Tensor, n: int) -> Tensor:
+    """Later windows write their first halves over what earlier ones judged."""
+    places, end = torch.zeros(len(block)), 0
+    for start in range(0, len(block) - n, n // 2):
+        end = start + n
+        places[start:end] = loss_of(block[start:end], block[start + 1 : end + 1])
+    return places[n // 2 : end]
+
+
+def _window_of_each_byte(loss_of: LossOf, block: Tensor, n: int) -> Tensor:
+    """From n/2 on, at first with fewer than n bytes."""
+    last = n // 2 + len(_windows()(loss_of, block, n))
+    losses = []
+    for end in range(n // 2 + 1, last + 1):
+        start = max(0, end - n)
+        losses.append(loss_of(block[start:end], block[start + 1 : end + 1])[-1:])
+    return torch.cat(losses)
+
+
+def _from_the_end(order: int) -> Callable[[LossOf, Tensor, int], Tensor]:
+    """Return an answer whose last window ends with the block, joined in an order, 1 or −1."""
+
+    def answer(loss_of: LossOf, block: Tensor, n: int) -> Tensor:
+        losses = []
+        for end in range(len(block), n, -(n // 2)):
+            window = block[end - n - 1 : end]
+            losses.append(loss_of(window[:-1], window[1:])[n // 2 :])
+        return torch.cat(losses[::order])
+
+    return answer
+
+
+def _all_windows_at_once(loss_of: LossOf, block: Tensor, n: int) -> Tensor:
+    rows = block.unfold(0, n + 1, n // 2)
+    return loss_of(rows[:, :-1], rows[:, 1:])[:, n // 2 :].flatten()
+
+
+def _what_differs(answer: Any, loss_of: LossOf, block: Tensor, n: int) -> str:
+    """Say where the first wrong loss comes from, and ask where it should."""
+    right = _windows()(loss_of, block, n)
+    text = difference(answer, right)
+    if not text or not isinstance(answer, Tensor) or answer.ndim != 1:
+        return text
+    half = n // 2
+    if not len(answer):
+        return f"your result is empty, expected {len(right)} losses. Which of a window's are left?"
+    wanted = [_origin(loss, block) for loss in right.tolist()]
+    found = [_origin(loss, block) for loss in answer.tolist()]
+    if found == wanted[::-1]:
+        return "your losses are right, and in reverse. Which byte of the block comes first?"
+    for number, (own, other) in enumerate(itertools.zip_longest(found, wanted)):
+        if own == other:
+            continue
+        if number >= len(found):
+            return f"{len(right) - len(found)} losses are missing at the end. {text}"
+        if own is None:
+            value = answer[number].item()
+            return (
+                f"yours[{number}] = {value:g} is no loss of a byte of this block. Is it a sum, a "
+                "mean, a place that was not written to, or made of bytes that you added?"
+            )
+        return f"yours[{number}] {_of(own, half, n, other)}"
+    return text
+
+
+def _of(own: Origin, half: int, n: int, wanted: Origin | None) -> str:
+    """What is wrong with a loss that comes from ``own`` and not from ``wanted``."""
+    window = f"byte {own.byte}, number {own.place} of a window that starts at byte {own.start}"
+    if own.target != own.byte + 1:
+        return (
+            f"is the loss of {window}; its target is byte {own.target} of the block. Which byte "
+            "follows it?"
+        )
+    if own.place >= n:
+        return f"is the loss of {window}. How many bytes has a window?"
+    if own.start % half:
+        return (
+            f"is the loss of {window}. If they start at 0 and move on by {half}, does one start "
+            "there?"
+        )
+    if own.place < half:
+        return f"is the loss of {window}. Which numbers of a window are judged: from which one on?"
+    if wanted is None:
+        return f"is the loss of {window}, and none more was expected. Which window starts last?"
+    return f"is the loss of {window}; that of byte {wanted.byte} belongs here. Where is it?"
+
+
+def _told_apart(answer: Any, loss_of: LossOf, block: Tensor, n: int) -> Any:
+    """A row of losses as numbers, so that a mistake is not known by the row's length alone."""
+    if isinstance(answer, Tensor) and answer.ndim == 1:
+        return (1.0, *answer.tolist())  # longer than the same losses in a list
+    return answer
+
+
 check_sliding = Check(
     "sliding_from_scratch",
     _windows(),
     cases=[
-        (by_context, _bytes(33), 8),
-        (by_context, _bytes(20, 1), 4),
-        (by_context, _bytes(17, 2), 16),
-        (by_context, _bytes(47, 3), 6),
-        (by_context, _bytes(30, 4), 10),
+        (telling_loss, _bytes(33), 8),
+        (telling_loss, _bytes(20, 1), 4),
+        (telling_loss, _bytes(17, 2), 16),
+        (telling_loss, _bytes(47, 3), 6),
+        (telling_loss, _bytes(30, 4), 10),
     ],
+    rules=[Without((text.sliding, trained_models.sliding_loss))],
+    judge=_what_differs,
+    effect=_told_apart,
     mistakes=[
+        Mistake(
+            "windows write over one another",
+            "Which window wrote last to place n/2 of your result, and as what of its bytes?",
+            _whole_windows_in_place,
+        ),
+        Mistake(
+            "each byte has a window of its own",
+            "That is the usual way, and a dear one. By how much are windows to move on here?",
+            _window_of_each_byte,
+        ),
+        *(
+            Mistake(
+                "windows are counted from the end of the block",
+                "Where does your first window start? Where should it, if not all bytes fit?",
+                _from_the_end(order),
+            )
+            for order in (1, -1)
+        ),
+        Mistake(
+            "the losses are in reverse",
+            "Which byte of the block comes first in your result?",
+            _windows(joined=lambda losses: torch.cat(losses).flip(0)),
+        ),
+        Mistake(
+            "the windows are in reverse",
+            "Which byte of the block comes first in your result?",
+            _windows(joined=lambda losses: torch.cat(losses[::-1])),
+        ),
+        Mistake(
+            "targets are two bytes ahead",
+            "`loss_of` takes n bytes, and of each the byte after it. Which one follows byte 0?",
+            _windows(
+                longer=2,
+                last=lambda block, n: len(block) - n - 1,
+                follow=lambda window: (window[:-2], window[2:]),
+            ),
+        ),
+        Mistake(
+            "all windows are handed over at once",
+            "`loss_of` takes one window. How do you come by each of the rows?",
+            _all_windows_at_once,
+            raises=r"got \(\d+, \d+\)",
+        ),
+        Mistake(
+            "a window has twice its bytes",
+            "How many bytes does `loss_of` see at once? And how many should it?",
+            lambda loss_of, block, n: torch.cat(
+                [
+                    loss_of(block[a : a + 2 * n], block[a + 1 : a + 2 * n + 1])[n:]
+                    for a in range(0, len(block) - 2 * n, n)
+                ]
+                or [torch.zeros(0)]
+            ),
+        ),
+        *(
+            Mistake(
+                "windows do not move on by half of themselves",
+                "How many bytes does a window judge? By how much must it move on, for none to be "
+                "left out and none to come twice?",
+                _windows(step=step),
+            )
+            for step in (lambda n: n // 2 + 1, lambda n: max(1, n // 4), lambda n: n // 2 - 1)
+        ),
+        Mistake(
+            "a quarter of each window is judged",
+            "How many bytes of a window are its second half?",
+            _windows(judged=lambda losses, n: losses[3 * n // 4 :]),
+        ),
+        Mistake(
+            "no loss of a window is left",
+            "A window has n losses, numbered from 0. Which slice is their second half?",
+            _windows(judged=lambda losses, n: losses[n:]),
+        ),
+        Mistake(
+            "this is a NumPy array",
+            "Which function of torch joins tensors?",
+            _windows(joined=lambda losses: torch.cat(losses).numpy()),
+        ),
         Mistake(
             "the first half of each window is judged",
             "Which half has at least n/2 bytes before it?",
