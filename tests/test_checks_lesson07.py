@@ -353,8 +353,8 @@ test_wrong_names_are_told = wrong_answers(
         check_objections: [
             (objections_in_the_plural, '"seeds": no run has such a key'),
             (objections_by_rows, '"xpos": no run has such a key'),
-            (lambda runs: [], "your list is empty here"),
-            (objections_to_all_but_names, 'it objects to "loss", "parameters", "seconds", "seed"'),
+            (lambda runs: [], "it misses a setting that is not equal in all"),
+            (objections_to_all_but_names, 'it objects to "loss", which need not be equal'),
         ]
     },
 )

@@ -189,6 +189,12 @@ def _from_the_end(order: int) -> Callable[[LossOf, Tensor, int], Tensor]:
     return answer
 
 
+def _targets_two_ahead(loss_of: LossOf, block: Tensor, n: int) -> Tensor:
+    starts = range(0, len(block) - n, n // 2)
+    pairs = [(block[start : start + n], block[start + 2 : start + n + 2]) for start in starts]
+    return torch.cat([loss_of(*pair)[n // 2 :] for pair in pairs])
+
+
 def _all_windows_at_once(loss_of: LossOf, block: Tensor, n: int) -> Tensor:
     rows = block.unfold(0, n + 1, n // 2)
     return loss_of(rows[:, :-1], rows[:, 1:])[:, n // 2 :].flatten()
@@ -207,6 +213,11 @@ def _what_differs(answer: Any, loss_of: LossOf, block: Tensor, n: int) -> str:
     found = [_origin(loss, block) for loss in answer.tolist()]
     if found == wanted[::-1]:
         return "your losses are right, and in reverse. Which byte of the block comes first?"
+    starts = [origin.start for origin in found if origin]
+    if sum(later - earlier == 1 for earlier, later in itertools.pairwise(starts)) > len(found) / 2:
+        return (
+            "each byte has a window of its own, so that they move on by 1. By how much should they?"
+        )
     for number, (own, other) in enumerate(itertools.zip_longest(found, wanted)):
         if own == other:
             continue
@@ -236,6 +247,11 @@ def _of(own: Origin, half: int, n: int, wanted: Origin | None) -> str:
         return (
             f"is the loss of {window}. If they start at 0 and move on by {half}, does one start "
             "there?"
+        )
+    if own.place < half and wanted and own.byte == wanted.byte:
+        return (
+            f"is the loss of {window}, though the window before has judged it. Which one wrote "
+            "last to that place?"
         )
     if own.place < half:
         return f"is the loss of {window}. Which numbers of a window are judged: from which one on?"
@@ -292,6 +308,16 @@ check_sliding = Check(
             "the windows are in reverse",
             "Which byte of the block comes first in your result?",
             _windows(joined=lambda losses: torch.cat(losses[::-1])),
+        ),
+        Mistake(
+            "targets are two bytes ahead",
+            "`loss_of` takes n bytes, and of each the byte after it. Which one follows byte 0?",
+            _windows(longer=2, follow=lambda window: (window[:-2], window[2:])),
+        ),
+        Mistake(
+            "targets are two bytes ahead",
+            "`loss_of` takes n bytes, and of each the byte after it. Which one follows byte 0?",
+            _targets_two_ahead,
         ),
         Mistake(
             "targets are two bytes ahead",
@@ -612,13 +638,17 @@ def _lacking(runs: list[Run], key: str) -> list[Run]:
 
 
 class Pile(list[Run]):
-    """A list of runs that messages call by its encodings."""
+    """A list of runs that messages call by an expression that prints it, and by its encodings."""
+
+    def __init__(self, runs: Iterable[Run], number: int) -> None:
+        super().__init__(runs)
+        self.number = number
 
     @property
     def __name__(self) -> str:
         """What :func:`course_lab.checks.compare.describe` writes."""
         encodings = ", ".join(dict.fromkeys(run["encoding"] for run in self))
-        return f"{len(self)} runs of {encodings}"
+        return f"*check_objections.cases[{self.number}]: {len(self)} runs of {encodings}"
 
 
 _SOUND = [*_runs("shaw"), *_runs("xpos"), *_runs("fire"), *_runs(CUT)]
@@ -687,6 +717,38 @@ PILES = [
     [*_lacking(_SOUND[:7], "seconds"), *_lacking(_SOUND[7:], "parameters")],  # sound
     [{**run, "steps": 1200 * (1 + run["seed"])} for run in _SOUND],  # each row is a mixture
     [*_runs(CUT), *_runs("shaw"), *_runs("fire")],  # sound: the row that is cut comes first
+    [run for name in ("shaw", "fire", CUT) for run in _runs(name, reads=(64, 2048))],  # sound
+    [run for name in ("shaw", CUT) for run in _runs(name, reads=(64, 256, 2048))],  # sound
+    [  # two seeds at the shorter length
+        *_runs("shaw"),
+        *_runs("fire", reads=[64], seeds=(0, 1)),
+        *_runs("fire", reads=[1024]),
+        *_runs(CUT),
+    ],
+    [  # one seed at the length between
+        *_runs("shaw", reads=(64, 256, 2048)),
+        *_runs("fire", reads=(64, 2048)),
+        *_runs("fire", reads=(256,), seeds=(0,)),
+        *_runs(CUT, reads=(64, 256, 2048)),
+    ],
+    [*_runs("shaw"), *_runs("fire", reads=(64, 512)), *_runs(CUT)],  # each has a column of its own
+    [*_runs("shaw"), *_runs("fire", steps=1200.0), *_runs(CUT)],  # sound: 1200.0 == 1200
+    [*_runs("shaw"), *_runs("fire", lr="0.002"), *_runs(CUT)],
+    [{**run, "steps": int("1200"), "betas": [0.9, 0.99]} for run in _SOUND],  # sound, each its own
+    [run for name in ("shaw", "fire", CUT) for run in _runs(name, seeds=range(11))],  # sound
+    *(
+        [*_runs("shaw", dropout=value), *_runs("fire"), *_runs(CUT, dropout=value)]
+        for value in ("", 0, False, "lacking", -1)
+    ),
+    *(
+        [*_runs("shaw"), *_runs("fire"), *_runs(name)]
+        for name in ("Just cut to 64", "just cut to 64 ", "just_cut_to_64")
+    ),
+    [  # each run lacks another key than the first one
+        *_lacking(_SOUND[:1], "lr"),
+        *_SOUND[1:7],
+        *_lacking(_SOUND[7:], "judged"),
+    ],
 ]
 
 
@@ -820,6 +882,81 @@ def _sets_of_rows(runs: list[Run]) -> set[str]:
     return wrong_keys
 
 
+def _compared_as(text_of: Callable[[Any], Any]) -> Callable[[list[Run]], set[str]]:
+    """Return a rule for keys that compares something else than the values."""
+
+    def rule(runs: list[Run]) -> set[str]:
+        keys = {key for run in runs for key in run} - set(FREE)
+        return {
+            key
+            for key in keys
+            if len({text_of(run[key]) if key in run else "none at all" for run in runs}) > 1
+        }
+
+    return rule
+
+
+def _lacking_is(value: Any) -> Callable[[list[Run]], set[str]]:
+    """Return a rule for keys that takes one that is lacking for this value."""
+
+    def rule(runs: list[Run]) -> set[str]:
+        keys = {key for run in runs for key in run} - set(FREE)
+        first = runs[0]
+        return {
+            key for key in keys if any(run.get(key, value) != first.get(key, value) for run in runs)
+        }
+
+    return rule
+
+
+def _another_object(runs: list[Run]) -> set[str]:
+    keys = {key for run in runs for key in run} - set(FREE)
+    first = runs[0]
+    return {
+        key for key in keys if any(key not in run or run[key] is not first.get(key) for run in runs)
+    }
+
+
+def _keys_of_the_first_asked(runs: list[Run]) -> set[str]:
+    first = runs[0]
+    return {key for key in first if key not in FREE and any(r[key] != first[key] for r in runs)}
+
+
+def _seeds_at(chosen: Callable[[list[int]], Iterable[int]]) -> Callable[[list[Run]], set[str]]:
+    """Return a rule for seeds that looks at some lengths only."""
+
+    def rule(runs: list[Run]) -> set[str]:
+        names = dict.fromkeys(run["encoding"] for run in runs)
+        lengths = chosen(sorted({run["read"] for run in runs}))
+        return _too_few(
+            [
+                {run["seed"] for run in runs if (run["encoding"], run["read"]) == (name, n)}
+                for name in names
+                for n in lengths
+            ]
+        )
+
+    return rule
+
+
+def _sorted_lists(runs: list[Run]) -> set[str]:
+    rows: dict[Any, list[int]] = {}
+    for run in runs:
+        rows.setdefault((run["encoding"], run["read"]), []).append(run["seed"])
+    first, *others = map(sorted, rows.values())
+    return {"seed"} if len(first) < 3 or any(other != first for other in others) else set()
+
+
+def _at_most(count: int) -> Callable[[list[Run]], set[str]]:
+    """Return a rule for seeds that objects to more than ``count``."""
+    return lambda runs: (
+        {"seed"}
+        if _too_few(_sets(runs, "encoding", "read"))
+        or any(len(seeds) > count for seeds in _sets(runs, "encoding", "read"))
+        else set()
+    )
+
+
 def _pairs_that_occur(runs: list[Run]) -> set[str]:
     return _too_few([seeds for seeds in _sets(runs, "encoding", "read") if seeds])
 
@@ -859,7 +996,7 @@ def _at_64(runs: list[Run]) -> list[str]:
 
 def _names(answer: Any) -> list[str] | None:
     """The names that an answer holds; None if it is no list of names."""
-    if not isinstance(answer, (list, tuple, set, frozenset)):
+    if not isinstance(answer, (list, tuple, Set)):
         return None
     names = [name for name in answer if isinstance(name, str)]
     return names if len(names) == len(answer) else None
@@ -886,13 +1023,56 @@ def _judged(answer: Any, runs: list[Run]) -> str:
             '"cut".'
         )
     right, named = set(_objections(runs)), set(objections)
-    missing, unfounded = len(right - named), sorted(named - right)
-    parts = [f"it misses {missing} objection{'s' if missing > 1 else ''}"] if missing else []
-    if missing and not named:
-        parts.append("your list is empty here. Is there a table for which it is not")
-    if unfounded:
-        parts.append(f"it objects to {_listed(unfounded)}, and no referee would")
-    return f"{'; '.join(parts)}{'.' if named else '?'}" if parts else ""
+    parts = [_missed(right - named, runs)] if right - named else []
+    parts += [_unfounded(name, runs) for name in sorted(named - right)[:3]]
+    return f"{'. '.join(parts)}." if parts else ""
+
+
+def _missed(names: set[str], runs: list[Run]) -> str:
+    """What an answer overlooks, without the names of the settings."""
+    parts = []
+    if settings := names - {"seed", "cut"}:
+        lacked = {key for key in settings if any(key not in run for run in runs)}
+        if lacked:
+            parts.append("a setting that some run lacks")
+        if settings - lacked:
+            count = len(settings - lacked)
+            words = "a setting that is" if count == 1 else f"{count} settings that are"
+            parts.append(f"{words} not equal in all")
+    if "seed" in names:
+        parts.append(f'"seed" ({_rows_of_seeds(runs)})')
+    if "cut" in names:
+        parts.append(f'"cut" (no run is called exactly "{CUT}")')
+    return f"it misses {', and '.join(parts)}"
+
+
+def _rows_of_seeds(runs: list[Run]) -> str:
+    """The seeds of the first row, and of one that is unlike it or has too few."""
+    names = list(dict.fromkeys(run["encoding"] for run in runs))
+    lengths = list(dict.fromkeys(run["read"] for run in runs))
+    rows = {
+        f"{name} at {n}": [
+            run["seed"] for run in runs if (run["encoding"], run["read"]) == (name, n)
+        ]
+        for name in names
+        for n in lengths
+    }
+    (first, seeds), *_ = rows.items()
+    unlike = [place for place, own in rows.items() if set(own) != set(seeds)]
+    shown = [first, *unlike[:1]]
+    return "; ".join(f"{place}: {', '.join(map(str, rows[place])) or 'no run'}" for place in shown)
+
+
+def _unfounded(name: str, runs: list[Run]) -> str:
+    """Why a name is no objection to these runs."""
+    if name == "cut":
+        return f'it objects to "cut", but a run is called "{CUT}"'
+    if name == "seed":
+        return 'it objects to "seed", but the same three or more stand at each place of the table'
+    if name in FREE:
+        return f'it objects to "{name}", which need not be equal in a fair table'
+    values = list(dict.fromkeys(map(repr, (run[name] for run in runs))))
+    return f'it objects to "{name:.40}", which is equal in all runs: {" == ".join(values[:3]):.60}'
 
 
 def _listed(names: list[str]) -> str:
@@ -903,8 +1083,85 @@ def _listed(names: list[str]) -> str:
 check_objections = Check(
     "objections",
     _objections,
-    cases=[(Pile(pile),) for pile in PILES],
+    cases=[(Pile(pile, number),) for number, pile in enumerate(PILES)],
     mistakes=[
+        Mistake(
+            "it looks at seeds at lengths that it knows beforehand",
+            "The next table has columns of 64 and 2,048. Where do your lengths come from?",
+            _with_seeds(_seeds_at(lambda lengths: (64, 1024))),
+        ),
+        *(
+            Mistake(
+                "it looks at the seeds of some lengths only",
+                "A table may have three columns. May the mean in the middle be one run's?",
+                _with_seeds(_seeds_at(chosen)),
+            )
+            for chosen in (
+                lambda lengths: (lengths[0], lengths[-1]),
+                lambda lengths: lengths[:1],
+                lambda lengths: lengths[-1:],
+            )
+        ),
+        *(
+            Mistake(
+                "values are compared as text",
+                "1200 == 1200.0, but is their text the same? And are 0.002 and its text equal?",
+                _with_keys(_compared_as(as_text)),
+            )
+            for as_text in (repr, str)
+        ),
+        Mistake(
+            "values are compared with `is`",
+            "Two lists hold the same numbers. Are they one object? What does the task ask for?",
+            _with_keys(_another_object),
+        ),
+        *(
+            Mistake(
+                "a key that is lacking is taken for a value",
+                "Some runs have dropout 0, or an empty text, another says nothing. Is that the "
+                "same? How do you ask whether a run has a key?",
+                _with_keys(_lacking_is(value)),
+            )
+            for value in ("", 0, "lacking", -1)
+        ),
+        *(
+            Mistake(
+                "there may not be many seeds",
+                "The rule asks for three seeds *or more*. How many are too many?",
+                _with_seeds(_at_most(count)),
+            )
+            for count in (5, 10)
+        ),
+        *(
+            Mistake(
+                "another name is taken for that of the simplest row",
+                "How exactly is the row called? Which other names would pass?",
+                _with_cut(lambda runs, tidy=tidy: any(tidy(r["encoding"]) == CUT for r in runs)),
+            )
+            for tidy in (
+                str.lower,
+                str.strip,
+                lambda name: name.strip().lower(),
+                lambda name: name.replace("_", " "),
+                lambda name: name.replace("_", " ").strip().lower(),
+            )
+        ),
+        Mistake(
+            "copies of a run count, and a place without a run does not",
+            "Seeds 0, 1, 2 and once more 2: which different seeds are these? And an encoding with "
+            "no run at 1,024: does your loop come by that place?",
+            _with_seeds(_sorted_lists),
+        ),
+        Mistake(
+            "it knows the keys of the first run only, and asks each run for them",
+            "Where do your keys come from? Has each run the same ones?",
+            _with_keys(_keys_of_the_first_asked),
+        ),
+        Mistake(
+            "it knows the keys of the last run only",
+            "Where do your keys come from? Has each run the same ones?",
+            _with_keys(lambda runs: _differing(runs) & set(runs[-1])),
+        ),
         Mistake(
             "it raises a false alarm over what belongs to an encoding, or comes out of a run",
             "Must all encodings have as many parameters? Is a time set beforehand, or measured?",
@@ -1033,7 +1290,7 @@ check_objections = Check(
         ),
         Mistake(
             "it passes over keys that some runs lack",
-            "A setting that is values_of of some runs only: are the others known to be alike?",
+            "A setting that only some runs have: are the others known to be alike?",
             _with_keys(_where_present),
         ),
         Mistake(
