@@ -220,7 +220,7 @@ for name in beyond.index.unique("encoding"):
 
 # %% [markdown]
 # **Look:** RoPE gives most of its weight to distances that it never met, though less than equal
-# weights would. Transformer-XL (one model) survives by not looking. ALiBi (two models) survives and
+# weights would. Transformer-XL (one model) survives and hardly looks. ALiBi (two models) survives and
 # does look, most of all in one head; hide those keys, and it reads a little better. The other
 # survivors were not asked.
 #
