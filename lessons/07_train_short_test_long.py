@@ -162,11 +162,11 @@ guess.reveal("still falls" if gain < -0.005 else "rises" if gain > 0.005 else sa
 #
 # ## Seventeen points
 #
-# Whose loss does not rise, if all are measured so? One model for each encoding of this course: the
-# same width, steps, order of texts and learning rate, trained at 64 bytes, five seeds each. **But
-# some were helped**: T5's table learns 30 times as fast and learned rows start larger, since
-# training ends too soon for them. And the trained length sets the last bucket of T5 and DeBERTa,
-# and the sizes of FIRE and CoPE.
+# Whose loss does not rise, if all are measured so? Each encoding of this course: the same width,
+# steps, order of texts and learning rate, trained at 64 bytes, five seeds. **But some were
+# helped**: T5's table learns 30 times as fast and learned rows start larger, as training ends too
+# soon for them; and the trained length sets T5's and DeBERTa's last bucket, FIRE's and CoPE's
+# sizes.
 #
 # All judge the same bytes. We compare each model with *itself*; "±" is half of a 95 % interval over
 # seeds. A change is *clear* if its interval leaves out 0.
@@ -208,10 +208,10 @@ def rise(name, n):
 from course_utils.encodings import T5, create, maker_of
 
 doors = {name: create(name, d_model=64, n_heads=4, causal=True).doors for name in names}
-print(f"T5's table learns {T5.learning_rates['table']:g} times as fast as all else")
+print(f"T5's table learns {T5.learning_rates['table']:g} times as fast as all else", end="; ")
 for name in ("learned", "t5", "deberta", "fire", "cope"):
-    chosen = maker_of(name).fair_options(64).items()
-    print(f"{name}: {', '.join(f'{option} = {value}' for option, value in chosen)}")
+    options = maker_of(name).fair_options(64)
+    print(", ".join(f"{name} {option} = {options[option]}" for option in options), end="; ")
 
 # %% [markdown]
 # Three words, fixed before we look. From 64 to 2,048 bytes a model **fails** if its loss clearly
@@ -229,8 +229,8 @@ def outcome(name, n=2048):
 
 
 # %% [markdown]
-# Take three that are made of sines. The sinusoidal model *adds* them to words, RoPE *turns* by them,
-# and Transformer-XL gives each *offset* $j - i$ a vector of them.
+# Take three that are made of sines. The sinusoidal model *adds* them to words, RoPE *turns* by
+# them, and Transformer-XL gives each *offset* $j - i$ a vector of them.
 
 # %%
 guess = widgets.predict(
@@ -271,7 +271,7 @@ for name in names:
     )
 ax.axhline(0, color="0.4", linewidth=1.2)
 ax.axhline(0.1, color="0.4", linewidth=1, linestyle="--")
-for height, words in ((-0.04, "use"), (0.06, "survive"), (0.14, "fail")):
+for height, words in ((-0.04, "use"), (0.06, "survive"), (0.17, "fail")):
     ax.text(4000, height, words, color="0.35", ha="right", va="center", fontsize=12)
 ax.set_yscale("symlog", linthresh=0.1, linscale=1.3)
 ax.set_xscale("log", base=2)
@@ -312,15 +312,15 @@ print(f"T5 with its published max_distance = 128, three seeds: {published}")
 
 # %% [markdown]
 # **Look:** the line at 0 is a cheap way to read 2,048 bytes: *cut*, and keep the last 33 to 64 at
-# each byte. Below it, in grey, a model would gain from far text. At 2,048 nobody is there, in no
-# run. And to survive can hang on a setting: with the buckets of its paper T5 fails. RoPE and
-# Transformer-XL are both relative, and both made of sines. Why does RoPE fail?
+# each byte. Below it a model would gain from far text: at 2,048 no run is there. To survive can
+# hang on a setting: with the buckets of its paper T5 **fails**. RoPE and Transformer-XL are both
+# relative and made of sines. Why does RoPE fail?
 #
 # ## Two suspects
 #
 # A long text brings **many keys**: a query has to choose among 512 in place of 64. And it brings
-# **new offsets**, of −64 and beyond. Lesson 06's window takes both away: a mask hides all keys but
-# the last 64 of each query.
+# **new offsets**, of −64 and beyond. A window takes both away: a mask hides all keys but the last
+# 64 of each query.
 
 # %%
 from torch.nn.functional import cross_entropy
@@ -345,8 +345,8 @@ cut = text.sliding(blocks[:1, :4097], length=64, first=1024)
 print(f"just cut to 64: {trained_models.losses(rope, cut)[cut.targets >= 0].mean():.2f}")
 
 # %% [markdown]
-# One mask, and RoPE is cured. Whom else does it help? From here on each model reads six texts, and
-# "±" is over the *texts*.
+# One mask, and RoPE is cured. Whom else does it help? From here on "±" is over six *texts*, for one
+# model each.
 
 # %% tags=["plumbing"]
 # Far keys hidden, on six texts
@@ -389,9 +389,9 @@ print(f"clearly better with far keys hidden: {sum(helped)} of {len(helped)} mode
 # Transformer-XL by just under 0.01. But the mask takes both suspects away. To part them, take each
 # without the other:
 #
-# - **Many keys, no new offsets.** All keys stay, and distances grow up to 63 and no further: every
-#   key beyond looks as if it were 63 back. This is the **clamp** (Su's ReRoPE does so).
-# - **New offsets, not many keys.** A query sees its last 32 keys, and a band of 32 further back: 64
+# - **Many keys, no new offsets.** All keys stay, but every key beyond looks as if it were 63 back:
+#   the **clamp** (as in Su's ReRoPE).
+# - **New offsets, not many keys.** A query sees its last 32 keys and a band of 32 further back: 64
 #   keys, as in training.
 
 # %%
@@ -441,7 +441,7 @@ figures.numbered(
 ax.set_ylabel("keys in sight")
 ax.text(1.5, 0.8, f"{far.min(axis=None):.2f} to {far.max(axis=None):.2f}, by band", ha="center")
 ax.text(0.5, 1.8, "clamped", ha="center")
-ax.text(1.5, 1.8, f"{512 - 64} of them at new offsets", ha="center")
+ax.text(1.5, 1.8, f"{512 - 64} of them at new offsets", ha="center", color="white")
 ax.text(1.5, 0.2, "32 of them at new offsets", ha="center")
 plots.show(
     fig,
@@ -457,11 +457,11 @@ plots.show(
 def three(way, read, keys=None):
     """What a way to read costs each of RoPE's models, mean of six texts."""
     costs = [over_texts("rope", seed, way, keys, read=read).mean for seed in SEEDS["rope"]]
-    return ", ".join(f"{cost:+.2f}" for cost in costs)
+    return ", ".join(f"{round(cost, 2) + 0.0:+.2f}" for cost in costs)
 
 
-print(f"RoPE, all keys, clamped: {three('clamped', 512)} at 512; {three('clamped', 2048)} at 2,048")
-print(f"RoPE, all keys, as trained:                 {three('whole', 2048)} at 2,048")
+for way, words in (("clamped", "clamped"), ("whole", "as trained")):
+    print(f"RoPE, all keys {words}: {three(way, 512)} at 512; {three(way, 2048)} at 2,048")
 seen = "; ".join(f"{keys}: {three('window', 512, keys)}" for keys in (64, 128, 256))
 print(f"RoPE at 512, of which the last … keys in sight, {seen}")
 others = per_model.drop(index="rope").loc[:, 64:]
@@ -480,20 +480,19 @@ listed = ", ".join(f"{name} {share:.2f}" for name, share in beyond.items())
 print(f"all 512 keys in sight, weight on those 64 or more back: {listed}")
 
 # %% [markdown]
-# **Look:** many keys alone cost RoPE hundredths at 512 bytes, about a tenth at 2,048; with new
-# offsets it is 2 nats. Each new distance costs something, a band of 32 between 0.04 and 1.4, and
-# the more keys stand at such distances, the more. So **RoPE fails by new offsets**.
+# **Look:** many keys alone cost RoPE hundredths at 512 bytes and about a tenth at 2,048; with new
+# offsets, about 2 nats. Each new band costs something, 0.04 to 1.4, and the more keys stand at new
+# offsets, the more. So **RoPE fails by new offsets**. (`none` knows no offsets, and fails
+# otherwise.)
 #
-# Transformer-XL survives, and hardly looks beyond 64. But not by that alone: ALiBi does look, and
-# survives too. And `none` has no offsets to meet; it fails in another way.
-#
-# No far band clearly helped any model. Is far text worth nothing?
+# Transformer-XL survives and hardly looks beyond 64; ALiBi looks, and survives too. No far band
+# clearly helped any model. Is far text worth nothing?
 #
 # ## A memory of counts
 #
 # A table says how often each byte followed the five before it, or fewer where five are rare, in
-# training. Beside it stands a **memory**: the same counts of the bytes just read, with a tenth of
-# the say.
+# the training text. Beside it stands a **memory**: the same counts of the bytes just read, with a
+# tenth of the say.
 
 # %%
 guess = widgets.predict(
@@ -528,9 +527,9 @@ print(f"best network: {best.idxmin()} {best.min():.2f}")
 
 # %% [markdown]
 # **Look:** far bytes help the counts because they are of *this* text: another one in their place
-# brings nothing. It is a memory of repeated runs: a Python manual repeats its names.
+# brings nothing. A Python manual repeats its names.
 #
-# Nobody taught our networks to look further back than 64; pieces of 256 teach it to some
+# Nobody taught our networks to look further back than 64; pieces of 256 teach some
 # ([other recipes](closer/07_other_recipes.ipynb)).
 #
 # ## Which of these extrapolate?
@@ -628,8 +627,8 @@ plots.show(
 )
 
 # %% [markdown]
-# Which extrapolate? Set up as here, six of seventeen do not fail; in earnest, **none**, while a
-# memory of repeated runs does. (One text, small models, one short training length.)
+# Which extrapolate? Set up as here, six of seventeen do not fail; in earnest, **none**, while
+# counts with a memory do. (One text, small models, one short training length.)
 #
 # ## Referee mode
 #
@@ -642,8 +641,8 @@ runs = referee.published()  # all runs behind the table
 referee.table(runs).round(3)
 
 # %% [markdown]
-# "ALiBi is best: it even gains." The numbers are real, but the runs were not all made alike. There
-# are **five flaws**, and each changes a ranking. Look for them in `runs`; here is one.
+# "ALiBi is best: it even gains." The numbers are real, but the runs were not made alike. There are
+# **five flaws**, and each changes a ranking, by rise or in a column. Here is one of the `runs`.
 
 # %%
 print(runs[0])
@@ -657,9 +656,8 @@ print(runs[0])
 # - each **setting** that some run lacks, or that is not equal (`==`) in all. A setting is any key
 #   that must be equal in a fair table: of the keys above, you say which. A key that is not above is
 #   one too; its values may be lists. (A key that is no setting may be lacking.)
-# - `"seed"`, unless the same three or more different seeds stand at all places of the table.
-#   `seeds_of` lists them.
-# - `"cut"`, if no run at all is of the encoding `"just cut to 64"`.
+# - `"seed"`, unless the same three or more seeds stand at every place that `seeds_of` lists.
+# - `"cut"`, if no run is of the encoding `"just cut to 64"`.
 
 
 # %%
@@ -799,8 +797,8 @@ myths.table()
 #
 # - "At length n" needs a protocol: which bytes are judged, and what stands before them.
 # - Compare with the cheapest way: cut the text, and forget the rest.
-# - One mask, one clamp and one band part two suspects: RoPE fails by new offsets. Many keys alone
-#   cost it a tenth of a nat at 2,048.
+# - One mask, one clamp and one band part two suspects: RoPE fails by new offsets, hardly by many
+#   keys.
 # - To survive a long text is not to use it: six of seventeen survive, none uses it.
 # - Before you read a ranking, ask in what its rows differ.
 #
