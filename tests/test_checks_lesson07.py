@@ -30,8 +30,10 @@ def objections_in_pandas(runs):
     table = pd.DataFrame(runs)
     free = {"encoding", "seed", "read", "loss", "parameters", "seconds"}
     settings = [key for key in table if key not in free]
-    settings_of_runs = [{key: repr(run.get(key, "lacking")) for key in settings} for run in runs]
-    wrong = {key for key, count in pd.DataFrame(settings_of_runs).nunique().items() if count > 1}
+    lacking = object()
+    values_of = {key: [run.get(key, lacking) for run in runs] for key in settings}
+    wrong = {key for key, (first, *others) in values_of.items() if any(x != first for x in others)}
+    wrong |= {key for key, values in values_of.items() if lacking in values}
     counts = pd.crosstab([table["encoding"], table["read"]], table["seed"]) > 0
     places = table["encoding"].nunique() * table["read"].nunique()
     if len(counts) < places or counts.nunique().max() > 1 or counts.sum(axis=1).min() < 3:
@@ -491,6 +493,7 @@ test_wrong_names_are_told = wrong_answers(
         check_objections: [
             (objections_in_the_plural, '"seeds": no run has such a key'),
             (objections_by_rows, '"xpos": no run has such a key'),
+            (objections_by_counting, '"seed" (shaw at 64: 0, 1, 2; xpos at 64: 1, 1, 1)'),
             (lambda runs: [], "it misses a setting that is not equal in all"),
             (objections_to_all_but_names, 'it objects to "loss", which need not be equal'),
         ],
@@ -520,7 +523,6 @@ test_natural_mistakes_are_named = wrong_answers(
         ],
         check_objections: [
             (objections_to_known_keys, "only knows the keys"),
-            (objections_by_counting, "counts rows as seeds"),
             (three_and_no_more, "three seeds and no more"),
             (zero_one_two, "must be 0, 1 and 2"),
             (in_their_order, "the order of the runs counts"),
@@ -528,7 +530,7 @@ test_natural_mistakes_are_named = wrong_answers(
             (objections_to_unusual_values, "values of the first table"),
             (the_first_objection, "one objection at most"),
             (objections_of_places_that_occur, "a column without a run"),
-            (objections_without_a_question_whether_a_key_is_there, "taken for None"),
+            (objections_without_a_question_whether_a_key_is_there, "compared as text"),
             (objections_in_a_set_of_values, "a list cannot be put into one"),
             (objections_to_copies, "a copy of a run"),
             (objections_to_an_absent_prefix, "another name is taken"),

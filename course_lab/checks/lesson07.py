@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterable, Sequence, Set
+from functools import partial
 from typing import Any, NamedTuple
 
 import torch
@@ -990,6 +991,11 @@ def _with_cut(rule: Callable[[list[Run]], bool]) -> Callable[[list[Run]], list[s
     return answer
 
 
+def _called_nearly(runs: list[Run], tidy: Callable[[str], str]) -> bool:
+    """Whether some run's encoding is the simplest row's once it is tidied."""
+    return any(tidy(run["encoding"]) == CUT for run in runs)
+
+
 def _at_64(runs: list[Run]) -> list[str]:
     return _objections([run for run in runs if run["read"] == 64])
 
@@ -1136,7 +1142,7 @@ check_objections = Check(
             Mistake(
                 "another name is taken for that of the simplest row",
                 "How exactly is the row called? Which other names would pass?",
-                _with_cut(lambda runs, tidy=tidy: any(tidy(r["encoding"]) == CUT for r in runs)),
+                _with_cut(partial(_called_nearly, tidy=tidy)),
             )
             for tidy in (
                 str.lower,
@@ -1500,9 +1506,9 @@ check_objections = Check(
         "Write down which keys may vary in a fair table: those that name a row or a column, those "
         "that belong to the encoding, and those that are measured. All others must be equal.",
         "For each other key that any run has, compare each run with the first: is the key in it, "
-        "with the same value? For seeds make a set for each encoding and length, empty at first.",
-        '{(row["encoding"], column["read"]): set() for row in runs for column in runs} has them '
-        "all. Add each run's seed to its own. Then all sets must be equal and hold three or more.",
+        "with the same value? Then compare the sets of seeds with one another, and count one.",
+        "any(key not in run or run[key] != runs[0].get(key) for run in runs) says whether a "
+        "setting is wrong. With some, *others = seeds_of(runs).values() all others must equal some.",
     ),
     judge=_judged,
     effect=_flags,
