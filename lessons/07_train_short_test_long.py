@@ -313,8 +313,8 @@ print(f"T5 with its published max_distance = 128, three seeds: {published}")
 # %% [markdown]
 # **Look:** the line at 0 is a cheap way to read 2,048 bytes: *cut*, and keep the last 33 to 64 at
 # each byte. Below it a model would gain from far text: at 2,048 no run is there. To survive can
-# hang on a setting: with the buckets of its paper T5 **fails**. RoPE and Transformer-XL are both
-# relative and made of sines. Why does RoPE fail?
+# hang on a setting: with its paper's buckets, which reach past 64, T5 **fails**. RoPE and
+# Transformer-XL are both relative and made of sines. Why does RoPE fail?
 #
 # ## Two suspects
 #

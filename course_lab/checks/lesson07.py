@@ -1508,7 +1508,8 @@ check_objections = Check(
         "For each other key that any run has, compare each run with the first: is the key in it, "
         "with the same value? Then compare the sets of seeds with one another, and count one.",
         "any(key not in run or run[key] != runs[0].get(key) for run in runs) says whether a "
-        "setting is wrong. With some, *others = seeds_of(runs).values() all others must equal some.",
+        "setting is wrong. After some, *others = seeds_of(runs).values() all others must be like "
+        "some.",
     ),
     judge=_judged,
     effect=_flags,
