@@ -85,7 +85,8 @@ const EXPLORER = {
     });
     const idle = KEYS.filter((key) => state[key]
       && !SPEC.data.rows.some(({ wrong }) => wrong.includes(key)));
-    const stays = before.every((row, n) => after.filter((other) => other < before.length)[n] === row);
+    const kept = after.filter((row) => row < before.length); // without the row that is cut
+    const stays = before.every((row, n) => kept[n] === row);
     const others = Object.keys(COLUMNS).filter((name) => name !== order).join(" or ");
     const moved = (replaced.length ? `Whole rows replaced: ${replaced.join(", ")}.`
       + (stays ? ` None changes its place by ${order}; look by ${others}.` : "")
