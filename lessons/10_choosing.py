@@ -46,23 +46,7 @@ guess = widgets.predict(
 )
 
 # %% [markdown]
-# <details><summary>The 17, a few words each</summary>
-#
-# *No door:* `none`.
-#
-# *Embeddings:* `sinusoidal` waves, added; `learned` a table's row, added; `multiplicative` one as a
-# factor (our own experiment); `floater` a path whose slope a network learns, added in each layer;
-# `complex_order` turns words, each at its own speeds.
-#
-# *Queries and keys:* `rope` turns them; `xpos` too, and scores fade with distance.
-#
-# *Scores, by position:* `alibi` a straight price; `kerple` a learned logarithm; `sandwich` a sum of
-# cosines; `t5` a number for each bucket; `fire` a network of the share of the way back.
-#
-# *Scores, by word too:* `shaw` learned vectors, in values also; `transformer_xl` waves; `deberta` a
-# table that query and key ask; `cope` counts keys that matter.
-#
-# </details>
+# Who the 17 are, a few words each: [lesson 07](07_train_short_test_long.ipynb), "Seventeen points".
 
 # %%
 from course_lab import chooser
