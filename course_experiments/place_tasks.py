@@ -107,8 +107,9 @@ def learn(
 ) -> dict[str, Any]:
     """Train one model; the share of 500 held-out rows' answers that are right, and when moved.
 
-    It has width 32, or a little more if that many heads cannot share 32. In training each row begins at a position from 0 to ``starts``. ``by_query`` has the share at
-    each query that is asked, as text; so have the columns of :func:`_wrong_answers`.
+    It has width 32, or a little more if that many heads cannot share 32. In training each row
+    begins at a position from 0 to ``starts``. ``by_query`` has the share at each query that is
+    asked, as text; so have the columns of :func:`_wrong_answers`.
     """
     torch.manual_seed(seed)
     width = heads * math.ceil(32 / heads)
