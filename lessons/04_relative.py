@@ -65,8 +65,8 @@ class NumberByOffset(PositionalEncoding):
 # - the token at **place 3**, from there on.
 #
 # A **place** counts from the text's first token. Nobody tells it one. There are 150 steps. The
-# offsets' numbers learn 30 times faster than the rest: at the rest's 0.01 a step they would hardly
-# pass 1.5, too little for place 0. (Nine runs, about half a minute.)
+# offsets' numbers learn 30 times faster than the rest: at the rest's 0.01 a step they would get
+# to about 1.5, too little for place 0. (Nine runs, about half a minute.)
 
 # %%
 from course_lab import widgets
@@ -265,7 +265,17 @@ plots.show(
 # the token before, a table does not. With starts up to 55 all its rows are trained; but then place
 # 3 is missed, on both sides. Numbers for offsets answer as before.
 #
-# No offset changes when a text moves. A scheme that sees of positions only $j - i$ is **relative**.
+# No offset changes when a text moves:
+
+# %%
+from course_utils.encodings.functional import offset_matrix
+
+at_start, moved = torch.arange(9), torch.arange(9) + 50
+same = torch.equal(offset_matrix(at_start, at_start), offset_matrix(moved, moved))
+print("50 positions on, every offset is the same:", same)
+
+# %% [markdown]
+# A scheme that sees of positions only $j - i$ is **relative**.
 #
 # ## Straight lines
 #
@@ -309,6 +319,14 @@ from course_lab import explorers
 
 explorers.ladder()
 
+# %% [markdown]
+# **Go on climbing** in the explorer.
+#
+# 1. Without noise, choose place 2, then 3. How many heads does each take? (Slopes between 1 and 6.)
+#    How high are the bars that cancel at key 0? Add noise.
+# 2. Choose the token before. Which sign must both slopes have? Find a pair that survives noise of 1
+#    in 100.
+
 # %% tags=["plumbing"]
 # The answer
 from course_lab.straight_heads import (
@@ -345,25 +363,22 @@ for name, weights in {
     print(f"{name:22}", *(f"{weight:5.2f}" for weight in weights[:5]), "…")
 ratio = -minus_steep / plus_gentle
 print(f"The explorer: {minus_steep:.1f} and {plus_gentle:.1f}, {ratio:.2f} to 1, for all queries")
+print()
+RUNGS = {1: (2, 1), 2: (3, 2, 1), 3: (5, 3.5, 2.5, 1.5)}
+NOISES = {"1 in 100": 1e-2, "1 in 1,000": 1e-3, "1 in 10,000": 1e-4, "none": 0.0}
+print("asked    slopes          largest factor   98 % with noise of")
+for place, slopes in (*RUNGS.items(), (3, (5.5, 3, 2, 1)), (None, (-1, -2))):
+    largest = by_hand(slopes, place)[0].abs().max()
+    asked = "before" if place is None else f"place {place}"
+    written = ", ".join(f"{slope:g}" for slope in slopes)
+    borne = next(name for name, size in NOISES.items() if by_hand(slopes, place, size)[1] >= 0.98)
+    print(f"{asked:7}  {written:14}  {largest:14,.0f}   {borne}")
 
 # %% [markdown]
-# **Look:** two slopes name place 1, in every answer. Both heads like key 0 best. Take enough of the
-# steep one away, and key 0 is gone. Key 1 is on top.
-#
-# **Go on climbing** in the explorer.
-#
-# 1. Without noise, choose place 2, then 3. How many heads does each take? (Slopes between 1 and 6.)
-#    How high are the bars that cancel at key 0? Add noise.
-# 2. Choose the token before. Which sign must both slopes have? Find a pair that survives noise of 1
-#    in 100.
-#
-# <details><summary>Once you have tried</summary>
-#
-# A ladder: each place further from the edge takes one slope more here, and larger factors, which
-# multiply noise too. The token before is place 1 in a mirror: with slopes below 0 the query itself
-# is the edge. (Slopes: see the next section.)
-#
-# </details>
+# **Look:** two slopes name place 1, always. Both heads like key 0 best. Take enough of the steep one
+# away, and key 1 is on top. Each place further from the edge takes one slope more here, and larger
+# factors, which multiply noise too. For the token before, slopes below 0 make the query itself the
+# edge.
 #
 # **Exercise 1 ★★ Single out.** Two heads: make the *last* query's sum 0 at key 0 and 1 at key 1.
 # Three heads: 0 at keys 0 and 1, 1 at key 2. Write `single_out(slopes, n)` for any number of heads
@@ -419,7 +434,7 @@ for dtype_name, dtype in dtypes.items():
     x, side = (7, "right") if dtype_name == "bfloat16" else (1, "left")  # where the curve is not
     ax.text(x, 2 * limit, f"1 / rounding step of {dtype_name}", ha=side, fontsize=9, color="0.35")
 ax.set(xlabel="place named (one head more each)", ylabel="largest factor", ylim=(1, 1e18))
-ax.set_title("Ringed: the first factor that a precision cannot bear")
+ax.set_title("Ringed: rounding times the factor passes 1")
 plots.show(
     fig,
     "The largest factor for places 1 to 7, log axis; slopes evenly from 6 to 1, nine tokens: "
@@ -464,7 +479,6 @@ def only_factors(slopes, place, seed):
     return max(share_right(weights, factors, keys, texts, 0 * unit_noise) for factors in readouts)
 
 
-RUNGS = {1: (2, 1), 2: (3, 2, 1), 3: (5, 3.5, 2.5, 1.5)}
 given = shares_right("given slopes")
 guess.reveal(
     "at most 60 %"
@@ -484,14 +498,6 @@ ways = {
         for place in RUNGS
     },
 }
-NOISES = {"1 in 100": 1e-2, "1 in 1,000": 1e-3, "1 in 10,000": 1e-4, "none": 0.0}
-print("asked    slopes          largest factor   98 % with noise of")
-for place, slopes in (*RUNGS.items(), (3, (5.5, 3, 2, 1)), (None, (-1, -2))):
-    largest = by_hand(slopes, place)[0].abs().max()
-    asked = "before" if place is None else f"place {place}"
-    written = ", ".join(f"{slope:g}" for slope in slopes)
-    borne = next(name for name, size in NOISES.items() if by_hand(slopes, place, size)[1] >= 0.98)
-    print(f"{asked:7}  {written:14}  {largest:14,.0f}   {borne}")
 contrasts, one_step = {1: [], 3: []}, []
 for place, seed in itertools.product(contrasts, range(3)):
     drawn = torch.randint(5, (300, 9), generator=torch.Generator().manual_seed(seed))
@@ -535,27 +541,25 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** with these slopes training climbs to place 1, and with all else to learn not to place 2.
+# **Look:** training climbs to place 1, and with all else to learn not to place 2.
 # At place 3 Adam does not even find the factors alone. Neither 5,000 steps nor other slopes, with
 # smaller factors, help the model.
 #
 # <details><summary>Why does Adam not find the factors?</summary>
 #
-# One step of Newton's method does. At the start the loss bends far more one way than another, over
-# ten million times at place 3, and Newton's step allows for that. Whether it stops the whole model,
-# we do not know.
+# One step of Newton's method does: it allows for a loss that bends over ten million times more one
+# way than another. Whether that stops the whole model, we do not know.
 #
 # </details>
 #
 # ## A vector for each offset
 #
-# A number says little. Shaw et al. (2018) learn two *vectors* for each offset, for keys and values:
+# Shaw et al. (2018) learn two *vectors* for each offset, for keys and values:
 #
 # $$s_{ij} = \frac{q_i \cdot (k_j + a^K_c)}{\sqrt d}, \qquad
 # y_i = \sum_j w_{ij}\,(v_j + a^V_c), \qquad c = \operatorname{clip}(j - i, -k, k)$$
 #
-# The score is door 3. The sum is door 4: it says also *where* something was found. Offsets beyond
-# $k$ share the last vector of their side. The score's second part, as it stands:
+# The sum, door 4, says also *where* something was found. The score's second part, as it stands:
 
 
 # %%
@@ -568,7 +572,7 @@ def literal(q, table):  # (n, d) and (2k + 1, d) → (n, n), unscaled
 
 # %% tags=["plumbing"]
 # It and door 4 are the library's
-from course_utils.encodings.functional import offset_matrix, shaw_scores, shaw_values
+from course_utils.encodings.functional import shaw_scores, shaw_values
 
 q, table = torch.randn(12, 16), torch.randn(9, 16)
 offsets = offset_matrix(torch.arange(12), torch.arange(12))
@@ -580,6 +584,8 @@ print("1,024 tokens, d = 64, float32: `vectors` fills", 4 * 1024**2 * 64 // 2**2
 print("and its product with the queries as much again, for each head")
 
 # %% [markdown]
+# Offsets beyond $k$ share the last vector of their side.
+#
 # ## A number for each bucket
 #
 # T5 (Raffel et al. 2019) has numbers again. Near offsets have their own, farther ones share

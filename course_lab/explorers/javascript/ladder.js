@@ -186,7 +186,8 @@ const EXPLORER = {
       x: [-0.6, TOKENS - 0.4], y: [1.08 * lowest, 1.08 * highest], xticks: keys,
       title: "the last query: factor × weight", xlabel: "key", ylabel: "added up",
       legend: [...parts.map((_, n) => ({
-        name: `${n ? "" : "slope "}${fixed(slopes[n], 2)}`, colour: COLOURS[n], mark: "square", hollow: false,
+        name: `${n ? "" : "slope "}${fixed(slopes[n], 2)}`,
+        colour: COLOURS[n], mark: "square", hollow: false,
       })), { name: "sum", colour: "ink", mark: "dot", hollow: false }],
     });
     for (let n = parts.length - 1; n >= 0; n--) {
@@ -236,8 +237,9 @@ const EXPLORER = {
     + "line; "
     + "their largest weights are on key "
     + `${last.map((weights) => weights.indexOf(Math.max(...weights))).join(", ")}. At key 0 the `
-    + `heads add ${parts.map((part) => factor(part[0])).join(", ")}. Dots: the sums, at keys 0 to `
-    + `8 ${sum.slice(-TOKENS).map((number) => fixed(number, 2)).join(", ")}. Middle: the sums of `
+    + `heads add ${parts.map((part) => factor(part[0])).join(", ")}. Dots, gold at the key asked `
+    + "for: the sums, at keys 0 to 8 "
+    + `${sum.slice(-TOKENS).map((number) => fixed(number, 2)).join(", ")}. Middle: the sums of `
     + `each query; squares mark the key that “${task}” asks for, grey what is not asked or not `
     + "seen. "
     + `Right: bars of the share of right answers, noise: ${noise}: `
