@@ -375,10 +375,10 @@ for place, slopes in (*RUNGS.items(), (3, (5.5, 3, 2, 1)), (None, (-1, -2))):
     print(f"{asked:7}  {written:14}  {largest:14,.0f}   {borne}")
 
 # %% [markdown]
-# **Look:** two slopes name place 1, always. Both heads like key 0 best. Take enough of the steep one
-# away, and key 1 is on top. Each place further from the edge takes one slope more here, and larger
-# factors, which multiply noise too. For the token before, slopes below 0 make the query itself the
-# edge.
+# **Look:** two slopes name place 1, always. Both heads like key 0 best. Take enough of the steep
+# one away, and key 1 is on top. Each place further from the edge takes one slope more here, and
+# larger factors, which multiply noise too. For the token before, slopes below 0 make the query
+# itself the edge.
 #
 # **Exercise 1 ★★ Single out.** Two heads: make the *last* query's sum 0 at key 0 and 1 at key 1.
 # Three heads: 0 at keys 0 and 1, 1 at key 2. Write `single_out(slopes, n)` for any number of heads
