@@ -367,7 +367,7 @@ for what, start in clinic.smallest_starts(anywhere).items() if solved else ():
 #
 # ## Who has what?
 #
-# Now your test visits all six. Found is who fails, if the healthy twin passes.
+# Now your test visits all six. A patient is found if it fails and its healthy twin passes.
 
 # %%
 from functools import partial
@@ -408,9 +408,15 @@ def cost(letter, reading):
     return f"{costs.min():+.3f} to {costs.max():+.3f}"
 
 
-print("nats above the twin      " + "".join(f"{letter:19}" for letter in "BDFE"))
-for reading in ("as in training", "from position 8,000", "byte by byte", "128 texts a pass"):
-    print(f"{reading:25}" + "".join(f"{cost(letter, reading):19}" for letter in "BDFE"))
+print("nats above the twin             " + "".join(f"{letter:19}" for letter in "BDFE"))
+READINGS = {
+    "as in training": "8 texts a pass, as in training",
+    "from position 8,000": "8 texts, from position 8,000",
+    "128 texts a pass": "128 texts a pass",
+    "byte by byte": "128 texts, byte by byte",
+}
+for reading, label in READINGS.items():
+    print(f"{label:32}" + "".join(f"{cost(letter, reading):19}" for letter in "BDFE"))
 
 # %% tags=["plumbing"]
 # The files of the six: what was meant, what was written, and where it was seen
@@ -424,7 +430,8 @@ for letter, case in clinic.CASES.items():
 IPython.display.display(IPython.display.Markdown("\n".join(table)))
 
 # %% [markdown]
-# The smallest and the largest cost of five trainings. From 8,000 E reads *better* than its twin:
+# The smallest and the largest cost of five trainings. E pays for the texts in a pass, not for the
+# pieces. From 8,000 it reads *better* than its twin:
 # the twin never learned those places, and E does not look at them. People made such mistakes.
 #
 # ## Invent one
