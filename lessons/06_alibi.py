@@ -95,11 +95,11 @@ plots.show(
 )
 
 # %% [markdown]
-# Of the 32 pairs, 23 has the most such heads. In them it charges for distance, in a line that
-# bends. So let us be blunt. We *stop* pair 23 in all heads: it no longer turns. In its place each
-# head gets a straight **price**, a slope times the distance, on every key but the text's first
-# token, on which many heads rest. The slopes come from other places than the texts that we read.
-# The loss is in *nats* a token, of 1.44 bits each.
+# Of the 32 pairs, 23 charges this much in the most heads, along curves that flatten. Let us be
+# blunt. We *stop* pair 23 in all heads: it no longer turns. In its place each head gets a straight
+# **price**, a slope times the distance, on every key but the text's first token, on which many
+# heads rest. The slopes come from other places than the texts that we read. The loss is in *nats* a
+# token, of 1.44 bits each.
 
 # %% tags=["plumbing"]
 # What that costs, by text
@@ -676,10 +676,10 @@ myths.table()
 # ## In five lines
 #
 # - In SmolLM2, on three texts of 2,048 and 4,096 tokens, each head's price took back at least 86 %
-#   of what stopping pair 23 of RoPE had cost.
+#   of what stopping RoPE's pair 23 cost.
 # - ALiBi is a price alone: $m_h\,|j - i|$ off each score; the nearest $3/m_h$ equal keys hold 95 %.
 # - Trained at 64 bytes, ALiBi holds at 1,024. So do three RoPE models, in a window of 64.
-# - Drawn tents led after 1,200 steps. After 12,000 steep lines and T5 led.
+# - Drawn tents led those shown after 1,200 steps. After 12,000 steep lines and T5 led.
 # - By $|j - i|$ alone, with no mask or start token, a text and its mirror give each word the same.
 #
 # **Read next:** Press et al. 2021, *Train Short, Test Long*, arXiv 2108.12409.
