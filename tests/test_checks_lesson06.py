@@ -228,6 +228,11 @@ test_other_wrong_prices_are_asked_about_in_their_own_numbers = wrong_answers(
                 "position 0 and the key at position 1 yours is 0. How far",
             ),
             (one_minus_shared, "What does a step cost this head"),
+            (price_with_mask(-50.0), "earlier keys cost what they should, later ones do not"),
+            (with_slopes(lambda h, n: -(2.0**-h)), "a higher or a lower score"),
+            (with_slopes(lambda h, n: 2 ** (-8.0 * h * n)), "slopes of 4 heads are 2.328e-10"),
+            (with_slopes(lambda h, n: (-8.0) ** (h / n)), "power of a negative number"),
+            (lambda n, q_pos, k_pos: 2 ** (-8 * torch.arange(1, n + 1) / n), "what does each of"),
         ],
     },
 )

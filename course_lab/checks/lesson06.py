@@ -176,28 +176,41 @@ def _what_alibi_lacks(answer: object, n_heads: int, q_pos: Tensor, k_pos: Tensor
     """Say which part of a price is wrong, in the answer's own numbers; "" if none is."""
     right = _alibi(n_heads, q_pos, k_pos)
     text = difference(answer, right)
-    if not text or not isinstance(answer, Tensor) or answer.shape != right.shape:
+    if not text or not isinstance(answer, Tensor):
         return text
+    if answer.shape != right.shape:
+        return f"{text} It is (heads, queries, keys): what does each of your axes count?"
     if not answer.is_floating_point():
         return (
             f"the answer is of whole numbers, {answer.dtype}. What is 2 to the power −2 in those? "
             "Write 2.0 for 2, and / for //."
         )
     if answer.isnan().any():
-        return "some prices are nan. What is 0 times infinity, or 0 divided by 0?"
+        return "some prices are nan. Where is 0 times infinity, or a power of a negative number?"
     if (answer <= HIDDEN).any():
         return (
             "some keys cost so much that they are hidden. Whose task is that: the price's or the "
             "mask's?"
         )
-    distance = offset_matrix(q_pos, k_pos).abs().double()
-    price = -answer.double()
+    offsets = offset_matrix(q_pos, k_pos)
+    distance, price = offsets.abs().double(), -answer.double()
     slopes = price.flatten(1) @ distance.flatten() / distance.square().sum().clamp(min=1)
     if torch.allclose(slopes[:, None, None] * distance, price, rtol=1e-3, atol=1e-6):
         return _which_slopes(slopes, n_heads)
     charged = price / _formula(n_heads).double()[:, None, None]  # distances, if slopes are right
     of_slopes = torch.allclose(charged, charged[:1].expand_as(charged), rtol=1e-3, atol=1e-5)
-    head, query, key = map(int, ((price + right.double()).abs() > 1e-5).nonzero()[0])
+    gaps = (price + right.double()).abs()
+    wrong = gaps > min(1e-5, float(gaps.max()) / 2)
+    for side, others, elsewhere in (
+        (offsets > 0, "later", "earlier"),
+        (offsets < 0, "earlier", "later"),
+    ):
+        if side.any() and (offsets * ~side).any() and not wrong[:, ~side].any():
+            return (
+                f"{elsewhere} keys cost what they should, {others} ones do not. How far is a key 3 "
+                f"{others} than the query?"
+            )
+    head, query, key = map(int, wrong.nonzero()[0])
     where = f"the query at position {q_pos[query]} and the key at position {k_pos[key]}"
     if n_heads > 1 and of_slopes:
         return (
@@ -217,7 +230,11 @@ def _which_slopes(slopes: Tensor, n_heads: int) -> str:
         + ", ".join(f"{slope:.4g}" for slope in slopes[:4])
         + (" …. " if n_heads > 4 else ". ")
     )
-    if n_heads > 1 and torch.allclose(slopes, slopes[:1].expand_as(slopes)):
+    if (slopes < 0).all():
+        return (
+            own + "Should a key 10 positions away get a higher or a lower score than a neighbour?"
+        )
+    if n_heads > 1 and torch.allclose(slopes, slopes[:1].expand_as(slopes), rtol=1e-3, atol=0):
         return own + "What counts the heads in the formula, and where is it in yours?"
     factors = slopes / _formula(n_heads).double()
     if n_heads > 1 and torch.allclose(factors, factors[:1].expand_as(factors), rtol=1e-3):
