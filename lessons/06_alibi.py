@@ -350,6 +350,7 @@ for name, (short, long) in windowed.items():
     print(f"{name:21} at 64: {short:.2f}, at 1,024: {long:.2f}")
 in_128 = loss_at(shipped.model("rope").changed(encoding=RoPEIn128), 1024)
 print(f"RoPE, window 128      at 1,024: {in_128:.2f}")
+print(f"ALiBi, no window      at 1,024: {loss_at(shipped.model('alibi'), 1024):.2f}")
 print(f"RoPE, window 64: three seeds, each rises by less than 0.05: {max(rises) < 0.05}")
 whole = trained.query("read >= 64").groupby(["encoding", "read"])["loss"].mean()
 fig, ax = plt.subplots(figsize=(8, 3.8))

@@ -423,7 +423,7 @@ check_alibi = Check(
             "the shapes do not fit",
             "How many axes have your slopes, and how many your distances? The result is (heads, "
             "queries, keys): which of the three does each of them lack?",
-            lambda n_heads, q_pos, k_pos: -_formula(n_heads) * offset_matrix(q_pos, k_pos).abs(),
+            lambda n_heads, q_pos, k_pos: _formula(n_heads + 1) * torch.ones(n_heads + 2),
             raises="must match the size",
         ),
         *(
