@@ -110,8 +110,8 @@ price = Explorer(
     "price",
     "a price on distance, drawn by hand",
     "Each of four heads likes one distance and charges for every step away from it: what it adds "
-    "to the score, and the weights that this makes of equal scores. A dashed line ends the keys that "
-    "hold 95 % of the chosen head's weight. It starts steeper than ALiBi.",
+    "to the score, and the weights that this makes of equal scores. A dashed line ends the keys "
+    "that hold 95 % of the chosen head's weight. It starts steeper than ALiBi.",
     {
         "head": Slider(1, 4, 1, label="head to draw"),
         "peak": Slider(0, 16, 0, label="it likes (back)"),
