@@ -37,7 +37,7 @@ MAY_CUT = "longer, but I may cut, stretch or train on"
 # The answers to "texts" → how many times the trained length the loss is judged at. A text that is
 # cut to the trained length is read at its loss.
 TIMES = {"as in training": 1, "4 times as long": 4, "16 times as long": 16, MAY_CUT: 1}
-TAKES_BIAS, PLAIN = "fused, takes a bias", "plain fused"
+TAKES_BIAS, PLAIN = "takes a bias", "plain"
 # Each question with its answers. The first answer rules out no encoding.
 QUESTIONS: dict[str, tuple[str, ...]] = {
     "reads": (CAUSAL, BOTH_WAYS),

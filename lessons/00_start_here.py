@@ -144,7 +144,7 @@ show((marked @ marked[1] / 32).softmax(0))
 
 # %% [markdown]
 # **Look:** the two "the" part. Adding $p$ at place $p$ lets "cat" look to the end, almost whatever
-# stands there. Which marks are good? Lesson 02 builds some.
+# stands there. Which marks are good? Lesson 02 builds some, and calls them codes.
 #
 # ## In five lines
 #

@@ -311,11 +311,11 @@ for k, first, last in alike:
 #
 # ## A head that looks back
 #
-# How could "the word 3 back" be asked? By wish 6: move each key 3 steps on before you compare. A
-# head compares $W_q PE_i$ with $W_k PE_j$, and you choose both matrices.
+# How could "the word 3 back" be asked? By wish 6: move each key 3 steps on. A head compares
+# $W_q PE_i$ with $W_k PE_j$, and you choose both matrices.
 #
 # **Exercise 1 ★★ Look back.** Write `looking_back(k, gain, d_model)`: tensors $W_q$ and $W_k$, each
-# (d_model, d_model), so that query $i$ scores highest at key $i - k$:
+# (d_model, d_model), so that query $i$ scores highest at key $i - k$ ($k$ steps, no key vector):
 #
 # $$\frac{W_q PE_i \cdot W_k PE_j}{\sqrt D}
 # = \frac{\text{gain}}{\sqrt D} \sum_m \cos\big((i - j - k)\,\theta_m\big).$$

@@ -17,7 +17,7 @@
 #
 # - derive the turn of rotary position embedding (RoPE) from three wishes, and write it;
 # - recognise it in libraries;
-# - draw a score by distance, and see what it does past the context.
+# - draw a score by distance, and see what it does past the distances it was made for.
 #
 # **Time:** {minutes}. **Builds on:** attention. Lessons 02 and 04 help, but are not needed.
 # **Doors:** 2, queries and keys. **Beyond:** a [closer look](closer/05_in_practice.ipynb).
@@ -102,10 +102,10 @@ plots.show(
 #
 # ## What adding costs
 #
-# But why turn? Before, something was *added*. Each position had a vector $t$ of its own, in 2017
+# But why turn? Before, something was *added*: to the word at position $p$ a vector $E_p$, in 2017
 # lesson 02's sines and cosines (left, below). In the first layer a score has four parts:
 #
-# $$(x + t)\cdot(x' + t') = x\cdot x' + x\cdot t' + t\cdot x' + t\cdot t'$$
+# $$(x + E_p)\cdot(x' + E_r) = x\cdot x' + x\cdot E_r + E_p\cdot x' + E_p\cdot E_r$$
 #
 # ($W_q$ and $W_k$ are left out.) Here is one word a hundred times:
 
@@ -116,19 +116,19 @@ from course_utils.encodings.functional import sinusoidal_table
 
 W_q, W_k = torch.randn(2, 64, 64) / 8  # 8 is √64
 x = torch.randn(64).expand(100, -1)  # one word at 100 positions
-t = sinusoidal_table(torch.arange(100), 64)  # the vectors of 2017, one a position
+E = sinusoidal_table(torch.arange(100), 64)  # the vectors of 2017, one a position
 parts = {
     "word · word": (x @ W_q) @ (x @ W_k).T / 8,
-    "word · position": (x @ W_q) @ (t @ W_k).T / 8,
-    "position · word": (t @ W_q) @ (x @ W_k).T / 8,
-    "position · position": (t @ W_q) @ (t @ W_k).T / 8,
+    "word · position": (x @ W_q) @ (E @ W_k).T / 8,
+    "position · word": (E @ W_q) @ (x @ W_k).T / 8,
+    "position · position": (E @ W_q) @ (E @ W_k).T / 8,
 }
 score = sum(parts.values())  # (100, 100)
 
 # %% tags=["plumbing"]
 # The vectors and the four parts
 fig, (table, *axes) = plt.subplots(1, 5, figsize=(14, 3.2), sharey=True)
-plots.heatmap(table, t, title="t, one row a position", xlabel="feature", signed=True, equal=True)
+plots.heatmap(table, E, title="E, one row a position", xlabel="feature", signed=True, equal=True)
 table.set_ylabel("position")
 limit = max(part.abs().max().item() for part in parts.values())
 for ax, name in zip(axes, parts, strict=True):
@@ -136,13 +136,13 @@ for ax, name in zip(axes, parts, strict=True):
 axes[0].set_ylabel("query")
 fig.colorbar(axes[-1].images[0], ax=axes, label="part of the score", shrink=0.8)
 change = (score[50:, 50:] - score[:50, :50]).abs().max()
-lengths = (torch.nn.functional.layer_norm(x + t, (64,)) @ W_q).norm(dim=1)
+lengths = (torch.nn.functional.layer_norm(x + E, (64,)) @ W_q).norm(dim=1)
 varies = bool(lengths.max() > 1.05 * lengths.min())
 print("Both 50 positions on, a score changes by more than 1:", bool(change > 1))
 print("The query's length varies by more than 5 %, even after a LayerNorm:", varies)
 plots.show(
     fig,
-    "Left, the vectors t: waves down the positions, fast in the first features and slow in the "
+    "Left, the vectors E: waves down the positions, fast in the first features and slow in the "
     "last. Then four squares of queries by keys. Word · word has one colour. Word · position has "
     "upright stripes, position · word level ones, position · position a pattern. In the last "
     "three the colour changes along each diagonal, which is one distance.",
@@ -221,7 +221,7 @@ for name, marks in granted.items():
 # ## Many pairs
 #
 # At $\theta = 0.3$, 21 positions are nearly a whole turn: one pair hardly tells 21 from 0. A head
-# of width $d$ has $d/2$ pairs, with the speeds of 2017 (base $b = 10{,}000$):
+# of width $d$ has $d/2$ pairs, lesson 02's clock hands, with their speeds (base $b = 10{,}000$):
 #
 # $$\theta_m = b^{-2m/d}, \qquad m = 0 \ldots d/2 - 1$$
 
@@ -392,7 +392,7 @@ print("Without the turns it is another:", not torch.allclose(here, nowhere, atol
 #
 # ## A score is a sum of waves
 #
-# By our first formula each pair brings a wave. At distance $\Delta = p - r$
+# By our first formula each pair brings a wave. For a key $\Delta = p - r$ back
 #
 # $$\text{score}(\Delta) = \sum_m |q_m|\,|k_m|\,\cos(\varphi_m + \Delta\,\theta_m)$$
 
@@ -480,14 +480,14 @@ explorers.profile()
 # %% [markdown]
 # ## Is it better?
 #
-# It is easy to live with: in a layer a turn is made once a token, not for a query *and* a key.
+# It has lesson 04's wish: in a layer a turn is made once a token, not for a query *and* a key.
 # Fast, *fused* attention never writes all $n \times n$ scores down: T5's bias must get in there,
 # RoPE is done before. A model that writes can keep turned keys, in its *cache*. (RoPE is of Jianlin
 # Su, 2021, kexue.fm/archives/8265.)
 #
 # And its *loss*: how surprised a model is by each next byte? Small models (four layers) differ in
-# their encoding only: 1,200 steps on pieces of 64 bytes, five seeds, paired differences. (A *nat*
-# is 1.44 bits; ± is half of a 95 % interval.)
+# their encoding only: 1,200 steps on pieces of 64 bytes of Python's documentation, five seeds,
+# paired differences. (A *nat* is 1.44 bits; ± is half of a 95 % interval.)
 
 # %% tags=["plumbing"]
 # RoPE's loss and that of others
@@ -518,8 +518,8 @@ for name in ("none", "learned", "sinusoidal", "t5", "shaw", "transformer_xl", "d
 #
 # ## In a real model
 #
-# SmolLM2-135M-Instruct (in 4 bits) was trained to read 8,192 tokens, at base 100,000. We *stop*
-# four of its 32 pairs: their angle stays 0.
+# SmolLM2-135M-Instruct (in 4 bits) was trained to read 8,192 tokens, its *context*, at base
+# 100,000. We *stop* four of its 32 pairs: their angle stays 0.
 
 # %%
 guess = widgets.predict(
@@ -701,7 +701,7 @@ myths.table()
 #
 # The three above, and:
 #
-# - A score by distance is a sum of waves. Past the context they go on.
+# - A score by distance is a sum of waves. Past the distances wished for they go on.
 # - In short texts SmolLM2 hardly used slow pairs' turns. How much one is used is up to the model.
 #
 # **Read next:** Su et al. 2021, arXiv 2104.09864, section 3; Barbero et al. 2024, arXiv 2410.06205.

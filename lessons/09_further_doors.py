@@ -222,8 +222,9 @@ for layers in (2, 6, 11, 12):
 # ## Nothing
 #
 # A text has a border too: its start. Behind a causal mask a token sees only itself and what came
-# before. Is that a leak? Take an untrained transformer with *no position* (NoPE, as in lesson 01;
-# Haviv et al. 2022), and a blank page again: one word, 64 times.
+# before. In lesson 01 an untrained head counted from a start mark. Without one? Take an untrained
+# transformer with *no position* (NoPE; Haviv et al. 2022), and a blank page again: one word, 64
+# times.
 
 # %%
 from course_utils.models import TinyTransformer
@@ -263,9 +264,9 @@ places = torch.arange(1, 65)
 ax.plot(places, with_mark, "o-", markersize=4, color="C0")
 ax.text(5, 3.4, "a start mark,\nthen one word", color="C0")
 ax.plot(places, with_mark[3] * 4 / places, "--", color="0.5", linewidth=1, zorder=0)
-ax.text(9, 0.12, "1 / place", color="0.4", ha="right")
+ax.text(9, 0.12, "1 / tokens so far", color="0.4", ha="right")
 ax.text(1.1, 0.013, "one word only: below $10^{-5}$, rounding", color="0.3")
-ax.set(xscale="log", yscale="log", ylim=(0.01, 90), xlabel="place in the text")
+ax.set(xscale="log", yscale="log", ylim=(0.01, 90), xlabel="tokens so far")
 ax.set_title("how unlike a blank page\nthe output is")
 labels = {"drawn at random": (1.1, 0.55), "Python's documentation": (4.5, 1.95)}
 for colour, (name, row) in zip(("C1", "C2"), sizes.items(), strict=True):
@@ -282,20 +283,20 @@ fall = "over ten" if with_mark[1] > 10 * with_mark[-1] else "less than ten"
 drawn, real = (float(row[:, -1].mean() / row[:, 0].mean()) for row in sizes.values())
 plots.show(
     fig,
-    "Left: how far the output at each place is from that of a blank page, both axes logarithmic. "
+    "Left: how far each output is from that of a blank page, both axes logarithmic. "
     f"One word only: {'rounding, no more' if plain.max() < 1e-5 else 'more than rounding'}. With a "
-    f"start mark: nearly a straight line down, {fall} times less at place 64 than at place 2, near "
-    "the dashed line for one over the place. Right: the size of what attention puts out. At 64 "
-    f"bytes {'less than a fifth' if drawn < 0.2 else 'a fifth or more'} of that at the first is "
-    f"left if bytes are drawn at random, {'more' if real > 0.2 else 'less'} than a fifth in "
-    "Python's documentation.",
+    f"start mark: nearly a straight line down, {fall} times less after 64 tokens than after 2, "
+    "near the dashed line for one over the tokens so far. Right: the size of what attention puts "
+    f"out. At 64 bytes {'less than a fifth' if drawn < 0.2 else 'a fifth or more'} of that at the "
+    f"first is left if bytes are drawn at random, {'more' if real > 0.2 else 'less'} than a fifth "
+    "in Python's documentation.",
 )
 
 # %% [markdown]
-# **Look:** the mean of equal words is that word, so the mask tells nothing here. A *start mark*
-# leaks: random weights look about evenly, so the mark is about one in $p$ of what place $p$ takes
-# in at first. Words that differ leak, too, on average: the more, the shorter their mean (Chi et al.
-# 2023). Real text shrinks less: its bytes come again.
+# **Look:** the mean of equal words is that word, so the mask tells nothing here. The *start mark*
+# leaks as in lesson 01: of $n$ tokens so far it is about one in $n$. Words that differ leak, too,
+# on average: the more, the shorter their mean (Chi et al. 2023). Real text shrinks less: its bytes
+# come again.
 #
 # Exercise 1 makes a leak exact. Handing positions over is simpler.
 #
@@ -368,7 +369,7 @@ plots.show(
 # **Look:** counted row by row, the patch below seems much further away than the one to the right.
 # Two numbers make a page of it, with a *cross*: the halves are added, and along its own row a patch
 # agrees fully in one of them. *Axial* RoPE turns half of the pairs by the row, half by the column.
-# Its scores are such sums, too. Exercise 2 mends the cross.
+# Its scores are such sums, too: DINOv3 lives with the cross. Exercise 2 mends it.
 
 # %% tags=["plumbing"]
 # The page of axial RoPE

@@ -19,7 +19,7 @@
 # - say which properties a decoder's encoding owes, and which only some promise;
 # - invent an encoding, test it, train it, and place it among the others with an interval.
 #
-# **Time:** {minutes}. **Builds on:** lessons 02, 05, 06 and 07. **Doors:** yours to choose.
+# **Time:** {minutes}. **Builds on:** lessons 02, 05, 06, 07 and 10. **Doors:** yours to choose.
 
 # %% tags=["nbval-ignore-output"]
 import course_lab
@@ -523,7 +523,8 @@ class Mine(Roots):
 class Mine(PositionalEncoding):
     """Each head learns a price for each of the last 8 bytes; beyond, it is a straight line.
 
-    Meant: lesson 06's tents won, each head at a distance fixed by hand; let training move them.
+    Meant: lesson 06's tents lead in short training, each head at a distance fixed by hand; let
+    training move them.
     Sound and Useful: see the boards below.
     Honest: one of six tried, each with one seed. This one and tents twice as steep had three,
     which leave open which is better. So that it learns may not be what helps.

@@ -1,11 +1,14 @@
 """Lesson 07's exercises: answers in other styles, and wrong ones that were once misjudged."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import torch
 from exercise_answers import right_answers, wrong_answers
 
 from course_lab.checks.lesson07 import check_objections, check_paired, check_sliding
+from course_utils.texts import text
 
 # Right answers
 
@@ -27,8 +30,10 @@ def objections_in_pandas(runs):
     table = pd.DataFrame(runs)
     free = {"encoding", "seed", "read", "loss", "parameters", "seconds"}
     settings = [key for key in table if key not in free]
-    settings_of_runs = [{key: repr(run.get(key, "lacking")) for key in settings} for run in runs]
-    wrong = {key for key, count in pd.DataFrame(settings_of_runs).nunique().items() if count > 1}
+    lacking = object()
+    values_of = {key: [run.get(key, lacking) for run in runs] for key in settings}
+    wrong = {key for key, (first, *others) in values_of.items() if any(x != first for x in others)}
+    wrong |= {key for key, values in values_of.items() if lacking in values}
     counts = pd.crosstab([table["encoding"], table["read"]], table["seed"]) > 0
     places = table["encoding"].nunique() * table["read"].nunique()
     if len(counts) < places or counts.nunique().max() > 1 or counts.sum(axis=1).min() < 3:
@@ -343,19 +348,155 @@ def sliding_one_too_far(loss_of, block, n):
     return torch.cat(losses)
 
 
+def sliding_written_in_place(loss_of, block, n):
+    losses = torch.zeros(len(block) - 1)
+    for start in range(0, len(block) - n, n // 2):
+        tokens, targets = block[start : start + n], block[start + 1 : start + n + 1]
+        losses[start : start + n] = loss_of(tokens, targets)
+    return losses[n // 2 :]
+
+
+def sliding_with_growing_context(loss_of, block, n):
+    losses = []
+    for end in range(n // 2 + 1, len(block)):
+        start = max(0, end - n)
+        losses.append(loss_of(block[start:end], block[start + 1 : end + 1])[-1:])
+    return torch.cat(losses)
+
+
+def sliding_with_targets_half_a_window_ahead(loss_of, block, n):
+    half = n // 2
+    starts = range(0, len(block) - n - half, half)
+    pairs = [(block[a : a + n], block[a + half : a + n + half]) for a in starts]
+    return torch.cat([loss_of(*pair)[half:] for pair in pairs])
+
+
+def sliding_from_the_second_byte(loss_of, block, n):
+    starts = range(1, len(block) - n, n // 2)
+    pairs = [(block[a : a + n], block[a + 1 : a + n + 1]) for a in starts]
+    return torch.cat([loss_of(*pair)[n // 2 :] for pair in pairs])
+
+
+def sliding_in_batches(loss_of, block, n):
+    rows = block.unfold(0, n + 1, n // 2)
+    return loss_of(rows[:, :-1], rows[:, 1:])[:, n // 2 :].flatten()
+
+
+def sliding_in_longer_windows(loss_of, block, n):
+    half = n // 2
+    starts = range(0, len(block) - n - half, half)
+    pairs = [(block[a : a + n + half], block[a + 1 : a + n + half + 1]) for a in starts]
+    return torch.cat([loss_of(*pair)[n:] for pair in pairs])
+
+
+def sliding_by_the_package(loss_of, block, n):
+    windows = text.sliding(block[None], length=n, first=n // 2)
+    starts = range(0, len(block) - n, n // 2)
+    pairs = zip(windows.tokens, [block[a + 1 : a + n + 1] for a in starts], strict=True)
+    return torch.cat([loss_of(*pair)[n // 2 :] for pair in pairs])
+
+
+def objections_with(seeds=None, keys=None, cut=None):
+    """The right answer with one of its rules in other words."""
+
+    def objections(runs):
+        wrong = set(objections_by_comparing_pairs(runs))
+        rules = {"seed": seeds, "cut": cut}
+        for name, rule in rules.items():
+            if rule:
+                wrong = wrong - {name} | ({name} if rule(runs) else set())
+        return wrong if keys is None else wrong & {"seed", "cut"} | keys(runs)
+
+    return objections
+
+
+def seeds_at_64_and_1024(runs):
+    names = {run["encoding"] for run in runs}
+    rows = [
+        {run["seed"] for run in runs if run["encoding"] == name and run["read"] == n}
+        for name in names
+        for n in (64, 1024)
+    ]
+    return len(rows[0]) < 3 or any(row != rows[0] for row in rows)
+
+
+def seeds_at_the_ends(runs):
+    lengths = [run["read"] for run in runs]
+    ends = [run for run in runs if run["read"] in (min(lengths), max(lengths))]
+    return "seed" in objections_by_comparing_pairs(ends)
+
+
+def seeds_in_sorted_lists(runs):
+    rows: dict[tuple[str, int], list[int]] = {}
+    for run in runs:
+        rows.setdefault((run["encoding"], run["read"]), []).append(run["seed"])
+    lists = [sorted(row) for row in rows.values()]
+    return len(lists[0]) < 3 or any(row != lists[0] for row in lists)
+
+
+def keys_told_apart_by(as_told):
+    def keys(runs):
+        free = {"encoding", "seed", "read", "loss", "parameters", "seconds"}
+        names = {key for run in runs for key in run} - free
+        return {key for key in names if len({as_told(run, key) for run in runs}) > 1}
+
+    return keys
+
+
+def keys_by_identity(runs):
+    free = {"encoding", "seed", "read", "loss", "parameters", "seconds"}
+    names = {key for run in runs for key in run} - free
+    return {
+        key
+        for key in names
+        if any(key not in run or run[key] is not runs[0].get(key) for run in runs)
+    }
+
+
+def test_a_wrong_answer_is_told_which_rule_it_breaks_and_where():
+    text_of_verdict = str(check_objections.verdict(objections_with(seeds=lambda runs: False)))
+    assert "seeds are not looked at" in text_of_verdict
+
+    def two_mistakes(runs):
+        keys = {"steps", "lr", "judged"}
+        return [key for key in keys if len({str(run[key]) for run in runs if key in run}) > 1]
+
+    verdict = check_objections.verdict(two_mistakes)
+    assert verdict.kind == "wrong"
+    assert "*check_objections.cases[3]: 24 runs of shaw, xpos" in verdict.text
+    assert '"seed" (shaw at 64: 0, 1, 2; xpos at 64: 1, 1, 1)' in verdict.text
+    assert len(*check_objections.cases[3]) == 24
+
+
 def test_the_solution_of_the_first_edition_is_refused():
     assert check_objections.verdict(objections_of_the_first_edition).kind != "right"
 
 
+test_names_may_be_the_keys_of_a_dictionary = right_answers(
+    {check_objections: [lambda runs: dict.fromkeys(objections_in_pandas(runs)).keys()]}
+)
+
+test_losses_are_made_by_the_learner = wrong_answers(
+    "rule", {check_sliding: [(sliding_by_the_package, "it comes from sliding")]}
+)
+
 test_wrong_names_are_told = wrong_answers(
     "wrong",
     {
+        check_sliding: [
+            (sliding_written_in_place, "Which one wrote last to that place?"),
+            (sliding_with_growing_context, "a window of its own"),
+            (sliding_with_targets_half_a_window_ahead, "its target is byte 8 of the block"),
+            (sliding_from_the_second_byte, "does one start there?"),
+            (sliding_in_longer_windows, "How many bytes has a window?"),
+        ],
         check_objections: [
             (objections_in_the_plural, '"seeds": no run has such a key'),
             (objections_by_rows, '"xpos": no run has such a key'),
-            (lambda runs: [], "your list is empty here"),
-            (objections_to_all_but_names, 'it objects to "loss", "parameters", "seconds", "seed"'),
-        ]
+            (objections_by_counting, '"seed" (shaw at 64: 0, 1, 2; xpos at 64: 1, 1, 1)'),
+            (lambda runs: [], "it misses a setting that is not equal in all"),
+            (objections_to_all_but_names, 'it objects to "loss", which need not be equal'),
+        ],
     },
 )
 
@@ -378,10 +519,10 @@ test_natural_mistakes_are_named = wrong_answers(
             (sliding_over_rolled_targets, "the first byte of the block"),
             (sliding_with_one_loss_each, "one loss, the first that it judges"),
             (sliding_with_zeros_at_the_end, "places are left over"),
+            (sliding_in_batches, "handed over at once"),
         ],
         check_objections: [
             (objections_to_known_keys, "only knows the keys"),
-            (objections_by_counting, "counts rows as seeds"),
             (three_and_no_more, "three seeds and no more"),
             (zero_one_two, "must be 0, 1 and 2"),
             (in_their_order, "the order of the runs counts"),
@@ -389,7 +530,7 @@ test_natural_mistakes_are_named = wrong_answers(
             (objections_to_unusual_values, "values of the first table"),
             (the_first_objection, "one objection at most"),
             (objections_of_places_that_occur, "a column without a run"),
-            (objections_without_a_question_whether_a_key_is_there, "taken for None"),
+            (objections_without_a_question_whether_a_key_is_there, "compared as text"),
             (objections_in_a_set_of_values, "a list cannot be put into one"),
             (objections_to_copies, "a copy of a run"),
             (objections_to_an_absent_prefix, "another name is taken"),
@@ -399,6 +540,38 @@ test_natural_mistakes_are_named = wrong_answers(
             (objections_to_lacking_seconds, "lacking that may differ"),
             (objections_between_sets_of_encodings, "not run with run"),
             (lambda runs: ["cut", "judged", "protocol", "seed", "steps"], "same of every table"),
+            (objections_with(seeds=seeds_at_64_and_1024), "knows beforehand"),
+            (objections_with(seeds=seeds_at_the_ends), "seeds of some lengths only"),
+            (objections_with(seeds=seeds_in_sorted_lists), "copies of a run count"),
+            (
+                objections_with(
+                    keys=keys_told_apart_by(
+                        lambda run, key: json.dumps(run[key]) if key in run else "lacking"
+                    )
+                ),
+                "compared as text",
+            ),
+            (
+                objections_with(
+                    keys=keys_told_apart_by(
+                        lambda run, key: str(run[key]) if key in run else "none at all"
+                    )
+                ),
+                "compared as text",
+            ),
+            (objections_with(keys=keys_by_identity), "compared with `is`"),
+            (
+                objections_with(keys=keys_told_apart_by(lambda run, key: repr(run.get(key, "")))),
+                "compared as text",
+            ),
+            (
+                objections_with(
+                    cut=lambda runs: all(
+                        run["encoding"].strip().lower() != "just cut to 64" for run in runs
+                    )
+                ),
+                "another name is taken",
+            ),
         ],
     },
 )

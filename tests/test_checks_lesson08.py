@@ -134,6 +134,49 @@ def ramp_of_other_speeds(theta, factor, low, high, trained):
     return share * theta + (1 - share) * theta / factor
 
 
+def ramp_only_between(theta, factor, low, high, trained):
+    """Slow hands are left as they were: a natural thing to forget."""
+    turns = turns_of(theta, trained)
+    share = (turns - low) / (high - low)
+    new, between = theta.clone(), (turns > low) & (turns < high)
+    new[between] = (share * theta + (1 - share) * theta / factor)[between]
+    return new
+
+
+def ramp_over_slowed_turns(theta, factor, low, high, trained):
+    share = kept(theta / factor, low, high, trained)
+    return share * theta + (1 - share) * theta / factor
+
+
+def ramp_with_less_taken_off(theta, factor, low, high, trained):
+    share = kept(theta, low, high, trained)
+    return share * theta + (1 - share) * theta * (1 - 1 / factor)
+
+
+def ramp_from_least_to_most(theta, factor, low, high, trained):
+    turns = turns_of(theta, trained)
+    share = (turns >= high).to(theta.dtype)
+    between = (turns >= low) & (turns <= high)
+    if between.sum() > 1:
+        inside = turns[between]
+        share[between] = (inside - inside.min()) / (inside.max() - inside.min())
+    elif between.any():
+        share[between] = ((turns - low) / (high - low))[between]
+    return share * theta + (1 - share) * theta / factor
+
+
+def ramp_reversed(theta, factor, low, high, trained):
+    return mixed(straight)(theta, factor, low, high, trained).flip(0)
+
+
+def periods_of_the_ramp(theta, factor, low, high, trained):
+    return 2 * math.pi / mixed(straight)(theta, factor, low, high, trained)
+
+
+def straight(turns, low, high):
+    return ((turns - low) / (high - low)).clamp(0, 1)
+
+
 def turned(x, positions):
     return apply_rope(x, rope_angles(positions, rope_frequencies(x.shape[-1])))
 
@@ -190,6 +233,25 @@ def clamped_row(q, k, farthest):
     places = torch.arange(len(q))
     row = (turned(q, places) @ turned(k, places).T)[min(farthest, len(q) - 1)]
     return clamped(q, k, farthest, row.expand(len(q), -1))
+
+
+def clamped_column(q, k, farthest):
+    places = torch.arange(len(q))
+    column = (turned(q, places) @ turned(k, places).T)[:, min(farthest, len(q) - 1)]
+    return clamped(q, k, farthest, column[:, None].expand(-1, len(q)))
+
+
+def clamped_from_one_nearer(q, k, farthest):
+    """Two steps off that belong together: >= in place of >, and farthest - 1."""
+    places = torch.arange(len(q))
+    near = turned(q, places) @ turned(k, places).T
+    far = turned(q, torch.full((len(q),), farthest - 1)) @ k.T
+    return torch.where(places[:, None] - places >= farthest, far, near) / q.shape[-1] ** 0.5
+
+
+def clamped_after_its_own_turn(q, k, farthest):
+    far = turned(turned(q, torch.arange(len(q))), torch.full((len(q),), farthest)) @ k.T
+    return clamped(q, k, farthest, far)
 
 
 def clamped_near_unturned(q, k, farthest):
@@ -334,6 +396,18 @@ test_natural_mistakes_are_named = wrong_answers(
             (mixed(lambda t, low, high: (t / (high - low)).clamp(0, 1)), "does not begin at `low`"),
             (mixed(lambda t, low, high: (t > (low + high) / 2).double()), "a step in the middle"),
             (mixed(lambda t, low, high: (t >= 1).double()), "this is the step"),
+            (ramp_only_between, "less than `low` turns keep their speed"),
+            (ramp_over_slowed_turns, "counted at the slowed speed"),
+            (counted(lambda theta, trained: turns_of(theta, trained).round()), "are rounded"),
+            (ramp_with_less_taken_off, "should be left with that"),
+            (mixed(lambda t, low, high: ((t - 1) / (high - 1)).clamp(0, 1)), "is built in"),
+            (mixed(lambda t, low, high: ((t - low) / 3).clamp(0, 1)), "is built in"),
+            (mixed(lambda t, low, high: ((t - low) / (4 - low)).clamp(0, 1)), "is built in"),
+            (mixed(lambda t, low, high: ((t - 1) / (high - low)).clamp(0, 1)), "is built in"),
+            (ramp_from_least_to_most, "from the slowest hand between"),
+            (mixed(lambda t, low, high: (t - (low + high) / 2).sigmoid()), "a sigmoid"),
+            (ramp_reversed, "in reverse order"),
+            (periods_of_the_ramp, "lengths of a turn, not speeds"),
             (ramp_without_the_rest, "gets no speed at all"),
             (ramp_on_top, "on top"),
             (ramp_of_other_speeds, "from outside"),
@@ -376,6 +450,10 @@ test_natural_mistakes_are_named = wrong_answers(
             (lambda q, k, farthest: right_clamp(q, k, farthest).T, "on their side"),
             (lambda q, k, farthest: right_clamp(q, k, farthest).softmax(-1), "these are weights"),
             (lambda q, k, farthest: q @ k.T / len(q[0]) ** 0.5, "no score knows"),
+            (clamped_from_one_nearer, "one step nearer"),
+            (clamped_column, "the column of another key"),
+            (lambda q, k, farthest: right_clamp(q, k, 63), "does `farthest` come into it"),
+            (clamped_after_its_own_turn, "and `farthest` together"),
             (clamped_near_unturned, "near scores know no"),
             (clamped_with_one_position, "one position is given"),
             (clamped_behind_a_wall, "far keys are hidden"),
@@ -433,10 +511,22 @@ test_the_rule_is_kept = wrong_answers(
 test_other_wrong_answers_are_explained = wrong_answers(
     "wrong",
     {
+        check_ramp: [
+            (mixed(lambda t, low, high: straight(t, low, high) ** 3), "which yours?"),
+            (
+                mixed(lambda t, low, high: 0.9 * straight(t, low, high)),
+                "turns, more than 4. Expected 1, 1 of its old speed, got 0.9",
+            ),
+            (mixed(lambda t, low, high: straight(t, low, high).clamp(min=0.1)), "fewer than 1"),
+        ],
+        check_clamped_scores: [
+            (lambda q, k, far: clamped(q, k, far, 0.5 * q @ k.T), "The near scores are right"),
+            (lambda q, k, far: 0.5 * right_clamp(q, k, far), "How far is each turned?"),
+        ],
         check_factors: [
             (lambda turns, s: turns.clamp(1, s), "nats at 64 bytes and"),
             (lambda turns, s: torch.tensor([1.0] * 5 + [6.0] + [8.0] * 10), "each of 64 pairs"),
             (lambda turns, s: torch.zeros_like(turns), "above 0"),
-        ]
+        ],
     },
 )

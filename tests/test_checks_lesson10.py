@@ -135,6 +135,42 @@ def both_ends(losses):
     return int(torch.maximum(regret[:, 0], regret[:, -1]).argmin())
 
 
+def worst_never_reset(losses):
+    best, chosen, worst = float("inf"), 0, 0.0
+    for row in range(len(losses)):
+        for column in range(losses.shape[1]):
+            worst = max(worst, (losses[row, column] - losses[:, column].min()).item())
+        if worst < best:
+            best, chosen = worst, row
+    return chosen
+
+
+def row_below(losses):
+    below = torch.cat([losses[1:], losses[:1]])
+    return int((losses - below).amax(1).argmin())
+
+
+def from_the_mean(losses):
+    return int((losses - losses.mean(0)).abs().amax(1).argmin())
+
+
+def from_the_second_best(losses):
+    ordered = losses.sort(0).values
+    return int((losses - ordered[1 if len(losses) > 1 else 0]).abs().amax(1).argmin())
+
+
+def own_mean(losses):
+    return int((losses - losses.mean(1)[:, None]).amax(1).argmin())
+
+
+def argsort_once(losses):
+    return int(losses.argsort(dim=0).max(1).values.argmin())
+
+
+def norm(power):
+    return lambda losses: int(((losses - losses.amin(0)) ** power).sum(1).argmin())
+
+
 def from_one(losses):
     return int((losses - losses.amin(0)).amax(1).argmin()) + 1
 
@@ -240,7 +276,16 @@ test_wrong_answers_get_a_fitting_word = wrong_answers(
             (rounded, "rounded"),
             (without_the_first, "some lengths are left out"),
             (later_half, "some lengths are left out"),
-            (lowest_so_far, "rows above it"),
+            (lowest_so_far, "row 0 is the answer"),
+            (worst_never_reset, "row 0 is the answer"),
+            (row_below, "the one below it"),
+            (from_the_mean, "on either side"),
+            (from_the_second_best, "on either side"),
+            (own_mean, "mean of its own row"),
+            (argsort_once, "argsort was asked once"),
+            (norm(4), "the largest more than others"),
+            (norm(10), "the largest more than others"),
+            (norm(30), "the largest more than others"),
             (lowest_of_the_row_so_far, "how much a row rises"),
             (against_the_row_above, "the one above it"),
             (all_largest_regrets, "the largest regrets of all rows"),
@@ -250,7 +295,7 @@ test_wrong_answers_get_a_fitting_word = wrong_answers(
             (second_largest, "second largest regret is the smallest"),
             (second_by_topk, "second largest regret is the smallest"),
             (without_the_last_row, "the last row is left out"),
-            (p_norm, "their other regrets"),
+            (p_norm, "the largest more than others"),
             (soft_maximum(1), "regrets of all lengths count"),
             (soft_maximum(40), "regrets of all lengths count"),
         ]
@@ -724,6 +769,17 @@ def middle_of_each_side(costs):
     return torch.where(a < b, tie, torch.nan).nanmedian(1).values < upper
 
 
+def mean_of_each_side(costs):
+    a, b, tie = bounds(costs)
+    upper = torch.where(a > b, tie, torch.nan).nanmean(1).nan_to_num(1.0)
+    return torch.where(a < b, tie, torch.nan).nanmean(1).nan_to_num(0.0) < upper
+
+
+def all_bounds_inside(costs):
+    a, b, tie = bounds(costs)
+    return (((tie > 0) & (tie < 1)) | (a == b)).all(1)
+
+
 def more_than_half(costs):
     a, b, _ = bounds(costs)
     return ((a < 0) | (b < 0)).double().mean(1) > 0.5
@@ -801,6 +857,8 @@ test_wrong_favourites_get_a_fitting_word = wrong_answers(
             (both_of_all_rows, "have got lost"),
             (half_between_all, "thrown together"),
             (middle_of_each_side, "the middle bound"),
+            (mean_of_each_side, "the mean of the bounds"),
+            (all_bounds_inside, "dearer in the other"),
             (more_than_half, "rivals are counted"),
             (million, "however fine, misses"),
             (million_inside, "however fine, misses"),

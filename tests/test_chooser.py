@@ -261,10 +261,10 @@ def test_an_answer_strikes_out_those_whose_measurement_fails(answers, out, kept)
 
 
 def test_answers_add_up():
-    left = remaining(0.1, starts="anywhere", attention="plain fused")
+    left = remaining(0.1, starts="anywhere", attention="plain")
     assert left == ["rope", "xpos"]
-    assert remaining(texts="4 times as long", attention="plain fused") == ["alibi"]
-    assert remaining(reads=BOTH_WAYS, texts="4 times as long", attention="plain fused") == []
+    assert remaining(texts="4 times as long", attention="plain") == ["alibi"]
+    assert remaining(reads=BOTH_WAYS, texts="4 times as long", attention="plain") == []
 
 
 @pytest.mark.usefixtures("plain_arguments")

@@ -276,17 +276,20 @@ SENTENCES: dict[str, list[tuple[dict[str, Any], str]]] = {
         ({"table": "C", "hand": 4}, "hand 4 takes 373 positions for a turn"),
     ],
     "stretch": [
-        ({}, "+0.00 at 64 bytes, +1.78 at 512, together 1.78; the step 0.60. Not below it yet. 11"),
+        (
+            {},
+            "+0.00 at 64 bytes, +1.78 at 512, together 1.78; the step 0.60. You are 1.19 above it.",
+        ),
         ({}, "Hand 5 keeps its speed."),
         ({"set": "step"}, "together 0.596; the step 0.596. You are level with it. 0 hands"),
         (
             {"factors": [1.0] * 5 + [8.0] * 4 + [1.0] * 7},
-            "together 0.599; the step 0.596. Not below it yet. 7 hands",
+            "together 0.599; the step 0.596. You are just above it. 7 hands",
         ),
-        ({"factors": [1.0] * 5 + [8.0] * 2 + [1.0] * 9}, "Not below it yet. 9 hands"),
+        ({"factors": [1.0] * 5 + [8.0] * 2 + [1.0] * 9}, "above it. 9 hands"),
         (
             {"factors": [1.0] * 5 + [6.0] + [8.0] * 4 + [1.0] * 6},
-            "together 0.49; the step 0.60. You are below the line. 7 hands",
+            "together 0.49; the step 0.60. You are 0.10 below the line. 7 hands",
         ),
         ({"hand": 5, "slowed": 8.0}, "Hand 5 turns 8 times slower."),
         ({"hand": 5, "slowed": 8.0}, "+0.06 at 64 bytes, +0.90 at 512"),

@@ -74,4 +74,6 @@ def test_sinusoids_are_added_to_the_words(heads):
 def test_without_positions_no_weight_changes_and_with_any_encoding_some_do(heads):
     assert heads["no positions"]["changed"] == 0
     for name in ("sinusoidal", "RoPE", "ALiBi"):
-        assert heads[name]["changed"] > 0 and heads[name]["largest"] > 0.01
+        largest = heads[name]["largest"]
+        assert heads[name]["changed"] > 0 and abs(largest["after"] - largest["before"]) > 0.01
+        assert heads[name]["weights"][largest["from"]][largest["to"]] == largest["before"]

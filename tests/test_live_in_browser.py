@@ -282,9 +282,39 @@ def test_text_is_coloured_by_surprise_which_grows_past_the_trained_length_until_
     stretched = loss()
     assert trained < stretched < direct - 0.5
     text = page.locator(".om-read-text")
+    assert "Point at a byte" in page.locator(".om-read-detail").text_content()
     text.focus()
     page.keyboard.press("ArrowRight")
     assert "Most expected" in page.locator(".om-read-detail").text_content()
+
+
+def test_a_readers_own_text_is_read_and_the_model_goes_on(opened):
+    page = opened(AT_ONCE)
+    page.get_by_text("over 768 of 768 bytes").wait_for(timeout=LATE)
+    own, answer = page.get_by_label("Your own text"), page.locator(".om-read-answer")
+    mine = page.get_by_role("button", name="Read mine")
+    mine.click()
+    assert "nothing to read yet" in answer.text_content()
+
+    def loss_of(text: str, count: int) -> float:
+        own.fill(text)
+        mine.click()
+        page.get_by_text(f"over {count} of {count} bytes").wait_for(timeout=LATE)
+        return float(page.locator(".om-read-mean b").text_content())
+
+    english = "The function returns a list of the names that are defined in the module."
+    assert loss_of(english, len(english)) + 1 < loss_of(english[::-1], len(english))
+    assert page.locator(".om-read-text").inner_text().strip() == english[::-1]
+    page.get_by_text(re.compile("It would go on: “.{40,}”")).wait_for(timeout=LATE)
+    loss_of("é", 2)
+    assert page.locator(".om-read-text").inner_text().strip() == "C3A9"
+    page.get_by_text(re.compile("go on.*not plain ASCII is several bytes")).wait_for(timeout=LATE)
+    loss_of(12 * english, 768)
+    page.get_by_text("That is 864 bytes: the first 768 are read.").wait_for(timeout=LATE)
+    page.get_by_role("button", name="Back to the passage").click()
+    page.get_by_text("over 768 of 768 bytes").wait_for(timeout=LATE)
+    assert page.locator(".om-read-text").inner_text().startswith("The ")
+    assert answer.text_content() == ""
 
 
 def test_a_phone_shows_sentences_in_lines_as_long_as_it_is_wide(opened):

@@ -95,6 +95,19 @@ def test_readme_and_the_sites_page_tell_of_the_price_outside_the_table(page):
 
 
 @pytest.mark.browser
+def test_the_sites_page_says_why_its_advice_is_not_the_first_of_its_table(page):
+    losses = chooser.facts()["loss"].sort_values()
+    advice, _, evidence = page.partition("## The evidence")
+    assert losses.index[0] != "rope" and "RoPE, trained at the length" in advice
+    ahead = losses["rope"] - losses.iloc[0]
+    assert (
+        f"Below, `{losses.index[0]}` has the lowest loss, {ahead:.3f} nats a byte ahead" in advice
+    )
+    steps = chooser.other_sizes()["ten times the steps"]
+    left = steps["rope"] - steps["transformer_xl"]
+    assert 0 <= left < 0.005 and f"is {left:.3f} after ten times the steps" in advice
+
+
 def test_the_explorer_says_what_the_chooser_says():
     cases = [
         dict(zip(chooser.QUESTIONS, case, strict=True))

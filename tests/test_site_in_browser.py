@@ -52,6 +52,19 @@ def question(page: Any, text: str) -> tuple[Any, Any]:
     return form, page.locator(f".om-sealed[data-asks='{key}']").first
 
 
+# Waits until the page neither scrolls nor grows.
+STILL = """() => new Promise((done) => {
+    let before = null, frames = 0; // of stillness
+    const look = () => {
+        const now = scrollY + document.body.scrollHeight;
+        frames = now === before ? frames + 1 : 0;
+        before = now;
+        frames > 40 ? done() : requestAnimationFrame(look);
+    };
+    look();
+})"""
+
+
 def test_an_explorer_moves_by_keyboard(opened):
     page = opened(WAVES)
     mount = page.locator(".om-mount").first
@@ -84,8 +97,45 @@ def test_an_explorer_stands_in_a_card_under_its_title_and_its_call_is_folded(ope
     assert card.locator(".om-explorer-title").text_content()
     assert card.locator(".om-mount").count() == 1
     assert card.evaluate("(card) => getComputedStyle(card).borderTopWidth") == "1px"
+    label = "(title) => getComputedStyle(title, '::after')"
+    title = card.locator(".om-explorer-title")
+    assert title.evaluate(f"title => ({label})(title).content") == '"it moves"'
+    assert title.evaluate(f"title => ({label})(title).borderTopWidth") == "0px", "no button"
     call = page.locator("details.om-code", has_text="explorers.frequencies()")
-    assert call.count() == 1 and not call.locator("pre").is_visible()
+    assert call.count() == 1 and not call.is_visible()
+
+
+SUMMARIES = "article details > summary"
+
+
+@pytest.mark.parametrize("name", ["05_rope", "09_further_doors", "11_capstone"])
+def test_code_that_only_draws_asks_or_judges_is_out_of_the_way_until_it_is_wanted(opened, name):
+    page = opened(name)
+    code = page.locator(".om-code:not(.om-sealed *)")
+    folds = page.locator(f"{SUMMARIES}:visible").count()
+    assert code.count() > 5 and folds < 24
+    assert page.locator(".om-code:visible").count() == 0
+    switch = page.get_by_role("button", name="Show the code")
+    switch.click()
+    assert switch.get_attribute("aria-pressed") == "true"
+    assert page.locator(f"{SUMMARIES}:visible").count() == folds + code.count() > 1.4 * folds
+    assert all(pre.is_visible() for pre in code.locator("pre").all())
+    page.reload()
+    assert code.first.locator("pre").first.is_visible(), "and on the next page"
+    switch.click()
+    assert page.locator(".om-code:visible").count() == 0
+
+
+@pytest.mark.parametrize("name", ["05_rope", "11_capstone"])
+def test_a_phone_shows_four_doors_in_two_rows_large_enough_to_be_read(opened, name):
+    page = opened(name, viewport=PHONE)
+    strip = page.locator(".om-figure:visible").first
+    doors = strip.locator("img")
+    assert doors.count() == 2 and min(doors.evaluate_all(SCALES)) > 0.85
+    boxes = [half.bounding_box() for half in doors.all()]
+    assert boxes[0]["y"] + boxes[0]["height"] <= boxes[1]["y"]
+    assert max(box["x"] + box["width"] for box in boxes) <= PHONE["width"]
+    assert "doors" in strip.locator("[role=img]").get_attribute("aria-label")
 
 
 def test_a_guess_unfolds_the_answer_is_judged_and_remembered(opened):
@@ -240,10 +290,17 @@ def test_on_a_phone_formulas_and_lines_fit_and_what_goes_on_fades_until_its_end(
     assert page.locator(".om-lines pre").evaluate_all(wide) == 0
     code = page.locator(".highlight pre.om-more").first.element_handle()
     assert code.evaluate("pre => getComputedStyle(pre).maskImage").startswith("linear-gradient")
+    arrow = "(pre) => getComputedStyle(pre, '::after').content"
+    assert code.evaluate(arrow) == '"→"'
+    wide = "all => all.filter(part => part.scrollWidth > part.clientWidth + 1)"
+    shown = f"{wide}.every(part => ({arrow})(part) === '\"→\"')"
+    scrollers = page.locator(".highlight pre:visible, .om-figure:visible")
+    assert scrollers.evaluate_all(shown)
     code.evaluate("pre => pre.scrollTo({ left: pre.scrollWidth, behavior: 'instant' })")
     page.wait_for_function(
         "pre => !pre.classList.contains('om-more')", arg=code, timeout=10 * SECONDS
     )
+    assert code.evaluate(arrow) == "none"
 
 
 @pytest.mark.parametrize(("scheme", "is_dark"), [("light", False), ("dark", True)])
@@ -360,6 +417,14 @@ def test_the_search_shows_a_sentence_and_leads_to_its_section(opened, site, word
     page.wait_for_function("(link) => link.hash", arg=link.element_handle())
     link.click()
     page.wait_for_function("scrollY > 300", timeout=20 * SECONDS)  # not at the top of the page
+    page.wait_for_load_state("networkidle")
+    page.evaluate(STILL)
+    section = page.evaluate("document.getElementById(location.hash.slice(1)).textContent")
+    assert word in section.lower()
+    top = page.evaluate(
+        "document.getElementById(location.hash.slice(1)).getBoundingClientRect().top"
+    )
+    assert -5 < top < 100
     assert page.locator(".highlighted").count() == 0
 
 
@@ -401,6 +466,18 @@ def test_a_summary_of_a_search_shows_no_code_and_no_word_of_the_page_itself(open
     lesson = page.locator(FOUND, has_text=re.compile("^01"))
     text = lesson.locator(".context").text_content(timeout=20 * SECONDS)
     assert text == "The four doors embed, rotate, bias and values, all shut."
+
+
+def test_a_hit_in_the_glossary_looks_like_the_others_and_says_what_the_word_means(opened, site):
+    page = opened("index")
+    search_for(page, site, "yarn")
+    hit = page.locator(FOUND, has=page.locator("a[href*='glossary.html#yarn']")).first
+    text = hit.locator(".context").text_content(timeout=20 * SECONDS)
+    assert len(text.split()) > 5 and text.endswith((".", ":"))
+    colours = page.locator(f"{FOUND} > a").evaluate_all(
+        "all => all.map((link) => getComputedStyle(link).color)"
+    )
+    assert len(set(colours)) == 1
 
 
 def test_a_search_in_vain_says_what_to_try(opened, site):
@@ -534,6 +611,32 @@ def test_on_the_first_page_attention_notices_a_moved_word_only_with_positions(op
     assert "0 of 9 weights have changed" in heard.text_content()
 
 
+def test_on_the_first_page_a_dragged_word_only_moves_and_a_tapped_one_asks(opened):
+    page = opened("index", reduced_motion="reduce")
+    toy = page.locator(".om-first")
+    asking = toy.locator(".om-asking")
+    numbers = toy.locator(".om-arcs text")
+    assert asking.text_content() == "loves"
+    shares = set(numbers.all_text_contents())
+    page.wait_for_function("!document.getAnimations().length")  # words move to their places
+    box = toy.get_by_role("button", name="Mary").bounding_box()
+    words = toy.locator(".om-words").bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 10)
+    page.mouse.down()
+    page.mouse.move(words["x"] + 5, box["y"] + 10, steps=5)
+    page.mouse.up()
+    assert "place 1 of 3" in toy.get_by_role("button", name="Mary").get_attribute("aria-label")
+    assert asking.text_content() == "loves"
+    assert set(numbers.all_text_contents()) == shares, "no weight has changed, and none seems to"
+    page.wait_for_function("!document.getAnimations().length")
+    toy.get_by_role("button", name="Mary").click()
+    assert asking.text_content() == "Mary"
+    toy.get_by_text("RoPE").click()
+    assert re.search(r"“\w+” → “\w+”: [\d.]+ % before", toy.locator(".om-heard").text_content())
+    toy.get_by_label("Your sentence").fill("")
+    assert "Type a word" in toy.locator(".om-heard").text_content()
+
+
 @pytest.mark.parametrize("viewport", [PHONE, DESKTOP], ids=["phone", "desktop"])
 def test_a_typed_sentence_stands_in_one_line_and_who_types_more_is_told(opened, viewport):
     page = opened("index", viewport=viewport, reduced_motion="reduce")
@@ -607,6 +710,8 @@ def test_on_a_phone_whatever_a_finger_hits_is_large(opened, name):
     if name == "index":
         page.locator(".om-switch").wait_for()
     assert page.locator("article :is(button, summary, select)").count() > 2
+    icons = page.locator(".mobile-header .header-right :is(button, label):visible")
+    assert min(icons.evaluate_all("all => all.map(({ offsetWidth }) => offsetWidth)")) >= 40
     assert page.evaluate(SMALL) == []
 
 
@@ -615,6 +720,13 @@ def test_cards_judge_each_tap_and_end_with_a_score(opened):
     truth = {claim["id"]: claim["verdict"] for claim in read_claims()}
     cards = page.locator(".om-card:not(.om-end)")
     count = cards.count()
+    keys = cards.locator(".om-guess").evaluate_all(
+        "all => all.map(({ dataset }) => dataset.question)"
+    )
+    verdicts = [truth[key] for key in keys]
+    assert count == 10 and max(map(verdicts.count, verdicts)) < 5, (
+        "one answer to all is no strategy"
+    )
     for number in range(count):
         card = page.locator(".om-card:not([hidden])")
         key = card.locator(".om-guess").get_attribute("data-question")
@@ -626,6 +738,10 @@ def test_cards_judge_each_tap_and_end_with_a_score(opened):
         assert card.locator(".om-said").text_content().startswith(sign)
         last = number + 1 == count
         card.locator(".om-claim").get_by_role("button", name="My score" if last else "Next").click()
+    marks = page.locator(".om-dots span")
+    assert "".join(marks.all_text_contents()) == "✗" + "✓" * (count - 1)
+    colours = marks.evaluate_all("all => all.map((mark) => getComputedStyle(mark).color)")
+    assert colours[0] != colours[1]
     assert f"I told {count - 1} of {count} myths" in page.locator(".om-result").text_content()
     page.get_by_role("button", name="Once more").click()
     assert page.locator(".om-card:not([hidden])").count() == 1
@@ -708,6 +824,27 @@ def test_explorers_that_share_a_picture_have_links_of_their_own(opened):
         mount = page.locator(f".om-mount[data-module*='/{name}.js']")
         mount.scroll_into_view_if_needed()
         assert mount.get_by_role("textbox").input_value() == text
+
+
+TOP = "(part) => part.getBoundingClientRect().top"
+
+
+@pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
+@pytest.mark.parametrize("anchor", ["exercises", "is-it-better"])
+def test_a_link_leads_to_its_heading_though_explorers_above_it_grow(opened, site, viewport, anchor):
+    page = opened("index", viewport=viewport)
+    page.goto(f"{site}/05_rope.html#{anchor}")
+    page.wait_for_load_state("networkidle")
+    page.evaluate(STILL)
+    section = page.locator(f"#{anchor}")
+    assert -5 < section.evaluate(TOP) < 100
+    article = page.locator("article").bounding_box()
+    page.mouse.move(article["x"] + 100, 400)
+    page.mouse.wheel(0, 300)  # from here on the reader decides
+    page.wait_for_function(f"section => ({TOP})(section) < -100", arg=section.element_handle())
+    page.evaluate("document.querySelector('article').style.paddingBottom = '50px'")
+    page.evaluate(STILL)
+    assert section.evaluate(TOP) < -100
 
 
 def test_what_plays_moves_until_it_is_paused(opened):

@@ -24,6 +24,8 @@ PIXELS = 96 / 72  # of CSS, to a point
 PHONE, GAP = 358, 7  # pixels across a phone's page, and between two panels there
 SMALLEST, LARGEST = 0.7, 1.1  # of a panel there, compared with how it was drawn
 PANEL = re.compile(r'<view id="(panel-\d+)" viewBox="\S+ \S+ (\S+) (\S+)"')
+TITLE = 0.2  # of a door strip's height
+CUT = 0.493  # of its width: left of the third door's leaf
 COLUMNS = re.compile(
     r"\S {4,}\S|\S {2,}\S(?:.*\S)? {2,}\S"
 )  # in a line: gaps that stand in a table
@@ -44,10 +46,13 @@ class Outputs:
     files: dict[str, bytes] = field(default_factory=dict)  # by their paths on the site
     explorers: set[str] = field(default_factory=set)
 
-    def blocks(self, cell: NotebookNode, keys: tuple[str, ...] = ()) -> list[str]:
+    def blocks(
+        self, cell: NotebookNode, keys: tuple[str, ...] = (), halves: bool = False
+    ) -> list[str]:
         """The blocks of a cell that may answer the question with one of these keys.
 
-        Questions and claims are left out: the page has forms for them.
+        Questions and claims are left out: the page has forms for them. With ``halves`` a phone
+        shows the left half of a drawing above the right one, both without the title.
         """
         mounts = iter(site_explorers.shown(cell, self.lesson))
         blocks: list[str] = []
@@ -57,11 +62,15 @@ class Outputs:
             elif output.output_type == "error":
                 blocks.append(_printed(f"{output.ename}: {output.evalue}"))
             else:
-                blocks += self._shown(cell, output.data, mounts)
+                blocks += self._shown(cell, output.data, mounts, halves)
         return blocks
 
     def _shown(
-        self, cell: NotebookNode, data: NotebookNode, mounts: Iterator[tuple[str, dict]]
+        self,
+        cell: NotebookNode,
+        data: NotebookNode,
+        mounts: Iterator[tuple[str, dict]],
+        halves: bool,
     ) -> list[str]:
         text = data.get("text/plain", "")
         if CLAIM_MIME in data or site_questions.QUESTION.fullmatch(text):
@@ -71,7 +80,7 @@ class Outputs:
             self.explorers.add(name)
             return [site_explorers.mount(name, start, text, self.root)]
         if "image/svg+xml" in data:
-            return self._drawing(cell, data["image/svg+xml"], text)
+            return self._drawing(cell, data["image/svg+xml"], text, halves)
         if "image/png" in data:
             picture = self._picture(cell, base64.b64decode(data["image/png"]), text)
             moves = text.startswith(site_explorers.IN_KERNEL)
@@ -83,7 +92,7 @@ class Outputs:
             return [_html(data["text/html"])]
         return [_printed(text)] if text else []
 
-    def _drawing(self, cell: NotebookNode, svg: str, description: str) -> list[str]:
+    def _drawing(self, cell: NotebookNode, svg: str, description: str, halves: bool) -> list[str]:
         """A figure whole and, if it has several panels, each by itself for a phone."""
         address = self._file(cell, "svg", svg.encode())
         words = self._words(cell, description)
@@ -92,7 +101,7 @@ class Outputs:
             raise BuildError(f"{self.lesson}, cell {cell.id} shows an SVG without width and height")
         width, height = (round(float(points) * PIXELS) for points in size.groups())
         whole = _image(address, words, width, height)
-        panels = PANEL.findall(svg)
+        panels = _halves(*map(float, size.groups())) if halves else PANEL.findall(svg)
         if self.on_phones is not None:
             panels = [panels[number - 1] for number in self.on_phones]
         elif len(panels) < 2:
@@ -125,6 +134,15 @@ class Outputs:
         if not words or words.startswith("<"):
             raise BuildError(f"{self.lesson}, cell {cell.id} shows a picture without a description")
         return words
+
+
+def _halves(width: float, height: float) -> list[tuple[str, float, float]]:
+    """Views of the halves of a drawing, in points, below the title."""
+    top, cut = TITLE * height, CUT * width
+    return [
+        (f"svgView(viewBox({left:g},{top:g},{wide:g},{height - top:g}))", wide, height - top)
+        for left, wide in ((0, cut), (cut, width - cut))
+    ]
 
 
 def _image(address: str, words: str, width: int, height: int) -> str:

@@ -23,6 +23,7 @@ TO_NOTEBOOK = re.compile(r"\]\(([\w./-]+)\.ipynb(#[^)]*)?\)")
 NOTEBOOKS = "_static/notebooks"
 AIMS = re.compile(r"\n\n(After this lesson you can)\n\n((?:- .*\n|  .*\n)+)")
 FACTS = re.compile(r"^\*\*Time:\*\* .*(?:\n.+)*", re.MULTILINE)
+ALL_CODE = "Show the code of pictures and questions too"  # what site.js hides until then
 OF_AN_EXPLORER = "Code: show the explorer"
 HOW_TO_RUN = "Run cells from top to bottom"  # how a paragraph for notebooks alone starts
 START = "course_lab.start("  # in the cell that each lesson starts with
@@ -135,6 +136,7 @@ class _Writer:
         if self.badge:
             links.insert(0, tag("a", "Open in Colab", href=self.badge[1]))
         ways = tag("p", "Run it yourself: " + " · ".join(links), class_="om-links")
+        code = tag("button", ALL_CODE, type="button", class_="om-all-code", aria_pressed="false")
         questions = [
             question for cell in self.code for question in site_questions.questions(cell, self.name)
         ]
@@ -142,7 +144,7 @@ class _Writer:
         aims, text = AIMS.search(title), AIMS.sub("\n\n", BADGE.sub("", title))
         question, facts, rest = _around(FACTS, text)
         blocks = [self._linked(question), opening("div", class_="om-facts")]
-        blocks += [*map(self._linked, facts), ways, *score, "</div>"]
+        blocks += [*map(self._linked, facts), ways, *score, tag("p", code), "</div>"]
         if aims:
             blocks += folded(aims[1], [self._linked(aims[2])], class_="om-aims")
         return [*blocks, *map(self._linked, rest)]
@@ -177,7 +179,8 @@ class _Writer:
         drawn.outputs = [out for out in cell.outputs if out.output_type != "stream"]
         printed.outputs = [out for out in cell.outputs if out.output_type == "stream"]
         settings = [code_block(cell.source), *self.outputs.blocks(printed)]
-        return [*self.outputs.blocks(drawn), *folded("Code: the start", settings, class_="om-code")]
+        doors = self.outputs.blocks(drawn, halves=True)
+        return [*doors, *folded("Code: the start", settings, class_="om-code")]
 
     def _settled(self, cell: NotebookNode) -> list[str]:
         """Where to find the verdicts that a cell gives: they stand with the claims."""

@@ -7,31 +7,68 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence, Set
+from functools import partial
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
+from course_lab.checks.compare import difference
 from course_lab.checks.core import Check, Mistake, randn
+from course_lab.checks.rules import Without
 from course_lab.referee import CUT, Run
+from course_utils.measures import trained_models
+from course_utils.texts import text
 
 LossOf = Callable[[Tensor, Tensor], Tensor]
 
 
-def by_context(tokens: Tensor, targets: Tensor) -> Tensor:
-    """Losses (n,) that depend on all tokens before, on the targets and on the place."""
+CODES = 64  # bytes of a case are 1 … 63, and no two of a block are equal
+
+
+def telling_loss(tokens: Tensor, targets: Tensor) -> Tensor:
+    """Losses (n,), each with its place in the window, the window's first byte and its target.
+
+    So :func:`_origin` can say where a loss comes from.
+    """
     if tokens.ndim != 1 or tokens.shape != targets.shape:
         raise ValueError(
             "loss_of takes tokens (n,) and targets (n,), "
             f"got {tuple(tokens.shape)} and {tuple(targets.shape)}"
         )
     places = torch.arange(len(tokens))
-    return (tokens.cumsum(0) * 3 + targets * 17 + places**2).float() % 101
+    return ((places * CODES + tokens[:1]) * CODES + targets).float()
 
 
 def _bytes(count: int, seed: int = 0) -> Tensor:
-    return torch.randint(256, (count,), generator=torch.Generator().manual_seed(seed))
+    """Different bytes, none of them 0, which padding is made of."""
+    return torch.randperm(CODES - 1, generator=torch.Generator().manual_seed(seed))[:count] + 1
+
+
+class Origin(NamedTuple):
+    """Where a loss comes from: places in the block, but for ``place``, which is in the window."""
+
+    start: int  # of the window
+    place: int
+    target: int
+
+    @property
+    def byte(self) -> int:
+        """The last byte that was read for it."""
+        return self.start + self.place
+
+
+def _origin(loss: float, block: Tensor) -> Origin | None:
+    """Return where a value of :func:`telling_loss` comes from; None if it is none of this block."""
+    index = {code: place for place, code in enumerate(block.tolist())}
+    if not math.isfinite(loss) or loss != int(loss) or loss < 0:
+        return None
+    rest, target = divmod(int(loss), CODES)
+    place, first = divmod(rest, CODES)
+    if first not in index or target not in index:
+        return None
+    return Origin(index[first], place, index[target])
 
 
 def _windows(
@@ -121,17 +158,218 @@ def _blocks_after_each_other(loss_of: LossOf, block: Tensor, n: int) -> Tensor:
     return losses[n // 2 : len(_windows()(loss_of, block, n)) + n // 2]
 
 
+def _whole_windows_in_place(loss_of: LossOf, block: Tensor, n: int) -> Tensor:
+    """Later windows write their first halves over what earlier ones judged."""
+    places, end = torch.zeros(len(block)), 0
+    for start in range(0, len(block) - n, n // 2):
+        end = start + n
+        places[start:end] = loss_of(block[start:end], block[start + 1 : end + 1])
+    return places[n // 2 : end]
+
+
+def _window_of_each_byte(loss_of: LossOf, block: Tensor, n: int) -> Tensor:
+    """From n/2 on, at first with fewer than n bytes."""
+    last = n // 2 + len(_windows()(loss_of, block, n))
+    losses = []
+    for end in range(n // 2 + 1, last + 1):
+        start = max(0, end - n)
+        losses.append(loss_of(block[start:end], block[start + 1 : end + 1])[-1:])
+    return torch.cat(losses)
+
+
+def _from_the_end(order: int) -> Callable[[LossOf, Tensor, int], Tensor]:
+    """Return an answer whose last window ends with the block, joined in an order, 1 or −1."""
+
+    def answer(loss_of: LossOf, block: Tensor, n: int) -> Tensor:
+        losses = []
+        for end in range(len(block), n, -(n // 2)):
+            window = block[end - n - 1 : end]
+            losses.append(loss_of(window[:-1], window[1:])[n // 2 :])
+        return torch.cat(losses[::order])
+
+    return answer
+
+
+def _targets_two_ahead(loss_of: LossOf, block: Tensor, n: int) -> Tensor:
+    starts = range(0, len(block) - n, n // 2)
+    pairs = [(block[start : start + n], block[start + 2 : start + n + 2]) for start in starts]
+    return torch.cat([loss_of(*pair)[n // 2 :] for pair in pairs])
+
+
+def _all_windows_at_once(loss_of: LossOf, block: Tensor, n: int) -> Tensor:
+    rows = block.unfold(0, n + 1, n // 2)
+    return loss_of(rows[:, :-1], rows[:, 1:])[:, n // 2 :].flatten()
+
+
+def _what_differs(answer: Any, loss_of: LossOf, block: Tensor, n: int) -> str:
+    """Say where the first wrong loss comes from, and ask where it should."""
+    right = _windows()(loss_of, block, n)
+    text = difference(answer, right)
+    if not text or not isinstance(answer, Tensor) or answer.ndim != 1:
+        return text
+    half = n // 2
+    if not len(answer):
+        return f"your result is empty, expected {len(right)} losses. Which of a window's are left?"
+    wanted = [_origin(loss, block) for loss in right.tolist()]
+    found = [_origin(loss, block) for loss in answer.tolist()]
+    if found == wanted[::-1]:
+        return "your losses are right, and in reverse. Which byte of the block comes first?"
+    starts = [origin.start for origin in found if origin]
+    if sum(later - earlier == 1 for earlier, later in itertools.pairwise(starts)) > len(found) / 2:
+        return (
+            "each byte has a window of its own, so that they move on by 1. By how much should they?"
+        )
+    for number, (own, other) in enumerate(itertools.zip_longest(found, wanted)):
+        if own == other:
+            continue
+        if number >= len(found):
+            return f"{len(right) - len(found)} losses are missing at the end. {text}"
+        if own is None:
+            value = answer[number].item()
+            return (
+                f"yours[{number}] = {value:g} is no loss of a byte of this block. Is it a sum, a "
+                "mean, a place that was not written to, or made of bytes that you added?"
+            )
+        return f"yours[{number}] {_of(own, half, n, other)}"
+    return text
+
+
+def _of(own: Origin, half: int, n: int, wanted: Origin | None) -> str:
+    """What is wrong with a loss that comes from ``own`` and not from ``wanted``."""
+    window = f"byte {own.byte}, number {own.place} of a window that starts at byte {own.start}"
+    if own.target != own.byte + 1:
+        return (
+            f"is the loss of {window}; its target is byte {own.target} of the block. Which byte "
+            "follows it?"
+        )
+    if own.place >= n:
+        return f"is the loss of {window}. How many bytes has a window?"
+    if own.start % half:
+        return (
+            f"is the loss of {window}. If they start at 0 and move on by {half}, does one start "
+            "there?"
+        )
+    if own.place < half and wanted and own.byte == wanted.byte:
+        return (
+            f"is the loss of {window}, though the window before has judged it. Which one wrote "
+            "last to that place?"
+        )
+    if own.place < half:
+        return f"is the loss of {window}. Which numbers of a window are judged: from which one on?"
+    if wanted is None:
+        return f"is the loss of {window}, and none more was expected. Which window starts last?"
+    return f"is the loss of {window}; that of byte {wanted.byte} belongs here. Where is it?"
+
+
+def _told_apart(answer: Any, loss_of: LossOf, block: Tensor, n: int) -> Any:
+    """A row of losses as numbers, so that a mistake is not known by the row's length alone."""
+    if isinstance(answer, Tensor) and answer.ndim == 1:
+        return (1.0, *answer.tolist())  # longer than the same losses in a list
+    return answer
+
+
 check_sliding = Check(
     "sliding_from_scratch",
     _windows(),
     cases=[
-        (by_context, _bytes(33), 8),
-        (by_context, _bytes(20, 1), 4),
-        (by_context, _bytes(17, 2), 16),
-        (by_context, _bytes(47, 3), 6),
-        (by_context, _bytes(30, 4), 10),
+        (telling_loss, _bytes(33), 8),
+        (telling_loss, _bytes(20, 1), 4),
+        (telling_loss, _bytes(17, 2), 16),
+        (telling_loss, _bytes(47, 3), 6),
+        (telling_loss, _bytes(30, 4), 10),
     ],
+    rules=[Without((text.sliding, trained_models.sliding_loss))],
+    judge=_what_differs,
+    effect=_told_apart,
     mistakes=[
+        Mistake(
+            "windows write over one another",
+            "Which window wrote last to place n/2 of your result, and as what of its bytes?",
+            _whole_windows_in_place,
+        ),
+        Mistake(
+            "each byte has a window of its own",
+            "That is the usual way, and a dear one. By how much are windows to move on here?",
+            _window_of_each_byte,
+        ),
+        *(
+            Mistake(
+                "windows are counted from the end of the block",
+                "Where does your first window start? Where should it, if not all bytes fit?",
+                _from_the_end(order),
+            )
+            for order in (1, -1)
+        ),
+        Mistake(
+            "the losses are in reverse",
+            "Which byte of the block comes first in your result?",
+            _windows(joined=lambda losses: torch.cat(losses).flip(0)),
+        ),
+        Mistake(
+            "the windows are in reverse",
+            "Which byte of the block comes first in your result?",
+            _windows(joined=lambda losses: torch.cat(losses[::-1])),
+        ),
+        Mistake(
+            "targets are two bytes ahead",
+            "`loss_of` takes n bytes, and of each the byte after it. Which one follows byte 0?",
+            _windows(longer=2, follow=lambda window: (window[:-2], window[2:])),
+        ),
+        Mistake(
+            "targets are two bytes ahead",
+            "`loss_of` takes n bytes, and of each the byte after it. Which one follows byte 0?",
+            _targets_two_ahead,
+        ),
+        Mistake(
+            "targets are two bytes ahead",
+            "`loss_of` takes n bytes, and of each the byte after it. Which one follows byte 0?",
+            _windows(
+                longer=2,
+                last=lambda block, n: len(block) - n - 1,
+                follow=lambda window: (window[:-2], window[2:]),
+            ),
+        ),
+        Mistake(
+            "all windows are handed over at once",
+            "`loss_of` takes one window. How do you come by each of the rows?",
+            _all_windows_at_once,
+            raises=r"got \(\d+, \d+\)",
+        ),
+        Mistake(
+            "a window has twice its bytes",
+            "How many bytes does `loss_of` see at once? And how many should it?",
+            lambda loss_of, block, n: torch.cat(
+                [
+                    loss_of(block[a : a + 2 * n], block[a + 1 : a + 2 * n + 1])[n:]
+                    for a in range(0, len(block) - 2 * n, n)
+                ]
+                or [torch.zeros(0)]
+            ),
+        ),
+        *(
+            Mistake(
+                "windows do not move on by half of themselves",
+                "How many bytes does a window judge? By how much must it move on, for none to be "
+                "left out and none to come twice?",
+                _windows(step=step),
+            )
+            for step in (lambda n: n // 2 + 1, lambda n: max(1, n // 4), lambda n: n // 2 - 1)
+        ),
+        Mistake(
+            "a quarter of each window is judged",
+            "How many bytes of a window are its second half?",
+            _windows(judged=lambda losses, n: losses[3 * n // 4 :]),
+        ),
+        Mistake(
+            "no loss of a window is left",
+            "A window has n losses, numbered from 0. Which slice is their second half?",
+            _windows(judged=lambda losses, n: losses[n:]),
+        ),
+        Mistake(
+            "this is a NumPy array",
+            "Which function of torch joins tensors?",
+            _windows(joined=lambda losses: torch.cat(losses).numpy()),
+        ),
         Mistake(
             "the first half of each window is judged",
             "Which half has at least n/2 bytes before it?",
@@ -401,13 +639,17 @@ def _lacking(runs: list[Run], key: str) -> list[Run]:
 
 
 class Pile(list[Run]):
-    """A list of runs that messages call by its encodings."""
+    """A list of runs that messages call by an expression that prints it, and by its encodings."""
+
+    def __init__(self, runs: Iterable[Run], number: int) -> None:
+        super().__init__(runs)
+        self.number = number
 
     @property
     def __name__(self) -> str:
         """What :func:`course_lab.checks.compare.describe` writes."""
         encodings = ", ".join(dict.fromkeys(run["encoding"] for run in self))
-        return f"{len(self)} runs of {encodings}"
+        return f"*check_objections.cases[{self.number}]: {len(self)} runs of {encodings}"
 
 
 _SOUND = [*_runs("shaw"), *_runs("xpos"), *_runs("fire"), *_runs(CUT)]
@@ -476,6 +718,38 @@ PILES = [
     [*_lacking(_SOUND[:7], "seconds"), *_lacking(_SOUND[7:], "parameters")],  # sound
     [{**run, "steps": 1200 * (1 + run["seed"])} for run in _SOUND],  # each row is a mixture
     [*_runs(CUT), *_runs("shaw"), *_runs("fire")],  # sound: the row that is cut comes first
+    [run for name in ("shaw", "fire", CUT) for run in _runs(name, reads=(64, 2048))],  # sound
+    [run for name in ("shaw", CUT) for run in _runs(name, reads=(64, 256, 2048))],  # sound
+    [  # two seeds at the shorter length
+        *_runs("shaw"),
+        *_runs("fire", reads=[64], seeds=(0, 1)),
+        *_runs("fire", reads=[1024]),
+        *_runs(CUT),
+    ],
+    [  # one seed at the length between
+        *_runs("shaw", reads=(64, 256, 2048)),
+        *_runs("fire", reads=(64, 2048)),
+        *_runs("fire", reads=(256,), seeds=(0,)),
+        *_runs(CUT, reads=(64, 256, 2048)),
+    ],
+    [*_runs("shaw"), *_runs("fire", reads=(64, 512)), *_runs(CUT)],  # each has a column of its own
+    [*_runs("shaw"), *_runs("fire", steps=1200.0), *_runs(CUT)],  # sound: 1200.0 == 1200
+    [*_runs("shaw"), *_runs("fire", lr="0.002"), *_runs(CUT)],
+    [{**run, "steps": int("1200"), "betas": [0.9, 0.99]} for run in _SOUND],  # sound, each its own
+    [run for name in ("shaw", "fire", CUT) for run in _runs(name, seeds=range(11))],  # sound
+    *(
+        [*_runs("shaw", dropout=value), *_runs("fire"), *_runs(CUT, dropout=value)]
+        for value in ("", 0, False, "lacking", -1)
+    ),
+    *(
+        [*_runs("shaw"), *_runs("fire"), *_runs(name)]
+        for name in ("Just cut to 64", "just cut to 64 ", "just_cut_to_64")
+    ),
+    [  # each run lacks another key than the first one
+        *_lacking(_SOUND[:1], "lr"),
+        *_SOUND[1:7],
+        *_lacking(_SOUND[7:], "judged"),
+    ],
 ]
 
 
@@ -609,6 +883,81 @@ def _sets_of_rows(runs: list[Run]) -> set[str]:
     return wrong_keys
 
 
+def _compared_as(text_of: Callable[[Any], Any]) -> Callable[[list[Run]], set[str]]:
+    """Return a rule for keys that compares something else than the values."""
+
+    def rule(runs: list[Run]) -> set[str]:
+        keys = {key for run in runs for key in run} - set(FREE)
+        return {
+            key
+            for key in keys
+            if len({text_of(run[key]) if key in run else "none at all" for run in runs}) > 1
+        }
+
+    return rule
+
+
+def _lacking_is(value: Any) -> Callable[[list[Run]], set[str]]:
+    """Return a rule for keys that takes one that is lacking for this value."""
+
+    def rule(runs: list[Run]) -> set[str]:
+        keys = {key for run in runs for key in run} - set(FREE)
+        first = runs[0]
+        return {
+            key for key in keys if any(run.get(key, value) != first.get(key, value) for run in runs)
+        }
+
+    return rule
+
+
+def _another_object(runs: list[Run]) -> set[str]:
+    keys = {key for run in runs for key in run} - set(FREE)
+    first = runs[0]
+    return {
+        key for key in keys if any(key not in run or run[key] is not first.get(key) for run in runs)
+    }
+
+
+def _keys_of_the_first_asked(runs: list[Run]) -> set[str]:
+    first = runs[0]
+    return {key for key in first if key not in FREE and any(r[key] != first[key] for r in runs)}
+
+
+def _seeds_at(chosen: Callable[[list[int]], Iterable[int]]) -> Callable[[list[Run]], set[str]]:
+    """Return a rule for seeds that looks at some lengths only."""
+
+    def rule(runs: list[Run]) -> set[str]:
+        names = dict.fromkeys(run["encoding"] for run in runs)
+        lengths = chosen(sorted({run["read"] for run in runs}))
+        return _too_few(
+            [
+                {run["seed"] for run in runs if (run["encoding"], run["read"]) == (name, n)}
+                for name in names
+                for n in lengths
+            ]
+        )
+
+    return rule
+
+
+def _sorted_lists(runs: list[Run]) -> set[str]:
+    rows: dict[Any, list[int]] = {}
+    for run in runs:
+        rows.setdefault((run["encoding"], run["read"]), []).append(run["seed"])
+    first, *others = map(sorted, rows.values())
+    return {"seed"} if len(first) < 3 or any(other != first for other in others) else set()
+
+
+def _at_most(count: int) -> Callable[[list[Run]], set[str]]:
+    """Return a rule for seeds that objects to more than ``count``."""
+    return lambda runs: (
+        {"seed"}
+        if _too_few(_sets(runs, "encoding", "read"))
+        or any(len(seeds) > count for seeds in _sets(runs, "encoding", "read"))
+        else set()
+    )
+
+
 def _pairs_that_occur(runs: list[Run]) -> set[str]:
     return _too_few([seeds for seeds in _sets(runs, "encoding", "read") if seeds])
 
@@ -642,13 +991,18 @@ def _with_cut(rule: Callable[[list[Run]], bool]) -> Callable[[list[Run]], list[s
     return answer
 
 
+def _called_nearly(runs: list[Run], tidy: Callable[[str], str]) -> bool:
+    """Whether some run's encoding is the simplest row's once it is tidied."""
+    return any(tidy(run["encoding"]) == CUT for run in runs)
+
+
 def _at_64(runs: list[Run]) -> list[str]:
     return _objections([run for run in runs if run["read"] == 64])
 
 
 def _names(answer: Any) -> list[str] | None:
     """The names that an answer holds; None if it is no list of names."""
-    if not isinstance(answer, (list, tuple, set, frozenset)):
+    if not isinstance(answer, (list, tuple, Set)):
         return None
     names = [name for name in answer if isinstance(name, str)]
     return names if len(names) == len(answer) else None
@@ -675,13 +1029,56 @@ def _judged(answer: Any, runs: list[Run]) -> str:
             '"cut".'
         )
     right, named = set(_objections(runs)), set(objections)
-    missing, unfounded = len(right - named), sorted(named - right)
-    parts = [f"it misses {missing} objection{'s' if missing > 1 else ''}"] if missing else []
-    if missing and not named:
-        parts.append("your list is empty here. Is there a table for which it is not")
-    if unfounded:
-        parts.append(f"it objects to {_listed(unfounded)}, and no referee would")
-    return f"{'; '.join(parts)}{'.' if named else '?'}" if parts else ""
+    parts = [_missed(right - named, runs)] if right - named else []
+    parts += [_unfounded(name, runs) for name in sorted(named - right)[:3]]
+    return f"{'. '.join(parts)}." if parts else ""
+
+
+def _missed(names: set[str], runs: list[Run]) -> str:
+    """What an answer overlooks, without the names of the settings."""
+    parts = []
+    if settings := names - {"seed", "cut"}:
+        lacked = {key for key in settings if any(key not in run for run in runs)}
+        if lacked:
+            parts.append("a setting that some run lacks")
+        if settings - lacked:
+            count = len(settings - lacked)
+            words = "a setting that is" if count == 1 else f"{count} settings that are"
+            parts.append(f"{words} not equal in all")
+    if "seed" in names:
+        parts.append(f'"seed" ({_rows_of_seeds(runs)})')
+    if "cut" in names:
+        parts.append(f'"cut" (no run is called exactly "{CUT}")')
+    return f"it misses {', and '.join(parts)}"
+
+
+def _rows_of_seeds(runs: list[Run]) -> str:
+    """The seeds of the first row, and of one that is unlike it or has too few."""
+    names = list(dict.fromkeys(run["encoding"] for run in runs))
+    lengths = list(dict.fromkeys(run["read"] for run in runs))
+    rows = {
+        f"{name} at {n}": [
+            run["seed"] for run in runs if (run["encoding"], run["read"]) == (name, n)
+        ]
+        for name in names
+        for n in lengths
+    }
+    (first, seeds), *_ = rows.items()
+    unlike = [place for place, own in rows.items() if set(own) != set(seeds)]
+    shown = [first, *unlike[:1]]
+    return "; ".join(f"{place}: {', '.join(map(str, rows[place])) or 'no run'}" for place in shown)
+
+
+def _unfounded(name: str, runs: list[Run]) -> str:
+    """Why a name is no objection to these runs."""
+    if name == "cut":
+        return f'it objects to "cut", but a run is called "{CUT}"'
+    if name == "seed":
+        return 'it objects to "seed", but the same three or more stand at each place of the table'
+    if name in FREE:
+        return f'it objects to "{name}", which need not be equal in a fair table'
+    values = list(dict.fromkeys(map(repr, (run[name] for run in runs))))
+    return f'it objects to "{name:.40}", which is equal in all runs: {" == ".join(values[:3]):.60}'
 
 
 def _listed(names: list[str]) -> str:
@@ -692,8 +1089,85 @@ def _listed(names: list[str]) -> str:
 check_objections = Check(
     "objections",
     _objections,
-    cases=[(Pile(pile),) for pile in PILES],
+    cases=[(Pile(pile, number),) for number, pile in enumerate(PILES)],
     mistakes=[
+        Mistake(
+            "it looks at seeds at lengths that it knows beforehand",
+            "The next table has columns of 64 and 2,048. Where do your lengths come from?",
+            _with_seeds(_seeds_at(lambda lengths: (64, 1024))),
+        ),
+        *(
+            Mistake(
+                "it looks at the seeds of some lengths only",
+                "A table may have three columns. May the mean in the middle be one run's?",
+                _with_seeds(_seeds_at(chosen)),
+            )
+            for chosen in (
+                lambda lengths: (lengths[0], lengths[-1]),
+                lambda lengths: lengths[:1],
+                lambda lengths: lengths[-1:],
+            )
+        ),
+        *(
+            Mistake(
+                "values are compared as text",
+                "1200 == 1200.0, but is their text the same? And are 0.002 and its text equal?",
+                _with_keys(_compared_as(as_text)),
+            )
+            for as_text in (repr, str)
+        ),
+        Mistake(
+            "values are compared with `is`",
+            "Two lists hold the same numbers. Are they one object? What does the task ask for?",
+            _with_keys(_another_object),
+        ),
+        *(
+            Mistake(
+                "a key that is lacking is taken for a value",
+                "Some runs have dropout 0, or an empty text, another says nothing. Is that the "
+                "same? How do you ask whether a run has a key?",
+                _with_keys(_lacking_is(value)),
+            )
+            for value in ("", 0, "lacking", -1)
+        ),
+        *(
+            Mistake(
+                "there may not be many seeds",
+                "The rule asks for three seeds *or more*. How many are too many?",
+                _with_seeds(_at_most(count)),
+            )
+            for count in (5, 10)
+        ),
+        *(
+            Mistake(
+                "another name is taken for that of the simplest row",
+                "How exactly is the row called? Which other names would pass?",
+                _with_cut(partial(_called_nearly, tidy=tidy)),
+            )
+            for tidy in (
+                str.lower,
+                str.strip,
+                lambda name: name.strip().lower(),
+                lambda name: name.replace("_", " "),
+                lambda name: name.replace("_", " ").strip().lower(),
+            )
+        ),
+        Mistake(
+            "copies of a run count, and a place without a run does not",
+            "Seeds 0, 1, 2 and once more 2: which different seeds are these? And an encoding with "
+            "no run at 1,024: does your loop come by that place?",
+            _with_seeds(_sorted_lists),
+        ),
+        Mistake(
+            "it knows the keys of the first run only, and asks each run for them",
+            "Where do your keys come from? Has each run the same ones?",
+            _with_keys(_keys_of_the_first_asked),
+        ),
+        Mistake(
+            "it knows the keys of the last run only",
+            "Where do your keys come from? Has each run the same ones?",
+            _with_keys(lambda runs: _differing(runs) & set(runs[-1])),
+        ),
         Mistake(
             "it raises a false alarm over what belongs to an encoding, or comes out of a run",
             "Must all encodings have as many parameters? Is a time set beforehand, or measured?",
@@ -822,7 +1296,7 @@ check_objections = Check(
         ),
         Mistake(
             "it passes over keys that some runs lack",
-            "A setting that is values_of of some runs only: are the others known to be alike?",
+            "A setting that only some runs have: are the others known to be alike?",
             _with_keys(_where_present),
         ),
         Mistake(
@@ -1032,9 +1506,10 @@ check_objections = Check(
         "Write down which keys may vary in a fair table: those that name a row or a column, those "
         "that belong to the encoding, and those that are measured. All others must be equal.",
         "For each other key that any run has, compare each run with the first: is the key in it, "
-        "with the same value? For seeds make a set for each encoding and length, empty at first.",
-        '{(row["encoding"], column["read"]): set() for row in runs for column in runs} has them '
-        "all. Add each run's seed to its own. Then all sets must be equal and hold three or more.",
+        "with the same value? Then compare the sets of seeds with one another, and count one.",
+        "any(key not in run or run[key] != runs[0].get(key) for run in runs) says whether a "
+        "setting is wrong. After some, *others = seeds_of(runs).values() all others must be like "
+        "some.",
     ),
     judge=_judged,
     effect=_flags,

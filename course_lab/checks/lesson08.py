@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from course_lab.checks.compare import difference
+from course_lab.checks.compare import TOLERANCE, difference
 from course_lab.checks.core import Check, Mistake, randn
 from course_lab.checks.rules import Without
 from course_utils.encodings import (
@@ -240,12 +240,75 @@ def _speed_cut_off(theta: Tensor, factor: float, low: float, high: float, traine
     return _not_clamped(theta, factor, low, high, trained).clamp(0, 1)
 
 
+def _slow_hands_left(
+    theta: Tensor, factor: float, low: float, high: float, trained: float
+) -> Tensor:
+    turns = _turns_of(theta, trained)
+    mixed = _ramp_of_turns(theta, factor, low, high, trained)
+    return torch.where((turns > low) & (turns < high), mixed, theta)
+
+
+def _slow_part_taken_off(
+    theta: Tensor, factor: float, low: float, high: float, trained: float
+) -> Tensor:
+    kept = _share_kept(theta, factor, low, high, trained)
+    return kept * theta + (1 - kept) * theta * (1 - 1 / factor)
+
+
+def _at_the_slowed_speed(
+    theta: Tensor, factor: float, low: float, high: float, trained: float
+) -> Tensor:
+    share = (_turns_of(theta / factor, trained) - low) / (high - low)
+    return _mixed(theta, factor, share.clamp(0, 1))
+
+
+def _from_hand_to_hand_between(
+    theta: Tensor, factor: float, low: float, high: float, trained: float
+) -> Tensor:
+    turns = _turns_of(theta, trained)
+    between = turns[(turns >= low) & (turns <= high)]
+    if len(between) < 2:
+        return _ramp_of_turns(theta, factor, low, high, trained)
+    share = (turns - between.min()) / (between.max() - between.min())
+    return _mixed(theta, factor, share.clamp(0, 1))
+
+
 def _speeds_from_outside(
     theta: Tensor, factor: float, low: float, high: float, trained: float
 ) -> Tensor:
     return _ramp_of_turns(
         rope_frequencies(2 * len(theta)).to(theta.dtype), factor, low, high, trained
     )
+
+
+def _judge_ramp(
+    speeds: Any, theta: Tensor, factor: float, low: float, high: float, trained: float
+) -> str:
+    """Say which hands get a wrong speed: those above, below or between the bounds."""
+    right = _ramp_of_turns(theta, factor, low, high, trained)
+    problem = difference(speeds, right)
+    if not problem or not isinstance(speeds, Tensor) or speeds.shape != theta.shape:
+        return problem
+    error = ((speeds - right) / right).abs().nan_to_num(nan=math.inf)
+    turns = _turns_of(theta, trained)
+    for group, where, question in (
+        (turns > high, f"more than {high:g}", "Does it keep its speed?"),
+        (turns < low, f"fewer than {low:g}", "By how much is it to be slowed?"),
+        (
+            (turns >= low) & (turns <= high),
+            f"between {low:g} and {high:g}; outside these bounds yours are right",
+            "Which share of `theta` does the text give it, and which yours?",
+        ),
+    ):
+        worst = float((error * group).nan_to_num(nan=0.0).max())
+        if worst > TOLERANCE:
+            m = int((group & (error >= worst / 2)).int().argmax())  # where it is plain to see
+            return (
+                f"hand {m} makes {turns[m]:.3g} turns, {where}. Expected {right[m]:.4g}, "
+                f"{right[m] / theta[m]:.3g} of its old speed, got {speeds[m]:.4g}, "
+                f"{speeds[m] / theta[m]:.3g} of it. {question}"
+            )
+    return problem
 
 
 check_ramp = Check(
@@ -525,7 +588,74 @@ check_ramp = Check(
             "Which of your arguments never come into it?",
             _speeds_from_outside,
         ),
+        Mistake(
+            "hands with less than `low` turns keep their speed",
+            "Which hands meet new angles on a longer text, and what does the text do with them?",
+            _slow_hands_left,
+        ),
+        Mistake(
+            "turns are counted at the slowed speed",
+            "With which speed did a hand turn in training?",
+            _at_the_slowed_speed,
+        ),
+        Mistake(
+            "turns are rounded",
+            "Two hands make 1.6 and 2.4 turns. Is their share the same?",
+            _counted(lambda theta, trained: _turns_of(theta, trained).round()),
+        ),
+        Mistake(
+            "the slow part loses 1/`factor` of its speed, and should be left with that",
+            "A hand has less than `low` turns, and `factor` is 8. How fast is it to be?",
+            _slow_part_taken_off,
+        ),
+        *(
+            Mistake(
+                "one of the two bounds, or their distance, is built in",
+                "Which of your numbers should come from the arguments?",
+                _shared(share),
+            )
+            for share in (
+                lambda turns, low, high: (turns - 1) / (high - 1),
+                lambda turns, low, high: (turns - 1) / (high - low),
+                lambda turns, low, high: (turns - low) / (4 - low),
+                lambda turns, low, high: (turns - low) / 3,
+            )
+        ),
+        Mistake(
+            "the share runs from the slowest hand between the bounds to the fastest",
+            "At how many turns does the text let the share begin and end?",
+            _from_hand_to_hand_between,
+        ),
+        *(
+            Mistake(
+                "the share is a sigmoid",
+                "At exactly `low` turns and at exactly `high`, what is your share?",
+                _shared(share, cut=False),
+            )
+            for share in (
+                lambda turns, low, high: ((turns - low) / (high - low)).sigmoid(),
+                lambda turns, low, high: (turns - (low + high) / 2).sigmoid(),
+                lambda turns, low, high: ((turns - (low + high) / 2) / (high - low)).sigmoid(),
+            )
+        ),
+        Mistake(
+            "the hands stand in reverse order",
+            "Is your first hand the fastest, as in `theta`?",
+            lambda *case: _ramp_of_turns(*case).flip(0),
+        ),
+        *(
+            Mistake(
+                "these are lengths of a turn, not speeds",
+                "What does the exercise ask for: positions a turn, or radians a position?",
+                answer,
+            )
+            for answer in (
+                lambda *case: 2 * math.pi / _ramp_of_turns(*case),
+                lambda *case: 1 / _ramp_of_turns(*case),
+            )
+        ),
     ],
+    judge=_judge_ramp,
     hints=(
         "Begin with the number of turns of each hand within `trained` positions, one line. Print "
         "it for theta of 16 hands and 64.",
@@ -738,6 +868,17 @@ def _one_row(q: Tensor, k: Tensor, farthest: int) -> Tensor:
     return _pieced(q, k, farthest, near[min(farthest, len(q) - 1)].expand_as(near))
 
 
+def _one_column(q: Tensor, k: Tensor, farthest: int) -> Tensor:
+    positions = torch.arange(len(q))
+    near = _at(q, positions) @ _at(k, positions).T
+    return _pieced(q, k, farthest, near[:, [min(farthest, len(q) - 1)]].expand_as(near))
+
+
+def _near_by_one(q: Tensor, k: Tensor, farthest: int) -> Tensor:
+    far = _at(q, torch.full((len(q),), farthest - 1)) @ k.T
+    return _pieced(q, k, farthest - 1, far)
+
+
 def _plain(q: Tensor, k: Tensor) -> Tensor:
     return q @ k.T
 
@@ -757,7 +898,28 @@ def _seen(scores: Any, *_: Any) -> Any:
 
 
 def _judge_clamped(scores: Any, q: Tensor, k: Tensor, farthest: int) -> str:
-    return difference(_seen(scores), _seen(_clamped_scores(q, k, farthest)))
+    """Say whether near or far scores are wrong, and of which query and key."""
+    right = _clamped_scores(q, k, farthest)
+    problem = difference(_seen(scores), _seen(right))
+    if not problem or not isinstance(scores, Tensor) or scores.shape != right.shape:
+        return problem
+    positions = torch.arange(len(q))
+    back = positions[:, None] - positions
+    off = ~((scores - right).abs() <= TOLERANCE * right.abs().max())
+    for group, question in (
+        ((back >= 0) & (back <= farthest), "It is RoPE's own score. How far is each turned?"),
+        (
+            back > farthest,
+            "The near scores are right. By how much do your turns of this query and key differ?",
+        ),
+    ):
+        if bool((off & group).any()):
+            i, j = (off & group).nonzero()[0].tolist()
+            return (
+                f"query {i} and key {j}, {i - j} back: expected {right[i, j]:.4g}, got "
+                f"{scores[i, j]:.4g}. {question}"
+            )
+    return problem
 
 
 check_clamped_scores = Check(
@@ -778,7 +940,8 @@ check_clamped_scores = Check(
         ),
         Mistake(
             "no key that a query may see is clamped",
-            "Take the last query and the first key. What does your code do with this pair?",
+            "Take the last query and the first key. What does your code do with this pair, and "
+            "does `farthest` come into it?",
             _not_clamped_scores,
         ),
         Mistake(
@@ -878,6 +1041,16 @@ check_clamped_scores = Check(
             _where(lambda back, farthest: back >= farthest - 1),
         ),
         Mistake(
+            "far begins at `farthest`, and far keys stand one step nearer",
+            "A key stands exactly `farthest` back. How far back is it with yours?",
+            _near_by_one,
+        ),
+        Mistake(
+            "far scores repeat the column of another key",
+            "Whose content should a far score show, and which of its parts alone is moved?",
+            _one_column,
+        ),
+        Mistake(
             "score values are held below `farthest`, not distances",
             "What is `farthest` a number of, and what is a score?",
             lambda q, k, farthest: _not_clamped_scores(q, k, farthest).clamp(max=farthest),
@@ -968,7 +1141,7 @@ check_clamped_scores = Check(
             ),
         ),
         Mistake(
-            "far keys are turned to the other side, and the query by its own position",
+            "far keys stand back by the query's own position and `farthest` together",
             "By which offset do your far query and key differ? Does the query's place still count?",
             _far_placed(_own, lambda positions, farthest: torch.full_like(positions, -farthest)),
         ),

@@ -32,6 +32,19 @@ def _against_the_second_best(losses: Tensor) -> int:
     return int((losses - second_best).max(1).values.argmin())
 
 
+def _apart_from_the_mean(losses: Tensor) -> int:
+    return int((losses - losses.mean(0)).abs().amax(1).argmin())
+
+
+def _apart_from_the_median(losses: Tensor) -> int:
+    return int((losses - losses.median(0).values).abs().amax(1).argmin())
+
+
+def _apart_from_the_second_best(losses: Tensor) -> int:
+    second_best = losses.sort(0).values[min(1, len(losses) - 1)]
+    return int((losses - second_best).abs().amax(1).argmin())
+
+
 def _ranks(losses: Tensor) -> int:
     return int(losses.argsort(0).argsort(0).max(1).values.argmin())
 
@@ -58,6 +71,14 @@ def _share_of_the_range(losses: Tensor) -> int:
 def _best_at_the_hardest(losses: Tensor) -> int:
     hardest = int(losses.min(0).values.argmax())
     return int(losses[:, hardest].argmin())
+
+
+def _smallest_soft_maximum(losses: Tensor, sharpness: int) -> int:
+    return int((sharpness * _regrets(losses)).logsumexp(1).argmin())
+
+
+def _smallest_norm(losses: Tensor, power: int) -> int:
+    return int(_regrets(losses).norm(power, dim=1).argmin())
 
 
 def _first_and_last(losses: Tensor) -> int:
@@ -125,6 +146,7 @@ check_least_regret = Check(
         _table([1.0, 3.0], [2.0, 2.0], [1.0, 3.0]),  # equal regrets: the first
         _table([1.0] * 11 + [6.0], [2.0] * 11 + [1.0]),  # one bad length of twelve
         _table([1.0, 3.0, 1.5], [2.0, 2.0, 1.0]),  # the second has the smaller second regret
+        _table([1.0] * 11 + [2.05], [2.0] * 11 + [1.0]),  # often 1.00 behind, or once 1.05
         _random(0, 17, 6),
         _random(1, 5, 9),
         _random(2, 40, 3),
@@ -173,6 +195,18 @@ check_least_regret = Check(
             "each regret is divided by the range of its length",
             "The exercise asks for nats lost. Does a nat weigh less where losses differ more?",
             _share_of_the_range,
+        ),
+        *(
+            Mistake(
+                f"each loss is compared with the {name} of its length, on either side",
+                f"Regret looks at the best loss that you could have had. Is that the {name}?",
+                apart,
+            )
+            for name, apart in (
+                ("mean", _apart_from_the_mean),
+                ("median", _apart_from_the_median),
+                ("second best", _apart_from_the_second_best),
+            )
         ),
         Mistake(
             "this row has the smallest regret that is not 0",
@@ -268,14 +302,36 @@ check_least_regret = Check(
                 soft,
             )
             for soft in (
-                lambda losses: int(_regrets(losses).logsumexp(1).argmin()),
-                lambda losses: int((50 * _regrets(losses)).logsumexp(1).argmin()),
+                *(partial(_smallest_soft_maximum, sharpness=sharpness) for sharpness in (1, 50)),
+                *(partial(_smallest_norm, power=power) for power in (4, 10, 30)),
             )
         ),
         Mistake(
-            "each loss is compared with the lowest of the rows above it",
-            "A row further down may be better. Over all rows, which is the best at this length?",
-            lambda losses: int((losses - losses.cummin(0).values).amax(1).argmin()),
+            "row 0 is the answer in every case",
+            "Does the largest regret start anew for each row? And is each loss compared with the "
+            "best of all rows, those further down too?",
+            lambda losses: int(_regrets(losses).amax(1).cummax(0).values.argmin()),
+        ),
+        *(
+            Mistake(
+                "each row is compared with the one below it",
+                "Is the row below the best one at every length?",
+                below,
+            )
+            for below in (
+                lambda losses: int((losses - losses.roll(-1, 0)).amax(1).argmin()),
+                lambda losses: int((-losses.diff(dim=0, append=losses[-1:])).amax(1).argmin()),
+            )
+        ),
+        Mistake(
+            "each loss is compared with the mean of its own row",
+            "Regret looks at the other rows: what is the best of them at this length?",
+            lambda losses: int((losses - losses.mean(1, keepdim=True)).amax(1).argmin()),
+        ),
+        Mistake(
+            "argsort was asked once, and says which row has a place, not which place a row has",
+            "Are places what the exercise asks for? It asks for nats.",
+            lambda losses: int(losses.argsort(0).amax(1).argmin()),
         ),
         Mistake(
             "each row is compared with the one above it",
@@ -555,6 +611,21 @@ def _middle_bounds(costs: Tensor) -> Tensor:
         torch.where(side, bound, torch.nan).nanmedian(1).values for side in (slope > 0, slope < 0)
     )
     return lower < upper
+
+
+def _mean_bounds(costs: Tensor) -> Tensor:
+    """Return what follows if of each side the mean of the bounds counts."""
+    slope, bound = _bounds(costs)
+    upper, lower = (
+        torch.where(side, bound, torch.nan).nanmean(1) for side in (slope > 0, slope < 0)
+    )
+    return lower.nan_to_num(0.0) < upper.nan_to_num(1.0)
+
+
+def _all_of_opposite_signs(costs: Tensor) -> Tensor:
+    """Return which rows are cheaper than every other row in one cost and dearer in the other."""
+    first, second = (costs[:, None] - costs[None]).double().unbind(-1)
+    return ((first * second < 0) | torch.eye(len(costs), dtype=torch.bool)).all(1)
 
 
 def _cheaper_than_most(costs: Tensor) -> Tensor:
@@ -850,6 +921,12 @@ check_somebodys_favourite = Check(
             "these are all rows that no other beats in both costs",
             "Take (0, 10), (6, 7) and (10, 0). At which weight is the middle row the cheapest?",
             _undominated,
+        ),
+        Mistake(
+            "these are cheaper than every other row in one cost and dearer in the other",
+            "A rival that is dearer in both costs: for which w is it the cheaper one? May it "
+            "strike a row out?",
+            _all_of_opposite_signs,
         ),
         *(
             Mistake(
@@ -1173,6 +1250,11 @@ check_somebodys_favourite = Check(
             "bounds from both sides are thrown together",
             "One rival says w ≤ 0.6, another w ≥ 0.2. May you take the lowest of both kinds?",
             _middle_between_all_bounds,
+        ),
+        Mistake(
+            "of each side the mean of the bounds counts",
+            "Two of three rivals are content with w = 0.5. Does the row cost less than all?",
+            _mean_bounds,
         ),
         Mistake(
             "of each side the middle bound counts",

@@ -51,11 +51,11 @@ def rise(name, n):
 # %% [markdown]
 # ## All numbers
 #
-# Not all is equal in this table. Some encodings bring parameters of their own. Tables fit the
-# trained length. And two were helped: T5's table learns 30 times as fast and learned rows start
-# larger, as else they are not done when training ends (`learning_rates` in
-# `course_utils/encodings/t5.py`, `fair_options` in `learned.py`). Rows are sorted by the rise from
-# 64 to 2048.
+# Not all is equal in this table. Some encodings bring parameters of their own. Tables and buckets
+# fit the trained length; T5 with those of its paper fails (lesson 07). And two learn otherwise:
+# T5's table learns 30 times as fast and learned rows start larger, as else they are not done when
+# training ends (`learning_rates` in `course_utils/encodings/t5.py`, `fair_options` in
+# `learned.py`). Rows are sorted by the rise from 64 to 2048.
 
 # %%
 order = sorted(names, key=lambda name: rise(name, 2048).mean)
@@ -220,8 +220,8 @@ for name in beyond.index.unique("encoding"):
 
 # %% [markdown]
 # **Look:** RoPE gives most of its weight to distances that it never met, though less than equal
-# weights would. Transformer-XL (one model) survives by not looking. ALiBi (two models) survives and
-# does look, most of all in one head; hide those keys, and it reads a little better. The other
+# weights would. Transformer-XL (one model) survives and hardly looks. ALiBi (two models) survives
+# and does look, most of all in one head; hide those keys, and it reads a little better. The other
 # survivors were not asked.
 #
 # ## Position in three layers of four

@@ -316,11 +316,11 @@ for name in best_first:
 from course_lab import chooser
 
 jobs = {
-    "chat, code": {"texts": chooser.MAY_CUT, "attention": "plain fused"},
-    "search: the encoder": {"reads": "both ways", "attention": "plain fused"},
-    "long, uncut": {"texts": "16 times as long", "attention": "plain fused"},
-    "long, uncut, a bias": {"texts": "16 times as long", "attention": "fused, takes a bias"},
-    "positions run on": {"texts": chooser.MAY_CUT, "starts": "anywhere"},
+    "chat, code": {"texts": chooser.MAY_CUT, "attention": "plain"},
+    "search: the encoder": {"reads": "both ways", "attention": "plain"},
+    "long, uncut": {"texts": "16 times as long", "attention": "plain"},
+    "long, uncut, a bias": {"texts": "16 times as long", "attention": "takes a bias"},
+    "a stream, with a cache": {"texts": chooser.MAY_CUT, "starts": "anywhere"},
     "translation: the encoder": {"reads": "both ways"},
 }
 
@@ -335,7 +335,7 @@ SHORT = {
     chooser.BY_WORD: "asks words",
     "16 times as long": "16 times",
     chooser.TAKES_BIAS: "takes a bias",
-    "plain fused": "plain",
+    "plain": "plain",
 }
 
 
@@ -534,7 +534,7 @@ plots.show(
 #
 # ## One number more in bfloat16
 #
-# ALiBi in a plain call has the position as one number more in k. bfloat16 has 8 binary digits and
+# ALiBi in a plain kernel has the position as one number more in k. bfloat16 has 8 binary digits and
 # rounds it past 256. Here at 512 words, with one number and with two:
 
 # %%

@@ -380,7 +380,7 @@ def good_for(name):
     properties = {
         "telling sides": fact["mirror"] > chooser.ROUNDING,
         "any start": fact["shift"] <= chooser.ROUNDING,
-        "plain kernel": fact["adds"] == chooser.NOTHING,
+        "plain kernel": fact["adds"] in chooser.ALLOWED[chooser.PLAIN],
         "a bias": fact["adds"] == chooser.NUMBERS,
     }
     return ", ".join(key for key, holds in properties.items() if holds)

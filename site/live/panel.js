@@ -41,8 +41,9 @@ export function estimate(losses, base, count) {
  * Put a live model into an element; `start` has the `bytes` of its file, their `sha256`, and
  * the file of the `passage` that it reads.
  *
- * `createView(ready, live, want, status)` makes what is seen once the model is there. It returns
- * `controls`, the element; `first`, what gets the focus; `note(read)`, which hears the worker.
+ * `createView(ready, live, want, status, put)` makes what is seen once the model is there; put(own)
+ * has the model read other bytes. It returns `controls`, the element; `first`, what gets the focus;
+ * `note(read)` and perhaps `goOn(continued)`, which hear the worker.
  * The model is loaded when the reader asks, or `atOnce` where readers do not save on data.
  */
 export function mountPanel(element, { bytes, sha256, passage }, live, createView = createTable,
@@ -85,7 +86,7 @@ export function mountPanel(element, { bytes, sha256, passage }, live, createView
     if (focused) button.focus();
   }
 
-  function receive({ data: { loaded, ready, read, failed } }) {
+  function receive({ data: { loaded, ready, read, continued, failed } }) {
     if (loaded) show(loaded);
     else if (failed) {
       button.textContent = `Try again, ${size} MB`;
@@ -93,10 +94,12 @@ export function mountPanel(element, { bytes, sha256, passage }, live, createView
     } else if (ready) {
       const focused = loading.contains(document.activeElement);
       loading.hidden = true;
-      view = createView(ready, live, (wanted) => worker.postMessage({ wanted }), status);
+      view = createView(ready, live, (wanted) => worker.postMessage({ wanted }), status,
+        (own) => worker.postMessage({ own }));
       element.insertBefore(view.controls, status);
       if (focused) view.first.focus({ preventScroll: true });
     } else if (read) view.note(read);
+    else if (continued) view.goOn(continued);
   }
 }
 

@@ -1,5 +1,5 @@
 // Watch the course's RoPE model read: each byte is coloured by how much it surprised the model, at
-// a length and with a stretch that the reader chooses.
+// a length and with a stretch that the reader chooses. The text may be the reader's own.
 import { create, mountPanel } from "./panel.js";
 
 const LENGTHS = [64, 128, 256, 512, 1024];
@@ -8,22 +8,28 @@ const SHOWN = NARROW ? 476 : 768; // bytes of the passage that are coloured
 const DARK_INK = 0.66; // share of the strongest colour from which black is easier to read on it
 const STRONGEST = 4; // nats, the strongest colour
 const STRETCHED = "YaRN";
+const MOST = 768; // bytes of a reader's own text
+const MORE = 48; // bytes that the model adds to it
 
 const END = 10; // the byte that ends a line
 
 // Lines are as long as the page is wide: only an empty one ends a paragraph.
 const newline = (isEmptyLine) => (isEmptyLine ? "↵\n" : "↵\u200b");
 
-// A byte as a reader sees it.
-const glyph = (byte) => ({ 10: "↵", 32: "␣" }[byte] ?? String.fromCharCode(byte));
+// A byte as a reader sees it; one that is no letter by itself by its number.
+const PLAIN = 127;
+const letter = (byte) => (byte < PLAIN ? String.fromCharCode(byte)
+  : byte.toString(16).toUpperCase().padStart(2, "0"));
+const glyph = (byte) => ({ 10: "↵", 32: "␣" }[byte] ?? letter(byte));
 
-function createText({ text, first, trained, ways }, _, want, status) {
-  const bytes = Uint8Array.from(text, (character) => character.charCodeAt(0));
-  const shown = bytes.subarray(first + 1, first + 1 + SHOWN);
-  const spans = Array.from(shown, (byte, n) => create("span", { "data-byte": n },
-    byte === END ? newline(shown[n - 1] === END) : String.fromCharCode(byte)));
+function createText({ text, first, trained, ways }, _, want, status, put) {
+  const passage = Uint8Array.from(text, (character) => character.charCodeAt(0))
+    .subarray(first + 1, first + 1 + SHOWN);
+  let shown, spans;
+  let version = 0; // of the text
   const read = new Map(); // key → {losses, expected}
-  let length = LENGTHS[0], stretched = false, cursor = 0;
+  let length = LENGTHS[0], stretched = false;
+  let cursor = -1; // the byte that was pointed at
 
   const lengths = LENGTHS.map((n) => create("input", { type: "radio", name: "om-read-length",
     value: n, onchange: () => { length = n; changed(); } }));
@@ -33,30 +39,75 @@ function createText({ text, first, trained, ways }, _, want, status) {
   const mean = create("b"), note = create("span");
   const detail = create("p", { class: "om-read-detail" });
   const page = create("pre", { class: "om-read-text", tabindex: 0, role: "img",
-    "aria-label": "The passage, each byte coloured by its loss. Arrow keys go from byte to byte." },
-  ...spans);
+    "aria-label": "The text, each byte coloured by its loss. Arrow keys go from byte to byte." });
   page.addEventListener("pointerover", (event) => point(event.target));
   page.addEventListener("click", (event) => point(event.target));
   page.addEventListener("keydown", (event) => {
     const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
     if (!step) return;
     event.preventDefault();
-    point(spans[Math.max(0, Math.min(SHOWN - 1, cursor + step))]);
+    point(spans[Math.max(0, Math.min(shown.length - 1, cursor + step))]);
   });
 
+  const own = create("textarea", { rows: 2, "aria-label": "Your own text", spellcheck: "false",
+    placeholder: "Your own text, or code", autocomplete: "off" });
+  const answer = create("p", { class: "om-read-answer", role: "status" });
+  const back = create("button", { type: "button", hidden: "", onclick: () => {
+    answer.textContent = "";
+    back.hidden = true;
+    put({});
+    show(passage);
+    own.focus();
+  } }, "Back to the passage");
+  const form = create("form", { class: "om-read-own", onsubmit: (event) => {
+    event.preventDefault();
+    readOwn();
+  } }, own, create("button", { type: "submit" }, "Read mine"), back, answer);
+  let said = ""; // of the reader's own text
+
+  function readOwn() {
+    const bytes = new TextEncoder().encode(own.value);
+    if (!own.value.trim()) {
+      answer.textContent = "There is nothing to read yet: type a sentence, then press the button.";
+      own.focus();
+      return;
+    }
+    const cut = bytes.length > MOST ? ` That is ${bytes.length.toLocaleString("en")} bytes: the `
+      + `first ${MOST} are read.` : "";
+    const foreign = bytes.some((byte) => byte >= PLAIN)
+      ? " What is not plain ASCII is several bytes, shown by their numbers." : "";
+    said = `${cut}${foreign}`.trim();
+    answer.textContent = said || "Reading …";
+    back.hidden = false;
+    put({ bytes: bytes.slice(0, MOST), turning: turningOf("direct"), more: MORE });
+    show(bytes.slice(0, MOST));
+  }
+
+  function show(bytes) {
+    shown = bytes;
+    version += 1;
+    cursor = -1;
+    spans = Array.from(shown, (byte, n) => create("span", { "data-byte": n },
+      byte === END ? newline(shown[n - 1] === END) : letter(byte)));
+    page.replaceChildren(...spans);
+    changed();
+  }
+
   const way = () => (stretched ? STRETCHED : "direct");
-  const key = () => `${way()} ${length}`;
+  const key = () => `${version} ${way()} ${length}`;
+  const turningOf = (name) => {
+    const { speeds, sharpness } = ways[name];
+    return { speeds, sharpness, kept: speeds.map(() => 1) };
+  };
 
   function changed() {
-    const { speeds, sharpness } = ways[way()];
-    const turning = { speeds, sharpness, kept: speeds.map(() => 1) };
-    want([{ key: key(), lengths: [length], turning }]);
+    want([{ key: key(), lengths: [length], turning: turningOf(way()) }]);
     draw();
   }
 
   function point(span) {
     if (span.dataset.byte === undefined) return;
-    spans[cursor].classList.remove("om-read-cursor");
+    spans[cursor]?.classList.remove("om-read-cursor");
     cursor = Number(span.dataset.byte);
     span.classList.add("om-read-cursor");
     tell();
@@ -68,7 +119,7 @@ function createText({ text, first, trained, ways }, _, want, status) {
       detail.textContent = "Point at a byte: what did the model expect there?";
       return;
     }
-    const byte = bytes[first + 1 + cursor];
+    const byte = shown[cursor];
     detail.textContent = `“${glyph(byte)}” came. Most expected: “${glyph(expected[cursor])}”. `
       + `Loss ${losses[cursor].toFixed(2)} nats, a probability of `
       + `${(100 * Math.exp(-losses[cursor])).toPrecision(2)} %.`;
@@ -82,11 +133,11 @@ function createText({ text, first, trained, ways }, _, want, status) {
         ? `color-mix(in srgb, var(--om-warm) ${Math.round(85 * share)}%, transparent)` : "";
       span.classList.toggle("om-read-strong", share >= DARK_INK);
     });
-    const count = Math.min(losses.length, SHOWN);
+    const count = Math.min(losses.length, shown.length);
     const sum = losses.slice(0, count).reduce((total, loss) => total + loss, 0);
     mean.textContent = count ? (sum / count).toFixed(2) : "…";
-    note.textContent = ` nats a byte, over ${count} of ${SHOWN} bytes`;
-    if (count === SHOWN) {
+    note.textContent = ` nats a byte, over ${count} of ${shown.length} bytes`;
+    if (count === shown.length) {
       status.textContent = `${length} bytes, ${stretched ? "stretched" : "as trained"}: `
         + `${mean.textContent} nats a byte.`;
     }
@@ -99,16 +150,23 @@ function createText({ text, first, trained, ways }, _, want, status) {
         ...lengths.map((input, n) => create("label", {}, input,
           create("span", {}, LENGTHS[n].toLocaleString("en"))))),
       create("label", { class: "om-read-tick" }, tick, `stretched by ${STRETCHED}`)),
-    create("p", { class: "om-read-mean" }, mean, note), page, detail,
+    create("p", { class: "om-read-mean" }, mean, note), page,
+    create("p", { class: "om-read-scale", "aria-hidden": "true" }, "0", create("i"),
+      `${STRONGEST} nats and more`), detail, form,
     create("p", { class: "om-note" }, `Trained on texts of ${trained} bytes. The stronger the `
-      + "colour, the more a byte surprised the model."));
-  changed();
+      + "colour, the more a byte surprised the model. Your text takes the passage's place, after "
+      + "the same lines."));
+  show(passage);
   return {
     controls,
     first: lengths[0],
     note({ key: name, n, losses, expected }) {
       read.set(name, { losses, expected });
       if (name === key() && n === length) draw();
+    },
+    goOn(bytes) {
+      const more = bytes.map((byte) => (byte === END ? "↵" : letter(byte))).join("");
+      answer.textContent = `It would go on: “${more}”. ${said}`.trim();
     },
   };
 }

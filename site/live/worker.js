@@ -2,15 +2,19 @@
 //
 // The page sends {load: {bytes, sha256, passage}} once, and after each change {wanted: [{key,
 // lengths, turning}]}: what to read, in this order. Only the last list counts; what has been read
-// is kept.
+// is kept. {own: {bytes, turning, more}} puts a reader's bytes in place of the passage, after the
+// same bytes as it; without `bytes` the passage is back.
 // Answers: {loaded}, the bytes so far; {ready}, the passage; {read}, the losses and the expected
-// bytes so far, after each step; {failed}, in words.
+// bytes so far, after each step; {continued}, the `more` bytes with which the model would go on;
+// {failed}, in words.
 import { readModel } from "./model.js";
 
 const MODEL = new URL("model.safetensors", import.meta.url);
+const SPACE = 32;
 const SMALLEST_STEP = 64; // bytes; in windows of n at least n/2, which one window judges
 
-let model, passage, text;
+let model, passage, text; // what is read: `count` bytes of the text, after the byte `first`
+let shipped; // the same, as it came
 let wanted = [], working = false;
 const results = new Map(); // key → {length: the loss of each byte so far, and the byte expected}
 
@@ -54,6 +58,7 @@ async function load({ bytes, sha256, passage: file }) {
   try {
     passage = await (await request(new URL(file, import.meta.url))).json();
     text = Uint8Array.from(passage.text, (character) => character.charCodeAt(0));
+    shipped = { passage, text };
     const weights = await bytesOf(await request(MODEL), bytes);
     if (!await isIntact(weights, sha256)) throw new Failure("The file is damaged.");
     model = readModel(weights);
@@ -94,12 +99,36 @@ async function work() {
   working = false;
 }
 
+// The passage again, or the bytes of a reader; spaces after them fill windows and are not heard.
+function replace({ bytes, turning, more }) {
+  results.clear();
+  wanted = [];
+  ({ passage, text } = shipped);
+  if (!bytes) return;
+  const start = passage.first + 1;
+  text = new Uint8Array(text.length + bytes.length).fill(SPACE);
+  text.set(shipped.text.subarray(0, start));
+  text.set(bytes, start);
+  passage = { ...passage, count: bytes.length };
+  postMessage({ continued: continuation(start + bytes.length, turning, more) });
+}
+
+// The bytes that the model finds likeliest from a place on, each after those before it.
+function continuation(place, turning, more) {
+  const read = text.slice(), n = passage.trained;
+  for (let next = place; next < place + more; next++) {
+    read[next] = model.read(read, next - n / 2, n / 2, n, turning).at(-1).expected;
+  }
+  return Array.from(read.subarray(place, place + more));
+}
+
 addEventListener("unhandledrejection", (event) => { // while it reads: no memory, perhaps
   event.preventDefault();
   postMessage({ failed: String(event.reason) });
 });
 addEventListener("message", ({ data }) => {
   if (data.load) load(data.load);
+  if (data.own) replace(data.own);
   if (!data.wanted) return;
   wanted = data.wanted;
   work();

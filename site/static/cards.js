@@ -64,8 +64,11 @@ for (const deck of document.querySelectorAll(".om-deck")) {
       card.classList.toggle("om-done", answered(n));
     });
     end.hidden = shown < cards.length;
-    const marks = forms.map((_, n) => ({ true: "✓", false: "✗" }[right(n)] ?? "·"));
-    dots.textContent = marks.join(" ");
+    dots.replaceChildren(...forms.map((_, n) => {
+      const mark = make("span", "", { true: "✓", false: "✗" }[right(n)] ?? "·");
+      mark.dataset.right = right(n) ?? "";
+      return mark;
+    }));
     const count = forms.filter((_, n) => right(n) === "true").length;
     dots.setAttribute("aria-label", `Card ${Math.min(shown + 1, cards.length)} of ${cards.length}, `
       + `${count} right so far`);

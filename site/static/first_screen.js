@@ -13,6 +13,7 @@ const FRAME = 12; // pixels of a word's frame, left and right
 const SPOKEN = 0.05; // a smaller share has an arc, and no number
 const SAME = 1e-9; // a smaller change is rounding
 const MOVES = 2; // that the page makes itself, to show that words can be moved
+const TAP = 5; // pixels that a pointer may move between down and up
 const PAUSE = 1600; // milliseconds between them
 const SENTENCE = "John loves Mary";
 export const ENCODINGS = ["no positions", "sinusoidal", "RoPE", "ALiBi"];
@@ -96,17 +97,20 @@ function softmax(scores) {
   return positive.map((number) => number / sum);
 }
 
-// How many weights differ between two orders of the same words, and the largest difference. `order`
-// says which word of the sentence as it was typed stands at each place.
+// How many weights differ between two orders of the same words, and the largest difference: which
+// word asks which, and the weight before and after. `order` says which word of the sentence as it
+// was typed stands at each place.
 export function changes(words, order, encoding) {
   const before = read(words, encoding).weights;
   const after = read(order.map((n) => words[n]), encoding).weights;
-  const differences = order.flatMap((i, row) =>
-    order.map((j, column) => Math.abs(after[row][column] - before[i][j])));
+  const pairs = order.flatMap((from, row) => order.map((to, column) => ({
+    from, to, before: before[from][to], after: after[row][column],
+  })));
+  const difference = (pair) => Math.abs(pair.after - pair.before);
   return {
-    changed: differences.filter((difference) => difference > SAME).length,
-    of: differences.length,
-    largest: Math.max(...differences),
+    changed: pairs.filter((pair) => difference(pair) > SAME).length,
+    of: pairs.length,
+    largest: pairs.reduce((most, pair) => (difference(pair) > difference(most) ? pair : most)),
   };
 }
 
@@ -145,6 +149,7 @@ export function mount(element) {
   let asking = 1; // the word whose attention is drawn
   let encoding = ENCODINGS[0];
   let touched = false;
+  let dragged = false; // the word under the pointer, since that went down
 
   const input = create("input", { type: "text", value: SENTENCE, maxlength: 60,
     "aria-label": "Your sentence", spellcheck: "false", autocomplete: "off" });
@@ -173,7 +178,12 @@ export function mount(element) {
       const chip = create("button", { type: "button", class: "om-chip" },
         create("b", {}, word), bars);
       chip.addEventListener("pointerdown", (event) => drag(event, n));
-      chip.addEventListener("focus", () => { asking = n; draw(); });
+      chip.addEventListener("click", () => { // also by Enter; a word that was dragged only moved
+        if (!dragged) asking = n;
+        touched = true;
+        dragged = false;
+        draw();
+      });
       chip.addEventListener("keydown", (event) => {
         const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
         if (!step) return;
@@ -221,8 +231,10 @@ export function mount(element) {
     touched = true;
     const chip = chips[n];
     const grabbed = event.clientX - layout().centres[n];
+    dragged = false;
     const follow = ({ clientX }) => {
       const middle = clientX - grabbed;
+      dragged ||= Math.abs(clientX - event.clientX) > TAP;
       move(n, layout().centres.filter((centre, m) => m !== n && centre < middle).length);
       chip.style.setProperty("--om-pull", `${middle - layout().centres[n]}px`);
     };
@@ -249,15 +261,17 @@ export function mount(element) {
       chip.style.setProperty("--om-left", `${lefts[n]}px`);
       chip.style.width = `${widths[n]}px`;
       chip.classList.toggle("om-asking", n === asking);
+      chip.setAttribute("aria-pressed", n === asking);
       chip.setAttribute("aria-label", `${words[n]}, place ${place + 1} of ${words.length}. `
-        + "Arrow keys move it.");
+        + "Arrow keys move it, Enter shows what it attends to.");
       chip.querySelectorAll("i").forEach((cell, number) => {
         const value = Math.max(-1, Math.min(1, outputs[place][number] / 1.5));
         cell.style.background = `color-mix(in srgb, var(--om-${value < 0 ? "cold" : "warm"}) `
           + `${Math.round(100 * Math.abs(value))}%, transparent)`;
       });
     });
-    drawArcs(weights[from], from, order.map((n) => centres[n]));
+    const before = read(words, encoding).weights[asking];
+    drawArcs(weights[from], order.map((n) => before[n]), from, order.map((n) => centres[n]));
     const { changed, of, largest } = changes(words, order, encoding);
     const moved = order.some((n, place) => n !== place);
     verdict.dataset.changed = changed > 0;
@@ -267,14 +281,18 @@ export function mount(element) {
   function sentence(moved, changed, of, largest) {
     const reader = encoding === ENCODINGS[0] ? "Attention" : `Attention with ${encoding}`;
     const only = typedWords().length > LONGEST ? `at most ${LONGEST} words: ` : "";
-    if (!moved) return `${reader} reads ${only}“${words.join(" ")}”. Now move a word.`;
+    if (!moved) return `${reader} reads ${only}“${words.join(" ")}”. Move a word; tap one to `
+      + "see what it attends to.";
     if (!changed) return `${reader} has taken no notice: 0 of ${of} weights have changed.`;
-    return `${reader} has noticed: ${changed} of ${of} weights have changed, `
-      + `one by ${largest.toFixed(2)}.`;
+    const percent = (share) => (100 * share).toFixed(share > 0.01 && share < 0.995 ? 0 : 1);
+    return `${reader} has noticed: ${changed} of ${of} weights have changed. Most changed “`
+      + `${words[largest.from]}” → “${words[largest.to]}”: ${percent(largest.before)} % before, `
+      + `${percent(largest.after)} % now.`;
   }
 
-  // Each number stands upon its arc, above the word that the arc leads to.
-  function drawArcs(shares, from, centres) {
+  // Each number stands upon its arc, above the word that the arc leads to. Where an arc was wider
+  // before words were moved, its former width shows behind it.
+  function drawArcs(shares, former, from, centres) {
     const { clientWidth: width, clientHeight: height } = arcs;
     const base = height - 4;
     const paths = shares.map((share, to) => {
@@ -283,7 +301,9 @@ export function mount(element) {
       const curve = from === to
         ? `M${a - 12},${base}C${a - 34},${base - 52} ${a + 34},${base - 52} ${a + 12},${base}`
         : `M${a},${base}C${a},${base - rise} ${b},${base - rise} ${b},${base}`;
-      return `<path d="${curve}" stroke-width="${(1 + 13 * share).toFixed(1)}"/>`;
+      const path = (of, kind) =>
+        `<path class="${kind}" d="${curve}" stroke-width="${(1 + 13 * of).toFixed(1)}"/>`;
+      return path(former[to], "om-former") + path(share, "om-now");
     });
     const numbers = shares.map((share, to) => (share < SPOKEN ? ""
       : `<text x="${centres[to]}" y="${base - (from === to ? 34 : 9)}">${Math.round(100 * share)} %`
@@ -299,7 +319,10 @@ export function mount(element) {
   input.addEventListener("input", () => {
     touched = true;
     const typed = typedWords().slice(0, LONGEST);
-    if (!typed.length) return;
+    if (!typed.length) {
+      verdict.textContent = "Type a word or two: until then the last ones stand here.";
+      return;
+    }
     words = typed;
     order = words.map((_, n) => n);
     asking = Math.min(asking, words.length - 1);

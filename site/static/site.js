@@ -187,6 +187,32 @@ function showProgress() {
   bar.textContent = `Your course: ${done(every)} of ${every.length} guesses`;
 }
 
+// ------------------------------------------------------------------------------------------- code
+
+// Code that only draws, asks or judges is out of the way until a reader wants it, on all pages.
+const CODE = "order-matters code";
+function showCode(shown) {
+  document.documentElement.classList.toggle("om-code-shown", shown);
+  for (const button of all(".om-all-code")) button.setAttribute("aria-pressed", shown);
+  for (const fold of all(".om-code")) fold.open = shown;
+}
+for (const button of all(".om-all-code")) {
+  button.addEventListener("click", () => {
+    const shown = button.getAttribute("aria-pressed") === "false";
+    showCode(shown);
+    try {
+      localStorage.setItem(CODE, shown);
+    } catch {
+      // then it is for this page
+    }
+  });
+}
+try {
+  if (localStorage.getItem(CODE) === "true") showCode(true);
+} catch {
+  // a browser that keeps nothing
+}
+
 // -------------------------------------------------------------------------------------- explorers
 
 // An explorer, or the panel of a live model, is loaded shortly before it comes into view.
@@ -202,6 +228,22 @@ const near = new IntersectionObserver((entries) => {
   }
 }, { rootMargin: "600px" });
 all(".om-mount, .om-live").forEach((mount) => near.observe(mount));
+
+// Where a link leads stays at the top of the screen while what stands above it is loaded and grows,
+// until the reader moves. A page that is loaded again stays where its reader was.
+let led = null;
+const lead = () => {
+  const id = decodeURIComponent(location.hash.slice(1));
+  led = id ? document.getElementById(id) : null;
+};
+const [{ type: arrival }] = performance.getEntriesByType("navigation");
+if (arrival === "navigate") lead();
+addEventListener("hashchange", lead);
+for (const moves of ["wheel", "touchmove", "pointerdown", "keydown"]) {
+  addEventListener(moves, () => { led = null; }, { passive: true });
+}
+const growing = new ResizeObserver(() => led?.scrollIntoView({ behavior: "instant" }));
+all("article").forEach((article) => growing.observe(article));
 
 // The toy of the first page.
 for (const toy of all(".om-first")) {
@@ -237,10 +279,12 @@ for (const block of all(Object.keys(NAMES).join())) {
   block.addEventListener("scroll", () => showMore(block), { passive: true });
 }
 
-// Its right edge fades while there is more to the right.
+// Its right edge fades while there is more to the right; an arrow says so until it was moved.
 function showMore(block) {
   const { scrollLeft, clientWidth, scrollWidth } = block;
-  block.classList.toggle("om-more", scrollLeft + clientWidth < scrollWidth - 1);
+  const more = scrollLeft + clientWidth < scrollWidth - 1;
+  block.classList.toggle("om-more", more);
+  block.classList.toggle("om-unmoved", more && scrollLeft < 1);
 }
 
 // A formula that is too wide becomes a little smaller, or breaks: after wide spaces, else before
@@ -293,7 +337,10 @@ function firstWith(words, page) {
     const text = read(part.textContent.slice(summary.length));
     if (!has(text)) continue;
     const hidden = part.closest(HIDDEN);
-    const sentence = hidden ? "In an answer of this section." : text.split(SENTENCES).find(has);
+    const heads = part.matches("h1, h2, h3"); // then what stands below it says more
+    const told = heads ? read(part.parentElement.querySelector("p")?.textContent ?? text) : text;
+    const sentences = told.split(SENTENCES);
+    const sentence = hidden ? "In an answer of this section." : sentences.find(has) ?? sentences[0];
     return { sentence: (sentence ?? text).trim(), section: part.closest("section[id]")?.id };
   }
   return null;

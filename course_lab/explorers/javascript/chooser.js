@@ -240,7 +240,8 @@ function drawMap(panel, { left }, state) {
   if (tooFar.length || tooHigh.length) legend.push({ name: "not clearly beyond", colour: 2 });
   panel.axes({
     x: [lowest - margin, farthest + margin], y: [FLOOR * 0.8, 8], ylog: true, legend,
-    title: "what the losses say", yticks: [[0.01, "≤ 0.01"], 0.1, 1],
+    title: isLonger ? `above the line: rises by more than ${tolerated}` : "loss and rise",
+    yticks: [[0.01, "≤ 0.01"], 0.1, 1],
     xticks: [...roundLosses(lowest, farthest),
       ...(highest > farthest ? [[farthest, `≥ ${fixed(farthest, 2)}`]] : [])],
     xlabel: `loss at ${times[state.texts] * SPEC.data.trained} bytes (nats a byte)`,

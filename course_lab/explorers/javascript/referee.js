@@ -85,7 +85,11 @@ const EXPLORER = {
     });
     const idle = KEYS.filter((key) => state[key]
       && !SPEC.data.rows.some(({ wrong }) => wrong.includes(key)));
+    const kept = after.filter((row) => row < before.length); // without the row that is cut
+    const stays = before.every((row, n) => kept[n] === row);
+    const others = Object.keys(COLUMNS).filter((name) => name !== order).join(" or ");
     const moved = (replaced.length ? `Whole rows replaced: ${replaced.join(", ")}.`
+      + (stays ? ` None changes its place by ${order}; look by ${others}.` : "")
       : "No row is replaced.") + idle.map((key) => ` No row is wrong in ${key}.`).join("");
     return `First by ${order}: ${was} as published, ${is} mended. ${moved}`;
   },

@@ -131,9 +131,11 @@ const EXPLORER = {
     const [x, y] = losses.map((loss) => loss - home);
     const goal = rivals.step[0] + rivals.step[1] - 2 * home;
     const ahead = goal - (x + y);
-    const verdict = ahead > ROUNDING ? "You are below the line."
-      : ahead < -ROUNDING ? "Not below it yet." : "You are level with it.";
-    const digits = Math.abs(ahead) < 0.01 ? 3 : 2; // what tells two close sums apart
+    const isClose = Math.abs(ahead) < 0.01;
+    const digits = isClose ? 3 : 2; // what tells two close sums apart
+    const apart = isClose ? "just" : fixed(Math.abs(ahead), 2);
+    const verdict = ahead > ROUNDING ? `You are ${apart} below the line.`
+      : ahead < -ROUNDING ? `You are ${apart} above it.` : "You are level with it.";
     const speed = factors[hand] === 1 ? "keeps its speed"
       : `turns ${fixed(factors[hand], 0, 2)} times slower`;
     return `Hand ${hand} ${speed}. Loss above the unstretched `
