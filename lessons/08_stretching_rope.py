@@ -786,7 +786,7 @@ myths.table()
 # - After training on, *direct* was level at 512; at 1,024 only dynamic NTK kept up.
 #
 # **Read next:** Peng et al. 2023, *YaRN*, arXiv 2309.00071; Chen et al. 2023,
-# *Position Interpolation*, 2306.15595; Jin et al. 2024, *Self-Extend*, 2401.01325.
+# *Position Interpolation*, 2306.15595.
 #
 # **Next:** what could a position be, if not a number of tokens?
 # [Lesson 09](09_further_doors.ipynb).

@@ -1,10 +1,13 @@
 """Lesson 04's exercises: answers in other styles, and wrong ones that were once misjudged."""
 
+import warnings
+
 import numpy as np
 import torch
 from exercise_answers import right_answers, wrong_answers
 from torch.nn import functional as F
 
+from course_lab.checks import lesson04
 from course_lab.checks.lesson04 import (
     check_position_to_content,
     check_shaw,
@@ -51,6 +54,33 @@ def singled_out_from_powers(slopes, n):
     return torch.linalg.lstsq(weights[:, : len(slopes)].T, wished).solution.squeeze(1)
 
 
+def singled_out_with_numpy(slopes, n):
+    scores = slopes.numpy()[:, None] * np.arange(n - 1, -1, -1)
+    powers = np.exp(scores - scores.max(1, keepdims=True))
+    weights = powers / powers.sum(1, keepdims=True)
+    wished = np.eye(len(slopes))[-1]
+    return torch.from_numpy(np.linalg.solve(weights[:, : len(slopes)].T, wished))
+
+
+def singled_out_by_lagrange(slopes, n):
+    ratios = (-slopes).exp()  # a head's weights at keys 0, 1, 2 … are powers of its ratio
+    sums = (ratios[:, None] ** torch.arange(n)).sum(1)
+    differences = ratios[:, None] - ratios
+    differences.fill_diagonal_(1)
+    return sums / differences.prod(1)
+
+
+def singled_out_by_cramer(slopes, n):
+    weights = square_of_weights(slopes, n).T
+    wished = torch.eye(len(slopes), dtype=slopes.dtype)[-1]
+    factors = []
+    for head in range(len(slopes)):
+        replaced = weights.clone()
+        replaced[:, head] = wished
+        factors.append(torch.linalg.det(replaced) / torch.linalg.det(weights))
+    return torch.stack(factors)
+
+
 def skewed_by_strides(rows):
     m, n = rows.shape
     padded = torch.cat([rows.new_zeros(m, 1), rows], 1)
@@ -75,7 +105,14 @@ def position_to_content_by_gather(keys, table):
 test_right_answers_pass = right_answers(
     {
         check_shaw: [shaw_by_dealing_out, shaw_by_strides, shaw_by_padding],
-        check_single_out: [singled_out_by_the_inverse, singled_out_from_powers],
+        check_single_out: [
+            singled_out_by_the_inverse,
+            singled_out_from_powers,
+            singled_out_with_numpy,
+            singled_out_by_lagrange,
+            singled_out_by_cramer,
+            lambda slopes, n: torch.linalg.pinv(square_of_weights(slopes, n).T)[:, -1],
+        ],
         check_skew_new: [skewed_by_strides, skewed_by_padding_on_the_right],
         check_position_to_content: [position_to_content_by_gather],
     }
@@ -459,6 +496,60 @@ def position_to_content_from_the_end(keys, table):
     return position_to_content_by_gather(keys, table.flip(0))
 
 
+def singled_out_key_after_key(slopes, n):
+    weights = matrix_of_weights(slopes, n)
+    factors = torch.zeros_like(slopes)
+    factors[-1] = 1
+    for key in range(len(slopes) - 1):
+        factors[key] -= (factors @ weights)[key] / weights[key, key]
+    return factors / (factors @ weights)[len(slopes) - 1]
+
+
+def singled_out_key_after_key_from_the_last(slopes, n):
+    weights = matrix_of_weights(slopes, n)
+    factors = torch.zeros_like(slopes)
+    factors[-1] = 1
+    for key in reversed(range(len(slopes) - 1)):
+        factors[key] -= (factors @ weights)[key] / weights[key, key]
+    return factors
+
+
+def singled_out_by_one_ratio(slopes, n):
+    weights = matrix_of_weights(slopes, n)
+    factors = torch.full_like(slopes, -(weights[-1, 0] / weights[0, 0]).item())
+    factors[-1] = 1
+    return factors / (factors @ weights)[len(slopes) - 1]
+
+
+def singled_out_of_two_slopes(slopes, n):
+    steep, gentle = slopes
+    weights = matrix_of_weights(torch.stack([steep, gentle]), n)
+    ratio = weights[1, 0] / weights[0, 0]
+    factors = torch.stack([-ratio, torch.ones_like(ratio)])
+    return factors / (factors @ weights)[1]
+
+
+def singled_out_of_two_factors(slopes, n):
+    weights = matrix_of_weights(slopes, n)
+    ratio = weights[1, 0] / weights[0, 0] if len(slopes) > 1 else weights[0, 0]
+    factors = torch.tensor([-ratio, 1.0], dtype=torch.float64)
+    return factors / (factors @ weights)[1]
+
+
+def singled_out_of_two_factors_times_rows(slopes, n):
+    weights = matrix_of_weights(slopes, n)
+    ratio = weights[-1, 0] / weights[0, 0]
+    factors = torch.tensor([-ratio, 1.0], dtype=torch.float64)
+    return factors / (factors[:, None] * weights).sum(0)[1]
+
+
+def singled_out_of_two_factors_and_columns(slopes, n):
+    weights = matrix_of_weights(slopes, n)
+    ratio = weights[-1, 0] / weights[0, 0]
+    factors = torch.tensor([-ratio, 1.0], dtype=torch.float64)
+    return factors / (weights.T @ factors)[1]
+
+
 test_natural_mistakes_are_named = wrong_answers(
     "mistake",
     {
@@ -541,10 +632,16 @@ test_natural_mistakes_are_named = wrong_answers(
             (singled_out_by_the_last_two, "only two heads"),
             (singled_out_of_nine, "n is fixed"),
             (singled_out_twice, "doubled"),
-            (singled_out_from_log_weights, "logarithms"),
             (singled_out_among_all_keys, "not square"),
             (singled_out_in_reverse, "reverse order"),
             (singled_out_in_a_row, "matrix of one row"),
+            (singled_out_key_after_key, "one key after another"),
+            (singled_out_key_after_key_from_the_last, "one key after another"),
+            (singled_out_by_one_ratio, "share a factor"),
+            (singled_out_of_two_slopes, "written for two heads"),
+            (singled_out_of_two_factors, "written for two heads"),
+            (singled_out_of_two_factors_times_rows, "written for two heads"),
+            (singled_out_of_two_factors_and_columns, "written for two heads"),
             (matrix_of_weights, "heads' weights"),
             (square_of_weights, "heads' weights"),
         ],
@@ -576,6 +673,15 @@ def singled_out_in_too_few_steps(slopes, n):
     return factors
 
 
+def singled_out_in_float32(slopes, n):
+    weights = matrix_of_weights(slopes, n)[:, : len(slopes)].float()
+    return torch.linalg.solve(weights.T, torch.eye(len(slopes))[-1]).double()
+
+
+def singled_out_in_float32_by_the_inverse(slopes, n):
+    return torch.linalg.inv(matrix_of_weights(slopes.float(), n)[:, : len(slopes)])[-1]
+
+
 def shaw_divided_by_n(q, table):
     return shaw_by_dealing_out(q, table) / len(q) ** 0.5
 
@@ -594,6 +700,11 @@ test_other_wrong_numbers_get_a_question = wrong_answers(
         check_single_out: [
             (singled_out_and_rounded, "the sum at keys 0, 1 is -0.02437, 0.9964. What should it"),
             (singled_out_in_too_few_steps, "What should it be at each?"),
+            (singled_out_from_log_weights, "these are from logarithms"),
+            (singled_out_in_float32, "How many digits has float32"),
+            (singled_out_in_float32_by_the_inverse, "How many digits has float32"),
+            (lambda slopes, n: singled_out_by_the_inverse(slopes, n).float(), "How many digits"),
+            (lambda slopes, n: singled_out_by_the_inverse(slopes, n).half(), "How many digits"),
         ],
         check_shaw: [
             (shaw_divided_by_n, "times what `literal` returns"),
@@ -609,6 +720,29 @@ def shaw_through_the_large_tensor(q, table):
     places = torch.arange(len(q))
     vectors = table[(places - places[:, None]).clamp(-k, k) + k]
     return (q[:, None] * vectors).sum(-1)
+
+
+def shaw_by_one_hot(q, table):
+    rows = F.one_hot(numbers_of_rows(q, table), len(table)).float()
+    return torch.einsum("ijr,ir->ij", rows, q @ table.T)
+
+
+def shaw_by_a_traced_function(q, table):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it is deprecated
+        compiled = torch.jit.script(shaw_in_torchscript)
+    return compiled(q, table)
+
+
+def shaw_in_torchscript(q: torch.Tensor, table: torch.Tensor) -> torch.Tensor:
+    k = len(table) // 2
+    places = torch.arange(len(q))
+    vectors = table[(places - places[:, None]).clamp(-k, k) + k]
+    return (q[:, None] * vectors).sum(-1)
+
+
+def singled_out_by_the_checks_helpers(slopes, n):
+    return lesson04._factors(lesson04._last_weights(slopes, n)[:, : len(slopes)])
 
 
 def shaw_by_einsum(q, table):
@@ -715,8 +849,13 @@ test_rules_are_kept = wrong_answers(
             (shaw_by_numpy, "That leaves PyTorch"),
             (shaw_by_asarray, "That leaves PyTorch"),
             (shaw_by_dlpack, "That leaves PyTorch"),
+            (shaw_by_one_hot, "comes from one_hot"),
+            (shaw_by_a_traced_function, "it is compiled"),
         ],
-        check_single_out: [(singled_out_by_the_checks_own, "Here it is yours to write")],
+        check_single_out: [
+            (singled_out_by_the_checks_own, "Here it is yours to write"),
+            (singled_out_by_the_checks_helpers, "Here it is yours to write"),
+        ],
         check_skew_new: [
             (skewed_by_gather, "comes from gather"),
             (skewed_by_numpy, "comes from numpy"),

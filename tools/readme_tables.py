@@ -85,7 +85,7 @@ def which_one() -> str:
     """What the chooser answers, as a table for README."""
     head, *rows = which_rows(lambda best: best.number)
     lines = [f"| {' | '.join(cells)} |" for cells in (head, *rows)]
-    return "\n".join([lines[0], "|" + "---|" * len(head), *lines[1:]]) + f"\n\n{outside()}\n"
+    return "\n".join([lines[0], "|" + "---|" * len(head), *lines[1:]]) + "\n"
 
 
 def outside() -> str:
@@ -141,7 +141,7 @@ def fill(text: str, project: Project, paths: list[Path]) -> str:
         "install": lambda: install(project),
         "lessons": lambda: lessons(project, paths),
         "defaults": defaults,
-        "which": which_one,
+        "which": lambda: f"{which_one()}\n{outside()}\n",
         "findings": lambda: twelve_pictures.readme_list(project.root),
     }
 

@@ -10,7 +10,7 @@ from twelve_pictures import HERE, lessons, picture_cell
 ON_PHONES: dict[str, list[int]] = {
     "02_sinusoidal": [],
     "03_learned": [6],
-    "04_relative": [1],
+    "04_relative": [],
     "06_alibi": [1],
     "07_train_short_test_long": [2],
     "08_stretching_rope": [2],

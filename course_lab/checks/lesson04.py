@@ -6,17 +6,44 @@ Of its closer look: DeBERTa's third term, skewing while a text is generated.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from course_lab.checks.calls import Function
 from course_lab.checks.compare import difference
 from course_lab.checks.core import Check, Mistake, randn
-from course_lab.checks.rules import LEAVES_TORCH, LargestTensor, NoLoops, Without
+from course_lab.checks.rules import (
+    LEAVES_TORCH,
+    Case,
+    LargestTensor,
+    NoLoops,
+    Observation,
+    Rule,
+    Without,
+)
 from course_lab.straight_heads import best_readout, keys_asked, straight_weights
 from course_utils.encodings.functional import deberta_scores, shaw_scores, skew, toeplitz
+
+
+@dataclass(frozen=True)
+class _InSight(Rule):
+    """Some operation that is observed makes the result. Compiled code is not observed."""
+
+    case: Case
+
+    def broken(self, answer: Function, cases: Sequence[Case], seconds: float) -> str:
+        """Ask for plain PyTorch."""
+        observation = Observation(answer, self.case, seconds)
+        if any(seen.shape == observation.answer.shape for seen in observation.tensors):
+            return ""
+        return (
+            "it is compiled, so that the size of what it makes is out of sight. How large is its "
+            "largest tensor? Pass the function itself."
+        )
 
 
 def _all_offsets(n: int) -> Tensor:
@@ -506,11 +533,18 @@ check_shaw = Check(
             "product of two PyTorch tensors holds all numbers that you need?",
         ),
         NoLoops((randn(3, 4), randn(5, 4)), (randn(20, 24), randn(13, 24))),
+        Without(
+            operations=("one_hot",),
+            why="It makes a number for each query, key and row of the table, all 0 but one a pair. "
+            "What picks that one without the others?",
+        ),
         LargestTensor(
             (randn(40, 16), randn(9, 16)),
             lambda q, table: 4 * len(q) ** 2,
-            why="How many different vectors does the table hold?",
+            why="How many different vectors does the table hold, and along which axis of the large "
+            "tensor do you add up in the end?",
         ),
+        _InSight((randn(4, 3), randn(5, 3))),
     ],
     judge=_what_shaw_lacks,
 )
@@ -528,7 +562,10 @@ def _factors(weights: Tensor, wished: int = -1) -> Tensor:
 
 
 def _single_out(slopes: Tensor, n: int) -> Tensor:
-    return _factors(_last_weights(slopes, n)[:, : len(slopes)])
+    # Without the two functions above: an answer must not call them.
+    distance = torch.arange(n - 1, -1, -1)
+    weights = (slopes[:, None] * distance).softmax(-1)[:, : len(slopes)]
+    return torch.linalg.solve(weights.T, torch.eye(len(slopes), dtype=slopes.dtype)[-1])
 
 
 def _near_keys_favoured(slopes: Tensor, n: int) -> Tensor:
@@ -684,19 +721,72 @@ def _all_keys(slopes: Tensor, n: int) -> Tensor:
     return torch.linalg.solve(_last_weights(slopes, n).T, torch.eye(n, dtype=slopes.dtype)[0])
 
 
+def _in_turn(
+    backwards: bool = False, scaled: bool = True, kept: int = -1
+) -> Callable[[Tensor, int], Tensor]:
+    """Return an answer in which one head after another cancels one key, and then is left alone."""
+
+    def answer(slopes: Tensor, n: int) -> Tensor:
+        weights, heads = _last_weights(slopes, n), len(slopes)
+        factors = torch.zeros_like(slopes)
+        factors[kept] = 1
+        cancelling = [head for head in range(heads) if head != kept % heads]
+        steps = list(zip(cancelling, range(heads - 1), strict=True))
+        for head, key in reversed(steps) if backwards else steps:
+            factors[head] -= (factors @ weights)[key] / weights[head, key]
+        return factors / (factors @ weights[:, heads - 1]) if scaled else factors
+
+    return answer
+
+
+def _one_ratio(of_all: bool, scaled: bool) -> Callable[[Tensor, int], Tensor]:
+    """Return an answer that subtracts the other heads from the last one by the same factor.
+
+    Args:
+        of_all: whether together they cancel key 0, or the first of them does.
+        scaled: whether the sum is 1 at the key asked for in the end.
+    """
+
+    def answer(slopes: Tensor, n: int) -> Tensor:
+        weights, others = _last_weights(slopes, n), max(len(slopes) - 1, 1)
+        at_key_0 = weights[:others, 0].sum() if of_all else weights[0, 0]
+        factors = -(weights[-1, 0] / at_key_0).expand(len(slopes)).clone()
+        factors[-1] = 1
+        return factors / (factors @ weights[:, len(slopes) - 1]) if scaled else factors
+
+    return answer
+
+
+def _for_two_heads(slopes: Tensor, n: int) -> Tensor:
+    first, second = slopes
+    return _single_out(torch.stack([first, second]), n)
+
+
 def _what_single_out_lacks(answer: Tensor, slopes: Tensor, n: int) -> str:
     """Say what the sum is at each of the first keys; "" where the factors are right."""
     right = _single_out(slopes, n)
     text = difference(answer, right)
-    if not text or not isinstance(answer, Tensor) or answer.shape != right.shape:
+    if not isinstance(answer, Tensor) or answer.shape != right.shape:
         return text
     sums = answer.detach().double() @ _last_weights(slopes, n)[:, : len(slopes)]
+    wished = torch.eye(len(slopes), dtype=torch.float64)[-1]
+    if not text and torch.allclose(sums, wished, atol=1e-3):
+        return ""
+    # Of more than two heads logarithms give a singular system, so no Mistake can have them.
+    if len(slopes) == 2 and not difference(answer, _log_weights(slopes, n)):
+        return "these are from logarithms of weights. What do the weights of a head add up to?"
     rounded = [number if abs(number) > 1e-9 else 0.0 for number in sums.tolist()]
     keys = ", ".join(str(key) for key in range(len(slopes)))
-    return (
+    sums_text = (
         f"with your factors the sum at key{'s' if len(slopes) > 1 else ''} {keys} is "
-        f"{', '.join(f'{number:.4g}' for number in rounded)}. What should it be at each?"
+        f"{', '.join(f'{number:.4g}' for number in rounded)}. "
     )
+    if not text or right.abs().max() > 1e6:  # smaller cases come first: here precision runs out
+        return sums_text + (
+            f"The right factors go up to {right.abs().max():,.0f}. How many digits has float32, "
+            "and in which dtype do you compute and return them?"
+        )
+    return sums_text + "What should it be at each?"
 
 
 def _row(*slopes: float) -> Tensor:
@@ -713,6 +803,7 @@ check_single_out = Check(
         (_row(1.5), 6),
         (_row(5.0, 3.5, 2.5, 1.5), 12),
         (_row(0.5, 0.0, 1.5), 5),
+        (torch.linspace(6, 1, 6, dtype=torch.float64), 9),  # more than float32 can bear
     ],
     mistakes=[
         Mistake(
@@ -888,6 +979,38 @@ check_single_out = Check(
                 _in_a_chain,
             )
         ),
+        *(
+            Mistake(
+                "one key after another is cancelled",
+                "With three heads, and key 1 cancelled last: what has that done to the sum at key "
+                "0? Which conditions have to hold at the same time?",
+                answer,
+            )
+            for answer in (
+                _in_turn(),
+                _in_turn(backwards=True),
+                _in_turn(scaled=False),
+                _in_turn(backwards=True, scaled=False),
+                _in_turn(kept=0),
+                _in_turn(kept=0, scaled=False),
+            )
+        ),
+        *(
+            Mistake(
+                "all heads but one share a factor",
+                "With three heads two keys have to be 0. How many unknowns does that take?",
+                _one_ratio(of_all, scaled),
+            )
+            for of_all in (False, True)
+            for scaled in (False, True)
+        ),
+        Mistake(
+            "this is written for two heads",
+            "How many slopes come in with three heads? And how many conditions has the sum then?",
+            _for_two_heads,
+            raises=r"values to unpack|vec \(2\)|size of tensor [ab] \(2\)|tensor \[2\]|src \[2\]"
+            r"|1x2 and|\d+x\d+ and 2x",
+        ),
         Mistake(
             "only key 0 and the key asked for have an equation",
             "With three heads, what is the sum at key 1?",
@@ -937,11 +1060,6 @@ check_single_out = Check(
             "the last key is singled out",
             "Which keys do straight lines with slopes above 0 reach first?",
             _wished_at(lambda heads: 10**6, lambda heads: 10**6),
-        ),
-        Mistake(
-            "these are logarithms of weights",
-            "What do the weights of a head add up to?",
-            _log_weights,
         ),
         Mistake(
             "n is fixed",
@@ -1029,7 +1147,7 @@ check_single_out = Check(
         "The weights are a softmax over n distances, from n − 1 down to 0. torch.linalg.solve "
         "takes a square matrix, a row for each equation, and what the equations should give.",
     ),
-    rules=[Without((_single_out,))],
+    rules=[Without((_single_out, _last_weights, _factors))],
     judge=_what_single_out_lacks,
 )
 

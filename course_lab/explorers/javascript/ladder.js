@@ -174,7 +174,9 @@ const EXPLORER = {
     return { last, parts, readout, sum, accuracy, accuracies };
   },
 
-  draw([left, middle, right], { parts, sum, accuracies }, { task, noise }) {
+  draw([left, middle, right], { parts, sum, accuracies }, state) {
+    const { task, noise } = state;
+    const slopes = [state.first, state.second, state.third, state.fourth];
     const keys = Array.from({ length: TOKENS }, (_, key) => key);
     const [above, below] = [stacked(parts, 1), stacked(parts, -1)];
     const lastSum = sum.slice(-TOKENS);
@@ -184,7 +186,8 @@ const EXPLORER = {
       x: [-0.6, TOKENS - 0.4], y: [1.08 * lowest, 1.08 * highest], xticks: keys,
       title: "the last query: factor × weight", xlabel: "key", ylabel: "added up",
       legend: [...parts.map((_, n) => ({
-        name: n ? `${n + 1}` : "head 1", colour: COLOURS[n], mark: "square", hollow: false,
+        name: `${n ? "" : "slope "}${fixed(slopes[n], 2)}`,
+        colour: COLOURS[n], mark: "square", hollow: false,
       })), { name: "sum", colour: "ink", mark: "dot", hollow: false }],
     });
     for (let n = parts.length - 1; n >= 0; n--) {
@@ -194,6 +197,9 @@ const EXPLORER = {
     left.across(0).dots(keys, lastSum, { colour: "paper", size: 5 })
       .dots(keys, lastSum, { colour: "ink", size: 3.5 });
     const asked = keysAsked(TASKS[task]);
+    const target = asked.at(-1);
+    left.dots([target], [lastSum[target]], { colour: "paper", size: 8 })
+      .dots([target], [lastSum[target]], { colour: "gold", size: 6.5 });
     const queries = keys.filter((query) => !Number.isNaN(asked[query]));
     middle.axes({
       x: [-0.5, TOKENS - 0.5], y: [TOKENS - 0.5, -0.5], equal: true, title: "read out: their sum",
@@ -209,12 +215,12 @@ const EXPLORER = {
     const chosen = names.indexOf(task);
     right.axes({
       x: [-0.6, names.length - 0.4], y: [0, 1.05],
-      title: noise === "none" ? "right answers" : `right, noise ${noise}`,
+      title: noise === "none" ? "right, best factors for each" : `right, noise ${noise}`,
       xticks: names.map((name, n) => [n, name.replace("token ", "").replace("place ", "")]),
       xlabel: "token before · place 0, 1, 2, 3", ylabel: "share",
     }).bars(names.map((_, n) => n), accuracies, { colour: "grey" })
       .bars([chosen], [accuracies[chosen]], { colour: "gold" })
-      .across(1 / SYMBOLS, { dash: "4 3" });
+      .across(1 / SYMBOLS, { dash: "4 3" }).across(0.98, { dash: "4 3" });
   },
 
   sentence({ readout, accuracy }, { task, noise }) {
@@ -231,11 +237,12 @@ const EXPLORER = {
     + "line; "
     + "their largest weights are on key "
     + `${last.map((weights) => weights.indexOf(Math.max(...weights))).join(", ")}. At key 0 the `
-    + `heads add ${parts.map((part) => factor(part[0])).join(", ")}. Dots: the sums, at keys 0 to `
-    + `8 ${sum.slice(-TOKENS).map((number) => fixed(number, 2)).join(", ")}. Middle: the sums of `
+    + `heads add ${parts.map((part) => factor(part[0])).join(", ")}. Dots, gold at the key asked `
+    + "for: the sums, at keys 0 to 8 "
+    + `${sum.slice(-TOKENS).map((number) => fixed(number, 2)).join(", ")}. Middle: the sums of `
     + `each query; squares mark the key that “${task}” asks for, grey what is not asked or not `
     + "seen. "
     + `Right: bars of the share of right answers, noise: ${noise}: `
     + `${Object.keys(TASKS).map((name, n) => `${name} ${fixed(accuracies[n], 2)}`).join(", ")}; `
-    + "the dashed line is guessing.",
+    + "dashed lines are guessing and 98 %. Each bar has the factors that are best for its task.",
 };
