@@ -15,6 +15,7 @@ READ = 512  # bytes of the longest text that is read
 GAIN, RISE = 0.03, 0.02  # nats a byte: what a price has to win, and may lose up to ``READ``
 FAR_SHARE = 0.05  # of a head's weight, on keys that no training text had
 BLUNT = 0.4  # a head's largest weight, of equal scores, below which it does not single out a key
+FORBIDS_ITS_OWN = "The first byte of a text sees its own key alone. May a head forbid that one?"
 OUT_OF_REACH = 30.0  # points of score that no query and key make up for
 
 Price = type[PositionalEncoding] | PositionalEncoding  # or one that was trained
@@ -23,10 +24,15 @@ Price = type[PositionalEncoding] | PositionalEncoding  # or one that was trained
 def usable(price: type[PositionalEncoding]) -> type[PositionalEncoding]:
     """The price; raises ValueError if a model could not add it to its scores.
 
-    This is for answers of whole numbers and of another shape, which fail late and deep inside.
+    This is for answers of whole numbers and of another shape, which fail late and deep inside, and
+    for those that add nothing, which do not fail.
     """
     encoding = price(64, 4).requires_grad_(False)
     if not encoding.bias_needs_offsets_only:
+        if price.bias is PositionalEncoding.bias:
+            raise ValueError(
+                "this class adds nothing to the scores. Is its method called bias_by_offset?"
+            )
         return price
     offsets = torch.arange(-6, 1)
     try:
@@ -39,7 +45,7 @@ def usable(price: type[PositionalEncoding]) -> type[PositionalEncoding]:
             "write numbers[:, None] * distance"
         ) from error
     if bias is None:
-        return price
+        raise ValueError("bias_by_offset returns None. Is a `return` missing?")
     if not bias.is_floating_point():
         raise ValueError(f"a price must be of floats, got {bias.dtype}: write 2.0 in place of 2")
     if bias.shape != (4, len(offsets)):
@@ -81,7 +87,7 @@ def question(price: Price) -> str:
     if bias.isnan().any() or (bias == math.inf).any():
         return "Some numbers are no finite price: nan or inf. Where do you divide, or take a root?"
     if (own == -math.inf).any():
-        return "The first byte of a text sees its own key alone. May a head forbid that one?"
+        return FORBIDS_ITS_OWN
     weights = bias.softmax(-1)
     far = weights[:, TRAINED:].sum(-1)
     head = int(far.argmax()) + 1
@@ -108,14 +114,19 @@ def question(price: Price) -> str:
         return (
             "No head gives half of its weight to the nearest four keys. Which ones foretell a byte?"
         )
+    if (best == 0).sum() > 1:
+        return (
+            f"{int((best == 0).sum())} heads like their own byte best. Which other byte could one "
+            "of them see?"
+        )
+    if len(best.unique()) < len(best):
+        return "Some heads like the same key best. What could each do that no other does?"
     blunt = int(weights.amax(-1).argmin())
     if weights[blunt].max() < BLUNT:
         return (
             f"Head {blunt + 1} gives its best key {100 * weights[blunt].max():.0f} % of its "
             "weight. How sharply should it see that key?"
         )
-    if len(best.unique()) < len(best):
-        return "Some heads like the same key best. What could each do that no other does?"
     if best.max() >= len(best):
         return (
             f"A head likes the key {int(best.max())} back best, and a nearer one is no head's "
@@ -166,6 +177,8 @@ def scored(price: Price, losses: Sequence[tuple[float, float]], steep: Sequence[
     )
     if all(won) and all(level):
         lines.append("✓ Your price beats the steep lines, and lasts.")
+        if (price_by_distance(price)[:, 0] == -math.inf).any():
+            lines.append(f"But: {FORBIDS_ITS_OWN}")
     else:
         reason = question(price) or (
             "The shape alone does not tell why. Change one head at a time: which change helps?"

@@ -99,6 +99,61 @@ def upside_down(n, q_pos, k_pos):
     return -slopes[:, None, None] * (q_pos[:, None] - k_pos).abs()
 
 
+def with_slopes(slopes):
+    """The price with other slopes, ``slopes(h, H)``."""
+
+    def answer(n, q_pos, k_pos):
+        of_heads = slopes(torch.arange(1, n + 1), n) * torch.ones(n)
+        return -of_heads[:, None, None] * (q_pos[:, None] - k_pos).abs()
+
+    return answer
+
+
+def with_distance(distance):
+    """The price of another distance, ``distance(q_pos, k_pos)``, (queries, keys)."""
+
+    def answer(n, q_pos, k_pos):
+        slopes = 2 ** (-8 * torch.arange(1, n + 1) / n)
+        return -slopes[:, None, None] * distance(q_pos, k_pos)
+
+    return answer
+
+
+def counted(positions):
+    return torch.arange(len(positions))
+
+
+def hidden_by_index(n, q_pos, k_pos):
+    later = torch.ones(len(q_pos), len(k_pos)).triu(1).bool()
+    return price(n, q_pos, k_pos).masked_fill(later, -torch.inf)
+
+
+def mask_times_infinity(n, q_pos, k_pos):
+    return price(n, q_pos, k_pos) + (k_pos > q_pos[:, None]) * -torch.inf
+
+
+def whole_slopes(n, q_pos, k_pos):
+    slopes = 2 ** (-8 * torch.arange(1, n + 1) // n)
+    return -slopes[:, None, None] * (q_pos[:, None] - k_pos).abs()
+
+
+def slopes_without_axes(n, q_pos, k_pos):
+    return -(2 ** (-8 * torch.arange(1, n + 1) / n)) * (q_pos[:, None] - k_pos).abs()
+
+
+def slopes_with_one_axis(n, q_pos, k_pos):
+    return -(2 ** (-8 * torch.arange(1, n + 1) / n))[:, None] * (q_pos[:, None] - k_pos).abs()
+
+
+def positions_without_axes(n, q_pos, k_pos):
+    return -(2 ** (-8 * torch.arange(1, n + 1) / n))[:, None, None] * (q_pos - k_pos).abs()
+
+
+def one_minus_shared(n, q_pos, k_pos):
+    """Neither slope nor distance is right."""
+    return price(n, q_pos, k_pos) ** 2 - 1.5
+
+
 def heads_last(n, q_pos, k_pos):
     return price(n, q_pos, k_pos).permute(1, 2, 0)
 
@@ -120,10 +175,65 @@ test_natural_mistakes_are_named = wrong_answers(
             (heads_last, "axis of the heads comes last"),
             (aligned_to_the_end, "queries are taken for the last positions"),
             (with_eight_heads_ends, "from 1/2 to 1/256"),
-            (upside_down, "slopes are not those of the formula"),
             (price_with_mask(torch.finfo(torch.float32).min), "later keys are hidden"),
+            (price_with_mask(-1e7), "later keys are hidden"),
+            (price_with_mask(-1000), "later keys are hidden"),
+            (slopes_without_axes, "the shapes do not fit"),
+            (slopes_with_one_axis, "the shapes do not fit"),
+            (positions_without_axes, "the shapes do not fit"),
         ],
         check_blockwise: [(in_blocks(lambda shrink: 1.0), "keeps another scale")],
+    },
+)
+test_other_wrong_prices_are_asked_about_in_their_own_numbers = wrong_answers(
+    "wrong",
+    {
+        check_alibi: [
+            (upside_down, "Put h = 1 and H = 4 into the formula"),
+            (with_slopes(lambda h, n: 2 ** (-h / n)), "slopes of 4 heads are 0.8409, 0.7071"),
+            (with_slopes(lambda h, n: 2.0 ** -(h - 1)), "slopes of 4 heads are 1, 0.5, 0.25"),
+            (
+                with_slopes(lambda h, n: 2 ** (-8 * (h - 1) / max(1, n - 1))),
+                "slopes of 4 heads are 1, 0.1575",
+            ),
+            (with_slopes(lambda h, n: 8 ** (-h / n)), "slopes of 4 heads are 0.5946"),
+            (with_slopes(lambda h, n: 4 * h / n), "slopes of 4 heads are 1, 2"),
+            (with_slopes(lambda h, n: 2 ** (-8 / n)), "What counts the heads"),
+            (with_slopes(lambda h, n: 1.0 / h), "slopes of 4 heads are 1, 0.5, 0.3333"),
+            (
+                with_slopes(lambda h, n: torch.linspace(2 ** (-8 / n), 2**-8, n)),
+                "slopes of 4 heads are 0.25, 0.168",
+            ),
+            (with_slopes(lambda h, n: 2 ** (-8 * h / n) / n**0.5), "Each is 0.5 times"),
+            (
+                lambda n, q_pos, k_pos: (
+                    price(n, q_pos, k_pos) / (q_pos[:, None] - k_pos).abs().max().clamp(min=1)
+                ),
+                "Each is 0.25 times",
+            ),
+            (hidden_by_index, "Whose task is that"),
+            (mask_times_infinity, "0 times infinity"),
+            (whole_slopes, "2 to the power −2"),
+            (
+                with_distance(lambda q, k: (q[:, None] - counted(k)).abs()),
+                "position 100 and the key at position 98 yours is 100",
+            ),
+            (
+                with_distance(lambda q, k: (counted(q)[:, None] - k).abs()),
+                "position 5 and the key at position 0 yours is 0",
+            ),
+            (with_distance(lambda q, k: (k.max() - k).expand(len(q), -1)), "yours is 2. How far"),
+            (
+                with_distance(lambda q, k: ((q[:, None] - k).abs() - 1).clamp(min=0)),
+                "position 0 and the key at position 1 yours is 0. How far",
+            ),
+            (one_minus_shared, "What does a step cost this head"),
+            (price_with_mask(-50.0), "earlier keys cost what they should, later ones do not"),
+            (with_slopes(lambda h, n: -(2.0**-h)), "a higher or a lower score"),
+            (with_slopes(lambda h, n: 2 ** (-8.0 * h * n)), "slopes of 4 heads are 2.328e-10"),
+            (with_slopes(lambda h, n: (-8.0) ** (h / n)), "power of a negative number"),
+            (lambda n, q_pos, k_pos: 2 ** (-8 * torch.arange(1, n + 1) / n), "what does each of"),
+        ],
     },
 )
 

@@ -182,10 +182,13 @@ SENTENCES: dict[str, list[tuple[dict[str, Any], str]]] = {
         ({"n_buckets": 64, "max_distance": 8, "direction": "behind only"}, "all from 33"),
     ],
     "price": [
-        ({}, "likes its own token best and gives it 22 % of its weight."),
-        ({}, "Of 1024 keys the nearest 12 keys hold 95 %"),
+        ({}, "likes its own token best and gives it 86 % of its weight."),
+        ({}, "Of 1024 keys the nearest 2 keys hold 95 %"),
+        ({"head": 4, "slope": 0.2}, "the nearest 15 keys hold 95 %"),  # task 1 of lesson 06
+        ({"peak": 9, "slope": 2.8}, "the key 9 back best and gives it 89 % of"),  # and task 2
+        ({"peak": 9, "slope": 3.2}, "the key 9 back best and gives it 92 % of"),
         ({"head": 3, "peak": 2, "slope": 2.0}, "Head 3 likes the key 2 back best"),
-        ({"head": 3, "peak": 2, "slope": 2.0}, "peaks = (0, 0, 2, 0), slopes = (0.25, 0.0625, 2,"),
+        ({"head": 3, "peak": 2, "slope": 2.0}, "peaks = (0, 0, 2, 0), slopes = (2, 1, 2,"),
         ({"peak": 16, "keys": 16}, "likes the key 15 back best"),
     ],
     "distance_cost": [
@@ -334,14 +337,14 @@ def test_the_nearest_line_bends_when_pulled_and_only_the_circle_moves_a_top(head
     follow = """
 import { readFileSync } from "node:fs";
 const { pulls } = JSON.parse(readFileSync("request.json", "utf-8"));
-const state = { prices: alibi(), head: 1 };
+const state = { prices: steep(), head: 1 };
 const steps = pulls.map((pointer) => {
   EXPLORER.follow(Object.assign(state, { pointer }), "pointer");
   return [...state.prices[state.head - 1], state.head];
 });
 process.stdout.write(JSON.stringify(steps));
 """
-    on_line = [12, max(-12 / 4**head, -7), True]  # where a pointer goes down
+    on_line = [3, -12 / 2**head, True]  # where a pointer goes down
     down = [[8, price, False] for price in (-0.1, -0.5, -2.0, -6.0, 0.3)]
     on_circle = [[0.1, -0.1, True]]
     sideways = [[0.4 * step, -0.2, False] for step in range(11)]

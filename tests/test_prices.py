@@ -101,6 +101,14 @@ MISTAKES = {
         lambda d: -2.0 * (d - torch.tensor([0, 1, 1, 2])[:, None]).abs(),
         "like the same key",
     ),
+    "one top moved": (
+        lambda d: -STEEP[:, None] * (d - torch.tensor([0, 1, 0, 0])[:, None]).abs(),
+        "3 heads like their own byte best",
+    ),
+    "the flat head's top moved": (
+        lambda d: -STEEP[:, None] * (d - torch.tensor([0, 0, 0, 1])[:, None]).abs(),
+        "3 heads like their own byte best",
+    ),
     "gaps": (
         lambda d: -1.0 * (d - torch.tensor([1, 2, 4, 8])[:, None]).abs(),
         "8 back best, and a nearer",
@@ -141,6 +149,29 @@ UNUSABLE = {
     "no axis": (lambda d: -torch.ones(4) * d, "[:, None]"),
     "one row": (lambda d: -2.0 * d, "must be (4, n)"),
 }
+
+
+def test_a_price_that_adds_nothing_is_refused_at_once():
+    class Misspelt(PositionalEncoding):
+        def bias_by_ofset(self, offsets):
+            return -2.0 * offsets.abs().expand(4, -1)
+
+    class WithoutReturn(PositionalEncoding):
+        def bias_by_offset(self, offsets):
+            -2.0 * offsets.abs().expand(4, -1)
+
+    for wrong, words in ((Misspelt, "called bias_by_offset"), (WithoutReturn, "return` missing")):
+        with pytest.raises(ValueError, match=words):
+            prices.usable(wrong)
+
+
+def test_a_price_that_wins_but_forbids_the_own_key_is_asked_about_it():
+    def without_own(distance):
+        bias = -2.0 * (distance - torch.arange(4)[:, None]).abs()
+        return bias.masked_fill(distance == 0, -math.inf)
+
+    text = prices.scored(drawn(without_own), WON, STEEP_LOSSES)
+    assert "✓" in text and text.endswith("May a head forbid that one?")
 
 
 @pytest.mark.parametrize("name", UNUSABLE)

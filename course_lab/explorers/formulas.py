@@ -110,11 +110,12 @@ price = Explorer(
     "price",
     "a price on distance, drawn by hand",
     "Each of four heads likes one distance and charges for every step away from it: what it adds "
-    "to the score, and the weights that this makes of equal scores. It starts as ALiBi.",
+    "to the score, and the weights that this makes of equal scores. A dashed line ends the keys "
+    "that hold 95 % of the chosen head's weight. It starts steeper than ALiBi.",
     {
         "head": Slider(1, 4, 1, label="head to draw"),
         "peak": Slider(0, 16, 0, label="it likes (back)"),
-        "slope": Slider(1 / 256, 4.0, 0.25, ratio=True, label="price a step"),
+        "slope": Slider(1 / 256, 4.0, 2.0, ratio=True, label="price a step"),
         "keys": Slider(16, 1024, 1024, step=16, label="keys in sight"),
     },
 )

@@ -10,7 +10,7 @@ const SHARE = 0.95; // of a query's weight
 const SLOPES = [1 / 256, 4]; // lowest and highest
 const STEPS = 20; // of the slopes, in a factor of ten
 
-const alibi = () => [1 / 4, 1 / 16, 1 / 64, 1 / 256].map((slope) => [0, slope]);
+const steep = () => [2, 1, 1 / 2, 1 / 4].map((slope) => [0, slope]);
 const within = (value, [low, high]) => Math.min(high, Math.max(low, value));
 
 // What a head adds to the score of a key at this distance.
@@ -66,7 +66,7 @@ const EXPLORER = {
   height: () => 300,
 
   initialise(state, start) {
-    state.prices ??= alibi();
+    state.prices ??= steep();
     if (start.prices === undefined) {
       state.prices = state.prices.map(([peak, slope], n) =>
         (n === state.head - 1 ? [start.peak ?? peak, start.slope ?? slope] : [peak, slope]));
@@ -115,7 +115,7 @@ const EXPLORER = {
     };
   },
 
-  draw([left, right], { lines, weights, largest }, { prices, head }) {
+  draw([left, right], { lines, weights, largest, reach }, { prices, head }) {
     const chosen = head - 1;
     const look = (n) => ({ colour: n, width: n === chosen ? 3.2 : 1.6 });
     const legend = lines.map((_, n) => ({ name: `head ${n + 1}`, colour: n }));
@@ -134,6 +134,9 @@ const EXPLORER = {
       title: "weights, all scores equal",
       xlabel: "distance back (positions)", ylabel: "share of the weight",
     });
+    if (reach[chosen] <= DRAWN) {
+      right.upright(reach[chosen] - 0.5, { colour: chosen, dash: "4 4", width: 1.2 });
+    }
     weights.forEach((row, n) => right.line(row.map((_, distance) => distance), row, look(n)));
     weights.forEach((row, n) => right.dots(row.map((_, distance) => distance), row,
       { colour: n, size: n === chosen ? 3.5 : 2 }));
@@ -157,6 +160,7 @@ const EXPLORER = {
     return `Left: what four heads add to the score of a key by its distance, 0 to ${DRAWN} back: `
       + `${heads.join("; ")}. Head ${head} is chosen; circles mark the tops. Right: the weights `
       + `that this makes of ${keys} equal scores, largest at distance ${tops.join(", ")}; 95 % of `
-      + `the weight is on the nearest ${reach.join(", ")} keys.`;
+      + `the weight is on the nearest ${reach.join(", ")} keys; a dashed line shows where those of `
+      + `head ${head} end, if within ${DRAWN}.`;
   },
 };
