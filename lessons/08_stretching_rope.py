@@ -393,8 +393,8 @@ plots.show(
 
 # %% [markdown]
 # **Look:** just cut guesses beyond its reach. Interpolation finds the last needle and few others.
-# In the middle by parts finds more than half and the clamp more than three quarters, on average; one
-# of five models finds much less there.
+# In the middle by parts finds more than half, the clamp more than three quarters, on average; one
+# of five models finds much less.
 
 # %% [markdown]
 # ## Train on

@@ -430,9 +430,8 @@ for letter, case in clinic.CASES.items():
 IPython.display.display(IPython.display.Markdown("\n".join(table)))
 
 # %% [markdown]
-# The smallest and the largest cost of five trainings. E pays for the texts in a pass, not for the
-# pieces. From 8,000 it reads *better* than its twin:
-# the twin never learned those places, and E does not look at them. People made such mistakes.
+# The smallest and the largest cost of five trainings. E pays for the texts in a pass. From 8,000 it
+# reads *better* than its twin, which never learned those places. People made such mistakes.
 #
 # ## Invent one
 #

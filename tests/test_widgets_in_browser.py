@@ -83,3 +83,21 @@ def test_shift_and_enter_goes_on_after_each_hint(page):
         assert page.evaluate("document.activeElement.tagName") == "BUTTON"
     screenshot(page, "hints")
     runs_its_cell(page, 2)
+
+
+def test_a_figure_below_a_question_is_not_cut(browser, jupyterlab):
+    folder, address, token = jupyterlab
+    wide = (
+        "import matplotlib.pyplot as plt\nfrom course_utils import plots\n"
+        "plots.show(plt.figure(figsize=(14, 2)), 'A figure wider than the page.')"
+    )
+    write_notebook(folder / "wide.ipynb", [CELLS[0], wide])
+    page = browser.new_page(viewport={"width": 1000, "height": 800})
+    open_and_run(page, address, token, "wide.ipynb")
+    figure = page.locator(".jp-RenderedSVG img, .jp-RenderedSVG svg").first
+    figure.wait_for(timeout=30 * SECONDS)
+    room = page.locator(".jp-RenderedSVG").first.evaluate(
+        "box => box.getBoundingClientRect().width"
+    )
+    assert figure.evaluate("drawn => drawn.getBoundingClientRect().width") <= room + 1
+    page.close()

@@ -332,8 +332,9 @@ export function mount(element) {
   shuffle.addEventListener("click", () => {
     touched = true;
     if (new Set(words).size < 2) return;
-    const before = order.join();
-    while (order.join() === before) order = shuffled(order);
+    const asTyped = words.map((_, n) => n).join();
+    const seen = words.length > 2 ? [asTyped, order.join()] : [order.join()];
+    while (seen.includes(order.join())) order = shuffled(order);
     draw();
   });
   new ResizeObserver(draw).observe(row);
