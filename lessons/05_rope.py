@@ -574,7 +574,8 @@ plots.show(
 # %%
 losses = data.results("real_positions").groupby("way")["loss"].mean()  # eight texts of 512 tokens
 ways = ["as trained", *(f"pairs {first}-{first + 3} still" for first in (0, 8, 24))]
-print(losses[[*ways, "moved by 5000", "moved by 5000, rounded", "no position"]].round(1))
+ways += ["moved by 5000", "moved by 5000, rounded", "no position"]
+print(losses[ways].round(1).to_string())
 
 # %% [markdown]
 # In 512 tokens fast pairs count. And our question? A turn can carry position. The text reads the

@@ -296,7 +296,7 @@ def test_the_box_of_a_question_has_the_verdict_once_it_is_revealed(shown, capsys
     prediction, box = ask_choice(shown)
     box.answer = "left"
     prediction.reveal("right")
-    assert "✗ Not left." in box.note and "Measured: <b>right</b>" in box.note
+    assert "✗ Not “left”." in box.note and "Measured: <b>right</b>" in box.note
     box.answer = "right"  # without running a cell again
     assert "✓ Right:" in box.note and "✗" not in box.note
 

@@ -89,7 +89,7 @@ class Prediction:
             self._box.note = f"<b style='color:{RIGHT}'>✓ Right:</b> {measured}."
         else:
             guess = html.escape(self.answer)
-            verdict = f"<b style='color:{OTHER}'>✗ Not {guess}.</b>"
+            verdict = f"<b style='color:{OTHER}'>✗ Not “{guess}”.</b>"
             self._box.note = f"{verdict} Measured: <b>{measured}</b>."
 
     def _display(self, options: str) -> None:

@@ -183,7 +183,7 @@ function drawBoard(panel, { out, left, drawn }, state) {
   mark(left.map((_, y) => ({ x: BESIDE, y })), { colour: 2, size: 4.5 });
   mark(cells.filter(({ struck }) => struck), { colour: 3, mark: "cross", size: 4 });
   panel.across(names.length - 0.5, { dash: "5 3" });
-  say(names.length + 0.15, `drawn by this course, not one of the ${names.length}:`);
+  say(names.length + 0.15, "drawn by this course:");
   const isLeft = drawn.length && !drawn.some(Boolean);
   if (!drawn.length) say(names.length + 1.1, "not measured");
   if (isLeft) {
