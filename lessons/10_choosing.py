@@ -766,16 +766,16 @@ myths.table()
 # %% [markdown]
 # ## In five lines
 #
-# - A language model: RoPE, trained at the length you read; cut longer texts, or stretch and train
+# - A language model: RoPE, trained at the length you read; cut longer ones, or stretch and train
 #   on.
 # - Long texts uncut, in a plain kernel: of the 17 ALiBi, 0.14 nats a byte behind RoPE at 64 bytes,
 #   0.05 after 12,000 steps (two seeds). Our `steep` slopes were 0.18 lower at 1024.
 # - With a bias: Sandwich or T5. In any kernel: DeBERTa or Transformer-XL.
-# - An encoder, texts as in training: RoPE in a plain kernel; in any, Transformer-XL or DeBERTa, RoPE
+# - An encoder at its trained length: RoPE in a plain kernel; in any, Transformer-XL or DeBERTa, RoPE
 #   not ruled out.
 # - Not measured: large models, images.
 #
-# **Read next:** RoPE in some layers, Yang et al., arXiv 2501.18795.
+# **Read next:** RoPE in some layers, arXiv 2501.18795.
 #
 # **Next:** is yours sound? [Lesson 11](11_capstone.ipynb). Or:
 # [why others are out](closer/10_in_practice.ipynb), [all on a page](closer/10_two_texts.ipynb).
