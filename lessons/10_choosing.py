@@ -771,8 +771,8 @@ myths.table()
 # - Long texts uncut, in a plain kernel: of the 17 ALiBi, 0.14 nats a byte behind RoPE at 64 bytes,
 #   0.05 after 12,000 steps (two seeds). Our `steep` slopes were 0.18 lower at 1024.
 # - With a bias: Sandwich or T5. In any kernel: DeBERTa or Transformer-XL.
-# - An encoder at its trained length: RoPE in a plain kernel; in any, Transformer-XL or DeBERTa, RoPE
-#   not ruled out.
+# - An encoder at its trained length: RoPE in a plain kernel; in any, Transformer-XL or DeBERTa,
+#   RoPE not ruled out.
 # - Not measured: large models, images.
 #
 # **Read next:** RoPE in some layers, arXiv 2501.18795.
