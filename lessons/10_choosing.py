@@ -154,9 +154,9 @@ front_of_two = undominated_from_scratch(torch.tensor(facts[["loss", "rise"]].to_
 print("by loss and rise, beaten by nobody:", ", ".join(facts.index[front_of_two.numpy()]))
 
 # %% [markdown]
-# By these two columns, two encodings beat all others. But an encoding costs more than nats. Add how
-# many numbers it learns, in a layer 128 wide with 4 heads, and the *memory*, in KiB, of the tensors
-# that this course's attention makes because of it over 64 words.
+# By the means of these two columns, two encodings beat all others. But an encoding costs more than
+# nats. Add how many numbers it learns, in a layer 128 wide with 4 heads, and the *memory*, in KiB,
+# of the tensors that this course's attention makes because of it over 64 words.
 
 # %%
 from course_utils import measures
@@ -242,7 +242,7 @@ least = facts.rise.idxmin()
 print(f"the smallest rise to 1024 of all 17: {least} {facts.rise_16[least]}")
 
 # %% [markdown]
-# **Look:** cutting is cheaper here. Training on leaves a small rise; half of that at 512 the 100
+# **Look:** here cutting loses less. Training on leaves a small rise; half of that at 512 the 100
 # steps cost at 64, too. By the means none of the 17 reads 1024 bytes better than 64. A model that
 # uses older words would lose by a cut. So ask: how long are the *texts*, and may I cut?
 #
@@ -770,10 +770,10 @@ myths.table()
 #   on.
 # - Long texts uncut, in a plain kernel: of the 17 ALiBi, 0.14 nats a byte behind RoPE at 64 bytes,
 #   0.05 after 12,000 steps (two seeds). Our `steep` slopes were 0.18 lower at 1024.
-# - With a bias: Sandwich or T5. In any kernel: DeBERTa or Transformer-XL.
+# - Uncut, with a bias: Sandwich or T5. In any kernel: DeBERTa or Transformer-XL.
 # - An encoder at its trained length: RoPE in a plain kernel; in any, Transformer-XL or DeBERTa,
 #   RoPE not ruled out.
-# - Not measured: large models, images.
+# - Unmeasured: large models, images.
 #
 # **Read next:** RoPE in some layers, arXiv 2501.18795.
 #
