@@ -542,8 +542,8 @@ plots.show(
 
 # %% [markdown]
 # **Look:** training climbs to place 1, and with all else to learn, in 1,500 steps, not to place 2.
-# At place 3 Adam does not even find the factors alone. Neither 5,000 steps nor other slopes
-# help the model.
+# At place 3 Adam does not even find the factors alone. 5,000 steps help little, other
+# slopes not at all.
 #
 # <details><summary>Why does Adam not find the factors?</summary>
 #
