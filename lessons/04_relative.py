@@ -365,7 +365,8 @@ ratio = -minus_steep / plus_gentle
 print(f"The explorer: {minus_steep:.1f} and {plus_gentle:.1f}, {ratio:.2f} to 1, for all queries")
 print()
 RUNGS = {1: (2, 1), 2: (3, 2, 1), 3: (5, 3.5, 2.5, 1.5)}
-NOISES = {"1 in 100": 1e-2, "1 in 1,000": 1e-3, "1 in 10,000": 1e-4, "none": 0.0}
+SIZES = (100, 1_000, 10_000, 100_000)
+NOISES = {f"1 in {size:,}": 1 / size for size in SIZES} | {"none": 0.0}
 print("asked    slopes          largest factor   98 % with noise of")
 for place, slopes in (*RUNGS.items(), (3, (5.5, 3, 2, 1)), (None, (-1, -2))):
     largest = by_hand(slopes, place)[0].abs().max()
@@ -439,7 +440,7 @@ plots.show(
     fig,
     "The largest factor for places 1 to 7, log axis; slopes evenly from 6 to 1, nine tokens: "
     + ", ".join(f"{size:.1e}" for size in largest)
-    + ". Dotted, where a rounding error times the factor is as large as 1: "
+    + ". Dotted, where the rounding step times the factor is 1: "
     + ", ".join(
         f"{dtype_name} {1 / torch.finfo(dtype).eps:.1e}" for dtype_name, dtype in dtypes.items()
     )
@@ -447,8 +448,8 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** here each place multiplies the factor by at least 20. At a dotted line rounding, times
-# the factor, can be as large as the answer.
+# **Look:** here each place multiplies the factor by at least 20. At a dotted line one rounding
+# step, times the factor, is as large as the answer.
 #
 # So four heads *can* name place 3, from offsets and an edge. Will a model learn to?
 #
@@ -542,8 +543,8 @@ plots.show(
 
 # %% [markdown]
 # **Look:** training climbs to place 1, and with all else to learn, in 1,500 steps, not to place 2.
-# At place 3 Adam does not even find the factors alone. 5,000 steps help little, other
-# slopes not at all.
+# At place 3 Adam does not even find the factors alone. Neither 5,000 steps nor other
+# slopes help much.
 #
 # <details><summary>Why does Adam not find the factors?</summary>
 #

@@ -702,7 +702,7 @@ myths.table()
 #
 # The three above, and:
 #
-# - A score by distance is a sum of waves. Past the distances wished for they go on.
+# - A score by distance is a sum of waves. Past the distances it was fitted to they go on.
 # - In short texts SmolLM2 hardly used slow pairs' turns. How much one is used is up to the model.
 #
 # **Read next:** Su et al. 2021, arXiv 2104.09864, section 3; Barbero et al. 2024, arXiv 2410.06205.

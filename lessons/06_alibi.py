@@ -217,6 +217,7 @@ weights = alibi_bias(-torch.arange(8192), m).softmax(-1)  # (8, 8192), nearest k
 held = weights.cumsum(-1)  # by the nearest 1, 2, … keys
 window = (held < 0.95).sum(-1) + 1
 assert torch.equal(window, (-math.log(0.05) / m).ceil().long())  # about 3 / m
+spread = measures.entropy(weights).exp()  # as many keys, weighed alike, have this entropy
 
 # %% tags=["plumbing"]
 # The answer, and the weight held by the nearest keys
@@ -224,7 +225,8 @@ guess.reveal(float(window[7]), "keys")
 
 for head in (1, 3, 5, 7):  # the slopes of four heads
     print(
-        f"slope 1/{1 / m[head]:<3.0f}  95 % within {window[head]:3} keys; 3/m = {3 / m[head]:.0f}"
+        f"slope 1/{1 / m[head]:<3.0f}  95 % within {window[head]:3} keys, 3/m {3 / m[head]:3.0f}; "
+        f"as spread out as {spread[head]:3.0f} equal keys, e/m {math.e / m[head]:.0f}"
     )
 fig, ax = plt.subplots(figsize=(8, 3.4))
 curves = {f"slope 1/{1 / m[head]:.0f}": held[head, :2048] for head in (0, 2, 4, 6, 7)}
@@ -252,7 +254,8 @@ plots.show(
 
 # %% [markdown]
 # **Look:** the nearest $3/m$ keys hold 95 %. It is the same curve, moved: reach is all that tells
-# the heads' prices apart. More keys far away change nothing, however long the text.
+# the heads' prices apart. More keys far away change nothing: without a price, attention over equal
+# scores is spread over all keys, with one over $e/m$, however long the text.
 #
 # So ALiBi should not mind long texts.
 #

@@ -375,16 +375,16 @@ shown = {"interpolation": "C1", "NTK-aware": "C4", "YaRN": "C0", "by parts": "C5
 fig, axes = plt.subplots(1, len(shown), figsize=(12, 3.2), sharey=True)
 described = []
 for ax, (way, colour) in zip(axes, shown.items(), strict=True):
-    found = needles.query("read == 256 and way == @way").pivot(
+    shares = needles.query("read == 256 and way == @way").pivot(
         index="depth", columns="seed", values="accuracy"
     )
-    ax.plot(found.index, [last, *[1 / 16] * (len(found) - 1)], "--s", color="0.6", markersize=3)
-    ax.plot(found, "o", color=colour, markersize=4, alpha=0.45)
-    ax.plot(found.mean(axis=1), "-", color=colour, linewidth=2)
+    ax.plot(shares.index, [last, *[1 / 16] * (len(shares) - 1)], "--s", color="0.6", markersize=3)
+    ax.plot(shares, "o", color=colour, markersize=4, alpha=0.45)
+    ax.plot(shares.mean(axis=1), "-", color=colour, linewidth=2)
     ax.set_xticks([0, 0.5, 1], ["last", "middle", "first"])
     ax.set_xlim(-0.12, 1.12)
     ax.set_title("clamp at 31" if way == "clamped" else way, color=colour)
-    described.append(f"{way} " + ", ".join(f"{share:.2f}" for share in found.mean(axis=1)))
+    described.append(f"{way} " + ", ".join(f"{share:.2f}" for share in shares.mean(axis=1)))
 axes[0].text(0.3, 0.62, "just cut:\nthe last, then\na guess", fontsize=9, color="0.35")
 axes[0].set(ylim=(-0.03, 1.05), ylabel="share found")
 axes[2].set_xlabel("where in the row the needle is told; dots: five models, lines: their means")
@@ -397,8 +397,8 @@ plots.show(
 
 # %% [markdown]
 # **Look:** just cut guesses beyond its reach. Interpolation finds the last needle and few others.
-# In the middle by parts finds more than half, the clamp more than three quarters, on average; one
-# of five models finds much less.
+# Between the ends by parts finds about half, the clamp more than three quarters, on average; one of
+# five models finds much less.
 
 # %% [markdown]
 # ## Train on

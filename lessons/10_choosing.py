@@ -440,14 +440,8 @@ explorers.chooser(reads="both ways", texts="4 times as long", attention="plain")
 # Six jobs, as we read them. Whoever is clearly more than 0.1 nats behind is out. Put in yours.
 
 # %%
-jobs = {
-    "chat, code": {"texts": chooser.MAY_CUT, "attention": "plain"},
-    "search: the encoder": {"reads": "both ways", "attention": "plain"},
-    "long, uncut": {"texts": "16 times as long", "attention": "plain"},
-    "long, uncut, a bias": {"texts": "16 times as long", "attention": "takes a bias"},
-    "a stream, with a cache": {"texts": chooser.MAY_CUT, "starts": "anywhere"},
-    "translation: the encoder": {"reads": "both ways"},
-}
+jobs = dict(chooser.JOBS)
+# jobs["mine"] = {"reads": "both ways", "texts": "4 times as long", "attention": "takes a bias"}
 
 # %% tags=["plumbing", "readme", "picture"]
 # Who is left for which job, in order

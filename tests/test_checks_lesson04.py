@@ -7,7 +7,6 @@ import torch
 from exercise_answers import right_answers, wrong_answers
 from torch.nn import functional as F
 
-from course_lab.checks import lesson04
 from course_lab.checks.lesson04 import (
     check_position_to_content,
     check_shaw,
@@ -741,10 +740,6 @@ def shaw_in_torchscript(q: torch.Tensor, table: torch.Tensor) -> torch.Tensor:
     return (q[:, None] * vectors).sum(-1)
 
 
-def singled_out_by_the_checks_helpers(slopes, n):
-    return lesson04._factors(lesson04._last_weights(slopes, n)[:, : len(slopes)])
-
-
 def shaw_by_einsum(q, table):
     k = len(table) // 2
     places = torch.arange(len(q))
@@ -854,7 +849,6 @@ test_rules_are_kept = wrong_answers(
         ],
         check_single_out: [
             (singled_out_by_the_checks_own, "Here it is yours to write"),
-            (singled_out_by_the_checks_helpers, "Here it is yours to write"),
         ],
         check_skew_new: [
             (skewed_by_gather, "comes from gather"),

@@ -434,6 +434,17 @@ def seeds_in_sorted_lists(runs):
     return len(lists[0]) < 3 or any(row != lists[0] for row in lists)
 
 
+def seeds_within_the_first(runs):
+    first, *others = (
+        {row["seed"] for row in runs if row["encoding"] == name and row["read"] == n}
+        for name in dict.fromkeys(row["encoding"] for row in runs)
+        for n in dict.fromkeys(row["read"] for row in runs)
+    )
+    return any(len(seeds) < 3 for seeds in (first, *others)) or any(
+        not seeds <= first for seeds in others
+    )
+
+
 def keys_told_apart_by(as_told):
     def keys(runs):
         free = {"encoding", "seed", "read", "loss", "parameters", "seconds"}
@@ -441,6 +452,24 @@ def keys_told_apart_by(as_told):
         return {key for key in names if len({as_told(run, key) for run in runs}) > 1}
 
     return keys
+
+
+def keys_rounded(runs):
+    def rounded(run, key):
+        value = run.get(key, "none at all")
+        if isinstance(value, list):
+            return tuple(value)
+        return round(value, 4) if isinstance(value, float) else value
+
+    return keys_told_apart_by(rounded)(runs)
+
+
+def keys_with_lists_sorted(runs):
+    def in_order(run, key):
+        value = run.get(key, "none at all")
+        return tuple(sorted(value)) if isinstance(value, list) else value
+
+    return keys_told_apart_by(in_order)(runs)
 
 
 def keys_by_identity(runs):
@@ -543,6 +572,9 @@ test_natural_mistakes_are_named = wrong_answers(
             (objections_with(seeds=seeds_at_64_and_1024), "knows beforehand"),
             (objections_with(seeds=seeds_at_the_ends), "seeds of some lengths only"),
             (objections_with(seeds=seeds_in_sorted_lists), "copies of a run count"),
+            (objections_with(seeds=seeds_within_the_first), "fewer seeds than the first"),
+            (objections_with(keys=keys_rounded), "differ a little"),
+            (objections_with(keys=keys_with_lists_sorted), "in any order"),
             (
                 objections_with(
                     keys=keys_told_apart_by(

@@ -83,14 +83,14 @@ def bridge() -> str:
     """Why the advice is RoPE, where the table's first cell names another."""
     short, steps = chooser.facts().sort_values("loss")["loss"], chooser.other_sizes()[MORE_STEPS]
     first = short.index[0]
-    next_one = next(name for name in short.index[1:] if name in steps.dropna().index)
-    ahead = {name: short["rope"] - short[name] for name in (first, next_one)}
-    left = steps["rope"] - steps[next_one]
+    runner_up = next(name for name in short.index[1:] if name in steps.dropna().index)
+    ahead = {name: short["rope"] - short[name] for name in (first, runner_up)}
+    left = steps["rope"] - steps[runner_up]
     return (
         f"Below, `{first}` has the lowest loss, {ahead[first]:.3f} nats a byte ahead of RoPE. It "
         f"is a small model after a short training, and `{first}` asks the words, which no plain "
         "fused kernel does; RoPE turns queries and keys before any kernel, at little cost. Nor "
-        f"need a lead last: that of `{next_one}` over RoPE, {ahead[next_one]:.3f} here, is "
+        f"need a lead last: that of `{runner_up}` over RoPE, {ahead[runner_up]:.3f} here, is "
         f"{left:.3f} after ten times the steps."
     )
 

@@ -210,10 +210,6 @@ def _from_the_mean(rows: Tensor, n: int, count: int) -> Tensor:
     return _back(rows, torch.cat(later[1:]))
 
 
-def _along_uncentred_directions(rows: Tensor, n: int, count: int) -> Tensor:
-    return _along(rows, n, count)
-
-
 def _in_first_columns(rows: Tensor, n: int, count: int) -> Tensor:
     coordinates = (rows - rows.mean(0))[:, :count]
     clock, later = turn(coordinates), [coordinates[-1:]]
@@ -435,7 +431,7 @@ check_carry_on = Check(
         Mistake(
             "the main directions are those of rows with their mean in them",
             "In which direction are the rows longest, if all have one vector in common?",
-            _along_uncentred_directions,
+            _along,
         ),
         Mistake(
             "the rows are taken less one number, the mean of the whole table",

@@ -38,7 +38,7 @@ class _InSight(Rule):
     def broken(self, answer: Function, cases: Sequence[Case], seconds: float) -> str:
         """Ask for plain PyTorch."""
         observation = Observation(answer, self.case, seconds)
-        if any(seen.shape == observation.answer.shape for seen in observation.tensors):
+        if any(tensor.shape == observation.answer.shape for tensor in observation.tensors):
             return ""
         return (
             "it is compiled, so that the size of what it makes is out of sight. How large is its "
@@ -562,10 +562,7 @@ def _factors(weights: Tensor, wished: int = -1) -> Tensor:
 
 
 def _single_out(slopes: Tensor, n: int) -> Tensor:
-    # Without the two functions above: an answer must not call them.
-    distance = torch.arange(n - 1, -1, -1)
-    weights = (slopes[:, None] * distance).softmax(-1)[:, : len(slopes)]
-    return torch.linalg.solve(weights.T, torch.eye(len(slopes), dtype=slopes.dtype)[-1])
+    return _factors(_last_weights(slopes, n)[:, : len(slopes)])
 
 
 def _near_keys_favoured(slopes: Tensor, n: int) -> Tensor:
@@ -1147,7 +1144,7 @@ check_single_out = Check(
         "The weights are a softmax over n distances, from n − 1 down to 0. torch.linalg.solve "
         "takes a square matrix, a row for each equation, and what the equations should give.",
     ),
-    rules=[Without((_single_out, _last_weights, _factors))],
+    rules=[Without((_single_out,))],
     judge=_what_single_out_lacks,
 )
 

@@ -211,19 +211,22 @@ def _what_differs(answer: Any, loss_of: LossOf, block: Tensor, n: int) -> str:
     if not len(answer):
         return f"your result is empty, expected {len(right)} losses. Which of a window's are left?"
     wanted = [_origin(loss, block) for loss in right.tolist()]
-    found = [_origin(loss, block) for loss in answer.tolist()]
-    if found == wanted[::-1]:
+    origins = [_origin(loss, block) for loss in answer.tolist()]
+    if origins == wanted[::-1]:
         return "your losses are right, and in reverse. Which byte of the block comes first?"
-    starts = [origin.start for origin in found if origin]
-    if sum(later - earlier == 1 for earlier, later in itertools.pairwise(starts)) > len(found) / 2:
+    starts = [origin.start for origin in origins if origin]
+    if (
+        sum(later - earlier == 1 for earlier, later in itertools.pairwise(starts))
+        > len(origins) / 2
+    ):
         return (
             "each byte has a window of its own, so that they move on by 1. By how much should they?"
         )
-    for number, (own, other) in enumerate(itertools.zip_longest(found, wanted)):
+    for number, (own, other) in enumerate(itertools.zip_longest(origins, wanted)):
         if own == other:
             continue
-        if number >= len(found):
-            return f"{len(right) - len(found)} losses are missing at the end. {text}"
+        if number >= len(origins):
+            return f"{len(right) - len(origins)} losses are missing at the end. {text}"
         if own is None:
             value = answer[number].item()
             return (
@@ -737,6 +740,9 @@ PILES = [
     [*_runs("shaw"), *_runs("fire", lr="0.002"), *_runs(CUT)],
     [{**run, "steps": int("1200"), "betas": [0.9, 0.99]} for run in _SOUND],  # sound, each its own
     [run for name in ("shaw", "fire", CUT) for run in _runs(name, seeds=range(11))],  # sound
+    [*_runs("shaw", seeds=range(4)), *_runs("fire"), *_runs(CUT)],  # the first row has a seed more
+    [*_runs("shaw", lr=0.002), *_runs("fire", lr=0.00201), *_runs(CUT, lr=0.002)],
+    [*_runs("shaw", betas=[0.9, 0.99]), *_runs(CUT, betas=[0.99, 0.9])],
     *(
         [*_runs("shaw", dropout=value), *_runs("fire"), *_runs(CUT, dropout=value)]
         for value in ("", 0, False, "lacking", -1)
@@ -948,6 +954,29 @@ def _sorted_lists(runs: list[Run]) -> set[str]:
     return {"seed"} if len(first) < 3 or any(other != first for other in others) else set()
 
 
+def _within_the_first(runs: list[Run]) -> set[str]:
+    """A rule for seeds that lets a row have fewer than the first."""
+    first, *others = _sets(runs, "encoding", "read")
+    fewest = min(len(seeds) for seeds in [first, *others])
+    return {"seed"} if fewest < 3 or any(not seeds <= first for seeds in others) else set()
+
+
+def _nearly_equal(runs: list[Run]) -> set[str]:
+    """A rule for keys that lets numbers differ by a hundredth."""
+
+    def alike(own: Any, other: Any) -> bool:
+        if isinstance(own, float) and isinstance(other, float):
+            return math.isclose(own, other, rel_tol=0.01)
+        return bool(own == other)
+
+    first = runs[0]
+    return {
+        key
+        for key in {key for run in runs for key in run} - set(FREE)
+        if any(key not in run or not alike(run[key], first.get(key)) for run in runs)
+    }
+
+
 def _at_most(count: int) -> Callable[[list[Run]], set[str]]:
     """Return a rule for seeds that objects to more than ``count``."""
     return lambda runs: (
@@ -1129,6 +1158,25 @@ check_objections = Check(
                 _with_keys(_lacking_is(value)),
             )
             for value in ("", 0, "lacking", -1)
+        ),
+        Mistake(
+            "a row may have fewer seeds than the first",
+            "Is a set that is part of another the *same* set? Which row has a seed more?",
+            _with_seeds(_within_the_first),
+        ),
+        Mistake(
+            "numbers may differ a little",
+            "0.002 and 0.00201: how does the task say to compare?",
+            _with_keys(_nearly_equal),
+        ),
+        Mistake(
+            "lists are compared in any order",
+            "Are [0.9, 0.99] and [0.99, 0.9] equal by ==?",
+            _with_keys(
+                _compared_as(
+                    lambda value: repr(sorted(value)) if isinstance(value, list) else value
+                )
+            ),
         ),
         *(
             Mistake(

@@ -22,7 +22,7 @@ class Question(anywidget.AnyWidget):
     """A question in a box: with options to choose among, or without any a field for a number."""
 
     _esm = Path(__file__).with_name("question.js").read_text("utf-8")
-    _css = ".jp-RenderedSVG img { max-width: 100%; height: auto; }"  # JupyterLab cuts wide figures
+    _css = ".jp-RenderedSVG img { max-width: 100%; height: auto; }"  # else JupyterLab cuts it
     question = traitlets.Unicode().tag(sync=True)
     options = traitlets.List(traitlets.Unicode()).tag(sync=True)
     placeholder = traitlets.Unicode().tag(sync=True)  # in the empty field

@@ -315,14 +315,7 @@ for name in best_first:
 # %%
 from course_lab import chooser
 
-jobs = {
-    "chat, code": {"texts": chooser.MAY_CUT, "attention": "plain"},
-    "search: the encoder": {"reads": "both ways", "attention": "plain"},
-    "long, uncut": {"texts": "16 times as long", "attention": "plain"},
-    "long, uncut, a bias": {"texts": "16 times as long", "attention": "takes a bias"},
-    "a stream, with a cache": {"texts": chooser.MAY_CUT, "starts": "anywhere"},
-    "translation: the encoder": {"reads": "both ways"},
-}
+jobs = chooser.JOBS
 
 # %% tags=["plumbing"]
 # Who is left for which job, and if not, why not

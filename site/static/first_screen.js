@@ -333,8 +333,8 @@ export function mount(element) {
     touched = true;
     if (new Set(words).size < 2) return;
     const asTyped = words.map((_, n) => n).join();
-    const seen = words.length > 2 ? [asTyped, order.join()] : [order.join()];
-    while (seen.includes(order.join())) order = shuffled(order);
+    const shown = words.length > 2 ? [asTyped, order.join()] : [order.join()];
+    while (shown.includes(order.join())) order = shuffled(order);
     draw();
   });
   new ResizeObserver(draw).observe(row);

@@ -10,28 +10,32 @@ const all = (selector) => [...document.querySelectorAll(selector)];
 // A guess is kept by its question's key: {guess: "never"}, or {shown: true} where there was none.
 const STORE = "order-matters guesses";
 const NEAR = 0.1; // a number is right within a tenth of what was measured
-let guesses = kept();
+let guesses = kept(STORE) ?? {};
 
-function kept() {
+function kept(name) {
   try {
-    return JSON.parse(localStorage.getItem(STORE)) ?? {};
+    return JSON.parse(localStorage.getItem(name));
   } catch {
-    return {}; // a browser that keeps nothing, or something else under that name
+    return null; // a browser that keeps nothing, or something else under that name
   }
 }
 
-function keep() {
+function keep(name, value) {
   try {
-    localStorage.setItem(STORE, JSON.stringify(guesses));
+    localStorage.setItem(name, JSON.stringify(value));
   } catch {
-    // then they last as long as the page
+    // then it lasts as long as the page
   }
+}
+
+function keepGuesses() {
+  keep(STORE, guesses);
   showGuesses();
 }
 
 function forget(questions) {
   for (const question of questions) delete guesses[question];
-  keep();
+  keepGuesses();
 }
 
 function numberIn(text) {
@@ -135,7 +139,7 @@ for (const form of all(".om-guess")) {
       return;
     }
     guesses[question] = { guess };
-    keep();
+    keepGuesses();
     response.tabIndex = -1; // the button that had the focus cannot keep it
     response.focus({ preventScroll: true });
   });
@@ -144,14 +148,14 @@ for (const fold of all(".om-sealed")) {
   fold.querySelector("summary").addEventListener("click", (event) => {
     event.preventDefault();
     for (const key of fold.dataset.asks.split(" ")) guesses[key] ??= { shown: true };
-    keep();
+    keepGuesses();
     fold.tabIndex = -1;
     fold.focus({ preventScroll: true });
   });
 }
 addEventListener("storage", (event) => { // the same lesson in another tab
   if (event.key !== STORE) return;
-  guesses = kept();
+  guesses = kept(STORE) ?? {};
   showGuesses();
 });
 showGuesses();
@@ -200,18 +204,10 @@ for (const button of all(".om-all-code")) {
   button.addEventListener("click", () => {
     const shown = button.getAttribute("aria-pressed") === "false";
     showCode(shown);
-    try {
-      localStorage.setItem(CODE, shown);
-    } catch {
-      // then it is for this page
-    }
+    keep(CODE, shown);
   });
 }
-try {
-  if (localStorage.getItem(CODE) === "true") showCode(true);
-} catch {
-  // a browser that keeps nothing
-}
+if (kept(CODE) === true) showCode(true);
 
 // -------------------------------------------------------------------------------------- explorers
 
@@ -231,18 +227,18 @@ all(".om-mount, .om-live").forEach((mount) => near.observe(mount));
 
 // Where a link leads stays at the top of the screen while what stands above it is loaded and grows,
 // until the reader moves. A page that is loaded again stays where its reader was.
-let led = null;
-const lead = () => {
+let target = null;
+const setTarget = () => {
   const id = decodeURIComponent(location.hash.slice(1));
-  led = id ? document.getElementById(id) : null;
+  target = id ? document.getElementById(id) : null;
 };
 const [{ type: arrival }] = performance.getEntriesByType("navigation");
-if (arrival === "navigate") lead();
-addEventListener("hashchange", lead);
+if (arrival === "navigate") setTarget();
+addEventListener("hashchange", setTarget);
 for (const moves of ["wheel", "touchmove", "pointerdown", "keydown"]) {
-  addEventListener(moves, () => { led = null; }, { passive: true });
+  addEventListener(moves, () => { target = null; }, { passive: true });
 }
-const growing = new ResizeObserver(() => led?.scrollIntoView({ behavior: "instant" }));
+const growing = new ResizeObserver(() => target?.scrollIntoView({ behavior: "instant" }));
 all("article").forEach((article) => growing.observe(article));
 
 // The toy of the first page.
@@ -338,8 +334,8 @@ function firstWith(words, page) {
     if (!has(text)) continue;
     const hidden = part.closest(HIDDEN);
     const heads = part.matches("h1, h2, h3"); // then what stands below it says more
-    const told = heads ? read(part.parentElement.querySelector("p")?.textContent ?? text) : text;
-    const sentences = told.split(SENTENCES);
+    const passage = heads ? read(part.parentElement.querySelector("p")?.textContent ?? text) : text;
+    const sentences = passage.split(SENTENCES);
     const sentence = hidden ? "In an answer of this section." : sentences.find(has) ?? sentences[0];
     return { sentence: (sentence ?? text).trim(), section: part.closest("section[id]")?.id };
   }
