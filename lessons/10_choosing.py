@@ -448,20 +448,19 @@ jobs = dict(chooser.JOBS)
 YARDSTICK, SHOWN = 0.1, 4  # nats; how many of those left get a box
 SHORT = {
     chooser.MAY_CUT: "may cut",
+    "4 times as long": "256 bytes",
     "16 times as long": "1024 bytes uncut",
     "plain": "plain kernel",
-    "takes a bias": "takes a bias",
-    "both ways": "reads both ways",
     "anywhere": "any start",
 }
 BLUE, PALE = "#a9cfe6", "#e6f2f9"
 left = {job: chooser.remaining(YARDSTICK, **answers) for job, answers in jobs.items()}
-fig, ax = plt.subplots(figsize=(10, 4.7))
+fig, ax = plt.subplots(figsize=(10, 0.7 * len(jobs) + 0.5))
 ax.set(xlim=(-3.0, 9.3), ylim=(len(jobs) + 0.05, -1.0))
 ax.set_axis_off()
 steep_in_words = {}
 for y, (job, answers) in enumerate(jobs.items()):
-    asked = [SHORT[answer] for answer in answers.values()]
+    asked = [SHORT.get(answer, answer) for answer in answers.values()]
     asked += [] if "attention" in answers else ["any kernel"]
     n_fit = len(chooser.remaining(**answers))
     ax.text(-3.0, y - 0.14, job, size=11.5, weight="bold", va="center")
