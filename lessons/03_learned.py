@@ -593,7 +593,7 @@ plots.show(
 #
 # ## Exercises
 #
-# **Exercise 1 ★★ Let the clock run.** `rows` (m, D) are a table's first rows, `count` the
+# **Exercise 1 ★★ Let the clock run.** `rows` (L, D) are a table's first rows, `count` the
 # directions of its clock. Write `carry_on(rows, n, count)`: the `n` rows after them, (n, D), exact
 # for evenly turning hands. Outside the `count` main directions they stay at the mean.
 

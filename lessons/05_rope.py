@@ -97,8 +97,8 @@ plots.show(
 #
 # $$q_p \cdot k_r = |q|\,|k|\,\cos\big(\varphi + (p - r)\,\theta\big)$$
 #
-# Of the two positions only $p - r$ is left, how far back the key is: minus lesson 04's offset.
-# RoPE is *relative*.
+# Of the two positions only $p - r$ is left, how far back the key is: lesson 04's offset with its
+# sign turned ($j - i$, with query $i$ and key $j$). RoPE is *relative*.
 #
 # ## What adding costs
 #
@@ -485,9 +485,10 @@ explorers.profile()
 # RoPE is done before. A model that writes can keep turned keys, in its *cache*. (RoPE is of Jianlin
 # Su, 2021, kexue.fm/archives/8265.)
 #
-# And its *loss*: how surprised a model is by each next byte? Small models (four layers) differ in
-# their encoding only: 1,200 steps on pieces of 64 bytes of Python's documentation, five seeds,
-# paired differences. (A *nat* is 1.44 bits; ± is half of a 95 % interval.)
+# And its *loss*: how surprised a model is by each next byte? The course's **small models** (four
+# layers) differ in their encoding only: 1,200 steps on pieces of 64 bytes of Python's
+# documentation, five seeds, paired differences. They come back in later lessons. (A *nat* is 1.44
+# bits; ± is half of a 95 % interval.)
 
 # %% tags=["plumbing"]
 # RoPE's loss and that of others
@@ -514,7 +515,7 @@ for name in ("none", "learned", "sinusoidal", "t5", "shaw", "transformer_xl", "d
 # %% [markdown]
 # **Look:** at 64 bytes, as trained, it is well ahead of vectors that are added to words. T5 and
 # Shaw (lesson 04) are level with it, two larger models of their kin a little ahead. At 256 it is
-# behind all four, and even behind no position at all: lesson 07.
+# behind all four, and even behind `none`, no position at all: lesson 07.
 #
 # ## In a real model
 #
@@ -587,8 +588,8 @@ print(losses[ways].round(1).to_string())
 # **Exercise 2 ★ Forget the middle.** A chat has filled the cache. StreamingLLM (Xiao et al. 2023)
 # keeps the first tokens and the newest, numbered anew, without gaps. It stores keys unturned.
 # Hugging Face's SinkCache had only turned ones, as here. Write `closed(keys, kept)`: from
-# `keys` (…, n, d), which our `turned` has turned at 0, 1, 2, …, and the positions `kept` (m,),
-# ascending, make keys (…, m, d) that stand at 0 … m − 1. You may use `turned`.
+# `keys` (…, n, d), which our `turned` has turned at 0, 1, 2, …, and the positions `kept` (c,),
+# ascending, make keys (…, c, d) that stand at 0 … c − 1. You may use `turned`.
 
 
 # %% tags=["stub"]

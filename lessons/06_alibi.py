@@ -261,8 +261,8 @@ plots.show(
 #
 # ## Train at 64, read at 1024
 #
-# *Train Short, Test Long* is the paper's title. The course trained small language models of four
-# heads on pieces of 64 bytes for 1,200 steps, five seeds each. They read held-out text, kept back
+# *Train Short, Test Long* is the paper's title. Lesson 05's small models have four heads and
+# learned from pieces of 64 bytes, 1,200 steps, five seeds each. They read held-out text, kept back
 # in training, with up to 64 or 1,024 bytes in sight. The same bytes are judged. (After ± stands a
 # 95 % margin over the seeds.)
 
@@ -507,7 +507,9 @@ print(scored(mine[0].encoding, my_losses, [steep[0], steep[1]]))
 #
 # The picture compares models trained at 64 bytes. It has one more price, the course's answer to
 # exercise 2: after 1,200 steps it reads better than the steep lines, in each of five seeds. T5
-# *learns* a number for each range of distances (lesson 04).
+# *learns* a number for each range of distances (lesson 04). (More prices wait in the
+# [closer look](closer/06_other_prices.ipynb): KERPLE learns a logarithm of the distance. Sandwich
+# learns nothing: it takes the dot product of two of lesson 02's rows, by their offset.)
 
 # %%
 guess = widgets.predict(

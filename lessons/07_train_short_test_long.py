@@ -35,9 +35,10 @@ device = course_lab.start(
 # %% [markdown]
 # ## A gain that is none
 #
-# A small model with ALiBi has learned to name the next byte of English text. In training it saw
-# pieces of 64 bytes and no more. Now it reads text that it never saw, cut into pieces: first of 64
-# bytes, then of 256. Its loss is in nats a byte; guessing would cost $\ln 256 \approx 5.5$.
+# Lesson 05's small model, with ALiBi, has learned to name the next byte of English text. In
+# training it saw pieces of 64 bytes and no more. Now it reads text that it never saw, cut into
+# pieces: first of 64 bytes, then of 256. Its loss is in nats a byte; guessing would cost
+# $\ln 256 \approx 5.5$.
 
 # %%
 from course_utils.measures import trained_models
@@ -185,9 +186,9 @@ def rise(name, n):
 
 
 # %% [markdown]
-# <details><summary>The 17, a few words each</summary>
+# <details><summary>The 17, briefly</summary>
 #
-# *No door:* `none`.
+# *No door:* `none` (NoPE).
 #
 # *Embeddings:* `sinusoidal` waves, added; `learned` a table's row, added; `multiplicative` one as a
 # factor (our own experiment); `floater` a path whose slope a network learns, added in each layer;

@@ -399,7 +399,7 @@ print("axial RoPE, any query and key: a number for the row plus a number for the
 
 # %%
 def cope_from_scratch(scores, liking):
-    """Weights of the last token on all: scores (n,) of the keys, liking (m,) of counts 0, 1, …"""
+    """Weights of the last token on all: scores (n,) of the keys, liking (c,) of counts 0, 1, …"""
     gates = scores.sigmoid()
     counts = gates.flip(0).cumsum(0).flip(0)  # from each key to the end
     counts = counts.clamp(max=len(liking) - 1)
@@ -525,7 +525,7 @@ answers = {
     "transformer_xl": "an offset, in the score (Transformer-XL)",
     "alibi": "a price (ALiBi)",
     "cope": "a count (CoPE)",
-    "none": "nothing",
+    "none": "no position (NoPE)",
     "multiplicative": "a factor",
     "rope": "an offset, by turning (RoPE)",
     "learned": "a vector (learned)",
@@ -552,9 +552,9 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** in this small model, after 1,200 steps, all six beat nothing at 64 bytes; a factor only
+# **Look:** in this small model, after 1,200 steps, all six beat NoPE at 64 bytes; a factor only
 # just. (Larger models without positions compete: Haviv et al. 2022.) Two offsets and a count
-# are best. At 2,048 one offset holds, and the other is worse than nothing: one answer, put in two
+# are best. At 2,048 one offset holds, and the other is worse than NoPE: one answer, put in two
 # ways. (Lesson 07 takes them apart.) The price loses little.
 #
 # So a position should be what is asked for: an edge, a row and a column, so many tokens or
@@ -637,7 +637,7 @@ else:
 # Xiong 2025).
 #
 # **Exercise 3 ★ The second comma from the end.** Write `comma_head(tokens)`: the `scores` (n,) and
-# the `liking` (m,) of the counts 0 to m − 1 for `cope_from_scratch`, such that the last token gives
+# the `liking` (c,) of the counts 0 to c − 1 for `cope_from_scratch`, such that the last token gives
 # at least 0.9 of its weight to the second comma from the end. `tokens` is a list of words and
 # signs. Equal tokens get equal scores: a key knows no place. The liking is the same for every text.
 # A hundred words may stand between two commas.
