@@ -97,8 +97,8 @@ plots.show(
 #
 # $$q_p \cdot k_r = |q|\,|k|\,\cos\big(\varphi + (p - r)\,\theta\big)$$
 #
-# Of the two positions only $p - r$ is left, how far back the key is: lesson 04's offset with its
-# sign turned ($j - i$, with query $i$ and key $j$). RoPE is *relative*.
+# Of the two positions only $p - r$ is left, how far back the key is: minus lesson 04's offset,
+# $j - i$. RoPE is *relative*.
 #
 # ## What adding costs
 #
@@ -487,8 +487,8 @@ explorers.profile()
 #
 # And its *loss*: how surprised a model is by each next byte? The course's **small models** (four
 # layers) differ in their encoding only: 1,200 steps on pieces of 64 bytes of Python's
-# documentation, five seeds, paired differences. They come back in later lessons. (A *nat* is 1.44
-# bits; ± is half of a 95 % interval.)
+# documentation, five seeds, paired differences. (A *nat* is 1.44 bits; ± is half of a 95 %
+# interval.)
 
 # %% tags=["plumbing"]
 # RoPE's loss and that of others
