@@ -124,8 +124,8 @@ def learn(
     """Train one model; the share of 500 held-out rows' answers that are right, and when moved.
 
     It has width 32, or a little more if that many heads cannot share 32. In training each row
-    begins at a position from 0 to ``starts``. ``rate`` is the learning rate. ``by_query`` has the share at each query that is
-    asked, as text; so have the columns of :func:`_wrong_answers`.
+    begins at a position from 0 to ``starts``. ``rate`` is the learning rate. ``by_query`` has the
+    share at each query that is asked, as text; so have the columns of :func:`_wrong_answers`.
     """
     torch.manual_seed(seed)
     width = heads * math.ceil(32 / heads)
@@ -208,7 +208,7 @@ def _key_weight_without(
         return " ".join(f"{_key_weight(weights, query):.3f}" for query in asked.tolist())
 
     changed = {name: copy.deepcopy(model) for name in WITHOUT}
-    last = {name: other.blocks[-1].attention for name, other in changed.items()}
+    last: dict[str, Any] = {name: other.blocks[-1].attention for name, other in changed.items()}
     last["no_offsets"].encoding.key_table.zero_()
     last["keys_alike"].W_k.register_forward_hook(alike)
     last["queries_alike"].W_q.register_forward_hook(alike)
