@@ -262,9 +262,16 @@ plots.show(
 # %% [markdown]
 # **Look:** trained at 0 to 8 alone, both lose even the token before. With starts from 0 to 41
 # sinusoids keep it, a table does not. With starts up to 55 all its rows are trained, but place 3 is
-# missed: a position no longer tells a place. Numbers for offsets answer as before:
-# no offset changes when a text moves.
-#
+# missed, on both sides: a position no longer tells a place. Numbers for offsets answer as before:
+
+# %%
+from course_utils.encodings.functional import offset_matrix
+
+at_start, moved = torch.arange(9), torch.arange(9) + 50
+same = torch.equal(offset_matrix(at_start, at_start), offset_matrix(moved, moved))
+print("50 positions on, every offset is the same:", same)
+
+# %% [markdown]
 # A scheme that sees of positions only $j - i$ is **relative**.
 #
 # ## Straight lines
@@ -549,13 +556,13 @@ plots.show(
 
 # %% [markdown]
 # **Look:** training climbs to place 1 in 1,500 steps, and to place 2 in 5,000, in most seeds. At
-# place 3 Adam does not even find the factors alone. Neither 5,000 steps nor other slopes help much,
-# and rounding is not to blame.
+# place 3 Adam does not even find the factors alone. 5,000 steps or other slopes help little;
+# rounding is not to blame.
 #
 # <details><summary>Why does Adam not find the factors?</summary>
 #
-# One step of Newton's method does: it allows for a loss that bends, with these slopes, over ten
-# million times more one way than another. Whether that stops the whole model, we do not know.
+# One step of Newton's method does: it allows for a loss that bends, with these slopes, ten million
+# times more one way than another. Whether that stops the whole model, we do not know.
 #
 # </details>
 #
@@ -566,7 +573,7 @@ plots.show(
 # $$s_{ij} = \frac{q_i \cdot (k_j + a^K_c)}{\sqrt d}, \qquad
 # y_i = \sum_j w_{ij}\,(v_j + a^V_c), \qquad c = \operatorname{clip}(j - i, -k, k)$$
 #
-# The sum, door 4, says also *where* something was found. The score's second part, as it stands:
+# Door 4 says also *where* something was found. The score's second part:
 
 
 # %%
@@ -579,7 +586,7 @@ def literal(q, table):  # (n, d) and (2k + 1, d) → (n, n), unscaled
 
 # %% tags=["plumbing"]
 # It and door 4 are the library's
-from course_utils.encodings.functional import offset_matrix, shaw_scores, shaw_values
+from course_utils.encodings.functional import shaw_scores, shaw_values
 
 q, table = torch.randn(12, 16), torch.randn(9, 16)
 offsets = offset_matrix(torch.arange(12), torch.arange(12))
