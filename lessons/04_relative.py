@@ -58,8 +58,8 @@ class NumberByOffset(PositionalEncoding):
 
 
 # %% [markdown]
-# Nine random tokens of five kinds. A small causal model, one layer with two heads, learns in 150
-# steps to name
+# Nine random tokens of five kinds. A small causal model, one layer with two heads, is trained
+# for 150 steps to name
 #
 # - the token **before** each token;
 # - the token at **place 0**, from every token;
@@ -557,12 +557,12 @@ plots.show(
 # %% [markdown]
 # **Look:** training climbs to place 1 in 1,500 steps, and to place 2 in 5,000, in most seeds. At
 # place 3 Adam does not even find the factors alone. 5,000 steps or other slopes help little;
-# rounding is not to blame.
+# float32 would bear it.
 #
 # <details><summary>Why does Adam not find the factors?</summary>
 #
-# One step of Newton's method does: it allows for a loss that bends, with these slopes, ten million
-# times more one way than another. Whether that stops the whole model, we do not know.
+# One step of Newton's method does: it allows for a loss that bends, with these slopes, over ten million
+# times more one way than another. Whether that stops the model, we do not know.
 #
 # </details>
 #
@@ -705,7 +705,7 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** in 1,500 steps no single relative layer names place 3. In 6,000, at a smaller rate, one
+# **Look:** in 1,500 steps no single relative layer here names place 3. In 6,000, at a smaller rate, one
 # of Shaw's does. Vectors climb, slowly; two layers are faster. T5 does better once its scores are
 # divided by $\sqrt d$. And two layers *without any encoding* named the token before and place 0: a
 # mask tells places too (Haviv et al. 2022).
@@ -829,7 +829,8 @@ myths.table()
 # - An offset is told by a number (T5) or a vector (Shaw), in the score; it survives a move.
 # - The farthest earlier key is place 0. The edge of the text is a place.
 # - Straight slopes climb from there: here a head more for each place, and larger factors.
-# - Four given slopes name place 3 by algebra, not by 5,000 steps of training. Two layers learn it.
+# - Four given slopes name place 3 by algebra, not by 5,000 steps of training. Two of Shaw's layers
+#   learn it.
 # - An offset belongs to a score: $n^2$ of them without a mask, though only $2n - 1$ offsets occur.
 #
 # **Read next:** Shaw et al. 2018, arXiv 1803.02155; Raffel et al. 2019, 1910.10683; Haviv et al.
