@@ -555,14 +555,14 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** training climbs to place 1 in 1,500 steps, and to place 2 in 5,000, in most seeds. At
-# place 3 Adam does not even find the factors alone. 5,000 steps or other slopes help little;
+# **Look:** training climbs to place 1 in 1,500 steps, to place 2 in 5,000, in most seeds. At
+# place 3 Adam does not even find the factors alone. Other slopes or 5,000 steps help little;
 # float32 would bear it.
 #
 # <details><summary>Why does Adam not find the factors?</summary>
 #
-# One step of Newton's method does: it allows for a loss that bends, with these slopes, over ten million
-# times more one way than another. Whether that stops the model, we do not know.
+# One step of Newton's method does: it allows for a loss that bends, with these slopes, over ten
+# million times more one way than another. Whether that stops the model is unknown.
 #
 # </details>
 #
@@ -705,10 +705,10 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** in 1,500 steps no single relative layer here names place 3. In 6,000, at a smaller rate, one
-# of Shaw's does. Vectors climb, slowly; two layers are faster. T5 does better once its scores are
-# divided by $\sqrt d$. And two layers *without any encoding* named the token before and place 0: a
-# mask tells places too (Haviv et al. 2022).
+# **Look:** in 1,500 steps no single relative layer here names place 3. In 6,000, at a smaller rate,
+# one of Shaw's does. Vectors climb, slowly; two layers are faster. T5 does better once its scores
+# are divided by $\sqrt d$. And two layers *without any encoding* named the token before and place 0:
+# a mask tells places too (Haviv et al. 2022).
 #
 # How does Shaw's second layer find key 3?
 
@@ -829,7 +829,7 @@ myths.table()
 # - An offset is told by a number (T5) or a vector (Shaw), in the score; it survives a move.
 # - The farthest earlier key is place 0. The edge of the text is a place.
 # - Straight slopes climb from there: here a head more for each place, and larger factors.
-# - Four given slopes name place 3 by algebra, not by 5,000 steps of training. Two of Shaw's layers
+# - Four given slopes name place 3 by algebra, not by 5,000 training steps. Two of Shaw's layers
 #   learn it.
 # - An offset belongs to a score: $n^2$ of them without a mask, though only $2n - 1$ offsets occur.
 #
