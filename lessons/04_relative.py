@@ -707,8 +707,8 @@ plots.show(
 # %% [markdown]
 # **Look:** in 1,500 steps no single relative layer here names place 3. In 6,000, at a smaller rate,
 # one of Shaw's does. Vectors climb, slowly; two layers are faster. T5 does better once its scores
-# are divided by $\sqrt d$. And two layers *without any encoding* named the token before and place 0:
-# a mask tells places too (Haviv et al. 2022).
+# are divided by $\sqrt d$. And two layers *without any encoding* named the token before and place
+# 0: a mask tells places too (Haviv et al. 2022).
 #
 # How does Shaw's second layer find key 3?
 
