@@ -2,9 +2,10 @@
 
     python -m course_experiments.place_tasks results/place_tasks
 
-writes results/place_tasks/place_tasks.csv, a row a run; about fifty minutes on one core.
+writes results/place_tasks/place_tasks.csv, a row a run; about an hour on one core.
 """
 
+import copy
 import itertools
 import math
 import sys
@@ -17,7 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from course_experiments.growing_table import GrowingTable
-from course_utils.encodings import PositionalEncoding
+from course_utils.encodings import T5, PositionalEncoding
 from course_utils.encodings.base import BiasByOffset, Offsets
 from course_utils.models import TinyTransformer
 from course_utils.models.training import fit, learning_rates
@@ -49,6 +50,7 @@ SLOPES = {  # that win by algebra
     "place 3": (5.0, 3.5, 2.5, 1.5),
 }
 OTHER_SLOPES = (5.5, 3.0, 2.0, 1.0)  # that win at place 3 too, with smaller factors
+RATE = 0.01  # Adam's, unless a run has another
 MOVED = 50  # positions by which a trained model's text is moved
 # Last starts of texts in training, for two controls: the first leaves the moved text's positions
 # untrained, the second trains them.
@@ -56,6 +58,11 @@ STARTS = (MOVED - LENGTH, MOVED + 5)
 # Encoding, layers, heads, steps of the runs whose wrong answers and last weights are told.
 TOLD = {("shaw", 1, 4, 1500), ("shaw", 2, 2, 1500)}
 WRONG_ANSWERS = ("wrong_key", "wrong_share", "wrong_gap", "key_weight")
+WITHOUT = (
+    "no_offsets",
+    "keys_alike",
+    "queries_alike",
+)  # key_weight in a model that lacks something
 HELD_OUT_SEED = 2**31  # seeds of the rows asked start here: no training has one of these
 
 
@@ -94,6 +101,14 @@ class NumberByOffset(PositionalEncoding):
         return self.table[:, offsets + LENGTH - 1]
 
 
+class DividedT5(T5):
+    """T5's numbers, with scores divided by √d before they are added, as in other schemes."""
+
+    def scale(self, d_head: int) -> float:
+        """Return 1/√d, the base class's."""
+        return PositionalEncoding.scale(self, d_head)
+
+
 def learn(
     encoding: Any,
     task: str,
@@ -103,13 +118,14 @@ def learn(
     steps: int,
     seed: int,
     starts: int = 0,
+    rate: float = RATE,
     **options: Any,
 ) -> dict[str, Any]:
     """Train one model; the share of 500 held-out rows' answers that are right, and when moved.
 
     It has width 32, or a little more if that many heads cannot share 32. In training each row
-    begins at a position from 0 to ``starts``. ``by_query`` has the share at each query that is
-    asked, as text; so have the columns of :func:`_wrong_answers`.
+    begins at a position from 0 to ``starts``. ``rate`` is the learning rate. ``by_query`` has the
+    share at each query that is asked, as text; so have the columns of :func:`_wrong_answers`.
     """
     torch.manual_seed(seed)
     width = heads * math.ceil(32 / heads)
@@ -127,7 +143,7 @@ def learn(
         first = torch.randint(starts + 1, (32, 1), generator=drawn)
         return tasks.loss(model, train_rows(batch=32), first + torch.arange(LENGTH))
 
-    fit(model, loss, steps, lr=1e-2, bar=False, faster=learning_rates(model))
+    fit(model, loss, steps, lr=rate, bar=False, faster=learning_rates(model))
     test = test_rows(batch=500)
     asked = (test.targets[0] != tasks.IGNORED_TARGET).nonzero()[:, 0]
     by_query = [
@@ -141,6 +157,8 @@ def learn(
     }
     if task == "place 3":
         shares |= _wrong_answers(model, test, asked)
+        if encoding == "shaw" and layers == 2:
+            shares |= _key_weight_without(model, test, asked)
     return shares
 
 
@@ -153,7 +171,7 @@ def _wrong_answers(model: TinyTransformer, test: tasks.Examples, asked: Tensor) 
     head where this is most; ``key_weight``: key 3's mean weight, in the head where it is most.
     """
     answers = model(test.tokens).argmax(-1)
-    weights = model.hidden_and_weights(test.tokens)[1][-1]  # (texts, heads, query, key)
+    weights = model(test.tokens, need_weights=True)[1][-1]  # (texts, heads, query, key)
     columns: dict[str, list[str]] = {name: [] for name in WRONG_ANSWERS}
     for query in asked.tolist():
         wrong = answers[:, query] != test.targets[:, query]
@@ -161,11 +179,40 @@ def _wrong_answers(model: TinyTransformer, test: tasks.Examples, asked: Tensor) 
         key = int(named.argmax())
         gap = (weights[:, :, query, key] - weights[:, :, query, 3]).abs().mean(0).max()
         share = named[key] / wrong.sum().clamp(min=1)
-        key_weight = weights[:, :, query, 3].mean(0).max()
-        numbers = (f"{key}", f"{share:.3f}", f"{gap:.3f}", f"{key_weight:.3f}")
+        numbers = (f"{key}", f"{share:.3f}", f"{gap:.3f}", f"{_key_weight(weights, query):.3f}")
         for name, number in zip(WRONG_ANSWERS, numbers, strict=True):
             columns[name].append(number)
     return {name: " ".join(numbers) for name, numbers in columns.items()}
+
+
+def _key_weight(weights: Tensor, query: int) -> float:
+    """Return key 3's mean weight from this query, in the head where it is most."""
+    return weights[:, :, query, 3].mean(0).max().item()
+
+
+@torch.no_grad()
+def _key_weight_without(
+    model: TinyTransformer, test: tasks.Examples, asked: Tensor
+) -> dict[str, str]:
+    """``key_weight`` where the last layer of Shaw's lacks something, a number a query as text.
+
+    ``no_offsets``: the vectors of offsets in its scores; ``keys_alike``, ``queries_alike``: what
+    tells the places of keys, or of queries, apart in the mean over texts.
+    """
+
+    def alike(module: nn.Module, inputs: Any, vectors: Tensor) -> Tensor:
+        return vectors - vectors.mean(0) + vectors.mean((0, 1))
+
+    def key_weights(model: TinyTransformer) -> str:
+        weights = model(test.tokens, need_weights=True)[1][-1]
+        return " ".join(f"{_key_weight(weights, query):.3f}" for query in asked.tolist())
+
+    changed = {name: copy.deepcopy(model) for name in WITHOUT}
+    last: dict[str, Any] = {name: other.blocks[-1].attention for name, other in changed.items()}
+    last["no_offsets"].encoding.key_table.zero_()
+    last["keys_alike"].W_k.register_forward_hook(alike)
+    last["queries_alike"].W_q.register_forward_hook(alike)
+    return {name: key_weights(other) for name, other in changed.items()}
 
 
 def _only(targets: Tensor, query: int) -> Tensor:
@@ -186,9 +233,11 @@ def runs() -> Iterator[dict[str, Any]]:
         steps: int,
         heads: int = 2,
         starts: int = 0,
+        rate: float = RATE,
     ) -> Any:
         setting = {"encoding": encoding, "task": task, "layers": layers, "heads": heads}
-        return [{**setting, "steps": steps, "seed": n, "starts": starts} for n in range(count)]
+        setting |= {"steps": steps, "starts": starts, "rate": rate}
+        return [{**setting, "seed": n} for n in range(count)]
 
     for encoding, task in itertools.product(ENCODINGS, SHORT_TASKS):
         yield from seeds(3, encoding, task, 1, 150)
@@ -217,6 +266,13 @@ def runs() -> Iterator[dict[str, Any]]:
     for encoding in ("number by offset", "shaw, keys only"):
         yield from seeds(3, encoding, "place 3", 2, 1500)
     yield from seeds(5, "other given slopes", "place 3", 1, 1500, 4)
+    yield from seeds(3, "t5, divided", "place 3", 2, 1500)
+    yield from seeds(3, "number by offset", "place 3", 1, 1500, 4)
+    yield from seeds(3, "shaw", "place 3", 1, 6000, 4, rate=0.003)
+    yield from seeds(5, "given slopes", "place 2", 1, 5000, 3)
+    for encoding in ("t5, divided", "t5"):  # two seeds more of both
+        yield from seeds(5, encoding, "place 3", 2, 1500)[3:]
+    yield from seeds(3, "shaw, k = 2", "place 3", 2, 1500)
 
 
 def main(folder: Path) -> None:
@@ -231,15 +287,20 @@ def main(folder: Path) -> None:
             encoding, options = GivenSlopes, {"slopes": OTHER_SLOPES}
         elif encoding == "number by offset":
             encoding = NumberByOffset
+        elif encoding == "t5, divided":
+            encoding = DividedT5
         elif encoding == "shaw, keys only":
             encoding, options = "shaw", {"use_values": False}
-        names = ("layers", "heads", "steps", "seed", "starts")
+        elif encoding == "shaw, k = 2":
+            encoding, options = "shaw", {"max_distance": 2}
+        names = ("layers", "heads", "steps", "seed", "starts", "rate")
         sizes = {name: setting[name] for name in names}
         shares = learn(encoding, setting["task"], **sizes, **options)
         if (setting["heads"], setting["steps"]) != (4, 1500):
             del shares["by_query"]  # kept for the runs that the lesson compares at place 3
         if tuple(setting[name] for name in ("encoding", "layers", "heads", "steps")) not in TOLD:
-            shares = {name: share for name, share in shares.items() if name not in WRONG_ANSWERS}
+            told = (*WRONG_ANSWERS, *WITHOUT)
+            shares = {name: share for name, share in shares.items() if name not in told}
         table.add([{**setting, **shares}])
 
 

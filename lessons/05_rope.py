@@ -11,7 +11,7 @@
 # %% [markdown]
 # # 05 · RoPE
 #
-# **Question:** can a rotation carry position without adding anything?
+# **Question:** can a rotation carry offsets, for a place's price?
 #
 # After this lesson you can
 #

@@ -549,6 +549,52 @@ def singled_out_of_two_factors_and_columns(slopes, n):
     return factors / (weights.T @ factors)[1]
 
 
+def singled_out_with_arguments_swapped(slopes, n):
+    wished = torch.eye(len(slopes), dtype=slopes.dtype)[-1]
+    return torch.linalg.solve(wished, square_of_weights(slopes, n).T)
+
+
+def singled_out_with_a_column_as_the_matrix(slopes, n):
+    wished = torch.eye(len(slopes), dtype=slopes.dtype)[:, -1:]
+    return torch.linalg.solve(wished, square_of_weights(slopes, n).T)
+
+
+def singled_out_from_powers_over_heads(slopes, n):
+    powers = (-slopes[:, None] * torch.arange(n)).exp()
+    wished = torch.eye(len(slopes), dtype=slopes.dtype)[-1]
+    return torch.linalg.solve((powers / powers.sum(0))[:, : len(slopes)].T, wished)
+
+
+def shaw_by_index_select(q, table):
+    return (q @ table.T).index_select(1, numbers_of_rows(q, table).flatten())
+
+
+def shaw_along_no_dim(q, table):
+    return torch.take_along_dim(q @ table.T, numbers_of_rows(q, table))
+
+
+def shaw_by_index_select_of_a_line(q, table):
+    return (q @ table.T).flatten().index_select(0, numbers_of_rows(q, table).flatten())
+
+
+def shaw_added_up(q, table):
+    return shaw_by_dealing_out(q, table).sum(-1)
+
+
+def shaw_before_the_query_alone(q, table):
+    return shaw_by_dealing_out(q, table).tril(-1)
+
+
+def shaw_after_the_query_alone(q, table):
+    return shaw_by_dealing_out(q, table).triu(1)
+
+
+def shaw_clipped_after_k_is_added(q, table):
+    k = len(table) // 2
+    places = torch.arange(len(q))
+    return (q @ table.T).gather(1, (places - places[:, None] + k).clamp(-k, k))
+
+
 test_natural_mistakes_are_named = wrong_answers(
     "mistake",
     {
@@ -596,6 +642,16 @@ test_natural_mistakes_are_named = wrong_answers(
             (offsets_alone, "these are the offsets"),
             (lambda q, table: shaw_by_dealing_out(q, table).triu(), "earlier keys are hidden"),
             (lambda q, table: -shaw_by_dealing_out(q, table), "sign is turned"),
+            (shaw_by_index_select, "row numbers of all queries"),
+            (shaw_along_no_dim, "one long line"),
+            (shaw_by_index_select_of_a_line, "one long line"),
+            (shaw_added_up, "scores are added up"),
+            (lambda q, table: shaw_by_dealing_out(q, table).sum(0), "scores are added up"),
+            (shaw_before_the_query_alone, "later keys are hidden, and the query's own"),
+            (shaw_after_the_query_alone, "earlier keys are hidden, and the query's own"),
+            (by_offsets(lambda c, k: (c + k).clamp(0, k)), "rows are clipped at k"),
+            (shaw_clipped_after_k_is_added, "rows are clipped at k"),
+            (by_offsets(lambda c, k: c.clamp(1 - k, k - 1) + k), "first and the last row"),
         ],
         check_single_out: [
             (singled_out_with_distances_reversed, "favour near keys"),
@@ -643,6 +699,9 @@ test_natural_mistakes_are_named = wrong_answers(
             (singled_out_of_two_factors_and_columns, "written for two heads"),
             (matrix_of_weights, "heads' weights"),
             (square_of_weights, "heads' weights"),
+            (singled_out_with_arguments_swapped, "arguments of `solve` have changed places"),
+            (singled_out_with_a_column_as_the_matrix, "which argument of `solve` is the matrix"),
+            (singled_out_from_powers_over_heads, "over the heads"),
         ],
         check_skew_new: [
             (skewed_with_infinity, "by −∞"),
@@ -681,6 +740,12 @@ def singled_out_in_float32_by_the_inverse(slopes, n):
     return torch.linalg.inv(matrix_of_weights(slopes.float(), n)[:, : len(slopes)])[-1]
 
 
+def singled_out_by_normal_equations(slopes, n):
+    equations = square_of_weights(slopes, n).T
+    wished = torch.eye(len(slopes), dtype=slopes.dtype)[-1]
+    return torch.linalg.solve(equations.T @ equations, equations.T @ wished)
+
+
 def shaw_divided_by_n(q, table):
     return shaw_by_dealing_out(q, table) / len(q) ** 0.5
 
@@ -701,6 +766,7 @@ test_other_wrong_numbers_get_a_question = wrong_answers(
             (singled_out_in_too_few_steps, "What should it be at each?"),
             (singled_out_from_log_weights, "these are from logarithms"),
             (singled_out_in_float32, "How many digits has float32"),
+            (singled_out_by_normal_equations, "such as AᵀA worsen"),
             (singled_out_in_float32_by_the_inverse, "How many digits has float32"),
             (lambda slopes, n: singled_out_by_the_inverse(slopes, n).float(), "How many digits"),
             (lambda slopes, n: singled_out_by_the_inverse(slopes, n).half(), "How many digits"),
@@ -846,6 +912,7 @@ test_rules_are_kept = wrong_answers(
             (shaw_by_dlpack, "That leaves PyTorch"),
             (shaw_by_one_hot, "comes from one_hot"),
             (shaw_by_a_traced_function, "it is compiled"),
+            (torch.compile(shaw_by_dealing_out), "it is compiled"),
         ],
         check_single_out: [
             (singled_out_by_the_checks_own, "Here it is yours to write"),

@@ -20,7 +20,7 @@ from course_utils.texts import data
 
 def test_the_shipped_table_has_the_settings_of_the_experiment():
     table = data.results("place_tasks")
-    names = ["encoding", "task", "layers", "heads", "steps", "seed", "starts"]
+    names = ["encoding", "task", "layers", "heads", "steps", "seed", "starts", "rate"]
     shipped = table[names].to_dict("records")
     assert shipped == list(place_tasks.runs())
 
@@ -37,6 +37,15 @@ def test_models_trained_at_any_start_name_the_token_before_where_the_text_is_mov
     table = data.results("place_tasks")
     trained_there = table["starts"] == place_tasks.STARTS[1]
     assert table.loc[trained_there & (table["task"] == "the token before"), "moved"].min() > 0.98
+
+
+def test_shaws_second_layer_finds_key_3_by_what_its_keys_know_of_their_places():
+    told = data.results("place_tasks")[list(place_tasks.WITHOUT)].dropna()
+    weights = {
+        name: [float(weight) for row in told[name] for weight in row.split()] for name in told
+    }
+    assert len(told) == 3 and min(weights["no_offsets"] + weights["queries_alike"]) > 0.99
+    assert max(weights["keys_alike"]) < 0.5
 
 
 def test_shares_by_query_have_the_mean_of_all_answers():

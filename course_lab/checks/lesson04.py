@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -15,7 +16,7 @@ from torch.nn import functional as F
 
 from course_lab.checks.calls import Function
 from course_lab.checks.compare import difference
-from course_lab.checks.core import Check, Mistake, randn
+from course_lab.checks.core import Check, Mistake, Verdict, randn
 from course_lab.checks.rules import (
     LEAVES_TORCH,
     Case,
@@ -27,6 +28,11 @@ from course_lab.checks.rules import (
 )
 from course_lab.straight_heads import best_readout, keys_asked, straight_weights
 from course_utils.encodings.functional import deberta_scores, shaw_scores, skew, toeplitz
+
+COMPILED = (
+    "it is compiled, so that the size of what it makes is out of sight. How large is its largest "
+    "tensor? Pass the function itself."
+)
 
 
 @dataclass(frozen=True)
@@ -40,10 +46,17 @@ class _InSight(Rule):
         observation = Observation(answer, self.case, seconds)
         if any(tensor.shape == observation.answer.shape for tensor in observation.tensors):
             return ""
-        return (
-            "it is compiled, so that the size of what it makes is out of sight. How large is its "
-            "largest tensor? Pass the function itself."
-        )
+        return COMPILED
+
+
+class _PlainCheck(Check):
+    """A check that does not wait for ``torch.compile``, which takes longer than an answer may."""
+
+    def verdict(self, answer: Any) -> Verdict:
+        """Return what calling the check would print."""
+        if hasattr(answer, "_torchdynamo_orig_callable"):
+            return self._wrong(COMPILED, "rule")
+        return super().verdict(answer)
 
 
 def _all_offsets(n: int) -> Tensor:
@@ -201,7 +214,7 @@ def _what_shaw_lacks(answer: Tensor, q: Tensor, table: Tensor) -> str:
     )
 
 
-check_shaw = Check(
+check_shaw = _PlainCheck(
     "shaw_from_scratch",
     _shaw_from_scratch,
     cases=[
@@ -314,6 +327,19 @@ check_shaw = Check(
             "`literal` returns one number for each query and key. Over which axis does it add up?",
             _summed_over_keys,
         ),
+        *(
+            Mistake(
+                "the scores are added up",
+                "`literal` returns one number for each query and key. Which of the two axes is "
+                "gone from your result?",
+                answer,
+            )
+            for answer in (
+                lambda q, table: _shaw_from_scratch(q, table).sum(1),
+                lambda q, table: _shaw_from_scratch(q, table).sum(0),
+                lambda q, table: _shaw_from_scratch(q, table).mean(1),
+            )
+        ),
         Mistake(
             "rows count the table's vectors",
             "Row i of the result belongs to query i, column j to key j. What do your rows and "
@@ -368,6 +394,18 @@ check_shaw = Check(
             "each query meets the row numbers of all queries",
             "Your result has three axes. Query i needs row i of c + k alone: how do you pair them?",
             lambda q, table: (q @ table.T)[:, _rows(q, table)],
+        ),
+        Mistake(
+            "each query meets the row numbers of all queries",
+            "Your result has n·n columns. Query i needs row i of c + k alone: how do you pair "
+            "them?",
+            lambda q, table: (q @ table.T).index_select(1, _rows(q, table).flatten()),
+        ),
+        Mistake(
+            "the products are one long line",
+            "Your result has one axis. Along which axis of q @ table.T does each query pick its "
+            "own? (Without dim, `take_along_dim` flattens.)",
+            lambda q, table: (q @ table.T).flatten()[_rows(q, table).flatten()],
         ),
         Mistake(
             "all products are those of query 0",
@@ -495,6 +533,31 @@ check_shaw = Check(
             ),
         ),
         Mistake(
+            "later keys are hidden, and the query's own",
+            "What does `literal` return for a key after its query, and for the query's own?",
+            lambda q, table: _shaw_from_scratch(q, table).tril(-1),
+        ),
+        Mistake(
+            "earlier keys are hidden, and the query's own",
+            "What does `literal` return for a key before its query, and for the query's own?",
+            lambda q, table: _shaw_from_scratch(q, table).triu(1),
+        ),
+        Mistake(
+            "rows are clipped at k",
+            "Once k is added, which rows belong to offsets −k and k: where do you clip?",
+            _by_row(lambda offsets, k: (offsets + k).clamp(0, k)),
+        ),
+        Mistake(
+            "rows are clipped at k",
+            "Once k is added, which rows belong to offsets −k and k: where do you clip?",
+            _by_row(lambda offsets, k: (offsets + k).clamp(-k, k)),
+        ),
+        Mistake(
+            "the first and the last row are never used",
+            "Which row of the table belongs to offset k, and which to −k?",
+            _by_row(lambda offsets, k: offsets.clamp(1 - k, k - 1) + k),
+        ),
+        Mistake(
             "later keys hold leftovers of other rows",
             "Which offsets do keys after their query have? Are they among your columns?",
             _causal_skew,
@@ -611,6 +674,10 @@ def _all_queries(slopes: Tensor, n: int) -> Tensor:
 def _softmax_over_heads(slopes: Tensor, n: int) -> Tensor:
     shares = (slopes[:, None] * torch.arange(n - 1, -1, -1)).softmax(0)
     return _factors(shares[:, : len(slopes)])
+
+
+def _numerators_over_heads(slopes: Tensor, n: int) -> Tensor:
+    return _factors((-slopes[:, None] * torch.arange(n)).softmax(0)[:, : len(slopes)])
 
 
 def _one_key_late(slopes: Tensor, n: int) -> Tensor:
@@ -779,9 +846,14 @@ def _what_single_out_lacks(answer: Tensor, slopes: Tensor, n: int) -> str:
         f"{', '.join(f'{number:.4g}' for number in rounded)}. "
     )
     if not text or right.abs().max() > 1e6:  # smaller cases come first: here precision runs out
+        sums_text += f"The right factors go up to {right.abs().max():,.0f}. "
+        if torch.equal(answer.double(), answer.float().double()):
+            return sums_text + (
+                "How many digits has float32, and in which dtype do you compute and return them?"
+            )
         return sums_text + (
-            f"The right factors go up to {right.abs().max():,.0f}. How many digits has float32, "
-            "and in which dtype do you compute and return them?"
+            "By how much does a product such as AᵀA worsen such a system? And does anything on the "
+            "way have the digits of float32?"
         )
     return sums_text + "What should it be at each?"
 
@@ -1111,9 +1183,19 @@ check_single_out = Check(
         ),
         Mistake(
             "the system is not square",
-            "You have one unknown a head. At how many keys is the sum prescribed?",
+            "You have one unknown a head. At how many keys is the sum prescribed? And which "
+            "argument of `solve` is the matrix?",
             _all_keys,
             raises="must be batches of square matrices",
+        ),
+        Mistake(
+            "the arguments of `solve` have changed places",
+            "To which argument belong the equations, and to which what they should give?",
+            lambda slopes, n: torch.linalg.solve(
+                torch.eye(len(slopes), dtype=slopes.dtype)[-1],
+                _last_weights(slopes, n)[:, : len(slopes)].T,
+            ),
+            raises="must have at least 2 dimensions",
         ),
         Mistake(
             "the factors are in reverse order",
@@ -1125,10 +1207,13 @@ check_single_out = Check(
             "Of how many queries should the weights add up to 0 and 1?",
             _all_queries,
         ),
-        Mistake(
-            "the softmax runs over the heads",
-            "Among what does a head share out its weight?",
-            _softmax_over_heads,
+        *(
+            Mistake(
+                "the softmax runs over the heads",
+                "Among what does a head share out its weight?",
+                answer,
+            )
+            for answer in (_softmax_over_heads, _numerators_over_heads)
         ),
         Mistake(
             "the keys are counted from 1",
