@@ -52,7 +52,13 @@ def rows(seed: int) -> Iterator[dict[str, Any]]:
             reader = stretched(tuned, way, factor, TRAINED)
             loss, judged = sliding_loss(reader, held_out, read, READ)
             about = {"seed": seed, "way": way, "tuned_at": piece_length}
-            yield {**about, "read": read, "factor": factor, "loss": round(loss, 5), "judged": judged}
+            yield {
+                **about,
+                "read": read,
+                "factor": factor,
+                "loss": round(loss, 5),
+                "judged": judged,
+            }
 
 
 def main(folder: Path) -> None:
