@@ -778,7 +778,7 @@ myths.table()
 # %% [markdown]
 # ## In five lines
 #
-# - On longer texts slow hands meet new angles; at 512 bytes, slowing one to an eighth took about
+# - On longer texts slow hands meet new angles; at 512, slowing one to an eighth took about
 #   half of the rise away.
 # - Slow the fast ones too, and our models are lost at home.
 # - Llama 3.1's `rope_scaling` line is a ramp: keep the fast, slow the slow, mix between.
