@@ -310,14 +310,6 @@ def _even_in_index(
     return ramp
 
 
-def _whole_indices(turns: Tensor, low: float, high: float) -> tuple[float, float]:
-    """The indices of YaRN's code: of ``high`` and ``low`` turns, rounded outwards."""
-    last = len(turns) - 1
-    each = math.log(float(turns[0] / turns[-1])) / last
-    of_high, of_low = (math.log(float(turns[0]) / bound) / each for bound in (high, low))
-    return max(math.floor(of_high), 0), min(math.ceil(of_low), 2 * last + 1)
-
-
 def _from_first_between(turns: Tensor, low: float, high: float) -> tuple[float, float]:
     return float((turns > high).sum()), float((turns >= low).sum())
 
@@ -442,11 +434,11 @@ check_ramp = Check(
         ),
         *(
             Mistake(
-                "the share falls evenly with the hand's number, as in YaRN's code",
+                "the share falls evenly with the hand's number",
                 "By what does the text let the share rise, by the hand or by its turns?",
                 _even_in_index(bounds),
             )
-            for bounds in (_whole_indices, _from_first_between, _from_last_kept)
+            for bounds in (_from_first_between, _from_last_kept)
         ),
         *(
             Mistake(
