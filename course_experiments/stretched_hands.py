@@ -31,10 +31,17 @@ READ = (64, 512)  # bytes
 LONGEST = 1024  # what is judged fits windows of this length
 BYTES = 3 * LONGEST // 2 + 1  # of each held-out block
 WAYS = ("direct", "interpolation", "NTK-aware", "by parts", "YaRN", "Llama 3.1", "step")
-GROUPS = ((3, 4), (5, 6), (5, 7), (0, 4), (5, 15), (8, 15))  # from a pair to a pair
+GROUPS = ((3, 4), (5, 6), (5, 7), (0, 4), (1, 4), (5, 15), (8, 15))  # from a pair to a pair
 CLAMPED_ALONE = ((0, 4), (5, 5), (5, 15))
 # Slowed only for keys nearer or farther than this many positions: hands, from, to.
-SLOWED_AT = ((0, 0, 0, 4), (0, 0, 5, LONGEST), (0, 4, 0, 8), (0, 4, 9, LONGEST))
+SLOWED_AT = (
+    (0, 0, 0, 4),
+    (0, 0, 5, LONGEST),
+    (1, 4, 0, 4),
+    (1, 4, 5, LONGEST),
+    (0, 4, 0, 8),
+    (0, 4, 9, LONGEST),
+)
 
 
 class _ByDistance(Rotary):

@@ -177,6 +177,36 @@ def straight(turns, low, high):
     return ((turns - low) / (high - low)).clamp(0, 1)
 
 
+def ramp_without_the_second_theta(theta, factor, low, high, trained):
+    share = kept(theta, low, high, trained)
+    return share * theta + (1 - share) / factor
+
+
+def ramp_of_yarns_code(theta, factor, low, high, trained):
+    base = float(theta[0] / theta[1]) ** len(theta)
+    return YaRN(factor, trained, high, low).frequencies(theta, base)[0] * 1.0
+
+
+def ramp_by_number_from_the_first_between(theta, factor, low, high, trained):
+    turns = turns_of(theta, trained)
+    first, last = int((turns > high).sum()), int((turns >= low).sum())
+    new = torch.where(turns > high, theta, theta / factor)
+    for m in range(first, last):
+        share = 1 - (m - first) / (last - first)
+        new[m] = share * theta[m] + (1 - share) * theta[m] / factor
+    return new
+
+
+def ramp_trained_at_64(theta, factor, low, high, trained):
+    share = kept(theta, low, high, 64)
+    return share * theta + (1 - share) * theta / factor
+
+
+def ramp_over_root(theta, factor, low, high, trained):
+    share = kept(theta, low, high, trained)
+    return share * theta + (1 - share) * theta / factor**0.5
+
+
 def turned(x, positions):
     return apply_rope(x, rope_angles(positions, rope_frequencies(x.shape[-1])))
 
@@ -258,6 +288,49 @@ def clamped_near_unturned(q, k, farthest):
     places = torch.arange(len(q))
     far = turned(q, torch.full((len(q),), farthest)) @ k.T
     return torch.where(places[:, None] - places > farthest, far, q @ k.T) / q.shape[-1] ** 0.5
+
+
+def clamped_around(near, q, k, farthest):
+    """Right far scores, and these near ones."""
+    places = torch.arange(len(q))
+    far = turned(q, torch.full((len(q),), farthest)) @ k.T
+    return torch.where(places[:, None] - places > farthest, far, near) / q.shape[-1] ** 0.5
+
+
+def clamped_with_near_keys_unturned(q, k, farthest):
+    return clamped_around(turned(q, torch.arange(len(q))) @ k.T, q, k, farthest)
+
+
+def clamped_backwards_nearby(q, k, farthest):
+    places = torch.arange(len(q))
+    return clamped_around(turned(q, -places) @ turned(k, -places).T, q, k, farthest)
+
+
+def clamped_with_keys_turned_twice(q, k, farthest):
+    places = torch.arange(len(q))
+    twice = turned(turned(k, places), torch.full((len(k),), farthest))
+    return clamped(q, k, farthest, turned(q, places) @ twice.T)
+
+
+def clamped_at(seeming, q, k, farthest):
+    far = torch.zeros(len(q), len(q))
+    for i in range(len(q)):
+        for j in range(i + 1):
+            there = torch.tensor([float(seeming(i - j, farthest))])
+            far[i, j] = turned(q[i : i + 1], there)[0] @ k[j]
+    return clamped(q, k, farthest, far)
+
+
+def clamped_leaky(q, k, farthest):
+    return clamped_at(lambda back, far: far + (back - far) / 8, q, k, farthest)
+
+
+def clamped_modulo(q, k, farthest):
+    return clamped_at(lambda back, far: back % far, q, k, farthest)
+
+
+def clamped_halved_far(q, k, farthest):
+    return clamped(q, k, farthest, 0.5 * turned(q, torch.full((len(q),), farthest)) @ k.T)
 
 
 def clamped_of_the_package(q, k, farthest):
@@ -406,6 +479,12 @@ test_natural_mistakes_are_named = wrong_answers(
             (mixed(lambda t, low, high: ((t - 1) / (high - low)).clamp(0, 1)), "is built in"),
             (ramp_from_least_to_most, "from the slowest hand between"),
             (mixed(lambda t, low, high: (t - (low + high) / 2).sigmoid()), "a sigmoid"),
+            (pieced(lambda theta, factor, share, turns: share * theta), "of the rest?"),
+            (ramp_without_the_second_theta, "is no speed"),
+            (ramp_of_yarns_code, "from hand to hand"),
+            (ramp_by_number_from_the_first_between, "the hand's number"),
+            (ramp_trained_at_64, "64, is built in"),
+            (ramp_over_root, "another number than `factor`"),
             (ramp_reversed, "in reverse order"),
             (periods_of_the_ramp, "lengths of a turn, not speeds"),
             (ramp_without_the_rest, "gets no speed at all"),
@@ -451,6 +530,12 @@ test_natural_mistakes_are_named = wrong_answers(
             (lambda q, k, farthest: right_clamp(q, k, farthest).softmax(-1), "these are weights"),
             (lambda q, k, farthest: q @ k.T / len(q[0]) ** 0.5, "no score knows"),
             (clamped_from_one_nearer, "one step nearer"),
+            (lambda q, k, farthest: right_clamp(q, k, farthest) * 2**0.5, "or of pairs?"),
+            (clamped_with_near_keys_unturned, "only one of the two is turned"),
+            (clamped_backwards_nearby, "wrong sign"),
+            (clamped_with_keys_turned_twice, "turned twice"),
+            (clamped_leaky, "only more slowly"),
+            (clamped_modulo, "begin anew"),
             (clamped_column, "the column of another key"),
             (lambda q, k, farthest: right_clamp(q, k, 63), "does `farthest` come into it"),
             (clamped_after_its_own_turn, "and `farthest` together"),
@@ -512,16 +597,22 @@ test_other_wrong_answers_are_explained = wrong_answers(
     "wrong",
     {
         check_ramp: [
-            (mixed(lambda t, low, high: straight(t, low, high) ** 3), "which yours?"),
+            (mixed(lambda t, low, high: straight(t, low, high) ** 3), "And in yours?"),
             (
                 mixed(lambda t, low, high: 0.9 * straight(t, low, high)),
                 "turns, more than 4. Expected 1, 1 of its old speed, got 0.9",
             ),
             (mixed(lambda t, low, high: straight(t, low, high).clamp(min=0.1)), "fewer than 1"),
+            (
+                counted(lambda theta, trained: trained * theta / 6.28),
+                "of its old speed, got 0.2445",
+            ),
         ],
         check_clamped_scores: [
             (lambda q, k, far: clamped(q, k, far, 0.5 * q @ k.T), "The near scores are right"),
-            (lambda q, k, far: 0.5 * right_clamp(q, k, far), "How far is each turned?"),
+            (clamped_halved_far, "all your far scores are 0.5 times"),
+            (lambda q, k, far: 0.5 * right_clamp(q, k, far), "0.5 times the right ones"),
+            (lambda q, k, far: (right_clamp(q, k, 99) + right_clamp(q, k, far)) / 2, "as it is?"),
         ],
         check_factors: [
             (lambda turns, s: turns.clamp(1, s), "nats at 64 bytes and"),

@@ -21,7 +21,7 @@ from course_lab import referee as runs_of
 from course_lab.chooser import facts, remaining, steep, struck
 from course_lab.explorers.far_bands import MODELS as BANDED
 from course_lab.explorers.short_sentence import sentence_attention, through_doors
-from course_lab.explorers.stretch import RIVALS, passage
+from course_lab.explorers.stretch import RIVALS, factors_of, passage
 from course_lab.straight_heads import best_readout, keys_asked, share_right, straight_weights
 from course_utils import measures
 from course_utils.encodings import LongRoPE, Places, create
@@ -392,8 +392,12 @@ def ledger(lesson: str, claim: int, guess: str, **_: Any) -> Numbers:
 
 
 def stretch(**state: Any) -> Numbers:
-    factors = state["factors"]
-    model = shipped.model("rope", scaling=LongRoPE(factors, 1.0, 64))
+    if (way := state.get("set")) == "YaRN":  # which sharpens scores as well
+        factors, scaling = factors_of(way), way_to_stretch(way, 8, 64, 32)
+    else:
+        factors = state["factors"]
+        scaling = LongRoPE(factors, 1.0, 64)
+    model = shipped.model("rope", scaling=scaling)
     plain = rope_frequencies(32)
     seen = 64 * plain / (2 * math.pi)
     turns = 512 * plain / torch.tensor(factors) / (2 * math.pi)
@@ -505,6 +509,7 @@ INSIDE: dict[str, list[Numbers]] = {
     "stretch": [
         {"hand": 4, "slowed": 2.0},
         {"factors": [1.0] * 4 + [2.0, 8.0, 8.0] + [1.0] * 9, "hand": 5},
+        {"set": "YaRN"},
     ],
     "sentence": [MOVED, MOVED | {"places": True}, {"text": "我 爱 你 🦬"}],
     "masked_sentence": [MOVED | {"layers": layers, "mask": True} for layers in (1, 2)],

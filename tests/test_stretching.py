@@ -12,6 +12,7 @@ from course_experiments import __main__ as command
 from course_experiments import (
     stretched_hands,
     stretching_needles,
+    stretching_refitted,
     stretching_runs,
     task_lengths,
 )
@@ -285,3 +286,23 @@ def test_shipped_rows_of_single_hands_are_those_of_the_shipped_models():
         loss, judged = sliding_loss(readers[way], block, 512, stretched_hands.LONGEST)
         row = table.query("seed == 1 and text == 2 and read == 512 and way == @way")
         assert row.loss.item() == pytest.approx(loss, abs=2e-3) and row.judged.item() == judged
+
+
+def test_refitted_rows_are_of_all_ways_and_their_judged_bytes_are_those_of_the_other_table():
+    table = data.results("stretching_refitted")
+    assert set(table.seed) == set(shipped.SEEDS["rope"])
+    assert set(table.way) == set(stretching.WAYS)
+    assert set(table.judged) == set(data.results("stretching").judged)
+    recipe = stretching_refitted.RECIPE
+    assert stretching_refitted.TRAINED == shipped.length("rope") == recipe.length
+    told = ~table.way.isin(stretching.WITHOUT_FACTOR)
+    assert (table[told].groupby(["seed", "way"]).factor.nunique() == 2).all()
+    assert set(table[~told].factor) == {1}
+
+
+def test_dynamic_ntk_is_ntk_aware_with_the_factor_that_fits():
+    """Both were trained on with the same frequencies, and are read with the same."""
+    table = data.results("stretching_refitted").query("read == 1024").set_index("seed")
+    dynamic = table.query("way == 'dynamic NTK'").loss
+    fitted = table.query("way == 'NTK-aware' and factor == 16").loss
+    assert dynamic.to_dict() == pytest.approx(fitted.to_dict(), abs=2e-3)

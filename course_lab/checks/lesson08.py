@@ -273,6 +273,51 @@ def _from_hand_to_hand_between(
     return _mixed(theta, factor, share.clamp(0, 1))
 
 
+def _slow_part_without_theta(
+    theta: Tensor, factor: float, low: float, high: float, trained: float
+) -> Tensor:
+    kept = _share_kept(theta, factor, low, high, trained)
+    return kept * theta + (1 - kept) / factor
+
+
+def _trained_at_64(theta: Tensor, factor: float, low: float, high: float, trained: float) -> Tensor:
+    return _ramp_of_turns(theta, factor, low, high, 64)
+
+
+def _slowed_by(divisor: Callable[[float, float], float]) -> Callable[..., Tensor]:
+    """Return the ramp that slows by another number, a function of ``factor`` and ``trained``."""
+
+    def ramp(theta: Tensor, factor: float, low: float, high: float, trained: float) -> Tensor:
+        return _ramp_of_turns(theta, divisor(factor, trained), low, high, trained)
+
+    return ramp
+
+
+def _even_in_index(
+    bounds: Callable[[Tensor, float, float], tuple[float, float]],
+) -> Callable[..., Tensor]:
+    """Return the ramp that falls evenly with m from 1 to 0, between these two indices.
+
+    ``bounds`` gets the turns, ``low`` and ``high``.
+    """
+
+    def ramp(theta: Tensor, factor: float, low: float, high: float, trained: float) -> Tensor:
+        first, last = bounds(_turns_of(theta, trained), low, high)
+        m = torch.arange(len(theta), dtype=theta.dtype)
+        share = (last - m) / max(last - first, 0.001)
+        return _mixed(theta, factor, share.clamp(0, 1))
+
+    return ramp
+
+
+def _from_first_between(turns: Tensor, low: float, high: float) -> tuple[float, float]:
+    return float((turns > high).sum()), float((turns >= low).sum())
+
+
+def _from_last_kept(turns: Tensor, low: float, high: float) -> tuple[float, float]:
+    return float((turns > high).sum()) - 1, float((turns >= low).sum()) - 1
+
+
 def _speeds_from_outside(
     theta: Tensor, factor: float, low: float, high: float, trained: float
 ) -> Tensor:
@@ -297,16 +342,18 @@ def _judge_ramp(
         (
             (turns >= low) & (turns <= high),
             f"between {low:g} and {high:g}; outside these bounds yours are right",
-            "Which share of `theta` does the text give it, and which yours?",
+            "Which share is kept there, and which two speeds are mixed? And in yours?",
         ),
     ):
         worst = float((error * group).nan_to_num(nan=0.0).max())
         if worst > TOLERANCE:
             m = int((group & (error >= worst / 2)).int().argmax())  # where it is plain to see
+            digits = 3 if error[m] > 0.01 else 6  # what tells the two apart
             return (
-                f"hand {m} makes {turns[m]:.3g} turns, {where}. Expected {right[m]:.4g}, "
-                f"{right[m] / theta[m]:.3g} of its old speed, got {speeds[m]:.4g}, "
-                f"{speeds[m] / theta[m]:.3g} of it. {question}"
+                f"hand {m} makes {turns[m]:.3g} turns, {where}. Expected "
+                f"{right[m]:.{digits + 1}g}, {right[m] / theta[m]:.{digits}g} of its old speed, "
+                f"got {speeds[m]:.{digits + 1}g}, {speeds[m] / theta[m]:.{digits}g} of it. "
+                f"{question}"
             )
     return problem
 
@@ -371,6 +418,44 @@ check_ramp = Check(
             "lengths of a turn are mixed, not speeds",
             "At a share of one half, is the new speed the mean of the two speeds?",
             _periods_mixed,
+        ),
+        Mistake(
+            "between the bounds a hand gets its share of the old speed, and nothing else",
+            "A share of the old speed is kept. What becomes of the rest?",
+            _between(_kept_part_alone),
+        ),
+        *(
+            Mistake(
+                "the slow part of the mixture is no speed",
+                "A hand has less than `low` turns. By what is its own speed to be divided?",
+                answer,
+            )
+            for answer in (_slow_part_without_theta, _between(_slow_part_without_theta))
+        ),
+        *(
+            Mistake(
+                "the share falls evenly with the hand's number",
+                "By what does the text let the share rise, by the hand or by its turns?",
+                _even_in_index(bounds),
+            )
+            for bounds in (_from_first_between, _from_last_kept)
+        ),
+        *(
+            Mistake(
+                "slow hands are slowed by another number than `factor`",
+                "A hand has less than `low` turns, and `factor` is 8. How fast is it to be?",
+                _slowed_by(divisor),
+            )
+            for divisor in (
+                lambda factor, trained: trained,
+                lambda factor, trained: factor**0.5,
+                lambda factor, trained: factor**2,
+            )
+        ),
+        Mistake(
+            "the trained length of the small model, 64, is built in",
+            "Which of your numbers should come from the arguments?",
+            _trained_at_64,
         ),
         Mistake(
             "this is the new speed as a share of the old one",
@@ -831,6 +916,21 @@ def _own(positions: Tensor, _: int) -> Tensor:
     return positions
 
 
+def _at_distances(
+    seeming: Callable[[Tensor, int], Tensor],
+) -> Callable[[Tensor, Tensor, int], Tensor]:
+    """Return right near scores, and far ones as if keys stood ``seeming`` of the steps back."""
+
+    def scores(q: Tensor, k: Tensor, farthest: int) -> Tensor:
+        n = len(q)
+        positions = torch.arange(n)
+        seems = seeming(positions[:, None] - positions, farthest)
+        queries = torch.stack([_at(q, seems[:, j]) for j in range(n)], 1)  # (n, n, d)
+        return _pieced(q, k, farthest, (queries * k).sum(-1))
+
+    return scores
+
+
 def _grouped(positions: Tensor, farthest: int) -> Tensor:
     return positions // farthest
 
@@ -897,6 +997,15 @@ def _seen(scores: Any, *_: Any) -> Any:
     return scores.tril() if isinstance(scores, Tensor) and scores.ndim == 2 else scores
 
 
+def _constant_ratio(scores: Tensor, right: Tensor) -> float | None:
+    """By which factor all of several scores are off; ``None`` if there is no one such factor."""
+    if len(right) < 4 or not bool(scores.isfinite().all()):
+        return None
+    ratio = float((scores * right).sum() / (right * right).sum())
+    is_constant = bool(((scores - ratio * right).abs() <= TOLERANCE * right.abs().max()).all())
+    return ratio if is_constant and abs(ratio) > 0.001 and abs(ratio - 1) > TOLERANCE else None
+
+
 def _judge_clamped(scores: Any, q: Tensor, k: Tensor, farthest: int) -> str:
     """Say whether near or far scores are wrong, and of which query and key."""
     right = _clamped_scores(q, k, farthest)
@@ -906,11 +1015,20 @@ def _judge_clamped(scores: Any, q: Tensor, k: Tensor, farthest: int) -> str:
     positions = torch.arange(len(q))
     back = positions[:, None] - positions
     off = ~((scores - right).abs() <= TOLERANCE * right.abs().max())
+    for group, which in ((back >= 0, ""), (back > farthest, "far "), (back <= farthest, "near ")):
+        group = group & (back >= 0)
+        share = _constant_ratio(scores[group], right[group])
+        if share is not None and not bool((off & (back >= 0) & ~group).any()):
+            return (
+                f"all your {which}scores are {share:.3g} times the right ones, so every turn is "
+                "right. By what do you divide or multiply?"
+            )
     for group, question in (
         ((back >= 0) & (back <= farthest), "It is RoPE's own score. How far is each turned?"),
         (
             back > farthest,
-            "The near scores are right. By how much do your turns of this query and key differ?",
+            "The near scores are right. By how much do your turns of this query and key differ, "
+            "and do you give that score as it is?",
         ),
     ):
         if bool((off & group).any()):
@@ -1054,6 +1172,72 @@ check_clamped_scores = Check(
             "score values are held below `farthest`, not distances",
             "What is `farthest` a number of, and what is a score?",
             lambda q, k, farthest: _not_clamped_scores(q, k, farthest).clamp(max=farthest),
+        ),
+        Mistake(
+            "the scores are divided by the root of the number of pairs",
+            "Is d in the scale the number of features or of pairs?",
+            _scaled_by(lambda q: 2**0.5),
+        ),
+        *(
+            Mistake(
+                "in the near scores only one of the two is turned",
+                "Two tokens stand one step apart, at the start of the text or at its end. Is their "
+                "near score the same with yours?",
+                _where(lambda back, farthest: back > farthest, near=near),
+            )
+            for near in (
+                lambda q, k: _at(q, torch.arange(len(q))) @ k.T,
+                lambda q, k: q @ _at(k, torch.arange(len(k))).T,
+            )
+        ),
+        *(
+            Mistake(
+                "in the near scores the offset has the wrong sign",
+                "A query stands later than its key. Which of the two has turned further in yours?",
+                _where(lambda back, farthest: back > farthest, near=near),
+            )
+            for near in (
+                lambda q, k: _at(q, -torch.arange(len(q))) @ _at(k, -torch.arange(len(k))).T,
+            )
+        ),
+        *(
+            Mistake(
+                "the far key is turned twice, by its own position and by `farthest`",
+                "By which offset do your far query and key differ? Does the key's place still "
+                "count?",
+                answer,
+            )
+            for answer in (
+                _far_placed(_own, lambda positions, farthest: positions + farthest),
+                _far_placed(
+                    lambda positions, farthest: torch.zeros_like(positions),
+                    lambda positions, farthest: positions + farthest,
+                ),
+            )
+        ),
+        *(
+            Mistake(
+                "beyond `farthest` distances still grow, only more slowly",
+                "Two keys stand beyond `farthest`, one farther than the other. Do they seem "
+                "equally far with yours?",
+                _at_distances(seeming),
+            )
+            for seeming in (
+                lambda back, farthest: farthest + (back - farthest) // 2,
+                lambda back, farthest: farthest + (back - farthest) / 2,
+                lambda back, farthest: farthest + (back - farthest) / 8,
+            )
+        ),
+        *(
+            Mistake(
+                "beyond `farthest` distances begin anew",
+                "With yours, how far back does a key seem that is twice `farthest` back?",
+                _at_distances(seeming),
+            )
+            for seeming in (
+                lambda back, farthest: back % farthest,
+                lambda back, farthest: back % (farthest + 1),
+            )
         ),
         *(
             Mistake(

@@ -15,12 +15,13 @@ MODEL, TRAINED, WIDTH, FACTOR = "rope", 64, 32, 8
 LONG = TRAINED * FACTOR  # bytes
 BLOCK, JUDGED = 3, 256  # the held-out block that is read, and how many of its bytes are judged
 OWN = "your own"
-WAYS = ("direct", "interpolation", "NTK-aware", "by parts", "Llama 3.1", "step")
+WAYS = ("direct", "interpolation", "NTK-aware", "YaRN", "Llama 3.1", "step")
 # Losses at 64 and 512 bytes, nats a byte, of ways that the picture has; a test reads them anew.
 RIVALS = {
     "direct": (1.2805, 3.0626),
     "NTK-aware": (1.3602, 2.6730),
     "YaRN": (1.5023, 1.7327),
+    "Llama 3.1": (1.5196, 1.8757),
     "step": (1.3952, 1.7623),
 }
 
@@ -29,6 +30,12 @@ RIVALS = {
 def passage() -> list[int]:
     """The bytes that are read: the last 256 of them are judged, at either length."""
     return text.split(text.documentation()).held_out[BLOCK, : LONG + 1].tolist()
+
+
+def score_factor_of(way: str) -> float:
+    """By how much a way multiplies all scores, 1 but for YaRN."""
+    scaling = way_to_stretch(way, FACTOR, TRAINED, WIDTH)
+    return float(scaled_frequencies(WIDTH, BASE, scaling)[1] ** 2)
 
 
 def factors_of(way: str) -> list[float]:
@@ -48,6 +55,7 @@ def _data() -> dict[str, Any]:
         "long": LONG,
         "judged": JUDGED,
         "ways": {way: factors_of(way) for way in WAYS},
+        "sharpness": {way: score_factor_of(way) for way in WAYS},
         "rivals": RIVALS,
     }
 
@@ -56,7 +64,7 @@ stretch = Explorer(
     "stretch",
     "sixteen hands, each slowed as you wish, and what the model reads then",
     "Bars to draw say by how much each hand of a trained RoPE model is slowed. Middle: how much "
-    "the loss rises at 64 and at 512 bytes, with four known ways. Right: how far each hand turns "
+    "the loss rises at 64 and at 512 bytes, with five known ways. Right: how far each hand turns "
     "within 512 bytes, and what it had seen.",
     {
         "set": Choice((*WAYS, OWN), label="set all as"),

@@ -24,11 +24,16 @@ function turningOf(factors, { speeds, trained, long }) {
 }
 
 // The mean loss of the judged bytes in windows of n, in nats a byte.
-function lossAt(n, speeds, data) {
-  const turning = { speeds, kept: speeds.map(() => 1), sharpness: 1 };
+function lossAt(n, speeds, sharpness, data) {
+  const turning = { speeds, kept: speeds.map(() => 1), sharpness };
   const text = Uint8Array.from(data.text), first = data.long - data.judged;
   const bytes = readerOf(data).read(text, first, data.judged, n, turning);
   return bytes.reduce((sum, { loss }) => sum + loss, 0) / bytes.length;
+}
+
+function countOf(unseen) {
+  const count = unseen.filter(Boolean).length;
+  return count === 1 ? "1 hand reaches" : `${count} hands reach`;
 }
 
 const signedRise = (rise) => `${rise < 0 ? "" : "+"}${fixed(rise, 2)}`;
@@ -72,11 +77,14 @@ const EXPLORER = {
     },
   },
 
-  compute({ factors }, data) {
+  compute({ factors, set }, data) {
     const speeds = data.speeds.map((speed, pair) => speed / factors[pair]);
-    const key = factors.join();
+    const sharpness = data.sharpness[set] ?? 1; // YaRN's, as long as no bar is moved
+    const key = [sharpness, ...factors].join();
     const lengths = [data.trained, data.long];
-    if (!known.has(key)) known.set(key, lengths.map((n) => lossAt(n, speeds, data)));
+    if (!known.has(key)) {
+      known.set(key, lengths.map((n) => lossAt(n, speeds, sharpness, data)));
+    }
     return { losses: known.get(key), ...turningOf(factors, data) };
   },
 
@@ -107,7 +115,7 @@ const EXPLORER = {
       const [across, up] = risesOf(pair);
       middle.dots([across], [up], { colour: 0, size: 3.5 });
       // Above the dashed line, on which the step itself stands.
-      const [right, above] = name === "step" ? [-4, 11] : [8, 5];
+      const [right, above] = { step: [-4, 11], "Llama 3.1": [8, 11] }[name] ?? [8, 5];
       middle.write(middle.box.left + middle.px(across) + right,
         middle.box.top + middle.py(up) - above, name, "om-start");
     }
@@ -141,7 +149,7 @@ const EXPLORER = {
     return `Hand ${hand} ${speed}. Loss above the unstretched `
       + `model at ${trained}: ${signedRise(x)} at ${trained} bytes, `
       + `${signedRise(y)} at ${long}, together ${fixed(x + y, digits)}; the step `
-      + `${fixed(goal, digits)}. ${verdict} ${unseen.filter(Boolean).length} hands reach `
+      + `${fixed(goal, digits)}. ${verdict} ${countOf(unseen)} `
       + "new angles.";
   },
 
