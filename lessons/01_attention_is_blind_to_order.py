@@ -404,7 +404,7 @@ tells = {
     "mean, mask, one layer": "a mask, and a mean that reads other rows",
     "encoder, as published": "a vector for each place",
 }
-fig, ax = plt.subplots(figsize=(9, 4))
+fig, ax = plt.subplots(figsize=(6.7, 4.2))
 for row, (name, shares) in enumerate(right.items()):
     colour = "C1" if name in tells else "C0"
     heights = row + torch.linspace(-0.15, 0.15, len(shares))
@@ -414,7 +414,7 @@ for row, (name, shares) in enumerate(right.items()):
 ax.axvline(0.5, color="0.6", linewidth=1, zorder=0)
 ax.set_yticks(range(len(right)), right)
 ax.set(xlim=(0.45, 1.02), ylim=(len(right) - 0.5, -0.5), xlabel="share of test sentences right")
-ax.set_title("Who loves whom? Exactly half, unless something tells the order")
+fig.suptitle("Who loves whom? Exactly half, unless something tells the order")
 listed = "; ".join(f"{name}: {min(s):.2f} to {max(s):.2f}" for name, s in right.items())
 plots.show(fig, f"A row for each reader, a dot for each training. {listed}.")
 

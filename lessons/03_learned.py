@@ -540,7 +540,7 @@ for length in losses.columns:
     inside = pointing[:, : length - 1]  # [CLS] reads row 0
     strays = (inside - inside.mean(1, keepdim=True)).abs().square().mean(1).sqrt()
     print(f"{length:4} tokens", *[f"{stray:.2f}" for stray in strays])
-fig = plt.figure(figsize=(11, 5.4), layout="constrained")
+fig = plt.figure(figsize=(6.7, 5.6), layout="constrained")
 grid = fig.add_gridspec(2, 5, height_ratios=[1, 1.25])
 for number, (period, hand) in enumerate(zip(periods.tolist(), pointing, strict=True)):
     ax = fig.add_subplot(grid[0, number])
@@ -549,8 +549,8 @@ for number, (period, hand) in enumerate(zip(periods.tolist(), pointing, strict=T
     ax.scatter(shown.real, shown.imag, c=range(0, last, every), cmap="viridis", s=6)
     reach = 1.1 * hand[:last].abs().max()
     ax.set(aspect="equal", xticks=[], yticks=[], xlim=(-reach, reach), ylim=(-reach, reach))
-    ax.set_title(f"{period:.0f} positions a turn", fontsize=11)
-    ax.set_xlabel(f"rows 1 (dark) to {last}", fontsize=10)
+    ax.set_title(f"{period:.0f} positions\na turn", fontsize=11)
+    ax.set_xlabel(f"rows 1 (dark)\nto {last}", fontsize=10)
 ax = fig.add_subplot(grid[1, :])
 measured = data.results("real_hands")
 for number, way in enumerate(names):
@@ -566,12 +566,12 @@ ends, height = losses[480].sort_values(), -1.0
 for way, value in ends.items():
     number, height = names.index(way), max(value, height + 0.007)
     ax.plot(545, height, marker="os^Dv"[number], color=f"C{number}")
-    ax.text(565, height, f"without {periods[number]:.0f}", va="center", fontsize=11)
+    ax.text(600, height, f"without {periods[number]:.0f}", va="center", fontsize=11)
 ax.set_xscale("log")
 ax.set_xticks(losses.columns, [f"{length} tokens" for length in losses.columns])
 ax.minorticks_off()
-ax.set(ylabel="change (1 − cosine)", ylim=(0, None), xlim=(18, 760))
-fig.suptitle("Four hands and a slow arc, which only at 480 tokens is missed most")
+ax.set(ylabel="change (1 − cosine)", ylim=(0, None), xlim=(18, 1000))
+fig.suptitle("Four hands and a slow arc,\nwhich only at 480 tokens is missed most")
 described = "; ".join(
     f"{periods[n]:.0f}: {', '.join(f'{value:.3f}' for value in losses.loc[way])}"
     for n, way in enumerate(names)

@@ -539,7 +539,7 @@ costly = [bool(means.loc[length, groups["24–27"]] >= 0.1) for length in (512, 
 guess.reveal(
     "of 512 too" if costly[0] else "of 4,096 tokens, not of 512" if costly[1] else "of none"
 )
-fig, ax = plt.subplots(figsize=(8, 3.6))
+fig, ax = plt.subplots(figsize=(6.7, 4))
 lengths = list(means.index)
 alone = rises["pair 23 still"].div(rises[groups["20–23"]]).unstack("length")[4096]
 print(f"pair 23 alone, of what 20–23 cost at 4,096: {100 * alone.min():.0f} % or more a text")
@@ -553,7 +553,7 @@ for number, (name, way) in enumerate(groups.items()):
 ax.axhline(0.1, color="0.5", linewidth=1, linestyle=":")
 ax.set_xticks(torch.tensor(lengths).log2(), [f"{n:,}" for n in lengths])
 ax.set(xlabel="tokens of the text", ylabel="rise of loss, last 512 tokens\n(nats a token)")
-ax.set_title("What stopping four pairs costs SmolLM2 (small marks: each text)")
+fig.suptitle("What stopping four pairs costs SmolLM2 (small marks: each text)")
 ax.legend(title="pairs, and tokens for a turn")
 described = "; ".join(
     f"{name}: {', '.join(f'{rise:.2f}' for rise in means[way])}" for name, way in groups.items()

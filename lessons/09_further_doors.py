@@ -530,7 +530,7 @@ answers = {
     "rope": "an offset, by turning (RoPE)",
     "learned": "a vector (learned)",
 }
-fig, ax = plt.subplots(figsize=(9.5, 3.6))
+fig, ax = plt.subplots(figsize=(6.7, 4.2))
 described = []
 for row, (name, answer) in enumerate(answers.items()):
     near, far = (by_seed[read][name].to_numpy() for read in (64, 2048))
@@ -542,8 +542,8 @@ for row, (name, answer) in enumerate(answers.items()):
 for fill, read in (("white", "64"), ("0.3", "2,048")):
     ax.plot([], [], "o", color="0.3", markerfacecolor=fill, label=f"read at {read} bytes")
 ax.legend(loc="upper right")
-ax.set_yticks(range(len(answers)), list(answers.values()))
-ax.set(ylim=(len(answers) - 0.5, -0.5), xlabel="loss (nats a byte), less is better; five seeds")
+ax.set_yticks(range(len(answers)), [answer.replace(" (", "\n(") for answer in answers.values()])
+ax.set(ylim=(len(answers) - 0.5, -0.5), xlabel="loss (nats a byte), less is better;\nfive seeds")
 ax.set_title("trained on 64 bytes, read at 64 and at 2,048")
 plots.show(
     fig,

@@ -306,6 +306,9 @@ def test_a_readers_own_text_is_read_and_the_model_goes_on(opened):
     assert loss_of(english, len(english)) + 1 < loss_of(english[::-1], len(english))
     assert page.locator(".om-read-text").inner_text().strip() == english[::-1]
     page.get_by_text(re.compile("It would go on: “.{40,}”")).wait_for(timeout=LATE)
+    code = "def add(a, b):\n    return a + b\n"
+    loss_of(code, len(code))
+    assert page.locator(".om-read-text").inner_text().split("\n")[1] == "    return a + b↵"
     loss_of("é", 2)
     assert page.locator(".om-read-text").inner_text().strip() == "C3A9"
     page.get_by_text(re.compile("go on.*not plain ASCII is several bytes")).wait_for(timeout=LATE)
@@ -370,3 +373,19 @@ def test_every_byte_can_be_read_however_strong_its_colour(opened, scheme):
     page.wait_for_function("!document.getAnimations().length", timeout=LATE)
     assert page.locator(".om-read-strong").count() > 100
     assert page.evaluate(INKS) >= 4.5
+
+
+@pytest.mark.parametrize("viewport", [PHONE, {"width": 1280, "height": 800}])
+def test_the_number_stays_beside_the_buttons_that_change_it(opened, viewport):
+    page = opened(AT_ONCE, viewport=viewport)
+    page.get_by_text(re.compile(r"over (\d+) of \1 bytes")).wait_for(timeout=LATE)
+    page.locator(".om-read-own").scroll_into_view_if_needed()
+    page.mouse.wheel(0, 200)
+    page.wait_for_timeout(300)
+    number, button = (page.locator(part) for part in (".om-read-mean b", ".om-read-tick"))
+    for part in (number, button):
+        assert part.evaluate(
+            "part => { const { left, top, width, height } = part.getBoundingClientRect();"
+            " return part.contains("
+            "document.elementFromPoint(left + width / 2, top + height / 2)); }"
+        )

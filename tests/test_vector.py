@@ -78,7 +78,7 @@ def test_each_panel_has_a_view_with_its_colour_bar_and_no_view_shows_another_pan
 
 def test_in_the_dark_paper_and_ink_change_places_and_a_dark_colour_is_lightened():
     dark = counterparts(plots.svg(two_panels()))
-    assert dark["#ffffff"] == "#181818" and dark["#000000"] == "#f0f0f0"
+    assert dark["#ffffff"] == "#111111" and dark["#000000"] == "#f0f0f0"
     assert sum(int(dark[BLUE][i : i + 2], 16) for i in (1, 3, 5)) > 0x01 + 0x73 + 0xB2
     assert counterparts(plots.svg(bright()))["#ffcc00"] == "#ffcc00"
 

@@ -3,10 +3,15 @@
 ORDER_MATTERS_SCREENSHOTS names a folder for pictures of what was tested.
 """
 
+import io
 from typing import Any
 
+import nbformat
 import pytest
-from browser import SECONDS, open_and_run, write_notebook
+from browser import IDLE, SECONDS, open_and_run, write_notebook
+from notebook_folds import fold
+from notebook_source import METADATA
+from PIL import Image
 from site_reader import screenshot
 
 pytestmark = pytest.mark.browser
@@ -100,4 +105,78 @@ def test_a_figure_below_a_question_is_not_cut(browser, jupyterlab):
         "box => box.getBoundingClientRect().width"
     )
     assert figure.evaluate("drawn => drawn.getBoundingClientRect().width") <= room + 1
+    page.close()
+
+
+ANSWER = "print('early')\nguess.reveal('up')\nprint('late')\nknown = 7"
+RUN_NEXT = "window.jupyterapp.commands.execute('notebook:run-cell-and-select-next')"
+
+
+def run_next(page: Any) -> None:
+    """Run the active cell, and go on to the next."""
+    place = page.evaluate(ACTIVE)
+    before = page.evaluate(COUNTS)[place] or 0
+    page.evaluate(RUN_NEXT)
+    page.wait_for_function(f"{COUNTS}[{place}] > {before}", timeout=60 * SECONDS)
+    page.wait_for_function(IDLE, timeout=60 * SECONDS)
+
+
+def printed(page: Any, place: int) -> str:
+    """What a cell of the notebook shows, as text."""
+    return page.locator(".jp-Cell").nth(place).locator(".jp-OutputArea").inner_text()
+
+
+def test_an_answer_waits_for_a_guess_and_comes_without_one_when_asked_again(browser, jupyterlab):
+    folder, address, token = jupyterlab
+    write_notebook(folder / "gate.ipynb", [CELLS[0], ANSWER, "print(known)"])
+    page = browser.new_page(viewport={"width": 1200, "height": 1000})
+    page.goto(f"{address}/doc/tree/gate.ipynb?token={token}&reset")
+    page.wait_for_function(IDLE, timeout=90 * SECONDS)
+    run_next(page)
+    page.locator(".om-question").wait_for(timeout=30 * SECONDS)
+    run_next(page)
+    page.get_by_text("Guess above, or run this cell once more").wait_for(timeout=30 * SECONDS)
+    assert printed(page, 1).strip() == (
+        "Guess above, or run this cell once more to see it without a guess."
+    )
+    run_next(page)
+    page.locator(".jp-Cell").nth(2).get_by_text("7").wait_for(timeout=30 * SECONDS)
+    page.evaluate(f"{ACTIVE} = 1")
+    run_next(page)
+    page.get_by_text("Measured: up.").wait_for(timeout=30 * SECONDS)
+    assert "early" in printed(page, 1) and "late" in printed(page, 1)
+    page.close()
+
+
+def test_after_a_question_bars_of_folded_code_have_words_and_stored_pictures_are_dark_in_the_dark(
+    browser, jupyterlab
+):
+    folder, address, token = jupyterlab
+    asks, draws = (
+        nbformat.v4.new_code_cell(source, id=f"f{n}")
+        for n, source in enumerate(
+            (CELLS[0], "# The picture\nfrom PIL import Image\nImage.new('RGB', (90, 90), 'white')")
+        )
+    )
+    for cell in (asks, draws):
+        fold(cell)
+    folded = nbformat.v4.new_notebook(cells=[asks, draws], metadata=METADATA)
+    nbformat.write(folded, folder / "folded.ipynb")
+    page = browser.new_page(viewport={"width": 1200, "height": 1000})
+    open_and_run(page, address, token, "folded.ipynb")
+    page.get_by_text("The picture", exact=True).wait_for(timeout=30 * SECONDS)
+    assert page.get_by_text("#@title").count() == 0
+    assert page.locator(".jp-InputPlaceholder:visible").count() == 1, "not the question's"
+    picture = page.locator(".jp-RenderedImage img").first
+    picture.wait_for(timeout=30 * SECONDS)
+
+    def brightness() -> int:
+        shot = Image.open(io.BytesIO(picture.screenshot())).convert("L")
+        return shot.getpixel((45, 45))
+
+    assert brightness() > 250
+    theme = "window.jupyterapp.commands.execute('apputils:change-theme', {theme: '%s'})"
+    page.evaluate(theme % "JupyterLab Dark")
+    page.wait_for_selector("[data-jp-theme-light='false']", timeout=30 * SECONDS)
+    assert brightness() < 30
     page.close()

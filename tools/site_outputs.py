@@ -23,6 +23,7 @@ SVG_SIZE = re.compile(r'<svg [^>]*width="([\d.]+)pt" height="([\d.]+)pt"')
 PIXELS = 96 / 72  # of CSS, to a point
 PHONE, GAP = 358, 7  # pixels across a phone's page, and between two panels there
 SMALLEST, LARGEST = 0.7, 1.1  # of a panel there, compared with how it was drawn
+FITS = 0.55  # of what stands alone in its row: rather so small than cut
 PANEL = re.compile(r'<view id="(panel-\d+)" viewBox="\S+ \S+ (\S+) (\S+)"')
 TITLE = 0.2  # of a door strip's height
 CUT = 0.493  # of its width: left of the third door's leaf
@@ -30,19 +31,21 @@ COLUMNS = re.compile(
     r"\S {4,}\S|\S {2,}\S(?:.*\S)? {2,}\S"
 )  # in a line: gaps that stand in a table
 STYLE = re.compile(r"<style.*?</style>", re.DOTALL)
+Window = tuple[float, float, float, float]
 
 
 @dataclass
 class Outputs:
     """Turns the outputs of a page's cells into blocks, and collects the files that they need.
 
-    ``root`` leads from the page to the site's first page. ``on_phones`` are the numbers of the
-    panels that a phone shows of a figure, each by itself; without them, of all.
+    ``root`` leads from the page to the site's first page. ``on_phones`` are what a phone shows of
+    a figure, each by itself: numbers of panels, or windows in points (left, top, width, height);
+    without them, all panels.
     """
 
     lesson: str
     root: str
-    on_phones: Sequence[int] | None = None
+    on_phones: Sequence[int | Window] | None = None
     files: dict[str, bytes] = field(default_factory=dict)  # by their paths on the site
     explorers: set[str] = field(default_factory=set)
 
@@ -103,7 +106,10 @@ class Outputs:
         whole = _image(address, words, width, height)
         panels = _halves(*map(float, size.groups())) if halves else PANEL.findall(svg)
         if self.on_phones is not None:
-            panels = [panels[number - 1] for number in self.on_phones]
+            panels = [
+                panels[part - 1] if isinstance(part, int) else _window(*part)
+                for part in self.on_phones
+            ]
         elif len(panels) < 2:
             panels = []
         if not panels:
@@ -139,10 +145,12 @@ class Outputs:
 def _halves(width: float, height: float) -> list[tuple[str, float, float]]:
     """Views of the halves of a drawing, in points, below the title."""
     top, cut = TITLE * height, CUT * width
-    return [
-        (f"svgView(viewBox({left:g},{top:g},{wide:g},{height - top:g}))", wide, height - top)
-        for left, wide in ((0, cut), (cut, width - cut))
-    ]
+    return [_window(left, top, wide, height - top) for left, wide in ((0, cut), (cut, width - cut))]
+
+
+def _window(left: float, top: float, width: float, height: float) -> tuple[str, float, float]:
+    """A view of a part of a drawing, and its size."""
+    return f"svgView(viewBox({left:g},{top:g},{width:g},{height:g}))", width, height
 
 
 def _image(address: str, words: str, width: int, height: int) -> str:
@@ -162,7 +170,7 @@ def _scale(widths: Sequence[float]) -> float:
     Two of them stand in a row where that leaves their words legible, else one.
     """
     in_pairs = (PHONE - GAP) / (2 * statistics.median(widths))
-    alone = max(SMALLEST, PHONE / max(widths))
+    alone = max(FITS, PHONE / max(widths))
     return math.floor(100 * min(LARGEST, in_pairs if in_pairs >= SMALLEST else alone)) / 100
 
 

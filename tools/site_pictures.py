@@ -2,20 +2,20 @@
 
 from pathlib import Path
 
-from site_outputs import Outputs
+from site_outputs import Outputs, Window
 from site_page import Page
 from twelve_pictures import HERE, lessons, picture_cell
 
-# The panels that the two sentences are about, which a phone shows alone; with none, the whole.
-ON_PHONES: dict[str, list[int]] = {
-    "02_sinusoidal": [],
+# What the two sentences are about, which a phone shows alone: panels, or windows in points.
+ON_PHONES: dict[str, list[int | Window]] = {
     "03_learned": [6],
-    "04_relative": [],
     "06_alibi": [1],
     "07_train_short_test_long": [2],
     "08_stretching_rope": [2],
+    "10_choosing": [(0, 36, 341, 270)],  # of each reader the first and the second, without title
     "11_capstone": [15, 16],
 }
+DOORS = "00_start_here"  # whose picture is the strip of doors
 
 
 def page(text: str, root: Path) -> Page:
@@ -26,7 +26,7 @@ def page(text: str, root: Path) -> Page:
         outputs = Outputs(lesson.name, "", ON_PHONES.get(lesson.name))
         cell = picture_cell(root, lesson.name)
         cell.outputs = [part for part in cell.outputs if "image/png" in part.get("data", {})]
-        pictures = outputs.blocks(cell)
+        pictures = outputs.blocks(cell, halves=lesson.name == DOORS)
         files |= outputs.files
         heading = f"## [{lesson.title.heading}]({lesson.name}.md)"
         entries += [heading, f"*{lesson.title.question}*", *pictures, " ".join(lesson.sentences)]

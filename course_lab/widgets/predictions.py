@@ -10,9 +10,12 @@ import anywidget
 import IPython.display
 import traitlets
 
+from course_lab.widgets import output
 from course_utils import validation
 
 _answers: dict[str, Any] = {}  # the learner's answers by question: they survive a re-run
+_told_to_guess: set[str] = set()  # questions whose answer was asked for without a guess
+GUESS_FIRST = "Guess above, or run this cell once more to see it without a guess."
 # JupyterLab's own colours, which follow its theme; elsewhere ones that fit light and dark
 RIGHT = "var(--jp-success-color1, #2e8540)"
 OTHER = "var(--jp-warn-color1, #c05600)"
@@ -22,12 +25,13 @@ class Question(anywidget.AnyWidget):
     """A question in a box: with options to choose among, or without any a field for a number."""
 
     _esm = Path(__file__).with_name("question.js").read_text("utf-8")
-    _css = ".jp-RenderedSVG img { max-width: 100%; height: auto; }"  # else JupyterLab cuts it
+    _css = Path(__file__).with_name("notebook.css").read_text("utf-8")
     question = traitlets.Unicode().tag(sync=True)
     options = traitlets.List(traitlets.Unicode()).tag(sync=True)
     placeholder = traitlets.Unicode().tag(sync=True)  # in the empty field
     answer = traitlets.Unicode().tag(sync=True)  # picked or typed; "" at first
     note = traitlets.Unicode().tag(sync=True)  # on the answer, as HTML
+    seen = traitlets.Bool(False).tag(sync=True)  # whether a front end has drawn the box
 
 
 class Prediction:
@@ -50,7 +54,14 @@ class Prediction:
         return _answers.get(self.question)
 
     def reveal(self, measured: str | float, unit: str = "") -> None:
-        """Print what was measured beside what the learner predicted; the box says it too."""
+        """Print what was measured beside what the learner predicted; the box says it too.
+
+        Who has seen the box and not guessed is told to guess, once, in place of the cell's outputs.
+        """
+        if self.answer is None and self._box.seen and self.question not in _told_to_guess:
+            _told_to_guess.add(self.question)
+            output.say_instead(GUESS_FIRST)
+            return
         value = f"{measured:.4g}" if isinstance(measured, float) else str(measured)
         self._measured, self._right_answer = f"{value} {unit}".strip(), measured
         if self.answer is None:

@@ -39,6 +39,23 @@ function handOver(event) {
   cell.dispatchEvent(new KeyboardEvent("keydown", event));
 }
 
+// JupyterLab shows the first line of folded code, which starts with Colab's mark of a title.
+const MARK = "#@title ";
+function hideMarks() {
+  for (const title of document.querySelectorAll(".jp-PlaceholderText")) {
+    if (title.textContent.startsWith(MARK)) {
+      title.textContent = title.textContent.slice(MARK.length);
+    }
+  }
+}
+const watched = new WeakSet(); // notebooks, whose cells come and go as one scrolls
+function watch(notebook) {
+  hideMarks();
+  if (!notebook || watched.has(notebook)) return;
+  watched.add(notebook);
+  new MutationObserver(hideMarks).observe(notebook, { childList: true, subtree: true });
+}
+
 function render({ model, el }) {
   const group = `om-${Math.random().toString(36).slice(2)}`;
   const title = newElement("legend", {}, newElement("b", {}, "Predict."), " ",
@@ -78,6 +95,9 @@ function render({ model, el }) {
   model.on("change:answer change:note", show);
   show();
   el.append(root);
+  model.set("seen", true);
+  model.save_changes();
+  requestAnimationFrame(() => watch(el.closest(".jp-Notebook")));
   return () => model.off("change:answer change:note", show);
 }
 

@@ -13,8 +13,9 @@ const MORE = 48; // bytes that the model adds to it
 
 const END = 10; // the byte that ends a line
 
-// Lines are as long as the page is wide: only an empty one ends a paragraph.
-const newline = (isEmptyLine) => (isEmptyLine ? "↵\n" : "↵\u200b");
+// The passage's lines are as long as the page is wide: only an empty one ends a paragraph. A
+// reader's own lines, which may be code, stay as they are.
+const newline = (ends) => (ends ? "↵\n" : "↵\u200b");
 
 // A byte as a reader sees it; one that is no letter by itself by its number.
 const PLAIN = 127;
@@ -36,7 +37,7 @@ function createText({ text, first, trained, ways }, _, want, status, put) {
   lengths[0].checked = true;
   const tick = create("input", { type: "checkbox",
     onchange: () => { stretched = tick.checked; changed(); } });
-  const mean = create("b"), note = create("span");
+  const mean = create("b"), note = create("p", { class: "om-note" });
   const detail = create("p", { class: "om-read-detail" });
   const page = create("pre", { class: "om-read-text", tabindex: 0, role: "img",
     "aria-label": "The text, each byte coloured by its loss. Arrow keys go from byte to byte." });
@@ -88,8 +89,10 @@ function createText({ text, first, trained, ways }, _, want, status, put) {
     version += 1;
     cursor = -1;
     spans = Array.from(shown, (byte, n) => create("span", { "data-byte": n },
-      byte === END ? newline(shown[n - 1] === END) : letter(byte)));
+      byte === END ? newline(shown !== passage || shown[n - 1] === END) : letter(byte)));
     page.replaceChildren(...spans);
+    const isCode = shown !== passage && /^[ \t]/m.test(own.value);
+    page.classList.toggle("om-read-code", isCode);
     changed();
   }
 
@@ -136,7 +139,7 @@ function createText({ text, first, trained, ways }, _, want, status, put) {
     const count = Math.min(losses.length, shown.length);
     const sum = losses.slice(0, count).reduce((total, loss) => total + loss, 0);
     mean.textContent = count ? (sum / count).toFixed(2) : "…";
-    note.textContent = ` nats a byte, over ${count} of ${shown.length} bytes`;
+    note.textContent = `The mean over ${count} of ${shown.length} bytes.`;
     if (count === shown.length) {
       status.textContent = `${length} bytes, ${stretched ? "stretched" : "as trained"}: `
         + `${mean.textContent} nats a byte.`;
@@ -149,8 +152,8 @@ function createText({ text, first, trained, ways }, _, want, status, put) {
       create("fieldset", { class: "om-switch" }, create("legend", {}, "Bytes read at once"),
         ...lengths.map((input, n) => create("label", {}, input,
           create("span", {}, LENGTHS[n].toLocaleString("en"))))),
-      create("label", { class: "om-read-tick" }, tick, `stretched by ${STRETCHED}`)),
-    create("p", { class: "om-read-mean" }, mean, note), page,
+      create("label", { class: "om-read-tick" }, tick, `stretched by ${STRETCHED}`),
+      create("p", { class: "om-read-mean" }, mean, " nats a byte")), note, page,
     create("p", { class: "om-read-scale", "aria-hidden": "true" }, "0", create("i"),
       `${STRONGEST} nats and more`), detail, form,
     create("p", { class: "om-note" }, `Trained on texts of ${trained} bytes. The stronger the `
@@ -166,7 +169,8 @@ function createText({ text, first, trained, ways }, _, want, status, put) {
     },
     goOn(bytes) {
       const more = bytes.map((byte) => (byte === END ? "↵" : letter(byte))).join("");
-      answer.textContent = `It would go on: “${more}”. ${said}`.trim();
+      const goesOn = more.trim() ? `It would go on: “${more}”.` : "It would go on with blanks.";
+      answer.textContent = `${goesOn} ${said}`.trim();
     },
   };
 }

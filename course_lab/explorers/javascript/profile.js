@@ -153,7 +153,7 @@ const EXPLORER = {
     const low = Math.min(-1.15, ...score);
     const high = Math.max(1.3, ...score);
     middle.axes({
-      x: [0, FARTHEST], y: [low, high], title: "past the context", xlabel: "distance (positions)",
+      x: [0, FARTHEST], y: [low, high], title: `past ${CONTEXT}`, xlabel: "distance (positions)",
     }).across(0).upright(CONTEXT).line(near, wish, wished).line(all, score, { width: 1.5 });
     right.axes({
       x: [-0.7, sizes.length - 0.3], y: [0, 1.1 * largest], title: "size in each pair",
