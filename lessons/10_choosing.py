@@ -409,8 +409,8 @@ print(f"Sandwich: a cosine and a sine for each of {n_waves} waves, so {2 * n_wav
 # %% [markdown]
 # **Look:** *nothing* and *a straight price* fit a plain kernel. *Numbers* are a *ready bias*, the
 # same for every text, which some kernels take. What *asks the word* fits neither. (We leave out far
-# wider q and k, and kernels that compute a bias inside, as FlexAttention.) So ask: which *attention*
-# have I?
+# wider q and k, and kernels that compute a bias inside, as FlexAttention.) So ask: which
+# *attention* have I?
 #
 # ## Five questions
 #
