@@ -239,10 +239,10 @@ uncut, cut_to_64 = ({"encoding": "transformer_xl", "read": n} for n in (256, 64)
 print(f"transformer_xl, trained on 256 bytes, then cut to 64: {change(larger, uncut, cut_to_64)}")
 
 # %% [markdown]
-# **Look:** here cutting loses less. Training on costs RoPE 0.063 at 512; of that, 100 steps at 64
-# cost 0.037, too. By the means none of the 17 reads 1024 bytes better than 64, so a cut costs
-# these models nothing. One trained on longer texts can lose by it (last line). So ask: how long
-# are the *texts*, and may I cut?
+# **Look:** here cutting loses less. Training on costs RoPE 0.063 at 512, but 100 more steps at 64
+# alone cost 0.037. By the means none of the 17 reads 1024 bytes better than 64, so a cut costs
+# these models nothing. The last line shows one that loses by it. So ask: how long are the *texts*,
+# and may I cut?
 #
 # ## The second price: training
 #
@@ -331,9 +331,10 @@ print("steep's least slope takes from the score of a key 40 words back:", 40 * 0
 #
 # ## The third price: the kernel
 #
-# And which of them run fast? Fast attention is a *fused kernel*: one program that never stores the
+# Which of them does fast attention take? It is a *fused kernel*: one program that never stores the
 # matrix of weights. A *plain kernel* takes q, k and v, hides later words, and adds nothing to the
-# scores. RoPE needs no more: it turns q and k before. ALiBi lowers each score, by $m$ a step back.
+# scores. RoPE needs no more: it turns q and k before. But ALiBi lowers each score, by $m$ for each
+# step back.
 
 # %%
 guess = widgets.predict(
@@ -416,8 +417,8 @@ print(f"Sandwich: a cosine and a sine for each of {n_waves} waves, so {2 * n_wav
 #
 # What else decides? *reads*: an encoder, as for search, sees later words too, and only eight of the
 # 17 were trained so. *starts*: a long chat keeps keys and values of earlier words in a *cache*;
-# if it drops the oldest, the text no longer starts at 0. Whatever no answer strikes out is *left*.
-# *Clearly* means: with the whole 95 % interval. One answer alone strikes out:
+# if it drops the oldest, the text no longer starts at 0. An encoding that no answer strikes out is
+# *left*. *Clearly* means: with the whole 95 % interval. One answer alone strikes out:
 
 # %% tags=["plumbing"]
 # One answer to each question, whom it strikes out, and how many
@@ -461,8 +462,8 @@ explorers.chooser(reads="both ways", texts="4 times as long", attention="plain")
 #
 # ## The answer in one picture
 #
-# So which one should you use? Here are six jobs with our answers. Whatever is clearly more than 0.1
-# nats behind the first is out. Put in a job of your own.
+# So which one? Here are six jobs with our answers. An encoding clearly more than 0.1 nats behind
+# the first is out. Put in a job of your own.
 
 # %%
 jobs = dict(chooser.JOBS)
@@ -561,8 +562,8 @@ plots.show(
 # **Look:** RoPE is not wrong: those models train on with longer texts or cut them, and their
 # kernels are plain. The first picture charged RoPE for what they do not do. In the last three rows
 # several are left, and by the means the second is less than 0.1 behind. For long texts, uncut,
-# `steep` beats ALiBi where near words decide; a key 40 words back needs a score higher by 10. We
-# have tried neither larger models nor tasks that ask for far words.
+# `steep` did better here than ALiBi, but a key 40 words back needs a score higher by 10. We have
+# tried neither larger models nor tasks that ask for far words.
 
 # %% [markdown]
 # ## Exercises
@@ -781,10 +782,9 @@ myths.table()
 # - A language model: RoPE; cut texts that are longer than in training, or train on with longer
 #   ones.
 # - Long texts uncut, in a plain kernel: of the 17 ALiBi, with 4 heads 0.14 nats a byte behind RoPE
-#   at 64 bytes, 0.05 after 12,000 steps (two seeds). Our `steep` was 0.18 lower at 1024, where near
-#   words decide.
-# - Uncut, with a ready bias: Sandwich or T5, KERPLE not ruled out; in any kernel: Transformer-XL or
-#   DeBERTa.
+#   at 64 bytes, 0.05 after 12,000 steps (two seeds). Our `steep` was 0.18 lower at 1024.
+# - Long texts uncut, with a ready bias: Sandwich or T5, KERPLE not ruled out; in any kernel:
+#   Transformer-XL or DeBERTa.
 # - An encoder at its trained length: RoPE in a plain kernel; in any, Transformer-XL or DeBERTa,
 #   RoPE not ruled out (three seeds).
 # - Not measured: large models, images, speed.

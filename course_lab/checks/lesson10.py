@@ -1383,7 +1383,7 @@ check_somebodys_favourite = Check(
         Mistake(
             "upper and lower bounds are exchanged: these would be favourites if more were better",
             "By hand: (6, 7) costs less than (10, 0) from w = 7/11 on. Does your code say 7/11 or "
-            "4/11, from there on or up to there? A reduction over the wrong dimension does the same: "
+            "4/11, from there on or up to there? Over the wrong dimension the same comes out: "
             "which dimension of a holds the rivals?",
             lambda costs: _somebodys_favourite(-costs),
         ),
