@@ -210,7 +210,7 @@ plots.show(
 # ## The first price: length
 #
 # Who pays RoPE's rise? Only those who read a long text at once. You may *cut* it instead: read
-# pieces of 64 bytes that overlap by half, each from position 0. The loss stays that at 64, but most
+# pieces of 64 bytes that overlap by half, each from position 0. The loss stays that at 64, but
 # bytes are read twice, and nothing older is seen. Or train on with longer texts. Which loses less?
 
 # %% tags=["plumbing"]
@@ -241,14 +241,14 @@ print(f"transformer_xl, trained on 256 bytes, then cut to 64: {change(larger, un
 # %% [markdown]
 # **Look:** here cutting loses less. Training on costs RoPE 0.063 at 512, but 100 more steps at 64
 # alone cost 0.037. By the means none of the 17 reads 1024 bytes better than 64, so a cut costs
-# these models nothing. The last line shows one that loses by it. So ask: how long are the *texts*,
-# and may I cut?
+# these models nothing. The last line shows one that loses. So ask: how long are the *texts*, and
+# may I cut?
 #
 # ## The second price: training
 #
 # Would more than 1,200 steps keep the order of losses? Here are seven encodings after ten times as
-# many, the text read some 19 times. Two are not of the 17; lesson 06 drew them. `steep` is ALiBi
-# with the slopes 2, 1, ½, ¼ in place of ¼ … 1/256; in `tents` each head prefers one small distance.
+# many; the text was read some 19 times. Two are not of the 17; lesson 06 drew them. `steep` is
+# ALiBi with the slopes 2, 1, ½, ¼; in `tents` each head prefers one small distance.
 
 # %% tags=["plumbing"]
 # Losses after 1,200 and 12,000 steps
@@ -325,16 +325,15 @@ print("steep's least slope takes from the score of a key 40 words back:", 40 * 0
 
 # %% [markdown]
 # **Look:** by the means `tents` fall from first to last, and T5 comes first; with one of the two
-# seeds even `none` does. So a small lead may not last. (Or the text was read too often.) And no
-# rise shrinks: ALiBi's grows from 0.03 to 0.08, RoPE's from 1.9 to 4.6. So ask: how far *behind*
-# the best may one be?
+# seeds even `none` does. So a small lead may not last (or the text was read too often). No rise
+# shrinks: ALiBi's grows from 0.03 to 0.08, RoPE's from 1.9 to 4.6. So ask: how far *behind* the
+# best may one be?
 #
 # ## The third price: the kernel
 #
-# Which of them does fast attention take? It is a *fused kernel*: one program that never stores the
-# matrix of weights. A *plain kernel* takes q, k and v, hides later words, and adds nothing to the
-# scores. RoPE needs no more: it turns q and k before. But ALiBi lowers each score, by $m$ for each
-# step back.
+# Fast attention is a *fused kernel*: one program that never stores the matrix of weights. A *plain
+# kernel* takes q, k and v, hides later words, and adds nothing to the scores. RoPE needs no more:
+# it turns q and k before. But ALiBi lowers each score by $m$ a step.
 
 # %%
 guess = widgets.predict(
@@ -409,16 +408,16 @@ print(f"Sandwich: a cosine and a sine for each of {n_waves} waves, so {2 * n_wav
 
 # %% [markdown]
 # **Look:** *nothing* and *a straight price* fit a plain kernel. *Numbers* are a *ready bias*, the
-# same for every text, which some kernels take. What *asks the word* fits neither. (We leave out far
-# wider q and k, and kernels that compute a bias inside, as FlexAttention.) So ask: which
-# *attention* have I?
+# same for every text, which some kernels take. What *asks the word* fits neither. (We leave out
+# wider q and k, and kernels that compute a bias, as FlexAttention.) So ask: which *attention* have
+# I?
 #
 # ## Five questions
 #
-# What else decides? *reads*: an encoder, as for search, sees later words too, and only eight of the
-# 17 were trained so. *starts*: a long chat keeps keys and values of earlier words in a *cache*;
-# if it drops the oldest, the text no longer starts at 0. An encoding that no answer strikes out is
-# *left*. *Clearly* means: with the whole 95 % interval. One answer alone strikes out:
+# What else decides? *reads*: an encoder, as for search, sees later words too, and eight of the 17
+# were trained so. *starts*: a long chat keeps keys and values of earlier words in a *cache*; if it
+# drops the oldest, the text no longer starts at 0. An encoding that no answer strikes out is
+# *left*. *Clearly* means: with the whole 95 % interval. One answer strikes out:
 
 # %% tags=["plumbing"]
 # One answer to each question, whom it strikes out, and how many
@@ -783,13 +782,12 @@ myths.table()
 #   ones.
 # - Long texts uncut, in a plain kernel: of the 17 ALiBi, with 4 heads 0.14 nats a byte behind RoPE
 #   at 64 bytes, 0.05 after 12,000 steps (two seeds). Our `steep` was 0.18 lower at 1024.
-# - Long texts uncut, with a ready bias: Sandwich or T5, KERPLE not ruled out; in any kernel:
-#   Transformer-XL or DeBERTa.
+# - Uncut, with a bias: Sandwich, T5, perhaps KERPLE; in any kernel: Transformer-XL or DeBERTa.
 # - An encoder at its trained length: RoPE in a plain kernel; in any, Transformer-XL or DeBERTa,
-#   RoPE not ruled out (three seeds).
-# - Not measured: large models, images, speed.
+#   perhaps RoPE.
+# - Not measured: large models, images.
 #
 # **Read next:** RoPE in some layers, arXiv 2501.18795.
 #
-# **Next:** is yours sound? [Lesson 11](11_capstone.ipynb). Or:
+# **Next:** [lesson 11](11_capstone.ipynb): is yours sound? Or
 # [why others are out](closer/10_in_practice.ipynb), [all on a page](closer/10_two_texts.ipynb).
