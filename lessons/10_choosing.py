@@ -790,4 +790,4 @@ myths.table()
 # **Read next:** RoPE in some layers, arXiv 2501.18795.
 #
 # **Next:** [lesson 11](11_capstone.ipynb): is yours sound? Or
-# [why others are out](closer/10_in_practice.ipynb), [all on a page](closer/10_two_texts.ipynb).
+# [the others](closer/10_in_practice.ipynb), [all on a page](closer/10_two_texts.ipynb).
