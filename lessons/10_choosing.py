@@ -316,12 +316,6 @@ for steps, losses in zip(("1,200 steps", "12,000 steps"), tables, strict=True):
     columns[f"rise, {steps}"] = long - short
 print("nats a byte; 1,200 steps: five seeds; 12,000: two")
 print((pd.DataFrame(columns).round(2) + 0.0).to_string())
-heads = drawn[(drawn.encoding == "alibi") & (drawn.n_heads == 8) & (drawn.steps == 1200)]
-with_8 = heads[heads["read"] == 64].loss.mean()
-print(
-    f"alibi at 64 bytes: {facts.loss['alibi']:.2f} with 4 heads, as all here; {with_8:.2f} with 8"
-)
-print("steep's least slope takes from the score of a key 40 words back:", 40 * 0.25)
 
 # %% [markdown]
 # **Look:** by the means `tents` fall from first to last, and T5 comes first; with one of the two
@@ -560,9 +554,21 @@ plots.show(
 # %% [markdown]
 # **Look:** RoPE is not wrong: those models train on with longer texts or cut them, and their
 # kernels are plain. The first picture charged RoPE for what they do not do. In the last three rows
-# several are left, and by the means the second is less than 0.1 behind. For long texts, uncut,
-# `steep` did better here than ALiBi, but a key 40 words back needs a score higher by 10. We have
-# tried neither larger models nor tasks that ask for far words.
+# several are left, and by the means the second is less than 0.1 behind.
+
+# %% tags=["plumbing"]
+# ALiBi by its heads, and the reach of steep
+heads = drawn[(drawn.encoding == "alibi") & (drawn.n_heads == 8) & (drawn.steps == 1200)]
+with_8 = heads[heads["read"] == 64].loss.mean()
+print(
+    f"alibi at 64 bytes: {facts.loss['alibi']:.2f} with 4 heads, as all here; {with_8:.2f} with 8"
+)
+print("steep's least slope takes from the score of a key 40 words back:", 40 * 0.25)
+
+# %% [markdown]
+# **Look:** for long texts, uncut, `steep` did better here than ALiBi with 4 heads. But a key 40
+# words back needs a score higher by 10. We have tried neither larger models nor tasks that ask for
+# far words.
 
 # %% [markdown]
 # ## Exercises
