@@ -33,7 +33,7 @@ WIDTH, HEADS, WORDS = 16, 2, 16  # of the small attention layer and its text
 
 CAUSAL, BOTH_WAYS = "earlier words only", "both ways"
 TABLES = {CAUSAL: "extrapolation", BOTH_WAYS: "both_ways"}  # what a model reads → its losses
-MAY_CUT = "longer, but I may cut, stretch or train on"
+MAY_CUT = "longer, but I may cut"
 # The answers to "texts" → how many times the trained length the loss is judged at. A text that is
 # cut to the trained length is read at its loss.
 TIMES = {"as in training": 1, "4 times as long": 4, "16 times as long": 16, MAY_CUT: 1}
@@ -78,8 +78,7 @@ class Default(NamedTuple):
 DEFAULTS = {
     "A language model": Default(
         "rope",
-        "RoPE, trained at the length that you will read; for longer texts cut them, or stretch it "
-        "and train on.",
+        "RoPE; cut texts that are longer than in training, or train on with longer ones.",
         {"texts": MAY_CUT, "attention": PLAIN},
     ),
     "An encoder of texts": Default(

@@ -243,6 +243,50 @@ def all_largest_regrets(losses):
     return (losses - losses.amin(0)).amax(1)
 
 
+def best_somewhere(losses):
+    rows = sorted(set(losses.argmin(0).tolist()))
+    regret = (losses - losses.amin(0)).amax(1)
+    return min(rows, key=lambda row: regret[row].item())
+
+
+def in_perplexities(losses):
+    return (losses.exp() - losses.exp().amin(0)).amax(1).argmin().item()
+
+
+def weighted_by_length(losses):
+    weights = torch.arange(1.0, losses.shape[1] + 1)
+    return ((losses - losses.amin(0)) * weights).amax(1).argmin().item()
+
+
+def mean_above_zero(losses):
+    regret = losses - losses.amin(0)
+    means = [row[row > 0].mean().item() if (row > 0).any() else 0.0 for row in regret]
+    return means.index(min(means))
+
+
+def cut_to_int(losses):
+    worst = [int(row.max()) for row in losses - losses.amin(0)]
+    return worst.index(min(worst))
+
+
+def all_equals(losses):
+    regret = (losses - losses.amin(0)).amax(1)
+    return torch.where(regret == regret.min())[0]
+
+
+def nearly_equal(margin):
+    def answer(losses):
+        regret = (losses - losses.amin(0)).amax(1)
+        return int((regret < regret.min() + margin).nonzero()[0])
+
+    return answer
+
+
+def to_hundredths(losses):
+    regret = ((losses - losses.amin(0)) * 100).round() / 100
+    return regret.amax(1).argmin().item()
+
+
 test_wrong_answers_get_a_fitting_word = wrong_answers(
     "mistake",
     {
@@ -298,6 +342,21 @@ test_wrong_answers_get_a_fitting_word = wrong_answers(
             (p_norm, "the largest more than others"),
             (soft_maximum(1), "regrets of all lengths count"),
             (soft_maximum(40), "regrets of all lengths count"),
+            (best_somewhere, "best at some length"),
+            (in_perplexities, "exp(loss)"),
+            (weighted_by_length, "count more at later lengths"),
+            (mean_above_zero, "regrets above 0"),
+            (lambda losses: int(losses.median(1).values.argmin()), "smallest median"),
+            (lambda losses: int(losses.log().mean(1).argmin()), "geometric mean"),
+            (lambda losses: int(chooser.undominated(losses).int().argmax()), "no other beats"),
+            (cut_to_int, "whole numbers"),
+            (all_equals, "all rows of the least regret"),
+            (lambda losses: [in_one_line(losses)], "a list"),
+            (lambda losses: 1, "1 in every case"),
+            (lambda losses: -1, "-1 in every case"),
+            (nearly_equal(0.01), "by rounding or by a margin"),
+            (nearly_equal(0.005), "by rounding or by a margin"),
+            (to_hundredths, "by rounding or by a margin"),
         ]
     },
 )
@@ -796,6 +855,71 @@ def million(costs, kept=slice(None)):
     return torch.isin(torch.arange(len(costs)), torch.cat(best))
 
 
+def by_formula(formula):
+    def answer(costs):
+        a, b = (costs[:, None] - costs).double().unbind(-1)
+        w = formula(a, b)
+        return inside(torch.where(a > b, w, torch.inf), torch.where(a < b, w, -torch.inf))
+
+    return answer
+
+
+def loop(costs, keep_upper=min, keep_lower=max, first_rival=lambda n: 0):
+    marks = []
+    for n, row in enumerate(costs.double()):
+        low, high = 0.0, 1.0
+        for m in range(first_rival(n), len(costs)):
+            a, b = (row - costs[m].double()).tolist()
+            if a > b:
+                high = keep_upper(high, b / (b - a))
+            elif a < b:
+                low = keep_lower(low, b / (b - a))
+        marks.append(low < high)
+    return torch.tensor(marks)
+
+
+def last_of_each(costs):
+    return loop(costs, lambda _, w: w, lambda _, w: w)
+
+
+def last_upper(costs):
+    return loop(costs, keep_upper=lambda _, w: w)
+
+
+def rivals_further_down(costs):
+    return loop(costs, first_rival=lambda n: n + 1)
+
+
+def ends_and_equal(costs):
+    return mark(costs, {*costs.argmin(0).tolist(), int(costs.sum(1).argmin())})
+
+
+def weighted_products(costs):
+    w = torch.linspace(0, 1, 101, dtype=torch.float64)[:, None]
+    products = costs[:, 0].double() ** w * costs[:, 1].double() ** (1 - w)
+    return mark(costs, set(products.argmin(1).tolist()))
+
+
+def strictly_at_its_bounds(costs):
+    rows, kept = costs.double(), set()
+    for n, row in enumerate(rows):
+        others = rows[torch.arange(len(rows)) != n]
+        a, b = (row - others).unbind(-1)
+        for w in (b / (b - a)).tolist():
+            least = (w * others[:, 0] + (1 - w) * others[:, 1]).min()
+            if 0 < w < 1 and w * row[0] + (1 - w) * row[1] < least:
+                kept.add(n)
+    return mark(costs, kept)
+
+
+def below_middle_of_neighbours(costs):
+    front, sums = on_front(costs), costs.double().sum(1).tolist()
+    middle = zip(front, front[1:], front[2:], strict=False)
+    kept = {n for left, n, right in middle if 2 * sums[n] < sums[left] + sums[right]}
+    return mark(costs, {front[0], front[-1], *kept})
+
+
+NOT_THE_SAME = "not where both cost the same"
 test_wrong_favourites_get_a_fitting_word = wrong_answers(
     "mistake",
     {
@@ -862,13 +986,32 @@ test_wrong_favourites_get_a_fitting_word = wrong_answers(
             (more_than_half, "rivals are counted"),
             (million, "however fine, misses"),
             (million_inside, "however fine, misses"),
+            (by_formula(lambda a, b: b / (a + b)), NOT_THE_SAME),
+            (by_formula(lambda a, b: b / a), NOT_THE_SAME),
+            (by_formula(lambda a, b: -b / a), NOT_THE_SAME),
+            (by_formula(lambda a, b: -a / b), NOT_THE_SAME),
+            (by_formula(lambda a, b: a / (b - a)), NOT_THE_SAME),
+            (by_formula(lambda a, b: b - a), NOT_THE_SAME),
+            (by_formula(lambda a, b: (b - a) / b), NOT_THE_SAME),
+            (by_formula(lambda a, b: b.abs() / (a.abs() + b.abs())), NOT_THE_SAME),
+            (last_of_each, "the last one counts"),
+            (last_upper, "the last one counts"),
+            (rivals_further_down, "further down only"),
+            (ends_and_equal, "best of each column and of equal weights"),
+            (weighted_products, "weighted products"),
+            (strictly_at_its_bounds, "at a bound, and there one costs the same"),
+            (below_middle_of_neighbours, "those of the neighbours"),
+            (lambda costs: costs.sum(1) < costs.sum(1).mean(), "with their mean"),
+            (lambda costs: (costs[:, None] - costs).diff(dim=-1)[..., 0].gt(0).any(1), "one rival"),
+            (lambda costs: (costs[:, None, 1] < costs[:, 1]).any(1), "one rival"),
+            (lambda costs: costs[:, None, 0] < costs[:, 0], "each pair of rows"),
         ]
     },
 )
 test_right_answers_pass = right_answers(
     {
         check_least_regret: [row_by_row, in_numpy, in_one_line],
-        check_somebodys_favourite: [at_every_tie, chain, below_every_chord],
+        check_somebodys_favourite: [at_every_tie, chain, below_every_chord, loop],
     }
 )
 test_the_lessons_own_function_does_not_pass = wrong_answers(

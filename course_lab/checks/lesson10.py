@@ -105,8 +105,47 @@ def _all_but_the_last(losses: Tensor) -> Tensor:
     return losses[:, : max(1, losses.shape[1] - 1)]
 
 
+def _best_somewhere(losses: Tensor) -> int:
+    """Return the least regret among the rows that are best at some length."""
+    largest = _regrets(losses).amax(1)
+    is_best = (losses == losses.amin(0)).any(1)
+    return int(torch.where(is_best, largest, torch.inf).argmin())
+
+
+def _weighted_by_length(losses: Tensor) -> int:
+    """Return the least regret if each regret counts the more, the further right it stands."""
+    return int((_regrets(losses) * torch.arange(1, losses.shape[1] + 1)).amax(1).argmin())
+
+
+def _mean_regret_above_zero(losses: Tensor) -> int:
+    regrets = _regrets(losses)
+    return int((regrets.sum(1) / (regrets > 0).sum(1).clamp(min=1)).argmin())
+
+
+def _all_of_the_least_regret(losses: Tensor) -> Tensor:
+    """Return every row whose largest regret is the smallest."""
+    largest = _regrets(losses).amax(1)
+    return (largest == largest.min()).nonzero()[:, 0]
+
+
+def _within(margin: float) -> Callable[[Tensor], int]:
+    """Return an answer: the first row whose largest regret is within this of the least."""
+
+    def answer(losses: Tensor) -> int:
+        largest = _regrets(losses).amax(1)
+        return int((largest <= largest.min() + margin).int().argmax())
+
+    return answer
+
+
 def _at_kept_lengths(losses: Tensor, kept: Callable[[Tensor], Tensor]) -> int:
     return _least_regret(kept(losses))
+
+
+def _front_of_any_width(costs: Tensor) -> Tensor:
+    """Return which rows no other beats: at most as high everywhere, and lower somewhere."""
+    at_most = (costs[None] <= costs[:, None]).all(-1)  # (row, rival)
+    return ~(at_most & (costs[None] < costs[:, None]).any(-1)).any(1)
 
 
 def _table(*rows: list[float]) -> Case:
@@ -147,6 +186,10 @@ check_least_regret = Check(
         _table([1.0] * 11 + [6.0], [2.0] * 11 + [1.0]),  # one bad length of twelve
         _table([1.0, 3.0, 1.5], [2.0, 2.0, 1.0]),  # the second has the smaller second regret
         _table([1.0] * 11 + [2.05], [2.0] * 11 + [1.0]),  # often 1.00 behind, or once 1.05
+        # In exp(loss) row 1 would have the least regret; row 0 has the smallest worst loss.
+        _table([4.9, 5.0], [4.3, 5.2], [4.0, 5.28]),
+        _table([1.0, 2.004], [2.0, 1.0]),  # regrets of 1.004 and of 1.000
+        _table([1.0, 2.0006], [2.0, 1.0], [3.0, 3.0]),  # of 1.0006 and of 1.0000
         _random(0, 17, 6),
         _random(1, 5, 9),
         _random(2, 40, 3),
@@ -157,6 +200,78 @@ check_least_regret = Check(
             "A length that is hard for all is no row's fault. What would the best choice have lost "
             "there?",
             lambda losses: int(losses.max(1).values.argmin()),
+        ),
+        Mistake(
+            "only rows that are best at some length are asked",
+            "May a row that is best nowhere be close to the best everywhere?",
+            _best_somewhere,
+        ),
+        Mistake(
+            "regrets are differences of exp(loss) here",
+            "The exercise asks for nats. Are the losses in nats before exp, or after?",
+            lambda losses: _least_regret(losses.exp()),
+        ),
+        Mistake(
+            "regrets count more at later lengths",
+            "You do not know which length the text has. Does the place of a column say?",
+            _weighted_by_length,
+        ),
+        *(
+            Mistake(
+                f"this row has the smallest {which} of its losses",
+                "A length that is hard for all is no row's fault. What would the best choice have "
+                "lost there, and how bad is the worst length?",
+                smallest,
+            )
+            for which, smallest in (
+                ("geometric mean", lambda losses: int(losses.log().mean(1).argmin())),
+                ("median", lambda losses: int(losses.median(1).values.argmin())),
+            )
+        ),
+        Mistake(
+            "this is the first row that no other beats at every length",
+            "Several rows are beaten by no other. Which of them has the smallest largest regret?",
+            lambda losses: int(_front_of_any_width(losses).int().argmax()),
+        ),
+        Mistake(
+            "the largest regrets are cut to whole numbers, so some that differ are equal here",
+            "Which of two rows would you take whose largest regrets are 0.3 and 0.9?",
+            lambda losses: int(_regrets(losses).amax(1).int().argmin()),
+        ),
+        Mistake(
+            "the mean of the regrets above 0 is compared",
+            "Does a mean protect the user who meets the worst length?",
+            _mean_regret_above_zero,
+        ),
+        *(
+            Mistake(
+                "largest regrets that differ a little are equal here, by rounding or by a margin",
+                "Which of two rows would you take whose largest regrets are 1.004 and 1.000?",
+                nearly,
+            )
+            for nearly in (
+                *(_within(margin) for margin in (0.01, 0.005, 0.001)),
+                lambda losses: int(_regrets(losses).amax(1).round(decimals=2).argmin()),
+            )
+        ),
+        Mistake(
+            "these are all rows of the least regret",
+            "The exercise asks for one row, as an int. Which one, if several are equal?",
+            _all_of_the_least_regret,
+        ),
+        Mistake(
+            "this is a list with the row in it",
+            "The exercise asks for an int. How do you get the row out of the list?",
+            lambda losses: [_least_regret(losses)],
+        ),
+        *(
+            Mistake(
+                f"the answer is {constant} in every case",
+                "Does your answer depend on the losses? Which row has the smallest of the largest "
+                "regrets?",
+                lambda losses, constant=constant: constant,
+            )
+            for constant in (1, -1)
         ),
         Mistake(
             "this row has the smallest mean loss, which is also the smallest mean regret",
@@ -468,6 +583,64 @@ def _somebodys_favourite(costs: Tensor, above: bool = True, below: bool = True) 
     lower = torch.where((slope < 0) & below, bound, -torch.inf).amax(1).clamp(min=0)
     allowed = ((slope != 0) | (second <= 0)).all(1)
     return allowed & (lower < upper)
+
+
+def _by_formula(costs: Tensor, formula: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
+    """Return what follows from bounds by this formula of a and b, on the right sides."""
+    first, second = (costs[:, None] - costs[None]).double().unbind(-1)
+    return _between(costs, formula(first, second), first > second, first < second)
+
+
+def _last_bounds(costs: Tensor, upper: bool = True, lower: bool = True) -> Tensor:
+    """Return what follows if the last rival of a side decides, as in a loop that forgets."""
+    slope, bound = _bounds(costs)
+    marks = []
+    for slopes, bounds in zip(slope.tolist(), bound.tolist(), strict=True):
+        low, high = 0.0, 1.0
+        for step, w in zip(slopes, bounds, strict=True):
+            if step > 0:
+                high = w if upper else min(high, w)
+            elif step < 0:
+                low = w if lower else max(low, w)
+        marks.append(low < high)
+    return torch.tensor(marks)
+
+
+def _rivals_further_down(costs: Tensor) -> Tensor:
+    """Return what follows if each row is compared with those below it in the table only."""
+    slope, bound = _bounds(costs)
+    below = torch.ones_like(slope, dtype=torch.bool).triu(1)
+    return _between(costs, bound, below & (slope > 0), below & (slope < 0))
+
+
+def _ends_and_equal_weights(costs: Tensor) -> Tensor:
+    return _best_of_each_column(costs) | _best_for_weights(torch.tensor([0.5]))(costs)
+
+
+def _weighted_products(costs: Tensor, steps: int) -> Tensor:
+    """Return the rows of the smallest product of powers for a grid of weights."""
+    w = torch.linspace(0, 1, steps).double()[:, None]
+    first, second = costs.double().unbind(1)
+    return _marked((first**w * second ** (1 - w)).argmin(1), len(costs))
+
+
+def _strictly_cheapest_at_its_bounds(costs: Tensor) -> Tensor:
+    """Return which rows cost less than all others at a bound of theirs, where one is equal."""
+    rows = costs.double()
+    w = _bounds(costs)[1][:, :, None]  # (row, weight, 1)
+    sums = w * rows[:, 0] + (1 - w) * rows[:, 1]  # (row, weight, rival)
+    own = w[..., 0] * rows[:, :1] + (1 - w[..., 0]) * rows[:, 1:]
+    others = ~torch.eye(len(costs), dtype=torch.bool)[:, None]
+    is_weight = (w[..., 0] > 0) & (w[..., 0] < 1)
+    return ((own[..., None] < sums) | ~others).all(2).logical_and(is_weight).any(1)
+
+
+def _below_the_middle_of_neighbours(costs: Tensor) -> Tensor:
+    """Return the ends of the front, and rows whose sum is below the mean of their neighbours'."""
+    front = _undominated_in_order(costs)
+    sums = costs.double().sum(1)[front]
+    below = front[1:-1][sums[1:-1] < (sums[:-2] + sums[2:]) / 2]
+    return _marked(torch.cat([front[:1], below, front[-1:]]), len(costs))
 
 
 def _undominated(costs: Tensor) -> Tensor:
@@ -982,7 +1155,7 @@ check_somebodys_favourite = Check(
             Mistake(
                 "a tolerance, a solver's or float32's too, lets in rows that are nearly the "
                 "cheapest, and never quite",
-                "Do you need the sums, or is it enough to compare bounds with each other?",
+                "How much dearer than the cheapest may a favourite be?",
                 partial(_sums_at_bounds, tolerance=tolerance),
             )
             for tolerance in (1e-8, 1e-6, 1e-5, 1e-4)
@@ -1135,7 +1308,7 @@ check_somebodys_favourite = Check(
         Mistake(
             "whoever costs exactly the same at a bound is left out, or let in, by rounding",
             "At the bound itself two sums should be equal, and computed they differ in the last "
-            "digit. Do you need the sums, or is it enough to compare bounds with each other?",
+            "digit. Is a row that has a turn the cheapest at one weight only?",
             _at_its_own_bounds,
         ),
         Mistake(
@@ -1210,7 +1383,8 @@ check_somebodys_favourite = Check(
         Mistake(
             "upper and lower bounds are exchanged: these would be favourites if more were better",
             "By hand: (6, 7) costs less than (10, 0) from w = 7/11 on. Does your code say 7/11 or "
-            "4/11, from there on or up to there? And which dimension of a holds the rivals?",
+            "4/11, from there on or up to there? Over the wrong dimension the same comes out: "
+            "which dimension of a holds the rivals?",
             lambda costs: _somebodys_favourite(-costs),
         ),
         Mistake(
@@ -1227,6 +1401,93 @@ check_somebodys_favourite = Check(
                 partial(_same_end_of_both, lowest=which == "lowest"),
             )
             for which in ("lowest", "highest")
+        ),
+        *(
+            Mistake(
+                "w is not where both cost the same: it comes from another formula of a and b",
+                "Set your w in. Is w · a + (1 − w) · b 0 there? Try a = −4 and b = 7.",
+                partial(_by_formula, formula=formula),
+            )
+            for formula in (
+                lambda a, b: b / (a + b),
+                lambda a, b: a / (a + b),
+                lambda a, b: b / a,
+                lambda a, b: -b / a,
+                lambda a, b: -a / b,
+                lambda a, b: a / (b - a),
+                lambda a, b: b - a,
+                lambda a, b: (b - a) / b,
+                lambda a, b: (b - a) / a,
+                lambda a, b: b.abs() / (a.abs() + b.abs()),
+                lambda a, b: a.abs() / (a.abs() + b.abs()),
+            )
+        ),
+        *(
+            Mistake(
+                "of the bounds on a side the last one counts",
+                "Two rivals say w ≤ 0.3 and w ≤ 0.6, in this order. What does your loop keep, and "
+                "which of the two decides?",
+                last,
+            )
+            for last in (
+                _last_bounds,
+                partial(_last_bounds, lower=False),
+                partial(_last_bounds, upper=False),
+            )
+        ),
+        Mistake(
+            "each row is compared with those further down only",
+            "The last row has no rival then. May a row above it be cheaper?",
+            _rivals_further_down,
+        ),
+        Mistake(
+            "the best of each column and of equal weights are marked, and no others",
+            "To somebody the first cost may matter ten times as much. Which row is best then?",
+            _ends_and_equal_weights,
+        ),
+        *(
+            Mistake(
+                "weighted products are compared",
+                "Everybody adds up the two costs here. Which row has the smallest weighted sum?",
+                partial(_weighted_products, steps=steps),
+            )
+            for steps in (101, 1001)
+        ),
+        Mistake(
+            "a row has to cost less than all others at a bound, and there one costs the same",
+            "Between two bounds a row is the cheapest. Which weights lie there?",
+            _strictly_cheapest_at_its_bounds,
+        ),
+        Mistake(
+            "sums at equal weights are compared with those of the neighbours",
+            "Other people weigh differently. Is a row below the line between two others if its "
+            "sum is below the mean of their sums?",
+            _below_the_middle_of_neighbours,
+        ),
+        Mistake(
+            "sums at equal weights are compared with their mean",
+            "Who is below the mean may still be above one rival. And who weighs equally?",
+            lambda costs: costs.sum(1) < costs.sum(1).mean(),
+        ),
+        *(
+            Mistake(
+                "a row is marked as soon as one rival loses to it",
+                "A favourite costs less than *all* others, at one and the same w. Which rivals "
+                "have you asked?",
+                any_rival,
+            )
+            for any_rival in (
+                lambda costs: (_bounds(costs)[0] < 0).any(1),
+                lambda costs: (_bounds(costs)[0] > 0).any(1),
+                lambda costs: (costs[:, None] < costs)[..., 0].any(1),
+                lambda costs: (costs[:, None] < costs)[..., 1].any(1),
+                lambda costs: (costs[:, None] < costs).any(-1).any(1),
+            )
+        ),
+        Mistake(
+            "this is an answer for each pair of rows",
+            "Which dimension holds a row's rivals? What has to hold for all of them at once?",
+            lambda costs: _bounds(costs)[0] > 0,
         ),
         Mistake(
             "w is a / b here",

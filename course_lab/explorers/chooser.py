@@ -126,9 +126,9 @@ chooser = Explorer(
     "chooser",
     "which encodings five answers leave",
     "A row an encoding and a column a question, with a cross where its answer strikes the encoding "
-    "out, or with “not measured”, and those that are left on top, with how far they are behind the "
-    "first; apart from them one that this course drew; and the loss of each at the length that is "
-    "read, against how much it rises on longer texts.",
+    "out, those that are left on top, with how far they are behind the first, and a line with the "
+    "names of those that were not measured; apart from them one that this course drew; and the "
+    "loss of each at the length that is read, against how much it rises on longer texts.",
     {
         **{name: Choice(answers, name) for name, answers in QUESTIONS.items()},
         BEHIND: BEHIND_SLIDER,

@@ -114,12 +114,13 @@ const EXPLORER = {
     const answers = [reads, texts, `starts ${starts}`, `${attention} attention`,
       `at most ${fixed(behind, 0, 3)} nats behind the best left`];
     const strikes = answers.map((answer, n) => `“${answer}” ${alone[n]}`).join(", ");
-    return `Left: a board of ${names.length} rows and five columns, those that are left on top, `
+    const count = SPEC.data.losses[reads].measured.filter(Boolean).length;
+    return `Left: a board of ${count} rows and five columns, those that are left on top, `
       + "the lowest loss first, each with its distance from the first and half of the 95 % "
-      + "interval, ≈ where it is above the yardstick, but not clearly; then those struck out. A "
-      + "cross for "
-      + "each answer that strikes an encoding out; “not measured” where there is no such "
-      + `model. Struck out: by ${strikes}. Below a dashed line, ${drawnInWords(drawn)}. Right: the `
+      + "interval, ≈ where it is above the yardstick, but not clearly; then those struck out, a "
+      + "cross for each answer that does so"
+      + (count < names.length ? `; ${names.length - count} not measured are named below. ` : ". ")
+      + `Struck out: by ${strikes}. Below a dashed line, ${drawnInWords(drawn)}. Right: the `
       + "loss of each at the length that is read, against its rise on longer texts, on a "
       + "logarithmic axis, with dashed lines where an answer strikes out. In colour, "
       + `those left: ${left.map((n) => names[n]).join(", ") || "nobody"}. A line leads from a dot `
@@ -145,25 +146,43 @@ function drawnInWords(struck) {
   return `${name}: ${by.length ? `struck out by ${by.join(", ")}` : "left"}`;
 }
 
-// A row an encoding, those left on top, and a column a question; under them the one that was drawn.
+// Names in lines that are at most so many pixels wide.
+function inLines(words, width) {
+  const lines = [""];
+  for (const word of words) {
+    const longer = `${lines[lines.length - 1]} ${word}`.trim();
+    if (textWidth(longer) > width && lines[lines.length - 1]) lines.push(word);
+    else lines[lines.length - 1] = longer;
+  }
+  return lines;
+}
+
+// A row an encoding that was measured, those left on top, and a column a question; under them the
+// names of those that were not, and the one that was drawn.
 function drawBoard(panel, { out, left, drawn }, state) {
   const { names, losses } = SPEC.data;
   const { measured } = losses[state.reads];
   const { loss } = lossesOf(state, SPEC.data);
   const count = QUESTIONS.length;
-  const gone = names.map((_, n) => n).filter((n) => !left.includes(n))
-    .sort((a, b) => (loss[a] ?? Infinity) - (loss[b] ?? Infinity) || a - b);
+  const gone = names.map((_, n) => n).filter((n) => measured[n] && !left.includes(n))
+    .sort((a, b) => loss[a] - loss[b] || a - b);
   const order = [...left, ...gone];
+  const unmeasured = names.filter((_, n) => !measured[n]);
+  const folded = unmeasured.length ? inLines(
+    `${unmeasured.length} not measured: ${unmeasured.join(", ")}`.split(" "),
+    panel.width - 40 - Math.max(...order.map((n) => textWidth(names[n]))),
+  ) : [];
+  const end = order.length + folded.length; // the row under all encodings
   const cells = order.flatMap((n, y) => QUESTIONS.map((_, x) => (
     { x, y, n, struck: out[n * count + x] }
-  ))).filter(({ n }) => measured[n]);
+  )));
   const mark = (marked, style) =>
     panel.dots(marked.map(({ x }) => x), marked.map(({ y }) => y), style);
   panel.axes({
-    x: [BESIDE - 0.3, count - 0.5], y: [names.length + 1.7, -0.5],
+    x: [BESIDE - 0.3, count - 0.5], y: [end + 1.7, -0.5],
     title: left.length ? `first: ${names[left[0]]}` : "nobody is left",
     xticks: QUESTIONS.map((name, n) => [n, name]),
-    yticks: [...order.map((n, y) => [y, names[n]]), [names.length + 1.1, SPEC.data.drawn.name]],
+    yticks: [...order.map((n, y) => [y, names[n]]), [end + 1.1, SPEC.data.drawn.name]],
     legend: [{ name: "struck out", colour: 3, mark: "cross" },
       { name: "left, and by how much behind", colour: 2, mark: "dot", hollow: false }],
   });
@@ -171,10 +190,8 @@ function drawBoard(panel, { out, left, drawn }, state) {
     `<text x="${panel.px((count - 1) / 2).toFixed(1)}" y="${(panel.py(y) + 4).toFixed(1)}" `
       + `class="om-label">${text}</text>`,
   );
-  order.forEach((n, y) => {
-    if (!measured[n]) say(y, "not measured");
-    if (left.includes(n)) say(y, behindFirst(n, left[0], state));
-  });
+  left.forEach((n, y) => say(y, behindFirst(n, left[0], state)));
+  folded.forEach((line, n) => say(order.length + n, line));
   if (left.length && left.length < names.length) { // a line under those that are left
     panel.across(left.length - 0.5, { dash: "2 3" });
   }
@@ -182,15 +199,15 @@ function drawBoard(panel, { out, left, drawn }, state) {
   mark(passed, { colour: "grey", size: 1.5 });
   mark(left.map((_, y) => ({ x: BESIDE, y })), { colour: 2, size: 4.5 });
   mark(cells.filter(({ struck }) => struck), { colour: 3, mark: "cross", size: 4 });
-  panel.across(names.length - 0.5, { dash: "5 3" });
-  say(names.length + 0.15, "drawn by this course:");
+  panel.across(end - 0.5, { dash: "5 3" });
+  say(end + 0.15, "drawn by this course:");
   const isLeft = drawn.length && !drawn.some(Boolean);
-  if (!drawn.length) say(names.length + 1.1, "not measured");
+  if (!drawn.length) say(end + 1.1, "not measured");
   if (isLeft) {
-    say(names.length + 1.1, drawnBeside(left[0], state));
-    mark([{ x: BESIDE, y: names.length + 1.1 }], { colour: 2, size: 4, hollow: true });
+    say(end + 1.1, drawnBeside(left[0], state));
+    mark([{ x: BESIDE, y: end + 1.1 }], { colour: 2, size: 4, hollow: true });
   }
-  mark(drawn.flatMap((struck, x) => (struck ? [{ x, y: names.length + 1.1 }] : [])),
+  mark(drawn.flatMap((struck, x) => (struck ? [{ x, y: end + 1.1 }] : [])),
     { colour: 3, mark: "cross", size: 4 });
 }
 
