@@ -141,9 +141,6 @@ plots.show(
 # column. So how would you notice a mistake? With a *test*: a function that gets an attention layer
 # and returns True if it is healthy.
 #
-# We try tests on other layers, in six *wards*. In ward A some layers have patient A's mistake (they
-# are *sick*), and others are healthy; so with B to F.
-#
 # ## The same numbers?
 #
 # What can a test compare a layer with? First idea: a *reference*, a copy in float64 that does what
@@ -157,6 +154,10 @@ def same_numbers(layer, reference):
     right = reference(x.double(), need_weights=True)[1]
     return torch.allclose(weights, right, atol=5e-5)
 
+
+# %% [markdown]
+# We try tests on other layers, in six *wards*. In ward A some layers have patient A's mistake (they
+# are *sick*), and others are healthy; so with B to F.
 
 # %%
 marks = clinic.grade_beside_reference(same_numbers)
@@ -303,7 +304,7 @@ widgets.explore(compare, (8, 3), layer=list("PQRS"), start=(0, 8000, 8000, 50), 
 
 # %%
 guess = widgets.predict(
-    "P rounds its numbers to bfloat16, which has 8 binary digits. Another layer rounds to float16, "
+    "P rounds its numbers to bfloat16, which has 8 binary digits. A layer like it rounds to float16, "
     "which has 11. Of the starts 1, 2, 4, …, 8,192: at which does it first break its word?",
     ["16", "256, as bfloat16 would", "2,048", "at none"],
 )
@@ -461,7 +462,7 @@ for reading, label in READINGS.items():
 # %% [markdown]
 # **Look:** the smallest and largest cost of five trainings. B pays in pieces, D and F far away, E
 # among more texts. Far away E reads *better* than its twin, which never learned those places.
-# People did make these mistakes:
+# People did make such mistakes:
 
 # %% tags=["plumbing"]
 # The files of the six: what was meant, what was written, and where it was seen
