@@ -304,7 +304,7 @@ widgets.explore(compare, (8, 3), layer=list("PQRS"), start=(0, 8000, 8000, 50), 
 
 # %%
 guess = widgets.predict(
-    "P rounds its numbers to bfloat16, which has 8 binary digits. A layer like it rounds to float16, "
+    "P rounds its numbers to bfloat16, which has 8 binary digits. One like it rounds to float16, "
     "which has 11. Of the starts 1, 2, 4, …, 8,192: at which does it first break its word?",
     ["16", "256, as bfloat16 would", "2,048", "at none"],
 )
