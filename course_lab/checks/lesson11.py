@@ -624,7 +624,7 @@ check_anywhere = Check(
             "its positions end before they begin",
             "torch.arange(a, b) goes from a to b − 1. Where do the first and the last of 16 words "
             "stand, in a text that begins at start?",
-            lambda layer, start: bool(torch.arange(start, 16).any()),
+            lambda layer, start: bool(torch.arange(start + 16, 16).any()),
             raises="upper bound and lower bound",
         ),
         Mistake(
