@@ -1,6 +1,8 @@
 """Lesson 11's exercises: tests of layers in other styles, and wrong ones with a fitting word."""
 
 import copy
+import time
+from dataclasses import replace
 
 import torch
 from exercise_answers import right_answers, wrong_answers
@@ -158,6 +160,35 @@ def asserting(layer, start):
 def small_mean(layer, start):
     x, p = clinic.words(layer), torch.arange(16)
     return (weights_at(layer, x, p) - weights_at(layer, x, p + start)).abs().mean() < 1e-4
+
+
+def small_mean_square(layer, start):
+    x, p = clinic.words(layer), torch.arange(16)
+    return (weights_at(layer, x, p) - weights_at(layer, x, p + start)).square().mean() < 1e-6
+
+
+def small_norm(layer, start):
+    x, p = clinic.words(layer), torch.arange(16)
+    return bool((weights_at(layer, x, p) - weights_at(layer, x, p + start)).norm() < 1e-2)
+
+
+def same_entropy(layer, start):
+    x, p = clinic.words(layer), torch.arange(16)
+    near, far = (weights_at(layer, x, places) for places in (p, p + start))
+    entropies = [-(rows * (rows + 1e-12).log()).sum(-1) for rows in (near, far)]
+    return torch.allclose(*entropies, atol=1e-3)
+
+
+def ends_before_it_begins(layer, start):
+    x = clinic.words(layer)
+    near, far = (weights_at(layer, x, torch.arange(first, 16)) for first in (0, start))
+    return torch.allclose(near, far, atol=1e-3)
+
+
+def two_windows_of_one_text(layer, start):
+    x, p = clinic.words(layer), torch.arange(16)
+    both = weights_at(layer, torch.cat([x, x], dim=1), torch.cat([p, p + start]))
+    return torch.allclose(both[..., :16, :16], both[..., 16:, 16:], atol=1e-3)
 
 
 def most_of_them(layer, start):
@@ -488,9 +519,24 @@ test_natural_mistakes_are_named = wrong_answers(
                 "other starts too",
             ),
             (stretched, "spread out"),
+            (part_of_the_weights(slice(None), 0, -1), "one row of one head"),
+            (same_entropy, "one number for each row"),
+            (small_norm, "tolerance is too coarse"),
+            (small_mean_square, "takes a mean"),
+            (ends_before_it_begins, "end before they begin"),
+            (two_windows_of_one_text, "with no others beside or before them"),
         ],
     },
 )
+
+
+def test_who_reads_all_words_up_to_start_hears_that_positions_move():
+    def long_text(layer, start):
+        time.sleep(1)
+        return True
+
+    text = replace(check_anywhere, seconds=0.1).verdict(long_text).text
+    assert "Do you read start + 16 words?" in text and "never ends" not in text
 
 
 def test_no_message_names_the_fault_of_a_held_back_layer():

@@ -214,6 +214,23 @@ def test_every_encoding_of_the_course_keeps_what_all_owe_and_its_own_promise(nam
         assert shift == ""
 
 
+class RawPosition(PositionalEncoding):
+    """Adds the position itself: numbers so large that float32 loses digits of the words."""
+
+    def embed(self, x, positions, tokens=None):
+        return x + positions[..., None].to(x.dtype)
+
+
+class RawPositionThatLeaks(RawPosition):
+    def embed(self, x, positions, tokens=None):
+        return super().embed(x, positions, tokens) + 1e-2 * x.roll(-1, 1)
+
+
+class OnePriceForAllHeads(PositionalEncoding):
+    def bias_by_offset(self, offsets):
+        return -offsets.abs().float()
+
+
 class NextId(PositionalEncoding):
     """Adds the id of the next token: a leak that only tokens changed later show."""
 
@@ -643,6 +660,7 @@ def test_the_doors_of_the_leaks_are_sound_while_they_tell_nothing():
         (TurnedWithoutPadding, "batch = alone", "at.q and at.k are (batch, seq)"),
         (PriceWithoutPadding, "batch = alone", "at.q[..., None, :, None] fits both"),
         (PriceWithoutHeads, "causal", "needs [:, None]"),
+        (OnePriceForAllHeads, "causal", "has 2n − 1 offsets"),
         (TurnInFloat32, "dtype", "do your tensors follow x.dtype"),
         (lambda d_model, n_heads: 1 / 0, "causal", "ZeroDivisionError"),
     ],
@@ -673,6 +691,14 @@ def test_the_shortcut_takes_positions_of_each_text():
     for row, start in enumerate((0, 4096)):
         alone = examined(x[row : row + 1], torch.arange(16) + start, need_weights=True)[1]
         assert torch.allclose(weights[row], alone[0], atol=1e-6)
+
+
+def test_what_float64_does_not_show_is_rounding_and_breaks_nothing():
+    complaints = clinic.properties(RawPosition)
+    assert clinic.sound(complaints), complaints
+    assert complaints["shift"]
+    leaking = clinic.properties(RawPositionThatLeaks)
+    assert leaking["causal"] and leaking["cache = whole"]
 
 
 def test_a_learned_row_for_each_distance_is_sound():
@@ -796,7 +822,9 @@ def test_properties_of_a_layer_are_sentences_or_nothing():
 def test_a_board_says_how_many_were_found_and_cleared():
     clear_all = clinic.grade(lambda layer: True)
     board = clinic.board({"all": clear_all, "sign": clinic.grade(falling)})
-    assert board["all"]["C"] == (False, "0/8, 8/8") and board["sign"]["C"] == (True, "8/8, 8/8")
+    assert board["all"]["C"] == (False, "0 of 8") and board["sign"]["C"] == (True, "8 of 8")
+    blame_all = clinic.board({"none": clinic.grade(lambda layer: False)})
+    assert blame_all["none"]["C"] == (False, "8 of 8, blames 8")
 
 
 def test_beside_a_reference_short_texts_that_are_read_at_once_hide_faults():

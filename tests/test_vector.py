@@ -11,6 +11,7 @@ import pytest
 import seaborn as sns
 import torch
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 from PIL import Image
 
 from course_utils import plots
@@ -119,6 +120,14 @@ def test_a_pale_tint_becomes_a_dark_one_of_the_same_hue():
     for tint, brightest in (("#c4dff0", 2), ("#fbe3c0", 0)):
         parts = [int(dark[tint][i : i + 2], 16) for i in (1, 3, 5)]
         assert max(parts) < 0x80 and parts.index(max(parts)) == brightest
+
+
+def test_the_ground_of_a_hatched_patch_turns_dark_too():
+    fig, ax = plt.subplots()
+    ax.add_patch(Rectangle((0, 0), 1, 1, facecolor="#fbe3c0", edgecolor="0.7", hatch="//"))
+    drawing = plots.svg(fig)
+    assert 'fill="#' not in drawing
+    assert "var(--cfbe3c0)" in drawing and counterparts(drawing)["#fbe3c0"] != "#fbe3c0"
 
 
 def test_names_of_the_figures_own_parts_are_as_before():

@@ -95,6 +95,7 @@ class Check:
         effect: where answers that differ do the same, a function of an answer and the arguments
             that returns what it does. Known mistakes are recognised by it.
         seconds: the longest that one call may take.
+        if_slow: the question to an answer that takes longer.
     """
 
     name: str
@@ -107,6 +108,7 @@ class Check:
     judge: Callable[..., str] | None = None
     effect: Callable[..., Any] | None = None
     seconds: float = SECONDS
+    if_slow: str = "Is there a loop that never ends?"
 
     def __call__(self, answer: Any) -> None:
         """Print what is right or wrong with the function ``answer``."""
@@ -148,8 +150,8 @@ class Check:
     def _too_slow(self, answer: Function, case: Case, error: BaseException) -> Verdict:
         return self._wrong(
             f"called with {describe(case)}, your function took longer than {self.seconds:g} "
-            f"seconds and was stopped{failing_line(answer, error)}. Is there a loop that never "
-            "ends? The right answer takes a fraction of a second."
+            f"seconds and was stopped{failing_line(answer, error)}. {self.if_slow} "
+            "The right answer takes a fraction of a second."
         )
 
     def _verdict_on_stubs(self, answer: Function, calls: Sequence[Call]) -> Verdict | None:

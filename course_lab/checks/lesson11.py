@@ -66,7 +66,7 @@ CLEARS_ALL = Mistake(
 CLEARS_NONE = Mistake(
     "it clears no layer, not even the healthy ones",
     "Two ways to the same numbers round differently. How close is close enough? And do you compare "
-    "the same words of the same text?",
+    "the same words of the same text, with no others beside or before them?",
     lambda layer, *start: False,
 )
 
@@ -344,6 +344,11 @@ def _of_part(layer: MultiHeadAttention, start: int, part: tuple[Any, ...]) -> bo
     return _same(*(weights[part] for weights in _near_and_far(layer, start)))
 
 
+def _entropy(weights: Tensor) -> Tensor:
+    """The entropy of each query's weights, in nats, (1, heads, queries)."""
+    return -(weights * weights.clamp(min=1e-30).log()).sum(-1)
+
+
 def _divergence(layer: MultiHeadAttention, start: int) -> Tensor:
     """Kullback and Leibler's divergence of each query's weights, in nats, (1, heads, 16)."""
     near, far = (weights.clamp(min=1e-30) for weights in _near_and_far(layer, start))
@@ -616,6 +621,28 @@ check_anywhere = Check(
             for what in ("offsets_only", "class", "module")
         ),
         Mistake(
+            "its positions end before they begin",
+            "torch.arange(a, b) goes from a to b − 1. Where do the first and the last of 16 words "
+            "stand, in a text that begins at start?",
+            lambda layer, start: bool(torch.arange(start + 16, 16).any()),
+            raises="upper bound and lower bound",
+        ),
+        Mistake(
+            "it looks at one row of one head",
+            "The promise is about all weights. Which heads and queries do you leave out?",
+            partial(_of_part, part=(slice(None), 0, -1)),
+        ),
+        Mistake(
+            "it compares one number for each row",
+            "Could a row's weights change and that number stay?",
+            lambda layer, start: _same(*map(_entropy, _near_and_far(layer, start))),
+        ),
+        Mistake(
+            "its tolerance is too coarse: small differences of a sick layer get through",
+            "By how much do healthy layers differ, and by how much sick ones, as the text says?",
+            lambda layer, start: bool(_apart(layer, start).norm() < 10 * CLOSE),
+        ),
+        Mistake(
             "its first text does not begin at 0",
             "What does the exercise compare start with? May the first place be the odd one out?",
             lambda layer, start: _same(_weights(layer, clinic.words(layer), 1), _far(layer, start)),
@@ -626,7 +653,7 @@ check_anywhere = Check(
                 "If a single weight is wrong, what does a mean say?",
                 partial(_mean_below, power=power, below=below),
             )
-            for power, below in ((1, CLOSE), (2, CLOSE), (1, 1e-4), (1, 1e-5))
+            for power, below in ((1, CLOSE), (2, CLOSE), (2, 1e-6), (1, 1e-4), (1, 1e-5))
         ),
         Mistake(
             "it takes a mean, and most weights hardly differ",
@@ -878,4 +905,5 @@ check_anywhere = Check(
         "Compare the weights for torch.arange(16) with those for torch.arange(16) + start, all "
         "heads and all queries, by torch.allclose with atol=1e-3.",
     ),
+    if_slow="Do you read start + 16 words? The words may stay 16; it is their positions that move.",
 )

@@ -132,7 +132,8 @@ def board(grades: Mapping[str, Grades]) -> dict[str, dict[str, tuple[bool, str]]
 
     Returns:
         For each test and letter, whether the test is right about all layers, and a text such as
-        "2/3, 4/4": sick layers found of all sick ones, then healthy layers cleared of all.
+        "2 of 3": sick layers found of all sick ones. Where healthy layers are not cleared, it says
+        how many.
     """
     results: dict[str, dict[str, tuple[bool, str]]] = {}
     for name, of_test in grades.items():
@@ -140,7 +141,8 @@ def board(grades: Mapping[str, Grades]) -> dict[str, dict[str, tuple[bool, str]]
         for letter, case in CASES.items():
             sick_found, sick, cleared, healthy = of_test[case.fault]
             all_right = sick_found == sick and cleared == healthy
-            results[name][letter] = (all_right, f"{sick_found}/{sick}, {cleared}/{healthy}")
+            blamed = f", blames {healthy - cleared}" if cleared < healthy else ""
+            results[name][letter] = (all_right, f"{sick_found} of {sick}{blamed}")
     return results
 
 

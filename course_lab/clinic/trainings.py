@@ -27,7 +27,7 @@ AS_IN_TRAINING = "as in training"
 READINGS: dict[str, dict[str, Any]] = {
     AS_IN_TRAINING: {},
     "from position 8,000": {"start": 8000},
-    "byte by byte": {"in_pieces": True, "texts": 128},
+    "byte by byte": {"in_pieces": True},
     "128 texts a pass": {"texts": 128},
 }
 

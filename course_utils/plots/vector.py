@@ -153,6 +153,9 @@ def _rules(root: ElementTree.Element) -> tuple[dict[str, str], set[str]]:
         if element.get("id") == AS_DRAWN:
             element.set("class", AS_DRAWN)
             is_kept = True
+        for key in ("fill", "stroke"):  # a hatch has them outside of its style
+            if not is_kept and COLOUR.fullmatch(element.get(key, "")):
+                element.set("style", f"{key}: {element.attrib.pop(key)}")
         if style := element.attrib.pop("style", ""):
             look = style.replace("'DejaVu Sans'", FONTS)
             look = look if is_kept else COLOUR.sub(as_variable, look)
