@@ -20,7 +20,8 @@
 # - tell what a price on distance cannot know;
 # - draw a price of your own, train it, and doubt the result in the right place.
 #
-# **Time:** {minutes}. **Builds on:** attention with a causal mask, which hides later tokens.
+# **Time:** {minutes}. **Builds on:** attention with a causal mask, which hides later tokens; one
+# section names RoPE (lesson 05).
 # **Doors:** 3, attention scores. **Beyond:** [in practice](closer/06_price_in_practice.ipynb),
 # [other prices](closer/06_other_prices.ipynb).
 
@@ -32,9 +33,9 @@ device = course_lab.start(doors=["bias"], title="Lesson 06: ALiBi opens door 3")
 # %% [markdown]
 # ## A price for each step
 #
-# Attention scores a key by its content, near or far. What if a key simply cost more, the farther
-# away it is? Press, Smith and Lewis tried that in 2021: *attention with linear biases*, **ALiBi**.
-# Each step between query $i$ and key $j$ costs $m_h$ points of score, the **slope** of head $h$:
+# Attention scores a key by its content. What if a key simply cost more, the farther away it is?
+# Press, Smith and Lewis tried that in 2021: *attention with linear biases*, **ALiBi**. Each step
+# between query $i$ and key $j$ costs $m_h$ points of score, the **slope** of head $h$:
 #
 # $$s_{ij} = \frac{q_i \cdot k_j}{\sqrt d} - m_h\,|j - i|, \qquad m_h = 2^{-8h/H}, \quad
 # h = 1 \dots H$$
@@ -55,7 +56,8 @@ for number, power in enumerate((2, 4, 6, 8)):  # slopes 1/4 … 1/256 of four he
     line = -away / 2**power
     axes[0].plot(away, line, color=f"C{number}")
     label = f"m = 1/{2**power}"
-    axes[0].text(33, line[-1] - 0.25 * (number == 3), label, color=f"C{number}", va="center")
+    height = line[-1] + (0, 0, -0.3, 0.15)[number]
+    axes[0].text(33, height, label, color=f"C{number}", va="center")
 axes[0].set(xlim=(0, 40), xlabel="distance (positions)", ylabel="added to the score")
 axes[0].set_title("Four heads, four prices")
 places = torch.arange(6)
@@ -64,9 +66,8 @@ of_one = (-steps / 4).masked_fill(steps < 0, -torch.inf)
 plots.heatmap(axes[1], of_one, title="m = 1/4, by query and key", limit=3, signed=False, equal=True)
 for i in places.tolist():
     for j in range(i + 1):
-        colour = "white" if i - j > 2 else "black"
         number = f"{(j - i) / 4:g}".replace("-", "−")
-        axes[1].text(j, i, number, color=colour, ha="center", va="center", fontsize=8)
+        axes[1].text(j, i, number, color="black", ha="center", va="center", fontsize=8)
 axes[1].set(xlabel="key j", ylabel="query i")
 plots.show(
     fig,
@@ -188,7 +189,7 @@ plots.show(
 # stopping cost, one mean line for all 58 to 80 %. So most of it needs a price, not each head's own.
 # If the first token pays, little is taken back at 2,048. At 512 stopping costs next to nothing.
 #
-# Here 31 pairs still tell places apart. What does a price *alone* not know?
+# 31 pairs still tell places apart. What does a price *alone* not know?
 #
 # ## What $|j - i|$ cannot know
 #
@@ -218,7 +219,7 @@ for name in ("alibi", "t5", "rope"):
 #
 # ## How far a head sees
 #
-# So a price knows no side. How far can a head see?
+# A price knows no side. How far can a head see?
 #
 # The softmax makes a factor of each price. With equal scores, each step back multiplies the weight
 # by $e^{-m}$. But a price is no wall. A key whose score is higher by 5 pays for $5/m$ steps.
@@ -428,7 +429,7 @@ plots.show(
 # texts in training, fails in all three seeds. Nor is it enough to look near: the sinusoidal model
 # adds places, and those past 64 are new.
 #
-# So ALiBi holds, but at 64 bytes it reads worse than RoPE: 1.40 against 1.25. Do its heads look at
+# ALiBi holds, but at 64 bytes it reads worse than RoPE: 1.40 against 1.25. Do its heads look at
 # the wrong near keys?
 #
 # ## Draw your own
@@ -553,8 +554,8 @@ print(scored(mine[0].encoding, my_losses, [steep[0], steep[1]]))
 # ## The answer in one picture
 #
 # Does a drawn price win, then? Here are models trained at 64 bytes, with one more price, the
-# course's answer to exercise 2: after 1,200 steps it reads better than the steep lines, in
-# each of five seeds. T5 *learns* a number for each range of distances (lesson 04). (The
+# course's answer to exercise 2: after 1,200 steps it reads better than the steep lines, in each of
+# five seeds. T5 *learns* a number for each range of distances (lesson 04). (The
 # [closer look](closer/06_other_prices.ipynb) has more: KERPLE learns a logarithm of the distance.
 # Sandwich learns nothing: it takes the dot product of two of lesson 02's rows, by their offset.)
 
