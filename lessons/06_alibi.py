@@ -108,14 +108,9 @@ check_alibi(alibi_from_scratch)
 # by RoPE (lesson 05): in each of its 270 heads, query and key turn with the position, in 32 pairs
 # of numbers, each at its own speed. Pair 23 is slow. What it adds to a head's score, for the head's
 # mean query and mean key, is a curve over distance (left).
-#
-# We *stop* this pair: it no longer turns. In its place each head gets the straight **line** nearest
-# to its curve. The text's first token is free, since many heads lean on it. Slopes come from other
-# places than the texts read. Three controls: the mean slope in all heads; another head's; the first
-# token pays too. Right, what each costs, in *nats* a token, of 1.44 bits each.
 
 # %% tags=["plumbing"]
-# What pair 23 adds in each head, and what it costs to stop it or to replace it
+# The pair in numbers
 import pandas as pd
 
 from course_utils.texts import data
@@ -135,6 +130,14 @@ print(f"slopes below 0, a price: {(slopes < 0).sum()} of {len(slopes)} heads; ",
 print(f"above 0, a small reward: {(slopes > 0).sum()}")
 print(f"heads with over half of their weight on the first of 2,048 tokens: {leaning}")
 
+# %% [markdown]
+# We *stop* this pair: it no longer turns. In its place each head gets the straight **line** nearest
+# to its curve. The text's first token is free, since many heads lean on it. Slopes come from other
+# places than the texts read. Three controls: the mean slope in all heads; another head's; the first
+# token pays too. Right, what each costs, in *nats* a token, of 1.44 bits each.
+
+# %% tags=["plumbing"]
+# What pair 23 adds in each head, and what it costs to stop it or to replace it
 real = data.results("real_prices").pivot(index=["length", "text"], columns="way", values="loss")
 rises = real.sub(real["as trained"], axis=0)
 WAYS = {  # way → label, colour, marker, height of the label
@@ -426,18 +429,18 @@ plots.show(
 # %% [markdown]
 # **Look:** through a window RoPE reads 1,024 bytes as well as 64, in all three seeds. To hold takes
 # no slope: 64 keys free, then a wall. Windows of 16 and 32 do as well; one of 128, longer than the
-# texts in training, fails in all three seeds. Nor is it enough to look near: the sinusoidal model
-# adds places, and those past 64 are new.
+# texts in training, fails. Nor is nearness enough: the sinusoidal model adds places, and those past
+# 64 are new.
 #
-# ALiBi holds, but at 64 bytes it reads worse than RoPE: 1.40 against 1.25. Do its heads look at
-# the wrong near keys?
+# ALiBi holds, but at 64 bytes it reads worse than RoPE: 1.40 against 1.25. Do its heads look at the
+# wrong near keys?
 #
 # ## Draw your own
 #
-# Four heads, a line each. Choose a head and pull.
+# Choose a head, and pull its line.
 #
 # 1. By $3/m$, which slope lets 15 keys hold 95 %? Pull head 4's line there.
-# 2. Choose head 1. It should like the key before its own best. Is there a slope for that?
+# 2. Choose head 1. Which slope makes it like the key before its own best?
 
 # %%
 from course_lab import explorers
@@ -447,7 +450,7 @@ explorers.price()
 # %% [markdown]
 # <details><summary>Answers</summary>
 #
-# 1: 0.2, since 3/0.2 = 15. 2: no. Every line from 0 is highest at its own key. What else can move?
+# 1: 0.2, since 3/0.2 = 15. 2: none. Every line from 0 is highest at its own key. What else can move?
 #
 # </details>
 #
@@ -498,17 +501,17 @@ for label, rows, name, n in (
 
 # %% [markdown]
 # **Look:** the steep lines see less and read better, in these short trainings. ALiBi's own formula
-# with eight heads, each half as wide, wins about half as much. The small models hint at what helps:
-# two sharp heads beside two that look far win most of the gain. Mere nearness wins little.
+# with eight heads, each half as wide, wins about half as much. In the small models two sharp heads
+# beside two that look far win most of the gain, mere nearness little.
 #
 # All these lines like the own byte best. Is that the one to look at?
 #
 # ## Exercises
 #
-# **Exercise 2 ★★ Draw, and train.** `Mine` begins as the steep lines. Draw in the explorer and
-# paste its `peaks` and `slopes`, or change `Mine` otherwise. Two seeds train for 300 steps, at half
-# of the width and depth (up to a minute a try). Get below the steep lines by more than 0.05 in
-# both, without rising by 0.02 up to 512. Which bytes would *you* look at to guess the next?
+# **Exercise 2 ★★ Draw, and train.** `Mine` begins as the steep lines. Paste the `peaks` and
+# `slopes` that you drew, or change it otherwise. Two seeds train for 300 steps, at half of the
+# width and depth (a minute a try). Get below the steep lines by more than 0.05 in both, without
+# rising by 0.02 up to 512.
 
 
 # %% tags=["stub"]
@@ -636,12 +639,6 @@ print(f"left: means of {len(seeds)} seeds, of the window three; right: two seeds
 others = means[64].drop([*NAMES])
 print(f"left, lowest at 64 of those not shown: {others.idxmin()} {others.min():.2f}; ", end="")
 print(f"a price that rises: FIRE {means.loc['fire', 64]:.2f} to {means.loc['fire', 1024]:.2f}")
-print("right, means of two seeds, at 64 and the rise to 1,024:")
-longest = runs.groupby("encoding").mean()
-for name in longest[64].sort_values().index:
-    near, far = longest.loc[name, [64, 1024]]
-    not_shown = "" if name in NAMES else " (not shown)"
-    print(f"    {NAMES.get(name, name):18} {near:.2f} {far - near:+.2f}{not_shown}")
 print("small models, 300 steps, at 64, less exercise 2's price, mean of three seeds:")
 small = short.query("read == 64").pivot(index="seed", columns="encoding", values="loss")
 for name, label in {"steep": "steep lines", "fixed": "each head's weight on one key"}.items():
@@ -668,7 +665,17 @@ plots.show(
 # that a small network learns, rises by more.) Exercise 2's leads: each head likes another near key
 # best and charges for each step off it, a **tent**. A triumph? Small models do nearly as well with
 # each head's weight on one key, whatever queries and keys say.
-#
+
+# %% tags=["plumbing"]
+# The right-hand side in numbers
+print("right, means of two seeds, at 64 and the rise to 1,024:")
+longest = runs.groupby("encoding").mean()
+for name in longest[64].sort_values().index:
+    near, far = longest.loc[name, [64, 1024]]
+    not_shown = "" if name in NAMES else " (not shown)"
+    print(f"    {NAMES.get(name, name):18} {near:.2f} {far - near:+.2f}{not_shown}")
+
+# %% [markdown]
 # Right, after some 19 readings of the text, the tents' loss has risen (lesson 10). Of those shown,
 # T5 leads at 64 on the mean, then *no* encoding, which fails at 1,024, then RoPE. At 1,024 T5 and
 # steep lines lead. ALiBi and T5 now rise by 0.08 and 0.07.
