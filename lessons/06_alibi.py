@@ -107,7 +107,7 @@ check_alibi(alibi_from_scratch)
 # Would a trained model take such a price? SmolLM2-135M, a published language model, knows positions
 # by RoPE (lesson 05): in each of its 270 heads, query and key turn with the position, in 32 pairs
 # of numbers, each at its own speed. Pair 23 is slow. What it adds to a head's score, for the head's
-# mean query and mean key, is a curve over distance (left).
+# mean query and mean key, is a curve over distance (left, below).
 
 # %% tags=["plumbing"]
 # The pair in numbers
@@ -126,8 +126,11 @@ slopes = added @ centred / centred.square().sum()  # of the nearest straight lin
 first = data.results("real_entropy").query("keys == 2048")
 leaning = (first.groupby(["layer", "head"])["first"].mean() > 0.5).sum()
 print(f"one turn of pair 23: {2 * torch.pi / turn:,.0f} tokens")
-print(f"slopes below 0, a price: {(slopes < 0).sum()} of {len(slopes)} heads; ", end="")
-print(f"above 0, a small reward: {(slopes > 0).sum()}")
+print(
+    f"nearest line: falls in {(slopes < 0).sum()} of {len(slopes)} heads, a price; ",
+    end="",
+)
+print(f"rises a little in {(slopes > 0).sum()}, a reward")
 print(f"heads with over half of their weight on the first of 2,048 tokens: {leaning}")
 
 # %% [markdown]
@@ -428,12 +431,11 @@ plots.show(
 
 # %% [markdown]
 # **Look:** through a window RoPE reads 1,024 bytes as well as 64, in all three seeds. To hold takes
-# no slope: 64 keys free, then a wall. Windows of 16 and 32 do as well; one of 128, longer than the
-# texts in training, fails. Nor is nearness enough: the sinusoidal model adds places, and those past
-# 64 are new.
+# no slope: 64 keys free, then a wall. 16 or 32 do as well; 128, more than in training, fail. Nor is
+# nearness enough: the sinusoidal model adds places, and those past 64 are new.
 #
-# ALiBi holds, but at 64 bytes it reads worse than RoPE: 1.40 against 1.25. Do its heads look at the
-# wrong near keys?
+# ALiBi holds, but at 64 it reads worse than RoPE: 1.40 against 1.25. Do its heads look at the wrong
+# near keys?
 #
 # ## Draw your own
 #
@@ -450,7 +452,7 @@ explorers.price()
 # %% [markdown]
 # <details><summary>Answers</summary>
 #
-# 1: 0.2, since 3/0.2 = 15. 2: none. Every line from 0 is highest at its own key. What else can move?
+# 1: 0.2, since 3/0.2 = 15. 2: none. Every line from 0 is highest at its own key. What else moves?
 #
 # </details>
 #
@@ -504,13 +506,13 @@ for label, rows, name, n in (
 # with eight heads, each half as wide, wins about half as much. In the small models two sharp heads
 # beside two that look far win most of the gain, mere nearness little.
 #
-# All these lines like the own byte best. Is that the one to look at?
+# All like their own byte best. Is that where to look?
 #
 # ## Exercises
 #
 # **Exercise 2 ★★ Draw, and train.** `Mine` begins as the steep lines. Paste the `peaks` and
 # `slopes` that you drew, or change it otherwise. Two seeds train for 300 steps, at half of the
-# width and depth (a minute a try). Get below the steep lines by more than 0.05 in both, without
+# width and depth (a minute a try). Get below the steep lines by over 0.05 in both, without
 # rising by 0.02 up to 512.
 
 
@@ -745,15 +747,14 @@ myths.table()
 # %% [markdown]
 # ## In five lines
 #
-# - ALiBi takes $m_h\,|j - i|$ off each score; the nearest $3/m_h$ equal keys hold 95 %.
-# - In SmolLM2 (three texts, 2,048 and 4,096 tokens) a line for each head, the first token free,
-#   took back 86 to 98 % of what stopping RoPE's pair 23 cost; one mean line for all, 58 to 80 %.
-# - Trained 1,200 steps at 64 bytes, ALiBi holds at 1,024. So do three RoPE models, in a window of
-#   64. After 12,000 steps (two seeds) ALiBi rises by 0.08.
-# - Of those shown, drawn tents led after 1,200 steps. After 12,000 they were worse than before: at
-#   64 T5 led on the mean, at 1,024 T5 and steep lines.
-# - By $|j - i|$ alone, with no mask or start token, a text and its mirror give each word the same.
+# - ALiBi takes $m_h\,|j - i|$ off each score; the $3/m_h$ nearest equal keys hold 95 %.
+# - In SmolLM2 (three texts, 2,048 and 4,096 tokens) a line a head, the first token free, took back
+#   86–98 % of what stopping pair 23 cost; one mean line 58–80 %.
+# - Trained 1,200 steps at 64 bytes, ALiBi holds at 1,024, as does RoPE in a window of 64. After
+#   12,000 ALiBi rises by 0.08.
+# - Drawn tents led those shown after 1,200 steps, and trailed at 64 after 12,000.
+# - With no mask or start token a text's mirror gives each word the same.
 #
-# **Read next:** Press et al. 2021, *Train Short, Test Long*, arXiv 2108.12409.
+# **Read next:** Press et al. 2021, arXiv 2108.12409.
 #
-# **Next:** [lesson 07](07_train_short_test_long.ipynb) asks who *reads* a long text.
+# **Next:** [lesson 07](07_train_short_test_long.ipynb) who *reads* a long text?
