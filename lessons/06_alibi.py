@@ -750,10 +750,10 @@ myths.table()
 # - ALiBi takes $m_h\,|j - i|$ off each score; the $3/m_h$ nearest equal keys hold 95 %.
 # - In SmolLM2 (three texts, 2,048 and 4,096 tokens) a line a head, the first token free, took back
 #   86–98 % of what stopping pair 23 cost; one mean line 58–80 %.
-# - Trained 1,200 steps at 64 bytes, ALiBi holds at 1,024, as does RoPE in a window of 64. After
+# - Trained 1,200 steps at 64 bytes, ALiBi holds at 1,024, as does RoPE in a 64-key window. After
 #   12,000 ALiBi rises by 0.08.
 # - Drawn tents led those shown after 1,200 steps, and trailed at 64 after 12,000.
-# - With no mask or start token a text's mirror gives each word the same.
+# - Unmasked, without start token, a text's mirror gives each word the same.
 #
 # **Read next:** Press et al. 2021, arXiv 2108.12409.
 #
