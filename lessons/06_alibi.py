@@ -682,7 +682,7 @@ for name in longest[64].sort_values().index:
 # T5 leads at 64 on the mean, then *no* encoding, which fails at 1,024, then RoPE. At 1,024 T5 and
 # steep lines lead. ALiBi and T5 now rise by 0.08 and 0.07.
 #
-# So what if distance were a cost? After 1,200 steps our models outlast their training length, as by
+# So what if distance were a cost? After 1,200 steps the prices shown outlast training length, as by
 # a wall, and how well they read hangs on the near keys. After 12,000 that lead is gone.
 #
 # ## Myth check
