@@ -42,7 +42,8 @@ TEXTS = {
     "licences": ([data.CLONE / "LICENSE-Apache-2.0", data.CLONE.parent / "LICENSE-text"], 0),
 }
 PRICE, FIRST_PAYS, SHUFFLED = "price", "price, first token pays", "price of other heads"
-WAYS = (AS_TRAINED, STOPPED, PRICE, SHUFFLED, FIRST_PAYS)
+MEAN = "mean price"  # of all heads, in each head
+WAYS = (AS_TRAINED, STOPPED, PRICE, SHUFFLED, MEAN, FIRST_PAYS)
 
 
 class PricedPair(Rotary):
@@ -113,6 +114,8 @@ def changed(model: SmolLM2, way: str, prices: Float[Tensor, "layers heads"]) -> 
     if way == SHUFFLED:
         order = torch.randperm(prices.numel(), generator=torch.Generator().manual_seed(0))
         prices = prices.flatten()[order].view(prices.shape)
+    elif way == MEAN:
+        prices = prices.mean().expand_as(prices)
     sizes: Any = (rope.d_model, rope.n_heads, rope.options["base"])
     priced = model.with_encoding(scaling=StoppedPairs(PAIR, PAIR))
     blocks: Any = priced.blocks

@@ -12,10 +12,11 @@ from course_utils.encodings import Places, PositionalEncoding
 
 TRAINED = 64  # bytes of a text in training
 READ = 512  # bytes of the longest text that is read
-GAIN, RISE = 0.03, 0.02  # nats a byte: what a price has to win, and may lose up to ``READ``
+GAIN, RISE = 0.05, 0.02  # nats a byte: what a price has to win, and may lose up to ``READ``
 FAR_SHARE = 0.05  # of a head's weight, on keys that no training text had
 BLUNT = 0.4  # a head's largest weight, of equal scores, below which it does not single out a key
 FORBIDS_ITS_OWN = "The first byte of a text sees its own key alone. May a head forbid that one?"
+TIE = 1e-6  # a difference of two weights that is none
 OUT_OF_REACH = 30.0  # points of score that no query and key make up for
 
 Price = type[PositionalEncoding] | PositionalEncoding  # or one that was trained
@@ -46,6 +47,9 @@ def usable(price: type[PositionalEncoding]) -> type[PositionalEncoding]:
         ) from error
     if bias is None:
         raise ValueError("bias_by_offset returns None. Is a `return` missing?")
+    if not isinstance(bias, Tensor):
+        kind = type(bias).__name__
+        raise ValueError(f"a price must be a torch tensor, got {kind}: write torch in place of np")
     if not bias.is_floating_point():
         raise ValueError(f"a price must be of floats, got {bias.dtype}: write 2.0 in place of 2")
     if bias.shape != (4, len(offsets)):
@@ -58,13 +62,17 @@ def _instance(price: Price) -> PositionalEncoding:
     return encoding.requires_grad_(False)
 
 
-def _likes_later_keys(price: Price) -> bool:
-    """Whether a head's best key is one that the mask hides."""
+def _top_is_later(price: Price) -> bool:
+    """Whether a head's top is at a key that the mask hides, and not ever farther on."""
     encoding = _instance(price)
     if not encoding.bias_needs_offsets_only:
         return False
-    bias = encoding.bias_by_offset(torch.arange(-8, 9))
-    return bias is not None and bool((bias[:, 9:].amax(-1) > bias[:, :9].amax(-1)).any())
+    bias = encoding.bias_by_offset(torch.arange(-TRAINED, TRAINED + 1))
+    if bias is None:
+        return False
+    seen, hidden = bias[:, : TRAINED + 1], bias[:, TRAINED + 1 :]
+    ends = hidden.argmax(-1) < TRAINED - 1
+    return bool((ends & (hidden.amax(-1) > seen.amax(-1))).any())
 
 
 def price_by_distance(price: Price, keys: int = READ) -> Float[Tensor, "heads keys"]:
@@ -97,12 +105,19 @@ def question(price: Price) -> str:
             f"those {TRAINED} and more back. What do they cost, and was any text in training so "
             "long?"
         )
-    if _likes_later_keys(price):
+    if _top_is_later(price):
         return (
             "A head likes a key best that is later than the query, and hidden. Earlier keys have "
             "offsets −1, −2, … Where is its top?"
         )
     best = weights.argmax(-1)
+    alike = (weights > weights.amax(-1, keepdim=True) - TIE).sum(-1)
+    if (alike > 1).any():
+        head = int(alike.argmax())
+        return (
+            f"Head {head + 1} likes {int(alike[head])} keys alike. Which one of them should it "
+            "single out?"
+        )
     if (best == 0).all() and (bias[:, 0] > bias[:, 1]).all():
         return "Every head likes its own byte best. Which other bytes would you want to see?"
     if all(torch.allclose(weights[0], row, atol=1e-3) for row in weights[1:]):
@@ -157,7 +172,7 @@ def scored(price: Price, losses: Sequence[tuple[float, float]], steep: Sequence[
         keys = int((row.cumsum(-1) < 0.95).sum()) + 1
         best = int(row.argmax())
         where = "its own key" if best == 0 else f"the key {best} back"
-        alike = int((row > row.max() - 1e-6).sum())
+        alike = int((row > row.max() - TIE).sum())
         likes = f"likes {where} best" if alike == 1 else f"likes {alike} keys alike"
         lines.append(
             f"head {head}: {likes}; 95 % of the weight within {keys} "

@@ -154,6 +154,15 @@ def one_minus_shared(n, q_pos, k_pos):
     return price(n, q_pos, k_pos) ** 2 - 1.5
 
 
+def as_parameter(n, q_pos, k_pos):
+    return torch.nn.Parameter(price(n, q_pos, k_pos))
+
+
+def flatter_alone(n, q_pos, k_pos):
+    """Right but for a single head."""
+    return price(n, q_pos, k_pos) / (2 if n == 1 else 1)
+
+
 def heads_last(n, q_pos, k_pos):
     return price(n, q_pos, k_pos).permute(1, 2, 0)
 
@@ -170,6 +179,8 @@ test_natural_mistakes_are_named = wrong_answers(
         check_alibi: [
             (whole_exponents, "rounded to whole numbers"),
             (later_keys_free, "later keys cost nothing"),
+            (with_slopes(lambda h, n: 2 ** (8 * h / n)), "lost its minus sign"),
+            (with_distance(lambda q, k: (1 + (q[:, None] - k).abs()).log2()), "no straight line"),
             (price_with_mask(-1e9), "later keys are hidden"),
             (price_with_mask(-1e10), "later keys are hidden"),
             (heads_last, "axis of the heads comes last"),
@@ -210,6 +221,15 @@ test_other_wrong_prices_are_asked_about_in_their_own_numbers = wrong_answers(
                     price(n, q_pos, k_pos) / (q_pos[:, None] - k_pos).abs().max().clamp(min=1)
                 ),
                 "Each is 0.25 times",
+            ),
+            (with_slopes(lambda h, n: 2.0**h), "Which sign has its exponent"),
+            (lambda *case: price(*case).numpy(), "of type ndarray. Which function of torch"),
+            (lambda *case: price(*case).tolist(), "of type list. Which function of torch"),
+            (as_parameter, "Which numbers does ALiBi learn"),
+            (flatter_alone, "slopes of 1 head are 0.001953"),
+            (
+                with_distance(lambda q, k: (q[:, None] - k).abs().clamp(max=64)),
+                "position 700 and the key at position 0 head 1 adds",
             ),
             (hidden_by_index, "Whose task is that"),
             (mask_times_infinity, "0 times infinity"),

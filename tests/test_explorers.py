@@ -185,7 +185,9 @@ SENTENCES: dict[str, list[tuple[dict[str, Any], str]]] = {
         ({}, "likes its own token best and gives it 86 % of its weight."),
         ({}, "Of 1024 keys the nearest 2 keys hold 95 %"),
         ({"head": 4, "slope": 0.2}, "the nearest 15 keys hold 95 %"),  # task 1 of lesson 06
-        ({"peak": 9, "slope": 2.8}, "the key 9 back best and gives it 89 % of"),  # and task 2
+        ({"slope": 0.1}, "likes its own token best"),  # and task 2
+        ({"peak": 1}, "likes the key 1 back best"),
+        ({"peak": 9, "slope": 2.8}, "the key 9 back best and gives it 89 % of"),
         ({"peak": 9, "slope": 3.2}, "the key 9 back best and gives it 92 % of"),
         ({"head": 3, "peak": 2, "slope": 2.0}, "Head 3 likes the key 2 back best"),
         ({"head": 3, "peak": 2, "slope": 2.0}, "peaks = (0, 0, 2, 0), slopes = (2, 1, 2,"),

@@ -4,6 +4,7 @@ import math
 import re
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -121,6 +122,10 @@ MISTAKES = {
         lambda d: torch.where(d < 4, 0.0, -math.inf).expand(4, -1),
         "likes 4 keys alike",
     ),
+    "walls": (
+        lambda d: torch.where(d < torch.tensor([1, 2, 4, 8])[:, None], 0.0, -math.inf),
+        "Head 4 likes 8 keys alike",
+    ),
     "flat": (lambda d: -0.1 * (d - torch.arange(4)[:, None]).abs(), "nearest four keys"),
 }
 
@@ -139,6 +144,14 @@ def test_a_sign_slip_and_a_trained_price_are_told_of_their_own():
             return -2.0 * (offsets - torch.arange(4)[:, None]).abs()
 
     assert "Where is its top?" in prices.question(Slip)
+
+    class RewardsLaterKeys(PositionalEncoding):
+        """The steep lines for earlier keys: the mask hides where they rise."""
+
+        def bias_by_offset(self, offsets):
+            return STEEP[:, None] * offsets
+
+    assert "likes its own byte best" in prices.question(RewardsLaterKeys)
     trained = drawn_prices.Tents(64, 4)
     trained.peaks = (5.0, 1.0, 2.0, 3.0)
     assert "head 1: likes the key 5 back best" in prices.scored(trained, WON, STEEP_LOSSES)
@@ -160,7 +173,15 @@ def test_a_price_that_adds_nothing_is_refused_at_once():
         def bias_by_offset(self, offsets):
             -2.0 * offsets.abs().expand(4, -1)
 
-    for wrong, words in ((Misspelt, "called bias_by_offset"), (WithoutReturn, "return` missing")):
+    class OfNumPy(PositionalEncoding):
+        def bias_by_offset(self, offsets):
+            return -2.0 * np.abs(offsets.numpy())[None].repeat(4, axis=0)
+
+    for wrong, words in (
+        (Misspelt, "called bias_by_offset"),
+        (WithoutReturn, "return` missing"),
+        (OfNumPy, "got ndarray"),
+    ):
         with pytest.raises(ValueError, match=words):
             prices.usable(wrong)
 
@@ -194,6 +215,11 @@ def test_weights_that_no_query_can_change_are_named_also_where_they_win():
     text = prices.scored(drawn(one_hot), WON, STEEP_LOSSES)
     assert "4 of 4 heads put all their weight on one key" in text and text.endswith("lasts.")
     assert prices.heads_nailed_down(drawn_prices.Tents) == 0
+
+
+def test_one_head_moved_does_not_win():
+    text = prices.scored(drawn_prices.Tents, [(1.801, 1.801), (1.840, 1.840)], [1.842, 1.893])
+    assert "in 1 of 2 seeds" in text and "✓" not in text
 
 
 def test_a_price_may_look_at_more_than_the_offset():

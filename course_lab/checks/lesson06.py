@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -175,6 +176,11 @@ def _unmasked(answer: object, *_: object) -> object:
 def _what_alibi_lacks(answer: object, n_heads: int, q_pos: Tensor, k_pos: Tensor) -> str:
     """Say which part of a price is wrong, in the answer's own numbers; "" if none is."""
     right = _alibi(n_heads, q_pos, k_pos)
+    if isinstance(answer, (np.ndarray, list)):
+        kind = type(answer).__name__
+        return f"the answer is of type {kind}. Which function of torch makes a tensor of it?"
+    if isinstance(answer, Tensor) and answer.requires_grad:
+        return "your prices could be trained (requires_grad). Which numbers does ALiBi learn?"
     text = difference(answer, right)
     if not text or not isinstance(answer, Tensor):
         return text
@@ -187,16 +193,16 @@ def _what_alibi_lacks(answer: object, n_heads: int, q_pos: Tensor, k_pos: Tensor
         )
     if answer.isnan().any():
         return "some prices are nan. Where is 0 times infinity, or a power of a negative number?"
-    if (answer <= HIDDEN).any():
-        return (
-            "some keys cost so much that they are hidden. Whose task is that: the price's or the "
-            "mask's?"
-        )
     offsets = offset_matrix(q_pos, k_pos)
     distance, price = offsets.abs().double(), -answer.double()
     slopes = price.flatten(1) @ distance.flatten() / distance.square().sum().clamp(min=1)
     if torch.allclose(slopes[:, None, None] * distance, price, rtol=1e-3, atol=1e-6):
         return _which_slopes(slopes, n_heads)
+    if (answer <= HIDDEN).any():
+        return (
+            "some keys cost so much that they are hidden. Whose task is that: the price's or the "
+            "mask's?"
+        )
     charged = price / _formula(n_heads).double()[:, None, None]  # distances, if slopes are right
     of_slopes = torch.allclose(charged, charged[:1].expand_as(charged), rtol=1e-3, atol=1e-5)
     gaps = (price + right.double()).abs()
@@ -226,7 +232,7 @@ def _what_alibi_lacks(answer: object, n_heads: int, q_pos: Tensor, k_pos: Tensor
 def _which_slopes(slopes: Tensor, n_heads: int) -> str:
     """Say what is wrong with slopes, where the distances are right."""
     own = (
-        f"the distances are right. Your slopes of {n_heads} heads are "
+        f"the distances are right. Your slopes of {n_heads} head{'s' * (n_heads > 1)} are "
         + ", ".join(f"{slope:.4g}" for slope in slopes[:4])
         + (" …. " if n_heads > 4 else ". ")
     )
@@ -236,6 +242,8 @@ def _which_slopes(slopes: Tensor, n_heads: int) -> str:
         )
     if n_heads > 1 and torch.allclose(slopes, slopes[:1].expand_as(slopes), rtol=1e-3, atol=0):
         return own + "What counts the heads in the formula, and where is it in yours?"
+    if (slopes > 1).any() and (slopes.diff() > 0).all():
+        return own + "Is the first of the formula's below 1? Which sign has its exponent?"
     factors = slopes / _formula(n_heads).double()
     if n_heads > 1 and torch.allclose(factors, factors[:1].expand_as(factors), rtol=1e-3):
         return (
@@ -257,6 +265,8 @@ check_alibi = Check(
         (2, torch.arange(3) + 100, torch.arange(5) + 98),
         (4, torch.tensor([7, 2, 0]), torch.tensor([7, 2, 0, 3])),
         (1, torch.tensor([9]), torch.tensor([9])),
+        (1, torch.tensor([700]), torch.tensor([0, 300, 690])),
+        (2, torch.tensor([700, 3]), torch.tensor([0, 300, 690])),
         (16, torch.arange(3) + 4, torch.arange(9)),
     ],
     mistakes=[
@@ -305,6 +315,11 @@ check_alibi = Check(
             "the slopes do not know how many heads there are",
             "With 8 heads the first slope is 1/2. And with 4?",
             _with_slopes(lambda n: 2.0 ** -torch.arange(1, n + 1)),
+        ),
+        Mistake(
+            "the exponent has lost its minus sign",
+            "Is the formula's first slope below 1? Which sign has its exponent?",
+            _with_slopes(lambda n: 2 ** (8 * torch.arange(1, n + 1) / n)),
         ),
         Mistake(
             "the slopes come in reverse order",
@@ -371,7 +386,11 @@ check_alibi = Check(
                 "By how much does the score fall from 1 step away to 2, and from 2 to 3?",
                 _of_distance(function),
             )
-            for function in (torch.log1p, torch.sqrt)
+            for function in (
+                torch.log1p,
+                torch.sqrt,
+                lambda distance: torch.log2(1 + distance),
+            )
         ),
         Mistake(
             "the price is divided by the number of keys",

@@ -234,9 +234,9 @@ plots.show(
 
 # %% [markdown]
 # **Look:** 128 times as many keys, and the mean entropy grows by a third of what $\log n$ does. So
-# near keys weigh more here too. Pair 23 charges for distance in a third of the heads. But few heads
-# are level *and* near. More are level because they rest on one far key, the first token, which
-# ALiBi would charge most of all. Lesson 07 looks at it.
+# near keys weigh more here too. Pair 23 charges for distance in most heads. But few heads are level
+# *and* near. More are level because they rest on one far key, the first token, which ALiBi would
+# charge most of all. Lesson 07 looks at it.
 
 # %% [markdown]
 # **Back:** [lesson 06](../06_alibi.ipynb). **Next:**
