@@ -461,6 +461,10 @@ test_natural_mistakes_are_named = wrong_answers(
             (counted(lambda theta, trained: trained * theta / 360), "360"),
             (counted(lambda theta, trained: turns_of(theta, trained - 1)), "another length"),
             (counted(lambda theta, trained: turns_of(theta, trained).floor()), "whole turns"),
+            (
+                counted(lambda theta, trained: trained * theta / 2 * math.pi),
+                "π multiplies your count of turns",
+            ),
             (counted(lambda theta, trained: trained * theta), "radians are taken for turns"),
             (mixed(lambda t, low, high: ((t - low) / (high - low)).clamp(max=1)), "falls below 0"),
             (mixed(lambda t, low, high: ((t - low) / (high - low)).clamp(min=0)), "grows above 1"),

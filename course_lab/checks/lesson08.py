@@ -540,6 +540,11 @@ check_ramp = Check(
             _ntk_speeds,
         ),
         Mistake(
+            "π multiplies your count of turns",
+            "In which order does Python work out a / 2 * b?",
+            _counted(lambda theta, trained: trained * theta / 2 * math.pi),
+        ),
+        Mistake(
             "turns are multiplied by 2π",
             "A hand moves by one radian a position. How many turns is that in 64 positions?",
             _counted(lambda theta, trained: 2 * math.pi * trained * theta),
