@@ -464,6 +464,11 @@ plots.show(
 
 # %% tags=["plumbing"]
 # Many keys further on, and whose angles are new in the dear bands
+import math
+
+from course_utils.encodings.functional import rope_frequencies
+
+
 def three(way, read):
     """What a way to read costs each of RoPE's models, mean of six texts."""
     costs = [over_texts("rope", seed, way, read=read).mean for seed in SEEDS["rope"]]
@@ -481,27 +486,26 @@ def in_words(places):
 
 for way, words in (("clamped", "clamped"), ("whole", "as trained")):
     print(f"RoPE, all keys {words}: {three(way, 512)} at 512; {three(way, 2048)} at 2,048")
-print("dearest bands begin, by model:", "; ".join(in_words(dear(row)) for _, row in far.iterrows()))
+print("dear bands begin, by model:", "; ".join(in_words(dear(row)) for _, row in far.iterrows()))
 changed = data.results("far_bands_turned")  # the same models, one pair's turn longer or shorter
+turn = 2 * math.pi / rope_frequencies(32)[5].item()  # of pair 5, in positions
 TEXTS = changed["text"].unique().tolist()
-same_texts = costs.loc["rope"].query("text in @TEXTS").loc[:, 64:].mean()
-print(f"as trained, three models, {len(TEXTS)} texts: {in_words(dear(same_texts))}")
+print(f"Dear bands, means of three models and {len(TEXTS)} texts, one pair's turn changed:")
 for (pair, longer), rows in changed.groupby(["pair", "longer"], sort=False):
-    print(f"pair {pair}, its turn times {longer}:", end=" ")
-    moved = rows.groupby("first")["loss"].mean().loc[64:]
-    print(in_words(dear(moved)), end="")
-    middle = 15.5  # of a band of 32 keys
-    due = [round((first + middle) * longer - middle) for first in dear(same_texts)]
-    print(f" (if the bands follow this pair: {in_words(due)})" if pair == 5 else "")
+    moved = dear(rows.groupby("first")["loss"].mean().loc[64:])
+    new = [round((n * turn + 64) * longer) for n in range(4)]
+    due = f"; its new angles begin {in_words(new)} back" if pair == 5 else ""
+    print(f"    pair {pair}, turn times {longer}: {in_words(moved)}{due}")
 
 # %% [markdown]
 # **Look:** many keys alone cost RoPE hundredths at 512 bytes and about a tenth at 2,048; with new
-# offsets, about 2 nats. So **RoPE fails by new offsets**, but not all of them. The cost comes in
-# waves. RoPE's *pair 5* turns once in 112 positions: it is the first whose whole turn no piece of 64
-# shows. Tick its new angles in the explorer: the dear bands begin there, in all three models.
+# offsets, about 2 nats. So **RoPE fails by new offsets**, but not by all: the cost comes in waves.
+# RoPE's *pair 5* turns once in 112 positions, the first pair whose whole turn no piece of 64 shows.
+# Tick its new angles in the explorer: the dear bands begin there, in all three models.
 #
-# Cause, or chance? We made that turn longer or shorter, in the trained models: the dear bands move
-# with it. With pair 4 or 7 they stay. Lesson 08 mends such pairs.
+# Cause, or chance? We made that turn longer or shorter in the trained models: the new angles move,
+# and the dear bands with them. With pair 4 or 7 they stay, within a step of 16. Lesson 08 mends
+# such pairs.
 #
 # Nobody gained from a far band ([more suspects](closer/07_more_suspects.ipynb) has each model). Is
 # far text worth nothing?

@@ -17,7 +17,7 @@ def _losses(runs: list[runs_of.Run]) -> list[float]:
 
 
 def _rows() -> dict[str, Any]:
-    """Each row's losses as published and as mended, its flaw, and other keys that it is wrong in."""
+    """Each row's losses as published and as mended, its main flaw, and what else is wrong."""
     rows = [
         {
             "name": name,
