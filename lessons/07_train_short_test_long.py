@@ -152,7 +152,7 @@ guess.reveal("still falls" if gain < -0.005 else "rises" if gain > 0.005 else sa
 #
 # Whose loss does not rise, if all are measured so? Seventeen encodings: the same width, steps,
 # order of texts and learning rate, trained at 64 bytes, each from five random starts (*seeds*).
-# Some were helped: the list says how.
+# Some, such as T5, were [helped](closer/07_other_recipes.ipynb).
 #
 # All judge the same bytes. We compare each model with *itself*; "±" is half of a 95 % interval over
 # seeds. A change is *clear* if its interval leaves out 0.
@@ -186,10 +186,6 @@ def rise(name, n):
 #
 # *Scores, by word too:* `shaw` learned vectors, in values also; `transformer_xl` waves; `deberta` a
 # table that query and key ask; `cope` counts keys that matter.
-#
-# *Helped:* T5's table learns faster than all else and learned rows start larger, since training
-# ends too soon for them. The trained length sets T5's and DeBERTa's last bucket, FIRE's and CoPE's
-# sizes. The numbers: [other recipes](closer/07_other_recipes.ipynb).
 #
 # </details>
 
@@ -314,10 +310,9 @@ print(f"T5 with its paper's max_distance = 128, not 64, three seeds: {published}
 
 # %% [markdown]
 # **Look:** the line at 0 is a cheap way to read 2,048 bytes: *just cut*. Windows of 64 slide by
-# 32, so each judged byte has 33 to 64 bytes before it, and no more. Below the line a model would
-# gain from far text: at 2,048 no run is there. Whether one survives can depend on a setting: with
-# its paper's buckets, which reach past 64, T5 **fails**. RoPE and Transformer-XL are both relative
-# and made of sines. Why does RoPE fail?
+# 32, so each judged byte has 33 to 64 bytes before it. Below the line a model would gain from far
+# text: at 2,048 no run is there. A setting can decide: with its paper's buckets, which reach past
+# 64, T5 **fails**. RoPE and Transformer-XL are both relative and made of sines. Why does RoPE fail?
 #
 # ## Two suspects
 #
@@ -498,8 +493,8 @@ for (pair, longer), rows in changed.groupby(["pair", "longer"], sort=False):
     print(f"    pair {pair}, turn times {longer}: {in_words(moved)}{due}")
 
 # %% [markdown]
-# **Look:** many keys alone cost RoPE hundredths at 512 bytes and about a tenth at 2,048; with new
-# offsets, about 2 nats. So **RoPE fails by new offsets**, but not by all: the cost comes in waves.
+# **Look:** many keys alone cost hundredths at 512 bytes, about a tenth at 2,048; with new offsets,
+# about 2 nats. So **RoPE fails by new offsets**, but not by all: the cost comes in waves.
 # RoPE's *pair 5* turns once in 112 positions, the first pair whose whole turn no piece of 64 shows.
 # Tick its new angles in the explorer: the dear bands begin there, in all three models.
 #
@@ -507,14 +502,13 @@ for (pair, longer), rows in changed.groupby(["pair", "longer"], sort=False):
 # and the dear bands with them. With pair 4 or 7 they stay, within a step of 16. Lesson 08 mends
 # such pairs.
 #
-# Nobody gained from a far band ([more suspects](closer/07_more_suspects.ipynb) has each model). Is
-# far text worth nothing?
+# [No model](closer/07_more_suspects.ipynb) gained from a far band. Is far text worth nothing?
 #
 # ## A memory of counts
 #
-# No network now. A table says how often each byte followed the five before it, or fewer where five
-# are rare, in training. Beside it stands a **memory**: the same counts of the bytes just read. The
-# chance of a byte is nine tenths the table's, one tenth the memory's.
+# A table says how often each byte followed the five before it, or fewer where five are rare, in
+# training. Beside it stands a **memory**, the same counts of the bytes just read. A byte's chance is
+# nine tenths the table's, one tenth the memory's.
 
 # %%
 guess = widgets.predict(
@@ -548,8 +542,8 @@ print(f"the last 64, and before them 4,032 bytes of another part of the manual: 
 print(f"best network: {best.idxmin()} {best.min():.2f}")
 
 # %% [markdown]
-# **Look:** far bytes help the counts because they are *these*, from just before: another part of
-# the same manual in their place brings nothing. A page repeats its names.
+# **Look:** not any far bytes help: another part of the same manual in their place brings nothing. A
+# page repeats its names.
 #
 # Nobody taught our networks to look further back than 64; pieces of 256 teach some
 # ([other recipes](closer/07_other_recipes.ipynb)).
@@ -655,8 +649,7 @@ plots.show(
 #
 # ## Referee mode
 #
-# So who is best? A paper on that is sent to you. It ranks seven encodings by what they lose from 64
-# to 1,024 bytes:
+# So who is best? A paper is sent to you. It ranks seven encodings by their rise from 64 to 1,024:
 
 # %%
 from course_lab import referee
@@ -683,11 +676,11 @@ print(runs[0])
 # | `"seed"` | not all places of `seeds_of` have the same seeds, or they are fewer than three |
 # | `"cut"` | no run is of the encoding `"just cut to 64"` |
 #
-# A setting is what has to be equal in a fair table. Of the keys above you say which are settings;
-# any other key is one, and its values may be lists. A key that is none may be lacking.
+# A setting has to be equal in a fair table. Of the keys above you say which are settings; any other
+# key is one, and its values may be lists. A key that is none may be lacking.
 #
-# An example: 64 and 1,024 bytes; `shaw` and the cut row with seeds 0, 1, 2 and lr 0.002; `fire`
-# with seeds 0, 1 and lr 0.001. The answer: `["lr", "seed"]`.
+# An example: `shaw` and the cut row have seeds 0, 1, 2 and lr 0.002, `fire` seeds 0, 1 and lr
+# 0.001, all else is fair. Then return `["lr", "seed"]`.
 
 
 # %%
@@ -722,8 +715,7 @@ def objections(runs):
 check_objections(objections)
 
 # %% [markdown]
-# Does it matter? Each tick mends one row, or adds the one that is missing. Guess who moves, then
-# tick.
+# Does it matter? Each tick mends one row, or adds the missing one. Who moves?
 
 # %%
 explorers.referee()
@@ -735,8 +727,7 @@ referee.table(fair + referee.cut_runs()).round(3)
 # %% [markdown]
 # **Look:** the row that was missing is DeBERTa, the best of the seven at 64 bytes, *just cut*: by
 # rise and at 1,024 it stands before all seven. ALiBi falls from first to third of them, and its
-# gain is gone. T5's low loss was ten times the steps, RoPE's easier bytes. One objection no key
-# shows: T5's table still learns faster, and its buckets are short.
+# gain is gone. T5's low loss was ten times the steps, RoPE's easier bytes.
 
 # %% [markdown]
 # ## Myth check
