@@ -36,8 +36,7 @@ device = course_lab.start(
 # ## A gain that is none
 #
 # Lesson 05's small model, with ALiBi, has learned to name the next byte of English text. In
-# training it saw pieces of 64 bytes and no more. Now it reads text that it never saw, cut into
-# pieces: first of 64 bytes, then of 256. Its loss, in nats a byte, is the mean of
+# training it saw pieces of 64 bytes. Now it reads new text in pieces of 64 bytes, then of 256. Its loss, in nats a byte, is the mean of
 # $-\ln(\text{chance it gave the byte that came})$; guessing would cost $\ln 256 \approx 5.5$.
 
 # %%
@@ -54,7 +53,7 @@ for n, losses in in_pieces.items():  # losses: (pieces, n)
     print(f"pieces of {n:3}: {losses.mean():.3f} nats a byte")
 
 # %% [markdown]
-# Longer pieces read better, though nobody trained it on them. *Which* bytes gain?
+# Longer pieces read better. *Which* bytes gain?
 
 # %% tags=["plumbing"]
 # Loss of the same bytes, by position in a piece of 64
@@ -93,12 +92,12 @@ plots.show(
 )
 
 # %% [markdown]
-# The whole gain is at the start of a short piece, where little stands before a byte. From position
-# 8 on, pieces of 256 read *worse*, in each of three texts. This is the *early token curse* (Press
-# et al. 2020, arXiv 2012.15832).
+# The gain is at the start of a short piece, where little stands before a byte. From position 8 on,
+# pieces of 256 read *worse*, in each of three texts. This is the *early token curse* (Press et al.
+# 2020, arXiv 2012.15832).
 #
-# Fairer: let windows of $n$ bytes **slide** on by $n/2$, and judge the second half of each. Then
-# more than half a window stands before each judged byte.
+# Fairer: let windows of $n$ bytes **slide** on by $n/2$, and judge the second half of each, which
+# has more than half a window before it.
 #
 # **Exercise 1 ★★ Slide.** Write `sliding_from_scratch(loss_of, block, n)`: the loss of each judged
 # byte of one block, in order. `loss_of(tokens, targets)` takes n bytes and the n that follow them,
@@ -146,7 +145,7 @@ same = "stays (within 0.005)"
 guess.reveal("still falls" if gain < -0.005 else "rises" if gain > 0.005 else same)
 
 # %% [markdown]
-# **Look:** the gain was none: the loss *rises*, a little.
+# **Look:** no gain: the loss *rises*, a little.
 #
 # ## Seventeen points
 #
@@ -176,7 +175,7 @@ def rise(name, n):
 # *No door:* `none` (NoPE).
 #
 # *Embeddings:* `sinusoidal` waves, added; `learned` a table's row, added; `multiplicative` one as a
-# factor (our own experiment); `floater` a path whose slope a network learns, added in each layer;
+# factor; `floater` a path whose slope a network learns, added in each layer;
 # `complex_order` turns words, each at its own speeds.
 #
 # *Queries and keys:* `rope` turns them; `xpos` too, and scores fade with distance.
@@ -192,8 +191,7 @@ def rise(name, n):
 # %% [markdown]
 # Three words, fixed before we look. From 64 to 2,048 bytes a model **fails** if its loss clearly
 # rises by more than 0.1 nats, **uses** the text if its loss clearly falls, and **survives** if it
-# does neither. Whoever reads only the last 64 bytes survives too: to extrapolate in earnest is to
-# *use*.
+# does neither. To extrapolate in earnest is to *use*: whoever reads only 64 bytes survives too.
 
 
 # %%
@@ -205,8 +203,8 @@ def outcome(name, n=2048):
 
 
 # %% [markdown]
-# Take three that are made of sines. The sinusoidal model *adds* them to words, RoPE *turns* by
-# them, and Transformer-XL gives each *offset* $j - i$ a vector of them.
+# Three are made of sines. The sinusoidal model *adds* them to words, RoPE *turns* by them, and
+# Transformer-XL gives each *offset* $j - i$ a vector of them.
 
 # %%
 guess = widgets.predict(
@@ -306,7 +304,7 @@ better = ", ".join(f"{(losses[n] < losses[64]).sum()} at {n:,}" for n in (128, 2
 print(f"runs, of {len(losses)}, that read better than at 64 bytes: {better}")
 usual_t5 = data.results("extrapolation_t5").query("reading == 'as trained'")
 published = change(usual_t5, {"read": 64}, {"read": 2048})
-print(f"T5 with its paper's max_distance = 128, not 64, three seeds: {published}")
+print(f"T5 with its paper's max_distance = 128, not 32, three seeds: {published}")
 
 # %% [markdown]
 # **Look:** the line at 0 is a cheap way to read 2,048 bytes: *just cut*. Windows of 64 slide by
@@ -343,8 +341,8 @@ cut = text.sliding(blocks[:1, :4097], length=64, first=1024)
 print(f"just cut to 64: {trained_models.losses(rope, cut)[cut.targets >= 0].mean():.2f}")
 
 # %% [markdown]
-# One mask, and RoPE is cured. Whom else does it help? From here on "±" is over six *texts*, all
-# parts of one held-out manual, for one model each.
+# One mask, and RoPE is cured. Whom else does it help? From here on "±" is over six *texts*, parts of
+# one manual, for one model each.
 
 # %% tags=["plumbing"]
 # Far keys hidden, on six texts
@@ -383,14 +381,13 @@ helped = [gap.below() for changes in gains.values() for gap in changes]
 print(f"clearly better with far keys hidden: {sum(helped)} of {len(helped)} models")
 
 # %% [markdown]
-# To hide far keys helps all six models: RoPE's three by 1.8 to 2 nats, ALiBi's two by 0.03,
-# Transformer-XL by just under 0.01. But the mask takes both suspects away. To part them, take each
-# without the other:
+# To hide far keys helps all six models, RoPE's three by 1.8 to 2 nats. But the mask takes both
+# suspects away. To part them, take each without the other:
 #
 # - **Many keys, no new offsets.** All keys stay, but every key beyond looks as if it were 63 back:
-#   the **clamp** (as in Su's ReRoPE).
+#   the **clamp**.
 # - **New offsets, not many keys.** A query sees its last 32 keys and a **band**, 32 keys further
-#   back: 64 keys, as in training. We compare with the band of keys 32 to 63 back.
+#   back. The band of keys 32 to 63 back, as in training, costs 0.
 
 # %%
 from course_utils.models.stretching import ClampedRotary
@@ -498,9 +495,8 @@ for (pair, longer), rows in changed.groupby(["pair", "longer"], sort=False):
 # RoPE's *pair 5* turns once in 112 positions, the first pair whose whole turn no piece of 64 shows.
 # Tick its new angles in the explorer: the dear bands begin there, in all three models.
 #
-# Cause, or chance? We made that turn longer or shorter in the trained models: the new angles move,
-# and the dear bands with them. With pair 4 or 7 they stay, within a step of 16. Lesson 08 mends
-# such pairs.
+# Chance? We made that turn longer or shorter in the trained models: the dear bands move with the new
+# angles. With pair 4 or 7 they stay, within a step of 16. Lesson 08 mends such pairs.
 #
 # [No model](closer/07_more_suspects.ipynb) gained from a far band. Is far text worth nothing?
 #
@@ -545,8 +541,8 @@ print(f"best network: {best.idxmin()} {best.min():.2f}")
 # **Look:** not any far bytes help: another part of the same manual in their place brings nothing. A
 # page repeats its names.
 #
-# Nobody taught our networks to look further back than 64; pieces of 256 teach some
-# ([other recipes](closer/07_other_recipes.ipynb)).
+# Nobody taught our networks to look beyond 64; pieces of 256 teach
+# [some](closer/07_other_recipes.ipynb).
 #
 # ## Which of these extrapolate?
 
@@ -643,13 +639,12 @@ plots.show(
 )
 
 # %% [markdown]
-# Which extrapolate? Set up as here, six of seventeen do not fail; in earnest, **none**, though
-# counts with a memory show that far bytes had something to give. (One manual, small models, one
-# short training length.)
+# Set up as here, six of seventeen do not fail; in earnest, **none** extrapolates, though counts show
+# that far bytes had something to give. (One manual, small models, one training length.)
 #
 # ## Referee mode
 #
-# So who is best? A paper is sent to you. It ranks seven encodings by their rise from 64 to 1,024:
+# So who is best? A paper ranks seven encodings by their rise from 64 to 1,024:
 
 # %%
 from course_lab import referee
@@ -658,8 +653,8 @@ runs = referee.published()  # all runs behind the table
 referee.table(runs).round(3)
 
 # %% [markdown]
-# "ALiBi is best: it even gains." The losses are real, but the runs were not made alike. There are
-# **five flaws**, and each changes a ranking, by rise or in a column. Here is one of the `runs`.
+# "ALiBi is best: it even gains." The losses are real, the runs were not made alike. There are **five
+# flaws**, and each changes a ranking, by rise or in a column. Here is one of the `runs`.
 
 # %%
 print(runs[0])
@@ -679,8 +674,7 @@ print(runs[0])
 # A setting has to be equal in a fair table. Of the keys above you say which are settings; any other
 # key is one, and its values may be lists. A key that is none may be lacking.
 #
-# An example: `shaw` and the cut row have seeds 0, 1, 2 and lr 0.002, `fire` seeds 0, 1 and lr
-# 0.001, all else is fair. Then return `["lr", "seed"]`.
+# An example: all is fair but `fire`, with two of three seeds and another lr: `["lr", "seed"]`.
 
 
 # %%
@@ -725,9 +719,9 @@ fair = [run for name in referee.ENCODINGS for run in referee.fair_runs(name)]
 referee.table(fair + referee.cut_runs()).round(3)
 
 # %% [markdown]
-# **Look:** the row that was missing is DeBERTa, the best of the seven at 64 bytes, *just cut*: by
-# rise and at 1,024 it stands before all seven. ALiBi falls from first to third of them, and its
-# gain is gone. T5's low loss was ten times the steps, RoPE's easier bytes.
+# **Look:** DeBERTa, the best of the seven at 64 bytes, *just cut*, stands before all seven by rise
+# and at 1,024. ALiBi falls from first to third of them, its gain is gone. T5's low loss was ten
+# times the steps, RoPE's easier bytes.
 
 # %% [markdown]
 # ## Myth check
