@@ -36,8 +36,9 @@ device = course_lab.start(
 # ## A gain that is none
 #
 # Lesson 05's small model, with ALiBi, has learned to name the next byte of English text. In
-# training it saw pieces of 64 bytes. Now it reads new text in pieces of 64 bytes, then of 256. Its loss, in nats a byte, is the mean of
-# $-\ln(\text{chance it gave the byte that came})$; guessing would cost $\ln 256 \approx 5.5$.
+# training it saw pieces of 64 bytes. Now it reads new text in pieces of 64 bytes, then of 256. Its
+# loss, in nats a byte, is the mean of $-\ln(\text{chance it gave the byte that came})$; guessing
+# would cost $\ln 256 \approx 5.5$.
 
 # %%
 from course_utils.measures import trained_models
@@ -78,7 +79,7 @@ ax.set(
 )
 ax.set_xticks(range(len(spans)), [f"{first} to {end - 1}" for first, end in spans])
 ax.legend()
-later = (long - short)[:, 8:].view(len(blocks), -1).mean(1)  # of each text
+later = (long - short)[:, 8:].reshape(len(blocks), -1).mean(1)  # of each text
 print("positions 8 to 63, pieces of 256 less pieces of 64, by text:", end=" ")
 print(", ".join(f"{gap:+.3f}" for gap in later.tolist()))
 described = ", ".join(
@@ -341,8 +342,8 @@ cut = text.sliding(blocks[:1, :4097], length=64, first=1024)
 print(f"just cut to 64: {trained_models.losses(rope, cut)[cut.targets >= 0].mean():.2f}")
 
 # %% [markdown]
-# One mask, and RoPE is cured. Whom else does it help? From here on "±" is over six *texts*, parts of
-# one manual, for one model each.
+# One mask, and RoPE is cured. Whom else does it help? From here on "±" is over six *texts*, parts
+# of one manual, for one model each.
 
 # %% tags=["plumbing"]
 # Far keys hidden, on six texts
@@ -495,16 +496,16 @@ for (pair, longer), rows in changed.groupby(["pair", "longer"], sort=False):
 # RoPE's *pair 5* turns once in 112 positions, the first pair whose whole turn no piece of 64 shows.
 # Tick its new angles in the explorer: the dear bands begin there, in all three models.
 #
-# Chance? We made that turn longer or shorter in the trained models: the dear bands move with the new
-# angles. With pair 4 or 7 they stay, within a step of 16. Lesson 08 mends such pairs.
+# Chance? We made that turn longer or shorter in the trained models: the dear bands move with the
+# new angles. With pair 4 or 7 they stay, within a step of 16. Lesson 08 mends such pairs.
 #
 # [No model](closer/07_more_suspects.ipynb) gained from a far band. Is far text worth nothing?
 #
 # ## A memory of counts
 #
 # A table says how often each byte followed the five before it, or fewer where five are rare, in
-# training. Beside it stands a **memory**, the same counts of the bytes just read. A byte's chance is
-# nine tenths the table's, one tenth the memory's.
+# training. Beside it stands a **memory**, the same counts of the bytes just read. A byte's chance
+# is nine tenths the table's, one tenth the memory's.
 
 # %%
 guess = widgets.predict(
@@ -639,8 +640,8 @@ plots.show(
 )
 
 # %% [markdown]
-# Set up as here, six of seventeen do not fail; in earnest, **none** extrapolates, though counts show
-# that far bytes had something to give. (One manual, small models, one training length.)
+# Set up as here, six of seventeen do not fail; in earnest, **none** extrapolates, though counts
+# show that far bytes had something to give. (One manual, small models, one training length.)
 #
 # ## Referee mode
 #
@@ -653,8 +654,8 @@ runs = referee.published()  # all runs behind the table
 referee.table(runs).round(3)
 
 # %% [markdown]
-# "ALiBi is best: it even gains." The losses are real, the runs were not made alike. There are **five
-# flaws**, and each changes a ranking, by rise or in a column. Here is one of the `runs`.
+# "ALiBi is best: it even gains." The losses are real, the runs were not made alike. There are
+# **five flaws**, and each changes a ranking, by rise or in a column. Here is one of the `runs`.
 
 # %%
 print(runs[0])
