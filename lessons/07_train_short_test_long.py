@@ -230,10 +230,10 @@ above_own = means.sub(means[64], axis=0)
 LABELS = {"rope": 7, "sinusoidal": -4, "none": 0, "alibi": -2, "transformer_xl": -5}  # points up
 GREY_LABELS = {
     "shaw": 0,
-    "deberta": 7,
-    "t5": -3,
-    "sandwich": -4,
-    "kerple": -3,
+    "deberta": 8,
+    "t5": 1,
+    "sandwich": 2,
+    "kerple": 2,
 }  # that hold, or near
 fig, ax = plt.subplots(figsize=(9, 4.6))
 ax.axhspan(-0.1, 0, color="0.93", zorder=0)
@@ -267,9 +267,9 @@ for name in names:
     )
 ax.axhline(0, color="0.4", linewidth=1.2)
 ax.axhline(0.1, color="0.4", linewidth=1, linestyle="--")
-for height, words in ((-0.04, "use"), (0.06, "survive"), (0.17, "fail")):
+for height, words in ((-0.04, "use"), (0.06, "survive"), (0.3, "fail")):
     ax.text(4000, height, words, color="0.35", ha="right", va="center", fontsize=12)
-ax.text(62, 0.115, "from here on logarithmic", color="0.35", va="bottom", fontsize=9)
+ax.text(4000, 0.11, "logarithmic from here", color="0.35", ha="right", va="bottom", fontsize=9)
 ax.set_yscale("symlog", linthresh=0.1, linscale=1.3)
 ax.set_xscale("log", base=2)
 ax.set_xticks(means.columns[1:], [f"{n:,}" for n in means.columns[1:]])
