@@ -164,12 +164,6 @@ from course_utils.texts import data
 trained = data.results("extrapolation").query("reading == 'as trained'")
 names = trained["encoding"].unique().tolist()
 
-
-def rise(name, n):
-    """Loss at n bytes less that at 64, of each seed; their mean and interval."""
-    return change(trained, {"encoding": name, "read": 64}, {"encoding": name, "read": n})
-
-
 # %% [markdown]
 # <details><summary>The 17, briefly</summary>
 #
@@ -188,6 +182,13 @@ def rise(name, n):
 # table that query and key ask; `cope` counts keys that matter.
 #
 # </details>
+
+
+# %%
+def rise(name, n):
+    """Loss at n bytes less that at 64, of each seed; their mean and interval."""
+    return change(trained, {"encoding": name, "read": 64}, {"encoding": name, "read": n})
+
 
 # %% [markdown]
 # Three words, fixed before we look. From 64 to 2,048 bytes a model **fails** if its loss clearly
@@ -269,7 +270,7 @@ ax.axhline(0, color="0.4", linewidth=1.2)
 ax.axhline(0.1, color="0.4", linewidth=1, linestyle="--")
 for height, words in ((-0.04, "use"), (0.06, "survive"), (0.3, "fail")):
     ax.text(4000, height, words, color="0.35", ha="right", va="center", fontsize=12)
-ax.text(4000, 0.11, "logarithmic from here", color="0.35", ha="right", va="bottom", fontsize=9)
+ax.text(4000, 0.096, "logarithmic above", color="0.35", ha="right", va="top", fontsize=9)
 ax.set_yscale("symlog", linthresh=0.1, linscale=1.3)
 ax.set_xscale("log", base=2)
 ax.set_xticks(means.columns[1:], [f"{n:,}" for n in means.columns[1:]])
@@ -311,13 +312,13 @@ print(f"T5 with its paper's max_distance = 128, not 32, three seeds: {published}
 # **Look:** the line at 0 is a cheap way to read 2,048 bytes: *just cut*. Windows of 64 slide by
 # 32, so each judged byte has 33 to 64 bytes before it. Below the line a model would gain from far
 # text: at 2,048 no run is there. A setting can decide: with its paper's buckets, which reach past
-# 64, T5 **fails**. RoPE and Transformer-XL are both relative and made of sines. Why does RoPE fail?
+# 64, T5 **fails**. RoPE and Transformer-XL are both relative. Why does RoPE fail?
 #
 # ## Two suspects
 #
-# A long text brings **many keys**: a query has to choose among up to 512 in place of 64. And it
-# brings **new offsets**, of −64 and beyond. A window takes both away: a mask hides all keys but the
-# last 64 of each query.
+# A long text brings **many keys**: a query chooses among up to 512 in place of 64. And it brings
+# **new offsets**, of −64 and beyond. A window takes both away: a mask hides all keys but each
+# query's last 64.
 
 # %%
 from torch.nn.functional import cross_entropy
@@ -495,15 +496,21 @@ for (pair, longer), rows in changed.groupby(["pair", "longer"], sort=False):
 # about 2 nats. So **RoPE fails by new offsets**, but not by all: the cost comes in waves.
 # RoPE's *pair 5* turns once in 112 positions, the first pair whose whole turn no piece of 64 shows.
 # Tick its new angles in the explorer: the dear bands begin there, in all three models.
-#
 # Chance? We made that turn longer or shorter in the trained models: the dear bands move with the
 # new angles. With pair 4 or 7 they stay, within a step of 16. Lesson 08 mends such pairs.
 #
-# [No model](closer/07_more_suspects.ipynb) gained from a far band. Is far text worth nothing?
-#
+# [No model](closer/07_more_suspects.ipynb) gained from a far band. Is far text worth nothing? Ask
+# one that is no network.
+
+# %%
+from course_lab.ngrams import NGrams
+
+table = NGrams(english.train, order=5)
+
+# %% [markdown]
 # ## A memory of counts
 #
-# A table says how often each byte followed the five before it, or fewer where five are rare, in
+# This table says how often each byte followed the five before it, or fewer where five are rare, in
 # training. Beside it stands a **memory**, the same counts of the bytes just read. A byte's chance
 # is nine tenths the table's, one tenth the memory's.
 
@@ -514,9 +521,7 @@ guess = widgets.predict(
 )
 
 # %%
-from course_lab.ngrams import NGrams
-
-table, judged = NGrams(english.train, order=5), blocks[:, :7169]  # the same bytes as above
+judged = blocks[:, :7169]  # the same bytes as above
 memory = {size: table.loss(judged, 5, first=1025, cache=size) for size in (0, 64, 2048, 4096)}
 other_part = blocks.roll(1, dims=0)[:, : 4096 - 64]  # in place of all but the last 64
 decoys = zip(judged.split(1), other_part, strict=True)
