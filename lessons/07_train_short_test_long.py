@@ -496,11 +496,10 @@ for (pair, longer), rows in changed.groupby(["pair", "longer"], sort=False):
 # about 2 nats. So **RoPE fails by new offsets**, but not by all: the cost comes in waves.
 # RoPE's *pair 5* turns once in 112 positions, the first pair whose whole turn no piece of 64 shows.
 # Tick its new angles in the explorer: the dear bands begin there, in all three models.
-# Chance? We made that turn longer or shorter in the trained models: the dear bands move with the
+# Chance? With that turn made longer or shorter, in the trained models, the dear bands move with the
 # new angles. With pair 4 or 7 they stay, within a step of 16. Lesson 08 mends such pairs.
 #
-# [No model](closer/07_more_suspects.ipynb) gained from a far band. Is far text worth nothing? Ask
-# one that is no network.
+# [No model](closer/07_more_suspects.ipynb) gained from a far band. Is far text worth nothing?
 
 # %%
 from course_lab.ngrams import NGrams
