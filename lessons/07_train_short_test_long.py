@@ -36,9 +36,9 @@ device = course_lab.start(
 # ## A gain that is none
 #
 # Lesson 05's small model, with ALiBi, has learned to name the next byte of English text. In
-# training it saw pieces of 64 bytes and no more. Now it reads text that it never saw, cut into
-# pieces: first of 64 bytes, then of 256. Its loss is in nats a byte; guessing would cost
-# $\ln 256 \approx 5.5$.
+# training it saw pieces of 64 bytes. Now it reads new text in pieces of 64 bytes, then of 256. Its
+# loss, in nats a byte, is the mean of $-\ln(\text{chance it gave the byte that came})$; guessing
+# would cost $\ln 256 \approx 5.5$.
 
 # %%
 from course_utils.measures import trained_models
@@ -54,64 +54,51 @@ for n, losses in in_pieces.items():  # losses: (pieces, n)
     print(f"pieces of {n:3}: {losses.mean():.3f} nats a byte")
 
 # %% [markdown]
-# Longer pieces read better, though nobody trained it on them. *Where* are the losses?
+# Longer pieces read better. *Which* bytes gain?
 
 # %% tags=["plumbing"]
-# Loss by position in a piece
+# Loss of the same bytes, by position in a piece of 64
 import matplotlib.pyplot as plt
 import torch
 
 from course_utils import plots
 
-first_ones = 4
-ends = [0, 4, 8, 16, 32, 64, 128, 256]
-spans = list(zip(ends, ends[1:], strict=False))
-described = []
+short, long = in_pieces[64], in_pieces[256].reshape(-1, 64)  # the same bytes stand in each column
+spans = [(0, 4), (4, 8), (8, 16), (16, 32), (32, 64)]
+by_span = {
+    n: [losses[:, first:end].mean().item() for first, end in spans]
+    for n, losses in ((64, short), (256, long))
+}
 fig, ax = plt.subplots(figsize=(8, 3.1))
-for n, colour in ((256, plots.identity("alibi").colour), (64, "black")):
-    by_place = in_pieces[n].mean(0)
-    heights = [by_place[first:last].mean().item() for first, last in spans if last <= n]
-    ax.stairs(
-        heights,
-        range(len(heights) + 1),
-        baseline=1.2,
-        color=colour,
-        fill=n == 256,
-        linewidth=1.8,
-        label=f"pieces of {n}",
-    )
-    by_span = zip(spans, heights, strict=False)
-    parts = [f"{first} to {last - 1}: {height:.2f}" for (first, last), height in by_span]
-    described.append(f"pieces of {n}, {', '.join(parts)}")
-rest = {n: losses[:, first_ones:].mean().item() for n, losses in in_pieces.items()}
-shares = ", ".join(f"{first_ones / n:.1%} of a piece of {n}" for n in in_pieces)
-ax.annotate(f"they are {shares}", (1.05, 1.76), va="top")
+for n, colour, mark in ((64, "black", "s--"), (256, plots.identity("alibi").colour, "^-")):
+    ax.plot(by_span[n], mark, color=colour, label=f"read in pieces of {n}")
 ax.set(
-    title=f"the first {first_ones} bytes cost most",
-    xlabel="position in the piece",
+    title="what gains is the start of a short piece",
+    xlabel="position of a byte in its piece of 64",
     ylabel="loss (nats a byte)",
-    ylim=(1.2, None),
 )
-ax.set_xticks(
-    [place + 0.5 for place in range(len(spans))],
-    [f"{first} to {last - 1}" for first, last in spans],
+ax.set_xticks(range(len(spans)), [f"{first} to {end - 1}" for first, end in spans])
+ax.legend()
+later = (long - short)[:, 8:].reshape(len(blocks), -1).mean(1)  # of each text
+print("positions 8 to 63, pieces of 256 less pieces of 64, by text:", end=" ")
+print(", ".join(f"{gap:+.3f}" for gap in later.tolist()))
+described = ", ".join(
+    f"{first} to {end - 1} {before:.2f} and {after:.2f}"
+    for (first, end), before, after in zip(spans, by_span[64], by_span[256], strict=True)
 )
-ax.legend(loc="right")
-for n, loss in rest.items():
-    print(f"pieces of {n:3}, without the first {first_ones} bytes of each: {loss:.3f}")
 plots.show(
     fig,
-    "The loss of the model with ALiBi by position in a piece, in spans that double, filled for "
-    f"pieces of 256, a black line for pieces of 64: {'. '.join(described)}. The first "
-    f"{first_ones} bytes are {shares}.",
+    "Two lines: the loss of the same bytes by their position in a piece of 64, read in pieces of "
+    f"64 and in pieces of 256. {described}. Beyond the first spans the lines lie together.",
 )
 
 # %% [markdown]
-# The first bytes cost most, and longer pieces have fewer of them; without them the gain is gone.
-# This is the *early token curse* (Press et al. 2020, arXiv 2012.15832).
+# The gain is at the start of a short piece, where little stands before a byte. From position 8 on,
+# pieces of 256 read *worse*, in each of three texts. This is the *early token curse* (Press et al.
+# 2020, arXiv 2012.15832).
 #
-# Fairer: let windows of $n$ bytes **slide** on by $n/2$, and judge the second half of each. Then
-# half a window or more stands before each judged byte.
+# Fairer: let windows of $n$ bytes **slide** on by $n/2$, and judge the second half of each, which
+# has more than half a window before it.
 #
 # **Exercise 1 ★★ Slide.** Write `sliding_from_scratch(loss_of, block, n)`: the loss of each judged
 # byte of one block, in order. `loss_of(tokens, targets)` takes n bytes and the n that follow them,
@@ -159,15 +146,13 @@ same = "stays (within 0.005)"
 guess.reveal("still falls" if gain < -0.005 else "rises" if gain > 0.005 else same)
 
 # %% [markdown]
-# **Look:** the gain was none: the loss *rises*, a little.
+# **Look:** no gain: the loss *rises*, a little.
 #
 # ## Seventeen points
 #
-# Whose loss does not rise, if all are measured so? Each encoding of this course: the same width,
-# steps, order of texts and learning rate, trained at 64 bytes, five seeds. **But some were
-# helped**: T5's table learns 30 times as fast and learned rows start larger, as training ends too
-# soon for them; and the trained length sets T5's and DeBERTa's last bucket, FIRE's and CoPE's
-# sizes.
+# Whose loss does not rise, if all are measured so? Seventeen encodings: the same width, steps,
+# order of texts and learning rate, trained at 64 bytes, each from five random starts (*seeds*).
+# Some, such as T5, were [helped](closer/07_other_recipes.ipynb).
 #
 # All judge the same bytes. We compare each model with *itself*; "±" is half of a 95 % interval over
 # seeds. A change is *clear* if its interval leaves out 0.
@@ -179,19 +164,13 @@ from course_utils.texts import data
 trained = data.results("extrapolation").query("reading == 'as trained'")
 names = trained["encoding"].unique().tolist()
 
-
-def rise(name, n):
-    """Loss at n bytes less that at 64, of each seed; their mean and interval."""
-    return change(trained, {"encoding": name, "read": 64}, {"encoding": name, "read": n})
-
-
 # %% [markdown]
 # <details><summary>The 17, briefly</summary>
 #
 # *No door:* `none` (NoPE).
 #
 # *Embeddings:* `sinusoidal` waves, added; `learned` a table's row, added; `multiplicative` one as a
-# factor (our own experiment); `floater` a path whose slope a network learns, added in each layer;
+# factor; `floater` a path whose slope a network learns, added in each layer;
 # `complex_order` turns words, each at its own speeds.
 #
 # *Queries and keys:* `rope` turns them; `xpos` too, and scores fade with distance.
@@ -204,21 +183,17 @@ def rise(name, n):
 #
 # </details>
 
-# %% tags=["plumbing"]
-# What was set for some
-from course_utils.encodings import T5, create, maker_of
 
-doors = {name: create(name, d_model=64, n_heads=4, causal=True).doors for name in names}
-print(f"T5's table learns {T5.learning_rates['table']:g} times as fast as all else", end="; ")
-for name in ("learned", "t5", "deberta", "fire", "cope"):
-    options = maker_of(name).fair_options(64)
-    print(", ".join(f"{name} {option} = {options[option]}" for option in options), end="; ")
+# %%
+def rise(name, n):
+    """Loss at n bytes less that at 64, of each seed; their mean and interval."""
+    return change(trained, {"encoding": name, "read": 64}, {"encoding": name, "read": n})
+
 
 # %% [markdown]
 # Three words, fixed before we look. From 64 to 2,048 bytes a model **fails** if its loss clearly
 # rises by more than 0.1 nats, **uses** the text if its loss clearly falls, and **survives** if it
-# does neither. Whoever reads only the last 64 bytes survives too. So to extrapolate in earnest is
-# to *use*.
+# does neither. To extrapolate in earnest is to *use*: whoever reads only 64 bytes survives too.
 
 
 # %%
@@ -230,8 +205,8 @@ def outcome(name, n=2048):
 
 
 # %% [markdown]
-# Take three that are made of sines. The sinusoidal model *adds* them to words, RoPE *turns* by
-# them, and Transformer-XL gives each *offset* $j - i$ a vector of them.
+# Three are made of sines. The sinusoidal model *adds* them to words, RoPE *turns* by them, and
+# Transformer-XL gives each *offset* $j - i$ a vector of them.
 
 # %%
 guess = widgets.predict(
@@ -253,15 +228,36 @@ answers = {
 guess.reveal(answers[tuple(sines)])
 means = summary(trained, "encoding", "read")["mean"].unstack("read")
 above_own = means.sub(means[64], axis=0)
-LABELS = {"rope": 7, "sinusoidal": -4, "none": 0, "alibi": 2, "transformer_xl": -6}  # points up
+LABELS = {"rope": 7, "sinusoidal": -4, "none": 0, "alibi": -2, "transformer_xl": -5}  # points up
+GREY_LABELS = {
+    "shaw": 0,
+    "deberta": 8,
+    "t5": 1,
+    "sandwich": 2,
+    "kerple": 2,
+}  # that hold, or near
 fig, ax = plt.subplots(figsize=(9, 4.6))
 ax.axhspan(-0.1, 0, color="0.93", zorder=0)
 for name in names:
     look, curve = plots.identity(name), above_own.loc[name]
     if name not in LABELS:
         ax.plot(curve, color="0.75", linewidth=1, zorder=1)
+        if name in GREY_LABELS:
+            beside = (9, GREY_LABELS[name])
+            ax.annotate(
+                name,
+                (2048, curve[2048]),
+                beside,
+                textcoords="offset points",
+                va="center",
+                fontsize=9,
+                color="0.35",
+            )
         continue
-    ax.plot(curve, color=look.colour, marker=look.marker, linewidth=2, label=name)
+    face = "white" if name == "rope" else look.colour  # it covers another mark
+    ax.plot(
+        curve, color=look.colour, marker=look.marker, markerfacecolor=face, linewidth=2, label=name
+    )
     ax.annotate(
         name,
         (2048, curve[2048]),
@@ -272,8 +268,9 @@ for name in names:
     )
 ax.axhline(0, color="0.4", linewidth=1.2)
 ax.axhline(0.1, color="0.4", linewidth=1, linestyle="--")
-for height, words in ((-0.04, "use"), (0.06, "survive"), (0.17, "fail")):
+for height, words in ((-0.04, "use"), (0.06, "survive"), (0.3, "fail")):
     ax.text(4000, height, words, color="0.35", ha="right", va="center", fontsize=12)
+ax.text(4000, 0.096, "logarithmic above", color="0.35", ha="right", va="top", fontsize=9)
 ax.set_yscale("symlog", linthresh=0.1, linscale=1.3)
 ax.set_xscale("log", base=2)
 ax.set_xticks(means.columns[1:], [f"{n:,}" for n in means.columns[1:]])
@@ -309,19 +306,19 @@ better = ", ".join(f"{(losses[n] < losses[64]).sum()} at {n:,}" for n in (128, 2
 print(f"runs, of {len(losses)}, that read better than at 64 bytes: {better}")
 usual_t5 = data.results("extrapolation_t5").query("reading == 'as trained'")
 published = change(usual_t5, {"read": 64}, {"read": 2048})
-print(f"T5 with its published max_distance = 128, three seeds: {published}")
+print(f"T5 with its paper's max_distance = 128, not 32, three seeds: {published}")
 
 # %% [markdown]
-# **Look:** the line at 0 is a cheap way to read 2,048 bytes: *cut*, and keep the last 33 to 64 at
-# each byte. Below it a model would gain from far text: at 2,048 no run is there. To survive can
-# hang on a setting: with its paper's buckets, which reach past 64, T5 **fails**. RoPE and
-# Transformer-XL are both relative and made of sines. Why does RoPE fail?
+# **Look:** the line at 0 is a cheap way to read 2,048 bytes: *just cut*. Windows of 64 slide by
+# 32, so each judged byte has 33 to 64 bytes before it. Below the line a model would gain from far
+# text: at 2,048 no run is there. A setting can decide: with its paper's buckets, which reach past
+# 64, T5 **fails**. RoPE and Transformer-XL are both relative. Why does RoPE fail?
 #
 # ## Two suspects
 #
-# A long text brings **many keys**: a query has to choose among 512 in place of 64. And it brings
-# **new offsets**, of −64 and beyond. A window takes both away: a mask hides all keys but the last
-# 64 of each query.
+# A long text brings **many keys**: a query chooses among up to 512 in place of 64. And it brings
+# **new offsets**, of −64 and beyond. A window takes both away: a mask hides all keys but each
+# query's last 64.
 
 # %%
 from torch.nn.functional import cross_entropy
@@ -347,7 +344,7 @@ print(f"just cut to 64: {trained_models.losses(rope, cut)[cut.targets >= 0].mean
 
 # %% [markdown]
 # One mask, and RoPE is cured. Whom else does it help? From here on "±" is over six *texts*, parts
-# of the held-out manual, for one model each.
+# of one manual, for one model each.
 
 # %% tags=["plumbing"]
 # Far keys hidden, on six texts
@@ -386,14 +383,13 @@ helped = [gap.below() for changes in gains.values() for gap in changes]
 print(f"clearly better with far keys hidden: {sum(helped)} of {len(helped)} models")
 
 # %% [markdown]
-# To hide far keys helps all six models: RoPE's three by 1.8 to 2 nats, ALiBi's two by 0.03,
-# Transformer-XL by just under 0.01. But the mask takes both suspects away. To part them, take each
-# without the other:
+# To hide far keys helps all six models, RoPE's three by 1.8 to 2 nats. But the mask takes both
+# suspects away. To part them, take each without the other:
 #
 # - **Many keys, no new offsets.** All keys stay, but every key beyond looks as if it were 63 back:
-#   the **clamp** (as in Su's ReRoPE).
-# - **New offsets, not many keys.** A query sees its last 32 keys and a band of 32 further back: 64
-#   keys, as in training.
+#   the **clamp**.
+# - **New offsets, not many keys.** A query sees its last 32 keys and a **band**, 32 keys further
+#   back. The band of keys 32 to 63 back, as in training, costs 0.
 
 # %%
 from course_utils.models.stretching import ClampedRotary
@@ -409,8 +405,8 @@ for name, model in {"clamped": clamped, "as trained": rope}.items():
 
 # %%
 guess = widgets.predict(
-    "RoPE, the last 32 keys and a band. Of the bands that begin 64 to 416 back, the dearest is …",
-    ["the nearest, 64 back", "one between", "the furthest, 416 back"],
+    "RoPE, the last 32 keys and a band. As the band moves from 64 back to 416 back, its cost …",
+    ["only rises", "rises, then falls, once", "only falls", "rises and falls several times"],
 )
 
 # %%
@@ -418,19 +414,22 @@ explorers.far_bands()  # six models, three of them with RoPE; six texts
 
 # %% tags=["plumbing"]
 # The answer, and four ways to read
+from scipy.signal import find_peaks
+
 banded = data.results("far_bands").set_index(["encoding", "seed", "text", "first"])["loss"]
 banded = banded.unstack("first").drop(columns=0)
 costs = banded.sub(banded[32], axis=0)  # above a band that training knew
 per_model = costs.groupby(["encoding", "seed"]).mean()
 far = per_model.loc["rope", 64:]
-dearest = set(far.idxmax(axis=1))
-between = not dearest & {64, 416}
-answer = "the nearest, 64 back" if dearest == {64} else "the furthest, 416 back"
-guess.reveal("one between" if between else answer)
+mean_cost = far.mean()
+peaks, _ = find_peaks(mean_cost, prominence=0.2)
+slope = "only rises" if mean_cost[416] > mean_cost[64] else "only falls"
+humps = {0: slope, 1: "rises, then falls, once"}
+guess.reveal(humps.get(len(peaks), "rises and falls several times"))
 ways = {way: [over_texts("rope", seed, way).mean for seed in SEEDS["rope"]] for way in WAYS}
 many, both = (sum(ways[way]) / len(ways[way]) for way in WAYS)
 square = torch.tensor([[0.0, far.to_numpy().mean()], [many, both]])
-fig, ax = plt.subplots(figsize=(5.4, 3.6))
+fig, ax = plt.subplots(figsize=(6.6, 3.6))
 figures.numbered(
     ax,
     square,
@@ -439,8 +438,10 @@ figures.numbered(
     limit=2.0,
     title="RoPE: the two suspects, alone and together",
     xlabel="offsets beyond the nearest keys",
+    unit="nats above the upper left",
     equal=False,
 )
+ax.text(0.5, 0.8, "what all are compared with", ha="center")
 ax.set_ylabel("keys in sight")
 ax.text(1.5, 0.8, f"{far.min(axis=None):.2f} to {far.max(axis=None):.2f}, by band", ha="center")
 ax.text(0.5, 1.8, "clamped", ha="center")
@@ -456,45 +457,61 @@ plots.show(
 
 
 # %% tags=["plumbing"]
-# Each suspect further
-def three(way, read, keys=None):
+# Many keys further on, and whose angles are new in the dear bands
+import math
+
+from course_utils.encodings.functional import rope_frequencies
+
+
+def three(way, read):
     """What a way to read costs each of RoPE's models, mean of six texts."""
-    costs = [over_texts("rope", seed, way, keys, read=read).mean for seed in SEEDS["rope"]]
+    costs = [over_texts("rope", seed, way, read=read).mean for seed in SEEDS["rope"]]
     return ", ".join(f"{round(cost, 2) + 0.0:+.2f}" for cost in costs)
+
+
+def dear(costs):
+    """Where the bands begin that cost more than those about them."""
+    return costs.index[find_peaks(costs, prominence=0.2)[0]].tolist()
+
+
+def in_words(places):
+    return ", ".join(map(str, places))
 
 
 for way, words in (("clamped", "clamped"), ("whole", "as trained")):
     print(f"RoPE, all keys {words}: {three(way, 512)} at 512; {three(way, 2048)} at 2,048")
-in_sight = "; ".join(f"{keys}: {three('window', 512, keys)}" for keys in (64, 128, 256))
-print(f"RoPE at 512, of which the last … keys in sight, {in_sight}")
-others = per_model.drop(index="rope").loc[:, 64:]
-print(
-    f"a far band, models without RoPE: {others.min(axis=None):+.2f} to {others.max(axis=None):+.2f}"
-)
-far_helps = [
-    average(torch.tensor(rows[first].to_list())).below()
-    for _, rows in costs.groupby(["encoding", "seed"])
-    for first in far.columns
-]
-print(f"far bands clearly better than keys 32 to 63 back: {sum(far_helps)} of {len(far_helps)}")
-hiding = measured.query("read == 512 and way == 'window' and `keys` == 64")
-beyond = hiding.groupby("encoding", sort=False)["beyond"].mean()
-listed = ", ".join(f"{name} {share:.2f}" for name, share in beyond.items())
-print(f"all 512 keys in sight, weight on those 64 or more back: {listed}")
+print("dear bands begin, by model:", "; ".join(in_words(dear(row)) for _, row in far.iterrows()))
+changed = data.results("far_bands_turned")  # the same models, one pair's turn longer or shorter
+turn = 2 * math.pi / rope_frequencies(32)[5].item()  # of pair 5, in positions
+TEXTS = changed["text"].unique().tolist()
+print(f"Dear bands, means of three models and {len(TEXTS)} texts, one pair's turn changed:")
+for (pair, longer), rows in changed.groupby(["pair", "longer"], sort=False):
+    moved = dear(rows.groupby("first")["loss"].mean().loc[64:])
+    new = [round((n * turn + 64) * longer) for n in range(4)]
+    due = f"; its new angles begin {in_words(new)} back" if pair == 5 else ""
+    print(f"    pair {pair}, turn times {longer}: {in_words(moved)}{due}")
 
 # %% [markdown]
-# **Look:** many keys alone cost RoPE hundredths at 512 bytes and about a tenth at 2,048; with new
-# offsets, about 2 nats. Each new band costs something, 0.04 to 1.4, and a wider window costs more.
-# So **RoPE fails by new offsets**; many keys at them make it worse.
+# **Look:** many keys alone cost hundredths at 512 bytes, about a tenth at 2,048; with new offsets,
+# about 2 nats. So **RoPE fails by new offsets**, but not by all: the cost comes in waves.
+# RoPE's *pair 5* turns once in 112 positions, the first pair whose whole turn no piece of 64 shows.
+# Tick its new angles in the explorer: the dear bands begin there, in all three models.
+# Chance? With that turn made longer or shorter, in the trained models, the dear bands move with the
+# new angles. With pair 4 or 7 they stay, within a step of 16. Lesson 08 mends such pairs.
 #
-# Transformer-XL survives and hardly looks beyond 64; ALiBi looks, and survives too. No far band
-# clearly helped. Is far text worth nothing?
-#
+# [No model](closer/07_more_suspects.ipynb) gained from a far band. Is far text worth nothing?
+
+# %%
+from course_lab.ngrams import NGrams
+
+table = NGrams(english.train, order=5)
+
+# %% [markdown]
 # ## A memory of counts
 #
-# A table says how often each byte followed the five before it, or fewer where five are rare, in
-# training. Beside it stands a **memory**: the same counts of the bytes just read, with a
-# tenth of the say.
+# This table says how often each byte followed the five before it, or fewer where five are rare, in
+# training. Beside it stands a **memory**, the same counts of the bytes just read. A byte's chance
+# is nine tenths the table's, one tenth the memory's.
 
 # %%
 guess = widgets.predict(
@@ -503,12 +520,10 @@ guess = widgets.predict(
 )
 
 # %%
-from course_lab.ngrams import NGrams
-
-table, judged = NGrams(english.train, order=5), blocks[:, :7169]  # the same bytes as above
+judged = blocks[:, :7169]  # the same bytes as above
 memory = {size: table.loss(judged, 5, first=1025, cache=size) for size in (0, 64, 2048, 4096)}
-other_text = blocks.roll(1, dims=0)[:, : 4096 - 64]  # another text, in place of all but the last 64
-decoys = zip(judged.split(1), other_text, strict=True)
+other_part = blocks.roll(1, dims=0)[:, : 4096 - 64]  # in place of all but the last 64
+decoys = zip(judged.split(1), other_part, strict=True)
 losses = [table.loss(block, 5, first=1025, cache=64, decoy=other) for block, other in decoys]
 decoy = sum(losses) / len(losses)
 
@@ -524,15 +539,15 @@ for size in memory:
     print(
         f"memory of {size:5,} bytes: {memory[size]:.2f} nats; beats {beaten_too:2} of {len(best)}"
     )
-print(f"the last 64, and before them 4,032 bytes of another text: {decoy:.2f}")
+print(f"the last 64, and before them 4,032 bytes of another part of the manual: {decoy:.2f}")
 print(f"best network: {best.idxmin()} {best.min():.2f}")
 
 # %% [markdown]
-# **Look:** far bytes help the counts because they are of *this* text: another one in their place
-# brings nothing. A Python manual repeats its names.
+# **Look:** not any far bytes help: another part of the same manual in their place brings nothing. A
+# page repeats its names.
 #
-# Nobody taught our networks to look further back than 64; pieces of 256 teach some
-# ([other recipes](closer/07_other_recipes.ipynb)).
+# Nobody taught our networks to look beyond 64; pieces of 256 teach
+# [some](closer/07_other_recipes.ipynb).
 #
 # ## Which of these extrapolate?
 
@@ -612,7 +627,7 @@ x = judged_texts.query("read == 64")["loss"].mean()
 y = judged_texts.query("read == 2048 and way == 'window'")["loss"].mean()
 axes[1].plot(x, y, look.marker, color=look.colour, markerfacecolor="white", markersize=9)
 axes[1].annotate(
-    "rope, far keys hidden\n(three models)",
+    "rope, far keys hidden\n(3 models, 3 texts)",
     (x, y),
     (14, -12),
     textcoords="offset points",
@@ -629,13 +644,12 @@ plots.show(
 )
 
 # %% [markdown]
-# Which extrapolate? Set up as here, six of seventeen do not fail; in earnest, **none**, though
-# counts show that far bytes had something to give. (One manual, small models, one short training
-# length.)
+# Set up as here, six of seventeen do not fail; in earnest, **none** extrapolates, though counts
+# show that far bytes had something to give. (One manual, small models, one training length.)
 #
 # ## Referee mode
 #
-# A paper is sent to you. It ranks seven encodings by what they lose from 64 to 1,024 bytes:
+# So who is best? A paper ranks seven encodings by their rise from 64 to 1,024:
 
 # %%
 from course_lab import referee
@@ -644,7 +658,7 @@ runs = referee.published()  # all runs behind the table
 referee.table(runs).round(3)
 
 # %% [markdown]
-# "ALiBi is best: it even gains." The numbers are real, but the runs were not made alike. There are
+# "ALiBi is best: it even gains." The losses are real, the runs were not made alike. There are
 # **five flaws**, and each changes a ranking, by rise or in a column. Here is one of the `runs`.
 
 # %%
@@ -654,13 +668,18 @@ print(runs[0])
 # ## Exercises
 #
 # **Exercise 2 ★★★ Objections.** Write `objections(runs)`: from any list of such dictionaries, the
-# names that you object to:
+# names of what you object to.
 #
-# - each **setting** that some run lacks, or that is not equal (`==`) in all. A setting is any key
-#   that must be equal in a fair table: of the keys above, you say which. A key that is not above is
-#   one too; its values may be lists. (A key that is no setting may be lacking.)
-# - `"seed"`, unless the same three or more seeds stand at every place that `seeds_of` lists.
-# - `"cut"`, if no run is of the encoding `"just cut to 64"`.
+# | name | you object if |
+# |---|---|
+# | a *setting's* key | some run lacks it, or it is not equal (`==`) in all |
+# | `"seed"` | not all places of `seeds_of` have the same seeds, or they are fewer than three |
+# | `"cut"` | no run is of the encoding `"just cut to 64"` |
+#
+# A setting has to be equal in a fair table. Of the keys above you say which are settings; any other
+# key is one, and its values may be lists. A key that is none may be lacking.
+#
+# An example: all is fair but `fire`, with two of three seeds and another lr: `["lr", "seed"]`.
 
 
 # %%
@@ -695,8 +714,7 @@ def objections(runs):
 check_objections(objections)
 
 # %% [markdown]
-# Does it matter? Tick: a row that is wrong in what you tick is replaced, as a whole, by fair runs.
-# Who moves?
+# Does it matter? Each tick mends one row, or adds the missing one. Who moves?
 
 # %%
 explorers.referee()
@@ -706,9 +724,9 @@ fair = [run for name in referee.ENCODINGS for run in referee.fair_runs(name)]
 referee.table(fair + referee.cut_runs()).round(3)
 
 # %% [markdown]
-# **Look:** by rise and at 1,024 *just cut* stands before all seven. ALiBi falls from first to third
-# of them, and its gain is gone. T5's low loss was ten times the steps, RoPE's easier bytes. One
-# objection no key shows: T5's table still learns faster, and its buckets are short.
+# **Look:** DeBERTa, the best of the seven at 64 bytes, *just cut*, stands before all seven by rise
+# and at 1,024. ALiBi falls from first to third of them, its gain is gone. T5's low loss was ten
+# times the steps, RoPE's easier bytes.
 
 # %% [markdown]
 # ## Myth check
@@ -718,6 +736,7 @@ referee.table(fair + referee.cut_runs()).round(3)
 # %% tags=["plumbing"]
 # Four claims
 from course_lab.claims import Claim, Myths
+from course_utils.encodings import create
 
 shipped_runs = {"evidence": "shipped results", "seeds": 5}
 survives = "at 128 to 2048 bytes it does not fail: its loss is not clearly 0.1 above that at 64"
@@ -768,6 +787,7 @@ myths.settle(
     "in pieces was one of first bytes. Does it look at near tokens only? With far keys hidden at "
     f"512 bytes its loss changes by {', '.join(map(str, hidden))} in two models, so it does not.",
 )
+doors = {name: create(name, d_model=64, n_heads=4, causal=True).doors for name in names}
 changing = [name for name in names if "embed" in doors[name]]
 silent = [name for name in names if name not in changing]
 failing = [name for name in silent if name not in holding]
@@ -800,8 +820,8 @@ myths.table()
 #
 # - "At length n" needs a protocol: which bytes are judged, and what stands before them.
 # - Compare with the cheapest way: cut the text, and forget the rest.
-# - One mask, one clamp and one band part two suspects: RoPE fails by new offsets. Many keys
-#   alone cost it little.
+# - One mask, one clamp and one band part two suspects. RoPE fails by new offsets, by some far more
+#   than by others; many keys alone cost it little.
 # - To survive a long text is not to use it: six of seventeen survive, none uses it.
 # - Before you read a ranking, ask in what its rows differ.
 #

@@ -142,8 +142,7 @@ def referee(order: str, cut: bool, **ticks: bool) -> Numbers:
 
     published = [losses(name, False) for name in runs_of.ENCODINGS]
     mended = [
-        losses(name, any(ticks.get(key) for key in runs_of.wrong_keys(name)))
-        for name in runs_of.ENCODINGS
+        losses(name, bool(ticks.get(runs_of.FLAWS.get(name, "")))) for name in runs_of.ENCODINGS
     ]
     if cut:
         best = min(losses(name, True)[0] for name in runs_of.ENCODINGS)
@@ -156,7 +155,7 @@ def referee(order: str, cut: bool, **ticks: bool) -> Numbers:
     }
 
 
-def far_bands(model: str, first: int, whole: bool, tried: list[int]) -> Numbers:
+def far_bands(model: str, first: int, whole: bool, turn: bool, tried: list[int]) -> Numbers:
     bands = [start for start in STARTS if start >= 32]
     shown = bands if whole else tried
     rows = data.results("far_bands").set_index(["encoding", "seed", "first", "text"])["loss"]

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from course_lab.explorers.controls import Choice, Slider, Tick
 from course_lab.explorers.explorer import Explorer
+from course_utils.encodings.functional import rope_frequencies
 from course_utils.texts import data
 
 KEYS, TRAINED = 32, 64  # keys of a band; bytes of a piece in training
+D_HEAD, PAIR = 32, 5  # of the models; the first pair that makes no whole turn within a piece
 MODELS = {  # as the table has them
     "RoPE, seed 0": ("rope", 0),
     "RoPE, seed 1": ("rope", 1),
@@ -17,6 +20,13 @@ MODELS = {  # as the table has them
     "ALiBi": ("alibi", 0),
     "no encoding": ("none", 0),
 }
+
+
+def unseen(end: int) -> list[list[float]]:
+    """Where, up to ``end`` back, the pair stands at angles that no two bytes of a piece have."""
+    turn = 2 * math.pi / rope_frequencies(D_HEAD)[PAIR].item()  # positions
+    turns = range(math.ceil((end - TRAINED) / turn))
+    return [[n * turn + TRAINED, min((n + 1) * turn, end)] for n in turns]
 
 
 def _data() -> dict[str, Any]:
@@ -28,7 +38,14 @@ def _data() -> dict[str, Any]:
         by_text = rows.pivot(index="text", columns="first", values="loss")
         losses[name] = by_text.to_numpy().tolist()
     firsts = sorted(table["first"].unique().tolist())
-    return {"losses": losses, "firsts": firsts, "keys": KEYS, "trained": TRAINED}
+    return {
+        "losses": losses,
+        "firsts": firsts,
+        "keys": KEYS,
+        "trained": TRAINED,
+        "pair": PAIR,
+        "unseen": unseen(firsts[-1] + KEYS),
+    }
 
 
 far_bands = Explorer(
@@ -37,11 +54,12 @@ far_bands = Explorer(
     "Keys by how far back they are: the nearest 32 and a band are seen, all others hidden. Above "
     "where the band begins, what it costs a model trained at 64 bytes, in each of six texts: its "
     "loss less that with the keys 32 to 63 back. Bands that were tried leave their means; a box "
-    "shows all.",
+    "shows all, another where RoPE's pair 5 stands at angles that training never showed.",
     {
-        "first": Slider(32, 416, 416, step=16, label="band begins"),
+        "first": Slider(32, 416, 64, step=16, label="band begins"),
         "model": Choice(tuple(MODELS)),
         "whole": Tick(label="all bands"),
+        "turn": Tick(label="new angles of pair 5"),
     },
     _data,
 )

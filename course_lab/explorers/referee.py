@@ -17,32 +17,34 @@ def _losses(runs: list[runs_of.Run]) -> list[float]:
 
 
 def _rows() -> dict[str, Any]:
-    """Each row's losses as published and as mended, and the keys that it is wrong in."""
+    """Each row's losses as published and as mended, its main flaw, and what else is wrong."""
     rows = [
         {
             "name": name,
-            "wrong": runs_of.wrong_keys(name),
+            "flaw": (flaw := runs_of.FLAWS.get(name)),
+            "also": [key for key in runs_of.wrong_keys(name) if key != flaw],
             "published": _losses(runs_of.flawed_runs(name)),
             "mended": _losses(runs_of.fair_runs(name)),
         }
         for name in runs_of.ENCODINGS
     ]
-    return {"rows": rows, "cut": _losses(runs_of.cut_runs()), "cutName": runs_of.CUT}
+    return {"rows": rows, "cut": _losses(runs_of.cut_runs()), "cutName": runs_of.cut_name()}
 
 
 referee = Explorer(
     "referee",
     "a table of results, and what is left of its ranking",
-    "Left the order in which the table was published, right the order once each row that is wrong "
-    "in what is ticked has been replaced, as a whole, by fair runs. Row 1 has the lowest number.",
+    "Left the order in which the table was published, right the order once what is ticked has been "
+    "mended. A tick replaces one row by fair runs, as a whole: the row of which it is the main "
+    "flaw. Row 1 has the lowest number.",
     {
         "order": Choice(ORDERS, label="ranked by"),
         "steps": Tick(label="mend steps"),
         "lr": Tick(label="mend lr"),
         "judged": Tick(label="mend judged"),
         "protocol": Tick(label="mend protocol"),
-        "seed": Tick(label="mend seeds"),
-        "cut": Tick(label="add a row: just cut to 64"),
+        "seed": Tick(True, label="mend seeds"),
+        "cut": Tick(label=f"add a row: {runs_of.cut_name()} to 64"),
     },
     _rows,
 )

@@ -1,7 +1,7 @@
 // A band of far keys that the reader moves: what it costs trained models, from the course's table.
 
-const FIRST_ROW = -0.3; // where the keys are drawn, below the costs
-const ALREADY_TRIED = [32, 64]; // the bands that are drawn before the reader moves one
+const KEY_ROW = -0.4; // where the keys are drawn, below the costs
+const ALREADY_TRIED = [32]; // the band that is drawn before the reader moves one
 const ROPE = 3, BAND = 0, NEAR = 2; // colours; RoPE's is orange in all of the course
 
 const isRope = (name) => name.startsWith("RoPE");
@@ -61,8 +61,8 @@ const EXPLORER = {
     };
   },
 
-  draw([panel], { shown, curve, texts, others }, { model, first, whole }) {
-    const { firsts, keys, trained, losses } = SPEC.data;
+  draw([panel], { shown, curve, texts, others }, { model, first, whole, turn }) {
+    const { firsts, keys, trained, losses, pair, unseen } = SPEC.data;
     const end = firsts.at(-1) + keys;
     const colour = isRope(model) ? ROPE : "ink";
     const names = Object.keys(losses).filter((name) => name !== model);
@@ -73,12 +73,17 @@ const EXPLORER = {
         dash: "4 3", fade: 0.6 });
       legend.push({ name: "no RoPE", colour: "grey" });
     }
+    const zones = turn && isRope(model) ? unseen : [];
+    if (zones.length) legend.push({ name: `new angles of pair ${pair}`, colour: "grey", fade: 0.4 });
     panel.axes({
-      x: [0, end], y: [-0.5, 2], legend, title: "what the band costs, where it begins",
-      xlabel: "positions back from the query", ylabel: "loss above that with keys 32–63 back",
+      x: [0, end], y: [-0.6, 2], legend, title: "what the band costs, where it begins",
+      xlabel: "positions back from the query", ylabel: "nats above keys 32–63 back",
       xticks: Array.from({ length: Math.floor(end / 64) + 1 }, (_, n) => 64 * n),
-      yticks: [0, 0.5, 1, 1.5],
-    }).across(0).upright(trained, { dash: "2 4" });
+      yticks: [[KEY_ROW, "keys"], ...[0, 0.5, 1, 1.5].map((cost) => [cost, String(cost)])],
+    });
+    zones.forEach(([from, to]) => panel.upright((from + to) / 2,
+      { width: panel.px(to) - panel.px(from), fade: 0.2 }));
+    panel.across(0).across(-0.18, { width: 0.8 }).upright(trained, { dash: "2 4" });
     others.forEach((costs, n) => {
       const rope = { colour: ROPE, dash: "4 3", fade: 0.6 };
       const style = isRope(names[n]) ? rope : { colour: "grey" };
@@ -87,13 +92,13 @@ const EXPLORER = {
     const joined = shown.flatMap((start, n) => (isNext(start, shown[n - 1]) ? [n] : [NaN, n]));
     panel.line(joined.map((n) => shown[n] ?? NaN), joined.map((n) => curve[n]),
       { colour, width: whole ? 2.4 : 1 })
-      .dots(shown, curve, { colour, size: 3.5 })
       .dots(texts.map(() => first), texts, { colour: BAND, size: 3, hollow: true })
-      .line([0, end], [FIRST_ROW, FIRST_ROW], { colour: "grey", width: 1 })
-      .line([0, keys], [FIRST_ROW, FIRST_ROW], { colour: NEAR, width: 13 })
-      .line([first, first + keys], [FIRST_ROW, FIRST_ROW], { colour: BAND, width: 13 });
-    const row = panel.box.top + panel.py(FIRST_ROW);
-    panel.write(panel.box.left + 4, row - 12, "near keys", "om-start");
+      .dots(shown, curve, { colour, size: 4 })
+      .line([0, end], [KEY_ROW, KEY_ROW], { colour: "grey", width: 1 })
+      .line([0, keys], [KEY_ROW, KEY_ROW], { colour: NEAR, width: 13 })
+      .line([first, first + keys], [KEY_ROW, KEY_ROW], { colour: BAND, width: 13 });
+    const row = panel.box.top + panel.py(KEY_ROW);
+    panel.write(panel.box.left + 4, row - 10, "near keys", "om-start");
     const isFar = first > end / 2; // then there is more room before the band
     panel.write(panel.box.left + panel.px(isFar ? first : first + keys) + (isFar ? -6 : 6), row - 8,
       "drag the band", isFar ? "om-end" : "om-start");
@@ -113,14 +118,17 @@ const EXPLORER = {
       + `to ${fixed(Math.max(...texts), 2)}. ${best}`;
   },
 
-  description({ shown, curve, others }, { model, first, whole }) {
-    const { keys, losses } = SPEC.data;
+  description({ shown, curve, others }, { model, first, whole, turn }) {
+    const { keys, losses, pair, unseen } = SPEC.data;
     const listed = shown.map((start, n) => `${start} back ${fixed(curve[n], 2)}`).join(", ");
     const names = Object.keys(losses).filter((name) => name !== model);
     const most = others.map((costs, n) => `${names[n]} ${fixed(Math.max(...costs), 2)}`).join(", ");
     return "Along the bottom the keys by how far back they are: the nearest 32, and a band of "
       + `${keys} from ${first} back on; all others are hidden. Above, what such a band costs `
       + `${model}, mean of six texts, by where it begins: ${listed}.`
-      + (whole ? ` The dearest band of the others costs ${most}.` : "");
+      + (whole ? ` The dearest band of the others costs ${most}.` : "")
+      + (turn && isRope(model) ? ` Shaded: ${unseen.map(([from, to]) =>
+        `${Math.round(from)} to ${Math.round(to)}`).join(", ")} back, where pair ${pair} stands at `
+        + "angles that training never showed." : "");
   },
 };

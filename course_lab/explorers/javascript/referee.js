@@ -1,5 +1,4 @@
-// A published table of results, ranked before and after rows that are wrong in what is ticked were
-// mended.
+// A published table of results, ranked before and after the rows whose flaws are ticked were mended.
 
 const KEYS = ["steps", "lr", "judged", "protocol", "seed"];
 const COLUMNS = {
@@ -23,9 +22,9 @@ function written(losses, order) {
   return (order === "rise" && value >= 0 ? "+" : "") + fixed(value, 3, 3);
 }
 
-// Whether a row is wrong in something that is ticked.
+// Whether the main flaw of a row is ticked.
 function isMended(row, state) {
-  return row.wrong.some((key) => state[key]);
+  return row.flaw !== null && state[row.flaw];
 }
 
 function changedRows(state) {
@@ -80,15 +79,15 @@ const EXPLORER = {
     const was = `${nameOf(before[0])} (${written(published[before[0]], order)})`;
     const is = `${nameOf(after[0])} (${written(mended[after[0]], order)})`;
     const replaced = changedRows(state).map((row) => {
-      const also = SPEC.data.rows[row].wrong.filter((key) => !state[key]);
+      const { also } = SPEC.data.rows[row];
       return nameOf(row) + (also.length ? ` (wrong in ${also.join(" and ")} too)` : "");
     });
     const idle = KEYS.filter((key) => state[key]
-      && !SPEC.data.rows.some(({ wrong }) => wrong.includes(key)));
+      && !SPEC.data.rows.some(({ flaw }) => flaw === key));
     const kept = after.filter((row) => row < before.length); // without the row that is cut
     const stays = before.every((row, n) => kept[n] === row);
     const others = Object.keys(COLUMNS).filter((name) => name !== order).join(" or ");
-    const moved = (replaced.length ? `Whole rows replaced: ${replaced.join(", ")}.`
+    const moved = (replaced.length ? `Replaced: ${replaced.join(", ")}.`
       + (stays ? ` None changes its place by ${order}; look by ${others}.` : "")
       : "No row is replaced.") + idle.map((key) => ` No row is wrong in ${key}.`).join("");
     return `First by ${order}: ${was} as published, ${is} mended. ${moved}`;
