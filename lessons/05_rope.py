@@ -92,7 +92,7 @@ plots.show(
 
 # %% [markdown]
 # **Look:** on the right both arrows point elsewhere, but the angle *between* them stays. A
-# dot product knows two lengths and that angle. Say it is $\varphi$ before any turn, from key to
+# dot product knows two lengths and that angle. It is $\varphi$ before any turn, from key to
 # query: −1.41 in the first panel. The turns add $(p - r)\,\theta$, here 0.9:
 #
 # $$q_p \cdot k_r = |q|\,|k|\,\cos\big(\varphi + (p - r)\,\theta\big)$$
