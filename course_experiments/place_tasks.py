@@ -273,6 +273,8 @@ def runs() -> Iterator[dict[str, Any]]:
     for encoding in ("t5, divided", "t5"):  # two seeds more of both
         yield from seeds(5, encoding, "place 3", 2, 1500)[3:]
     yield from seeds(3, "shaw, k = 2", "place 3", 2, 1500)
+    for encoding in ("number by offset", "t5", "given slopes"):  # as long as Shaw's
+        yield from seeds(3, encoding, "place 3", 1, 6000, 4, rate=0.003)
 
 
 def main(folder: Path) -> None:

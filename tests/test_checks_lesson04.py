@@ -654,6 +654,11 @@ test_natural_mistakes_are_named = wrong_answers(
             (by_offsets(lambda c, k: c.clamp(1 - k, k - 1) + k), "first and the last row"),
         ],
         check_single_out: [
+            (lambda slopes, n: check_single_out.reference(slopes.abs(), n), "below 0 are turned"),
+            (
+                lambda slopes, n: check_single_out.reference(slopes.clamp(min=0), n),
+                "below 0 are taken for 0",
+            ),
             (singled_out_with_distances_reversed, "favour near keys"),
             (singled_out_for_all_queries, "all queries have a say"),
             (singled_out_as_the_text_does, "two factors, whatever"),

@@ -589,7 +589,9 @@ check_shaw = _PlainCheck(
     ),
     rules=[
         Without((shaw_scores, skew, toeplitz, _shaw_from_scratch)),
-        Without((torch.vmap,), why="It makes the large tensor too, out of sight."),
+        Without(
+            (torch.vmap,), why="What it makes is out of sight: the large tensor may be among it."
+        ),
         Without(
             operations=LEAVES_TORCH,
             why="That leaves PyTorch, and the size of what is made there is out of sight. Which "
@@ -873,6 +875,7 @@ check_single_out = Check(
         (_row(5.0, 3.5, 2.5, 1.5), 12),
         (_row(0.5, 0.0, 1.5), 5),
         (torch.linspace(6, 1, 6, dtype=torch.float64), 9),  # more than float32 can bear
+        (_row(-1.0, 0.5), 6),  # a slope below 0: the query's own key has the largest weight
     ],
     mistakes=[
         Mistake(
@@ -880,6 +883,16 @@ check_single_out = Check(
             "With a slope above 0, which key should have the largest weight? And which keys does "
             "your system speak of?",
             _near_keys_favoured,
+        ),
+        Mistake(
+            "slopes below 0 are turned",
+            "Which key has the largest weight, if a slope is −1?",
+            lambda slopes, n: _single_out(slopes.abs(), n),
+        ),
+        Mistake(
+            "slopes below 0 are taken for 0",
+            "Which key has the largest weight, if a slope is −1?",
+            lambda slopes, n: _single_out(slopes.clamp(min=0), n),
         ),
         Mistake(
             "key 0 is singled out",
