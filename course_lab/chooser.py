@@ -49,11 +49,11 @@ STEEP = "steep"  # none of the encodings of facts(): see steep()
 # Six jobs, as lesson 10 reads them, and their answers.
 JOBS: dict[str, dict[str, str]] = {
     "chat, code": {"texts": MAY_CUT, "attention": PLAIN},
-    "search: the encoder": {"reads": BOTH_WAYS, "attention": PLAIN},
+    "an encoder": {"reads": BOTH_WAYS, "attention": PLAIN},
     "long, uncut": {"texts": "16 times as long", "attention": PLAIN},
     "long, uncut, a bias": {"texts": "16 times as long", "attention": TAKES_BIAS},
-    "a stream, with a cache": {"texts": MAY_CUT, "starts": "anywhere"},
-    "translation: the encoder": {"reads": BOTH_WAYS},
+    "cut texts, any start": {"texts": MAY_CUT, "starts": "anywhere"},
+    "an encoder, any kernel": {"reads": BOTH_WAYS},
 }
 # The fifth question: by how many nats a loss may be above the lowest that the other answers leave.
 BEHIND = "behind"
