@@ -101,7 +101,7 @@ plots.show(
 # has more than half a window before it.
 #
 # **Exercise 1 ★★ Slide.** Write `sliding_from_scratch(loss_of, block, n)`: the loss of each judged
-# byte of one block, in order. `loss_of(tokens, targets)` takes n bytes and the n that follow them,
+# byte of one block, in order. `loss_of(tokens, targets)` takes n bytes and, for each, the next,
 # and returns n losses. The first window starts at byte 0; one that does not fit is left out. n is
 # even.
 
@@ -495,9 +495,9 @@ for (pair, longer), rows in changed.groupby(["pair", "longer"], sort=False):
 # **Look:** many keys alone cost hundredths at 512 bytes, about a tenth at 2,048; with new offsets,
 # about 2 nats. So **RoPE fails by new offsets**, but not by all: the cost comes in waves.
 # RoPE's *pair 5* turns once in 112 positions, the first pair whose whole turn no piece of 64 shows.
-# Tick its new angles in the explorer: the dear bands begin there, in all three models.
-# Chance? With that turn made longer or shorter, in the trained models, the dear bands move with the
-# new angles. With pair 4 or 7 they stay, within a step of 16. Lesson 08 mends such pairs.
+# Tick its new angles in the explorer: dear bands begin among them, in all three models. With
+# that turn 15 % longer or shorter they move along; with pair 4 or 7 they stay, within a step of 16.
+# (Where, not how much: 64 back is new, yet cheap.) Lesson 08 mends such pairs.
 #
 # [No model](closer/07_more_suspects.ipynb) gained from a far band. Is far text worth nothing?
 
@@ -541,6 +541,7 @@ for size in memory:
     )
 print(f"the last 64, and before them 4,032 bytes of another part of the manual: {decoy:.2f}")
 print(f"best network: {best.idxmin()} {best.min():.2f}")
+print("read at 64, a network has 33 to 64 bytes to go by; a memory of 64 has 64")
 
 # %% [markdown]
 # **Look:** not any far bytes help: another part of the same manual in their place brings nothing. A
@@ -659,7 +660,7 @@ referee.table(runs).round(3)
 
 # %% [markdown]
 # "ALiBi is best: it even gains." The losses are real, the runs were not made alike. There are
-# **five flaws**, and each changes a ranking, by rise or in a column. Here is one of the `runs`.
+# **five flaws**, and each changes a ranking of means. Here is one of the `runs`.
 
 # %%
 print(runs[0])
@@ -725,8 +726,8 @@ referee.table(fair + referee.cut_runs()).round(3)
 
 # %% [markdown]
 # **Look:** DeBERTa, the best of the seven at 64 bytes, *just cut*, stands before all seven by rise
-# and at 1,024. ALiBi falls from first to third of them, its gain is gone. T5's low loss was ten
-# times the steps, RoPE's easier bytes.
+# and at 1,024. ALiBi's gain and first place are gone; who is next, three seeds cannot tell. T5's
+# low loss was ten times the steps, RoPE's easier bytes.
 
 # %% [markdown]
 # ## Myth check
