@@ -304,8 +304,9 @@ widgets.explore(compare, (8, 3), layer=list("PQRS"), start=(0, 8000, 8000, 50), 
 
 # %%
 guess = widgets.predict(
-    "P rounds its numbers to bfloat16, which has 8 binary digits. One like it rounds to float16, "
-    "which has 11. Of the starts 1, 2, 4, …, 8,192: at which does it first break its word?",
+    "P rounds its prices, position times a power of two, to bfloat16: 8 binary digits. "
+    "One like it rounds to float16: 11. Of the starts 1, 2, 4, …, 8,192: at which does it first "
+    "break its word?",
     ["16", "256, as bfloat16 would", "2,048", "at none"],
 )
 
@@ -359,8 +360,8 @@ guess.reveal(answers.get(first_of["float16"], f"{first_of['float16']:,}"))
 # %% [markdown]
 # **Look:** each fault hides from two of the three ways to read. R keeps its word. P's fault begins
 # at position 257: at start 250 the change leaps at word 7. P's price is ALiBi's m · (j − i) without
-# m · i, which is the same for all keys of a query, so softmax ignores it. But 8 digits hold all
-# whole numbers only up to 256, and 11 up to 2,048.
+# m · i, the same for all keys of a query: softmax ignores it. With m a power of two, m · j rounds
+# where j does: 8 digits hold whole numbers up to 256, 11 up to 2,048.
 #
 # ## Your test
 #
@@ -792,8 +793,8 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** Peek is far ahead of all, and not sound: it has seen the answers. To be sound and left
-# of `none` is the least: most of the library's encodings are. And a place here is a place *in this
+# **Look:** Peek is far ahead of all, and not sound: it has seen all answers but each window's last.
+# Sound and left of `none` are most of the library's encodings. A place here is one *in this
 # training*. Judge your invention:
 #
 # | | |
@@ -851,8 +852,8 @@ myths.settle(
 myths.settle(
     "C58",
     {
-        f"ward {number}": named == sick
-        for number, (named, sick, _, _) in enumerate(marks.values(), start=1)
+        f"ward {letter}": marks[case.fault][0] == marks[case.fault][1]
+        for letter, case in clinic.CASES.items()
     },
     f"{n_sick - n_named} of {n_sick} sick layers have the reference's numbers there.",
 )

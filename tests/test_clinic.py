@@ -774,6 +774,51 @@ class WithHelper(PositionalEncoding):
         return self.rotated(q), self.rotated(k)
 
 
+class HiddenPrice(PositionalEncoding):
+    """A price by offset that the bias of the same class hides."""
+
+    def bias_by_offset(self, offsets):
+        return -offsets.abs().float().expand(self.n_heads, -1)
+
+    def bias(self, q, k, at):
+        return q.new_zeros(self.n_heads, q.shape[-2], k.shape[-2])
+
+
+class ConstantOfAHead(PositionalEncoding):
+    """A learned number a head, the same for all keys: softmax cancels it."""
+
+    def __init__(self, d_model, n_heads):
+        super().__init__(d_model, n_heads)
+        self.number = torch.nn.Parameter(torch.ones(n_heads))
+
+    def bias_by_offset(self, offsets):
+        return self.number[:, None].expand(-1, len(offsets))
+
+
+class RowsThatStartAtZero(PositionalEncoding):
+    """A learned row a position, all 0 before training."""
+
+    def __init__(self, d_model, n_heads):
+        super().__init__(d_model, n_heads)
+        self.rows = torch.nn.Parameter(torch.zeros(16_384, d_model))
+
+    def embed(self, x, positions, tokens=None):
+        return x + self.rows[positions]
+
+
+def test_a_bias_that_hides_bias_by_offset_is_named():
+    assert "bias_by_offset is never used" in clinic.properties(HiddenPrice)["doors"]
+
+
+def test_what_softmax_cancels_has_no_gradient():
+    assert clinic.properties(ConstantOfAHead)["gradient"] == "number gets no gradient"
+
+
+def test_rows_that_start_at_zero_break_the_promise_once_they_have_moved():
+    complaints = clinic.properties(RowsThatStartAtZero)
+    assert "with other parameters" in complaints["shift"] and clinic.sound(complaints)
+
+
 @pytest.mark.parametrize(
     ("make", "words"),
     [

@@ -12,7 +12,7 @@ import difflib
 import inspect
 import itertools
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from types import CodeType
 from typing import Any
@@ -36,6 +36,7 @@ SHIFTS = (1000, 8000)  # positions by which a text is moved
 VOCABULARY = 256  # ids of tokens, for encodings that look at them
 CROWDS = ((130, 96), (64, 64), (8, 64), (8, 512))  # texts in one batch, tokens of each
 ROUNDING = 1e-4  # in an output of size 1: more than float32 loses, less than a fault changes
+NO_GRADIENT = 1e-9  # float64's rounding leaves far less
 DOOR_METHODS = (*DOORS, "bias_by_offset")
 SHORT_TRAINING = 64  # tokens of a text where lesson 11 trains, which is the max_len it passes
 FITS_BOTH = (
@@ -128,9 +129,20 @@ def doors(examined: MultiHeadAttention) -> str:
             continue  # for something else than attention
         question = f"did you mean {nearest[0]}?" if nearest else f"doors: {', '.join(DOOR_METHODS)}"
         return f"no door is called {name}, so it is never used; {question}"
+    if _hides_bias_by_offset(type(encoding), written):
+        return "bias takes the place of bias_by_offset, so bias_by_offset is never used"
     if encoding.doors:
         return ""
     return f"it opens no door: none of {', '.join(DOOR_METHODS)} is defined"
+
+
+def _hides_bias_by_offset(kind: type[PositionalEncoding], written: Sequence[type]) -> bool:
+    """Whether somebody's own bias replaces the course's, which would call their bias_by_offset."""
+    if kind.bias_by_offset is PositionalEncoding.bias_by_offset:
+        return False
+    owner = next(parent for parent in kind.__mro__ if "bias" in vars(parent))
+    calls = _names_in(kind.bias.__code__) if owner in written else {"bias_by_offset"}
+    return not {"bias_by_offset", "super"} & calls
 
 
 def _names_in(code: CodeType) -> set[str]:
@@ -351,13 +363,16 @@ def any_dtype(examined: MultiHeadAttention, length: int = LENGTH) -> str:
 
 
 def trained(examined: MultiHeadAttention) -> str:
-    """Every parameter of the encoding gets a gradient: finite, and not 0 in all texts."""
-    able = copy.deepcopy(examined).requires_grad_(True)
+    """Every parameter of the encoding gets a gradient: finite, and more than rounding, in float64.
+
+    What a parameter adds to the scores of all keys alike, softmax cancels: its gradient is 0.
+    """
+    able = copy.deepcopy(examined).double().requires_grad_(True)
     for length in LENGTHS:
         ids = _english_and_random(2, length)
         able(words(able, 2, length), tokens=ids)[0].square().sum().backward()
     for name, parameter in able.encoding.named_parameters():
-        if parameter.grad is None or not bool(parameter.grad.any()):
+        if parameter.grad is None or not bool((parameter.grad.abs() > NO_GRADIENT).any()):
             return f"{name} gets no gradient"
     for name, parameter in able.named_parameters():
         if parameter.grad is not None and not bool(parameter.grad.isfinite().all()):
@@ -389,7 +404,8 @@ BY_LENGTH: dict[str, Property] = {
     "shift": anywhere,
 }
 PROPERTIES = ("doors", "causal", "cache = whole", "batch = alone", "dtype", "gradient", "shift")
-OF_ALL_PARAMETERS = ("causal", "cache = whole", "batch = alone")  # with moved parameters too
+# With moved parameters too
+OF_ALL_PARAMETERS = ("causal", "cache = whole", "batch = alone", "shift")
 OF_DECODERS = ("causal", "cache = whole")  # what attention without a mask does not owe
 
 
@@ -420,11 +436,11 @@ def properties(
 
     Each is tried at 12, 96 and 512 tokens, *causal* at every length from 12 to 96 and up to
     position 8,160, and in up to 130 texts at once, in training mode too; *causal* and
-    *cache = whole* in two layers. These two and *batch = alone* are tried with the encoding's
-    parameters as they are and with two sets of moved ones, since what starts at 0 does nothing
-    there. A maker that takes ``max_len`` is tried with that of the lesson's training too, on texts
-    of 12 tokens. ``maker`` is a name or a class, as for ``create``. With ``causal=False`` it is
-    examined for an encoder, which owes neither of the two. Each property gets a fresh copy.
+    *cache = whole* in two layers. These two, *batch = alone* and *shift* are tried with the
+    encoding's parameters as they are and with two sets of moved ones, since what starts at 0 does
+    nothing there. A maker that takes ``max_len`` is tried with that of the lesson's training too,
+    on texts of 12 tokens. ``maker`` is a name or a class, as for ``create``. With ``causal=False``
+    it is examined for an encoder, which owes neither of the two. Each property gets a fresh copy.
     "shift" is no duty but a promise: schemes that see places, such as sinusoids, break it and are
     right all the same. An error that the encoding raises is what is wrong with it.
     """
