@@ -175,8 +175,8 @@ def small_norm(layer, start):
 def same_entropy(layer, start):
     x, p = clinic.words(layer), torch.arange(16)
     near, far = (weights_at(layer, x, places) for places in (p, p + start))
-    entropies = [-(rows * (rows + 1e-12).log()).sum(-1) for rows in (near, far)]
-    return torch.allclose(*entropies, atol=1e-3)
+    entropy, entropy_far = (-(rows * (rows + 1e-12).log()).sum(-1) for rows in (near, far))
+    return torch.allclose(entropy, entropy_far, atol=1e-3)
 
 
 def ends_before_it_begins(layer, start):
