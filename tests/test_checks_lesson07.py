@@ -184,6 +184,17 @@ def the_first_objection(runs):
     return sorted(objections_in_pandas(runs))[:1]
 
 
+def objections_to_all_but(key):
+    def answer(runs):
+        return check_objections.reference(_without(key, runs))
+
+    return answer
+
+
+def _without(key, runs):
+    return [{name: value for name, value in run.items() if name != key} for run in runs]
+
+
 def objections_to_all_but_names(runs):
     keys = {key for run in runs for key in run} - {"encoding", "read"}
     return [key for key in keys if len({run.get(key) for run in runs}) > 1]
@@ -525,6 +536,8 @@ test_wrong_names_are_told = wrong_answers(
             (objections_by_counting, '"seed" (shaw at 64: 0, 1, 2; xpos at 64: 1, 1, 1)'),
             (lambda runs: [], "it misses a setting that is not equal in all"),
             (objections_to_all_but_names, 'it objects to "loss", which need not be equal'),
+            (objections_to_all_but("optimizer"), "it misses a setting that is not equal in all"),
+            (objections_to_all_but("batch"), "it misses a setting that is not equal in all"),
         ],
     },
 )

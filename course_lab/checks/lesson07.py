@@ -656,6 +656,18 @@ class Pile(list[Run]):
 
 
 _SOUND = [*_runs("shaw"), *_runs("xpos"), *_runs("fire"), *_runs(CUT)]
+# Settings that the exercise does not name: "any other key is one".
+UNNAMED: dict[str, Any] = {
+    "batch": 8,
+    "length": 64,
+    "d_model": 128,
+    "n_heads": 4,
+    "device": "cpu",
+    "torch": "2.13.0",
+    "optimizer": "Adam",
+    "weight_decay": 0.0,
+    "tokenizer": "bytes",
+}
 PILES = [
     _SOUND,
     [*_runs("shaw"), *_runs("xpos", steps=2400), *_runs("fire"), *_runs(CUT)],
@@ -756,6 +768,7 @@ PILES = [
         *_SOUND[1:7],
         *_lacking(_SOUND[7:], "judged"),
     ],
+    [*_changed(_SOUND[6:], **UNNAMED), *_changed(_SOUND[:6], **dict.fromkeys(UNNAMED, "another"))],
 ]
 
 
