@@ -253,6 +253,13 @@ check_ramp(ramp_from_scratch)
 # YaRN also multiplies all scores by a number above 1. (Its paper's ramp is
 # [another](closer/08_more_stretches.ipynb).)
 
+# %%
+from course_utils.encodings import NTK
+
+slower = theta / NTK(8).frequencies(theta, 10_000.0)[0]
+print("NTK-aware, s = 8, slows hand 0 to 15 by", ", ".join(f"{x:.1f}" for x in slower.tolist()))
+
+# %% [markdown]
 # ## Tune your own
 #
 # Which reads best? Draw the bar of a hand up to slow it, and the model reads a text anew.
@@ -544,8 +551,8 @@ print("direct, 10,000 steps more        2,560")
 print("interpolation, 200 steps more    8,192")
 
 # %% [markdown]
-# There 10,000 steps without a stretch did not suffice. That model is far larger, and $s$ is 4; which
-# of these decides is not measured here.
+# There 10,000 steps without a stretch did not suffice. That model is far larger, and $s$ is 4;
+# which of these decides is not measured here.
 #
 # ## Read the line
 #
@@ -672,7 +679,7 @@ myths = Myths(
 
 # %% tags=["plumbing"]
 # The verdicts on formulas
-from course_utils.encodings import NTK, Linear
+from course_utils.encodings import Linear
 
 tokens, model = blocks[:1, :256], shipped.model("rope").to(device)
 with torch.no_grad():
@@ -753,13 +760,13 @@ myths.table()
 # %% [markdown]
 # ## In five lines
 #
-# - On longer texts slow hands meet new angles; at 512, slowing one to an eighth took about
-#   half of the rise away.
+# - On longer texts slow hands meet new angles; at 512, slowing one to an eighth took about half
+#   of the rise.
 # - Slow the fast ones too, and our models are lost at home.
 # - Llama 3.1's `rope_scaling` line is a ramp: keep the fast, slow the slow, mix between.
 # - Equal loss is not equal use. Ask by needles, by place, with a control.
 # - Trained on, the step was level with *direct* at 512. At 1,024 it was behind with $s = 8$, ahead
-#   with $s = 16$. By loss just cutting led.
+#   with $s = 16$. Just cutting led.
 #
 # **Read next:** Peng et al. 2023, *YaRN*, arXiv 2309.00071; Chen et al. 2023,
 # *Position Interpolation*, 2306.15595.
