@@ -432,7 +432,7 @@ plots.show(
 
 # %% [markdown]
 # **Look:** through a window RoPE reads 1,024 bytes as well as 64, in all three seeds. To hold takes
-# no slope: 64 keys free, then a wall. (At 512 bytes, 16 or 32 do as well.) 128, more than in
+# no slope: 64 keys free, then a wall. (At 512, 16 or 32 suffice.) 128, more than in
 # training, fail. Nor is nearness enough: the sinusoidal model adds places, and those past 64 are
 # new.
 #
