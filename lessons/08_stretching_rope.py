@@ -257,6 +257,7 @@ check_ramp(ramp_from_scratch)
 from course_utils.encodings import NTK
 
 slower = theta / NTK(8).frequencies(theta, 10_000.0)[0]
+assert torch.allclose(slower[[0, -1]], torch.tensor([1, 8], dtype=slower.dtype))
 print("NTK-aware, s = 8, slows hand 0 to 15 by", ", ".join(f"{x:.1f}" for x in slower.tolist()))
 
 # %% [markdown]

@@ -798,7 +798,7 @@ myths.table()
 #   ones. xPos ties.
 # - Long texts uncut, in a plain kernel: of the 17 ALiBi, with 4 heads 0.14 nats a byte behind RoPE
 #   at 64 bytes. At 1024 `steep` was 0.18 lower, after 12,000 steps 0.09.
-# - Uncut, with a bias: Sandwich, T5, perhaps KERPLE; in any kernel: Transformer-XL.
+# - Uncut, with a bias: Sandwich, T5, perhaps KERPLE; in any kernel: Transformer-XL, DeBERTa.
 # - An encoder: RoPE in a plain kernel (two of three had hardly learned); in any, Transformer-XL or
 #   DeBERTa, perhaps RoPE, T5.
 # - Not measured: large models, images.

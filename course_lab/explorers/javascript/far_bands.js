@@ -74,7 +74,8 @@ const EXPLORER = {
       legend.push({ name: "no RoPE", colour: "grey" });
     }
     const zones = turn && isRope(model) ? unseen : [];
-    if (zones.length) legend.push({ name: `new angles of pair ${pair}`, colour: "grey", fade: 0.4 });
+    const zone = { name: `new angles of pair ${pair}`, colour: "grey", fade: 0.4 };
+    if (zones.length) legend.push(zone);
     panel.axes({
       x: [0, end], y: [-0.6, 2], legend, title: "what the band costs, where it begins",
       xlabel: "positions back from the query", ylabel: "nats above keys 32–63 back",
