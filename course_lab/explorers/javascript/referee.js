@@ -1,4 +1,4 @@
-// A published table of results, ranked before and after the rows whose flaws are ticked were mended.
+// A published table of results, ranked before and after rows whose flaws are ticked were mended.
 
 const KEYS = ["steps", "lr", "judged", "protocol", "seed"];
 const COLUMNS = {
