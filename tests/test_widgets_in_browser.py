@@ -177,6 +177,7 @@ def test_after_a_question_bars_of_folded_code_have_words_and_stored_pictures_are
     assert brightness() > 250
     theme = "window.jupyterapp.commands.execute('apputils:change-theme', {theme: '%s'})"
     page.evaluate(theme % "JupyterLab Dark")
-    page.wait_for_selector("[data-jp-theme-light='false']", timeout=30 * SECONDS)
+    dark = "[data-jp-theme-light='false']"
+    page.wait_for_selector(dark, state="attached", timeout=30 * SECONDS)
     assert brightness() < 30
     page.close()
