@@ -66,13 +66,11 @@ def rows(encoding: str, seed: int) -> Iterator[dict[str, Any]]:
             yield {**row, "loss": round(loss(model, block, start), 5), "judged": BYTES}
 
 
-def main(folder: Path, measure: Callable[[str, int], Iterator[dict[str, Any]]] = rows) -> None:
+def main(folder: Path, measure: Callable[..., Iterator[dict[str, Any]]] = rows) -> None:
     """Measure the models that the table lacks, and write it after each."""
     table = GrowingTable(folder / "far_bands.csv")
-    for encoding, seeds in SEEDS.items():
-        for seed in seeds:
-            if not table.has(encoding=encoding, seed=seed):
-                table.add(measure(encoding, seed))
+    models = [(encoding, seed) for encoding, seeds in SEEDS.items() for seed in seeds]
+    table.fill(({"encoding": encoding, "seed": seed} for encoding, seed in models), measure)
 
 
 if __name__ == "__main__":

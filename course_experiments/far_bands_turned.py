@@ -10,7 +10,7 @@ whose whole turn pieces of 64 never showed; pairs 4 and 7 are controls.
 """
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -36,22 +36,16 @@ def rows(seed: int, pair: int, longer: float) -> Iterator[dict[str, Any]]:
         for start in STARTS:
             if start >= KEYS:
                 row = {"seed": seed, "pair": pair, "longer": longer, "text": number, "first": start}
-                yield {
-                    **row,
-                    "loss": round(loss(model, held_out[number], start), 5),
-                    "judged": BYTES,
-                }
+                rounded = round(loss(model, held_out[number], start), 5)
+                yield {**row, "loss": rounded, "judged": BYTES}
 
 
-def main(
-    folder: Path, measure: Callable[[int, int, float], Iterator[dict[str, Any]]] = rows
-) -> None:
+def main(folder: Path) -> None:
     """Measure the changed models that the table lacks, and write it after each."""
-    table = GrowingTable(folder / "far_bands_turned.csv")
-    for pair, longer in CHANGES:
-        for seed in SEEDS:
-            if not table.has(seed=seed, pair=pair, longer=longer):
-                table.add(measure(seed, pair, longer))
+    settings = (
+        {"seed": seed, "pair": pair, "longer": longer} for pair, longer in CHANGES for seed in SEEDS
+    )
+    GrowingTable(folder / "far_bands_turned.csv").fill(settings, rows)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """A table that is written after each part, so that a command goes on where it was stopped."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -32,3 +32,9 @@ class GrowingTable:
         """Add rows with the version of torch that made them, and write the file."""
         self.rows += [{**row, "torch": torch.__version__} for row in rows]
         pd.DataFrame(self.rows).to_csv(self.path, index=False)
+
+    def fill(self, settings: Iterable[Row], measure: Callable[..., Iterable[Row]]) -> None:
+        """Add ``measure(**setting)`` for each setting whose values no row has."""
+        for setting in settings:
+            if not self.has(**setting):
+                self.add(measure(**setting))

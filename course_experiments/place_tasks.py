@@ -58,11 +58,8 @@ STARTS = (MOVED - LENGTH, MOVED + 5)
 # Encoding, layers, heads, steps of the runs whose wrong answers and last weights are told.
 TOLD = {("shaw", 1, 4, 1500), ("shaw", 2, 2, 1500)}
 WRONG_ANSWERS = ("wrong_key", "wrong_share", "wrong_gap", "key_weight")
-WITHOUT = (
-    "no_offsets",
-    "keys_alike",
-    "queries_alike",
-)  # key_weight in a model that lacks something
+# key_weight in a model that lacks something
+WITHOUT = ("no_offsets", "keys_alike", "queries_alike")
 HELD_OUT_SEED = 2**31  # seeds of the rows asked start here: no training has one of these
 
 
@@ -301,8 +298,8 @@ def main(folder: Path) -> None:
         if (setting["heads"], setting["steps"]) != (4, 1500):
             del shares["by_query"]  # kept for the runs that the lesson compares at place 3
         if tuple(setting[name] for name in ("encoding", "layers", "heads", "steps")) not in TOLD:
-            told = (*WRONG_ANSWERS, *WITHOUT)
-            shares = {name: share for name, share in shares.items() if name not in told}
+            for name in (*WRONG_ANSWERS, *WITHOUT):
+                shares.pop(name, None)
         table.add([{**setting, **shares}])
 
 

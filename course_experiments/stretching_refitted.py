@@ -3,12 +3,12 @@
     python -m course_experiments.stretching_refitted results/refitted
 
 writes results/refitted/stretching_refitted.csv, for the three shipped models. Training on, and the
-bytes that are judged, are those of :mod:`stretching_runs`. Five minutes
-on one core.
+bytes that are judged, are those of :mod:`stretching_runs`. Five minutes on one core.
 """
 
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -29,44 +29,26 @@ FITTING = READ / TRAINED  # the factor
 
 def rows(seed: int) -> Iterator[dict[str, Any]]:
     """All rows of one model: first the control, trained on with pieces of the trained length."""
-    corpus_text = text.split(text.documentation())
+    corpus_text, recipe = text.split(text.documentation()), replace(RECIPE, seed=seed)
     held_out = judged_part(corpus_text, READ)
     pieces = [("direct", TRAINED), *((way, TUNED_AT) for way in WAYS)]
-    for way, piece_length in pieces:
-        told = way not in WITHOUT_FACTOR
+    for way, cut in pieces:
         tuned = stretched(shipped.model("rope", seed=seed), way, FACTOR, TRAINED)
-        fine_tune(
-            tuned,
-            Recipe("rope", seed=seed),
-            corpus_text,
-            length=TUNED_AT,
-            steps=STEPS,
-            cut=piece_length,
-            bar=False,
-        )
-        lengths = (TRAINED, TUNED_AT, READ)
-        readings = [(n, float(FACTOR) if told else 1.0) for n in lengths]
-        if told:
-            readings.append((READ, FITTING))
+        fine_tune(tuned, recipe, corpus_text, length=TUNED_AT, steps=STEPS, cut=cut, bar=False)
+        of_training = 1.0 if way in WITHOUT_FACTOR else float(FACTOR)
+        readings = [(n, of_training) for n in (TRAINED, TUNED_AT, READ)]
+        readings += [] if way in WITHOUT_FACTOR else [(READ, FITTING)]
         for read, factor in readings:
             reader = stretched(tuned, way, factor, TRAINED)
             loss, judged = sliding_loss(reader, held_out, read, READ)
-            about = {"seed": seed, "way": way, "tuned_at": piece_length}
-            yield {
-                **about,
-                "read": read,
-                "factor": factor,
-                "loss": round(loss, 5),
-                "judged": judged,
-            }
+            row = {"seed": seed, "way": way, "tuned_at": cut, "read": read, "factor": factor}
+            yield {**row, "loss": round(loss, 5), "judged": judged}
 
 
 def main(folder: Path) -> None:
     """Measure the models that the table lacks, and write it after each."""
     table = GrowingTable(folder / "stretching_refitted.csv")
-    for seed in shipped.SEEDS["rope"]:
-        if not table.has(seed=seed):
-            table.add(rows(seed))
+    table.fill(({"seed": seed} for seed in shipped.SEEDS["rope"]), rows)
 
 
 if __name__ == "__main__":

@@ -144,12 +144,10 @@ def models() -> Iterator[tuple[str, int]]:
         yield from ((encoding, seed) for encoding, count in SEEDS.items() if seed < count)
 
 
-def main(folder: Path, measure: Callable[[str, int], Iterator[dict[str, Any]]] = rows) -> None:
+def main(folder: Path, measure: Callable[..., Iterator[dict[str, Any]]] = rows) -> None:
     """Measure the models that the table lacks, and write it after each."""
     table = GrowingTable(folder / "windows.csv")
-    for encoding, seed in models():
-        if not table.has(encoding=encoding, seed=seed):
-            table.add(measure(encoding, seed))
+    table.fill(({"encoding": encoding, "seed": seed} for encoding, seed in models()), measure)
 
 
 if __name__ == "__main__":

@@ -88,13 +88,13 @@ EDGE = 1.56  # nats; an encoding with a higher loss stands here
 
 fig, ax = plt.subplots(figsize=(9, 4.6))
 for name, row in facts.iterrows():
-    is_told = name in ("rope", "alibi")  # the two that the title speaks of
-    colour = plots.identity(name).colour if is_told else "0.6"
+    is_in_title = name in ("rope", "alibi")
+    colour = plots.identity(name).colour if is_in_title else "0.6"
     at = (min(row.loss, EDGE), row.rise)
-    ax.plot(*at, "o", color=colour, markersize=11 if is_told else 6)
+    ax.plot(*at, "o", color=colour, markersize=11 if is_in_title else 6)
     x, y, side = BESIDE.get(name, (8, -3, "left"))
     label = name if row.loss < EDGE else f"{name}, at {row.loss:.2f} →"
-    style = {"color": colour, "weight": "bold", "size": 11} if is_told else {"size": 9}
+    style = {"color": colour, "weight": "bold", "size": 11} if is_in_title else {"size": 9}
     ax.annotate(label, at, (x, y), textcoords="offset points", ha=side, **style)
 ax.set(yscale="log", xlim=(1.19, 1.58), ylabel="rise to 1024 bytes (nats)")
 ax.set_xlabel("loss at 64 bytes, as in training (nats a byte)")
@@ -695,8 +695,8 @@ if check_somebodys_favourite.verdict(somebodys_favourite).kind == "right":
             ax.annotate(name, (memory, loss), textcoords="offset points", size=size, **place)
     inset.set(xlim=(70, 265), ylim=(1.24, 1.263))
     inset.tick_params(labelsize=8)
-    told = wins[table.memory["rope"]]
-    inset.set_title(f"nearer: rope is a favourite in {told} of {len(of_seeds)} seeds", size=9)
+    n_seeds = wins[table.memory["rope"]]
+    inset.set_title(f"nearer: rope is a favourite in {n_seeds} of {len(of_seeds)} seeds", size=9)
     ax.indicate_inset_zoom(inset, edgecolor="0.5")
     cheapest = table.index[int(two_costs[:, 1].argmin())]
     ax.text(75, 1.485, f"↑ to {cheapest}", size=9)
@@ -721,7 +721,7 @@ if check_somebodys_favourite.verdict(somebodys_favourite).kind == "right":
         + ". Hollow, beaten by nobody and nobody's favourite: "
         + ", ".join(table.index[(on_front & ~chosen).numpy()])
         + ". ×: beaten. In an inset, nearer: t5, sandwich and, just above the line between "
-        f"them, rope, a favourite in {told} of {len(of_seeds)} seeds.",
+        f"them, rope, a favourite in {n_seeds} of {len(of_seeds)} seeds.",
     )
 
 # %% [markdown]

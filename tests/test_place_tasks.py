@@ -40,11 +40,12 @@ def test_models_trained_at_any_start_name_the_token_before_where_the_text_is_mov
 
 
 def test_shaws_second_layer_finds_key_3_by_what_its_keys_know_of_their_places():
-    told = data.results("place_tasks")[list(place_tasks.WITHOUT)].dropna()
+    measured = data.results("place_tasks")[list(place_tasks.WITHOUT)].dropna()
     weights = {
-        name: [float(weight) for row in told[name] for weight in row.split()] for name in told
+        name: [float(weight) for row in measured[name] for weight in row.split()]
+        for name in measured
     }
-    assert len(told) == 3 and min(weights["no_offsets"] + weights["queries_alike"]) > 0.99
+    assert len(measured) == 3 and min(weights["no_offsets"] + weights["queries_alike"]) > 0.99
     assert max(weights["keys_alike"]) < 0.5
 
 

@@ -295,9 +295,9 @@ def test_refitted_rows_are_of_all_ways_and_their_judged_bytes_are_those_of_the_o
     assert set(table.judged) == set(data.results("stretching").judged)
     recipe = stretching_refitted.RECIPE
     assert stretching_refitted.TRAINED == shipped.length("rope") == recipe.length
-    told = ~table.way.isin(stretching.WITHOUT_FACTOR)
-    assert (table[told].groupby(["seed", "way"]).factor.nunique() == 2).all()
-    assert set(table[~told].factor) == {1}
+    has_factor = ~table.way.isin(stretching.WITHOUT_FACTOR)
+    assert (table[has_factor].groupby(["seed", "way"]).factor.nunique() == 2).all()
+    assert set(table[~has_factor].factor) == {1}
 
 
 def test_dynamic_ntk_is_ntk_aware_with_the_factor_that_fits():

@@ -26,7 +26,7 @@ QUESTION = "Which way is up?"
 @pytest.fixture(autouse=True)
 def no_answers(monkeypatch):
     monkeypatch.setattr(predictions, "_answers", {})
-    monkeypatch.setattr(predictions, "_told_to_guess", set())
+    monkeypatch.setattr(predictions, "_asked_to_guess", set())
 
 
 def box_of(bundle):

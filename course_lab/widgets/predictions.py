@@ -14,7 +14,7 @@ from course_lab.widgets import output
 from course_utils import validation
 
 _answers: dict[str, Any] = {}  # the learner's answers by question: they survive a re-run
-_told_to_guess: set[str] = set()  # questions whose answer was asked for without a guess
+_asked_to_guess: set[str] = set()  # questions whose answer was asked for without a guess
 GUESS_FIRST = "Guess above, or run this cell once more to see it without a guess."
 # JupyterLab's own colours, which follow its theme; elsewhere ones that fit light and dark
 RIGHT = "var(--jp-success-color1, #2e8540)"
@@ -58,8 +58,8 @@ class Prediction:
 
         Who has seen the box and not guessed is told to guess, once, in place of the cell's outputs.
         """
-        if self.answer is None and self._box.seen and self.question not in _told_to_guess:
-            _told_to_guess.add(self.question)
+        if self.answer is None and self._box.seen and self.question not in _asked_to_guess:
+            _asked_to_guess.add(self.question)
             output.say_instead(GUESS_FIRST)
             return
         value = f"{measured:.4g}" if isinstance(measured, float) else str(measured)
