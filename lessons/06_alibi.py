@@ -435,8 +435,8 @@ plots.show(
 # training, fail. Nor is nearness enough: the sinusoidal model adds places, and those past 64 are
 # new.
 #
-# ALiBi loses little, but at 64 it reads worse than RoPE: 1.40 against 1.25. Do its heads look at the wrong
-# near keys?
+# ALiBi loses little, but at 64 it reads worse than RoPE: 1.40 against 1.25. Do its heads look at
+# the wrong near keys?
 #
 # ## Draw your own
 #
@@ -749,8 +749,8 @@ myths.table()
 # ## In five lines
 #
 # - ALiBi takes $m_h\,|j - i|$ off each score; the $3/m_h$ nearest equal keys hold 95 %.
-# - In SmolLM2 (three texts, 2,048 and 4,096 tokens) a line a head, the first token free, took back
-#   86–98 % of what stopping pair 23 cost.
+# - In SmolLM2 (three texts, 2,048 and 4,096 tokens) a line a head, first token free, took back
+#   86–98 % of stopping pair 23.
 # - Trained 1,200 steps at 64 bytes, ALiBi's loss rises by 0.03 at 1,024, that of RoPE in a 64-key
 #   window by less. After 12,000 ALiBi rises by 0.08.
 # - Drawn tents led those shown after 1,200 steps, and trailed at 64 after 12,000.

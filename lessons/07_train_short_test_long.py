@@ -269,15 +269,15 @@ for name in names:
 ax.axhline(0, color="0.4", linewidth=1.2)
 ax.axhline(0.1, color="0.4", linewidth=1, linestyle="--")
 for height, words in ((-0.04, "use"), (0.06, "survive"), (0.3, "fail")):
-    ax.text(4000, height, words, color="0.35", ha="right", va="center", fontsize=12)
-ax.text(4000, 0.096, "logarithmic above", color="0.35", ha="right", va="top", fontsize=9)
+    ax.text(6000, height, words, color="0.35", ha="right", va="center", fontsize=12)
+ax.text(6000, 0.096, "logarithmic above", color="0.35", ha="right", va="top", fontsize=9)
 ax.set_yscale("symlog", linthresh=0.1, linscale=1.3)
 ax.set_xscale("log", base=2)
 ax.set_xticks(means.columns[1:], [f"{n:,}" for n in means.columns[1:]])
 ax.set_yticks([0, 0.1, 1, 5], ["0: just cut", "0.1", "1", "5"])
 ax.minorticks_off()
 ax.set(
-    xlim=(60, 4200),
+    xlim=(60, 6300),
     ylim=(-0.1, 8),
     title="trained at 64 bytes: six stay near the line of just cutting, none goes below at 2,048",
     xlabel="bytes read",
