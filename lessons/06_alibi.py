@@ -258,7 +258,9 @@ guess.reveal(float(window[7]), "keys")
 SHOWN = (0, 2, 4, 6, 7)  # heads
 for head in SHOWN:
     reach = f"95 % within {window[head]:3} keys; 3/m is {3 / m[head]:3.0f}"
-    print(f"slope 1/{1 / m[head]:<3.0f}  {reach}")
+    alike = torch.special.entr(weights[head]).sum().exp()  # keys of equal weight, same entropy
+    print(f"slope 1/{1 / m[head]:<3.0f}  {reach}; entropy of {alike:3.0f} equal keys;", end=" ")
+    print(f"e/m is {math.e / m[head]:3.0f}")
 fig, ax = plt.subplots(figsize=(8, 3.4))
 for number, head in enumerate(SHOWN):
     ax.plot(torch.arange(1, 2049), held[head, :2048], color=f"C{number}")
@@ -281,8 +283,8 @@ plots.show(
 
 # %% [markdown]
 # **Look:** the nearest $3/m$ keys hold 95 %. Reach is all that tells the heads' prices apart. Equal
-# keys beyond a head's reach change next to nothing. But of four heads two reach beyond 64. Will
-# ALiBi, trained at 64, mind long texts?
+# keys beyond a head's reach change next to nothing: the entropy stays near that of $e/m$ equal
+# keys. But of four heads two reach beyond 64. Will ALiBi, trained at 64, mind long texts?
 #
 # ## Train at 64, read at 1024
 #
