@@ -408,10 +408,10 @@ print(f"Sandwich: a cosine and a sine for each of {n_waves} waves, so {2 * n_wav
 #
 # ## Five questions
 #
-# What else decides? *reads*: an encoder, as for search or translation, sees later words too, and
-# eight of the 17 were trained so. *starts*: a long chat keeps keys and values of earlier words in a *cache*; if it
-# drops the oldest, the text no longer starts at 0. An encoding that no answer strikes out is
-# *left*. *Clearly* means: with the whole 95 % interval. One answer strikes out:
+# What else decides? *reads*: an encoder, for search or translation, sees later words too, and eight
+# of the 17 were trained so. *starts*: a long chat keeps keys and values of earlier words in a
+# *cache*; if it drops the oldest, the text no longer starts at 0. Who is struck out by no answer is
+# *left*. *Clearly*: with the whole 95 % interval. One answer strikes out:
 
 # %% tags=["plumbing"]
 # One answer to each question, whom it strikes out, and how many
