@@ -457,8 +457,8 @@ plots.show(
 
 # %% [markdown]
 # **Look:** training climbs to place 1 in 1,500 steps, and to place 2 in 5,000, in most seeds. At
-# place 3, 1,500 steps end little above no encoding, and 5,000 far from 98 %. Adam does not find even
-# the factors alone. ([Up the ladder](closer/04_up_the_ladder.ipynb) asks why.)
+# place 3, 1,500 steps end little above no encoding, and 5,000 far from 98 %. Adam does not find
+# even the factors alone. ([Up the ladder](closer/04_up_the_ladder.ipynb) asks why.)
 #
 # ## A vector for each offset
 #
