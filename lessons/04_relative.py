@@ -250,8 +250,13 @@ plots.show(
 # **Look:** fifty positions on, a table and sinusoids trained at 0 to 8 lose even the token before.
 # Another table (last row) was trained on texts that start anywhere from 0 to 55. It keeps the
 # token before, and place 0, which has the edge. But it misses place 3 in both panels: a position no
-# longer tells a place. Numbers for offsets answer as before, since $59 - 60$ is $-1$ too.
-#
+# longer tells a place. Numbers for offsets answer as before, since no offset has changed:
+
+# %%
+moved = torch.arange(4) + 50
+print(moved - moved[:, None])  # j − i: a row for each query, a column for each key
+
+# %% [markdown]
 # A scheme that sees of positions only $j - i$ is **relative**.
 #
 # ## Straight lines
