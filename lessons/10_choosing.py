@@ -235,9 +235,9 @@ print(
 print(f" {int(front.sum())}")
 
 # %% [markdown]
-# **Look:** five are beaten. But each further column saves some, even `none`, which takes no memory;
-# a column of chance would save some too. So the table does not choose. Which prices do *you* pay?
-# Three follow, and each becomes a question.
+# **Look:** five are beaten. But each further column saves some, even `none`, which takes no memory.
+# A column of chance would do so too: memory dealt out at random leaves 9. So the table does not
+# choose. Which prices do *you* pay? Three follow, and each becomes a question.
 #
 # ## The first price: length
 #
@@ -269,9 +269,9 @@ print(f"Transformer-XL, trained on 256 bytes, {loss_by_cut.repeats} seeds: above
 print(f"    {'cut to 64':48} {loss_by_cut}")
 
 # %% [markdown]
-# **Look:** here cutting loses less: after 100 steps at 512 RoPE is 0.063 above it. (At 64 they cost
-# 0.037 too: their learning rate starts high again.) No rise in the table is below 0, so a cut to
-# the trained 64 bytes costs none of the 17. It costs the last line's, trained on 256. So ask: how
+# **Look:** here cutting loses less: after 100 steps at 512 RoPE is 0.063 above it. (Steps at 64 cost
+# 0.037 too, since the learning rate starts high again.) No rise in the table is below 0, so none of
+# the 17 loses by a cut to the trained 64 bytes. The last model, trained on 256, does. So ask: how
 # long are the *texts*, and may I cut?
 #
 # ## The second price: training
@@ -418,7 +418,7 @@ plots.show(
 # %% [markdown]
 # **Look:** softmax cancels what all keys of a query share, so $m j$ is enough. It goes on rising
 # for later words, so they must be hidden. (q, k and v have to be equally wide: 40 in place of 32.
-# In bfloat16 it takes two numbers: closer look.)
+# In bfloat16, past 256 words, it takes two numbers: closer look.)
 #
 # Which kernel does each of the 17 need? That depends on what it adds to the scores:
 
@@ -434,12 +434,11 @@ for kind, rows in facts.groupby("adds", sort=False):
 #
 # ## Five questions
 #
-# Two more: *reads*: an encoder, for search or translation, sees later words too; eight of the 17
+# Two more. *reads*: an encoder, for search or translation, sees later words too; eight of the 17
 # were trained so. *starts*: a long chat keeps keys and values of earlier words in a *cache*; if it
 # drops the oldest, the text no longer starts at 0.
 #
-# *Left* is whom no answer strikes out; *clearly* means with the whole 95 % interval. A single
-# answer strikes out:
+# *Clearly* means: with the whole 95 % interval. A single answer strikes out:
 
 # %% tags=["plumbing"]
 # One answer to each question, whom it strikes out, and how many
@@ -462,7 +461,8 @@ rows = [
 pd.DataFrame(rows).set_index("question")
 
 # %% [markdown]
-# Each answer leaves some. But three together can leave nobody:
+# Those that no answer strikes out are *left*. Each answer leaves some. But three together can leave
+# nobody:
 
 # %%
 from course_lab import explorers
@@ -471,8 +471,8 @@ explorers.chooser(reads="both ways", texts="16 times as long", attention="plain"
 
 # %% [markdown]
 # 1. Which *one* answer, changed, puts `alibi` first? Say it before you touch it.
-# 2. *texts* as in training, *attention* plain, *behind* at 1. Then let them *start* anywhere. Who
-#    goes, and what have they in common?
+# 2. From there set *texts* as in training and *behind* to 1. Then set *starts* to anywhere. Who
+#    goes, and what do they share?
 # 3. Six encodings can come first. Find two more; the last sentence counts them.
 #
 # <details><summary>Answers</summary>
@@ -644,9 +644,9 @@ print(f"after 12,000 steps, two seeds {longer['steep'] - longer['alibi']:+.2f}; 
 print(f"less alibi with 8 heads {at_1024['steep', 4] - at_1024['alibi', 8]:+.2f}")
 
 # %% [markdown]
-# **Look:** *any start* judges cut texts. A cache that slides was run with RoPE and ALiBi only, and
-# cost them next to nothing; SmolLM2 lost 0.8 nats a token, unless its first four stayed. `steep`
-# has not been tried on tasks that ask for far words.
+# **Look:** *any start* judges cut texts. A cache that slides was run with RoPE and ALiBi only, of the
+# 17, and cost them next to nothing; SmolLM2 lost 0.8 nats a token, unless its first four tokens
+# stayed. `steep` has not been tried on tasks that ask for far words.
 
 
 # %% [markdown]
@@ -883,10 +883,10 @@ myths.table()
 # ## In five lines
 #
 # - A language model: RoPE; cut texts that are longer than in training, or train on with longer
-#   ones. xPos ties; after 12,000 steps `none` too.
+#   ones. xPos ties; after 12,000 steps `none` does.
 # - Long texts uncut, in a plain kernel: ALiBi, with 4 heads 0.14 nats a byte behind RoPE at 64
 #   bytes. At 1024 `steep` was lower, by 0.09 to 0.18.
-# - Uncut, with a bias: Sandwich, T5, perhaps KERPLE; in any kernel Transformer-XL or DeBERTa.
+# - Uncut, with a bias: Sandwich, T5, perhaps KERPLE; in any kernel first Transformer-XL, DeBERTa.
 # - An encoder: RoPE in a plain kernel (two of three hardly learned); in any, Transformer-XL,
 #   DeBERTa, perhaps RoPE, T5.
 # - Not measured: large models, images, most sliding caches.
