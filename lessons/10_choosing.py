@@ -269,10 +269,10 @@ print(f"Transformer-XL, trained on 256 bytes, {loss_by_cut.repeats} seeds: above
 print(f"    {'cut to 64':48} {loss_by_cut}")
 
 # %% [markdown]
-# **Look:** here cutting loses less: after 100 steps at 512 RoPE is 0.063 above it. (Steps at 64 cost
-# 0.037 too, since the learning rate starts high again.) No rise in the table is below 0, so none of
-# the 17 loses by a cut to the trained 64 bytes. The last model, trained on 256, does. So ask: how
-# long are the *texts*, and may I cut?
+# **Look:** here cutting loses less: after 100 steps at 512 RoPE is 0.063 above it. (Steps at 64
+# cost 0.037, since the learning rate starts high again.) No rise in the table is below 0, so none
+# of the 17 loses by a cut to the trained 64 bytes. The last model, trained on 256, does. So ask:
+# how long are the *texts*, and may I cut?
 #
 # ## The second price: training
 #
@@ -644,8 +644,8 @@ print(f"after 12,000 steps, two seeds {longer['steep'] - longer['alibi']:+.2f}; 
 print(f"less alibi with 8 heads {at_1024['steep', 4] - at_1024['alibi', 8]:+.2f}")
 
 # %% [markdown]
-# **Look:** *any start* judges cut texts. A cache that slides was run with RoPE and ALiBi only, of the
-# 17, and cost them next to nothing; SmolLM2 lost 0.8 nats a token, unless its first four tokens
+# **Look:** *any start* judges cut texts. A cache that slides was run with RoPE and ALiBi only, of
+# the 17, and cost them next to nothing; SmolLM2 lost 0.8 nats a token, unless its first four tokens
 # stayed. `steep` has not been tried on tasks that ask for far words.
 
 
