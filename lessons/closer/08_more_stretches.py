@@ -10,9 +10,9 @@
 # # 08 · Stretching RoPE: a closer look
 #
 # For those who read configuration files and write caches: each way as a formula and in a large
-# head, a position as digits, two ramps of one name, a larger base and its factor, and keys that are
-# cached under an old base. It builds on [lesson 08](../08_stretching_rope.ipynb). Each section
-# stands alone.
+# head, a position as digits, two ramps of one name, a larger base and its factor, clamped hands,
+# and keys that are cached under an old base. It builds on [lesson 08](../08_stretching_rope.ipynb).
+# Each section stands alone.
 #
 # **Time:** {minutes}.
 
@@ -299,7 +299,7 @@ for name, way in {
 # Clamping the five others takes more than two fifths, though each of them has pointed everywhere.
 # Two stories fit: on a longer text they meet *combinations* of angles that they had not met, or it
 # helps by itself that far keys look alike to them. No cell here tells the two apart. At 31 the rise
-# is smaller than at 63: these models hardly use what is far.
+# is smaller than at 63: these models lose hardly anything without what is far.
 #
 # ## A cache under dynamic NTK
 #
