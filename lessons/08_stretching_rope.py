@@ -478,16 +478,14 @@ plots.show(
 # **Look:** by loss YaRN gains nothing over just cutting. But it knows the number told at token
 # 3,456, which just cut never read. **Equal loss is not equal use.**
 #
-# It does not know the one at the start. Just cut, too, hardly knows the one at token 4,992, which
-# it *did* read, unstretched. Two stories fit: the model's own reach is below 8,192, and the stretch
-# multiplied it; or the start of whatever is read gets lost. Of the late numbers, which both read,
-# YaRN knows 0.74 of the digits, just cut 0.82.
+# It does not know the one at the start; nor does just cut that at token 4,992, which it *did* read.
+# Two stories fit: the model's own reach is below 8,192, and was multiplied; or the start of whatever
+# is read gets lost. Of late digits, which both read, YaRN knows 0.74, just cut 0.82.
 #
 # ## Train on
 #
-# Llama 3.1 was also trained on longer texts. What does that change? Here each way gets 100 more
-# steps on pieces of 512 bytes, with $s = 8$. The **control** gets as many on pieces of 64,
-# unstretched, and reads 64.
+# Llama 3.1 was also trained on. What does that change? Here each way gets 100 more steps on pieces
+# of 512 bytes, with $s = 8$. The **control** gets as many on 64, unstretched, and reads 64.
 
 # %%
 guess = widgets.predict(

@@ -295,11 +295,10 @@ for name, way in {
     print(f"{name:22} {values}   gone: {gone.min():.2f} to {gone.max():.2f}")
 
 # %% [markdown]
-# **Look:** clamping the hands that did not go round takes more than four fifths of the rise away.
-# Clamping the five others takes more than two fifths, though each of them has pointed everywhere.
-# Two stories fit: on a longer text they meet *combinations* of angles that they had not met, or it
-# helps by itself that far keys look alike to them. No cell here tells the two apart. At 31 the rise
-# is smaller than at 63: these models lose hardly anything without what is far.
+# **Look:** clamping the eleven that did not go round takes more than four fifths of the rise away.
+# Clamping the five others takes more than two fifths, though each has pointed everywhere. Perhaps
+# they meet *combinations* of angles that are new; perhaps it helps by itself that far keys look
+# alike. No cell here tells the two apart.
 #
 # ## A cache under dynamic NTK
 #
