@@ -478,9 +478,9 @@ plots.show(
 # **Look:** by loss YaRN gains nothing over just cutting. But it knows the number told at token
 # 3,456, which just cut never read. **Equal loss is not equal use.**
 #
-# It does not know the one at the start; nor does just cut that at token 4,992, which it *did* read.
-# Two stories fit: the model's own reach is below 8,192, and was multiplied; or the start of whatever
-# is read gets lost. Of late digits, which both read, YaRN knows 0.74, just cut 0.82.
+# It does not know the one at the start, and just cut hardly knows that at token 4,992, which it
+# *did* read. Two stories fit: the model's own reach is below 8,192, and was multiplied; or the
+# start of what is read gets lost. Of late digits YaRN knows 0.74, just cut 0.82.
 #
 # ## Train on
 #
