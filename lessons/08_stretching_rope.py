@@ -479,18 +479,18 @@ plots.show(
 # 3,456, which just cut never read. **Equal loss is not equal use.**
 #
 # It does not know the one at the start, and just cut hardly knows that at token 4,992, which it
-# *did* read. Two stories fit: the model's own reach is below 8,192, and was multiplied; or the
-# start of what is read gets lost. Of late digits YaRN knows 0.74, just cut 0.82.
+# *did* read. Two stories fit: its reach is below 8,192, and was multiplied; or the
+# start of what is read is lost. Of late digits YaRN knows 0.74, just cut 0.82.
 #
 # ## Train on
 #
-# Llama 3.1 was also trained on. What does that change? Here each way gets 100 more steps on pieces
-# of 512 bytes, with $s = 8$. The **control** gets as many on 64, unstretched, and reads 64.
+# Llama 3.1 was also trained on. What does that change? Here each way gets 100 more steps on 512
+# bytes, with $s = 8$. The **control** gets as many on 64, unstretched, and reads 64.
 
 # %%
 guess = widgets.predict(
-    "*direct* was 1.5 nats worse than the control at 512. Where is it after these 100 steps?",
-    ["still the worst way", "about halfway", "within 0.05 of the control"],
+    "At 512 *direct* was far above the control. Where is it after these 100 steps?",
+    ["still the worst way", "about halfway down", "within 0.05 nats of the control"],
 )
 
 # %% tags=["plumbing"]
@@ -515,11 +515,11 @@ after = {way: change(results, control, at(way, 512, 100)) for way in ways}
 worst = max(ways, key=lambda way: after[way].mean)
 left_over = after["direct"].mean
 guess.reveal(
-    "within 0.05 of the control"
+    "within 0.05 nats of the control"
     if left_over < 0.05
     else "still the worst way"
     if worst == "direct"
-    else "about halfway"
+    else "about halfway down"
 )
 refitted = data.results("stretching_refitted").set_index("seed")
 read_control = refitted.query("read == 64 and tuned_at == 64")["loss"]
@@ -708,7 +708,7 @@ class Clamped(ClampedRotary):
 
 
 if check_clamped_scores.verdict(clamped_scores).kind == "right":
-    print("rise at 512 over just cutting, six texts, three models:")
+    print("rise at 512 over just cutting, 256 bytes of each of six texts, three models:")
     for name, changes in {
         "direct": {},
         "step": {"scaling": LongRoPE(factors_of("step"), 1.0, 64)},
