@@ -479,8 +479,8 @@ plots.show(
 # 3,456, which just cut never read. **Equal loss is not equal use.**
 #
 # It does not know the one at the start, and just cut hardly knows that at token 4,992, which it
-# *did* read. Two stories fit: its reach is below 8,192, and was multiplied; or the
-# start of what is read is lost. Of late digits YaRN knows 0.74, just cut 0.82.
+# *did* read. Two stories fit: the model's reach, below 8,192, was multiplied; or the start of what
+# is read is lost. Of late digits YaRN knows 0.74, just cut 0.82.
 #
 # ## Train on
 #
