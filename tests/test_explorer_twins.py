@@ -142,7 +142,7 @@ def referee(order: str, cut: bool, **ticks: bool) -> Numbers:
 
     published = [losses(name, False) for name in runs_of.ENCODINGS]
     mended = [
-        losses(name, bool(ticks.get(runs_of.FLAWS.get(name, "")))) for name in runs_of.ENCODINGS
+        losses(name, ticks.get(name, False)) for name in runs_of.ENCODINGS
     ]
     if cut:
         best = min(losses(name, True)[0] for name in runs_of.ENCODINGS)
