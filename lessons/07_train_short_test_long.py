@@ -105,17 +105,17 @@ plots.show(
 )
 
 # %% [markdown]
-# The gain is at the start of a short piece, where few bytes stand before the one to be named: the
-# *early token curse* (Press et al. 2020, arXiv 2012.15832). From position 8 on, pieces of 256 read
-# *worse*, in each of three texts.
+# The gain is at the start of a short piece, where little stands before the byte to name: the *early
+# token curse* (Press et al. 2020, arXiv 2012.15832). From position 8 on, pieces of 256 read *worse*
+# in all three texts.
 #
-# A fairer way: windows of $n$ bytes **slide** on by $n/2$, and only the second half of each is
-# judged.
+# To be fair, let windows of $n$ bytes **slide** on by $n/2$, and judge only their second halves:
+# half a window stands before each judged byte.
 #
-# **Exercise 1 ★★ Slide.** Write `sliding_from_scratch(loss_of, block, n)`: the loss of each judged
-# byte of one block, in order. `loss_of(tokens, targets)` takes n bytes and, for each, the byte
-# after it (n targets), and returns n losses. The first window starts at byte 0; one that does not
-# fit is left out. n is even.
+# **Exercise 1 ★★ Slide.** Write `sliding_from_scratch(loss_of, block, n)`: the losses of a block's
+# judged bytes, in order. `loss_of(tokens, targets)` takes n bytes and, for each, the byte after it
+# (n targets), and returns n losses. The first window starts at byte 0; one that does not fit is
+# left out. n is even.
 
 
 # %% tags=["stub"]
@@ -162,9 +162,9 @@ guess.reveal("still falls" if gain < -0.005 else "rises" if gain > 0.005 else sa
 #
 # ## Seventeen points
 #
-# Does any encoding's loss not rise, if all are measured so? Here are seventeen, trained at 64 bytes
-# with the same width, steps, order of texts and learning rate, from five random starts (*seeds*)
-# each. (A few have settings [fitted](closer/07_other_recipes.ipynb) to 64 bytes.)
+# Is there an encoding whose loss does not rise, if all are measured so? Here are seventeen, trained
+# at 64 bytes with the same width, steps, order of texts and learning rate, from five random starts
+# (*seeds*) each. (A few have settings [fitted](closer/07_other_recipes.ipynb) to 64 bytes.)
 #
 # We compare each model with *itself*, on the same bytes; "±" is half of a 95 % interval over seeds.
 # A change is *clear* if its interval leaves out 0.
@@ -239,15 +239,15 @@ answers = {
 guess.reveal(answers[tuple(sines)])
 means = summary(trained, "encoding", "read")["mean"].unstack("read")
 above_own = means.sub(means[64], axis=0)
-LABELS = {"rope": 7, "sinusoidal": -4, "none": -9, "alibi": -2, "transformer_xl": -5}  # points up
+LABELS = {"rope": 3, "sinusoidal": -8, "none": -9, "alibi": -2, "transformer_xl": -5}  # points up
 GREY_LABELS = {  # points up
     "floater": 0,
-    "complex_order": 2,
-    "learned": -14,
+    "complex_order": 5,
+    "learned": -20,
     "cope": 8,
-    "fire": 0,
-    "xpos": -8,
-    "multiplicative": -16,
+    "fire": -2,
+    "xpos": -5,
+    "multiplicative": -6,
     "shaw": 0,
     "deberta": 8,
     "t5": 1,
@@ -477,7 +477,7 @@ for ax, (change_of, words) in zip(axes, PANELS.items(), strict=True):
     for _, row in waves.loc[change_of].iterrows():
         ax.plot(row, color=colour, linewidth=0.8, alpha=0.6)
     mean = waves.loc[change_of].mean()
-    ax.plot(mean, "o-", color=colour, linewidth=2, markersize=4, label="mean of three models")
+    ax.plot(mean, "o-", color=colour, linewidth=2, markersize=4, label="models and mean")
     ax.set_title(f"turn of pair 5 {words}", loc="left", fontsize=11)
     ax.set(ylim=(0, 1.3), xlim=(58, end))
     listed = ", ".join(f"{first} back {cost:.2f}" for first, cost in mean.items())
@@ -498,12 +498,12 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** many keys at known offsets cost hundredths, 32 keys at new ones half a nat on average.
-# Neither alone costs the 1.8 of both: it takes **many keys at new offsets**, some far dearer than
-# others. RoPE's *pair 5* turns once in 112 positions, the first pair whose whole turn no piece of
-# 64 shows. The dearest bands begin where its angles are new (shaded). Make its turn 15 % shorter or
-# longer, and they move along; change pair 4 or 7 (dashed), and they stay, within 16 positions.
-# Pair 5 says where, not how much: 64 back, all new too, is cheap.
+# **Look:** many keys at known offsets cost hundredths, 32 keys at new offsets half a nat on
+# average. Neither alone costs the 1.8 of both: it takes **many keys at new offsets**. Some cost
+# more than others. RoPE's *pair 5* takes 112 positions for a turn; no piece of 64 shows all of it.
+# The dearest bands begin where its angles are new (shaded). With its turn 15 % shorter or longer
+# they move along; with pair 4 or 7 changed (dashed) they stay, within 16. Pair 5 says where, not
+# how much: 64 back, all new too, is cheap.
 #
 # ## Which of these extrapolate?
 #
@@ -641,7 +641,7 @@ plots.show(
 # %% [markdown]
 # **Look:** there was: counts with 4,096 bytes beat all 17. Cut to 64, a network has 48 bytes
 # before a judged one on average; counts with 48 are about as good as the best network. The bytes
-# must be this page's own: another part of the manual adds nothing. So six of seventeen survive; in
+# must be this text's own: another part of the manual adds nothing. So six of seventeen survive; in
 # earnest, **none** extrapolates. (One manual, small models, one training length; pieces of 256
 # teach [some](closer/07_other_recipes.ipynb) to look beyond 64.)
 #
@@ -657,15 +657,14 @@ referee.table(runs).round(3)
 
 # %% [markdown]
 # "ALiBi is best: it even gains." The losses are real, but the runs were not made alike. There are
-# **five objections**; some rows are wrong in more than one. Each, mended, changes a ranking of
-# means. Here is one of the `runs`.
+# **five objections**; some rows are wrong in more than one. To mend any of them changes a ranking
+# of means. Here is one of the `runs`. `protocol` is how windows are laid, `judged` the number of
+# bytes whose mean the loss is, `seconds` how long training took.
 
 # %%
 print(runs[0])
 
 # %% [markdown]
-# `protocol` says how windows are laid, `judged` how many bytes were, `seconds` is training's time.
-#
 # ## Exercises
 #
 # **Exercise 2 ★★★ Objections.** Write `objections(runs)`: from any list of such dictionaries, the
@@ -678,8 +677,7 @@ print(runs[0])
 # | `"cut"` | no run is of the encoding `"just cut to 64"` |
 #
 # Of the keys above you say which are settings. Any other key is one; its values may be lists. A key
-# that is none may be lacking. Example: all is fair but `fire`, with two of three seeds and another
-# lr: `["lr", "seed"]`.
+# that is none may be lacking. Where all but `fire`'s seeds and lr is fair: `["lr", "seed"]`.
 
 
 # %%
@@ -726,9 +724,9 @@ explorers.referee()
 referee.fair_table().round(3)
 
 # %% [markdown]
-# ALiBi's gain is gone. Transformer-XL rises less; three seeds cannot order ALiBi, KERPLE, DeBERTa
-# and T5. DeBERTa, the best of the seven at 64 bytes, has a lower loss when it is *just cut* than
-# any of them at 1,024.
+# ALiBi's gain is gone. Transformer-XL rises clearly less than ALiBi; three seeds cannot order
+# ALiBi, KERPLE, DeBERTa and T5. DeBERTa, the best of the seven at 64 bytes, has a lower loss when
+# it is *just cut* than any of them at 1,024.
 
 # %% [markdown]
 # ## Myth check

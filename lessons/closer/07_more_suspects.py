@@ -178,13 +178,10 @@ listed = ", ".join(f"{name} {share:.2f}" for name, share in beyond.items())
 print(f"all 512 keys in sight, weight on those 64 or more back: {listed}")
 
 # %% [markdown]
-# (The lesson's band: 32 near keys and 32 far ones, six texts.) No band clearly helped any of six
-# models, and to hide all keys but the last 64 clearly helped each. Transformer-XL hardly looks
-# beyond 64; ALiBi looks, and survives too. Clamped, RoPE pays for many keys hundredths of a nat at
-# 512 bytes, about a tenth at 2,048.
+# No band of 32 far keys clearly helped any of six models; to hide all keys but the last 64 helped
+# each. Transformer-XL hardly looks beyond 64; ALiBi does, and survives.
 #
-# Here, the more keys at new positions, the more it costs; the lesson's bands show that it matters
-# which positions.
+# The more keys at new positions, the more it costs; the lesson's bands show that it matters which.
 #
 # The sinusoidal model cannot be asked so finely: once the judged piece stands at 480, all is new to
 # it. NoPE has no positions: equal columns.

@@ -47,11 +47,13 @@ const EXPLORER = {
   draw([panel], { published, mended, before, after }, state) {
     const { order } = state;
     const changed = tickedRows(state, true);
+    const ticked = SPEC.data.rows.map(({ name }) => name).filter((name) => state[name]);
+    if (state.cut) ticked.push("just cut");
     const count = after.length;
     panel.axes({
       x: [-1.6, 2.6], y: [count + 0.6, 0.4], title: `ranked by ${order}, lowest first`,
       xticks: [[0, "published"], [1, "mended"]],
-      xlabel: changed.length || state.cut ? "" : "nothing is mended yet",
+      xlabel: ticked.length ? `mended: ${ticked.join(", ")}` : "nothing is mended yet",
       yticks: Array.from({ length: count }, (_, n) => [n + 1, String(n + 1)]),
     });
     const label = (x, y, text, kind) => panel.write(
