@@ -243,7 +243,7 @@ LABELS = {"rope": 3, "sinusoidal": -8, "none": -9, "alibi": -2, "transformer_xl"
 GREY_LABELS = {  # points up
     "floater": 0,
     "complex_order": 5,
-    "learned": -20,
+    "learned": -17,
     "cope": 8,
     "fire": -2,
     "xpos": -5,
