@@ -16,7 +16,6 @@ Run = dict[str, Any]
 
 ENCODINGS = ("alibi", "kerple", "transformer_xl", "deberta", "sandwich", "t5", "rope")
 LENGTHS = (64, 1024)
-ENDS = tuple({"read": length} for length in LENGTHS)  # of a rise
 SEEDS = (0, 1, 2)
 SLIDING, PIECES = "sliding windows", "pieces"
 CUT = "just cut to 64"  # the row that such a table should begin with
@@ -120,9 +119,10 @@ def fair_table() -> pd.DataFrame:
 
     Its columns are those of :func:`table`, and "±", half of the rise's 95 % interval over seeds.
     """
+    short, long = ({"read": length} for length in LENGTHS)
     fair = {name: fair_runs(name) for name in table(published()).index}
     means = table([run for runs in fair.values() for run in runs] + cut_runs())
-    rises = {name: change(pd.DataFrame(runs), *ENDS) for name, runs in fair.items()}
+    rises = {name: change(pd.DataFrame(runs), short, long) for name, runs in fair.items()}
     means["±"] = pd.Series({name: rise.margin for name, rise in rises.items()} | {cut_name(): 0.0})
     return means.loc[[cut_name(), *fair]]
 

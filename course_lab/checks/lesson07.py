@@ -29,6 +29,11 @@ LossOf = Callable[[Tensor, Tensor], Tensor]
 CODES = 64  # bytes of a case are 1 … 63, and no two of a block are equal
 
 
+def _ends_with(block: Tensor, tokens: Tensor) -> bool:
+    """Whether tokens are the end of a block, and not all of it."""
+    return bool(tokens[-1] == block[-1] and tokens[0] != block[0])
+
+
 def telling_loss_of(block: Tensor) -> LossOf:
     """The ``loss_of`` of a block, whose losses and errors tell where they come from."""
 
@@ -38,7 +43,7 @@ def telling_loss_of(block: Tensor) -> LossOf:
         So :func:`_origin` can say where a loss comes from.
         """
         if tokens.ndim != 1 or tokens.shape != targets.shape:
-            is_last = bool(tokens.ndim == 1 and len(tokens) and tokens[-1] == block[-1])
+            is_last = tokens.ndim == 1 and len(tokens) > 0 and _ends_with(block, tokens)
             raise ValueError(
                 "loss_of takes tokens (n,) and targets (n,), "
                 f"got {tuple(tokens.shape)} and {tuple(targets.shape)}"
@@ -1240,7 +1245,7 @@ check_objections = Check(
                 "a key is left free that the exercise does not name",
                 "The exercise says of each key that it does not show: any other key is a setting. "
                 "Which ones does your function leave free?",
-                _with_keys(lambda runs, key=key: _differing(runs, {*FREE, key})),
+                _with_keys(partial(_differing, free={*FREE, key})),
             )
             for key in (*UNNAMED, "dropout", "corpus", "betas")
         ),
