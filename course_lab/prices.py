@@ -135,10 +135,9 @@ def question(price: Price) -> str:
             "No head gives half of its weight to the nearest four keys. Which ones foretell a byte?"
         )
     if (best == 0).sum() == len(best) - 1:
-        head = int(best.argmax()) + 1
         return (
-            f"Only head {head} likes another key best than its own, the key {int(best.max())} back. "
-            "What if more heads did?"
+            f"Only head {int(best.argmax()) + 1} likes another key best than its own: the key "
+            f"{int(best.max())} back. What if more heads did?"
         )
     blunt = int(weights.amax(-1).argmin())
     if weights[blunt].max() < BLUNT:
@@ -148,7 +147,7 @@ def question(price: Price) -> str:
         )
     if (best != 1).all():
         return (
-            "No head likes the key 1 back best. What does that byte tell about the next one that the "
+            "No head likes the key 1 back best. What does that byte tell of the next one that the "
             "own byte does not?"
         )
     if best.max() >= len(best):

@@ -79,9 +79,9 @@ plots.show(
 
 # %% [markdown]
 # **Exercise 1 ★ From memory.** Write `alibi_from_scratch(n_heads, q_pos, k_pos)`: what is added to
-# the scores, (heads, queries, keys). `n_heads` is a power of two. With a cache
-# (keys kept from earlier calls) queries and keys stand at different positions: read `q_pos` and
-# `k_pos`. To hide later keys is the mask's task.
+# the scores, (heads, queries, keys). `n_heads` is a power of two. With a cache (keys kept from
+# earlier calls) queries and keys stand at different positions: read both. Hiding later keys is the
+# mask's task.
 
 
 # %% tags=["stub"]
@@ -106,8 +106,8 @@ check_alibi(alibi_from_scratch)
 # ## How far a head sees
 #
 # How far can a head see at such a price? The softmax makes a factor of it: with equal scores, each
-# step back multiplies the weight by $e^{-m}$. But a price is no wall. A key whose score is higher by
-# 5 pays for $5/m$ steps.
+# step back multiplies the weight by $e^{-m}$. But a price is no wall. A key whose score is higher
+# by 5 pays for $5/m$ steps.
 
 # %%
 from course_lab import widgets
@@ -161,24 +161,23 @@ plots.show(
 
 # %% [markdown]
 # **Look:** the nearest $3/m$ keys hold 95 %. With equal scores, reach is all that tells the heads'
-# prices apart. Keys beyond a head's reach change next to nothing: the entropy stays near that of
-# $e/m$ equal keys.
+# prices apart. (Keys beyond it change next to nothing: the entropy stays near that of $e/m$ equal
+# keys.)
 #
 # ## A pair out, a price in
 #
-# ALiBi's prices are written by hand. Would a model that was trained without one take it?
-# SmolLM2-135M, a published language model, knows positions by RoPE (lesson 05): each query and key
-# turns with its position, in 32 pairs of numbers, each pair at its own speed. Pair 23 is slow. What
-# it adds to a head's score, on the average, is a curve over distance. In most of the 270 heads it
-# falls, almost straight.
+# ALiBi's prices are written by hand. Would a trained model take one? SmolLM2-135M, a published
+# language model, knows positions by RoPE (lesson 05): queries and keys turn, in 32 pairs of
+# numbers. What the slow pair 23 adds to a head's score, on the average, falls almost straight with
+# distance in most of the 270 heads.
 #
-# So we *stop* this pair: it no longer turns. In its place each head is charged a straight **line**,
-# the one nearest to its own curve. The text's first token is free, since many heads rest on it.
+# So we *stop* it: it no longer turns. In its place each head pays a straight **line**, the one
+# nearest to its own curve. The text's first token is free, since many heads rest on it.
 
 # %%
 guess = widgets.predict(
-    "With 2,048 tokens of three texts, stopping the pair raises the loss by about 0.3 nats a token. "
-    "How much of that do the lines take back?",
+    "With 2,048 tokens of three texts, stopping the pair raises the loss by about 0.3 nats a "
+    "token. How much of that do the lines take back?",
     ["less than a third", "a third to two thirds", "more than two thirds"],
 )
 
@@ -217,7 +216,7 @@ for way in ("price", "price of other heads"):
         print(f"    {WAYS[way][0]:19} at {n:,} tokens: {back.min():2.0f} to {back.max():2.0f} %")
 
 fig, axes = plt.subplots(1, 2, figsize=(11, 3.7))
-drawn_at = torch.arange(0, 4096, 195)  # 0, 195 … 4,095
+drawn_at = torch.arange(0, 4096, 455)  # 0, 455 … 4,095
 curves = (added - added[:, :1])[:, drawn_at].T
 shown = int(slopes.sort().indices[13])  # a head of the steep ones
 axes[0].plot(drawn_at, curves, color="0.6", linewidth=0.6, alpha=0.4)
@@ -251,17 +250,16 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** with 2,048 and 4,096 tokens of these texts, a head's own line takes back 86 to 98 % of
-# what stopping cost. The control, lines dealt out once to other heads, takes back 14 to 52 %. At 512
-# tokens stopping costs next to nothing. (More controls:
-# [closer look](closer/06_other_prices.ipynb#a-pair-out-four-controls).)
+# **Look:** with 2,048 and 4,096 tokens of these texts a head's own line takes back 86 to 98 % of
+# what stopping cost. The control, lines dealt out once to other heads, takes back 14 to 52 %. At
+# 512 tokens stopping costs next to nothing. ([More controls](closer/06_other_prices.ipynb).)
 #
 # 31 pairs still turn, and tell places apart. What does a price *alone* not know?
 #
 # ## What $|j - i|$ cannot know
 #
-# ALiBi sees $|j - i|$: how far, not on which side. Can it tell *dog bites man* from *man bites dog*?
-# With a causal mask it can: only one side is in sight. Here both are.
+# ALiBi sees $|j - i|$: how far, not on which side. Can it tell *dog bites man* from *man bites
+# dog*? With a causal mask it can: only one side is in sight. Here both are.
 
 # %%
 from course_utils.models import TinyTransformer
@@ -281,9 +279,8 @@ for name in ("alibi", "t5", "rope"):
 
 # %% [markdown]
 # A mirror keeps all distances. So with ALiBi, the same price on both sides and no mask, each word
-# comes out the same, whatever the weights. A start token helps, since the mirror leaves it in
-# front: *dog* was 1 away from it and is now 3 away. T5 (lesson 04) and RoPE see $j - i$ with its
-# sign.
+# comes out the same, whatever the weights. A start token helps: *dog* was 1 away from it and is now
+# 3 away. T5 (lesson 04) and RoPE see $j - i$ with its sign.
 #
 # Language models have a causal mask. Is a price enough for them?
 #
@@ -300,10 +297,10 @@ for slope, row in zip(m, weights, strict=True):
     print(f"those 64 and more back get {row[64:].sum():.0%}")
 
 # %% [markdown]
-# So the two flattest heads will look, far more than a little, at keys that no training text had.
-# Does ALiBi mind? The models trained for 1,200 steps, five seeds each. They read held-out text, kept
-# back in training, with up to 64 or 1,024 bytes in sight; the same bytes are judged. (± is a 95 %
-# margin over the seeds.) We call a loss **level** if it rises by less than 0.02.
+# So two heads would give a third and more of their weight to keys that no training text had. Does
+# ALiBi mind? Each model trained for 1,200 steps, five seeds. They read held-out text, kept back in
+# training, with up to 64 or 1,024 bytes in sight; the same bytes are judged. (± is a 95 % margin
+# over the seeds.) We call a loss **level** if it rises by less than 0.02.
 
 # %%
 from course_utils import results
@@ -316,8 +313,8 @@ for name in ("sinusoidal", "rope", "alibi"):
     print(f"{name:10} at 64: {loss:.2f} nats a byte; at 1,024: {rise}")
 
 # %% [markdown]
-# RoPE falls apart. ALiBi rises by 0.03: little, but it is not level. And is it the price that holds
-# it? We give RoPE only a **window**: each query sees its last 64 keys. The model stays as it is.
+# RoPE falls apart. ALiBi rises by 0.03: little, but not level. Is it the price that holds it? We
+# give RoPE only a **window**: each query sees its last 64 keys. The model stays as it is.
 
 # %%
 from course_utils.encodings import ALiBi, PositionalEncoding, Rotary, Sinusoidal
@@ -401,11 +398,6 @@ for name, losses in windowed.items():
 print(
     f"RoPE, window 128       at 1,024: {', '.join(f'{loss:.2f}' for loss in in_128)}, three seeds"
 )
-recorded = data.results("windows").query("encoding == 'rope' and read <= 512")
-by_keys = recorded.query("read == 512 and way == 'window'").groupby("keys")["loss"].mean()
-whole_64 = recorded.query("read == 64 and way == 'whole'")["loss"].mean()
-print("RoPE, recorded at 512 bytes, less its loss at 64: windows of ", end="")
-print(", ".join(f"{n} keys {by_keys[n] - whole_64:+.2f}" for n in (16, 32, 64)))
 whole = trained.query("read >= 64").groupby(["encoding", "read"])["loss"].mean()
 fig, axes = plt.subplots(1, 2, figsize=(11, 3.9))
 for ax in axes:
@@ -457,9 +449,8 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** through a window RoPE reads 1,024 bytes as well as 64, in all three seeds. So a wall is
-# enough, and no slope is needed: 64 keys free, all others hidden. (At 512 bytes windows of 16 or 32
-# keys are level too.) A window of 128, more than in training, fails. Nor is nearness enough: the
+# **Look:** through a window RoPE reads 1,024 bytes as well as 64, in all three seeds: a wall will
+# do, and no slope is needed. 128 keys, more than in training, fail. Nor is nearness enough: the
 # sinusoidal model adds positions to the bytes, and those past 64 are new.
 #
 # ALiBi loses little, but already at 64 it reads worse than RoPE: 1.40 against 1.25. Do its heads
@@ -484,14 +475,11 @@ explorers.price()
 #
 # </details>
 #
-# The explorer begins with **steep lines**, slopes 2, 1, 1/2 and 1/4. Even the flattest has 95 % of
-# equal keys' weight on 12 keys. What if a model learns with them from the start? And are they good
-# because they are near, or because they are sharp? Two controls, in small models of 300 steps and
-# three seeds: two sharp heads beside two that look far; and ALiBi's slopes with only 12 keys in
-# sight.
+# The explorer begins with the **steep lines**, slopes 2, 1, 1/2 and 1/4: even the flattest has 95 %
+# of equal keys' weight on 12 keys. What if a model learns with them from the start?
 
 # %% tags=["plumbing"]
-# Steep lines, and what helps in them
+# Steep lines against ALiBi
 drawn = data.results("extrapolation_prices").query("n_heads == 4")
 apart = data.results("extrapolation_prices_apart")
 TABLES = {300: "extrapolation_short", 1200: "extrapolation", 12_000: "larger"}
@@ -503,36 +491,25 @@ short, full, ten_times = (
 )
 
 
-def less_alibi(rows, name, n):
-    """The loss less ALiBi's at n bytes, for each seed that has both."""
-    by_seed = rows.query("read == @n").pivot(index="seed", columns="encoding", values="loss")
-    return (by_seed[name] - by_seed["alibi"]).dropna()
-
-
-for label, rows, name, n in (
-    ("steep lines, at 64", full, "steep", 64),
-    ("steep lines, at 1,024", full, "steep", 1024),
-    ("small models, at 64: steep lines", short, "steep", 64),
-    ("    slopes 2, 1, 1/64, 1/256", short, "sharp", 64),
-    ("    ALiBi's slopes, only 12 keys in sight", short, "near", 64),
-):
-    gains = less_alibi(rows, name, n)
-    lower = f"below ALiBi in {(gains < 0).sum()} of {len(gains)} seeds"
-    print(f"{label:41} {lower}, on the mean by {-gains.mean():.2f}")
+losses = full.pivot(index="seed", columns=["encoding", "read"], values="loss")
+for n in (64, 1024):
+    gains = losses["alibi", n] - losses["steep", n]
+    print(
+        f"steep lines at {n:5,}: below ALiBi in {(gains > 0).sum()} of {len(gains)} seeds, ", end=""
+    )
+    print(f"on the mean by {gains.mean():.2f}")
 
 # %% [markdown]
-# **Look:** in these short trainings the steep lines see less and read better, at both lengths. In
-# the small models two sharp heads win most of that gain, and nearness alone wins little. Can a
-# drawn price do better still?
+# **Look:** in these trainings the steep lines see less and read better than ALiBi, at both lengths.
+# (Sharp or near? See the [closer look](closer/06_other_prices.ipynb).) Can a drawn price do better?
 #
 # ## Exercises
 #
-# **Exercise 2 ★★ Draw, and train.** A **tent** is a price that is 0 at its *peak*, so many keys
-# back, and falls by its slope for each step off the peak. `Mine` begins as the steep lines: tents
-# with their peaks at 0. Paste the `peaks` and `slopes` that you drew, or change it otherwise. Two
-# seeds train for 300 steps, at half of the width and depth (10 to 60 seconds a try). In both get
-# below the steep lines by over 0.05, and stay level up to 512. One head at least must attend: its
-# weights have to hang on the bytes.
+# **Exercise 2 ★★ Draw, and train.** A **tent** is 0 at its *peak*, some keys back, and falls by its
+# slope for each step off it. `Mine` begins as the steep lines: tents with their peaks at 0. Paste
+# the `peaks` and `slopes` that you drew, or change them otherwise. Two seeds train for 300 steps,
+# at half of the width and depth (10 to 60 seconds a try). In both, get below the steep lines by
+# over 0.05 and stay level up to 512. One head at least must attend: its weights depend on bytes.
 
 
 # %% tags=["stub"]
@@ -577,10 +554,9 @@ print(scored(mine[0].encoding, my_losses, [steep[0], steep[1]]))
 # %% [markdown]
 # ## What makes a price good
 #
-# The course's answer to exercise 2, here *the tents*, has peaks 0, 1, 2, 3 and four slopes of 2. So
-# two things differ from the steep lines, and we change each alone: the slopes, with all peaks at
-# 0; then all peaks at 1. In the last row queries and keys have no say: each head's weight is
-# nailed to one key, 0, 1, 2 or 3 back.
+# The course's answer, *the tents*, has peaks 0, 1, 2, 3 and slopes of 2. It changed two things, so
+# here are slopes of 2 with all peaks at 0, then with all at 1. In the last row attention is off:
+# each head's weight is nailed to one key, 0, 1, 2 or 3 back.
 
 # %% tags=["plumbing"]
 # Small models: slopes, peaks and attention apart
@@ -591,7 +567,9 @@ CONTROLS = {
     "tents": "the tents",
     "fixed": "nailed to one key",
 }
-small = short.query("read == 64").pivot(index="seed", columns="encoding", values="loss")[[*CONTROLS]]
+small = short.query("read == 64").pivot(index="seed", columns="encoding", values="loss")[
+    [*CONTROLS]
+]
 fig, ax = plt.subplots(figsize=(8, 2.9))
 for row, name in enumerate(CONTROLS):
     colour = "#d6006c" if name == "tents" else "0.25"
@@ -600,10 +578,16 @@ for row, name in enumerate(CONTROLS):
 ax.set_yticks(range(len(CONTROLS)), list(CONTROLS.values()))
 ax.set(ylim=(len(CONTROLS) - 0.5, -0.5), xlabel="loss at 64 (nats a byte)")
 ax.set_title("Sharp and one back is enough")
-gains = -small.sub(small["steep"], axis=0)
 for name in [*CONTROLS][1:]:
-    print(f"{CONTROLS[name]:18} {gains[name].mean():.2f} below the steep lines; ", end="")
+    gain = (small["steep"] - small[name]).mean()
+    print(f"{CONTROLS[name]:18} {gain:.2f} below the steep lines; ", end="")
     print(f"below the tents in {(small[name] < small['tents']).sum()} of {len(small)} seeds")
+at_full_size = full.query("read == 64").groupby("encoding")["loss"]
+nailed = at_full_size.get_group("fixed")
+print(
+    f"full size, 1,200 steps: nailed to one key {nailed.mean():.2f} ({len(nailed)} seeds); ", end=""
+)
+print(f"RoPE {at_full_size.get_group('rope').mean():.3f}")
 plots.show(
     fig,
     f"Loss at 64 of small models after 300 steps, a dot a seed ({len(small)} each), a bar at the "
@@ -613,13 +597,15 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** CONTROLS_LOOK
+# **Look:** slopes of 2 alone win little. With all peaks at 1 the loss is lower than the tents' in
+# four of five seeds: sharp and one back is enough. Nor is much attention needed. Nailed to one key,
+# small models read nearly as well as the tents, and full-sized ones (1,200 steps, three seeds) no
+# worse than RoPE.
 #
 # ## The answer in one picture
 #
-# That was a short training of small models. Does a drawn price still win at full size? These
-# models trained at 64 bytes, for 1,200 steps (left). T5 *learns* a number for each range of
-# distances (lesson 04). And ten times as long (right)?
+# Does a drawn price win at full size too, and does it last? Left, 1,200 steps; right, ten times as
+# many.
 
 # %%
 guess = widgets.predict(
@@ -691,9 +677,14 @@ axes[1].set_title("12,000 steps: the tents are worse than before")
 fig.supxlabel("loss (nats a byte)")
 axes[1].legend(loc="upper right")
 tents, second = (early.loc[name, 64] for name in ("tents", "steep"))
-print(f"1,200 steps, at 64: the tents below the steep lines in {(tents < second).sum()} of ", end="")
+print(
+    f"1,200 steps, at 64: the tents below the steep lines in {(tents < second).sum()} of ", end=""
+)
 print(f"{len(tents)} seeds")
-print("12,000 steps, means of two seeds: at 64, and the rise to 1,024")
+readings = 12_000 * 8 * 64 / english.train.numel()  # steps, pieces a step, bytes a piece
+print(
+    f"12,000 steps are {readings:.0f} readings of the text; means of two seeds at 64, and the rise"
+)
 means = late.groupby("encoding").mean()
 for name in means[64].sort_values().index:
     near, far = means.loc[name, [64, 1024]]
@@ -713,16 +704,14 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** left, the tents lead, and ALiBi, T5 and the drawn prices rise by less than 0.1. Right,
-# the text was read some 19 times, and the tents' loss on *held-out* text has risen. A model that
-# goes on to learn its training text by heart, **overfitting**, does that; we kept no training loss
-# to show it. The others go on learning, most of all the model with *no* encoding. At 64 T5, no
-# encoding and RoPE lead, in an order that two seeds do not settle; at 1,024 T5 and steep lines.
-# ALiBi and T5 now rise by 0.08 and 0.07.
+# **Look:** left, the tents lead. Right, after some 19 readings of the text, their loss on held-out
+# text has risen. **Overfitting**, learning the training text by heart, does that; we kept no
+# training loss to tell. ALiBi, RoPE, T5 and *no* encoding fell. At 64 the last three lead, in an
+# order that two seeds do not settle. ALiBi now rises by 0.08.
 #
 # So what if distance were a cost? ALiBi's price nearly lasts beyond the length of training, and a
-# wall does so too. In short training sharp heads that look one back read better than its slopes. In
-# long training that lead is gone.
+# wall does so too. In short training sharper prices, peaks off the own key, read better; in long
+# training that lead is gone.
 #
 # ## Myth check
 
@@ -792,8 +781,7 @@ myths.table()
 #   86–98 % of stopping pair 23.
 # - Trained 1,200 steps at 64 bytes, ALiBi's loss rises by 0.03 at 1,024, after 12,000 by 0.08; RoPE
 #   in a 64-key window (1,200 steps) stays level.
-# - Drawn tents, sharp and off the own key, led those shown after 1,200 steps, and trailed at 64
-#   after 12,000.
+# - Drawn tents led those shown after 1,200 steps, and trailed at 64 after 12,000.
 # - Unmasked, one price for both sides, no start token: a mirrored text looks the same.
 #
 # **Read next:** Press et al. 2021, arXiv 2108.12409.

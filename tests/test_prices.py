@@ -99,7 +99,10 @@ MISTAKES = {
     "a plateau": (lambda d: -(d.clamp(max=3)).expand(4, -1), "What do they cost"),
     "all alike": (lambda d: -(2 * d).expand(4, -1), "likes its own byte best"),
     "all one back, which wins": (lambda d: -(2 * (d - 1).abs()).expand(4, -1), "does not tell why"),
-    "all three back": (lambda d: -(2 * (d - 3).abs()).expand(4, -1), "No head likes the key 1 back"),
+    "all three back": (
+        lambda d: -(2 * (d - 3).abs()).expand(4, -1),
+        "No head likes the key 1 back",
+    ),
     "not its own key": (
         lambda d: torch.where(d == torch.arange(1, 5)[:, None], 0, -math.inf),
         "may a head forbid".capitalize(),

@@ -312,7 +312,7 @@ check_alibi = Check(
         ),
         Mistake(
             "queries and keys are each moved to begin at 0",
-            "A query at 5 reads keys at 0 to 5. How far apart are query and key 0 after your shifts?",
+            "A query at 5 reads keys at 0 to 5. How far is it from key 0 after your two shifts?",
             _starts_moved_to_zero,
         ),
         Mistake(
