@@ -264,9 +264,9 @@ plots.show(
 
 # %% [markdown]
 # **Look:** at 2,048 tokens a head's own line takes back 86 % or more, one mean line 58 to 65 %,
-# another head's under a half. A price without distance takes back nothing: so it is not the free
-# first token that helps. But that token has to be free: where it pays too, little comes back at
-# 2,048, and 68 to 77 % at 4,096. At 512 nothing is to be won.
+# another head's under a half. A price without distance takes back nothing at 2,048 and 5 to 22 % at
+# 4,096, so a free first token is not what helps most. But free it has to be: where it pays too,
+# at most 26 % comes back at 2,048, and 68 to 77 % at 4,096. At 512 nothing is to be won.
 #
 # ## A model without a price
 #
