@@ -162,19 +162,17 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** the nearest $3/m$ keys hold 95 %. With equal scores, reach is all that tells the heads'
-# prices apart. (Keys beyond it change next to nothing: the entropy stays near that of $e/m$ equal
-# keys.)
+# **Look:** the nearest $3/m$ keys hold 95 %. With equal scores, reach is all that tells heads
+# apart. (Keys beyond add next to nothing: the entropy stays near that of $e/m$ equal keys.)
 #
 # ## A pair out, a price in
 #
 # ALiBi's prices are written by hand. Would a trained model take one? SmolLM2-135M, a published
-# language model, knows positions by RoPE (lesson 05): queries and keys turn, in 32 pairs of
-# numbers. What the slow pair 23 adds to a head's score, on the average, falls almost straight with
-# distance in most of the 270 heads.
+# model, knows positions by RoPE (lesson 05): queries and keys turn, in 32 pairs. What the slow pair
+# 23 adds to a score, on the average, falls almost straight with distance in most of 270 heads.
 #
-# So we *stop* it: it no longer turns. In its place each head pays a straight **line**, the one
-# nearest to its own curve. The text's first token is free, since many heads rest on it.
+# So we *stop* its turning. In its place each head pays a straight **line**, the one nearest to its
+# own curve. The first token is free, since many heads rest on it.
 
 # %%
 guess = widgets.predict(
@@ -299,10 +297,10 @@ for slope, row in zip(m, weights, strict=True):
     print(f"those 64 and more back get {row[64:].sum():.0%}")
 
 # %% [markdown]
-# So two heads would give a third and more of their weight to keys that no training text had. Does
-# ALiBi mind? Each model trained for 1,200 steps, five seeds. They read held-out text, kept back in
-# training, with up to 64 or 1,024 bytes in sight; the same bytes are judged. (± is a 95 % margin
-# over the seeds.) We call a loss **level** if it rises by less than 0.02.
+# So, with equal scores, two heads give a third and more of their weight to keys that no training
+# text had. Does ALiBi mind? The models trained for 1,200 steps, five seeds each. They read held-out
+# text, kept back in training, with up to 64 or 1,024 bytes in sight; the same bytes are judged.
+# (± is a 95 % margin over the seeds.) We call a loss **level** if it rises by less than 0.02.
 
 # %%
 from course_utils import results
@@ -502,16 +500,16 @@ for n in (64, 1024):
     print(f"on the mean by {gains.mean():.2f}")
 
 # %% [markdown]
-# **Look:** in these trainings the steep lines see less and read better than ALiBi, at both lengths.
-# (Sharp or near? See the [closer look](closer/06_other_prices.ipynb).) Can a drawn price do better?
+# **Look:** in these trainings steep lines see less and read better than ALiBi, at both lengths.
+# ([Closer look](closer/06_other_prices.ipynb): sharp, or near?) Can a drawn price do better?
 #
 # ## Exercises
 #
 # **Exercise 2 ★★ Draw, and train.** A **tent** is 0 at its *peak*, some keys back, and falls by its
-# slope for each step off it. `Mine` begins as the steep lines: tents with their peaks at 0. Paste
-# the `peaks` and `slopes` that you drew, or change them otherwise. Two seeds train for 300 steps,
-# at half of the width and depth (10 to 60 seconds a try). In both, get below the steep lines by
-# over 0.05 and stay level up to 512. One head at least must attend: its weights depend on bytes.
+# slope for each step off it. `Mine` begins as the steep lines: tents with peaks at 0. Paste what you
+# drew, or write other numbers. Two seeds train for 300 steps, at half of the width and depth (10 to
+# 60 seconds a try). In both, get below the steep lines by over 0.05 and stay level up to 512. One
+# head at least must attend: its weights depend on bytes.
 
 
 # %% tags=["stub"]
@@ -714,8 +712,8 @@ plots.show(
 # training loss to tell. ALiBi, RoPE, T5 and *no* encoding fell. At 64 the last three lead, in an
 # order that two seeds do not settle. ALiBi now rises by 0.08.
 #
-# So what if distance were a cost? ALiBi's price nearly lasts beyond the length of training, and a
-# wall does so too. In short training sharper prices, peaks off the own key, read better; in long
+# So what if distance were a cost? In short training ALiBi's price nearly lasts beyond the length of
+# training, and a wall does last; sharper prices, peaks off the own key, read better. In long
 # training that lead is gone.
 #
 # ## Myth check

@@ -211,17 +211,16 @@ for steps, name, label in (
 
 # %% [markdown]
 # **Look:** two sharp heads beside two that look far win most of the gain, nearness alone little.
-# Eight heads, whose steepest slope is twice that of four, win about half.
+# Eight heads, the steepest twice as steep as any of four, win about half.
 #
 # ## A pair out: four controls
 #
-# The lesson stopped SmolLM2's pair 23 and charged each head a straight line in its place, the first
-# token free. Must it be the head's *own* line, on *distance*, with a *free* first token? The slopes
-# come from other places than the texts read. Four controls:
+# The lesson stopped SmolLM2's pair 23 and charged each head a straight line in its place, measured
+# at other places than the texts read, the first token free. Four controls:
 #
-# - another head's line: the slopes are dealt out once by chance;
+# - another head's line: slopes dealt out once by chance;
 # - the mean line, the same in all heads;
-# - no distance: of each query all keys but the first pay the same, the mean of what they paid;
+# - no distance: all keys of a query but the first pay the same, the mean of what they paid;
 # - own line, and the first token pays too.
 
 # %% tags=["plumbing"]
@@ -263,10 +262,9 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** at 2,048 tokens a head's own line takes back 86 % or more, one mean line 58 to 65 %,
-# another head's under a half. A price without distance takes back nothing at 2,048 and 5 to 22 % at
-# 4,096, so a free first token is not what helps most. But free it has to be: where it pays too,
-# at most 26 % comes back at 2,048, and 68 to 77 % at 4,096. At 512 nothing is to be won.
+# **Look:** at 2,048 tokens one mean line takes back about two thirds of what own lines do, another
+# head's at most half. Without distance nothing comes back at 2,048, and 5 to 22 % at 4,096: a free
+# first token is not what helps most. But free it has to be, at 2,048 above all.
 #
 # ## A model without a price
 #
