@@ -508,8 +508,8 @@ for n in (64, 1024):
 # **Exercise 2 ★★ Draw, and train.** A **tent** is 0 at its *peak*, some keys back, and falls by its
 # slope for each step off it. `Mine` begins as the steep lines: tents with peaks at 0. Paste what
 # you drew, or write other numbers. Two seeds train for 300 steps, at half of the width and depth
-# (10 to 60 seconds a try). In both, get below the steep lines by over 0.05 and stay level up to 512.
-# One head at least must attend: its weights depend on bytes.
+# (10 to 60 seconds a try). In both, get below the steep lines by over 0.05 and stay level
+# up to 512. One head at least must attend: its weights depend on bytes.
 
 
 # %% tags=["stub"]
