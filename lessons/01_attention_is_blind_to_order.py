@@ -620,11 +620,11 @@ myths.table()
 # %% [markdown]
 # ## In five lines
 #
-# - Without places and mask attention is *equivariant*: its rows are shuffled as the words are.
+# - Without places and mask attention is *equivariant*: rows are shuffled as words are.
 # - Where a reversal turns yes into no, a reader with one vector for both gets exactly half.
 # - In one layer a causal mask leaves the last row as it was. Others tell the order.
 # - Where all words score alike, the share of a mark at the start counts places.
-# - With places a linear reader of our encoder tells who loves whom, for names it was trained on.
+# - With places a reader of our encoder tells who loves whom, for names it was trained on.
 #
 # **Read next:** Haviv et al. 2022, *Transformer Language Models without Positional Encodings Still
 # Learn Positional Information*, arXiv 2203.16634.
