@@ -138,19 +138,18 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** three are level with their twins, and their middle panels are all but empty. In texts of
-# 32 bytes, training does not show those mistakes. A and C are worse than their twins. E is neither
-# level nor clearly worse.
+# **Look:** three are level with their twins, and their middle panels are all but empty: in texts of
+# 32 bytes, training shows nothing of those mistakes. A and C are worse than their twins. E is
+# neither level nor clearly worse.
 #
-# Who trains a model has no twin to compare with, and healthy models differ too: see the last
-# column. So how would you notice a mistake? With a *test*: a function that gets an attention layer
-# and returns True if it is healthy.
+# Who trains a model has no twin, and healthy models differ too: see the last column. What shows a
+# mistake then? A *test*: a function that gets an attention layer and returns True if it is healthy.
 #
 # ## The same numbers?
 #
 # What can a test compare a layer with? First idea: a *reference*, a copy in float64 that does what
-# was meant. Both read the same words. `read` can begin at any position, and can read in pieces, as
-# a model that writes has to: a `KVCache` keeps the keys and values of the words before.
+# was meant. Both read the same words, at once, or in pieces, as a model that writes has to: a
+# `KVCache` keeps the keys and values of the words before.
 
 # %%
 from course_utils.attention.kv_cache import KVCache
@@ -192,8 +191,8 @@ for how in (far, {"in_pieces": True}, far | {"in_pieces": True}):
     print(f"found: {sum(named for named, *_ in marks_elsewhere.values())} of {n_sick}, read {how}")
 
 # %% [markdown]
-# Both together, the same reference finds them all. A test finds only what it varies. What you
-# invent has no reference. What then?
+# Read in both ways, all are found. A test finds only what it varies. And what you invent has no
+# reference. What then?
 #
 # ## A promise
 #
@@ -246,15 +245,15 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** without a reference, this promise finds all of wards B and E, and none of the other four
-# faults. How would one have to read, to see more?
+# **Look:** without a reference, this promise finds all of wards B and E, and none of the others.
+# How would one have to read, to see more?
 #
 # ## Four layers in your hands
 #
 # P, Q, R and S are new layers. All say that a text has the same output wherever it starts, at once
 # or in pieces, alone or among others. Three of them lie, each in one of these ways. Which, and in
-# which? And at which start does P first break its word? P's price for a key is rounded: m · j, with
-# m a power of two and j the key's position, to bfloat16, which has 8 binary digits.
+# which? And at which start does P first break its word? P adds m · j to the score of key j, m a
+# power of two, and rounds it to bfloat16, which has 8 binary digits.
 
 # %% tags=["plumbing"]
 # A text of 16 words, read as you like
@@ -349,9 +348,9 @@ for kind in ("bfloat16", "float16"):
 
 # %% [markdown]
 # **Look:** each fault hides from two of the three ways to read. R keeps its word. P's fault begins
-# at position 257. Its price is ALiBi's m · (j − i) without m · i, the same for all keys of a query:
-# softmax ignores it. As m is a power of two, m · j rounds where j does: 8 binary digits hold all
-# whole numbers up to 256, float16's 11 up to 2,048.
+# at position 257. (Exact, m · j is ALiBi: m · i, the same for all keys, leaves softmax as it was.)
+# As m is a power of two, m · j rounds where j does: 8 binary digits hold all whole numbers up to
+# 256, float16's 11 up to 2,048.
 #
 # ## Your test
 #
@@ -363,11 +362,11 @@ from course_utils.encodings import PositionalEncoding, create
 
 example = clinic.layer(create("rope", d_model=64, n_heads=4))
 parts = example(clinic.words(example, n=16), torch.arange(16), need_weights=True)
-print([tuple(part.shape) for part in parts])
+print(*(tuple(part.shape) for part in parts))
 
 # %% [markdown]
-# Healthy layers in float32 or float64 keep their promises within 0.001. Sick ones miss them by
-# more, if you look in the right place.
+# Healthy layers keep their promises within 0.001. Sick ones miss them by more, if you look in the
+# right place.
 #
 # **Exercise 1 ★★ Anywhere.** The layers that you get promise: in texts of up to 8,192 tokens, only
 # offsets j − i count, not where the text begins. Write `anywhere(layer, start)`: True if a text of
@@ -394,8 +393,7 @@ check_anywhere(anywhere)
 # %% [markdown]
 # ## Who has what?
 #
-# Back to the six patients. A test finds a patient if the patient fails it and its healthy twin
-# passes.
+# A test finds one of the six patients if the patient fails it and its healthy twin passes.
 
 # %%
 guess = widgets.predict(
@@ -438,9 +436,8 @@ plots.show(
 
 # %% [markdown]
 # **Look:** a hatched cell is a healthy twin that fails. E's is sinusoidal, and never promised that
-# the start does not count. Passing is not health, nor failing an illness, where nothing was
-# promised. C breaks another promise, that near keys come before far ones: see the [closer
-# look](closer/11_near_and_long.ipynb).
+# the start does not count. So passing is not health. C breaks another promise, that near keys come
+# before far ones: see the [closer look](closer/11_near_and_long.ipynb).
 #
 # What do the faults that training hid cost later?
 
@@ -480,17 +477,8 @@ IPython.display.display(IPython.display.Markdown("\n".join(table)))
 # %% [markdown]
 # ## Invent one
 #
-# Can you do better? An encoding is a class. It opens a *door* for position by defining one of these
-# methods. (n words; `at.q` and `at.k` are the positions of queries and keys, (n,) or (batch, n).)
-#
-# | method | what it gets | what it returns |
-# |---|---|---|
-# | `embed(self, x, positions, tokens=None)` | words (batch, n, d_model); `tokens`: their bytes | words with position, as x |
-# | `rotate(self, q, k, at)` | q, k (batch, heads, n, d_head) | both, turned |
-# | `bias_by_offset(self, offsets)` | offsets j − i, whole numbers | what each adds to a score: (heads, offsets) |
-# | `bias(self, q, k, at)` | q, k, as above | the same for each pair: (batch, heads, queries, keys) |
-# | `values(self, weights, at)` | weights (batch, heads, queries, keys) | what is added to the output: (batch, heads, queries, d_head) |
-#
+# Can you do better? An encoding is a class. It opens a *door* for position by defining a method,
+# such as `embed` for the words, or `bias_by_offset` for what each offset j − i adds to a score.
 # Three to start from:
 
 # %%
@@ -505,7 +493,7 @@ class Roots(PositionalEncoding):
         super().__init__(d_model, n_heads)
         self.log_price = torch.nn.Parameter(torch.linspace(1, -2, n_heads))
 
-    def bias_by_offset(self, offsets):
+    def bias_by_offset(self, offsets):  # (offsets,) → (heads, offsets)
         return -self.log_price.exp()[:, None] * offsets.abs() ** self.power
 
 
@@ -519,7 +507,7 @@ class Share(PositionalEncoding):
         super().__init__(d_model, n_heads)
         self.direction = torch.nn.Parameter(torch.randn(d_model))
 
-    def embed(self, x, positions, tokens=None):
+    def embed(self, x, positions, tokens=None):  # x: (batch, words, d_model)
         share = positions / positions.max().clamp(min=1)
         return x + (share[..., None] * self.direction).to(x.dtype)
 
@@ -550,9 +538,8 @@ class Peek(PositionalEncoding):
 # | *dtype* | words keep theirs; float32 agrees with float64 |
 # | *gradient* | each parameter gets one |
 #
-# Outputs may differ by 0.0001, or by rounding. The seventh, *shift*, is a promise that many
-# relative schemes make: your `anywhere`. We call an encoding *sound* if these tests, up to position
-# 8,160, find the six kept. Patient C's is sound, and not what was meant.
+# The seventh, *shift*, is a promise that many relative schemes make: your `anywhere`. *Sound* means
+# that these tests, up to position 8,160, find the six kept. Patient C's is sound, and wrong.
 
 # %%
 guess = widgets.predict(
@@ -573,25 +560,41 @@ for name in unsound:
             print(f"{name}, {key}: {complaint}")
 
 # %% [markdown]
-# **Look:** Peek reads the next byte, and *causal* exposes it. Its vectors start at 0, so before
-# training it does nothing: the test moves all parameters first. *Share* breaks the same ones: its
-# numbers depend on where the text will end, which nobody knows while a model writes. Training does
-# not show it: there all texts have one length.
+# **Look:** Peek reads the next byte, and *causal* exposes it, since the test moves all parameters:
+# Peek's start at 0 and do nothing. *Share* breaks the same ones: its numbers depend on where the
+# text will end, which nobody knows while a model writes. In training all texts have one length.
 #
 # ## Your turn
 #
 # **Exercise 2 ★★★ Mine.** Change `Mine` in one of these ways; two tries are enough:
 #
 # - a number: `power`;
-# - the price's shape: a `bias_by_offset` of your own, or lesson 06's tents, folded below;
-# - another door, such as the `values` folded below, or a Share that is sound.
+# - the price's shape, by a `bias_by_offset`, such as lesson 06's tents, folded below;
+# - another door of the table, such as the `values` folded below.
 #
-# Run again after each: 1. `Mine`, 2. the two cells that judge it, 3. if it is sound, both cells of
-# *Train it, short*, 4. the leaderboard.
+# Then run again: 1. `Mine`; 2. the two cells that judge it; 3. if it is sound, both cells of
+# *Train it, short*; 4. the leaderboard.
 
 
 # %% tags=["plumbing"]
-# Two to take from: lesson 06's tents, and a door 4
+# The methods, and two classes to take from: lesson 06's tents, and one of door 4
+methods = """
+| method | gets | returns |
+|---|---|---|
+| `embed(self, x, positions, tokens=None)` | x (batch, n, d_model), and the bytes; only the piece \
+that is read | the words with position, as x |
+| `rotate(self, q, k, at)` | q and k (batch, heads, n, d_head) | both, turned |
+| `bias_by_offset(self, offsets)` | the offsets j − i, whole numbers | what each adds to a score: \
+(heads, offsets) |
+| `bias(self, q, k, at)` | the same q and k | what each pair adds: (batch, heads, queries, keys) |
+| `values(self, weights, at)` | weights (batch, heads, queries, keys) | what is added to the \
+output: (batch, heads, queries, d_head) |
+
+Positions are `at.q` and `at.k`, (n,) or (batch, n); `at.offsets` are the offsets of all pairs.
+"""
+IPython.display.display(IPython.display.Markdown(methods))
+
+
 class Tents(PositionalEncoding):
     """Head h charges nothing at distance h, and 2 for each step away from there."""
 
@@ -670,8 +673,8 @@ for name, healthy in clinic.healthy(tests, Mine).items():
 # %% [markdown]
 # ## Train it, short
 #
-# Is it any good? Train it by lesson 07's recipe, **shortened** to 300 steps, half of the width and
-# half of the layers. The course ships others trained just as short, Peek among them.
+# Train it by lesson 07's recipe, **shortened** to 300 steps, half of the width and half of the
+# layers. The course ships others trained just as short, Peek among them.
 
 # %%
 from course_utils.encodings import register
@@ -724,8 +727,7 @@ def rise(name):
 # %% [markdown]
 # ## The answer in one picture
 #
-# The best at 64 bytes on top, with 95 % intervals over seeds; `tents` and `steep` are the prices
-# that lesson 06 drew.
+# The best on top, with 95 % intervals over seeds; `tents` and `steep` are lesson 06's prices.
 
 # %% tags=["plumbing"]
 # The leaderboard of short training
@@ -843,13 +845,12 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** nearly all of it is at the last place, where `roll` brings the window's first byte for
-# the next one. There Peek pays more than a blind guess. So it would when it writes: the next byte
-# is not there yet.
+# **Look:** most of it at the last place, where `roll` brings the window's first byte. There Peek
+# pays more than a blind guess. So it would when it writes: the next byte is not there yet.
 #
 # ## Is yours any good?
 #
-# A place on the board is one *in this training*. Judge your invention:
+# A place on the board is one *in this training*. So judge it:
 #
 # | | |
 # |---|---|
