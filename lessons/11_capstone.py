@@ -846,7 +846,7 @@ plots.show(
 
 # %% [markdown]
 # **Look:** most of it at the last place, where `roll` brings the window's first byte. There Peek
-# pays more than a blind guess. So it would when it writes: the next byte is not there yet.
+# reads no better than a blind guess. A model that writes is always at the last place.
 #
 # ## Is yours any good?
 #

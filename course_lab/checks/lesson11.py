@@ -437,10 +437,7 @@ class _Bump(PositionalEncoding):
 
         ``by_head`` multiplies it in each head.
         """
-        keys, queries = (
-            at.k[..., None, None, :],
-            at.q[..., None, :, None],
-        )  # of each text, or of all
+        keys, queries = at.k[..., None, None, :], at.q[..., None, :, None]
         is_rewarded = (
             (keys >= self.first) & (keys <= self.last) & ((keys - self.first) % self.every == 0)
         )
