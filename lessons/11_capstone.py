@@ -169,8 +169,8 @@ def same_numbers(layer, reference, **how):
 
 
 # %% [markdown]
-# We try tests on other layers, in six *wards*. In ward A some layers have patient A's mistake (they
-# are *sick*), and others are healthy; so with B to F.
+# We try it on other layers, in six *wards*. In ward A some layers have patient A's mistake (they
+# are *sick*), others are healthy; so with B to F.
 
 # %%
 marks = clinic.grade_beside_reference(same_numbers)
@@ -179,8 +179,8 @@ n_sick = sum(sick for named, sick, cleared, healthy in marks.values())
 print(f"sick ones found: {n_named} of {n_sick}")
 
 # %% [markdown]
-# How do the others escape? To 0.00005 they have the right numbers for this text: twelve words, read
-# at once, from position 0. So read it otherwise:
+# To 0.00005 the others have the right numbers for this text: twelve words, read at once, from
+# position 0. Read otherwise:
 
 # %%
 from functools import partial
@@ -191,8 +191,8 @@ for how in (far, {"in_pieces": True}, far | {"in_pieces": True}):
     print(f"found: {sum(named for named, *_ in marks_elsewhere.values())} of {n_sick}, read {how}")
 
 # %% [markdown]
-# Read in both ways, all are found. A test finds only what it varies. And what you invent has no
-# reference. What then?
+# A test finds only what it varies: far away *and* in pieces, all are found. But what you invent has
+# no reference. What then?
 #
 # ## A promise
 #
@@ -245,15 +245,15 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** without a reference, this promise finds all of wards B and E, and none of the others.
-# How would one have to read, to see more?
+# **Look:** without a reference, this promise finds all of wards B and E, none of the others. How
+# would one have to read, to see more?
 #
 # ## Four layers in your hands
 #
 # P, Q, R and S are new layers. All say that a text has the same output wherever it starts, at once
 # or in pieces, alone or among others. Three of them lie, each in one of these ways. Which, and in
-# which? And at which start does P first break its word? P adds m · j to the score of key j, m a
-# power of two, and rounds it to bfloat16, which has 8 binary digits.
+# which? And at which start does P first break its word? P adds m · j to the score of key j, rounded
+# to bfloat16, which has 8 binary digits; m is a power of two.
 
 # %% tags=["plumbing"]
 # A text of 16 words, read as you like
@@ -347,10 +347,9 @@ for kind in ("bfloat16", "float16"):
     print(f"a layer like P, in {kind}: of the starts 1, 2, 4, … first at {where:,}")
 
 # %% [markdown]
-# **Look:** each fault hides from two of the three ways to read. R keeps its word. P's fault begins
-# at position 257. (Exact, m · j is ALiBi: m · i, the same for all keys, leaves softmax as it was.)
-# As m is a power of two, m · j rounds where j does: 8 binary digits hold all whole numbers up to
-# 256, float16's 11 up to 2,048.
+# **Look:** each fault hides from two of the three ways to read. P's begins at position 257. As m is
+# a power of two, m · j rounds where j does: 8 binary digits hold all whole numbers up to 256,
+# float16's 11 up to 2,048. (Unrounded, P is ALiBi: softmax ignores m · i, the same for all keys.)
 #
 # ## Your test
 #
@@ -477,8 +476,8 @@ IPython.display.display(IPython.display.Markdown("\n".join(table)))
 # %% [markdown]
 # ## Invent one
 #
-# Can you do better? An encoding is a class. It opens a *door* for position by defining a method,
-# such as `embed` for the words, or `bias_by_offset` for what each offset j − i adds to a score.
+# An encoding is a class. It opens a *door* for position by defining a method, such as `embed` for
+# the words, or `bias_by_offset` for what each offset j − i adds to a score.
 # Three to start from:
 
 # %%
@@ -536,7 +535,7 @@ class Peek(PositionalEncoding):
 # | *cache = whole* | a text has the same output in pieces |
 # | *batch = alone* | the same among others, and after another text |
 # | *dtype* | words keep theirs; float32 agrees with float64 |
-# | *gradient* | each parameter gets one |
+# | *gradient* | each parameter gets one, beyond rounding |
 #
 # The seventh, *shift*, is a promise that many relative schemes make: your `anywhere`. *Sound* means
 # that these tests, up to position 8,160, find the six kept. Patient C's is sound, and wrong.
@@ -572,8 +571,8 @@ for name in unsound:
 # - the price's shape, by a `bias_by_offset`, such as lesson 06's tents, folded below;
 # - another door of the table, such as the `values` folded below.
 #
-# Then run again: 1. `Mine`; 2. the two cells that judge it; 3. if it is sound, both cells of
-# *Train it, short*; 4. the leaderboard.
+# Then run again: 1. `Mine`; 2. the two cells that judge it; 3. if it is sound, all from *Train it,
+# short* to the leaderboard.
 
 
 # %% tags=["plumbing"]
@@ -871,8 +870,6 @@ for name in ("none", "tents") if is_finite else ():
         print(f"mine less {name} at {n}: {difference}")
 # %% [markdown]
 # ## Myth check
-#
-# Guess first.
 
 # %% tags=["plumbing"]
 # Two claims
