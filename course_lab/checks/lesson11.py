@@ -998,6 +998,6 @@ check_anywhere = Check(
         "Compare the weights for torch.arange(16) with those for torch.arange(16) + start, all "
         "heads and all queries, by torch.allclose with atol=1e-3.",
     ),
-    seconds=3.0,
+    seconds=6.0,
     if_slow="Do you read start + 16 words? The words may stay 16; it is their positions that move.",
 )
