@@ -139,17 +139,17 @@ plots.show(
 
 # %% [markdown]
 # **Look:** three are level with their twins, and their middle panels are all but empty: in texts of
-# 32 bytes, training shows nothing of those mistakes. A and C are worse than their twins. E is
-# neither level nor clearly worse.
+# 32 bytes, training shows nothing of those mistakes. A and C are worse. E is neither level nor
+# clearly worse.
 #
 # Who trains a model has no twin, and healthy models differ too: see the last column. What shows a
 # mistake then? A *test*: a function that gets an attention layer and returns True if it is healthy.
 #
 # ## The same numbers?
 #
-# What can a test compare a layer with? First idea: a *reference*, a copy in float64 that does what
-# was meant. Both read the same words, at once, or in pieces, as a model that writes has to: a
-# `KVCache` keeps the keys and values of the words before.
+# A test can compare a layer with a *reference*: a copy in float64 that does what was meant. Both
+# read the same words, at once or in pieces, as a model that writes does. A `KVCache` keeps the keys
+# and values of earlier words.
 
 # %%
 from course_utils.attention.kv_cache import KVCache

@@ -1,5 +1,6 @@
 """Lesson 11's exercises: tests of layers in other styles, and wrong ones with a fitting word."""
 
+import contextlib
 import copy
 import time
 from dataclasses import replace
@@ -417,6 +418,8 @@ def nearly_all_close(layer, start):
     return bool(((near - far).abs() < 1e-3).double().mean() > 0.999)
 
 
+with contextlib.suppress(AssertionError):  # its first failure loads much, which is no call's fault
+    torch.testing.assert_close(torch.zeros(1), torch.ones(1))
 EXAMPLE = clinic.layer(create("rope", d_model=64, n_heads=4))
 ITS_WORDS = clinic.words(EXAMPLE)
 ITS_WEIGHTS = EXAMPLE(ITS_WORDS, need_weights=True)[1]

@@ -472,9 +472,9 @@ class _Faint(PositionalEncoding):
         super().__init__(64, 4)
 
     def bias(self, q: Queries, k: Keys, at: Places) -> Tensor:
-        """Return −12 at odd positions, 1 % more from position 4096 on; 0 at even ones."""
-        price = -12.0 * (at.k % 2) * torch.where(at.k < 4096, 1.0, 1.01)
-        return price[..., None, None, :].to(q.dtype)
+        """Return −12 at odd offsets, 1 % more for queries from position 4096 on; else 0."""
+        factor = torch.where(at.q < 4096, 1.0, 1.01)[..., None, :, None]
+        return (-12.0 * (at.offsets % 2) * factor).to(q.dtype)
 
 
 def _anywhere_cases() -> list[Case]:
