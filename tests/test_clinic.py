@@ -40,7 +40,7 @@ from course_lab.clinic.faulty_encodings import (
     Shortcut,
     TwoLayouts,
 )
-from course_lab.clinic.properties import anywhere, batched, cached, causal
+from course_lab.clinic.properties import _in_words, anywhere, batched, cached, causal
 from course_utils.attention.kv_cache import KVCache
 from course_utils.encodings import NAMES, ALiBi, Places, PositionalEncoding, create
 from course_utils.encodings.functional import sinusoidal_table
@@ -947,11 +947,6 @@ def test_a_visit_finds_a_patient_that_is_called_sick_while_its_twin_is_not():
     assert outcomes["C and its twin"]["F"] == (False, "alone cleared")
 
 
-class NoFloat(PositionalEncoding):
-    def bias_by_offset(self, offsets):
-        return -offsets.abs().expand(self.n_heads, -1)
-
-
 class FewRows(PositionalEncoding):
     def __init__(self, d_model, n_heads):
         super().__init__(d_model, n_heads)
@@ -959,11 +954,6 @@ class FewRows(PositionalEncoding):
 
     def embed(self, x, positions, tokens=None):
         return x + self.rows[positions].to(x.dtype)
-
-
-class TurnsOne(PositionalEncoding):
-    def rotate(self, q, k, at):
-        return q
 
 
 class GivesWeights(PositionalEncoding):
@@ -991,9 +981,7 @@ class RootBelow(PositionalEncoding):
 @pytest.mark.parametrize(
     ("maker", "broken", "words"),
     [
-        (NoFloat, "causal", "what does .float() change"),
         (FewRows, "causal", "up to position 8,511"),
-        (TurnsOne, "dtype", "returns two, q and k"),
         (GivesWeights, "causal", "(batch, heads, queries, d_head)"),
         (NeverBegun, "causal", "super().__init__"),
         (RootBelow, "gradient", "offset to itself is 0"),
@@ -1001,6 +989,20 @@ class RootBelow(PositionalEncoding):
 )
 def test_a_usual_slip_gets_a_question(maker, broken, words):
     assert words in clinic.properties(maker)[broken]
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (
+            RuntimeError("value cannot be converted to type int64_t without overflow"),
+            "what does .float() change",
+        ),
+        (ValueError("not enough values to unpack (expected 2, got 1)"), "returns two, q and k"),
+    ],
+)
+def test_errors_that_types_would_forestall_get_a_question_too(error, words):
+    assert words in _in_words(error)
 
 
 def test_the_shipped_losses_of_patients_are_those_of_their_trainings():
