@@ -143,13 +143,13 @@ plots.show(
 # clearly worse.
 #
 # Who trains a model has no twin, and healthy models differ too: see the last column. What shows a
-# mistake then? A *test*: a function that gets an attention layer and returns True if it is healthy.
+# mistake? A *test*: a function that gets an attention layer and returns True if it is healthy.
 #
 # ## The same numbers?
 #
 # A test can compare a layer with a *reference*: a copy in float64 that does what was meant. Both
-# read the same words, at once or in pieces, as a model that writes does. A `KVCache` keeps the keys
-# and values of earlier words.
+# read the same words, at once or in pieces, as a model that writes does; a `KVCache` keeps earlier
+# keys and values.
 
 # %%
 from course_utils.attention.kv_cache import KVCache
