@@ -1,5 +1,6 @@
 """Lesson 11's exercises: tests of layers in other styles, and wrong ones with a fitting word."""
 
+import contextlib
 import copy
 import time
 from dataclasses import replace
@@ -18,6 +19,8 @@ from layer_tests import (
 
 from course_lab import clinic
 from course_lab.checks.lesson11 import check_anywhere, check_near_first
+from course_utils.attention.kv_cache import KVCache
+from course_utils.encodings import create
 
 
 def one_word_row(layer):
@@ -415,10 +418,65 @@ def nearly_all_close(layer, start):
     return bool(((near - far).abs() < 1e-3).double().mean() > 0.999)
 
 
+with contextlib.suppress(AssertionError):  # its first failure loads much, which is no call's fault
+    torch.testing.assert_close(torch.zeros(1), torch.ones(1))
+EXAMPLE = clinic.layer(create("rope", d_model=64, n_heads=4))
+ITS_WORDS = clinic.words(EXAMPLE)
+ITS_WEIGHTS = EXAMPLE(ITS_WORDS, need_weights=True)[1]
+
+
+def beside_the_example(layer, start):
+    far = weights_at(layer, clinic.words(layer), torch.arange(16) + start)
+    return torch.allclose(ITS_WEIGHTS, far, atol=1e-3)
+
+
+def with_the_examples_words(layer, start):
+    far = weights_at(layer, ITS_WORDS, torch.arange(16) + start)
+    return torch.allclose(ITS_WEIGHTS, far, atol=1e-3)
+
+
+def after_others_in_a_cache(layer, start):
+    cache = KVCache()
+    layer(clinic.words(layer, n=min(start, 300), seed=1), cache=cache)
+    x = clinic.words(layer)
+    after = layer(x, cache=cache, need_weights=True)[1][..., -16:]
+    return torch.allclose(weights_at(layer, x, torch.arange(16)), after, atol=1e-3)
+
+
+def steps_further(layer, start):
+    x, p = clinic.words(layer), torch.arange(16) + start
+    far = weights_at(layer, x, p)
+    return all(torch.allclose(far, weights_at(layer, x, p + n), atol=1e-3) for n in (1, 2, 4))
+
+
+def tuples(layer, start):
+    near, far = near_and_far(layer, start)
+    return near == far
+
+
+def even_diagonals(layer, start):
+    far = weights_at(layer, clinic.words(layer), torch.arange(16) + start)[0]
+    return all(bool(head.diagonal(-n).std() < 1e-3) for head in far for n in range(15))
+
+
+def by_their_own_size(layer, start):
+    (_, near), (_, far) = near_and_far(layer, start)
+    return torch.allclose(near, far, rtol=1e-3)
+
+
+def both_in_one_call(layer, start):
+    x, p = clinic.words(layer).expand(2, -1, -1), torch.arange(16)
+    near, far = weights_at(layer, x, torch.stack([p, p + start]))
+    return torch.allclose(near, far, atol=1e-3)
+
+
 test_right_answers_pass = right_answers(
     {
         check_near_first: [falling, every_row],
-        check_anywhere: [moved, several_texts, other_words_at, another_order, row_by_row],
+        check_anywhere: [
+            *(moved, several_texts, other_words_at, another_order, row_by_row),
+            both_in_one_call,
+        ],
     }
 )
 test_natural_mistakes_are_named = wrong_answers(
@@ -442,6 +500,13 @@ test_natural_mistakes_are_named = wrong_answers(
         ],
         check_anywhere: [
             (lambda layer, start: moved(layer, 8000), "whatever the start"),
+            (beside_the_example, "weights of another layer"),
+            (with_the_examples_words, "weights of another layer"),
+            (after_others_in_a_cache, "fills a cache"),
+            (steps_further, "far starts are compared"),
+            (tuples, "compares pairs"),
+            (even_diagonals, "all pairs of one offset"),
+            (by_their_own_size, "by the weight's own size"),
             (without_tolerance, "for rounding"),
             (in_the_first_head, "a single head"),
             (one_step_on, "two far starts"),

@@ -27,6 +27,7 @@ from layer_tests import (
 )
 from pairwise import some
 
+from course_experiments import drawn_prices
 from course_lab import clinic
 from course_lab.clinic import trainings
 from course_lab.clinic.faulty_encodings import (
@@ -39,7 +40,7 @@ from course_lab.clinic.faulty_encodings import (
     Shortcut,
     TwoLayouts,
 )
-from course_lab.clinic.properties import anywhere, batched, cached, causal
+from course_lab.clinic.properties import _in_words, anywhere, batched, cached, causal
 from course_utils.attention.kv_cache import KVCache
 from course_utils.encodings import NAMES, ALiBi, Places, PositionalEncoding, create
 from course_utils.encodings.functional import sinusoidal_table
@@ -212,6 +213,11 @@ def test_every_encoding_of_the_course_keeps_what_all_owe_and_its_own_promise(nam
     assert not any(problems.values()), problems
     if create(name, d_model=64, n_heads=4, causal=True).offsets_only:
         assert shift == ""
+
+
+@pytest.mark.parametrize("maker", [drawn_prices.Tents, drawn_prices.steep], ids=["tents", "steep"])
+def test_the_drawn_prices_of_the_leaderboard_are_sound(maker):
+    assert clinic.sound(clinic.properties(maker))
 
 
 class RawPosition(PositionalEncoding):
@@ -939,6 +945,64 @@ def test_a_visit_finds_a_patient_that_is_called_sick_while_its_twin_is_not():
     assert outcomes["A"]["A"] == (True, "found") and outcomes["A"]["D"] == (False, "cleared")
     assert outcomes["C and its twin"]["C"] == (False, "twin too")
     assert outcomes["C and its twin"]["F"] == (False, "alone cleared")
+
+
+class FewRows(PositionalEncoding):
+    def __init__(self, d_model, n_heads):
+        super().__init__(d_model, n_heads)
+        self.rows = torch.nn.Parameter(torch.randn(512, d_model))
+
+    def embed(self, x, positions, tokens=None):
+        return x + self.rows[positions].to(x.dtype)
+
+
+class GivesWeights(PositionalEncoding):
+    def values(self, weights, at):
+        return weights
+
+
+class NeverBegun(PositionalEncoding):
+    def __init__(self, d_model, n_heads):
+        self.slope = 2.0
+
+    def bias_by_offset(self, offsets):
+        return -self.slope * offsets.abs().expand(self.n_heads, -1)
+
+
+class RootBelow(PositionalEncoding):
+    def __init__(self, d_model, n_heads):
+        super().__init__(d_model, n_heads)
+        self.price = torch.nn.Parameter(torch.ones(n_heads))
+
+    def bias_by_offset(self, offsets):
+        return -self.price[:, None] * offsets.abs() ** -0.5
+
+
+@pytest.mark.parametrize(
+    ("maker", "broken", "words"),
+    [
+        (FewRows, "causal", "up to position 8,511"),
+        (GivesWeights, "causal", "(batch, heads, queries, d_head)"),
+        (NeverBegun, "causal", "super().__init__"),
+        (RootBelow, "gradient", "offset to itself is 0"),
+    ],
+)
+def test_a_usual_slip_gets_a_question(maker, broken, words):
+    assert words in clinic.properties(maker)[broken]
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (
+            RuntimeError("value cannot be converted to type int64_t without overflow"),
+            "what does .float() change",
+        ),
+        (ValueError("not enough values to unpack (expected 2, got 1)"), "returns two, q and k"),
+    ],
+)
+def test_errors_that_types_would_forestall_get_a_question_too(error, words):
+    assert words in _in_words(error)
 
 
 def test_the_shipped_losses_of_patients_are_those_of_their_trainings():

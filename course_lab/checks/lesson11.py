@@ -18,6 +18,7 @@ from course_lab.checks.core import Check, Mistake
 from course_lab.checks.rules import Case
 from course_lab.clinic.faulty_encodings import Faulty, Shortcut
 from course_utils.attention import MultiHeadAttention
+from course_utils.attention.kv_cache import KVCache
 from course_utils.encodings import Places, PositionalEncoding, create
 from course_utils.encodings.base import Keys, Queries
 
@@ -297,6 +298,38 @@ def _begins_at(
     return _anywhere(layer, begin(start))
 
 
+def _after_a_filled_cache(layer: MultiHeadAttention, start: int) -> bool:
+    """Whether a text has the same weights alone and where a cache has ``start`` words before it."""
+    n_before = min(start, 64)  # more would take long, and change no answer
+    cache = KVCache()
+    layer(clinic.words(layer, n=n_before, seed=1), cache=cache)
+    x = clinic.words(layer, n=16)
+    after = layer(x, cache=cache, need_weights=True)[1]
+    assert after is not None
+    return _same(_weights(layer, x), after[..., -16:])
+
+
+def _beside_another(layer: MultiHeadAttention, start: int, its_words: bool) -> bool:
+    """Whether a layer's weights at start are those of another layer at 0, on its words or not."""
+    other = clinic.layer(create("rope", d_model=64, n_heads=4))
+    x = clinic.words(other, n=16)
+    return _same(_weights(other, x), _weights(layer, x, start) if its_words else _far(layer, start))
+
+
+def _even_along_diagonals(layer: MultiHeadAttention, start: int) -> bool:
+    far = _far(layer, start)
+    return all(
+        bool((diagonal := far.diagonal(offset, 2, 3)).amax() - diagonal.amin() < CLOSE)
+        for offset in range(-15, 1)
+    )
+
+
+def _same_further_on(layer: MultiHeadAttention, start: int, steps: tuple[int, ...]) -> bool:
+    x = clinic.words(layer, n=16)
+    far = _weights(layer, x, start)
+    return all(_same(far, _weights(layer, x, start + step)) for step in steps)
+
+
 def _of_n_words(layer: MultiHeadAttention, start: int, n: int = 16) -> bool:
     return _same(*_near_and_far(layer, start, n=n))
 
@@ -404,12 +437,13 @@ class _Bump(PositionalEncoding):
 
         ``by_head`` multiplies it in each head.
         """
+        keys, queries = at.k[..., None, None, :], at.q[..., None, :, None]
         is_rewarded = (
-            (at.k >= self.first) & (at.k <= self.last) & ((at.k - self.first) % self.every == 0)
+            (keys >= self.first) & (keys <= self.last) & ((keys - self.first) % self.every == 0)
         )
-        asks = (at.q >= self.first_query) & (at.q <= self.last_query)
+        asks = (queries >= self.first_query) & (queries <= self.last_query)
         rewards = self.reward * torch.tensor(self.by_head, dtype=q.dtype)
-        return rewards[:, None, None] * (is_rewarded & asks[:, None]).to(q.dtype)
+        return rewards[:, None, None] * (is_rewarded & asks).to(q.dtype)
 
 
 class _FarFirst(PositionalEncoding):
@@ -424,7 +458,23 @@ class _FarFirst(PositionalEncoding):
     def bias(self, q: Queries, k: Keys, at: Places) -> Tensor:
         """Return −|j − i| / 8 before position 4096, its opposite from there on."""
         sign = torch.where(at.q < 4096, -1.0, 1.0).to(q.dtype)
-        return sign[:, None] * at.offsets.abs().to(q.dtype) / 8
+        return sign[..., None, :, None] * at.offsets.abs().to(q.dtype) / 8
+
+
+class _Faint(PositionalEncoding):
+    """A price that leaves every second key next to nothing, and far away a little less.
+
+    Where words do not matter, these weights are e⁻¹² of the others, and change by a tenth: that is
+    far less than 0.001, so it is healthy.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(64, 4)
+
+    def bias(self, q: Queries, k: Keys, at: Places) -> Tensor:
+        """Return −12 at odd offsets, 1 % more for queries from position 4096 on; else 0."""
+        factor = torch.where(at.q < 4096, 1.0, 1.01)[..., None, :, None]
+        return (-12.0 * (at.offsets % 2) * factor).to(q.dtype)
 
 
 def _anywhere_cases() -> list[Case]:
@@ -491,6 +541,8 @@ def _anywhere_cases() -> list[Case]:
         *(one_row, silent_up_and_down, later),
     ):
         layer.W_q.weight.zero_()
+    faint = clinic.layer(_Faint(), seed=86)
+    faint.W_q.weight.zero_()
     # The key that gets most anyway.
     winner = clinic.layer(_Bump(8000, 8000, 8001, last_query=8001, reward=0.3), seed=85)
     more = (
@@ -522,6 +574,7 @@ def _anywhere_cases() -> list[Case]:
         (clinic.layer(the_first, seed=63), 8000),
         (silent, 8000),
         (clinic.layer(create("none", d_model=64, n_heads=4), seed=65, causal=False), 8000),
+        (faint, 8000),
     )
     for number, (layer, _) in enumerate(more, start=len(by_name) + 1):
         layer.__name__ = f"layer {number}"  # type: ignore[assignment]
@@ -552,7 +605,32 @@ check_anywhere = Check(
             "it compares pairs",
             "A layer returns its output and its weights. Which of the two is the promise about?",
             lambda layer, start: torch.allclose(*[layer(clinic.words(layer))] * 2),
-            raises="not tuple|'tuple'",
+            raises="not tuple|'tuple'|is ambiguous",
+        ),
+        Mistake(
+            "it returns a truth for each weight",
+            "What is asked for is one True or False about all weights. When is it True?",
+            lambda layer, start: _apart(layer, start) < CLOSE,
+        ),
+        *(
+            Mistake(
+                "it compares with the weights of another layer",
+                "Whose weights are those at 0? Does your function compute both, of the layer that "
+                "it gets?",
+                partial(_beside_another, its_words=its_words),
+            )
+            for its_words in (False, True)
+        ),
+        Mistake(
+            "it fills a cache, so that other words stand before the text",
+            "May words before a text change what its words look at? The promise is about the same "
+            "16 words, and nothing else. Which argument of a layer says where they stand?",
+            _after_a_filled_cache,
+        ),
+        Mistake(
+            "it asks that all pairs of one offset have the same weight",
+            "Different words stand there. What is to be the same at 0 and at start?",
+            _even_along_diagonals,
         ),
         Mistake(
             "its words fit some layers and not others",
@@ -683,6 +761,21 @@ check_anywhere = Check(
             "Where numbers are rounded, neighbours may be rounded to the same one. Which start is "
             "surely right?",
             lambda layer, start: _same(_near_and_far(layer, start)[1], _next(layer, start)),
+        ),
+        *(
+            Mistake(
+                "far starts are compared with each other",
+                "Where numbers are rounded, neighbours may be rounded to the same one. Which start "
+                "is surely right?",
+                partial(_same_further_on, steps=steps),
+            )
+            for steps in ((2,), (1, 2), (1, 2, 4), (1, 2, 3), (100,))
+        ),
+        Mistake(
+            "it measures each difference by the weight's own size",
+            "How large may a difference be, as the text says, also of a weight near 0? What does "
+            "torch.allclose allow there if you do not say?",
+            lambda layer, start: torch.allclose(*_near_and_far(layer, start), rtol=CLOSE),
         ),
         Mistake(
             "all words are sent to one place",
@@ -905,5 +998,6 @@ check_anywhere = Check(
         "Compare the weights for torch.arange(16) with those for torch.arange(16) + start, all "
         "heads and all queries, by torch.allclose with atol=1e-3.",
     ),
+    seconds=6.0,
     if_slow="Do you read start + 16 words? The words may stay 16; it is their positions that move.",
 )

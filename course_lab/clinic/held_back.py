@@ -114,10 +114,10 @@ def _counted(
 def unnamed_layers() -> dict[str, Patient]:
     """Return four layers, P to S, which say that a text has one output, however it is read.
 
-    Three of them break that promise, each in one way of reading: from a far start, in two pieces,
-    or among other texts.
+    Three of them break that promise, each in one way of reading: from a far start, in pieces, or
+    among other texts.
     """
-    rounded = Shortcut(64, 4, rounding=torch.bfloat16, faulty_heads=2)
+    rounded = Shortcut(64, 4, rounding=torch.bfloat16)
     return {
         "P": _sick(rounded, 61, FAULTS["shortcut"]),
         "Q": _sick(RowsByText(64, 4), 62, FAULTS["axis"]),

@@ -11,6 +11,7 @@ import copy
 import difflib
 import inspect
 import itertools
+import re
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -43,6 +44,35 @@ FITS_BOTH = (
     "bias returns (batch, heads, q_len, k_len), and positions come as (seq,) or (batch, seq). "
     "at.q[..., None, :, None] fits both, and so does at.k[..., None, None, :]."
 )
+OFFSETS_AFTER_TOO = (
+    "bias_by_offset is asked for offsets on both sides, and the mask hides the later keys "
+    "afterwards. Which row does your table have for +1, and for one beyond its end?"
+)
+FAR_POSITIONS = (
+    f"Texts are read up to position {SHIFTS[-1] + LENGTHS[-1] - 1:,}. Does your table reach so "
+    "far, or what do you do beyond its end? __init__ may take max_len, and is told it."
+)
+# What an error says, as a regular expression → the question to it.
+USUAL_SLIPS = {
+    "int64_t without overflow": "Offsets are whole numbers: what does .float() change?",
+    "negative integer powers": (
+        "Offsets are whole numbers: what does .float() change? And what is a distance of 0 to that "
+        "power?"
+    ),
+    r"to unpack|cannot unpack|\.rotate returns": (
+        "rotate returns two, q and k, (batch, heads, n, d_head) each. Does yours?"
+    ),
+    r"\.values returns": (
+        "That is (batch, heads, queries, d_head), for weights (batch, heads, queries, keys)."
+    ),
+    r"\.embed returns": "That is (batch, n, d_model), as x. Does your method return it?",
+    r"before Module.__init__|no attribute '(d_model|n_heads|d_head)'": (
+        "Does __init__ begin with super().__init__(d_model, n_heads)?"
+    ),
+    r"positional arguments? but|missing \d+ required positional": (
+        "Which arguments does the table of methods give it?"
+    ),
+}
 LEAST_MOVE = 0.5  # of each parameter of an encoding: what starts at 0 may do nothing there
 
 
@@ -371,12 +401,15 @@ def trained(examined: MultiHeadAttention) -> str:
     for length in LENGTHS:
         ids = _english_and_random(2, length)
         able(words(able, 2, length), tokens=ids)[0].square().sum().backward()
+    for name, parameter in able.named_parameters():
+        if parameter.grad is not None and not bool(parameter.grad.isfinite().all()):
+            return (
+                f"{name.removeprefix('encoding.')} gets a gradient that is not finite. A word's "
+                "offset to itself is 0: is there a negative power, a root or a logarithm of it?"
+            )
     for name, parameter in able.encoding.named_parameters():
         if parameter.grad is None or not bool((parameter.grad.abs() > NO_GRADIENT).any()):
             return f"{name} gets no gradient"
-    for name, parameter in able.named_parameters():
-        if parameter.grad is not None and not bool(parameter.grad.isfinite().all()):
-            return f"{name} gets a gradient that is not finite"
     return ""
 
 
@@ -543,11 +576,11 @@ def _in_words(error: Exception) -> str:
             ": (heads, offsets). A text of n words has 2n − 1 offsets, from −(n − 1) to n − 1. Has "
             "each head a number for each of them?"
         )
-    if isinstance(error, IndexError) and "bias_by_offset" in calls:
-        message += (
-            ". bias_by_offset is asked for offsets on both sides, and the mask hides the later "
-            "keys afterwards. Which row does your table have for +1, and for one beyond its end?"
-        )
+    if isinstance(error, IndexError):
+        message += f". {OFFSETS_AFTER_TOO if 'bias_by_offset' in calls else FAR_POSITIONS}"
+    questions = (question for words, question in USUAL_SLIPS.items() if re.search(words, message))
+    if question := next(questions, ""):
+        message = f"{message.rstrip('.')}. {question}"
     return message
 
 
