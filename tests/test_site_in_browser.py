@@ -278,6 +278,21 @@ def test_a_phone_shows_of_twelve_figures_what_the_sentences_are_about(opened):
     assert page.evaluate("document.documentElement.scrollHeight") < 8000
 
 
+@pytest.mark.parametrize(("name", "figures"), [("03_learned", 2), ("closer/05_in_practice", 3)])
+def test_a_wide_panel_is_squeezed_into_a_phones_width_under_a_title_of_text(opened, name, figures):
+    page = opened(name, viewport=PHONE)
+    read_all(page)
+    titles = page.locator(".om-figure-title:visible")
+    assert titles.count() == figures
+    cut = "all => all.filter(part => part.scrollWidth > part.clientWidth + 1).length"
+    assert page.locator("article .om-figure:visible").evaluate_all(cut) == 0
+    panels = page.locator(".om-figure-title + .om-figure img:visible")
+    assert min(panels.evaluate_all(SCALES)) > 0.57
+    assert titles.first.bounding_box()["x"] >= 0
+    page.set_viewport_size(DESKTOP)
+    assert page.locator(".om-figure-title:visible").count() == 0
+
+
 def test_on_a_phone_formulas_and_lines_fit_and_what_goes_on_fades_until_its_end(opened):
     page = opened(WAVES, viewport=PHONE)
     read_all(page)
