@@ -5,6 +5,7 @@ import math
 import re
 import statistics
 import struct
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -49,7 +50,7 @@ class Outputs:
     root: str
     on_phones: Sequence[int | Window] | None = None
     files: dict[str, bytes] = field(default_factory=dict)  # by their paths on the site
-    explorers: set[str] = field(default_factory=set)
+    explorers: Counter[str] = field(default_factory=Counter)
 
     def blocks(
         self, cell: NotebookNode, keys: tuple[str, ...] = (), halves: bool = False
@@ -82,8 +83,8 @@ class Outputs:
             return []
         if text.startswith(stills.INTRODUCTION):
             name, start = next(mounts)
-            self.explorers.add(name)
-            return [site_explorers.mount(name, start, text, self.root)]
+            self.explorers[name] += 1
+            return [site_explorers.mount(name, start, text, self.root, self.explorers[name])]
         if "image/svg+xml" in data:
             return self._drawing(cell, data["image/svg+xml"], text, halves)
         if "image/png" in data:
