@@ -89,7 +89,7 @@ def test_an_explorer_names_the_panel_that_a_phone_shows_first(browser):
     page = browser.new_page(viewport=PHONE)
     start = MOUNT.format(start="{}")
     page.set_content(f"<main></main><script type=module>{module}{start}</script>")
-    page.wait_for_selector(".om svg", timeout=10 * SECONDS)
+    page.locator(".om-tabs button").nth(2).wait_for(timeout=10 * SECONDS)
     pressed = page.locator(".om-tabs button[aria-pressed=true]")
     assert pressed.text_content() == page.locator(".om-tabs button").nth(2).text_content()
     page.close()

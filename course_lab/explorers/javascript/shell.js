@@ -318,10 +318,11 @@ function mountOn(explorer, givenSpec, element, start = {}) {
     show();
     if (!width) return;
     const screen = innerHeight, controls = bar.offsetHeight;
+    const words = width < PHONE ? sentence.offsetHeight : 0; // above the picture there
     const header = parseFloat(getComputedStyle(bar).top) || 0;
     const rows = view.panels.reduce((heights, { row, height }) =>
       Object.assign(heights, { [row]: height + GAP }), []);
-    const all = rows.reduce((sum, height) => sum + height, header + controls);
+    const all = rows.reduce((sum, height) => sum + height, header + controls + words);
     bar.classList.toggle("om-high", controls > MOST * screen);
     tabs.inTurn(width < PHONE && rows.length > 1 && all > screen);
     tabs.write(view.panels);
