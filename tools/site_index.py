@@ -70,14 +70,14 @@ def three_findings() -> list[Finding]:
     )
     return [
         Finding(
-            f"{math.exp(rises['rope'].mean):.0f} times",
+            f"{math.exp(rises['rope'].mean):.0f} ×",
             "less likely, on average, is the right next byte to a small RoPE model, trained on "
             "texts of 64 bytes, when it reads 2,048 at once. With ALiBi: "
             f"{math.exp(rises['alibi'].mean):.2f} times.",
             "07_train_short_test_long",
         ),
         Finding(
-            f"{math.exp(costs[512]):.1f} → {math.exp(costs[8000]):.1f} times",
+            f"{math.exp(costs[512]):.1f} → {math.exp(costs[8000]):.1f} ×",
             "less likely is SmolLM2's right next token when four slow pairs of RoPE stand still: "
             "in texts of 512 tokens, and at the end of 8,000.",
             "05_rope",
