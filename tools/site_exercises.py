@@ -57,7 +57,7 @@ def with_links(text: str, stated: Iterable[tuple[str, str]]) -> str:
     links = [tag("a", escaped(title), href=f"#exercise-{number}") for title, number in stated]
     if not links or not text.startswith(HEADING):
         return text
-    above = tag("p", "Above: " + " · ".join(links), class_="om-note")
+    above = tag("p", "Above: " + " · ".join(links), class_="om-note om-above")
     return f"{HEADING}\n\n{above}\n\n{ABOVE.sub('', text.removeprefix(HEADING)).lstrip()}"
 
 
