@@ -11,6 +11,7 @@ const LONGEST = 7; // words
 const LETTERS = { smallest: 12, largest: 20 }; // sizes in pixels
 const FRAME = 12; // pixels of a word's frame, left and right
 const ROW = 20; // pixels for the numbers, between the arcs and the words
+const ROOM = 32; // pixels that a number takes: a narrower word has none
 const LEAST = 0.005; // a smaller share is written as below 1 %
 const SAME = 1e-9; // a smaller change is rounding
 const MOVES = 2; // that the page makes itself, to show that words can be moved
@@ -278,7 +279,8 @@ export function mount(element) {
       });
     });
     const before = read(words, encoding).weights[asking];
-    drawArcs(weights[from], order.map((n) => before[n]), from, order.map((n) => centres[n]));
+    drawArcs(weights[from], order.map((n) => before[n]), from, order.map((n) => centres[n]),
+      order.map((n) => widths[n]));
     const { changed, of, largest } = changes(words, order, encoding);
     const moved = order.some((n, place) => n !== place);
     verdict.dataset.changed = changed > 0;
@@ -299,7 +301,7 @@ export function mount(element) {
 
   // Each number stands between its arc and the word that the arc leads to. Where an arc was wider
   // before words were moved, its former width shows behind it.
-  function drawArcs(shares, former, from, centres) {
+  function drawArcs(shares, former, from, centres, widths) {
     const { clientWidth: width, clientHeight: height } = arcs;
     const base = height - ROW;
     const paths = shares.map((share, to) => {
@@ -312,8 +314,9 @@ export function mount(element) {
         `<path class="${kind}" d="${curve}" stroke-width="${(1 + 13 * of).toFixed(1)}"/>`;
       return path(former[to], "om-former") + path(share, "om-now");
     });
-    const numbers = shares.map((share, to) => `<text x="${centres[to]}" y="${height - 5}">`
-      + `${share < LEAST ? "&lt; 1" : Math.round(100 * share)} %</text>`);
+    const numbers = shares.map((share, to) => (widths[to] < ROOM ? ""
+      : `<text x="${centres[to]}" y="${height - 5}">`
+        + `${share < LEAST ? "&lt; 1" : Math.round(100 * share)} %</text>`));
     arcs.innerHTML = `<svg width="${width}" height="${height}">${[...paths, ...numbers].join("")}`
       + "</svg>";
   }
