@@ -15,6 +15,7 @@ from course_utils.encodings.base import BiasByOffset, Offsets, bias_dtype
 
 TENTS, STEEP = "tents", "steep"
 NEAR, SHARP, ONE_BACK, FIXED = "near", "sharp", "one_back", "fixed"
+ALL_OWN, ALL_ONE_BACK = "all_own", "all_one_back"
 STEEP_SLOPES = (2.0, 1.0, 0.5, 0.25)  # of four heads, in score per position
 SHARP_SLOPES = (2.0, 1.0, 1 / 64, 1 / 256)  # two of the steep lines, and ALiBi's two flattest
 NEAREST = 12  # keys in sight of `near`: as many as hold 95 % of equal weight at a slope of 1/4
@@ -67,6 +68,16 @@ def sharp(d_model: int, n_heads: int) -> Tents:
 def one_back(d_model: int, n_heads: int) -> Tents:
     """The steep lines, with the top of each one back."""
     return Tents(d_model, n_heads, (1.0,) * len(STEEP_SLOPES), STEEP_SLOPES)
+
+
+def all_own(d_model: int, n_heads: int) -> Tents:
+    """The tents' slopes, 2 in each head, with every top at the own key."""
+    return Tents(d_model, n_heads, (0.0,) * n_heads, (2.0,) * n_heads)
+
+
+def all_one_back(d_model: int, n_heads: int) -> Tents:
+    """The tents' slopes, 2 in each head, with every top one back."""
+    return Tents(d_model, n_heads, (1.0,) * n_heads, (2.0,) * n_heads)
 
 
 class Near(ALiBi):

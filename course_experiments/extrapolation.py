@@ -44,6 +44,8 @@ register(drawn_prices.NEAR, drawn_prices.Near)
 register(drawn_prices.SHARP, drawn_prices.sharp)
 register(drawn_prices.ONE_BACK, drawn_prices.one_back)
 register(drawn_prices.FIXED, drawn_prices.Fixed)
+register(drawn_prices.ALL_OWN, drawn_prices.all_own)
+register(drawn_prices.ALL_ONE_BACK, drawn_prices.all_one_back)
 
 
 def jobs(

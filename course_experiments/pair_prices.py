@@ -43,7 +43,8 @@ TEXTS = {
 }
 PRICE, FIRST_PAYS, SHUFFLED = "price", "price, first token pays", "price of other heads"
 MEAN = "mean price"  # of all heads, in each head
-WAYS = (AS_TRAINED, STOPPED, PRICE, SHUFFLED, MEAN, FIRST_PAYS)
+EVEN = "price without distance"  # every key but the first pays the same
+WAYS = (AS_TRAINED, STOPPED, PRICE, SHUFFLED, MEAN, FIRST_PAYS, EVEN)
 
 
 class PricedPair(Rotary):
@@ -75,6 +76,15 @@ class PricedPair(Rotary):
         """Return slope · (i − j), (1, heads, q_len, k_len)."""
         price = -self.slopes.to(q)[:, None, None] * at.offsets
         return price[None] if self.first_pays else price.masked_fill(at.k == 0, 0)[None]
+
+
+class EvenPrice(PricedPair):
+    """The mean of a query's prices for all its keys but the first: they pay alike, it is free."""
+
+    def bias(self, q: Queries, k: Keys, at: Places) -> Bias:
+        """Return slope · (i − 1) / 2 for each key but the first, (1, heads, q_len, k_len)."""
+        price = self.slopes.to(q)[:, None, None] * ((at.q[:, None] - 1) / 2).clamp(min=0)
+        return price.masked_fill(at.k == 0, 0)[None]
 
 
 def slopes_of_pair(places: list[int]) -> Float[Tensor, "layers heads"]:
@@ -119,8 +129,9 @@ def changed(model: SmolLM2, way: str, prices: Float[Tensor, "layers heads"]) -> 
     sizes: Any = (rope.d_model, rope.n_heads, rope.options["base"])
     priced = model.with_encoding(scaling=StoppedPairs(PAIR, PAIR))
     blocks: Any = priced.blocks
+    kind = EvenPrice if way == EVEN else PricedPair
     for block, slopes in zip(blocks, prices, strict=True):
-        encoding = PricedPair(*sizes, slopes=slopes, pair=PAIR, first_pays=way == FIRST_PAYS)
+        encoding = kind(*sizes, slopes=slopes, pair=PAIR, first_pays=way == FIRST_PAYS)
         block.attention.encoding = encoding
     return priced
 

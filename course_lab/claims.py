@@ -128,6 +128,8 @@ class Myths:
         self.in_real_models[key] = (verdict, measured, model)
         if first == NOT_TESTED:
             agreement = "which is not tested above"
+        elif verdict == first == "false" and any(held.values()):
+            agreement = f"by {sum(not ok for ok in held.values())} of {len(held)} cases"
         elif verdict == first:
             agreement = "as above"
         else:

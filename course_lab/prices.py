@@ -14,7 +14,7 @@ TRAINED = 64  # bytes of a text in training
 READ = 512  # bytes of the longest text that is read
 GAIN, RISE = 0.05, 0.02  # nats a byte: what a price has to win, and may lose up to ``READ``
 FAR_SHARE = 0.05  # of a head's weight, on keys that no training text had
-BLUNT = 0.4  # a head's largest weight, of equal scores, below which it does not single out a key
+BLUNT = 0.5  # a head's largest weight, of equal scores, below which it does not single out a key
 FORBIDS_ITS_OWN = "The first byte of a text sees its own key alone. May a head forbid that one?"
 TIE = 1e-6  # a difference of two weights that is none
 OUT_OF_REACH = 30.0  # points of score that no query and key make up for
@@ -88,6 +88,18 @@ def price_by_distance(price: Price, keys: int = READ) -> Float[Tensor, "heads ke
     return bias.expand(1, 4, 1, keys)[0, :, 0].flip(-1)
 
 
+def _weight_far_away(weights: Float[Tensor, "heads keys"]) -> str:
+    """A question about the head with most weight on keys that no training text had, or ""."""
+    far = weights[:, TRAINED:].sum(-1)
+    if not far.max() > FAR_SHARE:
+        return ""
+    return (
+        f"Of {weights.shape[-1]} equal keys, head {int(far.argmax()) + 1} gives "
+        f"{100 * far.max():.0f} % of its weight to those {TRAINED} and more back. What do they "
+        "cost, and was any text in training so long?"
+    )
+
+
 def question(price: Price) -> str:
     """A question about a price that will not do, or "" where its shape tells of no trouble."""
     bias = price_by_distance(price)
@@ -97,14 +109,9 @@ def question(price: Price) -> str:
     if (own == -math.inf).any():
         return FORBIDS_ITS_OWN
     weights = bias.softmax(-1)
-    far = weights[:, TRAINED:].sum(-1)
-    head = int(far.argmax()) + 1
-    if far.max() > FAR_SHARE:
-        return (
-            f"Of {READ} equal keys, head {head} gives {100 * far.max():.0f} % of its weight to "
-            f"those {TRAINED} and more back. What do they cost, and was any text in training so "
-            "long?"
-        )
+    far = _weight_far_away(weights)
+    if far:
+        return far
     if _top_is_later(price):
         return (
             "A head likes a key best that is later than the query, and hidden. Earlier keys have "
@@ -120,8 +127,6 @@ def question(price: Price) -> str:
         )
     if (best == 0).all() and (bias[:, 0] > bias[:, 1]).all():
         return "Every head likes its own byte best. Which other bytes would you want to see?"
-    if all(torch.allclose(weights[0], row, atol=1e-3) for row in weights[1:]):
-        return "All four heads look at the same keys. What could each do that no other does?"
     if (weights.argmax(-1) >= 16).any():
         farthest = int(weights.argmax(-1).max())
         return f"A head likes the key {farthest} back best. How much does that byte tell?"
@@ -129,18 +134,21 @@ def question(price: Price) -> str:
         return (
             "No head gives half of its weight to the nearest four keys. Which ones foretell a byte?"
         )
-    if (best == 0).sum() > 1:
+    if (best == 0).sum() == len(best) - 1:
         return (
-            f"{int((best == 0).sum())} heads like their own byte best. Which other byte could one "
-            "of them see?"
+            f"Only head {int(best.argmax()) + 1} likes another key best than its own: the key "
+            f"{int(best.max())} back. What if more heads did?"
         )
-    if len(best.unique()) < len(best):
-        return "Some heads like the same key best. What could each do that no other does?"
     blunt = int(weights.amax(-1).argmin())
     if weights[blunt].max() < BLUNT:
         return (
             f"Head {blunt + 1} gives its best key {100 * weights[blunt].max():.0f} % of its "
             "weight. How sharply should it see that key?"
+        )
+    if (best != 1).all():
+        return (
+            "No head likes the key 1 back best. What does that byte tell of the next one that the "
+            "own byte does not?"
         )
     if best.max() >= len(best):
         return (
@@ -158,6 +166,8 @@ def heads_nailed_down(price: Price) -> int:
 
 def scored(price: Price, losses: Sequence[tuple[float, float]], steep: Sequence[float]) -> str:
     """What the heads look at, how it trained, and a question where it falls short.
+
+    A price does not pass if no head attends, each with all its weight on one key.
 
     Args:
         price: the class, or an encoding of it that was trained.
@@ -182,7 +192,7 @@ def scored(price: Price, losses: Sequence[tuple[float, float]], steep: Sequence[
     if nailed:
         lines.append(
             f"{nailed} of {len(weights)} heads put all their weight on one key, whatever the "
-            "bytes: there q · k does nothing. How much attention is left?"
+            "bytes: there q · k does nothing."
         )
     won = [near < other - GAIN for (near, _), other in zip(losses, steep, strict=True)]
     level = [far < near + RISE for near, far in losses]
@@ -190,10 +200,18 @@ def scored(price: Price, losses: Sequence[tuple[float, float]], steep: Sequence[
         f"below the steep lines by more than {GAIN}: in {sum(won)} of {len(won)} seeds; "
         f"no rise of {RISE} up to {READ} bytes: in {sum(level)} of {len(level)}"
     )
-    if all(won) and all(level):
+    if all(won) and all(level) and nailed == len(weights):
+        lines.append(
+            "… Not yet. The losses would do, but no head attends. What has to differ between two "
+            "keys of a head, for query and key to decide?"
+        )
+    elif all(won) and all(level):
         lines.append("✓ Your price beats the steep lines, and lasts.")
+        far = _weight_far_away(weights)
         if (price_by_distance(price)[:, 0] == -math.inf).any():
             lines.append(f"But: {FORBIDS_ITS_OWN}")
+        elif far:
+            lines.append(f"But: {far}")
     else:
         reason = question(price) or (
             "The shape alone does not tell why. Change one head at a time: which change helps?"

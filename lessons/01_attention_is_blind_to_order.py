@@ -624,7 +624,7 @@ myths.table()
 # - Where a reversal turns yes into no, a reader with one vector for both gets exactly half.
 # - In one layer a causal mask leaves the last row as it was. Others tell the order.
 # - Where all words score alike, the share of a mark at the start counts places.
-# - With places our encoder tells who loves whom, for names that it was shown.
+# - With places a linear reader of our encoder tells who loves whom, for names it was trained on.
 #
 # **Read next:** Haviv et al. 2022, *Transformer Language Models without Positional Encodings Still
 # Learn Positional Information*, arXiv 2203.16634.

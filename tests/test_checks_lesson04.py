@@ -291,6 +291,14 @@ def singled_out_as_the_text_does(slopes, n):
     return torch.tensor([-0.73, 1.0])
 
 
+OFFSETS = torch.arange(12) - torch.arange(12)[:, None]
+
+
+def shaw_with_offsets_from_outside(q, table):
+    k = len(table) // 2
+    return (q @ table.T)[torch.arange(len(q))[:, None], OFFSETS.clamp(-k, k) + k]
+
+
 def matrix_of_weights(slopes, n):
     return (slopes[:, None] * torch.arange(n - 1, -1, -1)).softmax(-1)
 
@@ -383,6 +391,24 @@ def singled_out_by_the_last_two(slopes, n):
     factors = torch.zeros_like(slopes)
     factors[-2:] = singled_out_by_the_inverse(slopes[-2:], n)
     return factors
+
+
+def singled_out_of_an_endless_series(slopes, n):
+    ratio = (-slopes).exp()[:, None]
+    weights = (1 - ratio) * ratio ** torch.arange(len(slopes))
+    return torch.linalg.lstsq(weights.T, torch.eye(len(slopes)).double()[-1:].T).solution[:, 0]
+
+
+def singled_out_by_a_product(slopes, n):
+    return square_of_weights(slopes, n).T @ torch.eye(len(slopes), dtype=slopes.dtype)[-1]
+
+
+def singled_out_by_neighbours(slopes, n):
+    if len(slopes) == 1:
+        return 1 / matrix_of_weights(slopes, n)[:, 0]
+    weights, factors = matrix_of_weights(slopes, n), torch.zeros_like(slopes)
+    factors[-2:] = torch.stack([-weights[-1, 0] / weights[-2, 0], torch.ones(()).double()])
+    return factors / (factors @ weights)[len(slopes) - 1]
 
 
 def singled_out_of_nine(slopes, n):
@@ -601,6 +627,7 @@ test_natural_mistakes_are_named = wrong_answers(
         check_shaw: [
             (shaw_with_later_keys_first, "before and after"),
             (shaw_causal, "later keys are hidden"),
+            (shaw_with_offsets_from_outside, "the offsets are those of another text"),
             (shaw_by_skewing_as_huang_does, "leftovers"),
             (shaw_from_the_last_columns, "wrong columns"),
             (shaw_in_rows_of_n, "into rows of n"),
@@ -691,6 +718,9 @@ test_natural_mistakes_are_named = wrong_answers(
             (singled_out_of_the_first_two, "only two heads"),
             (singled_out_by_the_last_two, "only two heads"),
             (singled_out_of_nine, "n is fixed"),
+            (singled_out_of_an_endless_series, "endless text"),
+            (singled_out_by_a_product, "weights, not factors"),
+            (singled_out_by_neighbours, "key 0 alone is cancelled"),
             (singled_out_twice, "doubled"),
             (singled_out_among_all_keys, "not square"),
             (singled_out_in_reverse, "reverse order"),
@@ -751,6 +781,22 @@ def singled_out_by_normal_equations(slopes, n):
     return torch.linalg.solve(equations.T @ equations, equations.T @ wished)
 
 
+def singled_out_by_adam(slopes, n):
+    equations = square_of_weights(slopes, n).T
+    wished = torch.eye(len(slopes), dtype=slopes.dtype)[-1]
+    factors = torch.zeros_like(slopes, requires_grad=True)
+    optimizer = torch.optim.Adam([factors], lr=0.1)
+    for _ in range(300):
+        optimizer.zero_grad()
+        (equations @ factors - wished).square().sum().backward()
+        optimizer.step()
+    return factors.detach()
+
+
+def shaw_of_rows_cut_off(q, table):
+    return (q @ table.T).gather(1, numbers_of_rows(q, table)[:, : len(table)])
+
+
 def shaw_divided_by_n(q, table):
     return shaw_by_dealing_out(q, table) / len(q) ** 0.5
 
@@ -768,7 +814,8 @@ test_other_wrong_numbers_get_a_question = wrong_answers(
     {
         check_single_out: [
             (singled_out_and_rounded, "the sum at keys 0, 1 is -0.02437, 0.9964. What should it"),
-            (singled_out_in_too_few_steps, "What should it be at each?"),
+            (singled_out_in_too_few_steps, "Do you approach the factors in steps?"),
+            (singled_out_by_adam, "Do you approach the factors in steps?"),
             (singled_out_from_log_weights, "these are from logarithms"),
             (singled_out_in_float32, "How many digits has float32"),
             (singled_out_by_normal_equations, "such as AᵀA worsen"),
@@ -780,6 +827,9 @@ test_other_wrong_numbers_get_a_question = wrong_answers(
             (shaw_divided_by_n, "times what `literal` returns"),
             (shaw_turned_about, "yours[0, 0] is query 0 times row 6 of the table"),
             (shaw_by_cosines, "no product of a query with a row"),
+            (lambda q, table: torch.zeros(len(q), len(q)), "all your numbers are 0"),
+            (shaw_of_rows_cut_off, "Which of the two do your columns count?"),
+            (lambda q, table: q @ table[:-1].T, "Which of the two do your columns count?"),
         ],
     },
 )

@@ -158,6 +158,10 @@ def as_parameter(n, q_pos, k_pos):
     return torch.nn.Parameter(price(n, q_pos, k_pos))
 
 
+def through_bfloat16(n, q_pos, k_pos):
+    return price(n, q_pos, k_pos).bfloat16().float()
+
+
 def flatter_alone(n, q_pos, k_pos):
     """Right but for a single head."""
     return price(n, q_pos, k_pos) / (2 if n == 1 else 1)
@@ -186,6 +190,10 @@ test_natural_mistakes_are_named = wrong_answers(
             (heads_last, "axis of the heads comes last"),
             (aligned_to_the_end, "queries are taken for the last positions"),
             (with_eight_heads_ends, "from 1/2 to 1/256"),
+            (
+                lambda n, q_pos, k_pos: price(n, q_pos - q_pos.min(), k_pos - k_pos.min()),
+                "each moved to begin at 0",
+            ),
             (price_with_mask(torch.finfo(torch.float32).min), "later keys are hidden"),
             (price_with_mask(-1e7), "later keys are hidden"),
             (price_with_mask(-1000), "later keys are hidden"),
@@ -226,6 +234,7 @@ test_other_wrong_prices_are_asked_about_in_their_own_numbers = wrong_answers(
             (lambda *case: price(*case).numpy(), "of type ndarray. Which function of torch"),
             (lambda *case: price(*case).tolist(), "of type list. Which function of torch"),
             (as_parameter, "Which numbers does ALiBi learn"),
+            (through_bfloat16, "type of fewer digits"),
             (flatter_alone, "slopes of 1 head are 0.001953"),
             (
                 with_distance(lambda q, k: (q[:, None] - k).abs().clamp(max=64)),

@@ -184,15 +184,15 @@ def the_first_objection(runs):
     return sorted(objections_in_pandas(runs))[:1]
 
 
-def objections_to_all_but(key):
+def objections_to_all_but(*keys):
     def answer(runs):
-        return check_objections.reference(_without(key, runs))
+        return check_objections.reference(_without(keys, runs))
 
     return answer
 
 
-def _without(key, runs):
-    return [{name: value for name, value in run.items() if name != key} for run in runs]
+def _without(keys, runs):
+    return [{name: value for name, value in run.items() if name not in keys} for run in runs]
 
 
 def objections_to_all_but_names(runs):
@@ -400,6 +400,26 @@ def sliding_in_longer_windows(loss_of, block, n):
     return torch.cat([loss_of(*pair)[n:] for pair in pairs])
 
 
+def sliding_of_judged_targets_only(loss_of, block, n):
+    starts = range(0, len(block) - n, n // 2)
+    return torch.cat([loss_of(block[a : a + n], block[a + n // 2 + 1 : a + n + 1]) for a in starts])
+
+
+def sliding_of_a_token_too_few(loss_of, block, n):
+    starts = range(0, len(block) - n, n // 2)
+    pairs = [(block[a : a + n - 1], block[a + 1 : a + n + 1]) for a in starts]
+    return torch.cat([loss_of(*pair)[n // 2 :] for pair in pairs])
+
+
+def sliding_in_the_order_of_losses(loss_of, block, n):
+    return sliding_by_unfold(loss_of, block, n).sort().values
+
+
+def sliding_by_a_private_function(loss_of, block, n):
+    rows = zip(*text._windows(block[None], length=n, step=n // 2), strict=True)
+    return torch.cat([loss_of(*row)[n // 2 :] for row in rows])
+
+
 def sliding_by_the_package(loss_of, block, n):
     windows = text.sliding(block[None], length=n, first=n // 2)
     starts = range(0, len(block) - n, n // 2)
@@ -483,6 +503,28 @@ def keys_with_lists_sorted(runs):
     return keys_told_apart_by(in_order)(runs)
 
 
+def keys_within_a_millionth(runs):
+    free = {"encoding", "seed", "read", "loss", "parameters", "seconds"}
+
+    def alike(value, other):
+        if isinstance(value, float) and isinstance(other, float):
+            return abs(value - other) < 1e-6
+        return value == other
+
+    first = runs[0]
+    return {
+        key
+        for key in {key for run in runs for key in run} - free
+        if any(key not in run or not alike(run[key], first.get(key)) for run in runs)
+    }
+
+
+def objections_of_last_runs(runs):
+    last = list({run["encoding"]: run for run in runs}.values())
+    wrong = set(objections_by_comparing_pairs(runs)) & {"seed", "cut"}
+    return wrong | (set(objections_by_comparing_pairs(last)) - {"seed", "cut"})
+
+
 def keys_by_identity(runs):
     free = {"encoding", "seed", "read", "loss", "parameters", "seconds"}
     names = {key for run in runs for key in run} - free
@@ -517,7 +559,13 @@ test_names_may_be_the_keys_of_a_dictionary = right_answers(
 )
 
 test_losses_are_made_by_the_learner = wrong_answers(
-    "rule", {check_sliding: [(sliding_by_the_package, "it comes from sliding")]}
+    "rule",
+    {
+        check_sliding: [
+            (sliding_by_the_package, "it comes from sliding"),
+            (sliding_by_a_private_function, "it comes from _windows"),
+        ]
+    },
 )
 
 test_wrong_names_are_told = wrong_answers(
@@ -529,6 +577,7 @@ test_wrong_names_are_told = wrong_answers(
             (sliding_with_targets_half_a_window_ahead, "its target is byte 8 of the block"),
             (sliding_from_the_second_byte, "does one start there?"),
             (sliding_in_longer_windows, "How many bytes has a window?"),
+            (sliding_in_the_order_of_losses, "the right ones in another order"),
         ],
         check_objections: [
             (objections_in_the_plural, '"seeds": no run has such a key'),
@@ -536,8 +585,10 @@ test_wrong_names_are_told = wrong_answers(
             (objections_by_counting, '"seed" (shaw at 64: 0, 1, 2; xpos at 64: 1, 1, 1)'),
             (lambda runs: [], "it misses a setting that is not equal in all"),
             (objections_to_all_but_names, 'it objects to "loss", which need not be equal'),
-            (objections_to_all_but("optimizer"), "it misses a setting that is not equal in all"),
-            (objections_to_all_but("batch"), "it misses a setting that is not equal in all"),
+            (
+                objections_to_all_but("optimizer", "batch"),
+                "it misses 2 settings that are not equal in all (any other key is one)",
+            ),
         ],
     },
 )
@@ -546,6 +597,8 @@ test_natural_mistakes_are_named = wrong_answers(
     "mistake",
     {
         check_sliding: [
+            (sliding_of_judged_targets_only, "in the first window too"),
+            (sliding_of_a_token_too_few, "in the first window too"),
             (sliding_of_everything, "whole windows are judged"),
             (sliding_windows_filled_up, "zeros are put behind the block"),
             (sliding_to_a_list, "this is a list"),
@@ -587,6 +640,24 @@ test_natural_mistakes_are_named = wrong_answers(
             (objections_with(seeds=seeds_in_sorted_lists), "copies of a run count"),
             (objections_with(seeds=seeds_within_the_first), "fewer seeds than the first"),
             (objections_with(keys=keys_rounded), "differ a little"),
+            (objections_with(keys=keys_within_a_millionth), "differ a little"),
+            (
+                objections_with(
+                    keys=keys_told_apart_by(
+                        lambda run, key: (
+                            (type(run[key]), str(run[key]).replace("-0.0", "0.0"))
+                            if key in run
+                            else "lacking"
+                        )
+                    )
+                ),
+                "compared with their types",
+            ),
+            *(
+                (objections_to_all_but(key), "free that the exercise does not name")
+                for key in ("batch", "optimizer", "length", "d_model", "n_heads", "device", "torch")
+            ),
+            (objections_of_last_runs, "one run of each encoding"),
             (objections_with(keys=keys_with_lists_sorted), "in any order"),
             (
                 objections_with(

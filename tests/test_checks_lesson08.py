@@ -207,6 +207,37 @@ def ramp_over_root(theta, factor, low, high, trained):
     return share * theta + (1 - share) * theta / factor**0.5
 
 
+def ramp_with_an_if(theta, factor, low, high, trained):
+    turns = turns_of(theta, trained)
+    share = max(0, min(1, (turns - low) / (high - low)))
+    return share * theta + (1 - share) * theta / factor
+
+
+def ramp_as_a_list(theta, factor, low, high, trained):
+    return mixed(straight)(theta, factor, low, high, trained).tolist()
+
+
+def ramp_of_base_500_000(theta, factor, low, high, trained):
+    theta = rope_frequencies(2 * len(theta), 500_000.0)
+    return mixed(straight)(theta, factor, low, high, trained)
+
+
+def ramp_over_all_hands(theta, factor, low, high, trained):
+    share = torch.linspace(1, 0, len(theta))
+    return share * theta + (1 - share) * theta / factor
+
+
+def ramp_between_least_and_most(theta, factor, low, high, trained):
+    turns = turns_of(theta, trained)
+    share = (turns - turns.min()) / (turns.max() - turns.min())
+    return share * theta + (1 - share) * theta / factor
+
+
+def ramp_cut_off_at_the_slowed(theta, factor, low, high, trained):
+    share = (turns_of(theta, trained) - low) / (high - low)
+    return theta * share.clamp(1 / factor, 1)
+
+
 def turned(x, positions):
     return apply_rope(x, rope_angles(positions, rope_frequencies(x.shape[-1])))
 
@@ -395,6 +426,64 @@ def clamped_with_keys_turned_back(q, k, farthest):
     return torch.where(places[:, None] - places >= farthest, q @ back.T, near) / math.sqrt(d)
 
 
+def clamped_without_a_transpose(q, k, farthest):
+    return clamped(q, k, farthest, turned(q, torch.full((len(q),), farthest)) @ k)
+
+
+def clamped_at_one_number(q, k, farthest):
+    return clamped(q, k, farthest, turned(q, torch.tensor(farthest)) @ k.T)
+
+
+def clamped_at_a_python_number(q, k, farthest):
+    return clamped(q, k, farthest, turned(q, farthest) @ k.T)
+
+
+def clamped_with_an_if(q, k, farthest):
+    places = torch.arange(len(q))
+    near = turned(q, places) @ turned(k, places).T
+    far = turned(q, torch.full((len(q),), farthest)) @ k.T
+    is_far = (places[:, None] - places).repeat(2, 2) > farthest
+    return (far if is_far else near) / q.shape[-1] ** 0.5
+
+
+def clamped_by_the_mean(q, k, farthest):
+    places = torch.arange(len(q))
+    near = turned(q, places) @ turned(k, places).T
+    return clamped(q, k, farthest, near.mean(1, keepdim=True).expand_as(near))
+
+
+def clamped_by_the_smaller(q, k, farthest):
+    places = torch.arange(len(q))
+    far = turned(q, torch.full((len(q),), farthest)) @ k.T
+    return torch.minimum(turned(q, places) @ turned(k, places).T, far) / q.shape[-1] ** 0.5
+
+
+def clamped_by_rows(q, k, farthest):
+    places = torch.arange(len(q))
+    far = turned(q, torch.full((len(q),), farthest)) @ k.T
+    near = turned(q, places) @ turned(k, places).T
+    return torch.where((places > farthest)[:, None], far, near) / q.shape[-1] ** 0.5
+
+
+def clamped_with_keys_away(q, k, farthest):
+    places = torch.arange(len(q))
+    rows = [
+        turned(q, places)[i] @ turned(k, places.clamp(max=max(i - farthest, 0))).T
+        for i in range(len(q))
+    ]
+    return torch.stack(rows) / q.shape[-1] ** 0.5
+
+
+def clamped_by_distances(q, k, farthest, sign=-1):
+    places = torch.arange(len(q))
+    back = sign * (places[:, None] - places).clamp(max=farthest)
+    rows = [
+        torch.stack([turned(q[i : i + 1], back[i, j : j + 1])[0] @ k[j] for j in range(len(q))])
+        for i in range(len(q))
+    ]
+    return torch.stack(rows) / q.shape[-1] ** 0.5
+
+
 def ntk_factor_in_float32(d, base, trained, target):
     speeds = base ** -(torch.arange(0, d, 2, dtype=torch.float32) / d)
     slow = (trained * speeds < 2 * math.pi).nonzero()
@@ -473,6 +562,13 @@ test_natural_mistakes_are_named = wrong_answers(
             (mixed(lambda t, low, high: (t / (high - low)).clamp(0, 1)), "does not begin at `low`"),
             (mixed(lambda t, low, high: (t > (low + high) / 2).double()), "a step in the middle"),
             (mixed(lambda t, low, high: (t >= 1).double()), "this is the step"),
+            (ramp_with_an_if, "to all hands at once"),
+            (ramp_of_base_500_000, "from outside"),
+            (ramp_over_all_hands, "the hand's number"),
+            (ramp_between_least_and_most, "the slowest of all hands"),
+            (ramp_cut_off_at_the_slowed, "held above 1/`factor`"),
+            (mixed(lambda t, low, high: t.clamp(low, high) / (high - low)), "does not begin at"),
+            (counted(lambda theta, trained: turns_of(theta, trained).ceil()), "whole turns"),
             (ramp_only_between, "less than `low` turns keep their speed"),
             (ramp_over_slowed_turns, "counted at the slowed speed"),
             (counted(lambda theta, trained: turns_of(theta, trained).round()), "are rounded"),
@@ -545,6 +641,15 @@ test_natural_mistakes_are_named = wrong_answers(
             (clamped_after_its_own_turn, "and `farthest` together"),
             (clamped_near_unturned, "near scores know no"),
             (clamped_with_one_position, "one position is given"),
+            (clamped_at_one_number, "one position is given"),
+            (clamped_at_a_python_number, "one position is given"),
+            (clamped_without_a_transpose, "no feature meets its like"),
+            (clamped_with_an_if, "at once, by `if`"),
+            (clamped_by_the_mean, "their mean"),
+            (clamped_by_the_smaller, "the smaller of two scores"),
+            (clamped_by_rows, "decides what is far"),
+            (clamped_with_keys_away, "no nearer than"),
+            (clamped_by_distances, "wrong sign"),
             (clamped_behind_a_wall, "far keys are hidden"),
             (clamped_row, "the row of another query"),
             (at_places(lambda places, far: places.clamp(max=far), own), "queries stand at"),
@@ -602,6 +707,7 @@ test_other_wrong_answers_are_explained = wrong_answers(
     {
         check_ramp: [
             (mixed(lambda t, low, high: straight(t, low, high) ** 3), "And in yours?"),
+            (ramp_as_a_list, "returns list, and one tensor is expected"),
             (
                 mixed(lambda t, low, high: 0.9 * straight(t, low, high)),
                 "turns, more than 4. Expected 1, 1 of its old speed, got 0.9",
@@ -614,6 +720,7 @@ test_other_wrong_answers_are_explained = wrong_answers(
         ],
         check_clamped_scores: [
             (lambda q, k, far: clamped(q, k, far, 0.5 * q @ k.T), "The near scores are right"),
+            (lambda q, k, far: (right_clamp(q, k, far), q @ k.T), "returns tuple, and one"),
             (clamped_halved_far, "all your far scores are 0.5 times"),
             (lambda q, k, far: 0.5 * right_clamp(q, k, far), "0.5 times the right ones"),
             (lambda q, k, far: (right_clamp(q, k, 99) + right_clamp(q, k, far)) / 2, "as it is?"),

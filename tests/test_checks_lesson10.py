@@ -362,6 +362,60 @@ test_wrong_answers_get_a_fitting_word = wrong_answers(
 )
 
 
+def regret_table(losses):
+    return losses - losses.amin(0)
+
+
+def mean_and_deviation(losses):
+    scores = (losses - losses.mean(0)) / losses.std(0, correction=0).clamp(min=1e-9)
+    return scores.amax(1).argmin().item()
+
+
+def in_deviations(losses):
+    spread = losses.std(0, correction=0).clamp(min=1e-9)
+    return (regret_table(losses) / spread).amax(1).argmin().item()
+
+
+def two_largest(losses):
+    return regret_table(losses).sort(1).values[:, -2:].sum(1).argmin().item()
+
+
+def largest_less_median(losses):
+    regret = regret_table(losses)
+    return (regret.amax(1) - regret.median(1).values).argmin().item()
+
+
+def largest_less_mean(losses):
+    regret = regret_table(losses)
+    return (regret.amax(1) - regret.mean(1)).argmin().item()
+
+
+def largest_and_mean(losses):
+    regret = regret_table(losses)
+    return (regret.amax(1) + regret.mean(1)).argmin().item()
+
+
+def is_the_least(losses):
+    largest = regret_table(losses).amax(1)
+    return largest <= largest.min()
+
+
+test_what_readers_tried_gets_its_own_question = wrong_answers(
+    "mistake",
+    {
+        check_least_regret: [
+            (mean_and_deviation, "divided by the standard deviation there"),
+            (in_deviations, "regret is divided by the standard deviation"),
+            (two_largest, "another is added"),
+            (largest_less_median, "its median regret is taken away"),
+            (largest_less_mean, "its mean regret is taken away"),
+            (largest_and_mean, "another is added"),
+            (is_the_least, "not the number of a row"),
+        ]
+    },
+)
+
+
 def test_the_library_has_nothing_that_solves_it():
     for answer in (
         lambda losses: int(chooser.undominated(losses).int().argmax()),
@@ -1017,6 +1071,18 @@ test_right_answers_pass = right_answers(
 test_the_lessons_own_function_does_not_pass = wrong_answers(
     "mistake", {check_somebodys_favourite: [(chooser.undominated, "no other beats")]}
 )
+
+
+@pytest.mark.parametrize("count", [101, 1_001, 10_001, 100_001])
+@pytest.mark.parametrize("tolerance", [0.001, 0.01, 0.1])
+def test_a_grid_with_a_tolerance_gets_a_question_about_it(count, tolerance):
+    def grid(costs):
+        w = torch.linspace(0, 1, count, dtype=torch.float64)
+        sums = costs.double() @ torch.stack([w, 1 - w])
+        return (sums - sums.amin(0) < tolerance).any(1)
+
+    verdict = check_somebodys_favourite.verdict(grid)
+    assert verdict.kind == "mistake" and "tolerance" in verdict.text
 
 
 @pytest.mark.parametrize("count", [10, 100, 1_000, 100_000])

@@ -210,6 +210,12 @@ def test_the_text_says_whether_the_real_model_agrees(myths, shown, first, there,
     assert text.startswith(f"C01 {WHITE.text} In a real model, Titan: {words}")
 
 
+def test_a_claim_that_some_cases_of_a_real_model_bear_out_is_false_by_the_others(myths, shown):
+    myths.settle("C01", {"a": False}, "Seen.")
+    myths.in_a_real_model("C01", {"b": False, "c": True, "d": True}, "0.3.", "Titan")
+    assert "In a real model, Titan: FALSE, by 1 of 3 cases. 0.3." in shown[1]["text/plain"]
+
+
 def test_a_claim_must_be_settled_before_a_real_model_is_asked(myths, shown):
     with pytest.raises(ValueError, match="key must be settled before .*, got 'C01'"):
         myths.in_a_real_model("C01", {"a": True}, "0.3.", "Titan")

@@ -89,6 +89,8 @@ def test_dragging_a_slider_changes_the_picture_and_the_sentence_follows(page, na
 def test_every_control_works_by_keyboard_and_the_notebook_stays_where_it_is(page, name):
     root = explorer(page, name)
     for control in root.locator("input, select").all():
+        if control.is_disabled():  # it has nothing to do, as the slope of a head that is not used
+            continue
         control.focus()
         active = page.evaluate(ACTIVE)
         kind = control.get_attribute("type") or "select"

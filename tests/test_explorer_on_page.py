@@ -365,3 +365,12 @@ def test_nothing_moves_by_itself(mounted):
     )
     page.locator("input").first.press("End")
     assert page.evaluate(moving) == 0
+
+
+def test_sliders_of_heads_that_are_not_used_are_greyed_and_share_the_others_range(mounted):
+    page = mounted("ladder")
+    sliders = [page.get_by_role("slider", name=f"slope, head {n}") for n in (1, 2, 3, 4)]
+    assert [slider.is_disabled() for slider in sliders] == [False, False, True, True]
+    assert len({slider.get_attribute("max") for slider in sliders}) == 1
+    page.evaluate("explorer.set({heads: 3})")
+    assert [slider.is_disabled() for slider in sliders] == [False, False, False, True]

@@ -141,9 +141,7 @@ def referee(order: str, cut: bool, **ticks: bool) -> Numbers:
         return np.argsort(column[order], kind="stable").tolist()
 
     published = [losses(name, False) for name in runs_of.ENCODINGS]
-    mended = [
-        losses(name, bool(ticks.get(runs_of.FLAWS.get(name, "")))) for name in runs_of.ENCODINGS
-    ]
+    mended = [losses(name, ticks.get(name, False)) for name in runs_of.ENCODINGS]
     if cut:
         best = min(losses(name, True)[0] for name in runs_of.ENCODINGS)
         mended.append([best, best])

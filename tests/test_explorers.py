@@ -171,6 +171,15 @@ def test_the_slope_of_a_head_that_is_not_used_cannot_be_moved():
     assert before["pictures"] == after["pictures"]
 
 
+def test_the_stretch_keeps_earlier_settings_in_its_middle_picture_and_nowhere_else():
+    step, yarn = {"set": "step"}, {"set": "YaRN"}
+    (alone,) = look(explorers.stretch, [step])
+    _, after = look(explorers.stretch, [yarn, step])
+    differs = [a != b for a, b in zip(alone["pictures"], after["pictures"], strict=True)]
+    assert differs == [False, True, False]
+    assert alone["sentence"] == after["sentence"]
+
+
 # --------------------------------------------------------------------------------- what it says
 
 
@@ -292,6 +301,10 @@ SENTENCES: dict[str, list[tuple[dict[str, Any], str]]] = {
         (
             {"factors": [1.0] * 5 + [6.0] + [8.0] * 4 + [1.0] * 6},
             "together 0.49; the step 0.60. You are 0.10 below the line. 7 hands",
+        ),
+        (
+            {"factors": [1.0] * 5 + [5.5, 8.0] + [1.0] * 9},
+            "In Python: mine = {5: 5.5, 6: 8}",
         ),
         ({"set": "YaRN"}, "+0.22 at 64 bytes, +0.45 at 512"),
         ({"set": "Llama 3.1"}, "+0.24 at 64 bytes, +0.60 at 512"),

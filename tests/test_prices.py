@@ -48,6 +48,14 @@ def test_near_is_alibi_without_its_far_keys():
     assert torch.equal(near[:, -12:], alibi[:, -12:]) and (near[:, :-12] == -math.inf).all()
 
 
+@pytest.mark.parametrize(
+    ("price", "peak"), [(drawn_prices.all_own, 0), (drawn_prices.all_one_back, 1)]
+)
+def test_the_controls_have_the_slopes_of_the_tents_and_one_peak(price, peak):
+    control, tents = price(8, 4), drawn_prices.Tents(8, 4)
+    assert control.slopes == tents.slopes and control.peaks == (peak,) * 4
+
+
 def test_a_fixed_head_looks_at_one_key_and_at_its_own_where_there_is_none():
     weights = drawn_prices.Fixed(8, 4).bias_by_offset(torch.arange(-9, 1)).softmax(-1)
     assert weights.argmax(-1).tolist() == [9, 8, 7, 6]
@@ -90,7 +98,11 @@ MISTAKES = {
     "nothing": (lambda d: torch.zeros(4, len(d)), "What do they cost"),
     "a plateau": (lambda d: -(d.clamp(max=3)).expand(4, -1), "What do they cost"),
     "all alike": (lambda d: -(2 * d).expand(4, -1), "likes its own byte best"),
-    "all one back": (lambda d: -(2 * (d - 1).abs()).expand(4, -1), "same keys"),
+    "all one back, which wins": (lambda d: -(2 * (d - 1).abs()).expand(4, -1), "does not tell why"),
+    "all three back": (
+        lambda d: -(2 * (d - 3).abs()).expand(4, -1),
+        "No head likes the key 1 back",
+    ),
     "not its own key": (
         lambda d: torch.where(d == torch.arange(1, 5)[:, None], 0, -math.inf),
         "may a head forbid".capitalize(),
@@ -98,20 +110,32 @@ MISTAKES = {
     "divides by 0": (lambda d: (0 / d).expand(4, -1), "nan or inf"),
     "far peaks": (lambda d: -2.0 * (d - 16 * torch.arange(4)[:, None]).abs(), "48 back best"),
     "blunt": (lambda d: -0.5 * (d - torch.arange(4)[:, None]).abs(), "How sharply"),
-    "twice the same": (
+    "tents with slopes of 1": (
+        lambda d: -1.0 * (d - torch.arange(4)[:, None]).abs(),
+        "gives its best key 47 % of its weight. How sharply",
+    ),
+    "twice the same, which wins": (
         lambda d: -2.0 * (d - torch.tensor([0, 1, 1, 2])[:, None]).abs(),
-        "like the same key",
+        "does not tell why",
+    ),
+    "two own, which wins": (
+        lambda d: -2.0 * (d - torch.tensor([0, 0, 1, 1])[:, None]).abs(),
+        "does not tell why",
+    ),
+    "even tops": (
+        lambda d: -2.0 * (d - torch.tensor([0, 2, 4, 8])[:, None]).abs(),
+        "No head likes the key 1 back",
     ),
     "one top moved": (
         lambda d: -STEEP[:, None] * (d - torch.tensor([0, 1, 0, 0])[:, None]).abs(),
-        "3 heads like their own byte best",
+        "likes another key best than its own",
     ),
     "the flat head's top moved": (
         lambda d: -STEEP[:, None] * (d - torch.tensor([0, 0, 0, 1])[:, None]).abs(),
-        "3 heads like their own byte best",
+        "likes another key best than its own",
     ),
     "gaps": (
-        lambda d: -1.0 * (d - torch.tensor([1, 2, 4, 8])[:, None]).abs(),
+        lambda d: -2.0 * (d - torch.tensor([1, 2, 4, 8])[:, None]).abs(),
         "8 back best, and a nearer",
     ),
     "no visible fault": (
@@ -208,13 +232,31 @@ def test_a_price_that_no_model_could_add_is_refused_at_once(name):
     assert prices.usable(drawn_prices.Tents) is drawn_prices.Tents
 
 
-def test_weights_that_no_query_can_change_are_named_also_where_they_win():
+def test_a_price_of_four_heads_nailed_to_a_key_does_not_pass():
     def one_hot(distance):
         return torch.where(distance == torch.arange(4)[:, None], 0.0, -1e9)
 
     text = prices.scored(drawn(one_hot), WON, STEEP_LOSSES)
-    assert "4 of 4 heads put all their weight on one key" in text and text.endswith("lasts.")
+    assert "4 of 4 heads put all their weight on one key" in text
+    assert "✓" not in text and "no head attends" in text
+    assert "✓" not in prices.scored(drawn_prices.Fixed, WON, STEEP_LOSSES)
     assert prices.heads_nailed_down(drawn_prices.Tents) == 0
+
+
+def test_a_head_that_attends_is_enough_to_pass():
+    def three_nailed(distance):
+        sharpness = torch.tensor([2.0, 1e9, 1e9, 1e9])[:, None]
+        return -sharpness * (distance - torch.arange(4)[:, None]).abs()
+
+    text = prices.scored(drawn(three_nailed), WON, STEEP_LOSSES)
+    assert "3 of 4 heads put all their weight on one key" in text and text.endswith("lasts.")
+
+
+def test_a_price_that_wins_but_sees_keys_that_training_lacked_is_asked_about_them():
+    slopes = torch.tensor([2.0, 2.0, 2.0, 0.03])[:, None]
+    peaks = torch.tensor([0, 1, 2, 16])[:, None]
+    text = prices.scored(drawn(lambda d: -slopes * (d - peaks).abs()), WON, STEEP_LOSSES)
+    assert "✓" in text and "But: Of 512 equal keys, head 4 gives" in text
 
 
 def test_one_head_moved_does_not_win():
@@ -248,6 +290,17 @@ def test_a_priced_pair_stands_still_and_charges_by_distance():
     assert bias[..., 0].abs().max() == 0  # the first token is free
     paying = pair_prices.PricedPair(16, 2, slopes=slopes, pair=1, first_pays=True)
     assert torch.allclose(paying.bias(q, k, at)[0, :, :, 0], slopes[:, None] * at.q)
+
+
+def test_an_even_price_is_the_mean_of_a_query_s_prices_but_the_first_token_s():
+    slopes, at = torch.tensor([-1.0, -2.0]), Places(torch.arange(6))
+    q, k = torch.randn(2, 1, 2, 6, 8)
+    even = pair_prices.EvenPrice(16, 2, slopes=slopes, pair=1).bias(q, k, at)
+    priced = pair_prices.PricedPair(16, 2, slopes=slopes, pair=1).bias(q, k, at)
+    for i in range(1, 6):
+        mean = priced[..., i, 1 : i + 1].mean(-1)
+        assert torch.allclose(even[..., i, 1 : i + 1], mean[..., None].expand(1, 2, i))
+    assert even[..., 0].abs().max() == 0
 
 
 @pytest.mark.skipif(bool(pretrained.missing()), reason="SmolLM2 is not installed")

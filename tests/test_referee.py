@@ -54,3 +54,10 @@ def test_the_row_that_is_missing_is_first_at_1024():
 def test_as_published_alibi_gains():
     table = referee.table(referee.published())
     assert table.index[0] == "alibi" and table["rise"].iloc[0] < 0
+
+
+def test_the_fair_table_keeps_the_published_order_and_says_how_far_seeds_spread():
+    fair = referee.fair_table()
+    assert list(fair.index) == [referee.cut_name(), *referee.table(referee.published()).index]
+    assert fair.loc["kerple", "±"] > fair.loc["kerple", "rise"]  # three seeds do not order it
+    assert fair.loc["alibi", "±"] < 0.01 < fair.loc["alibi", "rise"]

@@ -178,6 +178,11 @@ def _clipped_on_one_side(q: Tensor, table: Tensor) -> Tensor:
     return (q @ table.T)[queries, _offsets(len(q)).clamp(max=k) + k]
 
 
+def _with_offsets_of_twelve_tokens(q: Tensor, table: Tensor) -> Tensor:
+    k = len(table) // 2
+    return (q @ table.T).gather(1, _offsets(12).clamp(-k, k) + k)
+
+
 def _summed_over_keys(q: Tensor, table: Tensor) -> Tensor:
     return (q[:, None] * table[_rows(q, table)]).sum(1)
 
@@ -186,10 +191,17 @@ def _what_shaw_lacks(answer: Tensor, q: Tensor, table: Tensor) -> str:
     """Say which product the first wrong score is, or that it is none; "" where all are right."""
     right = _shaw_from_scratch(q, table)
     text = difference(answer, right)
-    if not text or not isinstance(answer, Tensor) or answer.shape != right.shape:
+    if not text or not isinstance(answer, Tensor) or answer.dtype != right.dtype:
         return text
-    if answer.dtype != right.dtype:
+    if answer.ndim == 2 and len(answer) == len(q) and answer.shape != right.shape:
+        return (
+            f"{text} A query meets {len(q)} keys here, and the table has {len(table)} rows. Which "
+            "of the two do your columns count?"
+        )
+    if answer.shape != right.shape:
         return text
+    if not answer.any():
+        return "all your numbers are 0. What does `literal` multiply, and where is it in yours?"
     factor = (answer * right).sum() / (right * right).sum()
     if not difference(answer, factor * right):
         return (
@@ -321,6 +333,13 @@ check_shaw = _PlainCheck(
             "these are the words' own products",
             "What does `literal` multiply a query with?",
             lambda q, table: q @ q.T,
+        ),
+        Mistake(
+            "the offsets are those of another text",
+            "Of how many tokens are your offsets, and how many queries come in? Did you make them "
+            "inside the function?",
+            _with_offsets_of_twelve_tokens,
+            raises=r"\[12, 12\]|\(12\)",
         ),
         Mistake(
             "the products are added up over the keys",
@@ -626,6 +645,11 @@ def _factors(weights: Tensor, wished: int = -1) -> Tensor:
     return torch.linalg.solve(weights.T, target)
 
 
+def _first_weights(slopes: Tensor, n: int) -> Tensor:
+    """Those weights at as many keys as there are heads, (heads, heads)."""
+    return _last_weights(slopes, n)[:, : len(slopes)]
+
+
 def _single_out(slopes: Tensor, n: int) -> Tensor:
     return _factors(_last_weights(slopes, n)[:, : len(slopes)])
 
@@ -684,6 +708,34 @@ def _numerators_over_heads(slopes: Tensor, n: int) -> Tensor:
 
 def _one_key_late(slopes: Tensor, n: int) -> Tensor:
     return _factors(_last_weights(slopes, n)[:, 1 : len(slopes) + 1])
+
+
+def _of_endless_texts(slopes: Tensor, n: int) -> Tensor:
+    shares = (1 - (-slopes).exp())[:, None] * (-slopes[:, None] * torch.arange(len(slopes))).exp()
+    return torch.linalg.pinv(shares.T)[:, -1]
+
+
+def _wish_turned_about(slopes: Tensor, n: int) -> Tensor:
+    wished = torch.ones_like(slopes)
+    wished[-1] = 0
+    return torch.linalg.solve(_first_weights(slopes, n).T, wished)
+
+
+def _last_pair(scaled: bool) -> Callable[[Tensor, int], Tensor]:
+    """Return an answer in which the last two heads cancel key 0 and the others are left out."""
+
+    def answer(slopes: Tensor, n: int) -> Tensor:
+        weights, factors = _last_weights(slopes, n), torch.zeros_like(slopes)
+        factors[-1] = 1
+        if len(slopes) > 1:
+            factors[-2] = -weights[-1, 0] / weights[-2, 0]
+        return factors / (factors @ weights[:, len(slopes) - 1]) if scaled else factors
+
+    return answer
+
+
+def _rounded_fit(slopes: Tensor, n: int) -> Tensor:
+    return _all_queries(slopes, n).round(decimals=1)
 
 
 def _two_heads_alone(slopes: Tensor, n: int) -> Tensor:
@@ -857,7 +909,25 @@ def _what_single_out_lacks(answer: Tensor, slopes: Tensor, n: int) -> str:
             "By how much does a product such as AᵀA worsen such a system? And does anything on the "
             "way have the digits of float32?"
         )
+    if answer.dtype == right.dtype and _approached(answer, right, _first_weights(slopes, n)):
+        return sums_text + (
+            "Do you approach the factors in steps? Along one mixture of heads the sums hardly "
+            "change, and steps are slow. With as many equations as unknowns, what solves them at "
+            "once?"
+        )
     return sums_text + "What should it be at each?"
+
+
+def _approached(answer: Tensor, right: Tensor, weights: Tensor) -> bool:
+    """Whether factors look as if they came nearer in steps, and had not yet arrived.
+
+    Such factors are right along the mixture of heads that changes the sums most, and fall short
+    along the one that changes them least.
+    """
+    mixtures = torch.linalg.svd(weights.T).Vh  # (heads, heads), the strongest first
+    shares = (mixtures @ answer.double()) / (mixtures @ right.double())
+    weakest = shares[-1].item()
+    return len(right) > 1 and abs(shares[0].item() - 1) < 0.05 and 0.001 < weakest < 0.98
 
 
 def _row(*slopes: float) -> Tensor:
@@ -1023,8 +1093,8 @@ check_single_out = Check(
         ),
         Mistake(
             "these are two factors, whatever the slopes",
-            "Slopes of 2 and 1 left 0.73 of the steep head to take away. What do other slopes "
-            "leave at key 0, and what should the sum at key 1 be?",
+            "Slopes of 2 and 1 cancel key 0 with these. What do other slopes leave there, and what "
+            "should the sum at key 1 be?",
             lambda slopes, n: _row(-0.73, 1.0),
         ),
         Mistake(
@@ -1059,6 +1129,8 @@ check_single_out = Check(
                 _key_0_alone(shared=False, scaled_at=lambda heads: heads - 1),
                 _key_0_alone(_gentlest, scaled_at=lambda heads: heads - 1),
                 _in_a_chain,
+                _last_pair(scaled=True),
+                _last_pair(scaled=False),
             )
         ),
         *(
@@ -1215,10 +1287,35 @@ check_single_out = Check(
             "Which head does your first factor belong to?",
             lambda slopes, n: _single_out(slopes, n).flip(0),
         ),
+        *(
+            Mistake(
+                "all queries have a say",
+                "Of how many queries should the weights add up to 0 and 1?",
+                answer,
+            )
+            for answer in (_all_queries, _rounded_fit)
+        ),
         Mistake(
-            "all queries have a say",
-            "Of how many queries should the weights add up to 0 and 1?",
-            _all_queries,
+            "the weights are those of an endless text",
+            "How many terms does the sum below the fraction have, with n keys?",
+            _of_endless_texts,
+        ),
+        Mistake(
+            "the sum is 0 where it should be 1, and 1 elsewhere",
+            "At which key should the sum be 1, and at which 0?",
+            _wish_turned_about,
+        ),
+        *(
+            Mistake(
+                "these are weights, not factors",
+                "Each key is an equation for the unknown factors. You have multiplied with what it "
+                "should give: what solves it?",
+                answer,
+            )
+            for answer in (
+                lambda slopes, n: _first_weights(slopes, n)[-1],
+                lambda slopes, n: _first_weights(slopes, n)[:, -1],
+            )
         ),
         *(
             Mistake(

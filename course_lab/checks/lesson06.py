@@ -135,6 +135,10 @@ def _positions_counted(n_heads: int, q_pos: Tensor, k_pos: Tensor) -> Tensor:
     return _alibi(n_heads, torch.arange(len(q_pos)), torch.arange(len(k_pos)))
 
 
+def _starts_moved_to_zero(n_heads: int, q_pos: Tensor, k_pos: Tensor) -> Tensor:
+    return _alibi(n_heads, q_pos - q_pos.min(), k_pos - k_pos.min())
+
+
 def _aligned_to_the_end(n_heads: int, q_pos: Tensor, k_pos: Tensor) -> Tensor:
     """Return the price where queries are taken for the last positions, and keys are counted."""
     rows, columns = len(q_pos), len(k_pos)
@@ -198,6 +202,11 @@ def _what_alibi_lacks(answer: object, n_heads: int, q_pos: Tensor, k_pos: Tensor
     slopes = price.flatten(1) @ distance.flatten() / distance.square().sum().clamp(min=1)
     if torch.allclose(slopes[:, None, None] * distance, price, rtol=1e-3, atol=1e-6):
         return _which_slopes(slopes, n_heads)
+    if torch.allclose(answer.double(), right.double(), rtol=5e-3, atol=1e-6):
+        return (
+            "each price is right to within half a percent. Which type of fewer digits did your "
+            "numbers pass through?"
+        )
     if (answer <= HIDDEN).any():
         return (
             "some keys cost so much that they are hidden. Whose task is that: the price's or the "
@@ -300,6 +309,11 @@ check_alibi = Check(
             "the positions are counted, not read",
             "With a cache there may be a single query, at position 5. Which position do you use?",
             _positions_counted,
+        ),
+        Mistake(
+            "queries and keys are each moved to begin at 0",
+            "A query at 5 reads keys at 0 to 5. How far is it from key 0 after your two shifts?",
+            _starts_moved_to_zero,
         ),
         Mistake(
             "queries and keys have changed places",

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import itertools
 import math
+import random
+import string
 from collections.abc import Callable, Iterable, Sequence, Set
 from functools import partial
 from typing import Any, NamedTuple
@@ -27,18 +29,35 @@ LossOf = Callable[[Tensor, Tensor], Tensor]
 CODES = 64  # bytes of a case are 1 … 63, and no two of a block are equal
 
 
-def telling_loss(tokens: Tensor, targets: Tensor) -> Tensor:
-    """Losses (n,), each with its place in the window, the window's first byte and its target.
+def _ends_with(block: Tensor, tokens: Tensor) -> bool:
+    """Whether tokens are the end of a block, and not all of it."""
+    return bool(tokens[-1] == block[-1] and tokens[0] != block[0])
 
-    So :func:`_origin` can say where a loss comes from.
-    """
-    if tokens.ndim != 1 or tokens.shape != targets.shape:
-        raise ValueError(
-            "loss_of takes tokens (n,) and targets (n,), "
-            f"got {tuple(tokens.shape)} and {tuple(targets.shape)}"
-        )
-    places = torch.arange(len(tokens))
-    return ((places * CODES + tokens[:1]) * CODES + targets).float()
+
+def telling_loss_of(block: Tensor) -> LossOf:
+    """The ``loss_of`` of a block, whose losses and errors tell where they come from."""
+
+    def telling_loss(tokens: Tensor, targets: Tensor) -> Tensor:
+        """Losses (n,), each with its place in the window, the window's first byte and its target.
+
+        So :func:`_origin` can say where a loss comes from.
+        """
+        if tokens.ndim != 1 or tokens.shape != targets.shape:
+            is_last = tokens.ndim == 1 and len(tokens) > 0 and _ends_with(block, tokens)
+            raise ValueError(
+                "loss_of takes tokens (n,) and targets (n,), "
+                f"got {tuple(tokens.shape)} and {tuple(targets.shape)}"
+                + (", where tokens end with the block" if is_last else "")
+            )
+        places = torch.arange(len(tokens))
+        return ((places * CODES + tokens[:1]) * CODES + targets).float()
+
+    return telling_loss
+
+
+def _case(count: int, seed: int, n: int) -> tuple[LossOf, Tensor, int]:
+    block = _bytes(count, seed)
+    return telling_loss_of(block), block, n
 
 
 def _bytes(count: int, seed: int = 0) -> Tensor:
@@ -60,7 +79,7 @@ class Origin(NamedTuple):
 
 
 def _origin(loss: float, block: Tensor) -> Origin | None:
-    """Return where a value of :func:`telling_loss` comes from; None if it is none of this block."""
+    """Return where a loss of :func:`telling_loss_of` comes from; None if from none."""
     index = {code: place for place, code in enumerate(block.tolist())}
     if not math.isfinite(loss) or loss != int(loss) or loss < 0:
         return None
@@ -214,6 +233,8 @@ def _what_differs(answer: Any, loss_of: LossOf, block: Tensor, n: int) -> str:
     origins = [_origin(loss, block) for loss in answer.tolist()]
     if origins == wanted[::-1]:
         return "your losses are right, and in reverse. Which byte of the block comes first?"
+    if sorted(answer.tolist()) == sorted(right.tolist()):
+        return "your losses are the right ones in another order. Which byte of the block is first?"
     starts = [origin.start for origin in origins if origin]
     if (
         sum(later - earlier == 1 for earlier, later in itertools.pairwise(starts))
@@ -275,13 +296,13 @@ check_sliding = Check(
     "sliding_from_scratch",
     _windows(),
     cases=[
-        (telling_loss, _bytes(33), 8),
-        (telling_loss, _bytes(20, 1), 4),
-        (telling_loss, _bytes(17, 2), 16),
-        (telling_loss, _bytes(47, 3), 6),
-        (telling_loss, _bytes(30, 4), 10),
+        _case(33, 0, 8),
+        _case(20, 1, 4),
+        _case(17, 2, 16),
+        _case(47, 3, 6),
+        _case(30, 4, 10),
     ],
-    rules=[Without((text.sliding, trained_models.sliding_loss))],
+    rules=[Without((text.sliding, text._windows, trained_models.sliding_loss))],
     judge=_what_differs,
     effect=_told_apart,
     mistakes=[
@@ -490,7 +511,21 @@ check_sliding = Check(
             "a window does not fit, so its targets end before its tokens",
             "The targets reach one byte further than the tokens. Where may the last window start?",
             _targets_beyond_the_end,
-            raises=r"got \((\d+),\) and \((?!\1,)\d+,\)",
+            raises=r"got \((\d+),\) and \((?!\1,)\d+,\), where tokens end with the block",
+        ),
+        *(
+            Mistake(
+                "`loss_of` is given more tokens than targets, or fewer, in the first window too",
+                "n tokens: how many targets is that? And at which of its n losses do you look "
+                "afterwards?",
+                _windows(follow=follow),
+                raises=r"got \((\d+),\) and \((?!\1,)\d+,\)$",
+            )
+            for follow in (
+                lambda window: (window[:-1], window[len(window) // 2 + 1 :]),
+                lambda window: (window[:-2], window[1:]),
+                lambda window: (window, window[1:]),
+            )
         ),
         Mistake(
             "a window is moved back until it fits",
@@ -667,6 +702,7 @@ UNNAMED: dict[str, Any] = {
     "optimizer": "Adam",
     "weight_decay": 0.0,
     "tokenizer": "bytes",
+    "".join(random.choices(string.ascii_lowercase, k=9)): 1,  # one that nobody can have listed
 }
 PILES = [
     _SOUND,
@@ -754,6 +790,8 @@ PILES = [
     [run for name in ("shaw", "fire", CUT) for run in _runs(name, seeds=range(11))],  # sound
     [*_runs("shaw", seeds=range(4)), *_runs("fire"), *_runs(CUT)],  # the first row has a seed more
     [*_runs("shaw", lr=0.002), *_runs("fire", lr=0.00201), *_runs(CUT, lr=0.002)],
+    [*_runs("shaw", lr=0.002), *_runs("fire", lr=0.002000001), *_runs(CUT, lr=0.002)],
+    [*_runs("shaw", decay=0.0), *_runs("fire", decay=-0.0), *_runs(CUT, decay=0.0)],  # sound
     [*_runs("shaw", betas=[0.9, 0.99]), *_runs(CUT, betas=[0.99, 0.9])],
     *(
         [*_runs("shaw", dropout=value), *_runs("fire"), *_runs(CUT, dropout=value)]
@@ -841,6 +879,14 @@ def _rows_counted(runs: list[Run]) -> set[str]:
 
 def _first_of_each(runs: list[Run]) -> set[str]:
     return _differing(list({run["encoding"]: run for run in reversed(runs)}.values()))
+
+
+def _last_of_each(runs: list[Run]) -> set[str]:
+    return _differing(list({run["encoding"]: run for run in runs}.values()))
+
+
+def _hashable(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
 
 
 def _in_each_column(runs: list[Run]) -> set[str]:
@@ -974,20 +1020,23 @@ def _within_the_first(runs: list[Run]) -> set[str]:
     return {"seed"} if fewest < 3 or any(not seeds <= first for seeds in others) else set()
 
 
-def _nearly_equal(runs: list[Run]) -> set[str]:
-    """A rule for keys that lets numbers differ by a hundredth."""
+def _nearly_equal(tolerance: float) -> Callable[[list[Run]], set[str]]:
+    """Return a rule for keys that lets numbers differ by a share of them."""
 
     def alike(own: Any, other: Any) -> bool:
         if isinstance(own, float) and isinstance(other, float):
-            return math.isclose(own, other, rel_tol=0.01)
+            return math.isclose(own, other, rel_tol=tolerance)
         return bool(own == other)
 
-    first = runs[0]
-    return {
-        key
-        for key in {key for run in runs for key in run} - set(FREE)
-        if any(key not in run or not alike(run[key], first.get(key)) for run in runs)
-    }
+    def rule(runs: list[Run]) -> set[str]:
+        first = runs[0]
+        return {
+            key
+            for key in {key for run in runs for key in run} - set(FREE)
+            if any(key not in run or not alike(run[key], first.get(key)) for run in runs)
+        }
+
+    return rule
 
 
 def _at_most(count: int) -> Callable[[list[Run]], set[str]]:
@@ -1086,7 +1135,8 @@ def _missed(names: set[str], runs: list[Run]) -> str:
         if settings - lacked:
             count = len(settings - lacked)
             words = "a setting that is" if count == 1 else f"{count} settings that are"
-            parts.append(f"{words} not equal in all")
+            unnamed = " (any other key is one)" if settings - lacked - set(USUAL) else ""
+            parts.append(f"{words} not equal in all{unnamed}")
     if "seed" in names:
         parts.append(f'"seed" ({_rows_of_seeds(runs)})')
     if "cut" in names:
@@ -1177,10 +1227,32 @@ check_objections = Check(
             "Is a set that is part of another the *same* set? Which row has a seed more?",
             _with_seeds(_within_the_first),
         ),
+        *(
+            Mistake(
+                "numbers may differ a little",
+                "0.002 and 0.002000001: how does the task say to compare?",
+                _with_keys(_nearly_equal(tolerance)),
+            )
+            for tolerance in (1e-2, 1e-5)
+        ),
         Mistake(
-            "numbers may differ a little",
-            "0.002 and 0.00201: how does the task say to compare?",
-            _with_keys(_nearly_equal),
+            "values are compared with their types",
+            "1200 and 1200.0 have two types. What does == say of them?",
+            _with_keys(_compared_as(lambda value: (type(value), _hashable(value)))),
+        ),
+        *(
+            Mistake(
+                "a key is left free that the exercise does not name",
+                "The exercise says of each key that it does not show: any other key is a setting. "
+                "Which ones does your function leave free?",
+                _with_keys(partial(_differing, free={*FREE, key})),
+            )
+            for key in (*UNNAMED, "dropout", "corpus", "betas")
+        ),
+        Mistake(
+            "it looks at one run of each encoding",
+            "A row is a mean. Were all the runs behind it made alike?",
+            _with_keys(_last_of_each),
         ),
         Mistake(
             "lists are compared in any order",

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -318,6 +319,10 @@ def _from_last_kept(turns: Tensor, low: float, high: float) -> tuple[float, floa
     return float((turns > high).sum()) - 1, float((turns >= low).sum()) - 1
 
 
+def _over_all_hands(turns: Tensor, low: float, high: float) -> tuple[float, float]:
+    return 0.0, float(len(turns) - 1)
+
+
 def _speeds_from_outside(
     theta: Tensor, factor: float, low: float, high: float, trained: float
 ) -> Tensor:
@@ -326,10 +331,57 @@ def _speeds_from_outside(
     )
 
 
+def _speeds_of_another_base(
+    theta: Tensor, factor: float, low: float, high: float, trained: float
+) -> Tensor:
+    return _ramp_of_turns(
+        rope_frequencies(2 * len(theta), 500_000.0).to(theta.dtype), factor, low, high, trained
+    )
+
+
+def _if_of_all_hands(
+    theta: Tensor, factor: float, low: float, high: float, trained: float
+) -> Tensor:
+    return theta if _turns_of(theta, trained) > high else theta / factor
+
+
+def _share_of_all_hands(
+    theta: Tensor, factor: float, low: float, high: float, trained: float
+) -> Tensor:
+    turns = _turns_of(theta, trained)
+    return _mixed(theta, factor, (turns - turns.min()) / (turns.max() - turns.min()))
+
+
+def _share_as_divisor(
+    theta: Tensor, factor: float, low: float, high: float, trained: float
+) -> Tensor:
+    share = (_turns_of(theta, trained) - low) / (high - low)
+    return theta * share.clamp(1 / factor, 1)
+
+
+def _from_no_turn_between(
+    theta: Tensor, factor: float, low: float, high: float, trained: float
+) -> Tensor:
+    return _mixed(theta, factor, _turns_of(theta, trained) / high)
+
+
+def _no_tensor(answer: Any) -> str:
+    """What to ask about a list, a tuple or an array in place of one tensor; "" of others."""
+    if isinstance(answer, tuple | list | np.ndarray):
+        return (
+            f"your function returns {type(answer).__name__}, and one tensor is expected. Does "
+            "each of your steps work on all rows at once? Or which function of torch makes a "
+            "tensor of what you have?"
+        )
+    return ""
+
+
 def _judge_ramp(
     speeds: Any, theta: Tensor, factor: float, low: float, high: float, trained: float
 ) -> str:
     """Say which hands get a wrong speed: those above, below or between the bounds."""
+    if question := _no_tensor(speeds):
+        return question
     right = _ramp_of_turns(theta, factor, low, high, trained)
     problem = difference(speeds, right)
     if not problem or not isinstance(speeds, Tensor) or speeds.shape != theta.shape:
@@ -438,7 +490,7 @@ check_ramp = Check(
                 "By what does the text let the share rise, by the hand or by its turns?",
                 _even_in_index(bounds),
             )
-            for bounds in (_from_first_between, _from_last_kept)
+            for bounds in (_from_first_between, _from_last_kept, _over_all_hands)
         ),
         *(
             Mistake(
@@ -574,10 +626,16 @@ check_ramp = Check(
                 _counted(lambda theta, trained: _turns_of(theta, trained + 1)),
             )
         ),
-        Mistake(
-            "only whole turns count",
-            "Two hands make 2.1 and 2.9 turns. Is their share the same?",
-            _counted(lambda theta, trained: _turns_of(theta, trained).floor()),
+        *(
+            Mistake(
+                "only whole turns count",
+                "Two hands make 2.1 and 2.9 turns. Is their share the same?",
+                _counted(answer),
+            )
+            for answer in (
+                lambda theta, trained: _turns_of(theta, trained).floor(),
+                lambda theta, trained: _turns_of(theta, trained).ceil(),
+            )
         ),
         Mistake(
             "the bounds are turned into radians, the turns are not",
@@ -628,10 +686,34 @@ check_ramp = Check(
                 _shared(lambda turns, low, high: turns - low / high - low),
             )
         ),
+        *(
+            Mistake(
+                "the share does not begin at `low` turns",
+                "Put a hand with exactly `low` turns in. What is its share?",
+                answer,
+            )
+            for answer in (
+                _shared(lambda turns, low, high: turns / (high - low)),
+                _shared(lambda turns, low, high: turns.clamp(low, high) / (high - low), cut=False),
+                _between(_from_no_turn_between),
+            )
+        ),
         Mistake(
-            "the share does not begin at `low` turns",
-            "Put a hand with exactly `low` turns in. What is its share?",
-            _shared(lambda turns, low, high: turns / (high - low)),
+            "the old speed is multiplied by the share, which is held above 1/`factor`",
+            "Halfway between `low` and `high`, is your speed halfway between the two speeds?",
+            _share_as_divisor,
+        ),
+        Mistake(
+            "the share runs from the slowest of all hands to the fastest",
+            "At how many turns does the text let the share begin and end?",
+            _share_of_all_hands,
+        ),
+        Mistake(
+            "one question is put to all hands at once, by `if`, `min` or `max`",
+            "Some hands make more than `high` turns and some fewer. Which function of torch "
+            "chooses for each hand, and which method holds each between two bounds?",
+            _if_of_all_hands,
+            raises="Boolean value of Tensor",
         ),
         *(
             Mistake(
@@ -673,10 +755,13 @@ check_ramp = Check(
                 lambda theta, factor, low, high, trained: theta * _turns_of(theta, trained) / high
             ),
         ),
-        Mistake(
-            "the speeds come from outside the function",
-            "Which of your arguments never come into it?",
-            _speeds_from_outside,
+        *(
+            Mistake(
+                "the speeds come from outside the function",
+                "Which of your arguments never come into it?",
+                answer,
+            )
+            for answer in (_speeds_from_outside, _speeds_of_another_base)
         ),
         Mistake(
             "hands with less than `low` turns keep their speed",
@@ -994,7 +1079,69 @@ def _weights(q: Tensor, k: Tensor, farthest: int) -> Tensor:
 
 
 def _one_position(q: Tensor, k: Tensor, farthest: int) -> Tensor:
-    raise ValueError("angles must have shape, one position for all rows")
+    raise ValueError("positions must be one for each row, got a single one")
+
+
+def _position_for_each_pair(q: Tensor, k: Tensor, farthest: int) -> Tensor:
+    n, d = q.shape
+    raise ValueError(f"angles must have one row for each of q's, got {(n, n, d // 2)}")
+
+
+def _not_transposed(q: Tensor, k: Tensor, farthest: int) -> Tensor:
+    positions = torch.arange(len(q))
+    return _at(q, positions) @ _at(k, positions)
+
+
+def _if_of_all_keys(q: Tensor, k: Tensor, farthest: int) -> Tensor:
+    positions = torch.arange(len(q)).expand(2, -1)  # so that one token is refused as well
+    return _all_far(q, k, farthest) if positions > farthest else _plain(q, k)
+
+
+def _mean_of_all_keys(q: Tensor, k: Tensor, farthest: int) -> Tensor:
+    positions = torch.arange(len(q))
+    near = _at(q, positions) @ _at(k, positions).T
+    return _pieced(q, k, farthest, near.mean(1, keepdim=True).expand_as(near))
+
+
+def _mean_at_farthest(q: Tensor, k: Tensor, farthest: int) -> Tensor:
+    positions = torch.arange(len(q))
+    near = _at(q, positions) @ _at(k, positions).T
+    return _pieced(q, k, farthest, near.diagonal(-min(farthest, len(q))).mean().expand_as(near))
+
+
+def _smaller_score(q: Tensor, k: Tensor, farthest: int) -> Tensor:
+    positions = torch.arange(len(q))
+    near = _at(q, positions) @ _at(k, positions).T / q.shape[-1] ** 0.5
+    return torch.minimum(near, _all_far(q, k, farthest))
+
+
+def _late_queries_far(q: Tensor, k: Tensor, farthest: int) -> Tensor:
+    positions = torch.arange(len(q))
+    near = _at(q, positions) @ _at(k, positions).T / q.shape[-1] ** 0.5
+    return torch.where((positions > farthest)[:, None], _all_far(q, k, farthest), near)
+
+
+def _late_keys_far(q: Tensor, k: Tensor, farthest: int) -> Tensor:
+    positions = torch.arange(len(q))
+    near = _at(q, positions) @ _at(k, positions).T / q.shape[-1] ** 0.5
+    return torch.where(positions > farthest, _all_far(q, k, farthest), near)
+
+
+def _keys_kept_away(q: Tensor, k: Tensor, farthest: int) -> Tensor:
+    positions = torch.arange(len(q))
+    queries = _at(q, positions)
+    rows = [
+        query @ _at(k, positions.clamp(max=max(0, i - farthest))).T
+        for i, query in enumerate(queries)
+    ]
+    return torch.stack(rows) / q.shape[-1] ** 0.5
+
+
+def _turned_by_each_distance(q: Tensor, k: Tensor, farthest: int, sign: int) -> Tensor:
+    positions = torch.arange(len(q))
+    seems = sign * (positions[:, None] - positions).clamp(max=farthest)
+    queries = torch.stack([_at(q, seems[:, j]) for j in range(len(q))], 1)  # (n, n, d)
+    return (queries * k).sum(-1) / q.shape[-1] ** 0.5
 
 
 def _seen(scores: Any, *_: Any) -> Any:
@@ -1013,6 +1160,8 @@ def _constant_ratio(scores: Tensor, right: Tensor) -> float | None:
 
 def _judge_clamped(scores: Any, q: Tensor, k: Tensor, farthest: int) -> str:
     """Say whether near or far scores are wrong, and of which query and key."""
+    if question := _no_tensor(scores):
+        return question
     right = _clamped_scores(q, k, farthest)
     problem = difference(_seen(scores), _seen(right))
     if not problem or not isinstance(scores, Tensor) or scores.shape != right.shape:
@@ -1404,7 +1553,66 @@ check_clamped_scores = Check(
             "one position is given for all rows",
             "How many positions does `turned` want for n rows?",
             _one_position,
-            raises="angles must have shape|parameter 'angles'",
+            raises=r"angles must .*got \(1, \d+\)|parameter '(angles|positions)'|positions must",
+        ),
+        Mistake(
+            "a position is given for each pair of query and key",
+            "`turned` wants one for each row. Which turn of a query is the same for all far keys?",
+            _position_for_each_pair,
+            raises=r"angles must .*got \(\d+, \d+, \d+\)",
+        ),
+        Mistake(
+            "two matrices of rows are multiplied, and no feature meets its like",
+            "A score sums over the d features of a query and a key. Which of your two matrices "
+            "has to lie on its side?",
+            _not_transposed,
+            raises="shapes cannot be multiplied|size mismatch|inconsistent tensor size",
+        ),
+        Mistake(
+            "one question is put to all queries and keys at once, by `if`, `min` or `max`",
+            "Some keys are near and some far. Which function of torch chooses for each?",
+            _if_of_all_keys,
+            raises="Boolean value of Tensor",
+        ),
+        *(
+            Mistake(
+                "the far scores of several keys are made one, their mean",
+                "Whose content should a far score show, and which of its parts alone is moved?",
+                answer,
+            )
+            for answer in (_mean_of_all_keys, _mean_at_farthest)
+        ),
+        Mistake(
+            "the smaller of two scores is taken",
+            "What decides between near and far: the scores, or how far back a key stands?",
+            _smaller_score,
+        ),
+        *(
+            Mistake(
+                "the place of one of the two decides what is far",
+                "A query and its own key stand late in the text. How far apart are they, and what "
+                "does your condition call them?",
+                answer,
+            )
+            for answer in (_late_queries_far, _late_keys_far)
+        ),
+        Mistake(
+            "queries stand at `farthest` at least and keys at `farthest` at most",
+            "With yours, how far apart are the first query and the key of the same token?",
+            _placed(
+                lambda positions, farthest: positions.clamp(min=farthest),
+                lambda positions, farthest: positions.clamp(max=farthest),
+            ),
+        ),
+        Mistake(
+            "each query has keys no nearer than `farthest` back",
+            "With yours, how far back does the key just before a query seem?",
+            _keys_kept_away,
+        ),
+        Mistake(
+            "the offset has the wrong sign",
+            "A query stands later than its key. Which of the two has turned further in yours?",
+            lambda q, k, farthest: _turned_by_each_distance(q, k, farthest, -1),
         ),
     ],
     hints=(

@@ -138,6 +138,16 @@ def _within(margin: float) -> Callable[[Tensor], int]:
     return answer
 
 
+def _two_largest_regrets(losses: Tensor) -> int:
+    return int(_regrets(losses).topk(min(2, losses.shape[1]), dim=1).values.sum(1).argmin())
+
+
+def _over_the_spread(losses: Tensor, start: Tensor) -> int:
+    """Return what follows if what is above the start of a length is divided by its deviation."""
+    spread = losses.std(0, correction=0).clamp(min=1e-12)
+    return int(((losses - start) / spread).amax(1).argmin())
+
+
 def _at_kept_lengths(losses: Tensor, kept: Callable[[Tensor], Tensor]) -> int:
     return _least_regret(kept(losses))
 
@@ -190,6 +200,12 @@ check_least_regret = Check(
         _table([4.9, 5.0], [4.3, 5.2], [4.0, 5.28]),
         _table([1.0, 2.004], [2.0, 1.0]),  # regrets of 1.004 and of 1.000
         _table([1.0, 2.0006], [2.0, 1.0], [3.0, 3.0]),  # of 1.0006 and of 1.0000
+        # The least sum of squares, range, deviation, mean and sum with the mean: five other rows.
+        _table(
+            *([2.4, 4.1, 2.0, 3.9], [2.8, 4.1, 5.3, 1.3], [2.8, 4.7, 1.1, 2.3]),
+            *([1.7, 2.5, 3.3, 4.0], [1.5, 5.0, 2.5, 3.1], [1.6, 3.8, 5.6, 2.0]),
+            *([2.8, 1.8, 3.8, 3.0], [2.3, 2.5, 5.6, 3.7], [2.8, 4.8, 6.8, 2.8]),
+        ),
         _random(0, 17, 6),
         _random(1, 5, 9),
         _random(2, 40, 3),
@@ -237,6 +253,57 @@ check_least_regret = Check(
             "the largest regrets are cut to whole numbers, so some that differ are equal here",
             "Which of two rows would you take whose largest regrets are 0.3 and 0.9?",
             lambda losses: int(_regrets(losses).amax(1).int().argmin()),
+        ),
+        Mistake(
+            "this is True where the largest regret is the smallest, and not the number of a row",
+            "The exercise asks for an int. Which function gives the place of the smallest?",
+            lambda losses: _regrets(losses).amax(1) == _regrets(losses).amax(1).min(),
+        ),
+        *(
+            Mistake(
+                f"from the largest regret of a row its {name} regret is taken away",
+                "A row may be far behind everywhere, and evenly so. Is its regret small then?",
+                less,
+            )
+            for name, less in (
+                (
+                    "median",
+                    lambda losses: int(
+                        (_regrets(losses).amax(1) - _regrets(losses).median(1).values).argmin()
+                    ),
+                ),
+                (
+                    "mean",
+                    lambda losses: int(
+                        (_regrets(losses).amax(1) - _regrets(losses).mean(1)).argmin()
+                    ),
+                ),
+            )
+        ),
+        *(
+            Mistake(
+                "to a row's largest regret another is added, the second, the mean or the median",
+                "A user meets one length. Do the regrets at the other lengths make it any dearer?",
+                more,
+            )
+            for more in (
+                _two_largest_regrets,
+                lambda losses: int((_regrets(losses).amax(1) + _regrets(losses).mean(1)).argmin()),
+                lambda losses: int(
+                    (_regrets(losses).amax(1) + _regrets(losses).median(1).values).argmin()
+                ),
+            )
+        ),
+        Mistake(
+            "each loss less the mean of its length is divided by the standard deviation there",
+            "Regret looks at the best loss that you could have had, in nats. Is that the mean? And "
+            "does a nat weigh less where losses differ more?",
+            lambda losses: _over_the_spread(losses, losses.mean(0)),
+        ),
+        Mistake(
+            "each regret is divided by the standard deviation of its length",
+            "The exercise asks for nats lost. Does a nat weigh less where losses differ more?",
+            lambda losses: _over_the_spread(losses, losses.amin(0)),
         ),
         Mistake(
             "the mean of the regrets above 0 is compared",
@@ -668,6 +735,13 @@ def _best_for_weights(weights: Tensor) -> Callable[[Tensor], Tensor]:
         return _marked(sums.argmin(0), len(costs))
 
     return answer
+
+
+def _nearly_best_on_a_grid(costs: Tensor, steps: int, tolerance: float) -> Tensor:
+    """Return which rows cost at most so much more than the cheapest, for a grid of weights."""
+    w = torch.linspace(0, 1, steps, dtype=torch.float64)
+    sums = costs.double() @ torch.stack([w, 1 - w])  # (rows, weights)
+    return (sums <= sums.amin(0) + tolerance).any(1)
 
 
 def _bounds(costs: Tensor) -> tuple[Tensor, Tensor]:
@@ -1144,7 +1218,24 @@ check_somebodys_favourite = Check(
                 torch.arange(1, 10) / 10,
                 torch.linspace(0.05, 0.95, 19),
                 torch.arange(1, 1000) / 1000,
+                torch.linspace(0, 1, 1001),
             )
+        ),
+        *(
+            Mistake(
+                "a grid of weights with a tolerance misses rows that are best for a short range "
+                "only, and lets in rows that are never the cheapest",
+                "How much dearer than the cheapest may a favourite be? And at which weight exactly "
+                "do two rows cost the same?",
+                partial(_nearly_best_on_a_grid, steps=steps, tolerance=tolerance),
+            )
+            for steps in (101, 1001, 10_001)
+            for tolerance in (1e-6, 1e-4, 0.001, 0.01, 0.1)
+        ),
+        Mistake(
+            "a grid of weights, however fine, misses rows that are best for a short range only",
+            "However fine: at which weight exactly do two rows cost the same?",
+            _best_for_weights(torch.linspace(0, 1, 100_001)),
         ),
         Mistake(
             "weights by chance miss rows that are best for a short range only",

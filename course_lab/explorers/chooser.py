@@ -23,7 +23,7 @@ from course_lab.explorers.controls import Choice, Slider
 from course_lab.explorers.explorer import Explorer
 from course_utils.results import Change
 
-BEHIND_SLIDER = Slider(0.01, 1.0, 0.1, ratio=True, label=BEHIND)
+BEHIND_SLIDER = Slider(0.01, 1.0, 0.1, ratio=True, label=f"{BEHIND} (nats)")
 
 
 def _facts_as_lists() -> dict[str, Any]:
@@ -126,8 +126,8 @@ chooser = Explorer(
     "chooser",
     "which encodings five answers leave",
     "A row an encoding and a column a question, with a cross where its answer strikes the encoding "
-    "out, those that are left on top, with how far they are behind the first, and a line with the "
-    "names of those that were not measured; apart from them one that this course drew; and the "
+    "out, those that are left on top, with how far they are behind the first, and those that were "
+    "not measured at the end; apart from them one that this course drew; and the "
     "loss of each at the length that is read, against how much it rises on longer texts.",
     {
         **{name: Choice(answers, name) for name, answers in QUESTIONS.items()},

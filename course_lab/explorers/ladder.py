@@ -12,8 +12,8 @@ ladder = Explorer(
     "ladder",
     "heads with straight biases, and what can be read out of them",
     "Each head adds its slope times the distance to the scores of nine tokens. Least squares sets "
-    "a factor for each head. The last query's weights times these factors, and their sum; the sums "
-    "of all queries; and how many answers are right in five tasks.",
+    "a factor for each head. How many answers are right in five tasks; the last query's weights "
+    "times these factors, and their sum; and the sums of all queries.",
     {
         "task": Choice(("place 1", "place 0", "place 2", "place 3", "token before")),
         "heads": Slider(1, 4, 2, label="heads used"),

@@ -10,8 +10,8 @@
 # # 06 · ALiBi: other prices
 #
 # What becomes of the price when it is learned, or never written down: the kin, the price that T5
-# draws for itself, and a model that has none. It builds on [lesson 06](../06_alibi.ipynb). Each
-# section stands alone.
+# draws for itself, a pair that became a price, and a model that has none. It builds on
+# [lesson 06](../06_alibi.ipynb). Each section stands alone.
 #
 # **Time:** {minutes}.
 
@@ -179,6 +179,93 @@ plots.show(
 # that byte tells, a layer knows without attention.) Most look one back, as one of the lesson's
 # tents does.
 #
+# ## Sharp, or near?
+#
+# The lesson's steep lines (slopes 2, 1, 1/2, 1/4) read better than ALiBi. Is it that they are
+# sharp, or that they see near keys alone? Small models, 300 steps, three seeds; and ALiBi's formula
+# with eight heads, each half as wide, at full size, 1,200 steps, five seeds.
+
+# %% tags=["plumbing"]
+# Losses below ALiBi's
+import pandas as pd
+
+from course_utils.texts import data
+
+tables = ("extrapolation_short", "extrapolation", "extrapolation_prices")
+trained = pd.concat([data.results(name) for name in (*tables, "extrapolation_prices_apart")])
+trained = trained.query("reading == 'as trained' and read == 64")
+trained["name"] = trained["encoding"].where(trained["n_heads"] == 4, "alibi, eight heads")
+at_64 = trained.pivot(index="seed", columns=["steps", "name"], values="loss")
+for steps, name, label in (
+    (300, "steep", "steep lines"),
+    (300, "sharp", "slopes 2, 1, 1/64, 1/256"),
+    (300, "near", "ALiBi's slopes, 12 keys in sight"),
+    (1200, "steep", "steep lines"),
+    (1200, "alibi, eight heads", "ALiBi, eight heads"),
+):
+    gains = (at_64[steps, "alibi"] - at_64[steps, name]).dropna()
+    print(
+        f"{steps:5,} steps, {label:33} below ALiBi in {(gains > 0).sum()} of {len(gains)}", end=""
+    )
+    print(f" seeds, on the mean by {gains.mean():.2f}")
+
+# %% [markdown]
+# **Look:** two sharp heads beside two that look far win most of the gain, nearness alone little.
+# Eight heads, the steepest twice as steep as any of four, win about half.
+#
+# ## A pair out: four controls
+#
+# The lesson stopped SmolLM2's pair 23 and charged each head a straight line in its place, measured
+# at other places than the texts read, the first token free. Four controls:
+#
+# - another head's line: slopes dealt out once by chance;
+# - the mean line, the same in all heads;
+# - no distance: all keys of a query but the first pay the same, the mean of what they paid;
+# - own line, and the first token pays too.
+
+# %% tags=["plumbing"]
+# What each takes back of the rise when the pair is stopped
+losses = data.results("real_prices").pivot(index=["length", "text"], columns="way", values="loss")
+rises = losses.sub(losses["as trained"], axis=0)
+CONTROLS = {
+    "price": "own line, first free",
+    "mean price": "the mean line in all",
+    "price of other heads": "another head's line",
+    "price, first token pays": "own line, first pays",
+    "price without distance": "no distance",
+}
+fig, axes = plt.subplots(1, 2, figsize=(10, 3.2), sharey=True, sharex=True)
+for ax, n in zip(axes, (2048, 4096), strict=True):
+    for row, (way, label) in enumerate(CONTROLS.items()):
+        share = 100 * (1 - rises[way] / rises["still"]).loc[n]
+        ax.plot(share, [row] * len(share), "o", color=f"C{row}", alpha=0.7)
+        print(f"{label:22} {n:,} tokens: {share.min():3.0f} to {share.max():3.0f} %")
+    ax.axvline(0, color="0.6", linewidth=1)
+    ax.set(title=f"{n:,} tokens", xlabel="taken back (%)")
+axes[0].set_yticks(range(len(CONTROLS)), list(CONTROLS.values()))
+axes[0].invert_yaxis()
+at_512 = rises.loc[512].mean()
+print(f"512 tokens, rise: stopped {at_512['still']:.3f}, own line {at_512['price']:.3f}")
+first = data.results("real_entropy").query("keys == 2048")
+resting = (first.groupby(["layer", "head"])["first"].mean() > 0.5).sum()
+print(f"heads with over half of their weight on the first of 2,048 tokens: {resting} of 270")
+plots.show(
+    fig,
+    "What each way takes back of the loss that stopping pair 23 cost, a dot for each of three "
+    "texts, at 2,048 and at 4,096 tokens. "
+    + "; ".join(
+        f"{label} {100 * (1 - rises[way] / rises['still']).loc[2048].mean():.0f} % and "
+        f"{100 * (1 - rises[way] / rises['still']).loc[4096].mean():.0f} %"
+        for way, label in CONTROLS.items()
+    )
+    + " on the mean.",
+)
+
+# %% [markdown]
+# **Look:** at 2,048 tokens one mean line takes back about two thirds of what own lines do, another
+# head's at most half. Without distance nothing comes back at 2,048, and 5 to 22 % at 4,096: a free
+# first token is not what helps most. But free it has to be, at 2,048 above all.
+#
 # ## A model without a price
 #
 # RoPE has no price on all distances. Has a model with RoPE made one? SmolLM2-135M (30 layers of 9
@@ -193,8 +280,6 @@ guess = widgets.predict_number(
 )
 
 # %%
-from course_utils.texts import data
-
 real = data.results("real_entropy")
 mean = real.groupby("keys")[["entropy", "near"]].mean()  # over texts, layers and heads
 for n in (64, 512, 8192):

@@ -10,9 +10,9 @@
 # # 08 · Stretching RoPE: a closer look
 #
 # For those who read configuration files and write caches: each way as a formula and in a large
-# head, a position as digits, two ramps of one name, a larger base and its factor, and keys that are
-# cached under an old base. It builds on [lesson 08](../08_stretching_rope.ipynb). Each section
-# stands alone.
+# head, a position as digits, two ramps of one name, a larger base and its factor, clamped hands,
+# and keys that are cached under an old base. It builds on [lesson 08](../08_stretching_rope.ipynb).
+# Each section stands alone.
 #
 # **Time:** {minutes}.
 
@@ -77,6 +77,64 @@ guess.reveal(["none", "one", "two", "three"][new_wheels["direct"]])
 #
 # ## The ways as formulas
 #
+# Two claims that one can read. Guess before you see the formulas.
+
+# %% tags=["plumbing"]
+# Two claims
+from course_lab.claims import Claim, Myths
+
+myths = Myths(
+    {
+        "C46": Claim(
+            "Position interpolation multiplies positions by L_test/L_train.",
+            scope="interpolation as Chen et al. define it",
+            evidence="exact",
+        ),
+        "C47": Claim(
+            "NTK-aware scaling multiplies θ_m by s^(+2m/d).",
+            scope="NTK-aware scaling as YaRN's paper defines it, heads of 32 and 128",
+            evidence="exact",
+        ),
+    }
+)
+
+# %% tags=["plumbing"]
+# The verdicts
+from course_utils.encodings import NTK, Linear
+from course_utils.models import shipped
+from course_utils.texts import text
+
+tokens = text.split(text.documentation()).held_out[:1, :256].to(device)
+model = shipped.model("rope").to(device)
+with torch.no_grad():
+    stretched_out = shipped.model("rope", scaling=Linear(4)).to(device)(tokens)
+    agrees = {
+        name: bool((model(tokens, torch.arange(256) * by) - stretched_out).abs().max() < 1e-3)
+        for name, by in {"L_test/L_train": 4.0, "L_train/L_test": 0.25}.items()
+    }
+myths.settle(
+    "C46",
+    {"the model's outputs at 256": agrees["L_test/L_train"]},
+    "The shipped model stretched by 4 gives the outputs of positions times L_train/L_test to "
+    f"rounding: {agrees['L_train/L_test']}; those of positions times L_test/L_train: "
+    f"{agrees['L_test/L_train']}.",
+)
+by_hand = rope_frequencies(32, 10_000.0 * 8 ** (32 / 30)) / rope_frequencies(32)
+claimed = {}
+for d in (32, 128):
+    plain = rope_frequencies(d)
+    ratio = NTK(8).frequencies(plain, 10_000.0)[0] / plain
+    claimed[d] = torch.allclose(ratio, 8.0 ** (2 * torch.arange(d // 2, dtype=ratio.dtype) / d))
+agrees_by_hand = torch.allclose(by_hand, 8.0 ** (-2 * torch.arange(16, dtype=by_hand.dtype) / 30))
+myths.settle(
+    "C47",
+    {f"heads of {d}": correct for d, correct in claimed.items()},
+    f"θ_m is multiplied by s^(−2m/(d−2)), from a base computed by hand: {agrees_by_hand}. "
+    f"With s = 8 the slowest of 16 pairs has {by_hand[-1]:.3f} of its speed; the claim would make "
+    f"it {8 ** (30 / 32):.1f} times as fast.",
+)
+
+# %% [markdown]
 # $L$ is the trained length, $s$ the factor. In training pair $m$ makes $r_m = L\theta_m / 2\pi$
 # turns.
 #
@@ -122,8 +180,6 @@ explorers.stretched_waves()
 # %%
 from course_utils.encodings import LongRoPE, YaRN
 from course_utils.measures.trained_models import sliding_loss
-from course_utils.models import shipped
-from course_utils.texts import text
 
 own = rope_frequencies(32)  # the course's model: 16 pairs, trained at 64
 own_turns = 64 * own / (2 * math.pi)
@@ -216,6 +272,34 @@ from course_lab.checks.lesson08 import check_cached_scores, check_ntk_factor
 check_ntk_factor(ntk_factor)
 
 # %% [markdown]
+# ## Clamp some hands
+#
+# Under the clamp of the lesson's last exercise no key seems farther away than 63. Now it is put on
+# some hands only.
+
+# %% tags=["plumbing"]
+# Clamped hands, from the shipped results
+hands = data.results("stretching_hands").groupby(["way", "read", "seed"])["loss"].mean()
+direct = hands["direct", 512] - hands["direct", 64]
+print("rise at 512 over just cutting to 64, three models, six texts; share of direct's rise gone")
+for name, way in {
+    "none, direct": "direct",
+    "hands 5 to 15 clamped": "clamped 63, pairs 5-15",
+    "hands 0 to 4 clamped": "clamped 63, pairs 0-4",
+    "all clamped": "clamped 63",
+    "all clamped at 31": "clamped 31",
+}.items():
+    rises = hands[way, 512] - hands["direct", 64]
+    gone = 1 - rises / direct
+    values = "  ".join(f"{value:+.2f}" for value in rises)
+    print(f"{name:22} {values}   gone: {gone.min():.2f} to {gone.max():.2f}")
+
+# %% [markdown]
+# **Look:** clamping the eleven that did not go round takes more than four fifths of the rise away.
+# Clamping the five others takes more than two fifths, though each has pointed everywhere. Perhaps
+# they meet *combinations* of angles that are new; perhaps it helps by itself that far keys look
+# alike. No cell here tells the two apart.
+#
 # ## A cache under dynamic NTK
 #
 # The base changes with every token past $L$. Suppose someone turns each key when it comes and keeps

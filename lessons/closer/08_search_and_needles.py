@@ -82,8 +82,7 @@ for name, gain in gains.items():
 
 # %% [markdown]
 # **Look:** five other texts of the *same* model gain as much: 256 bytes were enough text. But the
-# other models gain hardly anything from this search. The lesson's "lower", tuned with one, did
-# carry over.
+# other models gain hardly anything. The lesson's hands 3 and 4 at half speed did carry over.
 #
 # **Exercise 1 ★★★ A rule.** Write
 # `factors(turns, s)`: from the turns of each pair within the trained length, (pairs,), the factor

@@ -76,7 +76,7 @@ function remember(state) {
 const EXPLORER = {
   columns: [1, 1],
   minWidth: 280,
-  height: () => 395,
+  height: () => 420,
   initialise: remember,
   follow: remember,
 
@@ -114,12 +114,12 @@ const EXPLORER = {
     const answers = [reads, texts, `starts ${starts}`, `${attention} attention`,
       `at most ${fixed(behind, 0, 3)} nats behind the best left`];
     const strikes = answers.map((answer, n) => `“${answer}” ${alone[n]}`).join(", ");
-    const count = SPEC.data.losses[reads].measured.filter(Boolean).length;
-    return `Left: a board of ${count} rows and five columns, those that are left on top, `
+    const unmeasured = SPEC.data.losses[reads].measured.filter((isMeasured) => !isMeasured).length;
+    return `Left: a board of ${names.length} rows and five columns, those that are left on top, `
       + "the lowest loss first, each with its distance from the first and half of the 95 % "
       + "interval, ≈ where it is above the yardstick, but not clearly; then those struck out, a "
-      + "cross for each answer that does so"
-      + (count < names.length ? `; ${names.length - count} not measured are named below. ` : ". ")
+      + "cross for each answer that does so, and a small dot where an answer does not"
+      + (unmeasured ? `; at the end ${unmeasured} that were not measured so. ` : ". ")
       + `Struck out: by ${strikes}. Below a dashed line, ${drawnInWords(drawn)}. Right: the `
       + "loss of each at the length that is read, against its rise on longer texts, on a "
       + "logarithmic axis, with dashed lines where an answer strikes out. In colour, "
@@ -146,19 +146,8 @@ function drawnInWords(struck) {
   return `${name}: ${by.length ? `struck out by ${by.join(", ")}` : "left"}`;
 }
 
-// Names in lines that are at most so many pixels wide.
-function inLines(words, width) {
-  const lines = [""];
-  for (const word of words) {
-    const longer = `${lines[lines.length - 1]} ${word}`.trim();
-    if (textWidth(longer) > width && lines[lines.length - 1]) lines.push(word);
-    else lines[lines.length - 1] = longer;
-  }
-  return lines;
-}
-
-// A row an encoding that was measured, those left on top, and a column a question; under them the
-// names of those that were not, and the one that was drawn.
+// A row an encoding, those left on top and those not measured at the end, and a column a question;
+// under them the one that was drawn.
 function drawBoard(panel, { out, left, drawn }, state) {
   const { names, losses } = SPEC.data;
   const { measured } = losses[state.reads];
@@ -166,23 +155,22 @@ function drawBoard(panel, { out, left, drawn }, state) {
   const count = QUESTIONS.length;
   const gone = names.map((_, n) => n).filter((n) => measured[n] && !left.includes(n))
     .sort((a, b) => loss[a] - loss[b] || a - b);
-  const order = [...left, ...gone];
-  const unmeasured = names.filter((_, n) => !measured[n]);
-  const folded = unmeasured.length ? inLines(
-    `${unmeasured.length} not measured: ${unmeasured.join(", ")}`.split(" "),
-    panel.width - 40 - Math.max(...order.map((n) => textWidth(names[n]))),
-  ) : [];
-  const end = order.length + folded.length; // the row under all encodings
-  const cells = order.flatMap((n, y) => QUESTIONS.map((_, x) => (
-    { x, y, n, struck: out[n * count + x] }
+  const unmeasured = names.map((_, n) => n).filter((n) => !measured[n]);
+  const order = [...left, ...gone, ...unmeasured];
+  const end = order.length; // the row under all encodings
+  const cells = order.flatMap((n, y) => QUESTIONS.map((question, x) => (
+    { x, y, n, question, struck: out[n * count + x] }
   )));
   const mark = (marked, style) =>
     panel.dots(marked.map(({ x }) => x), marked.map(({ y }) => y), style);
+  const rows = [...order.map((n, y) => [y, names[n]]), [end + 1.1, SPEC.data.drawn.name]];
+  const x = [BESIDE - 0.3, count - 0.5];
+  const column = (panel.width - 24 - widest(rows)) / (x[1] - x[0]); // pixels
   panel.axes({
-    x: [BESIDE - 0.3, count - 0.5], y: [end + 1.7, -0.5],
+    x, y: [end + 1.7, -0.5],
     title: left.length ? `first: ${names[left[0]]}` : "nobody is left",
-    xticks: QUESTIONS.map((name, n) => [n, name]),
-    yticks: [...order.map((n, y) => [y, names[n]]), [end + 1.1, SPEC.data.drawn.name]],
+    xticks: QUESTIONS.map((name, n) => [n, name]), yticks: rows,
+    upright: column < Math.max(...QUESTIONS.map(textWidth)) + 4,
     legend: [{ name: "struck out", colour: 3, mark: "cross" },
       { name: "left, and by how much behind", colour: 2, mark: "dot", hollow: false }],
   });
@@ -191,11 +179,15 @@ function drawBoard(panel, { out, left, drawn }, state) {
       + `class="om-label">${text}</text>`,
   );
   left.forEach((n, y) => say(y, behindFirst(n, left[0], state)));
-  folded.forEach((line, n) => say(order.length + n, line));
   if (left.length && left.length < names.length) { // a line under those that are left
     panel.across(left.length - 0.5, { dash: "2 3" });
   }
-  const passed = cells.filter(({ n, struck }) => !struck && !left.includes(n));
+  const isJudged = { // a loss that was not measured is not judged, nor one behind nobody
+    texts: (n) => loss[n] !== null,
+    behind: (n) => loss[n] !== null && bestOf(state, SPEC.data) !== undefined,
+  };
+  const passed = cells.filter(({ n, question, struck }) =>
+    !struck && !left.includes(n) && (isJudged[question]?.(n) ?? true));
   mark(passed, { colour: "grey", size: 1.5 });
   mark(left.map((_, y) => ({ x: BESIDE, y })), { colour: 2, size: 4.5 });
   mark(cells.filter(({ struck }) => struck), { colour: 3, mark: "cross", size: 4 });

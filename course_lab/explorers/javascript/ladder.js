@@ -154,15 +154,11 @@ function stacked(parts, sign) {
 }
 
 const EXPLORER = {
-  columns: [1.1, 1, 1],
+  columns: [1, 1.1, 1],
   minWidth: 240,
   height: () => 290,
 
-  // The slope of a head that is not used cannot be moved.
-  limits(state) {
-    const unused = ["first", "second", "third", "fourth"].slice(state.heads);
-    return Object.fromEntries(unused.map((name) => [name, [state[name], state[name]]]));
-  },
+  unused: ({ heads }) => ["first", "second", "third", "fourth"].slice(heads),
 
   compute({ task, noise, heads: count, first, second, third, fourth }) {
     const slopes = [first, second, third, fourth].slice(0, count);
@@ -174,7 +170,7 @@ const EXPLORER = {
     return { last, parts, readout, sum, accuracy, accuracies };
   },
 
-  draw([left, middle, right], { parts, sum, accuracies }, state) {
+  draw([shares, lastQuery, sums], { parts, sum, accuracies }, state) {
     const { task, noise } = state;
     const slopes = [state.first, state.second, state.third, state.fourth];
     const keys = Array.from({ length: TOKENS }, (_, key) => key);
@@ -182,7 +178,7 @@ const EXPLORER = {
     const lastSum = sum.slice(-TOKENS);
     const highest = Math.max(0.2, ...above.at(-1));
     const lowest = Math.min(-0.2 * highest, ...below.at(-1));
-    left.axes({
+    lastQuery.axes({
       x: [-0.6, TOKENS - 0.4], y: [1.08 * lowest, 1.08 * highest], xticks: keys,
       title: "the last query: factor × weight", xlabel: "key", ylabel: "added up",
       legend: [...parts.map((_, n) => ({
@@ -192,16 +188,16 @@ const EXPLORER = {
     });
     for (let n = parts.length - 1; n >= 0; n--) {
       const colour = COLOURS[n];
-      left.bars(keys, above[n], { colour }).bars(keys, below[n], { colour });
+      lastQuery.bars(keys, above[n], { colour }).bars(keys, below[n], { colour });
     }
-    left.across(0).dots(keys, lastSum, { colour: "paper", size: 5 })
+    lastQuery.across(0).dots(keys, lastSum, { colour: "paper", size: 5 })
       .dots(keys, lastSum, { colour: "ink", size: 3.5 });
     const asked = keysAsked(TASKS[task]);
     const target = asked.at(-1);
-    left.dots([target], [lastSum[target]], { colour: "paper", size: 8 })
+    lastQuery.dots([target], [lastSum[target]], { colour: "paper", size: 8 })
       .dots([target], [lastSum[target]], { colour: "gold", size: 6.5 });
     const queries = keys.filter((query) => !Number.isNaN(asked[query]));
-    middle.axes({
+    sums.axes({
       x: [-0.5, TOKENS - 0.5], y: [TOKENS - 0.5, -0.5], equal: true, title: "read out: their sum",
       xlabel: "key (squares: asked for)", ylabel: "query", bar: { signed: true, limit: 1 },
     }).matrix(sum, TOKENS, { signed: true, limit: 1 })
@@ -213,9 +209,9 @@ const EXPLORER = {
       });
     const names = Object.keys(TASKS);
     const chosen = names.indexOf(task);
-    right.axes({
+    shares.axes({
       x: [-0.6, names.length - 0.4], y: [0, 1.05],
-      title: noise === "none" ? "right, best factors for each" : `right, noise ${noise}`,
+      title: noise === "none" ? "right, best factors each" : `right, noise ${noise}`,
       xticks: names.map((name, n) => [n, name.replace("token ", "").replace("place ", "")]),
       xlabel: "token before · place 0, 1, 2, 3", ylabel: "share",
     }).bars(names.map((_, n) => n), accuracies, { colour: "grey" })
@@ -227,22 +223,22 @@ const EXPLORER = {
     const terms = Array.from(readout, (number, n) => `${factor(number)} × head ${n + 1}`);
     const what = task === "token before" ? "The token before" : `The token at ${task}`;
     const under = noise === "none" ? "" : ` with noise of ${noise} on each output`;
-    return `${what} is named right in ${fixed(100 * accuracy, 0)} % of answers${under}; guessing `
+    const percent = Math.floor(1000 * accuracy + 1e-6) / 10; // 100 only where all are right
+    return `${what} is named right in ${fixed(percent, 0, 1)} % of answers${under}; guessing `
       + `gets 20 %. The readout adds ${terms.join(", ")}.`;
   },
 
   description: ({ last, parts, sum, accuracies }, { task, noise }) =>
-    "Left: bars of the weights that the last of nine queries gives the keys, times the factors, "
-    + `one upon another, one colour for each of ${last.length} heads whose bias is a straight `
-    + "line; "
-    + "their largest weights are on key "
+    `Left: bars of the share of right answers, noise: ${noise}: `
+    + `${Object.keys(TASKS).map((name, n) => `${name} ${fixed(accuracies[n], 2)}`).join(", ")}; `
+    + "dashed lines are guessing and 98 %. Each bar has the factors that are best for its task. "
+    + "Middle: bars of the weights that the last of nine queries gives the keys, times the "
+    + `factors, one upon another, one colour for each of ${last.length} heads whose bias is a `
+    + "straight line; their largest weights are on key "
     + `${last.map((weights) => weights.indexOf(Math.max(...weights))).join(", ")}. At key 0 the `
     + `heads add ${parts.map((part) => factor(part[0])).join(", ")}. Dots, gold at the key asked `
     + "for: the sums, at keys 0 to 8 "
-    + `${sum.slice(-TOKENS).map((number) => fixed(number, 2)).join(", ")}. Middle: the sums of `
+    + `${sum.slice(-TOKENS).map((number) => fixed(number, 2)).join(", ")}. Right: the sums of `
     + `each query; squares mark the key that “${task}” asks for, grey what is not asked or not `
-    + "seen. "
-    + `Right: bars of the share of right answers, noise: ${noise}: `
-    + `${Object.keys(TASKS).map((name, n) => `${name} ${fixed(accuracies[n], 2)}`).join(", ")}; `
-    + "dashed lines are guessing and 98 %. Each bar has the factors that are best for its task.",
+    + "seen.",
 };

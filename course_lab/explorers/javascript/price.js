@@ -115,7 +115,7 @@ const EXPLORER = {
     };
   },
 
-  draw([left, right], { lines, weights, largest, reach }, { prices, head }) {
+  draw([left, right], { lines, weights, reach }, { prices, head }) {
     const chosen = head - 1;
     const look = (n) => ({ colour: n, width: n === chosen ? 3.2 : 1.6 });
     const legend = lines.map((_, n) => ({ name: `head ${n + 1}`, colour: n }));
@@ -128,14 +128,15 @@ const EXPLORER = {
     lines.forEach((line, n) => left.line(distances, line, look(n)));
     prices.forEach(([peak], n) => left.dots([peak], [0],
       { colour: n, size: n === chosen ? 7 : 4, hollow: true }));
-    const highest = Math.max(...largest);
     right.axes({
-      x: [-0.4, DRAWN + 0.4], y: [0, 1.05 * [0.25, 0.5, 1].find((top) => highest <= top)],
+      x: [-0.4, DRAWN + 0.4], y: [0, 1.05],
       title: "weights, all scores equal",
       xlabel: "distance back (positions)", ylabel: "share of the weight",
     });
     if (reach[chosen] <= DRAWN) {
-      right.upright(reach[chosen] - 0.5, { colour: chosen, dash: "4 4", width: 1.2 });
+      const edge = reach[chosen] - 0.5;
+      right.upright(edge, { colour: chosen, dash: "4 4", width: 1.2 });
+      right.write(right.box.left + right.px(edge) + 5, right.box.top + 14, "95 %", "om-start");
     }
     weights.forEach((row, n) => right.line(row.map((_, distance) => distance), row, look(n)));
     weights.forEach((row, n) => right.dots(row.map((_, distance) => distance), row,

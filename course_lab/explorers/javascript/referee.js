@@ -1,6 +1,5 @@
-// A published table of results, ranked before and after rows whose flaws are ticked were mended.
+// A published table of results, ranked before and after the ticked rows were replaced by fair runs.
 
-const KEYS = ["steps", "lr", "judged", "protocol", "seed"];
 const COLUMNS = {
   rise: ([short, long]) => long - short,
   "loss at 64": ([short]) => short,
@@ -22,13 +21,10 @@ function written(losses, order) {
   return (order === "rise" && value >= 0 ? "+" : "") + fixed(value, 3, 3);
 }
 
-// Whether the main flaw of a row is ticked.
-function isMended(row, state) {
-  return row.flaw !== null && state[row.flaw];
-}
-
-function changedRows(state) {
-  return SPEC.data.rows.flatMap((row, number) => (isMended(row, state) ? [number] : []));
+// The numbers of the rows that are ticked, of those that were flawed or of those that were fair.
+function tickedRows(state, flawed) {
+  return SPEC.data.rows.flatMap((row, number) =>
+    (state[row.name] && row.flawed === flawed ? [number] : []));
 }
 
 const EXPLORER = {
@@ -38,7 +34,7 @@ const EXPLORER = {
 
   compute(state, { rows, cut }) {
     const published = rows.map((row) => row.published);
-    const mended = rows.map((row) => (isMended(row, state) ? row.mended : row.published));
+    const mended = rows.map((row) => (state[row.name] ? row.mended : row.published));
     if (state.cut) mended.push(cut);
     return {
       published,
@@ -50,9 +46,10 @@ const EXPLORER = {
 
   draw([panel], { published, mended, before, after }, state) {
     const { order } = state;
-    const changed = changedRows(state);
+    const changed = tickedRows(state, true);
+    const ticked = SPEC.data.rows.map(({ name }) => name).filter((name) => state[name]);
+    if (state.cut) ticked.push("just cut");
     const count = after.length;
-    const ticked = [...KEYS, "cut"].filter((key) => state[key]);
     panel.axes({
       x: [-1.6, 2.6], y: [count + 0.6, 0.4], title: `ranked by ${order}, lowest first`,
       xticks: [[0, "published"], [1, "mended"]],
@@ -78,18 +75,14 @@ const EXPLORER = {
     const { order } = state;
     const was = `${nameOf(before[0])} (${written(published[before[0]], order)})`;
     const is = `${nameOf(after[0])} (${written(mended[after[0]], order)})`;
-    const replaced = changedRows(state).map((row) => {
-      const { also } = SPEC.data.rows[row];
-      return nameOf(row) + (also.length ? ` (wrong in ${also.join(" and ")} too)` : "");
-    });
-    const idle = KEYS.filter((key) => state[key]
-      && !SPEC.data.rows.some(({ flaw }) => flaw === key));
+    const replaced = tickedRows(state, true).map(nameOf);
+    const sound = tickedRows(state, false).map(nameOf);
     const kept = after.filter((row) => row < before.length); // without the row that is cut
     const stays = before.every((row, n) => kept[n] === row);
     const others = Object.keys(COLUMNS).filter((name) => name !== order).join(" or ");
     const moved = (replaced.length ? `Replaced: ${replaced.join(", ")}.`
       + (stays ? ` None changes its place by ${order}; look by ${others}.` : "")
-      : "No row is replaced.") + idle.map((key) => ` No row is wrong in ${key}.`).join("");
+      : "No row is replaced.") + sound.map((name) => ` The runs of ${name} were fair.`).join("");
     return `First by ${order}: ${was} as published, ${is} mended. ${moved}`;
   },
 

@@ -11,6 +11,7 @@
 // and, if it needs them,
 //   limits(state)                    {control: [low, high]}, where one control narrows another
 //   answer                           the number of the panel that a phone shows first, if not 0
+//   unused(state)                    names of controls that do nothing now: they are greyed
 //   initialise(state, start)         fills in state that no control shows
 //   follow(state, name)              after control `name` has moved: changes other state with it
 //   drag                             {panel, change([x, y], state, begins)}: the changes of the
@@ -49,6 +50,7 @@ const STYLE = `
   background: transparent; border: 1px solid var(--om-grey); border-radius: 4px; }
 .om-control input[type=text] { grid-column: 2 / -1; width: 100%; padding: 1px 4px;
   background: transparent; border: 1px solid var(--om-grey); border-radius: 4px; }
+.om-control.om-unused { opacity: 0.4; }
 .om-wide { grid-column: 1 / -1; }
 .om-tiles { display: flex; flex-wrap: wrap; gap: 6px; margin: 8px 0 2px; }
 .om-tile { font: inherit; color: inherit; background: transparent; min-height: 32px; margin: 0;
@@ -293,7 +295,12 @@ function mountOn(explorer, givenSpec, element, start = {}) {
     const state = limited(explorer, spec, requested);
     const limits = explorer.limits?.(requested) ?? {};
     const dark = isDark();
-    controls.forEach((control, n) => control.write(state, limits[names[n]]));
+    const unused = explorer.unused?.(state) ?? [];
+    controls.forEach((control, n) => {
+      control.write(state, limits[names[n]]);
+      control.input.disabled = unused.includes(names[n]);
+      control.element.classList.toggle("om-unused", control.input.disabled);
+    });
     root.dataset.theme = dark ? "dark" : "light";
     tiles?.write(state);
     if (!width) return;

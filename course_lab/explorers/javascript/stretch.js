@@ -7,7 +7,10 @@ const ROUNDING = 0.002; // nats a byte
 const SLOWEST = 8; // times slower
 
 let reader = null; // the model, once it has been unpacked
-const known = new Map(); // losses of the settings that have been read
+const known = new Map(); // losses of the settings that have been read, the last one last
+const PAST = 8; // settings that the picture remembers
+const WIDE = { x: [-0.02, 0.6], y: [0, 2] }; // nats a byte, of the middle panel
+const NEAR = { x: [-0.01, 0.4], y: [0.3, 0.9] }; // as soon as yours is there
 
 function readerOf({ weights }) {
   reader ??= readModel(Uint8Array.from(atob(weights), (letter) => letter.charCodeAt(0)).buffer);
@@ -34,6 +37,19 @@ function lossAt(n, speeds, sharpness, data) {
 function countOf(unseen) {
   const count = unseen.filter(Boolean).length;
   return count === 1 ? "1 hand reaches" : `${count} hands reach`;
+}
+
+// The axes of the middle panel for the rises of your setting.
+function rangesOf(x, y) {
+  if (x > NEAR.x[1] || y > NEAR.y[1]) return WIDE;
+  return { x: [Math.min(NEAR.x[0], x - 0.02), NEAR.x[1]], y: [Math.min(NEAR.y[0], y - 0.05), 0.9] };
+}
+
+// What the learner may write in the next cell: {5: 6, 6: 8}, hand and how many times slower.
+function writtenOf(factors) {
+  const slowed = factors.flatMap((factor, pair) =>
+    (factor > 1 ? [`${pair}: ${fixed(factor, 0, 2)}`] : []));
+  return `{${slowed.join(", ")}}`;
 }
 
 const signedRise = (rise) => `${rise < 0 ? "" : "+"}${fixed(rise, 2)}`;
@@ -72,7 +88,7 @@ const EXPLORER = {
     change([x, y], { factors }) {
       return {
         hand: Math.min(factors.length - 1, Math.max(0, Math.round(x))),
-        slowed: Math.round(2 * Math.min(SLOWEST, Math.max(1, y))) / 2,
+        slowed: Math.round(Math.min(SLOWEST, Math.max(1, y))), // the slider has halves
       };
     },
   },
@@ -82,10 +98,10 @@ const EXPLORER = {
     const sharpness = data.sharpness[set] ?? 1; // YaRN's, as long as no bar is moved
     const key = [sharpness, ...factors].join();
     const lengths = [data.trained, data.long];
-    if (!known.has(key)) {
-      known.set(key, lengths.map((n) => lossAt(n, speeds, sharpness, data)));
-    }
-    return { losses: known.get(key), ...turningOf(factors, data) };
+    const losses = known.get(key) ?? lengths.map((n) => lossAt(n, speeds, sharpness, data));
+    known.delete(key);
+    known.set(key, losses);
+    return { losses, ...turningOf(factors, data) };
   },
 
   meanwhile: ({ factors }, data, { losses }) => ({ losses, ...turningOf(factors, data) }),
@@ -104,24 +120,45 @@ const EXPLORER = {
     const risesOf = ([short, far]) => [short - home, far - home];
     const goal = risesOf(rivals.step).reduce((sum, rise) => sum + rise, 0);
     const [x, y] = risesOf(losses);
-    const width = Math.max(0.6, 1.15 * x), top = Math.max(2, 1.15 * y);
+    const ranges = rangesOf(x, y);
+    const held = ([across, up]) => [Math.min(across, ranges.x[1]), Math.min(up, ranges.y[1])];
     middle.axes({
-      x: [-0.04 * width, width], y: [0, top], title: "how much worse it reads",
+      ...ranges, title: "how much worse it reads",
       xlabel: `rise at ${trained} bytes (nats a byte)`, ylabel: `rise at ${long} bytes`,
-      legend: [{ name: "yours", colour: 3, mark: "dot", hollow: false },
+      legend: [{ name: "yours", colour: 3, mark: "dot" },
+        { name: "earlier ones", colour: "grey", mark: "dot", hollow: false },
         { name: "together as much as the step", colour: "grey", dash: "4 3" }],
     }).line([0, goal], [goal, 0], { dash: "4 3", colour: "grey" });
-    for (const [name, pair] of Object.entries(rivals)) {
+    const { box } = middle;
+    const rows = { above: 0, aside: 2 }; // the next free one for a point outside the axes
+    for (const [name, pair] of Object.entries({ ...rivals, yours: losses })) {
       const [across, up] = risesOf(pair);
-      middle.dots([across], [up], { colour: 0, size: 3.5 });
-      // Above the dashed line, on which the step itself stands.
-      const [right, above] = { step: [-4, 11], "Llama 3.1": [8, 11] }[name] ?? [8, 5];
-      middle.write(middle.box.left + middle.px(across) + right,
-        middle.box.top + middle.py(up) - above, name, "om-start");
+      if (across > ranges.x[1]) {
+        const level = box.top + 12 + 15 * rows.aside;
+        const values = `${fixed(across, 1)}, ${fixed(up, 1)}`;
+        middle.write(box.left + box.width, level, `${name} (${values}) ↗`, "om-end");
+        rows.aside += 1;
+      } else if (up > ranges.y[1]) {
+        const level = box.top + 12 + 15 * rows.above;
+        const start = box.left + Math.max(6, middle.px(across));
+        middle.write(start, level, `↑ ${name} ${fixed(up, 2)}`, "om-start");
+        rows.above += 1;
+      } else if (name !== "yours") {
+        middle.dots([across], [up], { colour: 0, size: 3.5 });
+        // Above the dashed line, on which the step itself stands.
+        const [aside, above] = { step: [-4, 11], YaRN: [8, -7] }[name] ?? [8, 6];
+        const height = box.top + middle.py(up) - above;
+        middle.write(box.left + middle.px(across) + aside, height, name, "om-start");
+      }
     }
-    middle.dots([x], [y], { colour: 3, size: 6 });
+    const past = [...known.values()].filter((other) => other !== losses).slice(-PAST).map(risesOf);
+    const [acrosses, ups] = [0, 1].map((side) => [...past, [x, y]].map((rises) => rises[side]));
+    middle.line(acrosses, ups, { colour: "grey", width: 1, fade: 0.6 })
+      .dots(acrosses.slice(0, -1), ups.slice(0, -1), { colour: "grey", size: 2.5 })
+      .dots(...held([x, y]).map((value) => [value]), { colour: 3, size: 6, hollow: true });
 
     const crossed = pairs.filter((pair) => unseen[pair]);
+    const plain = pairs.filter((pair) => !unseen[pair]);
     right.axes({
       ...hands, ylog: true, y: [1e-3, 200],
       yticks: [[0.01, "0.01"], [0.1, "0.1"], [1, "1"], [10, "10"], [100, "100"]],
@@ -129,11 +166,11 @@ const EXPLORER = {
       legend: [{ name: `within ${trained}, in training`, colour: "soft", dash: "2 4" },
         { name: "new angles", colour: 3, mark: "cross" }, { name: "one turn", colour: "grey" }],
     }).across(1, { colour: "grey" }).line(pairs, seen, { dash: "2 4", colour: "soft" })
-      .dots(pairs, turns, { colour: 0, size: 3 })
+      .dots(plain, plain.map((pair) => turns[pair]), { colour: 0, size: 3 })
       .dots(crossed, crossed.map((pair) => turns[pair]), { mark: "cross", colour: 3, size: 4 });
   },
 
-  sentence({ losses, unseen }, { hand, factors }) {
+  sentence({ losses, unseen }, { hand, factors, set }) {
     const { rivals, trained, long } = SPEC.data;
     const [home] = rivals.direct;
     const [x, y] = losses.map((loss) => loss - home);
@@ -150,7 +187,7 @@ const EXPLORER = {
       + `model at ${trained}: ${signedRise(x)} at ${trained} bytes, `
       + `${signedRise(y)} at ${long}, together ${fixed(x + y, digits)}; the step `
       + `${fixed(goal, digits)}. ${verdict} ${countOf(unseen)} `
-      + "new angles.";
+      + `new angles.${set === OWN_WAY ? ` In Python: mine = ${writtenOf(factors)}` : ""}`;
   },
 
   description({ losses, unseen }, state) {
@@ -162,9 +199,9 @@ const EXPLORER = {
     const slowed = state.factors.map((factor) => fixed(factor, 0, 2)).join(", ");
     return `Left: a bar for each hand, how many times slower it is: ${slowed}; hand ${state.hand} `
       + `is chosen. Middle: points, how much the loss rises at ${trained} bytes across and at `
-      + `${long} up: ${points.join("; ")}. A dashed line joins what adds up to as much as the `
-      + `step. Right: turns of each hand within ${long} bytes, beside those within ${trained} in `
-      + "training; hands with "
-      + `new angles: ${crossed.join(", ") || "none"}. Set as: ${state.set}.`;
+      + `${long} up: ${points.join("; ")}. Those outside the axes are named at the edge. Grey `
+      + "points are your last settings. A dashed line joins what adds up to as much as the step. "
+      + `Right: turns of each hand within ${long} bytes, beside those within ${trained} in `
+      + `training; hands with new angles: ${crossed.join(", ") || "none"}. Set as: ${state.set}.`;
   },
 };
