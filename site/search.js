@@ -3,8 +3,12 @@
 
 var Scorer = {
   // Objects of the reference, and entries of its index, come after all text; lessons come first.
-  score: ([page, , , , score, , kind]) =>
-    score + (kind === "object" || kind === "index" ? -1000 : /^\d\d_/.test(page) ? 3 : 0),
+  // But before all comes an object whose name has several words, if they are those of the query.
+  score: ([page, title, , , score, , kind]) => {
+    const words = splitQuery(new URLSearchParams(location.search).get("q") ?? "").join("_");
+    if (words.includes("_") && title.split(".").pop() === words.toLowerCase()) return score + 1000;
+    return score + (kind === "object" || kind === "index" ? -1000 : /^\d\d_/.test(page) ? 3 : 0);
+  },
   objNameMatch: 11, objPartialMatch: 6, objPrio: {}, objPrioDefault: 0, // Sphinx's own from here
   title: 15, partialTitle: 7, term: 5, partialTerm: 2,
 };

@@ -216,3 +216,13 @@ def test_the_epub_is_what_readers_expect(book):
 def test_a_figure_stands_in_the_book_once():
     whole, panels = '<img class="whole"/>', '<div class="om-stacked"><img/><img/></div>'
     assert book_page.on_paper(f"<section>{whole}{panels}</section>").count("<img") == 1
+
+
+def test_what_only_leads_about_a_screen_is_left_out_and_names_of_exercises_stay():
+    moves = '<p class="om-moves">Moves: <a href="#explorer-a-1">a</a></p>'
+    thumbnail = '<img class="om-thumbnail" alt="">'
+    above = '<p class="om-above">Above: <a href="#exercise-1">Exercise 1</a></p>'
+    place = '<p><span id="exercise-1"></span>Exercise 1</p>'
+    body = book_page.on_paper(f"<section>{moves}{thumbnail}{above}{place}</section>")
+    assert "Moves" not in body and "<img" not in body
+    assert "Above: Exercise 1" in body and "exercise-1" not in body

@@ -105,6 +105,41 @@ def test_an_explorer_stands_in_a_card_under_its_title_and_its_call_is_folded(ope
     assert call.count() == 1 and not call.is_visible()
 
 
+@pytest.mark.parametrize("width", [1280, 1440])
+def test_lines_of_code_fit_into_the_page(opened, width):
+    page = opened("04_relative", viewport={"width": width, "height": 800})
+    page.get_by_role("button", name="Show the code").click()
+    wide = "all => all.filter(part => part.scrollWidth > part.clientWidth + 1).length"
+    code = page.locator(".highlight-python pre:visible")
+    assert code.count() > 10 and code.evaluate_all(wide) == 0
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+
+
+def test_a_seal_says_what_moves_behind_it_and_the_head_leads_there(opened):
+    page = opened("04_relative")
+    page.locator(".om-moves").get_by_role("link").click()
+    seal = page.locator(".om-sealed", has=page.locator(".om-explorer"))
+    assert (
+        seal.locator("> summary")
+        .text_content()
+        .startswith("Guess first: then a picture that moves.")
+    )
+    page.wait_for_load_state("networkidle")
+    page.evaluate(STILL)
+    assert 0 < seal.bounding_box()["y"] < DESKTOP["height"] / 2
+    assert seal.get_attribute("open") is None, "a link is no guess"
+
+
+def test_the_section_of_exercises_leads_to_those_above(opened):
+    page = opened("04_relative")
+    links = page.locator("#exercises .om-note a")
+    assert [link.get_attribute("href") for link in links.all()] == ["#exercise-1", "#exercise-2"]
+    links.first.click()
+    page.wait_for_load_state("networkidle")
+    page.evaluate(STILL)
+    assert 0 <= page.get_by_text("Exercise 1 ★★ Single out.").bounding_box()["y"] < 100
+
+
 SUMMARIES = "article details > summary"
 
 
@@ -263,19 +298,52 @@ def test_a_phone_in_the_dark_shows_all_and_pictures_with_words_without_scrolling
     for rows in page.locator("article .om-panels:visible").all():
         scales = rows.locator("img").evaluate_all(SCALES)
         assert max(scales) < 1.02 * min(scales), "their axes and colours compare"
-        assert min(scales) > 0.54 and max(scales) < 1.11
+        assert min(scales) > 0.53 and max(scales) < 1.11
     for figure in page.locator("article .om-figure > img:visible").all():
-        assert figure.evaluate(f"image => ({SCALES})([image])[0]") > 0.54, "its words are read"
+        assert figure.evaluate(f"image => ({SCALES})([image])[0]") > 0.53, "its words are read"
 
 
 def test_a_phone_shows_of_twelve_figures_what_the_sentences_are_about(opened):
     page = opened("pictures", viewport=PHONE)
     read_all(page)
     assert page.locator("article .om-figure:visible").count() == 12
-    assert page.locator("article .om-panels:visible img").count() < 15
+    assert page.locator("article .om-panels:visible img").count() < 18
     cut = "all => all.filter(part => part.scrollWidth > part.clientWidth + 1).length"
     assert page.locator("article .om-figure:visible").evaluate_all(cut) == 0
     assert page.evaluate("document.documentElement.scrollHeight") < 8000
+
+
+@pytest.mark.parametrize(("name", "figures"), [("03_learned", 2), ("closer/05_in_practice", 3)])
+def test_a_wide_panel_is_squeezed_into_a_phones_width_under_a_title_of_text(opened, name, figures):
+    page = opened(name, viewport=PHONE)
+    read_all(page)
+    titles = page.locator(".om-figure-title:visible")
+    assert titles.count() == figures
+    cut = "all => all.filter(part => part.scrollWidth > part.clientWidth + 1).length"
+    assert page.locator("article .om-figure:visible").evaluate_all(cut) == 0
+    panels = page.locator(".om-figure-title + .om-figure img:visible")
+    assert min(panels.evaluate_all(SCALES)) > 0.57
+    assert titles.first.bounding_box()["x"] >= 0
+    page.set_viewport_size(DESKTOP)
+    assert page.locator(".om-figure-title:visible").count() == 0
+
+
+def test_on_a_desktop_the_page_of_twelve_pictures_has_words_of_one_size(opened):
+    page = opened("pictures", viewport={"width": 1280, "height": 800})
+    read_all(page)
+    figures = page.locator("article .om-figure img:visible")
+    scales = figures.evaluate_all(SCALES)
+    assert len(scales) >= 12 and min(scales) > 0.84 and max(scales) < 1.01
+
+
+def test_the_list_of_lessons_has_a_picture_a_lesson(opened):
+    page = opened("index")
+    pictures = page.locator(".om-lessons li .om-thumbnail")
+    assert pictures.count() == 12
+    last = pictures.last
+    last.scroll_into_view_if_needed()
+    page.wait_for_function("image => image.naturalWidth > 0", arg=last.element_handle())
+    assert "nats" not in page.locator("article").inner_text()
 
 
 def test_on_a_phone_formulas_and_lines_fit_and_what_goes_on_fades_until_its_end(opened):
@@ -489,7 +557,13 @@ def test_a_hit_in_the_glossary_looks_like_the_others_and_says_what_the_word_mean
 def test_a_search_in_vain_says_what_to_try(opened, site):
     page = opened("index")
     assert search_for(page, site, "xylophone") == []
+    assert page.get_by_text("No page has this word.").is_visible()
+    assert search_for(page, site, "xylophone zither") == []
     assert page.get_by_text("Try one of them alone").is_visible()
+
+
+def test_a_search_for_the_words_of_a_functions_name_finds_it_first(opened, site):
+    assert search_for(opened("index"), site, "kv cache")[0].endswith("attention.kv_cache")
 
 
 def shown_rows(page: Any, table: str) -> list[str]:
@@ -543,7 +617,8 @@ def test_a_phone_has_a_block_for_each_row_of_the_evidence(opened):
 
 TOO_LOW = """() => [...document.querySelectorAll('.om-row')]
     .filter((row) => row.scrollHeight > row.clientHeight + 1).map((row) => row.outerHTML)"""
-EDGES = "(row) => [...row.cells].map((cell) => Math.round(cell.getBoundingClientRect().left))"
+EDGES = """(row) => [...row.cells].filter((cell) => !cell.hidden)
+    .map((cell) => Math.round(cell.getBoundingClientRect().left))"""
 
 
 @pytest.mark.parametrize(("name", "tables"), [("ledger", []), ("choose", ["encodings", "results"])])
@@ -556,8 +631,28 @@ def test_rows_are_as_high_as_what_they_hold_and_headings_stand_above_their_colum
     for table in tables:
         headings, rows = page.locator(f"#{table} thead tr"), page.locator(f"#{table} .om-row")
         columns = headings.evaluate(EDGES)
-        assert len(set(columns)) == len(columns) > 5
+        assert len(set(columns)) == len(columns) > 3
         assert rows.locator("visible=true").first.evaluate(EDGES) == columns
+
+
+def test_a_long_table_leaves_out_what_its_filter_fixes_and_scrolls_under_its_headings(opened):
+    page = opened("choose")
+    headings = page.locator("#results thead th:visible")
+    assert headings.all_text_contents() == [
+        "encoding",
+        "mean ± margin",
+        "each seed",
+        "lines in the file",
+    ]
+    page.locator("form[data-rows=results]").get_by_role("button", name="Show all").click()
+    assert headings.count() == 7
+    table = page.locator(".table-wrapper:has(> #results)")
+    top = headings.first.bounding_box()["y"] - table.bounding_box()["y"]
+    table.evaluate("box => box.scrollTo({ top: 400, behavior: 'instant' })")
+    assert table.evaluate("box => box.scrollTop") == 400
+    assert headings.first.bounding_box()["y"] - table.bounding_box()["y"] == pytest.approx(
+        top, abs=2
+    )
 
 
 @pytest.mark.thorough
@@ -617,6 +712,10 @@ def test_on_the_first_page_attention_notices_a_moved_word_only_with_positions(op
     assert "0 of 9 weights have changed" in heard.text_content()
 
 
+# Where arcs end, in pixels from the top.
+FEET = "all => all.map((arc) => Number(arc.getAttribute('d').split(',').pop()))"
+
+
 def test_on_the_first_page_a_dragged_word_only_moves_and_a_tapped_one_asks(opened):
     page = opened("index", reduced_motion="reduce")
     toy = page.locator(".om-first")
@@ -624,6 +723,12 @@ def test_on_the_first_page_a_dragged_word_only_moves_and_a_tapped_one_asks(opene
     numbers = toy.locator(".om-arcs text")
     assert asking.text_content() == "loves"
     shares = set(numbers.all_text_contents())
+    assert numbers.count() == 3, "the share of a thin arc too"
+    (foot,) = set(toy.locator(".om-arcs path.om-now").evaluate_all(FEET))
+    lines = {
+        float(y) for y in numbers.evaluate_all("all => all.map((text) => text.getAttribute('y'))")
+    }
+    assert min(lines) > foot + 10, "they stand below the arcs, not upon them"
     page.wait_for_function("!document.getAnimations().length")  # words move to their places
     box = toy.get_by_role("button", name="Mary").bounding_box()
     words = toy.locator(".om-words").bounding_box()
@@ -632,6 +737,7 @@ def test_on_the_first_page_a_dragged_word_only_moves_and_a_tapped_one_asks(opene
     page.mouse.move(words["x"] + 5, box["y"] + 10, steps=5)
     page.mouse.up()
     assert "place 1 of 3" in toy.get_by_role("button", name="Mary").get_attribute("aria-label")
+    assert toy.get_by_label("Your sentence").input_value() == "Mary John loves"
     assert asking.text_content() == "loves"
     assert set(numbers.all_text_contents()) == shares, "no weight has changed, and none seems to"
     page.wait_for_function("!document.getAnimations().length")
@@ -664,7 +770,7 @@ def test_a_typed_sentence_stands_in_one_line_and_who_types_more_is_told(opened, 
     assert "at most 7 words" in toy.locator(".om-heard").text_content()
     toy.get_by_text("ALiBi").click()
     numbers = [number.bounding_box() for number in toy.locator(".om-arcs text").all()]
-    assert 1 < len(numbers) < 7, "those of thin arcs are left out"
+    assert 1 < len(numbers) <= 7, "short words may have no room for theirs"
     numbers.sort(key=lambda box: box["x"])
     for left, right in zip(numbers, numbers[1:], strict=False):
         apart = left["x"] + left["width"] <= right["x"]

@@ -22,7 +22,9 @@ IN_WORDS = "In words"  # a description, which the picture itself carries for tho
 VERDICTS = "Verdicts: "  # the links of a cell that settles claims; its code is left out
 LEFT_OUT = (
     "details.om-code, .om-score, .om-verdict, .om-guess button, .om-links a[download], "
-    "input, select, textarea, button, canvas, script, .om-stacked"
+    "input, select, textarea, button, canvas, script, .om-stacked, .om-moves, "
+    ".om-thumbnail, "
+    "span[id^=exercise-]"  # the same in several chapters
 )
 ONLY_ON_SCREEN = ("role", "loading", "tabindex")  # attributes
 NOTE = "Hints and a solution stand at the end of the chapter."
@@ -55,6 +57,10 @@ def on_paper(body: str) -> str:
         mount.replace_with(_element("p", description.replace(RUNS, RUNS_ELSEWHERE), "om-note"))
     for element in soup.select(LEFT_OUT):
         element.decompose()
+    for link in soup.select(".om-above a"):
+        link.unwrap()
+    for card in soup.select(".om-explorer"):
+        del card["id"]
     for note in soup.select(".om-note"):
         if note.get_text().startswith(VERDICTS):
             note.decompose()

@@ -2,6 +2,7 @@
 
 import ast
 import importlib
+import re
 from collections.abc import Iterable, Sequence
 
 from nbformat import NotebookNode
@@ -11,6 +12,9 @@ from site_html import escaped, folded, tag
 from course_lab.checks import Check
 
 CHECKS = "course_lab.checks"
+HEADING = "## Exercises"
+STATED = re.compile(r"^\*\*(Exercise (\d+) [^*]*?)\.?\*\*", re.MULTILINE)
+ABOVE = re.compile(r"^[\w ]+ stands? above\.\n?", re.MULTILINE)
 STUB, SOLUTION = "stub", "solution"
 
 
@@ -41,6 +45,20 @@ def of_lesson(number: str) -> dict[str, Check]:
     except ModuleNotFoundError:
         return {}
     return {name: value for name, value in vars(module).items() if isinstance(value, Check)}
+
+
+def with_places(text: str) -> str:
+    """A text in which each exercise that it states can be linked."""
+    return STATED.sub(lambda match: f'<span id="exercise-{match[2]}"></span>{match[0]}', text)
+
+
+def with_links(text: str, stated: Iterable[tuple[str, str]]) -> str:
+    """The section of exercises with links to those that were ``stated`` above: title, number."""
+    links = [tag("a", escaped(title), href=f"#exercise-{number}") for title, number in stated]
+    if not links or not text.startswith(HEADING):
+        return text
+    above = tag("p", "Above: " + " · ".join(links), class_="om-note om-above")
+    return f"{HEADING}\n\n{above}\n\n{ABOVE.sub('', text.removeprefix(HEADING)).lstrip()}"
 
 
 def exercise(stub: str, hints: Sequence[str], solution: Sequence[str]) -> list[str]:

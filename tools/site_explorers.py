@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable
 from functools import cache
 
@@ -13,6 +14,7 @@ from site_html import escaped, tag
 from course_lab import explorers
 
 FOLDER = "_static/explorers"
+PLACE = re.compile(r'id="(explorer-(\w+)-\d+)"')
 IN_KERNEL = "Explorer with sliders"  # the same for one that needs Python; course_lab.widgets
 RUN = "Run the cell to move them."
 MOVES_ELSEWHERE = "This picture moves with sliders where Python runs: in JupyterLab or Colab."
@@ -29,20 +31,31 @@ def shown(cell: NotebookNode, lesson: str) -> list[tuple[str, dict[str, object]]
         ) from None
 
 
-def mount(name: str, start: dict[str, object], description: str, root: str) -> str:
+def title(name: str) -> str:
+    """An explorer's title as a heading."""
+    words = explorers.ALL[name].title
+    return words[0].upper() + words[1:]
+
+
+def mount(name: str, start: dict[str, object], description: str, root: str, number: int = 1) -> str:
     """A card with an explorer's title, and where ``site.js`` puts the explorer itself.
 
     There its description stands for those without JavaScript.
 
-    ``root`` leads from the page to the site's first page.
+    ``root`` leads from the page to the site's first page; ``number`` counts the explorers of this
+    name on the page.
     """
     text = escaped(description.replace(RUN, "").strip())
     fallback = tag("p", f"{text} (It moves where JavaScript runs.)", class_="om-fallback")
     values, address = json.dumps(start, ensure_ascii=False), f"{root}{path(name)}"
     place = tag("div", fallback, class_="om-mount", data_module=address, data_start=values)
-    title = explorers.ALL[name].title
-    heading = tag("p", escaped(title[0].upper() + title[1:]), class_="om-explorer-title")
-    return tag("div", heading + place, class_="om-explorer")
+    heading = tag("p", escaped(title(name)), class_="om-explorer-title")
+    return tag("div", heading + place, class_="om-explorer", id=f"explorer-{name}-{number}")
+
+
+def mounted(block: str) -> list[tuple[str, str]]:
+    """The explorers in a block of a page: where each stands, and its title."""
+    return [(match[1], title(match[2])) for match in PLACE.finditer(block)]
 
 
 def path(name: str) -> str:

@@ -1,5 +1,6 @@
 """The site's first page and its table of contents, from the title cells of the lessons."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -38,8 +39,11 @@ def toctree(names: Sequence[str], caption: str = "") -> str:
     return "\n".join(["```{toctree}", options, *(f"/{name}" for name in names), "```"])
 
 
-def list_of_lessons(titles: Mapping[str, str]) -> str:
-    """An entry a lesson, from its title cell: link, question, minutes, doors, closer looks."""
+def list_of_lessons(titles: Mapping[str, str], thumbnails: Mapping[str, str]) -> str:
+    """An entry a lesson: link, question, minutes, doors, closer looks; a picture if there is one.
+
+    ``titles`` are the title cells, ``thumbnails`` addresses of pictures.
+    """
     names = list(titles)
     entries = []
     for name in lessons(names):
@@ -49,6 +53,7 @@ def list_of_lessons(titles: Mapping[str, str]) -> str:
             {
                 "name": name,
                 "title": title,
+                "picture": thumbnails.get(name),
                 "question": Markup(MarkdownIt().renderInline(title.question)),
                 "closer": [(look, lesson_titles.read(titles[look]).heading) for look in looks],
             }
@@ -65,15 +70,16 @@ def three_findings() -> list[Finding]:
     )
     return [
         Finding(
-            f"+{rises['rope'].mean:.2f}",
-            "nats a byte: what RoPE's loss rises by when a small model trained on texts of 64 "
-            f"bytes reads 2,048. ALiBi's rises by {rises['alibi'].mean:.2f}.",
+            f"{math.exp(rises['rope'].mean):.0f} ×",
+            "less likely, on average, is the right next byte to a small RoPE model, trained on "
+            "texts of 64 bytes, when it reads 2,048 at once. With ALiBi: "
+            f"{math.exp(rises['alibi'].mean):.2f} times.",
             "07_train_short_test_long",
         ),
         Finding(
-            f"{costs[512]:.2f} → {costs[8000]:.2f}",
-            "nats a token: what SmolLM2 loses when four slow pairs of RoPE stand still, in texts "
-            "of 512 tokens and at the end of 8,000.",
+            f"{math.exp(costs[512]):.1f} → {math.exp(costs[8000]):.1f} ×",
+            "less likely is SmolLM2's right next token when four slow pairs of RoPE stand still: "
+            "in texts of 512 tokens, and at the end of 8,000.",
             "05_rope",
         ),
         Finding(
@@ -84,11 +90,18 @@ def three_findings() -> list[Finding]:
     ]
 
 
-def first_page(template: str, titles: Mapping[str, str], others: Sequence[str]) -> str:
-    """The first page; ``others`` are pages besides lessons."""
+def first_page(
+    template: str,
+    titles: Mapping[str, str],
+    others: Sequence[str],
+    thumbnails: Mapping[str, str] | None = None,
+) -> str:
+    """The first page; ``others`` are pages besides lessons, ``thumbnails`` pictures of lessons."""
     numbers = str(macros("index.html").findings(three_findings()))
     parts = [
-        template.replace(HERE, list_of_lessons(titles)).replace(FINDINGS, numbers),
+        template.replace(HERE, list_of_lessons(titles, thumbnails or {})).replace(
+            FINDINGS, numbers
+        ),
         toctree(lessons(list(titles)), "Lessons"),
         toctree(others, "Beside the lessons"),
     ]

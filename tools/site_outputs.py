@@ -5,15 +5,17 @@ import math
 import re
 import statistics
 import struct
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import site_explorers
+import site_narrow
 import site_questions
 import stills
 from nbformat import NotebookNode
 from notebook_source import BuildError
-from site_html import code_block, opening, tag
+from site_html import code_block, escaped, opening, tag
 
 from course_lab.claims import CLAIM_MIME
 
@@ -23,7 +25,8 @@ SVG_SIZE = re.compile(r'<svg [^>]*width="([\d.]+)pt" height="([\d.]+)pt"')
 PIXELS = 96 / 72  # of CSS, to a point
 PHONE, GAP = 358, 7  # pixels across a phone's page, and between two panels there
 SMALLEST, LARGEST = 0.7, 1.1  # of a panel there, compared with how it was drawn
-FITS = 0.55  # of what stands alone in its row: rather so small than cut
+NARROW = 0.8  # of a single panel that is squeezed: rather so large than wide
+FITS = 0.54  # of what stands alone in its row: rather so small than cut
 PANEL = re.compile(r'<view id="(panel-\d+)" viewBox="\S+ \S+ (\S+) (\S+)"')
 TITLE = 0.2  # of a door strip's height
 CUT = 0.493  # of its width: left of the third door's leaf
@@ -47,7 +50,7 @@ class Outputs:
     root: str
     on_phones: Sequence[int | Window] | None = None
     files: dict[str, bytes] = field(default_factory=dict)  # by their paths on the site
-    explorers: set[str] = field(default_factory=set)
+    explorers: Counter[str] = field(default_factory=Counter)
 
     def blocks(
         self, cell: NotebookNode, keys: tuple[str, ...] = (), halves: bool = False
@@ -80,8 +83,8 @@ class Outputs:
             return []
         if text.startswith(stills.INTRODUCTION):
             name, start = next(mounts)
-            self.explorers.add(name)
-            return [site_explorers.mount(name, start, text, self.root)]
+            self.explorers[name] += 1
+            return [site_explorers.mount(name, start, text, self.root, self.explorers[name])]
         if "image/svg+xml" in data:
             return self._drawing(cell, data["image/svg+xml"], text, halves)
         if "image/png" in data:
@@ -111,18 +114,22 @@ class Outputs:
                 for part in self.on_phones
             ]
         elif len(panels) < 2:
-            panels = []
-        if not panels:
-            return [tag("div", whole, class_="om-figure")]
+            if width <= PHONE / NARROW:
+                return [tag("div", whole, class_="om-figure")]
+            return [tag("div", whole, class_="om-figure om-whole"), self._narrow(cell, svg, words)]
         sizes = [(float(width) * PIXELS, float(height) * PIXELS) for _, width, height in panels]
-        parts = "".join(
-            opening("img", src=f"{address}#{name}", alt="", style=_style(*size))
-            for (name, *_), size in zip(panels, sizes, strict=True)
-        )
-        scale = f"--om-scale: {_scale([width for width, _ in sizes])}"
-        rows = tag("div", parts, class_="om-panels", role="img", aria_label=words, style=scale)
-        stacked = tag("div", rows, class_="om-figure om-stacked")
+        addresses = [f"{address}#{name}" for name, *_ in panels]
+        stacked = tag("div", _stacked(addresses, sizes, words), class_="om-figure om-stacked")
         return [tag("div", whole, class_="om-figure om-whole"), stacked]
+
+    def _narrow(self, cell: NotebookNode, svg: str, words: str) -> str:
+        """A single wide panel for a phone, its title as text above it."""
+        drawing = site_narrow.narrow(svg, PHONE / NARROW / PIXELS)
+        address = self._file(cell, "svg", drawing.svg.encode())
+        size = drawing.width * PIXELS, drawing.height * PIXELS
+        title = tag("p", escaped(drawing.title), class_="om-figure-title") if drawing.title else ""
+        panel = tag("div", _stacked([address], [size], words), class_="om-figure")
+        return tag("div", title + panel, class_="om-stacked")
 
     def _picture(self, cell: NotebookNode, png: bytes, description: str) -> str:
         address, words = self._file(cell, "png", png), self._words(cell, description)
@@ -140,6 +147,16 @@ class Outputs:
         if not words or words.startswith("<"):
             raise BuildError(f"{self.lesson}, cell {cell.id} shows a picture without a description")
         return words
+
+
+def _stacked(addresses: Sequence[str], sizes: Sequence[tuple[float, float]], words: str) -> str:
+    """Panels of these sizes in pixels as a phone shows them."""
+    parts = "".join(
+        opening("img", src=address, alt="", loading="lazy", style=_style(*size))
+        for address, size in zip(addresses, sizes, strict=True)
+    )
+    scale = f"--om-scale: {_scale([width for width, _ in sizes])}"
+    return tag("div", parts, class_="om-panels", role="img", aria_label=words, style=scale)
 
 
 def _halves(width: float, height: float) -> list[tuple[str, float, float]]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import site_exercises
+import site_explorers
 import site_live
 import site_questions
 from claims_table import claims_in
@@ -24,6 +25,7 @@ NOTEBOOKS = "_static/notebooks"
 AIMS = re.compile(r"\n\n(After this lesson you can)\n\n((?:- .*\n|  .*\n)+)")
 FACTS = re.compile(r"^\*\*Time:\*\* .*(?:\n.+)*", re.MULTILINE)
 ALL_CODE = "Show the code of pictures and questions too"  # what site.js hides until then
+END_OF_FACTS = "</div>"  # what a lesson takes, in its first lines
 OF_AN_EXPLORER = "Code: show the explorer"
 HOW_TO_RUN = "Run cells from top to bottom"  # how a paragraph for notebooks alone starts
 START = "course_lab.start("  # in the cell that each lesson starts with
@@ -87,6 +89,9 @@ class _Writer:
             raise BuildError(f"{name} has {len(self.stubs)} stubs, {len(solutions)} solutions")
         self.blocks: list[str] = []
         self.fold: tuple[str, ...] = ()  # the questions for which the last block is folded
+        self.fold_start = 0  # the number of the block that opens it
+        self.moving: list[tuple[str, str]] = []  # explorers: where a link to each leads, its title
+        self.stated: list[tuple[str, str]] = []  # exercises: titles and numbers
 
     def page(self) -> Page:
         title = self.cells[0].source
@@ -102,6 +107,7 @@ class _Writer:
             elif not (_has(before, SOLUTION) and self._check(cell)):
                 self._cell(cell)
         self._put([])
+        self.blocks.insert(self.blocks.index(END_OF_FACTS), self._explorers())
         text = "\n\n".join(self.blocks) + "\n"
         files, explorers = self.outputs.files, frozenset(self.outputs.explorers)
         return Page(self.name, title, text, files, explorers)
@@ -110,13 +116,29 @@ class _Writer:
         """Add blocks; what waits for the same questions shares a fold."""
         if fold != self.fold:
             self.blocks += [site_questions.END] if self.fold else []
+            self.fold_start = len(self.blocks)
             self.blocks += [site_questions.HTML.fold(fold)] if fold else []
             self.fold = fold
         self.blocks += blocks
+        found = [explorer for block in blocks for explorer in site_explorers.mounted(block)]
+        if fold and found:  # a link leads to the fold: what is in it would open at once
+            place = f"before-{found[0][0]}"
+            opened = site_questions.HTML.fold(fold, site_questions.THEN_IT_MOVES, place)
+            self.blocks[self.fold_start] = opened
+            found = [(place, title) for _, title in found]
+        self.moving += found
+
+    def _explorers(self) -> str:
+        """A line with links to what moves on the page."""
+        links = [tag("a", escaped(title), href=f"#{place}") for place, title in self.moving]
+        line = "Pictures that move: " if len(links) > 1 else "A picture that moves: "
+        return tag("p", line + " · ".join(links), class_="om-moves") if links else ""
 
     def _text(self, cell: NotebookNode) -> None:
         """A cell of text. In a fold it stays up to a heading, or the end of a "Look"."""
-        text, fold = self._linked(cell.source), self._inside(cell)
+        text = site_exercises.with_links(self._linked(cell.source), self.stated)
+        text, fold = site_exercises.with_places(text), self._inside(cell)
+        self.stated += site_exercises.STATED.findall(cell.source)
         if fold:
             ends = PARAGRAPH if is_look(cell) else SECTION
             inside, *rest = ends.split(text, maxsplit=1)
@@ -144,7 +166,7 @@ class _Writer:
         aims, text = AIMS.search(title), AIMS.sub("\n\n", BADGE.sub("", title))
         question, facts, rest = _around(FACTS, text)
         blocks = [self._linked(question), opening("div", class_="om-facts")]
-        blocks += [*map(self._linked, facts), ways, *score, tag("p", code), "</div>"]
+        blocks += [*map(self._linked, facts), ways, *score, tag("p", code), END_OF_FACTS]
         if aims:
             blocks += folded(aims[1], [self._linked(aims[2])], class_="om-aims")
         return [*blocks, *map(self._linked, rest)]

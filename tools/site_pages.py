@@ -47,7 +47,8 @@ def pages(project: Project, lessons: Sequence[Page]) -> list[Page]:
     others["pictures"] = site_pictures.page(contents["pictures"], project.root)
     others["teaching"] = site_teaching.page(contents["teaching"], project.root)
     order = sorted(others, key=lambda name: ORDER.index(name) if name in ORDER else len(ORDER))
-    first = Page("index", "", site_index.first_page(index, titles, order))
+    thumbnails = site_pictures.thumbnails(others["pictures"].markdown)
+    first = Page("index", "", site_index.first_page(index, titles, order, thumbnails))
     return [first, *others.values()]
 
 

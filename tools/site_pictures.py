@@ -1,7 +1,9 @@
 """The page "The course in twelve pictures"."""
 
+import re
 from pathlib import Path
 
+from site_html import tag
 from site_outputs import Outputs, Window
 from site_page import Page
 from twelve_pictures import HERE, lessons, picture_cell
@@ -12,9 +14,13 @@ ON_PHONES: dict[str, list[int | Window]] = {
     "06_alibi": [1],
     "07_train_short_test_long": [2],
     "08_stretching_rope": [2],
-    "10_choosing": [(0, 36, 341, 270)],  # of each reader the first and the second, without title
-    "11_capstone": [15, 16],
+    "10_choosing": [(0, 57, 428, 290)],  # of each job the first and the second, without title
+    "11_capstone": [(0, 0, 390, 454)],  # patients A, B and C
 }
+WIDEST = 870  # pixels as drawn: of a wider figure the page shows these parts too
+DRAWN = re.compile(r"--om-drawn: (\d+)")
+ENTRY = re.compile(r"^## \[[^]]*\]\((\w+)\.md\)$(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
+SOURCE = re.compile(r'src="([^"]+)"')
 DOORS = "00_start_here"  # whose picture is the strip of doors
 
 
@@ -28,6 +34,16 @@ def page(text: str, root: Path) -> Page:
         cell.outputs = [part for part in cell.outputs if "image/png" in part.get("data", {})]
         pictures = outputs.blocks(cell, halves=lesson.name == DOORS)
         files |= outputs.files
+        if lesson.name in ON_PHONES and int(DRAWN.findall(pictures[0])[0]) > WIDEST:
+            pictures = [tag("div", "".join(pictures), class_="om-parts")]
         heading = f"## [{lesson.title.heading}]({lesson.name}.md)"
         entries += [heading, f"*{lesson.title.question}*", *pictures, " ".join(lesson.sentences)]
     return Page("pictures", "", text.replace(HERE, "\n\n".join(entries)), files)
+
+
+def thumbnails(page: str) -> dict[str, str]:
+    """By lesson the address of its figure on the page; of a part where a phone shows parts."""
+    return {
+        name: SOURCE.findall(entry.partition("om-stacked")[2] or entry)[0]
+        for name, entry in ENTRY.findall(page)
+    }

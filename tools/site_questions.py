@@ -24,6 +24,7 @@ CLAIM = re.compile(r"(C\d+): ")
 ASKED = re.compile(r'class="om-guess" data-question="([^"]+)"')
 MEASURED = re.compile(r"^Measured: (.*)\. \(No prediction was made above\.\)$", re.MULTILINE)
 END = "</details>"
+THEN_IT_MOVES = "Guess first: then a picture that moves. Or show it without a guess"
 HTML = macros("questions.html")
 
 Verdict = dict[str, Any]  # as a cell shows it: id, claim, scope, verdict, measured, …

@@ -24,6 +24,7 @@ const letter = (byte) => (byte < PLAIN ? String.fromCharCode(byte)
 const glyph = (byte) => ({ 10: "↵", 32: "␣" }[byte] ?? letter(byte));
 
 function createText({ text, first, trained, ways }, _, want, status, put) {
+  const before = text.slice(0, first + 1).split("\n").length; // lines
   const passage = Uint8Array.from(text, (character) => character.charCodeAt(0))
     .subarray(first + 1, first + 1 + SHOWN);
   let shown, spans;
@@ -43,6 +44,11 @@ function createText({ text, first, trained, ways }, _, want, status, put) {
     "aria-label": "The text, each byte coloured by its loss. Arrow keys go from byte to byte." });
   page.addEventListener("pointerover", (event) => point(event.target));
   page.addEventListener("click", (event) => point(event.target));
+  page.addEventListener("pointermove", (event) => { // a finger goes along the line
+    if (event.pointerType === "mouse") return;
+    const under = document.elementFromPoint(event.clientX, event.clientY);
+    if (under?.closest("pre") === page) point(under);
+  });
   page.addEventListener("keydown", (event) => {
     const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
     if (!step) return;
@@ -157,8 +163,7 @@ function createText({ text, first, trained, ways }, _, want, status, put) {
     create("p", { class: "om-read-scale", "aria-hidden": "true" }, "0", create("i"),
       `${STRONGEST} nats and more`), detail, form,
     create("p", { class: "om-note" }, `Trained on texts of ${trained} bytes. The stronger the `
-      + "colour, the more a byte surprised the model. Your text takes the passage's place, after "
-      + "the same lines."));
+      + "colour, the more a byte surprised the model. Your text takes the passage's place."));
   show(passage);
   return {
     controls,
@@ -169,8 +174,9 @@ function createText({ text, first, trained, ways }, _, want, status, put) {
     },
     goOn(bytes) {
       const more = bytes.map((byte) => (byte === END ? "↵" : letter(byte))).join("");
-      const goesOn = more.trim() ? `It would go on: “${more}”.` : "It would go on with blanks.";
-      answer.textContent = `${goesOn} ${said}`.trim();
+      const goesOn = more.trim() ? `: “${more}”.` : " with blanks.";
+      answer.textContent = `The model goes on after your text${goesOn} It has read nothing but `
+        + `Python's manual, and your text stands after ${before} of its lines. ${said}`.trim();
     },
   };
 }

@@ -16,6 +16,7 @@
       this.form = form;
       const list = document.getElementById(form.dataset.rows);
       this.rows = every(".om-row", list);
+      this.table = list.matches("table") ? list : null;
       this.texts = this.rows.map((row) => row.textContent.toLowerCase());
       form.addEventListener("input", () => this.apply());
       form.addEventListener("submit", (event) => event.preventDefault());
@@ -31,6 +32,15 @@
     all() {
       for (const control of every("select, input", this.form)) control.value = "";
       this.apply();
+    }
+
+    // A column in which all rows say what was chosen is left out.
+    leaveOut(names) {
+      if (!this.table) return;
+      [...this.table.tHead.rows[0].cells].forEach(({ dataset: { column } }, n) => {
+        if (!column) return;
+        for (const row of this.table.rows) row.cells[n].hidden = names.includes(column);
+      });
     }
 
     // Choose otherwise where a choice hides this row.
@@ -53,6 +63,7 @@
         row.hidden = !(chosen.every((select) => holds(row, select))
           && words.every((word) => this.texts[n].includes(word)));
       });
+      this.leaveOut(chosen.map(({ name }) => name));
       const left = this.rows.filter((row) => !row.hidden).length;
       this.form.querySelector(".om-count").textContent = `${left} of ${this.rows.length} shown.`;
     }

@@ -10,7 +10,9 @@ const BASE = 10000;
 const LONGEST = 7; // words
 const LETTERS = { smallest: 12, largest: 20 }; // sizes in pixels
 const FRAME = 12; // pixels of a word's frame, left and right
-const SPOKEN = 0.05; // a smaller share has an arc, and no number
+const ROW = 20; // pixels for the numbers, between the arcs and the words
+const ROOM = 32; // pixels that a number takes: a narrower word has none
+const LEAST = 0.005; // a smaller share is written as below 1 %
 const SAME = 1e-9; // a smaller change is rounding
 const MOVES = 2; // that the page makes itself, to show that words can be moved
 const TAP = 5; // pixels that a pointer may move between down and up
@@ -222,7 +224,13 @@ export function mount(element) {
     const target = Math.max(0, Math.min(words.length - 1, place));
     order = order.filter((other) => other !== n);
     order.splice(target, 0, n);
+    write();
     draw();
+  }
+
+  // The sentence as it stands now, and typed words that are too many.
+  function write() {
+    input.value = [...order.map((n) => words[n]), ...typedWords().slice(LONGEST)].join(" ");
   }
 
   // While the pointer is down, the word follows it sideways; a move up or down scrolls the page.
@@ -271,7 +279,8 @@ export function mount(element) {
       });
     });
     const before = read(words, encoding).weights[asking];
-    drawArcs(weights[from], order.map((n) => before[n]), from, order.map((n) => centres[n]));
+    drawArcs(weights[from], order.map((n) => before[n]), from, order.map((n) => centres[n]),
+      order.map((n) => widths[n]));
     const { changed, of, largest } = changes(words, order, encoding);
     const moved = order.some((n, place) => n !== place);
     verdict.dataset.changed = changed > 0;
@@ -290,14 +299,14 @@ export function mount(element) {
       + `${percent(largest.after)} % now.`;
   }
 
-  // Each number stands upon its arc, above the word that the arc leads to. Where an arc was wider
+  // Each number stands between its arc and the word that the arc leads to. Where an arc was wider
   // before words were moved, its former width shows behind it.
-  function drawArcs(shares, former, from, centres) {
+  function drawArcs(shares, former, from, centres, widths) {
     const { clientWidth: width, clientHeight: height } = arcs;
-    const base = height - 4;
+    const base = height - ROW;
     const paths = shares.map((share, to) => {
       const [a, b] = [centres[from], centres[to]];
-      const rise = 1.33 * Math.min(height - 30, 26 + 0.28 * Math.abs(b - a));
+      const rise = 1.33 * Math.min(base - 10, 26 + 0.28 * Math.abs(b - a));
       const curve = from === to
         ? `M${a - 12},${base}C${a - 34},${base - 52} ${a + 34},${base - 52} ${a + 12},${base}`
         : `M${a},${base}C${a},${base - rise} ${b},${base - rise} ${b},${base}`;
@@ -305,9 +314,9 @@ export function mount(element) {
         `<path class="${kind}" d="${curve}" stroke-width="${(1 + 13 * of).toFixed(1)}"/>`;
       return path(former[to], "om-former") + path(share, "om-now");
     });
-    const numbers = shares.map((share, to) => (share < SPOKEN ? ""
-      : `<text x="${centres[to]}" y="${base - (from === to ? 34 : 9)}">${Math.round(100 * share)} %`
-        + "</text>"));
+    const numbers = shares.map((share, to) => (widths[to] < ROOM ? ""
+      : `<text x="${centres[to]}" y="${height - 5}">`
+        + `${share < LEAST ? "&lt; 1" : Math.round(100 * share)} %</text>`));
     arcs.innerHTML = `<svg width="${width}" height="${height}">${[...paths, ...numbers].join("")}`
       + "</svg>";
   }
@@ -335,6 +344,7 @@ export function mount(element) {
     const asTyped = words.map((_, n) => n).join();
     const shown = words.length > 2 ? [asTyped, order.join()] : [order.join()];
     while (shown.includes(order.join())) order = shuffled(order);
+    write();
     draw();
   });
   new ResizeObserver(draw).observe(row);

@@ -343,7 +343,10 @@ function firstWith(words, page) {
 }
 
 if (typeof Search === "object") {
-  Documentation.TRANSLATIONS[NOTHING] = "No page has all of these words. Try one of them alone.";
+  const asked = new URLSearchParams(location.search).get("q") ?? "";
+  Documentation.TRANSLATIONS[NOTHING] = splitQuery(asked).length > 1
+    ? "No page has all of these words. Try one of them alone."
+    : "No page has this word. Try its beginning, or another word for it: the glossary has many.";
   const parse = Search._parseQuery; // it leaves numbers out
   Search._parseQuery = (query) => {
     const parsed = parse(query);

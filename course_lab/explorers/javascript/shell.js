@@ -10,6 +10,7 @@
 //   height(width)                    of a panel, in pixels
 // and, if it needs them,
 //   limits(state)                    {control: [low, high]}, where one control narrows another
+//   answer                           the number of the panel that a phone shows first, if not 0
 //   unused(state)                    names of controls that do nothing now: they are greyed
 //   initialise(state, start)         fills in state that no control shows
 //   follow(state, name)              after control `name` has moved: changes other state with it
@@ -88,7 +89,9 @@ const STYLE = `
 .om summary { cursor: pointer; color: var(--om-soft); width: fit-content; }
 @media (max-width: 480px) { .om-controls { position: sticky; z-index: 1; padding: 4px 0;
   top: var(--header-height, 0px); background: var(--color-background-primary, Canvas); } }
-@media (max-width: 480px) { .om-controls.om-high { position: static; } }
+@media (max-width: 480px) { .om-controls.om-high { position: static; }
+  .om { display: flex; flex-direction: column; } /* the sentence below the controls */
+  .om-tabs, .om-picture { order: 1; } .om > details { order: 2; } }
 @media print { .om-controls, .om-tabs, .om-play { display: none; } }
 .om .om-tile, .om .om-play { border-radius: 16px; } /* JupyterLab has a rule for all buttons */
 @media (pointer: coarse) {
@@ -273,7 +276,7 @@ function mountOn(explorer, givenSpec, element, start = {}) {
   const controls = spec.controls.map((control) => controlOf(control, `${id}-${control.name}`));
   const boxes = explorer.columns.map(newBox);
   const tiles = explorer.tiles && newTiles(explorer.tiles, moveTile);
-  const tabs = newTabs(boxes);
+  const tabs = newTabs(boxes, explorer.answer ?? 0);
   const { root, bar, sentence, spoken, description } =
     newPage(spec.title, id, controls, boxes, tabs.element, tiles?.element);
   const player = explorer.play && newPlayer(explorer.play.label, () =>
@@ -305,6 +308,7 @@ function mountOn(explorer, givenSpec, element, start = {}) {
     view.panels.forEach((panel, n) => paint(panel, boxes[n]));
     tabs.write(view.panels);
     sentence.textContent = view.sentence;
+    if (width < PHONE) sentence.style.minHeight = `${sentence.offsetHeight}px`; // no jumps below it
     description.textContent = view.description;
     clearTimeout(rest);
     rest = setTimeout(() => {
@@ -317,13 +321,15 @@ function mountOn(explorer, givenSpec, element, start = {}) {
   // have no room below the controls are shown one row at a time.
   function fit() {
     width = Math.floor(root.clientWidth);
+    sentence.style.minHeight = "";
     show();
     if (!width) return;
     const screen = innerHeight, controls = bar.offsetHeight;
+    const words = width < PHONE ? sentence.offsetHeight : 0; // above the picture there
     const header = parseFloat(getComputedStyle(bar).top) || 0;
     const rows = view.panels.reduce((heights, { row, height }) =>
       Object.assign(heights, { [row]: height + GAP }), []);
-    const all = rows.reduce((sum, height) => sum + height, header + controls);
+    const all = rows.reduce((sum, height) => sum + height, header + controls + words);
     bar.classList.toggle("om-high", controls > MOST * screen);
     tabs.inTurn(width < PHONE && rows.length > 1 && all > screen);
     tabs.write(view.panels);
@@ -516,10 +522,10 @@ function newPage(title, id, controls, boxes, tabs, tiles) {
   return { root, bar, sentence, spoken, description };
 }
 
-// A button for each row of panels, where one row is in sight at a time.
-function newTabs(boxes) {
+// A button for each row of panels, where one row is in sight at a time, at first that of a panel.
+function newTabs(boxes, first) {
   const element = newElement("div", { class: "om-tabs", role: "group", "aria-label": "Pictures" });
-  let panels = [], chosen = 0;
+  let panels = [], chosen;
   element.hidden = true;
 
   function newTab(row) {
@@ -533,6 +539,7 @@ function newTabs(boxes) {
 
   function write(drawn) {
     panels = drawn;
+    chosen ??= element.hidden ? undefined : panels[first].row;
     boxes.forEach((box, n) => {
       box.element.hidden = !element.hidden && panels[n].row !== chosen;
     });

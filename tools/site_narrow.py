@@ -1,0 +1,312 @@
+"""A drawing for a phone: its panel squeezed sideways, its words as large as they were.
+
+Nothing is drawn again: what stands in the SVG of ``course_utils/plots/vector.py`` is moved.
+"""
+
+import math
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import combinations
+from xml.etree import ElementTree
+from xml.etree.ElementTree import Element
+
+from matplotlib import font_manager
+from PIL import ImageFont
+
+from course_utils.plots import vector
+
+SVG, HREF = f"{{{vector.SVG}}}", vector.HREF
+SHARES = [share / 100 for share in range(95, 40, -5)]  # of its width that a panel may keep
+TITLE = 12  # points: the size of a title's letters, at least
+MARK, LARGEST_MARK = 4, 20  # points: half of a mark's width, and the width of the largest
+NEAR = 16  # points from a mark, at most, where a word stands beside it
+GAP = 1  # points between two words, at least
+BESIDE = 60  # points right of the last mark, at least, where words may have a column to themselves
+ASCENT, DESCENT = 0.8, 0.2  # of the size of letters, above and below their line
+COMMANDS = re.compile(r"([MLCQz])([^MLCQz]*)")
+TRANSLATED = re.compile(r"translate\((\S+) ([^\s)]+)\)")
+ROTATED = re.compile(r"rotate\((\S+) (\S+) ")
+FONT_SIZE, ANCHOR = re.compile(r"font-size: ([\d.]+)px"), re.compile(r"text-anchor: (\w+)")
+BOLD = "font-weight: 700"
+RULE = re.compile(r"\.(s\d+)\{([^}]*)\}")
+
+Places = Callable[[float], float]  # from an x of the drawing to that of the narrow one
+Commands = list[tuple[str, list[float]]]  # of a path, each with its numbers
+Point = tuple[float, float]
+Box = tuple[float, float, float, float]  # left, top, right, bottom
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A drawing for a phone, its size in points, and the title that stands above it."""
+
+    svg: str
+    width: float
+    height: float
+    title: str
+
+
+@dataclass(frozen=True)
+class Words:
+    """A line of a drawing: what says where it stands, its anchor there, its box from there."""
+
+    parent: Element
+    element: Element
+    x: float
+    y: float
+    box: Box
+    size: float
+    text: str
+    letters: int  # that have places of their own, in a formula
+    mark: float | None = None  # the x of the mark beside which it stands, and with which it moves
+
+    def moved(self, places: Places) -> float:
+        """How far it moves."""
+        follows = self.x if self.mark is None else self.mark
+        return places(follows) - follows
+
+    def at(self, places: Places = float) -> Box:
+        """Its box, where it is or goes to."""
+        left, top, right, bottom = self.box
+        x = self.x + self.moved(places)
+        return x + left, self.y + top, x + right, self.y + bottom
+
+    def beside(self, marks: Sequence[Point]) -> "Words":
+        """The same line with the mark that is the nearest, if one stands beside it."""
+        left, top, right, bottom = self.at()
+        gaps = {
+            (x, y): math.hypot(max(left - x, x - right, 0), max(top - y, y - bottom, 0))
+            for x, y in marks
+        }
+        near = min(gaps, key=lambda mark: gaps[mark], default=(0.0, 0.0))
+        return replace(self, mark=near[0]) if gaps and 0 < gaps[near] < NEAR else self
+
+    def anchored(self, share: float) -> "Words":
+        """The same line with its anchor at this share of its length."""
+        left, top, right, bottom = self.box
+        start = left + share * (right - left)
+        return replace(self, x=self.x + start, box=(left - start, top, right - start, bottom))
+
+
+def narrow(svg: str, wanted: float) -> Drawing:
+    """The drawing as narrow as its words allow, at best of the ``wanted`` width in points.
+
+    What has pictures or is round keeps its shape; only the title is taken out.
+    """
+    root = ElementTree.fromstring(svg)
+    width, height = (float(number) for number in root.get("viewBox", "").split()[2:])
+    clips = [_rectangle(rect) for rect in root.iterfind(f".//{SVG}clipPath/{SVG}rect")]
+    left, top, right, _ = max(clips, key=_width, default=(0.0, 0.0, width, height))
+    lines = list(_words(root))
+    titles = [line for line in lines if line.size >= TITLE and line.y < top and not line.letters]
+    alone = [line for line in lines if line not in titles]
+    marks = [mark for mark in _marks(root) if mark[0] > left]
+    beside = [line.beside(marks) for line in alone]
+    last = max((x for x, _ in marks if x < right + 1), default=right)
+    right = last if last < right - BESIDE else right
+    frames = [box for box in _frames(root) if _width(box) < right - left - 1]
+
+    def squeezed(share: float) -> Places:
+        lost = (1 - share) * (right - left)
+        return lambda x: x - lost if x > right else left + share * (x - left) if x > left else x
+
+    def width_of(places: Places, lines: Sequence[Words]) -> float:
+        return max(places(width), *(line.at(places)[2] + GAP for line in lines))
+
+    keeps_shape = root.find(f".//{SVG}image") is not None or _is_round(root)
+    possible = [(squeezed(1.0), alone)] + [
+        (places, lines)
+        for places in ([] if keeps_shape else map(squeezed, SHARES))
+        for lines in (alone, beside)
+        if _is_legible(places, lines, frames, marks)
+    ]
+    fitting = [choice for choice in possible if width_of(*choice) <= wanted]
+    places, lines = fitting[0] if fitting else possible[-1]
+    cut = max((line.y + 2 * DESCENT * line.size for line in titles), default=0.0)
+    cut = min([cut, *(line.at()[1] for line in lines)])
+    size = width_of(places, lines), height - cut
+    for line in titles:
+        line.parent.remove(line.element)
+    _move(root, places)
+    for line in lines:
+        _put(line, line.moved(places))
+    root.attrib |= {
+        "width": f"{size[0]:.1f}pt",
+        "height": f"{size[1]:.1f}pt",
+        "viewBox": f"0 {cut:.1f} {size[0]:.1f} {size[1]:.1f}",
+    }
+    title = " ".join(line.text for line in sorted(titles, key=lambda line: line.y))
+    ElementTree.register_namespace("", vector.SVG)
+    ElementTree.register_namespace("xlink", vector.XLINK)
+    return Drawing(ElementTree.tostring(root, encoding="unicode"), *size, title)
+
+
+def _rectangle(rect: Element) -> Box:
+    x, y, width, height = (float(rect.get(key, 0)) for key in ("x", "y", "width", "height"))
+    return x, y, x + width, y + height
+
+
+def _commands(path: Element) -> Commands:
+    found = COMMANDS.findall(path.get("d", ""))
+    return [(command, [float(number) for number in rest.split()]) for command, rest in found]
+
+
+def _is_round(root: Element) -> bool:
+    """Whether something larger than a mark has curves."""
+    return any(
+        "C" in path.get("d", "") and _width(_box(_commands(path))) > LARGEST_MARK
+        for path in root.iter(f"{SVG}path")
+    )
+
+
+def _marks(root: Element) -> Iterator[Point]:
+    for use in root.iter(f"{SVG}use"):
+        yield float(use.get("x", 0)), float(use.get("y", 0))
+    for path in root.iter(f"{SVG}path"):
+        if "C" in path.get("d", "") and path.get("id") is None:
+            left, top, right, bottom = _box(_commands(path))
+            yield (left + right) / 2, (top + bottom) / 2
+
+
+def _box(commands: Commands) -> Box:
+    xs, ys = ([n for _, numbers in commands for n in numbers[axis::2]] for axis in (0, 1))
+    return min(xs), min(ys), max(xs), max(ys)
+
+
+def _width(box: Box) -> float:
+    return box[2] - box[0]
+
+
+def _frames(root: Element) -> Iterator[Box]:
+    """The rectangles of a drawing."""
+    for path in root.iter(f"{SVG}path"):
+        commands = _commands(path)
+        if [command for command, _ in commands] == ["M", "L", "L", "L", "z"]:
+            yield _box(commands)
+
+
+def _words(root: Element) -> Iterator[Words]:
+    style = root.find(f"{SVG}style")
+    rules = dict(RULE.findall(style.text or "")) if style is not None else {}
+    for parent in root.iter():
+        found = [
+            _line(parent, element, rules)
+            for element in parent
+            if element.tag == f"{SVG}text" or element.find(f"{SVG}text/{SVG}tspan") is not None
+        ]
+        yield from _aligned(found)
+
+
+def _line(parent: Element, element: Element, rules: dict[str, str]) -> Words:
+    """A line of text, or a formula, which is a group with letters in places of their own."""
+    letters = list(element.iter(f"{SVG}tspan"))
+    looks = [
+        part.get("style") or rules.get(part.get("class", ""), "") for part in (element, *letters)
+    ]
+    size = max(float(match[1]) for look in looks if (match := FONT_SIZE.search(look)))
+    text = "".join(element.itertext()).strip()
+    if letters:
+        length = max(float(letter.get("x", 0)) for letter in letters) + size / 2
+    else:
+        length = size * _length(text, BOLD in looks[0])
+    anchor = ANCHOR.search(looks[0])
+    before = {"middle": length / 2, "end": length}.get(anchor[1] if anchor else "", 0.0)
+    box = -before, -ASCENT * size, length - before, DESCENT * size
+    transform = element.get("transform", "")
+    if "rotate(-90" in transform:
+        box = box[1], -box[2], box[3], -box[0]
+    place = TRANSLATED.match(transform)
+    x, y = place.groups() if place else (element.get("x", "0"), element.get("y", "0"))
+    return Words(parent, element, float(x), float(y), box, size, text, len(letters))
+
+
+@cache
+def _length(text: str, is_bold: bool) -> float:
+    """How long a text is in letters of the size 1."""
+    weight = "bold" if is_bold else "normal"
+    path = font_manager.findfont(font_manager.FontProperties(family="DejaVu Sans", weight=weight))
+    return ImageFont.truetype(path, 100).getlength(text) / 100
+
+
+def _aligned(lines: list[Words]) -> list[Words]:
+    """Lines of one text, which Matplotlib places one by one, with the anchor that they share."""
+    if not all(TRANSLATED.match(line.element.get("transform", "")) for line in lines):
+        return lines
+    lefts, rights = ({round(line.at()[side]) for line in lines} for side in (0, 2))
+    share = 0.5 if len(lines) == 1 else 0.0 if len(lefts) == 1 else 1.0 if len(rights) == 1 else 0.5
+    return [line.anchored(share) for line in lines]
+
+
+def _is_legible(
+    places: Places, lines: list[Words], frames: list[Box], marks: Sequence[Point]
+) -> bool:
+    """Whether words stay apart, beside the marks, and within their frames."""
+    boxes = [(line.at(), line.at(places)) for line in lines]
+    points = [(_around(x, y), _around(places(x), y)) for x, y in marks]
+    pairs = [*combinations(boxes, 2), *((box, mark) for box in boxes for mark in points)]
+    moved = [(frame, (places(frame[0]), frame[1], places(frame[2]), frame[3])) for frame in frames]
+    are_apart = all(
+        _meet(one[0], other[0]) or not _meet(one[1], other[1], GAP) for one, other in pairs
+    )
+    return are_apart and all(
+        not _within(before, frame[0]) or _within(after, frame[1])
+        for before, after in boxes
+        for frame in moved
+    )
+
+
+def _around(x: float, y: float) -> Box:
+    return x - MARK, y - MARK, x + MARK, y + MARK
+
+
+def _meet(one: Box, other: Box, gap: float = 0.0) -> bool:
+    sideways = one[0] < other[2] + gap and other[0] < one[2] + gap
+    return sideways and one[1] < other[3] and other[1] < one[3]
+
+
+def _within(box: Box, frame: Box) -> bool:
+    sideways = frame[0] <= box[0] and box[2] <= frame[2]
+    return sideways and frame[1] <= box[1] and box[3] <= frame[3]
+
+
+def _move(root: Element, places: Places) -> None:
+    """Move all but words, in place; marks keep their shape."""
+    uses = [use for use in root.iter(f"{SVG}use") if float(use.get("x", 0))]
+    marks = {use.get(HREF, "").removeprefix("#") for use in uses}
+    for use in uses:
+        use.set("x", f"{places(float(use.get('x', 0))):.1f}")
+    for rect in root.iterfind(f".//{SVG}clipPath/{SVG}rect"):
+        left, _, right, _ = _rectangle(rect)
+        rect.attrib |= {
+            "x": f"{places(left):.1f}",
+            "width": f"{places(right) - places(left):.1f}",
+        }
+    for path in root.iter(f"{SVG}path"):
+        if path.get("id", "") not in marks and (commands := _commands(path)):
+            path.set("d", " ".join(_moved(commands, places)))
+
+
+def _moved(commands: Commands, places: Places) -> Iterator[str]:
+    """The path where it goes to; a mark keeps its shape."""
+    is_mark = any(command == "C" for command, _ in commands)
+    start = commands[0][1][0]
+    step = places(start) - start
+    for command, numbers in commands:
+        xs = [x + step if is_mark else places(x) for x in numbers[::2]]
+        moved = [number for point in zip(xs, numbers[1::2], strict=True) for number in point]
+        yield " ".join([command, *(f"{number:.1f}" for number in moved)])
+
+
+def _put(line: Words, step: float) -> None:
+    """Move words by these points, in place."""
+    element, transform = line.element, line.element.get("transform", "")
+    if match := TRANSLATED.match(transform):
+        moved = f"translate({float(match[1]) + step:.1f} {match[2]})"
+        element.set("transform", moved + transform[match.end() :])
+        return
+    element.set("x", f"{float(element.get('x', 0)) + step:.1f}")
+    if match := ROTATED.match(transform):
+        moved = f"rotate({match[1]} {float(match[2]) + step:.1f} "
+        element.set("transform", moved + transform[match.end() :])
