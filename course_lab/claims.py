@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import IPython.display
 
-from course_lab.widgets import predict
+from course_lab.widgets import card, predict
 from course_utils import validation
 
 if TYPE_CHECKING:
@@ -132,11 +132,8 @@ class Myths:
             agreement = "as above"
         else:
             agreement = f"unlike above, where it is {first.upper()}"
-        lines = [
-            f"In a real model, {model}: {_in_capitals(claim, verdict)}, {agreement}. {measured}",
-            *_differing_cases(held),
-            "Judged on the same scope.",
-        ]
+        there = f"{_in_capitals(claim, verdict)}, {agreement}."
+        sentence = (f"In a real model, {model}: ", there, f" {measured}")
         record = {
             "id": key,
             "model": model,
@@ -145,7 +142,7 @@ class Myths:
             "measured": measured,
             "cases": held,
         }
-        _display(key, claim, lines, record)
+        _display(key, claim, sentence, "Judged on the same scope.", record)
 
     def table(self) -> pd.DataFrame:
         """Return the claims settled so far with their verdicts, for display.
@@ -173,13 +170,12 @@ class Myths:
     def _show(self, key: str, verdict: str, measured: str, cases: dict[str, bool]) -> None:
         claim = self._claim(key)
         self.settled[key] = verdict
-        guess = self._guesses[key].answer
-        reminder = "" if guess is None else f" (you said: {guess})"
-        lines = [
-            f"{_in_capitals(claim, verdict)}{reminder}. {measured}",
-            *_differing_cases(cases),
-            f"Judged on: {claim.scope}. Evidence: {claim.grounds}.",
-        ]
+        guess, reminder, colour = self._guesses[key].answer, "", ""
+        if guess is not None:
+            mark, colour = ("✓", card.RIGHT) if guess == verdict else ("✗", card.OTHER)
+            reminder = f" ({mark} you said: {guess})"
+        sentence = ("", f"{_in_capitals(claim, verdict)}{reminder}.", f" {measured}")
+        scope = f"Judged on: {claim.scope}. Evidence: {claim.grounds}."
         record = {
             "id": key,
             "claim": claim.text,
@@ -190,7 +186,7 @@ class Myths:
             "measured": measured,
             "cases": cases,
         }
-        _display(key, claim, lines, record)
+        _display(key, claim, sentence, scope, record, colour)
 
 
 def _in_capitals(claim: Claim, verdict: str) -> str:
@@ -205,7 +201,24 @@ def _differing_cases(cases: Mapping[str, bool]) -> list[str]:
     return ["; ".join(f"{case}: {'yes' if ok else 'no'}" for case, ok in cases.items())]
 
 
-def _display(key: str, claim: Claim, lines: list[str], record: dict[str, Any]) -> None:
-    filled = "\n".join(textwrap.fill(line, 85) for line in lines)
+def _display(
+    key: str,
+    claim: Claim,
+    sentence: tuple[str, str, str],
+    scope: str,
+    record: dict[str, Any],
+    colour: str = "",
+) -> None:
+    """Show a verdict as data, text and card; of the sentence's parts the second is the verdict."""
+    cases = _differing_cases(record["cases"])
+    filled = "\n".join(textwrap.fill(line, 85) for line in ("".join(sentence), *cases, scope))
     text = f"{key}  {claim.text}\n{textwrap.indent(filled, ' ' * 5)}"
-    IPython.display.display({CLAIM_MIME: record, "text/plain": text}, raw=True)
+    before, verdict, measured = sentence
+    as_html = card.card(
+        f"{card.bold(key)} {card.escaped(claim.text)}",
+        card.escaped(before) + card.bold(verdict, colour) + card.escaped(measured),
+        *map(card.escaped, cases),
+        card.small(scope),
+    )
+    bundle = {CLAIM_MIME: record, "text/plain": text, "text/html": as_html}
+    IPython.display.display(bundle, raw=True)

@@ -119,7 +119,7 @@ def test_a_settled_claim_is_shown_with_verdict_guess_measurement_scope_and_evide
     myths.settle("C01", {"fresh": True, "trodden": False}, "0.9 and 0.4.")
     (bundle,) = shown
     text = " ".join(bundle["text/plain"].split())
-    assert text.startswith(f"C01 {WHITE.text} FALSE (you said: true). 0.9 and 0.4.")
+    assert text.startswith(f"C01 {WHITE.text} FALSE (✗ you said: true). 0.9 and 0.4.")
     assert "fresh: yes; trodden: no" in text
     assert text.endswith(f"Judged on: {WHITE.scope}. Evidence: exact.")
 
