@@ -8,15 +8,12 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import IPython.display
 
 from course_lab.widgets import card, predict
 from course_utils import validation
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 GUESSES = ("true", "false", "depends")
 NOT_TESTED = "not tested"
@@ -24,9 +21,6 @@ CLAIM_MIME = "application/vnd.order-matters.claim+json"
 # What a verdict may rest on. The kinds that are runs must say how many seeds.
 EVIDENCE = ("exact", "trained here", "shipped results", "source")
 RUNS = ("trained here", "shipped results")
-# Columns that a table adds where a claim was judged in a published model too.
-IN_A_REAL_MODEL = ("verdict there", "measured there", "model")
-NOT_JUDGED_THERE = ("", "", "")
 
 
 @dataclass(frozen=True)
@@ -143,24 +137,6 @@ class Myths:
             "cases": held,
         }
         _display(key, claim, sentence, "Judged on the same scope.", record)
-
-    def table(self) -> pd.DataFrame:
-        """Return the claims settled so far with their verdicts, for display.
-
-        Where any of them was judged in a real model, three more columns say how. They are empty
-        for the others.
-        """
-        import pandas as pd
-
-        pd.set_option("display.max_colwidth", None)  # claims are sentences; show them whole
-        columns = ["id", "claim", "verdict", "evidence", *IN_A_REAL_MODEL]
-        rows = []
-        for key, claim in self.claims.items():
-            if key in self.settled:
-                there = self.in_real_models.get(key, NOT_JUDGED_THERE)
-                rows.append((key, claim.text, self.settled[key], claim.grounds, *there))
-        table = pd.DataFrame(rows, columns=columns).set_index("id")
-        return table if self.in_real_models else table.drop(columns=list(IN_A_REAL_MODEL))
 
     def _claim(self, key: str) -> Claim:
         if key not in self.claims:

@@ -531,7 +531,6 @@ myths.settle(
     {case: ok for name in clipped for case, ok in holds_at(name).items()},
     f"All clip within the trained length. {'; '.join(map(rises_of, clipped))} {ends}",
 )
-myths.table()
 
 # %% [markdown]
 # **Read next:** Press et al. 2021, arXiv 2108.12409, appendix B. Back to
