@@ -876,9 +876,6 @@ myths.settle(
     f"up to {facts['mirror']['rope']:.2f}. Behind a causal mask there is no after.",
 )
 
-# %%
-myths.table()
-
 # %% [markdown]
 # ## In five lines
 #
