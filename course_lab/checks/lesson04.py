@@ -929,6 +929,11 @@ def _what_single_out_lacks(answer: Tensor, slopes: Tensor, n: int) -> str:
         f"with your factors the sum at key{'s' if len(slopes) > 1 else ''} {keys} is "
         f"{', '.join(f'{number:.4g}' for number in rounded)}. "
     )
+    if answer.dtype == right.dtype and _ridged(answer, _first_weights(slopes, n)):
+        return sums_text + (
+            "Do you add a small number to the diagonal (a ridge)? Then the equations hold only "
+            "nearly. As many equations as unknowns: what do they need beyond the matrix itself?"
+        )
     if not text or right.abs().max() > 1e6:  # smaller cases come first: here precision runs out
         sums_text += f"The right factors go up to {right.abs().max():,.0f}. "
         if torch.equal(answer.double(), answer.float().double()):
@@ -936,8 +941,8 @@ def _what_single_out_lacks(answer: Tensor, slopes: Tensor, n: int) -> str:
                 "How many digits has float32, and in which dtype do you compute and return them?"
             )
         return sums_text + (
-            "By how much does a product such as AᵀA worsen such a system? And does anything on the "
-            "way have the digits of float32?"
+            "By how much does a product such as AᵀA, or a cut-off such as rcond, worsen such a "
+            "system? And does anything on the way have the digits of float32?"
         )
     if answer.abs().max() > 1e4 * right.abs().max():
         return sums_text + (
@@ -949,11 +954,6 @@ def _what_single_out_lacks(answer: Tensor, slopes: Tensor, n: int) -> str:
         return sums_text + (
             f"For query {query} your factors are right. Of which of the {n} queries are weights "
             "asked for?"
-        )
-    if answer.dtype == right.dtype and _ridged(answer, _first_weights(slopes, n)):
-        return sums_text + (
-            "Do you add a small number to the diagonal (a ridge)? Then the equations hold only "
-            "nearly. As many equations as unknowns: what do they need beyond the matrix itself?"
         )
     if answer.dtype == right.dtype and _approached(answer, right, _first_weights(slopes, n)):
         return sums_text + (
@@ -977,15 +977,13 @@ def _approached(answer: Tensor, right: Tensor, weights: Tensor) -> bool:
 
 
 def _ridged(answer: Tensor, weights: Tensor) -> bool:
-    """Whether factors solve the system with a power of ten added to its diagonal."""
-    eye = torch.eye(len(weights), dtype=weights.dtype)
-    wished = eye[-1]
-    systems = ((weights.T, wished), (weights @ weights.T, weights @ wished))
-    return any(
-        torch.allclose(answer, torch.linalg.solve(matrix + 10.0**-power * eye, target), rtol=1e-3)
-        for matrix, target in systems
-        for power in range(13)
-    )
+    """Whether factors solve the system, or its normal equations, with a ridge on the diagonal.
+
+    Then what the equations lack is a multiple of the factors.
+    """
+    lacking = torch.eye(len(weights), dtype=weights.dtype)[-1] - weights.T @ answer
+    likeness = [F.cosine_similarity(of, answer, dim=0) for of in (lacking, weights @ lacking)]
+    return len(answer) > 1 and bool(max(likeness) > 1 - 1e-7)
 
 
 def _query_of(answer: Tensor, slopes: Tensor, n: int) -> int | None:
