@@ -8,15 +8,12 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import IPython.display
 
-from course_lab.widgets import predict
+from course_lab.widgets import card, predict
 from course_utils import validation
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 GUESSES = ("true", "false", "depends")
 NOT_TESTED = "not tested"
@@ -24,9 +21,6 @@ CLAIM_MIME = "application/vnd.order-matters.claim+json"
 # What a verdict may rest on. The kinds that are runs must say how many seeds.
 EVIDENCE = ("exact", "trained here", "shipped results", "source")
 RUNS = ("trained here", "shipped results")
-# Columns that a table adds where a claim was judged in a published model too.
-IN_A_REAL_MODEL = ("verdict there", "measured there", "model")
-NOT_JUDGED_THERE = ("", "", "")
 
 
 @dataclass(frozen=True)
@@ -134,11 +128,8 @@ class Myths:
             agreement = "as above"
         else:
             agreement = f"unlike above, where it is {first.upper()}"
-        lines = [
-            f"In a real model, {model}: {_in_capitals(claim, verdict)}, {agreement}. {measured}",
-            *_differing_cases(held),
-            "Judged on the same scope.",
-        ]
+        there = f"{_in_capitals(claim, verdict)}, {agreement}."
+        sentence = (f"In a real model, {model}: ", there, f" {measured}")
         record = {
             "id": key,
             "model": model,
@@ -147,25 +138,7 @@ class Myths:
             "measured": measured,
             "cases": held,
         }
-        _display(key, claim, lines, record)
-
-    def table(self) -> pd.DataFrame:
-        """Return the claims settled so far with their verdicts, for display.
-
-        Where any of them was judged in a real model, three more columns say how. They are empty
-        for the others.
-        """
-        import pandas as pd
-
-        pd.set_option("display.max_colwidth", None)  # claims are sentences; show them whole
-        columns = ["id", "claim", "verdict", "evidence", *IN_A_REAL_MODEL]
-        rows = []
-        for key, claim in self.claims.items():
-            if key in self.settled:
-                there = self.in_real_models.get(key, NOT_JUDGED_THERE)
-                rows.append((key, claim.text, self.settled[key], claim.grounds, *there))
-        table = pd.DataFrame(rows, columns=columns).set_index("id")
-        return table if self.in_real_models else table.drop(columns=list(IN_A_REAL_MODEL))
+        _display(key, claim, sentence, "Judged on the same scope.", record)
 
     def _claim(self, key: str) -> Claim:
         if key not in self.claims:
@@ -175,13 +148,12 @@ class Myths:
     def _show(self, key: str, verdict: str, measured: str, cases: dict[str, bool]) -> None:
         claim = self._claim(key)
         self.settled[key] = verdict
-        guess = self._guesses[key].answer
-        reminder = "" if guess is None else f" (you said: {guess})"
-        lines = [
-            f"{_in_capitals(claim, verdict)}{reminder}. {measured}",
-            *_differing_cases(cases),
-            f"Judged on: {claim.scope}. Evidence: {claim.grounds}.",
-        ]
+        guess, reminder, colour = self._guesses[key].answer, "", ""
+        if guess is not None:
+            mark, colour = ("✓", card.RIGHT) if guess == verdict else ("✗", card.OTHER)
+            reminder = f" ({mark} you said: {guess})"
+        sentence = ("", f"{_in_capitals(claim, verdict)}{reminder}.", f" {measured}")
+        scope = f"Judged on: {claim.scope}. Evidence: {claim.grounds}."
         record = {
             "id": key,
             "claim": claim.text,
@@ -192,7 +164,7 @@ class Myths:
             "measured": measured,
             "cases": cases,
         }
-        _display(key, claim, lines, record)
+        _display(key, claim, sentence, scope, record, colour)
 
 
 def _in_capitals(claim: Claim, verdict: str) -> str:
@@ -207,7 +179,24 @@ def _differing_cases(cases: Mapping[str, bool]) -> list[str]:
     return ["; ".join(f"{case}: {'yes' if ok else 'no'}" for case, ok in cases.items())]
 
 
-def _display(key: str, claim: Claim, lines: list[str], record: dict[str, Any]) -> None:
-    filled = "\n".join(textwrap.fill(line, 85) for line in lines)
+def _display(
+    key: str,
+    claim: Claim,
+    sentence: tuple[str, str, str],
+    scope: str,
+    record: dict[str, Any],
+    colour: str = "",
+) -> None:
+    """Show a verdict as data, text and card; of the sentence's parts the second is the verdict."""
+    cases = _differing_cases(record["cases"])
+    filled = "\n".join(textwrap.fill(line, 85) for line in ("".join(sentence), *cases, scope))
     text = f"{key}  {claim.text}\n{textwrap.indent(filled, ' ' * 5)}"
-    IPython.display.display({CLAIM_MIME: record, "text/plain": text}, raw=True)
+    before, verdict, measured = sentence
+    as_html = card.card(
+        f"{card.bold(key)} {card.escaped(claim.text)}",
+        card.escaped(before) + card.bold(verdict, colour) + card.escaped(measured),
+        *map(card.escaped, cases),
+        card.small(scope),
+    )
+    bundle = {CLAIM_MIME: record, "text/plain": text, "text/html": as_html}
+    IPython.display.display(bundle, raw=True)

@@ -614,9 +614,6 @@ if encoder is not None:
         "all-MiniLM-L6-v2",
     )
 
-# %% tags=["pretrained"]
-myths.table()
-
 # %% [markdown]
 # ## In five lines
 #

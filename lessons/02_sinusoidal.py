@@ -525,9 +525,6 @@ myths.settle(
     + ".",
 )
 
-# %%
-myths.table()
-
 # %% [markdown]
 # ## In five lines
 #

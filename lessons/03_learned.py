@@ -756,7 +756,6 @@ myths.settle(
     f"By papers and code: {'; '.join(sources.values())}. (GPT-2 and GPT-3 are built like GPT of "
     "2018, whose paper says it.)",
 )
-myths.table()
 
 # %% [markdown]
 # ## In five lines

@@ -735,7 +735,6 @@ myths.settle(
     f"Place 3, k = 2: 98 % in {(clipped >= 0.98).sum()} of {len(clipped)} seeds. Layer 1 can tell "
     "a token its place, and layer 2 can read it from the key.",
 )
-myths.table()
 
 # %% [markdown]
 # ## In five lines

@@ -696,7 +696,6 @@ myths.settle(
     f"and k, {random_share:.2f} for random. The pair made for 12 back scores most at "
     f"{top['12 back']}.",
 )
-myths.table()
 
 # %% [markdown]
 # ## In five lines

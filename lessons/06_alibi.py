@@ -774,7 +774,6 @@ myths.settle(
     f"4 · 256² = {4 * 256**2:,} more add it to the scores, and one tensor of it takes "
     f"{4 * 4 * 256**2:,} bytes.",
 )
-myths.table()
 
 # %% [markdown]
 # ## In five lines

@@ -792,7 +792,6 @@ myths.in_a_real_model(
     + ".",
     "SmolLM2-135M",
 )
-myths.table()
 
 # %% [markdown]
 # ## In five lines

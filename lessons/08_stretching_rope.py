@@ -811,7 +811,6 @@ myths.in_a_real_model(
     f"NTK-aware less interpolation, tokens 8192 to 12,287: {gap} nats.",
     "SmolLM2-135M",
 )
-myths.table()
 
 # %% [markdown]
 # ## In five lines

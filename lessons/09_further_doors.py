@@ -753,7 +753,6 @@ myths.settle(
     )
     + ".",
 )
-myths.table()
 
 # %% [markdown]
 # ## In five lines

@@ -270,9 +270,9 @@ print(f"    {'cut to 64':48} {loss_by_cut}")
 
 # %% [markdown]
 # **Look:** here cutting loses less: after 100 steps at 512 RoPE is 0.063 above it. (Steps at 64
-# cost 0.037, since the learning rate starts high again.) No rise in the table is below 0, so none
-# of the 17 loses by a cut to the trained 64 bytes. The last model, trained on 256, does. So ask:
-# how long are the *texts*, and may I cut?
+# cost 0.037, since the learning rate starts high again.) At 1024 bytes no mean rise is below 0, so
+# a cut to the trained 64 costs none of the 17 anything there. It does cost the last model, trained
+# on 256. So ask: how long are the *texts*, and may I cut?
 #
 # ## The second price: training
 #
@@ -322,7 +322,7 @@ at_top = (no_early - TOP) / (no_early - no_late)
 ax.text(at_top + 0.02, TOP - 0.015, f"none, from {no_early:.2f}", size=10)
 ax.set(xlim=(-0.42, 1.42), ylim=(1.13, TOP), ylabel="loss at 64 bytes (nats a byte)")
 ax.set_xticks([0, 1], ["1,200 steps\n(five seeds)", "12,000 steps\n(two seeds)"])
-ax.set_title("Ten times the training: another order of losses")
+ax.set_title("Ten times the training: tents falls, the rest is open")
 plots.show(
     fig,
     "Lines from the mean loss at 64 bytes after 1,200 steps to that after 12,000; by their ends "
@@ -348,8 +348,8 @@ print("rise to 1024 bytes, after 1,200 steps → after 12,000, nats a byte:")
 print(", ".join(f"{name} {rises_then[0][name]:.2f} → {rises_then[1][name]:.2f}" for name in seven))
 
 # %% [markdown]
-# **Look:** by the means `tents` falls from first to last, and T5 comes first; with one seed of two
-# even `none` does. So a small lead may not last (or the text was read too often). No rise above
+# **Look:** `tents` falls from first to last. T5 comes first by the mean, `none` with one seed of
+# two: that is open. So a small lead may not last (or the text was read too often). No rise above
 # 0.01 shrinks. So ask: how far *behind* the best?
 #
 # ## The third price: the kernel
@@ -378,7 +378,7 @@ bias = alibi_bias(offsets, m).masked_fill(offsets > 0, -torch.inf)
 written_out = (q @ k.mT / 32**0.5 + bias).softmax(-1) @ v
 
 # %%
-more_of_q, more_of_k = torch.zeros(2, 1, 4, 64, 8, device=device)  # 7 of the 8 stay 0
+more_of_q, more_of_k = torch.zeros(2, 1, 4, 64, 8, device=device)  # in eights, as kernels ask
 more_of_q[..., 0] = (m * 32**0.5).view(4, 1)
 more_of_k[..., 0] = positions
 wider_q, wider_k = torch.cat([q, more_of_q], dim=-1), torch.cat([k, more_of_k], dim=-1)
@@ -389,7 +389,7 @@ print("the same, but for rounding:", same)
 guess.reveal("one" if same else "no number will do: the bias has to be passed")
 
 # %% tags=["plumbing"]
-# One number more, as cells
+# The same, drawn
 fig, ax = plt.subplots(figsize=(9, 2.4))
 ax.set(xlim=(-1.9, 14.4), ylim=(-1.6, 2.3))
 ax.set_axis_off()
@@ -417,8 +417,8 @@ plots.show(
 
 # %% [markdown]
 # **Look:** softmax cancels what all keys of a query share, so $m j$ is enough. It goes on rising
-# for later words, so they must be hidden. (q, k and v have to be equally wide: 40 in place of 32.
-# In bfloat16, past 256 words, it takes two numbers: closer look.)
+# for later words, so they must be hidden. (The flash kernel wants v as wide as q and k, and GPUs
+# like eights: 40 in place of 32. In bfloat16, past 256 words, it takes two numbers: closer look.)
 #
 # Which kernel does each of the 17 need? That depends on what it adds to the scores:
 
@@ -478,8 +478,8 @@ explorers.chooser(reads="both ways", texts="16 times as long", attention="plain"
 # <details><summary>Answers</summary>
 #
 # 1: *reads*. Both ways the price falls to both sides: it is no straight line. 2: All that open
-# door 1, which adds to the word. 3: With texts as in training `deberta`; with texts 16 times as
-# long `transformer_xl`.
+# door 1: they change the word's vector before q and k are made. 3: In any kernel, with texts as in
+# training, `deberta`; with texts 16 times as long, `transformer_xl`.
 #
 # </details>
 #
@@ -605,8 +605,9 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** RoPE is not wrong: those models train on with longer texts or cut them, and their
-# kernels are plain. The first picture charged RoPE for what they do not do. Two caveats:
+# **Look:** RoPE is not wrong: those models train on with longer texts or cut them, and whatever
+# else their kernels do, RoPE adds nothing to the scores. The first picture charged RoPE for what
+# they do not do. Two caveats:
 
 # %% tags=["plumbing"]
 # Caches that slide, ALiBi by its heads, and the reach of steep
@@ -876,14 +877,12 @@ myths.settle(
     f"up to {facts['mirror']['rope']:.2f}. Behind a causal mask there is no after.",
 )
 
-# %%
-myths.table()
-
 # %% [markdown]
 # ## In five lines
 #
 # - A language model: RoPE; cut texts that are longer than in training, or train on with longer
-#   ones. xPos ties; after 12,000 steps `none` does.
+#   ones. xPos ties; after 12,000 steps two seeds do not
+#   tell `none` from it.
 # - Long texts uncut, in a plain kernel: ALiBi, with 4 heads 0.14 nats a byte behind RoPE at 64
 #   bytes. At 1024 `steep` was lower, by 0.09 to 0.18.
 # - Uncut, with a bias: Sandwich, T5, perhaps KERPLE; in any kernel first Transformer-XL, DeBERTa.

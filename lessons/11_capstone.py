@@ -909,7 +909,6 @@ myths.settle(
     },
     f"{n_sick - n_named} of {n_sick} sick layers have the reference's numbers there.",
 )
-myths.table()
 
 # %% [markdown]
 # ## In five lines

@@ -119,7 +119,7 @@ def test_a_settled_claim_is_shown_with_verdict_guess_measurement_scope_and_evide
     myths.settle("C01", {"fresh": True, "trodden": False}, "0.9 and 0.4.")
     (bundle,) = shown
     text = " ".join(bundle["text/plain"].split())
-    assert text.startswith(f"C01 {WHITE.text} FALSE (you said: true). 0.9 and 0.4.")
+    assert text.startswith(f"C01 {WHITE.text} FALSE (✗ you said: true). 0.9 and 0.4.")
     assert "fresh: yes; trodden: no" in text
     assert text.endswith(f"Judged on: {WHITE.scope}. Evidence: exact.")
 
@@ -151,16 +151,6 @@ def test_a_claim_left_open_is_not_tested_and_says_why(myths, shown):
     (bundle,) = shown
     assert bundle[CLAIM_MIME]["verdict"] == "not tested"
     assert "NOT TESTED. It did not snow." in bundle["text/plain"]
-    assert list(myths.table()["verdict"]) == ["not tested"]
-
-
-def test_the_table_holds_the_settled_claims_in_their_order(myths):
-    myths.settle("C02", {"here": True}, "Seen.")
-    myths.settle("C01", {"here": False}, "Seen.")
-    table = myths.table()
-    assert list(table.index) == ["C01", "C02"]
-    assert list(table["verdict"]) == ["false", "true"]
-    assert list(table["evidence"]) == ["exact", "exact"]
 
 
 @pytest.mark.parametrize("settle", ["settle", "leave_open"])
@@ -238,17 +228,6 @@ def test_a_second_line_without_its_parts_is_refused_and_nothing_shown(myths, sho
     with pytest.raises(ValueError, match=named):
         myths.in_a_real_model(**given)
     assert len(shown) == 1 and myths.in_real_models == {}
-
-
-def test_the_table_says_what_real_models_say_and_is_empty_for_other_claims(myths):
-    myths.settle("C01", {"a": True}, "Seen.")
-    myths.settle("C02", {"a": True}, "Seen.")
-    assert list(myths.table().columns) == ["claim", "verdict", "evidence"]
-    myths.in_a_real_model("C02", {"b": False}, "0.3.", "Titan")
-    table = myths.table()
-    assert list(table["verdict"]) == ["true", "true"]
-    assert table.iloc[0, -3:].tolist() == ["", "", ""]
-    assert table.loc["C02", list(claims.IN_A_REAL_MODEL)].tolist() == ["false", "0.3.", "Titan"]
 
 
 # The ledger

@@ -179,6 +179,28 @@ def test_words_to_move_and_the_button_that_plays_are_round(page, kind):
     assert radius >= 14 and radius >= button.bounding_box()["height"] / 2 - 2
 
 
+COUNT = """place => window.jupyterapp.shell.currentWidget.content.widgets[place]
+    .model.toJSON().execution_count"""
+
+
+def test_what_is_set_survives_running_the_cell_again(page):
+    tiles = explorer(page, "sentence").locator(".om-tile")
+    words = tiles.all_text_contents()
+    tiles.first.focus()
+    page.keyboard.press("ArrowRight")
+    moved = tiles.all_text_contents()
+    assert moved != words
+    place = page.evaluate(ACTIVE)
+    count = page.evaluate(COUNT, place)
+    page.keyboard.press("Shift+Enter")  # at once, before the controls rest
+    page.wait_for_function(f"({COUNT})({place}) > {count}", timeout=30 * SECONDS)
+    page.wait_for_function(
+        f"document.querySelectorAll('.om:has(svg)').length === {len(explorers.ALL)}",
+        timeout=30 * SECONDS,
+    )
+    assert explorer(page, "sentence").locator(".om-tile").all_text_contents() == moved
+
+
 def test_a_learners_profile_is_drawn_with_the_mouse(page):
     root = explorer(page, "profile")
     panel = root.locator(".om-draggable")

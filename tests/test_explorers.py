@@ -83,6 +83,14 @@ def test_a_module_needs_nothing_else_and_no_network(explorer):
     assert len(explorer.module) < (3_000_000 if "model" in explorer.parts else 200_000)
 
 
+def test_the_same_call_shows_the_same_widget_so_that_what_is_set_survives_a_re_run(shown):
+    explorers.frequencies(base=100)
+    explorers.frequencies(base=1000)
+    explorers.frequencies(base=100)
+    first, other, again = (bundle[WIDGET_VIEW]["model_id"] for bundle in shown)
+    assert first == again != other
+
+
 def test_every_javascript_file_is_part_of_an_explorer_and_fits_the_line_length():
     files = {path.stem: path.read_text(encoding="utf-8") for path in JAVASCRIPT.glob("*")}
     every = explorers.ALL.values()

@@ -4,6 +4,8 @@ import IPython
 import pytest
 
 from course_lab.checks import Check, hint_button
+from course_lab.checks.core import Verdict
+from course_lab.widgets import card
 from course_lab.widgets.output import WIDGET_VIEW
 
 HINTS = ("Look at <its> shape.", "Sum along an axis.", "The last one.")
@@ -25,15 +27,27 @@ def test_each_press_adds_the_next_hint_and_one_more_hides_them():
 @pytest.mark.parametrize(
     ("answer", "count"), [(lambda x: x + x, 0), (lambda x: x, 1), (NotImplemented, 1)]
 )
-def test_a_notebook_shows_it_where_the_answer_is_not_right(monkeypatch, capsys, answer, count):
-    shown = []
+def test_a_notebook_shows_it_under_a_card_where_the_answer_is_not_right(
+    monkeypatch, shown, capsys, answer, count
+):
     monkeypatch.setattr(IPython, "get_ipython", lambda: object())
-    monkeypatch.setattr(IPython.display, "display", lambda bundle, raw: shown.append(bundle))
     CHECK(answer)
-    assert [list(bundle) for bundle in shown] == [[WIDGET_VIEW]] * count, "no words are stored"
-    printed = capsys.readouterr().out
-    colour = 33 if count else 32
-    assert printed.startswith(f"\x1b[1;{colour}m{'✗' if count else '✓'} total:\x1b[0m ")
+    verdict, *button = shown
+    assert [list(bundle) for bundle in button] == [[WIDGET_VIEW]] * count, "no words are stored"
+    mark, colour = ("✗", card.OTHER) if count else ("✓", card.RIGHT)
+    assert verdict["text/plain"].startswith(f"{mark} total: ")
+    assert card.bold(f"{mark} total:", colour) in verdict["text/html"]
+    assert (card.TINT in verdict["text/html"]) == (count == 0)
+    assert capsys.readouterr().out == ""
+
+
+def test_a_verdict_and_a_hint_are_text_in_their_cards(monkeypatch, shown):
+    monkeypatch.setattr(IPython, "get_ipython", lambda: object())
+    CHECK.hint(1)
+    (hint,) = shown
+    assert hint["text/plain"] == f"Hint 1 of 3: {HINTS[0]}"
+    assert "Look at &lt;its&gt; shape." in hint["text/html"]
+    assert "got &lt;b&gt;." in Verdict("wrong", "✗ total: got <b>.").as_html()
 
 
 def test_outside_a_notebook_a_check_only_prints(capsys):

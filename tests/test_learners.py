@@ -43,7 +43,12 @@ def by_id(notebook):
 
 
 def printed_text(cell):
-    return "".join(output.get("text", "") for output in cell.get("outputs", []))
+    """What a cell has printed or shown as text."""
+    texts = [
+        output.get("text") or output.get("data", {}).get("text/plain", "") + "\n"
+        for output in cell.get("outputs", [])
+    ]
+    return "".join(texts)
 
 
 def names(source):

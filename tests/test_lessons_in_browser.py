@@ -32,7 +32,8 @@ TYPE = """async (source) => {
     content.activeCell.model.sharedModel.setSource(source);
     await commands.execute('notebook:run-cell');
     const { outputs } = content.activeCell.model.toJSON();
-    return outputs.map((output) => output.text ?? output.evalue).join('');
+    return outputs.map((output) => output.data?.['text/plain'] ?? output.text ?? output.evalue)
+        .join('');
 }"""
 
 

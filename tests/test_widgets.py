@@ -2,6 +2,7 @@
 
 import hashlib
 import io
+import re
 
 import ipywidgets as w
 import matplotlib as mpl
@@ -219,10 +220,15 @@ def ask_number(shown, unit=""):
 def test_without_a_kernel_a_question_is_a_text_with_its_choices_or_its_unit(shown):
     widgets.predict(QUESTION, ["left", "right"])
     widgets.predict_number("How many?", "nats")
-    assert all(bundle.keys() == {WIDGET_VIEW, "text/plain"} for bundle in shown)
+    assert all(bundle.keys() == {WIDGET_VIEW, "text/plain", "text/html"} for bundle in shown)
     assert [bundle["text/plain"] for bundle in shown] == [
         f"Predict: {QUESTION}\n  (1) left\n  (2) right",
         "Predict: How many?\n  (a number in nats)",
+    ]
+    words = [" ".join(re.sub("<.*?>", " ", bundle["text/html"]).split()) for bundle in shown]
+    assert words == [
+        f"Predict. {QUESTION} (1) left (2) right Run this cell to answer.",
+        "Predict. How many? (a number in nats) Run this cell to answer.",
     ]
 
 

@@ -14,6 +14,8 @@ from notebook_source import METADATA
 from PIL import Image
 from site_reader import screenshot
 
+from course_lab import widgets
+
 pytestmark = pytest.mark.browser
 
 QUESTION = "Which way is up?"
@@ -50,6 +52,15 @@ def runs_its_cell(page: Any, place: int) -> None:
     page.wait_for_function(f"{ACTIVE} === {place + 1}", timeout=30 * SECONDS)
 
 
+def runs_the_next_cell(page: Any, place: int) -> None:
+    """Shift+Enter in the cell at this place runs the cell below, and goes on from there."""
+    before = page.evaluate(COUNTS)
+    page.keyboard.press("Shift+Enter")
+    page.wait_for_function(f"{COUNTS}[{place + 1}] > {before[place + 1]}", timeout=30 * SECONDS)
+    page.wait_for_function(f"{ACTIVE} === {place + 2}", timeout=30 * SECONDS)
+    assert page.evaluate(COUNTS)[place] == before[place]
+
+
 def test_arrows_choose_an_answer_and_no_key_reaches_the_notebook(page):
     box = page.locator(".om-question").first
     options = box.locator("input[type=radio]")
@@ -62,8 +73,25 @@ def test_arrows_choose_an_answer_and_no_key_reaches_the_notebook(page):
     box.get_by_text("Recorded").wait_for(timeout=30 * SECONDS)
     screenshot(page, "question")
     assert (page.evaluate(ACTIVE), len(page.evaluate(COUNTS))) == (place, count)
+    page.keyboard.press("Escape")
     runs_its_cell(page, 0)
     page.locator(".om-question").first.locator("input:checked[value=up]").wait_for()
+
+
+def test_shift_and_enter_asks_again_before_a_guess_and_goes_on_to_the_answer_after_it(
+    browser, jupyterlab
+):
+    folder, address, token = jupyterlab
+    write_notebook(folder / "fresh.ipynb", CELLS)  # with a kernel in which nothing was answered
+    page = browser.new_page(viewport={"width": 1200, "height": 1000})
+    open_and_run(page, address, token, "fresh.ipynb")
+    options = page.locator(".om-question").first.locator("input[type=radio]")
+    options.first.focus()
+    runs_its_cell(page, 0)
+    options.first.click()
+    page.get_by_text("Now run the next cell (Shift+Enter)").wait_for(timeout=30 * SECONDS)
+    runs_the_next_cell(page, 0)
+    page.close()
 
 
 def test_the_focus_returns_from_a_question_to_its_cell(page):
@@ -148,6 +176,124 @@ def test_an_answer_waits_for_a_guess_and_comes_without_one_when_asked_again(brow
     page.close()
 
 
+TOLD = """from course_lab.checks import Check, Mistake
+from course_lab.claims import Claim, Myths
+import pandas as pd
+check = Check('worst', lambda x: 2 * x, cases=[(1,), (3,)], hints=('Look.', 'Think.', 'Add.'),
+    mistakes=[Mistake('you average over all the lengths that somebody may read',
+                      'Does a mean protect the user who reads at every single length?', abs)])
+check(abs)
+check(lambda x: x + x)
+myths = Myths({'C29': Claim('It is small.', scope='four schemes', evidence='exact')})
+myths.settle('C29', {'one': False}, 'It has 384 numbers and no others that could be learned.')
+print('words that go on and on until no more of them fit into a line of the page ' * 3)
+pd.DataFrame({'question': ['Which model?'], 'answer': ['the small one, of all that there are']})
+"""
+# Words of an output that stand on two lines.
+BROKEN = """box => {
+    const walker = document.createTreeWalker(box, NodeFilter.SHOW_TEXT), broken = [];
+    while (walker.nextNode()) for (const word of walker.currentNode.data.matchAll(/[a-z]+/g)) {
+        const range = new Range();
+        range.setStart(walker.currentNode, word.index);
+        range.setEnd(walker.currentNode, word.index + word[0].length);
+        if (range.getClientRects().length > 1) broken.push(word[0]);
+    }
+    return broken;
+}"""
+# How bright an element's text is, from 0 to 1.
+BRIGHTNESS = """element => {
+    const context = document.createElement('canvas').getContext('2d');
+    context.fillStyle = getComputedStyle(element).color;
+    context.fillRect(0, 0, 1, 1);
+    const [red, green, blue] = context.getImageData(0, 0, 1, 1).data;
+    return (0.2126 * red + 0.7152 * green + 0.0722 * blue) / 255;
+}"""
+
+
+def change_theme(page: Any, name: str) -> None:
+    """Change JupyterLab's theme to "Light" or "Dark", and wait for it."""
+    change = "theme => window.jupyterapp.commands.execute('apputils:change-theme', {theme})"
+    page.evaluate(change, f"JupyterLab {name}")
+    light = "true" if name == "Light" else "false"
+    body = f"body[data-jp-theme-light='{light}']"
+    page.wait_for_selector(body, state="attached", timeout=30 * SECONDS)
+
+
+def test_what_checks_and_claims_say_stands_in_cards_whose_words_are_whole_and_coloured(
+    browser, jupyterlab
+):
+    folder, address, token = jupyterlab
+    write_notebook(folder / "told.ipynb", [CELLS[0], TOLD])
+    page = browser.new_page(viewport={"width": 640, "height": 1000})
+    open_and_run(page, address, token, "told.ipynb")
+    wrong, right = page.get_by_text("✗ worst:"), page.get_by_text("✓ worst:")
+    right.wait_for(timeout=30 * SECONDS)
+    output = page.locator(".jp-Cell").nth(1).locator(".jp-OutputArea").first
+    assert "Does a mean protect the user" in output.inner_text()
+    assert output.evaluate(BROKEN) == []
+    verdict = page.locator(".jp-RenderedHTML p", has_text="FALSE.")
+    assert verdict.locator("b").inner_text() == "FALSE."
+    assert verdict.locator("xpath=following-sibling::p").inner_text().startswith("Judged on: four")
+    cell = page.locator("table.dataframe td").last
+    assert cell.evaluate("cell => getComputedStyle(cell).textAlign") == "left"
+    change_theme(page, "Light")
+    assert max(wrong.evaluate(BRIGHTNESS), right.evaluate(BRIGHTNESS)) < 0.45, "on white"
+    screenshot(page, "told_light")
+    change_theme(page, "Dark")
+    assert min(wrong.evaluate(BRIGHTNESS), right.evaluate(BRIGHTNESS)) > 0.55, "on black"
+    screenshot(page, "told_dark")
+    page.close()
+
+
+def test_a_question_that_has_not_run_wraps_at_words(browser, jupyterlab, shown):
+    folder, address, token = jupyterlab
+    widgets.predict("Is it so that the words of this question are whole? " * 5, ["yes", "no"])
+    stored = {kind: text for kind, text in shown[0].items() if kind.startswith("text/")}
+    cell = nbformat.v4.new_code_cell(
+        "1", id="s0", outputs=[nbformat.v4.new_output("display_data", stored)]
+    )
+    notebook = nbformat.v4.new_notebook(cells=[cell], metadata=METADATA)
+    nbformat.write(notebook, folder / "stored.ipynb")
+    page = browser.new_page(viewport={"width": 640, "height": 800})
+    page.goto(f"{address}/doc/tree/stored.ipynb?token={token}&reset")
+    page.get_by_text("Predict.").wait_for(timeout=90 * SECONDS)
+    assert page.locator(".jp-OutputArea").first.evaluate(BROKEN) == []
+    page.close()
+
+
+WAITS = """# The answer
+import pathlib, time
+print('early')
+while not pathlib.Path('go').exists():
+    time.sleep(0.05)
+print('late')"""
+
+
+def test_a_folded_cell_says_that_it_runs_until_it_ends(browser, jupyterlab):
+    folder, address, token = jupyterlab
+    asks, waits = (
+        nbformat.v4.new_code_cell(source, id=f"r{n}") for n, source in enumerate((CELLS[0], WAITS))
+    )
+    fold(waits)
+    notebook = nbformat.v4.new_notebook(cells=[asks, waits], metadata=METADATA)
+    nbformat.write(notebook, folder / "runs.ipynb")
+    page = browser.new_page(viewport={"width": 1200, "height": 1000})
+    page.goto(f"{address}/doc/tree/runs.ipynb?token={token}&reset")
+    page.wait_for_function(IDLE, timeout=90 * SECONDS)
+    run_next(page)
+    page.locator(".om-question input").first.click()
+    page.get_by_text("Recorded").wait_for(timeout=30 * SECONDS)
+    page.keyboard.press("Shift+Enter")
+    page.get_by_text("early").wait_for(timeout=30 * SECONDS)
+    assert printed(page, 1).split() == ["running", "…", "early"]
+    screenshot(page, "running")
+    (folder / "go").touch()
+    page.get_by_text("late").wait_for(timeout=30 * SECONDS)
+    page.get_by_text("running …").wait_for(state="hidden", timeout=30 * SECONDS)
+    assert printed(page, 1).split() == ["early", "late"]
+    page.close()
+
+
 def test_after_a_question_bars_of_folded_code_have_words_and_stored_pictures_are_dark_in_the_dark(
     browser, jupyterlab
 ):
@@ -174,10 +320,8 @@ def test_after_a_question_bars_of_folded_code_have_words_and_stored_pictures_are
         shot = Image.open(io.BytesIO(picture.screenshot())).convert("L")
         return shot.crop((45, 45, 46, 46)).tobytes()[0]
 
+    change_theme(page, "Light")
     assert brightness() > 250
-    theme = "window.jupyterapp.commands.execute('apputils:change-theme', {theme: '%s'})"
-    page.evaluate(theme % "JupyterLab Dark")
-    dark = "[data-jp-theme-light='false']"
-    page.wait_for_selector(dark, state="attached", timeout=30 * SECONDS)
+    change_theme(page, "Dark")
     assert brightness() < 30
     page.close()

@@ -43,7 +43,7 @@ from course_lab.checks.calls import Call, Function, OutOfTime, call, failing_lin
 from course_lab.checks.compare import TOLERANCE, describe, difference
 from course_lab.checks.mistakes import Candidate, Mistake, explanation
 from course_lab.checks.rules import Case, Rule
-from course_lab.widgets import output
+from course_lab.widgets import card, output
 
 SECONDS = 10.0  # the longest that one call may take
 
@@ -65,15 +65,16 @@ class Verdict:
     def __str__(self) -> str:
         return self.text
 
-    def coloured(self) -> str:
-        """The text with its mark and the exercise's name in colour, green if the answer is right.
-
-        The colours are ANSI's, which notebooks show in both themes.
-        """
+    def as_html(self) -> str:
+        """The text in a card, with its mark and the exercise's name in colour."""
         if self.kind in ("untouched", "blocked"):
-            return self.text
+            return card.card(card.escaped(self.text))
         name, colon, rest = self.text.partition(":")
-        return f"\x1b[1;{32 if self.kind == 'right' else 33}m{name}{colon}\x1b[0m{rest}"
+        colour, background = card.OTHER, "transparent"
+        if self.kind == "right":
+            colour, background = card.RIGHT, card.TINT
+        words = card.bold(name + colon, colour) + card.escaped(rest)
+        return card.card(words, edge=colour, background=background)
 
 
 @dataclass(eq=False)
@@ -113,9 +114,8 @@ class Check:
     def __call__(self, answer: Any) -> None:
         """Print what is right or wrong with the function ``answer``."""
         verdict = self.verdict(answer)
-        in_notebook = IPython.get_ipython() is not None
-        print(verdict.coloured() if in_notebook else verdict)
-        if verdict.kind != "right" and in_notebook:
+        card.tell(str(verdict), verdict.as_html())
+        if verdict.kind != "right" and IPython.get_ipython() is not None:
             output.show(hint_button.hint_button(self.hints))
 
     def hint(self, number: int = 1) -> None:
@@ -123,7 +123,8 @@ class Check:
         if number not in (1, 2, 3):
             print(f"There are hints 1, 2 and 3, got {number!r}.")
             return
-        print(f"Hint {number} of 3: {self.hints[number - 1]}")
+        title, hint = f"Hint {number} of 3:", self.hints[number - 1]
+        card.tell(f"{title} {hint}", card.card(f"{card.bold(title)} {card.escaped(hint)}"))
 
     def verdict(self, answer: Any) -> Verdict:
         """Return what calling the check would print."""

@@ -1,9 +1,10 @@
 """The button under a check's verdict, which shows the hints one by one."""
 
-import html
 from collections.abc import Sequence
 
 import ipywidgets
+
+from course_lab.widgets import card
 
 HIDE = "Hide the hints"
 
@@ -20,10 +21,11 @@ def hint_button(hints: Sequence[str]) -> ipywidgets.VBox:
     def show(number: int) -> None:
         nonlocal count
         count = number
-        shown.value = "<br>".join(
-            f"<b>Hint {n} of {len(hints)}:</b> {html.escape(hint)}"
+        lines = [
+            f"{card.bold(f'Hint {n} of {len(hints)}:')} {card.escaped(hint)}"
             for n, hint in enumerate(hints[:count], start=1)
-        )
+        ]
+        shown.value = card.card(*lines) if lines else ""
         shown.layout.display = None if count else "none"
         button.description = HIDE if count == len(hints) else f"Hint {count + 1} of {len(hints)}"
 

@@ -18,6 +18,7 @@ from course_utils import validation
 
 JAVASCRIPT = Path(__file__).with_name("javascript")
 KIT = ("numbers", "drawing", "shell")  # files that every module starts with, in this order
+_widgets: dict[str, Any] = {}  # those shown so far, by explorer and start values
 EXPORTS = """
 const { mount, render, view } = module(EXPLORER, SPEC);
 export default { render };
@@ -57,7 +58,11 @@ class Explorer:
     def __call__(self, **start: Any) -> None:
         """Show the explorer; keyword arguments are start values of its controls."""
         start = self._checked(start)
-        bundle, metadata = _widget(self.module, start)._repr_mimebundle_()
+        # The same widget for the same call: what a learner has set survives a re-run.
+        key = json.dumps([self.name, start], sort_keys=True)
+        if key not in _widgets:
+            _widgets[key] = _widget(self.module, start)
+        bundle, metadata = _widgets[key]._repr_mimebundle_()
         bundle["text/plain"] = self.describe(**start)
         IPython.display.display(bundle, metadata=metadata, raw=True)
 

@@ -6,6 +6,8 @@ import IPython
 import IPython.display
 from IPython.utils.capture import capture_output
 
+from course_lab.widgets import card
+
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 
 
@@ -24,7 +26,7 @@ def show(widget: Any, text: str = "", picture: bytes | None = None) -> None:
 
 
 def say_instead(text: str) -> None:
-    """Print a text in place of all that the cell which runs has shown and will show.
+    """Say a text in place of all that the cell which runs has shown and will show.
 
     The cell goes on to its end, so that later cells find its variables.
     """
@@ -33,7 +35,7 @@ def say_instead(text: str) -> None:
         print(text)
         return
     IPython.display.clear_output()
-    print(text)
+    card.tell(text, card.card(card.escaped(text), edge=card.ASKS))
     unheard = capture_output()
     unheard.__enter__()
 

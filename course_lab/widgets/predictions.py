@@ -10,15 +10,13 @@ import anywidget
 import IPython.display
 import traitlets
 
-from course_lab.widgets import output
+from course_lab.widgets import output, running
+from course_lab.widgets.card import ASKS, OTHER, RIGHT, bold, card, escaped, small
 from course_utils import validation
 
 _answers: dict[str, Any] = {}  # the learner's answers by question: they survive a re-run
 _asked_to_guess: set[str] = set()  # questions whose answer was asked for without a guess
 GUESS_FIRST = "Guess above, or run this cell once more to see it without a guess."
-# JupyterLab's own colours, which follow its theme; elsewhere ones that fit light and dark
-RIGHT = "var(--jp-success-color1, #2e8540)"
-OTHER = "var(--jp-warn-color1, #c05600)"
 
 
 class Question(anywidget.AnyWidget):
@@ -47,6 +45,7 @@ class Prediction:
         self._measured: str | None = None  # the text that reveal() showed
         self._right_answer: Any = None  # as reveal() got it
         box.observe(self._record, names="answer")
+        box.observe(lambda _: running.line.start(), names="seen")
 
     @property
     def answer(self) -> Any:
@@ -86,7 +85,7 @@ class Prediction:
         _answers[self.question] = answer
         if self._measured is None:
             number = f": {answer:g}" if isinstance(answer, float) else ""
-            self._box.note = f"Recorded{number}. Now run the next cell."
+            self._box.note = f"Recorded{number}. Now run the next cell (Shift+Enter)."
         else:
             self._show_verdict()
 
@@ -97,15 +96,18 @@ class Prediction:
         elif not isinstance(self.answer, str):
             self._box.note = f"You predicted {self.answer:.4g}. Measured: <b>{measured}</b>."
         elif self.answer == self._right_answer:
-            self._box.note = f"<b style='color:{RIGHT}'>✓ Right:</b> {measured}."
+            self._box.note = f"{bold('✓ Right:', RIGHT)} {measured}."
         else:
-            guess = html.escape(self.answer)
-            verdict = f"<b style='color:{OTHER}'>✗ Not “{guess}”.</b>"
+            verdict = bold(f"✗ Not “{self.answer}”.", OTHER)
             self._box.note = f"{verdict} Measured: <b>{measured}</b>."
 
-    def _display(self, options: str) -> None:
+    def _display(self, answers: Sequence[str]) -> None:
+        """Show the box; without a kernel the question and what may be answered."""
         bundle, metadata = self._box._repr_mimebundle_()
-        bundle["text/plain"] = f"Predict: {self.question}\n{options}"
+        bundle["text/plain"] = "\n".join([f"Predict: {self.question}", *answers])
+        asked = f"{bold('Predict.')} {escaped(self.question)}"
+        listed = map(escaped, answers)
+        bundle["text/html"] = card(asked, *listed, small("Run this cell to answer."), edge=ASKS)
         IPython.display.display(bundle, metadata=metadata, raw=True)
 
 
@@ -124,7 +126,7 @@ def predict(question: str, choices: Sequence[str]) -> Prediction:
     answer = earlier if earlier in options else ""
     prediction = Prediction(Question(question=question, options=options, answer=answer))
     numbered = [f"  ({number}) {option}" for number, option in enumerate(options, start=1)]
-    prediction._display("\n".join(numbered))
+    prediction._display(numbered)
     return prediction
 
 
@@ -136,7 +138,7 @@ def predict_number(question: str, unit: str = "") -> Prediction:
     placeholder = f"your guess {unit}".strip()
     box = Question(question=question, placeholder=placeholder, answer=answer)
     prediction = Prediction(box)
-    prediction._display(f"  (a number{' in ' + unit if unit else ''})")
+    prediction._display([f"  (a number{' in ' + unit if unit else ''})"])
     return prediction
 
 

@@ -29,12 +29,15 @@ function newElement(tag, attributes = {}, ...children) {
   return element;
 }
 
-// Give JupyterLab's cell the keys that run it, and Escape, as explorers do.
-function handOver(event) {
+// Give JupyterLab's cell the keys that run it, and Escape, as explorers do. After an answer
+// Shift+Enter runs the next cell: to ask again would change nothing.
+function handOver(event, answered) {
   const runs = event.key === "Enter" && (event.shiftKey || event.ctrlKey || event.altKey);
-  const cell = event.target.closest(".jp-Cell");
+  let cell = event.target.closest(".jp-Cell");
   if (!cell || (!runs && event.key !== "Escape")) return;
   event.preventDefault();
+  const next = cell.nextElementSibling;
+  if (runs && event.shiftKey && answered && next?.matches(".jp-Cell")) cell = next;
   cell.focus();
   cell.dispatchEvent(new KeyboardEvent("keydown", event));
 }
@@ -91,7 +94,7 @@ function render({ model, el }) {
   for (const kind of ["keydown", "pointerdown", "mousedown", "touchstart"]) {
     root.addEventListener(kind, (event) => event.stopPropagation(), { passive: true });
   }
-  root.addEventListener("keydown", handOver);
+  root.addEventListener("keydown", (event) => handOver(event, model.get("answer")));
   model.on("change:answer change:note", show);
   show();
   el.append(root);

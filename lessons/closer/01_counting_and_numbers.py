@@ -356,7 +356,6 @@ myths.settle(
     f"Accuracy at least {min(one_hot):.2f}. One feature a position: texts of {lengths} tokens need "
     f"widths {widths}.",
 )
-myths.table()
 
 # %% [markdown]
 # **Look:** it works, and it stops at the width: position 64 has no feature left. So `d_model` must

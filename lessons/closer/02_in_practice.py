@@ -507,9 +507,6 @@ myths.settle(
     f"{min(closer.values()):.3f} of the neighbours' distance.",
 )
 
-# %%
-myths.table()
-
 # %% [markdown]
 # ## Before or after?
 #

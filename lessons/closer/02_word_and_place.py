@@ -583,10 +583,6 @@ if encoder is not None:
 # C09, "because sin and cos are periodic, the model handles lengths it never saw", needs trained
 # models. It is left for the lesson on long texts.
 
-# %% tags=["pretrained"]
-myths.table()
-
-
 # %% [markdown]
 # ## In five lines
 #

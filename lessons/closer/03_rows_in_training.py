@@ -391,7 +391,6 @@ myths.settle(
     + ", ".join(f"{name} {'yes' if value > 1 else 'no'}" for name, value in rare_means.items())
     + ". A row that is never read stays put, except under weight decay.",
 )
-myths.table()
 
 # %% [markdown]
 # **Back:** [lesson 03](../03_learned.ipynb). **Next:** the second closer look,

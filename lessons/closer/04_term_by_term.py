@@ -460,7 +460,6 @@ myths.settle(
     },
     f"One number for each head and bucket; 601 offsets share {len(used)} buckets.",
 )
-myths.table()
 
 # %% [markdown]
 # **Back:** [lesson 04](../04_relative.ipynb). **Next:** [lesson 05](../05_rope.ipynb).

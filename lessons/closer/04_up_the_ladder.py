@@ -244,7 +244,6 @@ myths.settle(
     ", ".join(f"{name} {count:,}" for name, count in counts.items())
     + f", shaw with tables for each head {per_head:,}.",
 )
-myths.table()
 
 # %% [markdown]
 # **Back:** [lesson 04](../04_relative.ipynb). **Next:** [lesson 05](../05_rope.ipynb).

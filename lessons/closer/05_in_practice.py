@@ -719,9 +719,5 @@ myths.settle(
     "By the source, not by a run: Chowdhery et al. 2022, arXiv 2204.02311, section 2, lists RoPE.",
 )
 
-# %% tags=["pretrained", "plumbing"]
-# All five
-myths.table()
-
 # %% [markdown]
 # **Back:** [lesson 05](../05_rope.ipynb). **Next:** [lesson 06](../06_alibi.ipynb).

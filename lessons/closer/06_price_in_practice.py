@@ -265,7 +265,6 @@ myths.settle(
     "By the source, not by a run: 2211.05100 is the report on BLOOM, a model that uses ALiBi. The "
     "ALiBi paper is 2108.12409.",
 )
-myths.table()
 
 # %% [markdown]
 # **Back:** [lesson 06](../06_alibi.ipynb). **Next:** [other prices](06_other_prices.ipynb).

@@ -611,7 +611,6 @@ myths.in_a_real_model(
     f"It grows by {growths.mean():.2f} nats on average, by over 0.1 in {count} of {len(growths)}.",
     "SmolLM2-135M",
 )
-myths.table()
 
 # %% [markdown]
 # **Read next:** Kazemnejad et al. 2023, arXiv 2305.19466, for tasks and for NoPE; Xiao et al. 2023,

@@ -566,7 +566,6 @@ myths.settle(
     f"keys hidden at 512 bytes its loss changes by {', '.join(map(str, hidden))} in two models, so "
     "it does not.",
 )
-myths.table()
 
 # %% [markdown]
 # **Read next:** Press et al. 2021, arXiv 2108.12409, appendix B. Back to

@@ -510,9 +510,6 @@ for name in ("rope", "alibi"):
     ratios = ", ".join(f"{cost(name, n)['time_ratio']:.2f} at {n}" for n in (256, 1024))
     print(f"{name:5}: {ratios}")
 
-# %%
-myths.table()
-
 # %% [markdown]
 # What RoPE does, it does once a word, and what ALiBi does, for each pair. On which side "little"
 # falls is decided by length and kernel, and not by the formula's looks.

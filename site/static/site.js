@@ -188,7 +188,7 @@ function showProgress() {
   }
   bar.hidden = !done(every);
   bar.style.setProperty("--om-done", done(every) / every.length);
-  bar.textContent = `Your course: ${done(every)} of ${every.length} guesses`;
+  bar.textContent = `Your guesses: ${done(every)} of ${every.length}`;
 }
 
 // ------------------------------------------------------------------------------------------- code

@@ -268,8 +268,8 @@ function textOf({ name, label, longest }, id) {
 
 // Put an explorer into an element of any page; `start` has values of its controls. The result can
 // set() values, tell its state, and remove() itself.
-function mountOn(explorer, givenSpec, element, start = {}) {
-  const link = linkOf(explorer, givenSpec, element);
+function mountOn(explorer, givenSpec, element, start = {},
+  link = linkOf(explorer, givenSpec, element)) {
   const [requested, spec] = initial(explorer, givenSpec, { ...start, ...link?.read() });
   const id = `om-${Math.random().toString(36).slice(2)}`; // other modules may be on the page
   const names = spec.controls.map(({ name }) => name);
@@ -382,6 +382,7 @@ function mountOn(explorer, givenSpec, element, start = {}) {
   sizes.observe(root);
   fit();
   const remove = () => {
+    if (touched && view) link?.write(view.state); // the controls may not have rested yet
     clearTimeout(rest);
     clearTimeout(pause);
     player?.stop();
@@ -440,7 +441,7 @@ function linkOf(explorer, spec, element) {
     .filter(({ dataset }) => dataset.module === mount.dataset.module).length;
   const [, name] = mount.dataset.module.match(/(\w+)\.js/); // two explorers may share a picture
   const key = same ? `${name}-${same + 1}` : name;
-  const names = [...spec.controls.map(({ name }) => name), ...Object.keys(explorer.linked ?? {})];
+  const names = namesOfState(explorer, spec);
   return {
     read() {
       let asked;
@@ -468,6 +469,23 @@ function linkOf(explorer, spec, element) {
       }
     },
   };
+}
+
+// In a notebook it stands in the model of the widget, and is still there when the cell runs again.
+function keptIn(model, explorer, spec) {
+  const names = namesOfState(explorer, spec);
+  return {
+    read: () => ({}), // the model has it as the start
+    write(state) {
+      model.set("start", Object.fromEntries(names.map((name) => [name, state[name]])));
+      model.save_changes();
+    },
+  };
+}
+
+// The state that a reader can set.
+function namesOfState(explorer, spec) {
+  return [...spec.controls.map(({ name }) => name), ...Object.keys(explorer.linked ?? {})];
 }
 
 // Whether a control can have this value.
@@ -669,6 +687,9 @@ function module(explorer, givenSpec) {
       return viewOf(explorer, spec, limited(explorer, spec, requested), width, dark);
     },
     mount: (element, start) => mountOn(explorer, givenSpec, element, start),
-    render: ({ model, el }) => mountOn(explorer, givenSpec, el, model.get("start")).remove,
+    render({ model, el }) {
+      const link = keptIn(model, explorer, givenSpec);
+      return mountOn(explorer, givenSpec, el, model.get("start"), link).remove;
+    },
   };
 }
