@@ -152,9 +152,10 @@ axes[1].legend(loc="best")
 axes[0].set_ylabel("learned number, added to the\nscore (less the head's largest)")
 plots.show(
     fig,
-    "What two heads add to the score at distances 0 to 8, less the largest, seed 0; orange, the head "
-    f"with the widest range. Before: a head has its top at distance 1, in {tops} of 3 seeds. Place "
-    f"0: a head rises at every step, in {steps_up} of 3 seeds; dashed, a straight line beside it.",
+    "What two heads add to the score at distances 0 to 8, less the largest, seed 0; orange, the "
+    f"head with the widest range. Before: a head has its top at distance 1, in {tops} of 3 seeds. "
+    f"Place 0: a head rises at every step, in {steps_up} of 3 seeds; dashed, a straight line "
+    "beside it.",
 )
 
 # %% [markdown]
@@ -248,9 +249,9 @@ plots.show(
 
 # %% [markdown]
 # **Look:** fifty positions on, a table and sinusoids trained at 0 to 8 lose even the token before.
-# Another table (last row) was trained on texts that start at 0 to 55. It keeps the token before, and
-# place 0, which has the edge. But it misses place 3 in both panels: a position no
-# longer tells a place. Numbers for offsets answer as before, since no offset has changed:
+# Another table (last row) was trained on texts that start at 0 to 55. It keeps the token before,
+# and place 0, which has the edge. But it misses place 3 in both panels: a position no longer tells
+# a place. Numbers for offsets answer as before, since no offset has changed:
 
 # %%
 moved = torch.arange(4) + 50
@@ -464,8 +465,8 @@ plots.show(
 # %% [markdown]
 # **Look:** training climbs to place 1 in 1,500 steps, and to place 2 in 5,000, in most seeds. At
 # place 3, 1,500 steps end little above no encoding, and 5,000 far from 98 %. In 1,500 steps, at any
-# of three rates, Adam does not find even the factors alone: blue, below no encoding, which has more
-# to learn with. ([Up the ladder](closer/04_up_the_ladder.ipynb) asks why.)
+# of three rates, Adam does not find even the factors alone (blue; a whole model without encoding
+# does better). [Up the ladder](closer/04_up_the_ladder.ipynb) asks why.
 #
 # ## A vector for each offset
 #
@@ -498,7 +499,8 @@ door_4 = (w[..., None] * table[seen.clamp(-4, 4) + 4]).sum(1)  # (n, d)
 assert torch.allclose(literal(q, table), shaw_scores(q, table, seen), atol=1e-4)
 assert torch.allclose(door_4, shaw_values(w, table, seen), atol=1e-4)
 size = f"{4 * 1024**2 * 64 // 2**20} MiB"  # float32
-print(f"1,024 tokens, d = 64: `vectors` fills {size}, shared by heads; its product as much a head")
+print(f"1,024 tokens, d = 64: `vectors` fills {size}, which all heads of a layer may share;")
+print("its product with q fills as much again for each head")
 clipped = offset_matrix(torch.arange(7), torch.arange(7)).clamp(-2, 2)
 back = torch.arange(161)
 bucket = t5_bucket(-back, 32, 128, False)  # 32 buckets, keys ahead are hidden

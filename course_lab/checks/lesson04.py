@@ -649,8 +649,8 @@ check_shaw = _PlainCheck(
         LargestTensor(
             (randn(40, 16), randn(33, 16)),
             lambda q, table: 4 * len(q) ** 2,
-            why="With more rows in the table it grows by d numbers a query and row. Which operation "
-            "multiplies and adds up over d at once?",
+            why="With more rows in the table it grows by d numbers a query and row. Which "
+            "operation multiplies and adds up over d at once?",
         ),
         LargestTensor(
             (randn(40, 64), randn(33, 64)),

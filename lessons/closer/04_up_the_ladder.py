@@ -201,8 +201,8 @@ plots.show(
 # with door 4 is above each without. In two layers T5 does better divided by $\sqrt d$: its lowest
 # of five seeds is just above the highest of T5 as it is.
 #
-# T5's row and that of our numbers compare no two ideas: at 9 tokens both have one number for each
-# distance. They differ in $\sqrt d$, in where the numbers start and how fast they learn, and T5's
+# The rows of T5 and of our numbers do not compare two ideas: at 9 tokens both have one number for
+# each distance. They differ in $\sqrt d$, in where the numbers start and how fast they learn, and T5's
 # layers share one table.
 #
 # ## Myth check
