@@ -68,7 +68,7 @@ class NumberByOffset(PositionalEncoding):
 # - the token at **place 3**, from there on.
 #
 # A **place** counts from the text's first token. (Nine runs take about half a minute. The offsets'
-# numbers learn 5 times as fast as the rest, since they have far to go.)
+# numbers learn 5 times as fast as the rest.)
 
 # %%
 from course_lab import widgets
@@ -141,7 +141,7 @@ for ax, bias, title in zip(
 ):
     at_work = bias.min(-1).values.argmin().item()  # the head that tells distances apart most
     ax.plot(bias[1 - at_work], "s-", color="0.8", linewidth=1, markersize=4, label="the other head")
-    ax.plot(bias[at_work], "o-", color="C0", label="the head at work")
+    ax.plot(bias[at_work], "o-", color="C1", label="the head at work")
     ax.set(title=title, xlabel="distance to an earlier key (positions)")
 to_edge = first[0][first[0].min(-1).values.argmin()]
 slope = to_edge.diff().mean().item()
@@ -152,9 +152,10 @@ axes[1].legend(loc="best")
 axes[0].set_ylabel("learned number, added to the\nscore (less the head's largest)")
 plots.show(
     fig,
-    "What two heads add to the score at distances 0 to 8, less the largest, seed 0; blue, the head "
-    f"with the widest range. Before: a head has its top at distance 1, in {tops} of 3 seeds. Place "
-    f"0: a head rises at every step, in {steps_up} of 3 seeds; dashed, a straight line beside it.",
+    "What two heads add to the score at distances 0 to 8, less the largest, seed 0; orange, the "
+    f"head with the widest range. Before: a head has its top at distance 1, in {tops} of 3 seeds. "
+    f"Place 0: a head rises at every step, in {steps_up} of 3 seeds; dashed, a straight line "
+    "beside it.",
 )
 
 # %% [markdown]
@@ -166,8 +167,8 @@ plots.show(
 # Encodings so far add a vector $E_i$ to the word at position $i$: a row of a learned table, or
 # sinusoids. Trained as above, both name place 3 too. So why not name the places?
 #
-# We let each model read the same texts 50 positions further on. A token keeps its *place* in the
-# text. Its **position**, the number that the model is given, is 50 higher.
+# Each model now reads the same texts 50 positions on. A token keeps its *place* in the text. Its
+# **position**, the number that the model is given, is 50 higher.
 
 # %% tags=["plumbing", "picture"]
 # The grid
@@ -248,9 +249,9 @@ plots.show(
 
 # %% [markdown]
 # **Look:** fifty positions on, a table and sinusoids trained at 0 to 8 lose even the token before.
-# Another table (last row) was trained on texts that start anywhere from 0 to 55. It keeps the
-# token before, and place 0, which has the edge. But it misses place 3 in both panels: a position no
-# longer tells a place. Numbers for offsets answer as before, since no offset has changed:
+# Another table (last row) was trained on texts that start at 0 to 55. It keeps the token before,
+# and place 0, which has the edge. But it misses place 3 in both panels: a position no longer tells
+# a place. Numbers for offsets answer as before, since no offset has changed:
 
 # %%
 moved = torch.arange(4) + 50
@@ -263,7 +264,7 @@ print(moved - moved[:, None])  # j − i: a row for each query, a column for eac
 #
 # But ours missed place 3 from the start. Can a head point at it? Seen from query 4 it is at offset
 # $-1$, which must beat $-2$. From query 5 it is at $-2$, which must beat $-1$. So one head cannot.
-# Could several heads together?
+# Could several together?
 #
 # The head that finds place 0 has nearly a straight line (dashed above). Let a head's number be one:
 # slope $m$ times the distance $i - j$. If scores hold nothing else, its weights are
@@ -290,10 +291,10 @@ guess = widgets.predict(
 )
 
 # %% [markdown]
-# In the explorer both heads have slope 2, so one is wasted. Move a slope until the gold bar is at
-# 1: all answers right. Least squares sets the factors: from all queries, as near as they get to a
-# sum of 1 at the key asked for and 0 at the others. Each head's outputs, shares from 0 to 1, get
-# noise of 1 in 100.
+# In the explorer both heads have slope 2, so one is wasted. Move a slope: how high does the gold
+# bar get? Least squares sets the factors: from all queries, as near as they get to a sum of 1 at
+# the key asked for and 0 at the others. Each head's outputs, shares from 0 to 1, get noise of 1 in
+# 100.
 
 # %%
 from course_lab import explorers
@@ -302,8 +303,8 @@ explorers.ladder()
 
 # %% [markdown]
 # From the edge, places are a **ladder**, with a rung for each. **Climb on:** without noise, choose
-# place 2, then place 3. How many heads does each take, and how large are their factors? (Use slopes
-# from 1 to 6.) Then add noise again.
+# place 2, then place 3. With slopes from 1 to 6, how many heads does each take, and how large are
+# their factors? Then add noise again.
 
 # %% tags=["plumbing"]
 # The answer
@@ -344,14 +345,16 @@ for place, slopes in RUNGS.items():
             ),
         }
     )
+gentler = by_hand((6, 3, 2, 1), 3)[0].abs().max()
+print(f"place 3 with slopes 6, 3, 2, 1: largest factor {gentler:,.0f}")
 pd.DataFrame(rows).set_index("asked for")
 
 # %% [markdown]
 # **Look:** two slopes name place 1, always. Both heads like key 0 best. Subtract so much of the
 # steep one that key 0 cancels, and key 1 is on top. Each rung takes one slope more here, and larger
-# factors, which multiply noise too.
+# factors, which multiply noise too. (At place 3 slopes 6, 3, 2, 1 need only 595. Yours?)
 #
-# **Exercise 1 ★★ Single out.** The explorer fits all queries at once. Now make the *last* query's
+# **Exercise 1 ★★★ Single out.** The explorer fits all queries at once. Now make the *last* query's
 # sum exact. With two heads it is 0 at key 0 and 1 at key 1; with three, 0 at keys 0 and 1, and 1 at
 # key 2. Write `single_out(slopes, n)` for any number of heads and n keys: from `slopes` (heads,),
 # float64, all different, the factors (heads,). (Beyond key heads − 1 the sum may be anything.)
@@ -379,9 +382,8 @@ check_single_out(single_out)
 # %% [markdown]
 # ## Will training climb?
 #
-# So four heads *can* name place 3. Will a model learn to? We give it the four slopes of the table's
-# last row, fixed. It has to learn all else, in 1,500 steps of Adam, the usual optimizer. (The
-# answer takes up to a minute, since it also trains the factors alone.)
+# So four heads *can* name place 3. Will a model learn to? We give it the slopes of the table's last
+# row, fixed. It has to learn all else, in 1,500 steps of Adam. (The answer takes up to a minute.)
 
 # %%
 guess = widgets.predict(
@@ -446,7 +448,7 @@ for share, what in ((0.2, "guessing"), (0.98, "98 %")):
 ax.set(xticks=list(RUNGS), xlim=(0.5, 3.5), ylim=(0, 1.08))
 ax.set_xticks(list(RUNGS), [f"place {place}\n{place + 1} slopes" for place in RUNGS])
 ax.set_ylabel("right answers, a dot a seed")
-ax.set_title("Algebra climbs to place 3, training does not")
+ax.set_title("Algebra climbs to place 3, 5,000 steps do not")
 ax.legend(loc="lower left", bbox_to_anchor=(0.01, 0.2), fontsize=9)
 plots.show(
     fig,
@@ -462,8 +464,9 @@ plots.show(
 
 # %% [markdown]
 # **Look:** training climbs to place 1 in 1,500 steps, and to place 2 in 5,000, in most seeds. At
-# place 3, 1,500 steps end little above no encoding, and 5,000 far from 98 %. Adam does not find
-# even the factors alone. ([Up the ladder](closer/04_up_the_ladder.ipynb) asks why.)
+# place 3, 1,500 steps end little above no encoding, and 5,000 far from 98 %. In 1,500 steps, at any
+# of three rates, Adam does not find even the factors alone (blue; a whole model without encoding
+# does better). [Up the ladder](closer/04_up_the_ladder.ipynb) asks why.
 #
 # ## A vector for each offset
 #
@@ -495,7 +498,9 @@ w = literal(q, table).softmax(-1)
 door_4 = (w[..., None] * table[seen.clamp(-4, 4) + 4]).sum(1)  # (n, d)
 assert torch.allclose(literal(q, table), shaw_scores(q, table, seen), atol=1e-4)
 assert torch.allclose(door_4, shaw_values(w, table, seen), atol=1e-4)
-print("1,024 tokens, d = 64, float32: `vectors` fills", 4 * 1024**2 * 64 // 2**20, "MiB a head")
+size = f"{4 * 1024**2 * 64 // 2**20} MiB"  # float32
+print(f"1,024 tokens, d = 64: `vectors` fills {size}, which all heads of a layer may share;")
+print("its product with q fills as much again for each head")
 clipped = offset_matrix(torch.arange(7), torch.arange(7)).clamp(-2, 2)
 back = torch.arange(161)
 bucket = t5_bucket(-back, 32, 128, False)  # 32 buckets, keys ahead are hidden
@@ -520,8 +525,8 @@ plots.show(
 # %% [markdown]
 # **Look:** offsets beyond $k$ share the last vector of their side (the corners on the left). T5
 # (Raffel et al. 2019) has numbers again, one for each **bucket** (right). Two keys in its last
-# bucket, or beyond Shaw's $k$, seem equally far. (Transformer-XL, Dai et al. 2019, and DeBERTa, He
-# et al. 2020, have vectors too: [term by term](closer/04_term_by_term.ipynb).)
+# bucket, or beyond Shaw's $k$, seem equally far. (Transformer-XL and DeBERTa have vectors too:
+# [term by term](closer/04_term_by_term.ipynb).)
 #
 # **Exercise 2 ★★ Without the large tensor.** `vectors` grows with $n^2 d$. Write
 # `shaw_from_scratch(q, table)`: what `literal` returns, in PyTorch, with no array of more than
@@ -548,15 +553,15 @@ check_shaw(shaw_from_scratch)
 # ## A second layer
 #
 # Back to place 3. Do Shaw's vectors climb where numbers did not, or does a second layer? Each model
-# has four heads: four in one layer, or two in each of two. "Numbers" are those of the first
-# section.
+# has four heads: four in one layer, or two in each of two. "Numbers" are the first section's.
+# (T5's, alike at 9 tokens, are in *up the ladder*.)
 
 # %% tags=["plumbing"]
 # Vectors, and a second layer
 SCHEMES = {  # as the table of runs calls them
     "no encoding": "none",
-    "T5": "t5",
     "numbers": "number by offset",
+    "Shaw without door 4": "shaw, keys only",
     "Shaw": "shaw",
 }
 SIZES = {  # layers, steps; and how it is drawn
@@ -578,11 +583,12 @@ for task in ("place 0", "the token before"):
     right = shares_right("none", layers=2, heads=2, task=task)
     print(f"no encoding, two layers: {task} in {(right >= 0.98).sum()} of {len(right)} seeds")
 fig, ax = plt.subplots(figsize=(8, 3.2))
-looks = {"no encoding": "none", "T5": "t5", "Shaw": "shaw"}
+colors = {scheme: plots.identity("shaw").colour for scheme in SCHEMES if "Shaw" in scheme}
+colors |= {"no encoding": plots.identity("none").colour, "numbers": "C1"}
 for (scheme, size), right in dots.items():
-    row = list(SCHEMES).index(scheme) + 0.22 * (list(SIZES).index(size) - 1)
-    color = plots.identity(looks[scheme]).colour if scheme in looks else "C1"
-    ax.plot(right, [row] * len(right), linestyle="none", color=color, **SIZES[size][2])
+    row = list(SCHEMES).index(scheme) + 0.27 * (list(SIZES).index(size) - 1)
+    rows = [row + 0.08 * (seed - (len(right) - 1) / 2) for seed in range(len(right))]
+    ax.plot(right, rows, linestyle="none", color=colors[scheme], **SIZES[size][2])
 for size, (_, _, mark) in SIZES.items():
     ax.plot([], [], linestyle="none", color="0.3", label=size, **mark)
 ax.legend(loc="lower center", bbox_to_anchor=(0.45, 1.1), ncols=3, frameon=False, fontsize=9)
@@ -606,9 +612,9 @@ plots.show(
 
 # %% [markdown]
 # **Look:** no single layer here names place 3 in 1,500 steps. In 6,000, at a smaller rate, Shaw's
-# does in each of three seeds, T5's in one, our numbers in none. Two of Shaw's layers do in 1,500.
-# (Two layers *without any encoding* name the token before and place 0: a mask tells places too,
-# Haviv et al. 2022.)
+# does in each of three seeds. Two of Shaw's layers do in 1,500; without door 4, in none of three
+# seeds. (Two layers *without any encoding* name the token before and place 0: a mask tells places
+# too, Haviv et al. 2022.)
 #
 # How do Shaw's two layers do it? In layer 2 a head gives key 3 almost all weight. After training we
 # take the offsets out of layer 2's scores.
@@ -675,7 +681,7 @@ sizes = {
     "a position, added to words: n × d": n * d,
     "a number for each offset: n²": n * n,
     "Shaw, exercise 2: n × (2k + 1), then n²": n * (2 * k + 1) + n * n,
-    "Shaw, literally: n² × d": n * n * d,
+    "Shaw, literally: 2n² × d, then n²": 2 * n * n * d + n * n,
 }
 fig, ax = plt.subplots(figsize=(8, 2.6))
 colors = ["0.6", "C1", *2 * [plots.identity("shaw").colour]]
@@ -693,12 +699,12 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** exercise 2 takes the factor $d$ away, and $n^2$ stays. Yet among all those scores only
-# $2n - 1$ different offsets occur. (A count, not a time.)
+# **Look:** exercise 2 takes the factor $d$ away, and $n^2$ stays. Yet among these scores only
+# $2n - 1$ different offsets occur.
 #
 # ## Exercises
 #
-# There are two: *Single out* after the ladder, *Without the large tensor* after Shaw's scores.
+# *Single out* stands after the ladder, *Without the large tensor* after Shaw's scores.
 #
 # ## Myth check
 #
@@ -742,7 +748,7 @@ myths.settle(
 #   learn it.
 # - An offset belongs to a score: $n^2$ of them without a mask, though only $2n - 1$ offsets occur.
 #
-# **Read next:** Shaw et al. 2018, arXiv 1803.02155; Raffel et al. 2019, 1910.10683; Haviv et al.
-# 2022, 2203.16634.
+# **Read next:** Shaw et al. 2018, arXiv 1803.02155; Huang et al. 2018, 1809.04281 (exercise 2's
+# idea); Raffel et al. 2019, 1910.10683; Haviv et al. 2022, 2203.16634.
 #
 # **Next:** can an offset be had for a place's price? [Lesson 05](05_rope.ipynb).

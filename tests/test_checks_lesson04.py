@@ -38,6 +38,18 @@ def shaw_by_padding(q, table):
     return line.reshape(n, 2 * n - 1)[:, n - 1 :]
 
 
+def shaw_by_a_view_in_two_ways(q, table):
+    n, k = len(q), len(table) // 2
+    if n - 1 > k:
+        ends = table[:1].expand(n - 1 - k, -1), table[-1:].expand(n - 1 - k, -1)
+        vectors = torch.cat([ends[0], table, ends[1]])
+    else:
+        vectors = table[k - (n - 1) : k + n].contiguous()
+    d = table.shape[1]
+    view = vectors.as_strided((n, n, d), (d, d, 1))
+    return torch.bmm(view, q.flip(0)[:, :, None])[:, :, 0].flip(0)
+
+
 def singled_out_by_the_inverse(slopes, n):
     heads = len(slopes)
     distance = n - 1 - torch.arange(n)
@@ -103,7 +115,12 @@ def position_to_content_by_gather(keys, table):
 
 test_right_answers_pass = right_answers(
     {
-        check_shaw: [shaw_by_dealing_out, shaw_by_strides, shaw_by_padding],
+        check_shaw: [
+            shaw_by_dealing_out,
+            shaw_by_strides,
+            shaw_by_padding,
+            shaw_by_a_view_in_two_ways,
+        ],
         check_single_out: [
             singled_out_by_the_inverse,
             singled_out_from_powers,
@@ -621,11 +638,44 @@ def shaw_clipped_after_k_is_added(q, table):
     return (q @ table.T).gather(1, (places - places[:, None] + k).clamp(-k, k))
 
 
+def shaw_clipped_at_0_and_k(q, table):
+    places = torch.arange(len(q))
+    return (q @ table.T).gather(1, (places - places[:, None]).clamp(0, len(table) // 2))
+
+
+def shaw_by_one_row_of_numbers(q, table):
+    return (q @ table.T).gather(1, numbers_of_rows(q, table)[:1])
+
+
+def singled_out_of_means(slopes, n):
+    weights = straight_weights(slopes.tolist(), n).mean(1)[:, : len(slopes)]
+    return torch.linalg.inv(weights)[-1]
+
+
+def singled_out_of_query_0_alone(slopes, n):
+    weights = straight_weights(slopes.tolist(), n)[:, 0, : len(slopes)]
+    return torch.linalg.solve(weights.T, torch.eye(len(slopes), dtype=slopes.dtype)[-1])
+
+
+def singled_out_from_half_of_the_scores(slopes, n):
+    return singled_out_by_the_inverse(slopes / 2, n)
+
+
+def singled_out_from_squares(slopes, n):
+    return torch.linalg.inv(square_of_weights(slopes, n) ** 2)[-1]
+
+
+def singled_out_and_rounded(slopes, n):
+    return singled_out_by_the_inverse(slopes, n).round(decimals=1)
+
+
 test_natural_mistakes_are_named = wrong_answers(
     "mistake",
     {
         check_shaw: [
             (shaw_with_later_keys_first, "before and after"),
+            (shaw_clipped_at_0_and_k, "offsets are clipped at 0 and k"),
+            (shaw_by_one_row_of_numbers, "only one query's keys are picked"),
             (shaw_causal, "later keys are hidden"),
             (shaw_with_offsets_from_outside, "the offsets are those of another text"),
             (shaw_by_skewing_as_huang_does, "leftovers"),
@@ -681,6 +731,14 @@ test_natural_mistakes_are_named = wrong_answers(
             (by_offsets(lambda c, k: c.clamp(1 - k, k - 1) + k), "first and the last row"),
         ],
         check_single_out: [
+            (singled_out_of_means, "the weights are means over queries"),
+            (singled_out_of_query_0_alone, "the weights are query 0's"),
+            (singled_out_from_half_of_the_scores, "the scores are rescaled"),
+            (singled_out_from_squares, "the weights are squared"),
+            (singled_out_and_rounded, "the factors are rounded"),
+            (lambda slopes, n: singled_out_by_the_inverse(slopes, n).round(), "are rounded"),
+            (lambda slopes, n: singled_out_by_the_inverse(slopes, n).softmax(0), "softmax"),
+            (lambda slopes, n: torch.ones(len(slopes)), "all heads have the same factor"),
             (lambda slopes, n: check_single_out.reference(slopes.abs(), n), "below 0 are turned"),
             (
                 lambda slopes, n: check_single_out.reference(slopes.clamp(min=0), n),
@@ -752,10 +810,6 @@ test_natural_mistakes_are_named = wrong_answers(
 )
 
 
-def singled_out_and_rounded(slopes, n):
-    return singled_out_by_the_inverse(slopes, n).round(decimals=1)
-
-
 def singled_out_in_too_few_steps(slopes, n):
     weights = matrix_of_weights(slopes, n)[:, : len(slopes)]
     factors = torch.zeros_like(slopes)
@@ -809,16 +863,59 @@ def shaw_by_cosines(q, table):
     return shaw_by_dealing_out(F.normalize(q, dim=1), F.normalize(table, dim=1))
 
 
+def shaw_in_bfloat16(q, table):
+    return shaw_by_dealing_out(q.bfloat16(), table.bfloat16()).float()
+
+
+def singled_out_from_roots(slopes, n):
+    return torch.linalg.inv(square_of_weights(slopes, n).sqrt())[-1]
+
+
+def singled_out_with_a_ridge(ridge):
+    def answer(slopes, n):
+        weights = square_of_weights(slopes, n)
+        eye = torch.eye(len(slopes), dtype=slopes.dtype)
+        return torch.linalg.solve(weights @ weights.T + ridge * eye, weights @ eye[-1])
+
+    return answer
+
+
+def singled_out_with_a_small_diagonal(slopes, n):
+    eye = torch.eye(len(slopes), dtype=slopes.dtype)
+    return torch.linalg.solve(square_of_weights(slopes, n).T + 1e-6 * eye, eye[-1])
+
+
+def singled_out_of_the_middle_query(slopes, n):
+    weights = matrix_of_weights(slopes, max(n // 2, len(slopes)))
+    return torch.linalg.inv(weights[:, : len(slopes)])[-1]
+
+
+def singled_out_of_query_0(slopes, n):
+    weights = straight_weights(slopes.tolist(), n)[:, 0, : len(slopes)]
+    eye = torch.eye(len(slopes), dtype=slopes.dtype)
+    return torch.linalg.solve(weights.T + 1e-9 * eye, eye[-1])
+
+
+def singled_out_with_a_cut_off(slopes, n):
+    return torch.linalg.pinv(square_of_weights(slopes, n).T, rcond=1e-6)[:, -1]
+
+
 test_other_wrong_numbers_get_a_question = wrong_answers(
     "wrong",
     {
         check_single_out: [
-            (singled_out_and_rounded, "the sum at keys 0, 1 is -0.02437, 0.9964. What should it"),
+            (singled_out_from_roots, "the sum at keys 0, 1 is -0.5647, 0.6983. What should it"),
+            (singled_out_with_a_ridge(1e-8), "(a ridge)"),
+            (singled_out_with_a_ridge(5e-5), "(a ridge)"),
+            (singled_out_with_a_small_diagonal, "(a ridge)"),
+            (singled_out_of_the_middle_query, "For query 3 your factors are right"),
+            (singled_out_of_query_0, "Of which query are your weights?"),
+            (singled_out_with_a_cut_off, "such as rcond"),
             (singled_out_in_too_few_steps, "Do you approach the factors in steps?"),
             (singled_out_by_adam, "Do you approach the factors in steps?"),
             (singled_out_from_log_weights, "these are from logarithms"),
             (singled_out_in_float32, "How many digits has float32"),
-            (singled_out_by_normal_equations, "such as AᵀA worsen"),
+            (singled_out_by_normal_equations, "such as AᵀA, or"),
             (singled_out_in_float32_by_the_inverse, "How many digits has float32"),
             (lambda slopes, n: singled_out_by_the_inverse(slopes, n).float(), "How many digits"),
             (lambda slopes, n: singled_out_by_the_inverse(slopes, n).half(), "How many digits"),
@@ -827,6 +924,7 @@ test_other_wrong_numbers_get_a_question = wrong_answers(
             (shaw_divided_by_n, "times what `literal` returns"),
             (shaw_turned_about, "yours[0, 0] is query 0 times row 6 of the table"),
             (shaw_by_cosines, "no product of a query with a row"),
+            (shaw_in_bfloat16, "In which dtype do you multiply"),
             (lambda q, table: torch.zeros(len(q), len(q)), "all your numbers are 0"),
             (shaw_of_rows_cut_off, "Which of the two do your columns count?"),
             (lambda q, table: q @ table[:-1].T, "Which of the two do your columns count?"),
@@ -865,6 +963,23 @@ def shaw_by_einsum(q, table):
     k = len(table) // 2
     places = torch.arange(len(q))
     return torch.einsum("id,ijd->ij", q, table[(places - places[:, None]).clamp(-k, k) + k])
+
+
+def shaw_by_products_with_each_row(q, table):
+    return (q[:, None] * table).sum(-1).gather(1, numbers_of_rows(q, table))
+
+
+def shaw_in_four_pieces(q, table):
+    def piece(start):
+        vectors = table[:, start::4][numbers_of_rows(q, table)]
+        return (q[:, None, start::4] * vectors).sum(-1)
+
+    return piece(0) + piece(1) + piece(2) + piece(3)
+
+
+def shaw_by_recursion(q, table, i=0):
+    row = (table @ q[i])[numbers_of_rows(q, table)[i]][None]
+    return row if i == len(q) - 1 else torch.cat([row, shaw_by_recursion(q, table, i + 1)])
 
 
 def shaw_by_vmap(q, table):
@@ -957,6 +1072,9 @@ test_rules_are_kept = wrong_answers(
         check_shaw: [
             (shaw_through_the_large_tensor, "its largest tensor holds"),
             (shaw_by_einsum, "its largest tensor holds"),
+            (shaw_by_products_with_each_row, "it grows by d numbers a query and row"),
+            (shaw_in_four_pieces, "does it still grow with d?"),
+            (lambda q, table: shaw_by_recursion(q, table), "shaw_by_recursion(q, table, i + 1)"),
             (shaw_by_vmap, "comes from vmap"),
             (shaw_by_a_loop, "for i in range(n):"),
             (shaw_by_a_loop_over_features, "for feature in range"),

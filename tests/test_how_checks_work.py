@@ -367,6 +367,18 @@ def recursive(x, n):
     return 2 * x if n == 0 else recursive(x, n - 1)
 
 
+def by_a_branch(x):
+    if len(x) > 9:
+        half = x[:1] * 0.0
+        return x + x + half
+    whole = x[:1] * 0.0
+    return x + x + whole
+
+
+def by_a_loop_in_text(x):
+    return eval("lambda x: torch.stack(list(map(lambda value: 2 * value, x)))")(x)
+
+
 @pytest.mark.parametrize(
     ("answer", "words"),
     [
@@ -378,6 +390,8 @@ def recursive(x, n):
         (with_blocks_that_jump_back, ""),
         (lambda x: sum(factor * x for factor in (0.5, 1.5)), ""),
         (lambda x: recursive(x, len(x)), "x if n == 0 else"),
+        (by_a_branch, ""),
+        (by_a_loop_in_text, "runs some lines more often"),
     ],
 )
 def test_loops_are_found_in_the_function_and_in_what_it_calls(answer, words):

@@ -208,6 +208,11 @@ def _what_shaw_lacks(answer: Tensor, q: Tensor, table: Tensor) -> str:
             f"each number is {factor:.3g} times what `literal` returns. Which of your operations "
             "is not one of its?"
         )
+    if torch.allclose(answer, right, rtol=0.03, atol=0.03 * float(right.abs().max())):
+        return (
+            f"all your numbers are near, and some differ by {(answer - right).abs().max():.1g}. "
+            "In which dtype do you multiply, and how many digits has it?"
+        )
     wrong = ~torch.isclose(answer, right, rtol=1e-4, atol=1e-4)
     query, key = wrong.nonzero()[0].tolist() if wrong.any() else (0, 0)
     entry = answer[query, key]
@@ -493,10 +498,22 @@ check_shaw = _PlainCheck(
             "The table begins at offset −k. Which row is the query's own position?",
             _by_row(lambda offsets, k: offsets.clamp(-k, k)),
         ),
+        *(
+            Mistake("offsets are clipped at 0 and k", "Which offsets do earlier keys have?", answer)
+            for answer in (
+                _by_row(lambda offsets, k: offsets.clamp(0, k) + k),
+                _by_row(lambda offsets, k: offsets.clamp(0, k)),
+            )
+        ),
         Mistake(
-            "offsets are clipped at 0 and k",
-            "Which offsets do earlier keys have?",
-            _by_row(lambda offsets, k: offsets.clamp(0, k) + k),
+            "only one query's keys are picked",
+            "How many rows do your row numbers have, and how many queries are there?",
+            lambda q, table: (q @ table.T).gather(1, _rows(q, table)[:1]),
+        ),
+        Mistake(
+            "only one key a query is picked",
+            "How many columns do your row numbers have, and how many keys does a query meet?",
+            lambda q, table: (q @ table.T).gather(1, _rows(q, table)[:, :1]),
         ),
         Mistake(
             "only distances count",
@@ -616,7 +633,8 @@ check_shaw = _PlainCheck(
             why="That leaves PyTorch, and the size of what is made there is out of sight. Which "
             "product of two PyTorch tensors holds all numbers that you need?",
         ),
-        NoLoops((randn(3, 4), randn(5, 4)), (randn(20, 24), randn(13, 24))),
+        NoLoops((randn(6, 4), randn(3, 4)), (randn(20, 24), randn(13, 24))),  # some are clipped
+        NoLoops((randn(3, 4), randn(9, 4)), (randn(9, 24), randn(33, 24))),  # none is
         Without(
             operations=("one_hot",),
             why="It makes a number for each query, key and row of the table, all 0 but one a pair. "
@@ -627,6 +645,18 @@ check_shaw = _PlainCheck(
             lambda q, table: 4 * len(q) ** 2,
             why="How many different vectors does the table hold, and along which axis of the large "
             "tensor do you add up in the end?",
+        ),
+        LargestTensor(
+            (randn(40, 16), randn(33, 16)),
+            lambda q, table: 4 * len(q) ** 2,
+            why="With more rows in the table it grows by d numbers a query and row. Which "
+            "operation multiplies and adds up over d at once?",
+        ),
+        LargestTensor(
+            (randn(40, 64), randn(33, 64)),
+            lambda q, table: 4 * len(q) ** 2,
+            why="Vectors here are four times as long: does it still grow with d? Which operation "
+            "adds up over d before n² numbers are picked?",
         ),
         _InSight((randn(4, 3), randn(5, 3))),
     ],
@@ -899,6 +929,11 @@ def _what_single_out_lacks(answer: Tensor, slopes: Tensor, n: int) -> str:
         f"with your factors the sum at key{'s' if len(slopes) > 1 else ''} {keys} is "
         f"{', '.join(f'{number:.4g}' for number in rounded)}. "
     )
+    if answer.dtype == right.dtype and _ridged(answer, _first_weights(slopes, n)):
+        return sums_text + (
+            "Do you add a small number to the diagonal (a ridge)? Then the equations hold only "
+            "nearly. As many equations as unknowns: what do they need beyond the matrix itself?"
+        )
     if not text or right.abs().max() > 1e6:  # smaller cases come first: here precision runs out
         sums_text += f"The right factors go up to {right.abs().max():,.0f}. "
         if torch.equal(answer.double(), answer.float().double()):
@@ -906,8 +941,19 @@ def _what_single_out_lacks(answer: Tensor, slopes: Tensor, n: int) -> str:
                 "How many digits has float32, and in which dtype do you compute and return them?"
             )
         return sums_text + (
-            "By how much does a product such as AᵀA worsen such a system? And does anything on the "
-            "way have the digits of float32?"
+            "By how much does a product such as AᵀA, or a cut-off such as rcond, worsen such a "
+            "system? And does anything on the way have the digits of float32?"
+        )
+    if answer.abs().max() > 1e4 * right.abs().max():
+        return sums_text + (
+            f"Your factors go up to {answer.abs().max():.0e}, the right ones to "
+            f"{right.abs().max():.3g}. Of which query are your weights? Do heads of different "
+            "slopes differ there?"
+        )
+    if (query := _query_of(answer, slopes, n)) is not None:
+        return sums_text + (
+            f"For query {query} your factors are right. Of which of the {n} queries are weights "
+            "asked for?"
         )
     if answer.dtype == right.dtype and _approached(answer, right, _first_weights(slopes, n)):
         return sums_text + (
@@ -928,6 +974,44 @@ def _approached(answer: Tensor, right: Tensor, weights: Tensor) -> bool:
     shares = (mixtures @ answer.double()) / (mixtures @ right.double())
     weakest = shares[-1].item()
     return len(right) > 1 and abs(shares[0].item() - 1) < 0.05 and 0.001 < weakest < 0.98
+
+
+def _ridged(answer: Tensor, weights: Tensor) -> bool:
+    """Whether factors solve the system, or its normal equations, with a ridge on the diagonal.
+
+    Then what the equations lack is a multiple of the factors.
+    """
+    lacking = torch.eye(len(weights), dtype=weights.dtype)[-1] - weights.T @ answer
+    likeness = [F.cosine_similarity(of, answer, dim=0) for of in (lacking, weights @ lacking)]
+    return len(answer) > 1 and bool(max(likeness) > 1 - 1e-7)
+
+
+def _query_of(answer: Tensor, slopes: Tensor, n: int) -> int | None:
+    """The query, not the last, whose sum is as wished with these factors; None if there is none."""
+    heads = len(slopes)
+    wished = torch.eye(heads, dtype=torch.float64)[-1]
+    for query in range(heads - 1, n - 1):
+        sums = answer.double() @ _last_weights(slopes.double(), query + 1)[:, :heads]
+        if torch.allclose(sums, wished, atol=1e-4):
+            return query
+    return None
+
+
+def _of_mean_weights(slopes: Tensor, n: int) -> Tensor:
+    return _factors(straight_weights(slopes.tolist(), n).mean(1)[:, : len(slopes)])
+
+
+def _of_query_0(slopes: Tensor, n: int) -> Tensor:
+    return _factors(straight_weights(slopes.tolist(), n)[:, 0, : len(slopes)])
+
+
+def _rescaled(factor: Callable[[Tensor, int], float]) -> Callable[[Tensor, int], Tensor]:
+    """Return an answer whose scores are ``factor(slopes, n)`` times as large."""
+    return lambda slopes, n: _single_out(factor(slopes, n) * slopes, n)
+
+
+def _rounded(decimals: int) -> Callable[[Tensor, int], Tensor]:
+    return lambda slopes, n: _single_out(slopes, n).round(decimals=decimals)
 
 
 def _row(*slopes: float) -> Tensor:
@@ -1281,6 +1365,68 @@ check_single_out = Check(
                 _last_weights(slopes, n)[:, : len(slopes)].T,
             ),
             raises="must have at least 2 dimensions",
+        ),
+        Mistake(
+            "the weights are means over queries",
+            "Of which query is the sum asked for, and over how many queries is your mean?",
+            _of_mean_weights,
+        ),
+        Mistake(
+            "the weights are query 0's",
+            "How many keys does query 0 see? Of which query is the sum asked for?",
+            _of_query_0,
+            raises="singular",
+        ),
+        *(
+            Mistake(
+                "the factors are rounded",
+                "How far from 0 is the sum at key 0 with your factors? What may a large factor "
+                "lose?",
+                _rounded(decimals),
+            )
+            for decimals in range(4)
+        ),
+        Mistake(
+            "the factors have gone through softmax",
+            "All your factors are above 0. Can their sum be 0 at key 0?",
+            lambda slopes, n: _single_out(slopes, n).softmax(-1),
+        ),
+        Mistake(
+            "the weights are squared",
+            "What does the readout multiply with a factor: a head's weights, or their squares?",
+            lambda slopes, n: _factors(_first_weights(slopes, n) ** 2),
+        ),
+        Mistake(
+            "the factors are squared",
+            "All your factors are above 0. Can their sum be 0 at key 0?",
+            lambda slopes, n: _single_out(slopes, n) ** 2,
+        ),
+        *(
+            Mistake(
+                "the scores are rescaled",
+                "What does a head add to its score at distance 1: its slope, or a multiple of it?",
+                _rescaled(factor),
+            )
+            for factor in (
+                lambda slopes, n: 0.5,
+                lambda slopes, n: 2.0,
+                lambda slopes, n: 1 / n,
+                lambda slopes, n: 1 / max(n - 1, 1),
+                lambda slopes, n: n**-0.5,
+                lambda slopes, n: len(slopes) ** -0.5,
+                lambda slopes, n: math.log(2),
+            )
+        ),
+        *(
+            Mistake(
+                "all heads have the same factor",
+                "All your factors are above 0. Can their sum be 0 at key 0?",
+                answer,
+            )
+            for answer in (
+                lambda slopes, n: torch.ones_like(slopes),
+                lambda slopes, n: torch.ones_like(slopes) / len(slopes),
+            )
         ),
         Mistake(
             "the factors are in reverse order",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import linecache
+import re
 import sys
 from abc import ABC, abstractmethod
 from collections import Counter
@@ -21,6 +22,7 @@ from course_lab.checks.compare import describe
 
 Case = tuple[Any, ...]
 EXPONENTIALS = ("exp", "exp2", "exp_", "softmax", "log_softmax", "pow", "__pow__", "__rpow__")
+WORD = re.compile(r"\w+")
 LEAVES_TORCH = (
     "numpy",
     "__array__",
@@ -90,6 +92,11 @@ class Observation(TorchFunctionMode):
             self.lines[frame.f_code.co_filename, frame.f_lineno] += 1
         return self._on_line
 
+    def function_at(self, file: str, number: int) -> str:
+        """Return the name of the function that was called and has this line; "" if none has."""
+        above = [of for of in self.codes if of.co_filename == file and of.co_firstlineno <= number]
+        return max(above, key=lambda of: of.co_firstlineno).co_name if above else ""
+
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         out = func(*args, **(kwargs or {}))
         name = getattr(func, "__name__", str(func))
@@ -155,7 +162,8 @@ class NoLoops(Rule):
 
     So a ``for``, ``while`` or comprehension over the data is found wherever it stands in the
     notebook, and one inside ``map`` or a library by its operations. Loops over two or three things
-    that are always two or three do no harm.
+    that are always two or three do no harm. Both cases should take the same branch of an ``if``
+    that a right answer may have.
     """
 
     small: Case
@@ -165,10 +173,18 @@ class NoLoops(Rule):
         """Quote the loop, or say how many operations the two sizes take."""
         few = Observation(answer, self.small, min(seconds, 1.0))
         many = Observation(answer, self.large, min(seconds, 1.0))
-        if repeated := many.lines - few.lines:
-            file, number = repeated.most_common(1)[0][0]
-            line = linecache.getline(file, number).strip() or "for …"
-            return f"there is a loop in it: `{line}`. Do it without."
+        repeated = many.lines - few.lines
+        places = [place for place, _ in repeated.most_common() if many.lines[place] > 1]
+        for file, number in places:
+            line = linecache.getline(file, number).strip()
+            repeats = {"for", "while", "map", many.function_at(file, number)}  # or it calls itself
+            if repeats & set(WORD.findall(line)):
+                return f"there is a loop in it: `{line}`. Do it without."
+        if places:
+            return (
+                "a large case runs some lines more often than a small one. Where is a loop, or "
+                "a function that is called again and again? Do it without."
+            )
         if isinstance(many.answer, BaseException):
             error = f"{type(many.answer).__name__} {many.answer}".strip()
             return f"called with {describe(self.large)}, it ends with {error}."
