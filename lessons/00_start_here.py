@@ -47,7 +47,8 @@ guess = widgets.predict("Which “the” gets more attention from “cat”?", o
 from course_lab.sentences import CAT_ON_MAT, word_vectors
 
 words = word_vectors(CAT_ON_MAT, 32)  # (6, 32), a vector a word
-weights = (words @ words[1] / 32).softmax(0)  # "cat" is word 1; undivided, one word gets nearly all
+# "cat" is word 1. Query, key and value are the word's vector. Undivided, one word gets nearly all.
+weights = (words @ words[1] / 32).softmax(0)
 
 # %% tags=["plumbing"]
 # The answer
@@ -69,15 +70,16 @@ guess.reveal(options[2 if same else 0 if weights[0] > weights[4] else 1])
 # ## Four doors
 #
 # Attention compares a *query* $q$, here of "cat", with the *key* $k$ of each word (or *token*, part
-# of a word), and adds up *value vectors* $v$ by weight. Position enters by four doors (a mask tells
-# some too: lesson 01):
+# of a word), and adds up *value vectors* $v$ by weight. In this course position
+# enters by four doors (a mask tells some too: lesson 01):
 #
 # 1. **embed**: add to each word's vector;
-# 2. **rotate**: turn queries and keys, later ones further;
+# 2. **rotate**: turn queries and keys, at place $p$ by $p$ times an angle;
 # 3. **bias**: add to each score, $\operatorname{softmax}(q \cdot k + \text{bias})$;
 # 4. **values**: add a number or vector $r$ to what is summed, $\sum \text{weight} \cdot (v + r)$.
 #
-# Left are weights, right the first number of weight × value. Open one door at a time.
+# Left are weights, right the first number of weight × value. Open one door at a time: which
+# makes "cat" look at the second "the" more than at the first?
 
 # %%
 from course_lab import explorers
@@ -103,15 +105,16 @@ for door in doors:
 guess.reveal(fitting[0])
 
 # %% [markdown]
-# **Look:** that door changes what is summed, not the shares. Each lesson begins with the strip of
-# doors, and opens its own.
+# **Look:** that door changes what is summed, not the shares. (And by one door alone the second
+# "the" gets more than the first: *rotate*.) Each lesson begins with the strip of doors, and opens
+# its own.
 #
 # ## Exercises
 #
 # **Exercise 1 ★ Your first encoding.** Write `my_marks(n, width)` for door 1: a tensor of shape
 # `(n, width)`, for any n and width, whose row $p$ is added to the word at place $p$. Any numbers
-# will do, if no two rows are equal and no row changes when the sentence grows. Replace the `raise`
-# line, run the cell, then the check.
+# will do, if no two rows are equal (to 0.0001) and no row changes when the sentence grows. Replace
+# the `raise` line, run the cell, then the check.
 
 
 # %% tags=["stub"]
@@ -130,7 +133,7 @@ from course_lab.checks.lesson00 import check_marks
 check_marks(my_marks)
 
 # %% [markdown]
-# A wrong answer gets a question:
+# A wrong answer gets a question, such as
 
 # %%
 check_marks(lambda n, width: torch.ones(n, width))
@@ -141,16 +144,19 @@ solved = check_marks.verdict(my_marks).kind == "right"
 marked = words + (my_marks if solved else check_marks.reference)(6, 32)
 print("with your marks" if solved else "with p added at place p, until yours pass the check")
 show((marked @ marked[1] / 32).softmax(0))
+apart = (marked[0] - marked[4]).norm()
+print(f"the two “the”, as vectors: {apart:.2g} apart")
 
 # %% [markdown]
-# **Look:** the two "the" part. Adding $p$ at place $p$ lets "cat" look to the end, almost whatever
-# stands there. Which marks are good? Lesson 02 builds some, and calls them codes.
+# **Look:** the two "the" are two vectors now. Adding $p$ at place $p$ lets "cat" look to the end,
+# almost whatever stands there. If one word gets all, your marks drown the words. Which marks are
+# good? Lesson 02 builds some, called codes.
 #
 # ## In five lines
 #
 # - A dot product of two words does not say where they stand.
 # - Position enters our models by four doors: embeddings, queries and keys, scores, values.
-# - Marks that differ, added to the words, tell equal words apart.
+# - Marks that differ, added to equal words, make different vectors of them.
 # - A lesson is a row of experiments: predict, run, look.
 # - Checks ask about mistakes; `notebooks/solutions/` has solutions.
 #

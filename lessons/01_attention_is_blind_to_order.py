@@ -60,7 +60,7 @@ def cosine(model, text, other):
 
 
 # %% tags=["pretrained", "plumbing"]
-# The answer, and more queries: a page that fits, the opposite, and the opposite in other words
+# The answer, and more queries, each with a page that fits, the opposite, and that in other words
 queries = """\
 convert PDF to Word | turn PDF into Word | convert Word to PDF | turn Word into PDF
 flights from London to Paris | plane tickets from London to Paris | flights from Paris to London \
@@ -92,6 +92,7 @@ if encoder is not None:
     for page in sorted(pages, key=cosines.get, reverse=True):
         print(f"{cosines[page]:.3f}  {page}")
     rows = [line.split(" | ") for line in queries.splitlines()]
+    rows += [[opposite, reworded, typed, fits] for typed, fits, opposite, reworded in rows]
     near = [[cosine(encoder, typed, page) for page in others] for typed, *others in rows]
     same_words = sum(opposite > fitting for fitting, opposite, _ in near)
     other_words = sum(fitting > opposite for fitting, _, opposite in near)
@@ -104,9 +105,9 @@ if encoder is not None:
     guess.reveal(max(pages, key=cosines.get))
 
 # %% [markdown]
-# **Look:** the opposite comes first, before two pages that repeat the query. In fifteen queries of
-# ours the opposite always beats a page that fits in other words. With both in other words, which of
-# them leads is little better than a coin.
+# **Look:** the opposite comes first, before two pages that repeat the query. In thirty queries of
+# ours the opposite always beats a page that fits in other words. With both in other words, a coin
+# would do about as well.
 #
 # Yet this encoder is *told* the order, by a vector for each place that is added to each word. The
 # end of this lesson takes them away. First, attention alone.
@@ -195,17 +196,17 @@ for name, gap in comparisons.items():
 # $$y^{\text{shuffled}}_i = y_{\pi(i)}, \qquad
 # w^{\text{shuffled}}_{ij} = w_{\pi(i)\,\pi(j)} .$$
 #
-# A whole transformer without positions and mask is equivariant too: its other layers work on each
-# row alone.
+# A whole transformer without positions and mask is equivariant too: its other layers work row by
+# row.
 #
 # ## Can training help?
 #
 # Sentences like *John loves Mary*, in both orders. John, Paul … Sam are one group of names,
-# Mary, Anna … Kim the other. The task: does one of the first act, yes or no? Test pairs of names
-# are never trained.
+# Mary, Anna … Kim the other. The task: does one of the first act? *John loves Mary*: yes; *Mary
+# loves John*: no. Test pairs are never trained.
 #
 # A transformer of one layer without positions is trained from three random starts (*seeds*). A
-# linear *reader* gets one vector of it. Three ways to make that:
+# linear *reader* gets one vector of it:
 
 # %%
 readers = {
@@ -258,9 +259,9 @@ guess.reveal(passing[0] if passing else "none")
 #
 # ## The mask
 #
-# Models that write text hide the future: by a *causal mask* query $i$ sees keys $j \le i$ only. It
-# is a bias of $-\infty$ on later words. We count it apart from the doors: decoders have it anyway.
-# With the mask alone a model is called **NoPE**, no position encoding.
+# Most models that write text hide the future: by a *causal mask* query $i$ sees keys $j \le i$
+# only. It is a bias of $-\infty$ on later words. We count it apart from the doors: decoders have it
+# anyway. With the mask alone a model is called **NoPE**, no position encoding.
 
 # %%
 guess = widgets.predict(
@@ -274,6 +275,7 @@ full_stop, mean = "the row of the full stop", "the mean of all rows"
 readers[full_stop] = lambda rows: rows[:, 3]
 settings = {
     "full stop, no mask": (full_stop, one_layer),
+    "full stop, no mask, two layers": (full_stop, {"n_layers": 2, "causal": False}),
     "full stop, mask, one layer": (full_stop, {"n_layers": 1, "causal": True}),
     "full stop, mask, two layers": (full_stop, {"n_layers": 2, "causal": True}),
     "mean, mask, one layer": (mean, {"n_layers": 1, "causal": True}),
@@ -284,7 +286,7 @@ for name, (reader, options) in settings.items():
 # %% tags=["plumbing"]
 # The answer
 for name in settings:
-    print(f"{name:28} right in three seeds: {min(right[name]):.3f} to {max(right[name]):.3f}")
+    print(f"{name:30} right in three seeds: {min(right[name]):.3f} to {max(right[name]):.3f}")
 shares = right["full stop, mask, one layer"]
 nearly_all = "nearly all" if min(shares) > 0.9 else "a little more than half"
 guess.reveal("exactly half" if max(shares) < 0.51 else nearly_all)
@@ -326,14 +328,17 @@ guess.reveal(pairs[0] if pairs else "none")
 # four. A weighted mean sees shares and nothing else.
 #
 # Type six words above, so that exactly three places get the same row, and no two are neighbours.
+# Does a second layer tell them apart?
 #
 # <details><summary>Once you have tried</summary>
 #
-# *a b a b a b*: places 1, 3 and 5 see as many a as b.
+# *a b a b a b*: places 1, 3 and 5 see as many a as b. Set *layers* to 2, and all rows differ: the
+# second layer reads rows that had seen other shares.
 #
 # </details>
 #
-# So shares are not yet order: they come back. But let a text begin with a mark that occurs once:
+# So one layer's shares are not yet order: they come back. But let a text begin with a mark that
+# occurs once:
 
 # %%
 marked = ["<start>", *["buffalo"] * 7]
@@ -524,7 +529,7 @@ myths = Myths(
         ),
         "C03": Claim(
             "A causal decoder without position encoding cannot know where it is.",
-            scope="a start mark, then random words; to know: within half a place, 1,000 places",
+            scope="a start mark, then random words, float32; to know: within half a place of 1,000",
             evidence="exact",
         ),
     }
@@ -621,7 +626,8 @@ if encoder is not None:
 # - Where a reversal turns yes into no, a reader with one vector for both gets exactly half.
 # - In one layer a causal mask leaves the last row as it was. Others tell the order.
 # - Where all words score alike, the share of a mark at the start counts places.
-# - With places a reader of our encoder tells who loves whom, for names it was trained on.
+# - With places a reader of our encoder tells who loves whom, for its training's
+#   names and verbs.
 #
 # **Read next:** Haviv et al. 2022, *Transformer Language Models without Positional Encodings Still
 # Learn Positional Information*, arXiv 2203.16634.

@@ -27,9 +27,12 @@ def _judge_marks(marks: Any, n: int, width: int) -> str:
     if marks is None:
         return "your function returns None. Is a `return` missing?"
     if not isinstance(marks, Tensor):
-        return f"expected a torch tensor, got {type(marks).__name__}."
+        return f"expected a torch tensor, got {type(marks).__name__}. What makes one of it?"
     if tuple(marks.shape) != (n, width):
-        return f"expected shape {(n, width)}, a row for each place, got {tuple(marks.shape)}."
+        return (
+            f"expected shape {(n, width)}, a row for each place, got {tuple(marks.shape)}. How "
+            "many words are there, and how many numbers has the vector of each?"
+        )
     if marks.is_complex():
         return "your marks are complex numbers. Words are real: what would their sum be?"
     marks = marks.detach().cpu().double()
@@ -115,6 +118,11 @@ check_marks = Check(
             "There are only so many columns. What do you do with place 20, if a vector has 8 "
             "numbers?",
             lambda n, width: torch.eye(n, width),
+        ),
+        Mistake(
+            "n numbers meet a row of `width` numbers",
+            "A row for each place: how do you stand n numbers up as a column?",
+            lambda n, width: torch.arange(n) + torch.ones(width),
         ),
     ],
     hints=(
