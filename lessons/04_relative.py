@@ -346,13 +346,13 @@ for place, slopes in RUNGS.items():
         }
     )
 gentler = by_hand((6, 3, 2, 1), 3)[0].abs().max()
-print(f"place 3 with slopes 6, 3, 2, 1: largest factor {gentler:,.0f}")
+print(f"place 3 with slopes 6, 3, 2, 1: largest factor {gentler:,.0f}. And with yours?")
 pd.DataFrame(rows).set_index("asked for")
 
 # %% [markdown]
 # **Look:** two slopes name place 1, always. Both heads like key 0 best. Subtract so much of the
 # steep one that key 0 cancels, and key 1 is on top. Each rung takes one slope more here, and larger
-# factors, which multiply noise too. (At place 3 slopes 6, 3, 2, 1 need only 595. Yours?)
+# factors, which multiply noise too.
 #
 # **Exercise 1 ★★★ Single out.** The explorer fits all queries at once. Now make the *last* query's
 # sum exact. With two heads it is 0 at key 0 and 1 at key 1; with three, 0 at keys 0 and 1, and 1 at
