@@ -465,8 +465,8 @@ plots.show(
 # %% [markdown]
 # **Look:** training climbs to place 1 in 1,500 steps, and to place 2 in 5,000, in most seeds. At
 # place 3, 1,500 steps end little above no encoding, and 5,000 far from 98 %. In 1,500 steps, at any
-# of three rates, Adam does not find even the factors alone (blue; a whole model without encoding
-# does better). [Up the ladder](closer/04_up_the_ladder.ipynb) asks why.
+# of three rates, Adam does not find even the factors alone (blue, below no encoding).
+# [Up the ladder](closer/04_up_the_ladder.ipynb) asks why.
 #
 # ## A vector for each offset
 #
@@ -699,8 +699,8 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** exercise 2 takes the factor $d$ away, and $n^2$ stays. Yet among these scores only
-# $2n - 1$ different offsets occur.
+# **Look:** exercise 2 (an idea of Huang et al. 2018, 1809.04281) takes the factor $d$ away, and
+# $n^2$ stays. Yet among these scores only $2n - 1$ different offsets occur.
 #
 # ## Exercises
 #
@@ -748,7 +748,7 @@ myths.settle(
 #   learn it.
 # - An offset belongs to a score: $n^2$ of them without a mask, though only $2n - 1$ offsets occur.
 #
-# **Read next:** Shaw et al. 2018, arXiv 1803.02155; Huang et al. 2018, 1809.04281 (exercise 2's
-# idea); Raffel et al. 2019, 1910.10683; Haviv et al. 2022, 2203.16634.
+# **Read next:** Shaw et al. 2018, arXiv 1803.02155; Raffel et al. 2019, 1910.10683; Haviv et al.
+# 2022, 2203.16634.
 #
 # **Next:** can an offset be had for a place's price? [Lesson 05](05_rope.ipynb).
