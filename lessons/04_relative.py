@@ -476,7 +476,7 @@ plots.show(
 # $$s_{ij} = \frac{q_i \cdot (k_j + a^K_c)}{\sqrt d}, \qquad
 # y_i = \sum_j w_{ij}\,(v_j + a^V_c), \qquad c = \operatorname{clip}(j - i, -k, k)$$
 #
-# So the query's word has a say in which offsets it looks at. And door 4, $a^V$, also says *where*
+# The query's word has a say in which offsets it looks at. And door 4, $a^V$, also says *where*
 # something was found. The score's second part is:
 
 
