@@ -346,13 +346,13 @@ for place, slopes in RUNGS.items():
         }
     )
 gentler = by_hand((6, 3, 2, 1), 3)[0].abs().max()
-print(f"place 3 with slopes 6, 3, 2, 1: largest factor {gentler:,.0f}")
+print(f"place 3 with slopes 6, 3, 2, 1: largest factor {gentler:,.0f}. And with yours?")
 pd.DataFrame(rows).set_index("asked for")
 
 # %% [markdown]
 # **Look:** two slopes name place 1, always. Both heads like key 0 best. Subtract so much of the
 # steep one that key 0 cancels, and key 1 is on top. Each rung takes one slope more here, and larger
-# factors, which multiply noise too. (At place 3 slopes 6, 3, 2, 1 need only 595. Yours?)
+# factors, which multiply noise too.
 #
 # **Exercise 1 ★★★ Single out.** The explorer fits all queries at once. Now make the *last* query's
 # sum exact. With two heads it is 0 at key 0 and 1 at key 1; with three, 0 at keys 0 and 1, and 1 at
@@ -465,8 +465,8 @@ plots.show(
 # %% [markdown]
 # **Look:** training climbs to place 1 in 1,500 steps, and to place 2 in 5,000, in most seeds. At
 # place 3, 1,500 steps end little above no encoding, and 5,000 far from 98 %. In 1,500 steps, at any
-# of three rates, Adam does not find even the factors alone (blue; a whole model without encoding
-# does better). [Up the ladder](closer/04_up_the_ladder.ipynb) asks why.
+# of three rates, Adam does not find even the factors alone (blue, below no encoding).
+# [Up the ladder](closer/04_up_the_ladder.ipynb) asks why.
 #
 # ## A vector for each offset
 #
@@ -476,7 +476,7 @@ plots.show(
 # $$s_{ij} = \frac{q_i \cdot (k_j + a^K_c)}{\sqrt d}, \qquad
 # y_i = \sum_j w_{ij}\,(v_j + a^V_c), \qquad c = \operatorname{clip}(j - i, -k, k)$$
 #
-# So the query's word has a say in which offsets it looks at. And door 4, $a^V$, also says *where*
+# The query's word has a say in which offsets it looks at. And door 4, $a^V$, also says *where*
 # something was found. The score's second part is:
 
 
@@ -699,8 +699,8 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** exercise 2 takes the factor $d$ away, and $n^2$ stays. Yet among these scores only
-# $2n - 1$ different offsets occur.
+# **Look:** exercise 2 (an idea of Huang et al. 2018, 1809.04281) takes the factor $d$ away, and
+# $n^2$ stays. Yet among these scores only $2n - 1$ different offsets occur.
 #
 # ## Exercises
 #
@@ -748,7 +748,7 @@ myths.settle(
 #   learn it.
 # - An offset belongs to a score: $n^2$ of them without a mask, though only $2n - 1$ offsets occur.
 #
-# **Read next:** Shaw et al. 2018, arXiv 1803.02155; Huang et al. 2018, 1809.04281 (exercise 2's
-# idea); Raffel et al. 2019, 1910.10683; Haviv et al. 2022, 2203.16634.
+# **Read next:** Shaw et al. 2018, arXiv 1803.02155; Raffel et al. 2019, 1910.10683; Haviv et al.
+# 2022, 2203.16634.
 #
 # **Next:** can an offset be had for a place's price? [Lesson 05](05_rope.ipynb).

@@ -1001,8 +1001,8 @@ def _of_mean_weights(slopes: Tensor, n: int) -> Tensor:
     return _factors(straight_weights(slopes.tolist(), n).mean(1)[:, : len(slopes)])
 
 
-def _of_query_0(slopes: Tensor, n: int) -> Tensor:
-    return _factors(straight_weights(slopes.tolist(), n)[:, 0, : len(slopes)])
+def _of_query_0(slopes: Tensor, n: int) -> Tensor:  # and one key late: singular for one head too
+    return _factors(straight_weights(slopes.tolist(), n)[:, 0, 1 : len(slopes) + 1])
 
 
 def _rescaled(factor: Callable[[Tensor, int], float]) -> Callable[[Tensor, int], Tensor]:

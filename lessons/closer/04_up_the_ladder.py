@@ -199,11 +199,9 @@ plots.show(
 # too. Numbers and T5 gain from those 6,000 as Shaw does, but only Shaw's vectors pass 98 % in
 # each seed. (Steps and rate change together here.) In one layer and 1,500 steps each seed of Shaw
 # with door 4 is above each without. In two layers T5 does better divided by $\sqrt d$: its lowest
-# of five seeds is just above the highest of T5 as it is.
-#
-# The rows of T5 and of our numbers do not compare two ideas: at 9 tokens both have one number for
-# each distance. They differ in $\sqrt d$, in where the numbers start and how fast they learn, and
-# T5's layers share one table.
+# of five seeds is just above the highest of T5 as it is. (At 9 tokens T5 and "numbers" both have
+# one number for each distance. They differ in $\sqrt d$, start, rate, and T5's layers share one
+# table.)
 #
 # ## Myth check
 #
