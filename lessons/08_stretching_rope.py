@@ -456,7 +456,7 @@ axes[0].set(xlabel="token; a line a text", ylabel="loss above just cut, nats", y
 axes[0].set_title("Loss: YaRN is level with just cut")
 unstretched = table["direct"].mean(axis=1)
 axes[1].plot(unstretched.index, unstretched, "--", color="C3", linewidth=1.2)
-axes[1].text(7500, 0.6, "direct", color="C3", ha="right")
+axes[1].text(8750, 0.42, "direct", color="C3")
 for way, colour in ((CUT, "0.4"), ("YaRN", "C0")):
     of_texts = table[way]
     axes[1].fill_between(
@@ -580,7 +580,7 @@ for row, way in enumerate(ways):
                 beyond.append(f"s = {s}: {values.mean():.1f}")
     if beyond:
         words = ", ".join(beyond) + " →"
-        axes[1].text(0.197, row, words, color="C2", fontsize=9, ha="right", va="center")
+        axes[1].text(0.207, row, words, color="C2", fontsize=9, ha="right", va="center")
 axes[0].text(before["direct"].mean - 0.1, -0.35, "before", color="C0", fontsize=9, ha="right")
 axes[0].text(after["direct"].mean + 0.06, -0.35, "after 100 steps", color="C2", fontsize=9)
 axes[0].axvline(0, color="0.4")
@@ -595,8 +595,8 @@ axes[1].axvline(plain.mean(), color="C3", linestyle=":")
 axes[1].text(plain.mean() + 0.003, -1.0, "direct", color="C3", fontsize=9)
 axes[1].axvline(cut.mean(), color="0.4")
 axes[1].text(cut.mean() + 0.003, -1.0, "just cut: the last 512", color="0.35", fontsize=9)
-axes[1].text(0.003, 1, "hollow: s = 8\nfull: s = 16", color="C2", fontsize=9, va="center")
-axes[1].set(xlim=(0, 0.2), xlabel="loss at 1,024 above the control, nats a byte")
+axes[1].text(0.035, 1, "hollow: s = 8\nfull: s = 16", color="C2", fontsize=9, va="center")
+axes[1].set(xlim=(0, 0.21), xlabel="loss at 1,024 above the control, nats a byte")
 axes[1].set_title("At 1,024: s = 8 is behind direct, s = 16 ahead for three")
 level = [way for way in ways if way != "interpolation" and after[way].mean < 0.05]
 print(f"at 512 within 0.05 nats of the control: {', '.join(level)}; {results.seed.nunique()} seeds")
