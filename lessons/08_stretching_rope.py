@@ -275,16 +275,23 @@ check_ramp(ramp_from_scratch)
 # | Llama 3.1 | keep: over 4 turns | ÷ s: under 1; between, a ramp |
 # | YaRN (released code) | keep: over 32 turns | ÷ s: under 1; between, a ramp over $m$ |
 #
-# YaRN also multiplies all scores by a number above 1. No hand of ours makes 32 turns, so here its
-# ramp begins right after hand 0. (Its paper has [another](closer/08_more_stretches.ipynb).)
+# YaRN also multiplies all scores by a number above 1. But no hand of ours makes 32 turns:
+
+# %%
+from course_lab.explorers.stretch import factors_of
+
+print("YaRN slows hands 0 to 5 by", ", ".join(f"{x:.1f}" for x in factors_of("YaRN")[:6]))
+
+# %% [markdown]
+# So here it slows hands 1 to 4 too. (Its paper has [another ramp](closer/08_more_stretches.ipynb).)
 #
 # ## Tune your own
 #
 # Which speeds read best? Draw a hand's bar up to slow it, and the model reads a text anew.
 #
 # 1. From *direct*, slow hand 5 to an eighth. Then 6, 7, 8 and 9 too. When does it stop helping?
-# 2. On the dashed line the rises at 64 and at 512 add up to the step's. Move **one** of the five
-#    bars and come 0.07 below the line. Does its hand meet new angles then?
+# 2. On the dashed line the rises at 64 and 512 add up to the step's. Move **one** of the five bars
+#    and come 0.07 below. Does its hand meet new angles then?
 # 3. Put it back. Hand 3 meets no new angle: slow it to a half, a quarter, a sixth. Which helps?
 
 # %%
@@ -303,7 +310,7 @@ low, high = 1, 4  # turns, of your ramp; does another pair do better?
 # The referees
 from itertools import product
 
-from course_lab.explorers.stretch import BLOCK, LONG, factors_of
+from course_lab.explorers.stretch import BLOCK, LONG
 from course_utils.encodings import LongRoPE
 from course_utils.measures.trained_models import sliding_loss
 from course_utils.models import shipped
@@ -369,11 +376,10 @@ card.tell("\n".join(verdicts), f"<details>{summary}<pre>{words}</pre></details>"
 # %% [markdown]
 # <details><summary>Look, once you have tried</summary>
 #
-# Hand 8 still helped a little on your text, hand 9 no more. Hand 5, slowed 6 times, meets *new*
-# angles, and still this reads better than the step in 17 of 18. Hand 3 was worse at a half, better
-# at a quarter, worse at a sixth: one text proves little, and of 18 the quarter is better in 8 only.
-# With hands 3 and 4 both at half speed it is 16. A ramp from 1 to 4 turns is better in one of 18;
-# from 0.5 to 4, which slows hand 5 less, in 15.
+# Hand 5, slowed 6 times, meets *new* angles, and still this reads better than the step in 17 of 18.
+# Hand 3 helped at a quarter, not at a half or a sixth: one text proves little, and of 18 the
+# quarter is better in 8. With hand 5 at a sixth and hands 3 and 4 at a half it is 16. A ramp from
+# 0.5 to 4 turns is better in 15, one from 1 to 4 in one.
 #
 # </details>
 #
@@ -516,7 +522,7 @@ plots.show(
 #
 # ## Train on
 #
-# Llama 3.1 was also trained on. What does that change? Here each way gets 100 more steps on 512
+# Llama 3.1 was also trained on. What does that change? Each way gets 100 more steps on 512
 # bytes, with $s = 8$. The yardstick is a **control**: as many steps on 64, unstretched, and read at
 # 64.
 
@@ -863,8 +869,8 @@ myths.in_a_real_model(
 # - Llama 3.1's `rope_scaling` line is a ramp: keep the fast, slow the slow, mix between.
 # - By mean loss no stretch here clearly beat just cutting. Equal loss is not equal use: ask by
 #   needles.
-# - Trained on, the step was level with *direct* at 512. At 1,024 it was behind with $s = 8$, ahead
-#   with $s = 16$.
+# - Trained on, the step was level with *direct* at 512; at 1,024 behind with $s = 8$, ahead with
+#   $s = 16$.
 #
 # **Read next:** Peng et al. 2023, *YaRN*, arXiv 2309.00071; Chen et al. 2023,
 # *Position Interpolation*, 2306.15595.
