@@ -39,6 +39,8 @@ SLOWED_AT = (
     (0, 0, 5, LONGEST),
     (1, 4, 0, 4),
     (1, 4, 5, LONGEST),
+    (1, 4, 5, 16),
+    (1, 4, 17, LONGEST),
     (0, 4, 0, 8),
     (0, 4, 9, LONGEST),
 )
@@ -121,7 +123,11 @@ def readers(model: TinyTransformer, trained: int) -> Iterator[tuple[str, TinyTra
         name = f"{CLAMPED} {trained - 1}, {_pairs(first, last)}"
         yield name, _by_distance(model, (first, last), (trained, BYTES), None)
     for first, last, near, far in SLOWED_AT:
-        where = f"at most {far} back" if near == 0 else f"at least {near} back"
+        where = f"{near} to {far} back"
+        if near == 0:
+            where = f"at most {far} back"
+        elif far == LONGEST:
+            where = f"at least {near} back"
         reader = _by_distance(model, (first, last), (near, far), FACTOR)
         yield f"{_pairs(first, last)}, {where}", reader
 

@@ -516,6 +516,76 @@ def factors_in_three_steps(turns, s):
     return factors
 
 
+def ramp_with_the_slow_part_slowed_twice(theta, factor, low, high, trained):
+    share, slow = kept(theta, low, high, trained), theta / factor
+    return share * theta + (1 - share) * slow / factor
+
+
+def ramp_from_speed_to_speed(theta, factor, low, high, trained):
+    return torch.linspace(theta[0].item(), theta[-1].item() / factor, len(theta))
+
+
+def ramp_stacked(theta, factor, low, high, trained):
+    share = kept(theta, low, high, trained)
+    return torch.stack([share * theta, (1 - share) * theta / factor])
+
+
+def clamped_by_two_masks(near_mask, far_mask):
+    def scores(q, k, farthest):
+        places = torch.arange(len(q))
+        back = places[:, None] - places
+        near = turned(q, places) @ turned(k, places).T
+        far = turned(q, torch.full((len(q),), farthest)) @ k.T
+        both = near * near_mask(back, farthest) + far * far_mask(back, farthest)
+        return both / q.shape[-1] ** 0.5
+
+    return scores
+
+
+def clamped_hidden_in_the_gap(q, k, farthest):
+    places = torch.arange(len(q))
+    back = places[:, None] - places
+    return right_clamp(q, k, farthest).masked_fill(back == farthest, -1.0)
+
+
+def clamped_by_the_larger(q, k, farthest):
+    places = torch.arange(len(q))
+    far = turned(q, torch.full((len(q),), farthest)) @ k.T
+    return torch.maximum(turned(q, places) @ turned(k, places).T, far) / q.shape[-1] ** 0.5
+
+
+def clamped_from_the_query_after_the_key(q, k, farthest):
+    places = torch.arange(len(q))
+    scores = turned(q, places) @ turned(k, places).T
+    for j in range(len(q) - farthest):
+        scores[j + farthest :, j] = scores[j + farthest, j].clone()
+    return scores / q.shape[-1] ** 0.5
+
+
+def clamped_to_one_number(q, k, farthest):
+    places = torch.arange(len(q))
+    near = turned(q, places) @ turned(k, places).T
+    return clamped(q, k, farthest, near[min(farthest, len(q) - 1), 0])
+
+
+def clamped_at_clamped_positions_nearby(q, k, farthest):
+    places = torch.arange(len(q)).clamp(max=farthest)
+    return clamped_around(turned(q, places) @ turned(k, places).T, q, k, farthest)
+
+
+def clamped_products(q, k, farthest):
+    scores = torch.zeros(len(q), len(q))
+    for i in range(len(q)):
+        for j in range(i + 1):
+            there = torch.tensor([min(i - j, farthest)])
+            scores[i, j] = turned((q[i] * k[j])[None], there).sum() / q.shape[-1] ** 0.5
+    return scores
+
+
+def clamped_with_a_logarithm(q, k, farthest):
+    return clamped_at(lambda back, far: far + math.log(1 + max(0, back - far)), q, k, farthest)
+
+
 test_right_answers_pass = right_answers(
     {
         check_ramp: [
@@ -562,6 +632,40 @@ test_natural_mistakes_are_named = wrong_answers(
             (mixed(lambda t, low, high: (t / (high - low)).clamp(0, 1)), "does not begin at `low`"),
             (mixed(lambda t, low, high: (t > (low + high) / 2).double()), "a step in the middle"),
             (mixed(lambda t, low, high: (t >= 1).double()), "this is the step"),
+            (counted(lambda theta, trained: turns_of(theta, trained + 1)), "here 64 / 2π?"),
+            (mixed(lambda t, low, high: (t - low).clamp(0, 1)), "does your share reach 1?"),
+            (mixed(lambda t, low, high: t.clamp(low, high) / high), "divided by `high`"),
+            (mixed(lambda t, low, high: t.clamp(low, high) - low), "their distance is missing"),
+            (
+                lambda theta, factor, *others: (1 + kept(theta, *others)) * theta / factor,
+                "of the slowed speed on top",
+            ),
+            (ramp_with_the_slow_part_slowed_twice, "another number than `factor`"),
+            (
+                lambda theta, factor, *others: mixed(straight)(theta, 2 * factor, *others),
+                "another number than `factor`",
+            ),
+            (
+                lambda theta, factor, low, high, trained: (
+                    theta * (turns_of(theta, trained) / high).clamp(1 / factor, 1)
+                ),
+                "a share that begins at no turn",
+            ),
+            (ramp_from_speed_to_speed, "run evenly from one hand to another"),
+            (lambda *case: mixed(straight)(*case) / 2, "the mixture is halved"),
+            (
+                pieced(lambda theta, factor, share, _: share * theta / factor),
+                "taken of the slowed speed",
+            ),
+            (
+                pieced(
+                    lambda theta, factor, share, _: (
+                        share * theta + (1 - share) * theta / factor / factor
+                    )
+                ),
+                "the slow part of the mixture is divided by another",
+            ),
+            (pieced(lambda theta, factor, share, _: (share + 1) * theta / factor), "on top"),
             (ramp_with_an_if, "to all hands at once"),
             (ramp_of_base_500_000, "from outside"),
             (ramp_over_all_hands, "the hand's number"),
@@ -647,6 +751,20 @@ test_natural_mistakes_are_named = wrong_answers(
             (clamped_with_an_if, "at once, by `if`"),
             (clamped_by_the_mean, "their mean"),
             (clamped_by_the_smaller, "the smaller of two scores"),
+            (clamped_by_the_larger, "the larger of two scores"),
+            (
+                clamped_by_two_masks(lambda back, far: back <= far, lambda back, far: back >= far),
+                "gets both scores",
+            ),
+            (
+                clamped_by_two_masks(lambda back, far: back < far, lambda back, far: back > far),
+                "gets no score",
+            ),
+            (clamped_from_the_query_after_the_key, "the one `farthest` after the key"),
+            (clamped_to_one_number, "all far scores are one number"),
+            (clamped_at_clamped_positions_nearby, "near scores come from clamped positions"),
+            (clamped_products, "products of query and key are turned"),
+            (clamped_with_a_logarithm, "only more slowly"),
             (clamped_by_rows, "decides what is far"),
             (clamped_with_keys_away, "no nearer than"),
             (clamped_by_distances, "wrong sign"),
@@ -708,6 +826,8 @@ test_other_wrong_answers_are_explained = wrong_answers(
         check_ramp: [
             (mixed(lambda t, low, high: straight(t, low, high) ** 3), "And in yours?"),
             (ramp_as_a_list, "returns list, and one tensor is expected"),
+            (lambda *case: mixed(straight)(*case).numpy(), "do you leave torch"),
+            (ramp_stacked, "How many new speeds does each hand get"),
             (
                 mixed(lambda t, low, high: 0.9 * straight(t, low, high)),
                 "turns, more than 4. Expected 1, 1 of its old speed, got 0.9",
@@ -721,6 +841,8 @@ test_other_wrong_answers_are_explained = wrong_answers(
         check_clamped_scores: [
             (lambda q, k, far: clamped(q, k, far, 0.5 * q @ k.T), "The near scores are right"),
             (lambda q, k, far: (right_clamp(q, k, far), q @ k.T), "returns tuple, and one"),
+            (lambda q, k, far: right_clamp(q, k, far).numpy(), "do you leave torch"),
+            (clamped_hidden_in_the_gap, "which of your conditions holds for it?"),
             (clamped_halved_far, "all your far scores are 0.5 times"),
             (lambda q, k, far: 0.5 * right_clamp(q, k, far), "0.5 times the right ones"),
             (lambda q, k, far: (right_clamp(q, k, 99) + right_clamp(q, k, far)) / 2, "as it is?"),

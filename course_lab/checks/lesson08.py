@@ -281,6 +281,35 @@ def _slow_part_without_theta(
     return kept * theta + (1 - kept) / factor
 
 
+def _slow_speed_and_share_of_it(
+    theta: Tensor, factor: float, low: float, high: float, trained: float
+) -> Tensor:
+    return (1 + _share_kept(theta, factor, low, high, trained)) * theta / factor
+
+
+def _straight_from_first_to_last(
+    theta: Tensor, factor: float, low: float, high: float, trained: float
+) -> Tensor:
+    return torch.linspace(float(theta[0]), float(theta[-1]) / factor, len(theta), dtype=theta.dtype)
+
+
+def _straight_between(with_ends: bool) -> Callable[..., Tensor]:
+    """Return an answer whose speeds between the bounds run evenly from hand to hand."""
+
+    def ramp(theta: Tensor, factor: float, low: float, high: float, trained: float) -> Tensor:
+        turns = _turns_of(theta, trained)
+        between = ((turns >= low) & (turns <= high)).nonzero().flatten()
+        speeds = torch.where(turns > high, theta, theta / factor)
+        if len(between):
+            first, last = theta[between[0]], theta[between[-1]] / factor
+            steps = torch.linspace(0, 1, len(between) + 2 * (not with_ends), dtype=theta.dtype)
+            steps = steps if with_ends else steps[1:-1]
+            speeds = speeds.index_copy(0, between, first + steps * (last - first))
+        return speeds
+
+    return ramp
+
+
 def _trained_at_64(theta: Tensor, factor: float, low: float, high: float, trained: float) -> Tensor:
     return _ramp_of_turns(theta, factor, low, high, 64)
 
@@ -365,9 +394,25 @@ def _from_no_turn_between(
     return _mixed(theta, factor, _turns_of(theta, trained) / high)
 
 
+def _shared_speed(
+    share: Callable[[Tensor, float, float, float], Tensor],
+) -> Callable[..., Tensor]:
+    """Return the old speeds times a function of turns, ``factor``, ``low`` and ``high``."""
+
+    def speeds(theta: Tensor, factor: float, low: float, high: float, trained: float) -> Tensor:
+        return theta * share(_turns_of(theta, trained), factor, low, high)
+
+    return speeds
+
+
 def _no_tensor(answer: Any) -> str:
     """What to ask about a list, a tuple or an array in place of one tensor; "" of others."""
-    if isinstance(answer, tuple | list | np.ndarray):
+    if isinstance(answer, np.ndarray):
+        return (
+            "your function returns an array of NumPy, and a tensor is expected. At which of your "
+            "steps do you leave torch, and which function of torch leads back?"
+        )
+    if isinstance(answer, tuple | list):
         return (
             f"your function returns {type(answer).__name__}, and one tensor is expected. Does "
             "each of your steps work on all rows at once? Or which function of torch makes a "
@@ -384,8 +429,10 @@ def _judge_ramp(
         return question
     right = _ramp_of_turns(theta, factor, low, high, trained)
     problem = difference(speeds, right)
-    if not problem or not isinstance(speeds, Tensor) or speeds.shape != theta.shape:
+    if not problem or not isinstance(speeds, Tensor):
         return problem
+    if speeds.shape != theta.shape:
+        return f"{problem} How many new speeds does each hand get with yours?"
     error = ((speeds - right) / right).abs().nan_to_num(nan=math.inf)
     turns = _turns_of(theta, trained)
     for group, where, question in (
@@ -502,6 +549,87 @@ check_ramp = Check(
                 lambda factor, trained: trained,
                 lambda factor, trained: factor**0.5,
                 lambda factor, trained: factor**2,
+                lambda factor, trained: 2 * factor,
+                lambda factor, trained: factor + 1,
+                lambda factor, trained: factor - 1,
+            )
+        ),
+        *(
+            Mistake(
+                "the slow part of the mixture is divided by another number than `factor`",
+                "Just above `low` turns your speed should join that of the slow hands. What is it "
+                "there?",
+                _between(_slowed_by(divisor)),
+            )
+            for divisor in (
+                lambda factor, trained: factor**2,
+                lambda factor, trained: 2 * factor,
+                lambda factor, trained: factor**0.5,
+            )
+        ),
+        *(
+            Mistake(
+                "the share rises by 1 a turn, however far apart the bounds are",
+                "At which number of turns does your share reach 1?",
+                answer,
+            )
+            for answer in (
+                _shared(lambda turns, low, high: turns - low),
+                _between(_shared(lambda turns, low, high: turns - low, cut=False)),
+            )
+        ),
+        Mistake(
+            "turns are held between the bounds, and their distance is missing",
+            "Put a hand with exactly `high` turns in. What is its share?",
+            _shared(lambda turns, low, high: turns.clamp(low, high) - low, cut=False),
+        ),
+        Mistake(
+            "turns are held between the bounds, and divided by `high`",
+            "Put a hand with exactly `low` turns in. What is its share?",
+            _shared(lambda turns, low, high: turns.clamp(low, high) / high, cut=False),
+        ),
+        *(
+            Mistake(
+                "every hand gets the slowed speed, and a share of the slowed speed on top",
+                "A hand has more than `high` turns. Is its new speed still the old one?",
+                answer,
+            )
+            for answer in (_slow_speed_and_share_of_it, _between(_slow_speed_and_share_of_it))
+        ),
+        *(
+            Mistake(
+                "the speeds run evenly from one hand to another",
+                "Do the turns of neighbouring hands differ by the same amount, or by the same "
+                "ratio? And by what does the text let the share rise?",
+                answer,
+            )
+            for answer in (
+                _straight_from_first_to_last,
+                _straight_between(with_ends=True),
+                _straight_between(with_ends=False),
+            )
+        ),
+        *(
+            Mistake(
+                "the mixture is halved",
+                "The weights of the two speeds are the share and the rest, which add up to 1. By "
+                "what do you divide then?",
+                answer,
+            )
+            for answer in (
+                lambda *case: _ramp_of_turns(*case) / 2,
+                _between(lambda *case: _ramp_of_turns(*case) / 2),
+            )
+        ),
+        *(
+            Mistake(
+                "the share is taken of the slowed speed",
+                "Which of the two speeds is kept, and by which share?",
+                answer,
+            )
+            for answer in (
+                lambda *case: _kept_part_alone(*case) / case[1],
+                _between(lambda *case: _kept_part_alone(*case) / case[1]),
             )
         ),
         Mistake(
@@ -617,8 +745,8 @@ check_ramp = Check(
         *(
             Mistake(
                 "turns are counted over another length",
-                "Print your count for a hand of one radian a position, trained at 64. Is it the "
-                "r of the text?",
+                "Print your count for a hand of one radian a position, trained at 64. Is it "
+                "L θ / 2π, here 64 / 2π?",
                 answer,
             )
             for answer in (
@@ -702,6 +830,18 @@ check_ramp = Check(
             "the old speed is multiplied by the share, which is held above 1/`factor`",
             "Halfway between `low` and `high`, is your speed halfway between the two speeds?",
             _share_as_divisor,
+        ),
+        *(
+            Mistake(
+                "the old speed is multiplied by a share that begins at no turn",
+                "At `low` turns, is your speed the slowed one?",
+                _shared_speed(share),
+            )
+            for share in (
+                lambda turns, factor, low, high: (turns / high).clamp(1 / factor, 1),
+                lambda turns, factor, low, high: (turns / high).clamp(0, 1),
+                lambda turns, factor, low, high: turns.clamp(low, high) / high,
+            )
         ),
         Mistake(
             "the share runs from the slowest of all hands to the fastest",
@@ -1115,6 +1255,62 @@ def _smaller_score(q: Tensor, k: Tensor, farthest: int) -> Tensor:
     return torch.minimum(near, _all_far(q, k, farthest))
 
 
+def _larger_score(q: Tensor, k: Tensor, farthest: int) -> Tensor:
+    positions = torch.arange(len(q))
+    near = _at(q, positions) @ _at(k, positions).T / q.shape[-1] ** 0.5
+    return torch.maximum(near, _all_far(q, k, farthest))
+
+
+def _sum_of_two(
+    is_near: Callable[[Tensor, int], Tensor], is_far: Callable[[Tensor, int], Tensor]
+) -> Callable[[Tensor, Tensor, int], Tensor]:
+    """Return right near and far scores, each times its own mask, added."""
+
+    def scores(q: Tensor, k: Tensor, farthest: int) -> Tensor:
+        positions = torch.arange(len(q))
+        back = positions[:, None] - positions
+        near = _at(q, positions) @ _at(k, positions).T / q.shape[-1] ** 0.5
+        far = _all_far(q, k, farthest)
+        return is_near(back, farthest) * near + is_far(back, farthest) * far
+
+    return scores
+
+
+def _copied_down_the_column(q: Tensor, k: Tensor, farthest: int) -> Tensor:
+    positions = torch.arange(len(q))
+    near = _at(q, positions) @ _at(k, positions).T
+    there = (positions + farthest).clamp(max=len(q) - 1)
+    return _pieced(q, k, farthest, near.gather(0, there[None, :]).expand_as(near))
+
+
+def _one_score(query: Callable[[int, int], int]) -> Callable[[Tensor, Tensor, int], Tensor]:
+    """Return an answer whose far scores are all that of one query, of n and farthest, at key 0."""
+
+    def scores(q: Tensor, k: Tensor, farthest: int) -> Tensor:
+        positions = torch.arange(len(q))
+        near = _at(q, positions) @ _at(k, positions).T
+        there = min(query(len(q), farthest), len(q) - 1)
+        return _pieced(q, k, farthest, near[there, 0].expand_as(near))
+
+    return scores
+
+
+def _near_at_clamped_positions(q: Tensor, k: Tensor, farthest: int) -> Tensor:
+    positions = torch.arange(len(q)).clamp(max=farthest)
+    near = _at(q, positions) @ _at(k, positions).T
+    far = _at(q, torch.full((len(q),), farthest)) @ k.T
+    back = torch.arange(len(q))[:, None] - torch.arange(len(q))
+    return torch.where(back > farthest, far, near) / q.shape[-1] ** 0.5
+
+
+def _products_turned(q: Tensor, k: Tensor, farthest: int) -> Tensor:
+    positions = torch.arange(len(q))
+    back = (positions[:, None] - positions).clamp(max=farthest)
+    products = q[:, None] * k  # (n, n, d)
+    rows = [_at(row, there).sum(-1) for row, there in zip(products, back, strict=True)]
+    return torch.stack(rows) / q.shape[-1] ** 0.5
+
+
 def _late_queries_far(q: Tensor, k: Tensor, farthest: int) -> Tensor:
     positions = torch.arange(len(q))
     near = _at(q, positions) @ _at(k, positions).T / q.shape[-1] ** 0.5
@@ -1177,8 +1373,16 @@ def _judge_clamped(scores: Any, q: Tensor, k: Tensor, farthest: int) -> str:
                 f"all your {which}scores are {share:.3g} times the right ones, so every turn is "
                 "right. By what do you divide or multiply?"
             )
+    near = (back >= 0) & (back <= farthest)
+    at_the_edge = not bool((off & near & (back < farthest)).any())
     for group, question in (
-        ((back >= 0) & (back <= farthest), "It is RoPE's own score. How far is each turned?"),
+        (
+            near,
+            "All nearer ones are right. How often does the key exactly `farthest` back count, and "
+            "which of your conditions holds for it?"
+            if at_the_edge
+            else "It is RoPE's own score. How far is each turned?",
+        ),
         (
             back > farthest,
             "The near scores are right. By how much do your turns of this query and key differ, "
@@ -1380,6 +1584,8 @@ check_clamped_scores = Check(
                 lambda back, farthest: farthest + (back - farthest) // 2,
                 lambda back, farthest: farthest + (back - farthest) / 2,
                 lambda back, farthest: farthest + (back - farthest) / 8,
+                lambda back, farthest: farthest + (back - farthest).clamp(min=0).log1p(),
+                lambda back, farthest: farthest * (1 + (back / farthest).clamp(min=1).log()),
             )
         ),
         *(
@@ -1582,10 +1788,50 @@ check_clamped_scores = Check(
             )
             for answer in (_mean_of_all_keys, _mean_at_farthest)
         ),
+        *(
+            Mistake(
+                f"the {which} of two scores is taken",
+                "What decides between near and far: the scores, or how far back a key stands?",
+                answer,
+            )
+            for which, answer in (("smaller", _smaller_score), ("larger", _larger_score))
+        ),
         Mistake(
-            "the smaller of two scores is taken",
-            "What decides between near and far: the scores, or how far back a key stands?",
-            _smaller_score,
+            "the key exactly `farthest` back gets both scores, added",
+            "How often does the key exactly `farthest` back count?",
+            _sum_of_two(
+                lambda back, farthest: back <= farthest, lambda back, farthest: back >= farthest
+            ),
+        ),
+        Mistake(
+            "the key exactly `farthest` back gets no score",
+            "How often does the key exactly `farthest` back count?",
+            _sum_of_two(
+                lambda back, farthest: back < farthest, lambda back, farthest: back > farthest
+            ),
+        ),
+        Mistake(
+            "far scores repeat the score of another query, the one `farthest` after the key",
+            "Whose question should a far score hold, and which of its parts alone is moved?",
+            _copied_down_the_column,
+        ),
+        *(
+            Mistake(
+                "all far scores are one number",
+                "Two far keys differ in content. Should their scores be the same?",
+                _one_score(query),
+            )
+            for query in (lambda n, farthest: farthest, lambda n, farthest: n - 1)
+        ),
+        Mistake(
+            "near scores come from clamped positions",
+            "Two neighbours stand late in the text. How far apart are they with your positions?",
+            _near_at_clamped_positions,
+        ),
+        Mistake(
+            "products of query and key are turned",
+            "RoPE turns a vector before it meets another. Which vector do you turn?",
+            _products_turned,
         ),
         *(
             Mistake(
