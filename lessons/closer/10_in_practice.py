@@ -382,7 +382,7 @@ fig = draw_scoreboard(shown | {"steep": steep}, asked, title, totals=False)
 fig.axes[0].axhline(rule, color="0.2", linewidth=1.5)
 plots.show(
     fig,
-    "A board of the encodings that are left for some of seven jobs, those left for the most on top. "
+    "A board of the encodings left for some of seven jobs, those left for the most on top. "
     "A tick, and how far the loss is behind the best left, with half of its 95 % interval, for "
     "those left; ≈ for those left whose interval crosses 0.1; else a cross and the "
     "first reason: a rise in nats; weights that move with the start; a bias, or a look at the "
