@@ -424,22 +424,21 @@ explorers.chooser(reads="both ways", texts="16 times as long", attention="plain"
 
 # %% [markdown]
 # 1. Which *one* answer, changed, puts `alibi` first? Say it before you touch it.
-# 2. From there set *texts* as in training and *behind* to 1. Then set *starts* to anywhere. Who
-#    goes, and what do they share?
-# 3. Six encodings can come first. Find two more; the last sentence counts them.
+# 2. From there set *texts* as in training and *behind* to 1, then *starts* to anywhere. Who goes,
+#    and what do they share?
+# 3. Six encodings can come first. Find two more.
 #
 # <details><summary>Answers</summary>
 #
-# 1: *reads*. Both ways the price falls to both sides, so it is no straight line. 2: All that open
-# door 1: they change the word's vector before q and k are made. 3: In any kernel `deberta`; with
-# texts 16 times as long `transformer_xl`. In a kernel that takes a bias `sandwich`; there, both
-# ways and 4 times as long, `t5`.
+# 1: *reads*. Both ways the price is no straight line. 2: All that open
+# door 1: they change the word's vector. 3: In any kernel `deberta`; with texts 16 times as long
+# `transformer_xl`. In one that takes a bias `sandwich`; there, both ways and 4 times as long, `t5`.
 #
 # </details>
 #
 # ## The answer in one picture
 #
-# So which one? Here are seven jobs, by their kernel. You can put in one of your own.
+# So which one? Here are seven jobs, by their kernel. You can add your own.
 
 # %%
 jobs = dict(chooser.JOBS)
@@ -561,19 +560,18 @@ plots.show(
 
 # %% [markdown]
 # **Look:** RoPE is not wrong. Those models train on with longer texts or cut them, and RoPE adds
-# nothing to the scores, whatever else their kernels do. The first picture charged RoPE for what
-# they do not do. But of the 17 only RoPE and ALiBi were run with a cache that slides. It cost them
-# next to nothing, and SmolLM2 much, unless its first four tokens stayed
-# ([closer look](closer/10_in_practice.ipynb)).
+# nothing to the scores. The first picture charged RoPE for what they do not. But with a cache
+# that slides only RoPE and ALiBi were run: it cost them next to nothing, and SmolLM2 much, unless
+# its first four tokens stayed ([closer look](closer/10_in_practice.ipynb)).
 
 
 # %% [markdown]
 # ## Exercises
 #
-# **Exercise 1 ★ The least regret.** You do not know how long your texts will be. Your *regret*, at
+# **Exercise 1 ★ The least regret.** You do not know your texts' length. Your *regret*, at
 # a length, is how many nats you lose there against the encoding that is best there. Write
 # `least_regret(losses)`: `losses` is a tensor (encodings, lengths). Return, as an int, the row
-# whose largest regret is the smallest. If several are equal, return the first.
+# whose largest regret is the smallest. If several are equal: the first.
 
 
 # %% tags=["stub"]
@@ -788,14 +786,12 @@ myths.settle(
 # - A language model: RoPE; cut texts that are longer than in training, or train on with longer
 #   ones. xPos ties; after 12,000 steps two seeds do not tell `none` from it.
 # - Long texts uncut, in a plain kernel: ALiBi, here 0.14 nats a byte behind RoPE at 64 bytes. At
-#   1024 `steep`, which we drew, was clearly lower.
+#   1024 our `steep` was clearly lower.
 # - Uncut, in a kernel that takes a bias: Sandwich, T5, perhaps KERPLE. In any: Transformer-XL,
 #   DeBERTa, Sandwich, T5, perhaps Shaw, KERPLE.
-# - An encoder: RoPE in a plain kernel, where two of three hardly learned. In any: Transformer-XL,
+# - An encoder: RoPE in a plain kernel (two others hardly learned). In any: Transformer-XL,
 #   perhaps DeBERTa, RoPE, T5.
-# - Not measured: large models, images, most sliding caches.
+# - Not measured: large models, images, most caches.
 #
-# **Read next:** RoPE in some layers, 2501.18795.
-#
-# **Next:** [lesson 11](11_capstone.ipynb). Or
-# [the others](closer/10_in_practice.ipynb), [all on a page](closer/10_two_texts.ipynb).
+# **Read next:** 2501.18795, RoPE in some layers. **Next:** [lesson 11](11_capstone.ipynb),
+# [at work](closer/10_in_practice.ipynb), [all](closer/10_two_texts.ipynb).
