@@ -560,8 +560,8 @@ plots.show(
 
 # %% [markdown]
 # **Look:** RoPE is not wrong. Those models train on with longer texts or cut them, and RoPE adds
-# nothing to the scores. The first picture charged RoPE for what they do not. But with a cache
-# that slides only RoPE and ALiBi were run: it cost them next to nothing, and SmolLM2 much, unless
+# nothing to the scores. The first picture charged RoPE for what they do not do. But with a sliding
+# cache only RoPE and ALiBi were run: it cost them next to nothing, and SmolLM2 much, unless
 # its first four tokens stayed ([closer look](closer/10_in_practice.ipynb)).
 
 
@@ -785,7 +785,7 @@ myths.settle(
 #
 # - A language model: RoPE; cut texts that are longer than in training, or train on with longer
 #   ones. xPos ties; after 12,000 steps two seeds do not tell `none` from it.
-# - Long texts uncut, in a plain kernel: ALiBi, here 0.14 nats a byte behind RoPE at 64 bytes. At
+# - Long texts uncut, in a plain kernel: ALiBi, 0.14 nats a byte behind RoPE at 64 bytes. At
 #   1024 our `steep` was clearly lower.
 # - Uncut, in a kernel that takes a bias: Sandwich, T5, perhaps KERPLE. In any: Transformer-XL,
 #   DeBERTa, Sandwich, T5, perhaps Shaw, KERPLE.
