@@ -46,13 +46,15 @@ QUESTIONS: dict[str, tuple[str, ...]] = {
     "attention": ("any", TAKES_BIAS, PLAIN),
 }
 STEEP = "steep"  # none of the encodings of facts(): see steep()
-# Six jobs, as lesson 10 reads them, and their answers.
+# Seven jobs, as lesson 10 reads them, and their answers. A piece of a text that is cut is read from
+# position 0; in a cache that slides positions run on, so that what it holds starts anywhere.
 JOBS: dict[str, dict[str, str]] = {
-    "chat, code": {"texts": MAY_CUT, "attention": PLAIN},
+    "cut texts": {"texts": MAY_CUT, "attention": PLAIN},
+    "a sliding cache": {"starts": "anywhere", "attention": PLAIN},
     "an encoder": {"reads": BOTH_WAYS, "attention": PLAIN},
     "long, uncut": {"texts": "16 times as long", "attention": PLAIN},
     "long, uncut, a bias": {"texts": "16 times as long", "attention": TAKES_BIAS},
-    "cut texts, any start": {"texts": MAY_CUT, "starts": "anywhere"},
+    "long, uncut, any kernel": {"texts": "16 times as long"},
     "an encoder, any kernel": {"reads": BOTH_WAYS},
 }
 # The fifth question: by how many nats a loss may be above the lowest that the other answers leave.

@@ -416,6 +416,18 @@ test_what_readers_tried_gets_its_own_question = wrong_answers(
 )
 
 
+test_forgotten_values_get_a_question = wrong_answers(
+    "mistake",
+    {
+        check_least_regret: [
+            (lambda losses: int((losses - losses.min(0)).amax(1).argmin()), "two tensors in one"),
+            (lambda losses: int(regret_table(losses).max(1).argmin()), "two tensors in one"),
+            (lambda losses: torch.argmin(regret_table(losses).max(1)), "two tensors in one"),
+        ]
+    },
+)
+
+
 def test_the_library_has_nothing_that_solves_it():
     for answer in (
         lambda losses: int(chooser.undominated(losses).int().argmax()),
@@ -1107,3 +1119,27 @@ def test_no_three_rows_of_a_case_lie_on_a_line_and_no_two_costs_or_differences_a
         i, j, k = n[:, None, None], n[:, None], n
         different = (i != j) & (j != k) & (i != k)
         assert not (cross[different] == 0).any()
+
+
+def sides_by_both_signs(costs):
+    a, b = (costs[:, None] - costs).double().unbind(-1)
+    equal = b / (b - a)
+    low = torch.where(a < 0, equal, -torch.inf).amax(1).clamp(min=0)
+    return low < torch.where(b < 0, equal, torch.inf).amin(1).clamp(max=1)
+
+
+def cost_at_its_own_crossing(costs):
+    a, b = (costs[:, None] - costs).double().unbind(-1)
+    equal = (b / (b - a)).nan_to_num(0.5)
+    return (equal * a + (1 - equal) * b <= 0).all(1)
+
+
+test_sides_by_signs_and_costs_at_a_crossing_get_a_question = wrong_answers(
+    "mistake",
+    {
+        check_somebodys_favourite: [
+            (sides_by_both_signs, "one side goes by the sign of a"),
+            (cost_at_its_own_crossing, "rounding decides"),
+        ]
+    },
+)

@@ -211,6 +211,18 @@ check_least_regret = Check(
         _random(2, 40, 3),
     ],
     mistakes=[
+        *(
+            Mistake(
+                "min and max of a dimension give values and their places, two tensors in one",
+                "Which of the two do you need here, and how do you ask for it?",
+                forgotten,
+                raises=r"return_types\.",
+            )
+            for forgotten in (
+                lambda losses: int((losses - losses.min(0)).max(1).values.argmin()),
+                lambda losses: int(_regrets(losses).max(1).argmin()),  # type: ignore[attr-defined]
+            )
+        ),
         Mistake(
             "this row has the smallest of the worst losses",
             "A length that is hard for all is no row's fault. What would the best choice have lost "
@@ -634,7 +646,7 @@ check_least_regret = Check(
     ),
 )
 
-# ★★★ Somebody's favourite
+# ★★ Somebody's favourite
 
 
 def _somebodys_favourite(costs: Tensor, above: bool = True, below: bool = True) -> Tensor:
@@ -954,6 +966,24 @@ def _sides_by_the_first_cost(costs: Tensor) -> Tensor:
     slope, bound = _bounds(costs)
     first = (costs[:, None] - costs[None]).double()[..., 0]
     return _between(costs, bound, (first > 0) & (slope != 0), (first < 0) & (slope != 0))
+
+
+def _sides_by_both_signs(costs: Tensor) -> Tensor:
+    """Return what follows if b < 0 makes a bound an upper one, and a < 0 a lower one."""
+    first, second = (costs[:, None] - costs[None]).double().unbind(-1)
+    slope, bound = _bounds(costs)
+    return _between(costs, bound, (second < 0) & (slope != 0), (first < 0) & (slope != 0))
+
+
+def _excess_at_the_own_bound(costs: Tensor, multiplied_out: bool) -> Tensor:
+    """Return which rows cost at most as much as each rival where both cost the same.
+
+    That is 0 but for rounding, so how the sum is written decides.
+    """
+    first, second = (costs[:, None] - costs[None]).double().unbind(-1)
+    w = _bounds(costs)[1]
+    excess = w * (first - second) + second if multiplied_out else w * first + (1 - w) * second
+    return (excess <= 0).all(1)
 
 
 def _sign_slip(costs: Tensor) -> Tensor:
@@ -1348,6 +1378,22 @@ check_somebodys_favourite = Check(
             _sides_by_the_first_cost,
         ),
         Mistake(
+            "one side goes by the sign of a, the other by the sign of b",
+            "A row with a = −1 and b = −3 is cheaper in both costs, whatever w. Which of a and b "
+            "has to be larger, so that more w makes the row dearer than its rival?",
+            _sides_by_both_signs,
+        ),
+        *(
+            Mistake(
+                "each rival is asked at the w at which both cost the same: there the sum is 0, "
+                "and rounding decides",
+                "The row is cheaper than this rival on one side of that w. On which, and is there "
+                "a w that suits all rivals?",
+                partial(_excess_at_the_own_bound, multiplied_out=multiplied_out),
+            )
+            for multiplied_out in (False, True)
+        ),
+        Mistake(
             "the bounds have the wrong sign",
             "Set your bound in for w. Is w · a + (1 − w) · b 0 there?",
             _sign_slip,
@@ -1642,8 +1688,8 @@ check_somebodys_favourite = Check(
     hints=(
         "Draw the rows as points. For given weights, equal sums lie on lines of one slope. Where "
         "does such a line, moved up from below, first touch a point?",
-        "Solve w · a + (1 − w) · b = 0 for w. Each rival with an a larger than b says: at most "
-        "this w. Each with a smaller one says: at least this w. Which of each kind decides?",
+        "Beyond the w at which both cost the same: each rival with an a larger than b says at most "
+        "this w. Each with a smaller one says at least this w. Which of each kind decides?",
         "A row has its turn if some w, above 0 and below 1, keeps all its bounds. Fill with ±inf "
         "where a rival sets none; a row and itself divide 0 by 0, which is nan, so leave it out.",
     ),

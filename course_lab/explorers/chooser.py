@@ -127,7 +127,7 @@ chooser = Explorer(
     "which encodings five answers leave",
     "A row an encoding and a column a question, with a cross where its answer strikes the encoding "
     "out, those that are left on top, with how far they are behind the first, and those that were "
-    "not measured at the end; apart from them one that this course drew; and the "
+    "not trained so at the end, with a dash; apart from them one that this course drew; and the "
     "loss of each at the length that is read, against how much it rises on longer texts.",
     {
         **{name: Choice(answers, name) for name, answers in QUESTIONS.items()},

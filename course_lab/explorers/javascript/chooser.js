@@ -6,6 +6,7 @@ const WIDEST = 0.25; // nats above the best left, where the axis ends, or more f
 const FARTHEST = 2; // nats above the lowest, where the axis ends at most if nobody is left
 const MARGIN = 0.03; // of the axis, left of the lowest loss and right of its end
 const BESIDE = -0.8; // column of the dots of those left, beside their names
+const HEADING = -1; // row of the questions, over all encodings, where they fit side by side
 const LINE = 11; // pixels that a name takes from top to bottom
 
 // The losses of the models that read so, at the length that the texts have.
@@ -117,9 +118,9 @@ const EXPLORER = {
     const unmeasured = SPEC.data.losses[reads].measured.filter((isMeasured) => !isMeasured).length;
     return `Left: a board of ${names.length} rows and five columns, those that are left on top, `
       + "the lowest loss first, each with its distance from the first and half of the 95 % "
-      + "interval, ≈ where it is above the yardstick, but not clearly; then those struck out, a "
+      + "interval, ≈ where that crosses the yardstick; then those struck out, a "
       + "cross for each answer that does so, and a small dot where an answer does not"
-      + (unmeasured ? `; at the end ${unmeasured} that were not measured so. ` : ". ")
+      + (unmeasured ? `; at the end, with a dash, ${unmeasured} that were not trained so. ` : ". ")
       + `Struck out: by ${strikes}. Below a dashed line, ${drawnInWords(drawn)}. Right: the `
       + "loss of each at the length that is read, against its rise on longer texts, on a "
       + "logarithmic axis, with dashed lines where an answer strikes out. In colour, "
@@ -146,6 +147,13 @@ function drawnInWords(struck) {
   return `${name}: ${by.length ? `struck out by ${by.join(", ")}` : "left"}`;
 }
 
+// Whether the questions' names fit side by side over columns so many pixels wide.
+function headingsFit(column) {
+  return QUESTIONS.slice(1).every((name, n) => (
+    (textWidth(QUESTIONS[n]) + textWidth(name)) / 2 + 2 < column
+  ));
+}
+
 // A row an encoding, those left on top and those not measured at the end, and a column a question;
 // under them the one that was drawn.
 function drawBoard(panel, { out, left, drawn }, state) {
@@ -166,18 +174,22 @@ function drawBoard(panel, { out, left, drawn }, state) {
   const rows = [...order.map((n, y) => [y, names[n]]), [end + 1.1, SPEC.data.drawn.name]];
   const x = [BESIDE - 0.3, count - 0.5];
   const column = (panel.width - 24 - widest(rows)) / (x[1] - x[0]); // pixels
+  const onTop = headingsFit(column);
+  const legend = [{ name: "struck out", colour: 3, mark: "cross" },
+    { name: "left, and by how much behind", colour: 2, mark: "dot", hollow: false }];
+  if (unmeasured.length) legend.push({ name: "not trained so", colour: "grey" });
   panel.axes({
-    x, y: [end + 1.7, -0.5],
+    x, y: [end + 1.7, onTop ? HEADING - 0.8 : -0.5],
     title: left.length ? `first: ${names[left[0]]}` : "nobody is left",
-    xticks: QUESTIONS.map((name, n) => [n, name]), yticks: rows,
-    upright: column < Math.max(...QUESTIONS.map(textWidth)) + 4,
-    legend: [{ name: "struck out", colour: 3, mark: "cross" },
-      { name: "left, and by how much behind", colour: 2, mark: "dot", hollow: false }],
+    xticks: onTop ? [] : QUESTIONS.map((name, n) => [n, name]), yticks: rows,
+    upright: !onTop, legend,
   });
-  const say = (y, text) => panel.inside.push(
-    `<text x="${panel.px((count - 1) / 2).toFixed(1)}" y="${(panel.py(y) + 4).toFixed(1)}" `
+  const write = (x, y, text) => panel.inside.push(
+    `<text x="${panel.px(x).toFixed(1)}" y="${(panel.py(y) + 4).toFixed(1)}" `
       + `class="om-label">${text}</text>`,
   );
+  const say = (y, text) => write((count - 1) / 2, y, text);
+  if (onTop) QUESTIONS.forEach((name, n) => write(n, HEADING, name));
   left.forEach((n, y) => say(y, behindFirst(n, left[0], state)));
   if (left.length && left.length < names.length) { // a line under those that are left
     panel.across(left.length - 0.5, { dash: "2 3" });
@@ -190,7 +202,12 @@ function drawBoard(panel, { out, left, drawn }, state) {
     !struck && !left.includes(n) && (isJudged[question]?.(n) ?? true));
   mark(passed, { colour: "grey", size: 1.5 });
   mark(left.map((_, y) => ({ x: BESIDE, y })), { colour: 2, size: 4.5 });
-  mark(cells.filter(({ struck }) => struck), { colour: 3, mark: "cross", size: 4 });
+  const isUntrained = ({ question, struck }) => struck && question === "reads";
+  for (const { x: at, y } of cells.filter(isUntrained)) {
+    panel.line([at - 0.1, at + 0.1], [y, y], { colour: "grey" });
+  }
+  mark(cells.filter((cell) => cell.struck && !isUntrained(cell)),
+    { colour: 3, mark: "cross", size: 4 });
   panel.across(end - 0.5, { dash: "5 3" });
   say(end + 0.15, "drawn by this course:");
   const isLeft = drawn.length && !drawn.some(Boolean);
@@ -218,7 +235,7 @@ function behindFirst(n, first, state) {
   if (n === first) return `first, at ${fixed(loss[n], 2)} nats`;
   const gap = loss[n] - loss[first];
   const margin = gap - behind[SPEC.data.names[first]][n]; // the interval's mean less its lower end
-  const sign = gap > state.behind ? "≈ +" : "+";
+  const sign = gap + margin > state.behind ? "≈ +" : "+"; // ≈: the interval crosses the yardstick
   return `${sign}${fixed(gap, 2)} ± ${fixed(margin, 2)}`;
 }
 
