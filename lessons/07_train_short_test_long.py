@@ -317,9 +317,10 @@ rows = data.results("extrapolation_t5").query("reading == 'as trained'")
 print(f"T5 with its paper's buckets, 3 seeds: {change(rows, {'read': 64}, {'read': 2048})}")
 
 # %% [markdown]
-# **Look:** the line at 0 is the cheapest way to read 2,048 bytes: *just cut*. A model that gained more from far text than it lost by it would be below;
-# at 2,048 no run is. Six survive. T5 is one of them with buckets fitted to 64; with its paper's it
-# fails. RoPE and Transformer-XL are both relative. Why does RoPE fail?
+# **Look:** the line at 0 is the cheapest way to read 2,048 bytes: *just cut*. A model that gained
+# more from far text than it lost by it would be below; at 2,048 no run is. Six survive. T5 is one
+# of them with buckets fitted to 64; with its paper's it fails. RoPE and Transformer-XL are both
+# relative. Why does RoPE fail?
 #
 # ## Two suspects
 #
@@ -341,8 +342,8 @@ for way, (model, windows) in ways.items():
     print(f"RoPE, {way}: {losses.mean():.2f}")
 
 # %% [markdown]
-# The clamp takes nearly all of the damage away, with all 512 keys in sight. Now new offsets
-# without many keys. A query sees its last 32 keys and a **band** of 32 keys further back. The cost of a
+# The clamp takes nearly all of the damage away, with all 512 keys in sight. Now new offsets without
+# many keys. A query sees its last 32 keys and a **band** of 32 keys further back. The cost of a
 # band is counted from the band of keys 32 to 63 back, which training knew.
 
 # %%
