@@ -1,7 +1,5 @@
 """Lesson 07's exercises: answers in other styles, and wrong ones that were once misjudged."""
 
-import json
-
 import numpy as np
 import pandas as pd
 import torch
@@ -24,6 +22,19 @@ def sliding_by_ends(loss_of, block, n):
         losses += loss_of(block[end - n : end], block[end - n + 1 : end + 1]).tolist()[n // 2 :]
         end += n // 2
     return torch.tensor(losses)
+
+
+def objections_in_sets_of_text(runs):
+    free = {"encoding", "seed", "read", "loss", "parameters", "seconds"}
+    wrong = [key for key in runs[0] if key not in free and len({str(r[key]) for r in runs}) > 1]
+    seeds = {(run["encoding"], run["read"]): set() for run in runs}
+    for run in runs:
+        seeds[run["encoding"], run["read"]].add(run["seed"])
+    places = len({name for name, _ in seeds}) * len({n for _, n in seeds})
+    sets = set(map(frozenset, seeds.values()))
+    if len(sets) > 1 or len(seeds) < places or len(min(sets, key=len)) < 3:
+        wrong.append("seed")
+    return wrong + ["cut"] * all(run["encoding"] != "just cut to 64" for run in runs)
 
 
 def objections_in_pandas(runs):
@@ -76,6 +87,7 @@ test_right_answers_pass = right_answers(
     {
         check_sliding: [sliding_by_unfold, sliding_by_ends],
         check_objections: [
+            objections_in_sets_of_text,
             objections_in_pandas,
             objections_by_comparing_pairs,
             objections_of_reordered_runs,
@@ -189,6 +201,10 @@ def objections_to_all_but(*keys):
         return check_objections.reference(_without(keys, runs))
 
     return answer
+
+
+def _values(runs):
+    return [value for run in runs for value in run.values()]
 
 
 def _without(keys, runs):
@@ -406,6 +422,44 @@ def objections_with(seeds=None, keys=None, cut=None):
     return objections
 
 
+def seeds_in_a_set(runs):
+    seeds = {(run["encoding"], run["read"]): set() for run in runs}
+    for run in runs:
+        seeds[run["encoding"], run["read"]].add(run["seed"])
+    return len(set(seeds.values())) > 1
+
+
+def seeds_by_place(runs):
+    return [
+        {row["seed"] for row in runs if row["encoding"] == name and row["read"] == n}
+        for name in dict.fromkeys(row["encoding"] for row in runs)
+        for n in dict.fromkeys(row["read"] for row in runs)
+    ]
+
+
+def seeds_not_three(runs):
+    return any(len(seeds) != 3 for seeds in seeds_by_place(runs))
+
+
+def seeds_of_the_first_and_last_place(runs):
+    first, *_, last = seeds_by_place(runs)
+    return first != last or len(first) < 3
+
+
+def sliding_by_averaging(loss_of, block, n):
+    sums, counts = torch.zeros(len(block)), torch.zeros(len(block))
+    for a in range(0, len(block) - n, n // 2):
+        sums[a : a + n] += loss_of(block[a : a + n], block[a + 1 : a + n + 1])
+        counts[a : a + n] += 1
+    return (sums / counts)[n // 2 :][counts[n // 2 :] > 0]
+
+
+def sliding_from_the_middle_by_first_halves(loss_of, block, n):
+    starts = range(n // 2, len(block) - n, n // 2)
+    pairs = [(block[a : a + n], block[a + 1 : a + n + 1]) for a in starts]
+    return torch.cat([loss_of(*pair)[: n // 2] for pair in pairs] or [torch.zeros(0)])
+
+
 def seeds_at_64_and_1024(runs):
     names = {run["encoding"] for run in runs}
     rows = [
@@ -439,15 +493,6 @@ def seeds_within_the_first(runs):
     return any(len(seeds) < 3 for seeds in (first, *others)) or any(
         not seeds <= first for seeds in others
     )
-
-
-def keys_told_apart_by(as_told):
-    def keys(runs):
-        free = {"encoding", "seed", "read", "loss", "parameters", "seconds"}
-        names = {key for run in runs for key in run} - free
-        return {key for key in names if len({as_told(run, key) for run in runs}) > 1}
-
-    return keys
 
 
 def objections_of_last_runs(runs):
@@ -499,7 +544,7 @@ test_wrong_names_are_told = wrong_answers(
     "wrong",
     {
         check_sliding: [
-            (sliding_written_in_place, "Which one wrote last to that place?"),
+            (sliding_written_in_place, "Which of the two losses is wanted?"),
             (sliding_with_growing_context, "a window of its own"),
             (sliding_with_targets_half_a_window_ahead, "its target is byte 8 of the block"),
             (sliding_from_the_second_byte, "does one start there?"),
@@ -542,6 +587,8 @@ test_natural_mistakes_are_named = wrong_answers(
             (sliding_with_one_loss_each, "one loss, the first that it judges"),
             (sliding_with_zeros_at_the_end, "places are left over"),
             (sliding_in_batches, "handed over at once"),
+            (sliding_by_averaging, "in all windows are averaged"),
+            (sliding_from_the_middle_by_first_halves, "their first halves are judged"),
         ],
         check_objections: [
             (objections_to_known_keys, "only knows the keys"),
@@ -563,52 +610,21 @@ test_natural_mistakes_are_named = wrong_answers(
             (objections_with(seeds=seeds_at_the_ends), "seeds of some lengths only"),
             (objections_with(seeds=seeds_in_sorted_lists), "copies of a run count"),
             (objections_with(seeds=seeds_within_the_first), "fewer seeds than the first"),
+            (objections_with(seeds=seeds_in_a_set), "sets are put into a set"),
+            (objections_with(seeds=seeds_not_three), "only whether there are three"),
+            (objections_with(seeds=seeds_of_the_first_and_last_place), "the last only"),
+            (objections_to_all_but("judged", "protocol"), "more than one setting is left free"),
+            (objections_to_all_but("steps", "lr"), "more than one setting is left free"),
             (
-                objections_with(
-                    keys=keys_told_apart_by(
-                        lambda run, key: (
-                            (type(run[key]), str(run[key]).replace("-0.0", "0.0"))
-                            if key in run
-                            else "lacking"
-                        )
-                    )
-                ),
-                "compared with their types",
+                objections_with(cut=lambda runs: "just cut to 64" not in _values(runs)),
+                "under every key",
             ),
             *(
                 (objections_to_all_but(key), "free that the exercise does not name")
                 for key in ("batch", "optimizer", "length", "d_model", "n_heads", "device", "torch")
             ),
             (objections_of_last_runs, "one run of each encoding"),
-            (
-                objections_with(
-                    keys=keys_told_apart_by(
-                        lambda run, key: json.dumps(run[key]) if key in run else "lacking"
-                    )
-                ),
-                "compared as text",
-            ),
-            (
-                objections_with(
-                    keys=keys_told_apart_by(
-                        lambda run, key: str(run[key]) if key in run else "none at all"
-                    )
-                ),
-                "compared as text",
-            ),
             (objections_with(keys=keys_by_identity), "compared with `is`"),
-            (
-                objections_with(keys=keys_told_apart_by(lambda run, key: repr(run.get(key, "")))),
-                "compared as text",
-            ),
-            (
-                objections_with(
-                    cut=lambda runs: all(
-                        run["encoding"].strip().lower() != "just cut to 64" for run in runs
-                    )
-                ),
-                "another name is taken",
-            ),
         ],
     },
 )

@@ -780,8 +780,6 @@ PILES = [
             protocol="pieces",
         ),
     ],
-    [*_runs("shaw"), *_changed(_runs("fire"), corpus="docs"), *_runs(CUT)],
-    [*_changed(_runs("shaw"), corpus="docs"), *_runs("fire"), *_runs(CUT)],
     [*_runs("shaw"), *_runs("fire"), *_runs(CUT, steps=2400)],
     [*_runs("shaw"), *_runs("shortcut"), *_runs("fire")],
     _changed(_SOUND, steps=2400, lr=1e-3, protocol="pieces", judged=7680),  # sound
