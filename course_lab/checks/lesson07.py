@@ -818,6 +818,12 @@ PILES = [
     [*_runs("shaw"), *_runs("fire"), *_runs("just cut to 32")],
     _changed([*_runs("shaw"), *_runs("xpos"), *_runs("fire")], beside=CUT),  # no row, but a key
     [*_changed(_SOUND[6:], **UNNAMED), *_changed(_SOUND[:6], **dict.fromkeys(UNNAMED, "another"))],
+    [  # the first run of an encoding alone was read another way
+        *_runs("shaw"),
+        *_runs(CUT),
+        {**_runs("fire")[0], "judged": 7680},
+        *_runs("fire")[1:],
+    ],
 ]
 
 
@@ -912,10 +918,12 @@ def _unlike_the_first_table(runs: list[Run]) -> set[str]:
 
 
 def _seeds_in_order(runs: list[Run]) -> set[str]:
-    rows: dict[Any, list[int]] = {}
+    rows: dict[Any, list[int]] = {
+        (name, n): [] for name in {r["encoding"] for r in runs} for n in {r["read"] for r in runs}
+    }
     for run in runs:
-        rows.setdefault((run["encoding"], run["read"]), []).append(run["seed"])
-    first = next(iter(rows.values()))
+        rows[run["encoding"], run["read"]].append(run["seed"])
+    first = rows[runs[0]["encoding"], runs[0]["read"]]
     return {"seed"} if len(set(first)) < 3 or any(row != first for row in rows.values()) else set()
 
 
