@@ -517,7 +517,8 @@ def test_a_wrong_answer_is_told_which_rule_it_breaks_and_where():
 
     def one_table_wrong(runs):
         right = objections_by_comparing_pairs(runs)
-        return right - {"seed"} if [run["seed"] for run in runs[6:8]] == [1, 1] else right
+        copies = len(runs) == 24 and runs[6]["seed"] == runs[7]["seed"] == runs[8]["seed"] == 1
+        return right - {"seed"} if copies else right
 
     verdict = check_objections.verdict(one_table_wrong)
     assert verdict.kind == "wrong"
