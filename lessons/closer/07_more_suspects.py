@@ -47,7 +47,7 @@ models = {name: shipped.model(name) for name in shipped.NAMES}
 # %% [markdown]
 # ## Surgery on the memory
 #
-# The lesson parts the suspects with a mask and a clamp, inside attention. Here is another way, from
+# The lesson parts the suspects with a clamp and with bands, inside attention. Here is another, from
 # outside. We judge the last half of a piece of 32 bytes. Before it stands *memory*: earlier pieces,
 # each read alone. One makes 64 keys, as in training; fifteen make 512. And we *say* where they
 # stand: right before the judged piece, at offsets seen in training, or, for none or 32 of the keys,
