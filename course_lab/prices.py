@@ -270,10 +270,7 @@ def scored(
         f"below the steep lines by more than {GAIN}: in {sum(won)} of {len(won)} seeds; "
         f"no rise of {RISE} up to {READ} bytes: in {sum(level)} of {len(level)}"
     )
-    if models:
-        attend = all(heads_that_attend(model) for model in models)
-    else:
-        attend = nailed < len(weights)
+    attend = all(map(heads_that_attend, models)) if models else nailed < len(weights)
     if any(reads_ahead(model) for model in models):
         lines.append(
             "… Not yet. What the model says at a byte changes with a later byte. By which way does "

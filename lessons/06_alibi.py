@@ -166,8 +166,8 @@ plots.show(
 #
 # ## What $|j - i|$ cannot know
 #
-# ALiBi sees $|j - i|$ alone: how far, not on which side. Can it tell *dog bites man* from *man bites
-# dog*? With a causal mask it can: only one side is in sight. Here both are.
+# ALiBi sees $|j - i|$ alone: how far, not on which side. Can it tell *dog bites man* from *man
+# bites dog*? With a causal mask it can: only one side is in sight. Here both are.
 
 # %%
 from course_utils.models import TinyTransformer
@@ -359,8 +359,8 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** through a window RoPE reads 1,024 bytes as well as 64, in all three seeds. So a model can
-# last without a price. 128 keys, more than in training, fail. Nor is nearness enough: the
+# **Look:** through a window RoPE reads 1,024 bytes as well as 64, in all three seeds. So a model
+# can last without a price. 128 keys, more than in training, fail. Nor is nearness enough: the
 # sinusoidal model adds positions to the bytes, and those past 64 are new.
 #
 # ALiBi loses little, but already at 64 it reads worse than RoPE: 1.40 against 1.25. Do its heads
