@@ -620,13 +620,12 @@ plots.show(
 # %% [markdown]
 # **Look:** left, the tents lead. Right, after some 19 readings of the text, their loss on held-out
 # text has risen. (**Overfitting**, learning the training text by heart, does that; we kept no
-# training loss to tell.) Now T5 and RoPE lead at 64, and the tents trail. At 1,024 ALiBi is the
-# worst but for RoPE: it rises by 0.08, and reads 0.09 worse than the steep lines, which stay level.
+# training loss to tell.) Now T5 and RoPE lead at 64, and the tents trail. At 1,024 ALiBi reads 0.09
+# worse than the steep lines, which stay level.
 #
-# So what if distance were a cost? After 1,200 steps a model with ALiBi nearly lasts to 16 times the
-# length of training; but so does RoPE in a window, at no price. Prices that look more sharply near
-# read better. After 12,000 steps the tents have lost that lead at 64; at 1,024 the steep lines
-# still have it over ALiBi.
+# So what if distance were a cost? After 1,200 steps ALiBi nearly lasts to 1,024; RoPE in a window
+# lasts, at no price. Sharper prices read better. After 12,000 steps the tents have lost that lead
+# at 64; at 1,024 steep lines still have it over ALiBi.
 #
 # ## Myth check
 

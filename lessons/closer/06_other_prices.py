@@ -296,9 +296,9 @@ described = "; ".join(
 )
 plots.show(
     fig,
-    "Left: what pair 23 adds to the score at distances 0 to 4,095, less that at 0. Of 270 heads the "
-    f"middle one, which ends at {middle_one[-1]:.1f}, and a band with 80 % of them, which ends "
-    f"between {low[-1]:.1f} and {high[-1]:.1f}. One head's curve stands out, with the straight line "
+    "Left: what pair 23 adds to the score at distances 0 to 4,095, less that at 0. Of 270 heads "
+    f"the middle one, which ends at {middle_one[-1]:.1f}, and a band with 80 % of them, which ends "
+    f"between {low[-1]:.1f} and {high[-1]:.1f}. One head's curve stands out, with the line "
     "nearest to it. Right: rise of the loss over the last "
     f"512 tokens of texts of 512, 2,048 and 4,096, means of three texts, small marks each: "
     f"{described}.",
