@@ -82,8 +82,8 @@ for n in (64, 512, 768, 1536, 8192):
 print(f"e/m is {math.e / slopes[7]:.0f}, 3/m {3 / slopes[7]:.0f}")
 
 # %% [markdown]
-# At $3/m$ keys, which hold 95 % of the weight, it still grows. At twice as many it is nearly at its
-# limit, that of $e/m$ equal keys.
+# At $3/m$ keys it still grows. At twice as many it is nearly at its limit, that of $e/m$ equal
+# ones.
 #
 # ## Prices that are learned
 #
@@ -228,9 +228,9 @@ for steps, name, label in (
 #
 # ## A pair out, a price in
 #
-# ALiBi's prices are written by hand. Would a trained model take one? SmolLM2-135M, a published
-# model, knows positions by RoPE (lesson 05): queries and keys turn, in 32 pairs. What the slow pair
-# 23 adds to a score, on the average, falls with distance in most of 270 heads.
+# Would a trained model take a price? SmolLM2-135M knows positions by RoPE (lesson 05): queries and
+# keys turn, in 32 pairs. What the slow pair 23 adds to a score, on the average, falls with distance
+# in most of 270 heads.
 #
 # So we *stop* its turning, and each head pays a straight **line** in its place: the one nearest to
 # its own curve, measured at other places than the texts read. The first token is free.
@@ -352,10 +352,9 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** so most of it is not a head's own line: one mean line in all heads takes back more than
-# half in each text, another head's about half at most. Distance it has to be: without it next to
-# nothing comes back at 2,048. And the first token has to be free: if it pays, some three
-# quarters or more of the cost at 2,048 stay. Many heads rest on it.
+# **Look:** one mean line in all heads takes back more than half in each text, another head's about
+# half at most, and without distance next to nothing at 2,048. If the first token pays, some three
+# quarters or more of the cost there stay: many heads rest on it.
 #
 # ## A model without a price
 #
