@@ -9,6 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from course_utils.encodings import Places, PositionalEncoding
+from course_utils.models import TinyTransformer
 
 TRAINED = 64  # bytes of a text in training
 READ = 512  # bytes of the longest text that is read
@@ -18,6 +19,8 @@ BLUNT = 0.5  # a head's largest weight, of equal scores, below which it does not
 FORBIDS_ITS_OWN = "The first byte of a text sees its own key alone. May a head forbid that one?"
 TIE = 1e-6  # a difference of two weights that is none
 OUT_OF_REACH = 30.0  # points of score that no query and key make up for
+MOVED = 0.01  # of a weight, by other bytes: a head that moves none so far does not attend
+PRINTABLE = (32, 127)  # bytes of texts made up to see what a model does with other ones
 
 Price = type[PositionalEncoding] | PositionalEncoding  # or one that was trained
 
@@ -26,9 +29,15 @@ def usable(price: type[PositionalEncoding]) -> type[PositionalEncoding]:
     """The price; raises ValueError if a model could not add it to its scores.
 
     This is for answers of whole numbers and of another shape, which fail late and deep inside, and
-    for those that add nothing, which do not fail.
+    for those that add nothing or do something else, which do not fail.
     """
     encoding = price(64, 4).requires_grad_(False)
+    others = [door for door in encoding.doors if door != "bias"]
+    if others:
+        raise ValueError(
+            f"this class has a method {others[0]}, which opens another door. Which door does a "
+            "price on distance open, and which methods does it need for that?"
+        )
     if not encoding.bias_needs_offsets_only:
         if price.bias is PositionalEncoding.bias:
             raise ValueError(
@@ -38,6 +47,12 @@ def usable(price: type[PositionalEncoding]) -> type[PositionalEncoding]:
     offsets = torch.arange(-6, 1)
     try:
         bias = encoding.bias_by_offset(offsets)
+    except ValueError as error:
+        if "expected sequence" not in str(error):
+            raise
+        raise ValueError(
+            f"peaks and slopes must have four numbers each, one a head: {error}"
+        ) from error
     except RuntimeError as error:
         if "must match" not in str(error):
             raise
@@ -100,6 +115,27 @@ def _weight_far_away(weights: Float[Tensor, "heads keys"]) -> str:
     )
 
 
+def _slip_of_sign(price: Price) -> str:
+    """A question about peaks or slopes with the wrong sign, or ""."""
+    encoding = _instance(price)
+    peaks, slopes = (
+        torch.as_tensor(getattr(encoding, name, ()), dtype=torch.float).flatten()
+        for name in ("peaks", "slopes")
+    )
+    if (peaks < 0).any():
+        return (
+            f"A peak is at {peaks.min():g}. The method takes abs() of the offsets, so a tent is "
+            "drawn over distances. Which distance has the key one back?"
+        )
+    if (slopes <= 0).any():
+        head = int((slopes <= 0).nonzero()[0]) + 1
+        return (
+            f"Head {head} has the slope {slopes[head - 1]:g}. What does a step away from its peak "
+            "cost then: does it fall, or rise?"
+        )
+    return ""
+
+
 def question(price: Price) -> str:
     """A question about a price that will not do, or "" where its shape tells of no trouble."""
     bias = price_by_distance(price)
@@ -108,6 +144,9 @@ def question(price: Price) -> str:
         return "Some numbers are no finite price: nan or inf. Where do you divide, or take a root?"
     if (own == -math.inf).any():
         return FORBIDS_ITS_OWN
+    slip = _slip_of_sign(price)
+    if slip:
+        return slip
     weights = bias.softmax(-1)
     far = _weight_far_away(weights)
     if far:
@@ -164,15 +203,46 @@ def heads_nailed_down(price: Price) -> int:
     return int((first - second > OUT_OF_REACH).sum())
 
 
-def scored(price: Price, losses: Sequence[tuple[float, float]], steep: Sequence[float]) -> str:
+def _texts(model: TinyTransformer, texts: int) -> Tensor:
+    """Texts of random bytes, as long as those in training, (texts, positions)."""
+    drawn = torch.randint(*PRINTABLE, (texts, TRAINED), generator=torch.Generator().manual_seed(0))
+    return drawn.to(model.embedding.weight.device)
+
+
+def heads_that_attend(model: TinyTransformer) -> int:
+    """How many heads of all layers have a weight that moves by more than 0.01 with the bytes."""
+    with torch.no_grad():
+        _, by_layer = model(_texts(model, 8), need_weights=True)
+    weights = torch.stack(by_layer)  # (layers, texts, heads, queries, keys)
+    moved = weights.amax(1) - weights.amin(1)
+    return int((moved.flatten(2).amax(-1) > MOVED).sum())
+
+
+def reads_ahead(model: TinyTransformer) -> bool:
+    """Whether what a causal model says at a byte changes with a later one."""
+    text, other = _texts(model, 2)
+    half = TRAINED // 2
+    other = torch.cat([text[:half], other[half:]])
+    with torch.no_grad():
+        there, elsewhere = model(torch.stack([text, other]))[:, :half]
+    return bool((there - elsewhere).abs().max() > MOVED)
+
+
+def scored(
+    price: Price,
+    losses: Sequence[tuple[float, float]],
+    steep: Sequence[float],
+    models: Sequence[TinyTransformer] = (),
+) -> str:
     """What the heads look at, how it trained, and a question where it falls short.
 
-    A price does not pass if no head attends, each with all its weight on one key.
+    A price does not pass if in a trained model no head attends, or a query sees a later byte.
 
     Args:
         price: the class, or an encoding of it that was trained.
         losses: of each seed, at 64 and at 512 bytes, in nats a byte.
         steep: of each seed, that of the steep lines at 64.
+        models: of each seed, the trained model; without them, the price alone tells who attends.
     """
     weights = price_by_distance(price).softmax(-1)
     lines = []
@@ -200,10 +270,16 @@ def scored(price: Price, losses: Sequence[tuple[float, float]], steep: Sequence[
         f"below the steep lines by more than {GAIN}: in {sum(won)} of {len(won)} seeds; "
         f"no rise of {RISE} up to {READ} bytes: in {sum(level)} of {len(level)}"
     )
-    if all(won) and all(level) and nailed == len(weights):
+    attend = all(map(heads_that_attend, models)) if models else nailed < len(weights)
+    if any(reads_ahead(model) for model in models):
         lines.append(
-            "… Not yet. The losses would do, but no head attends. What has to differ between two "
-            "keys of a head, for query and key to decide?"
+            "… Not yet. What the model says at a byte changes with a later byte. By which way does "
+            "a query see what it is to foretell?"
+        )
+    elif all(won) and all(level) and not attend:
+        lines.append(
+            "… Not yet. The losses would do, but no head attends: other bytes move no weight. How "
+            "many points of score apart may two keys be, for q · k to decide between them?"
         )
     elif all(won) and all(level):
         lines.append("✓ Your price beats the steep lines, and lasts.")

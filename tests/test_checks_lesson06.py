@@ -162,6 +162,19 @@ def through_bfloat16(n, q_pos, k_pos):
     return price(n, q_pos, k_pos).bfloat16().float()
 
 
+def through_float16_slopes(n, q_pos, k_pos):
+    return price(n, q_pos, k_pos) * 0.9999
+
+
+def log_of_the_price(n, q_pos, k_pos):
+    return -(1 - price(n, q_pos, k_pos)).log()
+
+
+def less_the_mean(n, q_pos, k_pos):
+    right = price(n, q_pos, k_pos)
+    return right - right.mean(-1, keepdim=True)
+
+
 def flatter_alone(n, q_pos, k_pos):
     """Right but for a single head."""
     return price(n, q_pos, k_pos) / (2 if n == 1 else 1)
@@ -238,8 +251,11 @@ test_other_wrong_prices_are_asked_about_in_their_own_numbers = wrong_answers(
             (flatter_alone, "slopes of 1 head are 0.001953"),
             (
                 with_distance(lambda q, k: (q[:, None] - k).abs().clamp(max=64)),
-                "position 700 and the key at position 0 head 1 adds",
+                "in no straight line: head 1 charges 0.03906 at distance 10 and 0.25 at 700",
             ),
+            (log_of_the_price, "in no straight line: head 1 charges 0.2231 at distance 1"),
+            (through_float16_slopes, "type of fewer digits"),
+            (less_the_mean, "the softmax would make the right weights of it"),
             (hidden_by_index, "Whose task is that"),
             (mask_times_infinity, "0 times infinity"),
             (whole_slopes, "2 to the power −2"),

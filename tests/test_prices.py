@@ -12,6 +12,7 @@ from course_experiments import drawn_prices, extrapolation, pair_prices
 from course_lab import prices
 from course_utils import pretrained
 from course_utils.encodings import ALiBi, Places, PositionalEncoding, Rotary
+from course_utils.models import TinyTransformer
 from course_utils.models.training import Recipe
 
 STEEP = torch.tensor(drawn_prices.STEEP_SLOPES)
@@ -181,6 +182,20 @@ def test_a_sign_slip_and_a_trained_price_are_told_of_their_own():
     assert "head 1: likes the key 5 back best" in prices.scored(trained, WON, STEEP_LOSSES)
 
 
+@pytest.mark.parametrize(
+    ("peaks", "slopes", "words"),
+    [
+        ((0, -1, -2, -3), (2, 2, 2, 2), "A peak is at -3. The method takes abs()"),
+        ((0, 1, 2, 3), (2, -1, 2, 2), "Head 2 has the slope -1."),
+        ((0, 1, 2, 3), (2, 2, 2, 0), "Head 4 has the slope 0."),
+    ],
+)
+def test_a_wrong_sign_of_peaks_or_slopes_is_asked_about(peaks, slopes, words):
+    tents = drawn_prices.Tents(64, 4, peaks, slopes)
+    text = prices.scored(tents, [(1.9, 1.95), (1.9, 1.9)], STEEP_LOSSES)
+    assert words in text and text.endswith("?")
+
+
 UNUSABLE = {
     "whole numbers": (lambda d: -2 * (d - torch.arange(4)[:, None]).abs(), "write 2.0"),
     "no axis": (lambda d: -torch.ones(4) * d, "[:, None]"),
@@ -208,6 +223,36 @@ def test_a_price_that_adds_nothing_is_refused_at_once():
     ):
         with pytest.raises(ValueError, match=words):
             prices.usable(wrong)
+
+
+def test_a_class_that_opens_another_door_is_refused():
+    class Embeds(drawn_prices.Tents):
+        def embed(self, x, positions, tokens=None):
+            return x + x.roll(-1, 1)
+
+    class Rotates(drawn_prices.Tents):
+        def rotate(self, q, k, at):
+            return q, k.roll(-1, 2)
+
+    class AddsValues(drawn_prices.Tents):
+        def values(self, weights, at):
+            return weights @ weights
+
+    for wrong, method in ((Embeds, "embed"), (Rotates, "rotate"), (AddsValues, "values")):
+        with pytest.raises(ValueError, match=f"a method {method}, which opens another door"):
+            prices.usable(wrong)
+
+
+def test_numbers_for_fewer_heads_in_one_row_are_refused_at_once():
+    class ThreePeaks(PositionalEncoding):
+        peaks, slopes = (0, 1, 2), (2.0, 2.0, 2.0, 2.0)
+
+        def bias_by_offset(self, offsets):
+            both = torch.tensor([self.peaks, self.slopes], dtype=torch.float)
+            return -both[1, :, None] * (offsets.abs() - both[0, :, None]).abs()
+
+    with pytest.raises(ValueError, match="four numbers each, one a head"):
+        prices.usable(ThreePeaks)
 
 
 def test_a_price_that_wins_but_forbids_the_own_key_is_asked_about_it():
@@ -241,6 +286,33 @@ def test_a_price_of_four_heads_nailed_to_a_key_does_not_pass():
     assert "✓" not in text and "no head attends" in text
     assert "✓" not in prices.scored(drawn_prices.Fixed, WON, STEEP_LOSSES)
     assert prices.heads_nailed_down(drawn_prices.Tents) == 0
+
+
+def model_with(encoding):
+    torch.manual_seed(0)
+    return TinyTransformer(256, encoding, d_model=64, n_layers=2, n_heads=4)
+
+
+def test_a_head_whose_weights_no_byte_moves_does_not_attend():
+    steep = model_with(drawn_prices.Tents(64, 4, slopes=(29.0,) * 4))
+    text = prices.scored(steep.encoding, WON, STEEP_LOSSES, [steep])
+    assert prices.heads_nailed_down(drawn_prices.Tents(64, 4, slopes=(29.0,) * 4)) == 0
+    assert prices.heads_that_attend(steep) == 0 and "✓" not in text and "no head attends" in text
+    tents = model_with(drawn_prices.Tents(64, 4))
+    assert prices.heads_that_attend(tents) > 0
+    assert prices.scored(tents.encoding, WON, STEEP_LOSSES, [tents]).endswith("lasts.")
+
+
+def test_a_price_that_shows_the_next_byte_does_not_pass():
+    class LooksAtTheNextKey(PositionalEncoding):
+        def bias(self, q, k, at):
+            tents = drawn_prices.Tents(64, 4).bias(q, k, at)
+            return tents + 50 * k.roll(-1, 2)[..., None, :, 0]
+
+    model = model_with(LooksAtTheNextKey(64, 4))
+    text = prices.scored(model.encoding, WON, STEEP_LOSSES, [model])
+    assert prices.reads_ahead(model) and "changes with a later byte" in text and "✓" not in text
+    assert not prices.reads_ahead(model_with(drawn_prices.Tents(64, 4)))
 
 
 def test_a_head_that_attends_is_enough_to_pass():

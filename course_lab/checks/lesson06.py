@@ -197,16 +197,21 @@ def _what_alibi_lacks(answer: object, n_heads: int, q_pos: Tensor, k_pos: Tensor
         )
     if answer.isnan().any():
         return "some prices are nan. Where is 0 times infinity, or a power of a negative number?"
-    offsets = offset_matrix(q_pos, k_pos)
-    distance, price = offsets.abs().double(), -answer.double()
-    slopes = price.flatten(1) @ distance.flatten() / distance.square().sum().clamp(min=1)
-    if torch.allclose(slopes[:, None, None] * distance, price, rtol=1e-3, atol=1e-6):
-        return _which_slopes(slopes, n_heads)
     if torch.allclose(answer.double(), right.double(), rtol=5e-3, atol=1e-6):
         return (
             "each price is right to within half a percent. Which type of fewer digits did your "
             "numbers pass through?"
         )
+    if len(k_pos) > 1 and torch.allclose(answer.softmax(-1), right.softmax(-1), atol=1e-6):
+        return (
+            "the softmax would make the right weights of it, but all keys of a query cost too much "
+            "or too little alike. What should a key cost that is 0 steps away?"
+        )
+    offsets = offset_matrix(q_pos, k_pos)
+    distance, price = offsets.abs().double(), -answer.double()
+    slopes = price.flatten(1) @ distance.flatten() / distance.square().sum().clamp(min=1)
+    if torch.allclose(slopes[:, None, None] * distance, price, rtol=1e-3, atol=1e-6):
+        return _which_slopes(slopes, n_heads)
     if (answer <= HIDDEN).any():
         return (
             "some keys cost so much that they are hidden. Whose task is that: the price's or the "
@@ -232,9 +237,30 @@ def _what_alibi_lacks(answer: object, n_heads: int, q_pos: Tensor, k_pos: Tensor
             f"the slopes are right, the distances are not: for {where} yours is "
             f"{charged[0, query, key]:.4g}. How far apart are the two?"
         )
+    bent = _no_straight_line(price, distance)
+    if bent:
+        return bent
     return (
         f"for {where} head {head + 1} adds {answer[head, query, key]:.4g}. What does a step cost "
         "this head, and how many steps is it?"
+    )
+
+
+def _no_straight_line(price: Tensor, distance: Tensor) -> str:
+    """A question about a price that rises from 0 with the distance alone, not evenly; or ""."""
+    steps, order = distance.flatten().sort(stable=True)
+    by_distance = price.flatten(1)[:, order]
+    grown, alike = by_distance.diff(dim=-1), steps.diff() == 0
+    free = by_distance[:, steps == 0]
+    if (grown[:, alike].abs() > 1e-6).any() or (grown < -1e-6).any() or (free.abs() > 1e-6).any():
+        return ""
+    if not (steps > 0).any():
+        return ""
+    first, last = int((steps > 0).nonzero()[0]), len(steps) - 1
+    return (
+        "each head's price rises with the distance, but in no straight line: head 1 charges "
+        f"{by_distance[0, first]:.4g} at distance {steps[first]:.0f} and "
+        f"{by_distance[0, last]:.4g} at {steps[last]:.0f}. What does each step cost it?"
     )
 
 
