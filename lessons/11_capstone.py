@@ -101,9 +101,7 @@ def attention(model):
 
 
 widths = [*[1] * len(twin_of), 0.15, 1]  # a gap before the seventh
-fig, axes = plt.subplots(
-    3, 8, figsize=(13.5, 6.2), sharey="row", gridspec_kw={"width_ratios": widths}
-)
+fig, axes = plt.subplots(3, 8, figsize=(13, 6), sharey="row", gridspec_kw={"width_ratios": widths})
 for ax in axes[:, -2]:
     ax.axis("off")
 for column, letter in zip([*range(len(twin_of)), -1], [*twin_of, "again"], strict=True):
@@ -765,7 +763,7 @@ is_changed = Mine.__base__ is not Roots or own != ["power"] or Mine.power != Roo
 UNFILLED = "1234x+"  # markers of strokes, which have to be larger to be seen
 by_seed = rows.pivot(index=["encoding", "seed"], columns="read", values="loss")
 by_seed["rise"] = by_seed[512] - by_seed[64]
-fig, axes = plt.subplots(1, 2, figsize=(11, 5.6), sharey=True)
+fig, axes = plt.subplots(1, 2, figsize=(10, 5.3), sharey=True)
 for ax, column in zip(axes, (64, "rise"), strict=True):
     sns.pointplot(
         by_seed,

@@ -703,8 +703,8 @@ check_anywhere = _LayerCheck(
         ),
         Mistake(
             "its words fit some layers and not others",
-            "Each layer has a width and a dtype of its own. clinic.words makes words that fit: with "
-            "which arguments, for 16 words?",
+            "Each layer has a width and a dtype of its own. clinic.words makes words that fit: "
+            "with which arguments, for 16 words?",
             lambda layer, start: layer(torch.zeros(1, 16, 8))[1] is None,
             raises="x must have shape|dtype|x must be torch",
         ),
