@@ -257,8 +257,7 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** without a reference, this promise finds all of wards B and E, none of the others. How
-# would one have to read, to see more?
+# **Look:** without a reference, this promise finds all of wards B and E, none of the others.
 #
 # ## Four layers in your hands
 #
@@ -364,7 +363,7 @@ for kind in ("bfloat16", "float16"):
 # %% [markdown]
 # **Look:** each fault hides from two of the three ways to read. P's begins at position 257. As m is
 # a power of two, m · j rounds where j does: 8 binary digits hold all whole numbers up to 256,
-# float16's 11 up to 2,048. (Unrounded, P is ALiBi.)
+# float16's 11 up to 2,048.
 #
 # ## Your test
 #
@@ -379,8 +378,7 @@ parts = example(clinic.words(example, n=16), torch.arange(16), need_weights=True
 print(*(tuple(part.shape) for part in parts))
 
 # %% [markdown]
-# Healthy layers keep their promises within 0.001. Sick ones miss them by more, if you look in the
-# right place.
+# Healthy layers keep their promises within 0.001, sick ones do not.
 #
 # **Exercise 1 ★★ Anywhere.** The layers that you get promise: in texts of up to 8,192 tokens, only
 # offsets j − i count, not where the text begins. Write `anywhere(layer, start)`: True if a text of
@@ -475,7 +473,7 @@ for letter, (reading, label) in READINGS.items():
     print(f"{letter}, {label:28}{cost(letter, reading)}")
 
 # %% [markdown]
-# People did make such mistakes:
+# Such mistakes in public:
 
 # %% tags=["plumbing"]
 # The files of the six: what was meant, what was written, and where it was seen
@@ -868,7 +866,7 @@ plots.show(
 #
 # ## Is yours any good?
 #
-# A place on the board is one *in this training*. So judge it:
+# A place on the board is one *in this training*. Judge:
 #
 # | | |
 # |---|---|
