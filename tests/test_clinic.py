@@ -1,7 +1,9 @@
 """The clinic: each fault is there, tests are graded on it, encodings keep to their properties."""
 
+import importlib
 import itertools
 import math
+from functools import partial
 
 import pytest
 import torch
@@ -981,7 +983,7 @@ class RootBelow(PositionalEncoding):
 @pytest.mark.parametrize(
     ("maker", "broken", "words"),
     [
-        (FewRows, "causal", "up to position 8,511"),
+        (FewRows, "causal", "up to position 8,137"),
         (GivesWeights, "causal", "(batch, heads, queries, d_head)"),
         (NeverBegun, "causal", "super().__init__"),
         (RootBelow, "gradient", "offset to itself is 0"),
@@ -1008,7 +1010,7 @@ def test_errors_that_types_would_forestall_get_a_question_too(error, words):
 def test_the_shipped_losses_of_patients_are_those_of_their_trainings():
     table = data.results("patients")
     names = table[["model", "seed", "reading"]].to_records(index=False).tolist()
-    models = [*clinic.CASES, "rope", "alibi", "sinusoidal"]
+    models = [*clinic.CASES, "rope", "alibi", "sinusoidal", "none"]
     assert set(names) == set(itertools.product(models, trainings.SEEDS, trainings.READINGS))
     assert len(names) == len(set(names))
     run = table[(table["model"] == "E") & (table["seed"] == 0)].set_index("reading")["loss"]
@@ -1016,6 +1018,30 @@ def test_the_shipped_losses_of_patients_are_those_of_their_trainings():
     for reading in (trainings.AS_IN_TRAINING, "128 texts a pass"):
         loss = trainings.held_out_loss(model, **trainings.READINGS[reading])
         assert math.isclose(loss, run[reading], abs_tol=0.02)
+
+
+def test_patients_a_c_d_and_f_are_sound_as_the_lesson_says():
+    broken = {}
+    for letter, case in clinic.CASES.items():
+        made = partial(case.encoding, **case.options)
+        broken[letter] = {name for name, text in clinic.properties(made).items() if text}
+    duties = {letter for letter, names in broken.items() if names - {"shift"}}
+    assert duties == {"B", "E"}
+    assert {letter for letter, names in broken.items() if names == {"shift"}} == {"A", "D", "F"}
+    assert not broken["C"]
+
+
+def test_the_last_position_that_duties_read_is_the_one_that_messages_name():
+    properties_module = importlib.import_module("course_lab.clinic.properties")
+    starts = [96 * (37 * number % 85) for number in range(85)]
+    last = max(start + length - 1 for start, length in zip(starts, range(12, 97), strict=True))
+    assert last == properties_module.REACH
+
+
+@pytest.mark.parametrize("name", ["bias", "values"])
+def test_a_method_that_returns_none_is_asked_for_its_return(name):
+    kind = type("Forgetful", (PositionalEncoding,), {name: lambda self, *arguments: None})
+    assert "Is a return missing?" in clinic.properties(kind)["doors"]
 
 
 def test_tests_of_layers_may_be_asked_about_an_encoding():

@@ -6,8 +6,8 @@ The lesson calls them sick and healthy, see :mod:`course_lab.clinic`.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Sequence
+from functools import lru_cache, partial
 from typing import Any
 
 import torch
@@ -57,6 +57,42 @@ def _has_weights_of(layer: MultiHeadAttention, *names: str) -> bool:
         if (_weights(twin, x) - _weights(layer, x)).abs().max() < 10 * CLOSE:
             return True
     return False
+
+
+class _Answers(Sequence[Any]):
+    """What a function answers to each case, computed when it is first asked for."""
+
+    def __init__(self, answer: Callable[[int], Any], count: int) -> None:
+        self._answer, self._count = lru_cache(maxsize=None)(answer), count
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __getitem__(self, place: Any) -> Any:
+        if place >= self._count:
+            raise IndexError(place)
+        return self._answer(place)
+
+
+class _LayerCheck(Check):
+    """A check whose known mistakes get the layers themselves, not copies: they change none.
+
+    A mistake is tried only on the cases that may tell: all of them take half a minute.
+    """
+
+    def _answers(self, function: Callable[..., Any]) -> Any:
+        def answer(place: int) -> Any:
+            try:
+                return function(*self.cases[place])
+            except Exception as error:
+                return error
+
+        return _Answers(answer, len(self.cases))
+
+    def _effects(self, answers: Sequence[Any]) -> Any:
+        if not isinstance(answers, _Answers):
+            return super()._effects(answers)
+        return _Answers(lambda place: _what_it_says(answers[place]), len(answers))
 
 
 CLEARS_ALL = Mistake(
@@ -251,6 +287,7 @@ def _anywhere(layer: MultiHeadAttention, start: int) -> bool:
     return _same(*_near_and_far(layer, start))
 
 
+@lru_cache(maxsize=256)
 def _near_and_far(
     layer: MultiHeadAttention, start: int, n: int = 16, same: bool = False
 ) -> tuple[Tensor, Tensor]:
@@ -263,6 +300,24 @@ def _apart(layer: MultiHeadAttention, start: int) -> Tensor:
     """How far each weight is off at start, (1, heads, 16, 16)."""
     near, far = _near_and_far(layer, start)
     return (near - far).abs()
+
+
+def _what_it_says(answer: Any, *case: Any) -> Any:
+    """The answer; in place of a number, or of many, one that stands for all such answers.
+
+    Which number does not matter: what to ask is the same.
+    """
+    tensor = torch.as_tensor(answer) if isinstance(answer, (Tensor, float)) else None
+    if tensor is None or (tensor.numel() == 1 and tensor.dtype == torch.bool):
+        return answer
+    return torch.full((min(tensor.numel(), 2),), 2.0)
+
+
+def _part_moved(layer: MultiHeadAttention, start: int, part: slice) -> bool:
+    """Whether the weights stay if only some of the words stand further on."""
+    far = torch.arange(16)
+    far[part] += start
+    return _same_at(layer, torch.arange(16), far)
 
 
 def _next(layer: MultiHeadAttention, start: int) -> Tensor:
@@ -582,10 +637,11 @@ def _anywhere_cases() -> list[Case]:
     return cases + list(more)
 
 
-check_anywhere = Check(
+check_anywhere = _LayerCheck(
     "anywhere",
     _anywhere,
     cases=_anywhere_cases(),
+    effect=_what_it_says,
     mistakes=[
         CLEARS_ALL,
         CLEARS_NONE,
@@ -606,6 +662,19 @@ check_anywhere = Check(
             "A layer returns its output and its weights. Which of the two is the promise about?",
             lambda layer, start: torch.allclose(*[layer(clinic.words(layer))] * 2),
             raises="not tuple|'tuple'|is ambiguous",
+        ),
+        Mistake(
+            "it returns a difference, not True or False",
+            "How large may the largest difference be in a healthy layer, as the text says? Is "
+            "yours below it?",
+            lambda layer, start: float(_apart(layer, start).max()),
+        ),
+        Mistake(
+            "it has not as many positions as words",
+            "torch.arange(n) holds n positions. How many words has your text, and which positions "
+            "have they at start?",
+            lambda layer, start: layer(clinic.words(layer, n=16), torch.arange(start))[1] is None,
+            raises="positions must have one entry for each",
         ),
         Mistake(
             "it returns a truth for each weight",
@@ -634,9 +703,10 @@ check_anywhere = Check(
         ),
         Mistake(
             "its words fit some layers and not others",
-            "Each layer has a width and a dtype of its own. Which words fit the one that you get?",
+            "Each layer has a width and a dtype of its own. clinic.words makes words that fit: "
+            "with which arguments, for 16 words?",
             lambda layer, start: layer(torch.zeros(1, 16, 8))[1] is None,
-            raises="x must have shape|dtype",
+            raises="x must have shape|dtype|x must be torch",
         ),
         Mistake(
             "it says the same whatever the start is",
@@ -788,6 +858,15 @@ check_anywhere = Check(
             lambda layer, start: _same_at(
                 layer, torch.zeros(16, dtype=torch.int64), torch.full((16,), start)
             ),
+        ),
+        *(
+            Mistake(
+                "it moves some of the words and leaves the others",
+                "A text begins elsewhere. How far from each other are its words then, and how far "
+                "before?",
+                partial(_part_moved, part=part),
+            )
+            for part in (slice(8, None), slice(8), slice(-1, None), slice(1, None))
         ),
         Mistake(
             "the words are spread out, not moved",

@@ -119,6 +119,11 @@ def twin(letter: str, seed: int = 0) -> TinyTransformer:
     return _model(CASES[validation.choice("letter", letter, CASES)].twin, seed)
 
 
+def without_position(seed: int = 0) -> TinyTransformer:
+    """Return a model without position that starts with the same weights as the patients."""
+    return _model("none", seed)
+
+
 def _model(encoding: str | Maker, seed: int, **options: Any) -> TinyTransformer:
     with isolated_rng(seed):
         return TinyTransformer(BYTES, encoding, **SIZES, **options)

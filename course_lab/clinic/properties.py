@@ -48,9 +48,11 @@ OFFSETS_AFTER_TOO = (
     "bias_by_offset is asked for offsets on both sides, and the mask hides the later keys "
     "afterwards. Which row does your table have for +1, and for one beyond its end?"
 )
+REACH = 8137  # the last position of any text but those of shift, see looks_ahead
 FAR_POSITIONS = (
-    f"Texts are read up to position {SHIFTS[-1] + LENGTHS[-1] - 1:,}. Does your table reach so "
-    "far, or what do you do beyond its end? __init__ may take max_len, and is told it."
+    f"Texts are read up to position {REACH:,}, and for shift, which nobody owes, up to "
+    f"{SHIFTS[-1] + LENGTHS[-1] - 1:,}. Does your table reach so far, or what do you do beyond its "
+    "end? __init__ may take max_len, and is told it."
 )
 # What an error says, as a regular expression → the question to it.
 USUAL_SLIPS = {
@@ -72,6 +74,7 @@ USUAL_SLIPS = {
     r"positional arguments? but|missing \d+ required positional": (
         "Which arguments does the table of methods give it?"
     ),
+    r"got NoneType": "Is a return missing?",
 }
 LEAST_MOVE = 0.5  # of each parameter of an encoding: what starts at 0 may do nothing there
 
@@ -161,9 +164,28 @@ def doors(examined: MultiHeadAttention) -> str:
         return f"no door is called {name}, so it is never used; {question}"
     if _hides_bias_by_offset(type(encoding), written):
         return "bias takes the place of bias_by_offset, so bias_by_offset is never used"
+    for name in ("bias", "values"):  # the others complain themselves
+        if any(name in vars(kind) for kind in written) and _returns_nothing(examined, name):
+            return f"{name} returns None, so it adds nothing. Is a return missing?"
     if encoding.doors:
         return ""
     return f"it opens no door: none of {', '.join(DOOR_METHODS)} is defined"
+
+
+def _returns_nothing(examined: MultiHeadAttention, name: str) -> bool:
+    """Whether a method returns None whenever it is called; an error is for others to report."""
+    able = copy.deepcopy(examined)
+    method, returned = getattr(able.encoding, name), []
+
+    def watched(*arguments: Any, **named: Any) -> Any:
+        returned.append(method(*arguments, **named))
+        return returned[-1]
+
+    setattr(able.encoding, name, watched)
+    with contextlib.suppress(Exception):
+        for length in LENGTHS[:2]:
+            able(words(able, 2, length), tokens=_english_and_random(2, length), need_weights=True)
+    return bool(returned) and all(result is None for result in returned)
 
 
 def _hides_bias_by_offset(kind: type[PositionalEncoding], written: Sequence[type]) -> bool:
@@ -240,7 +262,7 @@ def causal(examined: MultiHeadAttention, length: int = LENGTH) -> str:
 def looks_ahead(examined: MultiHeadAttention) -> str:
     """What later tokens change, in texts of every length from 12 to 96 that start anywhere.
 
-    The starts tile the positions from 0 to 8,160, so that no stretch of 100 of them is left out.
+    The starts tile the positions from 0 to 8,137, so that no stretch of 100 of them is left out.
     Texts are of random bytes, and of English ones. If the encoding has parameters, some texts are
     read with them as they are and others with moved ones.
     """
@@ -409,7 +431,10 @@ def trained(examined: MultiHeadAttention) -> str:
             )
     for name, parameter in able.encoding.named_parameters():
         if parameter.grad is None or not bool((parameter.grad.abs() > NO_GRADIENT).any()):
-            return f"{name} gets no gradient"
+            return (
+                f"{name} gets no gradient. Does your class make it and no longer use it? Or does "
+                "it add the same to the scores of all keys? That, softmax cancels."
+            )
     return ""
 
 
@@ -468,7 +493,7 @@ def properties(
     """What is wrong with an encoding, by property; "" where it holds.
 
     Each is tried at 12, 96 and 512 tokens, *causal* at every length from 12 to 96 and up to
-    position 8,160, and in up to 130 texts at once, in training mode too; *causal* and
+    position 8,137, and in up to 130 texts at once, in training mode too; *causal* and
     *cache = whole* in two layers. These two, *batch = alone* and *shift* are tried with the
     encoding's parameters as they are and with two sets of moved ones, since what starts at 0 does
     nothing there. A maker that takes ``max_len`` is tried with that of the lesson's training too,
@@ -569,6 +594,11 @@ def _in_words(error: Exception) -> str:
             )
         elif "bias" in calls:
             message += f". {FITS_BOTH}"
+        elif "values" in calls:
+            message += (
+                ". values gets weights (batch, heads, queries, keys) and returns (batch, heads, "
+                "queries, d_head): did a sum over the keys lose its axis? See keepdim=True."
+            )
     if isinstance(error, RuntimeError) and any(word in str(error) for word in ("dtype", "scalar")):
         message += ". Words come in float32, float64 or bfloat16: do your tensors follow x.dtype?"
     if isinstance(error, ValueError) and "bias_by_offset returns must have shape" in str(error):

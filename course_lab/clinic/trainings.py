@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch.nn import functional as F
 
-from course_lab.clinic.open_patients import CASES, patient, twin
+from course_lab.clinic.open_patients import CASES, patient, twin, without_position
 from course_utils.models import TinyTransformer
 from course_utils.models.training import fit
 from course_utils.texts import tasks, text
@@ -23,6 +23,7 @@ from course_utils.texts import tasks, text
 STEPS, LENGTH, BATCH = 120, 32, 8  # steps of a training, bytes of a text, texts a step
 SEEDS = range(5)
 BLOCKS = 2  # of held-out text
+NO_POSITION = "none"  # the model that shows what position is worth after so few steps
 AS_IN_TRAINING = "as in training"
 READINGS: dict[str, dict[str, Any]] = {
     AS_IN_TRAINING: {},
@@ -40,13 +41,17 @@ def _english() -> text.Text:
 def trained(
     name: str, seed: int = 0, *, bar: bool = False, device: torch.device | None = None
 ) -> TinyTransformer:
-    """A patient, by its letter, or a twin, by the name of its encoding, after 120 steps.
+    """A patient, by its letter, a twin, by the name of its encoding, or "none", after 120 steps.
 
     The seed decides the first weights and the order of the text.
     """
     device = device or torch.device("cpu")
     letters = {case.twin: letter for letter, case in CASES.items()}
-    model = (twin(letters[name], seed) if name in letters else patient(name, seed)).to(device)
+    if name == NO_POSITION:
+        model = without_position(seed)
+    else:
+        model = twin(letters[name], seed) if name in letters else patient(name, seed)
+    model = model.to(device)
     dice = torch.Generator().manual_seed(seed)
     draw = partial(text.draw, _english().train, length=LENGTH, batch=BATCH, generator=dice)
     label = f"{name}, training {seed + 1}"
@@ -80,8 +85,8 @@ def held_out_loss(
 
 
 def rows(seed: int) -> Iterator[dict[str, Any]]:
-    """The losses of all patients and twins of one training, read in each way."""
-    for name in [*CASES, *dict.fromkeys(case.twin for case in CASES.values())]:
+    """The losses of all patients, twins and the model without position, read in each way."""
+    for name in [*CASES, *dict.fromkeys(case.twin for case in CASES.values()), NO_POSITION]:
         model = trained(name, seed)
         for reading, how in READINGS.items():
             loss = round(held_out_loss(model, **how), 6)
