@@ -319,8 +319,7 @@ print(f"T5 with its paper's buckets, 3 seeds: {change(rows, {'read': 64}, {'read
 # %% [markdown]
 # **Look:** the line at 0 is the cheapest way to read 2,048 bytes: *just cut*. A model that gained
 # more from far text than it lost by it would be below; at 2,048 no run is. Six survive. T5 is one
-# of them with buckets fitted to 64; with its paper's it fails. RoPE and Transformer-XL are both
-# relative. Why does RoPE fail?
+# of them with buckets fitted to 64; with its paper's it fails. But why does RoPE fail?
 #
 # ## Two suspects
 #
@@ -336,6 +335,7 @@ from course_utils.models.stretching import ClampedRotary
 rope = shipped.model("rope")
 clamped = rope.changed(encoding=ClampedRotary, farthest=63)  # the same weights
 whole, cut = (text.sliding(blocks[:1, :4097], length=n, first=1024) for n in (512, 64))
+assert torch.allclose(clamped(cut.tokens), rope(cut.tokens), atol=1e-3)  # no change at 64
 ways = {"as trained": (rope, whole), "clamped": (clamped, whole), "just cut to 64": (rope, cut)}
 for way, (model, windows) in ways.items():
     losses = trained_models.losses(model, windows)[windows.targets >= 0]  # of judged bytes
@@ -770,10 +770,9 @@ myths.in_a_real_model(
 #
 # - "At length n" needs a protocol: which bytes are judged, and what stands before them.
 # - Compare with the cheapest way: cut the text, and forget the rest.
-# - RoPE fails by many keys at new offsets, at some far more than at others. 448 keys more, all made
-#   to look 63 back, cost it little.
-# - To survive a long text is not to use it: six of seventeen survive (five with T5's own buckets),
-#   and on balance none uses it.
+# - RoPE fails by many keys at new offsets; 448 keys more, all made to look 63 back, cost it little.
+# - To survive a long text is not to use it: six of seventeen survive (five with T5's own buckets);
+#   on balance none uses it.
 # - Before you read a ranking, ask in what its rows differ.
 #
 # **Read next:** Press et al. 2021, arXiv 2108.12409, appendix B, on early tokens; Su's ReRoPE,

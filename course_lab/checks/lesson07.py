@@ -854,7 +854,7 @@ def _ends(sets: list[set[int]]) -> list[set[int]]:
 
 
 def _set_of_sets(runs: list[Run]) -> set[str]:
-    different = set(_sets(runs, "encoding", "read"))  # type: ignore[type-var]  # it raises
+    different = set(_sets(runs, "encoding", "read"))  # it raises
     return {"seed"} if len(different) > 1 else set()
 
 
