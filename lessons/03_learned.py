@@ -373,8 +373,10 @@ ordered = ordered[ordered.angle().argsort(descending=True)]
 for number, value in enumerate(ordered):
     for sign in (1, -1):
         right.plot(value.real, sign * value.imag, "os^Dv"[number], color=f"C{number}", markersize=7)
-    right.text(1.16 * value.real, 1.16 * value.imag, f"{number}", ha="center", va="center")
-right.set(aspect="equal", xlim=(-1.3, 1.3), ylim=(-1.3, 1.3), xticks=[], yticks=[])
+for value, label in zip(ordered, ("0", "1", "2", "3, 4"), strict=False):
+    right.text(1.2 * value.real, 1.2 * value.imag, label, ha="center", va="center", fontsize=10)
+right.set(aspect="equal", xlim=(-1.3, 1.4), ylim=(-1.3, 1.3), xticks=[], yticks=[])
+right.axis("off")
 right.set_title("Five pairs, five hands")
 plots.show(
     fig,

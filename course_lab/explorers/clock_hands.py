@@ -67,9 +67,8 @@ def _data() -> dict[str, Any]:
 clock_hands = Explorer(
     "clock_hands",
     "five tables in a line-up: two are clocks",
-    "One of a table's five hands, in its plane and along its own turns, and where the turn that was "
-    "learned from rows 1 to 255 foretells it to be, so many of its own turns (and at most 200 rows) "
-    "ahead.",
+    "One of a table's five hands, in its plane and along its own turns, and where the turn learned "
+    "from rows 1 to 255 foretells it to be, so many of its own turns (at most 200 rows) ahead.",
     {
         "table": Choice(tuple(LINE_UP)),
         "hand": Slider(0, 4, 2, label="hand (0 fastest)"),

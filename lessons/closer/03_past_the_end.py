@@ -40,7 +40,6 @@ from course_utils.encodings.functional import decomposed_table
 # The loss is that of the second half of a piece. Beside clamping and interpolating there is a
 # third way, to **decompose**: Su (2020, kexue.fm/archives/7947) makes row $i n + j$ of two digits,
 # $i$ and $j$, out of the $n$ rows that there are.
-
 # %%
 from course_utils.models import shipped
 from course_utils.texts import data, tasks, text
