@@ -207,6 +207,7 @@ def passing(rows, known):
     return passed
 
 
+# %%
 for count in (180, 200, 255, 300, 350):
     print(f"{count} rows: hands {passing(rows, count)}, backwards {passing(rows.flip(0), count)}")
 
