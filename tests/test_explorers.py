@@ -290,9 +290,9 @@ SENTENCES: dict[str, list[tuple[dict[str, Any], str]]] = {
         ({"text": ""}, "goes to “”, 0 back"),
     ],
     "clock_hands": [
-        ({"table": "C", "hand": 0}, "from the table's own row 3 before (0.52 turns)"),
-        ({"table": "B", "hand": 4}, "own row 200 before (0.09 turns)"),
-        ({"table": "C", "hand": 4}, "hand 4 takes 373 positions for a turn"),
+        ({"table": "C", "hand": 0}, "foretold from the table's own row 0.50 turns before"),
+        ({"table": "E", "hand": 0, "ahead": 3}, "own row 3.00 turns before"),
+        ({"table": "B", "hand": 4}, "own row 0.09 turns before"),
     ],
     "stretch": [
         (

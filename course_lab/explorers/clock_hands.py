@@ -67,13 +67,12 @@ def _data() -> dict[str, Any]:
 clock_hands = Explorer(
     "clock_hands",
     "five tables in a line-up: two are clocks",
-    "One of a table's five hands, in its plane and against the position, and where the turn that "
-    "was learned from rows 1 to 255 foretells it to be, some part of its own turn (and at most 200 "
-    "rows) ahead.",
+    "One of a table's five hands, in its plane and along its own turns, and where the turn learned "
+    "from rows 1 to 255 foretells it to be, so many of its own turns (at most 200 rows) ahead.",
     {
         "table": Choice(tuple(LINE_UP)),
         "hand": Slider(0, 4, 2, label="hand (0 fastest)"),
-        "ahead": Slider(0.125, 0.5, 0.5, 0.125, label="turns ahead"),
+        "ahead": Slider(0.25, 3, 0.5, 0.25, label="turns ahead"),
     },
     _data,
 )

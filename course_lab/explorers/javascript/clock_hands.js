@@ -37,10 +37,11 @@ function missedShare({ x, y, foretoldX, foretoldY }, learned, ahead) {
   return missed / size;
 }
 
-// Rows in such a part of a turn; at most 200, so that some remain to be judged.
+// Rows in so many turns; at most 200, so that some remain to be judged.
 const rowsAhead = (part, period) => Math.min(200, Math.max(1, Math.round(part * period)));
 
-const turnsIn = (rows, period) => `${fixed(rows / period, 2)} turns`;
+// What was asked for, or what 200 rows are. Speeds stay untold: they would tell which are clocks.
+const turnsAhead = (ahead, period) => `${fixed(Math.min(ahead, 200 / period), 2)} turns`;
 
 const EXPLORER = {
   columns: [1, 1.5],
@@ -54,10 +55,10 @@ const EXPLORER = {
     return { ...pointing, periods, rows, missed: missedShare(pointing, learned, rows) };
   },
 
-  draw([left, right], { x, y, foretoldX, periods, rows }, { table, hand }) {
+  draw([left, right], { x, y, foretoldX, periods }, { table, hand, ahead }) {
     const { learned } = SPEC.data;
     const period = periods[hand];
-    const half = Math.round(Math.min(255, Math.max(24, 2.5 * period)));
+    const half = Math.round(Math.min(255, 4 * period)); // rows in view on either side
     const size = 1.1 * Math.max(...x.map((value, row) => Math.hypot(value, y[row])));
     left.axes({
       x: [-size, size], y: [-size, size], equal: true,
@@ -66,7 +67,7 @@ const EXPLORER = {
     }).line(x.slice(0, learned), y.slice(0, learned), { width: 1, fade: 0.8 })
       .line(x.slice(learned), y.slice(learned), { width: 1, colour: 1, fade: 0.8 })
       .dots([0], [0], { mark: "cross", size: 4, colour: "grey" });
-    const positions = Array.from(x, (_, row) => row + 1);
+    const turns = Array.from(x, (_, row) => (row + 1 - learned) / period);
     const first = Math.max(0, learned - half);
     const last = Math.min(x.length, learned + half);
     const inView = [...x.slice(first, last), ...foretoldX.slice(learned, last)]
@@ -75,32 +76,29 @@ const EXPLORER = {
     const high = Math.max(...inView);
     const room = 0.08 * (high - low);
     right.axes({
-      x: [learned + 0.5 - half, learned + 0.5 + half], y: [low - room, high + room],
-      title: `foretold ${rows} rows ahead (${turnsIn(rows, period)})`, xlabel: "position",
+      x: [(0.5 - half) / period, (0.5 + half) / period], y: [low - room, high + room],
+      title: `foretold ${turnsAhead(ahead, period)} ahead`, xlabel: "turns after row 255",
       ylabel: "its horizontal part",
       legend: [{ name: "learned from" }, { name: "not seen", colour: 1 },
         { name: "foretold", colour: "ink", dash: "5 3" }],
-    }).upright(learned + 0.5)
-      .line(positions.slice(0, learned), x.slice(0, learned), { width: 1.6 })
-      .line(positions.slice(learned - 1), x.slice(learned - 1), { width: 1.6, colour: 1 })
-      .line(positions.slice(learned), foretoldX.slice(learned),
+    }).upright(0.5 / period)
+      .line(turns.slice(0, learned), x.slice(0, learned), { width: 1.6 })
+      .line(turns.slice(learned - 1), x.slice(learned - 1), { width: 1.6, colour: 1 })
+      .line(turns.slice(learned), foretoldX.slice(learned),
         { width: 1.6, colour: "ink", dash: "5 3" });
   },
 
-  sentence: ({ periods, rows }, { table, hand }) =>
-    `Table ${table}: hand ${hand} takes ${fixed(periods[hand], 0)} positions for a turn. `
-    + `Each dashed point is foretold from the table's own row ${rows} before `
-    + `(${turnsIn(rows, periods[hand])}).`,
+  sentence: ({ periods }, { table, hand, ahead }) =>
+    `Table ${table}, hand ${hand}: each dashed point is foretold from the table's own row `
+    + `${turnsAhead(ahead, periods[hand])} before.`,
 
-  description({ x, y, periods, rows, missed }, { table, hand }) {
-    const turns = periods.map((period) => fixed(period, 0)).join(", ");
+  description({ x, y, periods, missed }, { table, hand, ahead }) {
     const reach = Math.max(...x.map((value, row) => Math.hypot(value, y[row])));
     return `Left: where hand ${hand} of table ${table} points in each of 511 rows, around a cross `
       + `at its centre, at most ${fixed(reach, 2)} away; the first ${SPEC.data.learned} rows, `
       + "which the turn was learned from, in one colour, the others in a second. Right: its "
-      + "horizontal part against the position, and dashed where the turn foretold it to be, from "
-      + `the table's row ${rows} before (${turnsIn(rows, periods[hand])}). The five hands take `
-      + `${turns} positions for a turn. In rows not seen the forecast of this hand misses `
-      + `${fixed(missed, 2)}.`;
+      + "horizontal part along its own turns, and dashed where the turn foretold it to be, from "
+      + `the table's row ${turnsAhead(ahead, periods[hand])} before. In rows not seen the `
+      + `forecast of this hand misses ${fixed(missed, 2)}.`;
   },
 };
