@@ -396,8 +396,14 @@ plots.show(
 #
 # No: the fit finds five hands in nearly any table, even where nothing turns. Such *ghosts* have
 # fooled people (Shinn 2023). But a hand that does turn foretells rows that the fit has not seen.
-#
-# Here is a line-up. One table is real. One is a **planted clock**: five even hands
+
+# %%
+from course_lab import explorers
+
+line_up = explorers.explorer_tables()  # rows 1 to 511 of tables A to E
+
+# %% [markdown]
+# Here is a line-up, tables A to E. One is real. One is a **planted clock**: five even hands
 # in noise. Three are **decoys**, in which nothing turns: a *random walk*; *smooth noise*, a running
 # mean of 20 rows; *waves out of step*, the real table's, but in each of its ten directions shifted
 # at random.
@@ -406,8 +412,6 @@ plots.show(
 # try three turns with hand 0: **which of the two is the real one?**
 
 # %%
-from course_lab import explorers
-
 explorers.clock_hands()
 
 # %%
@@ -453,7 +457,6 @@ def passing(rows):
     return sum(share < 0.2 for share in worst_misses(rows))
 
 
-line_up = explorers.explorer_tables()
 results = {letter: worst_misses(other) for letter, other in line_up.items()}
 clocks = [name for name, shares in results.items() if sum(share < 0.2 for share in shares) >= 3]
 guess.reveal(" and ".join(clocks))
@@ -792,12 +795,12 @@ myths.settle(
 # - A learned table is $L \cdot D$ weights; a row never read never learns.
 # - From one start, three tasks made three orders.
 # - Past the end every way is a guess, and only the error says so.
-# - A fit finds clock hands in nearly any table. Let them foretell rows that it has not seen.
+# - A fit finds clock hands in nearly any table. Let them foretell unseen rows.
 # - In one encoder's table, from half its rows, four of five did, half a turn ahead. Without the
 #   fifth, the slowest, vectors of 480 tokens change most, of 126 least; its code cuts at 256.
 #
-# **Read next:** Wang and Chen 2020, *What Do Position Embeddings Learn?*, arXiv 2010.04903; Shinn
-# 2023, *Phantom oscillations in principal component analysis*.
+# **Read next:** Wang and Chen 2020, arXiv 2010.04903; Shinn 2023,
+# *Phantom oscillations in principal component analysis*.
 #
 # **Next:** a table names places, and ends. Why not say "three to the left"?
 # [Lesson 04](04_relative.ipynb).

@@ -780,6 +780,9 @@ for ax, column in zip(axes, (64, "rise"), strict=True):
         legend=False,
         ax=ax,
     )
+    for line in list(ax.lines):  # one for each pair of names, mostly empty
+        if not any(map(math.isfinite, line.get_xdata())):
+            line.remove()
     for name, colour in rings.items():
         place, mean = order.index(name), by_seed.loc[name, column].mean()
         ring = {"color": colour, "markerfacecolor": "white", "markeredgewidth": 2, "zorder": 3}
