@@ -150,9 +150,9 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** three are level with their twins, and their middle panels are all but empty. In texts of
-# 32 bytes B and F compute what their twins do; D, after 120 steps, nearly so. A and C are worse:
-# about as bad as no position at all (dotted). E's twin is no better than that either.
+# **Look:** three are level with their twins, their middle panels all but empty. In texts of 32
+# bytes B and F compute what their twins do; D, after 120 steps, nearly so. A and C are worse: about
+# as bad as no position (dotted). So is E's twin.
 #
 # Who trains a model has no twin, and healthy models differ too: see the last column. What shows a
 # mistake? A *test*: a function that gets an attention layer and returns True if it is healthy.
@@ -160,11 +160,10 @@ plots.show(
 # ## The same numbers?
 #
 # A test can compare a layer with a *reference*: a copy in float64 that does what was meant. Both
-# read the same words, at once or in pieces, as a model that writes does; a `KVCache` keeps earlier
-# keys and values.
+# read the same words, at once or in pieces, as a writing model does.
 
 # %%
-from course_utils.attention.kv_cache import KVCache
+from course_utils.attention.kv_cache import KVCache  # keeps earlier keys and values
 
 
 def read(layer, x, start=0, in_pieces=False):
@@ -576,11 +575,11 @@ for name in unsound:
 # %% [markdown]
 # **Look:** Peek reads the next byte, and *causal* exposes it, since the test moves all parameters:
 # Peek's start at 0 and do nothing. *Share* breaks the same ones: its numbers depend on where the
-# text will end, which nobody knows while a model writes. In training all texts have one length.
+# text will end, which nobody knows while a model writes.
 #
 # ## Your turn
 #
-# **Exercise 2 ★★★ Mine.** Change `Mine` in one of these ways; two tries are enough:
+# **Exercise 2 ★★★ Mine.** Change `Mine` in one of these ways, twice at most:
 #
 # - a number: `power`;
 # - the price's shape, by a `bias_by_offset`, such as lesson 06's tents, folded below;

@@ -27,9 +27,9 @@ def sliding_by_ends(loss_of, block, n):
 def objections_in_sets_of_text(runs):
     free = {"encoding", "seed", "read", "loss", "parameters", "seconds"}
     wrong = [key for key in runs[0] if key not in free and len({str(r[key]) for r in runs}) > 1]
-    seeds = {(run["encoding"], run["read"]): set() for run in runs}
+    seeds: dict[tuple[str, int], set[int]] = {}
     for run in runs:
-        seeds[run["encoding"], run["read"]].add(run["seed"])
+        seeds.setdefault((run["encoding"], run["read"]), set()).add(run["seed"])
     places = len({name for name, _ in seeds}) * len({n for _, n in seeds})
     sets = set(map(frozenset, seeds.values()))
     if len(sets) > 1 or len(seeds) < places or len(min(sets, key=len)) < 3:
@@ -423,9 +423,9 @@ def objections_with(seeds=None, keys=None, cut=None):
 
 
 def seeds_in_a_set(runs):
-    seeds = {(run["encoding"], run["read"]): set() for run in runs}
+    seeds: dict[tuple[str, int], set[int]] = {}
     for run in runs:
-        seeds[run["encoding"], run["read"]].add(run["seed"])
+        seeds.setdefault((run["encoding"], run["read"]), set()).add(run["seed"])
     return len(set(seeds.values())) > 1
 
 
