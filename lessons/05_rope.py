@@ -569,7 +569,7 @@ plots.show(
 # **Look:** in 512 tokens these pairs hardly turn, and stopping them costs little. In 4,096 they
 # make less than an eighth of a turn, and it costs more than 0.1. In these three texts of Python,
 # **how slow is slow depends on how long you read.** But speed is not all: pairs 16 to 19, the
-# fastest here, cost less there than 20 to 27, and pair 23 alone costs much: lesson 06
+# fastest here, cost less there than 20 to 27, and pair 23 alone costs much
 # ([under the X-ray](closer/05_under_the_x_ray.ipynb)).
 
 # %%

@@ -528,7 +528,7 @@ plots.show(
 
 # %%
 guess = widgets.predict(
-    "At 512 *direct* was far above the control. Where is it after these 100 steps?",
+    "At 512 direct was far above the control. Where is it after these 100 steps?",
     ["still the worst way", "about halfway down", "within 0.05 nats of the control"],
 )
 

@@ -408,7 +408,7 @@ check_anywhere(anywhere)
 
 # %%
 guess = widgets.predict(
-    "How many of the six do `one answer` and a right `anywhere`, at start 8,000, find together?",
+    "How many of the six do “one answer” and a right “anywhere”, at start 8,000, find together?",
     ["three", "four", "five", "all six"],
 )
 

@@ -310,6 +310,8 @@ def _what_it_says(answer: Any, *case: Any) -> Any:
     tensor = torch.as_tensor(answer) if isinstance(answer, (Tensor, float)) else None
     if tensor is None or (tensor.numel() == 1 and tensor.dtype == torch.bool):
         return answer
+    if tensor.isnan().any():
+        return answer
     return torch.full((min(tensor.numel(), 2),), 2.0)
 
 
@@ -674,7 +676,7 @@ check_anywhere = _LayerCheck(
             "torch.arange(n) holds n positions. How many words has your text, and which positions "
             "have they at start?",
             lambda layer, start: layer(clinic.words(layer, n=16), torch.arange(start))[1] is None,
-            raises="positions must have one entry for each",
+            raises="positions must have one entry for each|parameter 'positions'",
         ),
         Mistake(
             "it returns a truth for each weight",
@@ -859,14 +861,11 @@ check_anywhere = _LayerCheck(
                 layer, torch.zeros(16, dtype=torch.int64), torch.full((16,), start)
             ),
         ),
-        *(
-            Mistake(
-                "it moves some of the words and leaves the others",
-                "A text begins elsewhere. How far from each other are its words then, and how far "
-                "before?",
-                partial(_part_moved, part=part),
-            )
-            for part in (slice(8, None), slice(8), slice(-1, None), slice(1, None))
+        Mistake(
+            "it moves some of the words and leaves the others",
+            "A text begins elsewhere. How far from each other are its words then, and how far "
+            "before?",
+            partial(_part_moved, part=slice(8, None)),
         ),
         Mistake(
             "the words are spread out, not moved",
