@@ -819,7 +819,8 @@ def test_a_bias_that_hides_bias_by_offset_is_named():
 
 
 def test_what_softmax_cancels_has_no_gradient():
-    assert clinic.properties(ConstantOfAHead)["gradient"] == "number gets no gradient"
+    complaint = clinic.properties(ConstantOfAHead)["gradient"]
+    assert complaint.startswith("number gets no gradient") and "softmax cancels" in complaint
 
 
 def test_rows_that_start_at_zero_break_the_promise_once_they_have_moved():
