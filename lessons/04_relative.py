@@ -704,7 +704,7 @@ plots.show(
 #
 # ## Exercises
 #
-# *Single out* stands after the ladder, *Without the large tensor* after Shaw's scores.
+# Both stand above.
 #
 # ## Myth check
 #
