@@ -47,7 +47,7 @@ guess = widgets.predict("Which “the” gets more attention from “cat”?", o
 from course_lab.sentences import CAT_ON_MAT, word_vectors
 
 words = word_vectors(CAT_ON_MAT, 32)  # (6, 32), a vector a word
-# "cat" is word 1. Query, key and value are the word's vector. Undivided, one word gets nearly all.
+# "cat" is word 1. Undivided by 32, one word gets nearly all.
 weights = (words @ words[1] / 32).softmax(0)
 
 # %% tags=["plumbing"]
@@ -70,8 +70,8 @@ guess.reveal(options[2 if same else 0 if weights[0] > weights[4] else 1])
 # ## Four doors
 #
 # Attention compares a *query* $q$, here of "cat", with the *key* $k$ of each word (or *token*, part
-# of a word), and adds up *value vectors* $v$ by weight. In this course position
-# enters by four doors (a mask tells some too: lesson 01):
+# of a word), and adds up *value vectors* $v$ by weight. (Here all are the word's vector.) In this
+# course position enters by four doors:
 #
 # 1. **embed**: add to each word's vector;
 # 2. **rotate**: turn queries and keys, at place $p$ by $p$ times an angle;
@@ -148,8 +148,8 @@ apart = (marked[0] - marked[4]).norm()
 print(f"the two “the”, as vectors: {apart:.2g} apart")
 
 # %% [markdown]
-# **Look:** the two "the" are two vectors now. Adding $p$ at place $p$ lets "cat" look to the end,
-# almost whatever stands there. If one word gets all, your marks drown the words. Which marks are
+# **Look:** the two "the" are two vectors now. Adding $p$ at place $p$ lets "cat" look to the
+# end. If one word gets all, your marks drown the words. Which marks are
 # good? Lesson 02 builds some, called codes.
 #
 # ## In five lines

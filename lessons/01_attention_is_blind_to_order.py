@@ -60,7 +60,7 @@ def cosine(model, text, other):
 
 
 # %% tags=["pretrained", "plumbing"]
-# The answer, and more queries, each with a page that fits, the opposite, and that in other words
+# The answer, and more queries: a page that fits, the opposite, the opposite in other words
 queries = """\
 convert PDF to Word | turn PDF into Word | convert Word to PDF | turn Word into PDF
 flights from London to Paris | plane tickets from London to Paris | flights from Paris to London \
@@ -112,7 +112,7 @@ if encoder is not None:
 # Yet this encoder is *told* the order, by a vector for each place that is added to each word. The
 # end of this lesson takes them away. First, attention alone.
 #
-# ## Ten lines, and your sentence
+# ## Six lines, and your sentence
 #
 # Each word $i$ is a vector $x_i$. Three matrices make a query, a key and a value of it. One set of
 # three is a *head*; models have many. Then
@@ -259,9 +259,9 @@ guess.reveal(passing[0] if passing else "none")
 #
 # ## The mask
 #
-# Most models that write text hide the future: by a *causal mask* query $i$ sees keys $j \le i$
-# only. It is a bias of $-\infty$ on later words. We count it apart from the doors: decoders have it
-# anyway. With the mask alone a model is called **NoPE**, no position encoding.
+# Most models that write text (*decoders*) hide the future: by a *causal mask* query $i$ sees keys
+# $j \le i$ only. It is a bias of $-\infty$ on later words. We count it apart from the doors:
+# decoders have it anyway. With the mask alone a model is called **NoPE**, no position encoding.
 
 # %%
 guess = widgets.predict(
@@ -288,8 +288,8 @@ for name, (reader, options) in settings.items():
 for name in settings:
     print(f"{name:30} right in three seeds: {min(right[name]):.3f} to {max(right[name]):.3f}")
 shares = right["full stop, mask, one layer"]
-nearly_all = "nearly all" if min(shares) > 0.9 else "a little more than half"
-guess.reveal("exactly half" if max(shares) < 0.51 else nearly_all)
+more = "nearly all" if min(shares) > 0.9 else "a little more than half"
+guess.reveal("exactly half" if max(shares) < 0.51 else more)
 
 # %% [markdown]
 # **Look:** still half. The mask hides nothing from the full stop, so its row is what it was
@@ -367,7 +367,7 @@ if encoder is not None:
         print(f"{name:18} cosine {flights:.3f} and, for John and Mary, {loves:.3f}")
 
 # %% [markdown]
-# Now the title's question, to all of them. (Of the encoder only a linear reader is trained, five
+# Now this lesson's question, to the encoder too. (Only a linear reader of it is trained, five
 # times, each time with other pairs of names for the test.)
 
 
@@ -405,8 +405,8 @@ from course_utils import plots
 
 tells = {
     "the row of the last word": "you chose a row by its place",
-    "full stop, mask, two layers": "a mask, and a layer that reads other rows",
-    "mean, mask, one layer": "a mask, and a mean that reads other rows",
+    "full stop, mask, two layers": "a mask, and another layer",
+    "mean, mask, one layer": "a mask, and other rows",
     "encoder, as published": "a vector for each place",
 }
 fig, ax = plt.subplots(figsize=(6.7, 4.2))
@@ -537,11 +537,11 @@ myths = Myths(
 
 # %% tags=["plumbing"]
 # The first two
-rows_kept, rows_moved, pooled = (gap.abs().max().item() for gap in comparisons.values())
+apart = comparisons["row by row"].abs().max().item()
 myths.settle(
     "C01",
-    {"the output, row by row": rows_kept < 1e-5},
-    f"The two rows of names change places, up to {rows_kept:.1f} apart. That of the word between "
+    {"the output, row by row": apart < 1e-5},
+    f"The two rows of names change places, up to {apart:.1f} apart. That of the word between "
     "them stays, and so does the mean, up to rounding.",
 )
 changes, perm = {}, torch.tensor([1, 2, 0])  # John loves Mary → loves Mary John
@@ -626,11 +626,11 @@ if encoder is not None:
 # - Where a reversal turns yes into no, a reader with one vector for both gets exactly half.
 # - In one layer a causal mask leaves the last row as it was. Others tell the order.
 # - Where all words score alike, the share of a mark at the start counts places.
-# - With places a reader of our encoder tells who loves whom, for its training's
+# - With places a reader of our encoder mostly tells who loves whom, for its training's
 #   names and verbs.
 #
 # **Read next:** Haviv et al. 2022, *Transformer Language Models without Positional Encodings Still
 # Learn Positional Information*, arXiv 2203.16634.
 #
-# **Next:** [lesson 02](02_sinusoidal.ipynb). How can 128 numbers name any place and also say how
-# far apart two places are?
+# **Next:** [lesson 02](02_sinusoidal.ipynb). How can 128 numbers name any place, and how far
+# apart two are?

@@ -156,12 +156,13 @@ reached = ", ".join(f"{window[head]} for slope 1/{1 / m[head]:.0f}" for head in 
 plots.show(
     fig,
     "The share of the weight that the nearest 1 to 2,048 keys hold, equal scores, on a logarithmic "
-    f"axis: five S-curves of one shape. Keys that hold 95 %: {reached}.",
+    f"axis: five curves of one shape, the steepest begun halfway. Keys that hold 95 %: {reached}.",
 )
 
 # %% [markdown]
 # **Look:** with equal scores the nearest $3/m$ keys hold 95 %, and this reach is all that tells
-# heads apart. ([Closer look](closer/06_other_prices.ipynb): a pair of RoPE, in a published model,
+# their prices apart. ([Closer look](closer/06_other_prices.ipynb): a pair of RoPE, in a
+# published model,
 # replaced by such a price.)
 #
 # ## What $|j - i|$ cannot know
@@ -230,10 +231,13 @@ for name in ("sinusoidal", "rope", "alibi"):
 from course_utils.encodings import ALiBi, PositionalEncoding, Rotary, Sinusoidal
 
 
+def seen(offsets, width=64):
+    return torch.zeros(len(offsets)).masked_fill(offsets.abs() >= width, -torch.inf)
+
+
 class RoPEInWindow(Rotary):
     def bias_by_offset(self, offsets):  # (n,) → (heads, n), added to the scores
-        hidden = offsets.abs() >= 64
-        return torch.zeros(self.n_heads, len(offsets)).masked_fill(hidden, -torch.inf)
+        return seen(offsets).expand(self.n_heads, -1)
 
 
 # %%
@@ -263,14 +267,9 @@ for seed in range(3):
     rope = shipped.model("rope", seed=seed).changed(encoding=RoPEInWindow)
     in_window.append([loss_at(rope, n) for n in (64, 1024)])
 
+
 # %% tags=["plumbing"]
 # The answer, and other models through a window
-
-
-def seen(offsets, width=64):
-    return torch.zeros(len(offsets)).masked_fill(offsets.abs() >= width, -torch.inf)
-
-
 class RoPEIn128(Rotary):
     def bias_by_offset(self, offsets):
         return seen(offsets, 128).expand(self.n_heads, -1)
@@ -322,7 +321,7 @@ for ax in axes:
     ax.plot([1024] * 3, in_128, look.marker, color=look.colour, markerfacecolor="white")
     ax.set_xscale("log", base=2)
     ax.set_xticks([64, 128, 256, 512, 1024], ["64", "128", "256", "512", "1,024"])
-    ax.set(xlim=(56, 3300), xlabel="bytes in sight")
+    ax.set(xlim=(56, 3300), xlabel="bytes read")
 colours = {name: plots.identity(name).colour for name in LABELS}
 for ax, x, height, label, name in (
     (axes[0], 1150, 3.36, "sinusoidal", "sinusoidal"),
@@ -586,11 +585,11 @@ axes[0].set_title("1,200 steps: the tents lead")
 axes[1].set_title("12,000 steps: the tents are worse than before")
 fig.supxlabel("loss (nats a byte)")
 axes[1].legend(loc="upper right")
-tents, second = (early.loc[name, 64] for name in ("tents", "steep"))
+tents_64, steep_64 = (early.loc[name, 64] for name in ("tents", "steep"))
 print(
-    f"1,200 steps, at 64: the tents below the steep lines in {(tents < second).sum()} of ", end=""
+    f"1,200 steps, at 64: the tents below the steep lines in "
+    f"{(tents_64 < steep_64).sum()} of {len(tents_64)} seeds"
 )
-print(f"{len(tents)} seeds")
 readings = 12_000 * 8 * 64 / english.train.numel()  # steps, pieces a step, bytes a piece
 print(f"12,000 steps are {readings:.0f} readings of the text; means of two seeds at 64, at 1,024")
 means = late.groupby("encoding").mean()

@@ -157,8 +157,8 @@ def test_the_closing_lines_name_whom_the_chooser_names_first():
     ):
         for answers in cases:
             assert names[chooser.remaining(10.0, **answers)[0]] in line, (line, answers)
-    known = chooser.behind_best(**plain)["alibi"]
-    assert f"{known.mean:.2f} nats a byte behind RoPE" in uncut
+    loss = chooser.facts().loss_1
+    assert f"ALiBi, at 64 bytes {loss.alibi:.2f} against RoPE's {loss.rope:.2f}." in uncut
 
 
 def test_readme_site_and_lesson_have_the_same_default_sentences(page):

@@ -130,7 +130,6 @@ def test_a_seal_says_what_moves_behind_it_and_the_head_leads_there(opened):
     assert seal.get_attribute("open") is None, "a link is no guess"
 
 
-@pytest.mark.xfail(reason="lesson 04 no longer gets these links; to be mended")
 def test_the_section_of_exercises_leads_to_those_above(opened):
     page = opened("04_relative")
     links = page.locator("#exercises .om-note a")

@@ -12,7 +12,7 @@ PLACED = re.compile(r'<text x="([\d.-]+)" y="([\d.-]+)"[^>]*>([^<]*)')
 
 def drawn(names: dict[str, float], title: str = "A title", box: bool = False) -> str:
     """A wide figure with words at these places of an axis from 0 to 10."""
-    fig = Figure(layout="none", figsize=(8, 3))
+    fig = Figure(layout=None, figsize=(8, 3))
     ax = fig.add_axes((0.1, 0.2, 0.85, 0.65))
     ax.set(xlim=(0, 10), ylim=(0, 1), xticks=[0, 5, 10])
     ax.set_title(title)

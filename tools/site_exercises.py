@@ -53,12 +53,13 @@ def with_places(text: str) -> str:
 
 
 def with_links(text: str, stated: Iterable[tuple[str, str]]) -> str:
-    """The section of exercises with links to those that were ``stated`` above: title, number."""
+    """A text whose section of exercises links to those ``stated`` above: title, number."""
     links = [tag("a", escaped(title), href=f"#exercise-{number}") for title, number in stated]
-    if not links or not text.startswith(HEADING):
+    before, heading, after = text.partition(f"{HEADING}\n")
+    if not links or not heading:
         return text
     above = tag("p", "Above: " + " · ".join(links), class_="om-note om-above")
-    return f"{HEADING}\n\n{above}\n\n{ABOVE.sub('', text.removeprefix(HEADING)).lstrip()}"
+    return f"{before}{heading}\n{above}\n\n{ABOVE.sub('', after).lstrip()}"
 
 
 def exercise(stub: str, hints: Sequence[str], solution: Sequence[str]) -> list[str]:

@@ -11,7 +11,7 @@
 #
 # What becomes of the price when it is learned, or never written down: the kin, the price that T5
 # draws for itself, a pair of RoPE replaced by a price, and a model that has none. It builds on
-# [lesson 06](../06_alibi.ipynb). Each section stands alone.
+# [lesson 06](../06_alibi.ipynb). Each section can be read alone; run the cells from the top.
 #
 # **Time:** {minutes}.
 
@@ -46,6 +46,13 @@ hidden = offsets > 0  # the causal mask
 
 # %%
 explorers.distance_cost()
+
+# %% [markdown]
+# <details><summary>Answers</summary>
+#
+# Head 7. From head 8 on the slopes begin anew, at 0.71. On the later keys.
+#
+# </details>
 
 # %% tags=["plumbing"]
 # Bias and attention of four heads
@@ -85,7 +92,7 @@ print(f"e/m is {math.e / slopes[7]:.0f}, 3/m {3 / slopes[7]:.0f}")
 # At $3/m$ keys it still grows. At twice as many it is nearly at its limit, that of $e/m$ equal
 # ones.
 #
-# ## Prices that are learned
+# ## Other formulas
 #
 # - **KERPLE** (Chi et al. 2022, 2205.09921): $-r_1 \log(1 + r_2 |j - i|)$, or
 #   $-r_1 |j - i|^{r_2}$, with $r_1, r_2$ learned for each head.
@@ -171,8 +178,8 @@ drawn = (drawn - drawn[..., :1]).detach().cpu()  # (seeds, heads, distances), le
 # The answer, and the drawn prices
 best = drawn.argmax(-1).flatten().tolist()
 choices = ["0, their own byte, as ALiBi's do", "1", "2 or more"]
-places_of_tops = [min(distance, 2) for distance in best]
-guess.reveal(choices[max(range(3), key=places_of_tops.count)])
+answers = [min(distance, 2) for distance in best]
+guess.reveal(choices[max(range(3), key=answers.count)])
 print("heads that like their own byte best:", best.count(0))
 fig, axes = plt.subplots(1, 2, figsize=(9, 3.3), sharey=True)
 for seed, ax in enumerate(axes):
@@ -236,6 +243,10 @@ for steps, name, label in (
 # its own curve, measured at other places than the texts read. The first token is free.
 
 # %%
+losses = data.results("real_prices").pivot(index=["length", "text"], columns="way", values="loss")
+rises = losses.sub(losses["as trained"], axis=0)
+
+# %%
 guess = widgets.predict(
     "With 2,048 tokens of three texts, stopping the pair raises the loss by about 0.3 nats a "
     "token. How much of that do the lines take back?",
@@ -253,16 +264,13 @@ added = (torch.complex(*product.T)[:, None] * torch.exp(1j * turn * distance.dou
 centred = distance - distance.double().mean()
 falls = added @ centred / centred.square().sum()  # of the nearest straight lines
 
-real = data.results("real_prices").pivot(index=["length", "text"], columns="way", values="loss")
-rises = real.sub(real["as trained"], axis=0)
 WAYS = {  # way → label, colour, marker, height of the label
     "still": ("stopped", "0.35", "o", 1.09),
     "price of other heads": ("another head's line", "C1", "D", 0.64),
     "mean price": ("one mean line", "C2", "s", 0.3),
     "price": ("own line", "C0", "v", 0.035),
 }
-taken_back = {way: (1 - rises[way] / rises["still"]).unstack("text") for way in WAYS}
-at_2048 = taken_back["price"].loc[2048].mean()
+at_2048 = (1 - rises["price"] / rises["still"]).loc[2048].mean()
 shares = ["less than a third", "a third to two thirds", "more than two thirds"]
 guess.reveal(shares[int(at_2048 >= 1 / 3) + int(at_2048 > 2 / 3)])
 print(f"one turn of pair 23: {2 * torch.pi / turn:,.0f} tokens; ", end="")
@@ -305,8 +313,11 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** from 2,048 tokens on, own lines take most of the cost back. Is it that each head has its
-# own? And what does the free first token do? Four controls:
+# **Look:** from 2,048 tokens on, own lines take most of the cost back.
+
+# %% [markdown]
+# Is it that each head has its own line? And what does the free first token do? Two ways are drawn
+# above, two are new:
 #
 # - another head's line: slopes dealt out once by chance;
 # - the mean line, the same in all heads;
@@ -315,8 +326,6 @@ plots.show(
 
 # %% tags=["plumbing"]
 # What each takes back of the rise when the pair is stopped
-losses = data.results("real_prices").pivot(index=["length", "text"], columns="way", values="loss")
-rises = losses.sub(losses["as trained"], axis=0)
 CONTROLS = {
     "price": "own line, first free",
     "mean price": "the mean line in all",
@@ -353,8 +362,8 @@ plots.show(
 
 # %% [markdown]
 # **Look:** one mean line in all heads takes back more than half in each text, another head's about
-# half at most, and without distance next to nothing at 2,048. If the first token pays, some three
-# quarters or more of the cost there stay: many heads rest on it.
+# half at most, and a price without distance nothing at 2,048. If the first token pays, three
+# quarters or more of the cost stay at 2,048, about a quarter at 4,096: many heads rest on it.
 #
 # ## A model without a price
 #
@@ -411,7 +420,8 @@ plots.show(
 # **Look:** 128 times as many keys, and the mean entropy grows by a third of what $\log n$ does. So
 # near keys weigh more here too. Pair 23 charges for distance in most heads. But few heads are level
 # *and* near. More are level because they rest on one far key, the first token, which ALiBi would
-# charge most of all. Lesson 07 looks at it.
+# charge most of all. [More suspects](07_more_suspects.ipynb) looks at
+# it.
 
 # %% [markdown]
 # **Back:** [lesson 06](../06_alibi.ipynb). **Next:**

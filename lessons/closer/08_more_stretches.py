@@ -12,7 +12,7 @@
 # For those who read configuration files and write caches: each way as a formula and in a large
 # head, a position as digits, two ramps of one name, a larger base and its factor, clamped hands,
 # and keys that are cached under an old base. It builds on [lesson 08](../08_stretching_rope.ipynb).
-# Each section stands alone.
+# Each section can be read alone; run the cells from the top.
 #
 # **Time:** {minutes}.
 
@@ -53,7 +53,7 @@ counters = {  # positions in which a wheel moves on by 1: ones, tens, hundreds
     "direct": (1, 10, 100),
     "interpolation": (s, 10 * s, 100 * s),
     "NTK-aware": (1, 10 * s**0.5, 100 * s),
-    "by parts": (1, 10 * (1 + s) / 2, 100 * s),
+    "by parts": (1, 10 / ((1 + 1 / s) / 2), 100 * s),  # the tens: half of each speed
 }
 
 # %% tags=["plumbing"]
@@ -72,8 +72,9 @@ guess.reveal(["none", "one", "two", "three"][new_wheels["direct"]])
 # %% [markdown]
 # **Look:** the hundreds, which had stood at 0. Interpolation slows all wheels, so nothing is new,
 # but neighbours are only 1/8 apart. NTK-aware leaves the ones alone and slows the others more and
-# more. By parts decides wheel by wheel. (The analogy has a limit: a hand still *slower* than these
-# is a digit that stays 0 on any text, and the lesson's hands 8 to 15 were such.)
+# more. *By parts* decides wheel by wheel: keep, slow, or between, as Llama's ramp does. (The
+# analogy has a limit: the lesson's hands 8 to 15 met new angles too, and slowing them changed
+# hardly anything.)
 #
 # ## The ways as formulas
 #
@@ -135,15 +136,14 @@ myths.settle(
 )
 
 # %% [markdown]
-# $L$ is the trained length, $s$ the factor. In training pair $m$ makes $r_m = L\theta_m / 2\pi$
-# turns.
+# $L$ is the trained length, $s$ the factor.
 #
 # $$\begin{aligned}
 # \text{interpolation:}\quad & \theta_m / s \\
 # \text{NTK-aware:}\quad & b \to b \cdot s^{d/(d-2)} && \text{so } \theta_m \to \theta_m \cdot
 # s^{-2m/(d-2)} \\
 # \text{by parts:}\quad & \gamma_m \theta_m + (1 - \gamma_m)\,\theta_m / s
-# && \gamma_m: \text{YaRN's ramp, or Llama's}
+# && \gamma_m: \text{YaRN's ramp (here and below), or Llama's}
 # \end{aligned}$$
 #
 # Dynamic NTK is NTK-aware with $s = n/L$ for the $n$ tokens read so far. YaRN also multiplies all
@@ -186,7 +186,8 @@ own_turns = 64 * own / (2 * math.pi)
 kept = ((own_turns - 1) / (32 - 1)).clamp(0, 1)
 of_paper = kept + (1 - kept) / 8  # the share of its speed that a pair gets
 of_code = scaled_frequencies(32, 10_000.0, YaRN(8, 64))[0] / own
-for name, ramp in {"paper": of_paper, "code": of_code}.items():
+ramps = {"paper": of_paper, "code": of_code}
+for name, ramp in ramps.items():
     print(f"{name:6}", " ".join(f"{share:.2f}" for share in ramp[:6].tolist()), "…")
 
 # %%
@@ -206,14 +207,14 @@ def rises(factors, seed=0):
 # %% tags=["plumbing"]
 # Both ramps
 for seed in (0, 1, 2):
-    for name, ramp in {"paper": of_paper, "code": of_code}.items():
+    for name, ramp in ramps.items():
         short, long = rises((1 / ramp).tolist(), seed)
         print(f"model {seed}, {name:5}: rise at 64 bytes {short:.1f}, at 512 {long:.1f}")
 
 # %% [markdown]
 # **Look:** for heads that make few turns the two are far apart. No pair of ours makes 32, so the
-# paper's ramp slows nearly all of them to an eighth: interpolation. In a head of Llama 2, with 1
-# pair in 3 above 32 turns, they differ less. "YaRN" in a table of results may be either.
+# paper's ramp slows nearly all of them to an eighth: interpolation. "YaRN" in a table of
+# results may be either.
 #
 # ## How much NTK?
 #
@@ -245,7 +246,7 @@ for n in (128, 256, 512, 1024):
 # %% [markdown]
 # **Look:** at every length some factor above the extension reads clearly better. Which one differs,
 # and 1.5 times can do harm. From 256 on by parts, with the plain factor, is clearly better than the
-# best.
+# best of these five.
 #
 # **Exercise 1 ★★ The smallest factor.** Some pairs of a head of d features make no whole turn in
 # `trained` positions. Write `ntk_factor(d, base, trained, target)`: the smallest factor of
@@ -289,9 +290,9 @@ for name, way in {
     "all clamped": "clamped 63",
     "all clamped at 31": "clamped 31",
 }.items():
-    rises = hands[way, 512] - hands["direct", 64]
-    gone = 1 - rises / direct
-    values = "  ".join(f"{value:+.2f}" for value in rises)
+    above_cut = hands[way, 512] - hands["direct", 64]
+    gone = 1 - above_cut / direct
+    values = "  ".join(f"{value:+.2f}" for value in above_cut)
     print(f"{name:22} {values}   gone: {gone.min():.2f} to {gone.max():.2f}")
 
 # %% [markdown]
@@ -316,8 +317,9 @@ for place in (0, 8, 16, 20, 23):
     print(f"{23 - place:2} positions back: seems {angle / slowest[24]:5.1f} to the slowest pair")
 
 # %% [markdown]
-# **Exercise 2 ★★ Find the bug.** Write `cached_scores(q, keys, trained, base)`: the right scores,
-# divided by $\sqrt d$, of the newest query with all $n$ keys. `q` is (d,), `keys` (n, d), both not
+# **Exercise 2 ★★ Without the bug.** Write `cached_scores(q, keys, trained, base)`: the right
+# scores, divided by $\sqrt d$, of the newest query with all $n$ keys. `q` is (d,), `keys` (n,
+# d), both not
 # turned yet; the last key is the query's own. Use `DynamicNTK(1.0, trained)`,
 # `scaled_frequencies(d, base, scaling, n)`, which gives the speeds first, and
 # `apply_rope(x, rope_angles(positions, speeds))`.

@@ -10,13 +10,14 @@
 # # 10 · Choosing: a closer look
 #
 # For those who have to decide at work: what [lesson 10](../10_choosing.ipynb) left out. Each
-# section stands alone.
+# section can be read alone; run the cells from the top.
 #
 # - what models that people use have chosen since 2017, and ten since 2024 layer by layer;
 # - the fingerprints of all encodings;
 # - eight encodings in models that look both ways;
 # - seven jobs: who is struck out, and by what;
-# - memory against length, the time of a bias, and the tasks that tell encodings apart;
+# - memory against length, the time of a bias, one number more in bfloat16, and the tasks that tell
+#   encodings apart;
 # - five questions that come up at work, each answered by a cell;
 # - ten times the training, and what a cache that forgets the first tokens costs;
 # - the ledger of every claim in this course, to guess and to filter.
@@ -76,8 +77,8 @@ print(late.encoding.value_counts().to_string())
 #
 # ## What ten models chose, 2024 to 2026
 #
-# Twelve layers of each, in order: which turn, how fast, how far each sees. The table under it has
-# the sources.
+# Twelve layers of each, in order: which turn, and how far each sees. The table under it has the
+# bases and the sources.
 
 # %% tags=["plumbing"]
 # Each row was compared with the file or report that it names
@@ -203,7 +204,7 @@ ax.set_xticklabels(["1", "6", "12"])
 ax.set_yticks(range(10), [f"{name} ({ten.year[name]})" for name in PATTERNS])
 ax.spines[:].set_visible(False)
 ax.tick_params(length=0)
-ax.set_title("most layers turn; where all is seen, some have no position")
+ax.set_title("Most layers turn; where all is seen, some have no position")
 ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
 patterns = "; ".join(
     f"{name}: {', then '.join(KINDS[kind][0] for kind in dict.fromkeys(pattern))}"
@@ -271,8 +272,8 @@ plots.show(
 
 # %% [markdown]
 # **Look:** bands along the diagonal mean that among identical words the offset alone counts. Those
-# of one colour are not empty: what they add asks the word first, or starts at 0. Pictures tell
-# families apart, and not who reads well.
+# of one colour, `none` apart, are not empty: what they add asks the word first, or starts at 0.
+# Hatched: keys that a causal mask hides. Pictures tell families apart, and not who reads well.
 #
 # ## Both ways
 #
@@ -305,7 +306,7 @@ for name in best_first:
 # **Look:** the two that ask the words lead here too, and hold at 1024. RoPE is next at 64,
 # and breaks as it did. T5 follows, and holds. So do `kerple` and `alibi`, to which both sides are
 # the same, at a loss far above. A table and waves are hardly learned in so few steps, and at 1024
-# know little more than how often each byte occurs.
+# read about as well as who knows only how often each byte occurs.
 #
 # ## Seven jobs, and what strikes out the others
 #
@@ -328,7 +329,6 @@ SHORT = {
     chooser.BY_WORD: "asks words",
     "16 times as long": "16 times",
     chooser.TAKES_BIAS: "takes a bias",
-    "plain": "plain",
 }
 
 
@@ -393,8 +393,9 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** a cross says which answer to give up. `steep` is ALiBi with the slopes 2, 1, ½, ¼; it
-# stands apart, since it has no paper and was trained for one setting. Where positions run on, a
+# **Look:** a cross says which answer to give up, ≈ that the interval crosses 0.1. `steep` is ALiBi
+# with the slopes 2, 1, ½, ¼; it stands apart, since it has no paper and was trained for one
+# setting. Where positions run on, a
 # tick is not enough: [below](#a-cache-that-forgets-the-first-tokens).
 #
 # ## Memory against length
@@ -431,8 +432,9 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** RoPE's bytes grow about as the text does. This course's attention makes a bias in blocks
-# and throws it away, so ALiBi's do as well. What asks the words, as Transformer-XL and CoPE do,
+# **Look:** RoPE's bytes grow about as the text does. From 256 words on ALiBi's do as well: this
+# course's attention makes one number for each offset, and the matrix is a view of these. What asks
+# the words, as Transformer-XL and CoPE do,
 # costs many times more in this course's code.
 #
 # ## The time of a bias
@@ -557,8 +559,8 @@ for numbers, parts in {"j": [j], "256 ⌊j / 256⌋ and the rest": [j - j % 256,
 
 # %%
 tasks = data.results("tasks")
-lengths = tasks[tasks["read"].isin([32, 256])]
-scores = lengths.pivot_table(index="encoding", columns=["task", "read"], values="accuracy")
+at_two = tasks[tasks["read"].isin([32, 256])]
+scores = at_two.pivot_table(index="encoding", columns=["task", "read"], values="accuracy")
 scores.loc[chooser.facts()["loss"].sort_values().index].round(2)  # the lowest loss first
 
 # %%
@@ -648,11 +650,12 @@ stretched = data.results("stretching")
 rows = stretched[(stretched.encoding == "rope") & (stretched.reading == AS_TRAINED)]
 untrained = rows[rows.tuned == 0]
 at_64 = {"way": "direct", "read": 64}
-for way, factor in {"direct": 1.0, "interpolation": 8.0, "by parts": 8.0}.items():
+ways = {"direct": 1.0, "interpolation": 8.0, "by parts": 8.0}  # the last: YaRN's ramp alone
+for way, factor in ways.items():
     at_512 = {"way": way, "factor": factor, "read": 512}
     print(f"{way:14} above cutting to 64: {change(untrained, at_64, at_512)}")
 trained_on = rows[(rows.tuned > 0) & (rows.tuned_at == 512)]
-for way, factor in {"direct": 1.0, "interpolation": 8.0, "by parts": 8.0}.items():
+for way, factor in ways.items():
     losses = trained_on[(trained_on.way == way) & (trained_on.factor == factor)]
     print(f"{way:14} after {losses.tuned.max()} more steps at 512:", end=" ")
     print(f"{losses[losses['read'] == 512].loss.mean():.3f} nats")
@@ -672,12 +675,12 @@ print(f"cut to 64, above its loss at once: {loss_by_cut}, {loss_by_cut.repeats} 
 # %% [markdown]
 # ## Would more training say the same?
 #
-# 1,200 steps are few. Five encodings were trained for ten times as many, two seeds, some 19 times
-# through their text. The loss at 64 bytes less RoPE's, and the rise to 256 bytes:
+# 1,200 steps are few. Five encodings were trained for ten times as many, two seeds. The
+# loss at 64 bytes less RoPE's, and the rise to 256 bytes:
 
 # %%
-usual = (larger.reading == AS_TRAINED) & (larger.corpus == results.corpus.iloc[0])
-longer = larger[usual & (larger.length == 64)]
+is_usual = (larger.reading == AS_TRAINED) & (larger.corpus == results.corpus.iloc[0])
+longer = larger[is_usual & (larger.length == 64)]
 trainings = {"1,200 steps": trained, "12,000 steps": longer}
 rope_at_64 = {"encoding": "rope", "read": 64}
 for steps, rows in trainings.items():
@@ -762,7 +765,6 @@ pd.crosstab(rows["evidence"].str.partition(",")[0].rename("rests on"), rows["ver
 # And as a table, to filter as you like: by a word, a lesson, a verdict.
 
 # %% tags=["nbval-ignore-output"]
-pd.set_option("display.max_colwidth", None)
 rows[rows["claim"].str.contains("ALiBi") & (rows["verdict"] != "true")][["claim", "verdict"]]
 
 # %% [markdown]
@@ -773,9 +775,9 @@ rows[rows["claim"].str.contains("ALiBi") & (rows["verdict"] != "true")][["claim"
 #
 # - Most language models of this list since 2022 turn; those before them open door 1 or 3.
 # - What a bias costs in memory depends on how it is computed.
-# - Some find and copy badly, some copy short rows only: look at the task that is yours.
+# - Some find well and copy badly, some copy short rows only: look at the task that is yours.
 # - `max_len` limits tables, and width binds only what is added.
-# - To read longer, cut first; then stretch and train.
+# - To read longer, cut first, or train on; a stretch may help.
 #
 # **Back to:** [lesson 10](../10_choosing.ipynb). All encodings on one page, and attention between
 # two texts: [another closer look](10_two_texts.ipynb).
