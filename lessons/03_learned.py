@@ -34,13 +34,12 @@ device = course_lab.start(doors=["embed"], title="Lesson 03: learned opens door 
 # %% [markdown]
 # ## Rows of a real table
 #
-# The sentence encoder all-MiniLM-L6-v2 (lesson 01 searched with it) adds row $p$ of a table to the
-# word at position $p$. Training chose all 512 rows of 384 numbers. Nobody told it that row 7 comes
-# after row 6.
+# The sentence encoder all-MiniLM-L6-v2 adds row $p$ of a table to the word at position $p$.
+# Training chose all 512 rows of 384 numbers. Nobody told it that row 7 comes after row 6.
 #
-# To draw the rows, take their *main directions*: the one in which they differ most, then the one
-# perpendicular to it in which they differ most, and so on. The first two make a picture. (Row 0 is
-# left out: it always meets [CLS], the mark that begins each text.)
+# To draw the rows, take their *main directions*: the one in which they differ most, then the next
+# one perpendicular to it, and so on. The first two make a picture. (Row 0 is left out: it always
+# meets [CLS], the mark that begins each text.)
 
 # %%
 import torch
@@ -91,7 +90,7 @@ plots.show(
 
 # %% [markdown]
 # **Look:** from row to row they turn like the hand of a clock, and come round in about six rows.
-# Nobody asked for that. How does a table come to look as it does?
+# Nobody asked for that. What makes a table look as it does?
 #
 # ## A table and nothing else
 #
@@ -124,8 +123,7 @@ weights = sum(parameter.numel() for parameter in learned_from_scratch.parameters
 print(f"from scratch = reference; 64 rows of 32 are {weights:,} weights")
 
 # %% [markdown]
-# We train such a table three times from the same start, each time with another task, on texts of 32
-# tokens:
+# We train it from one start on three tasks, with texts of 32 tokens:
 #
 # - *fill in*: name the hidden tokens of a text in which tokens often repeat the one before;
 # - *token before*: from each token, name the one before it;
@@ -213,8 +211,8 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** the task decides. In *fill in* near tokens help, and near rows became alike: a broad band,
-# and on the right nearly one lap of a ring. In *token before* each row has to differ from its
+# **Look:** the task decides. In *fill in* near tokens help, and near rows became alike: a broad
+# band, and on the right nearly one lap of a ring. In *token before* each row has to differ from its
 # neighbours, in *place 3* only row 3 from all others. But the table has 64 rows, and our texts end
 # at row 31. What became of the other rows?
 
@@ -224,8 +222,8 @@ print("rows 0 to 31 moved by at least 1:", bool((moved[:32] > 1).all()))
 print("rows 32 to 63 have not moved:    ", bool((moved[32:] == 0).all()))
 
 # %% [markdown]
-# A row that no text reads gets no gradient, so it stays as random as it was. What, then, can a model
-# do with a text that is longer than all it was trained on?
+# A row that no text reads gets no gradient, and stays as random as it was. So what can a model do
+# with a longer text?
 #
 # ## Past the end
 
@@ -233,9 +231,9 @@ print("rows 32 to 63 have not moved:    ", bool((moved[32:] == 0).all()))
 create("learned", d_model=32, n_heads=2, max_len=32).embed(torch.zeros(1, 64, 32), torch.arange(64))
 
 # %% [markdown]
-# An **error** is the honest way. Or one may **clamp**: all later tokens read the last row. One may
-# **interpolate**: squeeze the positions until they fit. Or the table has **spare rows**, which
-# training never reached. Our three models, trained on 32 tokens, now read 64.
+# An **error** is the honest way. There are three others: **clamp**, so that all later tokens read
+# the last row; **interpolate**, that is, squeeze the positions until they fit; or keep **spare
+# rows**, which training never reaches. Our three models, trained on 32 tokens, now read 64.
 
 
 # %% tags=["plumbing"]
@@ -303,9 +301,9 @@ described = "; ".join(
 plots.show(fig, f"Share of right answers past the trained rows, three ways: {described}.")
 
 # %% [markdown]
-# **Look:** no way wins everywhere (the best one is blue). Interpolation keeps near tokens near, which
-# helps *fill in*. But then the token at place 3 reads between rows 1 and 2, and *place 3* fails. All
-# three guess. Is there a *rule* that leads from row to row, and so on past the end?
+# **Look:** no way wins everywhere (the best one is blue). Interpolation keeps near tokens near,
+# which helps *fill in*. But then the token at place 3 reads between rows 1 and 2, and *place 3*
+# fails. All three guess. Is there a *rule* that leads from row to row, and so on past the end?
 #
 # ## One turn
 #
@@ -373,8 +371,8 @@ plots.show(
 # ## Ghosts
 #
 # It does not. The fit finds five hands in nearly any table, even where nothing turns, and such
-# *ghosts* have fooled people (Shinn 2023). But what turns can be asked for a forecast: where will
-# the hand point in rows that the fit has not seen?
+# *ghosts* have fooled people (Shinn 2023). So ask each hand for a forecast: where will it point in
+# rows that the fit has not seen?
 
 # %%
 from course_lab import explorers
@@ -415,8 +413,8 @@ def miss(hand, period, ahead):
 
 
 # %% [markdown]
-# A hand **passes** if its miss stays below 0.2 at all forecasts up to half of its own turn ahead (at
-# most 200 rows). A table is a clock if three of its five hands pass.
+# A hand **passes** if its miss stays below 0.2 at all forecasts up to half of its own turn ahead
+# (at most 200 rows). A table is a clock if three of its five hands pass.
 
 # %% tags=["plumbing"]
 # The answer, and every hand
@@ -495,15 +493,15 @@ plots.show(
 
 # %% [markdown]
 # **Look:** C is the real table, and E the planted clock. Four hands of C pass. Their forecasts hold
-# for three quarters of a turn, about, up to a whole one. Three turns ahead hand 0 is lost, since it
-# turns unevenly. ([Past the end](closer/03_past_the_end.ipynb) learns from other numbers of rows.)
+# for about three quarters of a turn to a whole one. Three turns ahead hand 0 is lost, since it
+# turns unevenly. (From other numbers of rows: [past the end](closer/03_past_the_end.ipynb).)
 #
 # ## Does the model read them?
 #
-# A model need not use all that its table holds. So we put changed tables into the encoder, and
-# compare a text's vector with the one that its own table gives, by their cosine. *Mean row* is the
-# same row everywhere. *Shuffled* has rows 1 to 511 in random order. *10 directions* keeps those in
-# which hands turn, and no more. (The authors' code cuts texts at 256 tokens; we try 480 as well.)
+# A model need not use all that its table holds. So we give the encoder changed tables. How alike is
+# a text's vector to the one from its own table (their cosine)? *Mean row* is the same row
+# everywhere. *Shuffled* has rows 1 to 511 in random order. *10 directions* keeps those in which
+# hands turn, and no more. (The authors' code cuts texts at 256 tokens; we try 480 as well.)
 
 # %%
 from course_utils.texts import data
@@ -512,8 +510,8 @@ reads = data.results("real_hands").pivot_table("cosine", "way", "length")  # mea
 print(reads.loc[["mean row", "shuffled", "10 directions"]].round(2).to_string())
 
 # %% [markdown]
-# Ten of the 384 directions are nearly enough. Now hold one hand still, at its mean, and let the other
-# four turn. (Here the hands are those of all 511 rows.)
+# Ten of the 384 directions are nearly enough. Now hold one hand still, at its mean, and let the
+# other four turn. (Here the hands are those of all 511 rows.)
 
 # %%
 guess = widgets.predict(
@@ -537,7 +535,10 @@ print(*[f"{ratio:.1f}" for ratio in (periods[1:] / periods[:-1]).tolist()])
 for length in (126, 480):
     inside = pointing[:, : length - 1]  # [CLS] reads row 0
     moves = (inside - inside.mean(1, keepdim=True)).abs().square().mean(1).sqrt()
-    print(f"Within {length} tokens the slowest tip is {moves[4]:.2f} from its mean (root mean", end=" ")
+    print(
+        f"Within {length} tokens the slowest tip is {moves[4]:.2f} from its mean (root mean",
+        end=" ",
+    )
     print(f"square), the others {moves[:4].min():.2f} to {moves[:4].max():.2f}")
 fig = plt.figure(figsize=(7, 5.6), layout="constrained")
 grid = fig.add_gridspec(2, 5, height_ratios=[1, 1.35])
@@ -588,8 +589,8 @@ plots.show(
 # %% [markdown]
 # **Look:** this model learned four hands, each about three times as slow as the one before, and an
 # arc. Without the slowest, vectors of 480 tokens change most, and of 20, 60 and 126 tokens least.
-# Within so few tokens it hardly moves. But within 480 it moves about as far as the others, so that
-# this alone does not explain why it then counts most.
+# Within so few tokens it hardly moves. But within 480 it moves only about as far as the others, so
+# that alone does not explain why it counts most there.
 #
 # ## Exercises
 #
@@ -625,25 +626,45 @@ check_carry_on(carry_on)
 
 # %% tags=["plumbing"]
 # Your rows beside the real ones, and what the encoder makes of such rows
-import itertools
-
 if check_carry_on.verdict(carry_on).kind == "right":
     later = rows[255:] - known.mean(0)
     guesses = {"your clock": carry_on(known, 256, 10), "clamp": known[-1:].expand(256, -1)}
-    print("cosine with the real row, about the mean row")
-    print("rows          256-260  261-315  316-375  376-511")
-    for name, guessed in guesses.items():
-        cosines = torch.cosine_similarity(guessed - known.mean(0), later, dim=-1)
-        edges = (0, 5, 60, 120, 256)
-        spans = [cosines[first:last].mean().item() for first, last in itertools.pairwise(edges)]
-        print(f"{name:12}", *[f"{round(span, 2) + 0.0:8.2f}" for span in spans])
-    print("the encoder at 480 tokens, cosine with its own vector:")
-    for way in ("turned on", "interpolated", "clamped"):
-        print(f"{way:12} {reads.loc[f'{way} past 256', 480]:8.3f}")
+    cosines = {
+        name: torch.cosine_similarity(guessed - known.mean(0), later, dim=-1)
+        for name, guessed in guesses.items()
+    }
+    ways = {"your clock": "turned on", "interpolated": "interpolated", "clamp": "clamped"}
+    vectors = {name: reads.loc[f"{way} past 256", 480] for name, way in ways.items()}
+    colors = {"your clock": "C0", "interpolated": "0.6", "clamp": "C1"}
+    fig, (left, right) = plt.subplots(
+        1, 2, figsize=(10, 3), layout="constrained", gridspec_kw={"width_ratios": [1.8, 1]}
+    )
+    for name, style in (("your clock", "-"), ("clamp", "--")):
+        left.plot(range(256, 512), cosines[name], style, color=colors[name], label=name)
+    left.axhline(0, color="0.6", linewidth=0.8)
+    left.legend()
+    left.set(
+        xlabel="row", ylabel="cosine with the real row", title="Rows from 256 on", ylim=(-1, 1.05)
+    )
+    for height, (name, value) in enumerate(vectors.items()):
+        right.plot(value, height, "o", color=colors[name], markersize=9)
+        right.text(value + 0.004, height, f"{value:.3f}", va="center", fontsize=10)
+    right.set_yticks(range(len(vectors)), list(vectors))
+    right.set(xlim=(0.89, 0.95), ylim=(2.5, -0.5), title="The encoder with such rows")
+    right.set_xlabel("cosine with its own vector, 480 tokens")
+    near = ", ".join(f"{name} {values[:5].mean():.2f}" for name, values in cosines.items())
+    plots.show(
+        fig,
+        "Left: cosine, about the mean row, of the real rows 256 to 511 with your clock's and with "
+        f"the last known row (clamp); mean of the first five rows: {near}. Right: mean cosine of "
+        "the encoder's vectors of 480 tokens with those of its own table: "
+        + ", ".join(f"{name} {value:.3f}" for name, value in vectors.items())
+        + ".",
+    )
 
 # %% [markdown]
-# **Look:** the clock is nearly right for five rows, then it loses its way. Yet of these three ways it
-# keeps the encoder's vectors nearest to its own, by a little.
+# **Look:** the clock is nearly right for five rows, then it loses its way. Yet of these three ways
+# it keeps the encoder's vectors nearest to its own, by a little.
 #
 # **Exercise 2 ★★ Find the hands.** A turn by $\alpha$ in one plane has the eigenvalues
 # $\cos\alpha \pm i \sin\alpha$. Write `hands(table, count)`: the periods of the `count / 2`
