@@ -544,7 +544,7 @@ fig = plt.figure(figsize=(7, 5.6), layout="constrained")
 grid = fig.add_gridspec(2, 5, height_ratios=[1, 1.35])
 for number, (period, hand) in enumerate(zip(periods.tolist(), pointing, strict=True)):
     ax = fig.add_subplot(grid[0, number])
-    last, every = (511, 4) if period > 30 else (math.ceil(4 * period), 1)
+    last, every = (511, 6) if period > 30 else (math.ceil(4 * period), 1)
     shown = hand[:last:every]
     ax.scatter(shown.real, shown.imag, color=f"C{number}", marker="os^Dv"[number], s=7)
     reach = 1.1 * hand[:last].abs().max()

@@ -167,14 +167,14 @@ for number in range(4):
     name = f"3 × {periods[number + 1]:.0f} less {periods[number]:.0f}"
     axes[1].plot(places + 1, gear, color=f"C{number}", label=name)
 axes[1].set(title="From row 110 on three are geared 3 to 1", xlabel="row", ylabel="turns")
-axes[1].set(xlim=(95, 515), ylim=(-0.4, 0.4))
+axes[1].set(xlim=(70, 515), ylim=(-0.5, 0.5))
 axes[1].axvline(110, color="0.6", linestyle=":", linewidth=1.2)
 for ax in axes:
     ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=2, fontsize=9, frameon=False)
 plots.show(
     fig,
     "Left: turns that each hand is ahead of a constant speed, up to more than one. Right, from row "
-    "95: three times the phase of a hand less that of the next faster one. From row 110 on the "
+    "70: three times the phase of a hand less that of the next faster one. From row 110 on the "
     "lines of the three fastest hands are flat, but for a spike at 127; the last one drifts.",
 )
 
