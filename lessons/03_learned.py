@@ -498,10 +498,10 @@ plots.show(
 #
 # ## Does the model read them?
 #
-# A model need not use all that its table holds. So we give the encoder changed tables. How alike is
-# a text's vector to the one from its own table (their cosine)? *Mean row* is the same row
-# everywhere. *Shuffled* has rows 1 to 511 in random order. *10 directions* keeps those in which
-# hands turn, and no more. (The authors' code cuts texts at 256 tokens; we try 480 as well.)
+# A model need not use all that its table holds. So change the table: how alike is a text's vector
+# then to its own (a cosine)? *Mean row* is the same row everywhere. *Shuffled* has rows 1 to 511 in
+# random order. *10 directions* keeps those in which hands turn, and no more. (The authors' code
+# cuts texts at 256 tokens; we try 480 as well.)
 
 # %%
 from course_utils.texts import data
@@ -544,7 +544,7 @@ fig = plt.figure(figsize=(7, 5.6), layout="constrained")
 grid = fig.add_gridspec(2, 5, height_ratios=[1, 1.35])
 for number, (period, hand) in enumerate(zip(periods.tolist(), pointing, strict=True)):
     ax = fig.add_subplot(grid[0, number])
-    last, every = (511, 6) if period > 30 else (math.ceil(4 * period), 1)
+    last, every = (511, 8) if period > 30 else (math.ceil(4 * period), 1)
     shown = hand[:last:every]
     ax.scatter(shown.real, shown.imag, color=f"C{number}", marker="os^Dv"[number], s=7)
     reach = 1.1 * hand[:last].abs().max()
@@ -589,8 +589,8 @@ plots.show(
 # %% [markdown]
 # **Look:** this model learned four hands, each about three times as slow as the one before, and an
 # arc. Without the slowest, vectors of 480 tokens change most, and of 20, 60 and 126 tokens least.
-# Within so few tokens it hardly moves. But within 480 it moves only about as far as the others, so
-# that alone does not explain why it counts most there.
+# Within so few tokens it hardly moves. Within 480 it moves about as far as the others; that alone
+# does not explain why it counts most there.
 #
 # ## Exercises
 #
@@ -637,7 +637,7 @@ if check_carry_on.verdict(carry_on).kind == "right":
     vectors = {name: reads.loc[f"{way} past 256", 480] for name, way in ways.items()}
     colors = {"your clock": "C0", "interpolated": "0.6", "clamp": "C1"}
     fig, (left, right) = plt.subplots(
-        1, 2, figsize=(10, 3), layout="constrained", gridspec_kw={"width_ratios": [1.8, 1]}
+        1, 2, figsize=(9, 2.7), layout="constrained", gridspec_kw={"width_ratios": [1.8, 1]}
     )
     for name, style in (("your clock", "-"), ("clamp", "--")):
         left.plot(range(256, 512), cosines[name], style, color=colors[name], label=name)

@@ -358,10 +358,10 @@ pd.DataFrame(rows).set_index("asked for")
 
 # %% [markdown]
 # **Look:** two slopes name place 1, always. Both heads like key 0 best. Subtract so much of the
-# steep one that key 0 cancels, and key 1 is on top. From the edge, places are a **ladder**: each
-# rung takes one slope more here, and larger factors, which multiply noise too.
+# steep one that key 0 cancels, and key 1 is on top. Places are a **ladder**: each rung takes one
+# slope more here, and larger factors, which multiply noise.
 #
-# **Exercise 1 ★★★ Single out.** The explorer fits all queries at once. Now make the *last* query's
+# **Exercise 1 ★★★ Single out.** The explorer fits all queries. Now make the *last* query's
 # sum exact. With two heads it is 0 at key 0 and 1 at key 1; with three, 0 at keys 0 and 1, and 1 at
 # key 2. Write `single_out(slopes, n)` for any number of heads and n keys: from `slopes` (heads,),
 # float64, all different, the factors (heads,). (Beyond key heads − 1 the sum may be anything.)

@@ -180,9 +180,9 @@ plots.show(
 
 # %% [markdown]
 # **Look:** a flat line is a gear: where one hand runs late, the next faster one runs late by three
-# times as much. From row 110 on three lines are flat, but for a spike at 127. So the speeds are not
-# free numbers; the hands wobble *together*. Why three to one we do not know, and nothing here says
-# that other encoders have it.
+# times as much. From row 110 on three lines are flat, but for a spike at 127. So these speeds are
+# not free numbers; the hands wobble *together*. Why three to one we do not know, nor whether other
+# encoders have it.
 #
 # ## The line-up again
 #
@@ -247,6 +247,10 @@ beyond_mean = table[1:-1] - (table[:-2] + table[2:]) / 2  # of rows 1 to 510
 misfit = beyond_mean.norm(dim=1)
 print(f"row 1: {misfit[0]:.2f}, row 510: {misfit[509]:.2f}")
 
+# %% [markdown]
+# Both ends stand out. Row 1 is a neighbour of [CLS]'s row; why row 510 lies so far off we do not
+# know. So the picture leaves out rows 0 to 3 and 508 to 511.
+
 # %% tags=["plumbing"]
 # Every row beside its neighbours' mean
 inner = misfit[3:507]  # rows 4 to 507
@@ -270,8 +274,7 @@ plots.show(
 # %% [markdown]
 # **Look:** rows so near to their neighbours' mean are not random, so training has read them. (To be
 # far off does *not* mean unread: the lesson's table of *token before* was read, and its neighbours
-# are not alike.) Both ends are left out, rows 0 to 3 and 508 to 511, since they stand out too: row
-# 1 is a neighbour of [CLS]'s row, and why row 510 lies so far off we do not know.
+# are not alike.) Row 127 stands out alone.
 #
 # By its model card the encoder was tuned on texts *cut at 128* tokens, and the last token of a cut
 # text, at row 127, is [SEP]. Earlier training on texts of 128 would fit as well. If [SEP] had made

@@ -124,14 +124,14 @@ for place in (1, 3):
     weights, keys = straight_weights(RUNGS[place], 9), keys_asked(place, 9)
     steps = [newton_step(weights, keys, some) for some in drawn]
     named_it = sum(share_right(weights, of, keys, texts, silence) >= 0.98 for of, _ in steps)
-    ratio = 10 ** int(min(bends[-1] / bends[0] for _, bends in steps).log10())
+    ratio = 10 ** int(min(curvatures[-1] / curvatures[0] for _, curvatures in steps).log10())
     print(f"place {place}: 98 % right in {named_it} of 3 seeds.", end=" ")
-    print(f"Largest bend over the smallest: at least {ratio:,}")
+    print(f"Curvature, largest over smallest: at least {ratio:,}")
 
 # %% [markdown]
-# At place 3 the loss bends, in one direction, more than a million times as much as in another.
-# Newton's method allows for how it bends in each direction, and Adam only for each factor. Whether
-# this also stops the whole model is unknown.
+# At place 3 the loss is curved more than a million times as much in one direction as in another.
+# Newton's method allows for the curvature in each direction; Adam only sets each factor's step.
+# Whether this also stops the whole model is unknown.
 #
 # ## Which schemes climb?
 #
