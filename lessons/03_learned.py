@@ -540,7 +540,7 @@ for length in (126, 480):
         end=" ",
     )
     print(f"square), the others {moves[:4].min():.2f} to {moves[:4].max():.2f}")
-fig = plt.figure(figsize=(7, 5.6), layout="constrained")
+fig = plt.figure(figsize=(6.8, 5.6), layout="constrained")
 grid = fig.add_gridspec(2, 5, height_ratios=[1, 1.35])
 for number, (period, hand) in enumerate(zip(periods.tolist(), pointing, strict=True)):
     ax = fig.add_subplot(grid[0, number])
@@ -550,7 +550,7 @@ for number, (period, hand) in enumerate(zip(periods.tolist(), pointing, strict=T
     reach = 1.1 * hand[:last].abs().max()
     ax.set(aspect="equal", xticks=[], yticks=[], xlim=(-reach, reach), ylim=(-reach, reach))
     plt.setp(ax.spines.values(), color=f"C{number}", linewidth=1.5, visible=True)
-    ax.set_title(f"{period:.0f} positions\na turn", fontsize=11, color=f"C{number}")
+    ax.set_title(f"{period:.0f} positions\na turn", fontsize=10, color=f"C{number}")
     ax.set_xlabel(f"rows 1 to {last}", fontsize=10)
 ax = fig.add_subplot(grid[1, :])
 measured = data.results("real_hands")
@@ -572,7 +572,7 @@ ax.text(248, 0.076, "cut here in use", color="0.35", fontsize=10, va="center", h
 ax.set_xscale("log")
 ax.set_xticks(losses.columns, [f"{length} tokens" for length in losses.columns])
 ax.minorticks_off()
-ax.set(ylabel="change without a hand\n(1 − cosine)", ylim=(0, None), xlim=(18, 680))
+ax.set(ylabel="1 − cosine, without the hand\nof … positions a turn", ylim=(0, None), xlim=(18, 680))
 fig.suptitle("Without the slowest hand, vectors of\n480 tokens change most, of 126 least")
 described = "; ".join(
     f"{periods[n]:.0f}: {', '.join(f'{value:.3f}' for value in losses.loc[way])}"
@@ -664,7 +664,7 @@ if check_carry_on.verdict(carry_on).kind == "right":
 
 # %% [markdown]
 # **Look:** the clock is nearly right for five rows, then it loses its way. Yet of these three ways
-# it keeps the encoder's vectors nearest to its own, by a little.
+# it keeps the encoder's vectors nearest to those of its own table, by a little.
 #
 # **Exercise 2 ★★ Find the hands.** A turn by $\alpha$ in one plane has the eigenvalues
 # $\cos\alpha \pm i \sin\alpha$. Write `hands(table, count)`: the periods of the `count / 2`
