@@ -413,7 +413,7 @@ def miss(hand, period, ahead):
 
 
 # %% [markdown]
-# A hand **passes** if its miss stays below 0.2 at all forecasts up to half of its own turn ahead
+# A hand **passes** if its miss stays below 0.2 in all forecasts up to half of its own turn ahead
 # (at most 200 rows). A table is a clock if three of its five hands pass.
 
 # %% tags=["plumbing"]
@@ -589,7 +589,7 @@ plots.show(
 # %% [markdown]
 # **Look:** this model learned four hands, each about three times as slow as the one before, and an
 # arc. Without the slowest, vectors of 480 tokens change most, and of 20, 60 and 126 tokens least.
-# Within so few tokens it hardly moves. Within 480 it moves about as far as the others; that alone
+# Within so few tokens it moves little. Within 480 it moves about as far as the others; that alone
 # does not explain why it counts most there.
 #
 # ## Exercises
@@ -651,7 +651,7 @@ if check_carry_on.verdict(carry_on).kind == "right":
         right.text(value + 0.004, height, f"{value:.3f}", va="center", fontsize=10)
     right.set_yticks(range(len(vectors)), list(vectors))
     right.set(xlim=(0.89, 0.95), ylim=(2.5, -0.5), title="The encoder with such rows")
-    right.set_xlabel("cosine with its own vector, 480 tokens")
+    right.set_xlabel("cosine, texts of 480 tokens")
     near = ", ".join(f"{name} {values[:5].mean():.2f}" for name, values in cosines.items())
     plots.show(
         fig,
