@@ -67,9 +67,10 @@ def test_each_kind_of_run_stands_in_its_own_part_of_a_row():
     values = {("top", "short"): [0.2, 0.4], ("top", "long"): [0.9], ("low", "long"): [1.0]}
     marks = {"short": {"marker": "o"}, "long": {"marker": "s"}}
     seeds_by_row(ax, values, {"top": "C0", "low": "C1"}, marks, {"guessing": 0.5})
-    drawn = [line for line in ax.lines if line.get_marker() in "os" and len(line.get_xdata())]
-    assert [list(line.get_xdata()) for line in drawn] == [[0.2, 0.4], [0.9], [1.0]]
-    short, long, low = (np.asarray(line.get_ydata()) for line in drawn)
+    lines = [line for line in ax.lines if line.get_marker() in "os"]
+    shown = [np.asarray(line.get_xdata()).tolist() for line in lines]
+    assert shown == [[0.2, 0.4], [0.9], [1.0], [], []]  # the last two are the legend's
+    short, long, low = (np.asarray(line.get_ydata()) for line in lines[:3])
     assert -0.5 < short.min() < short.max() < long[0] < 0.5 < low[0] < 1.5
     assert ax.get_legend_handles_labels()[1] == ["short", "long"]
     assert [text.get_text() for text in ax.get_yticklabels()] == ["top", "low"]
