@@ -67,7 +67,7 @@ def test_each_kind_of_run_stands_in_its_own_part_of_a_row():
     values = {("top", "short"): [0.2, 0.4], ("top", "long"): [0.9], ("low", "long"): [1.0]}
     marks = {"short": {"marker": "o"}, "long": {"marker": "s"}}
     seeds_by_row(ax, values, {"top": "C0", "low": "C1"}, marks, {"guessing": 0.5})
-    lines = [line for line in ax.lines if line.get_marker() in "os"]
+    lines = [line for line in ax.lines if line.get_marker() in ("o", "s")]
     shown = [np.asarray(line.get_xdata()).tolist() for line in lines]
     assert shown == [[0.2, 0.4], [0.9], [1.0], [], []]  # the last two are the legend's
     short, long, low = (np.asarray(line.get_ydata()) for line in lines[:3])
