@@ -528,8 +528,7 @@ plots.show(
 # FlexAttention compiles a kernel for a rule that you write. FlashAttention has ALiBi since 2.4,
 # [FlashAttention-3 had not](https://github.com/Dao-AILab/flash-attention/issues/1666) in 2025.)
 #
-# (Lesson 10's q, k and v are 40 numbers wide: PyTorch's flash kernel wants all alike, and GPUs like
-# eights. Two numbers hold positions up to 65,536 in bfloat16.)
+# (Lesson 10's q, k and v are 40 numbers wide: PyTorch's flash kernel wants all alike.)
 #
 # ## Tasks that tell them apart
 #
