@@ -86,7 +86,7 @@ DEFAULTS = {
     "An encoder of texts": Default(
         "rope",
         "RoPE too; in this course's short training Transformer-XL's way, which asks the words, has "
-        "the lower loss, but needs a kernel of its own, or a bias for each text.",
+        "the lower loss, but needs far wider queries and keys, or a bias for each text.",
         {"reads": BOTH_WAYS, "texts": MAY_CUT, "attention": PLAIN},
     ),
     "Images": Default(
