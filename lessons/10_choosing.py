@@ -531,8 +531,8 @@ for y, (job, answers) in enumerate(asked.items()):
         if steep := chooser.steep(within[job], **answers):
             gaps["steep"] = steep.behind
         beside[job] = ", ".join(f"{name} {signed(gap)}" for name, gap in gaps.items())
-        under.append(beside[job])
-    ax.text(LABEL, y + 0.03, "\n".join(under), size=8.5, color="0.15", va="top")
+        under.append(", ".join(f"{name} {signed(gap).split()[0]}" for name, gap in gaps.items()))
+    ax.text(LABEL, y + 0.03, "\n".join(under), size=9, color="0.15", va="top")
     gaps = chooser.behind_best(**answers)
     loss = chooser.facts(answers.get("reads", chooser.CAUSAL))
     loss = loss[f"loss_{chooser.TIMES[answers.get('texts', 'as in training')]}"]
