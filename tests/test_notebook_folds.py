@@ -184,7 +184,18 @@ def test_pictures_and_the_look_wait_that_follow_an_answer_at_once(cells, waiting
     assert notebook_folds.sealed(cells) == waiting
 
 
-def test_only_the_paragraph_of_a_look_is_folded():
+@pytest.mark.parametrize("heading", ["## And then", "**Exercise 1 ★ Try.** Now you."])
+def test_what_leads_from_a_look_to_the_next_heading_or_exercise_is_folded_with_it(heading):
+    look, rest = notebook_folds.split_look(f"**Look:** it is 42.\n\nSo why?\n\n{heading}\n\nMore.")
+    assert look == "**Look:** it is 42.\n\nSo why?"
+    assert rest == f"{heading}\n\nMore."
+
+
+def test_without_a_heading_only_the_paragraph_of_a_look_is_folded():
+    assert notebook_folds.split_look("**Look:** 42.\n\nPress it.") == ("**Look:** 42.", "Press it.")
+
+
+def test_a_look_that_follows_no_answer_is_open_to_all():
     cells = [nbformat.from_dict(cell) for cell in (ASK, ANSWER, LOOK, LOOK)]
     notebook_folds.seal(cells)
     for cell in cells:

@@ -18,6 +18,7 @@ TITLE = "#@title "  # how Colab marks the title of a folded cell
 OF_A_QUESTION = "Code of the question"
 WAITING = "Guess first, then run this cell."
 LOOK = "**Look"  # how a text starts that says what was to be seen
+NEW_SUBJECT = ("#", "**Exercise")  # how a paragraph starts that no longer says it
 COVER = "<details>\n<summary>Look, once you have guessed</summary>\n\n{}\n\n</details>"
 
 
@@ -91,17 +92,27 @@ def is_look(cell: NotebookNode) -> bool:
 
 
 def cover(cell: NotebookNode) -> None:
-    """Fold the first paragraph of a sealed "Look", so that it is read after the guess.
-
-    A formula right after it, and the paragraph that goes on from there, are folded too.
-    """
+    """Fold a sealed "Look", so that it is read after the guess."""
     if is_look(cell) and SEALED in cell.metadata.get("tags", []):
-        paragraphs = cell.source.split("\n\n")
-        end = 1
-        while end < len(paragraphs) and paragraphs[end].startswith("$$"):
-            end += 2
-        folded = COVER.format("\n\n".join(paragraphs[:end]))
-        cell.source = "\n\n".join([folded, *paragraphs[end:]])
+        look, rest = split_look(cell.source)
+        cell.source = "\n\n".join([COVER.format(look), *([rest] if rest else [])])
+
+
+def split_look(source: str) -> tuple[str, str]:
+    """Part a "Look" from the text after it.
+
+    It goes up to the next heading or exercise, since what it leads to gives it away too. Where the
+    cell has none, it is the first paragraph, and a formula with the paragraph that goes on from it.
+    """
+    paragraphs = source.split("\n\n")
+    end = 1
+    while end < len(paragraphs) and paragraphs[end].startswith("$$"):
+        end += 2
+    for number, paragraph in enumerate(paragraphs):
+        if paragraph.startswith(NEW_SUBJECT):
+            end = number
+            break
+    return "\n\n".join(paragraphs[:end]), "\n\n".join(paragraphs[end:])
 
 
 def withhold(cell: NotebookNode) -> None:

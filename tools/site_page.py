@@ -11,7 +11,7 @@ import site_live
 import site_questions
 from claims_table import claims_in
 from nbformat import NotebookNode
-from notebook_folds import OF_A_QUESTION, PLUMBING, TITLE, is_look
+from notebook_folds import OF_A_QUESTION, PLUMBING, TITLE, is_look, split_look
 from notebook_source import BuildError
 from site_exercises import SOLUTION, STUB
 from site_html import code_block, escaped, folded, opening, tag
@@ -29,7 +29,7 @@ END_OF_FACTS = "</div>"  # what a lesson takes, in its first lines
 OF_AN_EXPLORER = "Code: show the explorer"
 HOW_TO_RUN = "Run cells from top to bottom"  # how a paragraph for notebooks alone starts
 START = "course_lab.start("  # in the cell that each lesson starts with
-SECTION, PARAGRAPH = re.compile(r"^(?=#+ )", re.MULTILINE), re.compile(r"\n\n")
+SECTION = re.compile(r"^(?=#+ )", re.MULTILINE)  # where a heading starts
 
 
 @dataclass(frozen=True)
@@ -140,10 +140,8 @@ class _Writer:
         text, fold = site_exercises.with_places(text), self._inside(cell)
         self.stated += site_exercises.STATED.findall(cell.source)
         if fold:
-            ends = PARAGRAPH if is_look(cell) else SECTION
-            inside, *rest = ends.split(text, maxsplit=1)
+            inside, text = split_look(text) if is_look(cell) else _split_at_heading(text)
             self._put([inside], fold)
-            text = "".join(rest)
         self._put([text] if text.strip() else [], () if text.strip() else fold)
 
     def _inside(self, cell: NotebookNode) -> tuple[str, ...]:
@@ -224,6 +222,12 @@ class _Writer:
         if cell is None or cell.cell_type != "code":
             return None
         return site_exercises.checked(cell, self.checks)
+
+
+def _split_at_heading(text: str) -> tuple[str, str]:
+    """What stands before the first heading, and the rest."""
+    before, *rest = SECTION.split(text, maxsplit=1)
+    return before, "".join(rest)
 
 
 def _around(pattern: re.Pattern[str], text: str) -> tuple[str, list[str], list[str]]:
