@@ -290,8 +290,8 @@ SENTENCES: dict[str, list[tuple[dict[str, Any], str]]] = {
         ({"text": ""}, "goes to “”, 0 back"),
     ],
     "clock_hands": [
-        ({"table": "C", "hand": 0}, "foretold from the table's own row 0.50 turns before"),
-        ({"table": "E", "hand": 0, "ahead": 3}, "own row 3.00 turns before"),
+        ({"table": "C", "hand": 0}, "foretold from the table's own row 0.52 turns before"),
+        ({"table": "E", "hand": 0, "ahead": 3}, "own row 3.03 turns before"),
         ({"table": "B", "hand": 4}, "own row 0.09 turns before"),
     ],
     "stretch": [
