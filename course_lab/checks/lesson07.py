@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import random
-import string
 from collections.abc import Callable, Iterable, Sequence, Set
 from functools import partial
 from typing import Any, NamedTuple
@@ -708,10 +706,6 @@ def _changed(runs: list[Run], **changes: Any) -> list[Run]:
     return [{**run, **changes} for run in runs]
 
 
-def _lacking(runs: list[Run], key: str) -> list[Run]:
-    return [{name: value for name, value in run.items() if name != key} for run in runs]
-
-
 class Pile(list[Run]):
     """A list of runs that messages call by an expression that prints it, and by its encodings."""
 
@@ -738,7 +732,7 @@ UNNAMED: dict[str, Any] = {
     "optimizer": "Adam",
     "weight_decay": 0.0,
     "tokenizer": "bytes",
-    "".join(random.choices(string.ascii_lowercase, k=9)): 1,  # one that nobody can have listed
+    "qzvtkxwpj": 1,  # one that nobody would list
 }
 PILES = [
     _SOUND,
@@ -837,11 +831,9 @@ def _sets(runs: list[Run], *by: str) -> list[set[int]]:
 
 
 def _differing(runs: list[Run], free: Iterable[str] = FREE) -> set[str]:
-    """The keys that are not free and that some runs lack or have another value of."""
-    keys = {key for run in runs for key in run} - set(free)
-    return {
-        key for key in keys if any(key not in run or run[key] != runs[0].get(key) for run in runs)
-    }
+    """The keys that are not free and of which some runs have another value."""
+    keys = set(runs[0]) - set(free)
+    return {key for key in keys if any(run[key] != runs[0][key] for run in runs)}
 
 
 def _too_few(sets: list[set[int]]) -> set[str]:
@@ -938,22 +930,19 @@ def _first_kind(runs: list[Run]) -> list[str]:
 
 def _sets_of_rows(runs: list[Run]) -> set[str]:
     """The keys of which two encodings have different sets of values."""
-    wrong_keys = set()
-    for key in {key for run in runs for key in run} - set(FREE):
-        values: dict[str, set[str]] = {}
+    differing = set()
+    for key in set(runs[0]) - set(FREE):
+        values: dict[str, set[Any]] = {}
         for run in runs:
-            values.setdefault(run["encoding"], set()).add(repr(run.get(key, "none at all")))
+            values.setdefault(run["encoding"], set()).add(run[key])
         if len(set(map(frozenset, values.values()))) > 1:
-            wrong_keys.add(key)
-    return wrong_keys
+            differing.add(key)
+    return differing
 
 
 def _another_object(runs: list[Run]) -> set[str]:
-    keys = {key for run in runs for key in run} - set(FREE)
-    first = runs[0]
-    return {
-        key for key in keys if any(key not in run or run[key] is not first.get(key) for run in runs)
-    }
+    keys = set(runs[0]) - set(FREE)
+    return {key for key in keys if any(run[key] is not runs[0][key] for run in runs)}
 
 
 def _seeds_at(chosen: Callable[[list[int]], Iterable[int]]) -> Callable[[list[Run]], set[str]]:
@@ -1048,7 +1037,7 @@ def _flags(answer: Any, runs: list[Run]) -> Any:
     objections = _names(answer)
     if objections is None:
         return answer
-    names = [*sorted({key for run in runs for key in run}), "cut"]
+    names = [*sorted(runs[0]), "cut"]
     unknown = sum(name not in names for name in objections)
     return torch.tensor([float(name in objections) for name in names] + [float(unknown)])
 
@@ -1057,7 +1046,7 @@ def _judged(answer: Any, runs: list[Run]) -> str:
     objections = _names(answer)
     if objections is None:
         return f"return a list of names, got {answer!r:.60}."
-    names = {key for run in runs for key in run} | {"cut"}
+    names = {*runs[0], "cut"}
     if unknown := sorted(set(objections) - names):
         return (
             f"{_listed(unknown)}: no run has such a key. A name is a key as the runs spell it, or "
