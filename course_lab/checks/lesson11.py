@@ -6,7 +6,7 @@ The lesson calls them sick and healthy, see :mod:`course_lab.clinic`.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import lru_cache, partial
 from typing import Any
 
@@ -57,42 +57,6 @@ def _has_weights_of(layer: MultiHeadAttention, *names: str) -> bool:
         if (_weights(twin, x) - _weights(layer, x)).abs().max() < 10 * CLOSE:
             return True
     return False
-
-
-class _Answers(Sequence[Any]):
-    """What a function answers to each case, computed when it is first asked for."""
-
-    def __init__(self, answer: Callable[[int], Any], count: int) -> None:
-        self._answer, self._count = lru_cache(maxsize=None)(answer), count
-
-    def __len__(self) -> int:
-        return self._count
-
-    def __getitem__(self, place: Any) -> Any:
-        if place >= self._count:
-            raise IndexError(place)
-        return self._answer(place)
-
-
-class _LayerCheck(Check):
-    """A check whose known mistakes get the layers themselves, not copies: they change none.
-
-    A mistake is tried only on the cases that may tell: all of them take half a minute.
-    """
-
-    def _answers(self, function: Callable[..., Any]) -> Any:
-        def answer(place: int) -> Any:
-            try:
-                return function(*self.cases[place])
-            except Exception as error:
-                return error
-
-        return _Answers(answer, len(self.cases))
-
-    def _effects(self, answers: Sequence[Any]) -> Any:
-        if not isinstance(answers, _Answers):
-            return super()._effects(answers)
-        return _Answers(lambda place: _what_it_says(answers[place]), len(answers))
 
 
 CLEARS_ALL = Mistake(
@@ -639,11 +603,12 @@ def _anywhere_cases() -> list[Case]:
     return cases + list(more)
 
 
-check_anywhere = _LayerCheck(
+check_anywhere = Check(
     "anywhere",
     _anywhere,
     cases=_anywhere_cases(),
     effect=_what_it_says,
+    mistakes_keep_cases=True,
     mistakes=[
         CLEARS_ALL,
         CLEARS_NONE,

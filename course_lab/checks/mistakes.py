@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 from torch import Tensor
 
-from course_lab.checks.calls import Call, Function
+from course_lab.checks.calls import Call, Function, answer_to
 from course_lab.checks.compare import difference, shape_of
 
 
@@ -49,19 +49,34 @@ class Evidence(NamedTuple):
         return max(self.same_answer, self.same_shape)
 
 
-@dataclass
 class Candidate:
-    """A known mistake with its answers to the cases, and how to find what is wrong with them."""
+    """A known mistake at work. What it answers is computed when needed: some take a second.
 
-    mistake: Mistake
-    answers: Sequence[Any]
-    effects: Sequence[Any]  # what these answers do, by which they are recognised
-    problems: Callable[[Sequence[Any]], list[str]]
+    Args:
+        mistake: the mistake.
+        cases: how many there are.
+        arguments: those of the case of a number.
+        effect: what an answer to the case of a number does, by which it is recognised.
+        problems: what is wrong with the answers to all cases.
+    """
+
+    def __init__(
+        self,
+        mistake: Mistake,
+        cases: int,
+        arguments: Callable[[int], tuple[Any, ...]],
+        effect: Callable[[Any, int], Any],
+        problems: Callable[[Sequence[Any]], list[str]],
+    ) -> None:
+        self.mistake = mistake
+        self._numbers, self._problems = range(cases), problems
+        self._answer = cache(lambda number: answer_to(arguments(number), mistake.answer))
+        self._effect = cache(lambda number: effect(self._answer(number), number))
 
     @cached_property
     def wrong(self) -> list[bool]:
-        """Which of the answers are wrong. Computed when needed: a judge may take a second."""
-        return [bool(problem) for problem in self.problems(self.answers)]
+        """Which of its answers are wrong."""
+        return [bool(problem) for problem in self._problems(list(map(self._answer, self._numbers)))]
 
     def evidence(
         self, calls: Sequence[Call], failing: Sequence[int], right: Sequence[Any], tolerance: float
@@ -78,7 +93,7 @@ class Candidate:
             return Evidence(count, 0, 0) if 2 * count >= len(failing) else None
         same, same_shape = [], []
         for case in failing:
-            learners, known = calls[case].answer, self.effects[case]
+            learners, known = calls[case].answer, self._effect(case)
             if not difference(learners, known, tolerance, any_dtype=True):
                 same.append(case)
             if _same_wrong_shape(learners, known, right[case]):
