@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from course_lab.checks.calls import Function, call
-from course_lab.checks.compare import distinct_texts
+from course_lab.checks.compare import distinct_texts, no_tensor
 from course_lab.checks.core import Check, Mistake
 from course_lab.checks.rules import Case, Observation, Rule, Without
 from course_utils.encodings.functional import shift_matrix, sinusoidal_frequencies, sinusoidal_table
@@ -54,8 +54,8 @@ def _no_matrices(matrices: Any, d_model: int) -> str:
     for name, W in zip(("W_q", "W_k"), matrices, strict=True):
         if isinstance(W, (int, float)):
             return f"{name} is the number {W:g}. Which matrix multiplies each vector by it?"
-        if not isinstance(W, Tensor):
-            return f"{name}: expected a torch tensor, got {type(W).__name__}."
+        if text := no_tensor(W):
+            return f"{name}: {text}"
         if tuple(W.shape) != (d_model, d_model):
             return f"{name}: expected shape {(d_model, d_model)}, got {tuple(W.shape)}."
         if W.is_complex() or not bool(W.isfinite().all()):
@@ -339,8 +339,8 @@ def _quarter_turns(d_model: int) -> Tensor:
 
 def _judge_signs(W: Any, d_model: int) -> str:
     """Name the first query and key whose score has the wrong sign under a matrix W."""
-    if not isinstance(W, Tensor):
-        return f"expected a torch tensor, got {type(W).__name__}."
+    if text := no_tensor(W):
+        return text
     if tuple(W.shape) != (d_model, d_model):
         return f"expected shape {(d_model, d_model)}, got {tuple(W.shape)}."
     if W.is_complex() or not bool(W.isfinite().all()):
