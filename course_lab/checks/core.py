@@ -6,7 +6,7 @@ To add an exercise, define in ``lessonNN.py`` what is special about it, and noth
         "thing",                    # its name in messages
         right_answer,               # a function
         cases=[(3,), (randn(4, 2),)],  # arguments: edge cases too, and sizes that differ
-        mistakes=[Mistake("what went wrong", "A question that leads on?", wrong_answer), …],
+        mistakes=[Mistake("what went wrong", "A question that leads on?", wrong_answer, …), …],
         hints=("gives little away", "more", "nearly all"),
         rules=[Without((library_function,))],  # what the exercise forbids
     )
@@ -231,8 +231,11 @@ class Check:
     @cached_property
     def _candidates(self) -> list[Candidate]:
         return [
-            Candidate(mistake, len(self.cases), self._arguments, self._effect_of, self._problems)
+            Candidate(
+                mistake, answer, len(self.cases), self._arguments, self._effect_of, self._problems
+            )
             for mistake in self.mistakes
+            for answer in mistake.answers
         ]
 
     def _arguments(self, number: int) -> Case:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any, NamedTuple
 
@@ -14,14 +13,13 @@ from course_lab.checks.calls import Call, Function, answer_to
 from course_lab.checks.compare import difference, shape_of
 
 
-@dataclass(frozen=True)
 class Mistake:
-    """A wrong answer that people are known to give, and the question that leads on from it.
+    """Wrong answers that people are known to give, and the question that leads on from them.
 
-    Attributes:
+    Args:
         name: what went wrong, in a few words.
         question: what to ask the learner; it must not give the answer away.
-        answer: the wrong answer itself, called like the right one.
+        answers: the wrong answers themselves, functions that are called like the right one.
         trace: for answers that say little, such as True. Whether the arguments of a call (functions
             that record their input, say) show that this mistake was made; the answer itself then
             does not count.
@@ -29,11 +27,16 @@ class Mistake:
             The error's type alone then does not count.
     """
 
-    name: str
-    question: str
-    answer: Function
-    trace: Callable[[tuple[Any, ...]], bool] | None = None
-    raises: str = ""
+    def __init__(
+        self,
+        name: str,
+        question: str,
+        *answers: Function,
+        trace: Callable[[tuple[Any, ...]], bool] | None = None,
+        raises: str = "",
+    ) -> None:
+        self.name, self.question, self.answers = name, question, answers
+        self.trace, self.raises = trace, raises
 
 
 class Evidence(NamedTuple):
@@ -50,10 +53,11 @@ class Evidence(NamedTuple):
 
 
 class Candidate:
-    """A known mistake at work. What it answers is computed when needed: some take a second.
+    """A known wrong answer at work. What it returns is computed when needed: some take a second.
 
     Args:
-        mistake: the mistake.
+        mistake: that it makes.
+        answer: the function.
         cases: how many there are.
         arguments: those of the case of a number.
         effect: what an answer to the case of a number does, by which it is recognised.
@@ -63,6 +67,7 @@ class Candidate:
     def __init__(
         self,
         mistake: Mistake,
+        answer: Function,
         cases: int,
         arguments: Callable[[int], tuple[Any, ...]],
         effect: Callable[[Any, int], Any],
@@ -70,7 +75,7 @@ class Candidate:
     ) -> None:
         self.mistake = mistake
         self._numbers, self._problems = range(cases), problems
-        self._answer = cache(lambda number: answer_to(arguments(number), mistake.answer))
+        self._answer = cache(lambda number: answer_to(arguments(number), answer))
         self._effect = cache(lambda number: effect(self._answer(number), number))
 
     @cached_property
