@@ -147,8 +147,8 @@ def _rectangle(rect: Element) -> Box:
 
 
 def _commands(path: Element) -> Commands:
-    found = COMMANDS.findall(path.get("d", ""))
-    return [(command, [float(number) for number in rest.split()]) for command, rest in found]
+    commands = COMMANDS.findall(path.get("d", ""))
+    return [(letter, [float(number) for number in numbers.split()]) for letter, numbers in commands]
 
 
 def _is_round(root: Element) -> bool:
@@ -263,7 +263,7 @@ def _is_legible(
     ]
     pairs = [*combinations(boxes, 2), *product(boxes, [*points, *sides])]
     are_apart = all(
-        _meet(one[0], other[0]) or not _meet(one[1], other[1], GAP) for one, other in pairs
+        _meet(first[0], second[0]) or not _meet(first[1], second[1], GAP) for first, second in pairs
     )
     return are_apart and all(
         not _within(box[0], frame[0]) or _within(box[1], frame[1])
@@ -275,9 +275,9 @@ def _around(x: float, y: float) -> Box:
     return x - MARK, y - MARK, x + MARK, y + MARK
 
 
-def _meet(one: Box, other: Box, gap: float = 0.0) -> bool:
-    sideways = one[0] < other[2] + gap and other[0] < one[2] + gap
-    return sideways and one[1] < other[3] and other[1] < one[3]
+def _meet(first: Box, second: Box, gap: float = 0.0) -> bool:
+    sideways = first[0] < second[2] + gap and second[0] < first[2] + gap
+    return sideways and first[1] < second[3] and second[1] < first[3]
 
 
 def _within(box: Box, frame: Box) -> bool:

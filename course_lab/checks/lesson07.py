@@ -269,11 +269,11 @@ def _what_differs(answer: Any, loss_of: LossOf, block: Tensor, n: int) -> str:
                 f"yours[{number}] = {value:g} is no loss of a byte of this block. Is it a sum, a "
                 "mean, a place that was not written to, or made of bytes that you added?"
             )
-        return f"yours[{number}] {_of(own, half, n, other)}"
+        return f"yours[{number}] {_wrong_origin(own, half, n, other)}"
     return text
 
 
-def _of(own: Origin, half: int, n: int, wanted: Origin | None) -> str:
+def _wrong_origin(own: Origin, half: int, n: int, wanted: Origin | None) -> str:
     """What is wrong with a loss that comes from ``own`` and not from ``wanted``."""
     window = f"byte {own.byte}, number {own.place} of a window that starts at byte {own.start}"
     if own.target != own.byte + 1:
@@ -626,7 +626,8 @@ check_sliding = Check(
         Mistake(
             "this is a list",
             "How does torch make one tensor of it?",
-            *(_windows(joined=kept) for kept in (list, lambda losses: torch.cat(losses).tolist())),
+            _windows(joined=list),
+            _windows(joined=lambda losses: torch.cat(losses).tolist()),
         ),
         Mistake(
             "this is the mean",
