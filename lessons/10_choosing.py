@@ -234,9 +234,9 @@ print(f"    the same, less a control, cut, after 100 steps more at 64: {both_tun
 
 # %% [markdown]
 # **Look:** as trained, RoPE loses far more at once than cut. After 100 steps at 512 it is 0.06
-# behind the cut text, and more than half of that is due to the steps: at 64 they cost the
-# control, too. So
-# those who cut or train on pay little of the rise. We ask: how long are the *texts*, and may I cut?
+# behind the cut text, and 0.03 behind a control that trained on, too. So those who cut, or train on
+# at the length that they read, pay little of the rise. We ask: how long are the *texts*, and may I
+# cut?
 #
 # ## The second cost: training
 #
@@ -302,7 +302,7 @@ plots.show(
 
 # %% [markdown]
 # **Look:** `tents` goes from the lowest loss to the highest. Who is lowest now is open: T5 by the
-# mean, `none` in the second seed. So a small lead after 1,200 steps may not last. We ask: how far
+# mean, `none` in the second seed. So a lead after 1,200 steps may not last. We ask: how far
 # *behind* the best may a loss be?
 #
 # ## The third cost: the kernel
@@ -551,7 +551,7 @@ hardly = chooser.facts(chooser.BOTH_WAYS)["loss"][["sinusoidal", "learned"]]
 notes = [
     "Blue: the whole interval is within 0.1 nats of the first. Dotted: undecided, it crosses 0.1. "
     "Steep: drawn by us.",
-    "An encoder's losses are of hidden bytes, so compare them with each other only. There "
+    "An encoder's losses are of hidden bytes, three seeds: compare them with each other. There "
     + " and ".join(f"{name} ({mean:.1f})" for name, mean in hardly.items())
     + " had hardly learned.",
     "A sliding cache: losses at 64 bytes from position 0. xPos must turn its keys anew each time.",
@@ -790,12 +790,12 @@ myths.settle(
 # %% [markdown]
 # ## In five lines
 #
-# All after 1,200 steps. (After 12,000, two seeds tell RoPE from neither `none` nor ALiBi.)
+# All after 1,200 steps. (After 12,000 two seeds do not part RoPE, `none`, ALiBi.)
 #
 # - A language model: RoPE; cut texts that are longer than in training, or train on with longer
-#   ones. xPos ties.
+#   ones. On cut texts xPos ties.
 # - Long texts uncut, in a plain kernel: ALiBi, at 64 bytes 1.40 against RoPE's 1.25. At 1024 cut
-#   RoPE and our `steep` were clearly lower.
+#   RoPE and `steep` were clearly lower.
 # - Uncut, in a kernel that takes a bias: Sandwich, T5, again behind these two. In any:
 #   Transformer-XL, DeBERTa.
 # - An encoder: RoPE in a plain kernel, where two others hardly learned. In any: Transformer-XL.
