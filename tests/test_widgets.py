@@ -27,7 +27,6 @@ QUESTION = "Which way is up?"
 @pytest.fixture(autouse=True)
 def no_answers(monkeypatch):
     monkeypatch.setattr(predictions, "_answers", {})
-    monkeypatch.setattr(predictions, "_asked_to_guess", set())
 
 
 def box_of(bundle):
@@ -306,15 +305,6 @@ def test_the_box_of_a_question_has_the_verdict_once_it_is_revealed(shown, capsys
     assert "✗ Not “left”." in box.note and "Measured: <b>right</b>" in box.note
     box.answer = "right"  # without running a cell again
     assert "✓ Right:" in box.note and "✗" not in box.note
-
-
-def test_who_has_seen_the_box_is_told_once_to_guess(shown, capsys):
-    prediction, box = ask_choice(shown)
-    box.seen = True
-    prediction.reveal("right")
-    assert capsys.readouterr().out.strip() == predictions.GUESS_FIRST
-    prediction.reveal("right")
-    assert "Measured: right. (No prediction was made above.)" in capsys.readouterr().out
 
 
 def test_who_has_guessed_is_told_the_answer_at_once(shown, capsys):
