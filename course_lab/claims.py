@@ -198,9 +198,9 @@ def _display(
     text = f"{key}  {claim.text}\n{textwrap.indent(filled, ' ' * 5)}"
     before, verdict, measured = sentence
     as_html = card.card(
-        f"{card.bold(key)} {card.escaped(claim.text)}",
-        card.escaped(before) + card.bold(verdict, colour) + card.escaped(measured),
-        *map(card.escaped, cases),
+        f"{card.bold(key)} {card.inline(claim.text)}",
+        card.inline(before) + card.bold(verdict, colour) + card.inline(measured),
+        *map(card.inline, cases),
         card.small(scope),
     )
     bundle = {CLAIM_MIME: record, "text/plain": text, "text/html": as_html}

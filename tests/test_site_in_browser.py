@@ -137,7 +137,7 @@ def test_the_section_of_exercises_leads_to_those_above(opened):
     links.first.click()
     page.wait_for_load_state("networkidle")
     page.evaluate(STILL)
-    assert 0 <= page.get_by_text("Exercise 1 ★★ Single out.").bounding_box()["y"] < 100
+    assert 0 <= page.get_by_text("Exercise 1 ★★★ Single out.").bounding_box()["y"] < 100
 
 
 SUMMARIES = "article details > summary"
@@ -200,7 +200,7 @@ def test_a_guess_unfolds_the_answer_is_judged_and_remembered(opened):
     other.get_by_label("one-hot").focus()
     page.keyboard.press("Space")
     other.get_by_role("button", name="Guess").click()
-    assert "✓ You were right" in sealed.locator(".om-reveal").text_content()
+    assert other.locator(".om-said").text_content() == "✓ You were right."
 
     page.reload()
     score = page.locator(".om-score")
@@ -211,6 +211,37 @@ def test_a_guess_unfolds_the_answer_is_judged_and_remembered(opened):
     assert not reveal.is_visible() and form.get_by_label("never").is_enabled()
     page.reload()
     assert score.text_content() == "6 guesses to make on this page. "
+
+
+def test_a_verdict_is_said_once_where_the_answer_stands_right_below_its_question(opened):
+    page = opened("08_stretching_rope")
+    for form in page.locator(".om-guess[data-kind=choice]").all():
+        form.get_by_role("radio").first.click()
+        sealed = page.locator(f".om-sealed[data-asks='{form.get_attribute('data-question')}']")
+        assert re.match(
+            "✓ You were right.|✗ You said: .* Measured: ", form.inner_text().split("\n")[-1]
+        )
+        assert not sealed.locator(".om-reveal").is_visible()
+        assert sealed.locator("img").first.is_visible()
+    page = opened(WAVES)
+    sealed = question(page, "A hand turns by 1 radian")[1]
+    sealed.locator("> summary").click()
+    assert sealed.locator(".om-reveal").is_visible(), "code stands between"
+
+
+@pytest.mark.parametrize("name", ["08_stretching_rope", "11_capstone", "ledger"])
+def test_no_question_and_no_hint_shows_the_marks_of_markdown(opened, name):
+    page = opened(name)
+    texts = page.locator(".om-guess, .om-hint p").evaluate_all("all => all.map(e => e.textContent)")
+    assert len(texts) > 6
+    assert [text for text in texts if re.search(r"`|(?<!\w)\*\w[^*]*\w\*", text)] == []
+    assert name != "08_stretching_rope" or page.locator(".om-hint code").count() > 3
+
+
+def test_no_unseen_twin_of_a_formula_lets_a_page_slide_sideways_on_a_phone(opened):
+    page = opened("08_stretching_rope", viewport=PHONE)
+    page.locator("mjx-assistive-mml").first.wait_for(state="attached", timeout=30 * SECONDS)
+    assert page.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
 
 
 @pytest.mark.thorough
@@ -311,7 +342,7 @@ def test_a_phone_shows_of_twelve_figures_what_the_sentences_are_about(opened):
     assert page.evaluate("document.documentElement.scrollHeight") < 8000
 
 
-@pytest.mark.parametrize(("name", "figures"), [("03_learned", 2), ("closer/05_in_practice", 3)])
+@pytest.mark.parametrize(("name", "figures"), [("03_learned", 1), ("closer/05_in_practice", 3)])
 def test_a_wide_panel_is_squeezed_into_a_phones_width_under_a_title_of_text(opened, name, figures):
     page = opened(name, viewport=PHONE)
     read_all(page)

@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 
 from course_lab import widgets
-from course_lab.widgets import predictions
+from course_lab.widgets import card, predictions
 from course_lab.widgets.output import WIDGET_VIEW
 
 try:
@@ -320,6 +320,28 @@ def test_the_box_of_a_question_without_an_answer_waits_for_it_and_then_says_the_
     assert box.note == ""
     box.answer = "2"
     assert box.note == "You predicted 2. Measured: <b>1.235 nats</b>."
+
+
+@pytest.mark.parametrize(
+    ("text", "as_html"),
+    [
+        ("*direct* was <far> above", "<em>direct</em> was &lt;far&gt; above"),
+        ("within `trained` positions", "within <code>trained</code> positions"),
+        ("`2 * a` is *not* `a * 2`", "<code>2 * a</code> is <em>not</em> <code>a * 2</code>"),
+        ("x * base ** (2 * m), [*a, *b], f(*c)", "x * base ** (2 * m), [*a, *b], f(*c)"),
+    ],
+)
+def test_code_and_emphasis_are_marked_and_products_are_not(text, as_html):
+    assert card.inline(text) == as_html
+
+
+def test_a_question_its_options_and_its_verdict_are_marked_as_in_markdown(shown, capsys):
+    prediction, box = ask_choice(shown, "Is *direct* above?", ["`linear` is", "no"])
+    assert box.as_html == ["Is <em>direct</em> above?", "<code>linear</code> is", "no"]
+    assert "<em>direct</em>" in shown[-1]["text/html"]
+    box.answer = "`linear` is"
+    prediction.reveal("no")
+    assert "✗ Not “<code>linear</code> is”." in box.note
 
 
 def test_what_a_learner_types_is_shown_as_text(shown):

@@ -22,7 +22,7 @@ def hint_button(hints: Sequence[str]) -> ipywidgets.VBox:
         nonlocal count
         count = number
         lines = [
-            f"{card.bold(f'Hint {n} of {len(hints)}:')} {card.escaped(hint)}"
+            f"{card.bold(f'Hint {n} of {len(hints)}:')} {card.inline(hint)}"
             for n, hint in enumerate(hints[:count], start=1)
         ]
         shown.value = card.card(*lines) if lines else ""

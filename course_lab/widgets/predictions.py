@@ -11,7 +11,7 @@ import IPython.display
 import traitlets
 
 from course_lab.widgets import running
-from course_lab.widgets.card import ASKS, OTHER, RIGHT, bold, card, escaped, small
+from course_lab.widgets.card import ASKS, OTHER, RIGHT, bold, card, inline, small
 from course_lab.widgets.seal import seal
 from course_utils import validation
 
@@ -25,6 +25,7 @@ class Question(anywidget.AnyWidget):
     _css = Path(__file__).with_name("notebook.css").read_text("utf-8")
     question = traitlets.Unicode().tag(sync=True)
     options = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    as_html = traitlets.List(traitlets.Unicode()).tag(sync=True)  # the question, then the options
     placeholder = traitlets.Unicode().tag(sync=True)  # in the empty field
     answer = traitlets.Unicode().tag(sync=True)  # picked or typed; "" at first
     note = traitlets.Unicode().tag(sync=True)  # on the answer, as HTML
@@ -40,6 +41,7 @@ class Prediction:
     """
 
     def __init__(self, box: Question) -> None:
+        box.as_html = [inline(text) for text in (box.question, *box.options)]
         self.question = box.question
         self._box: Any = box
         self._measured: str | None = None  # what was measured, in words, once it was shown
@@ -98,7 +100,7 @@ class Prediction:
         seal.guessed()
 
     def _show_verdict(self) -> None:
-        measured = html.escape(str(self._measured))
+        measured = inline(str(self._measured))
         if self.answer is None:
             self._box.note = ""
         elif not isinstance(self.answer, str):
@@ -113,8 +115,8 @@ class Prediction:
         """Show the box; without a kernel the question and what may be answered."""
         bundle, metadata = self._box._repr_mimebundle_()
         bundle["text/plain"] = "\n".join([f"Predict: {self.question}", *answers])
-        asked = f"{bold('Predict.')} {escaped(self.question)}"
-        listed = map(escaped, answers)
+        asked = f"{bold('Predict.')} {inline(self.question)}"
+        listed = map(inline, answers)
         bundle["text/html"] = card(asked, *listed, small("Run this cell to answer."), edge=ASKS)
         IPython.display.display(bundle, metadata=metadata, raw=True)
 
