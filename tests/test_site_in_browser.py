@@ -365,13 +365,14 @@ def test_on_a_desktop_the_page_of_twelve_pictures_has_words_of_one_size(opened):
     assert len(scales) >= 12 and min(scales) > 0.84 and max(scales) < 1.01
 
 
-def test_the_list_of_lessons_has_a_picture_a_lesson(opened):
-    page = opened("index")
-    pictures = page.locator(".om-lessons li .om-thumbnail")
-    assert pictures.count() == 12
-    last = pictures.last
-    last.scroll_into_view_if_needed()
-    page.wait_for_function("image => image.naturalWidth > 0", arg=last.element_handle())
+@pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_the_list_of_lessons_has_a_glyph_a_lesson_all_of_one_size(opened, viewport):
+    page = opened("index", viewport=viewport)
+    glyphs = page.locator(".om-lessons li .om-glyph:visible")
+    assert glyphs.count() == page.locator(".om-lessons li").count() == 12
+    boxes = [glyph.bounding_box() for glyph in glyphs.all()]
+    assert len({(box["x"], box["width"], box["height"]) for box in boxes}) == 1
+    assert len(set(glyphs.evaluate_all("all => all.map((glyph) => glyph.innerHTML)"))) == 12
     assert "nats" not in page.locator("article").inner_text()
 
 
@@ -547,6 +548,16 @@ def test_a_search_finds_lessons_before_objects_of_the_reference(opened, site):
     lessons = [n for n, title in enumerate(titles) if re.match(r"\d\d · ", title)]
     objects = [n for n, title in enumerate(titles) if title.startswith("course_utils.")]
     assert lessons and objects and max(lessons) < min(objects)
+
+
+def test_a_search_finds_the_glossarys_entry_first(opened, site):
+    page = opened("index")
+    assert search_for(page, site, "ntk")[0] == "Glossary"
+    first = page.locator(FOUND).first
+    text = first.locator(".context").text_content(timeout=20 * SECONDS)
+    assert text.startswith("RoPE stretched by a larger base")
+    link = first.locator("a").element_handle()
+    page.wait_for_function("(link) => link.hash === '#ntk-aware-scaling'", arg=link)
 
 
 def test_a_search_finds_a_number_with_and_without_its_comma(opened, site):

@@ -109,11 +109,19 @@ def test_a_question_stands_in_a_box(page):
     assert box.get_by_text(QUESTION).count() == 1
 
 
+LOOKS = """button => {
+    const { borderTopLeftRadius, backgroundColor } = getComputedStyle(button);
+    return [borderTopLeftRadius, backgroundColor];
+}"""
+
+
 def test_shift_and_enter_goes_on_after_each_hint(page):
     for number in (1, 2, 3):
         page.get_by_role("button", name=f"Hint {number} of 3").click()
         page.get_by_text(f"Hint {number} of 3:").wait_for(timeout=30 * SECONDS)
         assert page.evaluate("document.activeElement.tagName") == "BUTTON"
+    button = page.locator(".om-hint-button")
+    assert button.evaluate(LOOKS) == ["6px", "rgba(0, 0, 0, 0)"], "as cards do"
     screenshot(page, "hints")
     runs_its_cell(page, 2)
 

@@ -16,6 +16,7 @@ def hint_button(hints: Sequence[str]) -> ipywidgets.VBox:
     has the focus, and a button that was pressed has it.
     """
     shown, button = ipywidgets.HTML(), ipywidgets.Button()
+    button.add_class("om-hint-button")
     count = 0
 
     def show(number: int) -> None:

@@ -345,6 +345,7 @@ function firstWith(words, page) {
     return words.some((word) => searched.includes(word));
   };
   const places = ["p, li, dd, td, summary", "h1, h2, h3", "details"]; // the best first
+  if (page.querySelector("#glossary")) places.unshift("h2"); // an entry before its word elsewhere
   for (const part of places.flatMap((place) => [...page.querySelectorAll(place)])) {
     if (part.querySelector("p, li, pre")) continue;
     const summary = part.querySelector("summary")?.textContent ?? ""; // of a figure in words
