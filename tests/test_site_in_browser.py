@@ -115,6 +115,21 @@ def test_lines_of_code_fit_into_the_page(opened, width):
     assert page.evaluate("document.documentElement.scrollWidth") == width
 
 
+def test_code_is_as_wide_as_text_but_for_long_lines_and_explorers_take_the_room_of_figures(opened):
+    page = opened(WAVES, viewport={"width": 1280, "height": 800})
+    right = "all => all.map((part) => Math.round(part.getBoundingClientRect().right))"
+    text = max(page.locator("article section > p:visible").evaluate_all(right))
+    code = page.locator("article section > [class*=highlight-python]:visible").evaluate_all(right)
+    assert min(code) == text and len([edge for edge in code if edge > text]) < len(code) / 3
+    explorers = page.locator(".om-explorer")
+    assert set(explorers.evaluate_all(right)) == {text + 128} and max(code) <= text + 128
+    explorers.first.scroll_into_view_if_needed()
+    panels = explorers.first.locator(".om-panel")
+    panels.last.wait_for(timeout=30 * SECONDS)
+    tops = {round(panel.bounding_box()["y"]) for panel in panels.all()}
+    assert len(tops) == 2, "six panels in two rows, although the room is no whole number of pixels"
+
+
 def test_a_seal_says_what_moves_behind_it_and_the_head_leads_there(opened):
     page = opened("04_relative")
     page.locator(".om-moves").get_by_role("link").click()
