@@ -123,6 +123,18 @@ def test_a_guess_changes_the_notes_that_asked_for_it(notebook):
     assert "✗ Not “left”." in box.note
 
 
+def test_a_guess_that_comes_after_the_next_question_changes_the_notes_too(notebook):
+    box = notebook.question()
+    notebook.run(REVEAL, ASK_AGAIN)
+    other = notebook.question("other")
+    notebook.run("print('another section')")
+    Screen.texts.clear()
+    box.answer = "left"
+    assert Screen.texts == [seal.GUESSED]
+    other.answer = "down"
+    assert Screen.texts == [seal.GUESSED] * 2
+
+
 def test_verdicts_wait_for_every_guess_and_then_stand_in_the_boxes_too(notebook):
     notebook.run(TWO_MYTHS)
     first, second = map(notebook.see, notebook.shell.user_ns["myths"]._guesses.values())

@@ -38,7 +38,7 @@ class Seal:
     def __init__(self) -> None:
         self._questions: list[Question] = []  # of the cell that asked last
         self._asking_cell: int | None = None  # its number
-        self._notes: list[Any] = []  # the displayed notes that ask for a guess
+        self._notes: list[tuple[list[Question], Any]] = []  # shown, each with what it waits for
         self._let_go: Callable[[], Any] | None = None  # ends the hold, and returns what was held
 
     @property
@@ -52,14 +52,15 @@ class Seal:
             self._let_go().show()
         cell = getattr(IPython.get_ipython(), "execution_count", None)
         if cell != self._asking_cell:
-            self._questions, self._notes, self._asking_cell = [], [], cell
+            self._questions, self._asking_cell = [], cell
         self._questions.append(question)
 
     def guessed(self) -> None:
-        """A guess was made: if it was the last one missing, the notes say what to do next."""
-        if not any(question.waits for question in self._questions):
-            for note in self._notes:
+        """A guess was made: the notes for which it was the last one missing say what to do next."""
+        for questions, note in list(self._notes):
+            if not any(question.waits for question in questions):
                 note.update(_bundle(GUESSED), raw=True)
+                self._notes.remove((questions, note))
 
     def begin(self, shell: Any, source: str) -> None:
         """A cell begins to run."""
@@ -74,8 +75,8 @@ class Seal:
         if self._let_go:
             held = self._let_go()
             if held.outputs or held.stdout:
-                display = IPython.display.display
-                self._notes.append(display(_bundle(GUESS_FIRST), raw=True, display_id=True))
+                note = IPython.display.display(_bundle(GUESS_FIRST), raw=True, display_id=True)
+                self._notes.append((self._questions, note))
 
     def _hold(self, shell: Any) -> None:
         capture = capture_output(stderr=False)
