@@ -122,6 +122,7 @@ def test_shift_and_enter_goes_on_after_each_hint(page):
         assert page.evaluate("document.activeElement.tagName") == "BUTTON"
     button = page.locator(".om-hint-button")
     assert button.evaluate(LOOKS) == ["6px", "rgba(0, 0, 0, 0)"], "as cards do"
+    assert button.bounding_box()["width"] < 200
     screenshot(page, "hints")
     runs_its_cell(page, 2)
 
