@@ -63,8 +63,8 @@ BEHIND = "behind"
 # key; other numbers that positions alone decide; or something that depends on the words.
 NOTHING, STRAIGHT, NUMBERS, BY_WORD = "nothing", "a straight price", "numbers", "asks the word"
 # Answers to "attention" → what such a kernel lets an encoding add. One that takes a bias takes a
-# ready one, the same for every text. A plain one takes queries and keys with at most one number
-# more a head, and that makes a straight price: softmax takes away what all keys of a query share,
+# ready one, the same for every text. A plain one takes queries and keys with at most two numbers
+# more a head, and they make a straight price: softmax takes away what all keys of a query share,
 # as lesson 10 shows. (Sandwich and Transformer-XL take as many numbers more as their waves have.)
 ALLOWED = {TAKES_BIAS: (NOTHING, STRAIGHT, NUMBERS), PLAIN: (NOTHING, STRAIGHT)}
 
@@ -156,9 +156,9 @@ def facts(reads: str = CAUSAL) -> pd.DataFrame:
     - ``shift``: the largest change of an attention weight when all positions move by 999, infinite
       if the encoding refuses such positions;
     - ``adds``: what it adds to scores and sums: nothing, so that any fused attention kernel can be
-      used; a straight price, which one more number in queries and keys makes; other numbers that
-      positions alone decide, so that a kernel has to take them as a bias; or something that asks
-      the word. A price of the distance is straight only where earlier words alone are read;
+      used; a straight price, which one or two more numbers in queries and keys make; other numbers
+      that positions alone decide, so that a kernel has to take them as a bias; or something that
+      asks the word. A price of the distance is straight only where earlier words alone are read;
     - ``doors``: the doors that it uses;
     - ``parameters``: how many numbers it learns.
     """

@@ -338,7 +338,7 @@ axes[0].add_patch(plt.Rectangle((58, 1.2), 1100, 0.3, fill=False, linestyle="--"
 axes[0].set(ylim=(1, 3.6), ylabel="loss (nats a byte)")
 axes[0].set_title("RoPE and the sinusoidal model rise")
 axes[1].set(ylim=(1.2, 1.5))
-axes[1].set_title("The dashed box: a wall keeps RoPE level")
+axes[1].set_title("The dashed box: a window keeps RoPE level")
 marks = {"color": "0.4", "linestyle": ""}
 axes[1].plot([], [], "o", markersize=5, label="as trained", **marks)
 axes[1].plot([], [], "o", markersize=8, markerfacecolor="white", label="in a window", **marks)

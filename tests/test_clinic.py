@@ -1032,11 +1032,12 @@ def test_patients_a_c_d_and_f_are_sound_as_the_lesson_says():
     assert not broken["C"]
 
 
-def test_the_last_position_that_duties_read_is_the_one_that_messages_name():
+def test_texts_whose_later_tokens_change_leave_no_100_positions_out():
     properties_module = importlib.import_module("course_lab.clinic.properties")
-    starts = [96 * (37 * number % 85) for number in range(85)]
-    last = max(start + length - 1 for start, length in zip(starts, range(12, 97), strict=True))
-    assert last == properties_module.REACH
+    read = sorted((start, start + length) for length, start in properties_module.STARTS.items())
+    gaps = [start - end for (_, end), (start, _) in itertools.pairwise(read)]
+    assert read[0][0] == 0 and max(gaps) < 100
+    assert properties_module.REACH == read[-1][1] - 1 == 8137  # as lesson 11 says
 
 
 @pytest.mark.parametrize("name", ["bias", "values"])

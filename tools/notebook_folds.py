@@ -10,14 +10,16 @@ from functools import cache
 from nbformat import NotebookNode
 from nbformat.v4 import new_output
 
+from course_lab.widgets.seal import TITLE
+
 PLUMBING = "plumbing"  # an author's tag: draws, describes or judges; nothing that a learner needs
 SEALED = "sealed"  # the build's tag: between a prediction and its answer
 QUESTIONS = {"predict", "predict_number", "Myths"}
-ANSWERS = {"reveal", "settle", "leave_open", "in_a_real_model", "table"}
-TITLE = "#@title "  # how Colab marks the title of a folded cell
+ANSWERS = {"reveal", "settle", "leave_open", "in_a_real_model"}
 OF_A_QUESTION = "Code of the question"
 WAITING = "Guess first, then run this cell."
 LOOK = "**Look"  # how a text starts that says what was to be seen
+NEW_SUBJECT = ("#", "**Exercise")  # how a paragraph starts that no longer says it
 COVER = "<details>\n<summary>Look, once you have guessed</summary>\n\n{}\n\n</details>"
 
 
@@ -63,8 +65,8 @@ def sealed(cells: Sequence[NotebookNode]) -> set[int]:
     """The indices of the cells that give away the answer to a question before them.
 
     ``guess = predict(…)`` asks and ``guess.reveal(…)`` answers; so do ``myths = Myths(…)`` and all
-    calls of ``myths.settle``, ``leave_open``, ``in_a_real_model`` and ``table``. All cells in
-    between are sealed. So are the pictures and the "Look" that follow a reveal at once.
+    calls of ``myths.settle``, ``leave_open`` and ``in_a_real_model``. All cells in between are
+    sealed. So are the pictures and the "Look" that follow a reveal at once.
     """
     questions: dict[str, int] = {}  # variable → index of the cell that asks
     waiting: set[int] = set()
@@ -91,17 +93,27 @@ def is_look(cell: NotebookNode) -> bool:
 
 
 def cover(cell: NotebookNode) -> None:
-    """Fold the first paragraph of a sealed "Look", so that it is read after the guess.
-
-    A formula right after it, and the paragraph that goes on from there, are folded too.
-    """
+    """Fold a sealed "Look", so that it is read after the guess."""
     if is_look(cell) and SEALED in cell.metadata.get("tags", []):
-        paragraphs = cell.source.split("\n\n")
-        end = 1
-        while end < len(paragraphs) and paragraphs[end].startswith("$$"):
-            end += 2
-        folded = COVER.format("\n\n".join(paragraphs[:end]))
-        cell.source = "\n\n".join([folded, *paragraphs[end:]])
+        look, rest = split_look(cell.source)
+        cell.source = "\n\n".join([COVER.format(look), *([rest] if rest else [])])
+
+
+def split_look(source: str) -> tuple[str, str]:
+    """Part a "Look" from the text after it.
+
+    It goes up to the next heading or exercise, since what it leads to gives it away too. Where the
+    cell has none, it is the first paragraph, and a formula with the paragraph that goes on from it.
+    """
+    paragraphs = source.split("\n\n")
+    end = 1
+    while end < len(paragraphs) and paragraphs[end].startswith("$$"):
+        end += 2
+    for number, paragraph in enumerate(paragraphs):
+        if paragraph.startswith(NEW_SUBJECT):
+            end = number
+            break
+    return "\n\n".join(paragraphs[:end]), "\n\n".join(paragraphs[end:])
 
 
 def withhold(cell: NotebookNode) -> None:

@@ -11,7 +11,7 @@ import site_live
 import site_questions
 from claims_table import claims_in
 from nbformat import NotebookNode
-from notebook_folds import OF_A_QUESTION, PLUMBING, TITLE, is_look
+from notebook_folds import OF_A_QUESTION, PLUMBING, TITLE, is_look, split_look
 from notebook_source import BuildError
 from site_exercises import SOLUTION, STUB
 from site_html import code_block, escaped, folded, opening, tag
@@ -29,7 +29,7 @@ END_OF_FACTS = "</div>"  # what a lesson takes, in its first lines
 OF_AN_EXPLORER = "Code: show the explorer"
 HOW_TO_RUN = "Run cells from top to bottom"  # how a paragraph for notebooks alone starts
 START = "course_lab.start("  # in the cell that each lesson starts with
-SECTION, PARAGRAPH = re.compile(r"^(?=#+ )", re.MULTILINE), re.compile(r"\n\n")
+SECTION = re.compile(r"^(?=#+ )", re.MULTILINE)  # where a heading starts
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,10 @@ class _Writer:
 
     def page(self) -> Page:
         title = self.cells[0].source
-        self._put(self._opening(title))
+        facts, rest = self._opening(title)
+        self._put(facts)
+        end_of_facts = len(self.blocks)
+        self._put([END_OF_FACTS, *rest])
         for number, cell in enumerate(self.cells[1:], start=1):
             before = self.cells[number - 1]
             after = self.cells[number + 1] if number + 1 < len(self.cells) else None
@@ -107,7 +110,7 @@ class _Writer:
             elif not (_has(before, SOLUTION) and self._check(cell)):
                 self._cell(cell)
         self._put([])
-        self.blocks.insert(self.blocks.index(END_OF_FACTS), self._explorers())
+        self.blocks.insert(end_of_facts, self._explorers())
         text = "\n\n".join(self.blocks) + "\n"
         files, explorers = self.outputs.files, frozenset(self.outputs.explorers)
         return Page(self.name, title, text, files, explorers)
@@ -140,10 +143,8 @@ class _Writer:
         text, fold = site_exercises.with_places(text), self._inside(cell)
         self.stated += site_exercises.STATED.findall(cell.source)
         if fold:
-            ends = PARAGRAPH if is_look(cell) else SECTION
-            inside, *rest = ends.split(text, maxsplit=1)
+            inside, text = split_look(text) if is_look(cell) else _split_at_heading(text)
             self._put([inside], fold)
-            text = "".join(rest)
         self._put([text] if text.strip() else [], () if text.strip() else fold)
 
     def _inside(self, cell: NotebookNode) -> tuple[str, ...]:
@@ -151,8 +152,8 @@ class _Writer:
         keys = self.waiting.get(cell.id, ())
         return keys if keys == self.fold else ()
 
-    def _opening(self, title: str) -> list[str]:
-        """The first cell, with what a lesson is for in few lines; ways to run it, and the score."""
+    def _opening(self, title: str) -> tuple[list[str], list[str]]:
+        """The first cell: first with its facts, ways to run it and the score, then the rest."""
         file = f"{self.root}{NOTEBOOKS}/{self.name}.ipynb"
         links = [tag("a", "Notebook", href=file, download="")]
         if self.badge:
@@ -166,10 +167,9 @@ class _Writer:
         aims, text = AIMS.search(title), AIMS.sub("\n\n", BADGE.sub("", title))
         question, facts, rest = _around(FACTS, text)
         blocks = [self._linked(question), opening("div", class_="om-facts")]
-        blocks += [*map(self._linked, facts), ways, *score, tag("p", code), END_OF_FACTS]
-        if aims:
-            blocks += folded(aims[1], [self._linked(aims[2])], class_="om-aims")
-        return [*blocks, *map(self._linked, rest)]
+        blocks += [*map(self._linked, facts), ways, *score, tag("p", code)]
+        after = folded(aims[1], [self._linked(aims[2])], class_="om-aims") if aims else []
+        return blocks, [*after, *map(self._linked, rest)]
 
     def _linked(self, markdown: str) -> str:
         """Text, with links to pages in place of notebooks, and to the glossary."""
@@ -224,6 +224,12 @@ class _Writer:
         if cell is None or cell.cell_type != "code":
             return None
         return site_exercises.checked(cell, self.checks)
+
+
+def _split_at_heading(text: str) -> tuple[str, str]:
+    """What stands before the first heading, and the rest."""
+    before, *rest = SECTION.split(text, maxsplit=1)
+    return before, "".join(rest)
 
 
 def _around(pattern: re.Pattern[str], text: str) -> tuple[str, list[str], list[str]]:

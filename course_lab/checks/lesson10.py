@@ -292,19 +292,14 @@ check_least_regret = Check(
                 ),
             )
         ),
-        *(
-            Mistake(
-                "to a row's largest regret another is added, the second, the mean or the median",
-                "A user meets one length. Do the regrets at the other lengths make it any dearer?",
-                more,
-            )
-            for more in (
-                _two_largest_regrets,
-                lambda losses: int((_regrets(losses).amax(1) + _regrets(losses).mean(1)).argmin()),
-                lambda losses: int(
-                    (_regrets(losses).amax(1) + _regrets(losses).median(1).values).argmin()
-                ),
-            )
+        Mistake(
+            "to a row's largest regret another is added, the second, the mean or the median",
+            "A user meets one length. Do the regrets at the other lengths make it any dearer?",
+            _two_largest_regrets,
+            lambda losses: int((_regrets(losses).amax(1) + _regrets(losses).mean(1)).argmin()),
+            lambda losses: int(
+                (_regrets(losses).amax(1) + _regrets(losses).median(1).values).argmin()
+            ),
         ),
         Mistake(
             "each loss less the mean of its length is divided by the standard deviation there",
@@ -322,16 +317,11 @@ check_least_regret = Check(
             "Does a mean protect the user who meets the worst length?",
             _mean_regret_above_zero,
         ),
-        *(
-            Mistake(
-                "largest regrets that differ a little are equal here, by rounding or by a margin",
-                "Which of two rows would you take whose largest regrets are 1.004 and 1.000?",
-                nearly,
-            )
-            for nearly in (
-                *(_within(margin) for margin in (0.01, 0.005, 0.001)),
-                lambda losses: int(_regrets(losses).amax(1).round(decimals=2).argmin()),
-            )
+        Mistake(
+            "largest regrets that differ a little are equal here, by rounding or by a margin",
+            "Which of two rows would you take whose largest regrets are 1.004 and 1.000?",
+            *(_within(margin) for margin in (0.01, 0.005, 0.001)),
+            lambda losses: int(_regrets(losses).amax(1).round(decimals=2).argmin()),
         ),
         Mistake(
             "these are all rows of the least regret",
@@ -459,13 +449,11 @@ check_least_regret = Check(
             "Which of two rows would you take whose largest regrets are 0.31 and 0.34?",
             lambda losses: int((_regrets(losses).amax(1) * 10).round().argmin()),
         ),
-        *(
-            Mistake(
-                "some lengths are left out",
-                "You do not know how long your texts will be. May it be a length left out here?",
-                partial(_at_some_lengths, first=first),
-            )
-            for first in (lambda count: min(1, count - 1), lambda count: count // 2)
+        Mistake(
+            "some lengths are left out",
+            "You do not know how long your texts will be. May it be a length left out here?",
+            partial(_at_some_lengths, first=lambda count: min(1, count - 1)),
+            partial(_at_some_lengths, first=lambda count: count // 2),
         ),
         *(
             Mistake(
@@ -489,16 +477,11 @@ check_least_regret = Check(
             "May the last row be the best there? It is one of those that you could have chosen.",
             _last_row_not_asked,
         ),
-        *(
-            Mistake(
-                "regrets of all lengths count here, the largest more than others",
-                "A user meets one length. Do the regrets at the other lengths make it any dearer?",
-                soft,
-            )
-            for soft in (
-                *(partial(_smallest_soft_maximum, sharpness=sharpness) for sharpness in (1, 50)),
-                *(partial(_smallest_norm, power=power) for power in (4, 10, 30)),
-            )
+        Mistake(
+            "regrets of all lengths count here, the largest more than others",
+            "A user meets one length. Do the regrets at the other lengths make it any dearer?",
+            *(partial(_smallest_soft_maximum, sharpness=sharpness) for sharpness in (1, 50)),
+            *(partial(_smallest_norm, power=power) for power in (4, 10, 30)),
         ),
         Mistake(
             "row 0 is the answer in every case",
@@ -506,16 +489,11 @@ check_least_regret = Check(
             "best of all rows, those further down too?",
             lambda losses: int(_regrets(losses).amax(1).cummax(0).values.argmin()),
         ),
-        *(
-            Mistake(
-                "each row is compared with the one below it",
-                "Is the row below the best one at every length?",
-                below,
-            )
-            for below in (
-                lambda losses: int((losses - losses.roll(-1, 0)).amax(1).argmin()),
-                lambda losses: int((-losses.diff(dim=0, append=losses[-1:])).amax(1).argmin()),
-            )
+        Mistake(
+            "each row is compared with the one below it",
+            "Is the row below the best one at every length?",
+            lambda losses: int((losses - losses.roll(-1, 0)).amax(1).argmin()),
+            lambda losses: int((-losses.diff(dim=0, append=losses[-1:])).amax(1).argmin()),
         ),
         Mistake(
             "each loss is compared with the mean of its own row",
@@ -531,10 +509,6 @@ check_least_regret = Check(
             "each row is compared with the one above it",
             "Is the row above the best one at every length?",
             lambda losses: int((losses - losses.roll(1, 0)).amax(1).argmin()),
-        ),
-        Mistake(
-            "each row is compared with the one above it",
-            "Is the row above the best one at every length?",
             lambda losses: int(losses.diff(dim=0, prepend=losses[:1]).amax(1).argmin()),
         ),
         Mistake(
@@ -1205,16 +1179,11 @@ check_somebodys_favourite = Check(
             "strike a row out?",
             _all_of_opposite_signs,
         ),
-        *(
-            Mistake(
-                "only rivals that bound w from one side are asked",
-                "A rival with a > b sets a largest w. What does one with a < b set?",
-                one_sided,
-            )
-            for one_sided in (
-                partial(_somebodys_favourite, above=False),
-                partial(_somebodys_favourite, below=False),
-            )
+        Mistake(
+            "only rivals that bound w from one side are asked",
+            "A rival with a > b sets a largest w. What does one with a < b set?",
+            partial(_somebodys_favourite, above=False),
+            partial(_somebodys_favourite, below=False),
         ),
         Mistake(
             "these are the best of each column alone",
@@ -1236,31 +1205,25 @@ check_somebodys_favourite = Check(
             "At which weight exactly do two rows cost the same?",
             _best_for_weights(torch.linspace(0, 1, 10_001)),
         ),
-        *(
-            Mistake(
-                "a grid of weights misses rows that are best for a short range only",
-                "Between which two weights is a row the best? Which rows take over at these "
-                "weights?",
-                _best_for_weights(weights),
-            )
-            for weights in (
-                torch.arange(1, 100) / 100,
-                torch.arange(1, 10) / 10,
-                torch.linspace(0.05, 0.95, 19),
-                torch.arange(1, 1000) / 1000,
-                torch.linspace(0, 1, 1001),
-            )
+        Mistake(
+            "a grid of weights misses rows that are best for a short range only",
+            "Between which two weights is a row the best? Which rows take over at these weights?",
+            _best_for_weights(torch.arange(1, 100) / 100),
+            _best_for_weights(torch.arange(1, 10) / 10),
+            _best_for_weights(torch.linspace(0.05, 0.95, 19)),
+            _best_for_weights(torch.arange(1, 1000) / 1000),
+            _best_for_weights(torch.linspace(0, 1, 1001)),
         ),
-        *(
-            Mistake(
-                "a grid of weights with a tolerance misses rows that are best for a short range "
-                "only, and lets in rows that are never the cheapest",
-                "How much dearer than the cheapest may a favourite be? And at which weight exactly "
-                "do two rows cost the same?",
-                partial(_nearly_best_on_a_grid, steps=steps, tolerance=tolerance),
-            )
-            for steps in (101, 1001, 10_001)
-            for tolerance in (1e-6, 1e-4, 0.001, 0.01, 0.1)
+        Mistake(
+            "a grid of weights with a tolerance misses rows that are best for a short range "
+            "only, and lets in rows that are never the cheapest",
+            "How much dearer than the cheapest may a favourite be? And at which weight exactly "
+            "do two rows cost the same?",
+            *(
+                partial(_nearly_best_on_a_grid, steps=steps, tolerance=tolerance)
+                for steps in (101, 1001, 10_001)
+                for tolerance in (1e-6, 1e-4, 0.001, 0.01, 0.1)
+            ),
         ),
         Mistake(
             "a grid of weights, however fine, misses rows that are best for a short range only",
@@ -1272,14 +1235,14 @@ check_somebodys_favourite = Check(
             "However many: at which weight exactly do two rows cost the same?",
             _best_for_weights(torch.rand(100, generator=torch.Generator().manual_seed(0))),
         ),
-        *(
-            Mistake(
-                "a tolerance, a solver's or float32's too, lets in rows that are nearly the "
-                "cheapest, and never quite",
-                "How much dearer than the cheapest may a favourite be?",
-                partial(_sums_at_bounds, tolerance=tolerance),
-            )
-            for tolerance in (1e-8, 1e-6, 1e-5, 1e-4)
+        Mistake(
+            "a tolerance, a solver's or float32's too, lets in rows that are nearly the "
+            "cheapest, and never quite",
+            "How much dearer than the cheapest may a favourite be?",
+            *(
+                partial(_sums_at_bounds, tolerance=tolerance)
+                for tolerance in (1e-8, 1e-6, 1e-5, 1e-4)
+            ),
         ),
         Mistake(
             "the rows on the outline are the right ones, but only on one of its sides",
@@ -1297,19 +1260,14 @@ check_somebodys_favourite = Check(
             "Between a row's bounds: when is there a weight?",
             lambda costs: torch.stack(_limits(costs), dim=1),
         ),
-        *(
-            Mistake(
-                "one weight is tried for each row, from its own costs or the middle of its bounds",
-                "A row's turn may lie elsewhere. From which weight on is it the cheapest, and up "
-                "to which?",
-                _at_one_weight(weight_of),
-            )
-            for weight_of in (
-                _mean_of_bounds,
-                _median_of_bounds,
-                lambda rows: rows[:, 1] / rows.sum(1),
-                lambda rows: rows[:, 0] / rows.sum(1),
-            )
+        Mistake(
+            "one weight is tried for each row, from its own costs or the middle of its bounds",
+            "A row's turn may lie elsewhere. From which weight on is it the cheapest, and up "
+            "to which?",
+            _at_one_weight(_mean_of_bounds),
+            _at_one_weight(_median_of_bounds),
+            _at_one_weight(lambda rows: rows[:, 1] / rows.sum(1)),
+            _at_one_weight(lambda rows: rows[:, 0] / rows.sum(1)),
         ),
         Mistake(
             "this is the row nearest to the best of both columns",
@@ -1322,14 +1280,12 @@ check_somebodys_favourite = Check(
             "row that saves most of the second cost for a little of the first, or least?",
             partial(_walk, steepest=False),
         ),
-        *(
-            Mistake(
-                "a new row takes away one earlier row at most",
-                "After a row has gone, two others are neighbours. Is the one before still below "
-                "the line between its new ones?",
-                chain,
-            )
-            for chain in (_chain_without_going_back, _chain_to_the_cheapest)
+        Mistake(
+            "a new row takes away one earlier row at most",
+            "After a row has gone, two others are neighbours. Is the one before still below "
+            "the line between its new ones?",
+            _chain_without_going_back,
+            _chain_to_the_cheapest,
         ),
         Mistake(
             "one row is looked for between the best of each column, and then no other",
@@ -1383,15 +1339,13 @@ check_somebodys_favourite = Check(
             "has to be larger, so that more w makes the row dearer than its rival?",
             _sides_by_both_signs,
         ),
-        *(
-            Mistake(
-                "each rival is asked at the w at which both cost the same: there the sum is 0, "
-                "and rounding decides",
-                "The row is cheaper than this rival on one side of that w. On which, and is there "
-                "a w that suits all rivals?",
-                partial(_excess_at_the_own_bound, multiplied_out=multiplied_out),
-            )
-            for multiplied_out in (False, True)
+        Mistake(
+            "each rival is asked at the w at which both cost the same: there the sum is 0, "
+            "and rounding decides",
+            "The row is cheaper than this rival on one side of that w. On which, and is there "
+            "a w that suits all rivals?",
+            partial(_excess_at_the_own_bound, multiplied_out=False),
+            partial(_excess_at_the_own_bound, multiplied_out=True),
         ),
         Mistake(
             "the bounds have the wrong sign",
@@ -1428,19 +1382,12 @@ check_somebodys_favourite = Check(
             "w is divided by a + b here",
             "Put w · a + (1 − w) · b as a multiple of w and a rest. What multiplies w?",
             _sum_for_difference,
-        ),
-        Mistake(
-            "w is divided by a + b here",
-            "Put w · a + (1 − w) · b as a multiple of w and a rest. What multiplies w?",
             _sum_with_the_sides_right,
         ),
-        *(
-            Mistake(
-                "short ranges of weights are left out",
-                "How short may a range be and still hold a weight?",
-                _wide_ranges(margin),
-            )
-            for margin in (1e-6, 1e-8)
+        Mistake(
+            "short ranges of weights are left out",
+            "How short may a range be and still hold a weight?",
+            *(_wide_ranges(margin) for margin in (1e-6, 1e-8)),
         ),
         Mistake(
             "whoever costs exactly the same at a bound is left out, or let in, by rounding",
@@ -1457,10 +1404,6 @@ check_somebodys_favourite = Check(
             "so small a step from each bound still jumps over rows with a shorter range",
             "Do you need a step? What do a row's bounds say to each other?",
             partial(_cheapest_at_the_bounds, step=1e-6),
-        ),
-        Mistake(
-            "so small a step from each bound still jumps over rows with a shorter range",
-            "Do you need a step? What do a row's bounds say to each other?",
             partial(_cheapest_at_the_bounds, step=1e-9),
         ),
         Mistake(
@@ -1478,16 +1421,11 @@ check_somebodys_favourite = Check(
             "Put w · a + (1 − w) · b as a multiple of w and a rest. By what do you divide?",
             _sides_by_the_second_cost,
         ),
-        *(
-            Mistake(
-                "these rows have the smallest product of costs",
-                "Everybody adds up the two costs here. Which row has the smallest sum?",
-                smallest,
-            )
-            for smallest in (
-                lambda costs: _marked(costs.prod(1).argmin()[None], len(costs)),
-                lambda costs: costs.prod(1) == costs.prod(1).min(),
-            )
+        Mistake(
+            "these rows have the smallest product of costs",
+            "Everybody adds up the two costs here. Which row has the smallest sum?",
+            lambda costs: _marked(costs.prod(1).argmin()[None], len(costs)),
+            lambda costs: costs.prod(1) == costs.prod(1).min(),
         ),
         Mistake(
             "some rows are let in that are beaten in both costs",
@@ -1539,38 +1477,28 @@ check_somebodys_favourite = Check(
             )
             for which in ("lowest", "highest")
         ),
-        *(
-            Mistake(
-                "w is not where both cost the same: it comes from another formula of a and b",
-                "Set your w in. Is w · a + (1 − w) · b 0 there? Try a = −4 and b = 7.",
-                partial(_by_formula, formula=formula),
-            )
-            for formula in (
-                lambda a, b: b / (a + b),
-                lambda a, b: a / (a + b),
-                lambda a, b: b / a,
-                lambda a, b: -b / a,
-                lambda a, b: -a / b,
-                lambda a, b: a / (b - a),
-                lambda a, b: b - a,
-                lambda a, b: (b - a) / b,
-                lambda a, b: (b - a) / a,
-                lambda a, b: b.abs() / (a.abs() + b.abs()),
-                lambda a, b: a.abs() / (a.abs() + b.abs()),
-            )
+        Mistake(
+            "w is not where both cost the same: it comes from another formula of a and b",
+            "Set your w in. Is w · a + (1 − w) · b 0 there? Try a = −4 and b = 7.",
+            partial(_by_formula, formula=lambda a, b: b / (a + b)),
+            partial(_by_formula, formula=lambda a, b: a / (a + b)),
+            partial(_by_formula, formula=lambda a, b: b / a),
+            partial(_by_formula, formula=lambda a, b: -b / a),
+            partial(_by_formula, formula=lambda a, b: -a / b),
+            partial(_by_formula, formula=lambda a, b: a / (b - a)),
+            partial(_by_formula, formula=lambda a, b: b - a),
+            partial(_by_formula, formula=lambda a, b: (b - a) / b),
+            partial(_by_formula, formula=lambda a, b: (b - a) / a),
+            partial(_by_formula, formula=lambda a, b: b.abs() / (a.abs() + b.abs())),
+            partial(_by_formula, formula=lambda a, b: a.abs() / (a.abs() + b.abs())),
         ),
-        *(
-            Mistake(
-                "of the bounds on a side the last one counts",
-                "Two rivals say w ≤ 0.3 and w ≤ 0.6, in this order. What does your loop keep, and "
-                "which of the two decides?",
-                last,
-            )
-            for last in (
-                _last_bounds,
-                partial(_last_bounds, lower=False),
-                partial(_last_bounds, upper=False),
-            )
+        Mistake(
+            "of the bounds on a side the last one counts",
+            "Two rivals say w ≤ 0.3 and w ≤ 0.6, in this order. What does your loop keep, and "
+            "which of the two decides?",
+            _last_bounds,
+            partial(_last_bounds, lower=False),
+            partial(_last_bounds, upper=False),
         ),
         Mistake(
             "each row is compared with those further down only",
@@ -1582,13 +1510,10 @@ check_somebodys_favourite = Check(
             "To somebody the first cost may matter ten times as much. Which row is best then?",
             _ends_and_equal_weights,
         ),
-        *(
-            Mistake(
-                "weighted products are compared",
-                "Everybody adds up the two costs here. Which row has the smallest weighted sum?",
-                partial(_weighted_products, steps=steps),
-            )
-            for steps in (101, 1001)
+        Mistake(
+            "weighted products are compared",
+            "Everybody adds up the two costs here. Which row has the smallest weighted sum?",
+            *(partial(_weighted_products, steps=steps) for steps in (101, 1001)),
         ),
         Mistake(
             "a row has to cost less than all others at a bound, and there one costs the same",
@@ -1606,20 +1531,15 @@ check_somebodys_favourite = Check(
             "Who is below the mean may still be above one rival. And who weighs equally?",
             lambda costs: costs.sum(1) < costs.sum(1).mean(),
         ),
-        *(
-            Mistake(
-                "a row is marked as soon as one rival loses to it",
-                "A favourite costs less than *all* others, at one and the same w. Which rivals "
-                "have you asked?",
-                any_rival,
-            )
-            for any_rival in (
-                lambda costs: (_bounds(costs)[0] < 0).any(1),
-                lambda costs: (_bounds(costs)[0] > 0).any(1),
-                lambda costs: (costs[:, None] < costs)[..., 0].any(1),
-                lambda costs: (costs[:, None] < costs)[..., 1].any(1),
-                lambda costs: (costs[:, None] < costs).any(-1).any(1),
-            )
+        Mistake(
+            "a row is marked as soon as one rival loses to it",
+            "A favourite costs less than *all* others, at one and the same w. Which rivals "
+            "have you asked?",
+            lambda costs: (_bounds(costs)[0] < 0).any(1),
+            lambda costs: (_bounds(costs)[0] > 0).any(1),
+            lambda costs: (costs[:, None] < costs)[..., 0].any(1),
+            lambda costs: (costs[:, None] < costs)[..., 1].any(1),
+            lambda costs: (costs[:, None] < costs).any(-1).any(1),
         ),
         Mistake(
             "this is an answer for each pair of rows",
@@ -1631,18 +1551,13 @@ check_somebodys_favourite = Check(
             "Set your w in. Is w · a + (1 − w) · b 0 there? Try a = −4 and b = 7.",
             _divided_by_the_second_cost,
         ),
-        *(
-            Mistake(
-                "the rows have got lost: one bound is the same for all of them",
-                "amin and amax without a dimension look at the whole table. Over which dimension "
-                "are a row's rivals?",
-                answer,
-            )
-            for answer in (
-                _extremes_of_all_rows,
-                partial(_one_side_of_all_rows, side="upper"),
-                partial(_one_side_of_all_rows, side="lower"),
-            )
+        Mistake(
+            "the rows have got lost: one bound is the same for all of them",
+            "amin and amax without a dimension look at the whole table. Over which dimension "
+            "are a row's rivals?",
+            _extremes_of_all_rows,
+            partial(_one_side_of_all_rows, side="upper"),
+            partial(_one_side_of_all_rows, side="lower"),
         ),
         Mistake(
             "bounds from both sides are thrown together",

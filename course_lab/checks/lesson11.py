@@ -6,7 +6,7 @@ The lesson calls them sick and healthy, see :mod:`course_lab.clinic`.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import lru_cache, partial
 from typing import Any
 
@@ -57,42 +57,6 @@ def _has_weights_of(layer: MultiHeadAttention, *names: str) -> bool:
         if (_weights(twin, x) - _weights(layer, x)).abs().max() < 10 * CLOSE:
             return True
     return False
-
-
-class _Answers(Sequence[Any]):
-    """What a function answers to each case, computed when it is first asked for."""
-
-    def __init__(self, answer: Callable[[int], Any], count: int) -> None:
-        self._answer, self._count = lru_cache(maxsize=None)(answer), count
-
-    def __len__(self) -> int:
-        return self._count
-
-    def __getitem__(self, place: Any) -> Any:
-        if place >= self._count:
-            raise IndexError(place)
-        return self._answer(place)
-
-
-class _LayerCheck(Check):
-    """A check whose known mistakes get the layers themselves, not copies: they change none.
-
-    A mistake is tried only on the cases that may tell: all of them take half a minute.
-    """
-
-    def _answers(self, function: Callable[..., Any]) -> Any:
-        def answer(place: int) -> Any:
-            try:
-                return function(*self.cases[place])
-            except Exception as error:
-                return error
-
-        return _Answers(answer, len(self.cases))
-
-    def _effects(self, answers: Sequence[Any]) -> Any:
-        if not isinstance(answers, _Answers):
-            return super()._effects(answers)
-        return _Answers(lambda place: _what_it_says(answers[place]), len(answers))
 
 
 CLEARS_ALL = Mistake(
@@ -247,10 +211,6 @@ check_near_first = Check(
             "it asks the encoding for a number by offset, which not every encoding has",
             "A price may come in by another method. What do all layers return that shows it?",
             _rises_by_offset,
-        ),
-        Mistake(
-            "it asks the encoding for a number by offset, which not every encoding has",
-            "A price may come in by another method. What do all layers return that shows it?",
             _falls_by_offset,
         ),
         Mistake(
@@ -639,11 +599,12 @@ def _anywhere_cases() -> list[Case]:
     return cases + list(more)
 
 
-check_anywhere = _LayerCheck(
+check_anywhere = Check(
     "anywhere",
     _anywhere,
     cases=_anywhere_cases(),
     effect=_what_it_says,
+    mistakes_keep_cases=True,
     mistakes=[
         CLEARS_ALL,
         CLEARS_NONE,
@@ -683,14 +644,11 @@ check_anywhere = _LayerCheck(
             "What is asked for is one True or False about all weights. When is it True?",
             lambda layer, start: _apart(layer, start) < CLOSE,
         ),
-        *(
-            Mistake(
-                "it compares with the weights of another layer",
-                "Whose weights are those at 0? Does your function compute both, of the layer that "
-                "it gets?",
-                partial(_beside_another, its_words=its_words),
-            )
-            for its_words in (False, True)
+        Mistake(
+            "it compares with the weights of another layer",
+            "Whose weights are those at 0? Does your function compute both, of the layer that "
+            "it gets?",
+            *(partial(_beside_another, its_words=its_words) for its_words in (False, True)),
         ),
         Mistake(
             "it fills a cache, so that other words stand before the text",
@@ -720,55 +678,35 @@ check_anywhere = _LayerCheck(
             "A layer may be right at the start that you get and wrong elsewhere. Which one is "
             "asked about?",
             lambda layer, start: _anywhere(layer, start) and _anywhere(layer, 8000),
+            *(partial(_at_parts, parts=parts) for parts in ((2,), (2, 4), (3,))),
         ),
-        *(
-            Mistake(
-                "it tries other starts too",
-                "A layer may be right at the start that you get and wrong elsewhere. Which one is "
-                "asked about?",
-                partial(_at_parts, parts=parts),
-            )
-            for parts in ((2,), (2, 4), (3,))
+        Mistake(
+            "its second text does not begin at start",
+            "Where does the first word of your second text stand? And which number is asked for?",
+            partial(_begins_at, begin=lambda start: start + 1),
+            partial(_begins_at, begin=lambda start: start - 1),
+            partial(_begins_at, begin=lambda start: start // 2),
+            partial(_begins_at, begin=lambda start: start * 16),
+            partial(_begins_at, begin=lambda start: -start),
         ),
-        *(
-            Mistake(
-                "its second text does not begin at start",
-                "Where does the first word of your second text stand? And which number is asked "
-                "for?",
-                partial(_begins_at, begin=begin),
-            )
-            for begin in (
-                lambda start: start + 1,
-                lambda start: start - 1,
-                lambda start: start // 2,
-                lambda start: start * 16,
-                lambda start: -start,
-            )
+        Mistake(
+            "it moves the words, and not their positions",
+            "The same words are to stand elsewhere. Which argument of a layer says where?",
+            *(partial(_words_moved, how=how) for how in ("roll", "add")),
         ),
-        *(
-            Mistake(
-                "it moves the words, and not their positions",
-                "The same words are to stand elsewhere. Which argument of a layer says where?",
-                partial(_words_moved, how=how),
-            )
-            for how in ("roll", "add")
+        Mistake(
+            "it raises an error where it should return False",
+            "What is asked for is True or False. What does an assertion do if it fails?",
+            partial(_asserted, message=""),
+            partial(_asserted, message="Tensor-likes are not close!"),
+            raises="^$|not close|not equal",
         ),
-        *(
-            Mistake(
-                "it raises an error where it should return False",
-                "What is asked for is True or False. What does an assertion do if it fails?",
-                partial(_asserted, message=message),
-                raises="^$|not close|not equal",
-            )
-            for message in ("", "Tensor-likes are not close!")
-        ),
-        *(
-            Mistake(
-                "it asks the encoding what it is",
-                "A class does not know its faults. What does the layer do at start?",
-                partial(_asks_the_encoding, what=what),
-            )
-            for what in ("offsets_only", "class", "module")
+        Mistake(
+            "it asks the encoding what it is",
+            "A class does not know its faults. What does the layer do at start?",
+            partial(_asks_the_encoding, what="offsets_only"),
+            partial(_asks_the_encoding, what="class"),
+            partial(_asks_the_encoding, what="module"),
         ),
         Mistake(
             "its positions end before they begin",
@@ -797,31 +735,20 @@ check_anywhere = _LayerCheck(
             "What does the exercise compare start with? May the first place be the odd one out?",
             lambda layer, start: _same(_weights(layer, clinic.words(layer), 1), _far(layer, start)),
         ),
-        *(
-            Mistake(
-                "it takes a mean, and most weights hardly differ",
-                "If a single weight is wrong, what does a mean say?",
-                partial(_mean_below, power=power, below=below),
-            )
-            for power, below in ((1, CLOSE), (2, CLOSE), (2, 1e-6), (1, 1e-4), (1, 1e-5))
-        ),
         Mistake(
             "it takes a mean, and most weights hardly differ",
             "If a single weight is wrong, what does a mean say?",
+            *(
+                partial(_mean_below, power=power, below=below)
+                for power, below in ((1, CLOSE), (2, CLOSE), (2, 1e-6), (1, 1e-4), (1, 1e-5))
+            ),
             _means_by_offset,
-        ),
-        Mistake(
-            "it takes a mean, and most weights hardly differ",
-            "If a single weight is wrong, what does a mean say?",
             lambda layer, start: _same(*(w.mean(2) for w in _near_and_far(layer, start))),
         ),
-        *(
-            Mistake(
-                "the sign of a difference decides",
-                "A weight may grow, or shrink. Which of the two does your function notice?",
-                partial(_largest_step, sign=sign),
-            )
-            for sign in (1, -1)
+        Mistake(
+            "the sign of a difference decides",
+            "A weight may grow, or shrink. Which of the two does your function notice?",
+            *(partial(_largest_step, sign=sign) for sign in (1, -1)),
         ),
         Mistake(
             "it takes the median of all differences, and most weights hardly differ",
@@ -834,14 +761,14 @@ check_anywhere = _LayerCheck(
             "surely right?",
             lambda layer, start: _same(_near_and_far(layer, start)[1], _next(layer, start)),
         ),
-        *(
-            Mistake(
-                "far starts are compared with each other",
-                "Where numbers are rounded, neighbours may be rounded to the same one. Which start "
-                "is surely right?",
-                partial(_same_further_on, steps=steps),
-            )
-            for steps in ((2,), (1, 2), (1, 2, 4), (1, 2, 3), (100,))
+        Mistake(
+            "far starts are compared with each other",
+            "Where numbers are rounded, neighbours may be rounded to the same one. Which start "
+            "is surely right?",
+            *(
+                partial(_same_further_on, steps=steps)
+                for steps in ((2,), (1, 2), (1, 2, 4), (1, 2, 3), (100,))
+            ),
         ),
         Mistake(
             "it measures each difference by the weight's own size",
@@ -853,10 +780,6 @@ check_anywhere = _LayerCheck(
             "all words are sent to one place",
             "A text that begins at start goes on from there. Where does its second word stand?",
             lambda layer, start: _same_at(layer, torch.arange(16), torch.full((16,), start)),
-        ),
-        Mistake(
-            "all words are sent to one place",
-            "A text that begins at start goes on from there. Where does its second word stand?",
             lambda layer, start: _same_at(
                 layer, torch.zeros(16, dtype=torch.int64), torch.full((16,), start)
             ),
@@ -884,13 +807,10 @@ check_anywhere = _LayerCheck(
             "differ?",
             lambda layer, start: torch.equal(*_near_and_far(layer, start)),
         ),
-        *(
-            Mistake(
-                "it reads a longer text than the exercise asks for",
-                "How far beyond start does your last word stand, and how far does the exercise's?",
-                partial(_of_n_words, n=n),
-            )
-            for n in (200, 17, 20, 64)
+        Mistake(
+            "it reads a longer text than the exercise asks for",
+            "How far beyond start does your last word stand, and how far does the exercise's?",
+            *(partial(_of_n_words, n=n) for n in (200, 17, 20, 64)),
         ),
         Mistake(
             "its text says one word again and again",
@@ -907,35 +827,15 @@ check_anywhere = _LayerCheck(
             "its tolerance is too coarse: small differences of a sick layer get through",
             "By how much do healthy layers differ, and by how much sick ones, as the text says?",
             lambda layer, start: bool(_apart(layer, start).max() < 10 * CLOSE),
-        ),
-        Mistake(
-            "its tolerance is too coarse: small differences of a sick layer get through",
-            "By how much do healthy layers differ, and by how much sick ones, as the text says?",
             lambda layer, start: bool(_apart(layer, start).max() < 100 * CLOSE),
-        ),
-        *(
-            Mistake(
-                "its tolerance is too coarse: small differences of a sick layer get through",
-                "By how much do healthy layers differ, and by how much sick ones, as the text "
-                "says?",
-                test,
-            )
-            for test in (
-                lambda layer, start: bool(_apart(layer, start).max() < 5 * CLOSE),
-                lambda layer, start: torch.allclose(
-                    *_near_and_far(layer, start), rtol=0.1, atol=CLOSE
-                ),
-                lambda layer, start: bool(_divergence(layer, start).max() < CLOSE),
-            )
+            lambda layer, start: bool(_apart(layer, start).max() < 5 * CLOSE),
+            lambda layer, start: torch.allclose(*_near_and_far(layer, start), rtol=0.1, atol=CLOSE),
+            lambda layer, start: bool(_divergence(layer, start).max() < CLOSE),
         ),
         Mistake(
             "it compares only the sizes of weights, not whose they are",
             "Which key gets the largest weight? Could the same numbers stand at other keys?",
             lambda layer, start: _same(*(w.sort(-1).values for w in _near_and_far(layer, start))),
-        ),
-        Mistake(
-            "it compares only the sizes of weights, not whose they are",
-            "Which key gets the largest weight? Could the same numbers stand at other keys?",
             lambda layer, start: _same(*(w.amax(-1) for w in _near_and_far(layer, start))),
         ),
         Mistake(
@@ -955,13 +855,10 @@ check_anywhere = _LayerCheck(
                 *(w.diagonal(-1, 2, 3) for w in _near_and_far(layer, start))
             ),
         ),
-        *(
-            Mistake(
-                "it is content if most weights stay",
-                "The promise is about all weights. How many may a sick layer change?",
-                partial(_share_stays, share=share),
-            )
-            for share in (0.99, 0.95, 0.9)
+        Mistake(
+            "it is content if most weights stay",
+            "The promise is about all weights. How many may a sick layer change?",
+            *(partial(_share_stays, share=share) for share in (0.99, 0.95, 0.9)),
         ),
         Mistake(
             "it asks only which key gets most",
@@ -989,22 +886,19 @@ check_anywhere = _LayerCheck(
             "Each head has speeds and slopes of its own. What if only one of them is rounded?",
             lambda layer, start: _same(*(w[:, 0] for w in _near_and_far(layer, start))),
         ),
-        *(
-            Mistake(
-                "it looks at a single head",
-                "Each head has speeds and slopes of its own. What if only another one is rounded?",
-                partial(_of_part, part=(slice(None), head)),
-            )
-            for head in (-1, 1, 2)
+        Mistake(
+            "it looks at a single head",
+            "Each head has speeds and slopes of its own. What if only another one is rounded?",
+            *(partial(_of_part, part=(slice(None), head)) for head in (-1, 1, 2)),
         ),
-        *(
-            Mistake(
-                "it leaves heads out",
-                "Each head has speeds and slopes of its own. What if only one that you leave out "
-                "is wrong?",
-                partial(_of_part, part=(slice(None), heads)),
-            )
-            for heads in (slice(-1), slice(3), slice(2), slice(1, None), slice(2, None))
+        Mistake(
+            "it leaves heads out",
+            "Each head has speeds and slopes of its own. What if only one that you leave out "
+            "is wrong?",
+            *(
+                partial(_of_part, part=(slice(None), heads))
+                for heads in (slice(-1), slice(3), slice(2), slice(1, None), slice(2, None))
+            ),
         ),
         Mistake(
             "it looks at the mean of the heads",
@@ -1016,45 +910,31 @@ check_anywhere = _LayerCheck(
             "Each head has speeds and slopes of its own. What if one gives more and one less?",
             lambda layer, start: _same(*(w.sum(1) for w in _near_and_far(layer, start))),
         ),
-        *(
-            Mistake(
-                "it leaves words out",
-                "Of 16 queries and keys, which do you compare? And how far beyond start does the "
-                "last one stand?",
-                partial(_of_n_words, n=n),
-            )
-            for n in (2, 4, 6, 8, 12, 15)
+        Mistake(
+            "it leaves words out",
+            "Of 16 queries and keys, which do you compare? And how far beyond start does the "
+            "last one stand?",
+            *(partial(_of_n_words, n=n) for n in (2, 4, 6, 8, 12, 15)),
         ),
-        *(
-            Mistake(
-                "it looks at a single query, or at the mean of all",
-                "The promise is about all weights. What does one row, or their mean, leave out?",
-                partial(_of_part, part=(..., query, slice(None))),
-            )
-            for query in (-1, 4, 8, 12)
+        Mistake(
+            "it looks at a single query, or at the mean of all",
+            "The promise is about all weights. What does one row, or their mean, leave out?",
+            *(partial(_of_part, part=(..., query, slice(None))) for query in (-1, 4, 8, 12)),
         ),
-        *(
-            Mistake(
-                "it leaves words out",
-                "Of 16 queries and keys, which do you compare? And how far beyond start does the "
-                "last one stand?",
-                partial(_of_part, part=part),
-            )
-            for part in (
-                (..., slice(6), slice(None)),
-                (..., slice(8), slice(None)),
-                (..., slice(8, None), slice(None)),
-                (..., slice(8)),
-                (..., slice(8, None)),
-            )
+        Mistake(
+            "it leaves words out",
+            "Of 16 queries and keys, which do you compare? And how far beyond start does the "
+            "last one stand?",
+            partial(_of_part, part=(..., slice(6), slice(None))),
+            partial(_of_part, part=(..., slice(8), slice(None))),
+            partial(_of_part, part=(..., slice(8, None), slice(None))),
+            partial(_of_part, part=(..., slice(8))),
+            partial(_of_part, part=(..., slice(8, None))),
         ),
-        *(
-            Mistake(
-                "it looks at a single key",
-                "The promise is about all weights. Which columns of them do you leave out?",
-                partial(_of_part, part=(..., key)),
-            )
-            for key in (0, 8)
+        Mistake(
+            "it looks at a single key",
+            "The promise is about all weights. Which columns of them do you leave out?",
+            *(partial(_of_part, part=(..., key)) for key in (0, 8)),
         ),
         Mistake(
             "it compares outputs, and the promise is about weights",

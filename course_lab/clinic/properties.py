@@ -33,6 +33,10 @@ from course_utils.texts import text
 LENGTH = 12  # tokens of a text, where no other length is given
 LENGTHS = (LENGTH, 96, 512)  # tokens; the last is more than attention reads in one block
 EVERY_LENGTH = range(LENGTH, 97)  # tokens of the texts whose later tokens are changed
+STARTS = {  # of these texts, by their length: they tile all positions, 37 shuffles the lengths
+    length: EVERY_LENGTH[-1] * (37 * number % len(EVERY_LENGTH))
+    for number, length in enumerate(EVERY_LENGTH)
+}
 SHIFTS = (1000, 8000)  # positions by which a text is moved
 VOCABULARY = 256  # ids of tokens, for encodings that look at them
 CROWDS = ((130, 96), (64, 64), (8, 64), (8, 512))  # texts in one batch, tokens of each
@@ -48,7 +52,7 @@ OFFSETS_AFTER_TOO = (
     "bias_by_offset is asked for offsets on both sides, and the mask hides the later keys "
     "afterwards. Which row does your table have for +1, and for one beyond its end?"
 )
-REACH = 8137  # the last position of any text but those of shift, see looks_ahead
+REACH = max(start + length - 1 for length, start in STARTS.items())  # but for shift
 FAR_POSITIONS = (
     f"Texts are read up to position {REACH:,}, and for shift, which nobody owes, up to "
     f"{SHIFTS[-1] + LENGTHS[-1] - 1:,}. Does your table reach so far, or what do you do beyond its "
@@ -272,8 +276,7 @@ def looks_ahead(examined: MultiHeadAttention) -> str:
     english = text.documentation()
     weight = examined.W_q.weight
     table = torch.randn(VOCABULARY, examined.d_model, generator=generator).to(weight)
-    for number, length in enumerate(EVERY_LENGTH):
-        tile = EVERY_LENGTH[-1] * (37 * number % len(EVERY_LENGTH))  # 37 shuffles the lengths
+    for number, (length, tile) in enumerate(STARTS.items()):
         excerpt = english[1000 * number : 1000 * number + length]
         random = torch.randint(VOCABULARY, (length,), generator=generator)
         passages = [

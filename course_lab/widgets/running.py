@@ -6,7 +6,7 @@ import IPython
 import IPython.display
 
 from course_lab.widgets import card
-from course_lab.widgets.seal import FOLDED, seal
+from course_lab.widgets.seal import TITLE, seal
 
 NOTE = {"text/plain": "running …", "text/html": card.bold("running …", card.ASKS)}
 NOTHING = {"text/plain": "", "text/html": ""}
@@ -23,7 +23,7 @@ class RunningLine:
 
     def begin(self, source: str) -> None:
         """A cell begins to run."""
-        if source.startswith(FOLDED):
+        if source.startswith(TITLE):
             self._line = IPython.display.display(NOTE, raw=True, display_id=True)
 
     def end(self) -> None:

@@ -13,7 +13,7 @@ from IPython.utils.capture import capture_output
 
 from course_lab.widgets import card
 
-FOLDED = "#@title "  # how the source of a folded cell starts
+TITLE = "#@title "  # how the source of a folded cell starts: Colab shows the rest of the line
 GUESS_FIRST = "Guess above, or run this cell once more to see it without a guess."
 GUESSED = "You have guessed: now run this cell."
 
@@ -64,7 +64,7 @@ class Seal:
 
     def begin(self, shell: Any, source: str) -> None:
         """A cell begins to run."""
-        if all(question.revealed for question in self._questions) and not source.startswith(FOLDED):
+        if all(question.revealed for question in self._questions) and not source.startswith(TITLE):
             self._questions = []  # the pictures of the answer end here
         has_run = source.rstrip("\n") in shell.history_manager.input_hist_raw
         if not has_run and any(question.waits for question in self._questions):
