@@ -174,6 +174,17 @@ def test_a_start_between_two_steps_gets_a_step_of_its_own_and_a_pair_past_the_la
     assert past["sentence"].startswith("Hand 3 takes")
 
 
+def test_a_position_past_the_sinusoidal_table_is_said_to_have_no_line_there():
+    starts = [{"first": 550}, {"first": 127}, {"first": 128, "second": 550}]
+    sentences = [view["sentence"] for view in look(explorers.frequencies, starts)]
+    ends = [re.search("No line in table and waves for (.*)", text) for text in sentences]
+    assert [end and end[1] for end in ends] == [
+        "550: they end at 127.",
+        None,
+        "128 and 550: they end at 127.",
+    ]
+
+
 def test_the_slope_of_a_head_that_is_not_used_cannot_be_moved():
     before, after = look(explorers.ladder, [{}, {"third": -6.0}])
     assert before["pictures"] == after["pictures"]

@@ -10,7 +10,7 @@ from functools import cache
 from nbformat import NotebookNode
 from nbformat.v4 import new_output
 
-from course_lab.widgets.running import TITLE
+from course_lab.widgets.seal import TITLE
 
 PLUMBING = "plumbing"  # an author's tag: draws, describes or judges; nothing that a learner needs
 SEALED = "sealed"  # the build's tag: between a prediction and its answer

@@ -26,7 +26,7 @@ PIXELS = 96 / 72  # of CSS, to a point
 PHONE, GAP = 358, 7  # pixels across a phone's page, and between two panels there
 SMALLEST, LARGEST = 0.7, 1.1  # of a panel there, compared with how it was drawn
 NARROW = 0.8  # of a single panel that is squeezed: rather so large than wide
-FITS = 0.54  # of what stands alone in its row: rather so small than cut
+FITS = 0.53  # of what stands alone in its row: rather so small than cut
 PANEL = re.compile(r'<view id="(panel-\d+)" viewBox="\S+ \S+ (\S+) (\S+)"')
 TITLE = 0.2  # of a door strip's height
 CUT = 0.493  # of its width: left of the third door's leaf

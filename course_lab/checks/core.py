@@ -69,12 +69,12 @@ class Verdict:
     def as_html(self) -> str:
         """The text in a card, with its mark and the exercise's name in colour."""
         if self.kind in ("untouched", "blocked"):
-            return card.card(card.escaped(self.text))
+            return card.card(card.inline(self.text))
         name, colon, rest = self.text.partition(":")
         colour, background = card.OTHER, "transparent"
         if self.kind == "right":
             colour, background = card.RIGHT, card.TINT
-        words = card.bold(name + colon, colour) + card.escaped(rest)
+        words = card.bold(name + colon, colour) + card.inline(rest)
         return card.card(words, edge=colour, background=background)
 
 
@@ -128,7 +128,7 @@ class Check:
             print(f"There are hints 1, 2 and 3, got {number!r}.")
             return
         title, hint = f"Hint {number} of 3:", self.hints[number - 1]
-        card.tell(f"{title} {hint}", card.card(f"{card.bold(title)} {card.escaped(hint)}"))
+        card.tell(f"{title} {hint}", card.card(f"{card.bold(title)} {card.inline(hint)}"))
 
     def verdict(self, answer: Any) -> Verdict:
         """Return what calling the check would print."""

@@ -316,10 +316,13 @@ function mountOn(explorer, givenSpec, element, start = {},
     }, REST);
   }
 
+  // Whole pixels that panels may take; clientWidth would round 826.8 up, and the last would wrap.
+  const room = () => Math.floor(root.getBoundingClientRect().width);
+
   // After a change of the width. On a phone high controls do not stay in sight, and panels that
   // have no room below the controls are shown one row at a time.
   function fit() {
-    width = Math.floor(root.clientWidth);
+    width = room();
     sentence.style.minHeight = "";
     show();
     if (!width) return;
@@ -371,7 +374,7 @@ function mountOn(explorer, givenSpec, element, start = {},
   }
   root.addEventListener("keydown", handOver);
   const sizes = new ResizeObserver(() => {
-    if (Math.floor(root.clientWidth) !== width) fit();
+    if (room() !== width) fit();
   });
   const themes = new MutationObserver(show);
   const system = matchMedia("(prefers-color-scheme: dark)");
