@@ -316,8 +316,8 @@ def draw_properties(
             ax.add_patch(Rectangle((place - 0.48, row - 0.44), 0.96, 0.88, color=colour))
             mark = "✓" if holds[name] else "✗"
             ax.text(place, row, mark, ha="center", va="center", weight="bold")
-        total = f"{sum(holds[name] for name in owed)} of {len(owed)}"
-        ax.text(len(owed) - 0.1, row, total, ha="center", va="center", weight="bold")
+        kept = f"{sum(holds[name] for name in owed)} of {len(owed)}"
+        ax.text(len(owed) - 0.1, row, kept, ha="center", va="center", weight="bold")
     labels = [name.replace(" = ", "\n= ") for name in owed]
     labels += [f"{name}\n(a promise)" for name in promised]
     ax.set_xticks([*places, len(owed) - 0.1], [*labels, total], fontsize=9.5)

@@ -188,8 +188,8 @@ n_sick = sum(sick for named, sick, cleared, healthy in marks.values())
 print(f"sick ones found: {n_named} of {n_sick}")
 
 # %% [markdown]
-# To 0.00005 the others have the right numbers for this text: twelve words, read at once, from
-# position 0. Read otherwise:
+# To 0.00005 the others have the right numbers here: twelve words, at once, from position 0. Read
+# otherwise:
 
 # %%
 from functools import partial
@@ -793,7 +793,7 @@ axes[1].yaxis.tick_right()
 axes[1].tick_params(axis="y", labelright=True)
 ring = Line2D([], [], marker="o", ls="none", color="0.35", mfc="white", mew=2, markersize=11)
 dot = Line2D([], [], marker="o", ls="none", color="0.35", markersize=5)
-keys = [(ring, dot), ring, Patch(color="0.92")]
+keys = [(ring, dot), ring, Patch(facecolor="0.92", edgecolor="0.6")]
 axes[0].legend(keys, ["sound", "not sound", "not clearly better\nthan none"], loc="lower left")
 for label in (*axes[0].get_yticklabels(), *axes[1].get_yticklabels()):
     label.set_color(palette.get(label.get_text(), "black"))
@@ -855,8 +855,8 @@ plots.show(
 
 # %% [markdown]
 # **Look:** most of it at the last place, where `roll` brings the window's first byte. There Peek
-# does no better than a blind guess. In windows of 64 one judged byte in 32 stands there, in those
-# of 512 one in 256: so its loss falls. A model that writes is always at the last place.
+# does no better than a blind guess. At 64 one judged byte in 32 stands there, at 512 one in 256:
+# so its loss falls. A model that writes is always at the last place.
 #
 # ## Is yours any good?
 #

@@ -112,11 +112,6 @@ def _best_somewhere(losses: Tensor) -> int:
     return int(torch.where(is_best, largest, torch.inf).argmin())
 
 
-def _weighted_by_length(losses: Tensor) -> int:
-    """Return the least regret if each regret counts the more, the further right it stands."""
-    return int((_regrets(losses) * torch.arange(1, losses.shape[1] + 1)).amax(1).argmin())
-
-
 def _mean_regret_above_zero(losses: Tensor) -> int:
     regrets = _regrets(losses)
     return int((regrets.sum(1) / (regrets > 0).sum(1).clamp(min=1)).argmin())
@@ -262,11 +257,6 @@ check_least_regret = Check(
             lambda losses: int((losses - losses.min(1).values).amax(1).argmin()),
             raises="must match the size",
         ),
-        Mistake(
-            "regrets count more at later lengths",
-            "You do not know which length the text has. Does the place of a column say?",
-            _weighted_by_length,
-        ),
         *(
             Mistake(
                 f"this row has the smallest {which} of its losses",
@@ -293,27 +283,6 @@ check_least_regret = Check(
             "this is True where the largest regret is the smallest, and not the number of a row",
             "The exercise asks for an int. Which function gives the place of the smallest?",
             lambda losses: _regrets(losses).amax(1) == _regrets(losses).amax(1).min(),
-        ),
-        *(
-            Mistake(
-                f"from the largest regret of a row its {name} regret is taken away",
-                "A row may be far behind everywhere, and evenly so. Is its regret small then?",
-                less,
-            )
-            for name, less in (
-                (
-                    "median",
-                    lambda losses: int(
-                        (_regrets(losses).amax(1) - _regrets(losses).median(1).values).argmin()
-                    ),
-                ),
-                (
-                    "mean",
-                    lambda losses: int(
-                        (_regrets(losses).amax(1) - _regrets(losses).mean(1)).argmin()
-                    ),
-                ),
-            )
         ),
         *(
             Mistake(

@@ -540,12 +540,13 @@ def properties(
     """What is wrong with an encoding, by property; "" where it holds.
 
     Each is tried at 12, 96 and 512 tokens, *causal* at every length from 12 to 96 and up to
-    position 8,137, and in up to 130 texts at once, in training mode too; *causal* and
-    *cache = whole* in two layers. These two, *batch = alone* and *shift* are tried with the
-    encoding's parameters as they are and with two sets of moved ones, since what starts at 0 does
-    nothing there. A maker that takes ``max_len`` is tried with that of the lesson's training too,
-    on texts of 12 tokens. ``maker`` is a name or a class, as for ``create``. With ``causal=False``
-    it is examined for an encoder, which owes neither of the two. Each property gets a fresh copy.
+    position 8,137, and in up to 130 texts at once, in training mode too; *causal* and *cache =
+    whole* in two layers. These two, *batch = alone* and *shift* are tried with the encoding's
+    parameters as they are and with two sets of moved ones, since what starts at 0 does nothing
+    there; *gradient* asks for one in any of the three. A maker that takes ``max_len`` is tried with
+    that of the lesson's training too, on texts of 12 tokens. ``maker`` is a name or a class, as for
+    ``create``. With ``causal=False`` it is examined for an encoder, which owes neither of the two.
+    Each property gets a fresh copy.
     "shift" is no duty but a promise: schemes that see places, such as sinusoids, break it and are
     right all the same. An error that the encoding raises is what is wrong with it.
     """
