@@ -1694,7 +1694,7 @@ check_somebodys_favourite = Check(
                 mixed,
             )
             for mixed in (
-                _middle_between_all_bounds,
+                partial(_middle_between_all_bounds),
                 *(partial(_lowest_to_highest, fill=fill) for fill in (0.0, 0.5, 1.0)),
             )
         ),
