@@ -112,11 +112,6 @@ def _best_somewhere(losses: Tensor) -> int:
     return int(torch.where(is_best, largest, torch.inf).argmin())
 
 
-def _weighted_by_length(losses: Tensor) -> int:
-    """Return the least regret if each regret counts the more, the further right it stands."""
-    return int((_regrets(losses) * torch.arange(1, losses.shape[1] + 1)).amax(1).argmin())
-
-
 def _mean_regret_above_zero(losses: Tensor) -> int:
     regrets = _regrets(losses)
     return int((regrets.sum(1) / (regrets > 0).sum(1).clamp(min=1)).argmin())
@@ -224,25 +219,43 @@ check_least_regret = Check(
             )
         ),
         Mistake(
-            "this row has the smallest of the worst losses",
-            "A length that is hard for all is no row's fault. What would the best choice have lost "
-            "there?",
-            lambda losses: int(losses.max(1).values.argmin()),
+            "min of a dimension gives values and their places, two tensors in one",
+            "The exercise asks for one int. Which of the two is the row?",
+            lambda losses: _regrets(losses).max(1).values.min(0),
+        ),
+        *(
+            Mistake(
+                "this row has the smallest of the worst losses",
+                "A length that is hard for all is no row's fault. What would the best choice have "
+                "lost there? If you search for it: may all losses lie above the number with which "
+                "you begin?",
+                worst,
+            )
+            for worst in (
+                lambda losses: int(losses.max(1).values.argmin()),
+                lambda losses: int((losses - losses.amin(0).clamp(max=1)).amax(1).argmin()),
+            )
         ),
         Mistake(
             "only rows that are best at some length are asked",
             "May a row that is best nowhere be close to the best everywhere?",
             _best_somewhere,
         ),
-        Mistake(
-            "regrets are differences of exp(loss) here",
-            "The exercise asks for nats. Are the losses in nats before exp, or after?",
-            lambda losses: _least_regret(losses.exp()),
+        *(
+            Mistake(
+                f"regrets are differences of {what} here",
+                "The exercise asks for nats. Which are in nats, the losses or what you made of "
+                "them?",
+                lambda losses, made=made: _least_regret(made(losses)),
+            )
+            for what, made in (("exp(loss)", torch.exp), ("squared losses", torch.square))
         ),
         Mistake(
-            "regrets count more at later lengths",
-            "You do not know which length the text has. Does the place of a column say?",
-            _weighted_by_length,
+            "the best of each row is taken away, (rows,), from losses of (rows, lengths)",
+            "min(1) looks along a row. Whose best do you want at each length, and over which "
+            "dimension is that?",
+            lambda losses: int((losses - losses.min(1).values).amax(1).argmin()),
+            raises="must match the size",
         ),
         *(
             Mistake(
@@ -270,27 +283,6 @@ check_least_regret = Check(
             "this is True where the largest regret is the smallest, and not the number of a row",
             "The exercise asks for an int. Which function gives the place of the smallest?",
             lambda losses: _regrets(losses).amax(1) == _regrets(losses).amax(1).min(),
-        ),
-        *(
-            Mistake(
-                f"from the largest regret of a row its {name} regret is taken away",
-                "A row may be far behind everywhere, and evenly so. Is its regret small then?",
-                less,
-            )
-            for name, less in (
-                (
-                    "median",
-                    lambda losses: int(
-                        (_regrets(losses).amax(1) - _regrets(losses).median(1).values).argmin()
-                    ),
-                ),
-                (
-                    "mean",
-                    lambda losses: int(
-                        (_regrets(losses).amax(1) - _regrets(losses).mean(1)).argmin()
-                    ),
-                ),
-            )
         ),
         Mistake(
             "to a row's largest regret another is added, the second, the mean or the median",
@@ -1035,9 +1027,34 @@ def _on_a_grid(costs: Tensor, steps: int) -> Tensor:
     return (lower < upper) & ((lower * steps).ceil() <= upper * steps)
 
 
-def _rescaled_grid(costs: Tensor) -> Tensor:
+def _rescaled_grid(costs: Tensor, steps: int = 1001) -> Tensor:
     spread = (costs.amax(0) - costs.amin(0)).clamp(min=1e-12)
-    return _best_for_weights(torch.linspace(0, 1, 1001))((costs - costs.amin(0)) / spread)
+    return _best_for_weights(torch.linspace(0, 1, steps))((costs - costs.amin(0)) / spread)
+
+
+def _a_step_above_the_lower_bound(rows: Tensor, step: float) -> Tensor:
+    return _limits(rows)[1].clamp(min=0) + step
+
+
+def _bounds_in_float32(costs: Tensor, from_the_start: bool) -> Tensor:
+    """Return what follows if bounds, or the costs themselves, are in float32."""
+    upper, lower = (side.float().clamp(0, 1) for side in _limits(costs))
+    if not from_the_start:
+        return lower < upper
+    first, second = (costs[:, None] - costs[None]).float().unbind(-1)
+    slope = first - second
+    bound = -second / torch.where(slope == 0, 1.0, slope)
+    return _between(costs, bound, slope > 0, slope < 0)
+
+
+def _lowest_to_highest(costs: Tensor, fill: float) -> Tensor:
+    """Return what follows if a row's lowest bound is below its highest, whichever sides they are.
+
+    ``fill`` is what stands for a row beside itself.
+    """
+    bound = _own_bounds(costs)
+    bound = torch.where(bound.isnan(), fill, bound)
+    return bound.amin(1).clamp(min=0) < bound.amax(1).clamp(max=1)
 
 
 def _whole_outline(costs: Tensor) -> Tensor:
@@ -1139,7 +1156,8 @@ def _ladder(powers: int) -> Case:
 def _barely(first: float, last: float, place: float, above: float = -1e-6) -> Case:
     """Return three rows, the middle one so far above the line between the two others.
 
-    At 1e-6 below it the middle one is best for a range of weights from 1e-10 to 1e-7 wide.
+    At 1e-6 below it the middle one is best for a range of weights from 1e-10 to 1e-7 wide, and a
+    thousandth as much below it for a thousandth of that.
     """
     second = (1 - place) * 10.0 + above
     middle = [first + place * (last - first), second]
@@ -1164,6 +1182,7 @@ check_somebodys_favourite = Check(
         _barely(0.0, 7.0, 0.37),
         _barely(0.0, 0.03, 0.61),
         _barely(0.0, 9100.0, 0.23),
+        _barely(0.0, 9100.0, 0.23, above=-1e-9),  # a range of about 1e-13
         _barely(0.0, 10.0, 0.5, above=1e-6),  # and these are nobody's, by as little
         _barely(0.0, 7.0, 0.41, above=1e-9),
     ],
@@ -1255,10 +1274,19 @@ check_somebodys_favourite = Check(
             "Several rows may lie below it, expensive ones too. Does each of them have its turn?",
             _below_the_line_of_the_best,
         ),
-        Mistake(
-            "these are two bounds a row, and not yet an answer",
-            "Between a row's bounds: when is there a weight?",
-            lambda costs: torch.stack(_limits(costs), dim=1),
+        *(
+            Mistake(
+                "these are two bounds a row, and not yet an answer",
+                "Between a row's bounds: when is there a weight?",
+                unanswered,
+            )
+            for unanswered in (
+                lambda costs: torch.stack(_limits(costs), dim=1),
+                lambda costs: torch.stack(_limits(costs)),
+                lambda costs: _limits(costs)[0].clamp(max=1) - _limits(costs)[1].clamp(min=0),
+                lambda costs: _limits(costs)[0].clamp(max=1),
+                lambda costs: _limits(costs)[1].clamp(min=0),
+            )
         ),
         Mistake(
             "one weight is tried for each row, from its own costs or the middle of its bounds",
@@ -1403,8 +1431,21 @@ check_somebodys_favourite = Check(
         Mistake(
             "so small a step from each bound still jumps over rows with a shorter range",
             "Do you need a step? What do a row's bounds say to each other?",
-            partial(_cheapest_at_the_bounds, step=1e-6),
-            partial(_cheapest_at_the_bounds, step=1e-9),
+            *(
+                stepped
+                for step in (1e-4, 1e-6, 1e-9, 1e-12)
+                for stepped in (
+                    partial(_cheapest_at_the_bounds, step=step),
+                    _at_one_weight(partial(_a_step_above_the_lower_bound, step=step)),
+                )
+            ),
+        ),
+        Mistake(
+            "in float32 two bounds that differ may be the same number",
+            "How short may a range be and still hold a weight? Which dtype do the costs have, "
+            "and which do your bounds?",
+            partial(_bounds_in_float32, from_the_start=False),
+            partial(_bounds_in_float32, from_the_start=True),
         ),
         Mistake(
             "rivals that are cheaper in both costs set no bound here",
@@ -1450,10 +1491,14 @@ check_somebodys_favourite = Check(
             "Several rows may lie below it. Does each of them have its turn?",
             _below_the_chord_of_the_ends,
         ),
-        Mistake(
-            "a grid of weights over rescaled columns still misses rows",
-            "However the columns are scaled: at which weight exactly do two rows cost the same?",
-            _rescaled_grid,
+        *(
+            Mistake(
+                "a grid of weights over rescaled columns still misses rows",
+                "However the columns are scaled: at which weight exactly do two rows cost the "
+                "same?",
+                partial(_rescaled_grid, steps=steps),
+            )
+            for steps in (101, 1001, 10_001)
         ),
         Mistake(
             "upper and lower bounds are exchanged: these would be favourites if more were better",
@@ -1559,10 +1604,16 @@ check_somebodys_favourite = Check(
             partial(_one_side_of_all_rows, side="upper"),
             partial(_one_side_of_all_rows, side="lower"),
         ),
-        Mistake(
-            "bounds from both sides are thrown together",
-            "One rival says w ≤ 0.6, another w ≥ 0.2. May you take the lowest of both kinds?",
-            _middle_between_all_bounds,
+        *(
+            Mistake(
+                "bounds from both sides are thrown together",
+                "One rival says w ≤ 0.6, another w ≥ 0.2. May you take the lowest of both kinds?",
+                mixed,
+            )
+            for mixed in (
+                partial(_middle_between_all_bounds),
+                *(partial(_lowest_to_highest, fill=fill) for fill in (0.0, 0.5, 1.0)),
+            )
         ),
         Mistake(
             "of each side the mean of the bounds counts",

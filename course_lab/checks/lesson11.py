@@ -379,6 +379,7 @@ def _asks_the_encoding(layer: MultiHeadAttention, start: int, what: str = "offse
     return {
         "offsets_only": layer.encoding.offsets_only,
         "class": not isinstance(layer.encoding, Faulty),
+        "rounding": not hasattr(layer.encoding, "rounding"),
         "module": "faulty" not in kind.__module__,
     }[what]
 
@@ -405,8 +406,25 @@ def _divergence(layer: MultiHeadAttention, start: int) -> Tensor:
     return (near * (near / far).log()).sum(-1)
 
 
-def _outputs_agree(layer: MultiHeadAttention, start: int, close: float = CLOSE) -> bool:
-    x, positions = clinic.words(layer, n=16), torch.arange(16)
+def _beside_a_thousand(layer: MultiHeadAttention, start: int, more: bool) -> bool:
+    """Whether a text has the same weights at 1000 and at start, or as much further on."""
+    x = clinic.words(layer, n=16)
+    return _same(_weights(layer, x, 1000), _weights(layer, x, start + 1000 * more))
+
+
+def _after_other_words(layer: MultiHeadAttention, start: int) -> bool:
+    """Whether a text has the same weights alone and after others, shared out among its own keys."""
+    n_before = min(start, 64)  # more would take long, and change no answer
+    x = clinic.words(layer, n=16)
+    both = torch.cat([clinic.words(layer, n=n_before, seed=1), x], dim=1)
+    own = _weights(layer, both)[..., -16:, -16:]
+    return _same(_weights(layer, x), own / own.sum(-1, keepdim=True))
+
+
+def _outputs_agree(
+    layer: MultiHeadAttention, start: int, close: float = CLOSE, texts: int = 1, n: int = 16
+) -> bool:
+    x, positions = clinic.words(layer, texts, n), torch.arange(n)
     near, far = layer(x, positions)[0], layer(x, positions + start)[0]
     return _same(near, far) if close else torch.allclose(near, far)
 
@@ -494,6 +512,22 @@ class _Faint(PositionalEncoding):
         return (-12.0 * (at.offsets % 2) * factor).to(q.dtype)
 
 
+class _Swing(PositionalEncoding):
+    """A far key that one query likes a little more and the next one a little less.
+
+    Summed over queries, its weights hardly change.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(64, 4)
+
+    def bias(self, q: Queries, k: Keys, at: Places) -> Tensor:
+        """Return 0.04 for query 8012 and −0.04 for 8013 at key 8005, else 0."""
+        keys, queries = at.k[..., None, None, :], at.q[..., None, :, None]
+        signs = (queries == 8012).to(q.dtype) - (queries == 8013).to(q.dtype)
+        return torch.full((4, 1, 1), 0.04, dtype=q.dtype) * signs * (keys == 8005)
+
+
 def _anywhere_cases() -> list[Case]:
     """Each layer near the end of the promised range, and some where little is rounded yet."""
     wards = {fault: _ward(fault) for fault in ("layouts", "angles", "shortcut")}
@@ -560,6 +594,12 @@ def _anywhere_cases() -> list[Case]:
         layer.W_q.weight.zero_()
     faint = clinic.layer(_Faint(), seed=86)
     faint.W_q.weight.zero_()
+    swing = clinic.layer(_Swing(), seed=87)
+    swing.W_q.weight.zero_()
+    # Healthy: 16 equal weights, 0.0625, and far away one of them 0.000006 more or less. Rounded to
+    # three digits they differ.
+    halved = clinic.layer(_Bump(8000, 8000, reward=1e-4, by_head=(1, -1, 1, -1)), seed=88)
+    halved.W_q.weight.zero_()
     # The key that gets most anyway.
     winner = clinic.layer(_Bump(8000, 8000, 8001, last_query=8001, reward=0.3), seed=85)
     more = (
@@ -592,6 +632,8 @@ def _anywhere_cases() -> list[Case]:
         (silent, 8000),
         (clinic.layer(create("none", d_model=64, n_heads=4), seed=65, causal=False), 8000),
         (faint, 8000),
+        (swing, 8000),
+        (halved, 8000),
     )
     for number, (layer, _) in enumerate(more, start=len(by_name) + 1):
         layer.__name__ = f"layer {number}"  # type: ignore[assignment]
@@ -707,6 +749,7 @@ check_anywhere = Check(
             partial(_asks_the_encoding, what="offsets_only"),
             partial(_asks_the_encoding, what="class"),
             partial(_asks_the_encoding, what="module"),
+            partial(_asks_the_encoding, what="rounding"),
         ),
         Mistake(
             "its positions end before they begin",
@@ -946,6 +989,46 @@ check_anywhere = Check(
             "Which of the two that a layer returns do you compare? And by how much may healthy "
             "ones differ?",
             partial(_outputs_agree, close=0),
+        ),
+        *(
+            Mistake(
+                "it is the lesson's test moved: outputs, of other texts than 16 words",
+                "one_answer compares outputs. Which of the two that a layer returns is this "
+                "promise about, and of how many words?",
+                partial(_outputs_agree, texts=texts, n=12),
+            )
+            for texts in (1, 3)
+        ),
+        *(
+            Mistake(
+                "far starts are compared with each other",
+                "Where numbers are rounded, neighbours may be rounded to the same one. Which start "
+                "is surely right?",
+                far,
+            )
+            for far in (
+                partial(_same_further_on, steps=(16,)),
+                partial(_beside_a_thousand, more=True),
+                partial(_beside_a_thousand, more=False),
+            )
+        ),
+        Mistake(
+            "other words stand before the text",
+            "May words before a text change what its words look at? The promise is about the same "
+            "16 words, and nothing else. Which argument of a layer says where they stand?",
+            _after_other_words,
+        ),
+        Mistake(
+            "weights are rounded, and then have to be equal",
+            "0.0625 and 0.0626: what are they to three digits? By how much may two weights differ?",
+            lambda layer, start: torch.equal(
+                *(w.round(decimals=3) for w in _near_and_far(layer, start))
+            ),
+        ),
+        Mistake(
+            "it compares sums over queries",
+            "One query may give a key more and the next one less. What does a sum over both say?",
+            lambda layer, start: _same(*(w.sum(2) for w in _near_and_far(layer, start))),
         ),
     ],
     hints=(

@@ -46,7 +46,8 @@ DOOR_METHODS = (*DOORS, "bias_by_offset")
 SHORT_TRAINING = 64  # tokens of a text where lesson 11 trains, which is the max_len it passes
 FITS_BOTH = (
     "bias returns (batch, heads, q_len, k_len), and positions come as (seq,) or (batch, seq). "
-    "at.q[..., None, :, None] fits both, and so does at.k[..., None, None, :]."
+    "at.q[..., None, :, None] fits both, and so does at.k[..., None, None, :]. Beside words, "
+    "(batch, n, d_model), positions[..., None] does."
 )
 OFFSETS_AFTER_TOO = (
     "bias_by_offset is asked for offsets on both sides, and the mask hides the later keys "
@@ -109,7 +110,8 @@ def _gap(first: Tensor, second: Tensor) -> float:
     if gap.isnan():
         raise ValueError(
             "it gives nan, which is no number. Does a root or a logarithm get a number below 0? "
-            "Offsets are j − i, negative for what came before."
+            "Offsets are j − i, negative for what came before. And what is the logarithm of the "
+            "distance 0, that of a word to itself?"
         )
     return float(gap)
 
@@ -166,6 +168,8 @@ def doors(examined: MultiHeadAttention) -> str:
             continue  # for something else than attention
         question = f"did you mean {nearest[0]}?" if nearest else f"doors: {', '.join(DOOR_METHODS)}"
         return f"no door is called {name}, so it is never used; {question}"
+    if complaint := _unread_number(encoding, kinds, written):
+        return complaint
     if _hides_bias_by_offset(type(encoding), written):
         return "bias takes the place of bias_by_offset, so bias_by_offset is never used"
     for name in ("bias", "values"):  # the others complain themselves
@@ -174,6 +178,33 @@ def doors(examined: MultiHeadAttention) -> str:
     if encoding.doors:
         return ""
     return f"it opens no door: none of {', '.join(DOOR_METHODS)} is defined"
+
+
+def _unread_number(
+    encoding: PositionalEncoding, kinds: Sequence[type], written: Sequence[type]
+) -> str:
+    """A complaint about a class's number that no method reads: a misspelt name, mostly.
+
+    One that a class with methods of its own defines may serve its other numbers, so there only a
+    name near another class's is one.
+    """
+    members = [member for kind in kinds for member in vars(kind).values()]
+    read = set().union(*(_names_in(m.__code__) for m in members if inspect.isfunction(m)))
+    if {"getattr", "vars", "__dict__"} & read:  # it may be read by a name that is computed
+        return ""
+    for kind in written:
+        has_methods = any(inspect.isfunction(member) for member in vars(kind).values())
+        for name, value in vars(kind).items():
+            is_number = isinstance(value, (int, float, tuple, list, Tensor))
+            is_known = name.startswith("_") or hasattr(PositionalEncoding, name) or name in read
+            if not is_number or is_known:
+                continue
+            inherited = sorted((read & set(dir(type(encoding)))) - set(vars(kind)))
+            nearest = difflib.get_close_matches(name.lower(), inherited, n=1)
+            if nearest or not has_methods:
+                question = f"did you mean {nearest[0]}?" if nearest else "which should it replace?"
+                return f"no method reads {name}, so it changes nothing; {question}"
+    return ""
 
 
 def _returns_nothing(examined: MultiHeadAttention, name: str) -> bool:
@@ -364,7 +395,10 @@ def cached(examined: MultiHeadAttention, length: int = LENGTH) -> str:
         parts = [reader(piece, cache=cache, tokens=tokens)[0] for piece, tokens in pieces]
         gap = _gap(torch.cat(parts, 1), whole)
         if not gap < ROUNDING:
-            return f"{name} the output differs by up to {gap:.2g}"
+            return (
+                f"{name} the output differs by up to {gap:.2g}. What does your method see of the "
+                "words before a piece, and of those that are yet to come?"
+            )
     return ""
 
 
@@ -384,10 +418,14 @@ def batched(examined: MultiHeadAttention, length: int = LENGTH) -> str:
             padded = examined(x, tokens=ids, attention_mask=mask)[0][1:, text]
         except (RuntimeError, ValueError) as error:
             message = f"with padding, where at.q and at.k are (batch, seq), it fails: {error}"
-            return f"{message}. {FITS_BOTH}" if "broadcast" in str(error) else message
+            does_not_fit = "broadcast" in str(error) or "must match the size" in str(error)
+            return f"{message}. {FITS_BOTH}" if does_not_fit else message
         gap = _gap(padded, examined(x[1:, text], tokens=ids[1:, text])[0])
         if not gap < ROUNDING:
-            return f"with padding {name} the output of a text differs by up to {gap:.2g}"
+            return (
+                f"with padding {name} the output of a text differs by up to {gap:.2g}. Which "
+                "numbers of your method come from words that are not of the text?"
+            )
     return ""
 
 
@@ -420,20 +458,29 @@ def any_dtype(examined: MultiHeadAttention, length: int = LENGTH) -> str:
 def trained(examined: MultiHeadAttention) -> str:
     """Every parameter of the encoding gets a gradient: finite, and more than rounding, in float64.
 
-    What a parameter adds to the scores of all keys alike, softmax cancels: its gradient is 0.
+    What a parameter adds to the scores of all keys alike, softmax cancels: its gradient is 0. A
+    gate that starts at 0 keeps the gradient from what it multiplies until it has moved; so each
+    parameter has to get one as made or moved.
     """
-    able = copy.deepcopy(examined).double().requires_grad_(True)
-    for length in LENGTHS:
-        ids = _english_and_random(2, length)
-        able(words(able, 2, length), tokens=ids)[0].square().sum().backward()
-    for name, parameter in able.named_parameters():
-        if parameter.grad is not None and not bool(parameter.grad.isfinite().all()):
-            return (
-                f"{name.removeprefix('encoding.')} gets a gradient that is not finite. A word's "
-                "offset to itself is 0: is there a negative power, a root or a logarithm of it?"
-            )
-    for name, parameter in able.encoding.named_parameters():
-        if parameter.grad is None or not bool((parameter.grad.abs() > NO_GRADIENT).any()):
+    without: dict[str, int] = {}  # parameter → how many of the readers give it no gradient
+    readers = _as_made_and_moved(examined)
+    for reader in readers:
+        able = copy.deepcopy(reader).double().requires_grad_(True)
+        for length in LENGTHS:
+            ids = _english_and_random(2, length)
+            able(words(able, 2, length), tokens=ids)[0].square().sum().backward()
+        for name, parameter in able.named_parameters() if reader is examined else ():
+            if parameter.grad is not None and not bool(parameter.grad.isfinite().all()):
+                return (
+                    f"{name.removeprefix('encoding.')} gets a gradient that is not finite. A "
+                    "word's offset to itself is 0: is there a negative power, a root or a "
+                    "logarithm of it?"
+                )
+        for name, parameter in able.encoding.named_parameters():
+            if parameter.grad is None or not bool((parameter.grad.abs() > NO_GRADIENT).any()):
+                without[name] = without.get(name, 0) + 1
+    for name, times in without.items():
+        if times == len(readers):
             return (
                 f"{name} gets no gradient. Does your class make it and no longer use it? Or does "
                 "it add the same to the scores of all keys? That, softmax cancels."
@@ -496,12 +543,13 @@ def properties(
     """What is wrong with an encoding, by property; "" where it holds.
 
     Each is tried at 12, 96 and 512 tokens, *causal* at every length from 12 to 96 and up to
-    position 8,137, and in up to 130 texts at once, in training mode too; *causal* and
-    *cache = whole* in two layers. These two, *batch = alone* and *shift* are tried with the
-    encoding's parameters as they are and with two sets of moved ones, since what starts at 0 does
-    nothing there. A maker that takes ``max_len`` is tried with that of the lesson's training too,
-    on texts of 12 tokens. ``maker`` is a name or a class, as for ``create``. With ``causal=False``
-    it is examined for an encoder, which owes neither of the two. Each property gets a fresh copy.
+    position 8,137, and in up to 130 texts at once, in training mode too; *causal* and *cache =
+    whole* in two layers. These two, *batch = alone* and *shift* are tried with the encoding's
+    parameters as they are and with two sets of moved ones, since what starts at 0 does nothing
+    there; *gradient* asks for one in any of the three. A maker that takes ``max_len`` is tried with
+    that of the lesson's training too, on texts of 12 tokens. ``maker`` is a name or a class, as for
+    ``create``. With ``causal=False`` it is examined for an encoder, which owes neither of the two.
+    Each property gets a fresh copy.
     "shift" is no duty but a promise: schemes that see places, such as sinusoids, break it and are
     right all the same. An error that the encoding raises is what is wrong with it.
     """
@@ -601,6 +649,16 @@ def _in_words(error: Exception) -> str:
             message += (
                 ". values gets weights (batch, heads, queries, keys) and returns (batch, heads, "
                 "queries, d_head): did a sum over the keys lose its axis? See keepdim=True."
+            )
+        elif "rotate" in calls:
+            message += (
+                ". q and k are (batch, heads, n, d_head), at.q and at.k are (n,) or (batch, n): "
+                "what does at.q[..., None, :, None] add?"
+            )
+        elif "embed" in calls:
+            message += (
+                ". positions are (n,) or (batch, n), x is (batch, n, d_model): what does "
+                "positions[..., None] add?"
             )
     if isinstance(error, RuntimeError) and any(word in str(error) for word in ("dtype", "scalar")):
         message += ". Words come in float32, float64 or bfloat16: do your tensors follow x.dtype?"
