@@ -341,7 +341,7 @@ for way in ("interpolation", "NTK-aware", "Llama 3.1", "step", "YaRN"):
 
 # %% [markdown]
 # **Look:** with $s = 8$ each way is behind *direct*. With $s = 16$ the step, Llama's ramp and YaRN
-# are ahead of it, NTK-aware a little; none is ahead of just cutting to 512.
+# are ahead of it in each model, NTK-aware in two of three. None is ahead of just cutting to 512.
 #
 # ## A cache under dynamic NTK
 #
