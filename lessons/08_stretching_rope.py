@@ -420,7 +420,7 @@ plots.show(
 
 # %% [markdown]
 # **Look:** by loss none of these beats just cutting. Nor was much to be won: even 16 bytes in place
-# of 64 cost these small models only 0.02 to 0.03.
+# of 64 cost these models 0.02 to 0.03.
 #
 # ## A real model
 #
@@ -618,7 +618,7 @@ plots.show(
 
 # %% [markdown]
 # **Look:** left, *direct* has lost nearly all of its harm: 0.03 above the control, from 1.50. So a
-# low loss after training on does not show that a stretch was needed. Right, three models read twice
+# low loss after training on shows no need of a stretch. Right, three models read twice
 # as much as they were trained on: the step is behind *direct* while $s$ stays 8, and ahead with
 # $s = 16$. By mean loss just cutting still leads.
 #

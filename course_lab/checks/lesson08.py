@@ -310,6 +310,10 @@ def _straight_between(with_ends: bool) -> Callable[..., Tensor]:
     return ramp
 
 
+def _turns_of_so_many_radians(turn: float) -> Callable[..., Tensor]:
+    return _counted(lambda theta, trained: trained * theta / turn)
+
+
 def _divided_between(divisor: Callable[[Tensor, float], Tensor]) -> Callable[..., Tensor]:
     """Return old speeds over a function of the share kept and ``factor``, between the bounds."""
 
@@ -770,7 +774,7 @@ check_ramp = Check(
             Mistake(
                 "2π is rounded",
                 "What is 2π in your code? Python's `math` has π with all its digits.",
-                _counted(lambda theta, trained, turn=turn: trained * theta / turn),
+                _turns_of_so_many_radians(turn),
             )
             for turn in (6.28, 6.3, 6.0, 44 / 7)
         ),
@@ -1393,6 +1397,14 @@ def _plain_far_times(
     return scores
 
 
+def _scaled_for(width: int) -> Callable[[Tensor, Tensor, int], Tensor]:
+    return _scaled_by(lambda q: (q.shape[-1] / width) ** 0.5)
+
+
+def _clamped_at(number: int) -> Callable[[Tensor, Tensor, int], Tensor]:
+    return lambda q, k, _: _clamped_scores(q, k, number)
+
+
 def _in_halves(x: Tensor) -> Tensor:
     """The features in the order in which RoPE's turns pair the two halves of a head, (n, d)."""
     return x.view(len(x), 2, -1).transpose(1, 2).reshape(x.shape)
@@ -1645,7 +1657,7 @@ check_clamped_scores = Check(
             Mistake(
                 "`farthest` is built in as a number",
                 "Which of your numbers should come from the arguments?",
-                lambda q, k, _, number=number: _clamped_scores(q, k, number),
+                _clamped_at(number),
             )
             for number in (1, 2, 3, 4, 7, 8)
         ),
@@ -1653,7 +1665,7 @@ check_clamped_scores = Check(
             Mistake(
                 "the number of features is built in",
                 "Heads come in several widths. Where does d stand in q's shape?",
-                _scaled_by(lambda q, width=width: (q.shape[-1] / width) ** 0.5),
+                _scaled_for(width),
             )
             for width in (4, 8, 16, 32, 64, 128)
         ),
