@@ -424,10 +424,9 @@ plots.show(
 #
 # ## A real model
 #
-# Why stretch, then? To use what is far. So ask a larger model for it.
-# SmolLM2-135M is offered for 8,192 tokens. It read 12,288, stretched by 1.5; just cut, now the last
-# 8,192. Each text tells eight **needles**, such as "The secret number of Lima is 4829.", and asks
-# for them at its end.
+# Why stretch, then? To use what is far. So ask a larger model for it. SmolLM2-135M is offered for
+# 8,192 tokens. It read 12,288, stretched by 1.5; just cut, now the last 8,192. Each text tells
+# eight **needles**, such as "The secret number of Lima is 4829.", and asks for them at its end.
 
 # %%
 guess = widgets.predict(
@@ -622,13 +621,13 @@ plots.show(
 # as much as they were trained on: the step is behind *direct* while $s$ stays 8, and ahead with
 # $s = 16$. By mean loss just cutting still leads.
 #
-# Asked for needles, LLaMA 7B (trained at 2,048, then on 8,192) found them 2,560 tokens back with
-# *direct* and 10,000 more steps, 8,192 back with interpolation and 200 (two tries in ten, Chen et
-# al. 2023, table 4).
+# Asked for needles, LLaMA 7B (trained at 2,048, then on 8,192) found them up to 2,560 tokens back
+# with *direct* and 10,000 more steps, up to 8,192 with interpolation and 200 (two tries in ten,
+# Chen et al. 2023, table 4).
 #
 # ## Read the line
 #
-# Back to the line. Llama 3.1's heads have 128 features, so 64 hands.
+# Llama 3.1's heads have 128 features, so 64 hands.
 
 # %% tags=["plumbing"]
 # The line, hand by hand
