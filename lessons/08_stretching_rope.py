@@ -34,7 +34,7 @@ device = course_lab.start(doors=["rotate"], title="Lesson 08: door 2, at another
 # Llama 3.1's `config.json` says
 
 # %%
-rope_theta = 500_000.0  # the base b
+rope_theta = 500_000.0  # the base b; RoPE's paper has 10,000
 rope_scaling = {
     "rope_type": "llama3",
     "factor": 8.0,
@@ -50,7 +50,8 @@ rope_scaling = {
 # RoPE turns pair $m$ of queries and keys by $p\,\theta_m$ at position $p$, with $\theta_m =
 # b^{-2m/d}$: each pair is the **hand** of a clock. The course's small models have 16 hands, and
 # learned on pieces of 64 bytes. Let one read 512, eight times as far, with nothing changed: this
-# is **direct**.
+# is **direct**. Its **rise** at 512: the loss of some bytes with up to 512 in sight, less that of
+# the *same* bytes with up to 64, in nats a byte. (For all ways: less that of *direct* at 64.)
 
 # %%
 import math
@@ -83,14 +84,13 @@ for m, speed in enumerate(theta.tolist()):
         ax.add_patch(Wedge((x, y), 0.4, 90 - swept, 90 - seen, color="C3", alpha=0.6))
     ax.text(x, y - 0.6, f"hand {m}", ha="center", fontsize=8)
 ax.set(xlim=(-0.5, 7.5), ylim=(-2.0, 0.5), aspect="equal")
-ax.set_title("At 512 bytes hands 5 to 15 meet new angles, in orange. Blue: seen in training, at 64")
+ax.set_title("Blue: angles seen at 64 bytes. Orange: new at 512 (hands 5 to 15)")
 ax.axis("off")
 hands = data.results("stretching_hands").groupby(["way", "read", "seed"])["loss"].mean()
 home = hands["direct", 64]  # by seed, as below
 rise = {(way, n): hands[way, n] - home for way, n in hands.index.droplevel("seed").unique()}
 worse = rise["direct", 512]
-print("loss with up to 512 bytes in sight, less the loss of the same bytes with up to 64:")
-print(f"direct {worse.min():+.1f} to {worse.max():+.1f} nats a byte; three models, six texts")
+print(f"rise of direct at 512: {worse.min():+.1f} to {worse.max():+.1f}; three models, six texts")
 plots.show(
     fig,
     "Sixteen clocks, hands 0 to 15, each starting at twelve. Blue, what 64 positions showed: all "
@@ -146,19 +146,19 @@ ax.text(1.0, -0.75, "meet no new angle", color="C0")
 ax.text(9.5, -0.75, "meet new angles", color="C3")
 ax.text(min(best) + 0.5, gain[min(best)].mean() - 0.1, "about half of direct's rise")
 ax.set_xticks(range(16))
-ax.set(xlabel="the hand that is slowed to an eighth", ylabel="change of loss, nats a byte")
+ax.set(xlabel="the hand that is slowed to an eighth", ylabel="change of the rise, nats a byte")
 ax.set_title("Slowing hand 5 helps most at 512 bytes (below 0 is better). Dots: three models")
 plots.show(
     fig,
-    "Change of the loss at 512 bytes when one hand is slowed to an eighth, means of three models: "
+    "Change of the rise at 512 bytes when one hand is slowed to an eighth, means of three models: "
     + ", ".join(f"hand {m} {changes.mean():+.2f}" for m, changes in gain.items())
     + ". Hands 0 to 4, which meet no new angle, are blue, the others orange.",
 )
 
 # %% [markdown]
 # **Look:** slowing hand 5 takes about half of the rise away. New angles are not all that counts:
-# at an eighth, hand 3, which meets none, helps more than hand 7. (At other speeds this may turn
-# round.) Hands 8 to 15 meet new angles, and slowing all eight changes hardly anything.
+# slowed alone to an eighth, hand 3, which meets none, helps more than hand 7. Hands 8 to 15 meet
+# new angles, and slowing all eight changes hardly anything.
 #
 # ## All hands
 #
@@ -189,41 +189,30 @@ guess.reveal(
     if at_home.max() < 0.1
     else "rises by 0.1 to 1: angles are closer"
 )
-alone = max(rise[f"pair {m}", 64].max() for m in range(1, 5))
-print(f"hands 1 to 4, each slowed alone: at most {alone:+.2f} at 64 bytes")
 bars = {
-    "all\nsixteen": ("interpolation", "0.5"),
-    "hands\n0 to 4": ("pairs 0-4", "C0"),
-    "hands\n5 to 15": ("pairs 5-15", "C3"),
-    "hand 0,\n≤ 4 back": ("pair 0, at most 4 back", "C0"),
-    "hand 0,\nfarther": ("pair 0, at least 5 back", "C0"),
-    "1 to 4,\n≤ 4 back": ("pairs 1-4, at most 4 back", "C0"),
-    "1 to 4,\n5 to 16": ("pairs 1-4, 5 to 16 back", "C0"),
-    "1 to 4,\nfarther": ("pairs 1-4, at least 17 back", "C0"),
+    "all sixteen": ("interpolation", "0.5"),
+    "hands 0 to 4, which went round": ("pairs 0-4", "C0"),
+    "hands 5 to 15": ("pairs 5-15", "C3"),
 }
-fig, ax = plt.subplots(figsize=(8.5, 3.2))
-places = [0, 1, 2, 3.6, 4.6, 5.9, 6.9, 7.9]
-for place, (name, colour) in zip(places, bars.values(), strict=True):
+fig, ax = plt.subplots(figsize=(8.5, 2.2))
+for place, (name, colour) in enumerate(bars.values()):
     values = rise[name, 64]
-    ax.bar(place, values.mean(), color=colour, alpha=0.4)
-    ax.plot([place] * len(values), values, "o", color=colour, markersize=4)
-    ax.text(place, values.max() + 0.06, f"{values.mean():.1f}", ha="center", fontsize=9)
-ax.set_xticks(places, list(bars), fontsize=9)
-ax.axvline(2.8, color="0.7", linewidth=1)
-ax.text(5.75, 2.1, "only for keys so far back", ha="center", color="0.35")
-ax.set(ylim=(0, 2.45), ylabel="rise at 64 bytes, nats a byte")
-ax.set_title("Slowed to an eighth, the fast hands cost most at 64 bytes. Dots: three models")
+    ax.barh(place, values.mean(), color=colour, alpha=0.4)
+    ax.plot(values, [place] * len(values), "o", color=colour, markersize=4)
+    ax.text(values.max() + 0.04, place, f"{values.mean():.1f}", va="center", fontsize=9)
+ax.set_yticks(range(len(bars)), list(bars))
+ax.set(ylim=(len(bars) - 0.5, -0.5), xlim=(0, 2.6), xlabel="rise at 64 bytes, nats a byte")
+ax.set_title("At 64 bytes the fast hands cost most. Dots: three models")
 plots.show(
     fig,
     "Rise of the loss at 64 bytes if these hands are slowed to an eighth, means of three models: "
-    + ", ".join(f"{label} {rise[name, 64].mean():.1f}" for label, (name, _) in bars.items())
+    + "; ".join(f"{label}: {rise[name, 64].mean():.1f}" for label, (name, _) in bars.items())
     + ".",
 )
 
 # %% [markdown]
 # **Look:** nearly all of the harm comes from hands 0 to 4, which went round. The other eleven cost
-# 0.1. On the right hands are slowed for some keys only: hand 0 matters for the last few bytes,
-# hands 1 to 4 **together** for bytes some 5 to 16 back. Alone, none of these four costs 0.1.
+# 0.1.
 #
 # ## Llama's ramp
 #
@@ -264,34 +253,25 @@ from course_lab.checks.lesson08 import check_ramp
 check_ramp(ramp_from_scratch)
 
 # %% [markdown]
-# Yours is *Llama 3.1*. All ways of this lesson:
+# Yours is *Llama 3.1*. If both bounds are one turn, nothing is mixed: this is the **step**. All
+# ways of this lesson:
 #
 # | way | fast hands | slow hands |
 # |---|---|---|
 # | direct | keep their speed | keep their speed |
 # | interpolation | ÷ s | ÷ s |
-# | NTK-aware: a larger $b$ | hand 0 keeps, each next one is slowed more | last one ÷ s |
-# | step | keep: one turn or more | ÷ s: less than a turn |
+# | NTK-aware: larger $b$, no bounds | hand 0 keeps, each next slows more | last ÷ s |
+# | step | keep: one turn or more | ÷ s: less |
 # | Llama 3.1 | keep: over 4 turns | ÷ s: under 1; between, a ramp |
-# | YaRN (released code) | keep: over 32 turns | ÷ s: under 1; between, a ramp over $m$ |
-#
-# YaRN also multiplies all scores by a number above 1. But no hand of ours makes 32 turns:
-
-# %%
-from course_lab.explorers.stretch import factors_of
-
-print("YaRN slows hands 0 to 5 by", ", ".join(f"{x:.1f}" for x in factors_of("YaRN")[:6]))
-
-# %% [markdown]
-# So here it slows hands 1 to 4 too. (Its paper has [another ramp](closer/08_more_stretches.ipynb).)
+# | YaRN (code); raises scores | keep: over 32 turns, here none | ÷ s: under 1; a ramp over $m$ |
 #
 # ## Tune your own
 #
 # Which speeds read best? Draw a hand's bar up to slow it, and the model reads a text anew.
 #
 # 1. From *direct*, slow hand 5 to an eighth. Then 6, 7, 8 and 9 too. When does it stop helping?
-# 2. On the dashed line the rises at 64 and 512 add up to the step's. Move **one** of the five bars
-#    and come 0.07 below. Does its hand meet new angles then?
+# 2. On the dashed line the rises at 64 and 512 add up to the step's. Draw **one** of your five bars
+#    down a little, to come 0.07 below. Which, and at which length does it help?
 # 3. Put it back. Hand 3 meets no new angle: slow it to a half, a quarter, a sixth. Which helps?
 
 # %%
@@ -300,7 +280,8 @@ from course_lab import explorers
 explorers.stretch()
 
 # %% [markdown]
-# That was one text and one model. Now six texts and three models judge your setting and your ramp.
+# That was one text and one model. Now three models judge your setting and your ramp, on parts of
+# six texts that the explorer did not read.
 
 # %%
 mine = {5: 8, 6: 8, 7: 8, 8: 8, 9: 8}  # hand → how many times slower; put yours here
@@ -310,27 +291,29 @@ low, high = 1, 4  # turns, of your ramp; does another pair do better?
 # The referees
 from itertools import product
 
-from course_lab.explorers.stretch import BLOCK, LONG
+from course_lab.explorers.stretch import BLOCK, LONG, factors_of
 from course_utils.encodings import LongRoPE
 from course_utils.measures.trained_models import sliding_loss
 from course_utils.models import shipped
 from course_utils.texts import text
 
-blocks = text.split(text.documentation()).held_out[:, : LONG + 1].to(device)
+held_out = text.split(text.documentation()).held_out.to(device)
+START = 1536  # the explorer reads the first 512 bytes of one text, the tables as far as this
+blocks = held_out[:, START : START + LONG + 1]
 
 
-def losses_of(factors, seed, which, lengths=(64, LONG)):
+def losses_of(factors, seed, texts, lengths=(64, LONG)):
     """Losses of some texts at 64 and at 512 bytes, each hand slowed by its factor."""
     reader = shipped.model("rope", seed=seed, scaling=LongRoPE(factors, 1.0, 64)).to(device)
-    return [sliding_loss(reader, blocks[which], n, LONG)[0] for n in lengths]
+    return [sliding_loss(reader, texts, n, LONG)[0] for n in lengths]
 
 
 rows = list(product(shipped.SEEDS["rope"], range(len(blocks))))
-goals = {row: sum(losses_of(factors_of("step"), row[0], [row[1]])) for row in rows}
+goals = {(seed, n): sum(losses_of(factors_of("step"), seed, blocks[[n]])) for seed, n in rows}
 
 
 def less_step(factors, seed, n):
-    return sum(losses_of(factors, seed, [n])) - goals[seed, n]
+    return sum(losses_of(factors, seed, blocks[[n]])) - goals[seed, n]
 
 
 def verdict(name, factors):
@@ -340,6 +323,8 @@ def verdict(name, factors):
 
 
 def slowed(by_hand):
+    if strangers := [m for m in by_hand if m not in range(16)]:
+        raise ValueError(f"`mine` has the hands {strangers}, and there are hands 0 to 15")
     return [float(by_hand.get(m, 1)) for m in range(16)]
 
 
@@ -348,7 +333,8 @@ if check_ramp.verdict(ramp_from_scratch).kind == "right":
     for bounds in dict.fromkeys([(low, high), (1, 4), (0.5, 4)]):
         ramp = ramp_from_scratch(theta, 8, *bounds, 64)
         ramps["your ramp, {:g} to {:g} turns".format(*bounds)] = (theta / ramp).tolist()
-print("both losses together, less the step's: mean of six texts in three models; how often below")
+print("rises at 64 and 512 together, less the step's: mean of six texts × three models = 18; how")
+print("many of the 18 are below")
 print(verdict("mine", slowed(mine)), flush=True)
 if ramps:
     yours = next(iter(ramps))
@@ -366,10 +352,19 @@ prepared = {
     **ramps,
 }
 verdicts = [verdict(name, factors) for name, factors in prepared.items()]
-on_yours = [less_step(slowed(five | {3: by}), shipped.SEEDS["rope"][0], BLOCK) for by in (2, 4, 6)]
-verdicts.append(
-    "hand 3 at 2, 4, 6, on the explorer's text: " + ", ".join(f"{gap:+.2f}" for gap in on_yours)
-)
+on_its_text = {
+    name: losses_of(slowed(by_hand), shipped.SEEDS["rope"][0], held_out[[BLOCK], : LONG + 1])
+    for name, by_hand in {
+        **{f"hands 5 to {m} at 8": {hand: 8 for hand in range(5, m + 1)} for m in range(6, 10)},
+        "then hand 5 at 6": five | {5: 6},
+        **{f"hand 3 at {by} instead": five | {3: by} for by in (2, 4, 6)},
+    }.items()
+}
+unchanged = losses_of([1.0] * 16, 0, held_out[[BLOCK], : LONG + 1], lengths=(64,))[0]
+verdicts.append("On the explorer's text, rise at 64, rise at 512, both together:")
+for name, (short, long) in on_its_text.items():
+    rises = short - unchanged, long - unchanged
+    verdicts.append(f"{name:40}{rises[0]:+.2f} {rises[1]:+.2f} {sum(rises):+.2f}")
 words = card.escaped("\n".join(verdicts))
 summary = "<summary>Settings that we prepared, once you have tried</summary>"
 card.tell("\n".join(verdicts), f"<details>{summary}<pre>{words}</pre></details>")
@@ -377,20 +372,16 @@ card.tell("\n".join(verdicts), f"<details>{summary}<pre>{words}</pre></details>"
 # %% [markdown]
 # <details><summary>Look, once you have tried</summary>
 #
-# From hand 8 on it hardly helps. Hand 5, slowed 6 times, meets *new* angles, and still this reads
-# better than the step in 17 of 18.
-# Hand 3 helped at a quarter, but of 18 texts in 8 only. With hand 5 at a sixth and hands 3 and 4
-# at a half it is 16. A ramp from
-# 0.5 to 4 turns is better in 15, one from 1 to 4 in one.
+# On the explorer's text it stops after hand 8. Hand 5, slowed 6 times, meets *new* angles and
+# helps, mostly at 512; with the referees in 14 of 18. Hand 3 helped at a quarter, but in 8 of 18
+# only. A ramp from 0.5 to 4 turns is better in 14, one from 1 to 4 in one.
 #
 # </details>
 #
-# A [closer look](closer/08_search_and_needles.ipynb) *searches* such numbers.
-#
 # ## Against just cutting
 #
-# Better than the step: is that good enough? The cruel yardstick: **just cut**, read the last 64
-# bytes only.
+# Better than the step: is that good enough? A yardstick without a stretch: **just cut**, read the
+# last 32 to 64 bytes only. (The others see 256 to 512.)
 
 # %% tags=["plumbing"]
 # All ways against just cutting, by loss
@@ -401,33 +392,47 @@ for row, name in enumerate(names):
     ax.plot(values, [row] * len(values), "o", color="C0", alpha=0.7)
     ax.text(values.max() + 0.05, row, f"{values.mean():+.2f}", va="center", fontsize=9)
 ax.axvline(0, color="0.4")
-ax.text(0.02, -0.75, "just cut: read the last 64 bytes", fontsize=9, color="0.35")
+ax.text(0.02, -0.75, "just cut: read the last 32 to 64 bytes", fontsize=9, color="0.35")
 ax.set_yticks(range(len(names)), names)
 ax.set(ylim=(len(names) - 0.4, -1.2), xlim=(-0.1, 2.4))
-ax.set(xlabel="loss above just cut, nats a byte; dots: three models")
+ax.set(xlabel="rise at 512, nats a byte; dots: three models")
 ax.set_title("Loss at 512 bytes: none of these six beats just cutting")
 all_above = all(bool((rise[name, 512] > 0).all()) for name in names)
 print("each is above just cut, in 3 of 3 models, six texts:", all_above)
+
+
+@torch.no_grad()
+def loss_with(n, seed):
+    """Loss of every fourth byte of those judged above, with exactly n bytes in sight."""
+    pieces = held_out[:, 513 - n : 1537].unfold(1, n + 1, 4).reshape(-1, n + 1)
+    logits = shipped.model("rope", seed=seed).to(device)(pieces[:, :-1])[:, -1]
+    return torch.nn.functional.cross_entropy(logits, pieces[:, -1]).item()
+
+
+fewer = [loss_with(16, seed) - loss_with(64, seed) for seed in shipped.SEEDS["rope"]]
+print("16 bytes in sight in place of 64 cost:", ", ".join(f"{cost:+.2f}" for cost in fewer))
 plots.show(
     fig,
-    "Loss at 512 bytes above just cutting to 64, three models as dots, means: "
+    "Rise at 512 bytes, so loss above just cutting to 64, three models as dots, means: "
     + ", ".join(f"{name} {rise[name, 512].mean():+.2f}" for name in names)
     + ".",
 )
 
 # %% [markdown]
-# **Look:** by loss none of these beats just cutting.
+# **Look:** by loss none of these beats just cutting. Nor was much to be won: even 16 bytes in place
+# of 64 cost these models 0.02 to 0.03.
 #
 # ## A real model
 #
-# Why stretch, then? To use what is far: so ask for it. SmolLM2-135M is offered for 8,192 tokens. It
-# read 12,288, stretched by 1.5; just cut, now the last 8,192. Each text tells eight **needles**,
-# such as "The secret number of Lima is 4829.", and asks for them at its end.
+# Why stretch, then? To use what is far. So ask a larger model for it. SmolLM2-135M is offered for
+# 8,192 tokens. It read 12,288, stretched by 1.5; just cut, now the last 8,192. Each text tells
+# eight **needles**, such as "The secret number of Lima is 4829.", and asks for them at its end.
 
 # %%
 guess = widgets.predict(
-    "How often does YaRN know a digit of the number told at token 384, right at the start?",
-    ["as often as of later ones (half or more)", "sometimes (a quarter to a half)", "hardly ever"],
+    "By mean loss YaRN is level with just cut. How often does it know a digit of the number told "
+    "at token 3,456, which just cut never reads? (A guess: one in ten.)",
+    ["hardly ever (below a quarter)", "sometimes (a quarter to a half)", "half or more"],
 )
 
 # %% tags=["plumbing", "picture"]
@@ -443,8 +448,8 @@ table = {
     way: shares.loc[way].pivot(index="place", columns="text", values="share")
     for way in (CUT, "YaRN", "direct")
 }
-first = table["YaRN"].loc[384].mean()
-levels = {"as often as of later ones (half or more)": first >= 0.5, "hardly ever": first < 0.25}
+known = table["YaRN"].loc[3456].mean()
+levels = {"half or more": known >= 0.5, "hardly ever (below a quarter)": known < 0.25}
 guess.reveal(
     next((level for level, met in levels.items() if met), "sometimes (a quarter to a half)")
 )
@@ -464,17 +469,11 @@ axes[0].set(xlabel="token; a line a text", ylabel="loss above just cut, nats", y
 axes[0].set_title("Loss: YaRN is level with just cut")
 unstretched = table["direct"].mean(axis=1)
 axes[1].plot(unstretched.index, unstretched, "--", color="C3", linewidth=1.2)
-axes[1].text(8750, 0.42, "direct", color="C3")
+axes[1].text(8750, 0.42, "direct (4 texts)", color="C3")
 for way, colour in ((CUT, "0.4"), ("YaRN", "C0")):
-    of_texts = table[way]
-    axes[1].fill_between(
-        of_texts.index, of_texts.min(axis=1), of_texts.max(axis=1), color=colour, alpha=0.1, lw=0
-    )
-    axes[1].plot(of_texts.index, of_texts.mean(axis=1), "-o", color=colour)
+    axes[1].plot(table[way].index, table[way].mean(axis=1), "-o", color=colour)
 axes[1].text(3000, 0.84, "YaRN", color="C0", ha="right")
 axes[1].text(5900, 0.36, "just cut", color="0.35")
-luck = int(asked.query("way == @CUT and place == 1920")["right"].sum())
-axes[1].text(2080, luck / 24, f"luck: {luck} of 24", fontsize=8.5, color="0.35")
 axes[1].axhline(0.1, color="0.5", linestyle=":")
 axes[1].text(12_200, 0.12, "guess", fontsize=9, color="0.35", ha="right")
 axes[1].set(ylim=(-0.05, 1.05), ylabel="share of digits right")
@@ -491,11 +490,10 @@ print("YaRN less just cut, by text:", ", ".join(f"{gap:+.2f}" for gap in by_text
 kinds = asked.groupby("kind")["text"].nunique().to_dict()
 print(f"loss: {late['seed'].nunique()} texts of documentation; needles by kind of text: {kinds}")
 print("right, lines: means of six texts, 4 digits each (direct: the four of documentation)")
-print("bands: from the worst text to the best")
-for way, place in ((CUT, 4992), *(("YaRN", place) for place in (384, 1920, 3456))):
-    start = 4096 if way == CUT else 0
-    where = f"{place - start:,} after the start of what it reads, {12_288 - place:,} from the end"
-    print(f"{way.replace(CUT, 'just cut'):8} {where}: {table[way].loc[place].mean():.1f}")
+for way, place in ((CUT, 4992), *(("YaRN", place) for place in (384, 3456))):
+    read = f"{way.replace(CUT, 'just cut'):8} knows of the number told at token {place:,}:"
+    by_texts = ", ".join(f"{share:.2f}" for share in sorted(table[way].loc[place]))
+    print(f"{read} {table[way].loc[place].mean():.1f} (by text: {by_texts})")
 both = {way: table[way].loc[6528:].to_numpy().mean() for way in ("YaRN", CUT)}
 of_direct = asked.query("way == 'direct' and place == 3456")["right"]
 n_right, n_asked = of_direct.sum(), 4 * len(of_direct)
@@ -517,17 +515,13 @@ plots.show(
 # %% [markdown]
 # **Look:** by mean loss YaRN gains nothing clear over just cutting. But it knows the number told at
 # token 3,456. Just cut never read it; *direct* did, and does not know it. **Equal loss is not equal
-# use.**
-#
-# YaRN does not know the one at the start, and just cut hardly knows that at token 4,992, which it
-# *did* read. Two stories fit: the model's reach, below 8,192, was multiplied; or the start of what
-# is read is lost.
+# use.** Near the start of what each reads both know little: YaRN at token 384, just cut at 4,992.
 #
 # ## Train on
 #
-# Llama 3.1 was also trained on. What does that change? Each way gets 100 more steps on 512
-# bytes, with $s = 8$. The yardstick is a **control**: as many steps on 64, unstretched, and read at
-# 64.
+# Llama 3.1 was also trained on. What does that change? Each way gets 100 more steps on 512 bytes,
+# with $s = 8$; when it reads, $s$ may change again. The yardstick is a **control**: as many steps
+# on 64, unstretched, and read at 64.
 
 # %%
 guess = widgets.predict(
@@ -572,96 +566,75 @@ def above(way, s, read):
     return trained_on[way, s, read] - read_control  # three models
 
 
-fig, axes = plt.subplots(1, 2, figsize=(11, 3.5), sharey=True, width_ratios=[1, 1.1])
+fig, axes = plt.subplots(1, 2, figsize=(11, 3.5))
 for row, way in enumerate(ways):
     ends = [before[way].mean, after[way].mean]
     arrow = {"arrowstyle": "->", "color": "0.6"}
     axes[0].annotate("", (ends[1], row), (ends[0], row), arrowprops=arrow)
     axes[0].plot(*ends[:1], row, "o", color="C0")
     axes[0].plot(*ends[1:], row, "o", color="C2")
-    beyond = []  # the axis
-    for s, filled in ((8, "none"), (16, "C2")):
-        if way != "direct":
-            values = above(way, s, 1024)
-            if values.max() < 0.2:
-                axes[1].plot(values, [row] * 3, "o", color="C2", markerfacecolor=filled)
-            else:
-                beyond.append(f"s = {s}: {values.mean():.1f}")
-    if beyond:
-        words = ", ".join(beyond) + " →"
-        axes[1].text(0.207, row, words, color="C2", fontsize=9, ha="right", va="center")
 axes[0].text(before["direct"].mean - 0.1, -0.35, "before", color="C0", fontsize=9, ha="right")
 axes[0].text(after["direct"].mean + 0.06, -0.35, "after 100 steps", color="C2", fontsize=9)
 axes[0].axvline(0, color="0.4")
 axes[0].text(0.02, -1.0, "control", fontsize=9, color="0.35")
 axes[0].set_yticks(range(len(ways)), ways)
 axes[0].set(ylim=(len(ways) - 0.4, -1.5), xlabel="loss at 512 above the control, nats a byte")
-axes[0].set_title("At 512: five of six end within 0.05 of the control")
-plain = above("direct", 1, 1024)
-cut = above("direct", 1, 512)
-axes[1].plot(plain, [0] * 3, "o", color="C3")
-axes[1].axvline(plain.mean(), color="C3", linestyle=":")
-axes[1].text(plain.mean() + 0.003, -1.0, "direct", color="C3", fontsize=9)
-axes[1].axvline(cut.mean(), color="0.4")
-axes[1].text(cut.mean() + 0.003, -1.0, "just cut: the last 512", color="0.35", fontsize=9)
-axes[1].text(0.035, 1, "hollow: s = 8\nfull: s = 16", color="C2", fontsize=9, va="center")
-axes[1].set(xlim=(0, 0.21), xlabel="loss at 1,024 above the control, nats a byte")
-axes[1].set_title("At 1,024: s = 8 is behind direct, s = 16 ahead for three")
+axes[0].set_title("Read at 512: five of six end within 0.05 of the control")
+at_1024 = {
+    "just cut: the last\n256 to 512 bytes": (above("direct", 1, 512), "0.4"),
+    "step, read with\ns = 16": (above("step", 16, 1024), "C2"),
+    "direct": (above("direct", 1, 1024), "C3"),
+    "step, read with\ns = 8": (above("step", 8, 1024), "C2"),
+}
+for row, (values, colour) in enumerate(at_1024.values()):
+    axes[1].plot(values, [row] * 3, "o", color=colour, alpha=0.7)
+    words = f"{values.mean():.2f}"
+    axes[1].text(values.max() + 0.03, row, words, color=colour, fontsize=9, va="center")
+axes[1].axvline(0, color="0.4")
+axes[1].text(0.01, -0.65, "control", fontsize=9, color="0.35")
+axes[1].set_yticks(range(len(at_1024)), list(at_1024))
+axes[1].set(ylim=(len(at_1024) - 0.5, -1), xlim=(-0.03, 0.95))
+axes[1].set_xlabel("loss at 1,024 above the control; dots: three models")
+axes[1].set_title("Read at 1,024: the step needs s = 16")
 level = [way for way in ways if way != "interpolation" and after[way].mean < 0.05]
 print(f"at 512 within 0.05 nats of the control: {', '.join(level)}; {results.seed.nunique()} seeds")
 print(f"direct at 512 above the control: {before['direct'].mean:.2f}, then {left_over:.2f}")
-gaps = {way: change(results, at(way, 1024, 100), at("direct", 1024, 100)) for way in kept_at_8}
-behind = all(gap.below() for gap in gaps.values())
-print("at 1,024 direct is clearly below each way whose s stays 8, five seeds:", behind)
-ahead = [way for way in kept_at_8 if bool((above(way, 16, 1024) < plain).all())]
-print(f"with s = 16 below direct in 3 of 3 models: {', '.join(ahead)}")
-leads = all(bool((above(way, 16, 1024) > cut).all()) for way in kept_at_8)
-print("just cut, direct on the last 512, is below each of them in 3 of 3:", leads)
+step_ahead = change(results, at("direct", 512, 100), at("step", 512, 100))
+alike = above("step", 8, 512) - above("direct", 1, 512)
+print(
+    f"step less direct at 512: {step_ahead}, five seeds; in three models trained on alike", end=" "
+)
+print(", ".join(f"{gap:+.3f}" for gap in alike))
 plots.show(
     fig,
     "Left: loss at 512 bytes above a control that read 64 bytes for as many steps, before and "
     "after 100 steps at 512: "
     + ", ".join(f"{way} {before[way].mean:+.2f} to {after[way].mean:+.2f}" for way in ways)
-    + f". Right: three models trained on alike, read at 1,024: direct {plain.mean():+.2f}, cut "
-    f"to the last 512 {cut.mean():+.2f}; with s = 8, then s = 16: "
-    + ", ".join(
-        f"{way} {above(way, 8, 1024).mean():+.2f}, {above(way, 16, 1024).mean():+.2f}"
-        for way in kept_at_8
-    )
+    + ". Right: three models trained on alike, read at 1,024, above the control: "
+    + ", ".join(f"{name} {values.mean():.2f}" for name, (values, _) in at_1024.items())
     + ".",
 )
 
 # %% [markdown]
-# **Look:** left, at 512, *direct* has lost nearly all of its harm: 0.03 above the control, from
-# 1.50. So a low loss after training on does not show that a stretch was needed. Right,
-# three models trained on alike read twice as much: *direct* is ahead of each way whose $s$ stays 8,
-# but read with $s = 16$ the step, Llama's ramp and YaRN are ahead of it. By mean loss just cutting
-# still leads.
-# Needles were not asked of these models; others asked a larger one:
-
-# %% tags=["plumbing"]
-# Chen et al. 2023, table 4
-print(
-    "LLaMA 7B, 2,048 tokens, trained on at 8,192 (Chen et al. 2023, table 4). Up to so many tokens"
-)
-print("from the end a needle is found in two or more of ten tries, there and at every shorter")
-print("distance tried:")
-print("direct, 10,000 steps more        2,560")
-print("interpolation, 200 steps more    8,192")
-
-# %% [markdown]
-# There 10,000 steps without a stretch did not suffice.
+# **Look:** left, *direct* has lost nearly all of its harm: 0.03 above the control, from 1.50. So a
+# low loss after training on shows no need of a stretch. Right, three models read twice
+# as much as they were trained on: the step is behind *direct* while $s$ stays 8, and ahead with
+# $s = 16$. By mean loss just cutting still leads.
+#
+# Asked for needles, LLaMA 7B (trained at 2,048, then on 8,192) found them up to 2,560 tokens back
+# with *direct* and 10,000 more steps, up to 8,192 with interpolation and 200 (two tries in ten,
+# Chen et al. 2023, table 4).
 #
 # ## Read the line
 #
-# Back to the line. Llama 3.1's heads have 128 features, so 64 hands.
+# Llama 3.1's heads have 128 features, so 64 hands.
 
 # %% tags=["plumbing"]
 # The line, hand by hand
 from course_utils.encodings import Llama3
 
-slowed, _ = Llama3(8.0, 8192).frequencies(llama, rope_theta)
-share = slowed / llama
+speeds, _ = Llama3(8.0, 8192).frequencies(llama, rope_theta)
+share = speeds / llama
 parts = {
     "keep their speed": share > 0.999,
     "between": (share <= 0.999) & (share > 0.1251),
@@ -745,6 +718,8 @@ check_clamped_scores(clamped_scores)
 
 # %% tags=["plumbing"]
 # Your scores in the three models, farthest = 63, on the referees' six texts
+import time
+
 from course_utils.models.stretching import ClampedRotary
 
 
@@ -760,8 +735,24 @@ class Clamped(ClampedRotary):
         return scores.view(*k.shape[:2], *scores.shape[1:])[..., at.q, :].to(plain) - plain
 
 
-if check_clamped_scores.verdict(clamped_scores).kind == "right":
-    print("rise at 512 over just cutting, 256 bytes of each of six texts, three models:")
+def seconds_of_a_call(n):
+    q, start = torch.zeros(n, 32), time.perf_counter()
+    clamped_scores(q, q, 63)
+    return time.perf_counter() - start
+
+
+seconds = 0.0
+if is_right := check_clamped_scores.verdict(clamped_scores).kind == "right":
+    a_call = seconds_of_a_call(64)  # a loop over pairs takes 64 times as long for 512 tokens
+    a_call = 64 * a_call if a_call > 0.1 else seconds_of_a_call(LONG)
+    seconds = a_call * 3 * len(blocks) * 16  # models, texts, heads of all layers
+if seconds > 90:
+    print(
+        f"Right, but skipped here: for 512 tokens a call takes some {a_call:.1f} seconds, and the"
+    )
+    print(f"three models need {48 * len(blocks)} calls. Does `turned` take all rows at once?")
+elif is_right:
+    print("rise at 512, so loss over just cutting, 256 bytes of each of six texts, three models:")
     for name, changes in {
         "direct": {},
         "step": {"scaling": LongRoPE(factors_of("step"), 1.0, 64)},
@@ -770,13 +761,13 @@ if check_clamped_scores.verdict(clamped_scores).kind == "right":
         rises = []
         for seed in shipped.SEEDS["rope"]:
             reader = shipped.model("rope", seed=seed, **changes).to(device)
-            (own,) = losses_of([1.0] * 16, seed, range(len(blocks)), lengths=(64,))
+            (own,) = losses_of([1.0] * 16, seed, blocks, lengths=(64,))
             rises.append(sliding_loss(reader, blocks, LONG, LONG)[0] - own)
         print(f"{name:12}", "  ".join(f"{value:+.2f}" for value in rises), flush=True)
 
 # %% [markdown]
-# Clamped, the model hardly minds the far bytes. A [closer look](closer/08_more_stretches.ipynb)
-# clamps some hands alone.
+# Clamped, the model hardly minds the far bytes. Does it use them? Loss does not tell; a
+# [closer look](closer/08_search_and_needles.ipynb) asks by needles.
 #
 # ## Myth check
 #
@@ -791,21 +782,20 @@ myths = Myths(
     {
         "C48": Claim(
             "Interpolation needs no fine-tuning.",
-            scope="64 bytes to 128 … 1024 (a real model: 8,192 tokens to 12,288): not clearly 0.1 "
-            "nats above what it reads within its length",
+            scope="ours 2 to 16 times as long, SmolLM2 1.5 times: not clearly more than 0.1 nats "
+            "above the loss at home",
             **runs,
         ),
         "C49": Claim(
-            "NTK-aware scaling beats plain interpolation without fine-tuning.",
-            scope="64 bytes to 128 … 1024 (a real model: 8,192 tokens to 12,288), both with s that "
-            "fits: clearly lower loss",
+            "Without fine-tuning NTK-aware scaling beats plain interpolation, by loss.",
+            scope="ours 2 to 16 times as long, SmolLM2 1.5 times: clearly lower loss",
             choice="the length",
             **runs,
         ),
         "C68": Claim(
-            "Trained on longer texts, a model reads better when it sees more of them.",
-            scope="100 more steps at 512 bytes, direct or stretched by 8: a clearly lower loss of "
-            "the same bytes with up to 512 in sight than with up to 64",
+            "After 100 steps on 512 bytes our small models read better with more of them in sight.",
+            scope="direct or s = 8: a clearly lower loss of the same bytes with up to 512 in sight "
+            "than with up to 64",
             **runs,
         ),
     }
@@ -834,11 +824,10 @@ by_needles = of_256.groupby("way")["accuracy"].mean()
 myths.settle(
     "C49",
     {f"s = {n // 64}": gap.below() for n, gap in ntk.items()},
-    "By loss. NTK-aware less interpolation, both with the fitting factor: "
+    "NTK-aware less interpolation, both with the fitting factor: "
     + ", ".join(f"{gap} at {n}" for n, gap in ntk.items())
-    + " nats. By needles, in rows of 256 of small models (closer look, a search and needles): "
-    + ", ".join(f"{way} {share:.2f}" for way, share in by_needles.items())
-    + " found.",
+    + " nats. By needles another order, in rows of 256 of small models (closer look, a search and "
+    "needles): " + ", ".join(f"{way} {share:.2f}" for way, share in by_needles.items()) + " found.",
 )
 tuned_gaps = {way: change(results, at(way, 64, 100), at(way, 512, 100)) for way in ways}
 myths.settle(
@@ -872,10 +861,9 @@ myths.in_a_real_model(
 #   of the rise.
 # - Slow the fast hands too, and our models are lost at home.
 # - Llama 3.1's `rope_scaling` line is a ramp: keep the fast, slow the slow, mix between.
-# - By mean loss no stretch here clearly beat just cutting. Equal loss is not equal use: ask by
-#   needles.
-# - Trained on, the step was level with *direct* at 512; at 1,024 behind with $s = 8$, ahead with
-#   $s = 16$.
+# - By mean loss no stretch here clearly beat just cutting; our small models had little to win.
+#   Equal loss is not equal use: ask by needles.
+# - Trained on at 512, the step read 1,024 worse than *direct* with $s = 8$, better with $s = 16$.
 #
 # **Read next:** Peng et al. 2023, *YaRN*, arXiv 2309.00071; Chen et al. 2023,
 # *Position Interpolation*, 2306.15595.

@@ -248,6 +248,20 @@ def clamped(q, k, farthest, far):
     return torch.where(places[:, None] - places > farthest, far, near) / q.shape[-1] ** 0.5
 
 
+def scaled_by_distance(q, k, farthest):
+    places = torch.arange(len(q))
+    back = (places[:, None] - places).clamp(min=1)
+    return turned(q, places) @ turned(k, places).T * farthest / back
+
+
+def clamped_in_one_column(q, k, farthest):
+    places = torch.arange(len(q))
+    scores = turned(q, places) @ turned(k, places).T / q.shape[-1] ** 0.5
+    scores[farthest:, 0] = turned(q[farthest:], torch.full((len(q[farthest:]),), farthest)) @ k[0]
+    scores[farthest:, 0] /= q.shape[-1] ** 0.5
+    return scores
+
+
 def at_places(queries, keys, *, only_far=False):
     """Scores of queries and keys at these positions, for all keys or only for far ones."""
 
@@ -612,8 +626,12 @@ test_natural_mistakes_are_named = wrong_answers(
             (lambda theta, *_: theta * 1.0, "this is *direct*"),
             (lambda theta, factor, *_: theta / factor, "this is interpolation"),
             (ramp_of_a_larger_base, "NTK-aware"),
-            (counted(lambda theta, trained: theta / (2 * math.pi)), "By your count"),
-            (counted(lambda theta, trained: trained / theta), "By your count"),
+            (counted(lambda theta, trained: theta / (2 * math.pi)), "`trained` does not come into"),
+            (counted(lambda theta, trained: trained / theta), "upside down"),
+            (counted(lambda theta, trained: trained / (2 * math.pi * theta)), "upside down"),
+            (counted(lambda theta, trained: trained * theta / 6.28), "2π is rounded"),
+            (counted(lambda theta, trained: turns_of(theta, trained / 2)), "another length"),
+            (mixed(lambda t, low, high: t.clamp(low, high)), "are taken for the share"),
             (counted(lambda theta, trained: 2 * math.pi * trained * theta), "multiplied by 2π"),
             (counted(lambda theta, trained: 2 * math.pi / (trained * theta)), "upside down"),
             (counted(lambda theta, trained: trained * theta / 360), "360"),
@@ -713,6 +731,16 @@ test_natural_mistakes_are_named = wrong_answers(
             ),
         ],
         check_clamped_scores: [
+            (
+                lambda q, k, far: clamped(q, k, far, scaled_by_distance(q, k, far)),
+                "keep RoPE's own score",
+            ),
+            (lambda q, k, far: right_clamp(q, k, 4), "`farthest` is built in"),
+            (
+                lambda q, k, far: right_clamp(q, k, far) * (q.shape[-1] / 8) ** 0.5,
+                "the number of features is built in",
+            ),
+            (lambda q, k, far: clamped_in_one_column(q, k, far), "only the first key is clamped"),
             (clamped_by_copies, "repeat the score"),
             (clamped_with_keys_still_turned, "by their own positions"),
             (clamped_with_keys_not_turned, "not at all"),
@@ -832,10 +860,7 @@ test_other_wrong_answers_are_explained = wrong_answers(
                 "turns, more than 4. Expected 1, 1 of its old speed, got 0.9",
             ),
             (mixed(lambda t, low, high: straight(t, low, high).clamp(min=0.1)), "fewer than 1"),
-            (
-                counted(lambda theta, trained: trained * theta / 6.28),
-                "of its old speed, got 0.2445",
-            ),
+            (counted(lambda theta, trained: trained * theta / 6.284), "of its old speed, got 0.2"),
         ],
         check_clamped_scores: [
             (lambda q, k, far: clamped(q, k, far, 0.5 * q @ k.T), "The near scores are right"),
@@ -844,6 +869,7 @@ test_other_wrong_answers_are_explained = wrong_answers(
             (clamped_hidden_in_the_gap, "which of your conditions holds for it?"),
             (clamped_halved_far, "all your far scores are 0.5 times"),
             (lambda q, k, far: 0.5 * right_clamp(q, k, far), "0.5 times the right ones"),
+            (lambda q, k, far: 1.0005 * right_clamp(q, k, far), "scores are 1.001 times"),
             (lambda q, k, far: (right_clamp(q, k, 99) + right_clamp(q, k, far)) / 2, "as it is?"),
         ],
         check_factors: [

@@ -352,10 +352,6 @@ check_carry_on = Check(
             "only the last of the new rows comes out",
             "You have gone n steps. What became of the rows on the way?",
             lambda rows, n, count: _carry_on(rows, n, count)[-1:],
-        ),
-        Mistake(
-            "only the last of the new rows comes out",
-            "You have gone n steps. What became of the rows on the way?",
             lambda rows, n, count: _carry_on(rows, n, count)[-1],
         ),
         Mistake(
@@ -372,10 +368,6 @@ check_carry_on = Check(
             "all your rows are off by one and the same vector",
             "Coordinates are counted from a point. From which row, or from what else?",
             lambda rows, n, count: _carry_on(rows, n, count) - rows.mean(0) + rows[-1],
-        ),
-        Mistake(
-            "all your rows are off by one and the same vector",
-            "Coordinates are counted from a point. From which row, or from what else?",
             lambda rows, n, count: _carry_on(rows, n, count) - rows.mean(0) + rows[0],
         ),
         Mistake(
@@ -833,10 +825,6 @@ check_hands = Check(
             "these eigenvalues are real",
             "Is a rotation a symmetric matrix? Which function takes those that are not?",
             lambda table, count: _sorted_periods(_of_symmetric(table, count).abs())[: count // 2],
-        ),
-        Mistake(
-            "these eigenvalues are real",
-            "Is a rotation a symmetric matrix? Which function takes those that are not?",
             _cosines_of_symmetric,
         ),
         Mistake(
@@ -912,10 +900,6 @@ check_hands = Check(
             "the turn's matrix is read in blocks of two by two",
             "Which plane does a hand turn in: need two main directions span it?",
             _read_in_blocks,
-        ),
-        Mistake(
-            "the turn's matrix is read in blocks of two by two",
-            "Which plane does a hand turn in: need two main directions span it?",
             _traces_of_blocks,
         ),
         Mistake(

@@ -261,10 +261,6 @@ check_shaw = _PlainCheck(
             "far offsets are not clipped",
             "Which row of the table does c + k ask for when c is k + 1?",
             _unclipped_gather,
-        ),
-        Mistake(
-            "far offsets are not clipped",
-            "Which row of the table does c + k ask for when c is k + 1?",
             _unclipped_indices,
         ),
         Mistake(
@@ -278,10 +274,6 @@ check_shaw = _PlainCheck(
             "offsets are clipped on one side alone",
             "Which row does c + k ask for when c is −k − 1?",
             _clipped_on_one_side,
-        ),
-        Mistake(
-            "offsets are clipped on one side alone",
-            "Which row does c + k ask for when c is −k − 1?",
             _by_row(lambda offsets, k: offsets.clamp(max=k) + k),
         ),
         Mistake(
@@ -311,13 +303,10 @@ check_shaw = _PlainCheck(
             "Is a key as far from query 0 as from the middle one?",
             lambda q, table: (q @ table.T)[:, _rows(q, table)[len(q) // 2]],
         ),
-        *(
-            Mistake(
-                "k is fixed",
-                "Tables of several lengths come in. Up to which offset does one of 9 rows go?",
-                _with_fixed_k(k),
-            )
-            for k in (1, 2)
+        Mistake(
+            "k is fixed",
+            "Tables of several lengths come in. Up to which offset does one of 9 rows go?",
+            *(_with_fixed_k(k) for k in (1, 2)),
         ),
         Mistake(
             "each offset is one too high",
@@ -356,18 +345,13 @@ check_shaw = _PlainCheck(
             "`literal` returns one number for each query and key. Over which axis does it add up?",
             _summed_over_keys,
         ),
-        *(
-            Mistake(
-                "the scores are added up",
-                "`literal` returns one number for each query and key. Which of the two axes is "
-                "gone from your result?",
-                answer,
-            )
-            for answer in (
-                lambda q, table: _shaw_from_scratch(q, table).sum(1),
-                lambda q, table: _shaw_from_scratch(q, table).sum(0),
-                lambda q, table: _shaw_from_scratch(q, table).mean(1),
-            )
+        Mistake(
+            "the scores are added up",
+            "`literal` returns one number for each query and key. Which of the two axes is "
+            "gone from your result?",
+            lambda q, table: _shaw_from_scratch(q, table).sum(1),
+            lambda q, table: _shaw_from_scratch(q, table).sum(0),
+            lambda q, table: _shaw_from_scratch(q, table).mean(1),
         ),
         Mistake(
             "rows count the table's vectors",
@@ -456,10 +440,6 @@ check_shaw = _PlainCheck(
             "these are the offsets",
             "You know which offset each key has. What is multiplied with its vector?",
             lambda q, table: _offsets(len(q)),
-        ),
-        Mistake(
-            "these are the offsets",
-            "You know which offset each key has. What is multiplied with its vector?",
             lambda q, table: _offsets(len(q)).clamp(-(len(table) // 2), len(table) // 2),
         ),
         Mistake(
@@ -503,12 +483,11 @@ check_shaw = _PlainCheck(
             "The table begins at offset −k. Which row is the query's own position?",
             _by_row(lambda offsets, k: offsets.clamp(-k, k)),
         ),
-        *(
-            Mistake("offsets are clipped at 0 and k", "Which offsets do earlier keys have?", answer)
-            for answer in (
-                _by_row(lambda offsets, k: offsets.clamp(0, k) + k),
-                _by_row(lambda offsets, k: offsets.clamp(0, k)),
-            )
+        Mistake(
+            "offsets are clipped at 0 and k",
+            "Which offsets do earlier keys have?",
+            _by_row(lambda offsets, k: offsets.clamp(0, k) + k),
+            _by_row(lambda offsets, k: offsets.clamp(0, k)),
         ),
         Mistake(
             "only one query's keys are picked",
@@ -565,10 +544,6 @@ check_shaw = _PlainCheck(
             "later keys are hidden",
             "What does `literal` return for a key after its query?",
             lambda q, table: _shaw_from_scratch(q, table).tril(),
-        ),
-        Mistake(
-            "later keys are hidden",
-            "What does `literal` return for a key after its query?",
             lambda q, table: _shaw_from_scratch(q, table).masked_fill(
                 torch.ones(len(q), len(q), dtype=torch.bool).triu(1), -math.inf
             ),
@@ -587,10 +562,6 @@ check_shaw = _PlainCheck(
             "rows are clipped at k",
             "Once k is added, which rows belong to offsets −k and k: where do you clip?",
             _by_row(lambda offsets, k: (offsets + k).clamp(0, k)),
-        ),
-        Mistake(
-            "rows are clipped at k",
-            "Once k is added, which rows belong to offsets −k and k: where do you clip?",
             _by_row(lambda offsets, k: (offsets + k).clamp(-k, k)),
         ),
         Mistake(
@@ -1082,10 +1053,6 @@ check_single_out = Check(
             "the factors are in the order of sorted slopes",
             "Which head does your first factor belong to?",
             lambda slopes, n: _single_out(slopes.sort().values, n),
-        ),
-        Mistake(
-            "the factors are in the order of sorted slopes",
-            "Which head does your first factor belong to?",
             lambda slopes, n: _single_out(slopes.sort(descending=True).values, n),
         ),
         Mistake(
@@ -1159,15 +1126,7 @@ check_single_out = Check(
             "the factors are scaled",
             "What is the sum at key heads − 1 with your factors?",
             lambda slopes, n: _single_out(slopes, n) / _single_out(slopes, n)[0],
-        ),
-        Mistake(
-            "the factors are scaled",
-            "What is the sum at key heads − 1 with your factors?",
             lambda slopes, n: _single_out(slopes, n) / _single_out(slopes, n)[-1],
-        ),
-        Mistake(
-            "the factors are scaled",
-            "What is the sum at key heads − 1 with your factors?",
             lambda slopes, n: _single_out(slopes, n) / _single_out(slopes, n).abs().max(),
         ),
         Mistake(
@@ -1195,57 +1154,38 @@ check_single_out = Check(
             "only two heads are used",
             "Two factors make 0 at one key. How many keys have to be 0 with three heads?",
             _two_heads_of(-2, -1),
-        ),
-        Mistake(
-            "only two heads are used",
-            "Two factors make 0 at one key. How many keys have to be 0 with three heads?",
             _two_heads_of(0, -1),
         ),
-        *(
-            Mistake(
-                "key 0 alone is cancelled",
-                "With three heads, what is left of the sum at key 1? And is it 1 where it should "
-                "be?",
-                answer,
-            )
-            for answer in (
-                _key_0_alone(),
-                _key_0_alone(shared=False),
-                _key_0_alone(_gentlest),
-                _key_0_alone(_gentlest, shared=False),
-                _key_0_alone(scaled_at=lambda heads: heads - 1),
-                _key_0_alone(scaled_at=lambda heads: min(heads - 1, 1)),
-                _key_0_alone(shared=False, scaled_at=lambda heads: heads - 1),
-                _key_0_alone(_gentlest, scaled_at=lambda heads: heads - 1),
-                _in_a_chain,
-                _last_pair(scaled=True),
-                _last_pair(scaled=False),
-            )
+        Mistake(
+            "key 0 alone is cancelled",
+            "With three heads, what is left of the sum at key 1? And is it 1 where it should be?",
+            _key_0_alone(),
+            _key_0_alone(shared=False),
+            _key_0_alone(_gentlest),
+            _key_0_alone(_gentlest, shared=False),
+            _key_0_alone(scaled_at=lambda heads: heads - 1),
+            _key_0_alone(scaled_at=lambda heads: min(heads - 1, 1)),
+            _key_0_alone(shared=False, scaled_at=lambda heads: heads - 1),
+            _key_0_alone(_gentlest, scaled_at=lambda heads: heads - 1),
+            _in_a_chain,
+            _last_pair(scaled=True),
+            _last_pair(scaled=False),
         ),
-        *(
-            Mistake(
-                "one key after another is cancelled",
-                "With three heads, and key 1 cancelled last: what has that done to the sum at key "
-                "0? Which conditions have to hold at the same time?",
-                answer,
-            )
-            for answer in (
-                _in_turn(),
-                _in_turn(backwards=True),
-                _in_turn(scaled=False),
-                _in_turn(backwards=True, scaled=False),
-                _in_turn(kept=0),
-                _in_turn(kept=0, scaled=False),
-            )
+        Mistake(
+            "one key after another is cancelled",
+            "With three heads, and key 1 cancelled last: what has that done to the sum at key "
+            "0? Which conditions have to hold at the same time?",
+            _in_turn(),
+            _in_turn(backwards=True),
+            _in_turn(scaled=False),
+            _in_turn(backwards=True, scaled=False),
+            _in_turn(kept=0),
+            _in_turn(kept=0, scaled=False),
         ),
-        *(
-            Mistake(
-                "all heads but one share a factor",
-                "With three heads two keys have to be 0. How many unknowns does that take?",
-                _one_ratio(of_all, scaled),
-            )
-            for of_all in (False, True)
-            for scaled in (False, True)
+        Mistake(
+            "all heads but one share a factor",
+            "With three heads two keys have to be 0. How many unknowns does that take?",
+            *(_one_ratio(of_all, scaled) for of_all in (False, True) for scaled in (False, True)),
         ),
         Mistake(
             "this is written for two heads",
@@ -1293,10 +1233,6 @@ check_single_out = Check(
             "the key after the one asked for is singled out",
             "At which key should the sum be 1, with two heads?",
             _wished_at(lambda heads: heads, lambda heads: heads + 1),
-        ),
-        Mistake(
-            "the key after the one asked for is singled out",
-            "At which key should the sum be 1, with two heads?",
             _wished_at(lambda heads: heads, lambda heads: 10**6),
         ),
         Mistake(
@@ -1338,10 +1274,6 @@ check_single_out = Check(
             "these are the heads' weights",
             "You have what each head gives each key. What makes their sum 0 at key 0?",
             _last_weights,
-        ),
-        Mistake(
-            "these are the heads' weights",
-            "You have what each head gives each key. What makes their sum 0 at key 0?",
             lambda slopes, n: _last_weights(slopes, n)[:, : len(slopes)],
         ),
         Mistake(
@@ -1382,14 +1314,10 @@ check_single_out = Check(
             _of_query_0,
             raises="singular",
         ),
-        *(
-            Mistake(
-                "the factors are rounded",
-                "How far from 0 is the sum at key 0 with your factors? What may a large factor "
-                "lose?",
-                _rounded(decimals),
-            )
-            for decimals in range(4)
+        Mistake(
+            "the factors are rounded",
+            "How far from 0 is the sum at key 0 with your factors? What may a large factor lose?",
+            *(_rounded(decimals) for decimals in range(4)),
         ),
         Mistake(
             "the factors have gone through softmax",
@@ -1406,45 +1334,33 @@ check_single_out = Check(
             "All your factors are above 0. Can their sum be 0 at key 0?",
             lambda slopes, n: _single_out(slopes, n) ** 2,
         ),
-        *(
-            Mistake(
-                "the scores are rescaled",
-                "What does a head add to its score at distance 1: its slope, or a multiple of it?",
-                _rescaled(factor),
-            )
-            for factor in (
-                lambda slopes, n: 0.5,
-                lambda slopes, n: 2.0,
-                lambda slopes, n: 1 / n,
-                lambda slopes, n: 1 / max(n - 1, 1),
-                lambda slopes, n: n**-0.5,
-                lambda slopes, n: len(slopes) ** -0.5,
-                lambda slopes, n: math.log(2),
-            )
+        Mistake(
+            "the scores are rescaled",
+            "What does a head add to its score at distance 1: its slope, or a multiple of it?",
+            _rescaled(lambda slopes, n: 0.5),
+            _rescaled(lambda slopes, n: 2.0),
+            _rescaled(lambda slopes, n: 1 / n),
+            _rescaled(lambda slopes, n: 1 / max(n - 1, 1)),
+            _rescaled(lambda slopes, n: n**-0.5),
+            _rescaled(lambda slopes, n: len(slopes) ** -0.5),
+            _rescaled(lambda slopes, n: math.log(2)),
         ),
-        *(
-            Mistake(
-                "all heads have the same factor",
-                "All your factors are above 0. Can their sum be 0 at key 0?",
-                answer,
-            )
-            for answer in (
-                lambda slopes, n: torch.ones_like(slopes),
-                lambda slopes, n: torch.ones_like(slopes) / len(slopes),
-            )
+        Mistake(
+            "all heads have the same factor",
+            "All your factors are above 0. Can their sum be 0 at key 0?",
+            lambda slopes, n: torch.ones_like(slopes),
+            lambda slopes, n: torch.ones_like(slopes) / len(slopes),
         ),
         Mistake(
             "the factors are in reverse order",
             "Which head does your first factor belong to?",
             lambda slopes, n: _single_out(slopes, n).flip(0),
         ),
-        *(
-            Mistake(
-                "all queries have a say",
-                "Of how many queries should the weights add up to 0 and 1?",
-                answer,
-            )
-            for answer in (_all_queries, _rounded_fit)
+        Mistake(
+            "all queries have a say",
+            "Of how many queries should the weights add up to 0 and 1?",
+            _all_queries,
+            _rounded_fit,
         ),
         Mistake(
             "the weights are those of an endless text",
@@ -1456,25 +1372,18 @@ check_single_out = Check(
             "At which key should the sum be 1, and at which 0?",
             _wish_turned_about,
         ),
-        *(
-            Mistake(
-                "these are weights, not factors",
-                "Each key is an equation for the unknown factors. You have multiplied with what it "
-                "should give: what solves it?",
-                answer,
-            )
-            for answer in (
-                lambda slopes, n: _first_weights(slopes, n)[-1],
-                lambda slopes, n: _first_weights(slopes, n)[:, -1],
-            )
+        Mistake(
+            "these are weights, not factors",
+            "Each key is an equation for the unknown factors. You have multiplied with what it "
+            "should give: what solves it?",
+            lambda slopes, n: _first_weights(slopes, n)[-1],
+            lambda slopes, n: _first_weights(slopes, n)[:, -1],
         ),
-        *(
-            Mistake(
-                "the softmax runs over the heads",
-                "Among what does a head share out its weight?",
-                answer,
-            )
-            for answer in (_softmax_over_heads, _numerators_over_heads)
+        Mistake(
+            "the softmax runs over the heads",
+            "Among what does a head share out its weight?",
+            _softmax_over_heads,
+            _numerators_over_heads,
         ),
         Mistake(
             "the keys are counted from 1",

@@ -310,6 +310,19 @@ def _straight_between(with_ends: bool) -> Callable[..., Tensor]:
     return ramp
 
 
+def _turns_of_so_many_radians(turn: float) -> Callable[..., Tensor]:
+    return _counted(lambda theta, trained: trained * theta / turn)
+
+
+def _divided_between(divisor: Callable[[Tensor, float], Tensor]) -> Callable[..., Tensor]:
+    """Return old speeds over a function of the share kept and ``factor``, between the bounds."""
+
+    def speeds(theta: Tensor, factor: float, low: float, high: float, trained: float) -> Tensor:
+        return theta / divisor(_share_kept(theta, factor, low, high, trained), factor)
+
+    return _between(speeds)
+
+
 def _trained_at_64(theta: Tensor, factor: float, low: float, high: float, trained: float) -> Tensor:
     return _ramp_of_turns(theta, factor, low, high, 64)
 
@@ -466,6 +479,8 @@ check_ramp = Check(
         (rope_frequencies(64).float(), 4.0, 2.0, 32.0, 2048),
         (rope_frequencies(16, 100.0), 2.0, 0.5, 3.0, 100),
         (torch.tensor([1.0, 0.25]), 16.0, 1.0, 4.0, 64),
+        # So fast that a count of turns upside down, or without `trained`, slows some hands only.
+        (torch.tensor([40.0, 8.0, 1.0, 0.25]), 4.0, 1.0, 4.0, 8),
     ],
     mistakes=[
         Mistake(
@@ -698,6 +713,46 @@ check_ramp = Check(
             "your count of turns is upside down",
             "Does a faster hand make more turns with your formula, or fewer?",
             _counted(lambda theta, trained: 2 * math.pi / (trained * theta)),
+            _counted(lambda theta, trained: trained / (2 * math.pi * theta)),
+            _counted(lambda theta, trained: trained / theta),
+            _counted(lambda theta, trained: 2 * math.pi * trained / theta),
+        ),
+        Mistake(
+            "`trained` does not come into your count of turns",
+            "How many turns does a hand of one radian a position make in 64 positions, and in 128?",
+            _counted(lambda theta, trained: theta / (2 * math.pi)),
+            _counted(lambda theta, trained: theta),
+            _counted(lambda theta, trained: 2 * math.pi / theta),
+        ),
+        Mistake(
+            "2π is rounded",
+            "What is 2π in your code? Python's `math` has π with all its digits.",
+            *(_turns_of_so_many_radians(turn) for turn in (6.28, 6.3, 6.0, 44 / 7)),
+        ),
+        Mistake(
+            "turns, held between the bounds, are taken for the share",
+            "A share runs from 0 to 1. Which numbers can yours be?",
+            _shared(lambda turns, low, high: turns.clamp(low, high), cut=False),
+        ),
+        Mistake(
+            "turns are taken for the share",
+            "Put a hand with exactly `low` turns in, and one with `high`. What are their shares?",
+            _shared(lambda turns, low, high: turns),
+        ),
+        Mistake(
+            "between the bounds the old speed is divided, not mixed with the slowed one",
+            "Where the share is one half, is your new speed the mean of the two speeds?",
+            _divided_between(lambda kept, factor: factor * (1 - kept)),
+            _divided_between(lambda kept, factor: (factor * (1 - kept)).clamp(min=1)),
+            _divided_between(lambda kept, factor: factor * kept),
+            _divided_between(lambda kept, factor: (factor * kept).clamp(min=1)),
+            _divided_between(lambda kept, factor: 1 + factor * (1 - kept)),
+            _divided_between(lambda kept, factor: factor - kept),
+        ),
+        Mistake(
+            "hands between the bounds get no speed",
+            "Which hands does neither of your two conditions reach, and what stands there?",
+            _between(lambda theta, *_: torch.zeros_like(theta)),
         ),
         Mistake(
             "a turn has 360 of another unit",
@@ -710,6 +765,7 @@ check_ramp = Check(
             "L θ / 2π, here 64 / 2π?",
             _counted(lambda theta, trained: _turns_of(theta, trained - 1)),
             _counted(lambda theta, trained: _turns_of(theta, trained + 1)),
+            _counted(lambda theta, trained: _turns_of(theta, trained / 2)),
         ),
         Mistake(
             "only whole turns count",
@@ -1229,6 +1285,37 @@ def _products_turned(q: Tensor, k: Tensor, farthest: int) -> Tensor:
     return torch.stack(rows) / q.shape[-1] ** 0.5
 
 
+def _plain_far_times(
+    factor: Callable[[Tensor, int], Tensor],
+) -> Callable[[Tensor, Tensor, int], Tensor]:
+    """Return right near scores, and RoPE's own far ones times a function of the steps back."""
+
+    def scores(q: Tensor, k: Tensor, farthest: int) -> Tensor:
+        positions = torch.arange(len(q))
+        plain = _at(q, positions) @ _at(k, positions).T
+        back = (positions[:, None] - positions).clamp(min=1)
+        return _pieced(q, k, farthest, plain * factor(back, farthest))
+
+    return scores
+
+
+def _scaled_for(width: int) -> Callable[[Tensor, Tensor, int], Tensor]:
+    return _scaled_by(lambda q: (q.shape[-1] / width) ** 0.5)
+
+
+def _clamped_at(number: int) -> Callable[[Tensor, Tensor, int], Tensor]:
+    return lambda q, k, _: _clamped_scores(q, k, number)
+
+
+def _in_halves(x: Tensor) -> Tensor:
+    """The features in the order in which RoPE's turns pair the two halves of a head, (n, d)."""
+    return x.view(len(x), 2, -1).transpose(1, 2).reshape(x.shape)
+
+
+def _halves_turned(q: Tensor, k: Tensor, farthest: int) -> Tensor:
+    return _clamped_scores(_in_halves(q), _in_halves(k), farthest)
+
+
 def _late_queries_far(q: Tensor, k: Tensor, farthest: int) -> Tensor:
     positions = torch.arange(len(q))
     near = _at(q, positions) @ _at(k, positions).T / q.shape[-1] ** 0.5
@@ -1272,6 +1359,12 @@ def _constant_ratio(scores: Tensor, right: Tensor) -> float | None:
     return ratio if is_constant and abs(ratio) > 0.001 and abs(ratio - 1) > TOLERANCE else None
 
 
+def _telling(ratio: float) -> str:
+    """A ratio with as many digits as tell it from 1."""
+    digits = next((n for n in range(3, 9) if float(f"{ratio:.{n}g}") != 1), 9)
+    return f"{ratio:.{digits}g}"
+
+
 def _judge_clamped(scores: Any, q: Tensor, k: Tensor, farthest: int) -> str:
     """Say whether near or far scores are wrong, and of which query and key."""
     if question := _no_tensor(scores):
@@ -1288,8 +1381,8 @@ def _judge_clamped(scores: Any, q: Tensor, k: Tensor, farthest: int) -> str:
         share = _constant_ratio(scores[group], right[group])
         if share is not None and not bool((off & (back >= 0) & ~group).any()):
             return (
-                f"all your {which}scores are {share:.3g} times the right ones, so every turn is "
-                "right. By what do you divide or multiply?"
+                f"all your {which}scores are {_telling(share)} times the right ones, so every turn "
+                "is right. By what do you divide or multiply?"
             )
     near = (back >= 0) & (back <= farthest)
     at_the_edge = not bool((off & near & (back < farthest)).any())
@@ -1444,6 +1537,44 @@ check_clamped_scores = Check(
             "score values are held below `farthest`, not distances",
             "What is `farthest` a number of, and what is a score?",
             lambda q, k, farthest: _not_clamped_scores(q, k, farthest).clamp(max=farthest),
+        ),
+        Mistake(
+            "far keys keep RoPE's own score, only larger or smaller",
+            "A key moves nearer. Is its new score the old one times a number, or is it turned?",
+            _plain_far_times(lambda back, farthest: farthest / back),
+            _plain_far_times(lambda back, farthest: back / farthest),
+            _plain_far_times(lambda back, farthest: 1 / back),
+            _plain_far_times(lambda back, farthest: (farthest / back).sqrt()),
+        ),
+        Mistake(
+            "`farthest` is built in as a number",
+            "Which of your numbers should come from the arguments?",
+            *(_clamped_at(number) for number in (1, 2, 3, 4, 7, 8)),
+        ),
+        Mistake(
+            "the number of features is built in",
+            "Heads come in several widths. Where does d stand in q's shape?",
+            *(_scaled_for(width) for width in (4, 8, 16, 32, 64, 128)),
+        ),
+        Mistake(
+            "only the first key is clamped",
+            "How many keys stand more than `farthest` back from the last query? Which of them "
+            "does your condition reach?",
+            _where(lambda back, farthest: (back > farthest) & (torch.arange(back.shape[1]) == 0)),
+        ),
+        Mistake(
+            "only the last query's far keys are clamped",
+            "Which queries have keys more than `farthest` back? Which does your condition reach?",
+            _where(
+                lambda back, farthest: (
+                    (back > farthest) & (torch.arange(len(back)) == len(back) - 1)[:, None]
+                )
+            ),
+        ),
+        Mistake(
+            "other features are paired: the first half of a head with the second",
+            "Which two features does `turned` turn together, and which does yours?",
+            _halves_turned,
         ),
         Mistake(
             "the scores are divided by the root of the number of pairs",

@@ -223,18 +223,13 @@ check_least_regret = Check(
             "The exercise asks for one int. Which of the two is the row?",
             lambda losses: _regrets(losses).max(1).values.min(0),
         ),
-        *(
-            Mistake(
-                "this row has the smallest of the worst losses",
-                "A length that is hard for all is no row's fault. What would the best choice have "
-                "lost there? If you search for it: may all losses lie above the number with which "
-                "you begin?",
-                worst,
-            )
-            for worst in (
-                lambda losses: int(losses.max(1).values.argmin()),
-                lambda losses: int((losses - losses.amin(0).clamp(max=1)).amax(1).argmin()),
-            )
+        Mistake(
+            "this row has the smallest of the worst losses",
+            "A length that is hard for all is no row's fault. What would the best choice have "
+            "lost there? If you search for it: may all losses lie above the number with which "
+            "you begin?",
+            lambda losses: int(losses.max(1).values.argmin()),
+            lambda losses: int((losses - losses.amin(0).clamp(max=1)).amax(1).argmin()),
         ),
         Mistake(
             "only rows that are best at some length are asked",
@@ -1274,19 +1269,14 @@ check_somebodys_favourite = Check(
             "Several rows may lie below it, expensive ones too. Does each of them have its turn?",
             _below_the_line_of_the_best,
         ),
-        *(
-            Mistake(
-                "these are two bounds a row, and not yet an answer",
-                "Between a row's bounds: when is there a weight?",
-                unanswered,
-            )
-            for unanswered in (
-                lambda costs: torch.stack(_limits(costs), dim=1),
-                lambda costs: torch.stack(_limits(costs)),
-                lambda costs: _limits(costs)[0].clamp(max=1) - _limits(costs)[1].clamp(min=0),
-                lambda costs: _limits(costs)[0].clamp(max=1),
-                lambda costs: _limits(costs)[1].clamp(min=0),
-            )
+        Mistake(
+            "these are two bounds a row, and not yet an answer",
+            "Between a row's bounds: when is there a weight?",
+            lambda costs: torch.stack(_limits(costs), dim=1),
+            lambda costs: torch.stack(_limits(costs)),
+            lambda costs: _limits(costs)[0].clamp(max=1) - _limits(costs)[1].clamp(min=0),
+            lambda costs: _limits(costs)[0].clamp(max=1),
+            lambda costs: _limits(costs)[1].clamp(min=0),
         ),
         Mistake(
             "one weight is tried for each row, from its own costs or the middle of its bounds",
@@ -1491,14 +1481,10 @@ check_somebodys_favourite = Check(
             "Several rows may lie below it. Does each of them have its turn?",
             _below_the_chord_of_the_ends,
         ),
-        *(
-            Mistake(
-                "a grid of weights over rescaled columns still misses rows",
-                "However the columns are scaled: at which weight exactly do two rows cost the "
-                "same?",
-                partial(_rescaled_grid, steps=steps),
-            )
-            for steps in (101, 1001, 10_001)
+        Mistake(
+            "a grid of weights over rescaled columns still misses rows",
+            "However the columns are scaled: at which weight exactly do two rows cost the same?",
+            *(partial(_rescaled_grid, steps=steps) for steps in (101, 1001, 10_001)),
         ),
         Mistake(
             "upper and lower bounds are exchanged: these would be favourites if more were better",
@@ -1604,16 +1590,11 @@ check_somebodys_favourite = Check(
             partial(_one_side_of_all_rows, side="upper"),
             partial(_one_side_of_all_rows, side="lower"),
         ),
-        *(
-            Mistake(
-                "bounds from both sides are thrown together",
-                "One rival says w ≤ 0.6, another w ≥ 0.2. May you take the lowest of both kinds?",
-                mixed,
-            )
-            for mixed in (
-                partial(_middle_between_all_bounds),
-                *(partial(_lowest_to_highest, fill=fill) for fill in (0.0, 0.5, 1.0)),
-            )
+        Mistake(
+            "bounds from both sides are thrown together",
+            "One rival says w ≤ 0.6, another w ≥ 0.2. May you take the lowest of both kinds?",
+            partial(_middle_between_all_bounds),
+            *(partial(_lowest_to_highest, fill=fill) for fill in (0.0, 0.5, 1.0)),
         ),
         Mistake(
             "of each side the mean of the bounds counts",

@@ -990,27 +990,19 @@ check_anywhere = Check(
             "ones differ?",
             partial(_outputs_agree, close=0),
         ),
-        *(
-            Mistake(
-                "it is the lesson's test moved: outputs, of other texts than 16 words",
-                "one_answer compares outputs. Which of the two that a layer returns is this "
-                "promise about, and of how many words?",
-                partial(_outputs_agree, texts=texts, n=12),
-            )
-            for texts in (1, 3)
+        Mistake(
+            "it is the lesson's test moved: outputs, of other texts than 16 words",
+            "one_answer compares outputs. Which of the two that a layer returns is this "
+            "promise about, and of how many words?",
+            *(partial(_outputs_agree, texts=texts, n=12) for texts in (1, 3)),
         ),
-        *(
-            Mistake(
-                "far starts are compared with each other",
-                "Where numbers are rounded, neighbours may be rounded to the same one. Which start "
-                "is surely right?",
-                far,
-            )
-            for far in (
-                partial(_same_further_on, steps=(16,)),
-                partial(_beside_a_thousand, more=True),
-                partial(_beside_a_thousand, more=False),
-            )
+        Mistake(
+            "far starts are compared with each other",
+            "Where numbers are rounded, neighbours may be rounded to the same one. Which start "
+            "is surely right?",
+            partial(_same_further_on, steps=(16,)),
+            partial(_beside_a_thousand, more=True),
+            partial(_beside_a_thousand, more=False),
         ),
         Mistake(
             "other words stand before the text",

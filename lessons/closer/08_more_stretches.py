@@ -301,6 +301,48 @@ for name, way in {
 # they meet *combinations* of angles that are new; perhaps it helps by itself that far keys look
 # alike. No cell here tells the two apart.
 #
+# Turned the other way: which keys need the fast hands' speed? Here these are slowed to an eighth at
+# home, for some keys only.
+
+# %% tags=["plumbing"]
+# Slowed for near or for far keys, from the shipped results
+print("rise at 64 bytes over direct, three models, six texts")
+for name, way in {
+    "hand 0, keys up to 4 back": "pair 0, at most 4 back",
+    "hand 0, keys farther back": "pair 0, at least 5 back",
+    "hands 1 to 4, keys up to 4 back": "pairs 1-4, at most 4 back",
+    "hands 1 to 4, keys 5 to 16 back": "pairs 1-4, 5 to 16 back",
+    "hands 1 to 4, keys farther back": "pairs 1-4, at least 17 back",
+}.items():
+    above_direct = hands[way, 64] - hands["direct", 64]
+    print(f"{name:32}", "  ".join(f"{value:+.2f}" for value in above_direct))
+
+# %% [markdown]
+# **Look:** hand 0 matters for the last few bytes, hands 1 to 4 together for those some 5 to 16
+# back.
+#
+# ## Trained on, read twice as long
+#
+# The lesson's models, trained on at 512 bytes with $s = 8$, read 1,024. The lesson shows the step;
+# here are all ways, with the factor of training and with 16.
+
+# %% tags=["plumbing"]
+# Above a control that was trained on at 64 and reads 64, three models
+refitted = data.results("stretching_refitted").set_index("seed")
+control = refitted.query("read == 64 and tuned_at == 64")["loss"]
+trained_on = refitted.query("tuned_at == 512").pivot(columns=["way", "factor", "read"])["loss"]
+print("loss at 1,024 above the control, three models")
+print("just cut, 512 ", "  ".join(f"{x:.3f}" for x in trained_on["direct", 1, 512] - control))
+print("direct        ", "  ".join(f"{x:.3f}" for x in trained_on["direct", 1, 1024] - control))
+for way in ("interpolation", "NTK-aware", "Llama 3.1", "step", "YaRN"):
+    for factor in (8, 16):
+        values = "  ".join(f"{x:.3f}" for x in trained_on[way, factor, 1024] - control)
+        print(f"{way:14} {values}   s = {factor}")
+
+# %% [markdown]
+# **Look:** with $s = 8$ each way is behind *direct*. With $s = 16$ the step, Llama's ramp and YaRN
+# are ahead of it in each model, NTK-aware in two of three. None is ahead of just cutting to 512.
+#
 # ## A cache under dynamic NTK
 #
 # The base changes with every token past $L$. Suppose someone turns each key when it comes and keeps

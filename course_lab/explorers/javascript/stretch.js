@@ -10,7 +10,8 @@ let reader = null; // the model, once it has been unpacked
 const known = new Map(); // losses of the settings that have been read, the last one last
 const PAST = 8; // settings that the picture remembers
 const WIDE = { x: [-0.02, 0.6], y: [0, 2] }; // nats a byte, of the middle panel
-const NEAR = { x: [-0.01, 0.4], y: [0.3, 0.9] }; // as soon as yours is there
+const NEAR = { x: [-0.01, 0.4], y: [0.3, 0.8] }; // as soon as the last three settings are there
+const INSET = 8; // pixels between the edge and a point that is held inside
 
 function readerOf({ weights }) {
   reader ??= readModel(Uint8Array.from(atob(weights), (letter) => letter.charCodeAt(0)).buffer);
@@ -39,10 +40,22 @@ function countOf(unseen) {
   return count === 1 ? "1 hand reaches" : `${count} hands reach`;
 }
 
-// The axes of the middle panel for the rises of your setting.
-function rangesOf(x, y) {
-  if (x > NEAR.x[1] || y > NEAR.y[1]) return WIDE;
-  return { x: [Math.min(NEAR.x[0], x - 0.02), NEAR.x[1]], y: [Math.min(NEAR.y[0], y - 0.05), 0.9] };
+// The axes of the middle panel for the rises of the last settings, [x, y] each, yours the last.
+// They stay wide while a large fall is to be seen.
+function rangesOf(settings) {
+  const recent = settings.slice(-3);
+  if (recent.some(([x, y]) => x > NEAR.x[1] || y > NEAR.y[1] - 0.1)) return WIDE;
+  const [x, y] = recent[recent.length - 1];
+  return {
+    x: [Math.min(NEAR.x[0], x - 0.02), NEAR.x[1]],
+    y: [Math.min(NEAR.y[0], y - 0.05), NEAR.y[1]],
+  };
+}
+
+// A value held inside the range of an axis of so many pixels.
+function heldInside(value, [low, high], pixels) {
+  const inset = INSET * (high - low) / pixels;
+  return Math.min(high - inset, Math.max(low + inset, value));
 }
 
 // What the learner may write in the next cell: {5: 6, 6: 8}, hand and how many times slower.
@@ -113,24 +126,30 @@ const EXPLORER = {
     left.axes({
       ...hands, y: [0, SLOWEST + 0.4], title: "draw here: how much slower", ylabel: "times slower",
       xlabel: slower ? "hand; one takes all slower ones along" : "hand, fast to slow",
-    }).bars(pairs, factors).across(1)
-      .dots([hand], [factors[hand]], { colour: 1, size: 6, hollow: true });
+      legend: [{ name: "new angles", colour: 3, mark: "square", hollow: false }],
+    }).bars(pairs.filter((pair) => !unseen[pair]), factors.filter((_, pair) => !unseen[pair]))
+      .bars(pairs.filter((pair) => unseen[pair]), factors.filter((_, pair) => unseen[pair]),
+        { colour: 3 })
+      .across(1)
+      .dots([hand], [factors[hand]], { colour: "ink", size: 6, hollow: true });
 
     const [home] = rivals.direct;
     const risesOf = ([short, far]) => [short - home, far - home];
     const goal = risesOf(rivals.step).reduce((sum, rise) => sum + rise, 0);
     const [x, y] = risesOf(losses);
-    const ranges = rangesOf(x, y);
-    const held = ([across, up]) => [Math.min(across, ranges.x[1]), Math.min(up, ranges.y[1])];
+    const past = [...known.values()].filter((other) => other !== losses).slice(-PAST).map(risesOf);
+    const ranges = rangesOf([...past, [x, y]]);
     middle.axes({
       ...ranges, title: "how much worse it reads",
       xlabel: `rise at ${trained} bytes (nats a byte)`, ylabel: `rise at ${long} bytes`,
-      legend: [{ name: "yours", colour: 3, mark: "dot" },
+      legend: [{ name: "yours", colour: "ink", mark: "dot" },
         { name: "earlier ones", colour: "grey", mark: "dot", hollow: false },
+        { name: "known ways", colour: 0, mark: "dot", hollow: false },
         { name: "together as much as the step", colour: "grey", dash: "4 3" }],
     }).line([0, goal], [goal, 0], { dash: "4 3", colour: "grey" });
     const { box } = middle;
-    const rows = { above: 0, aside: 2 }; // the next free one for a point outside the axes
+    // The next free row for a point outside the axes.
+    const rows = { above: 0, aside: ranges === WIDE ? 1 : 2 };
     for (const [name, pair] of Object.entries({ ...rivals, yours: losses })) {
       const [across, up] = risesOf(pair);
       if (across > ranges.x[1]) {
@@ -145,17 +164,19 @@ const EXPLORER = {
         rows.above += 1;
       } else if (name !== "yours") {
         middle.dots([across], [up], { colour: 0, size: 3.5 });
-        // Above the dashed line, on which the step itself stands.
-        const [aside, above] = { step: [-4, 11], YaRN: [8, -7] }[name] ?? [8, 6];
+        // The step's below the dashed line on which it stands: earlier settings come from above.
+        const [aside, above, kind] = {
+          step: [-6, -13, "om-end"], YaRN: [8, -7, "om-start"],
+        }[name] ?? [8, 6, "om-start"];
         const height = box.top + middle.py(up) - above;
-        middle.write(box.left + middle.px(across) + aside, height, name, "om-start");
+        middle.write(box.left + middle.px(across) + aside, height, name, kind);
       }
     }
-    const past = [...known.values()].filter((other) => other !== losses).slice(-PAST).map(risesOf);
     const [acrosses, ups] = [0, 1].map((side) => [...past, [x, y]].map((rises) => rises[side]));
     middle.line(acrosses, ups, { colour: "grey", width: 1, fade: 0.6 })
       .dots(acrosses.slice(0, -1), ups.slice(0, -1), { colour: "grey", size: 2.5 })
-      .dots(...held([x, y]).map((value) => [value]), { colour: 3, size: 6, hollow: true });
+      .dots([heldInside(x, ranges.x, box.width)], [heldInside(y, ranges.y, box.height)],
+        { colour: "ink", size: 6, hollow: true });
 
     const crossed = pairs.filter((pair) => unseen[pair]);
     const plain = pairs.filter((pair) => !unseen[pair]);
@@ -198,8 +219,9 @@ const EXPLORER = {
     const crossed = unseen.flatMap((isNew, pair) => (isNew ? [pair] : []));
     const slowed = state.factors.map((factor) => fixed(factor, 0, 2)).join(", ");
     return `Left: a bar for each hand, how many times slower it is: ${slowed}; hand ${state.hand} `
-      + `is chosen. Middle: points, how much the loss rises at ${trained} bytes across and at `
-      + `${long} up: ${points.join("; ")}. Those outside the axes are named at the edge. Grey `
+      + "is chosen; those with new angles are orange. Middle: points, how much the loss rises at "
+      + `${trained} bytes across and at ${long} up: ${points.join("; ")}. `
+      + "Those outside the axes are named at the edge, blue ones are known ways. Grey "
       + "points are your last settings. A dashed line joins what adds up to as much as the step. "
       + `Right: turns of each hand within ${long} bytes, beside those within ${trained} in `
       + `training; hands with new angles: ${crossed.join(", ") || "none"}. Set as: ${state.set}.`;
